@@ -1,4 +1,4 @@
-/* assets.h -- style sheets and scripts of what people look at, embedded at build time (cmake/embed_assets.cmake). */
+/* assets.h -- style sheets, scripts and templates of what people look at, embedded at build time (cmake/embed_assets.cmake). */
 #ifndef BM_OUTPUT_ASSETS_H
 #define BM_OUTPUT_ASSETS_H
 
@@ -11,9 +11,10 @@ typedef struct bm_asset {
 } bm_asset;
 
 typedef enum bm_asset_id {
-    BM_ASSET_FIGURE, /* figure.css: of a picture alone */
-    BM_ASSET_PAGE,   /* figure.css and page.css */
-    BM_ASSET_SCRIPT, /* page.js */
+    BM_ASSET_FIGURE,   /* figure.css: of a picture alone */
+    BM_ASSET_PAGE,     /* figure.css and page.css */
+    BM_ASSET_SCRIPT,   /* page.js */
+    BM_ASSET_TEMPLATE, /* page.html */
     BM_N_ASSETS
 } bm_asset_id;
 

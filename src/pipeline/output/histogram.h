@@ -21,7 +21,7 @@ typedef struct bm_histogram_picture {
     const char *what; /* how pairs were found, a few words */
 } bm_histogram_picture;
 
-/* A whole SVG document: see histogram_svg.c. */
+/* A whole SVG document. */
 bm_status bm_histogram_svg(bm_buf *out, const bm_histogram_picture *picture, bm_error *err);
 
 #endif

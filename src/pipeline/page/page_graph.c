@@ -1,33 +1,43 @@
-/* page_graph.c -- of a large group those documents are drawn that hold it together, with the ends of its
- * weakest links, and then those nearest to the kept one.
+/* page_graph.c -- the largest chained group: its links, what holds it together, and where it is drawn. Of a large group
+ * those documents are drawn that hold it together, with the ends of its weakest links, and then those nearest to the kept
+ * one.
  *
- * Tests: tests/cli/cases/report.sh, tests/reference/test_report.py */
-#include "pipeline/page/page_graph.h"
-
+ * They are placed by springs: nodes push each other away, links pull, and all are drawn to the middle. After Fruchterman
+ * and Reingold (1991): with the natural length k of a link, two nodes at distance d push with k²/d and a link pulls with
+ * d²/k; a node moves at most the temperature, which falls. Nodes begin on a spiral, so that no two are at one place.
+ *
+ * Tests: tests/unit/page/test_page_graph.c, tests/cli/cases/report.sh, tests/reference/test_report.py */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <bandmill/sketch.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "lsh/link_graph.h"
 #include "model/pair_order.h"
-#include "pipeline/page/graph_layout.h"
-#include "pipeline/page/page_rows.h"
-#include "pipeline/page/page_tables.h"
+#include "pipeline/page/page.h"
 
-#define BYTES_A_PAIR 88u /* of the pairs and of their graph */
+#define NODES_MAX    120u  /* documents that are drawn */
+#define WEAKEST_MAX  10u   /* links that are listed */
+#define SETS_MAX     4096u /* documents whose links are computed again */
+#define BYTES_A_PAIR 88u   /* of the pairs and of their graph */
+#define STEPS        300u  /* of the springs */
+#define NEAR         1e-9  /* squared distance below which two nodes are at one place */
+#define GRAVITY      0.06
 
 /* --- members --- */
 
 static bm_status add_member(void *ctx, const bm_group_file *file, bm_str id, bm_error *err)
 {
-    bm_page_graph *graph = ctx;
+    bm_page *p = ctx;
+    bm_page_graph *graph = &p->graph;
     const size_t before = graph->ids.n;
     uint32_t number;
     if (graph->why_not != NULL)
         return BM_OK;
-    if (bm_id_set_bytes(before + 1, graph->ids.text.len + id.len) > graph->room) {
+    if (bm_id_set_bytes(before + 1, graph->ids.text.len + id.len) > p->settings->memory / 4) {
         graph->why_not = "its documents do not fit into the memory of this report";
         return BM_OK;
     }
@@ -40,37 +50,35 @@ static bm_status add_member(void *ctx, const bm_group_file *file, bm_str id, bm_
 
 static bm_status take_members(void *ctx, bm_group_file *file, bool *stop, bm_error *err)
 {
-    bm_page_graph *graph = ctx;
+    bm_page *p = ctx;
+    bm_page_graph *graph = &p->graph;
     bm_buf id = {0};
     if (file->group != graph->group)
         return BM_OK;
     *stop = true;
-    bm_status status = bm_group_file_members(file, add_member, graph, &id, err);
+    bm_status status = bm_group_file_members(file, add_member, p, &id, err);
     graph->known = file->known;
-    if (graph->why_not != NULL) {
-        bm_buf_reset(&id);
-        return status;
-    }
-    if (status == BM_OK && !graph->known)
+    if (status == BM_OK && graph->why_not == NULL && !graph->known) {
         graph->kept = bm_id_set_find(&graph->ids, (bm_str){id.data, id.len});
-    if (status == BM_OK && !graph->known && graph->kept == BM_ID_NONE)
-        status = bm_fail_at(err, BM_ERR_FORMAT, file->lines.name, file->lines.number,
-                            "the kept document is not in the group");
+        if (graph->kept == BM_ID_NONE)
+            status = bm_fail_at(err, BM_ERR_FORMAT, file->lines.name, file->lines.number,
+                                "the kept document is not in the group");
+    }
     bm_buf_reset(&id);
     return status;
 }
 
 /* --- links --- */
 
-typedef struct link_taker {
-    bm_page_graph *graph;
-    uint64_t most;
-} link_taker;
-
-static bm_status take_link(const link_taker *t, bm_pair pair, bm_error *err)
+static uint64_t most_pairs(const bm_page *p)
 {
-    bm_page_graph *graph = t->graph;
-    if (graph->n_pairs >= t->most)
+    return p->settings->memory / BYTES_A_PAIR / 2;
+}
+
+static bm_status take_link(bm_page *p, bm_pair pair, bm_error *err)
+{
+    bm_page_graph *graph = &p->graph;
+    if (graph->n_pairs >= most_pairs(p))
         graph->why_not = "its links do not fit into the memory of this report";
     if (graph->why_not != NULL)
         return BM_OK;
@@ -80,163 +88,191 @@ static bm_status take_link(const link_taker *t, bm_pair pair, bm_error *err)
     return status;
 }
 
-static bm_status take_row(void *ctx, const bm_page_row *row, bm_error *err)
+static bm_status take_pair(void *ctx, bm_str id_a, bm_str id_b, double jaccard, bm_error *err)
 {
-    const link_taker *t = ctx;
-    const uint32_t a = bm_id_set_find(&t->graph->ids, row->a);
-    const uint32_t b = a == BM_ID_NONE ? BM_ID_NONE : bm_id_set_find(&t->graph->ids, row->b);
-    return b == BM_ID_NONE ? BM_OK : take_link(t, (bm_pair){a, b, row->jaccard}, err);
+    bm_page *p = ctx;
+    const uint32_t a = bm_id_set_find(&p->graph.ids, id_a);
+    const uint32_t b = a == BM_ID_NONE ? BM_ID_NONE : bm_id_set_find(&p->graph.ids, id_b);
+    return b == BM_ID_NONE ? BM_OK : take_link(p, (bm_pair){a, b, jaccard}, err);
 }
 
-bm_status bm_page_graph_load(const bm_settings *settings, bm_page_content *content,
-                             bool *wants_sets, bm_error *err)
+bm_status bm_page_graph_load(bm_page *p, bm_error *err)
 {
-    bm_page_graph *graph = &content->graph;
-    const bm_page_facts *facts = &content->facts;
-    const link_taker taker = {graph, settings->memory / BYTES_A_PAIR / 2};
-    *wants_sets = false;
-    graph->group = content->groups.largest_chained;
-    graph->room = settings->memory / 4;
+    bm_page_graph *graph = &p->graph;
+    graph->group = p->largest_chained;
     if (graph->group == 0) {
         graph->why_not = "no document is chained";
         return BM_OK;
     }
-    bm_status status = bm_page_each_group(settings, content->manifest, take_members, graph, err);
+    bm_status status = bm_page_each_group(p, take_members, p, err);
     if (status != BM_OK || graph->why_not != NULL)
         return status;
-    if (facts->has_pairs)
-        return bm_page_each_row(settings, content->manifest, take_row, (void *)&taker, err);
-    if (content->weighted || !content->has_texts)
+    if (p->has_pairs)
+        return bm_page_each_pair(p, take_pair, p, err);
+    if (p->weighted || !p->has_texts)
         graph->why_not = "the directory has no pairs.tsv, which dedup writes on request";
-    else if (graph->ids.n > BM_PAGE_SETS_MAX)
+    else if (graph->ids.n > SETS_MAX)
         graph->why_not =
             "the directory has no pairs.tsv, which dedup writes on request, and the group is too "
             "large to compute its links again";
-    *wants_sets = graph->why_not == NULL;
-    return BM_OK;
+    if (graph->why_not != NULL)
+        return BM_OK;
+    graph->members = bm_alloc_zero(graph->ids.n, sizeof *graph->members);
+    return graph->members != NULL ? BM_OK
+                                  : bm_fail_nomem(err, graph->ids.n * sizeof *graph->members);
 }
 
 /* --- links that are computed again --- */
-
-static double six_decimals(double similarity)
-{
-    return isnan(similarity) ? similarity : (double)llround(similarity * 1e6) / 1e6;
-}
 
 /* Members by what is in them, copies in input order. */
 static int by_content(const void *x, const void *y, void *ctx)
 {
     const bm_page_doc *members = ctx;
     const uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
-    const bm_hash128 *p = &members[a].content, *q = &members[b].content;
-    if (p->hi != q->hi)
-        return p->hi < q->hi ? -1 : 1;
-    if (p->lo != q->lo)
-        return p->lo < q->lo ? -1 : 1;
+    const bm_hash128 *c = &members[a].content, *d = &members[b].content;
+    if (c->hi != d->hi)
+        return c->hi < d->hi ? -1 : 1;
+    if (c->lo != d->lo)
+        return c->lo < d->lo ? -1 : 1;
     return a < b ? -1 : a > b;
 }
 
-/* The sets of members that are no copies, and which members they are; copies become links. */
-typedef struct sets {
-    uint32_t *order; /* of the members */
-    uint32_t *members;
-    uint64_t *offsets, *hashes;
-    size_t n;
-} sets;
-
-static bm_status gather(const bm_page_doc *docs, size_t n_docs, const link_taker *taker, sets *out,
-                        bm_error *err)
-{
-    bm_status status = BM_OK;
-    uint32_t first = 0;
-    for (size_t i = 0; i < n_docs; i++)
-        out->order[i] = (uint32_t)i;
-    qsort_r(out->order, n_docs, sizeof *out->order, by_content, (void *)(uintptr_t)docs);
-    out->offsets[0] = 0;
-    for (size_t i = 0; status == BM_OK && i < n_docs; i++) {
-        const uint32_t doc = out->order[i];
-        const bm_hash128 *x = &docs[first].content, *y = &docs[doc].content;
-        if (i > 0 && x->hi == y->hi && x->lo == y->lo) {
-            status = take_link(taker, (bm_pair){first, doc, 1.0}, err);
-            continue;
-        }
-        first = doc;
-        const uint64_t from = out->offsets[out->n];
-        if (docs[doc].n_hashes > 0)
-            memcpy(out->hashes + from, docs[doc].hashes, docs[doc].n_hashes * sizeof *out->hashes);
-        out->members[out->n++] = doc;
-        out->offsets[out->n] = from + docs[doc].n_hashes;
-    }
-    return status;
-}
-
-static bm_status find_links(const bm_settings *settings, const bm_page_facts *facts,
-                            const link_taker *taker, const sets *s, bm_error *err)
+/* Links among n sets, of which set i is member `of[i]`. */
+static bm_status find_links(bm_page *p, const uint64_t *offsets, const uint64_t *hashes, size_t n,
+                            const uint32_t *of, bm_error *err)
 {
     bm_pair_set *found = NULL;
     bm_find_options options;
     bm_find_options_init(&options);
-    options.sketch = settings->sketch;
-    options.verify = facts->verify;
-    options.candidates = facts->bands == 0 ? BM_CANDIDATES_ALL : BM_CANDIDATES_LSH;
-    options.bands.threshold = facts->threshold;
-    options.bands.bands = facts->bands;
-    options.bands.rows = facts->rows;
-    options.resources.threads = settings->threads;
-    options.max_pairs = taker->most;
-    const bm_documents documents = bm_documents_of_hashes(s->offsets, s->hashes, s->n);
-    const bm_status status = bm_find_pairs(&options, &documents, &found, err);
-    if (status == BM_ERR_NOMEM && (uint64_t)s->n * s->n / 2 > taker->most) {
-        taker->graph->why_not = "its links do not fit into the memory of this report";
+    options.sketch = p->settings->sketch;
+    options.verify = p->verify;
+    options.candidates = p->bands == 0 ? BM_CANDIDATES_ALL : BM_CANDIDATES_LSH;
+    options.bands.threshold = p->threshold;
+    options.bands.bands = p->bands;
+    options.bands.rows = p->rows;
+    options.resources.threads = p->settings->threads;
+    options.max_pairs = most_pairs(p);
+    const bm_documents documents = bm_documents_of_hashes(offsets, hashes, n);
+    bm_status status = bm_find_pairs(&options, &documents, &found, err);
+    if (status == BM_ERR_NOMEM && (uint64_t)n * n / 2 > options.max_pairs) {
+        p->graph.why_not = "its links do not fit into the memory of this report";
         return BM_OK;
     }
     const bm_pair *pairs = bm_pair_set_data(found);
-    bm_status taken = status;
-    for (size_t i = 0; taken == BM_OK && i < bm_pair_set_count(found); i++) {
-        uint32_t a = s->members[pairs[i].a], b = s->members[pairs[i].b];
-        const bm_pair pair = {a < b ? a : b, a < b ? b : a, six_decimals(pairs[i].similarity)};
-        taken = take_link(taker, pair, err);
+    for (size_t i = 0; status == BM_OK && i < bm_pair_set_count(found); i++) {
+        const uint32_t a = of[pairs[i].a], b = of[pairs[i].b];
+        const double similarity = pairs[i].similarity; /* of six decimals, as in our files */
+        status = take_link(
+            p,
+            (bm_pair){a < b ? a : b, a < b ? b : a,
+                      isnan(similarity) ? similarity : (double)llround(similarity * 1e6) / 1e6},
+            err);
     }
     bm_pair_set_free(found);
-    return taken;
+    return status;
 }
 
-bm_status bm_page_graph_link(const bm_settings *settings, bm_page_content *content,
-                             const bm_page_doc *members, bm_error *err)
+bm_status bm_page_graph_link(bm_page *p, bm_error *err)
 {
-    bm_page_graph *graph = &content->graph;
-    const link_taker taker = {graph, settings->memory / BYTES_A_PAIR / 2};
+    bm_page_graph *graph = &p->graph;
+    const bm_page_doc *members = graph->members;
     const size_t n = graph->ids.n;
-    size_t n_hashes = 0;
-    for (size_t i = 0; i < n; i++) {
+    size_t n_hashes = 0, n_sets = 0;
+    for (size_t i = 0; members != NULL && i < n; i++) {
         if (!members[i].counted)
             graph->why_not =
                 "the directory has no pairs.tsv, which dedup writes on request, and the texts of "
                 "the group could not be read again";
         n_hashes += members[i].n_hashes;
     }
-    if (graph->why_not != NULL)
+    if (members == NULL || graph->why_not != NULL)
         return BM_OK;
-    sets s = {.order = bm_alloc(n, sizeof *s.order),
-              .members = bm_alloc(n, sizeof *s.members),
-              .offsets = bm_alloc(n + 1, sizeof *s.offsets),
-              .hashes = bm_alloc(n_hashes, sizeof *s.hashes)};
+    uint32_t *order = bm_alloc(n, sizeof *order), *sets = bm_alloc(n, sizeof *sets);
+    uint64_t *offsets = bm_alloc_zero(n + 1, sizeof *offsets),
+             *hashes = bm_alloc(n_hashes, sizeof *hashes);
     bm_status status = BM_OK;
-    if (s.order == NULL || s.members == NULL || s.offsets == NULL || s.hashes == NULL)
-        status = bm_fail_nomem(err, (n + n_hashes) * sizeof *s.hashes);
+    if (order == NULL || sets == NULL || offsets == NULL || hashes == NULL) {
+        status = bm_fail_nomem(err, (n + n_hashes) * sizeof *hashes);
+        goto out;
+    }
+    for (size_t i = 0; i < n; i++)
+        order[i] = (uint32_t)i;
+    qsort_r(order, n, sizeof *order, by_content, graph->members);
+    for (size_t i = 0; status == BM_OK && i < n; i++) { /* copies are links of the first of them */
+        const uint32_t doc = order[i], first = n_sets > 0 ? sets[n_sets - 1] : doc;
+        const bm_hash128 *x = &members[first].content, *y = &members[doc].content;
+        if (first != doc && x->hi == y->hi && x->lo == y->lo) {
+            status = take_link(p, (bm_pair){first, doc, 1.0}, err);
+            continue;
+        }
+        if (members[doc].n_hashes > 0)
+            memcpy(hashes + offsets[n_sets], members[doc].hashes,
+                   members[doc].n_hashes * sizeof *hashes);
+        sets[n_sets] = doc;
+        offsets[n_sets + 1] = offsets[n_sets] + members[doc].n_hashes;
+        n_sets++;
+    }
     if (status == BM_OK)
-        status = gather(members, n, &taker, &s, err);
-    if (status == BM_OK)
-        status = find_links(settings, &content->facts, &taker, &s, err);
+        status = find_links(p, offsets, hashes, n_sets, sets, err);
     graph->from_inputs = status == BM_OK;
-    bm_free(s.order);
-    bm_free(s.members);
-    bm_free(s.offsets);
-    bm_free(s.hashes);
+out:
+    bm_free(order);
+    bm_free(sets);
+    bm_free(offsets);
+    bm_free(hashes);
     return status;
 }
 
 /* --- what is drawn --- */
+
+static int by_value(const void *x, const void *y, void *ctx)
+{
+    const double *values = ctx;
+    const size_t a = *(const size_t *)x, b = *(const size_t *)y;
+    if (values[a] < values[b] || values[a] > values[b])
+        return values[a] < values[b] ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+/* *out: the numbers below n by what their values are, of equal ones the first before; the caller's to free. */
+static bm_status sort_by(double *values, size_t n, size_t **out, bm_error *err)
+{
+    *out = bm_alloc(n, sizeof **out);
+    if (*out == NULL)
+        return bm_fail_nomem(err, n * sizeof **out);
+    for (size_t i = 0; i < n; i++)
+        (*out)[i] = i;
+    qsort_r(*out, n, sizeof **out, by_value, values);
+    return BM_OK;
+}
+
+/* The weakest links; bridges that part most documents; documents that hold most parts. */
+static bm_status sort_holds(bm_page_graph *graph, bm_error *err)
+{
+    const bm_bridges *b = &graph->bridges;
+    double *values = bm_alloc(graph->n_pairs + graph->ids.n, sizeof *values);
+    size_t n_known = 0;
+    if (values == NULL)
+        return bm_fail_nomem(err, (graph->n_pairs + graph->ids.n) * sizeof *values);
+    for (size_t i = 0; i < graph->n_pairs; i++) {
+        const double similarity = graph->pairs[i].similarity;
+        values[i] = isnan(similarity) ? INFINITY : similarity;
+        n_known += isnan(similarity) ? 0 : 1;
+    }
+    bm_status status = sort_by(values, graph->n_pairs, &graph->weakest, err);
+    graph->n_weakest = n_known < WEAKEST_MAX ? n_known : WEAKEST_MAX;
+    for (size_t i = 0; i < b->n_bridges; i++)
+        values[i] = -(double)(b->bridges[i].n_a < b->bridges[i].n_b ? b->bridges[i].n_a
+                                                                    : b->bridges[i].n_b);
+    if (status == BM_OK)
+        status = sort_by(values, b->n_bridges, &graph->bridge_order, err);
+    for (size_t i = 0; i < b->n_articulation_points; i++)
+        values[i] = -(double)b->articulation_points[i].n_parts;
+    if (status == BM_OK)
+        status = sort_by(values, b->n_articulation_points, &graph->point_order, err);
+    bm_free(values);
+    return status;
+}
 
 typedef struct drawing {
     bm_page_graph *graph;
@@ -245,72 +281,8 @@ typedef struct drawing {
     uint32_t *
         before; /* of each member: the one before it on a shortest way from the first; itself: of the first */
     uint32_t *queue;
-    size_t n_chosen, most;
+    size_t n_chosen;
 } drawing;
-
-static int least_first(const void *x, const void *y, void *ctx)
-{
-    const bm_pair *pairs = ctx;
-    const size_t a = *(const size_t *)x, b = *(const size_t *)y;
-    if (pairs[a].similarity < pairs[b].similarity || pairs[a].similarity > pairs[b].similarity)
-        return pairs[a].similarity < pairs[b].similarity ? -1 : 1;
-    return a < b ? -1 : a > b;
-}
-
-static bm_status find_weakest(bm_page_graph *graph, bm_error *err)
-{
-    size_t *order = bm_alloc(graph->n_pairs, sizeof *order), n = 0;
-    if (order == NULL)
-        return bm_fail_nomem(err, graph->n_pairs * sizeof *order);
-    for (size_t i = 0; i < graph->n_pairs; i++)
-        if (!isnan(graph->pairs[i].similarity))
-            order[n++] = i;
-    qsort_r(order, n, sizeof *order, least_first, graph->pairs);
-    graph->weakest = order;
-    graph->n_weakest = n < BM_PAGE_WEAKEST_MAX ? n : BM_PAGE_WEAKEST_MAX;
-    return BM_OK;
-}
-
-static size_t smaller_side(const bm_bridge *bridge)
-{
-    return bridge->n_a < bridge->n_b ? bridge->n_a : bridge->n_b;
-}
-
-static int by_parted(const void *x, const void *y, void *ctx)
-{
-    const bm_bridge *bridges = ctx;
-    const size_t a = *(const size_t *)x, b = *(const size_t *)y;
-    const size_t n_a = smaller_side(&bridges[a]), n_b = smaller_side(&bridges[b]);
-    if (n_a != n_b)
-        return n_a > n_b ? -1 : 1;
-    return a < b ? -1 : a > b;
-}
-
-static int by_parts(const void *x, const void *y, void *ctx)
-{
-    const bm_articulation_point *points = ctx;
-    const size_t a = *(const size_t *)x, b = *(const size_t *)y;
-    if (points[a].n_parts != points[b].n_parts)
-        return points[a].n_parts > points[b].n_parts ? -1 : 1;
-    return a < b ? -1 : a > b;
-}
-
-static bm_status sort_holds(bm_page_graph *graph, bm_error *err)
-{
-    const bm_bridges *bridges = &graph->bridges;
-    const size_t n_points = bridges->n_articulation_points;
-    graph->bridge_order = bm_alloc(bridges->n_bridges, sizeof *graph->bridge_order);
-    graph->point_order = bm_alloc(n_points, sizeof *graph->point_order);
-    if (graph->bridge_order == NULL || graph->point_order == NULL)
-        return bm_fail_nomem(err, (bridges->n_bridges + n_points) * sizeof(size_t));
-    for (size_t i = 0; i < bridges->n_bridges; i++)
-        graph->bridge_order[i] = i;
-    for (size_t i = 0; i < n_points; i++)
-        graph->point_order[i] = i;
-    qsort_r(graph->bridge_order, bridges->n_bridges, sizeof(size_t), by_parted, bridges->bridges);
-    qsort_r(graph->point_order, n_points, sizeof(size_t), by_parts, bridges->articulation_points);
-    return BM_OK;
-}
 
 /* Breadth first from the one that is kept. */
 static void find_ways(drawing *d)
@@ -343,7 +315,7 @@ static void choose(drawing *d, uint32_t doc)
         if (d->before[at] == BM_ID_NONE || d->before[at] == at)
             break;
     }
-    if (d->n_chosen + n > d->most)
+    if (d->n_chosen + n > NODES_MAX)
         return;
     for (at = doc; d->chosen[at] == 0; at = d->before[at]) {
         d->chosen[at] = 1;
@@ -361,7 +333,7 @@ static void choose_nodes(drawing *d)
     size_t n = 0;
     find_ways(d);
     choose(d, graph->known ? 0 : (uint32_t)graph->kept);
-    for (size_t i = 0; i < bridges->n_bridges && d->n_chosen < d->most / 2; i++) {
+    for (size_t i = 0; i < bridges->n_bridges && d->n_chosen < NODES_MAX / 2; i++) {
         const bm_bridge *bridge = &bridges->bridges[graph->bridge_order[i]];
         choose(d, graph->pairs[bridge->pair].a);
         choose(d, graph->pairs[bridge->pair].b);
@@ -373,9 +345,9 @@ static void choose_nodes(drawing *d)
     for (uint32_t doc = 0; doc < graph->ids.n; doc++)
         if (d->chosen[doc] != 0)
             d->queue[n++] = doc;
-    for (size_t i = 0; i < n && d->n_chosen < d->most; i++) {
+    for (size_t i = 0; i < n && d->n_chosen < NODES_MAX; i++) {
         for (size_t k = d->links.begins[d->queue[i]];
-             d->n_chosen < d->most && k < d->links.begins[d->queue[i] + 1]; k++) {
+             d->n_chosen < NODES_MAX && k < d->links.begins[d->queue[i] + 1]; k++) {
             const uint32_t doc = d->links.links[k].doc;
             if (d->chosen[doc] != 0)
                 continue;
@@ -389,52 +361,41 @@ static void choose_nodes(drawing *d)
 static bm_status place_nodes(drawing *d, bm_error *err)
 {
     bm_page_graph *graph = d->graph;
-    const size_t n = d->n_chosen;
-    const bm_bridges *bridges = &graph->bridges;
-    uint32_t *number = bm_alloc(graph->ids.n, sizeof *number);
-    uint32_t *links = bm_alloc(graph->n_pairs, 2 * sizeof *links);
-    bm_graph_point *points = bm_alloc(n, sizeof *points);
-    size_t n_links = 0, point = 0;
-    bm_status status = BM_OK;
-    graph->nodes = bm_alloc(n, sizeof *graph->nodes);
-    if (number == NULL || links == NULL || points == NULL || graph->nodes == NULL)
-        status = bm_fail_nomem(err, graph->n_pairs * 2 * sizeof *links);
-    for (uint32_t doc = 0; status == BM_OK && doc < graph->ids.n; doc++) {
-        while (point < bridges->n_articulation_points &&
-               bridges->articulation_points[point].doc < doc)
+    const bm_articulation_point *point = graph->bridges.articulation_points,
+                                *end = point + graph->bridges.n_articulation_points;
+    uint32_t *links = bm_alloc(graph->n_pairs, 2 * sizeof *links), *number = d->queue;
+    size_t n_links = 0;
+    graph->nodes = bm_alloc(d->n_chosen, sizeof *graph->nodes);
+    if (links == NULL || graph->nodes == NULL) {
+        bm_free(links);
+        return bm_fail_nomem(err, graph->n_pairs * 2 * sizeof *links);
+    }
+    for (uint32_t doc = 0; doc < graph->ids.n; doc++) {
+        while (point < end && point->doc < doc)
             point++;
         if (d->chosen[doc] == 0)
             continue;
-        const bool holds = point < bridges->n_articulation_points &&
-                           bridges->articulation_points[point].doc == doc;
         number[doc] = (uint32_t)graph->n_nodes;
         graph->nodes[graph->n_nodes++] =
             (bm_page_node){.doc = doc,
                            .n_links = (uint32_t)(d->links.begins[doc + 1] - d->links.begins[doc]),
-                           .n_parts = holds ? bridges->articulation_points[point].n_parts : 0};
+                           .n_parts = point < end && point->doc == doc ? point->n_parts : 0};
     }
-    for (size_t i = 0; status == BM_OK && i < graph->n_pairs; i++) {
+    for (size_t i = 0; i < graph->n_pairs; i++) {
         if (d->chosen[graph->pairs[i].a] == 0 || d->chosen[graph->pairs[i].b] == 0)
             continue;
         links[2 * n_links] = number[graph->pairs[i].a];
         links[2 * n_links++ + 1] = number[graph->pairs[i].b];
     }
-    if (status == BM_OK)
-        status = bm_graph_layout(n, links, n_links, points, err);
-    for (size_t i = 0; status == BM_OK && i < n; i++) {
-        graph->nodes[i].x = points[i].x;
-        graph->nodes[i].y = points[i].y;
-    }
-    bm_free(number);
+    const bm_status status = bm_page_graph_place(graph->nodes, graph->n_nodes, links, n_links, err);
     bm_free(links);
-    bm_free(points);
     return status;
 }
 
-bm_status bm_page_graph_draw(bm_page_content *content, bm_error *err)
+bm_status bm_page_graph_draw(bm_page *p, bm_error *err)
 {
-    bm_page_graph *graph = &content->graph;
-    drawing d = {.graph = graph, .most = BM_PAGE_NODES_MAX};
+    bm_page_graph *graph = &p->graph;
+    drawing d = {.graph = graph};
     if (graph->why_not != NULL)
         return BM_OK;
     if (graph->n_pairs > 1)
@@ -451,8 +412,6 @@ bm_status bm_page_graph_draw(bm_page_content *content, bm_error *err)
     if (status == BM_OK)
         status = bm_bridges_find(&d.links, &graph->bridges, err);
     if (status == BM_OK)
-        status = find_weakest(graph, err);
-    if (status == BM_OK)
         status = sort_holds(graph, err);
     if (status == BM_OK) {
         choose_nodes(&d);
@@ -463,4 +422,104 @@ bm_status bm_page_graph_draw(bm_page_content *content, bm_error *err)
     bm_free(d.queue);
     bm_link_graph_reset(&d.links);
     return status;
+}
+
+/* --- places --- */
+
+typedef struct force {
+    double x, y;
+} force;
+
+/* On a spiral, each a golden angle farther. */
+static void begin(bm_page_node *nodes, size_t n)
+{
+    const double turn_cos = -0.7373688780783197, turn_sin = 0.6754902942615238;
+    double x = 1, y = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double r = sqrt((double)(i + 1) / (double)n) / 2,
+                     turned = x * turn_cos - y * turn_sin;
+        nodes[i].x = r * x;
+        nodes[i].y = r * y;
+        y = x * turn_sin + y * turn_cos;
+        x = turned;
+    }
+}
+
+static void push(const bm_page_node *nodes, size_t n, double k, force *forces)
+{
+    for (size_t i = 0; i < n; i++) {
+        for (size_t j = i + 1; j < n; j++) {
+            double dx = nodes[i].x - nodes[j].x, dy = nodes[i].y - nodes[j].y;
+            double square = dx * dx + dy * dy;
+            if (square < NEAR) {
+                dx = square = NEAR;
+                dy = 0;
+            }
+            const double share = k * k / square;
+            forces[i].x += dx * share;
+            forces[i].y += dy * share;
+            forces[j].x -= dx * share;
+            forces[j].y -= dy * share;
+        }
+    }
+}
+
+static void pull(const bm_page_node *nodes, const uint32_t *links, size_t n_links, double k,
+                 force *forces)
+{
+    for (size_t i = 0; i < n_links; i++) {
+        const uint32_t a = links[2 * i], b = links[2 * i + 1];
+        const double dx = nodes[a].x - nodes[b].x, dy = nodes[a].y - nodes[b].y;
+        const double share = sqrt(dx * dx + dy * dy) / k;
+        forces[a].x -= dx * share;
+        forces[a].y -= dy * share;
+        forces[b].x += dx * share;
+        forces[b].y += dy * share;
+    }
+}
+
+static void move(const force *forces, size_t n, double heat, bm_page_node *nodes)
+{
+    for (size_t i = 0; i < n; i++) {
+        const double fx = forces[i].x - nodes[i].x * GRAVITY,
+                     fy = forces[i].y - nodes[i].y * GRAVITY;
+        const double length = sqrt(fx * fx + fy * fy);
+        const double share = length > heat ? heat / length : 1;
+        nodes[i].x += fx * share;
+        nodes[i].y += fy * share;
+    }
+}
+
+/* To 0 … 1 in both directions, in one scale each. */
+static void fit(bm_page_node *nodes, size_t n)
+{
+    force low = {INFINITY, INFINITY}, high = {-INFINITY, -INFINITY};
+    for (size_t i = 0; i < n; i++) {
+        low = (force){fmin(low.x, nodes[i].x), fmin(low.y, nodes[i].y)};
+        high = (force){fmax(high.x, nodes[i].x), fmax(high.y, nodes[i].y)};
+    }
+    for (size_t i = 0; i < n; i++) {
+        nodes[i].x = high.x > low.x ? (nodes[i].x - low.x) / (high.x - low.x) : .5;
+        nodes[i].y = high.y > low.y ? (nodes[i].y - low.y) / (high.y - low.y) : .5;
+    }
+}
+
+bm_status bm_page_graph_place(bm_page_node *nodes, size_t n, const uint32_t *links, size_t n_links,
+                              bm_error *err)
+{
+    const double k = sqrt(1 / (double)n);
+    force *forces = bm_alloc(n, sizeof *forces);
+    if (forces == NULL)
+        return bm_fail_nomem(err, n * sizeof *forces);
+    begin(nodes, n);
+    for (uint32_t step = 0; step < STEPS; step++) {
+        for (size_t i = 0; i < n; i++)
+            forces[i] = (force){0, 0};
+        push(nodes, n, k, forces);
+        pull(nodes, links, n_links, k, forces);
+        move(forces, n, .1 * (double)(STEPS - step) / STEPS, nodes);
+    }
+    fit(nodes, n);
+    bm_free(forces);
+    return BM_OK;
 }

@@ -1,52 +1,104 @@
-/* page_texts.c -- records are parsed and, but for a few, neither cut nor kept: one thread keeps up with the
- * disk. Reading ends with the last document that is wanted.
+/* page_texts.c -- every input is digested before any text of it is looked at: what stands on the page is what dedup has
+ * read, or it does not stand there. Then records are parsed and, but for a few, neither cut nor kept: one thread keeps up
+ * with the disk. Reading ends with the last document that is wanted.
  *
  * Repeated ids that were numbered are settled by all that stands before them: then every id goes into a
  * table, and what stands behind an input that is gone is not looked at.
  *
  * Tests: tests/cli/cases/report.sh, tests/reference/test_report.py */
-#include "pipeline/page/page_texts.h"
-
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/utf8.h"
+#include "io/input/input_digest.h"
 #include "lsh/verify.h"
+#include "pipeline/context/input_finder.h"
 #include "pipeline/context/job_stages.h"
 #include "pipeline/context/record_room.h"
+#include "pipeline/page/page.h"
 #include "text/shingler.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#define BATCH_BYTES  (1u << 20)
-#define BATCH_HASHES (1u << 17)
-#define SHARE        4u /* of the memory: for shingles, and to make those of one text */
+#define TEXT_HELD_LEAST 8192u /* bytes of a text that are compared, even where fewer are shown */
+#define TEXT_HELD_TIMES 4u
+#define BATCH_BYTES     (1u << 20)
+#define BATCH_HASHES    (1u << 17)
+#define SHARE           4u /* of the memory: for shingles, and to make those of one text */
+
+/* --- inputs --- */
+
+static bm_status check_bytes(const bm_manifest_input *input, const char *path,
+                             const bm_callbacks *callbacks, bm_error *err)
+{
+    bm_hash128 digest;
+    char hex[BM_INPUT_DIGEST_HEX];
+    const bm_status status = bm_input_digest_file(path, callbacks, &digest, err);
+    if (status != BM_OK)
+        return status;
+    bm_input_digest_hex(digest, hex);
+    return strcmp(hex, input->xxh3_128) == 0
+               ? BM_OK
+               : bm_fail_at(err, BM_ERR_FORMAT, path, 0,
+                            "the file is not the one that dedup has read (its bytes differ)");
+}
+
+bm_status bm_page_check_inputs(bm_page *p, bm_error *err)
+{
+    const bm_settings *settings = p->settings;
+    const bm_input_places places = {.manifest = bm_manifest_path(p->manifest),
+                                    .sources = settings->recorded.sources,
+                                    .callbacks = &settings->callbacks};
+    for (size_t i = 0; i < bm_manifest_n_inputs(p->manifest); i++) {
+        const bm_manifest_input *input = bm_manifest_input_at(p->manifest, i);
+        bm_page_source *source = &p->sources[i];
+        bm_error why = {0};
+        char message[2100];
+        bm_status status = bm_input_find(input, &places, &source->path, &why);
+        if (status == BM_OK)
+            status = check_bytes(input, source->path, &settings->callbacks, &why);
+        if (status == BM_OK)
+            continue;
+        if (status != BM_ERR_IO && status != BM_ERR_FORMAT && status != BM_ERR_INPUT) {
+            if (err != NULL)
+                *err = why;
+            return status;
+        }
+        bm_free(source->path);
+        source->path = NULL;
+        bm_error_format(&why, message, sizeof message);
+        source->gone = bm_strdup(message);
+        p->n_gone++;
+        if (source->gone == NULL)
+            return bm_fail_nomem(err, strlen(message));
+    }
+    return BM_OK;
+}
+
+/* --- documents --- */
 
 typedef struct reader {
+    bm_page *page;
     bm_job_context *context;
-    bm_page_wanted *wanted;
-    size_t n_wanted;
-    size_t left;             /* documents that are not found yet */
+    size_t left;             /* documents and lengths that are not found yet */
     const uint32_t *numbers; /* of each input that is read, in the manifest */
     bm_shingler *shingler;
     bm_shingle_batch one; /* shingles of one document */
     uint64_t room, hash_bytes;
 } reader;
 
-static bm_status take_text(const reader *r, const bm_page_wanted *wanted, const bm_record *record,
-                           bm_page_doc *doc, bm_error *err)
+static bm_status take_text(const bm_page *p, bm_str text, bm_page_doc *doc, bm_error *err)
 {
-    size_t held = record->text.len < wanted->text_held ? record->text.len : wanted->text_held;
-    (void)r;
-    held = bm_utf8_valid_prefix(record->text.data, held); /* no half of a character */
-    doc->text = bm_alloc(held, 1);
+    const size_t times = (size_t)p->options->text_bytes * TEXT_HELD_TIMES,
+                 most = times > TEXT_HELD_LEAST ? times : TEXT_HELD_LEAST;
+    doc->held = bm_utf8_valid_prefix(text.data, text.len < most ? text.len : most);
+    doc->text = bm_alloc(doc->held, 1); /* no half of a character */
     if (doc->text == NULL)
-        return bm_fail_nomem(err, held);
-    if (held > 0)
-        memcpy(doc->text, record->text.data, held);
-    doc->held = held;
+        return bm_fail_nomem(err, doc->held);
+    if (doc->held > 0)
+        memcpy(doc->text, text.data, doc->held);
     return BM_OK;
 }
 
@@ -79,37 +131,44 @@ static bm_status take_shingles(reader *r, bm_str text, bm_page_doc *doc, bm_erro
     return BM_OK;
 }
 
-static void take_length(reader *r, bm_page_wanted *wanted, uint32_t number, uint64_t bytes)
+/* One that is shown, or a member of the graph, whose text is not. */
+static bm_status take_wanted(reader *r, const bm_record *record, bool is_shown, bm_page_doc *doc,
+                             bm_error *err)
 {
-    if (wanted->lengths[number] != BM_PAGE_NO_LENGTH)
-        return;
-    wanted->lengths[number] = bytes;
-    wanted->n_found++;
+    if (doc->found)
+        return BM_OK;
+    doc->file = r->numbers[record->file];
+    doc->line = record->line;
+    doc->text_bytes = record->text.len;
+    bm_status status = is_shown ? take_text(r->page, record->text, doc, err) : BM_OK;
+    if (status == BM_OK)
+        status = take_shingles(r, record->text, doc, err);
+    doc->found = status == BM_OK;
     r->left--;
+    return status;
+}
+
+static uint32_t find(const bm_id_set *ids, const void *places, bm_str id)
+{
+    return places != NULL && ids->n > 0 ? bm_id_set_find(ids, id) : BM_ID_NONE;
 }
 
 static bm_status take_document(reader *r, bm_str id, const bm_record *record, bm_error *err)
 {
+    bm_page *p = r->page;
+    const bm_page_what_if *what_if = &p->what_if;
+    const uint32_t shown = find(&p->ids, p->docs, id),
+                   member = find(&p->graph.ids, p->graph.members, id),
+                   length = find(&what_if->ids, what_if->lengths, id);
     bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < r->n_wanted; i++) {
-        bm_page_wanted *wanted = &r->wanted[i];
-        const uint32_t number = wanted->ids->n > 0 ? bm_id_set_find(wanted->ids, id) : BM_ID_NONE;
-        if (number != BM_ID_NONE && wanted->docs == NULL)
-            take_length(r, wanted, number, record->text_bytes);
-        if (number == BM_ID_NONE || wanted->docs == NULL || wanted->docs[number].found)
-            continue;
-        bm_page_doc *doc = &wanted->docs[number];
-        doc->file = r->numbers[record->file];
-        doc->line = record->line;
-        doc->text_bytes = record->text.len;
-        if (wanted->text_held > 0)
-            status = take_text(r, wanted, record, doc, err);
-        if (status == BM_OK && wanted->shingles)
-            status = take_shingles(r, record->text, doc, err);
-        doc->found = status == BM_OK;
-        wanted->n_found++;
+    if (length != BM_ID_NONE && what_if->lengths[length] == BM_PAGE_NO_LENGTH) {
+        what_if->lengths[length] = record->text_bytes;
         r->left--;
     }
+    if (shown != BM_ID_NONE)
+        status = take_wanted(r, record, true, &p->docs[shown], err);
+    if (status == BM_OK && member != BM_ID_NONE)
+        status = take_wanted(r, record, false, &p->graph.members[member], err);
     return status;
 }
 
@@ -174,50 +233,35 @@ static bm_status read_source(reader *r, const bm_settings *settings, bm_error *e
     return status;
 }
 
-/* Those that are there, in their order: paths, names and numbers. */
-typedef struct present_inputs {
-    const char **paths, **names;
-    uint32_t *numbers;
-    size_t n;
-} present_inputs;
-
-static bm_status list_present(const bm_settings *settings, const bm_page_content *content,
-                              present_inputs *out, bm_error *err)
-{
-    const size_t n = bm_manifest_n_inputs(content->manifest);
-    const bool in_order = settings->input.duplicate_ids == BM_DUPLICATE_IDS_NUMBER;
-    out->paths = bm_alloc(n, sizeof *out->paths);
-    out->names = bm_alloc(n, sizeof *out->names);
-    out->numbers = bm_alloc(n, sizeof *out->numbers);
-    if (out->paths == NULL || out->names == NULL || out->numbers == NULL)
-        return bm_fail_nomem(err, n * sizeof *out->paths);
-    for (size_t i = 0; i < n; i++) {
-        if (content->sources[i].gone != NULL && in_order)
-            break;
-        if (content->sources[i].gone != NULL)
-            continue;
-        out->paths[out->n] = content->sources[i].path;
-        out->names[out->n] = bm_manifest_input_at(content->manifest, i)->file;
-        out->numbers[out->n++] = (uint32_t)i;
-    }
-    return BM_OK;
-}
-
-static bm_status read_present(const bm_settings *settings, const present_inputs *present, reader *r,
+/* The inputs that are there, in their order. */
+static bm_status read_present(reader *r, const char **paths, const char **names, uint32_t *numbers,
                               bm_error *err)
 {
-    bm_settings reading = *settings;
+    const bm_page *p = r->page;
+    const bool in_order = p->settings->input.duplicate_ids == BM_DUPLICATE_IDS_NUMBER;
+    bm_settings reading = *p->settings;
     bm_job_context context;
-    reading.input.paths = present->paths;
-    reading.input.n_paths = present->n;
-    reading.recorded.names = present->names;
-    reading.recorded.n_names = present->n;
+    size_t n = 0;
+    for (size_t i = 0; i < bm_manifest_n_inputs(p->manifest); i++) {
+        if (p->sources[i].gone != NULL && in_order)
+            break;
+        if (p->sources[i].gone != NULL)
+            continue;
+        paths[n] = p->sources[i].path;
+        names[n] = bm_manifest_input_at(p->manifest, i)->file;
+        numbers[n++] = (uint32_t)i;
+    }
+    if (n == 0)
+        return BM_OK;
+    reading.input.paths = paths;
+    reading.recorded.names = names;
+    reading.input.n_paths = reading.recorded.n_names = n;
     reading.output = (bm_output_options){0};
     bm_status status = bm_job_context_open(&reading, &context, err);
     if (status != BM_OK)
         return status;
     r->context = &context;
-    r->numbers = present->numbers;
+    r->numbers = numbers;
     status = read_source(r, &reading, err);
     bm_shingler_close(r->shingler);
     bm_shingle_batch_reset(&r->one);
@@ -225,18 +269,20 @@ static bm_status read_present(const bm_settings *settings, const present_inputs 
     return status;
 }
 
-bm_status bm_page_read_texts(const bm_settings *settings, const bm_page_content *content,
-                             bm_page_wanted *wanted, size_t n_wanted, bm_error *err)
+bm_status bm_page_read_texts(bm_page *p, bm_error *err)
 {
-    present_inputs present = {0};
-    reader r = {.wanted = wanted, .n_wanted = n_wanted, .room = settings->memory / SHARE};
-    for (size_t i = 0; i < n_wanted; i++)
-        r.left += wanted[i].ids->n;
-    bm_status status = list_present(settings, content, &present, err);
-    if (status == BM_OK && present.n > 0 && r.left > 0)
-        status = read_present(settings, &present, &r, err);
-    bm_free(present.paths);
-    bm_free(present.names);
-    bm_free(present.numbers);
+    const size_t n = bm_manifest_n_inputs(p->manifest);
+    const char **places = bm_alloc(2 * n, sizeof *places);
+    uint32_t *numbers = bm_alloc(n, sizeof *numbers);
+    reader r = {.page = p, .room = p->settings->memory / SHARE};
+    bm_status status = BM_OK;
+    r.left = p->ids.n + (p->graph.members != NULL ? p->graph.ids.n : 0) +
+             (p->what_if.lengths != NULL ? p->what_if.ids.n : 0);
+    if (places == NULL || numbers == NULL)
+        status = bm_fail_nomem(err, 2 * n * sizeof *places);
+    else if (r.left > 0)
+        status = read_present(&r, places, places + n, numbers, err);
+    bm_free(places);
+    bm_free(numbers);
     return status;
 }

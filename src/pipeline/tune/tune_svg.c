@@ -40,9 +40,7 @@ typedef struct drawing {
     double left; /* of the panel at hand */
 } drawing;
 
-static const char *const curve_classes[CURVES_MAX] = {"dearest", "cheapest", "chosen"};
-
-/* --- curves --- */
+/* --- a panel --- */
 
 static void choose_curves(drawing *d)
 {
@@ -56,57 +54,24 @@ static void choose_curves(drawing *d)
 
 static const char *class_of(const drawing *d, size_t plan)
 {
-    if (plan == d->result->chosen)
-        return curve_classes[2];
-    return curve_classes[plan == 0 ? 1 : 0];
+    return plan == d->result->chosen ? "chosen" : plan == 0 ? "cheapest" : "dearest";
 }
 
-static void put_curve(drawing *d, size_t index)
+static void put_curves(drawing *d)
 {
-    const bm_tune_plan *plan = &d->result->plans[index];
-    bm_figure_curve(&d->figure, class_of(d, index), plan->bands, plan->rows);
-}
-
-static void put_legend(drawing *d)
-{
+    const bm_tune_plan *plans = d->result->plans;
     double x = d->left + 24;
+    for (size_t i = 0; i < d->n_curves; i++)
+        bm_figure_curve(&d->figure, class_of(d, d->curves[i]), plans[d->curves[i]].bands,
+                        plans[d->curves[i]].rows);
     for (size_t i = d->n_curves; i-- > 0;) {
-        const bm_tune_plan *plan = &d->result->plans[d->curves[i]];
         bm_figure_put(&d->figure,
                       "<line class=\"curve %s\" x1=\"%s\" x2=\"%s\" y1=\"78\" y2=\"78\"/>"
                       "<text x=\"%s\" y=\"82.5\">%" PRIu32 " x %" PRIu32 "%s</text>\n",
                       class_of(d, d->curves[i]), bm_svg_px(x).text, bm_svg_px(x + 28).text,
-                      bm_svg_px(x + 34).text, plan->bands, plan->rows,
+                      bm_svg_px(x + 34).text, plans[d->curves[i]].bands, plans[d->curves[i]].rows,
                       d->curves[i] == d->result->chosen ? " (chosen)" : "");
         x += 160;
-    }
-}
-
-/* --- a panel --- */
-
-static void put_documents(drawing *d, const bm_tune_documents *of)
-{
-    const bm_svg_axis axis = bm_svg_axis_of(of->pairs, BM_TUNE_BINS);
-    bm_figure *f = &d->figure;
-    bm_figure_text(f, "head", d->left + 24, 32, of->sample.shingle);
-    bm_figure_put(
-        f,
-        "<text class=\"soft\" x=\"%s\" y=\"54\">%s distinct documents, %s of them compared "
-        "with all others</text>\n",
-        bm_svg_px(d->left + 24).text, bm_svg_count(of->sample.distinct).text,
-        bm_svg_count(of->sample.sampled).text);
-    bm_figure_counts(f, &axis, "pairs of the corpus");
-    for (uint32_t i = 0; i < BM_TUNE_BINS; i++) {
-        const double low = (double)i / BM_TUNE_BINS, share = bm_svg_axis_share(&axis, of->pairs[i]);
-        const uint64_t n = (uint64_t)llround(of->pairs[i]);
-        if (share <= 0)
-            continue;
-        bm_figure_bar(f, bm_figure_x(f, low) + .25, bm_figure_x(f, low + .01) - .25, share);
-        bm_figure_put(f,
-                      " data-low=\"0.%02u\" data-pairs=\"%" PRIu64
-                      "\"><title>0.%02u to %u.%02u: %s "
-                      "pairs</title></rect>\n",
-                      i, n, i, (i + 1) / 100, (i + 1) % 100, bm_svg_count(n).text);
     }
 }
 
@@ -116,16 +81,21 @@ static void put_panel(drawing *d, const bm_tune_documents *of)
     bm_figure *f = &d->figure;
     f->left = d->left + LEFT;
     f->right = d->left + RIGHT;
-    if (of != NULL)
-        put_documents(d, of);
-    else
-        bm_figure_text(f, "head", d->left + 24, 32, "Band plans");
+    bm_figure_text(f, "head", d->left + 24, 32, of != NULL ? of->sample.shingle : "Band plans");
+    if (of != NULL) {
+        bm_figure_put(f,
+                      "<text class=\"soft\" x=\"%s\" y=\"54\">%s distinct documents, %s of them "
+                      "compared with all others</text>\n",
+                      bm_svg_px(d->left + 24).text, bm_svg_count(of->sample.distinct).text,
+                      bm_svg_count(of->sample.sampled).text);
+        bm_figure_scale(f, of->pairs, BM_TUNE_BINS);
+        bm_figure_counts(f, "pairs of the corpus");
+        bm_figure_bars(f, of->pairs, .25);
+    }
     bm_figure_similarities(f, 20);
     bm_figure_chances(f);
     bm_figure_threshold(f, d->result->bands.threshold);
-    for (size_t i = 0; i < d->n_curves; i++)
-        put_curve(d, d->curves[i]);
-    put_legend(d);
+    put_curves(d);
 }
 
 /* --- the document --- */

@@ -1,0 +1,853 @@
+/* page_dir.c -- the directory that dedup wrote: its report, and walks over its tables, of which only what will be shown
+ * stays in memory:
+ *
+ *     removed.tsv     the most chained; which kept documents have chained ones (their ids stay)
+ *     groups.jsonl    the largest groups; the largest that has chained documents; then the ids of the largest
+ *     removed.tsv     of the largest groups: why their documents went, the least like the kept one
+ *     pairs.tsv       similarities, the pairs just above the threshold; the pairs, for what other thresholds would give
+ *
+ * A group at a higher threshold is a part of a group at the one that was used, so its pairs are all there: components by a
+ * union-find a threshold. Stars are a walk in the order of the documents.
+ *
+ * pairs.tsv says of identical documents only that each copy has its first. A copy goes where its first
+ * goes: it is known by being in one row alone, the second of it, with similarity 1. (A document that is
+ * no copy and stands so has a first that stands in that row alone too: then it makes no difference.)
+ *
+ * The order of documents is that of groups.jsonl, where members of a group stand in input order; between
+ * groups the order does not matter, for no pair joins them. Lengths of texts are in no file of the directory:
+ * stars that begin with the longest or shortest wait until the inputs were read.
+ *
+ * Tests: tests/unit/page/test_page_dir.c, tests/cli/cases/report.sh, tests/reference/test_report.py */
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "io/json/json_read.h"
+#include "io/json/json_scan.h"
+#include "io/manifest/listed.h"
+#include "io/results/pair_file.h"
+#include "io/results/result_tables.h"
+#include "io/results/source_table.h"
+#include "io/results/tsv_table.h"
+#include "lsh/stars.h"
+#include "lsh/union_find.h"
+#include "model/file_names.h"
+#include "model/option_names.h"
+#include "pipeline/context/record_room.h"
+#include "pipeline/output/report_counts.h"
+#include "pipeline/page/page.h"
+
+/* --- documents that are shown --- */
+
+static void reset_docs(bm_page_doc *docs, size_t n)
+{
+    for (size_t i = 0; docs != NULL && i < n; i++) {
+        bm_free(docs[i].text);
+        bm_free(docs[i].hashes);
+    }
+    bm_free(docs);
+}
+
+void bm_page_reset(bm_page *p)
+{
+    void *const blocks[] = {p->sources,       p->no_texts,           p->sizes,
+                            p->groups,        p->near.rows,          p->chained.rows,
+                            p->what_if.pairs, p->what_if.lengths,    p->graph.pairs,
+                            p->graph.nodes,   p->graph.bridge_order, p->graph.point_order,
+                            p->graph.weakest};
+    for (size_t i = 0; p->sources != NULL && i < bm_manifest_n_inputs(p->manifest); i++) {
+        bm_free(p->sources[i].gone);
+        bm_free(p->sources[i].path);
+    }
+    reset_docs(p->docs, p->ids.n);
+    reset_docs(p->graph.members, p->graph.ids.n);
+    for (size_t i = 0; i < sizeof blocks / sizeof blocks[0]; i++)
+        bm_free(blocks[i]);
+    bm_id_set_reset(&p->ids);
+    bm_id_set_reset(&p->known_ids);
+    bm_id_set_reset(&p->what_if.ids);
+    bm_id_set_reset(&p->graph.ids);
+    bm_bridges_reset(&p->graph.bridges);
+    *p = (bm_page){0};
+}
+
+bm_status bm_page_show(bm_page *p, bm_str id, uint32_t *number, bm_error *err)
+{
+    const size_t before = p->ids.n;
+    bm_status status = bm_grow_array(&p->docs, &p->cap_docs, before + 1, err);
+    if (status == BM_OK)
+        status = bm_id_set_add(&p->ids, id, number, err);
+    if (status == BM_OK && p->ids.n > before)
+        p->docs[before] = (bm_page_doc){0};
+    return status;
+}
+
+static bm_status show_kept(bm_page *p, bm_str id, bool known, uint32_t *number, bm_error *err)
+{
+    if (!known)
+        return bm_page_show(p, id, number, err);
+    const bm_status status = bm_id_set_add(&p->known_ids, id, number, err);
+    *number |= BM_PAGE_KNOWN;
+    return status;
+}
+
+bm_str bm_page_id(const bm_page *p, uint32_t number)
+{
+    return (number & BM_PAGE_KNOWN) != 0 ? bm_id_set_id(&p->known_ids, number & ~BM_PAGE_KNOWN)
+                                         : bm_id_set_id(&p->ids, number);
+}
+
+const bm_page_doc *bm_page_doc_of(const bm_page *p, uint32_t number)
+{
+    static const bm_page_doc none = {0};
+    return (number & BM_PAGE_KNOWN) != 0 ? &none : &p->docs[number];
+}
+
+/* --- the pairs of least similarity: a short sorted list; most of what is offered is only looked at --- */
+
+bm_status bm_page_least_offer(bm_page_least *least, bm_str a, bm_str b, double jaccard, bool known,
+                              bm_error *err)
+{
+    size_t at = 0, end = least->n; /* behind all that are no more similar */
+    least->of++;
+    while (at < end) {
+        const size_t middle = at + (end - at) / 2;
+        if (least->rows[middle].jaccard <= jaccard)
+            at = middle + 1;
+        else
+            end = middle;
+    }
+    if (at >= least->most)
+        return BM_OK;
+    bm_buf ids = {0};
+    bm_status status = bm_grow_array(&least->rows, &least->cap, least->n + 1, err);
+    if (status == BM_OK)
+        status = bm_buf_add(&ids, a.data, a.len, err);
+    if (status == BM_OK)
+        status = bm_buf_add(&ids, b.data, b.len, err);
+    if (status != BM_OK) {
+        bm_buf_reset(&ids);
+        return status;
+    }
+    if (least->n == least->most)
+        bm_free(least->rows[--least->n].ids);
+    memmove(least->rows + at + 1, least->rows + at, (least->n - at) * sizeof *least->rows);
+    least->rows[at] = (bm_page_least_row){jaccard, known, ids.data, a.len, b.len};
+    least->n++;
+    return BM_OK;
+}
+
+bm_status bm_page_least_show(bm_page_least *least, bm_page *p, bm_page_pairs *out, bm_error *err)
+{
+    bm_status status = bm_grow_array(&out->rows, &out->cap, least->n, err);
+    out->of = least->of;
+    for (size_t i = 0; i < least->n; i++) {
+        const bm_page_least_row *row = &least->rows[i];
+        const bm_str a = {row->ids, row->len_a}, b = {row->ids + row->len_a, row->len_b};
+        bm_page_pair pair = {.jaccard = row->jaccard};
+        if (status == BM_OK)
+            status = show_kept(p, a, row->known, &pair.a, err);
+        if (status == BM_OK)
+            status = bm_page_show(p, b, &pair.b, err);
+        if (status == BM_OK)
+            out->rows[out->n++] = pair;
+        bm_free(row->ids);
+    }
+    bm_free(least->rows);
+    *least = (bm_page_least){.most = least->most};
+    return status;
+}
+
+/* --- report.json and sources.tsv --- */
+
+/* One number or word of the report after another: the first that is not there decides. */
+typedef struct fact_reader {
+    const char *path; /* of the report */
+    const bm_json_doc *doc;
+    bm_status status;
+    bm_error *err;
+} fact_reader;
+
+static unsigned read_word(fact_reader *r, bm_option option)
+{
+    bm_str word;
+    char path[64];
+    unsigned value = 0;
+    snprintf(path, sizeof path, "parameters.%s", bm_option_field(option));
+    if (r->status == BM_OK)
+        r->status = bm_json_doc_string(r->doc, path, &word, r->err);
+    if (r->status == BM_OK && !bm_option_value(option, word.data, word.len, &value))
+        r->status =
+            bm_fail_at(r->err, BM_ERR_FORMAT, r->path, 0, "%s is not known to this version", path);
+    return value;
+}
+
+static double read_double(fact_reader *r, const char *path)
+{
+    double value = NAN;
+    if (r->status == BM_OK)
+        r->status = bm_json_doc_double(r->doc, path, &value, r->err);
+    return value;
+}
+
+static uint32_t read_small(fact_reader *r, const char *path)
+{
+    uint64_t value = 0;
+    if (r->status == BM_OK)
+        r->status = bm_json_doc_uint(r->doc, path, &value, r->err);
+    if (r->status == BM_OK && value > BM_PERMS_MAX)
+        r->status = bm_fail_at(r->err, BM_ERR_FORMAT, r->path, 0, "%s is %" PRIu64, path, value);
+    return (uint32_t)value;
+}
+
+static bm_status read_parameters(bm_page *p, bm_json_doc *doc, bm_error *err)
+{
+    bm_str found, bands;
+    fact_reader r = {bm_manifest_path(p->manifest), doc, BM_OK, err};
+    p->against = bm_manifest_member(p->manifest, "parameters", &found) &&
+                 bm_json_scan_find(found, "against", &found) && !bm_json_scan_is(found, "null");
+    p->verify = (bm_verify)read_word(&r, BM_OPTION_VERIFY);
+    p->cluster = (bm_cluster)read_word(&r, BM_OPTION_CLUSTER);
+    p->keep = (bm_keep)read_word(&r, BM_OPTION_KEEP);
+    p->threshold = read_double(&r, "parameters.threshold");
+    p->seconds = read_double(&r, "run.seconds");
+    p->predicted_recall = NAN;
+    if (r.status == BM_OK && !(p->threshold > 0 && p->threshold <= 1))
+        r.status = bm_fail_at(err, BM_ERR_FORMAT, r.path, 0,
+                              "parameters.threshold is %g (more than 0, at most 1)", p->threshold);
+    if (bm_manifest_member(p->manifest, "plan", &found) &&
+        bm_json_scan_find(found, "bands", &bands)) {
+        p->bands = read_small(&r, "plan.bands");
+        p->rows = read_small(&r, "plan.rows");
+        read_small(&r, "provenance.perms");
+        p->predicted_recall = read_double(&r, "plan.predicted_recall");
+    }
+    return r.status;
+}
+
+static bm_status read_sizes(bm_page *p, bm_error *err)
+{
+    bm_str sizes = {0}, row, size, groups;
+    size_t at = 0;
+    bm_status status = BM_OK;
+    bm_manifest_member(p->manifest, "group_sizes", &sizes);
+    while (status == BM_OK && bm_json_scan_element(sizes, &at, &row)) {
+        bm_page_size one = {0};
+        if (!bm_json_scan_find(row, "size", &size) || !bm_json_scan_uint(size, &one.size) ||
+            !bm_json_scan_find(row, "groups", &groups) || !bm_json_scan_uint(groups, &one.groups))
+            return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(p->manifest), 0,
+                              "group_sizes is no list of sizes and groups");
+        status = bm_grow_array(&p->sizes, &p->cap_sizes, p->n_sizes + 1, err);
+        if (status == BM_OK)
+            p->sizes[p->n_sizes++] = one;
+    }
+    return status;
+}
+
+static bm_status read_sources(bm_page *p, bm_error *err)
+{
+    const size_t n = bm_manifest_n_inputs(p->manifest);
+    uint64_t *rows = bm_alloc(3 * n + 1, sizeof *rows);
+    bm_status status = BM_OK;
+    p->sources = bm_alloc_zero(n, sizeof *p->sources);
+    if (p->sources == NULL || rows == NULL)
+        status = bm_fail_nomem(err, n * sizeof *p->sources);
+    bm_source_column columns[] = {{.field = BM_SOURCES_DOCUMENTS, .rows = rows},
+                                  {.field = BM_SOURCES_SKIPPED, .rows = rows + n},
+                                  {.field = BM_SOURCES_REMOVED, .rows = rows + 2 * n}};
+    if (status == BM_OK)
+        status = bm_source_table_read(p->manifest, columns, 3, err);
+    for (size_t i = 0; status == BM_OK && i < n; i++)
+        p->sources[i] = (bm_page_source){
+            .documents = rows[i], .skipped = rows[n + i], .removed = rows[2 * n + i]};
+    bm_free(rows);
+    return status;
+}
+
+bm_status bm_page_read_facts(bm_page *p, bm_error *err)
+{
+    bm_json_doc *doc = NULL;
+    const char *path = bm_manifest_path(p->manifest), *kind = bm_manifest_kind(p->manifest);
+    if (strcmp(kind, "dedup") != 0)
+        return bm_fail_at(err, BM_ERR_FORMAT, path, 0,
+                          "it holds '%s' (a directory that dedup wrote)", kind);
+    bm_status status = bm_json_doc_open(path, &doc, err);
+    if (status == BM_OK)
+        status = read_parameters(p, doc, err);
+    bm_json_doc_close(doc);
+    p->has_pairs = bm_manifest_output(p->manifest, BM_FILE_PAIRS) != NULL;
+    if (status == BM_OK)
+        status = bm_report_read_counts(p->manifest, &p->counts, err);
+    if (status == BM_OK)
+        status = read_sizes(p, err);
+    return status == BM_OK ? read_sources(p, err) : status;
+}
+
+/* --- removed.tsv --- */
+
+typedef struct reading {
+    bm_page *page;
+    uint64_t room;  /* bytes for ids; 0: no limit */
+    bm_id_set hubs; /* kept documents that have chained ones */
+    bm_page_least chained, near;
+    uint64_t best_size; /* of the largest group with chained documents */
+    /* Of the largest groups: the kept documents, and which group each is of. Where there are known documents, whose ids may
+     * be those of others: the members. */
+    bm_id_set keys;
+    size_t *group_of, cap_group_of;
+    size_t at_group;
+    bm_buf id;
+} reading;
+
+typedef struct removed_row {
+    bm_str id, kept;
+    double jaccard; /* NAN: not known */
+    bool identical, chained, known;
+} removed_row;
+
+typedef bm_status (*removed_fn)(reading *r, const removed_row *row, bm_error *err);
+
+/* Six decimals, as our files have them. */
+static bool parse_jaccard(bm_str field, double *out)
+{
+    uint32_t millionths = 0;
+    *out = NAN;
+    if (field.len == 0)
+        return true;
+    if (field.len != 8 || field.data[1] != '.')
+        return false;
+    for (size_t i = 0; i < field.len; i++) {
+        if (i != 1 && (unsigned)field.data[i] - '0' > 9)
+            return false;
+        if (i != 1)
+            millionths = millionths * 10 + (uint32_t)(field.data[i] - '0');
+    }
+    *out = millionths / 1e6;
+    return millionths <= 1000000;
+}
+
+static bm_status each_removed(reading *r, removed_fn fn, bm_error *err)
+{
+    bm_tsv_table table = {0};
+    bool end = false;
+    bm_status status = bm_tsv_table_open_listed(r->page->manifest, BM_FILE_REMOVED,
+                                                bm_table_header(BM_TABLE_REMOVED), &table, err);
+    table.lines.callbacks = &r->page->settings->callbacks;
+    while (status == BM_OK) {
+        status = bm_tsv_table_next(&table, &end, err);
+        if (status != BM_OK || end)
+            break;
+        const bm_str reason = table.fields[BM_REMOVED_REASON];
+        removed_row row = {.id = table.fields[BM_REMOVED_ID],
+                           .kept = table.fields[BM_REMOVED_KEPT],
+                           .identical = bm_json_scan_is(reason, BM_REMOVED_IS_IDENTICAL),
+                           .chained = bm_json_scan_is(reason, BM_REMOVED_IS_CHAINED),
+                           .known = bm_json_scan_is(reason, BM_REMOVED_IS_KNOWN)};
+        if (!parse_jaccard(table.fields[BM_REMOVED_JACCARD], &row.jaccard))
+            status = bm_fail_at(err, BM_ERR_FORMAT, table.path, table.line,
+                                "the similarity is none of six decimals");
+        else
+            status = fn(r, &row, err);
+    }
+    bm_tsv_table_close(&table);
+    return status;
+}
+
+static void count_similarity(bm_page *p, double jaccard)
+{
+    p->similarities[bm_histogram_bin(jaccard)]++;
+    p->n_similarities++;
+}
+
+static bm_status first_walk(reading *r, const removed_row *row, bm_error *err)
+{
+    bm_page *p = r->page;
+    bm_status status = BM_OK;
+    if (!p->has_pairs && !isnan(row->jaccard)) {
+        count_similarity(p, row->jaccard);
+        if (row->jaccard >= p->threshold && row->jaccard < 1)
+            status =
+                bm_page_least_offer(&r->near, row->kept, row->id, row->jaccard, row->known, err);
+    }
+    if (status != BM_OK || !row->chained)
+        return status;
+    uint32_t number;
+    status = bm_id_set_add(&r->hubs, row->kept, &number, err);
+    const uint64_t bytes = bm_id_set_bytes(r->hubs.n, r->hubs.text.len);
+    if (status == BM_OK && r->room != 0 && bytes > r->room)
+        status =
+            bm_table_room_refuse(p->settings, "the kept documents of chained ones", bytes, err);
+    if (status == BM_OK && !isnan(row->jaccard))
+        status =
+            bm_page_least_offer(&r->chained, row->kept, row->id, row->jaccard, row->known, err);
+    return status;
+}
+
+/* Of the largest groups. */
+static bm_status last_walk(reading *r, const removed_row *row, bm_error *err)
+{
+    const uint32_t number = bm_id_set_find(&r->keys, r->page->against ? row->id : row->kept);
+    if (number == BM_ID_NONE)
+        return BM_OK;
+    bm_page_group *group = &r->page->groups[r->group_of[number]];
+    group->removed++;
+    group->identical += row->identical;
+    group->chained += row->chained;
+    const bool first = group->least_doc == BM_PAGE_NO_DOC; /* shown even where nothing is known */
+    if (!first && (isnan(row->jaccard) || (!isnan(group->least) && row->jaccard >= group->least)))
+        return BM_OK;
+    group->least = row->jaccard;
+    return bm_page_show(r->page, row->id, &group->least_doc, err);
+}
+
+/* --- groups.jsonl --- */
+
+bm_status bm_page_each_group(const bm_page *p, bm_page_group_fn fn, void *ctx, bm_error *err)
+{
+    char *path = NULL;
+    bm_group_file file;
+    bm_listed *listed = NULL;
+    bool more = true, stop = false;
+    bm_status status = bm_manifest_beside(p->manifest, BM_FILE_GROUPS, &path, err);
+    if (status == BM_OK)
+        status = bm_listed_open(p->manifest, BM_FILE_GROUPS, path, &listed, err);
+    if (status == BM_OK)
+        status = bm_group_file_open(path, p->settings->memory, &file, err);
+    if (status == BM_OK) {
+        file.lines.callbacks = &p->settings->callbacks;
+        status = bm_line_file_compare(&file.lines, listed, err);
+        while (status == BM_OK && more && !stop) {
+            status = bm_group_file_next(&file, &more, err);
+            if (status == BM_OK && more)
+                status = fn(ctx, &file, &stop, err);
+        }
+        bm_group_file_close(&file);
+    }
+    bm_listed_close(listed);
+    bm_free(path);
+    return status;
+}
+
+/* Is it the largest with chained documents, or one of the largest? */
+static bm_status take_group(void *ctx, bm_group_file *file, bool *stop, bm_error *err)
+{
+    reading *r = ctx;
+    bm_page *p = r->page;
+    const size_t most = p->options->groups;
+    bm_status status = BM_OK;
+    (void)stop;
+    if (r->hubs.n > 0 && file->size > r->best_size) {
+        status = bm_group_file_id(file, file->kept, &r->id, err);
+        if (status == BM_OK &&
+            bm_id_set_find(&r->hubs, (bm_str){r->id.data, r->id.len}) != BM_ID_NONE) {
+            r->best_size = file->size;
+            p->largest_chained = file->group;
+        }
+    }
+    if (status != BM_OK || most == 0 ||
+        (p->n_groups == most && p->groups[most - 1].size >= file->size))
+        return status;
+    status = bm_grow_array(&p->groups, &p->cap_groups, p->n_groups + 1, err);
+    if (status != BM_OK)
+        return status;
+    size_t at = p->n_groups - (p->n_groups == most);
+    p->n_groups = at + 1;
+    for (; at > 0 && p->groups[at - 1].size < file->size; at--)
+        p->groups[at] = p->groups[at - 1];
+    p->groups[at] = (bm_page_group){.number = file->group,
+                                    .size = file->size,
+                                    .kept = BM_PAGE_NO_DOC,
+                                    .least_doc = BM_PAGE_NO_DOC,
+                                    .least = NAN,
+                                    .known = file->known};
+    return BM_OK;
+}
+
+static bm_status add_key(reading *r, bm_str id, bm_error *err)
+{
+    uint32_t number;
+    bm_status status = bm_grow_array(&r->group_of, &r->cap_group_of, r->keys.n + 1, err);
+    if (status == BM_OK)
+        status = bm_id_set_add(&r->keys, id, &number, err);
+    if (status == BM_OK && number + (size_t)1 == r->keys.n)
+        r->group_of[number] = r->at_group;
+    const uint64_t bytes =
+        bm_id_set_bytes(r->keys.n, r->keys.text.len) + r->cap_group_of * sizeof *r->group_of;
+    if (status == BM_OK && r->room != 0 && bytes > r->room)
+        status = bm_table_room_refuse(r->page->settings, "the members of the largest groups", bytes,
+                                      err);
+    return status;
+}
+
+/* Of a collection with known documents. Is the member one of the most chained, and the kept one of its group known? Then
+ * so is it there. */
+static bm_status take_member(void *ctx, const bm_group_file *file, bm_str id, bm_error *err)
+{
+    reading *r = ctx;
+    for (size_t i = 0; file->known && i < r->chained.n; i++) {
+        bm_page_least_row *row = &r->chained.rows[i];
+        if (row->len_b == id.len && memcmp(row->ids + row->len_a, id.data, id.len) == 0)
+            row->known = true;
+    }
+    return r->at_group < r->page->n_groups ? add_key(r, id, err) : BM_OK;
+}
+
+/* The ids of the largest groups, once these are known. */
+static bm_status take_ids(void *ctx, bm_group_file *file, bool *stop, bm_error *err)
+{
+    reading *r = ctx;
+    bm_page *p = r->page;
+    bm_status status = BM_OK;
+    (void)stop;
+    for (r->at_group = 0; r->at_group < p->n_groups; r->at_group++)
+        if (p->groups[r->at_group].number == file->group)
+            break;
+    const bool is_shown = r->at_group < p->n_groups;
+    if (p->against && (is_shown || (file->known && r->chained.n > 0)))
+        status = bm_group_file_members(file, take_member, r, &r->id, err);
+    else if (is_shown)
+        status = bm_group_file_id(file, file->kept, &r->id, err);
+    const bm_str kept = {r->id.data, r->id.len};
+    if (status == BM_OK && is_shown && !p->against)
+        status = add_key(r, kept, err);
+    return status == BM_OK && is_shown
+               ? show_kept(p, kept, file->known, &p->groups[r->at_group].kept, err)
+               : status;
+}
+
+/* --- pairs.tsv --- */
+
+bm_status bm_page_each_pair(const bm_page *p, bm_page_pair_fn fn, void *ctx, bm_error *err)
+{
+    char *path = NULL;
+    bm_pair_file file;
+    bm_listed *listed = NULL;
+    bool more = true;
+    bm_status status = bm_manifest_beside(p->manifest, BM_FILE_PAIRS, &path, err);
+    if (status == BM_OK)
+        status = bm_listed_open(p->manifest, BM_FILE_PAIRS, path, &listed, err);
+    if (status == BM_OK)
+        status = bm_pair_file_open(path, BM_ERR_FORMAT, &p->settings->callbacks, &file, err);
+    if (status == BM_OK) {
+        status = bm_line_file_compare(&file.lines, listed, err);
+        while (status == BM_OK && more) {
+            status = bm_pair_file_next(&file, &more, err);
+            if (status == BM_OK && more)
+                status = fn(ctx, file.id_a, file.id_b, file.similarity, err);
+        }
+        bm_pair_file_close(&file);
+    }
+    bm_listed_close(listed);
+    bm_free(path);
+    return status;
+}
+
+/* --- what stars, and higher thresholds, would have done with the pairs --- */
+
+/* The next thresholds: three steps of .05, or of less where there is no room for them. */
+static size_t next_thresholds(double threshold, bm_page_choice out[BM_PAGE_CHOICES])
+{
+    static const long steps[] = {500, 200, 100}; /* ten-thousandths */
+    const long from = lround(threshold * 10000);
+    size_t n = 0, i = 0;
+    while (i < 2 && from + (long)BM_PAGE_CHOICES * steps[i] > 10000)
+        i++;
+    for (long at = from + steps[i]; n < BM_PAGE_CHOICES && at <= 10000; at += steps[i])
+        out[n++] = (bm_page_choice){.threshold = (double)at / 10000};
+    return n;
+}
+
+static const char *why_not(const bm_page *p)
+{
+    if (!p->has_pairs)
+        return "the directory has no pairs.tsv, which dedup writes on request";
+    if (p->against)
+        return "documents were compared with known ones, whose pairs are not in pairs.tsv";
+    if (p->verify == BM_VERIFY_NONE)
+        return "no similarities are known";
+    if (p->cluster == BM_CLUSTER_STAR)
+        return "the groups are stars, which would begin elsewhere at another threshold";
+    return NULL;
+}
+
+static bool goes_by_length(const bm_page *p)
+{
+    return p->keep == BM_KEEP_LONGEST || p->keep == BM_KEEP_SHORTEST;
+}
+
+static void what_if_begin(bm_page *p)
+{
+    bm_page_what_if *w = &p->what_if;
+    w->room = p->settings->memory / (goes_by_length(p) ? 4 : 2); /* texts are read beside them */
+    w->why_not = w->why_no_stars = why_not(p);
+    if (p->cluster == BM_CLUSTER_STAR)
+        w->why_no_stars = "the groups are stars already: nothing is chained";
+    else if (w->why_not == NULL && goes_by_length(p) && !p->has_texts)
+        w->why_no_stars = "stars begin with the longest or shortest texts, and the inputs "
+                          "have none";
+    w->n_thresholds = w->why_not == NULL ? next_thresholds(p->threshold, w->thresholds) : 0;
+}
+
+/* Too much: nothing more is taken, and that is said. */
+static void give_up(bm_page_what_if *w)
+{
+    w->why_not = w->why_no_stars = "the pairs do not fit into the memory of this report";
+    w->n_thresholds = 0;
+    bm_id_set_reset(&w->ids);
+    bm_free(w->pairs);
+    w->pairs = NULL;
+    w->n_pairs = w->cap_pairs = 0;
+}
+
+static uint64_t bytes_of(const bm_page_what_if *w)
+{
+    return bm_id_set_bytes(w->ids.n, w->ids.text.len) +
+           (uint64_t)w->ids.n * (4 * BM_PAGE_CHOICES + 40) +
+           (uint64_t)w->n_pairs * (sizeof *w->pairs * 2 + 16);
+}
+
+static bm_status what_if_pair(bm_page *p, bm_str a, bm_str b, double jaccard, bm_error *err)
+{
+    bm_page_what_if *w = &p->what_if;
+    uint32_t x, y;
+    if (w->why_not != NULL)
+        return BM_OK;
+    bm_status status = bm_id_set_add(&w->ids, a, &x, err);
+    if (status == BM_OK)
+        status = bm_id_set_add(&w->ids, b, &y, err);
+    if (status == BM_OK)
+        status = bm_grow_array(&w->pairs, &w->cap_pairs, w->n_pairs + 1, err);
+    if (status != BM_OK)
+        return status;
+    w->pairs[w->n_pairs++] = (bm_pair){x, y, jaccard};
+    if (bytes_of(w) > w->room)
+        give_up(w);
+    return BM_OK;
+}
+
+/* From the group of each document, a number below n, to how many there are of what size. */
+static bm_status count_groups(const uint32_t *of, size_t n, bm_page_choice *out, bm_error *err)
+{
+    uint32_t *sizes = bm_alloc_zero(n, sizeof *sizes);
+    if (sizes == NULL)
+        return bm_fail_nomem(err, n * sizeof *sizes);
+    for (size_t i = 0; i < n; i++)
+        sizes[of[i]]++;
+    for (size_t i = 0; i < n; i++) {
+        out->groups += sizes[i] > 1;
+        out->removed += sizes[i] > 1 ? sizes[i] - 1 : 0;
+        out->largest = sizes[i] > 1 && sizes[i] > out->largest ? sizes[i] : out->largest;
+    }
+    bm_free(sizes);
+    return BM_OK;
+}
+
+static bm_status what_if_end(bm_page *p, bm_error *err)
+{
+    bm_page_what_if *w = &p->what_if;
+    bm_union_find sets = {0};
+    bm_status status = w->n_thresholds > 0 ? bm_union_find_init(&sets, w->ids.n, err) : BM_OK;
+    for (size_t i = 0; status == BM_OK && i < w->n_thresholds; i++) {
+        bm_page_choice *choice = &w->thresholds[i];
+        for (size_t k = 0; k < sets.n; k++)
+            sets.parent[k] = (uint32_t)k;
+        for (size_t k = 0; k < w->n_pairs; k++) {
+            if (!(w->pairs[k].similarity >= choice->threshold))
+                continue;
+            choice->pairs++;
+            bm_union_find_link(&sets, w->pairs[k].a, w->pairs[k].b);
+        }
+        for (size_t k = 0; k < sets.n; k++)
+            sets.parent[k] = bm_union_find_root(&sets, (uint32_t)k);
+        status = count_groups(sets.parent, sets.n, choice, err);
+    }
+    bm_union_find_reset(&sets);
+    if (status != BM_OK || w->why_no_stars != NULL || !goes_by_length(p))
+        return status;
+    w->lengths = bm_alloc(w->ids.n, sizeof *w->lengths);
+    if (w->lengths == NULL)
+        return bm_fail_nomem(err, w->ids.n * sizeof *w->lengths);
+    for (size_t i = 0; i < w->ids.n; i++)
+        w->lengths[i] = BM_PAGE_NO_LENGTH;
+    return BM_OK;
+}
+
+typedef struct star_walk {
+    const bm_page *page;
+    bm_buf id;
+    uint32_t *place; /* of each document, in groups.jsonl; UINT32_MAX: not there */
+    uint32_t n_placed;
+    uint32_t *rep;  /* the first of its copies, or itself */
+    uint32_t *best; /* of a first: the one that is rather kept, of its copies and itself */
+    uint32_t *centres;
+    uint32_t *order;
+} star_walk;
+
+/* The members of a group in their order. */
+static bm_status place_group(void *ctx, bm_group_file *file, bool *stop, bm_error *err)
+{
+    star_walk *s = ctx;
+    bool more = true;
+    bm_status status = BM_OK;
+    (void)stop;
+    while (status == BM_OK && more) {
+        status = bm_group_file_member(file, &s->id, &more, err);
+        if (status != BM_OK || !more)
+            break;
+        const uint32_t doc = bm_id_set_find(&s->page->what_if.ids, (bm_str){s->id.data, s->id.len});
+        if (doc != BM_ID_NONE)
+            s->place[doc] = s->n_placed++;
+    }
+    return status;
+}
+
+static void find_copies(const bm_page_what_if *w, uint32_t *rep, uint32_t *rows)
+{
+    memset(rows, 0, w->ids.n * sizeof *rows);
+    for (size_t i = 0; i < w->n_pairs; i++) {
+        rows[w->pairs[i].a]++;
+        rows[w->pairs[i].b]++;
+    }
+    for (size_t i = 0; i < w->ids.n; i++)
+        rep[i] = (uint32_t)i;
+    for (size_t i = 0; i < w->n_pairs; i++)
+        if (rows[w->pairs[i].b] == 1 && w->pairs[i].similarity >= 1)
+            rep[w->pairs[i].b] = w->pairs[i].a;
+}
+
+/* Is x rather kept than y? As dedup's turns have it: ties go to the first. */
+static bool is_preferred(const star_walk *s, uint32_t x, uint32_t y)
+{
+    const bm_keep keep = s->page->keep;
+    const uint64_t *lengths = s->page->what_if.lengths;
+    if (keep == BM_KEEP_LAST)
+        return s->place[x] > s->place[y];
+    if (keep == BM_KEEP_LONGEST && lengths[x] != lengths[y])
+        return lengths[x] > lengths[y];
+    if (keep == BM_KEEP_SHORTEST && lengths[x] != lengths[y])
+        return lengths[x] < lengths[y];
+    return s->place[x] < s->place[y];
+}
+
+static int by_turn(const void *x, const void *y, void *ctx)
+{
+    const star_walk *s = ctx;
+    const uint32_t a = s->best[*(const uint32_t *)x], b = s->best[*(const uint32_t *)y];
+    return a == b ? 0 : is_preferred(s, a, b) ? -1 : 1;
+}
+
+/* The representatives in the order of their turns: a first stands where the preferred of its copies does. */
+static size_t make_order(star_walk *s)
+{
+    size_t n = 0;
+    for (uint32_t i = 0; i < s->page->what_if.ids.n; i++)
+        s->best[i] = i;
+    for (uint32_t i = 0; i < s->page->what_if.ids.n; i++)
+        if (is_preferred(s, i, s->best[s->rep[i]]))
+            s->best[s->rep[i]] = i;
+    for (uint32_t i = 0; i < s->page->what_if.ids.n; i++)
+        if (s->rep[i] == i)
+            s->order[n++] = i;
+    qsort_r(s->order, n, sizeof *s->order, by_turn, s);
+    return n;
+}
+
+static bm_status walk_stars(star_walk *s, bm_page_choice *out, bm_error *err)
+{
+    const bm_page_what_if *w = &s->page->what_if;
+    bm_neighbours neighbours = {0};
+    find_copies(w, s->rep, s->centres);
+    const size_t n = make_order(s);
+    bm_status status = bm_neighbours_make((bm_pair_list){w->pairs, w->n_pairs, w->ids.n},
+                                          BM_NEIGHBOURS_DOCS, &neighbours, err);
+    if (status != BM_OK)
+        return status;
+    for (size_t i = 0; i < w->ids.n; i++)
+        s->centres[i] = BM_NOT_TAKEN;
+    bm_stars_walk(&neighbours, s->order, n, s->centres);
+    bm_neighbours_reset(&neighbours);
+    for (size_t i = 0; i < w->ids.n; i++) /* a copy goes where its first went */
+        s->centres[i] = s->centres[s->rep[i]];
+    *out = (bm_page_choice){.threshold = s->page->threshold, .pairs = w->n_pairs};
+    return count_groups(s->centres, w->ids.n, out, err);
+}
+
+static bm_status find_stars(const bm_page *p, bm_page_choice *out, bm_error *err)
+{
+    const bm_page_what_if *w = &p->what_if;
+    star_walk s = {.page = p};
+    uint32_t *all = bm_alloc(w->ids.n, 5 * sizeof *all);
+    if (all == NULL)
+        return bm_fail_nomem(err, w->ids.n * 5 * sizeof *all);
+    s.place = all;
+    s.rep = all + w->ids.n;
+    s.best = s.rep + w->ids.n;
+    s.centres = s.best + w->ids.n;
+    s.order = s.centres + w->ids.n;
+    memset(s.place, 0xFF, w->ids.n * sizeof *s.place);
+    bm_status status = bm_page_each_group(p, place_group, &s, err);
+    if (status == BM_OK && s.n_placed != w->ids.n)
+        status = bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(p->manifest), 0,
+                            "a document of its pairs is in none of its groups");
+    if (status == BM_OK)
+        status = walk_stars(&s, out, err);
+    bm_buf_reset(&s.id);
+    bm_free(all);
+    return status;
+}
+
+bm_status bm_page_what_if_stars(bm_page *p, bm_error *err)
+{
+    bm_page_what_if *w = &p->what_if;
+    for (size_t i = 0; w->lengths != NULL && i < w->ids.n; i++)
+        if (w->lengths[i] == BM_PAGE_NO_LENGTH)
+            w->why_no_stars = "stars begin with the longest or shortest texts, and not all of "
+                              "the inputs are there to tell how long they are";
+    return w->why_no_stars == NULL ? find_stars(p, &w->stars, err) : BM_OK;
+}
+
+/* --- all tables --- */
+
+static bm_status take_pair(void *ctx, bm_str a, bm_str b, double jaccard, bm_error *err)
+{
+    reading *r = ctx;
+    bm_status status = BM_OK;
+    if (!isnan(jaccard))
+        count_similarity(r->page, jaccard);
+    if (jaccard < 1) /* of two that are the same there is nothing to see */
+        status = bm_page_least_offer(&r->near, a, b, jaccard, false, err);
+    return status == BM_OK ? what_if_pair(r->page, a, b, jaccard, err) : status;
+}
+
+bm_status bm_page_read_tables(bm_page *p, bm_error *err)
+{
+    reading r = {
+        .page = p, .chained = {.most = p->options->pairs}, .near = {.most = p->options->pairs}};
+    bm_status status = bm_table_room(p->settings, &r.room, err);
+    if (status == BM_OK)
+        status = each_removed(&r, first_walk, err);
+    if (status == BM_OK)
+        status = bm_page_each_group(p, take_group, &r, err);
+    if (status == BM_OK && (p->n_groups > 0 || (p->against && r.chained.n > 0)))
+        status = bm_page_each_group(p, take_ids, &r, err);
+    if (status == BM_OK && p->n_groups > 0)
+        status = each_removed(&r, last_walk, err);
+    what_if_begin(p);
+    if (status == BM_OK && p->has_pairs)
+        status = bm_page_each_pair(p, take_pair, &r, err);
+    bm_status shown = bm_page_least_show(&r.chained, p, &p->chained, status == BM_OK ? err : NULL);
+    status = status == BM_OK ? shown : status;
+    shown = bm_page_least_show(&r.near, p, &p->near, status == BM_OK ? err : NULL);
+    status = status == BM_OK ? shown : status;
+    if (status == BM_OK)
+        status = what_if_end(p, err);
+    bm_id_set_reset(&r.hubs);
+    bm_id_set_reset(&r.keys);
+    bm_free(r.group_of);
+    bm_buf_reset(&r.id);
+    return status;
+}
