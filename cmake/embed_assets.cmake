@@ -2,8 +2,9 @@
 #
 #   cmake -DOUT=assets.c -DHEADER=folder/assets.h "-DASSETS=name|a.css|b.css;other|c.js" -P embed_assets.cmake
 #
-# Each asset is the files of its row, one behind the other: a row of bm_assets with its name, text, length, and SHA-256, by which a page says
-# that it is ours.
+# Each asset is the files of its row, one behind the other: a row of bm_assets with its name, text, length, and SHA-256 in base64, by which a
+# page says that it is ours.
+set(digits "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
 set(code "/* Made by cmake/embed_assets.cmake. */\n#include \"${HEADER}\"\n\n")
 set(rows "")
 set(n 0)
@@ -23,6 +24,16 @@ foreach(asset IN LISTS ASSETS)
         file(APPEND "${OUT}.part" "${text}")
     endforeach()
     file(SHA256 "${OUT}.part" sha256)
+    set(base64 "") # three hex digits are two of base64; of the last one, which stands alone, one
+    foreach(at RANGE 0 63 3)
+        string(SUBSTRING "${sha256}00" ${at} 3 part)
+        math(EXPR high "0x${part} >> 6")
+        math(EXPR low "0x${part} & 63")
+        string(SUBSTRING "${digits}" ${high} 1 high)
+        string(SUBSTRING "${digits}" ${low} 1 low)
+        string(APPEND base64 "${high}${low}")
+    endforeach()
+    string(SUBSTRING "${base64}" 0 43 base64)
     file(SIZE "${OUT}.part" size)
     if(NOT size EQUAL len)
         message(FATAL_ERROR "${name}: ${size} bytes, not ${len}")
@@ -30,7 +41,7 @@ foreach(asset IN LISTS ASSETS)
     file(REMOVE "${OUT}.part")
     string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
     string(APPEND code "static const unsigned char asset_${n}[] = {${bytes}0x00};\n")
-    string(APPEND rows "    {\"${name}\", (const char *)asset_${n}, ${len}, \"${sha256}\"},\n")
+    string(APPEND rows "    {\"${name}\", (const char *)asset_${n}, ${len}, \"${base64}=\"},\n")
     math(EXPR n "${n} + 1")
 endforeach()
 string(APPEND code "\nconst bm_asset bm_assets[BM_N_ASSETS] = {\n${rows}};\n")

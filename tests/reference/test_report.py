@@ -222,6 +222,10 @@ def graph(program, page, folder):
     weakest = [(row[0], row[1], row[2]) for row in page.table("weakest")]
     if [w[2] for w in weakest] != [f"{link['jaccard']:.6f}" for link in links]:
         return f"weakest: {weakest}"
+    drawing = page.by_id("chain").find("figure").find("svg")
+    lines = drawing.find("path").get("d").count("L") + len(drawing.findall("line"))
+    if len(drawing.findall("circle")) == len(explained["members"]) and lines != len(explained["links"]):
+        return f"{lines} links are drawn of {len(explained['links'])}"
     bridges = [[b["id_a"], b["id_b"], f"{b['jaccard']:.6f}", str(b["with_a"]), str(b["with_b"])] for b in
                sorted(explained["bridges"], key=lambda b: -min(b["with_a"], b["with_b"]))[:10]]
     got = [[cell.replace(",", "") if i > 2 else cell for i, cell in enumerate(row)] for row in page.table("bridges")]
@@ -268,7 +272,7 @@ def chain(seed=5, n=60):
 HOSTILE = ["</script><script>alert(1)</script>", "<img src=x onerror=alert(1)>", "<svg onload=alert(1)><style>*{display:none}</style>",
            "\"'><b onclick=\"alert(1)\">&lt;&#60;&amp", "</title></style></textarea><!-- --><![CDATA[", "\u202egnp.exe\u2066x\u2069\u200f",
            "a\x00b\x01\x1b[31m\x7f\x85\x9b", "line\nline\ttab\rreturn\r\nend\u2028x\u2029y", "\ufffe\uffff\ufdd0\U0001fffe\ufeff\u200b\U000e0041",
-           "{{constructor}} ${7*7} <%= 1 %>", "javascript:alert(1)", "\\u003cscript\\u003e", "' onmouseover='alert(1)", "-->", "e\u0301\u0301" * 50]
+           "{{constructor}} ${7*7} <%= 1 %>", "{{raw style}}{{/each}}{{else}}", "javascript:alert(1)", "\\u003cscript\\u003e", "' onmouseover='alert(1)", "-->", "e\u0301\u0301" * 50]
 
 
 def hostile_documents(strings):

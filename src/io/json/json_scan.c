@@ -167,8 +167,11 @@ bm_status bm_json_scan_string(bm_str quoted, bm_buf *out, bm_error *err)
     bm_str text = {quoted.data, quoted.len - 1};
     bm_status status = BM_OK;
     for (size_t at = 1; at < text.len && status == BM_OK;) {
-        if (text.data[at] != '\\') {
-            status = bm_buf_add(out, text.data + at++, 1, err);
+        const char *slash = memchr(text.data + at, '\\', text.len - at);
+        const size_t plain = slash != NULL ? (size_t)(slash - text.data) - at : text.len - at;
+        if (plain > 0) {
+            status = bm_buf_add(out, text.data + at, plain, err);
+            at += plain;
             continue;
         }
         if (++at >= text.len)

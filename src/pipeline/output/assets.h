@@ -7,7 +7,7 @@
 typedef struct bm_asset {
     const char *name, *text; /* text: ended by NUL */
     size_t len;
-    const char *sha256; /* of the text, in hex */
+    const char *sha256; /* of the text, in base64, as policies have it */
 } bm_asset;
 
 typedef enum bm_asset_id {

@@ -620,34 +620,12 @@ static void write_command(bm_json *json, const bm_page *p)
     key_made(json, "command", &out, status);
 }
 
-/* A SHA-256 in hex as base64, as policies have it. */
-static void write_hash(bm_json *json, const char *key, const char *hex)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    char out[48];
-    uint32_t bits = 0, n_bits = 0;
-    size_t n = 0;
-    for (; *hex != '\0'; hex++) {
-        bits = bits << 4 | (uint32_t)(*hex <= '9' ? *hex - '0' : *hex - 'a' + 10);
-        n_bits += 4;
-        if (n_bits < 6)
-            continue;
-        n_bits -= 6;
-        out[n++] = digits[bits >> n_bits & 63];
-    }
-    if (n_bits > 0)
-        out[n++] = digits[bits << (6 - n_bits) & 63];
-    while (n % 4 != 0)
-        out[n++] = '=';
-    key_text_of(json, key, (bm_str){out, n});
-}
-
 static void write_inside(bm_json *json, const bm_page *p)
 {
     const bm_page_what_if *what_if = &p->what_if;
     char seconds[64];
-    write_hash(json, "style_hash", bm_assets[BM_ASSET_PAGE].sha256);
-    write_hash(json, "script_hash", bm_assets[BM_ASSET_SCRIPT].sha256);
+    bm_json_key_text(json, "style_hash", bm_assets[BM_ASSET_PAGE].sha256);
+    bm_json_key_text(json, "script_hash", bm_assets[BM_ASSET_SCRIPT].sha256);
     bm_json_key_text(json, "style", bm_assets[BM_ASSET_PAGE].text);
     bm_json_key_text(json, "script", bm_assets[BM_ASSET_SCRIPT].text);
     bm_json_key_text(json, "program_version", bm_version()->version);

@@ -1,4 +1,4 @@
-/* template.c -- the template is read as it is filled: it is a page long, and a loop reads its body again each time.
+/* template.c -- the template is cut into its tags, of which each knows where its block goes on; then they are walked.
  * Every text of somebody else goes through put_escaped.
  *
  * Tests: tests/unit/page/test_template.c, tests/cli/cases/report.sh, tests/reference/test_report.py */
@@ -17,26 +17,37 @@
 
 #define NAME_MAX_BYTES 160u /* of a name that is shown whole */
 #define NAME_END_BYTES 40u
-#define DEPTH_MAX      16u
+#define DEPTH_MAX      16u /* of blocks */
 #define PATH_MAX_BYTES 64u
 
 static const bm_str nothing = {"null", 4};
 
-typedef struct scope {
-    bm_str value, key; /* JSON text; key: with its quotes, where an object is walked */
-} scope;
+typedef struct tag {
+    size_t begin, end; /* of the tag, or of the line that it has for itself */
+    char kind;         /* '#', '/', 'e' for else; 0: a hole */
+    bm_str all, word, path, rest;
+    size_t other,
+        close; /* of a block: the tags where it goes on otherwise (or ends), and where it ends */
+} tag;
 
 typedef struct member {
-    bm_str key, value;
+    bm_str key, value; /* JSON text; key: with its quotes */
 } member;
+
+typedef struct scope {
+    bm_str value, key;
+    size_t first; /* of its members, which end where those of the next scope begin */
+} scope;
 
 typedef struct filler {
     const bm_template *page;
     bm_str text;
-    member *members; /* of the whole object, found once: it is long */
+    tag *tags;
+    size_t n_tags, cap_tags;
+    scope scopes[DEPTH_MAX + 1];
+    size_t depth; /* of them, of which 0 is the whole object */
+    member *members;
     size_t n_members, cap_members;
-    scope scopes[DEPTH_MAX];
-    size_t depth;
     locale_t plain; /* C: what numbers are read in */
     bm_rows *rows;
     uint64_t n_bytes; /* that went out already */
@@ -113,28 +124,33 @@ static size_t next_character(bm_str text, size_t at, text_kind kind, uint32_t *c
  * "\x9b", both marked where an element can stand. */
 static void put_escaped(filler *f, bm_str text, text_kind kind)
 {
+    size_t run = 0, n; /* what begins at `run` is as it should be, and not written yet */
     bool open = false;
-    size_t n;
     for (size_t at = 0; f->status == BM_OK && at < text.len; at += n) {
         uint32_t code;
         bool hidden;
         n = next_character(text, at, kind, &code, &hidden);
+        const char *escape = escape_of(text.data[at]);
+        if (hidden == open && !hidden && escape == NULL && code != '\r')
+            continue;
+        put(f, text.data + run, at - run);
+        run = at;
         if (hidden != open && kind != PLAIN_NAME)
             put_text(f, hidden ? "<span class=\"u\">" : "</span>");
         else if (hidden && open)
             put_text(f, " ");
         open = hidden;
-        const char *escape = escape_of(text.data[at]);
-        if (hidden && code == BM_NO_CHARACTER)
-            f->status = bm_buf_add_format(&f->rows->buf, f->err, "\\x%02x",
-                                          (unsigned)(unsigned char)text.data[at]);
-        else if (hidden)
-            f->status = bm_buf_add_format(&f->rows->buf, f->err, "U+%04X", (unsigned)code);
+        if (hidden && f->status == BM_OK)
+            f->status = code == BM_NO_CHARACTER
+                            ? bm_buf_add_format(&f->rows->buf, f->err, "\\x%02x",
+                                                (unsigned)(unsigned char)text.data[at])
+                            : bm_buf_add_format(&f->rows->buf, f->err, "U+%04X", (unsigned)code);
         else if (escape != NULL)
             put_text(f, escape);
-        else if (code != '\r')
-            put(f, text.data + at, n);
+        if (hidden || escape != NULL || code == '\r')
+            run = at + n;
     }
+    put(f, text.data + run, text.len - run);
     if (open && kind != PLAIN_NAME)
         put_text(f, "</span>");
 }
@@ -160,6 +176,36 @@ static void put_name(filler *f, bm_str name, text_kind kind)
 
 /* --- values --- */
 
+static void push(filler *f, bm_str value, bm_str key)
+{
+    member one;
+    size_t at = 0;
+    f->scopes[++f->depth] = (scope){value, key, f->n_members};
+    while (f->status == BM_OK && bm_json_scan_member(value, &at, &one.key, &one.value)) {
+        f->status = bm_grow_array(&f->members, &f->cap_members, f->n_members + 1, f->err);
+        if (f->status == BM_OK)
+            f->members[f->n_members++] = one;
+    }
+}
+
+static void pop(filler *f)
+{
+    f->n_members = f->scopes[f->depth--].first;
+}
+
+/* The first name of a path, from the innermost scope on to the one whose members begin at `first`. */
+static bool find_first(const filler *f, size_t first, bm_str name, bm_str *value)
+{
+    for (size_t k = f->n_members; k-- > first;) {
+        const bm_str key = f->members[k].key;
+        if (key.len == name.len + 2 && memcmp(key.data + 1, name.data, name.len) == 0) {
+            *value = f->members[k].value;
+            return true;
+        }
+    }
+    return false;
+}
+
 static bool find_in(bm_str object, bm_str name, bm_str *value)
 {
     char key[PATH_MAX_BYTES];
@@ -168,21 +214,6 @@ static bool find_in(bm_str object, bm_str name, bm_str *value)
     memcpy(key, name.data, name.len);
     key[name.len] = '\0';
     return bm_json_scan_find(object, key, value);
-}
-
-/* The first name of a path in scope i, of which 0 is the whole object. */
-static bool find_first(const filler *f, size_t i, bm_str name, bm_str *value)
-{
-    if (i > 0)
-        return find_in(f->scopes[i].value, name, value);
-    for (size_t k = f->n_members; k-- > 0;) {
-        const bm_str key = f->members[k].key;
-        if (key.len == name.len + 2 && memcmp(key.data + 1, name.data, name.len) == 0) {
-            *value = f->members[k].value;
-            return true;
-        }
-    }
-    return false;
 }
 
 /* `value` is "null" where there is none. */
@@ -199,14 +230,10 @@ static bool look_up(const filler *f, bm_str path, bm_str *value)
     for (bool first = true; rest.len > 0; first = false) {
         const char *dot = memchr(rest.data, '.', rest.len);
         const bm_str name = {rest.data, dot != NULL ? (size_t)(dot - rest.data) : rest.len};
-        bool there = false;
-        if (!first)
-            there = find_in(found, name, &found);
-        for (size_t i = f->depth + 1; first && !there && i-- > (here ? f->depth : 0);)
-            there = find_first(f, i, name, &found);
-        if (!there)
-            return false;
         const size_t used = name.len + (dot != NULL);
+        if (first ? !find_first(f, here ? top->first : 0, name, &found)
+                  : !find_in(found, name, &found))
+            return false;
         rest = (bm_str){rest.data + used, rest.len - used};
     }
     *value = found;
@@ -347,12 +374,6 @@ static bool put_filtered(filler *f, bm_str word, bm_str value, bm_str rest)
 
 /* --- tags --- */
 
-typedef struct tag {
-    size_t begin, end; /* of the tag, or of the line that it has for itself */
-    char kind;         /* '#', '/', 'e' for else; 0: a hole */
-    bm_str all, word, path, rest;
-} tag;
-
 static bm_str cut_word(bm_str *from)
 {
     const char *space = memchr(from->data, ' ', from->len);
@@ -375,17 +396,17 @@ static void widen(bm_str text, tag *t)
     t->end++;
 }
 
-/* The next tag of the text from … to-1; false: there is none. */
-static bool next_tag(filler *f, size_t from, size_t to, tag *t)
+/* The next tag; false: there is none. */
+static bool next_tag(filler *f, size_t from, tag *t)
 {
-    const char *data = f->text.data, *begin = memmem(data + from, to - from, "{{", 2);
-    const char *end = begin != NULL ? memmem(begin, (size_t)(data + to - begin), "}}", 2) : NULL;
+    const char *data = f->text.data, *end_of_all = data + f->text.len;
+    const char *begin = strstr(data + from, "{{"),
+               *end = begin != NULL ? strstr(begin, "}}") : NULL;
     if (begin != NULL && end == NULL)
-        refuse(f, (bm_str){begin, (size_t)(data + to - begin)});
+        refuse(f, (bm_str){begin, (size_t)(end_of_all - begin)});
     if (end == NULL)
         return false;
-    t->begin = (size_t)(begin - data);
-    t->end = (size_t)(end + 2 - data);
+    *t = (tag){.begin = (size_t)(begin - data), .end = (size_t)(end + 2 - data)};
     t->all = t->rest = (bm_str){begin + 2, (size_t)(end - begin - 2)};
     t->word = cut_word(&t->rest);
     t->path = cut_word(&t->rest);
@@ -395,64 +416,72 @@ static bool next_tag(filler *f, size_t from, size_t to, tag *t)
     return true;
 }
 
-/* What stands between a tag that begins a block and its end. */
-typedef struct block {
-    size_t from, to, else_from, else_to, end; /* else_from 0: there is no else */
-} block;
-
-static block find_block(filler *f, const tag *open, size_t to)
+static void add_tag(filler *f, tag t)
 {
-    block b = {.from = open->end};
-    size_t depth = 1;
-    tag t;
-    for (size_t at = open->end; next_tag(f, at, to, &t); at = t.end) {
-        depth += t.kind == '#';
-        depth -= t.kind == '/';
-        const bool last = depth == 0, other = depth == 1 && t.kind == 'e';
-        if (last || other)
-            *(b.else_from == 0 ? &b.to : &b.else_to) = t.begin;
-        if (other)
-            b.else_from = t.end;
-        if (last && t.word.len == open->word.len &&
-            memcmp(t.word.data + 1, open->word.data + 1, t.word.len - 1) == 0)
-            b.end = t.end;
-        if (last)
-            break;
+    if (f->status == BM_OK)
+        f->status = bm_grow_array(&f->tags, &f->cap_tags, f->n_tags + 1, f->err);
+    if (f->status == BM_OK)
+        f->tags[f->n_tags++] = t;
+}
+
+/* All tags, between two that are none, at the beginning and the end. */
+static void cut(filler *f)
+{
+    size_t open[DEPTH_MAX], depth = 0;
+    tag t = {0};
+    add_tag(f, t);
+    while (f->status == BM_OK && next_tag(f, t.end, &t)) {
+        const size_t i = f->n_tags;
+        tag *block = depth > 0 ? &f->tags[open[depth - 1]] : NULL;
+        if (t.kind == 'e' || t.kind == '/') {
+            if (block == NULL || (t.kind == 'e' && block->other != 0) ||
+                (t.kind == '/' &&
+                 (t.all.len != block->word.len ||
+                  memcmp(t.all.data + 1, block->word.data + 1, t.all.len - 1) != 0)))
+                refuse(f, t.all);
+            else if (block->other == 0)
+                block->other = i;
+        }
+        if (t.kind == '/' && block != NULL) {
+            block->close = i;
+            depth--;
+        }
+        add_tag(f, t);
+        if (t.kind == '#' && depth == DEPTH_MAX)
+            refuse(f, t.all);
+        else if (t.kind == '#')
+            open[depth++] = i;
     }
-    if (b.end == 0)
-        refuse(f, open->all);
-    return b;
+    if (depth > 0 && f->status == BM_OK)
+        refuse(f, f->tags[open[depth - 1]].all);
+    add_tag(f, (tag){.begin = f->text.len});
 }
 
 /* --- filling --- */
 
 static void render(filler *f, size_t from, size_t to);
 
-static void render_in(filler *f, const block *b, bm_str value, bm_str key)
+static void render_in(filler *f, const tag *t, bm_str value, bm_str key)
 {
-    if (f->depth + 1 == DEPTH_MAX) {
-        refuse(f, value);
-        return;
-    }
-    f->scopes[++f->depth] = (scope){value, key};
-    render(f, b->from, b->to);
-    f->depth--;
+    push(f, value, key);
+    render(f, (size_t)(t - f->tags), t->other);
+    pop(f);
     flush(f, false);
 }
 
 /* Whether there was an element. */
-static bool render_each(filler *f, const block *b, bm_str value)
+static bool render_each(filler *f, const tag *t, bm_str value)
 {
     const bool object = value.data[0] == '{';
     bm_str key = nothing, item;
     size_t at = 0;
     while (f->status == BM_OK && (object ? bm_json_scan_member(value, &at, &key, &item)
                                          : bm_json_scan_element(value, &at, &item)))
-        render_in(f, b, item, key);
+        render_in(f, t, item, key);
     return at > 1;
 }
 
-static bool render_stream(filler *f, const block *b, bm_str name)
+static bool render_stream(filler *f, const tag *t, bm_str name)
 {
     bool more = f->page->stream != NULL, any = false;
     for (size_t i = 0; f->status == BM_OK && more; i++) {
@@ -461,24 +490,20 @@ static bool render_stream(filler *f, const block *b, bm_str name)
         if (f->status == BM_OK && more)
             f->status = bm_json_finish(&json, f->err);
         if (f->status == BM_OK && more)
-            render_in(f, b, (bm_str){json.buf.data, json.buf.len}, nothing);
+            render_in(f, t, (bm_str){json.buf.data, json.buf.len}, nothing);
         any = any || more;
         bm_buf_reset(&json.buf);
     }
     return any;
 }
 
-/* Returns where the text goes on. */
-static size_t render_block(filler *f, const tag *t, size_t to)
+static void render_block(filler *f, const tag *t)
 {
-    const block b = find_block(f, t, to);
     bm_str value;
     bool there = look_up(f, t->path, &value) && !same(value, "null");
     const bool walks = same(t->word, "#each") || same(t->word, "#stream");
-    if (f->status != BM_OK)
-        return to;
     if (walks)
-        there = t->word.data[1] == 'e' ? render_each(f, &b, value) : render_stream(f, &b, value);
+        there = t->word.data[1] == 'e' ? render_each(f, t, value) : render_stream(f, t, value);
     else if (same(t->word, "#if"))
         there = is_true(value);
     else if (same(t->word, "#is"))
@@ -486,10 +511,9 @@ static size_t render_block(filler *f, const tag *t, size_t to)
     else if (!same(t->word, "#has"))
         refuse(f, t->all);
     if (there && !walks)
-        render(f, b.from, b.to);
-    else if (!there && b.else_from != 0)
-        render(f, b.else_from, b.else_to);
-    return b.end;
+        render(f, (size_t)(t - f->tags), t->other);
+    else if (!there && t->other != t->close)
+        render(f, t->other, t->close);
 }
 
 static void render_hole(filler *f, const tag *t)
@@ -502,43 +526,41 @@ static void render_hole(filler *f, const tag *t)
         refuse(f, t->all);
 }
 
+/* What stands between two tags. */
 static void render(filler *f, size_t from, size_t to)
 {
-    tag t;
-    size_t at = from;
-    while (f->status == BM_OK && next_tag(f, at, to, &t)) {
-        put(f, f->text.data + at, t.begin - at);
-        at = t.end;
-        if (t.kind == '#')
-            at = render_block(f, &t, to);
-        else if (t.kind == '\0')
-            render_hole(f, &t);
+    size_t at = f->tags[from].end;
+    for (size_t i = from + 1; f->status == BM_OK && i < to; i++) {
+        const tag *t = &f->tags[i];
+        put(f, f->text.data + at, t->begin - at);
+        if (t->kind == '#')
+            render_block(f, t);
         else
-            refuse(f, t.all);
+            render_hole(f, t);
+        i = t->kind == '#' ? t->close : i;
+        at = f->tags[i].end;
     }
-    put(f, f->text.data + at, to - at);
+    if (f->status == BM_OK)
+        put(f, f->text.data + at, f->tags[to].begin - at);
 }
 
 bm_status bm_template_fill(const bm_template *page, bm_rows *rows, uint64_t *n_bytes, bm_error *err)
 {
     filler f = {.page = page,
                 .text = {page->text, strlen(page->text)},
-                .scopes = {{page->values, nothing}},
+                .depth = SIZE_MAX, /* of the first that is pushed 0 */
                 .plain = newlocale(LC_ALL_MASK, "C", (locale_t)0),
                 .rows = rows,
                 .err = err};
-    member one;
-    size_t at = 0;
     if (f.plain == (locale_t)0)
         return bm_fail_nomem(err, 1);
-    while (f.status == BM_OK && bm_json_scan_member(page->values, &at, &one.key, &one.value)) {
-        f.status = bm_grow_array(&f.members, &f.cap_members, f.n_members + 1, err);
-        if (f.status == BM_OK)
-            f.members[f.n_members++] = one;
-    }
-    render(&f, 0, f.text.len);
+    cut(&f);
+    push(&f, page->values, nothing);
+    if (f.status == BM_OK)
+        render(&f, 0, f.n_tags - 1);
     flush(&f, true);
     *n_bytes = f.n_bytes;
+    bm_free(f.tags);
     bm_free(f.members);
     freelocale(f.plain);
     return f.status;
