@@ -222,9 +222,9 @@ def graph(program, page, folder):
     weakest = [(row[0], row[1], row[2]) for row in page.table("weakest")]
     if [w[2] for w in weakest] != [f"{link['jaccard']:.6f}" for link in links]:
         return f"weakest: {weakest}"
-    drawing = page.by_id("chain").find("figure").find("svg")
-    lines = drawing.find("path").get("d").count("L") + len(drawing.findall("line"))
-    if len(drawing.findall("circle")) == len(explained["members"]) and lines != len(explained["links"]):
+    drawn = list(page.by_id("chain").find("figure")[0])
+    lines = sum(e.get("d", "").count("L") + e.tag.endswith("line") for e in drawn)
+    if sum(e.tag.endswith("circle") for e in drawn) == len(explained["members"]) and lines != len(explained["links"]):
         return f"{lines} links are drawn of {len(explained['links'])}"
     bridges = [[b["id_a"], b["id_b"], f"{b['jaccard']:.6f}", str(b["with_a"]), str(b["with_b"])] for b in
                sorted(explained["bridges"], key=lambda b: -min(b["with_a"], b["with_b"]))[:10]]
