@@ -16,7 +16,7 @@ typedef struct bm_cluster_options {
                                  several: a table with a row each, in this order */
     size_t n_thresholds;
     bm_cluster cluster;
-    bm_keep keep;             /* FIRST or LAST, in order of first appearance; else BM_ERR_USAGE */
+    bm_keep keep;             /* FIRST or LAST; else BM_ERR_USAGE */
     bm_output_options output; /* `path`: a file; NULL: `write`. `report` is not for this call */
     bool json; /* the table as one JSON object; rows of groups are JSON in any case */
     bm_write_fn write;
@@ -42,7 +42,12 @@ static inline void bm_cluster_options_init(bm_cluster_options *options)
     bm_cluster_options_init_sized(options, sizeof *options);
 }
 
-/* *out is filled on BM_OK, as much as its struct_size says (begin with {.struct_size = sizeof});
+/* Where `path` is a pairs.tsv beside the report of the `dedup` that wrote it, documents are in the order of its
+ * input, and the groups are those that `dedup` makes at the threshold. BM_ERR_USAGE: that job compared with known
+ * documents, or made stars and `keep` is LAST; BM_ERR_FORMAT: one of its files is not what was written. Documents
+ * of any other file are in order of first appearance, which a warning says.
+ *
+ * *out is filled on BM_OK, as much as its struct_size says (begin with {.struct_size = sizeof});
  * it may be NULL. A bad row is BM_ERR_INPUT with file, line and field. */
 BM_API bm_status bm_cluster_pairs(const bm_cluster_options *options, bm_cluster_summary *out,
                                   bm_error *err);

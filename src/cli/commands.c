@@ -34,7 +34,8 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
          "Reads id_a, id_b, jaccard (what pairs, or dedup --pairs, wrote, or any such "
          "file) and writes the groups\nas JSON Lines to stdout or -o FILE. With several "
          "thresholds it writes a table instead: threshold, pairs,\ngroups, largest, "
-         "removed. Documents are in order of first appearance.",
+         "removed. In the directory that dedup --pairs wrote, the groups are those of dedup;\n"
+         "documents of any other file are in order of first appearance.",
          cli_run_cluster},
     [CLI_EXPLAIN] =
         {"explain", "DIR (A B | --group G)", "say why documents are in one group",

@@ -87,7 +87,7 @@ static void count_warning(void *ctx, bm_log_level level, const char *text)
 
 static bm_status run(scratch *s, const task *t, size_t *n_warnings, bm_error *err)
 {
-    static const double thresholds[] = {0.9, 0.77, 0.5};
+    static const double thresholds[] = {0.9, 0.77, 0.7};
     const bm_callbacks callbacks = {.log = count_warning, .ctx = n_warnings};
     *n_warnings = 0;
     if (t->cluster) {

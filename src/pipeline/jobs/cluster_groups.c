@@ -78,14 +78,19 @@ void bm_cluster_groups_reset(bm_cluster_groups *groups)
     memset(groups, 0, sizeof *groups);
 }
 
-bm_status bm_cluster_groups_row(const bm_cluster_groups *groups, const bm_id_set *ids, size_t group,
-                                bm_rows *rows, bm_error *err)
+static bm_str id_of(const bm_id_set *ids, const uint32_t *numbers, uint32_t doc)
+{
+    return bm_id_set_id(ids, numbers != NULL ? numbers[doc] : doc);
+}
+
+bm_status bm_cluster_groups_row(const bm_cluster_groups *groups, const bm_id_set *ids,
+                                const uint32_t *numbers, size_t group, bm_rows *rows, bm_error *err)
 {
     bm_json json = {0};
     size_t begin = groups->begins[group], end = groups->begins[group + 1];
-    bm_group_line_begin(&json, group + 1, bm_id_set_id(ids, groups->kept[group]), end - begin);
+    bm_group_line_begin(&json, group + 1, id_of(ids, numbers, groups->kept[group]), end - begin);
     for (size_t i = begin; i < end; i++)
-        bm_json_string(&json, bm_id_set_id(ids, groups->members[i]));
+        bm_json_string(&json, id_of(ids, numbers, groups->members[i]));
     bm_status status = bm_group_line_end(&json, &rows->buf, err);
     bm_buf_reset(&json.buf);
     return status == BM_OK ? bm_rows_flush(rows, false, err) : status;

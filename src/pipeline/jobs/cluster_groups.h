@@ -25,7 +25,9 @@ typedef enum bm_cluster_keeps {
 bm_status bm_cluster_groups_make(const uint32_t *labels, size_t n_docs, bm_cluster_keeps keeps,
                                  bm_cluster_groups *out, bm_error *err);
 void bm_cluster_groups_reset(bm_cluster_groups *groups);
-bm_status bm_cluster_groups_row(const bm_cluster_groups *groups, const bm_id_set *ids, size_t group,
-                                bm_rows *rows, bm_error *err);
+/* `numbers`: of each document in the set of ids; NULL: they are those. */
+bm_status bm_cluster_groups_row(const bm_cluster_groups *groups, const bm_id_set *ids,
+                                const uint32_t *numbers, size_t group, bm_rows *rows,
+                                bm_error *err);
 
 #endif

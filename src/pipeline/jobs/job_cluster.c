@@ -9,8 +9,10 @@
  * Stars depend on all pairs of a document, so all rows stay in memory (16 bytes each), sorted by
  * similarity once, and each threshold takes a prefix.
  *
- * Documents are numbered in the order in which the file first names them; a row without a
- * similarity counts at every threshold. One thread. */
+ * Documents are numbered in the order in which the file first names them. Beside the report of the `dedup` that
+ * wrote the file their order is that of its input, and copies have the links of the first of them
+ * (listed_pairs.h): then groups are made of places in that order, and are those that `dedup` makes. A row without
+ * a similarity counts at every threshold. One thread. */
 #include <bandmill/cluster.h>
 
 #include <inttypes.h>
@@ -51,7 +53,10 @@ typedef struct cluster {
     level *levels; /* thresholds descending */
     size_t n_levels;
     bm_id_set ids;
-    bm_pair *pairs; /* star only */
+    bm_listed_pairs ours;  /* what lies beside the file */
+    bm_listed_order order; /* of a file of ours; else empty: documents are their own places */
+    uint32_t *place;       /* of each document; likewise */
+    bm_pair *pairs;        /* star only */
     size_t n_pairs, cap_pairs;
     uint64_t n_rows, n_unknown;
     bm_cluster_result *results; /* by place */
@@ -112,9 +117,11 @@ static bm_status take_row(cluster *c, const bm_pair *pair, bm_error *err)
 {
     bm_status status = BM_OK;
     size_t at = level_of(c, pair->similarity);
+    if (c->ours.listed != NULL)
+        status = bm_listed_pairs_row(&c->ours, pair, err);
     c->n_rows++;
     c->n_unknown += isnan(pair->similarity) ? 1 : 0;
-    if (c->star && at < c->n_levels) {
+    if (status == BM_OK && c->star && at < c->n_levels) {
         void *pairs = c->pairs;
         status = bm_grow(&pairs, &c->cap_pairs, c->n_pairs + 1, sizeof *c->pairs, err);
         c->pairs = pairs;
@@ -157,25 +164,79 @@ static bm_status take_rows(cluster *c, bm_pair_file *file, bm_error *err)
     return status;
 }
 
+/* What the file cannot tell is not guessed. */
+static bm_status check_listed(const cluster *c, bm_error *err)
+{
+    if (c->ours.against)
+        return bm_fail_at(
+            err, BM_ERR_USAGE, c->options->path, 0,
+            "the job that wrote it compared with known documents, whose pairs it does "
+            "not have (expected the pairs of a job on its own)");
+    if (c->ours.stars && c->options->keep == BM_KEEP_LAST)
+        return bm_fail_at(err, BM_ERR_USAGE, c->options->path, 0,
+                          "the groups beside it are stars, which do not tell which document is the "
+                          "last (expected `keep` first, or the pairs of a job with components)");
+    return BM_OK;
+}
+
+static void warn(cluster *c)
+{
+    const bm_cluster_options *o = c->options;
+    const bool counts_alone = c->n_levels > 1 && !c->star; /* the order makes no difference */
+    if (c->ours.listed == NULL && !counts_alone)
+        bm_meter_log(&c->meter, BM_LOG_WARNING,
+                     "%s: no report of dedup beside it: documents are in order of first "
+                     "appearance, and each row is a link; dedup may keep others",
+                     o->path);
+    for (size_t i = 0; c->ours.listed != NULL && i < o->n_thresholds; i++)
+        if (o->thresholds[i] < c->ours.threshold)
+            bm_meter_log(&c->meter, BM_LOG_WARNING,
+                         "%s: no pairs below %g were written (threshold %g)", o->path,
+                         c->ours.threshold, o->thresholds[i]);
+}
+
 /* The file of anybody; or one that our own report lists, which is then what it says. */
 static bm_status read_rows(cluster *c, bm_error *err)
 {
     bm_pair_file file;
-    bm_listed_pairs ours;
     const bm_callbacks callbacks = bm_meter_callbacks(&c->meter);
-    bm_status status = bm_listed_pairs_open(c->options->path, &ours, err);
+    bm_status status = bm_listed_pairs_open(c->options->path, &c->ours, err);
     if (status != BM_OK)
         return status;
-    status = bm_pair_file_open(c->options->path, ours.listed != NULL ? BM_ERR_FORMAT : BM_ERR_INPUT,
-                               &callbacks, &file, err);
-    if (status == BM_OK) {
-        status = bm_line_file_compare(&file.lines, ours.listed, err);
-        if (status == BM_OK)
-            status = take_rows(c, &file, err);
-        bm_pair_file_close(&file);
-    }
-    bm_listed_pairs_close(&ours);
+    status =
+        bm_pair_file_open(c->options->path, c->ours.listed != NULL ? BM_ERR_FORMAT : BM_ERR_INPUT,
+                          &callbacks, &file, err);
+    if (status != BM_OK)
+        return status;
+    status = check_listed(c, err);
+    if (status == BM_OK)
+        status = bm_line_file_compare(&file.lines, c->ours.listed, err);
+    if (status == BM_OK)
+        status = take_rows(c, &file, err);
+    if (status == BM_OK)
+        warn(c);
+    bm_pair_file_close(&file);
     return status;
+}
+
+/* From numbers of documents to places in the input. */
+static bm_status order_documents(cluster *c, bm_error *err)
+{
+    if (c->ours.listed == NULL)
+        return BM_OK;
+    c->place = bm_alloc(c->ids.n, sizeof *c->place);
+    bm_status status = c->place != NULL
+                           ? bm_listed_pairs_order(&c->ours, &c->ids, &c->meter, &c->order, err)
+                           : bm_fail_nomem(err, c->ids.n * sizeof *c->place);
+    if (status != BM_OK)
+        return status;
+    for (size_t i = 0; i < c->ids.n; i++)
+        c->place[c->order.docs[i]] = (uint32_t)i;
+    for (size_t i = 0; i < c->n_pairs; i++) {
+        c->pairs[i].a = c->place[c->pairs[i].a];
+        c->pairs[i].b = c->place[c->pairs[i].b];
+    }
+    return BM_OK;
 }
 
 /* --- groups --- */
@@ -194,21 +255,67 @@ static int most_similar_first(const void *x, const void *y)
     return bm_pair_by_place(p, q);
 }
 
+typedef struct turns {
+    uint32_t *order;   /* firsts of their copies: the preferred first */
+    uint32_t *best;    /* of each of them: the preferred of its copies and itself */
+    uint32_t *centres; /* lsh/stars.h */
+    size_t n;
+} turns;
+
+static uint32_t first_copy(const cluster *c, size_t place)
+{
+    return c->order.rep != NULL ? c->order.rep[place] : (uint32_t)place;
+}
+
+static void make_turns(const cluster *c, turns *t)
+{
+    const size_t n = c->ids.n;
+    const bool last = c->options->keep == BM_KEEP_LAST;
+    for (size_t i = 0; i < n; i++) {
+        t->centres[i] = BM_NOT_TAKEN;
+        if (first_copy(c, i) == i || last)
+            t->best[first_copy(c, i)] = (uint32_t)i;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const size_t at = last ? n - 1 - i : i;
+        if (t->best[first_copy(c, at)] == at)
+            t->order[t->n++] = first_copy(c, at);
+    }
+}
+
+/* As dedup does: copies have one turn, and go where the first of them goes. The label is the one that stays. */
 static bm_status star_labels(cluster *c, uint64_t n_pairs, uint32_t *labels, bm_error *err)
 {
-    size_t n = c->ids.n;
-    uint32_t *order = NULL;
-    if (c->options->keep == BM_KEEP_LAST) {
-        order = bm_alloc(n, sizeof *order);
-        if (order == NULL)
-            return bm_fail_nomem(err, n * sizeof *order);
+    const size_t n = c->ids.n;
+    turns t = {bm_alloc(n, sizeof *t.order), bm_alloc(n, sizeof *t.best),
+               bm_alloc(n, sizeof *t.centres), 0};
+    bm_neighbours neighbours = {0};
+    bm_status status = t.order != NULL && t.best != NULL && t.centres != NULL
+                           ? BM_OK
+                           : bm_fail_nomem(err, 3 * n * sizeof *t.order);
+    if (status == BM_OK)
+        status = bm_neighbours_make((bm_pair_list){c->pairs, (size_t)n_pairs, n},
+                                    BM_NEIGHBOURS_DOCS, &neighbours, err);
+    if (status == BM_OK) {
+        make_turns(c, &t);
+        bm_stars_walk(&neighbours, t.order, t.n, t.centres);
         for (size_t i = 0; i < n; i++)
-            order[i] = (uint32_t)(n - 1 - i);
+            labels[i] = t.best[t.centres[first_copy(c, i)]];
     }
-    bm_pair_list list = {.pairs = c->pairs, .n = (size_t)n_pairs, .n_docs = n};
-    bm_status status = bm_stars(list, order, labels, err);
-    bm_free(order);
+    bm_neighbours_reset(&neighbours);
+    bm_free(t.order);
+    bm_free(t.best);
+    bm_free(t.centres);
     return status;
+}
+
+/* The place of the root stands for the group. */
+static void component_labels(const cluster *c, level *l, uint32_t *labels)
+{
+    for (size_t doc = 0; doc < c->ids.n; doc++) {
+        const uint32_t root = bm_union_find_root(&l->sets, (uint32_t)doc);
+        labels[c->place != NULL ? c->place[doc] : doc] = c->place != NULL ? c->place[root] : root;
+    }
 }
 
 /* Groups of one level, of which `n_pairs` rows count. */
@@ -225,8 +332,8 @@ static bm_status make_groups(cluster *c, level *l, uint64_t n_pairs, bm_cluster_
     bm_status status = BM_OK;
     if (c->star)
         status = star_labels(c, n_pairs, labels, err);
-    for (size_t doc = 0; !c->star && doc < n; doc++)
-        labels[doc] = bm_union_find_root(&l->sets, (uint32_t)doc);
+    else
+        component_labels(c, l, labels);
     if (status == BM_OK)
         status = bm_cluster_groups_make(labels, n, keeps, out, err);
     bm_free(labels);
@@ -238,7 +345,7 @@ static bm_status write_groups(cluster *c, const bm_cluster_groups *groups, bm_ro
 {
     bm_status status = BM_OK;
     for (size_t i = 0; status == BM_OK && i < groups->n; i++)
-        status = bm_cluster_groups_row(groups, &c->ids, i, rows, err);
+        status = bm_cluster_groups_row(groups, &c->ids, c->order.docs, i, rows, err);
     return status;
 }
 
@@ -334,6 +441,8 @@ static bm_status run(cluster *c, bm_error *err)
     if (status == BM_OK)
         status = read_rows(c, err);
     if (status == BM_OK)
+        status = order_documents(c, err);
+    if (status == BM_OK)
         status = bm_rows_open(&rows, &o->output, err);
     if (status == BM_OK)
         status = settle(c, &rows, err);
@@ -398,6 +507,9 @@ bm_status bm_cluster_pairs(const bm_cluster_options *options, bm_cluster_summary
     bm_free(c.levels);
     bm_free(c.results);
     bm_free(c.pairs);
+    bm_free(c.place);
+    bm_listed_order_reset(&c.order);
+    bm_listed_pairs_close(&c.ours);
     bm_id_set_reset(&c.ids);
     bm_meter_reset(&c.meter);
     return status;
