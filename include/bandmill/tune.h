@@ -22,15 +22,22 @@ BM_API double bm_band_slope(uint32_t bands, uint32_t rows, double similarity);
 BM_API double bm_band_steepest(uint32_t bands, uint32_t rows);
 /* What is often given for it, (1/b)^(1/r), where s^r = 1/b and P is 1 - (1 - 1/b)^b, about 0.63. */
 BM_API double bm_band_steepest_about(uint32_t bands, uint32_t rows);
+/* Where P is `probability`: the inverse of bm_band_probability, (1 - (1 - p)^(1/b))^(1/r). NAN: no bands, no rows,
+ * or no probability. */
+BM_API double bm_band_similarity(uint32_t bands, uint32_t rows, double probability);
 
 /* --- plans --- */
+
+/* K at most, here alone: plans are computed, not signed. A signature has BM_PERMS_MAX words at most. */
+#define BM_TUNE_PERMS_MAX 65536u
 
 typedef struct bm_tune_options {
     size_t struct_size;
     bm_band_options bands; /* threshold and recall; or bands and rows: this plan alone, whatever its
                               recall and what the ceiling says */
     double ceiling_similarity, ceiling_probability; /* both 0: no ceiling */
-    uint32_t perms; /* K, bands * rows at most; 0: bands * rows where both are given, else 128 */
+    uint32_t perms; /* K, bands * rows at most, to BM_TUNE_PERMS_MAX; 0: bands * rows where both are
+                       given, else 128 */
     uint32_t seed;  /* by which the sample is drawn */
     /* Documents to forecast from; neither paths nor files_from: none, and what follows is not looked at.
      * Standard input can be read for one text only; directories of signatures are BM_ERR_USAGE. */
@@ -82,17 +89,18 @@ typedef struct bm_tune_sample {
     uint64_t identical_pairs;   /* pairs of identical documents, which need no bands: exact */
     uint64_t distinct, sampled; /* D, n */
     double similar_pairs, similar_pairs_error; /* at the threshold and above */
-    /* By how much one run under the chosen plan differs from its forecast besides, by the chance of its
-     * permutations: a standard deviation, about; NAN: not known (more than 128 rows). That of missed pairs
-     * is that of verified ones. */
-    double candidates_spread, verified_pairs_spread;
+    /* Nine runs of ten under the chosen plan, each with permutations of its own, have so many candidates:
+     * 99 runs of the documents drawn were made, and the two least and the two greatest left out. Where
+     * not all documents were drawn, the error of the forecast is in it too. NAN: not known (a plan of more
+     * than BM_PERMS_MAX words, or no candidates among the documents drawn). */
+    double candidates_low, candidates_high;
     /* BM_TUNE_BINS each: pairs of two documents of the sample, exact; pairs of the corpus, and errors */
     const uint64_t *sample_pairs;
     const double *pairs, *pairs_error;
 } bm_tune_sample;
 
 /* What one run of `pairs` with a plan is expected to find, in the mean over seeds. Beside the standard
- * errors one run differs from it by the chance of its permutations (the spread of bm_tune_sample). The
+ * errors one run differs from it by the chance of its permutations (the range of bm_tune_sample). The
  * same; read by pointer. */
 typedef struct bm_tune_forecast {
     double candidates, candidates_error; /* pairs that share a band, each of which is compared */

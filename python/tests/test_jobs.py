@@ -207,6 +207,12 @@ def test_tune():
     plans = bandmill.tune(threshold=0.5, recall=0.99, ceiling={0.05: 0.006}, perms=128)["plans"]
     one = next(p for p in plans if (p["bands"], p["rows"]) == (42, 3))
     assert f"{one['recall']:.4f} {one['at_ceiling']:.4f}" == "0.9963 0.0052"
+    steps = bandmill.tune(bands=9000, rows=7)["chosen"]["steps"]
+    assert [step["probability"] for step in steps] == [0.001, 0.01, 0.5, 0.99, 0.999]
+    assert all(abs(1 - (1 - step["similarity"] ** 7) ** 9000 - step["probability"]) < 1e-9 for step in steps)
+    with pytest.raises(bandmill.Error) as e:
+        bandmill.tune(perms=65537)
+    assert e.value.field == "perms"
     with pytest.raises(bandmill.Error) as e:
         bandmill.tune(threshold=0.9, recall=0.99999, ceiling={0.89: 0.0001}, perms=8)
     assert e.value.status == "not_found"

@@ -15,9 +15,10 @@ static void say_chosen(cli_context *context, const bm_tune_result *result)
     const size_t n = bm_tune_result_count(result);
     cli_say_note(&context->console,
                  "%zu plan%s; chosen: %" PRIu32 " bands of %" PRIu32 " rows, which find %.1f %% of "
-                 "the pairs at %g and leave %" PRIu32 " permutations unused",
+                 "the pairs at %g and leave %" PRIu32 " permutations unused%s",
                  n, n == 1 ? "" : "s", plan->bands, plan->rows, 100 * plan->recall,
-                 context->settings.bands.threshold, plan->unused);
+                 context->settings.bands.threshold, plan->unused,
+                 plan->words > BM_PERMS_MAX ? "; a signature has 1,024 words at most" : "");
 }
 
 /* "1,200"; of little, a decimal. */
@@ -61,12 +62,10 @@ static void say_sample(cli_context *context, const bm_tune_result *result, size_
         s->shingle, format_total(f->candidates, f->candidates_error, totals[0], sizeof totals[0]),
         format_total(f->verified_pairs, f->verified_pairs_error, totals[1], sizeof totals[1]),
         format_total(f->missed_pairs, f->missed_pairs_error, totals[2], sizeof totals[2]));
-    if (s->candidates_spread == s->candidates_spread) /* no NAN */
-        cli_say_note(
-            &context->console,
-            "%s: one run differs from that by about %s candidates and %s pairs, by its seed",
-            s->shingle, format_total(s->candidates_spread, 0, totals[0], sizeof totals[0]),
-            format_total(s->verified_pairs_spread, 0, totals[1], sizeof totals[1]));
+    if (s->candidates_low == s->candidates_low) /* no NAN */
+        cli_say_note(&context->console, "%s: nine runs of ten compare %s to %s candidates",
+                     s->shingle, format_total(s->candidates_low, 0, totals[0], sizeof totals[0]),
+                     format_total(s->candidates_high, 0, totals[1], sizeof totals[1]));
 }
 
 static bool any_of_stop_words(const cli_shingles *shingles)

@@ -33,7 +33,7 @@ static bm_status check_keys(const cli_settings *s, bm_error *err)
 }
 
 /* Options that only make sense together. */
-static bm_status check_together(cli_settings *s, bm_error *err)
+static bm_status check_together(cli_settings *s, cli_command_id command, bm_error *err)
 {
     bool bands = cli_was_given(s, "bands"), rows_given = cli_was_given(s, "rows");
     if (bands != rows_given)
@@ -43,7 +43,8 @@ static bm_status check_together(cli_settings *s, bm_error *err)
         return args_fail(err, "--recall with --bands and --rows (expected one or the other: the "
                               "recall chooses bands and rows)");
     uint64_t product = (uint64_t)s->bands.bands * s->bands.rows;
-    uint64_t most = s->sketch.perms != 0 ? s->sketch.perms : BM_PERMS_MAX;
+    const uint32_t limit = command == CLI_TUNE ? BM_TUNE_PERMS_MAX : BM_PERMS_MAX;
+    uint64_t most = s->sketch.perms != 0 ? s->sketch.perms : limit;
     if (bands && product > most)
         return args_fail(err,
                          "--bands %" PRIu32 " --rows %" PRIu32 " use %" PRIu64
@@ -247,7 +248,7 @@ bm_status cli_settings_read(cli_settings *settings, cli_command_id command, int 
     if (status == BM_OK)
         status = check_keys(settings, err);
     if (status == BM_OK)
-        status = check_together(settings, err);
+        status = check_together(settings, command, err);
     if (status == BM_OK)
         status = check_operands(settings, command, err);
     take_lists(settings);

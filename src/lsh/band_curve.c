@@ -4,6 +4,9 @@
  * s^r = (r - 1) / (b r - 1) = (1 - 1/r) / (b - 1/r). The logarithm of P' is a sum, so nothing in it
  * under- or overflows before P' itself does.
  *
+ * The inverse of P is s^r = 1 - (1 - p)^(1/b) = -expm1(log1p(-p) / b), which keeps its digits for small p
+ * and for many bands.
+ *
  * Pure functions; any thread. Tests: tests/unit/lsh/test_band_curve.c */
 #include <bandmill/tune.h>
 
@@ -33,4 +36,11 @@ double bm_band_steepest(uint32_t bands, uint32_t rows)
 double bm_band_steepest_about(uint32_t bands, uint32_t rows)
 {
     return bands == 0 || rows == 0 ? 0 : pow(bands, -1.0 / rows);
+}
+
+double bm_band_similarity(uint32_t bands, uint32_t rows, double probability)
+{
+    if (bands == 0 || rows == 0 || !(probability >= 0 && probability <= 1))
+        return NAN;
+    return pow(-expm1(log1p(-probability) / bands), 1.0 / rows);
 }

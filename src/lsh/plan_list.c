@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include <bandmill/sketch.h>
+#include <bandmill/tune.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -43,8 +44,9 @@ bm_status bm_plan_wish_check(const bm_plan_wish *wish, bm_error *err)
                              wish->threshold);
     if (!(wish->recall > 0 && wish->recall < 1))
         return bm_fail_field(err, "recall", "recall %g (more than 0, less than 1)", wish->recall);
-    if (wish->perms == 0 || wish->perms > BM_PERMS_MAX)
-        return bm_fail_field(err, "perms", "%u permutations (1 to %u)", wish->perms, BM_PERMS_MAX);
+    if (wish->perms == 0 || wish->perms > BM_TUNE_PERMS_MAX)
+        return bm_fail_field(err, "perms", "%u permutations (1 to %u)", wish->perms,
+                             BM_TUNE_PERMS_MAX);
     if (s == 0 && p == 0)
         return BM_OK;
     if (!(s > 0 && s <= 1))

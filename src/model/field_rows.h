@@ -98,6 +98,7 @@ typedef struct bm_option_parts {
     bool weighs; /* its texts may have weights */
     const bm_sketch_options *sketch;
     const bm_band_options *bands;
+    uint32_t perms_max; /* of bands times rows; 0: BM_PERMS_MAX */
     const bm_device_options *device;
     const bm_resource_options *resources;
     const bm_output_options *output;

@@ -134,7 +134,7 @@ static void check_text(check *c, const bm_text_options *text, bool weighs)
     check_reserved(c, "text", text->reserved, N_OF(text->reserved));
 }
 
-static void check_bands(check *c, const bm_band_options *bands)
+static void check_bands(check *c, const bm_band_options *bands, uint32_t perms_max)
 {
     if (c->status == BM_OK && !(bands->threshold > 0.0 && bands->threshold <= 1.0))
         c->status = bm_fail_field(c->err, "threshold", "threshold %g (more than 0, at most 1)",
@@ -146,10 +146,10 @@ static void check_bands(check *c, const bm_band_options *bands)
         c->status = bm_fail_field(c->err, bands->bands == 0 ? "rows" : "bands",
                                   "`bands` without `rows` or `rows` without `bands` (both or "
                                   "neither)");
-    if (c->status == BM_OK && (uint64_t)bands->bands * bands->rows > BM_PERMS_MAX)
+    if (c->status == BM_OK && (uint64_t)bands->bands * bands->rows > perms_max)
         c->status =
             bm_fail_field(c->err, "bands", "%u bands of %u rows (bands times rows at most %u)",
-                          bands->bands, bands->rows, BM_PERMS_MAX);
+                          bands->bands, bands->rows, perms_max);
     check_reserved(c, "bands", bands->reserved, N_OF(bands->reserved));
 }
 
@@ -211,7 +211,7 @@ bm_status bm_option_parts_check(const bm_option_parts *parts, bm_error *err)
     if (c.status == BM_OK && parts->text != NULL && parts->sketch != NULL)
         c.status = bm_option_hash_check(parts->text, parts->sketch, err);
     if (parts->bands != NULL)
-        check_bands(&c, parts->bands);
+        check_bands(&c, parts->bands, parts->perms_max != 0 ? parts->perms_max : BM_PERMS_MAX);
     if (parts->device != NULL)
         check_device(&c, parts->device);
     if (parts->output != NULL)

@@ -11,9 +11,6 @@ The truth: pairs at the threshold from `--candidates all`, exact; candidates and
            times that of the stated errors (chi-squared of 16 degrees: .0005); errors stated too small by half would make it
            4. What `pairs` finds, in the mean over seeds, is within 3 of both errors together for all of them but two, since
            the error of that mean is the same for all of them.
-  spread   the standard deviation of candidates and verified pairs over the seeds, against the spread that was forecast, as its
-           root mean square over the samples: between a third and three times as much. Of few seeds it is known to a fifth,
-           and candidates have a long tail.
   counts   documents, empty and identical ones are those of the report."""
 import json
 import math
@@ -66,11 +63,11 @@ class Corpus:
 
 
 def truth_of(corpus, all_pairs):
-    """{number: (mean, standard error of the mean, standard deviation)}."""
+    """{number: (mean, standard error of the mean)}."""
     runs = [corpus.counts("--bands", corpus.bands, "--rows", corpus.rows, "--seed", seed) for seed in range(1, LSH_SEEDS + 1)]
     found = {"candidates": [run["candidates"] for run in runs], "verified_pairs": [run["edges"] for run in runs],
              "missed_pairs": [all_pairs["edges"] - run["edges"] for run in runs]}
-    return {name: (statistics.fmean(n), statistics.stdev(n) / math.sqrt(LSH_SEEDS), statistics.stdev(n)) for name, n in found.items()}
+    return {name: (statistics.fmean(n), statistics.stdev(n) / math.sqrt(LSH_SEEDS)) for name, n in found.items()}
 
 
 def check_exact(claims, corpus, all_pairs, truth):
@@ -81,7 +78,7 @@ def check_exact(claims, corpus, all_pairs, truth):
     claims.check(f"{corpus.name}: of all documents, {sample['similar_pairs']} pairs at {corpus.threshold}, as all pairs are",
                  sample["similar_pairs"] == all_pairs["edges"] and sample["similar_pairs_error"] == 0, all_pairs["edges"])
     for name in NUMBERS:
-        mean, error, _ = truth[name]
+        mean, error = truth[name]
         z = (plan[name] - mean) / error if error else 0.0 if plan[name] == mean else math.inf
         claims.check(f"{corpus.name}: {name} of all documents {plan[name]:.1f}, mean of {LSH_SEEDS} seeds {mean:.1f}, z {z:.2f}",
                      abs(z) <= 3.7 and plan[name + "_error"] == 0)
@@ -90,13 +87,9 @@ def check_exact(claims, corpus, all_pairs, truth):
 
 def check_sampled(claims, corpus, truth, exact):
     samples = [corpus.tune(seed, corpus.sample) for seed in range(1, SAMPLE_SEEDS + 1)]
-    for name in ("candidates", "verified_pairs"):
-        spread = math.sqrt(statistics.fmean(sample[name + "_spread"] ** 2 for sample in samples))
-        claims.check(f"{corpus.name}: {name} of {LSH_SEEDS} seeds have a standard deviation of {truth[name][2]:.1f}, forecast "
-                     f"{spread:.1f}", 1 / 3 <= spread / truth[name][2] <= 3)
     plans = [sample["forecasts"][0] for sample in samples]
     for name in NUMBERS:
-        mean, error, _ = truth[name]
+        mean, error = truth[name]
         found = [abs(plan[name] - mean) / math.hypot(plan[name + "_error"], error) for plan in plans]
         z = [(plan[name] - exact[name]) / plan[name + "_error"] for plan in plans]
         square = sum((plan[name] - exact[name]) ** 2 for plan in plans) / sum(plan[name + "_error"] ** 2 for plan in plans)

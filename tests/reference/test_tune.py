@@ -63,6 +63,12 @@ def check(bandmill, threshold, recall, ceiling, perms):
             return f"{p}: {wrong}"
     if (got["chosen"]["bands"], got["chosen"]["rows"]) != chosen(wanted, ceiling):
         return f"chosen {got['chosen']}"
+    b, r = chosen(wanted, ceiling)
+    for p, step in zip((Fraction(1, 1000), Fraction(1, 100), Fraction(1, 2), Fraction(99, 100), Fraction(999, 1000)),
+                       got["chosen"]["steps"], strict=True):
+        if step["probability"] != float(p) or not all(  # the curve crosses p within a rounding or two of what is said
+                sign * (probability(b, r, Fraction(step["similarity"]) * (1 + sign * Fraction(1, 10 ** 13))) - p) >= 0 for sign in (-1, 1)):
+            return f"step {step}"
     curve = [(step["similarity"], step["probability"]) for step in got["chosen"]["curve"]]
     right = [(i / 20, probability(*chosen(wanted, ceiling), Fraction(i, 20))) for i in range(1, 21)]
     return "" if all(s == t and abs(p - q) < 1e-13 for (s, p), (t, q) in zip(curve, right, strict=True)) else curve

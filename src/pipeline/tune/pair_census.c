@@ -34,9 +34,7 @@ typedef struct drawn {
 /* What one thread has for itself. */
 typedef struct walker {
     bm_overlaps overlaps;
-    bm_spread_scratch spread;
-    uint16_t *cells; /* of the pairs with each drawn document, where something is in common */
-    uint64_t *set;   /* of a document, from the file */
+    uint64_t *set; /* of a document, from the file */
     size_t cap_set;
     uint64_t offsets[BM_CENSUS_CELLS];
     uint64_t sample_pairs[BM_HISTOGRAM_BINS];
@@ -46,7 +44,6 @@ typedef struct walk {
     const bm_census_job *job;
     bm_pair_census *census;
     bm_overlap_index index;
-    double alone[BM_CENSUS_CELLS]; /* q of run_spread.h: that no other band finds the pair */
     walker *walkers;
     uint64_t walked; /* documents so far, for the meter */
 } walk;
@@ -138,7 +135,7 @@ static bm_status check_memory(const bm_census_job *job, const bm_pair_census *ce
     const uint64_t bytes = n * BM_CENSUS_CELLS * sizeof *census->seen +
                            bm_overlap_index_bytes(hashes) + hashes * sizeof(uint64_t) +
                            bm_pool_size(job->pool) * (sizeof(walker) + 3 * n * sizeof(uint32_t)) +
-                           bm_run_spread_bytes(n);
+                           bm_trial_bytes(&job->trial, n, bm_pool_size(job->pool));
     bm_corpus *corpus = job->corpus;
     if (bm_corpus_check_matching(corpus, bytes, NULL) == BM_OK)
         return BM_OK;
@@ -200,7 +197,7 @@ static bm_status build_index(walk *w, bm_error *err)
     if (status == BM_OK)
         status = bm_overlap_index_build(&given, &w->index, err);
     if (status == BM_OK)
-        status = bm_run_spread_open(&w->census->spread, &w->job->spread, &given, err);
+        status = bm_trials_make(&w->job->trial, &given, w->job->pool, &w->census->trials, err);
     bm_free(arena);
     bm_free(sets);
     bm_free(sizes);
@@ -219,7 +216,6 @@ static void count_pair(const walk *w, walker *own, uint32_t place, uint64_t n_x,
     const bool reaches = bm_jaccard(common, n_x, n_y) >= w->job->threshold;
     const uint32_t cell = (uint32_t)(scaled / all) + reaches;
     __atomic_fetch_add(&census->seen[(size_t)place * BM_CENSUS_CELLS + cell], 1, __ATOMIC_RELAXED);
-    own->cells[place] = (uint16_t)cell;
     own->offsets[cell] += scaled % all * OFFSET_UNIT / all;
     if (both)
         own->sample_pairs[bm_histogram_bin(bm_jaccard(common, n_x, n_y))]++;
@@ -230,24 +226,6 @@ static uint32_t place_of(const bm_pair_census *census, uint32_t row)
 {
     const uint32_t *found = bsearch(&row, census->rows, census->n, sizeof row, by_row);
     return found != NULL ? (uint32_t)(found - census->rows) : NOT_DRAWN;
-}
-
-/* Of the document at hand, the pairs that agree in a made band. */
-static void add_agreeing(const walk *w, walker *own, const uint64_t *set, size_t n, uint32_t place)
-{
-    bm_run_spread *spread = &w->census->spread;
-    if (spread->n_made == 0)
-        return;
-    bm_run_spread_keys(spread, set, n, &own->spread);
-    for (uint32_t k = 0; k < spread->n_made; k++) {
-        size_t n_agree;
-        const uint32_t *agree = bm_overlap_sets(&spread->index, own->spread.keys[k], &n_agree);
-        for (size_t i = 0; i < n_agree; i++) {
-            const uint32_t other = agree[i], cell = own->cells[other];
-            if (other != place && own->overlaps.common[other] > 0)
-                bm_run_spread_add(spread, other, k, w->alone[cell], cell >= w->census->first_at);
-        }
-    }
 }
 
 static bm_status walk_document(const walk *w, walker *own, size_t row, bm_error *err)
@@ -264,7 +242,6 @@ static bm_status walk_document(const walk *w, walker *own, size_t row, bm_error 
         if (other != place) /* each pair of two drawn ones comes twice: the later row counts it */
             count_pair(w, own, other, corpus->sizes[row], place != NOT_DRAWN && other < place);
     }
-    add_agreeing(w, own, set, corpus->sizes[row], place);
     return BM_OK;
 }
 
@@ -321,32 +298,17 @@ static uint32_t thousandth_of(double threshold)
     return bin;
 }
 
-static void fill_alone(walk *w)
-{
-    const double bands = w->job->spread.plan->bands, rows = w->job->spread.plan->rows;
-    for (uint32_t c = 0; c < BM_CENSUS_CELLS; c++)
-        w->alone[c] = pow(1 - pow(bm_census_middle(w->census, c), rows), bands - 1);
-}
-
-static bm_status open_walker(const walk *w, walker *own, bm_error *err)
-{
-    own->cells = bm_alloc(w->census->n, sizeof *own->cells);
-    return own->cells != NULL ? bm_overlaps_open(&w->index, &own->overlaps, err)
-                              : bm_fail_nomem(err, w->census->n * sizeof *own->cells);
-}
-
 static bm_status walk_all(walk *w, bm_error *err)
 {
     const uint32_t n_threads = bm_pool_size(w->job->pool);
     bm_status status = build_index(w, err);
-    fill_alone(w);
     w->walkers = bm_alloc_aligned(n_threads, sizeof *w->walkers);
     if (status == BM_OK && w->walkers == NULL)
         status = bm_fail_nomem(err, n_threads * sizeof *w->walkers);
     if (w->walkers != NULL)
         memset(w->walkers, 0, n_threads * sizeof *w->walkers);
     for (uint32_t t = 0; status == BM_OK && t < n_threads; t++)
-        status = open_walker(w, &w->walkers[t], err);
+        status = bm_overlaps_open(&w->index, &w->walkers[t].overlaps, err);
     if (status == BM_OK)
         status = bm_pool_for(w->job->pool, (bm_pool_split){w->job->corpus->n, GRAIN}, walk_range, w,
                              err);
@@ -354,7 +316,6 @@ static bm_status walk_all(walk *w, bm_error *err)
         add_up(w);
     for (uint32_t t = 0; w->walkers != NULL && t < n_threads; t++) {
         bm_overlaps_close(&w->walkers[t].overlaps);
-        bm_free(w->walkers[t].cells);
         bm_free(w->walkers[t].set);
     }
     bm_free(w->walkers);
@@ -384,7 +345,6 @@ bm_status bm_pair_census_make(const bm_census_job *job, bm_pair_census *out, bm_
 
 void bm_pair_census_reset(bm_pair_census *census)
 {
-    bm_run_spread_close(&census->spread);
     bm_free(census->rows);
     bm_free(census->seen);
     memset(census, 0, sizeof *census);

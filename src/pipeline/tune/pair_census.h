@@ -18,7 +18,7 @@
 #include "base/pool.h"
 #include "pipeline/corpus/corpus.h"
 #include "pipeline/output/histogram.h"
-#include "pipeline/tune/run_spread.h"
+#include "pipeline/tune/trial_runs.h"
 
 #define BM_CENSUS_BINS  1000u
 #define BM_CENSUS_CELLS (BM_CENSUS_BINS + 2)
@@ -30,7 +30,7 @@ typedef struct bm_census_job {
     size_t wanted; /* documents to draw, at least 2; all where there are fewer */
     uint64_t seed;
     double threshold;
-    bm_spread_job spread; /* how much runs of its plan differ is looked at too */
+    bm_trial_job trial; /* runs of its plan are made of the drawn documents */
 } bm_census_job;
 
 typedef struct bm_pair_census {
@@ -43,7 +43,7 @@ typedef struct bm_pair_census {
     uint32_t first_at;                  /* the first cell of pairs that reach the threshold */
     uint64_t sample_pairs[BM_HISTOGRAM_BINS]; /* pairs of two drawn documents, those too that have
                                                  nothing in common */
-    bm_run_spread spread;
+    bm_trials trials;
 } bm_pair_census; /* {0} is empty */
 
 /* The same for any number of threads. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT (a damaged temporary file),

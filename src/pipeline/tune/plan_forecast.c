@@ -68,35 +68,6 @@ static void forecast_plan(const forecasting *f, const bm_tune_plan *plan, double
                              verified.error,   lost.value,       lost.error};
 }
 
-/* --- the chance of permutations --- */
-
-/* The value of bm_pair_total alone. */
-static double sum_of(const bm_pair_census *census, const double *weights, uint32_t begin,
-                     double *halves)
-{
-    add_halves(census, weights, begin, BM_CENSUS_CELLS, halves);
-    return bm_pair_total(halves, census->n, census->n_docs).value;
-}
-
-/* By how much one run differs: run_spread.h has the formula. NAN: nothing is known. */
-static double spread_of(const bm_pair_census *census, bool similar, double *halves)
-{
-    const bm_run_spread *spread = &census->spread;
-    const double b = spread->bands, r = spread->rows;
-    const uint32_t begin = similar ? census->first_at : 0;
-    double alone[BM_CENSUS_CELLS], own[BM_CENSUS_CELLS];
-    if (spread->n_made < 2)
-        return census->n_docs < 2 ? 0 : NAN;
-    for (uint32_t c = 0; c < BM_CENSUS_CELLS; c++) {
-        const double agree = pow(census->similarity[c], r), q = pow(1 - agree, b - 1);
-        alone[c] = q * q * agree * (1 - agree);
-        own[c] = q * (1 - agree) * (1 - q * (1 - agree));
-    }
-    const double together = bm_run_spread_variance(spread, census->n_docs, similar) -
-                            sum_of(census, alone, begin, halves);
-    return sqrt(sum_of(census, own, begin, halves) + (together > 0 ? b * together : 0));
-}
-
 static bm_status forecast_range(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
 {
     const forecasting *f = ctx;
@@ -155,9 +126,13 @@ bm_status bm_plan_forecast(const bm_pair_census *census, const bm_tune_result *p
         f.halves[t] = room + t * census->n;
     if (status == BM_OK) {
         make_histogram(census, f.halves[0], to);
-        to->sample.candidates_spread = spread_of(census, false, f.halves[0]);
-        to->sample.verified_pairs_spread = spread_of(census, true, f.halves[0]);
         status = bm_pool_for(pool, (bm_pool_split){plans->n_plans, 1}, forecast_range, &f, err);
+    }
+    if (status == BM_OK) {
+        const bm_tune_forecast *chosen = &to->forecasts[plans->chosen];
+        bm_trials_range(&census->trials, census->n_docs, chosen->candidates,
+                        chosen->candidates_error, &to->sample.candidates_low,
+                        &to->sample.candidates_high);
     }
     bm_free(f.halves);
     bm_free(room);

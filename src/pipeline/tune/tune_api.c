@@ -46,8 +46,10 @@ static bool has_documents(const bm_tune_options *o)
 static bm_status check_options(bm_tune_options *o, bm_error *err)
 {
     const uint32_t by_hand = o->bands.bands * o->bands.rows; /* checked: no overflow */
-    bm_status status = bm_option_parts_check(
-        &(bm_option_parts){.bands = &o->bands, .callbacks = &o->callbacks}, err);
+    bm_status status = bm_option_parts_check(&(bm_option_parts){.bands = &o->bands,
+                                                                .perms_max = BM_TUNE_PERMS_MAX,
+                                                                .callbacks = &o->callbacks},
+                                             err);
     if (status != BM_OK)
         return status;
     if (o->perms == 0)
@@ -102,18 +104,16 @@ static bm_status take_plans(const bm_tune_options *o, const bm_band_shape *shape
     return BM_OK;
 }
 
-/* The index of the chosen plan. */
-static bm_status choose(const bm_tune_options *o, bm_tune_result *result, bm_error *err)
+/* The plan that dedup and pairs choose (bm_band_plan_choose): of those with the most rows the least bands. */
+static size_t most_rows(const bm_tune_result *result)
 {
-    bm_band_plan plan;
-    if (o->bands.bands != 0 || o->ceiling_similarity > 0)
-        return BM_OK; /* the first */
-    bm_status status =
-        bm_band_plan_choose(o->bands.threshold, o->bands.recall, o->perms, &plan, err);
-    for (size_t i = 0; status == BM_OK && i < result->n_plans; i++)
-        if (result->plans[i].bands == plan.bands && result->plans[i].rows == plan.rows)
-            result->chosen = i;
-    return status;
+    size_t best = 0;
+    for (size_t i = 1; i < result->n_plans; i++) {
+        const bm_tune_plan *plan = &result->plans[i], *than = &result->plans[best];
+        if (plan->rows > than->rows || (plan->rows == than->rows && plan->bands < than->bands))
+            best = i;
+    }
+    return best;
 }
 
 static bm_status make_plans(const bm_tune_options *o, bm_tune_result *result, bm_error *err)
@@ -127,7 +127,9 @@ static bm_status make_plans(const bm_tune_options *o, bm_tune_result *result, bm
     if (status == BM_OK)
         status = take_plans(o, list.shapes, list.n, result, err);
     bm_plan_list_reset(&list);
-    return status == BM_OK ? choose(o, result, err) : status;
+    if (status == BM_OK && !(o->ceiling_similarity > 0))
+        result->chosen = most_rows(result); /* else the first */
+    return status;
 }
 
 /* --- the picture --- */

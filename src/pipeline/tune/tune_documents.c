@@ -33,7 +33,7 @@ static bm_status settings_of(const bm_tune_options *o, const bm_text_options *te
         .input = o->input,
         .text = *text,
         .sketch = {.seed = o->seed},
-        .bands = o->bands,
+        .bands = {.threshold = o->bands.threshold, .recall = o->bands.recall},
         .pairs = {.candidates = BM_CANDIDATES_ALL, .verify = BM_VERIFY_EXACT, .sample = o->sample},
         .results = {.histogram_svg = o->svg},
         .device = o->device,
@@ -132,7 +132,7 @@ static bm_status forecast(bm_job_context *context, bm_corpus *corpus, const bm_t
     const bm_tune_plan *chosen = &plans->plans[plans->chosen];
     const bm_band_plan plan = {.bands = chosen->bands, .rows = chosen->rows};
     const bm_census_job job = {
-        .spread = {&plan, context->settings->sketch.seed, context->settings->device.cpu},
+        .trial = {&plan, context->settings->sketch.seed, context->settings->device.cpu},
         .corpus = corpus,
         .pool = context->pool,
         .meter = &context->meter,

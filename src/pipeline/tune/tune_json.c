@@ -67,6 +67,16 @@ static void write_chosen(bm_json *json, const bm_tune_result *r)
         bm_json_end_object(json);
     }
     bm_json_end_array(json);
+    bm_json_key(json, "steps");
+    bm_json_begin_array(json);
+    for (size_t i = 0; i < BM_TUNE_STEPS; i++) {
+        const double p = bm_tune_steps[i];
+        bm_json_begin_object(json);
+        bm_json_key_double(json, "probability", p);
+        bm_json_key_double(json, "similarity", bm_band_similarity(plan->bands, plan->rows, p));
+        bm_json_end_object(json);
+    }
+    bm_json_end_array(json);
     bm_json_end_object(json);
 }
 
@@ -127,8 +137,8 @@ static void write_samples(bm_json *json, const bm_tune_result *r)
         bm_json_key_uint(json, "sampled", s->sampled);
         write_total(json, "similar_pairs", "similar_pairs_error",
                     (double[]){s->similar_pairs, s->similar_pairs_error});
-        bm_json_key_double(json, "candidates_spread", s->candidates_spread);
-        bm_json_key_double(json, "verified_pairs_spread", s->verified_pairs_spread);
+        bm_json_key_double(json, "candidates_low", s->candidates_low);
+        bm_json_key_double(json, "candidates_high", s->candidates_high);
         write_forecasts(json, r, &r->samples[i]);
         write_histogram(json, &r->samples[i]);
         bm_json_end_object(json);

@@ -14,6 +14,10 @@ typedef struct bm_tune_documents {
     bm_tune_forecast *forecasts; /* of each plan */
 } bm_tune_documents;
 
+/* Of the chosen plan, the similarity at which P is each of these is said. */
+#define BM_TUNE_STEPS 5u
+extern const double bm_tune_steps[BM_TUNE_STEPS];
+
 struct bm_tune_result {
     bm_band_options bands; /* what was asked for */
     double ceiling_similarity, ceiling_probability;

@@ -10,6 +10,8 @@
 #include "base/error.h"
 #include "pipeline/tune/tune_result.h"
 
+const double bm_tune_steps[BM_TUNE_STEPS] = {0.001, 0.01, 0.5, 0.99, 0.999};
+
 typedef struct page { /* errors stick */
     bm_buf buf;
     bm_status status;
@@ -67,6 +69,11 @@ static void put_chosen(page *p, const bm_tune_result *r)
         put_real(p, s, "\t");
         put_real(p, bm_band_probability(plan->bands, plan->rows, s), "\n");
     }
+    put(p, "\nprobability\tsimilarity\n");
+    for (size_t i = 0; i < BM_TUNE_STEPS; i++) {
+        put_real(p, bm_tune_steps[i], "\t");
+        put_real(p, bm_band_similarity(plan->bands, plan->rows, bm_tune_steps[i]), "\n");
+    }
 }
 
 /* --- forecasts --- */
@@ -86,7 +93,7 @@ static void put_total(page *p, double value, double error, const char *end)
 static void put_samples(page *p, const bm_tune_result *r)
 {
     put(p, "\nshingle\tdocuments\tempty\tidentical\tidentical_pairs\tdistinct\tsampled\t"
-           "similar_pairs\tsimilar_pairs_error\tcandidates_spread\tverified_pairs_spread\n");
+           "similar_pairs\tsimilar_pairs_error\tcandidates_low\tcandidates_high\n");
     for (size_t i = 0; i < r->n_samples; i++) {
         const bm_tune_sample *s = &r->samples[i].sample;
         put_text(p, s->shingle, "\t");
@@ -97,7 +104,7 @@ static void put_samples(page *p, const bm_tune_result *r)
         put_uint(p, s->distinct, "\t");
         put_uint(p, s->sampled, "\t");
         put_total(p, s->similar_pairs, s->similar_pairs_error, "\t");
-        put_total(p, s->candidates_spread, s->verified_pairs_spread, "\n");
+        put_total(p, s->candidates_low, s->candidates_high, "\n");
     }
 }
 

@@ -18,6 +18,18 @@ bm tune --bands 20 --rows 5 --perms 128 --json; exits 0
 says ../out '^\{"schema":1,"kind":"tune","perms":128,"threshold":0\.8,"recall":null,"ceiling":null,"plans":\[\{"bands":20,"rows":5,"words":100,"unused":28,'
 says ../out '\{"similarity":0\.2,"probability":0\.00638'
 
+# where P is .001, .01, .5, .99 and .999: of 20 x 5 by hand, (1 - (1 - p)^(1/20))^(1/5)
+bm tune --bands 20 --rows 5 -q; exits 0
+sed '1,/^probability/d' ../out > steps
+printf '0.001\t0.137986\n0.01\t0.218881\n0.5\t0.508696\n0.99\t0.728845\n0.999\t0.781795\n' | holds steps
+
+# more words than a signature has: computed, and said
+bm tune --bands 9000 --rows 7; exits 0
+says ../out '^9000	7	63000	0	1		yes$'
+says ../err 'a signature has 1,024 words at most'
+bm tune --threshold .5 --recall .99 --ceiling .05:.006 --perms 65536 -q; exits 0
+says ../out '^35	3	105	65431	0\.9906'
+
 # none fits: the least that has one; and that one has it
 bm tune --threshold .5 --recall .99 --ceiling .05:.006 --perms 104; refused 1 'no plan of at most 104 .*the least number that has one is 105\)'
 bm tune --threshold .5 --recall .99 --ceiling .05:.006 --perms 105 -q; exits 0
@@ -32,7 +44,9 @@ bm tune --threshold 0; refused 2 '--threshold'
 bm tune --bands 20; refused 2 '--bands without --rows'
 bm tune --bands 20 --rows 5 --recall .9; refused 2 '--recall with --bands'
 bm tune --bands 20 --rows 5 --perms 99; refused 2 '--bands 20 --rows 5 use 100'
-bm tune --perms 1025; refused 2 '--perms'
+bm tune --perms 65537; refused 2 '--perms'
+bm tune --bands 65537 --rows 1; refused 2 '--bands'
+bm tune --bands 32769 --rows 2; refused 2 '--bands 32769 --rows 2 use 65538'
 
 # a job names the command that shows its curve, and the command has its plan
 printf '{"id":1,"text":"one two three four five six"}\n{"id":2,"text":"six five four three two one"}\n' > in.jsonl

@@ -414,7 +414,7 @@ static const api_mistake plan_mistakes[] = {
     {"recall", {SET(bm_tune_options, bands.recall, 1)}},
     {"bands", {SET(bm_tune_options, bands.bands, 7)}},
     {"rows", {SET(bm_tune_options, bands.rows, 7)}},
-    {"perms", {SET(bm_tune_options, perms, BM_PERMS_MAX + 1)}},
+    {"perms", {SET(bm_tune_options, perms, BM_TUNE_PERMS_MAX + 1)}},
     {"ceiling_similarity", {SET(bm_tune_options, ceiling_probability, 0.5)}},
     {"ceiling_probability", {SET(bm_tune_options, ceiling_similarity, 0.5)}}};
 

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include <bandmill/sketch.h>
 #include <bandmill/tune.h>
 
 static long double curve(uint32_t b, uint32_t r, long double s)
@@ -82,4 +83,22 @@ Test(band_curve, the_usual_estimate_is_the_root_of_one_in_b)
             cr_assert(fabs(pow(bm_band_steepest_about(b, r), r) * b - 1) < 1e-12);
     cr_expect_eq(bm_band_steepest_about(0, 3), 0);
     cr_expect_eq(bm_band_steepest_about(3, 0), 0);
+}
+
+Test(band_curve, similarity_at_a_probability_is_where_the_curve_has_it)
+{
+    static const double steps[] = {1e-12, .001, .01, .3, .5, .99, .999};
+    for (uint32_t b = 1; b <= 65536; b = b * 3 + 1)
+        for (uint32_t r = 1; r <= 400; r = r * 2 + 1)
+            for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+                const double s = bm_band_similarity(b, r, steps[i]);
+                const double back = bm_band_probability(b, r, s);
+                cr_assert(s > 0 && s <= 1 && fabs(back / steps[i] - 1) < 1e-10,
+                          "%u x %u at %g: %.17g gives %.17g", b, r, steps[i], s, back);
+            }
+    cr_expect_eq(bm_band_similarity(20, 5, 0), 0);
+    cr_expect_eq(bm_band_similarity(20, 5, 1), 1);
+    cr_expect(isnan(bm_band_similarity(0, 5, .5)) && isnan(bm_band_similarity(5, 0, .5)));
+    cr_expect(isnan(bm_band_similarity(20, 5, -.1)) && isnan(bm_band_similarity(20, 5, 1.1)) &&
+              isnan(bm_band_similarity(20, 5, NAN)));
 }

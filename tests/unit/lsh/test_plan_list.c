@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 
 #include <bandmill/sketch.h>
+#include <bandmill/tune.h>
 #include <math.h>
 #include <string.h>
 
@@ -124,7 +125,7 @@ Test(plan_list, what_is_out_of_range_is_refused_by_its_field)
                  {{.5, 0, 0, 0, 9}, "recall"},
                  {{.5, 1, 0, 0, 9}, "recall"},
                  {{.5, .9, 0, 0, 0}, "perms"},
-                 {{.5, .9, 0, 0, BM_PERMS_MAX + 1}, "perms"},
+                 {{.5, .9, 0, 0, BM_TUNE_PERMS_MAX + 1}, "perms"},
                  {{.5, .9, 0, .5, 9}, "ceiling_similarity"},
                  {{.5, .9, -1, .5, 9}, "ceiling_similarity"},
                  {{.5, .9, 1.5, .5, 9}, "ceiling_similarity"},

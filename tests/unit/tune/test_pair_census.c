@@ -10,7 +10,7 @@
 static bm_census_job job_of(world *w, bm_corpus *corpus, size_t wanted, double threshold)
 {
     static const bm_band_plan plan = {.bands = 13, .rows = 7};
-    return (bm_census_job){.spread = {&plan, 5, NULL},
+    return (bm_census_job){.trial = {&plan, 5, NULL},
                            .corpus = corpus,
                            .pool = w->pool,
                            .meter = &w->meter,
