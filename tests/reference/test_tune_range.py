@@ -1,4 +1,5 @@
-"""Do nine runs of ten lie in the range that `tune` gives? Nothing in the range was fitted to any corpus.
+"""Do nine runs of ten lie in the range that `tune` gives? The one thing that was chosen after a look at
+these corpora is how many trial runs are left out on either side.
 
 On unlike corpora: runs of `pairs`, each with a seed of its own, and ranges of `tune`, each of a sample of its own. Of a corpus
 the coverage is the share of all (run, range) whose candidates lie inside. All seeds are fixed, so that it is the same number
