@@ -7,16 +7,14 @@
  *
  *    Documents are counted and scattered in blocks, block by block in each part, so that a part
  *    lists its documents in ascending order whatever the threads did.
- * 2. A part (about 2,048 documents) is looked up in an open-addressing table of its own size, which
+ * 2. A part (about 2,048 documents) is looked up in a table of its own (base/hash_table.h), which
  *    stays in the first caches. A slot holds the tag of a key and the last document that had it;
  *    where tags agree the two keys themselves are compared. An equal key appends the document to
  *    its chain. The table grows with the distinct keys, not with the documents, so a million copies
  *    of one document fill one slot.
  *
  * Against one table for the whole band: no cache miss a lookup, no prefetch, and parts are
- * independent, so that all threads work on one band and the memory does not grow with them.
- *
- * Keys made so as to collide after mixing cost time (a longer probe), never a wrong chain. */
+ * independent, so that all threads work on one band and the memory does not grow with them. */
 #include "lsh/band_buckets.h"
 
 #include <string.h>
@@ -24,17 +22,10 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-#define PART_DOCS  2048u      /* documents of a part, about */
-#define PARTS_MAX  4096u      /* write streams of the scatter */
-#define BLOCK_DOCS 65536u     /* documents of a block of the scatter, at least */
-#define BLOCKS_MAX 64u        /* blocks of the scatter at most */
-#define SLOTS_MIN  4096u      /* of a table; a power of two */
-#define EMPTY      UINT64_MAX /* document 0xFFFFFFFF does not exist */
-
-struct bm_band_table {
-    uint64_t *slots;
-    size_t n_slots, cap_slots, n_used;
-};
+#define PART_DOCS  2048u  /* documents of a part, about */
+#define PARTS_MAX  4096u  /* write streams of the scatter */
+#define BLOCK_DOCS 65536u /* documents of a block of the scatter, at least */
+#define BLOCKS_MAX 64u    /* blocks of the scatter at most */
 
 static uint64_t mix(uint64_t key)
 {
@@ -100,74 +91,40 @@ static bm_status scatter_blocks(void *ctx, uint32_t thread, size_t begin, size_t
     return BM_OK;
 }
 
-static bm_status table_clear(bm_band_table *table, size_t n_slots, bm_error *err)
+static uint64_t hash_again(const void *owner, uint32_t doc, uint64_t seed)
 {
-    if (n_slots > table->cap_slots) {
-        uint64_t *slots = bm_alloc(n_slots, sizeof *slots);
-        if (slots == NULL)
-            return bm_fail_nomem(err, n_slots * sizeof *slots);
-        bm_free(table->slots);
-        table->slots = slots;
-        table->cap_slots = n_slots;
-    }
-    memset(table->slots, 0xFF, n_slots * sizeof *table->slots);
-    table->n_slots = n_slots;
-    table->n_used = 0;
-    return BM_OK;
+    return bm_hash_seeded(((const bm_band_buckets *)owner)->keys[doc], 0, seed);
 }
 
-static bm_status table_grow(bm_band_table *table, bm_error *err)
+static bool has_key(const void *owner, uint32_t doc, const void *key)
 {
-    bm_band_table grown = {0};
-    bm_status status = table_clear(&grown, table->n_slots * 2, err);
-    if (status != BM_OK)
-        return status;
-    for (size_t i = 0; i < table->n_slots; i++) {
-        if (table->slots[i] == EMPTY)
-            continue;
-        size_t at = (size_t)(table->slots[i] >> 32) & (grown.n_slots - 1);
-        while (grown.slots[at] != EMPTY)
-            at = (at + 1) & (grown.n_slots - 1);
-        grown.slots[at] = table->slots[i];
-    }
-    grown.n_used = table->n_used;
-    bm_free(table->slots);
-    *table = grown;
-    return BM_OK;
+    return ((const bm_band_buckets *)owner)->keys[doc] == *(const uint64_t *)key;
 }
 
 /* Append the entry's document to the chain of its key, or begin a chain. */
-static void chain(bm_band_buckets *b, bm_band_table *table, uint64_t entry)
+static void chain(bm_band_buckets *b, bm_hash_table *table, uint64_t entry)
 {
-    size_t mask = table->n_slots - 1;
-    uint32_t doc = (uint32_t)entry;
-    for (size_t at = (size_t)(entry >> 32) & mask;; at = (at + 1) & mask) {
-        uint64_t slot = table->slots[at];
-        if (slot == EMPTY) {
-            table->slots[at] = entry;
-            table->n_used++;
-            return;
-        }
-        uint32_t last = (uint32_t)slot;
-        if (slot >> 32 == entry >> 32 && b->keys[last] == b->keys[doc]) {
-            b->next[last] = doc;
-            b->inner[doc] = 1;
-            table->slots[at] = entry;
-            return;
-        }
+    const uint32_t doc = (uint32_t)entry;
+    const uint64_t hash = table->seed == 0 ? entry : hash_again(b, doc, table->seed);
+    const size_t at = bm_hash_table_find(table, hash, has_key, b, &b->keys[doc]);
+    if (bm_hash_table_is_free(table, at)) {
+        bm_hash_table_put(table, at, hash, doc);
+        return;
     }
+    b->next[bm_hash_table_number(table, at)] = doc;
+    b->inner[doc] = 1;
+    bm_hash_table_renumber(table, at, doc);
 }
 
 static bm_status chain_parts(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
 {
     bm_band_buckets *b = ctx;
-    bm_band_table *table = &b->tables[thread];
+    bm_hash_table *table = &b->tables[thread];
     const size_t *ends = b->ends + (b->n_blocks - 1) * b->n_parts; /* of the last block: of all */
     for (size_t part = begin; part < end; part++) {
-        bm_status status = table_clear(table, SLOTS_MIN, err);
+        bm_status status = bm_hash_table_clear(table, PART_DOCS, err);
         for (size_t i = part == 0 ? 0 : ends[part - 1]; status == BM_OK && i < ends[part]; i++) {
-            if (table->n_used * 4 > table->n_slots * 3)
-                status = table_grow(table, err);
+            status = bm_hash_table_reserve(table, hash_again, b, err);
             if (status == BM_OK)
                 chain(b, table, b->entries[i]);
         }
@@ -254,7 +211,7 @@ void bm_band_buckets_reset(bm_band_buckets *b)
 {
     uint32_t threads = b->pool == NULL ? 1 : bm_pool_size(b->pool);
     for (uint32_t i = 0; b->tables != NULL && i < threads; i++)
-        bm_free(b->tables[i].slots);
+        bm_hash_table_reset(&b->tables[i]);
     bm_free(b->tables);
     bm_free(b->ends);
     bm_free(b->entries);

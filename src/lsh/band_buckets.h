@@ -10,11 +10,11 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
+#include "base/hash_table.h"
 #include "base/pool.h"
 
 #define BM_NO_DOC UINT32_C(0xFFFFFFFF)
 
-typedef struct bm_band_table bm_band_table;
 typedef struct bm_band_buckets {
     size_t n_docs;
     uint32_t *next;       /* n_docs */
@@ -25,8 +25,8 @@ typedef struct bm_band_buckets {
     size_t *ends;         /* scratch, n_blocks * n_parts */
     size_t n_parts, n_blocks;
     unsigned part_shift;
-    bm_pool *pool; /* borrowed; NULL where the caller alone works */
-    bm_band_table *tables;
+    bm_pool *pool;         /* borrowed; NULL where the caller alone works */
+    bm_hash_table *tables; /* one a thread */
 } bm_band_buckets;
 
 /* 13 bytes a document, and one small table a thread. `skip` and `pool` (each may be NULL) stay

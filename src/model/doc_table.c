@@ -1,6 +1,5 @@
-/* doc_table.c -- the rows, and the set of ids: open addressing, three quarters full at most. The
- * set holds row numbers, so that an id is stored once, and a 32-bit tag of each, which spares most
- * looks at the ids themselves. */
+/* doc_table.c -- the rows, and the set of ids, which holds row numbers (base/hash_table.h), so that an
+ * id is stored once. */
 #include "model/doc_table.h"
 
 #include <inttypes.h>
@@ -13,7 +12,6 @@
 #include "base/error.h"
 
 #define CHECK_ROWS 1024u /* between two looks at the memory */
-#define TAG_MASK   UINT64_C(0xFFFFFFFF00000000)
 
 void bm_doc_table_reset(bm_doc_table *table)
 {
@@ -21,7 +19,7 @@ void bm_doc_table_reset(bm_doc_table *table)
         bm_free(table->skipped[i].reason);
     bm_free(table->skipped);
     bm_free(table->rows);
-    bm_free(table->slots);
+    bm_hash_table_reset(&table->set);
     bm_next_numbers_reset(&table->next);
     bm_buf_reset(&table->ids);
     memset(table, 0, sizeof *table);
@@ -29,16 +27,15 @@ void bm_doc_table_reset(bm_doc_table *table)
 
 uint64_t bm_doc_table_bytes(const bm_doc_table *table)
 {
-    return table->n * sizeof *table->rows + table->ids.len + table->n_slots * sizeof *table->slots +
+    return table->n * sizeof *table->rows + table->ids.len +
+           table->set.n_slots * sizeof *table->set.slots +
            table->n_skipped * sizeof *table->skipped + table->reason_bytes +
-           table->next.n_slots * sizeof *table->next.slots;
+           bm_next_numbers_bytes(&table->next);
 }
 
 void bm_doc_table_end_adding(bm_doc_table *table)
 {
-    bm_free(table->slots);
-    table->slots = NULL;
-    table->n_slots = 0;
+    bm_hash_table_reset(&table->set);
     bm_next_numbers_reset(&table->next);
 }
 
@@ -68,41 +65,41 @@ static bm_status check_bytes(const bm_doc_table *table, bm_error *err)
     return table->memory != 0 && bytes > table->memory ? too_large(table, bytes, err) : BM_OK;
 }
 
-static bm_status rehash(bm_doc_table *table, bm_error *err)
+/* --- the set of ids --- */
+
+static uint64_t hash_again(const void *owner, uint32_t row, uint64_t seed)
 {
-    size_t n_slots = table->n_slots == 0 ? 1024 : table->n_slots * 2;
-    uint64_t needed = bm_doc_table_bytes(table) + n_slots * sizeof *table->slots;
-    if (table->memory != 0 && needed > table->memory)
-        return too_large(table, needed, err);
-    uint64_t *slots = bm_alloc_zero(n_slots, sizeof *slots);
-    if (slots == NULL)
-        return bm_fail_nomem(err, n_slots * sizeof *slots);
-    for (size_t i = 0; i < table->n; i++) {
-        bm_str id = bm_doc_table_id(table, i);
-        uint64_t hash = XXH3_64bits(id.data, id.len);
-        size_t at = (size_t)hash & (n_slots - 1);
-        while (slots[at] != 0)
-            at = (at + 1) & (n_slots - 1);
-        slots[at] = (hash & TAG_MASK) | (uint64_t)(i + 1);
+    const bm_str id = bm_doc_table_id(owner, row);
+    return XXH3_64bits_withSeed(id.data, id.len, seed);
+}
+
+static bool has_id(const void *owner, uint32_t row, const void *key)
+{
+    const bm_str other = bm_doc_table_id(owner, row), id = *(const bm_str *)key;
+    return other.len == id.len && memcmp(other.data, id.data, id.len) == 0;
+}
+
+static uint64_t hash_of(const bm_doc_table *table, bm_doc_id id)
+{
+    return table->set.seed == 0 ? id.hash
+                                : XXH3_64bits_withSeed(id.text.data, id.text.len, table->set.seed);
+}
+
+static bm_status reserve(bm_doc_table *table, bm_error *err)
+{
+    if (table->memory != 0 && bm_hash_table_is_full(&table->set)) {
+        const uint64_t needed =
+            bm_doc_table_bytes(table) + bm_hash_table_rebuilt_bytes(&table->set);
+        if (needed > table->memory)
+            return too_large(table, needed, err);
     }
-    bm_free(table->slots);
-    table->slots = slots;
-    table->n_slots = n_slots;
-    return BM_OK;
+    return bm_hash_table_reserve(&table->set, hash_again, table, err);
 }
 
 /* The slot of an id, or the free one where it belongs. */
 static size_t find(const bm_doc_table *table, bm_doc_id id)
 {
-    size_t at = (size_t)id.hash & (table->n_slots - 1);
-    for (; table->slots[at] != 0; at = (at + 1) & (table->n_slots - 1)) {
-        if (((table->slots[at] ^ id.hash) & TAG_MASK) != 0)
-            continue;
-        bm_str other = bm_doc_table_id(table, (size_t)(uint32_t)table->slots[at] - 1);
-        if (other.len == id.text.len && memcmp(other.data, id.text.data, id.text.len) == 0)
-            break;
-    }
-    return at;
+    return bm_hash_table_find(&table->set, hash_of(table, id), has_id, table, &id.text);
 }
 
 /* *out: the next free id#N of the id of row `first`, whose text lies in `text`. */
@@ -121,7 +118,7 @@ static bm_status next_free(bm_doc_table *table, uint32_t first, bm_buf *text, bm
             break;
         *out = (bm_doc_id){{text->data, text->len}, XXH3_64bits(text->data, text->len)};
         table->n_tried++;
-        if (table->slots[find(table, *out)] == 0)
+        if (bm_hash_table_is_free(&table->set, find(table, *out)))
             break;
     }
     return status;
@@ -143,7 +140,7 @@ static bm_status append(bm_doc_table *table, const bm_doc_row *row, bm_doc_id id
     table->rows[table->n] = *row;
     table->rows[table->n].id_end = table->ids.len;
     table->n++;
-    table->slots[slot] = (id.hash & TAG_MASK) | (uint64_t)table->n;
+    bm_hash_table_put(&table->set, slot, hash_of(table, id), (uint32_t)table->n - 1);
     return BM_OK;
 }
 
@@ -173,20 +170,18 @@ bm_status bm_doc_table_add(bm_doc_table *table, const bm_doc_row *row, bm_doc_id
     if (table->n >= BM_DOCS_MAX)
         return bm_fail_at(err, BM_ERR_INPUT, file_name, row->line,
                           "more than %u documents in one run", (unsigned)BM_DOCS_MAX);
-    if (table->n * 4 >= table->n_slots * 3) {
-        bm_status status = rehash(table, err);
-        if (status != BM_OK)
-            return status;
-    }
-    size_t slot = find(table, id);
-    if (table->slots[slot] == 0)
+    bm_status status = reserve(table, err);
+    if (status != BM_OK)
+        return status;
+    const size_t slot = find(table, id);
+    if (bm_hash_table_is_free(&table->set, slot))
         return append(table, row, id, slot, err);
-    const uint32_t first = (uint32_t)(table->slots[slot] & ~TAG_MASK) - 1;
+    const uint32_t first = bm_hash_table_number(&table->set, slot);
     if (!table->number_duplicates)
         return repeated(table, row, first, file_name, err);
     bm_buf text = {0};
     bm_doc_id numbered;
-    bm_status status = next_free(table, first, &text, &numbered, err);
+    status = next_free(table, first, &text, &numbered, err);
     if (status == BM_OK)
         status = append(table, row, numbered, find(table, numbered), err);
     bm_buf_reset(&text);
@@ -195,8 +190,7 @@ bm_status bm_doc_table_add(bm_doc_table *table, const bm_doc_row *row, bm_doc_id
 
 void bm_doc_table_expect(const bm_doc_table *table, uint64_t id_hash)
 {
-    if (table->n_slots > 0)
-        __builtin_prefetch(&table->slots[(size_t)id_hash & (table->n_slots - 1)], 1);
+    bm_hash_table_fetch(&table->set, id_hash);
 }
 
 /* With what an allocation costs. */

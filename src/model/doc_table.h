@@ -8,6 +8,7 @@
 
 #include <bandmill/job.h>
 
+#include "base/hash_table.h"
 #include "base/memory.h"
 #include "model/next_numbers.h"
 
@@ -36,8 +37,7 @@ typedef struct bm_doc_table {
     bm_doc_row *rows;
     size_t n, cap;
     bm_buf ids;
-    uint64_t *slots; /* the set of ids: tag in the high half, row + 1 in the low; 0: free */
-    size_t n_slots;
+    bm_hash_table set; /* of the ids, by row */
     bm_skipped *skipped;
     size_t n_skipped, cap_skipped;
     size_t n_swallowing;    /* of those skipped now, not by an earlier run: lines went with them */
@@ -67,7 +67,7 @@ bm_str bm_doc_table_id(const bm_doc_table *table, size_t row);
  * where the id is repeated and not numbered, and the place where it was first. BM_ERR_NOMEM past table->memory too. */
 bm_status bm_doc_table_add(bm_doc_table *table, const bm_doc_row *row, bm_doc_id id,
                            const char *file_name, bm_error *err);
-/* A document whose id has this hash will soon be added: prefetch the slot. */
+/* A document whose id has this hash will soon be added: fetch the slot. */
 void bm_doc_table_expect(const bm_doc_table *table, uint64_t id_hash);
 /* Append a document that was left out; on BM_OK skipped->reason is taken. */
 bm_status bm_doc_table_skip(bm_doc_table *table, const bm_skipped *skipped, bm_error *err);

@@ -5,6 +5,7 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
+#include "base/hash_table.h"
 #include "base/memory.h"
 
 #define BM_ID_NONE UINT32_MAX
@@ -13,8 +14,7 @@ typedef struct bm_id_set {
     bm_buf text;    /* all ids, one after another */
     uint64_t *ends; /* where each ends in `text` */
     size_t n, cap;
-    uint64_t *slots; /* tag in the high half, number + 1 in the low; 0: free */
-    size_t n_slots;
+    bm_hash_table table;
 } bm_id_set; /* {0} is empty */
 
 void bm_id_set_reset(bm_id_set *set); /* frees */

@@ -19,10 +19,9 @@
 #include "text/distinct.h"
 
 #include <string.h>
-#include <sys/random.h>
 
-#include "base/clock.h"
 #include "base/error.h"
+#include "base/hash_table.h"
 #include "base/memory.h"
 
 #define SMALL        4096u /* values */
@@ -153,14 +152,6 @@ static bm_status make_room(bm_distinct *set, size_t need, const bm_distinct_list
     return BM_OK;
 }
 
-static void draw_factor(bm_distinct *set)
-{
-    uint64_t drawn;
-    if (getrandom(&drawn, sizeof drawn, GRND_NONBLOCK) != (ssize_t)sizeof drawn)
-        drawn = (uint64_t)(bm_clock_seconds() * 1e9) * FIRST_FACTOR;
-    set->factor = drawn | 1;
-}
-
 /* Insert run[0 … n-1]; stops once too many probes have hit the slot of another value. Returns how
  * many were inserted. `counted` is a constant in each copy. Whether a hash is new is a branch: forms without one took 1.1 to 1.3 times as
  * long (word:5 and char:5, Zen 4), for they must wait where a branch guesses. */
@@ -260,7 +251,7 @@ bm_status bm_distinct_add(bm_distinct *set, const uint64_t *run, size_t n, bm_di
         return status;
     size_t done = insert(set, run, n, list);
     while (done < n) {
-        draw_factor(set);
+        set->factor = bm_hash_draw_seed();
         fill(set, list);
         done += insert(set, run + done, n - done, list);
     }

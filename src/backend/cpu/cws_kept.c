@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/hash_table.h"
 #include "base/memory.h"
 
 #define KEPT_BYTES ((size_t)4 << 20) /* where the caller does not say */
@@ -80,6 +81,8 @@ static bm_status store_open(const bm_cws_kept *kept, bm_cws_store **out, bm_erro
     store->stride = kept->stride;
     store->n_max = kept->n_slots;
     store->shift = 64 - kept->place_bits;
+    store->factor = BM_CWS_GOLDEN;
+    store->patience = BM_HASH_PATIENCE;
     store->places = bm_alloc_zero((size_t)1 << kept->place_bits, sizeof *store->places);
     store->slots = bm_alloc_aligned(kept->n_slots, sizeof *store->slots);
     store->bounds = bm_alloc_aligned(kept->n_slots, kept->stride);
@@ -128,18 +131,23 @@ static uint32_t last_place(const bm_cws_store *store)
 
 void bm_cws_store_reserve(bm_cws_store *store, uint32_t n)
 {
-    if (n <= store->n_max - store->n)
+    if (n <= store->n_max - store->n && store->patience >= 0)
         return;
+    if (store->patience < 0)
+        store->factor = bm_hash_draw_seed();
+    store->patience = BM_HASH_PATIENCE;
     memset(store->places, 0, ((size_t)last_place(store) + 1) * sizeof *store->places);
     store->n = 0;
 }
 
 uint32_t bm_cws_store_add(bm_cws_store *store, uint64_t hash)
 {
-    const uint64_t mixed = bm_cws_store_mix(hash);
-    uint32_t at = (uint32_t)(mixed >> store->shift);
+    const uint64_t mixed = bm_cws_store_mix(store, hash);
+    const uint32_t home = (uint32_t)(mixed >> store->shift);
+    uint32_t at = home;
     while (store->places[at] != 0)
         at = (at + 1) & last_place(store);
+    bm_hash_spend(&store->patience, (at - home) & last_place(store));
     store->places[at] = (uint32_t)(mixed & 0xFFFF) << 16 | (store->n + 1);
     store->slots[store->n].hash = hash;
     return store->n++;

@@ -32,6 +32,8 @@ typedef struct bm_cws_store {
     bm_cws_slot *slots;
     uint8_t *bounds; /* `stride` bytes of each slot */
     uint32_t stride, shift, n, n_max;
+    uint64_t factor; /* odd; drawn once places take too many steps (base/hash_table.h) */
+    int64_t patience;
 } bm_cws_store;
 
 /* What all threads share. */
@@ -57,9 +59,9 @@ void bm_cws_store_reserve(bm_cws_store *store, uint32_t n);
 uint32_t bm_cws_store_add(bm_cws_store *store, uint64_t hash);
 
 /* The upper bits tell the place, the lower 16 are kept there. */
-static inline uint64_t bm_cws_store_mix(uint64_t hash)
+static inline uint64_t bm_cws_store_mix(const bm_cws_store *store, uint64_t hash)
 {
-    const uint64_t mixed = (hash ^ hash >> 32) * BM_CWS_GOLDEN;
+    const uint64_t mixed = (hash ^ hash >> 32) * store->factor;
     return mixed ^ mixed >> 32;
 }
 
@@ -68,7 +70,7 @@ static inline uint32_t bm_cws_store_find(const bm_cws_store *store, uint64_t has
 {
     if (guess < store->n && store->slots[guess].hash == hash)
         return guess;
-    const uint64_t mixed = bm_cws_store_mix(hash);
+    const uint64_t mixed = bm_cws_store_mix(store, hash);
     const uint32_t mask = UINT32_MAX >> (store->shift - 32);
     for (uint32_t at = (uint32_t)(mixed >> store->shift);; at = (at + 1) & mask) {
         const uint32_t place = store->places[at], slot = (place & 0xFFFF) - 1;

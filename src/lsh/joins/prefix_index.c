@@ -4,9 +4,9 @@
  *     2. entries     (key, position, rank) of the prefixes to index, partitioned by the leading
  *                    bits of the mixed hash: counted and scattered by 64 slices of the block, in
  *                    order, so that a part has its positions ascending whoever did the work
- *     3. parts       each grouped by key through an open-addressing table of its own
+ *     3. parts       each grouped by key through a table of its own (base/hash_table.h)
  *
- *     slots   [ 0 | 4 | 0 | 1 | ... ]              entry + 1, a table for each part
+ *     table   key -> its first entry
  *     entries [ k1 p3 | k1 p9 | k1 p40 | k2 p1 | ... ]
  *
  * A part holds about 2,048 entries, which a core's cache has room for; so it does not matter that
@@ -294,19 +294,11 @@ static bm_status scatter_slices(void *ctx, uint32_t thread, size_t begin, size_t
     return BM_OK;
 }
 
-static uint32_t slots_for(size_t n_entries)
-{
-    uint32_t n = 2;
-    while (n < n_entries + n_entries / 2 && n < UINT32_C(1) << 31)
-        n *= 2;
-    return n;
-}
-
 /* Turn counts into where each slice's entries of each part begin; lay out the parts. */
-static size_t lay_out(build *b)
+static void lay_out(build *b)
 {
     bm_prefix_index *index = b->index;
-    size_t n_parts = (size_t)1 << index->part_bits, entries = 0, slots = 0;
+    size_t n_parts = (size_t)1 << index->part_bits, entries = 0;
     for (size_t part = 0; part < n_parts; part++) {
         index->parts[part].entries_at = entries;
         for (size_t slice = 0; slice < SLICES; slice++) {
@@ -314,13 +306,8 @@ static size_t lay_out(build *b)
             *count = (uint32_t)entries;
             entries += n;
         }
-        uint32_t n_slots = slots_for(entries - index->parts[part].entries_at);
-        index->parts[part].slots_at = slots;
-        index->parts[part].mask = n_slots - 1;
-        slots += n_slots;
     }
     index->parts[n_parts].entries_at = index->n_entries = entries;
-    return slots;
 }
 
 /* --- 3. parts --- */
@@ -337,59 +324,79 @@ typedef struct grouped {
     uint32_t n, n_groups;
 } grouped;
 
-/* Number the keys of a part in the order of their first entries; slots hold the number + 1. */
-static void number_keys(grouped *g, uint32_t *slots, uint32_t mask)
+static uint64_t key_of(const grouped *g, uint32_t number)
 {
-    const bm_prefix_entry *entries = g->entries;
-    group *groups = g->groups;
-    uint32_t n_groups = 0;
-    for (uint32_t i = 0; i < g->n; i++) {
-        uint32_t at = (uint32_t)entries[i].key & mask;
-        while (slots[at] != 0 && entries[groups[slots[at] - 1].first].key != entries[i].key)
-            at = (at + 1) & mask;
-        if (slots[at] == 0) {
-            groups[n_groups] = (group){i, 0};
-            slots[at] = ++n_groups;
-        }
-        g->numbers[i] = slots[at] - 1;
-        groups[g->numbers[i]].n++;
-    }
-    g->n_groups = n_groups;
+    return g->entries[g->groups[number].first].key;
 }
 
-/* Put the entries of the part side by side by their keys; slots hold the place of the first of
- * each key, + 1. */
-static void regroup(bm_prefix_index *index, const bm_prefix_part *p, grouped *g)
+static uint64_t hash_again(const void *owner, uint32_t number, uint64_t seed)
+{
+    return bm_prefix_hash(key_of(owner, number), seed);
+}
+
+static bool has_key(const void *owner, uint32_t number, const void *key)
+{
+    return key_of(owner, number) == *(const uint64_t *)key;
+}
+
+/* Number the keys of a part in the order of their first entries. */
+static bm_status number_keys(grouped *g, bm_hash_table *table, bm_error *err)
+{
+    bm_status status = bm_hash_table_clear(table, g->n, err);
+    for (uint32_t i = 0; status == BM_OK && i < g->n; i++) {
+        status = bm_hash_table_reserve(table, hash_again, g, err);
+        if (status != BM_OK)
+            break;
+        const uint64_t key = g->entries[i].key, hash = bm_prefix_hash(key, table->seed);
+        const size_t at = bm_hash_table_find(table, hash, has_key, g, &key);
+        if (bm_hash_table_is_free(table, at)) {
+            g->groups[g->n_groups] = (group){i, 0};
+            bm_hash_table_put(table, at, hash, g->n_groups++);
+        }
+        g->numbers[i] = bm_hash_table_number(table, at);
+        g->groups[g->numbers[i]].n++;
+    }
+    return status;
+}
+
+/* Put the entries of the part side by side by their keys, and into the table the place of the first of
+ * each key. */
+static bm_status regroup(bm_prefix_index *index, bm_prefix_part *p, grouped *g, bm_error *err)
 {
     bm_prefix_entry *entries = index->entries + p->entries_at;
-    uint32_t *slots = index->slots + p->slots_at, sum = 0;
+    uint32_t sum = 0;
     memcpy(g->entries, entries, g->n * sizeof *entries);
-    number_keys(g, slots, p->mask);
+    bm_status status = number_keys(g, &p->table, err);
+    if (status != BM_OK)
+        return status;
     for (uint32_t k = 0; k < g->n_groups; k++) {
         g->groups[k].first = sum;
         sum += g->groups[k].n;
     }
-    for (uint32_t s = 0; s <= p->mask; s++)
-        if (slots[s] != 0)
-            slots[s] = (uint32_t)(p->entries_at + g->groups[slots[s] - 1].first + 1);
+    for (size_t at = 0; at < p->table.n_slots; at++)
+        if (!bm_hash_table_is_free(&p->table, at)) {
+            const group *first = &g->groups[bm_hash_table_number(&p->table, at)];
+            bm_hash_table_renumber(&p->table, at, (uint32_t)(p->entries_at + first->first));
+        }
     for (uint32_t i = 0; i < g->n; i++)
         entries[g->groups[g->numbers[i]].first++] = g->entries[i];
+    return BM_OK;
 }
 
 static bm_status group_part(bm_prefix_index *index, size_t part, bm_error *err)
 {
-    const bm_prefix_part *p = &index->parts[part];
+    bm_prefix_part *p = &index->parts[part];
     grouped g = {.n = (uint32_t)(p[1].entries_at - p->entries_at)};
     g.entries = bm_alloc(g.n, sizeof *g.entries);
     g.groups = bm_alloc(g.n, sizeof *g.groups);
     g.numbers = bm_alloc(g.n, sizeof *g.numbers);
-    bool enough = g.entries != NULL && g.groups != NULL && g.numbers != NULL;
-    if (enough)
-        regroup(index, p, &g);
+    bm_status status = g.entries != NULL && g.groups != NULL && g.numbers != NULL
+                           ? regroup(index, p, &g, err)
+                           : bm_fail_nomem(err, (size_t)g.n * 28);
     bm_free(g.entries);
     bm_free(g.groups);
     bm_free(g.numbers);
-    return enough ? BM_OK : bm_fail_nomem(err, (size_t)g.n * 28);
+    return status;
 }
 
 static bm_status group_parts(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
@@ -410,17 +417,16 @@ static bm_status invert(build *b, bm_error *err)
         index->part_bits++;
     size_t n_parts = (size_t)1 << index->part_bits;
     b->counts = bm_alloc_zero(SLICES * n_parts, sizeof *b->counts);
-    index->parts = bm_alloc(n_parts + 1, sizeof *index->parts);
+    index->parts = bm_alloc_zero(n_parts + 1, sizeof *index->parts);
     if (b->counts == NULL || index->parts == NULL)
         return bm_fail_nomem(err, SLICES * n_parts * sizeof *b->counts);
     bm_status status = run(b, SLICES, count_slices, err);
     if (status != BM_OK)
         return status;
-    size_t n_slots = lay_out(b);
+    lay_out(b);
     index->entries = bm_alloc(index->n_entries, sizeof *index->entries);
-    index->slots = bm_alloc_zero(n_slots, sizeof *index->slots);
-    if (index->entries == NULL || index->slots == NULL)
-        return bm_fail_nomem(err, index->n_entries * 16 + n_slots * sizeof *index->slots);
+    if (index->entries == NULL)
+        return bm_fail_nomem(err, index->n_entries * sizeof *index->entries);
     status = run(b, SLICES, scatter_slices, err);
     return status == BM_OK ? run(b, n_parts, group_parts, err) : status;
 }
@@ -446,7 +452,8 @@ void bm_prefix_index_reset(bm_prefix_index *index)
     bm_free(index->key_ends);
     bm_free(index->n_alone);
     bm_free(index->entries);
-    bm_free(index->slots);
+    for (size_t part = 0; index->parts != NULL && part < (size_t)1 << index->part_bits; part++)
+        bm_hash_table_reset(&index->parts[part].table);
     bm_free(index->parts);
     *index = (bm_prefix_index){0};
 }

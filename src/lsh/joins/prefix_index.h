@@ -6,6 +6,7 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
+#include "base/hash_table.h"
 #include "base/pool.h"
 #include "lsh/joins/rare_prefix.h"
 
@@ -61,8 +62,8 @@ typedef struct bm_prefix_entry {
 } bm_prefix_entry;
 
 typedef struct bm_prefix_part {
-    size_t slots_at, entries_at;
-    uint32_t mask; /* slots - 1 */
+    size_t entries_at;
+    bm_hash_table table; /* of its keys: the place of the first entry of each */
 } bm_prefix_part;
 
 typedef struct bm_prefix_index {
@@ -76,7 +77,6 @@ typedef struct bm_prefix_index {
      * positions ascending. */
     bm_prefix_entry *entries;
     size_t n_entries;
-    uint32_t *slots; /* place of the first entry of a key, + 1; 0: free */
     bm_prefix_part *parts;
     unsigned part_bits;
     uint64_t bytes; /* of memory at most, while it was built too */
@@ -121,19 +121,27 @@ static inline const bm_prefix_part *bm_prefix_index_part(const bm_prefix_index *
 
 static inline void bm_prefix_index_fetch(const bm_prefix_index *index, uint64_t key)
 {
-    const bm_prefix_part *part = bm_prefix_index_part(index, key);
-    __builtin_prefetch(&index->slots[part->slots_at + ((uint32_t)key & part->mask)]);
+    bm_hash_table_fetch(&bm_prefix_index_part(index, key)->table, key << 32);
+}
+
+/* The hash of a key in the table of its part. */
+static inline uint64_t bm_prefix_hash(uint64_t key, uint64_t seed)
+{
+    return seed == 0 ? key << 32 : bm_hash_seeded(key, 0, seed);
+}
+
+static inline bool bm_prefix_has_key(const void *entries, uint32_t place, const void *key)
+{
+    return ((const bm_prefix_entry *)entries)[place].key == *(const uint64_t *)key;
 }
 
 /* The place of the first entry of `key`, or n_entries where it has none. */
 static inline size_t bm_prefix_index_find(const bm_prefix_index *index, uint64_t key)
 {
-    const bm_prefix_part *part = bm_prefix_index_part(index, key);
-    const uint32_t *slots = index->slots + part->slots_at;
-    for (uint32_t at = (uint32_t)key & part->mask; slots[at] != 0; at = (at + 1) & part->mask)
-        if (index->entries[slots[at] - 1].key == key)
-            return slots[at] - 1;
-    return index->n_entries;
+    const bm_hash_table *table = &bm_prefix_index_part(index, key)->table;
+    const size_t at = bm_hash_table_find(table, bm_prefix_hash(key, table->seed), bm_prefix_has_key,
+                                         index->entries, &key);
+    return bm_hash_table_is_free(table, at) ? index->n_entries : bm_hash_table_number(table, at);
 }
 
 #endif

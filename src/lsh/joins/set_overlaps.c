@@ -1,7 +1,8 @@
 /* set_overlaps.c -- an inverted index with counters.
  *
  *     filter   a bit a hash: most hashes of most sets are in no set of the index, and end here
- *     slots    hash -> places in the list        (open addressing, half full at most)
+ *     table    hash -> its number                (base/hash_table.h)
+ *     hashes   number -> places in the list
  *     list     [ sets with hash a | sets with hash b | … ]
  *
  * A look-up costs a step for each hash and one for each (hash, set) in common: exact, whatever the
@@ -33,18 +34,34 @@ static unsigned bits_for(uint64_t n)
 
 uint64_t bm_overlap_index_bytes(uint64_t n_hashes)
 {
-    return (sizeof(bm_overlap_slot) << bits_for(2 * n_hashes)) + n_hashes * sizeof(uint32_t) +
+    return bm_hash_table_bytes(n_hashes) + n_hashes * (sizeof(bm_overlap_hash) + sizeof(uint32_t)) +
            (UINT64_C(1) << bits_for(FILTER_BITS_EACH * n_hashes)) / 8;
 }
 
-/* The slot of the hash, or the free one where it belongs. */
-static bm_overlap_slot *slot_of(const bm_overlap_index *index, uint64_t hash, uint64_t mixed)
+static uint64_t hash_again(const void *owner, uint32_t number, uint64_t seed)
 {
-    const uint64_t mask = (UINT64_C(1) << index->slot_bits) - 1;
-    uint64_t at = mixed >> (64 - index->slot_bits);
-    while (index->slots[at].n != 0 && index->slots[at].key != hash)
-        at = (at + 1) & mask;
-    return &index->slots[at];
+    return bm_hash_seeded(((const bm_overlap_index *)owner)->hashes[number].key, 0, seed);
+}
+
+static bool has_hash(const void *owner, uint32_t number, const void *key)
+{
+    return ((const bm_overlap_index *)owner)->hashes[number].key == *(const uint64_t *)key;
+}
+
+/* The hash in the table: mixed, unless a seed was drawn. */
+static uint64_t table_hash(const bm_overlap_index *index, uint64_t hash, uint64_t mixed)
+{
+    return index->table.seed == 0 ? mixed : bm_hash_seeded(hash, 0, index->table.seed);
+}
+
+/* What the index has of the hash; NULL: nothing. */
+static bm_overlap_hash *look_up(const bm_overlap_index *index, uint64_t hash, uint64_t mixed)
+{
+    const size_t at =
+        bm_hash_table_find(&index->table, table_hash(index, hash, mixed), has_hash, index, &hash);
+    return bm_hash_table_is_free(&index->table, at)
+               ? NULL
+               : &index->hashes[bm_hash_table_number(&index->table, at)];
 }
 
 static uint64_t filter_bit(const bm_overlap_index *index, uint64_t mixed)
@@ -52,33 +69,46 @@ static uint64_t filter_bit(const bm_overlap_index *index, uint64_t mixed)
     return mixed >> (64 - index->filter_bits);
 }
 
-static void count_hashes(bm_overlap_index *index, const bm_hash_sets *sets)
+static bm_status count_hash(bm_overlap_index *index, uint64_t hash, bm_error *err)
 {
+    const uint64_t mixed = mix(hash), bit = filter_bit(index, mixed);
+    bm_status status = bm_hash_table_reserve(&index->table, hash_again, index, err);
+    if (status != BM_OK)
+        return status;
+    const uint64_t placed = table_hash(index, hash, mixed);
+    const size_t at = bm_hash_table_find(&index->table, placed, has_hash, index, &hash);
+    if (bm_hash_table_is_free(&index->table, at)) {
+        index->hashes[index->table.n] = (bm_overlap_hash){.key = hash};
+        bm_hash_table_put(&index->table, at, placed, (uint32_t)index->table.n);
+    }
+    index->hashes[bm_hash_table_number(&index->table, at)].n++;
+    index->filter[bit / 64] |= UINT64_C(1) << bit % 64;
+    return BM_OK;
+}
+
+static bm_status count_hashes(bm_overlap_index *index, const bm_hash_sets *sets, bm_error *err)
+{
+    bm_status status = BM_OK;
     for (size_t i = 0; i < sets->n; i++)
-        for (uint32_t k = 0; k < sets->sizes[i]; k++) {
-            const uint64_t hash = sets->sets[i][k], mixed = mix(hash);
-            const uint64_t bit = filter_bit(index, mixed);
-            bm_overlap_slot *slot = slot_of(index, hash, mixed);
-            slot->key = hash;
-            slot->n++;
-            index->filter[bit / 64] |= UINT64_C(1) << bit % 64;
-        }
+        for (uint32_t k = 0; status == BM_OK && k < sets->sizes[i]; k++)
+            status = count_hash(index, sets->sets[i][k], err);
+    return status;
 }
 
 static void fill_list(bm_overlap_index *index, const bm_hash_sets *sets)
 {
     uint32_t at = 0;
-    for (uint64_t i = 0; i < UINT64_C(1) << index->slot_bits; i++) {
-        index->slots[i].begin = at;
-        at += index->slots[i].n;
+    for (size_t i = 0; i < index->table.n; i++) {
+        index->hashes[i].begin = at;
+        at += index->hashes[i].n;
     }
     for (size_t i = 0; i < sets->n; i++)
         for (uint32_t k = 0; k < sets->sizes[i]; k++) {
             const uint64_t hash = sets->sets[i][k];
-            index->list[slot_of(index, hash, mix(hash))->begin++] = (uint32_t)i;
+            index->list[look_up(index, hash, mix(hash))->begin++] = (uint32_t)i;
         }
-    for (uint64_t i = 0; i < UINT64_C(1) << index->slot_bits; i++)
-        index->slots[i].begin -= index->slots[i].n;
+    for (size_t i = 0; i < index->table.n; i++)
+        index->hashes[i].begin -= index->hashes[i].n;
 }
 
 bm_status bm_overlap_index_build(const bm_hash_sets *sets, bm_overlap_index *out, bm_error *err)
@@ -89,17 +119,19 @@ bm_status bm_overlap_index_build(const bm_hash_sets *sets, bm_overlap_index *out
     if (n > UINT32_MAX)
         return bm_fail(err, BM_ERR_NOMEM, "%llu hashes in one index (below 2^32)",
                        (unsigned long long)n);
-    bm_overlap_index index = {.n_sets = sets->n,
-                              .slot_bits = bits_for(2 * n),
-                              .filter_bits = bits_for(FILTER_BITS_EACH * n)};
-    index.slots = bm_alloc_zero((size_t)1 << index.slot_bits, sizeof *index.slots);
+    bm_overlap_index index = {.n_sets = sets->n, .filter_bits = bits_for(FILTER_BITS_EACH * n)};
+    index.hashes = bm_alloc((size_t)n, sizeof *index.hashes);
     index.filter = bm_alloc_zero(((size_t)1 << index.filter_bits) / 64, sizeof *index.filter);
     index.list = bm_alloc((size_t)n, sizeof *index.list);
-    if (index.slots == NULL || index.filter == NULL || index.list == NULL) {
+    bm_status status = index.hashes != NULL && index.filter != NULL && index.list != NULL
+                           ? bm_hash_table_clear(&index.table, (size_t)n, err)
+                           : bm_fail_nomem(err, (size_t)bm_overlap_index_bytes(n));
+    if (status == BM_OK)
+        status = count_hashes(&index, sets, err);
+    if (status != BM_OK) {
         bm_overlap_index_reset(&index);
-        return bm_fail_nomem(err, (size_t)bm_overlap_index_bytes(n));
+        return status;
     }
-    count_hashes(&index, sets);
     fill_list(&index, sets);
     *out = index;
     return BM_OK;
@@ -107,7 +139,8 @@ bm_status bm_overlap_index_build(const bm_hash_sets *sets, bm_overlap_index *out
 
 void bm_overlap_index_reset(bm_overlap_index *index)
 {
-    bm_free(index->slots);
+    bm_free(index->hashes);
+    bm_hash_table_reset(&index->table);
     bm_free(index->filter);
     bm_free(index->list);
     *index = (bm_overlap_index){0};
@@ -138,9 +171,11 @@ const uint32_t *bm_overlap_sets(const bm_overlap_index *index, uint64_t hash, si
     *n = 0;
     if ((index->filter[bit / 64] >> bit % 64 & 1) == 0)
         return NULL;
-    const bm_overlap_slot *slot = slot_of(index, hash, mixed);
-    *n = slot->n;
-    return index->list + slot->begin;
+    const bm_overlap_hash *known = look_up(index, hash, mixed);
+    if (known == NULL)
+        return NULL;
+    *n = known->n;
+    return index->list + known->begin;
 }
 
 void bm_overlaps_find(bm_overlaps *overlaps, const bm_overlap_index *index, const uint64_t *hashes,

@@ -4,20 +4,19 @@
 
 #include <stddef.h>
 
-#include <bandmill/status.h>
-#include <bandmill/types.h>
+#include "base/hash_table.h"
 
-typedef struct bm_overlap_slot {
+typedef struct bm_overlap_hash {
     uint64_t key;
-    uint32_t begin, n; /* of its places in the list; n 0: the slot is free */
-} bm_overlap_slot;
+    uint32_t begin, n; /* of its places in the list */
+} bm_overlap_hash;
 
 /* Which sets have a hash. Read by any number of threads once it is built. */
 typedef struct bm_overlap_index {
     size_t n_sets;
-    bm_overlap_slot *slots;
-    unsigned slot_bits;
-    uint32_t *list;   /* numbers of sets, those of one hash side by side, ascending */
+    bm_overlap_hash *hashes; /* in the order in which they come */
+    bm_hash_table table;     /* of these */
+    uint32_t *list;          /* numbers of sets, those of one hash side by side, ascending */
     uint64_t *filter; /* a bit is set for each hash that is there, and for some that are not */
     unsigned filter_bits;
 } bm_overlap_index; /* {0} is empty */

@@ -33,7 +33,7 @@ static stretches bytes_of(const bm_corpus *corpus, size_t n, uint64_t set_bytes)
     uint64_t columns = n * (sizeof *corpus->rep + 2 + sizeof *corpus->sizes + sizeof(uint64_t));
     uint64_t keys = n * cfg->bands * sizeof(uint64_t), labels = keys, ids = 0, arena = 0;
     if (cfg->docs != NULL) {
-        ids = cfg->docs->n_slots * sizeof *cfg->docs->slots;
+        ids = cfg->docs->set.n_slots * sizeof *cfg->docs->set.slots;
         columns += bm_doc_table_bytes(cfg->docs) - ids;
     }
     if (cfg->words.uints > 0 && !sets_in_file)
@@ -48,7 +48,7 @@ static stretches bytes_of(const bm_corpus *corpus, size_t n, uint64_t set_bytes)
     uint64_t adding = ids + ids / 2; /* tables grow by making one of twice the size */
     if (cfg->find_identical)
         adding += n * sizeof *corpus->copies.content +
-                  corpus->copies.n_slots * sizeof *corpus->copies.slots * 3 / 2;
+                  corpus->copies.table.n_slots * sizeof *corpus->copies.table.slots * 3 / 2;
     uint64_t held = columns + set_bytes + budget->fixed, beside = n * cfg->beside;
     return (stretches){.reading =
                            held + keys + adding + greater(budget->batches, corpus->batch_bytes),

@@ -12,6 +12,7 @@
 
 #include <bandmill/types.h>
 
+#include "base/hash_table.h"
 #include "base/memory.h"
 #include "base/pool.h"
 #include "model/doc_table.h"
@@ -43,8 +44,7 @@ typedef struct bm_corpus_cfg {
 typedef struct bm_corpus_copies {
     bm_hash128 *content; /* of each document */
     bool given;          /* by signatures: texts that are read again must have the same */
-    uint32_t *slots;     /* an open-addressing table of them: row + 1; 0: free */
-    size_t n_slots;
+    bm_hash_table table; /* of those that differ, by row */
 } bm_corpus_copies;
 
 /* Where the sets are. corpus_sets.h has the table of transitions. */

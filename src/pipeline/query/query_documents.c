@@ -14,9 +14,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include <string.h>
-
 #include "base/error.h"
+#include "base/hash_table.h"
 #include "io/input/batch_source.h"
 #include "pipeline/index/index_feed.h"
 
@@ -27,9 +26,9 @@ typedef struct asker {
     bm_search_result found;
     uint32_t *n_shingles; /* of the batch */
     bm_str *ids;
-    uint32_t *same,
-        *slots; /* of what is asked at once: bm_search_batch.same; a table of them, place + 1 */
-    size_t cap_n_shingles, cap_ids, cap_same, cap_slots;
+    uint32_t *same;      /* of what is asked at once: bm_search_batch.same */
+    bm_hash_table table; /* of what is asked at once, by content */
+    size_t cap_n_shingles, cap_ids, cap_same;
 } asker;
 
 /* Ids differ, or get numbers: a batch of the feed has them as they were read. */
@@ -57,34 +56,42 @@ static bm_status settle_ids(asker *a, const bm_gathered *batch, bm_error *err)
     return status;
 }
 
+static uint64_t hash_of(const bm_store_doc *doc, uint64_t seed)
+{
+    return seed == 0 ? doc->content.lo : bm_hash_seeded(doc->content.lo, doc->content.hi, seed);
+}
+
+static uint64_t hash_again(const void *owner, uint32_t number, uint64_t seed)
+{
+    return hash_of((const bm_store_doc *)owner + number, seed);
+}
+
+static bool is_identical(const void *owner, uint32_t number, const void *key)
+{
+    const bm_store_doc *other = (const bm_store_doc *)owner + number, *doc = key;
+    return doc->content.lo == other->content.lo && doc->content.hi == other->content.hi &&
+           doc->n_shingles == other->n_shingles;
+}
+
 /* Of n documents the first that is identical to each. *any: there is one that is not itself the first. */
 static bm_status find_same(asker *a, const bm_store_doc *docs, size_t n, bool *any, bm_error *err)
 {
-    size_t n_slots = 16;
-    while (n_slots < 2 * n)
-        n_slots *= 2;
     *any = false;
     bm_status status = bm_grow_array(&a->same, &a->cap_same, n, err);
     if (status == BM_OK)
-        status = bm_grow_array(&a->slots, &a->cap_slots, n_slots, err);
-    if (status != BM_OK)
-        return status;
-    memset(a->slots, 0, n_slots * sizeof *a->slots);
-    for (uint32_t i = 0; i < n; i++) {
-        const bm_store_doc *doc = &docs[i], *other;
-        size_t at = (size_t)doc->content.lo & (n_slots - 1);
-        for (; a->slots[at] != 0; at = (at + 1) & (n_slots - 1)) {
-            other = &docs[a->slots[at] - 1];
-            if (other->content.lo == doc->content.lo && other->content.hi == doc->content.hi &&
-                other->n_shingles == doc->n_shingles)
-                break;
-        }
-        if (a->slots[at] == 0)
-            a->slots[at] = i + 1;
-        a->same[i] = a->slots[at] - 1;
+        status = bm_hash_table_clear(&a->table, n, err);
+    for (uint32_t i = 0; status == BM_OK && i < n; i++) {
+        status = bm_hash_table_reserve(&a->table, hash_again, docs, err);
+        if (status != BM_OK)
+            break;
+        const uint64_t hash = hash_of(&docs[i], a->table.seed);
+        const size_t at = bm_hash_table_find(&a->table, hash, is_identical, docs, &docs[i]);
+        if (bm_hash_table_is_free(&a->table, at))
+            bm_hash_table_put(&a->table, at, hash, i);
+        a->same[i] = bm_hash_table_number(&a->table, at);
         *any = *any || a->same[i] != i;
     }
-    return BM_OK;
+    return status;
 }
 
 /* The documents from `first` on, as many as fit into the memory of the search. */
@@ -148,6 +155,6 @@ bm_status bm_query_documents_run(const bm_query_documents *query, bm_error *err)
     bm_free(a.n_shingles);
     bm_free(a.ids);
     bm_free(a.same);
-    bm_free(a.slots);
+    bm_hash_table_reset(&a.table);
     return status == BM_OK ? bm_rows_flush(query->rows->rows, true, err) : status;
 }

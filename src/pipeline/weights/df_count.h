@@ -16,6 +16,8 @@ bm_status bm_df_count_open(const bm_df_cfg *cfg, bm_df_count **out, bm_error *er
 void bm_df_count_close(bm_df_count *count); /* NULL is fine */
 /* Every document of the batch, each of whose hashes stands once. Any thread. BM_ERR_NOMEM, BM_ERR_IO. */
 bm_status bm_df_count_add(bm_df_count *count, const bm_shingle_batch *batch, bm_error *err);
+/* Steps that insertions took past the slots of other keys. While nobody adds. */
+uint64_t bm_df_count_steps(const bm_df_count *count);
 /* No more documents come: the table of them, which the caller closes. */
 bm_status bm_df_count_end(bm_df_count *count, bm_df_table **out, bm_error *err);
 

@@ -250,8 +250,16 @@ bm_status bm_df_table_end(bm_df_table *table, uint64_t n_docs, uint64_t run_byte
 
 static uint32_t look_up_one(const bm_df_table *table, uint64_t key)
 {
-    const size_t end = (size_t)table->starts[(key >> table->shift) + 1];
-    for (size_t i = (size_t)table->starts[key >> table->shift]; i < end; i++) {
+    size_t i = (size_t)table->starts[key >> table->shift];
+    size_t end = (size_t)table->starts[(key >> table->shift) + 1];
+    while (end - i > 8) { /* keys that were made to lie side by side */
+        const size_t middle = i + (end - i) / 2;
+        if (table->chunks[middle / CHUNK]->keys[middle % CHUNK] < key)
+            i = middle + 1;
+        else
+            end = middle + 1;
+    }
+    for (; i < end; i++) {
         const chunk *at = table->chunks[i / CHUNK];
         if (at->keys[i % CHUNK] >= key)
             return at->keys[i % CHUNK] == key ? at->df[i % CHUNK] : 1;

@@ -9,6 +9,7 @@
 #include "backend/cpu/cws_kept.h"
 #include "base/random.h"
 #include "sketch/scheme.h"
+#include "tests/unit/base/colliding.h"
 
 enum { PERMS = 70, SMALL = 64 << 10, N_DOCS = 40, N_ELEMENTS = 300, N_THREADS = 4 };
 
@@ -47,6 +48,34 @@ Test(cws_kept, elements_are_found_again_until_a_store_is_full)
     bm_cws_store_reserve(store, BM_CWS_BLOCK);
     for (uint32_t i = 0; i < store->n_max; i++)
         cr_assert_eq(bm_cws_store_find(store, hash_of(i), i), BM_CWS_NONE);
+    bm_cws_kept_give_back(kept, store);
+    bm_cws_kept_close(kept);
+    bm_scheme_params_reset(&params);
+}
+
+/* Elements whose mixed upper bits are equal; a block of them is borne, then a factor is drawn. */
+Test(cws_kept, elements_that_meet_in_one_place_take_no_more_than_a_factor)
+{
+    const uint64_t back = colliding_inverse(BM_CWS_GOLDEN);
+    bm_scheme_params params;
+    bm_cws_kept *kept = open_kept(&params, 0);
+    bm_cws_store *store = NULL;
+    size_t steps = 0, n = 0;
+    cr_assert_eq(bm_cws_kept_borrow(kept, &store, NULL), BM_OK);
+    for (; n < store->n_max; n += BM_CWS_BLOCK) {
+        bm_cws_store_reserve(store, BM_CWS_BLOCK);
+        for (uint64_t i = n; i < n + BM_CWS_BLOCK; i++) {
+            const uint64_t mixed = i * back, hash = mixed ^ mixed >> 32;
+            const uint32_t mask = UINT32_MAX >> (store->shift - 32);
+            const uint32_t slot = bm_cws_store_add(store, hash);
+            uint32_t at = (uint32_t)(bm_cws_store_mix(store, hash) >> store->shift);
+            for (; (store->places[at] & 0xFFFF) != slot + 1; at = (at + 1) & mask)
+                steps++;
+            cr_assert_eq(bm_cws_store_find(store, hash, BM_CWS_NONE), slot);
+        }
+    }
+    cr_expect_leq(steps, 24 * n + (size_t)BM_CWS_BLOCK * BM_CWS_BLOCK, "%zu steps for %zu elements",
+                  steps, n);
     bm_cws_kept_give_back(kept, store);
     bm_cws_kept_close(kept);
     bm_scheme_params_reset(&params);

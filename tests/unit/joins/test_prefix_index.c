@@ -8,6 +8,8 @@
 #include "lsh/joins/prefix_index.h"
 #include "lsh/joins/prefix_search.h"
 #include "lsh/verify.h"
+#include "tests/unit/base/colliding.h"
+#include "tests/unit/base/sized.h"
 
 static uint64_t state = 21;
 
@@ -179,4 +181,41 @@ Test(prefix_index, a_search_finds_each_document_at_the_threshold_once_and_none_t
         bm_shingle_counts_reset(&c.counts);
     }
     cr_assert_gt(n_found, 1000);
+}
+
+/* Two documents of the same shingles, whose keys agree in the bits that lead to a place. */
+Test(prefix_index, shingles_that_meet_in_one_place_take_no_more_than_a_factor)
+{
+    const size_t n = sized(60000, 20000);
+    uint64_t *hashes = malloc(2 * n * sizeof *hashes);
+    const uint64_t *docs[] = {hashes, hashes};
+    const uint32_t sizes[] = {(uint32_t)n, (uint32_t)n}, order[] = {0, 1};
+    for (uint64_t i = 0; i < n; i++) { /* the middle of the mixed hash is 0 */
+        uint64_t x = i << 48;
+        x = (x ^ x >> 32) * colliding_inverse(UINT64_C(0xD6E8FEB86659FD93));
+        hashes[i] = (x ^ x >> 32) * colliding_inverse(UINT64_C(0x9E3779B97F4A7C15));
+        cr_assert_eq(bm_shingle_mix(hashes[i]), i << 48);
+    }
+    bm_hashes_sort(hashes, n, hashes + n);
+    bm_set_list sets = {.docs = docs, .sizes = sizes, .n_docs = 2};
+    bm_shingle_counts counts;
+    bm_prefix_index index;
+    cr_assert_eq(bm_shingle_counts_make(&counts, &sets, NULL, NULL), BM_OK);
+    const bm_sized_sets both = {
+        .sets = &sets, .order = order, .n = 2, .counts = &counts, .threshold = .1};
+    cr_assert_eq(bm_prefix_index_build(&index, &(bm_prefix_block){&both, 0, 0, 0, NULL}, NULL),
+                 BM_OK);
+    cr_assert_gt(index.n_entries, n / 2);
+    uint64_t steps = 0;
+    for (size_t part = 0; part < (size_t)1 << index.part_bits; part++)
+        steps += index.parts[part].table.n_steps;
+    cr_expect_leq(steps, 24 * index.n_entries + (BM_HASH_PATIENCE << index.part_bits),
+                  "%zu steps for %zu entries", (size_t)steps, index.n_entries);
+    for (size_t i = 0; i < index.n_entries; i++) {
+        const size_t at = bm_prefix_index_find(&index, index.entries[i].key);
+        cr_assert(at == i || (at + 1 == i && index.entries[at].key == index.entries[i].key));
+    }
+    bm_prefix_index_reset(&index);
+    bm_shingle_counts_reset(&counts);
+    free(hashes);
 }

@@ -6,6 +6,8 @@
 
 #include "base/random.h"
 #include "lsh/joins/set_overlaps.h"
+#include "tests/unit/base/colliding.h"
+#include "tests/unit/base/sized.h"
 
 enum { SETS = 60, MOST = 200, OTHERS = 300 };
 
@@ -103,4 +105,31 @@ Test(set_overlaps, of_nothing_are_nothing)
     bm_overlaps_close(&overlaps);
     bm_overlap_index_reset(&index);
     cr_expect_gt(bm_overlap_index_bytes(1000), 1000 * 24);
+}
+
+/* Hashes of one tag: their mixed upper halves are equal. */
+Test(set_overlaps, hashes_that_meet_in_one_place_take_no_more_than_a_factor)
+{
+    const uint64_t back = colliding_inverse(UINT64_C(0x9E3779B97F4A7C15));
+    for (uint32_t n = 5000; n <= sized(80000, 10000); n *= 2) {
+        uint64_t *hashes = malloc(n * sizeof *hashes);
+        const uint64_t *sets[] = {hashes, hashes + n / 2};
+        const uint32_t sizes[] = {n, n / 2};
+        bm_overlap_index index = {0};
+        bm_overlaps overlaps = {0};
+        for (uint32_t i = 0; i < n; i++) {
+            const uint64_t mixed = (UINT64_C(0xABCDEF) << 32 | i) * back;
+            hashes[i] = mixed ^ mixed >> 32;
+        }
+        cr_assert_eq(bm_overlap_index_build(&(bm_hash_sets){sets, sizes, 2}, &index, NULL), BM_OK);
+        cr_expect_leq(index.table.n_steps, 24 * n, "%zu steps for %u hashes",
+                      (size_t)index.table.n_steps, n);
+        cr_assert_eq(bm_overlaps_open(&index, &overlaps, NULL), BM_OK);
+        bm_overlaps_find(&overlaps, &index, hashes, n);
+        cr_expect_eq(overlaps.common[0], n);
+        cr_expect_eq(overlaps.common[1], n / 2);
+        bm_overlaps_close(&overlaps);
+        bm_overlap_index_reset(&index);
+        free(hashes);
+    }
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "lsh/band_buckets.h"
+#include "tests/unit/base/sized.h"
 
 static uint64_t state = 17;
 
@@ -106,6 +107,25 @@ Test(band_buckets, keys_that_fall_into_one_part_are_chained_right)
         bm_pool_close(pool);
     }
     free(keys);
+}
+
+/* As above, of one tag, but many: a table that does not look out takes n * n / 2 steps for them. */
+Test(band_buckets, keys_of_one_tag_take_no_more_than_a_factor)
+{
+    for (size_t n = 5000; n <= sized(80000, 10000); n *= 2) {
+        uint64_t *keys = malloc(n * sizeof *keys);
+        for (uint64_t i = 0; i < n; i++)
+            keys[i] = unmix(i << 32 | (i ^ 0xABCDEF));
+        bm_band_buckets b;
+        cr_assert_eq(bm_band_buckets_init(&b, n, NULL, NULL, NULL), BM_OK);
+        cr_assert_eq(bm_band_buckets_fill(&b, keys, NULL), BM_OK);
+        for (size_t i = 0; i < n; i++)
+            cr_assert_eq(b.next[i], BM_NO_DOC);
+        cr_expect_leq(b.tables[0].n_steps, 24 * n + b.n_parts * BM_HASH_PATIENCE,
+                      "%zu steps for %zu keys", (size_t)b.tables[0].n_steps, n);
+        bm_band_buckets_reset(&b);
+        free(keys);
+    }
 }
 
 Test(band_buckets, a_million_equal_keys_are_one_chain)

@@ -3,10 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "model/doc_table.h"
+#include "tests/unit/base/colliding.h"
+#include "tests/unit/base/sized.h"
 
 static bm_status add(bm_doc_table *table, const char *id, uint64_t line, bm_error *err)
 {
@@ -179,5 +178,49 @@ Test(doc_table, bad_records_and_their_reasons_count_too)
     cr_expect_gt(least, 4, "more than there was");
     bm_doc_table_cut(&table, 0, 0);
     cr_expect_eq(bm_doc_table_bytes(&table), 0);
+    bm_doc_table_reset(&table);
+}
+
+/* Of 8 characters, in as many bits as lead to a place in the table, and in those that did. */
+Test(doc_table, ids_that_meet_in_one_place_take_no_more_than_a_factor)
+{
+    for (size_t n = 5000; n <= sized(40000, 5000); n *= 2)
+        for (int leading = 0; leading < 2; leading++) {
+            colliding_ids ids = {.bits = 20, .leading = leading != 0};
+            bm_doc_table table = {.number_duplicates = true};
+            char id[16];
+            for (size_t i = 0; i < n; i++) {
+                colliding_next_id(&ids, id);
+                cr_assert_eq(add(&table, id, i + 1, NULL), BM_OK);
+                assert_id(&table, i, id);
+            }
+            cr_assert_eq(add(&table, id, n + 1, NULL), BM_OK);
+            strcat(id, "#2");
+            assert_id(&table, n, id);
+            cr_expect_leq(table.set.n_steps, 24 * n, "%zu steps for %zu ids",
+                          (size_t)table.set.n_steps, n);
+            bm_doc_table_reset(&table);
+        }
+}
+
+Test(doc_table, ids_of_one_hash_are_numbered_as_any_others)
+{
+    const size_t n = sized(20000, 5000);
+    bm_doc_table table = {.number_duplicates = true};
+    char id[32];
+    for (size_t i = 0; i < 2 * n; i++) {
+        const bm_doc_row row = {.line = i + 1};
+        colliding_id_in_all_bits(i % n, id);
+        const bm_doc_id hashed = {{id, 32}, XXH3_64bits(id, 32)};
+        cr_assert_eq(bm_doc_table_add(&table, &row, hashed, "f.jsonl", NULL), BM_OK);
+    }
+    for (size_t i = 0; i < 2 * n; i++) {
+        const bm_str got = bm_doc_table_id(&table, i);
+        colliding_id_in_all_bits(i % n, id);
+        cr_assert_eq(got.len, i < n ? 32 : 34);
+        cr_assert_eq(memcmp(got.data, id, 32), 0);
+        cr_assert(i < n || memcmp(got.data + 32, "#2", 2) == 0);
+    }
+    cr_expect_leq(table.set.n_steps, 24 * 2 * n, "%zu steps", (size_t)table.set.n_steps);
     bm_doc_table_reset(&table);
 }

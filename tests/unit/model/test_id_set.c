@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "model/id_set.h"
+#include "tests/unit/base/colliding.h"
+#include "tests/unit/base/sized.h"
 
 #define N_DRAWS 6000
 #define ID_MAX  4u
@@ -90,4 +92,35 @@ Test(id_set, an_empty_set_holds_nothing_and_can_be_used_again)
     cr_assert_eq(bm_id_set_add(&set, (bm_str){"b", 1}, &number, NULL), BM_OK);
     cr_expect_eq(number, 0);
     bm_id_set_reset(&set);
+}
+
+/* Numbers of n ids, of which every second one comes again; the steps that their table took. */
+static uint64_t steps_for(size_t n, void (*make)(uint64_t i, char out[32]), size_t len)
+{
+    bm_id_set set = {0};
+    uint32_t number;
+    char id[32];
+    for (uint64_t i = 0; i < n; i++) {
+        make(i, id);
+        cr_assert_eq(bm_id_set_add(&set, (bm_str){id, len}, &number, NULL), BM_OK);
+        cr_assert_eq(number, i);
+        make(i / 2, id);
+        cr_assert_eq(bm_id_set_find(&set, (bm_str){id, len}), i / 2);
+    }
+    const uint64_t steps = set.table.n_steps;
+    bm_id_set_reset(&set);
+    return steps;
+}
+
+/* XXH3 is known: somebody may give us nothing but ids of one hash. */
+Test(id_set, ids_of_one_hash_take_no_more_than_a_factor)
+{
+    char first[32], last[32];
+    colliding_id_in_all_bits(0, first);
+    colliding_id_in_all_bits(12345678, last);
+    cr_assert_eq(XXH3_64bits(first, 32), XXH3_64bits(last, 32));
+    for (size_t n = 10000; n <= sized(320000, 20000); n *= 2) {
+        const uint64_t steps = steps_for(n, colliding_id_in_all_bits, 32);
+        cr_expect_leq(steps, 24 * n, "%zu steps for %zu ids", (size_t)steps, n);
+    }
 }

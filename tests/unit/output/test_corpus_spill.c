@@ -206,3 +206,30 @@ Test(corpus_spill, a_changed_byte_a_short_file_and_an_unreadable_one_are_errors)
     }
     close_world(w);
 }
+
+/* Content hashes that agree in their lower 64 bits, every second document a copy. */
+Test(corpus_spill, content_hashes_that_meet_in_one_place_take_no_more_than_a_factor)
+{
+    for (size_t n = 10000; n <= 80000; n *= 2) {
+        bm_hash128 *content = malloc(n * sizeof *content);
+        uint32_t *sizes = malloc(n * sizeof *sizes);
+        bm_corpus corpus;
+        for (size_t i = 0; i < n; i++) {
+            sizes[i] = 5;
+            content[i] = (bm_hash128){7, i % (n / 2)};
+        }
+        bm_corpus_init(&corpus, &(bm_corpus_cfg){.find_identical = true});
+        cr_assert_eq(
+            bm_corpus_add_words(
+                &corpus, &(bm_signed_docs){.n = n, .n_shingles = sizes, .content = content}, NULL),
+            BM_OK);
+        for (size_t i = 0; i < n; i++)
+            cr_assert_eq(corpus.rep[i], i % (n / 2));
+        cr_expect_eq(corpus.n_identical, n / 2);
+        cr_expect_leq(corpus.copies.table.n_steps, 24 * n, "%zu steps for %zu documents",
+                      (size_t)corpus.copies.table.n_steps, n);
+        bm_corpus_reset(&corpus);
+        free(content);
+        free(sizes);
+    }
+}

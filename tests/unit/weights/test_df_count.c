@@ -7,7 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/unit/base/colliding.h"
 #include "tests/unit/base/scratch.h"
+#include "tests/unit/base/sized.h"
 
 #define DOCS     6000u
 #define PER_DOC  40u
@@ -209,4 +211,47 @@ Test(df_count, of_no_documents_are_none)
     cr_assert_eq(df, 1);
     bm_df_table_close(table);
     bm_df_count_close(count);
+}
+
+/* The hash whose key this is: the steps of fmix64 backwards. */
+static uint64_t hash_of_key(uint64_t key)
+{
+    key ^= key >> 33;
+    key *= colliding_inverse(UINT64_C(0xC4CEB9FE1A85EC53));
+    key ^= key >> 33;
+    key *= colliding_inverse(UINT64_C(0xFF51AFD7ED558CCD));
+    return key ^ key >> 33;
+}
+
+/* Keys that differ in their lowest 14 bits and in the first two of a part's: all of a part meet. */
+Test(df_count, hashes_that_meet_in_one_place_take_no_more_than_a_factor)
+{
+    for (size_t n = 4000; n <= sized(64000, 8000); n *= 2) {
+        bm_df_count *count = NULL;
+        bm_df_table *table = NULL;
+        bm_shingle_batch batch = {0};
+        uint32_t *df = malloc(n * sizeof *df);
+        cr_assert_eq(bm_shingle_batch_reserve(&batch, 1, n, NULL), BM_OK);
+        for (size_t i = 0; i < n; i++) {
+            const uint64_t key = (uint64_t)(i & 3) << 62 | i >> 2;
+            batch.hashes[i] = hash_of_key(key);
+            cr_assert_eq(bm_df_key(batch.hashes[i]), key);
+        }
+        batch.offsets[1] = n;
+        batch.n_docs = 1;
+        cr_assert_eq(bm_df_count_open(&(bm_df_cfg){0}, &count, NULL), BM_OK);
+        for (int round = 0; round < 2; round++)
+            cr_assert_eq(bm_df_count_add(count, &batch, NULL), BM_OK);
+        const uint64_t steps = bm_df_count_steps(count);
+        cr_expect_leq(steps, 24 * n, "%zu steps for %zu hashes", (size_t)steps, n);
+        cr_assert_eq(bm_df_count_end(count, &table, NULL), BM_OK);
+        cr_expect_eq(bm_df_table_facts(table)->n_listed, n);
+        cr_assert_eq(bm_df_table_look_up(table, batch.hashes, n, df, NULL), BM_OK);
+        for (size_t i = 0; i < n; i++)
+            cr_assert_eq(df[i], 2);
+        bm_df_table_close(table);
+        bm_df_count_close(count);
+        bm_shingle_batch_reset(&batch);
+        free(df);
+    }
 }

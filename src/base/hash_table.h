@@ -1,0 +1,149 @@
+/* hash_table.h -- which number a key has: the open-addressing table of ids, content hashes, band keys,
+ * and shingles.
+ *
+ *     slot    tag, 32 bits | number + 1        0: free
+ *     home    the leading bits of the tag; then linear probing, three quarters full at most
+ *
+ * The table holds no keys. Its owner keeps them by number, hands in a hash whose upper half is the tag,
+ * and says whether a number is that of the key which is looked for; it is asked only where tags agree.
+ * A table grows without its keys, for a tag leads to its home in a table of any size: slots move in their
+ * order, from one end of the old table to the other end of the new one.
+ *
+ * The hashes are known to everybody, so somebody can make keys that all have one home, or one hash. Steps
+ * past the slots of others are counted therefore. When insertions take many more of them than chance
+ * allows, a seed is drawn at random, and the owner hashes its keys again with it. Which seed it is changes
+ * no number and no answer.
+ *
+ * Threads: any number may look up while nobody adds. Limit: 2^32 - 1 keys.
+ *
+ *     status = bm_hash_table_reserve(&table, hash_again, owner, err);    first: it may draw a seed
+ *     hash = ...                                                         with table.seed
+ *     at = bm_hash_table_find(&table, hash, has_key, owner, &key);
+ *     if (bm_hash_table_is_free(&table, at))
+ *         bm_hash_table_put(&table, at, hash, number); */
+#ifndef BM_BASE_HASH_TABLE_H
+#define BM_BASE_HASH_TABLE_H
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#define BM_HASH_TAG      UINT64_C(0xFFFFFFFF00000000) /* of a hash, and of a slot */
+#define BM_HASH_PATIENCE 4096                         /* steps that a table has for nothing */
+#define BM_HASH_STEPS    16   /* steps that each insertion adds to them; chance takes 8 at most */
+#define BM_HASH_LONGEST  1024 /* steps of one insertion; chance takes 600 in the largest table */
+
+typedef struct bm_hash_table {
+    uint64_t *slots; /* owned */
+    size_t n_slots;  /* a power of two; 0: none yet */
+    size_t cap_slots;
+    size_t n;         /* keys */
+    unsigned shift;   /* of a tag to its home */
+    uint64_t seed;    /* 0: none was drawn */
+    int64_t patience; /* steps that are left; below 0: a seed will be drawn */
+    uint64_t n_steps; /* that insertions took, over all seeds and sizes */
+} bm_hash_table;      /* {0} is empty */
+
+/* The hash of the owner's key of this number, under a seed that is not 0. */
+typedef uint64_t bm_hash_again_fn(const void *owner, uint32_t number, uint64_t seed);
+/* Whether the key of this number is `key`. */
+typedef bool bm_hash_equal_fn(const void *owner, uint32_t number, const void *key);
+
+void bm_hash_table_reset(bm_hash_table *table); /* frees */
+/* Empty, with room for n keys before it has to grow; the memory is used again. */
+bm_status bm_hash_table_clear(bm_hash_table *table, size_t n, bm_error *err);
+/* Bytes of slots with room for n keys; while such a table grows it takes half as much again. */
+uint64_t bm_hash_table_bytes(uint64_t n);
+/* Bytes of the slots that bm_hash_table_reserve makes while the table is full; those that there are stay
+ * meanwhile. */
+uint64_t bm_hash_table_rebuilt_bytes(const bm_hash_table *table);
+/* A seed that nobody knows, odd. */
+uint64_t bm_hash_draw_seed(void);
+/* What bm_hash_table_reserve does where there is something to do. */
+bm_status bm_hash_table_rebuild(bm_hash_table *table, bm_hash_again_fn *again, const void *owner,
+                                bm_error *err);
+
+/* The hash of a key of 64 bits (hi: 0) or 128 bits under a seed. */
+static inline uint64_t bm_hash_seeded(uint64_t lo, uint64_t hi, uint64_t seed)
+{
+    const uint64_t other = (seed ^ seed >> 29) * UINT64_C(0xBF58476D1CE4E5B9);
+    __extension__ const unsigned __int128 product =
+        (unsigned __int128)(lo ^ seed) * (hi ^ (other | 1));
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+/* An insertion took so many steps; false: a seed is to be drawn. For tables with slots of their own form
+ * too. */
+static inline bool bm_hash_spend(int64_t *patience, size_t steps)
+{
+    *patience += BM_HASH_STEPS - (int64_t)steps;
+    if (steps > BM_HASH_LONGEST)
+        *patience = -1;
+    return *patience >= 0;
+}
+
+/* Whether one key more needs other slots than there are. */
+static inline bool bm_hash_table_is_full(const bm_hash_table *table)
+{
+    return table->n * 4 >= table->n_slots * 3 || table->patience < 0;
+}
+
+/* Room for one key more. A seed may be drawn: hashes are made afterwards. BM_ERR_NOMEM. */
+static inline bm_status bm_hash_table_reserve(bm_hash_table *table, bm_hash_again_fn *again,
+                                              const void *owner, bm_error *err)
+{
+    return bm_hash_table_is_full(table) ? bm_hash_table_rebuild(table, again, owner, err) : BM_OK;
+}
+
+/* Where a hash is looked for first. */
+static inline size_t bm_hash_table_home(const bm_hash_table *table, uint64_t hash)
+{
+    return (size_t)((hash & BM_HASH_TAG) >> table->shift);
+}
+
+static inline void bm_hash_table_fetch(const bm_hash_table *table, uint64_t hash)
+{
+    if (table->n_slots > 0)
+        __builtin_prefetch(&table->slots[bm_hash_table_home(table, hash)], 1);
+}
+
+static inline bool bm_hash_table_is_free(const bm_hash_table *table, size_t at)
+{
+    return table->slots[at] == 0;
+}
+
+static inline uint32_t bm_hash_table_number(const bm_hash_table *table, size_t at)
+{
+    return (uint32_t)table->slots[at] - 1;
+}
+
+/* The slot of a key, or the free one where it belongs. The table has slots. */
+static inline size_t bm_hash_table_find(const bm_hash_table *table, uint64_t hash,
+                                        bm_hash_equal_fn *equal, const void *owner, const void *key)
+{
+    const uint64_t *slots = table->slots;
+    const size_t mask = table->n_slots - 1;
+    size_t at = bm_hash_table_home(table, hash);
+    while (slots[at] != 0 &&
+           (((slots[at] ^ hash) & BM_HASH_TAG) != 0 || !equal(owner, (uint32_t)slots[at] - 1, key)))
+        at = (at + 1) & mask;
+    return at;
+}
+
+/* Put the number of a key that is not there into the free slot that was found for it. */
+static inline void bm_hash_table_put(bm_hash_table *table, size_t at, uint64_t hash,
+                                     uint32_t number)
+{
+    const size_t steps = (at - bm_hash_table_home(table, hash)) & (table->n_slots - 1);
+    table->slots[at] = (hash & BM_HASH_TAG) | ((uint64_t)number + 1);
+    table->n++;
+    table->n_steps += steps;
+    bm_hash_spend(&table->patience, steps);
+}
+
+/* The key of a slot has another number now. */
+static inline void bm_hash_table_renumber(bm_hash_table *table, size_t at, uint32_t number)
+{
+    table->slots[at] = (table->slots[at] & BM_HASH_TAG) | ((uint64_t)number + 1);
+}
+
+#endif
