@@ -73,23 +73,23 @@ static bm_status read_inputs(bm_manifest *manifest, bm_str list, bm_error *err)
     return BM_OK;
 }
 
-/* Where the inputs were read, those that were elsewhere: in their order, the offsets last. */
-static bm_status read_found(bm_manifest *manifest, bm_error *err)
+/* Paths of the inputs, or null: in their order, the offsets last. `field`: the place in bm_manifest_input. */
+static bm_status read_paths(bm_manifest *manifest, const char *name, size_t field, bm_error *err)
 {
     bm_str run, list, item;
     size_t at = 0, n = 0;
     bm_status status = BM_OK;
-    if (!bm_json_scan_find(manifest->root, "run", &run) ||
-        !bm_json_scan_find(run, BM_RUN_FOUND, &list))
+    if (!bm_json_scan_find(manifest->root, "run", &run) || !bm_json_scan_find(run, name, &list))
         return BM_OK;
     for (; status == BM_OK && bm_json_scan_element(list, &at, &item); n++) {
         bm_manifest_input *input =
             n < manifest->n_inputs ? &manifest->inputs[n] : &manifest->offsets;
         if (!bm_json_scan_is(item, "null"))
-            status = bm_manifest_field_own(&manifest->fields, item, true, &input->found, err);
+            status = bm_manifest_field_own(&manifest->fields, item, true,
+                                           (const char **)(void *)((char *)input + field), err);
     }
     return status == BM_ERR_FORMAT
-               ? bm_manifest_field_bad(&manifest->fields, BM_RUN_FOUND, "expected names", err)
+               ? bm_manifest_field_bad(&manifest->fields, name, "expected names", err)
                : status;
 }
 
@@ -183,7 +183,9 @@ static bm_status read_members(bm_manifest *manifest, bm_error *err)
     if (status == BM_OK && bm_json_scan_find(manifest->root, "inputs", &value))
         status = read_inputs(manifest, value, err);
     if (status == BM_OK)
-        status = read_found(manifest, err);
+        status = read_paths(manifest, BM_RUN_FOUND, offsetof(bm_manifest_input, found), err);
+    if (status == BM_OK)
+        status = read_paths(manifest, BM_RUN_FROM_HERE, offsetof(bm_manifest_input, here), err);
     if (status == BM_OK && bm_json_scan_find(manifest->root, BM_MANIFEST_OUTPUTS, &value))
         status = read_outputs(manifest, value, err);
     if (status == BM_OK && bm_json_scan_find(manifest->root, BM_MANIFEST_OUTPUTS_XXH3, &value))

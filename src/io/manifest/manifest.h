@@ -19,6 +19,7 @@
 /* Members of a report that its reader asks for. */
 #define BM_INPUT_OFFSETS         "offsets" /* of an input that is an array of hashes */
 #define BM_RUN_FOUND             "inputs_found"
+#define BM_RUN_FROM_HERE         "inputs_from_here"
 #define BM_RUN_ASKED             "asked" /* what was to be written */
 #define BM_MANIFEST_OUTPUTS      "outputs"
 #define BM_MANIFEST_OUTPUTS_XXH3 "outputs_xxh3_128"
@@ -28,6 +29,7 @@ typedef struct bm_manifest_input {
     uint64_t bytes;
     const char *xxh3_128; /* 32 hex digits */
     const char *found;    /* where it was read, if that was elsewhere; NULL: there */
+    const char *here;     /* its path from the manifest's directory; NULL: not known */
 } bm_manifest_input;
 
 typedef struct bm_manifest_output_row {

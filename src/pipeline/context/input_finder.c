@@ -132,6 +132,8 @@ static bm_status look_everywhere(search *s, bm_error *err)
     }
     if (status == BM_OK && s->places->sources != NULL)
         status = look_below(s, s->places->sources, err);
+    if (status == BM_OK && s->input->here != NULL)
+        status = look_in(s, s->beside, s->input->here, err);
     return status;
 }
 

@@ -16,6 +16,7 @@ typedef struct bm_input_places {
  *     the name as it is (a relative one: in the current directory); where the job read it
  *     NAME in the directory of the manifest, and in the one that holds that directory
  *     sources/NAME, and then without the first directories of the name, one after another
+ *     where it lay as seen from the directory of the manifest
  *
  * BM_ERR_IO: it is nowhere. BM_ERR_FORMAT: only files of another size are there, or it was standard
  * input. Both name it. */

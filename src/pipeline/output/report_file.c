@@ -226,7 +226,8 @@ static void write_origin(bm_json *json, const bm_job_context *job)
 }
 
 /* Its end is the caller's. */
-static void begin_run(bm_json *json, const bm_job_context *job, double seconds)
+static void begin_run(bm_json *json, const bm_job_context *job, const bm_out_dir *dir,
+                      double seconds)
 {
     struct rusage usage = {0};
     getrusage(RUSAGE_SELF, &usage);
@@ -248,7 +249,7 @@ static void begin_run(bm_json *json, const bm_job_context *job, double seconds)
     bm_report_ingest(json, &job->story.ingest_times);
     if (job->devices.open)
         bm_report_text_offload(json, &job->devices.set.path);
-    bm_report_inputs_found(json, job);
+    bm_report_inputs_found(json, job, dir);
     bm_report_spill(json, job);
     if (job->counts.verified > 0)
         bm_json_key_double(json, "verify_seconds", job->story.verify_seconds);
@@ -328,7 +329,7 @@ bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, bm_ou
     bm_report_inputs(&json, job);
     if (status == BM_OK)
         status = write_outputs(&json, dir, err);
-    begin_run(&json, job, seconds);
+    begin_run(&json, job, dir, seconds);
     bm_manifest_seal(&json);
     bm_json_end_object(&json);
     bm_json_end_object(&json);

@@ -4,8 +4,10 @@
  * Tests: tests/cli/cases/staged.sh, tests/cli/cases/hashes.sh */
 #include "pipeline/output/report_inputs.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "io/input/input_digest.h"
 #include "io/manifest/manifest.h"
 #include "pipeline/context/recipe.h"
@@ -77,35 +79,101 @@ void bm_report_inputs(bm_json *json, const bm_job_context *job)
     bm_json_end_array(json);
 }
 
-/* --- where they were --- */
+/* --- where they are --- */
+
+typedef void write_path_fn(bm_json *json, const bm_source *source, const char *from);
+
+/* Where it was read; null: where its name says. */
+static void write_found(bm_json *json, const bm_source *source, const char *from)
+{
+    (void)from;
+    if (strcmp(source->path, source->name) != 0)
+        bm_report_text(json, source->path);
+    else
+        bm_json_text(json, NULL);
+}
+
+/* The real directory of a file, with a slash at its end, the caller's to free; NULL: there is none. A link
+ * that is the file itself is not followed: it was copied along. */
+static char *real_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = slash == NULL ? bm_strdup(".") : bm_strndup(path, (size_t)(slash - path) + 1);
+    char *real = folder != NULL ? realpath(folder, NULL) : NULL, *ended = NULL;
+    bm_free(folder);
+    if (real != NULL)
+        bm_string_format(&ended, NULL, "%s%s", real, strcmp(real, "/") == 0 ? "" : "/");
+    free(real);
+    return ended;
+}
+
+/* The path from the real directory `from`; null: standard input, or a file that is gone. */
+static void write_from_here(bm_json *json, const bm_source *source, const char *from)
+{
+    const char *slash = strrchr(source->path, '/');
+    char *folder = strcmp(source->path, "-") == 0 ? NULL : real_folder(source->path);
+    if (folder == NULL) {
+        bm_json_text(json, NULL);
+        return;
+    }
+    bm_buf path = {0};
+    bm_status status = BM_OK;
+    size_t common = 0;
+    for (size_t i = 0; from[i] != '\0' && from[i] == folder[i]; i++)
+        if (from[i] == '/')
+            common = i + 1;
+    for (const char *step = from + common; status == BM_OK && *step != '\0'; step++)
+        if (*step == '/')
+            status = bm_buf_add_text(&path, "../", NULL);
+    if (status == BM_OK)
+        status = bm_buf_add_text(&path, folder + common, NULL);
+    if (status == BM_OK)
+        status = bm_buf_add_text(&path, slash != NULL ? slash + 1 : source->path, NULL);
+    if (status == BM_OK)
+        status = bm_buf_end(&path, NULL);
+    if (status == BM_OK)
+        bm_report_text(json, path.data);
+    else
+        json->status = status;
+    bm_buf_reset(&path);
+    bm_free(folder);
+}
+
+static void write_paths(bm_json *json, bm_input_set *set, const char *from, write_path_fn *write)
+{
+    const bm_source *offsets = bm_input_set_offsets(set);
+    bm_json_begin_array(json);
+    for (size_t i = 0; i < bm_input_set_count(set); i++)
+        write(json, bm_input_set_source(set, i), from);
+    if (offsets != NULL)
+        write(json, offsets, from);
+    bm_json_end_array(json);
+}
 
 static bool elsewhere(const bm_source *source)
 {
     return source != NULL && strcmp(source->path, source->name) != 0;
 }
 
-static void write_path(bm_json *json, const bm_source *source)
-{
-    if (elsewhere(source))
-        bm_report_text(json, source->path);
-    else
-        bm_json_text(json, NULL);
-}
-
-void bm_report_inputs_found(bm_json *json, const bm_job_context *job)
+void bm_report_inputs_found(bm_json *json, const bm_job_context *job, const bm_out_dir *dir)
 {
     bm_input_set *set = job->inputs.set;
-    const bm_source *offsets = set != NULL ? bm_input_set_offsets(set) : NULL;
-    bool any = elsewhere(offsets);
-    for (size_t i = 0; set != NULL && !any && i < bm_input_set_count(set); i++)
-        any = elsewhere(bm_input_set_source(set, i));
-    if (!any)
+    if (set == NULL)
         return;
-    bm_json_key(json, BM_RUN_FOUND);
-    bm_json_begin_array(json);
-    for (size_t i = 0; i < bm_input_set_count(set); i++)
-        write_path(json, bm_input_set_source(set, i));
-    if (offsets != NULL)
-        write_path(json, offsets);
-    bm_json_end_array(json);
+    bool any = elsewhere(bm_input_set_offsets(set));
+    for (size_t i = 0; !any && i < bm_input_set_count(set); i++)
+        any = elsewhere(bm_input_set_source(set, i));
+    if (any) {
+        bm_json_key(json, BM_RUN_FOUND);
+        write_paths(json, set, NULL, write_found);
+    }
+    char *work = NULL, *from = NULL;
+    if (dir != NULL && bm_string_format(&work, NULL, "%s/", bm_out_dir_work(dir)) == BM_OK)
+        from = real_folder(work); /* it lies beside the directory whose name it will get */
+    if (from != NULL) {
+        bm_json_key(json, BM_RUN_FROM_HERE);
+        write_paths(json, set, from, write_from_here);
+    }
+    bm_free(from);
+    bm_free(work);
 }

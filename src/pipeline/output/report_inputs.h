@@ -1,15 +1,17 @@
-/* report_inputs.h -- the inputs in a report: names, bytes, digests; and where they were read. */
+/* report_inputs.h -- the inputs in a report: names, bytes, digests; and where they are. */
 #ifndef BM_OUTPUT_REPORT_INPUTS_H
 #define BM_OUTPUT_REPORT_INPUTS_H
 
 #include "io/json/json_write.h"
+#include "io/output/out_dir.h"
 #include "pipeline/context/job_context.h"
 
 /* A name, or an argument, whose bytes may be any: escaped as in TSV. */
 void bm_report_text(bm_json *json, const char *text);
 /* The member "inputs". */
 void bm_report_inputs(bm_json *json, const bm_job_context *job);
-/* Of "run": where the inputs were found, if that was not where their names say; else nothing. */
-void bm_report_inputs_found(bm_json *json, const bm_job_context *job);
+/* Of "run": where the inputs were found, if that was not where their names say; and the paths to them from
+ * the directory of outputs, where there is one (NULL: none). */
+void bm_report_inputs_found(bm_json *json, const bm_job_context *job, const bm_out_dir *dir);
 
 #endif

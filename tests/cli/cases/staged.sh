@@ -175,6 +175,32 @@ for verify in exact signature; do
     holds numbered.$verify.kept/kept/r2/part.jsonl < r.out/kept/r2/part.jsonl
 done
 
+# --- a tree that is moved whole, its inputs neither beside the signatures nor above them ---
+mkdir -p project/data/en project/out there
+doc a "$(words 0 39)" > project/data/en/part.jsonl
+doc b "$(words 1 40)" > project/data/last.jsonl
+(cd project/out && "$PROGRAM" sign ../data/en/part.jsonl "$PWD/../data/last.jsonl" $sign -q -o deep/sig) || fail sign
+says project/out/deep/sig/manifest.json '"inputs_from_here": ?\['
+says project/out/deep/sig/manifest.json '"\.\./\.\./\.\./data/en/part\.jsonl",?$'
+says project/out/deep/sig/manifest.json '"\.\./\.\./\.\./data/last\.jsonl",?$'
+mv project there/moved
+for from in . there/moved/data/en there; do
+    sig=$PWD/there/moved/out/deep/sig
+    (cd "$from" && "$PROGRAM" dedup "$sig" $dedup --verify exact -q --force -o "$OLDPWD/whole") || fail "from $from"
+    printf '{"group":1,"kept":"a","size":2,"members":["a","b"]}\n' | holds whole/groups.jsonl
+done
+(cd there/moved/out && "$PROGRAM" dedup deep/sig $dedup --verify exact -q -o ../whole) || fail "in it"
+mv there/moved there/again
+bm filter there/again/whole -q -o filtered; exits 0
+find filtered/kept -name part.jsonl -exec cat {} + | holds there/again/data/en/part.jsonl
+# another file where the name leads, of that size or not, does not hide it
+mkdir -p data/en x && doc z "$(words 0 39)" > data/en/part.jsonl
+(cd x && "$PROGRAM" dedup ../there/again/out/deep/sig $dedup --verify exact -q --force -o ../whole) || fail "beside another"
+printf '{"group":1,"kept":"a","size":2,"members":["a","b"]}\n' | holds whole/groups.jsonl
+# one that was changed is named
+doc a "$(words 2 41)" > there/again/data/en/part.jsonl
+bm dedup there/again/out/deep/sig $dedup --verify exact -o no; refused 7 '.*data/en/part\.jsonl: '; absent no
+
 # --- what does not go together ---
 (cd r2 && "$PROGRAM" sign part.jsonl $sign --seed 2 -q -o seeded; "$PROGRAM" sign part.jsonl $sign --id-field id -q -o other)
 bm dedup r1/sig r2/seeded -o no; refused 7 'r2/seeded/manifest\.json: provenance\.seed differs from that of r1/sig/manifest\.json'; absent no

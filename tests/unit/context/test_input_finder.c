@@ -87,6 +87,21 @@ Test(input_finder, where_a_job_found_it_comes_second)
     scratch_close(&w.s);
 }
 
+Test(input_finder, the_path_from_the_manifests_directory_comes_last)
+{
+    world w;
+    begin(&w, "x.txt");
+    w.input.here = "../../other/deep/x.txt";
+    scratch_folder(&w.s, "other/deep");
+    scratch_put_text(&w.s, "other/deep/x.txt", "abc");
+    expect_at(&w, "../a/sig/../../other/deep/x.txt");
+    scratch_put_text(&w.s, "here/x.txt", "xyz"); /* another file of that size */
+    expect_at(&w, "../a/sig/../../other/deep/x.txt");
+    scratch_put_text(&w.s, "here/x.txt", "abc");
+    expect_at(&w, "x.txt");
+    scratch_close(&w.s);
+}
+
 Test(input_finder, absolute_names_and_names_that_lead_up)
 {
     world w;
