@@ -3,15 +3,46 @@
  * Tests: tests/fault/store_calls.c */
 #include "store/store_env.h"
 
+#include <errno.h>
+#include <sys/stat.h>
+
 #include "base/error.h"
+#include "base/memory.h"
+#include "base/whole_io.h"
+#include "spill/spill_file.h"
+#include "store/store_place.h"
 
 #define TXN_BYTES   (UINT64_C(16) << 20)
 #define MAP_STEP    (UINT64_C(64) << 20)
+#define PROBE_BYTES (UINT64_C(1) << 20)
 #define MAX_READERS 1022u /* at once, of all processes; a slot takes 64 bytes of lock.mdb */
 #define MODE        0666  /* the umask takes its part */
 
+/* LMDB says EIO where the system wrote less than it was asked to, which it does on a disk that is full, at
+ * a quota and at the limit of a file's size; it does not ask for the rest, which would tell the cause. That
+ * is asked for here, by writing as far behind in a file without a name beside it. */
+static int cause_of(const bm_store_env *env)
+{
+    static const char block[64 << 10];
+    char *path = NULL;
+    bm_spill_file *file = NULL;
+    struct stat data;
+    bm_error err = {0};
+    if (bm_string_format(&path, NULL, "%s/" BM_STORE_DATA, env->name) == BM_OK &&
+        stat(path, &data) == 0)
+        bm_spill_open(env->name, BM_SPILL_RUN, sizeof block, &file, &err);
+    int code = (int)err.code;
+    for (uint64_t at = 0; file != NULL && code == 0 && at < PROBE_BYTES; at += sizeof block)
+        code = bm_pwrite_all(bm_spill_fd(file), block, sizeof block, (uint64_t)data.st_size + at);
+    bm_spill_close(file);
+    bm_free(path);
+    return code == ENOSPC || code == EDQUOT || code == EFBIG ? code : EIO;
+}
+
 static bm_status fail(const bm_store_env *env, int rc, const char *what, bm_error *err)
 {
+    if (rc == EIO)
+        rc = cause_of(env);
     return bm_lmdb_fail(&env->lib, rc, env->name, what, err);
 }
 
