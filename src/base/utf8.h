@@ -14,4 +14,13 @@ size_t bm_utf8_valid_prefix(const char *data, size_t len);
 bm_status bm_utf8_repair(const char *data, size_t len, bm_buf *out, uint64_t *n_replaced,
                          bm_error *err);
 
+/* Bytes of a byte order mark at data[0]: 0 or 3. */
+static inline size_t bm_bom_bytes(const char *data, size_t len)
+{
+    return len >= 3 && (unsigned char)data[0] == 0xEF && (unsigned char)data[1] == 0xBB &&
+                   (unsigned char)data[2] == 0xBF
+               ? 3
+               : 0;
+}
+
 #endif

@@ -68,15 +68,6 @@ bm_status bm_parse_table(struct bm_parser *parser, bm_str content, bm_record *re
 bm_status bm_parse_line(struct bm_parser *parser, bm_str content, bm_record *record, bm_error *err);
 bm_status bm_parse_file(struct bm_parser *parser, bm_str content, bm_record *record, bm_error *err);
 
-/* Bytes of a byte order mark at data[0]: 0 or 3. */
-static inline size_t bm_bom_bytes(const char *data, size_t len)
-{
-    return len >= 3 && (unsigned char)data[0] == 0xEF && (unsigned char)data[1] == 0xBB &&
-                   (unsigned char)data[2] == 0xBF
-               ? 3
-               : 0;
-}
-
 /* `row` without "\n" or "\r\n" at its end. */
 static inline bm_str bm_without_line_end(bm_str row)
 {

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/open_file.h"
+#include "base/utf8.h"
 #include "io/bytes/decompress.h"
 #include "io/formats/record_format.h"
 #include "io/json/json_exact.h"

@@ -20,6 +20,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 #include "io/input/input_bytes.h"
 #include "io/input/input_set_state.h"
 #include "io/formats/newlines.h"

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "io/input/input_set_state.h"
 #include "io/formats/record_formats.h"
 

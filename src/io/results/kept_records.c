@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "io/formats/record_format.h"
 #include "io/results/kept_files.h"
 #include "io/results/kept_writer_ops.h"

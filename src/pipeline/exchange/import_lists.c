@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/open_file.h"
 #include "base/whole_io.h"
+#include "base/utf8.h"
 #include "io/arrays/npy.h"
 #include "io/json/json_write.h"
 #include "model/id_bytes.h"
@@ -63,8 +64,10 @@ static bm_status next_line(bm_import_ids *ids, bm_str *out, bm_error *err)
         char *end = left > 0 ? memchr(at, '\n', left) : NULL;
         size_t got = 0;
         if (end != NULL) {
-            *out = (bm_str){at, (size_t)(end - at)};
-            ids->taken += out->len + 1;
+            const size_t len = (size_t)(end - at);
+            const size_t bom = ids->line == 1 ? bm_bom_bytes(at, len) : 0;
+            *out = (bm_str){at + bom, len - bom};
+            ids->taken += len + 1;
             return BM_OK;
         }
         if (left > LINE_MOST)

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/open_file.h"
+#include "base/utf8.h"
 #include "base/wait_readable.h"
 #include "io/json/json_write.h"
 #include "pipeline/context/job_stages.h"
@@ -84,7 +85,9 @@ static bm_status read_more(const removal *r, id_lines *lines, bool *end, bm_erro
 
 static bm_status take_line(removal *r, id_lines *lines, char *id, size_t len, bm_error *err)
 {
-    lines->line++;
+    const size_t bom = lines->line++ == 0 ? bm_bom_bytes(id, len) : 0;
+    id += bom;
+    len -= bom;
     if (len > 0 && id[len - 1] == '\r')
         len--;
     if (len == 0)

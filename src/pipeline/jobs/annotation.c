@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "base/utf8.h"
 #include "io/formats/record_format.h"
 #include "io/results/result_tables.h"
 #include "io/tables/tables.h"

@@ -75,6 +75,9 @@ cmp -s rows/signatures.npy signed/signatures.npy || fail "other words"
 bm import x-npy/signatures.npy --from npy $told --ids signed/ids.txt -o listed
 exits 0
 cmp -s listed/ids.txt signed/ids.txt || fail "ids are not those of the list"
+{ printf '\357\273\277'; cat signed/ids.txt; } > marked.txt
+bm import x-npy/signatures.npy --from npy $told --ids marked.txt -o marked; exits 0
+cmp -s marked/ids.txt signed/ids.txt || fail "a byte order mark went into an id"
 bm import x-npy/signatures.npy x-npy/signatures.npy --from npy $told -o twice
 exits 0
 [ "$(wc -l < twice/ids.txt)" = 62 ] || fail "not both files"

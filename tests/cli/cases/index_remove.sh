@@ -15,9 +15,10 @@ bm index remove idx --ids ids -q; exits 0
 printf 'd20\r\n\nd21' | { bm index remove idx d22 --ids - -q; exits 0; }
 bm index info idx; says ../out '^  documents: 142$'
 bm index remove idx --ids nowhere; refused 4 'nowhere: '
+printf '\357\273\277d40\n' > marked; bm index remove idx --ids marked; exits 0; says ../err '^bandmill: 1 removed; the index holds 141 documents$' # behind a byte order mark
 printf 'ok\nbad\\q\n' > bad; bm index remove idx --ids bad; exits 3; says ../err 'bad:2: a broken escape'
 # a document that was removed may come again
-bm index add idx in.jsonl --duplicate-ids skip; exits 0; says ../err '158 added; the index holds 300 documents'
+bm index add idx in.jsonl --duplicate-ids skip; exits 0; says ../err '159 added; the index holds 300 documents'
 bm index remove idx --ids ids -q; exits 0
 bm index compact idx; exits 0; says ../err 'the index holds 149 documents'
 bm index info idx; says ../out '^  removed: 0$'; says ../out '^  documents: 149$'
