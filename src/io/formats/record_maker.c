@@ -28,16 +28,35 @@ void bm_record_bad(bm_record_maker *maker, bm_record *record, const char *format
     record->reason = maker->reason;
 }
 
-/* "FILE:" of the current file; invalid bytes of a name become U+FFFD. */
+/* Append a file's name as UTF-8, so that no two names become one. A name that is UTF-8 and has no "\x"
+ * stays as it is. In any other each byte that is not UTF-8 becomes \xhh and each backslash two, so that
+ * there is an "\x" in it, and the name can be had back. */
+static bm_status add_name(bm_buf *out, const char *name, bm_error *err)
+{
+    const size_t len = strlen(name);
+    bm_status status = BM_OK;
+    if (bm_utf8_valid_prefix(name, len) == len && strstr(name, "\\x") == NULL)
+        return bm_buf_add(out, name, len, err);
+    for (size_t at = 0; status == BM_OK && at < len;) {
+        const size_t valid = bm_utf8_valid_prefix(name + at, len - at);
+        for (const size_t end = at + valid; status == BM_OK && at < end; at++)
+            status = bm_buf_add(out, name[at] == '\\' ? "\\\\" : name + at,
+                                name[at] == '\\' ? 2 : 1, err);
+        if (status == BM_OK && at < len)
+            status = bm_buf_add_format(out, err, "\\x%02x", (unsigned char)name[at++]);
+    }
+    return status;
+}
+
+/* "FILE:" of the current file. */
 static bm_status set_place(bm_record_maker *maker, bm_error *err)
 {
     if (maker->place_name == maker->file_name)
         return BM_OK;
     const char *name = maker->file_name;
-    uint64_t n = 0;
     maker->place.len = 0;
     maker->place_name = NULL;
-    bm_status status = bm_utf8_repair(name, strlen(name), &maker->place, &n, err);
+    bm_status status = add_name(&maker->place, name, err);
     if (status == BM_OK)
         status = bm_buf_add(&maker->place, ":", 1, err);
     if (status == BM_OK)
