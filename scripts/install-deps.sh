@@ -78,6 +78,8 @@ make_venv() {
         python3 -m venv "$venv"
         # Bytecode is made of what is imported, when it is: of all of it that takes as long as unpacking.
         "$venv/bin/pip" install --quiet --disable-pip-version-check --no-compile -r "$list"
+        # Of these only the code that is compared with is wanted, not what they depend on (text-dedup: TensorFlow).
+        sed -n 's/^# alone: //p' "$list" | xargs -r "$venv/bin/pip" install --quiet --disable-pip-version-check --no-compile --no-deps
         cp "$list" "$venv/made-from.txt"
     else
         say "Python packages: .venv is as wanted"

@@ -119,7 +119,11 @@ enum { /* bits of bm_text_options.normalize, applied in this order */
        BM_NORM_DIGITS = 1u << 4,
        BM_NORM_PUNCT = 1u << 5 /* drops each character of category P */
 };
-typedef enum bm_words { BM_WORDS_ALNUM, BM_WORDS_SPACE } bm_words;
+typedef enum bm_words {
+    BM_WORDS_ALNUM,
+    BM_WORDS_SPACE,
+    BM_WORDS_TEXT_DEDUP /* as text-dedup splits: each character that is not L, N or _ ends a word */
+} bm_words;
 typedef enum bm_shingle_kind {
     BM_SHINGLE_WORD,
     BM_SHINGLE_CHAR,

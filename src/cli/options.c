@@ -241,7 +241,8 @@ static const arg_option rows[] = {
      FIELD(text.normalize),
      .bit = BM_FIELD_NORMALIZE},
     CHOICE("words", TELLS, CLI_GROUP_TEXT, text.words, BM_OPTION_WORDS, BM_WORDS_ALNUM,
-           "a word is a run of letters, marks and numbers, or what white space parts (alnum)",
+           "a word is a run of letters, marks and numbers, what white space parts, or what "
+           "text-dedup splits (alnum)",
            .bit = BM_FIELD_WORDS),
     {.name = "shingle",
      .type = ARG_PARSED,

@@ -4,7 +4,8 @@
  * it, and makes a word together with the marks that follow; any other letter or number after it
  * begins the next one. A mark belongs to the word it follows, of whatever script either is; a mark
  * that follows no word begins one, which takes in letters after it, unless the mark is itself of a
- * split script.
+ * split script. Under `text-dedup` the letters, numbers and `_` make words, and each other character is
+ * a separator of its own, a mark too: what stands between two of them is an empty word.
  *
  * Tests: tests/unit/text/test_shingler.c */
 #include "text/join_exact.h"
@@ -48,7 +49,7 @@ void bm_joined_begin(bm_joined *joined)
 
 void bm_joined_end(bm_joined *joined, bm_join_rule rule)
 {
-    if (rule != BM_JOIN_COPY && joined->len > 0 && joined->after_sep)
+    if ((rule == BM_JOIN_SPACE || rule == BM_JOIN_ALNUM) && joined->len > 0 && joined->after_sep)
         joined->len--;
 }
 
@@ -130,6 +131,12 @@ static inline void add_by_alnum(place *at, uint32_t code)
     put(at, code);
 }
 
+static inline void add_by_each(place *at, uint32_t code)
+{
+    const bm_char_class cls = bm_char_class_of(code);
+    put(at, cls == BM_CLASS_WORD || cls == BM_CLASS_SPLIT || code == '_' ? code : ' ');
+}
+
 /* Append a code point by the rule: five bytes at most. */
 static inline void add(bm_join_rule rule, place *at, uint32_t code)
 {
@@ -137,6 +144,8 @@ static inline void add(bm_join_rule rule, place *at, uint32_t code)
         add_by_alnum(at, code);
     else if (rule == BM_JOIN_SPACE)
         add_by_space(at, code);
+    else if (rule == BM_JOIN_EACH)
+        add_by_each(at, code);
     else
         put(at, code);
 }
@@ -229,6 +238,8 @@ static bm_status join_simple(const bm_join_rules *rules, bm_str *rest, bm_joined
         at = join_codes(rules, BM_JOIN_ALNUM, false, *rest, &to);
     else if (rules->rule == BM_JOIN_SPACE)
         at = join_codes(rules, BM_JOIN_SPACE, false, *rest, &to);
+    else if (rules->rule == BM_JOIN_EACH)
+        at = join_codes(rules, BM_JOIN_EACH, false, *rest, &to);
     else
         at = join_codes(rules, BM_JOIN_COPY, false, *rest, &to);
     set_place(joined, &to);

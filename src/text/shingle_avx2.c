@@ -80,6 +80,8 @@ static inline __m256i separators(__m256i v, bm_join_rule rule)
     if (rule == BM_JOIN_SPACE)
         return _mm256_or_si256(_mm256_cmpeq_epi8(v, blank), within(v, 9, 5));
     __m256i alnum = _mm256_or_si256(within(_mm256_or_si256(v, blank), 'a', 26), within(v, '0', 10));
+    if (rule == BM_JOIN_EACH)
+        alnum = _mm256_or_si256(alnum, _mm256_cmpeq_epi8(v, _mm256_set1_epi8('_')));
     return _mm256_xor_si256(alnum, _mm256_set1_epi8(-1));
 }
 

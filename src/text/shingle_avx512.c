@@ -70,6 +70,8 @@ static inline uint64_t block_cut(bm_block *b, bm_join_rule rule)
         sep = _mm512_cmpeq_epi8_mask(*b, blank) | within(*b, 9, 5);
     else
         sep = ~(within(_mm512_or_si512(*b, blank), 'a', 26) | within(*b, '0', 10));
+    if (rule == BM_JOIN_EACH)
+        sep &= ~_mm512_cmpeq_epi8_mask(*b, _mm512_set1_epi8('_'));
     *b = _mm512_mask_mov_epi8(*b, sep, blank);
     return sep;
 }

@@ -94,8 +94,24 @@ static size_t word_end(const exact *x, size_t at)
     return end;
 }
 
+/* What lies between characters that are no letter, number or `_`; of no text, nothing. */
+static bm_status cut_pieces(exact *x, bm_error *err)
+{
+    bm_status status = x->codes.len > 0 ? begin_unit(x, err) : BM_OK;
+    for (size_t at = 0; at < x->codes.len && status == BM_OK; at++) {
+        const uint32_t code = (uint32_t)x->codes.data[at];
+        if (code == '_' || (is_word_char(code) && !is_mark(code)))
+            status = extend_unit(x, code, err);
+        else
+            status = begin_unit(x, err);
+    }
+    return status;
+}
+
 static bm_status cut_words(exact *x, bm_error *err)
 {
+    if (x->options->words == BM_WORDS_TEXT_DEDUP)
+        return cut_pieces(x, err);
     bm_status status = BM_OK;
     for (size_t at = 0; at < x->codes.len && status == BM_OK;) {
         uint32_t code = (uint32_t)x->codes.data[at];

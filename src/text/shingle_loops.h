@@ -150,7 +150,9 @@ static inline __attribute__((always_inline)) size_t join_blocks(const bm_join_ru
         high |= block_high(b) & low_bits(n);
         uint64_t sep = block_cut(&b, rules->rule) & low_bits(n);
         const bm_dropped with = dropped_with_punct(sep, punct, n, after_sep);
-        const uint64_t drop = drops_punct ? with.mask : sep & (sep << 1 | after_sep);
+        uint64_t drop = drops_punct ? with.mask : sep & (sep << 1 | after_sep);
+        if (rules->rule == BM_JOIN_EACH)
+            drop = punct;
         if (drop == 0) {
             block_store(out, block_fold(b, rules->lower, rules->digits));
             out += n;

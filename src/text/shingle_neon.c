@@ -94,6 +94,8 @@ static inline uint64_t block_cut(bm_block *b, bm_join_rule rule)
         else
             sep.val[i] =
                 vmvnq_u8(vorrq_u8(within(vorrq_u8(v, blank), 'a', 26), within(v, '0', 10)));
+        if (rule == BM_JOIN_EACH)
+            sep.val[i] = vbicq_u8(sep.val[i], vceqq_u8(v, vdupq_n_u8('_')));
         b->val[i] = vbslq_u8(sep.val[i], blank, v);
     }
     return mask_of(sep);

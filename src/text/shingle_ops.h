@@ -5,7 +5,8 @@
  *     text --join--> joined text --word_starts, char_starts--> starts --hash_slices--> hashes
  *                                 '----------------------hash_windows---------------'
  *
- * Joined text is what the shingles are slices of: words with one 0x20 between them. (For char
+ * Joined text is what the shingles are slices of: words with one 0x20 between them, which is two
+ * neighbouring 0x20 around a word that is empty. (For char
  * shingles what stands between White_Space counts as a word; for byte shingles joined text is the
  * normalised text as it is.) So each shingle is contiguous and is hashed where it lies.
  *
@@ -22,6 +23,7 @@
 typedef enum bm_join_rule {
     BM_JOIN_SPACE, /* words end at White_Space */
     BM_JOIN_ALNUM, /* words end at what is not L, M or N, and around characters of split scripts */
+    BM_JOIN_EACH,  /* words end at each character that is not L, N or `_`; some are empty */
     BM_JOIN_COPY   /* no words: the text as it is */
 } bm_join_rule;
 
@@ -30,7 +32,8 @@ typedef struct bm_join_rules {
     uint32_t normalize;        /* BM_NORM_* */
     bool lower, digits, punct; /* of `normalize` */
     bool composes; /* nfc, nfkc or strip-accents: a character depends on what follows it */
-    /* No normaliser and not alnum: a byte >= 0x80 is plain unless it may begin a White_Space. */
+    /* No normaliser, and no rule that looks at characters beyond ASCII but for White_Space: a byte
+     * >= 0x80 is plain unless it may begin one. */
     bool high_is_plain;
 } bm_join_rules;
 

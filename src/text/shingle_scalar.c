@@ -117,6 +117,8 @@ static inline uint64_t block_cut(bm_block *b, bm_join_rule rule)
             tops = within(v, ' ', 1) | within(v, 9, 5);
         else
             tops = ~(within(v | ONES * 0x20, 'a', 26) | within(v, '0', 10)) & TOPS;
+        if (rule == BM_JOIN_EACH)
+            tops &= ~within(v, '_', 1);
         uint64_t bytes = whole_bytes(tops);
         b->word[i] = (v & ~bytes) | (bytes & ONES * ' ');
         mask |= gather(tops) << 8 * i;

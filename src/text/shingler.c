@@ -68,7 +68,7 @@ static bm_status check(const bm_text_options *options, bm_error *err)
                        options->normalize & ~known);
     if ((options->normalize & BM_NORM_NFC) && (options->normalize & BM_NORM_NFKC))
         return bm_fail(err, BM_ERR_USAGE, "normalisers nfc and nfkc together (one of the two)");
-    if ((unsigned)options->words > BM_WORDS_SPACE ||
+    if ((unsigned)options->words > BM_WORDS_TEXT_DEDUP ||
         (unsigned)options->shingle > BM_SHINGLE_STOPWORD ||
         (unsigned)options->short_rule > BM_SHORT_SKIP || (unsigned)options->hash > BM_TOKEN_MURMUR3)
         return bm_fail(err, BM_ERR_USAGE, "unknown word rule, shingle, short rule or hash");
@@ -77,16 +77,20 @@ static bm_status check(const bm_text_options *options, bm_error *err)
 
 static bm_join_rules rules_of(const bm_text_options *options)
 {
+    static const bm_join_rule of_words[] = {[BM_WORDS_ALNUM] = BM_JOIN_ALNUM,
+                                            [BM_WORDS_SPACE] = BM_JOIN_SPACE,
+                                            [BM_WORDS_TEXT_DEDUP] = BM_JOIN_EACH};
     bm_join_rules rules = {.rule = BM_JOIN_SPACE, .normalize = options->normalize};
     if (options->shingle == BM_SHINGLE_BYTE)
         rules.rule = BM_JOIN_COPY;
-    else if (bm_shingle_is_of_words(options->shingle) && options->words == BM_WORDS_ALNUM)
-        rules.rule = BM_JOIN_ALNUM;
+    else if (bm_shingle_is_of_words(options->shingle))
+        rules.rule = of_words[options->words];
     rules.lower = (options->normalize & BM_NORM_LOWER) != 0;
     rules.digits = (options->normalize & BM_NORM_DIGITS) != 0;
     rules.punct = (options->normalize & BM_NORM_PUNCT) != 0;
     rules.composes = (options->normalize & BM_NORM_COMPOSING) != 0;
-    rules.high_is_plain = options->normalize == 0 && rules.rule != BM_JOIN_ALNUM;
+    rules.high_is_plain =
+        options->normalize == 0 && (rules.rule == BM_JOIN_SPACE || rules.rule == BM_JOIN_COPY);
     return rules;
 }
 

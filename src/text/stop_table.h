@@ -60,12 +60,12 @@ static inline size_t bm_stop_bucket(const bm_stop_table *table, uint64_t key)
  * Out of line, for it is rare. */
 bool bm_stop_table_look(const bm_stop_table *table, const char *word, size_t len, uint64_t key);
 
-/* As bm_stop_key of the word. */
+/* As bm_stop_key of the word, which may be empty: no list has such a word. */
 static inline bool bm_stop_table_has(const bm_stop_table *table, const char *word, size_t len)
 {
     const uint64_t key = bm_stop_key(word, len);
     const uint64_t *bucket = table->keys + BM_STOP_BUCKET * bm_stop_bucket(table, key);
-    const bool found = (bucket[0] == key) | (bucket[1] == key);
+    const bool found = ((bucket[0] == key) | (bucket[1] == key)) & (len > 0);
     if (__builtin_expect((found & (len > 7)) | table->overflows, 0))
         return bm_stop_table_look(table, word, len, key);
     return found;

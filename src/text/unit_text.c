@@ -139,6 +139,13 @@ static void commit(bm_text_batch *batch, bm_text_doc doc, const extent *found, b
     batch->n_docs++;
 }
 
+/* Devices hash one byte or more; a shingle of one word that is empty has none. */
+static bool may_be_empty(const bm_text_options *options)
+{
+    return options->shingle == BM_SHINGLE_WORD && options->shingle_k == 1 &&
+           options->words == BM_WORDS_TEXT_DEDUP;
+}
+
 bm_status bm_unit_text_add(bm_shingler *shingler, bm_str text, bm_text_batch *batch, bm_error *err)
 {
     const bm_joined *joined;
@@ -156,7 +163,8 @@ bm_status bm_unit_text_add(bm_shingler *shingler, bm_str text, bm_text_batch *ba
                        .by_host = joined->len > LEN_MAX};
     if (joined->len > 0 && !doc.by_host)
         status = measure(bm_shingler_ops(shingler), joined, batch, &found, err);
-    doc.by_host |= found.n_slots > 0 && found.longest > BM_TEXT_SHINGLE_MAX;
+    doc.by_host |=
+        found.n_slots > 0 && (found.longest > BM_TEXT_SHINGLE_MAX || may_be_empty(&batch->options));
     if (doc.by_host)
         found.n_slots = 0;
     doc.n_shingles = batch->options.shingle == BM_SHINGLE_CHAR && !joined->ascii

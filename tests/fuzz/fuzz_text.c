@@ -24,6 +24,8 @@ static bm_text_options text_options(const uint8_t *data)
                                .shingle = (bm_shingle_kind)((data[1] >> 1) % 3),
                                .short_rule = data[1] & 8 ? BM_SHORT_SKIP : BM_SHORT_WHOLE,
                                .shingle_k = 1 + data[2] % 40u};
+    if ((data[1] & 48) == 48) /* was of no meaning */
+        options.words = BM_WORDS_TEXT_DEDUP;
     if (options.normalize & BM_NORM_NFC)
         options.normalize &= ~(uint32_t)BM_NORM_NFKC;
     if (data[2] >= 250)

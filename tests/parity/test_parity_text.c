@@ -296,7 +296,7 @@ static void check_kind(bm_shingle_kind kind, const uint32_t *ks)
         bm_text_options options = {.normalize = BM_NORM_LOWER, .shingle = kind, .shingle_k = *ks};
         options.short_rule = *ks % 2 == 0 ? BM_SHORT_SKIP : BM_SHORT_WHOLE;
         options.normalize |= *ks % 5 == 0 ? BM_NORM_PUNCT : 0;
-        options.words = *ks % 3 == 0 ? BM_WORDS_ALNUM : BM_WORDS_SPACE;
+        options.words = (bm_words)(*ks % 3);
         check_options(infos, n, &options, turn);
     }
     bm_free(infos);

@@ -9,8 +9,8 @@
 #define MIB ((uint64_t)1 << 20)
 
 /* Bytes for one of a record in the worst case: itself, two copies on the way to joined text, and 8
- * for the hash and at most 16 for the table of each shingle, of which words have one for two bytes.
- */
+ * for the hash and at most 16 for the table of each shingle, of which words have one for two bytes,
+ * unless some are empty. */
 #define WORD_FOLD 16u
 #define BYTE_FOLD 28u
 /* Of hashes as they are read: themselves, those that are distinct, and the table. */
@@ -25,8 +25,9 @@ static uint64_t fold_of(const bm_ingest_cfg *cfg)
     const bool bag = cfg->text->bag;
     if (!cfg->source->ops->has_text)
         return HASH_FOLD + (bag ? BAG_HASH_FOLD : 0);
-    return bm_shingle_is_of_words(cfg->text->shingle) ? WORD_FOLD + (bag ? BAG_WORD_FOLD : 0)
-                                                      : BYTE_FOLD + (bag ? BAG_BYTE_FOLD : 0);
+    return bm_shingle_is_of_words(cfg->text->shingle) && cfg->text->words != BM_WORDS_TEXT_DEDUP
+               ? WORD_FOLD + (bag ? BAG_WORD_FOLD : 0)
+               : BYTE_FOLD + (bag ? BAG_BYTE_FOLD : 0);
 }
 
 /* Of a record that is `held_bytes` long with what is read behind it. What normalising adds to a text is

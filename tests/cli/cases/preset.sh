@@ -17,10 +17,10 @@ same() {
     cmp -s "../p-$name" "../o-$name" || fail "$name: another provenance or plan: $(diff "../p-$name" "../o-$name" | head -n 4)"
 }
 same datasketch --hash sha1 --scheme affine32 --perms 128 --seed 1
-same datatrove --shingle word:5 --normalize lower,strip-accents,digits,punct --words space --hash xxh64 --scheme datatrove --seed 1 \
+same datatrove --shingle word:5 --normalize lower,strip-accents,digits --hash xxh64 --scheme datatrove --seed 1 \
     --bands 14 --rows 8
 same nemo --shingle char:24 --normalize none --hash murmur3 --scheme nemo --seed 42 --bands 20 --rows 13
-same text-dedup --shingle word:5 --hash xxh3 --scheme text-dedup --seed 42 --perms 240
+same text-dedup --shingle word:5 --words text-dedup --hash sha1 --scheme text-dedup --seed 42 --perms 240
 same lance --shingle word:3 --hash xxh64 --scheme lance --seed 42 --perms 128 --bands 16 --rows 8
 same slimpajama --shingle char:5 --normalize nfc,lower,punct --hash sha1 --scheme legacy --seed 1 --perms 128 --bands 16 --rows 8
 same SEDD --shingle word:13 --words space --hash sha1 --scheme legacy --seed 1 --perms 128 --bands 9 --rows 13

@@ -41,7 +41,7 @@ typedef struct api_field {
         ENUM(type, input.on_error, BM_ON_ERROR_SKIP, "on_error"),                                  \
         ENUM(type, input.invalid_utf8, BM_INVALID_UTF8_ERROR, "invalid_utf8")
 #define TEXT_ENUMS(type)                                                                           \
-    ENUM(type, text.words, BM_WORDS_SPACE, "words"),                                               \
+    ENUM(type, text.words, BM_WORDS_TEXT_DEDUP, "words"),                                          \
         ENUM(type, text.shingle, BM_SHINGLE_STOPWORD, "shingle"),                                  \
         ENUM(type, text.short_rule, BM_SHORT_SKIP, "short_rule"),                                  \
         ENUM(type, text.weights, BM_WEIGHTS_TFIDF, "weights")

@@ -74,7 +74,7 @@ static bm_status call_import(const void *options, bm_error *err)
 
 static const api_field import_enums[] = {
     ENUM(bm_import_options, duplicate_ids, BM_DUPLICATE_IDS_NUMBER, "duplicate_ids"),
-    ENUM(bm_import_options, text.words, BM_WORDS_SPACE, "words"),
+    ENUM(bm_import_options, text.words, BM_WORDS_TEXT_DEDUP, "words"),
     ENUM(bm_import_options, text.short_rule, BM_SHORT_SKIP, "short_rule")};
 static const api_field import_reserved[] = {
     TEXT_RESERVED(bm_import_options), SKETCH_RESERVED(bm_import_options),

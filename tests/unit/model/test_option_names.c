@@ -33,7 +33,7 @@ static const list lists[] = {
      "normalize",
      0,
      {"nfc", "nfkc", "lower", "strip-accents", "digits", "punct"}},
-    {BM_OPTION_WORDS, "words", BM_WORDS_ALNUM, {"alnum", "space"}},
+    {BM_OPTION_WORDS, "words", BM_WORDS_ALNUM, {"alnum", "space", "text-dedup"}},
     {BM_OPTION_SHINGLE, "shingle", BM_SHINGLE_WORD, {"word", "char", "byte", "stopword"}},
     {BM_OPTION_SHORT, "short_rule", BM_SHORT_WHOLE, {"whole", "skip"}},
     {BM_OPTION_SCHEME,

@@ -110,6 +110,25 @@ Test(shingler, joins_words_by_one_blank)
            "a|b|c|d");
 }
 
+/* Expected as Python's re.split(r"\\W", text.lower()) gives them, by hand. */
+Test(shingler, parts_words_as_text_dedup_does_at_each_character)
+{
+    expect(word(2, LOWER, BM_WORDS_TEXT_DEDUP), "The quick, brown--FOX.",
+           "the quick|quick | brown|brown | fox|fox ");
+    expect(word(3, 0, BM_WORDS_TEXT_DEDUP), " a_b 1", " a_b 1");
+    expect(word(1, 0, BM_WORDS_TEXT_DEDUP), "a,b__c\xE2\x80\x94_", "a|b__c|_");
+    expect(word(2, 0, BM_WORDS_TEXT_DEDUP), "\xE4\xB8\xAD\xE6\x96\x87 x\xC2\xB2\xE2\x85\xA7",
+           "\xE4\xB8\xAD\xE6\x96\x87 x\xC2\xB2\xE2\x85\xA7"); /* Han, No, Nl: one word each run */
+    expect(word(2, 0, BM_WORDS_TEXT_DEDUP), "e\xCC\x81t", "e t");     /* a mark parts words */
+    expect(word(2, 0, BM_WORDS_TEXT_DEDUP), "a\xE2\x80\xBFz", "a z"); /* U+203F, Pc as `_` is */
+    expect(word(5, 0, BM_WORDS_TEXT_DEDUP), ",", " ");                /* two empty words */
+    expect(word(1, 0, BM_WORDS_TEXT_DEDUP), "", "");
+    expect(word(2, BM_NORM_PUNCT, BM_WORDS_TEXT_DEDUP), "don't, x_y", "dont xy");
+    const bm_text_options stop = {
+        .words = BM_WORDS_TEXT_DEDUP, .shingle = BM_SHINGLE_STOPWORD, .shingle_k = 1};
+    expect(stop, ", the end, of, x", "the end|of ");
+}
+
 Test(shingler, keeps_distinct_hashes_in_order_of_first_occurrence)
 {
     expect(word(1, LOWER, BM_WORDS_ALNUM), "b a b A c b", "b|a|b|a|c|b");
@@ -354,12 +373,14 @@ Test(shingler, gives_on_every_path_what_the_exact_path_gives)
     uint64_t state = 20240611;
     for (size_t round = 0; round < sized(4, 2); round++)
         for (uint32_t each = 0; each < 48; each++)
-            for (uint32_t kind = 0; kind < 4; kind++)
+            for (uint32_t kind = 0; kind < 5; kind++)
                 for (uint32_t k = 0; k < 5; k++) {
                     bm_text_options options = {
                         .normalize = forms[each % 3] | each / 3 * BM_NORM_LOWER,
-                        .words = kind == 3 ? BM_WORDS_SPACE : BM_WORDS_ALNUM,
-                        .shingle = kind == 3 ? BM_SHINGLE_WORD : (bm_shingle_kind)kind,
+                        .words = kind == 4   ? BM_WORDS_TEXT_DEDUP
+                                 : kind == 3 ? BM_WORDS_SPACE
+                                             : BM_WORDS_ALNUM,
+                        .shingle = kind >= 3 ? BM_SHINGLE_WORD : (bm_shingle_kind)kind,
                         .shingle_k = ks[k],
                         .short_rule = (bm_short_rule)(round % 2)};
                     size_t len = random_text(&state, text, sizeof text);
@@ -541,7 +562,7 @@ Test(shingler, refuses_options_out_of_range)
     bm_text_options options[] = {
         word(0, 0, BM_WORDS_SPACE),       word(1025, 0, BM_WORDS_SPACE),
         word(5, 1u << 6, BM_WORDS_SPACE), word(5, BM_NORM_NFC | BM_NORM_NFKC, BM_WORDS_SPACE),
-        word(5, 0, (bm_words)2),          other((bm_shingle_kind)4, 5, 0)};
+        word(5, 0, (bm_words)3),          other((bm_shingle_kind)4, 5, 0)};
     bm_shingler *shingler = NULL;
     bm_error err;
     for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)

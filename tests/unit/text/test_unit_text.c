@@ -184,6 +184,8 @@ Test(unit_text, slots_hash_to_the_shingles_of_the_exact_path)
                 options.normalize = more & 1 ? BM_NORM_LOWER : BM_NORM_NFC | BM_NORM_STRIP_ACCENTS;
                 options.normalize |= more % 3 == 0 ? BM_NORM_PUNCT : 0;
                 options.words = more & 2 ? BM_WORDS_SPACE : BM_WORDS_ALNUM;
+                if (more & 2 && ks[i] % 2 == 1)
+                    options.words = BM_WORDS_TEXT_DEDUP;
                 options.short_rule = more & 4 ? BM_SHORT_SKIP : BM_SHORT_WHOLE;
                 if (bm_text_batch_able(&options))
                     check_options(options, ks[i] * 16 + (uint64_t)more);
