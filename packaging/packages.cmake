@@ -91,7 +91,7 @@ set(CPACK_RPM_EXCLUDE_FROM_AUTO_FILELIST_ADDITION /usr/share/man /usr/share/man/
 
 # --- of each package: its name, what it is, its licence and its changes ---
 string(CONCAT text "Bandmill finds near-duplicate documents: it signs them with MinHash on\n"
-    "any CPU and any OpenCL device, proposes pairs by banding, verifies each by\n"
+    "any CPU and OpenCL devices, proposes pairs by banding, verifies each by\n"
     "its exact Jaccard similarity, and keeps one document of each group.")
 string(TIMESTAMP bm_changed "%a, %d %b %Y %H:%M:%S +0000" UTC)
 string(TIMESTAMP bm_year "%Y" UTC)

@@ -183,7 +183,7 @@ static void put_program(const page_source *source)
     mdoc_macro(&page, ".Sh DESCRIPTION");
     mdoc_macro(&page, ".Nm");
     mdoc_text(&page, MDOC_PLAIN,
-              "finds near-duplicate documents with MinHash, on any CPU and any OpenCL device. Each "
+              "finds near-duplicate documents with MinHash, on CPUs and OpenCL devices. Each "
               "command has a "
               "page of its own:",
               NULL);

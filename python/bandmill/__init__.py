@@ -1,4 +1,4 @@
-"""MinHash signatures and near-duplicate detection on any GPU and any CPU.
+"""MinHash signatures and near-duplicate detection on CPUs and OpenCL devices; no GPU has run it yet.
 
     import bandmill
 

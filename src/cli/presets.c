@@ -12,11 +12,11 @@ const cli_preset cli_presets[CLI_N_PRESETS] = {
      0, 0,
      "datasketch 2 takes tokens from its caller: what the shingles are is for --shingle, --words "
      "and --normalize to say"},
-    {"datatrove", BM_SHINGLE_WORD, 5,
-     BM_NORM_LOWER | BM_NORM_STRIP_ACCENTS | BM_NORM_DIGITS, BM_WORDS_ALNUM, BM_TOKEN_XXH64,
-     BM_SCHEME_DATATROVE, 112, 14, 8, 0,
+    {"datatrove", BM_SHINGLE_WORD, 5, BM_NORM_LOWER | BM_NORM_STRIP_ACCENTS | BM_NORM_DIGITS,
+     BM_WORDS_ALNUM, BM_TOKEN_XXH64, BM_SCHEME_DATATROVE, 112, 14, 8, 0,
      "datatrove cuts words with a tokenizer (spaCy for English), after its own simplification: a "
-     "number is one 0 there, and here a 0 for each digit; of texts without numbers most shingles are "
+     "number is one 0 there, and here a 0 for each digit; of texts without numbers most shingles "
+     "are "
      "the same"},
     {"nemo", BM_SHINGLE_CHAR, 24, 0, BM_WORDS_ALNUM, BM_TOKEN_MURMUR3, BM_SCHEME_NEMO, 260, 20, 13,
      0,
@@ -24,7 +24,8 @@ const cli_preset cli_presets[CLI_N_PRESETS] = {
      "and both ends are trimmed"},
     {"text-dedup", BM_SHINGLE_WORD, 5, BM_NORM_LOWER, BM_WORDS_TEXT_DEDUP, BM_TOKEN_SHA1,
      BM_SCHEME_TEXT_DEDUP, 240, 0, 0, 0.7,
-     "text-dedup drops documents of fewer than 5 words, and lowers U+0130 and a final capital sigma "
+     "text-dedup drops documents of fewer than 5 words, and lowers U+0130 and a final capital "
+     "sigma "
      "by rules of their own; 0.4.0 takes 250 permutations unless told (--num_perm)"},
     {"lance", BM_SHINGLE_WORD, 3, BM_NORM_LOWER, BM_WORDS_ALNUM, BM_TOKEN_XXH64, BM_SCHEME_LANCE,
      128, 16, 8, 0, "Lance takes tokens from the tokenizer of its index: here words are ours"},

@@ -72,17 +72,19 @@ uint64_t bm_plan_least_perms(const bm_plan_wish *wish)
 
 static bm_status none(const bm_plan_wish *wish, bm_error *err)
 {
-    char ceiling[96] = "", least[96];
+    char ceiling[96] = "", least[128], most[48] = "";
     const uint64_t perms = bm_plan_least_perms(wish);
     if (has_ceiling(wish))
         snprintf(ceiling, sizeof ceiling, " and at most %g at %g", wish->ceiling_probability,
                  wish->ceiling_similarity);
+    if (perms > BM_PERMS_MAX)
+        snprintf(most, sizeof most, ", and a signature has at most %u", BM_PERMS_MAX);
     if (perms == 0)
         snprintf(least, sizeof least, "no number of permutations%s has one",
                  wish->ceiling_similarity < wish->threshold ? " below 2^32" : "");
     else
         snprintf(least, sizeof least, "the least number that has one is %" PRIu64 "%s", perms,
-                 perms > BM_PERMS_MAX ? ", more than a signature may have" : "");
+                 most);
     return bm_fail(err, BM_NOT_FOUND,
                    "no plan of at most %u permutations finds a share of %g at the threshold %g%s "
                    "(%s)",

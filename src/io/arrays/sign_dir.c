@@ -314,6 +314,17 @@ const bm_manifest *bm_sign_dir_manifest(const bm_sign_dir *dir)
     return dir->manifest;
 }
 
+bm_status bm_sign_dir_short(const bm_sign_dir *dir, uint64_t *n_short, uint64_t *n_none,
+                            bm_error *err)
+{
+    const char *skip = bm_option_word(BM_OPTION_SHORT, BM_SHORT_SKIP);
+    bm_status status = bm_manifest_count(dir->manifest, "short", n_short, err);
+    if (status != BM_OK)
+        return status;
+    *n_none = strcmp(bm_sign_dir_provenance(dir)->elements.short_rule, skip) == 0 ? *n_short : 0;
+    return BM_OK;
+}
+
 const bm_provenance *bm_sign_dir_provenance(const bm_sign_dir *dir)
 {
     return dir->provenance;

@@ -38,6 +38,10 @@ uint64_t bm_sign_dir_docs(const bm_sign_dir *dir);
 uint32_t bm_sign_dir_perms(const bm_sign_dir *dir);
 const bm_manifest *bm_sign_dir_manifest(const bm_sign_dir *dir);
 const bm_provenance *bm_sign_dir_provenance(const bm_sign_dir *dir);
+/* *n_short: documents of fewer units than a shingle has; *n_none: how many of these have no shingles, by
+ * `--short skip`. They are not empty, though their rows look the same. */
+bm_status bm_sign_dir_short(const bm_sign_dir *dir, uint64_t *n_short, uint64_t *n_none,
+                            bm_error *err);
 /* May the two be used together (bm_provenance_same)? False: *field names what differs. */
 bool bm_sign_dir_same_provenance(const bm_sign_dir *a, const bm_sign_dir *b, const char **field);
 

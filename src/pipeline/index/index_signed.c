@@ -227,6 +227,17 @@ static bm_status add_block(const block *b, bm_index_adder *adder, bm_gathered *g
     return status == BM_OK ? bm_index_adder_take(adder, g, err) : status;
 }
 
+static bm_status count_short(const bm_sign_dir *dir, bm_counts *counts, bm_error *err)
+{
+    uint64_t n_short = 0, n_none = 0;
+    bm_status status = bm_sign_dir_short(dir, &n_short, &n_none, err);
+    if (status == BM_OK) {
+        counts->short_docs += n_short;
+        counts->empty -= n_none < counts->empty ? n_none : counts->empty;
+    }
+    return status;
+}
+
 bm_status bm_index_signed_run(const bm_index_signed *dirs, bm_index_adder *adder,
                               uint64_t full_bytes, bm_error *err)
 {
@@ -242,6 +253,8 @@ bm_status bm_index_signed_run(const bm_index_signed *dirs, bm_index_adder *adder
             const block b = {dirs->dirs[d], at, n_docs - at < most ? (size_t)(n_docs - at) : most};
             status = add_block(&b, adder, &g, err);
         }
+        if (status == BM_OK)
+            status = count_short(dirs->dirs[d], &adder->job->counts, err);
     }
     bm_gathered_reset(&g);
     return status;

@@ -184,17 +184,16 @@ static bm_status load_dir(sources *s, bm_error *err)
 
 /* --- the job --- */
 
-/* What the manifest counts of its documents, of which there are n_docs: numbers that cannot be are
- * refused. */
-static bm_status add_counts(const bm_manifest *manifest, uint64_t n_docs, bm_counts *counts,
+/* What the manifest counts of the directory's documents: numbers that cannot be are refused. */
+static bm_status add_counts(const bm_manifest *manifest, const bm_sign_dir *dir, bm_counts *counts,
                             bm_error *err)
 {
+    const uint64_t n_docs = bm_sign_dir_docs(dir);
     const uint64_t skipped = counts->skipped, records = counts->records;
     const struct {
         const char *name;
         uint64_t *sum;
     } rows[] = {{"records", &counts->records},
-                {"short", &counts->short_docs},
                 {"skipped", &counts->skipped},
                 {"invalid_utf8", &counts->invalid_utf8},
                 {"hidden_files", &counts->hidden_files}};
@@ -205,6 +204,16 @@ static bm_status add_counts(const bm_manifest *manifest, uint64_t n_docs, bm_cou
         if (status == BM_OK && __builtin_add_overflow(*rows[i].sum, n, rows[i].sum))
             status = bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifest), 0,
                                 "counts.%s is %" PRIu64 ", which passes 2^64", rows[i].name, n);
+    }
+    uint64_t n_short = 0, n_none = 0;
+    if (status == BM_OK)
+        status = bm_sign_dir_short(dir, &n_short, &n_none, err);
+    if (status == BM_OK && n_short > n_docs)
+        status = bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifest), 0,
+                            "counts.short is %" PRIu64 " (at most as many as documents)", n_short);
+    if (status == BM_OK) {
+        counts->short_docs += n_short;
+        counts->empty -= n_none < counts->empty ? n_none : counts->empty;
     }
     uint64_t weightless = 0; /* they were taken for empty: neither has elements */
     if (status == BM_OK && bm_manifest_count(manifest, "weightless", &weightless, NULL) == BM_OK &&
@@ -236,8 +245,7 @@ bm_status bm_signature_inputs_documents(const bm_signature_inputs *inputs, bm_jo
         s.dir = inputs->dirs[d];
         status = load_dir(&s, err);
         if (status == BM_OK)
-            status =
-                add_counts(inputs->manifests[d], bm_sign_dir_docs(s.dir), &context->counts, err);
+            status = add_counts(inputs->manifests[d], s.dir, &context->counts, err);
     }
     context->counts.documents = context->docs.n;
     return status;

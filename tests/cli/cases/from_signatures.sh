@@ -80,3 +80,17 @@ bm dedup broken "$@" -o no; refused 7 'broken/content_hash\.npy: '; absent no
 cp sig/content_hash.npy broken/content_hash.npy
 printf 'x' | dd of=broken/content_hash.npy bs=1 seek=200 conv=notrunc 2> ../err
 bm inspect broken; refused 7 'broken/content_hash\.npy'
+
+# short documents are not empty ones, whatever --short makes of them and wherever they are counted
+printf '{"id":"%s","text":"%s"}\n' s 'two words' t 'another two' n '' l 'one two three four five six' > short.jsonl
+for short in whole skip; do
+    bm sign short.jsonl --short $short -o "short.$short" -q; exits 0
+    for verify in exact signature; do
+        bm dedup "short.$short" --verify $verify -o "short.$short.$verify" -q; exits 0
+        says "short.$short.$verify/report.json" '"empty": 1,$'
+        says "short.$short.$verify/report.json" '"short": 2,$'
+    done
+    bm index build "index.$short" "short.$short" --store signatures --json; exits 0
+    says ../out '"empty": ?1\b'
+    says ../out '"short": ?2\b'
+done

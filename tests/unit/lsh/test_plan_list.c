@@ -93,6 +93,10 @@ Test(plan_list, a_wish_that_nothing_fits_names_the_least_permutations)
     cr_assert_eq(bm_plan_list_make(&w, &list, &err), BM_NOT_FOUND);
     cr_expect_not_null(strstr(err.message, "least number that has one is 288"), "%s", err.message);
     cr_expect_eq(list.n, 0);
+    w = (bm_plan_wish){.5, .99, .3, .001, 1024};
+    cr_assert_eq(bm_plan_list_make(&w, &list, &err), BM_NOT_FOUND);
+    cr_expect_not_null(strstr(err.message, "a signature has at most 1024"), "%s", err.message);
+    w = (bm_plan_wish){.5, .99, .05, .001, 64};
     w.perms = 288;
     cr_assert_eq(bm_plan_list_make(&w, &list, NULL), BM_OK);
     bm_plan_list_reset(&list);
