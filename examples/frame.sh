@@ -4,7 +4,8 @@
 #                $bandmill  the program: $BANDMILL, or that of build/release or build, or bandmill on PATH
 #                $scratch   an empty folder, removed at the end
 # To be called:  number     a number beside that of the work: for people on stdout, and for table.sh
-#                numbers    the same, of lines
+#                beside     a number that the work does not print, held against what is to be expected
+#                numbers    the same as number, of lines
 #                picture    a file that README.md shows: kept where EXAMPLES_OUT=FOLDER says
 #                stand_in   this run has other data than the table
 #                need_python, shared_data
@@ -48,6 +49,14 @@ number() {
     else
         printf '  %-58s %12s   of the work: %s\n' "$1" "$3" "$2"
     fi
+}
+
+# beside WHAT EXPECTED HERE TOLERANCE WHY: a row of a number that the work does not print, and that theory or a forecast expects: the run ends
+# where it is further from that than TOLERANCE.
+beside() {
+    awk -v expected="$2" -v here="$3" -v within="$4" 'BEGIN { away = here - expected; exit (away < 0 ? -away : away) > within + 1e-9 }' ||
+        die "$1: $3 (expected $2, at most $4 away)"
+    number "$1" none "$3" none "$2 is expected, within $4: $5"
 }
 
 # numbers < LINES: a row each, of what a script found: WHAT, WORK, HERE, TOLERANCE and WHY, if any, with tabs between them.

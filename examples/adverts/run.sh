@@ -79,9 +79,9 @@ awk -F '\t' '
 say '' 'Candidates of word:3 by similarity (pairs: from the sample)' 'from	pairs	candidates	S-curve	share' "$(cat "$scratch/shares")" ''
 for low in .05 .10 .15 .20 .25 .30 .35; do
     curve=$(column "$scratch/shares" $low 4)
-    number "share of the pairs in the twentieth from $low on that are candidates" "$curve" "$(column "$scratch/shares" $low 5)" \
+    beside "share of the pairs in the twentieth from $low on that are candidates" "$curve" "$(column "$scratch/shares" $low 5)" \
         "$(awk -v p="$curve" 'BEGIN { printf "%.3f", .005 + .2 * p * (1 - p) }' | sed 's/^0//')" \
-        'beside it the S-curve, which the work draws; one draw of 126 permutations, and a sample'
+        'by the S-curve, which the work draws without numbers; one draw of 126 permutations, and a sample'
 done
 
 if [ "$count" -le 20000 ]; then # the comparison of all pairs takes minutes for many
@@ -89,8 +89,8 @@ if [ "$count" -le 20000 ]; then # the comparison of all pairs takes minutes for 
     "$bandmill" pairs "$corpus" $text --candidates all --threshold .5 -q > "$scratch/all"
     # shellcheck disable=SC2086
     "$bandmill" pairs "$corpus" $text $plan --threshold .5 -q > "$scratch/found"
-    number 'of the pairs at .5 or above, found' .9963 "$(awk 'FNR > 1 { n[FILENAME]++ } END { printf "%.4f\n", n[ARGV[1]] / n[ARGV[2]] }' "$scratch/found" "$scratch/all" | sed 's/^0//')" .0037 \
-        'the work reckons with pairs at .5 itself; those above are found more surely'
+    beside 'of the pairs at .5 or above, found' .9963 "$(awk 'FNR > 1 { n[FILENAME]++ } END { printf "%.4f\n", n[ARGV[1]] / n[ARGV[2]] }' "$scratch/found" "$scratch/all" | sed 's/^0//')" .0037 \
+        'of pairs at .5 itself; those above are found more surely'
 fi
 
 # 4. How fast candidates are verified: timed, so in no table.
@@ -101,8 +101,8 @@ say '' "$(member "$scratch/report" verified) candidates verified in $(member "$s
 awk -F '\t' '
     $1 == "word:3" && NF == 11 { spread = $10 }
     $1 == "word:3" && NF == 9 { printf "%d\t%d\n", $4, 3 * sqrt($5 * $5 + spread * spread) }' "$scratch/tune" > "$scratch/expected"
-number 'candidates of word:3' "$(cut -f 1 "$scratch/expected")" "$(member "$scratch/report" verified)" "$(cut -f 2 "$scratch/expected")" \
-    'the work prints none: beside it what tune expects, within three standard errors of its sample and of one draw of permutations'
+beside 'candidates of word:3' "$(cut -f 1 "$scratch/expected")" "$(member "$scratch/report" verified)" "$(cut -f 2 "$scratch/expected")" \
+    'by tune, three standard errors of its sample and of one draw of permutations'
 
 # 5. Groups at .4.
 "$bandmill" cluster "$scratch/groups/pairs.tsv" --threshold .4,.42,.44,.46,.48,.5 -q > "$scratch/thresholds"

@@ -7,10 +7,15 @@ import os
 import sys
 
 import band_keys
+import dice
 
 SQUARES, FUNCTIONS = 1000, 1024
 MINUTIA, AGAIN = .2, .8  # a print has a minutia in a square; the second print of a finger has one where the first has one
 SAME, OTHER = MINUTIA * AGAIN, MINUTIA * MINUTIA  # two prints have one in the same square
+
+
+WIDE, HIGH = 40, 25  # the same squares as a grid, for minutiae that are points
+BORDER = .1  # of a square's side: so near to a border a minutia is placed in the adjacent square too, and so far the second print may lie
 
 
 class Bits:
@@ -43,6 +48,38 @@ def squares_of(bits, fingers):
         second = first & bits.coins(AGAIN, fingers) | ~first & bits.coins(MINUTIA * (1 - AGAIN) / (1 - MINUTIA), fingers)
         squares.append(first | second << fingers)
     return squares
+
+
+def beside_each_other(x, y, border):
+    """The squares in which a minutia is placed: its own, and those whose border is so near."""
+    columns = {min(WIDE - 1, max(0, math.floor(x + d))) for d in (-border, border)}
+    rows = {min(HIGH - 1, max(0, math.floor(y + d))) for d in (-border, border)}
+    return {column * HIGH + row for column in columns for row in rows}
+
+
+def squares_of_points(fingers, border):
+    """As squares_of, but minutiae are points, so many that a fifth of the squares have one; the second print has a minutia of the first with
+    .9, up to BORDER further right or left and up or down, and points of its own in place of the others. Also: of the minutiae that both
+    have, the share that is placed in a square of both."""
+    rolls, squares, again, met = dice.Dice(3), [0] * SQUARES, 0, 0
+    n = round(-math.log(1 - MINUTIA) * SQUARES / (1 + 2 * border) ** 2)
+
+    def point():
+        return rolls.rng.random() * WIDE, rolls.rng.random() * HIGH
+    for finger in range(fingers):
+        for x, y in (point() for _ in range(n)):
+            first = beside_each_other(x, y, border)
+            kept = rolls.happens(.9)
+            if kept:
+                x, y = x + (2 * rolls.rng.random() - 1) * BORDER, y + (2 * rolls.rng.random() - 1) * BORDER
+            else:
+                x, y = point()
+            second = beside_each_other(x, y, border)
+            again, met = again + kept, met + (kept and not first.isdisjoint(second))
+            for place, print_ in ((first, finger), (second, fingers + finger)):
+                for square in place:
+                    squares[square] |= 1 << print_
+    return squares, met / again
 
 
 def three_squares(bits):
@@ -129,6 +166,18 @@ def main():
             within = abs(of_work - expected[which]) + 3 * errors[which] + .0005  # the last one: what the work rounded off
             say(f"{kind}, {name}", of_work, fraction(shares[which], 4), fraction(within, 4),
                 f"drawn: {fraction(expected[which], 4)} is to be expected on one grid, and 3 standard errors")
+    functions = [three_squares(bits) for _ in range(FUNCTIONS)]
+    for border, where in ((0, "in their own squares"), (BORDER, "in adjacent squares too")):
+        squares, met = squares_of_points(fingers, border)
+        found = found_by(bandmill, path, squares, functions, 2 * fingers)
+        same = sum(j - i == fingers for i, j in found)
+        first = [s & (1 << fingers) - 1 for s in squares]
+        of_both = sum(bin(f & s >> fingers).count("1") for f, s in zip(first, squares)) / sum(bin(f).count("1") for f in first)
+        for what, value in (("minutiae of both prints that have a square in common", met),
+                            ("squares of a print that the other print of the finger has", of_both),
+                            (f"{fingers:,} pairs of the same finger, 1,024 functions", same / n_pairs[0]),
+                            (f"{n_pairs[1]:,} pairs of others, 1,024 functions", (len(found) - same) / n_pairs[1])):
+            print(f"points {where}: {what}", "none", fraction(value, 4) if value < 1 else "1.0000", "none", sep="\t")
 
 
 if __name__ == "__main__":

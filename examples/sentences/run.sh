@@ -7,7 +7,7 @@ need_python
 
 # ask NAME QUERIES TARGETS
 ask() {
-    PYTHONPATH=$examples "$python" "$here/sentences.py" "$bandmill" "$@" > "$scratch/numbers"
+    PYTHONPATH=$examples "$python" "$here/sentences.py" "$bandmill" "$scratch" "$@" > "$scratch/numbers"
     numbers < "$scratch/numbers"
 }
 

@@ -63,6 +63,8 @@ make made 'number share .50 .50 none'
 gives 1 'needs a tolerance' 'a number of the work without a tolerance is refused' --check made
 make made 'number share .50 .50 exact; number share .50 .50 exact'
 gives 1 'stands twice' 'one name for two numbers is refused' --check made
+make made 'beside share .50 .53 .02 theory'
+gives 1 'expected .50, at most .02 away' 'a number too far from what is expected is refused' --check made
 make made 'echo nothing'
 gives 1 'no number' 'a run without a number is refused' --check made
 make made 'number share .50 .51 .02 drawn; exit 3'

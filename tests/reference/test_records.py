@@ -128,17 +128,19 @@ class Missing(Exception):
     pass
 
 
-def reach(value, parts):
-    """All texts at the end of a path, by the rule of docs/inputs.md."""
+def reach(value, parts, element=False):
+    """All texts at the end of a path, by the rule of docs/inputs.md; `element`: the value is one of an array, by the last part."""
     if not parts:
         if value is None or isinstance(value, str):
             return [value or ""]
+        if element and isinstance(value, (int, float)) and not isinstance(value, bool):
+            return [json.dumps(value)]
         raise Missing
     name, rest = parts[0], parts[1:]
     if name == "[]":
         if not isinstance(value, list):
             raise Missing
-        return [text for element in value for text in reach(element, rest)]
+        return [text for part in value for text in reach(part, rest, True)]
     if not isinstance(value, dict) or name not in value:
         raise Missing
     return reach(value[name], rest)
@@ -151,7 +153,7 @@ def check_path(runs, rng, path):
         if rng.random() < 0.04:
             return random_value(rng, 2)
         if not parts:
-            return rng.choice(["", "text", "two\nlines", "\u00e9", None])
+            return rng.choice(["", "text", "two\nlines", "\u00e9", None, *([7, -3.5] if path.endswith("[]") else [])])
         if parts[0] == "[]":
             return [build(parts[1:]) for _ in range(rng.randrange(4))]
         pairs = {"other": 5, parts[0]: build(parts[1:])}

@@ -40,9 +40,11 @@ static void missing(struct bm_parser *parser, bm_str content, const char *name,
 /* A text field must be there, and be a string or null; its invalid bytes are counted. */
 static bool check_text(struct bm_parser *parser, bm_str content, size_t i, bm_record *record)
 {
-    static const char expected[] = "a string or null";
     const bm_json_field *field = &parser->json_fields[i];
     const char *name = parser->fields->text[i];
+    const size_t len = strlen(name);
+    const bool numbers = field->place > 0 && len > 2 && strcmp(name + len - 2, "[]") == 0;
+    const char *expected = numbers ? "a string, a number or null" : "a string or null";
     if (field->kind == BM_JSON_STRING || field->kind == BM_JSON_NULL)
         return bm_record_count_invalid(&parser->maker, record, field->n_invalid, "text");
     if (field->place > 0)

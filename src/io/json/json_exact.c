@@ -25,7 +25,7 @@ typedef struct gathered {
     size_t len; /* of the text */
     uint64_t n; /* values */
     uint64_t len_bytes, n_invalid;
-    bm_json_kind wrong; /* the first value that is neither string nor null, ... */
+    bm_json_kind wrong; /* the first value that has no text, ... */
     uint64_t wrong_at;  /* ... which it is, from 1; 0: there is none ... */
     bool in_array;      /* ... and whether it lies in an array */
 } gathered;
@@ -172,6 +172,19 @@ static bool gather(bm_json_exact *x, size_t path, bm_json_kind kind)
     return status == BM_OK || no_memory(x, status);
 }
 
+/* What a value says that is gathered; `said` is a view that lives until more is rewritten. */
+static bool gather_string(bm_json_exact *x, follow *f, bm_str said, const bm_json_repair *repair)
+{
+    f->text.len = f->all.len;
+    bm_status status = bm_buf_add(&f->text, said.data, said.len, x->err);
+    if (status != BM_OK)
+        return no_memory(x, status);
+    f->all.len = f->text.len;
+    f->all.len_bytes += repair->len_bytes;
+    f->all.n_invalid += repair->n_invalid;
+    return true;
+}
+
 /* A value of this kind begins, and the path leads to it. */
 static bool reach(bm_json_exact *x, size_t path, bm_json_kind kind, bm_str source)
 {
@@ -179,6 +192,9 @@ static bool reach(bm_json_exact *x, size_t path, bm_json_kind kind, bm_str sourc
     const bool many = f->begun != NULL;
     if (x->depth == x->paths[path].n_parts) {
         f->wanted = kind == BM_JSON_STRING;
+        if (many && kind == BM_JSON_NUMBER && bm_json_path_has_numbers(&x->paths[path]))
+            return gather(x, path, BM_JSON_STRING) &&
+                   gather_string(x, f, source, &(bm_json_repair){.len_bytes = source.len});
         if (many)
             return gather(x, path, kind);
         x->fields[path] = (bm_json_field){.kind = kind, .value = source};
@@ -233,19 +249,6 @@ static bool take_key(bm_json_exact *x, const bm_json_span *span)
         else
             x->fields[i] = (bm_json_field){.kind = BM_JSON_MISSING};
     }
-    return true;
-}
-
-/* What the string says that `follow` wants; `said` is a view that lives until more is rewritten. */
-static bool gather_string(bm_json_exact *x, follow *f, bm_str said, const bm_json_repair *repair)
-{
-    f->text.len = f->all.len;
-    bm_status status = bm_buf_add(&f->text, said.data, said.len, x->err);
-    if (status != BM_OK)
-        return no_memory(x, status);
-    f->all.len = f->text.len;
-    f->all.len_bytes += repair->len_bytes;
-    f->all.n_invalid += repair->n_invalid;
     return true;
 }
 

@@ -25,6 +25,12 @@ static inline bool bm_json_path_is_many(const bm_json_path *path, size_t n)
     return false;
 }
 
+/* Does the path end in elements of an array? Of these a number is a value too, as its source text. */
+static inline bool bm_json_path_has_numbers(const bm_json_path *path)
+{
+    return path->n_parts > 0 && bm_json_part_is_array(&path->parts[path->n_parts - 1]);
+}
+
 typedef struct bm_json_paths {
     const bm_json_path *paths;
     size_t n;
@@ -42,7 +48,8 @@ typedef enum bm_json_kind {
 } bm_json_kind;
 
 /* The value at one path. Of a path through arrays: a string, all its values joined by newlines
- * (null: an empty one); or the first value that is something else. Where an object on the way lacks
+ * (null: an empty one; a number, where the path ends in elements: its source text); or the first
+ * value that is something else. Where an object on the way lacks
  * the path's next part, or what stands there is no object or array, that value is missing. */
 typedef struct bm_json_field {
     bm_json_kind kind;

@@ -145,13 +145,13 @@ struct gatherer {
     std::string *text;
     uint64_t n, wrong_at;
     bm_json_kind wrong;
-    bool in_array;
+    bool in_array, numbers;
 
     bool add(bm_json_kind kind, std::string_view said, bool inside)
     {
         if (++n > 1)
             text->push_back('\n');
-        if (kind == BM_JSON_STRING)
+        if (kind == BM_JSON_STRING || (numbers && kind == BM_JSON_NUMBER))
             text->append(said);
         else if (kind != BM_JSON_NULL && wrong_at == 0) {
             wrong = kind;
@@ -161,12 +161,12 @@ struct gatherer {
         return true;
     }
 
-    // `value` is where the first `i` parts lead. False: a string that the exact parser must read.
+    // `value` is where the first `i` parts lead. False: a value that the exact parser must read.
     bool walk(bm_simd *simd, const element &value, size_t i, bool inside)
     {
         bm_json_field field{};
         if (i == path->n_parts) {
-            if (!take_value(simd, value, false, &field))
+            if (!take_value(simd, value, numbers, &field))
                 return false;
             return add(field.kind, {field.value.data, field.value.len}, inside);
         }
@@ -191,7 +191,7 @@ struct gatherer {
 bool take_all(bm_simd *simd, const element &root, const bm_json_path &path, std::string *text,
               bm_json_field *field)
 {
-    gatherer all{&path, text, 0, 0, BM_JSON_MISSING, false};
+    gatherer all{&path, text, 0, 0, BM_JSON_MISSING, false, bm_json_path_has_numbers(&path)};
     text->clear();
     if (!all.walk(simd, root, 0, false))
         return false;

@@ -34,5 +34,12 @@ bad '{"messages":{"content":"a"}}' "no field 'messages\\[\\]\\.content'"
 bad '{"messages":null}' "no field 'messages\\[\\]\\.content'"
 bad '{"text":"a"}' "no field 'messages\\[\\]\\.content'"
 
+# elements of an array may be numbers, as they are written: sets of numbers can be compared
+printf '%s\n' '{"id":"a","items":[1,2,3.50,1e3,0]}' '{"id":"b","items":["1","2","3.50","1e3","0"]}' '{"id":"c","items":[1,2,3.5,1000,0]}' > items.jsonl
+bm pairs items.jsonl --text-field 'items[]' --words space --shingle word:1 --candidates all --threshold .1 -q; exits 0
+printf 'id_a\tid_b\tjaccard\na\tb\t1.000000\na\tc\t0.428571\nb\tc\t0.428571\n' | holds ../out
+printf '{"items":[1,true]}\n' > bad.jsonl
+bm sign bad.jsonl --text-field 'items[]' -o out_bad; refused 3 "bad\\.jsonl:1: value 2 of field 'items\\[\\]' is true or false \\(a string, a number or null\\)"
+
 # an id is one value
 bm sign chat.jsonl --id-field 'messages[].content' -o out_id; refused 2 '.*messages\[\]\.content.*--text-field'; absent out_id

@@ -42,6 +42,15 @@ static const expected cases[] = {
     /* the last of equal keys, at each level, and keys unescaped */
     {"{\"tags\":[\"1\",\"2\"],\"tags\":[\"3\"]}", "tags[]", BM_JSON_STRING, "3", 0},
     {"{\"tags\":[1],\"t\\u0061gs\":[\"3\"]}", "tags[]", BM_JSON_STRING, "3", 0},
+    /* elements may be numbers, as they are written; members of objects may not */
+    {"{\"tags\":[1,-20,18446744073709551615]}", "tags[]", BM_JSON_STRING,
+     "1\n-20\n18446744073709551615", 0},
+    {"{\"tags\":[0,-0,2.50,1E2,\"x\",null,7]}", "tags[]", BM_JSON_STRING,
+     "0\n-0\n2.50\n1E2\nx\n\n7", 0},
+    {"{\"a\":[[1,\"2\"],[],[3]]}", "a[][]", BM_JSON_STRING, "1\n2\n3", 0},
+    {"{\"tags\":[5],\"tags\":[6,7]}", "tags[]", BM_JSON_STRING, "6\n7", 0},
+    {"{\"tags\":[1,true]}", "tags[]", BM_JSON_BOOL, "", 2},
+    {"{\"messages\":[{\"content\":1}]}", "messages[].content", BM_JSON_NUMBER, "", 1},
     {"{\"tags\":[\"1\"],\"tags\":5}", "tags[]", BM_JSON_MISSING, "", 0},
     {"{\"messages\":[{\"content\":\"1\"},{\"content\":5,\"content\":\"2\"},{\"content\":\"3\"}]}",
      "messages[].content", BM_JSON_STRING, "1\n2\n3", 0},
