@@ -321,7 +321,7 @@ bm_status bm_sign_dir_short(const bm_sign_dir *dir, uint64_t *n_short, uint64_t 
     bm_status status = bm_manifest_count(dir->manifest, "short", n_short, err);
     if (status != BM_OK)
         return status;
-    *n_none = strcmp(bm_sign_dir_provenance(dir)->elements.short_rule, skip) == 0 ? *n_short : 0;
+    *n_none = strcmp(bm_sign_dir_provenance(dir)->texts[BM_ROW_SHORT], skip) == 0 ? *n_short : 0;
     return BM_OK;
 }
 
