@@ -71,15 +71,15 @@ static inline uint64_t block_stop(bm_block b, const bm_join_rules *rules)
 
 /* Copy the bytes of `in` whose bits are set in `wanted`, a run at a time. The runs are read from
  * the text again: read from the block that was just stored, they would wait for the store. */
-static inline char *copy_runs(const bm_join_rules *rules, const char *in, size_t left,
-                              uint64_t wanted, char *out)
+static inline char *copy_runs(const bm_join_rules *rules, const bm_join_rule rule, const char *in,
+                              size_t left, uint64_t wanted, char *out)
 {
     while (wanted != 0) {
         unsigned from = lowest(wanted);
         uint64_t rest = ~(wanted >> from);
         unsigned n = rest == 0 ? 64 : lowest(rest);
         bm_block b = load_upto(in + from, left - from);
-        block_cut(&b, rules->rule);
+        block_cut(&b, rule);
         block_store(out, block_fold(b, rules->lower, rules->digits));
         out += n;
         wanted &= ~(low_bits(n) << from);
@@ -125,12 +125,16 @@ static inline bm_dropped dropped_with_punct(uint64_t sep, uint64_t punct, size_t
     return (bm_dropped){.mask = (sep & behind) | punct, .after_sep = last};
 }
 
-/* Inlined, so that without `drops_punct` nothing is left of it. */
+/* Inlined, so that nothing is left of `drops_punct` where it is false, nor of the rule BM_JOIN_EACH where
+ * `each`, which says whether it is the rule, is. */
 static inline __attribute__((always_inline)) size_t join_blocks(const bm_join_rules *rules,
                                                                 const bool drops_punct,
-                                                                const char *in, size_t len,
-                                                                bm_joined *joined)
+                                                                const bool each, const char *in,
+                                                                size_t len, bm_joined *joined)
 {
+    const bm_join_rule rule = rules->rule;
+    if ((rule == BM_JOIN_EACH) != each)
+        __builtin_unreachable();
     char *out = joined->data + joined->len;
     uint64_t after_sep = joined->after_sep, high = 0;
     bool split = joined->split, last = len == 0;
@@ -148,16 +152,16 @@ static inline __attribute__((always_inline)) size_t join_blocks(const bm_join_ru
             after_sep = 1;
         }
         high |= block_high(b) & low_bits(n);
-        uint64_t sep = block_cut(&b, rules->rule) & low_bits(n);
+        uint64_t sep = block_cut(&b, rule) & low_bits(n);
         const bm_dropped with = dropped_with_punct(sep, punct, n, after_sep);
         uint64_t drop = drops_punct ? with.mask : sep & (sep << 1 | after_sep);
-        if (rules->rule == BM_JOIN_EACH)
+        if (each)
             drop = punct;
         if (drop == 0) {
             block_store(out, block_fold(b, rules->lower, rules->digits));
             out += n;
         } else {
-            out = copy_runs(rules, in + at, left, low_bits(n) & ~drop, out);
+            out = copy_runs(rules, rule, in + at, left, low_bits(n) & ~drop, out);
         }
         after_sep = drops_punct ? with.after_sep : sep >> (n - 1);
         at += n;
@@ -172,13 +176,21 @@ static inline __attribute__((always_inline)) size_t join_blocks(const bm_join_ru
 static __attribute__((noinline)) size_t
 join_without_punct(const bm_join_rules *rules, const char *in, size_t len, bm_joined *joined)
 {
-    return join_blocks(rules, true, in, len, joined);
+    return join_blocks(rules, true, false, in, len, joined);
+}
+
+static __attribute__((noinline)) size_t join_each(const bm_join_rules *rules, const char *in,
+                                                  size_t len, bm_joined *joined)
+{
+    return join_blocks(rules, rules->punct, true, in, len, joined);
 }
 
 static size_t join(const bm_join_rules *rules, const char *in, size_t len, bm_joined *joined)
 {
+    if (rules->rule == BM_JOIN_EACH)
+        return join_each(rules, in, len, joined);
     return rules->punct ? join_without_punct(rules, in, len, joined)
-                        : join_blocks(rules, false, in, len, joined);
+                        : join_blocks(rules, false, false, in, len, joined);
 }
 
 /* Write base + i for each bit i of the mask, eight at a time, so that the branch is the same for
