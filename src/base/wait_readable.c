@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <unistd.h>
 
 #include "base/error.h"
 
@@ -28,5 +29,21 @@ bm_status bm_wait_readable(const bm_callbacks *callbacks, int fd, bm_error *err)
         bm_status status = bm_check_cancelled(callbacks, err);
         if (status != BM_OK)
             return status;
+    }
+}
+
+bm_status bm_read_ready(const bm_callbacks *callbacks, int fd, void *out, size_t cap, ssize_t *got,
+                        bm_error *err)
+{
+    for (;;) {
+        bm_status status = bm_wait_readable(callbacks, fd, err);
+        if (status != BM_OK)
+            return status;
+        *got = read(fd, out, cap);
+        if (*got >= 0 || (errno != EINTR && errno != EAGAIN))
+            return BM_OK;
+        struct pollfd ready = {.fd = fd, .events = POLLIN};
+        if (errno == EAGAIN)
+            (void)poll(&ready, 1, WAIT_MS); /* for whom nobody asks: it was not waited for */
     }
 }

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cli/console.h"
+
 #define WORDS                                                                                      \
     "a file that is open as memory cannot be read (an index on a disk that fails, or that was "    \
     "cut "                                                                                         \
@@ -20,13 +22,7 @@ enum { IO_ERROR = 4 }; /* bm_status_exit_code(BM_ERR_IO) */
 
 static void say(const char *line, size_t len)
 {
-    while (len > 0) {
-        const ssize_t n = write(STDERR_FILENO, line, len);
-        if (n <= 0)
-            break;
-        line += n;
-        len -= (size_t)n;
-    }
+    (void)cli_write_descriptor(STDERR_FILENO, line, len);
     _exit(IO_ERROR);
 }
 

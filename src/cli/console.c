@@ -9,11 +9,42 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/field_names.h"
+
+size_t cli_write_descriptor(int fd, const char *data, size_t len)
+{
+    size_t done = 0;
+    while (done < len) {
+        const ssize_t n = write(fd, data + done, len - done);
+        struct pollfd room = {.fd = fd, .events = POLLOUT};
+        if (n > 0)
+            done += (size_t)n;
+        else if (n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK) || poll(&room, 1, -1) < 0)
+            break;
+    }
+    return done;
+}
+
+static ssize_t write_stream(void *ctx, const char *data, size_t len)
+{
+    const cli_stream *stream = ctx;
+    return (ssize_t)cli_write_descriptor(stream->fd, data, len);
+}
+
+FILE *cli_open_stream(cli_stream *stream, FILE *standard)
+{
+    FILE *to = fopencookie(stream, "w", (cookie_io_functions_t){.write = write_stream});
+    if (to == NULL)
+        return standard;
+    (void)setvbuf(to, stream->buffer, _IOFBF, sizeof stream->buffer);
+    return to;
+}
 
 void cli_put_json(FILE *to, const char *text, size_t len)
 {

@@ -27,6 +27,19 @@ typedef struct cli_console {
     int out_errno;    /* of the first write to stdout that failed; 0: none */
 } cli_console;
 
+/* Write all of `data`, also where the descriptor does not block: node, ssh and asyncio set that on what
+ * they share with others. Returns the bytes that went out; where they are fewer, errno says why (EINTR:
+ * a signal came meanwhile). A signal handler may call it. */
+size_t cli_write_descriptor(int fd, const char *data, size_t len);
+/* A stream that writes so, buffered; `standard` where there is no memory for one. `stream` is borrowed as long as
+ * it is used, and flushed at the end of the process. */
+typedef struct cli_stream {
+    int fd;
+    char buffer[1 << 16];
+} cli_stream;
+
+FILE *cli_open_stream(cli_stream *stream, FILE *standard);
+
 /* One line for an error that ends the run, with our options for the library's fields. `exit_code`: what the process will answer. */
 void cli_say_error(cli_console *console, const bm_error *err, int exit_code);
 /* For people; not said under --quiet or --json. One line, without "bandmill: " and newline. */

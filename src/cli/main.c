@@ -90,7 +90,7 @@ static void begin_messages(cli_context *context)
     cli_progress_when when = messages->progress;
     if (when == CLI_PROGRESS_AUTO && messages->quiet)
         when = CLI_PROGRESS_NEVER;
-    cli_meter_init(&context->meter, when, stderr, cli_now());
+    cli_meter_init(&context->meter, when, context->console.err, STDERR_FILENO, cli_now());
 }
 
 /* `args`: all that was given but the command. */
@@ -176,7 +176,7 @@ static int leave(const cli_context *context, int code)
 {
     bool waiting = context->console.out_errno == EINTR;
     if (waiting || context->n_stuck > 0) {
-        fflush(waiting ? stderr : NULL);
+        fflush(waiting ? context->console.err : NULL);
         _exit(code);
     }
     return code;
@@ -191,6 +191,7 @@ static int exit_code(bm_status status)
 
 int main(int argc, char **argv)
 {
+    static cli_stream data = {.fd = STDOUT_FILENO}, messages = {.fd = STDERR_FILENO};
     cli_context context;
     bm_error err;
     bm_status status;
@@ -201,16 +202,15 @@ int main(int argc, char **argv)
     if (argc == 4 && strcmp(argv[1], "__probe-opencl") == 0)
         return cli_probe(argv[2], argv[3]);
     cli_catch_signals();
-    context.console.err = stderr;
-    context.console.out = stdout;
+    context.console.err = cli_open_stream(&messages, stderr);
+    context.console.out = cli_open_stream(&data, stdout);
     context.console.meter = &context.meter;
     context.console.command = CLI_N_COMMANDS;
     context.console.json = has_word(argv, argc, "--json"); /* for errors in the options too */
     cli_catch_bus_error(context.console.json);
-    setvbuf(stdout, NULL, _IOFBF, 1 << 16);
 
     if (argc < 2) { /* the list of commands, for whoever looks what there is */
-        context.console.out = stderr;
+        context.console.out = context.console.err;
         cli_print_help(&context.console);
         return bm_status_exit_code(BM_ERR_USAGE);
     }

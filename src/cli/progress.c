@@ -152,14 +152,14 @@ void cli_meter_format(const bm_progress *progress, char *out, size_t cap)
 static size_t terminal_columns(const cli_meter *meter)
 {
     struct winsize size;
-    return ioctl(fileno(meter->to), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+    return ioctl(meter->fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
-void cli_meter_init(cli_meter *meter, cli_progress_when when, FILE *to, double now_s)
+void cli_meter_init(cli_meter *meter, cli_progress_when when, FILE *to, int fd, double now_s)
 {
     memset(meter, 0, sizeof *meter);
-    int fd = fileno(to);
     meter->to = to;
+    meter->fd = fd;
     meter->terminal = fd >= 0 && isatty(fd) == 1;
     meter->on = when == CLI_PROGRESS_ALWAYS || (when == CLI_PROGRESS_AUTO && meter->terminal);
     meter->after_s = when == CLI_PROGRESS_AUTO ? 0.5 : 0;

@@ -20,13 +20,15 @@ typedef enum cli_progress_when {
 
 typedef struct cli_meter {
     FILE *to;
+    int fd; /* that it writes to */
     bool on, terminal, drawn;
     double start_s, drawn_s;
     double after_s; /* nothing is drawn before start_s + after_s */
     char stage[32], last[256];
 } cli_meter;
 
-void cli_meter_init(cli_meter *meter, cli_progress_when when, FILE *to, double now_s);
+/* `fd`: the descriptor that `to` writes to, or -1. */
+void cli_meter_init(cli_meter *meter, cli_progress_when when, FILE *to, int fd, double now_s);
 void cli_meter_update(cli_meter *meter, const bm_progress *progress, double now_s);
 /* Take the line away, before another message; it comes back at the next update. */
 void cli_meter_clear(cli_meter *meter);

@@ -65,7 +65,7 @@ static size_t written(cli_progress_when when, int n, char *out, size_t cap)
 {
     FILE *to = tmpfile();
     cli_meter meter;
-    cli_meter_init(&meter, when, to, 0);
+    cli_meter_init(&meter, when, to, fileno(to), 0);
     for (int i = 0; i < n; i++) {
         bm_progress p = bytes_read((uint64_t)i, (uint64_t)n, 0.25 * i);
         if (i == n - 1)
@@ -212,7 +212,7 @@ Test(progress, on_a_terminal_one_line_that_fits_whatever_its_width_becomes)
     double now = 0;
     const bm_progress p = of_a_job();
     open_terminal(&t, 80);
-    cli_meter_init(&meter, CLI_PROGRESS_AUTO, t.to, now);
+    cli_meter_init(&meter, CLI_PROGRESS_AUTO, t.to, fileno(t.to), now);
     cli_meter_update(&meter, &p, 0.4);
     cr_assert_str_eq(shown(&t), "", "nothing before half a second");
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {

@@ -19,6 +19,7 @@
 #include "base/glob.h"
 #include "base/memory.h"
 #include "base/open_file.h"
+#include "base/wait_readable.h"
 #include "io/input/input_set_state.h"
 
 /* `path` is taken. */
@@ -227,6 +228,22 @@ static bool is_cancelled(const struct bm_input_set *set, int code)
            callbacks->cancelled(callbacks->ctx);
 }
 
+/* A stream that waits for its writer, also where the descriptor does not block. */
+typedef struct list_file {
+    const struct bm_input_set *set;
+    int fd;
+} list_file;
+
+static ssize_t read_some(void *ctx, char *out, size_t cap)
+{
+    const list_file *file = ctx;
+    ssize_t n;
+    if (bm_read_ready(file->set->callbacks, file->fd, out, cap, &n, NULL) == BM_OK)
+        return n;
+    errno = EINTR;
+    return -1;
+}
+
 static bm_status read_list(struct bm_input_set *set, FILE *list, bm_error *err)
 {
     const char *name = set->options.files_from;
@@ -261,28 +278,19 @@ static bm_status read_list(struct bm_input_set *set, FILE *list, bm_error *err)
 static bm_status add_list(struct bm_input_set *set, bm_error *err)
 {
     const char *name = set->options.files_from;
-    FILE *list;
-    if (strcmp(name, "-") == 0) {
-        bm_status status = take_stdin(set, err);
-        if (status != BM_OK)
-            return status;
-        int fd = dup(STDIN_FILENO);
-        list = fd < 0 ? NULL : fdopen(fd, "r");
-        if (list == NULL && fd >= 0)
-            close(fd);
-    } else {
-        int fd;
-        bm_status status = bm_open_given(name, BM_ERR_INPUT, &fd, err);
-        if (status != BM_OK)
-            return status;
-        list = fdopen(fd, "r");
-        if (list == NULL)
-            close(fd);
-    }
-    if (list == NULL)
-        return bm_fail_errno(err, errno, name, "cannot open the list of files");
-    bm_status status = read_list(set, list, err);
-    fclose(list);
+    const bool is_stdin = strcmp(name, "-") == 0;
+    list_file file = {set, STDIN_FILENO};
+    bm_status status =
+        is_stdin ? take_stdin(set, err) : bm_open_given(name, BM_ERR_INPUT, &file.fd, err);
+    if (status != BM_OK)
+        return status;
+    FILE *list = fopencookie(&file, "r", (cookie_io_functions_t){.read = read_some});
+    status = list != NULL ? read_list(set, list, err)
+                          : bm_fail_errno(err, errno, name, "cannot open the list of files");
+    if (list != NULL)
+        fclose(list);
+    if (!is_stdin)
+        close(file.fd);
     return status;
 }
 

@@ -109,12 +109,11 @@ static bm_status read_head(const struct bm_input_set *set, int fd, const char *n
 {
     head->len = 0;
     while (head->len < sizeof head->bytes) {
-        bm_status status = bm_wait_readable(set->callbacks, fd, err);
+        ssize_t got;
+        bm_status status = bm_read_ready(set->callbacks, fd, head->bytes + head->len,
+                                         sizeof head->bytes - head->len, &got, err);
         if (status != BM_OK)
             return status;
-        ssize_t got = read(fd, head->bytes + head->len, sizeof head->bytes - head->len);
-        if (got < 0 && errno == EINTR)
-            continue;
         if (got < 0)
             return bm_fail_errno(err, errno, name, "cannot read");
         if (got == 0)

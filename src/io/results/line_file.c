@@ -25,26 +25,20 @@ static bm_status read_more(bm_line_file *file, bm_error *err)
     /* What is left is part of a line, short as a rule: a block is not made larger for it. */
     if (status == BM_OK && block->cap - block->len < BLOCK_BYTES / 2)
         status = bm_buf_reserve(block, BLOCK_BYTES, err);
-    while (status == BM_OK) {
-        status = bm_wait_readable(file->callbacks, file->fd, err);
-        if (status != BM_OK)
-            break;
-        const size_t room = block->cap - block->len;
-        ssize_t n =
-            read(file->fd, block->data + block->len, room < BLOCK_BYTES ? room : BLOCK_BYTES);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return bm_fail_errno(err, errno, file->name, "cannot be read");
-        file->whole = n == 0;
-        block->len += (size_t)n;
-        file->n_bytes += (uint64_t)n;
-        status = file->whole
-                     ? bm_listed_end(file->listed, err)
-                     : bm_listed_add(file->listed, block->data + block->len - n, (size_t)n, err);
-        break;
-    }
-    return status;
+    const size_t room = block->cap - block->len;
+    ssize_t n;
+    if (status == BM_OK)
+        status = bm_read_ready(file->callbacks, file->fd, block->data + block->len,
+                               room < BLOCK_BYTES ? room : BLOCK_BYTES, &n, err);
+    if (status != BM_OK)
+        return status;
+    if (n < 0)
+        return bm_fail_errno(err, errno, file->name, "cannot be read");
+    file->whole = n == 0;
+    block->len += (size_t)n;
+    file->n_bytes += (uint64_t)n;
+    return file->whole ? bm_listed_end(file->listed, err)
+                       : bm_listed_add(file->listed, block->data + block->len - n, (size_t)n, err);
 }
 
 /* The line goes on behind the block. Where that is for want of memory, its end is looked for, to say

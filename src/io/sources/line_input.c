@@ -130,19 +130,16 @@ static bm_status read_more(bm_line_input *in, bm_error *err)
     bm_status status = bm_grow_array(&in->bytes, &in->cap, in->end + READ_BYTES, err);
     if (status != BM_OK)
         return status;
-    for (;;) {
-        status = bm_wait_readable(in->callbacks, STDIN_FILENO, err);
-        if (status != BM_OK)
-            return status;
-        const ssize_t n = read(STDIN_FILENO, in->bytes + in->end, in->cap - in->end);
-        if (n < 0 && (errno == EINTR || errno == EAGAIN))
-            continue;
-        if (n < 0)
-            return bm_fail_errno(err, errno, NAME, "cannot be read");
-        in->ended = n == 0;
-        in->end += (size_t)n;
-        return BM_OK;
-    }
+    ssize_t n;
+    status =
+        bm_read_ready(in->callbacks, STDIN_FILENO, in->bytes + in->end, in->cap - in->end, &n, err);
+    if (status != BM_OK)
+        return status;
+    if (n < 0)
+        return bm_fail_errno(err, errno, NAME, "cannot be read");
+    in->ended = n == 0;
+    in->end += (size_t)n;
+    return BM_OK;
 }
 
 /* Pass over the rest of a line of which enough is known: up to its newline, which stays. */

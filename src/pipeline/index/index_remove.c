@@ -67,20 +67,17 @@ static bm_status read_more(const removal *r, id_lines *lines, bool *end, bm_erro
 {
     const bm_callbacks callbacks = bm_meter_callbacks(&r->job->meter);
     bm_status status = bm_buf_reserve(&lines->text, READ_BYTES, err);
-    while (status == BM_OK) {
-        status = bm_wait_readable(&callbacks, lines->fd, err);
-        if (status != BM_OK)
-            break;
-        const ssize_t n = read(lines->fd, lines->text.data + lines->text.len, READ_BYTES);
-        if (n < 0 && (errno == EINTR || errno == EAGAIN))
-            continue;
-        if (n < 0)
-            return bm_fail_errno(err, errno, lines->path, "cannot be read");
-        lines->text.len += (size_t)n;
-        *end = n == 0;
-        break;
-    }
-    return status;
+    ssize_t n;
+    if (status == BM_OK)
+        status = bm_read_ready(&callbacks, lines->fd, lines->text.data + lines->text.len,
+                               READ_BYTES, &n, err);
+    if (status != BM_OK)
+        return status;
+    if (n < 0)
+        return bm_fail_errno(err, errno, lines->path, "cannot be read");
+    lines->text.len += (size_t)n;
+    *end = n == 0;
+    return BM_OK;
 }
 
 static bm_status take_line(removal *r, id_lines *lines, char *id, size_t len, bm_error *err)

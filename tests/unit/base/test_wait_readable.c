@@ -1,7 +1,9 @@
 /* test_wait_readable.c -- waiting ends with data, with the end of them, and with the wish to stop.
  */
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include "base/wait_readable.h"
@@ -63,4 +65,35 @@ Test(wait_readable, without_anybody_to_ask_there_is_no_wait_here)
     cr_assert_eq(pipe(ends), 0);
     cr_assert_eq(bm_wait_readable(NULL, ends[0], NULL), BM_OK);
     cr_assert_eq(bm_wait_readable(&none, ends[0], NULL), BM_OK);
+}
+
+static void *write_later(void *fd)
+{
+    usleep(20000);
+    cr_assert_eq(write(*(int *)fd, "later", 5), 5);
+    return NULL;
+}
+
+Test(wait_readable, what_does_not_block_is_waited_for_by_who_reads)
+{
+    const caller nobody = {.write_fd = -1};
+    caller asked = nobody;
+    const bm_callbacks callbacks[] = {{0}, {.ctx = &asked, .cancelled = cancelled}};
+    for (size_t i = 0; i < 2; i++) {
+        int ends[2];
+        char data[16];
+        ssize_t got;
+        pthread_t writer;
+        cr_assert_eq(pipe2(ends, O_NONBLOCK), 0);
+        cr_assert_eq(pthread_create(&writer, NULL, write_later, &ends[1]), 0);
+        cr_assert_eq(bm_read_ready(&callbacks[i], ends[0], data, sizeof data, &got, NULL), BM_OK);
+        cr_assert_eq(got, 5);
+        pthread_join(writer, NULL);
+        close(ends[1]);
+        cr_assert_eq(bm_read_ready(&callbacks[i], ends[0], data, sizeof data, &got, NULL), BM_OK);
+        cr_assert_eq(got, 0, "the end");
+        close(ends[0]);
+        cr_assert_eq(bm_read_ready(&callbacks[i], ends[0], data, sizeof data, &got, NULL), BM_OK);
+        cr_assert(got < 0 && errno == EBADF, "closed");
+    }
 }
