@@ -4,7 +4,9 @@
  *     batch   [ line 7 \n zeros ]              a copy, as parsers want it
  *
  * Most clients wait for each answer: then a read brings one line, which is all that lies there. Of a line that is
- * longer than a document may be the first bytes are kept, which tell what it is, and the rest is passed over.
+ * longer than a document may be the first bytes are kept, which tell what it is, and the rest is passed over; so is that of
+ * one which the gate refuses. Behind a long line little is read, and what held it is given back: while it is copied
+ * there are two of it, and then one.
  *
  * Tests: tests/unit/io_sources/test_line_input.c */
 #include "io/sources/line_input.h"
@@ -22,12 +24,16 @@
 #include "io/formats/record_format.h"
 
 #define READ_BYTES ((size_t)64 << 10)
+#define LONG_BYTES                                                                                 \
+    ((size_t)1 << 20)  /* of a line that the gate is asked about; more memory is not kept */
+#define AHEAD_PART 16u /* of a long line: no more than this part is read behind it */
 #define NAME       "-"
 
 struct bm_line_input {
     bm_input_set *set;
     bm_parser *parser;
     const bm_callbacks *callbacks;
+    const bm_long_gate *gate;
     uint64_t longest; /* bytes of a line that are held */
     bool ended;       /* nothing more will come */
     char *bytes;
@@ -80,7 +86,7 @@ static bm_status open_batch(bm_line_input *in, const bm_input_options *options, 
 }
 
 bm_status bm_line_input_open(const bm_input_options *options, const bm_callbacks *callbacks,
-                             bm_line_input **out, bm_error *err)
+                             const bm_long_gate *gate, bm_line_input **out, bm_error *err)
 {
     bm_input_options used;
     bm_status status = check_format(options, &used, err);
@@ -90,6 +96,7 @@ bm_status bm_line_input_open(const bm_input_options *options, const bm_callbacks
     if (in == NULL)
         return bm_fail_nomem(err, sizeof *in);
     in->callbacks = callbacks;
+    in->gate = gate;
     in->line = 1;
     in->longest = used.max_doc_bytes;
     status = bm_input_set_open_stream(&used, NAME, &in->set, err);
@@ -118,8 +125,16 @@ void bm_line_input_close(bm_line_input *in)
 
 /* --- bytes --- */
 
+/* Bytes that are read next, at most. */
+static size_t read_size(const bm_line_input *in)
+{
+    const size_t part = (in->end - in->begin) / AHEAD_PART;
+    return part > READ_BYTES ? part : READ_BYTES;
+}
+
 static bm_status read_more(bm_line_input *in, bm_error *err)
 {
+    const size_t most = read_size(in);
     if (in->begin > 0 && in->begin == in->end)
         in->begin = in->end = 0;
     if (in->cap - in->end < READ_BYTES / 2 && in->begin > 0) {
@@ -127,12 +142,11 @@ static bm_status read_more(bm_line_input *in, bm_error *err)
         in->end -= in->begin;
         in->begin = 0;
     }
-    bm_status status = bm_grow_array(&in->bytes, &in->cap, in->end + READ_BYTES, err);
+    bm_status status = bm_grow_array(&in->bytes, &in->cap, in->end + most, err);
     if (status != BM_OK)
         return status;
     ssize_t n;
-    status =
-        bm_read_ready(in->callbacks, STDIN_FILENO, in->bytes + in->end, in->cap - in->end, &n, err);
+    status = bm_read_ready(in->callbacks, STDIN_FILENO, in->bytes + in->end, most, &n, err);
     if (status != BM_OK)
         return status;
     if (n < 0)
@@ -142,21 +156,42 @@ static bm_status read_more(bm_line_input *in, bm_error *err)
     return BM_OK;
 }
 
-/* Pass over the rest of a line of which enough is known: up to its newline, which stays. */
-static bm_status drop_rest(bm_line_input *in, size_t keep, bm_error *err)
+/* Pass over the rest of a line of which enough is known: up to its newline, which stays. `passed`: what it was; its words
+ * are counted where `words` says so. */
+static bm_status drop_rest(bm_line_input *in, size_t keep, bool words, bm_long_record *passed,
+                           bm_error *err)
 {
     bm_status status = BM_OK;
+    *passed = (bm_long_record){.file = NAME, .line = in->line, .bytes = keep};
+    if (words)
+        passed->words = bm_long_words(in->bytes + in->begin, keep);
     while (status == BM_OK) {
         char *from = in->bytes + in->begin + keep;
         const char *newline = memchr(from, '\n', in->end - in->begin - keep);
         const char *rest = newline != NULL ? newline : in->bytes + in->end;
         const size_t left = (size_t)(in->bytes + in->end - rest);
+        passed->bytes += (uint64_t)(rest - from);
+        if (words)
+            passed->words += bm_long_words(from, (size_t)(rest - from));
         memmove(from, rest, left);
         in->end = in->begin + keep + left;
         if (newline != NULL || in->ended)
             break;
         status = read_more(in, err);
     }
+    return status;
+}
+
+/* Only the first bytes of the line are held. `refused`: for the gate does not allow more. */
+static bm_status cut_line(bm_line_input *in, bool refused, found_line *out, bm_error *err)
+{
+    const size_t keep = bm_too_long_prefix(in->longest) + 3;
+    bm_long_record passed;
+    bm_status status = drop_rest(in, keep, refused, &passed, err);
+    if (status == BM_OK && refused && passed.bytes <= in->longest)
+        return in->gate->refuse(in->gate->ctx, &passed, err);
+    out->cut = true;
+    out->len = keep + (in->end > in->begin + keep ? 1 : 0);
     return status;
 }
 
@@ -176,15 +211,17 @@ static bm_status find_line(bm_line_input *in, found_line *out, bm_error *err)
             out->len = have;
             return BM_OK;
         }
-        if (have > in->longest && have - in->longest > 8) { /* a mark and CR LF may be about it */
-            const size_t keep = bm_too_long_prefix(in->longest) + 3;
-            bm_status status = drop_rest(in, keep, err);
-            out->cut = true;
-            out->len = keep + (in->end > in->begin + keep ? 1 : 0);
-            return status;
-        }
+        if (have > in->longest && have - in->longest > 8) /* a mark and CR LF may be about it */
+            return cut_line(in, false, out, err);
+        bool may = true;
+        bm_status status = in->gate != NULL && have >= LONG_BYTES
+                               ? in->gate->hold(in->gate->ctx, have + read_size(in), &may, err)
+                               : BM_OK;
+        if (status == BM_OK && !may)
+            return cut_line(in, true, out, err);
         seen = have;
-        bm_status status = read_more(in, err);
+        if (status == BM_OK)
+            status = read_more(in, err);
         if (status != BM_OK)
             return status;
     }
@@ -222,18 +259,43 @@ static bm_status fill_batch(bm_line_input *in, const found_line *line, bm_error 
     return BM_OK;
 }
 
+/* What stands behind a long line goes to a block of its own. */
+static bm_status give_back(bm_line_input *in, bm_error *err)
+{
+    const size_t rest = in->end - in->begin;
+    if (in->cap <= LONG_BYTES || in->cap / 2 < rest)
+        return BM_OK;
+    char *bytes = bm_alloc(rest + READ_BYTES, 1);
+    if (bytes == NULL)
+        return bm_fail_nomem(err, rest + READ_BYTES);
+    memcpy(bytes, in->bytes + in->begin, rest);
+    bm_free(in->bytes);
+    in->bytes = bytes;
+    in->cap = rest + READ_BYTES;
+    in->begin = 0;
+    in->end = rest;
+    return BM_OK;
+}
+
 bm_status bm_line_input_next(bm_line_input *in, bm_record_fn fn, void *ctx, bm_line_got *got,
                              bm_error *err)
 {
     counted c = {fn, ctx, false};
     found_line line;
     *got = BM_LINE_END;
+    if (in->batch.cap > LONG_BYTES) { /* of the line before */
+        bm_free(in->batch.data);
+        in->batch.data = NULL;
+        in->batch.cap = 0;
+    }
     bm_status status = find_line(in, &line, err);
     if (status != BM_OK || line.len == 0)
         return status;
     status = fill_batch(in, &line, err);
     in->begin += line.len;
     in->line++;
+    if (status == BM_OK)
+        status = give_back(in, err);
     if (status == BM_OK)
         status = bm_parser_run(in->parser, &in->batch, pass_on, &c, err);
     *got = c.called ? BM_LINE_RECORD : BM_LINE_BLANK;

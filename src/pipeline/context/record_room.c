@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "io/input/input_set.h"
+#include "text/shingler.h"
 
 /* Bytes that the job may hold beside the rows of its documents; what dedup holds of a corpus makes
  * room for its longest record (corpus_budget.c). */
@@ -30,22 +31,44 @@ static bm_status hold(void *ctx, uint64_t bytes, bool *may, bm_error *err)
     return BM_OK;
 }
 
-static bm_status refuse(void *ctx, const bm_long_record *record, bm_error *err)
+uint64_t bm_record_room_left(const bm_record_room *room, uint64_t record_bytes)
 {
-    const bm_record_room *room = ctx;
-    const uint64_t total = room->job->budget.total,
-                   least = total - free_bytes(room->job) + needed_bytes(room, record->bytes);
+    const uint64_t all = free_bytes(room->job), held = needed_bytes(room, record_bytes);
+    if (room->job->budget.total == 0)
+        return 0;
+    return all > held ? all - held : 1;
+}
+
+bm_status bm_record_room_refuse(const bm_record_room *room, const bm_long_record *record,
+                                uint64_t shingling, bm_error *err)
+{
+    const uint64_t total = room->job->budget.total, taken = room->job->taken;
+    uint64_t least = total - free_bytes(room->job) + needed_bytes(room, record->bytes) + shingling;
+    if (room->shingles && taken < total) /* the shares of an index are parts of the memory */
+        least = (uint64_t)((double)(least - taken) * ((double)total / (double)(total - taken)));
     return bm_fail_at(err, BM_ERR_NOMEM, record->file, record->line,
                       "a record of %llu bytes does not fit into `memory` of %lluM (at least %lluM)",
                       (unsigned long long)record->bytes, (unsigned long long)(total >> 20),
                       (unsigned long long)(least >> 20) + 3);
 }
 
-void bm_record_room_init(const bm_job_context *job, bool parses, bm_record_room *out)
+static bm_status refuse(void *ctx, const bm_long_record *record, bm_error *err)
 {
-    const bool elements = bm_input_set_format(job->inputs.set) == BM_FORMAT_JSON;
-    *out = (bm_record_room){.job = job, .gate = {out, hold, refuse}};
-    if (parses || elements) /* elements of an array are parsed even where they are split */
+    const bm_record_room *room = ctx;
+    const bm_text_options *text = &room->job->settings->text;
+    const uint64_t units = bm_shingle_is_of_words(text->shingle) ? record->words : record->bytes;
+    return bm_record_room_refuse(
+        room, record, room->shingles ? bm_shingler_bytes(text, record->bytes, units) : 0, err);
+}
+
+void bm_record_room_init(const bm_job_context *job, bm_record_use use, bm_record_room *out)
+{
+    const bool elements =
+        job->inputs.set != NULL && bm_input_set_format(job->inputs.set) == BM_FORMAT_JSON;
+    *out = (bm_record_room){
+        .job = job, .shingles = use == BM_RECORDS_SHINGLED, .gate = {out, hold, refuse}};
+    if (use != BM_RECORDS_SPLIT ||
+        elements) /* elements of an array are parsed even where they are split */
         out->copies = job->settings->input.n_text_fields > 1 ? 2 : 1;
 }
 

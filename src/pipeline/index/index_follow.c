@@ -7,20 +7,17 @@
  * Tests: tests/cli/cases/index_follow.sh */
 #include "pipeline/index/index_follow.h"
 
-#include <inttypes.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/error.h"
-#include "io/sources/line_input.h"
-#include "pipeline/inmem/doc_signer.h"
+#include "pipeline/index/signed_lines.h"
 
 #define BATCH_DOCS  4096u
 #define BATCH_BYTES ((uint64_t)8 << 20)
 
 typedef struct follow {
     bm_index_adder *adder;
-    bm_doc_signer signer;
+    bm_signed_lines lines;
     bm_gathered batch;
     void **owned; /* copies of ids and sets of the batch */
     size_t n_owned, cap_owned;
@@ -87,7 +84,7 @@ static void *own(follow *f, const void *data, size_t len)
 static bm_status append(follow *f, const bm_record *record, bm_error *err)
 {
     const bm_gather_shape *shape = &f->adder->shape;
-    const bm_doc_signer *s = &f->signer;
+    const bm_doc_signer *s = &f->lines.signer;
     bm_gathered *g = &f->batch;
     const size_t n = g->n, n_shingles = s->n_shingles[0];
     bm_status status = bm_gathered_reserve(g, shape, n + 1, err);
@@ -141,43 +138,14 @@ static bool on_wait(void *ctx)
 
 /* --- lines --- */
 
-static bm_status refuse(follow *f, const bm_record *record, bm_error *err)
-{
-    bm_job_context *job = f->adder->job;
-    const bm_input_options *input = &job->settings->input;
-    if (input->on_error == BM_ON_ERROR_FAIL)
-        return bm_fail_at(err, BM_ERR_INPUT, "-", record->line, "%s", record->reason);
-    if (job->counts.skipped >= input->max_errors)
-        return bm_fail_at(err, BM_ERR_INPUT, "-", record->line,
-                          "%s (more than %" PRIu64 " bad records, see `max_errors`)",
-                          record->reason, input->max_errors);
-    bm_meter_log(&job->meter, BM_LOG_WARNING, "-:%" PRIu64 ": skipped: %s", record->line,
-                 record->reason);
-    job->counts.skipped++;
-    return BM_OK;
-}
-
-static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
+static bm_status add(void *ctx, const bm_record *record, bm_error *err)
 {
     follow *f = ctx;
-    bm_counts *counts = &f->adder->job->counts;
-    counts->records++;
-    if (record->bad)
-        return refuse(f, record, err);
-    bm_doc_signer_clear(&f->signer);
-    bm_status status = bm_doc_signer_add(&f->signer, record->text, err);
-    if (status == BM_OK)
-        status = bm_doc_signer_sign(&f->signer, err);
-    if (status == BM_OK)
-        status = begin_batch(f, err);
+    bm_status status = begin_batch(f, err);
     if (status == BM_OK)
         status = append(f, record, err);
     if (status != BM_OK)
         return status;
-    counts->documents++;
-    counts->invalid_utf8 += record->n_invalid;
-    counts->empty += f->signer.n_shingles[0] == 0;
-    counts->shingles += f->signer.n_shingles[0];
     const size_t last = f->batch.n - 1;
     status = bm_index_adder_take_one(f->adder, &f->batch, err);
     if (status == BM_OK && !f->adder->stays[last])
@@ -187,13 +155,13 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
     return status;
 }
 
-static bm_status answer_lines(follow *f, bm_line_input *in, bm_error *err)
+static bm_status answer_lines(follow *f, bm_error *err)
 {
     bm_rows *rows = &f->adder->rows;
     bm_line_got got = BM_LINE_RECORD;
     bm_status status = BM_OK;
     while (status == BM_OK) {
-        status = bm_line_input_next(in, on_record, f, &got, err);
+        status = bm_signed_lines_next(&f->lines, add, f, &got, err);
         if (status != BM_OK || got == BM_LINE_END)
             break;
         status = bm_buf_add(&rows->buf, "\n", 1, err);
@@ -214,29 +182,15 @@ static bm_status answer_lines(follow *f, bm_line_input *in, bm_error *err)
 
 bm_status bm_index_follow_run(bm_index_adder *adder, bm_error *err)
 {
-    const bm_settings *s = adder->job->settings;
-    const bm_doc_recipe recipe = {.text = &s->text,
-                                  .sketch = &s->sketch,
-                                  .bands = s->plan.bands,
-                                  .rows = s->plan.rows,
-                                  .words = !adder->shape.sets,
-                                  .cpu = s->device.cpu};
     follow f = {.adder = adder};
     const bm_callbacks callbacks = {.ctx = &f, .cancelled = on_wait};
-    bm_backend *backend = NULL;
-    bm_line_input *in = NULL;
-    bm_status status = bm_line_input_open(&s->input, &callbacks, &in, err);
+    bm_status status =
+        bm_signed_lines_open(adder->job, !adder->shape.sets, &callbacks, &f.lines, err);
     if (status == BM_OK)
-        status = bm_doc_backend_open(&recipe, &backend, err);
-    if (status == BM_OK)
-        status = bm_doc_signer_init(&f.signer, &recipe, backend, err);
-    if (status == BM_OK)
-        status = answer_lines(&f, in, err);
+        status = answer_lines(&f, err);
     clear_batch(&f);
     bm_gathered_reset(&f.batch);
     bm_free(f.owned);
-    bm_doc_signer_reset(&f.signer);
-    bm_backend_close(backend);
-    bm_line_input_close(in);
+    bm_signed_lines_close(&f.lines);
     return status;
 }

@@ -69,7 +69,7 @@ static bm_status read_batches(reading *r, bm_batch_parser *parser, bm_error *err
 bm_status bm_filter_ids_read(bm_job_context *context, bm_drops *drops, bm_error *err)
 {
     bm_record_room room;
-    bm_record_room_init(context, true, &room);
+    bm_record_room_init(context, BM_RECORDS_PARSED, &room);
     const bm_batch_limits limits = {
         .bytes = BATCH_BYTES, .hashes = BATCH_HASHES, .gate = &room.gate};
     reading r = {.context = context, .drops = drops};

@@ -106,7 +106,7 @@ bm_status bm_kept_copy(bm_job_context *job, bm_kept_writer *writer, const bm_kep
 {
     copy c = {.job = job, .writer = writer, .rule = rule, .file = NO_FILE};
     bm_record_room room;
-    bm_record_room_init(job, false, &room);
+    bm_record_room_init(job, BM_RECORDS_SPLIT, &room);
     const bm_batch_limits limits = {.bytes = BATCH_BYTES, .gate = &room.gate, .records_only = true};
     bm_batch_parser *parser = NULL;
     bm_status status = bm_batch_source_begin(job->inputs.source, &limits, 0, err);

@@ -219,7 +219,7 @@ static bm_status read_source(reader *r, const bm_settings *settings, bm_error *e
     if (status != BM_OK)
         return status;
     bm_shingler_limit(r->shingler, settings->memory / SHARE);
-    bm_record_room_init(context, true, &room);
+    bm_record_room_init(context, BM_RECORDS_PARSED, &room);
     const bm_batch_limits limits = {
         .bytes = BATCH_BYTES, .hashes = BATCH_HASHES, .gate = &room.gate};
     bm_job_context_stage(context, BM_STAGE_READ, "bytes");

@@ -120,6 +120,30 @@ head -n 100000 short.txt > few.txt
 peak 48 sign few.txt --format lines --memory 48M --threads 2 -q -o few; exits 0
 rm -r short.txt few.txt few
 
+# --- lines that are followed ---
+# One that is too long is not held, one whose shingles are too many is not answered, and what is named does; others are answered beside it.
+bm index build small docs.jsonl -q; exits 0
+bm index build other docs.jsonl -q; exits 0
+follow() { # follow MIB
+    peak "$1" query small --follow --memory "$1M" -q --skip-same-id < lines
+}
+printf '{"id":"x","text":"one two three"}\n' > short.line
+"$python" -IS -c 'print("{\"id\":\"long\",\"text\":\"" + "word " * 8000000 + "\"}")' > long.line    # 40 MB of few words
+"$python" -IS -c 'print("{\"id\":\"wide\",\"text\":\"" + " ".join(map(str, range(1000000))) + "\"}")' > wide.line # 7 MB of many
+cat short.line long.line short.line > lines
+follow 64; exits 6; says ../err '^bandmill: -:2: a record of 400000[0-9]+ bytes does not fit into --memory of 64M \(at least [0-9]+M\)'
+printf 'x\ta\t1.000000\nx\tb\t1.000000\n\n' | holds ../out
+follow "$(named)"; exits 0; printf 'x\ta\t1.000000\nx\tb\t1.000000\n\n\nx\ta\t1.000000\nx\tb\t1.000000\n\n' | holds ../out
+cat wide.line short.line wide.line > lines
+follow 32; exits 6; says ../err '^bandmill: -:1: a record of 68[0-9]+ bytes does not fit into --memory of 32M \(at least [0-9]+M\)'
+follow "$(named)"; exits 0; printf '\nx\ta\t1.000000\nx\tb\t1.000000\n\n\n' | holds ../out
+memory=$(named)
+peak 32 index add other --unique --follow --memory 32M -q < lines; exits 6; says ../err '^bandmill: -:1: a record of 68[0-9]+ bytes does not fit into --memory of 32M \(at least [0-9]+M\)'
+peak "$(named)" index add other --unique --follow --memory "$(named)M" --duplicate-ids number -q < lines; exits 0
+printf '\nx\ta\t1.000000\n\nwide\twide\t1.000000\n\n' | holds ../out
+bm index check other; exits 0
+rm -r small other lines ./*.line
+
 # --- windows of decoders ---
 # Of 128 MiB each, as the first bytes say: a stream of xz, and a frame of Zstandard by hand (a header, and an empty last block). They are refused before
 # they are read; behind another frame such a one is met while reading.

@@ -75,6 +75,7 @@ while [ $i -lt 3000 ]; do
     i=$((i + 1))
 done > many.jsonl
 bm index build big many.jsonl; exits 0
+: > answers # those of before are no answers to this
 "$PROGRAM" query big --follow < asks > answers 2> ../err &
 job=$!
 exec 9> asks
