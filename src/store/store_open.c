@@ -116,8 +116,10 @@ static bm_status check_file(const bm_store_place *place, bool whole, uint64_t *b
 static bm_status open_env(bm_store *store, unsigned flags, uint64_t bytes, bm_error *err)
 {
     const bm_store_env_cfg cfg = {store->place.path, store->place.path, flags, bytes};
-    bm_status status = bm_store_env_open(&cfg, &store->env, err);
+    bm_status status = flags & MDB_NOLOCK ? BM_OK : bm_store_place_lock_room(&store->place, err);
     int fd = -1;
+    if (status == BM_OK)
+        status = bm_store_env_open(&cfg, &store->env, err);
     if (status == BM_OK && store->env.lib.mdb_env_get_fd(store->env.env, &fd) == 0 &&
         !bm_store_place_same(&store->place, fd)) {
         bm_fail_at(err, BM_ERR_LOCKED, store->place.path, 0, "the index is being replaced");
@@ -126,7 +128,14 @@ static bm_status open_env(bm_store *store, unsigned flags, uint64_t bytes, bm_er
     return status;
 }
 
-/* One that reads has a slot in lock.mdb; where that may not be written, it holds the directory. */
+/* lock.mdb cannot be written. */
+static bool has_no_lock(const bm_error *why)
+{
+    return why->code == EACCES || why->code == EROFS || why->code == EPERM || why->code == ENOSPC ||
+           why->code == EDQUOT;
+}
+
+/* One that reads has a slot in lock.mdb; where that cannot be written, it holds the directory. */
 static bm_status open_to_read(bm_store *store, const char *dir, bm_error *err)
 {
     uint64_t bytes;
@@ -139,7 +148,7 @@ static bm_status open_to_read(bm_store *store, const char *dir, bm_error *err)
         return status;
     bm_error why = {0};
     status = open_env(store, MDB_RDONLY, bytes, &why);
-    if (status == BM_ERR_IO && (why.code == EACCES || why.code == EROFS || why.code == EPERM)) {
+    if (status == BM_ERR_IO && has_no_lock(&why)) {
         bm_store_env_close(&store->env);
         bm_store_place_close(&store->place);
         status = bm_store_place_open(dir, BM_STORE_HOLD_SHARED, &store->place, &why);

@@ -17,7 +17,8 @@
 #include "store/bytes/le_bytes.h"
 #include "store/store.h"
 
-#define ATTEMPTS 16
+#define ATTEMPTS   16
+#define LOCK_BYTES ((off_t)64 << 10) /* what LMDB wants for so many readers as store_env.c allows */
 
 static int lock(int fd, int how)
 {
@@ -40,7 +41,7 @@ static bm_status hold(const bm_store_place *place, bm_store_hold how, bm_error *
     if (rc == EWOULDBLOCK)
         return bm_fail_at(err, BM_ERR_LOCKED, place->path, 0,
                           "the index is being written to, and its " BM_STORE_LOCK
-                          " may not be opened, so the writer could not spare what is read");
+                          " cannot be written, so the writer could not spare what is read");
     /* Some file systems of networks have no locks: then nobody else has one either. */
     return how == BM_STORE_HOLD_SHARED
                ? BM_OK
@@ -103,6 +104,32 @@ bool bm_store_place_same(const bm_store_place *place, int fd)
     struct stat ours, theirs;
     return fstat(place->data, &ours) == 0 && fstat(fd, &theirs) == 0 &&
            ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+}
+
+bm_status bm_store_place_lock_room(const bm_store_place *place, bm_error *err)
+{
+    struct stat info;
+    bool made = false;
+    int fd = openat(place->dir, BM_STORE_LOCK, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT) {
+        fd = openat(place->dir, BM_STORE_LOCK, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        made = fd >= 0;
+    }
+    if (fd < 0 && errno != ENOSPC && errno != EDQUOT)
+        return BM_OK; /* LMDB says why */
+    int code = fd < 0 ? errno : 0;
+    if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
+        const off_t size = info.st_size > LOCK_BYTES ? info.st_size : LOCK_BYTES;
+        if (info.st_blocks < size / 512 && fallocate(fd, 0, 0, size) != 0 &&
+            (errno == ENOSPC || errno == EDQUOT)) /* not every file system can tell */
+            code = errno;
+    }
+    if (fd >= 0)
+        close(fd);
+    if (code != 0 && made)
+        unlinkat(place->dir, BM_STORE_LOCK, 0);
+    return code == 0 ? BM_OK
+                     : bm_fail_errno(err, code, place->path, "no room for its " BM_STORE_LOCK);
 }
 
 void bm_store_place_close(bm_store_place *place)

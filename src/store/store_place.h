@@ -31,6 +31,9 @@ bm_status bm_store_place_open(const char *path, bm_store_hold hold, bm_store_pla
 bm_status bm_store_place_data(bm_store_place *place, bm_error *err);
 /* Is this descriptor of the same file as place->data? */
 bool bm_store_place_same(const bm_store_place *place, int fd);
+/* The blocks of lock.mdb are there: LMDB writes it through a map, which on a full disk would end the process. BM_ERR_IO with
+ * ENOSPC or EDQUOT: there is no room for them, and no file is left that was not there; what else is wrong LMDB says. */
+bm_status bm_store_place_lock_room(const bm_store_place *place, bm_error *err);
 void bm_store_place_close(bm_store_place *place); /* {.dir = -1, .data = -1} is fine */
 
 #endif
