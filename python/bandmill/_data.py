@@ -6,6 +6,7 @@ import ctypes
 import itertools
 import os
 import pathlib
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,15 +28,17 @@ Array = np.ndarray[Any, Any]
 class Source:
     """Documents as the library reads them: a stream of columns, or paths."""
 
-    def __init__(self, data: Any, call: Call) -> None:
-        """Looks at what ``data`` is. Nothing is read."""
+    def __init__(self, data: Any, call: Call, paths: Any = None) -> None:
+        """Looks at what ``data`` is. Nothing is read. ``paths``: files and directories in its place."""
         self.call = call
         self.stream: Any = None
         self.paths: list[Any] = []
         self.is_texts = False
         self.has_rows = True
         self.ids: list[str] | None = None  # of signatures
-        data = in_hand(data)
+        if paths is not None and data is not None:
+            raise Error("data and paths (one of them)", field="paths")
+        data = paths_of(paths) if paths is not None else in_hand(data)
         if getattr(data, "_is_signatures", False):
             call.keep(data)
             self.paths = [data.path]
@@ -47,7 +50,7 @@ class Source:
             self._of_stream(data.__arrow_c_stream__())
         elif hasattr(data, "__arrow_c_array__"):
             self._of_array(*data.__arrow_c_array__())
-        elif isinstance(data, (list, tuple)) and len(data) > 0 and all(isinstance(p, pathlib.PurePath) for p in data):
+        elif are_paths(data):
             self.paths = list(data)
             self.has_rows = False
         elif isinstance(data, (list, tuple, np.ndarray)):
@@ -76,6 +79,7 @@ class Source:
         """Texts where they lie: as views, each with a buffer of its own."""
         self.is_texts = True
         items = tuple(data)
+        warn_of_paths(items, 5)
         n = len(items)
         views = np.empty(2 * n, dtype=np.uint64)
         buffers = np.zeros(n + 3, dtype=np.uint64)
@@ -122,6 +126,27 @@ def in_hand(data: Any) -> Any:
     return list(data) if isinstance(data, Sequence) and not isinstance(data, plain) else data
 
 
+def are_paths(data: Any) -> bool:
+    """A list of paths, which are no texts."""
+    return isinstance(data, (list, tuple)) and len(data) > 0 and all(isinstance(p, os.PathLike) for p in data)
+
+
+def paths_of(paths: Any) -> Any:
+    """Of ``paths=``: one, or a list, of which a str is a path too."""
+    if isinstance(paths, (str, os.PathLike)):
+        return paths
+    if not isinstance(paths, (list, tuple)) or not paths or not all(isinstance(p, (str, os.PathLike)) for p in paths):
+        raise Error(f"paths {paths!r} (a path, or a list of them)", field="paths")
+    found = [pathlib.Path(p) for p in paths]
+    return found[0] if len(found) == 1 else found
+
+
+def warn_of_paths(items: Any, level: int) -> None:
+    """Texts that all are paths of files were probably meant to be read."""
+    if len(items) > 0 and all(isinstance(item, str) and os.path.isfile(item) for item in items):
+        warnings.warn("every text is the path of a file, but is taken as a text (paths= reads files)", stacklevel=level)
+
+
 def no_data(data: Any) -> Error:
     """What ``data`` may be, and this is not."""
     hint = (
@@ -133,7 +158,7 @@ def no_data(data: Any) -> Error:
     )
     return Error(
         f"data of type {type(data).__name__}{hint} (a list or array of str or bytes, a table that gives out an Arrow "
-        "stream, a path, or a list of pathlib.Path)",
+        "stream, a path, or paths=)",
         field="data",
     )
 

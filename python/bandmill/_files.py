@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bandmill._tables import filtered_column
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -27,6 +29,15 @@ def arrow() -> Any:
     except ImportError as e:
         raise ImportError("tables come as pyarrow.Table: pip install './python[parquet]' in bandmill's source tree") from e
     return pyarrow
+
+
+def filtered(data: Any, kept: np.ndarray[Any, Any]) -> Any:
+    """Rows of a table, or of a column, of pyarrow's. Of texts as views Arrow has no function that picks them."""
+    pa = arrow()
+    mask = pa.array(kept)
+    if isinstance(data, (pa.Table, pa.RecordBatch)):
+        return type(data).from_arrays([filtered_column(column, mask) for column in data.columns], schema=data.schema)
+    return filtered_column(data, mask)
 
 
 def read_tsv(path: pathlib.Path, columns: dict[str, str]) -> pa.Table:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import pathlib
 import shutil
 import threading
 from collections.abc import Iterable, Iterator
@@ -13,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from bandmill import _files
 from bandmill._call import NOT_FOUND, Call
-from bandmill._data import NAME, Source
+from bandmill._data import NAME, Source, are_paths
 from bandmill._errors import Error, text_of
-from bandmill._jobs import Names, Progress, _run, _texts_of, _workplace
+from bandmill._jobs import Names, Paths, Progress, _run, _texts_of, _workplace
 from bandmill._native import ffi, lib
 from bandmill._options import fill, new, number, share, word
 
@@ -39,7 +38,7 @@ class _Asked:
     @classmethod
     def of(cls, data: Any, text: Names, id: str | None) -> _Asked | None:
         """None: it takes a job, which also says what is wrong with them."""
-        if isinstance(data, (list, tuple)) and not (data and isinstance(data[0], pathlib.PurePath)):
+        if isinstance(data, (list, tuple)) and not are_paths(data):
             return cls(data, "text", None)
         pa = _files.arrow()
         if not hasattr(data, "__arrow_c_stream__") or isinstance(data, pa.RecordBatchReader) or not isinstance(text, str):
@@ -116,10 +115,11 @@ class Index:
     def build(
         cls,
         path: str | os.PathLike[str],
-        data: Any,
+        data: Any = None,
         text: Names = "text",
         id: str | None = None,
         *,
+        paths: Paths = None,
         threshold: float | None = None,
         recall: float | None = None,
         store: str = "sets",
@@ -153,7 +153,7 @@ class Index:
         k = dict(locals())
         call = Call(progress)
         o = new("index_build")
-        fill(o, call, Source(data, call), k)
+        fill(o, call, Source(data, call, paths), k)
         o.store = word(lib.BM_OPTION_STORE, store, "store")
         o.output.path, o.output.force = call.text(path), force
         _run(call, lib.bm_job_index_build, o)
@@ -241,10 +241,11 @@ class Index:
 
     def query(
         self,
-        data: Any,
+        data: Any = None,
         text: Names = "text",
         id: str | None = None,
         *,
+        paths: Paths = None,
         top: int = 0,
         threshold: float | None = None,
         skip_same_id: bool = False,
@@ -256,13 +257,13 @@ class Index:
         """
         top = number(top, "top", 2**64 - 1)
         least = share(threshold, "threshold") if threshold is not None else 0.0
-        asked = None if skip_same_id else _Asked.of(data, text, id)
+        asked = None if skip_same_id or paths is not None else _Asked.of(data, text, id)
         if asked is not None:
             return self._query_texts(asked, top, least)
         k = dict(locals())
         call = Call(progress)
         o = new("query")
-        fill(o, call, Source(data, call), k)
+        fill(o, call, Source(data, call, paths), k)
         o.path = call.text(self.path)
         o.answers.top, o.answers.threshold, o.answers.skip_same_id = top, least, skip_same_id
         o.resources.threads = self._threads
@@ -301,10 +302,11 @@ class Index:
 
     def add(
         self,
-        data: Any,
+        data: Any = None,
         text: Names = "text",
         id: str | None = None,
         *,
+        paths: Paths = None,
         unique: bool = False,
         threshold: float | None = None,
         duplicate_ids: str | None = None,
@@ -325,7 +327,7 @@ class Index:
         k["threshold"] = None
         call = Call(progress)
         o = new("index_add")
-        fill(o, call, Source(data, call), k)
+        fill(o, call, Source(data, call, paths), k)
         o.path = call.text(self.path)
         o.unique, o.threshold, o.json = unique, share(threshold or 0, "threshold"), unique
         if unique:

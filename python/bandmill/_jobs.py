@@ -16,19 +16,23 @@ import numpy as np
 
 from bandmill import _files
 from bandmill._call import NOT_FOUND, OK, Call
-from bandmill._data import NAME, Source, bytes_of, in_hand, no_data, strings_of
+from bandmill._data import NAME, Source, are_paths, bytes_of, in_hand, no_data, strings_of, warn_of_paths
 from bandmill._errors import Error, text_of
 from bandmill._native import ffi, lib
 from bandmill._options import fill, fill_text, new, number, share, size, word
+from bandmill._rows import Names as Names
+from bandmill._rows import Seen, Watch, digest_of, read_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Array = np.ndarray[Any, Any]
 Progress = Union[bool, Callable[[str, int, int, str], None]]
-Names = Union[str, Sequence[str], None]
+Paths = Union[str, "os.PathLike[str]", Sequence["str | os.PathLike[str]"], None]
 _RAM = pathlib.Path("/dev/shm")
 _MANIFEST, _REPORT = "manifest.json", "report.json"
+_IDS = "seen"  # in a pickle: of the rows that were looked at
+_DAMAGED = "the pickle is damaged: it does not hold what was pickled"
 
 
 def _workplace(temp_dir: str | os.PathLike[str] | None, bytes_wanted: int | None) -> pathlib.Path:
@@ -51,23 +55,48 @@ def _remove(work: pathlib.Path, process: int) -> None:
         shutil.rmtree(work, ignore_errors=True)
 
 
-def _files_of(path: pathlib.Path) -> dict[str, bytes]:
-    """What a directory holds, for another process."""
-    return {file.name: file.read_bytes() for file in sorted(path.iterdir()) if file.is_file()}
+_Parcel = tuple[dict[str, bytes], str, tuple[int, int]]
 
 
-def _unpacked(files: dict[str, bytes], name: str) -> tuple[pathlib.Path, pathlib.Path]:
-    """That as a directory of this name again, and the one that it is in."""
+def _packed(path: pathlib.Path, more: Any = None, **own: bytes) -> _Parcel:
+    """What a directory holds, ``own`` and what JSON can say, for another process; and a digest of it."""
+    files = {file.name: file.read_bytes() for file in sorted(path.iterdir()) if file.is_file()}
+    files.update(own)
+    said = json.dumps(more)
+    return files, said, _digest_of_parcel(files, said)
+
+
+def _digest_of_parcel(files: dict[str, bytes], said: str) -> tuple[int, int]:
+    parts = {name: digest_of(data) for name, data in files.items()}
+    return digest_of(json.dumps([said, sorted(parts.items())]).encode())
+
+
+def _checked(parcel: tuple[Any, ...]) -> _Parcel:
+    """Of a pickle, which may say anything."""
+    files, said, digest = parcel if len(parcel) == 3 else (None, None, None)
+    if not isinstance(files, dict) or not isinstance(said, str) or not isinstance(digest, tuple):
+        raise Error(_DAMAGED, "format")
+    if not all(isinstance(name, str) and isinstance(data, bytes) for name, data in files.items()):
+        raise Error(_DAMAGED, "format")
+    return files, said, digest
+
+
+def _unpacked(parcel: _Parcel, name: str, *own: str) -> tuple[pathlib.Path, pathlib.Path, Any]:
+    """That as a directory of this name again, the one that it is in, and what was said. ``own`` is not written."""
+    files, said, digest = parcel
+    if _digest_of_parcel(files, said) != digest or not all(lib.bm_py_is_ours(n.encode()) for n in files if n not in own):
+        raise Error(_DAMAGED, "format")
     work = _workplace(None, sum(map(len, files.values())))
     (work / name).mkdir()
     for file, data in files.items():
-        (work / name / file).write_bytes(data)
-    return work / name, work
+        if file not in own:
+            (work / name / file).write_bytes(data)
+    return work / name, work, json.loads(said)
 
 
 def _rows_of(data: Any) -> int | None:
     """How many documents ``data`` has, where that is known before it is read."""
-    if isinstance(data, (str, os.PathLike)) or (isinstance(data, (list, tuple)) and data and isinstance(data[0], os.PathLike)):
+    if isinstance(data, (str, os.PathLike)) or are_paths(data):
         return None
     for name in ("num_rows", "__len__"):
         value = getattr(data, name, None)
@@ -181,8 +210,8 @@ class Signatures:
         partial.rename(target)
 
 
-def _carried(files: dict[str, bytes]) -> Signatures:
-    return _Owned(*_unpacked(files, "s"))
+def _carried(*parcel: Any) -> Signatures:
+    return _Owned(*_unpacked(_checked(parcel), "s")[:2])
 
 
 class _InMemory(Signatures):
@@ -217,7 +246,7 @@ class _InMemory(Signatures):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """They go along."""
-        return _carried, (_files_of(self.path),)
+        return _carried, _packed(self.path)
 
     def _array(self, name: str) -> Array:
         pointer, shape, kind = self._arrays[name]
@@ -269,10 +298,11 @@ def load(path: str | os.PathLike[str]) -> Signatures:
 
 
 def sign(
-    data: Any,
+    data: Any = None,
     text: Names = "text",
     id: str | None = None,
     *,
+    paths: Paths = None,
     shingle: str | None = None,
     words: str | None = None,
     normalize: Names = None,
@@ -301,14 +331,15 @@ def sign(
 ) -> Signatures:
     """MinHash signatures of documents.
 
-    ``data``: a list or array of str or bytes; a table with an Arrow stream; a path, or a list of pathlib.Path. Options and
-    their defaults are those of the program. With ``bands`` and ``rows`` there are band keys too.
+    ``data``: a list or array of str or bytes; a table with an Arrow stream; a path, or a list of pathlib.Path. ``paths``: in
+    its place a path, or a list of them. Options and their defaults are those of the program. With ``bands`` and ``rows``
+    there are band keys too.
 
     Returns Signatures. Raises Error.
     """
     k = dict(locals())
     call, held = Call(progress), Call()
-    source = Source(data, held)
+    source = Source(data, held, paths)
     made = _sign_in_memory(call, source, k)
     if made is not None:
         return made
@@ -354,7 +385,7 @@ class _Owned(Signatures):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """They go along."""
-        return _carried, (_files_of(self._path),)
+        return _carried, _packed(self._path)
 
 
 def _run(call: Call, function: Callable[..., int], o: Any, also: tuple[int, ...] = ()) -> dict[str, Any]:
@@ -372,11 +403,14 @@ def _run(call: Call, function: Callable[..., int], o: Any, also: tuple[int, ...]
 class Dedup:
     """What `dedup` finds."""
 
-    def __init__(self, work: pathlib.Path, out: pathlib.Path, report: dict[str, Any], rows: bool | list[str]) -> None:
+    def __init__(
+        self, work: pathlib.Path, out: pathlib.Path, report: dict[str, Any], rows: bool | list[str], seen: Seen | None
+    ) -> None:
         """Reads what stands in the directory, when it is asked for. ``rows``: the data has rows; of signatures their ids."""
         self.report = report
         self.path = out
         self._rows, self._ids = rows, rows if isinstance(rows, list) else None
+        self._seen = seen
         self._kept: Array | None = None
         self._is_ours = work != out
         if self._is_ours:
@@ -392,10 +426,11 @@ class Dedup:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """What was found goes along; of an ``output`` its path."""
+        seen, ids = self._seen.parts() if self._seen is not None else (None, b"")
         if self._is_ours:
-            return _found_again, (_files_of(self.path), self.report, self._rows)
-        path = pathlib.Path(os.path.abspath(self.path))
-        return Dedup, (path, path, self.report, self._rows)
+            return _found_again, _packed(self.path, [self.report, self._rows, seen], **{_IDS: ids})
+        said = json.dumps([os.path.abspath(self.path), self.report, self._rows, seen])
+        return _found_there, ({_IDS: ids}, said, _digest_of_parcel({_IDS: ids}, said))
 
     @property
     def kept(self) -> Array:
@@ -421,11 +456,16 @@ class Dedup:
     def take(self, data: Any) -> Any:
         """The kept rows of ``data``, in its own type."""
         kept = self.kept
+        if isinstance(data, (str, os.PathLike)):
+            data = read_table(data)
         if hasattr(data, "read_next_batch") or type(data).__name__ == "IterableDataset":
             raise Error("a stream gives its rows once (take them of a table, as read_all() makes it)", field="data")
         n = _rows_of(data)
         if n is not None and n != len(kept):
             raise Error(f"{n} rows of which {len(kept)} were looked at (the same data)", field="data")
+        data = _in_memory(data)
+        if self._seen is not None:
+            kept = self._seen.kept_of(data, kept)
         if isinstance(data, np.ndarray):
             return data[kept]
         if isinstance(data, (list, tuple)):
@@ -438,10 +478,7 @@ class Dedup:
             return [item for item, stays in zip(data, kept) if stays]
         if type(data).__module__.startswith("polars"):
             return data.filter(kept)
-        pa = _files.arrow()
-        if hasattr(data, "filter") and type(data).__module__.startswith("pyarrow"):
-            return data.filter(pa.array(kept))
-        return pa.table(data).filter(pa.array(kept))
+        return _files.filtered(data, kept)
 
     @property
     def groups(self) -> pa.Table:
@@ -467,16 +504,43 @@ class Dedup:
         return f"<bandmill.Dedup: {c['documents']} documents, {c['groups']} groups, {c['removed']} removed>"
 
 
-def _found_again(files: dict[str, bytes], report: dict[str, Any], rows: bool | list[str]) -> Dedup:
-    out, work = _unpacked(files, "d")
-    return Dedup(work, out, report, rows)
+def _found_again(*parcel: Any) -> Dedup:
+    checked = _checked(parcel)
+    out, work, (report, rows, seen) = _unpacked(checked, "d", _IDS)
+    return Dedup(work, out, report, rows, None if seen is None else Seen.of_parts(seen, checked[0][_IDS]))
+
+
+def _found_there(*parcel: Any) -> Dedup:
+    files, said, digest = _checked(parcel)
+    if _digest_of_parcel(files, said) != digest:
+        raise Error(_DAMAGED, "format")
+    path, report, rows, seen = json.loads(said)
+    where = pathlib.Path(path)
+    return Dedup(where, where, report, rows, None if seen is None else Seen.of_parts(seen, files[_IDS]))
+
+
+def _in_memory(data: Any) -> Any:
+    """What rows are taken of: itself, or a table of pyarrow's of what may give other rows the next time."""
+    if isinstance(data, (np.ndarray, Sequence)) and not isinstance(data, (bytes, bytearray, memoryview)):
+        return data
+    of = type(data).__module__.partition(".")[0]
+    if of in ("pandas", "polars", "pyarrow", "datasets") or (hasattr(data, "iloc") and hasattr(data, "__arrow_c_stream__")):
+        return data
+    if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "__arrow_c_array__") and not hasattr(data, "to_arrow"):
+        raise no_data(data)
+    pa = _files.arrow()
+    try:
+        return pa.table(data)
+    except (TypeError, pa.ArrowException):  # one column alone
+        return pa.chunked_array(data)
 
 
 def dedup(
-    data: Any,
+    data: Any = None,
     text: Names = "text",
     id: str | None = None,
     *,
+    paths: Paths = None,
     threshold: float = 0.8,
     recall: float | None = None,
     cluster: str = "components",
@@ -520,7 +584,7 @@ def dedup(
     """
     k = dict(locals())
     call = Call(progress)
-    source = Source(data, call)
+    source = Source(data, call, paths)
     work = pathlib.Path(output) if output is not None else _workplace(temp_dir, None)
     out = work if output is not None else work / "d"
     try:
@@ -533,12 +597,23 @@ def dedup(
         o.kept = lib.BM_KEPT_SAME if output is not None else lib.BM_KEPT_NO
         o.write_pairs = pairs
         o.against = call.text(against)
+        watch = Watch(o.input, call) if source.stream is not None else None
+        seen = None if watch is not None else _seen_of(data, source, text, id)
         report = _run(call, lib.bm_job_dedup, o)
+        if watch is not None:
+            seen = Seen(text, id, watch.rows())
     except BaseException:
         if output is None:
             shutil.rmtree(work, ignore_errors=True)
         raise
-    return Dedup(work, out, report, source.has_rows if source.ids is None else source.ids)
+    return Dedup(work, out, report, source.has_rows if source.ids is None else source.ids, seen)
+
+
+def _seen_of(data: Any, source: Source, text: Names, id: str | None) -> Seen | None:
+    """Of what is no table: signatures, or a Parquet file."""
+    if source.ids is not None:
+        return Seen.of_signatures(data)
+    return Seen.of_file(source.paths[0], text, id) if source.has_rows else None
 
 
 def _verify(name: str, data: Any) -> int:
@@ -547,10 +622,11 @@ def _verify(name: str, data: Any) -> int:
 
 
 def pairs(
-    data: Any,
+    data: Any = None,
     text: Names = "text",
     id: str | None = None,
     *,
+    paths: Paths = None,
     threshold: float = 0.8,
     recall: float | None = None,
     candidates: str = "lsh",
@@ -589,7 +665,7 @@ def pairs(
     work = _workplace(temp_dir, None)
     try:
         o = new("pairs")
-        fill(o, call, Source(data, call), k)
+        fill(o, call, Source(data, call, paths), k)
         o.candidates = word(lib.BM_OPTION_CANDIDATES, candidates, "candidates")
         o.verify = _verify(verify, data)
         o.identical = word(lib.BM_OPTION_IDENTICAL, identical, "identical")
@@ -647,6 +723,7 @@ def _texts_of(data: Any, text: str, call: Call) -> tuple[Any, int]:
     """Documents in memory as an array of bm_str, without a copy of what is Arrow already."""
     data = in_hand(data)
     if isinstance(data, (list, tuple, np.ndarray)):
+        warn_of_paths(data, 4)
         items = [t.encode("utf-8", "surrogatepass") if isinstance(t, str) else bytes_of(i, t) for i, t in enumerate(data)]
         offsets = np.zeros(len(items) + 1, dtype=np.int64)
         np.cumsum(np.fromiter(map(len, items), dtype=np.int64, count=len(items)), out=offsets[1:])
@@ -692,6 +769,7 @@ def tune(
     data: Any = None,
     text: Names = "text",
     *,
+    paths: Paths = None,
     threshold: float = 0.8,
     recall: float | None = None,
     ceiling: dict[float, float] | None = None,
@@ -719,7 +797,7 @@ def tune(
     k = dict(locals())
     call = Call(progress)
     o = new("tune")
-    fill(o, call, Source(data, call) if data is not None else None, k)
+    fill(o, call, Source(data, call, paths) if data is not None or paths is not None else None, k)
     o.perms = number(perms, "perms", least=1) if perms is not None else 0
     if ceiling:
         if not isinstance(ceiling, dict) or len(ceiling) != 1:

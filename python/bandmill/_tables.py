@@ -295,7 +295,7 @@ class _Rows:
         if len(mask) < n:
             mask = pa.concat_arrays([mask, pa.array([False] * (n - len(mask)), pa.bool_())])
         self._at = min(self._at + n, self._n)
-        columns = [_filtered(column, mask) for column in batch.columns]
+        columns = [filtered_column(column, mask) for column in batch.columns]
         if self._labels is not None:
             columns.append(self._label(mask.true_count))
         return pa.RecordBatch.from_arrays(columns, schema=self.schema)
@@ -317,7 +317,7 @@ class _Rows:
         return pa.StructArray.from_arrays(columns, fields=list(self.schema.field(_LABEL).type))
 
 
-def _filtered(column: Any, mask: Any) -> Any:
+def filtered_column(column: Any, mask: Any) -> Any:
     """Of texts as views Arrow has no function that picks rows."""
     import pyarrow as pa
 

@@ -148,19 +148,16 @@ static void bm_py_table_stream(struct bm_py_table *table, const void **buffers, 
                                      .private_data = table};
 }
 
-/* A stream of one array, which is moved into it with its schema. */
+/* A stream of one array, which is moved into it with its schema; the schema is lent. */
 struct bm_py_array {
     struct ArrowSchema schema;
     struct ArrowArray array;
 };
 
-static int moved_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
+static int lent_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
 {
-    struct bm_py_array *one = stream->private_data;
-    if (one->schema.release == NULL)
-        return EINVAL;
-    *out = one->schema;
-    one->schema.release = NULL;
+    *out = ((struct bm_py_array *)stream->private_data)->schema;
+    out->release = no_release_schema; /* it may be asked for again; the library keeps none */
     return 0;
 }
 
@@ -189,7 +186,7 @@ static void bm_py_array_stream(struct bm_py_array *one, struct ArrowSchema *sche
     one->array = *array;
     schema->release = NULL;
     array->release = NULL;
-    *out = (struct ArrowArrayStream){.get_schema = moved_schema,
+    *out = (struct ArrowArrayStream){.get_schema = lent_schema,
                                      .get_next = moved_array,
                                      .get_last_error = no_words,
                                      .release = release_moved,

@@ -34,7 +34,7 @@ checked)
     fixed="setarch -R" # addresses: some that a kernel chooses are the sanitizer's own
     $fixed true 2> /dev/null || fixed=
     # Python's own memory as the C library's, which the sanitizer watches; reports on the file that the shell has for them.
-    LD_PRELOAD=$runtime ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc PYTHONPATH=$build/checked \
+    LD_PRELOAD=$runtime ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc PYTHONPATH=$build/checked \
         BANDMILL_PROGRAM=$program exec $fixed "$python" -m pytest --capture=sys -p no:cacheprovider -c "$root/python/pyproject.toml" -k "$which" "$@"
     ;;
 spark | spark_files | executors) # in processes of their own: one has one session
