@@ -7,7 +7,7 @@
  * What cannot be hashed (a column that is missing, no memory) is no error of the one who reads: there is no digest then.
  * Threads: one at a time. The handle and the stream that passes are freed apart, in whatever order.
  *
- * Tests: tests/unit/io_sources/test_row_digest.c, python/tests/test_rows.py */
+ * Tests: tests/unit/io_sources/test_row_digest.c */
 #include "io/sources/row_digest.h"
 
 #include <string.h>

@@ -51,10 +51,9 @@ static bm_status refuse(bm_job_context *job, const bm_record *record, bm_error *
 
 static bm_status hash(bm_signed_lines *lines, const bm_record *record, bm_error *err)
 {
-    bm_shingler *shingler = lines->signer.hasher.shingler;
-    bm_shingler_limit(shingler, bm_record_room_left(&lines->room, record->raw.len));
+    bm_doc_signer_limit(&lines->signer, bm_record_room_left(&lines->room, record->raw.len));
     bm_status status = bm_doc_signer_add(&lines->signer, record->text, err);
-    const uint64_t needed = bm_shingler_needed(shingler);
+    const uint64_t needed = bm_doc_signer_needed(&lines->signer);
     const bm_long_record refused = {.file = "-", .line = record->line, .bytes = record->raw.len};
     return status == BM_ERR_NOMEM && needed > 0
                ? bm_record_room_refuse(&lines->room, &refused, needed, err)

@@ -63,6 +63,16 @@ void bm_doc_signer_clear(bm_doc_signer *signer)
         bm_shingle_batch_clear(&signer->batch);
 }
 
+void bm_doc_signer_limit(bm_doc_signer *signer, uint64_t bytes)
+{
+    bm_shingler_limit(signer->hasher.shingler, bytes);
+}
+
+uint64_t bm_doc_signer_needed(const bm_doc_signer *signer)
+{
+    return bm_shingler_needed(signer->hasher.shingler);
+}
+
 bm_status bm_doc_signer_add(bm_doc_signer *signer, bm_str text, bm_error *err)
 {
     return bm_text_hasher_add(&signer->hasher, text, &signer->batch, err);
