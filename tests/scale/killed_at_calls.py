@@ -147,7 +147,7 @@ def check_once(claims, calls, job, n_kills):
     case.peace()
     case.prepare()
     for i in range(n_kills):
-        code, said, _, name = calls.run(job, draw.randint(10, 60), *(["--resume"] if i else []))
+        code, said, _, name = calls.run(job, draw.randint(10, 70), *(["--resume"] if i else []))
         if code != SIGKILL:
             wrong = f"kill {i + 1}: exit {code}, {name}: {said}"
             break

@@ -139,7 +139,7 @@ bm_status bm_out_dir_state_path(bm_out_dir *dir, const char *name, char **out, b
     if (!bm_out_is_state(name) || strchr(name, '/') != NULL || strcmp(name, BM_OUT_MARKER) == 0)
         return bm_fail_at(err, BM_ERR_INTERNAL, dir->target, 0,
                           "\"%s\" is no name of a job's state", name);
-    bm_status status = bm_out_claim_list(&dir->claim, dir->work, name, err);
+    bm_status status = bm_out_claim_list(&dir->claim, dir->work, &name, 1, err);
     return status == BM_OK ? bm_string_format(out, err, "%s/%s", dir->work, name) : status;
 }
 
@@ -157,7 +157,7 @@ bm_status bm_out_dir_list_outside(bm_out_dir *dir, const char *path, bm_error *e
 {
     if (path[0] != '/' || !bm_ours_is_name(path + 1))
         return bm_fail_at(err, BM_ERR_INTERNAL, path, 0, "is no absolute path");
-    return bm_out_claim_list(&dir->claim, dir->work, path, err);
+    return bm_out_claim_list(&dir->claim, dir->work, &path, 1, err);
 }
 
 bool bm_out_dir_lists_outside(const bm_out_dir *dir, const char *path)
@@ -202,7 +202,7 @@ static bm_status find_spot(bm_out_dir *dir, const char *name, bool make, bm_out_
     const size_t skip = strlen(dir->work) + 1;
     bm_status status = bm_string_format(&path, err, "%s/%s/%s", dir->work, BM_OUT_NEW, name);
     if (status == BM_OK)
-        status = bm_out_claim_list(&dir->claim, dir->work, path + skip, err);
+        status = bm_out_claim_list(&dir->claim, dir->work, &(const char *){path + skip}, 1, err);
     if (status == BM_OK && make)
         status = bm_out_work_folders(dir->claim.folder, path + skip, dir->work, err);
     if (status == BM_OK)
@@ -252,10 +252,27 @@ bm_status bm_out_dir_file_again(bm_out_dir *dir, const char *name, uint64_t byte
     return add_file(dir, name, &bytes, out, err);
 }
 
+bm_status bm_out_dir_expect(bm_out_dir *dir, const char *const *names, size_t n, bm_error *err)
+{
+    bm_status status = BM_OK;
+    char **listed = bm_alloc_zero(n + 1, sizeof *listed);
+    if (listed == NULL)
+        return bm_fail_nomem(err, n * sizeof *listed);
+    for (size_t i = 0; status == BM_OK && i < n; i++)
+        status = bm_string_format(&listed[i], err, "%s%s",
+                                  bm_out_is_state(names[i]) ? "" : BM_OUT_NEW "/", names[i]);
+    if (status == BM_OK)
+        status = bm_out_claim_list(&dir->claim, dir->work, (const char *const *)listed, n, err);
+    for (size_t i = 0; i < n; i++)
+        bm_free(listed[i]);
+    bm_free(listed);
+    return status;
+}
+
 bm_status bm_out_dir_room_for(bm_out_dir *dir, const char *const *names, size_t n, char **out,
                               bm_error *err)
 {
-    bm_status status = BM_OK;
+    bm_status status = bm_out_dir_expect(dir, names, n, err);
     for (size_t i = 0; status == BM_OK && i < n; i++) {
         bm_out_spot spot = {0};
         status = find_spot(dir, names[i], true, &spot, err);

@@ -36,6 +36,8 @@ bm_status bm_out_dir_open(const char *target, bm_out_existing existing, bm_out_d
 const char *bm_out_dir_work(const bm_out_dir *dir);
 /* A new file. `name` may have slashes: folders are made. */
 bm_status bm_out_dir_file(bm_out_dir *dir, const char *name, bm_out_file **out, bm_error *err);
+/* Files of these names, of state too, will be asked for: they are listed with one sync, where each alone takes one. */
+bm_status bm_out_dir_expect(bm_out_dir *dir, const char *const *names, size_t n, bm_error *err);
 /* For `names`, which a library of somebody else's makes in *out, a folder (the caller's to free): they are listed,
  * but neither digested nor synced here. */
 bm_status bm_out_dir_room_for(bm_out_dir *dir, const char *const *names, size_t n, char **out,

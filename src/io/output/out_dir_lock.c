@@ -7,6 +7,10 @@
  * else its job has just ended, and everything begins again. Nothing is ever removed by its path but
  * the directory itself, empty.
  *
+ * What a loss of power leaves is told from what is somebody else's, too: the marker and its name are synced before
+ * anything is made beside it, and what an earlier job left is gone from the disk before the list forgets it. At its
+ * end a job removes the marker last and syncs nothing: file systems with a journal keep that order.
+ *
  * The marker is locked too, for file systems that lock files but no directories (NFS); where there
  * are no locks at all, jobs are not kept apart, and the rest goes on as it should.
  *
@@ -137,6 +141,15 @@ static bm_status has_journal(const bm_out_claim *claim, const char *work, bool *
     return BM_OK;
 }
 
+/* What has a name in the directory, and what has none any more, is so on the disk. */
+static bm_status sync_folder(const bm_out_claim *claim, const char *work, bm_error *err)
+{
+    /* EINVAL: this file system syncs no directories */
+    return fsync(claim->folder) == 0 || errno == EINVAL
+               ? BM_OK
+               : bm_fail_errno(err, errno, work, "cannot sync the directory");
+}
+
 /* All in the directory is ours: clear it, or leave it. */
 static bm_status settle(const char *work, bm_out_leavings leavings, bm_out_claim *claim,
                         bm_error *err)
@@ -160,6 +173,8 @@ static bm_status settle(const char *work, bm_out_leavings leavings, bm_out_claim
                           "the work of an interrupted job is sealed there (`resume` with its own "
                           "command goes on with it, `force` discards it)");
     status = bm_out_work_empty(at, &claim->marker.ours, err);
+    if (status == BM_OK && bm_out_marker_is_used(&claim->marker))
+        status = sync_folder(claim, work, err);
     return status == BM_OK ? bm_out_marker_begin(&claim->marker, work, err) : status;
 }
 
@@ -179,6 +194,11 @@ bm_status bm_out_claim_open(const char *work, bm_out_leavings leavings, bm_out_c
     }
     if (status == BM_OK)
         status = again ? locked(work, err) : settle(work, leavings, out, err);
+    /* Lines of a job that was killed before they were synced; an empty marker is ours as it is. */
+    if (status == BM_OK && bm_out_marker_is_used(&out->marker))
+        status = bm_out_marker_sync(&out->marker, work, err);
+    if (status == BM_OK)
+        status = sync_folder(out, work, err);
     if (status == BM_OK)
         return status;
     if (made && out->marker.fd >= 0)
@@ -197,9 +217,10 @@ bm_status bm_out_claim_check(const bm_out_claim *claim, const char *work, bm_err
                       "was removed, moved or made anew while the job worked there");
 }
 
-bm_status bm_out_claim_list(bm_out_claim *claim, const char *work, const char *name, bm_error *err)
+bm_status bm_out_claim_list(bm_out_claim *claim, const char *work, const char *const *names,
+                            size_t n, bm_error *err)
 {
-    return bm_out_marker_list(&claim->marker, work, name, err);
+    return bm_out_marker_list(&claim->marker, work, names, n, err);
 }
 
 /* Remove all that is ours, the marker, then the directory if it is empty. *bare: the marker is gone. */

@@ -28,8 +28,9 @@ bm_status bm_out_claim_open(const char *work, bm_out_leavings leavings, bm_out_c
                             bm_error *err);
 /* BM_OK: `work` still names what this job holds. BM_ERR_IO: it was removed, moved or made anew. */
 bm_status bm_out_claim_check(const bm_out_claim *claim, const char *work, bm_error *err);
-/* List what is going to be made in it. */
-bm_status bm_out_claim_list(bm_out_claim *claim, const char *work, const char *name, bm_error *err);
+/* List what is going to be made in it; on the disk when it returns, with one sync for all names. */
+bm_status bm_out_claim_list(bm_out_claim *claim, const char *work, const char *const *names,
+                            size_t n, bm_error *err);
 /* Let go. `leave`: all in it stays; else it is removed, as far as it is still this job's. */
 void bm_out_claim_close(bm_out_claim *claim, const char *work, bool leave);
 /* Remove what a job left at `work` that was killed behind its rename: nothing but what is ours, that

@@ -65,22 +65,32 @@ static bm_status append(bm_out_marker *marker, const char *path, bm_str text, bm
     return BM_OK;
 }
 
-bm_status bm_out_marker_list(bm_out_marker *marker, const char *path, const char *name,
-                             bm_error *err)
+bm_status bm_out_marker_sync(const bm_out_marker *marker, const char *path, bm_error *err)
 {
-    bm_buf line = {0};
-    if (bm_ours_has(&marker->ours, name))
-        return BM_OK;
+    return fsync(marker->fd) == 0 || errno == EINVAL ? BM_OK
+                                                     : failed(path, errno, "cannot sync", err);
+}
+
+bm_status bm_out_marker_list(bm_out_marker *marker, const char *path, const char *const *names,
+                             size_t n, bm_error *err)
+{
+    bm_buf lines = {0};
     bm_status status = marker->bytes == 0 ? bm_out_marker_begin(marker, path, err) : BM_OK;
-    if (status == BM_OK)
-        status = bm_tsv_escape(&line, (bm_str){name, strlen(name)}, err);
-    if (status == BM_OK)
-        status = bm_buf_add_text(&line, "\n", err);
-    if (status == BM_OK)
-        status = append(marker, path, (bm_str){line.data, line.len}, err);
-    if (status == BM_OK)
-        status = bm_ours_add(&marker->ours, name, err);
-    bm_buf_reset(&line);
+    for (size_t i = 0; status == BM_OK && i < n; i++) {
+        if (bm_ours_has(&marker->ours, names[i]))
+            continue;
+        status = bm_tsv_escape(&lines, (bm_str){names[i], strlen(names[i])}, err);
+        if (status == BM_OK)
+            status = bm_buf_add_text(&lines, "\n", err);
+    }
+    if (status == BM_OK && lines.len > 0) {
+        status = append(marker, path, (bm_str){lines.data, lines.len}, err);
+        if (status == BM_OK)
+            status = bm_out_marker_sync(marker, path, err);
+        for (size_t i = 0; status == BM_OK && i < n; i++)
+            status = bm_ours_add(&marker->ours, names[i], err);
+    }
+    bm_buf_reset(&lines);
     return status;
 }
 
@@ -92,6 +102,11 @@ static bm_status add_itself(bm_out_marker *marker, bm_error *err)
     if (status == BM_OK)
         status = bm_ours_add(&marker->ours, BM_OUT_JOURNAL, err);
     return status == BM_OK ? bm_ours_add_folder(&marker->ours, BM_OUT_NEW, err) : status;
+}
+
+bool bm_out_marker_is_used(const bm_out_marker *marker)
+{
+    return marker->bytes > sizeof HEADER - 1;
 }
 
 bm_status bm_out_marker_begin(bm_out_marker *marker, const char *path, bm_error *err)

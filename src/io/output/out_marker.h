@@ -6,10 +6,9 @@
  *     .bandmill-documents
  *     /tmp/.bandmill-…-sets              what lies elsewhere has a slash before it
  *
- * A name is written before the thing itself is made. So what a killed job left is listed, whenever
- * it was killed; at most the last line is torn, and nothing stands for it yet. Nothing is synced:
- * after a crash of the machine something may lie there that the list has lost, and is then
- * somebody else's, to be removed by hand.
+ * A name is written, and on the disk, before the thing itself is made. So what a job left is listed, whenever it
+ * was killed or the machine lost its power; at most the last line is torn, and nothing stands for it yet. The
+ * marker's own name is synced by whoever holds the folder (out_dir_lock.c).
  *
  * Threads: one at a time. */
 #ifndef BM_IO_OUTPUT_OUT_MARKER_H
@@ -40,11 +39,15 @@ bm_status bm_out_marker_open(bm_ours_at at, bool make, bm_out_marker *out,
                              bm_out_marker_state *state, bm_error *err);
 /* Does it still have its name in the folder? */
 bool bm_out_marker_has_name(const bm_out_marker *marker, int folder);
-/* List a name, once. BM_ERR_IO, BM_ERR_NOMEM. `path`: of the directory, for messages. */
-bm_status bm_out_marker_list(bm_out_marker *marker, const char *path, const char *name,
-                             bm_error *err);
-/* Forget the list: the directory is empty. */
+/* List names, each once, and sync them: once for all that are new. BM_ERR_IO, BM_ERR_NOMEM. `path`: of the
+ * directory, for messages. */
+bm_status bm_out_marker_list(bm_out_marker *marker, const char *path, const char *const *names,
+                             size_t n, bm_error *err);
+/* Does it list anything but itself and the journal? */
+bool bm_out_marker_is_used(const bm_out_marker *marker);
+/* Forget the list: the directory is empty. Not synced. */
 bm_status bm_out_marker_begin(bm_out_marker *marker, const char *path, bm_error *err);
+bm_status bm_out_marker_sync(const bm_out_marker *marker, const char *path, bm_error *err);
 void bm_out_marker_close(bm_out_marker *marker); /* the file stays, unlocked */
 
 #endif

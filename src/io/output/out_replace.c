@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "io/output/out_place.h"
 #include "io/output/out_state.h"
 
@@ -24,19 +25,24 @@ typedef struct replacing {
 static bm_status list_old(const replacing *r, bm_ours *old, ino_t *node, bm_error *err)
 {
     struct stat info;
+    char **names = NULL;
     bm_status status = bm_out_target_list(r->target, r->existing, old, err);
     if (status == BM_OK && stat(r->target, &info) != 0)
         status = bm_fail_errno(err, errno, r->target, "cannot look at the output");
-    for (size_t i = 0; status == BM_OK && i < old->files.n; i++) {
+    const size_t n = status == BM_OK ? old->files.n : 0;
+    if (n > 0 && (names = bm_alloc_zero(n, sizeof *names)) == NULL)
+        status = bm_fail_nomem(err, n * sizeof *names);
+    for (size_t i = 0; status == BM_OK && i < n; i++) {
         const bm_str id = bm_id_set_id(&old->files, (uint32_t)i);
-        char *name = NULL;
-        status = bm_string_format(&name, err, "%s/%.*s", BM_OUT_NEW, (int)id.len, id.data);
-        if (status == BM_OK)
-            status = bm_out_claim_list(r->claim, r->work, name, err);
-        bm_free(name);
+        status = bm_string_format(&names[i], err, "%s/%.*s", BM_OUT_NEW, (int)id.len, id.data);
     }
     if (status == BM_OK)
+        status = bm_out_claim_list(r->claim, r->work, (const char *const *)names, n, err);
+    if (status == BM_OK)
         *node = info.st_ino;
+    for (size_t i = 0; names != NULL && i < n; i++)
+        bm_free(names[i]);
+    bm_free(names);
     return status;
 }
 

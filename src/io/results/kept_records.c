@@ -40,6 +40,8 @@ static bm_status records_open(const bm_kept_cfg *cfg, void **state, bm_error *er
     r->array = bm_input_set_format(cfg->set) == BM_FORMAT_JSON;
     bm_status status = bm_kept_files_name(&r->files, cfg->set, cfg->kept, err);
     if (status == BM_OK)
+        status = bm_out_dir_expect(r->dir, (const char *const *)r->files.names, r->files.n, err);
+    if (status == BM_OK)
         *state = r;
     else
         records_close(r);

@@ -46,6 +46,8 @@ static bm_status tables_open(const bm_kept_cfg *cfg, void **state, bm_error *err
     t->labelled = cfg->annotated;
     bm_status status = bm_kept_files_name(&t->files, cfg->set, cfg->kept, err);
     if (status == BM_OK)
+        status = bm_out_dir_expect(t->dir, (const char *const *)t->files.names, t->files.n, err);
+    if (status == BM_OK)
         *state = t;
     else
         tables_close(t);

@@ -27,6 +27,13 @@
 #define SHOWN_BYTES 512   /* of a path in a message */
 #define START_RATE  400e6 /* bytes a second, until saving was timed */
 
+/* What such jobs write and what they keep of themselves: listed at once, with one sync. */
+static const char *const names[] = {
+    BM_FILE_SIGNATURES, BM_FILE_BAND_KEYS,  BM_FILE_N_SHINGLES, BM_FILE_N_BYTES, BM_FILE_CONTENT,
+    BM_FILE_IDS,        BM_FILE_KEPT_IDS,   BM_FILE_SOURCES,    BM_FILE_SKIPPED, BM_FILE_REMOVED,
+    BM_FILE_PAIRS,      BM_FILE_GROUPS,     BM_FILE_MANIFEST,   BM_FILE_REPORT,  BM_OUT_JOURNAL,
+    BM_CHECKPOINT_DOCS, BM_CHECKPOINT_SETS, BM_CHECKPOINT_MATCH};
+
 /* --- the state of an earlier job --- */
 
 /* Remove all of it: the job begins anew. */
@@ -137,7 +144,9 @@ static bm_status take_up(bm_checkpoint *checkpoint, bool found, bool saves, bm_e
     if (!found) {
         if (checkpoint->job->settings->results.resume)
             bm_meter_log(meter, BM_LOG_INFO, "%s: nothing to resume there: beginning", where);
-        return bm_checkpoint_sets_remove_left(checkpoint, err);
+        bm_status status =
+            bm_out_dir_expect(checkpoint->dir, names, sizeof names / sizeof names[0], err);
+        return status == BM_OK ? bm_checkpoint_sets_remove_left(checkpoint, err) : status;
     }
     if (!checkpoint->job->settings->results.resume || !saves)
         return discard(checkpoint, err);
@@ -344,18 +353,24 @@ static bool may_go_on(bm_status status)
            status == BM_ERR_NOMEM || status == BM_ERR_DEVICE;
 }
 
-/* Behind what is wrong with an input: how to go on. */
-static void add_words(bm_error *err, uint64_t n_docs, const char *where)
+/* Behind what is wrong: how to go on. */
+static void add_words(bm_error *err, const char *words)
+{
+    const size_t len = strlen(words);
+    size_t at = strnlen(err->message, sizeof err->message - 1);
+    if (at + len >= sizeof err->message)
+        at = sizeof err->message - 1 - len;
+    memcpy(err->message + at, words, len + 1);
+}
+
+static void add_repair(bm_error *err, uint64_t n_docs, const char *where)
 {
     char words[SHOWN_BYTES + 200];
-    const int len = snprintf(words, sizeof words,
-                             "; %" PRIu64 " documents before it are sealed in %.*s: once it is "
-                             "repaired, the same command with `resume` goes on from there",
-                             n_docs, (int)SHOWN_BYTES, where);
-    size_t at = strnlen(err->message, sizeof err->message - 1);
-    if (len > 0 && at + (size_t)len >= sizeof err->message)
-        at = sizeof err->message - 1 - (size_t)len;
-    memcpy(err->message + at, words, (size_t)len + 1);
+    snprintf(words, sizeof words,
+             "; %" PRIu64 " documents before it are sealed in %.*s: once it is "
+             "repaired, the same command with `resume` goes on from there",
+             n_docs, (int)SHOWN_BYTES, where);
+    add_words(err, words);
 }
 
 /* Say what is saved of a job that has ended before its time: in the error where it was interrupted
@@ -376,7 +391,7 @@ static void say_saved(const bm_checkpoint *checkpoint, bm_status status, bm_erro
         bm_fail(err, status, "interrupted (%s)",
                 s->docs_records > 0 ? kept : "nothing was sealed, the job would begin anew");
     else if (s->docs_records > 0 && s->broken && err != NULL)
-        add_words(err, s->docs, bm_out_dir_work(checkpoint->dir));
+        add_repair(err, s->docs, bm_out_dir_work(checkpoint->dir));
     else if (s->docs_records > 0)
         bm_meter_log(&checkpoint->job->meter, BM_LOG_WARNING, "%s", kept);
 }
@@ -397,6 +412,9 @@ void bm_checkpoint_close(bm_checkpoint *checkpoint, bm_status status, bm_error *
         if (may_go_on(status))
             say_saved(checkpoint, status, err);
     }
+    if (checkpoint->loading && status == BM_ERR_FORMAT && err != NULL &&
+        strstr(err->message, "`force`") == NULL)
+        add_words(err, "; `force` begins anew");
     bm_journal_close(checkpoint->journal);
     bm_spill_close(checkpoint->docs_file);
     bm_out_dir_close(checkpoint->dir);

@@ -83,7 +83,7 @@ Test(out_marker, what_is_torn_goes_before_the_next_line_is_written)
         cr_assert_eq(state, BM_OUT_MARKER_HELD);
         cr_expect_eq(bm_ours_has(&it.ours, "output/a_long_name.txt"), bytes >= whole);
         cr_expect_not(bm_ours_has(&it.ours, "output/never_made.txt"));
-        cr_assert_eq(bm_out_marker_list(&it, at.path, "b", NULL), BM_OK);
+        cr_assert_eq(bm_out_marker_list(&it, at.path, &(const char *){"b"}, 1, NULL), BM_OK);
         bm_out_marker_close(&it);
         const size_t stays = bytes >= whole ? whole : sizeof HEADER - 1;
         snprintf(wanted, sizeof wanted, "%.*sb\n", (int)stays, marker);
