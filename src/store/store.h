@@ -17,15 +17,16 @@
  * 16 MiB before the state names them; what no state names is an interrupted writer's, and the next writer clears it
  * away. All that is on the disk after a crash is the state of a commit, whole.
  *
- * A directory is held by its writer with flock on the directory itself. An environment may be opened once
+ * A directory is held by its writer with flock on the directory itself and on data.mdb, which must have no other name.
+ * An environment may be opened once
  * in a process (LMDB's rule). Views of a bm_store that reads are opened and closed by any thread; those of one that
  * writes are opened by the thread that writes, and then serve any.
  *
- * A reader has a slot in lock.mdb, by which writers know what it may still see. Where that file may not be written (a
- * read-only file system, no permission) it holds the directory shared instead: then no writer can begin before it
+ * A reader has a slot in lock.mdb, by which writers know what it may still see. Where that file is not there, may not be
+ * written, or is another user's, it holds data.mdb shared instead and writes nothing: then no writer can begin before it
  * closes, and it is BM_ERR_LOCKED beside one.
  *
- * Errors: BM_ERR_FORMAT (damaged, another version, another byte order), BM_ERR_IO, BM_ERR_NOMEM,
+ * Errors: BM_ERR_FORMAT (damaged, another version, another byte order, files that are links or have other names), BM_ERR_IO, BM_ERR_NOMEM,
  * BM_ERR_LOCKED (another writer), BM_ERR_CANCELLED. */
 #ifndef BM_STORE_STORE_H
 #define BM_STORE_STORE_H

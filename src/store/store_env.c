@@ -15,8 +15,7 @@
 #define TXN_BYTES   (UINT64_C(16) << 20)
 #define MAP_STEP    (UINT64_C(64) << 20)
 #define PROBE_BYTES (UINT64_C(1) << 20)
-#define MAX_READERS 1022u /* at once, of all processes; a slot takes 64 bytes of lock.mdb */
-#define MODE        0666  /* the umask takes its part */
+#define MODE        0666 /* the umask takes its part */
 
 /* LMDB says EIO where the system wrote less than it was asked to, which it does on a disk that is full, at
  * a quota and at the limit of a file's size; it does not ask for the rest, which would tell the cause. That
@@ -54,7 +53,7 @@ bm_status bm_store_env_open(const bm_store_env_cfg *cfg, bm_store_env *out, bm_e
         return status;
     int rc = out->lib.mdb_env_create(&out->env);
     if (rc == 0)
-        rc = out->lib.mdb_env_set_maxreaders(out->env, MAX_READERS);
+        rc = out->lib.mdb_env_set_maxreaders(out->env, BM_STORE_READERS);
     if (rc == 0)
         rc = out->lib.mdb_env_set_mapsize(out->env, (cfg->file_bytes / MAP_STEP + 2) * MAP_STEP);
     if (rc == 0)

@@ -6,6 +6,7 @@
  * Tests: tests/unit/store/test_store_processes.c, tests/unit/store/test_store_errors.c */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -115,8 +116,10 @@ static bm_status check_file(const bm_store_place *place, bool whole, uint64_t *b
 /* BM_NOT_FOUND: another took its place at this moment. */
 static bm_status open_env(bm_store *store, unsigned flags, uint64_t bytes, bm_error *err)
 {
-    const bm_store_env_cfg cfg = {store->place.path, store->place.path, flags, bytes};
-    bm_status status = flags & MDB_NOLOCK ? BM_OK : bm_store_place_lock_room(&store->place, err);
+    char path[PATH_MAX];
+    bm_store_place_name(&store->place, path, sizeof path);
+    const bm_store_env_cfg cfg = {path, store->place.path, flags, bytes};
+    bm_status status = flags & MDB_RDONLY ? BM_OK : bm_store_place_lock_room(&store->place, err);
     int fd = -1;
     if (status == BM_OK)
         status = bm_store_env_open(&cfg, &store->env, err);
@@ -128,47 +131,42 @@ static bm_status open_env(bm_store *store, unsigned flags, uint64_t bytes, bm_er
     return status;
 }
 
-/* lock.mdb cannot be written. */
-static bool has_no_lock(const bm_error *why)
-{
-    return why->code == EACCES || why->code == EROFS || why->code == EPERM || why->code == ENOSPC ||
-           why->code == EDQUOT;
-}
-
-/* One that reads has a slot in lock.mdb; where that cannot be written, it holds the directory. */
+/* One that reads has a slot in lock.mdb; where it cannot have one, it holds the data file. */
 static bm_status open_to_read(bm_store *store, const char *dir, bm_error *err)
 {
     uint64_t bytes;
-    bm_status status = bm_store_place_open(dir, BM_STORE_HOLD_NOT, &store->place, err);
+    bool has_slots = false;
+    bm_status status = bm_store_place_open(dir, false, &store->place, err);
     if (status == BM_OK)
         status = bm_store_place_data(&store->place, err);
     if (status == BM_OK)
+        status = bm_store_place_lock(&store->place, &has_slots, err);
+    /* Of a lock.mdb without all its blocks, LMDB's write of a slot could end the process. */
+    if (status == BM_OK && has_slots)
+        has_slots = bm_store_place_lock_room(&store->place, NULL) == BM_OK;
+    if (status == BM_OK && !has_slots)
+        status = bm_store_place_hold(&store->place, false, err);
+    if (status == BM_OK)
         status = check_file(&store->place, false, &bytes, err);
-    if (status != BM_OK)
-        return status;
-    bm_error why = {0};
-    status = open_env(store, MDB_RDONLY, bytes, &why);
-    if (status == BM_ERR_IO && has_no_lock(&why)) {
-        bm_store_env_close(&store->env);
-        bm_store_place_close(&store->place);
-        status = bm_store_place_open(dir, BM_STORE_HOLD_SHARED, &store->place, &why);
-        if (status == BM_OK)
-            status = bm_store_place_data(&store->place, &why);
-        if (status == BM_OK)
-            status = open_env(store, MDB_RDONLY | MDB_NOLOCK, bytes, &why);
-    }
-    if (status != BM_OK && err != NULL)
-        *err = why;
-    return status;
+    return status == BM_OK ? open_env(store, MDB_RDONLY | (has_slots ? 0 : MDB_NOLOCK), bytes, err)
+                           : status;
 }
 
 static bm_status open_to_write(bm_store *store, const char *dir, bm_error *err)
 {
     uint64_t bytes;
     int dead;
-    bm_status status = bm_store_place_open(dir, BM_STORE_HOLD_ALONE, &store->place, err);
+    bool has_slots;
+    bm_status status = bm_store_place_open(dir, true, &store->place, err);
     if (status == BM_OK)
         status = bm_store_place_data(&store->place, err);
+    if (status == BM_OK)
+        status = bm_store_place_hold(&store->place, true, err);
+    if (status == BM_OK)
+        status = bm_store_place_lock(&store->place, &has_slots, err);
+    /* Of a lock.mdb without all its blocks, LMDB's write of a slot could end the process. */
+    if (status == BM_OK && has_slots)
+        has_slots = bm_store_place_lock_room(&store->place, NULL) == BM_OK;
     if (status == BM_OK)
         status = check_file(&store->place, true, &bytes, err);
     if (status == BM_OK)
@@ -245,17 +243,22 @@ bm_status bm_store_create(const char *dir, const bm_store_facts *facts, const bm
     bm_store *store = make(cfg, err);
     if (store == NULL)
         return BM_ERR_NOMEM;
-    bm_status status = bm_store_place_open(dir, BM_STORE_HOLD_ALONE, &store->place, err);
+    bm_status status = bm_store_place_open(dir, true, &store->place, err);
     struct stat info;
     if (status == BM_OK &&
-        fstatat(store->place.dir, BM_STORE_DATA, &info, AT_SYMLINK_NOFOLLOW) == 0)
+        (fstatat(store->place.dir, BM_STORE_DATA, &info, AT_SYMLINK_NOFOLLOW) == 0 ||
+         fstatat(store->place.dir, BM_STORE_LOCK, &info, AT_SYMLINK_NOFOLLOW) == 0))
         status = bm_fail_at(err, BM_ERR_USAGE, dir, 0, "there is an index already");
     if (status == BM_OK) {
-        const bm_store_env_cfg env = {dir, store->place.path, MDB_NOSYNC, 0};
+        char path[PATH_MAX];
+        bm_store_place_name(&store->place, path, sizeof path);
+        const bm_store_env_cfg env = {path, store->place.path, MDB_NOSYNC, 0};
         status = bm_store_env_open(&env, &store->env, err);
     }
     if (status == BM_OK)
         status = bm_store_place_data(&store->place, err);
+    if (status == BM_OK)
+        status = bm_store_place_hold(&store->place, true, err);
     if (status == BM_OK)
         status = begin_new(store, facts, err);
     if (status == BM_OK)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -28,24 +29,20 @@ static int lock(int fd, int how)
     return rc == 0 ? 0 : errno;
 }
 
-static bm_status hold(const bm_store_place *place, bm_store_hold how, bm_error *err)
+static bm_status in_use(const bm_store_place *place, bm_error *err)
 {
-    if (how == BM_STORE_HOLD_NOT)
-        return BM_OK;
-    const int rc = lock(place->dir, how == BM_STORE_HOLD_ALONE ? LOCK_EX : LOCK_SH);
-    if (rc == 0)
-        return BM_OK;
-    if (rc == EWOULDBLOCK && how == BM_STORE_HOLD_ALONE)
-        return bm_fail_at(err, BM_ERR_LOCKED, place->path, 0,
-                          "the index is in use by another process that writes to it");
+    return bm_fail_at(
+        err, BM_ERR_LOCKED, place->path, 0,
+        "the index is in use by another process that writes to it, or reads it without "
+        "a place in its " BM_STORE_LOCK);
+}
+
+static bm_status hold_dir(const bm_store_place *place, bm_error *err)
+{
+    const int rc = lock(place->dir, LOCK_EX);
     if (rc == EWOULDBLOCK)
-        return bm_fail_at(err, BM_ERR_LOCKED, place->path, 0,
-                          "the index is being written to, and its " BM_STORE_LOCK
-                          " cannot be written, so the writer could not spare what is read");
-    /* Some file systems of networks have no locks: then nobody else has one either. */
-    return how == BM_STORE_HOLD_SHARED
-               ? BM_OK
-               : bm_fail_errno(err, rc, place->path, "cannot hold the index");
+        return in_use(place, err);
+    return rc == 0 ? BM_OK : bm_fail_errno(err, rc, place->path, "cannot hold the index");
 }
 
 /* Does the path lead to the directory that is open? */
@@ -56,8 +53,7 @@ static bool still_there(const bm_store_place *place)
            ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
 }
 
-bm_status bm_store_place_open(const char *path, bm_store_hold how, bm_store_place *out,
-                              bm_error *err)
+bm_status bm_store_place_open(const char *path, bool alone, bm_store_place *out, bm_error *err)
 {
     bm_store_place place = {.path = bm_strdup(path), .dir = -1, .data = -1};
     if (place.path == NULL)
@@ -69,8 +65,8 @@ bm_status bm_store_place_open(const char *path, bm_store_hold how, bm_store_plac
             status = bm_fail_errno(err, errno, path, "cannot open the index");
             break;
         }
-        status = hold(&place, how, err);
-        if (status != BM_OK || how == BM_STORE_HOLD_NOT || still_there(&place))
+        status = alone ? hold_dir(&place, err) : BM_OK;
+        if (status != BM_OK || !alone || still_there(&place))
             break;
         close(place.dir);
         place.dir = -1;
@@ -97,6 +93,59 @@ bm_status bm_store_place_data(bm_store_place *place, bm_error *err)
     if (!S_ISREG(info.st_mode))
         return bm_fail_at(err, BM_ERR_FORMAT, place->path, 0, "its " BM_STORE_DATA " is no file");
     return BM_OK;
+}
+
+bm_status bm_store_place_hold(const bm_store_place *place, bool alone, bm_error *err)
+{
+    struct stat info;
+    if (fstat(place->data, &info) != 0)
+        return bm_fail_errno(err, errno, place->path, "cannot read its " BM_STORE_DATA);
+    if (alone && info.st_nlink > 1)
+        return bm_fail_at(err, BM_ERR_FORMAT, place->path, 0,
+                          "its " BM_STORE_DATA
+                          " has another name too (a hard link), and would change there (write to a "
+                          "copy: cp -a makes one, cp -al does not)");
+    /* Some file systems of networks have no such locks: then nobody else has one either, and
+     * writers hold the directory. */
+    if (lock(place->data, alone ? LOCK_EX : LOCK_SH) != EWOULDBLOCK)
+        return BM_OK;
+    if (alone)
+        return in_use(place, err);
+    return bm_fail_at(err, BM_ERR_LOCKED, place->path, 0,
+                      "the index is being written to, and without a place in its " BM_STORE_LOCK
+                      ", which is not there or not this user's, nothing that is read could be "
+                      "spared");
+}
+
+bm_status bm_store_place_lock(const bm_store_place *place, bool *has_slots, bm_error *err)
+{
+    struct stat lock_file, data, dir;
+    *has_slots = false;
+    if (fstatat(place->dir, BM_STORE_LOCK, &lock_file, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT
+                   ? BM_OK
+                   : bm_fail_errno(err, errno, place->path, "cannot look at its " BM_STORE_LOCK);
+    if (!S_ISREG(lock_file.st_mode) || lock_file.st_nlink != 1)
+        return bm_fail_at(err, BM_ERR_FORMAT, place->path, 0,
+                          "its " BM_STORE_LOCK
+                          " is a link or no file, or has another name too (a hard link), where "
+                          "writing would change what is not the index (remove it, or copy the "
+                          "index: cp -a)");
+    if (fstat(place->data, &data) != 0 || fstat(place->dir, &dir) != 0)
+        return bm_fail_errno(err, errno, place->path, "cannot look at the index");
+    *has_slots = data.st_nlink == 1 && lock_file.st_uid == geteuid() && dir.st_uid == geteuid() &&
+                 lock_file.st_size >= (off_t)BM_STORE_READERS * 64 &&
+                 faccessat(place->dir, BM_STORE_LOCK, R_OK | W_OK, AT_EACCESS) == 0;
+    return BM_OK;
+}
+
+void bm_store_place_name(const bm_store_place *place, char *out, size_t cap)
+{
+    struct stat ours, theirs;
+    snprintf(out, cap, "/proc/self/fd/%d", place->dir);
+    if (fstat(place->dir, &ours) != 0 || stat(out, &theirs) != 0 || ours.st_dev != theirs.st_dev ||
+        ours.st_ino != theirs.st_ino)
+        snprintf(out, cap, "%s", place->path);
 }
 
 bool bm_store_place_same(const bm_store_place *place, int fd)

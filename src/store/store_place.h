@@ -1,7 +1,8 @@
-/* store_place.h -- the directory of an index: its two files, and who holds it.
+/* store_place.h -- the directory of an index: its two files, and who holds them.
  *
- * A writer holds the directory itself with flock, so that nothing is left behind when it ends in whatever
- * way. A reader that cannot have a slot in lock.mdb holds it shared. */
+ * A writer holds the directory itself with flock, so that nothing is left behind when it ends in whatever way, and
+ * its data file, which may have come there from another directory. A reader that has no slot in lock.mdb holds
+ * the data file shared, for which nothing is written. */
 #ifndef BM_STORE_STORE_PLACE_H
 #define BM_STORE_STORE_PLACE_H
 
@@ -11,24 +12,29 @@
 /* LMDB's own names. */
 #define BM_STORE_DATA "data.mdb"
 #define BM_STORE_LOCK "lock.mdb"
+/* Readers at once, of all processes; a slot takes 64 bytes of lock.mdb. */
+#define BM_STORE_READERS 1022u
 
 typedef struct bm_store_place {
     char *path;                    /* of the directory, as it was given */
     int dir, data /* read only */; /* descriptors, -1: none */
 } bm_store_place;
 
-typedef enum bm_store_hold {
-    BM_STORE_HOLD_NOT,
-    BM_STORE_HOLD_SHARED, /* where the file system can */
-    BM_STORE_HOLD_ALONE
-} bm_store_hold;
-
-/* Open the directory and hold it. It is still at its path then: an index that another took the place of
+/* Open the directory; `alone`: and hold it. It is still at its path then: an index that another took the place of
  * (compact) is not opened. BM_ERR_LOCKED; BM_ERR_IO. */
-bm_status bm_store_place_open(const char *path, bm_store_hold hold, bm_store_place *out,
-                              bm_error *err);
-/* Open its data file. BM_ERR_FORMAT: there is none. */
+bm_status bm_store_place_open(const char *path, bool alone, bm_store_place *out, bm_error *err);
+/* Open its data file, a regular file and no link. BM_ERR_FORMAT: there is none. */
 bm_status bm_store_place_data(bm_store_place *place, bm_error *err);
+/* Hold the data file, shared or alone. BM_ERR_LOCKED. Alone, BM_ERR_FORMAT: it has more than one name, so that it
+ * would change in another directory too. */
+bm_status bm_store_place_hold(const bm_store_place *place, bool alone, bm_error *err);
+/* May LMDB see lock.mdb, which it opens by its name, and writes to? BM_OK: it is a regular file of one name, or is not there.
+ * BM_ERR_FORMAT. *has_slots: a reader may take a slot in it: it is there, and this user's own, as the directory is, in which
+ * nobody else can exchange it for a link; nothing is made or grown by that. */
+bm_status bm_store_place_lock(const bm_store_place *place, bool *has_slots, bm_error *err);
+/* The directory's path for LMDB, in `out`: through the descriptor, where the system has /proc, so that no other can
+ * come to its place. */
+void bm_store_place_name(const bm_store_place *place, char *out, size_t cap);
 /* Is this descriptor of the same file as place->data? */
 bool bm_store_place_same(const bm_store_place *place, int fd);
 /* The blocks of lock.mdb are there: LMDB writes it through a map, which on a full disk would end the process. BM_ERR_IO with

@@ -474,6 +474,84 @@ Test(store_processes, a_read_only_file_system_is_read)
     scratch_close(&s);
 }
 
+/* Where mounts may be made: 0, 77 where they may not, else what is wrong. */
+static int read_on_full(const char *dir, const char *at, const model *m)
+{
+    char why[200] = "", path[400], room[4096] = {1};
+    bm_error err = {0};
+    bm_store *store = NULL;
+    bm_store_view *view = NULL;
+    if (unshare(CLONE_NEWNS | (geteuid() == 0 ? 0 : CLONE_NEWUSER)) != 0 ||
+        mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
+        mount("tmpfs", at, "tmpfs", 0, "size=4m") != 0)
+        return 77;
+    snprintf(path, sizeof path, "%s/data.mdb", dir);
+    snprintf(why, sizeof why, "%s/data.mdb", at);
+    copy_file(path, why);
+    snprintf(path, sizeof path, "%s/full", at);
+    const int fd = open(path, O_WRONLY | O_CREAT, 0666);
+    while (write(fd, room, sizeof room) > 0)
+        ;
+    close(fd);
+    if (errno != ENOSPC)
+        return 1;
+    if (try_open(at, BM_STORE_READ, &store, &err) != BM_OK ||
+        bm_store_view_open(store, &view, &err) != BM_OK || !model_same(m, view, true, why))
+        return 2;
+    bm_store_view_close(view);
+    bm_store_close(store);
+    snprintf(path, sizeof path, "%s/lock.mdb", at);
+    return access(path, F_OK) == 0 ? 3 : 0;
+}
+
+Test(store_processes, a_full_disk_without_a_lock_file_is_read)
+{
+    scratch s;
+    numbers r = {15};
+    model *m = new_index(&s, &r, 40);
+    scratch_folder(&s, "full");
+    const pid_t child = fork();
+    if (child == 0)
+        _exit(read_on_full(scratch_at(&s, "index"), scratch_at(&s, "full"), m));
+    int how = -1;
+    cr_assert_eq(waitpid(child, &how, 0), child);
+    cr_assert(WIFEXITED(how) && (WEXITSTATUS(how) == 0 || WEXITSTATUS(how) == 77), "%x",
+              (unsigned)how);
+    free(m);
+    scratch_close(&s);
+}
+
+/* Who may exchange lock.mdb for a link could have a reader of another user write to what it leads to. */
+Test(store_processes, an_index_of_another_user_is_read_without_its_lock_file)
+{
+    scratch s;
+    numbers r = {16};
+    model *m = new_index(&s, &r, 40);
+    bm_store *other = NULL;
+    bm_error err = {0};
+    struct stat before, after;
+    if (geteuid() != 0) {
+        free(m);
+        scratch_close(&s);
+        cr_skip_test("only root can give an index to another user");
+    }
+    for (int which = 0; which < 2; which++) { /* the directory is another's, the lock file is */
+        cr_assert_eq(chown(scratch_at(&s, "index"), which == 0 ? 65534 : 0, (gid_t)-1), 0);
+        cr_assert_eq(chown(scratch_at(&s, "index/lock.mdb"), which == 1 ? 65534 : 0, (gid_t)-1), 0);
+        cr_assert_eq(stat(scratch_at(&s, "index/lock.mdb"), &before), 0);
+        bm_store *store = model_open(scratch_at(&s, "index"), BM_STORE_READ);
+        model_check(m, store, true);
+        cr_assert_eq(try_open(scratch_at(&s, "index"), BM_STORE_WRITE, &other, &err),
+                     BM_ERR_LOCKED);
+        bm_store_close(store);
+        cr_assert_eq(stat(scratch_at(&s, "index/lock.mdb"), &after), 0);
+        cr_expect(before.st_mtim.tv_sec == after.st_mtim.tv_sec &&
+                  before.st_mtim.tv_nsec == after.st_mtim.tv_nsec);
+    }
+    free(m);
+    scratch_close(&s);
+}
+
 /* compact exchanges directories: who has the old one open goes on, who opens gets the new one. */
 Test(store_processes, an_index_that_took_the_place_of_another_is_opened)
 {
