@@ -41,6 +41,10 @@ static void say_answers(cli_context *context, const bm_summary *summary)
                  cli_format_count(counts->candidates, n[0], sizeof n[0]),
                  cli_format_count(counts->edges, n[1], sizeof n[1]),
                  cli_format_count(counts->documents, n[2], sizeof n[2]));
+    if (counts->not_compared > 0)
+        cli_say_note(&context->console,
+                     "up to %s pairs of crowded buckets are no candidates: they were not compared",
+                     cli_format_count(counts->not_compared, n[0], sizeof n[0]));
 }
 
 bm_status cli_run_query(cli_context *context, bm_error *err)

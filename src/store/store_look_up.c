@@ -33,6 +33,7 @@ static bm_status map_ranges(bm_store_view *v, bm_error *err)
             !bm_piece_head_of(ref->bytes, ref->size, BM_PIECE_REMOVED, &head))
             return bm_snapshot_damaged(s, err, "what was removed");
         v->removed[ref->key.number] = ref->bytes + BM_PIECE_HEAD_BYTES;
+        v->n_removed_ranges++;
     }
     return BM_OK;
 }
@@ -49,6 +50,7 @@ static bm_status copy_pending(bm_store_view *v, const bm_writer *w, bm_error *er
         uint8_t *bits = v->bits + i * BM_REMOVED_BYTES;
         memcpy(bits, w->ranges[i].bits, BM_REMOVED_BYTES);
         v->removed[w->ranges[i].range] = bits;
+        v->n_removed_ranges++;
     }
     return bm_store_notes_copy(w, &v->notes, &v->n_notes, err);
 }
@@ -112,6 +114,12 @@ bool bm_store_view_removed(const bm_store_view *v, uint32_t number)
     return bits != NULL && (bits[at / 8] >> at % 8 & 1) != 0;
 }
 
+/* One key of an ask. */
+typedef struct ask_key {
+    uint64_t key;
+    uint32_t asked, most;
+} ask_key;
+
 #define KEYS_AHEAD 8u /* of the key that is looked up: what is fetched meanwhile */
 
 /* A table of one run, asked for keys that ascend. */
@@ -165,19 +173,60 @@ static bm_status add_hit(const bm_store_view *v, bm_store_hits *hits, bm_store_h
     return BM_OK;
 }
 
-/* All entries of a key, which may reach into pieces behind; the next key may be the same. */
-static bm_status find_key(table_walk *t, uint64_t key, uint32_t asked, bm_store_hits *hits,
+/* Count the entries of the key that are left from entry i of piece `at` on, but for removed documents: where none was
+ * removed, the last of them is looked for, and no other is read. */
+static bm_status count_rest(table_walk *t, size_t at, size_t i, uint64_t key, uint64_t *n,
+                            bm_error *err)
+{
+    const bm_store_view *v = t->view;
+    for (*n = 0; at < t->n && t->refs[at].key.first <= key; at++, i = 0) {
+        bm_status status = open_piece(t, at, err);
+        if (status != BM_OK)
+            return status;
+        const size_t end =
+            key == UINT64_MAX ? t->piece.head.n : bm_posting_piece_find(&t->piece, key + 1);
+        if (v->n_removed_ranges == 0) {
+            *n += end > i ? end - i : 0;
+            continue;
+        }
+        for (; i < end; i++) {
+            const uint32_t number = bm_posting_piece_at(&t->piece, i).number;
+            *n +=
+                number < v->snapshot.state.counts.next_number && !bm_store_view_removed(v, number);
+        }
+    }
+    return BM_OK;
+}
+
+static bm_status add_rest(table_walk *t, size_t at, size_t i, ask_key ask, bm_store_hits *hits,
                           bm_error *err)
 {
-    seek(t, key);
-    for (size_t at = t->at; at < t->n && t->refs[at].key.first <= key; at++) {
+    uint64_t n = 0;
+    bm_status status = count_rest(t, at, i, ask.key, &n, err);
+    if (status == BM_OK && n > 0)
+        status = bm_grow_array(&hits->rest, &hits->cap_rest, hits->n_rest + 1, err);
+    if (status == BM_OK && n > 0)
+        hits->rest[hits->n_rest++] = (bm_store_rest){ask.asked, (uint32_t)n};
+    return status;
+}
+
+/* All entries of a key, which may reach into pieces behind; the next key may be the same. */
+static bm_status find_key(table_walk *t, ask_key ask, bm_store_hits *hits, bm_error *err)
+{
+    const size_t before = hits->n, most = ask.most == 0 ? SIZE_MAX : ask.most;
+    seek(t, ask.key);
+    for (size_t at = t->at; at < t->n && t->refs[at].key.first <= ask.key; at++) {
         bm_status status = open_piece(t, at, err);
-        size_t i = status == BM_OK ? bm_posting_piece_find(&t->piece, key) : 0;
+        size_t i = status == BM_OK ? bm_posting_piece_find(&t->piece, ask.key) : 0;
         for (; status == BM_OK && i < t->piece.head.n; i++) {
             const bm_posting posting = bm_posting_piece_at(&t->piece, i);
-            if (posting.key != key)
+            if (posting.key != ask.key)
                 return BM_OK;
-            status = add_hit(t->view, hits, (bm_store_hit){asked, posting.number}, err);
+            if (hits->n - before == most)
+                return add_rest(t, at, i, ask, hits, err);
+            status = add_hit(t->view, hits, (bm_store_hit){ask.asked, posting.number}, err);
+            if (hits->n - before > hits->most_of_a_key)
+                hits->most_of_a_key = hits->n - before;
         }
         if (status != BM_OK)
             return status;
@@ -195,7 +244,7 @@ bm_status bm_store_view_find(const bm_store_view *v, const bm_store_ask *ask, bm
         for (size_t i = 0; t.n > 0 && status == BM_OK && i < ask->n; i++) {
             if (t.opened < t.n && i + KEYS_AHEAD < ask->n)
                 bm_posting_piece_expect(&t.piece, ask->keys[i + KEYS_AHEAD]);
-            status = find_key(&t, ask->keys[i], (uint32_t)i, hits, err);
+            status = find_key(&t, (ask_key){ask->keys[i], (uint32_t)i, ask->most}, hits, err);
         }
     }
     return status;
@@ -233,7 +282,7 @@ void bm_store_view_expect(const bm_store_view *v, uint32_t number, bool there)
 bm_status bm_store_view_id(const bm_store_view *v, bm_str id, uint32_t *number, bm_error *err)
 {
     const uint64_t key = XXH3_64bits(id.data, id.len);
-    const bm_store_ask ask = {v->snapshot.state.facts.bands, &key, 1};
+    const bm_store_ask ask = {v->snapshot.state.facts.bands, &key, 1, 0};
     bm_store_hits hits = {0};
     bm_status status = bm_store_view_find(v, &ask, &hits, err);
     bool found = false;

@@ -25,10 +25,18 @@ typedef struct bm_store_hit {
     uint32_t asked, number;
 } bm_store_hit;
 
+/* Documents of the key of that place which are not among the hits. */
+typedef struct bm_store_rest {
+    uint32_t asked, n;
+} bm_store_rest;
+
 typedef struct bm_store_hits {
     bm_store_hit *list;
     size_t n, cap;
-} bm_store_hits; /* {0} is empty; bm_free(list) */
+    size_t most_of_a_key; /* that one run had for one key, in any call */
+    bm_store_rest *rest;  /* only of asks with a bound */
+    size_t n_rest, cap_rest;
+} bm_store_hits; /* {0} is empty; bm_free(list), bm_free(rest) */
 
 /* One table (0 … bands-1; `bands`: ids) and keys to look up in it. */
 typedef struct bm_store_ask {
@@ -36,6 +44,7 @@ typedef struct bm_store_ask {
     const uint64_t
         *keys; /* n, ascending, so that pages are read in their order; repeats are fine */
     size_t n;
+    uint32_t most; /* of a key and run the first so many, and how many more there are; 0: all */
 } bm_store_ask;
 
 /* Append the documents of each key that are there (none that was removed), run by run. Any thread, with hits of

@@ -9,8 +9,9 @@ struct bm_store_view {
     bm_snapshot snapshot;
     const uint8_t **removed; /* bits of each range of numbers; NULL: none of it */
     size_t n_ranges;
-    uint8_t *bits;         /* those of a writer's that are not in the file */
-    bm_writer_note *notes; /* of a writer, copied */
+    size_t n_removed_ranges; /* 0: no document was removed */
+    uint8_t *bits;           /* those of a writer's that are not in the file */
+    bm_writer_note *notes;   /* of a writer, copied */
     size_t n_notes;
 };
 

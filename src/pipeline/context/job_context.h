@@ -66,6 +66,7 @@ typedef struct bm_job_story {
 typedef struct bm_job_against {
     uint64_t documents;            /* known ones */
     uint64_t candidates, verified; /* pairs of a document and a known one */
+    uint64_t not_compared;         /* beyond what a crowded bucket has for a document, at most */
     uint64_t found;                /* known ones that reach the threshold with a document */
 } bm_job_against;
 

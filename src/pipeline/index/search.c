@@ -22,6 +22,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "lsh/verify.h"
+#include "pipeline/index/search_block.h"
+#include "pipeline/index/search_crowds.h"
 #include "pipeline/index/search_hits.h"
 #include "sketch/scheme.h"
 
@@ -31,86 +33,39 @@
 #define SORT_GRAIN     64u
 #define PLACES_AHEAD   16u /* hits before a document is compared */
 #define DOCS_AHEAD     8u
-
-typedef struct found {
-    uint32_t doc;
-    bm_answer answer;
-} found;
+#define MANY_ANSWERS   256u
 
 typedef struct part {
     uint64_t begin, end; /* hits from begin on and below end; end UINT64_MAX: all the rest */
-    found *list;
-    size_t n, cap;
-    uint64_t candidates, verified;
+    bm_found_list found;
 } part;
 
 typedef struct search {
     const bm_search_cfg *cfg;
     const bm_search_batch *batch;
+    size_t n_asked;    /* documents of the batch that are asked now */
     uint32_t *weights; /* for how many documents each answers; NULL: for itself */
     bm_search_hits hits;
     part *parts;
     size_t n_parts;
+    bm_crowd_search crowds;
+    bool many; /* more than fits was found: fewer are to be asked at once */
 } search;
 
-/* The document of the index that is being compared. */
-typedef struct target {
-    uint32_t number;
-    bm_store_doc doc;
-    bool read; /* its set, or words */
-    uint64_t *set;
-    uint32_t *words;
-    size_t cap_set;
-} target;
-
-/* --- one document of the index --- */
-
-static bm_status target_find(const search *s, uint32_t number, target *t, bm_error *err)
-{
-    bm_status status = bm_store_view_doc(s->cfg->view, number, &t->doc, err);
-    if (status == BM_NOT_FOUND)
-        return bm_fail(err, BM_ERR_FORMAT,
-                       "the index is damaged: its bands name document %u, which is not there",
-                       (unsigned)number);
-    t->number = number;
-    t->read = false;
-    return status;
-}
-
-static bm_status target_read(const search *s, target *t, bm_error *err)
-{
-    const bm_store_facts *facts = s->cfg->facts;
-    bm_status status;
-    if (t->read)
-        return BM_OK;
-    if (facts->kind == BM_STORE_SIGNATURES) {
-        status = bm_store_doc_words(&t->doc, t->words, facts->words, err);
-    } else if (t->doc.n_shingles > t->doc.body.len) { /* a hash takes more than a byte */
-        return bm_fail(err, BM_ERR_FORMAT,
-                       "the index is damaged: document %u has a set of another size",
-                       (unsigned)t->number);
-    } else {
-        status = bm_grow_array(&t->set, &t->cap_set, t->doc.n_shingles, err);
-        if (status == BM_OK)
-            status = bm_store_doc_set(&t->doc, t->set, err);
-    }
-    t->read = status == BM_OK;
-    return status;
-}
+/* --- a pair --- */
 
 /* *similarity: less than 0 where it is below the threshold. */
-static bm_status compare(const search *s, uint32_t doc, target *t, double *similarity,
-                         bm_error *err)
+static bm_status compare(const search *s, uint32_t doc, bm_search_target *t, double threshold,
+                         double *similarity, bm_error *err)
 {
     const bm_search_batch *batch = s->batch;
     const bm_store_facts *facts = s->cfg->facts;
-    const double threshold = s->cfg->threshold;
     const uint32_t n = batch->n_shingles[doc];
     *similarity = -1;
     if (facts->kind == BM_STORE_SETS &&
         bm_jaccard_least_common(n, t->doc.n_shingles, threshold) == SIZE_MAX)
         return BM_OK;
-    bm_status status = target_read(s, t, err);
+    bm_status status = bm_search_target_read(s->cfg, t, err);
     if (status != BM_OK)
         return status;
     *similarity =
@@ -154,7 +109,7 @@ static bm_status gather(const search *s, const part *p, bm_hit_list *out, bm_err
     return s->hits.n_lists == 1 ? BM_OK : bm_hits_sort(out->list, &out->n, err);
 }
 
-static bool is_same_id(const search *s, uint32_t doc, const target *t)
+static bool is_same_id(const search *s, uint32_t doc, const bm_search_target *t)
 {
     if (!s->cfg->skip_same_id)
         return false;
@@ -171,50 +126,63 @@ static inline void expect(const search *s, const bm_hit_list *hits, size_t i)
         bm_store_view_expect(s->cfg->view, (uint32_t)(hits->list[i + DOCS_AHEAD] >> 32), true);
 }
 
-static bm_status compare_hits(const search *s, part *p, const bm_hit_list *hits, target *t,
-                              bm_error *err)
+/* The similarity that an answer needs. Of one document alone numbers ascend: where `top` are found, one behind them must be
+ * better than the last of these. */
+static double wanted(const search *s, const bm_found_list *found)
 {
+    const uint32_t top = s->cfg->top;
+    if (s->n_asked != 1 || top == 0 || found->n < top)
+        return s->cfg->threshold;
+    uint64_t bits;
+    double next =
+        found->list[0].answer.similarity; /* and the number behind it, for none is negative */
+    memcpy(&bits, &next, sizeof bits);
+    bits++;
+    memcpy(&next, &bits, sizeof bits);
+    return next;
+}
+
+static bm_status compare_hits(const search *s, part *p, const bm_hit_list *hits,
+                              bm_search_target *t, bm_error *err)
+{
+    bm_found_list *found = &p->found;
     bm_status status = BM_OK;
     for (size_t i = 0; status == BM_OK && i < hits->n; i++) {
         const uint32_t number = (uint32_t)(hits->list[i] >> 32), doc = (uint32_t)hits->list[i];
         const uint32_t weight = s->weights != NULL ? s->weights[doc] : 1;
+        const double least = wanted(s, found);
         double similarity = -1;
         expect(s, hits, i);
-        p->candidates += weight;
+        found->candidates += weight;
+        if (least > 1 && !s->cfg->skip_same_id) { /* nothing is better */
+            found->verified += weight;
+            continue;
+        }
         if (i == 0 || number != t->number)
-            status = target_find(s, number, t, err);
+            status = bm_search_target_find(s->cfg, number, t, err);
         if (status != BM_OK || is_same_id(s, doc, t))
             continue;
-        p->verified += weight;
-        status = compare(s, doc, t, &similarity, err);
+        found->verified += weight;
+        found->steps++;
+        status = compare(s, doc, t, least, &similarity, err);
         if (status != BM_OK || similarity < 0)
             continue;
-        status = bm_grow_array(&p->list, &p->cap, p->n + 1, err);
-        if (status == BM_OK)
-            p->list[p->n++] = (found){doc, {number, similarity}};
+        status = bm_found_keep(found, s->n_asked == 1 ? s->cfg->top : 0,
+                               (bm_found){doc, {number, similarity}}, err);
     }
     return status;
 }
 
 static bm_status do_part(const search *s, part *p, bm_error *err)
 {
-    const uint32_t words = s->cfg->facts->words;
     const bool whole = s->n_parts == 1 && s->hits.n_lists == 1;
     bm_hit_list own = {0};
-    target t = {0};
-    bm_status status = BM_OK;
-    if (s->cfg->facts->kind == BM_STORE_SIGNATURES) {
-        t.words = bm_alloc(words, sizeof *t.words);
-        if (t.words == NULL)
-            return bm_fail_nomem(err, words * sizeof *t.words);
-    }
-    if (!whole)
-        status = gather(s, p, &own, err);
+    bm_search_target t = {0};
+    bm_status status = whole ? BM_OK : gather(s, p, &own, err);
     if (status == BM_OK)
         status = compare_hits(s, p, whole ? &s->hits.lists[0] : &own, &t, err);
     bm_free(own.list);
-    bm_free(t.set);
-    bm_free(t.words);
+    bm_search_target_reset(&t);
     return status;
 }
 
@@ -260,20 +228,76 @@ static bm_status cut_parts(search *s, bm_error *err)
 static int best_first(const void *x, const void *y)
 {
     const bm_answer *a = x, *b = y;
-    if (a->similarity != b->similarity)
-        return a->similarity > b->similarity ? -1 : 1;
-    return a->number < b->number ? -1 : a->number > b->number;
+    return bm_answer_before(a, b) ? -1 : bm_answer_before(b, a);
+}
+
+/* A similarity, so that the larger has the smaller bits: none is negative. */
+static inline uint64_t bits_of(double similarity)
+{
+    uint64_t bits;
+    memcpy(&bits, &similarity, sizeof bits);
+    return ~bits;
+}
+
+/* Many answers have few different similarities: those are sorted, and answers by the rank of theirs and their number. */
+static bm_status sort_many(bm_answer *list, size_t n, bm_error *err)
+{
+    uint64_t *ranks = bm_alloc(n, sizeof *ranks), *keys = bm_alloc(n, sizeof *keys);
+    size_t n_ranks = n, n_keys = n;
+    bm_status status =
+        ranks == NULL || keys == NULL ? bm_fail_nomem(err, 2 * n * sizeof *keys) : BM_OK;
+    for (size_t i = 0; status == BM_OK && i < n; i++)
+        ranks[i] = bits_of(list[i].similarity);
+    if (status == BM_OK)
+        status = bm_hits_sort(ranks, &n_ranks, err);
+    for (size_t i = 0; status == BM_OK && i < n; i++) {
+        const uint64_t bits = bits_of(list[i].similarity);
+        size_t low = 0, high = n_ranks;
+        while (high - low > 1) {
+            const size_t middle = (low + high) / 2;
+            if (ranks[middle] <= bits)
+                low = middle;
+            else
+                high = middle;
+        }
+        keys[i] = (uint64_t)low << 32 | list[i].number;
+    }
+    if (status == BM_OK)
+        status = bm_hits_sort(keys, &n_keys, err);
+    for (size_t i = 0; status == BM_OK && i < n; i++) {
+        const uint64_t bits = ~ranks[keys[i] >> 32];
+        list[i].number = (uint32_t)keys[i];
+        memcpy(&list[i].similarity, &bits, sizeof bits);
+    }
+    bm_free(ranks);
+    bm_free(keys);
+    return status;
+}
+
+/* The best of a document may stand there twice. */
+static uint64_t drop_repeats(bm_answer *list, uint64_t n)
+{
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < n; i++)
+        if (i == 0 || list[i].number != list[i - 1].number)
+            list[kept++] = list[i];
+    return kept;
 }
 
 /* Put those of each document in order, and drop what is beyond the best `top`. */
-static void order_answers(const search *s, bm_search_result *result)
+static bm_status order_answers(const search *s, bm_search_result *result, bm_error *err)
 {
     uint64_t n = 0, begin = 0;
-    for (size_t i = 0; i < result->n; i++) {
+    bm_status status = BM_OK;
+    for (size_t i = 0; status == BM_OK && i < result->n; i++) {
         const uint64_t end = result->begin[i + 1];
         uint64_t count = end - begin;
-        if (count > 1)
+        if (count > MANY_ANSWERS)
+            status = sort_many(result->list + begin, (size_t)count, err);
+        else if (count > 1)
             qsort(result->list + begin, (size_t)count, sizeof *result->list, best_first);
+        if (s->cfg->joins)
+            count = drop_repeats(result->list + begin, count);
         if (s->cfg->top != 0 && count > s->cfg->top)
             count = s->cfg->top;
         if (n != begin && count > 0)
@@ -282,13 +306,21 @@ static void order_answers(const search *s, bm_search_result *result)
         n += count;
         result->begin[i + 1] = n;
     }
+    return status;
+}
+
+/* All that was found, list by list: of parts, then of crowds. */
+static const bm_found_list *found_at(const search *s, size_t i)
+{
+    return i < s->n_parts ? &s->parts[i].found : &s->crowds.found[i - s->n_parts];
 }
 
 static bm_status give_answers(const search *s, size_t n, bm_search_result *result, bm_error *err)
 {
+    const size_t n_lists = s->n_parts + s->crowds.n_found;
     size_t all = 0;
-    for (size_t i = 0; i < s->n_parts; i++)
-        all += s->parts[i].n;
+    for (size_t i = 0; i < n_lists; i++)
+        all += found_at(s, i)->n;
     bm_status status = bm_grow_array(&result->begin, &result->cap_begin, n + 2, err);
     if (status == BM_OK)
         status = bm_grow_array(&result->list, &result->cap_list, all, err);
@@ -296,21 +328,27 @@ static bm_status give_answers(const search *s, size_t n, bm_search_result *resul
         return status;
     /* begin[i + 2] counts, then begin[i + 1] is where the next of document i goes. */
     memset(result->begin, 0, (n + 2) * sizeof *result->begin);
-    for (size_t i = 0; i < s->n_parts; i++)
-        for (size_t k = 0; k < s->parts[i].n; k++)
-            result->begin[s->parts[i].list[k].doc + 2]++;
+    for (size_t i = 0; i < n_lists; i++)
+        for (size_t k = 0; k < found_at(s, i)->n; k++)
+            result->begin[found_at(s, i)->list[k].doc + 2]++;
     for (size_t i = 2; i < n + 2; i++)
         result->begin[i] += result->begin[i - 1];
-    for (size_t i = 0; i < s->n_parts; i++) {
-        const part *p = &s->parts[i];
-        for (size_t k = 0; k < p->n; k++)
-            result->list[result->begin[p->list[k].doc + 1]++] = p->list[k].answer;
-        result->candidates += p->candidates;
-        result->verified += p->verified;
+    for (size_t i = 0; i < n_lists; i++) {
+        const bm_found_list *found = found_at(s, i);
+        for (size_t k = 0; k < found->n; k++)
+            result->list[result->begin[found->list[k].doc + 1]++] = found->list[k].answer;
+        result->candidates += found->candidates;
+        result->verified += found->verified;
+        result->steps += found->steps;
     }
+    for (size_t i = 0; i < s->hits.n_lists; i++)
+        for (size_t k = 0; k < s->hits.lists[i].n_left; k++) {
+            const bm_hits_left left = s->hits.lists[i].left[k];
+            result->not_compared +=
+                (uint64_t)left.n * (s->weights != NULL ? s->weights[left.doc] : 1);
+        }
     result->n = n;
-    order_answers(s, result);
-    return BM_OK;
+    return order_answers(s, result, err);
 }
 
 /* --- the search --- */
@@ -380,23 +418,44 @@ static bm_status weigh(search *s, size_t n, bm_error *err)
     return BM_OK;
 }
 
-static bm_status answer_hits(search *s, size_t n, bm_search_result *result, bm_error *err)
+static void reset_answers(search *s)
 {
-    bm_status status = weigh(s, n, err);
-    if (status == BM_OK)
-        status = sort_sets(s, n, err);
-    if (status == BM_OK)
-        status = cut_parts(s, err);
-    if (status == BM_OK && s->n_parts == 1)
-        status = do_part(s, &s->parts[0], err);
-    else if (status == BM_OK)
-        status = bm_pool_for(s->cfg->pool, (bm_pool_split){s->n_parts, 1}, do_parts, s, err);
-    if (status == BM_OK)
-        status = give_answers(s, n, result, err);
     for (size_t i = 0; s->parts != NULL && i < s->n_parts; i++)
-        bm_free(s->parts[i].list);
+        bm_free(s->parts[i].found.list);
+    for (size_t i = 0; i < s->crowds.n_found; i++)
+        bm_free(s->crowds.found[i].list);
+    bm_free(s->crowds.found);
     bm_free(s->parts);
     bm_free(s->weights);
+    s->crowds = (bm_crowd_search){0};
+    s->parts = NULL;
+    s->weights = NULL;
+    s->n_parts = 0;
+}
+
+static bm_status answer_hits(search *s, size_t most, bm_search_result *result, bm_error *err)
+{
+    bm_status status = weigh(s, s->n_asked, err);
+    s->crowds = (bm_crowd_search){.cfg = s->cfg,
+                                  .batch = s->batch,
+                                  .n = s->n_asked,
+                                  .weights = s->weights,
+                                  .hits = &s->hits,
+                                  .most = most};
+    if (status == BM_OK)
+        status = bm_search_crowds(&s->crowds, err);
+    s->many = s->crowds.many;
+    if (status == BM_OK && !s->many)
+        status = sort_sets(s, s->n_asked, err);
+    if (status == BM_OK && !s->many)
+        status = cut_parts(s, err);
+    if (status == BM_OK && !s->many && s->n_parts == 1)
+        status = do_part(s, &s->parts[0], err);
+    else if (status == BM_OK && !s->many)
+        status = bm_pool_for(s->cfg->pool, (bm_pool_split){s->n_parts, 1}, do_parts, s, err);
+    if (status == BM_OK && !s->many)
+        status = give_answers(s, s->n_asked, result, err);
+    reset_answers(s);
     return status;
 }
 
@@ -422,21 +481,24 @@ static size_t count_different(const bm_search_batch *batch)
     return batch->same == NULL ? batch->n : n;
 }
 
-/* Look up as many documents of the batch as fit; asked->n of them. */
-static bm_status look_up(search *s, bm_key_batch *asked, size_t *fits, bm_error *err)
+/* Ask for as many documents of the batch as fit. */
+static bm_status ask(search *s, bm_key_batch *asked, bm_search_result *result, bm_error *err)
 {
     const size_t all = count_different(s->batch);
-    size_t different = *fits > 0 && 2 * *fits < all ? 2 * *fits : all;
-    bool many = false;
+    size_t different = result->fits > 0 && result->fits < all ? result->fits : all;
     bm_status status;
-    do {
-        if (many)
-            different /= 2;
-        asked->n = first_docs(s->batch, different);
+    for (;; different /= 2) {
+        asked->n = s->n_asked = first_docs(s->batch, different);
         asked->alone = different <= 1;
-        status = bm_search_look_up(asked, &s->hits, &many, err);
-    } while (status == BM_OK && many);
-    *fits = different < all ? different : 0;
+        status = bm_search_look_up(asked, &s->hits, &s->many, err);
+        if (status == BM_OK && !s->many)
+            status = answer_hits(s, asked->most, result, err);
+        bm_search_hits_reset(&s->hits);
+        if (status != BM_OK || !s->many)
+            break;
+    }
+    /* The next may find less: a little more is tried. */
+    result->fits = different < all ? different + different / 4 + 1 : 0;
     return status;
 }
 
@@ -450,15 +512,14 @@ bm_status bm_search_run(const bm_search_cfg *cfg, const bm_search_batch *batch,
                           .keys = batch->keys,
                           .n_shingles = batch->n_shingles,
                           .same = batch->same,
-                          .most = SIZE_MAX};
+                          .most = SIZE_MAX,
+                          .first = cfg->first,
+                          .keep_crowded = cfg->facts->kind == BM_STORE_SETS ||
+                                          cfg->word_bytes == sizeof *batch->words};
     if (cfg->memory != 0)
         asked.most =
             cfg->memory / HIT_BYTES < HITS_LEAST ? HITS_LEAST : (size_t)(cfg->memory / HIT_BYTES);
-    bm_status status = look_up(&s, &asked, &result->fits, err);
-    if (status == BM_OK)
-        status = answer_hits(&s, asked.n, result, err);
-    bm_search_hits_reset(&s.hits);
-    return status;
+    return ask(&s, &asked, result, err);
 }
 
 void bm_search_result_reset(bm_search_result *result)

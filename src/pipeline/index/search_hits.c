@@ -6,8 +6,11 @@
  *     band 0    keys of documents, sorted -> store -> (number, document) sorted -> list 0
  *     band 1    ...                                                           -> list 1
  *
- * What is too little for several threads goes to one list. Many documents that find very many (a crowded
- * bucket asked for by each) are given back to the caller, who asks for fewer at once; of one document
+ * A key that several documents ask for and many of the index have (a crowded bucket) is kept as it is: who asks, and who
+ * has it, once each and not as pairs (search_crowds.h).
+ *
+ * What is too little for several threads goes to one list. Where documents find very many
+ * they are given back to the caller, who asks for fewer at once; of one document
  * the hits are sorted, and repeats dropped, as often as they fill the room, so that there are never more than the
  * index has documents, twice.
  *
@@ -24,6 +27,13 @@
 
 #define SMALL_BUCKET 24u
 #define KEYS_AT_ONCE 1024u /* so that too many hits are noticed in time */
+/* A key is crowded that so many documents of the index have, and so many of the batch ask for. One run of the index that
+ * has LARGE of a key says that it may be. */
+#define CROWDED       64u
+#define ASKERS        8u
+#define LARGE         8u
+#define FIRST_LEAST   1024u /* runs that have less than LARGE each do not have so many together */
+#define NUMBERS_A_HIT 4u    /* that take as much memory, of crowded keys */
 
 typedef struct key_of {
     uint64_t key;
@@ -37,12 +47,16 @@ typedef struct band_scratch {
     uint32_t *begin; /* where those of a key begin in `order` */
     size_t n, n_keys;
     bm_store_hits found;
+    size_t *ends; /* of what each key of a call found, in `numbers` */
+    uint32_t *numbers;
+    uint64_t *left; /* that each key has beyond these */
+    size_t cap_ends, cap_numbers, cap_left;
 } band_scratch;
 
 typedef struct look_up {
     const bm_key_batch *batch;
     bm_search_hits *out;
-    atomic_size_t n_hits;
+    atomic_size_t n_hits, n_numbers;
     atomic_bool many;
 } look_up;
 
@@ -62,6 +76,10 @@ static void scratch_reset(band_scratch *scratch)
     bm_free(scratch->keys);
     bm_free(scratch->begin);
     bm_free(scratch->found.list);
+    bm_free(scratch->found.rest);
+    bm_free(scratch->ends);
+    bm_free(scratch->numbers);
+    bm_free(scratch->left);
 }
 
 static int by_key(const void *x, const void *y)
@@ -150,27 +168,146 @@ bm_status bm_hits_sort(uint64_t *list, size_t *n, bm_error *err)
     return BM_OK;
 }
 
-/* Each document that has the key found what the key found. */
-static bm_status take_found(look_up *l, const band_scratch *s, size_t first_key, bm_hit_list *out,
-                            bm_error *err)
+/* Count `more` hits. false: there are too many. */
+static bool fits(look_up *l, size_t more)
+{
+    const size_t all = atomic_fetch_add(&l->n_hits, more) + more;
+    if (!l->batch->alone && all > l->batch->most)
+        atomic_store(&l->many, true);
+    return !atomic_load(&l->many);
+}
+
+static bm_status make_room(const look_up *l, bm_hit_list *out, size_t more, bm_error *err)
+{
+    bm_status status = BM_OK;
+    if (l->batch->alone && out->n + more > l->batch->most)
+        status = bm_hits_sort(out->list, &out->n, err);
+    return status == BM_OK ? bm_grow_array(&out->list, &out->cap, out->n + more, err) : status;
+}
+
+/* What one key found, in order. */
+typedef struct found_key {
+    const key_of *docs; /* n_docs that have it */
+    uint32_t *numbers;
+    size_t n_docs, n_numbers;
+    uint64_t left; /* more than are among the numbers */
+} found_key;
+
+static bm_status leave_out(const found_key *k, bm_hit_list *out, bm_error *err)
+{
+    bm_status status = BM_OK;
+    if (k->left > 0)
+        status = bm_grow_array(&out->left, &out->cap_left, out->n_left + k->n_docs, err);
+    for (size_t i = 0; status == BM_OK && k->left > 0 && i < k->n_docs; i++)
+        out->left[out->n_left++] = (bm_hits_left){k->docs[i].doc, (uint32_t)k->left};
+    return status;
+}
+
+static bm_status keep_crowded(const found_key *k, bm_hit_list *out, bm_error *err)
+{
+    bm_status status = bm_grow_array(&out->crowded, &out->cap_crowded, out->n_crowded + 1, err);
+    if (status != BM_OK)
+        return status;
+    uint32_t *block = bm_alloc(k->n_numbers + k->n_docs, sizeof *block);
+    if (block == NULL)
+        return bm_fail_nomem(err, (k->n_numbers + k->n_docs) * sizeof *block);
+    memcpy(block, k->numbers, k->n_numbers * sizeof *block);
+    for (size_t i = 0; i < k->n_docs; i++)
+        block[k->n_numbers + i] = k->docs[i].doc;
+    out->crowded[out->n_crowded++] =
+        (bm_crowded_key){block, block + k->n_numbers, (uint32_t)k->n_numbers, (uint32_t)k->n_docs};
+    return BM_OK;
+}
+
+/* A key that has many documents: only the first ones count, and they may be kept as they are. */
+static bm_status take_large_key(look_up *l, found_key *k, bm_hit_list *out, bm_error *err)
 {
     const bm_key_batch *batch = l->batch;
+    const size_t first = batch->first == 0 ? SIZE_MAX : batch->first;
+    if (k->n_numbers > first) {
+        k->left += k->n_numbers - first;
+        k->n_numbers = first;
+    }
+    bm_status status = leave_out(k, out, err);
+    if (status != BM_OK)
+        return status;
+    if (batch->keep_crowded && k->n_numbers >= CROWDED && k->n_docs >= ASKERS) {
+        /* As many numbers as one document may find are no reason to ask for fewer. */
+        const size_t all = atomic_fetch_add(&l->n_numbers, k->n_numbers) + k->n_numbers;
+        const size_t free = (size_t)batch->bands * batch->first;
+        const size_t more = all <= free ? 0 : all - free < k->n_numbers ? all - free : k->n_numbers;
+        return fits(l, more / NUMBERS_A_HIT + k->n_docs / ASKERS) ? keep_crowded(k, out, err)
+                                                                  : BM_OK;
+    }
+    const size_t more = k->n_docs * k->n_numbers;
+    if (!fits(l, more))
+        return BM_OK;
+    status = make_room(l, out, more, err);
+    for (size_t i = 0; status == BM_OK && i < k->n_numbers; i++)
+        for (size_t d = 0; d < k->n_docs; d++)
+            out->list[out->n++] = (uint64_t)k->numbers[i] << 32 | k->docs[d].doc;
+    return status;
+}
+
+static int by_number(const void *x, const void *y)
+{
+    const uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+    return a < b ? -1 : a > b;
+}
+
+/* The keys of a call in order: of each its numbers, which lie in as many places as there are runs, side by side. */
+static bm_status take_large(look_up *l, band_scratch *s, size_t first_key, size_t n_keys,
+                            bm_hit_list *out, bm_error *err)
+{
+    bm_status status = bm_grow_array(&s->ends, &s->cap_ends, n_keys + 1, err);
+    if (status == BM_OK)
+        status = bm_grow_array(&s->numbers, &s->cap_numbers, s->found.n, err);
+    if (status == BM_OK)
+        status = bm_grow_array(&s->left, &s->cap_left, n_keys, err);
+    if (status != BM_OK)
+        return status;
+    memset(s->ends, 0, (n_keys + 1) * sizeof *s->ends);
+    memset(s->left, 0, n_keys * sizeof *s->left);
+    for (size_t i = 0; i < s->found.n; i++)
+        s->ends[s->found.list[i].asked + 1]++;
+    for (size_t i = 0; i < s->found.n_rest; i++)
+        s->left[s->found.rest[i].asked] += s->found.rest[i].n;
+    for (size_t i = 0; i < n_keys; i++)
+        s->ends[i + 1] += s->ends[i];
+    for (size_t i = s->found.n; i > 0; i--) /* ends[i + 1] becomes where those of key i begin */
+        s->numbers[--s->ends[s->found.list[i - 1].asked + 1]] = s->found.list[i - 1].number;
+    for (size_t i = 0; status == BM_OK && i < n_keys && !atomic_load(&l->many); i++) {
+        const size_t begin = s->ends[i + 1], end = i + 1 < n_keys ? s->ends[i + 2] : s->found.n;
+        const uint32_t docs = s->begin[first_key + i];
+        found_key k = {.docs = s->order + docs,
+                       .n_docs = s->begin[first_key + i + 1] - docs,
+                       .numbers = s->numbers + begin,
+                       .n_numbers = end - begin,
+                       .left = s->left[i]};
+        for (size_t j = 1; j < k.n_numbers; j++)
+            if (k.numbers[j] < k.numbers[j - 1]) { /* of several runs */
+                qsort(k.numbers, k.n_numbers, sizeof *k.numbers, by_number);
+                break;
+            }
+        status = take_large_key(l, &k, out, err);
+    }
+    return status;
+}
+
+/* Each document that has the key found what the key found. */
+static bm_status take_found(look_up *l, band_scratch *s, size_t first_key, size_t n_keys,
+                            bm_hit_list *out, bm_error *err)
+{
     size_t more = 0;
+    if (s->found.most_of_a_key >= LARGE || (l->batch->first > 0 && l->batch->first < FIRST_LEAST))
+        return take_large(l, s, first_key, n_keys, out, err);
     for (size_t i = 0; i < s->found.n; i++) {
         const size_t key = first_key + s->found.list[i].asked;
         more += s->begin[key + 1] - s->begin[key];
     }
-    const size_t all = atomic_fetch_add(&l->n_hits, more) + more;
-    if (!batch->alone && all > batch->most) {
-        atomic_store(&l->many, true);
+    if (!fits(l, more))
         return BM_OK;
-    }
-    if (batch->alone && out->n + more > batch->most) {
-        bm_status status = bm_hits_sort(out->list, &out->n, err);
-        if (status != BM_OK)
-            return status;
-    }
-    bm_status status = bm_grow_array(&out->list, &out->cap, out->n + more, err);
+    bm_status status = make_room(l, out, more, err);
     for (size_t i = 0; status == BM_OK && i < s->found.n; i++) {
         const bm_store_hit hit = s->found.list[i];
         const size_t key = first_key + hit.asked;
@@ -189,11 +326,11 @@ static bm_status look_up_band(look_up *l, uint32_t band, band_scratch *s, bm_hit
     for (size_t k = 0; status == BM_OK && k < s->n_keys && !atomic_load(&l->many);
          k += KEYS_AT_ONCE) {
         const size_t n = s->n_keys - k < KEYS_AT_ONCE ? s->n_keys - k : KEYS_AT_ONCE;
-        const bm_store_ask ask = {band, s->keys + k, n};
-        s->found.n = 0;
+        const bm_store_ask ask = {band, s->keys + k, n, l->batch->first};
+        s->found.n = s->found.n_rest = s->found.most_of_a_key = 0;
         status = bm_store_view_find(l->batch->view, &ask, &s->found, err);
         if (status == BM_OK)
-            status = take_found(l, s, k, out, err);
+            status = take_found(l, s, k, n, out, err);
     }
     return status;
 }
@@ -242,8 +379,14 @@ bm_status bm_search_look_up(const bm_key_batch *batch, bm_search_hits *out, bool
 
 void bm_search_hits_reset(bm_search_hits *hits)
 {
-    for (size_t i = 0; hits->lists != NULL && i < hits->n_lists; i++)
-        bm_free(hits->lists[i].list);
+    for (size_t i = 0; hits->lists != NULL && i < hits->n_lists; i++) {
+        bm_hit_list *list = &hits->lists[i];
+        for (size_t k = 0; k < list->n_crowded; k++)
+            bm_free(list->crowded[k].numbers);
+        bm_free(list->crowded);
+        bm_free(list->left);
+        bm_free(list->list);
+    }
     bm_free(hits->lists);
     *hits = (bm_search_hits){0};
 }

@@ -76,7 +76,9 @@ static bm_status search_all(finding *f, bm_error *err)
                                .pool = f->context->pool,
                                .threshold = s->bands.threshold,
                                .memory = most,
-                               .top = s->pairs.cluster == BM_CLUSTER_STAR ? 1 : 0};
+                               .first = BM_SEARCH_FIRST,
+                               .top = s->pairs.cluster == BM_CLUSTER_STAR ? 1 : 0,
+                               .joins = s->pairs.cluster != BM_CLUSTER_STAR};
     bm_status status = BM_OK;
     while (status == BM_OK) {
         status = bm_corpus_range_next(f->corpus, most, f->context->pool, &f->range, err);
@@ -127,8 +129,12 @@ bm_status bm_against_find(bm_against *against, bm_job_context *context, bm_corpu
         status = fetch_ids(&f, err);
     if (status == BM_OK)
         leave_out(&f);
-    context->against = (bm_job_against){
-        .candidates = f.result.candidates, .verified = f.result.verified, .found = known->n_links};
+    context->against.candidates = f.result.candidates;
+    context->against.verified = f.result.verified;
+    context->against.found = known->n_links;
+    /* Of a directory whose inputs were read again only the candidates are asked: the count is that of all. */
+    if (context->against.not_compared == 0)
+        context->against.not_compared = f.result.not_compared;
     if (against->view != NULL)
         context->against.documents = bm_against_documents(against);
     bm_corpus_range_reset(&f.range);

@@ -161,15 +161,23 @@ typedef struct asking {
     bm_row_marks *marks;
 } asking;
 
-static void mark_found(const bm_search_hits *hits, bm_row_marks *marks)
+static void mark_found(const bm_search_hits *hits, bm_row_marks *marks, uint64_t *left)
 {
-    for (size_t i = 0; i < hits->n_lists; i++)
-        for (size_t k = 0; k < hits->lists[i].n; k++)
-            bm_row_mark(marks, hits->lists[i].list[k] >> 32);
+    for (size_t i = 0; i < hits->n_lists; i++) {
+        const bm_hit_list *list = &hits->lists[i];
+        for (size_t k = 0; k < list->n; k++)
+            bm_row_mark(marks, list->list[k] >> 32);
+        for (size_t c = 0; c < list->n_crowded; c++)
+            for (size_t k = 0; k < list->crowded[c].n_numbers; k++)
+                bm_row_mark(marks, list->crowded[c].numbers[k]);
+        for (size_t k = 0; k < list->n_left; k++)
+            *left += list->left[k].n;
+    }
 }
 
-/* Mark what n documents find, of which fewer are asked for at once where they find very much. */
-static bm_status ask(const bm_key_batch *all, bm_row_marks *marks, bm_error *err)
+/* Mark what n documents find, of which fewer are asked for at once where they find very much; *left: documents that were
+ * left out, summed. */
+static bm_status ask(const bm_key_batch *all, bm_row_marks *marks, uint64_t *left, bm_error *err)
 {
     bm_status status = BM_OK;
     for (size_t at = 0, n = all->n; status == BM_OK && at < all->n;) {
@@ -186,7 +194,7 @@ static bm_status ask(const bm_key_batch *all, bm_row_marks *marks, bm_error *err
             continue;
         }
         if (status == BM_OK)
-            mark_found(&hits, marks);
+            mark_found(&hits, marks, left);
         bm_search_hits_reset(&hits);
         at += batch.n;
     }
@@ -202,7 +210,9 @@ static bm_status ask_rows(const bm_against *against, bm_job_context *context,
                           .bands = corpus->cfg.bands,
                           .keys = a->keys,
                           .n_shingles = a->n_shingles,
-                          .most = (size_t)(context->budget.arena / HIT_BYTES)};
+                          .most = (size_t)(context->budget.arena / HIT_BYTES),
+                          .first = BM_SEARCH_FIRST,
+                          .keep_crowded = true};
     bm_status status = BM_OK;
     if (batch.most < HITS_LEAST)
         batch.most = HITS_LEAST;
@@ -212,7 +222,7 @@ static bm_status ask_rows(const bm_against *against, bm_job_context *context,
             a->n_shingles[i] = corpus->skip[row + i] ? 0 : corpus->sizes[row + i];
         status = bm_corpus_copy_keys(corpus, row, batch.n, a->keys, err);
         if (status == BM_OK)
-            status = ask(&batch, a->marks, err);
+            status = ask(&batch, a->marks, &context->against.not_compared, err);
         if (status == BM_OK)
             status = bm_meter_check(&context->meter, err);
     }

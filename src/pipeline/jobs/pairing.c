@@ -242,7 +242,7 @@ static bm_status find_edges(bm_pairing *pairing, bm_error *err)
     context->counts.candidates = found->counts.candidates;
     context->counts.verified = found->counts.verified;
     context->counts.edges = found->counts.edges;
-    context->counts.not_compared = found->counts.not_compared;
+    context->counts.not_compared = found->counts.not_compared + context->against.not_compared;
     return status;
 }
 

@@ -156,6 +156,7 @@ static void write_against(bm_json *json, const bm_job_context *job)
     bm_json_key_uint(json, "documents", against->documents);
     bm_json_key_uint(json, "candidates", against->candidates);
     bm_json_key_uint(json, "verified", against->verified);
+    bm_json_key_uint(json, "not_compared", against->not_compared);
     bm_json_key_uint(json, "found", against->found);
     bm_json_end_object(json);
 }

@@ -140,7 +140,8 @@ static bm_status query(asked *a, bm_error *err)
         .facts = bm_store_facts_of(view->from->store),
         .threshold = rule->threshold > 0 ? rule->threshold : a->index->settings.bands.threshold,
         .top = rule->top,
-        .skip_same_id = rule->skip_same_id};
+        .skip_same_id = rule->skip_same_id,
+        .first = BM_SEARCH_FIRST};
     for (size_t i = 0; status == BM_OK && i < n; i += CHUNK)
         status = query_chunk(a, i, n - i < CHUNK ? n : i + CHUNK, err);
     bm_handle_leave(a->index, view);

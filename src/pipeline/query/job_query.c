@@ -83,6 +83,7 @@ static bm_status open_source(query *q, bm_error *err)
                                 .pool = q->job.context.pool,
                                 .top = asked->answers.top,
                                 .skip_same_id = asked->answers.skip_same_id,
+                                .first = BM_SEARCH_FIRST,
                                 .memory = bm_index_share(s->memory).search};
     settle_threshold(q);
     status = check_verify(q, err);
@@ -136,6 +137,7 @@ static bm_status answer_lines(query *q, bm_error *err)
     bm_status status = bm_query_follow(&follow, err);
     q->job.context.counts.candidates = follow.result.candidates;
     q->job.context.counts.verified = follow.result.verified;
+    q->job.context.counts.not_compared = follow.result.not_compared;
     bm_search_result_reset(&follow.result);
     return status;
 }

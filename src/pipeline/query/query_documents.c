@@ -151,6 +151,9 @@ bm_status bm_query_documents_run(const bm_query_documents *query, bm_error *err)
         status = bm_index_feed_run(&feed, err);
     job->counts.candidates = a.found.candidates;
     job->counts.verified = a.found.verified;
+    job->counts.not_compared = a.found.not_compared;
+    bm_meter_log(&job->meter, BM_LOG_DEBUG, "comparing took %llu steps",
+                 (unsigned long long)a.found.steps);
     bm_search_result_reset(&a.found);
     bm_free(a.n_shingles);
     bm_free(a.ids);

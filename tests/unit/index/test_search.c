@@ -31,6 +31,7 @@ typedef struct world {
     doc *docs, *asked;
     /* Of asked document a and document d at [a * N_DOCS + d]; < 0: no candidate. */
     double *similarity;
+    uint64_t left; /* out, by the bound of a key */
     bm_store *store;
     bm_store_view *view;
     bm_store_facts facts;
@@ -157,14 +158,6 @@ static double similarity_of(const world *w, const doc *a, const doc *b)
     return (double)common / (double)(a->n + b->n - common);
 }
 
-static bool shares_a_key(const doc *a, const doc *b)
-{
-    for (uint32_t k = 0; k < BANDS; k++)
-        if (a->keys[k] == b->keys[k])
-            return true;
-    return false;
-}
-
 static int best_first(const void *x, const void *y)
 {
     const bm_answer *a = x, *b = y;
@@ -173,19 +166,32 @@ static int best_first(const void *x, const void *y)
     return a->number < b->number ? -1 : 1;
 }
 
-static bool is_candidate(const doc *asked, const doc *d)
+/* Of those that have a key the first `first` are candidates; how many are left out stands in w->left. */
+static void compare_all(world *w, uint32_t first)
 {
-    return asked->n > 0 && d->n > 0 && !d->removed && shares_a_key(asked, d);
-}
-
-static void compare_all(world *w)
-{
-    w->similarity = malloc(N_ASKED * N_DOCS * sizeof *w->similarity);
-    for (size_t a = 0; a < N_ASKED; a++)
-        for (size_t d = 0; d < N_DOCS; d++)
-            w->similarity[a * N_DOCS + d] = is_candidate(&w->asked[a], &w->docs[d])
-                                                ? similarity_of(w, &w->asked[a], &w->docs[d])
-                                                : -1;
+    if (w->similarity == NULL)
+        w->similarity = malloc(N_ASKED * N_DOCS * sizeof *w->similarity);
+    w->left = 0;
+    for (size_t a = 0; a < N_ASKED; a++) {
+        const doc *asked = &w->asked[a];
+        double *similarities = w->similarity + a * N_DOCS;
+        uint32_t met[BANDS] = {0};
+        for (size_t d = 0; d < N_DOCS; d++) {
+            const doc *other = &w->docs[d];
+            bool candidate = false;
+            similarities[d] = -1;
+            if (asked->n == 0 || other->removed)
+                continue;
+            for (uint32_t k = 0; k < BANDS; k++)
+                if (other->n > 0 && asked->keys[k] == other->keys[k]) {
+                    candidate = candidate || first == 0 || met[k] < first;
+                    w->left += first != 0 && met[k] >= first;
+                    met[k]++;
+                }
+            if (candidate)
+                similarities[d] = similarity_of(w, asked, other);
+        }
+    }
 }
 
 static size_t model(const world *w, const bm_search_cfg *cfg, size_t asked, bm_answer *out)
@@ -299,6 +305,7 @@ static void expect_as_model(const world *w, bm_search_cfg cfg, size_t at_once)
         first += search_and_compare(w, &cfg, first, left < at_once ? left : at_once, &result);
     }
     cr_expect_eq(result.candidates, count_candidates(w));
+    cr_expect_eq(result.not_compared, w->left);
     cr_expect_geq(result.candidates, result.verified);
     cr_expect(cfg.skip_same_id || result.candidates == result.verified);
     bm_search_result_reset(&result);
@@ -310,14 +317,17 @@ static void try_all(bm_store_kind kind)
                                          {.threshold = 0.3, .top = 2},
                                          {.threshold = 0.05, .skip_same_id = true},
                                          {.threshold = 0.4, .memory = 1},
-                                         {.threshold = 1}};
+                                         {.threshold = 1},
+                                         {.threshold = 0.2, .first = 100},
+                                         {.threshold = 0.2, .first = 3, .top = 5, .memory = 1},
+                                         {.threshold = 0.1, .top = 7, .skip_same_id = true}};
     world w = make_world(kind);
-    compare_all(&w);
     bm_pool *pool = NULL;
     cr_assert_eq(bm_pool_open(3, &pool, NULL), BM_OK);
     for (size_t i = 0; i < sizeof cfgs / sizeof cfgs[0]; i++) {
         bm_search_cfg cfg = cfgs[i];
         const bool all = !sized_small(); /* else two of the four, in turn */
+        compare_all(&w, cfg.first);
         if (all || i % 2 == 0)
             expect_as_model(&w, cfg, N_ASKED); /* without threads */
         if (all || i % 2 == 1)
@@ -340,6 +350,188 @@ Test(search, sets_as_the_model)
 Test(search, signatures_as_the_model)
 {
     try_all(BM_STORE_SIGNATURES);
+}
+
+/* --- who found the same --- */
+
+static uint32_t root_of(uint32_t *parents, uint32_t i)
+{
+    while (parents[i] != i)
+        i = parents[i];
+    return i;
+}
+
+static void join(uint32_t *parents, uint32_t a, uint32_t b)
+{
+    const uint32_t x = root_of(parents, a), y = root_of(parents, b);
+    if (x < y)
+        parents[y] = x;
+    else
+        parents[x] = y;
+}
+
+/* Asked documents that found one in common, directly or by others: parents of both kinds, of documents of the index behind. */
+typedef struct found_by {
+    uint32_t parents[N_ASKED + N_DOCS], first[N_DOCS];
+    bm_answer best[N_ASKED];
+} found_by;
+
+static found_by *begin_found(void)
+{
+    found_by *f = calloc(1, sizeof *f);
+    for (uint32_t i = 0; i < N_ASKED + N_DOCS; i++)
+        f->parents[i] = i;
+    memset(f->first, 0xff, sizeof f->first);
+    return f;
+}
+
+static void add_found(found_by *f, uint32_t asked, bm_answer answer)
+{
+    const bm_answer *best = &f->best[asked];
+    join(f->parents, asked, N_ASKED + answer.number);
+    if (asked < f->first[answer.number])
+        f->first[answer.number] = asked;
+    if (best->similarity == 0 || best_first(&answer, best) < 0)
+        f->best[asked] = answer;
+}
+
+static void expect_same_joins(const world *w, bm_search_cfg cfg, size_t at_once,
+                              const found_by *wanted)
+{
+    found_by *found = begin_found();
+    question *q = malloc(sizeof *q);
+    bm_search_result result = {0};
+    bm_error err = {0};
+    cfg.view = w->view;
+    cfg.facts = &w->facts;
+    cfg.word_bytes = sizeof(uint32_t);
+    for (size_t at = 0; at < N_ASKED; at += result.n) {
+        const size_t n = N_ASKED - at < at_once ? N_ASKED - at : at_once;
+        fill(q, w->asked + at, n);
+        const bm_search_batch batch = {.n = n,
+                                       .keys = q->keys,
+                                       .n_shingles = q->n_shingles,
+                                       .sets = q->sets,
+                                       .words = q->words,
+                                       .unsorted = q->hashes};
+        cr_assert_eq(bm_search_run(&cfg, &batch, &result, &err), BM_OK, "%s", err.message);
+        for (size_t i = 0; i < result.n; i++)
+            for (uint64_t k = result.begin[i]; k < result.begin[i + 1]; k++) {
+                const bm_answer *one = &result.list[k];
+                cr_assert_eq(one->similarity, w->similarity[(at + i) * N_DOCS + one->number]);
+                cr_assert(k == result.begin[i] || best_first(one - 1, one) < 0);
+                add_found(found, (uint32_t)(at + i), *one);
+            }
+    }
+    cr_expect_eq(result.candidates, count_candidates(w));
+    for (uint32_t i = 0; i < N_ASKED + N_DOCS; i++)
+        cr_assert_eq(root_of(found->parents, i), root_of((uint32_t *)wanted->parents, i));
+    cr_expect_arr_eq(found->first, wanted->first, sizeof found->first);
+    for (uint32_t i = 0; i < N_ASKED; i++) {
+        cr_assert_eq(found->best[i].number, wanted->best[i].number);
+        cr_assert_eq(found->best[i].similarity, wanted->best[i].similarity);
+    }
+    bm_search_result_reset(&result);
+    free(found);
+    free(q);
+}
+
+Test(search, joins_tell_the_best_who_was_found_and_who_found_the_same)
+{
+    static const bm_search_cfg cfgs[] = {{.threshold = 0.7, .joins = true},
+                                         {.threshold = 0.9, .joins = true, .memory = 1},
+                                         {.threshold = 0.3, .joins = true, .first = 30}};
+    bm_pool *pool = NULL;
+    cr_assert_eq(bm_pool_open(3, &pool, NULL), BM_OK);
+    for (size_t i = 0; i < 2 * (sizeof cfgs / sizeof cfgs[0]); i++) {
+        bm_search_cfg cfg = cfgs[i / 2];
+        world w = make_world(i % 2 == 0 ? BM_STORE_SETS : BM_STORE_SIGNATURES);
+        found_by *wanted = begin_found();
+        compare_all(&w, cfg.first);
+        for (uint32_t a = 0; a < N_ASKED; a++)
+            for (uint32_t d = 0; d < N_DOCS; d++)
+                if (w.similarity[a * N_DOCS + d] >= cfg.threshold)
+                    add_found(wanted, a, (bm_answer){d, w.similarity[a * N_DOCS + d]});
+        expect_same_joins(&w, cfg, N_ASKED, wanted);
+        cfg.pool = pool;
+        expect_same_joins(&w, cfg, N_ASKED, wanted);
+        expect_same_joins(&w, cfg, 50, wanted);
+        free(wanted);
+        end_world(&w);
+    }
+    bm_pool_close(pool);
+}
+
+/* --- work --- */
+
+#define NEAR 40u /* hashes of a document, of which one is its own */
+
+/* Steps of n documents that differ in one hash, and share all keys, asked for against themselves. */
+static uint64_t steps_of(uint32_t n, bm_search_cfg cfg)
+{
+    const bm_store_cfg store_cfg = {.mode = BM_STORE_WRITE, .temp_dir = "/tmp"};
+    const bm_store_facts facts = {.kind = BM_STORE_SETS, .bands = 1, .settings = {"{}", 2}};
+    bm_store *store;
+    bm_store_view *view;
+    bm_store_doc *docs = calloc(n, sizeof *docs);
+    const uint64_t **sets = calloc(n, sizeof *sets);
+    uint64_t *hashes = malloc(n * NEAR * sizeof *hashes), *keys = calloc(n, sizeof *keys);
+    uint32_t *sizes = malloc(n * sizeof *sizes), first;
+    char(*ids)[16] = malloc(n * sizeof *ids);
+    for (uint32_t i = 0; i < n; i++) {
+        snprintf(ids[i], sizeof *ids, "%u", i);
+        sizes[i] = NEAR;
+        docs[i] = (bm_store_doc){.id = {ids[i], strlen(ids[i])}, .n_shingles = NEAR};
+        sets[i] = hashes + i * NEAR;
+        for (uint32_t k = 0; k < NEAR; k++)
+            hashes[i * NEAR + k] = (k + 1) * UINT64_C(0x0400000000000001);
+        hashes[i * NEAR + i % NEAR] += 1 + i;
+    }
+    const bm_store_batch added = {n, docs, sets, NULL, keys};
+    cr_assert_eq(bm_store_create_unnamed(&facts, &store_cfg, &store, NULL), BM_OK);
+    cr_assert_eq(bm_store_add(store, &added, &first, NULL), BM_OK);
+    cr_assert_eq(bm_store_commit(store, NULL), BM_OK);
+    cr_assert_eq(bm_store_view_open(store, &view, NULL), BM_OK);
+    cfg.view = view;
+    cfg.facts = &facts;
+    const bm_search_batch batch = {.n = n, .keys = keys, .n_shingles = sizes, .sets = sets};
+    bm_search_result result = {0};
+    for (size_t at = 0; at < n; at += result.n) {
+        bm_search_batch rest = batch;
+        rest.n -= at;
+        rest.keys += at;
+        rest.n_shingles += at;
+        rest.sets += at;
+        cr_assert_eq(bm_search_run(&cfg, &rest, &result, NULL), BM_OK);
+        for (size_t i = 0; i < result.n; i++) /* each finds itself first */
+            cr_assert_eq(result.list[result.begin[i]].number, at + i);
+    }
+    cr_expect_eq(result.candidates, (uint64_t)n * n);
+    const uint64_t steps = result.steps;
+    bm_search_result_reset(&result);
+    bm_store_view_close(view);
+    bm_store_close(store);
+    free(docs);
+    free(sets);
+    free(hashes);
+    free(keys);
+    free(sizes);
+    free(ids);
+    return steps;
+}
+
+Test(search, near_copies_asked_against_themselves_take_steps_by_their_number)
+{
+    static const bm_search_cfg cfgs[] = {{.threshold = 0.8, .top = 10},
+                                         {.threshold = 0.8, .top = 1, .memory = 64 << 20},
+                                         {.threshold = 0.8, .joins = true},
+                                         {.threshold = 0.99}};
+    for (size_t i = 0; i < sizeof cfgs / sizeof cfgs[0]; i++) {
+        const uint64_t steps = steps_of(4000, cfgs[i]), twice = steps_of(8000, cfgs[i]);
+        /* Not 4 times as many. What is above 2 is a bit for each pair, of which 512 are a step. */
+        cr_expect_leq((double)twice, 2.4 * (double)steps, "%zu: %llu, then %llu", i,
+                      (unsigned long long)steps, (unsigned long long)twice);
+    }
 }
 
 Test(search, an_index_without_documents_has_no_answers)

@@ -214,7 +214,7 @@ static inline bool model_same_band(const model *m, const bm_store_view *view, ui
     for (uint32_t i = 0; i < m->n; i++)
         keys[n++] = m->docs[i].keys[band];
     qsort(keys, n, sizeof *keys, by_value);
-    const bm_store_ask ask = {band, keys, n};
+    const bm_store_ask ask = {.table = band, .keys = keys, .n = n};
     bool same = bm_store_view_find(view, &ask, &hits, NULL) == BM_OK;
     if (hits.n > 0)
         qsort(hits.list, hits.n, sizeof *hits.list, by_hit);

@@ -201,7 +201,7 @@ Test(store_model, a_key_of_many_pieces_is_found_whole)
     const uint64_t asked[4] = {9, 1000, 1000, UINT64_MAX};
     const size_t want[BANDS] = {2 * (N - N / 10 + 1), 2, N};
     for (uint32_t b = 0; b < BANDS; b++) {
-        const bm_store_ask ask = {b, asked, 4};
+        const bm_store_ask ask = {.table = b, .keys = asked, .n = 4};
         hits.n = 0;
         cr_assert_eq(bm_store_view_find(view, &ask, &hits, NULL), BM_OK);
         cr_assert_eq(hits.n, want[b], "band %u: %zu", b, hits.n);
