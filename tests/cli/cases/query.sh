@@ -120,3 +120,26 @@ for more in '' '--memory 32M --threads 2' '--threads 1 --batch-docs 7'; do
     holds ../out < expected.rows
     says ../err '8,910,000 candidates, all verified: 5,940 answers to 3,000 queries' # 2,970 times 3,000
 done
+
+# of a key the first 20,000 documents are candidates, with and without threads, alone and among others; what is left out is counted
+awk 'BEGIN {for (i = 0; i < 20004; i++) printf "{\"id\":\"t%d\",\"text\":\"one two three four five six seven\"}\n", i}' > crowd.jsonl
+printf '{"id":"q","text":"one two three four five six seven"}\n' > asked.jsonl
+bm index build large crowd.jsonl --bands 5 --rows 2 -q; exits 0
+bm index remove large t1 t20002 -q; exits 0 # 20,002 are there
+for more in - '- --memory 32M --threads 1' --follow; do
+    # shellcheck disable=SC2086
+    bm query large $more --top 2 < asked.jsonl; exits 0
+    says ../out 't0	1.000000'
+    says ../err 'up to 10 pairs of crowded buckets are no candidates' # 2 a band
+done
+bm query large asked.jsonl -q; exits 0
+tail -n 1 ../out | holds - <<'END'
+q	t20000	1.000000
+END
+awk 'BEGIN {for (i = 0; i < 30; i++) printf "{\"id\":\"q%d\",\"text\":\"one two three four five six seven\"}\n", i}' > many.jsonl
+bm query large many.jsonl --top 1 --skip-same-id; exits 0
+says ../err '600,000 candidates, all verified: 30 answers to 30 queries'
+says ../err 'up to 300 pairs of crowded buckets'
+bm dedup --against large many.jsonl -o against; exits 0
+says ../err 'up to 10 pairs of crowded buckets are no candidates' # one stands for 30
+says against/report.json '"not_compared": *10'
