@@ -204,29 +204,58 @@ static bm_status list_docs(crowds *c, bm_error *err)
     return BM_OK;
 }
 
+/* The numbers of a crowd's keys, each once, behind those of the crowds before it: through a bit each from the least to the
+ * largest, or sorted where they lie far apart. */
+static bm_status add_numbers(crowds *c, size_t crowd, size_t *n, size_t *cap, bm_error *err)
+{
+    const size_t begin = c->keys_begin[crowd], end = c->keys_begin[crowd + 1];
+    uint32_t low = UINT32_MAX, high = 0;
+    size_t all = 0;
+    for (size_t k = begin; k < end; k++) {
+        const bm_crowded_key *key = c->keys[k];
+        low = key->numbers[0] < low ? key->numbers[0] : low;
+        high = key->numbers[key->n_numbers - 1] > high ? key->numbers[key->n_numbers - 1] : high;
+        all += key->n_numbers;
+    }
+    const size_t n_words = (high - low) / WORD_BITS + 1;
+    const bool sorted = n_words > all;
+    uint64_t *scratch = bm_alloc_zero(sorted ? all : n_words, sizeof *scratch);
+    bm_status status = scratch == NULL ? bm_fail_nomem(err, all * sizeof *scratch) : BM_OK;
+    size_t found = 0;
+    for (size_t k = begin; status == BM_OK && k < end; k++)
+        for (size_t i = 0; i < c->keys[k]->n_numbers; i++) {
+            const uint32_t number = c->keys[k]->numbers[i] - low;
+            if (sorted)
+                scratch[found++] = number;
+            else
+                scratch[number / WORD_BITS] |= UINT64_C(1) << number % WORD_BITS;
+        }
+    for (size_t w = 0; status == BM_OK && !sorted && w < n_words; w++)
+        found += (size_t)__builtin_popcountll(scratch[w]);
+    if (status == BM_OK && sorted)
+        status = bm_hits_sort(scratch, &found, err);
+    if (status == BM_OK)
+        status = bm_grow_array(&c->numbers, cap, *n + found, err);
+    for (size_t i = 0; status == BM_OK && sorted && i < found; i++)
+        c->numbers[(*n)++] = low + (uint32_t)scratch[i];
+    for (size_t w = 0; status == BM_OK && !sorted && w < n_words; w++)
+        for (uint64_t bits = scratch[w]; bits != 0; bits &= bits - 1)
+            c->numbers[(*n)++] = low + (uint32_t)(w * WORD_BITS) + (uint32_t)__builtin_ctzll(bits);
+    bm_free(scratch);
+    return status;
+}
+
 /* The documents of the index that are in each crowd. */
 static bm_status list_numbers(crowds *c, bm_error *err)
 {
-    size_t most = 0, n = 0;
-    for (size_t k = 0; k < c->n_keys; k++)
-        most += c->keys[k]->n_numbers;
-    uint64_t *all = bm_alloc(most, sizeof *all);
+    size_t n = 0, cap = 0;
     c->numbers_begin = bm_alloc_zero(c->n + 1, sizeof *c->numbers_begin);
     bm_status status =
-        all == NULL || c->numbers_begin == NULL ? bm_fail_nomem(err, most * sizeof *all) : BM_OK;
-    for (size_t i = 0; status == BM_OK && i < c->n; i++)
-        for (size_t k = c->keys_begin[i]; k < c->keys_begin[i + 1]; k++)
-            for (size_t j = 0; j < c->keys[k]->n_numbers; j++)
-                all[n++] = (uint64_t)i << 32 | c->keys[k]->numbers[j];
-    if (status == BM_OK)
-        status = bm_hits_sort(all, &n, err);
-    if (status == BM_OK && (c->numbers = bm_alloc(n, sizeof *c->numbers)) == NULL)
-        status = bm_fail_nomem(err, n * sizeof *c->numbers);
-    for (size_t i = 0; status == BM_OK && i < n; i++) {
-        c->numbers[i] = (uint32_t)all[i];
-        c->numbers_begin[(all[i] >> 32) + 1] = i + 1;
+        c->numbers_begin == NULL ? bm_fail_nomem(err, c->n * sizeof *c->numbers_begin) : BM_OK;
+    for (size_t i = 0; status == BM_OK && i < c->n; i++) {
+        status = add_numbers(c, i, &n, &cap, err);
+        c->numbers_begin[i + 1] = n;
     }
-    bm_free(all);
     return status;
 }
 

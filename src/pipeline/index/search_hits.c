@@ -33,7 +33,8 @@
 #define ASKERS        8u
 #define LARGE         8u
 #define FIRST_LEAST   1024u /* runs that have less than LARGE each do not have so many together */
-#define NUMBERS_A_HIT 4u    /* that take as much memory, of crowded keys */
+#define NUMBERS_A_HIT 16u   /* that take as much memory, of crowded keys */
+#define FREE_NUMBERS  4u    /* times those that one document may find */
 
 typedef struct key_of {
     uint64_t key;
@@ -232,9 +233,9 @@ static bm_status take_large_key(look_up *l, found_key *k, bm_hit_list *out, bm_e
     if (status != BM_OK)
         return status;
     if (batch->keep_crowded && k->n_numbers >= CROWDED && k->n_docs >= ASKERS) {
-        /* As many numbers as one document may find are no reason to ask for fewer. */
+        /* Numbers do not become fewer with the documents that ask: as many as a few may find are no reason to ask for fewer. */
         const size_t all = atomic_fetch_add(&l->n_numbers, k->n_numbers) + k->n_numbers;
-        const size_t free = (size_t)batch->bands * batch->first;
+        const size_t free = (size_t)FREE_NUMBERS * batch->bands * batch->first;
         const size_t more = all <= free ? 0 : all - free < k->n_numbers ? all - free : k->n_numbers;
         return fits(l, more / NUMBERS_A_HIT + k->n_docs / ASKERS) ? keep_crowded(k, out, err)
                                                                   : BM_OK;
