@@ -80,9 +80,7 @@ bm_status bm_hash_table_rebuild(bm_hash_table *table, bm_hash_again_fn *again, c
     bm_hash_table made = {.seed = draws ? bm_hash_draw_seed() : table->seed,
                           .n_steps = table->n_steps,
                           .cap_slots = bm_hash_table_rebuilt_bytes(table) / sizeof *made.slots};
-    made.slots = bm_alloc_zero(made.cap_slots, sizeof *made.slots);
-    if (made.slots == NULL)
-        return bm_fail_nomem(err, made.cap_slots * sizeof *made.slots);
+    BM_TRY(bm_new_zero(&made.slots, made.cap_slots, err));
     begin(&made, (unsigned)__builtin_ctzll(made.cap_slots));
     for (size_t i = 0; i < table->n_slots; i++) {
         if (table->slots[i] == 0)

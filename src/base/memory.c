@@ -75,6 +75,14 @@ char *bm_strdup(const char *text)
     return bm_strndup(text, strlen(text));
 }
 
+bm_status bm_new_by(void *(*alloc)(size_t n, size_t size), void *out, size_t n, size_t size,
+                    bm_error *err)
+{
+    void *block = alloc(n, size); /* copied out, since *out is a pointer of another type */
+    memcpy(out, &block, sizeof block);
+    return block != NULL ? BM_OK : bm_fail_nomem(err, n > SIZE_MAX / size ? SIZE_MAX : n * size);
+}
+
 bm_status bm_grow(void *array, size_t *cap, size_t need, size_t size, bm_error *err)
 {
     if (need <= *cap)
@@ -122,9 +130,7 @@ bm_status bm_buf_add(bm_buf *buf, const void *data, size_t len, bm_error *err)
 {
     if (len == 0)
         return BM_OK;
-    bm_status status = bm_buf_reserve(buf, len, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_buf_reserve(buf, len, err));
     memcpy(buf->data + buf->len, data, len);
     buf->len += len;
     return BM_OK;
@@ -144,9 +150,7 @@ bm_status bm_buf_add_format(bm_buf *buf, bm_error *err, const char *format, ...)
     va_end(args);
     if (len < 0)
         return bm_fail(err, BM_ERR_INTERNAL, "a format could not be printed");
-    bm_status status = bm_buf_reserve(buf, (size_t)len + 1, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_buf_reserve(buf, (size_t)len + 1, err));
     if ((size_t)len >= room) {
         va_start(args, format);
         vsnprintf(buf->data + buf->len, (size_t)len + 1, format, args);
@@ -158,10 +162,9 @@ bm_status bm_buf_add_format(bm_buf *buf, bm_error *err, const char *format, ...)
 
 bm_status bm_buf_end(bm_buf *buf, bm_error *err)
 {
-    bm_status status = bm_buf_reserve(buf, 1, err);
-    if (status == BM_OK)
-        buf->data[buf->len] = '\0';
-    return status;
+    BM_TRY(bm_buf_reserve(buf, 1, err));
+    buf->data[buf->len] = '\0';
+    return BM_OK;
 }
 
 void bm_buf_reset(bm_buf *buf)

@@ -24,6 +24,16 @@ void bm_memory_trim(void);
 char *bm_strdup(const char *text);
 char *bm_strndup(const char *text, size_t len);
 
+/* The same with `err` filled: `out` is the address of a pointer to the elements, which is NULL where there is no
+ * memory (BM_ERR_NOMEM with the size that was asked for).
+ *
+ *     BM_TRY(bm_new(&list->rows, n, err)); */
+#define bm_new(out, n, err)         bm_new_by(bm_alloc, (out), (n), sizeof **(out), (err))
+#define bm_new_zero(out, n, err)    bm_new_by(bm_alloc_zero, (out), (n), sizeof **(out), (err))
+#define bm_new_aligned(out, n, err) bm_new_by(bm_alloc_aligned, (out), (n), sizeof **(out), (err))
+bm_status bm_new_by(void *(*alloc)(size_t n, size_t size), void *out, size_t n, size_t size,
+                    bm_error *err);
+
 /* Make room for `need` elements in a growable array: `array` is the address of a pointer to the
  * elements (NULL while *cap is 0), and *cap grows by half or more. On failure nothing changes.
  *

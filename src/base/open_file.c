@@ -55,14 +55,14 @@ static bm_status open_file(const char *path, bool any, bm_status other, int *fd,
     if (any || S_ISREG(info.st_mode)) {
         *fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
         if (*fd < 0 || fstat(*fd, &info) != 0)
-            status = bm_fail_errno(err, errno, path, "cannot open");
+            BM_TRY_OUT(bm_fail_errno(err, errno, path, "cannot open"));
     }
-    if (status == BM_OK && !any && !S_ISREG(info.st_mode))
-        status =
-            bm_fail_at(err, other, path, 0, "is no regular file (it is %s)", kind_of(info.st_mode));
-    if (status == BM_OK && !S_ISREG(info.st_mode) &&
-        fcntl(*fd, F_SETFL, fcntl(*fd, F_GETFL) & ~O_NONBLOCK) != 0)
-        status = bm_fail_errno(err, errno, path, "cannot open");
+    if (!any && !S_ISREG(info.st_mode))
+        BM_TRY_OUT(bm_fail_at(err, other, path, 0, "is no regular file (it is %s)",
+                              kind_of(info.st_mode)));
+    if (!S_ISREG(info.st_mode) && fcntl(*fd, F_SETFL, fcntl(*fd, F_GETFL) & ~O_NONBLOCK) != 0)
+        BM_TRY_OUT(bm_fail_errno(err, errno, path, "cannot open"));
+out:
     if (status != BM_OK && *fd >= 0) {
         close(*fd);
         *fd = -1;

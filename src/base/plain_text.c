@@ -2,6 +2,7 @@
  * its state, begin a new line, or show what follows in another order than it stands. */
 #include "base/plain_text.h"
 
+#include "base/error.h"
 #include "base/utf8.h"
 #include "base/utf8_code.h"
 
@@ -32,7 +33,7 @@ bm_status bm_buf_add_plain(bm_buf *out, bm_str text, bm_error *err)
 {
     const size_t begun = out->len;
     bm_status status = BM_OK;
-    for (size_t at = 0; status == BM_OK && at < text.len;) {
+    for (size_t at = 0; at < text.len;) {
         const size_t from = at;
         size_t bytes = 0;
         uint32_t code;
@@ -40,10 +41,12 @@ bm_status bm_buf_add_plain(bm_buf *out, bm_str text, bm_error *err)
         for (; !hidden && at < text.len; at += bytes)
             bytes = bm_text_next(text.data + at, text.len - at, &code, &hidden);
         bytes = hidden ? bytes : 0; /* of the hidden one, behind which `at` stands */
-        status = bm_buf_add(out, text.data + from, at - bytes - from, err);
-        for (; status == BM_OK && bytes > 0; bytes--)
-            status = bm_buf_add_format(out, err, "\\x%02x", (unsigned char)text.data[at - bytes]);
+        BM_TRY_OUT(bm_buf_add(out, text.data + from, at - bytes - from, err));
+        for (; bytes > 0; bytes--)
+            BM_TRY_OUT(
+                bm_buf_add_format(out, err, "\\x%02x", (unsigned char)text.data[at - bytes]));
     }
+out:
     if (status != BM_OK)
         out->len = begun;
     return status;

@@ -35,9 +35,7 @@ bm_status bm_sized_check(const void *caller, bm_sized_type type, bm_error *err)
 
 bm_status bm_sized_take(const void *caller, bm_sized_type type, void *out, bm_error *err)
 {
-    bm_status status = bm_sized_check(caller, type, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_sized_check(caller, type, err));
     const size_t size = size_of(caller);
     const unsigned char *bytes = caller;
     for (size_t i = type.whole; i < size; i++)
@@ -54,9 +52,7 @@ bm_status bm_sized_give(const void *in, bm_sized_type type, void *caller, bm_err
 {
     if (caller == NULL)
         return BM_OK;
-    bm_status status = bm_sized_check(caller, type, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_sized_check(caller, type, err));
     const size_t size = size_of(caller), n = size < type.whole ? size : type.whole;
     memcpy((char *)caller + sizeof size, (const char *)in + sizeof size, n - sizeof size);
     return BM_OK;

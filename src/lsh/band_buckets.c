@@ -168,12 +168,10 @@ static bm_status run(bm_band_buckets *b, size_t n, bm_pool_range_fn fn, bm_error
 bm_status bm_band_buckets_fill(bm_band_buckets *b, const uint64_t *keys, bm_error *err)
 {
     b->keys = keys;
-    bm_status status = run(b, b->n_blocks, count_blocks, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(run(b, b->n_blocks, count_blocks, err));
     sum_counts(b);
-    status = run(b, b->n_blocks, scatter_blocks, err);
-    return status == BM_OK ? run(b, b->n_parts, chain_parts, err) : status;
+    BM_TRY(run(b, b->n_blocks, scatter_blocks, err));
+    return run(b, b->n_parts, chain_parts, err);
 }
 
 /* --- labels --- */

@@ -71,11 +71,9 @@ bm_status bm_band_plan_choose(double threshold, double recall, uint32_t perms, b
                               bm_error *err)
 {
     bm_band_plan plan = {.perms = perms, .threshold = threshold, .recall = recall};
-    bm_status status = check(threshold, recall, perms, err);
-    if (status == BM_OK && out == NULL)
-        status = bm_fail_field(err, "out", "no place for the plan given");
-    if (status != BM_OK)
-        return status;
+    BM_TRY(check(threshold, recall, perms, err));
+    if (out == NULL)
+        return bm_fail_field(err, "out", "no place for the plan given");
     for (plan.rows = perms; plan.rows > 0; plan.rows--) {
         double bands = bm_band_least(plan.rows, threshold, recall);
         if (bands > perms / plan.rows)
@@ -89,9 +87,7 @@ bm_status bm_band_plan_choose(double threshold, double recall, uint32_t perms, b
 bm_status bm_band_plan_fixed(const bm_band_plan *wanted, bm_band_plan *out, bm_error *err)
 {
     uint32_t bands = wanted->bands, rows = wanted->rows, perms = wanted->perms;
-    bm_status status = check(wanted->threshold, wanted->recall, perms, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(check(wanted->threshold, wanted->recall, perms, err));
     if (bands == 0 || rows == 0)
         return bm_fail(err, BM_ERR_USAGE, "%u bands of %u rows (at least 1 of each)", bands, rows);
     if ((uint64_t)bands * rows > perms)

@@ -53,10 +53,8 @@ static bm_status leave(visit *v, uint32_t child, uint32_t doc, bm_error *err)
     v->parts[doc] += v->low[child] >= v->number[doc];
     if (v->low[child] <= v->number[doc])
         return BM_OK;
-    bm_status status =
-        bm_grow(&out->bridges, &out->cap_bridges, out->n_bridges + 1, sizeof *out->bridges, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(
+        bm_grow(&out->bridges, &out->cap_bridges, out->n_bridges + 1, sizeof *out->bridges, err));
     size_t pair = v->came_by[child];
     bool child_is_a = v->graph->pairs[pair].a == child;
     out->bridges[out->n_bridges++] = (bm_bridge){.pair = pair,
@@ -124,14 +122,14 @@ static int by_pair(const void *x, const void *y)
 static bm_status walk_all(visit *v, bm_error *err)
 {
     size_t n = v->graph->n_docs;
-    bm_status status = BM_OK;
     memset(v->number, 0xFF, n * sizeof *v->number);
-    for (size_t doc = 0; status == BM_OK && doc < n; doc++)
+    for (size_t doc = 0; doc < n; doc++) {
         if (v->number[doc] == NOT_SEEN)
-            status = walk_component(v, (uint32_t)doc, err);
-    if (status == BM_OK && v->out->n_bridges > 1)
+            BM_TRY(walk_component(v, (uint32_t)doc, err));
+    }
+    if (v->out->n_bridges > 1)
         qsort(v->out->bridges, v->out->n_bridges, sizeof *v->out->bridges, by_pair);
-    return status == BM_OK ? take_articulation_points(v, err) : status;
+    return take_articulation_points(v, err);
 }
 
 bm_status bm_bridges_find(const bm_link_graph *graph, bm_bridges *out, bm_error *err)

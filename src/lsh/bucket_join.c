@@ -74,9 +74,7 @@ static bm_status reserve(join *j, bm_error *err)
     const walk *w = j->walk;
     size_t n = w->n_members;
     if (j->place == NULL) {
-        j->place = bm_alloc(j->n_docs, sizeof *j->place);
-        if (j->place == NULL)
-            return bm_fail_nomem(err, j->n_docs * sizeof *j->place);
+        BM_TRY(bm_new(&j->place, j->n_docs, err));
         memset(j->place, 0xFF, j->n_docs * sizeof *j->place); /* BM_NO_DOC */
     }
     if (n <= j->cap)
@@ -147,23 +145,22 @@ static int64_t across(const join *j)
 static bm_status look(join *j, size_t x, size_t from, size_t to, bm_error *err)
 {
     walk *w = j->walk;
-    bm_status status = BM_OK;
-    for (size_t i = from; status == BM_OK && i < to; i++) {
+    for (size_t i = from; i < to; i++) {
         if (j->taken[i] != 0)
             continue;
         j->left--;
         if (!bm_candidate_walk_met(w, w->band, w->band, j->live[x], j->live[i]))
-            status = bm_candidate_walk_emit(w, j->live[x], j->live[i], err);
+            BM_TRY(bm_candidate_walk_emit(w, j->live[x], j->live[i], err));
     }
-    return status;
+    return BM_OK;
 }
 
 /* Emit the row of the live document at `x`, which is in group g: it with all of other groups. */
 static bm_status row(join *j, size_t x, size_t g, bm_error *err)
 {
     j->taken[x] = 1;
-    bm_status status = look(j, x, 0, j->begin[g], err);
-    return status == BM_OK ? look(j, x, j->begin[g + 1], j->n_live, err) : status;
+    BM_TRY(look(j, x, 0, j->begin[g], err));
+    return look(j, x, j->begin[g + 1], j->n_live, err);
 }
 
 /* Move the taken documents from `live` to `spent`. */
@@ -187,15 +184,18 @@ static bm_status round_of(join *j, int64_t pairs, bm_error *err)
     walk *w = j->walk;
     int64_t stop = j->left - pairs;
     bm_status status = BM_OK;
-    for (size_t g = 0; status == BM_OK && g < j->n_groups && j->left > stop; g++)
+    for (size_t g = 0; g < j->n_groups && j->left > stop; g++) {
         if (j->had[g] == 0)
-            status = row(j, j->begin[g], g, err);
-    for (size_t g = 0; status == BM_OK && g < j->n_groups && j->left > stop; g++)
-        for (size_t x = j->begin[g]; status == BM_OK && x < j->begin[g + 1] && j->left > stop; x++)
+            BM_TRY_OUT(row(j, j->begin[g], g, err));
+    }
+    for (size_t g = 0; g < j->n_groups && j->left > stop; g++) {
+        for (size_t x = j->begin[g]; x < j->begin[g + 1] && j->left > stop; x++) {
             if (j->taken[x] == 0)
-                status = row(j, x, g, err);
-    if (status == BM_OK)
-        status = bm_candidate_walk_flush(w, err);
+                BM_TRY_OUT(row(j, x, g, err));
+        }
+    }
+    status = bm_candidate_walk_flush(w, err);
+out:
     spend(j);
     regroup(j);
     return status;
@@ -218,10 +218,9 @@ static bm_status look_at_all(join *j, bm_error *err)
 /* Emit at most `rows` rows, while the pairs across groups are more than what is left. */
 static bm_status representatives(join *j, uint64_t rows, bm_error *err)
 {
-    bm_status status = BM_OK;
-    for (; status == BM_OK && rows > 0 && j->left > 0 && across(j) > j->left; rows--)
-        status = round_of(j, 1, err);
-    return status;
+    for (; rows > 0 && j->left > 0 && across(j) > j->left; rows--)
+        BM_TRY(round_of(j, 1, err));
+    return BM_OK;
 }
 
 /* --- sub-buckets --- */
@@ -263,33 +262,32 @@ static bm_status sub_bucket(join *j, uint32_t band, const uint32_t *docs, size_t
     walk *w = j->walk;
     uint64_t pairs = (uint64_t)n * (n - 1) / 2;
     size_t rows = pairs <= (uint64_t)n * PAIRS_A_DOC && pairs <= (uint64_t)j->left ? n - 1 : 1;
-    bm_status status = BM_OK;
     for (size_t a = 0; a < rows; a++) {
-        for (size_t b = a + 1; status == BM_OK && b < n; b++) {
+        for (size_t b = a + 1; b < n; b++) {
             j->left--;
             if (!bm_candidate_walk_joined(w, docs[a], docs[b]) &&
                 !bm_candidate_walk_met(w, band, w->band, docs[a], docs[b]))
-                status = bm_candidate_walk_emit(w, docs[a], docs[b], err);
+                BM_TRY(bm_candidate_walk_emit(w, docs[a], docs[b], err));
         }
     }
-    return status;
+    return BM_OK;
 }
 
 /* Emit pairs of the sub-buckets that `band` makes of the live documents. */
 static bm_status sub_band(join *j, uint32_t band, bm_error *err)
 {
     walk *w = j->walk;
-    bm_status status = chain_by_key(j, w->job.keys, band, err);
+    BM_TRY(chain_by_key(j, w->job.keys, band, err));
     uint32_t *docs = j->begin; /* of no use until live is grouped again */
-    for (size_t i = 0; status == BM_OK && i < j->n_live && j->left > 0; i++) {
+    for (size_t i = 0; i < j->n_live && j->left > 0; i++) {
         if (j->group[i] != 0 || j->other[i] == 0)
             continue;
         size_t n = 0;
         for (size_t at = i + 1; at != 0; at = j->other[at - 1])
             docs[n++] = j->live[at - 1];
-        status = sub_bucket(j, band, docs, n, err);
+        BM_TRY(sub_bucket(j, band, docs, n, err));
     }
-    return status == BM_OK ? bm_candidate_walk_flush(w, err) : status;
+    return bm_candidate_walk_flush(w, err);
 }
 
 /* The same for each band after that of the bucket, while the budget lasts. */
@@ -297,9 +295,9 @@ static bm_status sub_bands(join *j, bm_error *err)
 {
     walk *w = j->walk;
     bm_status status = BM_OK;
-    for (uint32_t band = w->band + 1; status == BM_OK && band < w->job.keys->bands && j->left > 0;
-         band++)
-        status = sub_band(j, band, err);
+    for (uint32_t band = w->band + 1; band < w->job.keys->bands && j->left > 0; band++)
+        BM_TRY_OUT(sub_band(j, band, err));
+out:
     regroup(j);
     return status;
 }
@@ -307,27 +305,21 @@ static bm_status sub_bands(join *j, bm_error *err)
 bm_status bm_bucket_join_run(join *j, walk *w, bm_error *err)
 {
     j->walk = w;
-    bm_status status = reserve(j, err);
-    if (status == BM_OK)
-        status = bm_candidate_walk_flush(w, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(reserve(j, err));
+    BM_TRY(bm_candidate_walk_flush(w, err));
     j->spent[0] = w->members[0];
     j->n_spent = 1;
     j->n_live = w->n_members - 1;
     memcpy(j->live, w->members + 1, j->n_live * sizeof *j->live);
     j->left = bm_bucket_join_budget(w->n_members);
     regroup(j);
-    status = representatives(j, REPRESENTATIVES, err);
-    if (status == BM_OK && across(j) > j->left)
-        status = sub_bands(j, err);
-    if (status == BM_OK)
-        status = representatives(j, UINT64_MAX, err);
-    if (status == BM_OK && across(j) <= j->left)
+    BM_TRY(representatives(j, REPRESENTATIVES, err));
+    if (across(j) > j->left)
+        BM_TRY(sub_bands(j, err));
+    BM_TRY(representatives(j, UINT64_MAX, err));
+    if (across(j) <= j->left)
         return look_at_all(j, err);
-    if (status == BM_OK) {
-        j->stats.n_cut++;
-        j->stats.n_not_compared += (uint64_t)across(j);
-    }
-    return status;
+    j->stats.n_cut++;
+    j->stats.n_not_compared += (uint64_t)across(j);
+    return BM_OK;
 }

@@ -15,9 +15,9 @@ bm_status bm_candidate_walk_check(const bm_candidate_walk *w, bm_error *err)
 
 bm_status bm_candidate_walk_flush(bm_candidate_walk *w, bm_error *err)
 {
-    bm_status status = bm_candidate_walk_check(w, err);
-    if (status != BM_OK || w->n_pairs == 0)
-        return status;
+    BM_TRY(bm_candidate_walk_check(w, err));
+    if (w->n_pairs == 0)
+        return BM_OK;
     size_t n = w->n_pairs;
     w->n_pairs = 0;
     return w->job.fn(w->job.ctx, w->pairs, n, err);

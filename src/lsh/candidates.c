@@ -75,27 +75,25 @@ static bm_status gather(walk *w, const bm_band_buckets *buckets, uint32_t first,
 static bm_status pair_row(walk *w, size_t i, bm_error *err)
 {
     uint32_t a = w->members[i];
-    bm_status status = BM_OK;
-    for (size_t j = i + 1; status == BM_OK && j < w->n_members; j++) {
+    for (size_t j = i + 1; j < w->n_members; j++) {
         uint32_t b = w->members[j];
         if ((w->job.groups == NULL || !bm_candidate_walk_joined(w, a, b)) &&
             !bm_candidate_walk_met(w, w->band, w->band, a, b))
-            status = bm_candidate_walk_emit(w, a, b, err);
+            BM_TRY(bm_candidate_walk_emit(w, a, b, err));
     }
-    return status;
+    return BM_OK;
 }
 
 /* Emit the rows of the bucket from `first` on. */
 static bm_status pair_rows(walk *w, size_t first, bm_error *err)
 {
-    bm_status status = BM_OK;
-    for (size_t i = first; status == BM_OK && i + 1 < w->n_members; i++) {
-        if (i % ASK_ROWS == ASK_ROWS - 1) /* a bucket may be huge and yet yield nothing new */
-            status = bm_candidate_walk_check(w, err);
-        if (status == BM_OK)
-            status = pair_row(w, i, err);
+    for (size_t i = first; i + 1 < w->n_members; i++) {
+        /* a bucket may be huge and yet yield nothing new */
+        if (i % ASK_ROWS == ASK_ROWS - 1)
+            BM_TRY(bm_candidate_walk_check(w, err));
+        BM_TRY(pair_row(w, i, err));
     }
-    return status;
+    return BM_OK;
 }
 
 /* Do the bucket's documents lie in one group? */
@@ -112,9 +110,8 @@ static bool all_joined(const walk *w, const bm_band_buckets *buckets, uint32_t f
 static bm_status pair_small(walk *w, const bm_crowded_buckets *crowded, bm_error *err)
 {
     const bm_band_keyset *keys = w->job.keys;
-    bm_status status = BM_OK;
     for (size_t i = 0; i < w->n_members; i++) {
-        for (size_t j = i + 1; status == BM_OK && j < w->n_members; j++) {
+        for (size_t j = i + 1; j < w->n_members; j++) {
             const uint32_t a = w->members[i], b = w->members[j];
             uint32_t band = 0;
             while (band < w->band &&
@@ -122,10 +119,10 @@ static bm_status pair_small(walk *w, const bm_crowded_buckets *crowded, bm_error
                     bm_crowded_buckets_have(crowded, band, a)))
                 band++;
             if (band == w->band)
-                status = bm_candidate_walk_emit(w, a, b, err);
+                BM_TRY(bm_candidate_walk_emit(w, a, b, err));
         }
     }
-    return status;
+    return BM_OK;
 }
 
 /* --- what is done with a bucket: one of four functions --- */
@@ -178,8 +175,8 @@ static bm_status walk_band(walk *w, const bm_band_buckets *buckets, bucket_fn fn
 static bm_status report(const walk *w, double began_s, bm_error *err)
 {
     const bm_callbacks *callbacks = w->job.callbacks;
-    bm_status status = bm_candidate_walk_check(w, err);
-    if (status == BM_OK && callbacks != NULL && callbacks->progress != NULL) {
+    BM_TRY(bm_candidate_walk_check(w, err));
+    if (callbacks != NULL && callbacks->progress != NULL) {
         bm_progress progress = {.stage = "bucket",
                                 .done = w->band,
                                 .total = w->job.keys->bands,
@@ -188,7 +185,7 @@ static bm_status report(const walk *w, double began_s, bm_error *err)
                                 .elapsed_s = bm_clock_seconds() - began_s};
         callbacks->progress(callbacks->ctx, &progress);
     }
-    return status;
+    return BM_OK;
 }
 
 static bm_status fill(const walk *w, bm_band_buckets *buckets, bm_error *err)
@@ -236,9 +233,7 @@ static bm_status run(const bm_candidates_job *job, bm_crowded_buckets *crowded,
     bm_band_buckets buckets;
     sinks to = {.crowded = crowded};
     w.job.chunk = job->chunk == 0 ? CHUNK_DEFAULT : job->chunk;
-    w.pairs = bm_alloc(w.job.chunk, sizeof *w.pairs);
-    if (w.pairs == NULL)
-        return bm_fail_nomem(err, w.job.chunk * sizeof *w.pairs);
+    BM_TRY(bm_new(&w.pairs, w.job.chunk, err));
     bm_bucket_join_init(&to.join, n_docs);
     bm_status status = bm_band_buckets_init(&buckets, n_docs, job->keys->skip, job->pool, err);
     if (status == BM_OK) {

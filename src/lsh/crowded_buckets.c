@@ -39,27 +39,21 @@ static bm_status make_room(bm_crowded_buckets *c, const bm_candidates_job *job, 
                            bm_error *err)
 {
     const size_t need = c->n_members + n;
-    bm_status status = BM_OK;
     if (need >= UINT32_MAX)
         return bm_fail(err, BM_ERR_NOMEM, "too many documents in crowded buckets");
     if (c->heads == NULL && (c->heads = bm_alloc_zero(c->n_docs, sizeof *c->heads)) == NULL)
         return bm_fail_nomem(err, c->n_docs * sizeof *c->heads);
     if (need > c->cap_members && job->reserve != NULL)
-        status = job->reserve(job->ctx,
-                              c->n_docs * sizeof *c->heads + (uint64_t)need * MEMBER_BYTES, err);
-    if (status == BM_OK)
-        status = bm_grow_array(&c->members, &c->cap_members, need, err);
-    if (status == BM_OK)
-        status = bm_grow_array(&c->links, &c->cap_links, need, err);
-    return status == BM_OK ? bm_grow_array(&c->buckets, &c->cap_buckets, c->n_buckets + 1, err)
-                           : status;
+        BM_TRY(job->reserve(job->ctx, c->n_docs * sizeof *c->heads + (uint64_t)need * MEMBER_BYTES,
+                            err));
+    BM_TRY(bm_grow_array(&c->members, &c->cap_members, need, err));
+    BM_TRY(bm_grow_array(&c->links, &c->cap_links, need, err));
+    return bm_grow_array(&c->buckets, &c->cap_buckets, c->n_buckets + 1, err);
 }
 
 bm_status bm_crowded_buckets_keep(bm_crowded_buckets *c, const bm_candidate_walk *w, bm_error *err)
 {
-    bm_status status = make_room(c, &w->job, w->n_members, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(make_room(c, &w->job, w->n_members, err));
     c->buckets[c->n_buckets] = (bm_crowded_bucket){.begin = c->n_members,
                                                    .end = c->n_members + w->n_members,
                                                    .left = bm_bucket_join_budget(w->n_members),
@@ -114,7 +108,7 @@ static bm_status walk_bucket(bm_crowded_buckets *c, bm_candidate_walk *w, bm_cro
 {
     size_t kept = bucket->begin, i = bucket->begin;
     bm_status status = BM_OK;
-    for (; status == BM_OK && i < bucket->end; i++) {
+    for (; i < bucket->end; i++) {
         const uint32_t doc = c->members[i];
         if (c->centres[doc] != BM_NOT_TAKEN)
             continue;
@@ -122,8 +116,9 @@ static bm_status walk_bucket(bm_crowded_buckets *c, bm_candidate_walk *w, bm_cro
         if (met(c, w, centre, doc))
             continue;
         c->waiting[doc] = 1;
-        status = bm_candidate_walk_emit(w, centre, doc, err);
+        BM_TRY_OUT(bm_candidate_walk_emit(w, centre, doc, err));
     }
+out:
     bucket->end = kept;
     return status;
 }

@@ -42,13 +42,11 @@ bm_status bm_link_graph_init(bm_link_graph *graph, const bm_pair *pairs, size_t 
     bm_link_graph g = {.n_docs = n_docs, .n_pairs = n_pairs, .pairs = pairs};
     bm_neighbours neighbours = {0};
     bm_pair_list list = {.pairs = pairs, .n = n_pairs, .n_docs = n_docs};
-    bm_status status = check(pairs, n_pairs, n_docs, err);
-    if (status == BM_OK)
-        status = bm_neighbours_make(list, BM_NEIGHBOURS_AND_PAIRS, &neighbours, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(check(pairs, n_pairs, n_docs, err));
+    BM_TRY(bm_neighbours_make(list, BM_NEIGHBOURS_AND_PAIRS, &neighbours, err));
     size_t *next = bm_alloc(n_docs + 1, sizeof *next);
     g.links = bm_alloc(n_pairs, 2 * sizeof *g.links);
+    bm_status status = BM_OK;
     if (next == NULL || g.links == NULL) {
         status = bm_fail_nomem(err, n_pairs * 4 * sizeof *g.links);
         bm_free(g.links);

@@ -105,9 +105,7 @@ static bm_status take_cut(const flow *f, size_t n_near, bm_cut *out, bm_error *e
     bm_cut cut = {.n_near = n_near};
     for (size_t i = 0; i < g->n_pairs; i++)
         cut.n += (f->level[g->pairs[i].a] == NOT_SEEN) != (f->level[g->pairs[i].b] == NOT_SEEN);
-    cut.pairs = bm_alloc(cut.n, sizeof *cut.pairs);
-    if (cut.pairs == NULL)
-        return bm_fail_nomem(err, cut.n * sizeof *cut.pairs);
+    BM_TRY(bm_new(&cut.pairs, cut.n, err));
     cut.n = 0;
     for (size_t i = 0; i < g->n_pairs; i++)
         if ((f->level[g->pairs[i].a] == NOT_SEEN) != (f->level[g->pairs[i].b] == NOT_SEEN))

@@ -103,21 +103,21 @@ static int by_cost(const void *x, const void *y)
 bm_status bm_plan_list_make(const bm_plan_wish *wish, bm_plan_list *out, bm_error *err)
 {
     bm_plan_list list = {0};
-    bm_status status = bm_plan_wish_check(wish, err);
-    for (uint32_t rows = 1; status == BM_OK && rows <= wish->perms; rows++) {
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_plan_wish_check(wish, err));
+    for (uint32_t rows = 1; rows <= wish->perms; rows++) {
         double least = bm_band_least(rows, wish->threshold, wish->recall);
         if (least > wish->perms / rows)
             break;
         for (uint32_t bands = (uint32_t)least;
-             status == BM_OK && bands <= wish->perms / rows && is_below_ceiling(wish, bands, rows);
-             bands++) {
-            status = bm_grow_array(&list.shapes, &list.cap, list.n + 1, err);
-            if (status == BM_OK)
-                list.shapes[list.n++] = (bm_band_shape){bands, rows};
+             bands <= wish->perms / rows && is_below_ceiling(wish, bands, rows); bands++) {
+            BM_TRY_OUT(bm_grow_array(&list.shapes, &list.cap, list.n + 1, err));
+            list.shapes[list.n++] = (bm_band_shape){bands, rows};
         }
     }
-    if (status == BM_OK && list.n == 0)
-        status = none(wish, err);
+    if (list.n == 0)
+        BM_TRY_OUT(none(wish, err));
+out:
     if (status != BM_OK) {
         bm_plan_list_reset(&list);
         return status;

@@ -1,6 +1,8 @@
 /* stars.c -- one walk over the neighbours of all documents. Linear; pure. */
 #include "lsh/stars.h"
 
+#include "base/error.h"
+
 void bm_stars_walk(const bm_neighbours *neighbours, const uint32_t *order, size_t n,
                    uint32_t *centres)
 {
@@ -17,9 +19,7 @@ void bm_stars_walk(const bm_neighbours *neighbours, const uint32_t *order, size_
 bm_status bm_stars(bm_pair_list list, const uint32_t *order, uint32_t *centres, bm_error *err)
 {
     bm_neighbours neighbours = {0};
-    bm_status status = bm_neighbours_make(list, BM_NEIGHBOURS_DOCS, &neighbours, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_neighbours_make(list, BM_NEIGHBOURS_DOCS, &neighbours, err));
     for (size_t doc = 0; doc < list.n_docs; doc++)
         centres[doc] = BM_NOT_TAKEN;
     bm_stars_walk(&neighbours, order, list.n_docs, centres);

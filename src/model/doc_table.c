@@ -128,15 +128,10 @@ static bm_status next_free(bm_doc_table *table, uint32_t first, bm_buf *text, bm
 static bm_status append(bm_doc_table *table, const bm_doc_row *row, bm_doc_id id, size_t slot,
                         bm_error *err)
 {
-    bm_status status = BM_OK;
     if (table->n % CHECK_ROWS == 0)
-        status = check_bytes(table, err);
-    if (status == BM_OK)
-        status = bm_grow_array(&table->rows, &table->cap, table->n + 1, err);
-    if (status == BM_OK)
-        status = bm_buf_add(&table->ids, id.text.data, id.text.len, err);
-    if (status != BM_OK)
-        return status;
+        BM_TRY(check_bytes(table, err));
+    BM_TRY(bm_grow_array(&table->rows, &table->cap, table->n + 1, err));
+    BM_TRY(bm_buf_add(&table->ids, id.text.data, id.text.len, err));
     table->rows[table->n] = *row;
     table->rows[table->n].id_end = table->ids.len;
     table->n++;
@@ -170,9 +165,7 @@ bm_status bm_doc_table_add(bm_doc_table *table, const bm_doc_row *row, bm_doc_id
     if (table->n >= BM_DOCS_MAX)
         return bm_fail_at(err, BM_ERR_INPUT, file_name, row->line,
                           "more than %u documents in one run", (unsigned)BM_DOCS_MAX);
-    bm_status status = reserve(table, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(reserve(table, err));
     const size_t slot = find(table, id);
     if (bm_hash_table_is_free(&table->set, slot))
         return append(table, row, id, slot, err);
@@ -181,9 +174,10 @@ bm_status bm_doc_table_add(bm_doc_table *table, const bm_doc_row *row, bm_doc_id
         return repeated(table, row, first, file_name, err);
     bm_buf text = {0};
     bm_doc_id numbered;
-    status = next_free(table, first, &text, &numbered, err);
-    if (status == BM_OK)
-        status = append(table, row, numbered, find(table, numbered), err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(next_free(table, first, &text, &numbered, err));
+    status = append(table, row, numbered, find(table, numbered), err);
+out:
     bm_buf_reset(&text);
     return status;
 }
@@ -201,13 +195,9 @@ static uint64_t reason_bytes(const bm_skipped *skipped)
 
 bm_status bm_doc_table_skip(bm_doc_table *table, const bm_skipped *skipped, bm_error *err)
 {
-    bm_status status = BM_OK;
     if (table->n_skipped % CHECK_ROWS == 0)
-        status = check_bytes(table, err);
-    if (status == BM_OK)
-        status = bm_grow_array(&table->skipped, &table->cap_skipped, table->n_skipped + 1, err);
-    if (status != BM_OK)
-        return status;
+        BM_TRY(check_bytes(table, err));
+    BM_TRY(bm_grow_array(&table->skipped, &table->cap_skipped, table->n_skipped + 1, err));
     table->skipped[table->n_skipped++] = *skipped;
     table->reason_bytes += reason_bytes(skipped);
     table->n_swallowing += skipped->n_behind > 0;

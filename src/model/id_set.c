@@ -44,9 +44,7 @@ uint64_t bm_id_set_bytes(uint64_t n, uint64_t text_bytes)
 
 bm_status bm_id_set_add(bm_id_set *set, bm_str id, uint32_t *number, bm_error *err)
 {
-    bm_status status = bm_hash_table_reserve(&set->table, hash_again, set, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_hash_table_reserve(&set->table, hash_again, set, err));
     const uint64_t hash = XXH3_64bits_withSeed(id.data, id.len, set->table.seed);
     const size_t at = bm_hash_table_find(&set->table, hash, has_id, set, &id);
     if (!bm_hash_table_is_free(&set->table, at)) {
@@ -56,11 +54,8 @@ bm_status bm_id_set_add(bm_id_set *set, bm_str id, uint32_t *number, bm_error *e
     if (set->n >= BM_DOCS_MAX)
         return bm_fail(err, BM_ERR_INPUT, "more than %u documents in one run",
                        (unsigned)BM_DOCS_MAX);
-    status = bm_grow_array(&set->ends, &set->cap, set->n + 1, err);
-    if (status == BM_OK)
-        status = bm_buf_add(&set->text, id.data, id.len, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_grow_array(&set->ends, &set->cap, set->n + 1, err));
+    BM_TRY(bm_buf_add(&set->text, id.data, id.len, err));
     set->ends[set->n] = set->text.len;
     *number = (uint32_t)set->n++;
     bm_hash_table_put(&set->table, at, hash, *number);

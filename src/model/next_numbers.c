@@ -31,11 +31,8 @@ static bool has_row(const void *owner, uint32_t number, const void *key)
 bm_status bm_next_numbers_of(bm_next_numbers *numbers, uint32_t row, uint32_t **out, bm_error *err)
 {
     bm_hash_table *table = &numbers->table;
-    bm_status status = bm_hash_table_reserve(table, hash_again, numbers, err);
-    if (status == BM_OK)
-        status = bm_grow_array(&numbers->list, &numbers->cap, table->n + 1, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_hash_table_reserve(table, hash_again, numbers, err));
+    BM_TRY(bm_grow_array(&numbers->list, &numbers->cap, table->n + 1, err));
     const uint64_t hash =
         table->seed == 0 ? row * UINT64_C(0x9E3779B97F4A7C15) : bm_hash_seeded(row, 0, table->seed);
     const size_t at = bm_hash_table_find(table, hash, has_row, numbers, &row);

@@ -31,9 +31,8 @@ static bm_stream_hash_add_fn *add_of(bm_isa isa)
 
 bm_status bm_stream_hash_open(bm_isa isa, bm_stream_hash **out, bm_error *err)
 {
-    bm_stream_hash *hash = bm_alloc_aligned(1, sizeof *hash);
-    if (hash == NULL)
-        return bm_fail_nomem(err, sizeof *hash);
+    bm_stream_hash *hash = NULL;
+    BM_TRY(bm_new_aligned(&hash, 1, err));
     hash->add = add_of(isa);
     bm_stream_hash_begin(hash);
     *out = hash;

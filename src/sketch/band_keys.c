@@ -65,9 +65,7 @@ static bm_status check(const void *words, size_t n_docs, const bm_band_plan *pla
 bm_status bm_band_keys(const uint32_t *words, size_t n_docs, const bm_band_plan *plan,
                        uint64_t *keys, bm_error *err)
 {
-    bm_status status = check(words, n_docs, plan, keys, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(check(words, n_docs, plan, keys, err));
     for (size_t doc = 0; doc < n_docs; doc++) {
         const uint32_t *row = words + doc * plan->perms;
         uint32_t all = BM_NO_SHINGLE32;
@@ -82,9 +80,7 @@ bm_status bm_band_keys(const uint32_t *words, size_t n_docs, const bm_band_plan 
 bm_status bm_band_keys64(const uint64_t *words, size_t n_docs, const bm_band_plan *plan,
                          uint64_t *keys, bm_error *err)
 {
-    bm_status status = check(words, n_docs, plan, keys, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(check(words, n_docs, plan, keys, err));
     for (size_t doc = 0; doc < n_docs; doc++) {
         const uint64_t *row = words + doc * plan->perms;
         uint64_t all = BM_NO_SHINGLE64;

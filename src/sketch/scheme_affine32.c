@@ -29,11 +29,9 @@ static void draw_coefficients(uint32_t seed, uint32_t k, uint32_t *a, uint32_t *
 static bm_status affine32_draw(const bm_sketch_options *options, bm_scheme_params *out,
                                bm_error *err)
 {
-    bm_status status =
-        bm_scheme_params_init(&bm_scheme_affine32, options, options->perms, out, err);
-    if (status == BM_OK)
-        draw_coefficients(options->seed, options->perms, out->a, out->b);
-    return status;
+    BM_TRY(bm_scheme_params_init(&bm_scheme_affine32, options, options->perms, out, err));
+    draw_coefficients(options->seed, options->perms, out->a, out->b);
+    return BM_OK;
 }
 
 static uint32_t affine32_permutation(const void *permutations, uint32_t i, uint32_t h)
@@ -68,10 +66,9 @@ const bm_scheme_ops bm_scheme_affine32 = {.scheme = BM_SCHEME_AFFINE32,
 bm_status bm_affine32_coefficients(uint32_t seed, uint32_t k, uint32_t *a, uint32_t *b,
                                    bm_error *err)
 {
-    bm_status status = bm_scheme_check_perms(k, err);
-    if (status == BM_OK && (a == NULL || b == NULL))
-        status = bm_fail_field(err, a == NULL ? "a" : "b", "no place for the coefficients given");
-    if (status == BM_OK)
-        draw_coefficients(seed, k, a, b);
-    return status;
+    BM_TRY(bm_scheme_check_perms(k, err));
+    if ((a == NULL || b == NULL))
+        return bm_fail_field(err, a == NULL ? "a" : "b", "no place for the coefficients given");
+    draw_coefficients(seed, k, a, b);
+    return BM_OK;
 }

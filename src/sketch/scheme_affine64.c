@@ -3,6 +3,7 @@
  * Threads: pure functions; parameters are read only after draw. */
 #include <string.h>
 
+#include "base/error.h"
 #include "base/random.h"
 #include "kernels/affine32.h"
 #include "kernels/affine64.h"
@@ -13,9 +14,7 @@
 static bm_status affine64_draw(const bm_sketch_options *options, bm_scheme_params *out,
                                bm_error *err)
 {
-    bm_status status = bm_scheme_params_init64(&bm_scheme_affine64, options, false, out, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_scheme_params_init64(&bm_scheme_affine64, options, false, out, err));
     bm_random random;
     bm_random_init(&random, options->seed);
     for (uint32_t i = 0; i < options->perms; i++)

@@ -21,11 +21,8 @@
 static bm_status cws_draw(const bm_sketch_options *options, bm_scheme_params *out, bm_error *err)
 {
     const uint32_t n = options->perms * BM_CWS_DRAWS;
-    bm_status status = bm_scheme_check_perms(options->perms, err);
-    if (status == BM_OK)
-        status = bm_scheme_params_init(&bm_scheme_cws, options, n, out, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_scheme_check_perms(options->perms, err));
+    BM_TRY(bm_scheme_params_init(&bm_scheme_cws, options, n, out, err));
     bm_random random;
     bm_random_init(&random, options->seed);
     for (uint32_t i = 0; i < n; i++)

@@ -3,6 +3,7 @@
  * are 1.
  *
  * Threads: pure functions; parameters are read only after draw. */
+#include "base/error.h"
 #include "base/random.h"
 #include "kernels/affine32.h"
 #include "kernels/affine64.h"
@@ -12,9 +13,7 @@
 /* Of SplitMix64, begun with the seed: a and b in turn, then all c. */
 static bm_status lance_draw(const bm_sketch_options *options, bm_scheme_params *out, bm_error *err)
 {
-    bm_status status = bm_scheme_params_init64(&bm_scheme_lance, options, true, out, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_scheme_params_init64(&bm_scheme_lance, options, true, out, err));
     uint64_t state = options->seed;
     for (uint32_t i = 0; i < options->perms; i++) {
         out->a64[i] = bm_splitmix64(&state) | 1;

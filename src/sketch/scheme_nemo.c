@@ -6,6 +6,7 @@
  * modulus never acts. A hash that is 0 becomes 1 there.
  *
  * Threads: pure functions; parameters are read only after draw. */
+#include "base/error.h"
 #include "base/random.h"
 #include "kernels/affine32.h"
 #include "model/scheme_facts.h"
@@ -16,9 +17,7 @@
 /* a and b in turn. */
 static bm_status nemo_draw(const bm_sketch_options *options, bm_scheme_params *out, bm_error *err)
 {
-    bm_status status = bm_scheme_params_init(&bm_scheme_nemo, options, options->perms, out, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_scheme_params_init(&bm_scheme_nemo, options, options->perms, out, err));
     bm_random random;
     bm_random_init(&random, options->seed);
     for (uint32_t i = 0; i < options->perms; i++) {

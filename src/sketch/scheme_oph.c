@@ -24,9 +24,7 @@ _Static_assert(BM_PERMS_MAX <= BM_OPH_KEY_SHIFT, "the keys of donors hold no mor
 
 static bm_status oph_draw(const bm_sketch_options *options, bm_scheme_params *out, bm_error *err)
 {
-    bm_status status = bm_scheme_params_init(&bm_scheme_oph, options, 1, out, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_scheme_params_init(&bm_scheme_oph, options, 1, out, err));
     bm_random random;
     bm_random_init(&random, options->seed);
     out->a[0] = 2 * (bm_random_u32(&random) & UINT32_C(0x7FFFFFFF)) + 1;
@@ -78,9 +76,8 @@ static void oph_plan_free(void *plan)
 
 static bm_status oph_plan(const bm_scheme_params *params, void **out, bm_error *err)
 {
-    bm_oph_plan *plan = bm_alloc_zero(1, sizeof *plan);
-    if (plan == NULL)
-        return bm_fail_nomem(err, sizeof *plan);
+    bm_oph_plan *plan = NULL;
+    BM_TRY(bm_new_zero(&plan, 1, err));
     bm_status status = bm_oph_plan_init(params, plan, err);
     if (status == BM_OK)
         *out = plan;

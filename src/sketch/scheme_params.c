@@ -23,9 +23,7 @@ bm_status bm_scheme_check_perms(uint32_t perms, bm_error *err)
 bm_status bm_scheme_params_init(const bm_scheme_ops *ops, const bm_sketch_options *options,
                                 uint32_t n, bm_scheme_params *out, bm_error *err)
 {
-    bm_status status = bm_scheme_check_perms(options->perms, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_scheme_check_perms(options->perms, err));
     const size_t words = padded(n);
     uint32_t *a = bm_alloc_aligned(words, sizeof *a);
     uint32_t *b = bm_alloc_aligned(words, sizeof *b);
@@ -56,9 +54,7 @@ static uint64_t *zeros64(uint32_t n)
 bm_status bm_scheme_params_init64(const bm_scheme_ops *ops, const bm_sketch_options *options,
                                   bool third, bm_scheme_params *out, bm_error *err)
 {
-    bm_status status = bm_scheme_check_perms(options->perms, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_scheme_check_perms(options->perms, err));
     const uint32_t n = padded(options->perms);
     *out = (bm_scheme_params){.ops = ops,
                               .perms = options->perms,

@@ -45,19 +45,18 @@ void bm_journal_close(bm_journal *journal)
 
 static bm_status make(int folder, const char *path, int flags, bm_journal **out, bm_error *err)
 {
-    bm_journal *journal = bm_alloc_zero(1, sizeof *journal);
-    if (journal == NULL)
-        return bm_fail_nomem(err, sizeof *journal);
+    bm_journal *journal = NULL;
+    BM_TRY(bm_new_zero(&journal, 1, err));
     bm_status status = BM_OK;
     journal->fd = -1;
     journal->path = bm_strdup(path);
     if (journal->path == NULL)
-        status = bm_fail_nomem(err, strlen(path) + 1);
-    if (status == BM_OK)
-        journal->fd = openat(folder, bm_name_in(folder, path),
-                             O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags, 0600);
-    if (status == BM_OK && journal->fd < 0)
-        status = bm_fail_errno(err, errno, path, "cannot open the journal");
+        BM_TRY_OUT(bm_fail_nomem(err, strlen(path) + 1));
+    journal->fd = openat(folder, bm_name_in(folder, path),
+                         O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags, 0600);
+    if (journal->fd < 0)
+        BM_TRY_OUT(bm_fail_errno(err, errno, path, "cannot open the journal"));
+out:
     if (status != BM_OK) {
         bm_journal_close(journal);
         return status;
@@ -182,19 +181,17 @@ bm_status bm_journal_open_in(int folder, const char *path, bm_journal **out, bm_
     bm_buf file = {0};
     bm_journal *journal = NULL;
     struct stat info;
-    bm_status status = make(folder, path, 0, &journal, err);
-    if (status != BM_OK)
-        return status;
-    if (fstat(journal->fd, &info) != 0)
-        status = bm_fail_errno(err, errno, path, "cannot look at the journal");
-    else if (!S_ISREG(info.st_mode))
-        status = bm_fail_at(err, BM_ERR_FORMAT, path, 0, "is no regular file (a journal)");
-    else if (info.st_size > BYTES_MAX)
-        status = bm_fail_at(err, BM_ERR_FORMAT, path, 0, "is too long for a journal");
-    if (status == BM_OK)
-        status = read_file(journal, &file, err);
-    if (status == BM_OK)
-        status = take_lines(journal, &file, err);
+    BM_TRY(make(folder, path, 0, &journal, err));
+    bm_status status = BM_OK;
+    if (fstat(journal->fd, &info) != 0) {
+        BM_TRY_OUT(bm_fail_errno(err, errno, path, "cannot look at the journal"));
+    } else if (!S_ISREG(info.st_mode)) {
+        BM_TRY_OUT(bm_fail_at(err, BM_ERR_FORMAT, path, 0, "is no regular file (a journal)"));
+    } else if (info.st_size > BYTES_MAX)
+        BM_TRY_OUT(bm_fail_at(err, BM_ERR_FORMAT, path, 0, "is too long for a journal"));
+    BM_TRY_OUT(read_file(journal, &file, err));
+    status = take_lines(journal, &file, err);
+out:
     bm_buf_reset(&file);
     if (status != BM_OK) {
         bm_journal_close(journal);

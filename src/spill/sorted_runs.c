@@ -46,9 +46,8 @@ struct bm_sorted_runs {
 
 bm_status bm_sorted_runs_open(const char *dir, size_t memory, bm_sorted_runs **out, bm_error *err)
 {
-    bm_sorted_runs *runs = bm_alloc_zero(1, sizeof *runs);
-    if (runs == NULL)
-        return bm_fail_nomem(err, sizeof *runs);
+    bm_sorted_runs *runs = NULL;
+    BM_TRY(bm_new_zero(&runs, 1, err));
     if (memory < BM_SORTED_RUNS_LEAST)
         memory = BM_SORTED_RUNS_LEAST;
     runs->most = memory / (2 * sizeof *runs->records);
@@ -111,9 +110,8 @@ static void sort_records(bm_run_record *records, bm_run_record *scratch, size_t 
 
 static bm_status sort_memory(bm_sorted_runs *runs, bm_error *err)
 {
-    bm_run_record *scratch = bm_alloc(runs->n, sizeof *scratch);
-    if (scratch == NULL)
-        return bm_fail_nomem(err, runs->n * sizeof *scratch);
+    bm_run_record *scratch = NULL;
+    BM_TRY(bm_new(&scratch, runs->n, err));
     sort_records(runs->records, scratch, runs->n);
     bm_free(scratch);
     return BM_OK;
@@ -124,13 +122,10 @@ static bm_status sort_memory(bm_sorted_runs *runs, bm_error *err)
 /* A run that begins at the end of the file; the caller counts it once it is written. */
 static bm_status new_run(bm_sorted_runs *runs, run **out, bm_error *err)
 {
-    bm_status status =
-        bm_grow(&runs->runs, &runs->cap_runs, runs->n_runs + 1, sizeof *runs->runs, err);
-    if (status == BM_OK && runs->file == NULL)
-        status =
-            bm_spill_open(runs->dir, BM_SPILL_RUN, BLOCK_BYTES + BM_SPILL_RECORD, &runs->file, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_grow(&runs->runs, &runs->cap_runs, runs->n_runs + 1, sizeof *runs->runs, err));
+    if (runs->file == NULL)
+        BM_TRY(bm_spill_open(runs->dir, BM_SPILL_RUN, BLOCK_BYTES + BM_SPILL_RECORD, &runs->file,
+                             err));
     *out = &runs->runs[runs->n_runs];
     **out = (run){.place = bm_spill_bytes(runs->file)};
     return BM_OK;
@@ -210,17 +205,15 @@ static bm_status merge_next(bm_sorted_runs *runs, bm_run_record *out, bm_error *
 {
     if (runs->n_heap == 0)
         return BM_NOT_FOUND;
-    bm_status status = BM_OK;
     run *r = &runs->runs[runs->heap[0]];
     *out = *in_hand(runs, runs->heap[0]);
     r->at++;
-    if (r->at == r->n)
+    if (r->at == r->n) {
         runs->heap[0] = runs->heap[--runs->n_heap];
-    else if (r->at % BLOCK_RECORDS == 0)
-        status = load_block(runs, r, err);
-    if (status == BM_OK)
-        sink(runs, 0);
-    return status;
+    } else if (r->at % BLOCK_RECORDS == 0)
+        BM_TRY(load_block(runs, r, err));
+    sink(runs, 0);
+    return BM_OK;
 }
 
 /* Merge all runs into one, in a new file. */
@@ -276,16 +269,12 @@ static bm_status spill(bm_sorted_runs *runs, bm_error *err)
     if (runs->dir == NULL)
         return bm_fail(err, BM_ERR_NOMEM, "%zu records to sort are more than `memory` allows",
                        runs->n);
-    bm_status status = sort_memory(runs, err);
-    if (status == BM_OK)
-        status = new_run(runs, &r, err);
-    for (size_t i = 0; status == BM_OK && i < runs->n; i += BLOCK_RECORDS)
-        status = add_block(runs, r, runs->records + i,
-                           runs->n - i < BLOCK_RECORDS ? runs->n - i : BLOCK_RECORDS, err);
-    if (status == BM_OK)
-        status = bm_spill_flush(runs->file, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(sort_memory(runs, err));
+    BM_TRY(new_run(runs, &r, err));
+    for (size_t i = 0; i < runs->n; i += BLOCK_RECORDS)
+        BM_TRY(add_block(runs, r, runs->records + i,
+                         runs->n - i < BLOCK_RECORDS ? runs->n - i : BLOCK_RECORDS, err));
+    BM_TRY(bm_spill_flush(runs->file, err));
     runs->n_runs++;
     runs->n = 0;
     if (runs->n_runs < fan_in(runs))
@@ -298,11 +287,10 @@ static bm_status spill(bm_sorted_runs *runs, bm_error *err)
 
 bm_status bm_sorted_runs_add(bm_sorted_runs *runs, uint64_t key, uint64_t value, bm_error *err)
 {
-    bm_status status = BM_OK;
     runs->reading = false;
     if (runs->n == runs->most)
-        status = spill(runs, err);
-    if (status == BM_OK && runs->n == runs->cap) {
+        BM_TRY(spill(runs, err));
+    if (runs->n == runs->cap) {
         size_t cap = runs->cap + runs->cap / 2 + BLOCK_RECORDS;
         cap = cap < runs->most ? cap : runs->most;
         bm_run_record *grown = bm_resize(runs->records, cap, sizeof *grown);
@@ -311,9 +299,8 @@ bm_status bm_sorted_runs_add(bm_sorted_runs *runs, uint64_t key, uint64_t value,
         runs->records = grown;
         runs->cap = cap;
     }
-    if (status == BM_OK)
-        runs->records[runs->n++] = (bm_run_record){key, value};
-    return status;
+    runs->records[runs->n++] = (bm_run_record){key, value};
+    return BM_OK;
 }
 
 bm_status bm_sorted_runs_begin(bm_sorted_runs *runs, bm_error *err)

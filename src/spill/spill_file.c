@@ -47,9 +47,8 @@ bm_status bm_spill_open(const char *dir, bm_spill_kind kind, size_t buffer, bm_s
                         bm_error *err)
 {
     bm_spill_file *file = NULL;
-    bm_status status = bm_spill_make(dir, kind, buffer, &file, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_spill_make(dir, kind, buffer, &file, err));
+    bm_status status = BM_OK;
     if ((file->fd = open_nameless(dir)) < 0) {
         status = bm_spill_io_error(file, errno, "cannot make", err);
         bm_spill_free(file);
@@ -95,8 +94,8 @@ static bm_status append(bm_spill_file *file, bm_spill_kind kind, const void *dat
     bm_spill_record record = {
         .kind = kind, .place = bm_spill_bytes(file), .data = data, .len = len};
     bm_spill_head head = bm_spill_head_of(&record);
-    bm_status status = put(file, &head, sizeof head, err);
-    return status == BM_OK ? put(file, data, len, err) : status;
+    BM_TRY(put(file, &head, sizeof head, err));
+    return put(file, data, len, err);
 }
 
 bm_status bm_spill_add(bm_spill_file *file, const void *data, size_t len, uint64_t *place,
@@ -105,9 +104,7 @@ bm_status bm_spill_add(bm_spill_file *file, const void *data, size_t len, uint64
     uint64_t at = bm_spill_bytes(file);
     if (file->ended)
         return bm_fail(err, BM_ERR_INTERNAL, "nothing is added to a %s that has ended", SHOWN);
-    bm_status status = append(file, file->kind, data, len, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(append(file, file->kind, data, len, err));
     file->n_records++;
     if (place != NULL)
         *place = at;
@@ -153,19 +150,14 @@ bm_status bm_spill_read(const bm_spill_file *file, uint64_t place, void *data, s
 static bm_status check_record(const bm_spill_file *file, uint64_t place, bm_spill_head *head,
                               bm_buf *out, bm_error *err)
 {
-    bm_status status = bm_spill_pull(file, place, head, sizeof *head, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_spill_pull(file, place, head, sizeof *head, err));
     size_t len = (size_t)bm_spill_length(head);
     bool is_end = bm_spill_kind_of(head) == BM_SPILL_END;
     if (len > file->flushed - place)
         return bm_spill_damaged(file, place, "the record is longer than the file", err);
     out->len = 0;
-    status = bm_buf_reserve(out, len + 2 * sizeof(uint64_t), err);
-    if (status == BM_OK)
-        status = bm_spill_pull(file, place + sizeof *head, out->data, len, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_buf_reserve(out, len + 2 * sizeof(uint64_t), err));
+    BM_TRY(bm_spill_pull(file, place + sizeof *head, out->data, len, err));
     bm_spill_record record = {
         .kind = is_end ? BM_SPILL_END : file->kind, .place = place, .data = out->data, .len = len};
     return bm_spill_compare(file, head, &record, err);
@@ -176,21 +168,20 @@ bm_status bm_spill_check(const bm_spill_file *file, bm_error *err)
     bm_buf payload = {0};
     bm_spill_head head;
     uint64_t place = BM_SPILL_HEADER, n_records = 0;
-    bm_status status = bm_spill_check_header(file, err);
-    if (status == BM_OK)
-        status = check_record(file, place, &head, &payload, err);
-    while (status == BM_OK && bm_spill_kind_of(&head) != BM_SPILL_END) {
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_spill_check_header(file, err));
+    BM_TRY_OUT(check_record(file, place, &head, &payload, err));
+    while (bm_spill_kind_of(&head) != BM_SPILL_END) {
         place += sizeof head + bm_spill_length(&head);
         n_records++;
-        status = check_record(file, place, &head, &payload, err);
+        BM_TRY_OUT(check_record(file, place, &head, &payload, err));
     }
-    if (status == BM_OK) {
-        uint64_t counts[2] = {0};
-        size_t len = (size_t)bm_spill_length(&head);
-        memcpy(counts, payload.data, len < sizeof counts ? len : sizeof counts);
-        if (counts[0] != n_records || counts[1] != place)
-            status = bm_spill_damaged(file, place, "its counts differ", err);
-    }
+    uint64_t counts[2] = {0};
+    size_t len = (size_t)bm_spill_length(&head);
+    memcpy(counts, payload.data, len < sizeof counts ? len : sizeof counts);
+    if (counts[0] != n_records || counts[1] != place)
+        BM_TRY_OUT(bm_spill_damaged(file, place, "its counts differ", err));
+out:
     bm_buf_reset(&payload);
     return status;
 }

@@ -31,9 +31,8 @@ _Static_assert(sizeof(bm_spill_head) == BM_SPILL_RECORD, "so is that of a record
 bm_status bm_spill_make(const char *dir, bm_spill_kind kind, size_t buffer, bm_spill_file **out,
                         bm_error *err)
 {
-    bm_spill_file *file = bm_alloc_zero(1, sizeof *file);
-    if (file == NULL)
-        return bm_fail_nomem(err, sizeof *file);
+    bm_spill_file *file = NULL;
+    BM_TRY(bm_new_zero(&file, 1, err));
     file->kind = kind;
     file->fd = -1;
     file->cap = buffer < BM_SPILL_HEADER ? BM_SPILL_HEADER : buffer;
@@ -103,9 +102,7 @@ void bm_spill_put_header(bm_spill_file *file)
 bm_status bm_spill_check_header(const bm_spill_file *file, bm_error *err)
 {
     file_header header, wanted = header_of(file);
-    bm_status status = bm_spill_pull(file, 0, &header, sizeof header, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_spill_pull(file, 0, &header, sizeof header, err));
     if (memcmp(&header, &wanted, sizeof header) != 0)
         return bm_spill_damaged(file, 0, "the header differs", err);
     return BM_OK;

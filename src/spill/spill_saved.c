@@ -85,11 +85,13 @@ bm_status bm_spill_save_in(bm_spill_file *file, int folder, const char *path, bm
     char *copy = bm_strdup(path);
     if (copy == NULL)
         return bm_fail_nomem(err, strlen(path) + 1);
-    bm_status status = bm_spill_flush(file, err);
-    if (status == BM_OK && unlinkat(folder, name, 0) != 0 && errno != ENOENT)
-        status = bm_fail_errno(err, errno, path, "cannot replace");
-    if (status == BM_OK && !link_name(file->fd, folder, name))
-        status = copy_to_name(file, folder, path, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_spill_flush(file, err));
+    if (unlinkat(folder, name, 0) != 0 && errno != ENOENT)
+        BM_TRY_OUT(bm_fail_errno(err, errno, path, "cannot replace"));
+    if (!link_name(file->fd, folder, name))
+        BM_TRY_OUT(copy_to_name(file, folder, path, err));
+out:
     if (status != BM_OK) {
         bm_free(copy);
         return status;
@@ -142,13 +144,13 @@ static bm_status open_saved(bm_spill_file *file, int folder, const bm_spill_save
     file->path = bm_strdup(saved->path);
     if (file->path == NULL)
         return bm_fail_nomem(err, strlen(saved->path) + 1);
-    bm_status status = open_name(folder, saved->path, &file->fd, err);
-    if (status == BM_OK)
-        status = check_size(file, saved->bytes, err);
-    if (status == BM_OK)
-        status = bm_spill_check_header(file, err);
-    if (status == BM_OK && ftruncate(file->fd, (off_t)saved->bytes) != 0)
-        status = bm_fail_errno(err, errno, saved->path, "cannot cut");
+    bm_status status = BM_OK;
+    BM_TRY_OUT(open_name(folder, saved->path, &file->fd, err));
+    BM_TRY_OUT(check_size(file, saved->bytes, err));
+    BM_TRY_OUT(bm_spill_check_header(file, err));
+    if (ftruncate(file->fd, (off_t)saved->bytes) != 0)
+        BM_TRY_OUT(bm_fail_errno(err, errno, saved->path, "cannot cut"));
+out:
     file->flushed = saved->bytes;
     file->n_records = saved->records;
     return status;
@@ -167,9 +169,10 @@ bm_status bm_spill_reopen_in(int folder, const bm_spill_saved *saved, size_t buf
     if (saved->bytes < BM_SPILL_HEADER ||
         saved->records > (saved->bytes - BM_SPILL_HEADER) / BM_SPILL_RECORD)
         return unusable(saved->path, "cannot have so many records in so many bytes", err);
-    bm_status status = bm_spill_make(saved->path, saved->kind, buffer, &file, err);
-    if (status == BM_OK)
-        status = open_saved(file, folder, saved, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_spill_make(saved->path, saved->kind, buffer, &file, err));
+    status = open_saved(file, folder, saved, err);
+out:
     if (status != BM_OK) {
         bm_spill_free(file);
         return status;
@@ -210,15 +213,12 @@ static bm_status fill(const bm_spill_file *file, window *w, size_t need, bm_erro
     w->base += w->at;
     w->at = 0;
     w->bytes.len = have;
-    bm_status status = bm_buf_reserve(&w->bytes, room - have, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_buf_reserve(&w->bytes, room - have, err));
     uint64_t left = file->flushed - w->base;
     size_t until = left < room ? (size_t)left : room;
-    status = bm_spill_pull(file, w->base + have, w->bytes.data + have, until - have, err);
-    if (status == BM_OK)
-        w->bytes.len = until;
-    return status;
+    BM_TRY(bm_spill_pull(file, w->base + have, w->bytes.data + have, until - have, err));
+    w->bytes.len = until;
+    return BM_OK;
 }
 
 /* Visit the record at the window's `at`. */
@@ -229,16 +229,12 @@ static bm_status visit_one(const bm_spill_file *file, window *w, bm_spill_visit 
     uint64_t place = w->base + w->at, left = file->flushed - place;
     if (left < sizeof head)
         return bm_spill_damaged(file, place, "it ends within a record", err);
-    bm_status status = fill(file, w, sizeof head, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(fill(file, w, sizeof head, err));
     memcpy(&head, w->bytes.data + w->at, sizeof head);
     uint64_t len = bm_spill_length(&head);
     if (len > left - sizeof head)
         return bm_spill_damaged(file, place, "the record is longer than the file", err);
-    status = fill(file, w, sizeof head + (size_t)len, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(fill(file, w, sizeof head + (size_t)len, err));
     char *payload = w->bytes.data + w->at + sizeof head;
     size_t odd = (size_t)((uintptr_t)payload % ALIGN_BYTES);
     if (odd != 0) { /* move it down, over the end of its head, which was read */
@@ -247,9 +243,11 @@ static bm_status visit_one(const bm_spill_file *file, window *w, bm_spill_visit 
     }
     bm_spill_record record = {
         .kind = file->kind, .place = place, .data = payload, .len = (size_t)len};
-    status = bm_spill_compare(file, &head, &record, err);
-    if (status == BM_OK && visit != NULL)
-        status = visit(ctx, place, payload, (size_t)len, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_spill_compare(file, &head, &record, err));
+    if (visit != NULL)
+        BM_TRY_OUT(visit(ctx, place, payload, (size_t)len, err));
+out:
     w->at += sizeof head + (size_t)len;
     return status;
 }
@@ -261,11 +259,13 @@ bm_status bm_spill_walk(const bm_spill_file *file, bm_spill_visit *visit, void *
     if (file->ended || file->used != 0)
         return bm_fail(err, BM_ERR_INTERNAL,
                        "a file is flushed and has not ended when it is walked");
-    bm_status status = bm_spill_check_header(file, err);
-    for (; status == BM_OK && w.base + w.at < file->flushed; n++)
-        status = visit_one(file, &w, visit, ctx, err);
-    if (status == BM_OK && n != file->n_records)
-        status = bm_spill_damaged(file, file->flushed, "it has another number of records", err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_spill_check_header(file, err));
+    for (; w.base + w.at < file->flushed; n++)
+        BM_TRY_OUT(visit_one(file, &w, visit, ctx, err));
+    if (n != file->n_records)
+        BM_TRY_OUT(bm_spill_damaged(file, file->flushed, "it has another number of records", err));
+out:
     bm_buf_reset(&w.bytes);
     return status;
 }

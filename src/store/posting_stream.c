@@ -27,9 +27,7 @@ static void sink(bm_posting_stream *stream, size_t i)
 static bm_status open_piece(const bm_snapshot *snapshot, bm_posting_source *source, bm_error *err)
 {
     const bm_piece_ref *ref = &source->refs[source->at];
-    const bm_status status = bm_store_go_on(snapshot->store, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_store_go_on(snapshot->store, err));
     if (!bm_posting_piece_open(ref->bytes, ref->size, &source->piece) ||
         source->piece.head.n == 0 || source->piece.head.first != ref->key.first ||
         !bm_posting_piece_valid(&source->piece) ||

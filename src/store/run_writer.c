@@ -25,12 +25,9 @@ static bm_status put_piece(bm_run_writer *w, bm_error *err)
                               .number = w->list[0].number};
     char bytes[BM_PIECE_KEY_MAX];
     void *piece = NULL;
-    bm_status status = bm_store_go_on(w->store, err);
-    if (status == BM_OK)
-        status = bm_store_env_put(&w->store->env, bm_piece_key_write(&key, bytes),
-                                  bm_posting_piece_size(w->n), &piece, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_store_go_on(w->store, err));
+    BM_TRY(bm_store_env_put(&w->store->env, bm_piece_key_write(&key, bytes),
+                            bm_posting_piece_size(w->n), &piece, err));
     bm_posting_piece_write(w->list, w->n, piece);
     w->run.pieces++;
     w->n = 0;

@@ -30,9 +30,7 @@ static bm_status encode(bm_store *store, const bm_store_batch *batch, size_t i, 
     const size_t n = batch->docs[i].n_shingles;
     const size_t size = sets ? bm_set_code_size(n) : n_words * (size_t)4;
     w->body.len = 0;
-    const bm_status status = bm_buf_reserve(&w->body, size, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_buf_reserve(&w->body, size, err));
     w->body.len = size;
     uint8_t *out = (uint8_t *)w->body.data;
     if (sets)
@@ -76,17 +74,16 @@ typedef struct added {
 static bm_status sort_table(const added *a, uint32_t table, bm_sorted_runs *records, bm_error *err)
 {
     const uint32_t bands = a->store->facts.bands;
-    bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < a->batch->n; i++) {
+    for (size_t i = 0; i < a->batch->n; i++) {
         const bm_store_doc *doc = &a->batch->docs[i];
-        if (table == bands)
-            status = bm_sorted_runs_add(records, XXH3_64bits(doc->id.data, doc->id.len),
-                                        a->first + i, err);
-        else if (doc->n_shingles > 0)
-            status =
-                bm_sorted_runs_add(records, a->batch->keys[i * bands + table], a->first + i, err);
+        if (table == bands) {
+            BM_TRY(bm_sorted_runs_add(records, XXH3_64bits(doc->id.data, doc->id.len), a->first + i,
+                                      err));
+        } else if (doc->n_shingles > 0)
+            BM_TRY(
+                bm_sorted_runs_add(records, a->batch->keys[i * bands + table], a->first + i, err));
     }
-    return status;
+    return BM_OK;
 }
 
 static bm_status write_run(const added *a, uint32_t first_table, uint32_t n_tables, bm_error *err)
@@ -123,9 +120,7 @@ static bm_status add_tables(const added *a, bm_error *err)
 
 bm_status bm_store_add(bm_store *store, const bm_store_batch *batch, uint32_t *first, bm_error *err)
 {
-    bm_status status = bm_writer_ready(store, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_writer_ready(store, err));
     const uint64_t next = store->writer->state.counts.next_number;
     if (batch->n > BM_DOCS_MAX - next)
         return bm_fail_at(err, BM_ERR_INPUT, store->place.path, 0,
@@ -133,11 +128,11 @@ bm_status bm_store_add(bm_store *store, const bm_store_batch *batch, uint32_t *f
     *first = (uint32_t)next;
     if (batch->n == 0)
         return BM_OK;
-    status = add_documents(store, batch, err);
-    if (status == BM_OK)
-        status = add_tables(&(added){store, batch, next}, err);
-    if (status == BM_OK)
-        status = bm_store_merge(store, BM_MERGE_SOME, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(add_documents(store, batch, err));
+    BM_TRY_OUT(add_tables(&(added){store, batch, next}, err));
+    status = bm_store_merge(store, BM_MERGE_SOME, err);
+out:
     return bm_writer_failed(store, status, err);
 }
 
@@ -153,8 +148,9 @@ bm_status bm_store_build_begin(bm_store *store, bm_error *err)
     w->bands = bm_alloc_zero(bands, sizeof(bm_sorted_runs *));
     if (w->bands == NULL)
         return bm_fail_nomem(err, bands * sizeof(bm_sorted_runs *));
-    for (uint32_t b = 0; status == BM_OK && b < bands; b++)
-        status = bm_sorted_runs_open(dir, (size_t)(memory / bands), &w->bands[b], err);
+    for (uint32_t b = 0; b < bands; b++)
+        BM_TRY_OUT(bm_sorted_runs_open(dir, (size_t)(memory / bands), &w->bands[b], err));
+out:
     w->build = status == BM_OK;
     return status;
 }

@@ -106,15 +106,17 @@ static bm_status check_pages(checker *c, bm_error *err)
 static bm_status check_set(checker *c, const bm_store_doc *doc, bm_error *err)
 {
     bm_error why = {0};
-    uint64_t *set = bm_alloc(doc->n_shingles, sizeof *set);
-    if (set == NULL)
-        return bm_fail_nomem(err, doc->n_shingles * sizeof *set);
-    const bm_status status = bm_store_doc_set(doc, set, &why);
-    for (uint32_t i = 1; status == BM_OK && i < doc->n_shingles; i++)
+    uint64_t *set = NULL;
+    BM_TRY(bm_new(&set, doc->n_shingles, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_store_doc_set(doc, set, &why));
+    for (uint32_t i = 1; i < doc->n_shingles; i++) {
         if (set[i] <= set[i - 1]) {
             say(c, "the set of \"%.*s\" is not in order", (int)doc->id.len, doc->id.data);
             break;
         }
+    }
+out:
     bm_free(set);
     return say_failure(c, status, &why, err);
 }
@@ -311,16 +313,14 @@ static bm_status check_all(checker *c, bm_error *err)
 {
     const bm_state *state = &c->view->snapshot.state;
     const bm_store_counts *want = &state->counts;
-    bm_status status = check_pages(c, err);
-    if (status == BM_OK)
-        status = in_parallel(c, c->view->snapshot.pieces.n, check_range_of_pieces, err);
-    if (status == BM_OK && c->said == 0 &&
-        (c->found.empty != want->empty || c->found.shingles != want->shingles ||
-         c->found.text_bytes != want->text_bytes))
+    BM_TRY(check_pages(c, err));
+    BM_TRY(in_parallel(c, c->view->snapshot.pieces.n, check_range_of_pieces, err));
+    if (c->said == 0 && (c->found.empty != want->empty || c->found.shingles != want->shingles ||
+                         c->found.text_bytes != want->text_bytes))
         say(c, "the sums of its documents are others than its state says");
-    if (status == BM_OK && c->said == 0)
-        status = in_parallel(c, (size_t)state->facts.bands + 1, check_tables, err);
-    return status;
+    if (c->said == 0)
+        BM_TRY(in_parallel(c, (size_t)state->facts.bands + 1, check_tables, err));
+    return BM_OK;
 }
 
 bm_status bm_store_check(const char *dir, const bm_store_check_cfg *cfg, bm_error *err)

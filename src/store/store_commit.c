@@ -24,9 +24,10 @@ static bm_status remove_one(bm_store *store, const bm_store_view *view, uint32_t
 {
     bm_store_doc doc;
     bm_writer_range *range = NULL;
-    bm_status status = bm_store_view_doc(view, number, &doc, err);
-    if (status == BM_OK)
-        status = bm_writer_range_of(store, &view->snapshot, number / BM_STORE_RANGE, &range, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_store_view_doc(view, number, &doc, err));
+    status = bm_writer_range_of(store, &view->snapshot, number / BM_STORE_RANGE, &range, err);
+out:
     if (status == BM_NOT_FOUND)
         return bm_fail_at(err, BM_ERR_INTERNAL, store->place.path, 0,
                           "there is no document %" PRIu32 " to remove", number);
@@ -73,14 +74,13 @@ static bm_status put_range(bm_store *store, const bm_writer_range *range, bm_err
                                 .last = first + BM_STORE_RANGE - 1};
     char bytes[BM_PIECE_KEY_MAX];
     void *piece = NULL;
-    bm_status status = bm_store_env_put(&store->env, bm_piece_key_write(&key, bytes),
-                                        BM_REMOVED_PIECE, &piece, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_store_env_put(&store->env, bm_piece_key_write(&key, bytes), BM_REMOVED_PIECE, &piece,
+                            err));
     bm_piece_begin(piece, &head);
     memcpy((uint8_t *)piece + BM_PIECE_HEAD_BYTES, range->bits, BM_REMOVED_BYTES);
     bm_piece_seal(piece, BM_REMOVED_PIECE);
     const size_t at = bm_state_range(state, range->range);
+    bm_status status = BM_OK;
     if (at == state->n_ranges || state->ranges[at].range != range->range) {
         status = bm_grow_array(&state->ranges, &state->cap_ranges, state->n_ranges + 1, err);
         if (status != BM_OK)
@@ -99,8 +99,9 @@ static bm_status put_ranges(bm_store *store, bm_error *err)
 {
     bm_writer *w = store->writer;
     bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < w->n_ranges; i++)
-        status = put_range(store, &w->ranges[i], err);
+    for (size_t i = 0; i < w->n_ranges; i++)
+        BM_TRY_OUT(put_range(store, &w->ranges[i], err));
+out:
     for (size_t i = 0; i < w->n_ranges; i++)
         bm_free(w->ranges[i].bits);
     w->n_ranges = 0;
@@ -109,8 +110,8 @@ static bm_status put_ranges(bm_store *store, bm_error *err)
 
 bm_status bm_store_note(bm_store *store, const char *name, bm_str bytes, bm_error *err)
 {
-    const bm_status status = bm_writer_ready(store, err);
-    return status == BM_OK ? bm_store_notes_set(store->writer, name, bytes, err) : status;
+    BM_TRY(bm_writer_ready(store, err));
+    return bm_store_notes_set(store->writer, name, bytes, err);
 }
 
 /* --- the commit --- */
@@ -125,16 +126,12 @@ static bm_status put_state(bm_store *store, bm_error *err)
         .table = BM_KEY_DOCUMENTS, .run = gone.version, .number = (uint32_t)gone.first};
     char bytes[BM_PIECE_KEY_MAX];
     void *piece = NULL;
-    bm_status status = bm_store_env_together(&store->env, room, &w->state.txn, err);
-    if (status == BM_OK)
-        status = bm_store_notes_put(store, err);
-    if (status == BM_OK && gone.version != 0)
-        status = bm_store_env_del(&store->env, bm_piece_key_write(&old, bytes), err);
-    if (status == BM_OK)
-        status = bm_store_env_put(&store->env, bm_piece_key_write(&key, bytes),
-                                  bm_state_size(&w->state), &piece, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_store_env_together(&store->env, room, &w->state.txn, err));
+    BM_TRY(bm_store_notes_put(store, err));
+    if (gone.version != 0)
+        BM_TRY(bm_store_env_del(&store->env, bm_piece_key_write(&old, bytes), err));
+    BM_TRY(bm_store_env_put(&store->env, bm_piece_key_write(&key, bytes), bm_state_size(&w->state),
+                            &piece, err));
     bm_state_write(&w->state, piece);
     w->state.gone = (bm_store_tail){0, 0};
     return bm_store_env_commit(&store->env, err);
@@ -156,21 +153,20 @@ static bm_status sync_build(bm_store *store, bm_error *err)
 static bm_status commit(bm_store *store, bm_error *err)
 {
     bm_writer *w = store->writer;
-    bm_state made = {0}; /* all that takes memory is done before the state is written */
+    bm_state made = {0};
+    /* all that takes memory is done before the state is written */
     const bool build = w->build;
-    bm_status status = build ? bm_store_build_end(store, err) : BM_OK;
-    if (status == BM_OK)
-        status = bm_store_merge(store, BM_MERGE_ALL, err);
-    if (status == BM_OK)
-        status = bm_writer_put(store, err);
-    if (status == BM_OK)
-        status = put_ranges(store, err);
-    if (status == BM_OK)
-        status = bm_state_copy(&w->state, &made, err);
-    if (status == BM_OK)
-        status = put_state(store, err);
-    if (status == BM_OK && build && store->place.dir >= 0)
-        status = sync_build(store, err);
+    bm_status status = BM_OK;
+    if (build)
+        BM_TRY_OUT(bm_store_build_end(store, err));
+    BM_TRY_OUT(bm_store_merge(store, BM_MERGE_ALL, err));
+    BM_TRY_OUT(bm_writer_put(store, err));
+    BM_TRY_OUT(put_ranges(store, err));
+    BM_TRY_OUT(bm_state_copy(&w->state, &made, err));
+    BM_TRY_OUT(put_state(store, err));
+    if (build && store->place.dir >= 0)
+        BM_TRY_OUT(sync_build(store, err));
+out:
     if (status != BM_OK) {
         bm_state_reset(&made);
         return status;
@@ -186,12 +182,8 @@ static bm_status commit(bm_store *store, bm_error *err)
 
 bm_status bm_store_commit(bm_store *store, bm_error *err)
 {
-    bm_status status = bm_writer_ready(store, err);
-    if (status != BM_OK)
-        return status;
-    status = bm_writer_failed(store, commit(store, err), err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_writer_ready(store, err));
+    BM_TRY(bm_writer_failed(store, commit(store, err), err));
     if (store->writer->leavings) {
         bm_error ignored;
         (void)bm_store_sweep(store,

@@ -25,9 +25,7 @@ static bm_status count_removed(renumber *r, bm_error *err)
 {
     const uint64_t n = r->view->snapshot.state.counts.next_number;
     uint32_t removed = 0;
-    r->before = bm_alloc((size_t)(n / COUNTED + 1), sizeof *r->before);
-    if (r->before == NULL)
-        return bm_fail_nomem(err, (size_t)(n / COUNTED + 1) * sizeof *r->before);
+    BM_TRY(bm_new(&r->before, (size_t)(n / COUNTED + 1), err));
     for (uint64_t i = 0; i < n; i++) {
         if (i % COUNTED == 0)
             r->before[i / COUNTED] = removed;
@@ -127,12 +125,11 @@ static bool is_pending(const bm_store_view *view, const char *name)
 static bm_status copy_notes(const bm_store_view *view, bm_store *to, bm_error *err)
 {
     const bm_snapshot *s = &view->snapshot;
-    bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < view->n_notes; i++) {
+    for (size_t i = 0; i < view->n_notes; i++) {
         const bm_writer_note *note = &view->notes[i];
-        status = bm_store_note(to, note->name, (bm_str){note->bytes, note->len}, err);
+        BM_TRY(bm_store_note(to, note->name, (bm_str){note->bytes, note->len}, err));
     }
-    for (size_t i = s->notes; status == BM_OK && i < s->notes + s->state.n_notes; i++) {
+    for (size_t i = s->notes; i < s->notes + s->state.n_notes; i++) {
         const bm_piece_ref *ref = &s->pieces.list[i];
         bm_str name, bytes;
         char text[BM_NOTE_NAME_MAX + 1];
@@ -142,27 +139,23 @@ static bm_status copy_notes(const bm_store_view *view, bm_store *to, bm_error *e
         memcpy(text, name.data, name.len);
         text[name.len] = '\0';
         if (!is_pending(view, text))
-            status = bm_store_note(to, text, bytes, err);
+            BM_TRY(bm_store_note(to, text, bytes, err));
     }
-    return status;
+    return BM_OK;
 }
 
 bm_status bm_store_copy(bm_store *from, bm_store *to, bm_error *err)
 {
-    bm_status status = bm_writer_ready(to, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_writer_ready(to, err));
     if (to->writer->state.counts.next_number != 0 || to->facts.bands != from->facts.bands ||
         to->facts.kind != from->facts.kind || to->facts.words != from->facts.words)
         return bm_fail(err, BM_ERR_INTERNAL, "a copy into an index of another kind");
     renumber r = {0};
     bm_store_view *view = NULL;
     size_t *all = NULL, n = 0;
-    status = bm_store_view_open(from, &view, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_store_view_open(from, &view, err));
     r.view = view;
-    status = count_removed(&r, err);
+    bm_status status = count_removed(&r, err);
     n = view->snapshot.state.n_runs;
     all = bm_alloc(n, sizeof *all);
     if (status == BM_OK && all == NULL)

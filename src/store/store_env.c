@@ -48,9 +48,7 @@ static bm_status fail(const bm_store_env *env, int rc, const char *what, bm_erro
 bm_status bm_store_env_open(const bm_store_env_cfg *cfg, bm_store_env *out, bm_error *err)
 {
     *out = (bm_store_env){.name = cfg->name};
-    bm_status status = bm_lmdb_library_open(&out->lib, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_lmdb_library_open(&out->lib, err));
     int rc = out->lib.mdb_env_create(&out->env);
     if (rc == 0)
         rc = out->lib.mdb_env_set_maxreaders(out->env, BM_STORE_READERS);
@@ -60,7 +58,7 @@ bm_status bm_store_env_open(const bm_store_env_cfg *cfg, bm_store_env *out, bm_e
         rc = out->lib.mdb_env_open(out->env, cfg->path, cfg->flags | MDB_NOTLS, MODE);
     if (rc == 0)
         return BM_OK;
-    status = fail(out, rc, "cannot open the index", err);
+    bm_status status = fail(out, rc, "cannot open the index", err);
     bm_store_env_close(out);
     return status;
 }
@@ -142,9 +140,7 @@ static bm_status open_for(bm_store_env *env, uint64_t more, bm_error *err)
 
 bm_status bm_store_env_put(bm_store_env *env, bm_str key, size_t size, void **value, bm_error *err)
 {
-    const bm_status status = open_for(env, size, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(open_for(env, size, err));
     MDB_val k = {key.len, (void *)(uintptr_t)key.data}, v = {size, NULL};
     const int rc = env->lib.mdb_put(env->txn, env->table, &k, &v, MDB_RESERVE);
     if (rc != 0)
@@ -157,9 +153,7 @@ bm_status bm_store_env_put(bm_store_env *env, bm_str key, size_t size, void **va
 bm_status bm_store_env_del(bm_store_env *env, bm_str key, bm_error *err)
 {
     const uint64_t size = UINT64_C(256) << 10; /* few values a transaction */
-    const bm_status status = open_for(env, size, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(open_for(env, size, err));
     MDB_val k = {key.len, (void *)(uintptr_t)key.data};
     const int rc = env->lib.mdb_del(env->txn, env->table, &k, NULL);
     env->bytes += size;
@@ -168,9 +162,7 @@ bm_status bm_store_env_del(bm_store_env *env, bm_str key, bm_error *err)
 
 bm_status bm_store_env_together(bm_store_env *env, uint64_t bytes, uint64_t *txn, bm_error *err)
 {
-    const bm_status status = open_for(env, bytes, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(open_for(env, bytes, err));
     env->together = true;
     *txn = env->lib.mdb_txn_id(env->txn);
     return BM_OK;

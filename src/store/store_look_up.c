@@ -23,9 +23,7 @@ static bm_status map_ranges(bm_store_view *v, bm_error *err)
 {
     const bm_snapshot *s = &v->snapshot;
     v->n_ranges = (size_t)(s->state.counts.next_number / BM_STORE_RANGE + 1);
-    v->removed = bm_alloc_zero(v->n_ranges, sizeof *v->removed);
-    if (v->removed == NULL)
-        return bm_fail_nomem(err, v->n_ranges * sizeof *v->removed);
+    BM_TRY(bm_new_zero(&v->removed, v->n_ranges, err));
     for (size_t i = 0; i < s->state.n_ranges; i++) {
         const bm_piece_ref *ref = &s->pieces.list[s->ranges + i];
         bm_piece_head head;
@@ -58,19 +56,18 @@ static bm_status copy_pending(bm_store_view *v, const bm_writer *w, bm_error *er
 bm_status bm_store_view_open(bm_store *store, bm_store_view **out, bm_error *err)
 {
     const bm_writer *w = store->writer;
-    bm_status status = w != NULL ? bm_writer_ready(store, err) : BM_OK;
-    if (status == BM_OK && w != NULL)
-        status = bm_writer_flush(store, err);
-    if (status != BM_OK)
-        return status;
-    bm_store_view *v = bm_alloc_zero(1, sizeof *v);
-    if (v == NULL)
-        return bm_fail_nomem(err, sizeof *v);
-    status = bm_snapshot_open(store, w != NULL ? &w->state : NULL, &v->snapshot, err);
-    if (status == BM_OK)
-        status = map_ranges(v, err);
-    if (status == BM_OK && w != NULL)
-        status = copy_pending(v, w, err);
+    if (w != NULL)
+        BM_TRY(bm_writer_ready(store, err));
+    if (w != NULL)
+        BM_TRY(bm_writer_flush(store, err));
+    bm_store_view *v = NULL;
+    BM_TRY(bm_new_zero(&v, 1, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_snapshot_open(store, w != NULL ? &w->state : NULL, &v->snapshot, err));
+    BM_TRY_OUT(map_ranges(v, err));
+    if (w != NULL)
+        BM_TRY_OUT(copy_pending(v, w, err));
+out:
     if (status == BM_OK)
         *out = v;
     else
@@ -202,12 +199,12 @@ static bm_status add_rest(table_walk *t, size_t at, size_t i, ask_key ask, bm_st
                           bm_error *err)
 {
     uint64_t n = 0;
-    bm_status status = count_rest(t, at, i, ask.key, &n, err);
-    if (status == BM_OK && n > 0)
-        status = bm_grow_array(&hits->rest, &hits->cap_rest, hits->n_rest + 1, err);
-    if (status == BM_OK && n > 0)
+    BM_TRY(count_rest(t, at, i, ask.key, &n, err));
+    if (n > 0)
+        BM_TRY(bm_grow_array(&hits->rest, &hits->cap_rest, hits->n_rest + 1, err));
+    if (n > 0)
         hits->rest[hits->n_rest++] = (bm_store_rest){ask.asked, (uint32_t)n};
-    return status;
+    return BM_OK;
 }
 
 /* All entries of a key, which may reach into pieces behind; the next key may be the same. */
@@ -237,17 +234,16 @@ static bm_status find_key(table_walk *t, ask_key ask, bm_store_hits *hits, bm_er
 bm_status bm_store_view_find(const bm_store_view *v, const bm_store_ask *ask, bm_store_hits *hits,
                              bm_error *err)
 {
-    bm_status status = BM_OK;
     for (size_t run = 0; run < v->snapshot.state.n_runs; run++) {
         table_walk t = {.view = v, .opened = SIZE_MAX};
         t.refs = bm_snapshot_table(&v->snapshot, run, ask->table, &t.n);
-        for (size_t i = 0; t.n > 0 && status == BM_OK && i < ask->n; i++) {
+        for (size_t i = 0; t.n > 0 && i < ask->n; i++) {
             if (t.opened < t.n && i + KEYS_AHEAD < ask->n)
                 bm_posting_piece_expect(&t.piece, ask->keys[i + KEYS_AHEAD]);
-            status = find_key(&t, (ask_key){ask->keys[i], (uint32_t)i, ask->most}, hits, err);
+            BM_TRY(find_key(&t, (ask_key){ask->keys[i], (uint32_t)i, ask->most}, hits, err));
         }
     }
-    return status;
+    return BM_OK;
 }
 
 /* --- documents --- */

@@ -66,10 +66,10 @@ static bm_status merge_runs(bm_store *store, const bm_snapshot *s, bm_posting_ru
     bm_run_writer out;
     bm_status status = BM_OK;
     bm_run_writer_begin(store, like->first_table, like->n_tables, &out);
-    for (uint32_t t = 0; status == BM_OK && t < like->n_tables; t++)
-        status = copy_table(s, runs, &out, err);
-    if (status == BM_OK)
-        status = bm_run_writer_end(&out, err);
+    for (uint32_t t = 0; t < like->n_tables; t++)
+        BM_TRY_OUT(copy_table(s, runs, &out, err));
+    status = bm_run_writer_end(&out, err);
+out:
     bm_run_writer_reset(&out);
     if (status != BM_OK)
         return status;
@@ -112,15 +112,15 @@ bm_status bm_store_merge(bm_store *store, bm_merge_rule rule, bm_error *err)
 {
     const uint32_t kinds[2] = {0, store->facts.bands};
     bool some = false;
-    bm_status status = BM_OK;
-    for (unsigned kind = 0; kind < 2; kind++)
-        for (bool merged = true; status == BM_OK && merged; some |= merged) {
+    for (unsigned kind = 0; kind < 2; kind++) {
+        for (bool merged = true; merged; some |= merged) {
             merged = false;
-            status = merge_kind(store, kinds[kind], rule, &merged, err);
+            BM_TRY(merge_kind(store, kinds[kind], rule, &merged, err));
         }
-    if (status == BM_OK && some && rule == BM_MERGE_SOME)
-        status = bm_store_sweep(store, err);
-    return status;
+    }
+    if (some && rule == BM_MERGE_SOME)
+        BM_TRY(bm_store_sweep(store, err));
+    return BM_OK;
 }
 
 /* --- leavings --- */

@@ -31,9 +31,7 @@ static bm_writer_note *find(const bm_writer *w, const char *name)
 static bm_status add(bm_writer_note **list, size_t *n, size_t *cap, const bm_writer_note *note,
                      bm_error *err)
 {
-    const bm_status status = bm_grow_array(list, cap, *n + 1, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_grow_array(list, cap, *n + 1, err));
     bm_writer_note copy = {.name = bm_strdup(note->name), .len = note->len};
     if (note->bytes != NULL)
         copy.bytes = bm_strndup(note->bytes, note->len);
@@ -68,11 +66,10 @@ bm_status bm_store_notes_set(bm_writer *w, const char *name, bm_str bytes, bm_er
 
 bm_status bm_store_notes_copy(const bm_writer *w, bm_writer_note **out, size_t *n, bm_error *err)
 {
-    bm_status status = BM_OK;
     size_t cap = 0;
-    for (size_t i = 0; status == BM_OK && i < w->n_notes; i++)
-        status = add(out, n, &cap, &w->notes[i], err);
-    return status;
+    for (size_t i = 0; i < w->n_notes; i++)
+        BM_TRY(add(out, n, &cap, &w->notes[i], err));
+    return BM_OK;
 }
 
 void bm_store_notes_free(bm_writer_note *notes, size_t n)
@@ -102,10 +99,7 @@ static bm_status put(bm_store *store, const bm_writer_note *note, bm_error *err)
     void *piece = NULL;
     if (note->bytes == NULL)
         return bm_store_env_del(&store->env, bm_piece_key_note(name, key), err);
-    const bm_status status =
-        bm_store_env_put(&store->env, bm_piece_key_note(name, key), size, &piece, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_store_env_put(&store->env, bm_piece_key_note(name, key), size, &piece, err));
     char *at = piece;
     bm_piece_begin(piece, &head);
     memcpy(at + BM_PIECE_HEAD_BYTES, name.data, name.len);
@@ -125,32 +119,29 @@ static bm_status count(bm_writer *w, const bm_writer_note *note, bm_error *err)
         w->names[i] = w->names[--w->n_names];
     if (note->bytes == NULL || i < w->n_names)
         return BM_OK;
-    const bm_status status = bm_grow_array(&w->names, &w->cap_names, w->n_names + 1, err);
-    if (status == BM_OK)
-        w->names[w->n_names++] = hash;
-    return status;
+    BM_TRY(bm_grow_array(&w->names, &w->cap_names, w->n_names + 1, err));
+    w->names[w->n_names++] = hash;
+    return BM_OK;
 }
 
 bm_status bm_store_notes_known(bm_writer *w, const bm_snapshot *s, bm_error *err)
 {
-    bm_status status = BM_OK;
-    for (size_t i = s->notes; status == BM_OK && i < s->notes + s->state.n_notes; i++) {
-        status = bm_grow_array(&w->names, &w->cap_names, w->n_names + 1, err);
-        if (status == BM_OK)
-            w->names[w->n_names++] = s->pieces.list[i].key.first;
+    for (size_t i = s->notes; i < s->notes + s->state.n_notes; i++) {
+        BM_TRY(bm_grow_array(&w->names, &w->cap_names, w->n_names + 1, err));
+        w->names[w->n_names++] = s->pieces.list[i].key.first;
     }
-    return status;
+    return BM_OK;
 }
 
 bm_status bm_store_notes_put(bm_store *store, bm_error *err)
 {
     bm_writer *w = store->writer;
     bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < w->n_notes; i++) {
-        status = put(store, &w->notes[i], err);
-        if (status == BM_OK)
-            status = count(w, &w->notes[i], err);
+    for (size_t i = 0; i < w->n_notes; i++) {
+        BM_TRY_OUT(put(store, &w->notes[i], err));
+        BM_TRY_OUT(count(w, &w->notes[i], err));
     }
+out:
     w->state.n_notes = w->n_names;
     return status;
 }

@@ -119,16 +119,15 @@ static bm_status open_env(bm_store *store, unsigned flags, uint64_t bytes, bm_er
     char path[PATH_MAX];
     bm_store_place_name(&store->place, path, sizeof path);
     const bm_store_env_cfg cfg = {path, store->place.path, flags, bytes};
-    bm_status status = flags & MDB_RDONLY ? BM_OK : bm_store_place_lock_room(&store->place, err);
+    BM_TRY(flags & MDB_RDONLY ? BM_OK : bm_store_place_lock_room(&store->place, err));
     int fd = -1;
-    if (status == BM_OK)
-        status = bm_store_env_open(&cfg, &store->env, err);
-    if (status == BM_OK && store->env.lib.mdb_env_get_fd(store->env.env, &fd) == 0 &&
+    BM_TRY(bm_store_env_open(&cfg, &store->env, err));
+    if (store->env.lib.mdb_env_get_fd(store->env.env, &fd) == 0 &&
         !bm_store_place_same(&store->place, fd)) {
         bm_fail_at(err, BM_ERR_LOCKED, store->place.path, 0, "the index is being replaced");
         return BM_NOT_FOUND;
     }
-    return status;
+    return BM_OK;
 }
 
 /* One that reads has a slot in lock.mdb; where it cannot have one, it holds the data file. */
@@ -136,20 +135,16 @@ static bm_status open_to_read(bm_store *store, const char *dir, bm_error *err)
 {
     uint64_t bytes;
     bool has_slots = false;
-    bm_status status = bm_store_place_open(dir, false, &store->place, err);
-    if (status == BM_OK)
-        status = bm_store_place_data(&store->place, err);
-    if (status == BM_OK)
-        status = bm_store_place_lock(&store->place, &has_slots, err);
+    BM_TRY(bm_store_place_open(dir, false, &store->place, err));
+    BM_TRY(bm_store_place_data(&store->place, err));
+    BM_TRY(bm_store_place_lock(&store->place, &has_slots, err));
     /* Of a lock.mdb without all its blocks, LMDB's write of a slot could end the process. */
-    if (status == BM_OK && has_slots)
+    if (has_slots)
         has_slots = bm_store_place_lock_room(&store->place, NULL) == BM_OK;
-    if (status == BM_OK && !has_slots)
-        status = bm_store_place_hold(&store->place, false, err);
-    if (status == BM_OK)
-        status = check_file(&store->place, false, &bytes, err);
-    return status == BM_OK ? open_env(store, MDB_RDONLY | (has_slots ? 0 : MDB_NOLOCK), bytes, err)
-                           : status;
+    if (!has_slots)
+        BM_TRY(bm_store_place_hold(&store->place, false, err));
+    BM_TRY(check_file(&store->place, false, &bytes, err));
+    return open_env(store, MDB_RDONLY | (has_slots ? 0 : MDB_NOLOCK), bytes, err);
 }
 
 static bm_status open_to_write(bm_store *store, const char *dir, bm_error *err)
@@ -157,23 +152,18 @@ static bm_status open_to_write(bm_store *store, const char *dir, bm_error *err)
     uint64_t bytes;
     int dead;
     bool has_slots;
-    bm_status status = bm_store_place_open(dir, true, &store->place, err);
-    if (status == BM_OK)
-        status = bm_store_place_data(&store->place, err);
-    if (status == BM_OK)
-        status = bm_store_place_hold(&store->place, true, err);
-    if (status == BM_OK)
-        status = bm_store_place_lock(&store->place, &has_slots, err);
+    BM_TRY(bm_store_place_open(dir, true, &store->place, err));
+    BM_TRY(bm_store_place_data(&store->place, err));
+    BM_TRY(bm_store_place_hold(&store->place, true, err));
+    BM_TRY(bm_store_place_lock(&store->place, &has_slots, err));
     /* Of a lock.mdb without all its blocks, LMDB's write of a slot could end the process. */
-    if (status == BM_OK && has_slots)
+    if (has_slots)
         has_slots = bm_store_place_lock_room(&store->place, NULL) == BM_OK;
-    if (status == BM_OK)
-        status = check_file(&store->place, true, &bytes, err);
-    if (status == BM_OK)
-        status = open_env(store, 0, bytes, err);
-    if (status == BM_OK) /* slots of readers that were killed */
-        (void)store->env.lib.mdb_reader_check(store->env.env, &dead);
-    return status;
+    BM_TRY(check_file(&store->place, true, &bytes, err));
+    BM_TRY(open_env(store, 0, bytes, err));
+    /* slots of readers that were killed */
+    (void)store->env.lib.mdb_reader_check(store->env.env, &dead);
+    return BM_OK;
 }
 
 /* The state, and for a writer what it goes on from. */
@@ -228,11 +218,11 @@ static bm_status begin_new(bm_store *store, const bm_store_facts *facts, bm_erro
 {
     bm_state pending = {0};
     bm_state fresh = {.facts = *facts, .next_version = 1};
-    bm_status status = keep_facts(store, facts, err);
-    if (status == BM_OK)
-        status = bm_state_copy(&fresh, &pending, err);
-    if (status == BM_OK)
-        status = bm_writer_open(store, &pending, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(keep_facts(store, facts, err));
+    BM_TRY_OUT(bm_state_copy(&fresh, &pending, err));
+    status = bm_writer_open(store, &pending, err);
+out:
     bm_state_reset(&pending);
     return status == BM_OK ? bm_store_build_begin(store, err) : status;
 }
@@ -243,24 +233,20 @@ bm_status bm_store_create(const char *dir, const bm_store_facts *facts, const bm
     bm_store *store = make(cfg, err);
     if (store == NULL)
         return BM_ERR_NOMEM;
-    bm_status status = bm_store_place_open(dir, true, &store->place, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_store_place_open(dir, true, &store->place, err));
     struct stat info;
-    if (status == BM_OK &&
-        (fstatat(store->place.dir, BM_STORE_DATA, &info, AT_SYMLINK_NOFOLLOW) == 0 ||
+    if ((fstatat(store->place.dir, BM_STORE_DATA, &info, AT_SYMLINK_NOFOLLOW) == 0 ||
          fstatat(store->place.dir, BM_STORE_LOCK, &info, AT_SYMLINK_NOFOLLOW) == 0))
-        status = bm_fail_at(err, BM_ERR_USAGE, dir, 0, "there is an index already");
-    if (status == BM_OK) {
-        char path[PATH_MAX];
-        bm_store_place_name(&store->place, path, sizeof path);
-        const bm_store_env_cfg env = {path, store->place.path, MDB_NOSYNC, 0};
-        status = bm_store_env_open(&env, &store->env, err);
-    }
-    if (status == BM_OK)
-        status = bm_store_place_data(&store->place, err);
-    if (status == BM_OK)
-        status = bm_store_place_hold(&store->place, true, err);
-    if (status == BM_OK)
-        status = begin_new(store, facts, err);
+        BM_TRY_OUT(bm_fail_at(err, BM_ERR_USAGE, dir, 0, "there is an index already"));
+    char path[PATH_MAX];
+    bm_store_place_name(&store->place, path, sizeof path);
+    const bm_store_env_cfg env = {path, store->place.path, MDB_NOSYNC, 0};
+    BM_TRY_OUT(bm_store_env_open(&env, &store->env, err));
+    BM_TRY_OUT(bm_store_place_data(&store->place, err));
+    BM_TRY_OUT(bm_store_place_hold(&store->place, true, err));
+    status = begin_new(store, facts, err);
+out:
     if (status == BM_OK)
         *out = store;
     else
@@ -272,15 +258,14 @@ bm_status bm_store_create(const char *dir, const bm_store_facts *facts, const bm
 static bm_status open_unnamed(bm_store *store, const char *folder, bm_error *err)
 {
     char *data = NULL, *lock = NULL;
-    bm_status status = bm_string_format(&data, err, "%s/" BM_STORE_DATA, folder);
-    if (status == BM_OK)
-        status = bm_string_format(&lock, err, "%s/" BM_STORE_DATA "-lock", folder);
-    if (status == BM_OK) {
-        const bm_store_env_cfg env = {data, store->place.path, MDB_NOSUBDIR | MDB_NOSYNC, 0};
-        status = bm_store_env_open(&env, &store->env, err);
-    }
-    if (status == BM_OK && (store->place.data = open(data, O_RDONLY | O_CLOEXEC)) < 0)
-        status = bm_fail_errno(err, errno, store->place.path, "cannot open a temporary index");
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_string_format(&data, err, "%s/" BM_STORE_DATA, folder));
+    BM_TRY_OUT(bm_string_format(&lock, err, "%s/" BM_STORE_DATA "-lock", folder));
+    const bm_store_env_cfg env = {data, store->place.path, MDB_NOSUBDIR | MDB_NOSYNC, 0};
+    BM_TRY_OUT(bm_store_env_open(&env, &store->env, err));
+    if ((store->place.data = open(data, O_RDONLY | O_CLOEXEC)) < 0)
+        BM_TRY_OUT(bm_fail_errno(err, errno, store->place.path, "cannot open a temporary index"));
+out:
     if (data != NULL)
         unlink(data);
     if (lock != NULL)

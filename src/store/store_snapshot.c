@@ -37,9 +37,8 @@ static void map_leave(bm_store_map *map)
 static bm_status map_take(bm_store *store, size_t size, bm_store_map **out, bm_error *err)
 {
     if (store->map == NULL || store->map->size < size) {
-        bm_store_map *map = bm_alloc_zero(1, sizeof *map);
-        if (map == NULL)
-            return bm_fail_nomem(err, sizeof *map);
+        bm_store_map *map = NULL;
+        BM_TRY(bm_new_zero(&map, 1, err));
         map->size = (size + size / 4 + MAP_MORE) & ~PAGE_MASK;
         map->users = 1; /* the store itself */
         void *bytes = mmap(NULL, map->size, PROT_READ, MAP_SHARED, store->place.data, 0);
@@ -73,13 +72,10 @@ static void let_go(bm_snapshot *s)
 static bm_status hold_once(bm_snapshot *s, bm_error *err)
 {
     struct stat info;
-    bm_status status = bm_store_env_read(&s->store->env, &s->txn, err);
-    if (status == BM_OK && fstat(s->store->place.data, &info) != 0)
-        status = bm_fail_errno(err, errno, s->store->place.path, "cannot read the index");
-    if (status == BM_OK)
-        status = map_take(s->store, (size_t)info.st_size, &s->map, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_store_env_read(&s->store->env, &s->txn, err));
+    if (fstat(s->store->place.data, &info) != 0)
+        return bm_fail_errno(err, errno, s->store->place.path, "cannot read the index");
+    BM_TRY(map_take(s->store, (size_t)info.st_size, &s->map, err));
     s->file = (bm_lmdb_file){s->map->bytes, (size_t)info.st_size};
     return bm_lmdb_meta_of(s->file, s->store->env.lib.mdb_txn_id(s->txn), &s->meta, err);
 }
@@ -107,9 +103,7 @@ static bm_status take_piece(void *ctx, bm_str key, bm_str value, bm_error *err)
 {
     bm_snapshot *s = ctx;
     bm_piece_refs *to = &s->pieces;
-    const bm_status status = bm_grow_array(&to->list, &to->cap, to->n + 1, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_grow_array(&to->list, &to->cap, to->n + 1, err));
     bm_piece_ref *ref = &to->list[to->n++];
     if (!bm_piece_key_read(key, &ref->key) || value.len > UINT32_MAX)
         return bm_snapshot_damaged(s, err, "it has a key that none writes");
@@ -126,9 +120,7 @@ static bm_status read_state(bm_snapshot *s, const bm_state *state, bm_error *err
     if (last == NULL || last->key.table != BM_KEY_STATE)
         return bm_fail_at(err, BM_ERR_FORMAT, s->store->place.path, 0,
                           "no index of bandmill, or one that was not finished");
-    const bm_status status = bm_state_read(last->bytes, last->size, &s->state, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_state_read(last->bytes, last->size, &s->state, err));
     return s->state.txn <= s->meta.txn
                ? BM_OK
                : bm_snapshot_damaged(s, err, "its first pages are older than its state");
@@ -140,16 +132,16 @@ static bm_status part_others(bm_snapshot *s, bm_error *err)
     bm_piece_refs *all = &s->pieces, *others = &s->others;
     size_t named = 0;
     bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < all->n; i++) {
+    for (size_t i = 0; i < all->n; i++) {
         const bm_piece_ref ref = all->list[i];
         if (bm_state_names(&s->state, &ref.key)) {
             all->list[named++] = ref;
             continue;
         }
-        status = bm_grow_array(&others->list, &others->cap, others->n + 1, err);
-        if (status == BM_OK)
-            others->list[others->n++] = ref;
+        BM_TRY_OUT(bm_grow_array(&others->list, &others->cap, others->n + 1, err));
+        others->list[others->n++] = ref;
     }
+out:
     all->n = named;
     return status;
 }

@@ -33,12 +33,12 @@ bm_status bm_state_copy(const bm_state *state, bm_state *out, bm_error *err)
     const char *settings = state->facts.settings.data;
     copy.facts.settings.data =
         bm_strndup(settings != NULL ? settings : "", state->facts.settings.len);
-    bm_status status =
-        copy.facts.settings.data != NULL ? BM_OK : bm_fail_nomem(err, state->facts.settings.len);
-    if (status == BM_OK)
-        status = bm_grow_array(&copy.runs, &copy.cap_runs, state->n_runs, err);
-    if (status == BM_OK)
-        status = bm_grow_array(&copy.ranges, &copy.cap_ranges, state->n_ranges, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(copy.facts.settings.data != NULL ? BM_OK
+                                                : bm_fail_nomem(err, state->facts.settings.len));
+    BM_TRY_OUT(bm_grow_array(&copy.runs, &copy.cap_runs, state->n_runs, err));
+    status = bm_grow_array(&copy.ranges, &copy.cap_ranges, state->n_ranges, err);
+out:
     if (status != BM_OK) {
         bm_state_reset(&copy);
         return status;
@@ -54,10 +54,9 @@ bm_status bm_state_copy(const bm_state *state, bm_state *out, bm_error *err)
 
 bm_status bm_state_add_run(bm_state *state, const bm_store_run *run, bm_error *err)
 {
-    const bm_status status = bm_grow_array(&state->runs, &state->cap_runs, state->n_runs + 1, err);
-    if (status == BM_OK)
-        state->runs[state->n_runs++] = *run;
-    return status;
+    BM_TRY(bm_grow_array(&state->runs, &state->cap_runs, state->n_runs + 1, err));
+    state->runs[state->n_runs++] = *run;
+    return BM_OK;
 }
 
 /* --- as bytes --- */
@@ -154,11 +153,8 @@ static bm_status read_lists(const uint8_t *at, bm_state *out, bm_error *err)
 {
     uint64_t removed = 0;
     bool possible = true;
-    bm_status status = bm_grow_array(&out->runs, &out->cap_runs, out->n_runs, err);
-    if (status == BM_OK)
-        status = bm_grow_array(&out->ranges, &out->cap_ranges, out->n_ranges, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_grow_array(&out->runs, &out->cap_runs, out->n_runs, err));
+    BM_TRY(bm_grow_array(&out->ranges, &out->cap_ranges, out->n_ranges, err));
     for (size_t i = 0; i < out->n_runs; i++, at += RUN_BYTES) {
         out->runs[i] = (bm_store_run){.id = bm_le64_get(at),
                                       .first_table = (uint32_t)bm_le64_get(at + 8),

@@ -16,9 +16,8 @@
 
 bm_status bm_writer_open(bm_store *store, bm_state *state, bm_error *err)
 {
-    bm_writer *w = bm_alloc_zero(1, sizeof *w);
-    if (w == NULL)
-        return bm_fail_nomem(err, sizeof *w);
+    bm_writer *w = NULL;
+    BM_TRY(bm_new_zero(&w, 1, err));
     w->state = *state;
     *state = (bm_state){0};
     store->writer = w;
@@ -84,11 +83,10 @@ static bm_status put_tail(bm_store *store, bm_error *err)
     char key[BM_PIECE_KEY_MAX];
     void *piece = NULL;
     const bm_store_tail old = w->state.tail, new = {w->tail.first, w->state.next_version++};
-    bm_status status = bm_store_env_put(&store->env, tail_key(new, key),
-                                        bm_document_writer_size(&w->tail), &piece, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_store_env_put(&store->env, tail_key(new, key), bm_document_writer_size(&w->tail),
+                            &piece, err));
     bm_document_writer_write(&w->tail, piece);
+    bm_status status = BM_OK;
     if (old.version == 0 || old.first != new.first)
         w->state.doc_pieces++;
     else if (old.version == store->state.tail.version)
@@ -107,9 +105,12 @@ static bm_status begin_tail(bm_store *store, bm_error *err)
     const uint32_t next = (uint32_t)w->state.counts.next_number;
     bm_snapshot s = {0};
     bm_document_piece piece;
-    bm_status status = next > 0 ? bm_store_env_flush(&store->env, err) : BM_OK;
-    if (next > 0 && status == BM_OK)
-        status = bm_snapshot_open(store, &w->state, &s, err);
+    bm_status status = BM_OK;
+    if (next > 0)
+        BM_TRY_OUT(bm_store_env_flush(&store->env, err));
+    if (next > 0)
+        BM_TRY_OUT(bm_snapshot_open(store, &w->state, &s, err));
+out:;
     const bm_piece_ref *ref = next > 0 && status == BM_OK ? bm_snapshot_docs(&s, next - 1) : NULL;
     if (ref == NULL || ref->size >= TAIL_MOST) {
         bm_document_writer_begin(&w->tail, next);
@@ -165,9 +166,10 @@ bm_status bm_writer_put(bm_store *store, bm_error *err)
 
 bm_status bm_writer_flush(bm_store *store, bm_error *err)
 {
-    bm_status status = bm_writer_put(store, err);
-    if (status == BM_OK)
-        status = bm_store_env_flush(&store->env, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_writer_put(store, err));
+    status = bm_store_env_flush(&store->env, err);
+out:
     return bm_writer_failed(store, status, err);
 }
 
@@ -182,9 +184,7 @@ bm_status bm_writer_range_of(bm_store *store, const bm_snapshot *snapshot, uint6
             *out = &w->ranges[i];
             return BM_OK;
         }
-    bm_status status = bm_grow_array(&w->ranges, &w->cap_ranges, w->n_ranges + 1, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_grow_array(&w->ranges, &w->cap_ranges, w->n_ranges + 1, err));
     bm_writer_range *r = &w->ranges[w->n_ranges];
     *r = (bm_writer_range){.range = range, .bits = bm_alloc_zero(BM_REMOVED_BYTES, 1)};
     if (r->bits == NULL)

@@ -108,9 +108,7 @@ static bm_status reserve_near(bm_distinct *set, bm_error *err)
 {
     if (set->near != NULL)
         return BM_OK;
-    set->near = bm_alloc_aligned(NEAR_CAP, sizeof *set->near);
-    if (set->near == NULL)
-        return bm_fail_nomem(err, NEAR_CAP * sizeof *set->near);
+    BM_TRY(bm_new_aligned(&set->near, NEAR_CAP, err));
     memset(set->near, 0, NEAR_CAP * sizeof *set->near);
     set->generation = 0;
     return BM_OK;
@@ -142,9 +140,7 @@ static bm_status make_room(bm_distinct *set, size_t need, const bm_distinct_list
                        UINT32_MAX - 1);
     const unsigned bits = bits_for(need, near);
     const size_t n_slots = (size_t)1 << bits;
-    bm_status status = near ? reserve_near(set, err) : reserve_far(set, n_slots, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(near ? reserve_near(set, err) : reserve_far(set, n_slots, err));
     set->is_near = near;
     set->n_slots = n_slots;
     set->shift = 64 - bits;
@@ -246,9 +242,7 @@ static size_t insert(const bm_distinct *set, const uint64_t *run, size_t n, bm_d
 bm_status bm_distinct_add(bm_distinct *set, const uint64_t *run, size_t n, bm_distinct_list *list,
                           bm_error *err)
 {
-    bm_status status = make_room(set, list->n + n, list, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(make_room(set, list->n + n, list, err));
     size_t done = insert(set, run, n, list);
     while (done < n) {
         set->factor = bm_hash_draw_seed();

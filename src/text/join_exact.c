@@ -227,9 +227,7 @@ static bm_status join_simple(const bm_join_rules *rules, bm_str *rest, bm_joined
 {
     /* The last code point may go past STRETCH. */
     const size_t most = rest->len < STRETCH ? rest->len : STRETCH + 4;
-    bm_status status = bm_joined_reserve(joined, 5 * most, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_joined_reserve(joined, 5 * most, err));
     const char *at;
     place to = place_of(joined);
     if (rules->digits || rules->punct)
@@ -265,11 +263,8 @@ static bm_status join_composed(const bm_join_rules *rules, bm_str *rest, bm_code
                                bm_joined *joined, bm_error *err)
 {
     const bm_str text = {rest->data, composed_stretch(*rest)};
-    bm_status status = bm_normalize_run(text, rules->normalize, &codes[0], &codes[1], err);
-    if (status == BM_OK)
-        status = bm_joined_reserve(joined, 5 * codes->len, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_normalize_run(text, rules->normalize, &codes[0], &codes[1], err));
+    BM_TRY(bm_joined_reserve(joined, 5 * codes->len, err));
     place to = place_of(joined);
     for (size_t i = 0; i < codes->len; i++)
         add(rules->rule, &to, (uint32_t)codes->data[i]);

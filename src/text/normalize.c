@@ -224,46 +224,39 @@ static bm_status strip_accents(bm_codes *codes, bm_codes *spare, bm_error *err)
     *codes = *spare;
     *spare = from;
     codes->len = 0;
-    bm_status status = BM_OK;
-    for (size_t i = 0; i < spare->len && status == BM_OK; i++)
-        status = add_decomposed(codes, spare->data[i], decomposing(0), err);
-    if (status == BM_OK)
-        status = order_marks(codes, spare, err);
-    if (status != BM_OK)
-        return status;
+    for (size_t i = 0; i < spare->len; i++)
+        BM_TRY(add_decomposed(codes, spare->data[i], decomposing(0), err));
+    BM_TRY(order_marks(codes, spare, err));
     drop(codes, BM_IS_MN);
-    status = order_marks(codes, spare, err);
-    return status == BM_OK ? compose(codes, err) : status;
+    BM_TRY(order_marks(codes, spare, err));
+    return compose(codes, err);
 }
 
 bm_status bm_normalize_run(bm_str text, uint32_t normalize, bm_codes *codes, bm_codes *spare,
                            bm_error *err)
 {
     const char *at = text.data, *end = text.data + text.len;
-    bm_status status = BM_OK;
     codes->len = 0;
     if (normalize & (BM_NORM_NFC | BM_NORM_NFKC)) {
-        while (at < end && status == BM_OK)
-            status =
-                add_decomposed(codes, (int32_t)bm_utf8_next(&at, end), decomposing(normalize), err);
-        if (status == BM_OK)
-            status = order_marks(codes, spare, err);
-        if (status == BM_OK)
-            status = compose(codes, err);
+        while (at < end)
+            BM_TRY(add_decomposed(codes, (int32_t)bm_utf8_next(&at, end), decomposing(normalize),
+                                  err));
+        BM_TRY(order_marks(codes, spare, err));
+        BM_TRY(compose(codes, err));
     } else {
-        status = codes_reserve(codes, text.len, err);
-        while (at < end && status == BM_OK)
+        BM_TRY(codes_reserve(codes, text.len, err));
+        while (at < end)
             codes->data[codes->len++] = (int32_t)bm_utf8_next(&at, end);
     }
-    if (status == BM_OK && normalize & BM_NORM_LOWER)
+    if (normalize & BM_NORM_LOWER)
         to_lower(codes);
-    if (status == BM_OK && normalize & BM_NORM_STRIP_ACCENTS)
-        status = strip_accents(codes, spare, err);
-    if (status == BM_OK && normalize & BM_NORM_DIGITS)
+    if (normalize & BM_NORM_STRIP_ACCENTS)
+        BM_TRY(strip_accents(codes, spare, err));
+    if (normalize & BM_NORM_DIGITS)
         digits_to_zero(codes);
-    if (status == BM_OK && normalize & BM_NORM_PUNCT)
+    if (normalize & BM_NORM_PUNCT)
         drop(codes, BM_IS_P);
-    return status;
+    return BM_OK;
 }
 
 /* --- the exact path --- */
@@ -298,9 +291,8 @@ static bm_status map_part(bm_str text, int form, bm_codes *codes, bm_error *err)
 static bm_status map_whole(bm_str text, int form, bm_codes *codes, bm_error *err)
 {
     const char *at = text.data, *const end = text.len > 0 ? text.data + text.len : at;
-    bm_status status = BM_OK;
     codes->len = 0;
-    while (at < end && status == BM_OK) {
+    while (at < end) {
         const char *const begin = at, *last = at;
         int32_t code = 0;
         while (at < end && !stands_alone(code)) {
@@ -309,23 +301,23 @@ static bm_status map_whole(bm_str text, int form, bm_codes *codes, bm_error *err
         }
         const bool alone = stands_alone(code);
         const bm_str part = {begin, (size_t)((alone ? last : end) - begin)};
-        status = map_part(part, form, codes, err);
-        if (status == BM_OK && alone)
+        BM_TRY(map_part(part, form, codes, err));
+        if (alone)
             codes->data[codes->len++] = code;
     }
-    return status;
+    return BM_OK;
 }
 
 /* The code points as UTF-8. */
 static bm_status encode(const bm_codes *codes, bm_buf *out, bm_error *err)
 {
     out->len = 0;
-    bm_status status = bm_buf_reserve(out, codes->len * 4, err);
-    for (size_t i = 0; status == BM_OK && i < codes->len; i++) {
+    BM_TRY(bm_buf_reserve(out, codes->len * 4, err));
+    for (size_t i = 0; i < codes->len; i++) {
         char *end = bm_utf8_put(out->data + out->len, (uint32_t)codes->data[i]);
         out->len = (size_t)(end - out->data);
     }
-    return status;
+    return BM_OK;
 }
 
 static bm_status strip_accents_exact(bm_codes *codes, bm_error *err)
@@ -352,16 +344,16 @@ bm_status bm_normalize_exact(bm_str text, uint32_t normalize, bm_codes *codes, b
     int form = normalize & BM_NORM_NFKC  ? UTF8PROC_STABLE | UTF8PROC_COMPOSE | UTF8PROC_COMPAT
                : normalize & BM_NORM_NFC ? UTF8PROC_STABLE | UTF8PROC_COMPOSE
                                          : 0;
-    bm_status status = map_whole(text, form, codes, err);
-    if (status == BM_OK && normalize & BM_NORM_LOWER)
+    BM_TRY(map_whole(text, form, codes, err));
+    if (normalize & BM_NORM_LOWER)
         to_lower(codes);
-    if (status == BM_OK && normalize & BM_NORM_STRIP_ACCENTS)
-        status = strip_accents_exact(codes, err);
-    if (status == BM_OK && normalize & BM_NORM_DIGITS)
+    if (normalize & BM_NORM_STRIP_ACCENTS)
+        BM_TRY(strip_accents_exact(codes, err));
+    if (normalize & BM_NORM_DIGITS)
         digits_to_zero(codes);
-    if (status == BM_OK && normalize & BM_NORM_PUNCT)
+    if (normalize & BM_NORM_PUNCT)
         drop(codes, BM_IS_P);
-    return status;
+    return BM_OK;
 }
 
 const char *bm_unicode_version(void)

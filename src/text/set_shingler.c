@@ -3,6 +3,7 @@
  * Tests: tests/unit/text/test_shingler.c, tests/unit/text/test_bag.c */
 #include "text/set_shingler.h"
 
+#include "base/error.h"
 #include "base/memory.h"
 #include "text/repeats.h"
 #include "text/shingle_choose.h"
@@ -33,11 +34,10 @@ static bm_status add_bag(bm_set_shingler *shingler, const uint64_t *hashes, size
 bm_status bm_shingle_set_add(bm_set_shingler *shingler, const uint64_t *hashes, size_t n,
                              bm_shingle_batch *batch, bm_error *err)
 {
-    bm_status status = bm_shingle_batch_reserve(batch, 1, n, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_shingle_batch_reserve(batch, 1, n, err));
     bm_content_sums content = {0};
     bm_distinct_list list = {0};
+    bm_status status = BM_OK;
     if (n > 0) {
         const size_t first = bm_shingle_batch_hashes(batch);
         list.values = batch->hashes + first;

@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "base/error.h"
 #include "base/memory.h"
 #include "base/utf8_code.h"
 #include "kernels/affine32.h"
@@ -36,10 +37,9 @@ typedef struct exact {
 
 static bm_status begin_unit(exact *x, bm_error *err)
 {
-    bm_status status = bm_grow_array(&x->units, &x->cap_units, x->n_units + 1, err);
-    if (status == BM_OK)
-        x->units[x->n_units++] = (unit){x->bytes.len, x->bytes.len};
-    return status;
+    BM_TRY(bm_grow_array(&x->units, &x->cap_units, x->n_units + 1, err));
+    x->units[x->n_units++] = (unit){x->bytes.len, x->bytes.len};
+    return BM_OK;
 }
 
 /* Append a code point to the last unit. */
@@ -97,23 +97,23 @@ static size_t word_end(const exact *x, size_t at)
 /* What lies between characters that are no letter, number or `_`; of no text, nothing. */
 static bm_status cut_pieces(exact *x, bm_error *err)
 {
-    bm_status status = x->codes.len > 0 ? begin_unit(x, err) : BM_OK;
-    for (size_t at = 0; at < x->codes.len && status == BM_OK; at++) {
+    if (x->codes.len > 0)
+        BM_TRY(begin_unit(x, err));
+    for (size_t at = 0; at < x->codes.len; at++) {
         const uint32_t code = (uint32_t)x->codes.data[at];
         if (code == '_' || (is_word_char(code) && !is_mark(code)))
-            status = extend_unit(x, code, err);
+            BM_TRY(extend_unit(x, code, err));
         else
-            status = begin_unit(x, err);
+            BM_TRY(begin_unit(x, err));
     }
-    return status;
+    return BM_OK;
 }
 
 static bm_status cut_words(exact *x, bm_error *err)
 {
     if (x->options->words == BM_WORDS_TEXT_DEDUP)
         return cut_pieces(x, err);
-    bm_status status = BM_OK;
-    for (size_t at = 0; at < x->codes.len && status == BM_OK;) {
+    for (size_t at = 0; at < x->codes.len;) {
         uint32_t code = (uint32_t)x->codes.data[at];
         bool begins = x->options->words == BM_WORDS_SPACE ? !is_space(code) : is_word_char(code);
         if (!begins) {
@@ -121,11 +121,11 @@ static bm_status cut_words(exact *x, bm_error *err)
             continue;
         }
         size_t end = word_end(x, at);
-        status = begin_unit(x, err);
-        for (; at < end && status == BM_OK; at++)
-            status = extend_unit(x, (uint32_t)x->codes.data[at], err);
+        BM_TRY(begin_unit(x, err));
+        for (; at < end; at++)
+            BM_TRY(extend_unit(x, (uint32_t)x->codes.data[at], err));
     }
-    return status;
+    return BM_OK;
 }
 
 static bm_status cut_chars(exact *x, bm_error *err)
@@ -135,16 +135,14 @@ static bm_status cut_chars(exact *x, bm_error *err)
         from++;
     while (from < to && is_space((uint32_t)x->codes.data[to - 1]))
         to--;
-    bm_status status = BM_OK;
-    for (size_t at = from; at < to && status == BM_OK; at++) {
+    for (size_t at = from; at < to; at++) {
         uint32_t code = (uint32_t)x->codes.data[at];
         if (is_space(code) && is_space((uint32_t)x->codes.data[at - 1]))
             continue;
-        status = begin_unit(x, err);
-        if (status == BM_OK)
-            status = extend_unit(x, is_space(code) ? ' ' : code, err);
+        BM_TRY(begin_unit(x, err));
+        BM_TRY(extend_unit(x, is_space(code) ? ' ' : code, err));
     }
-    return status;
+    return BM_OK;
 }
 
 static bm_status cut_bytes(exact *x, bm_error *err)
@@ -166,17 +164,13 @@ static bm_status cut_bytes(exact *x, bm_error *err)
 /* Append the hash of units first … first+k-1, joined, to the run. */
 static bm_status add_shingle(exact *x, size_t first, size_t k, bm_error *err)
 {
-    bm_status status = BM_OK;
     x->shingle.len = 0;
-    for (size_t i = first; i < first + k && status == BM_OK; i++) {
+    for (size_t i = first; i < first + k; i++) {
         if (i > first && bm_shingle_is_of_words(x->options->shingle))
-            status = bm_buf_add(&x->shingle, " ", 1, err);
-        if (status == BM_OK)
-            status = bm_buf_add(&x->shingle, x->bytes.data + x->units[i].begin,
-                                x->units[i].end - x->units[i].begin, err);
+            BM_TRY(bm_buf_add(&x->shingle, " ", 1, err));
+        BM_TRY(bm_buf_add(&x->shingle, x->bytes.data + x->units[i].begin,
+                          x->units[i].end - x->units[i].begin, err));
     }
-    if (status != BM_OK)
-        return status;
     uint64_t hash = bm_token_hash_one(&x->hasher, x->shingle.data, x->shingle.len);
     return bm_buf_add(&x->run, &hash, sizeof hash, err);
 }
@@ -199,14 +193,13 @@ static bm_status make_run(exact *x, bm_error *err)
 {
     const bool stop = x->options->shingle == BM_SHINGLE_STOPWORD;
     const size_t k = bm_shingle_units(x->options);
-    bm_status status = BM_OK;
-    for (size_t i = 0; i + k <= x->n_units && status == BM_OK; i++)
+    for (size_t i = 0; i + k <= x->n_units; i++) {
         if (!stop || is_stop_word(x, i))
-            status = add_shingle(x, i, k, err);
-    if (status == BM_OK && x->n_units > 0 && x->n_units < k &&
-        x->options->short_rule == BM_SHORT_WHOLE)
-        status = add_shingle(x, 0, x->n_units, err);
-    return status;
+            BM_TRY(add_shingle(x, i, k, err));
+    }
+    if (x->n_units > 0 && x->n_units < k && x->options->short_rule == BM_SHORT_WHOLE)
+        BM_TRY(add_shingle(x, 0, x->n_units, err));
+    return BM_OK;
 }
 
 /* The elements of a bag that stand for the second and later occurrences of the n hashes, behind
@@ -233,9 +226,7 @@ static size_t add_repeats(const uint64_t *run, size_t n_run, uint64_t *hashes, s
 static bm_status append(const exact *x, bm_shingle_batch *batch, bm_error *err)
 {
     const size_t n_run = x->run.len / sizeof(uint64_t);
-    bm_status status = bm_shingle_batch_reserve(batch, 1, n_run, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_shingle_batch_reserve(batch, 1, n_run, err));
     const uint64_t *run = (const void *)x->run.data;
     const size_t first = bm_shingle_batch_hashes(batch);
     uint64_t *hashes = n_run > 0 ? batch->hashes + first : NULL;
@@ -269,17 +260,15 @@ bm_status bm_shingle_exact_add(const bm_text_options *options, bm_str text, bm_s
                                bm_error *err)
 {
     exact x = {.options = options};
-    bm_status status = bm_token_hasher_open(options, NULL, &x.hasher, err);
-    if (status == BM_OK)
-        status = bm_normalize_exact(text, options->normalize, &x.codes, err);
-    if (status == BM_OK)
-        status = bm_shingle_is_of_words(options->shingle) ? cut_words(&x, err)
-                 : options->shingle == BM_SHINGLE_CHAR    ? cut_chars(&x, err)
-                                                          : cut_bytes(&x, err);
-    if (status == BM_OK)
-        status = make_run(&x, err);
-    if (status == BM_OK)
-        status = append(&x, batch, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_token_hasher_open(options, NULL, &x.hasher, err));
+    BM_TRY_OUT(bm_normalize_exact(text, options->normalize, &x.codes, err));
+    BM_TRY_OUT(bm_shingle_is_of_words(options->shingle) ? cut_words(&x, err)
+               : options->shingle == BM_SHINGLE_CHAR    ? cut_chars(&x, err)
+                                                        : cut_bytes(&x, err));
+    BM_TRY_OUT(make_run(&x, err));
+    status = append(&x, batch, err);
+out:
     bm_codes_reset(&x.codes);
     bm_buf_reset(&x.bytes);
     bm_buf_reset(&x.shingle);

@@ -98,9 +98,7 @@ static bm_status open_stop_words(bm_shingler *shingler, bm_error *err)
 {
     const char *words = shingler->options.stopwords;
     const size_t n = 2 * (WINDOW + 1);
-    shingler->picked = bm_alloc(n, sizeof *shingler->picked);
-    if (shingler->picked == NULL)
-        return bm_fail_nomem(err, n * sizeof *shingler->picked);
+    BM_TRY(bm_new(&shingler->picked, n, err));
     return bm_stop_table_init(words != NULL ? words : bm_stop_words_en, &shingler->stop, err);
 }
 
@@ -108,14 +106,10 @@ bm_status bm_shingler_open(const bm_text_options *options, const char *cpu, bm_s
                            bm_error *err)
 {
     bm_isa isa;
-    bm_status status = check(options, err);
-    if (status == BM_OK)
-        status = bm_isa_choose(cpu, &isa, err);
-    if (status != BM_OK)
-        return status;
-    bm_shingler *shingler = bm_alloc_zero(1, sizeof *shingler);
-    if (shingler == NULL)
-        return bm_fail_nomem(err, sizeof *shingler);
+    BM_TRY(check(options, err));
+    BM_TRY(bm_isa_choose(cpu, &isa, err));
+    bm_shingler *shingler = NULL;
+    BM_TRY(bm_new_zero(&shingler, 1, err));
     shingler->options = *options;
     shingler->rules = rules_of(options);
     shingler->ops = bm_shingle_ops_of(isa);
@@ -128,9 +122,11 @@ bm_status bm_shingler_open(const bm_text_options *options, const char *cpu, bm_s
         bm_shingler_close(shingler);
         return bm_fail_nomem(err, n_starts * sizeof *shingler->starts);
     }
-    status = bm_token_hasher_open(options, shingler->ops, &shingler->hash, err);
-    if (status == BM_OK && options->shingle == BM_SHINGLE_STOPWORD)
-        status = open_stop_words(shingler, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_token_hasher_open(options, shingler->ops, &shingler->hash, err));
+    if (options->shingle == BM_SHINGLE_STOPWORD)
+        BM_TRY_OUT(open_stop_words(shingler, err));
+out:
     if (status == BM_OK)
         *out = shingler;
     else
@@ -305,15 +301,12 @@ static bm_status add_repeats(bm_shingler *shingler, document *doc, bm_error *err
 {
     bm_shingle_batch *batch = doc->batch;
     const uint64_t all = doc->n_distinct + bm_repeats_count(shingler->counts, doc->n_distinct);
-    bm_status status = check_hashes(shingler, doc, all, err);
-    if (status == BM_OK)
-        status = bm_shingle_batch_reserve(batch, 0, all, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(check_hashes(shingler, doc, all, err));
+    BM_TRY(bm_shingle_batch_reserve(batch, 0, all, err));
     const size_t first = bm_shingle_batch_hashes(batch);
     bm_distinct_list list = {batch->hashes + first, doc->n_distinct,
                              batch->counted ? batch->counts + first : NULL};
-    status = bm_repeats_add(&shingler->distinct, shingler->counts, &list, err);
+    bm_status status = bm_repeats_add(&shingler->distinct, shingler->counts, &list, err);
     doc->n_distinct = list.n;
     return status;
 }
@@ -425,21 +418,17 @@ static bm_status add_document(bm_shingler *shingler, bm_shingle_batch *batch, bm
 {
     document doc = {.batch = batch};
     size_t n_units = 0;
-    bm_status status = bm_shingle_batch_reserve(batch, 1, 0, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_shingle_batch_reserve(batch, 1, 0, err));
     bm_distinct_begin(&shingler->distinct);
-    status = hash_joined(shingler, &doc, &n_units, err);
+    BM_TRY(hash_joined(shingler, &doc, &n_units, err));
     const bool is_short = n_units > 0 && n_units < shingler->units;
-    if (status == BM_OK && is_short && shingler->options.short_rule == BM_SHORT_WHOLE) {
+    if (is_short && shingler->options.short_rule == BM_SHORT_WHOLE) {
         shingler->run[0] =
             bm_token_hash_one(&shingler->hash, shingler->joined.data, shingler->joined.len);
-        status = take(shingler, &doc, 1, true, err);
+        BM_TRY(take(shingler, &doc, 1, true, err));
     }
-    if (status == BM_OK && shingler->options.bag && doc.n_run > 0)
-        status = add_repeats(shingler, &doc, err);
-    if (status != BM_OK)
-        return status;
+    if (shingler->options.bag && doc.n_run > 0)
+        BM_TRY(add_repeats(shingler, &doc, err));
     batch->n_empty += doc.n_run == 0 && !is_short;
     batch->n_short += is_short;
     bm_shingle_batch_commit(
@@ -452,9 +441,10 @@ static bm_status add_document(bm_shingler *shingler, bm_shingle_batch *batch, bm
 bm_status bm_shingler_add(bm_shingler *shingler, bm_str text, bm_shingle_batch *batch,
                           bm_error *err)
 {
-    bm_status status = join_text(shingler, text, err);
-    if (status == BM_OK)
-        status = add_document(shingler, batch, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(join_text(shingler, text, err));
+    status = add_document(shingler, batch, err);
+out:
     give_back(shingler);
     return status;
 }
@@ -482,9 +472,7 @@ bm_status bm_shingler_add_joined(bm_shingler *shingler, bm_str joined, bm_shingl
                                  bm_error *err)
 {
     bm_joined_begin(&shingler->joined);
-    bm_status status = bm_joined_reserve(&shingler->joined, joined.len, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_joined_reserve(&shingler->joined, joined.len, err));
     unsigned char high = 0;
     for (size_t i = 0; i < joined.len; i++)
         high |= (unsigned char)joined.data[i];
@@ -492,7 +480,7 @@ bm_status bm_shingler_add_joined(bm_shingler *shingler, bm_str joined, bm_shingl
         memcpy(shingler->joined.data, joined.data, joined.len);
     shingler->joined.len = joined.len;
     shingler->joined.ascii = high < 0x80;
-    status = add_document(shingler, batch, err);
+    bm_status status = add_document(shingler, batch, err);
     give_back(shingler);
     return status;
 }

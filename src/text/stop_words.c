@@ -50,23 +50,17 @@ static bm_status add_line(reading *r, bm_str line, bm_error *err)
         return wrong(r, "no UTF-8", err);
     if (is_blank(line))
         return BM_OK;
-    bm_status status = bm_shingler_join(r->shingler, line, &joined, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_shingler_join(r->shingler, line, &joined, err));
     if (joined->len == 0)
         return wrong(r, "no word", err);
     if (memchr(joined->data, ' ', joined->len) != NULL)
         return wrong(r, "more than one word", err);
     if (memchr(joined->data, '\0', joined->len) != NULL)
         return wrong(r, "a word with a NUL", err);
-    status = bm_grow_array(&r->words, &r->cap, r->n + 1, err);
+    BM_TRY(bm_grow_array(&r->words, &r->cap, r->n + 1, err));
     const size_t at = r->text.len;
-    if (status == BM_OK)
-        status = bm_buf_add(&r->text, joined->data, joined->len, err);
-    if (status == BM_OK)
-        status = bm_buf_add(&r->text, "", 1, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_buf_add(&r->text, joined->data, joined->len, err));
+    BM_TRY(bm_buf_add(&r->text, "", 1, err));
     r->words[r->n++] = at;
     return r->text.len <= BM_STOP_WORDS_MAX ? BM_OK : wrong(r, "more than 1 MiB of words", err);
 }
@@ -102,21 +96,21 @@ static bm_status join_words(const reading *r, char **out, bm_error *err)
 {
     bm_buf list = {0};
     const char **sorted = bm_alloc(r->n, sizeof *sorted);
-    bm_status status = sorted == NULL ? bm_fail_nomem(err, r->n * sizeof *sorted) : BM_OK;
-    for (size_t i = 0; status == BM_OK && i < r->n; i++)
+    bm_status status = BM_OK;
+    if (sorted == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, r->n * sizeof *sorted));
+    for (size_t i = 0; i < r->n; i++)
         sorted[i] = r->text.data + r->words[i];
-    if (status == BM_OK)
-        qsort(sorted, r->n, sizeof *sorted, by_bytes);
-    for (size_t i = 0; status == BM_OK && i < r->n; i++) {
+    qsort(sorted, r->n, sizeof *sorted, by_bytes);
+    for (size_t i = 0; i < r->n; i++) {
         if (i > 0 && strcmp(sorted[i], sorted[i - 1]) == 0)
             continue;
         if (i > 0)
-            status = bm_buf_add(&list, " ", 1, err);
-        if (status == BM_OK)
-            status = bm_buf_add_text(&list, sorted[i], err);
+            BM_TRY_OUT(bm_buf_add(&list, " ", 1, err));
+        BM_TRY_OUT(bm_buf_add_text(&list, sorted[i], err));
     }
-    if (status == BM_OK)
-        status = bm_buf_end(&list, err);
+    status = bm_buf_end(&list, err);
+out:
     bm_free(sorted);
     if (status == BM_OK)
         *out = list.data;

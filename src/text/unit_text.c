@@ -7,6 +7,7 @@
  * document is left to the host without a closer look. */
 #include "text/unit_text.h"
 
+#include "base/error.h"
 #include "text/shingle_ops.h"
 
 #define WINDOW  ((size_t)4096) /* bytes of joined text */
@@ -109,22 +110,20 @@ static bm_status add_bytes(bm_text_batch *batch, const bm_joined *joined, bool b
                            bm_error *err)
 {
     bm_buf *bytes = by_host ? &batch->host_bytes : &batch->bytes;
-    bm_status status = bm_buf_reserve(bytes, joined->len + 1, err);
-    if (status == BM_OK)
-        status = bm_buf_add(bytes, joined->data, joined->len, err);
-    if (status == BM_OK && !by_host && batch->options.shingle == BM_SHINGLE_WORD)
-        status = bm_buf_add(bytes, " ", 1, err);
-    return status;
+    BM_TRY(bm_buf_reserve(bytes, joined->len + 1, err));
+    BM_TRY(bm_buf_add(bytes, joined->data, joined->len, err));
+    if (!by_host && batch->options.shingle == BM_SHINGLE_WORD)
+        BM_TRY(bm_buf_add(bytes, " ", 1, err));
+    return BM_OK;
 }
 
 static bm_status reserve_doc(bm_text_batch *batch, bm_error *err)
 {
-    bm_status status = bm_grow_array(&batch->docs, &batch->cap_docs, batch->n_docs + 1, err);
-    if (status == BM_OK)
-        status = bm_grow_array(&batch->slots, &batch->cap_slots, batch->n_docs + 2, err);
-    if (status == BM_OK && batch->n_docs == 0)
+    BM_TRY(bm_grow_array(&batch->docs, &batch->cap_docs, batch->n_docs + 1, err));
+    BM_TRY(bm_grow_array(&batch->slots, &batch->cap_slots, batch->n_docs + 2, err));
+    if (batch->n_docs == 0)
         batch->slots[0] = 0;
-    return status;
+    return BM_OK;
 }
 
 /* The document is complete: make it the batch's last. Room for it is there. */
@@ -151,16 +150,14 @@ bm_status bm_unit_text_add(bm_shingler *shingler, bm_str text, bm_text_batch *ba
     const bm_joined *joined;
     const size_t first_start = batch->n_starts;
     extent found = {0};
-    bm_status status = reserve_doc(batch, err);
-    if (status == BM_OK)
-        status = bm_shingler_join(shingler, text, &joined, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(reserve_doc(batch, err));
+    BM_TRY(bm_shingler_join(shingler, text, &joined, err));
     bm_text_doc doc = {.begin = batch->bytes.len,
                        .first_start = first_start,
                        .host_begin = batch->host_bytes.len,
                        .ascii = joined->ascii,
                        .by_host = joined->len > LEN_MAX};
+    bm_status status = BM_OK;
     if (joined->len > 0 && !doc.by_host)
         status = measure(bm_shingler_ops(shingler), joined, batch, &found, err);
     doc.by_host |=

@@ -88,11 +88,8 @@ static bm_status choose(cpu_backend *cpu, const bm_backend_cfg *cfg, bm_isa isa,
     cpu->choice = (bm_native_choice){.loops = bm_sign_loops_find(isa), .params = &cpu->params};
     if (cpu->choice.loops == NULL)
         return bm_fail(err, BM_ERR_UNSUPPORTED, "this build has no %s loops", bm_isa_name(isa));
-    bm_status status = bm_scheme_draw(&cfg->sketch, &cpu->params, err);
-    if (status == BM_OK)
-        status = bm_scheme_plan(&cpu->params, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_scheme_draw(&cfg->sketch, &cpu->params, err));
+    BM_TRY(bm_scheme_plan(&cpu->params, err));
     cpu->params.perms = perms_used(cfg);
     cpu->word_bytes = bm_scheme_word_bytes(cpu->params.ops->scheme);
     cpu->ops = bm_native_find(cpu->params.ops);
@@ -100,24 +97,18 @@ static bm_status choose(cpu_backend *cpu, const bm_backend_cfg *cfg, bm_isa isa,
         return bm_fail(err, BM_ERR_UNSUPPORTED, "the native CPU has no loops for %s",
                        bm_option_word(BM_OPTION_SCHEME, cpu->params.ops->scheme));
     if (cpu->ops->open != NULL)
-        status = cpu->ops->open(&cpu->params, cfg->kept_bytes, &cpu->choice.kept, err);
-    if (status != BM_OK)
-        return status;
+        BM_TRY(cpu->ops->open(&cpu->params, cfg->kept_bytes, &cpu->choice.kept, err));
     return cfg->bands > 0 ? bm_key_plan_init(cfg->bands, cfg->rows, &cpu->keys, err) : BM_OK;
 }
 
 static bm_status cpu_open(const bm_backend_cfg *cfg, bm_backend **out, bm_error *err)
 {
     bm_isa isa;
-    bm_status status = bm_isa_choose(cfg->cpu, &isa, err);
-    if (status == BM_OK)
-        status = check_bands(cfg, err);
-    if (status != BM_OK)
-        return status;
-    cpu_backend *cpu = bm_alloc_zero(1, sizeof *cpu);
-    if (cpu == NULL)
-        return bm_fail_nomem(err, sizeof *cpu);
-    status = choose(cpu, cfg, isa, err);
+    BM_TRY(bm_isa_choose(cfg->cpu, &isa, err));
+    BM_TRY(check_bands(cfg, err));
+    cpu_backend *cpu = NULL;
+    BM_TRY(bm_new_zero(&cpu, 1, err));
+    bm_status status = choose(cpu, cfg, isa, err);
     if (status != BM_OK) {
         cpu_close(&cpu->base);
         return status;
@@ -218,11 +209,8 @@ static bm_status cpu_submit(bm_backend *backend, bm_sign_task *task, bm_error *e
     if (cpu->ops->sign_weighted != NULL && task->weights == NULL)
         return bm_fail(err, BM_ERR_INTERNAL, "no weights for a scheme of weighted documents");
     mixed m = {.cpu = cpu, .choice = cpu->choice, .task = task}; /* an empty block */
-    bm_status status = BM_OK;
     if (cpu->ops->lend != NULL)
-        status = cpu->ops->lend(m.choice.kept, &m.choice.lent, err);
-    if (status != BM_OK)
-        return status;
+        BM_TRY(cpu->ops->lend(m.choice.kept, &m.choice.lent, err));
     sign_task(&m);
     if (cpu->ops->take_back != NULL)
         cpu->ops->take_back(m.choice.kept, m.choice.lent);

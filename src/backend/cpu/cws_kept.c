@@ -41,9 +41,8 @@ static size_t slot_bytes(const bm_cws_kept *kept)
 bm_status bm_cws_kept_open(const bm_scheme_params *params, size_t bytes, bm_cws_kept **out,
                            bm_error *err)
 {
-    bm_cws_kept *kept = bm_alloc_zero(1, sizeof *kept);
-    if (kept == NULL)
-        return bm_fail_nomem(err, sizeof *kept);
+    bm_cws_kept *kept = NULL;
+    BM_TRY(bm_new_zero(&kept, 1, err));
     kept->params = params;
     kept->stride = padded(params->perms, BM_CWS_MASK);
     kept->n_used = padded(params->perms, 2 * BM_CWS_LANES);
@@ -75,9 +74,8 @@ static void store_close(bm_cws_store *store)
 
 static bm_status store_open(const bm_cws_kept *kept, bm_cws_store **out, bm_error *err)
 {
-    bm_cws_store *store = bm_alloc_zero(1, sizeof *store);
-    if (store == NULL)
-        return bm_fail_nomem(err, sizeof *store);
+    bm_cws_store *store = NULL;
+    BM_TRY(bm_new_zero(&store, 1, err));
     store->stride = kept->stride;
     store->n_max = kept->n_slots;
     store->shift = 64 - kept->place_bits;

@@ -12,9 +12,8 @@
 bm_status bm_key_plan_init(uint32_t bands, uint32_t rows, bm_key_plan *out, bm_error *err)
 {
     size_t padded = ((size_t)rows + BM_KEY_LANES - 1) / BM_KEY_LANES * BM_KEY_LANES;
-    uint64_t *powers = bm_alloc_aligned(padded, sizeof *powers);
-    if (powers == NULL)
-        return bm_fail_nomem(err, padded * sizeof *powers);
+    uint64_t *powers = NULL;
+    BM_TRY(bm_new_aligned(&powers, padded, err));
     memset(powers, 0, padded * sizeof *powers);
     uint64_t power = 1;
     for (uint32_t row = rows; row-- > 0;) {

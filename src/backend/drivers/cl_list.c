@@ -212,9 +212,8 @@ bm_status bm_cl_list_in_child(const char *cache_dir, bm_error *err)
     if (answer < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
         return bm_fail_errno(err, errno, "", "cannot redirect stdout");
     bm_cl_listing listing;
-    bm_status status = bm_cl_list(&listing, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_cl_list(&listing, err));
+    bm_status status = BM_OK;
     if (!bm_cl_list_answer_write(answer, &listing))
         status = bm_fail_errno(err, errno, "", "cannot write the list");
     else
@@ -281,10 +280,10 @@ bm_status bm_cl_list_safely(const bm_device_settings *settings, const char *cach
         say_hung(&hang, out);
         return BM_OK;
     }
-    bm_status status = list_by(&child, able && !bm_cl_drivers_known(cache_dir), settings, out, err);
-    if (status == BM_OK && out->late)
+    BM_TRY(list_by(&child, able && !bm_cl_drivers_known(cache_dir), settings, out, err));
+    if (out->late) {
         remember_late(cache_dir, child.patience.seconds, out->note);
-    else if (status == BM_OK && hung)
+    } else if (hung)
         bm_cl_drivers_remember_hang(cache_dir, &(bm_cl_hang){0});
-    return status;
+    return BM_OK;
 }

@@ -59,9 +59,8 @@ bm_status bm_cl_list_answer_read(int fd, bm_cl_listing *out, bm_error *err)
         h.n > MAX_DEVICES || memchr(h.note, '\0', sizeof h.note) == NULL ||
         (uint64_t)st.st_size != sizeof h + (uint64_t)h.n * sizeof(bm_device_info))
         return BM_NOT_FOUND;
-    bm_device_info *devices = bm_alloc(h.n, sizeof *devices);
-    if (devices == NULL)
-        return bm_fail_nomem(err, h.n * sizeof *devices);
+    bm_device_info *devices = NULL;
+    BM_TRY(bm_new(&devices, h.n, err));
     const size_t len = h.n * sizeof *devices;
     bool sound = bm_pread_all(fd, devices, len, sizeof h, &got) == 0 && got == len;
     for (uint32_t i = 0; sound && i < h.n; i++)

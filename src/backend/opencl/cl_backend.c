@@ -110,12 +110,10 @@ static bm_status make_program(cl_backend *be, bm_error *err)
     if (program_from_cache(be, key) == BM_OK)
         return BM_OK;
     const bm_cl_target target = target_of(be);
-    bm_status status = bm_cl_program_build(&target, &be->program, err);
-    if (status == BM_OK)
-        status = bm_cl_selftest(&be->stream, &be->n_checks, err);
-    if (status == BM_OK)
-        program_to_cache(be, key);
-    return status;
+    BM_TRY(bm_cl_program_build(&target, &be->program, err));
+    BM_TRY(bm_cl_selftest(&be->stream, &be->n_checks, err));
+    program_to_cache(be, key);
+    return BM_OK;
 }
 
 static bm_status make_context(cl_backend *be, const bm_cl_open_options *options, bm_error *err)
@@ -215,16 +213,12 @@ static bm_status choose_kernels(cl_backend *be, const bm_backend_cfg *cfg, bm_er
                                             .vendor = be->device.vendor,
                                             .family = settings->kernel_family,
                                             .path = settings->tuning_path};
-    bm_status status = BM_OK;
-    if (row == NULL)
-        status = bm_kernel_params_choose(&search, &be->kernel_params, err);
-    else if (!bm_kernel_params_parse(row, &be->kernel_params))
-        status = bm_fail(err, BM_ERR_USAGE, "bad row of kernel parameters: %.100s (expected %s)",
-                         row, bm_kernel_params_header);
-    if (status == BM_OK)
-        status = bm_cl_kernel_shape(&be->device, &be->kernel_params, plan, &be->shape, err);
-    if (status != BM_OK)
-        return status;
+    if (row == NULL) {
+        BM_TRY(bm_kernel_params_choose(&search, &be->kernel_params, err));
+    } else if (!bm_kernel_params_parse(row, &be->kernel_params))
+        return bm_fail(err, BM_ERR_USAGE, "bad row of kernel parameters: %.100s (expected %s)", row,
+                       bm_kernel_params_header);
+    BM_TRY(bm_cl_kernel_shape(&be->device, &be->kernel_params, plan, &be->shape, err));
     if (cfg->text != NULL && bm_text_batch_able(cfg->text))
         be->shape.text =
             (bm_cl_text_shape){true, (uint32_t)cfg->text->shingle, cfg->text->shingle_k};
@@ -234,11 +228,8 @@ static bm_status choose_kernels(cl_backend *be, const bm_backend_cfg *cfg, bm_er
 /* What the scheme draws. */
 static bm_status draw(cl_backend *be, const bm_backend_cfg *cfg, bm_error *err)
 {
-    bm_status status = bm_scheme_draw(&cfg->sketch, &be->params, err);
-    if (status == BM_OK)
-        status = bm_scheme_plan(&be->params, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_scheme_draw(&cfg->sketch, &be->params, err));
+    BM_TRY(bm_scheme_plan(&be->params, err));
     be->params.perms = perms_used(cfg); /* the first so many of those drawn */
     be->shape.scheme = be->params.ops;
     be->shape.row_uints = bm_scheme_row_uints(be->params.ops->scheme, be->params.perms);
@@ -333,14 +324,14 @@ static bm_status open_other(const bm_backend_cfg *cfg, const bm_cl_open_options 
     *be = NULL;
     if (!other_shape(cfg, gpu, &settings, &other))
         return err->status;
-    bm_status status = open_once(&other, options, be, &why);
-    if (status == BM_OK) {
-        say(*be, BM_LOG_DEBUG,
-            gpu ? "it gets the kernels for CPUs, since its compiler fails those for GPUs"
-                : "it gets the kernels for GPUs, since its compiler fails those for CPUs",
-            err);
-        return BM_OK;
-    }
+    bm_status status = BM_OK;
+    BM_TRY_OUT(open_once(&other, options, be, &why));
+    say(*be, BM_LOG_DEBUG,
+        gpu ? "it gets the kernels for CPUs, since its compiler fails those for GPUs"
+            : "it gets the kernels for GPUs, since its compiler fails those for CPUs",
+        err);
+    return BM_OK;
+out:
     if (strcmp(err->message, why.message) != 0) {
         const bm_error first = *err;
         bm_fail(err, first.status, "%.600s; with the kernels for %s: %s", first.message,
@@ -397,9 +388,7 @@ bm_status bm_cl_backend_effect(const bm_backend *backend, const bm_kernel_params
     const cl_backend *be = (const cl_backend *)backend;
     const uint32_t plan[3] = {be->shape.perms, be->shape.bands, be->shape.rows};
     bm_cl_shape s;
-    bm_status status = bm_cl_kernel_shape(&be->device, row, plan, &s, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_cl_kernel_shape(&be->device, row, plan, &s, err));
     const bm_cl_teams *g = &s.teams;
     const bm_cl_vectors *c = &s.vectors;
     int n = s.gpu ? snprintf(out, cap, "gpu %u %u %u %u %u", g->each, g->team, g->teams, g->tile,

@@ -179,9 +179,7 @@ static bm_status read_file(const char *path, char **text, bm_error *err)
 static bm_status look_up_file(search *s, const char *path, bm_error *err)
 {
     char *text = NULL;
-    bm_status status = read_file(path, &text, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(read_file(path, &text, err));
     const uint64_t bad = look_up(s, text);
     bm_free(text);
     if (bad > 0)
@@ -202,11 +200,10 @@ bm_status bm_kernel_params_choose(const bm_kernel_params_search *what, bm_kernel
                                   bm_error *err)
 {
     search s = {.what = *what, .out = out};
-    bm_status status = BM_OK;
     if (what->path != NULL && what->path[0] != '\0')
-        status = look_up_file(&s, what->path, err);
-    if (status != BM_OK || s.best > 0)
-        return status;
+        BM_TRY(look_up_file(&s, what->path, err));
+    if (s.best > 0)
+        return BM_OK;
     s.any_type = true;
     const uint64_t bad = look_up(&s, our_file());
     if (bad > 0)

@@ -116,10 +116,10 @@ bm_status bm_backend_opencl_try(const char *device, const char *cache_dir, bm_er
     char words[sizeof why.message];
     const bool to_list = strcmp(device, BM_PROBE_LIST) == 0;
     leave_room(to_list);
-    bm_status status =
-        to_list ? bm_cl_list_in_child(cache_dir, &why) : try_it(device, cache_dir, &why);
-    if (status == BM_OK)
-        return BM_OK;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(to_list ? bm_cl_list_in_child(cache_dir, &why) : try_it(device, cache_dir, &why));
+    return BM_OK;
+out:
     bm_error_format(&why, words, sizeof words);
     bm_fail(err, status, BM_CL_PROBE_MARK "%s", words);
     if (err != NULL)

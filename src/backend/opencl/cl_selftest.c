@@ -90,9 +90,7 @@ static bm_status prepare(answers *a, const bm_cl_stream *stream, bm_error *err)
     uint64_t state = 20;
     for (size_t i = 0; i < a->n_docs; ++i)
         a->offsets[i + 1] = a->offsets[i] + a->sizes[i];
-    bm_status status = reserve(a, shape, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(reserve(a, shape, err));
     const size_t n = (size_t)a->offsets[a->n_docs];
     for (size_t i = 0; i < n && !a->repeating; ++i)
         a->hashes[i] = bm_splitmix64(&state);
@@ -134,17 +132,16 @@ static bm_status compare(const answers *a, const bm_cl_shape *shape, bm_error *e
 static bm_status check(bm_cl_stream *stream, answers a, bm_error *err)
 {
     const bm_cl_shape *shape = stream->shape;
-    bm_status status = prepare(&a, stream, err);
-    if (status == BM_OK) {
-        bm_sign_task task = {.offsets = a.offsets,
-                             .hashes = a.hashes,
-                             .n_docs = a.n_docs,
-                             .words = a.words,
-                             .keys = shape->bands > 0 ? a.keys : NULL};
-        status = bm_cl_stream_run(stream, &task, err);
-    }
-    if (status == BM_OK)
-        status = compare(&a, shape, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(prepare(&a, stream, err));
+    bm_sign_task task = {.offsets = a.offsets,
+                         .hashes = a.hashes,
+                         .n_docs = a.n_docs,
+                         .words = a.words,
+                         .keys = shape->bands > 0 ? a.keys : NULL};
+    BM_TRY_OUT(bm_cl_stream_run(stream, &task, err));
+    status = compare(&a, shape, err);
+out:
     reset(&a);
     return status;
 }

@@ -60,10 +60,7 @@ static bm_status upload_coefficients(bm_cl_stream *stream, bm_error *err)
     const bm_scheme_device *scheme = &stream->shape->scheme->device;
     void *coef = NULL;
     size_t bytes = 0;
-    bm_status status =
-        scheme->upload(stream->params, stream->shape->coef_words, &coef, &bytes, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(scheme->upload(stream->params, stream->shape->coef_words, &coef, &bytes, err));
     cl_int code = CL_SUCCESS;
     stream->coef = stream->api->clCreateBuffer(
         stream->context, CL_MEM_READ_ONLY | CL_MEM_COPY_HOST_PTR, bytes, coef, &code);
@@ -85,9 +82,7 @@ bm_status bm_cl_stream_open(bm_cl_stream *stream, bm_error *err)
     stream->limit_bytes = first_limit(&stream->device->info);
     stream->factor = draw_factor();
     bm_cl_stream_cut(stream);
-    stream->sliced = bm_alloc(stream->shape->row_uints, sizeof *stream->sliced);
-    if (stream->sliced == NULL)
-        return bm_fail_nomem(err, stream->shape->row_uints * sizeof *stream->sliced);
+    BM_TRY(bm_new(&stream->sliced, stream->shape->row_uints, err));
     for (uint32_t i = 0; i < BM_CL_DEPTH; ++i) {
         bm_cl_slot *slot = &stream->slots[i];
         cl_int code = CL_SUCCESS;
@@ -471,9 +466,10 @@ bm_status bm_cl_stream_submit(bm_cl_stream *stream, bm_sign_task *task, bm_error
 
 bm_status bm_cl_stream_run(bm_cl_stream *stream, bm_sign_task *task, bm_error *err)
 {
-    bm_status status = bm_cl_stream_submit(stream, task, err);
-    if (status == BM_OK)
-        status = bm_cl_stream_wait(stream, task, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_cl_stream_submit(stream, task, err));
+    status = bm_cl_stream_wait(stream, task, err);
+out:
     if (status != BM_OK)
         abandon(stream);
     return status;

@@ -67,15 +67,17 @@ static bm_status add_doc(bm_text_batch *text, uint64_t *state, uint32_t n, bm_er
     doc.ascii = draw(state, 2) == 0 || k * 4 > BM_TEXT_SHINGLE_MAX;
     uint64_t slots = n < k ? n > 0 : n - k + 1, last = 0;
     bm_status status = BM_OK;
-    for (uint32_t i = 0; i < n && status == BM_OK; ++i) {
+    for (uint32_t i = 0; i < n; ++i) {
         if (words)
             text->starts[text->n_starts++] = (uint32_t)(text->bytes.len - doc.begin);
+        /* no shingle begins here any more */
         if (i + k == n + 1)
-            last = text->bytes.len - doc.begin; /* no shingle begins here any more */
-        status = add_unit(text, state, longest, doc.ascii, err);
-        if (status == BM_OK && words)
-            status = bm_buf_add(&text->bytes, " ", 1, err);
+            last = text->bytes.len - doc.begin;
+        BM_TRY_OUT(add_unit(text, state, longest, doc.ascii, err));
+        if (words)
+            BM_TRY_OUT(bm_buf_add(&text->bytes, " ", 1, err));
     }
+out:
     doc.len = text->bytes.len - doc.begin - (words && n > 0);
     if (words && n > 0)
         text->starts[text->n_starts++] = (uint32_t)doc.len + 1;
@@ -229,21 +231,20 @@ bm_status bm_cl_text_check(bm_cl_stream *stream, uint32_t *n_checks, bm_error *e
 {
     const bm_cl_shape *shape = stream->shape;
     answers a;
-    bm_status status = prepare(&a, stream, err);
-    if (status == BM_OK) {
-        bm_sign_task task = {.offsets = a.text.slots,
-                             .text = &a.text,
-                             .n_docs = N_DOCS,
-                             .words = a.words,
-                             .keys = shape->bands > 0 ? a.keys : NULL,
-                             .n_shingles = a.counts,
-                             .content = a.content};
-        status = bm_cl_stream_run(stream, &task, err);
-    }
-    if (status == BM_OK)
-        status = compare(&a, shape, err);
-    if (status == BM_OK && n_checks != NULL)
+    bm_status status = BM_OK;
+    BM_TRY_OUT(prepare(&a, stream, err));
+    bm_sign_task task = {.offsets = a.text.slots,
+                         .text = &a.text,
+                         .n_docs = N_DOCS,
+                         .words = a.words,
+                         .keys = shape->bands > 0 ? a.keys : NULL,
+                         .n_shingles = a.counts,
+                         .content = a.content};
+    BM_TRY_OUT(bm_cl_stream_run(stream, &task, err));
+    BM_TRY_OUT(compare(&a, shape, err));
+    if (n_checks != NULL)
         *n_checks += N_DOCS * (shape->perms + shape->bands + 2);
+out:
     reset(&a);
     return status;
 }

@@ -268,9 +268,7 @@ static bm_status watchdog_wait(bm_backend *backend, bm_sign_task *task, bm_error
         one = one->next;
     if (one == NULL)
         return BM_OK;
-    bm_status status = ask(w, WAIT, one, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(ask(w, WAIT, one, err));
     const double pace = (bm_clock_seconds() - one->begin) / (one->n_hashes + SMALL_TASK);
     if (pace > w->slowest)
         w->slowest = pace;
@@ -281,10 +279,11 @@ static bm_status watchdog_wait(bm_backend *backend, bm_sign_task *task, bm_error
 static bm_status watchdog_drain(bm_backend *backend, bm_error *err)
 {
     watchdog *w = (watchdog *)backend;
-    bm_status status = ask(w, DRAIN, NULL, err);
-    while (status == BM_OK && w->tasks != NULL)
+    BM_TRY(ask(w, DRAIN, NULL, err));
+    while (w->tasks != NULL) {
         forget(w, w->tasks);
-    return status;
+    }
+    return BM_OK;
 }
 
 static void watchdog_free(watchdog *w)
@@ -361,9 +360,8 @@ static bm_status start_thread(watchdog *w, bm_error *err)
 
 static bm_status watchdog_open(const bm_backend_cfg *cfg, bm_backend **out, bm_error *err)
 {
-    watchdog *w = bm_alloc_zero(1, sizeof *w);
-    if (w == NULL)
-        return bm_fail_nomem(err, sizeof *w);
+    watchdog *w = NULL;
+    BM_TRY(bm_new_zero(&w, 1, err));
     bm_status status = copy_cfg(w, cfg, err);
     bool started = false;
     if (status == BM_OK) {

@@ -223,9 +223,7 @@ bm_status bm_npy_header_read(int fd, const char *path, bm_npy_header *out, bm_er
         return bm_fail_at(err, BM_ERR_INPUT, path, 0, "is no regular file (expected .npy)");
     if (info.st_size < 12)
         return bm_fail_at(err, BM_ERR_INPUT, path, 0, "is no .npy file (too short)");
-    bm_status status = read_at(&file, fixed, sizeof fixed, 0, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(read_at(&file, fixed, sizeof fixed, 0, err));
     if (memcmp(fixed, MAGIC, 6) != 0)
         return bm_fail_at(err, BM_ERR_INPUT, path, 0, "is no .npy file (its magic is missing)");
     if (fixed[6] < 1 || fixed[6] > 3 || fixed[7] != 0)
@@ -243,13 +241,12 @@ bm_status bm_npy_header_read(int fd, const char *path, bm_npy_header *out, bm_er
         return bm_fail_nomem(err, len);
     bm_npy_header header = {.data_offset = begin + len};
     dict d = {.at = text, .end = text + len, .path = path, .out = &header};
-    status = read_at(&file, text, len, begin, err);
-    if (status == BM_OK)
-        status = read_dict(&d, err);
-    if (status == BM_OK)
-        status = check_length(path, &header, (uint64_t)info.st_size, err);
-    if (status == BM_OK)
-        *out = header;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(read_at(&file, text, len, begin, err));
+    BM_TRY_OUT(read_dict(&d, err));
+    BM_TRY_OUT(check_length(path, &header, (uint64_t)info.st_size, err));
+    *out = header;
+out:
     bm_free(text);
     return status;
 }
@@ -268,11 +265,9 @@ bm_status bm_npy_writer_open(bm_out_dir *dir, const bm_npy_array *array, bm_npy_
 {
     char header[BM_NPY_HEADER_BYTES];
     bm_npy_writer writer = writer_of(array);
-    bm_status status = bm_out_dir_file(dir, array->name, &writer.file, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_out_dir_file(dir, array->name, &writer.file, err));
     bm_npy_header_write(writer.type, 0, array->n_cols, header);
-    status = bm_out_file_write(writer.file, header, sizeof header, err);
+    bm_status status = bm_out_file_write(writer.file, header, sizeof header, err);
     if (status != BM_OK)
         bm_out_file_abort(writer.file);
     else
@@ -296,10 +291,9 @@ bm_status bm_npy_writer_open_again(bm_out_dir *dir, const bm_npy_array *array, u
         __builtin_add_overflow(bytes, BM_NPY_HEADER_BYTES, &bytes))
         return bm_fail_at(err, BM_ERR_FORMAT, array->name, 0,
                           "an array cannot have %" PRIu64 " rows", n_rows);
-    bm_status status = bm_out_dir_file_again(dir, array->name, bytes, &writer.file, err);
-    if (status == BM_OK)
-        *out = writer;
-    return status;
+    BM_TRY(bm_out_dir_file_again(dir, array->name, bytes, &writer.file, err));
+    *out = writer;
+    return BM_OK;
 }
 
 /* The rows that are in the file, into the sum. */
@@ -321,13 +315,11 @@ static bm_status read_back(bm_npy_writer *writer, bm_error *err)
 
 bm_status bm_npy_writer_keep_sum(bm_npy_writer *writer, const bm_hash128 *wanted, bm_error *err)
 {
-    bm_status status = bm_stream_hash_open(bm_isa_best(), &writer->sum, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_stream_hash_open(bm_isa_best(), &writer->sum, err));
     bm_stream_hash_begin(writer->sum);
     if (writer->n_rows == 0)
         return BM_OK;
-    status = read_back(writer, err);
+    bm_status status = read_back(writer, err);
     const bm_hash128 is = bm_npy_writer_sum(writer);
     if (status == BM_OK && wanted != NULL && (is.lo != wanted->lo || is.hi != wanted->hi))
         status =
@@ -370,9 +362,7 @@ bm_status bm_npy_writer_rows(bm_npy_writer *writer, const void *rows, uint64_t n
     if (row_bytes != width_of(writer) || __builtin_mul_overflow(n_rows, row_bytes, &bytes) ||
         bytes > SIZE_MAX || writer->ended)
         return bm_fail(err, BM_ERR_INTERNAL, "rows of another width, or behind the last");
-    bm_status status = bm_out_file_write(writer->file, rows, (size_t)bytes, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_out_file_write(writer->file, rows, (size_t)bytes, err));
     if (writer->sum != NULL)
         bm_stream_hash_add(writer->sum, rows, (size_t)bytes);
     writer->n_rows += n_rows;

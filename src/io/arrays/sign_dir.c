@@ -58,11 +58,9 @@ static bm_status read_bytes(const part *from, void *out, size_t len, uint64_t at
 
 static bm_status open_part(const bm_sign_dir *dir, const char *name, part *out, bm_error *err)
 {
-    bm_status status = bm_string_format(&out->path, err, "%s/%s", dir->path, name);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_string_format(&out->path, err, "%s/%s", dir->path, name));
     bm_error why = {0};
-    status = bm_open_regular(out->path, BM_ERR_FORMAT, &out->fd, &why);
+    bm_status status = bm_open_regular(out->path, BM_ERR_FORMAT, &out->fd, &why);
     if (status == BM_ERR_IO && why.code == ENOENT)
         return bm_fail_at(err, BM_ERR_FORMAT, out->path, 0, "is missing (sign writes it)");
     if (status != BM_OK && err != NULL)
@@ -87,10 +85,8 @@ typedef struct array_form {
 static bm_status open_array(const bm_sign_dir *dir, array_form form, part *out, bm_error *err)
 {
     const uint64_t columns = form.columns;
-    bm_status status = open_part(dir, form.name, out, err);
-    if (status != BM_OK)
-        return status;
-    status = bm_npy_header_read(out->fd, out->path, &out->header, err);
+    BM_TRY(open_part(dir, form.name, out, err));
+    bm_status status = bm_npy_header_read(out->fd, out->path, &out->header, err);
     if (status == BM_ERR_INPUT) { /* a file of ours, not the caller's */
         if (err != NULL)
             err->status = BM_ERR_FORMAT;
@@ -117,8 +113,8 @@ static bm_status open_array(const bm_sign_dir *dir, array_form form, part *out, 
 /* An array of a few bytes a row, which is compared with the manifest before anything in it counts. */
 static bm_status open_small_array(const bm_sign_dir *dir, array_form form, part *out, bm_error *err)
 {
-    bm_status status = open_array(dir, form, out, err);
-    return status == BM_OK ? check_part(dir, form.name, out, err) : status;
+    BM_TRY(open_array(dir, form, out, err));
+    return check_part(dir, form.name, out, err);
 }
 
 /* An array that directories of an older form do not have: there where the manifest lists it. */
@@ -131,10 +127,9 @@ static bm_status open_later_array(const bm_sign_dir *dir, array_form form, part 
 
 static bm_status add_place(bm_sign_dir *dir, uint64_t place, bm_error *err)
 {
-    bm_status status = bm_grow_array(&dir->places, &dir->cap_places, dir->n_places + 1, err);
-    if (status == BM_OK)
-        dir->places[dir->n_places++] = place;
-    return status;
+    BM_TRY(bm_grow_array(&dir->places, &dir->cap_places, dir->n_places + 1, err));
+    dir->places[dir->n_places++] = place;
+    return BM_OK;
 }
 
 /* Count the lines of ids.txt, note the place of each PLACE_ROWS-th; and is it the file that is
@@ -176,16 +171,15 @@ static bm_status index_ids(bm_sign_dir *dir, char *block, bm_listed *listed, bm_
 
 static bm_status open_ids(bm_sign_dir *dir, bm_error *err)
 {
-    bm_status status = open_part(dir, BM_FILE_IDS, &dir->ids, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(open_part(dir, BM_FILE_IDS, &dir->ids, err));
     char *block = bm_alloc(BLOCK_BYTES, 1);
     if (block == NULL)
         return bm_fail_nomem(err, BLOCK_BYTES);
     bm_listed *listed = NULL;
-    status = bm_listed_open(dir->manifest, BM_FILE_IDS, dir->ids.path, &listed, err);
-    if (status == BM_OK)
-        status = index_ids(dir, block, listed, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_listed_open(dir->manifest, BM_FILE_IDS, dir->ids.path, &listed, err));
+    status = index_ids(dir, block, listed, err);
+out:
     bm_listed_close(listed);
     bm_free(block);
     return status;
@@ -220,55 +214,50 @@ static bm_status fail_scheme(const char *path, const char *name, bm_error *err)
 static bm_status open_manifest(bm_sign_dir *dir, uint64_t memory, bm_error *err)
 {
     char *path = NULL;
-    bm_status status = bm_string_format(&path, err, "%s/%s", dir->path, BM_FILE_MANIFEST);
-    if (status == BM_OK)
-        status = bm_manifest_open(path, memory, &dir->manifest, err);
-    if (status == BM_OK && strcmp(bm_manifest_kind(dir->manifest), "signatures") != 0)
-        status =
-            bm_fail_at(err, BM_ERR_FORMAT, path, 0, "\"kind\" is \"%s\" (expected \"signatures\")",
-                       bm_manifest_kind(dir->manifest));
-    if (status == BM_OK)
-        status = bm_manifest_provenance(dir->manifest, &dir->provenance, err);
-    if (status == BM_OK && !known_scheme(dir->provenance->texts[BM_ROW_SCHEME], &dir->word_bytes))
-        status = fail_scheme(path, dir->provenance->texts[BM_ROW_SCHEME], err);
-    if (status == BM_OK && (dir->provenance->numbers[BM_ROW_PERMS] < 1 ||
-                            dir->provenance->numbers[BM_ROW_PERMS] > BM_PERMS_MAX))
-        status = bm_fail_at(err, BM_ERR_FORMAT, path, 0,
-                            "\"provenance.perms\" is %" PRIu64 " (expected 1 to %u)",
-                            dir->provenance->numbers[BM_ROW_PERMS], BM_PERMS_MAX);
-    if (status == BM_OK)
-        status = bm_manifest_count(dir->manifest, "documents", &dir->n_docs, err);
-    if (status == BM_OK)
-        dir->perms = (uint32_t)dir->provenance->numbers[BM_ROW_PERMS];
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_string_format(&path, err, "%s/%s", dir->path, BM_FILE_MANIFEST));
+    BM_TRY_OUT(bm_manifest_open(path, memory, &dir->manifest, err));
+    if (strcmp(bm_manifest_kind(dir->manifest), "signatures") != 0)
+        BM_TRY_OUT(bm_fail_at(err, BM_ERR_FORMAT, path, 0,
+                              "\"kind\" is \"%s\" (expected \"signatures\")",
+                              bm_manifest_kind(dir->manifest)));
+    BM_TRY_OUT(bm_manifest_provenance(dir->manifest, &dir->provenance, err));
+    if (!known_scheme(dir->provenance->texts[BM_ROW_SCHEME], &dir->word_bytes))
+        BM_TRY_OUT(fail_scheme(path, dir->provenance->texts[BM_ROW_SCHEME], err));
+    if ((dir->provenance->numbers[BM_ROW_PERMS] < 1 ||
+         dir->provenance->numbers[BM_ROW_PERMS] > BM_PERMS_MAX))
+        BM_TRY_OUT(bm_fail_at(err, BM_ERR_FORMAT, path, 0,
+                              "\"provenance.perms\" is %" PRIu64 " (expected 1 to %u)",
+                              dir->provenance->numbers[BM_ROW_PERMS], BM_PERMS_MAX));
+    BM_TRY_OUT(bm_manifest_count(dir->manifest, "documents", &dir->n_docs, err));
+    dir->perms = (uint32_t)dir->provenance->numbers[BM_ROW_PERMS];
+out:
     bm_free(path);
     return status;
 }
 
 bm_status bm_sign_dir_open(const char *path, uint64_t memory, bm_sign_dir **out, bm_error *err)
 {
-    bm_sign_dir *dir = bm_alloc_zero(1, sizeof *dir);
-    if (dir == NULL)
-        return bm_fail_nomem(err, sizeof *dir);
+    bm_sign_dir *dir = NULL;
+    BM_TRY(bm_new_zero(&dir, 1, err));
     dir->words.fd = dir->counts.fd = dir->bytes.fd = dir->content.fd = dir->ids.fd = -1;
     dir->path = bm_strdup(path);
-    bm_status status = dir->path == NULL ? bm_fail_nomem(err, strlen(path) + 1) : BM_OK;
-    if (status == BM_OK)
-        status = open_manifest(dir, memory, err);
-    if (status == BM_OK)
-        status = open_array(
-            dir, (array_form){BM_FILE_SIGNATURES, dir->word_bytes == 8 ? "<u8" : "<u4", dir->perms},
-            &dir->words, err);
-    if (status == BM_OK)
-        status =
-            open_small_array(dir, (array_form){BM_FILE_N_SHINGLES, "<u4", 0}, &dir->counts, err);
-    if (status == BM_OK)
-        status = open_later_array(dir, (array_form){BM_FILE_N_BYTES, "<u8", 0}, &dir->bytes, err);
-    if (status == BM_OK)
-        status = open_later_array(dir, (array_form){BM_FILE_CONTENT, "<u8", 2}, &dir->content, err);
-    if (status == BM_OK)
-        status = open_ids(dir, err);
-    if (status == BM_OK && dir->n_docs == 0) /* no row of it will be read */
-        status = check_part(dir, BM_FILE_SIGNATURES, &dir->words, err);
+    bm_status status = BM_OK;
+    if (dir->path == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, strlen(path) + 1));
+    BM_TRY_OUT(open_manifest(dir, memory, err));
+    BM_TRY_OUT(open_array(
+        dir, (array_form){BM_FILE_SIGNATURES, dir->word_bytes == 8 ? "<u8" : "<u4", dir->perms},
+        &dir->words, err));
+    BM_TRY_OUT(
+        open_small_array(dir, (array_form){BM_FILE_N_SHINGLES, "<u4", 0}, &dir->counts, err));
+    BM_TRY_OUT(open_later_array(dir, (array_form){BM_FILE_N_BYTES, "<u8", 0}, &dir->bytes, err));
+    BM_TRY_OUT(open_later_array(dir, (array_form){BM_FILE_CONTENT, "<u8", 2}, &dir->content, err));
+    BM_TRY_OUT(open_ids(dir, err));
+    /* no row of it will be read */
+    if (dir->n_docs == 0)
+        BM_TRY_OUT(check_part(dir, BM_FILE_SIGNATURES, &dir->words, err));
+out:
     if (status != BM_OK) {
         bm_sign_dir_close(dir);
         return status;
@@ -318,9 +307,7 @@ bm_status bm_sign_dir_short(const bm_sign_dir *dir, uint64_t *n_short, uint64_t 
                             bm_error *err)
 {
     const char *skip = bm_option_word(BM_OPTION_SHORT, BM_SHORT_SKIP);
-    bm_status status = bm_manifest_count(dir->manifest, "short", n_short, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_manifest_count(dir->manifest, "short", n_short, err));
     *n_none = strcmp(bm_sign_dir_provenance(dir)->texts[BM_ROW_SHORT], skip) == 0 ? *n_short : 0;
     return BM_OK;
 }
@@ -351,10 +338,9 @@ typedef struct range {
 static bm_status read_rows(const bm_sign_dir *dir, const part *from, range rows, void *out,
                            bm_error *err)
 {
-    bm_status status = check_range(dir, rows.first, rows.n, err);
-    return status == BM_OK ? read_bytes(from, out, rows.n * rows.row_bytes,
-                                        from->header.data_offset + rows.first * rows.row_bytes, err)
-                           : status;
+    BM_TRY(check_range(dir, rows.first, rows.n, err));
+    return read_bytes(from, out, rows.n * rows.row_bytes,
+                      from->header.data_offset + rows.first * rows.row_bytes, err);
 }
 
 /* What stands before row 0. */
@@ -367,12 +353,12 @@ static bm_status follow_header(bm_sign_dir *dir, bm_error *err)
     bm_listed_close(dir->listed);
     dir->listed = NULL;
     dir->next = 0;
-    bm_status status = read_bytes(&dir->words, header, len, 0, err);
-    if (status == BM_OK)
-        status =
-            bm_listed_open(dir->manifest, BM_FILE_SIGNATURES, dir->words.path, &dir->listed, err);
-    if (status == BM_OK)
-        status = bm_listed_add(dir->listed, header, len, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(read_bytes(&dir->words, header, len, 0, err));
+    BM_TRY_OUT(
+        bm_listed_open(dir->manifest, BM_FILE_SIGNATURES, dir->words.path, &dir->listed, err));
+    status = bm_listed_add(dir->listed, header, len, err);
+out:
     bm_free(header);
     return status;
 }
@@ -395,8 +381,8 @@ bm_status bm_sign_dir_rows(bm_sign_dir *dir, uint64_t first, size_t n, uint32_t 
                            bm_error *err)
 {
     const range rows = {first, n, (size_t)dir->perms * dir->word_bytes};
-    bm_status status = read_rows(dir, &dir->words, rows, words, err);
-    return status == BM_OK ? follow_rows(dir, rows, words, err) : status;
+    BM_TRY(read_rows(dir, &dir->words, rows, words, err));
+    return follow_rows(dir, rows, words, err);
 }
 
 bm_status bm_sign_dir_n_shingles(const bm_sign_dir *dir, uint64_t first, size_t n, uint32_t *out,

@@ -25,9 +25,10 @@ bm_status bm_sign_dir_is(const char *path, uint64_t memory, bool *is, bm_error *
     char *name = NULL;
     bm_manifest *manifest = NULL;
     bm_error why = {0};
-    bm_status status = bm_string_format(&name, &why, "%s/%s", path, BM_FILE_MANIFEST);
-    if (status == BM_OK)
-        status = bm_manifest_open(name, memory, &manifest, &why);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_string_format(&name, &why, "%s/%s", path, BM_FILE_MANIFEST));
+    status = bm_manifest_open(name, memory, &manifest, &why);
+out:
     *is = status == BM_OK;
     bm_manifest_close(manifest);
     bm_free(name);
@@ -44,12 +45,11 @@ bm_status bm_sign_dir_refuse(const char *const *paths, size_t n_paths, uint64_t 
                              bm_error *err)
 {
     bool is = false;
-    bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < n_paths; i++) {
-        status = bm_sign_dir_is(paths[i], memory, &is, err);
-        if (status == BM_OK && is)
-            status = bm_fail_field(err, "paths", "%.900s holds signatures (documents are expected)",
-                                   paths[i]);
+    for (size_t i = 0; i < n_paths; i++) {
+        BM_TRY(bm_sign_dir_is(paths[i], memory, &is, err));
+        if (is)
+            return bm_fail_field(err, "paths", "%.900s holds signatures (documents are expected)",
+                                 paths[i]);
     }
-    return status;
+    return BM_OK;
 }

@@ -39,18 +39,19 @@ static const bm_unpack_ops *const rows[BM_COMPRESSIONS] = {
 
 bm_status bm_decompress_open(bm_compression kind, bm_decompress **out, bm_error *err)
 {
-    bm_decompress *d = bm_alloc_zero(1, sizeof *d);
-    if (d == NULL)
-        return bm_fail_nomem(err, sizeof *d);
+    bm_decompress *d = NULL;
+    BM_TRY(bm_new_zero(&d, 1, err));
     d->kind = kind;
     d->window_log = BM_WINDOW_LOG_MAX;
     d->ops = rows[kind];
-    bm_status status = d->ops->open(&d->state, err);
-    if (status == BM_OK && d->ops->pieces) {
+    bm_status status = BM_OK;
+    BM_TRY_OUT(d->ops->open(&d->state, err));
+    if (d->ops->pieces) {
         d->pieces = bm_alloc(1, sizeof *d->pieces);
         if (d->pieces == NULL)
-            status = bm_fail_nomem(err, sizeof *d->pieces);
+            BM_TRY_OUT(bm_fail_nomem(err, sizeof *d->pieces));
     }
+out:
     if (status != BM_OK) {
         bm_decompress_close(d);
         return status;

@@ -51,11 +51,10 @@ static bm_status gz_open(void **state, bm_error *err)
     if (g == NULL)
         return bm_fail_nomem(err, sizeof *g);
     g->stream = (z_stream){.zalloc = zlib_alloc, .zfree = zlib_free};
-    bm_status status = bm_shared_library_open(BM_SONAME_ZLIB, names, &g->lib, err);
-    if (status == BM_OK &&
-        g->lib.inflateInit2_(&g->stream, GZIP_ONLY, ZLIB_VERSION, (int)sizeof g->stream) != Z_OK)
-        status = bm_fail_nomem(err, (size_t)1 << 15);
-    return status;
+    BM_TRY(bm_shared_library_open(BM_SONAME_ZLIB, names, &g->lib, err));
+    if (g->lib.inflateInit2_(&g->stream, GZIP_ONLY, ZLIB_VERSION, (int)sizeof g->stream) != Z_OK)
+        return bm_fail_nomem(err, (size_t)1 << 15);
+    return BM_OK;
 }
 
 static bool gz_reset(void *state)

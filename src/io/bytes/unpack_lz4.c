@@ -51,11 +51,10 @@ static bm_status lz4_open(void **state, bm_error *err)
     lz4 *l = *state = bm_alloc_zero(1, sizeof *l);
     if (l == NULL)
         return bm_fail_nomem(err, sizeof *l);
-    bm_status status = bm_shared_library_open(BM_SONAME_LZ4, names, &l->lib, err);
-    if (status == BM_OK &&
-        l->lib.LZ4F_isError(l->lib.LZ4F_createDecompressionContext(&l->context, LZ4F_VERSION)))
-        status = bm_fail(err, BM_ERR_NOMEM, "the library found no memory");
-    return status;
+    BM_TRY(bm_shared_library_open(BM_SONAME_LZ4, names, &l->lib, err));
+    if (l->lib.LZ4F_isError(l->lib.LZ4F_createDecompressionContext(&l->context, LZ4F_VERSION)))
+        return bm_fail(err, BM_ERR_NOMEM, "the library found no memory");
+    return BM_OK;
 }
 
 static bool lz4_reset(void *state)

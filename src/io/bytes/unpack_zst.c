@@ -56,9 +56,7 @@ static bm_status zst_open(void **state, bm_error *err)
     zst *z = *state = bm_alloc_zero(1, sizeof *z);
     if (z == NULL)
         return bm_fail_nomem(err, sizeof *z);
-    bm_status status = bm_shared_library_open(BM_SONAME_ZSTD, names, &z->lib, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_shared_library_open(BM_SONAME_ZSTD, names, &z->lib, err));
     z->context = z->lib.ZSTD_createDCtx();
     if (z->context != NULL && !z->lib.ZSTD_isError(z->lib.ZSTD_DCtx_setParameter(
                                   z->context, ZSTD_d_windowLogMax, BM_WINDOW_LOG_MAX)))

@@ -3,6 +3,7 @@
  * Tests: tests/unit/io_input/test_parser.c */
 #include <string.h>
 
+#include "base/error.h"
 #include "io/formats/name_list.h"
 #include "io/formats/parser_state.h"
 
@@ -73,13 +74,13 @@ static bm_status take_text(struct bm_parser *parser, bm_str content, bm_record *
     }
     bm_status status = BM_OK;
     parser->text.len = 0;
-    for (size_t i = 0; i < n && status == BM_OK; i++) {
+    for (size_t i = 0; i < n; i++) {
         bm_str value = parser->json_fields[i].value;
         if (i > 0)
-            status = bm_buf_add(&parser->text, "\n", 1, err);
-        if (status == BM_OK)
-            status = bm_buf_add(&parser->text, value.data, value.len, err);
+            BM_TRY_OUT(bm_buf_add(&parser->text, "\n", 1, err));
+        BM_TRY_OUT(bm_buf_add(&parser->text, value.data, value.len, err));
     }
+out:
     record->text = (bm_str){.data = parser->text.data, .len = parser->text.len};
     return status;
 }
@@ -120,15 +121,13 @@ static bm_status take_id(struct bm_parser *parser, bm_str content, bm_record *re
 bm_status bm_parse_jsonl(struct bm_parser *parser, bm_str content, bm_record *record, bm_error *err)
 {
     const char *broken;
-    bm_status status = bm_json_line_run(parser->json, content, parser->json_fields, &broken, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_json_line_run(parser->json, content, parser->json_fields, &broken, err));
     if (broken != NULL) {
         bm_record_bad(&parser->maker, record, "%s", broken);
         return BM_OK;
     }
-    status = take_text(parser, content, record, err);
-    if (status == BM_OK && !record->bad)
-        status = take_id(parser, content, record, err);
-    return status;
+    BM_TRY(take_text(parser, content, record, err));
+    if (!record->bad)
+        BM_TRY(take_id(parser, content, record, err));
+    return BM_OK;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "io/formats/newlines.h"
 
 bm_row bm_row_begin(bm_str content, bm_row_syntax syntax)
@@ -88,9 +89,7 @@ bool bm_row_next(bm_row *row, bm_cell *cell)
 bm_status bm_cell_plain(const bm_cell *cell, bm_buf *out, bm_str *value, bm_error *err)
 {
     size_t begin = out->len;
-    bm_status status = bm_buf_reserve(out, cell->value.len, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_buf_reserve(out, cell->value.len, err));
     const char *pos = cell->value.data, *end = pos + cell->value.len;
     while (pos < end) {
         const char *quote = memchr(pos, '"', (size_t)(end - pos));

@@ -86,12 +86,12 @@ static bm_status join_cells(struct bm_parser *parser, bm_str *out, bm_buf *buf, 
     }
     bm_status status = BM_OK;
     buf->len = 0;
-    for (size_t i = 0; i < parser->fields->n_text && status == BM_OK; i++) {
+    for (size_t i = 0; i < parser->fields->n_text; i++) {
         if (i > 0)
-            status = bm_buf_add(buf, "\n", 1, err);
-        if (status == BM_OK)
-            status = bm_buf_add(buf, parser->cells[i].data, parser->cells[i].len, err);
+            BM_TRY_OUT(bm_buf_add(buf, "\n", 1, err));
+        BM_TRY_OUT(bm_buf_add(buf, parser->cells[i].data, parser->cells[i].len, err));
     }
+out:
     *out = (bm_str){.data = buf->data, .len = buf->len};
     return status;
 }
@@ -105,9 +105,7 @@ static bm_status take_text(row_job *job, bm_error *err)
                           parser->fields->text[i], job->n_cells, job->n_cells == 1 ? "" : "s");
             return BM_OK;
         }
-    bm_status status = join_cells(parser, &job->record->text, &parser->joined, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(join_cells(parser, &job->record->text, &parser->joined, err));
     job->record->text_bytes = job->record->text.len;
     const bm_utf8_value field = {"text", &parser->repaired, &job->record->text};
     return bm_record_make_valid(&parser->maker, job->record, &field, err);
@@ -131,10 +129,10 @@ static bm_status take_id(row_job *job, bm_error *err)
 bm_status bm_parse_table(struct bm_parser *parser, bm_str content, bm_record *record, bm_error *err)
 {
     row_job job = {.parser = parser, .record = record};
-    bm_status status = find_cells(&job, content, err);
-    if (status == BM_OK && !record->bad)
-        status = take_text(&job, err);
-    if (status == BM_OK && !record->bad)
-        status = take_id(&job, err);
-    return status;
+    BM_TRY(find_cells(&job, content, err));
+    if (!record->bad)
+        BM_TRY(take_text(&job, err));
+    if (!record->bad)
+        BM_TRY(take_id(&job, err));
+    return BM_OK;
 }

@@ -166,11 +166,10 @@ static bm_status find_name(const bm_header_row *header, const char *field, uint3
 static bm_status find_column(const bm_header_row *header, const char *field, uint32_t *column,
                              uint32_t *n_columns, bm_error *err)
 {
-    bm_status status = find_name(header, field, column, n_columns, err);
-    if (status == BM_OK && *column == BM_NO_COLUMN && is_number(field) &&
-        column_of_number(field) < *n_columns)
+    BM_TRY(find_name(header, field, column, n_columns, err));
+    if (*column == BM_NO_COLUMN && is_number(field) && column_of_number(field) < *n_columns)
         *column = column_of_number(field);
-    return status;
+    return BM_OK;
 }
 
 static bm_status list_names(const bm_header_row *header, bm_name_list *names, bm_error *err)
@@ -179,14 +178,14 @@ static bm_status list_names(const bm_header_row *header, bm_name_list *names, bm
     bm_cell cell;
     bm_buf plain = {0};
     bm_status status = BM_OK;
-    while (status == BM_OK && bm_row_next(&row, &cell)) {
+    while (bm_row_next(&row, &cell)) {
         bm_str name = cell.value;
         plain.len = 0;
         if (cell.doubled)
-            status = bm_cell_plain(&cell, &plain, &name, err);
-        if (status == BM_OK)
-            bm_name_list_add(names, (bm_str){0}, name);
+            BM_TRY_OUT(bm_cell_plain(&cell, &plain, &name, err));
+        bm_name_list_add(names, (bm_str){0}, name);
     }
+out:
     bm_buf_reset(&plain);
     return status;
 }
@@ -196,18 +195,15 @@ static bm_status need_column(const bm_header_row *header, const char *field, uin
                              bm_error *err)
 {
     uint32_t n_columns;
-    bm_status status = find_column(header, field, column, &n_columns, err);
-    if (status != BM_OK || *column != BM_NO_COLUMN)
-        return status;
+    BM_TRY(find_column(header, field, column, &n_columns, err));
+    if (*column != BM_NO_COLUMN)
+        return BM_OK;
     bm_name_list names = {0};
-    status = list_names(header, &names, err);
-    return status != BM_OK
-               ? status
-               : bm_fail_at(
-                     err, BM_ERR_INPUT, header->file, 1,
-                     "no field '%s' in the header (one of its %u columns, by name or number: "
-                     "%s)",
-                     field, n_columns, bm_name_list_words(&names));
+    BM_TRY(list_names(header, &names, err));
+    return bm_fail_at(err, BM_ERR_INPUT, header->file, 1,
+                      "no field '%s' in the header (one of its %u columns, by name or number: "
+                      "%s)",
+                      field, n_columns, bm_name_list_words(&names));
 }
 
 bm_status bm_fields_from_header(const bm_fields *fields, const bm_header_row *header,
@@ -215,11 +211,10 @@ bm_status bm_fields_from_header(const bm_fields *fields, const bm_header_row *he
 {
     uint32_t n_columns;
     columns[0] = BM_NO_COLUMN;
-    bm_status status = BM_OK;
-    for (size_t i = 0; i < fields->n_text && status == BM_OK; i++)
-        status = need_column(header, fields->text[i], &columns[1 + i], err);
-    if (status != BM_OK || fields->id == NULL)
-        return status;
+    for (size_t i = 0; i < fields->n_text; i++)
+        BM_TRY(need_column(header, fields->text[i], &columns[1 + i], err));
+    if (fields->id == NULL)
+        return BM_OK;
     return fields->id_given ? need_column(header, fields->id, &columns[0], err)
                             : find_column(header, fields->id, &columns[0], &n_columns, err);
 }

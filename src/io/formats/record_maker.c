@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/utf8.h"
 #include "model/id_bytes.h"
 
@@ -34,18 +35,17 @@ void bm_record_bad(bm_record_maker *maker, bm_record *record, const char *format
 static bm_status add_name(bm_buf *out, const char *name, bm_error *err)
 {
     const size_t len = strlen(name);
-    bm_status status = BM_OK;
     if (bm_utf8_valid_prefix(name, len) == len && strstr(name, "\\x") == NULL)
         return bm_buf_add(out, name, len, err);
-    for (size_t at = 0; status == BM_OK && at < len;) {
+    for (size_t at = 0; at < len;) {
         const size_t valid = bm_utf8_valid_prefix(name + at, len - at);
-        for (const size_t end = at + valid; status == BM_OK && at < end; at++)
-            status = bm_buf_add(out, name[at] == '\\' ? "\\\\" : name + at,
-                                name[at] == '\\' ? 2 : 1, err);
-        if (status == BM_OK && at < len)
-            status = bm_buf_add_format(out, err, "\\x%02x", (unsigned char)name[at++]);
+        for (const size_t end = at + valid; at < end; at++)
+            BM_TRY(bm_buf_add(out, name[at] == '\\' ? "\\\\" : name + at, name[at] == '\\' ? 2 : 1,
+                              err));
+        if (at < len)
+            BM_TRY(bm_buf_add_format(out, err, "\\x%02x", (unsigned char)name[at++]));
     }
-    return status;
+    return BM_OK;
 }
 
 /* "FILE:" of the current file. */
@@ -56,13 +56,9 @@ static bm_status set_place(bm_record_maker *maker, bm_error *err)
     const char *name = maker->file_name;
     maker->place.len = 0;
     maker->place_name = NULL;
-    bm_status status = add_name(&maker->place, name, err);
-    if (status == BM_OK)
-        status = bm_buf_add(&maker->place, ":", 1, err);
-    if (status == BM_OK)
-        status = bm_buf_reserve(&maker->place, LINE_DIGITS, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(add_name(&maker->place, name, err));
+    BM_TRY(bm_buf_add(&maker->place, ":", 1, err));
+    BM_TRY(bm_buf_reserve(&maker->place, LINE_DIGITS, err));
     maker->place_len = maker->place.len;
     maker->place_name = name;
     return BM_OK;
@@ -70,9 +66,7 @@ static bm_status set_place(bm_record_maker *maker, bm_error *err)
 
 bm_status bm_record_place_id(bm_record_maker *maker, bm_record *record, bm_error *err)
 {
-    bm_status status = set_place(maker, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(set_place(maker, err));
     char digits[LINE_DIGITS];
     size_t n = 0;
     for (uint64_t line = record->line; line > 0 || n == 0; line /= 10)
@@ -84,10 +78,9 @@ bm_status bm_record_place_id(bm_record_maker *maker, bm_record *record, bm_error
 
 bm_status bm_record_file_id(bm_record_maker *maker, bm_record *record, bm_error *err)
 {
-    bm_status status = set_place(maker, err);
-    if (status == BM_OK)
-        record->id = (bm_str){.data = maker->place.data, .len = maker->place_len - 1};
-    return status;
+    BM_TRY(set_place(maker, err));
+    record->id = (bm_str){.data = maker->place.data, .len = maker->place_len - 1};
+    return BM_OK;
 }
 
 void bm_record_check_id(bm_record_maker *maker, bm_record *record)
@@ -115,9 +108,7 @@ bm_status bm_record_make_valid(bm_record_maker *maker, bm_record *record,
         return BM_OK;
     uint64_t n = 0;
     field->buf->len = 0;
-    bm_status status = bm_utf8_repair(bytes.data, bytes.len, field->buf, &n, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_utf8_repair(bytes.data, bytes.len, field->buf, &n, err));
     *field->value = (bm_str){.data = field->buf->data, .len = field->buf->len};
     bm_record_count_invalid(maker, record, n, field->what);
     return BM_OK;

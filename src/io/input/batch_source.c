@@ -39,9 +39,7 @@ static bm_status pass_over(bm_batch_source *source, bm_source_batch *batch, bool
                            bm_error *err)
 {
     uint64_t n;
-    bm_status status = source->ops->count(source, batch, &n, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(source->ops->count(source, batch, &n, err));
     *all = source->left >= n;
     batch->passed_over = *all ? (size_t)n : (size_t)source->left;
     source->left -= batch->passed_over;
@@ -52,9 +50,7 @@ bm_status bm_batch_source_next(bm_batch_source *source, bm_batch_next *out, bm_e
 {
     bm_source_batch *batch = NULL;
     *out = (bm_batch_next){.got = BM_BATCH_END};
-    bm_status status = source->ops->next(source, &batch, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(source->ops->next(source, &batch, err));
     if (batch == NULL && source->left > 0)
         return bm_fail(err, BM_ERR_FORMAT,
                        "the inputs hold fewer records than were read before (%" PRIu64
@@ -65,12 +61,14 @@ bm_status bm_batch_source_next(bm_batch_source *source, bm_batch_next *out, bm_e
     out->got = BM_BATCH_READ;
     out->bytes_read = batch->bytes_read;
     bool all = false;
+    bm_status status = BM_OK;
     if (source->left > 0)
-        status = pass_over(source, batch, &all, err);
-    if (status == BM_OK && !all) {
+        BM_TRY_OUT(pass_over(source, batch, &all, err));
+    if (!all) {
         out->batch = batch;
         return BM_OK;
     }
+out:
     out->got = BM_BATCH_PASSED;
     source->ops->free_batch(batch);
     return status;

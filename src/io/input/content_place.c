@@ -18,9 +18,8 @@ struct bm_content_tracker {
 bm_status bm_content_tracker_open(const bm_content_place *check, bm_content_tracker **out,
                                   bm_error *err)
 {
-    bm_content_tracker *tracker = bm_alloc(1, sizeof *tracker);
-    if (tracker == NULL)
-        return bm_fail_nomem(err, sizeof *tracker);
+    bm_content_tracker *tracker = NULL;
+    BM_TRY(bm_new(&tracker, 1, err));
     bm_status status = bm_stream_hash_open(bm_isa_best(), &tracker->hash, err);
     if (status != BM_OK) {
         bm_free(tracker);

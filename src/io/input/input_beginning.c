@@ -87,9 +87,10 @@ static bm_status is_object(bm_str line, bool *is, bm_error *err)
 {
     bm_json_exact *exact = NULL;
     const char *broken = NULL;
-    bm_status status = bm_json_exact_open(NULL, 0, &exact, err);
-    if (status == BM_OK)
-        status = bm_json_exact_run(exact, line, NULL, &broken, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_json_exact_open(NULL, 0, &exact, err));
+    status = bm_json_exact_run(exact, line, NULL, &broken, err);
+out:
     bm_json_exact_close(exact);
     *is = status == BM_OK && broken == NULL;
     return status;
@@ -126,6 +127,6 @@ bm_status bm_input_beginning(const bm_source *source, const bm_head *head, bm_be
         return judge(head, out, err);
     if (source->size == 0) /* a pipe: its bytes can be read only once */
         return BM_OK;
-    bm_status status = unpack_head(source, &unpacked, err);
-    return status == BM_OK ? judge(&unpacked, out, err) : status;
+    BM_TRY(unpack_head(source, &unpacked, err));
+    return judge(&unpacked, out, err);
 }

@@ -59,9 +59,8 @@ struct bm_input_bytes {
 
 bm_status bm_input_bytes_open(bm_input_set *set, bm_input_bytes **out, bm_error *err)
 {
-    bm_input_bytes *bytes = bm_alloc(1, sizeof *bytes);
-    if (bytes == NULL)
-        return bm_fail_nomem(err, sizeof *bytes);
+    bm_input_bytes *bytes = NULL;
+    BM_TRY(bm_new(&bytes, 1, err));
     memset(bytes, 0, sizeof *bytes);
     bytes->set = set;
     bytes->fd = -1;
@@ -292,15 +291,14 @@ static bm_status begin_decompressed(bm_input_bytes *bytes, bm_error *err)
     bm_compression kind = bytes->source->compression;
     bm_status status = BM_OK;
     if (bytes->decompress[kind] == NULL) {
-        status = bm_decompress_open(kind, &bytes->decompress[kind], err);
-        if (status == BM_OK && bytes->set->window_log != 0)
+        BM_TRY_OUT(bm_decompress_open(kind, &bytes->decompress[kind], err));
+        if (bytes->set->window_log != 0)
             bm_decompress_limit(bytes->decompress[kind], bytes->set->window_log);
     }
-    if (status == BM_OK && bytes->block == NULL &&
-        (bytes->block = bm_alloc(STORED_BLOCK, 1)) == NULL)
-        status = bm_fail_nomem(err, STORED_BLOCK);
-    if (status == BM_OK)
-        bm_decompress_begin(bytes->decompress[kind], bytes->source->name);
+    if (bytes->block == NULL && (bytes->block = bm_alloc(STORED_BLOCK, 1)) == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, STORED_BLOCK));
+    bm_decompress_begin(bytes->decompress[kind], bytes->source->name);
+out:
     bytes->block_pos = bytes->block_len = 0;
     bytes->block_end = false;
     return status == BM_OK ? peek_at_decompressed(bytes, err) : status;
@@ -322,9 +320,11 @@ bm_status bm_input_bytes_begin(bm_input_bytes *bytes, size_t source, bm_error *e
         return bm_fail_at(err, BM_ERR_INPUT, bytes->source->name, 0, "%s",
                           bytes->source->unreadable);
     }
-    bm_status status = bytes->held != NULL ? begin_held(bytes, err) : begin_file(bytes, err);
-    if (status == BM_OK && bytes->source->compression != BM_COMPRESSION_NONE)
-        status = begin_decompressed(bytes, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bytes->held != NULL ? begin_held(bytes, err) : begin_file(bytes, err));
+    if (bytes->source->compression != BM_COMPRESSION_NONE)
+        BM_TRY_OUT(begin_decompressed(bytes, err));
+out:
     if (status != BM_OK && bytes->broken == NOT_BROKEN)
         leave(bytes);
     return status;
@@ -341,8 +341,9 @@ bm_status bm_input_bytes_pass_over(bm_input_bytes *bytes, bm_error *err)
     if (bytes->block == NULL && (bytes->block = bm_alloc(STORED_BLOCK, 1)) == NULL)
         return bm_fail_nomem(err, STORED_BLOCK);
     size_t got = 1;
-    while (status == BM_OK && got > 0 && bytes->broken != UNREADABLE)
-        status = read_stored(bytes, bytes->block, STORED_BLOCK, &got, err);
+    while (got > 0 && bytes->broken != UNREADABLE)
+        BM_TRY_OUT(read_stored(bytes, bytes->block, STORED_BLOCK, &got, err));
+out:
     leave(bytes);
     return bytes->broken == UNREADABLE ? BM_OK : status;
 }
@@ -353,9 +354,8 @@ bm_status bm_input_bytes_read(bm_input_bytes *bytes, char *out, size_t cap, size
     bytes->broken = NOT_BROKEN;
     if (bytes->source->compression == BM_COMPRESSION_NONE)
         return read_stored(bytes, out, cap, got, err);
-    bm_status status = bm_check_cancelled(bytes->set->callbacks, err); /* a few bytes may be many */
-    if (status != BM_OK)
-        return status;
+    /* a few bytes may be many */
+    BM_TRY(bm_check_cancelled(bytes->set->callbacks, err));
     if (bytes->peek_pos < bytes->peek_len) {
         size_t left = bytes->peek_len - bytes->peek_pos;
         *got = left < cap ? left : cap;

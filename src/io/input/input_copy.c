@@ -18,11 +18,12 @@
 static bm_status copy_all(bm_input_set *set, size_t index, char *block, bm_error *err)
 {
     bm_input_bytes *bytes = NULL;
-    bm_status status = bm_input_bytes_open(set, &bytes, err);
-    if (status == BM_OK)
-        status = bm_input_bytes_begin(bytes, index, err);
-    for (size_t got = 1; status == BM_OK && got > 0;)
-        status = bm_input_bytes_read(bytes, block, BLOCK_BYTES, &got, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_input_bytes_open(set, &bytes, err));
+    BM_TRY_OUT(bm_input_bytes_begin(bytes, index, err));
+    for (size_t got = 1; got > 0;)
+        BM_TRY_OUT(bm_input_bytes_read(bytes, block, BLOCK_BYTES, &got, err));
+out:
     bm_input_bytes_close(bytes);
     return status;
 }
@@ -42,10 +43,11 @@ bm_status bm_input_copy(bm_input_set *set, size_t index, bm_error *err)
     if (held == NULL || source->copy != NULL)
         return BM_OK;
     char *block = bm_alloc(BLOCK_BYTES, 1), *place = bm_alloc(PLACE_BYTES, 1);
-    bm_status status =
-        block != NULL && place != NULL ? find_spool_dir(set, err) : bm_fail_nomem(err, BLOCK_BYTES);
-    if (status == BM_OK)
-        status = copy_all(set, index, block, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(block != NULL && place != NULL ? find_spool_dir(set, err)
+                                              : bm_fail_nomem(err, BLOCK_BYTES));
+    status = copy_all(set, index, block, err);
+out:
     bm_free(block);
     if (status != BM_OK) {
         bm_free(place);

@@ -47,9 +47,8 @@ static bm_status read_all(int fd, const char *path, const bm_callbacks *callback
 bm_status bm_input_digest_file(const char *path, const bm_callbacks *callbacks, bm_hash128 *out,
                                bm_error *err)
 {
-    work *w = bm_alloc(1, sizeof *w);
-    if (w == NULL)
-        return bm_fail_nomem(err, sizeof *w);
+    work *w = NULL;
+    BM_TRY(bm_new(&w, 1, err));
     bm_status status = bm_stream_hash_open(bm_isa_best(), &w->hash, err);
     if (status != BM_OK) {
         bm_free(w);

@@ -65,19 +65,16 @@ static bm_status settle_format(bm_input_set *set, bm_error *err)
                            first->name, bm_format_name(one), source->name, bm_format_name(other));
     }
     set->format = format_of_source(first != NULL ? first : &set->sources[0]);
-    bm_status status = BM_OK;
-    for (size_t i = 0; i < set->n_sources && status == BM_OK && set->format == BM_FORMAT_FILES; i++)
-        status = check_whole_file(&set->sources[i], err);
-    return status;
+    for (size_t i = 0; i < set->n_sources && set->format == BM_FORMAT_FILES; i++)
+        BM_TRY(check_whole_file(&set->sources[i], err));
+    return BM_OK;
 }
 
 static bm_status fill_set(bm_input_set *set, bm_error *err)
 {
     if (set->options.n_paths == 0 && set->options.files_from == NULL)
         return bm_fail(err, BM_ERR_USAGE, "no input (files, directories, or - for stdin)");
-    bm_status status = bm_input_set_expand(set, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_input_set_expand(set, err));
     if (set->n_sources == 0) {
         const char *where =
             set->options.n_paths > 0 ? set->options.paths[0] : set->options.files_from;
@@ -93,12 +90,9 @@ static bm_status fill_set(bm_input_set *set, bm_error *err)
     /* What holds no records, arrays of hashes, is looked at by its own reader. */
     if (set->options.format == BM_FORMAT_AUTO || bm_format_is_table(set->options.format) ||
         bm_record_format_of(set->options.format) != NULL)
-        status = bm_input_set_probe(set, err);
-    if (status == BM_OK)
-        status = settle_format(set, err);
-    if (status == BM_OK)
-        status = bm_fields_init(&set->options, set->format, &set->fields, err);
-    return status;
+        BM_TRY(bm_input_set_probe(set, err));
+    BM_TRY(settle_format(set, err));
+    return bm_fields_init(&set->options, set->format, &set->fields, err);
 }
 
 bm_status bm_input_set_open(const bm_input_options *options, const char *spool_dir,
@@ -111,18 +105,17 @@ bm_status bm_input_set_open_watched(const bm_input_options *options, const char 
                                     const bm_callbacks *callbacks, bm_input_set **out,
                                     bm_error *err)
 {
-    bm_input_set *set = bm_alloc_zero(1, sizeof *set);
-    if (set == NULL)
-        return bm_fail_nomem(err, sizeof *set);
+    bm_input_set *set = NULL;
+    BM_TRY(bm_new_zero(&set, 1, err));
     set->options = *options;
     set->callbacks = callbacks;
     if (set->options.max_doc_bytes == 0)
         set->options.max_doc_bytes = UINT64_MAX;
     bm_status status = BM_OK;
     if (spool_dir != NULL && (set->spool_dir = bm_strdup(spool_dir)) == NULL)
-        status = bm_fail_nomem(err, strlen(spool_dir));
-    if (status == BM_OK)
-        status = fill_set(set, err);
+        BM_TRY_OUT(bm_fail_nomem(err, strlen(spool_dir)));
+    status = fill_set(set, err);
+out:
     if (status == BM_OK)
         *out = set;
     else

@@ -134,9 +134,9 @@ static bm_status take_entry(walk *w, DIR *stream, const char *dir, const struct 
         return BM_OK;
     }
     unsigned char type;
-    bm_status status = entry_type(dirfd(stream), dir, entry, &type, err);
-    if (status != BM_OK || (type != DT_REG && type != DT_DIR))
-        return status;
+    BM_TRY(entry_type(dirfd(stream), dir, entry, &type, err));
+    if ((type != DT_REG && type != DT_DIR))
+        return BM_OK;
     char *path = join(dir, entry->d_name);
     if (path == NULL)
         return bm_fail_nomem(err, strlen(dir));
@@ -280,13 +280,11 @@ static bm_status add_list(struct bm_input_set *set, bm_error *err)
     const char *name = set->options.files_from;
     const bool is_stdin = strcmp(name, "-") == 0;
     list_file file = {set, STDIN_FILENO};
-    bm_status status =
-        is_stdin ? take_stdin(set, err) : bm_open_given(name, BM_ERR_INPUT, &file.fd, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(is_stdin ? take_stdin(set, err) : bm_open_given(name, BM_ERR_INPUT, &file.fd, err));
     FILE *list = fopencookie(&file, "r", (cookie_io_functions_t){.read = read_some});
-    status = list != NULL ? read_list(set, list, err)
-                          : bm_fail_errno(err, errno, name, "cannot open the list of files");
+    bm_status status = list != NULL
+                           ? read_list(set, list, err)
+                           : bm_fail_errno(err, errno, name, "cannot open the list of files");
     if (list != NULL)
         fclose(list);
     if (!is_stdin)
@@ -296,10 +294,9 @@ static bm_status add_list(struct bm_input_set *set, bm_error *err)
 
 bm_status bm_input_set_expand(struct bm_input_set *set, bm_error *err)
 {
-    bm_status status = BM_OK;
-    for (size_t i = 0; i < set->options.n_paths && status == BM_OK; i++)
-        status = add_path(set, set->options.paths[i], err);
-    if (status == BM_OK && set->options.files_from != NULL)
-        status = add_list(set, err);
-    return status;
+    for (size_t i = 0; i < set->options.n_paths; i++)
+        BM_TRY(add_path(set, set->options.paths[i], err));
+    if (set->options.files_from != NULL)
+        BM_TRY(add_list(set, err));
+    return BM_OK;
 }

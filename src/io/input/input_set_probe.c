@@ -93,14 +93,14 @@ static bm_status judge(const struct bm_input_set *set, bm_source *source, const 
         return told;
     source->compression = bm_compression_of_bytes(head->bytes, head->len, promised_by(source));
     source->window = bm_window_of(source->compression, head->bytes, head->len);
-    bm_status status = bm_probe_refused(source->name, head->bytes, head->len, err);
-    if (status == BM_OK && breaks_promise(source))
-        status = bm_fail_at(err, BM_ERR_INPUT, source->name, 0,
-                            "the name promises %s, the first bytes are something else",
-                            bm_compression_name(promised_by(source)));
-    if (status == BM_OK && is_open(set, source))
-        status = bm_input_beginning(source, head, &source->beginning, err);
-    return status;
+    BM_TRY(bm_probe_refused(source->name, head->bytes, head->len, err));
+    if (breaks_promise(source))
+        return bm_fail_at(err, BM_ERR_INPUT, source->name, 0,
+                          "the name promises %s, the first bytes are something else",
+                          bm_compression_name(promised_by(source)));
+    if (is_open(set, source))
+        BM_TRY(bm_input_beginning(source, head, &source->beginning, err));
+    return BM_OK;
 }
 
 /* As many bytes as there are, up to the size of a head. */
@@ -159,9 +159,8 @@ static bm_status probe_one(struct bm_input_set *set, size_t index, bm_error *err
         return hold(set, index, STDIN_FILENO, err);
     struct stat st;
     int fd;
-    bm_status status = bm_open_given(source->path, BM_ERR_INPUT, &fd, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_open_given(source->path, BM_ERR_INPUT, &fd, err));
+    bm_status status = BM_OK;
     if (fstat(fd, &st) != 0) {
         status = bm_fail_errno(err, errno, source->name, "cannot look at the file");
         close(fd);
@@ -222,8 +221,7 @@ bm_status bm_input_set_probe(struct bm_input_set *set, bm_error *err)
 {
     if (set->options.on_error == BM_ON_ERROR_SKIP)
         return probe_skipping(set, err);
-    bm_status status = BM_OK;
-    for (size_t i = 0; i < set->n_sources && status == BM_OK; i++)
-        status = probe_one(set, i, err);
-    return status;
+    for (size_t i = 0; i < set->n_sources; i++)
+        BM_TRY(probe_one(set, i, err));
+    return BM_OK;
 }

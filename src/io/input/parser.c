@@ -42,9 +42,8 @@ bm_status bm_parser_open(const bm_input_set *set, bm_parser **out, bm_error *err
     const bm_record_format *format = bm_record_format_of(bm_input_set_format(set));
     if (format == NULL)
         return bm_fail(err, BM_ERR_INTERNAL, "no parser for this format");
-    bm_parser *parser = bm_alloc_zero(1, sizeof *parser);
-    if (parser == NULL)
-        return bm_fail_nomem(err, sizeof *parser);
+    bm_parser *parser = NULL;
+    BM_TRY(bm_new_zero(&parser, 1, err));
     parser->set = set;
     parser->format = format;
     parser->fields = &set->fields;
@@ -52,10 +51,11 @@ bm_status bm_parser_open(const bm_input_set *set, bm_parser **out, bm_error *err
     parser->maker.invalid_is_error = set->options.invalid_utf8 == BM_INVALID_UTF8_ERROR;
     bm_status status = BM_OK;
     if (format->json)
-        status = open_json(parser, err);
-    if (status == BM_OK && format->table &&
+        BM_TRY_OUT(open_json(parser, err));
+    if (format->table &&
         (parser->cells = bm_alloc(set->fields.n_text, sizeof *parser->cells)) == NULL)
-        status = bm_fail_nomem(err, set->fields.n_text * sizeof *parser->cells);
+        BM_TRY_OUT(bm_fail_nomem(err, set->fields.n_text * sizeof *parser->cells));
+out:
     if (status != BM_OK) {
         bm_parser_close(parser);
         return status;
@@ -243,8 +243,7 @@ static bm_status walk_piece(const walker *w, bm_error *err)
 static bm_status walk_batch(walker *w, bm_error *err)
 {
     bm_parser *parser = w->parser;
-    bm_status status = BM_OK;
-    for (size_t i = 0; i < w->batch->n_pieces && status == BM_OK; i++) {
+    for (size_t i = 0; i < w->batch->n_pieces; i++) {
         w->piece = &w->batch->pieces[i];
         size_t len = w->piece->end - w->piece->begin;
         parser->maker.file_name = bm_input_set_source(parser->set, w->piece->file)->name;
@@ -253,9 +252,9 @@ static bm_status walk_batch(walker *w, bm_error *err)
         /* The parser of JSON checks the strings of its fields itself. */
         parser->maker.all_valid = w->full && parser->json == NULL &&
                                   bm_simd_utf8_valid(w->batch->data + w->piece->begin, len);
-        status = walk_piece(w, err);
+        BM_TRY(walk_piece(w, err));
     }
-    return status;
+    return BM_OK;
 }
 
 /* No thread keeps the scratch that a long record needed. */

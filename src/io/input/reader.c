@@ -41,9 +41,8 @@ bm_status bm_reader_open(bm_input_set *set, size_t batch_bytes, uint32_t batch_r
     const bm_record_format *format = bm_record_format_of(bm_input_set_format(set));
     if (format == NULL)
         return bm_fail(err, BM_ERR_INTERNAL, "no reader for this format");
-    bm_reader *reader = bm_alloc_zero(1, sizeof *reader);
-    if (reader == NULL)
-        return bm_fail_nomem(err, sizeof *reader);
+    bm_reader *reader = NULL;
+    BM_TRY(bm_new_zero(&reader, 1, err));
     reader->set = set;
     reader->format = format;
     reader->fields = &set->fields;
@@ -54,11 +53,11 @@ bm_status bm_reader_open(bm_input_set *set, size_t batch_bytes, uint32_t batch_r
     size_t n_columns = bm_fields_columns(reader->fields);
     bm_status status = BM_OK;
     if ((reader->columns = bm_alloc_zero(n_columns, sizeof *reader->columns)) == NULL)
-        status = bm_fail_nomem(err, n_columns * sizeof *reader->columns);
-    if (status == BM_OK && format->table && !reader->fields->header)
+        BM_TRY_OUT(bm_fail_nomem(err, n_columns * sizeof *reader->columns));
+    if (format->table && !reader->fields->header)
         bm_fields_from_numbers(reader->fields, reader->columns);
-    if (status == BM_OK)
-        status = bm_input_bytes_open(set, &reader->bytes, err);
+    status = bm_input_bytes_open(set, &reader->bytes, err);
+out:
     if (status != BM_OK) {
         bm_reader_close(reader);
         return status;
@@ -206,21 +205,17 @@ static bm_status read_more(bm_reader *reader, bm_cutter *c, size_t n, bm_error *
     size_t room = c->end + n;
     if (c->end >= reader->batch_bytes && room + BM_READ_PADDING > c->batch->cap)
         room += c->end < GROWTH_MAX ? c->end : GROWTH_MAX;
-    bm_status status = bm_raw_batch_reserve(c->batch, room, err);
+    BM_TRY(bm_raw_batch_reserve(c->batch, room, err));
     size_t got = 0;
-    if (status == BM_OK)
-        status = bm_reader_read(reader, c->batch->data + c->end, n, &got, err);
-    if (status == BM_OK) {
-        c->end += got;
-        reader->file_end = got == 0;
-    }
-    return status;
+    BM_TRY(bm_reader_read(reader, c->batch->data + c->end, n, &got, err));
+    c->end += got;
+    reader->file_end = got == 0;
+    return BM_OK;
 }
 
 static bm_status take_records(bm_reader *reader, bm_cutter *c, bm_error *err)
 {
     bm_raw_batch *batch = c->batch;
-    bm_status status = BM_OK;
     bool header = reader->format->table && reader->fields->header;
     if (reader->broken.rest && !c->full) {
         c->end = c->cut;                       /* the record that has begun is part of the rest */
@@ -229,15 +224,13 @@ static bm_status take_records(bm_reader *reader, bm_cutter *c, bm_error *err)
         c->cut = c->end;
     }
     if (header && !reader->begun)
-        status = bm_reader_header(reader, c, err);
-    if (status == BM_OK && c->cut < c->end)
-        status = bm_buf_add(&reader->carry, batch->data + c->cut, c->end - c->cut, err);
-    if (status != BM_OK)
-        return status;
+        BM_TRY(bm_reader_header(reader, c, err));
+    if (c->cut < c->end)
+        BM_TRY(bm_buf_add(&reader->carry, batch->data + c->cut, c->end - c->cut, err));
     bm_raw_piece piece = {.begin = c->begin, .end = c->cut};
     const bool rest = reader->broken.rest;
     piece.file_end = reader->file_end && c->cut == c->end && !rest;
-    status = bm_reader_saw(reader, batch->data + c->begin, c->cut - c->begin, err);
+    bm_status status = bm_reader_saw(reader, batch->data + c->begin, c->cut - c->begin, err);
     if (status == BM_OK && (piece.end > piece.begin || !rest))
         status = bm_reader_add_piece(reader, batch, piece, err);
     if (status == BM_OK && !piece.file_end)
@@ -274,17 +267,16 @@ static bm_status take_before_break(bm_reader *reader, const bm_cutter *c, bm_err
     /* an element that has begun is part of the rest */
     const size_t rest_at = c->scan.begin != BM_SCAN_MORE ? c->scan.begin : at;
     bm_raw_piece piece = {.begin = c->begin, .end = c->cut};
-    bm_status status = bm_reader_saw(reader, data + c->begin, c->cut - c->begin, err);
-    if (status == BM_OK)
-        status = bm_reader_break_off(reader, line, why, err);
+    BM_TRY(bm_reader_saw(reader, data + c->begin, c->cut - c->begin, err));
+    BM_TRY(bm_reader_break_off(reader, line, why, err));
     const bool rest = reader->broken.rest;
-    if (status == BM_OK && (piece.end > piece.begin || !rest))
-        status = bm_reader_add_piece(reader, c->batch, piece, err);
-    if (status == BM_OK && rest)
-        status = bm_reader_add_rest(
+    if ((piece.end > piece.begin || !rest))
+        BM_TRY(bm_reader_add_piece(reader, c->batch, piece, err));
+    if (rest)
+        BM_TRY(bm_reader_add_rest(
             reader, c->batch, reader->line + bm_count_newlines(data + c->begin, rest_at - c->begin),
-            err);
-    return status;
+            err));
+    return BM_OK;
 }
 
 /* May n bytes more be held? Only a record longer than a batch is asked about. */
@@ -301,9 +293,7 @@ static bm_status ask_gate(const bm_reader *reader, const bm_cutter *c, size_t n,
 static bm_status take_piece(bm_reader *reader, bm_raw_batch *batch, bm_error *err)
 {
     bm_cutter c = {.batch = batch, .begin = batch->len, .end = batch->len + reader->carry.len};
-    bm_status status = bm_raw_batch_reserve(batch, c.end, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_raw_batch_reserve(batch, c.end, err));
     if (reader->carry.len > 0)
         memcpy(batch->data + c.begin, reader->carry.data, reader->carry.len);
     reader->carry.len = 0;
@@ -313,6 +303,7 @@ static bm_status take_piece(bm_reader *reader, bm_raw_batch *batch, bm_error *er
     c.state = c.scan.state = reader->state;
     c.scan.delimiter = reader->fields->syntax.delimiter;
     const bool walk = walks(reader);
+    bm_status status = BM_OK;
     if (!reader->begun) { /* a byte order mark is no part of the first field */
         while (status == BM_OK && c.end - c.begin < 3 && !reader->file_end)
             status = read_more(reader, &c, read_size(reader, &c), err);
@@ -383,15 +374,14 @@ bm_status bm_reader_next(bm_reader *reader, bm_raw_batch **out, bm_error *err)
     }
     if (!reader->open && reader->file == bm_input_set_count(reader->set))
         return BM_OK;
-    bm_raw_batch *batch = bm_alloc_zero(1, sizeof *batch);
-    if (batch == NULL)
-        return bm_fail_nomem(err, sizeof *batch);
+    bm_raw_batch *batch = NULL;
+    BM_TRY(bm_new_zero(&batch, 1, err));
     reader->n_records = 0;
-    bm_status status = bm_raw_batch_reserve(batch, reader->batch_bytes, err);
-    if (status == BM_OK)
-        status = fill_batch(reader, batch, err);
-    if (status == BM_OK)
-        status = bm_raw_batch_reserve(batch, batch->len, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_raw_batch_reserve(batch, reader->batch_bytes, err));
+    BM_TRY_OUT(fill_batch(reader, batch, err));
+    status = bm_raw_batch_reserve(batch, batch->len, err);
+out:
     if (status != BM_OK) {
         reader->batches.failed = status;
         bm_raw_batch_free(batch);

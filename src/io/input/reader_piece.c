@@ -20,10 +20,8 @@ static bm_status add_columns(struct bm_reader *reader, bm_raw_batch *batch, bm_r
         return BM_OK;
     }
     size_t n = bm_fields_columns(reader->fields);
-    bm_status status = bm_grow(&batch->columns, &batch->cap_columns, batch->n_columns + n,
-                               sizeof *batch->columns, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_grow(&batch->columns, &batch->cap_columns, batch->n_columns + n,
+                   sizeof *batch->columns, err));
     memcpy(batch->columns + batch->n_columns, reader->columns, n * sizeof *reader->columns);
     piece->columns = batch->n_columns;
     batch->n_columns += n;
@@ -37,12 +35,10 @@ bm_status bm_reader_add_piece(struct bm_reader *reader, bm_raw_batch *batch, bm_
     piece.first_line = reader->line;
     piece.state = reader->state;
     piece.file_begin = !reader->begun;
-    bm_status status = bm_grow(&batch->pieces, &batch->cap_pieces, batch->n_pieces + 1,
-                               sizeof *batch->pieces, err);
-    if (status == BM_OK && reader->format->table)
-        status = add_columns(reader, batch, &piece, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_grow(&batch->pieces, &batch->cap_pieces, batch->n_pieces + 1, sizeof *batch->pieces,
+                   err));
+    if (reader->format->table)
+        BM_TRY(add_columns(reader, batch, &piece, err));
     batch->pieces[batch->n_pieces++] = piece;
     batch->len = piece.end;
     reader->begun = true;

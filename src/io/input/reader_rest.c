@@ -63,17 +63,14 @@ bm_status bm_reader_add_rest(struct bm_reader *reader, bm_raw_batch *batch, uint
                              bm_error *err)
 {
     char *why = NULL;
-    bm_status status =
-        bm_string_format(&why, err, "the %sfile cannot be read: %s", line > 1 ? "rest of the " : "",
-                         reader->broken.error.message);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_string_format(&why, err, "the %sfile cannot be read: %s",
+                            line > 1 ? "rest of the " : "", reader->broken.error.message));
     reader->line = line;
     reader->n_records++;
     if (reader->watch.tracker != NULL)
         bm_content_tracker_lose(reader->watch.tracker);
     bm_raw_piece piece = {.begin = batch->len, .end = batch->len, .broken = why, .file_end = true};
-    status = bm_reader_add_piece(reader, batch, piece, err);
+    bm_status status = bm_reader_add_piece(reader, batch, piece, err);
     if (status != BM_OK)
         bm_free(why);
     reader->broken.error.status = BM_OK;
@@ -115,15 +112,12 @@ static bm_status skip_record(struct bm_reader *reader, bm_cutter *c, size_t show
                              skipped_record *out, bm_error *err)
 {
     count_bytes(out, c->batch->data + c->begin, c->end - c->begin);
-    bm_status status = bm_reader_saw(reader, c->batch->data + c->begin, c->end - c->begin, err);
-    if (status == BM_OK)
-        status = bm_raw_batch_reserve(c->batch, shown + SKIP_BLOCK, err);
+    BM_TRY(bm_reader_saw(reader, c->batch->data + c->begin, c->end - c->begin, err));
+    BM_TRY(bm_raw_batch_reserve(c->batch, shown + SKIP_BLOCK, err));
     char *rest = c->batch->data + shown;
-    while (status == BM_OK) {
+    for (;;) {
         size_t got = 0;
-        status = bm_reader_read(reader, rest, SKIP_BLOCK, &got, err);
-        if (status != BM_OK)
-            break;
+        BM_TRY(bm_reader_read(reader, rest, SKIP_BLOCK, &got, err));
         if (got == 0) {
             reader->file_end = true;
             break;
@@ -135,13 +129,13 @@ static bm_status skip_record(struct bm_reader *reader, bm_cutter *c, size_t show
                 c->scan.broken, err);
         const size_t taken = at == BM_SCAN_MORE ? got : at;
         count_bytes(out, rest, taken);
-        status = bm_reader_saw(reader, rest, taken, err);
-        if (status == BM_OK && at != BM_SCAN_MORE)
+        BM_TRY(bm_reader_saw(reader, rest, taken, err));
+        if (at != BM_SCAN_MORE)
             return bm_buf_add(&reader->carry, rest + at, got - at, err);
     }
-    if (status == BM_OK && reader->format->elements && !reader->broken.rest)
-        status = bm_reader_break_off(reader, reader->line, bm_elements_unclosed(&c->scan), err);
-    return status;
+    if (reader->format->elements && !reader->broken.rest)
+        BM_TRY(bm_reader_break_off(reader, reader->line, bm_elements_unclosed(&c->scan), err));
+    return BM_OK;
 }
 
 bm_status bm_reader_take_too_long(struct bm_reader *reader, bm_cutter *c, bool to_refuse,
@@ -152,9 +146,7 @@ bm_status bm_reader_take_too_long(struct bm_reader *reader, bm_cutter *c, bool t
     piece.end = c->begin + bm_bom_bytes(c->batch->data + c->begin, reader->begun ? 0 : 3) +
                 bm_too_long_prefix(reader->max_record);
     skipped_record skipped = {.wants_words = to_refuse};
-    bm_status status = skip_record(reader, c, piece.end, &skipped, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(skip_record(reader, c, piece.end, &skipped, err));
     if (reader->broken.rest) /* the record is part of what cannot be read */
         return bm_reader_add_rest(reader, c->batch, reader->line, err);
     const bool broken = reader->broken.error.status != BM_OK;
@@ -168,7 +160,7 @@ bm_status bm_reader_take_too_long(struct bm_reader *reader, bm_cutter *c, bool t
     piece.file_end = reader->file_end;
     if (broken) /* an element without an end is no record */
         piece = (bm_raw_piece){.begin = c->begin, .end = c->begin};
-    status = bm_reader_add_piece(reader, c->batch, piece, err);
+    bm_status status = bm_reader_add_piece(reader, c->batch, piece, err);
     reader->line += skipped.lines;
     reader->state = c->scan.state;
     reader->n_records++;

@@ -32,9 +32,8 @@ static bool records_reads(bm_format format)
 
 static bm_status records_open(bm_input_set *inputs, bm_batch_source **out, bm_error *err)
 {
-    records *source = bm_alloc_zero(1, sizeof *source);
-    if (source == NULL)
-        return bm_fail_nomem(err, sizeof *source);
+    records *source = NULL;
+    BM_TRY(bm_new_zero(&source, 1, err));
     source->base = (bm_batch_source){
         .ops = &bm_source_records,
         .inputs = inputs,
@@ -57,13 +56,11 @@ static bm_status records_begin(bm_batch_source *base, const bm_batch_limits *lim
 {
     records *source = (records *)base;
     records_end(base);
-    bm_status status =
-        bm_reader_open(base->inputs, limits->bytes, limits->docs, &source->reader, err);
-    if (status == BM_OK)
-        bm_reader_set_gate(source->reader, limits->gate);
-    if (status == BM_OK && limits->places != NULL)
-        status = bm_reader_track(source->reader, limits->places, err);
-    return status;
+    BM_TRY(bm_reader_open(base->inputs, limits->bytes, limits->docs, &source->reader, err));
+    bm_reader_set_gate(source->reader, limits->gate);
+    if (limits->places != NULL)
+        BM_TRY(bm_reader_track(source->reader, limits->places, err));
+    return BM_OK;
 }
 
 static void records_free_batch(bm_source_batch *base)
@@ -77,9 +74,9 @@ static bm_status records_next(bm_batch_source *base, bm_source_batch **out, bm_e
     records *source = (records *)base;
     bm_raw_batch *raw = NULL;
     *out = NULL;
-    bm_status status = bm_reader_next(source->reader, &raw, err);
-    if (status != BM_OK || raw == NULL)
-        return status;
+    BM_TRY(bm_reader_next(source->reader, &raw, err));
+    if (raw == NULL)
+        return BM_OK;
     records_batch *batch = bm_alloc_zero(1, sizeof *batch);
     if (batch == NULL) {
         bm_raw_batch_free(raw);
@@ -114,9 +111,8 @@ static void records_close(bm_batch_source *base)
 static bm_status records_open_parser(const bm_batch_source *base, bm_batch_parser **out,
                                      bm_error *err)
 {
-    records_parser *parser = bm_alloc_zero(1, sizeof *parser);
-    if (parser == NULL)
-        return bm_fail_nomem(err, sizeof *parser);
+    records_parser *parser = NULL;
+    BM_TRY(bm_new_zero(&parser, 1, err));
     parser->base.ops = &bm_source_records;
     bm_status status = bm_parser_open(base->inputs, &parser->parser, err);
     if (status == BM_OK)

@@ -91,9 +91,8 @@ struct bm_json_line {
 bm_status bm_json_line_open(const char *const *paths, size_t n, size_t number_path,
                             bm_json_line **out, bm_error *err)
 {
-    bm_json_line *line = bm_alloc_zero(1, sizeof *line);
-    if (line == NULL)
-        return bm_fail_nomem(err, sizeof *line);
+    bm_json_line *line = NULL;
+    BM_TRY(bm_new_zero(&line, 1, err));
     bm_status status = split_paths(paths, n, &line->paths, err);
     line->wanted = (bm_json_paths){line->paths.paths, n, number_path};
     if (status == BM_OK)
@@ -142,10 +141,9 @@ struct bm_json_doc {
 static bm_status read_file(const char *path, bm_buf *text, bm_error *err)
 {
     int fd;
-    bm_status status = bm_open_regular(path, BM_ERR_FORMAT, &fd, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_open_regular(path, BM_ERR_FORMAT, &fd, err));
     FILE *file = fdopen(fd, "r");
+    bm_status status = BM_OK;
     if (file == NULL) {
         status = bm_fail_errno(err, errno, path, "cannot open");
         close(fd);
@@ -176,19 +174,18 @@ static bm_status look_up(const bm_json_doc *doc, const char *field, bm_json_fiel
     path_set paths;
     bm_json_exact *exact = NULL;
     const char *broken = NULL;
-    bm_status status = split_paths(&field, field == NULL ? 0 : 1, &paths, err);
-    if (status != BM_OK)
-        return status;
-    status = bm_json_exact_open(paths.paths, paths.n, &exact, err);
-    if (status == BM_OK)
-        status = bm_json_exact_run(exact, (bm_str){.data = doc->text.data, .len = doc->text.len},
-                                   out, &broken, err);
-    if (status == BM_OK && broken != NULL)
-        status = bm_fail_at(err, BM_ERR_FORMAT, doc->path, 0, "%s", broken);
-    if (status == BM_OK && copy != NULL)
-        status = bm_buf_add(copy, out->value.data, out->value.len, err);
-    if (status == BM_OK && copy != NULL)
-        status = bm_buf_end(copy, err);
+    BM_TRY(split_paths(&field, field == NULL ? 0 : 1, &paths, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_json_exact_open(paths.paths, paths.n, &exact, err));
+    BM_TRY_OUT(bm_json_exact_run(exact, (bm_str){.data = doc->text.data, .len = doc->text.len}, out,
+                                 &broken, err));
+    if (broken != NULL)
+        BM_TRY_OUT(bm_fail_at(err, BM_ERR_FORMAT, doc->path, 0, "%s", broken));
+    if (copy != NULL)
+        BM_TRY_OUT(bm_buf_add(copy, out->value.data, out->value.len, err));
+    if (copy != NULL)
+        BM_TRY_OUT(bm_buf_end(copy, err));
+out:
     bm_json_exact_close(exact);
     free_paths(&paths);
     return status;
@@ -196,17 +193,15 @@ static bm_status look_up(const bm_json_doc *doc, const char *field, bm_json_fiel
 
 bm_status bm_json_doc_open(const char *path, bm_json_doc **out, bm_error *err)
 {
-    bm_json_doc *doc = bm_alloc_zero(1, sizeof *doc);
-    if (doc == NULL)
-        return bm_fail_nomem(err, sizeof *doc);
+    bm_json_doc *doc = NULL;
+    BM_TRY(bm_new_zero(&doc, 1, err));
     bm_json_field none;
     bm_status status = BM_OK;
     if ((doc->path = bm_strdup(path)) == NULL)
-        status = bm_fail_nomem(err, strlen(path));
-    if (status == BM_OK)
-        status = read_file(path, &doc->text, err);
-    if (status == BM_OK)
-        status = look_up(doc, NULL, &none, NULL, err);
+        BM_TRY_OUT(bm_fail_nomem(err, strlen(path)));
+    BM_TRY_OUT(read_file(path, &doc->text, err));
+    status = look_up(doc, NULL, &none, NULL, err);
+out:
     if (status != BM_OK) {
         bm_json_doc_close(doc);
         return status;
@@ -232,10 +227,12 @@ static bm_status get(const bm_json_doc *doc, const char *field, bm_json_kind kin
                      bm_error *err)
 {
     bm_json_field found;
-    bm_status status = look_up(doc, field, &found, out, err);
-    if (status == BM_OK && found.kind != kind)
-        status = bm_fail_at(err, BM_ERR_FORMAT, doc->path, 0, "no %s in field '%s'",
-                            kind == BM_JSON_STRING ? "string" : "number", field);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(look_up(doc, field, &found, out, err));
+    if (found.kind != kind)
+        BM_TRY_OUT(bm_fail_at(err, BM_ERR_FORMAT, doc->path, 0, "no %s in field '%s'",
+                              kind == BM_JSON_STRING ? "string" : "number", field));
+out:
     if (status != BM_OK)
         bm_buf_reset(out);
     return status;
@@ -245,9 +242,10 @@ bm_status bm_json_doc_string(const bm_json_doc *doc, const char *field, bm_str *
 {
     bm_json_doc *own = (bm_json_doc *)doc; /* what was looked up stays with the document */
     bm_buf value = {0};
-    bm_status status = get(doc, field, BM_JSON_STRING, &value, err);
-    if (status == BM_OK)
-        status = bm_grow_array(&own->strings, &own->cap_strings, own->n_strings + 1, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(get(doc, field, BM_JSON_STRING, &value, err));
+    status = bm_grow_array(&own->strings, &own->cap_strings, own->n_strings + 1, err);
+out:
     if (status != BM_OK) {
         bm_buf_reset(&value);
         return status;
@@ -260,9 +258,7 @@ bm_status bm_json_doc_string(const bm_json_doc *doc, const char *field, bm_str *
 bm_status bm_json_doc_uint(const bm_json_doc *doc, const char *field, uint64_t *out, bm_error *err)
 {
     bm_buf text = {0};
-    bm_status status = get(doc, field, BM_JSON_NUMBER, &text, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(get(doc, field, BM_JSON_NUMBER, &text, err));
     uint64_t value = 0;
     bool ok = true;
     for (size_t i = 0; i < text.len && ok; i++) {
@@ -281,9 +277,7 @@ bm_status bm_json_doc_uint(const bm_json_doc *doc, const char *field, uint64_t *
 bm_status bm_json_doc_double(const bm_json_doc *doc, const char *field, double *out, bm_error *err)
 {
     bm_buf text = {0};
-    bm_status status = get(doc, field, BM_JSON_NUMBER, &text, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(get(doc, field, BM_JSON_NUMBER, &text, err));
     double value;
     bool ok = bm_simd_double((bm_str){text.data, text.len}, &value);
     bm_buf_reset(&text);

@@ -43,26 +43,26 @@ struct bm_digest {
 
 static bm_status open_sha256(bm_digest *digest, bm_error *err)
 {
-    bm_status status = bm_shared_library_open(BM_SONAME_CRYPTO, names, &digest->lib, err);
-    if (status == BM_OK && (digest->sha256 = digest->lib.EVP_MD_CTX_new()) == NULL)
+    BM_TRY(bm_shared_library_open(BM_SONAME_CRYPTO, names, &digest->lib, err));
+    if ((digest->sha256 = digest->lib.EVP_MD_CTX_new()) == NULL)
         return bm_fail_nomem(err, sizeof *digest);
-    if (status == BM_OK &&
-        digest->lib.EVP_DigestInit_ex(digest->sha256, digest->lib.EVP_sha256(), NULL) != 1)
+    if (digest->lib.EVP_DigestInit_ex(digest->sha256, digest->lib.EVP_sha256(), NULL) != 1)
         return bm_fail(err, BM_ERR_INTERNAL, "SHA-256 is not available");
-    return status;
+    return BM_OK;
 }
 
 bm_status bm_digest_open(unsigned kinds, bm_digest **out, bm_error *err)
 {
-    bm_digest *digest = bm_alloc_zero(1, sizeof *digest);
-    if (digest == NULL)
-        return bm_fail_nomem(err, sizeof *digest);
-    bm_status status = (kinds & BM_DIGEST_SHA256) != 0 ? open_sha256(digest, err) : BM_OK;
-    if (status == BM_OK && (kinds & BM_DIGEST_XXH3) != 0) {
-        status = bm_stream_hash_open(bm_isa_best(), &digest->xxh3, err);
-        if (status == BM_OK)
-            bm_stream_hash_begin(digest->xxh3);
+    bm_digest *digest = NULL;
+    BM_TRY(bm_new_zero(&digest, 1, err));
+    bm_status status = BM_OK;
+    if ((kinds & BM_DIGEST_SHA256) != 0)
+        BM_TRY_OUT(open_sha256(digest, err));
+    if ((kinds & BM_DIGEST_XXH3) != 0) {
+        BM_TRY_OUT(bm_stream_hash_open(bm_isa_best(), &digest->xxh3, err));
+        bm_stream_hash_begin(digest->xxh3);
     }
+out:
     if (status != BM_OK) {
         bm_digest_close(digest);
         return status;
@@ -141,11 +141,11 @@ bm_status bm_digests_bytes(const void *data, size_t len, unsigned kinds, bm_dige
                            bm_error *err)
 {
     bm_digest *digest = NULL;
-    bm_status status = bm_digest_open(kinds, &digest, err);
-    if (status == BM_OK)
-        status = bm_digest_add(digest, data, len, err);
-    if (status == BM_OK)
-        status = bm_digest_end(digest, out, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_digest_open(kinds, &digest, err));
+    BM_TRY_OUT(bm_digest_add(digest, data, len, err));
+    status = bm_digest_end(digest, out, err);
+out:
     bm_digest_close(digest);
     return status;
 }
@@ -153,11 +153,11 @@ bm_status bm_digests_bytes(const void *data, size_t len, unsigned kinds, bm_dige
 bm_status bm_digests_fd(int fd, const char *shown, unsigned kinds, bm_digests *out, bm_error *err)
 {
     bm_digest *digest = NULL;
-    bm_status status = bm_digest_open(kinds, &digest, err);
-    if (status == BM_OK)
-        status = bm_digest_add_file(digest, &(bm_file_range){fd, shown, 0, UINT64_MAX}, err);
-    if (status == BM_OK)
-        status = bm_digest_end(digest, out, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_digest_open(kinds, &digest, err));
+    BM_TRY_OUT(bm_digest_add_file(digest, &(bm_file_range){fd, shown, 0, UINT64_MAX}, err));
+    status = bm_digest_end(digest, out, err);
+out:
     bm_digest_close(digest);
     return status;
 }
@@ -165,10 +165,8 @@ bm_status bm_digests_fd(int fd, const char *shown, unsigned kinds, bm_digests *o
 bm_status bm_digests_file(const char *path, unsigned kinds, bm_digests *out, bm_error *err)
 {
     int fd;
-    bm_status status = bm_open_regular(path, BM_ERR_FORMAT, &fd, err);
-    if (status != BM_OK)
-        return status;
-    status = bm_digests_fd(fd, path, kinds, out, err);
+    BM_TRY(bm_open_regular(path, BM_ERR_FORMAT, &fd, err));
+    bm_status status = bm_digests_fd(fd, path, kinds, out, err);
     close(fd);
     return status;
 }

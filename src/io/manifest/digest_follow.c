@@ -60,9 +60,8 @@ static void *loop(void *arg)
 
 bm_status bm_digest_follow_open(int fd, bm_digest_follow **out, bm_error *err)
 {
-    bm_digest_follow *follow = bm_alloc_zero(1, sizeof *follow);
-    if (follow == NULL)
-        return bm_fail_nomem(err, sizeof *follow);
+    bm_digest_follow *follow = NULL;
+    BM_TRY(bm_new_zero(&follow, 1, err));
     follow->fd = fd;
     pthread_mutex_init(&follow->lock, NULL);
     pthread_cond_init(&follow->more, NULL);

@@ -23,9 +23,8 @@ bm_status bm_listed_open(const bm_manifest *manifest, const char *name, const ch
     if (row == NULL)
         return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifest), 0,
                           "it lists no %s among its outputs", name);
-    bm_listed *listed = bm_alloc_zero(1, sizeof *listed);
-    if (listed == NULL)
-        return bm_fail_nomem(err, sizeof *listed);
+    bm_listed *listed = NULL;
+    BM_TRY(bm_new_zero(&listed, 1, err));
     *listed = (bm_listed){.manifest = manifest, .row = row, .path = path};
     const unsigned kind = row->xxh3_128 != NULL ? BM_DIGEST_XXH3 : BM_DIGEST_SHA256;
     bm_status status = bm_digest_open(kind, &listed->digest, err);
@@ -55,21 +54,19 @@ bm_status bm_listed_end(bm_listed *listed, bm_error *err)
     if (listed == NULL || listed->ended)
         return BM_OK;
     listed->ended = true;
-    bm_status status = bm_digest_end(listed->digest, &is, err);
-    return status == BM_OK
-               ? bm_manifest_compare(listed->manifest, listed->row, listed->path, &is, err)
-               : status;
+    BM_TRY(bm_digest_end(listed->digest, &is, err));
+    return bm_manifest_compare(listed->manifest, listed->row, listed->path, &is, err);
 }
 
 bm_status bm_listed_check(const bm_manifest *manifest, const char *name, const bm_file_range *whole,
                           bm_error *err)
 {
     bm_listed *listed = NULL;
-    bm_status status = bm_listed_open(manifest, name, whole->shown, &listed, err);
-    if (status == BM_OK)
-        status = bm_digest_add_file(listed->digest, whole, err);
-    if (status == BM_OK)
-        status = bm_listed_end(listed, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_listed_open(manifest, name, whole->shown, &listed, err));
+    BM_TRY_OUT(bm_digest_add_file(listed->digest, whole, err));
+    status = bm_listed_end(listed, err);
+out:
     bm_listed_close(listed);
     return status;
 }

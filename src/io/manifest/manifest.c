@@ -81,13 +81,14 @@ static bm_status read_paths(bm_manifest *manifest, const char *name, size_t fiel
     bm_status status = BM_OK;
     if (!bm_json_scan_find(manifest->root, "run", &run) || !bm_json_scan_find(run, name, &list))
         return BM_OK;
-    for (; status == BM_OK && bm_json_scan_element(list, &at, &item); n++) {
+    for (; bm_json_scan_element(list, &at, &item); n++) {
         bm_manifest_input *input =
             n < manifest->n_inputs ? &manifest->inputs[n] : &manifest->offsets;
         if (!bm_json_scan_is(item, "null"))
-            status = bm_manifest_field_own(&manifest->fields, item, true,
-                                           (const char **)(void *)((char *)input + field), err);
+            BM_TRY_OUT(bm_manifest_field_own(&manifest->fields, item, true,
+                                             (const char **)(void *)((char *)input + field), err));
     }
+out:
     return status == BM_ERR_FORMAT
                ? bm_manifest_field_bad(&manifest->fields, name, "expected names", err)
                : status;
@@ -206,17 +207,16 @@ static bm_status open_text(const char *path, bm_manifest_room room, bm_buf *text
     manifest->fields.room = room;
     manifest->fields.text_bytes = text->len;
     manifest->fields.path = bm_strdup(path);
-    bm_status status = manifest->fields.path == NULL ? bm_fail_nomem(err, strlen(path)) : BM_OK;
-    if (status == BM_OK) {
-        size_t at = 0;
-        while (at < manifest->text.len && manifest->text.data[at] != '{')
-            at++;
-        manifest->root = (bm_str){manifest->text.data + at, manifest->text.len - at};
-        status = read_members(manifest, err);
-    }
-    if (status == BM_OK)
-        status =
-            bm_manifest_seal_check(path, (bm_str){manifest->text.data, manifest->text.len}, err);
+    bm_status status = BM_OK;
+    if (manifest->fields.path == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, strlen(path)));
+    size_t at = 0;
+    while (at < manifest->text.len && manifest->text.data[at] != '{')
+        at++;
+    manifest->root = (bm_str){manifest->text.data + at, manifest->text.len - at};
+    BM_TRY_OUT(read_members(manifest, err));
+    status = bm_manifest_seal_check(path, (bm_str){manifest->text.data, manifest->text.len}, err);
+out:
     if (status == BM_OK)
         *out = manifest;
     else
@@ -228,16 +228,14 @@ static bm_status open_within(const char *path, bm_manifest_room room, bm_manifes
                              bm_error *err)
 {
     bm_json_doc *doc = NULL;
-    bm_status status = bm_manifest_check_size(path, room, err);
-    if (status == BM_OK)
-        status = bm_json_doc_open(path, &doc, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_manifest_check_size(path, room, err));
+    BM_TRY(bm_json_doc_open(path, &doc, err));
     bm_json_doc_close(doc);
     bm_buf text = {0};
-    status = bm_manifest_read(path, &text, err);
-    if (status == BM_OK)
-        return open_text(path, room, &text, out, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_manifest_read(path, &text, err));
+    return open_text(path, room, &text, out, err);
+out:
     bm_buf_reset(&text);
     return status;
 }
@@ -245,8 +243,8 @@ static bm_status open_within(const char *path, bm_manifest_room room, bm_manifes
 bm_status bm_manifest_of_text(const char *path, bm_str text, bm_manifest **out, bm_error *err)
 {
     bm_buf copy = {0};
-    bm_status status = bm_buf_add(&copy, text.data, text.len, err);
-    return status == BM_OK ? open_text(path, (bm_manifest_room){0, 1}, &copy, out, err) : status;
+    BM_TRY(bm_buf_add(&copy, text.data, text.len, err));
+    return open_text(path, (bm_manifest_room){0, 1}, &copy, out, err);
 }
 
 bm_status bm_manifest_open(const char *path, uint64_t memory, bm_manifest **out, bm_error *err)

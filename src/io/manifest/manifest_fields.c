@@ -28,23 +28,21 @@ bm_status bm_manifest_field_own(bm_manifest_fields *fields, bm_str value, bool e
         fields->text_bytes + fields->string_bytes > fields->room.memory / fields->room.share)
         return bm_manifest_too_large(fields->path, fields->text_bytes, fields->room.share, true,
                                      err);
-    bm_status status =
-        bm_grow_array(&fields->strings, &fields->cap_strings, fields->n_strings + 1, err);
-    if (status == BM_OK)
-        status = bm_json_scan_string(value, &text, err);
-    if (status == BM_OK)
-        status = bm_buf_reserve(&text, 1, err);
-    if (status == BM_OK && escaped && text.len > 0) {
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_grow_array(&fields->strings, &fields->cap_strings, fields->n_strings + 1, err));
+    BM_TRY_OUT(bm_json_scan_string(value, &text, err));
+    BM_TRY_OUT(bm_buf_reserve(&text, 1, err));
+    if (escaped && text.len > 0) {
         text.len = bm_tsv_unescape(text.data, text.len);
         if (text.len == SIZE_MAX) {
             text.len = 0;
-            status = bm_fail(err, BM_ERR_FORMAT, "a name has a broken escape");
+            BM_TRY_OUT(bm_fail(err, BM_ERR_FORMAT, "a name has a broken escape"));
         }
     }
-    if (status == BM_OK && text.len > 0 && memchr(text.data, '\0', text.len) != NULL)
-        status = bm_fail(err, BM_ERR_FORMAT, "a text holds a NUL");
-    if (status == BM_OK)
-        status = bm_buf_end(&text, err);
+    if (text.len > 0 && memchr(text.data, '\0', text.len) != NULL)
+        BM_TRY_OUT(bm_fail(err, BM_ERR_FORMAT, "a text holds a NUL"));
+    status = bm_buf_end(&text, err);
+out:
     if (status != BM_OK) {
         bm_buf_reset(&text);
         return status;

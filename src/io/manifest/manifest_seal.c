@@ -45,9 +45,7 @@ bm_status bm_manifest_seal_check(const char *path, bm_str text, bm_error *err)
     while (end > 0 && is_space(text.data[end - 1]))
         end--;
     end -= end > 0 && text.data[end - 1] == ',';
-    bm_status status = bm_digests_bytes(text.data, end, BM_DIGEST_XXH3, &before, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_digests_bytes(text.data, end, BM_DIGEST_XXH3, &before, err));
     for (at += sizeof QUOTED - 1;
          at < text.len && (is_space(text.data[at]) || text.data[at] == ':');)
         at++;

@@ -30,11 +30,9 @@ static void reset(place *p)
 static bm_status find(const bm_out_named *output, place *out, bm_error *err)
 {
     *out = (place){0};
-    bm_status status = bm_out_target_resolve(output->path, &out->resolved, err);
-    if (status == BM_OK && output->is_dir)
-        status = bm_string_format(&out->work, err, "%s.partial", out->resolved);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_out_target_resolve(output->path, &out->resolved, err));
+    if (output->is_dir)
+        BM_TRY(bm_string_format(&out->work, err, "%s.partial", out->resolved));
     out->there = lstat(out->resolved, &out->info) == 0;
     return out->there || errno == ENOENT || errno == ENOTDIR
                ? BM_OK
@@ -85,26 +83,28 @@ static bm_status check_two(const bm_out_named *first, const bm_out_named *second
 
 bm_status bm_out_apart(const bm_out_named *outputs, size_t n, bm_error *err)
 {
-    bm_status status = BM_OK;
-    for (size_t i = 1; i < n; i++)
-        for (size_t k = 0; status == BM_OK && k < i; k++)
-            status = check_two(&outputs[k], &outputs[i], err);
-    return status;
+    for (size_t i = 1; i < n; i++) {
+        for (size_t k = 0; k < i; k++)
+            BM_TRY(check_two(&outputs[k], &outputs[i], err));
+    }
+    return BM_OK;
 }
 
 bm_status bm_out_apart_from_temp(const char *target, const char *temp_dir, bm_error *err)
 {
     place output = {0};
     char *real = realpath(temp_dir, NULL);
+    /* who opens it says why */
     if (real == NULL)
-        return errno == ENOMEM ? bm_fail_nomem(err, PATH_MAX) : BM_OK; /* who opens it says why */
-    bm_status status = find(&(bm_out_named){target, true}, &output, err);
-    if (status == BM_OK &&
-        (bm_out_lies_in(real, output.resolved) || bm_out_lies_in(real, output.work)))
-        status = bm_fail_at(err, BM_ERR_USAGE, temp_dir, 0,
-                            "temporary files would lie in the output %s (expected another "
-                            "directory)",
-                            target);
+        return errno == ENOMEM ? bm_fail_nomem(err, PATH_MAX) : BM_OK;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(find(&(bm_out_named){target, true}, &output, err));
+    if ((bm_out_lies_in(real, output.resolved) || bm_out_lies_in(real, output.work)))
+        BM_TRY_OUT(bm_fail_at(err, BM_ERR_USAGE, temp_dir, 0,
+                              "temporary files would lie in the output %s (expected another "
+                              "directory)",
+                              target));
+out:
     free(real);
     reset(&output);
     return status;

@@ -69,22 +69,19 @@ static bm_status name_work(const char *target, char **out, char **work, bm_error
     size_t len = strlen(target);
     while (len > 1 && target[len - 1] == '/')
         len--;
-    bm_status status = bm_string_format(out, err, "%.*s", (int)len, target);
-    return status == BM_OK ? bm_string_format(work, err, "%s.partial", *out) : status;
+    BM_TRY(bm_string_format(out, err, "%.*s", (int)len, target));
+    return bm_string_format(work, err, "%s.partial", *out);
 }
 
 static bm_status open_dir(const char *target, bm_out_existing existing, bm_out_leavings leavings,
                           bm_out_dir **out, bm_error *err)
 {
-    bm_status status = bm_out_target_dir(target, existing, err);
-    if (status != BM_OK)
-        return status;
-    bm_out_dir *dir = bm_alloc_zero(1, sizeof *dir);
-    if (dir == NULL)
-        return bm_fail_nomem(err, sizeof *dir);
+    BM_TRY(bm_out_target_dir(target, existing, err));
+    bm_out_dir *dir = NULL;
+    BM_TRY(bm_new_zero(&dir, 1, err));
     dir->claim = (bm_out_claim){.folder = -1, .marker = {.fd = -1}};
     dir->existing = existing;
-    status = name_work(target, &dir->target, &dir->work, err);
+    bm_status status = name_work(target, &dir->target, &dir->work, err);
     if (status == BM_OK)
         status = bm_place_parent(dir->target, &dir->parent, err);
     if (status == BM_OK)
@@ -111,10 +108,9 @@ bm_status bm_out_dir_open(const char *target, bm_out_existing existing, bm_out_d
 bm_status bm_out_dir_open_again(const char *target, bm_out_existing existing, bm_out_dir **out,
                                 bool *found, bm_error *err)
 {
-    bm_status status = open_dir(target, existing, BM_OUT_TAKE_OVER, out, err);
-    if (status == BM_OK)
-        *found = (*out)->claim.taken_over;
-    return status;
+    BM_TRY(open_dir(target, existing, BM_OUT_TAKE_OVER, out, err));
+    *found = (*out)->claim.taken_over;
+    return BM_OK;
 }
 
 const char *bm_out_dir_work(const bm_out_dir *dir)
@@ -139,8 +135,8 @@ bm_status bm_out_dir_state_path(bm_out_dir *dir, const char *name, char **out, b
     if (!bm_out_is_state(name) || strchr(name, '/') != NULL || strcmp(name, BM_OUT_MARKER) == 0)
         return bm_fail_at(err, BM_ERR_INTERNAL, dir->target, 0,
                           "\"%s\" is no name of a job's state", name);
-    bm_status status = bm_out_claim_list(&dir->claim, dir->work, &name, 1, err);
-    return status == BM_OK ? bm_string_format(out, err, "%s/%s", dir->work, name) : status;
+    BM_TRY(bm_out_claim_list(&dir->claim, dir->work, &name, 1, err));
+    return bm_string_format(out, err, "%s/%s", dir->work, name);
 }
 
 int bm_out_dir_folder(const bm_out_dir *dir)
@@ -200,11 +196,12 @@ static bm_status find_spot(bm_out_dir *dir, const char *name, bool make, bm_out_
         return bm_fail_at(err, BM_ERR_INTERNAL, dir->target, 0,
                           "\"%s\" is no name of a file in an output directory", name);
     const size_t skip = strlen(dir->work) + 1;
-    bm_status status = bm_string_format(&path, err, "%s/%s/%s", dir->work, BM_OUT_NEW, name);
-    if (status == BM_OK)
-        status = bm_out_claim_list(&dir->claim, dir->work, &(const char *){path + skip}, 1, err);
-    if (status == BM_OK && make)
-        status = bm_out_work_folders(dir->claim.folder, path + skip, dir->work, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_string_format(&path, err, "%s/%s/%s", dir->work, BM_OUT_NEW, name));
+    BM_TRY_OUT(bm_out_claim_list(&dir->claim, dir->work, &(const char *){path + skip}, 1, err));
+    if (make)
+        BM_TRY_OUT(bm_out_work_folders(dir->claim.folder, path + skip, dir->work, err));
+out:
     if (status == BM_OK)
         *out = (bm_out_spot){dir->claim.folder, skip, path};
     else
@@ -218,16 +215,14 @@ static bm_status add_file(bm_out_dir *dir, const char *name, const uint64_t *byt
 {
     bm_out_spot spot;
     bm_out_file *file = NULL;
-    bm_status status = find_spot(dir, name, bytes == NULL, &spot, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(find_spot(dir, name, bytes == NULL, &spot, err));
     char *copy = bm_strdup(name);
     if (copy == NULL) {
         bm_free(spot.path);
         return bm_fail_nomem(err, strlen(name) + 1);
     }
-    status = bytes == NULL ? bm_out_file_create(spot, &file, err)
-                           : bm_out_file_reopen(spot, *bytes, &file, err);
+    bm_status status = bytes == NULL ? bm_out_file_create(spot, &file, err)
+                                     : bm_out_file_reopen(spot, *bytes, &file, err);
     if (status != BM_OK) {
         bm_free(copy);
         return status;
@@ -258,11 +253,11 @@ bm_status bm_out_dir_expect(bm_out_dir *dir, const char *const *names, size_t n,
     char **listed = bm_alloc_zero(n + 1, sizeof *listed);
     if (listed == NULL)
         return bm_fail_nomem(err, n * sizeof *listed);
-    for (size_t i = 0; status == BM_OK && i < n; i++)
-        status = bm_string_format(&listed[i], err, "%s%s",
-                                  bm_out_is_state(names[i]) ? "" : BM_OUT_NEW "/", names[i]);
-    if (status == BM_OK)
-        status = bm_out_claim_list(&dir->claim, dir->work, (const char *const *)listed, n, err);
+    for (size_t i = 0; i < n; i++)
+        BM_TRY_OUT(bm_string_format(&listed[i], err, "%s%s",
+                                    bm_out_is_state(names[i]) ? "" : BM_OUT_NEW "/", names[i]));
+    status = bm_out_claim_list(&dir->claim, dir->work, (const char *const *)listed, n, err);
+out:
     for (size_t i = 0; i < n; i++)
         bm_free(listed[i]);
     bm_free(listed);
@@ -298,11 +293,11 @@ bm_status bm_out_dir_finish(bm_out_dir *dir, bm_error *err)
 {
     if (dir->finished)
         return bm_fail_at(err, BM_ERR_INTERNAL, dir->target, 0, "an output is finished once");
-    bm_status status = bm_out_entries_finish(&dir->entries, entries_at(dir), err);
-    if (status == BM_OK)
-        status = bm_out_entries_write(&dir->entries, BM_DIGEST_SHA256, &dir->sha256, err);
-    if (status == BM_OK)
-        status = bm_out_entries_write(&dir->entries, BM_DIGEST_XXH3, &dir->xxh3, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_out_entries_finish(&dir->entries, entries_at(dir), err));
+    BM_TRY_OUT(bm_out_entries_write(&dir->entries, BM_DIGEST_SHA256, &dir->sha256, err));
+    status = bm_out_entries_write(&dir->entries, BM_DIGEST_XXH3, &dir->xxh3, err);
+out:
     dir->finished = status == BM_OK;
     return status;
 }
@@ -317,48 +312,37 @@ bm_status bm_out_dir_digests(bm_out_dir *dir, const char **json, bm_error *err)
 
 bm_status bm_out_dir_digests_xxh3(bm_out_dir *dir, const char **json, bm_error *err)
 {
-    bm_status status = bm_out_dir_digests(dir, json, err);
-    if (status == BM_OK)
-        *json = dir->xxh3.buf.data;
-    return status;
+    BM_TRY(bm_out_dir_digests(dir, json, err));
+    *json = dir->xxh3.buf.data;
+    return BM_OK;
 }
 
 /* --- commit and close --- */
 
 bm_status bm_out_dir_ready(bm_out_dir *dir, bm_error *err)
 {
-    bm_status status = bm_out_dir_held(dir, err);
-    if (status == BM_OK)
-        status = bm_out_entries_sync(&dir->entries, entries_at(dir), err);
-    if (status == BM_OK)
-        status = bm_out_target_dir(dir->target, dir->existing, err); /* as it was at open? */
-    return status;
+    BM_TRY(bm_out_dir_held(dir, err));
+    BM_TRY(bm_out_entries_sync(&dir->entries, entries_at(dir), err));
+    /* as it was at open? */
+    return bm_out_target_dir(dir->target, dir->existing, err);
 }
 
 bm_status bm_out_dir_commit(bm_out_dir *dir, bm_error *err)
 {
     bool replaces = false;
-    bm_status status = bm_out_dir_ready(dir, err);
-    if (status == BM_OK)
-        status = bm_out_dir_drop_state(dir, err);
-    if (status == BM_OK)
-        status = bm_out_work_sync(dir->claim.folder, &dir->claim.marker.ours, dir->work, err);
-    if (status == BM_OK && dir->entries.n == 0 &&
-        mkdirat(dir->claim.folder, BM_OUT_NEW, 0777) != 0 && errno != EEXIST)
-        status = bm_fail_errno(err, errno, dir->work, "cannot make a directory in it");
-    if (status == BM_OK)
-        status = bm_out_dir_held(dir, err);
-    if (status == BM_OK && dir->existing.is == BM_OUT_IS_REPLACED)
-        status = bm_place_look(dir->target, &replaces, err);
-    if (status != BM_OK)
-        return status;
-    status = replaces ? bm_out_replace(&dir->claim, dir->work, dir->target, dir->existing, err)
-                      : bm_place_dir(dir->claim.folder, BM_OUT_NEW, dir->target, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_out_dir_ready(dir, err));
+    BM_TRY(bm_out_dir_drop_state(dir, err));
+    BM_TRY(bm_out_work_sync(dir->claim.folder, &dir->claim.marker.ours, dir->work, err));
+    if (dir->entries.n == 0 && mkdirat(dir->claim.folder, BM_OUT_NEW, 0777) != 0 && errno != EEXIST)
+        return bm_fail_errno(err, errno, dir->work, "cannot make a directory in it");
+    BM_TRY(bm_out_dir_held(dir, err));
+    if (dir->existing.is == BM_OUT_IS_REPLACED)
+        BM_TRY(bm_place_look(dir->target, &replaces, err));
+    BM_TRY(replaces ? bm_out_replace(&dir->claim, dir->work, dir->target, dir->existing, err)
+                    : bm_place_dir(dir->claim.folder, BM_OUT_NEW, dir->target, err));
     dir->committed = true;
-    status = bm_place_sync_folder(dir->parent, err);
-    return status == BM_OK ? bm_out_parents_sync(&dir->parents, err) : status;
+    BM_TRY(bm_place_sync_folder(dir->parent, err));
+    return bm_out_parents_sync(&dir->parents, err);
 }
 
 bool bm_out_dir_is_committed(const bm_out_dir *dir)

@@ -156,13 +156,11 @@ static bm_status settle(const char *work, bm_out_leavings leavings, bm_out_claim
 {
     bool journal;
     char other[BM_OUT_NAME_BYTES] = "";
-    bm_status status = has_journal(claim, work, &journal, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(has_journal(claim, work, &journal, err));
     /* What is gone on with is written to. */
     const bool take_over = journal && leavings == BM_OUT_TAKE_OVER;
     const bm_ours_at at = {claim->folder, work, take_over};
-    status = bm_ours_find_other(&claim->marker.ours, at, other, err);
+    bm_status status = bm_ours_find_other(&claim->marker.ours, at, other, err);
     if (status == BM_OK && other[0] != '\0')
         return in_the_way(work, "holds ", other, err);
     claim->taken_over = take_over;

@@ -27,9 +27,7 @@
 
 bm_status bm_out_entries_take(bm_out_entries *list, bm_out_file *file, bm_error *err)
 {
-    bm_status status = bm_grow_array(&list->rows, &list->cap, list->n + 1, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_grow_array(&list->rows, &list->cap, list->n + 1, err));
     bm_out_entry *added = &list->rows[list->n];
     *added = (bm_out_entry){.fd = -1};
     if (list->n_held < HELD_FILES) {
@@ -102,11 +100,9 @@ static bm_status read_through(int fd, const char *path, bm_stream_hash *part, bm
 static bm_status digest_sealed(int fd, const char *path, bm_out_entry *e, bm_error *err)
 {
     bm_stream_hash *part = NULL;
-    bm_status status = bm_stream_hash_open(bm_isa_best(), &part, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_stream_hash_open(bm_isa_best(), &part, err));
     bm_stream_hash_begin(part);
-    status = read_through(fd, path, part, e, err);
+    bm_status status = read_through(fd, path, part, e, err);
     const bm_hash128 is = bm_stream_hash_end(part), was = e->sealed.sum;
     bm_stream_hash_close(part);
     if (status == BM_OK && (is.lo != was.lo || is.hi != was.hi))
@@ -166,9 +162,9 @@ bm_status bm_out_entries_sync(bm_out_entries *list, bm_out_entries_at at, bm_err
 {
     bm_status status = BM_OK;
     if (list->n > HELD_FILES && !list->finished && syncfs(at.folder) != 0)
-        status = bm_fail_errno(err, errno, at.path, "cannot sync");
-    if (status == BM_OK)
-        status = for_each_entry(list, at, sync_entry, err);
+        BM_TRY_OUT(bm_fail_errno(err, errno, at.path, "cannot sync"));
+    status = for_each_entry(list, at, sync_entry, err);
+out:
     for (size_t i = 0; i < list->n && list->n_held > 0; i++) {
         if (list->rows[i].fd < 0 || !list->rows[i].synced)
             continue;
@@ -214,9 +210,10 @@ bm_status bm_out_entries_finish(bm_out_entries *list, bm_out_entries_at at, bm_e
 {
     if (list->n > 1)
         qsort(list->rows, list->n, sizeof *list->rows, by_name);
-    bm_status status = for_each_entry(list, at, digest_entry, err);
-    if (status == BM_OK)
-        status = bm_out_entries_sync(list, at, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(for_each_entry(list, at, digest_entry, err));
+    status = bm_out_entries_sync(list, at, err);
+out:
     list->finished = status == BM_OK;
     return status;
 }

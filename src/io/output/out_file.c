@@ -146,11 +146,10 @@ static bm_status make(bm_out_spot spot, bm_out_file **out, bm_error *err)
 bm_status bm_out_file_create(bm_out_spot spot, bm_out_file **out, bm_error *err)
 {
     bm_out_file *file = NULL;
-    bm_status status = make(spot, &file, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(make(spot, &file, err));
     file->fd = openat(spot.folder, spot.path + spot.skip,
                       O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    bm_status status = BM_OK;
     if (file->fd < 0) {
         status = bm_fail_errno(err, errno, file->path, "cannot create");
         free_file(file);
@@ -182,11 +181,10 @@ static bm_status cut(bm_out_file *file, uint64_t bytes, bm_error *err)
 bm_status bm_out_file_reopen(bm_out_spot spot, uint64_t bytes, bm_out_file **out, bm_error *err)
 {
     bm_out_file *file = NULL;
-    bm_status status = make(spot, &file, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(make(spot, &file, err));
     file->fd =
         openat(spot.folder, spot.path + spot.skip, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    bm_status status = BM_OK;
     if (file->fd >= 0)
         status = cut(file, bytes, err);
     else if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EISDIR ||
@@ -250,11 +248,8 @@ bm_status bm_out_file_open(const char *target, bm_out_existing existing, bm_out_
                            bm_error *err)
 {
     bm_out_file *file = NULL;
-    bm_status status = bm_out_target_file(target, existing, err);
-    if (status == BM_OK)
-        status = create_in_parents(target, &file, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_out_target_file(target, existing, err));
+    BM_TRY(create_in_parents(target, &file, err));
     file->single.existing = existing;
     file->target = bm_strdup(target);
     if (file->target == NULL) {
@@ -379,9 +374,10 @@ static bm_status complete(bm_out_file *file, bm_error *err)
 
 bm_status bm_out_file_ready(bm_out_file *file, bm_error *err)
 {
-    bm_status status = complete(file, err);
-    if (status == BM_OK)
-        status = bm_out_single_sync(file, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(complete(file, err));
+    status = bm_out_single_sync(file, err);
+out:
     if (status != BM_OK)
         bm_out_file_abort(file);
     return status;

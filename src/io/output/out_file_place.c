@@ -39,10 +39,10 @@ static bm_status move(struct bm_out_file *file, bm_error *err)
     bool replaces = false;
     bm_status status = BM_OK;
     if (single->existing.is == BM_OUT_IS_REPLACED)
-        status = bm_place_look(file->target, &replaces, err);
-    if (status == BM_OK)
-        status = replaces ? bm_place_exchange(AT_FDCWD, file->path, file->target, err)
-                          : bm_place_file(file->path, file->target, err);
+        BM_TRY_OUT(bm_place_look(file->target, &replaces, err));
+    status = replaces ? bm_place_exchange(AT_FDCWD, file->path, file->target, err)
+                      : bm_place_file(file->path, file->target, err);
+out:
     single->placed = status == BM_OK;
     single->replaced = single->placed && replaces;
     return status;
@@ -51,15 +51,14 @@ static bm_status move(struct bm_out_file *file, bm_error *err)
 bm_status bm_out_single_place(struct bm_out_file *file, bm_error *err)
 {
     char *parent = NULL;
-    bm_status status = bm_place_parent(file->target, &parent, err);
-    if (status == BM_OK)
-        status = bm_out_target_file(file->target, file->single.existing, err); /* as at open? */
-    if (status == BM_OK)
-        status = move(file, err);
-    if (status == BM_OK)
-        status = bm_place_sync_folder(parent, err);
-    if (status == BM_OK)
-        status = bm_out_parents_sync(&file->single.parents, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_place_parent(file->target, &parent, err));
+    /* as at open? */
+    BM_TRY_OUT(bm_out_target_file(file->target, file->single.existing, err));
+    BM_TRY_OUT(move(file, err));
+    BM_TRY_OUT(bm_place_sync_folder(parent, err));
+    status = bm_out_parents_sync(&file->single.parents, err);
+out:
     bm_free(parent);
     return status;
 }

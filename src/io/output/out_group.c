@@ -12,17 +12,17 @@ bm_status bm_out_group_take(bm_out_group *group, bm_out_file *file, bm_error *er
         bm_out_file_abort(file);
         return bm_fail(err, BM_ERR_INTERNAL, "more than %u files in a group", BM_OUT_GROUP_MAX);
     }
-    bm_status status = bm_out_file_ready(file, err);
-    if (status == BM_OK)
-        group->files[group->n++] = file;
-    return status;
+    BM_TRY(bm_out_file_ready(file, err));
+    group->files[group->n++] = file;
+    return BM_OK;
 }
 
 bm_status bm_out_group_place(bm_out_group *group, bm_error *err)
 {
     bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < group->n; i++)
-        status = bm_out_file_place(group->files[i], err);
+    for (size_t i = 0; i < group->n; i++)
+        BM_TRY_OUT(bm_out_file_place(group->files[i], err));
+out:
     if (status != BM_OK)
         bm_out_group_end(group, false);
     return status;

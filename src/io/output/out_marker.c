@@ -45,9 +45,10 @@ bool bm_out_marker_has_name(const bm_out_marker *marker, int folder)
 static bm_status failed(const char *path, int code, const char *what, bm_error *err)
 {
     char *whole = NULL;
-    bm_status status = bm_string_format(&whole, err, "%s/%s", path, BM_OUT_MARKER);
-    if (status == BM_OK)
-        status = bm_fail_errno(err, code, whole, what);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_string_format(&whole, err, "%s/%s", path, BM_OUT_MARKER));
+    status = bm_fail_errno(err, code, whole, what);
+out:
     bm_free(whole);
     return status;
 }
@@ -75,21 +76,22 @@ bm_status bm_out_marker_list(bm_out_marker *marker, const char *path, const char
                              size_t n, bm_error *err)
 {
     bm_buf lines = {0};
-    bm_status status = marker->bytes == 0 ? bm_out_marker_begin(marker, path, err) : BM_OK;
-    for (size_t i = 0; status == BM_OK && i < n; i++) {
+    bm_status status = BM_OK;
+    if (marker->bytes == 0)
+        BM_TRY_OUT(bm_out_marker_begin(marker, path, err));
+    for (size_t i = 0; i < n; i++) {
         if (bm_ours_has(&marker->ours, names[i]))
             continue;
-        status = bm_tsv_escape(&lines, (bm_str){names[i], strlen(names[i])}, err);
-        if (status == BM_OK)
-            status = bm_buf_add_text(&lines, "\n", err);
+        BM_TRY_OUT(bm_tsv_escape(&lines, (bm_str){names[i], strlen(names[i])}, err));
+        BM_TRY_OUT(bm_buf_add_text(&lines, "\n", err));
     }
-    if (status == BM_OK && lines.len > 0) {
-        status = append(marker, path, (bm_str){lines.data, lines.len}, err);
-        if (status == BM_OK)
-            status = bm_out_marker_sync(marker, path, err);
-        for (size_t i = 0; status == BM_OK && i < n; i++)
-            status = bm_ours_add(&marker->ours, names[i], err);
+    if (lines.len > 0) {
+        BM_TRY_OUT(append(marker, path, (bm_str){lines.data, lines.len}, err));
+        BM_TRY_OUT(bm_out_marker_sync(marker, path, err));
+        for (size_t i = 0; i < n; i++)
+            BM_TRY_OUT(bm_ours_add(&marker->ours, names[i], err));
     }
+out:
     bm_buf_reset(&lines);
     return status;
 }
@@ -98,10 +100,9 @@ bm_status bm_out_marker_list(bm_out_marker *marker, const char *path, const char
  * ours. */
 static bm_status add_itself(bm_out_marker *marker, bm_error *err)
 {
-    bm_status status = bm_ours_add(&marker->ours, BM_OUT_MARKER, err);
-    if (status == BM_OK)
-        status = bm_ours_add(&marker->ours, BM_OUT_JOURNAL, err);
-    return status == BM_OK ? bm_ours_add_folder(&marker->ours, BM_OUT_NEW, err) : status;
+    BM_TRY(bm_ours_add(&marker->ours, BM_OUT_MARKER, err));
+    BM_TRY(bm_ours_add(&marker->ours, BM_OUT_JOURNAL, err));
+    return bm_ours_add_folder(&marker->ours, BM_OUT_NEW, err);
 }
 
 bool bm_out_marker_is_used(const bm_out_marker *marker)
@@ -114,8 +115,8 @@ bm_status bm_out_marker_begin(bm_out_marker *marker, const char *path, bm_error 
     bm_ours_reset(&marker->ours);
     marker->bytes = 0;
     marker->torn = true; /* maybe */
-    bm_status status = append(marker, path, (bm_str){HEADER, sizeof HEADER - 1}, err);
-    return status == BM_OK ? add_itself(marker, err) : status;
+    BM_TRY(append(marker, path, (bm_str){HEADER, sizeof HEADER - 1}, err));
+    return add_itself(marker, err);
 }
 
 /* --- reading --- */
@@ -174,9 +175,10 @@ static bm_status take_lines(bm_out_marker *marker, bm_buf *text, bool *ours, bm_
 static bm_status read_list(bm_out_marker *marker, const char *path, bool *ours, bm_error *err)
 {
     bm_buf text = {0};
-    bm_status status = read_text(marker, path, &text, err);
-    if (status == BM_OK)
-        status = take_lines(marker, &text, ours, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(read_text(marker, path, &text, err));
+    status = take_lines(marker, &text, ours, err);
+out:
     marker->torn = marker->bytes < text.len;
     bm_buf_reset(&text);
     return status;
@@ -215,13 +217,15 @@ bm_status bm_out_marker_open(bm_ours_at at, bool make, bm_out_marker *out,
         *state = errno == ENOENT ? BM_OUT_MARKER_MISSING : BM_OUT_MARKER_OTHER;
         return BM_OK;
     }
-    bm_status status = lock(out, at, state, err);
-    if (status == BM_OK && *state == BM_OUT_MARKER_HELD)
-        status = read_list(out, at.path, &ours, err);
-    if (make && status == BM_OK && ours && out->bytes == 0)
-        status = bm_out_marker_begin(out, at.path, err);
-    if (*state == BM_OUT_MARKER_HELD && status == BM_OK && !ours)
+    bm_status status = BM_OK;
+    BM_TRY_OUT(lock(out, at, state, err));
+    if (*state == BM_OUT_MARKER_HELD)
+        BM_TRY_OUT(read_list(out, at.path, &ours, err));
+    if (make && ours && out->bytes == 0)
+        BM_TRY_OUT(bm_out_marker_begin(out, at.path, err));
+    if (*state == BM_OUT_MARKER_HELD && !ours)
         *state = BM_OUT_MARKER_OTHER;
+out:
     if (make && status != BM_OK && *state == BM_OUT_MARKER_HELD)
         (void)unlinkat(at.folder, BM_OUT_MARKER, 0); /* of an empty directory */
     if (status != BM_OK || *state != BM_OUT_MARKER_HELD)

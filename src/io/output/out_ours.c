@@ -39,11 +39,9 @@ static bm_status add_text(bm_id_set *set, const char *text, size_t len, bm_error
 
 bm_status bm_ours_add(bm_ours *ours, const char *name, bm_error *err)
 {
-    bm_status status = BM_OK;
-    for (const char *slash = strchr(name, '/'); status == BM_OK && slash != NULL;
-         slash = strchr(slash + 1, '/'))
-        status = add_text(&ours->folders, name, (size_t)(slash - name), err);
-    return status == BM_OK ? add_text(&ours->files, name, strlen(name), err) : status;
+    for (const char *slash = strchr(name, '/'); slash != NULL; slash = strchr(slash + 1, '/'))
+        BM_TRY(add_text(&ours->folders, name, (size_t)(slash - name), err));
+    return add_text(&ours->files, name, strlen(name), err);
 }
 
 bm_status bm_ours_add_folder(bm_ours *ours, const char *name, bm_error *err)
@@ -70,12 +68,13 @@ void bm_ours_reset(bm_ours *ours)
 bm_status bm_ours_add_manifest(bm_ours *ours, const bm_manifest *manifest, bm_error *err)
 {
     const char *path = bm_manifest_path(manifest), *slash = strrchr(path, '/');
-    bm_status status = bm_ours_add(ours, slash != NULL ? slash + 1 : path, err);
-    for (size_t i = 0; status == BM_OK && i < bm_manifest_n_outputs(manifest); i++) {
+    BM_TRY(bm_ours_add(ours, slash != NULL ? slash + 1 : path, err));
+    for (size_t i = 0; i < bm_manifest_n_outputs(manifest); i++) {
         const char *name = bm_manifest_output_at(manifest, i)->name;
-        status = bm_ours_is_name(name) ? bm_ours_add(ours, name, err) : BM_OK;
+        if (bm_ours_is_name(name))
+            BM_TRY(bm_ours_add(ours, name, err));
     }
-    return status;
+    return BM_OK;
 }
 
 /* --- the walk --- */
@@ -104,11 +103,11 @@ static bm_status enter(walk *w, int folder, const char *entry, bm_error *err)
     const int fd = openat(folder, entry, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return failed(w, errno, "cannot open the directory", err);
-    bm_status status = walk_folder(w, fd, err);
-    if (status == BM_OK && w->other == NULL && unlinkat(folder, entry, AT_REMOVEDIR) != 0 &&
-        errno != ENOTEMPTY && errno != EEXIST && errno != ENOENT)
-        status = failed(w, errno, "cannot remove", err);
-    return status;
+    BM_TRY(walk_folder(w, fd, err));
+    if (w->other == NULL && unlinkat(folder, entry, AT_REMOVEDIR) != 0 && errno != ENOTEMPTY &&
+        errno != EEXIST && errno != ENOENT)
+        BM_TRY(failed(w, errno, "cannot remove", err));
+    return BM_OK;
 }
 
 /* `entry` of the open folder is what w->name says. */

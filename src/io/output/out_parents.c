@@ -23,9 +23,11 @@
 static bm_status note(bm_out_parents *parents, const char *path, bm_error *err)
 {
     struct stat info;
-    bm_status status = bm_grow_array(&parents->made, &parents->cap, parents->n + 1, err);
-    if (status == BM_OK && stat(path, &info) != 0)
-        status = bm_fail_errno(err, errno, path, "cannot look at");
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_grow_array(&parents->made, &parents->cap, parents->n + 1, err));
+    if (stat(path, &info) != 0)
+        BM_TRY_OUT(bm_fail_errno(err, errno, path, "cannot look at"));
+out:;
     char *copy = status == BM_OK ? bm_strdup(path) : NULL;
     if (copy == NULL) {
         (void)rmdir(path);

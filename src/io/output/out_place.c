@@ -110,9 +110,8 @@ bm_status bm_place_dir(int folder, const char *name, const char *to, bm_error *e
 static bm_status exchange_slowly(int folder, const char *name, const char *to, bm_error *err)
 {
     char *aside = NULL;
-    bm_status status = bm_string_format(&aside, err, "%s.replaced.%ld", to, (long)getpid());
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_string_format(&aside, err, "%s.replaced.%ld", to, (long)getpid()));
+    bm_status status = BM_OK;
     if (rename(to, aside) != 0) {
         status = bm_fail_errno(err, errno, to, "cannot move the old output aside");
     } else if (renameat(folder, name, AT_FDCWD, to) != 0) {

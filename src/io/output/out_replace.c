@@ -55,13 +55,15 @@ static bm_status check_old(const replacing *r, const bm_ours *old, ino_t node, b
     const int fd =
         openat(r->claim->folder, BM_OUT_NEW, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &info) != 0)
-        status = bm_fail_errno(err, errno, r->work, "cannot look at the earlier output");
+        BM_TRY_OUT(bm_fail_errno(err, errno, r->work, "cannot look at the earlier output"));
     else
-        status = bm_ours_find_other(old, (bm_ours_at){.folder = fd, .path = r->target}, other, err);
-    if (status == BM_OK && (info.st_ino != node || other[0] != '\0'))
-        status =
-            bm_fail_at(err, BM_ERR_USAGE, r->target, 0, "the output changed while the job ran%s%s",
-                       other[0] != '\0' ? ", and now holds " : "", other);
+        BM_TRY_OUT(
+            bm_ours_find_other(old, (bm_ours_at){.folder = fd, .path = r->target}, other, err));
+    if ((info.st_ino != node || other[0] != '\0'))
+        BM_TRY_OUT(bm_fail_at(err, BM_ERR_USAGE, r->target, 0,
+                              "the output changed while the job ran%s%s",
+                              other[0] != '\0' ? ", and now holds " : "", other));
+out:
     if (fd >= 0)
         close(fd);
     return status;

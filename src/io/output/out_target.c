@@ -59,10 +59,10 @@ static bm_status list_manifest(const char *path, uint64_t memory, bm_ours *out, 
 /* List the files of a kind that has no report. */
 static bm_status list_kind(const char *path, const bm_out_kind *kind, bm_ours *out, bm_error *err)
 {
-    bm_status status = kind->is(path) ? BM_OK : not_ours(path, kind->not_one, err);
-    for (size_t i = 0; status == BM_OK && kind->files[i] != NULL; i++)
-        status = bm_ours_add(out, kind->files[i], err);
-    return status;
+    BM_TRY(kind->is(path) ? BM_OK : not_ours(path, kind->not_one, err));
+    for (size_t i = 0; kind->files[i] != NULL; i++)
+        BM_TRY(bm_ours_add(out, kind->files[i], err));
+    return BM_OK;
 }
 
 bm_status bm_out_target_list(const char *target, bm_out_existing existing, bm_ours *out,
@@ -74,18 +74,19 @@ bm_status bm_out_target_list(const char *target, bm_out_existing existing, bm_ou
     if (fd < 0)
         return bm_fail_errno(err, errno, target, "cannot read the directory");
     const bm_ours_at at = {.folder = fd, .path = target};
-    status = bm_ours_find_other(out, at, other, err);
-    if (status == BM_OK && other[0] != '\0') { /* it is not empty */
-        status = existing.kind != NULL ? list_kind(target, existing.kind, out, err)
-                                       : list_manifest(target, existing.memory, out, err);
-        if (status == BM_OK)
-            status = bm_ours_find_other(out, at, other, err);
-        if (status == BM_OK && other[0] != '\0') {
+    BM_TRY_OUT(bm_ours_find_other(out, at, other, err));
+    if (other[0] != '\0') {
+        /* it is not empty */
+        BM_TRY_OUT(existing.kind != NULL ? list_kind(target, existing.kind, out, err)
+                                         : list_manifest(target, existing.memory, out, err));
+        BM_TRY_OUT(bm_ours_find_other(out, at, other, err));
+        if (other[0] != '\0') {
             snprintf(why, sizeof why, "holds %s, which %s", other,
                      existing.kind != NULL ? "is no part of it" : "its report does not list");
-            status = not_ours(target, why, err);
+            BM_TRY_OUT(not_ours(target, why, err));
         }
     }
+out:
     close(fd);
     return status;
 }
@@ -157,14 +158,16 @@ static bm_status check_empty(const char *target, const struct stat *info, bm_err
 {
     struct stat above;
     char *parent = NULL, *plain = bm_strndup(target, plain_len(target));
-    bm_status status = plain != NULL ? bm_place_parent(plain, &parent, err)
-                                     : bm_fail_nomem(err, strlen(target) + 1);
-    if (status == BM_OK && stat(parent, &above) != 0)
-        status = bm_fail_errno(err, errno, parent, "cannot look at");
-    else if (status == BM_OK && above.st_dev != info->st_dev)
-        status =
+    bm_status status = BM_OK;
+    BM_TRY_OUT(plain != NULL ? bm_place_parent(plain, &parent, err)
+                             : bm_fail_nomem(err, strlen(target) + 1));
+    if (stat(parent, &above) != 0) {
+        BM_TRY_OUT(bm_fail_errno(err, errno, parent, "cannot look at"));
+    } else if (above.st_dev != info->st_dev)
+        BM_TRY_OUT(
             bm_fail_at(err, BM_ERR_USAGE, target, 0,
-                       "is a mount point, which no output can replace (expected a name in it)");
+                       "is a mount point, which no output can replace (expected a name in it)"));
+out:
     bm_free(parent);
     bm_free(plain);
     return status;
@@ -238,12 +241,12 @@ bm_status bm_out_target_resolve(const char *target, char **out, bm_error *err)
     char *plain = bm_strndup(target, plain_len(target)), *folder = NULL;
     if (plain == NULL)
         return bm_fail_nomem(err, strlen(target) + 1);
-    bm_status status = bm_out_parents_resolve(plain, &folder, err);
-    if (status == BM_OK) {
-        const char *slash = strrchr(plain, '/');
-        status = bm_string_format(out, err, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder,
-                                  slash != NULL ? slash + 1 : plain);
-    }
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_out_parents_resolve(plain, &folder, err));
+    const char *slash = strrchr(plain, '/');
+    status = bm_string_format(out, err, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder,
+                              slash != NULL ? slash + 1 : plain);
+out:
     bm_free(folder);
     bm_free(plain);
     return status;
@@ -328,13 +331,13 @@ out:
 bm_status bm_out_dir_check(const char *target, bm_out_existing existing, const char *const *inputs,
                            size_t n_inputs, bm_error *err)
 {
-    bm_status status = check_inputs(target, A_DIR, inputs, n_inputs, err);
-    return status == BM_OK ? check_target(target, A_DIR, existing, err) : status;
+    BM_TRY(check_inputs(target, A_DIR, inputs, n_inputs, err));
+    return check_target(target, A_DIR, existing, err);
 }
 
 bm_status bm_out_file_check(const char *target, bm_out_existing existing, const char *const *inputs,
                             size_t n_inputs, bm_error *err)
 {
-    bm_status status = check_inputs(target, A_FILE, inputs, n_inputs, err);
-    return status == BM_OK ? check_target(target, A_FILE, existing, err) : status;
+    BM_TRY(check_inputs(target, A_FILE, inputs, n_inputs, err));
+    return check_target(target, A_FILE, existing, err);
 }

@@ -19,9 +19,10 @@ static bm_status failed(const char *path, const char *name, const char *what, bm
 {
     const int code = errno;
     char *whole = NULL;
-    bm_status status = bm_string_format(&whole, err, "%s/%s", path, name);
-    if (status == BM_OK)
-        status = bm_fail_errno(err, code, whole, what);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_string_format(&whole, err, "%s/%s", path, name));
+    status = bm_fail_errno(err, code, whole, what);
+out:
     bm_free(whole);
     return status;
 }
@@ -93,14 +94,14 @@ static bm_status remove_journal(bm_ours_at at, bm_error *err)
 
 bm_status bm_out_work_drop_state(bm_ours_at at, const bm_ours *ours, bm_error *err)
 {
-    bm_status status = remove_journal(at, err);
-    return status == BM_OK ? bm_ours_remove(ours, at, is_state, NULL, err) : status;
+    BM_TRY(remove_journal(at, err));
+    return bm_ours_remove(ours, at, is_state, NULL, err);
 }
 
 bm_status bm_out_work_empty(bm_ours_at at, const bm_ours *ours, bm_error *err)
 {
-    bm_status status = remove_journal(at, err);
-    return status == BM_OK ? bm_ours_remove(ours, at, is_no_marker, NULL, err) : status;
+    BM_TRY(remove_journal(at, err));
+    return bm_ours_remove(ours, at, is_no_marker, NULL, err);
 }
 
 /* An output that does not stay. */

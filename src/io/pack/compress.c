@@ -28,9 +28,8 @@ static bm_status no_memory(const bm_pack_ops *ops, const char *shown, bm_error *
 bm_status bm_compressor_open(bm_compression compression, const char *shown, bm_compressor **out,
                              bm_error *err)
 {
-    bm_compressor *compressor = bm_alloc_zero(1, sizeof *compressor);
-    if (compressor == NULL)
-        return bm_fail_nomem(err, sizeof *compressor);
+    bm_compressor *compressor = NULL;
+    BM_TRY(bm_new_zero(&compressor, 1, err));
     compressor->shown = shown;
     compressor->ops = rows[compression];
     bm_error why = {0};

@@ -29,10 +29,10 @@ static bm_status bz2_open(void **state, bm_error *err)
     bz2 *b = *state = bm_alloc_zero(1, sizeof *b);
     if (b == NULL)
         return bm_fail_nomem(err, sizeof *b);
-    bm_status status = bm_shared_library_open(BM_SONAME_BZ2, names, &b->lib, err);
-    if (status == BM_OK && b->lib.BZ2_bzCompressInit(&b->stream, LEVEL, 0, 0) != BZ_OK)
-        status = bm_fail(err, BM_ERR_NOMEM, "the library found no memory");
-    return status;
+    BM_TRY(bm_shared_library_open(BM_SONAME_BZ2, names, &b->lib, err));
+    if (b->lib.BZ2_bzCompressInit(&b->stream, LEVEL, 0, 0) != BZ_OK)
+        return bm_fail(err, BM_ERR_NOMEM, "the library found no memory");
+    return BM_OK;
 }
 
 static void bz2_close(void *state)

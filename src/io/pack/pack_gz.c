@@ -30,12 +30,11 @@ static bm_status gz_open(void **state, bm_error *err)
     gz *g = *state = bm_alloc_zero(1, sizeof *g);
     if (g == NULL)
         return bm_fail_nomem(err, sizeof *g);
-    bm_status status = bm_shared_library_open(BM_SONAME_ZLIB, names, &g->lib, err);
-    if (status == BM_OK &&
-        g->lib.deflateInit2_(&g->stream, LEVEL, Z_DEFLATED, WRAPPED, 8, Z_DEFAULT_STRATEGY,
+    BM_TRY(bm_shared_library_open(BM_SONAME_ZLIB, names, &g->lib, err));
+    if (g->lib.deflateInit2_(&g->stream, LEVEL, Z_DEFLATED, WRAPPED, 8, Z_DEFAULT_STRATEGY,
                              ZLIB_VERSION, (int)sizeof g->stream) != Z_OK)
-        status = bm_fail(err, BM_ERR_NOMEM, "the library found no memory");
-    return status;
+        return bm_fail(err, BM_ERR_NOMEM, "the library found no memory");
+    return BM_OK;
 }
 
 static void gz_close(void *state)

@@ -61,9 +61,7 @@ static bm_status lz4_open(void **state, bm_error *err)
     lz4 *l = *state = bm_alloc_zero(1, sizeof *l);
     if (l == NULL)
         return bm_fail_nomem(err, sizeof *l);
-    bm_status status = bm_shared_library_open(BM_SONAME_LZ4, names, &l->lib, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_shared_library_open(BM_SONAME_LZ4, names, &l->lib, err));
     l->preferences.frameInfo.blockSizeID = LZ4F_max1MB;
     l->preferences.frameInfo.blockMode = LZ4F_blockIndependent;
     l->preferences.frameInfo.contentChecksumFlag = LZ4F_contentChecksumEnabled;

@@ -30,11 +30,10 @@ static bm_status xz_open(void **state, bm_error *err)
     if (x == NULL)
         return bm_fail_nomem(err, sizeof *x);
     x->stream = (lzma_stream)LZMA_STREAM_INIT;
-    bm_status status = bm_shared_library_open(BM_SONAME_LZMA, names, &x->lib, err);
-    if (status == BM_OK &&
-        x->lib.lzma_easy_encoder(&x->stream, PRESET, LZMA_CHECK_CRC64) != LZMA_OK)
-        status = bm_fail(err, BM_ERR_NOMEM, "the library found no memory");
-    return status;
+    BM_TRY(bm_shared_library_open(BM_SONAME_LZMA, names, &x->lib, err));
+    if (x->lib.lzma_easy_encoder(&x->stream, PRESET, LZMA_CHECK_CRC64) != LZMA_OK)
+        return bm_fail(err, BM_ERR_NOMEM, "the library found no memory");
+    return BM_OK;
 }
 
 static void xz_close(void *state)

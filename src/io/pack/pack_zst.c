@@ -36,9 +36,7 @@ static bm_status zst_open(void **state, bm_error *err)
     zst *z = *state = bm_alloc_zero(1, sizeof *z);
     if (z == NULL)
         return bm_fail_nomem(err, sizeof *z);
-    bm_status status = bm_shared_library_open(BM_SONAME_ZSTD, names, &z->lib, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_shared_library_open(BM_SONAME_ZSTD, names, &z->lib, err));
     ZSTD_CCtx *c = z->context = z->lib.ZSTD_createCCtx();
     if (c != NULL &&
         !z->lib.ZSTD_isError(z->lib.ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel, LEVEL)) &&

@@ -107,8 +107,8 @@ bm_status bm_group_file_id(const bm_group_file *file, bm_str quoted, bm_buf *id,
     if (quoted.len < 2 || quoted.data[0] != '"' || quoted.data[quoted.len - 1] != '"')
         return bad_row(file, wanted, err);
     bm_str text = {quoted.data + 1, quoted.len - 2};
-    bm_status status = bm_buf_reserve(id, text.len + 1, err);
-    for (size_t i = 0; status == BM_OK && i < text.len; i++) {
+    BM_TRY(bm_buf_reserve(id, text.len + 1, err));
+    for (size_t i = 0; i < text.len; i++) {
         uint32_t c = (unsigned char)text.data[i];
         if (c == '\\') {
             i++;
@@ -118,7 +118,7 @@ bm_status bm_group_file_id(const bm_group_file *file, bm_str quoted, bm_buf *id,
         }
         id->data[id->len++] = (char)c;
     }
-    return status;
+    return BM_OK;
 }
 
 bm_status bm_group_file_member(bm_group_file *file, bm_buf *id, bool *more, bm_error *err)
@@ -137,11 +137,10 @@ bm_status bm_group_file_members(bm_group_file *file, bm_group_member_fn fn, void
                                 bm_error *err)
 {
     bool more = true;
-    bm_status status = bm_group_file_member(file, id, &more, err);
-    while (status == BM_OK && more) {
-        status = fn(ctx, file, (bm_str){id->data, id->len}, err);
-        if (status == BM_OK)
-            status = bm_group_file_member(file, id, &more, err);
+    BM_TRY(bm_group_file_member(file, id, &more, err));
+    while (more) {
+        BM_TRY(fn(ctx, file, (bm_str){id->data, id->len}, err));
+        BM_TRY(bm_group_file_member(file, id, &more, err));
     }
-    return status == BM_OK ? bm_group_file_id(file, file->kept, id, err) : status;
+    return bm_group_file_id(file, file->kept, id, err);
 }

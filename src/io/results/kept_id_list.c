@@ -23,9 +23,8 @@ static void id_list_close(void *state)
 
 static bm_status id_list_open(const bm_kept_cfg *cfg, void **state, bm_error *err)
 {
-    id_list *list = bm_alloc_zero(1, sizeof *list);
-    if (list == NULL)
-        return bm_fail_nomem(err, sizeof *list);
+    id_list *list = NULL;
+    BM_TRY(bm_new_zero(&list, 1, err));
     bm_status status = bm_out_dir_file(cfg->dir, BM_FILE_KEPT_IDS, &list->file, err);
     if (status == BM_OK)
         *state = list;
@@ -40,11 +39,9 @@ static bm_status id_list_add(void *state, bm_str id, bm_error *err)
     if (list->file == NULL)
         return bm_fail(err, BM_ERR_INTERNAL, "a kept id behind the end");
     list->line.len = 0;
-    bm_status status = bm_tsv_escape(&list->line, id, err);
-    if (status == BM_OK)
-        status = bm_buf_add(&list->line, "\n", 1, err);
-    return status == BM_OK ? bm_out_file_write(list->file, list->line.data, list->line.len, err)
-                           : status;
+    BM_TRY(bm_tsv_escape(&list->line, id, err));
+    BM_TRY(bm_buf_add(&list->line, "\n", 1, err));
+    return bm_out_file_write(list->file, list->line.data, list->line.len, err);
 }
 
 static bm_status id_list_finish(void *state, bm_error *err)

@@ -77,19 +77,14 @@ static bm_status add_file_name(bm_buf *out, const char *name, const bm_kept_sour
             ending_len = plain - (stem - 1);
         }
     }
-    bm_status status;
     if (how->single) {
-        status = bm_buf_add_text(out, BM_FILE_KEPT, err);
-        if (status == BM_OK)
-            status = bm_buf_add(out, ending, ending_len, err);
-    } else if (is_stdin) {
-        status = bm_buf_add_format(out, err, "stdin%s", ending);
-    } else {
-        status = bm_buf_add(out, name, plain, err);
-    }
-    if (status == BM_OK)
-        status = bm_buf_add_text(out, compression_ending(how->asked.kept, own), err);
-    return status;
+        BM_TRY(bm_buf_add_text(out, BM_FILE_KEPT, err));
+        BM_TRY(bm_buf_add(out, ending, ending_len, err));
+    } else if (is_stdin)
+        BM_TRY(bm_buf_add_format(out, err, "stdin%s", ending));
+    else
+        BM_TRY(bm_buf_add(out, name, plain, err));
+    return bm_buf_add_text(out, compression_ending(how->asked.kept, own), err);
 }
 
 /* `name` made absolute and plain, appended: "/a/b/c". */
@@ -203,13 +198,12 @@ static bm_status make_name(const bm_kept_source *source, const char *below, cons
     bm_buf name = {0};
     const char *slash = strrchr(below, '/');
     const char *last = slash != NULL ? slash + 1 : below;
-    bm_status status = bm_buf_add_text(&name, BM_FILE_KEPT "/", err);
-    if (status == BM_OK)
-        status = bm_buf_add(&name, below, (size_t)(last - below), err);
-    if (status == BM_OK)
-        status = add_file_name(&name, last, source, how, err);
-    if (status == BM_OK)
-        status = bm_buf_end(&name, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_buf_add_text(&name, BM_FILE_KEPT "/", err));
+    BM_TRY_OUT(bm_buf_add(&name, below, (size_t)(last - below), err));
+    BM_TRY_OUT(add_file_name(&name, last, source, how, err));
+    status = bm_buf_end(&name, err);
+out:
     if (status != BM_OK)
         bm_buf_reset(&name);
     else
@@ -222,10 +216,10 @@ static bm_status single_name(const bm_kept_source *source, const naming *how, ch
 {
     bm_buf name = {0};
     const char *slash = strrchr(source->name, '/');
-    bm_status status =
-        add_file_name(&name, slash != NULL ? slash + 1 : source->name, source, how, err);
-    if (status == BM_OK)
-        status = bm_buf_end(&name, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(add_file_name(&name, slash != NULL ? slash + 1 : source->name, source, how, err));
+    status = bm_buf_end(&name, err);
+out:
     if (status != BM_OK)
         bm_buf_reset(&name);
     else
@@ -246,13 +240,14 @@ bm_status bm_kept_names(const bm_kept_source *sources, size_t n, const bm_kept_n
     plain_list plain = {.paths = bm_alloc_zero(n, sizeof *plain.paths), .n = n};
     if (plain.paths == NULL)
         return bm_fail_nomem(err, n * sizeof *plain.paths);
-    bm_status status = plain_paths(sources, asked->cwd, &plain, err);
-    for (size_t i = 0; i < n && status == BM_OK; i++) {
+    bm_status status = BM_OK;
+    BM_TRY_OUT(plain_paths(sources, asked->cwd, &plain, err));
+    for (size_t i = 0; i < n; i++) {
         const char *below = plain.paths[i] != NULL ? plain.paths[i] + plain.common : "-";
-        status = make_name(&sources[i], below, &how, &names[i], err);
+        BM_TRY_OUT(make_name(&sources[i], below, &how, &names[i], err));
     }
-    if (status == BM_OK)
-        status = check_distinct(names, n, asked->kept, err);
+    status = check_distinct(names, n, asked->kept, err);
+out:
     for (size_t i = 0; i < n; i++) {
         bm_free(plain.paths[i]);
         if (status != BM_OK) {

@@ -33,14 +33,14 @@ static void records_close(void *state)
 
 static bm_status records_open(const bm_kept_cfg *cfg, void **state, bm_error *err)
 {
-    records *r = bm_alloc_zero(1, sizeof *r);
-    if (r == NULL)
-        return bm_fail_nomem(err, sizeof *r);
+    records *r = NULL;
+    BM_TRY(bm_new_zero(&r, 1, err));
     r->dir = cfg->dir;
     r->array = bm_input_set_format(cfg->set) == BM_FORMAT_JSON;
-    bm_status status = bm_kept_files_name(&r->files, cfg->set, cfg->kept, err);
-    if (status == BM_OK)
-        status = bm_out_dir_expect(r->dir, (const char *const *)r->files.names, r->files.n, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_kept_files_name(&r->files, cfg->set, cfg->kept, err));
+    status = bm_out_dir_expect(r->dir, (const char *const *)r->files.names, r->files.n, err);
+out:
     if (status == BM_OK)
         *state = r;
     else
@@ -116,10 +116,10 @@ static bm_status records_more(void *state, bm_str bytes, bm_error *err)
 static bm_status records_finish(void *state, bm_error *err)
 {
     records *r = state;
-    bm_status status = records_end_file(r, err);
-    if (status == BM_OK && r->next < r->files.n)
-        status = records_begin_file(r, r->files.n - 1, err);
-    return status == BM_OK ? records_end_file(r, err) : status;
+    BM_TRY(records_end_file(r, err));
+    if (r->next < r->files.n)
+        BM_TRY(records_begin_file(r, r->files.n - 1, err));
+    return records_end_file(r, err);
 }
 
 const bm_kept_writer_ops bm_kept_records = {.open = records_open,

@@ -38,15 +38,15 @@ static void tables_close(void *state)
 
 static bm_status tables_open(const bm_kept_cfg *cfg, void **state, bm_error *err)
 {
-    tables *t = bm_alloc_zero(1, sizeof *t);
-    if (t == NULL)
-        return bm_fail_nomem(err, sizeof *t);
+    tables *t = NULL;
+    BM_TRY(bm_new_zero(&t, 1, err));
     t->dir = cfg->dir;
     t->set = cfg->set;
     t->labelled = cfg->annotated;
-    bm_status status = bm_kept_files_name(&t->files, cfg->set, cfg->kept, err);
-    if (status == BM_OK)
-        status = bm_out_dir_expect(t->dir, (const char *const *)t->files.names, t->files.n, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_kept_files_name(&t->files, cfg->set, cfg->kept, err));
+    status = bm_out_dir_expect(t->dir, (const char *const *)t->files.names, t->files.n, err);
+out:
     if (status == BM_OK)
         *state = t;
     else
@@ -67,9 +67,7 @@ static bm_status write_table(tables *t, size_t index, bm_error *err)
     const bm_source *source = bm_input_set_source(t->set, index);
     if (source->lost) /* there is no table without a schema */
         return BM_OK;
-    bm_status status = bm_out_dir_file(t->dir, t->files.names[index], &t->file, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_out_dir_file(t->dir, t->files.names[index], &t->file, err));
     static const bm_table_label none;
     const bm_table_label *labels = t->labels.len > 0 ? (const bm_table_label *)t->labels.data
                                    : t->labelled     ? &none
@@ -87,7 +85,7 @@ static bm_status write_table(tables *t, size_t index, bm_error *err)
                                 .write_ctx = t};
     bm_out_file_digest_early(t->file);
     t->status = BM_OK;
-    status = bm_table_keep(source->name, &kept, err);
+    bm_status status = bm_table_keep(source->name, &kept, err);
     if (t->status != BM_OK) { /* not the table, but what it was written to */
         status = t->status;
         if (err != NULL)
@@ -145,13 +143,12 @@ static bm_status set_row(tables *t, uint64_t row, bm_error *err)
 static bm_status tables_write(void *state, bm_str raw, bm_error *err)
 {
     tables *t = state;
-    bm_status status = BM_OK;
-    for (size_t at = 0; status == BM_OK && at < raw.len; at += sizeof(uint64_t)) {
+    for (size_t at = 0; at < raw.len; at += sizeof(uint64_t)) {
         uint64_t row;
         memcpy(&row, raw.data + at, sizeof row);
-        status = set_row(t, row, err);
+        BM_TRY(set_row(t, row, err));
     }
-    return status;
+    return BM_OK;
 }
 
 /* The group of the row that was told last. */
@@ -164,10 +161,10 @@ static bm_status tables_more(void *state, bm_str bytes, bm_error *err)
 static bm_status tables_finish(void *state, bm_error *err)
 {
     tables *t = state;
-    bm_status status = tables_end_file(t, err);
-    if (status == BM_OK && t->next < t->files.n)
-        status = tables_begin_file(t, t->files.n - 1, err);
-    return status == BM_OK ? tables_end_file(t, err) : status;
+    BM_TRY(tables_end_file(t, err));
+    if (t->next < t->files.n)
+        BM_TRY(tables_begin_file(t, t->files.n - 1, err));
+    return tables_end_file(t, err);
 }
 
 const bm_kept_writer_ops bm_kept_tables = {.open = tables_open,

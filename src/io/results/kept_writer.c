@@ -31,9 +31,8 @@ static const bm_kept_writer_ops *writer_of(const bm_input_set *set, bm_kept kept
 
 bm_status bm_kept_writer_open(const bm_kept_cfg *cfg, bm_kept_writer **out, bm_error *err)
 {
-    bm_kept_writer *writer = bm_alloc_zero(1, sizeof *writer);
-    if (writer == NULL)
-        return bm_fail_nomem(err, sizeof *writer);
+    bm_kept_writer *writer = NULL;
+    BM_TRY(bm_new_zero(&writer, 1, err));
     writer->ops = writer_of(cfg->set, cfg->kept);
     bm_status status =
         writer->ops->open != NULL ? writer->ops->open(cfg, &writer->state, err) : BM_OK;

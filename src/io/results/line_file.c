@@ -21,17 +21,14 @@ static bm_status read_more(bm_line_file *file, bm_error *err)
         memmove(block->data, block->data + file->next, block->len - file->next);
     block->len -= file->next;
     file->next = 0;
-    bm_status status = bm_check_cancelled(file->callbacks, err);
+    BM_TRY(bm_check_cancelled(file->callbacks, err));
     /* What is left is part of a line, short as a rule: a block is not made larger for it. */
-    if (status == BM_OK && block->cap - block->len < BLOCK_BYTES / 2)
-        status = bm_buf_reserve(block, BLOCK_BYTES, err);
+    if (block->cap - block->len < BLOCK_BYTES / 2)
+        BM_TRY(bm_buf_reserve(block, BLOCK_BYTES, err));
     const size_t room = block->cap - block->len;
     ssize_t n;
-    if (status == BM_OK)
-        status = bm_read_ready(file->callbacks, file->fd, block->data + block->len,
-                               room < BLOCK_BYTES ? room : BLOCK_BYTES, &n, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_read_ready(file->callbacks, file->fd, block->data + block->len,
+                         room < BLOCK_BYTES ? room : BLOCK_BYTES, &n, err));
     if (n < 0)
         return bm_fail_errno(err, errno, file->name, "cannot be read");
     file->whole = n == 0;

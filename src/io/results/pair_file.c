@@ -30,10 +30,10 @@ static bm_status bad_row(const bm_pair_file *file, bm_error *err, const char *fi
 static bm_status next_row(bm_pair_file *file, bool *more, bm_error *err)
 {
     bm_line_file *lines = &file->lines;
-    bm_status status = bm_line_file_next(lines, more, err);
-    if (status == BM_OK && *more)
+    BM_TRY(bm_line_file_next(lines, more, err));
+    if (*more)
         lines->len -= lines->len > 0 && lines->text[lines->len - 1] == '\r';
-    return status;
+    return BM_OK;
 }
 
 bm_status bm_pair_file_open(const char *path, bm_status bad, const bm_callbacks *callbacks,

@@ -61,8 +61,8 @@ static bm_str text_of(const char *text)
 /* An escaped field and the tab or newline behind it. */
 static bm_status add_field(bm_buf *out, bm_str field, char end, bm_error *err)
 {
-    bm_status status = bm_tsv_escape(out, field, err);
-    return status == BM_OK ? bm_buf_add(out, &end, 1, err) : status;
+    BM_TRY(bm_tsv_escape(out, field, err));
+    return bm_buf_add(out, &end, 1, err);
 }
 
 /* Six decimals; nothing where it is not known. They are those of printf, which takes ten times as long: the product is off by 2^-33
@@ -88,12 +88,10 @@ static bm_status add_jaccard(bm_buf *out, double jaccard, bm_error *err)
 /* Two ids and their similarity. */
 static bm_status add_two(bm_buf *out, bm_str a, bm_str b, double jaccard, bm_error *err)
 {
-    bm_status status = add_field(out, a, '\t', err);
-    if (status == BM_OK)
-        status = add_field(out, b, '\t', err);
-    if (status == BM_OK)
-        status = add_jaccard(out, jaccard, err);
-    return status == BM_OK ? bm_buf_add(out, "\n", 1, err) : status;
+    BM_TRY(add_field(out, a, '\t', err));
+    BM_TRY(add_field(out, b, '\t', err));
+    BM_TRY(add_jaccard(out, jaccard, err));
+    return bm_buf_add(out, "\n", 1, err);
 }
 
 /* The same as an object of JSON Lines, with these names of the ids. */
@@ -108,9 +106,10 @@ static bm_status add_two_json(bm_buf *out, const char *const names[2], const bm_
     bm_json_string(&json, line->id_b);
     bm_json_key_double(&json, "jaccard", line->jaccard);
     bm_json_end_object(&json);
-    bm_status status = bm_json_finish(&json, err);
-    if (status == BM_OK)
-        status = bm_buf_add(out, json.buf.data, json.buf.len, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_json_finish(&json, err));
+    status = bm_buf_add(out, json.buf.data, json.buf.len, err);
+out:
     bm_buf_reset(&json.buf);
     return status;
 }
@@ -138,26 +137,18 @@ bm_status bm_answer_line_add_json(bm_buf *out, const bm_answer_line *line, bm_er
 
 bm_status bm_removed_line_add(bm_buf *out, const bm_removed_line *line, bm_error *err)
 {
-    bm_status status = add_field(out, line->id, '\t', err);
-    if (status == BM_OK)
-        status = add_field(out, line->kept, '\t', err);
-    if (status == BM_OK)
-        status = add_jaccard(out, line->jaccard, err);
-    if (status == BM_OK)
-        status = bm_buf_add_format(out, err, "\t%s\t", line->reason);
-    if (status == BM_OK)
-        status = add_field(out, text_of(line->file), '\t', err);
-    if (status == BM_OK)
-        status = line->line == 0 ? bm_buf_add(out, "\n", 1, err)
-                                 : bm_buf_add_format(out, err, "%" PRIu64 "\n", line->line);
-    return status;
+    BM_TRY(add_field(out, line->id, '\t', err));
+    BM_TRY(add_field(out, line->kept, '\t', err));
+    BM_TRY(add_jaccard(out, line->jaccard, err));
+    BM_TRY(bm_buf_add_format(out, err, "\t%s\t", line->reason));
+    BM_TRY(add_field(out, text_of(line->file), '\t', err));
+    return line->line == 0 ? bm_buf_add(out, "\n", 1, err)
+                           : bm_buf_add_format(out, err, "%" PRIu64 "\n", line->line);
 }
 
 bm_status bm_source_line_add(bm_buf *out, const bm_source_line *line, bm_error *err)
 {
-    bm_status status = add_field(out, text_of(line->file), '\t', err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(add_field(out, text_of(line->file), '\t', err));
     return bm_buf_add_format(out, err,
                              "%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n",
                              line->first_row, line->documents, line->skipped, line->removed,
@@ -166,23 +157,22 @@ bm_status bm_source_line_add(bm_buf *out, const bm_source_line *line, bm_error *
 
 bm_status bm_skipped_line_add(bm_buf *out, const bm_skipped_line *line, bm_error *err)
 {
-    bm_status status = add_field(out, text_of(line->file), '\t', err);
-    if (status == BM_OK)
-        status = bm_buf_add_format(out, err, "%" PRIu64 "\t", line->line);
-    return status == BM_OK ? add_field(out, text_of(line->reason), '\n', err) : status;
+    BM_TRY(add_field(out, text_of(line->file), '\t', err));
+    BM_TRY(bm_buf_add_format(out, err, "%" PRIu64 "\t", line->line));
+    return add_field(out, text_of(line->reason), '\n', err);
 }
 
 bm_status bm_threshold_line_add(bm_buf *out, const bm_threshold_line *line, bm_error *err)
 {
-    bm_json number = {0}; /* the shortest text that reads back as the threshold */
+    bm_json number = {0};
+    /* the shortest text that reads back as the threshold */
     bm_json_double(&number, line->threshold);
-    bm_status status = number.status == BM_OK ? BM_OK : bm_fail_nomem(err, number.buf.len);
-    if (status == BM_OK)
-        status = bm_buf_add(out, number.buf.data, number.buf.len, err);
-    if (status == BM_OK)
-        status =
-            bm_buf_add_format(out, err, "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n",
-                              line->pairs, line->groups, line->largest, line->removed);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(number.status == BM_OK ? BM_OK : bm_fail_nomem(err, number.buf.len));
+    BM_TRY_OUT(bm_buf_add(out, number.buf.data, number.buf.len, err));
+    status = bm_buf_add_format(out, err, "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n",
+                               line->pairs, line->groups, line->largest, line->removed);
+out:
     bm_buf_reset(&number.buf);
     return status;
 }
@@ -213,6 +203,6 @@ bm_status bm_group_line_end(bm_json *json, bm_buf *out, bm_error *err)
 {
     bm_json_end_array(json);
     bm_json_end_object(json);
-    bm_status status = bm_json_finish(json, err);
-    return status == BM_OK ? bm_buf_add(out, json->buf.data, json->buf.len, err) : status;
+    BM_TRY(bm_json_finish(json, err));
+    return bm_buf_add(out, json->buf.data, json->buf.len, err);
 }

@@ -26,10 +26,10 @@ static const char *what_names(const bm_manifest *manifest)
 static bm_status take_row(const bm_tsv_table *table, size_t input, bm_source_column *column,
                           bm_error *err)
 {
-    bm_status status = bm_tsv_table_uint(table, column->field, &column->rows[input], err);
-    if (status == BM_OK && __builtin_add_overflow(column->sum, column->rows[input], &column->sum))
-        status = bm_fail_at(err, BM_ERR_FORMAT, table->path, table->line, "the rows pass 2^64");
-    return status;
+    BM_TRY(bm_tsv_table_uint(table, column->field, &column->rows[input], err));
+    if (__builtin_add_overflow(column->sum, column->rows[input], &column->sum))
+        return bm_fail_at(err, BM_ERR_FORMAT, table->path, table->line, "the rows pass 2^64");
+    return BM_OK;
 }
 
 bm_status bm_source_table_read(const bm_manifest *manifest, bm_source_column *columns, size_t n,

@@ -3,6 +3,7 @@
  * Tests: tests/unit/io_sources/test_source_columns.c, tests/unit/io_sources/test_column.c */
 #include "io/sources/chunk_texts.h"
 
+#include "base/error.h"
 #include "io/input/long_gate.h"
 
 static bm_status count_bytes(void *ctx, bm_str text, bm_error *err)
@@ -65,15 +66,14 @@ bm_status bm_chunk_text(const bm_table_chunk *chunk, const bm_text_wish *wish, b
     }
     bm_status status = BM_OK;
     wish->joined->len = 0;
-    for (size_t i = 1; i <= wish->n && status == BM_OK; i++) {
+    for (size_t i = 1; i <= wish->n; i++) {
         joining j = {.out = wish->joined};
         if (i > 1)
-            status = bm_buf_add(wish->joined, "\n", 1, err);
-        if (status == BM_OK)
-            status = bm_column_each(&chunk->columns[i], row, join_text, &j, err);
+            BM_TRY_OUT(bm_buf_add(wish->joined, "\n", 1, err));
+        BM_TRY_OUT(bm_column_each(&chunk->columns[i], row, join_text, &j, err));
     }
-    if (status == BM_OK)
-        status = bm_buf_end(wish->joined, err);
+    status = bm_buf_end(wish->joined, err);
+out:
     *out = (bm_str){.data = wish->joined->data, .len = wish->joined->len};
     return status;
 }

@@ -42,13 +42,12 @@ static bm_status open_array(array_file *file, const char *path, bm_error *err)
     file->path = bm_strdup(path);
     if (file->path == NULL)
         return bm_fail_nomem(err, strlen(path) + 1);
-    bm_status status = bm_open_regular(path, BM_ERR_INPUT, &file->fd, err);
-    if (status == BM_OK)
-        status = bm_npy_header_read(file->fd, path, &file->header, err);
-    if (status == BM_OK && file->header.n_dims != 1)
-        status = bm_fail_at(err, BM_ERR_INPUT, path, 0,
-                            "bad .npy header: shape has two dimensions (expected one)");
-    return status;
+    BM_TRY(bm_open_regular(path, BM_ERR_INPUT, &file->fd, err));
+    BM_TRY(bm_npy_header_read(file->fd, path, &file->header, err));
+    if (file->header.n_dims != 1)
+        return bm_fail_at(err, BM_ERR_INPUT, path, 0,
+                          "bad .npy header: shape has two dimensions (expected one)");
+    return BM_OK;
 }
 
 static bm_status read_bytes(const array_file *file, uint64_t from, size_t len, void *out,
@@ -85,14 +84,14 @@ static bm_status digest_begin(array_file *file, size_t cells, bm_error *err)
     if (file->digest == NULL)
         file->digest = bm_alloc_aligned(1, sizeof *file->digest);
     char *bytes = bm_alloc(len, 1);
-    bm_status status = file->digest == NULL || bytes == NULL ? bm_fail_nomem(err, len) : BM_OK;
-    if (status == BM_OK)
-        status = read_bytes(file, 0, len, bytes, err);
-    if (status == BM_OK) {
-        XXH3_128bits_reset(file->digest);
-        file->n_digested = 0;
-        digest(file, bytes, len);
-    }
+    bm_status status = BM_OK;
+    if (file->digest == NULL || bytes == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, len));
+    BM_TRY_OUT(read_bytes(file, 0, len, bytes, err));
+    XXH3_128bits_reset(file->digest);
+    file->n_digested = 0;
+    digest(file, bytes, len);
+out:
     bm_free(bytes);
     return status;
 }
@@ -135,11 +134,11 @@ static bm_status check_arrays(const bm_hash_input *input, bm_error *err)
         return bm_fail_at(err, BM_ERR_INPUT, offsets->path, 0,
                           "no offsets (expected N+1 of them for N documents)");
     uint64_t first;
-    bm_status status = read_cells(offsets, 0, 1, &first, err);
-    if (status == BM_OK && first != 0)
-        status = bm_fail_at(err, BM_ERR_INPUT, offsets->path, 0,
-                            "row 0 is %" PRId64 " (expected 0)", (int64_t)first);
-    return status;
+    BM_TRY(read_cells(offsets, 0, 1, &first, err));
+    if (first != 0)
+        return bm_fail_at(err, BM_ERR_INPUT, offsets->path, 0, "row 0 is %" PRId64 " (expected 0)",
+                          (int64_t)first);
+    return BM_OK;
 }
 
 bm_status bm_hash_input_open(const char *hashes_path, const char *offsets_path, bm_hash_input **out,
@@ -148,15 +147,14 @@ bm_status bm_hash_input_open(const char *hashes_path, const char *offsets_path, 
     if (offsets_path == NULL)
         return bm_fail_at(err, BM_ERR_USAGE, hashes_path, 0,
                           "hashes need `offsets` FILE (.npy <i8, N+1 of them)");
-    bm_hash_input *input = bm_alloc_zero(1, sizeof *input);
-    if (input == NULL)
-        return bm_fail_nomem(err, sizeof *input);
+    bm_hash_input *input = NULL;
+    BM_TRY(bm_new_zero(&input, 1, err));
     input->hashes.fd = input->offsets.fd = -1;
-    bm_status status = open_array(&input->hashes, hashes_path, err);
-    if (status == BM_OK)
-        status = open_array(&input->offsets, offsets_path, err);
-    if (status == BM_OK)
-        status = check_arrays(input, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(open_array(&input->hashes, hashes_path, err));
+    BM_TRY_OUT(open_array(&input->offsets, offsets_path, err));
+    status = check_arrays(input, err);
+out:
     if (status != BM_OK) {
         bm_hash_input_close(input);
         return status;
@@ -193,14 +191,11 @@ static bm_status check_offset(const bm_hash_input *input, uint64_t row, uint64_t
 static bm_status take_docs(const bm_hash_input *input, size_t n, size_t max_hashes,
                            bm_hash_block *block, bm_error *err)
 {
-    bm_status status =
-        bm_grow(&block->offsets, &block->cap_offsets, n + 1, sizeof *block->offsets, err);
-    if (status == BM_OK)
-        status = read_cells(&input->offsets, input->next_doc + 1, n, block->offsets + 1, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_grow(&block->offsets, &block->cap_offsets, n + 1, sizeof *block->offsets, err));
+    BM_TRY(read_cells(&input->offsets, input->next_doc + 1, n, block->offsets + 1, err));
     uint64_t before = input->next_hash;
     size_t i = 0;
+    bm_status status = BM_OK;
     for (; i < n; i++) {
         uint64_t value = block->offsets[i + 1];
         status = check_offset(input, input->next_doc + i + 1, before, value, err);
@@ -275,26 +270,24 @@ bm_status bm_hash_input_next(bm_hash_input *input, const bm_hash_limits *limits,
     size_t n = docs_to_try(input, limits);
     if (n > input->n_docs - input->next_doc)
         n = (size_t)(input->n_docs - input->next_doc);
-    bm_status status = BM_OK;
     block->n_docs = 0;
     block->first_doc = input->next_doc;
     if (input->next_doc == 0)
-        status = digest_begin(&input->hashes, 0, err);
-    if (status == BM_OK && input->next_doc == 0)
-        status = digest_begin(&input->offsets, 1, err);
-    if (status != BM_OK)
-        return status;
+        BM_TRY(digest_begin(&input->hashes, 0, err));
+    if (input->next_doc == 0)
+        BM_TRY(digest_begin(&input->offsets, 1, err));
     if (n == 0) {
         if (input->n_docs == 0 && input->n_hashes != 0)
             return check_offset(input, 0, 0, 0, err);
         return BM_OK;
     }
-    status = take_docs(input, n, limits->hashes, block, err);
-    if (status == BM_OK && limits->gate != NULL && block->offsets[block->n_docs] > limits->hashes)
-        status =
-            ask_gate(input, limits->gate, block->offsets[block->n_docs] * sizeof(uint64_t), err);
-    if (status == BM_OK)
-        status = take_hashes(input, block->offsets[block->n_docs], block, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(take_docs(input, n, limits->hashes, block, err));
+    if (limits->gate != NULL && block->offsets[block->n_docs] > limits->hashes)
+        BM_TRY_OUT(
+            ask_gate(input, limits->gate, block->offsets[block->n_docs] * sizeof(uint64_t), err));
+    status = take_hashes(input, block->offsets[block->n_docs], block, err);
+out:
     if (status != BM_OK) {
         block->n_docs = 0;
         return status;

@@ -75,12 +75,8 @@ static bm_status open_batch(bm_line_input *in, const bm_input_options *options, 
     in->batch.n_pieces = 1;
     if (options->format != BM_FORMAT_TSV)
         return BM_OK;
-    bm_status status = bm_fields_init(options, options->format, &fields, err);
-    if (status != BM_OK)
-        return status;
-    in->batch.columns = bm_alloc_zero(bm_fields_columns(&fields), sizeof *in->batch.columns);
-    if (in->batch.columns == NULL)
-        return bm_fail_nomem(err, bm_fields_columns(&fields) * sizeof *in->batch.columns);
+    BM_TRY(bm_fields_init(options, options->format, &fields, err));
+    BM_TRY(bm_new_zero(&in->batch.columns, bm_fields_columns(&fields), err));
     bm_fields_from_numbers(&fields, in->batch.columns);
     return BM_OK;
 }
@@ -89,21 +85,18 @@ bm_status bm_line_input_open(const bm_input_options *options, const bm_callbacks
                              const bm_long_gate *gate, bm_line_input **out, bm_error *err)
 {
     bm_input_options used;
-    bm_status status = check_format(options, &used, err);
-    if (status != BM_OK)
-        return status;
-    bm_line_input *in = bm_alloc_zero(1, sizeof *in);
-    if (in == NULL)
-        return bm_fail_nomem(err, sizeof *in);
+    BM_TRY(check_format(options, &used, err));
+    bm_line_input *in = NULL;
+    BM_TRY(bm_new_zero(&in, 1, err));
     in->callbacks = callbacks;
     in->gate = gate;
     in->line = 1;
     in->longest = used.max_doc_bytes;
-    status = bm_input_set_open_stream(&used, NAME, &in->set, err);
-    if (status == BM_OK)
-        status = bm_parser_open(in->set, &in->parser, err);
-    if (status == BM_OK)
-        status = open_batch(in, &used, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_input_set_open_stream(&used, NAME, &in->set, err));
+    BM_TRY_OUT(bm_parser_open(in->set, &in->parser, err));
+    status = open_batch(in, &used, err);
+out:
     if (status == BM_OK)
         *out = in;
     else
@@ -142,13 +135,9 @@ static bm_status read_more(bm_line_input *in, bm_error *err)
         in->end -= in->begin;
         in->begin = 0;
     }
-    bm_status status = bm_grow_array(&in->bytes, &in->cap, in->end + most, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_grow_array(&in->bytes, &in->cap, in->end + most, err));
     ssize_t n;
-    status = bm_read_ready(in->callbacks, STDIN_FILENO, in->bytes + in->end, most, &n, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_read_ready(in->callbacks, STDIN_FILENO, in->bytes + in->end, most, &n, err));
     if (n < 0)
         return bm_fail_errno(err, errno, NAME, "cannot be read");
     in->ended = n == 0;
@@ -161,11 +150,10 @@ static bm_status read_more(bm_line_input *in, bm_error *err)
 static bm_status drop_rest(bm_line_input *in, size_t keep, bool words, bm_long_record *passed,
                            bm_error *err)
 {
-    bm_status status = BM_OK;
     *passed = (bm_long_record){.file = NAME, .line = in->line, .bytes = keep};
     if (words)
         passed->words = bm_long_words(in->bytes + in->begin, keep);
-    while (status == BM_OK) {
+    for (;;) {
         char *from = in->bytes + in->begin + keep;
         const char *newline = memchr(from, '\n', in->end - in->begin - keep);
         const char *rest = newline != NULL ? newline : in->bytes + in->end;
@@ -177,9 +165,9 @@ static bm_status drop_rest(bm_line_input *in, size_t keep, bool words, bm_long_r
         in->end = in->begin + keep + left;
         if (newline != NULL || in->ended)
             break;
-        status = read_more(in, err);
+        BM_TRY(read_more(in, err));
     }
-    return status;
+    return BM_OK;
 }
 
 /* Only the first bytes of the line are held. `refused`: for the gate does not allow more. */
@@ -187,9 +175,11 @@ static bm_status cut_line(bm_line_input *in, bool refused, found_line *out, bm_e
 {
     const size_t keep = bm_too_long_prefix(in->longest) + 3;
     bm_long_record passed;
-    bm_status status = drop_rest(in, keep, refused, &passed, err);
-    if (status == BM_OK && refused && passed.bytes <= in->longest)
+    bm_status status = BM_OK;
+    BM_TRY_OUT(drop_rest(in, keep, refused, &passed, err));
+    if (refused && passed.bytes <= in->longest)
         return in->gate->refuse(in->gate->ctx, &passed, err);
+out:
     out->cut = true;
     out->len = keep + (in->end > in->begin + keep ? 1 : 0);
     return status;
@@ -246,11 +236,8 @@ static bm_status pass_on(void *ctx, const bm_record *record, bm_error *err)
 static bm_status fill_batch(bm_line_input *in, const found_line *line, bm_error *err)
 {
     bm_raw_batch *batch = &in->batch;
-    bm_status status = BM_OK;
     if (line->len + BM_READ_PADDING > batch->cap)
-        status = bm_raw_batch_reserve(batch, line->len + line->len / 2 + 4096, err);
-    if (status != BM_OK)
-        return status;
+        BM_TRY(bm_raw_batch_reserve(batch, line->len + line->len / 2 + 4096, err));
     memcpy(batch->data, in->bytes + in->begin, line->len);
     memset(batch->data + line->len, 0, BM_READ_PADDING);
     batch->len = line->len;

@@ -59,9 +59,8 @@ void bm_row_digest_close(bm_row_digest *rows)
 bm_status bm_row_digest_open(const bm_input_options *input, struct ArrowArrayStream *stream,
                              bool each, bm_row_digest **out, bm_error *err)
 {
-    bm_row_digest *rows = bm_alloc_zero(1, sizeof *rows);
-    if (rows == NULL)
-        return bm_fail_nomem(err, sizeof *rows);
+    bm_row_digest *rows = NULL;
+    BM_TRY(bm_new_zero(&rows, 1, err));
     rows->users = 1;
     rows->each = each;
     bm_status status = bm_fields_init(input, BM_FORMAT_AUTO, &rows->fields, err);
@@ -109,20 +108,17 @@ static uint64_t hash_of_id(const bm_table_chunk *c, size_t row)
 static bm_status add_rows(bm_row_digest *rows, const bm_table_chunk *c, bm_error *err)
 {
     const size_t before = rows->n_rows, first = rows->each ? before : 0;
-    bm_status status = bm_grow_array(&rows->texts, &rows->cap_texts, first + c->n_rows, err);
-    if (status == BM_OK && c->has_id)
-        status = bm_grow_array(&rows->ids, &rows->cap_ids, before + c->n_rows, err);
-    for (size_t row = 0; row < c->n_rows && status == BM_OK; row++) {
+    BM_TRY(bm_grow_array(&rows->texts, &rows->cap_texts, first + c->n_rows, err));
+    if (c->has_id)
+        BM_TRY(bm_grow_array(&rows->ids, &rows->cap_ids, before + c->n_rows, err));
+    for (size_t row = 0; row < c->n_rows; row++) {
         const bm_text_wish wish = {rows->fields.n_text, row, &rows->joined};
         bm_str text;
-        status = bm_chunk_text(c, &wish, &text, err);
-        if (status == BM_OK)
-            rows->texts[first + row] = hash_of(text);
-        if (status == BM_OK && c->has_id)
+        BM_TRY(bm_chunk_text(c, &wish, &text, err));
+        rows->texts[first + row] = hash_of(text);
+        if (c->has_id)
             rows->ids[before + row] = hash_of_id(c, row);
     }
-    if (status != BM_OK)
-        return status;
     if (c->n_rows > 0)
         bm_stream_hash_add(rows->hash, rows->texts + first, c->n_rows * sizeof *rows->texts);
     rows->has_ids = c->has_id;
@@ -176,14 +172,13 @@ static bm_status look_at(bm_row_digest *rows, const struct ArrowArray *array, co
                          bm_error *err)
 {
     bm_table_chunk *chunk = NULL;
-    bm_status status = begin(rows, name, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(begin(rows, name, err));
     rows->passing = *array;
     rows->passing.release = release_not;
-    status = bm_table_stream_next(&rows->table, &chunk, err);
-    if (status == BM_OK)
-        status = add_rows(rows, chunk, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_table_stream_next(&rows->table, &chunk, err));
+    status = add_rows(rows, chunk, err);
+out:
     bm_table_chunk_release(chunk);
     return status;
 }

@@ -77,9 +77,8 @@ static void columns_close(bm_batch_source *base)
 
 static bm_status make_source(const bm_input_options *options, columns **out, bm_error *err)
 {
-    columns *source = bm_alloc_zero(1, sizeof *source);
-    if (source == NULL)
-        return bm_fail_nomem(err, sizeof *source);
+    columns *source = NULL;
+    BM_TRY(bm_new_zero(&source, 1, err));
     source->base.ops = &bm_source_columns;
     source->max_doc_bytes = options->max_doc_bytes != 0 ? options->max_doc_bytes : UINT64_MAX;
     source->invalid_is_error = options->invalid_utf8 == BM_INVALID_UTF8_ERROR;
@@ -95,9 +94,7 @@ bm_status bm_source_columns_open_files(bm_input_set *inputs, const bm_column_pro
                                        bm_batch_source **out, bm_error *err)
 {
     columns *source = NULL;
-    bm_status status = make_source(&inputs->options, &source, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(make_source(&inputs->options, &source, err));
     source->base.inputs = inputs;
     source->provider = provider;
     *out = &source->base;
@@ -138,10 +135,9 @@ static bm_status columns_open(bm_input_set *inputs, bm_batch_source **out, bm_er
     }
     if (stream->release == NULL)
         return bm_fail_field(err, "stream", "the table (`stream`) has been released already");
-    bm_status status = bm_source_columns_open_stream(stream, NULL, &inputs->options, out, err);
-    if (status == BM_OK)
-        (*out)->inputs = inputs;
-    return status;
+    BM_TRY(bm_source_columns_open_stream(stream, NULL, &inputs->options, out, err));
+    (*out)->inputs = inputs;
+    return BM_OK;
 }
 
 static bm_status columns_begin(bm_batch_source *base, const bm_batch_limits *limits, bm_error *err)
@@ -244,9 +240,10 @@ static bm_status ask_gate(const columns *source, size_t n, uint64_t bytes, bm_er
     const bm_long_gate *gate = source->limits.gate;
     const size_t last = source->row + n - 1;
     bool may = true;
-    bm_status status = gate != NULL ? gate->hold(gate->ctx, bytes, &may, err) : BM_OK;
-    if (status != BM_OK || may)
-        return status;
+    if (gate != NULL)
+        BM_TRY(gate->hold(gate->ctx, bytes, &may, err));
+    if (may)
+        return BM_OK;
     bm_long_record record = {.file = bm_batch_source_file(&source->base, (uint32_t)source->file),
                              .line = source->line + n - 1,
                              .bytes = text_bytes(source, source->chunk, last)};
@@ -265,9 +262,8 @@ static void columns_free_batch(bm_source_batch *base)
 /* The one bad record that a file is which cannot be read. */
 static bm_status lost_batch(columns *source, bm_source_batch **out, bm_error *err)
 {
-    columns_batch *batch = bm_alloc_zero(1, sizeof *batch);
-    if (batch == NULL)
-        return bm_fail_nomem(err, sizeof *batch);
+    columns_batch *batch = NULL;
+    BM_TRY(bm_new_zero(&batch, 1, err));
     batch->n = 1;
     batch->file = (uint32_t)source->file;
     batch->first_line = 1;
@@ -294,9 +290,8 @@ static bm_status columns_next(bm_batch_source *base, bm_source_batch **out, bm_e
     bm_table_chunk *c = source->chunk;
     if (status != BM_OK || c == NULL)
         return status;
-    columns_batch *batch = bm_alloc_zero(1, sizeof *batch);
-    if (batch == NULL)
-        return bm_fail_nomem(err, sizeof *batch);
+    columns_batch *batch = NULL;
+    BM_TRY(bm_new_zero(&batch, 1, err));
     size_t bytes = 0, most = c->n_rows - source->row;
     if (source->limits.docs != 0 && most > source->limits.docs)
         most = source->limits.docs;
@@ -355,9 +350,8 @@ static bm_status columns_open_parser(const bm_batch_source *base, bm_batch_parse
                                      bm_error *err)
 {
     const columns *source = (const columns *)base;
-    columns_parser *parser = bm_alloc_zero(1, sizeof *parser);
-    if (parser == NULL)
-        return bm_fail_nomem(err, sizeof *parser);
+    columns_parser *parser = NULL;
+    BM_TRY(bm_new_zero(&parser, 1, err));
     parser->base.ops = &bm_source_columns;
     parser->source = source;
     parser->maker.max_doc_bytes = source->max_doc_bytes;
@@ -381,9 +375,7 @@ static bm_status take_text(columns_parser *parser, const bm_table_chunk *c, size
 {
     bm_record_maker *maker = &parser->maker;
     const bm_text_wish wish = {parser->source->fields.n_text, row, &parser->joined};
-    bm_status status = bm_chunk_text(c, &wish, &record->text, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_chunk_text(c, &wish, &record->text, err));
     record->text_bytes = record->text.len;
     if (record->text_bytes > maker->max_doc_bytes) {
         bm_record_bad(maker, record, "the text is longer than %llu bytes (--max-doc-bytes)",
@@ -431,17 +423,15 @@ static bm_status columns_parse(bm_batch_parser *base, const bm_source_batch *bas
 {
     columns_parser *parser = (columns_parser *)base;
     const columns_batch *batch = (const columns_batch *)base_batch;
-    bm_status status = BM_OK;
     if (batch->lost != NULL)
         return give_lost(batch, fn, ctx, err);
     parser->maker.file_name = bm_batch_source_file(&parser->source->base, batch->file);
-    for (size_t i = 0; i < batch->n && status == BM_OK; i++) {
+    for (size_t i = 0; i < batch->n; i++) {
         bm_record record = {.file = batch->file, .line = batch->first_line + i};
-        status = parse_row(parser, batch->chunk, batch->first + i, &record, err);
-        if (status == BM_OK)
-            status = fn(ctx, &record, err);
+        BM_TRY(parse_row(parser, batch->chunk, batch->first + i, &record, err));
+        BM_TRY(fn(ctx, &record, err));
     }
-    return status;
+    return BM_OK;
 }
 
 /* A record is the number of its row, from 0: whoever writes tables asks for no more (kept_tables.c). */
@@ -450,22 +440,21 @@ static bm_status columns_split(bm_batch_parser *base, const bm_source_batch *bas
 {
     columns_parser *parser = (columns_parser *)base;
     const columns_batch *batch = (const columns_batch *)base_batch;
-    bm_status status = BM_OK;
     if (batch->lost != NULL)
         return give_lost(batch, fn, ctx, err);
     parser->joined.len = 0;
-    for (size_t i = 0; i < batch->n && status == BM_OK; i++) {
+    for (size_t i = 0; i < batch->n; i++) {
         const uint64_t row = batch->first_line + i - 1;
-        status = bm_buf_add(&parser->joined, &row, sizeof row, err);
+        BM_TRY(bm_buf_add(&parser->joined, &row, sizeof row, err));
     }
-    for (size_t i = 0; i < batch->n && status == BM_OK; i++) {
+    for (size_t i = 0; i < batch->n; i++) {
         const bm_record record = {
             .file = batch->file,
             .line = batch->first_line + i,
             .raw = {parser->joined.data + i * sizeof(uint64_t), sizeof(uint64_t)}};
-        status = fn(ctx, &record, err);
+        BM_TRY(fn(ctx, &record, err));
     }
-    return status;
+    return BM_OK;
 }
 
 const bm_batch_source_ops bm_source_columns = {

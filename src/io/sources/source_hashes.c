@@ -36,9 +36,8 @@ static bm_status hashes_open(bm_input_set *inputs, bm_batch_source **out, bm_err
                        bm_input_set_count(inputs));
     if (offsets_path == NULL)
         return bm_fail(err, BM_ERR_USAGE, "`format` hashes needs `offsets` FILE");
-    hashes *source = bm_alloc_zero(1, sizeof *source);
-    if (source == NULL)
-        return bm_fail_nomem(err, sizeof *source);
+    hashes *source = NULL;
+    BM_TRY(bm_new_zero(&source, 1, err));
     source->base =
         (bm_batch_source){.ops = &bm_source_hashes, .inputs = inputs, .extra_path = offsets_path};
     bm_status status =
@@ -85,22 +84,23 @@ static bm_status note_end(const hashes *source, bm_error *err)
     bm_hash_file read[2];
     bm_input_set *inputs = source->base.inputs;
     bm_hash_input_files(source->input, read);
-    bm_status status = note_digest(bm_input_set_source(inputs, 0), &read[0], err);
-    return status == BM_OK ? note_digest(&inputs->offsets, &read[1], err) : status;
+    BM_TRY(note_digest(bm_input_set_source(inputs, 0), &read[0], err));
+    return note_digest(&inputs->offsets, &read[1], err);
 }
 
 static bm_status hashes_next(bm_batch_source *base, bm_source_batch **out, bm_error *err)
 {
     hashes *source = (hashes *)base;
     *out = NULL;
-    hashes_batch *batch = bm_alloc_zero(1, sizeof *batch);
-    if (batch == NULL)
-        return bm_fail_nomem(err, sizeof *batch);
-    bm_status status = bm_hash_input_next(source->input, &source->limits, &batch->block, err);
-    if (status == BM_OK && batch->block.n_docs > 0) {
+    hashes_batch *batch = NULL;
+    BM_TRY(bm_new_zero(&batch, 1, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_hash_input_next(source->input, &source->limits, &batch->block, err));
+    if (batch->block.n_docs > 0) {
         *out = &batch->base;
         return BM_OK;
     }
+out:
     hashes_free_batch(&batch->base);
     return status == BM_OK ? note_end(source, err) : status;
 }
@@ -141,8 +141,7 @@ static bm_status hashes_parse(bm_batch_parser *parser, const bm_source_batch *ba
 {
     (void)parser;
     const bm_hash_block *block = &((const hashes_batch *)batch)->block;
-    bm_status status = BM_OK;
-    for (size_t i = 0; i < block->n_docs && status == BM_OK; i++) {
+    for (size_t i = 0; i < block->n_docs; i++) {
         char id[24];
         uint64_t row = block->first_doc + i;
         int len = snprintf(id, sizeof id, "%" PRIu64, row);
@@ -153,9 +152,9 @@ static bm_status hashes_parse(bm_batch_parser *parser, const bm_source_batch *ba
                             .hashes =
                                 n_hashes > 0 ? block->hashes + block->offsets[i] : block->hashes,
                             .n_hashes = n_hashes};
-        status = fn(ctx, &record, err);
+        BM_TRY(fn(ctx, &record, err));
     }
-    return status;
+    return BM_OK;
 }
 
 static void hashes_close_parser(bm_batch_parser *parser)

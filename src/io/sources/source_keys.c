@@ -81,21 +81,18 @@ static bm_status keys_open(bm_input_set *inputs, bm_batch_source **out, bm_error
     if (bm_input_set_count(inputs) != 1)
         return bm_fail(err, BM_ERR_USAGE, "`format` keys takes one .npy file (%zu given)",
                        bm_input_set_count(inputs));
-    keys *source = bm_alloc_zero(1, sizeof *source);
-    if (source == NULL)
-        return bm_fail_nomem(err, sizeof *source);
+    keys *source = NULL;
+    BM_TRY(bm_new_zero(&source, 1, err));
     source->base = (bm_batch_source){.ops = &bm_source_keys, .inputs = inputs};
     source->fd = -1;
     bm_status status = BM_OK;
     source->digest = bm_alloc_aligned(1, sizeof *source->digest);
     if (source->digest == NULL)
-        status = bm_fail_nomem(err, sizeof *source->digest);
-    if (status == BM_OK)
-        status = bm_open_regular(path_of(source), BM_ERR_INPUT, &source->fd, err);
-    if (status == BM_OK)
-        status = bm_npy_header_read(source->fd, path_of(source), &source->header, err);
-    if (status == BM_OK)
-        status = check_header(source, err);
+        BM_TRY_OUT(bm_fail_nomem(err, sizeof *source->digest));
+    BM_TRY_OUT(bm_open_regular(path_of(source), BM_ERR_INPUT, &source->fd, err));
+    BM_TRY_OUT(bm_npy_header_read(source->fd, path_of(source), &source->header, err));
+    status = check_header(source, err);
+out:
     if (status != BM_OK) {
         keys_close(&source->base);
         return status;
@@ -180,9 +177,8 @@ static bm_status keys_next(bm_batch_source *base, bm_source_batch **out, bm_erro
     *out = NULL;
     if (left == 0)
         return note_end(source, err);
-    keys_batch *batch = bm_alloc_zero(1, sizeof *batch);
-    if (batch == NULL)
-        return bm_fail_nomem(err, sizeof *batch);
+    keys_batch *batch = NULL;
+    BM_TRY(bm_new_zero(&batch, 1, err));
     batch->first_row = source->next_row;
     batch->n_rows = left < source->block_rows ? (size_t)left : source->block_rows;
     bm_status status = read_rows(source, batch, err);
@@ -216,9 +212,8 @@ typedef struct keys_parser {
 
 static bm_status keys_open_parser(const bm_batch_source *base, bm_batch_parser **out, bm_error *err)
 {
-    keys_parser *parser = bm_alloc_zero(1, sizeof *parser);
-    if (parser == NULL)
-        return bm_fail_nomem(err, sizeof *parser);
+    keys_parser *parser = NULL;
+    BM_TRY(bm_new_zero(&parser, 1, err));
     parser->base.ops = &bm_source_keys;
     parser->n_keys = base->n_keys;
     *out = &parser->base;
@@ -230,8 +225,7 @@ static bm_status keys_parse(bm_batch_parser *base, const bm_source_batch *raw, b
 {
     const uint32_t n_keys = ((keys_parser *)base)->n_keys;
     const keys_batch *batch = (const keys_batch *)raw;
-    bm_status status = BM_OK;
-    for (size_t i = 0; i < batch->n_rows && status == BM_OK; i++) {
+    for (size_t i = 0; i < batch->n_rows; i++) {
         char id[24];
         const uint64_t row = batch->first_row + i;
         const int len = snprintf(id, sizeof id, "%" PRIu64, row);
@@ -239,9 +233,9 @@ static bm_status keys_parse(bm_batch_parser *base, const bm_source_batch *raw, b
                                   .id = {.data = id, .len = (size_t)len},
                                   .text_bytes = n_keys * sizeof *batch->keys,
                                   .keys = batch->keys + i * n_keys};
-        status = fn(ctx, &record, err);
+        BM_TRY(fn(ctx, &record, err));
     }
-    return status;
+    return BM_OK;
 }
 
 static void keys_close_parser(bm_batch_parser *parser)

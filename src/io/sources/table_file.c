@@ -60,11 +60,11 @@ bm_status bm_table_file_open(const bm_table_file *file, struct ArrowArrayStream 
     bm_error why = {0};
     bm_status status = BM_OK;
     if (source->unreadable != NULL)
-        status = bm_fail_at(&why, BM_ERR_INPUT, source->name, 0, "%s", source->unreadable);
+        BM_TRY_OUT(bm_fail_at(&why, BM_ERR_INPUT, source->name, 0, "%s", source->unreadable));
     else
-        status = bm_input_copy(file->inputs, file->index, &why);
-    if (status == BM_OK)
-        status = file->provider->open(file->provider->ctx, &asked, out, &why);
+        BM_TRY_OUT(bm_input_copy(file->inputs, file->index, &why));
+    status = file->provider->open(file->provider->ctx, &asked, out, &why);
+out:
     source->lost = may_be_lost(file->inputs, status);
     if (source->lost)
         *lost = why;

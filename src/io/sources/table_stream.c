@@ -118,14 +118,16 @@ static bm_status find_text(bm_table_stream *stream, const struct ArrowSchema *sc
 {
     const char *field = stream->fields->text[i];
     bm_column_found found;
-    bm_status status = find_column(stream, schema, field, &found, err);
-    if (status == BM_OK && found.schema == NULL)
-        status = no_column(stream, schema, field, err);
-    if (status == BM_OK && !bm_column_is_text(found.ref.type))
-        status = bm_fail_at(err, BM_ERR_INPUT, stream->name, 0,
-                            "column '%.64s' has the type %.32s (text: utf8 or binary, large, as "
-                            "views, or a dictionary of such; [] leads to the values of a list)",
-                            field, bm_column_type_name(found.schema));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(find_column(stream, schema, field, &found, err));
+    if (found.schema == NULL)
+        BM_TRY_OUT(no_column(stream, schema, field, err));
+    if (!bm_column_is_text(found.ref.type))
+        BM_TRY_OUT(bm_fail_at(err, BM_ERR_INPUT, stream->name, 0,
+                              "column '%.64s' has the type %.32s (text: utf8 or binary, large, as "
+                              "views, or a dictionary of such; [] leads to the values of a list)",
+                              field, bm_column_type_name(found.schema)));
+out:
     stream->refs[1 + i] = found.ref;
     return status;
 }
@@ -136,23 +138,24 @@ static bm_status find_id(bm_table_stream *stream, const struct ArrowSchema *sche
     bm_column_found found = {0};
     bm_status status = BM_OK;
     if (field != NULL)
-        status = find_column(stream, schema, field, &found, err);
-    if (status == BM_OK && found.schema == NULL && stream->fields->id_given)
-        status = no_column(stream, schema, field, err);
-    if (status == BM_OK && found.schema != NULL && found.ref.type.kind == BM_COLUMN_OTHER)
-        status = bm_fail_at(err, BM_ERR_INPUT, stream->name, 0,
-                            "column '%.64s' has the type %.32s (an id: text or an integer)", field,
-                            bm_column_type_name(found.schema));
+        BM_TRY_OUT(find_column(stream, schema, field, &found, err));
+    if (found.schema == NULL && stream->fields->id_given)
+        BM_TRY_OUT(no_column(stream, schema, field, err));
+    if (found.schema != NULL && found.ref.type.kind == BM_COLUMN_OTHER)
+        BM_TRY_OUT(bm_fail_at(err, BM_ERR_INPUT, stream->name, 0,
+                              "column '%.64s' has the type %.32s (an id: text or an integer)",
+                              field, bm_column_type_name(found.schema)));
+out:
     stream->refs[0] = found.ref;
     return status;
 }
 
 static bm_status find_all(bm_table_stream *stream, const struct ArrowSchema *schema, bm_error *err)
 {
-    bm_status status = find_id(stream, schema, err);
-    for (size_t i = 0; i < stream->fields->n_text && status == BM_OK; i++)
-        status = find_text(stream, schema, i, err);
-    return status;
+    BM_TRY(find_id(stream, schema, err));
+    for (size_t i = 0; i < stream->fields->n_text; i++)
+        BM_TRY(find_text(stream, schema, i, err));
+    return BM_OK;
 }
 
 /* No table, but one column: the text, whatever its name. */

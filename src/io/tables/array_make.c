@@ -37,9 +37,8 @@ static void release_schema(struct ArrowSchema *schema)
 bm_status bm_schema_make(const bm_schema_parts *parts, struct ArrowSchema *out, bm_error *err)
 {
     *out = (struct ArrowSchema){0};
-    schema_own *own = bm_alloc_zero(1, sizeof *own);
-    if (own == NULL)
-        return bm_fail_nomem(err, sizeof *own);
+    schema_own *own = NULL;
+    BM_TRY(bm_new_zero(&own, 1, err));
     own->format = bm_strdup(parts->format);
     own->name = bm_strdup(parts->name);
     if (own->format == NULL || own->name == NULL) {

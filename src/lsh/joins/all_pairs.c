@@ -107,20 +107,18 @@ static bm_status search_lanes(void *ctx, uint32_t thread, size_t begin, size_t e
 {
     search *s = ctx;
     bm_prefix_finder *f = &s->finders[thread];
-    bm_status status = BM_OK;
     for (size_t i = begin; i < end; i++) {
         lane *l = &s->lanes[i];
-        while (status == BM_OK && l->next < l->end && has_room(s, l)) {
-            status = bm_prefix_find(f, l->next, err);
-            if (status == BM_OK)
-                status = compare(s, f, l, err);
-            if (status == BM_OK && l->compared == f->n_found) {
+        while (l->next < l->end && has_room(s, l)) {
+            BM_TRY(bm_prefix_find(f, l->next, err));
+            BM_TRY(compare(s, f, l, err));
+            if (l->compared == f->n_found) {
                 l->next++;
                 l->compared = 0;
             }
         }
     }
-    return status;
+    return BM_OK;
 }
 
 /* --- handing on --- */
@@ -195,18 +193,16 @@ static bool refill(search *s, size_t *at)
 static bm_status search_block(search *s, bm_error *err)
 {
     size_t at = s->index.begin;
-    bm_status status = report(s, at, err);
-    while (status == BM_OK && refill(s, &at)) {
+    BM_TRY(report(s, at, err));
+    while (refill(s, &at)) {
         if (s->job->pool != NULL)
-            status = bm_pool_for(s->job->pool, (bm_pool_split){LANES, 1}, search_lanes, s, err);
+            BM_TRY(bm_pool_for(s->job->pool, (bm_pool_split){LANES, 1}, search_lanes, s, err));
         else
-            status = search_lanes(s, 0, 0, LANES, err);
-        if (status == BM_OK)
-            status = emit(s, err);
-        if (status == BM_OK)
-            status = report(s, at, err);
+            BM_TRY(search_lanes(s, 0, 0, LANES, err));
+        BM_TRY(emit(s, err));
+        BM_TRY(report(s, at, err));
     }
-    return status;
+    return BM_OK;
 }
 
 /* --- opening --- */
@@ -221,9 +217,7 @@ static bm_status sort_by_size(search *s, bm_error *err)
                               .threshold = job->threshold};
     if (job->store != NULL)
         return BM_OK;
-    s->order = bm_alloc(job->n_docs, sizeof *s->order);
-    if (s->order == NULL)
-        return bm_fail_nomem(err, job->n_docs * sizeof *s->order);
+    BM_TRY(bm_new(&s->order, job->n_docs, err));
     s->docs.order = s->order;
     s->docs.counts = &s->counts;
     return bm_order_by_size(&s->sets, s->order, &s->docs.n, err);
@@ -301,10 +295,9 @@ static bm_status share_memory(search *s, uint64_t *block, bm_error *err)
 
 static bm_status open_finders(search *s, bm_error *err)
 {
-    bm_status status = BM_OK;
-    for (uint32_t i = 0; status == BM_OK && i < s->n_threads; i++)
-        status = bm_prefix_finder_open(&s->finders[i], &s->docs, &s->index, err);
-    return status;
+    for (uint32_t i = 0; i < s->n_threads; i++)
+        BM_TRY(bm_prefix_finder_open(&s->finders[i], &s->docs, &s->index, err));
+    return BM_OK;
 }
 
 static void close_finders(search *s)
@@ -381,12 +374,9 @@ static bm_status check(const bm_all_pairs_job *job, bm_error *err)
 bm_status bm_all_pairs(const bm_all_pairs_job *job, bm_all_pairs_stats *stats, bm_error *err)
 {
     uint64_t block = 0;
-    bm_status status = check(job, err);
-    if (status != BM_OK)
-        return status;
-    search *s = bm_alloc_zero(1, sizeof *s);
-    if (s == NULL)
-        return bm_fail_nomem(err, sizeof *s);
+    BM_TRY(check(job, err));
+    search *s = NULL;
+    BM_TRY(bm_new_zero(&s, 1, err));
     s->job = job;
     s->sets = (bm_set_list){
         .docs = job->docs, .sizes = job->sizes, .skip = job->skip, .n_docs = job->n_docs};
@@ -394,20 +384,18 @@ bm_status bm_all_pairs(const bm_all_pairs_job *job, bm_all_pairs_stats *stats, b
     s->began_s = bm_clock_seconds();
     s->finders = bm_alloc_zero(s->n_threads, sizeof *s->finders);
     s->chunk = bm_alloc(CHUNK, sizeof *s->chunk);
+    bm_status status = BM_OK;
     if (s->finders == NULL || s->chunk == NULL)
-        status = bm_fail_nomem(err, CHUNK * sizeof *s->chunk);
-    if (status == BM_OK)
-        status = report(s, 0, err);
-    if (status == BM_OK)
-        status = sort_by_size(s, err);
-    if (status == BM_OK)
-        status = share_memory(s, &block, err);
-    if (status == BM_OK && job->store == NULL)
-        status = bm_shingle_counts_make(&s->counts, &s->sets, job->pool, err);
-    if (status == BM_OK)
-        status = search_all(s, block, err);
-    if (status == BM_OK && stats != NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, CHUNK * sizeof *s->chunk));
+    BM_TRY_OUT(report(s, 0, err));
+    BM_TRY_OUT(sort_by_size(s, err));
+    BM_TRY_OUT(share_memory(s, &block, err));
+    if (job->store == NULL)
+        BM_TRY_OUT(bm_shingle_counts_make(&s->counts, &s->sets, job->pool, err));
+    BM_TRY_OUT(search_all(s, block, err));
+    if (stats != NULL)
         *stats = s->stats;
+out:
     search_free(s);
     return status;
 }

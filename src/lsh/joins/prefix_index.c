@@ -81,14 +81,15 @@ static bm_status load_range(build *b, size_t at, bm_error *err)
     uint64_t *keys = bm_alloc(BM_PREFIX_RANGE + (size_t)store->n_keys[range], sizeof *keys);
     if (keys == NULL)
         return bm_fail_nomem(err, (BM_PREFIX_RANGE + store->n_keys[range]) * sizeof *keys);
-    bm_status status = store->read(store->ctx, range, keys, err);
-    for (size_t position = at; status == BM_OK && position < end; position++) {
+    bm_status status = BM_OK;
+    BM_TRY_OUT(store->read(store->ctx, range, keys, err));
+    for (size_t position = at; position < end; position++) {
         used += (uint32_t)keys[position - at];
         index->key_ends[position - index->begin] = used;
         index->n_alone[position - index->begin] = (uint32_t)(keys[position - at] >> 32);
     }
-    if (status == BM_OK)
-        memmove(keys, keys + BM_PREFIX_RANGE, used * sizeof *keys);
+    memmove(keys, keys + BM_PREFIX_RANGE, used * sizeof *keys);
+out:
     index->ranges[(at - index->begin) / BM_PREFIX_RANGE] = keys;
     return status;
 }
@@ -106,9 +107,8 @@ static bm_status take_range(build *b, size_t at, bm_error *err)
         most += bm_prefix_to_probe(n, docs->threshold);
         longest = n > longest ? n : longest;
     }
-    uint64_t *keys = bm_alloc(most + 2 * longest, sizeof *keys);
-    if (keys == NULL)
-        return bm_fail_nomem(err, (most + 2 * longest) * sizeof *keys);
+    uint64_t *keys = NULL;
+    BM_TRY(bm_new(&keys, most + 2 * longest, err));
     bm_rare_prefix_room own = {.keys = keys + most, .scratch = keys + most + longest};
     for (size_t position = at; position < end; position++) {
         size_t n = bm_sized_size(docs, position);
@@ -131,10 +131,9 @@ static bm_status take_ranges(void *ctx, uint32_t thread, size_t begin, size_t en
 {
     (void)thread;
     build *b = ctx;
-    bm_status status = BM_OK;
-    for (size_t range = begin; status == BM_OK && range < end; range++)
-        status = take_range(b, b->group + range * BM_PREFIX_RANGE, err);
-    return status;
+    for (size_t range = begin; range < end; range++)
+        BM_TRY(take_range(b, b->group + range * BM_PREFIX_RANGE, err));
+    return BM_OK;
 }
 
 static bm_status run(build *b, size_t n, bm_pool_range_fn fn, bm_error *err)
@@ -227,20 +226,19 @@ static bm_status take_prefixes(build *b, bm_error *err)
     bm_status status = BM_OK;
     if (memory == 0 || memory > MEMORY_MAX)
         memory = MEMORY_MAX;
-    while (status == BM_OK && b->end < b->docs->n && index->bytes < memory - memory / 8) {
+    while (b->end < b->docs->n && index->bytes < memory - memory / 8) {
         b->group = b->end;
         b->end = group_end(b->docs, b->group, memory - index->bytes, beside);
         if (b->end == b->group && b->group > index->begin)
             break;
         if (b->end == b->group) /* at least one range */
             b->end = range_end(b->group, b->docs->n);
-        status = make_room(index, b->end - index->begin, err);
+        BM_TRY_OUT(make_room(index, b->end - index->begin, err));
         size_t n_ranges = (b->end - b->group + BM_PREFIX_RANGE - 1) / BM_PREFIX_RANGE;
-        if (status == BM_OK)
-            status = run(b, n_ranges, take_ranges, err);
-        if (status == BM_OK)
-            index->bytes += bytes_used(b) + (b->end - b->group) * beside;
+        BM_TRY_OUT(run(b, n_ranges, take_ranges, err));
+        index->bytes += bytes_used(b) + (b->end - b->group) * beside;
     }
+out:
     index->end = b->end;
     return status;
 }
@@ -342,11 +340,9 @@ static bool has_key(const void *owner, uint32_t number, const void *key)
 /* Number the keys of a part in the order of their first entries. */
 static bm_status number_keys(grouped *g, bm_hash_table *table, bm_error *err)
 {
-    bm_status status = bm_hash_table_clear(table, g->n, err);
-    for (uint32_t i = 0; status == BM_OK && i < g->n; i++) {
-        status = bm_hash_table_reserve(table, hash_again, g, err);
-        if (status != BM_OK)
-            break;
+    BM_TRY(bm_hash_table_clear(table, g->n, err));
+    for (uint32_t i = 0; i < g->n; i++) {
+        BM_TRY(bm_hash_table_reserve(table, hash_again, g, err));
         const uint64_t key = g->entries[i].key, hash = bm_prefix_hash(key, table->seed);
         const size_t at = bm_hash_table_find(table, hash, has_key, g, &key);
         if (bm_hash_table_is_free(table, at)) {
@@ -356,7 +352,7 @@ static bm_status number_keys(grouped *g, bm_hash_table *table, bm_error *err)
         g->numbers[i] = bm_hash_table_number(table, at);
         g->groups[g->numbers[i]].n++;
     }
-    return status;
+    return BM_OK;
 }
 
 /* Put the entries of the part side by side by their keys, and into the table the place of the first of
@@ -366,9 +362,7 @@ static bm_status regroup(bm_prefix_index *index, bm_prefix_part *p, grouped *g, 
     bm_prefix_entry *entries = index->entries + p->entries_at;
     uint32_t sum = 0;
     memcpy(g->entries, entries, g->n * sizeof *entries);
-    bm_status status = number_keys(g, &p->table, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(number_keys(g, &p->table, err));
     for (uint32_t k = 0; k < g->n_groups; k++) {
         g->groups[k].first = sum;
         sum += g->groups[k].n;
@@ -403,10 +397,9 @@ static bm_status group_parts(void *ctx, uint32_t thread, size_t begin, size_t en
 {
     (void)thread;
     build *b = ctx;
-    bm_status status = BM_OK;
-    for (size_t part = begin; status == BM_OK && part < end; part++)
-        status = group_part(b->index, part, err);
-    return status;
+    for (size_t part = begin; part < end; part++)
+        BM_TRY(group_part(b->index, part, err));
+    return BM_OK;
 }
 
 static bm_status invert(build *b, bm_error *err)
@@ -420,24 +413,21 @@ static bm_status invert(build *b, bm_error *err)
     index->parts = bm_alloc_zero(n_parts + 1, sizeof *index->parts);
     if (b->counts == NULL || index->parts == NULL)
         return bm_fail_nomem(err, SLICES * n_parts * sizeof *b->counts);
-    bm_status status = run(b, SLICES, count_slices, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(run(b, SLICES, count_slices, err));
     lay_out(b);
-    index->entries = bm_alloc(index->n_entries, sizeof *index->entries);
-    if (index->entries == NULL)
-        return bm_fail_nomem(err, index->n_entries * sizeof *index->entries);
-    status = run(b, SLICES, scatter_slices, err);
-    return status == BM_OK ? run(b, n_parts, group_parts, err) : status;
+    BM_TRY(bm_new(&index->entries, index->n_entries, err));
+    BM_TRY(run(b, SLICES, scatter_slices, err));
+    return run(b, n_parts, group_parts, err);
 }
 
 bm_status bm_prefix_index_build(bm_prefix_index *index, const bm_prefix_block *block, bm_error *err)
 {
     *index = (bm_prefix_index){.begin = block->begin, .end = block->begin};
     build b = {.index = index, .block = block, .docs = block->docs, .end = block->begin};
-    bm_status status = take_prefixes(&b, err);
-    if (status == BM_OK)
-        status = invert(&b, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(take_prefixes(&b, err));
+    status = invert(&b, err);
+out:
     bm_free(b.counts);
     if (status != BM_OK)
         bm_prefix_index_reset(index);

@@ -163,9 +163,9 @@ bm_status bm_prefix_find(bm_prefix_finder *f, size_t x, bm_error *err)
     size_t n_x = bm_sized_size(f->docs, x);
     prefix p;
     f->n_found = 0;
-    bm_status status = prefix_of(f, x, &p, err);
-    if (status != BM_OK || p.n == 0)
-        return status;
+    BM_TRY(prefix_of(f, x, &p, err));
+    if (p.n == 0)
+        return BM_OK;
     uint32_t first = first_of_size(f, bm_least_share(n_x, f->docs->threshold));
     new_stamp(f);
     for (size_t i = 0; i < p.n && i < AHEAD; i++)

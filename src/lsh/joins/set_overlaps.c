@@ -72,9 +72,7 @@ static uint64_t filter_bit(const bm_overlap_index *index, uint64_t mixed)
 static bm_status count_hash(bm_overlap_index *index, uint64_t hash, bm_error *err)
 {
     const uint64_t mixed = mix(hash), bit = filter_bit(index, mixed);
-    bm_status status = bm_hash_table_reserve(&index->table, hash_again, index, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_hash_table_reserve(&index->table, hash_again, index, err));
     const uint64_t placed = table_hash(index, hash, mixed);
     const size_t at = bm_hash_table_find(&index->table, placed, has_hash, index, &hash);
     if (bm_hash_table_is_free(&index->table, at)) {
@@ -88,11 +86,11 @@ static bm_status count_hash(bm_overlap_index *index, uint64_t hash, bm_error *er
 
 static bm_status count_hashes(bm_overlap_index *index, const bm_hash_sets *sets, bm_error *err)
 {
-    bm_status status = BM_OK;
-    for (size_t i = 0; i < sets->n; i++)
-        for (uint32_t k = 0; status == BM_OK && k < sets->sizes[i]; k++)
-            status = count_hash(index, sets->sets[i][k], err);
-    return status;
+    for (size_t i = 0; i < sets->n; i++) {
+        for (uint32_t k = 0; k < sets->sizes[i]; k++)
+            BM_TRY(count_hash(index, sets->sets[i][k], err));
+    }
+    return BM_OK;
 }
 
 static void fill_list(bm_overlap_index *index, const bm_hash_sets *sets)
@@ -123,11 +121,12 @@ bm_status bm_overlap_index_build(const bm_hash_sets *sets, bm_overlap_index *out
     index.hashes = bm_alloc((size_t)n, sizeof *index.hashes);
     index.filter = bm_alloc_zero(((size_t)1 << index.filter_bits) / 64, sizeof *index.filter);
     index.list = bm_alloc((size_t)n, sizeof *index.list);
-    bm_status status = index.hashes != NULL && index.filter != NULL && index.list != NULL
-                           ? bm_hash_table_clear(&index.table, (size_t)n, err)
-                           : bm_fail_nomem(err, (size_t)bm_overlap_index_bytes(n));
-    if (status == BM_OK)
-        status = count_hashes(&index, sets, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(index.hashes != NULL && index.filter != NULL && index.list != NULL
+                   ? bm_hash_table_clear(&index.table, (size_t)n, err)
+                   : bm_fail_nomem(err, (size_t)bm_overlap_index_bytes(n)));
+    status = count_hashes(&index, sets, err);
+out:
     if (status != BM_OK) {
         bm_overlap_index_reset(&index);
         return status;

@@ -125,9 +125,7 @@ bm_status bm_shingle_counts_make(bm_shingle_counts *out, const bm_set_list *sets
     uint64_t n_shingles = 0;
     for (size_t doc = 0; doc < sets->n_docs; doc++)
         n_shingles += bm_set_list_has(sets, doc) ? sets->sizes[doc] : 0;
-    bm_status status = bm_shingle_counts_open(out, bm_shingle_counts_bits(n_shingles), err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_shingle_counts_open(out, bm_shingle_counts_bits(n_shingles), err));
     job j = {.sets = sets, .counts = out, .shared = pool != NULL && bm_pool_size(pool) > 1};
     if (j.shared)
         return bm_pool_for(pool, (bm_pool_split){sets->n_docs, GRAIN}, count_range, &j, err);

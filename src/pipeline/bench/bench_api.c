@@ -27,32 +27,23 @@ void bm_bench_options_init_sized(bm_bench_options *options, size_t struct_size)
 bm_status bm_bench_run(const bm_bench_options *options, bm_bench_result **out, bm_error *err)
 {
     bm_bench_options used = bench_defaults;
-    bm_status status =
-        bm_sized_take(options, BM_SIZED_TYPE(bm_bench_options, callbacks), &used, err);
-    if (status == BM_OK)
-        status = bm_option_parts_check(&(bm_option_parts){.text = &used.text,
-                                                          .sketch = &used.sketch,
-                                                          .device = &used.device,
-                                                          .callbacks = &used.callbacks},
-                                       err);
-    if (status == BM_OK)
-        status = bm_scheme_weights_check(&used.sketch, false, err);
-    if (status == BM_OK)
-        status = bm_option_list_check("paths", used.paths, used.n_paths, err);
-    if (status == BM_OK)
-        status = bm_option_threads_check(used.threads, err);
-    if (status == BM_OK)
-        status = bm_option_number_check("min_seconds", used.min_seconds, err);
-    if (status == BM_OK && out == NULL)
-        status = bm_fail_field(err, "out", "no place for the result given");
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_bench_options, callbacks), &used, err));
+    BM_TRY(bm_option_parts_check(&(bm_option_parts){.text = &used.text,
+                                                    .sketch = &used.sketch,
+                                                    .device = &used.device,
+                                                    .callbacks = &used.callbacks},
+                                 err));
+    BM_TRY(bm_scheme_weights_check(&used.sketch, false, err));
+    BM_TRY(bm_option_list_check("paths", used.paths, used.n_paths, err));
+    BM_TRY(bm_option_threads_check(used.threads, err));
+    BM_TRY(bm_option_number_check("min_seconds", used.min_seconds, err));
+    if (out == NULL)
+        return bm_fail_field(err, "out", "no place for the result given");
     used.sketch.perms = used.sketch.perms != 0 ? used.sketch.perms : BM_PERMS_DEFAULT;
     bm_scheme_note_hashing(&used.sketch, &used.text);
-    bm_bench_result *result = bm_alloc_zero(1, sizeof *result);
-    if (result == NULL)
-        return bm_fail_nomem(err, sizeof *result);
-    status = bm_bench_figures(&used, result, err);
+    bm_bench_result *result = NULL;
+    BM_TRY(bm_new_zero(&result, 1, err));
+    bm_status status = bm_bench_figures(&used, result, err);
     if (status == BM_OK)
         *out = result;
     else
@@ -99,17 +90,16 @@ bm_status bm_kernel_tune(const bm_kernel_tune_options *options, char **csv, char
                          bm_error *err)
 {
     bm_kernel_tune_options used = tune_defaults;
-    bm_status status =
-        bm_sized_take(options, BM_SIZED_TYPE(bm_kernel_tune_options, callbacks), &used, err);
-    if (status == BM_OK)
-        status = bm_option_parts_check(&(bm_option_parts){.sketch = &used.sketch,
-                                                          .device = &used.device,
-                                                          .callbacks = &used.callbacks},
-                                       err);
-    if (status == BM_OK)
-        status = bm_scheme_weights_check(&used.sketch, false, err);
-    if (status == BM_OK)
-        status = bm_option_number_check("min_seconds", used.min_seconds, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(
+        bm_sized_take(options, BM_SIZED_TYPE(bm_kernel_tune_options, callbacks), &used, err));
+    BM_TRY_OUT(bm_option_parts_check(&(bm_option_parts){.sketch = &used.sketch,
+                                                        .device = &used.device,
+                                                        .callbacks = &used.callbacks},
+                                     err));
+    BM_TRY_OUT(bm_scheme_weights_check(&used.sketch, false, err));
+    status = bm_option_number_check("min_seconds", used.min_seconds, err);
+out:
     used.sketch.perms = used.sketch.perms != 0 ? used.sketch.perms : BM_PERMS_DEFAULT;
     return status == BM_OK ? bm_kernel_tune_measure(&used, csv, json, err) : status;
 }

@@ -23,9 +23,7 @@ bm_status bm_bench_limit_open(const bm_bench_options *options, const bm_device_i
 {
     bm_isa isa;
     const char *cpu = info->kind == BM_DEVICE_NATIVE ? options->device.cpu : NULL;
-    bm_status status = bm_isa_choose(cpu, &isa, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_isa_choose(cpu, &isa, err));
     limit->loops = bm_sign_loops_find(isa);
     if (limit->loops == NULL)
         return bm_fail(err, BM_ERR_UNSUPPORTED, "this build has no %s loops", bm_isa_name(isa));

@@ -44,9 +44,7 @@ static bm_status run_once(run *r, double *shingles, double *bytes, bm_error *err
 {
     memset(r->tallies, 0, r->plan->threads * sizeof *r->tallies);
     r->begin = bm_clock_seconds();
-    bm_status status = bm_pool_run(r->plan->pool, run_thread, r, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_pool_run(r->plan->pool, run_thread, r, err));
     bm_bench_done sum = {0};
     double end = r->begin;
     for (uint32_t t = 0; t < r->plan->threads; t++) {
@@ -99,18 +97,19 @@ bm_status bm_bench_measure_all(const bm_bench_series *series, size_t n_series, b
 {
     const uint32_t n = series[0].plan.repeats;
     bm_status status = BM_OK;
-    found *all = bm_alloc_zero(n_series, sizeof *all);
-    if (all == NULL)
-        return bm_fail_nomem(err, n_series * sizeof *all);
-    for (size_t s = 0; status == BM_OK && s < n_series; s++) {
+    found *all = NULL;
+    BM_TRY(bm_new_zero(&all, n_series, err));
+    for (size_t s = 0; s < n_series; s++) {
         all[s].tallies = bm_alloc_aligned(series[s].plan.threads, sizeof *all[s].tallies);
         all[s].rates = bm_alloc((size_t)n * 2 + 2, sizeof *all[s].rates);
         if (all[s].tallies == NULL || all[s].rates == NULL)
-            status = bm_fail_nomem(err, series[s].plan.threads * sizeof *all[s].tallies);
+            BM_TRY_OUT(bm_fail_nomem(err, series[s].plan.threads * sizeof *all[s].tallies));
     }
-    for (uint32_t i = 0; status == BM_OK && i <= n; i++)
-        for (size_t s = 0; status == BM_OK && s < n_series; s++)
-            status = run_series(&series[s], &all[s], n, i, err);
+    for (uint32_t i = 0; i <= n; i++) {
+        for (size_t s = 0; s < n_series; s++)
+            BM_TRY_OUT(run_series(&series[s], &all[s], n, i, err));
+    }
+out:
     for (size_t s = 0; s < n_series; s++) {
         if (status == BM_OK) {
             summarise(all[s].rates, n, series[s].shingles);

@@ -134,8 +134,8 @@ static bm_status shingle_row(bench *b, bm_bench_device *device, const shingle_ca
 {
     bm_bench_rate rate = {0};
     const bm_bench_series series = series_of(b, device, c, &rate);
-    bm_status status = bm_bench_measure_all(&series, 1, err);
-    return status == BM_OK ? add_shingle_row(b, device->info, c, &rate, err) : status;
+    BM_TRY(bm_bench_measure_all(&series, 1, err));
+    return add_shingle_row(b, device->info, c, &rate, err);
 }
 
 /* The row of a limit; from now on ratios are to it. */
@@ -229,16 +229,12 @@ static bm_status text_row(bench *b, bm_bench_device *device, const text_case *ro
     }
     const bm_bench_text *documents = row_case->foreign ? &b->foreign : &b->text;
     text.stopwords = documents->common.data; /* NULL: English */
-    bm_status status = bm_bench_device_set_text(device, &b->options, &text, documents, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_bench_device_set_text(device, &b->options, &text, documents, err));
     bm_bench_rate shingles = {0}, bytes = {0};
     bm_bench_work work = bm_bench_work_text;
     work.ctx = device;
     bm_bench_plan plan = plan_of(b, b->options.threads);
-    status = bm_bench_measure(&plan, &work, &shingles, &bytes, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_bench_measure(&plan, &work, &shingles, &bytes, err));
     bm_bench_row *row = add_row(b, device->info, row_case->what, "MB/s", err);
     if (row == NULL)
         return BM_ERR_NOMEM;
@@ -254,15 +250,15 @@ static bm_status link_rows(bench *b, const bm_device_info *info, bm_error *err)
     size_t bytes = info->max_alloc_bytes != 0 && info->max_alloc_bytes < LINK_BYTES
                        ? (size_t)info->max_alloc_bytes
                        : LINK_BYTES;
-    bm_status status = bm_opencl_link_rate(info->spec, bytes, &rates[0], &rates[1], err);
-    for (size_t i = 0; status == BM_OK && i < 2; i++) {
+    BM_TRY(bm_opencl_link_rate(info->spec, bytes, &rates[0], &rates[1], err));
+    for (size_t i = 0; i < 2; i++) {
         bm_bench_row *row = add_row(b, info, i == 0 ? "upload" : "read-back", "MB/s", err);
         if (row == NULL)
             return BM_ERR_NOMEM;
         row->median = row->min = row->max = rates[i] * 1e-6;
         row->threads = 1;
     }
-    return status;
+    return BM_OK;
 }
 
 /* Hashes that lie on the device: by its own clock, where it has one. */
@@ -284,13 +280,12 @@ static bm_status long_row(bench *b, const bm_device_info *info, const bm_scheme_
     bm_bench_options options = b->options;
     options.sketch.scheme = scheme->scheme;
     bm_bench_device device;
-    bm_status status = bm_bench_device_open(&options, info, b->options.threads, &device, err);
-    if (status == BM_OK)
-        status = bm_bench_device_fill(&device, b->options.long_doc, err);
-    if (status == BM_OK)
-        status = shingle_row(b, &device, &resident, err);
-    if (status == BM_OK)
-        *rate = b->rows[b->n_rows - 1].median;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_bench_device_open(&options, info, b->options.threads, &device, err));
+    BM_TRY_OUT(bm_bench_device_fill(&device, b->options.long_doc, err));
+    BM_TRY_OUT(shingle_row(b, &device, &resident, err));
+    *rate = b->rows[b->n_rows - 1].median;
+out:
     bm_bench_device_close(&device);
     return status;
 }
@@ -323,20 +318,21 @@ static bm_status device_rows(bench *b, const bm_device_info *info, bm_error *err
 {
     bool native = info->kind == BM_DEVICE_NATIVE;
     bm_bench_device device;
-    bm_status status = bm_bench_device_open(&b->options, info, b->options.threads, &device, err);
-    if (status == BM_OK)
-        status = bm_bench_device_fill(&device, BM_BENCH_DOC, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_bench_device_open(&b->options, info, b->options.threads, &device, err));
+    BM_TRY_OUT(bm_bench_device_fill(&device, BM_BENCH_DOC, err));
     const shingle_case resident = resident_case(b, info, "resident hashes");
     const shingle_case from_host = {"hashes from the host", &bm_bench_work_resident, 1};
-    if (status == BM_OK)
-        status = limit_rows(b, &device, &resident, err);
-    if (status == BM_OK && !native)
-        status = shingle_row(b, &device, &from_host, err);
-    if (status == BM_OK && !native)
-        status = link_rows(b, info, err);
-    for (size_t i = 0; status == BM_OK && i < TEXT_CASES; i++)
+    BM_TRY_OUT(limit_rows(b, &device, &resident, err));
+    if (!native)
+        BM_TRY_OUT(shingle_row(b, &device, &from_host, err));
+    if (!native)
+        BM_TRY_OUT(link_rows(b, info, err));
+    for (size_t i = 0; i < TEXT_CASES; i++) {
         if (native || !text_cases[i].native_only)
-            status = text_row(b, &device, &text_cases[i], err);
+            BM_TRY_OUT(text_row(b, &device, &text_cases[i], err));
+    }
+out:
     bm_bench_device_close(&device);
     return status == BM_OK ? long_rows(b, info, err) : status;
 }
@@ -345,13 +341,12 @@ static bm_status device_rows(bench *b, const bm_device_info *info, bm_error *err
 static bm_status pick_devices(bench *b, bm_error *err)
 {
     const bool named = b->options.device.device != NULL;
-    bm_status status = named
-                           ? bm_device_pick_open(&b->options.device, &b->callbacks, &b->pick, err)
-                           : bm_device_pick_list(&b->options.device, &b->callbacks, &b->pick, err);
-    if (status == BM_OK && b->pick.broken)
+    BM_TRY(named ? bm_device_pick_open(&b->options.device, &b->callbacks, &b->pick, err)
+                 : bm_device_pick_list(&b->options.device, &b->callbacks, &b->pick, err));
+    if (b->pick.broken)
         bm_meter_log(&b->meter, BM_LOG_WARNING, "%s", b->pick.why);
-    if (status != BM_OK || named)
-        return status;
+    if (named)
+        return BM_OK;
     size_t n = 0;
     for (size_t i = 0; i < b->pick.n; i++)
         if (b->pick.devices[i].usable)
@@ -401,43 +396,36 @@ static bm_status open_bench(const bm_bench_options *options, bench *b, bm_error 
     if (b->options.repeats > 100000 || !(b->options.min_seconds <= 3600))
         return bm_fail(err, BM_ERR_USAGE, "%u repeats of %g seconds (at most 100000 of 3600)",
                        b->options.repeats, b->options.min_seconds);
-    bm_status status = pick_devices(b, err);
-    if (status == BM_OK)
-        status = bm_bench_text_open(options->paths, options->n_paths, &b->callbacks, &b->text, err);
-    if (status == BM_OK)
-        status = bm_bench_text_foreign(&b->foreign, err);
+    BM_TRY(pick_devices(b, err));
+    BM_TRY(bm_bench_text_open(options->paths, options->n_paths, &b->callbacks, &b->text, err));
+    BM_TRY(bm_bench_text_foreign(&b->foreign, err));
     uint32_t most = b->options.threads;
-    for (size_t i = 0; status == BM_OK && i < b->pick.n; i++) {
+    for (size_t i = 0; i < b->pick.n; i++) {
         const uint32_t threads = bm_bench_limit_threads(&b->pick.devices[i], b->options.threads);
         most = threads > most ? threads : most;
     }
-    if (status == BM_OK)
-        status = bm_pool_open(most, &b->pool, err);
-    return status;
+    return bm_pool_open(most, &b->pool, err);
 }
 
 bm_status bm_bench_figures(const bm_bench_options *options, bm_bench_result *result, bm_error *err)
 {
     bench b = {0};
-    bm_status status = open_bench(options, &b, err);
-    if (status == BM_OK)
-        status = all_rows(&b, err);
-    if (status == BM_OK) {
-        bm_bench_report report = {.options = &b.options,
-                                  .devices = b.pick.devices,
-                                  .n_devices = b.pick.n,
-                                  .rows = b.rows,
-                                  .n_rows = b.n_rows,
-                                  .text_bytes = b.text.bytes.len,
-                                  .text_docs = b.text.n,
-                                  .text_made = b.text.made};
-        status = bm_bench_report_write(&report, &result->json, err);
-    }
-    if (status == BM_OK) {
-        result->rows = b.rows;
-        result->n = b.n_rows;
-        b.rows = NULL;
-    }
+    bm_status status = BM_OK;
+    BM_TRY_OUT(open_bench(options, &b, err));
+    BM_TRY_OUT(all_rows(&b, err));
+    bm_bench_report report = {.options = &b.options,
+                              .devices = b.pick.devices,
+                              .n_devices = b.pick.n,
+                              .rows = b.rows,
+                              .n_rows = b.n_rows,
+                              .text_bytes = b.text.bytes.len,
+                              .text_docs = b.text.n,
+                              .text_made = b.text.made};
+    BM_TRY_OUT(bm_bench_report_write(&report, &result->json, err));
+    result->rows = b.rows;
+    result->n = b.n_rows;
+    b.rows = NULL;
+out:
     bm_pool_close(b.pool);
     bm_bench_text_reset(&b.text);
     bm_bench_text_reset(&b.foreign);

@@ -53,8 +53,8 @@ static bm_status take_record(void *ctx, const bm_record *record, bm_error *err)
                           record->line, "%s", record->reason);
     if (text->bytes.len >= BM_BENCH_TEXT_MAX)
         return BM_OK;
-    bm_status status = bm_buf_add(&text->bytes, record->text.data, record->text.len, err);
-    return status == BM_OK ? end_document(text, err) : status;
+    BM_TRY(bm_buf_add(&text->bytes, record->text.data, record->text.len, err));
+    return end_document(text, err);
 }
 
 static bm_status read_all(reading *r, bm_error *err)
@@ -84,17 +84,16 @@ static bm_status from_files(const char *const *paths, size_t n_paths, const bm_c
     input.n_paths = n_paths;
     bm_input_set *set = NULL;
     reading r = {.text = text};
-    bm_status status = bm_sign_dir_refuse(paths, n_paths, 0, err);
-    if (status == BM_OK)
-        status = bm_input_set_open_watched(&input, NULL, callbacks, &set, err);
-    if (status == BM_OK && !bm_format_has_text(bm_input_set_format(set)))
-        status = bm_fail(err, BM_ERR_USAGE, "bench takes documents with text, not hashes");
-    if (status == BM_OK)
-        status = bm_batch_source_open(set, &r.source, err);
-    if (status == BM_OK)
-        status = read_all(&r, err);
-    if (status == BM_OK && text->bytes.len == 0)
-        status = bm_fail(err, BM_ERR_INPUT, "there is no text in the documents given");
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_sign_dir_refuse(paths, n_paths, 0, err));
+    BM_TRY_OUT(bm_input_set_open_watched(&input, NULL, callbacks, &set, err));
+    if (!bm_format_has_text(bm_input_set_format(set)))
+        BM_TRY_OUT(bm_fail(err, BM_ERR_USAGE, "bench takes documents with text, not hashes"));
+    BM_TRY_OUT(bm_batch_source_open(set, &r.source, err));
+    BM_TRY_OUT(read_all(&r, err));
+    if (text->bytes.len == 0)
+        BM_TRY_OUT(bm_fail(err, BM_ERR_INPUT, "there is no text in the documents given"));
+out:
     bm_batch_source_close(r.source);
     bm_input_set_close(set);
     return status;
@@ -182,9 +181,7 @@ static bm_status make_document(bm_random *random, const word *words, bool spaced
                                bm_bench_text *text, bm_error *err)
 {
     uint64_t n = bm_random_range(random, 40, 241);
-    bm_status status = bm_buf_reserve(&text->bytes, (size_t)n * sizeof words[0].bytes, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_buf_reserve(&text->bytes, (size_t)n * sizeof words[0].bytes, err));
     for (uint64_t i = 0; i < n; i++) {
         double u = bm_random_u32(random) * 0x1p-32; /* exp of a uniform: density 1/rank */
         const word *w = &words[(uint32_t)(exp(u * log(VOCABULARY + 1.0)) - 1)];
@@ -198,15 +195,17 @@ static bm_status make_document(bm_random *random, const word *words, bool spaced
 /* Documents in one script until there are `bytes` in all. */
 static bm_status make(const script *of, size_t bytes, bm_bench_text *text, bm_error *err)
 {
-    word *words = bm_alloc(VOCABULARY, sizeof *words);
-    if (words == NULL)
-        return bm_fail_nomem(err, VOCABULARY * sizeof *words);
+    word *words = NULL;
+    BM_TRY(bm_new(&words, VOCABULARY, err));
     bm_random random;
     bm_random_init(&random, 1);
     make_vocabulary(&random, of, words);
-    bm_status status = text->common.len == 0 ? list_common(words, &text->common, err) : BM_OK;
-    while (status == BM_OK && text->bytes.len < bytes)
-        status = make_document(&random, words, of->spaced, text, err);
+    bm_status status = BM_OK;
+    if (text->common.len == 0)
+        BM_TRY_OUT(list_common(words, &text->common, err));
+    while (text->bytes.len < bytes)
+        BM_TRY_OUT(make_document(&random, words, of->spaced, text, err));
+out:
     bm_free(words);
     text->made = true;
     return status;
@@ -219,8 +218,9 @@ bm_status bm_bench_text_foreign(bm_bench_text *out, bm_error *err)
                                      {chinese, COUNT(chinese), false}};
     memset(out, 0, sizeof *out);
     bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < COUNT(scripts); i++)
-        status = make(&scripts[i], FOREIGN_BYTES * (i + 1) / COUNT(scripts), out, err);
+    for (size_t i = 0; i < COUNT(scripts); i++)
+        BM_TRY_OUT(make(&scripts[i], FOREIGN_BYTES * (i + 1) / COUNT(scripts), out, err));
+out:
     if (status != BM_OK)
         bm_bench_text_reset(out);
     return status;

@@ -28,9 +28,7 @@ bm_status bm_bench_device_open(const bm_bench_options *options, const bm_device_
     out->info = info;
     out->row_uints = bm_scheme_row_uints(options->sketch.scheme, options->sketch.perms);
     out->n_workers = n_workers;
-    out->workers = bm_alloc_zero(n_workers, sizeof *out->workers);
-    if (out->workers == NULL)
-        return bm_fail_nomem(err, n_workers * sizeof *out->workers);
+    BM_TRY(bm_new_zero(&out->workers, n_workers, err));
     const bm_device_settings settings = bm_device_settings_of(&options->device);
     bm_backend_cfg cfg = {.sketch = options->sketch,
                           .device = info->spec,
@@ -173,9 +171,10 @@ static bm_status wait_for(bm_bench_device *device, bm_bench_slot *slot, bm_error
     bm_status status = BM_OK;
     pthread_mutex_lock(&device->lock);
     if (device->failed && slot->under_way)
-        status = already_failed(device, err);
-    while (status == BM_OK && slot->under_way)
-        status = wait_oldest(device, err);
+        BM_TRY_OUT(already_failed(device, err));
+    while (slot->under_way)
+        BM_TRY_OUT(wait_oldest(device, err));
+out:
     pthread_mutex_unlock(&device->lock);
     return status;
 }
@@ -183,10 +182,9 @@ static bm_status wait_for(bm_bench_device *device, bm_bench_slot *slot, bm_error
 static bm_status finish_thread(void *ctx, uint32_t thread, bm_error *err)
 {
     bm_bench_device *device = ctx;
-    bm_status status = BM_OK;
-    for (size_t s = 0; status == BM_OK && s < BM_BENCH_SLOTS; s++)
-        status = wait_for(device, &device->workers[thread].slots[s], err);
-    return status;
+    for (size_t s = 0; s < BM_BENCH_SLOTS; s++)
+        BM_TRY(wait_for(device, &device->workers[thread].slots[s], err));
+    return BM_OK;
 }
 
 static bm_bench_slot *next_slot(bm_bench_worker *worker)
@@ -202,9 +200,10 @@ static bm_status work_resident(void *ctx, uint32_t thread, bm_bench_done *done, 
 {
     bm_bench_device *device = ctx;
     bm_bench_slot *slot = next_slot(&device->workers[thread]);
-    bm_status status = wait_for(device, slot, err);
-    if (status == BM_OK)
-        status = submit(device, slot, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(wait_for(device, slot, err));
+    status = submit(device, slot, err);
+out:
     done->shingles += (double)bm_shingle_batch_hashes(&slot->batch);
     return status;
 }
@@ -214,9 +213,10 @@ static bm_status work_kernel(void *ctx, uint32_t thread, bm_bench_done *done, bm
     bm_bench_device *device = ctx;
     bm_bench_slot *slot = next_slot(&device->workers[thread]);
     double before = bm_cl_backend_kernel_seconds(device->backend);
-    bm_status status = submit(device, slot, err);
-    if (status == BM_OK)
-        status = wait_for(device, slot, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(submit(device, slot, err));
+    status = wait_for(device, slot, err);
+out:
     done->seconds += bm_cl_backend_kernel_seconds(device->backend) - before;
     done->shingles += (double)bm_shingle_batch_hashes(&slot->batch);
     return status;

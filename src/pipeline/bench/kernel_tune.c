@@ -114,16 +114,15 @@ static bool is_known_bad(const bm_device_info *info, const bm_kernel_params *row
 static bm_status is_new(tuner *t, const bm_kernel_params *row, bool *out, bm_error *err)
 {
     char effect[EFFECT_TEXT];
-    bm_status status = bm_cl_backend_effect(t->present, row, effect, sizeof effect, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_cl_backend_effect(t->present, row, effect, sizeof effect, err));
     for (size_t i = 0; i < t->n_effects; i++)
         if (strcmp(t->effects[i], effect) == 0) {
             *out = false;
             return BM_OK;
         }
     void *effects = t->effects;
-    status = bm_grow(&effects, &t->cap_effects, t->n_effects + 1, sizeof *t->effects, err);
+    bm_status status =
+        bm_grow(&effects, &t->cap_effects, t->n_effects + 1, sizeof *t->effects, err);
     t->effects = effects;
     if (status != BM_OK)
         return status;
@@ -171,19 +170,17 @@ static bm_status try_row(void *ctx, const bm_kernel_params *row, const bm_kernel
     bool is_other = true;
     *score = (bm_kernel_tune_score){0};
     bm_meter_progress(t->meter, ++t->steps_done, t->steps, 0);
-    bm_status status = bm_meter_check(t->meter, &why);
-    if (status == BM_OK)
-        status = is_new(t, row, &is_other, &why);
-    if (status == BM_OK && !is_other)
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_meter_check(t->meter, &why));
+    BM_TRY_OUT(is_new(t, row, &is_other, &why));
+    if (!is_other)
         return BM_OK;
-    if (status == BM_OK && is_known_bad(&t->result->info, row))
-        status = bm_fail(&why, BM_ERR_DEVICE, "its compiler is known to fail on such loops");
-    if (status == BM_OK)
-        status = open_with(t, row, &backend, &why);
-    if (status == BM_OK)
-        status = bm_kernel_tune_check(&t->corpus, backend, &why);
-    if (status == BM_OK)
-        status = measure(t, backend, best, score, &why);
+    if (is_known_bad(&t->result->info, row))
+        BM_TRY_OUT(bm_fail(&why, BM_ERR_DEVICE, "its compiler is known to fail on such loops"));
+    BM_TRY_OUT(open_with(t, row, &backend, &why));
+    BM_TRY_OUT(bm_kernel_tune_check(&t->corpus, backend, &why));
+    status = measure(t, backend, best, score, &why);
+out:
     bm_backend_close(backend);
     if (status != BM_OK && is_final(status, &why)) {
         if (err != NULL)
@@ -242,17 +239,13 @@ static bm_status search(tuner *t, bm_error *err)
     const bm_kernel_tune_trial trial = {t, try_row};
     bm_kernel_tune_score score;
     bool is_other;
-    bm_status status = bm_kernel_tune_check(&t->corpus, t->present, err);
-    if (status == BM_OK)
-        status = is_new(t, &r->present, &is_other, err);
-    if (status == BM_OK)
-        status = measure(t, t->present, NULL, &score, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_kernel_tune_check(&t->corpus, t->present, err));
+    BM_TRY(is_new(t, &r->present, &is_other, err));
+    BM_TRY(measure(t, t->present, NULL, &score, err));
     r->best = r->present;
     r->before = r->now = score;
     t->steps = bm_kernel_tune_round(&r->present) * 2;
-    status = bm_kernel_tune_search(&trial, &r->best, &score, err);
+    bm_status status = bm_kernel_tune_search(&trial, &r->best, &score, err);
     if (status == BM_OK && memcmp(&r->best, &r->present, sizeof r->best) != 0) {
         status = compare(t, err);
         r->better = status == BM_OK && is_better(r);
@@ -284,19 +277,16 @@ static void say_result(tuner *t)
 static bm_status tune_device(tuner *t, bm_error *err)
 {
     bm_meter_stage(t->meter, "tune", "rows");
-    bm_status status = open_with(t, NULL, &t->present, err);
-    if (status == BM_OK) {
-        size_t n = t->present->batch_hashes * 4;
-        n = n < MIN_HASHES ? MIN_HASHES : n > MAX_HASHES ? MAX_HASHES : n;
-        t->result->present = *bm_cl_backend_kernel_params(t->present);
-        status = bm_kernel_tune_corpus_open(t->options, n, &t->corpus, err);
-    }
-    if (status == BM_OK) {
-        t->result->n_hashes = bm_shingle_batch_hashes(&t->corpus.batch);
-        status = search(t, err);
-    }
-    if (status == BM_OK)
-        say_result(t);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(open_with(t, NULL, &t->present, err));
+    size_t n = t->present->batch_hashes * 4;
+    n = n < MIN_HASHES ? MIN_HASHES : n > MAX_HASHES ? MAX_HASHES : n;
+    t->result->present = *bm_cl_backend_kernel_params(t->present);
+    BM_TRY_OUT(bm_kernel_tune_corpus_open(t->options, n, &t->corpus, err));
+    t->result->n_hashes = bm_shingle_batch_hashes(&t->corpus.batch);
+    BM_TRY_OUT(search(t, err));
+    say_result(t);
+out:
     bm_backend_close(t->present);
     bm_kernel_tune_corpus_reset(&t->corpus);
     bm_free(t->effects);
@@ -336,11 +326,9 @@ static void remove_cache(const char *path)
 static bm_status pick_devices(const bm_kernel_tune_options *options, bm_device_pick *pick,
                               bm_error *err)
 {
-    bm_status status = options->device.device != NULL
-                           ? bm_device_pick_open(&options->device, &options->callbacks, pick, err)
-                           : bm_device_pick_list(&options->device, &options->callbacks, pick, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(options->device.device != NULL
+               ? bm_device_pick_open(&options->device, &options->callbacks, pick, err)
+               : bm_device_pick_list(&options->device, &options->callbacks, pick, err));
     size_t n = 0;
     for (size_t i = 0; i < pick->n; i++)
         if (pick->devices[i].kind != BM_DEVICE_NATIVE && pick->devices[i].usable)
@@ -357,13 +345,15 @@ static bm_status tune_all(const bm_kernel_tune_options *options, bm_meter *meter
                           const bm_device_pick *pick, bm_kernel_tune_result *results, bm_error *err)
 {
     char cache[4096];
-    bm_status status = make_cache(cache, sizeof cache, err);
-    for (size_t i = 0; status == BM_OK && i < pick->n; i++) {
+    bm_status status = BM_OK;
+    BM_TRY_OUT(make_cache(cache, sizeof cache, err));
+    for (size_t i = 0; i < pick->n; i++) {
         tuner t = {.options = options, .meter = meter, .result = &results[i]};
         results[i].info = pick->devices[i];
         memcpy(t.cache, cache, sizeof cache);
-        status = tune_device(&t, err);
+        BM_TRY_OUT(tune_device(&t, err));
     }
+out:
     remove_cache(cache);
     return status;
 }
@@ -381,17 +371,14 @@ bm_status bm_kernel_tune_measure(const bm_kernel_tune_options *options, char **c
         return bm_fail(err, BM_ERR_USAGE, "%u repeats of %g seconds (at most %u of 3600)",
                        used.repeats, used.min_seconds, MAX_REPEATS);
     bm_meter_init(&meter, &options->callbacks);
-    bm_status status = pick_devices(&used, &pick, err);
-    if (status == BM_OK) {
-        results = bm_alloc_zero(pick.n, sizeof *results);
-        if (results == NULL)
-            status = bm_fail_nomem(err, pick.n * sizeof *results);
-    }
-    if (status == BM_OK)
-        status = tune_all(&used, &meter, &pick, results, err);
-    if (status == BM_OK)
-        status =
-            bm_kernel_tune_write(&(bm_kernel_tune_report){&used, results, pick.n}, csv, json, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(pick_devices(&used, &pick, err));
+    results = bm_alloc_zero(pick.n, sizeof *results);
+    if (results == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, pick.n * sizeof *results));
+    BM_TRY_OUT(tune_all(&used, &meter, &pick, results, err));
+    status = bm_kernel_tune_write(&(bm_kernel_tune_report){&used, results, pick.n}, csv, json, err);
+out:
     for (size_t i = 0; results != NULL && i < pick.n; i++)
         bm_free(results[i].tried);
     bm_free(results);

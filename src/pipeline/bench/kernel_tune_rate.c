@@ -57,9 +57,10 @@ static bm_status sign_natively(const bm_kernel_tune_options *options,
                          .hashes = corpus->batch.hashes,
                          .n_docs = corpus->batch.n_docs,
                          .words = corpus->right};
-    bm_status status = bm_backend_cpu.open(&cfg, &cpu, err);
-    if (status == BM_OK)
-        status = cpu->ops->submit(cpu, &task, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_backend_cpu.open(&cfg, &cpu, err));
+    status = cpu->ops->submit(cpu, &task, err);
+out:
     bm_backend_close(cpu);
     return status;
 }
@@ -69,10 +70,7 @@ bm_status bm_kernel_tune_corpus_open(const bm_kernel_tune_options *options, size
 {
     memset(out, 0, sizeof *out);
     out->row_uints = bm_scheme_row_uints(options->sketch.scheme, options->sketch.perms);
-    bm_status status =
-        make_documents(n_hashes > MIN_HASHES ? n_hashes : MIN_HASHES, &out->batch, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(make_documents(n_hashes > MIN_HASHES ? n_hashes : MIN_HASHES, &out->batch, err));
     const size_t n = out->batch.n_docs * out->row_uints;
     out->words = bm_alloc_aligned(n, sizeof *out->words);
     out->right = bm_alloc_aligned(n, sizeof *out->right);
@@ -156,9 +154,7 @@ bm_status bm_kernel_tune_check(bm_kernel_tune_corpus *corpus, bm_backend *backen
     const size_t bytes = corpus->batch.n_docs * corpus->row_uints * sizeof *corpus->words;
     double n = 0;
     memset(corpus->words, 0, bytes);
-    bm_status status = sign_for(&(signing){corpus, backend, depth_of(backend), 0}, &n, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(sign_for(&(signing){corpus, backend, depth_of(backend), 0}, &n, err));
     const size_t signed_to = corpus->batch.n_docs;
     if (n < (double)corpus->batch.offsets[signed_to])
         return bm_fail(err, BM_ERR_DEVICE, "it is too slow to be measured");
@@ -172,12 +168,11 @@ bm_status bm_kernel_tune_run(bm_kernel_tune_corpus *corpus, bm_backend *backend,
 {
     double alone = 0, n = 0;
     const double before = bm_cl_backend_kernel_seconds(backend);
-    bm_status status = sign_for(&(signing){corpus, backend, 1, seconds / 2}, &alone, err);
+    BM_TRY(sign_for(&(signing){corpus, backend, 1, seconds / 2}, &alone, err));
     const double kernels = bm_cl_backend_kernel_seconds(backend) - before;
-    if (status != BM_OK)
-        return status;
     const double begin = bm_clock_seconds();
-    status = sign_for(&(signing){corpus, backend, depth_of(backend), seconds / 2}, &n, err);
+    bm_status status =
+        sign_for(&(signing){corpus, backend, depth_of(backend), seconds / 2}, &n, err);
     const double wall = bm_clock_seconds() - begin;
     score->host = wall > 0 ? n / wall * 1e-6 : 0;
     score->kernel = kernels > 0 ? alone / kernels * 1e-6 : score->host;

@@ -14,12 +14,12 @@
 
 static bm_status take_text(bm_buf *buf, char **out, bm_error *err)
 {
-    bm_status status = bm_buf_end(buf, err);
-    if (status == BM_OK) {
-        *out = bm_strdup(buf->data);
-        if (*out == NULL)
-            status = bm_fail_nomem(err, buf->len);
-    }
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_buf_end(buf, err));
+    *out = bm_strdup(buf->data);
+    if (*out == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, buf->len));
+out:
     bm_buf_reset(buf);
     return status;
 }
@@ -28,19 +28,20 @@ static bm_status write_csv(const bm_kernel_tune_report *report, char **csv, bm_e
 {
     char text[BM_KERNEL_PARAMS_TEXT];
     bm_buf out = {0};
-    bm_status status = bm_buf_add_format(&out, err, "%s\n", bm_kernel_params_header);
-    for (size_t i = 0; status == BM_OK && i < report->n; i++) {
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_buf_add_format(&out, err, "%s\n", bm_kernel_params_header));
+    for (size_t i = 0; i < report->n; i++) {
         const bm_kernel_tune_result *r = &report->results[i];
         bm_kernel_params_format(&r->best, text);
-        status = bm_buf_add_format(
+        BM_TRY_OUT(bm_buf_add_format(
             &out, err,
             "# driver %s, %u permutations: %.1f M shingles/s in the kernels, %.1f from the host; "
             "%.3f and %.3f of the row before\n%s\n",
             r->info.driver, report->options->sketch.perms, r->now.kernel, r->now.host,
-            r->now.kernel / r->before.kernel, r->now.host / r->before.host, text);
+            r->now.kernel / r->before.kernel, r->now.host / r->before.host, text));
     }
-    if (status == BM_OK)
-        return take_text(&out, csv, err);
+    return take_text(&out, csv, err);
+out:
     bm_buf_reset(&out);
     return status;
 }
@@ -114,9 +115,10 @@ static bm_status write_json(const bm_kernel_tune_report *report, char **text, bm
         write_result(&json, &report->results[i]);
     bm_json_end_array(&json);
     bm_json_end_object(&json);
-    bm_status status = bm_json_finish(&json, err);
-    if (status == BM_OK)
-        return take_text(&json.buf, text, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_json_finish(&json, err));
+    return take_text(&json.buf, text, err);
+out:
     bm_buf_reset(&json.buf);
     return status;
 }
@@ -127,9 +129,10 @@ bm_status bm_kernel_tune_write(const bm_kernel_tune_report *report, char **csv, 
     char *csv_text = NULL, *json_text = NULL;
     bm_status status = BM_OK;
     if (csv != NULL)
-        status = write_csv(report, &csv_text, err);
-    if (status == BM_OK && json != NULL)
-        status = write_json(report, &json_text, err);
+        BM_TRY_OUT(write_csv(report, &csv_text, err));
+    if (json != NULL)
+        BM_TRY_OUT(write_json(report, &json_text, err));
+out:
     if (status != BM_OK) {
         bm_free(csv_text);
         return status;

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/error.h"
 #include "base/memory.h"
 
 #define ROUNDS     2
@@ -92,11 +93,8 @@ static bm_status try_value(search *s, const axis *a, uint32_t value, bm_error *e
     if (was_tried(s, &row))
         return BM_OK;
     bm_kernel_tune_score score = {0};
-    bm_status status = remember(s, &row, err);
-    if (status == BM_OK)
-        status = s->trial->run(s->trial->ctx, &row, s->score, &score, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(remember(s, &row, err));
+    BM_TRY(s->trial->run(s->trial->ctx, &row, s->score, &score, err));
     const double now = a->host ? score.host : score.kernel;
     const double before = a->host ? s->score->host : s->score->kernel;
     if (now > before * BM_KERNEL_TUNE_MARGIN) {
@@ -113,13 +111,16 @@ bm_status bm_kernel_tune_search(const bm_kernel_tune_trial *trial, bm_kernel_par
     search s = {.trial = trial, .row = row, .score = score, .better = true};
     size_t n_axes;
     const axis *axes = axes_of(row, &n_axes);
-    bm_status status = remember(&s, row, err);
-    for (int round = 0; status == BM_OK && round < ROUNDS && s.better; round++) {
+    bm_status status = BM_OK;
+    BM_TRY_OUT(remember(&s, row, err));
+    for (int round = 0; round < ROUNDS && s.better; round++) {
         s.better = false;
-        for (size_t a = 0; a < n_axes; a++)
-            for (size_t i = 0; status == BM_OK && has_value(&axes[a], i); i++)
-                status = try_value(&s, &axes[a], axes[a].values[i], err);
+        for (size_t a = 0; a < n_axes; a++) {
+            for (size_t i = 0; has_value(&axes[a], i); i++)
+                BM_TRY_OUT(try_value(&s, &axes[a], axes[a].values[i], err));
+        }
     }
+out:
     bm_free(s.tried);
     return status;
 }

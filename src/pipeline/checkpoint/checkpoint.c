@@ -79,10 +79,11 @@ static bm_checkpoint_saved saved_in(const bm_journal *journal)
 static bm_status open_journal(bm_checkpoint *checkpoint, bm_error *err)
 {
     char *path = NULL;
-    bm_status status = bm_out_dir_state_path(checkpoint->dir, BM_OUT_JOURNAL, &path, err);
-    if (status == BM_OK)
-        status =
-            bm_journal_open_in(bm_out_dir_folder(checkpoint->dir), path, &checkpoint->journal, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_out_dir_state_path(checkpoint->dir, BM_OUT_JOURNAL, &path, err));
+    status =
+        bm_journal_open_in(bm_out_dir_folder(checkpoint->dir), path, &checkpoint->journal, err);
+out:
     bm_free(path);
     return status;
 }
@@ -210,16 +211,17 @@ static bm_status reopen(const bm_checkpoint *checkpoint, bm_spill_kind kind, bm_
     const bm_checkpoint_saved *s = &checkpoint->saved;
     bool docs = kind == BM_SPILL_ROWS;
     char *path = NULL;
-    bm_status status = bm_out_dir_state_path(
-        checkpoint->dir, docs ? BM_CHECKPOINT_DOCS : BM_CHECKPOINT_MATCH, &path, err);
-    if (status == BM_OK)
-        status = bm_spill_reopen_in(
-            bm_out_dir_folder(checkpoint->dir),
-            &(bm_spill_saved){.path = path,
-                              .kind = kind,
-                              .bytes = docs ? s->docs_bytes : s->match_bytes,
-                              .records = docs ? s->docs_records : s->match_records},
-            BM_CHECKPOINT_BUFFER, out, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_out_dir_state_path(checkpoint->dir,
+                                     docs ? BM_CHECKPOINT_DOCS : BM_CHECKPOINT_MATCH, &path, err));
+    status =
+        bm_spill_reopen_in(bm_out_dir_folder(checkpoint->dir),
+                           &(bm_spill_saved){.path = path,
+                                             .kind = kind,
+                                             .bytes = docs ? s->docs_bytes : s->match_bytes,
+                                             .records = docs ? s->docs_records : s->match_records},
+                           BM_CHECKPOINT_BUFFER, out, err);
+out:
     bm_free(path);
     return status;
 }
@@ -242,22 +244,17 @@ bm_status bm_checkpoint_load(bm_checkpoint *checkpoint, bm_corpus *corpus, bm_er
         return BM_OK;
     bm_job_context_stage(job, BM_STAGE_LOAD, "bytes");
     bm_checkpoint_documents what = bm_checkpoint_docs(checkpoint);
-    bm_status status = reopen(checkpoint, BM_SPILL_ROWS, &checkpoint->docs_file, err);
-    if (status == BM_OK && corpus != NULL)
-        status = bm_corpus_restore_sets(corpus, checkpoint->sets_path, checkpoint->saved.sets_bytes,
-                                        checkpoint->saved.sets_records, err);
-    if (status == BM_OK)
-        status = bm_checkpoint_documents_load(&what, checkpoint->docs_file, err);
-    if (status == BM_OK &&
-        (job->docs.n != checkpoint->saved.docs || job->docs.n_skipped != checkpoint->saved.skipped))
-        status = bm_fail_at(err, BM_ERR_FORMAT, bm_out_dir_work(checkpoint->dir), 0,
-                            "%zu documents are saved, %" PRIu64 " in the journal (begin anew "
-                            "with `force`)",
-                            job->docs.n, checkpoint->saved.docs);
-    if (status == BM_OK)
-        status = clear_outputs(checkpoint, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(reopen(checkpoint, BM_SPILL_ROWS, &checkpoint->docs_file, err));
+    if (corpus != NULL)
+        BM_TRY(bm_corpus_restore_sets(corpus, checkpoint->sets_path, checkpoint->saved.sets_bytes,
+                                      checkpoint->saved.sets_records, err));
+    BM_TRY(bm_checkpoint_documents_load(&what, checkpoint->docs_file, err));
+    if ((job->docs.n != checkpoint->saved.docs || job->docs.n_skipped != checkpoint->saved.skipped))
+        return bm_fail_at(err, BM_ERR_FORMAT, bm_out_dir_work(checkpoint->dir), 0,
+                          "%zu documents are saved, %" PRIu64 " in the journal (begin anew "
+                          "with `force`)",
+                          job->docs.n, checkpoint->saved.docs);
+    BM_TRY(clear_outputs(checkpoint, err));
     job->story.n_resumed = job->docs.n;
     checkpoint->read_all = checkpoint->saved.complete;
     checkpoint->last = bm_clock_seconds();
@@ -296,9 +293,7 @@ bm_status bm_checkpoint_ingest(bm_checkpoint *checkpoint, const bm_ingest_wish *
     saving.sink = on_batch;
     saving.sink_ctx = &s;
     checkpoint->reading = true;
-    bm_status status = bm_job_context_ingest(checkpoint->job, &saving, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_job_context_ingest(checkpoint->job, &saving, err));
     checkpoint->reading = checkpoint->loading = false;
     checkpoint->read_all = true;
     bm_checkpoint_save_if_due(checkpoint);
@@ -332,19 +327,17 @@ bm_status bm_checkpoint_match(bm_checkpoint *checkpoint, bm_match *match, bm_err
 bm_status bm_checkpoint_commit(bm_checkpoint *checkpoint, bm_error *err)
 {
     bool kept = checkpoint->corpus != NULL && bm_corpus_sets_have_name(checkpoint->corpus);
-    bm_status status = bm_out_dir_ready(checkpoint->dir, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_out_dir_ready(checkpoint->dir, err));
     if (kept && checkpoint->journal != NULL &&
         bm_journal_add(checkpoint->journal, BM_CHECKPOINT_ENDING, NULL) == BM_OK) {
         bm_checkpoint_sets_remove(checkpoint);
         checkpoint->saved = (bm_checkpoint_saved){0};
         checkpoint->can_save = false;
     }
-    status = bm_out_dir_commit(checkpoint->dir, err);
-    if (status == BM_OK && kept)
+    BM_TRY(bm_out_dir_commit(checkpoint->dir, err));
+    if (kept)
         bm_checkpoint_sets_remove(checkpoint);
-    return status;
+    return BM_OK;
 }
 
 static bool may_go_on(bm_status status)

@@ -72,13 +72,14 @@ static bm_status put_rows(const bm_doc_table *docs, const block_header *h, bm_bu
 {
     bm_status status = BM_OK;
     uint64_t begin = id_begin(docs, (size_t)h->first);
-    for (size_t i = 0; status == BM_OK && i < h->n; i++) {
+    for (size_t i = 0; i < h->n; i++) {
         const bm_doc_row *row = &docs->rows[h->first + i];
         uint64_t from = id_begin(docs, (size_t)h->first + i);
         saved_row saved = {row->line, row->text_bytes, row->file, row->n_shingles,
                            row->id_end - from};
-        status = bm_buf_add(out, &saved, sizeof saved, err);
+        BM_TRY_OUT(bm_buf_add(out, &saved, sizeof saved, err));
     }
+out:
     return status == BM_OK && h->id_bytes > 0
                ? bm_buf_add(out, docs->ids.data + begin, (size_t)h->id_bytes, err)
                : status;
@@ -109,26 +110,22 @@ static bm_status put_keys(const bm_corpus *corpus, const block_header *h, bm_buf
     size_t bytes = (size_t)h->n * h->bands * sizeof(uint64_t);
     if (bytes == 0)
         return BM_OK;
-    bm_status status = bm_buf_reserve(out, bytes, err);
-    if (status == BM_OK)
-        status = bm_corpus_copy_keys(corpus, (size_t)h->first, (size_t)h->n,
-                                     (uint64_t *)(void *)(out->data + out->len), err);
-    if (status == BM_OK)
-        out->len += bytes;
-    return status;
+    BM_TRY(bm_buf_reserve(out, bytes, err));
+    BM_TRY(bm_corpus_copy_keys(corpus, (size_t)h->first, (size_t)h->n,
+                               (uint64_t *)(void *)(out->data + out->len), err));
+    out->len += bytes;
+    return BM_OK;
 }
 
 static bm_status put_skipped(const bm_doc_table *docs, size_t first, bm_buf *out, bm_error *err)
 {
-    bm_status status = BM_OK;
-    for (size_t i = first; status == BM_OK && i < docs->n_skipped; i++) {
+    for (size_t i = first; i < docs->n_skipped; i++) {
         const bm_skipped *skipped = &docs->skipped[i];
         saved_skip saved = {skipped->line, skipped->file, (uint32_t)strlen(skipped->reason)};
-        status = bm_buf_add(out, &saved, sizeof saved, err);
-        if (status == BM_OK)
-            status = bm_buf_add(out, skipped->reason, saved.len, err);
+        BM_TRY(bm_buf_add(out, &saved, sizeof saved, err));
+        BM_TRY(bm_buf_add(out, skipped->reason, saved.len, err));
     }
-    return status;
+    return BM_OK;
 }
 
 /* The inputs, and behind them the file that is read beside them. */
@@ -146,40 +143,32 @@ static bm_source *source_at(bm_input_set *inputs, size_t i)
 static bm_status put_sources(bm_input_set *inputs, const block_header *h, bm_buf *out,
                              bm_error *err)
 {
-    bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < h->n_sources; i++) {
+    for (size_t i = 0; i < h->n_sources; i++) {
         const bm_source *source = source_at(inputs, i);
         saved_source saved = {source->digest, source->bytes_read};
-        status = bm_buf_add(out, &saved, sizeof saved, err);
+        BM_TRY(bm_buf_add(out, &saved, sizeof saved, err));
     }
-    return status;
+    return BM_OK;
 }
 
 static bm_status save_block(const bm_checkpoint_documents *what, const block_header *h,
                             size_t first_skipped, bm_buf *out, bm_error *err)
 {
     out->len = 0;
-    bm_status status = bm_buf_add(out, h, sizeof *h, err);
-    if (status == BM_OK)
-        status = put_rows(what->docs, h, out, err);
-    if (status == BM_OK)
-        status = pad(out, err);
-    if (status == BM_OK)
-        status = put_copies(what->corpus, h, out, err);
-    if (status == BM_OK)
-        status = pad(out, err);
-    if (status == BM_OK)
-        status = put_keys(what->corpus, h, out, err);
-    if (status == BM_OK)
-        status = put_sources(what->inputs, h, out, err);
+    BM_TRY(bm_buf_add(out, h, sizeof *h, err));
+    BM_TRY(put_rows(what->docs, h, out, err));
+    BM_TRY(pad(out, err));
+    BM_TRY(put_copies(what->corpus, h, out, err));
+    BM_TRY(pad(out, err));
+    BM_TRY(put_keys(what->corpus, h, out, err));
+    BM_TRY(put_sources(what->inputs, h, out, err));
     size_t begin = out->len;
-    if (status == BM_OK && h->n_skipped > 0)
-        status = put_skipped(what->docs, first_skipped, out, err);
-    if (status == BM_OK) { /* known only now */
-        uint64_t bytes = out->len - begin;
-        memcpy(out->data + offsetof(block_header, skipped_bytes), &bytes, sizeof bytes);
-    }
-    return status;
+    if (h->n_skipped > 0)
+        BM_TRY(put_skipped(what->docs, first_skipped, out, err));
+    /* known only now */
+    uint64_t bytes = out->len - begin;
+    memcpy(out->data + offsetof(block_header, skipped_bytes), &bytes, sizeof bytes);
+    return BM_OK;
 }
 
 /* Inputs whose digests are known, from the first on: those before that of the last document, since
@@ -352,13 +341,12 @@ static bm_status load_block(void *ctx, uint64_t place, const void *data, size_t 
     const void *ids = next(l, h.id_bytes, false);
     if (rows == NULL || ids == NULL)
         return not_saved(place, "rows", err);
-    bm_status status = load_rows(l, &h, rows, ids, err);
-    if (status == BM_OK)
-        status = load_columns(l, &h, place, err);
-    if (status == BM_OK)
-        status = load_sources(l, &h, place, err);
-    if (status == BM_OK)
-        status = load_skipped(l, &h, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(load_rows(l, &h, rows, ids, err));
+    BM_TRY_OUT(load_columns(l, &h, place, err));
+    BM_TRY_OUT(load_sources(l, &h, place, err));
+    status = load_skipped(l, &h, err);
+out:
     *l->what->counts = h.counts;
     return status;
 }

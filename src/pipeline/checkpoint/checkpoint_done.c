@@ -114,13 +114,15 @@ bm_status bm_checkpoint_done(const bm_job_context *job, bm_summary **out, bm_err
     char *work = NULL;
     bool journal = false;
     *out = NULL;
-    bm_status status = work_of(job->settings->output.path, &work, err);
-    if (status == BM_OK)
-        status = has_journal(work, &journal, err);
-    if (status == BM_OK && !journal)
-        status = compare(job, out, err);
-    if (status == BM_OK && *out != NULL)
-        bm_out_claim_sweep(work); /* killed behind its rename, the job left it */
+    bm_status status = BM_OK;
+    BM_TRY_OUT(work_of(job->settings->output.path, &work, err));
+    BM_TRY_OUT(has_journal(work, &journal, err));
+    if (!journal)
+        BM_TRY_OUT(compare(job, out, err));
+    if (*out != NULL)
+        bm_out_claim_sweep(work);
+out:
+    /* killed behind its rename, the job left it */
     bm_free(work);
     return status;
 }

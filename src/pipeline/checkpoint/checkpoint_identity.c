@@ -72,10 +72,9 @@ static bm_status input_line(const char *path, const char *name, bm_buf *line, bm
 
 static bm_status unreadable_line(const char *name, bm_buf *line, bm_error *err)
 {
-    bm_status status = bm_buf_add_text(line, "input\t", err);
-    if (status == BM_OK)
-        status = bm_tsv_escape(line, (bm_str){name, strlen(name)}, err);
-    return status == BM_OK ? bm_buf_add_text(line, "\tunreadable", err) : status;
+    BM_TRY(bm_buf_add_text(line, "input\t", err));
+    BM_TRY(bm_tsv_escape(line, (bm_str){name, strlen(name)}, err));
+    return bm_buf_add_text(line, "\tunreadable", err);
 }
 
 static bm_status each_input(const bm_job_context *job, line_fn *fn, void *ctx, bm_error *err)
@@ -84,17 +83,17 @@ static bm_status each_input(const bm_job_context *job, line_fn *fn, void *ctx, b
     bm_status status = BM_OK;
     const char *extra = job->inputs.source->extra_path;
     size_t n = bm_input_set_count(job->inputs.set);
-    for (size_t i = 0; status == BM_OK && i < n + (extra != NULL); i++) {
+    for (size_t i = 0; i < n + (extra != NULL); i++) {
         const bm_source *source = i < n ? bm_input_set_source(job->inputs.set, i) : NULL;
         line.len = 0;
-        status = source == NULL               ? input_line(extra, extra, &line, err)
-                 : source->unreadable != NULL ? unreadable_line(source->name, &line, err)
-                                              : input_line(source->path, source->name, &line, err);
-        if (status == BM_OK)
-            status = bm_buf_end(&line, err);
-        if (status == BM_OK)
-            status = fn(ctx, line.data, err);
+        BM_TRY_OUT(source == NULL ? input_line(extra, extra, &line, err)
+                   : source->unreadable != NULL
+                       ? unreadable_line(source->name, &line, err)
+                       : input_line(source->path, source->name, &line, err));
+        BM_TRY_OUT(bm_buf_end(&line, err));
+        BM_TRY_OUT(fn(ctx, line.data, err));
     }
+out:
     bm_buf_reset(&line);
     return status;
 }
@@ -238,8 +237,8 @@ static bm_status compare_input(comparing *c, size_t index, const char *was, cons
     const bool may = saved->broken && saved->place.known && index >= saved->place.file;
     if (!may || !is_kind(was, "input") || !same_name(was, is))
         return say_input(was, is, err);
-    bm_status status = bm_buf_add_format(&c->repaired, err, REPAIRED "%zu\t%s", index, is);
-    return status == BM_OK ? bm_buf_add(&c->repaired, "", 1, err) : status;
+    BM_TRY(bm_buf_add_format(&c->repaired, err, REPAIRED "%zu\t%s", index, is));
+    return bm_buf_add(&c->repaired, "", 1, err);
 }
 
 static bm_status compare_line(void *ctx, const char *line, bm_error *err)
@@ -261,10 +260,9 @@ static bm_status compare_line(void *ctx, const char *line, bm_error *err)
 /* Inputs that are others from now on. */
 static bm_status note_repaired(const bm_buf *lines, bm_journal *journal, bm_error *err)
 {
-    bm_status status = BM_OK;
-    for (size_t at = 0; status == BM_OK && at < lines->len; at += strlen(lines->data + at) + 1)
-        status = bm_journal_add(journal, lines->data + at, err);
-    return status;
+    for (size_t at = 0; at < lines->len; at += strlen(lines->data + at) + 1)
+        BM_TRY(bm_journal_add(journal, lines->data + at, err));
+    return BM_OK;
 }
 
 bm_status bm_checkpoint_identity_check(const bm_job_context *job, bm_journal *journal,

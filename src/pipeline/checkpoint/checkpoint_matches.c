@@ -22,25 +22,23 @@ typedef struct match_header {
 static bm_status save_groups(bm_match *match, bm_spill_file *file, bm_buf *out, bm_error *err)
 {
     size_t n_docs = match->settings.corpus->n;
-    bm_status status = BM_OK;
-    for (size_t at = 0; status == BM_OK && at < n_docs; at += BLOCK_DOCS) {
+    for (size_t at = 0; at < n_docs; at += BLOCK_DOCS) {
         size_t n = n_docs - at < BLOCK_DOCS ? n_docs - at : BLOCK_DOCS;
         out->len = 0;
-        status = bm_buf_reserve(out, n * (2 * sizeof(uint32_t) + sizeof(double)), err);
-        for (size_t i = 0; status == BM_OK && i < n; i++) {
+        BM_TRY(bm_buf_reserve(out, n * (2 * sizeof(uint32_t) + sizeof(double)), err));
+        for (size_t i = 0; i < n; i++) {
             uint32_t root = bm_union_find_root(&match->result.groups, (uint32_t)(at + i));
-            status = bm_buf_add(out, &root, sizeof root, err);
+            BM_TRY(bm_buf_add(out, &root, sizeof root, err));
         }
-        if (status == BM_OK && match->result.earlier.docs != NULL)
-            status = bm_buf_add(out, match->result.earlier.docs + at,
-                                n * sizeof *match->result.earlier.docs, err);
-        if (status == BM_OK && match->result.earlier.docs != NULL)
-            status = bm_buf_add(out, match->result.earlier.similarities + at,
-                                n * sizeof *match->result.earlier.similarities, err);
-        if (status == BM_OK)
-            status = bm_spill_add(file, out->data, out->len, NULL, err);
+        if (match->result.earlier.docs != NULL)
+            BM_TRY(bm_buf_add(out, match->result.earlier.docs + at,
+                              n * sizeof *match->result.earlier.docs, err));
+        if (match->result.earlier.docs != NULL)
+            BM_TRY(bm_buf_add(out, match->result.earlier.similarities + at,
+                              n * sizeof *match->result.earlier.similarities, err));
+        BM_TRY(bm_spill_add(file, out->data, out->len, NULL, err));
     }
-    return status;
+    return BM_OK;
 }
 
 static bm_status save_edge(bm_spill_file *file, bm_buf *out, const bm_pair *edge, bm_error *err)
@@ -56,14 +54,15 @@ static bm_status save_edge(bm_spill_file *file, bm_buf *out, const bm_pair *edge
 static bm_status save_runs(bm_match *match, bm_spill_file *file, bm_buf *out, bm_error *err)
 {
     bm_run_record record;
-    bm_status status = bm_sorted_runs_begin(match->result.edges.runs, err);
-    while (status == BM_OK) {
-        status = bm_sorted_runs_next(match->result.edges.runs, &record, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_sorted_runs_begin(match->result.edges.runs, err));
+    for (;;) {
+        BM_TRY_OUT(bm_sorted_runs_next(match->result.edges.runs, &record, err));
         bm_pair edge = {(uint32_t)(record.key >> 32), (uint32_t)record.key,
                         bm_edge_similarity(record.value)};
-        if (status == BM_OK)
-            status = save_edge(file, out, &edge, err);
+        BM_TRY_OUT(save_edge(file, out, &edge, err));
     }
+out:
     return status == BM_NOT_FOUND ? BM_OK : status;
 }
 
@@ -72,9 +71,10 @@ static bm_status save_edges(bm_match *match, bm_spill_file *file, bm_buf *out, b
     bm_status status = BM_OK;
     out->len = 0;
     if (match->result.edges.runs != NULL)
-        status = save_runs(match, file, out, err);
-    for (size_t i = 0; status == BM_OK && i < match->result.edges.n; i++)
-        status = save_edge(file, out, &match->result.edges.list[i], err);
+        BM_TRY_OUT(save_runs(match, file, out, err));
+    for (size_t i = 0; i < match->result.edges.n; i++)
+        BM_TRY_OUT(save_edge(file, out, &match->result.edges.list[i], err));
+out:
     return status == BM_OK && out->len > 0 ? bm_spill_add(file, out->data, out->len, NULL, err)
                                            : status;
 }
@@ -90,10 +90,11 @@ bm_status bm_checkpoint_matches_save(bm_match *match, bm_spill_file *file, bm_er
                       .only_groups = match->settings.only_groups,
                       .earlier = match->result.earlier.docs != NULL};
     bm_buf out = {0};
-    bm_status status = bm_spill_add(file, &h, sizeof h, NULL, err);
-    if (status == BM_OK)
-        status = match->settings.only_groups ? save_groups(match, file, &out, err)
-                                             : save_edges(match, file, &out, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_spill_add(file, &h, sizeof h, NULL, err));
+    status = match->settings.only_groups ? save_groups(match, file, &out, err)
+                                         : save_edges(match, file, &out, err);
+out:
     bm_buf_reset(&out);
     return status == BM_OK ? bm_spill_flush(file, err) : status;
 }
@@ -198,14 +199,11 @@ static bm_status load_block(void *ctx, uint64_t place, const void *data, size_t 
 bm_status bm_checkpoint_matches_load(bm_match *match, const bm_spill_file *file, bm_error *err)
 {
     loading l = {.match = match};
-    bm_status status = bm_match_begin(match, err);
-    if (status == BM_OK)
-        status = bm_spill_walk(file, load_block, &l, err);
+    BM_TRY(bm_match_begin(match, err));
+    BM_TRY(bm_spill_walk(file, load_block, &l, err));
     uint64_t expected = match->settings.only_groups ? l.header.n_docs : l.header.n_edges;
-    if (status == BM_OK && (!l.has_header || l.n != expected))
-        status = damaged("counts", err);
-    if (status != BM_OK)
-        return status;
+    if ((!l.has_header || l.n != expected))
+        BM_TRY(damaged("counts", err));
     match->result.counts.candidates = l.header.n_candidates;
     match->result.counts.verified = l.header.n_verified;
     match->result.counts.edges = l.header.n_edges_found;

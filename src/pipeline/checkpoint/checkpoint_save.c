@@ -54,12 +54,12 @@ static bm_status open_state(bm_checkpoint *checkpoint, const char *name, bm_spil
                             bm_spill_file **out, bm_error *err)
 {
     char *path = NULL;
-    bm_status status = bm_out_dir_state_path(checkpoint->dir, name, &path, err);
-    if (status == BM_OK)
-        status =
-            bm_spill_open(bm_out_dir_beside(checkpoint->dir), kind, BM_CHECKPOINT_BUFFER, out, err);
-    if (status == BM_OK)
-        status = bm_spill_save_in(*out, bm_out_dir_folder(checkpoint->dir), path, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_out_dir_state_path(checkpoint->dir, name, &path, err));
+    BM_TRY_OUT(
+        bm_spill_open(bm_out_dir_beside(checkpoint->dir), kind, BM_CHECKPOINT_BUFFER, out, err));
+    status = bm_spill_save_in(*out, bm_out_dir_folder(checkpoint->dir), path, err);
+out:
     bm_free(path);
     return status;
 }
@@ -89,18 +89,15 @@ static bm_status open_files(bm_checkpoint *checkpoint, bm_error *err)
 static bm_status write_documents(bm_checkpoint *checkpoint, bm_checkpoint_saved *s, bm_error *err)
 {
     bm_checkpoint_documents what = bm_checkpoint_docs(checkpoint);
-    bm_status status =
-        checkpoint->flush != NULL ? checkpoint->flush(checkpoint->flush_ctx, &s->sums, err) : BM_OK;
-    if (status == BM_OK && checkpoint->corpus != NULL)
-        status = bm_checkpoint_sets_list(checkpoint, err);
-    if (status == BM_OK && checkpoint->corpus != NULL)
-        status = bm_corpus_save_sets(checkpoint->corpus, checkpoint->sets_path, err);
-    if (status == BM_OK)
-        status = bm_checkpoint_documents_save(&what, (size_t)checkpoint->saved.docs,
-                                              (size_t)checkpoint->saved.skipped,
-                                              checkpoint->docs_file, err);
-    if (status != BM_OK)
-        return status;
+    if (checkpoint->flush != NULL)
+        BM_TRY(checkpoint->flush(checkpoint->flush_ctx, &s->sums, err));
+    if (checkpoint->corpus != NULL)
+        BM_TRY(bm_checkpoint_sets_list(checkpoint, err));
+    if (checkpoint->corpus != NULL)
+        BM_TRY(bm_corpus_save_sets(checkpoint->corpus, checkpoint->sets_path, err));
+    BM_TRY(bm_checkpoint_documents_save(&what, (size_t)checkpoint->saved.docs,
+                                        (size_t)checkpoint->saved.skipped, checkpoint->docs_file,
+                                        err));
     s->docs = checkpoint->job->docs.n;
     s->skipped = checkpoint->job->docs.n_skipped;
     s->complete = checkpoint->read_all;
@@ -117,13 +114,11 @@ static bm_status save_documents(bm_checkpoint *checkpoint, bm_error *err)
 {
     char line[BM_CHECKPOINT_LINE_BYTES];
     bm_checkpoint_saved s = checkpoint->saved;
-    bm_status status = open_files(checkpoint, err);
-    if (status == BM_OK)
-        status = write_documents(checkpoint, &s, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(open_files(checkpoint, err));
+    BM_TRY(write_documents(checkpoint, &s, err));
     s.place = checkpoint->read_all ? (bm_content_place){0} : checkpoint->job->places.last;
     s.broken = false;
+    bm_status status = BM_OK;
     if (checkpoint->flush != NULL) { /* first: documents without their sums would not be compared */
         bm_checkpoint_line_of_arrays(&s, line);
         status = bm_journal_add(checkpoint->journal, line, err);
@@ -199,12 +194,12 @@ static bool is_due(const bm_checkpoint *checkpoint, double now)
 
 static bm_status save(bm_checkpoint *checkpoint, bm_error *err)
 {
-    bm_status status = bm_out_dir_held(checkpoint->dir, err);
-    if (status == BM_OK && !docs_saved(checkpoint))
-        status = save_documents(checkpoint, err);
-    if (status == BM_OK && checkpoint->match != NULL && !checkpoint->saved.matched)
-        status = save_match(checkpoint, err);
-    return status;
+    BM_TRY(bm_out_dir_held(checkpoint->dir, err));
+    if (!docs_saved(checkpoint))
+        BM_TRY(save_documents(checkpoint, err));
+    if (checkpoint->match != NULL && !checkpoint->saved.matched)
+        BM_TRY(save_match(checkpoint, err));
+    return BM_OK;
 }
 
 void bm_checkpoint_save_now(bm_checkpoint *checkpoint)

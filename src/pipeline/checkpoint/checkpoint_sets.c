@@ -42,14 +42,12 @@ bm_status bm_checkpoint_sets_find(bm_checkpoint *checkpoint, bm_error *err)
     if (temp_dir == NULL)
         return bm_out_dir_state_path(checkpoint->dir, BM_CHECKPOINT_SETS, &checkpoint->sets_path,
                                      err);
-    bm_status status = name_of(checkpoint, name, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(name_of(checkpoint, name, err));
     char *real = realpath(temp_dir, NULL);
     if (real == NULL)
         return bm_fail_errno(err, errno, temp_dir, "cannot hold temporary files");
-    status = bm_string_format(&checkpoint->sets_path, err, "%s/%s",
-                              strcmp(real, "/") == 0 ? "" : real, name);
+    bm_status status = bm_string_format(&checkpoint->sets_path, err, "%s/%s",
+                                        strcmp(real, "/") == 0 ? "" : real, name);
     free(real);
     return status;
 }
@@ -66,14 +64,14 @@ bm_status bm_checkpoint_sets_add_line(bm_checkpoint *checkpoint, bm_error *err)
     bm_buf line = {0};
     const char *path = checkpoint->sets_path;
     const bool beside = checkpoint->sets_beside;
-    bm_status status =
-        bm_buf_add_text(&line, beside ? BM_CHECKPOINT_SETS_BESIDE : BM_CHECKPOINT_SETS_AT, err);
-    if (status == BM_OK && !beside)
-        status = bm_tsv_escape(&line, (bm_str){path, strlen(path)}, err);
-    if (status == BM_OK)
-        status = bm_buf_end(&line, err);
-    if (status == BM_OK)
-        status = bm_journal_add(checkpoint->journal, line.data, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(
+        bm_buf_add_text(&line, beside ? BM_CHECKPOINT_SETS_BESIDE : BM_CHECKPOINT_SETS_AT, err));
+    if (!beside)
+        BM_TRY_OUT(bm_tsv_escape(&line, (bm_str){path, strlen(path)}, err));
+    BM_TRY_OUT(bm_buf_end(&line, err));
+    status = bm_journal_add(checkpoint->journal, line.data, err);
+out:
     bm_buf_reset(&line);
     return status;
 }

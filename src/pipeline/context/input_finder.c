@@ -55,11 +55,10 @@ static void look_at(search *s, char *path)
 static bm_status look_in(search *s, const char *dir, const char *name, bm_error *err)
 {
     char *path = NULL;
-    bm_status status = dir == NULL ? bm_string_format(&path, err, "%s", name)
-                                   : bm_string_format(&path, err, "%s/%s", dir, name);
-    if (status == BM_OK)
-        look_at(s, path);
-    return status;
+    BM_TRY(dir == NULL ? bm_string_format(&path, err, "%s", name)
+                       : bm_string_format(&path, err, "%s/%s", dir, name));
+    look_at(s, path);
+    return BM_OK;
 }
 
 /* The name without its first step, NULL: it has only one. */
@@ -82,14 +81,14 @@ static bool leads_up(const char *name)
 
 static bm_status look_below(search *s, const char *dir, bm_error *err)
 {
-    bm_status status = BM_OK;
     const char *name = s->input->file;
     if (name[0] == '/')
         name = without_first(name);
-    for (; status == BM_OK && name != NULL; name = without_first(name))
+    for (; name != NULL; name = without_first(name)) {
         if (!leads_up(name))
-            status = look_in(s, dir, name, err);
-    return status;
+            BM_TRY(look_in(s, dir, name, err));
+    }
+    return BM_OK;
 }
 
 /* The directory that holds this one; where its path is a link, that which the link stands in. */
@@ -122,19 +121,18 @@ static bm_status look_around(search *s, bm_error *err)
 static bm_status look_everywhere(search *s, bm_error *err)
 {
     const char *name = s->input->file;
-    bm_status status = look_in(s, NULL, name, err);
-    if (status == BM_OK && s->input->found != NULL)
-        status = look_in(s, NULL, s->input->found, err);
-    if (status == BM_OK && name[0] != '/') {
-        status = look_in(s, s->beside, name, err);
-        if (status == BM_OK)
-            status = look_around(s, err);
+    BM_TRY(look_in(s, NULL, name, err));
+    if (s->input->found != NULL)
+        BM_TRY(look_in(s, NULL, s->input->found, err));
+    if (name[0] != '/') {
+        BM_TRY(look_in(s, s->beside, name, err));
+        BM_TRY(look_around(s, err));
     }
-    if (status == BM_OK && s->places->sources != NULL)
-        status = look_below(s, s->places->sources, err);
-    if (status == BM_OK && s->input->here != NULL)
-        status = look_in(s, s->beside, s->input->here, err);
-    return status;
+    if (s->places->sources != NULL)
+        BM_TRY(look_below(s, s->places->sources, err));
+    if (s->input->here != NULL)
+        BM_TRY(look_in(s, s->beside, s->input->here, err));
+    return BM_OK;
 }
 
 /* Of several files of that size: the first that has the bytes, else the first. A file that cannot
@@ -194,14 +192,13 @@ bm_status bm_input_find(const bm_manifest_input *input, const bm_input_places *p
     const char *slash = strrchr(places->manifest, '/');
     s.beside = slash == NULL ? bm_strdup(".")
                              : bm_strndup(places->manifest, (size_t)(slash - places->manifest));
-    bm_status status =
-        s.beside != NULL ? look_everywhere(&s, err) : bm_fail_nomem(err, strlen(places->manifest));
-    if (status == BM_OK)
-        status = s.n > 0 ? choose(&s, &at, err) : not_found(&s, err);
-    if (status == BM_OK) {
-        *path = s.found[at].path;
-        s.found[at].path = NULL;
-    }
+    bm_status status = BM_OK;
+    BM_TRY_OUT(s.beside != NULL ? look_everywhere(&s, err)
+                                : bm_fail_nomem(err, strlen(places->manifest)));
+    BM_TRY_OUT(s.n > 0 ? choose(&s, &at, err) : not_found(&s, err));
+    *path = s.found[at].path;
+    s.found[at].path = NULL;
+out:
     for (size_t i = 0; i < s.n; i++)
         bm_free(s.found[i].path);
     bm_free(s.other);

@@ -132,23 +132,23 @@ static bm_status check_apart(const bm_settings *settings, const bm_out_named *ou
                              bm_error *err)
 {
     const char *temp_dir = settings->resources.temp_dir;
-    bm_status status = bm_out_apart(outputs, n, err);
-    for (size_t i = 0; status == BM_OK && temp_dir != NULL && i < n; i++)
+    BM_TRY(bm_out_apart(outputs, n, err));
+    for (size_t i = 0; temp_dir != NULL && i < n; i++) {
         if (outputs[i].is_dir)
-            status = bm_out_apart_from_temp(outputs[i].path, temp_dir, err);
-    return status;
+            BM_TRY(bm_out_apart_from_temp(outputs[i].path, temp_dir, err));
+    }
+    return BM_OK;
 }
 
 /* Each output against the inputs. */
 static bm_status check_against(const bm_settings *settings, const bm_out_named *outputs, size_t n,
                                const path_list *inputs, bm_error *err)
 {
-    bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < n; i++)
-        status = (outputs[i].is_dir ? bm_out_dir_check : bm_out_file_check)(
+    for (size_t i = 0; i < n; i++)
+        BM_TRY((outputs[i].is_dir ? bm_out_dir_check : bm_out_file_check)(
             outputs[i].path, existing_of(settings, outputs[i].is_dir), inputs->paths, inputs->n,
-            err);
-    return status;
+            err));
+    return BM_OK;
 }
 
 bm_status bm_job_context_check_outputs(const bm_settings *settings, const char *const *inputs,
@@ -173,9 +173,10 @@ bm_status bm_job_context_check_outputs(const bm_settings *settings, const char *
     for (size_t i = 0; i < n_lists; i++)
         if (lists[i] != NULL)
             paths[n++] = lists[i];
-    bm_status status = check_against(settings, outputs, n_outputs, &(path_list){paths, n}, err);
-    if (status == BM_OK)
-        status = check_apart(settings, outputs, n_outputs, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(check_against(settings, outputs, n_outputs, &(path_list){paths, n}, err));
+    status = check_apart(settings, outputs, n_outputs, err);
+out:
     bm_free(paths);
     return status;
 }
@@ -226,9 +227,7 @@ static bm_status take_names(bm_job_context *job, bm_error *err)
 {
     size_t n = bm_input_set_count(job->inputs.set);
     bm_file_names *names = &job->inputs.names;
-    names->names = bm_alloc(n, sizeof *names->names);
-    if (names->names == NULL)
-        return bm_fail_nomem(err, n * sizeof *names->names);
+    BM_TRY(bm_new(&names->names, n, err));
     names->n = n;
     for (size_t i = 0; i < n; i++)
         names->names[i] = bm_input_set_source(job->inputs.set, i)->name;
@@ -239,26 +238,17 @@ bm_status bm_job_context_inputs(bm_job_context *job, bm_error *err)
 {
     const bm_settings *s = job->settings;
     /* Before anything is read; again below, with the files that directories hold. */
-    bm_status status = bm_job_context_check_outputs(s, s->input.paths, s->input.n_paths, err);
-    if (status != BM_OK)
-        return status;
-    status = open_set(job, err);
-    if (status == BM_OK)
-        status = bm_job_context_windows(job, job->inputs.set, err);
-    if (status == BM_OK)
-        status = check_against_files(job, err);
-    if (status == BM_OK)
-        status = check_kept(job, err);
-    if (status == BM_OK)
-        status = bm_batch_source_open(job->inputs.set, &job->inputs.source, err);
-    if (status == BM_OK && s->recorded.names != NULL &&
-        s->recorded.n_names == bm_input_set_count(job->inputs.set))
+    BM_TRY(bm_job_context_check_outputs(s, s->input.paths, s->input.n_paths, err));
+    BM_TRY(open_set(job, err));
+    BM_TRY(bm_job_context_windows(job, job->inputs.set, err));
+    BM_TRY(check_against_files(job, err));
+    BM_TRY(check_kept(job, err));
+    BM_TRY(bm_batch_source_open(job->inputs.set, &job->inputs.source, err));
+    if (s->recorded.names != NULL && s->recorded.n_names == bm_input_set_count(job->inputs.set))
         bm_input_set_rename(job->inputs.set, s->recorded.names, s->recorded.offsets_name);
-    if (status == BM_OK)
-        status = take_names(job, err);
-    if (status == BM_OK)
-        job->counts.hidden_files = bm_input_set_hidden(job->inputs.set);
-    return status;
+    BM_TRY(take_names(job, err));
+    job->counts.hidden_files = bm_input_set_hidden(job->inputs.set);
+    return BM_OK;
 }
 
 bm_format bm_job_context_format(const bm_job_context *job)
@@ -282,9 +272,7 @@ bm_status bm_job_context_devices(bm_job_context *job, bool keys, bm_error *err)
 {
     const bm_settings *s = job->settings;
     bm_job_devices *devices = &job->devices;
-    bm_status status = bm_job_context_pick(job, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_job_context_pick(job, err));
     if (devices->pick.why[0] != '\0')
         bm_meter_log(&job->meter, devices->pick.broken ? BM_LOG_WARNING : BM_LOG_INFO, "%s",
                      devices->pick.why);
@@ -305,7 +293,7 @@ bm_status bm_job_context_devices(bm_job_context *job, bool keys, bm_error *err)
                              .settings = &settings,
                              .kept_bytes = bm_budget_kept(s->memory, s->threads),
                              .meter = &job->meter};
-    status = bm_device_set_open(&cfg, &devices->set, err);
+    bm_status status = bm_device_set_open(&cfg, &devices->set, err);
     devices->open = status == BM_OK;
     if (status == BM_OK)
         status = bm_budget_make(s->memory, s->threads, (uint32_t)devices->set.n_device_workers,

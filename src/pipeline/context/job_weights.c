@@ -67,11 +67,11 @@ bm_status bm_job_weights_count(bm_job_context *job, bm_error *err)
     if (!bm_settings_weigh(s))
         return BM_OK;
     bm_job_context_stage(job, BM_STAGE_COUNT, "bytes");
-    bm_status status = bm_df_count_open(&cfg, &count, err);
-    if (status == BM_OK)
-        status = count_documents(job, count, err);
-    if (status == BM_OK)
-        status = bm_df_count_end(count, &job->frequencies, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_df_count_open(&cfg, &count, err));
+    BM_TRY_OUT(count_documents(job, count, err));
+    status = bm_df_count_end(count, &job->frequencies, err);
+out:
     bm_df_count_close(count);
     bm_memory_trim();
     if (status != BM_OK)

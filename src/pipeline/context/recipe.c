@@ -176,9 +176,7 @@ bm_status bm_recipe_signed(const bm_manifest *manifest, bm_settings *settings, b
 {
     const bm_provenance *p;
     word_reader r = {.manifest = manifest, .err = err};
-    bm_status status = bm_manifest_provenance(manifest, &p, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_manifest_provenance(manifest, &p, err));
     read_signed(&r, p, hashes_given(p), settings);
     return r.status;
 }
@@ -246,11 +244,8 @@ bm_status bm_recipe_settle(bm_recipe *recipe, bm_settings *settings, bm_error *e
     const bm_provenance *p;
     const bm_manifest *first = recipe->manifests[0];
     word_reader r = {.manifest = first, .err = err};
-    bm_status status = check_alike(recipe, err);
-    if (status == BM_OK)
-        status = bm_manifest_provenance(first, &p, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(check_alike(recipe, err));
+    BM_TRY(bm_manifest_provenance(first, &p, err));
     read_input(&r, p, settings);
     read_signed(&r, p,
                 settings->input.format == BM_FORMAT_SIGNATURES
@@ -283,39 +278,35 @@ bm_status bm_recipe_find_offsets(bm_recipe *recipe, bm_settings *settings, bm_er
     if (recipe->n_inputs != 1)
         return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(recipe->manifests[1]), 0,
                           "arrays of hashes of several directories are not read together");
-    bm_status status = bm_input_find(offsets, &places, &recipe->offsets, err);
-    if (status == BM_OK)
-        settings->input.offsets_path = recipe->offsets;
-    return status;
+    BM_TRY(bm_input_find(offsets, &places, &recipe->offsets, err));
+    settings->input.offsets_path = recipe->offsets;
+    return BM_OK;
 }
 
 bm_status bm_recipe_find(bm_recipe *recipe, bm_settings *settings, bm_error *err)
 {
     bm_input_places places = {.sources = settings->recorded.sources,
                               .callbacks = &settings->callbacks};
-    bm_status status = BM_OK;
     size_t at = 0;
-    for (size_t i = 0; status == BM_OK && i < recipe->n; i++) {
+    for (size_t i = 0; i < recipe->n; i++) {
         const bm_manifest *manifest = recipe->manifests[i];
         const size_t n = bm_manifest_n_inputs(manifest);
         places.manifest = bm_manifest_path(manifest);
-        if (was_imported(manifest))
-            status = bm_fail_at(err, BM_ERR_FORMAT, places.manifest, 0,
-                                "its signatures were imported: there are no texts");
-        else if (was_in_memory(manifest))
-            status = bm_fail_at(err, BM_ERR_FORMAT, places.manifest, 0,
-                                "its input was a table in memory, which is not there any more");
-        else if (n == 0)
-            status = bm_fail_at(err, BM_ERR_FORMAT, places.manifest, 0, "it names no inputs");
-        for (size_t j = 0; status == BM_OK && j < n; j++, at++)
-            status =
-                bm_input_find(bm_manifest_input_at(manifest, j), &places, &recipe->paths[at], err);
+        if (was_imported(manifest)) {
+            return bm_fail_at(err, BM_ERR_FORMAT, places.manifest, 0,
+                              "its signatures were imported: there are no texts");
+        } else if (was_in_memory(manifest)) {
+            return bm_fail_at(err, BM_ERR_FORMAT, places.manifest, 0,
+                              "its input was a table in memory, which is not there any more");
+        } else if (n == 0)
+            return bm_fail_at(err, BM_ERR_FORMAT, places.manifest, 0, "it names no inputs");
+        for (size_t j = 0; j < n; j++, at++)
+            BM_TRY(
+                bm_input_find(bm_manifest_input_at(manifest, j), &places, &recipe->paths[at], err));
     }
-    if (status == BM_OK)
-        status = bm_recipe_find_offsets(recipe, settings, err);
-    if (status == BM_OK)
-        settings->input.paths = (const char *const *)recipe->paths;
-    return status;
+    BM_TRY(bm_recipe_find_offsets(recipe, settings, err));
+    settings->input.paths = (const char *const *)recipe->paths;
+    return BM_OK;
 }
 
 void bm_recipe_reset(bm_recipe *recipe)
@@ -363,36 +354,36 @@ static const bm_source *source_at(bm_input_set *inputs, size_t index)
 bm_status bm_recipe_check_inputs(const bm_recipe *recipe, bm_input_set *inputs, bm_error *err)
 {
     const size_t n = bm_input_set_count(inputs);
-    bm_status status = BM_OK;
     if (n != recipe->n_inputs)
         return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(recipe->manifests[0]), 0,
                           "it names %zu inputs, %zu are given", recipe->n_inputs, n);
-    for (size_t i = 0; status == BM_OK && i <= n; i++) {
+    for (size_t i = 0; i <= n; i++) {
         const bm_source *source = source_at(inputs, i);
         if (source != NULL)
-            status = check_digest(recipe, i, source->path, source->digest, err);
+            BM_TRY(check_digest(recipe, i, source->path, source->digest, err));
     }
-    return status;
+    return BM_OK;
 }
 
 static bm_status check_file(const bm_recipe *recipe, size_t index, const char *path,
                             const bm_callbacks *callbacks, bm_error *err)
 {
     bm_hash128 digest;
-    const bm_status status = bm_input_digest_file(path, callbacks, &digest, err);
-    return status == BM_OK ? check_digest(recipe, index, path, digest, err) : status;
+    BM_TRY(bm_input_digest_file(path, callbacks, &digest, err));
+    return check_digest(recipe, index, path, digest, err);
 }
 
 bm_status bm_recipe_check_files(const bm_recipe *recipe, const bm_callbacks *callbacks,
                                 bm_error *err)
 {
-    bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < recipe->n_inputs; i++)
-        if (strspn(recipe->inputs[i]->xxh3_128, "0") != BM_INPUT_DIGEST_HEX - 1) /* it was read */
-            status = check_file(recipe, i, recipe->paths[i], callbacks, err);
-    if (status == BM_OK && recipe->offsets != NULL)
-        status = check_file(recipe, recipe->n_inputs, recipe->offsets, callbacks, err);
-    return status;
+    for (size_t i = 0; i < recipe->n_inputs; i++) {
+        /* it was read */
+        if (strspn(recipe->inputs[i]->xxh3_128, "0") != BM_INPUT_DIGEST_HEX - 1)
+            BM_TRY(check_file(recipe, i, recipe->paths[i], callbacks, err));
+    }
+    if (recipe->offsets != NULL)
+        BM_TRY(check_file(recipe, recipe->n_inputs, recipe->offsets, callbacks, err));
+    return BM_OK;
 }
 
 bm_status bm_recipe_blame(const bm_recipe *recipe, bm_input_set *inputs,

@@ -3,6 +3,7 @@
  * Tests: tests/cli/cases/against_exact.sh */
 #include "pipeline/context/recipe_ingest.h"
 
+#include "base/error.h"
 #include "io/input/input_set_open.h"
 #include "io/sources/batch_sources.h"
 
@@ -45,15 +46,13 @@ bm_status bm_recipe_ingest(const bm_recipe *recipe, const bm_settings *read, bm_
     bm_batch_source *source = NULL;
     input.paths = (const char *const *)recipe->paths;
     input.n_paths = recipe->n_inputs;
-    bm_status status = bm_input_set_open_watched(&input, NULL, &job->callbacks, &set, err);
-    if (status == BM_OK)
-        status = bm_job_context_windows(job, set, err);
-    if (status == BM_OK) {
-        bm_input_set_rename(set, recipe->names, read->recorded.offsets_name);
-        status = bm_batch_source_open(set, &source, err);
-    }
-    if (status == BM_OK)
-        status = ingest(source, read, job, wish, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_input_set_open_watched(&input, NULL, &job->callbacks, &set, err));
+    BM_TRY_OUT(bm_job_context_windows(job, set, err));
+    bm_input_set_rename(set, recipe->names, read->recorded.offsets_name);
+    BM_TRY_OUT(bm_batch_source_open(set, &source, err));
+    status = ingest(source, read, job, wish, err);
+out:
     status = status == BM_OK ? bm_recipe_check_inputs(recipe, set, err)
                              : bm_recipe_blame(recipe, set, &job->callbacks, status, err);
     bm_batch_source_close(source);

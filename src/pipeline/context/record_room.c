@@ -75,19 +75,16 @@ void bm_record_room_init(const bm_job_context *job, bm_record_use use, bm_record
 bm_status bm_table_room(const bm_settings *settings, uint64_t *out, bm_error *err)
 {
     bm_budget budget;
-    bm_status status = bm_budget_make(settings->memory, settings->threads, 0, &budget, err);
-    if (status == BM_OK)
-        *out = bm_budget_rows(&budget);
-    return status;
+    BM_TRY(bm_budget_make(settings->memory, settings->threads, 0, &budget, err));
+    *out = bm_budget_rows(&budget);
+    return BM_OK;
 }
 
 bm_status bm_table_room_refuse(const bm_settings *settings, const char *what, uint64_t bytes,
                                bm_error *err)
 {
     bm_budget budget;
-    bm_status status = bm_budget_make(settings->memory, settings->threads, 0, &budget, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_budget_make(settings->memory, settings->threads, 0, &budget, err));
     return bm_fail(err, BM_ERR_NOMEM, "%s do not fit into `memory` of %lluM (at least %lluM)", what,
                    (unsigned long long)(settings->memory >> 20),
                    (unsigned long long)(bm_budget_least(&budget, bytes) >> 20) + 1);

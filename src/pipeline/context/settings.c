@@ -157,9 +157,7 @@ bool bm_settings_weigh(const bm_settings *s)
 
 bm_status bm_settings_check_scheme(const bm_settings *s, bm_error *err)
 {
-    bm_status status = bm_option_hash_check(&s->text, &s->sketch, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_option_hash_check(&s->text, &s->sketch, err));
     return bm_scheme_weights_check(&s->sketch, s->text.weights != BM_WEIGHTS_NONE, err);
 }
 
@@ -199,19 +197,13 @@ bm_status bm_settings_settle(bm_settings *s, const bm_option_parts *parts, bm_er
 {
     bm_isa isa;
     bm_budget budget;
-    bm_status status = bm_option_parts_check(parts, err);
-    if (status == BM_OK)
-        status = settle_scheme(s, err);
-    if (status == BM_OK)
-        status = check_format(s, err);
-    if (status == BM_OK)
-        status = bm_isa_choose(s->device.cpu, &isa, err);
-    if (status == BM_OK && !bm_job_does(s, BM_JOB_FILLS_INDEX) &&
-        s->input.duplicate_ids > BM_DUPLICATE_IDS_NUMBER)
-        status = bm_fail_field(err, "duplicate_ids", "`duplicate_ids` %s is for an index",
-                               bm_option_word(BM_OPTION_DUPLICATE_IDS, s->input.duplicate_ids));
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_option_parts_check(parts, err));
+    BM_TRY(settle_scheme(s, err));
+    BM_TRY(check_format(s, err));
+    BM_TRY(bm_isa_choose(s->device.cpu, &isa, err));
+    if (!bm_job_does(s, BM_JOB_FILLS_INDEX) && s->input.duplicate_ids > BM_DUPLICATE_IDS_NUMBER)
+        return bm_fail_field(err, "duplicate_ids", "`duplicate_ids` %s is for an index",
+                             bm_option_word(BM_OPTION_DUPLICATE_IDS, s->input.duplicate_ids));
     if (s->input.max_doc_bytes == 0)
         s->input.max_doc_bytes = BM_DEFAULT_MAX_DOC_BYTES;
     bm_scheme_note_hashing(&s->sketch, &s->text);
@@ -221,8 +213,9 @@ bm_status bm_settings_settle(bm_settings *s, const bm_option_parts *parts, bm_er
     s->threads = s->resources.threads != 0 ? s->resources.threads : bm_cpu_count();
     s->memory = s->resources.memory != 0 ? s->resources.memory : bm_default_memory();
     find_temp_dir(s, s->temp_dir, sizeof s->temp_dir);
-    status = bm_budget_make(s->memory, s->threads, 0, &budget, err); /* is it enough? */
-    return status == BM_OK ? settle_stopwords(s, err) : status;
+    /* is it enough? */
+    BM_TRY(bm_budget_make(s->memory, s->threads, 0, &budget, err));
+    return settle_stopwords(s, err);
 }
 
 bm_option_parts bm_settings_parts(const bm_settings *s)
@@ -240,21 +233,16 @@ bm_option_parts bm_settings_parts(const bm_settings *s)
 
 static bm_status check_pairs(const bm_settings *s, bm_error *err)
 {
-    bm_status status = bm_option_check(BM_OPTION_CANDIDATES, s->pairs.candidates, err);
-    if (status == BM_OK)
-        status = bm_option_check(BM_OPTION_VERIFY, s->pairs.verify, err);
-    if (status == BM_OK)
-        status = bm_option_check(BM_OPTION_IDENTICAL, s->pairs.identical, err);
-    if (status == BM_OK)
-        status = bm_option_check(BM_OPTION_CLUSTER, s->pairs.cluster, err);
-    if (status == BM_OK)
-        status = bm_option_check(BM_OPTION_KEEP, s->pairs.keep, err);
-    if (status == BM_OK)
-        status = bm_option_set_fields_check(s->recorded.set_fields, err);
-    if (status == BM_OK && !(s->pairs.against_threshold >= 0 && s->pairs.against_threshold <= 1))
-        status = bm_fail_field(err, "against_threshold", "`against_threshold` %g (0 to 1)",
-                               s->pairs.against_threshold);
-    return status == BM_OK ? bm_option_check(BM_OPTION_KEPT, s->results.kept, err) : status;
+    BM_TRY(bm_option_check(BM_OPTION_CANDIDATES, s->pairs.candidates, err));
+    BM_TRY(bm_option_check(BM_OPTION_VERIFY, s->pairs.verify, err));
+    BM_TRY(bm_option_check(BM_OPTION_IDENTICAL, s->pairs.identical, err));
+    BM_TRY(bm_option_check(BM_OPTION_CLUSTER, s->pairs.cluster, err));
+    BM_TRY(bm_option_check(BM_OPTION_KEEP, s->pairs.keep, err));
+    BM_TRY(bm_option_set_fields_check(s->recorded.set_fields, err));
+    if (!(s->pairs.against_threshold >= 0 && s->pairs.against_threshold <= 1))
+        return bm_fail_field(err, "against_threshold", "`against_threshold` %g (0 to 1)",
+                             s->pairs.against_threshold);
+    return bm_option_check(BM_OPTION_KEPT, s->results.kept, err);
 }
 
 static bm_status check_has_output(const bm_settings *s, bm_error *err)
@@ -267,9 +255,7 @@ static bm_status check_has_output(const bm_settings *s, bm_error *err)
 static bm_status take_sign(const bm_sign_options *options, bm_settings *out, bm_error *err)
 {
     bm_sign_options o = sign_defaults;
-    bm_status status = bm_sized_take(options, BM_SIZED_TYPE(bm_sign_options, callbacks), &o, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_sign_options, callbacks), &o, err));
     *out = (bm_settings){.kind = BM_JOB_SIGN,
                          .input = o.input,
                          .text = o.text,
@@ -286,19 +272,16 @@ static bm_status take_sign(const bm_sign_options *options, bm_settings *out, bm_
 
 bm_status bm_settings_of_sign(const bm_sign_options *options, bm_settings *out, bm_error *err)
 {
-    bm_status status = take_sign(options, out, err);
+    BM_TRY(take_sign(options, out, err));
     const bm_option_parts parts = bm_settings_parts(out);
-    if (status == BM_OK)
-        status = check_has_output(out, err);
-    return status == BM_OK ? bm_settings_settle(out, &parts, err) : status;
+    BM_TRY(check_has_output(out, err));
+    return bm_settings_settle(out, &parts, err);
 }
 
 bm_status bm_settings_of_table(const bm_sign_options *options, bm_settings *out, bm_error *err)
 {
-    bm_status status = take_sign(options, out, err);
+    BM_TRY(take_sign(options, out, err));
     const bm_option_parts parts = bm_settings_parts(out);
-    if (status != BM_OK)
-        return status;
     if (out->output.path != NULL || out->output.report != NULL || out->results.resume)
         return bm_fail_field(err, "output", "an `output` of what stays in memory (save it)");
     if (out->input.stream == NULL || out->input.on_error == BM_ON_ERROR_SKIP)
@@ -320,9 +303,7 @@ bm_status bm_settings_plan_signatures(bm_settings *s, bm_error *err)
 bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out, bm_error *err)
 {
     bm_dedup_options o = dedup_defaults;
-    bm_status status = bm_sized_take(options, BM_SIZED_TYPE(bm_dedup_options, callbacks), &o, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_dedup_options, callbacks), &o, err));
     *out =
         (bm_settings){.kind = BM_JOB_DEDUP,
                       .input = o.input,
@@ -341,18 +322,15 @@ bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out
                       .callbacks = o.callbacks,
                       .recorded = {.set_fields = o.set_fields, .sources = o.sources}};
     const bm_option_parts parts = bm_settings_parts(out);
-    status = check_has_output(out, err);
-    if (status == BM_OK)
-        status = check_pairs(out, err);
-    return status == BM_OK ? bm_settings_settle(out, &parts, err) : status;
+    BM_TRY(check_has_output(out, err));
+    BM_TRY(check_pairs(out, err));
+    return bm_settings_settle(out, &parts, err);
 }
 
 bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out, bm_error *err)
 {
     bm_pairs_options o = pairs_defaults;
-    bm_status status = bm_sized_take(options, BM_SIZED_TYPE(bm_pairs_options, callbacks), &o, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_pairs_options, callbacks), &o, err));
     *out = (bm_settings){.kind = BM_JOB_PAIRS,
                          .input = o.input,
                          .text = o.text,
@@ -375,15 +353,17 @@ bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out
     const bm_option_parts parts = bm_settings_parts(out);
     if (o.candidates == BM_CANDIDATES_LENGTH)
         out->pairs.candidates = BM_CANDIDATES_ALL;
-    status = check_pairs(out, err);
-    if (status == BM_OK)
-        status = bm_settings_settle(out, &parts, err);
-    if (status == BM_OK && o.output.path == NULL && o.write == NULL)
-        status = bm_fail_field(err, "write", "no place for the pairs given (`output` or `write`)");
-    if (status == BM_OK && o.candidates != BM_CANDIDATES_LSH && o.verify != BM_VERIFY_AUTO &&
+    bm_status status = BM_OK;
+    BM_TRY_OUT(check_pairs(out, err));
+    BM_TRY_OUT(bm_settings_settle(out, &parts, err));
+    if (o.output.path == NULL && o.write == NULL)
+        BM_TRY_OUT(
+            bm_fail_field(err, "write", "no place for the pairs given (`output` or `write`)"));
+    if (o.candidates != BM_CANDIDATES_LSH && o.verify != BM_VERIFY_AUTO &&
         o.verify != BM_VERIFY_EXACT)
-        status = bm_fail_field(err, "verify", "`candidates` %s compares exactly (`verify` exact)",
-                               bm_option_word(BM_OPTION_CANDIDATES, o.candidates));
+        BM_TRY_OUT(bm_fail_field(err, "verify", "`candidates` %s compares exactly (`verify` exact)",
+                                 bm_option_word(BM_OPTION_CANDIDATES, o.candidates)));
+out:
     if (status != BM_OK)
         bm_settings_reset(out);
     return status;
@@ -392,9 +372,7 @@ bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out
 bm_status bm_settings_of_filter(const bm_filter_options *options, bm_settings *out, bm_error *err)
 {
     bm_filter_options o = filter_defaults;
-    bm_status status = bm_sized_take(options, BM_SIZED_TYPE(bm_filter_options, callbacks), &o, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_filter_options, callbacks), &o, err));
     *out = (bm_settings){.kind = BM_JOB_FILTER,
                          .input = BM_INPUT_DEFAULTS,
                          .text = BM_TEXT_DEFAULTS,
@@ -411,31 +389,23 @@ bm_status bm_settings_of_filter(const bm_filter_options *options, bm_settings *o
     out->input.patterns.n_exclude = o.n_exclude;
     const bm_option_parts parts = {
         .resources = &o.resources, .output = &o.output, .callbacks = &o.callbacks};
-    status = check_has_output(out, err);
-    if (status == BM_OK && o.path == NULL)
-        status = bm_fail_field(err, "path",
-                               "no input given (a directory that dedup wrote, then its inputs)");
-    if (status == BM_OK)
-        status = bm_option_list_check("paths", o.paths, o.n_paths, err);
-    if (status == BM_OK)
-        status = bm_option_list_check("include", o.include, o.n_include, err);
-    if (status == BM_OK)
-        status = bm_option_list_check("exclude", o.exclude, o.n_exclude, err);
-    if (status == BM_OK)
-        status = bm_option_check(BM_OPTION_KEPT, o.kept, err);
-    if (status == BM_OK && o.kept == BM_KEPT_NO)
-        status =
-            bm_fail_field(err, "kept", "`kept` no leaves nothing to do (same, none, gz or zst)");
-    return status == BM_OK ? bm_settings_settle(out, &parts, err) : status;
+    BM_TRY(check_has_output(out, err));
+    if (o.path == NULL)
+        return bm_fail_field(err, "path",
+                             "no input given (a directory that dedup wrote, then its inputs)");
+    BM_TRY(bm_option_list_check("paths", o.paths, o.n_paths, err));
+    BM_TRY(bm_option_list_check("include", o.include, o.n_include, err));
+    BM_TRY(bm_option_list_check("exclude", o.exclude, o.n_exclude, err));
+    BM_TRY(bm_option_check(BM_OPTION_KEPT, o.kept, err));
+    if (o.kept == BM_KEPT_NO)
+        return bm_fail_field(err, "kept", "`kept` no leaves nothing to do (same, none, gz or zst)");
+    return bm_settings_settle(out, &parts, err);
 }
 
 bm_status bm_settings_of_explain(const bm_explain_options *options, bm_settings *out, bm_error *err)
 {
     bm_explain_options o = explain_defaults;
-    bm_status status =
-        bm_sized_take(options, BM_SIZED_TYPE(bm_explain_options, callbacks), &o, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_explain_options, callbacks), &o, err));
     *out = (bm_settings){.kind = BM_JOB_EXPLAIN,
                          .input = BM_INPUT_DEFAULTS,
                          .text = BM_TEXT_DEFAULTS,

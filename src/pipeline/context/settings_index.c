@@ -49,10 +49,7 @@ bm_status bm_settings_of_index_build(const bm_index_build_options *options, bm_s
                                      bm_error *err)
 {
     bm_index_build_options o = build_defaults;
-    bm_status status =
-        bm_sized_take(options, BM_SIZED_TYPE(bm_index_build_options, set_fields), &o, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_index_build_options, set_fields), &o, err));
     *out = (bm_settings){.kind = BM_JOB_INDEX_BUILD,
                          .input = o.input,
                          .text = o.text,
@@ -65,12 +62,10 @@ bm_status bm_settings_of_index_build(const bm_index_build_options *options, bm_s
                          .recorded = {.set_fields = o.set_fields, .sources = o.sources},
                          .index = {.store = o.store}};
     const bm_option_parts parts = bm_settings_parts(out);
-    status = check_path(o.output.path, err);
-    if (status == BM_OK)
-        status = bm_option_check(BM_OPTION_STORE, o.store, err);
-    if (status == BM_OK)
-        status = bm_option_set_fields_check(o.set_fields, err);
-    return status == BM_OK ? bm_settings_settle(out, &parts, err) : status;
+    BM_TRY(check_path(o.output.path, err));
+    BM_TRY(bm_option_check(BM_OPTION_STORE, o.store, err));
+    BM_TRY(bm_option_set_fields_check(o.set_fields, err));
+    return bm_settings_settle(out, &parts, err);
 }
 
 /* What `unique` and `follow` need from the rest. */
@@ -99,10 +94,7 @@ bm_status bm_settings_of_index_add(const bm_index_add_options *options, bm_setti
                                    bm_error *err)
 {
     bm_index_add_options o = add_defaults;
-    bm_status status =
-        bm_sized_take(options, BM_SIZED_TYPE(bm_index_add_options, set_fields), &o, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_index_add_options, set_fields), &o, err));
     *out = (bm_settings){
         .kind = BM_JOB_INDEX_ADD,
         .input = o.input,
@@ -124,12 +116,10 @@ bm_status bm_settings_of_index_add(const bm_index_add_options *options, bm_setti
         out->input.n_paths = 1;
     }
     const bm_option_parts parts = bm_settings_parts(out);
-    status = check_path(o.path, err);
-    if (status == BM_OK)
-        status = bm_option_set_fields_check(o.set_fields, err);
-    if (status == BM_OK)
-        status = check_add(&o, err);
-    return status == BM_OK ? bm_settings_settle(out, &parts, err) : status;
+    BM_TRY(check_path(o.path, err));
+    BM_TRY(bm_option_set_fields_check(o.set_fields, err));
+    BM_TRY(check_add(&o, err));
+    return bm_settings_settle(out, &parts, err);
 }
 
 /* Of a job without documents: `out` has its parts. */
@@ -142,27 +132,25 @@ static bm_status settle_plain(bm_settings *out, const char *path, bm_error *err)
     out->output.path = path;
     const bm_option_parts parts = {
         .resources = &out->resources, .output = &out->output, .callbacks = &out->callbacks};
-    bm_status status = check_path(path, err);
-    return status == BM_OK ? bm_settings_settle(out, &parts, err) : status;
+    BM_TRY(check_path(path, err));
+    return bm_settings_settle(out, &parts, err);
 }
 
 bm_status bm_settings_of_index_remove(const bm_index_remove_options *options, bm_settings *out,
                                       bm_index_remove_options *taken, bm_error *err)
 {
     bm_index_remove_options o = remove_defaults;
-    bm_status status =
-        bm_sized_take(options, BM_SIZED_TYPE(bm_index_remove_options, callbacks), &o, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_index_remove_options, callbacks), &o, err));
     *out = (bm_settings){.kind = BM_JOB_INDEX_REMOVE,
                          .resources = o.resources,
                          .output = o.output,
                          .callbacks = o.callbacks};
-    status = settle_plain(out, o.path, err);
-    if (status == BM_OK)
-        status = bm_option_list_check("ids", o.ids, o.n_ids, err);
-    if (status == BM_OK && o.n_ids == 0 && o.ids_from == NULL)
-        status = bm_fail_field(err, "ids", "no ids given");
+    bm_status status = BM_OK;
+    BM_TRY_OUT(settle_plain(out, o.path, err));
+    BM_TRY_OUT(bm_option_list_check("ids", o.ids, o.n_ids, err));
+    if (o.n_ids == 0 && o.ids_from == NULL)
+        BM_TRY_OUT(bm_fail_field(err, "ids", "no ids given"));
+out:
     *taken = o;
     return status;
 }
@@ -171,10 +159,7 @@ bm_status bm_settings_of_index_compact(const bm_index_compact_options *options, 
                                        bm_error *err)
 {
     bm_index_compact_options o = compact_defaults;
-    bm_status status =
-        bm_sized_take(options, BM_SIZED_TYPE(bm_index_compact_options, callbacks), &o, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_index_compact_options, callbacks), &o, err));
     *out = (bm_settings){.kind = BM_JOB_INDEX_COMPACT,
                          .resources = o.resources,
                          .output = o.output,

@@ -22,12 +22,11 @@ void bm_query_options_init_sized(bm_query_options *options, size_t struct_size)
 
 bm_status bm_answer_rule_check(const bm_answer_rule *rule, bm_error *err)
 {
-    bm_status status = bm_option_number_check("threshold", rule->threshold, err);
-    if (status == BM_OK && !(rule->threshold >= 0 && rule->threshold <= 1))
-        status = bm_fail_field(err, "threshold", "`threshold` %g (0 to 1)", rule->threshold);
-    return status == BM_OK ? bm_reserved_check("answers", rule->reserved,
-                                               sizeof rule->reserved / sizeof *rule->reserved, err)
-                           : status;
+    BM_TRY(bm_option_number_check("threshold", rule->threshold, err));
+    if (!(rule->threshold >= 0 && rule->threshold <= 1))
+        return bm_fail_field(err, "threshold", "`threshold` %g (0 to 1)", rule->threshold);
+    return bm_reserved_check("answers", rule->reserved,
+                             sizeof rule->reserved / sizeof *rule->reserved, err);
 }
 
 static bm_status check_follow(const bm_query_options *o, bm_error *err)
@@ -49,15 +48,10 @@ static bool has_standard_input(const char *const *paths, size_t n)
 
 static bm_status check_query(const bm_query_options *o, bm_error *err)
 {
-    bm_status status = bm_option_check(BM_OPTION_VERIFY, o->verify, err);
-    if (status == BM_OK)
-        status = bm_answer_rule_check(&o->answers, err);
-    if (status == BM_OK)
-        status = bm_option_list_check("targets", o->targets, o->n_targets, err);
-    if (status == BM_OK)
-        status = bm_option_set_fields_check(o->set_fields, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_option_check(BM_OPTION_VERIFY, o->verify, err));
+    BM_TRY(bm_answer_rule_check(&o->answers, err));
+    BM_TRY(bm_option_list_check("targets", o->targets, o->n_targets, err));
+    BM_TRY(bm_option_set_fields_check(o->set_fields, err));
     if (o->path == NULL && o->n_targets == 0)
         return bm_fail_field(err, "path", "no index given, and no `targets`");
     if (o->path != NULL && o->n_targets > 0)
@@ -75,9 +69,7 @@ static bm_status check_query(const bm_query_options *o, bm_error *err)
 bm_status bm_settings_of_query(const bm_query_options *options, bm_settings *out, bm_error *err)
 {
     bm_query_options o = query_defaults;
-    bm_status status = bm_sized_take(options, BM_SIZED_TYPE(bm_query_options, set_fields), &o, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_query_options, set_fields), &o, err));
     *out = (bm_settings){.kind = BM_JOB_QUERY,
                          .input = o.input,
                          .text = o.text,
@@ -96,17 +88,17 @@ bm_status bm_settings_of_query(const bm_query_options *options, bm_settings *out
                                              .answers = o.answers,
                                              .follow = o.follow}}};
     static const char *const standard_input[] = {"-"};
-    status = o.follow ? check_follow(&o, err) : BM_OK;
-    if (status != BM_OK)
-        return status;
+    if (o.follow)
+        BM_TRY(check_follow(&o, err));
     if (o.follow) {
         out->input.paths = standard_input;
         out->input.n_paths = 1;
     }
     const bm_option_parts parts = bm_settings_parts(out);
-    status = bm_settings_settle(out, &parts, err);
-    if (status == BM_OK)
-        status = check_query(&o, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_settings_settle(out, &parts, err));
+    status = check_query(&o, err);
+out:
     if (status != BM_OK)
         bm_settings_reset(out);
     return status;

@@ -68,20 +68,16 @@ bm_status bm_corpus_add(void *ctx, const bm_ingest_batch *batch, size_t first_ro
     if (n == 0)
         return BM_OK;
     bm_corpus_more more = more_of(corpus, batch);
-    bm_status status = bm_corpus_make_room(corpus, &more, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_corpus_make_room(corpus, &more, err));
     set_sizes(corpus, shingles, first_row);
-    status = bm_corpus_find_copies(corpus, first_row, n, err);
-    if (status == BM_OK && corpus->cfg.hashes)
-        status = bm_corpus_add_hashes(corpus, shingles, first_row, err);
-    if (status == BM_OK && corpus->cfg.words.uints > 0)
-        status = bm_corpus_add_word_rows(corpus, batch->words, first_row, n, err);
-    if (status == BM_OK)
-        status = bm_corpus_add_keys(corpus, batch->keys, first_row, n, err);
-    if (status == BM_OK)
-        corpus->n += n;
-    return status;
+    BM_TRY(bm_corpus_find_copies(corpus, first_row, n, err));
+    if (corpus->cfg.hashes)
+        BM_TRY(bm_corpus_add_hashes(corpus, shingles, first_row, err));
+    if (corpus->cfg.words.uints > 0)
+        BM_TRY(bm_corpus_add_word_rows(corpus, batch->words, first_row, n, err));
+    BM_TRY(bm_corpus_add_keys(corpus, batch->keys, first_row, n, err));
+    corpus->n += n;
+    return BM_OK;
 }
 
 bm_status bm_corpus_add_words(bm_corpus *corpus, const bm_signed_docs *docs, bm_error *err)
@@ -89,9 +85,7 @@ bm_status bm_corpus_add_words(bm_corpus *corpus, const bm_signed_docs *docs, bm_
     size_t first = corpus->n, n = docs->n;
     uint64_t words = (uint64_t)n * corpus->cfg.words.uints;
     bm_corpus_more more = {.docs = n, .set_bytes = words * sizeof *docs->words};
-    bm_status status = bm_corpus_make_room(corpus, &more, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_corpus_make_room(corpus, &more, err));
     corpus->copies.given = corpus->cfg.find_identical && docs->content != NULL;
     for (size_t i = 0; i < n; i++) {
         corpus->rep[first + i] = (uint32_t)(first + i);
@@ -102,14 +96,12 @@ bm_status bm_corpus_add_words(bm_corpus *corpus, const bm_signed_docs *docs, bm_
     }
     bm_corpus_sets_clear(corpus, first, n);
     if (corpus->copies.given)
-        status = bm_corpus_find_copies(corpus, first, n, err);
-    if (status == BM_OK && corpus->cfg.words.uints > 0)
-        status = bm_corpus_add_word_rows(corpus, docs->words, first, n, err);
-    if (status == BM_OK)
-        status = bm_corpus_add_keys(corpus, docs->keys, first, n, err);
-    if (status == BM_OK)
-        corpus->n += n;
-    return status;
+        BM_TRY(bm_corpus_find_copies(corpus, first, n, err));
+    if (corpus->cfg.words.uints > 0)
+        BM_TRY(bm_corpus_add_word_rows(corpus, docs->words, first, n, err));
+    BM_TRY(bm_corpus_add_keys(corpus, docs->keys, first, n, err));
+    corpus->n += n;
+    return BM_OK;
 }
 
 /* Is the text of row `row` the one that was signed, as far as is known? */
@@ -137,31 +129,28 @@ bm_status bm_corpus_fill_hashes(void *ctx, const bm_ingest_batch *batch, size_t 
                            (unsigned long long)(first_row + i));
     bm_corpus_more more = more_of(corpus, batch);
     more.docs = 0; /* they are there */
-    bm_status status = bm_corpus_make_room(corpus, &more, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_corpus_make_room(corpus, &more, err));
     if (!corpus->copies.given) {
         set_sizes(corpus, shingles, first_row);
-        status = bm_corpus_find_copies(corpus, first_row, shingles->n_docs, err);
+        BM_TRY(bm_corpus_find_copies(corpus, first_row, shingles->n_docs, err));
     }
-    return status == BM_OK ? bm_corpus_add_hashes(corpus, shingles, first_row, err) : status;
+    return bm_corpus_add_hashes(corpus, shingles, first_row, err);
 }
 
 bm_status bm_corpus_end_adding(bm_corpus *corpus, bm_error *err)
 {
     bm_corpus_copies_reset(&corpus->copies);
     bm_memory_trim();
-    bm_status status = bm_corpus_sets_end(corpus, err);
-    return status == BM_OK ? bm_corpus_keys_end(corpus, err) : status;
+    BM_TRY(bm_corpus_sets_end(corpus, err));
+    return bm_corpus_keys_end(corpus, err);
 }
 
 bm_status bm_corpus_sets_to_file(bm_corpus *corpus, bm_error *err)
 {
     if (bm_corpus_sets_in_file(corpus) || corpus->n == 0)
         return BM_OK;
-    bm_status status =
-        bm_corpus_move_sets(corpus, corpus->sets.bytes, corpus->cfg.input_bytes, err);
-    return status == BM_OK ? bm_corpus_sets_end(corpus, err) : status;
+    BM_TRY(bm_corpus_move_sets(corpus, corpus->sets.bytes, corpus->cfg.input_bytes, err));
+    return bm_corpus_sets_end(corpus, err);
 }
 
 bm_corpus_spilled bm_corpus_spilled_bytes(const bm_corpus *corpus)

@@ -139,18 +139,18 @@ static bm_status read_sets(void *ctx, uint32_t thread, size_t begin, size_t end,
     bool sorts = c->verify != BM_VERIFY_SIGNATURE && !c->corpus->cfg.weighted;
     size_t cap = largest / sizeof(uint64_t);
     cap = !sorts ? 1 : cap < BM_SORT_SCRATCH ? cap : BM_SORT_SCRATCH;
-    uint64_t *scratch = bm_alloc(cap, sizeof *scratch);
-    if (scratch == NULL)
-        return bm_fail_nomem(err, cap * sizeof *scratch);
+    uint64_t *scratch = NULL;
+    BM_TRY(bm_new(&scratch, cap, err));
     bm_status status = BM_OK;
-    for (size_t i = begin; status == BM_OK && i < end; i++) {
+    for (size_t i = begin; i < end; i++) {
         size_t len = set_len(c, c->docs[i]);
         void *to = c->corpus->sets.arena + c->at[i];
         if (len > 0)
-            status = bm_corpus_read_set(c->corpus, c->docs[i], to, len, err);
-        if (status == BM_OK && sorts)
+            BM_TRY_OUT(bm_corpus_read_set(c->corpus, c->docs[i], to, len, err));
+        if (sorts)
             bm_hashes_sort_within(to, len / sizeof *scratch, scratch, cap);
     }
+out:
     bm_free(scratch);
     return status;
 }
@@ -210,7 +210,6 @@ bm_status bm_corpus_compare(bm_corpus *corpus, const bm_comparison *how, bm_pair
                     .pool = how->pool,
                     .pairs = pairs,
                     .n = n};
-    bm_status status = BM_OK;
     if (how->verify == BM_VERIFY_NONE) {
         for (size_t i = 0; i < n; i++)
             pairs[i].similarity = NAN;
@@ -219,6 +218,6 @@ bm_status bm_corpus_compare(bm_corpus *corpus, const bm_comparison *how, bm_pair
     if (bm_corpus_sets_in_file(corpus))
         return n == 0 ? BM_OK : compare_from_file(&c, n, err);
     if (how->verify == BM_VERIFY_EXACT)
-        status = bm_corpus_sort(corpus, pairs, n, how->pool, err);
-    return status == BM_OK ? compare(&c, err) : status;
+        BM_TRY(bm_corpus_sort(corpus, pairs, n, how->pool, err));
+    return compare(&c, err);
 }

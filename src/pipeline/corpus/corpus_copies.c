@@ -30,9 +30,7 @@ static bm_status find_rep(bm_corpus *corpus, uint32_t row, bm_error *err)
     corpus->rep[row] = row;
     if (!corpus->cfg.find_identical || corpus->sizes[row] == 0)
         return BM_OK;
-    bm_status status = bm_hash_table_reserve(&copies->table, hash_again, copies, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_hash_table_reserve(&copies->table, hash_again, copies, err));
     const uint64_t hash = hash_of(copies->content[row], copies->table.seed);
     const size_t at =
         bm_hash_table_find(&copies->table, hash, has_content, copies, &copies->content[row]);

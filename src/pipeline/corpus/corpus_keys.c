@@ -55,24 +55,22 @@ bm_status bm_corpus_keys_grow(bm_corpus *corpus, size_t cap, bm_error *err)
 {
     bm_corpus_keys *keys = &corpus->keys;
     uint32_t bands = corpus->cfg.bands;
-    bm_status status = BM_OK;
     if (keys->state != BM_KEYS_IN_MEMORY || bands == 0)
         return BM_OK;
     if (keys->columns == NULL)
-        keys->columns = bm_alloc_zero(bands, sizeof *keys->columns);
-    if (keys->columns == NULL)
-        return bm_fail_nomem(err, bands * sizeof *keys->columns);
-    for (uint32_t b = 0; status == BM_OK && b < bands; b++)
-        status = bm_corpus_column(&keys->columns[b], cap, sizeof **keys->columns, err);
-    return status;
+        BM_TRY(bm_new_zero(&keys->columns, bands, err));
+    for (uint32_t b = 0; b < bands; b++)
+        BM_TRY(bm_corpus_column(&keys->columns[b], cap, sizeof **keys->columns, err));
+    return BM_OK;
 }
 
 static bm_status write_block(bm_corpus_keys *keys, uint32_t bands, bm_error *err)
 {
     bm_status status = BM_OK;
-    for (uint32_t b = 0; status == BM_OK && b < bands; b++)
-        status = bm_spill_add(keys->file, keys->block + b * keys->block_rows,
-                              keys->block_rows * sizeof *keys->block, NULL, err);
+    for (uint32_t b = 0; b < bands; b++)
+        BM_TRY_OUT(bm_spill_add(keys->file, keys->block + b * keys->block_rows,
+                                keys->block_rows * sizeof *keys->block, NULL, err));
+out:
     keys->n_in_block = 0;
     return status;
 }
@@ -80,14 +78,13 @@ static bm_status write_block(bm_corpus_keys *keys, uint32_t bands, bm_error *err
 static bm_status add_to_file(bm_corpus_keys *keys, uint32_t bands, const uint64_t *from, size_t n,
                              bm_error *err)
 {
-    bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         for (uint32_t b = 0; b < bands; b++)
             keys->block[b * keys->block_rows + keys->n_in_block] = from[i * bands + b];
         if (++keys->n_in_block == keys->block_rows)
-            status = write_block(keys, bands, err);
+            BM_TRY(write_block(keys, bands, err));
     }
-    return status;
+    return BM_OK;
 }
 
 bm_status bm_corpus_add_keys(bm_corpus *corpus, const uint64_t *from, size_t first, size_t n,
@@ -110,14 +107,13 @@ bm_status bm_corpus_add_keys(bm_corpus *corpus, const uint64_t *from, size_t fir
 static bm_status copy_columns(bm_corpus *corpus, bm_error *err)
 {
     bm_corpus_keys *keys = &corpus->keys;
-    bm_status status = BM_OK;
-    for (size_t doc = 0; status == BM_OK && doc < corpus->n; doc++) {
+    for (size_t doc = 0; doc < corpus->n; doc++) {
         for (uint32_t b = 0; b < corpus->cfg.bands; b++)
             keys->block[b * keys->block_rows + keys->n_in_block] = keys->columns[b][doc];
         if (++keys->n_in_block == keys->block_rows)
-            status = write_block(keys, corpus->cfg.bands, err);
+            BM_TRY(write_block(keys, corpus->cfg.bands, err));
     }
-    return status;
+    return BM_OK;
 }
 
 static size_t record_bytes(const bm_corpus_keys *keys)
@@ -131,24 +127,16 @@ bm_status bm_corpus_move_keys(bm_corpus *corpus, uint64_t input_bytes_read, bm_e
     uint32_t bands = corpus->cfg.bands;
     if (bands == 0 || keys->state != BM_KEYS_IN_MEMORY)
         return BM_OK;
-    bm_status status = bm_corpus_check_disk(
-        corpus, (uint64_t)corpus->n * bands * sizeof *keys->block, input_bytes_read, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_corpus_check_disk(corpus, (uint64_t)corpus->n * bands * sizeof *keys->block,
+                                input_bytes_read, err));
     size_t rows = BM_KEYS_BUFFER / (bands * sizeof *keys->block);
     rows = rows < BLOCK_ROWS_LEAST ? BLOCK_ROWS_LEAST : rows;
     keys->block_rows = rows > BLOCK_ROWS_MOST ? BLOCK_ROWS_MOST : rows;
-    keys->block = bm_alloc_zero(keys->block_rows * bands, sizeof *keys->block);
-    if (keys->block == NULL)
-        return bm_fail_nomem(err, keys->block_rows * bands * sizeof *keys->block);
-    status =
-        bm_spill_open(corpus->cfg.temp_dir, BM_SPILL_KEYS, record_bytes(keys), &keys->file, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_new_zero(&keys->block, keys->block_rows * bands, err));
+    BM_TRY(
+        bm_spill_open(corpus->cfg.temp_dir, BM_SPILL_KEYS, record_bytes(keys), &keys->file, err));
     enter(keys, BM_KEYS_GOING_TO_FILE);
-    status = copy_columns(corpus, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(copy_columns(corpus, err));
     free_columns(keys, bands);
     bm_memory_trim();
     return BM_OK;
@@ -157,15 +145,12 @@ bm_status bm_corpus_move_keys(bm_corpus *corpus, uint64_t input_bytes_read, bm_e
 bm_status bm_corpus_keys_end(bm_corpus *corpus, bm_error *err)
 {
     bm_corpus_keys *keys = &corpus->keys;
-    bm_status status = BM_OK;
     if (keys->state != BM_KEYS_GOING_TO_FILE)
         return BM_OK;
-    if (keys->n_in_block > 0) /* the last block is written whole, as the others are */
-        status = write_block(keys, corpus->cfg.bands, err);
-    if (status == BM_OK)
-        status = bm_spill_end(keys->file, err);
-    if (status != BM_OK)
-        return status;
+    /* the last block is written whole, as the others are */
+    if (keys->n_in_block > 0)
+        BM_TRY(write_block(keys, corpus->cfg.bands, err));
+    BM_TRY(bm_spill_end(keys->file, err));
     keys->file_bytes = bm_spill_bytes(keys->file);
     bm_free(keys->block);
     keys->block = NULL;
@@ -195,11 +180,10 @@ static bm_status read_blocks(void *ctx, uint32_t thread, size_t begin, size_t en
 {
     (void)thread;
     const column *c = ctx;
-    bm_status status = BM_OK;
-    for (size_t block = begin; status == BM_OK && block < end; block++)
-        status =
-            read_record(c->corpus, block, c->band, c->to + block * c->corpus->keys.block_rows, err);
-    return status;
+    for (size_t block = begin; block < end; block++)
+        BM_TRY(read_record(c->corpus, block, c->band, c->to + block * c->corpus->keys.block_rows,
+                           err));
+    return BM_OK;
 }
 
 /* The room that labels are made in: for keys that are read back, and, where keys were made elsewhere,
@@ -258,12 +242,12 @@ static bm_status make_label(bm_corpus *corpus, uint32_t band, const label_room *
 static bm_status make_labels(bm_corpus *corpus, const label_room *room, bm_error *err)
 {
     bm_band_buckets buckets;
-    bm_status status = bm_band_buckets_init(
-        &buckets, corpus->n, room->none != NULL ? room->none : corpus->skip, room->pool, err);
-    if (status != BM_OK)
-        return status;
-    for (uint32_t b = 0; status == BM_OK && b < corpus->cfg.bands; b++)
-        status = make_label(corpus, b, room, &buckets, err);
+    BM_TRY(bm_band_buckets_init(&buckets, corpus->n, room->none != NULL ? room->none : corpus->skip,
+                                room->pool, err));
+    bm_status status = BM_OK;
+    for (uint32_t b = 0; b < corpus->cfg.bands; b++)
+        BM_TRY_OUT(make_label(corpus, b, room, &buckets, err));
+out:
     bm_band_buckets_reset(&buckets);
     return status;
 }
@@ -354,13 +338,12 @@ bm_status bm_corpus_copy_keys(const bm_corpus *corpus, size_t first, size_t n, u
                 to[i * bands + b] = keys->columns[b][first + i];
         return BM_OK;
     }
-    range.scratch = bm_alloc(keys->block_rows, sizeof *range.scratch);
-    if (range.scratch == NULL)
-        return bm_fail_nomem(err, keys->block_rows * sizeof *range.scratch);
-    bm_status status = bm_spill_flush(keys->file, err);
-    for (size_t block = first / keys->block_rows;
-         status == BM_OK && block * keys->block_rows < range.end; block++)
-        status = copy_block(corpus, block, &range, err);
+    BM_TRY(bm_new(&range.scratch, keys->block_rows, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_spill_flush(keys->file, err));
+    for (size_t block = first / keys->block_rows; block * keys->block_rows < range.end; block++)
+        BM_TRY_OUT(copy_block(corpus, block, &range, err));
+out:
     bm_free(range.scratch);
     return status;
 }

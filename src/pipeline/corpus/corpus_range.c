@@ -25,20 +25,16 @@ void bm_corpus_range_reset(bm_corpus_range *range)
 /* Columns for `cap` documents. */
 static bm_status grow(const bm_corpus *corpus, bm_corpus_range *range, size_t cap, bm_error *err)
 {
-    bm_status status = bm_grow_array(&range->keys, &range->cap_keys, cap * corpus->cfg.bands, err);
-    if (status == BM_OK && corpus->cfg.words.uints > 0)
-        status =
-            bm_grow_array(&range->words, &range->cap_words, cap * corpus->cfg.words.uints, err);
-    if (status != BM_OK || cap <= range->cap)
-        return status;
-    status = bm_corpus_column(&range->docs, cap, sizeof *range->docs, err);
-    if (status == BM_OK)
-        status = bm_corpus_column(&range->sizes, cap, sizeof *range->sizes, err);
-    if (status == BM_OK)
-        status = bm_corpus_column(&range->sets, cap, sizeof *range->sets, err);
-    if (status == BM_OK)
-        range->cap = cap;
-    return status;
+    BM_TRY(bm_grow_array(&range->keys, &range->cap_keys, cap * corpus->cfg.bands, err));
+    if (corpus->cfg.words.uints > 0)
+        BM_TRY(bm_grow_array(&range->words, &range->cap_words, cap * corpus->cfg.words.uints, err));
+    if (cap <= range->cap)
+        return BM_OK;
+    BM_TRY(bm_corpus_column(&range->docs, cap, sizeof *range->docs, err));
+    BM_TRY(bm_corpus_column(&range->sizes, cap, sizeof *range->sizes, err));
+    BM_TRY(bm_corpus_column(&range->sets, cap, sizeof *range->sets, err));
+    range->cap = cap;
+    return BM_OK;
 }
 
 /* How many rows from range->next on; *hashes: in their sets. */
@@ -86,9 +82,8 @@ typedef struct reading {
 static bm_status sort(uint64_t *hashes, size_t n, bm_error *err)
 {
     const size_t cap = n < 16 ? 16 : n < BM_SORT_SCRATCH ? n : BM_SORT_SCRATCH;
-    uint64_t *scratch = bm_alloc(cap, sizeof *scratch);
-    if (scratch == NULL)
-        return bm_fail_nomem(err, cap * sizeof *scratch);
+    uint64_t *scratch = NULL;
+    BM_TRY(bm_new(&scratch, cap, err));
     bm_hashes_sort_within(hashes, n, scratch, cap);
     bm_free(scratch);
     return BM_OK;
@@ -113,35 +108,34 @@ static bm_status read_some(void *ctx, uint32_t thread, size_t begin, size_t end,
 {
     (void)thread;
     const reading *r = ctx;
-    bm_status status = BM_OK;
     const bm_corpus_range *range = r->range;
     const size_t perms = r->corpus->cfg.words.uints;
-    for (size_t i = begin; status == BM_OK && i < end; i++) {
+    for (size_t i = begin; i < end; i++) {
         void *to = perms > 0 ? (void *)(range->words + i * perms)
                              : range->arena + (range->sets[i] - range->arena);
-        status = bm_corpus_copy_set(r->corpus, range->docs[i], to, err);
+        BM_TRY(bm_corpus_copy_set(r->corpus, range->docs[i], to, err));
     }
-    return status;
+    return BM_OK;
 }
 
 static bm_status sort_in_memory(bm_corpus *corpus, bm_corpus_range *range, bm_pool *pool,
                                 bm_error *err)
 {
-    bm_status status = bm_corpus_sort_docs(corpus, range->docs, range->n, pool, err);
-    for (size_t i = 0; status == BM_OK && i < range->n; i++)
+    BM_TRY(bm_corpus_sort_docs(corpus, range->docs, range->n, pool, err));
+    for (size_t i = 0; i < range->n; i++)
         range->sets[i] = corpus->sets.hashes[range->docs[i]];
-    return status;
+    return BM_OK;
 }
 
 static bm_status place_in_arena(bm_corpus_range *range, uint64_t hashes, bm_error *err)
 {
     size_t at = 0;
-    bm_status status = bm_grow_array(&range->arena, &range->cap_arena, (size_t)hashes, err);
-    for (size_t i = 0; status == BM_OK && i < range->n; i++) {
+    BM_TRY(bm_grow_array(&range->arena, &range->cap_arena, (size_t)hashes, err));
+    for (size_t i = 0; i < range->n; i++) {
         range->sets[i] = range->arena + at;
         at += range->sizes[i];
     }
-    return status;
+    return BM_OK;
 }
 
 bm_status bm_corpus_range_next(bm_corpus *corpus, uint64_t most, bm_pool *pool,
@@ -153,16 +147,13 @@ bm_status bm_corpus_range_next(bm_corpus *corpus, uint64_t most, bm_pool *pool,
     if (range->next >= corpus->n)
         return BM_NOT_FOUND;
     const size_t n_rows = count_rows(corpus, range, most, &hashes);
-    bm_status status = grow(corpus, range, n_rows, err);
-    if (status == BM_OK)
-        status = take_rows(corpus, range, n_rows, err);
-    if (status == BM_OK && !in_file && !words)
+    BM_TRY(grow(corpus, range, n_rows, err));
+    BM_TRY(take_rows(corpus, range, n_rows, err));
+    if (!in_file && !words)
         return sort_in_memory(corpus, range, pool, err);
-    if (status == BM_OK && in_file)
-        status = bm_spill_flush(corpus->sets.file, err);
-    if (status == BM_OK && !words)
-        status = place_in_arena(range, hashes, err);
-    return status == BM_OK
-               ? bm_pool_for(pool, (bm_pool_split){range->n, SET_GRAIN}, read_some, &r, err)
-               : status;
+    if (in_file)
+        BM_TRY(bm_spill_flush(corpus->sets.file, err));
+    if (!words)
+        BM_TRY(place_in_arena(range, hashes, err));
+    return bm_pool_for(pool, (bm_pool_split){range->n, SET_GRAIN}, read_some, &r, err);
 }

@@ -18,21 +18,15 @@ static bm_status grow(bm_corpus *corpus, size_t need, bm_error *err)
         return BM_OK;
     size_t cap = corpus->cap + corpus->cap / 2 + 1024;
     cap = cap < need ? need : cap;
-    bm_status status = bm_corpus_column(&corpus->rep, cap, sizeof *corpus->rep, err);
-    if (status == BM_OK)
-        status = bm_corpus_column(&corpus->skip, cap, sizeof *corpus->skip, err);
-    if (status == BM_OK)
-        status = bm_corpus_column(&corpus->sizes, cap, sizeof *corpus->sizes, err);
-    if (status == BM_OK && corpus->cfg.find_identical)
-        status =
-            bm_corpus_column(&corpus->copies.content, cap, sizeof *corpus->copies.content, err);
-    if (status == BM_OK)
-        status = bm_corpus_sets_grow(corpus, cap, err);
-    if (status == BM_OK)
-        status = bm_corpus_keys_grow(corpus, cap, err);
-    if (status == BM_OK)
-        corpus->cap = cap;
-    return status;
+    BM_TRY(bm_corpus_column(&corpus->rep, cap, sizeof *corpus->rep, err));
+    BM_TRY(bm_corpus_column(&corpus->skip, cap, sizeof *corpus->skip, err));
+    BM_TRY(bm_corpus_column(&corpus->sizes, cap, sizeof *corpus->sizes, err));
+    if (corpus->cfg.find_identical)
+        BM_TRY(bm_corpus_column(&corpus->copies.content, cap, sizeof *corpus->copies.content, err));
+    BM_TRY(bm_corpus_sets_grow(corpus, cap, err));
+    BM_TRY(bm_corpus_keys_grow(corpus, cap, err));
+    corpus->cap = cap;
+    return BM_OK;
 }
 
 static bool fits(const bm_corpus *corpus, size_t n, uint64_t set_bytes)
@@ -46,15 +40,14 @@ static bm_status spill(bm_corpus *corpus, size_t n, uint64_t set_bytes, uint64_t
                        bm_error *err)
 {
     const bm_corpus_cfg *cfg = &corpus->cfg;
-    bm_status status = BM_OK;
     if (!cfg->spill_now && fits(corpus, n, set_bytes))
         return BM_OK;
     if (cfg->temp_dir != NULL && (cfg->hashes || cfg->words.uints > 0))
-        status = bm_corpus_move_sets(corpus, set_bytes, read, err);
-    if (status == BM_OK && cfg->temp_dir != NULL && (cfg->spill_now || !fits(corpus, n, set_bytes)))
-        status = bm_corpus_move_keys(corpus, read, err);
-    if (status != BM_OK || fits(corpus, n, set_bytes))
-        return status;
+        BM_TRY(bm_corpus_move_sets(corpus, set_bytes, read, err));
+    if (cfg->temp_dir != NULL && (cfg->spill_now || !fits(corpus, n, set_bytes)))
+        BM_TRY(bm_corpus_move_keys(corpus, read, err));
+    if (fits(corpus, n, set_bytes))
+        return BM_OK;
     return bm_corpus_too_large(corpus, n, bm_corpus_bytes_needed(corpus, n, set_bytes), err);
 }
 
@@ -79,7 +72,6 @@ bm_status bm_corpus_make_room(bm_corpus *corpus, const bm_corpus_more *more, bm_
                        (unsigned)BM_DOCS_MAX);
     corpus->batch_bytes = more->batch_bytes;
     corpus->longest = corpus->longest > more->longest ? corpus->longest : more->longest;
-    bm_status status =
-        spill(corpus, n, corpus->sets.bytes + more->set_bytes, more->input_bytes_read, err);
-    return status == BM_OK ? grow(corpus, n, err) : status;
+    BM_TRY(spill(corpus, n, corpus->sets.bytes + more->set_bytes, more->input_bytes_read, err));
+    return grow(corpus, n, err);
 }

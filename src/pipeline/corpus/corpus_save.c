@@ -33,21 +33,16 @@ static bm_status restore_copies(bm_corpus *corpus, const bm_corpus_rows *rows, b
 bm_status bm_corpus_restore_rows(bm_corpus *corpus, const bm_corpus_rows *rows, bm_error *err)
 {
     size_t first = corpus->n;
-    bm_status status = bm_corpus_make_room(corpus, &(bm_corpus_more){.docs = rows->n}, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_corpus_make_room(corpus, &(bm_corpus_more){.docs = rows->n}, err));
     for (size_t i = 0; i < rows->n; i++)
         corpus->sizes[first + i] = rows->docs[i].n_shingles;
     bm_corpus_sets_clear(corpus, first, rows->n);
-    status = restore_copies(corpus, rows, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(restore_copies(corpus, rows, err));
     bm_corpus_sets_place(corpus, first, rows->n);
     if (corpus->cfg.bands > 0)
-        status = bm_corpus_add_keys(corpus, rows->keys, first, rows->n, err);
-    if (status == BM_OK)
-        corpus->n += rows->n;
-    return status;
+        BM_TRY(bm_corpus_add_keys(corpus, rows->keys, first, rows->n, err));
+    corpus->n += rows->n;
+    return BM_OK;
 }
 
 bm_status bm_corpus_restore_end(bm_corpus *corpus, bm_error *err)

@@ -60,14 +60,13 @@ void bm_corpus_sets_reset(bm_corpus_sets *sets)
 bm_status bm_corpus_sets_grow(bm_corpus *corpus, size_t cap, bm_error *err)
 {
     bm_corpus_sets *sets = &corpus->sets;
-    bm_status status = bm_corpus_column(&sets->sorted, cap, sizeof *sets->sorted, err);
-    if (status == BM_OK && bm_corpus_sets_in_file(corpus))
+    BM_TRY(bm_corpus_column(&sets->sorted, cap, sizeof *sets->sorted, err));
+    if (bm_corpus_sets_in_file(corpus))
         return bm_corpus_column(&sets->places, cap, sizeof *sets->places, err);
-    if (status == BM_OK)
-        status = bm_corpus_column(&sets->hashes, cap, sizeof *sets->hashes, err);
-    if (status == BM_OK && corpus->cfg.words.uints > 0)
-        status = bm_corpus_column(&sets->words, cap, sizeof *sets->words, err);
-    return status;
+    BM_TRY(bm_corpus_column(&sets->hashes, cap, sizeof *sets->hashes, err));
+    if (corpus->cfg.words.uints > 0)
+        BM_TRY(bm_corpus_column(&sets->words, cap, sizeof *sets->words, err));
+    return BM_OK;
 }
 
 void bm_corpus_sets_clear(bm_corpus *corpus, size_t first, size_t n)
@@ -80,10 +79,8 @@ void bm_corpus_sets_clear(bm_corpus *corpus, size_t first, size_t n)
 
 static bm_status add_block(bm_corpus_sets *sets, size_t n, size_t size, void **out, bm_error *err)
 {
-    bm_status status =
-        bm_grow(&sets->blocks, &sets->cap_blocks, sets->n_blocks + 1, sizeof *sets->blocks, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(
+        bm_grow(&sets->blocks, &sets->cap_blocks, sets->n_blocks + 1, sizeof *sets->blocks, err));
     *out = bm_alloc(n, size);
     if (*out == NULL)
         return bm_fail_nomem(err, n * size);
@@ -160,9 +157,7 @@ bm_status bm_corpus_add_hashes(bm_corpus *corpus, const bm_shingle_batch *shingl
         return add_hashes_to_file(corpus, shingles, first, err);
     void *block;
     size_t total = new_hashes(corpus, first, shingles->n_docs);
-    bm_status status = add_block(sets, total, bm_corpus_element_bytes(corpus), &block, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(add_block(sets, total, bm_corpus_element_bytes(corpus), &block, err));
     uint64_t *to = block;
     for (size_t i = 0; i < shingles->n_docs; i++) {
         size_t row = first + i;
@@ -202,10 +197,9 @@ bm_status bm_corpus_sets_end(bm_corpus *corpus, bm_error *err)
     bm_corpus_sets *sets = &corpus->sets;
     if (!bm_corpus_sets_in_file(corpus) || sets->file_bytes != 0)
         return BM_OK;
-    bm_status status = bm_spill_end(sets->file, err);
-    if (status == BM_OK)
-        sets->file_bytes = bm_spill_bytes(sets->file);
-    return status;
+    BM_TRY(bm_spill_end(sets->file, err));
+    sets->file_bytes = bm_spill_bytes(sets->file);
+    return BM_OK;
 }
 
 /* --- records --- */
@@ -242,19 +236,18 @@ static bm_status open_file(bm_corpus *corpus, bm_spill_file **out, bm_error *err
 static bm_status copy_sets(bm_corpus *corpus, bm_error *err)
 {
     bm_corpus_sets *sets = &corpus->sets;
-    bm_status status = BM_OK;
     uint64_t place = BM_SPILL_HEADER;
-    for (size_t row = 0; status == BM_OK && row < corpus->n; row++) {
+    for (size_t row = 0; row < corpus->n; row++) {
         const void *data = set_in_memory(sets, row);
         size_t len = data == NULL ? 0 : bm_corpus_set_len(corpus, row);
         if (row >= sets->saved.n_docs || len == 0) {
-            status = add_record(corpus, row, data, len, err);
+            BM_TRY(add_record(corpus, row, data, len, err));
         } else {
             sets->places[row] = place;
             place += BM_SPILL_RECORD + len;
         }
     }
-    return status;
+    return BM_OK;
 }
 
 bm_status bm_corpus_move_sets(bm_corpus *corpus, uint64_t bytes, uint64_t input_bytes_read,
@@ -263,18 +256,12 @@ bm_status bm_corpus_move_sets(bm_corpus *corpus, uint64_t bytes, uint64_t input_
     bm_corpus_sets *sets = &corpus->sets;
     if (bm_corpus_sets_in_file(corpus))
         return BM_OK;
-    bm_status status = bm_corpus_check_disk(corpus, bytes, input_bytes_read, err);
-    if (status == BM_OK && sets->file == NULL)
-        status = open_file(corpus, &sets->file, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_corpus_check_disk(corpus, bytes, input_bytes_read, err));
+    if (sets->file == NULL)
+        BM_TRY(open_file(corpus, &sets->file, err));
     enter(sets, sets->state == BM_SETS_COPIED ? BM_SETS_IN_NAMED_FILE : BM_SETS_IN_FILE);
-    sets->places = bm_alloc(corpus->cap, sizeof *sets->places);
-    if (sets->places == NULL)
-        return bm_fail_nomem(err, corpus->cap * sizeof *sets->places);
-    status = copy_sets(corpus, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_new(&sets->places, corpus->cap, err));
+    BM_TRY(copy_sets(corpus, err));
     free_memory(sets);
     bm_memory_trim();
     return BM_OK;
@@ -310,9 +297,9 @@ static bm_status name_file(bm_corpus *corpus, const char *path, bm_error *err)
     if (bm_corpus_sets_have_name(corpus))
         return BM_OK;
     if (file == NULL)
-        status = open_file(corpus, &file, err);
-    if (status == BM_OK)
-        status = bm_spill_save_in(file, folder_of(sets), path, err);
+        BM_TRY_OUT(open_file(corpus, &file, err));
+    status = bm_spill_save_in(file, folder_of(sets), path, err);
+out:
     if (status != BM_OK) {
         if (sets->file == NULL)
             bm_spill_close(file);
@@ -352,9 +339,7 @@ bm_status bm_corpus_restore_sets(bm_corpus *corpus, const char *path, uint64_t b
     bm_spill_saved what = {.path = path, .kind = BM_SPILL_SETS, .bytes = bytes, .records = records};
     if (!has_sets(corpus))
         return BM_OK;
-    bm_status status = bm_spill_reopen_in(folder_of(sets), &what, BM_SETS_BUFFER, &sets->file, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_spill_reopen_in(folder_of(sets), &what, BM_SETS_BUFFER, &sets->file, err));
     enter(sets, BM_SETS_IN_NAMED_FILE);
     sets->saved.bytes = BM_SPILL_HEADER;
     return BM_OK;

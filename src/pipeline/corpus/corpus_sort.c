@@ -23,9 +23,8 @@ static bm_status sort_range(void *ctx, uint32_t thread, size_t begin, size_t end
     for (size_t i = begin; i < end; i++)
         largest = corpus->sizes[job->docs[i]] > largest ? corpus->sizes[job->docs[i]] : largest;
     const size_t cap = largest < BM_SORT_SCRATCH ? largest : BM_SORT_SCRATCH;
-    uint64_t *scratch = bm_alloc(cap, sizeof *scratch);
-    if (scratch == NULL)
-        return bm_fail_nomem(err, cap * sizeof *scratch);
+    uint64_t *scratch = NULL;
+    BM_TRY(bm_new(&scratch, cap, err));
     for (size_t i = begin; i < end; i++)
         bm_hashes_sort_within(corpus->sets.hashes[job->docs[i]], corpus->sizes[job->docs[i]],
                               scratch, cap);
@@ -38,9 +37,7 @@ static bm_status want_sorted(sort_job *job, uint32_t doc, bm_error *err)
     uint32_t rep = job->corpus->rep[doc];
     if (job->corpus->sets.sorted[rep] || job->corpus->cfg.weighted) /* they came sorted */
         return BM_OK;
-    bm_status status = bm_grow(&job->docs, &job->cap, job->n + 1, sizeof *job->docs, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_grow(&job->docs, &job->cap, job->n + 1, sizeof *job->docs, err));
     job->docs[job->n++] = rep;
     job->corpus->sets.sorted[rep] = 1;
     return BM_OK;
@@ -59,11 +56,11 @@ bm_status bm_corpus_sort(bm_corpus *corpus, const bm_pair *pairs, size_t n, bm_p
 {
     sort_job job = {.corpus = corpus};
     bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < n; i++) {
-        status = want_sorted(&job, pairs[i].a, err);
-        if (status == BM_OK)
-            status = want_sorted(&job, pairs[i].b, err);
+    for (size_t i = 0; i < n; i++) {
+        BM_TRY_OUT(want_sorted(&job, pairs[i].a, err));
+        BM_TRY_OUT(want_sorted(&job, pairs[i].b, err));
     }
+out:
     return sort_wanted(&job, status, pool, err);
 }
 
@@ -72,8 +69,9 @@ bm_status bm_corpus_sort_docs(bm_corpus *corpus, const uint32_t *docs, size_t n,
 {
     sort_job job = {.corpus = corpus};
     bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < n; i++)
-        status = want_sorted(&job, docs[i], err);
+    for (size_t i = 0; i < n; i++)
+        BM_TRY_OUT(want_sorted(&job, docs[i], err));
+out:
     return sort_wanted(&job, status, pool, err);
 }
 
@@ -81,7 +79,8 @@ bm_status bm_corpus_sort_all(bm_corpus *corpus, bm_pool *pool, bm_error *err)
 {
     sort_job job = {.corpus = corpus};
     bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < corpus->n; i++)
-        status = want_sorted(&job, (uint32_t)i, err);
+    for (size_t i = 0; i < corpus->n; i++)
+        BM_TRY_OUT(want_sorted(&job, (uint32_t)i, err));
+out:
     return sort_wanted(&job, status, pool, err);
 }

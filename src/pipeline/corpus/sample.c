@@ -91,9 +91,7 @@ static bm_status copy(const bm_sample *sample, const bm_ingest_batch *batch, siz
     size_t n = (size_t)(shingles->offsets[i + 1] - shingles->offsets[i]);
     out->n_hashes = n;
     out->content = shingles->content[i];
-    out->data = bm_alloc(n_words64(sample, n), sizeof *out->data);
-    if (out->data == NULL)
-        return bm_fail_nomem(err, n_words64(sample, n) * sizeof *out->data);
+    BM_TRY(bm_new(&out->data, n_words64(sample, n), err));
     if (n > 0)
         memcpy(out->data, shingles->hashes + shingles->offsets[i], n * sizeof *out->data);
     if (n > 0 && cfg->weighted)
@@ -158,12 +156,13 @@ static bm_status select_rows(const bm_sample *sample, bm_doc_table *docs, bm_err
 {
     bm_doc_table selected = {.number_duplicates = docs->number_duplicates};
     bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < sample->n; i++) {
+    for (size_t i = 0; i < sample->n; i++) {
         size_t row = (size_t)sample->docs[i].row;
         bm_str id = bm_doc_table_id(docs, row);
-        status = bm_doc_table_add(&selected, &docs->rows[row],
-                                  (bm_doc_id){id, XXH3_64bits(id.data, id.len)}, "", err);
+        BM_TRY_OUT(bm_doc_table_add(&selected, &docs->rows[row],
+                                    (bm_doc_id){id, XXH3_64bits(id.data, id.len)}, "", err));
     }
+out:
     if (status != BM_OK) {
         bm_doc_table_reset(&selected);
         return status;
@@ -187,16 +186,13 @@ static bm_status make_batch(const bm_sample *sample, size_t first, size_t end,
     for (size_t i = first; i < end; i++)
         n_hashes += sample->docs[i].n_hashes;
     bm_shingle_batch_clear(&batch->shingles);
-    bm_status status = bm_shingle_batch_reserve(&batch->shingles, n, n_hashes, err);
-    if (status == BM_OK && cfg->weighted)
-        status =
-            bm_grow_array(&batch->shingles.weights, &batch->shingles.cap_weights, n_hashes, err);
-    if (status == BM_OK)
-        status = bm_grow(&batch->keys, &batch->room.keys, n * cfg->bands, sizeof *batch->keys, err);
-    if (status == BM_OK)
-        status = bm_grow(&batch->words, &batch->room.words, n * cfg->words.uints,
-                         sizeof *batch->words, err);
-    return status;
+    BM_TRY(bm_shingle_batch_reserve(&batch->shingles, n, n_hashes, err));
+    if (cfg->weighted)
+        BM_TRY(
+            bm_grow_array(&batch->shingles.weights, &batch->shingles.cap_weights, n_hashes, err));
+    BM_TRY(bm_grow(&batch->keys, &batch->room.keys, n * cfg->bands, sizeof *batch->keys, err));
+    return bm_grow(&batch->words, &batch->room.words, n * cfg->words.uints, sizeof *batch->words,
+                   err);
 }
 
 static void fill_batch(bm_sample *sample, size_t first, size_t end, bm_ingest_batch *batch)
@@ -231,15 +227,15 @@ bm_status bm_sample_finish(bm_sample *sample, bm_doc_table *docs, bm_error *err)
     bm_ingest_batch batch = {0};
     if (sample->n > 1)
         qsort(sample->docs, sample->n, sizeof *sample->docs, by_row);
-    bm_status status = select_rows(sample, docs, err);
-    for (size_t i = 0; status == BM_OK && i < sample->n; i += BATCH_DOCS) {
+    bm_status status = BM_OK;
+    BM_TRY_OUT(select_rows(sample, docs, err));
+    for (size_t i = 0; i < sample->n; i += BATCH_DOCS) {
         size_t end = sample->n - i < BATCH_DOCS ? sample->n : i + BATCH_DOCS;
-        status = make_batch(sample, i, end, &batch, err);
-        if (status == BM_OK) {
-            fill_batch(sample, i, end, &batch);
-            status = bm_corpus_add(sample->corpus, &batch, i, err);
-        }
+        BM_TRY_OUT(make_batch(sample, i, end, &batch, err));
+        fill_batch(sample, i, end, &batch);
+        BM_TRY_OUT(bm_corpus_add(sample->corpus, &batch, i, err));
     }
+out:
     bm_shingle_batch_reset(&batch.shingles);
     bm_free(batch.keys);
     bm_free(batch.words);

@@ -23,9 +23,8 @@ static bm_status open_list(const bm_device_options *device, const bm_callbacks *
 {
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the list given");
-    bm_device_list *list = bm_alloc_zero(1, sizeof *list);
-    if (list == NULL)
-        return bm_fail_nomem(err, sizeof *list);
+    bm_device_list *list = NULL;
+    BM_TRY(bm_new_zero(&list, 1, err));
     bm_status status = bm_device_pick_list(device, callbacks, &list->all, err);
     if (status == BM_OK)
         *out = list;
@@ -43,11 +42,9 @@ bm_status bm_device_list_open_with(const bm_device_list_options *options, bm_dev
                                    bm_error *err)
 {
     bm_device_list_options used = {0};
-    bm_status status =
-        bm_sized_take(options, BM_SIZED_TYPE(bm_device_list_options, callbacks), &used, err);
-    if (status == BM_OK)
-        status = bm_option_parts_check(&(bm_option_parts){.device = &used.device}, err);
-    return status == BM_OK ? open_list(&used.device, &used.callbacks, out, err) : status;
+    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_device_list_options, callbacks), &used, err));
+    BM_TRY(bm_option_parts_check(&(bm_option_parts){.device = &used.device}, err));
+    return open_list(&used.device, &used.callbacks, out, err);
 }
 
 size_t bm_device_list_count(const bm_device_list *list)

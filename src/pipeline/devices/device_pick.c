@@ -156,17 +156,19 @@ bm_status bm_device_pick_open(const bm_device_options *options, const bm_callbac
     bm_isa isa;
     if (bm_isa_choose(options->cpu, &isa, err) != BM_OK)
         return BM_ERR_USAGE;
-    bm_status status =
-        list(strcasecmp(words, "cpu") != 0 ? options : NULL, callbacks, options->cpu, &all, err);
-    if (status == BM_OK)
-        status = mark_all(&all, words, out, err);
-    for (size_t i = 0; status == BM_OK && i < all.n; i++)
+    bm_status status = BM_OK;
+    BM_TRY_OUT(
+        list(strcasecmp(words, "cpu") != 0 ? options : NULL, callbacks, options->cpu, &all, err));
+    BM_TRY_OUT(mark_all(&all, words, out, err));
+    for (size_t i = 0; i < all.n; i++) {
         if (all.marked[i])
             all.devices[out->n++] = all.devices[i];
-    if (status == BM_OK && all.broken) {
+    }
+    if (all.broken) {
         out->broken = true;
         snprintf(out->why, sizeof out->why, "using the CPU: %s", all.note);
     }
+out:
     if (status == BM_OK)
         out->devices = all.devices;
     else
@@ -180,9 +182,7 @@ bm_status bm_device_pick_list(const bm_device_options *options, const bm_callbac
 {
     listing all = {0};
     memset(out, 0, sizeof *out);
-    bm_status status = list(options, callbacks, NULL, &all, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(list(options, callbacks, NULL, &all, err));
     out->devices = all.devices;
     out->n = all.n;
     out->broken = all.broken;

@@ -100,22 +100,19 @@ static bm_status case_run(test_case *test, const bm_device_info *device, uint32_
         .cache_dir = test->cache_dir,
         .settings = &test->settings,
         .callbacks = &test->callbacks};
-    bm_status status = test->scheme->draw(&cfg.sketch, &params, err);
-    if (status == BM_OK)
-        status = bm_device_open(device, &cfg, &backend, err);
-    if (status == BM_OK) {
-        bm_sign_task task = {.offsets = test->offsets,
-                             .hashes = test->hashes,
-                             .weights = test->weights,
-                             .n_docs = N_TEST_DOCS,
-                             .words = test->words,
-                             .keys = test->keys};
-        status = backend->ops->submit(backend, &task, err);
-        if (status == BM_OK)
-            status = backend->ops->wait(backend, &task, err);
-    }
-    if (status == BM_OK)
-        status = case_compare(test, device, &params, n_checks, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(test->scheme->draw(&cfg.sketch, &params, err));
+    BM_TRY_OUT(bm_device_open(device, &cfg, &backend, err));
+    bm_sign_task task = {.offsets = test->offsets,
+                         .hashes = test->hashes,
+                         .weights = test->weights,
+                         .n_docs = N_TEST_DOCS,
+                         .words = test->words,
+                         .keys = test->keys};
+    BM_TRY_OUT(backend->ops->submit(backend, &task, err));
+    BM_TRY_OUT(backend->ops->wait(backend, &task, err));
+    status = case_compare(test, device, &params, n_checks, err);
+out:
     if (backend != NULL) {
         backend->ops->drain(backend, NULL);
         test->stuck = backend->stuck;
@@ -140,19 +137,18 @@ static void case_free(test_case *test)
 static bm_status test_device(test_case *test, const bm_device_info *device, uint32_t *n_checks,
                              bm_error *err)
 {
-    bm_status status = BM_OK;
     for (size_t s = 0; (test->scheme = bm_scheme_at(s)) != NULL; s++) {
         const uint32_t *perms = test->scheme->test_perms;
         if (device->kind != BM_DEVICE_NATIVE && test->scheme->device.sign_cpu == NULL)
             continue;
-        for (; status == BM_OK && *perms != 0; perms++) {
+        for (; *perms != 0; perms++) {
             test->perms = *perms;
             test->rows = test->perms < 4 ? 1 : 4;
             test->bands = test->perms / test->rows;
-            status = case_run(test, device, n_checks, err);
+            BM_TRY(case_run(test, device, n_checks, err));
         }
     }
-    return status;
+    return BM_OK;
 }
 
 void bm_self_test_options_init_sized(bm_self_test_options *options, size_t struct_size)
@@ -166,25 +162,21 @@ bm_status bm_device_self_test(const bm_self_test_options *options, uint32_t *n_c
     bm_self_test_options used = {0};
     bm_device_pick pick = {0};
     uint32_t checks = 0;
-    bm_status status =
-        bm_sized_take(options, BM_SIZED_TYPE(bm_self_test_options, device), &used, err);
-    if (status == BM_OK)
-        status = bm_option_parts_check(&(bm_option_parts){.device = &used.device}, err);
-    if (status != BM_OK)
-        return status;
-    test_case *test = bm_alloc_zero(1, sizeof *test);
-    if (test == NULL)
-        return bm_fail_nomem(err, sizeof *test);
+    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_self_test_options, device), &used, err));
+    BM_TRY(bm_option_parts_check(&(bm_option_parts){.device = &used.device}, err));
+    test_case *test = NULL;
+    BM_TRY(bm_new_zero(&test, 1, err));
     test->cache_dir = used.device.cache_dir;
     test->settings = bm_device_settings_of(&used.device);
     test->callbacks = used.callbacks;
     if (used.device.device == NULL)
         used.device.device = "cpu";
-    status = bm_device_pick_open(&used.device, NULL, &pick, err);
-    if (status == BM_OK)
-        status = case_open(test, err);
-    for (size_t i = 0; status == BM_OK && i < pick.n; i++)
-        status = test_device(test, &pick.devices[i], &checks, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_device_pick_open(&used.device, NULL, &pick, err));
+    BM_TRY_OUT(case_open(test, err));
+    for (size_t i = 0; i < pick.n; i++)
+        BM_TRY_OUT(test_device(test, &pick.devices[i], &checks, err));
+out:
     if (n_checks != NULL)
         *n_checks = checks;
     case_free(test);

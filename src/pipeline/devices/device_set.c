@@ -47,13 +47,13 @@ static bm_status open_and_try(const bm_backend_cfg *cfg, const bm_device_info *d
                               bm_text_trial **trial, bm_backend **out, bm_error *err)
 {
     bm_backend *backend = NULL;
-    bm_status status = bm_device_open(device, cfg, &backend, err);
-    if (status == BM_OK && *trial != NULL && backend->takes_text)
-        status = bm_text_trial_run(*trial, backend, err);
-    if (status == BM_OK) {
-        *out = backend;
-        return BM_OK;
-    }
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_device_open(device, cfg, &backend, err));
+    if (*trial != NULL && backend->takes_text)
+        BM_TRY_OUT(bm_text_trial_run(*trial, backend, err));
+    *out = backend;
+    return BM_OK;
+out:
     if (backend != NULL) {
         backend->ops->drain(backend, NULL);
         if (backend->stuck)
@@ -70,13 +70,13 @@ static bm_status open_worker(bm_device_set *set, const bm_backend_cfg *cfg,
 {
     bm_error why = {0};
     bm_device_worker *worker = &set->device_workers[set->n_device_workers];
-    bm_status status = open_and_try(cfg, device, trial, &worker->backend, &why);
-    if (status == BM_OK) {
-        worker->info = device[0];
-        set->n_device_workers++;
-        add_name(set, device->name);
-        return BM_OK;
-    }
+    bm_status status = BM_OK;
+    BM_TRY_OUT(open_and_try(cfg, device, trial, &worker->backend, &why));
+    worker->info = device[0];
+    set->n_device_workers++;
+    add_name(set, device->name);
+    return BM_OK;
+out:
     if (set->fallback) {
         char words[1400];
         bm_error_format(&why, words, sizeof words);
@@ -155,10 +155,9 @@ static bm_status choose_offload(bm_device_set *set, const bm_device_set_cfg *cfg
                      offload->hash_rate * 1e-6);
     else if (offload->taken)
         bm_meter_log(set->meter, BM_LOG_DEBUG, "texts go to the device: BANDMILL_CL_TEXT");
-    bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && offload->taken && i < set->n_device_workers; i++)
-        status = bm_shingler_open(cfg->text, cfg->cpu, &set->device_workers[i].shingler, err);
-    return status;
+    for (size_t i = 0; offload->taken && i < set->n_device_workers; i++)
+        BM_TRY(bm_shingler_open(cfg->text, cfg->cpu, &set->device_workers[i].shingler, err));
+    return BM_OK;
 }
 
 /* Every device of the pick: workers, and the native CPU. */
@@ -166,17 +165,17 @@ static bm_status open_devices(bm_device_set *set, const bm_device_set_cfg *cfg,
                               bm_backend_cfg *backend, bm_error *err)
 {
     bm_text_trial *trial = NULL;
-    bm_status status = open_trial(set, cfg, &trial, err);
-    for (size_t i = 0; status == BM_OK && i < cfg->pick->n; i++) {
+    bm_status status = BM_OK;
+    BM_TRY_OUT(open_trial(set, cfg, &trial, err));
+    for (size_t i = 0; i < cfg->pick->n; i++) {
         const bm_device_info *device = &cfg->pick->devices[i];
         if (device->kind == BM_DEVICE_NATIVE) {
             set->use_cpu = true;
             add_name(set, device->name);
-        } else if (has_kernels(set)) {
-            status = open_worker(set, backend, device, &trial, err);
-        }
+        } else if (has_kernels(set))
+            BM_TRY_OUT(open_worker(set, backend, device, &trial, err));
     }
-    if (status == BM_OK && set->n_device_workers == 0 && !set->use_cpu) {
+    if (set->n_device_workers == 0 && !set->use_cpu) {
         set->use_cpu = true;
         add_name(set, set->cpu->info.name);
         if (has_kernels(set))
@@ -185,8 +184,8 @@ static bm_status open_devices(bm_device_set *set, const bm_device_set_cfg *cfg,
             bm_meter_log(set->meter, BM_LOG_INFO, "scheme %s is signed on the CPU",
                          bm_option_word(BM_OPTION_SCHEME, set->params.ops->scheme));
     }
-    if (status == BM_OK)
-        status = choose_offload(set, cfg, trial, err);
+    status = choose_offload(set, cfg, trial, err);
+out:
     bm_text_trial_close(trial);
     return status;
 }
@@ -213,9 +212,7 @@ bm_status bm_device_set_open(const bm_device_set_cfg *cfg, bm_device_set *out, b
         .cache_dir = cfg->cache_dir,
         .kept_bytes = cfg->kept_bytes,
         .callbacks = &callbacks};
-    out->device_workers = bm_alloc_zero(cfg->pick->n, sizeof *out->device_workers);
-    if (out->device_workers == NULL)
-        return bm_fail_nomem(err, cfg->pick->n * sizeof *out->device_workers);
+    BM_TRY(bm_new_zero(&out->device_workers, cfg->pick->n, err));
     bm_status status = bm_scheme_draw(&cfg->sketch, &out->params, err);
     if (status == BM_OK)
         status = bm_backend_cpu.open(&backend, &out->cpu, err);
@@ -255,8 +252,8 @@ size_t bm_device_set_batch_hashes(const bm_device_set *set)
 bm_status bm_device_set_sign_cpu(bm_device_set *set, bm_sign_task *task, bm_error *err)
 {
     const bm_backend_ops *ops = set->cpu->ops;
-    bm_status status = ops->submit(set->cpu, task, err);
-    return status == BM_OK ? ops->wait(set->cpu, task, err) : status;
+    BM_TRY(ops->submit(set->cpu, task, err));
+    return ops->wait(set->cpu, task, err);
 }
 
 /* The hashes of one document. */
@@ -277,10 +274,9 @@ static bm_status hashes_of(bm_device_worker *worker, const bm_sign_task *task, s
     }
     bm_shingle_batch *made = &worker->checked;
     bm_shingle_batch_clear(made);
-    bm_status status = bm_unit_text_hash(worker->shingler, task->text, d, made, err);
-    if (status == BM_OK)
-        *out = (doc_hashes){made->hashes, bm_shingle_batch_hashes(made), made->content[0]};
-    return status;
+    BM_TRY(bm_unit_text_hash(worker->shingler, task->text, d, made, err));
+    *out = (doc_hashes){made->hashes, bm_shingle_batch_hashes(made), made->content[0]};
+    return BM_OK;
 }
 
 /* Do words, keys, count and content hash of document d equal those of the reference? */

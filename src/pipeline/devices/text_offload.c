@@ -78,9 +78,8 @@ static bm_status make_batches(bm_text_trial *t, bm_error *err)
 
 bm_status bm_text_trial_open(const bm_text_trial_cfg *cfg, bm_text_trial **out, bm_error *err)
 {
-    bm_text_trial *t = bm_alloc_zero(1, sizeof *t);
-    if (t == NULL)
-        return bm_fail_nomem(err, sizeof *t);
+    bm_text_trial *t = NULL;
+    BM_TRY(bm_new_zero(&t, 1, err));
     t->n_docs = TRIAL_DOCS;
     t->bands = cfg->bands;
     t->text.options = *cfg->text;
@@ -92,13 +91,11 @@ bm_status bm_text_trial_open(const bm_text_trial_cfg *cfg, bm_text_trial **out, 
     bm_status status = BM_OK;
     if (t->bytes == NULL || t->words == NULL || t->keys == NULL || t->counts == NULL ||
         t->content == NULL)
-        status = bm_fail_nomem(err, t->n_docs * DOC_BYTES);
-    if (status == BM_OK) {
-        fill_words(t->bytes, t->n_docs * DOC_BYTES);
-        status = bm_shingler_open(cfg->text, cfg->cpu, &t->shingler, err);
-    }
-    if (status == BM_OK)
-        status = make_batches(t, err);
+        BM_TRY_OUT(bm_fail_nomem(err, t->n_docs * DOC_BYTES));
+    fill_words(t->bytes, t->n_docs * DOC_BYTES);
+    BM_TRY_OUT(bm_shingler_open(cfg->text, cfg->cpu, &t->shingler, err));
+    status = make_batches(t, err);
+out:
     if (status != BM_OK) {
         bm_text_trial_close(t);
         return status;
@@ -148,15 +145,13 @@ bm_status bm_text_trial_run(bm_text_trial *trial, bm_backend *backend, bm_error 
                                  .n_docs = trial->n_docs,
                                  .words = trial->words,
                                  .keys = trial->bands > 0 ? trial->keys : NULL};
-    bm_status status = time_task(trial, backend, &hash_rate, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(time_task(trial, backend, &hash_rate, err));
     trial->task.offsets = trial->text.slots;
     trial->task.hashes = NULL;
     trial->task.text = &trial->text;
     trial->task.n_shingles = trial->counts;
     trial->task.content = trial->content;
-    status = time_task(trial, backend, &text_rate, err);
+    bm_status status = time_task(trial, backend, &text_rate, err);
     trial->hash_rate += hash_rate;
     trial->text_rate += text_rate; /* a device that takes no such text: 0, hashes win */
     trial->same_processors |= backend->info.kind == BM_DEVICE_CL_CPU;

@@ -23,17 +23,15 @@ static bm_status check_export(const bm_export_options *o, bm_error *err)
         return bm_fail_field(err, "path", "no input given (a directory that sign wrote)");
     if (o->output.path == NULL)
         return bm_fail_field(err, "output", "no output given (`output`)");
-    bm_status status = bm_option_check(BM_OPTION_EXCHANGE, o->to, err);
-    return status == BM_OK ? bm_option_check(BM_OPTION_EXPORT_WHAT, o->what, err) : status;
+    BM_TRY(bm_option_check(BM_OPTION_EXCHANGE, o->to, err));
+    return bm_option_check(BM_OPTION_EXPORT_WHAT, o->what, err);
 }
 
 bm_status bm_settings_of_export(const bm_export_options *options, bm_settings *out,
                                 bm_export_options *taken, bm_error *err)
 {
     bm_export_options o = export_defaults;
-    bm_status status = bm_sized_take(options, BM_SIZED_TYPE(bm_export_options, callbacks), &o, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_export_options, callbacks), &o, err));
     *taken = o;
     *out = (bm_settings){.kind = BM_JOB_EXPORT,
                          .input = BM_INPUT_DEFAULTS,
@@ -48,8 +46,8 @@ bm_status bm_settings_of_export(const bm_export_options *options, bm_settings *o
                                    .resources = &o.resources,
                                    .output = &o.output,
                                    .callbacks = &o.callbacks};
-    status = check_export(&o, err);
-    return status == BM_OK ? bm_settings_settle(out, &parts, err) : status;
+    BM_TRY(check_export(&o, err));
+    return bm_settings_settle(out, &parts, err);
 }
 
 /* --- bands --- */

@@ -45,14 +45,12 @@ bool bm_export_lean_takes(const char *scheme)
 static bm_status take_lean(void *ctx, const bm_export_block *block, bm_error *err)
 {
     lean *l = ctx;
-    bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < block->n; i++) {
-        status = bm_out_file_write(l->file, l->head, l->head_bytes, err);
-        if (status == BM_OK)
-            status = bm_out_file_write(l->file, (const char *)block->words + i * l->words_bytes,
-                                       l->words_bytes, err);
+    for (size_t i = 0; i < block->n; i++) {
+        BM_TRY(bm_out_file_write(l->file, l->head, l->head_bytes, err));
+        BM_TRY(bm_out_file_write(l->file, (const char *)block->words + i * l->words_bytes,
+                                 l->words_bytes, err));
     }
-    return status;
+    return BM_OK;
 }
 
 bm_status bm_export_lean(bm_exporter *e, bm_error *err)
@@ -63,9 +61,7 @@ bm_status bm_export_lean(bm_exporter *e, bm_error *err)
                                .perms = sketch->perms};
     lean l = {.words_bytes = (size_t)sketch->perms * e->word_bytes};
     l.head_bytes = bm_lean_head_write(&head, l.head);
-    bm_status status = bm_out_dir_file(e->out, BM_FILE_LEAN, &l.file, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_out_dir_file(e->out, BM_FILE_LEAN, &l.file, err));
     bm_out_file_digest_early(l.file);
     return close_file(l.file, bm_export_walk(e, false, take_lean, &l, err), err);
 }
@@ -87,9 +83,7 @@ static bm_status take_rows(void *ctx, const bm_export_block *block, bm_error *er
 
 static bm_status write_rows(bm_exporter *e, const bm_npy_array *array, rows *r, bm_error *err)
 {
-    bm_status status = bm_npy_writer_open(e->out, array, &r->writer, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_npy_writer_open(e->out, array, &r->writer, err));
     return close_array(&r->writer, bm_export_walk(e, false, take_rows, r, err), err);
 }
 
@@ -113,25 +107,25 @@ static bm_status write_numbers(bm_exporter *e, bm_error *err)
     const uint64_t n_docs = bm_sign_dir_docs(e->dir);
     int64_t block[512];
     bm_npy_writer writer;
-    bm_status status = bm_npy_writer_open(
-        e->out, &(bm_npy_array){.name = BM_FILE_MILVUS_IDS, .type = "<i8"}, &writer, err);
-    if (status != BM_OK)
-        return status;
-    for (uint64_t i = 0; status == BM_OK && i < n_docs;) {
+    BM_TRY(bm_npy_writer_open(e->out, &(bm_npy_array){.name = BM_FILE_MILVUS_IDS, .type = "<i8"},
+                              &writer, err));
+    bm_status status = BM_OK;
+    for (uint64_t i = 0; i < n_docs;) {
         size_t n = 0;
         for (; n < sizeof block / sizeof block[0] && i < n_docs; i++)
             block[n++] = (int64_t)i;
-        status = bm_npy_writer_rows(&writer, block, n, sizeof block[0], err);
+        BM_TRY_OUT(bm_npy_writer_rows(&writer, block, n, sizeof block[0], err));
     }
+out:
     return close_array(&writer, status, err);
 }
 
 bm_status bm_export_milvus(bm_exporter *e, bm_error *err)
 {
     rows r = {.bytes = (size_t)e->context->settings->sketch.perms * e->word_bytes};
-    bm_status status =
-        write_rows(e, &(bm_npy_array){BM_FILE_MILVUS_VECTORS, "|u1", (uint64_t)r.bytes}, &r, err);
-    return status == BM_OK ? write_numbers(e, err) : status;
+    BM_TRY(
+        write_rows(e, &(bm_npy_array){BM_FILE_MILVUS_VECTORS, "|u1", (uint64_t)r.bytes}, &r, err));
+    return write_numbers(e, err);
 }
 
 /* --- beside --- */
@@ -141,10 +135,9 @@ static bm_status copy_sizes(bm_exporter *e, bm_error *err)
     const uint64_t n_docs = bm_sign_dir_docs(e->dir);
     uint32_t block[1024];
     bm_npy_writer writer;
-    bm_status status = bm_npy_writer_open(
-        e->out, &(bm_npy_array){.name = BM_FILE_N_SHINGLES, .type = "<u4"}, &writer, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_npy_writer_open(e->out, &(bm_npy_array){.name = BM_FILE_N_SHINGLES, .type = "<u4"},
+                              &writer, err));
+    bm_status status = BM_OK;
     for (uint64_t at = 0; status == BM_OK && at < n_docs;) {
         const size_t room = sizeof block / sizeof block[0];
         const size_t n = n_docs - at < room ? (size_t)(n_docs - at) : room;
@@ -162,9 +155,8 @@ static bm_status copy_ids(bm_exporter *e, bm_error *err)
     bm_out_file *file;
     bm_buf text = {0}, lines = {0};
     size_t ends[256];
-    bm_status status = bm_out_dir_file(e->out, BM_FILE_IDS, &file, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_out_dir_file(e->out, BM_FILE_IDS, &file, err));
+    bm_status status = BM_OK;
     for (uint64_t at = 0; status == BM_OK && at < n_docs;) {
         const size_t room = sizeof ends / sizeof ends[0];
         const size_t n = n_docs - at < room ? (size_t)(n_docs - at) : room;
@@ -187,10 +179,9 @@ static bm_status copy_ids(bm_exporter *e, bm_error *err)
 bm_status bm_export_beside(bm_exporter *e, bm_error *err)
 {
     const unsigned has = e->form->has;
-    bm_status status = BM_OK;
     if ((has & (BM_FORM_HAS_IDS | BM_FORM_BY_DOCUMENT)) == 0)
-        status = copy_ids(e, err);
-    if (status == BM_OK && (has & (BM_FORM_HAS_SIZES | BM_FORM_BY_DOCUMENT)) == 0)
-        status = copy_sizes(e, err);
-    return status;
+        BM_TRY(copy_ids(e, err));
+    if ((has & (BM_FORM_HAS_SIZES | BM_FORM_BY_DOCUMENT)) == 0)
+        BM_TRY(copy_sizes(e, err));
+    return BM_OK;
 }

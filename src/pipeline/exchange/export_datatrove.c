@@ -75,12 +75,12 @@ static bm_status write_band(const trove *t, uint32_t i, bm_error *err)
             (entry){read_word(by.records + k * by.record_bytes, by.word_bytes), (uint32_t)k};
     qsort_r(t->entries, t->n_records, sizeof *t->entries, compare, (void *)&by);
     snprintf(name, sizeof name, BM_FILE_DATATROVE, t->first + i, (unsigned)t->numbers.rank);
-    bm_status status = bm_out_dir_file(t->exporter->out, name, &file, err);
-    if (status != BM_OK)
-        return status;
-    for (size_t k = 0; status == BM_OK && k < t->n_records; k++)
-        status = bm_out_file_write(file, by.records + t->entries[k].at * by.record_bytes,
-                                   by.record_bytes, err);
+    BM_TRY(bm_out_dir_file(t->exporter->out, name, &file, err));
+    bm_status status = BM_OK;
+    for (size_t k = 0; k < t->n_records; k++)
+        BM_TRY_OUT(bm_out_file_write(file, by.records + t->entries[k].at * by.record_bytes,
+                                     by.record_bytes, err));
+out:;
     bm_status closed = bm_out_file_close(file, status == BM_OK ? err : NULL);
     return status == BM_OK ? closed : status;
 }
@@ -115,16 +115,14 @@ static bm_status take(void *ctx, const bm_export_block *block, bm_error *err)
     trove *t = ctx;
     const size_t row_bytes =
         (size_t)t->exporter->context->settings->sketch.perms * t->exporter->word_bytes;
-    bm_status status = bm_trove_numbers_load(&t->numbers, block, err);
-    for (size_t i = 0; status == BM_OK && i < block->n; i++) {
-        status = end_ranks(t, err);
-        if (status != BM_OK)
-            break;
+    BM_TRY(bm_trove_numbers_load(&t->numbers, block, err));
+    for (size_t i = 0; i < block->n; i++) {
+        BM_TRY(end_ranks(t, err));
         const uint32_t number = bm_trove_numbers_take(&t->numbers, i);
         if (block->n_shingles[i] > 0 && number != BM_TROVE_NO_NUMBER)
             add_record(t, (const char *)block->words + i * row_bytes, number);
     }
-    return status;
+    return BM_OK;
 }
 
 /* How many bands at once? */
@@ -180,38 +178,34 @@ typedef struct listing {
 static bm_status list(void *ctx, const bm_export_block *block, bm_error *err)
 {
     listing *l = ctx;
-    bm_status status = bm_trove_numbers_load(l->numbers, block, err);
-    for (size_t i = 0; status == BM_OK && i < block->n; i++) {
+    BM_TRY(bm_trove_numbers_load(l->numbers, block, err));
+    for (size_t i = 0; i < block->n; i++) {
         while (bm_trove_numbers_rank_ends(l->numbers))
             ;
         const unsigned rank = (unsigned)l->numbers->rank;
         const uint32_t number = bm_trove_numbers_take(l->numbers, i);
         l->text.len = 0;
         if (number == BM_TROVE_NO_NUMBER)
-            status = bm_buf_add_format(&l->text, err, "%u\t\t", rank);
+            BM_TRY(bm_buf_add_format(&l->text, err, "%u\t\t", rank));
         else
-            status = bm_buf_add_format(&l->text, err, "%u\t%u\t", rank, number);
-        if (status == BM_OK)
-            status = bm_tsv_escape(&l->text, bm_export_block_id(block, i), err);
-        if (status == BM_OK)
-            status = bm_buf_add(&l->text, "\n", 1, err);
-        if (status == BM_OK)
-            status = bm_out_file_write(l->file, l->text.data, l->text.len, err);
+            BM_TRY(bm_buf_add_format(&l->text, err, "%u\t%u\t", rank, number));
+        BM_TRY(bm_tsv_escape(&l->text, bm_export_block_id(block, i), err));
+        BM_TRY(bm_buf_add(&l->text, "\n", 1, err));
+        BM_TRY(bm_out_file_write(l->file, l->text.data, l->text.len, err));
     }
-    return status;
+    return BM_OK;
 }
 
 static bm_status write_list(trove *t, bm_error *err)
 {
     static const char head[] = "rank\tnumber\tid\n";
     listing l = {.numbers = &t->numbers};
-    bm_status status = bm_out_dir_file(t->exporter->out, BM_FILE_DOCUMENTS, &l.file, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_out_dir_file(t->exporter->out, BM_FILE_DOCUMENTS, &l.file, err));
     bm_trove_numbers_begin(&t->numbers);
-    status = bm_out_file_write(l.file, head, sizeof head - 1, err);
-    if (status == BM_OK)
-        status = bm_export_walk(t->exporter, true, list, &l, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_out_file_write(l.file, head, sizeof head - 1, err));
+    status = bm_export_walk(t->exporter, true, list, &l, err);
+out:;
     bm_status closed = bm_out_file_close(l.file, status == BM_OK ? err : NULL);
     bm_buf_reset(&l.text);
     return status == BM_OK ? closed : status;
@@ -228,11 +222,11 @@ bm_status bm_export_datatrove(bm_exporter *e, bm_error *err)
     trove t = {.exporter = e,
                .words_bytes = (size_t)e->context->settings->plan.rows * e->word_bytes};
     t.record_bytes = t.words_bytes + sizeof(uint32_t);
-    bm_status status = bm_trove_numbers_open(e->dir, &t.numbers, err);
-    if (status == BM_OK)
-        status = write_list(&t, err);
-    if (status == BM_OK)
-        status = write_bands(&t, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_trove_numbers_open(e->dir, &t.numbers, err));
+    BM_TRY_OUT(write_list(&t, err));
+    status = write_bands(&t, err);
+out:
     bm_trove_numbers_close(&t.numbers);
     return status;
 }

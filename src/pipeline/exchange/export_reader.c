@@ -47,12 +47,13 @@ static bm_status make_keys(const bm_export_reader *r, size_t n, bm_error *err)
 {
     const bm_settings *s = r->exporter->context->settings;
     const bm_band_plan *plan = &s->plan;
-    bm_status status =
-        bm_signed_rows_keys(&(bm_signed_rows){s->sketch.scheme, r->words, n}, plan, r->keys, err);
-    for (size_t i = 0; status == BM_OK && i < n; i++)
+    BM_TRY(
+        bm_signed_rows_keys(&(bm_signed_rows){s->sketch.scheme, r->words, n}, plan, r->keys, err));
+    for (size_t i = 0; i < n; i++) {
         for (uint32_t band = 0; r->n_shingles[i] == 0 && band < plan->bands; band++)
             r->keys[i * plan->bands + band] = BM_NO_BAND_KEY;
-    return status;
+    }
+    return BM_OK;
 }
 
 bm_status bm_export_reader_next(bm_export_reader *r, bm_export_block *out, bm_error *err)
@@ -62,15 +63,17 @@ bm_status bm_export_reader_next(bm_export_reader *r, bm_export_block *out, bm_er
     const uint64_t n_docs = bm_sign_dir_docs(dir), left = n_docs - r->next;
     const size_t n = left < r->most ? (size_t)left : r->most;
     r->text.len = 0;
-    bm_status status = bm_meter_check(meter, err);
-    if (status == BM_OK && n > 0)
-        status = bm_sign_dir_rows(dir, r->next, n, r->words, err);
-    if (status == BM_OK && n > 0)
-        status = bm_sign_dir_n_shingles(dir, r->next, n, r->n_shingles, err);
-    if (status == BM_OK && r->keys != NULL)
-        status = make_keys(r, n, err);
-    if (status == BM_OK && r->ids)
-        status = bm_sign_dir_ids(dir, r->next, n, &(bm_sign_ids){&r->text, r->ends}, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_meter_check(meter, err));
+    if (n > 0)
+        BM_TRY_OUT(bm_sign_dir_rows(dir, r->next, n, r->words, err));
+    if (n > 0)
+        BM_TRY_OUT(bm_sign_dir_n_shingles(dir, r->next, n, r->n_shingles, err));
+    if (r->keys != NULL)
+        BM_TRY_OUT(make_keys(r, n, err));
+    if (r->ids)
+        BM_TRY_OUT(bm_sign_dir_ids(dir, r->next, n, &(bm_sign_ids){&r->text, r->ends}, err));
+out:
     *out = (bm_export_block){.first = r->next,
                              .n = n,
                              .words = r->words,
@@ -88,12 +91,14 @@ bm_status bm_export_walk(bm_exporter *exporter, bool ids, bm_export_take take, v
 {
     bm_export_reader reader;
     bm_export_block block = {.n = 1};
-    bm_status status = bm_export_reader_open(exporter, ids, &reader, err);
-    while (status == BM_OK && block.n > 0) {
-        status = bm_export_reader_next(&reader, &block, err);
-        if (status == BM_OK && block.n > 0)
-            status = take(ctx, &block, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_export_reader_open(exporter, ids, &reader, err));
+    while (block.n > 0) {
+        BM_TRY_OUT(bm_export_reader_next(&reader, &block, err));
+        if (block.n > 0)
+            BM_TRY_OUT(take(ctx, &block, err));
     }
+out:
     bm_export_reader_close(&reader);
     return status;
 }

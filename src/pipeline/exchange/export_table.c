@@ -43,10 +43,8 @@ static bm_status list_schema(const bm_export_stream *stream, const bm_export_col
     char format[16] = "+l";
     if (stream->layout->fixed)
         snprintf(format, sizeof format, "+w:%" PRIu32, type.n);
-    bm_status status = bm_schema_make(&(bm_schema_parts){format, column->name, 1}, out, err);
-    return status == BM_OK
-               ? bm_schema_make(&(bm_schema_parts){type.format, "item", 0}, out->children[0], err)
-               : status;
+    BM_TRY(bm_schema_make(&(bm_schema_parts){format, column->name, 1}, out, err));
+    return bm_schema_make(&(bm_schema_parts){type.format, "item", 0}, out->children[0], err);
 }
 
 static bm_status column_schema(const bm_export_stream *stream, const bm_export_column *column,
@@ -71,12 +69,15 @@ static bm_status make_schema(bm_export_stream *stream, struct ArrowSchema *out, 
 {
     static const char key[] = BM_TABLE_PROVENANCE;
     const size_t n = count(stream->layout);
-    bm_status status = bm_schema_make(&(bm_schema_parts){"+s", "", n}, out, err);
-    for (size_t i = 0; status == BM_OK && i < n; i++)
-        status = column_schema(stream, &stream->layout->columns[i], out->children[i], err);
-    if (status == BM_OK && stream->layout->annotated)
-        status = bm_schema_annotate(out, (bm_str){key, sizeof key - 1},
-                                    (bm_str){stream->provenance.data, stream->provenance.len}, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_schema_make(&(bm_schema_parts){"+s", "", n}, out, err));
+    for (size_t i = 0; i < n; i++)
+        BM_TRY_OUT(column_schema(stream, &stream->layout->columns[i], out->children[i], err));
+    if (stream->layout->annotated)
+        BM_TRY_OUT(bm_schema_annotate(out, (bm_str){key, sizeof key - 1},
+                                      (bm_str){stream->provenance.data, stream->provenance.len},
+                                      err));
+out:
     if (status != BM_OK && out->release != NULL)
         out->release(out);
     return status;
@@ -177,23 +178,25 @@ static bm_status make_lists(const bm_export_stream *stream, const bm_export_bloc
     int32_t *ends = fixed ? NULL : steps(block->n, list_of(stream, cells, block).n);
     if (!fixed && ends == NULL)
         return bm_fail_nomem(err, block->n * sizeof *ends);
-    bm_status status = bm_array_make(
-        &(bm_array_parts){(int64_t)block->n, {NULL, ends}, fixed ? 1 : 2, 1}, out, err);
-    return status == BM_OK ? make_items(stream, block, cells, out->children[0], err) : status;
+    BM_TRY(bm_array_make(&(bm_array_parts){(int64_t)block->n, {NULL, ends}, fixed ? 1 : 2, 1}, out,
+                         err));
+    return make_items(stream, block, cells, out->children[0], err);
 }
 
 static bm_status make_array(const bm_export_stream *stream, const bm_export_block *block,
                             struct ArrowArray *out, bm_error *err)
 {
     const size_t n = count(stream->layout);
-    bm_status status = bm_array_make(&(bm_array_parts){(int64_t)block->n, {NULL}, 1, n}, out, err);
-    for (size_t i = 0; status == BM_OK && i < n; i++) {
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_array_make(&(bm_array_parts){(int64_t)block->n, {NULL}, 1, n}, out, err));
+    for (size_t i = 0; i < n; i++) {
         const bm_export_cells cells = stream->layout->columns[i].cells;
         struct ArrowArray *to = out->children[i];
-        status = cells == BM_CELLS_ID      ? make_ids(block, to, err)
-                 : cells >= BM_CELLS_WORDS ? make_lists(stream, block, cells, to, err)
-                                           : make_plain(block, cells, to, err);
+        BM_TRY_OUT(cells == BM_CELLS_ID      ? make_ids(block, to, err)
+                   : cells >= BM_CELLS_WORDS ? make_lists(stream, block, cells, to, err)
+                                             : make_plain(block, cells, to, err));
     }
+out:
     if (status != BM_OK && out->release != NULL)
         out->release(out);
     return status;
@@ -250,9 +253,10 @@ bm_status bm_export_stream_open(bm_exporter *exporter, const bm_export_layout *l
     for (size_t i = 0; i < count(layout); i++)
         ids = ids || layout->columns[i].cells == BM_CELLS_ID;
     *stream = (bm_export_stream){.layout = layout};
-    bm_status status = write_provenance(exporter->context, &stream->provenance, err);
-    if (status == BM_OK)
-        status = bm_export_reader_open(exporter, ids, &stream->reader, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(write_provenance(exporter->context, &stream->provenance, err));
+    status = bm_export_reader_open(exporter, ids, &stream->reader, err);
+out:
     *out = (struct ArrowArrayStream){.get_schema = get_schema,
                                      .get_next = get_next,
                                      .get_last_error = last_error,

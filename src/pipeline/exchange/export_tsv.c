@@ -4,6 +4,7 @@
  * Tests: tests/cli/cases/export.sh, tests/reference/test_exchange.py */
 #include <inttypes.h>
 
+#include "base/error.h"
 #include "io/json/json_write.h"
 #include "model/file_names.h"
 #include "pipeline/exchange/exporter.h"
@@ -42,11 +43,8 @@ static uint64_t cell(const table *t, const bm_export_block *block, size_t row, u
 
 static bm_status add_row(table *t, const bm_export_block *block, size_t row, bm_error *err)
 {
-    bm_status status = bm_tsv_escape(&t->text, bm_export_block_id(block, row), err);
-    if (status == BM_OK)
-        status = bm_buf_reserve(&t->text, (t->columns + 1) * (DIGITS_MOST + 1) + 1, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_tsv_escape(&t->text, bm_export_block_id(block, row), err));
+    BM_TRY(bm_buf_reserve(&t->text, (t->columns + 1) * (DIGITS_MOST + 1) + 1, err));
     char *at = put(t->text.data + t->text.len, block->n_shingles[row]);
     for (uint32_t i = 0; i < t->columns; i++)
         at = put(at, cell(t, block, row, i));
@@ -65,23 +63,20 @@ static bm_status flush(table *t, bm_error *err)
 static bm_status take(void *ctx, const bm_export_block *block, bm_error *err)
 {
     table *t = ctx;
-    bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < block->n; i++) {
-        status = add_row(t, block, i, err);
-        if (status == BM_OK)
-            status = flush(t, err);
+    for (size_t i = 0; i < block->n; i++) {
+        BM_TRY(add_row(t, block, i, err));
+        BM_TRY(flush(t, err));
     }
-    return status;
+    return BM_OK;
 }
 
 static bm_status write_head(table *t, bm_error *err)
 {
-    bm_status status = bm_buf_add_text(&t->text, "id\tn_shingles", err);
-    for (uint32_t i = 1; status == BM_OK && i <= t->columns; i++)
-        status = bm_buf_add_format(&t->text, err, t->keys ? "\tband_%" PRIu32 : "\tw%" PRIu32, i);
-    if (status == BM_OK)
-        status = bm_buf_add_text(&t->text, "\n", err);
-    return status == BM_OK ? flush(t, err) : status;
+    BM_TRY(bm_buf_add_text(&t->text, "id\tn_shingles", err));
+    for (uint32_t i = 1; i <= t->columns; i++)
+        BM_TRY(bm_buf_add_format(&t->text, err, t->keys ? "\tband_%" PRIu32 : "\tw%" PRIu32, i));
+    BM_TRY(bm_buf_add_text(&t->text, "\n", err));
+    return flush(t, err);
 }
 
 bm_status bm_export_tsv(bm_exporter *e, bm_error *err)
@@ -89,14 +84,13 @@ bm_status bm_export_tsv(bm_exporter *e, bm_error *err)
     const bm_settings *s = e->context->settings;
     table t = {.keys = s->results.exchange.what == BM_EXPORT_BANDS, .word_bytes = e->word_bytes};
     t.columns = t.keys ? s->plan.bands : s->sketch.perms;
-    bm_status status =
-        bm_out_dir_file(e->out, t.keys ? BM_FILE_BANDS_TSV : BM_FILE_SIGNATURES_TSV, &t.file, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(
+        bm_out_dir_file(e->out, t.keys ? BM_FILE_BANDS_TSV : BM_FILE_SIGNATURES_TSV, &t.file, err));
     bm_out_file_digest_early(t.file);
-    status = write_head(&t, err);
-    if (status == BM_OK)
-        status = bm_export_walk(e, true, take, &t, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(write_head(&t, err));
+    status = bm_export_walk(e, true, take, &t, err);
+out:;
     bm_status closed = bm_out_file_close(t.file, status == BM_OK ? err : NULL);
     bm_buf_reset(&t.text);
     return status == BM_OK ? closed : status;

@@ -43,9 +43,7 @@ static bm_status fill(bm_import_ids *ids, size_t *got, bm_error *err)
     if (ids->taken > 0)
         memmove(ids->raw.data, ids->raw.data + ids->taken, ids->raw.len);
     ids->taken = 0;
-    bm_status status = bm_buf_reserve(&ids->raw, READ_BYTES, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_buf_reserve(&ids->raw, READ_BYTES, err));
     const int code = bm_pread_all(ids->fd, ids->raw.data + ids->raw.len, READ_BYTES, ids->at, got);
     if (code != 0)
         return bm_fail_errno(err, code, ids->path, "cannot read");
@@ -85,19 +83,15 @@ static bm_status next_line(bm_import_ids *ids, bm_str *out, bm_error *err)
 
 bm_status bm_import_ids_next(bm_import_ids *ids, size_t n, bm_error *err)
 {
-    bm_status status = BM_OK;
     ids->text.len = 0;
-    for (size_t i = 0; status == BM_OK && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         bm_str line;
-        status = next_line(ids, &line, err);
-        if (status == BM_OK && line.data == NULL)
+        BM_TRY(next_line(ids, &line, err));
+        if (line.data == NULL)
             return bm_fail_at(err, BM_ERR_INPUT, ids->path, 0,
                               "has %" PRIu64 " ids, and there are more signatures", ids->line - 1);
         const size_t begin = ids->text.len;
-        if (status == BM_OK)
-            status = bm_buf_add(&ids->text, line.data, line.len, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(bm_buf_add(&ids->text, line.data, line.len, err));
         const size_t len = line.len == 0 ? 0 : bm_tsv_unescape(ids->text.data + begin, line.len);
         if (len == SIZE_MAX)
             return bm_fail_at(err, BM_ERR_INPUT, ids->path, ids->line, "a broken escape in an id");
@@ -105,7 +99,7 @@ bm_status bm_import_ids_next(bm_import_ids *ids, size_t n, bm_error *err)
         ids->ends[i] = ids->text.len;
         ids->line++;
     }
-    return status;
+    return BM_OK;
 }
 
 bm_status bm_import_ids_end(bm_import_ids *ids, bm_error *err)
@@ -113,11 +107,11 @@ bm_status bm_import_ids_end(bm_import_ids *ids, bm_error *err)
     bm_str line;
     if (ids->fd < 0)
         return BM_OK;
-    bm_status status = next_line(ids, &line, err);
-    if (status == BM_OK && line.data != NULL)
-        status = bm_fail_at(err, BM_ERR_INPUT, ids->path, ids->line,
-                            "more ids than the %" PRIu64 " signatures", ids->line - 1);
-    return status;
+    BM_TRY(next_line(ids, &line, err));
+    if (line.data != NULL)
+        return bm_fail_at(err, BM_ERR_INPUT, ids->path, ids->line,
+                          "more ids than the %" PRIu64 " signatures", ids->line - 1);
+    return BM_OK;
 }
 
 /* --- numbers of shingles --- */
@@ -128,13 +122,10 @@ bm_status bm_import_sizes_open(const char *path, bm_import_sizes *out, bm_error 
     *out = (bm_import_sizes){.fd = -1, .path = path};
     if (path == NULL)
         return BM_OK;
-    bm_status status = bm_open_regular(path, BM_ERR_INPUT, &out->fd, err);
-    if (status == BM_OK)
-        status = bm_npy_header_read(out->fd, path, &header, err);
-    if (status == BM_OK && (strcmp(header.type, "<u4") != 0 || header.n_dims != 1))
-        status = bm_fail_at(err, BM_ERR_INPUT, path, 0, "numbers of another type than <u4");
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_open_regular(path, BM_ERR_INPUT, &out->fd, err));
+    BM_TRY(bm_npy_header_read(out->fd, path, &header, err));
+    if ((strcmp(header.type, "<u4") != 0 || header.n_dims != 1))
+        return bm_fail_at(err, BM_ERR_INPUT, path, 0, "numbers of another type than <u4");
     out->n = header.shape[0];
     out->offset = header.data_offset;
     return BM_OK;

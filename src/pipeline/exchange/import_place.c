@@ -33,9 +33,7 @@ static bm_status open_report(const char *folder, const bm_import_asked *asked, b
                              bm_error *err)
 {
     const char *form = bm_option_word(BM_OPTION_EXCHANGE, asked->from);
-    bm_status status = bm_manifest_open_dir(folder, asked->memory, &out->manifest, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_manifest_open_dir(folder, asked->memory, &out->manifest, err));
     if (strcmp(bm_manifest_kind(out->manifest), "export") != 0 ||
         !says(out->manifest, "to", form) || !says(out->manifest, "what", "signatures"))
         return bm_fail_at(err, BM_ERR_FORMAT, folder, 0,
@@ -49,12 +47,12 @@ static bm_status find_files(const char *folder, bm_exchange from, bm_import_plac
     size_t i = 0;
     while (forms[i].from != from)
         i++;
-    bm_status status = bm_string_format(&out->file, err, "%s/%s", folder, forms[i].file);
-    if (status == BM_OK && forms[i].lists)
-        status = bm_string_format(&out->ids, err, "%s/" BM_FILE_IDS, folder);
-    if (status == BM_OK && forms[i].lists)
-        status = bm_string_format(&out->sizes, err, "%s/" BM_FILE_N_SHINGLES, folder);
-    return status;
+    BM_TRY(bm_string_format(&out->file, err, "%s/%s", folder, forms[i].file));
+    if (forms[i].lists)
+        BM_TRY(bm_string_format(&out->ids, err, "%s/" BM_FILE_IDS, folder));
+    if (forms[i].lists)
+        BM_TRY(bm_string_format(&out->sizes, err, "%s/" BM_FILE_N_SHINGLES, folder));
+    return BM_OK;
 }
 
 bm_status bm_import_place_find(const char *path, const bm_import_asked *asked, bm_import_place *out,
@@ -66,8 +64,8 @@ bm_status bm_import_place_find(const char *path, const bm_import_asked *asked, b
         out->file = bm_strdup(path);
         return out->file != NULL ? BM_OK : bm_fail_nomem(err, strlen(path));
     }
-    bm_status status = open_report(path, asked, out, err);
-    return status == BM_OK ? find_files(path, asked->from, out, err) : status;
+    BM_TRY(open_report(path, asked, out, err));
+    return find_files(path, asked->from, out, err);
 }
 
 void bm_import_place_reset(bm_import_place *place)

@@ -73,9 +73,8 @@ static const bm_import_ops ops = {next_rows, close_rows};
 
 static bm_status open_rows(const char *path, rows **out, bm_error *err)
 {
-    rows *r = bm_alloc_zero(1, sizeof *r);
-    if (r == NULL)
-        return bm_fail_nomem(err, sizeof *r);
+    rows *r = NULL;
+    BM_TRY(bm_new_zero(&r, 1, err));
     r->base = (bm_import_source){.ops = &ops, .path = path};
     bm_status status = bm_open_regular(path, BM_ERR_INPUT, &r->fd, err);
     if (status != BM_OK)
@@ -116,9 +115,7 @@ static bm_status too_many_words(const char *path, uint64_t perms, bm_error *err)
 static bm_status read_npy(rows *r, bm_error *err)
 {
     bm_npy_header header;
-    bm_status status = bm_npy_header_read(r->fd, r->base.path, &header, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_npy_header_read(r->fd, r->base.path, &header, err));
     if (strcmp(header.type, "<u4") != 0 && strcmp(header.type, "<u8") != 0)
         return bm_fail_at(err, BM_ERR_INPUT, r->base.path, 0,
                           "signatures of type %s (expected <u4 or <u8)", header.type);
@@ -137,8 +134,8 @@ static bm_status read_npy(rows *r, bm_error *err)
 bm_status bm_import_npy_open(const char *path, bm_import_source **out, bm_error *err)
 {
     rows *r = NULL;
-    bm_status status = open_rows(path, &r, err);
-    return status == BM_OK ? opened(r, read_npy(r, err), out, err) : status;
+    BM_TRY(open_rows(path, &r, err));
+    return opened(r, read_npy(r, err), out, err);
 }
 
 /* The first record says what all are; an empty file has none, and its head stays as it is. */
@@ -181,6 +178,6 @@ static bm_status read_lean(rows *r, bm_error *err)
 bm_status bm_import_lean_open(const char *path, bm_import_source **out, bm_error *err)
 {
     rows *r = NULL;
-    bm_status status = open_rows(path, &r, err);
-    return status == BM_OK ? opened(r, read_lean(r, err), out, err) : status;
+    BM_TRY(open_rows(path, &r, err));
+    return opened(r, read_lean(r, err), out, err);
 }

@@ -38,34 +38,29 @@ static bm_status check_import(const bm_import_options *o, bm_error *err)
         return bm_fail_field(err, "paths", "no input given (files, or what export wrote)");
     if (o->output.path == NULL)
         return bm_fail_field(err, "output", "no output given (`output`)");
-    bm_status status = bm_option_list_check("paths", o->paths, o->n_paths, err);
-    if (status == BM_OK)
-        status = bm_option_check(BM_OPTION_EXCHANGE, o->from, err);
-    if (status == BM_OK && !can_be_read(o->from))
-        status = bm_fail_field(err, "from",
-                               "`from` %s is not read (leanminhash, nemo, npy, arrow, "
-                               "parquet)",
-                               bm_option_word(BM_OPTION_EXCHANGE, o->from));
-    if (status == BM_OK && !table && (o->id_field != NULL || o->signature_field != NULL)) {
+    BM_TRY(bm_option_list_check("paths", o->paths, o->n_paths, err));
+    BM_TRY(bm_option_check(BM_OPTION_EXCHANGE, o->from, err));
+    if (!can_be_read(o->from))
+        return bm_fail_field(err, "from",
+                             "`from` %s is not read (leanminhash, nemo, npy, arrow, "
+                             "parquet)",
+                             bm_option_word(BM_OPTION_EXCHANGE, o->from));
+    if (!table && (o->id_field != NULL || o->signature_field != NULL)) {
         const char *field = o->id_field != NULL ? "id_field" : "signature_field";
-        status = bm_fail_field(err, field, "`%s`: %s has no columns", field,
-                               bm_option_word(BM_OPTION_EXCHANGE, o->from));
+        return bm_fail_field(err, field, "`%s`: %s has no columns", field,
+                             bm_option_word(BM_OPTION_EXCHANGE, o->from));
     }
-    if (status == BM_OK && o->ids != NULL && (o->id_field != NULL))
-        status = bm_fail_field(err, "ids", "`ids` with `id_field` (one or the other)");
-    if (status == BM_OK)
-        status = bm_option_check(BM_OPTION_DUPLICATE_IDS, o->duplicate_ids, err);
-    return status == BM_OK ? bm_option_set_fields_check(o->set_fields, err) : status;
+    if (o->ids != NULL && (o->id_field != NULL))
+        return bm_fail_field(err, "ids", "`ids` with `id_field` (one or the other)");
+    BM_TRY(bm_option_check(BM_OPTION_DUPLICATE_IDS, o->duplicate_ids, err));
+    return bm_option_set_fields_check(o->set_fields, err);
 }
 
 bm_status bm_settings_of_import(const bm_import_options *options, bm_settings *out,
                                 bm_import_options *taken, bm_error *err)
 {
     bm_import_options o = import_defaults;
-    bm_status status =
-        bm_sized_take(options, BM_SIZED_TYPE(bm_import_options, set_fields), &o, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_import_options, set_fields), &o, err));
     *taken = o;
     *out = (bm_settings){.kind = BM_JOB_SIGN,
                          .input = BM_INPUT_DEFAULTS,
@@ -82,8 +77,8 @@ bm_status bm_settings_of_import(const bm_import_options *options, bm_settings *o
                                    .resources = &o.resources,
                                    .output = &o.output,
                                    .callbacks = &o.callbacks};
-    status = check_import(&o, err);
-    return status == BM_OK ? bm_settings_settle(out, &parts, err) : status;
+    BM_TRY(check_import(&o, err));
+    return bm_settings_settle(out, &parts, err);
 }
 
 /* --- what the file says --- */
@@ -137,24 +132,20 @@ static bm_status check_said(const bm_import_source *source, const bm_settings *s
 static bm_status take_manifest(const bm_import_source *source, bm_settings *s, bm_error *err)
 {
     const bm_settings asked = *s;
-    bm_status status = bm_recipe_signed(source->head.manifest, s, err);
-    return status == BM_OK ? bm_recorded_options_check(&asked, s, source->path, err) : status;
+    BM_TRY(bm_recipe_signed(source->head.manifest, s, err));
+    return bm_recorded_options_check(&asked, s, source->path, err);
 }
 
 bm_status bm_import_settle(const bm_import_source *first, bm_settings *s, bm_error *err)
 {
     const bm_import_head *head = &first->head;
     const uint32_t asked_perms = s->sketch.perms;
-    bm_status status = BM_OK;
     if (head->manifest != NULL) {
-        status = take_manifest(first, s, err);
+        BM_TRY(take_manifest(first, s, err));
     } else {
-        status = take_head(first, s, err);
-        if (status == BM_OK)
-            status = check_said(first, s, err);
+        BM_TRY(take_head(first, s, err));
+        BM_TRY(check_said(first, s, err));
     }
-    if (status != BM_OK)
-        return status;
     const uint32_t perms = head->perms != 0         ? head->perms
                            : head->manifest != NULL ? s->sketch.perms
                            : asked_perms != 0       ? asked_perms
@@ -193,18 +184,16 @@ bm_status bm_import_check_same(const bm_import_source *first, const bm_import_so
 {
     const char *field = NULL;
     const bm_provenance *a = NULL, *b = NULL;
-    bm_status status = BM_OK;
     if (!same_heads(&first->head, &other->head))
         return bm_fail_at(err, BM_ERR_FORMAT, other->path, 0,
                           "its signatures were made in another way than those of %s", first->path);
     if (first->head.manifest == NULL)
         return BM_OK;
-    status = bm_manifest_provenance(first->head.manifest, &a, err);
-    if (status == BM_OK)
-        status = bm_manifest_provenance(other->head.manifest, &b, err);
-    if (status == BM_OK && !bm_provenance_same(a, b, &field))
-        status = bm_fail_at(err, BM_ERR_FORMAT, other->path, 0,
-                            "provenance.%s differs from that of %s (signatures made alike)", field,
-                            first->path);
-    return status;
+    BM_TRY(bm_manifest_provenance(first->head.manifest, &a, err));
+    BM_TRY(bm_manifest_provenance(other->head.manifest, &b, err));
+    if (!bm_provenance_same(a, b, &field))
+        return bm_fail_at(err, BM_ERR_FORMAT, other->path, 0,
+                          "provenance.%s differs from that of %s (signatures made alike)", field,
+                          first->path);
+    return BM_OK;
 }

@@ -112,14 +112,14 @@ static bm_status check_json(const char *path, bm_str text, bm_error *err)
 {
     bm_json_exact *parser;
     const char *broken = NULL;
-    bm_status status = bm_json_exact_open(NULL, 0, &parser, err);
-    if (status != BM_OK)
-        return status;
-    status = bm_json_exact_run(parser, text, NULL, &broken, err);
-    if (status == BM_OK && broken != NULL)
-        status =
-            bm_fail_at(err, BM_ERR_INPUT, path, 0,
-                       "its schema's metadata have no provenance that can be read: %.200s", broken);
+    BM_TRY(bm_json_exact_open(NULL, 0, &parser, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_json_exact_run(parser, text, NULL, &broken, err));
+    if (broken != NULL)
+        BM_TRY_OUT(bm_fail_at(err, BM_ERR_INPUT, path, 0,
+                              "its schema's metadata have no provenance that can be read: %.200s",
+                              broken));
+out:
     bm_json_exact_close(parser);
     return status;
 }
@@ -201,9 +201,10 @@ static bm_status read_schema(table *t, bm_error *err)
     const int code = t->stream.get_schema(&t->stream, &schema);
     if (code != 0)
         return stream_failed(t, code, err);
-    bm_status status = find_columns(t, &schema, err);
-    if (status == BM_OK)
-        status = read_metadata(t, &schema, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(find_columns(t, &schema, err));
+    status = read_metadata(t, &schema, err);
+out:
     schema.release(&schema);
     return status;
 }
@@ -364,11 +365,8 @@ static const bm_import_ops ops = {next_table, close_table};
 static bm_status read_head(table *t, bm_error *err)
 {
     uint64_t begin = 0, end = t->type.fixed;
-    bm_status status = read_schema(t, err);
-    if (status == BM_OK)
-        status = fetch(t, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(read_schema(t, err));
+    BM_TRY(fetch(t, err));
     const bool some = t->array.release != NULL;
     const char *wrong = some ? find_items(t, 0, &begin, &end) : NULL;
     if (wrong != NULL)
@@ -390,9 +388,8 @@ bm_status bm_import_table_open(const char *path, const bm_import_asked *asked,
 {
     const bool nemo = asked->from == BM_EXCHANGE_NEMO;
     const bool no_ids = asked->id_field != NULL && strcmp(asked->id_field, "none") == 0;
-    table *t = bm_alloc_zero(1, sizeof *t);
-    if (t == NULL)
-        return bm_fail_nomem(err, sizeof *t);
+    table *t = NULL;
+    BM_TRY(bm_new_zero(&t, 1, err));
     t->base = (bm_import_source){.ops = &ops, .path = path};
     t->id_given = asked->id_field != NULL && !no_ids;
     t->names[SIGNATURE] = asked->signature_field != NULL ? asked->signature_field
@@ -417,9 +414,10 @@ bm_status bm_import_table_open(const char *path, const bm_import_asked *asked,
                                 .threads = asked->threads,
                                 .batch_bytes = BATCH_BYTES,
                                 .memory = asked->memory / 4};
-    bm_status status = bm_table_open(path, &wish, &t->stream, err);
-    if (status == BM_OK)
-        status = read_head(t, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_table_open(path, &wish, &t->stream, err));
+    status = read_head(t, err);
+out:
     if (status != BM_OK)
         close_table(&t->base);
     else

@@ -44,37 +44,32 @@ static void say_beside(const bm_exporter *e)
 static bm_status write_all(bm_exporter *e, bm_error *err)
 {
     bm_job_context_stage(e->context, BM_STAGE_WRITE, "documents");
-    bm_status status = e->form->write(e, err);
-    return status == BM_OK ? bm_export_beside(e, err) : status;
+    BM_TRY(e->form->write(e, err));
+    return bm_export_beside(e, err);
 }
 
 static bm_status run_job(const bm_settings *settings, bm_sign_dir *dir, const bm_recipe *recipe,
                          bm_summary **out, bm_error *err)
 {
     bm_job job;
-    bm_status status = bm_job_open(settings, &job, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_job_open(settings, &job, err));
     bm_exporter e = {.context = &job.context,
                      .dir = dir,
                      .form = bm_export_form_of(settings->results.exchange.to),
                      .word_bytes = bm_scheme_word_bytes(settings->sketch.scheme)};
     job.context.inputs.recorded = recipe;
     bm_job_context_take(&job.context, bm_manifest_bytes(bm_sign_dir_manifest(dir)));
-    status = bm_report_read_counts(bm_sign_dir_manifest(dir), &job.context.counts, err);
-    if (status == BM_OK)
-        status = bm_job_begin(&job, 0, err);
-    if (status == BM_OK)
-        status = bm_out_dir_open(settings->output.path,
-                                 bm_out_existing_within(settings->output.force, settings->memory),
-                                 &e.out, err);
-    if (status == BM_OK)
-        status = write_all(&e, err);
-    if (status == BM_OK)
-        status =
-            bm_job_finish(&job, &(bm_job_ending){.dir = e.out, .report_name = BM_FILE_REPORT}, err);
-    if (status == BM_OK)
-        say_beside(&e);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_report_read_counts(bm_sign_dir_manifest(dir), &job.context.counts, err));
+    BM_TRY_OUT(bm_job_begin(&job, 0, err));
+    BM_TRY_OUT(bm_out_dir_open(settings->output.path,
+                               bm_out_existing_within(settings->output.force, settings->memory),
+                               &e.out, err));
+    BM_TRY_OUT(write_all(&e, err));
+    BM_TRY_OUT(
+        bm_job_finish(&job, &(bm_job_ending){.dir = e.out, .report_name = BM_FILE_REPORT}, err));
+    say_beside(&e);
+out:
     bm_out_dir_close(e.out);
     return bm_job_close(&job, status, out);
 }
@@ -84,10 +79,9 @@ static bm_status settle(bm_sign_dir *dir, bm_recipe *recipe, bm_settings *settin
 {
     const bm_export_form *form = bm_export_form_of(settings->results.exchange.to);
     const bm_manifest *manifest = bm_sign_dir_manifest(dir);
-    bm_status status = bm_recipe_settle(recipe, settings, err);
-    if (status == BM_OK)
-        status = bm_export_form_check(form, settings, err);
-    return status == BM_OK ? bm_export_settle_plan(form, manifest, settings, err) : status;
+    BM_TRY(bm_recipe_settle(recipe, settings, err));
+    BM_TRY(bm_export_form_check(form, settings, err));
+    return bm_export_settle_plan(form, manifest, settings, err);
 }
 
 static bm_status open_dir(const bm_settings *settings, const char *path, bm_sign_dir **out,
@@ -96,11 +90,11 @@ static bm_status open_dir(const bm_settings *settings, const char *path, bm_sign
     bool is = false;
     if (access(path, F_OK) != 0)
         return bm_fail_errno(err, errno, path, "cannot open");
-    bm_status status = bm_sign_dir_is(path, settings->memory, &is, err);
-    if (status == BM_OK && !is)
-        status = bm_fail_at(err, BM_ERR_USAGE, path, 0,
-                            "is no directory of signatures (one that sign or import wrote)");
-    return status == BM_OK ? bm_sign_dir_open(path, settings->memory, out, err) : status;
+    BM_TRY(bm_sign_dir_is(path, settings->memory, &is, err));
+    if (!is)
+        return bm_fail_at(err, BM_ERR_USAGE, path, 0,
+                          "is no directory of signatures (one that sign or import wrote)");
+    return bm_sign_dir_open(path, settings->memory, out, err);
 }
 
 bm_status bm_job_export(const bm_export_options *options, bm_summary **out, bm_error *err)
@@ -111,11 +105,9 @@ bm_status bm_job_export(const bm_export_options *options, bm_summary **out, bm_e
     bm_sign_dir *dir = NULL;
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the summary given");
-    bm_status status = bm_settings_of_export(options, &settings, &taken, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_settings_of_export(options, &settings, &taken, err));
     settings.recorded.weighed = &weighed;
-    status = bm_job_context_check_outputs(&settings, &taken.path, 1, err);
+    bm_status status = bm_job_context_check_outputs(&settings, &taken.path, 1, err);
     if (status == BM_OK)
         status = open_dir(&settings, taken.path, &dir, err);
     const bm_manifest *manifest = dir != NULL ? bm_sign_dir_manifest(dir) : NULL;

@@ -50,21 +50,17 @@ typedef struct importer {
 static bm_status open_input(const importer *im, size_t i, input *out, bm_error *err)
 {
     const bm_exchange from = im->asked.from;
-    bm_status status = bm_import_place_find(im->options->paths[i], &im->asked, &out->place, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_import_place_find(im->options->paths[i], &im->asked, &out->place, err));
     const char *path = out->place.file;
-    status = from == BM_EXCHANGE_NPY ? bm_import_npy_open(path, &out->source, err)
-             : from == BM_EXCHANGE_LEANMINHASH
-                 ? bm_import_lean_open(path, &out->source, err)
-                 : bm_import_table_open(path, &im->asked, &out->source, err);
-    if (status != BM_OK)
-        return status;
-    if (out->place.manifest != NULL)
+    BM_TRY(from == BM_EXCHANGE_NPY ? bm_import_npy_open(path, &out->source, err)
+           : from == BM_EXCHANGE_LEANMINHASH
+               ? bm_import_lean_open(path, &out->source, err)
+               : bm_import_table_open(path, &im->asked, &out->source, err));
+    if (out->place.manifest != NULL) {
         out->source->head.manifest = out->place.manifest;
-    else if (out->source->head.word_bytes == 0)
-        status = bm_fail_at(err, BM_ERR_INPUT, path, 0, "has no record");
-    return status;
+    } else if (out->source->head.word_bytes == 0)
+        return bm_fail_at(err, BM_ERR_INPUT, path, 0, "has no record");
+    return BM_OK;
 }
 
 static void close_source(input *in)
@@ -161,9 +157,7 @@ static bm_status digest_input(importer *im, input *in, bm_error *err)
     const char *path = in->place.file;
     if (stat(path, &info) != 0)
         return bm_fail_errno(err, errno, path, "cannot look at the file");
-    bm_status status = bm_input_digest_file(path, &im->job->context.callbacks, &digest, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_input_digest_file(path, &im->job->context.callbacks, &digest, err));
     bm_input_digest_hex(digest, in->digest);
     in->told =
         (bm_manifest_input){.file = path, .bytes = (uint64_t)info.st_size, .xxh3_128 = in->digest};
@@ -177,16 +171,16 @@ static bm_status read_input(importer *im, size_t i, bm_error *err)
     bm_import_block block = {.n = 1};
     bm_status status = BM_OK;
     if (own_list)
-        status = bm_import_ids_open(in->place.ids, &im->ids, err);
-    if (status == BM_OK)
-        status = bm_import_sizes_open(in->place.sizes, &im->sizes, err);
-    while (status == BM_OK && block.n > 0) {
-        status = in->source->ops->next(in->source, &block, err);
-        if (status == BM_OK && block.n > 0)
-            status = take_block(im, &block, (uint32_t)i, err);
+        BM_TRY_OUT(bm_import_ids_open(in->place.ids, &im->ids, err));
+    BM_TRY_OUT(bm_import_sizes_open(in->place.sizes, &im->sizes, err));
+    while (block.n > 0) {
+        BM_TRY_OUT(in->source->ops->next(in->source, &block, err));
+        if (block.n > 0)
+            BM_TRY_OUT(take_block(im, &block, (uint32_t)i, err));
     }
-    if (status == BM_OK && own_list)
-        status = bm_import_ids_end(&im->ids, err);
+    if (own_list)
+        BM_TRY_OUT(bm_import_ids_end(&im->ids, err));
+out:
     if (own_list)
         bm_import_ids_close(&im->ids);
     bm_import_sizes_close(&im->sizes);
@@ -235,16 +229,16 @@ static bm_status write_sizes(importer *im, bm_error *err)
     const bm_doc_table *docs = &im->job->context.docs;
     uint32_t block[1024];
     bm_npy_writer writer;
-    bm_status status = bm_npy_writer_open(
-        im->out, &(bm_npy_array){.name = BM_FILE_N_SHINGLES, .type = "<u4"}, &writer, err);
-    if (status != BM_OK)
-        return status;
-    for (size_t i = 0; status == BM_OK && i < docs->n;) {
+    BM_TRY(bm_npy_writer_open(im->out, &(bm_npy_array){.name = BM_FILE_N_SHINGLES, .type = "<u4"},
+                              &writer, err));
+    bm_status status = BM_OK;
+    for (size_t i = 0; i < docs->n;) {
         size_t n = 0;
         for (; n < sizeof block / sizeof block[0] && i < docs->n; i++)
             block[n++] = docs->rows[i].n_shingles;
-        status = bm_npy_writer_rows(&writer, block, n, sizeof block[0], err);
+        BM_TRY_OUT(bm_npy_writer_rows(&writer, block, n, sizeof block[0], err));
     }
+out:;
     bm_status closed = bm_npy_writer_close(&writer, status == BM_OK ? err : NULL);
     return status == BM_OK ? closed : status;
 }
@@ -254,10 +248,8 @@ static bm_status write_words(importer *im, const input *first, bm_error *err)
     const bm_settings *s = im->job->context.settings;
     const bool wide = bm_scheme_word_bytes(s->sketch.scheme) == 8;
     const bm_npy_array words = {BM_FILE_SIGNATURES, wide ? "<u8" : "<u4", s->sketch.perms};
-    bm_status status = bm_npy_writer_open(im->out, &words, &im->words, err);
-    if (status != BM_OK)
-        return status;
-    status = read_all(im, first, err);
+    BM_TRY(bm_npy_writer_open(im->out, &words, &im->words, err));
+    bm_status status = read_all(im, first, err);
     bm_status closed = bm_npy_writer_close(&im->words, status == BM_OK ? err : NULL);
     return status == BM_OK ? closed : status;
 }
@@ -311,22 +303,18 @@ static bm_status run_job(importer *im, const bm_settings *settings, const input 
 {
     bm_job job;
     bm_recipe recipe;
-    bm_status status = bm_job_open(settings, &job, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_job_open(settings, &job, err));
     im->job = &job;
-    status = make_room(im, &recipe, err);
-    if (status == BM_OK)
-        status = bm_job_begin(&job, 0, err);
-    if (status == BM_OK)
-        status = bm_out_dir_open(settings->output.path,
-                                 bm_out_existing_within(settings->output.force, settings->memory),
-                                 &im->out, err);
-    if (status == BM_OK)
-        status = write_all(im, first, err);
-    if (status == BM_OK)
-        status = bm_job_finish(
-            &job, &(bm_job_ending){.dir = im->out, .report_name = BM_FILE_MANIFEST}, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(make_room(im, &recipe, err));
+    BM_TRY_OUT(bm_job_begin(&job, 0, err));
+    BM_TRY_OUT(bm_out_dir_open(settings->output.path,
+                               bm_out_existing_within(settings->output.force, settings->memory),
+                               &im->out, err));
+    BM_TRY_OUT(write_all(im, first, err));
+    status =
+        bm_job_finish(&job, &(bm_job_ending){.dir = im->out, .report_name = BM_FILE_MANIFEST}, err);
+out:
     bm_out_dir_close(im->out);
     status = bm_job_close(&job, status, out);
     give_back(im);
@@ -357,9 +345,7 @@ bm_status bm_job_import(const bm_import_options *options, bm_summary **out, bm_e
     input first = {0};
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the summary given");
-    bm_status status = bm_settings_of_import(options, &settings, &taken, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_settings_of_import(options, &settings, &taken, err));
     settings.recorded.weighed = &weighed;
     importer im = {.options = &taken,
                    .asked = {.from = taken.from,
@@ -369,13 +355,12 @@ bm_status bm_job_import(const bm_import_options *options, bm_summary **out, bm_e
                              .memory = settings.memory},
                    .ids = {.fd = -1},
                    .sizes = {.fd = -1}};
-    status = check_outputs(&taken, &settings, err);
-    if (status == BM_OK)
-        status = open_input(&im, 0, &first, err);
-    if (status == BM_OK)
-        status = bm_import_settle(first.source, &settings, err);
-    if (status == BM_OK)
-        status = run_job(&im, &settings, &first, out, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(check_outputs(&taken, &settings, err));
+    BM_TRY_OUT(open_input(&im, 0, &first, err));
+    BM_TRY_OUT(bm_import_settle(first.source, &settings, err));
+    status = run_job(&im, &settings, &first, out, err);
+out:
     close_source(&first);
     bm_import_place_reset(&first.place);
     bm_settings_reset(&settings);

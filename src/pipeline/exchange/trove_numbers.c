@@ -14,13 +14,12 @@ bm_status bm_trove_numbers_open(bm_sign_dir *dir, bm_trove_numbers *out, bm_erro
     const bm_manifest *manifest = bm_sign_dir_manifest(dir);
     const size_t n = bm_manifest_n_inputs(manifest);
     *out = (bm_trove_numbers){.dir = dir, .n_ranks = n};
-    out->documents = bm_alloc_zero(n, sizeof *out->documents);
-    if (out->documents == NULL)
-        return bm_fail_nomem(err, n * sizeof *out->documents);
+    BM_TRY(bm_new_zero(&out->documents, n, err));
     bm_source_column column = {.field = BM_SOURCES_DOCUMENTS, .rows = out->documents};
-    bm_status status = bm_source_table_read(manifest, &column, 1, err);
-    if (status == BM_OK)
-        status = bm_manifest_compare_count(manifest, "documents", column.sum, BM_FILE_SOURCES, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_source_table_read(manifest, &column, 1, err));
+    status = bm_manifest_compare_count(manifest, "documents", column.sum, BM_FILE_SOURCES, err);
+out:
     for (size_t i = 0; i < n; i++)
         out->most = out->documents[i] > out->most ? out->documents[i] : out->most;
     return status;
@@ -44,10 +43,8 @@ bm_status bm_trove_numbers_load(bm_trove_numbers *numbers, const bm_export_block
 {
     if (!bm_sign_dir_has_bytes(numbers->dir))
         return BM_OK;
-    bm_status status = bm_grow_array(&numbers->bytes, &numbers->cap_bytes, block->n, err);
-    return status == BM_OK
-               ? bm_sign_dir_n_bytes(numbers->dir, block->first, block->n, numbers->bytes, err)
-               : status;
+    BM_TRY(bm_grow_array(&numbers->bytes, &numbers->cap_bytes, block->n, err));
+    return bm_sign_dir_n_bytes(numbers->dir, block->first, block->n, numbers->bytes, err);
 }
 
 bool bm_trove_numbers_rank_ends(bm_trove_numbers *numbers)

@@ -42,22 +42,22 @@ static bm_status read_word(const bm_explainer *e, const bm_json_doc *doc, bm_opt
     bm_str word;
     char path[64];
     snprintf(path, sizeof path, "parameters.%s", bm_option_field(option));
-    bm_status status = bm_json_doc_string(doc, path, &word, err);
-    if (status == BM_OK && !bm_option_value(option, word.data, word.len, value))
-        status = unknown_word(e, path, err);
-    return status;
+    BM_TRY(bm_json_doc_string(doc, path, &word, err));
+    if (!bm_option_value(option, word.data, word.len, value))
+        BM_TRY(unknown_word(e, path, err));
+    return BM_OK;
 }
 
 static bm_status read_words(bm_explainer *e, const bm_json_doc *doc, bm_error *err)
 {
     unsigned verify = 0, cluster = 0, candidates = 0;
-    bm_status status = read_word(e, doc, BM_OPTION_VERIFY, &verify, err);
-    if (status == BM_OK && verify == BM_VERIFY_AUTO)
-        status = unknown_word(e, "parameters.verify", err);
-    if (status == BM_OK)
-        status = read_word(e, doc, BM_OPTION_CLUSTER, &cluster, err);
-    if (status == BM_OK)
-        status = read_word(e, doc, BM_OPTION_CANDIDATES, &candidates, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(read_word(e, doc, BM_OPTION_VERIFY, &verify, err));
+    if (verify == BM_VERIFY_AUTO)
+        BM_TRY_OUT(unknown_word(e, "parameters.verify", err));
+    BM_TRY_OUT(read_word(e, doc, BM_OPTION_CLUSTER, &cluster, err));
+    status = read_word(e, doc, BM_OPTION_CANDIDATES, &candidates, err);
+out:
     bm_find_options_init(&e->find);
     e->find.verify = (bm_verify)verify;
     e->star = cluster == BM_CLUSTER_STAR;
@@ -70,15 +70,12 @@ static bm_status read_plan(bm_explainer *e, const bm_json_doc *doc, bm_error *er
     const bm_provenance *p;
     const bool all = e->find.candidates != BM_CANDIDATES_LSH;
     uint64_t bands = 0, rows = 0;
-    bm_status status = bm_manifest_provenance(e->manifest, &p, err);
-    if (status == BM_OK)
-        status = bm_json_doc_double(doc, "parameters.threshold", &e->find.bands.threshold, err);
-    if (status == BM_OK && !all)
-        status = bm_json_doc_uint(doc, "plan.bands", &bands, err);
-    if (status == BM_OK && !all)
-        status = bm_json_doc_uint(doc, "plan.rows", &rows, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_manifest_provenance(e->manifest, &p, err));
+    BM_TRY(bm_json_doc_double(doc, "parameters.threshold", &e->find.bands.threshold, err));
+    if (!all)
+        BM_TRY(bm_json_doc_uint(doc, "plan.bands", &bands, err));
+    if (!all)
+        BM_TRY(bm_json_doc_uint(doc, "plan.rows", &rows, err));
     const bm_scheme_ops *scheme = bm_scheme_find(p->texts[BM_ROW_SCHEME]);
     const uint64_t perms = p->numbers[BM_ROW_PERMS], seed = p->numbers[BM_ROW_SEED];
     if (scheme == NULL)
@@ -106,10 +103,8 @@ bm_status bm_explain_check_output(const bm_explainer *e, const char *name, bm_er
     char path[4096];
     bm_explain_path(e, name, path);
     bm_file_range whole = {-1, path, 0, UINT64_MAX};
-    bm_status status = bm_open_regular(path, BM_ERR_FORMAT, &whole.fd, err);
-    if (status != BM_OK)
-        return status;
-    status = bm_listed_check(e->manifest, name, &whole, err);
+    BM_TRY(bm_open_regular(path, BM_ERR_FORMAT, &whole.fd, err));
+    bm_status status = bm_listed_check(e->manifest, name, &whole, err);
     close(whole.fd);
     return status;
 }
@@ -118,17 +113,16 @@ bm_status bm_explain_open(bm_explainer *e, bm_error *err)
 {
     const char *dir = e->options->path;
     bm_json_doc *doc = NULL;
-    bm_status status = bm_manifest_open_dir(dir, e->settings->memory, &e->manifest, err);
-    if (status == BM_OK && strcmp(bm_manifest_kind(e->manifest), "dedup") != 0)
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_manifest_open_dir(dir, e->settings->memory, &e->manifest, err));
+    if (strcmp(bm_manifest_kind(e->manifest), "dedup") != 0)
         return bm_fail_at(err, BM_ERR_FORMAT, dir, 0,
                           "it holds '%s' (a directory that dedup wrote)",
                           bm_manifest_kind(e->manifest));
-    if (status == BM_OK)
-        status = bm_json_doc_open(bm_manifest_path(e->manifest), &doc, err);
-    if (status == BM_OK)
-        status = read_words(e, doc, err);
-    if (status == BM_OK)
-        status = read_plan(e, doc, err);
+    BM_TRY_OUT(bm_json_doc_open(bm_manifest_path(e->manifest), &doc, err));
+    BM_TRY_OUT(read_words(e, doc, err));
+    status = read_plan(e, doc, err);
+out:
     bm_json_doc_close(doc);
     return status == BM_OK ? bm_explain_check_output(e, BM_FILE_GROUPS, err) : status;
 }
@@ -189,19 +183,17 @@ static bm_status add_member(void *ctx, const bm_group_file *file, bm_str id, bm_
     bm_explainer *e = ctx;
     const size_t before = e->ids.n;
     uint32_t number;
-    bm_status status = bm_id_set_add(&e->ids, id, &number, err);
-    if (status == BM_OK && e->ids.n == before)
-        status = bm_fail_at(err, BM_ERR_FORMAT, file->lines.name, file->lines.number,
-                            "a document is twice in the group");
-    return status;
+    BM_TRY(bm_id_set_add(&e->ids, id, &number, err));
+    if (e->ids.n == before)
+        return bm_fail_at(err, BM_ERR_FORMAT, file->lines.name, file->lines.number,
+                          "a document is twice in the group");
+    return BM_OK;
 }
 
 /* Members and the kept one of the row read last. */
 static bm_status take_group(bm_explainer *e, bm_group_file *file, bm_buf *id, bm_error *err)
 {
-    bm_status status = bm_group_file_members(file, add_member, e, id, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_group_file_members(file, add_member, e, id, err));
     e->kept = BM_ID_NONE;
     if (file->known)
         return bm_buf_add(&e->known, id->data, id->len, err);

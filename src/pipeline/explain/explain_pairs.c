@@ -138,9 +138,7 @@ static bm_status measure(bm_explainer *e, size_t x, size_t y, bm_error *err)
     uint32_t perms = options.sketch.perms;
     bm_pair_set *pairs = NULL;
     bm_documents two;
-    bm_status status = copy_two(s, x, y, &two, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(copy_two(s, x, y, &two, err));
     two.offsets = offsets;
     bool words = options.verify == BM_VERIFY_SIGNATURE;
     options.verify = words ? BM_VERIFY_SIGNATURE : BM_VERIFY_EXACT;
@@ -149,11 +147,11 @@ static bm_status measure(bm_explainer *e, size_t x, size_t y, bm_error *err)
     options.bands.bands = perms; /* of one row: any common word */
     options.bands.rows = 1;
     options.resources.threads = 1;
-    status = bm_find_pairs(&options, &two, &pairs, err);
-    if (status == BM_OK)
-        e->answer.similarity = bm_pair_set_count(pairs) == 0
-                                   ? 0.0
-                                   : six_decimals(bm_pair_set_data(pairs)[0].similarity);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_find_pairs(&options, &two, &pairs, err));
+    e->answer.similarity =
+        bm_pair_set_count(pairs) == 0 ? 0.0 : six_decimals(bm_pair_set_data(pairs)[0].similarity);
+out:
     bm_pair_set_free(pairs);
     bm_free((void *)(uintptr_t)two.hashes);
     bm_free((void *)(uintptr_t)two.weights);
@@ -165,16 +163,15 @@ static bm_status read_two(bm_explainer *e, bm_error *err)
 {
     bm_id_set two = {0};
     uint32_t number;
-    bm_status status = bm_id_set_add(&two, bm_id_set_id(&e->ids, e->a), &number, err);
-    if (status == BM_OK)
-        status = bm_id_set_add(&two, bm_id_set_id(&e->ids, e->b), &number, err);
-    if (status == BM_OK)
-        status = bm_explain_sets_read(e->settings, e->manifest, &two, &e->sets, err);
-    if (status == BM_OK && e->sets.n != 2)
-        status = bm_fail_at(err, BM_ERR_FORMAT, e->options->path, 0,
-                            "%zu of two documents are in the inputs", e->sets.n);
-    if (status == BM_OK)
-        status = measure(e, e->sets.place[0], e->sets.place[1], err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_id_set_add(&two, bm_id_set_id(&e->ids, e->a), &number, err));
+    BM_TRY_OUT(bm_id_set_add(&two, bm_id_set_id(&e->ids, e->b), &number, err));
+    BM_TRY_OUT(bm_explain_sets_read(e->settings, e->manifest, &two, &e->sets, err));
+    if (e->sets.n != 2)
+        BM_TRY_OUT(bm_fail_at(err, BM_ERR_FORMAT, e->options->path, 0,
+                              "%zu of two documents are in the inputs", e->sets.n));
+    status = measure(e, e->sets.place[0], e->sets.place[1], err);
+out:
     bm_id_set_reset(&two);
     return status;
 }
@@ -219,22 +216,23 @@ static int by_content(const void *x, const void *y, void *ctx)
 static bm_status link_copies(bm_explainer *e, uint8_t *copy, bm_error *err)
 {
     const bm_explain_sets *s = &e->sets;
-    uint32_t *order = bm_alloc(s->n, sizeof *order);
-    if (order == NULL)
-        return bm_fail_nomem(err, s->n * sizeof *order);
+    uint32_t *order = NULL;
+    BM_TRY(bm_new(&order, s->n, err));
     for (size_t i = 0; i < s->n; i++)
         order[i] = (uint32_t)i;
     qsort_r(order, s->n, sizeof *order, by_content, s->contents);
     bm_status status = BM_OK;
-    for (size_t i = 1, first = 0; status == BM_OK && i < s->n; i++) {
+    for (size_t i = 1, first = 0; i < s->n; i++) {
         const bm_hash128 *x = &s->contents[order[first]], *y = &s->contents[order[i]];
         if (x->hi != y->hi || x->lo != y->lo) {
             first = i;
             continue;
         }
         copy[order[i]] = 1;
-        status = add_pair(e, (bm_pair){s->numbers[order[first]], s->numbers[order[i]], 1.0}, err);
+        BM_TRY_OUT(
+            add_pair(e, (bm_pair){s->numbers[order[first]], s->numbers[order[i]], 1.0}, err));
     }
+out:
     bm_free(order);
     return status;
 }
@@ -285,15 +283,14 @@ static bm_status find_pairs(bm_explainer *e, const uint64_t *offsets, const uint
 static bm_status compute_pairs(bm_explainer *e, bm_error *err)
 {
     bm_explain_sets *s = &e->sets;
-    bm_status status = bm_explain_sets_read(e->settings, e->manifest, &e->ids, s, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_explain_sets_read(e->settings, e->manifest, &e->ids, s, err));
     if (s->n != e->ids.n)
         return bm_fail_at(err, BM_ERR_FORMAT, e->options->path, 0,
                           "%zu of the group's %zu documents are in the inputs", s->n, e->ids.n);
     uint8_t *copy = bm_alloc_zero(s->n, sizeof *copy);
     uint64_t *offsets = bm_alloc(s->n + 1, sizeof *offsets);
     uint32_t *numbers = bm_alloc(s->n, sizeof *numbers);
+    bm_status status = BM_OK;
     if (copy == NULL || offsets == NULL || numbers == NULL) {
         status = bm_fail_nomem(err, s->n * 13);
     } else {

@@ -94,17 +94,15 @@ static bm_status read_inputs(const bm_settings *settings, const bm_recipe *recip
 {
     bm_job_context context;
     const bm_ingest_wish wish = {.sink = keep_wanted, .sink_ctx = k};
-    bm_status status = bm_job_context_open(settings, &context, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_job_context_open(settings, &context, err));
     k->docs = &context.docs;
     k->weighted = settings->text.weights != BM_WEIGHTS_NONE;
     bm_job_context_stage(&context, "read", "bytes");
-    status = bm_job_context_inputs(&context, err);
-    if (status == BM_OK)
-        status = bm_job_weights_count(&context, err);
-    if (status == BM_OK)
-        status = bm_job_context_ingest(&context, &wish, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_job_context_inputs(&context, err));
+    BM_TRY_OUT(bm_job_weights_count(&context, err));
+    status = bm_job_context_ingest(&context, &wish, err);
+out:
     if (status == BM_OK)
         status = bm_recipe_check_inputs(recipe, context.inputs.set, err);
     else
@@ -123,9 +121,7 @@ bm_status bm_explain_sets_read(const bm_settings *settings, const bm_manifest *m
     collector k = {.wanted = wanted, .memory = settings->memory, .out = &sets};
     bm_status status = BM_OK;
     reading.recorded.weighed = &weighed;
-    sets.place = bm_alloc(wanted->n, sizeof *sets.place);
-    if (sets.place == NULL)
-        return bm_fail_nomem(err, wanted->n * sizeof *sets.place);
+    BM_TRY(bm_new(&sets.place, wanted->n, err));
     memset(sets.place, 0xFF, wanted->n * sizeof *sets.place);
     status = bm_recipe_settle(&recipe, &reading, err);
     if (status == BM_OK)

@@ -437,9 +437,10 @@ static bm_status write_json(const bm_explainer *e, bm_rows *rows, bm_error *err)
     else
         json_group(&json, e);
     bm_json_end_object(&json);
-    bm_status status = bm_json_finish(&json, err);
-    if (status == BM_OK)
-        status = bm_buf_add(&rows->buf, json.buf.data, json.buf.len, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_json_finish(&json, err));
+    status = bm_buf_add(&rows->buf, json.buf.data, json.buf.len, err);
+out:
     bm_buf_reset(&json.buf);
     return status;
 }

@@ -46,18 +46,19 @@ static bm_status look_for(bm_explainer *e, const bm_str *ids, const uint64_t *gr
     bm_error inner = {0};
     char why[2100];
     bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < 2; i++)
+    for (size_t i = 0; i < 2; i++) {
         if (groups[i] == 0)
-            status = bm_id_set_add(&wanted, ids[i], &number, &inner);
-    if (status == BM_OK)
-        status = bm_explain_sets_read(e->settings, e->manifest, &wanted, &e->sets, &inner);
-    for (uint32_t i = 0; status == BM_OK && i < wanted.n; i++) {
+            BM_TRY_OUT(bm_id_set_add(&wanted, ids[i], &number, &inner));
+    }
+    BM_TRY_OUT(bm_explain_sets_read(e->settings, e->manifest, &wanted, &e->sets, &inner));
+    for (uint32_t i = 0; i < wanted.n; i++) {
         bm_str id = bm_id_set_id(&wanted, i);
         if (e->sets.place[i] == BM_ID_NONE)
-            status =
-                bm_fail(&inner, BM_ERR_USAGE, "no document '%.*s' (ids as the inputs have them)",
-                        (int)(id.len < 500 ? id.len : 500), id.data);
+            BM_TRY_OUT(bm_fail(&inner, BM_ERR_USAGE,
+                               "no document '%.*s' (ids as the inputs have them)",
+                               (int)(id.len < 500 ? id.len : 500), id.data));
     }
+out:
     if (status == BM_ERR_IO || status == BM_ERR_FORMAT || status == BM_ERR_INPUT) {
         bm_str id = bm_id_set_id(&wanted, 0);
         bm_error_format(&inner, why, sizeof why);
@@ -83,11 +84,8 @@ static void place_text(uint64_t group, char out[48])
 static bm_status no_chain(bm_explainer *e, const bm_str *ids, const uint64_t *groups, bm_error *err)
 {
     char a[48], b[48];
-    bm_status status = BM_OK;
     if (groups[0] == 0 || groups[1] == 0)
-        status = look_for(e, ids, groups, err);
-    if (status != BM_OK)
-        return status;
+        BM_TRY(look_for(e, ids, groups, err));
     place_text(groups[0], a);
     place_text(groups[1], b);
     return bm_fail(err, BM_NOT_FOUND, "no chain: '%.300s' is in %s, '%.300s' in %s",
@@ -103,54 +101,43 @@ static bm_status load_group(bm_explainer *e, bm_error *err)
         return bm_explain_load(e, o->group, err);
     const bm_str ids[2] = {{o->id_a, strlen(o->id_a)}, {o->id_b, strlen(o->id_b)}};
     uint64_t groups[2];
-    bm_status status = bm_explain_find(e, ids, 2, groups, err);
-    if (status == BM_OK && (groups[0] == 0 || groups[0] != groups[1]))
+    BM_TRY(bm_explain_find(e, ids, 2, groups, err));
+    if ((groups[0] == 0 || groups[0] != groups[1]))
         return no_chain(e, ids, groups, err);
-    if (status == BM_OK)
-        status = bm_explain_load(e, groups[0], err);
-    if (status == BM_OK) {
-        e->a = bm_id_set_find(&e->ids, ids[0]);
-        e->b = bm_id_set_find(&e->ids, ids[1]);
-    }
-    return status;
+    BM_TRY(bm_explain_load(e, groups[0], err));
+    e->a = bm_id_set_find(&e->ids, ids[0]);
+    e->b = bm_id_set_find(&e->ids, ids[1]);
+    return BM_OK;
 }
 
 static bm_status explain_chain(bm_explainer *e, bm_error *err)
 {
-    bm_status status = bm_explain_similarity(e, err);
-    if (status == BM_OK)
-        status = bm_shortest_chain(&e->answer.graph, e->a, e->b, &e->answer.chain, err);
-    if (status == BM_OK && e->answer.chain.n_links == 0 && e->kept == BM_ID_NONE)
+    BM_TRY(bm_explain_similarity(e, err));
+    BM_TRY(bm_shortest_chain(&e->answer.graph, e->a, e->b, &e->answer.chain, err));
+    if (e->answer.chain.n_links == 0 && e->kept == BM_ID_NONE)
         return bm_fail(err, BM_NOT_FOUND,
                        "no chain: known documents, such as '%.*s', join the two (group %" PRIu64
                        ")",
                        (int)(e->known.len < 300 ? e->known.len : 300), e->known.data, e->group);
-    if (status == BM_OK && e->answer.chain.n_links == 0)
-        status =
-            bm_fail_at(err, BM_ERR_FORMAT, e->options->path, 0,
-                       "its pairs do not join the two, which are in its group %" PRIu64, e->group);
-    return status == BM_OK ? bm_min_cut(&e->answer.graph, e->a, e->b, &e->answer.cut, err) : status;
+    if (e->answer.chain.n_links == 0)
+        return bm_fail_at(err, BM_ERR_FORMAT, e->options->path, 0,
+                          "its pairs do not join the two, which are in its group %" PRIu64,
+                          e->group);
+    return bm_min_cut(&e->answer.graph, e->a, e->b, &e->answer.cut, err);
 }
 
 static bm_status explain_group(bm_explainer *e, bm_error *err)
 {
-    bm_status status = load_group(e, err);
-    if (status == BM_OK)
-        status = bm_explain_pairs(e, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(load_group(e, err));
+    BM_TRY(bm_explain_pairs(e, err));
     bm_meter_log(&e->context.meter, BM_LOG_INFO, "%s",
                  e->from_inputs ? "the pairs of the group were computed again from the inputs"
                                 : "the pairs of the group are those of pairs.tsv");
     bm_job_context_stage(&e->context, "group", "documents");
-    status = bm_link_graph_init(&e->answer.graph, e->pairs, e->n_pairs, e->ids.n, err);
-    if (status == BM_OK)
-        status = bm_meter_check(&e->context.meter, err);
-    if (status == BM_OK)
-        status = e->options->group == 0
-                     ? explain_chain(e, err)
-                     : bm_bridges_find(&e->answer.graph, &e->answer.bridges, err);
-    return status;
+    BM_TRY(bm_link_graph_init(&e->answer.graph, e->pairs, e->n_pairs, e->ids.n, err));
+    BM_TRY(bm_meter_check(&e->context.meter, err));
+    return e->options->group == 0 ? explain_chain(e, err)
+                                  : bm_bridges_find(&e->answer.graph, &e->answer.bridges, err);
 }
 
 /* --- the job --- */
@@ -159,9 +146,10 @@ static bm_status write_answer(bm_explainer *e, bm_error *err)
 {
     const bm_explain_options *o = e->options;
     bm_rows rows = {.write = o->write, .write_ctx = o->write_ctx};
-    bm_status status = bm_rows_open(&rows, &o->output, err);
-    if (status == BM_OK)
-        status = bm_explain_write(e, &rows, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_rows_open(&rows, &o->output, err));
+    status = bm_explain_write(e, &rows, err);
+out:
     return bm_rows_end(&rows, status, err);
 }
 
@@ -185,16 +173,13 @@ static bm_status give_summary(const bm_explainer *e, bm_explain_summary *out, bm
 
 static bm_status run_job(bm_explainer *e, bm_explain_summary *out, bm_error *err)
 {
-    bm_status status = bm_job_context_open(e->settings, &e->context, err);
-    if (status != BM_OK)
-        return status;
-    status = bm_explain_open(e, err);
-    if (status == BM_OK)
-        status = explain_group(e, err);
-    if (status == BM_OK)
-        status = write_answer(e, err);
-    if (status == BM_OK)
-        status = give_summary(e, out, err);
+    BM_TRY(bm_job_context_open(e->settings, &e->context, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_explain_open(e, err));
+    BM_TRY_OUT(explain_group(e, err));
+    BM_TRY_OUT(write_answer(e, err));
+    status = give_summary(e, out, err);
+out:
     bm_chain_reset(&e->answer.chain);
     bm_cut_reset(&e->answer.cut);
     bm_bridges_reset(&e->answer.bridges);
@@ -212,13 +197,11 @@ bm_status bm_explain(const bm_explain_options *options, bm_explain_summary *out,
 {
     bm_settings settings;
     bm_explain_options used = {0};
-    bm_status status = bm_settings_of_explain(options, &settings, err);
-    if (status == BM_OK)
-        status = bm_sized_take(options, BM_SIZED_TYPE(bm_explain_options, callbacks), &used, err);
-    if (status == BM_OK)
-        status = check_options(&used, err);
-    if (status == BM_OK && out != NULL)
-        status = bm_sized_check(out, BM_SIZED_TYPE(bm_explain_summary, articulation_points), err);
+    BM_TRY(bm_settings_of_explain(options, &settings, err));
+    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_explain_options, callbacks), &used, err));
+    BM_TRY(check_options(&used, err));
+    if (out != NULL)
+        BM_TRY(bm_sized_check(out, BM_SIZED_TYPE(bm_explain_summary, articulation_points), err));
     bm_explainer e = {.options = &used, .settings = &settings, .answer = {.similarity = NAN}};
-    return status == BM_OK ? run_job(&e, out, err) : status;
+    return run_job(&e, out, err);
 }

@@ -50,17 +50,14 @@ static bm_status run_job(bm_settings *settings, bm_summary **out, bm_error *err)
     bm_store *store = NULL;
     bm_index_signed dirs = {0};
     const char *path = settings->output.path;
-    bm_status status = bm_job_open(settings, &job, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_job_open(settings, &job, err));
     const bm_store_cfg cfg = bm_index_store_cfg(&job.context, BM_STORE_WRITE);
-    status = bm_store_open(path, &cfg, &store, err);
-    if (status == BM_OK)
-        status = bm_index_settings_take(bm_store_facts_of(store), path, settings, err);
-    if (status == BM_OK)
-        status = bm_index_signed_open(settings, path, &dirs, err);
-    if (status == BM_OK)
-        status = add_all(&job, store, &dirs, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_store_open(path, &cfg, &store, err));
+    BM_TRY_OUT(bm_index_settings_take(bm_store_facts_of(store), path, settings, err));
+    BM_TRY_OUT(bm_index_signed_open(settings, path, &dirs, err));
+    status = add_all(&job, store, &dirs, err);
+out:
     bm_index_signed_close(&dirs);
     bm_store_close(store);
     return bm_job_close(&job, status, out);
@@ -72,10 +69,8 @@ bm_status bm_job_index_add(const bm_index_add_options *options, bm_summary **out
     char path[PATH_MAX];
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the summary given");
-    bm_status status = bm_settings_of_index_add(options, &settings, err);
-    if (status != BM_OK)
-        return status;
-    status = bm_index_find(settings.output.path, path, sizeof path, err);
+    BM_TRY(bm_settings_of_index_add(options, &settings, err));
+    bm_status status = bm_index_find(settings.output.path, path, sizeof path, err);
     settings.output.path = path;
     if (status == BM_OK)
         status = run_job(&settings, out, err);

@@ -56,18 +56,17 @@ static bm_status repeated(const bm_index_adder *a, const bm_store_doc *doc, bool
     char place[400];
     bm_buf name = {0};
     bm_store_doc other = in_batch ? a->ids.batch->docs[who] : *doc;
-    bm_status status = in_batch ? BM_OK : bm_store_view_doc(a->view, who, &other, err);
-    if (status == BM_OK)
-        status = bm_index_input_name((bm_str){a->input_names.data, a->input_names.len}, doc->input,
-                                     &name, err);
-    if (status == BM_OK) {
-        const int len = (int)(doc->id.len > SHOWN_ID ? SHOWN_ID : doc->id.len);
-        say_place(a, &other, place, sizeof place);
-        status = bm_fail_at(err, BM_ERR_INPUT, name.len > 0 ? name.data : NULL, doc->line,
-                            "the id '%.*s' is in the index already%s (ids must differ; "
-                            "`duplicate_ids` skip, replace or number says what becomes of it)",
-                            len, doc->id.data, place);
-    }
+    bm_status status = BM_OK;
+    BM_TRY_OUT(in_batch ? BM_OK : bm_store_view_doc(a->view, who, &other, err));
+    BM_TRY_OUT(bm_index_input_name((bm_str){a->input_names.data, a->input_names.len}, doc->input,
+                                   &name, err));
+    const int len = (int)(doc->id.len > SHOWN_ID ? SHOWN_ID : doc->id.len);
+    say_place(a, &other, place, sizeof place);
+    status = bm_fail_at(err, BM_ERR_INPUT, name.len > 0 ? name.data : NULL, doc->line,
+                        "the id '%.*s' is in the index already%s (ids must differ; "
+                        "`duplicate_ids` skip, replace or number says what becomes of it)",
+                        len, doc->id.data, place);
+out:
     bm_buf_reset(&name);
     return status;
 }
@@ -75,11 +74,12 @@ static bm_status repeated(const bm_index_adder *a, const bm_store_doc *doc, bool
 static bm_status nameless(const bm_index_adder *a, const bm_store_doc *doc, bm_error *err)
 {
     bm_buf name = {0};
-    bm_status status = bm_index_input_name((bm_str){a->input_names.data, a->input_names.len},
-                                           doc->input, &name, err);
-    if (status == BM_OK)
-        status = bm_fail_at(err, BM_ERR_INPUT, name.len > 0 ? name.data : NULL, doc->line,
-                            "the id is empty (documents of an index have one)");
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_index_input_name((bm_str){a->input_names.data, a->input_names.len}, doc->input,
+                                   &name, err));
+    status = bm_fail_at(err, BM_ERR_INPUT, name.len > 0 ? name.data : NULL, doc->line,
+                        "the id is empty (documents of an index have one)");
+out:
     bm_buf_reset(&name);
     return status;
 }
@@ -150,14 +150,11 @@ static void best_of_batch(bm_index_adder *a, size_t i, best_match *best)
 static bm_status write_row(bm_index_adder *a, size_t i, const best_match *best, bm_error *err)
 {
     bm_store_doc target = a->ids.batch->docs[best->in_batch ? best->number : i];
-    bm_status status =
-        best->in_batch ? BM_OK : bm_store_view_doc(a->view, best->number, &target, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(best->in_batch ? BM_OK : bm_store_view_doc(a->view, best->number, &target, err));
     const bm_answer_line line = {a->ids.batch->docs[i].id, target.id, best->similarity};
-    status = a->job->settings->results.json ? bm_answer_line_add_json(&a->rows.buf, &line, err)
-                                            : bm_answer_line_add(&a->rows.buf, &line, err);
-    return status == BM_OK ? bm_rows_flush(&a->rows, false, err) : status;
+    BM_TRY(a->job->settings->results.json ? bm_answer_line_add_json(&a->rows.buf, &line, err)
+                                          : bm_answer_line_add(&a->rows.buf, &line, err));
+    return bm_rows_flush(&a->rows, false, err);
 }
 
 /* --- a batch --- */
@@ -171,7 +168,6 @@ static bm_status take_doc(bm_index_adder *a, size_t i, size_t k, bm_error *err)
     bool in_batch;
     uint32_t who;
     const bool taken = bm_index_ids_taken(&a->ids, i, &in_batch, &who);
-    bm_status status = BM_OK;
     a->stays[i] = false;
     if (doc->id.len == 0)
         return nameless(a, doc, err);
@@ -189,9 +185,7 @@ static bm_status take_doc(bm_index_adder *a, size_t i, size_t k, bm_error *err)
         a->counts.matched++;
         return write_row(a, i, &best, err);
     }
-    status = take_id(a, i, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(take_id(a, i, err));
     a->stays[i] = true;
     a->counts.added++;
     if (s->index.unique)
@@ -207,8 +201,9 @@ static bm_status search(bm_index_adder *a, const bm_gathered *batch, size_t begi
     const size_t n = batch->n - begin;
     uint32_t *n_shingles = bm_alloc(n, sizeof *n_shingles);
     bm_str *ids = bm_alloc(n, sizeof *ids);
-    bm_status status = n_shingles != NULL && ids != NULL ? BM_OK : bm_fail_nomem(err, n * 20);
-    for (size_t i = 0; status == BM_OK && i < n; i++) {
+    bm_status status = BM_OK;
+    BM_TRY_OUT(n_shingles != NULL && ids != NULL ? BM_OK : bm_fail_nomem(err, n * 20));
+    for (size_t i = 0; i < n; i++) {
         n_shingles[i] = batch->docs[begin + i].n_shingles;
         ids[i] = batch->docs[begin + i].id;
     }
@@ -227,8 +222,8 @@ static bm_status search(bm_index_adder *a, const bm_gathered *batch, size_t begi
                                    .words =
                                        a->shape.sets ? NULL : batch->words + begin * a->shape.words,
                                    .ids = ids};
-    if (status == BM_OK)
-        status = bm_search_run(&cfg, &asked, &a->found, err);
+    status = bm_search_run(&cfg, &asked, &a->found, err);
+out:
     bm_free(n_shingles);
     bm_free(ids);
     return status;
@@ -280,13 +275,14 @@ static double seconds_between(const bm_index_adder *a)
 static bm_status commit(bm_index_adder *a, bm_error *err)
 {
     const bm_str names = {a->input_names.data, a->input_names.len};
-    bm_status status = bm_rows_flush(&a->rows, true, err);
-    if (status == BM_OK && names.len > 0)
-        status = bm_store_note(a->store, BM_INDEX_NOTE_INPUTS, names, err);
-    if (status == BM_OK && a->commits.on)
-        status = bm_index_add_note_save(&a->note, a->job, &a->place, a->store, err);
-    if (status == BM_OK)
-        status = bm_store_commit(a->store, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_rows_flush(&a->rows, true, err));
+    if (names.len > 0)
+        BM_TRY_OUT(bm_store_note(a->store, BM_INDEX_NOTE_INPUTS, names, err));
+    if (a->commits.on)
+        BM_TRY_OUT(bm_index_add_note_save(&a->note, a->job, &a->place, a->store, err));
+    status = bm_store_commit(a->store, err);
+out:
     a->commits.due = bm_clock_seconds() + seconds_between(a);
     a->commits.input = 0;
     a->counts.commits += status == BM_OK;
@@ -304,15 +300,15 @@ bm_status bm_index_adder_take(void *ctx, bm_gathered *batch, bm_error *err)
     bm_index_adder *a = ctx;
     const bm_store_facts *facts = bm_store_facts_of(a->store);
     const uint64_t records = batch->records + a->skipped_records, input = batch->input_bytes;
-    bm_status status = bm_grow_array(&a->stays, &a->cap_stays, batch->n, err);
-    if (status == BM_OK)
-        status = bm_store_view_open(a->store, &a->view, err);
-    if (status == BM_OK)
-        status = bm_index_ids_begin(&a->ids, a->view, facts->bands, batch, err);
-    if (status == BM_OK)
-        status = take_docs(a, batch, err);
-    if (status == BM_OK && !batch->broken) /* else its ids were what was to be looked at */
-        status = bm_index_adder_end_batch(a, batch, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_grow_array(&a->stays, &a->cap_stays, batch->n, err));
+    BM_TRY_OUT(bm_store_view_open(a->store, &a->view, err));
+    BM_TRY_OUT(bm_index_ids_begin(&a->ids, a->view, facts->bands, batch, err));
+    BM_TRY_OUT(take_docs(a, batch, err));
+    /* else its ids were what was to be looked at */
+    if (!batch->broken)
+        BM_TRY_OUT(bm_index_adder_end_batch(a, batch, err));
+out:
     bm_store_view_close(a->view);
     a->view = NULL;
     if (status != BM_OK || batch->broken)
@@ -338,11 +334,11 @@ bm_status bm_index_adder_begin_batch(bm_index_adder *a, const bm_gathered *batch
 bm_status bm_index_adder_take_one(bm_index_adder *a, const bm_gathered *batch, bm_error *err)
 {
     const size_t i = batch->n - 1;
-    bm_status status = bm_index_ids_look_up(&a->ids, i, err);
-    if (status == BM_OK)
-        status = search(a, batch, i, err);
-    if (status == BM_OK)
-        status = take_doc(a, i, 0, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_index_ids_look_up(&a->ids, i, err));
+    BM_TRY_OUT(search(a, batch, i, err));
+    status = take_doc(a, i, 0, err);
+out:
     a->commits.input += batch->input_bytes;
     return status;
 }

@@ -26,14 +26,12 @@ static bm_status take(const bm_index_check_options *options, bm_index_check_opti
                       bm_error *err)
 {
     *o = defaults;
-    bm_status status =
-        bm_sized_take(options, BM_SIZED_TYPE(bm_index_check_options, callbacks), o, err);
+    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_index_check_options, callbacks), o, err));
     const bm_option_parts parts = {.resources = &o->resources, .callbacks = &o->callbacks};
-    if (status == BM_OK)
-        status = bm_option_parts_check(&parts, err);
-    if (status == BM_OK && o->path == NULL)
-        status = bm_fail_field(err, "path", "no index given");
-    return status;
+    BM_TRY(bm_option_parts_check(&parts, err));
+    if (o->path == NULL)
+        return bm_fail_field(err, "path", "no index given");
+    return BM_OK;
 }
 
 static void say(void *ctx, const char *what)
@@ -53,9 +51,10 @@ static bm_status check_settings(const bm_index_check_options *o, const char *pat
                             .bands = BM_BAND_DEFAULTS};
     const bm_store_cfg cfg = {.mode = BM_STORE_READ};
     bm_error why = {0};
-    bm_status status = bm_store_open(path, &cfg, &store, &why);
-    if (status == BM_OK)
-        status = bm_index_settings_take(bm_store_facts_of(store), path, &settings, &why);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_store_open(path, &cfg, &store, &why));
+    status = bm_index_settings_take(bm_store_facts_of(store), path, &settings, &why);
+out:
     bm_store_close(store);
     bm_settings_reset(&settings);
     if (status == BM_ERR_FORMAT)
@@ -70,17 +69,15 @@ bm_status bm_job_index_check(const bm_index_check_options *options, bm_error *er
     bm_index_check_options o;
     bm_pool *pool = NULL;
     char path[PATH_MAX];
-    bm_status status = take(options, &o, err);
-    if (status == BM_OK)
-        status = bm_index_find(o.path, path, sizeof path, err);
-    if (status == BM_OK)
-        status = bm_pool_open(o.resources.threads != 0 ? o.resources.threads : bm_cpu_count(),
-                              &pool, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(take(options, &o, err));
+    BM_TRY_OUT(bm_index_find(o.path, path, sizeof path, err));
+    BM_TRY_OUT(
+        bm_pool_open(o.resources.threads != 0 ? o.resources.threads : bm_cpu_count(), &pool, err));
     const bm_store_check_cfg cfg = {.pool = pool, .say = say, .ctx = &o};
-    if (status == BM_OK)
-        status = bm_store_check(path, &cfg, err);
-    if (status == BM_OK)
-        status = check_settings(&o, path, err);
+    BM_TRY_OUT(bm_store_check(path, &cfg, err));
+    status = check_settings(&o, path, err);
+out:
     bm_pool_close(pool);
     return status;
 }

@@ -18,13 +18,12 @@ static bm_status copy(bm_job_context *job, bm_store *old, const bm_index_work *w
     bm_store *made = NULL;
     const bm_store_cfg cfg = bm_index_store_cfg(job, BM_STORE_WRITE);
     bm_job_context_stage(job, BM_STAGE_WRITE, "documents");
-    bm_status status = bm_store_create(work->folder, bm_store_facts_of(old), &cfg, &made, err);
-    if (status == BM_OK)
-        status = bm_store_copy(old, made, err);
-    if (status == BM_OK)
-        status = bm_store_commit(made, err);
-    if (status == BM_OK)
-        status = bm_index_count(made, job, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_store_create(work->folder, bm_store_facts_of(old), &cfg, &made, err));
+    BM_TRY_OUT(bm_store_copy(old, made, err));
+    BM_TRY_OUT(bm_store_commit(made, err));
+    status = bm_index_count(made, job, err);
+out:
     bm_store_close(made);
     return status;
 }
@@ -34,22 +33,17 @@ static bm_status run_job(bm_settings *settings, bm_summary **out, bm_error *err)
     bm_job job;
     bm_store *old = NULL;
     bm_index_work work = {.old = -1};
-    bm_status status = bm_job_open(settings, &job, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_job_open(settings, &job, err));
     const bm_store_cfg cfg = bm_index_store_cfg(&job.context, BM_STORE_WRITE);
-    status = bm_store_open(settings->output.path, &cfg, &old, err);
-    if (status == BM_OK)
-        status =
-            bm_index_settings_take(bm_store_facts_of(old), settings->output.path, settings, err);
-    if (status == BM_OK)
-        status = bm_job_begin(&job, 0, err);
-    if (status == BM_OK)
-        status = bm_index_work_open(settings, true, false, &work, err);
-    if (status == BM_OK)
-        status = copy(&job.context, old, &work, err);
-    if (status == BM_OK)
-        status = bm_job_finish(&job, &(bm_job_ending){.dir = work.dir}, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_store_open(settings->output.path, &cfg, &old, err));
+    BM_TRY_OUT(
+        bm_index_settings_take(bm_store_facts_of(old), settings->output.path, settings, err));
+    BM_TRY_OUT(bm_job_begin(&job, 0, err));
+    BM_TRY_OUT(bm_index_work_open(settings, true, false, &work, err));
+    BM_TRY_OUT(copy(&job.context, old, &work, err));
+    status = bm_job_finish(&job, &(bm_job_ending){.dir = work.dir}, err);
+out:
     bm_index_work_close(&work);
     bm_store_close(old);
     return bm_job_close(&job, status, out);
@@ -62,10 +56,8 @@ bm_status bm_job_index_compact(const bm_index_compact_options *options, bm_summa
     char path[PATH_MAX];
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the summary given");
-    bm_status status = bm_settings_of_index_compact(options, &settings, err);
-    if (status != BM_OK)
-        return status;
-    status = bm_index_find(settings.output.path, path, sizeof path, err);
+    BM_TRY(bm_settings_of_index_compact(options, &settings, err));
+    bm_status status = bm_index_find(settings.output.path, path, sizeof path, err);
     settings.output.path = path;
     if (status == BM_OK)
         status = run_job(&settings, out, err);

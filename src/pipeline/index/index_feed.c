@@ -70,15 +70,14 @@ static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_
         wait_for_place(x);
     }
     if (x->stopped)
-        status = bm_fail(err, BM_ERR_CANCELLED, "stopped");
+        BM_TRY_OUT(bm_fail(err, BM_ERR_CANCELLED, "stopped"));
     else
-        status = bm_gathered_add(x->filling, &x->feed->shape, batch, err);
-    if (status == BM_OK) {
-        x->filling->records = x->feed->job->counts.records;
-        pthread_cond_broadcast(&x->moved); /* it may be due */
-        if (is_full(x->feed, x->filling))
-            hand_over(x);
-    }
+        BM_TRY_OUT(bm_gathered_add(x->filling, &x->feed->shape, batch, err));
+    x->filling->records = x->feed->job->counts.records;
+    pthread_cond_broadcast(&x->moved); /* it may be due */
+    if (is_full(x->feed, x->filling))
+        hand_over(x);
+out:
     pthread_mutex_unlock(&x->lock);
     return status;
 }

@@ -21,11 +21,12 @@ static bm_status look_at_index(const bm_index_fill *fill, bm_index_adder *a, bm_
     bm_store_view *view = NULL;
     bm_job_context *job = &fill->job->context;
     bm_index_add_place place = {0};
-    bm_status status = bm_store_view_open(fill->store, &view, err);
-    if (status == BM_OK)
-        status = bm_index_inputs_list(job, view, &a->input_names, &a->shape.first_input, err);
-    if (status == BM_OK && fill->commits)
-        status = bm_index_add_note_open(job, view, &a->note, &place, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_store_view_open(fill->store, &view, err));
+    BM_TRY_OUT(bm_index_inputs_list(job, view, &a->input_names, &a->shape.first_input, err));
+    if (fill->commits)
+        BM_TRY_OUT(bm_index_add_note_open(job, view, &a->note, &place, err));
+out:
     bm_store_view_close(view);
     if (status != BM_OK || !fill->commits)
         return status;
@@ -70,9 +71,7 @@ static bm_status read_and_add(const bm_index_fill *fill, bm_index_adder *a, bm_e
 {
     bm_job_context *job = &fill->job->context;
     bm_job_context_stage(job, BM_STAGE_SIGN, "bytes");
-    bm_status status = read_all(fill, a, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(read_all(fill, a, err));
     bm_job_context_stage(job, BM_STAGE_WRITE, "files");
     if (a->note.noted) /* all was read */
         a->place = (bm_index_add_place){a->skipped_records + job->counts.records,
@@ -95,11 +94,11 @@ bm_status bm_index_fill_run(const bm_index_fill *fill, bm_error *err)
     bm_job_context_plan(job, BM_START_DOCUMENTS);
     bm_job_context_take(job,
                         shares.store + 2 * shares.gather + (s->index.unique ? shares.search : 0));
-    bm_status status = look_at_index(fill, &a, err);
-    if (status == BM_OK)
-        status = begin_rows(&a, s, err);
-    if (status == BM_OK)
-        status = read_and_add(fill, &a, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(look_at_index(fill, &a, err));
+    BM_TRY_OUT(begin_rows(&a, s, err));
+    status = read_and_add(fill, &a, err);
+out:
     job->counts.results.index = a.counts;
     job->counts.candidates = a.found.candidates + a.near.candidates;
     job->counts.verified = a.found.verified + a.near.verified;
@@ -110,9 +109,10 @@ bm_status bm_index_fill_run(const bm_index_fill *fill, bm_error *err)
 bm_status bm_index_count(bm_store *store, bm_job_context *job, bm_error *err)
 {
     bm_store_view *view = NULL;
-    bm_status status = bm_store_view_open(store, &view, err);
-    if (status == BM_OK)
-        job->counts.results.index.documents = bm_store_view_counts(view).documents;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_store_view_open(store, &view, err));
+    job->counts.results.index.documents = bm_store_view_counts(view).documents;
+out:
     bm_store_view_close(view);
     return status;
 }

@@ -87,9 +87,7 @@ static bm_status append(follow *f, const bm_record *record, bm_error *err)
     const bm_doc_signer *s = &f->lines.signer;
     bm_gathered *g = &f->batch;
     const size_t n = g->n, n_shingles = s->n_shingles[0];
-    bm_status status = bm_gathered_reserve(g, shape, n + 1, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_gathered_reserve(g, shape, n + 1, err));
     const char *id = own(f, record->id.data, record->id.len);
     const uint64_t *set = NULL;
     if (id != NULL && shape->sets)
@@ -141,13 +139,10 @@ static bool on_wait(void *ctx)
 static bm_status add(void *ctx, const bm_record *record, bm_error *err)
 {
     follow *f = ctx;
-    bm_status status = begin_batch(f, err);
-    if (status == BM_OK)
-        status = append(f, record, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(begin_batch(f, err));
+    BM_TRY(append(f, record, err));
     const size_t last = f->batch.n - 1;
-    status = bm_index_adder_take_one(f->adder, &f->batch, err);
+    bm_status status = bm_index_adder_take_one(f->adder, &f->batch, err);
     if (status == BM_OK && !f->adder->stays[last])
         drop_last(f);
     else
@@ -160,18 +155,18 @@ static bm_status answer_lines(follow *f, bm_error *err)
     bm_rows *rows = &f->adder->rows;
     bm_line_got got = BM_LINE_RECORD;
     bm_status status = BM_OK;
-    while (status == BM_OK) {
-        status = bm_signed_lines_next(&f->lines, add, f, &got, err);
-        if (status != BM_OK || got == BM_LINE_END)
+    for (;;) {
+        BM_TRY_OUT(bm_signed_lines_next(&f->lines, add, f, &got, err));
+        if (got == BM_LINE_END)
             break;
-        status = bm_buf_add(&rows->buf, "\n", 1, err);
-        if (status == BM_OK)
-            status = bm_rows_flush(rows, true, err);
-        if (status == BM_OK && (f->batch.n >= BATCH_DOCS || f->bytes >= BATCH_BYTES))
-            status = write_batch(f, err);
-        if (status == BM_OK && is_due(f))
-            status = commit(f, err);
+        BM_TRY_OUT(bm_buf_add(&rows->buf, "\n", 1, err));
+        BM_TRY_OUT(bm_rows_flush(rows, true, err));
+        if ((f->batch.n >= BATCH_DOCS || f->bytes >= BATCH_BYTES))
+            BM_TRY_OUT(write_batch(f, err));
+        if (is_due(f))
+            BM_TRY_OUT(commit(f, err));
     }
+out:
     if (f->committed != BM_OK) { /* that is why the reading stopped */
         status = f->committed;
         if (err != NULL)
@@ -184,10 +179,10 @@ bm_status bm_index_follow_run(bm_index_adder *adder, bm_error *err)
 {
     follow f = {.adder = adder};
     const bm_callbacks callbacks = {.ctx = &f, .cancelled = on_wait};
-    bm_status status =
-        bm_signed_lines_open(adder->job, !adder->shape.sets, &callbacks, &f.lines, err);
-    if (status == BM_OK)
-        status = answer_lines(&f, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_signed_lines_open(adder->job, !adder->shape.sets, &callbacks, &f.lines, err));
+    status = answer_lines(&f, err);
+out:
     clear_batch(&f);
     bm_gathered_reset(&f.batch);
     bm_free(f.owned);

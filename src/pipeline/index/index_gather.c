@@ -12,24 +12,22 @@
 
 bm_status bm_gathered_reserve(bm_gathered *g, const bm_gather_shape *shape, size_t n, bm_error *err)
 {
-    bm_status status = bm_grow_array(&g->docs, &g->room.docs, n, err);
-    if (status == BM_OK && shape->sets)
-        status = bm_grow_array(&g->sets, &g->room.sets, n, err);
-    if (status == BM_OK && !shape->sets)
-        status = bm_grow_array(&g->words, &g->room.words, n * shape->words, err);
-    if (status == BM_OK)
-        status = bm_grow_array(&g->keys, &g->room.keys, n * shape->bands, err);
-    return status;
+    BM_TRY(bm_grow_array(&g->docs, &g->room.docs, n, err));
+    if (shape->sets)
+        BM_TRY(bm_grow_array(&g->sets, &g->room.sets, n, err));
+    if (!shape->sets)
+        BM_TRY(bm_grow_array(&g->words, &g->room.words, n * shape->words, err));
+    return bm_grow_array(&g->keys, &g->room.keys, n * shape->bands, err);
 }
 
 static bm_status make_room(bm_gathered *to, const bm_gather_shape *shape,
                            const bm_ingest_batch *batch, bm_error *err)
 {
-    bm_status status = bm_gathered_reserve(to, shape, to->n + batch->n_docs, err);
-    if (status == BM_OK && shape->sets)
-        status = bm_grow_array(&to->hashes, &to->room.hashes,
-                               to->n_hashes + bm_shingle_batch_hashes(&batch->shingles), err);
-    return status;
+    BM_TRY(bm_gathered_reserve(to, shape, to->n + batch->n_docs, err));
+    if (shape->sets)
+        BM_TRY(bm_grow_array(&to->hashes, &to->room.hashes,
+                             to->n_hashes + bm_shingle_batch_hashes(&batch->shingles), err));
+    return BM_OK;
 }
 
 static void add_doc(bm_gathered *to, const bm_gather_shape *shape, const bm_ingest_batch *batch,
@@ -59,11 +57,8 @@ bm_status bm_gathered_add(bm_gathered *to, const bm_gather_shape *shape,
                           const bm_ingest_batch *batch, bm_error *err)
 {
     const size_t n = batch->n_docs;
-    bm_status status = n == 0 ? BM_OK : make_room(to, shape, batch, err);
-    if (status == BM_OK)
-        status = bm_buf_add(&to->ids, batch->ids.data, batch->ids.len, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(n == 0 ? BM_OK : make_room(to, shape, batch, err));
+    BM_TRY(bm_buf_add(&to->ids, batch->ids.data, batch->ids.len, err));
     for (size_t i = 0; i < n; i++)
         add_doc(to, shape, batch, i);
     const bool is_signed = batch->status == BM_OK;
@@ -86,9 +81,8 @@ static bm_status sort_sets(void *ctx, uint32_t thread, size_t begin, size_t end,
     for (size_t i = begin; i < end; i++)
         largest = g->docs[i].n_shingles > largest ? g->docs[i].n_shingles : largest;
     const size_t cap = largest < BM_SORT_SCRATCH ? largest : BM_SORT_SCRATCH;
-    uint64_t *scratch = bm_alloc(cap, sizeof *scratch);
-    if (scratch == NULL)
-        return bm_fail_nomem(err, cap * sizeof *scratch);
+    uint64_t *scratch = NULL;
+    BM_TRY(bm_new(&scratch, cap, err));
     for (size_t i = begin; i < end; i++)
         if (g->docs[i].n_shingles > 0)
             bm_hashes_sort_within(g->hashes + (g->sets[i] - g->hashes), g->docs[i].n_shingles,

@@ -77,22 +77,21 @@ static bm_status look_up(bm_index_ids *ids, uint32_t table, bm_error *err)
     bm_store_hits hits = {0};
     id_key *keys = bm_alloc(n, sizeof *keys);
     uint64_t *hashes = bm_alloc(n, sizeof *hashes);
-    bm_status status = keys != NULL && hashes != NULL
-                           ? BM_OK
-                           : bm_fail_nomem(err, n * (sizeof *keys + sizeof *hashes));
-    if (status == BM_OK) {
-        for (size_t i = 0; i < n; i++) {
-            const bm_str id = ids->batch->docs[i].id;
-            keys[i] = (id_key){XXH3_64bits(id.data, id.len), (uint32_t)i};
-        }
-        qsort(keys, n, sizeof *keys, by_hash);
-        for (size_t i = 0; i < n; i++)
-            hashes[i] = keys[i].hash;
-        const bm_store_ask ask = {.table = table, .keys = hashes, .n = n};
-        status = bm_store_view_find(ids->view, &ask, &hits, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(keys != NULL && hashes != NULL
+                   ? BM_OK
+                   : bm_fail_nomem(err, n * (sizeof *keys + sizeof *hashes)));
+    for (size_t i = 0; i < n; i++) {
+        const bm_str id = ids->batch->docs[i].id;
+        keys[i] = (id_key){XXH3_64bits(id.data, id.len), (uint32_t)i};
     }
-    if (status == BM_OK)
-        status = note_hits(ids, keys, &hits, err);
+    qsort(keys, n, sizeof *keys, by_hash);
+    for (size_t i = 0; i < n; i++)
+        hashes[i] = keys[i].hash;
+    const bm_store_ask ask = {.table = table, .keys = hashes, .n = n};
+    BM_TRY_OUT(bm_store_view_find(ids->view, &ask, &hits, err));
+    status = note_hits(ids, keys, &hits, err);
+out:
     bm_free(hits.list);
     bm_free(keys);
     bm_free(hashes);
@@ -129,22 +128,23 @@ bm_status bm_index_ids_begin(bm_index_ids *ids, const bm_store_view *view, uint3
     clear(ids);
     ids->view = view;
     ids->batch = batch;
-    bm_status status = bm_grow_array(&ids->known, &ids->cap_known, batch->n, err);
-    if (status != BM_OK || batch->n == 0)
-        return status;
+    BM_TRY(bm_grow_array(&ids->known, &ids->cap_known, batch->n, err));
+    if (batch->n == 0)
+        return BM_OK;
     for (size_t i = 0; i < batch->n; i++)
         ids->known[i] = BM_ID_NONE;
-    status = look_up(ids, table, err);
-    return status == BM_OK ? sort_known(ids, err) : status;
+    BM_TRY(look_up(ids, table, err));
+    return sort_known(ids, err);
 }
 
 /* Into `sorted`, unless it is there. */
 static bm_status add_known(bm_index_ids *ids, uint32_t number, bm_error *err)
 {
     size_t at = ids->n_sorted;
-    bm_status status = bm_grow_array(&ids->sorted, &ids->cap_sorted, ids->n_sorted + 1, err);
-    if (status == BM_OK)
-        status = bm_grow_array(&ids->is_gone, &ids->cap_is_gone, ids->n_sorted + 1, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_grow_array(&ids->sorted, &ids->cap_sorted, ids->n_sorted + 1, err));
+    status = bm_grow_array(&ids->is_gone, &ids->cap_is_gone, ids->n_sorted + 1, err);
+out:
     while (at > 0 && ids->sorted[at - 1] > number)
         at--;
     if (status != BM_OK || (at > 0 && ids->sorted[at - 1] == number))
@@ -160,11 +160,9 @@ static bm_status add_known(bm_index_ids *ids, uint32_t number, bm_error *err)
 bm_status bm_index_ids_look_up(bm_index_ids *ids, size_t i, bm_error *err)
 {
     uint32_t number;
-    bm_status status = bm_grow_array(&ids->known, &ids->cap_known, i + 1, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_grow_array(&ids->known, &ids->cap_known, i + 1, err));
     ids->known[i] = BM_ID_NONE;
-    status = bm_store_view_id(ids->view, ids->batch->docs[i].id, &number, err);
+    bm_status status = bm_store_view_id(ids->view, ids->batch->docs[i].id, &number, err);
     if (status != BM_OK)
         return status == BM_NOT_FOUND ? BM_OK : status;
     ids->known[i] = number;
@@ -216,12 +214,10 @@ bool bm_index_ids_taken(const bm_index_ids *ids, size_t i, bool *in_batch, uint3
 bm_status bm_index_ids_hold(bm_index_ids *ids, size_t i, bm_error *err)
 {
     uint32_t number;
-    bm_status status = bm_id_set_add(&ids->set, ids->batch->docs[i].id, &number, err);
-    if (status == BM_OK)
-        status = bm_grow_array(&ids->holder, &ids->cap_holder, number + 1, err);
-    if (status == BM_OK)
-        ids->holder[number] = (uint32_t)i;
-    return status;
+    BM_TRY(bm_id_set_add(&ids->set, ids->batch->docs[i].id, &number, err));
+    BM_TRY(bm_grow_array(&ids->holder, &ids->cap_holder, number + 1, err));
+    ids->holder[number] = (uint32_t)i;
+    return BM_OK;
 }
 
 bm_status bm_index_ids_drop(bm_index_ids *ids, size_t i, uint32_t *dropped, bm_error *err)
@@ -236,9 +232,7 @@ bm_status bm_index_ids_drop(bm_index_ids *ids, size_t i, uint32_t *dropped, bm_e
         *dropped = who;
         return BM_OK;
     }
-    bm_status status = bm_grow_array(&ids->gone, &ids->cap_gone, ids->n_gone + 1, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_grow_array(&ids->gone, &ids->cap_gone, ids->n_gone + 1, err));
     ids->gone[ids->n_gone++] = who;
     ids->is_gone[place_of(ids, who)] = true;
     return BM_OK;

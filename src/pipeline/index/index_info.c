@@ -52,16 +52,14 @@ static bm_status describe(bm_store *store, char **out, bm_error *err)
 {
     bm_json json = {.pretty = true};
     bm_store_view *view = NULL;
-    bm_status status = bm_store_view_open(store, &view, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_store_view_open(store, &view, err));
     const bm_store_counts counts = bm_store_view_counts(view);
     bm_json_begin_object(&json);
     write_settings(&json, bm_store_facts_of(store)->settings);
     write_counts(&json, &counts);
     bm_json_end_object(&json);
     bm_store_view_close(view);
-    status = bm_json_finish(&json, err);
+    bm_status status = bm_json_finish(&json, err);
     if (status == BM_OK)
         *out = json.buf.data;
     else
@@ -78,11 +76,11 @@ bm_status bm_index_info(const char *path, char **json, bm_error *err)
         return bm_fail_field(err, "path", "no index given");
     if (json == NULL)
         return bm_fail_field(err, "json", "no place for the text given");
-    bm_status status = bm_index_find(path, found, sizeof found, err);
-    if (status == BM_OK)
-        status = bm_store_open(found, &cfg, &store, err);
-    if (status == BM_OK)
-        status = describe(store, json, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_index_find(path, found, sizeof found, err));
+    BM_TRY_OUT(bm_store_open(found, &cfg, &store, err));
+    status = describe(store, json, err);
+out:
     bm_store_close(store);
     return status;
 }

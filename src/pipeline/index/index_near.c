@@ -20,15 +20,10 @@ bm_status bm_index_near_begin(bm_index_near *near, const bm_gathered *batch, siz
     near->shape = shape;
     if (entries >= UINT32_MAX)
         return bm_fail_nomem(err, entries * sizeof *near->next);
-    bm_status status = bm_grow_array(&near->heads, &near->cap_heads, n_heads, err);
-    if (status == BM_OK)
-        status = bm_grow_array(&near->next, &near->cap_next, entries, err);
-    if (status == BM_OK)
-        status = bm_grow_array(&near->seen, &near->cap_seen, n, err);
-    if (status == BM_OK)
-        status = bm_grow_array(&near->there, &near->cap_there, n, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_grow_array(&near->heads, &near->cap_heads, n_heads, err));
+    BM_TRY(bm_grow_array(&near->next, &near->cap_next, entries, err));
+    BM_TRY(bm_grow_array(&near->seen, &near->cap_seen, n, err));
+    BM_TRY(bm_grow_array(&near->there, &near->cap_there, n, err));
     near->n_heads = n_heads;
     near->question = 0;
     memset(near->heads, 0, n_heads * sizeof *near->heads);

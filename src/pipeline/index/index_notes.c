@@ -35,16 +35,14 @@ static size_t count_lines(bm_str text)
 
 static bm_status add_names(const bm_job_context *job, bm_buf *out, bm_error *err)
 {
-    bm_status status = BM_OK;
     if (job->settings->index.follow) /* its inputs are not open */
         return bm_buf_add_text(out, "-\n", err);
-    for (size_t i = 0; status == BM_OK && i < job->inputs.names.n; i++) {
+    for (size_t i = 0; i < job->inputs.names.n; i++) {
         const char *name = job->inputs.names.names[i];
-        status = bm_tsv_escape(out, (bm_str){name, strlen(name)}, err);
-        if (status == BM_OK)
-            status = bm_buf_add(out, "\n", 1, err);
+        BM_TRY(bm_tsv_escape(out, (bm_str){name, strlen(name)}, err));
+        BM_TRY(bm_buf_add(out, "\n", 1, err));
     }
-    return status;
+    return BM_OK;
 }
 
 /* Where whole lines of `all` are these lines; SIZE_MAX: nowhere. */
@@ -93,9 +91,7 @@ bm_status bm_index_input_name(bm_str names, uint32_t input, bm_buf *out, bm_erro
     if (at == end || at == NULL)
         return bm_buf_end(out, err);
     const char *newline = memchr(at, '\n', (size_t)(end - at));
-    bm_status status = bm_buf_add(out, at, (size_t)((newline == NULL ? end : newline) - at), err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_buf_add(out, at, (size_t)((newline == NULL ? end : newline) - at), err));
     const size_t len = bm_tsv_unescape(out->data, out->len);
     out->len = len == SIZE_MAX ? out->len : len;
     return bm_buf_end(out, err);
@@ -189,14 +185,14 @@ static bm_status go_on(bm_index_add_note *note, const bm_job_context *job,
                                             .bytes = fields[4],
                                             .digest = {.lo = fields[5], .hi = fields[6]},
                                             .known = fields[7] != 0}};
-    bm_status status = place->place.known && place->place.file < n
-                           ? hash_before(note, job, (size_t)place->place.file, err)
-                           : hash_before(note, job, n, err);
-    if (status == BM_OK && note->before != fields[8])
-        status = bm_fail_at(err, BM_ERR_FORMAT, path, 0,
-                            "inputs have changed since the add of them was interrupted (sizes or "
-                            "times of those that were read)");
-    return status;
+    BM_TRY(place->place.known && place->place.file < n
+               ? hash_before(note, job, (size_t)place->place.file, err)
+               : hash_before(note, job, n, err));
+    if (note->before != fields[8])
+        return bm_fail_at(err, BM_ERR_FORMAT, path, 0,
+                          "inputs have changed since the add of them was interrupted (sizes or "
+                          "times of those that were read)");
+    return BM_OK;
 }
 
 bm_status bm_index_add_note_open(const bm_job_context *job, const bm_store_view *view,
@@ -215,13 +211,13 @@ bm_status bm_index_add_note_open(const bm_job_context *job, const bm_store_view 
                              "`resume` needs inputs that can be read again (regular files, not "
                              "standard input or a pipe)");
     identify(job, note);
-    bm_status status = bm_buf_add(&text, noted.data, noted.len, err);
-    if (status == BM_OK)
-        status = bm_buf_end(&text, err);
-    if (status == BM_OK)
-        status = part(text.data, note, fields, &found, err);
-    if (status == BM_OK && found && job->settings->results.resume)
-        status = go_on(note, job, fields, place, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_buf_add(&text, noted.data, noted.len, err));
+    BM_TRY_OUT(bm_buf_end(&text, err));
+    BM_TRY_OUT(part(text.data, note, fields, &found, err));
+    if (found && job->settings->results.resume)
+        BM_TRY_OUT(go_on(note, job, fields, place, err));
+out:
     bm_buf_reset(&text);
     return status;
 }
@@ -252,19 +248,18 @@ bm_status bm_index_add_note_save(bm_index_add_note *note, const bm_job_context *
     if (!note->noted)
         return BM_OK;
     const size_t n = bm_input_set_count(job->inputs.set);
-    bm_status status = hash_before(note, job, p->known && p->file < n ? (size_t)p->file : n, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(hash_before(note, job, p->known && p->file < n ? (size_t)p->file : n, err));
     const bm_str others = last_lines(&note->others);
-    if (status == BM_OK)
-        status = bm_buf_add(&text, others.data, others.len, err);
-    if (status == BM_OK)
-        status =
-            bm_buf_add_format(&text, err,
-                              "%016" PRIx64 "\t%016" PRIx64 "\t%" PRIx64 "\t%" PRIx64 "\t%" PRIx64
-                              "\t%016" PRIx64 "\t%016" PRIx64 "\t%d\t%016" PRIx64 "\n",
-                              note->names, note->settings, place->records, p->file, p->bytes,
-                              p->digest.lo, p->digest.hi, p->known, note->before);
-    if (status == BM_OK)
-        status = bm_store_note(store, BM_INDEX_NOTE_ADDS, (bm_str){text.data, text.len}, err);
+    BM_TRY_OUT(bm_buf_add(&text, others.data, others.len, err));
+    BM_TRY_OUT(bm_buf_add_format(&text, err,
+                                 "%016" PRIx64 "\t%016" PRIx64 "\t%" PRIx64 "\t%" PRIx64
+                                 "\t%" PRIx64 "\t%016" PRIx64 "\t%016" PRIx64 "\t%d\t%016" PRIx64
+                                 "\n",
+                                 note->names, note->settings, place->records, p->file, p->bytes,
+                                 p->digest.lo, p->digest.hi, p->known, note->before));
+    status = bm_store_note(store, BM_INDEX_NOTE_ADDS, (bm_str){text.data, text.len}, err);
+out:
     bm_buf_reset(&text);
     return status;
 }

@@ -87,12 +87,13 @@ bm_status bm_index_work_open(const bm_settings *settings, bool replaces, bool lo
     bm_out_existing existing = bm_out_existing_within(replaces, settings->memory);
     existing.kind = &bm_index_kind;
     *out = (bm_index_work){.old = -1};
-    bm_status status = bm_out_dir_open(settings->output.path, existing, &out->dir, err);
-    if (status == BM_OK && replaces && lock)
-        status = lock_old(settings->output.path, &out->old, err);
-    if (status == BM_OK)
-        status = bm_out_dir_room_for(out->dir, files, sizeof files / sizeof files[0] - 1,
-                                     &out->folder, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_out_dir_open(settings->output.path, existing, &out->dir, err));
+    if (replaces && lock)
+        BM_TRY_OUT(lock_old(settings->output.path, &out->old, err));
+    status =
+        bm_out_dir_room_for(out->dir, files, sizeof files / sizeof files[0] - 1, &out->folder, err);
+out:
     if (status != BM_OK)
         bm_index_work_close(out);
     return status;

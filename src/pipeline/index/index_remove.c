@@ -66,13 +66,10 @@ typedef struct id_lines {
 static bm_status read_more(const removal *r, id_lines *lines, bool *end, bm_error *err)
 {
     const bm_callbacks callbacks = bm_meter_callbacks(&r->job->meter);
-    bm_status status = bm_buf_reserve(&lines->text, READ_BYTES, err);
+    BM_TRY(bm_buf_reserve(&lines->text, READ_BYTES, err));
     ssize_t n;
-    if (status == BM_OK)
-        status = bm_read_ready(&callbacks, lines->fd, lines->text.data + lines->text.len,
-                               READ_BYTES, &n, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_read_ready(&callbacks, lines->fd, lines->text.data + lines->text.len, READ_BYTES, &n,
+                         err));
     if (n < 0)
         return bm_fail_errno(err, errno, lines->path, "cannot be read");
     lines->text.len += (size_t)n;
@@ -120,12 +117,13 @@ static bm_status remove_listed(removal *r, const char *path, bm_error *err)
     id_lines lines = {.path = path, .fd = STDIN_FILENO};
     const bool is_stdin = strcmp(path, "-") == 0;
     bool end = false;
-    bm_status status = is_stdin ? BM_OK : bm_open_given(path, BM_ERR_INPUT, &lines.fd, err);
-    while (status == BM_OK && !end) {
-        status = read_more(r, &lines, &end, err);
-        if (status == BM_OK)
-            status = take_lines(r, &lines, end, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(is_stdin ? BM_OK : bm_open_given(path, BM_ERR_INPUT, &lines.fd, err));
+    while (!end) {
+        BM_TRY_OUT(read_more(r, &lines, &end, err));
+        BM_TRY_OUT(take_lines(r, &lines, end, err));
     }
+out:
     if (!is_stdin && lines.fd >= 0)
         close(lines.fd);
     bm_buf_reset(&lines.text);
@@ -191,22 +189,17 @@ static bm_status run_job(bm_settings *settings, const bm_index_remove_options *o
 {
     bm_job job;
     bm_store *store = NULL;
-    bm_status status = bm_job_open(settings, &job, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_job_open(settings, &job, err));
     const bm_store_cfg cfg = bm_index_store_cfg(&job.context, BM_STORE_WRITE);
-    status = bm_store_open(settings->output.path, &cfg, &store, err);
-    if (status == BM_OK)
-        status =
-            bm_index_settings_take(bm_store_facts_of(store), settings->output.path, settings, err);
-    if (status == BM_OK)
-        status = bm_job_begin(&job, 0, err);
-    if (status == BM_OK)
-        status = remove_all(&job, o, store, err);
-    if (status == BM_OK)
-        status = bm_index_count(store, &job.context, err);
-    if (status == BM_OK)
-        status = bm_job_finish(&job, &(bm_job_ending){0}, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_store_open(settings->output.path, &cfg, &store, err));
+    BM_TRY_OUT(
+        bm_index_settings_take(bm_store_facts_of(store), settings->output.path, settings, err));
+    BM_TRY_OUT(bm_job_begin(&job, 0, err));
+    BM_TRY_OUT(remove_all(&job, o, store, err));
+    BM_TRY_OUT(bm_index_count(store, &job.context, err));
+    status = bm_job_finish(&job, &(bm_job_ending){0}, err);
+out:;
     const uint64_t not_there = job.context.counts.results.index.not_there;
     bm_store_close(store);
     status = bm_job_close(&job, status, out);
@@ -224,10 +217,8 @@ bm_status bm_job_index_remove(const bm_index_remove_options *options, bm_summary
     char path[PATH_MAX];
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the summary given");
-    bm_status status = bm_settings_of_index_remove(options, &settings, &taken, err);
-    if (status != BM_OK)
-        return status;
-    status = bm_index_find(settings.output.path, path, sizeof path, err);
+    BM_TRY(bm_settings_of_index_remove(options, &settings, &taken, err));
+    bm_status status = bm_index_find(settings.output.path, path, sizeof path, err);
     settings.output.path = path;
     if (status == BM_OK)
         status = run_job(&settings, &taken, out, err);

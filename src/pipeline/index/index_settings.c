@@ -108,9 +108,7 @@ static bm_status check_unicode(const bm_manifest *manifest, bm_error *err)
 {
     const bm_provenance *p;
     const bm_version_info *here = bm_version();
-    bm_status status = bm_manifest_provenance(manifest, &p, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_manifest_provenance(manifest, &p, err));
     const bool ours = strcmp(p->unicode, here->unicode) == 0;
     if (ours && strcmp(p->utf8proc_unicode, here->utf8proc_unicode) == 0)
         return BM_OK;
@@ -126,15 +124,10 @@ static bm_status read_fixed(const bm_manifest *manifest, const bm_store_facts *f
     bm_str value;
     unsigned store = 0;
     const char *path = bm_manifest_path(manifest);
-    bm_status status = strcmp(bm_manifest_kind(manifest), BM_INDEX_KIND) == 0
-                           ? check_unicode(manifest, err)
-                           : bad(path, "kind", err);
-    if (status == BM_OK)
-        status = bm_recipe_signed(manifest, out, err);
-    if (status == BM_OK)
-        status = read_plan(manifest, out, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(strcmp(bm_manifest_kind(manifest), BM_INDEX_KIND) == 0 ? check_unicode(manifest, err)
+                                                                  : bad(path, "kind", err));
+    BM_TRY(bm_recipe_signed(manifest, out, err));
+    BM_TRY(read_plan(manifest, out, err));
     if (!find(manifest, "parameters", "store", &value) || value.len < 2 ||
         !bm_option_value(BM_OPTION_STORE, value.data + 1, value.len - 2, &store))
         return bad(path, "store", err);

@@ -33,9 +33,7 @@ static bm_status are_signed(const bm_settings *s, bool *out, bm_error *err)
 static bm_status open_dirs(const bm_settings *s, bm_index_signed *out, bm_error *err)
 {
     const char *field;
-    out->dirs = bm_alloc_zero(s->input.n_paths, sizeof *out->dirs);
-    if (out->dirs == NULL)
-        return bm_fail_nomem(err, s->input.n_paths * sizeof *out->dirs);
+    BM_TRY(bm_new_zero(&out->dirs, s->input.n_paths, err));
     for (size_t i = 0; i < s->input.n_paths; i++) {
         bm_status status =
             bm_sign_dir_open(s->input.paths[i], s->memory / 4 + 1, &out->dirs[i], err);
@@ -69,9 +67,7 @@ static bm_status settle(const bm_index_signed *dirs, const char *path, bm_settin
 {
     const char *dir = bm_sign_dir_path(dirs->dirs[0]);
     bm_settings are = *s;
-    bm_status status = bm_recipe_signed(bm_sign_dir_manifest(dirs->dirs[0]), &are, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_recipe_signed(bm_sign_dir_manifest(dirs->dirs[0]), &are, err));
     if (path != NULL) {
         const char *field = differs(s, &are);
         return field == NULL ? BM_OK
@@ -80,12 +76,10 @@ static bm_status settle(const bm_index_signed *dirs, const char *path, bm_settin
                                           "(signatures made alike)",
                                           field, path);
     }
-    status = bm_recorded_options_check(s, &are, dir, err);
-    if (status == BM_OK && s->sketch.perms != 0 && s->sketch.perms != are.sketch.perms)
-        status = bm_fail_field(err, "perms", "%u permutations asked for, the signatures have %u",
-                               s->sketch.perms, are.sketch.perms);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_recorded_options_check(s, &are, dir, err));
+    if (s->sketch.perms != 0 && s->sketch.perms != are.sketch.perms)
+        return bm_fail_field(err, "perms", "%u permutations asked for, the signatures have %u",
+                             s->sketch.perms, are.sketch.perms);
     s->text = are.text;
     s->sketch = are.sketch;
     s->hash_name = strcmp(are.hash_name, BM_HASH_GIVEN) == 0
@@ -184,26 +178,21 @@ static bm_status load(const block *b, const bm_index_adder *adder, bm_gathered *
     const uint64_t first = b->first;
     const size_t n = b->n;
     columns c;
-    bm_status status = make_columns(&c, n, err);
-    if (status != BM_OK)
-        return status;
-    status = bm_gathered_reserve(g, shape, n, err);
-    if (status == BM_OK)
-        status = bm_sign_dir_rows(dir, first, n, g->words, err);
-    if (status == BM_OK)
-        status = bm_sign_dir_n_shingles(dir, first, n, c.n_shingles, err);
-    if (status == BM_OK && bm_sign_dir_has_bytes(dir))
-        status = bm_sign_dir_n_bytes(dir, first, n, c.n_bytes, err);
-    if (status == BM_OK && bm_sign_dir_has_content(dir))
-        status = bm_sign_dir_content(dir, first, n, c.content, err);
-    if (status == BM_OK)
-        status = bm_sign_dir_ids(dir, first, n, &(bm_sign_ids){&g->ids, c.ends}, err);
-    if (status == BM_OK)
-        status =
-            bm_signed_rows_keys(&(bm_signed_rows){adder->job->settings->sketch.scheme, g->words, n},
-                                &adder->job->settings->plan, g->keys, err);
-    if (status == BM_OK)
-        add_documents(g, &c, shape, n);
+    BM_TRY(make_columns(&c, n, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_gathered_reserve(g, shape, n, err));
+    BM_TRY_OUT(bm_sign_dir_rows(dir, first, n, g->words, err));
+    BM_TRY_OUT(bm_sign_dir_n_shingles(dir, first, n, c.n_shingles, err));
+    if (bm_sign_dir_has_bytes(dir))
+        BM_TRY_OUT(bm_sign_dir_n_bytes(dir, first, n, c.n_bytes, err));
+    if (bm_sign_dir_has_content(dir))
+        BM_TRY_OUT(bm_sign_dir_content(dir, first, n, c.content, err));
+    BM_TRY_OUT(bm_sign_dir_ids(dir, first, n, &(bm_sign_ids){&g->ids, c.ends}, err));
+    BM_TRY_OUT(
+        bm_signed_rows_keys(&(bm_signed_rows){adder->job->settings->sketch.scheme, g->words, n},
+                            &adder->job->settings->plan, g->keys, err));
+    add_documents(g, &c, shape, n);
+out:
     reset_columns(&c);
     return status;
 }
@@ -213,15 +202,15 @@ static bm_status add_block(const block *b, bm_index_adder *adder, bm_gathered *g
     const size_t n = b->n;
     bm_counts *counts = &adder->job->counts;
     bm_gathered_clear(g);
-    bm_status status = bm_meter_check(&adder->job->meter, err);
-    if (status == BM_OK)
-        status = load(b, adder, g, err);
-    if (status == BM_OK)
-        status = bm_gathered_settle(g, &adder->shape, adder->job->pool, err);
-    for (size_t i = 0; status == BM_OK && i < n; i++) {
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_meter_check(&adder->job->meter, err));
+    BM_TRY_OUT(load(b, adder, g, err));
+    BM_TRY_OUT(bm_gathered_settle(g, &adder->shape, adder->job->pool, err));
+    for (size_t i = 0; i < n; i++) {
         counts->empty += g->docs[i].n_shingles == 0;
         counts->shingles += g->docs[i].n_shingles;
     }
+out:
     counts->documents += n;
     counts->records += n;
     return status == BM_OK ? bm_index_adder_take(adder, g, err) : status;
@@ -230,12 +219,10 @@ static bm_status add_block(const block *b, bm_index_adder *adder, bm_gathered *g
 static bm_status count_short(const bm_sign_dir *dir, bm_counts *counts, bm_error *err)
 {
     uint64_t n_short = 0, n_none = 0;
-    bm_status status = bm_sign_dir_short(dir, &n_short, &n_none, err);
-    if (status == BM_OK) {
-        counts->short_docs += n_short;
-        counts->empty -= n_none < counts->empty ? n_none : counts->empty;
-    }
-    return status;
+    BM_TRY(bm_sign_dir_short(dir, &n_short, &n_none, err));
+    counts->short_docs += n_short;
+    counts->empty -= n_none < counts->empty ? n_none : counts->empty;
+    return BM_OK;
 }
 
 bm_status bm_index_signed_run(const bm_index_signed *dirs, bm_index_adder *adder,
@@ -247,15 +234,15 @@ bm_status bm_index_signed_run(const bm_index_signed *dirs, bm_index_adder *adder
     const size_t most = full_bytes / row < 256 ? 256 : (size_t)(full_bytes / row);
     bm_gathered g = {0};
     bm_status status = BM_OK;
-    for (size_t d = 0; status == BM_OK && d < dirs->n; d++) {
+    for (size_t d = 0; d < dirs->n; d++) {
         const uint64_t n_docs = bm_sign_dir_docs(dirs->dirs[d]);
-        for (uint64_t at = 0; status == BM_OK && at < n_docs; at += most) {
+        for (uint64_t at = 0; at < n_docs; at += most) {
             const block b = {dirs->dirs[d], at, n_docs - at < most ? (size_t)(n_docs - at) : most};
-            status = add_block(&b, adder, &g, err);
+            BM_TRY_OUT(add_block(&b, adder, &g, err));
         }
-        if (status == BM_OK)
-            status = count_short(dirs->dirs[d], &adder->job->counts, err);
+        BM_TRY_OUT(count_short(dirs->dirs[d], &adder->job->counts, err));
     }
+out:
     bm_gathered_reset(&g);
     return status;
 }

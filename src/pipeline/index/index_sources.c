@@ -20,9 +20,7 @@ void bm_index_sources_reset(bm_index_sources *sources)
 static bm_status list_manifests(bm_sign_dir *const *dirs, size_t n, bm_index_sources *out,
                                 bm_error *err)
 {
-    out->manifests = bm_alloc(n, sizeof *out->manifests);
-    if (out->manifests == NULL)
-        return bm_fail_nomem(err, n * sizeof *out->manifests);
+    BM_TRY(bm_new(&out->manifests, n, err));
     for (size_t i = 0; i < n; i++)
         out->manifests[i] = bm_sign_dir_manifest(dirs[i]);
     out->recipe = (bm_recipe){.manifests = out->manifests, .n = n};
@@ -33,18 +31,15 @@ bm_status bm_index_sources_settle(bm_sign_dir *const *dirs, size_t n, bm_setting
                                   bm_index_sources *out, bm_error *err)
 {
     bm_settings are = *settings;
-    bm_status status =
-        bm_job_context_check_outputs(settings, settings->input.paths, settings->input.n_paths, err);
-    if (status == BM_OK)
-        status = list_manifests(dirs, n, out, err);
-    if (status == BM_OK)
-        status = bm_recipe_settle(&out->recipe, &are, err);
-    if (status == BM_OK)
-        status = bm_recorded_options_check(settings, &are, bm_sign_dir_path(dirs[0]), err);
-    if (status == BM_OK)
-        status = bm_recipe_find(&out->recipe, &are, err);
-    if (status == BM_OK)
-        status = bm_recipe_check_files(&out->recipe, &are.callbacks, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_job_context_check_outputs(settings, settings->input.paths,
+                                            settings->input.n_paths, err));
+    BM_TRY_OUT(list_manifests(dirs, n, out, err));
+    BM_TRY_OUT(bm_recipe_settle(&out->recipe, &are, err));
+    BM_TRY_OUT(bm_recorded_options_check(settings, &are, bm_sign_dir_path(dirs[0]), err));
+    BM_TRY_OUT(bm_recipe_find(&out->recipe, &are, err));
+    status = bm_recipe_check_files(&out->recipe, &are.callbacks, err);
+out:
     if (status == BM_ERR_IO) { /* of files that our own name */
         status = BM_ERR_FORMAT;
         if (err != NULL)

@@ -65,9 +65,7 @@ static bm_status compare(const search *s, uint32_t doc, bm_search_target *t, dou
     if (facts->kind == BM_STORE_SETS &&
         bm_jaccard_least_common(n, t->doc.n_shingles, threshold) == SIZE_MAX)
         return BM_OK;
-    bm_status status = bm_search_target_read(s->cfg, t, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_search_target_read(s->cfg, t, err));
     *similarity =
         facts->kind == BM_STORE_SETS
             ? bm_jaccard_at_least(batch->sets[doc], n, t->set, t->doc.n_shingles, threshold)
@@ -178,9 +176,10 @@ static bm_status do_part(const search *s, part *p, bm_error *err)
     const bool whole = s->n_parts == 1 && s->hits.n_lists == 1;
     bm_hit_list own = {0};
     bm_search_target t = {0};
-    bm_status status = whole ? BM_OK : gather(s, p, &own, err);
-    if (status == BM_OK)
-        status = compare_hits(s, p, whole ? &s->hits.lists[0] : &own, &t, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(whole ? BM_OK : gather(s, p, &own, err));
+    status = compare_hits(s, p, whole ? &s->hits.lists[0] : &own, &t, err);
+out:
     bm_free(own.list);
     bm_search_target_reset(&t);
     return status;
@@ -190,10 +189,9 @@ static bm_status do_parts(void *ctx, uint32_t thread, size_t begin, size_t end, 
 {
     (void)thread;
     search *s = ctx;
-    bm_status status = BM_OK;
-    for (size_t i = begin; status == BM_OK && i < end; i++)
-        status = do_part(s, &s->parts[i], err);
-    return status;
+    for (size_t i = begin; i < end; i++)
+        BM_TRY(do_part(s, &s->parts[i], err));
+    return BM_OK;
 }
 
 /* Cut where the longest list has equal shares: the others are much like it. */
@@ -211,9 +209,7 @@ static bm_status cut_parts(search *s, bm_error *err)
         s->n_parts = (size_t)bm_pool_size(s->cfg->pool) * PARTS_A_THREAD;
     if (s->n_parts > longest->n)
         s->n_parts = longest->n == 0 ? 1 : longest->n;
-    s->parts = bm_alloc_zero(s->n_parts, sizeof *s->parts);
-    if (s->parts == NULL)
-        return bm_fail_nomem(err, s->n_parts * sizeof *s->parts);
+    BM_TRY(bm_new_zero(&s->parts, s->n_parts, err));
     for (size_t i = 0; i < s->n_parts; i++) {
         if (i > 0)
             s->parts[i].begin = s->parts[i - 1].end;
@@ -244,13 +240,13 @@ static bm_status sort_many(bm_answer *list, size_t n, bm_error *err)
 {
     uint64_t *ranks = bm_alloc(n, sizeof *ranks), *keys = bm_alloc(n, sizeof *keys);
     size_t n_ranks = n, n_keys = n;
-    bm_status status =
-        ranks == NULL || keys == NULL ? bm_fail_nomem(err, 2 * n * sizeof *keys) : BM_OK;
-    for (size_t i = 0; status == BM_OK && i < n; i++)
+    bm_status status = BM_OK;
+    if (ranks == NULL || keys == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, 2 * n * sizeof *keys));
+    for (size_t i = 0; i < n; i++)
         ranks[i] = bits_of(list[i].similarity);
-    if (status == BM_OK)
-        status = bm_hits_sort(ranks, &n_ranks, err);
-    for (size_t i = 0; status == BM_OK && i < n; i++) {
+    BM_TRY_OUT(bm_hits_sort(ranks, &n_ranks, err));
+    for (size_t i = 0; i < n; i++) {
         const uint64_t bits = bits_of(list[i].similarity);
         size_t low = 0, high = n_ranks;
         while (high - low > 1) {
@@ -262,13 +258,13 @@ static bm_status sort_many(bm_answer *list, size_t n, bm_error *err)
         }
         keys[i] = (uint64_t)low << 32 | list[i].number;
     }
-    if (status == BM_OK)
-        status = bm_hits_sort(keys, &n_keys, err);
-    for (size_t i = 0; status == BM_OK && i < n; i++) {
+    BM_TRY_OUT(bm_hits_sort(keys, &n_keys, err));
+    for (size_t i = 0; i < n; i++) {
         const uint64_t bits = ~ranks[keys[i] >> 32];
         list[i].number = (uint32_t)keys[i];
         memcpy(&list[i].similarity, &bits, sizeof bits);
     }
+out:
     bm_free(ranks);
     bm_free(keys);
     return status;
@@ -321,11 +317,8 @@ static bm_status give_answers(const search *s, size_t n, bm_search_result *resul
     size_t all = 0;
     for (size_t i = 0; i < n_lists; i++)
         all += found_at(s, i)->n;
-    bm_status status = bm_grow_array(&result->begin, &result->cap_begin, n + 2, err);
-    if (status == BM_OK)
-        status = bm_grow_array(&result->list, &result->cap_list, all, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_grow_array(&result->begin, &result->cap_begin, n + 2, err));
+    BM_TRY(bm_grow_array(&result->list, &result->cap_list, all, err));
     /* begin[i + 2] counts, then begin[i + 1] is where the next of document i goes. */
     memset(result->begin, 0, (n + 2) * sizeof *result->begin);
     for (size_t i = 0; i < n_lists; i++)
@@ -369,9 +362,8 @@ static bm_status sort_some(void *ctx, uint32_t thread, size_t begin, size_t end,
     for (size_t i = begin; i < end; i++)
         largest = batch->n_shingles[c->docs[i]] > largest ? batch->n_shingles[c->docs[i]] : largest;
     const size_t cap = largest < BM_SORT_SCRATCH ? largest : BM_SORT_SCRATCH;
-    uint64_t *scratch = bm_alloc(cap, sizeof *scratch);
-    if (scratch == NULL)
-        return bm_fail_nomem(err, cap * sizeof *scratch);
+    uint64_t *scratch = NULL;
+    BM_TRY(bm_new(&scratch, cap, err));
     for (size_t i = begin; i < end; i++) {
         const uint64_t *set = batch->sets[c->docs[i]];
         bm_hashes_sort_within(batch->unsorted + (set - batch->unsorted),
@@ -389,18 +381,23 @@ static bm_status sort_sets(const search *s, size_t n, bm_error *err)
         return BM_OK;
     uint8_t *has = bm_alloc_zero(n, sizeof *has);
     c.docs = bm_alloc(n, sizeof *c.docs);
-    bm_status status =
-        has == NULL || c.docs == NULL ? bm_fail_nomem(err, n * sizeof *c.docs) : BM_OK;
-    for (size_t i = 0; status == BM_OK && i < s->hits.n_lists; i++)
+    bm_status status = BM_OK;
+    if (has == NULL || c.docs == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, n * sizeof *c.docs));
+    for (size_t i = 0; i < s->hits.n_lists; i++) {
         for (size_t k = 0; k < s->hits.lists[i].n; k++)
             has[(uint32_t)s->hits.lists[i].list[k]] = 1;
-    for (size_t i = 0; status == BM_OK && i < n; i++)
+    }
+    for (size_t i = 0; i < n; i++) {
         if (has[i])
             c.docs[c.n++] = (uint32_t)i;
-    if (status == BM_OK && s->cfg->pool != NULL)
-        status = bm_pool_for(s->cfg->pool, (bm_pool_split){c.n, SORT_GRAIN}, sort_some, &c, err);
-    else if (status == BM_OK)
-        status = sort_some(&c, 0, 0, c.n, err);
+    }
+    if (s->cfg->pool != NULL) {
+        BM_TRY_OUT(bm_pool_for(s->cfg->pool, (bm_pool_split){c.n, SORT_GRAIN}, sort_some, &c, err));
+    } else {
+        BM_TRY_OUT(sort_some(&c, 0, 0, c.n, err));
+    }
+out:
     bm_free(has);
     bm_free(c.docs);
     return status;
@@ -410,9 +407,7 @@ static bm_status weigh(search *s, size_t n, bm_error *err)
 {
     if (s->batch->same == NULL)
         return BM_OK;
-    s->weights = bm_alloc_zero(n, sizeof *s->weights);
-    if (s->weights == NULL)
-        return bm_fail_nomem(err, n * sizeof *s->weights);
+    BM_TRY(bm_new_zero(&s->weights, n, err));
     for (size_t i = 0; i < n; i++)
         s->weights[s->batch->same[i]]++;
     return BM_OK;

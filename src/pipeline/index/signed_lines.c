@@ -19,12 +19,9 @@ bm_status bm_signed_lines_open(bm_job_context *job, bool words, const bm_callbac
                                         .words = words,
                                         .cpu = s->device.cpu}};
     bm_record_room_init(job, BM_RECORDS_SHINGLED, &out->room);
-    bm_status status = bm_line_input_open(&s->input, callbacks, &out->room.gate, &out->in, err);
-    if (status == BM_OK)
-        status = bm_doc_backend_open(&out->recipe, &out->backend, err);
-    if (status == BM_OK)
-        status = bm_doc_signer_init(&out->signer, &out->recipe, out->backend, err);
-    return status;
+    BM_TRY(bm_line_input_open(&s->input, callbacks, &out->room.gate, &out->in, err));
+    BM_TRY(bm_doc_backend_open(&out->recipe, &out->backend, err));
+    return bm_doc_signer_init(&out->signer, &out->recipe, out->backend, err);
 }
 
 void bm_signed_lines_close(bm_signed_lines *lines)
@@ -67,11 +64,8 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
     counts->records++;
     if (record->bad)
         return refuse(lines->job, record, err);
-    bm_status status = hash(lines, record, err);
-    if (status == BM_OK)
-        status = bm_doc_signer_sign(&lines->signer, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(hash(lines, record, err));
+    BM_TRY(bm_doc_signer_sign(&lines->signer, err));
     counts->documents++;
     counts->invalid_utf8 += record->n_invalid;
     counts->empty += lines->signer.n_shingles[0] == 0;

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/error.h"
 #include "base/memory.h"
 
 void bm_ingest_batch_drop_raw(const bm_ingest_cfg *cfg, bm_ingest_batch *batch)
@@ -54,17 +55,18 @@ bm_status bm_ingest_batch_make_task(const bm_ingest_cfg *cfg, bm_ingest_batch *b
     const bool as_text = batch->as_text;
     bm_status status = BM_OK;
     if (cfg->want_words)
-        status = bm_grow(&batch->words, &batch->room.words, batch->n_docs * device_set->row_uints,
-                         sizeof *batch->words, err);
-    if (status == BM_OK && cfg->want_keys)
-        status = bm_grow(&batch->keys, &batch->room.keys, batch->n_docs * device_set->bands,
-                         sizeof *batch->keys, err);
-    if (status == BM_OK && as_text)
-        status = bm_grow(&batch->made.n_shingles, &batch->room.n_shingles, batch->n_docs,
-                         sizeof *batch->made.n_shingles, err);
-    if (status == BM_OK && as_text)
-        status = bm_grow(&batch->made.content, &batch->room.content, batch->n_docs,
-                         sizeof *batch->made.content, err);
+        BM_TRY_OUT(bm_grow(&batch->words, &batch->room.words, batch->n_docs * device_set->row_uints,
+                           sizeof *batch->words, err));
+    if (cfg->want_keys)
+        BM_TRY_OUT(bm_grow(&batch->keys, &batch->room.keys, batch->n_docs * device_set->bands,
+                           sizeof *batch->keys, err));
+    if (as_text)
+        BM_TRY_OUT(bm_grow(&batch->made.n_shingles, &batch->room.n_shingles, batch->n_docs,
+                           sizeof *batch->made.n_shingles, err));
+    if (as_text)
+        BM_TRY_OUT(bm_grow(&batch->made.content, &batch->room.content, batch->n_docs,
+                           sizeof *batch->made.content, err));
+out:
     batch->task = (bm_sign_task){.offsets = as_text ? batch->text.slots : batch->shingles.offsets,
                                  .hashes = as_text ? NULL : batch->shingles.hashes,
                                  .weights = as_text ? NULL : batch->shingles.weights,

@@ -41,13 +41,9 @@ void bm_ingest_worker_close(bm_ingest_worker *worker)
 
 static bm_status add_doc(bm_ingest_batch *batch, const bm_doc_row *row, bm_str id, bm_error *err)
 {
-    bm_status status =
-        bm_grow(&batch->docs, &batch->room.docs, batch->n_docs + 1, sizeof *batch->docs, err);
+    BM_TRY(bm_grow(&batch->docs, &batch->room.docs, batch->n_docs + 1, sizeof *batch->docs, err));
     size_t begin = batch->ids.len;
-    if (status == BM_OK)
-        status = bm_buf_add(&batch->ids, id.data, id.len, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_buf_add(&batch->ids, id.data, id.len, err));
     bm_ingest_doc *doc = &batch->docs[batch->n_docs++];
     doc->row = *row;
     doc->id_hash = XXH3_64bits(id.data, id.len);
@@ -63,10 +59,8 @@ static bm_status skip_record(bm_ingest_worker *worker, const bm_record *record, 
     if (cfg->input->on_error == BM_ON_ERROR_FAIL)
         return bm_fail_at(err, BM_ERR_INPUT, bm_batch_source_file(cfg->source, record->file),
                           record->line, "%s", record->reason);
-    bm_status status = bm_grow(&batch->skipped, &batch->room.skipped, batch->n_skipped + 1,
-                               sizeof *batch->skipped, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_grow(&batch->skipped, &batch->room.skipped, batch->n_skipped + 1,
+                   sizeof *batch->skipped, err));
     char *reason = bm_strdup(record->reason);
     if (reason == NULL)
         return bm_fail_nomem(err, strlen(record->reason));
@@ -146,11 +140,8 @@ static bm_status add_keys(bm_ingest_batch *batch, const uint64_t *keys, size_t n
 {
     bm_shingle_batch *shingles = &batch->shingles;
     const size_t at = batch->n_docs * n;
-    bm_status status = bm_grow(&batch->keys, &batch->room.keys, at + n, sizeof *keys, err);
-    if (status == BM_OK)
-        status = bm_shingle_batch_reserve(shingles, 1, 0, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_grow(&batch->keys, &batch->room.keys, at + n, sizeof *keys, err));
+    BM_TRY(bm_shingle_batch_reserve(shingles, 1, 0, err));
     memcpy(batch->keys + at, keys, n * sizeof *keys);
     size_t n_none = 0;
     for (size_t i = 0; i < n; i++)
@@ -183,17 +174,15 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
         return skip_record(worker, record, err);
     bm_ingest_batch *batch = worker->batch;
     const bool joins = batch->turn.share.alone && worker->shingler != NULL;
-    bm_status status = joins ? hash_joined(worker, bm_ingest_long_held(record->raw.len), err)
-                             : add_shingles(worker, record, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(joins ? hash_joined(worker, bm_ingest_long_held(record->raw.len), err)
+                 : add_shingles(worker, record, err));
     bm_doc_row row = {.line = record->line,
                       .text_bytes = record->text_bytes,
                       .file = record->file,
                       .n_shingles =
                           batch->as_text || joins ? 0 : bm_shingle_batch_last(&batch->shingles)};
     batch->n_invalid += record->n_invalid;
-    status = add_doc(batch, &row, record->id, err);
+    bm_status status = add_doc(batch, &row, record->id, err);
     return status == BM_OK && joins ? join_alone(worker, record, err) : status;
 }
 

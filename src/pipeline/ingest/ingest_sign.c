@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "base/error.h"
 #include "pipeline/ingest/ingest_batch.h"
 #include "pipeline/ingest/ingest_text.h"
 
@@ -27,17 +28,13 @@ typedef struct device_run {
 bm_status bm_ingest_sign_cpu(const bm_ingest_cfg *cfg, bm_ingest_batch *batch,
                              bm_shingler *shingler, bm_error *err)
 {
-    bm_status status = BM_OK;
     if (batch->as_text) {
-        status = bm_ingest_text_hash(batch, shingler, err);
-        if (status == BM_OK)
-            status = bm_ingest_batch_make_task(cfg, batch, err);
+        BM_TRY(bm_ingest_text_hash(batch, shingler, err));
+        BM_TRY(bm_ingest_batch_make_task(cfg, batch, err));
     }
-    if (status == BM_OK)
-        status = bm_device_set_sign_cpu(cfg->device_set, &batch->task, err);
-    if (status == BM_OK)
-        atomic_fetch_add(&cfg->device_set->cpu_docs, batch->n_docs);
-    return status;
+    BM_TRY(bm_device_set_sign_cpu(cfg->device_set, &batch->task, err));
+    atomic_fetch_add(&cfg->device_set->cpu_docs, batch->n_docs);
+    return BM_OK;
 }
 
 /* The device is dead: sign what it held on the CPU, or fail each batch with its error. */

@@ -6,6 +6,8 @@
  * such documents are few, else the whole batch is hashed by the worker. */
 #include "pipeline/ingest/ingest_text.h"
 
+#include "base/error.h"
+
 #define HOST_SHARE 8u /* more than this part of the bytes left to the host is too much: an eighth */
 
 bool bm_ingest_text_pointless(const bm_ingest_batch *batch)
@@ -31,9 +33,7 @@ static bm_status sign_one(bm_device_set *device_set, bm_ingest_batch *batch, siz
                           bm_shingler *shingler, bm_error *err)
 {
     bm_shingle_batch *shingles = &batch->shingles;
-    bm_status status = bm_unit_text_hash(shingler, &batch->text, doc, shingles, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_unit_text_hash(shingler, &batch->text, doc, shingles, err));
     const bm_sign_task *all = &batch->task;
     bm_sign_task task = {.offsets = shingles->offsets + shingles->n_docs - 1,
                          .hashes = shingles->hashes,
@@ -50,11 +50,10 @@ static bm_status sign_one(bm_device_set *device_set, bm_ingest_batch *batch, siz
 bm_status bm_ingest_text_finish(bm_device_set *device_set, bm_ingest_batch *batch,
                                 bm_shingler *shingler, bm_error *err)
 {
-    bm_status status = BM_OK;
-    for (size_t i = 0; i < batch->n_docs && status == BM_OK; i++) {
+    for (size_t i = 0; i < batch->n_docs; i++) {
         batch->docs[i].row.n_shingles = batch->made.n_shingles[i];
         if (batch->text.docs[i].by_host)
-            status = sign_one(device_set, batch, i, shingler, err);
+            BM_TRY(sign_one(device_set, batch, i, shingler, err));
     }
-    return status;
+    return BM_OK;
 }

@@ -77,25 +77,22 @@ static bm_status take_options(const bm_compare_options *options, bm_compare_opti
                               bm_error *err)
 {
     *used = compare_defaults;
-    bm_status status =
-        bm_sized_take(options, BM_SIZED_TYPE(bm_compare_options, resources), used, err);
-    if (status == BM_OK)
-        status = bm_option_parts_check(&(bm_option_parts){.resources = &used->resources}, err);
-    if (status == BM_OK && !(used->threshold >= 0.0 && used->threshold <= 1.0))
-        status = bm_fail_field(err, "threshold", "`threshold` %g (0 to 1)", used->threshold);
-    return status;
+    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_compare_options, resources), used, err));
+    BM_TRY(bm_option_parts_check(&(bm_option_parts){.resources = &used->resources}, err));
+    if (!(used->threshold >= 0.0 && used->threshold <= 1.0))
+        return bm_fail_field(err, "threshold", "`threshold` %g (0 to 1)", used->threshold);
+    return BM_OK;
 }
 
 static bm_status take_documents(const bm_documents *documents, bm_documents *docs, bm_error *err)
 {
     uint64_t work;
-    bm_status status = bm_documents_take(documents, docs, &work, err);
-    if (status == BM_OK)
-        status = bm_documents_no_weights(docs, err);
-    if (status == BM_OK && (docs->texts != NULL || docs->hashes32 != NULL))
-        status = bm_fail_field(err, docs->texts != NULL ? "texts" : "hashes32",
-                               "only sets of 64-bit `hashes` are compared");
-    return status;
+    BM_TRY(bm_documents_take(documents, docs, &work, err));
+    BM_TRY(bm_documents_no_weights(docs, err));
+    if ((docs->texts != NULL || docs->hashes32 != NULL))
+        return bm_fail_field(err, docs->texts != NULL ? "texts" : "hashes32",
+                             "only sets of 64-bit `hashes` are compared");
+    return BM_OK;
 }
 
 bm_status bm_compare_pairs(const bm_compare_options *options, const bm_documents *documents,
@@ -104,23 +101,18 @@ bm_status bm_compare_pairs(const bm_compare_options *options, const bm_documents
     bm_compare_options used;
     bm_documents docs;
     bm_pool *pool = NULL;
-    bm_status status = take_options(options, &used, err);
-    if (status == BM_OK)
-        status = take_documents(documents, &docs, err);
-    if (status == BM_OK && pairs == NULL && n_pairs != 0)
-        status = bm_fail_field(err, "pairs", "`pairs` is NULL and has %zu entries", n_pairs);
-    if (status == BM_OK) {
-        const uint32_t threads = used.resources.threads;
-        status = bm_pool_open(threads != 0 ? threads : bm_cpu_count(), &pool, err);
-    }
-    if (status != BM_OK)
-        return status;
+    BM_TRY(take_options(options, &used, err));
+    BM_TRY(take_documents(documents, &docs, err));
+    if (pairs == NULL && n_pairs != 0)
+        return bm_fail_field(err, "pairs", "`pairs` is NULL and has %zu entries", n_pairs);
+    const uint32_t threads = used.resources.threads;
+    BM_TRY(bm_pool_open(threads != 0 ? threads : bm_cpu_count(), &pool, err));
     comparing c = {.docs = &docs, .threshold = used.threshold, .pairs = pairs};
-    status = bm_pool_for(pool, (bm_pool_split){docs.n_docs, DOC_GRAIN}, check_sets, &c, err);
-    if (status == BM_OK)
-        status = bm_pool_for(pool, (bm_pool_split){n_pairs, PAIR_GRAIN}, check_numbers, &c, err);
-    if (status == BM_OK)
-        status = bm_pool_for(pool, (bm_pool_split){n_pairs, PAIR_GRAIN}, compare, &c, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_pool_for(pool, (bm_pool_split){docs.n_docs, DOC_GRAIN}, check_sets, &c, err));
+    BM_TRY_OUT(bm_pool_for(pool, (bm_pool_split){n_pairs, PAIR_GRAIN}, check_numbers, &c, err));
+    status = bm_pool_for(pool, (bm_pool_split){n_pairs, PAIR_GRAIN}, compare, &c, err);
+out:
     bm_pool_close(pool);
     return status;
 }

@@ -37,9 +37,8 @@ bm_status bm_doc_signer_init(bm_doc_signer *signer, const bm_doc_recipe *recipe,
         .row_uints = bm_scheme_row_uints(recipe->sketch->scheme, recipe->sketch->perms),
         .wants_words = recipe->words,
         .sets_given = {.bag = recipe->text->bag}};
-    bm_status status = bm_isa_choose(recipe->cpu, &signer->sets_given.isa, err);
-    return status == BM_OK ? bm_text_hasher_init(&signer->hasher, recipe->text, recipe->cpu, err)
-                           : status;
+    BM_TRY(bm_isa_choose(recipe->cpu, &signer->sets_given.isa, err));
+    return bm_text_hasher_init(&signer->hasher, recipe->text, recipe->cpu, err);
 }
 
 void bm_doc_signer_reset(bm_doc_signer *signer)
@@ -87,14 +86,12 @@ bm_status bm_doc_signer_add_hashes(bm_doc_signer *signer, const uint64_t *hashes
 static bm_status make_room(bm_doc_signer *s, bm_error *err)
 {
     const size_t n = s->batch.n_docs;
-    bm_status status = bm_grow_array(&s->sets, &s->cap_sets, n, err);
-    if (status == BM_OK)
-        status = bm_grow_array(&s->n_shingles, &s->cap_n_shingles, n, err);
-    if (status == BM_OK)
-        status = bm_grow_array(&s->keys, &s->cap_keys, n * s->bands, err);
-    if (status == BM_OK && s->wants_words)
-        status = bm_grow_array(&s->words, &s->cap_words, n * s->row_uints, err);
-    return status;
+    BM_TRY(bm_grow_array(&s->sets, &s->cap_sets, n, err));
+    BM_TRY(bm_grow_array(&s->n_shingles, &s->cap_n_shingles, n, err));
+    BM_TRY(bm_grow_array(&s->keys, &s->cap_keys, n * s->bands, err));
+    if (s->wants_words)
+        BM_TRY(bm_grow_array(&s->words, &s->cap_words, n * s->row_uints, err));
+    return BM_OK;
 }
 
 static bm_status sort_sets(bm_doc_signer *s, bm_error *err)
@@ -119,16 +116,15 @@ static bm_status sort_sets(bm_doc_signer *s, bm_error *err)
 
 bm_status bm_doc_signer_sign(bm_doc_signer *signer, bm_error *err)
 {
-    bm_status status = make_room(signer, err);
-    if (status != BM_OK || signer->batch.n_docs == 0)
-        return status;
+    BM_TRY(make_room(signer, err));
+    if (signer->batch.n_docs == 0)
+        return BM_OK;
     bm_sign_task task = {.offsets = signer->batch.offsets,
                          .hashes = signer->batch.hashes,
                          .n_docs = signer->batch.n_docs,
                          .words = signer->words,
                          .keys = signer->keys};
-    status = signer->backend->ops->submit(signer->backend, &task, err);
-    if (status == BM_OK)
-        status = signer->backend->ops->wait(signer->backend, &task, err);
-    return status == BM_OK ? sort_sets(signer, err) : status;
+    BM_TRY(signer->backend->ops->submit(signer->backend, &task, err));
+    BM_TRY(signer->backend->ops->wait(signer->backend, &task, err));
+    return sort_sets(signer, err);
 }

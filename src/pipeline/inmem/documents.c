@@ -73,9 +73,9 @@ bm_status bm_documents_take(const bm_documents *documents, bm_documents *out, ui
 {
     *out = (bm_documents){0};
     *work = 0;
-    bm_status status = bm_sized_take(documents, BM_SIZED_TYPE(bm_documents, hashes32), out, err);
-    if (status != BM_OK || out->n_docs == 0)
-        return status;
+    BM_TRY(bm_sized_take(documents, BM_SIZED_TYPE(bm_documents, hashes32), out, err));
+    if (out->n_docs == 0)
+        return BM_OK;
     if ((out->texts != NULL) + (out->hashes != NULL) + (out->hashes32 != NULL) > 1)
         return bm_fail_field(err, "texts", "more than one of `texts`, `hashes` and `hashes32`");
     if (out->n_docs > BM_DOCS_MAX)
@@ -86,9 +86,7 @@ bm_status bm_documents_take(const bm_documents *documents, bm_documents *out, ui
     if (out->offsets == NULL)
         return bm_fail_field(err, "offsets", "neither `texts` nor `offsets` of %zu documents",
                              out->n_docs);
-    status = check_offsets(out->offsets, out->n_docs, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(check_offsets(out->offsets, out->n_docs, err));
     if (out->offsets[out->n_docs] != 0 && out->hashes == NULL && out->hashes32 == NULL)
         return bm_fail_field(err, "hashes", "`hashes` is NULL and has %llu entries",
                              (unsigned long long)out->offsets[out->n_docs]);

@@ -41,18 +41,17 @@ void bm_find_options_init_sized(bm_find_options *options, size_t struct_size)
 static bm_status take_options(const bm_find_options *options, bm_find_options *used, bm_error *err)
 {
     *used = find_defaults;
-    bm_status status = bm_sized_take(options, BM_SIZED_TYPE(bm_find_options, callbacks), used, err);
-    if (status == BM_OK)
-        status = bm_option_parts_check(&(bm_option_parts){.text = &used->text,
-                                                          .sketch = &used->sketch,
-                                                          .bands = &used->bands,
-                                                          .resources = &used->resources,
-                                                          .callbacks = &used->callbacks},
-                                       err);
-    if (status == BM_OK)
-        status = bm_option_check(BM_OPTION_CANDIDATES, used->candidates, err);
-    if (status == BM_OK)
-        status = bm_option_check(BM_OPTION_VERIFY, used->verify, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_sized_take(options, BM_SIZED_TYPE(bm_find_options, callbacks), used, err));
+    BM_TRY_OUT(bm_option_parts_check(&(bm_option_parts){.text = &used->text,
+                                                        .sketch = &used->sketch,
+                                                        .bands = &used->bands,
+                                                        .resources = &used->resources,
+                                                        .callbacks = &used->callbacks},
+                                     err));
+    BM_TRY_OUT(bm_option_check(BM_OPTION_CANDIDATES, used->candidates, err));
+    status = bm_option_check(BM_OPTION_VERIFY, used->verify, err);
+out:
     if (used->verify == BM_VERIFY_AUTO)
         used->verify = BM_VERIFY_EXACT;
     if (used->candidates == BM_CANDIDATES_LENGTH)
@@ -137,21 +136,15 @@ bm_status bm_find_pairs(const bm_find_options *options, const bm_documents *docu
     bm_finder f = {.options = &used};
     bm_band_plan plan;
     char *stop_words = NULL;
-    bm_status status = take_options(options, &used, err);
-    if (status == BM_OK)
-        status = bm_documents_take(documents, &f.input, &f.work, err);
-    if (status == BM_OK)
-        status = check_weights(&used, &f.input, err);
-    if (status == BM_OK && f.input.hashes32 != NULL && f.input.n_docs != 0)
-        status = bm_fail_field(err, "hashes32", "`hashes32` cannot be compared (64-bit `hashes`)");
-    if (status == BM_OK && out == NULL)
-        status = bm_fail_field(err, "out", "no place for the pairs given");
-    if (status == BM_OK)
-        status = settle_plan(&used, &plan, err);
-    if (status == BM_OK)
-        status = bm_stop_words_settle(&used.text, &stop_words, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(take_options(options, &used, err));
+    BM_TRY(bm_documents_take(documents, &f.input, &f.work, err));
+    BM_TRY(check_weights(&used, &f.input, err));
+    if (f.input.hashes32 != NULL && f.input.n_docs != 0)
+        return bm_fail_field(err, "hashes32", "`hashes32` cannot be compared (64-bit `hashes`)");
+    if (out == NULL)
+        return bm_fail_field(err, "out", "no place for the pairs given");
+    BM_TRY(settle_plan(&used, &plan, err));
+    BM_TRY(bm_stop_words_settle(&used.text, &stop_words, err));
     bm_scheme_note_hashing(&used.sketch, &used.text);
     f.out = bm_alloc_zero(1, sizeof *f.out);
     if (f.out == NULL) {
@@ -161,9 +154,10 @@ bm_status bm_find_pairs(const bm_find_options *options, const bm_documents *docu
     f.out->plan = plan;
     bm_meter_init(&f.meter, &used.callbacks);
     const uint32_t threads = used.resources.threads;
-    status = bm_pool_open(threads != 0 ? threads : bm_cpu_count(), &f.pool, err);
-    if (status == BM_OK)
-        status = find(&f, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_pool_open(threads != 0 ? threads : bm_cpu_count(), &f.pool, err));
+    status = find(&f, err);
+out:
     finder_reset(&f);
     bm_free(stop_words);
     if (status == BM_OK)

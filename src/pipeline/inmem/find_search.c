@@ -87,8 +87,8 @@ static bm_status on_candidates(void *ctx, bm_pair *pairs, size_t n, bm_error *er
     f->chunk = pairs;
     f->out->stats.candidates += n;
     f->out->stats.verified += f->options->verify == BM_VERIFY_NONE ? 0 : n;
-    bm_status status = bm_pool_for(f->pool, (bm_pool_split){n, PAIR_GRAIN}, verify_range, f, err);
-    return status == BM_OK ? keep(f, pairs, n, err) : status;
+    BM_TRY(bm_pool_for(f->pool, (bm_pool_split){n, PAIR_GRAIN}, verify_range, f, err));
+    return keep(f, pairs, n, err);
 }
 
 /* Exact similarities are there already, but for weighted documents, whose pairs share a hash. */

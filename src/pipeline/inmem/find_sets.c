@@ -104,16 +104,13 @@ static bm_status prepare_range(void *ctx, uint32_t thread, size_t begin, size_t 
     const bool copied = f->input.texts == NULL;
     const uint64_t *offsets = f->sets.offsets;
     size_t longest = 0;
-    bm_status status = look_up(f, thread, begin, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(look_up(f, thread, begin, err));
     for (size_t i = begin; copied && i < end; i++) {
         size_t n = (size_t)(offsets[i + 1] - offsets[i]);
         longest = n > longest ? n : longest;
     }
-    element *scratch = bm_alloc(longest, sizeof *scratch);
-    if (scratch == NULL)
-        return bm_fail_nomem(err, longest * sizeof *scratch);
+    element *scratch = NULL;
+    BM_TRY(bm_new(&scratch, longest, err));
     for (size_t i = begin; i < end; i++) {
         size_t n = (size_t)(offsets[i + 1] - offsets[i]);
         f->docs[i] = f->sets.hashes + offsets[i];
@@ -128,14 +125,13 @@ static bm_status prepare_range(void *ctx, uint32_t thread, size_t begin, size_t 
 static bm_status copy_offsets(bm_finder *f, bm_error *err)
 {
     const size_t n = f->input.n_docs, n_hashes = n == 0 ? 0 : (size_t)f->input.offsets[n];
-    bm_status status = bm_finder_reserve(f, (n_hashes + n) * sizeof(uint64_t), err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_finder_reserve(f, (n_hashes + n) * sizeof(uint64_t), err));
     f->sets.n_docs = n;
     f->sets.hashes = bm_alloc(n_hashes, sizeof *f->sets.hashes);
     f->sets.offsets = bm_alloc(n + 1, sizeof *f->sets.offsets);
     if (f->sets.hashes == NULL || f->sets.offsets == NULL)
         return bm_fail_nomem(err, (n_hashes + n) * sizeof *f->sets.hashes);
+    bm_status status = BM_OK;
     if (f->input.weights != NULL) {
         status = bm_finder_reserve(f, n_hashes * sizeof *f->weights, err);
         f->weights = status == BM_OK ? bm_alloc(n_hashes, sizeof *f->weights) : NULL;
@@ -160,9 +156,7 @@ static bm_status make_sets(bm_finder *f, bm_error *err)
                             .memory = f->options->resources.memory,
                             .pool = f->pool,
                             .meter = &f->meter};
-    bm_status status = bm_hash_sets_make(&job, &f->sets, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_hash_sets_make(&job, &f->sets, err));
     const uint64_t n_hashes = f->sets.offsets[f->sets.n_docs];
     return bm_finder_reserve(f, (n_hashes + f->sets.n_docs) * sizeof(uint64_t), err);
 }
@@ -175,11 +169,8 @@ bm_status bm_finder_prepare(bm_finder *finder, bm_error *err)
                        sizeof *f->words;
     const bool words = f->options->verify == BM_VERIFY_SIGNATURE;
     const size_t a_doc = sizeof *f->docs + sizeof *f->sizes + sizeof *f->skip + (words ? row : 0);
-    bm_status status = make_sets(f, err);
-    if (status == BM_OK)
-        status = bm_finder_reserve(f, (uint64_t)n * a_doc, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(make_sets(f, err));
+    BM_TRY(bm_finder_reserve(f, (uint64_t)n * a_doc, err));
     f->docs = bm_alloc(n, sizeof *f->docs);
     f->sizes = bm_alloc(n, sizeof *f->sizes);
     f->skip = bm_alloc(n, sizeof *f->skip);
@@ -187,11 +178,13 @@ bm_status bm_finder_prepare(bm_finder *finder, bm_error *err)
     if (f->docs == NULL || f->sizes == NULL || f->skip == NULL || (words && f->words == NULL))
         return bm_fail_nomem(err, n * a_doc);
     bm_meter_stage(&f->meter, "prepare", "documents");
-    status = bm_pool_for(f->pool, (bm_pool_split){n, DOC_GRAIN}, prepare_range, f, err);
-    for (size_t i = 0; status == BM_OK && i < n; i++) {
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_pool_for(f->pool, (bm_pool_split){n, DOC_GRAIN}, prepare_range, f, err));
+    for (size_t i = 0; i < n; i++) {
         f->out->stats.shingles += f->sizes[i];
         f->out->stats.empty += f->skip[i];
     }
+out:
     f->out->stats.documents = n;
     return status;
 }
@@ -203,12 +196,9 @@ static bm_status sign_range(void *ctx, uint32_t thread, size_t begin, size_t end
     bm_finder *f = ctx;
     const size_t n = end - begin;
     const uint32_t bands = f->out->plan.bands;
-    bm_status status = look_up(f, thread, begin, err);
-    if (status != BM_OK)
-        return status;
-    uint64_t *keys = bm_alloc(n * bands, sizeof *keys);
-    if (keys == NULL)
-        return bm_fail_nomem(err, n * bands * sizeof *keys);
+    BM_TRY(look_up(f, thread, begin, err));
+    uint64_t *keys = NULL;
+    BM_TRY(bm_new(&keys, n * bands, err));
     bm_sign_task task = {.offsets = f->sets.offsets + begin,
                          .hashes = f->input.texts == NULL ? f->input.hashes : f->sets.hashes,
                          .weights = f->input.weights,
@@ -218,12 +208,14 @@ static bm_status sign_range(void *ctx, uint32_t thread, size_t begin, size_t end
     if (f->words != NULL)
         task.words +=
             begin * bm_scheme_row_uints(f->options->sketch.scheme, f->options->sketch.perms);
-    status = f->backend->ops->submit(f->backend, &task, err);
-    if (status == BM_OK)
-        status = f->backend->ops->wait(f->backend, &task, err);
-    for (uint32_t band = 0; status == BM_OK && band < bands; band++)
+    bm_status status = BM_OK;
+    BM_TRY_OUT(f->backend->ops->submit(f->backend, &task, err));
+    BM_TRY_OUT(f->backend->ops->wait(f->backend, &task, err));
+    for (uint32_t band = 0; band < bands; band++) {
         for (size_t i = 0; i < n; i++)
             f->keys[band][begin + i] = keys[i * bands + band];
+    }
+out:
     bm_free(keys);
     return status;
 }
@@ -243,19 +235,12 @@ bm_status bm_finder_sign(bm_finder *finder, bm_error *err)
         .device = "cpu",
         .cpu = f->options->cpu,
         .cache_dir = ""};
-    bm_status status = bm_finder_reserve(f, (uint64_t)n * bands * sizeof **f->keys, err);
-    if (status != BM_OK)
-        return status;
-    f->keys = bm_alloc_zero(bands, sizeof *f->keys);
-    if (f->keys == NULL)
-        return bm_fail_nomem(err, bands * sizeof *f->keys);
+    BM_TRY(bm_finder_reserve(f, (uint64_t)n * bands * sizeof **f->keys, err));
+    BM_TRY(bm_new_zero(&f->keys, bands, err));
     for (uint32_t band = 0; band < bands; band++) {
-        f->keys[band] = bm_alloc(n, sizeof *f->keys[band]);
-        if (f->keys[band] == NULL)
-            return bm_fail_nomem(err, n * sizeof *f->keys[band]);
+        BM_TRY(bm_new(&f->keys[band], n, err));
     }
     bm_meter_stage(&f->meter, "sign", "documents");
-    status = bm_backend_cpu.open(&cfg, &f->backend, err);
-    return status == BM_OK ? bm_pool_for(f->pool, (bm_pool_split){n, DOC_GRAIN}, sign_range, f, err)
-                           : status;
+    BM_TRY(bm_backend_cpu.open(&cfg, &f->backend, err));
+    return bm_pool_for(f->pool, (bm_pool_split){n, DOC_GRAIN}, sign_range, f, err);
 }

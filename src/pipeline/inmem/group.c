@@ -27,11 +27,8 @@ static bm_status check_pairs(bm_pair_list list, bm_error *err)
 bm_status bm_group_components(bm_pair_list list, uint32_t *labels, bm_error *err)
 {
     bm_union_find sets;
-    bm_status status = check_pairs(list, err);
-    if (status == BM_OK)
-        status = bm_union_find_init(&sets, list.n_docs, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(check_pairs(list, err));
+    BM_TRY(bm_union_find_init(&sets, list.n_docs, err));
     for (size_t i = 0; i < list.n; i++)
         bm_union_find_link(&sets, list.pairs[i].a, list.pairs[i].b);
     for (size_t doc = 0; doc < list.n_docs; doc++)
@@ -48,22 +45,22 @@ static bm_status check_order(const uint32_t *order, size_t n_docs, bm_error *err
     if (seen == NULL)
         return bm_fail_nomem(err, n_docs);
     bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < n_docs; i++) {
+    for (size_t i = 0; i < n_docs; i++) {
         if (order[i] >= n_docs || seen[order[i]] != 0)
-            status = bm_fail(err, BM_ERR_INPUT,
-                             "place %zu of the order is document %u (each of %zu once, from 0)", i,
-                             order[i], n_docs);
+            BM_TRY_OUT(bm_fail(err, BM_ERR_INPUT,
+                               "place %zu of the order is document %u (each of %zu once, from 0)",
+                               i, order[i], n_docs));
         else
             seen[order[i]] = 1;
     }
+out:
     bm_free(seen);
     return status;
 }
 
 bm_status bm_group_stars(bm_pair_list list, const uint32_t *order, uint32_t *labels, bm_error *err)
 {
-    bm_status status = check_pairs(list, err);
-    if (status == BM_OK)
-        status = check_order(order, list.n_docs, err);
-    return status == BM_OK ? bm_stars(list, order, labels, err) : status;
+    BM_TRY(check_pairs(list, err));
+    BM_TRY(check_order(order, list.n_docs, err));
+    return bm_stars(list, order, labels, err);
 }

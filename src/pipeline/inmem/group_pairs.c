@@ -108,9 +108,8 @@ static bm_status find_kept(const bm_group_options *options, const bm_pair *pairs
             prefer(options, g->kept, g->labels);
         return status;
     }
-    uint32_t *order = bm_alloc(n, sizeof *order);
-    if (order == NULL)
-        return bm_fail_nomem(err, n * sizeof *order);
+    uint32_t *order = NULL;
+    BM_TRY(bm_new(&order, n, err));
     for (size_t i = 0; i < n; i++)
         order[i] = (uint32_t)i;
     if (n > 1 && options->keep != BM_KEEP_FIRST)
@@ -133,13 +132,11 @@ static bm_status make(const bm_group_options *options, const bm_pair *pairs, siz
     bm_status status = BM_OK;
     if (g->kept == NULL || g->labels == NULL || g->members == NULL || g->offsets == NULL ||
         size == NULL || place == NULL)
-        status = bm_fail_nomem(err, n * 28);
-    if (status == BM_OK)
-        status = find_kept(options, pairs, n_pairs, g, err);
-    if (status == BM_OK) {
-        label(options, g, g->members);
-        gather(options, g, size, place);
-    }
+        BM_TRY_OUT(bm_fail_nomem(err, n * 28));
+    BM_TRY_OUT(find_kept(options, pairs, n_pairs, g, err));
+    label(options, g, g->members);
+    gather(options, g, size, place);
+out:
     bm_free(size);
     bm_free(place);
     return status;
@@ -149,13 +146,9 @@ static bm_status take_options(const bm_group_options *options, bm_group_options 
                               bm_error *err)
 {
     *used = group_defaults;
-    bm_status status = bm_sized_take(options, BM_SIZED_TYPE(bm_group_options, sizes), used, err);
-    if (status == BM_OK)
-        status = bm_option_check(BM_OPTION_CLUSTER, used->cluster, err);
-    if (status == BM_OK)
-        status = bm_option_check(BM_OPTION_KEEP, used->keep, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_group_options, sizes), used, err));
+    BM_TRY(bm_option_check(BM_OPTION_CLUSTER, used->cluster, err));
+    BM_TRY(bm_option_check(BM_OPTION_KEEP, used->keep, err));
     if (used->n_docs > BM_DOCS_MAX)
         return bm_fail_field(err, "n_docs", "%zu documents are too many (at most %u)", used->n_docs,
                              BM_DOCS_MAX);
@@ -169,17 +162,14 @@ bm_status bm_group_pairs(const bm_group_options *options, const bm_pair *pairs, 
                          bm_groups **out, bm_error *err)
 {
     bm_group_options used;
-    bm_status status = take_options(options, &used, err);
-    if (status == BM_OK && pairs == NULL && n_pairs != 0)
-        status = bm_fail_field(err, "pairs", "`pairs` is NULL and has %zu entries", n_pairs);
-    if (status == BM_OK && out == NULL)
-        status = bm_fail_field(err, "out", "no place for the groups given");
-    if (status != BM_OK)
-        return status;
-    bm_groups *groups = bm_alloc_zero(1, sizeof *groups);
-    if (groups == NULL)
-        return bm_fail_nomem(err, sizeof *groups);
-    status = make(&used, pairs, n_pairs, groups, err);
+    BM_TRY(take_options(options, &used, err));
+    if (pairs == NULL && n_pairs != 0)
+        return bm_fail_field(err, "pairs", "`pairs` is NULL and has %zu entries", n_pairs);
+    if (out == NULL)
+        return bm_fail_field(err, "out", "no place for the groups given");
+    bm_groups *groups = NULL;
+    BM_TRY(bm_new_zero(&groups, 1, err));
+    bm_status status = make(&used, pairs, n_pairs, groups, err);
     if (status == BM_OK)
         *out = groups;
     else

@@ -61,9 +61,8 @@ static bm_status sort_batch(bm_shingle_batch *batch, bm_error *err)
         size_t n = (size_t)(batch->offsets[i + 1] - batch->offsets[i]);
         longest = n > longest ? n : longest;
     }
-    uint64_t *scratch = bm_alloc(longest, sizeof *scratch);
-    if (scratch == NULL)
-        return bm_fail_nomem(err, longest * sizeof *scratch);
+    uint64_t *scratch = NULL;
+    BM_TRY(bm_new(&scratch, longest, err));
     for (size_t i = 0; i < batch->n_docs; i++)
         bm_hashes_sort(batch->hashes + batch->offsets[i],
                        (size_t)(batch->offsets[i + 1] - batch->offsets[i]), scratch);
@@ -93,28 +92,22 @@ static bm_status add_chunk(maker *m, chunk add, bm_error *err)
 static bm_status make_chunk(maker *m, bm_text_hasher *hasher, bm_shingle_batch *batch,
                             const size_t range[2], bm_error *err)
 {
-    bm_status status = BM_OK;
     bm_shingle_batch_clear(batch);
-    for (size_t doc = range[0]; status == BM_OK && doc < range[1]; doc++) {
-        status = bm_text_hasher_add(hasher, m->job->docs->texts[doc], batch, err);
-        if (status == BM_OK)
-            m->out->offsets[doc + 1] = bm_shingle_batch_last(batch);
+    for (size_t doc = range[0]; doc < range[1]; doc++) {
+        BM_TRY(bm_text_hasher_add(hasher, m->job->docs->texts[doc], batch, err));
+        m->out->offsets[doc + 1] = bm_shingle_batch_last(batch);
     }
-    for (size_t i = 0; status == BM_OK && m->out->content != NULL && i < batch->n_docs; i++) {
+    for (size_t i = 0; m->out->content != NULL && i < batch->n_docs; i++) {
         m->out->content[2 * (range[0] + i)] = batch->content[i].lo;
         m->out->content[2 * (range[0] + i) + 1] = batch->content[i].hi;
     }
-    if (status == BM_OK && m->job->sorted)
-        status = sort_batch(batch, err);
-    if (status != BM_OK)
-        return status;
+    if (m->job->sorted)
+        BM_TRY(sort_batch(batch, err));
     chunk made = {.first = range[0], .n_hashes = bm_shingle_batch_hashes(batch)};
-    made.hashes = bm_alloc(made.n_hashes, sizeof *made.hashes);
-    if (made.hashes == NULL)
-        return bm_fail_nomem(err, made.n_hashes * sizeof *made.hashes);
+    BM_TRY(bm_new(&made.hashes, made.n_hashes, err));
     if (made.n_hashes != 0)
         memcpy(made.hashes, batch->hashes, made.n_hashes * sizeof *made.hashes);
-    status = add_chunk(m, made, err);
+    bm_status status = add_chunk(m, made, err);
     if (status != BM_OK)
         bm_free(made.hashes);
     return status;
@@ -166,9 +159,7 @@ static bm_status place(maker *m, bm_error *err)
     bm_hash_sets *out = m->out;
     for (size_t i = 0; i < out->n_docs; i++)
         out->offsets[i + 1] += out->offsets[i];
-    out->hashes = bm_alloc((size_t)m->n_hashes, sizeof *out->hashes);
-    if (out->hashes == NULL)
-        return bm_fail_nomem(err, (size_t)m->n_hashes * sizeof *out->hashes);
+    BM_TRY(bm_new(&out->hashes, (size_t)m->n_hashes, err));
     return bm_pool_for(m->job->pool, (bm_pool_split){m->n_chunks, 1}, place_chunks, m, err);
 }
 
@@ -189,9 +180,10 @@ bm_status bm_hash_sets_make(const bm_hash_sets_job *job, bm_hash_sets *out, bm_e
     pthread_mutex_init(&m.lock, NULL);
     bm_doc_ranges_begin(&m.ranges, job->docs, job->work, &size);
     bm_meter_stage(job->meter, "shingle", "documents");
-    bm_status status = bm_pool_run(job->pool, make_chunks, &m, err);
-    if (status == BM_OK)
-        status = place(&m, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_pool_run(job->pool, make_chunks, &m, err));
+    status = place(&m, err);
+out:
     for (size_t i = 0; i < m.n_chunks; i++)
         bm_free(m.chunks[i].hashes);
     bm_free(m.chunks);
@@ -226,9 +218,10 @@ static bm_status shingle(const bm_shingle_options *options, const bm_documents *
                             .meter = &meter};
     const uint32_t threads = options->resources.threads;
     bm_meter_init(&meter, &options->callbacks);
-    bm_status status = bm_pool_open(threads != 0 ? threads : bm_cpu_count(), &job.pool, err);
-    if (status == BM_OK)
-        status = bm_hash_sets_make(&job, out, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_pool_open(threads != 0 ? threads : bm_cpu_count(), &job.pool, err));
+    status = bm_hash_sets_make(&job, out, err);
+out:
     bm_pool_close(job.pool);
     bm_meter_reset(&meter);
     return status;
@@ -240,29 +233,25 @@ bm_status bm_shingle_texts(const bm_shingle_options *options, const bm_str *text
     bm_shingle_options used = shingle_defaults;
     bm_documents docs, given = bm_documents_of_texts(texts, n_docs);
     uint64_t work;
-    bm_status status =
-        bm_sized_take(options, BM_SIZED_TYPE(bm_shingle_options, callbacks), &used, err);
-    if (status == BM_OK)
-        status = bm_option_parts_check(&(bm_option_parts){.text = &used.text,
-                                                          .resources = &used.resources,
-                                                          .callbacks = &used.callbacks},
-                                       err);
-    if (status == BM_OK && texts == NULL && n_docs != 0)
-        status = bm_fail_field(err, "texts", "`texts` is NULL and has %zu entries", n_docs);
-    if (status == BM_OK && out == NULL)
-        status = bm_fail_field(err, "out", "no place for the sets given");
-    if (status == BM_OK)
-        status = bm_documents_take(&given, &docs, &work, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_shingle_options, callbacks), &used, err));
+    BM_TRY(bm_option_parts_check(&(bm_option_parts){.text = &used.text,
+                                                    .resources = &used.resources,
+                                                    .callbacks = &used.callbacks},
+                                 err));
+    if (texts == NULL && n_docs != 0)
+        return bm_fail_field(err, "texts", "`texts` is NULL and has %zu entries", n_docs);
+    if (out == NULL)
+        return bm_fail_field(err, "out", "no place for the sets given");
+    BM_TRY(bm_documents_take(&given, &docs, &work, err));
     bm_hash_sets *sets = bm_alloc_zero(1, sizeof *sets);
     char *stop_words = NULL;
     if (sets == NULL)
         return bm_fail_nomem(err, sizeof *sets);
     used.text.of_scheme = 0;
-    status = bm_stop_words_settle(&used.text, &stop_words, err);
-    if (status == BM_OK)
-        status = shingle(&used, &docs, work, sets, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_stop_words_settle(&used.text, &stop_words, err));
+    status = shingle(&used, &docs, work, sets, err);
+out:
     bm_free(stop_words);
     if (status == BM_OK)
         *out = sets;

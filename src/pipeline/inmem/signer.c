@@ -41,19 +41,14 @@ static bm_status take_options(const bm_signer_options *options, bm_signer_option
                               bm_error *err)
 {
     *used = signer_defaults;
-    bm_status status =
-        bm_sized_take(options, BM_SIZED_TYPE(bm_signer_options, callbacks), used, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_signer_options, callbacks), used, err));
     const uint64_t n_keyed = (uint64_t)used->bands * used->rows;
-    status = bm_option_parts_check(&(bm_option_parts){.text = &used->text,
-                                                      .sketch = &used->sketch,
-                                                      .device = &used->device,
-                                                      .resources = &used->resources,
-                                                      .callbacks = &used->callbacks},
-                                   err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_option_parts_check(&(bm_option_parts){.text = &used->text,
+                                                    .sketch = &used->sketch,
+                                                    .device = &used->device,
+                                                    .resources = &used->resources,
+                                                    .callbacks = &used->callbacks},
+                                 err));
     if ((used->bands == 0) != (used->rows == 0))
         return bm_fail_field(err, used->bands == 0 ? "rows" : "bands",
                              "%u bands of %u rows (both 0, or at least 1 of each)", used->bands,
@@ -121,19 +116,17 @@ static bm_status open_threads(bm_signer *signer, const bm_signer_options *option
         signer->threads[i].slot = &signer->slots[i];
         signer->threads[i].sets.bag = true;
     }
-    bm_status status = bm_signer_ring_init(signer, err);
-    if (status == BM_OK)
-        status = bm_pool_open(n, &signer->pool, err);
+    BM_TRY(bm_signer_ring_init(signer, err));
+    BM_TRY(bm_pool_open(n, &signer->pool, err));
     opening open = {signer, options};
-    return status == BM_OK ? bm_pool_run(signer->pool, open_hasher, &open, err) : status;
+    return bm_pool_run(signer->pool, open_hasher, &open, err);
 }
 
 /* The options are checked and settled. */
 static bm_status open_signer(const bm_signer_options *used, bm_signer **out, bm_error *err)
 {
-    bm_signer *signer = bm_alloc_zero(1, sizeof *signer);
-    if (signer == NULL)
-        return bm_fail_nomem(err, sizeof *signer);
+    bm_signer *signer = NULL;
+    BM_TRY(bm_new_zero(&signer, 1, err));
     const uint32_t threads = used->resources.threads;
     signer->info = (bm_signer_info){.perms = used->sketch.perms,
                                     .bands = used->bands,
@@ -145,9 +138,10 @@ static bm_status open_signer(const bm_signer_options *used, bm_signer **out, bm_
     bm_meter_init(&signer->meter, &used->callbacks);
     pthread_mutex_init(&signer->ring.lock, NULL);
     bm_signer_tasks_init(&signer->tasks);
-    bm_status status = bm_signer_device_open(used, signer, err);
-    if (status == BM_OK)
-        status = open_threads(signer, used, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_signer_device_open(used, signer, err));
+    status = open_threads(signer, used, err);
+out:
     if (status == BM_OK) {
         settle_sizes(signer, used);
         *out = signer;
@@ -228,25 +222,22 @@ static bm_status take_call(const bm_signer *signer, const bm_documents *document
     *call = (bm_signer_call){.work = 0};
     if (signer == NULL)
         return bm_fail_field(err, "signer", "no signer given");
-    bm_status status =
-        bm_sized_take(out, BM_SIZED_TYPE(bm_signer_out, n_shingles), &call->out, err);
-    if (status == BM_OK)
-        status = bm_documents_take(documents, &call->docs, &call->work, err);
-    if (status == BM_OK)
-        status = check_weights(signer, &call->docs, err);
-    if (status == BM_OK && call->out.keys != NULL && signer->info.bands == 0)
-        status = bm_fail_field(err, "keys",
-                               "band keys are wanted of a signer without bands "
-                               "(`bands` and `rows` are set when it is opened)");
-    return status;
+    BM_TRY(bm_sized_take(out, BM_SIZED_TYPE(bm_signer_out, n_shingles), &call->out, err));
+    BM_TRY(bm_documents_take(documents, &call->docs, &call->work, err));
+    BM_TRY(check_weights(signer, &call->docs, err));
+    if (call->out.keys != NULL && signer->info.bands == 0)
+        return bm_fail_field(err, "keys",
+                             "band keys are wanted of a signer without bands "
+                             "(`bands` and `rows` are set when it is opened)");
+    return BM_OK;
 }
 
 bm_status bm_signer_sign(bm_signer *signer, const bm_documents *documents, const bm_signer_out *out,
                          bm_error *err)
 {
     bm_signer_call call;
-    bm_status status = take_call(signer, documents, out, &call, err);
-    return status == BM_OK ? bm_signer_do(signer, &call, err) : status;
+    BM_TRY(take_call(signer, documents, out, &call, err));
+    return bm_signer_do(signer, &call, err);
 }
 
 bm_status bm_signer_sign_texts(bm_signer *signer, const bm_str *texts, size_t n_docs,
@@ -262,8 +253,8 @@ bm_status bm_signer_submit(bm_signer *signer, const bm_documents *documents,
                            const bm_signer_out *out, uint64_t *task, bm_error *err)
 {
     bm_signer_call call;
-    bm_status status = take_call(signer, documents, out, &call, err);
-    if (status == BM_OK && task == NULL)
-        status = bm_fail_field(err, "task", "no place for the task's number given");
-    return status == BM_OK ? bm_signer_enqueue(signer, &call, task, err) : status;
+    BM_TRY(take_call(signer, documents, out, &call, err));
+    if (task == NULL)
+        return bm_fail_field(err, "task", "no place for the task's number given");
+    return bm_signer_enqueue(signer, &call, task, err);
 }

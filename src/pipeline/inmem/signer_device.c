@@ -22,11 +22,10 @@ bm_status bm_signer_device_open(const bm_signer_options *options, bm_signer *sig
     const bool automatic = words[0] == '\0' || strcasecmp(words, "auto") == 0;
     const bm_callbacks callbacks = bm_meter_callbacks(&signer->meter);
     bm_device_pick pick;
-    bm_status status = bm_device_pick_open(&device, &callbacks, &pick, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_device_pick_open(&device, &callbacks, &pick, err));
     if (pick.broken)
         bm_meter_log(&signer->meter, BM_LOG_WARNING, "%s", pick.why);
+    bm_status status = BM_OK;
     if (pick.n != 1 && !automatic)
         status = bm_fail_field(err, "device", "'%s' names %zu devices (a signer takes one)", words,
                                pick.n);
@@ -82,23 +81,17 @@ static bm_status wait_for_oldest(bm_signer *signer, bm_error *err)
     ring->oldest = (ring->oldest + 1) % signer->n_slots;
     ring->n_in_flight--;
     ring->spare[ring->n_spare++] = slot;
-    bm_status status = signer->backend->ops->wait(signer->backend, &slot->task, err);
-    if (status == BM_OK)
-        status = bm_device_set_check(&signer->devices, &signer->devices.device_workers[0],
-                                     &slot->task, err);
-    return status;
+    BM_TRY(signer->backend->ops->wait(signer->backend, &slot->task, err));
+    return bm_device_set_check(&signer->devices, &signer->devices.device_workers[0], &slot->task,
+                               err);
 }
 
 static bm_status submit(bm_signer *signer, bm_signer_thread *thread, bm_error *err)
 {
     bm_signer_ring *ring = &signer->ring;
-    bm_status status = BM_OK;
     if (ring->n_in_flight == ring->depth)
-        status = wait_for_oldest(signer, err);
-    if (status == BM_OK)
-        status = signer->backend->ops->submit(signer->backend, &thread->slot->task, err);
-    if (status != BM_OK)
-        return status;
+        BM_TRY(wait_for_oldest(signer, err));
+    BM_TRY(signer->backend->ops->submit(signer->backend, &thread->slot->task, err));
     ring->in_flight[(ring->oldest + ring->n_in_flight++) % signer->n_slots] = thread->slot;
     thread->slot = ring->spare[--ring->n_spare];
     return BM_OK;
@@ -128,10 +121,11 @@ bm_status bm_signer_settle(bm_signer *signer, bool failed, bm_error *err)
     bm_status status = BM_OK;
     if (signer->backend->parallel)
         return BM_OK;
-    while (!failed && status == BM_OK && ring->n_in_flight > 0)
-        status = wait_for_oldest(signer, err);
-    if (!failed && status == BM_OK)
+    while (!failed && ring->n_in_flight > 0)
+        BM_TRY_OUT(wait_for_oldest(signer, err));
+    if (!failed)
         return BM_OK;
+out:;
     bm_status drained = signer->backend->ops->drain(signer->backend, NULL);
     signer->failed = signer->failed || drained != BM_OK || status != BM_OK;
     while (ring->n_in_flight > 0) {

@@ -31,9 +31,7 @@ typedef struct progress {
 static bm_status widen(const bm_documents *docs, size_t doc, bm_shingle_batch *batch, bm_error *err)
 {
     size_t begin = (size_t)docs->offsets[doc], n = (size_t)docs->offsets[doc + 1] - begin;
-    bm_status status = bm_shingle_batch_reserve(batch, 1, n, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_shingle_batch_reserve(batch, 1, n, err));
     size_t at = bm_shingle_batch_hashes(batch);
     for (size_t i = 0; i < n; i++)
         batch->hashes[at + i] = docs->hashes32[begin + i];
@@ -62,11 +60,10 @@ static bm_status add_bag(bm_signer_thread *thread, const bm_documents *docs, siz
     bm_shingle_batch *batch = &thread->slot->batch;
     if (docs->hashes != NULL)
         return bm_shingle_set_add(&thread->sets, docs->hashes + begin, n, batch, err);
-    bm_status status = reserve_scratch(thread, n, err);
-    for (size_t i = 0; status == BM_OK && i < n; i++)
+    BM_TRY(reserve_scratch(thread, n, err));
+    for (size_t i = 0; i < n; i++)
         thread->scratch[i] = docs->hashes32[begin + i];
-    return status == BM_OK ? bm_shingle_set_add(&thread->sets, thread->scratch, n, batch, err)
-                           : status;
+    return bm_shingle_set_add(&thread->sets, thread->scratch, n, batch, err);
 }
 
 /* How many distinct hashes a document has; its own order stays. */
@@ -76,9 +73,7 @@ static bm_status count_distinct(bm_signer_thread *thread, const uint64_t *hashes
     *out = 0;
     if (n == 0)
         return BM_OK;
-    bm_status status = reserve_scratch(thread, n, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(reserve_scratch(thread, n, err));
     memcpy(thread->scratch, hashes, n * sizeof *hashes);
     bm_hashes_sort(thread->scratch, n, thread->scratch + n);
     *out = (uint32_t)bm_hashes_distinct(thread->scratch, n);

@@ -27,15 +27,16 @@ bm_status bm_text_hasher_add(bm_text_hasher *hasher, bm_str text, bm_shingle_bat
 {
     bm_buf *repaired = &hasher->repaired;
     uint64_t n_replaced = 0;
+    /* NULL is fine */
     if (text.len == 0)
-        text.data = ""; /* NULL is fine */
+        text.data = "";
     if (bm_utf8_valid_prefix(text.data, text.len) == text.len)
         return bm_shingler_add(hasher->shingler, text, batch, err);
     repaired->len = 0;
-    bm_status status = bm_utf8_repair(text.data, text.len, repaired, &n_replaced, err);
-    if (status == BM_OK)
-        status =
-            bm_shingler_add(hasher->shingler, (bm_str){repaired->data, repaired->len}, batch, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_utf8_repair(text.data, text.len, repaired, &n_replaced, err));
+    status = bm_shingler_add(hasher->shingler, (bm_str){repaired->data, repaired->len}, batch, err);
+out:
     if (repaired->cap > KEEP)
         bm_buf_reset(repaired);
     return status;

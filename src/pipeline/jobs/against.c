@@ -35,34 +35,31 @@ typedef struct finding {
 static bm_status take_answers(finding *f, size_t first, bm_error *err)
 {
     const bm_search_result *result = &f->result;
-    bm_status status = BM_OK;
-    for (size_t i = 0; i < result->n; i++)
-        for (uint64_t k = result->begin[i]; status == BM_OK && k < result->begin[i + 1]; k++) {
+    for (size_t i = 0; i < result->n; i++) {
+        for (uint64_t k = result->begin[i]; k < result->begin[i + 1]; k++) {
             const bm_known_link link = {result->list[k].number, f->range.docs[first + i]};
-            status = bm_known_add(f->known, link, result->list[k].similarity, err);
+            BM_TRY(bm_known_add(f->known, link, result->list[k].similarity, err));
         }
-    return status;
+    }
+    return BM_OK;
 }
 
 static bm_status search_range(finding *f, const bm_search_cfg *cfg, bm_error *err)
 {
     const bm_corpus_range *r = &f->range;
     const bm_store_facts *facts = cfg->facts;
-    bm_status status = BM_OK;
-    for (size_t at = 0; status == BM_OK && at < r->n; at += f->result.n) {
+    for (size_t at = 0; at < r->n; at += f->result.n) {
         const bm_search_batch batch = {
             .n = r->n - at,
             .keys = r->keys + at * facts->bands,
             .n_shingles = r->sizes + at,
             .sets = r->sets + at,
             .words = facts->kind == BM_STORE_SIGNATURES ? r->words + at * facts->words : NULL};
-        status = bm_search_run(cfg, &batch, &f->result, err);
-        if (status == BM_OK)
-            status = take_answers(f, at, err);
-        if (status == BM_OK)
-            status = bm_meter_check(&f->context->meter, err);
+        BM_TRY(bm_search_run(cfg, &batch, &f->result, err));
+        BM_TRY(take_answers(f, at, err));
+        BM_TRY(bm_meter_check(&f->context->meter, err));
     }
-    return status;
+    return BM_OK;
 }
 
 static bm_status search_all(finding *f, bm_error *err)
@@ -80,15 +77,13 @@ static bm_status search_all(finding *f, bm_error *err)
                                .top = s->pairs.cluster == BM_CLUSTER_STAR ? 1 : 0,
                                .joins = s->pairs.cluster != BM_CLUSTER_STAR};
     bm_status status = BM_OK;
-    while (status == BM_OK) {
-        status = bm_corpus_range_next(f->corpus, most, f->context->pool, &f->range, err);
-        if (status == BM_OK)
-            status = search_range(f, &cfg, err);
-        if (status == BM_OK)
-            status = bm_corpus_check_matching(f->corpus, f->known->n_links * LINK_BYTES, err);
-        if (status == BM_OK)
-            bm_meter_progress(&f->context->meter, f->range.next, f->corpus->n, f->range.next);
+    for (;;) {
+        BM_TRY_OUT(bm_corpus_range_next(f->corpus, most, f->context->pool, &f->range, err));
+        BM_TRY_OUT(search_range(f, &cfg, err));
+        BM_TRY_OUT(bm_corpus_check_matching(f->corpus, f->known->n_links * LINK_BYTES, err));
+        bm_meter_progress(&f->context->meter, f->range.next, f->corpus->n, f->range.next);
     }
+out:
     return status == BM_NOT_FOUND ? BM_OK : status;
 }
 
@@ -105,14 +100,13 @@ static void leave_out(const finding *f)
 
 static bm_status fetch_ids(finding *f, bm_error *err)
 {
-    bm_status status = bm_known_end(f->known, err);
-    for (size_t i = 0; status == BM_OK && i < f->known->n_links; i++) {
+    BM_TRY(bm_known_end(f->known, err));
+    for (size_t i = 0; i < f->known->n_links; i++) {
         bm_store_doc doc;
-        status = bm_store_view_doc(f->against->view, f->known->links[i].number, &doc, err);
-        if (status == BM_OK)
-            status = bm_known_add_id(f->known, i, doc.id, err);
+        BM_TRY(bm_store_view_doc(f->against->view, f->known->links[i].number, &doc, err));
+        BM_TRY(bm_known_add_id(f->known, i, doc.id, err));
     }
-    return status;
+    return BM_OK;
 }
 
 bm_status bm_against_find(bm_against *against, bm_job_context *context, bm_corpus *corpus,
@@ -161,16 +155,13 @@ static bm_status read_known(comparing *c, uint32_t number, bm_error *err)
     if (number == c->number)
         return BM_OK;
     c->number = BM_NO_KNOWN;
-    bm_status status = bm_store_view_doc(c->against->view, number, &c->doc, err);
-    if (status == BM_OK)
-        status = bm_grow(&c->known, &c->cap_known, words ? facts->words : c->doc.n_shingles,
-                         words ? sizeof(uint32_t) : sizeof(uint64_t), err);
-    if (status == BM_OK)
-        status = words ? bm_store_doc_words(&c->doc, c->known, facts->words, err)
-                       : bm_store_doc_set(&c->doc, c->known, err);
-    if (status == BM_OK)
-        c->number = number;
-    return status;
+    BM_TRY(bm_store_view_doc(c->against->view, number, &c->doc, err));
+    BM_TRY(bm_grow(&c->known, &c->cap_known, words ? facts->words : c->doc.n_shingles,
+                   words ? sizeof(uint32_t) : sizeof(uint64_t), err));
+    BM_TRY(words ? bm_store_doc_words(&c->doc, c->known, facts->words, err)
+                 : bm_store_doc_set(&c->doc, c->known, err));
+    c->number = number;
+    return BM_OK;
 }
 
 static bm_status compare(comparing *c, uint32_t doc, double *similarity, bm_error *err)
@@ -178,12 +169,9 @@ static bm_status compare(comparing *c, uint32_t doc, double *similarity, bm_erro
     const bm_word_rows words = c->corpus->cfg.words;
     const uint32_t rep = c->corpus->rep[doc],
                    n = words.uints > 0 ? words.uints : c->corpus->sizes[rep];
-    bm_status status = bm_grow(&c->own, &c->cap_own, n,
-                               words.uints > 0 ? sizeof(uint32_t) : sizeof(uint64_t), err);
-    if (status == BM_OK)
-        status = bm_corpus_copy_set(c->corpus, rep, c->own, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_grow(&c->own, &c->cap_own, n, words.uints > 0 ? sizeof(uint32_t) : sizeof(uint64_t),
+                   err));
+    BM_TRY(bm_corpus_copy_set(c->corpus, rep, c->own, err));
     *similarity = words.uints > 0
                       ? bm_signature_agreement(c->own, c->known, words)
                       : bm_jaccard(bm_hashes_common(c->own, n, c->known, c->doc.n_shingles), n,
@@ -197,18 +185,16 @@ bm_status bm_against_compare(bm_against *against, const bm_match *match, bm_grou
     comparing c = {.against = against, .corpus = match->settings.corpus, .number = BM_NO_KNOWN};
     double similarity = 0;
     bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < grouping->n; i++) {
+    for (size_t i = 0; i < grouping->n; i++) {
         if (grouping->known[i] == BM_NO_KNOWN || !isnan(grouping->similarity[i]))
             continue;
         if (i % 1024 == 0)
-            status = bm_meter_check(match->settings.meter, err);
-        if (status == BM_OK)
-            status = read_known(&c, grouping->known[i], err);
-        if (status == BM_OK)
-            status = compare(&c, (uint32_t)i, &similarity, err);
-        if (status == BM_OK)
-            bm_grouping_compared(grouping, (uint32_t)i, similarity, match->settings.threshold);
+            BM_TRY_OUT(bm_meter_check(match->settings.meter, err));
+        BM_TRY_OUT(read_known(&c, grouping->known[i], err));
+        BM_TRY_OUT(compare(&c, (uint32_t)i, &similarity, err));
+        bm_grouping_compared(grouping, (uint32_t)i, similarity, match->settings.threshold);
     }
+out:
     bm_free(c.known);
     bm_free(c.own);
     return status;

@@ -35,15 +35,9 @@ void bm_against_close(bm_against *against)
 static bm_status open_index(bm_against *against, bm_settings *settings, bm_error *err)
 {
     const char *path = settings->pairs.against;
-    bm_status status =
-        bm_store_open(path, &(bm_store_cfg){.mode = BM_STORE_READ}, &against->store, err);
-    if (status == BM_OK)
-        status = bm_store_view_open(against->store, &against->view, err);
-    if (status == BM_OK)
-        status =
-            bm_index_settings_take(bm_store_facts_of(against->store), path, &against->known, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_store_open(path, &(bm_store_cfg){.mode = BM_STORE_READ}, &against->store, err));
+    BM_TRY(bm_store_view_open(against->store, &against->view, err));
+    BM_TRY(bm_index_settings_take(bm_store_facts_of(against->store), path, &against->known, err));
     const bm_store_counts counts = bm_store_view_counts(against->view);
     snprintf(settings->pairs.against_state, sizeof settings->pairs.against_state,
              "%" PRIu64 " documents of %" PRIu64 " shingles and %" PRIu64
@@ -56,12 +50,10 @@ static bm_status open_signatures(bm_against *against, bm_settings *settings, bm_
 {
     const char *path = settings->pairs.against;
     bm_settings *known = &against->known;
-    bm_status status = bm_sign_dir_open(path, settings->memory, &against->dir, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_sign_dir_open(path, settings->memory, &against->dir, err));
     against->manifest = bm_sign_dir_manifest(against->dir);
     against->recipe = (bm_recipe){.manifests = &against->manifest, .n = 1};
-    status = bm_recipe_settle(&against->recipe, known, err);
+    bm_status status = bm_recipe_settle(&against->recipe, known, err);
     known->input.patterns = (bm_name_patterns){0}; /* of the job's own inputs */
     known->sketch.perms = bm_sign_dir_perms(against->dir);
     known->plan.bands = settings->bands.bands;

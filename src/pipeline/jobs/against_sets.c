@@ -129,12 +129,11 @@ static bm_status take(reading *r, const bm_shingle_batch *shingles, size_t i, bm
 {
     const uint64_t begin = shingles->offsets[i], n = shingles->offsets[i + 1] - begin;
     uint32_t signed_n;
-    bm_status status = bm_sign_dir_n_shingles(r->against->dir, r->row, 1, &signed_n, err);
-    if (status == BM_OK && n != signed_n)
-        status = other_documents(r, err);
-    return status == BM_OK ? bm_spill_add(r->out, shingles->hashes + begin,
-                                          (size_t)n * sizeof *shingles->hashes, NULL, err)
-                           : status;
+    BM_TRY(bm_sign_dir_n_shingles(r->against->dir, r->row, 1, &signed_n, err));
+    if (n != signed_n)
+        BM_TRY(other_documents(r, err));
+    return bm_spill_add(r->out, shingles->hashes + begin, (size_t)n * sizeof *shingles->hashes,
+                        NULL, err);
 }
 
 /* A bm_ingest_sink. Of a batch that failed nothing is wanted. */
@@ -162,12 +161,11 @@ static bm_status read_inputs(reading *r, bm_job_context *context, bm_corpus *cor
     const bm_ingest_wish wish = {
         .sink = on_batch, .sink_ctx = r, .room = bm_corpus_room, .room_ctx = corpus};
     r->row = c->begin[0];
-    bm_status status = bm_recipe_ingest(&c->part, &r->against->known, context, &wish, err);
-    if (status == BM_OK)
-        status = move_to(r, c->part.n_inputs - 1, err);
-    if (status == BM_OK && r->row != c->end[r->file])
-        status = other_documents(r, err);
-    return status;
+    BM_TRY(bm_recipe_ingest(&c->part, &r->against->known, context, &wish, err));
+    BM_TRY(move_to(r, c->part.n_inputs - 1, err));
+    if (r->row != c->end[r->file])
+        BM_TRY(other_documents(r, err));
+    return BM_OK;
 }
 
 bm_status bm_against_sets(bm_against *against, bm_job_context *context, bm_corpus *corpus,

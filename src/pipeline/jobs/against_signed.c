@@ -89,15 +89,11 @@ static bm_status load_block(block *b, uint64_t at, const bm_row_marks *marks, bm
         any = bm_row_is_marked(marks, at + i);
     if (!any)
         return BM_OK;
-    bm_status status = bm_sign_dir_rows(b->dir, at, n, b->words, err);
-    if (status == BM_OK)
-        status = bm_sign_dir_n_shingles(b->dir, at, n, b->n_shingles, err);
-    if (status == BM_OK)
-        status = bm_sign_dir_ids(b->dir, at, n, &(bm_sign_ids){&b->ids, b->ends}, err);
-    if (status == BM_OK)
-        status =
-            bm_signed_rows_keys(&(bm_signed_rows){b->scheme, b->words, n}, b->plan, b->keys, err);
-    for (size_t i = 0; status == BM_OK && i < n; i++) {
+    BM_TRY(bm_sign_dir_rows(b->dir, at, n, b->words, err));
+    BM_TRY(bm_sign_dir_n_shingles(b->dir, at, n, b->n_shingles, err));
+    BM_TRY(bm_sign_dir_ids(b->dir, at, n, &(bm_sign_ids){&b->ids, b->ends}, err));
+    BM_TRY(bm_signed_rows_keys(&(bm_signed_rows){b->scheme, b->words, n}, b->plan, b->keys, err));
+    for (size_t i = 0; i < n; i++) {
         const size_t begin = i == 0 ? 0 : b->ends[i - 1];
         if (marks != NULL && !bm_row_is_marked(marks, at + i))
             continue;
@@ -107,7 +103,7 @@ static bm_status load_block(block *b, uint64_t at, const bm_row_marks *marks, bm
             memcpy(b->keys + b->n * bands, b->keys + i * bands, bands * sizeof *b->keys);
         b->n++;
     }
-    return status;
+    return BM_OK;
 }
 
 /* --- all documents, with their words or without --- */
@@ -123,26 +119,25 @@ static bm_status load_all(bm_against *against, bm_job_context *context, uint32_t
     const uint64_t n_docs = bm_sign_dir_docs(against->dir);
     block b;
     uint32_t first;
-    bm_status status = open_block(&b, against->dir, s, err);
-    if (status == BM_OK)
-        status = bm_store_create_unnamed(&facts, &cfg, &against->store, err);
-    for (uint64_t at = 0; status == BM_OK && at < n_docs; at += BLOCK_ROWS) {
-        status = load_block(&b, at, NULL, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(open_block(&b, against->dir, s, err));
+    BM_TRY_OUT(bm_store_create_unnamed(&facts, &cfg, &against->store, err));
+    for (uint64_t at = 0; at < n_docs; at += BLOCK_ROWS) {
+        BM_TRY_OUT(load_block(&b, at, NULL, err));
         const bm_store_batch batch = {
             .n = b.n, .docs = b.docs, .words = words > 0 ? b.words : NULL, .keys = b.keys};
-        if (status == BM_OK)
-            status = bm_store_add(against->store, &batch, &first, err);
-        if (status == BM_OK)
-            status = bm_meter_check(&context->meter, err);
+        BM_TRY_OUT(bm_store_add(against->store, &batch, &first, err));
+        BM_TRY_OUT(bm_meter_check(&context->meter, err));
     }
+out:
     reset_block(&b);
     return status;
 }
 
 static bm_status end_store(bm_against *against, bm_error *err)
 {
-    const bm_status status = bm_store_commit(against->store, err);
-    return status == BM_OK ? bm_store_view_open(against->store, &against->view, err) : status;
+    BM_TRY(bm_store_commit(against->store, err));
+    return bm_store_view_open(against->store, &against->view, err);
 }
 
 static void close_store(bm_against *against)
@@ -213,20 +208,17 @@ static bm_status ask_rows(const bm_against *against, bm_job_context *context,
                           .most = (size_t)(context->budget.arena / HIT_BYTES),
                           .first = BM_SEARCH_FIRST,
                           .keep_crowded = true};
-    bm_status status = BM_OK;
     if (batch.most < HITS_LEAST)
         batch.most = HITS_LEAST;
-    for (size_t row = 0; status == BM_OK && row < corpus->n; row += batch.n) {
+    for (size_t row = 0; row < corpus->n; row += batch.n) {
         batch.n = corpus->n - row < BLOCK_ROWS ? corpus->n - row : BLOCK_ROWS;
         for (size_t i = 0; i < batch.n; i++)
             a->n_shingles[i] = corpus->skip[row + i] ? 0 : corpus->sizes[row + i];
-        status = bm_corpus_copy_keys(corpus, row, batch.n, a->keys, err);
-        if (status == BM_OK)
-            status = ask(&batch, a->marks, &context->against.not_compared, err);
-        if (status == BM_OK)
-            status = bm_meter_check(&context->meter, err);
+        BM_TRY(bm_corpus_copy_keys(corpus, row, batch.n, a->keys, err));
+        BM_TRY(ask(&batch, a->marks, &context->against.not_compared, err));
+        BM_TRY(bm_meter_check(&context->meter, err));
     }
-    return status;
+    return BM_OK;
 }
 
 static bm_status find_candidates(const bm_against *against, bm_job_context *context,
@@ -262,9 +254,8 @@ static bm_status sort_sets(void *ctx, uint32_t thread, size_t begin, size_t end,
     for (size_t i = begin; i < end; i++)
         largest = b->docs[i].n_shingles > largest ? b->docs[i].n_shingles : largest;
     const size_t cap = largest < BM_SORT_SCRATCH ? largest : BM_SORT_SCRATCH;
-    uint64_t *scratch = bm_alloc(cap, sizeof *scratch);
-    if (scratch == NULL)
-        return bm_fail_nomem(err, cap * sizeof *scratch);
+    uint64_t *scratch = NULL;
+    BM_TRY(bm_new(&scratch, cap, err));
     for (size_t i = begin; i < end; i++)
         bm_hashes_sort_within(b->hashes + (b->sets[i] - b->hashes), b->docs[i].n_shingles, scratch,
                               cap);
@@ -296,22 +287,18 @@ static bm_status read_sets(filling *f, block *b, size_t first, size_t *n, bm_err
 
 static bm_status add_block(filling *f, block *b, bm_error *err)
 {
-    bm_status status = BM_OK;
     uint32_t number;
-    for (size_t first = 0, n = 0; status == BM_OK && first < b->n; first += n) {
-        status = read_sets(f, b, first, &n, err);
-        if (status != BM_OK)
-            break;
+    for (size_t first = 0, n = 0; first < b->n; first += n) {
+        BM_TRY(read_sets(f, b, first, &n, err));
         block part = *b;
         part.docs = b->docs + first;
         part.sets = b->sets + first;
-        status = bm_pool_for(f->pool, (bm_pool_split){n, SORT_GRAIN}, sort_sets, &part, err);
+        BM_TRY(bm_pool_for(f->pool, (bm_pool_split){n, SORT_GRAIN}, sort_sets, &part, err));
         const bm_store_batch batch = {
             .n = n, .docs = part.docs, .sets = part.sets, .keys = b->keys + first * b->plan->bands};
-        if (status == BM_OK)
-            status = bm_store_add(f->store, &batch, &number, err);
+        BM_TRY(bm_store_add(f->store, &batch, &number, err));
     }
-    return status;
+    return BM_OK;
 }
 
 static bm_status load_marked(bm_against *against, bm_job_context *context,
@@ -373,11 +360,11 @@ bm_status bm_against_load(bm_against *against, bm_job_context *context, bm_corpu
         return BM_OK;
     close_store(against); /* of a run that gave way */
     bm_job_context_stage(context, BM_STAGE_LOAD, "documents");
-    bm_status status =
-        s->pairs.verify == BM_VERIFY_EXACT
-            ? load_exact(against, context, corpus, err)
-            : load_all(against, context, bm_scheme_row_uints(s->sketch.scheme, s->plan.perms), err);
-    return status == BM_OK ? end_store(against, err) : status;
+    BM_TRY(s->pairs.verify == BM_VERIFY_EXACT
+               ? load_exact(against, context, corpus, err)
+               : load_all(against, context, bm_scheme_row_uints(s->sketch.scheme, s->plan.perms),
+                          err));
+    return end_store(against, err);
 }
 
 uint64_t bm_against_documents(const bm_against *against)

@@ -76,37 +76,31 @@ static bm_status check_field(const bm_annotation *a, const bm_annotated *what, b
     const bm_str text = {record->raw.data + bom, bm_without_line_end(record->raw).len - bom};
     bm_json_field field;
     const char *broken = NULL;
-    bm_status status = bm_json_line_run(a->json, text, &field, &broken, err);
-    if (status == BM_OK && broken != NULL)
+    BM_TRY(bm_json_line_run(a->json, text, &field, &broken, err));
+    if (broken != NULL)
         return bm_fail_at(err, BM_ERR_INPUT, what->file, record->line, "%s", broken);
-    if (status == BM_OK && field.kind != BM_JSON_MISSING)
+    if (field.kind != BM_JSON_MISSING)
         return bm_fail_at(err, BM_ERR_INPUT, what->file, record->line,
                           "the record has a field '" FIELD "' already");
-    return status;
+    return BM_OK;
 }
 
 static bm_status add_object(bm_buf *out, const bm_group_label *label, bool first, bm_error *err)
 {
-    bm_status status = bm_buf_add_text(out, first ? "" : ",", err);
-    if (status == BM_OK)
-        status = bm_buf_add_text(out, "\"" FIELD "\":{\"" BM_GROUP_NUMBER "\":", err);
-    if (status == BM_OK)
-        status = add_group(out, label->group, "null", err);
-    if (status == BM_OK)
-        status = bm_buf_add_format(
-            out, err, ",\"" BM_GROUP_KEPT "\":%s,\"" JACCARD "\":", truth(label->kept));
-    if (status == BM_OK)
-        status = add_jaccard(out, label->millionths, "null", err);
-    return status == BM_OK ? bm_buf_add_text(out, "}", err) : status;
+    BM_TRY(bm_buf_add_text(out, first ? "" : ",", err));
+    BM_TRY(bm_buf_add_text(out, "\"" FIELD "\":{\"" BM_GROUP_NUMBER "\":", err));
+    BM_TRY(add_group(out, label->group, "null", err));
+    BM_TRY(bm_buf_add_format(out, err,
+                             ",\"" BM_GROUP_KEPT "\":%s,\"" JACCARD "\":", truth(label->kept)));
+    BM_TRY(add_jaccard(out, label->millionths, "null", err));
+    return bm_buf_add_text(out, "}", err);
 }
 
 static bm_status annotate_object(bm_annotation *a, const bm_annotated *what, bm_insertion *out,
                                  bm_error *err)
 {
     const bm_record *record = what->record;
-    bm_status status = check_field(a, what, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(check_field(a, what, err));
     const char *const data = record->raw.data;
     size_t at = record->raw.len; /* it is an object: the last brace closes it */
     while (data[at - 1] != '}')
@@ -163,9 +157,11 @@ static bm_status begin_columns(bm_annotation *a, const bm_annotated *what, bm_in
                                bm_error *err)
 {
     size_t n = 0;
-    bm_status status = count_cells(a, what, &n, err);
-    for (; status == BM_OK && n <= a->n_columns; n++)
-        status = bm_buf_add(&a->text, &a->syntax.delimiter, 1, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(count_cells(a, what, &n, err));
+    for (; n <= a->n_columns; n++)
+        BM_TRY_OUT(bm_buf_add(&a->text, &a->syntax.delimiter, 1, err));
+out:
     out->at = bm_without_line_end(what->record->raw).len;
     return status;
 }
@@ -175,26 +171,22 @@ static bm_status annotate_row(bm_annotation *a, const bm_annotated *what, bm_ins
 {
     const bm_group_label *label = what->label;
     const char delimiter = a->syntax.delimiter;
-    bm_status status = begin_columns(a, what, out, err);
-    if (status == BM_OK)
-        status = add_group(&a->text, label->group, "", err);
-    if (status == BM_OK)
-        status =
-            bm_buf_add_format(&a->text, err, "%c%s%c", delimiter, truth(label->kept), delimiter);
-    return status == BM_OK ? add_jaccard(&a->text, label->millionths, "", err) : status;
+    BM_TRY(begin_columns(a, what, out, err));
+    BM_TRY(add_group(&a->text, label->group, "", err));
+    BM_TRY(bm_buf_add_format(&a->text, err, "%c%s%c", delimiter, truth(label->kept), delimiter));
+    return add_jaccard(&a->text, label->millionths, "", err);
 }
 
 static bm_status name_columns(bm_annotation *a, const bm_annotated *what, bm_insertion *out,
                               bm_error *err)
 {
-    bm_status status = begin_columns(a, what, out, err);
-    for (size_t i = 0; status == BM_OK && i < N_COLUMNS; i++) {
+    BM_TRY(begin_columns(a, what, out, err));
+    for (size_t i = 0; i < N_COLUMNS; i++) {
         if (i > 0)
-            status = bm_buf_add(&a->text, &a->syntax.delimiter, 1, err);
-        if (status == BM_OK)
-            status = bm_buf_add_text(&a->text, columns[i], err);
+            BM_TRY(bm_buf_add(&a->text, &a->syntax.delimiter, 1, err));
+        BM_TRY(bm_buf_add_text(&a->text, columns[i], err));
     }
-    return status;
+    return BM_OK;
 }
 
 /* --- files of tables --- */

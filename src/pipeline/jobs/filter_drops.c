@@ -62,10 +62,9 @@ static int by_place(bm_drop a, bm_drop b)
 
 static bm_status add_drop(bm_drop_list *list, bm_drop drop, bm_error *err)
 {
-    bm_status status = bm_grow_array(&list->rows, &list->cap, list->n + 1, err);
-    if (status == BM_OK)
-        list->rows[list->n++] = drop;
-    return status;
+    BM_TRY(bm_grow_array(&list->rows, &list->cap, list->n + 1, err));
+    list->rows[list->n++] = drop;
+    return BM_OK;
 }
 
 /* Known once sources.tsv was read; ids come to that. */
@@ -86,12 +85,12 @@ static bm_status load_id(bm_drops *out, loading *now, bm_str id, bm_error *err)
         bm_id_set_reset(&out->bases);
         return BM_OK;
     }
-    bm_status status = bm_id_set_add(&out->ids, id, &number, err);
+    BM_TRY(bm_id_set_add(&out->ids, id, &number, err));
     bm_str base;
     uint32_t repeat;
-    if (status == BM_OK && out->no_lines && bm_numbered_id(id, &base, &repeat))
-        status = bm_id_set_add(&out->bases, base, &number, err);
-    return status;
+    if (out->no_lines && bm_numbered_id(id, &base, &repeat))
+        BM_TRY(bm_id_set_add(&out->bases, base, &number, err));
+    return BM_OK;
 }
 
 static bm_status load_row(bm_drops *out, loading *now, const bm_tsv_table *table, bm_error *err)
@@ -99,15 +98,16 @@ static bm_status load_row(bm_drops *out, loading *now, const bm_tsv_table *table
     const size_t line = now->removed ? BM_REMOVED_LINE : BM_SKIPPED_LINE;
     bm_drop_list *list = now->removed ? &out->removed : &out->skipped;
     bm_drop drop = {.file = (uint32_t)now->rows.file};
+    /* no row has a line */
     if (now->removed && list->n == 0 && table->fields[line].len == 0)
-        out->by_id = out->no_lines = true; /* no row has a line */
+        out->by_id = out->no_lines = true;
     if (out->by_id)
         return now->removed ? load_id(out, now, table->fields[BM_REMOVED_ID], err) : BM_OK;
-    bm_status status = bm_tsv_table_uint(table, line, &drop.place, err);
-    if (status == BM_OK && list->n > 0 && by_place(list->rows[list->n - 1], drop) > 0)
+    BM_TRY(bm_tsv_table_uint(table, line, &drop.place, err));
+    if (list->n > 0 && by_place(list->rows[list->n - 1], drop) > 0)
         return bm_fail_at(err, BM_ERR_FORMAT, table->path, table->line,
                           "the rows are not in the order of the inputs");
-    return status == BM_OK ? add_drop(list, drop, err) : status;
+    return add_drop(list, drop, err);
 }
 
 static bm_status load_rows(loading *now, bool removed, bm_drops *out, bm_error *err)
@@ -151,30 +151,23 @@ bm_status bm_drops_load(const bm_manifest *manifest, bm_drops *out, bm_error *er
 {
     loading now = {.rows = {.manifest = manifest, .n = bm_manifest_n_inputs(manifest)}};
     counted_rows *rows = &now.rows;
-    rows->left = bm_alloc_zero(rows->n, sizeof *rows->left);
-    if (rows->left == NULL)
-        return bm_fail_nomem(err, rows->n * sizeof *rows->left);
-    bm_status status = bm_table_room(out->settings, &now.room, err);
-    if (status == BM_OK) /* both sums first: they say what the rows will take */
-        status = count_rows(rows, BM_SOURCES_SKIPPED, &out->n_skipped, err);
-    if (status == BM_OK)
-        status = count_rows(rows, BM_SOURCES_REMOVED, &out->n_removed, err);
-    if (status == BM_OK)
-        status = check_room(out, &now, err);
-    if (status == BM_OK)
-        status = load_rows(&now, true, out, err);
-    if (status == BM_OK)
-        status = check_room(out, &now, err);
-    if (status == BM_OK && out->n_skipped > 0)
-        status = count_rows(rows, BM_SOURCES_SKIPPED, &out->n_skipped, err);
-    if (status == BM_OK && out->n_skipped > 0)
-        status = load_rows(&now, false, out, err);
-    if (status == BM_OK)
-        status =
-            bm_manifest_compare_count(manifest, "removed", out->n_removed, BM_FILE_REMOVED, err);
-    if (status == BM_OK)
-        status =
-            bm_manifest_compare_count(manifest, "skipped", out->n_skipped, BM_FILE_SOURCES, err);
+    BM_TRY(bm_new_zero(&rows->left, rows->n, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_table_room(out->settings, &now.room, err));
+    /* both sums first: they say what the rows will take */
+    BM_TRY_OUT(count_rows(rows, BM_SOURCES_SKIPPED, &out->n_skipped, err));
+    BM_TRY_OUT(count_rows(rows, BM_SOURCES_REMOVED, &out->n_removed, err));
+    BM_TRY_OUT(check_room(out, &now, err));
+    BM_TRY_OUT(load_rows(&now, true, out, err));
+    BM_TRY_OUT(check_room(out, &now, err));
+    if (out->n_skipped > 0)
+        BM_TRY_OUT(count_rows(rows, BM_SOURCES_SKIPPED, &out->n_skipped, err));
+    if (out->n_skipped > 0)
+        BM_TRY_OUT(load_rows(&now, false, out, err));
+    BM_TRY_OUT(
+        bm_manifest_compare_count(manifest, "removed", out->n_removed, BM_FILE_REMOVED, err));
+    status = bm_manifest_compare_count(manifest, "skipped", out->n_skipped, BM_FILE_SOURCES, err);
+out:
     bm_free(rows->left);
     return status;
 }

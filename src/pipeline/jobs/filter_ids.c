@@ -40,10 +40,10 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
                           "the id '%.*s' looks numbered: which document dedup removed by it cannot "
                           "be told from signatures alone (dedup with `verify` exact knows)",
                           (int)(record->id.len > 200 ? 200 : record->id.len), record->id.data);
-    bm_status status = bm_doc_table_add(docs, &row, id, name, err);
-    if (status == BM_OK && bm_drops_has_id(r->drops, bm_doc_table_id(docs, docs->n - 1)))
-        status = bm_drops_meet(r->drops, here, name, err);
-    return status;
+    BM_TRY(bm_doc_table_add(docs, &row, id, name, err));
+    if (bm_drops_has_id(r->drops, bm_doc_table_id(docs, docs->n - 1)))
+        BM_TRY(bm_drops_meet(r->drops, here, name, err));
+    return BM_OK;
 }
 
 static bm_status read_batches(reading *r, bm_batch_parser *parser, bm_error *err)
@@ -75,11 +75,11 @@ bm_status bm_filter_ids_read(bm_job_context *context, bm_drops *drops, bm_error 
     reading r = {.context = context, .drops = drops};
     bm_batch_parser *parser = NULL;
     bm_job_context_stage(context, BM_STAGE_READ, "bytes");
-    bm_status status = bm_batch_source_begin(context->inputs.source, &limits, 0, err);
-    if (status == BM_OK)
-        status = bm_batch_parser_open(context->inputs.source, &parser, err);
-    if (status == BM_OK)
-        status = read_batches(&r, parser, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_batch_source_begin(context->inputs.source, &limits, 0, err));
+    BM_TRY_OUT(bm_batch_parser_open(context->inputs.source, &parser, err));
+    status = read_batches(&r, parser, err);
+out:
     bm_batch_parser_close(parser);
     bm_batch_source_end(context->inputs.source);
     return status;

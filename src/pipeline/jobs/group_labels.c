@@ -48,25 +48,22 @@ static bm_status add_member(void *ctx, const bm_group_file *file, bm_str id, bm_
     count_member(out, t->now, file, id);
     if (t->now->too_many)
         return BM_OK;
-    bm_status status = bm_id_set_add(&out->ids, id, &number, err);
-    if (status == BM_OK && out->ids.n == before)
-        status = bm_fail_at(err, BM_ERR_FORMAT, file->lines.name, file->lines.number,
-                            "a document is in two groups, or twice in one");
-    if (status == BM_OK)
-        status = bm_grow_array(&out->labels, &out->cap, out->ids.n, err);
-    if (status == BM_OK)
-        out->labels[number] =
-            (bm_group_label){.group = file->group, .millionths = BM_JACCARD_UNKNOWN};
-    return status;
+    BM_TRY(bm_id_set_add(&out->ids, id, &number, err));
+    if (out->ids.n == before)
+        return bm_fail_at(err, BM_ERR_FORMAT, file->lines.name, file->lines.number,
+                          "a document is in two groups, or twice in one");
+    BM_TRY(bm_grow_array(&out->labels, &out->cap, out->ids.n, err));
+    out->labels[number] = (bm_group_label){.group = file->group, .millionths = BM_JACCARD_UNKNOWN};
+    return BM_OK;
 }
 
 /* The row read last; `id` is scratch. */
 static bm_status take_group(bm_group_labels *out, loading *now, bm_group_file *file, bm_buf *id,
                             bm_error *err)
 {
-    bm_status status = bm_group_file_members(file, add_member, &(taking){out, now}, id, err);
-    if (status != BM_OK || now->too_many || file->known)
-        return status;
+    BM_TRY(bm_group_file_members(file, add_member, &(taking){out, now}, id, err));
+    if (now->too_many || file->known)
+        return BM_OK;
     const uint32_t kept = bm_id_set_find(&out->ids, (bm_str){id->data, id->len});
     if (kept == BM_ID_NONE || out->labels[kept].group != file->group)
         return bm_fail_at(err, BM_ERR_FORMAT, file->lines.name, file->lines.number,
@@ -81,14 +78,15 @@ static bm_status load_rows(bm_group_file *file, loading *now, bm_group_labels *o
     bm_buf id = {0};
     bool more = true;
     bm_status status = BM_OK;
-    while (status == BM_OK && more) {
-        status = bm_group_file_next(file, &more, err);
-        if (status == BM_OK && more)
-            status = take_group(out, now, file, &id, err);
+    while (more) {
+        BM_TRY_OUT(bm_group_file_next(file, &more, err));
+        if (more)
+            BM_TRY_OUT(take_group(out, now, file, &id, err));
     }
-    if (status == BM_OK && now->too_many)
-        status = bm_table_room_refuse(out->settings, "the members of groups",
-                                      out->bytes + now->longest_row, err);
+    if (now->too_many)
+        BM_TRY_OUT(bm_table_room_refuse(out->settings, "the members of groups",
+                                        out->bytes + now->longest_row, err));
+out:
     bm_buf_reset(&id);
     return status;
 }
@@ -164,12 +162,9 @@ static bm_status load_removed(const bm_manifest *manifest, bm_group_labels *out,
 
 bm_status bm_group_labels_load(const bm_manifest *manifest, bm_group_labels *out, bm_error *err)
 {
-    bm_status status = load_groups(manifest, out, err);
-    if (status == BM_OK)
-        status = load_removed(manifest, out, err);
-    return status == BM_OK
-               ? bm_manifest_compare_count(manifest, "groups", out->n_groups, BM_FILE_GROUPS, err)
-               : status;
+    BM_TRY(load_groups(manifest, out, err));
+    BM_TRY(load_removed(manifest, out, err));
+    return bm_manifest_compare_count(manifest, "groups", out->n_groups, BM_FILE_GROUPS, err);
 }
 
 void bm_group_labels_reset(bm_group_labels *labels)

@@ -66,14 +66,15 @@ static bm_status each_line(const target *t, bound b, line_fn fn, void *ctx, bm_e
     bm_status status = BM_OK;
     if (lseek(t->fd, 0, SEEK_SET) != 0)
         return bm_fail_errno(err, errno, t->path, "cannot read");
-    while (status == BM_OK) {
-        status = bm_line_file_next(&lines, &more, err);
-        if (status != BM_OK || !more)
+    for (;;) {
+        BM_TRY_OUT(bm_line_file_next(&lines, &more, err));
+        if (!more)
             break;
-        status = !lines.ended ? bm_fail_at(err, BM_ERR_FORMAT, t->path, lines.number,
-                                           "the last line has no newline")
-                              : fn(ctx, lines.number, (bm_str){lines.text, lines.len}, err);
+        BM_TRY_OUT(!lines.ended ? bm_fail_at(err, BM_ERR_FORMAT, t->path, lines.number,
+                                             "the last line has no newline")
+                                : fn(ctx, lines.number, (bm_str){lines.text, lines.len}, err));
     }
+out:
     bm_line_file_reset(&lines);
     return status;
 }
@@ -128,9 +129,7 @@ static bm_status count_row(void *ctx, uint64_t number, bm_str line, bm_error *er
 static bm_status show_table(const target *t, bm_str header, bm_error *err)
 {
     table rows = {.t = t, .pairs = bm_table_of_header(header) == BM_TABLE_PAIRS};
-    bm_status status = each_line(t, row, count_row, &rows, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(each_line(t, row, count_row, &rows, err));
     bm_json_key(t->json, "columns");
     bm_json_begin_array(t->json);
     for (size_t at = 0; at <= header.len;) {
@@ -188,10 +187,7 @@ static size_t longest_group(const target *t)
 static bm_status show_groups(const target *t, bm_error *err)
 {
     group_count groups = {.t = t};
-    bm_status status =
-        each_line(t, (bound){longest_group(t), BM_ERR_NOMEM}, count_group, &groups, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(each_line(t, (bound){longest_group(t), BM_ERR_NOMEM}, count_group, &groups, err));
     bm_json_key(t->json, "groups");
     bm_json_uint(t->json, groups.groups);
     bm_json_key(t->json, "documents");
@@ -212,9 +208,7 @@ static bm_status count_id(void *ctx, uint64_t number, bm_str line, bm_error *err
 static bm_status show_ids(const target *t, bm_error *err)
 {
     uint64_t n = 0;
-    bm_status status = each_line(t, row, count_id, &n, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(each_line(t, row, count_id, &n, err));
     bm_json_key(t->json, "ids");
     bm_json_uint(t->json, n);
     return BM_OK;
@@ -312,12 +306,11 @@ static bm_status open_target(const char *path, target *t, bm_error *err)
 {
     struct stat info;
     t->path = path;
-    bm_status status = bm_open_regular(path, BM_ERR_FORMAT, &t->fd, err);
-    if (status == BM_OK && fstat(t->fd, &info) != 0)
-        status = bm_fail_errno(err, errno, path, "cannot open");
-    if (status == BM_OK)
-        t->bytes = (uint64_t)info.st_size;
-    return status;
+    BM_TRY(bm_open_regular(path, BM_ERR_FORMAT, &t->fd, err));
+    if (fstat(t->fd, &info) != 0)
+        return bm_fail_errno(err, errno, path, "cannot open");
+    t->bytes = (uint64_t)info.st_size;
+    return BM_OK;
 }
 
 static bm_status show_output(const char *folder, const char *name, bm_json *json, bm_error *err)
@@ -354,18 +347,15 @@ static bm_status show_output(const char *folder, const char *name, bm_json *json
 static bm_status open_folder(const target *t, bm_manifest **own, bm_sign_dir **signatures,
                              const bm_manifest **out, bm_error *err)
 {
-    bm_status status = bm_manifest_open_dir(t->path, t->memory, own, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_manifest_open_dir(t->path, t->memory, own, err));
     *out = *own;
     if (strcmp(bm_manifest_kind(*own), "signatures") != 0)
         return BM_OK;
     bm_manifest_close(*own);
     *own = NULL;
-    status = bm_sign_dir_open(t->path, t->memory, signatures, err);
-    if (status == BM_OK)
-        *out = bm_sign_dir_manifest(*signatures);
-    return status;
+    BM_TRY(bm_sign_dir_open(t->path, t->memory, signatures, err));
+    *out = bm_sign_dir_manifest(*signatures);
+    return BM_OK;
 }
 
 static bm_status show_folder(const target *t, bm_error *err)
@@ -440,11 +430,11 @@ static bm_status show_file(const target *t, bm_error *err)
         return bm_fail_at(err, BM_ERR_FORMAT, t->path, 0,
                           "is no file that inspect knows (reports, tables, groups, ids and arrays "
                           "of bandmill)");
-    bm_status status = bm_manifest_open(t->path, t->memory, &manifest, err);
-    if (status == BM_OK)
-        status = check_room(t, manifest, err);
-    if (status == BM_OK)
-        show_manifest(manifest, t->json);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_manifest_open(t->path, t->memory, &manifest, err));
+    BM_TRY_OUT(check_room(t, manifest, err));
+    show_manifest(manifest, t->json);
+out:
     bm_manifest_close(manifest);
     return status;
 }

@@ -200,21 +200,16 @@ static bm_status read_rows(cluster *c, bm_error *err)
 {
     bm_pair_file file;
     const bm_callbacks callbacks = bm_meter_callbacks(&c->meter);
-    bm_status status = bm_listed_pairs_open(c->options->path, &c->ours, err);
-    if (status != BM_OK)
-        return status;
-    status =
-        bm_pair_file_open(c->options->path, c->ours.listed != NULL ? BM_ERR_FORMAT : BM_ERR_INPUT,
-                          &callbacks, &file, err);
-    if (status != BM_OK)
-        return status;
-    status = check_listed(c, err);
-    if (status == BM_OK)
-        status = bm_line_file_compare(&file.lines, c->ours.listed, err);
-    if (status == BM_OK)
-        status = take_rows(c, &file, err);
-    if (status == BM_OK)
-        warn(c);
+    BM_TRY(bm_listed_pairs_open(c->options->path, &c->ours, err));
+    BM_TRY(bm_pair_file_open(c->options->path,
+                             c->ours.listed != NULL ? BM_ERR_FORMAT : BM_ERR_INPUT, &callbacks,
+                             &file, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(check_listed(c, err));
+    BM_TRY_OUT(bm_line_file_compare(&file.lines, c->ours.listed, err));
+    BM_TRY_OUT(take_rows(c, &file, err));
+    warn(c);
+out:
     bm_pair_file_close(&file);
     return status;
 }
@@ -225,11 +220,8 @@ static bm_status order_documents(cluster *c, bm_error *err)
     if (c->ours.listed == NULL)
         return BM_OK;
     c->place = bm_alloc(c->ids.n, sizeof *c->place);
-    bm_status status = c->place != NULL
-                           ? bm_listed_pairs_order(&c->ours, &c->ids, &c->meter, &c->order, err)
-                           : bm_fail_nomem(err, c->ids.n * sizeof *c->place);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(c->place != NULL ? bm_listed_pairs_order(&c->ours, &c->ids, &c->meter, &c->order, err)
+                            : bm_fail_nomem(err, c->ids.n * sizeof *c->place));
     for (size_t i = 0; i < c->ids.n; i++)
         c->place[c->order.docs[i]] = (uint32_t)i;
     for (size_t i = 0; i < c->n_pairs; i++) {
@@ -290,18 +282,17 @@ static bm_status star_labels(cluster *c, uint64_t n_pairs, uint32_t *labels, bm_
     turns t = {bm_alloc(n, sizeof *t.order), bm_alloc(n, sizeof *t.best),
                bm_alloc(n, sizeof *t.centres), 0};
     bm_neighbours neighbours = {0};
-    bm_status status = t.order != NULL && t.best != NULL && t.centres != NULL
-                           ? BM_OK
-                           : bm_fail_nomem(err, 3 * n * sizeof *t.order);
-    if (status == BM_OK)
-        status = bm_neighbours_make((bm_pair_list){c->pairs, (size_t)n_pairs, n},
-                                    BM_NEIGHBOURS_DOCS, &neighbours, err);
-    if (status == BM_OK) {
-        make_turns(c, &t);
-        bm_stars_walk(&neighbours, t.order, t.n, t.centres);
-        for (size_t i = 0; i < n; i++)
-            labels[i] = t.best[t.centres[first_copy(c, i)]];
-    }
+    bm_status status = BM_OK;
+    BM_TRY_OUT(t.order != NULL && t.best != NULL && t.centres != NULL
+                   ? BM_OK
+                   : bm_fail_nomem(err, 3 * n * sizeof *t.order));
+    BM_TRY_OUT(bm_neighbours_make((bm_pair_list){c->pairs, (size_t)n_pairs, n}, BM_NEIGHBOURS_DOCS,
+                                  &neighbours, err));
+    make_turns(c, &t);
+    bm_stars_walk(&neighbours, t.order, t.n, t.centres);
+    for (size_t i = 0; i < n; i++)
+        labels[i] = t.best[t.centres[first_copy(c, i)]];
+out:
     bm_neighbours_reset(&neighbours);
     bm_free(t.order);
     bm_free(t.best);
@@ -326,16 +317,15 @@ static bm_status make_groups(cluster *c, level *l, uint64_t n_pairs, bm_cluster_
     const bm_cluster_keeps keeps = c->star                            ? BM_CLUSTER_KEEPS_LABEL
                                    : c->options->keep == BM_KEEP_LAST ? BM_CLUSTER_KEEPS_LAST
                                                                       : BM_CLUSTER_KEEPS_FIRST;
-    uint32_t *labels = bm_alloc(n, sizeof *labels);
-    if (labels == NULL)
-        return bm_fail_nomem(err, n * sizeof *labels);
+    uint32_t *labels = NULL;
+    BM_TRY(bm_new(&labels, n, err));
     bm_status status = BM_OK;
     if (c->star)
-        status = star_labels(c, n_pairs, labels, err);
+        BM_TRY_OUT(star_labels(c, n_pairs, labels, err));
     else
         component_labels(c, l, labels);
-    if (status == BM_OK)
-        status = bm_cluster_groups_make(labels, n, keeps, out, err);
+    status = bm_cluster_groups_make(labels, n, keeps, out, err);
+out:
     bm_free(labels);
     return status;
 }
@@ -343,10 +333,9 @@ static bm_status make_groups(cluster *c, level *l, uint64_t n_pairs, bm_cluster_
 static bm_status write_groups(cluster *c, const bm_cluster_groups *groups, bm_rows *rows,
                               bm_error *err)
 {
-    bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < groups->n; i++)
-        status = bm_cluster_groups_row(groups, &c->ids, c->order.docs, i, rows, err);
-    return status;
+    for (size_t i = 0; i < groups->n; i++)
+        BM_TRY(bm_cluster_groups_row(groups, &c->ids, c->order.docs, i, rows, err));
+    return BM_OK;
 }
 
 /* Each level in turn, the highest threshold first: its results, and its rows where they are asked
@@ -384,13 +373,13 @@ static bm_status settle(cluster *c, bm_rows *rows, bm_error *err)
 
 static bm_status write_table(const cluster *c, bm_rows *rows, bm_error *err)
 {
-    bm_status status = bm_table_begin(&rows->buf, BM_TABLE_THRESHOLDS, err);
-    for (size_t i = 0; status == BM_OK && i < c->n_levels; i++) {
+    BM_TRY(bm_table_begin(&rows->buf, BM_TABLE_THRESHOLDS, err));
+    for (size_t i = 0; i < c->n_levels; i++) {
         const bm_cluster_result *r = &c->results[i];
         const bm_threshold_line line = {r->threshold, r->pairs, r->groups, r->largest, r->removed};
-        status = bm_threshold_line_add(&rows->buf, &line, err);
+        BM_TRY(bm_threshold_line_add(&rows->buf, &line, err));
     }
-    return status;
+    return BM_OK;
 }
 
 static bm_status write_json(const cluster *c, bm_rows *rows, bm_error *err)
@@ -419,9 +408,10 @@ static bm_status write_json(const cluster *c, bm_rows *rows, bm_error *err)
     }
     bm_json_end_array(&json);
     bm_json_end_object(&json);
-    bm_status status = bm_json_finish(&json, err);
-    if (status == BM_OK)
-        status = bm_buf_add(&rows->buf, json.buf.data, json.buf.len, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_json_finish(&json, err));
+    status = bm_buf_add(&rows->buf, json.buf.data, json.buf.len, err);
+out:
     bm_buf_reset(&json.buf);
     return status;
 }
@@ -434,22 +424,19 @@ static bm_status run(cluster *c, bm_error *err)
     static const bm_forecast_step stages[] = {{"read", 1, NULL}, {"group", 0.5, NULL}};
     bm_rows rows = {.write = o->write, .write_ctx = o->write_ctx};
     bm_meter_plan(&c->meter, stages, sizeof stages / sizeof stages[0]);
-    bm_status status = open_levels(c, err);
-    if (status == BM_OK && o->output.path != NULL)
-        status = bm_out_file_check(o->output.path, bm_out_existing_of(o->output.force), &o->path, 1,
-                                   err);
-    if (status == BM_OK)
-        status = read_rows(c, err);
-    if (status == BM_OK)
-        status = order_documents(c, err);
-    if (status == BM_OK)
-        status = bm_rows_open(&rows, &o->output, err);
-    if (status == BM_OK)
-        status = settle(c, &rows, err);
-    if (status == BM_OK && c->n_levels > 1)
-        status = o->json ? write_json(c, &rows, err) : write_table(c, &rows, err);
-    if (status == BM_OK)
-        status = bm_rows_flush(&rows, true, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(open_levels(c, err));
+    if (o->output.path != NULL)
+        BM_TRY_OUT(bm_out_file_check(o->output.path, bm_out_existing_of(o->output.force), &o->path,
+                                     1, err));
+    BM_TRY_OUT(read_rows(c, err));
+    BM_TRY_OUT(order_documents(c, err));
+    BM_TRY_OUT(bm_rows_open(&rows, &o->output, err));
+    BM_TRY_OUT(settle(c, &rows, err));
+    if (c->n_levels > 1)
+        BM_TRY_OUT(o->json ? write_json(c, &rows, err) : write_table(c, &rows, err));
+    status = bm_rows_flush(&rows, true, err);
+out:
     return bm_rows_end(&rows, status, err);
 }
 
@@ -467,41 +454,35 @@ static bm_status check_options(const bm_cluster_options *o, bm_error *err)
     if (o->thresholds == NULL && o->n_thresholds > 0)
         return bm_fail_field(err, "thresholds", "`thresholds` is NULL and has %zu entries",
                              o->n_thresholds);
-    bm_status status = bm_option_parts_check(
-        &(bm_option_parts){.output = &o->output, .callbacks = &o->callbacks}, err);
-    if (status == BM_OK)
-        status = bm_option_check(BM_OPTION_CLUSTER, o->cluster, err);
-    if (status == BM_OK)
-        status = bm_option_check(BM_OPTION_KEEP, o->keep, err);
-    if (status == BM_OK && o->keep != BM_KEEP_FIRST && o->keep != BM_KEEP_LAST)
-        status = bm_fail_field(
-            err, "keep", "pairs do not say how long the documents are (`keep` first or last)");
-    if (status == BM_OK && o->output.path == NULL && o->write == NULL)
-        status = bm_fail_field(err, "write", "no place for the groups given (`output` or `write`)");
-    return status;
+    BM_TRY(bm_option_parts_check(
+        &(bm_option_parts){.output = &o->output, .callbacks = &o->callbacks}, err));
+    BM_TRY(bm_option_check(BM_OPTION_CLUSTER, o->cluster, err));
+    BM_TRY(bm_option_check(BM_OPTION_KEEP, o->keep, err));
+    if (o->keep != BM_KEEP_FIRST && o->keep != BM_KEEP_LAST)
+        return bm_fail_field(err, "keep",
+                             "pairs do not say how long the documents are (`keep` first or last)");
+    if (o->output.path == NULL && o->write == NULL)
+        return bm_fail_field(err, "write", "no place for the groups given (`output` or `write`)");
+    return BM_OK;
 }
 
 bm_status bm_cluster_pairs(const bm_cluster_options *options, bm_cluster_summary *out,
                            bm_error *err)
 {
     bm_cluster_options used = defaults;
-    bm_status status =
-        bm_sized_take(options, BM_SIZED_TYPE(bm_cluster_options, callbacks), &used, err);
-    if (status == BM_OK)
-        status = check_options(&used, err);
-    if (status == BM_OK && out != NULL)
-        status = bm_sized_check(out, BM_SIZED_TYPE(bm_cluster_summary, first), err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_cluster_options, callbacks), &used, err));
+    BM_TRY(check_options(&used, err));
+    if (out != NULL)
+        BM_TRY(bm_sized_check(out, BM_SIZED_TYPE(bm_cluster_summary, first), err));
     cluster c = {.options = &used, .star = used.cluster == BM_CLUSTER_STAR};
     bm_meter_init(&c.meter, &used.callbacks);
-    status = run(&c, err);
-    if (status == BM_OK)
-        status = bm_sized_give(&(bm_cluster_summary){.pairs = c.n_rows,
-                                                     .documents = c.ids.n,
-                                                     .unknown = c.n_unknown,
-                                                     .first = c.results[0]},
-                               BM_SIZED_TYPE(bm_cluster_summary, first), out, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(run(&c, err));
+    status = bm_sized_give(
+        &(bm_cluster_summary){
+            .pairs = c.n_rows, .documents = c.ids.n, .unknown = c.n_unknown, .first = c.results[0]},
+        BM_SIZED_TYPE(bm_cluster_summary, first), out, err);
+out:
     for (size_t i = 0; c.levels != NULL && i < c.n_levels; i++)
         bm_free(c.levels[i].sets.parent);
     bm_free(c.levels);

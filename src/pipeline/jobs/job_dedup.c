@@ -36,10 +36,8 @@ static bm_status write_pairs_file(const bm_pairing *pairing, uint64_t *histogram
                           .docs = &pairing->job->context.docs,
                           .chain = true,
                           .histogram = histogram};
-    bm_status status = bm_out_dir_file(dir, BM_FILE_PAIRS, &rows.file, err);
-    if (status != BM_OK)
-        return status;
-    status = bm_rows_pairs(&rows, &pairs, err);
+    BM_TRY(bm_out_dir_file(dir, BM_FILE_PAIRS, &rows.file, err));
+    bm_status status = bm_rows_pairs(&rows, &pairs, err);
     pairing->job->context.counts.results.pairs = pairs.n_written;
     pairing->job->context.counts.results.identical_pairs = pairs.n_identical;
     bm_rows_reset(&rows);
@@ -56,20 +54,16 @@ static bm_status write_files(const bm_pairing *pairing, const bm_grouping *group
     const bm_file_names *names = &context->inputs.names;
     bm_out_dir *dir = pairing->job->checkpoint.dir;
     bm_job_context_stage(context, BM_STAGE_WRITE, "bytes");
-    bm_status status = bm_rows_sources(dir, docs, grouping, names, err);
-    if (status == BM_OK)
-        status = bm_rows_removed(dir, docs, grouping, names, err);
-    if (status == BM_OK)
-        status = bm_rows_groups(dir, docs, grouping, err);
-    if (status == BM_OK && s->results.write_pairs) {
+    BM_TRY(bm_rows_sources(dir, docs, grouping, names, err));
+    BM_TRY(bm_rows_removed(dir, docs, grouping, names, err));
+    BM_TRY(bm_rows_groups(dir, docs, grouping, err));
+    if (s->results.write_pairs) {
         context->story.similarities = histogram;
-        status = write_pairs_file(pairing, histogram, dir, err);
+        BM_TRY(write_pairs_file(pairing, histogram, dir, err));
     }
-    if (status == BM_OK && s->input.on_error == BM_ON_ERROR_SKIP)
-        status = bm_rows_skipped(dir, docs, names, err);
-    if (status == BM_OK)
-        status = bm_kept_pass(context, grouping->reason, pairing->has_text, dir, err);
-    return status;
+    if (s->input.on_error == BM_ON_ERROR_SKIP)
+        BM_TRY(bm_rows_skipped(dir, docs, names, err));
+    return bm_kept_pass(context, grouping->reason, pairing->has_text, dir, err);
 }
 
 static bm_status group_and_write(const bm_pairing *pairing, bm_error *err)
@@ -81,9 +75,8 @@ static bm_status group_and_write(const bm_pairing *pairing, bm_error *err)
     bm_grouping grouping;
     uint64_t histogram[BM_HISTOGRAM_BINS] = {0};
     bm_job_context_stage(&job->context, BM_STAGE_GROUP, "documents");
-    bm_status status = bm_grouping_make(&pairing->match, &options, &grouping, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_grouping_make(&pairing->match, &options, &grouping, err));
+    bm_status status = BM_OK;
     if (pairing->against != NULL)
         status = bm_against_compare(pairing->against, &pairing->match, &grouping, err);
     fill_counts(&job->context.counts, &grouping);
@@ -105,10 +98,8 @@ bm_status bm_job_dedup(const bm_dedup_options *options, bm_summary **out, bm_err
     bm_settings settings;
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the summary given");
-    bm_status status = bm_settings_of_dedup(options, &settings, err);
-    if (status != BM_OK)
-        return status;
-    status = bm_pairing_job(&settings, group_and_write, out, err);
+    BM_TRY(bm_settings_of_dedup(options, &settings, err));
+    bm_status status = bm_pairing_job(&settings, group_and_write, out, err);
     bm_settings_reset(&settings);
     return status;
 }

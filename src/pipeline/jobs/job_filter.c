@@ -90,13 +90,14 @@ static bm_status keep_ids(filter *f, bm_kept_writer *writer, bm_error *err)
 {
     const bm_doc_table *docs = &f->job->context.docs;
     bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < docs->n; i++) {
+    for (size_t i = 0; i < docs->n; i++) {
         const bm_str id = bm_doc_table_id(docs, i);
         const bool keep = !bm_drops_has_id(&f->drops, id);
         count_record(f, keep);
         if (keep)
-            status = bm_kept_writer_id(writer, id, err);
+            BM_TRY_OUT(bm_kept_writer_id(writer, id, err));
     }
+out:
     f->job->context.counts.records += f->drops.n_skipped;
     f->drops.removed.next = f->drops.removed.n; /* as many as reading has met */
     return status;
@@ -121,21 +122,16 @@ static bm_status check_drops(const filter *f, bm_error *err)
 static bm_status copy_records(filter *f, bm_kept_writer *writer, bm_error *err)
 {
     bm_job_context *context = &f->job->context;
-    bm_status status = BM_OK;
     if (f->drops.by_id)
-        status = bm_filter_ids_read(context, &f->drops, err);
-    if (status != BM_OK)
-        return status;
+        BM_TRY(bm_filter_ids_read(context, &f->drops, err));
     bm_job_context_stage(context, BM_STAGE_COPY, "bytes");
     const bm_kept_rule rule = {
         .keep = keep_record, .insert = annotates(f) ? insert_group : NULL, .ctx = f};
-    status = bm_kept_writer_wants_ids(writer) ? keep_ids(f, writer, err)
-                                              : bm_kept_copy(context, writer, &rule, err);
-    if (status == BM_OK)
-        status = bm_kept_writer_finish(writer, err);
-    if (status == BM_OK)
-        status = bm_recipe_check_inputs(&f->recipe, context->inputs.set, err);
-    return status == BM_OK ? check_drops(f, err) : status;
+    BM_TRY(bm_kept_writer_wants_ids(writer) ? keep_ids(f, writer, err)
+                                            : bm_kept_copy(context, writer, &rule, err));
+    BM_TRY(bm_kept_writer_finish(writer, err));
+    BM_TRY(bm_recipe_check_inputs(&f->recipe, context->inputs.set, err));
+    return check_drops(f, err);
 }
 
 static bm_status copy_kept(filter *f, bm_out_dir *dir, bm_error *err)
@@ -146,10 +142,8 @@ static bm_status copy_kept(filter *f, bm_out_dir *dir, bm_error *err)
                              .set = context->inputs.set,
                              .kept = context->settings->results.kept,
                              .annotated = annotates(f)};
-    bm_status status = bm_kept_writer_open(&cfg, &writer, err);
-    if (status != BM_OK)
-        return status;
-    status = copy_records(f, writer, err);
+    BM_TRY(bm_kept_writer_open(&cfg, &writer, err));
+    bm_status status = copy_records(f, writer, err);
     bm_kept_writer_close(writer);
     return status == BM_OK
                ? status
@@ -221,13 +215,11 @@ static bm_status settle(filter *f, const bm_filter_options *options, bm_settings
 static bm_status run_job(filter *f, const bm_settings *settings, bm_summary **out, bm_error *err)
 {
     bm_job job;
-    bm_status status = bm_job_open(settings, &job, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_job_open(settings, &job, err));
     f->job = &job;
     bm_job_context_take(&job.context,
                         bm_manifest_bytes(f->manifest) + f->drops.bytes + f->labels.bytes);
-    status = bm_job_begin(&job, BM_STEP_INPUTS, err);
+    bm_status status = bm_job_begin(&job, BM_STEP_INPUTS, err);
     const size_t n = status == BM_OK ? bm_input_set_count(job.context.inputs.set) : 0;
     if (status == BM_OK && n != bm_manifest_n_inputs(f->manifest))
         status =
@@ -265,16 +257,14 @@ bm_status bm_job_filter(const bm_filter_options *options, bm_summary **out, bm_e
     bm_weighed weighed = {0}; /* as the directory's manifest has it */
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the summary given");
-    bm_status status = bm_settings_of_filter(options, &settings, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_settings_of_filter(options, &settings, err));
     settings.recorded.weighed = &weighed;
     filter f = {.path = options->path};
-    status = check_outputs(options, &settings, err);
-    if (status == BM_OK)
-        status = settle(&f, options, &settings, err);
-    if (status == BM_OK)
-        status = run_job(&f, &settings, out, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(check_outputs(options, &settings, err));
+    BM_TRY_OUT(settle(&f, options, &settings, err));
+    status = run_job(&f, &settings, out, err);
+out:
     bm_recipe_reset(&f.recipe);
     bm_manifest_close(f.manifest);
     bm_drops_reset(&f.drops);

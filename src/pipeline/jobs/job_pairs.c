@@ -16,11 +16,9 @@
 static bm_status write_text(bm_job *job, const char *path, bm_buf *text, bm_error *err)
 {
     bm_rows rows = {0};
-    bm_status status = bm_out_file_open(
-        path, bm_out_existing_of(job->context.settings->output.force), &rows.file, err);
-    if (status != BM_OK)
-        return status;
-    status = bm_out_file_write(rows.file, text->data, text->len, err);
+    BM_TRY(bm_out_file_open(path, bm_out_existing_of(job->context.settings->output.force),
+                            &rows.file, err));
+    bm_status status = bm_out_file_write(rows.file, text->data, text->len, err);
     text->len = 0;
     return bm_rows_end_in(&rows, &job->files, status, err);
 }
@@ -52,15 +50,14 @@ static bm_status write_histogram(bm_job *job, const uint64_t *histogram, bm_erro
                                     .what = how};
     bm_status status = BM_OK;
     if (s->results.histogram != NULL) {
-        status = bm_histogram_tsv(&text, histogram, err);
-        if (status == BM_OK)
-            status = write_text(job, s->results.histogram, &text, err);
+        BM_TRY_OUT(bm_histogram_tsv(&text, histogram, err));
+        BM_TRY_OUT(write_text(job, s->results.histogram, &text, err));
     }
-    if (status == BM_OK && s->results.histogram_svg != NULL) {
-        status = bm_histogram_svg(&text, &picture, err);
-        if (status == BM_OK)
-            status = write_text(job, s->results.histogram_svg, &text, err);
+    if (s->results.histogram_svg != NULL) {
+        BM_TRY_OUT(bm_histogram_svg(&text, &picture, err));
+        BM_TRY_OUT(write_text(job, s->results.histogram_svg, &text, err));
     }
+out:
     bm_buf_reset(&text);
     return status;
 }
@@ -77,10 +74,8 @@ static bm_status write_pairs(const bm_pairing *pairing, bm_error *err)
                           .json = s->results.json && s->output.path == NULL,
                           .histogram = histogram};
     bm_job_context_stage(context, BM_STAGE_WRITE, "pairs");
-    bm_status status = bm_rows_open(&rows, &s->output, err);
-    if (status != BM_OK)
-        return status;
-    status = bm_rows_pairs(&rows, &pairs, err);
+    BM_TRY(bm_rows_open(&rows, &s->output, err));
+    bm_status status = bm_rows_pairs(&rows, &pairs, err);
     context->counts.results.pairs = pairs.n_written;
     context->counts.results.identical_pairs = pairs.n_identical;
     status = bm_rows_end_in(&rows, &pairing->job->files, status, err);
@@ -95,12 +90,11 @@ bm_status bm_job_pairs(const bm_pairs_options *options, bm_summary **out, bm_err
     bm_settings settings;
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the summary given");
-    bm_status status = bm_settings_of_pairs(options, &settings, err);
-    if (status != BM_OK)
-        return status;
-    status = bm_settings_check_keys(&settings, err);
-    if (status == BM_OK)
-        status = bm_pairing_job(&settings, write_pairs, out, err);
+    BM_TRY(bm_settings_of_pairs(options, &settings, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_settings_check_keys(&settings, err));
+    status = bm_pairing_job(&settings, write_pairs, out, err);
+out:
     bm_settings_reset(&settings);
     return status;
 }

@@ -31,10 +31,9 @@ static bm_status flush(void *ctx, bm_array_sums *sums, bm_error *err)
     sums->of[BM_ARRAY_SIGNATURES] = bm_npy_writer_sum(&out->words);
     sums->of[BM_ARRAY_CONTENT] = bm_npy_writer_sum(&out->content);
     sums->of[BM_ARRAY_BAND_KEYS] = bm_npy_writer_sum(&out->keys);
-    bm_status status = bm_npy_writer_flush(&out->words, err);
-    if (status == BM_OK)
-        status = bm_npy_writer_flush(&out->content, err);
-    return status == BM_OK ? bm_npy_writer_flush(&out->keys, err) : status;
+    BM_TRY(bm_npy_writer_flush(&out->words, err));
+    BM_TRY(bm_npy_writer_flush(&out->content, err));
+    return bm_npy_writer_flush(&out->keys, err);
 }
 
 /* A new array, or one whose first rows an interrupted job has written: are they still those? */
@@ -43,13 +42,14 @@ static bm_status open_array(const bm_checkpoint *checkpoint, const bm_npy_array 
 {
     const bm_array_sums *sums = &checkpoint->saved.sums;
     const uint64_t n_rows = checkpoint->saved.docs;
-    bm_status status = n_rows == 0
-                           ? bm_npy_writer_open(checkpoint->dir, array, out, err)
-                           : bm_npy_writer_open_again(checkpoint->dir, array, n_rows, out, err);
-    if (status == BM_OK && checkpoint->saved.complete && sums->known) {
+    bm_status status = BM_OK;
+    BM_TRY_OUT(n_rows == 0 ? bm_npy_writer_open(checkpoint->dir, array, out, err)
+                           : bm_npy_writer_open_again(checkpoint->dir, array, n_rows, out, err));
+    if (checkpoint->saved.complete && sums->known) {
         bm_npy_writer_compare_late(out, &sums->of[which]);
         return BM_OK;
     }
+out:
     return status == BM_OK && checkpoint->can_save
                ? bm_npy_writer_keep_sum(out, sums->known ? &sums->of[which] : NULL, err)
                : status;
@@ -62,18 +62,16 @@ static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_
     size_t n = batch->n_docs;
     if (n == 0)
         return BM_OK;
-    bm_status status = bm_npy_writer_rows(
+    BM_TRY(bm_npy_writer_rows(
         &out->words, batch->words, n,
         bm_scheme_row_uints(out->settings->sketch.scheme, out->settings->sketch.perms) *
             sizeof *batch->words,
-        err);
-    if (status == BM_OK)
-        status =
-            bm_npy_writer_rows(&out->content, bm_ingest_content(batch), n, sizeof(bm_hash128), err);
-    if (status == BM_OK && out->keys.file != NULL)
-        status = bm_npy_writer_rows(&out->keys, batch->keys, n,
-                                    out->settings->plan.bands * sizeof *batch->keys, err);
-    return status;
+        err));
+    BM_TRY(bm_npy_writer_rows(&out->content, bm_ingest_content(batch), n, sizeof(bm_hash128), err));
+    if (out->keys.file != NULL)
+        BM_TRY(bm_npy_writer_rows(&out->keys, batch->keys, n,
+                                  out->settings->plan.bands * sizeof *batch->keys, err));
+    return BM_OK;
 }
 
 /* The first failure stays. */
@@ -101,16 +99,16 @@ static bm_status write_column(bm_out_dir *dir, const bm_doc_table *docs, const r
     bm_npy_writer writer;
     char block[16 << 10];
     const size_t cap = sizeof block / column->bytes;
-    bm_status status = bm_npy_writer_open(dir, &column->array, &writer, err);
-    if (status != BM_OK)
-        return status;
-    for (size_t i = 0; status == BM_OK && i < docs->n;) {
+    BM_TRY(bm_npy_writer_open(dir, &column->array, &writer, err));
+    bm_status status = BM_OK;
+    for (size_t i = 0; i < docs->n;) {
         size_t n = 0;
         for (; n < cap && i < docs->n; n++, i++)
             memcpy(block + n * column->bytes, (const char *)&docs->rows[i] + column->at,
                    column->bytes);
-        status = bm_npy_writer_rows(&writer, block, n, column->bytes, err);
+        BM_TRY_OUT(bm_npy_writer_rows(&writer, block, n, column->bytes, err));
     }
+out:
     return close_array(&writer, status, err);
 }
 
@@ -181,12 +179,12 @@ static bm_status run_job(const bm_settings *settings, bm_summary **out, bm_error
     unsigned steps = BM_STEP_INPUTS | BM_STEP_DIRECTORY | BM_STEP_CHECKPOINTS | BM_STEP_DEVICES;
     if (settings->results.band_keys)
         steps |= BM_STEP_KEYS;
-    bm_status status = bm_job_open(settings, &job, err);
-    if (status != BM_OK)
-        return status;
-    status = bm_job_begin(&job, steps, err);
-    if (status == BM_OK && job.summary == NULL)
-        status = write_all(&job, err);
+    BM_TRY(bm_job_open(settings, &job, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_job_begin(&job, steps, err));
+    if (job.summary == NULL)
+        BM_TRY_OUT(write_all(&job, err));
+out:
     bm_checkpoint_close(&job.checkpoint, status, err);
     return bm_job_close(&job, status, out);
 }
@@ -197,10 +195,8 @@ bm_status bm_job_sign(const bm_sign_options *options, bm_summary **out, bm_error
     bm_weighed weighed = {0};
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the summary given");
-    bm_status status = bm_settings_of_sign(options, &settings, err);
-    if (status != BM_OK)
-        return status;
-    status = bm_settings_plan_signatures(&settings, err);
+    BM_TRY(bm_settings_of_sign(options, &settings, err));
+    bm_status status = bm_settings_plan_signatures(&settings, err);
     settings.recorded.weighed = &weighed;
     if (status == BM_OK)
         status =

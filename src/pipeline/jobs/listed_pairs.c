@@ -30,15 +30,14 @@ static bm_status read_parameters(bm_listed_pairs *out, bm_error *err)
     bm_json_doc *doc = NULL;
     bm_str parameters, found, word;
     unsigned cluster = 0;
-    bm_status status = bm_json_doc_open(path, &doc, err);
-    if (status != BM_OK)
-        return status;
-    status = bm_json_doc_double(doc, "parameters.threshold", &out->threshold, err);
-    if (status == BM_OK)
-        status = bm_json_doc_string(doc, "parameters.cluster", &word, err);
-    if (status == BM_OK && !bm_option_value(BM_OPTION_CLUSTER, word.data, word.len, &cluster))
-        status = bm_fail_at(err, BM_ERR_FORMAT, path, 0,
-                            "parameters.cluster is not known to this version");
+    BM_TRY(bm_json_doc_open(path, &doc, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_json_doc_double(doc, "parameters.threshold", &out->threshold, err));
+    BM_TRY_OUT(bm_json_doc_string(doc, "parameters.cluster", &word, err));
+    if (!bm_option_value(BM_OPTION_CLUSTER, word.data, word.len, &cluster))
+        BM_TRY_OUT(bm_fail_at(err, BM_ERR_FORMAT, path, 0,
+                              "parameters.cluster is not known to this version"));
+out:
     out->stars = cluster == BM_CLUSTER_STAR;
     out->against = bm_manifest_member(out->report, "parameters", &parameters) &&
                    bm_json_scan_find(parameters, "against", &found) &&
@@ -53,10 +52,8 @@ static bm_status open_report(const char *path, int folder_len, bm_manifest **out
     char *report = NULL;
     bm_error why = {0};
     *out = NULL;
-    bm_status status = bm_string_format(&report, err, "%.*s" BM_FILE_REPORT, folder_len, path);
-    if (status != BM_OK)
-        return status;
-    status = bm_manifest_open(report, REPORT_BYTES, out, &why);
+    BM_TRY(bm_string_format(&report, err, "%.*s" BM_FILE_REPORT, folder_len, path));
+    bm_status status = bm_manifest_open(report, REPORT_BYTES, out, &why);
     bm_free(report);
     if (status == BM_ERR_FORMAT ||
         (status == BM_ERR_IO && (why.code == ENOENT || why.code == ENOTDIR)))
@@ -72,12 +69,13 @@ bm_status bm_listed_pairs_open(const char *path, bm_listed_pairs *out, bm_error 
     *out = (bm_listed_pairs){0};
     if (strcmp(path, "-") == 0)
         return BM_OK;
-    bm_status status = open_report(path, (int)(name - path), &out->report, err);
-    if (status == BM_OK && out->report != NULL &&
-        bm_manifest_output_find(out->report, name) != NULL)
-        status = bm_listed_open(out->report, name, path, &out->listed, err);
-    if (status == BM_OK && out->listed != NULL)
-        status = read_parameters(out, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(open_report(path, (int)(name - path), &out->report, err));
+    if (out->report != NULL && bm_manifest_output_find(out->report, name) != NULL)
+        BM_TRY_OUT(bm_listed_open(out->report, name, path, &out->listed, err));
+    if (out->listed != NULL)
+        BM_TRY_OUT(read_parameters(out, err));
+out:
     if (status != BM_OK)
         bm_listed_pairs_close(out);
     return status;
@@ -96,9 +94,7 @@ void bm_listed_pairs_close(bm_listed_pairs *pairs)
 bm_status bm_listed_pairs_row(bm_listed_pairs *pairs, const bm_pair *row, bm_error *err)
 {
     const size_t last = row->a > row->b ? row->a : row->b;
-    bm_status status = bm_grow_array(&pairs->docs, &pairs->cap, last + 1, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_grow_array(&pairs->docs, &pairs->cap, last + 1, err));
     for (; pairs->n <= last; pairs->n++)
         pairs->docs[pairs->n] = (bm_listed_doc){0};
     bm_listed_doc *a = &pairs->docs[row->a], *b = &pairs->docs[row->b];
@@ -145,11 +141,12 @@ static bm_status walk_groups(group_walk *walk, bm_group_file *file, bm_error *er
     bm_buf id = {0};
     bool more = true;
     bm_status status = BM_OK;
-    while (status == BM_OK && more) {
-        status = bm_group_file_next(file, &more, err);
-        if (status == BM_OK && more)
-            status = bm_group_file_members(file, place_member, walk, &id, err);
+    while (more) {
+        BM_TRY_OUT(bm_group_file_next(file, &more, err));
+        if (more)
+            BM_TRY_OUT(bm_group_file_members(file, place_member, walk, &id, err));
     }
+out:
     bm_buf_reset(&id);
     return status;
 }
@@ -214,23 +211,26 @@ bm_status bm_listed_pairs_order(bm_listed_pairs *pairs, const bm_id_set *ids, bm
     const size_t n = pairs->n;
     uint32_t *place = bm_alloc(n, sizeof *place);
     *out = (bm_listed_order){bm_alloc(n, sizeof *out->docs), bm_alloc(n, sizeof *out->rep)};
-    bm_status status = out->docs != NULL && out->rep != NULL && place != NULL
-                           ? BM_OK
-                           : bm_fail_nomem(err, 3 * n * sizeof *place);
-    if (status == BM_OK && pairs->stars)
+    bm_status status = BM_OK;
+    BM_TRY_OUT(out->docs != NULL && out->rep != NULL && place != NULL
+                   ? BM_OK
+                   : bm_fail_nomem(err, 3 * n * sizeof *place));
+    if (pairs->stars) {
         place_by_rows(pairs);
-    else if (status == BM_OK)
-        status = place_by_groups(pairs, ids, meter, err);
-    for (size_t i = 0; status == BM_OK && i < n; i++)
+    } else {
+        BM_TRY_OUT(place_by_groups(pairs, ids, meter, err));
+    }
+    for (size_t i = 0; i < n; i++)
         out->docs[i] = (uint32_t)i;
-    if (status == BM_OK && n > 1)
+    if (n > 1)
         qsort_r(out->docs, n, sizeof *out->docs, by_key, pairs->docs);
-    for (size_t i = 0; status == BM_OK && i < n; i++)
+    for (size_t i = 0; i < n; i++)
         place[out->docs[i]] = (uint32_t)i;
-    for (size_t i = 0; status == BM_OK && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         const bm_listed_doc *doc = &pairs->docs[out->docs[i]];
         out->rep[i] = is_copy(doc) ? place[doc->a] : (uint32_t)i;
     }
+out:
     bm_free(place);
     if (status != BM_OK)
         bm_listed_order_reset(out);

@@ -55,14 +55,15 @@ static bm_status settle(bm_settings *settings, sources *out, bm_error *err)
 {
     bool is_signatures = false;
     bm_against *against = NULL;
-    bm_status status =
-        bm_job_context_check_outputs(settings, settings->input.paths, settings->input.n_paths, err);
-    if (status == BM_OK)
-        status = bm_signature_inputs_are(settings, &is_signatures, err);
-    if (status == BM_OK && is_signatures && settings->pairs.sample > 0)
-        status = bm_fail_field(err, "sample", "`sample` takes documents, not signatures");
-    if (status == BM_OK && settings->pairs.against != NULL)
-        status = bm_against_open(settings, &out->against, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_job_context_check_outputs(settings, settings->input.paths,
+                                            settings->input.n_paths, err));
+    BM_TRY_OUT(bm_signature_inputs_are(settings, &is_signatures, err));
+    if (is_signatures && settings->pairs.sample > 0)
+        BM_TRY_OUT(bm_fail_field(err, "sample", "`sample` takes documents, not signatures"));
+    if (settings->pairs.against != NULL)
+        BM_TRY_OUT(bm_against_open(settings, &out->against, err));
+out:
     against = out->against;
     if (status != BM_OK)
         return status;
@@ -85,9 +86,10 @@ static bm_status read_sample(bm_job_context *context, bm_corpus *corpus, bm_inge
     wish->sink = bm_sample_add;
     wish->sink_ctx = &sample;
     wish->room = NULL;
-    bm_status status = bm_job_context_ingest(context, wish, err);
-    if (status == BM_OK)
-        status = bm_sample_finish(&sample, &context->docs, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_job_context_ingest(context, wish, err));
+    status = bm_sample_finish(&sample, &context->docs, err);
+out:
     context->counts.sampled = context->docs.n;
     bm_sample_reset(&sample);
     return status;
@@ -249,18 +251,16 @@ static bm_status find_edges(bm_pairing *pairing, bm_error *err)
 static bm_status pair(bm_pairing *pairing, bm_error *err)
 {
     pairing->has_text = pairing->signatures == NULL;
-    bm_status status =
-        pairing->signatures != NULL ? read_signatures(pairing, err) : read_documents(pairing, err);
-    if (status != BM_OK || pairing->job->summary != NULL)
-        return status;
+    BM_TRY(pairing->signatures != NULL ? read_signatures(pairing, err)
+                                       : read_documents(pairing, err));
+    if (pairing->job->summary != NULL)
+        return BM_OK;
     if (pairing->against != NULL)
-        status = bm_against_find(pairing->against, &pairing->job->context, &pairing->corpus,
-                                 &pairing->known, err);
-    if (status == BM_OK)
-        status = find_edges(pairing, err);
-    if (status == BM_OK)
-        bm_say_spill(&pairing->job->context);
-    return status;
+        BM_TRY(bm_against_find(pairing->against, &pairing->job->context, &pairing->corpus,
+                               &pairing->known, err));
+    BM_TRY(find_edges(pairing, err));
+    bm_say_spill(&pairing->job->context);
+    return BM_OK;
 }
 
 static bm_status run(const bm_settings *settings, const sources *from, bm_pairing_end_fn *end,
@@ -274,16 +274,16 @@ static bm_status run(const bm_settings *settings, const sources *from, bm_pairin
                           .against = from->against,
                           .only_groups = no_pairs && components,
                           .only_stars = no_pairs && !components};
-    bm_status status = bm_job_open(settings, &job, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_job_open(settings, &job, err));
     if (from->against != NULL)
         bm_against_say(from->against, &job.context.meter);
     if (from->signatures != NULL)
         bm_job_context_take(&job.context, bm_signature_inputs_bytes(from->signatures));
-    status = pair(&pairing, err);
-    if (status == BM_OK && job.summary == NULL)
-        status = end(&pairing, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(pair(&pairing, err));
+    if (job.summary == NULL)
+        BM_TRY_OUT(end(&pairing, err));
+out:
     bm_checkpoint_close(&job.checkpoint, status, err);
     bm_match_reset(&pairing.match); /* now that the checkpoint looks at neither */
     bm_corpus_reset(&pairing.corpus);

@@ -39,29 +39,24 @@ static bm_status read_sources(sources *s, bm_error *err)
     const bm_manifest *manifest = bm_sign_dir_manifest(s->dir);
     bm_source_column columns[] = {{.field = BM_SOURCES_DOCUMENTS, .rows = s->documents},
                                   {.field = BM_SOURCES_SKIPPED, .rows = s->skipped}};
-    bm_status status = bm_source_table_read(manifest, columns, 2, err);
-    if (status == BM_OK && columns[0].sum != bm_sign_dir_docs(s->dir))
-        status =
-            bm_fail_at(err, BM_ERR_FORMAT, bm_sign_dir_path(s->dir), 0,
-                       BM_FILE_SOURCES " counts %" PRIu64 " documents (the manifest %" PRIu64 ")",
-                       columns[0].sum, bm_sign_dir_docs(s->dir));
-    if (status == BM_OK)
-        status =
-            bm_manifest_compare_count(manifest, "skipped", columns[1].sum, BM_FILE_SOURCES, err);
-    return status;
+    BM_TRY(bm_source_table_read(manifest, columns, 2, err));
+    if (columns[0].sum != bm_sign_dir_docs(s->dir))
+        return bm_fail_at(err, BM_ERR_FORMAT, bm_sign_dir_path(s->dir), 0,
+                          BM_FILE_SOURCES " counts %" PRIu64 " documents (the manifest %" PRIu64
+                                          ")",
+                          columns[0].sum, bm_sign_dir_docs(s->dir));
+    return bm_manifest_compare_count(manifest, "skipped", columns[1].sum, BM_FILE_SOURCES, err);
 }
 
 static bm_status add_skipped(sources *s, const bm_tsv_table *table, uint32_t file, bm_error *err)
 {
     const bm_str reason = table->fields[BM_SKIPPED_REASON];
     bm_skipped skipped = {.file = s->first + file};
-    bm_status status = bm_tsv_table_uint(table, BM_SKIPPED_LINE, &skipped.line, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_tsv_table_uint(table, BM_SKIPPED_LINE, &skipped.line, err));
     skipped.reason = bm_strndup(reason.data, reason.len);
     if (skipped.reason == NULL)
         return bm_fail_nomem(err, reason.len + 1);
-    status = bm_doc_table_skip(&s->context->docs, &skipped, err);
+    bm_status status = bm_doc_table_skip(&s->context->docs, &skipped, err);
     if (status != BM_OK)
         bm_free(skipped.reason);
     return status;
@@ -78,25 +73,25 @@ static bm_status read_skipped(sources *s, bm_error *err)
         left += s->skipped[i];
     if (left == 0)
         return BM_OK;
-    bm_status status = bm_tsv_table_open_listed(bm_sign_dir_manifest(s->dir), BM_FILE_SKIPPED,
-                                                bm_table_header(BM_TABLE_SKIPPED), &table, err);
-    for (; status == BM_OK && left > 0; left--) {
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_tsv_table_open_listed(bm_sign_dir_manifest(s->dir), BM_FILE_SKIPPED,
+                                        bm_table_header(BM_TABLE_SKIPPED), &table, err));
+    for (; left > 0; left--) {
         while (s->skipped[file] == 0)
             file++;
         s->skipped[file]--;
-        status = bm_tsv_table_next(&table, &end, err);
-        if (status == BM_OK && (end || !bm_source_is(bm_sign_dir_manifest(s->dir), file,
-                                                     table.fields[BM_SKIPPED_FILE])))
-            status = bm_fail_at(err, BM_ERR_FORMAT, table.path, table.line,
-                                "not the rows that " BM_FILE_SOURCES " counts");
-        if (status == BM_OK)
-            status = add_skipped(s, &table, file, err);
+        BM_TRY_OUT(bm_tsv_table_next(&table, &end, err));
+        if ((end ||
+             !bm_source_is(bm_sign_dir_manifest(s->dir), file, table.fields[BM_SKIPPED_FILE])))
+            BM_TRY_OUT(bm_fail_at(err, BM_ERR_FORMAT, table.path, table.line,
+                                  "not the rows that " BM_FILE_SOURCES " counts"));
+        BM_TRY_OUT(add_skipped(s, &table, file, err));
     }
-    if (status == BM_OK)
-        status = bm_tsv_table_next(&table, &end, err);
-    if (status == BM_OK && !end)
-        status = bm_fail_at(err, BM_ERR_FORMAT, table.path, table.line,
-                            "more rows than " BM_FILE_SOURCES " counts");
+    BM_TRY_OUT(bm_tsv_table_next(&table, &end, err));
+    if (!end)
+        BM_TRY_OUT(bm_fail_at(err, BM_ERR_FORMAT, table.path, table.line,
+                              "more rows than " BM_FILE_SOURCES " counts"));
+out:
     bm_tsv_table_close(&table);
     return status;
 }
@@ -117,9 +112,7 @@ static bm_status add_document(sources *s, bm_doc_row *row, bm_str id, bm_error *
     known.file += s->first;
     context->counts.empty += row->n_shingles == 0;
     context->counts.shingles += row->n_shingles;
-    bm_status status = bm_signature_ids_original(&s->ids, id, &id, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_signature_ids_original(&s->ids, id, &id, err));
     return bm_doc_table_add(&context->docs, &known, (bm_doc_id){id, XXH3_64bits(id.data, id.len)},
                             context->inputs.names.names[known.file], err);
 }
@@ -133,21 +126,21 @@ static bm_status load_documents(sources *s, bm_error *err)
     bm_doc_row row = {0}; /* its file from document to document */
     bm_status status = BM_OK;
     uint64_t n_docs = bm_sign_dir_docs(s->dir);
-    for (uint64_t at = 0; status == BM_OK && at < n_docs; at += IDS_BLOCK) {
+    for (uint64_t at = 0; at < n_docs; at += IDS_BLOCK) {
         size_t n = n_docs - at < IDS_BLOCK ? (size_t)(n_docs - at) : IDS_BLOCK;
         text.len = 0;
-        status = bm_sign_dir_ids(s->dir, at, n, &(bm_sign_ids){&text, ends}, err);
-        if (status == BM_OK)
-            status = bm_sign_dir_n_shingles(s->dir, at, n, sizes, err);
-        if (status == BM_OK && bm_sign_dir_has_bytes(s->dir))
-            status = bm_sign_dir_n_bytes(s->dir, at, n, bytes, err);
-        for (size_t i = 0; status == BM_OK && i < n; i++) {
+        BM_TRY_OUT(bm_sign_dir_ids(s->dir, at, n, &(bm_sign_ids){&text, ends}, err));
+        BM_TRY_OUT(bm_sign_dir_n_shingles(s->dir, at, n, sizes, err));
+        if (bm_sign_dir_has_bytes(s->dir))
+            BM_TRY_OUT(bm_sign_dir_n_bytes(s->dir, at, n, bytes, err));
+        for (size_t i = 0; i < n; i++) {
             size_t begin = i == 0 ? 0 : ends[i - 1];
             row.n_shingles = sizes[i];
             row.text_bytes = bytes[i];
-            status = add_document(s, &row, (bm_str){text.data + begin, ends[i] - begin}, err);
+            BM_TRY_OUT(add_document(s, &row, (bm_str){text.data + begin, ends[i] - begin}, err));
         }
     }
+out:
     bm_buf_reset(&text);
     return status;
 }
@@ -166,15 +159,13 @@ static bm_status load_dir(sources *s, bm_error *err)
     s->skipped = bm_alloc_zero(s->n, sizeof *s->skipped);
     bm_status status = BM_OK;
     if (s->documents == NULL || s->skipped == NULL)
-        status = bm_fail_nomem(err, s->n * sizeof *s->skipped);
-    if (status == BM_OK)
-        status = read_sources(s, err);
-    if (status == BM_OK && s->context->docs.number_duplicates && were_numbered(s->dir))
-        status = bm_signature_ids_load(s->dir, &s->ids, err);
-    if (status == BM_OK)
-        status = load_documents(s, err);
-    if (status == BM_OK)
-        status = read_skipped(s, err);
+        BM_TRY_OUT(bm_fail_nomem(err, s->n * sizeof *s->skipped));
+    BM_TRY_OUT(read_sources(s, err));
+    if (s->context->docs.number_duplicates && were_numbered(s->dir))
+        BM_TRY_OUT(bm_signature_ids_load(s->dir, &s->ids, err));
+    BM_TRY_OUT(load_documents(s, err));
+    status = read_skipped(s, err);
+out:
     bm_signature_ids_reset(&s->ids);
     bm_free(s->documents);
     bm_free(s->skipped);
@@ -197,35 +188,31 @@ static bm_status add_counts(const bm_manifest *manifest, const bm_sign_dir *dir,
                 {"skipped", &counts->skipped},
                 {"invalid_utf8", &counts->invalid_utf8},
                 {"hidden_files", &counts->hidden_files}};
-    bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < sizeof rows / sizeof rows[0]; i++) {
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         uint64_t n = 0;
-        status = bm_manifest_count(manifest, rows[i].name, &n, err);
-        if (status == BM_OK && __builtin_add_overflow(*rows[i].sum, n, rows[i].sum))
-            status = bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifest), 0,
-                                "counts.%s is %" PRIu64 ", which passes 2^64", rows[i].name, n);
+        BM_TRY(bm_manifest_count(manifest, rows[i].name, &n, err));
+        if (__builtin_add_overflow(*rows[i].sum, n, rows[i].sum))
+            return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifest), 0,
+                              "counts.%s is %" PRIu64 ", which passes 2^64", rows[i].name, n);
     }
     uint64_t n_short = 0, n_none = 0;
-    if (status == BM_OK)
-        status = bm_sign_dir_short(dir, &n_short, &n_none, err);
-    if (status == BM_OK && n_short > n_docs)
-        status = bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifest), 0,
-                            "counts.short is %" PRIu64 " (at most as many as documents)", n_short);
-    if (status == BM_OK) {
-        counts->short_docs += n_short;
-        counts->empty -= n_none < counts->empty ? n_none : counts->empty;
-    }
+    BM_TRY(bm_sign_dir_short(dir, &n_short, &n_none, err));
+    if (n_short > n_docs)
+        return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifest), 0,
+                          "counts.short is %" PRIu64 " (at most as many as documents)", n_short);
+    counts->short_docs += n_short;
+    counts->empty -= n_none < counts->empty ? n_none : counts->empty;
     uint64_t weightless = 0; /* they were taken for empty: neither has elements */
-    if (status == BM_OK && bm_manifest_count(manifest, "weightless", &weightless, NULL) == BM_OK &&
+    if (bm_manifest_count(manifest, "weightless", &weightless, NULL) == BM_OK &&
         weightless <= counts->empty) {
         counts->results.weightless += weightless;
         counts->empty -= weightless;
     }
-    if (status == BM_OK && counts->records - records != counts->skipped - skipped + n_docs)
-        status = bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifest), 0,
-                            "counts.records is %" PRIu64 " (expected documents and skipped)",
-                            counts->records - records);
-    return status;
+    if (counts->records - records != counts->skipped - skipped + n_docs)
+        return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifest), 0,
+                          "counts.records is %" PRIu64 " (expected documents and skipped)",
+                          counts->records - records);
+    return BM_OK;
 }
 
 bm_status bm_signature_inputs_documents(const bm_signature_inputs *inputs, bm_job_context *context,
@@ -234,19 +221,18 @@ bm_status bm_signature_inputs_documents(const bm_signature_inputs *inputs, bm_jo
     const bm_recipe *recipe = &inputs->recipe;
     bm_file_names *names = &context->inputs.names;
     sources s = {.context = context};
-    names->names = bm_alloc(recipe->n_inputs, sizeof *names->names);
-    if (names->names == NULL)
-        return bm_fail_nomem(err, recipe->n_inputs * sizeof *names->names);
+    BM_TRY(bm_new(&names->names, recipe->n_inputs, err));
     for (names->n = 0; names->n < recipe->n_inputs; names->n++)
         names->names[names->n] = recipe->names[names->n];
     context->inputs.recorded = recipe;
-    bm_status status = bm_signature_inputs_check_keep(inputs, context->settings, err);
-    for (size_t d = 0; status == BM_OK && d < inputs->n; d++) {
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_signature_inputs_check_keep(inputs, context->settings, err));
+    for (size_t d = 0; d < inputs->n; d++) {
         s.dir = inputs->dirs[d];
-        status = load_dir(&s, err);
-        if (status == BM_OK)
-            status = add_counts(inputs->manifests[d], s.dir, &context->counts, err);
+        BM_TRY_OUT(load_dir(&s, err));
+        BM_TRY_OUT(add_counts(inputs->manifests[d], s.dir, &context->counts, err));
     }
+out:
     context->counts.documents = context->docs.n;
     return status;
 }

@@ -17,8 +17,8 @@ static bm_status note(bm_signature_ids *ids, bm_str id, bm_error *err)
     uint32_t number, place;
     if (!bm_numbered_id(id, &base, &number))
         return BM_OK;
-    bm_status status = bm_id_set_add(&ids->known, id, &place, err);
-    return status == BM_OK ? bm_id_set_add(&ids->known, base, &place, err) : status;
+    BM_TRY(bm_id_set_add(&ids->known, id, &place, err));
+    return bm_id_set_add(&ids->known, base, &place, err);
 }
 
 bm_status bm_signature_ids_load(const bm_sign_dir *dir, bm_signature_ids *out, bm_error *err)
@@ -27,13 +27,14 @@ bm_status bm_signature_ids_load(const bm_sign_dir *dir, bm_signature_ids *out, b
     bm_buf text = {0};
     bm_status status = BM_OK;
     const uint64_t n_docs = bm_sign_dir_docs(dir);
-    for (uint64_t at = 0; status == BM_OK && at < n_docs; at += IDS_BLOCK) {
+    for (uint64_t at = 0; at < n_docs; at += IDS_BLOCK) {
         const size_t n = n_docs - at < IDS_BLOCK ? (size_t)(n_docs - at) : IDS_BLOCK;
         text.len = 0;
-        status = bm_sign_dir_ids(dir, at, n, &(bm_sign_ids){&text, ends}, err);
-        for (size_t i = 0, begin = 0; status == BM_OK && i < n; begin = ends[i++])
-            status = note(out, (bm_str){text.data + begin, ends[i] - begin}, err);
+        BM_TRY_OUT(bm_sign_dir_ids(dir, at, n, &(bm_sign_ids){&text, ends}, err));
+        for (size_t i = 0, begin = 0; i < n; begin = ends[i++])
+            BM_TRY_OUT(note(out, (bm_str){text.data + begin, ends[i] - begin}, err));
     }
+out:
     bm_buf_reset(&text);
     if (status != BM_OK || out->known.n == 0)
         return status;
@@ -48,18 +49,18 @@ static bm_status is_next(bm_signature_ids *ids, uint32_t place, uint32_t number,
     const bm_str base = bm_id_set_id(&ids->known, place);
     uint32_t *next;
     bm_buf *text = &ids->scratch;
-    bm_status status = bm_next_numbers_of(&ids->next, place, &next, err);
-    for (; status == BM_OK && *next < number; (*next)++) {
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_next_numbers_of(&ids->next, place, &next, err));
+    for (; *next < number; (*next)++) {
         text->len = 0;
-        status = bm_buf_add(text, base.data, base.len, err);
-        if (status == BM_OK)
-            status = bm_buf_add_format(text, err, "#%" PRIu32, *next);
-        if (status != BM_OK)
-            break;
+        BM_TRY_OUT(bm_buf_add(text, base.data, base.len, err));
+        BM_TRY_OUT(bm_buf_add_format(text, err, "#%" PRIu32, *next));
         const uint32_t other = bm_id_set_find(&ids->known, (bm_str){text->data, text->len});
+        /* this one is free */
         if (other == BM_ID_NONE || !ids->seen[other])
-            break; /* this one is free */
+            break;
     }
+out:
     *is = status == BM_OK && *next == number;
     return status;
 }

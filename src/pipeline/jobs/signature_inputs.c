@@ -88,9 +88,10 @@ static bm_status settle_verify(bm_signature_inputs *inputs, bm_settings *s, bm_e
         return BM_OK;
     inputs->may_give_way = !asked && s->pairs.candidates == BM_CANDIDATES_LSH;
     s->pairs.verify = BM_VERIFY_EXACT;
-    bm_status status = bm_recipe_find(&inputs->recipe, s, &why);
-    if (status == BM_OK)
-        return BM_OK;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_recipe_find(&inputs->recipe, s, &why));
+    return BM_OK;
+out:
     if (status == BM_ERR_IO) /* of files that our own name */
         status = why.status = BM_ERR_FORMAT;
     if (bm_signature_inputs_give_way(inputs, s, status, &why))
@@ -119,11 +120,10 @@ static bm_status settle(bm_signature_inputs *inputs, uint32_t asked_perms, bm_se
     if (asked_perms != 0 && asked_perms != perms)
         return bm_fail_field(err, "perms", "%u permutations asked for, the signatures have %u",
                              asked_perms, perms);
+    /* as many as bands and rows need */
     if (asked_perms == 0 && s->bands.bands != 0)
-        s->sketch.perms = 0; /* as many as bands and rows need */
-    bm_status status = bm_settings_plan(s, err);
-    if (status != BM_OK)
-        return status;
+        s->sketch.perms = 0;
+    BM_TRY(bm_settings_plan(s, err));
     if (s->plan.bands * s->plan.rows > perms)
         return bm_fail_field(err, "bands",
                              "%u bands of %u rows need more words than the signatures have (%u)",
@@ -147,9 +147,8 @@ bm_status bm_signature_inputs_check_keep(const bm_signature_inputs *inputs, cons
 bm_status bm_signature_inputs_open(bm_settings *settings, bm_signature_inputs **out, bm_error *err)
 {
     const bm_settings asked = *settings;
-    bm_signature_inputs *inputs = bm_alloc_zero(1, sizeof *inputs);
-    if (inputs == NULL)
-        return bm_fail_nomem(err, sizeof *inputs);
+    bm_signature_inputs *inputs = NULL;
+    BM_TRY(bm_new_zero(&inputs, 1, err));
     bm_status status =
         bm_job_context_check_outputs(settings, asked.input.paths, asked.input.n_paths, err);
     if (status == BM_OK)
@@ -212,23 +211,23 @@ static bm_status load_block(const bm_settings *s, bm_sign_dir *dir, const block 
     const size_t n = b->n;
     uint32_t perms = s->sketch.perms, bands = corpus->cfg.bands;
     const bm_band_plan plan = {.perms = perms, .bands = bands, .rows = s->plan.rows};
-    bm_status status = bm_sign_dir_rows(dir, b->first, n, b->words, err);
-    if (status == BM_OK)
-        status = bm_sign_dir_n_shingles(dir, b->first, n, b->n_shingles, err);
-    if (status == BM_OK && b->content != NULL)
-        status = bm_sign_dir_content(dir, b->first, n, b->content, err);
-    if (status == BM_OK && bands > 0)
-        status = bm_signed_rows_keys(&(bm_signed_rows){s->sketch.scheme, b->words, n}, &plan,
-                                     b->keys, err);
-    for (size_t i = 0; status == BM_OK && i < n; i++)
+    BM_TRY(bm_sign_dir_rows(dir, b->first, n, b->words, err));
+    BM_TRY(bm_sign_dir_n_shingles(dir, b->first, n, b->n_shingles, err));
+    if (b->content != NULL)
+        BM_TRY(bm_sign_dir_content(dir, b->first, n, b->content, err));
+    if (bands > 0)
+        BM_TRY(bm_signed_rows_keys(&(bm_signed_rows){s->sketch.scheme, b->words, n}, &plan, b->keys,
+                                   err));
+    for (size_t i = 0; i < n; i++) {
         for (uint32_t j = 0; b->n_shingles[i] == 0 && j < bands; j++)
             b->keys[i * bands + j] = BM_NO_BAND_KEY;
+    }
     const bm_signed_docs docs = {.n = n,
                                  .words = b->words,
                                  .keys = b->keys,
                                  .n_shingles = b->n_shingles,
                                  .content = b->content};
-    return status == BM_OK ? bm_corpus_add_words(corpus, &docs, err) : status;
+    return bm_corpus_add_words(corpus, &docs, err);
 }
 
 bm_status bm_signature_inputs_words(bm_signature_inputs *inputs, bm_job_context *context,
@@ -244,17 +243,17 @@ bm_status bm_signature_inputs_words(bm_signature_inputs *inputs, bm_job_context 
     if (content)
         b.content = bm_alloc(BLOCK_ROWS, sizeof *b.content);
     if (b.words == NULL || b.n_shingles == NULL || b.keys == NULL || (content && !b.content))
-        status = bm_fail_nomem(err, BLOCK_ROWS * row * sizeof *b.words);
-    for (size_t d = 0; status == BM_OK && d < inputs->n; d++) {
+        BM_TRY_OUT(bm_fail_nomem(err, BLOCK_ROWS * row * sizeof *b.words));
+    for (size_t d = 0; d < inputs->n; d++) {
         uint64_t n_docs = bm_sign_dir_docs(inputs->dirs[d]);
-        for (uint64_t at = 0; status == BM_OK && at < n_docs; at += BLOCK_ROWS) {
+        for (uint64_t at = 0; at < n_docs; at += BLOCK_ROWS) {
             b.first = at;
             b.n = n_docs - at < BLOCK_ROWS ? (size_t)(n_docs - at) : BLOCK_ROWS;
-            status = bm_meter_check(&context->meter, err);
-            if (status == BM_OK)
-                status = load_block(s, inputs->dirs[d], &b, corpus, err);
+            BM_TRY_OUT(bm_meter_check(&context->meter, err));
+            BM_TRY_OUT(load_block(s, inputs->dirs[d], &b, corpus, err));
         }
     }
+out:
     bm_free(b.words);
     bm_free(b.n_shingles);
     bm_free(b.keys);
@@ -269,12 +268,12 @@ bm_status bm_signature_inputs_words(bm_signature_inputs *inputs, bm_job_context 
 bm_status bm_signature_inputs_check(const bm_signature_inputs *inputs,
                                     const bm_job_context *context, size_t n_docs, bm_error *err)
 {
-    bm_status status = bm_recipe_check_inputs(&inputs->recipe, context->inputs.set, err);
-    if (status == BM_OK && context->docs.n != n_docs)
-        status = bm_fail_at(err, BM_ERR_FORMAT, bm_sign_dir_path(inputs->dirs[0]), 0,
-                            "%zu documents were signed and the inputs hold %zu", n_docs,
-                            context->docs.n);
-    return status;
+    BM_TRY(bm_recipe_check_inputs(&inputs->recipe, context->inputs.set, err));
+    if (context->docs.n != n_docs)
+        return bm_fail_at(err, BM_ERR_FORMAT, bm_sign_dir_path(inputs->dirs[0]), 0,
+                          "%zu documents were signed and the inputs hold %zu", n_docs,
+                          context->docs.n);
+    return BM_OK;
 }
 
 bm_status bm_signature_inputs_blame(const bm_signature_inputs *inputs,

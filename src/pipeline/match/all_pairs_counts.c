@@ -68,9 +68,8 @@ uint64_t bm_part_counts_bytes(uint64_t n, unsigned table_bits, unsigned part_bit
 bm_status bm_part_counts_open(const char *dir, unsigned table_bits, unsigned part_bits,
                               bm_part_counts **out, bm_error *err)
 {
-    bm_part_counts *c = bm_alloc_zero(1, sizeof *c);
-    if (c == NULL)
-        return bm_fail_nomem(err, sizeof *c);
+    bm_part_counts *c = NULL;
+    BM_TRY(bm_new_zero(&c, 1, err));
     c->table_bits = table_bits;
     c->part_bits = part_bits;
     c->n_parts = (size_t)1 << part_bits;
@@ -79,9 +78,9 @@ bm_status bm_part_counts_open(const char *dir, unsigned table_bits, unsigned par
     c->hashes = bm_alloc(c->n_parts * BLOCK, sizeof *c->hashes);
     bm_status status = BM_OK;
     if (c->dir == NULL || c->parts == NULL || c->hashes == NULL)
-        status = bm_fail_nomem(err, c->n_parts * BLOCK * sizeof *c->hashes);
-    if (status == BM_OK)
-        status = bm_spill_open(dir, BM_SPILL_PREFIXES, WRITE_BYTES, &c->hash_file, err);
+        BM_TRY_OUT(bm_fail_nomem(err, c->n_parts * BLOCK * sizeof *c->hashes));
+    status = bm_spill_open(dir, BM_SPILL_PREFIXES, WRITE_BYTES, &c->hash_file, err);
+out:
     if (status != BM_OK) {
         bm_part_counts_close(c);
         return status;
@@ -129,11 +128,8 @@ static size_t block_size(const part *p, size_t block)
 static bm_status write_block(bm_part_counts *c, part *p, bm_error *err)
 {
     size_t block = n_blocks(p) - 1, n = block_size(p, block);
-    bm_status status = bm_grow(&p->blocks, &p->cap, block + 1, sizeof *p->blocks, err);
-    if (status == BM_OK)
-        status =
-            bm_spill_add(c->hash_file, p->hashes, n * sizeof *p->hashes, &p->blocks[block], err);
-    return status;
+    BM_TRY(bm_grow(&p->blocks, &p->cap, block + 1, sizeof *p->blocks, err));
+    return bm_spill_add(c->hash_file, p->hashes, n * sizeof *p->hashes, &p->blocks[block], err);
 }
 
 bm_status bm_part_counts_add(bm_part_counts *c, uint64_t mixed, bm_error *err)
@@ -155,29 +151,26 @@ static bm_status count_blocks(void *ctx, uint32_t thread, size_t begin, size_t e
 {
     (void)thread;
     counting *k = ctx;
-    bm_status status = BM_OK;
-    for (size_t block = begin; status == BM_OK && block < end; block++) {
+    for (size_t block = begin; block < end; block++) {
         uint64_t hashes[BLOCK];
-        status = read_hashes(k, block, hashes, err);
-        if (status == BM_OK)
-            bm_shingle_counts_add(&k->table, hashes, block_size(k->part, block), k->shared);
+        BM_TRY(read_hashes(k, block, hashes, err));
+        bm_shingle_counts_add(&k->table, hashes, block_size(k->part, block), k->shared);
     }
-    return status;
+    return BM_OK;
 }
 
 static bm_status ask_blocks(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
 {
     (void)thread;
     const counting *k = ctx;
-    bm_status status = BM_OK;
-    for (size_t i = begin; status == BM_OK && i < end; i++) {
+    for (size_t i = begin; i < end; i++) {
         uint64_t hashes[BLOCK];
         size_t n = block_size(k->part, k->first + i);
-        status = read_hashes(k, k->first + i, hashes, err);
-        for (size_t h = 0; status == BM_OK && h < n; h++)
+        BM_TRY(read_hashes(k, k->first + i, hashes, err));
+        for (size_t h = 0; h < n; h++)
             k->counts[i * BLOCK + h] = (uint16_t)bm_shingle_counts_get(&k->table, hashes[h]);
     }
-    return status;
+    return BM_OK;
 }
 
 static bm_status count_part(counting *k, bm_pool *pool, bm_error *err)
@@ -185,9 +178,10 @@ static bm_status count_part(counting *k, bm_pool *pool, bm_error *err)
     bm_part_counts *c = k->all;
     part *p = k->part;
     size_t n = n_blocks(p);
-    bm_status status = bm_shingle_counts_open(&k->table, c->table_bits - c->part_bits, err);
-    if (status == BM_OK)
-        status = bm_pool_for(pool, (bm_pool_split){n, 1}, count_blocks, k, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_shingle_counts_open(&k->table, c->table_bits - c->part_bits, err));
+    status = bm_pool_for(pool, (bm_pool_split){n, 1}, count_blocks, k, err);
+out:
     for (k->first = 0; status == BM_OK && k->first < n; k->first += BATCH) {
         size_t many = n - k->first < BATCH ? n - k->first : BATCH;
         status = bm_pool_for(pool, (bm_pool_split){many, 1}, ask_blocks, k, err);
@@ -208,9 +202,7 @@ static bm_status begin_asking(bm_part_counts *c, bm_error *err)
     bm_free(c->hashes);
     c->hash_file = NULL;
     c->hashes = NULL;
-    c->counts = bm_alloc(c->n_parts * BLOCK, sizeof *c->counts);
-    if (c->counts == NULL)
-        return bm_fail_nomem(err, c->n_parts * BLOCK * sizeof *c->counts);
+    BM_TRY(bm_new(&c->counts, c->n_parts * BLOCK, err));
     for (size_t i = 0; i < c->n_parts; i++)
         c->parts[i].counts = c->counts + i * BLOCK;
     return bm_spill_end(c->count_file, err);
@@ -219,25 +211,20 @@ static bm_status begin_asking(bm_part_counts *c, bm_error *err)
 bm_status bm_part_counts_end(bm_part_counts *c, bm_pool *pool, bm_meter *meter, bm_error *err)
 {
     counting k = {.all = c, .shared = bm_pool_size(pool) > 1};
-    bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < c->n_parts; i++)
+    for (size_t i = 0; i < c->n_parts; i++) {
         if (c->parts[i].n % BLOCK != 0)
-            status = write_block(c, &c->parts[i], err);
-    if (status == BM_OK)
-        status = bm_spill_end(c->hash_file, err);
-    if (status == BM_OK)
-        status = bm_spill_open(c->dir, BM_SPILL_PREFIXES, WRITE_BYTES, &c->count_file, err);
-    if (status != BM_OK)
-        return status;
-    k.counts = bm_alloc((size_t)BATCH * BLOCK, sizeof *k.counts);
-    if (k.counts == NULL)
-        return bm_fail_nomem(err, (size_t)BATCH * BLOCK * sizeof *k.counts);
-    for (size_t i = 0; status == BM_OK && i < c->n_parts; i++) {
-        k.part = &c->parts[i];
-        status = bm_meter_check(meter, err);
-        if (status == BM_OK)
-            status = count_part(&k, pool, err);
+            BM_TRY(write_block(c, &c->parts[i], err));
     }
+    BM_TRY(bm_spill_end(c->hash_file, err));
+    BM_TRY(bm_spill_open(c->dir, BM_SPILL_PREFIXES, WRITE_BYTES, &c->count_file, err));
+    BM_TRY(bm_new(&k.counts, (size_t)BATCH * BLOCK, err));
+    bm_status status = BM_OK;
+    for (size_t i = 0; i < c->n_parts; i++) {
+        k.part = &c->parts[i];
+        BM_TRY_OUT(bm_meter_check(meter, err));
+        BM_TRY_OUT(count_part(&k, pool, err));
+    }
+out:
     bm_free(k.counts);
     return status == BM_OK ? begin_asking(c, err) : status;
 }

@@ -105,14 +105,13 @@ static bm_status count_range(void *ctx, uint32_t thread, size_t begin, size_t en
 static bm_status add_to_parts(making *m, bm_error *err)
 {
     const bm_set_window *w = &m->window;
-    bm_status status = BM_OK;
     for (size_t position = w->begin; position < w->end; position++) {
         const uint64_t *set = bm_set_window_set(w, position);
         size_t n = bm_set_window_size(w, position);
-        for (size_t i = 0; status == BM_OK && i < n; i++)
-            status = bm_part_counts_add(m->parts, bm_shingle_mix(set[i]), err);
+        for (size_t i = 0; i < n; i++)
+            BM_TRY(bm_part_counts_add(m->parts, bm_shingle_mix(set[i]), err));
     }
-    return status;
+    return BM_OK;
 }
 
 static bm_status count_window(making *m, bm_error *err)
@@ -181,9 +180,8 @@ static bm_status cut_ranges(void *ctx, uint32_t thread, size_t begin, size_t end
 {
     (void)thread;
     making *m = ctx;
-    uint64_t *scratch = bm_alloc(m->longest, sizeof *scratch);
-    if (scratch == NULL)
-        return bm_fail_nomem(err, m->longest * sizeof *scratch);
+    uint64_t *scratch = NULL;
+    BM_TRY(bm_new(&scratch, m->longest, err));
     for (size_t i = begin; i < end; i++) {
         size_t first = m->window.begin + i * BM_PREFIX_RANGE;
         m->out->n_keys[first / BM_PREFIX_RANGE] = (uint32_t)cut_range(m, first, scratch);
@@ -197,19 +195,18 @@ static bm_status write_window(making *m, bm_error *err)
     const bm_set_window *w = &m->window;
     bm_set_prefixes *out = m->out;
     size_t n_ranges = (w->end - w->begin + BM_PREFIX_RANGE - 1) / BM_PREFIX_RANGE;
-    bm_status status = m->parts != NULL ? make_keys(m, err) : BM_OK;
-    if (status == BM_OK)
-        status =
-            bm_pool_for(m->job->pool, (bm_pool_split){n_ranges, RANGE_GRAIN}, cut_ranges, m, err);
-    for (size_t i = 0; status == BM_OK && i < n_ranges; i++) {
+    if (m->parts != NULL)
+        BM_TRY(make_keys(m, err));
+    BM_TRY(bm_pool_for(m->job->pool, (bm_pool_split){n_ranges, RANGE_GRAIN}, cut_ranges, m, err));
+    for (size_t i = 0; i < n_ranges; i++) {
         size_t first = w->begin + i * BM_PREFIX_RANGE, range = first / BM_PREFIX_RANGE;
         size_t n_keys = out->n_keys[range];
         out->store.most = n_keys > out->store.most ? n_keys : out->store.most;
-        status =
-            bm_spill_add(out->file, bm_set_window_set(w, first) - BM_PREFIX_RANGE,
-                         (BM_PREFIX_RANGE + n_keys) * sizeof(uint64_t), &out->places[range], err);
+        BM_TRY(bm_spill_add(out->file, bm_set_window_set(w, first) - BM_PREFIX_RANGE,
+                            (BM_PREFIX_RANGE + n_keys) * sizeof(uint64_t), &out->places[range],
+                            err));
     }
-    return status;
+    return BM_OK;
 }
 
 /* --- both passes --- */
@@ -217,15 +214,13 @@ static bm_status write_window(making *m, bm_error *err)
 static bm_status each_window(making *m, bm_status (*fn)(making *, bm_error *), bm_error *err)
 {
     bm_status status = BM_OK;
-    while (status == BM_OK) {
-        status = bm_meter_check(m->job->meter, err);
-        if (status == BM_OK)
-            status = bm_set_window_next(&m->window, err);
-        if (status == BM_OK)
-            status = fn(m, err);
-        if (status == BM_OK)
-            bm_meter_progress(m->job->meter, m->window.end, m->out->n, m->window.end);
+    for (;;) {
+        BM_TRY_OUT(bm_meter_check(m->job->meter, err));
+        BM_TRY_OUT(bm_set_window_next(&m->window, err));
+        BM_TRY_OUT(fn(m, err));
+        bm_meter_progress(m->job->meter, m->window.end, m->out->n, m->window.end);
     }
+out:
     return status == BM_NOT_FOUND ? BM_OK : status;
 }
 
@@ -260,9 +255,7 @@ static bm_status begin(making *m, bm_error *err)
     bm_set_prefixes *out = m->out;
     const bm_corpus *corpus = m->job->corpus;
     bm_set_list sets = {.sizes = corpus->sizes, .skip = corpus->skip, .n_docs = corpus->n};
-    out->order = bm_alloc(corpus->n, sizeof *out->order);
-    if (out->order == NULL)
-        return bm_fail_nomem(err, corpus->n * sizeof *out->order);
+    BM_TRY(bm_new(&out->order, corpus->n, err));
     bm_status status = bm_order_by_size(&sets, out->order, &out->n, err);
     size_t n_ranges = (out->n + BM_PREFIX_RANGE - 1) / BM_PREFIX_RANGE;
     out->places = bm_alloc(n_ranges, sizeof *out->places);

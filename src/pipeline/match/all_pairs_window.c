@@ -74,14 +74,13 @@ static bm_status read_range(void *ctx, uint32_t thread, size_t begin, size_t end
 {
     (void)thread;
     const bm_set_window *w = ctx;
-    bm_status status = BM_OK;
-    for (size_t i = begin; status == BM_OK && i < end; i++) {
+    for (size_t i = begin; i < end; i++) {
         size_t position = w->begin + (uint32_t)w->places[i];
         size_t len = bm_set_window_size(w, position) * sizeof(uint64_t);
-        status = bm_corpus_read_set(w->corpus, w->order[position], bm_set_window_set(w, position),
-                                    len, err);
+        BM_TRY(bm_corpus_read_set(w->corpus, w->order[position], bm_set_window_set(w, position),
+                                  len, err));
     }
-    return status;
+    return BM_OK;
 }
 
 bm_status bm_set_window_next(bm_set_window *w, bm_error *err)
@@ -93,9 +92,7 @@ bm_status bm_set_window_next(bm_set_window *w, bm_error *err)
         w->begin = w->end = 0;
         return BM_NOT_FOUND;
     }
-    bm_status status = make_room(w, words, n, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(make_room(w, words, n, err));
     w->end = end;
     for (size_t i = 0; i < n; i++) {
         at += i % BM_PREFIX_RANGE == 0 ? BM_PREFIX_RANGE : 0;

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "model/pair_order.h"
 
 #define EDGE_BYTES 48u /* of an edge: 16, and 32 for lists of neighbours that are made of it */
@@ -20,10 +21,12 @@ static bm_status add_to_runs(bm_edges *edges, const bm_pair *edge, bm_error *err
 /* Move all edges from the list to runs. */
 static bm_status move_to_runs(bm_edges *edges, const bm_corpus_cfg *cfg, bm_error *err)
 {
-    bm_status status =
-        bm_sorted_runs_open(cfg->temp_dir, (size_t)cfg->budget.arena / 2, &edges->runs, err);
-    for (size_t i = 0; status == BM_OK && i < edges->n; i++)
-        status = add_to_runs(edges, &edges->list[i], err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(
+        bm_sorted_runs_open(cfg->temp_dir, (size_t)cfg->budget.arena / 2, &edges->runs, err));
+    for (size_t i = 0; i < edges->n; i++)
+        BM_TRY_OUT(add_to_runs(edges, &edges->list[i], err));
+out:
     bm_free(edges->list);
     edges->list = NULL;
     edges->n = edges->cap = 0;
@@ -57,8 +60,8 @@ bm_status bm_edges_take(bm_match *match, const bm_pair *pairs, size_t n, bm_erro
 {
     bm_match_result *result = &match->result;
     double threshold = match->settings.threshold;
-    bm_status status = make_room(match, n, err);
-    for (size_t i = 0; status == BM_OK && i < n; i++) {
+    BM_TRY(make_room(match, n, err));
+    for (size_t i = 0; i < n; i++) {
         if (!(isnan(pairs[i].similarity) || pairs[i].similarity >= threshold))
             continue;
         result->counts.edges++;
@@ -67,18 +70,18 @@ bm_status bm_edges_take(bm_match *match, const bm_pair *pairs, size_t n, bm_erro
         if (match->settings.only_groups)
             continue;
         if (result->edges.runs != NULL)
-            status = add_to_runs(&result->edges, &pairs[i], err);
+            BM_TRY(add_to_runs(&result->edges, &pairs[i], err));
         else
             result->edges.list[result->edges.n++] = pairs[i];
     }
-    return status;
+    return BM_OK;
 }
 
 bm_status bm_edges_found(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
 {
     bm_match *match = ctx;
-    bm_status status = bm_meter_check(match->settings.meter, err);
-    return status == BM_OK ? bm_edges_take(match, pairs, n, err) : status;
+    BM_TRY(bm_meter_check(match->settings.meter, err));
+    return bm_edges_take(match, pairs, n, err);
 }
 
 bm_status bm_edges_compare(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
@@ -88,13 +91,11 @@ bm_status bm_edges_compare(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
     const bm_match_settings *settings = &match->settings;
     bm_comparison how = {
         .verify = settings->verify, .threshold = settings->threshold, .pool = settings->pool};
-    bm_status status = bm_meter_check(settings->meter, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_meter_check(settings->meter, err));
     counts->candidates += n;
     counts->verified += settings->verify == BM_VERIFY_NONE ? 0 : n;
     double began_s = bm_clock_seconds();
-    status = bm_corpus_compare(settings->corpus, &how, pairs, n, err);
+    bm_status status = bm_corpus_compare(settings->corpus, &how, pairs, n, err);
     counts->verify_seconds += bm_clock_seconds() - began_s;
     return status == BM_OK ? bm_edges_take(match, pairs, n, err) : status;
 }

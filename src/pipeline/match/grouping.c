@@ -38,9 +38,8 @@ static bm_status group_by_components(const bm_match *match, const bm_preference 
                                      bm_grouping *out, bm_error *err)
 {
     const bm_corpus *corpus = match->settings.corpus;
-    uint32_t *best = bm_alloc(out->n, sizeof *best);
-    if (best == NULL)
-        return bm_fail_nomem(err, out->n * sizeof *best);
+    uint32_t *best = NULL;
+    BM_TRY(bm_new(&best, out->n, err));
     bm_union_find groups = match->result.groups; /* halving paths changes no root */
     for (size_t i = 0; i < out->n; i++)
         out->label[i] = bm_union_find_root(&groups, corpus->rep[i]);
@@ -80,19 +79,21 @@ static bm_status group_by_stars(const bm_match *match, const bm_preference *pref
 {
     const uint32_t *rep = match->settings.corpus->rep;
     bm_turns turns;
-    bm_status status = bm_turns_make(preference, rep, out->n, &turns, err);
-    for (size_t i = 0; status == BM_OK && out->from != NULL && i < out->n; i++)
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_turns_make(preference, rep, out->n, &turns, err));
+    for (size_t i = 0; out->from != NULL && i < out->n; i++) {
         if (out->from->best[i] != BM_NO_KNOWN)
-            turns.centres[i] = (uint32_t)i; /* taken, and takes nobody */
-    if (status == BM_OK)
-        status = take_turns(match, &turns, err);
-    for (size_t i = 0; status == BM_OK && i < out->n; i++) {
+            turns.centres[i] = (uint32_t)i;
+    } /* taken, and takes nobody */
+    BM_TRY_OUT(take_turns(match, &turns, err));
+    for (size_t i = 0; i < out->n; i++) {
         uint32_t centre = turns.centres[rep[i]];
         out->kept[i] = turns.best[centre];
         out->label[i] = centre;
     }
-    if (status == BM_OK && out->from != NULL)
-        status = bm_known_take(out, rep, err);
+    if (out->from != NULL)
+        BM_TRY_OUT(bm_known_take(out, rep, err));
+out:
     bm_turns_reset(&turns);
     return status;
 }
@@ -169,10 +170,10 @@ static bm_status compare_removed(const bm_match *match, bm_grouping *out, bm_pai
                                  bm_error *err)
 {
     bm_comparison how = {.verify = match->settings.verify, .pool = match->settings.pool};
-    bm_status status = bm_corpus_compare(match->settings.corpus, &how, pairs, n, err);
-    for (size_t i = 0; status == BM_OK && i < n; i++)
+    BM_TRY(bm_corpus_compare(match->settings.corpus, &how, pairs, n, err));
+    for (size_t i = 0; i < n; i++)
         give_reason(match, out, pairs[i].a, pairs[i].similarity);
-    return status;
+    return BM_OK;
 }
 
 /* Did matching compare the document with the kept one, and find an edge? */
@@ -192,9 +193,8 @@ static bm_status give_reasons(const bm_match *match, bm_grouping *out, bm_error 
     const uint32_t *rep = match->settings.corpus->rep;
     size_t n = 0;
     bm_status status = BM_OK;
-    bm_pair *pairs = bm_alloc(COMPARE_PAIRS, sizeof *pairs);
-    if (pairs == NULL)
-        return bm_fail_nomem(err, COMPARE_PAIRS * sizeof *pairs);
+    bm_pair *pairs = NULL;
+    BM_TRY(bm_new(&pairs, COMPARE_PAIRS, err));
     for (size_t i = 0; status == BM_OK && i < out->n; i++) {
         if (bm_grouping_is_known(out, i)) {
             bm_known_reason(match, out, (uint32_t)i);
@@ -250,19 +250,17 @@ bm_status bm_grouping_make(const bm_match *match, const bm_grouping_options *opt
                            bm_grouping *out, bm_error *err)
 {
     const bm_preference preference = {.docs = options->docs, .keep = options->keep};
-    bm_status status = alloc_grouping(match->settings.corpus->n, match->settings.known, out, err);
-    if (status == BM_OK)
-        status = options->cluster == BM_CLUSTER_STAR
-                     ? group_by_stars(match, &preference, out, err)
-                     : group_by_components(match, &preference, out, err);
-    if (status == BM_OK) {
-        smallest_labels(out, out->members);
-        status = gather(out, err);
-    }
-    if (status == BM_OK && out->from != NULL)
-        status = bm_known_gather(out, err);
-    if (status == BM_OK)
-        status = give_reasons(match, out, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(alloc_grouping(match->settings.corpus->n, match->settings.known, out, err));
+    BM_TRY_OUT(options->cluster == BM_CLUSTER_STAR
+                   ? group_by_stars(match, &preference, out, err)
+                   : group_by_components(match, &preference, out, err));
+    smallest_labels(out, out->members);
+    BM_TRY_OUT(gather(out, err));
+    if (out->from != NULL)
+        BM_TRY_OUT(bm_known_gather(out, err));
+    status = give_reasons(match, out, err);
+out:
     if (status == BM_OK)
         count(out);
     else

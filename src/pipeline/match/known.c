@@ -15,11 +15,13 @@ bm_status bm_known_init(bm_known *known, size_t n, bm_error *err)
     *known = (bm_known){.n = n};
     known->best = bm_alloc(n, sizeof *known->best);
     known->similarities = bm_alloc(n, sizeof *known->similarities);
-    bm_status status = known->best == NULL || known->similarities == NULL
-                           ? bm_fail_nomem(err, n * sizeof *known->similarities)
-                           : bm_union_find_init(&known->joined, n, err);
-    for (size_t i = 0; status == BM_OK && i < n; i++)
+    bm_status status = BM_OK;
+    BM_TRY_OUT(known->best == NULL || known->similarities == NULL
+                   ? bm_fail_nomem(err, n * sizeof *known->similarities)
+                   : bm_union_find_init(&known->joined, n, err));
+    for (size_t i = 0; i < n; i++)
         known->best[i] = BM_NO_KNOWN;
+out:
     if (status != BM_OK)
         bm_known_reset(known);
     return status;
@@ -64,9 +66,7 @@ bm_status bm_known_add(bm_known *known, bm_known_link link, double similarity, b
     const size_t tail = known->n_links - known->n_sorted;
     if (tail >= LEAST_TAIL && tail >= known->n_sorted)
         sort_links(known);
-    bm_status status = bm_grow_array(&known->links, &known->cap, known->n_links + 1, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_grow_array(&known->links, &known->cap, known->n_links + 1, err));
     known->links[known->n_links++] = link;
     if (known->best[link.doc] == BM_NO_KNOWN) {
         known->best[link.doc] = link.number;

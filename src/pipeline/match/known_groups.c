@@ -10,9 +10,7 @@
 
 bm_status bm_known_begin(bm_grouping *out, bm_error *err)
 {
-    out->known = bm_alloc(out->n, sizeof *out->known);
-    if (out->known == NULL)
-        return bm_fail_nomem(err, out->n * sizeof *out->known);
+    BM_TRY(bm_new(&out->known, out->n, err));
     for (size_t i = 0; i < out->n; i++)
         out->known[i] = BM_NO_KNOWN;
     return BM_OK;
@@ -35,17 +33,18 @@ bm_status bm_known_join(bm_grouping *out, const uint32_t *rep, bm_error *err)
 {
     bm_union_find over = {0}, joined = out->from->joined; /* halving paths changes no root */
     uint32_t *first = bm_alloc(out->n, sizeof *first);
-    bm_status status = first == NULL ? bm_fail_nomem(err, out->n * sizeof *first)
-                                     : bm_union_find_init(&over, out->n, err);
-    for (size_t i = 0; status == BM_OK && i < out->n; i++) {
+    bm_status status = BM_OK;
+    BM_TRY_OUT(first == NULL ? bm_fail_nomem(err, out->n * sizeof *first)
+                             : bm_union_find_init(&over, out->n, err));
+    for (size_t i = 0; i < out->n; i++) {
         bm_union_find_link(&over, (uint32_t)i, out->label[i]);
         if (rep[i] == i)
             bm_union_find_link(&over, (uint32_t)i, bm_union_find_root(&joined, (uint32_t)i));
     }
-    for (size_t i = 0; status == BM_OK && i < out->n; i++)
+    for (size_t i = 0; i < out->n; i++)
         out->label[i] = bm_union_find_root(&over, (uint32_t)i);
-    if (status == BM_OK)
-        keep_known(out, rep, first);
+    keep_known(out, rep, first);
+out:
     bm_union_find_reset(&over);
     bm_free(first);
     return status;

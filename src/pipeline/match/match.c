@@ -46,16 +46,14 @@ static bm_status match_bands(bm_match *match, const bm_callbacks *callbacks, bm_
                              .fn = bm_edges_compare,
                              .ctx = match,
                              .callbacks = callbacks};
-    bm_status status = bm_corpus_keyset(settings->corpus, settings->pool, &result->keys, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_corpus_keyset(settings->corpus, settings->pool, &result->keys, err));
     if (!settings->only_groups && settings->stars == NULL)
         return bm_candidates(&job, err);
     job.reserve = reserve;
     if (settings->only_groups)
         job.groups = &result->groups;
-    status = settings->only_groups ? bm_candidates_join(&job, &stats, err)
-                                   : bm_match_stars(match, &job, &stats, err);
+    bm_status status = settings->only_groups ? bm_candidates_join(&job, &stats, err)
+                                             : bm_match_stars(match, &job, &stats, err);
     result->counts.not_compared = stats.n_not_compared;
     if (status == BM_OK)
         say_cut(match, &stats);
@@ -67,11 +65,10 @@ bm_status bm_match_begin(bm_match *match, bm_error *err)
     const bm_match_settings *settings = &match->settings;
     bm_earlier_edges *earlier = &match->result.earlier;
     size_t n = settings->corpus->n;
-    bm_status status = bm_corpus_end_adding(settings->corpus, err);
-    if (status == BM_OK)
-        status = bm_union_find_init(&match->result.groups, n, err);
-    if (status != BM_OK || !settings->only_groups || settings->verify == BM_VERIFY_NONE)
-        return status;
+    BM_TRY(bm_corpus_end_adding(settings->corpus, err));
+    BM_TRY(bm_union_find_init(&match->result.groups, n, err));
+    if (!settings->only_groups || settings->verify == BM_VERIFY_NONE)
+        return BM_OK;
     earlier->docs = bm_alloc(n, sizeof *earlier->docs);
     earlier->similarities = bm_alloc(n, sizeof *earlier->similarities);
     if (earlier->docs == NULL || earlier->similarities == NULL)
@@ -92,18 +89,15 @@ bm_status bm_match_run(bm_match *match, bm_error *err)
 {
     const bm_match_settings *settings = &match->settings;
     bm_callbacks callbacks = bm_meter_callbacks(settings->meter);
-    bm_status status = bm_match_begin(match, err);
-    if (status != BM_OK)
-        return status;
-    if (!match->settings.all_candidates)
-        status = match_bands(match, &callbacks, err);
-    else if (settings->corpus->cfg.weighted)
-        status = bm_match_weighted_pairs(match, err);
+    BM_TRY(bm_match_begin(match, err));
+    if (!match->settings.all_candidates) {
+        BM_TRY(match_bands(match, &callbacks, err));
+    } else if (settings->corpus->cfg.weighted)
+        BM_TRY(bm_match_weighted_pairs(match, err));
     else
-        status = bm_match_all_pairs(match, &callbacks, err);
-    if (status == BM_OK)
-        bm_match_end(match);
-    return status;
+        BM_TRY(bm_match_all_pairs(match, &callbacks, err));
+    bm_match_end(match);
+    return BM_OK;
 }
 
 void bm_match_reset(bm_match *match)

@@ -7,6 +7,7 @@
  * pairs are compared. */
 #include "pipeline/match/match_all_pairs.h"
 
+#include "base/error.h"
 #include "lsh/joins/all_pairs.h"
 #include "pipeline/match/all_pairs_prefixes.h"
 
@@ -52,8 +53,8 @@ static bm_status match_in_memory(bm_match *match, bm_all_pairs_job *job, bm_erro
     job->docs = (const uint64_t *const *)match->settings.corpus->sets.hashes;
     job->fn = bm_edges_found;
     job->memory = share_of(bm_corpus_matching_bytes(match->settings.corpus), job);
-    bm_status status = bm_corpus_sort_all(match->settings.corpus, match->settings.pool, err);
-    return status == BM_OK ? search(match, job, err) : status;
+    BM_TRY(bm_corpus_sort_all(match->settings.corpus, match->settings.pool, err));
+    return search(match, job, err);
 }
 
 static bm_status match_in_file(bm_match *match, bm_all_pairs_job *job, bm_error *err)
@@ -65,19 +66,18 @@ static bm_status match_in_file(bm_match *match, bm_all_pairs_job *job, bm_error 
                                   .memory = left,
                                   .pool = match->settings.pool,
                                   .meter = match->settings.meter};
-    bm_status status = bm_set_prefixes_make(&making, &prefixes, err);
-    if (status == BM_OK) {
-        bm_meter_log(match->settings.meter, BM_LOG_DEBUG,
-                     "prefixes of all documents: %llu MiB of temporary files, counted in %u parts",
-                     (unsigned long long)(prefixes.bytes_written >> 20) + 1,
-                     1u << prefixes.part_bits);
-        job->store = &prefixes.store;
-        job->order = prefixes.order;
-        job->n_order = prefixes.n;
-        job->memory = left == 0 ? 0 : share_of(left - prefixes.bytes_held, job);
-        job->fn = bm_edges_compare;
-        status = search(match, job, err);
-    }
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_set_prefixes_make(&making, &prefixes, err));
+    bm_meter_log(match->settings.meter, BM_LOG_DEBUG,
+                 "prefixes of all documents: %llu MiB of temporary files, counted in %u parts",
+                 (unsigned long long)(prefixes.bytes_written >> 20) + 1, 1u << prefixes.part_bits);
+    job->store = &prefixes.store;
+    job->order = prefixes.order;
+    job->n_order = prefixes.n;
+    job->memory = left == 0 ? 0 : share_of(left - prefixes.bytes_held, job);
+    job->fn = bm_edges_compare;
+    status = search(match, job, err);
+out:
     bm_set_prefixes_reset(&prefixes);
     return status;
 }
@@ -92,9 +92,7 @@ bm_status bm_match_all_pairs(bm_match *match, const bm_callbacks *callbacks, bm_
                             .pool = match->settings.pool,
                             .ctx = match,
                             .callbacks = callbacks};
-    bm_status status = make_room(match->settings.corpus, &job, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(make_room(match->settings.corpus, &job, err));
     return bm_corpus_sets_in_file(corpus) ? match_in_file(match, &job, err)
                                           : match_in_memory(match, &job, err);
 }

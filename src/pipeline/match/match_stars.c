@@ -37,8 +37,8 @@ static void take(star_walk *s, uint32_t centre, uint32_t doc)
 static bm_status verify(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
 {
     star_walk *s = ctx;
-    bm_status status = bm_edges_compare(s->match, pairs, n, err);
-    for (size_t i = 0; status == BM_OK && i < n; i++) {
+    BM_TRY(bm_edges_compare(s->match, pairs, n, err));
+    for (size_t i = 0; i < n; i++) {
         const uint32_t a = pairs[i].a, b = pairs[i].b;
         const bool a_is_centre = s->turns.centres[a] == a;
         const uint32_t centre = a_is_centre ? a : b, doc = a_is_centre ? b : a;
@@ -46,41 +46,38 @@ static bm_status verify(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
         if (isnan(pairs[i].similarity) || pairs[i].similarity >= s->match->settings.threshold)
             take(s, centre, doc);
     }
-    return status;
+    return BM_OK;
 }
 
 /* The turn of a document that nobody took. */
 static bm_status be_centre(star_walk *s, uint32_t doc, const uint32_t *near, size_t n,
                            bm_error *err)
 {
-    bm_status status = BM_OK;
     bool waits = false;
     bm_crowded_buckets_leave(&s->crowded, doc);
     for (size_t i = 0; i < n; i++)
         waits = waits || s->crowded.waiting[near[i]] != 0;
     if (waits)
-        status = bm_candidate_walk_flush(&s->pairs, err);
-    for (size_t i = 0; status == BM_OK && i < n; i++)
+        BM_TRY(bm_candidate_walk_flush(&s->pairs, err));
+    for (size_t i = 0; i < n; i++)
         take(s, doc, near[i]);
-    return status == BM_OK ? bm_crowded_buckets_row(&s->crowded, &s->pairs, doc, err) : status;
+    return bm_crowded_buckets_row(&s->crowded, &s->pairs, doc, err);
 }
 
 static bm_status walk_turns(star_walk *s, bm_turn_links *links, bm_error *err)
 {
-    bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < s->turns.n_order; i++) {
+    for (size_t i = 0; i < s->turns.n_order; i++) {
         const uint32_t doc = s->turns.order[i], *near;
         size_t n;
         if (i % ASK_TURNS == ASK_TURNS - 1)
-            status = bm_candidate_walk_check(&s->pairs, err);
-        if (status == BM_OK)
-            status = bm_turn_links_next(links, i, &near, &n, err);
-        if (status == BM_OK && s->crowded.waiting[doc] != 0)
-            status = bm_candidate_walk_flush(&s->pairs, err);
-        if (status == BM_OK && bm_star_begin(s->turns.centres, doc))
-            status = be_centre(s, doc, near, n, err);
+            BM_TRY(bm_candidate_walk_check(&s->pairs, err));
+        BM_TRY(bm_turn_links_next(links, i, &near, &n, err));
+        if (s->crowded.waiting[doc] != 0)
+            BM_TRY(bm_candidate_walk_flush(&s->pairs, err));
+        if (bm_star_begin(s->turns.centres, doc))
+            BM_TRY(be_centre(s, doc, near, n, err));
     }
-    return status == BM_OK ? bm_candidate_walk_flush(&s->pairs, err) : status;
+    return bm_candidate_walk_flush(&s->pairs, err);
 }
 
 static bm_status walk_crowded(star_walk *s, const bm_candidates_job *job, bm_error *err)
@@ -90,18 +87,13 @@ static bm_status walk_crowded(star_walk *s, const bm_candidates_job *job, bm_err
     s->pairs.job = *job;
     s->pairs.job.fn = verify;
     s->pairs.job.ctx = s;
-    s->pairs.pairs = bm_alloc(job->chunk, sizeof *s->pairs.pairs);
-    if (s->pairs.pairs == NULL)
-        return bm_fail_nomem(err, job->chunk * sizeof *s->pairs.pairs);
-    bm_status status =
-        bm_turns_make(s->match->settings.stars, corpus->rep, corpus->n, &s->turns, err);
-    if (status == BM_OK)
-        status =
-            bm_crowded_buckets_begin_rows(&s->crowded, job->keys->bands, s->turns.centres, err);
-    if (status == BM_OK)
-        status = bm_turn_links_open(s->match, &s->turns, &links, err);
-    if (status == BM_OK)
-        status = walk_turns(s, &links, err);
+    BM_TRY(bm_new(&s->pairs.pairs, job->chunk, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_turns_make(s->match->settings.stars, corpus->rep, corpus->n, &s->turns, err));
+    BM_TRY_OUT(bm_crowded_buckets_begin_rows(&s->crowded, job->keys->bands, s->turns.centres, err));
+    BM_TRY_OUT(bm_turn_links_open(s->match, &s->turns, &links, err));
+    status = walk_turns(s, &links, err);
+out:
     bm_turn_links_close(&links);
     return status;
 }
@@ -111,9 +103,11 @@ bm_status bm_match_stars(bm_match *match, const bm_candidates_job *job, bm_join_
 {
     star_walk s = {.match = match};
     bm_crowded_buckets_init(&s.crowded, match->settings.corpus->n);
-    bm_status status = bm_candidates_of_small(job, &s.crowded, err);
-    if (status == BM_OK && s.crowded.n_buckets > 0)
-        status = walk_crowded(&s, job, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_candidates_of_small(job, &s.crowded, err));
+    if (s.crowded.n_buckets > 0)
+        BM_TRY_OUT(walk_crowded(&s, job, err));
+out:
     *stats = s.crowded.stats;
     bm_crowded_buckets_reset(&s.crowded);
     bm_turns_reset(&s.turns);

@@ -12,15 +12,15 @@ static bm_status sort_by_turn(bm_sorted_runs *edges, const uint32_t *place, bm_s
                               bm_error *err)
 {
     bm_run_record edge;
-    bm_status status = bm_sorted_runs_begin(edges, err);
-    while (status == BM_OK) {
-        status = bm_sorted_runs_next(edges, &edge, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_sorted_runs_begin(edges, err));
+    for (;;) {
+        BM_TRY_OUT(bm_sorted_runs_next(edges, &edge, err));
         bm_pair pair = bm_pair_of_key(edge.key, edge.value);
-        if (status == BM_OK)
-            status = bm_sorted_runs_add(by_turn, bm_pair_key(place[pair.a], pair.b), 0, err);
-        if (status == BM_OK)
-            status = bm_sorted_runs_add(by_turn, bm_pair_key(place[pair.b], pair.a), 0, err);
+        BM_TRY_OUT(bm_sorted_runs_add(by_turn, bm_pair_key(place[pair.a], pair.b), 0, err));
+        BM_TRY_OUT(bm_sorted_runs_add(by_turn, bm_pair_key(place[pair.b], pair.a), 0, err));
     }
+out:
     return status == BM_NOT_FOUND ? bm_sorted_runs_begin(by_turn, err) : status;
 }
 
@@ -35,15 +35,15 @@ static bm_status open_runs(const bm_match *match, bm_turn_links *out, bm_error *
 {
     const bm_corpus_cfg *cfg = &match->settings.corpus->cfg;
     const bm_turns *turns = out->turns;
-    uint32_t *place = bm_alloc(turns->n, sizeof *place);
-    if (place == NULL)
-        return bm_fail_nomem(err, turns->n * sizeof *place);
+    uint32_t *place = NULL;
+    BM_TRY(bm_new(&place, turns->n, err));
     for (size_t i = 0; i < turns->n_order; i++)
         place[turns->order[i]] = (uint32_t)i;
-    bm_status status =
-        bm_sorted_runs_open(cfg->temp_dir, (size_t)cfg->budget.arena / 2, &out->by_turn, err);
-    if (status == BM_OK)
-        status = sort_by_turn(match->result.edges.runs, place, out->by_turn, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(
+        bm_sorted_runs_open(cfg->temp_dir, (size_t)cfg->budget.arena / 2, &out->by_turn, err));
+    status = sort_by_turn(match->result.edges.runs, place, out->by_turn, err);
+out:
     bm_free(place);
     return status == BM_OK ? next_link(out, err) : status;
 }
@@ -70,13 +70,12 @@ bm_status bm_turn_links_next(bm_turn_links *links, size_t turn, const uint32_t *
         *n = links->neighbours.begins[doc + 1] - begin;
         return BM_OK;
     }
-    while (status == BM_OK && !links->ended && links->link.key >> 32 == turn) {
-        status = bm_grow_array(&links->docs, &links->cap, *n + 1, err);
-        if (status != BM_OK)
-            break;
+    while (!links->ended && links->link.key >> 32 == turn) {
+        BM_TRY_OUT(bm_grow_array(&links->docs, &links->cap, *n + 1, err));
         links->docs[(*n)++] = (uint32_t)links->link.key;
-        status = next_link(links, err);
+        BM_TRY_OUT(next_link(links, err));
     }
+out:
     *docs = links->docs;
     return status;
 }

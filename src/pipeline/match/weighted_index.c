@@ -51,11 +51,8 @@ bm_status bm_weighted_index_add(bm_weighted_index *index, bm_weighted_set set, d
     const double sum = bm_weighted_sum(set);
     heavy *list = scratch;
     double left = sum;
-    bm_status status = bm_grow_array(&index->sums, &index->cap_docs, index->n_docs + 1, err);
-    if (status == BM_OK)
-        status = bm_grow_array(&index->entries, &index->cap, index->n + set.n, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_grow_array(&index->sums, &index->cap_docs, index->n_docs + 1, err));
+    BM_TRY(bm_grow_array(&index->entries, &index->cap, index->n + set.n, err));
     for (size_t i = 0; i < set.n; i++)
         list[i] = (heavy){set.hashes[i], set.weights[i]};
     if (set.n > 1)

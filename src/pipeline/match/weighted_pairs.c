@@ -108,9 +108,10 @@ static bm_status build_block(search *s, bm_error *err)
 
 static bm_status found(search *s, prober *p, uint32_t a, uint32_t b, bm_error *err)
 {
-    bm_status status = bm_grow_array(&p->pairs, &p->cap, p->n + 1, err);
-    if (status == BM_OK)
-        p->pairs[p->n++] = (bm_pair){.a = a, .b = b};
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_grow_array(&p->pairs, &p->cap, p->n + 1, err));
+    p->pairs[p->n++] = (bm_pair){.a = a, .b = b};
+out:
     atomic_fetch_add_explicit(&s->n_found, 1, memory_order_relaxed);
     return status;
 }
@@ -121,15 +122,15 @@ static bm_status probe(search *s, prober *p, size_t row, bm_error *err)
     const uint32_t before = (uint32_t)((row < s->end ? row : s->end) - s->first),
                    mark = (uint32_t)row + 1;
     bm_weighted_set set;
-    bm_status status = get_set(s, row, p->set, &set, err);
-    const double sum = status == BM_OK ? bm_weighted_sum(set) : 0;
-    for (size_t i = 0; status == BM_OK && i < set.n; i++) {
+    BM_TRY(get_set(s, row, p->set, &set, err));
+    const double sum = bm_weighted_sum(set);
+    for (size_t i = 0; i < set.n; i++) {
         uint64_t key;
         size_t at;
         if (i + AHEAD < set.n)
             bm_weighted_index_expect(index, set.hashes[i + AHEAD]);
         const size_t end = bm_weighted_index_find(index, set.hashes[i], &key, &at);
-        for (; status == BM_OK && at < end; at++) {
+        for (; at < end; at++) {
             const uint32_t other = index->entries[at].doc;
             if (index->entries[at].key != key || other >= before || p->met[other] == mark)
                 continue;
@@ -137,10 +138,10 @@ static bm_status probe(search *s, prober *p, size_t row, bm_error *err)
             const double x = index->sums[other], least = x < sum ? x : sum,
                          most = x < sum ? sum : x;
             if (least >= s->share * most)
-                status = found(s, p, (uint32_t)(s->first + other), (uint32_t)row, err);
+                BM_TRY(found(s, p, (uint32_t)(s->first + other), (uint32_t)row, err));
         }
     }
-    return status;
+    return BM_OK;
 }
 
 /* Documents one by one, until enough is found or there is none left. */
@@ -148,15 +149,14 @@ static bm_status run_prober(void *ctx, uint32_t thread, bm_error *err)
 {
     search *s = ctx;
     const bm_corpus *corpus = s->corpus;
-    bm_status status = BM_OK;
-    while (status == BM_OK && atomic_load(&s->n_found) < CHUNK_PAIRS) {
+    while (atomic_load(&s->n_found) < CHUNK_PAIRS) {
         const size_t row = atomic_fetch_add(&s->next, 1);
         if (row >= corpus->n)
             break;
         if (!corpus->skip[row] && corpus->sizes[row] > 0)
-            status = probe(s, &s->probers[thread], row, err);
+            BM_TRY(probe(s, &s->probers[thread], row, err));
     }
-    return status;
+    return BM_OK;
 }
 
 static bm_status compare_found(search *s, bm_error *err)
@@ -195,17 +195,14 @@ static bm_status probe_all(search *s, bm_error *err)
 
 static bm_status open_probers(search *s, bm_error *err)
 {
-    bm_status status = BM_OK;
-    for (uint32_t t = 0; status == BM_OK && t < s->n_probers; t++) {
+    for (uint32_t t = 0; t < s->n_probers; t++) {
         prober *p = &s->probers[t];
         bm_free(p->met);
-        p->met = bm_alloc_zero(s->index.n_docs, sizeof *p->met);
-        if (p->met == NULL)
-            status = bm_fail_nomem(err, s->index.n_docs * sizeof *p->met);
-        if (status == BM_OK && p->set == NULL)
-            status = make_set(s, &p->set, err);
+        BM_TRY(bm_new_zero(&p->met, s->index.n_docs, err));
+        if (p->set == NULL)
+            BM_TRY(make_set(s, &p->set, err));
     }
-    return status;
+    return BM_OK;
 }
 
 static void reset(search *s)
@@ -224,19 +221,16 @@ static bm_status make_room(search *s, bm_error *err)
 {
     bm_corpus *corpus = s->match->settings.corpus;
     const uint64_t of_sets = s->longest * bm_corpus_element_bytes(corpus) * (s->n_probers + 2);
-    bm_status status = BM_OK;
     if (corpus->cfg.memory == 0) {
         s->room = ROOM_MOST;
         return BM_OK;
     }
     if (corpus->cfg.temp_dir != NULL &&
         bm_corpus_matching_bytes(corpus) / 2 < ROOM_LEAST + of_sets + corpus->sets.bytes / 8)
-        status = bm_corpus_sets_to_file(corpus, err);
-    if (status == BM_OK)
-        status = bm_corpus_check_matching(corpus, ROOM_LEAST + of_sets, err);
-    if (status == BM_OK)
-        s->room = (bm_corpus_matching_bytes(corpus) - of_sets) / 2;
-    return status;
+        BM_TRY(bm_corpus_sets_to_file(corpus, err));
+    BM_TRY(bm_corpus_check_matching(corpus, ROOM_LEAST + of_sets, err));
+    s->room = (bm_corpus_matching_bytes(corpus) - of_sets) / 2;
+    return BM_OK;
 }
 
 bm_status bm_match_weighted_pairs(bm_match *match, bm_error *err)

@@ -11,6 +11,7 @@
 
 #include <inttypes.h>
 
+#include "base/error.h"
 #include "model/file_heads.h"
 #include "pipeline/output/figure.h"
 
@@ -27,11 +28,11 @@ uint32_t bm_histogram_bin(double similarity)
 
 bm_status bm_histogram_tsv(bm_buf *out, const uint64_t bins[BM_HISTOGRAM_BINS], bm_error *err)
 {
-    bm_status status = bm_buf_add_text(out, BM_HEAD_HISTOGRAM "\n", err);
-    for (uint32_t i = 0; status == BM_OK && i < BM_HISTOGRAM_BINS; i++)
-        status = bm_buf_add_format(out, err, "%u.%02u\t%u.%02u\t%" PRIu64 "\n", i / 100, i % 100,
-                                   (i + 1) / 100, (i + 1) % 100, bins[i]);
-    return status;
+    BM_TRY(bm_buf_add_text(out, BM_HEAD_HISTOGRAM "\n", err));
+    for (uint32_t i = 0; i < BM_HISTOGRAM_BINS; i++)
+        BM_TRY(bm_buf_add_format(out, err, "%u.%02u\t%u.%02u\t%" PRIu64 "\n", i / 100, i % 100,
+                                 (i + 1) / 100, (i + 1) % 100, bins[i]));
+    return BM_OK;
 }
 
 bm_status bm_histogram_svg(bm_buf *out, const bm_histogram_picture *p, bm_error *err)

@@ -47,11 +47,11 @@ static bm_status write_with(copy *c, bm_str raw, const bm_insertion *insertion, 
 {
     const bm_str begin = {raw.data, insertion->at};
     const bm_str end = {raw.data + insertion->at, raw.len - insertion->at};
-    bm_status status = write_pending(c, err);
-    if (status == BM_OK)
-        status = bm_kept_writer_write(c->writer, begin, err);
-    if (status == BM_OK)
-        status = bm_kept_writer_more(c->writer, insertion->text, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(write_pending(c, err));
+    BM_TRY_OUT(bm_kept_writer_write(c->writer, begin, err));
+    status = bm_kept_writer_more(c->writer, insertion->text, err);
+out:
     return status == BM_OK && end.len > 0 ? bm_kept_writer_more(c->writer, end, err) : status;
 }
 
@@ -61,9 +61,10 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
     bool keep = true;
     bm_status status = BM_OK;
     if (record->file != c->file)
-        status = switch_file(c, record->file, err);
-    if (status == BM_OK && !record->is_header)
-        status = c->rule->keep(c->rule->ctx, record, &keep, err);
+        BM_TRY_OUT(switch_file(c, record->file, err));
+    if (!record->is_header)
+        BM_TRY_OUT(c->rule->keep(c->rule->ctx, record, &keep, err));
+out:
     if (status != BM_OK || !keep)
         return status;
     if (c->rule->insert != NULL) {
@@ -109,13 +110,12 @@ bm_status bm_kept_copy(bm_job_context *job, bm_kept_writer *writer, const bm_kep
     bm_record_room_init(job, BM_RECORDS_SPLIT, &room);
     const bm_batch_limits limits = {.bytes = BATCH_BYTES, .gate = &room.gate, .records_only = true};
     bm_batch_parser *parser = NULL;
-    bm_status status = bm_batch_source_begin(job->inputs.source, &limits, 0, err);
-    if (status == BM_OK)
-        status = bm_batch_parser_open(job->inputs.source, &parser, err);
-    if (status == BM_OK)
-        status = copy_batches(&c, parser, err);
-    if (status == BM_OK)
-        status = switch_file(&c, NO_FILE, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_batch_source_begin(job->inputs.source, &limits, 0, err));
+    BM_TRY_OUT(bm_batch_parser_open(job->inputs.source, &parser, err));
+    BM_TRY_OUT(copy_batches(&c, parser, err));
+    status = switch_file(&c, NO_FILE, err);
+out:
     bm_batch_parser_close(parser);
     bm_batch_source_end(job->inputs.source);
     return status;
@@ -172,15 +172,15 @@ static bm_status copy_documents(bm_job_context *job, const uint8_t *dropped, bm_
 {
     size_t n = bm_input_set_count(job->inputs.set);
     walk w = {.job = job, .dropped = dropped};
-    bm_hash128 *before = bm_alloc(n, sizeof *before);
-    if (before == NULL)
-        return bm_fail_nomem(err, n * sizeof *before);
+    bm_hash128 *before = NULL;
+    BM_TRY(bm_new(&before, n, err));
     for (size_t i = 0; i < n; i++)
         before[i] = bm_input_set_source(job->inputs.set, i)->digest;
     const bm_kept_rule rule = {.keep = keep_document, .ctx = &w};
-    bm_status status = bm_kept_copy(job, writer, &rule, err);
-    if (status == BM_OK)
-        status = check_unchanged(&w, before, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_kept_copy(job, writer, &rule, err));
+    status = check_unchanged(&w, before, err);
+out:
     bm_free(before);
     return status;
 }
@@ -188,11 +188,11 @@ static bm_status copy_documents(bm_job_context *job, const uint8_t *dropped, bm_
 static bm_status write_ids(const bm_job_context *job, const uint8_t *dropped,
                            bm_kept_writer *writer, bm_error *err)
 {
-    bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < job->docs.n; i++)
+    for (size_t i = 0; i < job->docs.n; i++) {
         if (dropped[i] == 0)
-            status = bm_kept_writer_id(writer, bm_doc_table_id(&job->docs, i), err);
-    return status;
+            BM_TRY(bm_kept_writer_id(writer, bm_doc_table_id(&job->docs, i), err));
+    }
+    return BM_OK;
 }
 
 bm_status bm_kept_pass(bm_job_context *job, const uint8_t *dropped, bool has_text, bm_out_dir *dir,
@@ -205,13 +205,12 @@ bm_status bm_kept_pass(bm_job_context *job, const uint8_t *dropped, bool has_tex
         return bm_rows_kept_ids(dir, &job->docs, dropped, err);
     const bm_kept_cfg cfg = {
         .dir = dir, .set = job->inputs.set, .kept = job->settings->results.kept};
-    bm_status status = bm_kept_writer_open(&cfg, &writer, err);
-    if (status != BM_OK)
-        return status;
-    status = bm_kept_writer_wants_ids(writer) ? write_ids(job, dropped, writer, err)
-                                              : copy_documents(job, dropped, writer, err);
-    if (status == BM_OK)
-        status = bm_kept_writer_finish(writer, err);
+    BM_TRY(bm_kept_writer_open(&cfg, &writer, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_kept_writer_wants_ids(writer) ? write_ids(job, dropped, writer, err)
+                                                : copy_documents(job, dropped, writer, err));
+    status = bm_kept_writer_finish(writer, err);
+out:
     bm_kept_writer_close(writer);
     return status;
 }

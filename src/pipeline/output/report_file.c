@@ -271,9 +271,10 @@ static bm_status write_outputs(bm_json *json, bm_out_dir *dir, bm_error *err)
     const char *sha256 = "{}", *xxh3 = "{}";
     bm_status status = BM_OK;
     if (dir != NULL)
-        status = bm_out_dir_digests(dir, &sha256, err);
-    if (status == BM_OK && dir != NULL)
-        status = bm_out_dir_digests_xxh3(dir, &xxh3, err);
+        BM_TRY_OUT(bm_out_dir_digests(dir, &sha256, err));
+    if (dir != NULL)
+        BM_TRY_OUT(bm_out_dir_digests_xxh3(dir, &xxh3, err));
+out:
     bm_json_key(json, BM_MANIFEST_OUTPUTS);
     bm_json_raw(json, sha256);
     bm_json_key(json, BM_MANIFEST_OUTPUTS_XXH3);
@@ -346,10 +347,8 @@ bm_status bm_report_write(const bm_summary *summary, bm_out_dir *dir, const char
                           bm_error *err)
 {
     bm_rows rows = {0};
-    bm_status status = bm_out_dir_file(dir, name, &rows.file, err);
-    if (status != BM_OK)
-        return status;
-    status = bm_out_file_write(rows.file, summary->json, strlen(summary->json), err);
+    BM_TRY(bm_out_dir_file(dir, name, &rows.file, err));
+    bm_status status = bm_out_file_write(rows.file, summary->json, strlen(summary->json), err);
     return bm_rows_end(&rows, status, err);
 }
 
@@ -360,9 +359,7 @@ bm_status bm_report_write_copy(const bm_job_context *job, const bm_summary *summ
     bm_rows rows = {0};
     if (output->report == NULL)
         return BM_OK;
-    bm_status status = bm_out_file_open(output->report, existing, &rows.file, err);
-    if (status != BM_OK)
-        return status;
-    status = bm_out_file_write(rows.file, summary->json, strlen(summary->json), err);
+    BM_TRY(bm_out_file_open(output->report, existing, &rows.file, err));
+    bm_status status = bm_out_file_write(rows.file, summary->json, strlen(summary->json), err);
     return bm_rows_end_in(&rows, group, status, err);
 }

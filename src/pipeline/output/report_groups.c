@@ -12,9 +12,8 @@ static uint64_t size_of(const bm_grouping *g, size_t group)
 
 static bm_status write_sizes(bm_json *json, const bm_grouping *g, bm_error *err)
 {
-    uint64_t *of_size = bm_alloc_zero((size_t)g->largest + 1, sizeof *of_size);
-    if (of_size == NULL)
-        return bm_fail_nomem(err, ((size_t)g->largest + 1) * sizeof *of_size);
+    uint64_t *of_size = NULL;
+    BM_TRY(bm_new_zero(&of_size, (size_t)g->largest + 1, err));
     for (size_t i = 0; i < g->n_groups; i++)
         of_size[size_of(g, i)]++;
     bm_json_key(json, "group_sizes");
@@ -76,9 +75,7 @@ static void write_largest(bm_json *json, const bm_grouping *g, const bm_doc_tabl
 bm_status bm_report_groups(bm_json *json, const bm_grouping *grouping, const bm_doc_table *docs,
                            bm_error *err)
 {
-    bm_status status = write_sizes(json, grouping, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(write_sizes(json, grouping, err));
     write_largest(json, grouping, docs);
     double removed = grouping->n_removed > 0 ? (double)grouping->n_removed : 1;
     bm_json_key_double(json, "chained_share", (double)grouping->n_chained / removed);

@@ -64,12 +64,11 @@ static bm_status write_file(bm_out_dir *dir, const char *name, fill_fn fill, con
                             bm_error *err)
 {
     bm_rows rows = {0};
-    bm_status status = bm_out_dir_file(dir, name, &rows.file, err);
-    if (status != BM_OK)
-        return status;
-    status = fill(&rows, ctx, err);
-    if (status == BM_OK)
-        status = bm_rows_flush(&rows, true, err);
+    BM_TRY(bm_out_dir_file(dir, name, &rows.file, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(fill(&rows, ctx, err));
+    status = bm_rows_flush(&rows, true, err);
+out:;
     bm_status closed = bm_out_file_close(rows.file, status == BM_OK ? err : NULL);
     bm_rows_reset(&rows);
     return status != BM_OK ? status : closed;
@@ -88,17 +87,14 @@ typedef struct context {
 static bm_status fill_ids(bm_rows *rows, const void *ctx, bm_error *err)
 {
     const context *c = ctx;
-    bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < c->docs->n; i++) {
+    for (size_t i = 0; i < c->docs->n; i++) {
         if (c->dropped != NULL && c->dropped[i] != 0)
             continue;
-        status = bm_tsv_escape(&rows->buf, bm_doc_table_id(c->docs, i), err);
-        if (status == BM_OK)
-            status = bm_buf_add(&rows->buf, "\n", 1, err);
-        if (status == BM_OK)
-            status = bm_rows_flush(rows, false, err);
+        BM_TRY(bm_tsv_escape(&rows->buf, bm_doc_table_id(c->docs, i), err));
+        BM_TRY(bm_buf_add(&rows->buf, "\n", 1, err));
+        BM_TRY(bm_rows_flush(rows, false, err));
     }
-    return status;
+    return BM_OK;
 }
 
 bm_status bm_rows_ids(bm_out_dir *dir, const bm_doc_table *docs, bm_error *err)
@@ -119,16 +115,15 @@ bm_status bm_rows_kept_ids(bm_out_dir *dir, const bm_doc_table *docs, const uint
 static bm_status fill_skipped(bm_rows *rows, const void *ctx, bm_error *err)
 {
     const context *c = ctx;
-    bm_status status = bm_table_begin(&rows->buf, BM_TABLE_SKIPPED, err);
-    for (size_t i = 0; status == BM_OK && i < c->docs->n_skipped; i++) {
+    BM_TRY(bm_table_begin(&rows->buf, BM_TABLE_SKIPPED, err));
+    for (size_t i = 0; i < c->docs->n_skipped; i++) {
         const bm_skipped *skipped = &c->docs->skipped[i];
         const bm_skipped_line line = {c->names->names[skipped->file], skipped->line,
                                       skipped->reason};
-        status = bm_skipped_line_add(&rows->buf, &line, err);
-        if (status == BM_OK)
-            status = bm_rows_flush(rows, false, err);
+        BM_TRY(bm_skipped_line_add(&rows->buf, &line, err));
+        BM_TRY(bm_rows_flush(rows, false, err));
     }
-    return status;
+    return BM_OK;
 }
 
 bm_status bm_rows_skipped(bm_out_dir *dir, const bm_doc_table *docs, const bm_file_names *names,
@@ -161,16 +156,16 @@ static bm_status fill_sources(bm_rows *rows, const void *ctx, bm_error *err)
 {
     const context *c = ctx;
     size_t n = c->names->n;
-    bm_source_line *lines = bm_alloc_zero(n, sizeof *lines);
-    if (lines == NULL)
-        return bm_fail_nomem(err, n * sizeof *lines);
+    bm_source_line *lines = NULL;
+    BM_TRY(bm_new_zero(&lines, n, err));
     count_sources(c, lines, n);
-    bm_status status = bm_table_begin(&rows->buf, BM_TABLE_SOURCES, err);
-    for (size_t i = 0; status == BM_OK && i < n; i++) {
-        status = bm_source_line_add(&rows->buf, &lines[i], err);
-        if (status == BM_OK)
-            status = bm_rows_flush(rows, false, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_table_begin(&rows->buf, BM_TABLE_SOURCES, err));
+    for (size_t i = 0; i < n; i++) {
+        BM_TRY_OUT(bm_source_line_add(&rows->buf, &lines[i], err));
+        BM_TRY_OUT(bm_rows_flush(rows, false, err));
     }
+out:
     bm_free(lines);
     return status;
 }
@@ -213,8 +208,8 @@ static bm_status fill_removed(bm_rows *rows, const void *ctx, bm_error *err)
 {
     const context *c = ctx;
     const bm_grouping *g = c->grouping;
-    bm_status status = bm_table_begin(&rows->buf, BM_TABLE_REMOVED, err);
-    for (size_t i = 0; status == BM_OK && i < c->docs->n; i++) {
+    BM_TRY(bm_table_begin(&rows->buf, BM_TABLE_REMOVED, err));
+    for (size_t i = 0; i < c->docs->n; i++) {
         if (g->reason[i] == BM_REASON_KEPT)
             continue;
         const bm_doc_row *row = &c->docs->rows[i];
@@ -224,11 +219,10 @@ static bm_status fill_removed(bm_rows *rows, const void *ctx, bm_error *err)
                                       .reason = reason_name((bm_reason)g->reason[i]),
                                       .file = c->names->names[row->file],
                                       .line = row->line};
-        status = bm_removed_line_add(&rows->buf, &line, err);
-        if (status == BM_OK)
-            status = bm_rows_flush(rows, false, err);
+        BM_TRY(bm_removed_line_add(&rows->buf, &line, err));
+        BM_TRY(bm_rows_flush(rows, false, err));
     }
-    return status;
+    return BM_OK;
 }
 
 bm_status bm_rows_removed(bm_out_dir *dir, const bm_doc_table *docs, const bm_grouping *grouping,
@@ -256,8 +250,8 @@ static bm_status add_group(bm_rows *rows, const context *c, bm_json *json, size_
     for (uint64_t i = known ? g->known_begin[group] : 0; known && i < g->known_begin[group + 1];
          i++)
         bm_json_string(json, bm_known_id(g->from, g->known_members[i]));
-    bm_status status = bm_group_line_end(json, &rows->buf, err);
-    return status == BM_OK ? bm_rows_flush(rows, false, err) : status;
+    BM_TRY(bm_group_line_end(json, &rows->buf, err));
+    return bm_rows_flush(rows, false, err);
 }
 
 static bm_status fill_groups(bm_rows *rows, const void *ctx, bm_error *err)
@@ -265,8 +259,9 @@ static bm_status fill_groups(bm_rows *rows, const void *ctx, bm_error *err)
     const context *c = ctx;
     bm_json json = {0};
     bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < c->grouping->n_groups; i++)
-        status = add_group(rows, c, &json, i, err);
+    for (size_t i = 0; i < c->grouping->n_groups; i++)
+        BM_TRY_OUT(add_group(rows, c, &json, i, err));
+out:
     bm_buf_reset(&json.buf);
     return status;
 }

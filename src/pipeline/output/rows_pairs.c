@@ -73,19 +73,17 @@ static bm_status add_partner(partners *p, uint32_t doc, uint32_t other, double s
 {
     if (other <= doc)
         return BM_OK;
-    bm_status status = bm_grow(&p->row, &p->cap_row, p->n_row + 1, sizeof *p->row, err);
-    if (status == BM_OK)
-        p->row[p->n_row++] = (partner){other, similarity};
-    return status;
+    BM_TRY(bm_grow(&p->row, &p->cap_row, p->n_row + 1, sizeof *p->row, err));
+    p->row[p->n_row++] = (partner){other, similarity};
+    return BM_OK;
 }
 
 static bm_status add_copies(partners *p, uint32_t doc, uint32_t rep, double similarity,
                             bm_error *err)
 {
-    bm_status status = BM_OK;
-    for (uint64_t i = p->copy_begin[rep]; status == BM_OK && i < p->copy_begin[rep + 1]; i++)
-        status = add_partner(p, doc, p->copies[i], similarity, err);
-    return status;
+    for (uint64_t i = p->copy_begin[rep]; i < p->copy_begin[rep + 1]; i++)
+        BM_TRY(add_partner(p, doc, p->copies[i], similarity, err));
+    return BM_OK;
 }
 
 static bm_status gather(partners *p, uint32_t doc, bm_error *err)
@@ -93,15 +91,18 @@ static bm_status gather(partners *p, uint32_t doc, bm_error *err)
     uint32_t rep = p->rows->match->settings.corpus->rep[doc];
     bool chain = p->rows->chain;
     p->n_row = 0;
+    /* a copy has the row (representative, copy) only */
     if (chain && rep != doc)
-        return BM_OK; /* a copy has the row (representative, copy) only */
-    bm_status status = add_copies(p, doc, rep, 1.0, err);
+        return BM_OK;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(add_copies(p, doc, rep, 1.0, err));
     const bm_neighbours *n = &p->neighbours;
-    for (size_t i = n->begins[rep]; status == BM_OK && i < n->begins[rep + (size_t)1]; i++) {
+    for (size_t i = n->begins[rep]; i < n->begins[rep + (size_t)1]; i++) {
         double similarity = p->rows->match->result.edges.list[n->pairs[i]].similarity;
-        status = chain ? add_partner(p, doc, n->docs[i], similarity, err)
-                       : add_copies(p, doc, n->docs[i], similarity, err);
+        BM_TRY_OUT(chain ? add_partner(p, doc, n->docs[i], similarity, err)
+                         : add_copies(p, doc, n->docs[i], similarity, err));
     }
+out:
     if (p->n_row > 1)
         qsort(p->row, p->n_row, sizeof *p->row, by_doc);
     return status;
@@ -155,29 +156,28 @@ static bm_status sort_edge(const partners *p, const bm_run_record *edge, bm_sort
                            bm_error *err)
 {
     uint32_t a = (uint32_t)(edge->key >> 32), b = (uint32_t)edge->key;
-    bm_status status = BM_OK;
     if (p->rows->chain)
         return add_sorted(sorted, a, b, edge->value, err);
-    for (uint64_t i = p->copy_begin[a]; status == BM_OK && i < p->copy_begin[a + 1]; i++) {
-        status = bm_meter_check(p->rows->match->settings.meter, err);
-        for (uint64_t j = p->copy_begin[b]; status == BM_OK && j < p->copy_begin[b + 1]; j++)
-            status = add_sorted(sorted, p->copies[i], p->copies[j], edge->value, err);
+    for (uint64_t i = p->copy_begin[a]; i < p->copy_begin[a + 1]; i++) {
+        BM_TRY(bm_meter_check(p->rows->match->settings.meter, err));
+        for (uint64_t j = p->copy_begin[b]; j < p->copy_begin[b + 1]; j++)
+            BM_TRY(add_sorted(sorted, p->copies[i], p->copies[j], edge->value, err));
     }
-    return status;
+    return BM_OK;
 }
 
 static bm_status sort_copies(const partners *p, uint32_t doc, bm_sorted_runs *sorted, bm_error *err)
 {
     uint32_t rep = p->rows->match->settings.corpus->rep[doc];
     uint64_t same = bm_edge_bits(1.0);
-    bm_status status = BM_OK;
     if (p->rows->chain)
         return rep == doc ? BM_OK : add_sorted(sorted, rep, doc, same, err);
-    status = bm_meter_check(p->rows->match->settings.meter, err);
-    for (uint64_t i = p->copy_begin[rep]; status == BM_OK && i < p->copy_begin[rep + 1]; i++)
+    BM_TRY(bm_meter_check(p->rows->match->settings.meter, err));
+    for (uint64_t i = p->copy_begin[rep]; i < p->copy_begin[rep + 1]; i++) {
         if (p->copies[i] > doc)
-            status = add_sorted(sorted, doc, p->copies[i], same, err);
-    return status;
+            BM_TRY(add_sorted(sorted, doc, p->copies[i], same, err));
+    }
+    return BM_OK;
 }
 
 static bm_status sort_rows(const partners *p, bm_sorted_runs *sorted, bm_error *err)
@@ -202,44 +202,40 @@ static bm_status write_sorted(bm_rows *rows, partners *p, bm_pair_rows *pairs, b
     bm_sorted_runs *sorted = NULL;
     bm_run_record record;
     partner other;
-    bm_status status =
-        bm_sorted_runs_open(cfg->temp_dir, (size_t)cfg->budget.arena / 2, &sorted, err);
-    if (status == BM_OK)
-        status = sort_rows(p, sorted, err);
-    while (status == BM_OK) {
-        status = bm_sorted_runs_next(sorted, &record, err);
-        if (status != BM_OK)
-            break;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_sorted_runs_open(cfg->temp_dir, (size_t)cfg->budget.arena / 2, &sorted, err));
+    BM_TRY_OUT(sort_rows(p, sorted, err));
+    for (;;) {
+        BM_TRY_OUT(bm_sorted_runs_next(sorted, &record, err));
         other = (partner){(uint32_t)record.key, bm_edge_similarity(record.value)};
         partners one = {.row = &other, .n_row = 1};
-        status = write_row(rows, pairs, &one, (uint32_t)(record.key >> 32), err);
+        BM_TRY_OUT(write_row(rows, pairs, &one, (uint32_t)(record.key >> 32), err));
     }
+out:
     bm_sorted_runs_close(sorted);
     return status == BM_NOT_FOUND ? BM_OK : status;
 }
 
 static bm_status write_rows(bm_rows *rows, partners *p, bm_pair_rows *pairs, bm_error *err)
 {
-    bm_status status = index_neighbours(p, err);
-    for (size_t i = 0; status == BM_OK && i < pairs->match->settings.corpus->n; i++) {
-        status = gather(p, (uint32_t)i, err);
-        if (status == BM_OK)
-            status = write_row(rows, pairs, p, (uint32_t)i, err);
+    BM_TRY(index_neighbours(p, err));
+    for (size_t i = 0; i < pairs->match->settings.corpus->n; i++) {
+        BM_TRY(gather(p, (uint32_t)i, err));
+        BM_TRY(write_row(rows, pairs, p, (uint32_t)i, err));
     }
-    return status;
+    return BM_OK;
 }
 
 bm_status bm_rows_pairs(bm_rows *rows, bm_pair_rows *pairs, bm_error *err)
 {
     partners p = {.rows = pairs};
-    bm_status status = pairs->json ? BM_OK : bm_table_begin(&rows->buf, BM_TABLE_PAIRS, err);
-    if (status == BM_OK)
-        status = index_copies(&p, err);
-    if (status == BM_OK)
-        status = pairs->match->result.edges.runs == NULL ? write_rows(rows, &p, pairs, err)
-                                                         : write_sorted(rows, &p, pairs, err);
-    if (status == BM_OK)
-        status = bm_rows_flush(rows, true, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(pairs->json ? BM_OK : bm_table_begin(&rows->buf, BM_TABLE_PAIRS, err));
+    BM_TRY_OUT(index_copies(&p, err));
+    BM_TRY_OUT(pairs->match->result.edges.runs == NULL ? write_rows(rows, &p, pairs, err)
+                                                       : write_sorted(rows, &p, pairs, err));
+    status = bm_rows_flush(rows, true, err);
+out:
     bm_neighbours_reset(&p.neighbours);
     bm_free(p.copy_begin);
     bm_free(p.copies);

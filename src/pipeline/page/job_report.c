@@ -153,10 +153,11 @@ static bm_status write_page(const bm_page *p, uint64_t *n_bytes, bm_error *err)
 {
     const bm_report_options *o = p->options;
     bm_rows rows = {.write = o->write, .write_ctx = o->write_ctx};
-    bm_status status = bm_rows_open(&rows, &o->output, err);
-    if (status == BM_OK)
-        status = o->form == BM_REPORT_JSON ? bm_page_write_json(p, &rows, n_bytes, err)
-                                           : bm_page_write_html(p, &rows, n_bytes, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_rows_open(&rows, &o->output, err));
+    status = o->form == BM_REPORT_JSON ? bm_page_write_json(p, &rows, n_bytes, err)
+                                       : bm_page_write_html(p, &rows, n_bytes, err);
+out:
     return bm_rows_end(&rows, status, err);
 }
 
@@ -165,12 +166,10 @@ static bm_status run_job(const bm_report_options *options, bm_settings *settings
 {
     bm_manifest *manifest;
     bm_report_result result = {0};
-    bm_status status = bm_manifest_open_dir(options->path, settings->memory, &manifest, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_manifest_open_dir(options->path, settings->memory, &manifest, err));
     bm_page page = {.options = options, .settings = settings, .manifest = manifest};
     bm_recipe recipe = {.manifests = (const bm_manifest *const *)&manifest, .n = 1};
-    status = fill(&page, &recipe, settings, err);
+    bm_status status = fill(&page, &recipe, settings, err);
     if (status == BM_OK)
         status = write_page(&page, &result.bytes, err);
     result.inputs_gone = page.n_gone;
@@ -189,18 +188,13 @@ static bm_status run_job(const bm_report_options *options, bm_settings *settings
 bm_status bm_report(const bm_report_options *options, bm_report_result *out, bm_error *err)
 {
     bm_report_options used = report_defaults;
-    bm_status status =
-        bm_sized_take(options, BM_SIZED_TYPE(bm_report_options, sources), &used, err);
-    if (status == BM_OK)
-        status = check_options(&used, err);
-    if (status == BM_OK && out != NULL)
-        status = bm_sized_check(out, BM_SIZED_TYPE(bm_report_result, inputs_gone), err);
+    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_report_options, sources), &used, err));
+    BM_TRY(check_options(&used, err));
+    if (out != NULL)
+        BM_TRY(bm_sized_check(out, BM_SIZED_TYPE(bm_report_result, inputs_gone), err));
     bm_settings settings;
     bm_weighed weighed = {0};
-    if (status == BM_OK)
-        status = make_settings(&used, &settings, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(make_settings(&used, &settings, err));
     settings.recorded.weighed = &weighed;
     return run_job(&used, &settings, out, err);
 }

@@ -78,12 +78,11 @@ void bm_page_reset(bm_page *p)
 bm_status bm_page_show(bm_page *p, bm_str id, uint32_t *number, bm_error *err)
 {
     const size_t before = p->ids.n;
-    bm_status status = bm_grow_array(&p->docs, &p->cap_docs, before + 1, err);
-    if (status == BM_OK)
-        status = bm_id_set_add(&p->ids, id, number, err);
-    if (status == BM_OK && p->ids.n > before)
+    BM_TRY(bm_grow_array(&p->docs, &p->cap_docs, before + 1, err));
+    BM_TRY(bm_id_set_add(&p->ids, id, number, err));
+    if (p->ids.n > before)
         p->docs[before] = (bm_page_doc){0};
-    return status;
+    return BM_OK;
 }
 
 static bm_status show_kept(bm_page *p, bm_str id, bool known, uint32_t *number, bm_error *err)
@@ -124,11 +123,11 @@ bm_status bm_page_least_offer(bm_page_least *least, bm_str a, bm_str b, double j
     if (at >= least->most)
         return BM_OK;
     bm_buf ids = {0};
-    bm_status status = bm_grow_array(&least->rows, &least->cap, least->n + 1, err);
-    if (status == BM_OK)
-        status = bm_buf_add(&ids, a.data, a.len, err);
-    if (status == BM_OK)
-        status = bm_buf_add(&ids, b.data, b.len, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_grow_array(&least->rows, &least->cap, least->n + 1, err));
+    BM_TRY_OUT(bm_buf_add(&ids, a.data, a.len, err));
+    status = bm_buf_add(&ids, b.data, b.len, err);
+out:
     if (status != BM_OK) {
         bm_buf_reset(&ids);
         return status;
@@ -233,19 +232,17 @@ static bm_status read_sizes(bm_page *p, bm_error *err)
 {
     bm_str sizes = {0}, row, size, groups;
     size_t at = 0;
-    bm_status status = BM_OK;
     bm_manifest_member(p->manifest, "group_sizes", &sizes);
-    while (status == BM_OK && bm_json_scan_element(sizes, &at, &row)) {
+    while (bm_json_scan_element(sizes, &at, &row)) {
         bm_page_size one = {0};
         if (!bm_json_scan_find(row, "size", &size) || !bm_json_scan_uint(size, &one.size) ||
             !bm_json_scan_find(row, "groups", &groups) || !bm_json_scan_uint(groups, &one.groups))
             return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(p->manifest), 0,
                               "group_sizes is no list of sizes and groups");
-        status = bm_grow_array(&p->sizes, &p->cap_sizes, p->n_sizes + 1, err);
-        if (status == BM_OK)
-            p->sizes[p->n_sizes++] = one;
+        BM_TRY(bm_grow_array(&p->sizes, &p->cap_sizes, p->n_sizes + 1, err));
+        p->sizes[p->n_sizes++] = one;
     }
-    return status;
+    return BM_OK;
 }
 
 static bm_status read_sources(bm_page *p, bm_error *err)
@@ -255,15 +252,15 @@ static bm_status read_sources(bm_page *p, bm_error *err)
     bm_status status = BM_OK;
     p->sources = bm_alloc_zero(n, sizeof *p->sources);
     if (p->sources == NULL || rows == NULL)
-        status = bm_fail_nomem(err, n * sizeof *p->sources);
+        BM_TRY_OUT(bm_fail_nomem(err, n * sizeof *p->sources));
     bm_source_column columns[] = {{.field = BM_SOURCES_DOCUMENTS, .rows = rows},
                                   {.field = BM_SOURCES_SKIPPED, .rows = rows + n},
                                   {.field = BM_SOURCES_REMOVED, .rows = rows + 2 * n}};
-    if (status == BM_OK)
-        status = bm_source_table_read(p->manifest, columns, 3, err);
-    for (size_t i = 0; status == BM_OK && i < n; i++)
+    BM_TRY_OUT(bm_source_table_read(p->manifest, columns, 3, err));
+    for (size_t i = 0; i < n; i++)
         p->sources[i] = (bm_page_source){
             .documents = rows[i], .skipped = rows[n + i], .removed = rows[2 * n + i]};
+out:
     bm_free(rows);
     return status;
 }
@@ -366,25 +363,22 @@ static void count_similarity(bm_page *p, double jaccard)
 static bm_status first_walk(reading *r, const removed_row *row, bm_error *err)
 {
     bm_page *p = r->page;
-    bm_status status = BM_OK;
     if (!p->has_pairs && !isnan(row->jaccard)) {
         count_similarity(p, row->jaccard);
         if (row->jaccard >= p->threshold && row->jaccard < 1)
-            status =
-                bm_page_least_offer(&r->near, row->kept, row->id, row->jaccard, row->known, err);
+            BM_TRY(
+                bm_page_least_offer(&r->near, row->kept, row->id, row->jaccard, row->known, err));
     }
-    if (status != BM_OK || !row->chained)
-        return status;
+    if (!row->chained)
+        return BM_OK;
     uint32_t number;
-    status = bm_id_set_add(&r->hubs, row->kept, &number, err);
+    BM_TRY(bm_id_set_add(&r->hubs, row->kept, &number, err));
     const uint64_t bytes = bm_id_set_bytes(r->hubs.n, r->hubs.text.len);
-    if (status == BM_OK && r->room != 0 && bytes > r->room)
-        status =
-            bm_table_room_refuse(p->settings, "the kept documents of chained ones", bytes, err);
-    if (status == BM_OK && !isnan(row->jaccard))
-        status =
-            bm_page_least_offer(&r->chained, row->kept, row->id, row->jaccard, row->known, err);
-    return status;
+    if (r->room != 0 && bytes > r->room)
+        BM_TRY(bm_table_room_refuse(p->settings, "the kept documents of chained ones", bytes, err));
+    if (!isnan(row->jaccard))
+        BM_TRY(bm_page_least_offer(&r->chained, row->kept, row->id, row->jaccard, row->known, err));
+    return BM_OK;
 }
 
 /* Of the largest groups. */
@@ -438,22 +432,17 @@ static bm_status take_group(void *ctx, bm_group_file *file, bool *stop, bm_error
     reading *r = ctx;
     bm_page *p = r->page;
     const size_t most = p->options->groups;
-    bm_status status = BM_OK;
     (void)stop;
     if (r->hubs.n > 0 && file->size > r->best_size) {
-        status = bm_group_file_id(file, file->kept, &r->id, err);
-        if (status == BM_OK &&
-            bm_id_set_find(&r->hubs, (bm_str){r->id.data, r->id.len}) != BM_ID_NONE) {
+        BM_TRY(bm_group_file_id(file, file->kept, &r->id, err));
+        if (bm_id_set_find(&r->hubs, (bm_str){r->id.data, r->id.len}) != BM_ID_NONE) {
             r->best_size = file->size;
             p->largest_chained = file->group;
         }
     }
-    if (status != BM_OK || most == 0 ||
-        (p->n_groups == most && p->groups[most - 1].size >= file->size))
-        return status;
-    status = bm_grow_array(&p->groups, &p->cap_groups, p->n_groups + 1, err);
-    if (status != BM_OK)
-        return status;
+    if (most == 0 || (p->n_groups == most && p->groups[most - 1].size >= file->size))
+        return BM_OK;
+    BM_TRY(bm_grow_array(&p->groups, &p->cap_groups, p->n_groups + 1, err));
     size_t at = p->n_groups - (p->n_groups == most);
     p->n_groups = at + 1;
     for (; at > 0 && p->groups[at - 1].size < file->size; at--)
@@ -470,17 +459,16 @@ static bm_status take_group(void *ctx, bm_group_file *file, bool *stop, bm_error
 static bm_status add_key(reading *r, bm_str id, bm_error *err)
 {
     uint32_t number;
-    bm_status status = bm_grow_array(&r->group_of, &r->cap_group_of, r->keys.n + 1, err);
-    if (status == BM_OK)
-        status = bm_id_set_add(&r->keys, id, &number, err);
-    if (status == BM_OK && number + (size_t)1 == r->keys.n)
+    BM_TRY(bm_grow_array(&r->group_of, &r->cap_group_of, r->keys.n + 1, err));
+    BM_TRY(bm_id_set_add(&r->keys, id, &number, err));
+    if (number + (size_t)1 == r->keys.n)
         r->group_of[number] = r->at_group;
     const uint64_t bytes =
         bm_id_set_bytes(r->keys.n, r->keys.text.len) + r->cap_group_of * sizeof *r->group_of;
-    if (status == BM_OK && r->room != 0 && bytes > r->room)
-        status = bm_table_room_refuse(r->page->settings, "the members of the largest groups", bytes,
-                                      err);
-    return status;
+    if (r->room != 0 && bytes > r->room)
+        BM_TRY(bm_table_room_refuse(r->page->settings, "the members of the largest groups", bytes,
+                                    err));
+    return BM_OK;
 }
 
 /* Of a collection with known documents. Is the member one of the most chained, and the kept one of its group known? Then
@@ -616,13 +604,9 @@ static bm_status what_if_pair(bm_page *p, bm_str a, bm_str b, double jaccard, bm
     uint32_t x, y;
     if (w->why_not != NULL)
         return BM_OK;
-    bm_status status = bm_id_set_add(&w->ids, a, &x, err);
-    if (status == BM_OK)
-        status = bm_id_set_add(&w->ids, b, &y, err);
-    if (status == BM_OK)
-        status = bm_grow_array(&w->pairs, &w->cap_pairs, w->n_pairs + 1, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_id_set_add(&w->ids, a, &x, err));
+    BM_TRY(bm_id_set_add(&w->ids, b, &y, err));
+    BM_TRY(bm_grow_array(&w->pairs, &w->cap_pairs, w->n_pairs + 1, err));
     w->pairs[w->n_pairs++] = (bm_pair){x, y, jaccard};
     if (bytes_of(w) > w->room)
         give_up(w);
@@ -632,9 +616,8 @@ static bm_status what_if_pair(bm_page *p, bm_str a, bm_str b, double jaccard, bm
 /* From the group of each document, a number below n, to how many there are of what size. */
 static bm_status count_groups(const uint32_t *of, size_t n, bm_page_choice *out, bm_error *err)
 {
-    uint32_t *sizes = bm_alloc_zero(n, sizeof *sizes);
-    if (sizes == NULL)
-        return bm_fail_nomem(err, n * sizeof *sizes);
+    uint32_t *sizes = NULL;
+    BM_TRY(bm_new_zero(&sizes, n, err));
     for (size_t i = 0; i < n; i++)
         sizes[of[i]]++;
     for (size_t i = 0; i < n; i++) {
@@ -650,8 +633,10 @@ static bm_status what_if_end(bm_page *p, bm_error *err)
 {
     bm_page_what_if *w = &p->what_if;
     bm_union_find sets = {0};
-    bm_status status = w->n_thresholds > 0 ? bm_union_find_init(&sets, w->ids.n, err) : BM_OK;
-    for (size_t i = 0; status == BM_OK && i < w->n_thresholds; i++) {
+    bm_status status = BM_OK;
+    if (w->n_thresholds > 0)
+        BM_TRY_OUT(bm_union_find_init(&sets, w->ids.n, err));
+    for (size_t i = 0; i < w->n_thresholds; i++) {
         bm_page_choice *choice = &w->thresholds[i];
         for (size_t k = 0; k < sets.n; k++)
             sets.parent[k] = (uint32_t)k;
@@ -663,14 +648,13 @@ static bm_status what_if_end(bm_page *p, bm_error *err)
         }
         for (size_t k = 0; k < sets.n; k++)
             sets.parent[k] = bm_union_find_root(&sets, (uint32_t)k);
-        status = count_groups(sets.parent, sets.n, choice, err);
+        BM_TRY_OUT(count_groups(sets.parent, sets.n, choice, err));
     }
+out:
     bm_union_find_reset(&sets);
     if (status != BM_OK || w->why_no_stars != NULL || !goes_by_length(p))
         return status;
-    w->lengths = bm_alloc(w->ids.n, sizeof *w->lengths);
-    if (w->lengths == NULL)
-        return bm_fail_nomem(err, w->ids.n * sizeof *w->lengths);
+    BM_TRY(bm_new(&w->lengths, w->ids.n, err));
     for (size_t i = 0; i < w->ids.n; i++)
         w->lengths[i] = BM_PAGE_NO_LENGTH;
     return BM_OK;
@@ -692,17 +676,16 @@ static bm_status place_group(void *ctx, bm_group_file *file, bool *stop, bm_erro
 {
     star_walk *s = ctx;
     bool more = true;
-    bm_status status = BM_OK;
     (void)stop;
-    while (status == BM_OK && more) {
-        status = bm_group_file_member(file, &s->id, &more, err);
-        if (status != BM_OK || !more)
+    while (more) {
+        BM_TRY(bm_group_file_member(file, &s->id, &more, err));
+        if (!more)
             break;
         const uint32_t doc = bm_id_set_find(&s->page->what_if.ids, (bm_str){s->id.data, s->id.len});
         if (doc != BM_ID_NONE)
             s->place[doc] = s->n_placed++;
     }
-    return status;
+    return BM_OK;
 }
 
 static void find_copies(const bm_page_what_if *w, uint32_t *rep, uint32_t *rows)
@@ -762,10 +745,8 @@ static bm_status walk_stars(star_walk *s, bm_page_choice *out, bm_error *err)
     bm_neighbours neighbours = {0};
     find_copies(w, s->rep, s->centres);
     const size_t n = make_order(s);
-    bm_status status = bm_neighbours_make((bm_pair_list){w->pairs, w->n_pairs, w->ids.n},
-                                          BM_NEIGHBOURS_DOCS, &neighbours, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_neighbours_make((bm_pair_list){w->pairs, w->n_pairs, w->ids.n}, BM_NEIGHBOURS_DOCS,
+                              &neighbours, err));
     for (size_t i = 0; i < w->ids.n; i++)
         s->centres[i] = BM_NOT_TAKEN;
     bm_stars_walk(&neighbours, s->order, n, s->centres);
@@ -789,12 +770,13 @@ static bm_status find_stars(const bm_page *p, bm_page_choice *out, bm_error *err
     s.centres = s.best + w->ids.n;
     s.order = s.centres + w->ids.n;
     memset(s.place, 0xFF, w->ids.n * sizeof *s.place);
-    bm_status status = bm_page_each_group(p, place_group, &s, err);
-    if (status == BM_OK && s.n_placed != w->ids.n)
-        status = bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(p->manifest), 0,
-                            "a document of its pairs is in none of its groups");
-    if (status == BM_OK)
-        status = walk_stars(&s, out, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_page_each_group(p, place_group, &s, err));
+    if (s.n_placed != w->ids.n)
+        BM_TRY_OUT(bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(p->manifest), 0,
+                              "a document of its pairs is in none of its groups"));
+    status = walk_stars(&s, out, err);
+out:
     bm_buf_reset(&s.id);
     bm_free(all);
     return status;
@@ -815,12 +797,12 @@ bm_status bm_page_what_if_stars(bm_page *p, bm_error *err)
 static bm_status take_pair(void *ctx, bm_str a, bm_str b, double jaccard, bm_error *err)
 {
     reading *r = ctx;
-    bm_status status = BM_OK;
     if (!isnan(jaccard))
         count_similarity(r->page, jaccard);
-    if (jaccard < 1) /* of two that are the same there is nothing to see */
-        status = bm_page_least_offer(&r->near, a, b, jaccard, false, err);
-    return status == BM_OK ? what_if_pair(r->page, a, b, jaccard, err) : status;
+    /* of two that are the same there is nothing to see */
+    if (jaccard < 1)
+        BM_TRY(bm_page_least_offer(&r->near, a, b, jaccard, false, err));
+    return what_if_pair(r->page, a, b, jaccard, err);
 }
 
 bm_status bm_page_read_tables(bm_page *p, bm_error *err)

@@ -41,11 +41,11 @@ static bm_status add_member(void *ctx, const bm_group_file *file, bm_str id, bm_
         graph->why_not = "its documents do not fit into the memory of this report";
         return BM_OK;
     }
-    bm_status status = bm_id_set_add(&graph->ids, id, &number, err);
-    if (status == BM_OK && graph->ids.n == before)
-        status = bm_fail_at(err, BM_ERR_FORMAT, file->lines.name, file->lines.number,
-                            "a document is twice in the group");
-    return status;
+    BM_TRY(bm_id_set_add(&graph->ids, id, &number, err));
+    if (graph->ids.n == before)
+        return bm_fail_at(err, BM_ERR_FORMAT, file->lines.name, file->lines.number,
+                          "a document is twice in the group");
+    return BM_OK;
 }
 
 static bm_status take_members(void *ctx, bm_group_file *file, bool *stop, bm_error *err)
@@ -82,10 +82,9 @@ static bm_status take_link(bm_page *p, bm_pair pair, bm_error *err)
         graph->why_not = "its links do not fit into the memory of this report";
     if (graph->why_not != NULL)
         return BM_OK;
-    bm_status status = bm_grow_array(&graph->pairs, &graph->cap_pairs, graph->n_pairs + 1, err);
-    if (status == BM_OK)
-        graph->pairs[graph->n_pairs++] = pair;
-    return status;
+    BM_TRY(bm_grow_array(&graph->pairs, &graph->cap_pairs, graph->n_pairs + 1, err));
+    graph->pairs[graph->n_pairs++] = pair;
+    return BM_OK;
 }
 
 static bm_status take_pair(void *ctx, bm_str id_a, bm_str id_b, double jaccard, bm_error *err)
@@ -104,9 +103,9 @@ bm_status bm_page_graph_load(bm_page *p, bm_error *err)
         graph->why_not = "no document is chained";
         return BM_OK;
     }
-    bm_status status = bm_page_each_group(p, take_members, p, err);
-    if (status != BM_OK || graph->why_not != NULL)
-        return status;
+    BM_TRY(bm_page_each_group(p, take_members, p, err));
+    if (graph->why_not != NULL)
+        return BM_OK;
     if (p->has_pairs)
         return bm_page_each_pair(p, take_pair, p, err);
     if (p->weighted || !p->has_texts)
@@ -400,23 +399,18 @@ bm_status bm_page_graph_draw(bm_page *p, bm_error *err)
         return BM_OK;
     if (graph->n_pairs > 1)
         qsort(graph->pairs, graph->n_pairs, sizeof *graph->pairs, bm_pair_by_place);
-    bm_status status =
-        bm_link_graph_init(&d.links, graph->pairs, graph->n_pairs, graph->ids.n, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_link_graph_init(&d.links, graph->pairs, graph->n_pairs, graph->ids.n, err));
     d.chosen = bm_alloc_zero(graph->ids.n, sizeof *d.chosen);
     d.before = bm_alloc(graph->ids.n, sizeof *d.before);
     d.queue = bm_alloc(graph->ids.n, sizeof *d.queue);
+    bm_status status = BM_OK;
     if (d.chosen == NULL || d.before == NULL || d.queue == NULL)
-        status = bm_fail_nomem(err, graph->ids.n * sizeof *d.before);
-    if (status == BM_OK)
-        status = bm_bridges_find(&d.links, &graph->bridges, err);
-    if (status == BM_OK)
-        status = sort_holds(graph, err);
-    if (status == BM_OK) {
-        choose_nodes(&d);
-        status = place_nodes(&d, err);
-    }
+        BM_TRY_OUT(bm_fail_nomem(err, graph->ids.n * sizeof *d.before));
+    BM_TRY_OUT(bm_bridges_find(&d.links, &graph->bridges, err));
+    BM_TRY_OUT(sort_holds(graph, err));
+    choose_nodes(&d);
+    status = place_nodes(&d, err);
+out:
     bm_free(d.chosen);
     bm_free(d.before);
     bm_free(d.queue);
@@ -508,9 +502,8 @@ bm_status bm_page_graph_place(bm_page_node *nodes, size_t n, const uint32_t *lin
                               bm_error *err)
 {
     const double k = sqrt(1 / (double)n);
-    force *forces = bm_alloc(n, sizeof *forces);
-    if (forces == NULL)
-        return bm_fail_nomem(err, n * sizeof *forces);
+    force *forces = NULL;
+    BM_TRY(bm_new(&forces, n, err));
     begin(nodes, n);
     for (uint32_t step = 0; step < STEPS; step++) {
         for (size_t i = 0; i < n; i++)

@@ -313,9 +313,10 @@ bm_status bm_page_write_json(const bm_page *p, bm_rows *rows, uint64_t *n_bytes,
     bm_json_begin_object(&json);
     write_public(&json, p, true);
     bm_json_end_object(&json);
-    bm_status status = bm_json_finish(&json, err);
-    if (status == BM_OK)
-        status = bm_buf_add(&rows->buf, json.buf.data, json.buf.len, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_json_finish(&json, err));
+    status = bm_buf_add(&rows->buf, json.buf.data, json.buf.len, err);
+out:
     *n_bytes = json.buf.len;
     bm_buf_reset(&json.buf);
     return status == BM_OK ? bm_rows_flush(rows, true, err) : status;
@@ -589,10 +590,12 @@ static bm_status quote(bm_str word, bm_buf *out)
         plain = plain && ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
                           (c >= '0' && c <= '9') || memchr("_-./:,=+@%", c, 10) != NULL);
     }
-    bm_status status = plain ? BM_OK : bm_buf_add_text(out, "'", NULL);
-    for (size_t i = 0; status == BM_OK && i < word.len; i++)
-        status = word.data[i] == '\'' ? bm_buf_add_text(out, "'\\''", NULL)
-                                      : bm_buf_add(out, word.data + i, 1, NULL);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(plain ? BM_OK : bm_buf_add_text(out, "'", NULL));
+    for (size_t i = 0; i < word.len; i++)
+        BM_TRY_OUT(word.data[i] == '\'' ? bm_buf_add_text(out, "'\\''", NULL)
+                                        : bm_buf_add(out, word.data + i, 1, NULL));
+out:
     return plain || status != BM_OK ? status : bm_buf_add_text(out, "'", NULL);
 }
 
@@ -818,13 +821,14 @@ bm_status bm_page_write_html(const bm_page *p, bm_rows *rows, uint64_t *n_bytes,
     write_public(&json, p, false);
     write_inside(&json, p);
     bm_json_end_object(&json);
-    bm_status status = bm_json_finish(&json, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_json_finish(&json, err));
     const bm_template page = {.text = bm_assets[BM_ASSET_TEMPLATE].text,
                               .values = {json.buf.data, json.buf.len},
                               .stream = next_pair,
                               .ctx = &pairs};
-    if (status == BM_OK)
-        status = bm_template_fill(&page, rows, n_bytes, err);
+    status = bm_template_fill(&page, rows, n_bytes, err);
+out:
     bm_buf_reset(&json.buf);
     return status;
 }

@@ -35,9 +35,7 @@ static bm_status check_bytes(const bm_manifest_input *input, const char *path,
 {
     bm_hash128 digest;
     char hex[BM_INPUT_DIGEST_HEX];
-    const bm_status status = bm_input_digest_file(path, callbacks, &digest, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_input_digest_file(path, callbacks, &digest, err));
     bm_input_digest_hex(digest, hex);
     return strcmp(hex, input->xxh3_128) == 0
                ? BM_OK
@@ -140,9 +138,11 @@ static bm_status take_wanted(reader *r, const bm_record *record, bool is_shown, 
     doc->file = r->numbers[record->file];
     doc->line = record->line;
     doc->text_bytes = record->text.len;
-    bm_status status = is_shown ? take_text(r->page, record->text, doc, err) : BM_OK;
-    if (status == BM_OK)
-        status = take_shingles(r, record->text, doc, err);
+    bm_status status = BM_OK;
+    if (is_shown)
+        BM_TRY_OUT(take_text(r->page, record->text, doc, err));
+    status = take_shingles(r, record->text, doc, err);
+out:
     doc->found = status == BM_OK;
     r->left--;
     return status;
@@ -160,16 +160,15 @@ static bm_status take_document(reader *r, bm_str id, const bm_record *record, bm
     const uint32_t shown = find(&p->ids, p->docs, id),
                    member = find(&p->graph.ids, p->graph.members, id),
                    length = find(&what_if->ids, what_if->lengths, id);
-    bm_status status = BM_OK;
     if (length != BM_ID_NONE && what_if->lengths[length] == BM_PAGE_NO_LENGTH) {
         what_if->lengths[length] = record->text_bytes;
         r->left--;
     }
     if (shown != BM_ID_NONE)
-        status = take_wanted(r, record, true, &p->docs[shown], err);
-    if (status == BM_OK && member != BM_ID_NONE)
-        status = take_wanted(r, record, false, &p->graph.members[member], err);
-    return status;
+        BM_TRY(take_wanted(r, record, true, &p->docs[shown], err));
+    if (member != BM_ID_NONE)
+        BM_TRY(take_wanted(r, record, false, &p->graph.members[member], err));
+    return BM_OK;
 }
 
 static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
@@ -182,10 +181,8 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
     if (!docs->number_duplicates)
         return take_document(r, record->id, record, err);
     const bm_doc_id id = {record->id, XXH3_64bits(record->id.data, record->id.len)};
-    bm_status status =
-        bm_doc_table_add(docs, &row, id, r->context->inputs.names.names[record->file], err);
-    return status == BM_OK ? take_document(r, bm_doc_table_id(docs, docs->n - 1), record, err)
-                           : status;
+    BM_TRY(bm_doc_table_add(docs, &row, id, r->context->inputs.names.names[record->file], err));
+    return take_document(r, bm_doc_table_id(docs, docs->n - 1), record, err);
 }
 
 static bm_status read_batches(reader *r, bm_batch_parser *parser, bm_error *err)
@@ -213,21 +210,18 @@ static bm_status read_source(reader *r, const bm_settings *settings, bm_error *e
     bm_record_room room;
     bm_batch_parser *parser = NULL;
     bm_job_context *context = r->context;
-    bm_status status = bm_job_context_inputs(context, err);
-    if (status == BM_OK)
-        status = bm_shingler_open(&settings->text, settings->device.cpu, &r->shingler, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_job_context_inputs(context, err));
+    BM_TRY(bm_shingler_open(&settings->text, settings->device.cpu, &r->shingler, err));
     bm_shingler_limit(r->shingler, settings->memory / SHARE);
     bm_record_room_init(context, BM_RECORDS_PARSED, &room);
     const bm_batch_limits limits = {
         .bytes = BATCH_BYTES, .hashes = BATCH_HASHES, .gate = &room.gate};
     bm_job_context_stage(context, BM_STAGE_READ, "bytes");
-    status = bm_batch_source_begin(context->inputs.source, &limits, 0, err);
-    if (status == BM_OK)
-        status = bm_batch_parser_open(context->inputs.source, &parser, err);
-    if (status == BM_OK)
-        status = read_batches(r, parser, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_batch_source_begin(context->inputs.source, &limits, 0, err));
+    BM_TRY_OUT(bm_batch_parser_open(context->inputs.source, &parser, err));
+    status = read_batches(r, parser, err);
+out:
     bm_batch_parser_close(parser);
     bm_batch_source_end(context->inputs.source);
     return status;
@@ -257,12 +251,10 @@ static bm_status read_present(reader *r, const char **paths, const char **names,
     reading.recorded.names = names;
     reading.input.n_paths = reading.recorded.n_names = n;
     reading.output = (bm_output_options){0};
-    bm_status status = bm_job_context_open(&reading, &context, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_job_context_open(&reading, &context, err));
     r->context = &context;
     r->numbers = numbers;
-    status = read_source(r, &reading, err);
+    bm_status status = read_source(r, &reading, err);
     bm_shingler_close(r->shingler);
     bm_shingle_batch_reset(&r->one);
     bm_job_context_close(&context);

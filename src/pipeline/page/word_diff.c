@@ -27,8 +27,7 @@ static bool is_space(char c)
 
 static bm_status cut_words(bm_diff_text *t, bm_error *err)
 {
-    bm_status status = BM_OK;
-    for (size_t at = 0; status == BM_OK && at < t->text.len;) {
+    for (size_t at = 0; at < t->text.len;) {
         bm_diff_word word = {.begin = at};
         while (at < t->text.len && is_space(t->text.data[at]))
             at++;
@@ -37,11 +36,10 @@ static bm_status cut_words(bm_diff_text *t, bm_error *err)
             at++;
         word.end = at;
         word.hash = XXH3_64bits(t->text.data + word.word, at - word.word);
-        status = bm_grow_array(&t->words, &t->cap, t->n + 1, err);
-        if (status == BM_OK)
-            t->words[t->n++] = word;
+        BM_TRY(bm_grow_array(&t->words, &t->cap, t->n + 1, err));
+        t->words[t->n++] = word;
     }
-    return status;
+    return BM_OK;
 }
 
 void bm_diff_text_reset(bm_diff_text *text)

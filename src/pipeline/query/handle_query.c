@@ -103,11 +103,8 @@ typedef struct asked {
 static bm_status query_chunk(asked *a, size_t begin, size_t end, bm_error *err)
 {
     bm_handle_signed chunk;
-    bm_status status = bm_check_cancelled(&a->index->settings.callbacks, err);
-    if (status == BM_OK)
-        status = bm_handle_sign(a->index, &a->docs, (const size_t[]){begin, end}, &chunk, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_check_cancelled(&a->index->settings.callbacks, err));
+    BM_TRY(bm_handle_sign(a->index, &a->docs, (const size_t[]){begin, end}, &chunk, err));
     const bm_search_batch batch = {.n = chunk.n,
                                    .keys = chunk.keys,
                                    .n_shingles = chunk.n_shingles,
@@ -115,7 +112,7 @@ static bm_status query_chunk(asked *a, size_t begin, size_t end, bm_error *err)
                                    .words = chunk.words,
                                    .ids = a->options.ids != NULL ? a->options.ids + begin : NULL};
     a->search.pool = chunk.pool;
-    status = bm_search_run(&a->search, &batch, &a->found, err);
+    bm_status status = bm_search_run(&a->search, &batch, &a->found, err);
     bm_handle_signed_leave(a->index, &chunk);
     return status == BM_OK ? take_answers(a->matches, a->search.view, &a->found, begin, err)
                            : status;
@@ -127,13 +124,9 @@ static bm_status query(asked *a, bm_error *err)
     const bm_answer_rule *rule = &a->options.answers;
     bm_handle_view *view = NULL;
     a->matches->n_docs = n;
-    a->matches->offsets = bm_alloc(n + 1, sizeof *a->matches->offsets);
-    if (a->matches->offsets == NULL)
-        return bm_fail_nomem(err, (n + 1) * sizeof *a->matches->offsets);
+    BM_TRY(bm_new(&a->matches->offsets, n + 1, err));
     a->matches->offsets[0] = 0;
-    bm_status status = bm_handle_enter(a->index, &view, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_handle_enter(a->index, &view, err));
     a->search = (bm_search_cfg){
         .word_bytes = bm_scheme_word_bytes(a->index->settings.sketch.scheme),
         .view = view->view,
@@ -142,8 +135,10 @@ static bm_status query(asked *a, bm_error *err)
         .top = rule->top,
         .skip_same_id = rule->skip_same_id,
         .first = BM_SEARCH_FIRST};
-    for (size_t i = 0; status == BM_OK && i < n; i += CHUNK)
-        status = query_chunk(a, i, n - i < CHUNK ? n : i + CHUNK, err);
+    bm_status status = BM_OK;
+    for (size_t i = 0; i < n; i += CHUNK)
+        BM_TRY_OUT(query_chunk(a, i, n - i < CHUNK ? n : i + CHUNK, err));
+out:
     bm_handle_leave(a->index, view);
     bm_search_result_reset(&a->found);
     return status;
@@ -151,19 +146,17 @@ static bm_status query(asked *a, bm_error *err)
 
 static bm_status take_options(asked *a, const bm_match_options *options, bm_error *err)
 {
-    bm_status status = BM_OK;
     a->options = match_defaults;
     if (options != NULL)
-        status = bm_sized_take(options, BM_SIZED_TYPE(bm_match_options, ids), &a->options, err);
-    if (status == BM_OK)
-        status = bm_answer_rule_check(&a->options.answers, err);
-    if (status == BM_OK && a->options.answers.skip_same_id && a->options.ids == NULL &&
-        a->docs.n_docs > 0)
-        status = bm_fail_field(err, "ids", "`skip_same_id` without `ids`");
-    for (size_t i = 0; status == BM_OK && a->options.ids != NULL && i < a->docs.n_docs; i++)
+        BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_match_options, ids), &a->options, err));
+    BM_TRY(bm_answer_rule_check(&a->options.answers, err));
+    if (a->options.answers.skip_same_id && a->options.ids == NULL && a->docs.n_docs > 0)
+        return bm_fail_field(err, "ids", "`skip_same_id` without `ids`");
+    for (size_t i = 0; a->options.ids != NULL && i < a->docs.n_docs; i++) {
         if (a->options.ids[i].data == NULL && a->options.ids[i].len != 0)
-            status = bm_fail_field(err, "ids", "`ids`: %zu is NULL and has a length", i);
-    return status;
+            return bm_fail_field(err, "ids", "`ids`: %zu is NULL and has a length", i);
+    }
+    return BM_OK;
 }
 
 bm_status bm_index_query(bm_index *index, const bm_match_options *options,
@@ -175,19 +168,14 @@ bm_status bm_index_query(bm_index *index, const bm_match_options *options,
         return bm_fail_field(err, "index", "no index given");
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the matches given");
-    bm_status status = bm_handle_check_documents(index, documents, &a.docs, err);
-    if (status == BM_OK)
-        status = take_options(&a, options, err);
-    if (status != BM_OK)
-        return status;
-    a.matches = bm_alloc_zero(1, sizeof *a.matches);
-    if (a.matches == NULL)
-        return bm_fail_nomem(err, sizeof *a.matches);
-    status = query(&a, &why);
-    if (status == BM_OK) {
-        *out = a.matches;
-        return BM_OK;
-    }
+    BM_TRY(bm_handle_check_documents(index, documents, &a.docs, err));
+    BM_TRY(take_options(&a, options, err));
+    BM_TRY(bm_new_zero(&a.matches, 1, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(query(&a, &why));
+    *out = a.matches;
+    return BM_OK;
+out:
     if (err != NULL)
         *err = why;
     bm_matches_free(a.matches);

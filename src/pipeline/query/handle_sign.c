@@ -29,9 +29,7 @@ static bm_status add(const sign_job *job, bm_handle_worker *worker, size_t i, bm
 {
     const bm_documents *docs = job->docs;
     const size_t doc = job->begin + i, n = worker->signer.batch.n_docs;
-    bm_status status = bm_grow_array(&worker->docs, &worker->cap_docs, n + 1, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_grow_array(&worker->docs, &worker->cap_docs, n + 1, err));
     worker->docs[n] = (uint32_t)i;
     if (docs->texts != NULL)
         return bm_doc_signer_add(&worker->signer, docs->texts[doc], err);
@@ -45,14 +43,13 @@ static bm_status sign_some(void *ctx, uint32_t thread, bm_error *err)
     bm_handle_signed *out = job->out;
     bm_handle_worker *worker = out->workers[thread];
     bm_doc_signer *signer = &worker->signer;
-    bm_status status = BM_OK;
     size_t begin;
-    while (status == BM_OK && (begin = atomic_fetch_add(&job->next, GRAIN)) < out->n)
-        for (size_t i = begin; status == BM_OK && i < begin + GRAIN && i < out->n; i++)
-            status = add(job, worker, i, err);
-    if (status == BM_OK)
-        status = bm_doc_signer_sign(signer, err);
-    for (size_t k = 0; status == BM_OK && k < signer->batch.n_docs; k++) {
+    while ((begin = atomic_fetch_add(&job->next, GRAIN)) < out->n) {
+        for (size_t i = begin; i < begin + GRAIN && i < out->n; i++)
+            BM_TRY(add(job, worker, i, err));
+    }
+    BM_TRY(bm_doc_signer_sign(signer, err));
+    for (size_t k = 0; k < signer->batch.n_docs; k++) {
         const size_t i = worker->docs[k];
         out->sets[i] = signer->sets[k];
         out->n_shingles[i] = signer->n_shingles[k];
@@ -63,7 +60,7 @@ static bm_status sign_some(void *ctx, uint32_t thread, bm_error *err)
             memcpy(out->words + i * signer->row_uints, signer->words + k * signer->row_uints,
                    signer->row_uints * sizeof *out->words);
     }
-    return status;
+    return BM_OK;
 }
 
 static bm_status make_room(bm_index *index, bm_handle_signed *out, bm_error *err)
@@ -111,10 +108,11 @@ bm_status bm_handle_sign(bm_index *index, const bm_documents *documents, const s
         out->pool = take_pool(index);
     if (out->pool != NULL)
         out->n_workers = bm_pool_size(out->pool);
-    bm_status status = make_room(index, out, err);
-    if (status == BM_OK)
-        status = out->pool != NULL ? bm_pool_run(out->pool, sign_some, &job, err)
-                                   : sign_some(&job, 0, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(make_room(index, out, err));
+    status =
+        out->pool != NULL ? bm_pool_run(out->pool, sign_some, &job, err) : sign_some(&job, 0, err);
+out:
     if (status != BM_OK)
         bm_handle_signed_leave(index, out);
     return status;

@@ -74,13 +74,10 @@ static bm_status note_id(bm_index *index, bm_str id, uint32_t number, bm_error *
 {
     bm_handle_changes *changes = &index->changes;
     uint32_t at;
-    bm_status status =
-        bm_grow_array(&changes->numbers, &changes->cap_numbers, changes->ids.n + 1, err);
-    if (status == BM_OK)
-        status = bm_id_set_add(&changes->ids, id, &at, err);
-    if (status == BM_OK)
-        changes->numbers[at] = number;
-    return status;
+    BM_TRY(bm_grow_array(&changes->numbers, &changes->cap_numbers, changes->ids.n + 1, err));
+    BM_TRY(bm_id_set_add(&changes->ids, id, &at, err));
+    changes->numbers[at] = number;
+    return BM_OK;
 }
 
 /* The store is about to have something that is not committed. */
@@ -117,9 +114,8 @@ static bm_status store_chunk(bm_index *index, const bm_str *ids, const bm_docume
                              const bm_handle_signed *chunk, bm_error *err)
 {
     uint32_t first;
-    bm_store_doc *stored = bm_alloc(chunk->n, sizeof *stored);
-    if (stored == NULL)
-        return bm_fail_nomem(err, chunk->n * sizeof *stored);
+    bm_store_doc *stored = NULL;
+    BM_TRY(bm_new(&stored, chunk->n, err));
     for (size_t i = 0; i < chunk->n; i++)
         stored[i] = (bm_store_doc){.id = ids[i],
                                    .content = chunk->content[i],
@@ -143,16 +139,11 @@ static bm_status store_chunk(bm_index *index, const bm_str *ids, const bm_docume
 static bm_status add(bm_index *index, const bm_str *ids, const bm_documents *docs, bm_error *err)
 {
     bm_handle_signed chunk;
-    bm_status status = check_works(index, err);
-    if (status == BM_OK)
-        status = bm_check_cancelled(&index->settings.callbacks, err);
-    if (status == BM_OK)
-        status = check_new(index, ids, docs->n_docs, err);
-    if (status == BM_OK)
-        status = bm_handle_sign(index, docs, (const size_t[]){0, docs->n_docs}, &chunk, err);
-    if (status != BM_OK)
-        return status;
-    status = store_chunk(index, ids, docs, &chunk, err);
+    BM_TRY(check_works(index, err));
+    BM_TRY(bm_check_cancelled(&index->settings.callbacks, err));
+    BM_TRY(check_new(index, ids, docs->n_docs, err));
+    BM_TRY(bm_handle_sign(index, docs, (const size_t[]){0, docs->n_docs}, &chunk, err));
+    bm_status status = store_chunk(index, ids, docs, &chunk, err);
     bm_handle_signed_leave(index, &chunk);
     return status;
 }
@@ -211,9 +202,10 @@ static bm_status remove_ids(bm_index *index, const bm_str *ids, size_t n, size_t
 bm_status bm_index_remove(bm_index *index, const bm_str *ids, size_t n_ids, bm_error *err)
 {
     size_t missing = 0;
-    bm_status status = check_writes(index, err);
-    if (status == BM_OK)
-        status = check_ids(ids, n_ids, false, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(check_writes(index, err));
+    status = check_ids(ids, n_ids, false, err);
+out:
     if (status != BM_OK || n_ids == 0)
         return status;
     pthread_mutex_lock(&index->write_lock);
@@ -229,12 +221,11 @@ bm_status bm_index_remove(bm_index *index, const bm_str *ids, size_t n_ids, bm_e
 static bm_status commit(bm_index *index, bm_error *err)
 {
     bm_handle_changes *changes = &index->changes;
-    bm_status status = check_works(index, err);
-    if (status != BM_OK)
-        return status;
-    status = bm_store_commit(index->newest->from->store, err);
-    if (status == BM_OK)
-        status = bm_handle_show_commit(index, err);
+    BM_TRY(check_works(index, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_store_commit(index->newest->from->store, err));
+    status = bm_handle_show_commit(index, err);
+out:
     if (status != BM_OK) {
         changes->failed = true;
         return status;
@@ -246,11 +237,9 @@ static bm_status commit(bm_index *index, bm_error *err)
 
 bm_status bm_index_commit(bm_index *index, bm_error *err)
 {
-    bm_status status = check_writes(index, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(check_writes(index, err));
     pthread_mutex_lock(&index->write_lock);
-    status = commit(index, err);
+    bm_status status = commit(index, err);
     pthread_mutex_unlock(&index->write_lock);
     return status;
 }

@@ -44,9 +44,8 @@ static void leave(bm_handle_view *view)
 /* A view of the last commit becomes the newest. */
 static bm_status show(bm_index *index, bm_handle_store *from, bm_error *err)
 {
-    bm_handle_view *view = bm_alloc_zero(1, sizeof *view);
-    if (view == NULL)
-        return bm_fail_nomem(err, sizeof *view);
+    bm_handle_view *view = NULL;
+    BM_TRY(bm_new_zero(&view, 1, err));
     bm_status status = bm_store_view_open(from->store, &view->view, err);
     if (status != BM_OK) {
         bm_free(view);
@@ -65,9 +64,8 @@ static bm_status open_store(bm_index *index, uint64_t memory, bm_handle_store **
     const bm_store_cfg cfg = {.mode = index->writes ? BM_STORE_WRITE : BM_STORE_READ,
                               .memory = memory,
                               .look_ups = !index->writes};
-    bm_handle_store *from = bm_alloc_zero(1, sizeof *from);
-    if (from == NULL)
-        return bm_fail_nomem(err, sizeof *from);
+    bm_handle_store *from = NULL;
+    BM_TRY(bm_new_zero(&from, 1, err));
     bm_status status = bm_store_open(index->path, &cfg, &from->store, err);
     if (status == BM_OK)
         *out = from;
@@ -81,10 +79,9 @@ static bm_status open_again(bm_index *index, bm_error *err)
 {
     bm_handle_store *from = NULL;
     const bm_str now = bm_store_facts_of(index->newest->from->store)->settings;
-    bm_status status = open_store(index, 0, &from, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(open_store(index, 0, &from, err));
     const bm_str then = bm_store_facts_of(from->store)->settings;
+    bm_status status = BM_OK;
     if (then.len != now.len || memcmp(then.data, now.data, now.len) != 0)
         status = bm_fail_at(err, BM_ERR_FORMAT, index->path, 0,
                             "another index has taken its place, with other settings");
@@ -120,11 +117,11 @@ static bm_status refresh(bm_index *index, bm_error *err)
 bm_status bm_handle_enter(bm_index *index, bm_handle_view **out, bm_error *err)
 {
     pthread_mutex_lock(&index->lock);
-    bm_status status = refresh(index, err);
-    if (status == BM_OK) {
-        *out = index->newest;
-        index->newest->users++;
-    }
+    bm_status status = BM_OK;
+    BM_TRY_OUT(refresh(index, err));
+    *out = index->newest;
+    index->newest->users++;
+out:
     pthread_mutex_unlock(&index->lock);
     return status;
 }
@@ -187,11 +184,10 @@ bm_status bm_handle_check_documents(const bm_index *index, const bm_documents *d
                                     bm_documents *out, bm_error *err)
 {
     uint64_t work;
-    bm_status status = bm_documents_take(documents, out, &work, err);
-    if (status == BM_OK)
-        status = bm_documents_no_weights(out, err);
-    if (status != BM_OK || out->n_docs == 0)
-        return status;
+    BM_TRY(bm_documents_take(documents, out, &work, err));
+    BM_TRY(bm_documents_no_weights(out, err));
+    if (out->n_docs == 0)
+        return BM_OK;
     if (out->hashes32 != NULL)
         return bm_fail_field(err, "hashes32", "`hashes32` cannot be compared (64-bit `hashes`)");
     if (out->texts != NULL && strcmp(index->settings.hash_name, "given") == 0)
@@ -209,13 +205,11 @@ static bm_status take_options(const bm_index_options *options, bm_index_options 
 {
     bm_isa isa;
     *out = index_defaults;
-    bm_status status = BM_OK;
     if (options != NULL)
-        status = bm_sized_take(options, BM_SIZED_TYPE(bm_index_options, callbacks), out, err);
-    if (status == BM_OK)
-        status = bm_option_parts_check(
-            &(bm_option_parts){.resources = &out->resources, .callbacks = &out->callbacks}, err);
-    return status == BM_OK ? bm_isa_choose(out->cpu, &isa, err) : status;
+        BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_index_options, callbacks), out, err));
+    BM_TRY(bm_option_parts_check(
+        &(bm_option_parts){.resources = &out->resources, .callbacks = &out->callbacks}, err));
+    return bm_isa_choose(out->cpu, &isa, err);
 }
 
 static bm_status open_index(bm_index *index, const bm_index_options *options, bm_error *err)
@@ -228,12 +222,11 @@ static bm_status open_index(bm_index *index, const bm_index_options *options, bm
     s->bands = (bm_band_options)BM_BAND_DEFAULTS;
     s->callbacks = options->callbacks;
     s->threads = options->resources.threads != 0 ? options->resources.threads : bm_cpu_count();
-    bm_status status = open_store(index, options->resources.memory, &from, err);
-    if (status != BM_OK)
-        return status;
-    status = bm_index_settings_take(bm_store_facts_of(from->store), index->path, s, err);
-    if (status == BM_OK)
-        status = show(index, from, err);
+    BM_TRY(open_store(index, options->resources.memory, &from, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_index_settings_take(bm_store_facts_of(from->store), index->path, s, err));
+    status = show(index, from, err);
+out:
     if (from->users == 0) {
         bm_store_close(from->store);
         bm_free(from);
@@ -254,25 +247,22 @@ bm_status bm_index_open(const char *path, const bm_index_options *options, bm_in
 {
     bm_index_options used;
     char real[PATH_MAX];
-    bm_status status = take_options(options, &used, err);
-    if (status == BM_OK && path == NULL)
-        status = bm_fail_field(err, "path", "no index given");
-    if (status == BM_OK && out == NULL)
-        status = bm_fail_field(err, "out", "no place for the index given");
-    if (status == BM_OK)
-        status = bm_index_find(path, real, sizeof real, err);
-    if (status != BM_OK)
-        return status;
-    bm_index *index = bm_alloc_zero(1, sizeof *index);
-    if (index == NULL)
-        return bm_fail_nomem(err, sizeof *index);
+    BM_TRY(take_options(options, &used, err));
+    if (path == NULL)
+        return bm_fail_field(err, "path", "no index given");
+    if (out == NULL)
+        return bm_fail_field(err, "out", "no place for the index given");
+    BM_TRY(bm_index_find(path, real, sizeof real, err));
+    bm_index *index = NULL;
+    BM_TRY(bm_new_zero(&index, 1, err));
     pthread_mutex_init(&index->lock, NULL);
     pthread_mutex_init(&index->pool_lock, NULL);
     pthread_mutex_init(&index->write_lock, NULL);
     index->writes = used.write;
     index->looked = bm_clock_seconds();
     index->path = bm_strdup(real);
-    status = index->path == NULL ? bm_fail_nomem(err, sizeof real) : open_index(index, &used, err);
+    bm_status status =
+        index->path == NULL ? bm_fail_nomem(err, sizeof real) : open_index(index, &used, err);
     if (status == BM_OK)
         *out = index;
     else
@@ -310,12 +300,9 @@ bm_status bm_index_stats(bm_index *index, bm_index_statistics *out, bm_error *er
     bm_handle_view *view = NULL;
     if (index == NULL)
         return bm_fail_field(err, "index", "no index given");
-    bm_status status = out == NULL ? bm_fail_field(err, "out", "no place for the facts given")
-                                   : bm_sized_check(out, type, err);
-    if (status == BM_OK)
-        status = bm_handle_enter(index, &view, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(out == NULL ? bm_fail_field(err, "out", "no place for the facts given")
+                       : bm_sized_check(out, type, err));
+    BM_TRY(bm_handle_enter(index, &view, err));
     const bm_store_counts counts = bm_store_view_counts(view->view);
     bm_handle_leave(index, view);
     const bm_settings *s = &index->settings;

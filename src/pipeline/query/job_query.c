@@ -72,11 +72,8 @@ static bm_status open_source(query *q, bm_error *err)
 {
     bm_settings *s = q->settings;
     const bm_query_settings *asked = &s->index.query;
-    bm_status status = asked->index != NULL
-                           ? bm_query_source_open(asked->index, s, &q->source, err)
-                           : bm_query_targets_open(&q->job.context, s, &q->source, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(asked->index != NULL ? bm_query_source_open(asked->index, s, &q->source, err)
+                                : bm_query_targets_open(&q->job.context, s, &q->source, err));
     q->search = (bm_search_cfg){.view = q->source.view,
                                 .facts = bm_store_facts_of(q->source.store),
                                 .word_bytes = bm_scheme_word_bytes(s->sketch.scheme),
@@ -86,7 +83,7 @@ static bm_status open_source(query *q, bm_error *err)
                                 .first = BM_SEARCH_FIRST,
                                 .memory = bm_index_share(s->memory).search};
     settle_threshold(q);
-    status = check_verify(q, err);
+    bm_status status = check_verify(q, err);
     s->pairs.verify =
         q->search.facts->kind == BM_STORE_SETS ? BM_VERIFY_EXACT : BM_VERIFY_SIGNATURE;
     return status;
@@ -122,9 +119,7 @@ static bm_status answer_documents(query *q, bm_error *err)
     const bm_query_documents documents = {
         .job = &q->job.context, .search = &q->search, .rows = &q->answers, .gather = shares.gather};
     settle_device(q);
-    bm_status status = bm_job_begin(&q->job, BM_STEP_DEVICES | BM_STEP_KEYS, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_job_begin(&q->job, BM_STEP_DEVICES | BM_STEP_KEYS, err));
     bm_job_context_take(&q->job.context, 2 * shares.gather + shares.search);
     bm_job_context_stage(&q->job.context, BM_STAGE_QUERY, "bytes");
     return bm_query_documents_run(&documents, err);
@@ -160,25 +155,19 @@ static bm_status run_steps(query *q, bm_error *err)
 {
     const bm_query_settings *asked = &q->settings->index.query;
     bm_counts *counts = &q->job.context.counts;
-    bm_status status = bm_sign_dir_refuse(q->settings->input.paths, q->settings->input.n_paths,
-                                          q->settings->memory, err);
-    if (status == BM_OK)
-        status = bm_sign_dir_refuse(asked->targets, asked->n_targets, q->settings->memory, err);
-    if (status == BM_OK && asked->index != NULL)
-        status = bm_job_context_check_outputs(q->settings, &asked->index, 1, err);
-    if (status == BM_OK && asked->n_targets > 0)
-        status = bm_job_context_check_outputs(q->settings, asked->targets, asked->n_targets, err);
+    BM_TRY(bm_sign_dir_refuse(q->settings->input.paths, q->settings->input.n_paths,
+                              q->settings->memory, err));
+    BM_TRY(bm_sign_dir_refuse(asked->targets, asked->n_targets, q->settings->memory, err));
+    if (asked->index != NULL)
+        BM_TRY(bm_job_context_check_outputs(q->settings, &asked->index, 1, err));
+    if (asked->n_targets > 0)
+        BM_TRY(bm_job_context_check_outputs(q->settings, asked->targets, asked->n_targets, err));
     /* Before targets are read, which may take long. */
-    if (status == BM_OK)
-        status = bm_job_begin(&q->job, asked->follow ? 0 : BM_STEP_INPUTS, err);
-    if (status == BM_OK)
-        status = open_source(q, err);
-    if (status == BM_OK)
-        status = open_rows(q, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_job_begin(&q->job, asked->follow ? 0 : BM_STEP_INPUTS, err));
+    BM_TRY(open_source(q, err));
+    BM_TRY(open_rows(q, err));
     getrusage(RUSAGE_SELF, &q->before);
-    status = asked->follow ? answer_lines(q, err) : answer_documents(q, err);
+    bm_status status = asked->follow ? answer_lines(q, err) : answer_documents(q, err);
     say_faults(q);
     counts->edges = counts->results.pairs = q->answers.n_rows;
     status = bm_rows_end_in(&q->rows, &q->job.files, status, err);
@@ -191,10 +180,8 @@ bm_status bm_job_query(const bm_query_options *options, bm_summary **out, bm_err
     query q = {.settings = &settings};
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the summary given");
-    bm_status status = bm_settings_of_query(options, &settings, err);
-    if (status != BM_OK)
-        return status;
-    status = bm_job_open(&settings, &q.job, err);
+    BM_TRY(bm_settings_of_query(options, &settings, err));
+    bm_status status = bm_job_open(&settings, &q.job, err);
     if (status == BM_OK) {
         status = run_steps(&q, err);
         bm_query_source_close(&q.source);

@@ -77,13 +77,10 @@ static bool is_identical(const void *owner, uint32_t number, const void *key)
 static bm_status find_same(asker *a, const bm_store_doc *docs, size_t n, bool *any, bm_error *err)
 {
     *any = false;
-    bm_status status = bm_grow_array(&a->same, &a->cap_same, n, err);
-    if (status == BM_OK)
-        status = bm_hash_table_clear(&a->table, n, err);
-    for (uint32_t i = 0; status == BM_OK && i < n; i++) {
-        status = bm_hash_table_reserve(&a->table, hash_again, docs, err);
-        if (status != BM_OK)
-            break;
+    BM_TRY(bm_grow_array(&a->same, &a->cap_same, n, err));
+    BM_TRY(bm_hash_table_clear(&a->table, n, err));
+    for (uint32_t i = 0; i < n; i++) {
+        BM_TRY(bm_hash_table_reserve(&a->table, hash_again, docs, err));
         const uint64_t hash = hash_of(&docs[i], a->table.seed);
         const size_t at = bm_hash_table_find(&a->table, hash, is_identical, docs, &docs[i]);
         if (bm_hash_table_is_free(&a->table, at))
@@ -91,7 +88,7 @@ static bm_status find_same(asker *a, const bm_store_doc *docs, size_t n, bool *a
         a->same[i] = bm_hash_table_number(&a->table, at);
         *any = *any || a->same[i] != i;
     }
-    return status;
+    return BM_OK;
 }
 
 /* The documents from `first` on, as many as fit into the memory of the search. */
@@ -126,10 +123,10 @@ static bm_status search_from(asker *a, const bm_gathered *batch, size_t first, b
 static bm_status take_batch(void *ctx, bm_gathered *batch, bm_error *err)
 {
     asker *a = ctx;
-    bm_status status = settle_ids(a, batch, err);
-    for (size_t first = 0; status == BM_OK && first < batch->n; first += a->found.n)
-        status = search_from(a, batch, first, err);
-    return status;
+    BM_TRY(settle_ids(a, batch, err));
+    for (size_t first = 0; first < batch->n; first += a->found.n)
+        BM_TRY(search_from(a, batch, first, err));
+    return BM_OK;
 }
 
 bm_status bm_query_documents_run(const bm_query_documents *query, bm_error *err)
@@ -146,9 +143,10 @@ bm_status bm_query_documents_run(const bm_query_documents *query, bm_error *err)
                           .full_input = FULL_INPUT,
                           .take = take_batch,
                           .take_ctx = &a};
-    bm_status status = bm_answer_rows_begin(query->rows, err);
-    if (status == BM_OK)
-        status = bm_index_feed_run(&feed, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_answer_rows_begin(query->rows, err));
+    status = bm_index_feed_run(&feed, err);
+out:
     job->counts.candidates = a.found.candidates;
     job->counts.verified = a.found.verified;
     job->counts.not_compared = a.found.not_compared;

@@ -40,16 +40,14 @@ static bm_status answer_lines(state *s, bm_error *err)
 {
     bm_rows *rows = s->follow->rows->rows;
     bm_line_got got = BM_LINE_RECORD;
-    bm_status status = BM_OK;
-    while (status == BM_OK) {
-        status = bm_signed_lines_next(&s->lines, look_up, s, &got, err);
-        if (status != BM_OK || got == BM_LINE_END)
+    for (;;) {
+        BM_TRY(bm_signed_lines_next(&s->lines, look_up, s, &got, err));
+        if (got == BM_LINE_END)
             break;
-        status = bm_buf_add(&rows->buf, "\n", 1, err);
-        if (status == BM_OK)
-            status = bm_rows_flush(rows, true, err);
+        BM_TRY(bm_buf_add(&rows->buf, "\n", 1, err));
+        BM_TRY(bm_rows_flush(rows, true, err));
     }
-    return status;
+    return BM_OK;
 }
 
 bm_status bm_query_follow(bm_follow *follow, bm_error *err)
@@ -57,11 +55,11 @@ bm_status bm_query_follow(bm_follow *follow, bm_error *err)
     state s = {.follow = follow};
     follow->search.pool = NULL;
     bm_job_context_take(follow->job, follow->search.memory);
-    bm_status status =
-        bm_signed_lines_open(follow->job, follow->search.facts->kind == BM_STORE_SIGNATURES,
-                             &follow->job->callbacks, &s.lines, err);
-    if (status == BM_OK)
-        status = answer_lines(&s, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_signed_lines_open(follow->job, follow->search.facts->kind == BM_STORE_SIGNATURES,
+                                    &follow->job->callbacks, &s.lines, err));
+    status = answer_lines(&s, err);
+out:
     bm_signed_lines_close(&s.lines);
     return status;
 }

@@ -21,15 +21,14 @@ bm_status bm_query_source_open(const char *path, bm_settings *settings, bm_query
 {
     char real[PATH_MAX];
     *out = (bm_query_source){.looked = bm_clock_seconds()};
-    bm_status status = bm_index_find(path, real, sizeof real, err);
-    if (status == BM_OK && (out->path = bm_strdup(real)) == NULL)
-        status = bm_fail_nomem(err, sizeof real);
-    if (status == BM_OK)
-        status = bm_store_open(out->path, &reads, &out->store, err);
-    if (status == BM_OK)
-        status = bm_index_settings_take(bm_store_facts_of(out->store), path, settings, err);
-    if (status == BM_OK)
-        status = bm_store_view_open(out->store, &out->view, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_index_find(path, real, sizeof real, err));
+    if ((out->path = bm_strdup(real)) == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, sizeof real));
+    BM_TRY_OUT(bm_store_open(out->path, &reads, &out->store, err));
+    BM_TRY_OUT(bm_index_settings_take(bm_store_facts_of(out->store), path, settings, err));
+    status = bm_store_view_open(out->store, &out->view, err);
+out:
     if (status != BM_OK)
         bm_query_source_close(out);
     return status;
@@ -48,15 +47,13 @@ static bm_status open_again(bm_query_source *source, bool *moved, bm_error *err)
 {
     bm_query_source next = {.looked = source->looked};
     const bm_store_facts *now = bm_store_facts_of(source->store);
-    bm_status status = bm_store_open(source->path, &reads, &next.store, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_store_open(source->path, &reads, &next.store, err));
     const bm_store_facts *then = bm_store_facts_of(next.store);
     const bool same = then->kind == now->kind && then->settings.len == now->settings.len &&
                       memcmp(then->settings.data, now->settings.data, now->settings.len) == 0;
-    status = same ? bm_store_view_open(next.store, &next.view, err)
-                  : bm_fail_at(err, BM_ERR_FORMAT, source->path, 0,
-                               "another index has taken its place, with other settings");
+    bm_status status = same ? bm_store_view_open(next.store, &next.view, err)
+                            : bm_fail_at(err, BM_ERR_FORMAT, source->path, 0,
+                                         "another index has taken its place, with other settings");
     if (status == BM_OK) {
         next.path = source->path;
         source->path = NULL;

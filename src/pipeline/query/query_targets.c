@@ -51,15 +51,13 @@ static bm_status create(bm_job_context *job, const bm_store_facts *facts, bm_sto
 static bm_status fill(bm_job *build, bm_job_context *job, bm_query_source *out, bm_error *err)
 {
     bm_buf text = {0};
-    bm_status status = bm_index_settings_write(&build->context, &text, err);
-    if (status == BM_OK) {
-        const bm_store_facts facts = bm_index_facts(build->context.settings, &text);
-        status = create(job, &facts, &out->store, err);
-    }
-    if (status == BM_OK)
-        status = bm_index_fill_run(&(bm_index_fill){.job = build, .store = out->store}, err);
-    if (status == BM_OK)
-        status = bm_store_view_open(out->store, &out->view, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_index_settings_write(&build->context, &text, err));
+    const bm_store_facts facts = bm_index_facts(build->context.settings, &text);
+    BM_TRY_OUT(create(job, &facts, &out->store, err));
+    BM_TRY_OUT(bm_index_fill_run(&(bm_index_fill){.job = build, .store = out->store}, err));
+    status = bm_store_view_open(out->store, &out->view, err);
+out:
     bm_buf_reset(&text);
     return status;
 }
@@ -70,22 +68,17 @@ bm_status bm_query_targets_open(bm_job_context *job, bm_settings *settings, bm_q
     bm_summary *none = NULL;
     bm_job build;
     *out = (bm_query_source){0};
-    bm_status status = bm_settings_plan(settings, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_settings_plan(settings, err));
     bm_settings s = settings_of_build(settings);
     settings->perms_used = s.perms_used;
-    status = bm_job_open(&s, &build, err);
-    if (status != BM_OK)
-        return status;
-    status = bm_job_begin(&build, BM_STEP_INPUTS, err);
-    if (status == BM_OK && s.device.device == NULL &&
-        bm_input_set_total_bytes(build.context.inputs.set) < FEW_BYTES)
+    BM_TRY(bm_job_open(&s, &build, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_job_begin(&build, BM_STEP_INPUTS, err));
+    if (s.device.device == NULL && bm_input_set_total_bytes(build.context.inputs.set) < FEW_BYTES)
         s.device.device = "cpu";
-    if (status == BM_OK)
-        status = bm_job_begin(&build, BM_STEP_DEVICES | BM_STEP_KEYS, err);
-    if (status == BM_OK)
-        status = fill(&build, job, out, err);
+    BM_TRY_OUT(bm_job_begin(&build, BM_STEP_DEVICES | BM_STEP_KEYS, err));
+    status = fill(&build, job, out, err);
+out:
     status = bm_job_close(&build, status, &none);
     if (status != BM_OK)
         bm_query_source_close(out);

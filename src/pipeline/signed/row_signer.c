@@ -31,9 +31,10 @@ bm_status bm_row_signer_open(bm_job_context *context, bm_signed *made, bm_row_si
     *out = (bm_row_signer){.context = context,
                            .made = made,
                            .enough = bm_device_set_batch_hashes(&context->devices.set)};
-    bm_status status = bm_batch_parser_open(context->inputs.source, &out->parser, err);
-    if (status == BM_OK)
-        status = bm_shingler_open(&s->text, s->device.cpu, &out->shingler, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_batch_parser_open(context->inputs.source, &out->parser, err));
+    status = bm_shingler_open(&s->text, s->device.cpu, &out->shingler, err);
+out:
     if (status != BM_OK)
         bm_row_signer_close(out);
     return status;
@@ -67,9 +68,7 @@ static bm_status sign_cut(bm_row_signer *signer, bm_error *err)
                          .words = (uint32_t *)signer->made->words.data + row * devices->row_uints};
     if (arrays->bands > 0)
         task.keys = (uint64_t *)signer->made->keys.data + row * arrays->bands;
-    bm_status status = bm_device_set_sign_cpu(devices, &task, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_device_set_sign_cpu(devices, &task, err));
     uint32_t *n_shingles = (uint32_t *)signer->made->n_shingles.data + row;
     for (size_t i = 0; i < n; i++)
         n_shingles[i] = (uint32_t)(cut->offsets[i + 1] - cut->offsets[i]);
@@ -89,9 +88,7 @@ static bm_status add_text(bm_row_signer *signer, bm_str text, uint64_t bytes, bm
 {
     bm_shingle_batch *cut = &signer->shingles;
     const bm_row_batch *batch = signer->batch;
-    bm_status status = bm_shingler_add(signer->shingler, text, cut, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_shingler_add(signer->shingler, text, cut, err));
     const uint64_t row = batch->first + batch->n_done + cut->n_docs - 1;
     ((uint64_t *)signer->made->n_bytes.data)[row] = bytes;
     return bm_shingle_batch_hashes(cut) < signer->enough ? BM_OK : sign_cut(signer, err);
@@ -135,15 +132,15 @@ static bm_status sign_texts(bm_row_signer *signer, const bm_batch_texts *texts, 
     for (size_t i = 0; i < texts->n && *whole; i++)
         *whole = text_of(texts, i).len <= texts->most;
     bm_str next = *whole && texts->n > 0 ? text_of(texts, 0) : (bm_str){0};
-    for (size_t i = 0; *whole && status == BM_OK && i < texts->n; i++) {
+    for (size_t i = 0; *whole && i < texts->n; i++) {
         bm_str text = next;
         const uint64_t bytes = text.len;
         if (i + 1 < texts->n)
             fetch(next = text_of(texts, i + 1));
-        status = make_valid(signer, &text, err);
-        if (status == BM_OK)
-            status = add_text(signer, text, bytes, err);
+        BM_TRY_OUT(make_valid(signer, &text, err));
+        BM_TRY_OUT(add_text(signer, text, bytes, err));
     }
+out:
     if (signer->repaired.cap > KEEP_BYTES)
         bm_buf_reset(&signer->repaired);
     return status;
@@ -160,11 +157,8 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
                           bm_batch_source_file(signer->context->inputs.source, record->file),
                           record->line, "%s", record->reason);
     const size_t at = (size_t)batch->n_done + signer->shingles.n_docs, begin = batch->ids.len;
-    bm_status status = bm_grow_array(&batch->docs, &batch->cap_docs, at + 1, err);
-    if (status == BM_OK)
-        status = bm_buf_add(&batch->ids, record->id.data, record->id.len, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_grow_array(&batch->docs, &batch->cap_docs, at + 1, err));
+    BM_TRY(bm_buf_add(&batch->ids, record->id.data, record->id.len, err));
     batch->docs[at] = (bm_row_doc){.line = record->line,
                                    .id_hash = XXH3_64bits(record->id.data, record->id.len),
                                    .id_begin = begin,

@@ -59,12 +59,13 @@ static array_block block_of(bm_signed *made, size_t i)
 bm_status bm_signed_reserve(bm_signed *made, uint64_t n_docs, bm_error *err)
 {
     bm_status status = BM_OK;
-    for (size_t i = 0; i < N_BLOCKS && status == BM_OK; i++) {
+    for (size_t i = 0; i < N_BLOCKS; i++) {
         const array_block b = block_of(made, i);
-        status = n_docs > SIZE_MAX / 2 / (b.row_bytes + 1)
-                     ? bm_fail_nomem(err, SIZE_MAX)
-                     : bm_page_block_grow(b.block, (size_t)n_docs * b.row_bytes, err);
+        BM_TRY_OUT(n_docs > SIZE_MAX / 2 / (b.row_bytes + 1)
+                       ? bm_fail_nomem(err, SIZE_MAX)
+                       : bm_page_block_grow(b.block, (size_t)n_docs * b.row_bytes, err));
     }
+out:
     made->arrays.words = made->words.data;
     made->arrays.keys = made->keys.data;
     made->arrays.n_shingles = made->n_shingles.data;
@@ -100,20 +101,19 @@ static bm_status run_thread(void *ctx, uint32_t thread, bm_error *err)
 {
     round *r = ctx;
     bm_row_signer *signer = &r->signers[thread];
-    bm_status status = BM_OK;
-    if (signer->shingler == NULL) /* by the thread itself, so that its memory is near */
-        status = bm_row_signer_open(&r->job->context, r->made, signer, err);
-    for (size_t i; status == BM_OK && (i = atomic_fetch_add(&r->next, 1)) < r->n;)
+    /* by the thread itself, so that its memory is near */
+    if (signer->shingler == NULL)
+        BM_TRY(bm_row_signer_open(&r->job->context, r->made, signer, err));
+    for (size_t i; (i = atomic_fetch_add(&r->next, 1)) < r->n;)
         bm_row_signer_run(signer, &r->batches[i]);
-    return status;
+    return BM_OK;
 }
 
 static bm_status take_docs(round *r, const bm_row_batch *batch, bm_error *err)
 {
     bm_doc_table *docs = &r->job->context.docs;
     const bm_signed_arrays *arrays = &r->made->arrays;
-    bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < batch->n_done; i++) {
+    for (size_t i = 0; i < batch->n_done; i++) {
         const bm_row_doc *doc = &batch->docs[i];
         if (i + IDS_AHEAD < batch->n_done)
             bm_doc_table_expect(docs, doc[IDS_AHEAD].id_hash);
@@ -121,10 +121,10 @@ static bm_status take_docs(round *r, const bm_row_batch *batch, bm_error *err)
                                 .text_bytes = arrays->n_bytes[batch->first + i],
                                 .n_shingles = arrays->n_shingles[batch->first + i]};
         const bm_str id = {doc->id_len > 0 ? batch->ids.data + doc->id_begin : "", doc->id_len};
-        status = bm_doc_table_add(docs, &row, (bm_doc_id){id, doc->id_hash},
-                                  bm_batch_source_file(r->job->context.inputs.source, 0), err);
+        BM_TRY(bm_doc_table_add(docs, &row, (bm_doc_id){id, doc->id_hash},
+                                bm_batch_source_file(r->job->context.inputs.source, 0), err));
     }
-    return status;
+    return BM_OK;
 }
 
 /* What a batch has brought, batch by batch in their order. */
@@ -184,11 +184,13 @@ static bm_status do_rounds(bm_job *job, bm_signed *made, bm_error *err)
     round r = {.job = job, .made = made, .cap = share > ROUND_LEAST ? share : ROUND_LEAST};
     r.signers = bm_alloc_zero(threads, sizeof *r.signers);
     r.batches = bm_alloc_zero(r.cap, sizeof *r.batches);
-    bm_status status = r.signers == NULL || r.batches == NULL
-                           ? bm_fail_nomem(err, r.cap * sizeof *r.batches)
-                           : bm_batch_source_begin(job->context.inputs.source, &limits, 0, err);
-    while (status == BM_OK && !r.ended)
-        status = do_round(&r, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(r.signers == NULL || r.batches == NULL
+                   ? bm_fail_nomem(err, r.cap * sizeof *r.batches)
+                   : bm_batch_source_begin(job->context.inputs.source, &limits, 0, err));
+    while (!r.ended)
+        BM_TRY_OUT(do_round(&r, err));
+out:
     bm_batch_source_end(job->context.inputs.source);
     for (uint32_t i = 0; r.signers != NULL && i < threads; i++)
         bm_row_signer_close(&r.signers[i]);
@@ -204,13 +206,14 @@ static bm_status do_rounds(bm_job *job, bm_signed *made, bm_error *err)
 /* Only the native CPU computes in place; others take a job, and the table is still the caller's. */
 static bm_status check_devices(bm_job *job, bm_error *err)
 {
-    bm_status status = bm_job_context_pick(&job->context, err);
+    BM_TRY(bm_job_context_pick(&job->context, err));
     const bm_device_pick *pick = &job->context.devices.pick;
-    for (size_t i = 0; status == BM_OK && i < pick->n; i++)
+    for (size_t i = 0; i < pick->n; i++) {
         if (pick->devices[i].kind != BM_DEVICE_NATIVE)
             return bm_fail(err, BM_ERR_UNSUPPORTED, "%s takes a job that writes files",
                            pick->devices[i].spec);
-    return status;
+    }
+    return BM_OK;
 }
 
 static bm_status sign_all(bm_job *job, bm_signed *made, bm_error *err)
@@ -219,19 +222,13 @@ static bm_status sign_all(bm_job *job, bm_signed *made, bm_error *err)
     unsigned steps = BM_STEP_INPUTS | BM_STEP_DEVICES;
     if (made->settings.results.band_keys)
         steps |= BM_STEP_KEYS;
-    bm_status status = check_devices(job, err);
-    if (status == BM_OK)
-        status = bm_job_begin(job, steps, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(check_devices(job, err));
+    BM_TRY(bm_job_begin(job, steps, err));
     made->settings.input.stream = NULL; /* moved */
     bm_job_context_stage(context, BM_STAGE_SIGN, "documents");
-    status = bm_signed_reserve(made, FIRST_DOCS, err);
-    if (status == BM_OK)
-        status = do_rounds(job, made, err);
-    if (status == BM_OK)
-        status = bm_report_make(context, NULL, NULL, &made->summary, err);
-    return status;
+    BM_TRY(bm_signed_reserve(made, FIRST_DOCS, err));
+    BM_TRY(do_rounds(job, made, err));
+    return bm_report_make(context, NULL, NULL, &made->summary, err);
 }
 
 static bm_status sign(bm_signed *made, bm_error *err)
@@ -239,16 +236,16 @@ static bm_status sign(bm_signed *made, bm_error *err)
     bm_job job;
     bm_summary *none = NULL;
     const double began = bm_clock_seconds();
-    bm_status status = bm_job_open(&made->settings, &job, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_job_open(&made->settings, &job, err));
     made->arrays.perms = made->settings.sketch.perms;
     made->arrays.word_bytes = bm_scheme_word_bytes(made->settings.sketch.scheme);
     made->arrays.bands = made->settings.results.band_keys ? made->settings.plan.bands : 0;
-    status = sign_all(&job, made, err);
-    for (size_t i = 0; status == BM_OK && made->arrays.n_docs > 0 && i < N_BLOCKS; i++)
+    bm_status status = BM_OK;
+    BM_TRY_OUT(sign_all(&job, made, err));
+    for (size_t i = 0; made->arrays.n_docs > 0 && i < N_BLOCKS; i++)
         bm_page_block_trim(block_of(made, i).block,
                            (size_t)made->arrays.n_docs * block_of(made, i).row_bytes);
+out:
     made->counts = job.context.counts;
     made->clock = job.context.clock;
     made->docs = job.context.docs;
@@ -263,14 +260,13 @@ bm_status bm_sign_table(const bm_sign_options *options, bm_signed **out, bm_erro
 {
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the signatures given");
-    bm_signed *made = bm_alloc_zero(1, sizeof *made);
-    if (made == NULL)
-        return bm_fail_nomem(err, sizeof *made);
-    bm_status status = bm_settings_of_table(options, &made->settings, err);
-    if (status == BM_OK)
-        status = bm_settings_plan_signatures(&made->settings, err);
-    if (status == BM_OK)
-        status = sign(made, err);
+    bm_signed *made = NULL;
+    BM_TRY(bm_new_zero(&made, 1, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_settings_of_table(options, &made->settings, err));
+    BM_TRY_OUT(bm_settings_plan_signatures(&made->settings, err));
+    status = sign(made, err);
+out:
     if (status == BM_OK)
         *out = made;
     else

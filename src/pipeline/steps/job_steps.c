@@ -36,22 +36,22 @@ static bm_status ask_caller(const bm_job *job, bm_error *err)
 /* The outputs get their names, all of them or none. */
 static bm_status give_names(bm_job *job, const bm_job_ending *ending, bm_error *err)
 {
-    bm_status status = ask_caller(job, err);
-    if (status == BM_OK)
-        status = bm_out_group_place(&job->files, err);
-    if (status == BM_OK && ending->dir != NULL)
-        status = ending->commit_checkpoint ? bm_checkpoint_commit(&job->checkpoint, err)
-                                           : bm_out_dir_commit(ending->dir, err);
-    return status;
+    BM_TRY(ask_caller(job, err));
+    BM_TRY(bm_out_group_place(&job->files, err));
+    if (ending->dir != NULL)
+        BM_TRY(ending->commit_checkpoint ? bm_checkpoint_commit(&job->checkpoint, err)
+                                         : bm_out_dir_commit(ending->dir, err));
+    return BM_OK;
 }
 
 /* The job was done before: what is left is the copy of its report. */
 static bm_status finish_done(bm_job *job, bm_error *err)
 {
-    bm_status status =
-        bm_report_write_copy(&job->context, job->summary, job->existing_report, &job->files, err);
-    if (status == BM_OK)
-        status = give_names(job, &(bm_job_ending){0}, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(
+        bm_report_write_copy(&job->context, job->summary, job->existing_report, &job->files, err));
+    status = give_names(job, &(bm_job_ending){0}, err);
+out:
     bm_out_group_end(&job->files, status == BM_OK);
     return status;
 }

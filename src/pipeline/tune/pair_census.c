@@ -139,13 +139,14 @@ static bm_status check_memory(const bm_census_job *job, const bm_pair_census *ce
     bm_corpus *corpus = job->corpus;
     if (bm_corpus_check_matching(corpus, bytes, NULL) == BM_OK)
         return BM_OK;
-    bm_status status = corpus->cfg.temp_dir != NULL ? bm_corpus_sets_to_file(corpus, err) : BM_OK;
-    if (status == BM_OK && bm_corpus_check_matching(corpus, bytes, err) != BM_OK)
-        status = bm_fail(err, BM_ERR_NOMEM,
-                         "`sample` of %zu documents needs %llu MiB beside the corpus, more than "
-                         "`memory` allows (a smaller sample, or more memory)",
-                         census->n, (unsigned long long)(bytes >> 20) + 1);
-    return status;
+    if (corpus->cfg.temp_dir != NULL)
+        BM_TRY(bm_corpus_sets_to_file(corpus, err));
+    if (bm_corpus_check_matching(corpus, bytes, err) != BM_OK)
+        return bm_fail(err, BM_ERR_NOMEM,
+                       "`sample` of %zu documents needs %llu MiB beside the corpus, more than "
+                       "`memory` allows (a smaller sample, or more memory)",
+                       census->n, (unsigned long long)(bytes >> 20) + 1);
+    return BM_OK;
 }
 
 static bm_status set_of(const bm_corpus *corpus, size_t row, walker *w, const uint64_t **set,
@@ -155,9 +156,10 @@ static bm_status set_of(const bm_corpus *corpus, size_t row, walker *w, const ui
         *set = corpus->sets.hashes[row];
         return BM_OK;
     }
-    bm_status status = bm_grow(&w->set, &w->cap_set, corpus->sizes[row], sizeof *w->set, err);
-    if (status == BM_OK)
-        status = bm_corpus_read_set(corpus, row, w->set, bm_corpus_set_len(corpus, row), err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_grow(&w->set, &w->cap_set, corpus->sizes[row], sizeof *w->set, err));
+    status = bm_corpus_read_set(corpus, row, w->set, bm_corpus_set_len(corpus, row), err);
+out:
     *set = w->set;
     return status;
 }
@@ -189,15 +191,15 @@ static bm_status build_index(walk *w, bm_error *err)
     const uint64_t **sets = bm_alloc(census->n, sizeof *sets);
     uint32_t *sizes = bm_alloc(census->n, sizeof *sizes);
     const bm_hash_sets given = {sets, sizes, census->n};
-    bm_status status = arena != NULL && sets != NULL && sizes != NULL
-                           ? copy_sets(w->job, census, arena, sets, err)
-                           : bm_fail_nomem(err, (size_t)n_hashes * sizeof *arena);
-    for (size_t i = 0; status == BM_OK && i < census->n; i++)
+    bm_status status = BM_OK;
+    BM_TRY_OUT(arena != NULL && sets != NULL && sizes != NULL
+                   ? copy_sets(w->job, census, arena, sets, err)
+                   : bm_fail_nomem(err, (size_t)n_hashes * sizeof *arena));
+    for (size_t i = 0; i < census->n; i++)
         sizes[i] = w->job->corpus->sizes[census->rows[i]];
-    if (status == BM_OK)
-        status = bm_overlap_index_build(&given, &w->index, err);
-    if (status == BM_OK)
-        status = bm_trials_make(&w->job->trial, &given, w->job->pool, &w->census->trials, err);
+    BM_TRY_OUT(bm_overlap_index_build(&given, &w->index, err));
+    status = bm_trials_make(&w->job->trial, &given, w->job->pool, &w->census->trials, err);
+out:
     bm_free(arena);
     bm_free(sets);
     bm_free(sizes);
@@ -233,9 +235,7 @@ static bm_status walk_document(const walk *w, walker *own, size_t row, bm_error 
     const bm_corpus *corpus = w->job->corpus;
     const uint32_t place = place_of(w->census, (uint32_t)row);
     const uint64_t *set;
-    bm_status status = set_of(corpus, row, own, &set, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(set_of(corpus, row, own, &set, err));
     bm_overlaps_find(&own->overlaps, &w->index, set, corpus->sizes[row]);
     for (size_t i = 0; i < own->overlaps.n_found; i++) {
         const uint32_t other = own->overlaps.found[i];
@@ -250,10 +250,13 @@ static bm_status walk_range(void *ctx, uint32_t thread, size_t begin, size_t end
     walk *w = ctx;
     walker *own = &w->walkers[thread];
     const bm_corpus *corpus = w->job->corpus;
-    bm_status status = bm_meter_check(w->job->meter, err);
-    for (size_t row = begin; status == BM_OK && row < end; row++)
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_meter_check(w->job->meter, err));
+    for (size_t row = begin; row < end; row++) {
         if (is_distinct(corpus, row))
-            status = walk_document(w, own, row, err);
+            BM_TRY_OUT(walk_document(w, own, row, err));
+    }
+out:;
     const uint64_t done = __atomic_add_fetch(&w->walked, end - begin, __ATOMIC_RELAXED);
     bm_meter_progress(w->job->meter, done, corpus->n, corpus->n);
     return status;
@@ -327,15 +330,14 @@ bm_status bm_pair_census_make(const bm_census_job *job, bm_pair_census *out, bm_
 {
     bm_pair_census census = {.first_at = thousandth_of(job->threshold) + 1};
     walk w = {.job = job, .census = &census};
-    bm_status status = draw(job, &census, err);
-    if (status == BM_OK)
-        status = check_memory(job, &census, err);
-    if (status == BM_OK) {
-        census.seen = bm_alloc_zero(census.n * BM_CENSUS_CELLS, sizeof *census.seen);
-        status = census.seen != NULL
-                     ? walk_all(&w, err)
-                     : bm_fail_nomem(err, census.n * BM_CENSUS_CELLS * sizeof *census.seen);
-    }
+    bm_status status = BM_OK;
+    BM_TRY_OUT(draw(job, &census, err));
+    BM_TRY_OUT(check_memory(job, &census, err));
+    census.seen = bm_alloc_zero(census.n * BM_CENSUS_CELLS, sizeof *census.seen);
+    status = census.seen != NULL
+                 ? walk_all(&w, err)
+                 : bm_fail_nomem(err, census.n * BM_CENSUS_CELLS * sizeof *census.seen);
+out:
     if (status == BM_OK)
         *out = census;
     else

@@ -121,19 +121,15 @@ bm_status bm_plan_forecast(const bm_pair_census *census, const bm_tune_result *p
     bm_status status = BM_OK;
     f.halves = bm_alloc(n_threads, sizeof *f.halves);
     if (room == NULL || f.halves == NULL)
-        status = bm_fail_nomem(err, n_threads * census->n * sizeof *room);
-    for (uint32_t t = 0; status == BM_OK && t < n_threads; t++)
+        BM_TRY_OUT(bm_fail_nomem(err, n_threads * census->n * sizeof *room));
+    for (uint32_t t = 0; t < n_threads; t++)
         f.halves[t] = room + t * census->n;
-    if (status == BM_OK) {
-        make_histogram(census, f.halves[0], to);
-        status = bm_pool_for(pool, (bm_pool_split){plans->n_plans, 1}, forecast_range, &f, err);
-    }
-    if (status == BM_OK) {
-        const bm_tune_forecast *chosen = &to->forecasts[plans->chosen];
-        bm_trials_range(&census->trials, census->n_docs, chosen->candidates,
-                        chosen->candidates_error, &to->sample.candidates_low,
-                        &to->sample.candidates_high);
-    }
+    make_histogram(census, f.halves[0], to);
+    BM_TRY_OUT(bm_pool_for(pool, (bm_pool_split){plans->n_plans, 1}, forecast_range, &f, err));
+    const bm_tune_forecast *chosen = &to->forecasts[plans->chosen];
+    bm_trials_range(&census->trials, census->n_docs, chosen->candidates, chosen->candidates_error,
+                    &to->sample.candidates_low, &to->sample.candidates_high);
+out:
     bm_free(f.halves);
     bm_free(room);
     return status;

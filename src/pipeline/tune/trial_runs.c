@@ -78,8 +78,8 @@ static bm_status make_keys(const trying *t, uint32_t seed, bench *b, bm_error *e
     const bm_band_plan *plan = t->job->plan;
     const bm_sketch_options sketch = {.perms = words_of(t->job), .seed = seed};
     bm_scheme_params params;
-    bm_status status = bm_scheme_draw(&sketch, &params, err);
-    for (size_t doc = 0; status == BM_OK && doc < t->docs.n; doc++) {
+    BM_TRY(bm_scheme_draw(&sketch, &params, err));
+    for (size_t doc = 0; doc < t->docs.n; doc++) {
         const size_t n = t->docs.sizes[doc];
         for (size_t at = 0; at < n; at += BM_SIGN_BLOCK) {
             const size_t more = n - at < BM_SIGN_BLOCK ? n - at : BM_SIGN_BLOCK;
@@ -88,9 +88,8 @@ static bm_status make_keys(const trying *t, uint32_t seed, bench *b, bm_error *e
         }
         bm_band_keys_scalar(b->words, plan->bands, plan->rows, n == 0, b->keys + doc * plan->bands);
     }
-    if (status == BM_OK)
-        bm_scheme_params_reset(&params);
-    return status;
+    bm_scheme_params_reset(&params);
+    return BM_OK;
 }
 
 /* Each document into the bucket of its key, before the others; `slots` has the last of each bucket. */
@@ -154,9 +153,7 @@ static uint64_t count_pairs(const trying *t, const bench *b)
 
 static bm_status run_once(const trying *t, uint32_t seed, bench *b, uint64_t *count, bm_error *err)
 {
-    bm_status status = make_keys(t, seed, b, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(make_keys(t, seed, b, err));
     memset(b->bits, 0, t->docs.n * t->n_words * sizeof *b->bits);
     for (uint32_t band = 0; band < t->job->plan->bands; band++) {
         fill_buckets(t, band, b);
@@ -171,12 +168,11 @@ static bm_status run_once(const trying *t, uint32_t seed, bench *b, uint64_t *co
 static bm_status run_range(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
 {
     trying *t = ctx;
-    bm_status status = BM_OK;
-    for (size_t i = begin; status == BM_OK && i < end; i++) {
+    for (size_t i = begin; i < end; i++) {
         const uint32_t seed = t->job->seed + (uint32_t)(i + 1) * UINT32_C(0x9E3779B9);
-        status = run_once(t, seed, &t->benches[thread], &t->to->counts[i], err);
+        BM_TRY(run_once(t, seed, &t->benches[thread], &t->to->counts[i], err));
     }
-    return status;
+    return BM_OK;
 }
 
 /* --- the documents of a run --- */
@@ -237,15 +233,13 @@ static bm_status try_all(trying *t, bm_pool *pool, bm_error *err)
     const uint32_t n_threads = bm_pool_size(pool);
     t->n_words = t->docs.n / 64 + 1;
     t->n_slots = slots_for(t->docs.n);
-    t->benches = bm_alloc_aligned(n_threads, sizeof *t->benches);
-    if (t->benches == NULL)
-        return bm_fail_nomem(err, n_threads * sizeof *t->benches);
+    BM_TRY(bm_new_aligned(&t->benches, n_threads, err));
     memset(t->benches, 0, n_threads * sizeof *t->benches);
     bm_status status = BM_OK;
-    for (uint32_t i = 0; status == BM_OK && i < n_threads; i++)
-        status = open_bench(t, &t->benches[i], err);
-    if (status == BM_OK)
-        status = bm_pool_for(pool, (bm_pool_split){BM_TRIALS, 1}, run_range, t, err);
+    for (uint32_t i = 0; i < n_threads; i++)
+        BM_TRY_OUT(open_bench(t, &t->benches[i], err));
+    status = bm_pool_for(pool, (bm_pool_split){BM_TRIALS, 1}, run_range, t, err);
+out:
     for (uint32_t i = 0; i < n_threads; i++)
         close_bench(&t->benches[i]);
     bm_free(t->benches);
@@ -262,20 +256,20 @@ bm_status bm_trials_make(const bm_trial_job *job, const bm_hash_sets *drawn, bm_
         return BM_OK;
     const uint64_t **sets = bm_alloc(drawn->n, sizeof *sets);
     uint32_t *sizes = bm_alloc(drawn->n, sizeof *sizes);
-    bm_status status = sets != NULL && sizes != NULL
-                           ? bm_isa_choose(job->cpu, &isa, err)
-                           : bm_fail_nomem(err, drawn->n * (sizeof *sets + sizeof *sizes));
-    if (status == BM_OK && (t.loops = bm_sign_loops_find(isa)) == NULL)
-        status = bm_fail_field(err, "cpu", "this build has no loops for %s", bm_isa_name(isa));
-    if (status == BM_OK) {
-        choose_docs(job, drawn, &t, sets, sizes);
-        if (t.docs.n >= 2)
-            status = try_all(&t, pool, err);
-    }
-    if (status == BM_OK && t.docs.n >= 2) {
+    bm_status status = BM_OK;
+    BM_TRY_OUT(sets != NULL && sizes != NULL
+                   ? bm_isa_choose(job->cpu, &isa, err)
+                   : bm_fail_nomem(err, drawn->n * (sizeof *sets + sizeof *sizes)));
+    if ((t.loops = bm_sign_loops_find(isa)) == NULL)
+        BM_TRY_OUT(bm_fail_field(err, "cpu", "this build has no loops for %s", bm_isa_name(isa)));
+    choose_docs(job, drawn, &t, sets, sizes);
+    if (t.docs.n >= 2)
+        BM_TRY_OUT(try_all(&t, pool, err));
+    if (t.docs.n >= 2) {
         out->n_docs = t.docs.n;
         qsort(out->counts, BM_TRIALS, sizeof *out->counts, by_count);
     }
+out:
     bm_free(sets);
     bm_free(sizes);
     return status;

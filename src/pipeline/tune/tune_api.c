@@ -46,12 +46,10 @@ static bool has_documents(const bm_tune_options *o)
 static bm_status check_options(bm_tune_options *o, bm_error *err)
 {
     const uint32_t by_hand = o->bands.bands * o->bands.rows; /* checked: no overflow */
-    bm_status status = bm_option_parts_check(&(bm_option_parts){.bands = &o->bands,
-                                                                .perms_max = BM_TUNE_PERMS_MAX,
-                                                                .callbacks = &o->callbacks},
-                                             err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_option_parts_check(&(bm_option_parts){.bands = &o->bands,
+                                                    .perms_max = BM_TUNE_PERMS_MAX,
+                                                    .callbacks = &o->callbacks},
+                                 err));
     if (o->perms == 0)
         o->perms = by_hand != 0 ? by_hand : BM_PERMS_DEFAULT;
     if (by_hand > o->perms)
@@ -59,11 +57,11 @@ static bm_status check_options(bm_tune_options *o, bm_error *err)
                              "%u bands of %u rows need %u permutations (there are %u)",
                              o->bands.bands, o->bands.rows, by_hand, o->perms);
     const bm_plan_wish wish = wish_of(o);
-    status = bm_plan_wish_check(&wish, err);
-    if (status == BM_OK && o->svg != NULL)
-        status = bm_out_file_check(o->svg, bm_out_existing_of(o->force), NULL, 0, err);
-    if (status != BM_OK || !has_documents(o))
-        return status;
+    BM_TRY(bm_plan_wish_check(&wish, err));
+    if (o->svg != NULL)
+        BM_TRY(bm_out_file_check(o->svg, bm_out_existing_of(o->force), NULL, 0, err));
+    if (!has_documents(o))
+        return BM_OK;
     if (o->n_texts == 0) {
         o->texts = &text_default;
         o->n_texts = 1;
@@ -95,9 +93,7 @@ static bm_tune_plan describe(const bm_tune_options *o, bm_band_shape shape)
 static bm_status take_plans(const bm_tune_options *o, const bm_band_shape *shapes, size_t n,
                             bm_tune_result *result, bm_error *err)
 {
-    result->plans = bm_alloc(n, sizeof *result->plans);
-    if (result->plans == NULL)
-        return bm_fail_nomem(err, n * sizeof *result->plans);
+    BM_TRY(bm_new(&result->plans, n, err));
     for (size_t i = 0; i < n; i++)
         result->plans[i] = describe(o, shapes[i]);
     result->n_plans = n;
@@ -139,11 +135,11 @@ static bm_status write_picture(const bm_tune_options *o, const bm_tune_result *r
 {
     bm_buf text = {0};
     bm_out_file *file = NULL;
-    bm_status status = bm_tune_svg(&text, result, err);
-    if (status == BM_OK)
-        status = bm_out_file_open(o->svg, bm_out_existing_of(o->force), &file, err);
-    if (status == BM_OK)
-        status = bm_out_file_write(file, text.data, text.len, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_tune_svg(&text, result, err));
+    BM_TRY_OUT(bm_out_file_open(o->svg, bm_out_existing_of(o->force), &file, err));
+    status = bm_out_file_write(file, text.data, text.len, err);
+out:
     if (status == BM_OK)
         status = bm_out_file_close(file, err);
     else
@@ -154,37 +150,30 @@ static bm_status write_picture(const bm_tune_options *o, const bm_tune_result *r
 
 static bm_status make_result(const bm_tune_options *o, bm_tune_result *result, bm_error *err)
 {
-    bm_status status = make_plans(o, result, err);
-    if (status == BM_OK && has_documents(o))
-        status = bm_tune_documents_read(o, result, err);
-    if (status == BM_OK)
-        status = bm_tune_write_table(result, err);
-    if (status == BM_OK)
-        status = bm_tune_write_json(result, err);
-    if (status == BM_OK && o->svg != NULL)
-        status = write_picture(o, result, err);
-    return status;
+    BM_TRY(make_plans(o, result, err));
+    if (has_documents(o))
+        BM_TRY(bm_tune_documents_read(o, result, err));
+    BM_TRY(bm_tune_write_table(result, err));
+    BM_TRY(bm_tune_write_json(result, err));
+    if (o->svg != NULL)
+        BM_TRY(write_picture(o, result, err));
+    return BM_OK;
 }
 
 bm_status bm_tune(const bm_tune_options *options, bm_tune_result **out, bm_error *err)
 {
     bm_tune_options used = tune_defaults;
-    bm_status status =
-        bm_sized_take(options, BM_SIZED_TYPE(bm_tune_options, callbacks), &used, err);
-    if (status == BM_OK)
-        status = check_options(&used, err);
-    if (status == BM_OK && out == NULL)
-        status = bm_fail_field(err, "out", "no place for the result given");
-    if (status != BM_OK)
-        return status;
-    bm_tune_result *result = bm_alloc_zero(1, sizeof *result);
-    if (result == NULL)
-        return bm_fail_nomem(err, sizeof *result);
+    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_tune_options, callbacks), &used, err));
+    BM_TRY(check_options(&used, err));
+    if (out == NULL)
+        return bm_fail_field(err, "out", "no place for the result given");
+    bm_tune_result *result = NULL;
+    BM_TRY(bm_new_zero(&result, 1, err));
     result->bands = used.bands;
     result->ceiling_similarity = used.ceiling_similarity;
     result->ceiling_probability = used.ceiling_probability;
     result->perms = used.perms;
-    status = make_result(&used, result, err);
+    bm_status status = make_result(&used, result, err);
     if (status == BM_OK)
         *out = result;
     else

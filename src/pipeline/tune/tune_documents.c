@@ -58,21 +58,19 @@ static bool reads_stdin(const bm_input_options *input)
 bm_status bm_tune_documents_check(const bm_tune_options *o, bm_error *err)
 {
     bm_settings settings;
-    bm_status status = BM_OK;
     if (o->n_texts > 0 && o->texts == NULL)
         return bm_fail_field(err, "texts", "`texts` is NULL and has %zu entries", o->n_texts);
     if (o->sample == 1 || o->sample > BM_DOCS_MAX)
         return bm_fail_field(err, "sample", "`sample` of %llu documents (2 to %u)",
                              (unsigned long long)o->sample, BM_DOCS_MAX);
-    for (size_t i = 0; status == BM_OK && i < o->n_texts; i++) {
-        status = settings_of(o, &o->texts[i], &settings, err);
-        if (status == BM_OK)
-            bm_settings_reset(&settings);
+    for (size_t i = 0; i < o->n_texts; i++) {
+        BM_TRY(settings_of(o, &o->texts[i], &settings, err));
+        bm_settings_reset(&settings);
     }
-    if (status == BM_OK && o->n_texts > 1 && reads_stdin(&o->input))
-        status = bm_fail_field(err, "texts",
-                               "standard input can be read once only (one text, or files)");
-    return status == BM_OK ? bm_sign_dir_refuse(o->input.paths, o->input.n_paths, 0, err) : status;
+    if (o->n_texts > 1 && reads_stdin(&o->input))
+        return bm_fail_field(err, "texts",
+                             "standard input can be read once only (one text, or files)");
+    return bm_sign_dir_refuse(o->input.paths, o->input.n_paths, 0, err);
 }
 
 /* --- one text --- */
@@ -91,27 +89,22 @@ static bm_corpus_cfg corpus_cfg(const bm_job_context *context)
 
 static bm_status read_corpus(bm_job_context *context, bm_corpus *corpus, bm_error *err)
 {
-    bm_status status = bm_job_context_inputs(context, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_job_context_inputs(context, err));
     const bm_corpus_cfg cfg = corpus_cfg(context);
     bm_corpus_init(corpus, &cfg);
     bm_job_context_plan(context, BM_START_DOCUMENTS);
     bm_job_context_stage(context, BM_STAGE_READ, "bytes");
     const bm_ingest_wish wish = {
         .sink = bm_corpus_add, .sink_ctx = corpus, .room = bm_corpus_room, .room_ctx = corpus};
-    status = bm_job_context_ingest(context, &wish, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_job_context_ingest(context, &wish, err));
     bm_doc_table_end_adding(&context->docs);
     return bm_corpus_end_adding(corpus, err);
 }
 
 static bm_status count_documents(const bm_corpus *corpus, bm_tune_sample *to, bm_error *err)
 {
-    uint32_t *copies = bm_alloc_zero(corpus->n, sizeof *copies);
-    if (copies == NULL)
-        return bm_fail_nomem(err, corpus->n * sizeof *copies);
+    uint32_t *copies = NULL;
+    BM_TRY(bm_new_zero(&copies, corpus->n, err));
     to->documents = corpus->n;
     for (size_t row = 0; row < corpus->n; row++) {
         if (corpus->sizes[row] == 0)
@@ -141,11 +134,11 @@ static bm_status forecast(bm_job_context *context, bm_corpus *corpus, const bm_t
         .threshold = context->settings->bands.threshold};
     bm_pair_census census = {0};
     bm_job_context_stage(context, BM_STAGE_COMPARE, "documents");
-    bm_status status = count_documents(corpus, &to->sample, err);
-    if (status == BM_OK)
-        status = bm_pair_census_make(&job, &census, err);
-    if (status == BM_OK)
-        status = bm_plan_forecast(&census, plans, to, context->pool, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(count_documents(corpus, &to->sample, err));
+    BM_TRY_OUT(bm_pair_census_make(&job, &census, err));
+    status = bm_plan_forecast(&census, plans, to, context->pool, err);
+out:
     to->sample.distinct = census.n_docs;
     to->sample.sampled = census.n;
     bm_pair_census_reset(&census);
@@ -158,10 +151,8 @@ static bm_status read_text(const bm_tune_options *o, const bm_text_options *text
     bm_settings settings;
     bm_job_context context;
     bm_corpus corpus = {0};
-    bm_status status = settings_of(o, text, &settings, err);
-    if (status != BM_OK)
-        return status;
-    status = bm_job_context_open(&settings, &context, err);
+    BM_TRY(settings_of(o, text, &settings, err));
+    bm_status status = bm_job_context_open(&settings, &context, err);
     if (status != BM_OK) {
         bm_settings_reset(&settings);
         return status;
@@ -186,12 +177,9 @@ static bm_status read_text(const bm_tune_options *o, const bm_text_options *text
 
 bm_status bm_tune_documents_read(const bm_tune_options *o, bm_tune_result *result, bm_error *err)
 {
-    bm_status status = BM_OK;
-    result->samples = bm_alloc_zero(o->n_texts, sizeof *result->samples);
-    if (result->samples == NULL)
-        return bm_fail_nomem(err, o->n_texts * sizeof *result->samples);
+    BM_TRY(bm_new_zero(&result->samples, o->n_texts, err));
     result->n_samples = o->n_texts;
-    for (size_t i = 0; status == BM_OK && i < o->n_texts; i++)
-        status = read_text(o, &o->texts[i], result, &result->samples[i], err);
-    return status;
+    for (size_t i = 0; i < o->n_texts; i++)
+        BM_TRY(read_text(o, &o->texts[i], result, &result->samples[i], err));
+    return BM_OK;
 }

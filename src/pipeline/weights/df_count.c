@@ -52,9 +52,8 @@ struct bm_df_count {
 
 bm_status bm_df_count_open(const bm_df_cfg *cfg, bm_df_count **out, bm_error *err)
 {
-    bm_df_count *count = bm_alloc_zero(1, sizeof *count);
-    if (count == NULL)
-        return bm_fail_nomem(err, sizeof *count);
+    bm_df_count *count = NULL;
+    BM_TRY(bm_new_zero(&count, 1, err));
     count->cfg = *cfg;
     count->part_bytes = cfg->memory / 4 * 3 / PARTS;
     for (size_t i = 0; i < PARTS; i++)
@@ -174,10 +173,8 @@ static bm_status add_keys(bm_df_count *count, part *p, const uint64_t *keys, siz
 {
     bm_status status = BM_OK;
     pthread_mutex_lock(&p->lock);
-    for (size_t i = 0; status == BM_OK && i < n; i++) {
-        status = make_room(count, p, err);
-        if (status != BM_OK)
-            break;
+    for (size_t i = 0; i < n; i++) {
+        BM_TRY_OUT(make_room(count, p, err));
         if (i + AHEAD < n) {
             const size_t later = first_slot(p, keys[i + AHEAD]);
             __builtin_prefetch(&p->keys[later], 1);
@@ -193,6 +190,7 @@ static bm_status add_keys(bm_df_count *count, part *p, const uint64_t *keys, siz
         p->keys[at] = keys[i];
         p->counts[at]++;
     }
+out:
     pthread_mutex_unlock(&p->lock);
     return status;
 }
@@ -207,9 +205,8 @@ bm_status bm_df_count_add(bm_df_count *count, const bm_shingle_batch *batch, bm_
     atomic_fetch_add(&count->n_docs, batch->n_docs);
     if (n == 0)
         return BM_OK;
-    uint64_t *keys = bm_alloc(n, sizeof *keys);
-    if (keys == NULL)
-        return bm_fail_nomem(err, n * sizeof *keys);
+    uint64_t *keys = NULL;
+    BM_TRY(bm_new(&keys, n, err));
     for (size_t i = 0; i < n; i++)
         ends[(bm_df_key(batch->hashes[i]) >> (64 - PART_BITS)) + 1]++;
     for (size_t p = 0; p < PARTS; p++)
@@ -219,9 +216,11 @@ bm_status bm_df_count_add(bm_df_count *count, const bm_shingle_batch *batch, bm_
         const uint64_t key = bm_df_key(batch->hashes[i]);
         keys[ends[key >> (64 - PART_BITS)]++] = key;
     }
-    for (size_t p = 0, begin = 0; status == BM_OK && p < PARTS; begin = ends[p++])
+    for (size_t p = 0, begin = 0; p < PARTS; begin = ends[p++]) {
         if (ends[p] > begin)
-            status = add_keys(count, &count->parts[p], keys + begin, ends[p] - begin, err);
+            BM_TRY_OUT(add_keys(count, &count->parts[p], keys + begin, ends[p] - begin, err));
+    }
+out:
     bm_free(keys);
     return status;
 }
@@ -280,16 +279,15 @@ bm_status bm_df_count_end(bm_df_count *count, bm_df_table **out, bm_error *err)
 {
     const uint64_t n_docs = atomic_load(&count->n_docs);
     bm_df_table *table = NULL;
-    bm_status status = bm_df_table_open(&count->cfg, &table, err);
-    if (status == BM_OK && n_docs > BM_DOCS_MAX)
-        status =
-            bm_fail(err, BM_ERR_INPUT, "more than %u documents in one run", (unsigned)BM_DOCS_MAX);
-    if (status == BM_OK)
-        status = empty_parts(count, table, err);
-    if (status == BM_OK)
-        status = merge(count, table, err);
-    if (status == BM_OK)
-        status = bm_df_table_end(table, n_docs, bm_sorted_runs_spilled(count->runs), err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_df_table_open(&count->cfg, &table, err));
+    if (n_docs > BM_DOCS_MAX)
+        BM_TRY_OUT(
+            bm_fail(err, BM_ERR_INPUT, "more than %u documents in one run", (unsigned)BM_DOCS_MAX));
+    BM_TRY_OUT(empty_parts(count, table, err));
+    BM_TRY_OUT(merge(count, table, err));
+    status = bm_df_table_end(table, n_docs, bm_sorted_runs_spilled(count->runs), err);
+out:
     bm_sorted_runs_close(count->runs);
     count->runs = NULL;
     if (status == BM_OK)

@@ -61,9 +61,8 @@ uint64_t bm_df_key(uint64_t hash)
 
 bm_status bm_df_table_open(const bm_df_cfg *cfg, bm_df_table **out, bm_error *err)
 {
-    bm_df_table *table = bm_alloc_zero(1, sizeof *table);
-    if (table == NULL)
-        return bm_fail_nomem(err, sizeof *table);
+    bm_df_table *table = NULL;
+    BM_TRY(bm_new_zero(&table, 1, err));
     table->cfg = *cfg;
     *out = table;
     return BM_OK;
@@ -113,10 +112,8 @@ static bm_status write_block(bm_df_table *table, bm_error *err)
     const size_t n = table->n_last;
     if (n == 0)
         return BM_OK;
-    bm_status status = bm_grow(&table->firsts, &table->cap_blocks, table->n_blocks + 1,
-                               sizeof *table->firsts, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_grow(&table->firsts, &table->cap_blocks, table->n_blocks + 1, sizeof *table->firsts,
+                   err));
     for (size_t i = n; i < BLOCK; i++) { /* of the very last: no key comes twice */
         table->last->keys[i] = table->last->keys[n - 1];
         table->last->df[i] = table->last->df[n - 1];
@@ -143,15 +140,14 @@ static bm_status move_to_file(bm_df_table *table, bm_error *err)
                        "the document frequencies of more than %zu shingles are more than `memory` "
                        "allows",
                        n);
-    table->last = bm_alloc(1, sizeof *table->last);
-    if (table->last == NULL)
-        return bm_fail_nomem(err, sizeof *table->last);
-    status =
-        bm_spill_open(table->cfg.temp_dir, BM_SPILL_FREQUENCIES, WRITE_BYTES, &table->file, err);
-    for (size_t i = 0; status == BM_OK && i < n; i++) {
+    BM_TRY(bm_new(&table->last, 1, err));
+    BM_TRY_OUT(
+        bm_spill_open(table->cfg.temp_dir, BM_SPILL_FREQUENCIES, WRITE_BYTES, &table->file, err));
+    for (size_t i = 0; i < n; i++) {
         const chunk *from = table->chunks[i / CHUNK];
-        status = add_to_file(table, from->keys[i % CHUNK], from->df[i % CHUNK], err);
+        BM_TRY_OUT(add_to_file(table, from->keys[i % CHUNK], from->df[i % CHUNK], err));
     }
+out:
     free_chunks(table);
     return status;
 }
@@ -164,9 +160,8 @@ static bm_status add_to_memory(bm_df_table *table, uint64_t key, uint32_t df, bm
                                    sizeof *table->chunks, err);
         if (status != BM_OK)
             return status;
-        chunk *more = bm_alloc(1, sizeof *more);
-        if (more == NULL)
-            return bm_fail_nomem(err, sizeof *more);
+        chunk *more = NULL;
+        BM_TRY(bm_new(&more, 1, err));
         table->chunks[table->n_chunks++] = more;
     }
     table->chunks[n / CHUNK]->keys[n % CHUNK] = key;
@@ -194,10 +189,10 @@ bm_status bm_df_table_add(bm_df_table *table, uint64_t key, uint32_t df, bm_erro
     if (df < 2)
         return BM_OK;
     if (table->file == NULL && is_full(table))
-        status = move_to_file(table, err);
-    if (status == BM_OK)
-        status = table->file != NULL ? add_to_file(table, key, df, err)
-                                     : add_to_memory(table, key, df, err);
+        BM_TRY_OUT(move_to_file(table, err));
+    status =
+        table->file != NULL ? add_to_file(table, key, df, err) : add_to_memory(table, key, df, err);
+out:
     facts->n_listed += status == BM_OK;
     return status;
 }
@@ -216,9 +211,7 @@ static bm_status make_starts(bm_df_table *table, bm_error *err)
         bits++;
     table->n_starts = (size_t)1 << bits;
     table->shift = 64 - bits;
-    table->starts = bm_alloc(table->n_starts + 1, sizeof *table->starts);
-    if (table->starts == NULL)
-        return bm_fail_nomem(err, (table->n_starts + 1) * sizeof *table->starts);
+    BM_TRY(bm_new(&table->starts, table->n_starts + 1, err));
     size_t i = 0;
     for (size_t s = 0; s <= table->n_starts; s++) {
         while (i < n && key_at(table, i) >> table->shift < s)
@@ -237,9 +230,10 @@ bm_status bm_df_table_end(bm_df_table *table, uint64_t n_docs, uint64_t run_byte
     facts->file_bytes = run_bytes;
     if (table->file == NULL)
         return make_starts(table, err);
-    bm_status status = write_block(table, err);
-    if (status == BM_OK)
-        status = bm_spill_flush(table->file, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(write_block(table, err));
+    status = bm_spill_flush(table->file, err);
+out:
     facts->file_bytes += bm_spill_bytes(table->file);
     bm_free(table->last);
     table->last = NULL;

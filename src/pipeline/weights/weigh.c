@@ -132,19 +132,17 @@ bm_status bm_weigh_batch(const bm_df_table *table, bm_shingle_batch *batch, bm_e
     weighing w = {.n_docs = (double)bm_df_table_facts(table)->n_docs};
     if (batch->n_docs == 0)
         return BM_OK;
-    bm_status status = bm_grow_array(&batch->weights, &batch->cap_weights, n + 1, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_grow_array(&batch->weights, &batch->cap_weights, n + 1, err));
     w.df = bm_alloc(n, sizeof *w.df);
     w.elements = bm_alloc(most, sizeof *w.elements);
     w.placed = bm_alloc(most, sizeof *w.placed);
     w.ends = bm_alloc(most + 1, sizeof *w.ends);
+    bm_status status = BM_OK;
     if (w.df == NULL || w.elements == NULL || w.placed == NULL || w.ends == NULL)
-        status = bm_fail_nomem(err, n * sizeof *w.df + most * 2 * sizeof *w.elements);
-    if (status == BM_OK)
-        status = bm_df_table_look_up(table, batch->hashes, n, w.df, err);
-    if (status == BM_OK)
-        weigh_all(&w, batch);
+        BM_TRY_OUT(bm_fail_nomem(err, n * sizeof *w.df + most * 2 * sizeof *w.elements));
+    BM_TRY_OUT(bm_df_table_look_up(table, batch->hashes, n, w.df, err));
+    weigh_all(&w, batch);
+out:
     bm_free(w.df);
     bm_free(w.elements);
     bm_free(w.placed);

@@ -59,11 +59,8 @@ bm_status bm_document_writer_add(bm_document_writer *writer, const bm_store_doc 
     bm_le32_put(numbers + 40, (uint32_t)doc->id.len);
     bm_le32_put(offset, (uint32_t)writer->documents.len);
     const size_t bytes = NUMBERS + doc->id.len + doc->body.len;
-    bm_status status = bm_buf_reserve(&writer->offsets, sizeof offset, err);
-    if (status == BM_OK)
-        status = bm_buf_reserve(&writer->documents, bytes, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_buf_reserve(&writer->offsets, sizeof offset, err));
+    BM_TRY(bm_buf_reserve(&writer->documents, bytes, err));
     (void)bm_buf_add(&writer->offsets, offset, sizeof offset, NULL);
     (void)bm_buf_add(&writer->documents, numbers, sizeof numbers, NULL);
     (void)bm_buf_add(&writer->documents, doc->id.data, doc->id.len, NULL);

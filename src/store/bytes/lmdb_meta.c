@@ -160,17 +160,13 @@ static bm_status metas_read(bm_lmdb_file file, meta_page metas[2], bm_error *err
 bm_status bm_lmdb_meta_of(bm_lmdb_file file, uint64_t txn, bm_lmdb_meta *out, bm_error *err)
 {
     meta_page metas[2] = {{0}, {0}};
-    bm_status status = metas_read(file, metas, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(metas_read(file, metas, err));
     unsigned p = metas[0].txn < metas[1].txn;
     if (txn != UINT64_MAX && metas[p].txn != txn)
         p = 1 - p;
     if (txn != UINT64_MAX && metas[p].txn != txn)
         return BM_NOT_FOUND;
-    status = meta_check(file, &metas[p], p, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(meta_check(file, &metas[p], p, err));
     const tree *keys = &metas[p].trees[1], *unused = &metas[p].trees[0];
     *out = (bm_lmdb_meta){.txn = metas[p].txn,
                           .last_page = metas[p].last_page,

@@ -142,9 +142,7 @@ static bm_status value_of(walk *w, const node *n, bm_str *out)
         return BM_OK;
     const uint64_t first = bm_le64_get(n->rest), page_bytes = w->meta->page_bytes;
     const uint8_t *page;
-    bm_status status = page_of(w, first, PAGE_RUN, &page);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(page_of(w, first, PAGE_RUN, &page));
     const uint64_t pages = bm_le32_get(page + 12);
     if (pages == 0 || pages > w->meta->last_page - first + 1 ||
         pages > w->file.size / page_bytes - first)
@@ -167,8 +165,8 @@ static bm_status leaf_node(walk *w, const uint8_t *page, const node *n)
     w->last = n->key;
     w->least = (bm_str){0};
     w->seen.entries++;
-    const bm_status status = value_of(w, n, &value);
-    return status == BM_OK ? w->fn(w->ctx, n->key, value, w->err) : status;
+    BM_TRY(value_of(w, n, &value));
+    return w->fn(w->ctx, n->key, value, w->err);
 }
 
 /* The number of nodes of a page of which page_of has seen the head. */
@@ -206,15 +204,13 @@ static bm_status enter(walk *w, uint64_t number, unsigned level, step *out)
 {
     const bool leaf = level == w->tree.depth;
     *out = (step){0};
-    bm_status status = page_of(w, number, leaf ? PAGE_LEAF : PAGE_BRANCH, &out->page);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(page_of(w, number, leaf ? PAGE_LEAF : PAGE_BRANCH, &out->page));
     uint64_t *seen = leaf ? &w->seen.leaf_pages : &w->seen.branch_pages;
     if (*seen == (leaf ? w->tree.leaf_pages : w->tree.branch_pages))
         return bad_page(w, number, "the tree has more pages than it says");
     ++*seen;
-    status = nodes_of(w, out->page, &out->n);
-    return status == BM_OK ? own(w, number, 1) : status;
+    BM_TRY(nodes_of(w, out->page, &out->n));
+    return own(w, number, 1);
 }
 
 /* The next child of a branch. */
@@ -222,9 +218,7 @@ static bm_status branch_node(walk *w, step *at, uint64_t *child)
 {
     node n;
     const size_t i = at->next++;
-    const bm_status status = node_of(w, at->page, i, &n);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(node_of(w, at->page, i, &n));
     *child = n.child;
     if (i == 0)
         return BM_OK;
@@ -236,14 +230,12 @@ static bm_status branch_node(walk *w, step *at, uint64_t *child)
 
 static bm_status all_nodes(walk *w, const step *at)
 {
-    bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < at->n; i++) {
+    for (size_t i = 0; i < at->n; i++) {
         node n;
-        status = node_of(w, at->page, i, &n);
-        if (status == BM_OK)
-            status = leaf_node(w, at->page, &n);
+        BM_TRY(node_of(w, at->page, i, &n));
+        BM_TRY(leaf_node(w, at->page, &n));
     }
-    return status;
+    return BM_OK;
 }
 
 static bm_status walk_tree(walk *w)
@@ -347,9 +339,7 @@ bm_status bm_lmdb_check_pages(bm_lmdb_file file, const bm_lmdb_meta *meta, uint6
 {
     const size_t words = (size_t)(meta->last_page / 64 + 1);
     walk w = {.file = file, .meta = meta, .tree = keys_tree(meta), .fn = skip, .err = err};
-    w.owned = bm_alloc_zero(words, sizeof *w.owned);
-    if (w.owned == NULL)
-        return bm_fail_nomem(err, words * sizeof *w.owned);
+    BM_TRY(bm_new_zero(&w.owned, words, err));
     bm_status status = walk_tree(&w);
     walk unused = {.file = file, .meta = meta, .tree = free_tree(meta), .numbers = true};
     free_lists lists = {.walk = &unused};
