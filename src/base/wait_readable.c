@@ -24,11 +24,10 @@ bm_status bm_wait_readable(const bm_callbacks *callbacks, int fd, bm_error *err)
         return BM_OK;
     for (;;) {
         int n = poll(&ready, 1, WAIT_MS);
+        /* where something is wrong, the read will say it */
         if (n > 0 || (n < 0 && errno != EINTR))
-            return BM_OK; /* where something is wrong, the read will say it */
-        bm_status status = bm_check_cancelled(callbacks, err);
-        if (status != BM_OK)
-            return status;
+            return BM_OK;
+        BM_TRY(bm_check_cancelled(callbacks, err));
     }
 }
 
@@ -36,14 +35,13 @@ bm_status bm_read_ready(const bm_callbacks *callbacks, int fd, void *out, size_t
                         bm_error *err)
 {
     for (;;) {
-        bm_status status = bm_wait_readable(callbacks, fd, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(bm_wait_readable(callbacks, fd, err));
         *got = read(fd, out, cap);
         if (*got >= 0 || (errno != EINTR && errno != EAGAIN))
             return BM_OK;
         struct pollfd ready = {.fd = fd, .events = POLLIN};
+        /* for whom nobody asks: it was not waited for */
         if (errno == EAGAIN)
-            (void)poll(&ready, 1, WAIT_MS); /* for whom nobody asks: it was not waited for */
+            (void)poll(&ready, 1, WAIT_MS);
     }
 }

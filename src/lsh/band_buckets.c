@@ -122,14 +122,11 @@ static bm_status chain_parts(void *ctx, uint32_t thread, size_t begin, size_t en
     bm_hash_table *table = &b->tables[thread];
     const size_t *ends = b->ends + (b->n_blocks - 1) * b->n_parts; /* of the last block: of all */
     for (size_t part = begin; part < end; part++) {
-        bm_status status = bm_hash_table_clear(table, PART_DOCS, err);
-        for (size_t i = part == 0 ? 0 : ends[part - 1]; status == BM_OK && i < ends[part]; i++) {
-            status = bm_hash_table_reserve(table, hash_again, b, err);
-            if (status == BM_OK)
-                chain(b, table, b->entries[i]);
+        BM_TRY(bm_hash_table_clear(table, PART_DOCS, err));
+        for (size_t i = part == 0 ? 0 : ends[part - 1]; i < ends[part]; i++) {
+            BM_TRY(bm_hash_table_reserve(table, hash_again, b, err));
+            chain(b, table, b->entries[i]);
         }
-        if (status != BM_OK)
-            return status;
     }
     return BM_OK;
 }

@@ -83,9 +83,7 @@ static bm_status walk_component(visit *v, uint32_t first, bm_error *err)
         }
         if (depth == 0)
             break;
-        bm_status status = leave(v, doc, v->stack[--depth], err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(leave(v, doc, v->stack[--depth], err));
     }
     v->parts[first] -= v->parts[first] > 0; /* there is no rest above it */
     for (size_t i = first_bridge; i < v->out->n_bridges; i++) {
@@ -103,10 +101,8 @@ static bm_status take_articulation_points(const visit *v, bm_error *err)
         if (v->parts[doc] == 0)
             continue;
         size_t need = out->n_articulation_points + 1;
-        bm_status status = bm_grow(&out->articulation_points, &out->cap_articulation_points, need,
-                                   sizeof *out->articulation_points, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(bm_grow(&out->articulation_points, &out->cap_articulation_points, need,
+                       sizeof *out->articulation_points, err));
         out->articulation_points[out->n_articulation_points++] =
             (bm_articulation_point){(uint32_t)doc, v->parts[doc] + 1};
     }

@@ -81,9 +81,7 @@ static bm_status reserve(join *j, bm_error *err)
         return BM_OK;
     size_t cap = n + n / 4;
     if (w->job.reserve != NULL) {
-        bm_status status = w->job.reserve(w->job.ctx, (uint64_t)cap * SCRATCH_BYTES, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(w->job.reserve(w->job.ctx, (uint64_t)cap * SCRATCH_BYTES, err));
     }
     free_scratch(j);
     j->live = bm_alloc(cap, sizeof *j->live);

@@ -61,10 +61,8 @@ static bm_status gather(walk *w, const bm_band_buckets *buckets, uint32_t first,
     w->n_members = 0;
     for (uint32_t doc = first; doc != BM_NO_DOC; doc = buckets->next[doc]) {
         if (w->n_members == w->cap_members) {
-            bm_status status =
-                bm_grow(&w->members, &w->cap_members, w->n_members + 1, sizeof *w->members, err);
-            if (status != BM_OK)
-                return status;
+            BM_TRY(
+                bm_grow(&w->members, &w->cap_members, w->n_members + 1, sizeof *w->members, err));
         }
         w->members[w->n_members++] = doc;
     }
@@ -163,11 +161,8 @@ static bm_status walk_band(walk *w, const bm_band_buckets *buckets, bucket_fn fn
         if (buckets->next[doc] == BM_NO_DOC || buckets->inner[doc] != 0 ||
             (w->job.groups != NULL && all_joined(w, buckets, (uint32_t)doc)))
             continue;
-        bm_status status = gather(w, buckets, (uint32_t)doc, err);
-        if (status == BM_OK)
-            status = fn(w, to, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(gather(w, buckets, (uint32_t)doc, err));
+        BM_TRY(fn(w, to, err));
     }
     return BM_OK;
 }

@@ -123,9 +123,7 @@ bm_status bm_journal_add(bm_journal *journal, const char *text, bm_error *err)
 static bm_status read_file(const bm_journal *journal, bm_buf *out, bm_error *err)
 {
     for (;;) {
-        bm_status status = bm_buf_reserve(out, READ_BYTES, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(bm_buf_reserve(out, READ_BYTES, err));
         ssize_t n = pread(journal->fd, out->data + out->len, READ_BYTES, (off_t)out->len);
         if (n < 0 && errno == EINTR)
             continue;
@@ -154,15 +152,14 @@ static bm_status take_lines(bm_journal *journal, const bm_buf *file, bm_error *e
     while (at < file->len) {
         size_t text_len;
         const char *begin = file->data + at, *end = memchr(begin, '\n', file->len - at);
+        /* torn */
         if (end == NULL)
-            break; /* torn */
+            break;
         if (!is_line(journal, begin, (size_t)(end - begin), &text_len))
             return bm_fail_at(err, BM_ERR_FORMAT, journal->path, journal->n + 1,
                               "the journal is damaged: a line's checksum differs (what was "
                               "written)");
-        bm_status status = take(journal, begin, text_len, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(take(journal, begin, text_len, err));
         at = (size_t)(end - file->data) + 1;
     }
     journal->bytes = at;

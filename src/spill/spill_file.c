@@ -76,9 +76,7 @@ bm_status bm_spill_flush(bm_spill_file *file, bm_error *err)
 static bm_status put(bm_spill_file *file, const void *data, size_t len, bm_error *err)
 {
     if (len > file->cap - file->used) {
-        bm_status status = bm_spill_flush(file, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(bm_spill_flush(file, err));
     }
     if (len > file->cap)
         return bm_spill_push(file, data, len, err);

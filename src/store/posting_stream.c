@@ -73,9 +73,7 @@ bm_status bm_posting_stream_next(bm_posting_stream *stream, bm_posting *out, bm_
     } else {
         bm_snapshot_read(stream->snapshot, &first->refs[first->at]);
         if (++first->at < first->n) {
-            const bm_status status = open_piece(stream->snapshot, first, err);
-            if (status != BM_OK)
-                return status;
+            BM_TRY(open_piece(stream->snapshot, first, err));
         } else {
             *first = stream->sources[--stream->n];
         }

@@ -37,9 +37,7 @@ static bm_status put_piece(bm_run_writer *w, bm_error *err)
 bm_status bm_run_writer_add(bm_run_writer *w, bm_posting posting, bm_error *err)
 {
     if (w->n == w->cap) {
-        const bm_status status = bm_grow_array(&w->list, &w->cap, w->n + 1, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(bm_grow_array(&w->list, &w->cap, w->n + 1, err));
     }
     w->list[w->n++] = posting;
     w->entries++;

@@ -131,9 +131,7 @@ bm_status bm_store_env_commit(bm_store_env *env, bm_error *err)
 static bm_status open_for(bm_store_env *env, uint64_t more, bm_error *err)
 {
     if (env->txn != NULL && !env->together && env->bytes + more > TXN_BYTES) {
-        const bm_status status = bm_store_env_flush(env, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(bm_store_env_flush(env, err));
     }
     return env->txn != NULL ? BM_OK : begin(env, more, err);
 }

@@ -162,9 +162,7 @@ static bm_status add_hit(const bm_store_view *v, bm_store_hits *hits, bm_store_h
     if (bm_store_view_removed(v, hit.number))
         return BM_OK;
     if (hits->n == hits->cap) {
-        const bm_status status = bm_grow_array(&hits->list, &hits->cap, hits->n + 1, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(bm_grow_array(&hits->list, &hits->cap, hits->n + 1, err));
     }
     hits->list[hits->n++] = hit;
     return BM_OK;
@@ -177,9 +175,7 @@ static bm_status count_rest(table_walk *t, size_t at, size_t i, uint64_t key, ui
 {
     const bm_store_view *v = t->view;
     for (*n = 0; at < t->n && t->refs[at].key.first <= key; at++, i = 0) {
-        bm_status status = open_piece(t, at, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(open_piece(t, at, err));
         const size_t end =
             key == UINT64_MAX ? t->piece.head.n : bm_posting_piece_find(&t->piece, key + 1);
         if (v->n_removed_ranges == 0) {

@@ -92,9 +92,7 @@ static bm_status order_marks(bm_codes *codes, bm_codes *spare, bm_error *err)
             end++;
         if (end - at > 1) {
             spare->len = 0;
-            bm_status status = codes_reserve(spare, end - at, err);
-            if (status != BM_OK)
-                return status;
+            BM_TRY(codes_reserve(spare, end - at, err));
             sort_marks(codes->data + at, end - at, spare->data);
         }
         at = end + 1;
@@ -142,16 +140,13 @@ static bm_status add_decomposed(bm_codes *codes, int32_t code, utf8proc_option_t
     if (options & UTF8PROC_COMPAT)
         code = late_compat(code);
     if (code < 0x80 || !is_assigned(code)) {
-        bm_status status = codes_reserve(codes, 1, err);
-        if (status == BM_OK)
-            codes->data[codes->len++] = code;
-        return status;
+        BM_TRY(codes_reserve(codes, 1, err));
+        codes->data[codes->len++] = code;
+        return BM_OK;
     }
     size_t room = 18; /* the longest compatibility decomposition, U+FDFA */
     for (;;) {
-        bm_status status = codes_reserve(codes, room, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(codes_reserve(codes, room, err));
         utf8proc_ssize_t n = utf8proc_decompose_char(code, codes->data + codes->len,
                                                      (utf8proc_ssize_t)room, options, NULL);
         if (n < 0)

@@ -243,19 +243,14 @@ static bm_status join_text(bm_shingler *shingler, bm_str text, bm_error *err)
     const size_t len = text.len;
     bm_joined_begin(joined);
     while (text.len > 0) {
-        bm_status status = check_joined(shingler, text.len, len, err);
-        if (status == BM_OK)
-            status = bm_joined_reserve(joined, text.len + 1, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(check_joined(shingler, text.len, len, err));
+        BM_TRY(bm_joined_reserve(joined, text.len + 1, err));
         size_t n = shingler->ops->join(rules, text.data, text.len, joined);
         text.data += n;
         text.len -= n;
         if (text.len == 0)
             break;
-        status = bm_join_exact(rules, &text, shingler->codes, joined, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(bm_join_exact(rules, &text, shingler->codes, joined, err));
     }
     bm_joined_end(joined, rules->rule);
     return BM_OK;
@@ -324,9 +319,7 @@ static bm_status hash_bytes(bm_shingler *shingler, document *doc, size_t *n_unit
         const bm_slices windows = {
             .joined = shingler->joined.data + at, .k = k, .hashes = shingler->run};
         bm_token_hash_windows(&shingler->hash, &windows, m);
-        bm_status status = take(shingler, doc, m, n <= WINDOW, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(take(shingler, doc, m, n <= WINDOW, err));
     }
     return BM_OK;
 }
@@ -392,9 +385,7 @@ static bm_status hash_units(bm_shingler *shingler, document *doc, size_t *n_unit
             continue;
         const size_t m = n - k;
         const size_t n_hashes = hash_starts(shingler, m, gap);
-        bm_status status = take(shingler, doc, n_hashes, at == 0 && end == len, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(take(shingler, doc, n_hashes, at == 0 && end == len, err));
         memmove(starts, starts + m, k * sizeof *starts);
         *n_units += m;
         n = k;

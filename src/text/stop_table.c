@@ -82,9 +82,7 @@ bm_status bm_stop_table_init(const char *words, bm_stop_table *out, bm_error *er
     if (out->words == NULL)
         return bm_fail_nomem(err, len);
     for (unsigned growth = 0; growth <= GROWTHS; growth++) {
-        bm_status status = reserve(out, bits + growth, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(reserve(out, bits + growth, err));
         out->factor = FIRST_FACTOR;
         for (unsigned i = 0; i < TRIES; i++, out->factor *= FIRST_FACTOR)
             if (fill(out, len, false))

@@ -39,9 +39,7 @@ static bm_status add_starts(const bm_shingle_ops *ops, const bm_joined *joined,
     for (size_t at = 0; at < joined->len; at += WINDOW) {
         const size_t end = joined->len - at < WINDOW ? joined->len : at + WINDOW;
         const size_t m = ops->word_starts(joined->data, at, end, window);
-        bm_status status = bm_grow_array(&batch->starts, &batch->cap_starts, n + m + 2, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(bm_grow_array(&batch->starts, &batch->cap_starts, n + m + 2, err));
         if (at == 0)
             batch->starts[n++] = 0;
         for (size_t i = 0; i < m; i++)
@@ -82,9 +80,7 @@ static bm_status measure(const bm_shingle_ops *ops, const bm_joined *joined, bm_
     const uint32_t k = options->shingle_k;
     const size_t first = batch->n_starts;
     if (words) {
-        bm_status status = add_starts(ops, joined, batch, &out->longest, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(add_starts(ops, joined, batch, &out->longest, err));
         const size_t n_words = batch->n_starts - first - 1;
         out->n_slots = n_words < k ? 0 : n_words - k + 1;
     } else {

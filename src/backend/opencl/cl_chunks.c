@@ -122,9 +122,7 @@ bm_status bm_cl_plan_next(bm_cl_plan *plan, const bm_cl_cut *cut, const bm_sign_
             units = most;
             left = units * cut->unit;
         }
-        bm_status status = add_document(plan, cut, units, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(add_document(plan, cut, units, err));
         plan->slice_begin = next.hash;
         plan->n_hashes = left;
         next.hash += left;

@@ -405,9 +405,7 @@ bm_status bm_cl_stream_wait(bm_cl_stream *stream, const bm_sign_task *task, bm_e
                 stream->slots[i].task != NULL && (task == NULL || stream->slots[i].task == task);
         if (!found)
             return BM_OK;
-        bm_status status = finish_oldest(stream, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(finish_oldest(stream, err));
     }
 }
 

@@ -194,9 +194,7 @@ static bm_status prepare(answers *a, const bm_cl_stream *stream, bm_error *err)
         const uint32_t n = i == EMPTY   ? 0
                            : i == SHORT ? shape->text.k - 1
                                         : sizes[i] + shape->text.k;
-        bm_status status = add_doc(&a->text, &state, n, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(add_doc(&a->text, &state, n, err));
         answer(a, i, stream);
     }
     return BM_OK;

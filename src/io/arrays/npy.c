@@ -164,9 +164,7 @@ static bm_status read_dict(dict *d, bm_error *err)
     if (!take(d, '{'))
         return bad(d, "expected a dictionary", err);
     while (!take(d, '}')) {
-        bm_status status = read_member(d, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(read_member(d, err));
         if (!take(d, ',')) {
             if (!take(d, '}'))
                 return bad(d, "expected a comma or the end of the dictionary", err);

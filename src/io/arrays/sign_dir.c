@@ -432,9 +432,7 @@ static bm_status take_ids(const bm_sign_dir *dir, const stretch *from, bm_buf *t
                               "changed while it was read");
         if (i >= from->skip) {
             size_t begin = text->len;
-            bm_status status = bm_buf_add(text, at, (size_t)(stop - at), err);
-            if (status != BM_OK)
-                return status;
+            BM_TRY(bm_buf_add(text, at, (size_t)(stop - at), err));
             size_t len =
                 text->len == begin ? 0 : bm_tsv_unescape(text->data + begin, text->len - begin);
             if (len == SIZE_MAX)

@@ -84,9 +84,7 @@ bm_status bm_fields_init(const bm_input_options *options, bm_format format, bm_f
         fields.id_given = fields.id != NULL;
     }
     if ((format == BM_FORMAT_JSONL || format == BM_FORMAT_JSON) && fields.id_given) {
-        bm_status status = check_id_path(fields.id, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(check_id_path(fields.id, err));
     }
     const bool table = format == BM_FORMAT_TSV || format == BM_FORMAT_CSV;
     const char *of_tables = options->delimiter != '\0'               ? "delimiter"
@@ -103,13 +101,10 @@ bm_status bm_fields_init(const bm_input_options *options, bm_format format, bm_f
         fields.header = options->header != BM_HEADER_BY_FIELDS
                             ? options->header == BM_HEADER_YES
                             : !all_given_are_numbers(options, &fields);
-        bm_status status = BM_OK;
-        for (size_t i = 0; i < fields.n_text && status == BM_OK && !fields.header; i++)
-            status = check_number(fields.text[i], text_given ? "" : " (the default)", err);
-        if (status == BM_OK && !fields.header && fields.id_given)
-            status = check_number(fields.id, "", err);
-        if (status != BM_OK)
-            return status;
+        for (size_t i = 0; i < fields.n_text && !fields.header; i++)
+            BM_TRY(check_number(fields.text[i], text_given ? "" : " (the default)", err));
+        if (!fields.header && fields.id_given)
+            BM_TRY(check_number(fields.id, "", err));
     }
     *out = fields;
     return BM_OK;

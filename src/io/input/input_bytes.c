@@ -212,16 +212,13 @@ static bm_status read_stored(bm_input_bytes *bytes, char *out, size_t cap, size_
         bytes->head_pos += *got;
     } else {
         ssize_t n;
-        bm_status status = BM_OK;
         if (held != NULL && !held->spooled)
-            status = bm_read_ready(bytes->set->callbacks, bytes->fd, out, cap, &n, err);
+            BM_TRY(bm_read_ready(bytes->set->callbacks, bytes->fd, out, cap, &n, err));
         else
             do
                 n = held != NULL ? pread(held->spool_fd, out, cap, bytes->spool_pos)
                                  : read(bytes->fd, out, cap);
             while (n < 0 && errno == EINTR);
-        if (status != BM_OK)
-            return status;
         if (n < 0)
             return fail_source(bytes, errno, "cannot read", err);
         *got = (size_t)n;

@@ -30,9 +30,7 @@ static bm_status read_all(int fd, const char *path, const bm_callbacks *callback
                           bm_error *err)
 {
     for (;;) {
-        bm_status status = bm_check_cancelled(callbacks, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(bm_check_cancelled(callbacks, err));
         ssize_t n = read(fd, w->block, BLOCK_BYTES);
         if (n < 0 && errno == EINTR)
             continue;

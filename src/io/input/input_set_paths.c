@@ -206,9 +206,7 @@ static bm_status add_path(struct bm_input_set *set, const char *path, bm_error *
 {
     bool is_stdin = strcmp(path, "-") == 0;
     if (is_stdin) {
-        bm_status status = take_stdin(set, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(take_stdin(set, err));
     } else {
         struct stat st;
         const bool there = stat(path, &st) == 0;

@@ -110,10 +110,8 @@ static bm_status read_head(const struct bm_input_set *set, int fd, const char *n
     head->len = 0;
     while (head->len < sizeof head->bytes) {
         ssize_t got;
-        bm_status status = bm_read_ready(set->callbacks, fd, head->bytes + head->len,
-                                         sizeof head->bytes - head->len, &got, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(bm_read_ready(set->callbacks, fd, head->bytes + head->len,
+                             sizeof head->bytes - head->len, &got, err));
         if (got < 0)
             return bm_fail_errno(err, errno, name, "cannot read");
         if (got == 0)
@@ -206,9 +204,7 @@ static bm_status probe_skipping(struct bm_input_set *set, bm_error *err)
             first = why;
             first_status = found;
         }
-        bm_status status = note_unreadable(source, found, &why, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(note_unreadable(source, found, &why, err));
     }
     if (n_lost < set->n_sources)
         return BM_OK;

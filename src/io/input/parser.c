@@ -168,9 +168,7 @@ static bm_status take(const walker *w, bm_record *record, size_t bom, bm_error *
     if (cut) {
         too_long(w, record, content, bom);
     } else if (w->parse) {
-        bm_status status = parser->format->parse(parser, content, record, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(parser->format->parse(parser, content, record, err));
         bm_record_check_id(&parser->maker, record);
     }
     if (!w->parse) {

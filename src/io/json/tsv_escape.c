@@ -3,6 +3,7 @@
  * Runs of bytes that need no escape are copied whole. Bytes that are not UTF-8 can only come from a
  * path; each is written as \xhh, lower case, so that the file is UTF-8 and the path can be had back
  * from it. */
+#include "base/error.h"
 #include "io/json/json_write.h"
 
 #include <string.h>
@@ -20,11 +21,8 @@ static bm_status escape_valid(bm_buf *out, const char *text, size_t len, bm_erro
         if (hit == NULL)
             continue;
         char escape[2] = {'\\', to[hit - from]};
-        bm_status status = bm_buf_add(out, text + begin, i - begin, err);
-        if (status == BM_OK)
-            status = bm_buf_add(out, escape, 2, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(bm_buf_add(out, text + begin, i - begin, err));
+        BM_TRY(bm_buf_add(out, escape, 2, err));
         begin = i + 1;
     }
     return bm_buf_add(out, text + begin, len - begin, err);

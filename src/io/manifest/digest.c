@@ -108,9 +108,7 @@ bm_status bm_digest_add_file(bm_digest *digest, const bm_file_range *range, bm_e
             return bm_fail_errno(err, errno, shown, "cannot read");
         if (n == 0)
             return to == UINT64_MAX ? BM_OK : bm_fail_errno(err, EIO, shown, "cannot read");
-        bm_status status = bm_digest_add(digest, digest->block, (size_t)n, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(bm_digest_add(digest, digest->block, (size_t)n, err));
         from += (uint64_t)n;
     }
     return BM_OK;

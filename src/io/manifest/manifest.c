@@ -57,17 +57,13 @@ static bm_status read_inputs(bm_manifest *manifest, bm_str list, bm_error *err)
     bm_str item, offsets;
     size_t at = 0;
     while (bm_json_scan_element(list, &at, &item)) {
-        bm_status status =
-            bm_grow_array(&manifest->inputs, &manifest->cap_inputs, manifest->n_inputs + 1, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(
+            bm_grow_array(&manifest->inputs, &manifest->cap_inputs, manifest->n_inputs + 1, err));
         bm_manifest_input *input = &manifest->inputs[manifest->n_inputs];
         memset(input, 0, sizeof *input);
-        status = read_input(manifest, item, input, err);
-        if (status == BM_OK && bm_json_scan_find(item, BM_INPUT_OFFSETS, &offsets))
-            status = read_input(manifest, offsets, &manifest->offsets, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(read_input(manifest, item, input, err));
+        if (bm_json_scan_find(item, BM_INPUT_OFFSETS, &offsets))
+            BM_TRY(read_input(manifest, offsets, &manifest->offsets, err));
         manifest->n_inputs++;
     }
     return BM_OK;

@@ -300,9 +300,7 @@ bm_status bm_out_file_write(bm_out_file *file, const void *data, size_t len, bm_
         return status;
     }
     if (len > BUFFER_BYTES - file->len) {
-        bm_status status = drain(file, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(drain(file, err));
         if (len >= BUFFER_BYTES)
             return write_all(file, data, len, err);
     }

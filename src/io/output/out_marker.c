@@ -126,9 +126,7 @@ static bm_status read_text(const bm_out_marker *marker, const char *path, bm_buf
 {
     out->max = TEXT_MAX;
     for (;;) {
-        bm_status status = bm_buf_reserve(out, READ_BYTES, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(bm_buf_reserve(out, READ_BYTES, err));
         const ssize_t n = pread(marker->fd, out->data + out->len, READ_BYTES, (off_t)out->len);
         if (n < 0 && errno == EINTR)
             continue;

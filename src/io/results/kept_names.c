@@ -98,11 +98,8 @@ static bm_status add_plain_path(bm_buf *out, const char *cwd, const char *name, 
                 while (out->len > 0 && out->data[--out->len] != '/')
                     ;
             } else if (len > 0 && !(len == 1 && *c == '.')) {
-                bm_status status = bm_buf_add(out, "/", 1, err);
-                if (status == BM_OK)
-                    status = bm_buf_add(out, c, len, err);
-                if (status != BM_OK)
-                    return status;
+                BM_TRY(bm_buf_add(out, "/", 1, err));
+                BM_TRY(bm_buf_add(out, c, len, err));
             }
             c += len;
             c += *c == '/';

@@ -75,13 +75,10 @@ static bm_status records_begin_file(void *state, size_t index, bm_error *err)
     if (index >= r->files.n || index < r->next || r->file != NULL)
         return bm_fail(err, BM_ERR_INTERNAL, "kept files are begun in order, one at a time");
     for (; r->next <= index; r->next++) {
-        bm_status status = records_end_file(r, err); /* one that was left out */
-        if (status == BM_OK)
-            status = bm_out_dir_file(r->dir, r->files.names[r->next], &r->file, err);
-        if (status == BM_OK)
-            status = bm_out_file_compress(r->file, r->files.compressions[r->next], err);
-        if (status != BM_OK)
-            return status;
+        /* one that was left out */
+        BM_TRY(records_end_file(r, err));
+        BM_TRY(bm_out_dir_file(r->dir, r->files.names[r->next], &r->file, err));
+        BM_TRY(bm_out_file_compress(r->file, r->files.compressions[r->next], err));
         bm_out_file_digest_early(r->file);
         r->elements = 0;
         r->marked = false;
@@ -99,9 +96,7 @@ static bm_status records_write(void *state, bm_str raw, bm_error *err)
     if (mark)
         r->marked = true;
     else if (r->array) {
-        bm_status status = write_text(r, r->elements++ > 0 ? ",\n" : "[\n", err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(write_text(r, r->elements++ > 0 ? ",\n" : "[\n", err));
     }
     return bm_out_file_write(r->file, raw.data, raw.len, err);
 }

@@ -117,9 +117,8 @@ static bm_status tables_begin_file(void *state, size_t index, bm_error *err)
     if (index >= t->files.n || index < t->next || t->inside)
         return bm_fail(err, BM_ERR_INTERNAL, "kept files are begun in order, one at a time");
     for (; t->next <= index; t->next++) {
-        bm_status status = tables_end_file(t, err); /* one of which nothing stays */
-        if (status != BM_OK)
-            return status;
+        /* one of which nothing stays */
+        BM_TRY(tables_end_file(t, err));
         t->begun = t->next;
         t->inside = true;
     }
@@ -131,9 +130,7 @@ static bm_status set_row(tables *t, uint64_t row, bm_error *err)
 {
     static const char zeros[4096];
     while (row / 8 >= t->rows.len) {
-        bm_status status = bm_buf_add(&t->rows, zeros, sizeof zeros, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(bm_buf_add(&t->rows, zeros, sizeof zeros, err));
     }
     t->rows.data[row / 8] = (char)((unsigned char)t->rows.data[row / 8] | 1u << row % 8);
     t->n_rows = row + 1;

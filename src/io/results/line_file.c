@@ -50,9 +50,7 @@ static bm_status fail_too_long(bm_line_file *file, bm_error *err)
                           "the line is longer than %zu bytes", file->longest);
     while (stop == NULL && !file->whole && !file->ended) {
         block->len = file->next = 0;
-        bm_status status = read_more(file, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(read_more(file, err));
         stop = memchr(block->data, '\n', block->len);
         bytes += stop != NULL ? (size_t)(stop - block->data) : block->len;
     }
@@ -81,9 +79,7 @@ bm_status bm_line_file_next(bm_line_file *file, bool *more, bm_error *err)
         if (stop != NULL || left > file->longest || file->whole)
             break;
         searched = left;
-        bm_status status = read_more(file, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(read_more(file, err));
     }
     file->number++;
     file->text = block->data + file->next;

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
+
 #define VIEW_BYTES  16u
 #define VIEW_INLINE 12
 
@@ -425,10 +427,9 @@ static bm_status walk_from(const walk *w, uint32_t i, uint64_t number, bm_error 
             level->cells.width == 0 ? cell * level->fixed : cell_value(&level->cells, cell);
         const uint64_t end =
             level->cells.width == 0 ? at + level->fixed : cell_value(&level->cells, cell + 1);
-        bm_status status = BM_OK;
-        for (; at < end && status == BM_OK; at++)
-            status = walk_from(w, i + 1, at, err);
-        return status;
+        for (; at < end; at++)
+            BM_TRY(walk_from(w, i + 1, at, err));
+        return BM_OK;
     }
     const bm_str text =
         is_null(column, number) ? (bm_str){.data = ""} : bm_column_bytes(column, (size_t)number);

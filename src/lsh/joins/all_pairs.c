@@ -93,9 +93,7 @@ static bm_status compare(const search *s, const bm_prefix_finder *f, lane *l, bm
         l->n_compared++;
         if (similarity < 0)
             continue;
-        bm_status status = bm_grow(&l->pairs, &l->cap, l->n + 1, sizeof *l->pairs, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(bm_grow(&l->pairs, &l->cap, l->n + 1, sizeof *l->pairs, err));
         l->pairs[l->n++] = (bm_pair){.a = doc_x < doc_y ? doc_x : doc_y,
                                      .b = doc_x < doc_y ? doc_y : doc_x,
                                      .similarity = similarity};

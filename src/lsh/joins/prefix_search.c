@@ -128,9 +128,7 @@ static bm_status stored_prefix(bm_prefix_finder *f, size_t x, prefix *out, bm_er
     size_t range = x / BM_PREFIX_RANGE, before = BM_PREFIX_RANGE;
     if (f->range != range) {
         f->range = SIZE_MAX;
-        bm_status status = store->read(store->ctx, range, f->keys, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(store->read(store->ctx, range, f->keys, err));
         f->range = range;
     }
     for (size_t i = 0; i < x % BM_PREFIX_RANGE; i++)

@@ -299,9 +299,7 @@ static bm_status long_rows(bench *b, const bm_device_info *info, bm_error *err)
     for (size_t i = 0; (scheme = bm_scheme_at(i)) != NULL; i++) {
         if (scheme->weighted)
             continue;
-        bm_status status = long_row(b, info, scheme, &rate, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(long_row(b, info, scheme, &rate, err));
         bm_bench_row *row = &b->rows[b->n_rows - 1];
         if (i == 0) {
             first = rate;

@@ -87,17 +87,13 @@ bm_status bm_bench_device_fill(bm_bench_device *device, size_t doc_hashes, bm_er
     for (uint32_t i = 0; i < n_workers * BM_BENCH_SLOTS; i++) {
         bm_bench_slot *slot = &device->workers[i / BM_BENCH_SLOTS].slots[i % BM_BENCH_SLOTS];
         bm_shingle_batch_clear(&slot->batch);
-        bm_status status = bm_shingle_batch_reserve(&slot->batch, n_docs, n, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(bm_shingle_batch_reserve(&slot->batch, n_docs, n, err));
         for (size_t h = 0; h < n; h++)
             slot->batch.hashes[h] = bm_random_u64(&random);
         for (size_t d = 0; d <= n_docs; d++)
             slot->batch.offsets[d] = d * doc_hashes;
         slot->batch.n_docs = n_docs;
-        status = set_task(device, slot, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(set_task(device, slot, err));
     }
     return BM_OK;
 }
@@ -110,9 +106,7 @@ bm_status bm_bench_device_set_text(bm_bench_device *device, const bm_bench_optio
     for (uint32_t w = 0; w < device->n_workers; w++) {
         bm_bench_worker *worker = &device->workers[w];
         bm_shingler *shingler = NULL;
-        bm_status status = bm_shingler_open(shingle, options->device.cpu, &shingler, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(bm_shingler_open(shingle, options->device.cpu, &shingler, err));
         bm_shingler_close(worker->shingler);
         worker->shingler = shingler;
         worker->next_doc = text->n * w / device->n_workers;

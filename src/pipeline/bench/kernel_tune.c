@@ -87,11 +87,8 @@ static bm_status measure(tuner *t, bm_backend *backend, const bm_kernel_tune_sco
     uint32_t n = 0;
     while (n < t->options->repeats && n < MAX_REPEATS) {
         bm_kernel_tune_score run;
-        bm_status status = bm_meter_check(t->meter, err);
-        if (status == BM_OK)
-            status = bm_kernel_tune_run(&t->corpus, backend, t->options->min_seconds, &run, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(bm_meter_check(t->meter, err));
+        BM_TRY(bm_kernel_tune_run(&t->corpus, backend, t->options->min_seconds, &run, err));
         kernel[n] = run.kernel;
         host[n++] = run.host;
         if (n == 1 && best != NULL && run.kernel < best->kernel * SLOW &&

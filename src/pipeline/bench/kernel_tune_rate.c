@@ -34,9 +34,7 @@ static bm_status make_documents(size_t n_hashes, bm_shingle_batch *batch, bm_err
                 kind = k;
         const uint32_t range = kinds[kind].most - kinds[kind].least + 1;
         const size_t len = kinds[kind].least + bm_random_u32(&random) % range;
-        bm_status status = bm_shingle_batch_reserve(batch, 1, len, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(bm_shingle_batch_reserve(batch, 1, len, err));
         batch->offsets[0] = 0;
         for (size_t i = 0; i < len; i++)
             batch->hashes[n + i] = bm_random_u64(&random);

@@ -159,10 +159,9 @@ static bm_status load(comparison *c, uint64_t bytes, bm_error *err)
 {
     bm_corpus_sets *sets = &c->corpus->sets;
     const uint64_t arena = c->corpus->cfg.budget.arena;
-    if (bytes > arena && arena != 0) { /* two long documents */
-        bm_status status = bm_corpus_check_matching(c->corpus, bytes - arena, err);
-        if (status != BM_OK)
-            return status;
+    if (bytes > arena && arena != 0) {
+        /* two long documents */
+        BM_TRY(bm_corpus_check_matching(c->corpus, bytes - arena, err));
     }
     if (bytes > sets->cap_arena) {
         bm_free(sets->arena);

@@ -315,9 +315,7 @@ static bm_status copy_block(const bm_corpus *corpus, size_t block, const key_ran
     for (uint32_t b = 0; b < bands; b++) {
         const uint64_t *rows = keys->block + b * keys->block_rows;
         if (is_written) {
-            bm_status status = read_record(corpus, block, b, range->scratch, err);
-            if (status != BM_OK)
-                return status;
+            BM_TRY(read_record(corpus, block, b, range->scratch, err));
             rows = range->scratch;
         }
         for (size_t row = from; row < until; row++)

@@ -105,9 +105,7 @@ static bm_status mark_all(listing *all, const char *words, bm_device_pick *out, 
         if (word_is(word, "auto")) {
             mark_auto(all, out);
         } else {
-            bm_status status = mark_word(all, word, err);
-            if (status != BM_OK)
-                return status;
+            BM_TRY(mark_word(all, word, err));
         }
         if (end == NULL)
             return BM_OK;
@@ -122,9 +120,7 @@ static bm_status list(const bm_device_options *options, const bm_callbacks *call
     bm_cl_listing cl = {.n = 0};
     if (options != NULL) {
         const bm_device_settings settings = bm_device_settings_of(options);
-        bm_status status = bm_cl_list_safely(&settings, options->cache_dir, callbacks, &cl, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(bm_cl_list_safely(&settings, options->cache_dir, callbacks, &cl, err));
     }
     all->devices = bm_alloc_zero(cl.n + 1, sizeof *all->devices);
     all->marked = bm_alloc_zero(cl.n + 1, sizeof *all->marked);

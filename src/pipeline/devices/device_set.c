@@ -308,9 +308,7 @@ bm_status bm_device_set_check(const bm_device_set *set, bm_device_worker *worker
             d++;
         if (task->text != NULL && task->text->docs[d].by_host)
             break;
-        bm_status status = hashes_of(worker, task, d, &doc, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(hashes_of(worker, task, d, &doc, err));
         if (!is_right(set, task, d, doc))
             return bm_fail_at(err, BM_ERR_DEVICE, worker->info.spec, 0,
                               "%s computed a wrong signature", worker->info.name);

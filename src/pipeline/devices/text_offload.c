@@ -126,11 +126,8 @@ static bm_status time_task(bm_text_trial *trial, bm_backend *backend, double *ra
     double seconds = 0;
     for (int tries = 0; tries < TRIES; tries++) {
         double mark = bm_clock_seconds();
-        bm_status status = backend->ops->submit(backend, task, err);
-        if (status == BM_OK)
-            status = backend->ops->wait(backend, task, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(backend->ops->submit(backend, task, err));
+        BM_TRY(backend->ops->wait(backend, task, err));
         seconds = bm_clock_seconds() - mark;
     }
     *rate = (double)(trial->n_docs * DOC_BYTES) / (seconds > 0 ? seconds : 1e-9);

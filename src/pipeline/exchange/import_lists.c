@@ -70,9 +70,7 @@ static bm_status next_line(bm_import_ids *ids, bm_str *out, bm_error *err)
         }
         if (left > LINE_MOST)
             return bm_fail_at(err, BM_ERR_INPUT, ids->path, ids->line, "an id is too long");
-        bm_status status = fill(ids, &got, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(fill(ids, &got, err));
         if (got == 0 && left > 0)
             return bm_fail_at(err, BM_ERR_INPUT, ids->path, ids->line,
                               "the last line has no newline");

@@ -139,10 +139,8 @@ static bm_status read_metadata(table *t, const struct ArrowSchema *schema, bm_er
         if (at == NULL || key.len != strlen(BM_TABLE_PROVENANCE) ||
             memcmp(key.data, BM_TABLE_PROVENANCE, key.len) != 0)
             continue;
-        bm_status status = check_json(t->base.path, value, err);
-        if (status == BM_OK)
-            status = bm_manifest_of_text(t->base.path, value, &t->manifest, err);
-        return status;
+        BM_TRY(check_json(t->base.path, value, err));
+        return bm_manifest_of_text(t->base.path, value, &t->manifest, err);
     }
     return BM_OK;
 }

@@ -70,9 +70,7 @@ static bm_status keep_wanted(void *ctx, const bm_ingest_batch *batch, size_t fir
         if (number == BM_ID_NONE)
             continue;
         uint64_t begin = shingles->offsets[i], n = shingles->offsets[i + 1] - begin;
-        bm_status status = make_room(k, (size_t)n, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(make_room(k, (size_t)n, err));
         if (s->n == 0)
             s->offsets[0] = 0;
         if (n > 0)

@@ -157,16 +157,15 @@ static bm_status part(const char *text, bm_index_add_note *note, uint64_t fields
     for (const char *next; *text != '\0'; text = next) {
         const char *newline = strchr(text, '\n');
         next = newline == NULL ? text + strlen(text) : newline + 1;
+        /* of a later version, maybe */
         if (newline == NULL || !read_line(text, line))
-            continue; /* of a later version, maybe */
+            continue;
         if (line[0] == note->names) {
             memcpy(fields, line, sizeof line);
             *found = true;
             continue;
         }
-        bm_status status = bm_buf_add(&note->others, text, (size_t)(next - text), err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(bm_buf_add(&note->others, text, (size_t)(next - text), err));
     }
     return BM_OK;
 }

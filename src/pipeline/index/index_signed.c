@@ -18,9 +18,7 @@ static bm_status are_signed(const bm_settings *s, bool *out, bm_error *err)
     size_t n = 0;
     for (size_t i = 0; i < s->input.n_paths; i++) {
         bool is = false;
-        bm_status status = bm_sign_dir_is(s->input.paths[i], s->memory, &is, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(bm_sign_dir_is(s->input.paths[i], s->memory, &is, err));
         n += is;
     }
     *out = n > 0;
@@ -35,10 +33,7 @@ static bm_status open_dirs(const bm_settings *s, bm_index_signed *out, bm_error 
     const char *field;
     BM_TRY(bm_new_zero(&out->dirs, s->input.n_paths, err));
     for (size_t i = 0; i < s->input.n_paths; i++) {
-        bm_status status =
-            bm_sign_dir_open(s->input.paths[i], s->memory / 4 + 1, &out->dirs[i], err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(bm_sign_dir_open(s->input.paths[i], s->memory / 4 + 1, &out->dirs[i], err));
         out->n = out->n_open = i + 1;
         if (!bm_sign_dir_same_provenance(out->dirs[0], out->dirs[i], &field))
             return bm_fail_at(err, BM_ERR_FORMAT, bm_sign_dir_path(out->dirs[i]), 0,

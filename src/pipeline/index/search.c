@@ -97,9 +97,7 @@ static bm_status gather(const search *s, const part *p, bm_hit_list *out, bm_err
         const bm_hit_list *list = &s->hits.lists[i];
         const size_t begin = lower_bound(list, p->begin);
         const size_t n = (p->end == UINT64_MAX ? list->n : lower_bound(list, p->end)) - begin;
-        bm_status status = bm_grow_array(&out->list, &out->cap, out->n + n, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(bm_grow_array(&out->list, &out->cap, out->n + n, err));
         if (n > 0)
             memcpy(out->list + out->n, list->list + begin, n * sizeof *out->list);
         out->n += n;

@@ -25,10 +25,8 @@ static bm_status deliver_docs(const bm_ingest_cfg *cfg, const bm_ingest_batch *b
         if (i + IDS_AHEAD < batch->n_docs)
             bm_doc_table_expect(cfg->docs, batch->docs[i + IDS_AHEAD].id_hash);
         bm_str id = {doc->id_len > 0 ? batch->ids.data + doc->id_begin : "", doc->id_len};
-        bm_status status = bm_doc_table_add(cfg->docs, &doc->row, (bm_doc_id){id, doc->id_hash},
-                                            bm_batch_source_file(cfg->source, doc->row.file), err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(bm_doc_table_add(cfg->docs, &doc->row, (bm_doc_id){id, doc->id_hash},
+                                bm_batch_source_file(cfg->source, doc->row.file), err));
     }
     return BM_OK;
 }
@@ -59,9 +57,7 @@ static bm_status deliver_skipped(const bm_ingest_cfg *cfg, bm_ingest_batch *batc
                               "%s (more than %" PRIu64 " bad records, see `max_errors`)",
                               skipped->reason, cfg->input->max_errors);
         if (cfg->docs != NULL) {
-            bm_status status = bm_doc_table_skip(cfg->docs, skipped, err);
-            if (status != BM_OK)
-                return status;
+            BM_TRY(bm_doc_table_skip(cfg->docs, skipped, err));
             warn_of_swallowed(cfg, skipped);
             skipped->reason = NULL;                       /* taken */
         } else if (cfg->counts->skipped < WARNINGS_MAX) { /* there is no list of them */

@@ -19,9 +19,7 @@ bm_status bm_ingest_text_hash(bm_ingest_batch *batch, bm_shingler *shingler, bm_
 {
     bm_shingle_batch_clear(&batch->shingles);
     for (size_t i = 0; i < batch->n_docs; i++) {
-        bm_status status = bm_unit_text_hash(shingler, &batch->text, i, &batch->shingles, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(bm_unit_text_hash(shingler, &batch->text, i, &batch->shingles, err));
         batch->docs[i].row.n_shingles = bm_shingle_batch_last(&batch->shingles);
     }
     batch->as_text = false;

@@ -99,9 +99,7 @@ static bm_status sort_sets(bm_doc_signer *s, bm_error *err)
     for (size_t i = 0; i < s->batch.n_docs; i++) {
         uint64_t *set = s->batch.hashes + s->batch.offsets[i];
         const size_t n = (size_t)(s->batch.offsets[i + 1] - s->batch.offsets[i]);
-        bm_status status = bm_grow_array(&s->scratch, &s->cap_scratch, n, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(bm_grow_array(&s->scratch, &s->cap_scratch, n, err));
         bm_hashes_sort(set, n, s->scratch);
         s->sets[i] = set;
         s->n_shingles[i] = (uint32_t)n;

@@ -109,15 +109,12 @@ static bm_status fill(const bm_signer *signer, bm_signer_thread *thread, const b
     bm_shingle_batch_clear(&slot->batch);
     for (; doc < range[1] && doc - first < signer->batch_docs && n_hashes < signer->batch_hashes;
          doc++) {
-        bm_status status = BM_OK;
-        if (docs->texts != NULL)
-            status = bm_text_hasher_add(&thread->hasher, docs->texts[doc], &slot->batch, err);
-        else if (signer->bag)
-            status = add_bag(thread, docs, doc, err);
-        else if (docs->hashes32 != NULL)
-            status = widen(docs, doc, &slot->batch, err);
-        if (status != BM_OK)
-            return status;
+        if (docs->texts != NULL) {
+            BM_TRY(bm_text_hasher_add(&thread->hasher, docs->texts[doc], &slot->batch, err));
+        } else if (signer->bag) {
+            BM_TRY(add_bag(thread, docs, doc, err));
+        } else if (docs->hashes32 != NULL)
+            BM_TRY(widen(docs, doc, &slot->batch, err));
         n_hashes = direct ? (size_t)(docs->offsets[doc + 1] - docs->offsets[first])
                           : bm_shingle_batch_hashes(&slot->batch);
     }

@@ -23,9 +23,7 @@ bm_status bm_signature_inputs_are(const bm_settings *settings, bool *out, bm_err
     size_t n = 0;
     for (size_t i = 0; i < input->n_paths; i++) {
         bool is = false;
-        bm_status status = bm_sign_dir_is(input->paths[i], settings->memory, &is, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(bm_sign_dir_is(input->paths[i], settings->memory, &is, err));
         n += is;
     }
     *out = n > 0;
@@ -58,9 +56,7 @@ static bm_status open_dirs(const bm_settings *settings, bm_signature_inputs *out
         return bm_fail_nomem(err, n * sizeof *out->dirs);
     for (size_t i = 0; i < n; i++) {
         const char *field;
-        bm_status status = bm_sign_dir_open(input->paths[i], memory, &out->dirs[i], err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(bm_sign_dir_open(input->paths[i], memory, &out->dirs[i], err));
         out->n = i + 1;
         out->manifests[i] = bm_sign_dir_manifest(out->dirs[i]);
         const uint64_t bytes = bm_manifest_bytes(out->manifests[i]);

@@ -118,10 +118,8 @@ static bm_status compare(differ *d, bm_error *err)
         long steps = -1, farthest = 0, k = 0;
         while (steps < COST && farthest < d->n + d->m) {
             steps++;
-            const bm_status status =
-                bm_grow_array(&d->places, &d->cap, (size_t)((steps + 1) * (steps + 2) / 2), err);
-            if (status != BM_OK)
-                return status;
+            BM_TRY(
+                bm_grow_array(&d->places, &d->cap, (size_t)((steps + 1) * (steps + 2) / 2), err));
             farthest = follow(d, steps, &k);
         }
         mark_path(d, steps, k);

@@ -156,10 +156,8 @@ static bm_status add_to_memory(bm_df_table *table, uint64_t key, uint32_t df, bm
 {
     const size_t n = (size_t)table->facts.n_listed;
     if (n == table->n_chunks * CHUNK) {
-        bm_status status = bm_grow(&table->chunks, &table->cap_chunks, table->n_chunks + 1,
-                                   sizeof *table->chunks, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(bm_grow(&table->chunks, &table->cap_chunks, table->n_chunks + 1,
+                       sizeof *table->chunks, err));
         chunk *more = NULL;
         BM_TRY(bm_new(&more, 1, err));
         table->chunks[table->n_chunks++] = more;

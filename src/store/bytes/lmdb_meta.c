@@ -142,9 +142,7 @@ static bm_status metas_read(bm_lmdb_file file, meta_page metas[2], bm_error *err
     if (!metas_copy(file.bytes, file.bytes + page_bytes, copies))
         return bm_fail(err, BM_ERR_FORMAT, "its first pages do not stand still");
     for (unsigned p = 0; p < 2; p++) {
-        const bm_status status = meta_read(copies[p], p, &metas[p], err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(meta_read(copies[p], p, &metas[p], err));
         if (metas[p].trees[0].pad != page_bytes)
             return bad_meta(err, p, "its size of a page is another one");
     }

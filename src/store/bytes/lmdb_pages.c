@@ -183,9 +183,7 @@ static bm_status nodes_of(walk *w, const uint8_t *page, size_t *out)
     size_t left = w->meta->page_bytes - upper;
     for (size_t i = 0; i < *out; i++) {
         node n;
-        const bm_status status = node_of(w, page, i, &n);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(node_of(w, page, i, &n));
         if (n.bytes > left)
             return bad_page(w, number, "its nodes lie one in another");
         left -= n.bytes;
@@ -326,9 +324,7 @@ static bm_status take_free(void *ctx, bm_str key, bm_str value, bm_error *err)
             (i > 1 && page >= bm_le64_get(list + 8 * (i - 1))))
             return bm_fail(err, BM_ERR_FORMAT,
                            "the free pages of transaction %" PRIu64 " are damaged", txn);
-        const bm_status status = own(w, page, 1);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(own(w, page, 1));
         lists->n++;
     }
     return BM_OK;
