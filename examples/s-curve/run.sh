@@ -19,7 +19,7 @@ awk -v pairs="$pairs" -f "$here/pairs_at.awk" < /dev/null > "$scratch/documents.
 
 # The probability at each similarity, by formula and by the share of pairs that share a band.
 awk -F '\t' -v pairs="$pairs" '
-    FILENAME ~ /tune\.tsv$/ { if ($1 == "similarity") curve = 1; else if (curve && NF == 2) formula[$1 * 100] = $2; next }
+    FILENAME ~ /tune\.tsv$/ { if ($1 == "similarity") curve = 1; else if ($1 == "probability") curve = 0; else if (curve && NF == 2) formula[$1 * 100] = $2; next }
     FNR > 1 { split($1, a, "x"); split($2, b, "x"); if (a[1] == b[1] && a[2] == b[2]) found[a[1]]++; else strangers++ }
     END {
         for (t = 2; t <= 8; t++) printf "%d\t%.9f\t%.9f\n", t, formula[t * 10], found[t] / pairs

@@ -218,8 +218,8 @@ typedef struct bm_band_options {
 } bm_band_options;
 
 typedef enum bm_candidate_rule {
-    BM_CANDIDATES_LSH, /* pairs that share a band */
-    BM_CANDIDATES_ALL, /* every pair that shares a shingle: exact, no bands */
+    BM_CANDIDATES_LSH,   /* pairs that share a band */
+    BM_CANDIDATES_ALL,   /* every pair that shares a shingle: exact, no bands */
     BM_CANDIDATES_LENGTH /* another name for ALL, and reports say "all" */
 } bm_candidate_rule;
 typedef enum bm_verify {

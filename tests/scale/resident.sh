@@ -1,4 +1,4 @@
-# Resident memory: at most --memory and 64 MiB, with 200,000 streamed documents of about 1 kB and --memory 48M (BANDMILL_TEST_SIZE=full: 500,000
+# Resident memory: at most --memory and 64 MiB, with 200,000 streamed documents of about 1 kB and --memory 52M (BANDMILL_TEST_SIZE=full: 500,000
 # and 128M); the planted pairs are found as the S-curve says, and clusters are never merged. The same for crowded buckets.
 # shellcheck shell=sh disable=SC2034,SC2154
 peak_of() { sed -n 's/^ *"peak_resident_bytes": *\([0-9]*\),*/\1/p' "$1"; }
@@ -7,7 +7,7 @@ within() { # within REPORT MIB
     [ "$(peak_of "$1")" -le $((($2 + 64) * 1048576)) ] || fail "$1: $(peak_of "$1") bytes resident, --memory $2M"
 }
 
-n=200000 memory=48
+n=200000 memory=52
 [ "${BANDMILL_TEST_SIZE:-normal}" != full ] || { n=500000 memory=128; }
 command_line="planted $n | bandmill dedup - --memory ${memory}M"
 "$PLANTED" $n --truth truth.tsv | "$PROGRAM" dedup - --threads 2 --memory ${memory}M --kept no -o out > ../out 2> ../err

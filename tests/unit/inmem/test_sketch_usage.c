@@ -144,13 +144,13 @@ Test(sketch_usage, each_enum_out_of_range_is_refused_by_name)
     EXPECT_BAD(signer_options, open_signer, sketch.scheme, (bm_scheme)(BM_SCHEME_DATATROVE + 1),
                "scheme");
     EXPECT_BAD(signer_options, open_signer, device.text_offload, (bm_offload)4, "text_offload");
-    EXPECT_BAD(find_options, find, text.words, (bm_words)2, "words");
+    EXPECT_BAD(find_options, find, text.words, (bm_words)(BM_WORDS_TEXT_DEDUP + 1), "words");
     EXPECT_BAD(find_options, find, text.shingle, (bm_shingle_kind)4000, "shingle");
     EXPECT_BAD(find_options, find, text.short_rule, (bm_short_rule)-1, "short_rule");
     EXPECT_BAD(find_options, find, sketch.scheme, (bm_scheme)4000, "scheme");
     EXPECT_BAD(find_options, find, candidates, (bm_candidate_rule)3, "candidates");
     EXPECT_BAD(find_options, find, verify, (bm_verify)4, "verify");
-    EXPECT_BAD(shingle_options, shingle, text.words, (bm_words)2, "words");
+    EXPECT_BAD(shingle_options, shingle, text.words, (bm_words)(BM_WORDS_TEXT_DEDUP + 1), "words");
     EXPECT_BAD(shingle_options, shingle, text.shingle, (bm_shingle_kind)4, "shingle");
     EXPECT_BAD(shingle_options, shingle, text.short_rule, (bm_short_rule)2, "short_rule");
     EXPECT_BAD(group_options, group, cluster, (bm_cluster)2, "cluster");
