@@ -168,8 +168,9 @@ static bm_status add_shingle(exact *x, size_t first, size_t k, bm_error *err)
     for (size_t i = first; i < first + k; i++) {
         if (i > first && bm_shingle_is_of_words(x->options->shingle))
             BM_TRY(bm_buf_add(&x->shingle, " ", 1, err));
-        BM_TRY(bm_buf_add(&x->shingle, x->bytes.data + x->units[i].begin,
-                          x->units[i].end - x->units[i].begin, err));
+        if (x->units[i].end > x->units[i].begin) /* words of text-dedup may be empty */
+            BM_TRY(bm_buf_add(&x->shingle, x->bytes.data + x->units[i].begin,
+                              x->units[i].end - x->units[i].begin, err));
     }
     uint64_t hash = bm_token_hash_one(&x->hasher, x->shingle.data, x->shingle.len);
     return bm_buf_add(&x->run, &hash, sizeof hash, err);

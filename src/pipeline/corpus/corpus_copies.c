@@ -48,7 +48,7 @@ bm_status bm_corpus_find_copies(bm_corpus *corpus, size_t first, size_t n, bm_er
     bm_status status = BM_OK;
     for (size_t i = 0; status == BM_OK && i < n; i++) {
         uint32_t row = (uint32_t)(first + i);
-        if (i + ROWS_AHEAD < n) /* the table is larger than any cache */
+        if (corpus->copies.content != NULL && i + ROWS_AHEAD < n) /* beyond any cache */
             bm_hash_table_fetch(&corpus->copies.table, corpus->copies.content[row + ROWS_AHEAD].lo);
         status = find_rep(corpus, row, err);
         corpus->skip[row] =

@@ -282,7 +282,7 @@ static bm_status take_large(look_up *l, band_scratch *s, size_t first_key, size_
         const uint32_t docs = s->begin[first_key + i];
         found_key k = {.docs = s->order + docs,
                        .n_docs = s->begin[first_key + i + 1] - docs,
-                       .numbers = s->numbers + begin,
+                       .numbers = s->numbers != NULL ? s->numbers + begin : NULL,
                        .n_numbers = end - begin,
                        .left = s->left[i]};
         for (size_t j = 1; j < k.n_numbers; j++)

@@ -150,7 +150,8 @@ static void put_escaped(filler *f, bm_str text, text_kind kind)
         if (hidden || escape != NULL || code == '\r')
             run = at + n;
     }
-    put(f, text.data + run, text.len - run);
+    if (text.len > run)
+        put(f, text.data + run, text.len - run);
     if (open && kind != PLAIN_NAME)
         put_text(f, "</span>");
 }
