@@ -290,7 +290,7 @@ static bm_status order_answers(const search *s, bm_search_result *result, bm_err
             status = sort_many(result->list + begin, (size_t)count, err);
         else if (count > 1)
             qsort(result->list + begin, (size_t)count, sizeof *result->list, best_first);
-        if (s->cfg->joins)
+        if (s->cfg->joins && count > 0)
             count = drop_repeats(result->list + begin, count);
         if (s->cfg->top != 0 && count > s->cfg->top)
             count = s->cfg->top;
