@@ -19,6 +19,7 @@ work=$(mktemp -d "$base/bandmill_crowded.XXXXXX")
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 
+failed=0
 measure() { # measure NAME N COMMAND…
     name=$1 n=$2
     shift 2
@@ -27,6 +28,7 @@ measure() { # measure NAME N COMMAND…
     (ulimit -t "$limit" && exec "$program" "$@" >"$work/rows" 2>"$work/said") || [ $? -eq 1 ] || {
         tail -n 1 "$work/said" >&2
         echo "$name: ended, or took more than $limit s" >&2
+        failed=1
         return 0
     }
     times >"$work/times"
@@ -63,3 +65,4 @@ done
 sort -t "	" -k1,1 -k2,2n "$work/table" | awk -F '\t' '
     $1 == kind && $2 == 2 * n && cpu > 0 { printf "%s t(%d)/t(%d) = %.2f\n", kind, $2, n, $3 / cpu }
     { kind = $1; n = $2; cpu = $3 }'
+exit "$failed"

@@ -41,9 +41,13 @@ static bm_status grow(const bm_corpus *corpus, bm_corpus_range *range, size_t ca
 static size_t count_rows(const bm_corpus *corpus, const bm_corpus_range *range, uint64_t most,
                          uint64_t *hashes)
 {
+    const uint64_t each =
+        corpus->cfg.bands * sizeof(uint64_t) + corpus->cfg.words.uints * sizeof(uint32_t);
+    const uint64_t fit = each > 0 ? most / BM_RANGE_PART / each : 0;
+    const uint64_t n_rows = fit < BM_RANGE_ROWS ? BM_RANGE_ROWS : fit;
     size_t row = range->next;
     *hashes = 0;
-    for (; row < corpus->n && row - range->next < BM_RANGE_ROWS; row++) {
+    for (; row < corpus->n && row - range->next < n_rows; row++) {
         const uint64_t size = corpus->skip[row] ? 0 : corpus->sizes[row];
         if (*hashes > 0 && (*hashes + size) * sizeof(uint64_t) > most)
             break;

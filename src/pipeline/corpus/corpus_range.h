@@ -8,7 +8,9 @@
 #include "base/pool.h"
 #include "pipeline/corpus/corpus_parts.h"
 
-#define BM_RANGE_ROWS 8192u /* documents of the corpus looked at for one range, at most */
+/* Documents of the corpus looked at for one range, at most: so many, or more whose keys and words take a part of the memory. */
+#define BM_RANGE_ROWS 8192u
+#define BM_RANGE_PART 4u
 
 /* {0} before the first; the same memory serves range after range. */
 typedef struct bm_corpus_range {

@@ -27,7 +27,7 @@ typedef struct exchange {
 
 static bool is_full(const bm_index_feed *feed, const bm_gathered *g)
 {
-    return g->n > 0 && (bm_gathered_bytes(g) >= feed->full_bytes ||
+    return g->n > 0 && (bm_gathered_is_full(g, &feed->shape, feed->full_bytes) ||
                         g->input_bytes >= feed->full_input || g->n >= BM_DOCS_MAX / 2);
 }
 

@@ -137,6 +137,14 @@ uint64_t bm_gathered_bytes(const bm_gathered *g)
            room->keys * sizeof *g->keys;
 }
 
+bool bm_gathered_is_full(const bm_gathered *g, const bm_gather_shape *shape, uint64_t most)
+{
+    const uint64_t held = bm_gathered_bytes(g);
+    const size_t each = sizeof *g->docs + (shape->sets ? sizeof *g->sets : 0) +
+                        shape->bands * sizeof *g->keys + shape->words * sizeof *g->words;
+    return held >= most && 2 * (g->ids.len + g->n * each + g->n_hashes * sizeof *g->hashes) >= held;
+}
+
 void bm_gathered_clear(bm_gathered *g)
 {
     g->n = g->n_hashes = g->ids.len = 0;

@@ -52,7 +52,9 @@ bm_status bm_gathered_settle(bm_gathered *g, const bm_gather_shape *shape, bm_po
 /* Leave out the documents for which stays[i] is false: those behind them move up. */
 void bm_gathered_drop(bm_gathered *g, const bm_gather_shape *shape, const bool *stays);
 uint64_t bm_gathered_bytes(const bm_gathered *g); /* that it holds */
-void bm_gathered_clear(bm_gathered *g);           /* in the same memory */
-void bm_gathered_reset(bm_gathered *g);           /* frees */
+/* It holds `most` bytes, and half of them are in use: room that an earlier one left is no documents. */
+bool bm_gathered_is_full(const bm_gathered *g, const bm_gather_shape *shape, uint64_t most);
+void bm_gathered_clear(bm_gathered *g); /* in the same memory */
+void bm_gathered_reset(bm_gathered *g); /* frees */
 
 #endif

@@ -332,12 +332,8 @@ static bm_status give_answers(const search *s, size_t n, bm_search_result *resul
         result->verified += found->verified;
         result->steps += found->steps;
     }
-    for (size_t i = 0; i < s->hits.n_lists; i++)
-        for (size_t k = 0; k < s->hits.lists[i].n_left; k++) {
-            const bm_hits_left left = s->hits.lists[i].left[k];
-            result->not_compared +=
-                (uint64_t)left.n * (s->weights != NULL ? s->weights[left.doc] : 1);
-        }
+    for (size_t i = 0; s->hits.left != NULL && i < n; i++)
+        result->not_compared += s->hits.left[i] * (s->weights != NULL ? s->weights[i] : 1);
     result->n = n;
     return order_answers(s, result, err);
 }

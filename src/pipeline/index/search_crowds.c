@@ -27,6 +27,7 @@
 #define DOCS_A_RANGE    256u                /* of queries, that are answered as one, at least */
 #define RANGES_A_THREAD 8u
 #define BITS_FROM       32u /* of a part as large as this of the block bits take less than places */
+#define BEFORE_STEP     128u
 #define WORD_BITS       64u
 #define WORDS_A_STEP    8u /* that a processor joins at once */
 
@@ -259,25 +260,11 @@ static bm_status list_numbers(crowds *c, bm_error *err)
     return status;
 }
 
-/* The first of n ascending numbers that is not below `number`. */
-static size_t lower_bound(const uint32_t *list, size_t n, uint32_t number)
-{
-    size_t begin = 0, end = n;
-    while (begin < end) {
-        const size_t middle = begin + (end - begin) / 2;
-        if (list[middle] < number)
-            begin = middle + 1;
-        else
-            end = middle;
-    }
-    return begin;
-}
-
 static bool has_number(const crowds *c, uint32_t crowd, uint32_t number)
 {
     const uint32_t *list = c->numbers + c->numbers_begin[crowd];
     const size_t n = c->numbers_begin[crowd + 1] - c->numbers_begin[crowd];
-    const size_t at = lower_bound(list, n, number);
+    const size_t at = bm_numbers_below(list, n, number);
     return at < n && list[at] == number;
 }
 
@@ -351,6 +338,8 @@ typedef struct crowd_block {
     block_key *keys;
     uint64_t *bits;
     uint32_t *places;
+    uint64_t *
+        before; /* where queries have a bound: bits of the first BEFORE_STEP documents of the block, of twice as many, … */
     const uint32_t *docs; /* of the batch */
     size_t n_docs, grain;
     bm_found_list *found; /* of each range of them; with `top` of each */
@@ -364,12 +353,35 @@ typedef struct crowd_block {
 static const uint32_t *numbers_of(const crowd_block *b, const bm_crowded_key *key, size_t *n)
 {
     const bm_search_block *block = &b->block;
-    const size_t begin = lower_bound(key->numbers, key->n_numbers, block->numbers[0]);
+    const size_t begin = bm_numbers_below(key->numbers, key->n_numbers, block->numbers[0]);
     const uint32_t *first = key->numbers + begin;
-    *n = key->n_numbers - begin;
-    if (block->numbers[block->n - 1] != UINT32_MAX)
-        *n = lower_bound(first, *n, block->numbers[block->n - 1] + 1);
+    *n =
+        bm_numbers_below(first, key->n_numbers - begin, (uint64_t)block->numbers[block->n - 1] + 1);
     return first;
+}
+
+static inline void set_bit(uint64_t *words, uint32_t place)
+{
+    words[place / WORD_BITS] |= UINT64_C(1) << place % WORD_BITS;
+}
+
+static bm_status place_first(crowd_block *b, bm_error *err)
+{
+    const bm_search_block *block = &b->block;
+    const size_t n_rows = block->n / BEFORE_STEP;
+    if (b->crowds->search->hits->last == NULL)
+        return BM_OK;
+    b->before = bm_alloc_zero(n_rows * b->n_words, sizeof *b->before);
+    if (b->before == NULL)
+        return bm_fail_nomem(err, n_rows * b->n_words * sizeof *b->before);
+    for (size_t r = 0; r < n_rows; r++) {
+        uint64_t *row = b->before + r * b->n_words;
+        if (r > 0)
+            memcpy(row, row - b->n_words, b->n_words * sizeof *row);
+        for (size_t i = r * BEFORE_STEP; i < (r + 1) * BEFORE_STEP; i++)
+            set_bit(row, block->place[i]);
+    }
+    return BM_OK;
 }
 
 static bm_status place_keys(crowd_block *b, bm_error *err)
@@ -408,7 +420,7 @@ static bm_status place_keys(crowd_block *b, bm_error *err)
                 at++;
             const uint32_t place = block->place[at];
             if (key->bits != NULL)
-                key->bits[place / WORD_BITS] |= UINT64_C(1) << place % WORD_BITS;
+                set_bit(key->bits, place);
             else
                 key->places[i] = place;
         }
@@ -476,6 +488,24 @@ static bm_status asker_init(asker *a, crowd_block *b, bm_error *err)
                : BM_OK;
 }
 
+/* Of the block only the first `n` documents are candidates. */
+static void drop_from(asker *a, size_t n)
+{
+    const crowd_block *b = a->b;
+    const size_t row = (n + BEFORE_STEP - 1) / BEFORE_STEP; /* none of what is behind it */
+    const uint32_t *place = b->block.place;
+    uint64_t *restrict asked = a->asked;
+    size_t end = b->block.n;
+    if (row > 0 && row * BEFORE_STEP <= end) {
+        const uint64_t *restrict before = b->before + (row - 1) * b->n_words;
+        for (size_t w = 0, n_words = b->n_words; w < n_words; w++)
+            asked[w] &= before[w];
+        end = row * BEFORE_STEP;
+    }
+    for (; n < end; n++)
+        asked[place[n] / WORD_BITS] &= ~(UINT64_C(1) << place[n] % WORD_BITS);
+}
+
 /* The places of the block that are candidates of a query, and how many. */
 static size_t list_asked(asker *a, uint32_t doc)
 {
@@ -483,15 +513,17 @@ static size_t list_asked(asker *a, uint32_t doc)
     const crowds *c = b->crowds;
     const bm_search_block *block = &b->block;
     const size_t first_key = c->keys_begin[b->crowd];
+    const uint32_t *bound = c->search->hits->last, end = bound == NULL ? UINT32_MAX : bound[doc];
     uint64_t *asked = a->asked;
-    size_t n = 0;
+    if (end < block->numbers[0])
+        return 0;
     memset(asked, 0, b->n_words * sizeof *asked);
     for (size_t i = c->doc_keys_begin[doc]; i < c->doc_keys_begin[doc + 1]; i++) {
         const block_key *key = &b->keys[c->doc_keys[i] - first_key];
-        for (size_t w = 0; key->bits != NULL && w < b->n_words; w++)
-            asked[w] |= key->bits[w];
+        if (key->bits != NULL)
+            bm_bits_add(asked, key->bits, b->n_words);
         for (size_t k = 0; key->bits == NULL && k < key->n; k++)
-            asked[key->places[k] / WORD_BITS] |= UINT64_C(1) << key->places[k] % WORD_BITS;
+            set_bit(asked, key->places[k]);
         a->counts.steps += key->bits != NULL ? b->n_words / WORDS_A_STEP : key->n;
     }
     const uint64_t first = (uint64_t)doc << 32 | block->numbers[0],
@@ -505,12 +537,12 @@ static size_t list_asked(asker *a, uint32_t doc)
             high = middle;
     }
     for (; low < c->n_extras && c->extras[low] <= last; low++) {
-        const size_t at = lower_bound(block->numbers, block->n, (uint32_t)c->extras[low]);
-        asked[block->place[at] / WORD_BITS] |= UINT64_C(1) << block->place[at] % WORD_BITS;
+        const size_t at = bm_numbers_below(block->numbers, block->n, (uint32_t)c->extras[low]);
+        set_bit(asked, block->place[at]);
     }
-    for (size_t w = 0; w < b->n_words; w++)
-        n += (size_t)__builtin_popcountll(asked[w]);
-    return n;
+    if (end < block->numbers[block->n - 1])
+        drop_from(a, bm_numbers_below(block->numbers, block->n, (uint64_t)end + 1));
+    return bm_bits_count(asked, b->n_words);
 }
 
 /* A document is no answer to one of its own id. true: it was a candidate. */
@@ -525,7 +557,7 @@ static bm_status leave_out_same(asker *a, uint32_t doc, bool *was, bm_error *err
     bm_status status = bm_store_view_id(s->cfg->view, s->batch->ids[doc], &number, err);
     if (status != BM_OK)
         return status == BM_NOT_FOUND ? BM_OK : status;
-    const size_t at = lower_bound(block->numbers, block->n, number);
+    const size_t at = bm_numbers_below(block->numbers, block->n, number);
     if (at == block->n || block->numbers[at] != number)
         return BM_OK;
     uint64_t *word = &a->asked[block->place[at] / WORD_BITS];
@@ -873,11 +905,15 @@ static bm_status answer_block(crowd_block *b, const uint32_t *numbers, size_t n,
     if (status == BM_OK)
         status = place_keys(b, err);
     if (status == BM_OK)
+        status = place_first(b, err);
+    if (status == BM_OK)
         status = ask_block(b, err);
     bm_search_block_reset(&b->block);
     bm_free(b->keys);
     bm_free(b->bits);
     bm_free(b->places);
+    bm_free(b->before);
+    b->before = NULL;
     b->keys = NULL;
     b->bits = NULL;
     b->places = NULL;
@@ -914,8 +950,11 @@ static bm_status answer_crowd(crowds *c, size_t crowd, bm_error *err)
         status = begin_joining(&b.joined, n_ranges, b.grain, err);
     for (size_t at = c->numbers_begin[crowd], n = 0; status == BM_OK && at < end && !s->many;
          at += n) {
-        status = bm_search_block_reach(s->cfg, c->numbers + at, end - at, shingles_a_block(s->cfg),
-                                       &n, err);
+        /* Where queries have a bound most are at it before the end of a larger block. */
+        n = s->hits->last != NULL && end - at > s->cfg->first / 2 ? s->cfg->first / 2 + 1
+                                                                  : end - at;
+        status =
+            bm_search_block_reach(s->cfg, c->numbers + at, n, shingles_a_block(s->cfg), &n, err);
         if (status == BM_OK)
             status = answer_block(&b, c->numbers + at, n, err);
     }

@@ -23,8 +23,8 @@ typedef struct bm_search_batch {
     const uint32_t *same;
 } bm_search_batch;
 
-/* Of the documents that share a band key with a query the first so many, by number, are candidates for that; the others are
- * counted. */
+/* Of the documents that share a band key with a query the first so many, by number, are its candidates: all of that key or of
+ * any other together. The others are counted. */
 #define BM_SEARCH_FIRST 20000u
 
 typedef struct bm_search_cfg {
@@ -50,17 +50,15 @@ typedef struct bm_answer {
     double similarity;
 } bm_answer;
 
-/* A key that many documents of the index have and several of the batch ask for: their hits are not listed one by one. */
+/* A key that many documents of the index have and several of the batch ask for: their hits are not listed one by one. Numbers
+ * that are candidates of none of those that ask are not there. */
 typedef struct bm_crowded_key {
     uint32_t *numbers; /* ascending; the documents that ask lie behind them, in the same block */
     uint32_t *docs;    /* ascending */
     uint32_t n_numbers, n_docs;
+    uint64_t rest; /* documents of the key behind these */
+    bool listed;   /* in the end: few ask for it, and few have it */
 } bm_crowded_key;
-
-/* So many documents of the index were left out for a document of the batch. */
-typedef struct bm_hits_left {
-    uint32_t doc, n;
-} bm_hits_left;
 
 /* A document of the index and one that was asked for, number << 32 | place in the batch: in ascending order
  * they are in the order of the file. */
@@ -69,8 +67,6 @@ typedef struct bm_hit_list {
     size_t n, cap;
     bm_crowded_key *crowded;
     size_t n_crowded, cap_crowded;
-    bm_hits_left *left;
-    size_t n_left, cap_left;
 } bm_hit_list;
 
 /* Hits of a batch in several lists, each ascending and without repeats; the same hit may stand in
@@ -78,6 +74,10 @@ typedef struct bm_hit_list {
 typedef struct bm_search_hits {
     bm_hit_list *lists;
     size_t n_lists;
+    uint32_t *
+        last; /* of each document of the batch: no candidate has a number above; NULL: there is no bound */
+    uint64_t *
+        left; /* of each: documents above, once for each key that many have, once for all others; NULL: none */
 } bm_search_hits; /* {0} is empty */
 
 #define BM_SEARCH_TOGETHER 4096u /* keys of a batch, or hits, that are worth waking threads for */
@@ -93,7 +93,7 @@ typedef struct bm_key_batch {
     const uint32_t *same;       /* as in bm_search_batch */
     size_t most;                /* hits */
     bool alone;                 /* one document is asked: there is no bound */
-    uint32_t first;             /* of the documents of a key the first so many are found; 0: all */
+    uint32_t first;             /* of what a document finds the first so many; 0: all */
     bool keep_crowded;          /* keys that several ask for and many have: see bm_crowded_key */
 } bm_key_batch;
 
@@ -102,6 +102,30 @@ typedef struct bm_key_batch {
 bm_status bm_search_look_up(const bm_key_batch *batch, bm_search_hits *out, bool *many,
                             bm_error *err);
 void bm_search_hits_reset(bm_search_hits *hits);
+/* Add the bits of n words. */
+static inline void bm_bits_add(uint64_t *restrict to, const uint64_t *restrict from, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        to[i] |= from[i];
+}
+/* Bits that are set in n words; in lanes, where the machine counts none by itself. */
+static inline size_t bm_bits_count(const uint64_t *words, size_t n)
+{
+    uint64_t all = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t x = words[i];
+        x -= x >> 1 & UINT64_C(0x5555555555555555);
+        x = (x & UINT64_C(0x3333333333333333)) + (x >> 2 & UINT64_C(0x3333333333333333));
+        x = (x + (x >> 4)) & UINT64_C(0x0F0F0F0F0F0F0F0F);
+        x += x >> 8;
+        x += x >> 16;
+        x += x >> 32;
+        all += x & 0x7F;
+    }
+    return (size_t)all;
+}
+/* How many of n ascending numbers are below `number`. */
+size_t bm_numbers_below(const uint32_t *list, size_t n, uint64_t number);
 /* Sort n hits, and drop repeats; what is left in *n. */
 bm_status bm_hits_sort(uint64_t *list, size_t *n, bm_error *err);
 

@@ -156,7 +156,7 @@ typedef struct asking {
     bm_row_marks *marks;
 } asking;
 
-static void mark_found(const bm_search_hits *hits, bm_row_marks *marks, uint64_t *left)
+static void mark_found(const bm_search_hits *hits, size_t n, bm_row_marks *marks, uint64_t *left)
 {
     for (size_t i = 0; i < hits->n_lists; i++) {
         const bm_hit_list *list = &hits->lists[i];
@@ -165,9 +165,9 @@ static void mark_found(const bm_search_hits *hits, bm_row_marks *marks, uint64_t
         for (size_t c = 0; c < list->n_crowded; c++)
             for (size_t k = 0; k < list->crowded[c].n_numbers; k++)
                 bm_row_mark(marks, list->crowded[c].numbers[k]);
-        for (size_t k = 0; k < list->n_left; k++)
-            *left += list->left[k].n;
     }
+    for (size_t i = 0; hits->left != NULL && i < n; i++)
+        *left += hits->left[i];
 }
 
 /* Mark what n documents find, of which fewer are asked for at once where they find very much; *left: documents that were
@@ -189,7 +189,7 @@ static bm_status ask(const bm_key_batch *all, bm_row_marks *marks, uint64_t *lef
             continue;
         }
         if (status == BM_OK)
-            mark_found(&hits, marks, left);
+            mark_found(&hits, batch.n, marks, left);
         bm_search_hits_reset(&hits);
         at += batch.n;
     }

@@ -187,3 +187,26 @@ Test(index_gather, documents_of_a_batch_that_failed_have_only_what_was_read)
     free(m);
     bm_gathered_reset(&g);
 }
+
+/* Room that was taken for many is kept for those behind: alone it makes none of these full. */
+Test(index_gather, what_is_cleared_is_not_full)
+{
+    static const bm_gather_shape shape = {.sets = true, .bands = BANDS, .words = WORDS};
+    made *m = malloc(sizeof *m);
+    bm_gathered g = {0};
+    size_t first = 0;
+    for (size_t i = 0; i < 6; i++, first += N) {
+        make_batch(m, first);
+        cr_assert_eq(bm_gathered_add(&g, &shape, &m->batch, NULL), BM_OK);
+    }
+    const uint64_t held = bm_gathered_bytes(&g);
+    cr_expect(bm_gathered_is_full(&g, &shape, held));
+    cr_expect(!bm_gathered_is_full(&g, &shape, held + 1));
+    bm_gathered_clear(&g);
+    make_batch(m, 0);
+    cr_assert_eq(bm_gathered_add(&g, &shape, &m->batch, NULL), BM_OK);
+    cr_expect_eq(bm_gathered_bytes(&g), held);
+    cr_expect(!bm_gathered_is_full(&g, &shape, held));
+    bm_gathered_reset(&g);
+    free(m);
+}

@@ -31,7 +31,7 @@ typedef struct world {
     doc *docs, *asked;
     /* Of asked document a and document d at [a * N_DOCS + d]; < 0: no candidate. */
     double *similarity;
-    uint64_t left; /* out, by the bound of a key */
+    uint64_t left; /* out, by the bound of a query */
     bm_store *store;
     bm_store_view *view;
     bm_store_facts facts;
@@ -166,7 +166,17 @@ static int best_first(const void *x, const void *y)
     return a->number < b->number ? -1 : 1;
 }
 
-/* Of those that have a key the first `first` are candidates; how many are left out stands in w->left. */
+/* Documents of the index that have a key of the asked one; more than `first`, or 64 and more, are many. */
+static bool is_large(const world *w, const doc *asked, uint32_t key, uint32_t first)
+{
+    uint32_t n = 0;
+    for (size_t d = 0; d < N_DOCS; d++)
+        n += w->docs[d].n > 0 && !w->docs[d].removed && w->docs[d].keys[key] == asked->keys[key];
+    return n > first || n >= 64;
+}
+
+/* Of those that share a key the first `first` are candidates; how many are left out stands in w->left: each once for each key
+ * that many have, once for all others. */
 static void compare_all(world *w, uint32_t first)
 {
     if (w->similarity == NULL)
@@ -175,21 +185,26 @@ static void compare_all(world *w, uint32_t first)
     for (size_t a = 0; a < N_ASKED; a++) {
         const doc *asked = &w->asked[a];
         double *similarities = w->similarity + a * N_DOCS;
-        uint32_t met[BANDS] = {0};
+        bool large[BANDS];
+        uint32_t met = 0;
+        for (uint32_t k = 0; k < BANDS; k++)
+            large[k] = first != 0 && is_large(w, asked, k, first);
         for (size_t d = 0; d < N_DOCS; d++) {
             const doc *other = &w->docs[d];
-            bool candidate = false;
+            uint32_t n_large = 0, n_small = 0;
             similarities[d] = -1;
-            if (asked->n == 0 || other->removed)
+            if (asked->n == 0 || other->removed || other->n == 0)
                 continue;
-            for (uint32_t k = 0; k < BANDS; k++)
-                if (other->n > 0 && asked->keys[k] == other->keys[k]) {
-                    candidate = candidate || first == 0 || met[k] < first;
-                    w->left += first != 0 && met[k] >= first;
-                    met[k]++;
-                }
-            if (candidate)
+            for (uint32_t k = 0; k < BANDS; k++) {
+                n_large += asked->keys[k] == other->keys[k] && large[k];
+                n_small += asked->keys[k] == other->keys[k] && !large[k];
+            }
+            if (n_large + n_small > 0 && first != 0 && met >= first)
+                w->left += n_large + (n_small > 0);
+            else if (n_large + n_small > 0) {
                 similarities[d] = similarity_of(w, asked, other);
+                met++;
+            }
         }
     }
 }
@@ -320,6 +335,7 @@ static void try_all(bm_store_kind kind)
                                          {.threshold = 1},
                                          {.threshold = 0.2, .first = 100},
                                          {.threshold = 0.2, .first = 3, .top = 5, .memory = 1},
+                                         {.threshold = 0.1, .first = 350, .skip_same_id = true},
                                          {.threshold = 0.1, .top = 7, .skip_same_id = true}};
     world w = make_world(kind);
     bm_pool *pool = NULL;
