@@ -198,6 +198,7 @@ Test(index_gather, what_is_cleared_is_not_full)
     for (size_t i = 0; i < 6; i++, first += N) {
         make_batch(m, first);
         cr_assert_eq(bm_gathered_add(&g, &shape, &m->batch, NULL), BM_OK);
+        bm_buf_reset(&m->batch.ids);
     }
     const uint64_t held = bm_gathered_bytes(&g);
     cr_expect(bm_gathered_is_full(&g, &shape, held));
@@ -208,5 +209,6 @@ Test(index_gather, what_is_cleared_is_not_full)
     cr_expect_eq(bm_gathered_bytes(&g), held);
     cr_expect(!bm_gathered_is_full(&g, &shape, held));
     bm_gathered_reset(&g);
+    bm_buf_reset(&m->batch.ids);
     free(m);
 }
