@@ -352,12 +352,6 @@ void bm_pair_census_reset(bm_pair_census *census)
     memset(census, 0, sizeof *census);
 }
 
-double bm_census_middle(const bm_pair_census *census, uint32_t cell)
-{
-    const uint32_t bin = cell - (cell >= census->first_at ? 1 : 0);
-    return bin >= BM_CENSUS_BINS ? 1 : (bin + .5) / BM_CENSUS_BINS;
-}
-
 uint32_t bm_census_hundredth(const bm_pair_census *census, uint32_t cell)
 {
     const uint32_t bin = cell - (cell >= census->first_at ? 1 : 0);

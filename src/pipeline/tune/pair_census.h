@@ -51,8 +51,6 @@ typedef struct bm_pair_census {
 bm_status bm_pair_census_make(const bm_census_job *job, bm_pair_census *out, bm_error *err);
 void bm_pair_census_reset(bm_pair_census *census);
 
-/* The middle of the thousandth in which a cell lies; 1 for the last one. */
-double bm_census_middle(const bm_pair_census *census, uint32_t cell);
 /* The hundredth of similarity in which a cell lies. */
 uint32_t bm_census_hundredth(const bm_pair_census *census, uint32_t cell);
 
