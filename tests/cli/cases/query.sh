@@ -143,3 +143,23 @@ says ../err 'up to 300 pairs of crowded buckets'
 bm dedup --against large many.jsonl -o against; exits 0
 says ../err 'up to 10 pairs of crowded buckets are no candidates' # one stands for 30
 says against/report.json '"not_compared": *10'
+
+# the bound is one of all keys of a query: two halves of a query share bands with 12,000 documents each, none of which has both. The first
+# 20,000 of these 24,000 are its candidates, 10,000 of each kind, and the copy of the query behind them is none
+awk 'BEGIN {
+    for (i = 0; i < 24000; i++) {
+        text = "own" i
+        for (w = 0; w < 10; w++) text = text " " (i % 2 ? "odd" : "even") w
+        printf "{\"id\":\"t%d\",\"text\":\"%s\"}\n", i, text
+    }
+}' > crowd.jsonl
+awk 'BEGIN {for (w = 0; w < 10; w++) text = text " odd" w " even" w; printf "{\"id\":\"q\",\"text\":\"%s\"}\n", text}' > asked.jsonl
+{ cat crowd.jsonl; sed 's/"q"/"copy"/' asked.jsonl; } > with-copy.jsonl
+awk 'BEGIN {print "query\ttarget\tjaccard"; for (i = 0; i < 20000; i++) print "q\tt" i "\t0.476190"}' > expected.rows
+bm index build halves with-copy.jsonl --shingle word:1 --bands 16 --rows 1 --threshold .4 -q; exits 0
+for more in '' '--memory 32M --threads 1' '--threads 8'; do
+    # shellcheck disable=SC2086
+    bm query halves asked.jsonl $more; exits 0
+    holds ../out < expected.rows
+    says ../err 'up to [0-9,]+ pairs of crowded buckets are no candidates'
+done
