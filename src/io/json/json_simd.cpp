@@ -11,6 +11,7 @@
  * Tests: tests/fuzz/fuzz_json.c */
 #include "io/json/json_simd.h"
 
+#include <array>
 #include <charconv>
 #include <cstring>
 #include <new>
@@ -20,9 +21,11 @@
 
 static_assert(BM_JSON_PADDING >= simdjson::SIMDJSON_PADDING, "simdjson reads behind a batch");
 
+using digits = std::array<char, 24>; // of an integer of 64 bits
+
 struct bm_simd {
     simdjson::dom::parser parser{BM_SIMD_MAX_BYTES};
-    char digits[24];
+    digits number;                   // of the path whose numbers come as source text
     std::vector<std::string> joined; // of each path that leads through arrays
 };
 
@@ -87,26 +90,27 @@ bool find_path(const simdjson::dom::object &top, const bm_json_path &path, eleme
     return path.n_parts > 0;
 }
 
-// The source text of an integer; false where it is not sure.
-template <typename T> bool print(bm_simd *simd, T value, bm_json_field *field)
+// The source text of an integer, in `text`; false where it is not sure.
+template <typename T> bool print(digits *text, T value, bm_json_field *field)
 {
     if (value == 0)
         return false; // 0 or -0
-    auto end = std::to_chars(simd->digits, simd->digits + sizeof simd->digits, value).ptr;
-    field->value = {simd->digits, static_cast<size_t>(end - simd->digits)};
+    auto end = std::to_chars(text->data(), text->data() + text->size(), value).ptr;
+    field->value = {text->data(), static_cast<size_t>(end - text->data())};
     return true;
 }
 
-bool take_number(bm_simd *simd, const element &value, bm_json_field *field)
+bool take_number(digits *text, const element &value, bm_json_field *field)
 {
     if (value.is<int64_t>())
-        return print(simd, value.get_int64().value_unsafe(), field);
+        return print(text, value.get_int64().value_unsafe(), field);
     if (value.is<uint64_t>())
-        return print(simd, value.get_uint64().value_unsafe(), field);
+        return print(text, value.get_uint64().value_unsafe(), field);
     return false;
 }
 
-[[gnu::always_inline]] inline bool take_value(bm_simd *simd, const element &value, bool want_number,
+// `number`: where the source text of a number is written, and stays until it is used; NULL: it is not wanted.
+[[gnu::always_inline]] inline bool take_value(const element &value, digits *number,
                                               bm_json_field *field)
 {
     switch (value.type()) {
@@ -123,7 +127,7 @@ bool take_number(bm_simd *simd, const element &value, bm_json_field *field)
     case element_type::UINT64:
     case element_type::DOUBLE:
         field->kind = BM_JSON_NUMBER;
-        return !want_number || take_number(simd, value, field);
+        return number == nullptr || take_number(number, value, field);
     case element_type::BOOL:
         field->kind = BM_JSON_BOOL;
         return true;
@@ -162,11 +166,12 @@ struct gatherer {
     }
 
     // `value` is where the first `i` parts lead. False: a value that the exact parser must read.
-    bool walk(bm_simd *simd, const element &value, size_t i, bool inside)
+    bool walk(const element &value, size_t i, bool inside)
     {
-        bm_json_field field{};
         if (i == path->n_parts) {
-            if (!take_value(simd, value, numbers, &field))
+            bm_json_field field{};
+            digits number;
+            if (!take_value(value, numbers ? &number : nullptr, &field))
                 return false;
             return add(field.kind, {field.value.data, field.value.len}, inside);
         }
@@ -175,7 +180,7 @@ struct gatherer {
             if (value.get_array().get(array) != simdjson::SUCCESS)
                 return add(BM_JSON_MISSING, {}, inside);
             for (element child : array)
-                if (!walk(simd, child, i + 1, true))
+                if (!walk(child, i + 1, true))
                     return false;
             return true;
         }
@@ -184,16 +189,16 @@ struct gatherer {
         if (value.get_object().get(object) != simdjson::SUCCESS ||
             !find_key(object, path->parts[i], &member))
             return add(BM_JSON_MISSING, {}, inside);
-        return walk(simd, member, i + 1, inside);
+        return walk(member, i + 1, inside);
     }
 };
 
-bool take_all(bm_simd *simd, const element &root, const bm_json_path &path, std::string *text,
+bool take_all(const element &root, const bm_json_path &path, std::string *text,
               bm_json_field *field)
 {
     gatherer all{&path, text, 0, 0, BM_JSON_MISSING, false, bm_json_path_has_numbers(&path)};
     text->clear();
-    if (!all.walk(simd, root, 0, false))
+    if (!all.walk(root, 0, false))
         return false;
     if (all.wrong_at != 0) {
         field->kind = all.wrong;
@@ -216,10 +221,11 @@ bool take_paths(bm_simd *simd, const element &root, const simdjson::dom::object 
         const bm_json_path &path = paths->paths[i];
         fields[i] = {BM_JSON_MISSING, {"", 0}, 0, 0, 0};
         if (bm_json_path_is_many(&path, path.n_parts)) {
-            if (!take_all(simd, root, path, &simd->joined[i], &fields[i]))
+            if (!take_all(root, path, &simd->joined[i], &fields[i]))
                 return false;
         } else if (find_path(object, path, &value) &&
-                   !take_value(simd, value, i == paths->number_path, &fields[i])) {
+                   !take_value(value, i == paths->number_path ? &simd->number : nullptr,
+                               &fields[i])) {
             return false;
         }
     }

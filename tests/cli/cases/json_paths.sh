@@ -38,6 +38,10 @@ bad '{"text":"a"}' "no field 'messages\\[\\]\\.content'"
 printf '%s\n' '{"id":"a","items":[1,2,3.50,1e3,0]}' '{"id":"b","items":["1","2","3.50","1e3","0"]}' '{"id":"c","items":[1,2,3.5,1000,0]}' > items.jsonl
 bm pairs items.jsonl --text-field 'items[]' --words space --shingle word:1 --candidates all --threshold .1 -q; exits 0
 printf 'id_a\tid_b\tjaccard\na\tb\t1.000000\na\tc\t0.428571\nb\tc\t0.428571\n' | holds ../out
+# a number that is an id keeps its own digits beside them
+printf '%s\n' '{"id":18416,"items":[456789,12]}' '{"items":[12,456789],"id":7}' > numbers.jsonl
+bm sign numbers.jsonl --text-field 'items[]' -q -o numbers; exits 0
+printf '18416\n7\n' | holds numbers/ids.txt
 printf '{"items":[1,true]}\n' > bad.jsonl
 bm sign bad.jsonl --text-field 'items[]' -o out_bad; refused 3 "bad\\.jsonl:1: value 2 of field 'items\\[\\]' is true or false \\(a string, a number or null\\)"
 
