@@ -10,19 +10,22 @@
 #include "base/error.h"
 #include "model/option_defaults.h"
 
-#define PLACE_INPUT(m)  BM_PART_INPUT, offsetof(bm_input_options, m)
-#define PLACE_TEXT(m)   BM_PART_TEXT, offsetof(bm_text_options, m)
-#define PLACE_SKETCH(m) BM_PART_SKETCH, offsetof(bm_sketch_options, m)
-#define PLACE_BANDS(m)  BM_PART_BANDS, offsetof(bm_band_options, m)
+#define PLACE_INPUT(m)   BM_PART_INPUT, offsetof(bm_input_options, m)
+#define PLACE_TEXT(m)    BM_PART_TEXT, offsetof(bm_text_options, m)
+#define PLACE_SKETCH(m)  BM_PART_SKETCH, offsetof(bm_sketch_options, m)
+#define PLACE_BANDS(m)   BM_PART_BANDS, offsetof(bm_band_options, m)
+#define PLACE_PAIRS(m)   BM_PART_PAIRS, offsetof(bm_pair_settings, m)
+#define PLACE_INDEX(m)   BM_PART_INDEX, offsetof(bm_index_settings, m)
+#define PLACE_RESULTS(m) BM_PART_RESULTS, offsetof(bm_result_settings, m)
 
 #define WORD(id, name, key, place, option, bit, uses)                                              \
-    [BM_ROW_##id] = ROW(name, key, place, BM_FIELD_TYPE_WORD, option, bit, uses)
+    [BM_ROW_##id] = ROW(name, key, place, BM_FIELD_TYPE_WORD, option, bit, uses, NULL)
 #define VALUE(id, name, key, place, type, bit, uses)                                               \
-    [BM_ROW_##id] = ROW(name, key, place, BM_FIELD_TYPE_##type, BM_N_OPTIONS, bit, uses)
+    [BM_ROW_##id] = ROW(name, key, place, BM_FIELD_TYPE_##type, BM_N_OPTIONS, bit, uses, NULL)
 #define ROW(...) ROW_OF(__VA_ARGS__)
-#define ROW_OF(name, key, part, offset, type, option, bit, uses)                                   \
+#define ROW_OF(name, key, part, offset, type, option, bit, uses, check_keys)                       \
     {                                                                                              \
-        name, key, part, type, option, bit, uses, offset                                           \
+        name, key, part, type, option, bit, uses, offset, check_keys                               \
     }
 
 #define SIGNED   (BM_FIELD_SIGNED | BM_FIELD_INDEXED)
@@ -30,6 +33,29 @@
 #define BY_VALUE BM_FIELD_KEYS_BY_VALUE
 #define READ     BM_FIELD_READ
 #define NULLABLE BM_FIELD_NULLABLE
+#define OF_JOBS  (BM_FIELD_OF_PAIRS | BM_FIELD_OF_INDEX)
+
+/* --- band keys made elsewhere: what has a rule of its own --- */
+
+static bm_status candidates_of_keys(const bm_option_parts *parts, bm_error *err)
+{
+    const bm_candidate_rule candidates = parts->pairs->candidates;
+    return candidates == BM_CANDIDATES_LSH
+               ? BM_OK
+               : bm_fail_field(err, "candidates",
+                               "`candidates` %s needs sets, `format` keys has none (lsh)",
+                               bm_option_word(BM_OPTION_CANDIDATES, candidates));
+}
+
+static bm_status verify_of_keys(const bm_option_parts *parts, bm_error *err)
+{
+    return parts->pairs->verify == BM_VERIFY_NONE
+               ? BM_OK
+               : bm_fail_field(err, "verify",
+                               "`format` keys has nothing to verify pairs by (`verify` none)");
+}
+
+/* --- the rows --- */
 
 const bm_field_row bm_field_rows[BM_N_ROWS] = {
     WORD(SCHEME, "scheme", "scheme", PLACE_SKETCH(scheme), BM_OPTION_SCHEME, BM_FIELD_SCHEME,
@@ -69,32 +95,59 @@ const bm_field_row bm_field_rows[BM_N_ROWS] = {
          BM_OPTION_INVALID_UTF8, BM_FIELD_INVALID_UTF8, READ | NO_KEYS),
     VALUE(MAX_DOC_BYTES, "max_doc_bytes", "max_doc_bytes", PLACE_INPUT(max_doc_bytes), UINT64,
           BM_FIELD_MAX_DOC_BYTES, READ | NO_KEYS),
-    VALUE(OFFSETS, "offsets_path", NULL, PLACE_INPUT(offsets_path), TEXT, 0, NO_KEYS),
-    VALUE(MAX_ERRORS, "max_errors", NULL, PLACE_INPUT(max_errors), UINT64, BM_FIELD_MAX_ERRORS,
-          BM_FIELD_READING | NO_KEYS),
-    VALUE(INCLUDE, "include", NULL, PLACE_INPUT(patterns.n_include), PATTERNS, 0, BM_FIELD_READING),
-    VALUE(EXCLUDE, "exclude", NULL, PLACE_INPUT(patterns.n_exclude), PATTERNS, 0, BM_FIELD_READING),
     VALUE(BANDS, "bands", NULL, PLACE_BANDS(bands), UINT32, 0, BM_FIELD_INDEXED | NO_KEYS),
     VALUE(ROWS, "rows", NULL, PLACE_BANDS(rows), UINT32, 0, BM_FIELD_INDEXED | NO_KEYS),
-    VALUE(THRESHOLD, "threshold", NULL, PLACE_BANDS(threshold), REAL, 0, NO_KEYS),
-    VALUE(RECALL, "recall", NULL, PLACE_BANDS(recall), REAL, 0, NO_KEYS),
+    VALUE(THRESHOLD, "threshold", NULL, PLACE_BANDS(threshold), REAL, 0, NO_KEYS | OF_JOBS),
+    VALUE(RECALL, "recall", NULL, PLACE_BANDS(recall), REAL, 0, NO_KEYS | OF_JOBS),
+    WORD(STORE, "store", NULL, PLACE_INDEX(store), BM_OPTION_STORE, 0, BM_FIELD_OF_INDEX),
+    VALUE(UNIQUE, "unique", NULL, PLACE_INDEX(unique), BOOL, 0, BM_FIELD_OF_ADDING),
+    [BM_ROW_CANDIDATES] = ROW("candidates", NULL, PLACE_PAIRS(candidates), BM_FIELD_TYPE_WORD,
+                              BM_OPTION_CANDIDATES, 0, BM_FIELD_OF_PAIRS, candidates_of_keys),
+    [BM_ROW_VERIFY] = ROW("verify", NULL, PLACE_PAIRS(verify), BM_FIELD_TYPE_WORD, BM_OPTION_VERIFY,
+                          0, BM_FIELD_OF_PAIRS, verify_of_keys),
+    WORD(IDENTICAL, "identical", NULL, PLACE_PAIRS(identical), BM_OPTION_IDENTICAL, 0, NO_KEYS),
+    VALUE(SAMPLE, "sample", NULL, PLACE_PAIRS(sample), UINT64, 0, NO_KEYS),
+    WORD(CLUSTER, "cluster", NULL, PLACE_PAIRS(cluster), BM_OPTION_CLUSTER, 0, BM_FIELD_OF_PAIRS),
+    WORD(KEEP, "keep", NULL, PLACE_PAIRS(keep), BM_OPTION_KEEP, 0, BM_FIELD_OF_PAIRS),
+    VALUE(AGAINST, "against", NULL, PLACE_PAIRS(against), AGAINST, 0,
+          BM_FIELD_OF_PAIRS | BM_FIELD_WHERE_SET),
+    WORD(TO, "to", NULL, PLACE_RESULTS(exchange.to), BM_OPTION_EXCHANGE, 0, BM_FIELD_OF_EXPORT),
+    WORD(WHAT, "what", NULL, PLACE_RESULTS(exchange.what), BM_OPTION_EXPORT_WHAT, 0,
+         BM_FIELD_OF_EXPORT),
+    WORD(KEPT, "kept", NULL, PLACE_RESULTS(kept), BM_OPTION_KEPT, 0, BM_FIELD_OF_OUTPUT),
+    VALUE(BAND_KEYS, "band_keys", NULL, PLACE_RESULTS(band_keys), BOOL, 0, BM_FIELD_OF_OUTPUT),
+    VALUE(WRITE_PAIRS, "write_pairs", "pairs", PLACE_RESULTS(write_pairs), BOOL, 0,
+          BM_FIELD_OF_OUTPUT),
+    /* of reading, in no manifest */
+    VALUE(OFFSETS, "offsets_path", NULL, PLACE_INPUT(offsets_path), TEXT, 0, NO_KEYS),
+    VALUE(MAX_ERRORS, "max_errors", NULL, PLACE_INPUT(max_errors), UINT64, BM_FIELD_MAX_ERRORS,
+          BM_FIELD_READING | NO_KEYS | BM_FIELD_OF_OUTPUT),
+    VALUE(INCLUDE, "include", NULL, PLACE_INPUT(patterns.n_include), PATTERNS, 0, BM_FIELD_READING),
+    VALUE(EXCLUDE, "exclude", NULL, PLACE_INPUT(patterns.n_exclude), PATTERNS, 0, BM_FIELD_READING),
 };
 
 static const bm_input_options default_input = BM_INPUT_DEFAULTS;
 static const bm_text_options default_text = BM_TEXT_DEFAULTS;
 static const bm_sketch_options default_sketch = BM_SKETCH_DEFAULTS;
 static const bm_band_options default_bands = BM_BAND_DEFAULTS;
+static const bm_pair_settings default_pairs = {0};
+static const bm_index_settings default_index = {0};
+static const bm_result_settings default_results = {0};
 static const bm_option_parts defaults = {.input = &default_input,
                                          .text = &default_text,
                                          .sketch = &default_sketch,
-                                         .bands = &default_bands};
+                                         .bands = &default_bands,
+                                         .pairs = &default_pairs,
+                                         .index = &default_index,
+                                         .results = &default_results};
 
 const void *bm_field_at(const bm_field_row *field, const bm_option_parts *parts)
 {
-    const void *const places[] = {[BM_PART_INPUT] = parts->input,
-                                  [BM_PART_TEXT] = parts->text,
-                                  [BM_PART_SKETCH] = parts->sketch,
-                                  [BM_PART_BANDS] = parts->bands};
+    const void *const places[BM_N_PARTS] = {
+        [BM_PART_INPUT] = parts->input,    [BM_PART_TEXT] = parts->text,
+        [BM_PART_SKETCH] = parts->sketch,  [BM_PART_BANDS] = parts->bands,
+        [BM_PART_PAIRS] = parts->pairs,    [BM_PART_INDEX] = parts->index,
+        [BM_PART_RESULTS] = parts->results};
     return (const char *)places[field->part] + field->offset;
 }
 
@@ -172,6 +225,7 @@ bool bm_field_same(const bm_field_row *field, const bm_option_parts *a, const bm
     switch (field->type) {
     case BM_FIELD_TYPE_TEXT:
     case BM_FIELD_TYPE_STOPWORDS:
+    case BM_FIELD_TYPE_AGAINST:
         return same_text(*(const char *const *)at_a, *(const char *const *)at_b);
     case BM_FIELD_TYPE_TEXTS:
         return same_names(a->input, b->input);

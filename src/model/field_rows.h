@@ -1,18 +1,22 @@
-/* field_rows.h -- the fields that say how documents are read, cut, signed and banded: a row each.
+/* field_rows.h -- the fields that say how documents are read, cut, signed, banded, paired and written: a
+ * row each.
  *
  * A row says where the field lies, what its value is, what its default is, and what it is for. All else
  * is a loop over the rows: what a manifest writes and reads back (io/manifest), what two directories
- * must have in common, what contradicts them, and what means nothing for some input
- * (pipeline/context/settings_fields.c). A field that needs more than its type says has a type of its
+ * must have in common, what contradicts them, what means nothing for some input
+ * (pipeline/context/settings_fields.c), and what a report tells of a job and a job that resumes compares
+ * (pipeline/context/settings_list.c). A field that needs more than its type says has a type of its
  * own, and the function that knows it stands beside the loop.
  *
- * Rows stand in the order in which manifests have them. Threads: any; the table is constant. */
+ * Rows stand in the order in which manifests and reports have them. Threads: any; the table is
+ * constant. */
 #ifndef BM_MODEL_FIELD_ROWS_H
 #define BM_MODEL_FIELD_ROWS_H
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
+#include "model/job_settings.h"
 #include "model/option_names.h"
 
 typedef enum bm_field_id {
@@ -36,14 +40,28 @@ typedef enum bm_field_id {
     BM_ROW_ON_ERROR,
     BM_ROW_INVALID_UTF8,
     BM_ROW_MAX_DOC_BYTES,
-    BM_ROW_OFFSETS,
-    BM_ROW_MAX_ERRORS,
-    BM_ROW_INCLUDE,
-    BM_ROW_EXCLUDE,
     BM_ROW_BANDS,
     BM_ROW_ROWS,
     BM_ROW_THRESHOLD,
     BM_ROW_RECALL,
+    BM_ROW_STORE,
+    BM_ROW_UNIQUE,
+    BM_ROW_CANDIDATES,
+    BM_ROW_VERIFY,
+    BM_ROW_IDENTICAL,
+    BM_ROW_SAMPLE,
+    BM_ROW_CLUSTER,
+    BM_ROW_KEEP,
+    BM_ROW_AGAINST,
+    BM_ROW_TO,
+    BM_ROW_WHAT,
+    BM_ROW_KEPT,
+    BM_ROW_BAND_KEYS,
+    BM_ROW_WRITE_PAIRS,
+    BM_ROW_OFFSETS,
+    BM_ROW_MAX_ERRORS,
+    BM_ROW_INCLUDE,
+    BM_ROW_EXCLUDE,
     BM_N_ROWS
 } bm_field_id;
 
@@ -51,7 +69,11 @@ typedef enum bm_field_part {
     BM_PART_INPUT,
     BM_PART_TEXT,
     BM_PART_SKETCH,
-    BM_PART_BANDS
+    BM_PART_BANDS,
+    BM_PART_PAIRS,
+    BM_PART_INDEX,
+    BM_PART_RESULTS,
+    BM_N_PARTS
 } bm_field_part;
 
 typedef enum bm_field_type {
@@ -66,29 +88,41 @@ typedef enum bm_field_type {
     BM_FIELD_TYPE_CHARACTER, /* '\0': that of the format */
     BM_FIELD_TYPE_STEPS,     /* bits of normalisation */
     BM_FIELD_TYPE_SHINGLE,   /* a kind and a number */
-    BM_FIELD_TYPE_STOPWORDS  /* a settled list, NULL: none */
+    BM_FIELD_TYPE_STOPWORDS, /* a settled list, NULL: none */
+    BM_FIELD_TYPE_AGAINST    /* a text, and what is known of what lies there */
 } bm_field_type;
 
-enum {                                  /* what a field is for: bits of bm_field_row.uses */
-       BM_FIELD_SIGNED = 1u << 0,       /* provenance: equal wherever signatures are compared */
-       BM_FIELD_READ = 1u << 1,         /* provenance: how documents were read */
-       BM_FIELD_NULLABLE = 1u << 2,     /* in a manifest it may be null, or missing */
-       BM_FIELD_SCHEMES = 1u << 3,      /* its default is that of the scheme */
-       BM_FIELD_READING = 1u << 4,      /* means nothing where documents were read before */
-       BM_FIELD_INDEXED = 1u << 5,      /* fixed when an index is built */
-       BM_FIELD_NO_KEYS = 1u << 6,      /* means nothing for band keys made elsewhere */
-       BM_FIELD_KEYS_BY_VALUE = 1u << 7 /* the same, but its default may be asked for */
+enum {                                   /* what a field is for: bits of bm_field_row.uses */
+       BM_FIELD_SIGNED = 1u << 0,        /* provenance: equal wherever signatures are compared */
+       BM_FIELD_READ = 1u << 1,          /* provenance: how documents were read */
+       BM_FIELD_NULLABLE = 1u << 2,      /* in a manifest it may be null, or missing */
+       BM_FIELD_SCHEMES = 1u << 3,       /* its default is that of the scheme */
+       BM_FIELD_READING = 1u << 4,       /* means nothing where documents were read before */
+       BM_FIELD_INDEXED = 1u << 5,       /* fixed when an index is built */
+       BM_FIELD_NO_KEYS = 1u << 6,       /* means nothing for band keys made elsewhere */
+       BM_FIELD_KEYS_BY_VALUE = 1u << 7, /* the same, but its default may be asked for */
+       /* A report lists it, and a job that resumes compares it: */
+       BM_FIELD_OF_PAIRS = 1u << 8,   /* as a parameter of jobs that pair or read pairs, */
+       BM_FIELD_OF_INDEX = 1u << 9,   /* of those that fill an index, */
+       BM_FIELD_OF_ADDING = 1u << 10, /* of those that add to one, */
+       BM_FIELD_OF_EXPORT = 1u << 11, /* of an export; */
+       BM_FIELD_OF_OUTPUT = 1u << 12, /* of every job, but in no report: what it writes; */
+       BM_FIELD_WHERE_SET = 1u << 13  /* but not where it has its default */
 };
+
+struct bm_option_parts;
 
 typedef struct bm_field_row {
     const char *name; /* in options and messages: "short_rule" */
-    const char *key;  /* in manifests: "short" */
+    const char *key;  /* in manifests and reports: "short"; NULL: the name */
     bm_field_part part;
     bm_field_type type;
     bm_option option; /* of a word */
     uint64_t bit;     /* in set_fields; 0: asking for its default asks for nothing */
     uint32_t uses;
     size_t offset; /* in the struct of its part */
+    /* BM_ERR_USAGE where band keys made elsewhere do not go with its value; NULL: `uses` says all. */
+    bm_status (*check_keys)(const struct bm_option_parts *parts, bm_error *err);
 } bm_field_row;
 
 /* Those that the call has; the others NULL. */
@@ -103,6 +137,9 @@ typedef struct bm_option_parts {
     const bm_resource_options *resources;
     const bm_output_options *output;
     const bm_callbacks *callbacks;
+    const bm_pair_settings *pairs;
+    const bm_index_settings *index;
+    const bm_result_settings *results;
 } bm_option_parts;
 
 extern const bm_field_row bm_field_rows[BM_N_ROWS];

@@ -46,17 +46,10 @@ typedef enum bm_report_counts_of {
     BM_COUNTS_OF_WEIGHTS /* where there are any */
 } bm_report_counts_of;
 
-typedef enum bm_job_parameters { /* of a report */
-                                 BM_PARAMETERS_NONE,
-                                 BM_PARAMETERS_OF_PAIRS,
-                                 BM_PARAMETERS_OF_INDEX,
-                                 BM_PARAMETERS_OF_EXPORT
-} bm_job_parameters;
-
 typedef struct bm_job_row {
     const char *name; /* "signatures", "dedup", "index add" …: as reports have it */
     uint32_t does;    /* BM_JOB_* bits */
-    bm_job_parameters parameters;
+    uint32_t lists;   /* BM_FIELD_OF_* bits (model/field_rows.h): the parameters of its report */
     bm_report_counts_of counts;
     /* Shares of the time of signing (job_stages.c); 0: there is no such stage. */
     double write_weight, seal_weight;

@@ -228,21 +228,21 @@ bm_option_parts bm_settings_parts(const bm_settings *s)
                              .device = &s->device,
                              .resources = &s->resources,
                              .output = &s->output,
-                             .callbacks = &s->callbacks};
+                             .callbacks = &s->callbacks,
+                             .pairs = &s->pairs,
+                             .index = &s->index,
+                             .results = &s->results};
 }
 
 static bm_status check_pairs(const bm_settings *s, bm_error *err)
 {
-    BM_TRY(bm_option_check(BM_OPTION_CANDIDATES, s->pairs.candidates, err));
-    BM_TRY(bm_option_check(BM_OPTION_VERIFY, s->pairs.verify, err));
-    BM_TRY(bm_option_check(BM_OPTION_IDENTICAL, s->pairs.identical, err));
-    BM_TRY(bm_option_check(BM_OPTION_CLUSTER, s->pairs.cluster, err));
-    BM_TRY(bm_option_check(BM_OPTION_KEEP, s->pairs.keep, err));
+    const bm_option_parts parts = bm_settings_parts(s);
+    BM_TRY(bm_fields_check_words(BM_PART_PAIRS, &parts, err));
     BM_TRY(bm_option_set_fields_check(s->recorded.set_fields, err));
     if (!(s->pairs.against_threshold >= 0 && s->pairs.against_threshold <= 1))
         return bm_fail_field(err, "against_threshold", "`against_threshold` %g (0 to 1)",
                              s->pairs.against_threshold);
-    return bm_option_check(BM_OPTION_KEPT, s->results.kept, err);
+    return bm_fields_check_words(BM_PART_RESULTS, &parts, err);
 }
 
 static bm_status check_has_output(const bm_settings *s, bm_error *err)

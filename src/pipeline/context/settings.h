@@ -8,45 +8,12 @@
 #ifndef BM_CONTEXT_SETTINGS_H
 #define BM_CONTEXT_SETTINGS_H
 
-#include <bandmill/exchange.h>
 #include <bandmill/explain.h>
-#include <bandmill/index.h>
 #include <bandmill/job.h>
 
+#include "model/job_settings.h"
 #include "model/option_check.h"
 #include "pipeline/context/job_row.h"
-
-/* Which pairs are wanted, and which document of a group stays. */
-typedef struct bm_pair_settings {
-    bm_candidate_rule candidates;
-    bm_verify verify; /* AUTO until it is settled */
-    bm_identical identical;
-    bm_cluster cluster;
-    bm_keep keep;
-    uint64_t sample;          /* 0: all documents */
-    const char *against;      /* an index, or signatures, of known documents; NULL: none */
-    double against_threshold; /* with an index; 0: that of the index */
-    char against_state[128];  /* what of it there is: settled once it is open */
-} bm_pair_settings;
-
-/* Of an export. */
-typedef struct bm_exchange_settings {
-    bm_exchange to;
-    bm_export_what what;
-} bm_exchange_settings;
-
-/* What is written beside the rows and the summary. */
-typedef struct bm_result_settings {
-    bm_kept kept;
-    bool band_keys, write_pairs;
-    bool resume;   /* go on from what an interrupted job left */
-    bool annotate; /* every document, with its group */
-    bool json;     /* rows as JSON Lines, where they go to `write` */
-    bm_write_fn write;
-    void *write_ctx;
-    const char *histogram, *histogram_svg;
-    bm_exchange_settings exchange;
-} bm_result_settings;
 
 /* What weights come from, as reports name it. */
 typedef struct bm_weighed {
@@ -68,29 +35,11 @@ typedef struct bm_recorded_inputs {
 /* Of a job that is not told: half of the smaller of the cgroup's limit and what is free. */
 uint64_t bm_default_memory(void);
 
-/* Of a query. */
-typedef struct bm_query_settings {
-    const char *index; /* NULL: `targets` */
-    const char *const *targets;
-    size_t n_targets;
-    bm_answer_rule answers;
-    bool follow;
-} bm_query_settings;
-
 /* The stop words of settings: text.stopwords is a settled list (text/stop_words.h). */
 typedef struct bm_stop_settings {
     const char *path; /* of the file that they are of; NULL: of none */
     char *words;      /* owned, where text.stopwords is neither English nor somebody else's */
 } bm_stop_settings;
-
-/* What a persistent index is told, or asked. */
-typedef struct bm_index_settings {
-    bm_index_store store;
-    bool unique, follow;
-    double threshold;               /* of unique; 0: that of the index */
-    const struct bm_out_kind *kind; /* an index as an output; NULL: until the job sets it */
-    bm_query_settings query;
-} bm_index_settings;
 
 #define BM_HASH_GIVEN "given" /* shingles were hashed elsewhere */
 

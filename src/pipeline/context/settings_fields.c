@@ -134,13 +134,13 @@ static bm_status compare_all(const comparison *c, bool (*wanted)(const bm_field_
                              bm_error *err)
 {
     enum { CHOICES, VALUES, OF_SCHEME, N_RANKS };
-    for (int place = 0; place < N_RANKS * (BM_PART_BANDS + 1); place++)
+    for (int place = 0; place < N_RANKS * BM_N_PARTS; place++)
         for (size_t i = 0; i < BM_N_ROWS; i++) {
             const bm_field_row *field = &bm_field_rows[i];
             const int rank = (field->uses & BM_FIELD_SCHEMES)    ? OF_SCHEME
                              : field->type == BM_FIELD_TYPE_WORD ? CHOICES
                                                                  : VALUES;
-            if (place == rank * (BM_PART_BANDS + 1) + (int)field->part && wanted(field))
+            if (place == rank * BM_N_PARTS + (int)field->part && wanted(field))
                 BM_TRY(compare(c, field, err));
         }
     return BM_OK;
@@ -148,7 +148,7 @@ static bm_status compare_all(const comparison *c, bool (*wanted)(const bm_field_
 
 static bool of_signatures(const bm_field_row *field)
 {
-    return field->part != BM_PART_BANDS && field != &bm_field_rows[BM_ROW_PERMS];
+    return field->part <= BM_PART_SKETCH && field != &bm_field_rows[BM_ROW_PERMS];
 }
 
 static bool of_index(const bm_field_row *field)
@@ -184,14 +184,10 @@ bm_status bm_settings_check_keys(const bm_settings *s, bm_error *err)
     const bm_option_parts parts = bm_settings_parts(s);
     if (s->input.format != BM_FORMAT_KEYS)
         return BM_OK;
-    if (s->pairs.candidates != BM_CANDIDATES_LSH)
-        return bm_fail_field(err, "candidates",
-                             "`candidates` %s needs sets, `format` keys has none (lsh)",
-                             bm_option_word(BM_OPTION_CANDIDATES, s->pairs.candidates));
-    if (s->pairs.verify != BM_VERIFY_NONE)
-        return bm_fail_field(err, "verify",
-                             "`format` keys has nothing to verify pairs by (`verify` none)");
-    for (bm_field_part part = BM_PART_INPUT; part <= BM_PART_BANDS; part++)
+    for (size_t i = 0; i < BM_N_ROWS; i++)
+        if (bm_field_rows[i].check_keys != NULL)
+            BM_TRY(bm_field_rows[i].check_keys(&parts, err));
+    for (bm_field_part part = 0; part < BM_N_PARTS; part++)
         for (size_t i = 0; i < BM_N_ROWS; i++) {
             const bm_field_row *field = &bm_field_rows[i];
             const uint32_t uses = field->uses & (BM_FIELD_NO_KEYS | BM_FIELD_KEYS_BY_VALUE);
@@ -200,10 +196,6 @@ bm_status bm_settings_check_keys(const bm_settings *s, bm_error *err)
                  (uses == BM_FIELD_NO_KEYS && bit_is_set(s, field))))
                 return refuse_for_keys(field->name, err);
         }
-    if (s->pairs.identical != BM_IDENTICAL_ALL)
-        return refuse_for_keys("identical", err);
-    if (s->pairs.sample != 0)
-        return refuse_for_keys("sample", err);
     return s->recorded.sources == NULL ? BM_OK : refuse_for_keys("sources", err);
 }
 

@@ -1,6 +1,6 @@
 /* settings_list.c -- one function a section, in the order in which they stand in a report.
  *
- * Tests: tests/unit/jobs/test_jobs.c, tests/unit/jobs/test_checkpoint.c */
+ * Tests: tests/unit/context/test_settings_list.c, tests/unit/jobs/test_checkpoint.c */
 #include "pipeline/context/settings_list.h"
 
 #include <utf8proc.h>
@@ -36,15 +36,22 @@ static void say_double(const listing *l, const char *name, double real)
     l->fn(l->ctx, &(bm_setting){l->section, name, BM_SETTING_DOUBLE, .real = real});
 }
 
-/* A field of the provenance. `given`: of band keys that were made elsewhere it is not known. */
+/* The name of a field in manifests and reports. */
+static const char *key_of(const bm_field_row *field)
+{
+    return field->key != NULL ? field->key : field->name;
+}
+
+/* A field, by its key. `given`: of band keys that were made elsewhere it is not known. */
 static void say_field(const listing *l, const bm_field_row *field, const bm_settings *s, bool given)
 {
     static const char *const default_fields[] = {"text"};
     const bm_option_parts parts = bm_settings_parts(s);
+    const char *const key = key_of(field);
     char words[64];
     switch (field->type) {
     case BM_FIELD_TYPE_WORD:
-        say_text(l, field->key,
+        say_text(l, key,
                  given ? BM_HASH_GIVEN
                  : field == &bm_field_rows[BM_ROW_HASH]
                      ? s->hash_name
@@ -52,26 +59,33 @@ static void say_field(const listing *l, const bm_field_row *field, const bm_sett
         break;
     case BM_FIELD_TYPE_STEPS:
         bm_normalize_words(s->text.normalize, words, sizeof words);
-        say_text(l, field->key, given ? BM_HASH_GIVEN : words);
+        say_text(l, key, given ? BM_HASH_GIVEN : words);
         break;
     case BM_FIELD_TYPE_SHINGLE:
         bm_shingle_words(&s->text, words, sizeof words);
-        say_text(l, field->key, given ? BM_HASH_GIVEN : words);
+        say_text(l, key, given ? BM_HASH_GIVEN : words);
         break;
     case BM_FIELD_TYPE_STOPWORDS: {
         const char *list = given ? NULL : s->text.stopwords;
         if (list != NULL)
             bm_stop_words_digest(list, words);
-        say_text(l, field->key, list);
+        say_text(l, key, list);
         say_text(l, "stopwords_xxh3", list != NULL ? words : NULL);
         break;
     }
     case BM_FIELD_TYPE_TEXT:
-        say_text(l, field->key, *(const char *const *)bm_field_at(field, &parts));
+        say_text(l, key, *(const char *const *)bm_field_at(field, &parts));
+        break;
+    case BM_FIELD_TYPE_AGAINST:
+        say_text(l, key, s->pairs.against);
+        say_text(l, "against_state", s->pairs.against_state);
+        break;
+    case BM_FIELD_TYPE_REAL:
+        say_double(l, key, *(const double *)bm_field_at(field, &parts));
         break;
     case BM_FIELD_TYPE_TEXTS: {
         const bool some = s->input.n_text_fields > 0;
-        l->fn(l->ctx, &(bm_setting){l->section, field->key, BM_SETTING_TEXTS,
+        l->fn(l->ctx, &(bm_setting){l->section, key, BM_SETTING_TEXTS,
                                     .texts = some ? s->input.text_fields : default_fields,
                                     .n_texts = some ? s->input.n_text_fields : 1});
         break;
@@ -79,10 +93,10 @@ static void say_field(const listing *l, const bm_field_row *field, const bm_sett
     case BM_FIELD_TYPE_CHARACTER:
         words[0] = (char)bm_field_number(field, &parts);
         words[1] = '\0';
-        say_text(l, field->key, words[0] != '\0' ? words : NULL);
+        say_text(l, key, words[0] != '\0' ? words : NULL);
         break;
     default:
-        say_uint(l, field->key, given ? 0 : bm_field_number(field, &parts));
+        say_uint(l, key, given ? 0 : bm_field_number(field, &parts));
         break;
     }
 }
@@ -110,35 +124,21 @@ static void list_provenance(const listing *l, const bm_settings *s, bm_format fo
     }
 }
 
-static void list_parameters(const listing *l, const bm_settings *s)
+/* The fields that have one of these bits (BM_FIELD_OF_*). */
+static void list_fields(const listing *l, const bm_settings *s, uint32_t bits)
 {
-    const bm_job_parameters parameters = bm_job_row_of(s)->parameters;
-    if (parameters == BM_PARAMETERS_NONE)
-        return;
-    if (parameters == BM_PARAMETERS_OF_EXPORT) {
-        say_word(l, "to", BM_OPTION_EXCHANGE, s->results.exchange.to);
-        say_word(l, "what", BM_OPTION_EXPORT_WHAT, s->results.exchange.what);
-        return;
+    const bm_option_parts parts = bm_settings_parts(s);
+    const bool keys = s->input.format == BM_FORMAT_KEYS;
+    for (size_t i = 0; i < BM_N_ROWS; i++) {
+        const bm_field_row *field = &bm_field_rows[i];
+        if ((field->uses & bits) == 0 || (keys && (field->uses & BM_FIELD_NO_KEYS)) ||
+            ((field->uses & BM_FIELD_WHERE_SET) && !bm_field_is_set(field, &parts, false)))
+            continue;
+        if (i == BM_ROW_THRESHOLD && s->index.threshold > 0)
+            say_double(l, key_of(field), s->index.threshold);
+        else
+            say_field(l, field, s, false);
     }
-    if (s->input.format != BM_FORMAT_KEYS) {
-        say_double(l, "threshold",
-                   s->index.threshold > 0 ? s->index.threshold : s->bands.threshold);
-        say_double(l, "recall", s->bands.recall);
-    }
-    if (parameters == BM_PARAMETERS_OF_INDEX) {
-        say_word(l, "store", BM_OPTION_STORE, s->index.store);
-        if (bm_job_does(s, BM_JOB_ADDS))
-            say_uint(l, "unique", s->index.unique);
-        return;
-    }
-    say_word(l, "candidates", BM_OPTION_CANDIDATES, s->pairs.candidates);
-    say_word(l, "verify", BM_OPTION_VERIFY, s->pairs.verify);
-    say_word(l, "cluster", BM_OPTION_CLUSTER, s->pairs.cluster);
-    say_word(l, "keep", BM_OPTION_KEEP, s->pairs.keep);
-    if (s->pairs.against == NULL)
-        return;
-    say_text(l, "against", s->pairs.against);
-    say_text(l, "against_state", s->pairs.against_state);
 }
 
 /* The curve takes the words of a signature for independent; those of oph are so only where a document
@@ -157,14 +157,6 @@ static void list_plan(const listing *l, const bm_band_plan *plan, bm_scheme sche
              scheme == BM_SCHEME_OPH ? "an estimate for short documents" : "exact");
 }
 
-static void list_output(const listing *l, const bm_settings *s)
-{
-    say_word(l, "kept", BM_OPTION_KEPT, s->results.kept);
-    say_uint(l, "band_keys", s->results.band_keys);
-    say_uint(l, "pairs", s->results.write_pairs);
-    say_uint(l, "max_errors", s->input.max_errors);
-}
-
 void bm_settings_list(const bm_settings *settings, bm_format format, bm_setting_fn fn, void *ctx)
 {
     listing l = {.section = BM_SECTION_OUTPUT, .fn = fn, .ctx = ctx};
@@ -172,9 +164,9 @@ void bm_settings_list(const bm_settings *settings, bm_format format, bm_setting_
     l.section = BM_SECTION_PROVENANCE;
     list_provenance(&l, settings, format);
     l.section = BM_SECTION_PARAMETERS;
-    list_parameters(&l, settings);
+    list_fields(&l, settings, bm_job_row_of(settings)->lists);
     l.section = BM_SECTION_PLAN;
     list_plan(&l, &settings->plan, settings->sketch.scheme);
     l.section = BM_SECTION_OUTPUT;
-    list_output(&l, settings);
+    list_fields(&l, settings, BM_FIELD_OF_OUTPUT);
 }

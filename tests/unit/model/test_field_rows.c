@@ -12,6 +12,9 @@ typedef struct settings {
     bm_text_options text;
     bm_sketch_options sketch;
     bm_band_options bands;
+    bm_pair_settings pairs;
+    bm_index_settings index;
+    bm_result_settings results;
 } settings;
 
 static settings plain(void)
@@ -24,8 +27,13 @@ static settings plain(void)
 
 static bm_option_parts parts_of(const settings *s)
 {
-    return (bm_option_parts){
-        .input = &s->input, .text = &s->text, .sketch = &s->sketch, .bands = &s->bands};
+    return (bm_option_parts){.input = &s->input,
+                             .text = &s->text,
+                             .sketch = &s->sketch,
+                             .bands = &s->bands,
+                             .pairs = &s->pairs,
+                             .index = &s->index,
+                             .results = &s->results};
 }
 
 Test(field_rows, defaults_are_not_set)
@@ -52,7 +60,7 @@ Test(field_rows, what_is_set_is_read_back_and_moves_no_other_field)
         const bm_option_parts parts = parts_of(&s);
         if (field->type == BM_FIELD_TYPE_TEXT || field->type == BM_FIELD_TYPE_TEXTS ||
             field->type == BM_FIELD_TYPE_STOPWORDS || field->type == BM_FIELD_TYPE_REAL ||
-            field->type == BM_FIELD_TYPE_SHINGLE)
+            field->type == BM_FIELD_TYPE_SHINGLE || field->type == BM_FIELD_TYPE_AGAINST)
             continue;
         const uint64_t value = bm_field_number(field, &parts) ^ 1;
         bm_field_set(field, &parts, value);
@@ -85,6 +93,10 @@ Test(field_rows, texts_lists_and_pairs_of_values_are_compared_whole)
     cr_expect_not(bm_field_same(&bm_field_rows[BM_ROW_SHINGLE], &x, &y));
     a.bands.threshold = .7;
     cr_expect_not(bm_field_same(&bm_field_rows[BM_ROW_THRESHOLD], &x, &y));
+    a.pairs.against = "known";
+    cr_expect_not(bm_field_same(&bm_field_rows[BM_ROW_AGAINST], &x, &y));
+    b.pairs.against = (char[]){'k', 'n', 'o', 'w', 'n', '\0'};
+    cr_expect(bm_field_same(&bm_field_rows[BM_ROW_AGAINST], &x, &y));
 }
 
 Test(field_rows, the_default_of_a_scheme_is_none_that_was_asked_for)

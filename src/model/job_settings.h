@@ -1,0 +1,61 @@
+/* job_settings.h -- settings that are of some jobs only: what is paired, what is written, and what an
+ * index is asked. Public options have them one by one; a field that is written to reports, compared
+ * or refused has a row in field_rows.c. */
+#ifndef BM_MODEL_JOB_SETTINGS_H
+#define BM_MODEL_JOB_SETTINGS_H
+
+#include <bandmill/exchange.h>
+#include <bandmill/index.h>
+#include <bandmill/types.h>
+
+/* Which pairs are wanted, and which document of a group stays. */
+typedef struct bm_pair_settings {
+    bm_candidate_rule candidates;
+    bm_verify verify; /* AUTO until it is settled */
+    bm_identical identical;
+    bm_cluster cluster;
+    bm_keep keep;
+    uint64_t sample;          /* 0: all documents */
+    const char *against;      /* an index, or signatures, of known documents; NULL: none */
+    double against_threshold; /* with an index; 0: that of the index */
+    char against_state[128];  /* what of it there is: settled once it is open */
+} bm_pair_settings;
+
+/* Of an export. */
+typedef struct bm_exchange_settings {
+    bm_exchange to;
+    bm_export_what what;
+} bm_exchange_settings;
+
+/* What is written beside the rows and the summary. */
+typedef struct bm_result_settings {
+    bm_kept kept;
+    bool band_keys, write_pairs;
+    bool resume;   /* go on from what an interrupted job left */
+    bool annotate; /* every document, with its group */
+    bool json;     /* rows as JSON Lines, where they go to `write` */
+    bm_write_fn write;
+    void *write_ctx;
+    const char *histogram, *histogram_svg;
+    bm_exchange_settings exchange;
+} bm_result_settings;
+
+/* Of a query. */
+typedef struct bm_query_settings {
+    const char *index; /* NULL: `targets` */
+    const char *const *targets;
+    size_t n_targets;
+    bm_answer_rule answers;
+    bool follow;
+} bm_query_settings;
+
+/* What a persistent index is told, or asked. */
+typedef struct bm_index_settings {
+    bm_index_store store;
+    bool unique, follow;
+    double threshold;               /* of unique; 0: that of the index */
+    const struct bm_out_kind *kind; /* an index as an output; NULL: until the job sets it */
+    bm_query_settings query;
+} bm_index_settings;
+
+#endif
