@@ -3,7 +3,7 @@
 # CLANG_FORMAT names another program than the first one on PATH.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-mapfile -t files < <(find include src tests bench examples packaging -type f \( -name '*.c' -o -name '*.h' -o -name '*.cpp' \) ! -name unicode_tables.c | LC_ALL=C sort)
+mapfile -t files < <(find include src tests bench examples -type f \( -name '*.c' -o -name '*.h' -o -name '*.cpp' \) ! -name unicode_tables.c | LC_ALL=C sort)
 tool=${CLANG_FORMAT:-clang-format}
 case ${1:-} in
 --check) "$tool" --dry-run --Werror "${files[@]}" ;;

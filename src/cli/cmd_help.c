@@ -1,6 +1,9 @@
 /* cmd_help.c -- help, help COMMAND and --version: all made from the tables.
  *
- * Tests: tests/cli/cases/usage.sh, tests/pages/test_pages.py */
+ * With --json the help is the rows of the tables themselves, of which packaging/make_pages.py makes manual
+ * pages and completions; docs/cli.md lists the members.
+ *
+ * Tests: tests/cli/cases/help_json.sh, tests/cli/cases/usage.sh, tests/pages/test_pages.py */
 #include "cli/cmd_help.h"
 
 #include <inttypes.h>
@@ -8,12 +11,167 @@
 #include <string.h>
 
 #include "cli/command_examples.h"
+#include "cli/command_sets.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/presets.h"
 
+/* ,"name":"text"; null where the text is NULL. */
+static void put_member(FILE *to, const char *name, const char *text)
+{
+    fprintf(to, ",\"%s\":", name);
+    if (text != NULL)
+        cli_json_string(to, text);
+    else
+        fputs("null", to);
+}
+
+/* A string of a list; *n: how many stand there already. */
+static void put_item(FILE *to, size_t *n, const char *text)
+{
+    if ((*n)++ > 0)
+        fputc(',', to);
+    cli_json_string(to, text);
+}
+
+static void put_command_json(FILE *to, unsigned id)
+{
+    const cli_command *command = &cli_commands[id];
+    fputs("{\"name\":", to);
+    cli_json_string(to, command->name);
+    put_member(to, "operands", command->operands);
+    put_member(to, "summary", command->summary);
+    put_member(to, "text", command->text);
+    fputs(",\"examples\":[", to);
+    for (int i = 0; i < CLI_N_EXAMPLES && cli_examples[id][i].line != NULL; i++) {
+        fputs(i > 0 ? ",{\"line\":" : "{\"line\":", to);
+        cli_json_string(to, cli_examples[id][i].line);
+        put_member(to, "does", cli_examples[id][i].does);
+        fputc('}', to);
+    }
+    fputs("]}", to);
+}
+
+/* The words of a value: those of a choice, or what a word of arg_option.offer stands for. */
+static void put_words_json(FILE *to, const arg_option *option)
+{
+    char text[64];
+    const char *word;
+    unsigned value;
+    size_t n = 0, len;
+    if (option->type == ARG_CHOICE)
+        for (unsigned i = 0; (word = args_choice(option, i, &value)) != NULL; i++)
+            put_item(to, &n, word);
+    for (const char *at = option->offer; at != NULL && *at != '\0'; at += len + (at[len] == ' ')) {
+        len = strcspn(at, " ");
+        snprintf(text, sizeof text, "%.*s", (int)len, at);
+        const bool kinds = strcmp(text, ARG_OFFER_KINDS) == 0;
+        if (text[0] != '%' && text[0] != '*')
+            put_item(to, &n, text);
+        if (!kinds && strcmp(text, ARG_OFFER_LIST) != 0)
+            continue;
+        for (unsigned i = 0; (word = bm_option_word(option->words, i)) != NULL; i++) {
+            snprintf(text, sizeof text, "%s%s", word, kinds ? ":" : "");
+            put_item(to, &n, text);
+        }
+    }
+}
+
+/* Whether `word` is among those of arg_option.offer. */
+static bool offers(const arg_option *option, const char *word)
+{
+    return option->offer != NULL && strstr(option->offer, word) != NULL;
+}
+
+static void put_value_json(FILE *to, const arg_option *option)
+{
+    size_t n = 0, len;
+    const bool devices = offers(option, ARG_OFFER_DEVICES);
+    if (option->type == ARG_FLAG || option->type == ARG_COUNT) {
+        fputs(",\"value\":null", to);
+        return;
+    }
+    put_member(to, "value", option->value);
+    fputs(",\"words\":[", to);
+    put_words_json(to, option);
+    fputs("],\"endings\":[", to);
+    for (const char *at = option->offer; at != NULL && (at = strchr(at, '*')) != NULL; at += len) {
+        char ending[64];
+        len = strcspn(at, " ");
+        snprintf(ending, sizeof ending, "%.*s", (int)len - 1, at + 1);
+        put_item(to, &n, ending);
+    }
+    fprintf(to, "],\"list\":%s,\"devices\":%s",
+            devices || offers(option, ARG_OFFER_LIST) ? "true" : "false",
+            devices ? "true" : "false");
+}
+
+static void put_option_json(FILE *to, const arg_option *option)
+{
+    static const char *const types[] = {
+        [ARG_FLAG] = "flag", [ARG_COUNT] = "count",   [ARG_TEXT] = "text",
+        [ARG_LIST] = "list", [ARG_CHOICE] = "choice", [ARG_WHOLE] = "whole",
+        [ARG_SIZE] = "size", [ARG_REAL] = "real",     [ARG_PARSED] = "parsed",
+    };
+    const char letter[] = {option->letter, '\0'};
+    size_t n = 0;
+    fputs("{\"name\":", to);
+    cli_json_string(to, option->name);
+    put_member(to, "letter", option->letter != '\0' ? letter : NULL);
+    put_member(to, "type", types[option->type]);
+    put_value_json(to, option);
+    put_member(to, "group", cli_group_titles[option->group]);
+    put_member(to, "help", option->help);
+    fputs(",\"commands\":[", to);
+    for (unsigned i = 0; i < CLI_N_COMMANDS; i++)
+        if (option->commands & BIT(i))
+            put_item(to, &n, cli_commands[i].name);
+    fputs("]}", to);
+}
+
+/* The rows of these commands (a bit each), and of the options that one of them takes. */
+static void print_json(cli_console *console, uint32_t commands)
+{
+    FILE *to = console->out;
+    const char *before = "";
+    size_t n = 0;
+    cli_print(console, "{\"schema\":1,\"groups\":[");
+    for (int group = 0; group < CLI_N_GROUPS; group++)
+        put_item(to, &n, cli_group_titles[group]);
+    cli_print(console, "],\"commands\":[");
+    for (unsigned i = 0; i < CLI_N_COMMANDS; i++) {
+        if (!(commands & BIT(i)))
+            continue;
+        fputs(before, to);
+        put_command_json(to, i);
+        before = ",";
+    }
+    cli_print(console, "],\"options\":[");
+    before = "";
+    for (size_t i = 0; i < cli_options.n; i++) {
+        const arg_option *option = &cli_options.options[i];
+        if (option->type == ARG_LATER || !(option->commands & commands))
+            continue;
+        fputs(before, to);
+        put_option_json(to, option);
+        before = ",";
+    }
+    cli_print(console, "],\"presets\":[");
+    for (size_t i = 0; i < CLI_N_PRESETS; i++) {
+        fputs(i > 0 ? ",{\"name\":" : "{\"name\":", to);
+        cli_json_string(to, cli_presets[i].name);
+        put_member(to, "note", cli_presets[i].note);
+        fputc('}', to);
+    }
+    cli_print(console, "]}\n");
+}
+
 void cli_print_help(cli_console *console)
 {
+    if (console->json) {
+        print_json(console, ALL);
+        return;
+    }
     cli_print(console, "bandmill finds near-duplicate documents with MinHash, on any CPU and any "
                        "OpenCL device.\n\nUsage: bandmill COMMAND [options] INPUT...\n\n");
     for (unsigned i = 0; i < CLI_N_COMMANDS; i++)
@@ -31,6 +189,10 @@ static bool is_of_index(const cli_command *command)
 
 void cli_print_index_help(cli_console *console)
 {
+    if (console->json) {
+        print_json(console, INDEXES);
+        return;
+    }
     cli_print(console, "Usage: bandmill index COMMAND [options] INDEX ...\n\n");
     for (unsigned i = 0; i < CLI_N_COMMANDS; i++)
         if (is_of_index(&cli_commands[i]))
@@ -79,6 +241,10 @@ static void print_presets(cli_console *console)
 void cli_print_command_help(cli_console *console, cli_command_id id)
 {
     const cli_command *command = &cli_commands[id];
+    if (console->json) {
+        print_json(console, BIT(id));
+        return;
+    }
     cli_print(console, "Usage: bandmill %s [options]%s%s\n\n%s\n", command->name,
               command->operands[0] != '\0' ? " " : "", command->operands, command->text);
     cli_print(console, "\nDefaults stand in parentheses.\n");

@@ -4,7 +4,7 @@
 set -eu
 build=$1 version=$2 cmake=$3
 pages=
-if [ -e "$build/packaging/man" ]; then pages="share/man/man1/bandmill.1 share/man/man1/bandmill-index-build.1 share/man/man3/bandmill.3 share/man/man5/bandmill-formats.5
+if grep -q '^BM_PAGES:BOOL=ON' "$build/CMakeCache.txt"; then pages="share/man/man1/bandmill.1 share/man/man1/bandmill-index-build.1 share/man/man3/bandmill.3 share/man/man5/bandmill-formats.5
     share/bash-completion/completions/bandmill share/fish/vendor_completions.d/bandmill.fish share/zsh/site-functions/_bandmill"; fi
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)

@@ -14,7 +14,7 @@ awk -f "$here/rooms.awk" -f "$here/c_code.awk" -f "$here/layers.awk" src/rooms.t
 
 # A file's name is unique in the tree and says its duty.
 folders=
-for folder in src kernels include tests bench examples packaging; do
+for folder in src kernels include tests bench examples; do
     [ -d "$folder" ] && folders="$folders $folder"
 done
 # shellcheck disable=SC2086

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """test_completions.py -- the tab key in bash, fish and zsh offers what the table of options has.
 
-    test_completions.py --program BANDMILL --completions DIR (where the build made them)
+    test_completions.py --program BANDMILL --completions DIR (packaging/completions)
 
 All options of each command are those of its `help`; commands, values, devices and files are offered where they belong. Exit code 77: a
 shell is missing, all else held; a failure where CI=true."""
@@ -116,7 +116,7 @@ def main():
     program = os.path.abspath(args.program)
     cases = CASES + [(f"bandmill {command} --", options_of(program, command)) for command in commands_of(program)]
     checks, failures, missing = 0, [], []
-    for shell, file in (("bash", "bash/bandmill"), ("fish", "fish/bandmill.fish"), ("zsh", "zsh/_bandmill")):
+    for shell, file in (("bash", "bandmill.bash"), ("fish", "bandmill.fish"), ("zsh", "_bandmill")):
         if not shutil.which(shell):
             missing.append(shell)
             continue

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """test_pages.py -- the manual pages say what the program and the headers say, and the examples of `help COMMAND` run.
 
-    test_pages.py --program BANDMILL --pages DIR (where the build made them) --root SOURCES
+    test_pages.py --program BANDMILL --pages DIR (packaging/man) --root SOURCES
 
 Each command's page names every option of its `help`, and no other; bandmill(3) every function that the headers export. mandoc and lexgrog
 have nothing to say. The examples are run one after another over the files of tests/docs/setup/use.sh. Exit code 77: man or mandoc is

@@ -1,0 +1,207 @@
+# fish completion for bandmill, made by packaging/make_pages.py from the program's table of options.
+
+set -g __bandmill_takes --output -o --output -o --to --from --what --groups --pairs --text-bytes --kept --histogram --histogram-svg --svg --report --temp-dir --store --targets --files-from --include --exclude --sources --ids --ids --signature-field --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --normalize --words --shingle --shingle --short --stopwords --weights --preset --hash --scheme --perms --perms --seed --threshold --threshold --threshold --recall --bands --rows --ceiling --verify --against --top --cluster --keep --group --sample --sample --candidates --identical --device --threads --memory --batch-docs --repeats --long-doc --min-seconds --progress
+set -g __bandmill_firsts index
+
+# The command of the line, "dedup" or "index build"; nothing where there is none yet.
+function __bandmill_command
+    set -l words (commandline -opc)
+    set -l found
+    set -l skip no
+    for word in $words[2..-1]
+        if test $skip = yes
+            set skip no
+        else if string match -q -- '-*' $word
+            contains -- $word $__bandmill_takes; and set skip yes
+        else
+            set found $found $word
+            contains -- "$found" $__bandmill_firsts; or break
+        end
+    end
+    echo "$found"
+end
+
+function __bandmill_is
+    contains -- (__bandmill_command) $argv
+end
+
+# The word at hand; of --name=value the value.
+function __bandmill_word
+    commandline -ct | string replace -r -- '^--[^=]*=' ''
+end
+
+# Files that end in one of $argv, packed or not, and directories; all files where none does.
+function __bandmill_files
+    set -l word (__bandmill_word)
+    set -l hits
+    set -l others
+    set -l dirs
+    for file in $word*
+        if test -d $file
+            set dirs $dirs $file/
+        else
+            set others $others $file
+            for ending in $argv
+                string match -q -- "*$ending" $file; or string match -q -- "*$ending.*" $file
+                and set hits $hits $file
+            end
+        end
+    end
+    if test (count $hits) -gt 0
+        printf '%s\n' $hits $dirs
+    else if test (count $others $dirs) -gt 0
+        printf '%s\n' $others $dirs
+    else
+        __fish_complete_path $word
+    end
+end
+
+# Each of $argv behind what the list has already.
+function __bandmill_list
+    set -l before (__bandmill_word | string match -r -- '.*,')
+    for word in $argv
+        echo "$before"$word
+    end
+end
+
+function __bandmill_devices
+    bandmill devices 2>/dev/null | sed -n '2,$s/[[:space:]].*//p'
+end
+
+complete -c bandmill -f
+complete -c bandmill -n '__bandmill_is ""' -l help -s h -d 'the list of commands'
+complete -c bandmill -n '__bandmill_is ""' -l version -d 'what was built'
+complete -c bandmill -n '__bandmill_is ""' -a sign -d 'write MinHash signatures of documents to a directory'
+complete -c bandmill -n '__bandmill_is "sign"' -a " (__bandmill_files .jsonl .ndjson .ldjson .json .tsv .csv .parquet .arrow .npy)"
+complete -c bandmill -n '__bandmill_is ""' -a dedup -d 'find near-duplicates and keep one document of each group'
+complete -c bandmill -n '__bandmill_is "dedup"' -a " (__bandmill_files .jsonl .ndjson .ldjson .json .tsv .csv .parquet .arrow .npy)"
+complete -c bandmill -n '__bandmill_is ""' -a pairs -d 'list the pairs of documents at or above a threshold'
+complete -c bandmill -n '__bandmill_is "pairs"' -a " (__bandmill_files .jsonl .ndjson .ldjson .json .tsv .csv .parquet .arrow .npy)"
+complete -c bandmill -n '__bandmill_is ""' -a filter -d 'write the documents that an earlier dedup keeps'
+complete -c bandmill -n '__bandmill_is "filter"' -a " (__bandmill_files .jsonl .ndjson .ldjson .json .tsv .csv .parquet .arrow .npy)"
+complete -c bandmill -n '__bandmill_is ""' -a cluster -d 'group the documents of a list of pairs'
+complete -c bandmill -n '__bandmill_is "cluster"' -a " (__bandmill_files .tsv)"
+complete -c bandmill -n '__bandmill_is ""' -a explain -d 'say why documents are in one group'
+complete -c bandmill -n '__bandmill_is "explain"' -a " (__fish_complete_directories (__bandmill_word))"
+complete -c bandmill -n '__bandmill_is ""' -a report -d 'show what was removed and why, as one page'
+complete -c bandmill -n '__bandmill_is "report"' -a " (__fish_complete_directories (__bandmill_word))"
+complete -c bandmill -n '__bandmill_is ""' -a tune -d 'list the band plans that fit, and what they would find in documents'
+complete -c bandmill -n '__bandmill_is "tune"' -a " (__bandmill_files .jsonl .ndjson .ldjson .json .tsv .csv .parquet .arrow .npy)"
+complete -c bandmill -n '__bandmill_is ""' -a index -d 'commands of its own'
+complete -c bandmill -n '__bandmill_is "index"' -a build -d 'make an index of documents'
+complete -c bandmill -n '__bandmill_is "index build"' -a " (__bandmill_files .jsonl .ndjson .ldjson .json .tsv .csv .parquet .arrow .npy)"
+complete -c bandmill -n '__bandmill_is "index"' -a add -d 'add documents to an index'
+complete -c bandmill -n '__bandmill_is "index add"' -a " (__bandmill_files .jsonl .ndjson .ldjson .json .tsv .csv .parquet .arrow .npy)"
+complete -c bandmill -n '__bandmill_is "index"' -a remove -d 'remove documents from an index'
+complete -c bandmill -n '__bandmill_is "index remove"' -a " (__fish_complete_directories (__bandmill_word))"
+complete -c bandmill -n '__bandmill_is "index"' -a info -d 'say what an index is and holds'
+complete -c bandmill -n '__bandmill_is "index info"' -a " (__fish_complete_directories (__bandmill_word))"
+complete -c bandmill -n '__bandmill_is "index"' -a check -d 'look for damage in an index'
+complete -c bandmill -n '__bandmill_is "index check"' -a " (__fish_complete_directories (__bandmill_word))"
+complete -c bandmill -n '__bandmill_is "index"' -a compact -d 'write an index anew, without what was removed'
+complete -c bandmill -n '__bandmill_is "index compact"' -a " (__fish_complete_directories (__bandmill_word))"
+complete -c bandmill -n '__bandmill_is ""' -a query -d 'find the documents of an index that are near to queries'
+complete -c bandmill -n '__bandmill_is "query"' -a " (__bandmill_files .jsonl .ndjson .ldjson .json .tsv .csv .parquet .arrow .npy)"
+complete -c bandmill -n '__bandmill_is ""' -a export -d 'write the signatures of a directory in the form of another tool'
+complete -c bandmill -n '__bandmill_is "export"' -a " (__fish_complete_directories (__bandmill_word))"
+complete -c bandmill -n '__bandmill_is ""' -a import -d 'make signatures of other tools a directory as sign writes it'
+complete -c bandmill -n '__bandmill_is "import"' -a " (__bandmill_files .jsonl .ndjson .ldjson .json .tsv .csv .parquet .arrow .npy)"
+complete -c bandmill -n '__bandmill_is ""' -a inspect -d 'say what a file or directory of bandmill holds'
+complete -c bandmill -n '__bandmill_is "inspect"' -a " (__bandmill_files )"
+complete -c bandmill -n '__bandmill_is ""' -a devices -d 'list the devices that can sign; --self-test checks them'
+complete -c bandmill -n '__bandmill_is "devices"' -a ""
+complete -c bandmill -n '__bandmill_is ""' -a bench -d 'measure each device against its own limit'
+complete -c bandmill -n '__bandmill_is "bench"' -a " (__bandmill_files .jsonl .ndjson .ldjson .json .tsv .csv .parquet .arrow .npy)"
+complete -c bandmill -n '__bandmill_is ""' -a help -d 'list the commands, or the options of one'
+complete -c bandmill -n '__bandmill_is "help"' -a " sign dedup pairs filter cluster explain report tune index query export import inspect devices bench help"
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "filter" "export" "import"' -l output -s o -x -a " (__fish_complete_directories (__bandmill_word))" -d 'directory to write; must not exist, or be empty'
+complete -c bandmill -n '__bandmill_is "pairs" "cluster" "explain" "report" "query"' -l output -s o -x -a " (__bandmill_files )" -d 'file to write (default, and -: stdout)'
+complete -c bandmill -n '__bandmill_is "export"' -l to -x -a "leanminhash datatrove nemo text-dedup milvus lance npy tsv arrow parquet" -d 'the tool, or the form, that the signatures are written for'
+complete -c bandmill -n '__bandmill_is "import"' -l from -x -a "leanminhash nemo npy arrow parquet" -d 'the tool, or the form, that the signatures come from'
+complete -c bandmill -n '__bandmill_is "export"' -l what -x -a "signatures bands" -d 'signatures, or keys of their bands (signatures)'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "cluster" "explain" "report" "tune" "index build" "query" "export" "import"' -l force -d 'replace an output of ours as a whole'
+complete -c bandmill -n '__bandmill_is "sign"' -l band-keys -d 'write band_keys.npy too'
+complete -c bandmill -n '__bandmill_is "dedup"' -l pairs -d 'write pairs.tsv too'
+complete -c bandmill -n '__bandmill_is "report"' -l groups -x -a "" -d 'the N largest groups (20)'
+complete -c bandmill -n '__bandmill_is "report"' -l pairs -x -a "" -d 'the N pairs just above the threshold, and the N most chained (20)'
+complete -c bandmill -n '__bandmill_is "report"' -l text-bytes -x -a "" -d 'bytes of each text at most (2000)'
+complete -c bandmill -n '__bandmill_is "dedup" "filter"' -l kept -x -a "same none gz zst no" -d 'compression of the kept documents, or no: write none (same)'
+complete -c bandmill -n '__bandmill_is "filter"' -l annotate -d 'write every document, each with its group'
+complete -c bandmill -n '__bandmill_is "pairs"' -l histogram -x -a " (__bandmill_files .tsv)" -d 'write a histogram of the similarities'
+complete -c bandmill -n '__bandmill_is "pairs"' -l histogram-svg -x -a " (__bandmill_files .svg)" -d 'draw the histogram, as SVG'
+complete -c bandmill -n '__bandmill_is "tune"' -l svg -x -a " (__bandmill_files .svg)" -d 'draw the curves, over the histogram of the documents'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "index build" "index add" "index remove" "index compact" "query" "export" "import"' -l report -x -a " (__bandmill_files .json)" -d 'write the summary there too'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "tune" "index build" "index compact" "query"' -l temp-dir -x -a " (__fish_complete_directories (__bandmill_word))" -d 'where work lies meanwhile (beside the output)'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "index add"' -l resume -d 'go on with what an interrupted run of the same command left'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "cluster" "explain" "report" "tune" "index build" "index add" "index remove" "index info" "index check" "index compact" "query" "export" "import" "inspect" "devices" "bench" "help"' -l json -d 'summary, rows and errors as JSON'
+complete -c bandmill -n '__bandmill_is "index build"' -l store -x -a "sets signatures" -d 'keep sets of shingles, for exact answers, or signatures, for estimates (sets)'
+complete -c bandmill -n '__bandmill_is "index add"' -l unique -d 'add no document that is near to one that is there; a row on stdout says which'
+complete -c bandmill -n '__bandmill_is "index add" "query"' -l follow -d 'answer each line of stdin, then an empty line, before the next is waited for'
+complete -c bandmill -n '__bandmill_is "explain"' -l dot -d 'a graph for Graphviz'
+complete -c bandmill -n '__bandmill_is "query"' -l targets -x -a " (__bandmill_files .jsonl .ndjson .ldjson .json .tsv .csv .parquet .arrow .npy)" -d 'documents to look in, instead of an index; may be repeated'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "tune" "index build" "index add" "query"' -l files-from -x -a " (__bandmill_files )" -d 'read the paths of inputs from FILE (-: stdin)'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "tune" "index build" "index add" "query"' -l null -s 0 -d 'paths of --files-from end in NUL'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "tune" "index build" "index add" "query"' -l include -x -a "" -d 'of a directory only files whose path below it matches; may be repeated'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "tune" "index build" "index add" "query"' -l exclude -x -a "" -d 'of a directory no files whose path below it matches; may be repeated'
+complete -c bandmill -n '__bandmill_is "dedup" "pairs" "filter" "explain" "report" "index build" "index add"' -l sources -x -a " (__fish_complete_directories (__bandmill_word))" -d 'where the inputs of the signatures, or of the result, lie now'
+complete -c bandmill -n '__bandmill_is "index remove"' -l ids -x -a " (__bandmill_files )" -d 'a list of ids, one a line (-: stdin)'
+complete -c bandmill -n '__bandmill_is "import"' -l ids -x -a " (__bandmill_files .txt)" -d 'ids of the documents, one a line, escaped as in ids.txt (numbers of rows)'
+complete -c bandmill -n '__bandmill_is "import"' -l signature-field -x -a "" -d 'column of the signatures (signature, or _minhash_signature)'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "tune" "index build" "index add" "query"' -l format -x -a "auto jsonl tsv csv lines files hashes json arrow keys parquet" -d 'what a document is (auto: by name)'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "tune" "index build" "index add" "query"' -l text-field -x -a "" -d 'field of the text (text), such as messages[].content; several are joined by a newline'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "tune" "index build" "index add" "query" "import"' -l id-field -x -a "none" -d 'field of the id (id), or none'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "tune" "index build" "index add" "query"' -l header -x -a "yes no" -d 'whether tsv and csv start with names (unless all fields are numbers)'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "tune" "index build" "index add" "query"' -l delimiter -x -a "" -d 'character between fields of csv and tsv, or \\t (a comma, a tab)'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "tune" "index build" "index add" "query"' -l offsets -x -a " (__bandmill_files .npy)" -d 'offsets of --format hashes'
+complete -c bandmill -n '__bandmill_is "index build" "index add"' -l duplicate-ids -x -a "error number skip replace" -d 'an id that is there is an error, its document is skipped, replaces the one that is there, or gets a number (error)'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "tune" "query" "import"' -l duplicate-ids -x -a "error number" -d 'an id that repeats is an error, or gets a number (error)'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "tune" "index build" "index add" "query"' -l on-error -x -a "fail skip" -d 'a bad record ends the run, or is skipped (fail)'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "tune" "index build" "index add" "query"' -l max-errors -x -a "" -d 'bad records that --on-error skip lets pass (no limit)'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "tune" "index build" "index add" "query"' -l invalid-utf8 -x -a "replace error" -d 'what is not UTF-8 becomes U+FFFD, or makes a bad record (replace)'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "tune" "index build" "index add" "query"' -l max-doc-bytes -x -a "" -d 'a longer document is a bad record (1G)'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "tune" "index build" "index add" "query" "import" "bench"' -l normalize -x -a "(__bandmill_list none nfc nfkc lower strip-accents digits punct)" -d 'none, or some of nfc nfkc lower strip-accents digits punct (lower)'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "tune" "index build" "index add" "query" "import" "bench"' -l words -x -a "alnum space text-dedup" -d 'a word is a run of letters, marks and numbers, what white space parts, or what text-dedup splits (alnum)'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "index build" "index add" "query" "import" "bench"' -l shingle -x -a "word: char: byte: stopword:" -d 'K words, characters or bytes, or a stop word and K words: word:K char:K byte:K stopword:K (word:5)'
+complete -c bandmill -n '__bandmill_is "tune"' -l shingle -x -a "word: char: byte: stopword:" -d 'K words, characters or bytes, or a stop word and K words: word:K char:K byte:K stopword:K (word:5); may be repeated: a forecast each'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "tune" "index build" "index add" "query" "import" "bench"' -l short -x -a "whole skip" -d 'a text of fewer units than a shingle is one shingle, or none (whole)'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "tune" "index build" "index add" "query" "import" "bench"' -l stopwords -x -a "en (__bandmill_files )" -d 'stop words of --shingle stopword:K: English ones, or a file, one a line (en)'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "tune" "index build" "index add" "query" "import" "bench"' -l bag -d 'each further occurrence of a shingle in a document is an element, too'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs"' -l weights -x -a "none tfidf" -d 'tfidf: a shingle weighs by how often it stands in its document, and in how few documents; one pass more over the inputs (none)'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "tune" "index build" "index add" "query" "import" "bench"' -l preset -x -a "datasketch datatrove nemo text-dedup lance slimpajama SEDD" -d 'shingles, hash, scheme, perms, bands and rows of another tool; options beside it win'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "index build" "index add" "query" "import" "bench"' -l hash -x -a "xxh3 xxh64 sha1 murmur3" -d 'hash of a shingle, one that goes with the scheme (xxh3, or that of the scheme)'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "index build" "index add" "query" "import" "bench"' -l scheme -x -a "affine32 oph cws legacy text-dedup nemo lance affine64 datatrove" -d 'how signatures are made: affine32; oph, with one hash a shingle; cws, of --weights; the others as other tools make them (affine32)'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "index build" "index add" "query" "import" "bench"' -l perms -x -a "" -d 'permutations, words of a signature (128)'
+complete -c bandmill -n '__bandmill_is "tune"' -l perms -x -a "" -d 'permutations, words that a plan may use (128); jobs take up to 1,024'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "tune" "index build" "index add" "query" "import" "bench"' -l seed -x -a "" -d 'seed of the permutations (1, or that of the scheme)'
+complete -c bandmill -n '__bandmill_is "index add"' -l threshold -x -a "" -d 'with --unique, the similarity from which on a document is not added (the index\'s)'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "tune" "index build" "query" "export"' -l threshold -x -a "" -d 'least Jaccard similarity of a pair (0.8)'
+complete -c bandmill -n '__bandmill_is "cluster"' -l threshold -x -a "" -d 'least similarity of a pair that counts (every pair); several give a table'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "tune" "index build" "query" "export"' -l recall -x -a "" -d 'chance that a pair at the threshold is found (0.95)'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "tune" "index build" "index add" "query" "export"' -l bands -x -a "" -d 'bands, with --rows, instead of a plan by --recall'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "tune" "index build" "index add" "query" "export"' -l rows -x -a "" -d 'rows of a band, with --bands'
+complete -c bandmill -n '__bandmill_is "tune"' -l ceiling -x -a "" -d 'chance that a pair of similarity S becomes a candidate is P at most (none)'
+complete -c bandmill -n '__bandmill_is "dedup" "pairs" "query"' -l verify -x -a "exact signature none" -d 'what makes a candidate a pair (exact; signature from signatures without inputs)'
+complete -c bandmill -n '__bandmill_is "dedup"' -l against -x -a " (__fish_complete_directories (__bandmill_word))" -d 'documents that are known: of an index, or of a directory that sign wrote'
+complete -c bandmill -n '__bandmill_is "query"' -l top -x -a "" -d 'the N best answers of each query (all)'
+complete -c bandmill -n '__bandmill_is "query"' -l skip-same-id -d 'a document is no answer to a query of the same id'
+complete -c bandmill -n '__bandmill_is "dedup" "cluster"' -l cluster -x -a "components star" -d 'how pairs become groups (components)'
+complete -c bandmill -n '__bandmill_is "dedup" "cluster"' -l keep -x -a "first last longest shortest" -d 'which document of a group stays (first)'
+complete -c bandmill -n '__bandmill_is "explain"' -l group -x -a "" -d 'what holds this group of groups.jsonl together, instead of two documents'
+complete -c bandmill -n '__bandmill_is "pairs"' -l sample -x -a "" -d 'look at N documents only, drawn by --seed (all)'
+complete -c bandmill -n '__bandmill_is "tune"' -l sample -x -a "" -d 'documents, drawn by --seed, that are compared with all others (2000)'
+complete -c bandmill -n '__bandmill_is "pairs"' -l candidates -x -a "lsh all length" -d 'by bands; or every pair, exactly: all, or length, by the sizes of sets alone (lsh)'
+complete -c bandmill -n '__bandmill_is "pairs"' -l identical -x -a "all chain" -d 'every pair of identical documents, or each copy with the first only (all)'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "index build" "index add" "query" "bench"' -l device -x -a "(__bandmill_list auto cpu gpu opencl all (__bandmill_devices))" -d 'auto cpu gpu opencl opencl:P.D all, or part of a name (auto)'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "explain" "report" "tune" "index build" "index add" "index remove" "index check" "index compact" "query" "export" "import" "bench"' -l threads -x -a "" -d 'threads (all processors)'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "explain" "report" "tune" "index build" "index add" "index remove" "index compact" "query" "export" "import" "inspect"' -l memory -x -a "" -d 'bound of the job (half of what is free)'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "index build" "index add" "query"' -l batch-docs -x -a "" -d 'documents a batch at most (by bytes); results do not depend on it'
+complete -c bandmill -n '__bandmill_is "devices"' -l self-test -d 'run the known answers on each device'
+complete -c bandmill -n '__bandmill_is "bench"' -l repeats -x -a "" -d 'measure N times, take the median (5)'
+complete -c bandmill -n '__bandmill_is "bench"' -l long-doc -x -a "" -d 'shingles of a long document, in the rows of both schemes (3000)'
+complete -c bandmill -n '__bandmill_is "bench"' -l min-seconds -x -a "" -d 'a measurement lasts at least this (0.2)'
+complete -c bandmill -n '__bandmill_is "bench"' -l tune -d 'look for better kernel parameters of each OpenCL device; rows on stdout'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "cluster" "explain" "report" "tune" "index build" "index add" "index remove" "index check" "index compact" "query" "export" "import" "bench"' -l progress -x -a "auto always never" -d 'the meter on stderr (auto: on a terminal)'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "cluster" "explain" "report" "tune" "index build" "index add" "index remove" "index info" "index check" "index compact" "query" "export" "import" "inspect" "devices" "bench" "help"' -l quiet -s q -d 'only errors on stderr'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "cluster" "explain" "report" "tune" "index build" "index add" "index remove" "index info" "index check" "index compact" "query" "export" "import" "inspect" "devices" "bench" "help"' -l verbose -s v -d 'say more on stderr'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "cluster" "explain" "report" "tune" "index build" "index add" "index remove" "index info" "index check" "index compact" "query" "export" "import" "inspect" "devices" "bench" "help"' -l help -s h -d 'this text'
+complete -c bandmill -n '__bandmill_is "help"' -l version -d 'what was built'
