@@ -12,6 +12,7 @@
 #include "pipeline/checkpoint/checkpoint_matches.h"
 #include "pipeline/match/grouping.h"
 #include "spill/spill_saved.h"
+#include "tests/unit/match/ranked.h"
 
 #define N_DOCS 12u /* that matches are among */
 
@@ -287,7 +288,8 @@ static void check_grouping(const bm_match *match, const bm_doc_table *docs, bm_c
 {
     bm_grouping g;
     bm_error err = {0};
-    const bm_grouping_options options = {docs, cluster, keep};
+    bm_keep_rank rank = ranked(docs, keep);
+    const bm_grouping_options options = {&rank, cluster};
     CHECK(bm_grouping_make(match, &options, &g, &err) == BM_OK);
     CHECK(g.n == N_DOCS);
     for (size_t i = 0; i < g.n; i++) {
@@ -296,6 +298,7 @@ static void check_grouping(const bm_match *match, const bm_doc_table *docs, bm_c
         CHECK(!(g.similarity[i] < 0 || g.similarity[i] > 1));
     }
     bm_grouping_reset(&g);
+    bm_keep_rank_reset(&rank);
 }
 
 static void check_sealed_matches(const uint8_t *data, size_t size)

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/sized_struct.h"
+#include "lsh/turns.h"
 #include "model/option_names.h"
 #include "pipeline/inmem/group.h"
 
@@ -29,36 +30,11 @@ void bm_group_options_init_sized(bm_group_options *options, size_t struct_size)
     bm_sized_init(options, struct_size, &group_defaults, sizeof group_defaults);
 }
 
-/* Is x preferred to y? Ties go to the first. */
-static bool preferred(const bm_group_options *options, uint32_t x, uint32_t y)
-{
-    const uint64_t *sizes = options->sizes;
-    if (options->keep == BM_KEEP_LAST)
-        return x > y;
-    if (options->keep == BM_KEEP_LONGEST && sizes[x] != sizes[y])
-        return sizes[x] > sizes[y];
-    if (options->keep == BM_KEEP_SHORTEST && sizes[x] != sizes[y])
-        return sizes[x] < sizes[y];
-    return x < y;
-}
-
-static int by_preference(const void *x, const void *y, void *ctx)
-{
-    const uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
-    return a == b ? 0 : preferred(ctx, a, b) ? -1 : 1;
-}
-
 /* kept[i]: any document of the group, the same for all -> the preferred one. `best` holds n_docs. */
-static void prefer(const bm_group_options *options, uint32_t *kept, uint32_t *best)
+static void prefer(const bm_keep_rank *rank, uint32_t *kept, size_t n, uint32_t *best)
 {
-    for (size_t i = 0; i < options->n_docs; i++)
-        best[i] = UINT32_MAX;
-    for (size_t i = 0; i < options->n_docs; i++) {
-        uint32_t *b = &best[kept[i]];
-        if (*b == UINT32_MAX || preferred(options, (uint32_t)i, *b))
-            *b = (uint32_t)i;
-    }
-    for (size_t i = 0; i < options->n_docs; i++)
+    bm_keep_rank_best(rank, kept, n, best);
+    for (size_t i = 0; i < n; i++)
         kept[i] = best[kept[i]];
 }
 
@@ -101,21 +77,22 @@ static bm_status find_kept(const bm_group_options *options, const bm_pair *pairs
 {
     const size_t n = options->n_docs;
     const bm_pair_list list = {.pairs = pairs, .n = n_pairs, .n_docs = n};
-    bm_group_options used = *options;
+    const bm_keep_column sizes = {
+        .first = options->sizes, .stride = sizeof(uint64_t), .width = sizeof(uint64_t)};
+    bm_keep_rank rank;
+    bm_turns turns = {0};
+    BM_TRY(bm_keep_rank_of_rule(options->keep, &sizes, n, &rank, err));
+    bm_status status = BM_OK;
     if (options->cluster == BM_CLUSTER_COMPONENTS) {
-        bm_status status = bm_group_components(list, g->kept, err);
-        if (status == BM_OK)
-            prefer(options, g->kept, g->labels);
-        return status;
+        BM_TRY_OUT(bm_group_components(list, g->kept, err));
+        prefer(&rank, g->kept, n, g->labels);
+    } else {
+        BM_TRY_OUT(bm_turns_make(&rank, NULL, n, &turns, err));
+        status = bm_group_stars(list, turns.order, g->kept, err);
     }
-    uint32_t *order = NULL;
-    BM_TRY(bm_new(&order, n, err));
-    for (size_t i = 0; i < n; i++)
-        order[i] = (uint32_t)i;
-    if (n > 1 && options->keep != BM_KEEP_FIRST)
-        qsort_r(order, n, sizeof *order, by_preference, &used);
-    bm_status status = bm_group_stars(list, order, g->kept, err);
-    bm_free(order);
+out:
+    bm_turns_reset(&turns);
+    bm_keep_rank_reset(&rank);
     return status;
 }
 

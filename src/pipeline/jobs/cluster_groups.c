@@ -31,8 +31,8 @@ static bm_status fill(const uint32_t *labels, size_t n_docs, uint32_t *group_of,
     return BM_OK;
 }
 
-bm_status bm_cluster_groups_make(const uint32_t *labels, size_t n_docs, bm_cluster_keeps keeps,
-                                 bm_cluster_groups *out, bm_error *err)
+bm_status bm_cluster_groups_make(const uint32_t *labels, size_t n_docs, bm_cluster_groups *out,
+                                 bm_error *err)
 {
     bm_cluster_groups g = {0};
     uint32_t *size = bm_alloc_zero(n_docs, sizeof *size);
@@ -54,12 +54,8 @@ bm_status bm_cluster_groups_make(const uint32_t *labels, size_t n_docs, bm_clust
         g.largest = size[label] > g.largest ? size[label] : g.largest;
     }
     status = fill(labels, n_docs, group_of, &g, err);
-    for (size_t i = 0; status == BM_OK && i < g.n; i++) {
-        uint32_t first = g.members[g.begins[i]], last = g.members[g.begins[i + 1] - 1];
-        g.kept[i] = keeps == BM_CLUSTER_KEEPS_LABEL  ? labels[first]
-                    : keeps == BM_CLUSTER_KEEPS_LAST ? last
-                                                     : first;
-    }
+    for (size_t i = 0; status == BM_OK && i < g.n; i++)
+        g.kept[i] = labels[g.members[g.begins[i]]];
 out:
     bm_free(size);
     bm_free(group_of);

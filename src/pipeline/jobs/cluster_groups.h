@@ -13,17 +13,9 @@ typedef struct bm_cluster_groups {
     uint64_t n_members, largest;
 } bm_cluster_groups; /* {0} is empty */
 
-/* Which member of a group stays. */
-typedef enum bm_cluster_keeps {
-    BM_CLUSTER_KEEPS_FIRST,
-    BM_CLUSTER_KEEPS_LAST,
-    BM_CLUSTER_KEEPS_LABEL /* the document that is the label: the centre of a star */
-} bm_cluster_keeps;
-
-/* labels[i] is one document of i's group (its own label); groups of one are left out. Kept is the
- * label itself, or else the first or the last of the group. */
-bm_status bm_cluster_groups_make(const uint32_t *labels, size_t n_docs, bm_cluster_keeps keeps,
-                                 bm_cluster_groups *out, bm_error *err);
+/* labels[i] is the document of i's group that is kept (its own label); groups of one are left out. */
+bm_status bm_cluster_groups_make(const uint32_t *labels, size_t n_docs, bm_cluster_groups *out,
+                                 bm_error *err);
 void bm_cluster_groups_reset(bm_cluster_groups *groups);
 /* `numbers`: of each document in the set of ids; NULL: they are those. */
 bm_status bm_cluster_groups_row(const bm_cluster_groups *groups, const bm_id_set *ids,

@@ -24,6 +24,7 @@
 #include "base/sized_struct.h"
 #include "io/json/json_write.h"
 #include "lsh/stars.h"
+#include "lsh/turns.h"
 #include "lsh/union_find.h"
 #include "pipeline/inmem/group.h"
 #include "pipeline/jobs/cluster_groups.h"
@@ -56,6 +57,7 @@ typedef struct cluster {
     bm_listed_pairs ours;  /* what lies beside the file */
     bm_listed_order order; /* of a file of ours; else empty: documents are their own places */
     uint32_t *place;       /* of each document; likewise */
+    bm_keep_rank rank;     /* of places in that order */
     bm_pair *pairs;        /* star only */
     size_t n_pairs, cap_pairs;
     uint64_t n_rows, n_unknown;
@@ -247,66 +249,41 @@ static int most_similar_first(const void *x, const void *y)
     return bm_pair_by_place(p, q);
 }
 
-typedef struct turns {
-    uint32_t *order;   /* firsts of their copies: the preferred first */
-    uint32_t *best;    /* of each of them: the preferred of its copies and itself */
-    uint32_t *centres; /* lsh/stars.h */
-    size_t n;
-} turns;
-
-static uint32_t first_copy(const cluster *c, size_t place)
-{
-    return c->order.rep != NULL ? c->order.rep[place] : (uint32_t)place;
-}
-
-static void make_turns(const cluster *c, turns *t)
-{
-    const size_t n = c->ids.n;
-    const bool last = c->options->keep == BM_KEEP_LAST;
-    for (size_t i = 0; i < n; i++) {
-        t->centres[i] = BM_NOT_TAKEN;
-        if (first_copy(c, i) == i || last)
-            t->best[first_copy(c, i)] = (uint32_t)i;
-    }
-    for (size_t i = 0; i < n; i++) {
-        const size_t at = last ? n - 1 - i : i;
-        if (t->best[first_copy(c, at)] == at)
-            t->order[t->n++] = first_copy(c, at);
-    }
-}
-
 /* As dedup does: copies have one turn, and go where the first of them goes. The label is the one that stays. */
 static bm_status star_labels(cluster *c, uint64_t n_pairs, uint32_t *labels, bm_error *err)
 {
     const size_t n = c->ids.n;
-    turns t = {bm_alloc(n, sizeof *t.order), bm_alloc(n, sizeof *t.best),
-               bm_alloc(n, sizeof *t.centres), 0};
+    const uint32_t *rep = c->order.rep;
+    bm_turns turns = {0};
     bm_neighbours neighbours = {0};
     bm_status status = BM_OK;
-    BM_TRY_OUT(t.order != NULL && t.best != NULL && t.centres != NULL
-                   ? BM_OK
-                   : bm_fail_nomem(err, 3 * n * sizeof *t.order));
     BM_TRY_OUT(bm_neighbours_make((bm_pair_list){c->pairs, (size_t)n_pairs, n}, BM_NEIGHBOURS_DOCS,
                                   &neighbours, err));
-    make_turns(c, &t);
-    bm_stars_walk(&neighbours, t.order, t.n, t.centres);
+    BM_TRY_OUT(bm_turns_make(&c->rank, rep, n, &turns, err));
+    bm_stars_walk(&neighbours, turns.order, turns.n_order, turns.centres);
     for (size_t i = 0; i < n; i++)
-        labels[i] = t.best[t.centres[first_copy(c, i)]];
+        labels[i] = turns.best[turns.centres[rep != NULL ? rep[i] : i]];
 out:
     bm_neighbours_reset(&neighbours);
-    bm_free(t.order);
-    bm_free(t.best);
-    bm_free(t.centres);
+    bm_turns_reset(&turns);
     return status;
 }
 
-/* The place of the root stands for the group. */
-static void component_labels(const cluster *c, level *l, uint32_t *labels)
+/* The label is the one that stays. */
+static bm_status component_labels(const cluster *c, level *l, uint32_t *labels, bm_error *err)
 {
-    for (size_t doc = 0; doc < c->ids.n; doc++) {
+    const size_t n = c->ids.n;
+    uint32_t *best = NULL;
+    BM_TRY(bm_new(&best, n, err));
+    for (size_t doc = 0; doc < n; doc++) {
         const uint32_t root = bm_union_find_root(&l->sets, (uint32_t)doc);
         labels[c->place != NULL ? c->place[doc] : doc] = c->place != NULL ? c->place[root] : root;
     }
+    bm_keep_rank_best(&c->rank, labels, n, best);
+    for (size_t i = 0; i < n; i++)
+        labels[i] = best[labels[i]];
+    bm_free(best);
+    return BM_OK;
 }
 
 /* Groups of one level, of which `n_pairs` rows count. */
@@ -314,17 +291,12 @@ static bm_status make_groups(cluster *c, level *l, uint64_t n_pairs, bm_cluster_
                              bm_error *err)
 {
     size_t n = c->ids.n;
-    const bm_cluster_keeps keeps = c->star                            ? BM_CLUSTER_KEEPS_LABEL
-                                   : c->options->keep == BM_KEEP_LAST ? BM_CLUSTER_KEEPS_LAST
-                                                                      : BM_CLUSTER_KEEPS_FIRST;
     uint32_t *labels = NULL;
     BM_TRY(bm_new(&labels, n, err));
     bm_status status = BM_OK;
-    if (c->star)
-        BM_TRY_OUT(star_labels(c, n_pairs, labels, err));
-    else
-        component_labels(c, l, labels);
-    status = bm_cluster_groups_make(labels, n, keeps, out, err);
+    BM_TRY_OUT(c->star ? star_labels(c, n_pairs, labels, err)
+                       : component_labels(c, l, labels, err));
+    status = bm_cluster_groups_make(labels, n, out, err);
 out:
     bm_free(labels);
     return status;
@@ -431,6 +403,7 @@ static bm_status run(cluster *c, bm_error *err)
                                      1, err));
     BM_TRY_OUT(read_rows(c, err));
     BM_TRY_OUT(order_documents(c, err));
+    BM_TRY_OUT(bm_keep_rank_of_rule(o->keep, NULL, c->ids.n, &c->rank, err));
     BM_TRY_OUT(bm_rows_open(&rows, &o->output, err));
     BM_TRY_OUT(settle(c, &rows, err));
     if (c->n_levels > 1)
@@ -489,6 +462,7 @@ out:
     bm_free(c.results);
     bm_free(c.pairs);
     bm_free(c.place);
+    bm_keep_rank_reset(&c.rank);
     bm_listed_order_reset(&c.order);
     bm_listed_pairs_close(&c.ours);
     bm_id_set_reset(&c.ids);

@@ -69,9 +69,8 @@ static bm_status write_files(const bm_pairing *pairing, const bm_grouping *group
 static bm_status group_and_write(const bm_pairing *pairing, bm_error *err)
 {
     bm_job *job = pairing->job;
-    const bm_pair_settings *asked = &job->context.settings->pairs;
-    const bm_grouping_options options = {
-        .docs = &job->context.docs, .cluster = asked->cluster, .keep = asked->keep};
+    const bm_grouping_options options = {.rank = &pairing->rank,
+                                         .cluster = job->context.settings->pairs.cluster};
     bm_grouping grouping;
     uint64_t histogram[BM_HISTOGRAM_BINS] = {0};
     bm_job_context_stage(&job->context, BM_STAGE_GROUP, "documents");

@@ -214,13 +214,24 @@ static bm_status read_signatures(bm_pairing *pairing, bm_error *err)
 
 /* --- edges --- */
 
+/* Which documents are rather kept, now that all are known. */
+static bm_status rank_documents(bm_pairing *pairing, bm_error *err)
+{
+    const bm_doc_table *docs = &pairing->job->context.docs;
+    const bm_keep_column lengths = {.first = docs->n > 0 ? &docs->rows->text_bytes : NULL,
+                                    .stride = sizeof *docs->rows,
+                                    .width = sizeof docs->rows->text_bytes};
+    return bm_keep_rank_of_rule(pairing->job->context.settings->pairs.keep, &lengths, docs->n,
+                                &pairing->rank, err);
+}
+
 static bm_status find_edges(bm_pairing *pairing, bm_error *err)
 {
     bm_job *job = pairing->job;
     bm_job_context *context = &job->context;
     const bm_settings *s = context->settings;
     bm_doc_table_end_adding(&context->docs);
-    pairing->preference = (bm_preference){.docs = &context->docs, .keep = s->pairs.keep};
+    BM_TRY(rank_documents(pairing, err));
     bm_job_context_stage(context, BM_STAGE_MATCH, "bands");
     pairing->match =
         (bm_match){.settings = {.corpus = &pairing->corpus,
@@ -230,7 +241,7 @@ static bm_status find_edges(bm_pairing *pairing, bm_error *err)
                                 .threshold = s->bands.threshold,
                                 .only_groups = pairing->only_groups,
                                 .known = pairing->against != NULL ? &pairing->known : NULL,
-                                .stars = pairing->only_stars ? &pairing->preference : NULL,
+                                .stars = pairing->only_stars ? &pairing->rank : NULL,
                                 .all_candidates = s->pairs.candidates != BM_CANDIDATES_LSH}};
     bm_status status = job->checkpoint.dir != NULL
                            ? bm_checkpoint_match(&job->checkpoint, &pairing->match, err)
@@ -288,6 +299,7 @@ out:
     bm_match_reset(&pairing.match); /* now that the checkpoint looks at neither */
     bm_corpus_reset(&pairing.corpus);
     bm_known_reset(&pairing.known);
+    bm_keep_rank_reset(&pairing.rank);
     return bm_job_close(&job, status, out);
 }
 

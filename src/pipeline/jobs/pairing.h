@@ -15,10 +15,10 @@ typedef struct bm_pairing {
     bm_known known;
     bm_corpus corpus;
     bm_match match;
-    bool only_groups; /* as in bm_match */
-    bool only_stars;  /* the same: settings.stars */
-    bm_preference preference;
-    bool has_text; /* inputs were read: lines are known, kept documents can be copied */
+    bool only_groups;  /* as in bm_match */
+    bool only_stars;   /* the same: settings.stars */
+    bm_keep_rank rank; /* of the documents, once they are read */
+    bool has_text;     /* inputs were read: lines are known, kept documents can be copied */
 } bm_pairing;
 
 /* What a command makes of the edges: it writes, and finishes the job (bm_job_finish). */

@@ -6,10 +6,10 @@
 #include <bandmill/types.h>
 
 #include "base/meter.h"
+#include "lsh/keep_rank.h"
 #include "lsh/union_find.h"
 #include "pipeline/corpus/corpus.h"
 #include "pipeline/match/known.h"
-#include "pipeline/match/turns.h"
 #include "spill/sorted_runs.h"
 
 typedef struct bm_match_settings {
@@ -20,9 +20,9 @@ typedef struct bm_match_settings {
     double threshold;
     bool only_groups;    /* edges are not stored, pairs that are joined already not verified */
     bool all_candidates; /* every pair that shares a shingle (exact) instead of those of a band */
-    const bm_preference *stars; /* only stars are wanted, in this order of turns: pairs of crowded
-                                   buckets that they do not need are left out; NULL: every pair */
-    const bm_known *known; /* for grouping: ended; borrowed by it too; NULL: nothing is known */
+    const bm_keep_rank *stars; /* only stars are wanted, in this order of turns: pairs of crowded
+                                  buckets that they do not need are left out; NULL: every pair */
+    const bm_known *known;     /* for grouping: ended; borrowed by it too; NULL: nothing is known */
 } bm_match_settings;
 
 /* Pairs of representatives that reach the threshold; none with only_groups. In memory, or in runs

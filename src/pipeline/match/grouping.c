@@ -1,7 +1,7 @@
 /* grouping.c -- labels, the one to keep, the reason for each removal.
  *
  * Components read the union-find that matching left. Stars (lsh/stars.h) walk the neighbours of the
- * representatives (turn_links.h), in the order of the turns (turns.h).
+ * representatives (turn_links.h), in the order of the turns (lsh/turns.h).
  * Memory: about 30 bytes a document. Sequential but for the similarities, since everything here is
  * linear. */
 #include "pipeline/match/grouping.h"
@@ -34,7 +34,7 @@ void bm_grouping_reset(bm_grouping *grouping)
 
 /* --- components --- */
 
-static bm_status group_by_components(const bm_match *match, const bm_preference *preference,
+static bm_status group_by_components(const bm_match *match, const bm_keep_rank *rank,
                                      bm_grouping *out, bm_error *err)
 {
     const bm_corpus *corpus = match->settings.corpus;
@@ -48,7 +48,7 @@ static bm_status group_by_components(const bm_match *match, const bm_preference 
         bm_free(best);
         return status;
     }
-    bm_preferred_of(preference, out->label, out->n, best);
+    bm_keep_rank_best(rank, out->label, out->n, best);
     for (size_t i = 0; i < out->n; i++)
         out->kept[i] = best[out->label[i]];
     bm_free(best);
@@ -74,13 +74,13 @@ static bm_status take_turns(const bm_match *match, const bm_turns *turns, bm_err
     return status;
 }
 
-static bm_status group_by_stars(const bm_match *match, const bm_preference *preference,
-                                bm_grouping *out, bm_error *err)
+static bm_status group_by_stars(const bm_match *match, const bm_keep_rank *rank, bm_grouping *out,
+                                bm_error *err)
 {
     const uint32_t *rep = match->settings.corpus->rep;
     bm_turns turns;
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_turns_make(preference, rep, out->n, &turns, err));
+    BM_TRY_OUT(bm_turns_make(rank, rep, out->n, &turns, err));
     for (size_t i = 0; out->from != NULL && i < out->n; i++) {
         if (out->from->best[i] != BM_NO_KNOWN)
             turns.centres[i] = (uint32_t)i;
@@ -249,12 +249,11 @@ static void count(bm_grouping *out)
 bm_status bm_grouping_make(const bm_match *match, const bm_grouping_options *options,
                            bm_grouping *out, bm_error *err)
 {
-    const bm_preference preference = {.docs = options->docs, .keep = options->keep};
     bm_status status = BM_OK;
     BM_TRY_OUT(alloc_grouping(match->settings.corpus->n, match->settings.known, out, err));
     BM_TRY_OUT(options->cluster == BM_CLUSTER_STAR
-                   ? group_by_stars(match, &preference, out, err)
-                   : group_by_components(match, &preference, out, err));
+                   ? group_by_stars(match, options->rank, out, err)
+                   : group_by_components(match, options->rank, out, err));
     smallest_labels(out, out->members);
     BM_TRY_OUT(gather(out, err));
     if (out->from != NULL)

@@ -11,14 +11,12 @@
 
 #include <bandmill/types.h>
 
-#include "model/doc_table.h"
 #include "pipeline/match/edges.h"
 #include "pipeline/match/group_columns.h"
 
 typedef struct bm_grouping_options {
-    const bm_doc_table *docs; /* for the lengths of texts; borrowed */
+    const bm_keep_rank *rank; /* which document of a group is kept; borrowed */
     bm_cluster cluster;
-    bm_keep keep; /* which document of a group is kept */
 } bm_grouping_options;
 
 /* `match` has run. Removed documents whose similarity to the kept one is not known yet are compared

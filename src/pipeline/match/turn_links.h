@@ -5,7 +5,7 @@
 
 #include "lsh/neighbours.h"
 #include "pipeline/match/edges.h"
-#include "pipeline/match/turns.h"
+#include "lsh/turns.h"
 
 typedef struct bm_turn_links {
     const bm_turns *turns; /* borrowed */

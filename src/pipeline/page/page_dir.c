@@ -34,6 +34,7 @@
 #include "io/results/source_table.h"
 #include "io/results/tsv_table.h"
 #include "lsh/stars.h"
+#include "lsh/turns.h"
 #include "lsh/union_find.h"
 #include "model/file_names.h"
 #include "model/option_names.h"
@@ -665,10 +666,8 @@ typedef struct star_walk {
     bm_buf id;
     uint32_t *place; /* of each document, in groups.jsonl; UINT32_MAX: not there */
     uint32_t n_placed;
-    uint32_t *rep;  /* the first of its copies, or itself */
-    uint32_t *best; /* of a first: the one that is rather kept, of its copies and itself */
-    uint32_t *centres;
-    uint32_t *order;
+    uint32_t *rep; /* the first of its copies, or itself */
+    uint32_t *scratch;
 } star_walk;
 
 /* The members of a group in their order. */
@@ -702,73 +701,62 @@ static void find_copies(const bm_page_what_if *w, uint32_t *rep, uint32_t *rows)
             rep[w->pairs[i].b] = w->pairs[i].a;
 }
 
-/* Is x rather kept than y? As dedup's turns have it: ties go to the first. */
-static bool is_preferred(const star_walk *s, uint32_t x, uint32_t y)
+/* The turns that dedup would give. Documents here are in the order of the pairs, so the order of the input is a column
+ * too: that of their places. */
+static bm_status make_turns(const star_walk *s, bm_turns *out, bm_error *err)
 {
-    const bm_keep keep = s->page->keep;
-    const uint64_t *lengths = s->page->what_if.lengths;
-    if (keep == BM_KEEP_LAST)
-        return s->place[x] > s->place[y];
-    if (keep == BM_KEEP_LONGEST && lengths[x] != lengths[y])
-        return lengths[x] > lengths[y];
-    if (keep == BM_KEEP_SHORTEST && lengths[x] != lengths[y])
-        return lengths[x] < lengths[y];
-    return s->place[x] < s->place[y];
-}
-
-static int by_turn(const void *x, const void *y, void *ctx)
-{
-    const star_walk *s = ctx;
-    const uint32_t a = s->best[*(const uint32_t *)x], b = s->best[*(const uint32_t *)y];
-    return a == b ? 0 : is_preferred(s, a, b) ? -1 : 1;
-}
-
-/* The representatives in the order of their turns: a first stands where the preferred of its copies does. */
-static size_t make_order(star_walk *s)
-{
-    size_t n = 0;
-    for (uint32_t i = 0; i < s->page->what_if.ids.n; i++)
-        s->best[i] = i;
-    for (uint32_t i = 0; i < s->page->what_if.ids.n; i++)
-        if (is_preferred(s, i, s->best[s->rep[i]]))
-            s->best[s->rep[i]] = i;
-    for (uint32_t i = 0; i < s->page->what_if.ids.n; i++)
-        if (s->rep[i] == i)
-            s->order[n++] = i;
-    qsort_r(s->order, n, sizeof *s->order, by_turn, s);
-    return n;
+    const bm_page_what_if *w = &s->page->what_if;
+    const bool by_length = goes_by_length(s->page);
+    const bm_keep_column columns[] = {
+        {.first = w->lengths,
+         .stride = sizeof *w->lengths,
+         .width = sizeof *w->lengths,
+         .greatest = s->page->keep == BM_KEEP_LONGEST},
+        {.first = s->place,
+         .stride = sizeof *s->place,
+         .width = sizeof *s->place,
+         .greatest = s->page->keep == BM_KEEP_LAST},
+    };
+    const bm_keep_order order = {.columns = by_length ? columns : columns + 1,
+                                 .n_columns = by_length ? 2 : 1};
+    bm_keep_rank rank;
+    BM_TRY(bm_keep_rank_make(&order, w->ids.n, &rank, err));
+    bm_status status = bm_turns_make(&rank, s->rep, w->ids.n, out, err);
+    bm_keep_rank_reset(&rank);
+    return status;
 }
 
 static bm_status walk_stars(star_walk *s, bm_page_choice *out, bm_error *err)
 {
     const bm_page_what_if *w = &s->page->what_if;
     bm_neighbours neighbours = {0};
-    find_copies(w, s->rep, s->centres);
-    const size_t n = make_order(s);
-    BM_TRY(bm_neighbours_make((bm_pair_list){w->pairs, w->n_pairs, w->ids.n}, BM_NEIGHBOURS_DOCS,
-                              &neighbours, err));
-    for (size_t i = 0; i < w->ids.n; i++)
-        s->centres[i] = BM_NOT_TAKEN;
-    bm_stars_walk(&neighbours, s->order, n, s->centres);
-    bm_neighbours_reset(&neighbours);
+    bm_turns turns = {0};
+    bm_status status = BM_OK;
+    find_copies(w, s->rep, s->scratch);
+    BM_TRY_OUT(make_turns(s, &turns, err));
+    BM_TRY_OUT(bm_neighbours_make((bm_pair_list){w->pairs, w->n_pairs, w->ids.n},
+                                  BM_NEIGHBOURS_DOCS, &neighbours, err));
+    bm_stars_walk(&neighbours, turns.order, turns.n_order, turns.centres);
     for (size_t i = 0; i < w->ids.n; i++) /* a copy goes where its first went */
-        s->centres[i] = s->centres[s->rep[i]];
+        turns.centres[i] = turns.centres[s->rep[i]];
     *out = (bm_page_choice){.threshold = s->page->threshold, .pairs = w->n_pairs};
-    return count_groups(s->centres, w->ids.n, out, err);
+    status = count_groups(turns.centres, w->ids.n, out, err);
+out:
+    bm_neighbours_reset(&neighbours);
+    bm_turns_reset(&turns);
+    return status;
 }
 
 static bm_status find_stars(const bm_page *p, bm_page_choice *out, bm_error *err)
 {
     const bm_page_what_if *w = &p->what_if;
     star_walk s = {.page = p};
-    uint32_t *all = bm_alloc(w->ids.n, 5 * sizeof *all);
+    uint32_t *all = bm_alloc(w->ids.n, 3 * sizeof *all);
     if (all == NULL)
-        return bm_fail_nomem(err, w->ids.n * 5 * sizeof *all);
+        return bm_fail_nomem(err, w->ids.n * 3 * sizeof *all);
     s.place = all;
     s.rep = all + w->ids.n;
-    s.best = s.rep + w->ids.n;
-    s.centres = s.best + w->ids.n;
-    s.order = s.centres + w->ids.n;
+    s.scratch = s.rep + w->ids.n;
     memset(s.place, 0xFF, w->ids.n * sizeof *s.place);
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_page_each_group(p, place_group, &s, err));

@@ -4,6 +4,7 @@
 #include "pipeline/checkpoint/checkpoint_matches.h"
 
 #include "tests/unit/corpus/corpus_world.h"
+#include "tests/unit/match/ranked.h"
 
 typedef struct pair_of_matches {
     world *w;
@@ -65,11 +66,12 @@ static void expect_same(pair_of_matches *p)
         for (int star = 0; star < (p->match[0].settings.only_groups ? 1 : 2); star++) {
             bm_cluster cluster = star ? BM_CLUSTER_STAR : BM_CLUSTER_COMPONENTS;
             bm_grouping g[2];
+            bm_keep_rank rank = ranked(&p->w->docs, keep);
             for (int i = 0; i < 2; i++)
-                cr_assert_eq(bm_grouping_make(&p->match[i],
-                                              &(bm_grouping_options){&p->w->docs, cluster, keep},
+                cr_assert_eq(bm_grouping_make(&p->match[i], &(bm_grouping_options){&rank, cluster},
                                               &g[i], NULL),
                              BM_OK);
+            bm_keep_rank_reset(&rank);
             for (size_t i = 0; i < N; i++) /* NAN is no number: compare bits */
                 cr_assert(g[0].label[i] == g[1].label[i] && g[0].kept[i] == g[1].kept[i] &&
                           g[0].reason[i] == g[1].reason[i] &&

@@ -16,21 +16,15 @@ static bm_id_set ids_of(const char *const *ids, size_t n)
 
 Test(cluster_groups, come_in_order_of_their_first_members_without_those_of_one)
 {
-    /* labels are any document of the group: {0, 3, 5}, {1}, {2, 6}, {4} */
+    /* labels are the kept documents of {0, 3, 5}, {1}, {2, 6}, {4} */
     const uint32_t labels[] = {5, 1, 6, 5, 4, 5, 6};
     bm_cluster_groups g = {0};
-    cr_assert_eq(bm_cluster_groups_make(labels, 7, BM_CLUSTER_KEEPS_FIRST, &g, NULL), BM_OK);
+    cr_assert_eq(bm_cluster_groups_make(labels, 7, &g, NULL), BM_OK);
     cr_assert_eq(g.n, 2);
     cr_expect_eq(g.n_members, 5);
     cr_expect_eq(g.largest, 3);
     cr_expect_eq(memcmp(g.begins, (size_t[]){0, 3, 5}, 3 * sizeof *g.begins), 0);
     cr_expect_eq(memcmp(g.members, (uint32_t[]){0, 3, 5, 2, 6}, 5 * sizeof *g.members), 0);
-    cr_expect_eq(memcmp(g.kept, (uint32_t[]){0, 2}, 2 * sizeof *g.kept), 0);
-    bm_cluster_groups_reset(&g);
-    cr_assert_eq(bm_cluster_groups_make(labels, 7, BM_CLUSTER_KEEPS_LAST, &g, NULL), BM_OK);
-    cr_expect_eq(memcmp(g.kept, (uint32_t[]){5, 6}, 2 * sizeof *g.kept), 0);
-    bm_cluster_groups_reset(&g);
-    cr_assert_eq(bm_cluster_groups_make(labels, 7, BM_CLUSTER_KEEPS_LABEL, &g, NULL), BM_OK);
     cr_expect_eq(memcmp(g.kept, (uint32_t[]){5, 6}, 2 * sizeof *g.kept), 0);
     bm_cluster_groups_reset(&g);
 }
@@ -38,7 +32,7 @@ Test(cluster_groups, come_in_order_of_their_first_members_without_those_of_one)
 Test(cluster_groups, without_documents_there_are_none)
 {
     bm_cluster_groups g = {0};
-    cr_assert_eq(bm_cluster_groups_make(NULL, 0, BM_CLUSTER_KEEPS_FIRST, &g, NULL), BM_OK);
+    cr_assert_eq(bm_cluster_groups_make(NULL, 0, &g, NULL), BM_OK);
     cr_expect_eq(g.n + g.n_members + g.largest, 0);
     bm_cluster_groups_reset(&g);
 }
@@ -46,11 +40,11 @@ Test(cluster_groups, without_documents_there_are_none)
 Test(cluster_groups, a_row_is_json_whatever_the_ids_hold)
 {
     const char *const names[] = {"a\"\\", "t\tn\n", "\x01/\xC3\xA9"};
-    const uint32_t labels[] = {0, 0, 0};
+    const uint32_t labels[] = {2, 2, 2};
     bm_id_set ids = ids_of(names, 3);
     bm_cluster_groups g = {0};
     bm_rows rows = {0};
-    cr_assert_eq(bm_cluster_groups_make(labels, 3, BM_CLUSTER_KEEPS_LAST, &g, NULL), BM_OK);
+    cr_assert_eq(bm_cluster_groups_make(labels, 3, &g, NULL), BM_OK);
     cr_assert_eq(bm_cluster_groups_row(&g, &ids, NULL, 0, &rows, NULL), BM_OK);
     cr_assert_eq(bm_buf_end(&rows.buf, NULL), BM_OK);
     cr_expect_str_eq(rows.buf.data, "{\"group\":1,\"kept\":\"\\u0001/\xC3\xA9\",\"size\":3,"

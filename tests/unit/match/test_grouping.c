@@ -12,6 +12,7 @@
 #include "pipeline/match/grouping.h"
 #include "pipeline/match/match.h"
 #include "sketch/scheme.h"
+#include "tests/unit/match/ranked.h"
 
 #define N     120u
 #define BANDS 16u
@@ -178,11 +179,12 @@ Test(grouping, components_and_the_kept_one_are_those_of_the_model)
         model_labels(w, label);
         for (bm_keep keep = BM_KEEP_FIRST; keep <= BM_KEEP_SHORTEST; keep++) {
             bm_grouping g;
-            cr_assert_eq(
-                bm_grouping_make(&w->match,
-                                 &(bm_grouping_options){&w->docs, BM_CLUSTER_COMPONENTS, keep}, &g,
-                                 NULL),
-                BM_OK);
+            bm_keep_rank rank = ranked(&w->docs, keep);
+            cr_assert_eq(bm_grouping_make(&w->match,
+                                          &(bm_grouping_options){&rank, BM_CLUSTER_COMPONENTS}, &g,
+                                          NULL),
+                         BM_OK);
+            bm_keep_rank_reset(&rank);
             for (uint32_t i = 0; i < N; i++) {
                 uint32_t best = i;
                 for (uint32_t j = 0; j < N; j++)
@@ -214,10 +216,11 @@ Test(grouping, each_document_that_a_star_removes_is_at_the_threshold_to_the_kept
         open_world(w, seed, false);
         for (bm_keep keep = BM_KEEP_FIRST; keep <= BM_KEEP_SHORTEST; keep++) {
             bm_grouping g;
-            cr_assert_eq(bm_grouping_make(&w->match,
-                                          &(bm_grouping_options){&w->docs, BM_CLUSTER_STAR, keep},
+            bm_keep_rank rank = ranked(&w->docs, keep);
+            cr_assert_eq(bm_grouping_make(&w->match, &(bm_grouping_options){&rank, BM_CLUSTER_STAR},
                                           &g, NULL),
                          BM_OK);
+            bm_keep_rank_reset(&rank);
             cr_assert_eq(g.n_chained, 0);
             for (uint32_t i = 0; i < N; i++) {
                 uint32_t kept = g.kept[i];
@@ -240,11 +243,10 @@ Test(grouping, members_are_in_input_order_and_groups_by_their_first)
     world *w = malloc(sizeof *w);
     open_world(w, 3, false);
     bm_grouping g;
-    cr_assert_eq(
-        bm_grouping_make(&w->match,
-                         &(bm_grouping_options){&w->docs, BM_CLUSTER_COMPONENTS, BM_KEEP_FIRST}, &g,
-                         NULL),
-        BM_OK);
+    cr_assert_eq(bm_grouping_make(&w->match,
+                                  &(bm_grouping_options){&(bm_keep_rank){0}, BM_CLUSTER_COMPONENTS},
+                                  &g, NULL),
+                 BM_OK);
     uint64_t in_groups = 0;
     cr_assert_gt(g.n_groups, 3);
     for (size_t i = 0; i < g.n_groups; i++) {

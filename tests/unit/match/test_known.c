@@ -124,7 +124,7 @@ static void close_world(world *w)
 static bm_grouping group(world *w, bm_cluster cluster)
 {
     bm_grouping g;
-    const bm_grouping_options options = {&w->docs, cluster, BM_KEEP_FIRST};
+    const bm_grouping_options options = {&(bm_keep_rank){0}, cluster};
     cr_assert_eq(bm_grouping_make(&w->match, &options, &g, NULL), BM_OK);
     return g;
 }

@@ -8,6 +8,7 @@
 
 #include "pipeline/match/grouping.h"
 #include "pipeline/match/match.h"
+#include "tests/unit/match/ranked.h"
 
 #define SET       10u /* hashes of a document */
 #define THRESHOLD 0.6
@@ -20,7 +21,7 @@ typedef struct world {
     bm_corpus corpus;
     bm_doc_table docs;
     bm_match match;
-    bm_preference preference;
+    bm_keep_rank rank;
     bm_meter meter;
     bm_pool *pool;
 } world;
@@ -96,13 +97,13 @@ static void run(world *w, bm_keep keep, uint32_t threads, bool in_files)
     fill_corpus(w, in_files);
     bm_meter_init(&w->meter, NULL);
     cr_assert_eq(bm_pool_open(threads, &w->pool, NULL), BM_OK);
-    w->preference = (bm_preference){.docs = &w->docs, .keep = keep};
+    w->rank = ranked(&w->docs, keep);
     w->match = (bm_match){.settings = {.corpus = &w->corpus,
                                        .pool = w->pool,
                                        .meter = &w->meter,
                                        .verify = BM_VERIFY_EXACT,
                                        .threshold = THRESHOLD,
-                                       .stars = &w->preference}};
+                                       .stars = &w->rank}};
     cr_assert_eq(bm_match_run(&w->match, NULL), BM_OK);
 }
 
@@ -111,6 +112,7 @@ static void end_run(world *w)
     bm_match_reset(&w->match);
     bm_corpus_reset(&w->corpus);
     bm_doc_table_reset(&w->docs);
+    bm_keep_rank_reset(&w->rank);
     bm_pool_close(w->pool);
     bm_meter_reset(&w->meter);
 }
@@ -179,7 +181,7 @@ Test(match_stars, kept_documents_are_those_of_a_model_that_compares_all_pairs)
         run(w, keep, 1 + (uint32_t)seed % 3, seed % 2 == 0);
         model_stars(w, keep, kept);
         bm_grouping g;
-        const bm_grouping_options options = {&w->docs, BM_CLUSTER_STAR, keep};
+        const bm_grouping_options options = {&w->rank, BM_CLUSTER_STAR};
         cr_assert_eq(bm_grouping_make(&w->match, &options, &g, NULL), BM_OK);
         for (uint32_t i = 0; i < N; i++)
             cr_assert_eq(g.kept[i], kept[i], "seed %d: %u is kept for %u, not %u", (int)seed,

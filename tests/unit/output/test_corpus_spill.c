@@ -1,6 +1,7 @@
 /* test_corpus_spill.c -- a corpus in files answers as one in memory, and damage to a file is an
  * error. The model is the sets themselves, as they were drawn. */
 #include "tests/unit/corpus/corpus_world.h"
+#include "tests/unit/match/ranked.h"
 
 #include <unistd.h>
 
@@ -90,14 +91,12 @@ Test(corpus_spill, groups_pairs_and_counts_are_those_of_memory)
         for (int star = 0; star < (only_groups ? 1 : 2); star++) {
             for (bm_keep keep = BM_KEEP_FIRST; keep <= BM_KEEP_SHORTEST; keep++) {
                 bm_grouping g[2];
+                bm_keep_rank rank = ranked(&w->docs, keep);
+                const bm_grouping_options options = {&rank, star ? BM_CLUSTER_STAR
+                                                                 : BM_CLUSTER_COMPONENTS};
                 for (int i = 0; i < 2; i++)
-                    cr_assert_eq(
-                        bm_grouping_make(
-                            &match[i],
-                            &(bm_grouping_options){
-                                &w->docs, star ? BM_CLUSTER_STAR : BM_CLUSTER_COMPONENTS, keep},
-                            &g[i], NULL),
-                        BM_OK);
+                    cr_assert_eq(bm_grouping_make(&match[i], &options, &g[i], NULL), BM_OK);
+                bm_keep_rank_reset(&rank);
                 expect_same_groups(&g[0], &g[1]);
                 bm_grouping_reset(&g[0]);
                 bm_grouping_reset(&g[1]);

@@ -1,0 +1,19 @@
+/* ranked.h -- documents of a table, ranked by one rule, as a job ranks them. */
+#ifndef BM_TEST_MATCH_RANKED_H
+#define BM_TEST_MATCH_RANKED_H
+
+#include <stdlib.h>
+
+#include "lsh/keep_rank.h"
+#include "model/doc_table.h"
+
+static inline bm_keep_rank ranked(const bm_doc_table *docs, bm_keep keep)
+{
+    const bm_keep_column lengths = {&docs->rows->text_bytes, sizeof *docs->rows, 8, false};
+    bm_keep_rank rank;
+    if (bm_keep_rank_of_rule(keep, &lengths, docs->n, &rank, NULL) != BM_OK)
+        abort();
+    return rank;
+}
+
+#endif
