@@ -71,19 +71,18 @@ static bool rewrite_pairs(const char *path, bm_buf *out)
 
 static bm_status rewrite_members(bm_group_file *file, bm_json *json, bm_error *err)
 {
-    bm_buf id = {0};
+    bm_str id;
     bool more = true;
-    bm_status status = bm_group_file_id(file, file->kept, &id, err);
+    bm_status status = bm_group_file_kept(file, &id, err);
     if (status == BM_OK)
-        bm_group_line_begin(json, file->group, (bm_str){id.data, id.len}, file->size);
+        bm_group_line_begin(json, file->group, id, file->size);
     for (uint64_t n = 0; status == BM_OK && more;) {
         status = bm_group_file_member(file, &id, &more, err);
         if (status == BM_OK && more) {
             CHECK(++n <= file->size);
-            bm_json_string(json, (bm_str){id.data, id.len});
+            bm_json_string(json, id);
         }
     }
-    bm_buf_reset(&id);
     return status;
 }
 
@@ -119,19 +118,22 @@ static bool rewrite_table(const char *path, bm_buf *out)
         bm_tsv_table table;
         bm_error err = {0};
         bool end = false;
-        bm_status status = bm_tsv_table_open(path, bm_table_header(kinds[i]), &table, &err);
+        bm_status status = bm_tsv_table_open(path, bm_table_head_of(kinds[i]), &table, &err);
         if (status != BM_OK) {
             check_error(status, &err, path);
             continue;
         }
         CHECK(bm_table_begin(out, kinds[i], NULL) == BM_OK);
+        size_t n_columns = 1;
+        for (const char *c = bm_table_header(kinds[i]); *c != '\0'; c++)
+            n_columns += *c == '\t';
         while ((status = bm_tsv_table_next(&table, &end, &err)) == BM_OK && !end)
-            for (size_t f = 0; f < table.n_columns; f++) {
+            for (size_t f = 0; f < n_columns; f++) { /* a column that the file lacks is empty */
                 uint64_t number;
                 if (bm_tsv_table_uint(&table, f, &number, NULL) == BM_OK)
                     CHECK(table.fields[f].len < 20);
                 CHECK(bm_tsv_escape(out, table.fields[f], NULL) == BM_OK);
-                CHECK(bm_buf_add(out, f + 1 < table.n_columns ? "\t" : "\n", 1, NULL) == BM_OK);
+                CHECK(bm_buf_add(out, f + 1 < n_columns ? "\t" : "\n", 1, NULL) == BM_OK);
             }
         if (status != BM_OK)
             check_error(status, &err, path);

@@ -40,6 +40,7 @@ void bm_group_file_close(bm_group_file *file)
     if (file->lines.fd >= 0)
         close(file->lines.fd);
     bm_line_file_reset(&file->lines);
+    bm_buf_reset(&file->id);
     memset(file, 0, sizeof *file);
     file->lines.fd = -1;
 }
@@ -100,9 +101,11 @@ static uint32_t escaped(bm_str text, size_t *at)
     return code < 0x80 ? code : UINT32_MAX;
 }
 
-bm_status bm_group_file_id(const bm_group_file *file, bm_str quoted, bm_buf *id, bm_error *err)
+/* The id that a JSON string stands for. */
+static bm_status read_id(bm_group_file *file, bm_str quoted, bm_str *out, bm_error *err)
 {
     static const char wanted[] = "an id is no string as bandmill writes them";
+    bm_buf *id = &file->id;
     id->len = 0;
     if (quoted.len < 2 || quoted.data[0] != '"' || quoted.data[quoted.len - 1] != '"')
         return bad_row(file, wanted, err);
@@ -118,10 +121,11 @@ bm_status bm_group_file_id(const bm_group_file *file, bm_str quoted, bm_buf *id,
         }
         id->data[id->len++] = (char)c;
     }
+    *out = (bm_str){id->data, id->len};
     return BM_OK;
 }
 
-bm_status bm_group_file_member(bm_group_file *file, bm_buf *id, bool *more, bm_error *err)
+bm_status bm_group_file_member(bm_group_file *file, bm_str *id, bool *more, bm_error *err)
 {
     bm_str quoted;
     *more = bm_json_scan_element(file->members, &file->next, &quoted);
@@ -130,17 +134,23 @@ bm_status bm_group_file_member(bm_group_file *file, bm_buf *id, bool *more, bm_e
     if (!*more)
         return BM_OK;
     file->left--;
-    return bm_group_file_id(file, quoted, id, err);
+    return read_id(file, quoted, id, err);
 }
 
-bm_status bm_group_file_members(bm_group_file *file, bm_group_member_fn fn, void *ctx, bm_buf *id,
+bm_status bm_group_file_members(bm_group_file *file, bm_group_member_fn fn, void *ctx, bm_str *kept,
                                 bm_error *err)
 {
     bool more = true;
-    BM_TRY(bm_group_file_member(file, id, &more, err));
+    bm_str id;
+    BM_TRY(bm_group_file_member(file, &id, &more, err));
     while (more) {
-        BM_TRY(fn(ctx, file, (bm_str){id->data, id->len}, err));
-        BM_TRY(bm_group_file_member(file, id, &more, err));
+        BM_TRY(fn(ctx, file, id, err));
+        BM_TRY(bm_group_file_member(file, &id, &more, err));
     }
-    return bm_group_file_id(file, file->kept, id, err);
+    return bm_group_file_kept(file, kept, err);
+}
+
+bm_status bm_group_file_kept(bm_group_file *file, bm_str *kept, bm_error *err)
+{
+    return read_id(file, file->kept, kept, err);
 }

@@ -22,6 +22,7 @@ typedef struct bm_group_file {
     bool known;           /* the kept one is known, and no member is kept */
     size_t next;          /* place in `members` */
     uint64_t left;        /* members that should follow */
+    bm_buf id;            /* the id given last */
 } bm_group_file;
 
 /* `memory`: bytes of the longest row, past which next gives BM_ERR_NOMEM. BM_ERR_IO; BM_ERR_FORMAT
@@ -30,16 +31,16 @@ bm_status bm_group_file_open(const char *path, uint64_t memory, bm_group_file *o
 void bm_group_file_close(bm_group_file *file);
 /* *more false: there was no row left. A row that is no group, or not the next: BM_ERR_FORMAT. */
 bm_status bm_group_file_next(bm_group_file *file, bool *more, bm_error *err);
-/* The row's next member into `id`, which is overwritten; *more false: it had `size` of them.
- * Another number of them: BM_ERR_FORMAT. */
-bm_status bm_group_file_member(bm_group_file *file, bm_buf *id, bool *more, bm_error *err);
+/* Ids are given byte for byte as dedup had them, UTF-8 or not, and stay until the next id or row is asked for. */
+/* The row's next member; *more false: it had `size` of them. Another number of them: BM_ERR_FORMAT. */
+bm_status bm_group_file_member(bm_group_file *file, bm_str *id, bool *more, bm_error *err);
 /* For each member of a row; anything but BM_OK ends the walk. */
 typedef bm_status (*bm_group_member_fn)(void *ctx, const bm_group_file *file, bm_str id,
                                         bm_error *err);
-/* All members of the row read last, and then the one that is kept, which stays in `id`. */
-bm_status bm_group_file_members(bm_group_file *file, bm_group_member_fn fn, void *ctx, bm_buf *id,
+/* All members of the row read last, and then the one that is kept. */
+bm_status bm_group_file_members(bm_group_file *file, bm_group_member_fn fn, void *ctx, bm_str *kept,
                                 bm_error *err);
-/* The id that a JSON string stands for, byte for byte as dedup had it, UTF-8 or not. */
-bm_status bm_group_file_id(const bm_group_file *file, bm_str quoted, bm_buf *id, bm_error *err);
+/* The one that is kept, alone. */
+bm_status bm_group_file_kept(bm_group_file *file, bm_str *kept, bm_error *err);
 
 #endif

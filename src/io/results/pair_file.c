@@ -124,8 +124,8 @@ static bm_status read_similarity(bm_pair_file *file, bm_str text, bm_error *err)
 }
 
 /* The id between `text` and `end`, unescaped where it lies. */
-static bm_status take_id(const bm_pair_file *file, char *text, const char *end, bm_str *out,
-                         bm_error *err)
+static bm_status read_field_id(const bm_pair_file *file, char *text, const char *end, bm_str *out,
+                               bm_error *err)
 {
     size_t plain = bm_tsv_unescape(text, (size_t)(end - text));
     if (plain == SIZE_MAX)
@@ -137,21 +137,31 @@ static bm_status take_id(const bm_pair_file *file, char *text, const char *end, 
 
 bm_status bm_pair_file_next(bm_pair_file *file, bool *more, bm_error *err)
 {
-    bm_status status = next_row(file, more, err);
+    BM_TRY(next_row(file, more, err));
     if (!*more)
-        return status;
+        return BM_OK;
     char *row = file->lines.text, *end = row + file->lines.len;
     char *first = memchr(row, '\t', file->lines.len);
     char *second = first != NULL ? memchr(first + 1, '\t', (size_t)(end - first - 1)) : NULL;
     if (second == NULL || memchr(second + 1, '\t', (size_t)(end - second - 1)) != NULL)
         return bad_row(file, err, "the row", "has another number of fields (expected 3)");
-    status = take_id(file, row, first, &file->id_a, err);
-    if (status == BM_OK)
-        status = take_id(file, first + 1, second, &file->id_b, err);
-    if (status == BM_OK && file->id_a.len == file->id_b.len &&
+    BM_TRY(read_field_id(file, row, first, &file->id_a, err));
+    BM_TRY(read_field_id(file, first + 1, second, &file->id_b, err));
+    if (file->id_a.len == file->id_b.len &&
         memcmp(file->id_a.data, file->id_b.data, file->id_a.len) == 0)
-        status = bad_row(file, err, "id_b", "is id_a again (expected two documents)");
-    if (status == BM_OK)
-        status = read_similarity(file, (bm_str){second + 1, (size_t)(end - second - 1)}, err);
-    return status;
+        return bad_row(file, err, "id_b", "is id_a again (expected two documents)");
+    return read_similarity(file, (bm_str){second + 1, (size_t)(end - second - 1)}, err);
+}
+
+bm_status bm_pair_file_each(bm_pair_file *file, bm_listed *listed, bm_pair_row_fn fn, void *ctx,
+                            bm_error *err)
+{
+    bool more = true;
+    BM_TRY(bm_line_file_compare(&file->lines, listed, err));
+    BM_TRY(bm_pair_file_next(file, &more, err));
+    while (more) {
+        BM_TRY(fn(ctx, file, err));
+        BM_TRY(bm_pair_file_next(file, &more, err));
+    }
+    return BM_OK;
 }

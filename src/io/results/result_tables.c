@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "model/file_heads.h"
+#include "model/file_names.h"
 #include "model/id_bytes.h"
 
 /* Two ids with every byte escaped, a path, and what else stands in a row. */
@@ -16,20 +17,33 @@ _Static_assert(4 * BM_ID_BYTES_MAX + ((size_t)1 << 20) <= BM_TABLE_ROW_MAX,
                "readers take every row that is written");
 
 static const struct {
-    const char *kind, *header;
+    const char *kind, *file;
+    bm_table_head head;
 } tables[BM_N_TABLES] = {
-    [BM_TABLE_PAIRS] = {"pairs", BM_HEAD_PAIRS},
-    [BM_TABLE_REMOVED] = {"removed", "id\tkept\tjaccard\treason\tfile\tline"},
-    [BM_TABLE_SOURCES] = {"sources", "file\tfirst_row\tdocuments\tskipped\tremoved\tkept"},
-    [BM_TABLE_SKIPPED] = {"skipped", "file\tline\treason"},
-    [BM_TABLE_THRESHOLDS] = {"thresholds", BM_HEAD_THRESHOLDS},
-    [BM_TABLE_ANSWERS] = {"answers", BM_HEAD_ANSWERS},
-    [BM_TABLE_HISTOGRAM] = {"histogram", BM_HEAD_HISTOGRAM},
+    [BM_TABLE_PAIRS] = {"pairs", BM_FILE_PAIRS, {BM_HEAD_PAIRS, 0}},
+    [BM_TABLE_REMOVED] = {"removed", BM_FILE_REMOVED, {"id\tkept\tjaccard\treason\tfile\tline", 6}},
+    [BM_TABLE_SOURCES] = {"sources",
+                          BM_FILE_SOURCES,
+                          {"file\tfirst_row\tdocuments\tskipped\tremoved\tkept", 6}},
+    [BM_TABLE_SKIPPED] = {"skipped", BM_FILE_SKIPPED, {"file\tline\treason", 3}},
+    [BM_TABLE_THRESHOLDS] = {"thresholds", NULL, {BM_HEAD_THRESHOLDS, 0}},
+    [BM_TABLE_ANSWERS] = {"answers", NULL, {BM_HEAD_ANSWERS, 0}},
+    [BM_TABLE_HISTOGRAM] = {"histogram", NULL, {BM_HEAD_HISTOGRAM, 0}},
 };
+
+bm_table_head bm_table_head_of(bm_table table)
+{
+    return tables[table].head;
+}
 
 const char *bm_table_header(bm_table table)
 {
-    return tables[table].header;
+    return tables[table].head.columns;
+}
+
+const char *bm_table_file(bm_table table)
+{
+    return tables[table].file;
 }
 
 const char *bm_table_kind(bm_table table)
@@ -37,18 +51,49 @@ const char *bm_table_kind(bm_table table)
     return tables[table].kind;
 }
 
+/* The columns that files of every version have, and as many of the newer ones as anybody wrote. */
+static bool is_head(bm_table_head head, bm_str line)
+{
+    size_t n_columns = 1;
+    for (size_t i = 0; i < line.len; i++)
+        n_columns += line.data[i] == '\t';
+    const size_t len = strlen(head.columns);
+    return line.len <= len && memcmp(line.data, head.columns, line.len) == 0 &&
+           (line.len == len ||
+            (head.n_old > 0 && n_columns >= head.n_old && head.columns[line.len] == '\t'));
+}
+
 bm_table bm_table_of_header(bm_str line)
 {
     unsigned table = 0;
-    while (table < BM_N_TABLES && (line.len != strlen(tables[table].header) ||
-                                   memcmp(line.data, tables[table].header, line.len) != 0))
+    while (table < BM_N_TABLES && !is_head(tables[table].head, line))
         table++;
     return (bm_table)table;
 }
 
 bm_status bm_table_begin(bm_buf *out, bm_table table, bm_error *err)
 {
-    return bm_buf_add_format(out, err, "%s\n", tables[table].header);
+    return bm_buf_add_format(out, err, "%s\n", tables[table].head.columns);
+}
+
+bool bm_table_jaccard(bm_str field, uint32_t *millionths)
+{
+    uint32_t value = 0;
+    *millionths = BM_JACCARD_UNKNOWN;
+    if (field.len == 0)
+        return true;
+    if (field.len != 8 || field.data[1] != '.')
+        return false;
+    for (size_t i = 0; i < field.len; i++) {
+        if (i != 1 && (unsigned)field.data[i] - '0' > 9)
+            return false;
+        if (i != 1)
+            value = value * 10 + (uint32_t)(field.data[i] - '0');
+    }
+    if (value > 1000000)
+        return false;
+    *millionths = value;
+    return true;
 }
 
 /* --- fields --- */

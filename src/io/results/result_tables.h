@@ -26,7 +26,7 @@ typedef enum bm_table {
 /* Bytes of the longest row that readers take, but for groups, which may have any number of members. */
 #define BM_TABLE_ROW_MAX ((size_t)64 << 20)
 
-/* Places of the columns that readers ask for. */
+/* Places of the columns that readers ask for, in the order in which they are written (tsv_table.h finds them by name). */
 enum {
     BM_REMOVED_ID = 0,
     BM_REMOVED_KEPT = 1,
@@ -47,14 +47,27 @@ enum {
     BM_SOURCES_REMOVED = 4
 };
 
-/* The column names, parted by tabs, without a newline. */
-const char *bm_table_header(bm_table table);
+/* What stands in the header row: names of columns, parted by tabs. */
+typedef struct bm_table_head {
+    const char *columns; /* all of them, as they are written, without a newline */
+    size_t n_old;        /* the first of them, which files of every version have; 0: all */
+} bm_table_head;
+
+bm_table_head bm_table_head_of(bm_table table);
+const char *bm_table_header(bm_table table); /* its columns */
+/* Its name in a directory; NULL: it stands in none. */
+const char *bm_table_file(bm_table table);
 /* "pairs", "removed", "sources", "skipped", "thresholds", "answers", "histogram". */
 const char *bm_table_kind(bm_table table);
-/* The table of a header line; BM_N_TABLES: none of ours. */
+/* The table of a header line, of this version or of an older one; BM_N_TABLES: none of ours. */
 bm_table bm_table_of_header(bm_str line);
 /* The header and a newline. */
 bm_status bm_table_begin(bm_buf *out, bm_table table, bm_error *err);
+
+#define BM_JACCARD_UNKNOWN UINT32_MAX
+/* A field of similarity, six decimals from 0.000000 to 1.000000, as millionths; unknown where it is empty. False: it is none of
+ * ours. */
+bool bm_table_jaccard(bm_str field, uint32_t *millionths);
 
 /* --- rows: each with its newline --- */
 

@@ -9,27 +9,63 @@
 #include "base/memory.h"
 #include "base/open_file.h"
 #include "io/json/json_write.h"
-#include "io/results/result_tables.h"
 
-static bm_status check_header(bm_tsv_table *table, const char *header, bm_error *err)
+/* The next name of a header; *at is 0 at first. */
+static bool next_name(bm_str header, size_t *at, bm_str *name)
 {
-    const size_t len = strlen(header);
+    if (*at > header.len)
+        return false;
+    const char *begin = header.data + *at, *tab = memchr(begin, '\t', header.len - *at);
+    *name = (bm_str){begin, tab != NULL ? (size_t)(tab - begin) : header.len - *at};
+    *at += name->len + 1;
+    return true;
+}
+
+/* The place of a column in the head; SIZE_MAX: it has none of that name. */
+static size_t find_column(bm_str head, bm_str wanted)
+{
+    bm_str name;
+    for (size_t at = 0, i = 0; next_name(head, &at, &name); i++)
+        if (name.len == wanted.len && memcmp(name.data, wanted.data, name.len) == 0)
+            return i;
+    return SIZE_MAX;
+}
+
+static bool read_names(bm_tsv_table *table, bm_table_head head)
+{
+    const bm_str ours = {head.columns, strlen(head.columns)},
+                 header = {table->lines.text, table->lines.len};
+    bool seen[BM_TSV_FIELDS_MAX] = {false};
+    bm_str name;
+    size_t n = 0, n_ours = 0;
+    for (size_t at = 0; next_name(header, &at, &name); n++) {
+        const size_t column = find_column(ours, name);
+        if (column >= BM_TSV_FIELDS_MAX || seen[column])
+            return false;
+        seen[column] = true;
+        table->columns[n] = column;
+    }
+    for (size_t at = 0; next_name(ours, &at, &name); n_ours++)
+        if (!seen[n_ours] && (head.n_old == 0 || n_ours < head.n_old))
+            return false;
+    table->n_columns = n;
+    return true;
+}
+
+static bm_status check_header(bm_tsv_table *table, bm_table_head head, bm_error *err)
+{
     bool more;
     bm_status status = bm_line_file_next(&table->lines, &more, err);
     const bool cut = status == BM_ERR_FORMAT; /* longer than any row of ours */
     if (status != BM_OK && !cut)
         return status;
-    if (cut || !table->lines.ended || table->lines.len != len ||
-        memcmp(table->lines.text, header, len) != 0)
+    if (cut || !table->lines.ended || !read_names(table, head))
         return bm_fail_at(err, BM_ERR_FORMAT, table->path, 1, "the header row is not ours");
     table->line = 1;
-    table->n_columns = 1;
-    for (const char *p = header; *p != '\0'; p++)
-        table->n_columns += *p == '\t';
     return BM_OK;
 }
 
-bm_status bm_tsv_table_open(const char *path, const char *header, bm_tsv_table *out, bm_error *err)
+bm_status bm_tsv_table_open(const char *path, bm_table_head head, bm_tsv_table *out, bm_error *err)
 {
     memset(out, 0, sizeof *out);
     out->path = path;
@@ -44,7 +80,7 @@ bm_status bm_tsv_table_open(const char *path, const char *header, bm_tsv_table *
         return status;
     out->lines = (bm_line_file){
         .fd = fd, .name = path, .longest = BM_TABLE_ROW_MAX, .too_long = BM_ERR_FORMAT};
-    status = check_header(out, header, err);
+    status = check_header(out, head, err);
     if (status != BM_OK) {
         out->n_columns = 1;
         bm_tsv_table_close(out);
@@ -52,21 +88,21 @@ bm_status bm_tsv_table_open(const char *path, const char *header, bm_tsv_table *
     return status;
 }
 
-bm_status bm_tsv_table_open_listed(const bm_manifest *manifest, const char *name,
-                                   const char *header, bm_tsv_table *out, bm_error *err)
+bm_status bm_tsv_table_open_listed(const bm_manifest *manifest, bm_table which, bm_tsv_table *out,
+                                   bm_error *err)
 {
+    const char *name = bm_table_file(which);
     bm_listed *listed = NULL;
     char *path = NULL;
     memset(out, 0, sizeof *out);
-    bm_status status = bm_manifest_beside(manifest, name, &path, err);
-    if (status == BM_OK)
-        status = bm_listed_open(manifest, name, path, &listed, err);
-    if (status == BM_OK)
-        status = bm_tsv_table_open(path, header, out, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_manifest_beside(manifest, name, &path, err));
+    BM_TRY_OUT(bm_listed_open(manifest, name, path, &listed, err));
+    BM_TRY_OUT(bm_tsv_table_open(path, bm_table_head_of(which), out, err));
+    status = bm_line_file_compare(&out->lines, listed, err);
+out:
     out->listed = listed;
     out->own_path = path;
-    if (status == BM_OK)
-        status = bm_line_file_compare(&out->lines, listed, err);
     if (status != BM_OK)
         bm_tsv_table_close(out);
     return status;
@@ -102,7 +138,8 @@ bm_status bm_tsv_table_next(bm_tsv_table *table, bool *end, bm_error *err)
         if (len == SIZE_MAX)
             return bm_fail_at(err, BM_ERR_FORMAT, table->path, table->line,
                               "a broken escape in field %zu", n + 1);
-        table->fields[n] = (bm_str){field, len};
+        if (n < table->n_columns)
+            table->fields[table->columns[n]] = (bm_str){field, len};
         field = last + 1;
     }
     if (n != table->n_columns)
@@ -120,9 +157,12 @@ bm_status bm_tsv_table_uint(const bm_tsv_table *table, size_t field, uint64_t *o
         ok = text.data[i] >= '0' && text.data[i] <= '9';
         value = value * 10 + (uint64_t)(text.data[i] - '0');
     }
+    size_t place = 0; /* in the file */
+    while (!ok && place < table->n_columns && table->columns[place] != field)
+        place++;
     if (!ok)
         return bm_fail_at(err, BM_ERR_FORMAT, table->path, table->line, "field %zu is no number",
-                          field + 1);
+                          place + 1);
     *out = value;
     return BM_OK;
 }

@@ -22,7 +22,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "pipeline/match/match.h"
-#include "io/results/pair_file.h"
 #include "model/file_names.h"
 #include "model/pair_order.h"
 
@@ -49,56 +48,41 @@ static bm_status too_many(const bm_explainer *e, bm_error *err)
 
 static bm_status add_pair(bm_explainer *e, bm_pair pair, bm_error *err)
 {
-    void *pairs = e->pairs;
     if (e->n_pairs >= e->settings->memory / BYTES_A_PAIR)
         return too_many(e, err);
-    bm_status status = bm_grow(&pairs, &e->cap_pairs, e->n_pairs + 1, sizeof *e->pairs, err);
-    e->pairs = pairs;
-    if (status == BM_OK)
-        e->pairs[e->n_pairs++] = pair;
-    return status;
+    BM_TRY(bm_grow_array(&e->pairs, &e->cap_pairs, e->n_pairs + 1, err));
+    e->pairs[e->n_pairs++] = pair;
+    return BM_OK;
 }
 
 /* --- from pairs.tsv --- */
 
-static bm_status take_rows(bm_explainer *e, bm_pair_file *file, bm_error *err)
+typedef struct reading {
+    bm_explainer *e;
+    uint64_t n_rows;
+} reading;
+
+/* A bm_pair_row_fn. */
+static bm_status read_row(void *ctx, const bm_pair_file *row, bm_error *err)
 {
-    bm_status status = BM_OK;
-    for (uint64_t n_rows = 1; status == BM_OK; n_rows++) {
-        bool more;
-        status = bm_pair_file_next(file, &more, err);
-        if (status != BM_OK || !more)
-            break;
-        uint32_t a = bm_id_set_find(&e->ids, file->id_a);
-        uint32_t b = a == BM_ID_NONE ? BM_ID_NONE : bm_id_set_find(&e->ids, file->id_b);
-        if (b != BM_ID_NONE)
-            status = add_pair(e, (bm_pair){a, b, file->similarity}, err);
-        if (status == BM_OK && n_rows % ROWS_A_LOOK == 0) {
-            bm_meter_progress(&e->context.meter, file->lines.n_bytes, 0, n_rows);
-            status = bm_meter_check(&e->context.meter, err);
-        }
-    }
-    return status;
+    reading *r = ctx;
+    bm_explainer *e = r->e;
+    const uint32_t a = bm_id_set_find(&e->ids, row->id_a);
+    const uint32_t b = a == BM_ID_NONE ? BM_ID_NONE : bm_id_set_find(&e->ids, row->id_b);
+    if (b != BM_ID_NONE)
+        BM_TRY(add_pair(e, (bm_pair){a, b, row->similarity}, err));
+    if (++r->n_rows % ROWS_A_LOOK != 0)
+        return BM_OK;
+    bm_meter_progress(&e->context.meter, row->lines.n_bytes, 0, r->n_rows);
+    return bm_meter_check(&e->context.meter, err);
 }
 
 static bm_status read_pairs(bm_explainer *e, bm_error *err)
 {
-    char path[4096];
-    bm_pair_file file;
-    bm_listed *listed = NULL;
-    bm_explain_path(e, BM_FILE_PAIRS, path);
+    const bm_result_dir dir = {e->manifest, &e->context.callbacks, e->settings->memory};
+    reading r = {.e = e};
     bm_job_context_stage(&e->context, "read", "bytes");
-    bm_status status = bm_listed_open(e->manifest, BM_FILE_PAIRS, path, &listed, err);
-    if (status == BM_OK)
-        status = bm_pair_file_open(path, BM_ERR_FORMAT, &e->context.callbacks, &file, err);
-    if (status == BM_OK) {
-        status = bm_line_file_compare(&file.lines, listed, err);
-        if (status == BM_OK)
-            status = take_rows(e, &file, err);
-        bm_pair_file_close(&file);
-    }
-    bm_listed_close(listed);
-    return status;
+    return bm_result_pairs(&dir, read_row, &r, err);
 }
 
 /* --- of two documents themselves --- */
@@ -291,19 +275,16 @@ static bm_status compute_pairs(bm_explainer *e, bm_error *err)
     uint64_t *offsets = bm_alloc(s->n + 1, sizeof *offsets);
     uint32_t *numbers = bm_alloc(s->n, sizeof *numbers);
     bm_status status = BM_OK;
-    if (copy == NULL || offsets == NULL || numbers == NULL) {
-        status = bm_fail_nomem(err, s->n * 13);
-    } else {
-        bm_job_context_stage(&e->context, "match", "pairs");
-        if (e->a != e->b) /* before gathering, which loses the sets of copies */
-            status = measure(e, s->place[e->a], s->place[e->b], err);
-        if (status == BM_OK)
-            status = link_copies(e, copy, err);
-        if (status == BM_OK)
-            status = find_pairs(e, offsets, numbers, gather(s, copy, offsets, numbers), err);
-        if (e->n_pairs > 1)
-            qsort(e->pairs, e->n_pairs, sizeof *e->pairs, bm_pair_by_place);
-    }
+    if (copy == NULL || offsets == NULL || numbers == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, s->n * 13));
+    bm_job_context_stage(&e->context, "match", "pairs");
+    if (e->a != e->b) /* before gathering, which loses the sets of copies */
+        BM_TRY_OUT(measure(e, s->place[e->a], s->place[e->b], err));
+    BM_TRY_OUT(link_copies(e, copy, err));
+    BM_TRY_OUT(find_pairs(e, offsets, numbers, gather(s, copy, offsets, numbers), err));
+    if (e->n_pairs > 1)
+        qsort(e->pairs, e->n_pairs, sizeof *e->pairs, bm_pair_by_place);
+out:
     bm_free(copy);
     bm_free(offsets);
     bm_free(numbers);

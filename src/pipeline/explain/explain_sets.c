@@ -38,17 +38,11 @@ static bm_status make_room(const collector *k, size_t n_hashes, bm_error *err)
                        "the shingles of the group's documents do not fit into %" PRIu64
                        " bytes (`memory`; dedup `pairs` writes the pairs, which need less)",
                        k->memory);
-    void *hashes = s->hashes, *numbers = s->numbers;
-    bm_status status = bm_grow(&hashes, &s->cap_hashes, have + n_hashes, sizeof *s->hashes, err);
-    s->hashes = hashes;
-    if (status == BM_OK)
-        status =
-            bm_grow_array(&s->weights, &s->cap_weights, k->weighted ? have + n_hashes + 1 : 0, err);
-    if (status == BM_OK)
-        status = bm_grow(&numbers, &cap, s->n + 1, sizeof *s->numbers, err);
-    s->numbers = numbers;
-    if (status != BM_OK || cap == s->cap)
-        return status;
+    BM_TRY(bm_grow_array(&s->hashes, &s->cap_hashes, have + n_hashes, err));
+    BM_TRY(bm_grow_array(&s->weights, &s->cap_weights, k->weighted ? have + n_hashes + 1 : 0, err));
+    BM_TRY(bm_grow_array(&s->numbers, &cap, s->n + 1, err));
+    if (cap == s->cap)
+        return BM_OK;
     uint64_t *offsets = bm_resize(s->offsets, cap + 1, sizeof *offsets);
     s->offsets = offsets != NULL ? offsets : s->offsets;
     bm_hash128 *contents = bm_resize(s->contents, cap, sizeof *contents);
@@ -117,19 +111,18 @@ bm_status bm_explain_sets_read(const bm_settings *settings, const bm_manifest *m
     bm_weighed weighed = {0};
     bm_explain_sets sets = {0};
     collector k = {.wanted = wanted, .memory = settings->memory, .out = &sets};
-    bm_status status = BM_OK;
     reading.recorded.weighed = &weighed;
     BM_TRY(bm_new(&sets.place, wanted->n, err));
     memset(sets.place, 0xFF, wanted->n * sizeof *sets.place);
-    status = bm_recipe_settle(&recipe, &reading, err);
-    if (status == BM_OK)
-        status = bm_recipe_find(&recipe, &reading, err);
-    if (status == BM_OK) /* the answer must not go to one of them */
-        status =
-            bm_job_context_check_outputs(&reading, reading.input.paths, reading.input.n_paths, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_recipe_settle(&recipe, &reading, err));
+    BM_TRY_OUT(bm_recipe_find(&recipe, &reading, err));
+    /* the answer must not go to one of them */
+    BM_TRY_OUT(
+        bm_job_context_check_outputs(&reading, reading.input.paths, reading.input.n_paths, err));
     reading.output = (bm_output_options){0};
-    if (status == BM_OK)
-        status = read_inputs(&reading, &recipe, &k, err);
+    status = read_inputs(&reading, &recipe, &k, err);
+out:
     bm_recipe_reset(&recipe);
     if (status == BM_OK)
         *out = sets;

@@ -16,6 +16,7 @@
 #include <bandmill/sketch.h>
 
 #include "io/manifest/manifest.h"
+#include "io/results/result_dir.h"
 #include "lsh/bridges.h"
 #include "lsh/link_graph.h"
 #include "lsh/min_cut.h"
@@ -39,6 +40,7 @@ typedef struct bm_explainer {
     const bm_settings *settings; /* threads, memory, output */
     bm_job_context context;
     bm_manifest *manifest;
+    bm_result_dir dir;
     bm_find_options find; /* how the directory's pairs were found */
     bool star;
     /* the group */
@@ -56,15 +58,11 @@ typedef struct bm_explainer {
 /* --- explain_group.c --- */
 /* Open the report, see that groups.jsonl is the one it lists, read how pairs were found. */
 bm_status bm_explain_open(bm_explainer *e, bm_error *err);
-/* An output of the directory that must be as the report lists it. */
-bm_status bm_explain_check_output(const bm_explainer *e, const char *name, bm_error *err);
 /* The groups of n ids; 0: none. */
 bm_status bm_explain_find(const bm_explainer *e, const bm_str *ids, size_t n, uint64_t *groups,
                           bm_error *err);
 /* Fill ids and kept of group `number`. BM_ERR_USAGE: there is none of that number. */
 bm_status bm_explain_load(bm_explainer *e, uint64_t number, bm_error *err);
-/* DIR/name into `path`. */
-void bm_explain_path(const bm_explainer *e, const char *name, char path[4096]);
 
 /* --- explain_pairs.c --- */
 /* The pairs of the group's documents. */

@@ -3,55 +3,26 @@
  * Tests: tests/cli/cases/dedup.sh, tests/cli/cases/staged.sh, tests/cli/cases/filter.sh */
 #include "pipeline/jobs/filter_drops.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "io/results/result_tables.h"
+#include "io/results/result_dir.h"
 #include "io/results/source_table.h"
-#include "io/results/tsv_table.h"
 #include "model/file_names.h"
 #include "model/numbered_id.h"
 #include "pipeline/context/record_room.h"
 
-/* The rows of a table that are still to come of each input. */
-typedef struct counted_rows {
-    const bm_manifest *manifest;
-    uint64_t *left;
-    size_t n;    /* inputs */
-    size_t file; /* of the rows that come next */
-} counted_rows;
-
 /* One table after another, into the drops. */
 typedef struct loading {
-    counted_rows rows;
+    bm_drops *out;
+    bm_source_walk rows;
     bool removed;             /* removed.tsv; else skipped.tsv */
+    uint64_t n;               /* rows of it so far */
     uint64_t room;            /* bytes that there are; 0: no limit */
     uint64_t n_ids, id_bytes; /* so far */
 } loading;
-
-/* Fill rows->left from a column of sources.tsv; *sum: of all inputs. */
-static bm_status count_rows(counted_rows *rows, size_t column, uint64_t *sum, bm_error *err)
-{
-    bm_source_column counted = {.field = column, .rows = rows->left};
-    bm_status status = bm_source_table_read(rows->manifest, &counted, 1, err);
-    rows->file = 0;
-    *sum = counted.sum;
-    return status;
-}
-
-/* The input that the row read last is of. */
-static bm_status take_row(counted_rows *rows, const bm_tsv_table *table, size_t field,
-                          bm_error *err)
-{
-    while (rows->file < rows->n && rows->left[rows->file] == 0)
-        rows->file++;
-    if (!bm_source_is(rows->manifest, rows->file, table->fields[field]))
-        return bm_fail_at(err, BM_ERR_FORMAT, table->path, table->line,
-                          "not the rows that " BM_FILE_SOURCES " counts");
-    rows->left[rows->file]--;
-    return BM_OK;
-}
 
 static int by_place(bm_drop a, bm_drop b)
 {
@@ -93,48 +64,45 @@ static bm_status load_id(bm_drops *out, loading *now, bm_str id, bm_error *err)
     return BM_OK;
 }
 
-static bm_status load_row(bm_drops *out, loading *now, const bm_tsv_table *table, bm_error *err)
+/* A bm_result_row_fn. */
+static bm_status load_row(void *ctx, const bm_tsv_table *row, bm_error *err)
 {
+    loading *now = ctx;
+    bm_drops *out = now->out;
     const size_t line = now->removed ? BM_REMOVED_LINE : BM_SKIPPED_LINE;
     bm_drop_list *list = now->removed ? &out->removed : &out->skipped;
+    BM_TRY(
+        bm_source_walk_row(&now->rows, row, now->removed ? BM_REMOVED_FILE : BM_SKIPPED_FILE, err));
     bm_drop drop = {.file = (uint32_t)now->rows.file};
+    now->n++;
     /* no row has a line */
-    if (now->removed && list->n == 0 && table->fields[line].len == 0)
+    if (now->removed && list->n == 0 && row->fields[line].len == 0)
         out->by_id = out->no_lines = true;
     if (out->by_id)
-        return now->removed ? load_id(out, now, table->fields[BM_REMOVED_ID], err) : BM_OK;
-    BM_TRY(bm_tsv_table_uint(table, line, &drop.place, err));
+        return now->removed ? load_id(out, now, row->fields[BM_REMOVED_ID], err) : BM_OK;
+    BM_TRY(bm_tsv_table_uint(row, line, &drop.place, err));
     if (list->n > 0 && by_place(list->rows[list->n - 1], drop) > 0)
-        return bm_fail_at(err, BM_ERR_FORMAT, table->path, table->line,
+        return bm_fail_at(err, BM_ERR_FORMAT, row->path, row->line,
                           "the rows are not in the order of the inputs");
     return add_drop(list, drop, err);
 }
 
-static bm_status load_rows(loading *now, bool removed, bm_drops *out, bm_error *err)
+static bm_status load_rows(loading *now, bool removed, bm_error *err)
 {
-    counted_rows *rows = &now->rows;
-    bm_tsv_table table = {0};
-    bool end = false;
-    uint64_t n = 0, expected = removed ? out->n_removed : out->n_skipped;
+    const bm_drops *out = now->out;
+    const bm_result_dir dir = {.manifest = now->rows.manifest,
+                               .callbacks = &out->settings->callbacks};
+    const bm_table table = removed ? BM_TABLE_REMOVED : BM_TABLE_SKIPPED;
+    const uint64_t expected = removed ? out->n_removed : out->n_skipped;
     now->removed = removed;
-    bm_status status = bm_tsv_table_open_listed(
-        rows->manifest, removed ? BM_FILE_REMOVED : BM_FILE_SKIPPED,
-        bm_table_header(removed ? BM_TABLE_REMOVED : BM_TABLE_SKIPPED), &table, err);
-    table.lines.callbacks = &out->settings->callbacks;
-    for (; status == BM_OK; n++) {
-        status = bm_tsv_table_next(&table, &end, err);
-        if (status != BM_OK || end)
-            break;
-        status = take_row(rows, &table, removed ? BM_REMOVED_FILE : BM_SKIPPED_FILE, err);
-        if (status == BM_OK)
-            status = load_row(out, now, &table, err);
-    }
-    if (status == BM_OK && n != expected)
-        status = bm_fail_at(err, BM_ERR_FORMAT, table.path, 0,
-                            "%llu rows (" BM_FILE_SOURCES " counts %llu)", (unsigned long long)n,
-                            (unsigned long long)expected);
-    bm_tsv_table_close(&table);
-    return status;
+    now->n = 0;
+    BM_TRY(bm_result_rows(&dir, table, load_row, now, err));
+    if (now->n == expected)
+        return BM_OK;
+    char message[100];
+    snprintf(message, sizeof message, "%llu rows (" BM_FILE_SOURCES " counts %llu)",
+             (unsigned long long)now->n, (unsigned long long)expected);
+    return bm_result_fail(&dir, bm_table_file(table), 0, message, err);
 }
 
 static bm_status check_room(bm_drops *out, const loading *now, bm_error *err)
@@ -149,26 +117,26 @@ static bm_status check_room(bm_drops *out, const loading *now, bm_error *err)
 
 bm_status bm_drops_load(const bm_manifest *manifest, bm_drops *out, bm_error *err)
 {
-    loading now = {.rows = {.manifest = manifest, .n = bm_manifest_n_inputs(manifest)}};
-    counted_rows *rows = &now.rows;
-    BM_TRY(bm_new_zero(&rows->left, rows->n, err));
+    loading now = {.out = out};
+    bm_source_walk *rows = &now.rows;
     bm_status status = BM_OK;
+    BM_TRY_OUT(bm_source_walk_open(manifest, rows, err));
     BM_TRY_OUT(bm_table_room(out->settings, &now.room, err));
     /* both sums first: they say what the rows will take */
-    BM_TRY_OUT(count_rows(rows, BM_SOURCES_SKIPPED, &out->n_skipped, err));
-    BM_TRY_OUT(count_rows(rows, BM_SOURCES_REMOVED, &out->n_removed, err));
+    BM_TRY_OUT(bm_source_walk_begin(rows, BM_SOURCES_SKIPPED, &out->n_skipped, err));
+    BM_TRY_OUT(bm_source_walk_begin(rows, BM_SOURCES_REMOVED, &out->n_removed, err));
     BM_TRY_OUT(check_room(out, &now, err));
-    BM_TRY_OUT(load_rows(&now, true, out, err));
+    BM_TRY_OUT(load_rows(&now, true, err));
     BM_TRY_OUT(check_room(out, &now, err));
-    if (out->n_skipped > 0)
-        BM_TRY_OUT(count_rows(rows, BM_SOURCES_SKIPPED, &out->n_skipped, err));
-    if (out->n_skipped > 0)
-        BM_TRY_OUT(load_rows(&now, false, out, err));
+    if (out->n_skipped > 0) {
+        BM_TRY_OUT(bm_source_walk_begin(rows, BM_SOURCES_SKIPPED, &out->n_skipped, err));
+        BM_TRY_OUT(load_rows(&now, false, err));
+    }
     BM_TRY_OUT(
         bm_manifest_compare_count(manifest, "removed", out->n_removed, BM_FILE_REMOVED, err));
     status = bm_manifest_compare_count(manifest, "skipped", out->n_skipped, BM_FILE_SOURCES, err);
 out:
-    bm_free(rows->left);
+    bm_source_walk_close(rows);
     return status;
 }
 

@@ -6,11 +6,9 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#include "io/manifest/manifest.h"
+#include "io/results/result_dir.h"
 #include "model/id_set.h"
 #include "pipeline/context/settings.h"
-
-#define BM_JACCARD_UNKNOWN UINT32_MAX
 
 typedef struct bm_group_label {
     uint64_t group;      /* 0: in none */

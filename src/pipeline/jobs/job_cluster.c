@@ -98,12 +98,10 @@ static bm_status open_levels(cluster *c, bm_error *err)
 /* Documents up to `n` are there, each alone. */
 static bm_status grow_sets(level *l, size_t n, bm_error *err)
 {
-    void *parent = l->sets.parent;
-    bm_status status = bm_grow(&parent, &l->cap, n, sizeof *l->sets.parent, err);
-    l->sets.parent = parent;
-    for (; status == BM_OK && l->sets.n < n; l->sets.n++)
+    BM_TRY(bm_grow_array(&l->sets.parent, &l->cap, n, err));
+    for (; l->sets.n < n; l->sets.n++)
         l->sets.parent[l->sets.n] = (uint32_t)l->sets.n;
-    return status;
+    return BM_OK;
 }
 
 /* The highest threshold that a similarity reaches; n_levels: none. */
@@ -115,26 +113,22 @@ static size_t level_of(const cluster *c, double similarity)
     return at;
 }
 
-static bm_status take_row(cluster *c, const bm_pair *pair, bm_error *err)
+static bm_status add_pair(cluster *c, const bm_pair *pair, bm_error *err)
 {
-    bm_status status = BM_OK;
     size_t at = level_of(c, pair->similarity);
     if (c->ours.listed != NULL)
-        status = bm_listed_pairs_row(&c->ours, pair, err);
+        BM_TRY(bm_listed_pairs_row(&c->ours, pair, err));
     c->n_rows++;
     c->n_unknown += isnan(pair->similarity) ? 1 : 0;
-    if (status == BM_OK && c->star && at < c->n_levels) {
-        void *pairs = c->pairs;
-        status = bm_grow(&pairs, &c->cap_pairs, c->n_pairs + 1, sizeof *c->pairs, err);
-        c->pairs = pairs;
-        if (status == BM_OK)
-            c->pairs[c->n_pairs++] = *pair;
+    if (c->star && at < c->n_levels) {
+        BM_TRY(bm_grow_array(&c->pairs, &c->cap_pairs, c->n_pairs + 1, err));
+        c->pairs[c->n_pairs++] = *pair;
     }
-    for (size_t i = 0; !c->star && status == BM_OK && i < c->n_levels; i++)
+    for (size_t i = 0; !c->star && i < c->n_levels; i++)
         if (c->levels[i].sets.n < c->ids.n)
-            status = grow_sets(&c->levels[i], c->ids.n, err);
-    if (status != BM_OK || at == c->n_levels)
-        return status;
+            BM_TRY(grow_sets(&c->levels[i], c->ids.n, err));
+    if (at == c->n_levels)
+        return BM_OK;
     c->levels[at].first_at++;
     for (; !c->star && at < c->n_levels; at++)
         if (!bm_union_find_link(&c->levels[at].sets, pair->a, pair->b))
@@ -142,28 +136,18 @@ static bm_status take_row(cluster *c, const bm_pair *pair, bm_error *err)
     return BM_OK;
 }
 
-static bm_status take_rows(cluster *c, bm_pair_file *file, bm_error *err)
+/* A bm_pair_row_fn. */
+static bm_status read_row(void *ctx, const bm_pair_file *row, bm_error *err)
 {
-    bm_status status = BM_OK;
-    bm_meter_stage(&c->meter, "read", "bytes");
-    while (status == BM_OK) {
-        bool more;
-        bm_pair pair = {0};
-        status = bm_pair_file_next(file, &more, err);
-        if (status != BM_OK || !more)
-            break;
-        status = bm_id_set_add(&c->ids, file->id_a, &pair.a, err);
-        if (status == BM_OK)
-            status = bm_id_set_add(&c->ids, file->id_b, &pair.b, err);
-        pair.similarity = file->similarity;
-        if (status == BM_OK)
-            status = take_row(c, &pair, err);
-        if (status == BM_OK && c->n_rows % ROWS_A_LOOK == 0) {
-            bm_meter_progress(&c->meter, file->lines.n_bytes, 0, c->ids.n);
-            status = bm_meter_check(&c->meter, err);
-        }
-    }
-    return status;
+    cluster *c = ctx;
+    bm_pair pair = {.similarity = row->similarity};
+    BM_TRY(bm_id_set_add(&c->ids, row->id_a, &pair.a, err));
+    BM_TRY(bm_id_set_add(&c->ids, row->id_b, &pair.b, err));
+    BM_TRY(add_pair(c, &pair, err));
+    if (c->n_rows % ROWS_A_LOOK != 0)
+        return BM_OK;
+    bm_meter_progress(&c->meter, row->lines.n_bytes, 0, c->ids.n);
+    return bm_meter_check(&c->meter, err);
 }
 
 /* What the file cannot tell is not guessed. */
@@ -208,8 +192,8 @@ static bm_status read_rows(cluster *c, bm_error *err)
                              &file, err));
     bm_status status = BM_OK;
     BM_TRY_OUT(check_listed(c, err));
-    BM_TRY_OUT(bm_line_file_compare(&file.lines, c->ours.listed, err));
-    BM_TRY_OUT(take_rows(c, &file, err));
+    bm_meter_stage(&c->meter, "read", "bytes");
+    BM_TRY_OUT(bm_pair_file_each(&file, c->ours.listed, read_row, c, err));
     warn(c);
 out:
     bm_pair_file_close(&file);
@@ -310,35 +294,38 @@ static bm_status write_groups(cluster *c, const bm_cluster_groups *groups, bm_ro
     return BM_OK;
 }
 
-/* Each level in turn, the highest threshold first: its results, and its rows where they are asked
- * for. */
+/* Groups of one level, their numbers, and their rows where they are asked for. */
+static bm_status finish_level(cluster *c, level *l, uint64_t n_pairs, bm_rows *rows, bm_error *err)
+{
+    bm_cluster_groups groups = {0};
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_meter_check(&c->meter, err));
+    BM_TRY_OUT(make_groups(c, l, n_pairs, &groups, err));
+    c->results[l->place] = (bm_cluster_result){.threshold = l->threshold,
+                                               .pairs = n_pairs,
+                                               .groups = groups.n,
+                                               .largest = groups.largest,
+                                               .removed = groups.n_members - groups.n};
+    if (c->n_levels == 1)
+        status = write_groups(c, &groups, rows, err);
+out:
+    bm_cluster_groups_reset(&groups);
+    bm_union_find_reset(&l->sets); /* no longer needed */
+    return status;
+}
+
+/* Each level in turn, the highest threshold first. */
 static bm_status settle(cluster *c, bm_rows *rows, bm_error *err)
 {
     uint64_t n_pairs = 0;
-    bm_status status = BM_OK;
     bm_meter_stage(&c->meter, "group", "thresholds");
     if (c->n_pairs > 1)
         qsort(c->pairs, c->n_pairs, sizeof *c->pairs, most_similar_first);
-    for (size_t i = 0; status == BM_OK && i < c->n_levels; i++) {
-        level *l = &c->levels[i];
-        bm_cluster_groups groups = {0};
-        n_pairs += l->first_at;
-        status = bm_meter_check(&c->meter, err);
-        if (status == BM_OK)
-            status = make_groups(c, l, n_pairs, &groups, err);
-        if (status == BM_OK)
-            c->results[l->place] = (bm_cluster_result){.threshold = l->threshold,
-                                                       .pairs = n_pairs,
-                                                       .groups = groups.n,
-                                                       .largest = groups.largest,
-                                                       .removed = groups.n_members - groups.n};
-        if (status == BM_OK && c->n_levels == 1)
-            status = write_groups(c, &groups, rows, err);
-        bm_cluster_groups_reset(&groups);
-        bm_free(l->sets.parent); /* no longer needed */
-        l->sets = (bm_union_find){0};
+    for (size_t i = 0; i < c->n_levels; i++) {
+        n_pairs += c->levels[i].first_at;
+        BM_TRY(finish_level(c, &c->levels[i], n_pairs, rows, err));
     }
-    return status;
+    return BM_OK;
 }
 
 /* --- the table --- */

@@ -15,35 +15,20 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "io/json/json_read.h"
-#include "io/json/json_scan.h"
-#include "io/results/group_file.h"
+#include "io/results/result_dir.h"
 #include "model/file_names.h"
-#include "model/option_names.h"
 
 #define REPORT_BYTES ((uint64_t)1 << 30) /* that it may take */
 
 /* What the job was. */
 static bm_status read_parameters(bm_listed_pairs *out, bm_error *err)
 {
-    const char *path = bm_manifest_path(out->report);
-    bm_json_doc *doc = NULL;
-    bm_str parameters, found, word;
-    unsigned cluster = 0;
-    BM_TRY(bm_json_doc_open(path, &doc, err));
-    bm_status status = BM_OK;
-    BM_TRY_OUT(bm_json_doc_double(doc, "parameters.threshold", &out->threshold, err));
-    BM_TRY_OUT(bm_json_doc_string(doc, "parameters.cluster", &word, err));
-    if (!bm_option_value(BM_OPTION_CLUSTER, word.data, word.len, &cluster))
-        BM_TRY_OUT(bm_fail_at(err, BM_ERR_FORMAT, path, 0,
-                              "parameters.cluster is not known to this version"));
-out:
-    out->stars = cluster == BM_CLUSTER_STAR;
-    out->against = bm_manifest_member(out->report, "parameters", &parameters) &&
-                   bm_json_scan_find(parameters, "against", &found) &&
-                   !bm_json_scan_is(found, "null");
-    bm_json_doc_close(doc);
-    return status;
+    bm_result_facts f;
+    bm_result_facts_begin(&f, out->report, err);
+    out->threshold = bm_result_facts_double(&f, "parameters.threshold");
+    out->stars = bm_result_facts_word(&f, BM_OPTION_CLUSTER) == BM_CLUSTER_STAR;
+    out->against = bm_result_is_against(out->report);
+    return bm_result_facts_end(&f);
 }
 
 /* *out: the report beside a file; NULL: there is none, or one of somebody else. */
@@ -136,47 +121,25 @@ static bm_status place_member(void *ctx, const bm_group_file *file, bm_str id, b
     return BM_OK;
 }
 
-static bm_status walk_groups(group_walk *walk, bm_group_file *file, bm_error *err)
+/* A bm_result_group_fn. */
+static bm_status place_group(void *ctx, bm_group_file *row, bool *stop, bm_error *err)
 {
-    bm_buf id = {0};
-    bool more = true;
-    bm_status status = BM_OK;
-    while (more) {
-        BM_TRY_OUT(bm_group_file_next(file, &more, err));
-        if (more)
-            BM_TRY_OUT(bm_group_file_members(file, place_member, walk, &id, err));
-    }
-out:
-    bm_buf_reset(&id);
-    return status;
+    bm_str kept;
+    (void)stop;
+    return bm_group_file_members(row, place_member, ctx, &kept, err);
 }
 
 static bm_status place_by_groups(bm_listed_pairs *pairs, const bm_id_set *ids, bm_meter *meter,
                                  bm_error *err)
 {
     const bm_callbacks callbacks = bm_meter_callbacks(meter);
+    const bm_result_dir dir = {pairs->report, &callbacks, SIZE_MAX};
     group_walk walk = {.pairs = pairs, .ids = ids};
-    bm_group_file file;
-    bm_listed *listed = NULL;
-    char *path = NULL;
-    bm_status status = bm_manifest_beside(pairs->report, BM_FILE_GROUPS, &path, err);
-    if (status == BM_OK)
-        status = bm_listed_open(pairs->report, BM_FILE_GROUPS, path, &listed, err);
-    if (status == BM_OK)
-        status = bm_group_file_open(path, SIZE_MAX, &file, err);
-    if (status == BM_OK) {
-        file.lines.callbacks = &callbacks;
-        status = bm_line_file_compare(&file.lines, listed, err);
-        if (status == BM_OK)
-            status = walk_groups(&walk, &file, err);
-        bm_group_file_close(&file);
-    }
-    if (status == BM_OK && walk.n_placed != pairs->n)
-        status = bm_fail_at(err, BM_ERR_FORMAT, path, 0,
-                            "a document of the pairs is in none of the groups");
-    bm_listed_close(listed);
-    bm_free(path);
-    return status;
+    BM_TRY(bm_result_groups(&dir, place_group, &walk, err));
+    return walk.n_placed == pairs->n
+               ? BM_OK
+               : bm_result_fail(&dir, BM_FILE_GROUPS, 0,
+                                "a document of the pairs is in none of the groups", err);
 }
 
 /* Without groups: behind the a of its last row, in the order of the rows. */

@@ -8,9 +8,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "io/results/result_tables.h"
+#include "io/results/result_dir.h"
 #include "io/results/source_table.h"
-#include "io/results/tsv_table.h"
 #include "model/file_names.h"
 #include "model/id_bytes.h"
 #include "model/option_names.h"
@@ -48,15 +47,29 @@ static bm_status read_sources(sources *s, bm_error *err)
     return bm_manifest_compare_count(manifest, "skipped", columns[1].sum, BM_FILE_SOURCES, err);
 }
 
-static bm_status add_skipped(sources *s, const bm_tsv_table *table, uint32_t file, bm_error *err)
+typedef struct skipping {
+    sources *s;
+    bm_source_walk rows;
+    uint64_t left, line; /* rows that are still to come; the last row read */
+} skipping;
+
+/* A bm_result_row_fn. */
+static bm_status add_skipped(void *ctx, const bm_tsv_table *row, bm_error *err)
 {
-    const bm_str reason = table->fields[BM_SKIPPED_REASON];
-    bm_skipped skipped = {.file = s->first + file};
-    BM_TRY(bm_tsv_table_uint(table, BM_SKIPPED_LINE, &skipped.line, err));
+    skipping *k = ctx;
+    const bm_str reason = row->fields[BM_SKIPPED_REASON];
+    if (k->left == 0)
+        return bm_fail_at(err, BM_ERR_FORMAT, row->path, row->line,
+                          "more rows than " BM_FILE_SOURCES " counts");
+    BM_TRY(bm_source_walk_row(&k->rows, row, BM_SKIPPED_FILE, err));
+    bm_skipped skipped = {.file = k->s->first + (uint32_t)k->rows.file};
+    k->left--;
+    k->line = row->line;
+    BM_TRY(bm_tsv_table_uint(row, BM_SKIPPED_LINE, &skipped.line, err));
     skipped.reason = bm_strndup(reason.data, reason.len);
     if (skipped.reason == NULL)
         return bm_fail_nomem(err, reason.len + 1);
-    bm_status status = bm_doc_table_skip(&s->context->docs, &skipped, err);
+    bm_status status = bm_doc_table_skip(&k->s->context->docs, &skipped, err);
     if (status != BM_OK)
         bm_free(skipped.reason);
     return status;
@@ -65,35 +78,17 @@ static bm_status add_skipped(sources *s, const bm_tsv_table *table, uint32_t fil
 /* Rows come in input order, as many of each input as sources.tsv counts. */
 static bm_status read_skipped(sources *s, bm_error *err)
 {
-    bm_tsv_table table = {0};
-    bool end = false;
-    uint64_t left = 0;
-    uint32_t file = 0;
+    const bm_manifest *manifest = bm_sign_dir_manifest(s->dir);
+    const bm_result_dir dir = {.manifest = manifest};
+    skipping k = {.s = s, .rows = {manifest, s->skipped, s->n, 0}, .line = 1};
     for (uint32_t i = 0; i < s->n; i++)
-        left += s->skipped[i];
-    if (left == 0)
+        k.left += s->skipped[i];
+    if (k.left == 0)
         return BM_OK;
-    bm_status status = BM_OK;
-    BM_TRY_OUT(bm_tsv_table_open_listed(bm_sign_dir_manifest(s->dir), BM_FILE_SKIPPED,
-                                        bm_table_header(BM_TABLE_SKIPPED), &table, err));
-    for (; left > 0; left--) {
-        while (s->skipped[file] == 0)
-            file++;
-        s->skipped[file]--;
-        BM_TRY_OUT(bm_tsv_table_next(&table, &end, err));
-        if ((end ||
-             !bm_source_is(bm_sign_dir_manifest(s->dir), file, table.fields[BM_SKIPPED_FILE])))
-            BM_TRY_OUT(bm_fail_at(err, BM_ERR_FORMAT, table.path, table.line,
-                                  "not the rows that " BM_FILE_SOURCES " counts"));
-        BM_TRY_OUT(add_skipped(s, &table, file, err));
-    }
-    BM_TRY_OUT(bm_tsv_table_next(&table, &end, err));
-    if (!end)
-        BM_TRY_OUT(bm_fail_at(err, BM_ERR_FORMAT, table.path, table.line,
-                              "more rows than " BM_FILE_SOURCES " counts"));
-out:
-    bm_tsv_table_close(&table);
-    return status;
+    BM_TRY(bm_result_rows(&dir, BM_TABLE_SKIPPED, add_skipped, &k, err));
+    return k.left == 0 ? BM_OK
+                       : bm_result_fail(&dir, BM_FILE_SKIPPED, k.line,
+                                        "not the rows that " BM_FILE_SOURCES " counts", err);
 }
 
 /* --- documents --- */

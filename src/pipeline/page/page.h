@@ -19,7 +19,7 @@
 #include <bandmill/report.h>
 
 #include "io/manifest/manifest.h"
-#include "io/results/group_file.h"
+#include "io/results/result_dir.h"
 #include "lsh/bridges.h"
 #include "model/id_set.h"
 #include "model/shingle_batch.h"
@@ -130,6 +130,7 @@ typedef struct bm_page {
     const bm_report_options *options;
     const bm_settings *settings; /* as the report says */
     const bm_manifest *manifest;
+    bm_result_dir dir;
     /* what report.json says */
     bm_counts counts;
     double threshold, predicted_recall; /* NAN: there is no plan */
@@ -179,12 +180,6 @@ bm_status bm_page_read_facts(bm_page *page, bm_error *err);
 bm_status bm_page_read_tables(bm_page *page, bm_error *err);
 /* Stars. Lengths that have places are filled in, as far as texts were found. */
 bm_status bm_page_what_if_stars(bm_page *page, bm_error *err);
-/* The groups of the directory, one after another (group_file.h), and the rows of pairs.tsv, similarity NAN where it is not
- * known, ids borrowed until the next. A file that is read to its end must be the one that is listed. */
-typedef bm_status (*bm_page_group_fn)(void *ctx, bm_group_file *file, bool *stop, bm_error *err);
-bm_status bm_page_each_group(const bm_page *page, bm_page_group_fn fn, void *ctx, bm_error *err);
-typedef bm_status (*bm_page_pair_fn)(void *ctx, bm_str a, bm_str b, double jaccard, bm_error *err);
-bm_status bm_page_each_pair(const bm_page *page, bm_page_pair_fn fn, void *ctx, bm_error *err);
 
 /* Of many pairs those of least similarity, of equal ones the first, with their ids. */
 typedef struct bm_page_least_row {
@@ -204,9 +199,10 @@ typedef struct bm_page_least {
 /* Ids are borrowed during the call. */
 bm_status bm_page_least_offer(bm_page_least *least, bm_str a, bm_str b, double jaccard, bool known,
                               bm_error *err);
-/* Those that stayed are pairs to show; the list is freed, whatever comes of it. */
-bm_status bm_page_least_show(bm_page_least *least, bm_page *page, bm_page_pairs *out,
+/* Those that stayed are pairs to show. */
+bm_status bm_page_least_show(const bm_page_least *least, bm_page *page, bm_page_pairs *out,
                              bm_error *err);
+void bm_page_least_reset(bm_page_least *least);
 
 /* --- page_texts.c --- */
 

@@ -20,24 +20,18 @@
  * Tests: tests/unit/page/test_page_dir.c, tests/cli/cases/report.sh, tests/reference/test_report.py */
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "io/json/json_read.h"
 #include "io/json/json_scan.h"
-#include "io/manifest/listed.h"
-#include "io/results/pair_file.h"
-#include "io/results/result_tables.h"
+#include "io/results/result_dir.h"
 #include "io/results/source_table.h"
-#include "io/results/tsv_table.h"
 #include "lsh/stars.h"
 #include "lsh/turns.h"
 #include "lsh/union_find.h"
 #include "model/file_names.h"
-#include "model/option_names.h"
 #include "pipeline/context/record_room.h"
 #include "pipeline/output/report_counts.h"
 #include "pipeline/page/page.h"
@@ -123,110 +117,77 @@ bm_status bm_page_least_offer(bm_page_least *least, bm_str a, bm_str b, double j
     }
     if (at >= least->most)
         return BM_OK;
-    bm_buf ids = {0};
-    bm_status status = BM_OK;
-    BM_TRY_OUT(bm_grow_array(&least->rows, &least->cap, least->n + 1, err));
-    BM_TRY_OUT(bm_buf_add(&ids, a.data, a.len, err));
-    status = bm_buf_add(&ids, b.data, b.len, err);
-out:
-    if (status != BM_OK) {
-        bm_buf_reset(&ids);
-        return status;
-    }
+    char *ids = NULL;
+    BM_TRY(bm_grow_array(&least->rows, &least->cap, least->n + 1, err));
+    BM_TRY(bm_new(&ids, a.len + b.len, err));
+    if (a.len > 0)
+        memcpy(ids, a.data, a.len);
+    if (b.len > 0)
+        memcpy(ids + a.len, b.data, b.len);
     if (least->n == least->most)
         bm_free(least->rows[--least->n].ids);
     memmove(least->rows + at + 1, least->rows + at, (least->n - at) * sizeof *least->rows);
-    least->rows[at] = (bm_page_least_row){jaccard, known, ids.data, a.len, b.len};
+    least->rows[at] = (bm_page_least_row){jaccard, known, ids, a.len, b.len};
     least->n++;
     return BM_OK;
 }
 
-bm_status bm_page_least_show(bm_page_least *least, bm_page *p, bm_page_pairs *out, bm_error *err)
+bm_status bm_page_least_show(const bm_page_least *least, bm_page *p, bm_page_pairs *out,
+                             bm_error *err)
 {
-    bm_status status = bm_grow_array(&out->rows, &out->cap, least->n, err);
+    BM_TRY(bm_grow_array(&out->rows, &out->cap, least->n, err));
     out->of = least->of;
     for (size_t i = 0; i < least->n; i++) {
         const bm_page_least_row *row = &least->rows[i];
         const bm_str a = {row->ids, row->len_a}, b = {row->ids + row->len_a, row->len_b};
         bm_page_pair pair = {.jaccard = row->jaccard};
-        if (status == BM_OK)
-            status = show_kept(p, a, row->known, &pair.a, err);
-        if (status == BM_OK)
-            status = bm_page_show(p, b, &pair.b, err);
-        if (status == BM_OK)
-            out->rows[out->n++] = pair;
-        bm_free(row->ids);
+        BM_TRY(show_kept(p, a, row->known, &pair.a, err));
+        BM_TRY(bm_page_show(p, b, &pair.b, err));
+        out->rows[out->n++] = pair;
     }
+    return BM_OK;
+}
+
+void bm_page_least_reset(bm_page_least *least)
+{
+    for (size_t i = 0; i < least->n; i++)
+        bm_free(least->rows[i].ids);
     bm_free(least->rows);
     *least = (bm_page_least){.most = least->most};
-    return status;
 }
 
 /* --- report.json and sources.tsv --- */
 
-/* One number or word of the report after another: the first that is not there decides. */
-typedef struct fact_reader {
-    const char *path; /* of the report */
-    const bm_json_doc *doc;
-    bm_status status;
-    bm_error *err;
-} fact_reader;
-
-static unsigned read_word(fact_reader *r, bm_option option)
+/* A number that no plan has more of than permutations. */
+static uint32_t read_small(bm_result_facts *f, const char *path)
 {
-    bm_str word;
-    char path[64];
-    unsigned value = 0;
-    snprintf(path, sizeof path, "parameters.%s", bm_option_field(option));
-    if (r->status == BM_OK)
-        r->status = bm_json_doc_string(r->doc, path, &word, r->err);
-    if (r->status == BM_OK && !bm_option_value(option, word.data, word.len, &value))
-        r->status =
-            bm_fail_at(r->err, BM_ERR_FORMAT, r->path, 0, "%s is not known to this version", path);
-    return value;
-}
-
-static double read_double(fact_reader *r, const char *path)
-{
-    double value = NAN;
-    if (r->status == BM_OK)
-        r->status = bm_json_doc_double(r->doc, path, &value, r->err);
-    return value;
-}
-
-static uint32_t read_small(fact_reader *r, const char *path)
-{
-    uint64_t value = 0;
-    if (r->status == BM_OK)
-        r->status = bm_json_doc_uint(r->doc, path, &value, r->err);
-    if (r->status == BM_OK && value > BM_PERMS_MAX)
-        r->status = bm_fail_at(r->err, BM_ERR_FORMAT, r->path, 0, "%s is %" PRIu64, path, value);
+    const uint64_t value = bm_result_facts_uint(f, path);
+    if (f->status == BM_OK && value > BM_PERMS_MAX)
+        f->status = bm_fail_at(f->err, BM_ERR_FORMAT, bm_manifest_path(f->manifest), 0,
+                               "%s is %" PRIu64, path, value);
     return (uint32_t)value;
 }
 
-static bm_status read_parameters(bm_page *p, bm_json_doc *doc, bm_error *err)
+static bm_status read_parameters(bm_page *p, bm_error *err)
 {
-    bm_str found, bands;
-    fact_reader r = {bm_manifest_path(p->manifest), doc, BM_OK, err};
-    p->against = bm_manifest_member(p->manifest, "parameters", &found) &&
-                 bm_json_scan_find(found, "against", &found) && !bm_json_scan_is(found, "null");
-    p->verify = (bm_verify)read_word(&r, BM_OPTION_VERIFY);
-    p->cluster = (bm_cluster)read_word(&r, BM_OPTION_CLUSTER);
-    p->keep = (bm_keep)read_word(&r, BM_OPTION_KEEP);
-    p->threshold = read_double(&r, "parameters.threshold");
-    p->seconds = read_double(&r, "run.seconds");
+    bm_str plan, bands;
+    bm_result_facts f;
+    bm_result_facts_begin(&f, p->manifest, err);
+    p->against = bm_result_is_against(p->manifest);
+    p->verify = (bm_verify)bm_result_facts_word(&f, BM_OPTION_VERIFY);
+    p->cluster = (bm_cluster)bm_result_facts_word(&f, BM_OPTION_CLUSTER);
+    p->keep = (bm_keep)bm_result_facts_word(&f, BM_OPTION_KEEP);
+    p->threshold = bm_result_facts_threshold(&f);
+    p->seconds = bm_result_facts_double(&f, "run.seconds");
     p->predicted_recall = NAN;
-    if (r.status == BM_OK && !(p->threshold > 0 && p->threshold <= 1))
-        r.status = bm_fail_at(err, BM_ERR_FORMAT, r.path, 0,
-                              "parameters.threshold is %g (more than 0, at most 1)", p->threshold);
-    if (bm_manifest_member(p->manifest, "plan", &found) &&
-        bm_json_scan_find(found, "bands", &bands)) {
-        p->bands = read_small(&r, "plan.bands");
-        p->rows = read_small(&r, "plan.rows");
-        read_small(&r, "provenance.perms");
-        p->predicted_recall = read_double(&r, "plan.predicted_recall");
+    if (bm_manifest_member(p->manifest, "plan", &plan) &&
+        bm_json_scan_find(plan, "bands", &bands)) {
+        p->bands = read_small(&f, "plan.bands");
+        p->rows = read_small(&f, "plan.rows");
+        read_small(&f, "provenance.perms");
+        p->predicted_recall = bm_result_facts_double(&f, "plan.predicted_recall");
     }
-    return r.status;
+    return bm_result_facts_end(&f);
 }
 
 static bm_status read_sizes(bm_page *p, bm_error *err)
@@ -268,21 +229,13 @@ out:
 
 bm_status bm_page_read_facts(bm_page *p, bm_error *err)
 {
-    bm_json_doc *doc = NULL;
-    const char *path = bm_manifest_path(p->manifest), *kind = bm_manifest_kind(p->manifest);
-    if (strcmp(kind, "dedup") != 0)
-        return bm_fail_at(err, BM_ERR_FORMAT, path, 0,
-                          "it holds '%s' (a directory that dedup wrote)", kind);
-    bm_status status = bm_json_doc_open(path, &doc, err);
-    if (status == BM_OK)
-        status = read_parameters(p, doc, err);
-    bm_json_doc_close(doc);
+    BM_TRY(bm_result_check_kind(p->manifest, bm_manifest_path(p->manifest), err));
+    BM_TRY(read_parameters(p, err));
+    p->dir = (bm_result_dir){p->manifest, &p->settings->callbacks, p->settings->memory};
     p->has_pairs = bm_manifest_output(p->manifest, BM_FILE_PAIRS) != NULL;
-    if (status == BM_OK)
-        status = bm_report_read_counts(p->manifest, &p->counts, err);
-    if (status == BM_OK)
-        status = read_sizes(p, err);
-    return status == BM_OK ? read_sources(p, err) : status;
+    BM_TRY(bm_report_read_counts(p->manifest, &p->counts, err));
+    BM_TRY(read_sizes(p, err));
+    return read_sources(p, err);
 }
 
 /* --- removed.tsv --- */
@@ -298,7 +251,6 @@ typedef struct reading {
     bm_id_set keys;
     size_t *group_of, cap_group_of;
     size_t at_group;
-    bm_buf id;
 } reading;
 
 typedef struct removed_row {
@@ -307,52 +259,20 @@ typedef struct removed_row {
     bool identical, chained, known;
 } removed_row;
 
-typedef bm_status (*removed_fn)(reading *r, const removed_row *row, bm_error *err);
-
-/* Six decimals, as our files have them. */
-static bool parse_jaccard(bm_str field, double *out)
+static bm_status read_removed(const bm_tsv_table *table, removed_row *row, bm_error *err)
 {
-    uint32_t millionths = 0;
-    *out = NAN;
-    if (field.len == 0)
-        return true;
-    if (field.len != 8 || field.data[1] != '.')
-        return false;
-    for (size_t i = 0; i < field.len; i++) {
-        if (i != 1 && (unsigned)field.data[i] - '0' > 9)
-            return false;
-        if (i != 1)
-            millionths = millionths * 10 + (uint32_t)(field.data[i] - '0');
-    }
-    *out = millionths / 1e6;
-    return millionths <= 1000000;
-}
-
-static bm_status each_removed(reading *r, removed_fn fn, bm_error *err)
-{
-    bm_tsv_table table = {0};
-    bool end = false;
-    bm_status status = bm_tsv_table_open_listed(r->page->manifest, BM_FILE_REMOVED,
-                                                bm_table_header(BM_TABLE_REMOVED), &table, err);
-    table.lines.callbacks = &r->page->settings->callbacks;
-    while (status == BM_OK) {
-        status = bm_tsv_table_next(&table, &end, err);
-        if (status != BM_OK || end)
-            break;
-        const bm_str reason = table.fields[BM_REMOVED_REASON];
-        removed_row row = {.id = table.fields[BM_REMOVED_ID],
-                           .kept = table.fields[BM_REMOVED_KEPT],
-                           .identical = bm_json_scan_is(reason, BM_REMOVED_IS_IDENTICAL),
-                           .chained = bm_json_scan_is(reason, BM_REMOVED_IS_CHAINED),
-                           .known = bm_json_scan_is(reason, BM_REMOVED_IS_KNOWN)};
-        if (!parse_jaccard(table.fields[BM_REMOVED_JACCARD], &row.jaccard))
-            status = bm_fail_at(err, BM_ERR_FORMAT, table.path, table.line,
-                                "the similarity is none of six decimals");
-        else
-            status = fn(r, &row, err);
-    }
-    bm_tsv_table_close(&table);
-    return status;
+    const bm_str reason = table->fields[BM_REMOVED_REASON];
+    uint32_t millionths;
+    if (!bm_table_jaccard(table->fields[BM_REMOVED_JACCARD], &millionths))
+        return bm_fail_at(err, BM_ERR_FORMAT, table->path, table->line,
+                          "the similarity is none of six decimals");
+    *row = (removed_row){.id = table->fields[BM_REMOVED_ID],
+                         .kept = table->fields[BM_REMOVED_KEPT],
+                         .jaccard = millionths == BM_JACCARD_UNKNOWN ? NAN : millionths / 1e6,
+                         .identical = bm_json_scan_is(reason, BM_REMOVED_IS_IDENTICAL),
+                         .chained = bm_json_scan_is(reason, BM_REMOVED_IS_CHAINED),
+                         .known = bm_json_scan_is(reason, BM_REMOVED_IS_KNOWN)};
+    return BM_OK;
 }
 
 static void count_similarity(bm_page *p, double jaccard)
@@ -361,9 +281,14 @@ static void count_similarity(bm_page *p, double jaccard)
     p->n_similarities++;
 }
 
-static bm_status first_walk(reading *r, const removed_row *row, bm_error *err)
+/* Two bm_result_row_fn. */
+static bm_status first_walk(void *ctx, const bm_tsv_table *table, bm_error *err)
 {
+    reading *r = ctx;
     bm_page *p = r->page;
+    removed_row removed = {0};
+    const removed_row *row = &removed;
+    BM_TRY(read_removed(table, &removed, err));
     if (!p->has_pairs && !isnan(row->jaccard)) {
         count_similarity(p, row->jaccard);
         if (row->jaccard >= p->threshold && row->jaccard < 1)
@@ -383,8 +308,12 @@ static bm_status first_walk(reading *r, const removed_row *row, bm_error *err)
 }
 
 /* Of the largest groups. */
-static bm_status last_walk(reading *r, const removed_row *row, bm_error *err)
+static bm_status last_walk(void *ctx, const bm_tsv_table *table, bm_error *err)
 {
+    reading *r = ctx;
+    removed_row removed = {0};
+    const removed_row *row = &removed;
+    BM_TRY(read_removed(table, &removed, err));
     const uint32_t number = bm_id_set_find(&r->keys, r->page->against ? row->id : row->kept);
     if (number == BM_ID_NONE)
         return BM_OK;
@@ -401,32 +330,6 @@ static bm_status last_walk(reading *r, const removed_row *row, bm_error *err)
 
 /* --- groups.jsonl --- */
 
-bm_status bm_page_each_group(const bm_page *p, bm_page_group_fn fn, void *ctx, bm_error *err)
-{
-    char *path = NULL;
-    bm_group_file file;
-    bm_listed *listed = NULL;
-    bool more = true, stop = false;
-    bm_status status = bm_manifest_beside(p->manifest, BM_FILE_GROUPS, &path, err);
-    if (status == BM_OK)
-        status = bm_listed_open(p->manifest, BM_FILE_GROUPS, path, &listed, err);
-    if (status == BM_OK)
-        status = bm_group_file_open(path, p->settings->memory, &file, err);
-    if (status == BM_OK) {
-        file.lines.callbacks = &p->settings->callbacks;
-        status = bm_line_file_compare(&file.lines, listed, err);
-        while (status == BM_OK && more && !stop) {
-            status = bm_group_file_next(&file, &more, err);
-            if (status == BM_OK && more)
-                status = fn(ctx, &file, &stop, err);
-        }
-        bm_group_file_close(&file);
-    }
-    bm_listed_close(listed);
-    bm_free(path);
-    return status;
-}
-
 /* Is it the largest with chained documents, or one of the largest? */
 static bm_status take_group(void *ctx, bm_group_file *file, bool *stop, bm_error *err)
 {
@@ -435,8 +338,9 @@ static bm_status take_group(void *ctx, bm_group_file *file, bool *stop, bm_error
     const size_t most = p->options->groups;
     (void)stop;
     if (r->hubs.n > 0 && file->size > r->best_size) {
-        BM_TRY(bm_group_file_id(file, file->kept, &r->id, err));
-        if (bm_id_set_find(&r->hubs, (bm_str){r->id.data, r->id.len}) != BM_ID_NONE) {
+        bm_str kept;
+        BM_TRY(bm_group_file_kept(file, &kept, err));
+        if (bm_id_set_find(&r->hubs, kept) != BM_ID_NONE) {
             r->best_size = file->size;
             p->largest_chained = file->group;
         }
@@ -490,49 +394,21 @@ static bm_status take_ids(void *ctx, bm_group_file *file, bool *stop, bm_error *
 {
     reading *r = ctx;
     bm_page *p = r->page;
-    bm_status status = BM_OK;
+    bm_str kept;
     (void)stop;
     for (r->at_group = 0; r->at_group < p->n_groups; r->at_group++)
         if (p->groups[r->at_group].number == file->group)
             break;
     const bool is_shown = r->at_group < p->n_groups;
     if (p->against && (is_shown || (file->known && r->chained.n > 0)))
-        status = bm_group_file_members(file, take_member, r, &r->id, err);
+        BM_TRY(bm_group_file_members(file, take_member, r, &kept, err));
     else if (is_shown)
-        status = bm_group_file_id(file, file->kept, &r->id, err);
-    const bm_str kept = {r->id.data, r->id.len};
-    if (status == BM_OK && is_shown && !p->against)
-        status = add_key(r, kept, err);
-    return status == BM_OK && is_shown
-               ? show_kept(p, kept, file->known, &p->groups[r->at_group].kept, err)
-               : status;
-}
-
-/* --- pairs.tsv --- */
-
-bm_status bm_page_each_pair(const bm_page *p, bm_page_pair_fn fn, void *ctx, bm_error *err)
-{
-    char *path = NULL;
-    bm_pair_file file;
-    bm_listed *listed = NULL;
-    bool more = true;
-    bm_status status = bm_manifest_beside(p->manifest, BM_FILE_PAIRS, &path, err);
-    if (status == BM_OK)
-        status = bm_listed_open(p->manifest, BM_FILE_PAIRS, path, &listed, err);
-    if (status == BM_OK)
-        status = bm_pair_file_open(path, BM_ERR_FORMAT, &p->settings->callbacks, &file, err);
-    if (status == BM_OK) {
-        status = bm_line_file_compare(&file.lines, listed, err);
-        while (status == BM_OK && more) {
-            status = bm_pair_file_next(&file, &more, err);
-            if (status == BM_OK && more)
-                status = fn(ctx, file.id_a, file.id_b, file.similarity, err);
-        }
-        bm_pair_file_close(&file);
-    }
-    bm_listed_close(listed);
-    bm_free(path);
-    return status;
+        BM_TRY(bm_group_file_kept(file, &kept, err));
+    if (!is_shown)
+        return BM_OK;
+    if (!p->against)
+        BM_TRY(add_key(r, kept, err));
+    return show_kept(p, kept, file->known, &p->groups[r->at_group].kept, err);
 }
 
 /* --- what stars, and higher thresholds, would have done with the pairs --- */
@@ -663,7 +539,6 @@ out:
 
 typedef struct star_walk {
     const bm_page *page;
-    bm_buf id;
     uint32_t *place; /* of each document, in groups.jsonl; UINT32_MAX: not there */
     uint32_t n_placed;
     uint32_t *rep; /* the first of its copies, or itself */
@@ -674,13 +549,12 @@ typedef struct star_walk {
 static bm_status place_group(void *ctx, bm_group_file *file, bool *stop, bm_error *err)
 {
     star_walk *s = ctx;
+    bm_str id;
     bool more = true;
     (void)stop;
     while (more) {
-        BM_TRY(bm_group_file_member(file, &s->id, &more, err));
-        if (!more)
-            break;
-        const uint32_t doc = bm_id_set_find(&s->page->what_if.ids, (bm_str){s->id.data, s->id.len});
+        BM_TRY(bm_group_file_member(file, &id, &more, err));
+        const uint32_t doc = more ? bm_id_set_find(&s->page->what_if.ids, id) : BM_ID_NONE;
         if (doc != BM_ID_NONE)
             s->place[doc] = s->n_placed++;
     }
@@ -759,13 +633,12 @@ static bm_status find_stars(const bm_page *p, bm_page_choice *out, bm_error *err
     s.scratch = s.rep + w->ids.n;
     memset(s.place, 0xFF, w->ids.n * sizeof *s.place);
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_page_each_group(p, place_group, &s, err));
+    BM_TRY_OUT(bm_result_groups(&p->dir, place_group, &s, err));
     if (s.n_placed != w->ids.n)
         BM_TRY_OUT(bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(p->manifest), 0,
                               "a document of its pairs is in none of its groups"));
     status = walk_stars(&s, out, err);
 out:
-    bm_buf_reset(&s.id);
     bm_free(all);
     return status;
 }
@@ -782,42 +655,45 @@ bm_status bm_page_what_if_stars(bm_page *p, bm_error *err)
 
 /* --- all tables --- */
 
-static bm_status take_pair(void *ctx, bm_str a, bm_str b, double jaccard, bm_error *err)
+static bm_status take_pair(void *ctx, const bm_pair_file *row, bm_error *err)
 {
     reading *r = ctx;
+    const double jaccard = row->similarity;
     if (!isnan(jaccard))
         count_similarity(r->page, jaccard);
     /* of two that are the same there is nothing to see */
     if (jaccard < 1)
-        BM_TRY(bm_page_least_offer(&r->near, a, b, jaccard, false, err));
-    return what_if_pair(r->page, a, b, jaccard, err);
+        BM_TRY(bm_page_least_offer(&r->near, row->id_a, row->id_b, jaccard, false, err));
+    return what_if_pair(r->page, row->id_a, row->id_b, jaccard, err);
+}
+
+static bm_status walk_tables(reading *r, bm_error *err)
+{
+    bm_page *p = r->page;
+    BM_TRY(bm_table_room(p->settings, &r->room, err));
+    BM_TRY(bm_result_rows(&p->dir, BM_TABLE_REMOVED, first_walk, r, err));
+    BM_TRY(bm_result_groups(&p->dir, take_group, r, err));
+    if (p->n_groups > 0 || (p->against && r->chained.n > 0))
+        BM_TRY(bm_result_groups(&p->dir, take_ids, r, err));
+    if (p->n_groups > 0)
+        BM_TRY(bm_result_rows(&p->dir, BM_TABLE_REMOVED, last_walk, r, err));
+    what_if_begin(p);
+    if (p->has_pairs)
+        BM_TRY(bm_result_pairs(&p->dir, take_pair, r, err));
+    BM_TRY(bm_page_least_show(&r->chained, p, &p->chained, err));
+    BM_TRY(bm_page_least_show(&r->near, p, &p->near, err));
+    return what_if_end(p, err);
 }
 
 bm_status bm_page_read_tables(bm_page *p, bm_error *err)
 {
     reading r = {
         .page = p, .chained = {.most = p->options->pairs}, .near = {.most = p->options->pairs}};
-    bm_status status = bm_table_room(p->settings, &r.room, err);
-    if (status == BM_OK)
-        status = each_removed(&r, first_walk, err);
-    if (status == BM_OK)
-        status = bm_page_each_group(p, take_group, &r, err);
-    if (status == BM_OK && (p->n_groups > 0 || (p->against && r.chained.n > 0)))
-        status = bm_page_each_group(p, take_ids, &r, err);
-    if (status == BM_OK && p->n_groups > 0)
-        status = each_removed(&r, last_walk, err);
-    what_if_begin(p);
-    if (status == BM_OK && p->has_pairs)
-        status = bm_page_each_pair(p, take_pair, &r, err);
-    bm_status shown = bm_page_least_show(&r.chained, p, &p->chained, status == BM_OK ? err : NULL);
-    status = status == BM_OK ? shown : status;
-    shown = bm_page_least_show(&r.near, p, &p->near, status == BM_OK ? err : NULL);
-    status = status == BM_OK ? shown : status;
-    if (status == BM_OK)
-        status = what_if_end(p, err);
+    const bm_status status = walk_tables(&r, err);
+    bm_page_least_reset(&r.chained);
+    bm_page_least_reset(&r.near);
     bm_id_set_reset(&r.hubs);
     bm_id_set_reset(&r.keys);
     bm_free(r.group_of);
-    bm_buf_reset(&r.id);
     return status;
 }

@@ -52,20 +52,19 @@ static bm_status take_members(void *ctx, bm_group_file *file, bool *stop, bm_err
 {
     bm_page *p = ctx;
     bm_page_graph *graph = &p->graph;
-    bm_buf id = {0};
+    bm_str kept;
     if (file->group != graph->group)
         return BM_OK;
     *stop = true;
-    bm_status status = bm_group_file_members(file, add_member, p, &id, err);
+    BM_TRY(bm_group_file_members(file, add_member, p, &kept, err));
     graph->known = file->known;
-    if (status == BM_OK && graph->why_not == NULL && !graph->known) {
-        graph->kept = bm_id_set_find(&graph->ids, (bm_str){id.data, id.len});
-        if (graph->kept == BM_ID_NONE)
-            status = bm_fail_at(err, BM_ERR_FORMAT, file->lines.name, file->lines.number,
-                                "the kept document is not in the group");
-    }
-    bm_buf_reset(&id);
-    return status;
+    if (graph->why_not != NULL || graph->known)
+        return BM_OK;
+    graph->kept = bm_id_set_find(&graph->ids, kept);
+    return graph->kept != BM_ID_NONE
+               ? BM_OK
+               : bm_fail_at(err, BM_ERR_FORMAT, file->lines.name, file->lines.number,
+                            "the kept document is not in the group");
 }
 
 /* --- links --- */
@@ -87,12 +86,12 @@ static bm_status take_link(bm_page *p, bm_pair pair, bm_error *err)
     return BM_OK;
 }
 
-static bm_status take_pair(void *ctx, bm_str id_a, bm_str id_b, double jaccard, bm_error *err)
+static bm_status take_pair(void *ctx, const bm_pair_file *row, bm_error *err)
 {
     bm_page *p = ctx;
-    const uint32_t a = bm_id_set_find(&p->graph.ids, id_a);
-    const uint32_t b = a == BM_ID_NONE ? BM_ID_NONE : bm_id_set_find(&p->graph.ids, id_b);
-    return b == BM_ID_NONE ? BM_OK : take_link(p, (bm_pair){a, b, jaccard}, err);
+    const uint32_t a = bm_id_set_find(&p->graph.ids, row->id_a);
+    const uint32_t b = a == BM_ID_NONE ? BM_ID_NONE : bm_id_set_find(&p->graph.ids, row->id_b);
+    return b == BM_ID_NONE ? BM_OK : take_link(p, (bm_pair){a, b, row->similarity}, err);
 }
 
 bm_status bm_page_graph_load(bm_page *p, bm_error *err)
@@ -103,11 +102,11 @@ bm_status bm_page_graph_load(bm_page *p, bm_error *err)
         graph->why_not = "no document is chained";
         return BM_OK;
     }
-    BM_TRY(bm_page_each_group(p, take_members, p, err));
+    BM_TRY(bm_result_groups(&p->dir, take_members, p, err));
     if (graph->why_not != NULL)
         return BM_OK;
     if (p->has_pairs)
-        return bm_page_each_pair(p, take_pair, p, err);
+        return bm_result_pairs(&p->dir, take_pair, p, err);
     if (p->weighted || !p->has_texts)
         graph->why_not = "the directory has no pairs.tsv, which dedup writes on request";
     else if (graph->ids.n > SETS_MAX)

@@ -18,7 +18,7 @@ Test(group_file, members_come_back_byte_for_byte)
     scratch s;
     bm_group_file file;
     bm_json json = {0};
-    bm_buf id = {0};
+    bm_str id;
     bool more;
     char all[255];
     for (size_t i = 0; i < sizeof all; i++)
@@ -41,7 +41,7 @@ Test(group_file, members_come_back_byte_for_byte)
     cr_assert_eq(bm_group_file_open(scratch_at(&s, "g"), UINT64_MAX, &file, NULL), BM_OK);
     cr_assert_eq(bm_group_file_next(&file, &more, NULL), BM_OK);
     cr_assert(more && file.group == 1 && file.size == 5);
-    cr_assert_eq(bm_group_file_id(&file, file.kept, &id, NULL), BM_OK);
+    cr_assert_eq(bm_group_file_kept(&file, &id, NULL), BM_OK);
     cr_expect(id.len == sizeof all && memcmp(id.data, all, id.len) == 0);
     for (size_t i = 0; i < 5; i++) {
         cr_assert_eq(bm_group_file_member(&file, &id, &more, NULL), BM_OK);
@@ -53,7 +53,6 @@ Test(group_file, members_come_back_byte_for_byte)
     cr_assert_eq(bm_group_file_next(&file, &more, NULL), BM_OK);
     cr_assert(!more);
     bm_group_file_close(&file);
-    bm_buf_reset(&id);
     bm_buf_reset(&json.buf);
     scratch_close(&s);
 }
@@ -63,7 +62,8 @@ Test(group_file, a_row_longer_than_any_block_is_read)
     enum { MEMBERS = 400000 };
     scratch s;
     bm_group_file file;
-    bm_buf text = {0}, id = {0};
+    bm_buf text = {0};
+    bm_str id;
     bool more;
     char wanted[16];
     for (int group = 1; group <= 2; group++) {
@@ -90,7 +90,6 @@ Test(group_file, a_row_longer_than_any_block_is_read)
     }
     bm_group_file_close(&file);
     bm_buf_reset(&text);
-    bm_buf_reset(&id);
     scratch_close(&s);
 }
 
@@ -99,7 +98,7 @@ static uint64_t refused_line(scratch *s, const char *text)
 {
     bm_group_file file;
     bm_error err = {0};
-    bm_buf id = {0};
+    bm_str id;
     bool more = true;
     bm_status status = open_text(s, text, &file);
     while (status == BM_OK && more) {
@@ -110,7 +109,6 @@ static uint64_t refused_line(scratch *s, const char *text)
     }
     cr_expect(status == BM_OK || status == BM_ERR_FORMAT, "%s", text);
     bm_group_file_close(&file);
-    bm_buf_reset(&id);
     return status == BM_OK ? 0 : err.line;
 }
 

