@@ -42,7 +42,7 @@ bool cli_parse_normalize(const char *text, void *field, char *why, size_t cap)
     return true;
 }
 
-bool cli_parse_delimiter(const char *text, void *field, char *why, size_t cap)
+bool cli_parse_character(const char *text, void *field, char *why, size_t cap)
 {
     snprintf(why, cap,
              "expected one character of ASCII that is no quote and no line ending, or \\t");

@@ -9,7 +9,7 @@
 /* none, or a list of steps; field: uint32_t, BM_NORM_* bits. */
 bool cli_parse_normalize(const char *text, void *field, char *why, size_t cap);
 /* One character of ASCII, no quote and no line ending; or a backslash and a t, for a tab. */
-bool cli_parse_delimiter(const char *text, void *field, char *why, size_t cap);
+bool cli_parse_character(const char *text, void *field, char *why, size_t cap);
 /* word:K, char:K, byte:K; field: bm_text_options. */
 bool cli_parse_shingle(const char *text, void *field, char *why, size_t cap);
 /* The same, added to what is there; field: cli_shingles. */

@@ -199,7 +199,7 @@ static const arg_option rows[] = {
      .commands = PLANS,
      .group = CLI_GROUP_INPUT,
      .value = "C",
-     .parse = cli_parse_delimiter,
+     .parse = cli_parse_character,
      .help = "character between fields of csv and tsv, or \\t (a comma, a tab)",
      FIELD(input.delimiter)},
     OFFER("offsets", INPUTS, CLI_GROUP_INPUT, input.offsets_path, "FILE",

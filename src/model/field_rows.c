@@ -18,14 +18,16 @@
 #define PLACE_INDEX(m)   BM_PART_INDEX, offsetof(bm_index_settings, m)
 #define PLACE_RESULTS(m) BM_PART_RESULTS, offsetof(bm_result_settings, m)
 
-#define WORD(id, name, key, place, option, bit, uses)                                              \
-    [BM_ROW_##id] = ROW(name, key, place, BM_FIELD_TYPE_WORD, option, bit, uses, NULL)
-#define VALUE(id, name, key, place, type, bit, uses)                                               \
-    [BM_ROW_##id] = ROW(name, key, place, BM_FIELD_TYPE_##type, BM_N_OPTIONS, bit, uses, NULL)
+/* Behind `uses` stand the functions that the row names. */
+#define WORD(id, name, key, place, option, bit, ...)                                               \
+    [BM_ROW_##id] = ROW(name, key, place, BM_FIELD_TYPE_WORD, option, bit, __VA_ARGS__)
+#define VALUE(id, name, key, place, type, bit, ...)                                                \
+    [BM_ROW_##id] = ROW(name, key, place, BM_FIELD_TYPE_##type, BM_N_OPTIONS, bit, __VA_ARGS__)
 #define ROW(...) ROW_OF(__VA_ARGS__)
-#define ROW_OF(name, key, part, offset, type, option, bit, uses, check_keys)                       \
+#define ROW_OF(n, k, p, o, t, w, b, u, ...)                                                        \
     {                                                                                              \
-        name, key, part, type, option, bit, uses, offset, check_keys                               \
+        .name = n, .key = k, .part = p, .offset = o, .type = t, .option = w, .bit = b, .uses = u,  \
+        __VA_ARGS__                                                                                \
     }
 
 #define SIGNED   (BM_FIELD_SIGNED | BM_FIELD_INDEXED)
@@ -35,7 +37,33 @@
 #define NULLABLE BM_FIELD_NULLABLE
 #define OF_JOBS  (BM_FIELD_OF_PAIRS | BM_FIELD_OF_INDEX)
 
-/* --- band keys made elsewhere: what has a rule of its own --- */
+/* --- what has a rule of its own --- */
+
+bool bm_field_is_character(char byte)
+{
+    return (unsigned char)byte < 0x80 && byte != '"' && byte != '\r' && byte != '\n';
+}
+
+static bm_status check_delimiter(const bm_option_parts *parts, bm_error *err)
+{
+    const char byte = parts->input->delimiter;
+    return bm_field_is_character(byte)
+               ? BM_OK
+               : bm_fail_field(err, "delimiter",
+                               "the delimiter is byte %u (ASCII, but no quote, carriage return or "
+                               "newline)",
+                               (unsigned)(unsigned char)byte);
+}
+
+static bm_status check_stopwords(const bm_option_parts *parts, bm_error *err)
+{
+    const bm_text_options *text = parts->text;
+    return text->stopwords == NULL || text->shingle == BM_SHINGLE_STOPWORD
+               ? BM_OK
+               : bm_fail_field(err, "stopwords", "`stopwords` is for `shingle` stopword:K");
+}
+
+/* Of band keys made elsewhere. */
 
 static bm_status candidates_of_keys(const bm_option_parts *parts, bm_error *err)
 {
@@ -74,7 +102,7 @@ const bm_field_row bm_field_rows[BM_N_ROWS] = {
     WORD(SHORT, "short_rule", "short", PLACE_TEXT(short_rule), BM_OPTION_SHORT, BM_FIELD_SHORT_RULE,
          SIGNED | NO_KEYS),
     VALUE(STOPWORDS, "stopwords", "stopwords", PLACE_TEXT(stopwords), STOPWORDS, BM_FIELD_STOPWORDS,
-          SIGNED | NULLABLE | BY_VALUE),
+          SIGNED | NULLABLE | BY_VALUE, .check = check_stopwords),
     VALUE(BAG, "bag", "bag", PLACE_TEXT(bag), BOOL, BM_FIELD_BAG, SIGNED | NULLABLE | BY_VALUE),
     WORD(WEIGHTS, "weights", "weights", PLACE_TEXT(weights), BM_OPTION_WEIGHTS, BM_FIELD_WEIGHTS,
          SIGNED | NULLABLE | BY_VALUE),
@@ -86,7 +114,7 @@ const bm_field_row bm_field_rows[BM_N_ROWS] = {
     WORD(HEADER, "header", "header", PLACE_INPUT(header), BM_OPTION_HEADER, BM_FIELD_HEADER,
          READ | NULLABLE | NO_KEYS),
     VALUE(DELIMITER, "delimiter", "delimiter", PLACE_INPUT(delimiter), CHARACTER, 0,
-          READ | NULLABLE | NO_KEYS),
+          READ | NULLABLE | NO_KEYS, .check = check_delimiter),
     WORD(DUPLICATE_IDS, "duplicate_ids", "duplicate_ids", PLACE_INPUT(duplicate_ids),
          BM_OPTION_DUPLICATE_IDS, BM_FIELD_DUPLICATE_IDS, READ | NO_KEYS),
     WORD(ON_ERROR, "on_error", "on_error", PLACE_INPUT(on_error), BM_OPTION_ON_ERROR,
@@ -101,10 +129,10 @@ const bm_field_row bm_field_rows[BM_N_ROWS] = {
     VALUE(RECALL, "recall", NULL, PLACE_BANDS(recall), REAL, 0, NO_KEYS | OF_JOBS),
     WORD(STORE, "store", NULL, PLACE_INDEX(store), BM_OPTION_STORE, 0, BM_FIELD_OF_INDEX),
     VALUE(UNIQUE, "unique", NULL, PLACE_INDEX(unique), BOOL, 0, BM_FIELD_OF_ADDING),
-    [BM_ROW_CANDIDATES] = ROW("candidates", NULL, PLACE_PAIRS(candidates), BM_FIELD_TYPE_WORD,
-                              BM_OPTION_CANDIDATES, 0, BM_FIELD_OF_PAIRS, candidates_of_keys),
-    [BM_ROW_VERIFY] = ROW("verify", NULL, PLACE_PAIRS(verify), BM_FIELD_TYPE_WORD, BM_OPTION_VERIFY,
-                          0, BM_FIELD_OF_PAIRS, verify_of_keys),
+    WORD(CANDIDATES, "candidates", NULL, PLACE_PAIRS(candidates), BM_OPTION_CANDIDATES, 0,
+         BM_FIELD_OF_PAIRS, .check_keys = candidates_of_keys),
+    WORD(VERIFY, "verify", NULL, PLACE_PAIRS(verify), BM_OPTION_VERIFY, 0, BM_FIELD_OF_PAIRS,
+         .check_keys = verify_of_keys),
     WORD(IDENTICAL, "identical", NULL, PLACE_PAIRS(identical), BM_OPTION_IDENTICAL, 0, NO_KEYS),
     VALUE(SAMPLE, "sample", NULL, PLACE_PAIRS(sample), UINT64, 0, NO_KEYS),
     WORD(CLUSTER, "cluster", NULL, PLACE_PAIRS(cluster), BM_OPTION_CLUSTER, 0, BM_FIELD_OF_PAIRS),
@@ -240,12 +268,16 @@ bool bm_field_same(const bm_field_row *field, const bm_option_parts *a, const bm
     }
 }
 
-bm_status bm_fields_check_words(bm_field_part part, const bm_option_parts *parts, bm_error *err)
+bm_status bm_fields_check(bm_field_part part, const bm_option_parts *parts, bm_error *err)
 {
     for (size_t i = 0; i < BM_N_ROWS; i++) {
         const bm_field_row *field = &bm_field_rows[i];
-        if (field->part == part && field->type == BM_FIELD_TYPE_WORD)
+        if (field->part != part)
+            continue;
+        if (field->type == BM_FIELD_TYPE_WORD)
             BM_TRY(bm_option_check(field->option, (unsigned)bm_field_number(field, parts), err));
+        if (field->check != NULL)
+            BM_TRY(field->check(parts, err));
     }
     return BM_OK;
 }

@@ -121,6 +121,8 @@ typedef struct bm_field_row {
     uint64_t bit;     /* in set_fields; 0: asking for its default asks for nothing */
     uint32_t uses;
     size_t offset; /* in the struct of its part */
+    /* BM_ERR_USAGE: it may not have this value; NULL: its type says all. */
+    bm_status (*check)(const struct bm_option_parts *parts, bm_error *err);
     /* BM_ERR_USAGE where band keys made elsewhere do not go with its value; NULL: `uses` says all. */
     bm_status (*check_keys)(const struct bm_option_parts *parts, bm_error *err);
 } bm_field_row;
@@ -155,7 +157,10 @@ void bm_field_set(const bm_field_row *field, const bm_option_parts *parts, uint6
 bool bm_field_is_set(const bm_field_row *field, const bm_option_parts *parts, bool of_scheme);
 /* Have both parts the same value? */
 bool bm_field_same(const bm_field_row *field, const bm_option_parts *a, const bm_option_parts *b);
-/* BM_ERR_USAGE: a word of the part that its option does not have. */
-bm_status bm_fields_check_words(bm_field_part part, const bm_option_parts *parts, bm_error *err);
+/* May a character stand between the cells of a row? '\0' too: that of the format. */
+bool bm_field_is_character(char byte);
+/* BM_ERR_USAGE: a field of the part has a word that its option does not have, or a value that the
+ * function of its row refuses. */
+bm_status bm_fields_check(bm_field_part part, const bm_option_parts *parts, bm_error *err);
 
 #endif

@@ -10,12 +10,6 @@
 
 #define N_OF(array) (sizeof(array) / sizeof(array)[0])
 
-/* 0 too: that of the format. */
-static bool is_delimiter(char byte)
-{
-    return (unsigned char)byte < 0x80 && byte != '"' && byte != '\r' && byte != '\n';
-}
-
 bool bm_input_given(const bm_input_options *input)
 {
     return input->n_paths > 0 || input->files_from != NULL || input->stream != NULL;
@@ -46,12 +40,7 @@ static bm_status check_input(const bm_input_options *input, bm_error *err)
         bm_option_list_check("include", input->patterns.include, input->patterns.n_include, err));
     BM_TRY(
         bm_option_list_check("exclude", input->patterns.exclude, input->patterns.n_exclude, err));
-    BM_TRY(bm_fields_check_words(BM_PART_INPUT, &(bm_option_parts){.input = input}, err));
-    if (!is_delimiter(input->delimiter))
-        return bm_fail_field(err, "delimiter",
-                             "the delimiter is byte %u (ASCII, but no quote, carriage return "
-                             "or newline)",
-                             (unsigned)(unsigned char)input->delimiter);
+    BM_TRY(bm_fields_check(BM_PART_INPUT, &(bm_option_parts){.input = input}, err));
     return bm_reserved_check("input", input->reserved, N_OF(input->reserved), err);
 }
 
@@ -60,7 +49,7 @@ static bm_status check_sketch(const bm_sketch_options *sketch, bm_error *err)
     if (sketch->perms > BM_PERMS_MAX)
         return bm_fail_field(err, "perms", "%u permutations (1 to %u)", sketch->perms,
                              BM_PERMS_MAX);
-    BM_TRY(bm_fields_check_words(BM_PART_SKETCH, &(bm_option_parts){.sketch = sketch}, err));
+    BM_TRY(bm_fields_check(BM_PART_SKETCH, &(bm_option_parts){.sketch = sketch}, err));
     if (sketch->reserved_flags != 0)
         BM_TRY(bm_reserved_check("sketch", &(uint64_t){sketch->reserved_flags}, 1, err));
     return bm_reserved_check("sketch", sketch->reserved, N_OF(sketch->reserved), err);
@@ -75,7 +64,7 @@ static bm_status check_resources(const bm_resource_options *resources, bm_error 
 
 static bm_status check_text(const bm_text_options *text, bool weighs, bm_error *err)
 {
-    BM_TRY(bm_fields_check_words(BM_PART_TEXT, &(bm_option_parts){.text = text}, err));
+    BM_TRY(bm_fields_check(BM_PART_TEXT, &(bm_option_parts){.text = text}, err));
     BM_TRY(bm_option_check(BM_OPTION_SHINGLE, text->shingle, err));
     if ((text->shingle_k < 1 || text->shingle_k > BM_SHINGLE_K_MAX))
         return bm_fail_field(err, "shingle_k", "shingles of %u units (1 to %u)", text->shingle_k,
@@ -86,8 +75,6 @@ static bm_status check_text(const bm_text_options *text, bool weighs, bm_error *
     const uint32_t both = BM_NORM_NFC | BM_NORM_NFKC;
     if ((text->normalize & both) == both)
         return bm_fail_field(err, "normalize", "nfc and nfkc together (one of them)");
-    if (text->stopwords != NULL && text->shingle != BM_SHINGLE_STOPWORD)
-        return bm_fail_field(err, "stopwords", "`stopwords` is for `shingle` stopword:K");
     if (text->weights != BM_WEIGHTS_NONE && !weighs)
         return bm_fail_field(err, "weights",
                              "`weights` %s (documents are weighed by sign, dedup and pairs alone)",

@@ -78,20 +78,20 @@ static void touch_rows(const bm_table_chunk *chunk, size_t n_text)
     bm_buf_reset(&joined);
 }
 
-/* True: all of it could be read. `fields` NULL: rows alone. */
-static bool read_all(const bm_fields *fields)
+/* True: all of it could be read. `rules` NULL: rows alone. */
+static bool read_all(const bm_record_rules *rules)
 {
     const char *names[] = {"text", "id"};
     const bm_table_wish wish = {.path = here.path,
                                 .parquet = here.parquet,
                                 .columns = names,
-                                .n_columns = fields != NULL ? 2 : 0,
-                                .n_needed = fields != NULL ? 1 : 0,
+                                .n_columns = rules != NULL ? 2 : 0,
+                                .n_needed = rules != NULL ? 1 : 0,
                                 .threads = 1,
                                 .batch_bytes = (size_t)1 << 20,
                                 .memory = (uint64_t)256 << 20};
     bm_table_words words = {""};
-    bm_table_stream stream = {.fields = fields, .name = "changed"};
+    bm_table_stream stream = {.rules = rules, .name = "changed"};
     bm_error err = {0};
     if (here.module->open(&wish, &stream.stream, &words) != BM_OK) {
         check(words.text[0] != '\0', "refused without a word");
@@ -103,8 +103,8 @@ static bool read_all(const bm_fields *fields)
         chunk = NULL;
         if (status == BM_OK)
             status = bm_table_stream_next(&stream, &chunk, &err);
-        if (status == BM_OK && chunk != NULL && fields != NULL)
-            touch_rows(chunk, fields->n_text);
+        if (status == BM_OK && chunk != NULL && rules != NULL)
+            touch_rows(chunk, rules->n_text);
         bm_table_chunk_release(chunk);
     } while (status == BM_OK && chunk != NULL);
     check(status == BM_OK || err.message[0] != '\0', "a stream that broke without a word");
@@ -144,10 +144,10 @@ static bool keep(bool labelled)
 static void try_file(const char *data, size_t len)
 {
     static const char *text[] = {"text"};
-    const bm_fields fields = {.text = text, .n_text = 1, .id = "id"};
+    const bm_record_rules rules = {.text = text, .n_text = 1, .id = "id"};
     const int fd = open(here.path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     check(fd >= 0 && write(fd, data, len) == (ssize_t)len && close(fd) == 0, "cannot write it");
-    const bool was_read = read_all(&fields);
+    const bool was_read = read_all(&rules);
     (void)read_all(NULL);
     (void)keep(false);
     (void)keep(true);

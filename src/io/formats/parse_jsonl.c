@@ -42,7 +42,7 @@ static void missing(struct bm_parser *parser, bm_str content, const char *name,
 static bool check_text(struct bm_parser *parser, bm_str content, size_t i, bm_record *record)
 {
     const bm_json_field *field = &parser->json_fields[i];
-    const char *name = parser->fields->text[i];
+    const char *name = parser->rules->text[i];
     const size_t len = strlen(name);
     const bool numbers = field->place > 0 && len > 2 && strcmp(name + len - 2, "[]") == 0;
     const char *expected = numbers ? "a string, a number or null" : "a string or null";
@@ -62,7 +62,7 @@ static bool check_text(struct bm_parser *parser, bm_str content, size_t i, bm_re
 static bm_status take_text(struct bm_parser *parser, bm_str content, bm_record *record,
                            bm_error *err)
 {
-    size_t n = parser->fields->n_text;
+    size_t n = parser->rules->n_text;
     for (size_t i = 0; i < n; i++) {
         if (!check_text(parser, content, i, record))
             return BM_OK;
@@ -87,10 +87,10 @@ out:
 
 static bm_status take_id(struct bm_parser *parser, bm_str content, bm_record *record, bm_error *err)
 {
-    const bm_fields *fields = parser->fields;
-    if (fields->id == NULL)
+    const bm_record_rules *rules = parser->rules;
+    if (rules->id == NULL)
         return bm_record_place_id(&parser->maker, record, err);
-    const bm_json_field *field = &parser->json_fields[fields->n_text];
+    const bm_json_field *field = &parser->json_fields[rules->n_text];
     switch (field->kind) {
     case BM_JSON_STRING:
         bm_record_count_invalid(&parser->maker, record, field->n_invalid, "id");
@@ -101,10 +101,10 @@ static bm_status take_id(struct bm_parser *parser, bm_str content, bm_record *re
         return BM_OK;
     case BM_JSON_MISSING:
     case BM_JSON_NULL:
-        if (!fields->id_given)
+        if (!rules->id_given)
             return bm_record_place_id(&parser->maker, record, err);
         if (field->kind == BM_JSON_MISSING) {
-            missing(parser, content, fields->id, "a string or a number", record);
+            missing(parser, content, rules->id, "a string or a number", record);
             return BM_OK;
         }
         break;
@@ -113,7 +113,7 @@ static bm_status take_id(struct bm_parser *parser, bm_str content, bm_record *re
     case BM_JSON_OBJECT:
         break;
     }
-    bm_record_bad(&parser->maker, record, "field '%.64s' is %s (a string or a number)", fields->id,
+    bm_record_bad(&parser->maker, record, "field '%.64s' is %s (a string or a number)", rules->id,
                   kind_name(field->kind));
     return BM_OK;
 }

@@ -35,6 +35,12 @@ typedef struct bm_cell {
     bool doubled; /* csv: it holds "" for a quote */
 } bm_cell;
 
+/* Does the byte end a cell that stands in no quotes? */
+static inline bool bm_row_splits_at(bm_row_syntax syntax, char byte)
+{
+    return byte == syntax.delimiter;
+}
+
 bm_row bm_row_begin(bm_str content, bm_row_syntax syntax);
 /* false: no more cells, or the row is broken. */
 bool bm_row_next(bm_row *row, bm_cell *cell);
@@ -48,6 +54,11 @@ typedef struct bm_row_place {
 /* Why a row is broken, for people: where a cell in quotes begins, and how many lines it swallowed.
  */
 void bm_row_explain(const bm_row *row, const bm_row_place *place, char *out, size_t cap);
+/* Append what stands between two cells. */
+static inline bm_status bm_row_split(bm_row_syntax syntax, bm_buf *out, bm_error *err)
+{
+    return bm_buf_add(out, &syntax.delimiter, 1, err);
+}
 /* Append the cell to `out` with each "" as one quote; *value is a view of what was appended. */
 bm_status bm_cell_plain(const bm_cell *cell, bm_buf *out, bm_str *value, bm_error *err);
 

@@ -23,7 +23,7 @@ typedef struct row_job {
 static uint32_t last_column(const struct bm_parser *parser)
 {
     uint32_t last = parser->columns[0] == BM_NO_COLUMN ? 0 : parser->columns[0];
-    for (size_t i = 0; i < parser->fields->n_text; i++)
+    for (size_t i = 0; i < parser->rules->n_text; i++)
         if (parser->columns[1 + i] > last)
             last = parser->columns[1 + i];
     return last;
@@ -36,8 +36,8 @@ static bm_status find_cells(row_job *job, bm_str content, bm_error *err)
     struct bm_parser *parser = job->parser;
     bool csv = parser->format->quoted;
     uint32_t last = csv ? UINT32_MAX : last_column(parser), n = 0;
-    size_t n_text = parser->fields->n_text;
-    bm_row row = bm_row_begin(content, parser->fields->syntax);
+    size_t n_text = parser->rules->n_text;
+    bm_row row = bm_row_begin(content, parser->rules->syntax);
     bm_cell cell;
     bm_status status = BM_OK;
     for (size_t i = 0; i < n_text; i++)
@@ -80,13 +80,13 @@ static bm_status find_cells(row_job *job, bm_str content, bm_error *err)
 /* All text cells joined by newlines, in a buffer that is not that of the cells. */
 static bm_status join_cells(struct bm_parser *parser, bm_str *out, bm_buf *buf, bm_error *err)
 {
-    if (parser->fields->n_text == 1) {
+    if (parser->rules->n_text == 1) {
         *out = parser->cells[0];
         return BM_OK;
     }
     bm_status status = BM_OK;
     buf->len = 0;
-    for (size_t i = 0; i < parser->fields->n_text; i++) {
+    for (size_t i = 0; i < parser->rules->n_text; i++) {
         if (i > 0)
             BM_TRY_OUT(bm_buf_add(buf, "\n", 1, err));
         BM_TRY_OUT(bm_buf_add(buf, parser->cells[i].data, parser->cells[i].len, err));
@@ -99,10 +99,10 @@ out:
 static bm_status take_text(row_job *job, bm_error *err)
 {
     struct bm_parser *parser = job->parser;
-    for (size_t i = 0; i < parser->fields->n_text; i++)
+    for (size_t i = 0; i < parser->rules->n_text; i++)
         if (parser->cells[i].data == NULL) {
             bm_record_bad(&parser->maker, job->record, "no field '%.64s': the row has %u field%s",
-                          parser->fields->text[i], job->n_cells, job->n_cells == 1 ? "" : "s");
+                          parser->rules->text[i], job->n_cells, job->n_cells == 1 ? "" : "s");
             return BM_OK;
         }
     BM_TRY(join_cells(parser, &job->record->text, &parser->joined, err));
@@ -114,9 +114,9 @@ static bm_status take_text(row_job *job, bm_error *err)
 static bm_status take_id(row_job *job, bm_error *err)
 {
     struct bm_parser *parser = job->parser;
-    if (job->id.data == NULL && parser->fields->id_given) {
+    if (job->id.data == NULL && parser->rules->id_given) {
         bm_record_bad(&parser->maker, job->record, "no field '%.64s': the row has %u field%s",
-                      parser->fields->id, job->n_cells, job->n_cells == 1 ? "" : "s");
+                      parser->rules->id, job->n_cells, job->n_cells == 1 ? "" : "s");
         return BM_OK;
     }
     if (job->id.data == NULL)

@@ -6,7 +6,7 @@
 #define BM_IO_FORMATS_PARSER_STATE_H
 
 #include "base/memory.h"
-#include "io/formats/record_fields.h"
+#include "io/formats/record_rules.h"
 #include "io/formats/record_format.h"
 #include "io/formats/record_maker.h"
 #include "io/json/json_read.h"
@@ -16,7 +16,7 @@ struct bm_input_set;
 struct bm_parser {
     const struct bm_input_set *set;
     const bm_record_format *format;
-    const bm_fields *fields;
+    const bm_record_rules *rules;
     bm_record_maker maker;
 
     const uint32_t *columns; /* of the piece's file (tsv, csv) */

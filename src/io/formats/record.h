@@ -13,7 +13,7 @@ typedef struct bm_record {
     uint32_t file;
     uint64_t line;          /* where the record begins, from 1; of a table its row */
     bm_str raw;             /* its bytes as read, with its line ending if it has one (of a record
-                            longer than max_doc_bytes its first bytes only); data NULL where the
+                            longer than a document may be its first bytes only); data NULL where the
                             source has no such bytes */
     bool is_header;         /* a header row, or the byte order mark of an array (split only; never
                             given in full parsing) */

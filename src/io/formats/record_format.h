@@ -9,14 +9,15 @@
 
 #include <bandmill/job.h>
 
+#include "io/formats/parse_row.h"
 #include "io/formats/record.h"
 #include "io/json/json_exact.h" /* BM_JSON_DEPTH_MAX */
 
 struct bm_parser;
 
 typedef struct bm_scan {
-    unsigned state; /* 0 at the beginning of a file and, but for json, of each record */
-    char delimiter; /* csv: between fields */
+    unsigned state;       /* 0 at the beginning of a file and, but for json, of each record */
+    bm_row_syntax syntax; /* of csv */
     /* json only: */
     unsigned before;                        /* the state in which the element began */
     size_t begin;                           /* where in data it does; BM_SCAN_MORE: not yet */
@@ -24,7 +25,7 @@ typedef struct bm_scan {
     const char *broken;                     /* ... because of this; NULL: nothing found so far */
     uint32_t depth;                         /* of brackets in the element */
     uint8_t objects[BM_JSON_DEPTH_MAX / 8]; /* a bit a level: opened by a brace */
-} bm_scan; /* {0}, but for `delimiter`, at the beginning of a file */
+} bm_scan;                                  /* {0}, but for `syntax`, at the beginning of a file */
 
 #define BM_SCAN_MORE SIZE_MAX
 
@@ -79,10 +80,10 @@ static inline bm_str bm_without_line_end(bm_str row)
     return row;
 }
 
-/* A record longer than max_doc_bytes is known by its first bytes: so many, wherever it was cut. */
-static inline size_t bm_too_long_prefix(uint64_t max_doc_bytes)
+/* A record longer than a document may be is known by its first bytes: so many, wherever it was cut. */
+static inline size_t bm_too_long_prefix(uint64_t longest)
 {
-    return max_doc_bytes < 255 ? (size_t)max_doc_bytes + 1 : 256;
+    return longest < 255 ? (size_t)longest + 1 : 256;
 }
 
 #endif

@@ -94,7 +94,7 @@ bool bm_record_count_invalid(bm_record_maker *maker, bm_record *record, uint64_t
                              const char *what)
 {
     record->n_invalid += n;
-    if (n > 0 && maker->invalid_is_error)
+    if (n > 0 && !maker->rules->repairs)
         bm_record_bad(maker, record, "invalid UTF-8 in the %.64s, %llu times (--invalid-utf8)",
                       what, (unsigned long long)n);
     return !record->bad;

@@ -5,17 +5,17 @@
 
 #include "base/memory.h"
 #include "io/formats/record.h"
+#include "io/formats/record_rules.h"
 
 typedef struct bm_record_maker {
-    uint64_t max_doc_bytes;
-    bool invalid_is_error;  /* invalid UTF-8 makes a bad record */
-    bool all_valid;         /* whatever comes is known to be valid UTF-8 */
-    const char *file_name;  /* of the records that come now; set by the owner, borrowed */
-    bm_buf place;           /* "FILE:" of place_name, then room for the line */
-    size_t place_len;       /* of "FILE:" */
-    const char *place_name; /* the file_name of which `place` was made; NULL: none yet */
+    const bm_record_rules *rules; /* borrowed */
+    bool all_valid;               /* whatever comes is known to be valid UTF-8 */
+    const char *file_name;        /* of the records that come now; set by the owner, borrowed */
+    bm_buf place;                 /* "FILE:" of place_name, then room for the line */
+    size_t place_len;             /* of "FILE:" */
+    const char *place_name;       /* the file_name of which `place` was made; NULL: none yet */
     char reason[640];
-} bm_record_maker; /* {0}, then max_doc_bytes and invalid_is_error */
+} bm_record_maker; /* {0}, then rules */
 
 void bm_record_maker_reset(bm_record_maker *maker);
 /* The record is bad: a reason in the maker's buffer. */

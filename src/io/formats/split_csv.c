@@ -1,6 +1,6 @@
 /* split_csv.c -- where a row of RFC 4180 ends: at a newline that no quotes enclose.
  *
- *     state     byte: "         ,        newline   other      (the comma, or another delimiter)
+ *     state     byte: "         ,        newline   other      (the comma, or what else splits rows)
  *     FIELD     -> QUOTED    FIELD    end       PLAIN      at the beginning of a field
  *     PLAIN     PLAIN        FIELD    end       PLAIN      in a field without quotes
  *     QUOTED    -> AFTER     QUOTED   QUOTED    QUOTED
@@ -50,9 +50,10 @@ size_t bm_csv_end(bm_scan *scan, const char *data, size_t from, size_t to)
                 scan->state = FIELD;
                 return newline + 1;
             }
-            bool at_field = quote == pos ? state == FIELD : data[quote - 1] == scan->delimiter;
+            bool at_field =
+                quote == pos ? state == FIELD : bm_row_splits_at(scan->syntax, data[quote - 1]);
             if (quote == to) { /* no quote and no newline: in which state do the bytes end? */
-                state = data[to - 1] == scan->delimiter ? FIELD : PLAIN;
+                state = bm_row_splits_at(scan->syntax, data[to - 1]) ? FIELD : PLAIN;
                 pos = to;
             } else {
                 state = at_field ? QUOTED : PLAIN;

@@ -92,7 +92,7 @@ static bm_status fill_set(bm_input_set *set, bm_error *err)
         bm_record_format_of(set->options.format) != NULL)
         BM_TRY(bm_input_set_probe(set, err));
     BM_TRY(settle_format(set, err));
-    return bm_fields_init(&set->options, set->format, &set->fields, err);
+    return bm_record_rules_init(&set->options, set->format, &set->rules, err);
 }
 
 bm_status bm_input_set_open(const bm_input_options *options, const char *spool_dir,
@@ -109,8 +109,6 @@ bm_status bm_input_set_open_watched(const bm_input_options *options, const char 
     BM_TRY(bm_new_zero(&set, 1, err));
     set->options = *options;
     set->callbacks = callbacks;
-    if (set->options.max_doc_bytes == 0)
-        set->options.max_doc_bytes = UINT64_MAX;
     bm_status status = BM_OK;
     if (spool_dir != NULL && (set->spool_dir = bm_strdup(spool_dir)) == NULL)
         BM_TRY_OUT(bm_fail_nomem(err, strlen(spool_dir)));
@@ -139,7 +137,7 @@ bm_status bm_input_set_open_stream(const bm_input_options *options, const char *
     set->sources[0] = (bm_source){.path = path, .name = path};
     set->n_sources = 1;
     set->unknown_size = true;
-    bm_status status = bm_fields_init(&set->options, set->format, &set->fields, err);
+    bm_status status = bm_record_rules_init(&set->options, set->format, &set->rules, err);
     if (status == BM_OK)
         *out = set;
     else

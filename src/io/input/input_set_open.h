@@ -29,7 +29,7 @@ bm_status bm_input_set_open_watched(const bm_input_options *options, const char 
                                     const bm_callbacks *callbacks, bm_input_set **out,
                                     bm_error *err);
 /* One stream of this name, which somebody else reads: nothing is opened, nor looked at. The format of the
- * options is not AUTO, its `max_doc_bytes` not 0. BM_ERR_USAGE: fields that the header rule forbids. */
+ * options is not AUTO. BM_ERR_USAGE: fields that the header rule forbids. */
 bm_status bm_input_set_open_stream(const bm_input_options *options, const char *name,
                                    bm_input_set **out, bm_error *err);
 

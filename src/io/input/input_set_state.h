@@ -11,7 +11,7 @@
 
 #include "io/bytes/refused_formats.h"
 #include "io/input/input_source.h"
-#include "io/formats/record_fields.h"
+#include "io/formats/record_rules.h"
 
 /* The first bytes of a source. */
 typedef struct bm_head {
@@ -32,7 +32,7 @@ typedef struct bm_held {
 struct bm_input_set {
     bm_input_options options;
     bm_format format;
-    bm_fields fields;
+    bm_record_rules rules;
     bm_source *sources; /* paths are owned here; names are the same strings, or lent */
     size_t n_sources, cap_sources;
     bm_source offsets; /* of arrays of hashes, borrowed; path NULL: none */

@@ -1,7 +1,7 @@
 /* long_gate.h -- how much of one record may be held?
  *
  * A source holds batches of a size that it is told. A record that is longer makes its batch longer,
- * up to max_doc_bytes, and with many threads there may be many of them. So whoever bounds the
+ * as long as a document may be, and with many threads there may be many of them. So whoever bounds the
  * memory is asked before more of such a record is held. */
 #ifndef BM_IO_INPUT_LONG_GATE_H
 #define BM_IO_INPUT_LONG_GATE_H

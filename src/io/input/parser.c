@@ -18,20 +18,20 @@
 
 static bm_status open_json(bm_parser *parser, bm_error *err)
 {
-    const bm_fields *fields = parser->fields;
-    size_t n = 1 + fields->n_text;
+    const bm_record_rules *rules = parser->rules;
+    size_t n = 1 + rules->n_text;
     const char **paths = bm_alloc(n, sizeof *paths);
     parser->json_fields = bm_alloc_zero(n, sizeof *parser->json_fields);
     bm_status status = BM_OK;
     if (paths == NULL || parser->json_fields == NULL) {
         status = bm_fail_nomem(err, n * sizeof *parser->json_fields);
     } else {
-        memcpy(paths, fields->text, fields->n_text * sizeof *paths);
-        bool with_id = fields->id != NULL;
+        memcpy(paths, rules->text, rules->n_text * sizeof *paths);
+        bool with_id = rules->id != NULL;
         if (with_id)
-            paths[fields->n_text] = fields->id;
-        status = bm_json_line_open(paths, fields->n_text + (with_id ? 1 : 0),
-                                   with_id ? fields->n_text : SIZE_MAX, &parser->json, err);
+            paths[rules->n_text] = rules->id;
+        status = bm_json_line_open(paths, rules->n_text + (with_id ? 1 : 0),
+                                   with_id ? rules->n_text : SIZE_MAX, &parser->json, err);
     }
     bm_free(paths);
     return status;
@@ -46,15 +46,14 @@ bm_status bm_parser_open(const bm_input_set *set, bm_parser **out, bm_error *err
     BM_TRY(bm_new_zero(&parser, 1, err));
     parser->set = set;
     parser->format = format;
-    parser->fields = &set->fields;
-    parser->maker.max_doc_bytes = set->options.max_doc_bytes;
-    parser->maker.invalid_is_error = set->options.invalid_utf8 == BM_INVALID_UTF8_ERROR;
+    parser->rules = &set->rules;
+    parser->maker.rules = &set->rules;
     bm_status status = BM_OK;
     if (format->json)
         BM_TRY_OUT(open_json(parser, err));
     if (format->table &&
-        (parser->cells = bm_alloc(set->fields.n_text, sizeof *parser->cells)) == NULL)
-        BM_TRY_OUT(bm_fail_nomem(err, set->fields.n_text * sizeof *parser->cells));
+        (parser->cells = bm_alloc(set->rules.n_text, sizeof *parser->cells)) == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, set->rules.n_text * sizeof *parser->cells));
 out:
     if (status != BM_OK) {
         bm_parser_close(parser);
@@ -116,7 +115,7 @@ static void explain_too_long(const walker *w, bm_str shown, uint64_t n_behind, b
 {
     bm_parser *parser = w->parser;
     const bm_row_place place = {.begin = shown.data, .line = record->line, .n_behind = n_behind};
-    bm_row row = bm_row_begin(shown, parser->fields->syntax);
+    bm_row row = bm_row_begin(shown, parser->rules->syntax);
     bm_cell cell;
     char why[320] = "";
     while (bm_row_next(&row, &cell))
@@ -128,14 +127,14 @@ static void explain_too_long(const walker *w, bm_str shown, uint64_t n_behind, b
     bm_record_bad(&parser->maker, record,
                   "the record is longer than %llu bytes (--max-doc-bytes) and has the %llu lines "
                   "behind this one%s%s",
-                  (unsigned long long)parser->maker.max_doc_bytes, (unsigned long long)n_behind,
+                  (unsigned long long)parser->rules->longest, (unsigned long long)n_behind,
                   why[0] != '\0' ? "; " : "", why);
 }
 
 static void too_long(const walker *w, bm_record *record, bm_str content, size_t bom)
 {
     bm_parser *parser = w->parser;
-    const size_t prefix = bm_too_long_prefix(parser->maker.max_doc_bytes);
+    const size_t prefix = bm_too_long_prefix(parser->rules->longest);
     const uint64_t n_behind =
         w->piece->cut ? w->piece->n_behind : bm_count_newlines(content.data, content.len);
     if (record->raw.len > bom + prefix)
@@ -146,7 +145,7 @@ static void too_long(const walker *w, bm_record *record, bm_str content, size_t 
     } else {
         bm_record_bad(&parser->maker, record,
                       "the record is longer than %llu bytes (--max-doc-bytes)",
-                      (unsigned long long)parser->maker.max_doc_bytes);
+                      (unsigned long long)parser->rules->longest);
     }
 }
 
@@ -158,10 +157,10 @@ static bm_status take(const walker *w, bm_record *record, size_t bom, bm_error *
     bm_str content = {.data = record->raw.data + bom, .len = record->raw.len - bom};
     if (!parser->format->whole_file)
         content = bm_without_line_end(content);
-    bool cut = w->piece->cut || content.len > parser->maker.max_doc_bytes;
+    bool cut = w->piece->cut || content.len > parser->rules->longest;
     if (parser->format->skip_blank && !cut && is_blank(content))
         return BM_OK;
-    record->is_header = parser->format->table && parser->fields->header && w->piece->file_begin &&
+    record->is_header = parser->format->table && parser->rules->header && w->piece->file_begin &&
                         record->raw.data == w->batch->data + w->piece->begin;
     if (record->is_header && w->full)
         return BM_OK;
@@ -211,7 +210,7 @@ static bm_status walk_piece(const walker *w, bm_error *err)
     uint64_t line = w->piece->first_line;
     bm_status status = BM_OK;
     bool whole = format->whole_file; /* a file without bytes is a record too */
-    bm_scan scan = {.state = w->piece->state, .delimiter = w->parser->fields->syntax.delimiter};
+    bm_scan scan = {.state = w->piece->state, .syntax = w->parser->rules->syntax};
     if (format->elements && bom > 0 && !w->full)
         status = take_mark(w, err);
     if (bom == end - pos && !whole)

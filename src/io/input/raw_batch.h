@@ -23,7 +23,8 @@ typedef struct bm_raw_piece {
     unsigned state; /* of the scan (record_format.h) at its beginning */
     /* Not NULL: an empty piece, which stands for the rest of a file that cannot be read, and why. Owned. */
     char *broken;
-    bool cut; /* one record, longer than max_doc_bytes, of which only the first bytes are here */
+    bool
+        cut; /* one record, longer than a document may be, of which only the first bytes are here */
     uint64_t n_behind; /* of such a record: its lines behind the first */
     size_t columns;    /* index into bm_raw_batch.columns (tsv, csv) */
 } bm_raw_piece;
@@ -35,7 +36,7 @@ typedef struct bm_raw_batch {
     bm_raw_piece *pieces;
     size_t n_pieces, cap_pieces;
     uint64_t bytes_read; /* as stored, so far, for progress */
-    uint32_t *columns;   /* of each file: the id's, then one a text field (record_fields.h) */
+    uint32_t *columns;   /* of each file: the id's, then one a text field (record_rules.h) */
     size_t n_columns, cap_columns;
     bm_content_place place; /* behind its last record, where the reader tracks it */
 } bm_raw_batch;

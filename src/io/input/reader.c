@@ -11,8 +11,9 @@
  * Where every newline ends a record, the cut is found from the back by memrchr; otherwise (csv, or
  * where the limit of records is near) it is found by walking from record to record.
  *
- * A record longer than max_doc_bytes is not held: its first bytes become a piece of their own, the
- * rest is read and dropped (reader_rest.c, as what cannot be read). Limits: a batch holds at most max_doc_bytes and a batch's worth more.
+ * A record longer than a document may be is not held: its first bytes become a piece of their own, the
+ * rest is read and dropped (reader_rest.c, as what cannot be read). Limits: a batch holds at most such a
+ * record and a batch's worth more.
  * Threads: one. */
 #include "io/input/reader.h"
 
@@ -45,17 +46,16 @@ bm_status bm_reader_open(bm_input_set *set, size_t batch_bytes, uint32_t batch_r
     BM_TRY(bm_new_zero(&reader, 1, err));
     reader->set = set;
     reader->format = format;
-    reader->fields = &set->fields;
+    reader->rules = &set->rules;
     reader->batch_bytes = batch_bytes > 0 ? batch_bytes : 1;
     reader->batch_records = batch_records;
-    reader->max_record = set->options.max_doc_bytes;
     reader->mean_bytes = FIRST_MEAN;
-    size_t n_columns = bm_fields_columns(reader->fields);
+    size_t n_columns = bm_columns_count(reader->rules);
     bm_status status = BM_OK;
     if ((reader->columns = bm_alloc_zero(n_columns, sizeof *reader->columns)) == NULL)
         BM_TRY_OUT(bm_fail_nomem(err, n_columns * sizeof *reader->columns));
-    if (format->table && !reader->fields->header)
-        bm_fields_from_numbers(reader->fields, reader->columns);
+    if (format->table && !reader->rules->header)
+        bm_columns_from_numbers(reader->rules, reader->columns);
     status = bm_input_bytes_open(set, &reader->bytes, err);
 out:
     if (status != BM_OK) {
@@ -192,8 +192,8 @@ static size_t read_size(const bm_reader *reader, const bm_cutter *c)
     size_t n = (c->end - c->begin) / AHEAD_PART;
     n = n > reader->batch_bytes ? n : reader->batch_bytes;
     uint64_t held = c->end - c->cut;
-    if (reader->max_record < SIZE_MAX / 2 && n > reader->max_record + 6 - held)
-        n = (size_t)(reader->max_record + 6 -
+    if (reader->rules->longest < SIZE_MAX / 2 && n > reader->rules->longest + 6 - held)
+        n = (size_t)(reader->rules->longest + 6 -
                      held); /* a line ending, a byte order mark, one byte too many */
     return n > 0 ? n : 1;
 }
@@ -216,7 +216,7 @@ static bm_status read_more(bm_reader *reader, bm_cutter *c, size_t n, bm_error *
 static bm_status take_records(bm_reader *reader, bm_cutter *c, bm_error *err)
 {
     bm_raw_batch *batch = c->batch;
-    bool header = reader->format->table && reader->fields->header;
+    bool header = reader->format->table && reader->rules->header;
     if (reader->broken.rest && !c->full) {
         c->end = c->cut;                       /* the record that has begun is part of the rest */
     } else if (reader->file_end && !c->full) { /* the last record may have no line ending */
@@ -301,7 +301,7 @@ static bm_status take_piece(bm_reader *reader, bm_raw_batch *batch, bm_error *er
         bm_buf_reset(&reader->carry);
     c.cut = c.seen = c.begin;
     c.state = c.scan.state = reader->state;
-    c.scan.delimiter = reader->fields->syntax.delimiter;
+    c.scan.syntax = reader->rules->syntax;
     const bool walk = walks(reader);
     bm_status status = BM_OK;
     if (!reader->begun) { /* a byte order mark is no part of the first field */
@@ -321,8 +321,9 @@ static bm_status take_piece(bm_reader *reader, bm_raw_batch *batch, bm_error *er
         if (c.full || reader->file_end)
             return take_records(reader, &c, err);
         size_t bom = !reader->begun && c.cut == c.begin ? 3 : 0;
-        if (c.cut == c.begin && c.end >= reader->batch_bytes && reader->max_record < SIZE_MAX / 2 &&
-            c.end - c.begin > reader->max_record + 2 + bom)
+        if (c.cut == c.begin && c.end >= reader->batch_bytes &&
+            reader->rules->longest < SIZE_MAX / 2 &&
+            c.end - c.begin > reader->rules->longest + 2 + bom)
             return bm_reader_take_too_long(reader, &c, false, err);
         const size_t n = read_size(reader, &c);
         bool may;

@@ -15,8 +15,8 @@
 
 typedef struct bm_reader bm_reader;
 
-/* A batch ends when it holds batch_bytes (a longer record makes it longer, up to max_doc_bytes and
- * a bit) or `batch_records` records (0: no limit). */
+/* A batch ends when it holds batch_bytes (a longer record makes it longer, up to the longest that a document may
+ * be and a bit) or `batch_records` records (0: no limit). */
 bm_status bm_reader_open(bm_input_set *set, size_t batch_bytes, uint32_t batch_records,
                          bm_reader **out, bm_error *err);
 /* Ask before a record that is longer than a batch is held; borrowed; NULL: any may be. */

@@ -19,7 +19,7 @@ static bm_status add_columns(struct bm_reader *reader, bm_raw_batch *batch, bm_r
         piece->columns = last->columns;
         return BM_OK;
     }
-    size_t n = bm_fields_columns(reader->fields);
+    size_t n = bm_columns_count(reader->rules);
     BM_TRY(bm_grow(&batch->columns, &batch->cap_columns, batch->n_columns + n,
                    sizeof *batch->columns, err));
     memcpy(batch->columns + batch->n_columns, reader->columns, n * sizeof *reader->columns);
@@ -45,6 +45,12 @@ bm_status bm_reader_add_piece(struct bm_reader *reader, bm_raw_batch *batch, bm_
     return BM_OK;
 }
 
+bm_status bm_reader_header_too_long(const struct bm_reader *reader, bm_error *err)
+{
+    return bm_fail_at(err, BM_ERR_INPUT, bm_input_set_source(reader->set, reader->file)->name, 1,
+                      "the header is longer than `max_doc_bytes`");
+}
+
 bm_status bm_reader_header(struct bm_reader *reader, const bm_cutter *c, bm_error *err)
 {
     const char *name = bm_input_set_source(reader->set, reader->file)->name;
@@ -52,15 +58,15 @@ bm_status bm_reader_header(struct bm_reader *reader, const bm_cutter *c, bm_erro
     size_t begin = c->begin + bm_bom_bytes(data + c->begin, c->cut - c->begin);
     if (begin == c->cut)
         return BM_OK; /* an empty file: no documents */
-    bm_scan scan = {.delimiter = reader->fields->syntax.delimiter};
+    bm_scan scan = {.syntax = reader->rules->syntax};
     size_t end = reader->format->record_end(&scan, data, begin, c->cut);
     if (end == BM_SCAN_MORE)
         end = c->cut;
     bm_str row = bm_without_line_end((bm_str){.data = data + begin, .len = end - begin});
-    if (row.len > reader->max_record)
-        return bm_fail_at(err, BM_ERR_INPUT, name, 1, "the header is longer than `max_doc_bytes`");
-    const bm_header_row header = {.row = row, .syntax = reader->fields->syntax, .file = name};
-    return bm_fields_from_header(reader->fields, &header, reader->columns, err);
+    if (row.len > reader->rules->longest)
+        return bm_reader_header_too_long(reader, err);
+    const bm_header_row header = {.row = row, .syntax = reader->rules->syntax, .file = name};
+    return bm_columns_from_header(reader->rules, &header, reader->columns, err);
 }
 
 bm_status bm_reader_saw(const struct bm_reader *reader, const char *data, size_t len, bm_error *err)

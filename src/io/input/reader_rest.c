@@ -144,19 +144,19 @@ bm_status bm_reader_take_too_long(struct bm_reader *reader, bm_cutter *c, bool t
     const char *name = bm_input_set_source(reader->set, reader->file)->name;
     bm_raw_piece piece = {.begin = c->begin, .cut = true};
     piece.end = c->begin + bm_bom_bytes(c->batch->data + c->begin, reader->begun ? 0 : 3) +
-                bm_too_long_prefix(reader->max_record);
+                bm_too_long_prefix(reader->rules->longest);
     skipped_record skipped = {.wants_words = to_refuse};
     BM_TRY(skip_record(reader, c, piece.end, &skipped, err));
     if (reader->broken.rest) /* the record is part of what cannot be read */
         return bm_reader_add_rest(reader, c->batch, reader->line, err);
     const bool broken = reader->broken.error.status != BM_OK;
-    if (to_refuse && !broken && skipped.bytes - END_BYTES <= reader->max_record) {
+    if (to_refuse && !broken && skipped.bytes - END_BYTES <= reader->rules->longest) {
         const bm_long_record record = {name, reader->line, skipped.bytes, skipped.words};
         return reader->watch.gate->refuse(reader->watch.gate->ctx, &record, err);
     }
     piece.n_behind = skipped.lines - skipped.line_end;
-    if (reader->format->table && reader->fields->header && !reader->begun)
-        return bm_fail_at(err, BM_ERR_INPUT, name, 1, "the header is longer than `max_doc_bytes`");
+    if (reader->format->table && reader->rules->header && !reader->begun)
+        return bm_reader_header_too_long(reader, err);
     piece.file_end = reader->file_end;
     if (broken) /* an element without an end is no record */
         piece = (bm_raw_piece){.begin = c->begin, .end = c->begin};

@@ -22,7 +22,7 @@ bm_status bm_reader_add_rest(struct bm_reader *reader, bm_raw_batch *batch, uint
  * end, or the rest of the file is passed over. */
 bm_status bm_reader_break_off(struct bm_reader *reader, uint64_t line, const char *why,
                               bm_error *err);
-/* The record that has begun is longer than max_doc_bytes: its first bytes become a piece of their own. Or
+/* The record that has begun is longer than a document may be: its first bytes become a piece of their own. Or
  * else (`to_refuse`) the gate will not have it held, and how long it is has yet to be seen. */
 bm_status bm_reader_take_too_long(struct bm_reader *reader, bm_cutter *c, bool to_refuse,
                                   bm_error *err);

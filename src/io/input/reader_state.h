@@ -8,7 +8,7 @@
 #include "io/input/input_bytes.h"
 #include "io/input/long_gate.h"
 #include "io/input/raw_batch.h"
-#include "io/formats/record_fields.h"
+#include "io/formats/record_rules.h"
 #include "io/formats/record_format.h"
 
 struct bm_input_set;
@@ -34,10 +34,9 @@ typedef struct bm_reader_watch {
 struct bm_reader {
     struct bm_input_set *set;
     const bm_record_format *format;
-    const bm_fields *fields;
+    const bm_record_rules *rules;
     size_t batch_bytes;
     uint32_t batch_records;
-    uint64_t max_record;
     bm_input_bytes *bytes;
     size_t file;         /* the current file, or the next to open */
     bool open, file_end; /* a file is open; all of it has been read */
@@ -45,7 +44,7 @@ struct bm_reader {
     uint64_t line;       /* on which the next piece begins */
     unsigned state;      /* of the scan there */
     bm_buf carry;        /* the beginning of the next batch */
-    uint32_t *columns;   /* of the current file (record_fields.h) */
+    uint32_t *columns;   /* of the current file (record_rules.h) */
     double mean_bytes;   /* of the records so far, the last ones counting most */
     uint64_t n_records;  /* in the batch being made */
     bm_reader_break broken;

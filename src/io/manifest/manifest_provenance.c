@@ -56,15 +56,20 @@ static bm_status read_field(bm_manifest_fields *fields, bm_str object, const bm_
     }
 }
 
+/* What tables alone have: a header or none, and one character between cells. */
 static bm_status check_table(const bm_manifest_fields *fields, const bm_provenance *p,
                              bm_error *err)
 {
-    const char *header = p->texts[BM_ROW_HEADER], *delimiter = p->texts[BM_ROW_DELIMITER];
+    const char *header = p->texts[BM_ROW_HEADER];
     if (header != NULL && strcmp(header, "yes") != 0 && strcmp(header, "no") != 0)
         return bm_manifest_field_bad(fields, "header", "expected \"yes\", \"no\" or null", err);
-    if (delimiter != NULL && (strlen(delimiter) > 1 || strpbrk(delimiter, "\"\r\n") != NULL ||
-                              (unsigned char)delimiter[0] >= 0x80))
-        return bm_manifest_field_bad(fields, "delimiter", "expected one character or null", err);
+    for (size_t i = 0; i < BM_N_ROWS; i++) {
+        const char *text = p->texts[i];
+        if (bm_field_rows[i].type == BM_FIELD_TYPE_CHARACTER && text != NULL &&
+            (strlen(text) > 1 || !bm_field_is_character(text[0])))
+            return bm_manifest_field_bad(fields, bm_field_rows[i].key,
+                                         "expected one character or null", err);
+    }
     return BM_OK;
 }
 

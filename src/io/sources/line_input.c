@@ -19,8 +19,8 @@
 #include "base/memory.h"
 #include "base/wait_readable.h"
 #include "io/input/input_set_open.h"
+#include "io/input/input_set_state.h"
 #include "io/input/parser.h"
-#include "io/formats/record_fields.h"
 #include "io/formats/record_format.h"
 
 #define READ_BYTES ((size_t)64 << 10)
@@ -34,8 +34,8 @@ struct bm_line_input {
     bm_parser *parser;
     const bm_callbacks *callbacks;
     const bm_long_gate *gate;
-    uint64_t longest; /* bytes of a line that are held */
-    bool ended;       /* nothing more will come */
+    const bm_record_rules *rules; /* of the set */
+    bool ended;                   /* nothing more will come */
     char *bytes;
     size_t begin, end, cap; /* of what was read and not given yet */
     uint64_t line;          /* number of the line that is next */
@@ -62,22 +62,18 @@ static bm_status check_format(const bm_input_options *options, bm_input_options 
         return bm_fail_field(err, "header", "`header` yes: a line at a time has none (no)");
     if (used->format == BM_FORMAT_TSV)
         used->header = BM_HEADER_NO;
-    if (used->max_doc_bytes == 0)
-        used->max_doc_bytes = UINT64_MAX;
     return BM_OK;
 }
 
 /* The columns of a table stand in its batch. */
-static bm_status open_batch(bm_line_input *in, const bm_input_options *options, bm_error *err)
+static bm_status open_batch(bm_line_input *in, bm_error *err)
 {
-    bm_fields fields;
     in->batch.pieces = &in->piece;
     in->batch.n_pieces = 1;
-    if (options->format != BM_FORMAT_TSV)
+    if (in->set->format != BM_FORMAT_TSV)
         return BM_OK;
-    BM_TRY(bm_fields_init(options, options->format, &fields, err));
-    BM_TRY(bm_new_zero(&in->batch.columns, bm_fields_columns(&fields), err));
-    bm_fields_from_numbers(&fields, in->batch.columns);
+    BM_TRY(bm_new_zero(&in->batch.columns, bm_columns_count(in->rules), err));
+    bm_columns_from_numbers(in->rules, in->batch.columns);
     return BM_OK;
 }
 
@@ -91,11 +87,11 @@ bm_status bm_line_input_open(const bm_input_options *options, const bm_callbacks
     in->callbacks = callbacks;
     in->gate = gate;
     in->line = 1;
-    in->longest = used.max_doc_bytes;
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_input_set_open_stream(&used, NAME, &in->set, err));
+    in->rules = &in->set->rules;
     BM_TRY_OUT(bm_parser_open(in->set, &in->parser, err));
-    status = open_batch(in, &used, err);
+    status = open_batch(in, err);
 out:
     if (status == BM_OK)
         *out = in;
@@ -173,11 +169,11 @@ static bm_status drop_rest(bm_line_input *in, size_t keep, bool words, bm_long_r
 /* Only the first bytes of the line are held. `refused`: for the gate does not allow more. */
 static bm_status cut_line(bm_line_input *in, bool refused, found_line *out, bm_error *err)
 {
-    const size_t keep = bm_too_long_prefix(in->longest) + 3;
+    const size_t keep = bm_too_long_prefix(in->rules->longest) + 3;
     bm_long_record passed;
     bm_status status = BM_OK;
     BM_TRY_OUT(drop_rest(in, keep, refused, &passed, err));
-    if (refused && passed.bytes <= in->longest)
+    if (refused && passed.bytes <= in->rules->longest)
         return in->gate->refuse(in->gate->ctx, &passed, err);
 out:
     out->cut = true;
@@ -201,7 +197,8 @@ static bm_status find_line(bm_line_input *in, found_line *out, bm_error *err)
             out->len = have;
             return BM_OK;
         }
-        if (have > in->longest && have - in->longest > 8) /* a mark and CR LF may be about it */
+        if (have > in->rules->longest &&
+            have - in->rules->longest > 8) /* a mark and CR LF may be about it */
             return cut_line(in, false, out, err);
         bool may = true;
         bm_status status = in->gate != NULL && have >= LONG_BYTES

@@ -24,7 +24,7 @@
 
 struct bm_row_digest {
     struct ArrowArrayStream inner;
-    bm_fields fields;
+    bm_record_rules rules;
     bm_table_stream table; /* whose stream gives `passing` */
     struct ArrowArray passing;
     bm_stream_hash *hash;
@@ -63,8 +63,8 @@ bm_status bm_row_digest_open(const bm_input_options *input, struct ArrowArrayStr
     BM_TRY(bm_new_zero(&rows, 1, err));
     rows->users = 1;
     rows->each = each;
-    bm_status status = bm_fields_init(input, BM_FORMAT_AUTO, &rows->fields, err);
-    rows->fields.id_given = false;
+    bm_status status = bm_record_rules_init(input, BM_FORMAT_AUTO, &rows->rules, err);
+    rows->rules.id_given = false;
     if (status == BM_OK)
         status = bm_stream_hash_open(bm_isa_best(), &rows->hash, err);
     if (status != BM_OK) {
@@ -112,7 +112,7 @@ static bm_status add_rows(bm_row_digest *rows, const bm_table_chunk *c, bm_error
     if (c->has_id)
         BM_TRY(bm_grow_array(&rows->ids, &rows->cap_ids, before + c->n_rows, err));
     for (size_t row = 0; row < c->n_rows; row++) {
-        const bm_text_wish wish = {rows->fields.n_text, row, &rows->joined};
+        const bm_text_wish wish = {rows->rules.n_text, row, &rows->joined};
         bm_str text;
         BM_TRY(bm_chunk_text(c, &wish, &text, err));
         rows->texts[first + row] = hash_of(text);
@@ -153,7 +153,7 @@ static bm_status begin(bm_row_digest *rows, const char *name, bm_error *err)
     if (rows->begun)
         return BM_OK;
     rows->begun = true;
-    rows->table = (bm_table_stream){.fields = &rows->fields,
+    rows->table = (bm_table_stream){.rules = &rows->rules,
                                     .name = name,
                                     .stream = {.get_schema = inner_schema,
                                                .get_next = inner_array,

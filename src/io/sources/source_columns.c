@@ -22,9 +22,7 @@
 typedef struct columns {
     bm_batch_source base;
     const bm_column_provider *provider; /* NULL: one stream, in memory */
-    bm_fields fields;
-    uint64_t max_doc_bytes;
-    bool invalid_is_error;
+    bm_record_rules rules;
     bm_batch_limits limits;
     struct ArrowArrayStream in_memory; /* until it is begun; provider NULL */
     bm_table_stream stream;
@@ -80,9 +78,7 @@ static bm_status make_source(const bm_input_options *options, columns **out, bm_
     columns *source = NULL;
     BM_TRY(bm_new_zero(&source, 1, err));
     source->base.ops = &bm_source_columns;
-    source->max_doc_bytes = options->max_doc_bytes != 0 ? options->max_doc_bytes : UINT64_MAX;
-    source->invalid_is_error = options->invalid_utf8 == BM_INVALID_UTF8_ERROR;
-    bm_status status = bm_fields_init(options, BM_FORMAT_AUTO, &source->fields, err);
+    bm_status status = bm_record_rules_init(options, BM_FORMAT_AUTO, &source->rules, err);
     if (status == BM_OK)
         *out = source;
     else
@@ -172,14 +168,14 @@ static bm_status begin_stream(columns *source, bool *more, bm_error *err)
         const bm_table_file file = {.provider = provider,
                                     .inputs = source->base.inputs,
                                     .index = source->file,
-                                    .fields = source->limits.records_only ? NULL : &source->fields,
+                                    .rules = source->limits.records_only ? NULL : &source->rules,
                                     .batch_bytes = source->limits.bytes};
         bm_status status = bm_table_file_open(&file, &stream, &source->lost, err);
         if (status != BM_OK || source->lost.status != BM_OK)
             return status;
     }
     source->stream =
-        (bm_table_stream){.fields = source->limits.records_only ? NULL : &source->fields,
+        (bm_table_stream){.rules = source->limits.records_only ? NULL : &source->rules,
                           .name = bm_batch_source_file(&source->base, (uint32_t)source->file),
                           .stream = stream};
     source->inside = true;
@@ -231,7 +227,7 @@ static bm_status find_rows(columns *source, bm_error *err)
 
 static size_t text_bytes(const columns *source, const bm_table_chunk *c, size_t row)
 {
-    return source->limits.records_only ? 0 : bm_chunk_text_bytes(c, source->fields.n_text, row);
+    return source->limits.records_only ? 0 : bm_chunk_text_bytes(c, source->rules.n_text, row);
 }
 
 /* The next n rows have so many bytes of text, the last of them most: may they be held? */
@@ -247,7 +243,7 @@ static bm_status ask_gate(const columns *source, size_t n, uint64_t bytes, bm_er
     bm_long_record record = {.file = bm_batch_source_file(&source->base, (uint32_t)source->file),
                              .line = source->line + n - 1,
                              .bytes = text_bytes(source, source->chunk, last)};
-    record.words = bm_chunk_text_words(source->chunk, source->fields.n_text, last);
+    record.words = bm_chunk_text_words(source->chunk, source->rules.n_text, last);
     return gate->refuse(gate->ctx, &record, err);
 }
 
@@ -333,13 +329,13 @@ bool bm_source_columns_texts(const bm_batch_source *base, const bm_source_batch 
         return false;
     const columns *source = (const columns *)base;
     const columns_batch *batch = (const columns_batch *)base_batch;
-    if (batch->lost != NULL || batch->chunk->has_id || source->fields.n_text != 1 ||
-        source->invalid_is_error)
+    if (batch->lost != NULL || batch->chunk->has_id || source->rules.n_text != 1 ||
+        !source->rules.repairs)
         return false;
     *out = (bm_batch_texts){.column = &batch->chunk->columns[1],
                             .first = batch->first,
                             .n = batch->n,
-                            .most = source->max_doc_bytes,
+                            .most = source->rules.longest,
                             .first_row = batch->first_line - 1};
     return true;
 }
@@ -354,8 +350,7 @@ static bm_status columns_open_parser(const bm_batch_source *base, bm_batch_parse
     BM_TRY(bm_new_zero(&parser, 1, err));
     parser->base.ops = &bm_source_columns;
     parser->source = source;
-    parser->maker.max_doc_bytes = source->max_doc_bytes;
-    parser->maker.invalid_is_error = source->invalid_is_error;
+    parser->maker.rules = &source->rules;
     *out = &parser->base;
     return BM_OK;
 }
@@ -374,12 +369,12 @@ static bm_status take_text(columns_parser *parser, const bm_table_chunk *c, size
                            bm_record *record, bm_error *err)
 {
     bm_record_maker *maker = &parser->maker;
-    const bm_text_wish wish = {parser->source->fields.n_text, row, &parser->joined};
+    const bm_text_wish wish = {parser->source->rules.n_text, row, &parser->joined};
     BM_TRY(bm_chunk_text(c, &wish, &record->text, err));
     record->text_bytes = record->text.len;
-    if (record->text_bytes > maker->max_doc_bytes) {
+    if (record->text_bytes > maker->rules->longest) {
         bm_record_bad(maker, record, "the text is longer than %llu bytes (--max-doc-bytes)",
-                      (unsigned long long)maker->max_doc_bytes);
+                      (unsigned long long)maker->rules->longest);
         return BM_OK;
     }
     const bm_utf8_value field = {"text", &parser->repaired, &record->text};
@@ -389,15 +384,15 @@ static bm_status take_text(columns_parser *parser, const bm_table_chunk *c, size
 static bm_status parse_row(columns_parser *parser, const bm_table_chunk *c, size_t row,
                            bm_record *record, bm_error *err)
 {
-    const bm_fields *fields = &parser->source->fields;
+    const bm_record_rules *rules = &parser->source->rules;
     bm_status status = take_text(parser, c, row, record, err);
     if (status != BM_OK || record->bad)
         return status;
-    if (!c->has_id || (bm_column_is_null(&c->columns[0], row) && !fields->id_given))
+    if (!c->has_id || (bm_column_is_null(&c->columns[0], row) && !rules->id_given))
         return bm_record_place_id(&parser->maker, record, err);
     if (bm_column_is_null(&c->columns[0], row)) {
         bm_record_bad(&parser->maker, record, "column '%.64s' is null (a text or an integer)",
-                      fields->id);
+                      rules->id);
         return BM_OK;
     }
     if (!bm_column_is_text(c->columns[0].type)) {

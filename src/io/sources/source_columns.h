@@ -1,7 +1,7 @@
 /* source_columns.h -- rows of tables, as streams of Arrow arrays (bandmill/arrow.h): a column is the
  * text, another the id.
  *
- * bandmill/arrow.h says what is a document, a text and an id. max_doc_bytes bounds the text.
+ * bandmill/arrow.h says what is a document, a text and an id. the longest that a document may be bounds the text.
  *
  * Where the stream comes from is not known here. A *provider* opens a file as a stream: whoever can
  * read Parquet or another table brings one; files of tables have theirs (io/tables). Files are read in

@@ -16,8 +16,8 @@ static bm_status open_table(void *ctx, const bm_table_asked *asked, struct Arrow
                             bm_error *err)
 {
     (void)ctx;
-    const bm_fields *fields = asked->fields;
-    const size_t n = fields != NULL ? bm_fields_columns(fields) : 0;
+    const bm_record_rules *rules = asked->rules;
+    const size_t n = rules != NULL ? bm_columns_count(rules) : 0;
     const char **names = bm_alloc(n + 1, sizeof *names);
     if (names == NULL)
         return bm_fail_nomem(err, (n + 1) * sizeof *names);
@@ -27,12 +27,12 @@ static bm_status open_table(void *ctx, const bm_table_asked *asked, struct Arrow
                           .threads = asked->room.threads,
                           .batch_bytes = asked->batch_bytes,
                           .memory = asked->room.memory};
-    for (size_t i = 0; fields != NULL && i < fields->n_text; i++)
-        names[wish.n_columns++] = fields->text[i];
+    for (size_t i = 0; rules != NULL && i < rules->n_text; i++)
+        names[wish.n_columns++] = rules->text[i];
     wish.n_needed = wish.n_columns;
-    if (fields != NULL && fields->id != NULL)
-        names[wish.n_columns++] = fields->id;
-    if (fields != NULL && fields->id_given)
+    if (rules != NULL && rules->id != NULL)
+        names[wish.n_columns++] = rules->id;
+    if (rules != NULL && rules->id_given)
         wish.n_needed = wish.n_columns;
     bm_status status = bm_table_open(asked->file->name, &wish, out, err);
     bm_free(names);
@@ -53,7 +53,7 @@ bm_status bm_table_file_open(const bm_table_file *file, struct ArrowArrayStream 
 {
     bm_source *source = bm_input_set_source(file->inputs, file->index);
     const bm_table_asked asked = {.file = source,
-                                  .fields = file->fields,
+                                  .rules = file->rules,
                                   .batch_bytes = file->batch_bytes,
                                   .room = bm_input_set_room(file->inputs),
                                   .format = bm_input_set_format(file->inputs)};

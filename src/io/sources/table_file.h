@@ -4,15 +4,15 @@
 
 #include <bandmill/arrow.h>
 
-#include "io/formats/record_fields.h"
+#include "io/formats/record_rules.h"
 #include "io/input/input_set.h"
 
 /* A file of tables that is to be opened. */
 typedef struct bm_table_asked {
     const bm_source *file;
     bm_format format;
-    const bm_fields *fields; /* that will be read; NULL: rows alone */
-    size_t batch_bytes;      /* of batches that will be made of it */
+    const bm_record_rules *rules; /* that will be read; NULL: rows alone */
+    size_t batch_bytes;           /* of batches that will be made of it */
     bm_input_room room;
 } bm_table_asked;
 
@@ -31,7 +31,7 @@ typedef struct bm_table_file {
     const bm_column_provider *provider;
     bm_input_set *inputs;
     size_t index; /* of the file in them */
-    const bm_fields *fields;
+    const bm_record_rules *rules;
     size_t batch_bytes; /* these two as in bm_table_asked */
 } bm_table_file;
 

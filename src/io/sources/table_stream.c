@@ -116,7 +116,7 @@ static bm_status find_column(const bm_table_stream *stream, const struct ArrowSc
 static bm_status find_text(bm_table_stream *stream, const struct ArrowSchema *schema, size_t i,
                            bm_error *err)
 {
-    const char *field = stream->fields->text[i];
+    const char *field = stream->rules->text[i];
     bm_column_found found;
     bm_status status = BM_OK;
     BM_TRY_OUT(find_column(stream, schema, field, &found, err));
@@ -134,12 +134,12 @@ out:
 
 static bm_status find_id(bm_table_stream *stream, const struct ArrowSchema *schema, bm_error *err)
 {
-    const char *field = stream->fields->id;
+    const char *field = stream->rules->id;
     bm_column_found found = {0};
     bm_status status = BM_OK;
     if (field != NULL)
         BM_TRY_OUT(find_column(stream, schema, field, &found, err));
-    if (found.schema == NULL && stream->fields->id_given)
+    if (found.schema == NULL && stream->rules->id_given)
         BM_TRY_OUT(no_column(stream, schema, field, err));
     if (found.schema != NULL && found.ref.type.kind == BM_COLUMN_OTHER)
         BM_TRY_OUT(bm_fail_at(err, BM_ERR_INPUT, stream->name, 0,
@@ -153,7 +153,7 @@ out:
 static bm_status find_all(bm_table_stream *stream, const struct ArrowSchema *schema, bm_error *err)
 {
     BM_TRY(find_id(stream, schema, err));
-    for (size_t i = 0; i < stream->fields->n_text; i++)
+    for (size_t i = 0; i < stream->rules->n_text; i++)
         BM_TRY(find_text(stream, schema, i, err));
     return BM_OK;
 }
@@ -164,13 +164,13 @@ static bm_status take_whole(bm_table_stream *stream, const struct ArrowSchema *s
 {
     const bm_column_found found = {
         .ref = {.path = {.found = true}, .type = bm_column_type_of(schema)}, .schema = schema};
-    if (!bm_column_is_text(found.ref.type) || stream->fields->n_text != 1)
+    if (!bm_column_is_text(found.ref.type) || stream->rules->n_text != 1)
         return bm_fail_at(err, BM_ERR_INPUT, stream->name, 0,
                           "a stream of %.32s (a table with columns, or one column of text)",
                           bm_column_type_name(found.schema));
-    if (stream->fields->id_given)
+    if (stream->rules->id_given)
         return bm_fail_at(err, BM_ERR_INPUT, stream->name, 0,
-                          "no column '%.64s' (it is one column of text)", stream->fields->id);
+                          "no column '%.64s' (it is one column of text)", stream->rules->id);
     stream->refs[0] = (bm_column_ref){0};
     stream->refs[1] = found.ref;
     return BM_OK;
@@ -179,9 +179,9 @@ static bm_status take_whole(bm_table_stream *stream, const struct ArrowSchema *s
 bm_status bm_table_stream_begin(bm_table_stream *stream, bm_error *err)
 {
     struct ArrowSchema schema = {0};
-    if (stream->fields == NULL)
+    if (stream->rules == NULL)
         return BM_OK;
-    size_t n = bm_fields_columns(stream->fields);
+    size_t n = bm_columns_count(stream->rules);
     if ((stream->refs = bm_alloc(n, sizeof *stream->refs)) == NULL)
         return bm_fail_nomem(err, n * sizeof *stream->refs);
     int code = stream->stream.get_schema(&stream->stream, &schema);
@@ -198,11 +198,11 @@ bm_status bm_table_stream_begin(bm_table_stream *stream, bm_error *err)
 static bm_status open_columns(const bm_table_stream *stream, bm_table_chunk *c, bm_error *err)
 {
     const char *wrong = NULL;
-    if (stream->fields == NULL) {
+    if (stream->rules == NULL) {
         c->n_rows = c->array.length > 0 ? (size_t)c->array.length : 0;
         return BM_OK;
     }
-    size_t n = bm_fields_columns(stream->fields);
+    size_t n = bm_columns_count(stream->rules);
     if (stream->refs[1].path.n > 0 && c->array.null_count > 0 && c->array.n_buffers > 0 &&
         c->array.buffers[0] != NULL)
         wrong = "rows that are null";
@@ -218,7 +218,7 @@ static bm_status open_columns(const bm_table_stream *stream, bm_table_chunk *c, 
 
 bm_status bm_table_stream_next(bm_table_stream *stream, bm_table_chunk **out, bm_error *err)
 {
-    size_t n = stream->fields != NULL ? bm_fields_columns(stream->fields) : 0;
+    size_t n = stream->rules != NULL ? bm_columns_count(stream->rules) : 0;
     *out = NULL;
     bm_table_chunk *c = bm_alloc_zero(1, sizeof *c + n * sizeof c->columns[0]);
     if (c == NULL)

@@ -8,7 +8,7 @@
 #include <bandmill/status.h>
 
 #include "io/sources/column.h"
-#include "io/formats/record_fields.h"
+#include "io/formats/record_rules.h"
 
 /* Where a stream has a column that is wanted. */
 typedef struct bm_column_ref {
@@ -23,10 +23,10 @@ typedef struct bm_column_found {
 } bm_column_found;
 
 typedef struct bm_table_stream {
-    const bm_fields *fields; /* borrowed; NULL: of no column, rows alone */
-    const char *name;        /* for messages; borrowed */
+    const bm_record_rules *rules; /* borrowed; NULL: of no column, rows alone */
+    const char *name;             /* for messages; borrowed */
     struct ArrowArrayStream stream;
-    bm_column_ref *refs; /* 1 + fields->n_text: the id's, then one a text field */
+    bm_column_ref *refs; /* 1 + rules->n_text: the id's, then one a text field */
 } bm_table_stream;       /* {0} is closed */
 
 /* One array. Whoever uses it counts among its users, and the last one frees it. */
@@ -38,7 +38,7 @@ typedef struct bm_table_chunk {
     bm_column columns[]; /* as bm_table_stream.refs; [0] only where has_id */
 } bm_table_chunk;
 
-/* `stream`, whose fields, name and stream are set, finds its columns in the schema. BM_ERR_INPUT:
+/* `stream`, whose rules, name and stream are set, finds its columns in the schema. BM_ERR_INPUT:
  * a column that is missing, stands twice or has a type that is not read. Good for close whatever
  * the status. */
 bm_status bm_table_stream_begin(bm_table_stream *stream, bm_error *err);

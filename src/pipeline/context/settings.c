@@ -237,12 +237,12 @@ bm_option_parts bm_settings_parts(const bm_settings *s)
 static bm_status check_pairs(const bm_settings *s, bm_error *err)
 {
     const bm_option_parts parts = bm_settings_parts(s);
-    BM_TRY(bm_fields_check_words(BM_PART_PAIRS, &parts, err));
+    BM_TRY(bm_fields_check(BM_PART_PAIRS, &parts, err));
     BM_TRY(bm_option_set_fields_check(s->recorded.set_fields, err));
     if (!(s->pairs.against_threshold >= 0 && s->pairs.against_threshold <= 1))
         return bm_fail_field(err, "against_threshold", "`against_threshold` %g (0 to 1)",
                              s->pairs.against_threshold);
-    return bm_fields_check_words(BM_PART_RESULTS, &parts, err);
+    return bm_fields_check(BM_PART_RESULTS, &parts, err);
 }
 
 static bm_status check_has_output(const bm_settings *s, bm_error *err)

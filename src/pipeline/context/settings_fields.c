@@ -29,7 +29,7 @@ static void join(const char *const *names, size_t n, char out[WORDS_MAX])
 }
 
 /* The value of a field as a message has it. `are`: the settings that are recorded, which say what hash
- * was given and of what format a delimiter is. */
+ * was given and of what format a character is. */
 static void field_words(const bm_field_row *field, const bm_settings *s, const bm_settings *are,
                         char out[WORDS_MAX])
 {

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/utf8.h"
 #include "io/formats/record_format.h"
+#include "io/formats/record_rules.h"
 #include "io/results/result_tables.h"
 #include "io/tables/tables.h"
 
@@ -19,13 +20,13 @@ static const char *const columns[] = {FIELD "_" BM_GROUP_NUMBER, FIELD "_" BM_GR
                                       FIELD "_" JACCARD};
 enum { N_COLUMNS = sizeof columns / sizeof columns[0] };
 
-bm_status bm_annotation_open(bm_format format, char delimiter, bm_annotation *out, bm_error *err)
+bm_status bm_annotation_open(const bm_input_options *input, bm_annotation *out, bm_error *err)
 {
     static const char *const path[] = {FIELD};
-    const bool csv = format == BM_FORMAT_CSV;
-    *out = (bm_annotation){.table = csv || format == BM_FORMAT_TSV, .syntax.quoted = csv};
-    out->labels = bm_format_is_table(format);
-    out->syntax.delimiter = delimiter != '\0' ? delimiter : csv ? ',' : '\t';
+    const bm_format format = input->format;
+    *out = (bm_annotation){.table = format == BM_FORMAT_CSV || format == BM_FORMAT_TSV,
+                           .labels = bm_format_is_table(format),
+                           .syntax = bm_row_syntax_of(input, format)};
     if (out->table || out->labels)
         return BM_OK;
     if (format == BM_FORMAT_JSONL || format == BM_FORMAT_JSON)
@@ -160,7 +161,7 @@ static bm_status begin_columns(bm_annotation *a, const bm_annotated *what, bm_in
     bm_status status = BM_OK;
     BM_TRY_OUT(count_cells(a, what, &n, err));
     for (; n <= a->n_columns; n++)
-        BM_TRY_OUT(bm_buf_add(&a->text, &a->syntax.delimiter, 1, err));
+        BM_TRY_OUT(bm_row_split(a->syntax, &a->text, err));
 out:
     out->at = bm_without_line_end(what->record->raw).len;
     return status;
@@ -170,10 +171,11 @@ static bm_status annotate_row(bm_annotation *a, const bm_annotated *what, bm_ins
                               bm_error *err)
 {
     const bm_group_label *label = what->label;
-    const char delimiter = a->syntax.delimiter;
     BM_TRY(begin_columns(a, what, out, err));
     BM_TRY(add_group(&a->text, label->group, "", err));
-    BM_TRY(bm_buf_add_format(&a->text, err, "%c%s%c", delimiter, truth(label->kept), delimiter));
+    BM_TRY(bm_row_split(a->syntax, &a->text, err));
+    BM_TRY(bm_buf_add_text(&a->text, truth(label->kept), err));
+    BM_TRY(bm_row_split(a->syntax, &a->text, err));
     return add_jaccard(&a->text, label->millionths, "", err);
 }
 
@@ -183,7 +185,7 @@ static bm_status name_columns(bm_annotation *a, const bm_annotated *what, bm_ins
     BM_TRY(begin_columns(a, what, out, err));
     for (size_t i = 0; i < N_COLUMNS; i++) {
         if (i > 0)
-            BM_TRY(bm_buf_add(&a->text, &a->syntax.delimiter, 1, err));
+            BM_TRY(bm_row_split(a->syntax, &a->text, err));
         BM_TRY(bm_buf_add_text(&a->text, columns[i], err));
     }
     return BM_OK;

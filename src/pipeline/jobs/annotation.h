@@ -32,8 +32,8 @@ typedef struct bm_annotation {
     bm_buf text; /* what is put in */
 } bm_annotation;
 
-/* BM_ERR_USAGE: the format has no place for a group. `delimiter`: of tables, 0: the format's own. */
-bm_status bm_annotation_open(bm_format format, char delimiter, bm_annotation *out, bm_error *err);
+/* BM_ERR_USAGE: the format of the inputs has no place for a group. */
+bm_status bm_annotation_open(const bm_input_options *input, bm_annotation *out, bm_error *err);
 void bm_annotation_close(bm_annotation *a);
 /* A record that is written. */
 typedef struct bm_annotated {

@@ -190,8 +190,7 @@ static bm_status settle(filter *f, const bm_filter_options *options, bm_settings
         status = bm_recipe_settle(&f->recipe, settings, err);
     f->drops.by_id = ids_tell(settings->input.format) || settings->results.annotate;
     if (status == BM_OK && settings->results.annotate)
-        status = bm_annotation_open(settings->input.format, settings->input.delimiter,
-                                    &f->annotation, err);
+        status = bm_annotation_open(&settings->input, &f->annotation, err);
     f->drops.settings = f->labels.settings = settings;
     if (status == BM_OK)
         status = bm_drops_load(f->manifest, &f->drops, err);

@@ -47,7 +47,8 @@ Test(annotation, it_is_the_last_member_of_an_object)
     };
     bm_annotation a;
     char out[1024];
-    cr_assert_eq(bm_annotation_open(BM_FORMAT_JSONL, 0, &a, NULL), BM_OK);
+    cr_assert_eq(bm_annotation_open(&(bm_input_options){.format = BM_FORMAT_JSONL}, &a, NULL),
+                 BM_OK);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         cr_expect_eq(annotate(&a, cases[i].raw, &removed, out, NULL), BM_OK);
         cr_expect_str_eq(out, cases[i].expected);
@@ -65,7 +66,8 @@ Test(annotation, the_mark_of_an_array_stays_alone)
 {
     bm_annotation a;
     char out[1024];
-    cr_assert_eq(bm_annotation_open(BM_FORMAT_JSON, 0, &a, NULL), BM_OK);
+    cr_assert_eq(bm_annotation_open(&(bm_input_options){.format = BM_FORMAT_JSON}, &a, NULL),
+                 BM_OK);
     cr_expect_eq(annotate(&a, "\xEF\xBB\xBF", NULL, out, NULL), BM_OK);
     cr_expect_str_eq(out, "\xEF\xBB\xBF");
     bm_annotation_close(&a);
@@ -75,7 +77,7 @@ Test(annotation, rows_get_three_columns_below_each_other)
 {
     bm_annotation a;
     char out[1024];
-    cr_assert_eq(bm_annotation_open(BM_FORMAT_TSV, 0, &a, NULL), BM_OK);
+    cr_assert_eq(bm_annotation_open(&(bm_input_options){.format = BM_FORMAT_TSV}, &a, NULL), BM_OK);
     cr_expect_eq(annotate(&a, "a\tb\r\n", NULL, out, NULL), BM_OK);
     cr_expect_str_eq(out, "a\tb\tbandmill_group\tbandmill_kept\tbandmill_jaccard\r\n");
     cr_expect_eq(annotate(&a, "1\t2\n", &removed, out, NULL), BM_OK);
@@ -93,7 +95,8 @@ Test(annotation, formats_without_a_place_are_refused)
     for (size_t i = 0; i < 3; i++) {
         bm_annotation a;
         bm_error err = {0};
-        cr_expect_eq(bm_annotation_open(none[i], 0, &a, &err), BM_ERR_USAGE);
+        cr_expect_eq(bm_annotation_open(&(bm_input_options){.format = none[i]}, &a, &err),
+                     BM_ERR_USAGE);
         cr_expect_not_null(strstr(err.message, "annotate"));
         bm_annotation_close(&a);
     }

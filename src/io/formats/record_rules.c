@@ -1,7 +1,7 @@
-/* record_fields.c -- field names and numbers become columns.
+/* record_rules.c -- options become rules; field names and numbers become columns.
  *
  * Tests: tests/unit/io_input/test_parser.c */
-#include "io/formats/record_fields.h"
+#include "io/formats/record_rules.h"
 
 #include <string.h>
 
@@ -33,14 +33,14 @@ static uint32_t column_of_number(const char *name)
     return value == 0 ? BM_NO_COLUMN : (uint32_t)(value - 1);
 }
 
-static bool all_given_are_numbers(const bm_input_options *options, const bm_fields *fields)
+static bool all_given_are_numbers(const bm_input_options *options, const bm_record_rules *rules)
 {
-    if (options->n_text_fields == 0 && !fields->id_given)
+    if (options->n_text_fields == 0 && !rules->id_given)
         return false;
     for (size_t i = 0; i < options->n_text_fields; i++)
         if (!is_number(options->text_fields[i]))
             return false;
-    return !fields->id_given || is_number(fields->id);
+    return !rules->id_given || is_number(rules->id);
 }
 
 /* Every field of a table without header must be a number from 1. `whose` is said behind the name of
@@ -69,22 +69,37 @@ static bm_status check_id_path(const char *id, bm_error *err)
     return BM_OK;
 }
 
-bm_status bm_fields_init(const bm_input_options *options, bm_format format, bm_fields *out,
-                         bm_error *err)
+bm_row_syntax bm_row_syntax_of(const bm_input_options *options, bm_format format)
 {
-    bm_fields fields = {.text = options->text_fields, .n_text = options->n_text_fields};
+    const bool quoted = format == BM_FORMAT_CSV;
+    if (!quoted && format != BM_FORMAT_TSV)
+        return (bm_row_syntax){0};
+    const char usual = quoted ? ',' : '\t';
+    return (bm_row_syntax){.delimiter = options->delimiter != '\0' ? options->delimiter : usual,
+                           .quoted = quoted};
+}
+
+bm_status bm_record_rules_init(const bm_input_options *options, bm_format format,
+                               bm_record_rules *out, bm_error *err)
+{
+    bm_record_rules rules = {.text = options->text_fields,
+                             .n_text = options->n_text_fields,
+                             .syntax = bm_row_syntax_of(options, format),
+                             .longest =
+                                 options->max_doc_bytes != 0 ? options->max_doc_bytes : UINT64_MAX,
+                             .repairs = options->invalid_utf8 != BM_INVALID_UTF8_ERROR};
     bool text_given = options->text_fields != NULL && options->n_text_fields > 0;
     if (!text_given) {
-        fields.text = default_text;
-        fields.n_text = 1;
+        rules.text = default_text;
+        rules.n_text = 1;
     }
-    fields.id = "id";
+    rules.id = "id";
     if (options->id_field != NULL) {
-        fields.id = strcmp(options->id_field, "none") == 0 ? NULL : options->id_field;
-        fields.id_given = fields.id != NULL;
+        rules.id = strcmp(options->id_field, "none") == 0 ? NULL : options->id_field;
+        rules.id_given = rules.id != NULL;
     }
-    if ((format == BM_FORMAT_JSONL || format == BM_FORMAT_JSON) && fields.id_given) {
-        BM_TRY(check_id_path(fields.id, err));
+    if ((format == BM_FORMAT_JSONL || format == BM_FORMAT_JSON) && rules.id_given) {
+        BM_TRY(check_id_path(rules.id, err));
     }
     const bool table = format == BM_FORMAT_TSV || format == BM_FORMAT_CSV;
     const char *of_tables = options->delimiter != '\0'               ? "delimiter"
@@ -94,27 +109,23 @@ bm_status bm_fields_init(const bm_input_options *options, bm_format format, bm_f
         return bm_fail_field(err, of_tables, "`%s` with inputs of %s (tsv or csv)", of_tables,
                              bm_option_word_or(BM_OPTION_FORMAT, format, "another format"));
     if (table) {
-        fields.syntax.quoted = format == BM_FORMAT_CSV;
-        fields.syntax.delimiter = options->delimiter != '\0' ? options->delimiter
-                                  : fields.syntax.quoted     ? ','
-                                                             : '\t';
-        fields.header = options->header != BM_HEADER_BY_FIELDS
-                            ? options->header == BM_HEADER_YES
-                            : !all_given_are_numbers(options, &fields);
-        for (size_t i = 0; i < fields.n_text && !fields.header; i++)
-            BM_TRY(check_number(fields.text[i], text_given ? "" : " (the default)", err));
-        if (!fields.header && fields.id_given)
-            BM_TRY(check_number(fields.id, "", err));
+        rules.header = options->header != BM_HEADER_BY_FIELDS
+                           ? options->header == BM_HEADER_YES
+                           : !all_given_are_numbers(options, &rules);
+        for (size_t i = 0; i < rules.n_text && !rules.header; i++)
+            BM_TRY(check_number(rules.text[i], text_given ? "" : " (the default)", err));
+        if (!rules.header && rules.id_given)
+            BM_TRY(check_number(rules.id, "", err));
     }
-    *out = fields;
+    *out = rules;
     return BM_OK;
 }
 
-void bm_fields_from_numbers(const bm_fields *fields, uint32_t *columns)
+void bm_columns_from_numbers(const bm_record_rules *rules, uint32_t *columns)
 {
-    columns[0] = fields->id_given ? column_of_number(fields->id) : BM_NO_COLUMN;
-    for (size_t i = 0; i < fields->n_text; i++)
-        columns[1 + i] = column_of_number(fields->text[i]);
+    columns[0] = rules->id_given ? column_of_number(rules->id) : BM_NO_COLUMN;
+    for (size_t i = 0; i < rules->n_text; i++)
+        columns[1 + i] = column_of_number(rules->text[i]);
 }
 
 static bm_status broken_header(const bm_header_row *header, const bm_row *row, bm_error *err)
@@ -201,15 +212,15 @@ static bm_status need_column(const bm_header_row *header, const char *field, uin
                       field, n_columns, bm_name_list_words(&names));
 }
 
-bm_status bm_fields_from_header(const bm_fields *fields, const bm_header_row *header,
-                                uint32_t *columns, bm_error *err)
+bm_status bm_columns_from_header(const bm_record_rules *rules, const bm_header_row *header,
+                                 uint32_t *columns, bm_error *err)
 {
     uint32_t n_columns;
     columns[0] = BM_NO_COLUMN;
-    for (size_t i = 0; i < fields->n_text; i++)
-        BM_TRY(need_column(header, fields->text[i], &columns[1 + i], err));
-    if (fields->id == NULL)
+    for (size_t i = 0; i < rules->n_text; i++)
+        BM_TRY(need_column(header, rules->text[i], &columns[1 + i], err));
+    if (rules->id == NULL)
         return BM_OK;
-    return fields->id_given ? need_column(header, fields->id, &columns[0], err)
-                            : find_column(header, fields->id, &columns[0], &n_columns, err);
+    return rules->id_given ? need_column(header, rules->id, &columns[0], err)
+                           : find_column(header, rules->id, &columns[0], &n_columns, err);
 }
