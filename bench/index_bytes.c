@@ -157,7 +157,7 @@ static void fill_piece(pieces *p, size_t i, bm_posting *entries, uint8_t *at)
     for (size_t j = 0; j < p->n; j++)
         entries[j] = (bm_posting){keys[j], (uint32_t)j};
     bm_posting_piece_write(entries, p->n, at);
-    if (!bm_posting_piece_open(at, size, &p->list[i]))
+    if (!bm_posting_piece_open(at, size, NULL, &p->list[i]))
         exit(1);
     for (size_t j = 0; j < p->n_asked; j++) /* half of them are there */
         asked[j] = j % 2 ? keys[number_of(j) % p->n] : number_of(i << 40 | j);

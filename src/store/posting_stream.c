@@ -28,9 +28,8 @@ static bm_status open_piece(const bm_snapshot *snapshot, bm_posting_source *sour
 {
     const bm_piece_ref *ref = &source->refs[source->at];
     BM_TRY(bm_store_go_on(snapshot->store, err));
-    if (!bm_posting_piece_open(ref->bytes, ref->size, &source->piece) ||
-        source->piece.head.n == 0 || source->piece.head.first != ref->key.first ||
-        !bm_posting_piece_valid(&source->piece) ||
+    if (!bm_posting_piece_open(ref->bytes, ref->size, NULL, &source->piece) ||
+        source->piece.head.first != ref->key.first || !bm_posting_piece_valid(&source->piece) ||
         bm_posting_piece_at(&source->piece, 0).number != ref->key.number)
         return bm_snapshot_damaged(snapshot, err, "a piece of postings");
     source->next = 1;

@@ -38,7 +38,10 @@
 #include "store/bytes/document_piece.h"
 #include "store/bytes/posting_piece.h"
 
-#define BM_STORE_VERSION 1u
+#define BM_STORE_VERSION 2u
+
+/* Tables of postings: the bands, ids, and one more, in which a document may have any number of entries. */
+#define BM_STORE_TABLES(bands) ((bands) + 2u)
 
 typedef enum bm_store_kind { BM_STORE_SETS, BM_STORE_SIGNATURES } bm_store_kind;
 

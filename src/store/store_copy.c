@@ -95,15 +95,15 @@ static bm_status copy_table(const renumber *r, bm_posting_runs runs, bm_run_writ
     return status == BM_NOT_FOUND ? bm_run_writer_end_table(out, err) : status;
 }
 
-/* All runs into one of the bands, and one of the ids. */
+/* All runs into one of the bands, one of the ids, one of what is behind them. */
 static bm_status copy_tables(const renumber *r, bm_posting_runs runs, bm_store *to, bm_error *err)
 {
     const uint32_t bands = to->facts.bands;
     bm_run_writer out;
     bm_status status = BM_OK;
-    for (int kind = 0; status == BM_OK && kind < 2; kind++) {
+    for (uint32_t kind = 0; status == BM_OK && kind < 3; kind++) {
         const uint32_t n_tables = kind == 0 ? bands : 1;
-        bm_run_writer_begin(to, kind == 0 ? 0 : bands, n_tables, &out);
+        bm_run_writer_begin(to, kind == 0 ? 0 : bands + kind - 1, n_tables, &out);
         for (uint32_t t = 0; status == BM_OK && t < n_tables; t++)
             status = copy_table(r, runs, &out, err);
         if (status == BM_OK)

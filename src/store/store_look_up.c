@@ -28,10 +28,24 @@ static bm_status map_ranges(bm_store_view *v, bm_error *err)
         const bm_piece_ref *ref = &s->pieces.list[s->ranges + i];
         bm_piece_head head;
         if (ref->size != BM_REMOVED_PIECE || ref->key.number >= v->n_ranges ||
-            !bm_piece_head_of(ref->bytes, ref->size, BM_PIECE_REMOVED, &head))
+            !bm_piece_check(ref->bytes, ref->size, BM_PIECE_REMOVED) ||
+            !bm_piece_head_of(ref->bytes, ref->size, BM_PIECE_REMOVED, &head) ||
+            head.first != ref->key.number * BM_STORE_RANGE)
             return bm_snapshot_damaged(s, err, "what was removed");
         v->removed[ref->key.number] = ref->bytes + BM_PIECE_HEAD_BYTES;
         v->n_removed_ranges++;
+    }
+    return BM_OK;
+}
+
+static bm_status check_notes(const bm_snapshot *s, bm_error *err)
+{
+    for (size_t i = s->notes; i < s->postings; i++) {
+        const bm_piece_ref *ref = &s->pieces.list[i];
+        bm_str name, bytes;
+        if (!bm_piece_check(ref->bytes, ref->size, BM_PIECE_NOTE) ||
+            !bm_store_note_read(ref, &name, &bytes) || bm_note_name_hash(name) != ref->key.first)
+            return bm_snapshot_damaged(s, err, "a note");
     }
     return BM_OK;
 }
@@ -65,6 +79,11 @@ bm_status bm_store_view_open(bm_store *store, bm_store_view **out, bm_error *err
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_snapshot_open(store, w != NULL ? &w->state : NULL, &v->snapshot, err));
     BM_TRY_OUT(map_ranges(v, err));
+    BM_TRY_OUT(check_notes(&v->snapshot, err));
+    BM_TRY_OUT(bm_new_zero(&v->compared,
+                           (v->snapshot.ranges - v->snapshot.postings) * BM_POSTING_COMPARED, err));
+    BM_TRY_OUT(bm_new_zero(&v->docs_compared,
+                           (size_t)(v->snapshot.state.counts.next_number / 8 + 1), err));
     if (w != NULL)
         BM_TRY_OUT(copy_pending(v, w, err));
 out:
@@ -83,6 +102,8 @@ void bm_store_view_close(bm_store_view *v)
     bm_store_notes_free(v->notes, v->n_notes);
     bm_free(v->removed);
     bm_free(v->bits);
+    bm_free(v->compared);
+    bm_free(v->docs_compared);
     bm_free(v);
 }
 
@@ -131,12 +152,33 @@ typedef struct table_walk {
 static bm_status open_piece(table_walk *t, size_t at, bm_error *err)
 {
     const bm_piece_ref *ref = &t->refs[at];
+    const bm_snapshot *s = &t->view->snapshot;
     if (t->opened == at)
         return BM_OK;
-    if (!bm_posting_piece_open(ref->bytes, ref->size, &t->piece) ||
+    const size_t number = (size_t)(ref - s->pieces.list) - s->postings;
+    if (!bm_posting_piece_open(ref->bytes, ref->size,
+                               t->view->compared + number * BM_POSTING_COMPARED, &t->piece) ||
         t->piece.head.first != ref->key.first)
-        return bm_snapshot_damaged(&t->view->snapshot, err, "a piece of postings");
+        return bm_snapshot_damaged(s, err, "a piece of postings");
     t->opened = at;
+    return BM_OK;
+}
+
+/* The first entry of the piece with this key or a larger one. */
+static bm_status find_entry(const table_walk *t, uint64_t key, size_t *i, bm_error *err)
+{
+    *i = bm_posting_piece_find(&t->piece, key);
+    return *i != BM_POSTING_DAMAGED
+               ? BM_OK
+               : bm_snapshot_damaged(&t->view->snapshot, err, "a block of postings");
+}
+
+/* Entry i, which may be the first one that is read of its block. */
+static bm_status read_entry(const table_walk *t, size_t i, bm_posting *out, bm_error *err)
+{
+    if (!bm_posting_piece_whole_at(&t->piece, i))
+        return bm_snapshot_damaged(&t->view->snapshot, err, "a block of postings");
+    *out = bm_posting_piece_at(&t->piece, i);
     return BM_OK;
 }
 
@@ -175,17 +217,21 @@ static bm_status count_rest(table_walk *t, size_t at, size_t i, uint64_t key, ui
 {
     const bm_store_view *v = t->view;
     for (*n = 0; at < t->n && t->refs[at].key.first <= key; at++, i = 0) {
+        size_t end = 0;
         BM_TRY(open_piece(t, at, err));
-        const size_t end =
-            key == UINT64_MAX ? t->piece.head.n : bm_posting_piece_find(&t->piece, key + 1);
+        if (key == UINT64_MAX)
+            end = t->piece.head.n;
+        else
+            BM_TRY(find_entry(t, key + 1, &end, err));
         if (v->n_removed_ranges == 0) {
             *n += end > i ? end - i : 0;
             continue;
         }
         for (; i < end; i++) {
-            const uint32_t number = bm_posting_piece_at(&t->piece, i).number;
-            *n +=
-                number < v->snapshot.state.counts.next_number && !bm_store_view_removed(v, number);
+            bm_posting p;
+            BM_TRY(read_entry(t, i, &p, err));
+            *n += p.number < v->snapshot.state.counts.next_number &&
+                  !bm_store_view_removed(v, p.number);
         }
     }
     return BM_OK;
@@ -209,20 +255,20 @@ static bm_status find_key(table_walk *t, ask_key ask, bm_store_hits *hits, bm_er
     const size_t before = hits->n, most = ask.most == 0 ? SIZE_MAX : ask.most;
     seek(t, ask.key);
     for (size_t at = t->at; at < t->n && t->refs[at].key.first <= ask.key; at++) {
-        bm_status status = open_piece(t, at, err);
-        size_t i = status == BM_OK ? bm_posting_piece_find(&t->piece, ask.key) : 0;
-        for (; status == BM_OK && i < t->piece.head.n; i++) {
-            const bm_posting posting = bm_posting_piece_at(&t->piece, i);
+        size_t i = 0;
+        BM_TRY(open_piece(t, at, err));
+        BM_TRY(find_entry(t, ask.key, &i, err));
+        for (; i < t->piece.head.n; i++) {
+            bm_posting posting;
+            BM_TRY(read_entry(t, i, &posting, err));
             if (posting.key != ask.key)
                 return BM_OK;
             if (hits->n - before == most)
                 return add_rest(t, at, i, ask, hits, err);
-            status = add_hit(t->view, hits, (bm_store_hit){ask.asked, posting.number}, err);
+            BM_TRY(add_hit(t->view, hits, (bm_store_hit){ask.asked, posting.number}, err));
             if (hits->n - before > hits->most_of_a_key)
                 hits->most_of_a_key = hits->n - before;
         }
-        if (status != BM_OK)
-            return status;
     }
     return BM_OK;
 }
@@ -249,10 +295,16 @@ bm_status bm_store_view_any(const bm_store_view *v, uint32_t number, bm_store_do
 {
     const bm_piece_ref *ref = bm_snapshot_docs(&v->snapshot, number);
     bm_document_piece piece;
+    uint8_t *compared = &v->docs_compared[number / 8];
+    const uint8_t bit = (uint8_t)(1u << number % 8);
+    const bool again = (__atomic_load_n(compared, __ATOMIC_RELAXED) & bit) != 0;
     if (ref == NULL || !bm_document_piece_open(ref->bytes, ref->size, &piece) ||
         piece.head.first != ref->key.number || number > piece.head.last ||
-        !bm_document_piece_at(&piece, number, out))
+        !(again ? bm_document_piece_again(&piece, number, out)
+                : bm_document_piece_at(&piece, number, out)))
         return bm_snapshot_damaged(&v->snapshot, err, "a piece of documents");
+    if (!again)
+        __atomic_fetch_or(compared, bit, __ATOMIC_RELAXED);
     return BM_OK;
 }
 

@@ -110,9 +110,9 @@ static bm_status merge_kind(bm_store *store, uint32_t first, bm_merge_rule rule,
 
 bm_status bm_store_merge(bm_store *store, bm_merge_rule rule, bm_error *err)
 {
-    const uint32_t kinds[2] = {0, store->facts.bands};
+    const uint32_t kinds[3] = {0, store->facts.bands, store->facts.bands + 1};
     bool some = false;
-    for (unsigned kind = 0; kind < 2; kind++) {
+    for (unsigned kind = 0; kind < 3; kind++) {
         for (bool merged = true; merged; some |= merged) {
             merged = false;
             BM_TRY(merge_kind(store, kinds[kind], rule, &merged, err));

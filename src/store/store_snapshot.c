@@ -202,7 +202,8 @@ static bm_status arrange(bm_snapshot *s, bm_error *err)
     size_t at = 0;
     const size_t n_docs = count_table(s, &at, BM_KEY_DOCUMENTS);
     s->notes = at;
-    const size_t n_notes = count_table(s, &at, BM_KEY_NOTE), postings = at;
+    const size_t n_notes = count_table(s, &at, BM_KEY_NOTE);
+    s->postings = at;
     count_table(s, &at, BM_KEY_POSTINGS);
     s->ranges = at;
     const size_t n_ranges = count_table(s, &at, BM_KEY_REMOVED);
@@ -212,7 +213,7 @@ static bm_status arrange(bm_snapshot *s, bm_error *err)
         return bm_snapshot_damaged(s, err, "notes are missing");
     if (n_ranges != s->state.n_ranges)
         return bm_snapshot_damaged(s, err, "what was removed is missing");
-    return note_tables(s, postings, s->ranges, err);
+    return note_tables(s, s->postings, s->ranges, err);
 }
 
 bm_status bm_snapshot_open(bm_store *store, const bm_state *state, bm_snapshot *out, bm_error *err)

@@ -25,9 +25,9 @@ typedef struct bm_snapshot {
     bm_lmdb_file file; /* as long as it was when the snapshot was opened */
     bm_lmdb_meta meta;
     bm_state state;
-    bm_piece_refs pieces;       /* that the state names, in the order of their keys */
-    bm_piece_refs others;       /* leavings */
-    size_t docs, notes, ranges; /* of `pieces`: where these begin */
+    bm_piece_refs pieces;                 /* that the state names, in the order of their keys */
+    bm_piece_refs others;                 /* leavings */
+    size_t docs, notes, postings, ranges; /* of `pieces`: where these begin */
     size_t *tables; /* of run i its tables' first pieces, and the last one's end: from */
     size_t *of_run; /* tables[of_run[i]] on */
 } bm_snapshot;

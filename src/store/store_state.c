@@ -135,9 +135,10 @@ static bool run_is_possible(const bm_state *state, size_t i)
     const uint64_t bands = state->facts.bands;
     const bool of_bands = run->first_table == 0 && run->n_tables == bands;
     const bool of_ids = run->first_table == bands && run->n_tables == 1;
+    const bool of_more = run->first_table == bands + 1 && run->n_tables == 1;
     return (i == 0 || run->id > run[-1].id) && run->id < state->next_version && run->entries > 0 &&
-           run->entries <= state->counts.next_number && (of_bands || of_ids) &&
-           run->pieces >= run->n_tables;
+           (of_more || run->entries <= state->counts.next_number) &&
+           (of_bands || of_ids || of_more) && run->pieces >= run->n_tables;
 }
 
 static bool range_is_possible(const bm_state *state, size_t i)
@@ -194,7 +195,9 @@ bm_status bm_state_read(const void *bytes, size_t size, bm_state *out, bm_error 
     if (!bm_piece_head_of(bytes, size, BM_PIECE_STATE, &head) || size < FIXED_BYTES)
         return damaged(err, "it is none");
     if (bm_le32_get(at + BM_PIECE_HEAD_BYTES) != BM_STORE_VERSION)
-        return bm_fail(err, BM_ERR_FORMAT, "an index of version %" PRIu32 " (this is for %u)",
+        return bm_fail(err, BM_ERR_FORMAT,
+                       "an index of version %" PRIu32
+                       " (this is for %u): `index build` makes a new one",
                        bm_le32_get(at + BM_PIECE_HEAD_BYTES), BM_STORE_VERSION);
     if (!bm_piece_check(bytes, size, BM_PIECE_STATE))
         return damaged(err, "its sum is another");

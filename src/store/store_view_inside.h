@@ -12,6 +12,8 @@ struct bm_store_view {
     size_t n_removed_ranges; /* 0: no document was removed */
     uint8_t *bits;           /* those of a writer's that are not in the file */
     bm_writer_note *notes;   /* of a writer, copied */
+    uint8_t *compared;       /* of each piece of postings BM_POSTING_COMPARED bytes */
+    uint8_t *docs_compared;  /* of each document a bit */
     size_t n_notes;
 };
 

@@ -103,6 +103,8 @@ def read_postings(piece, n):
         at, many = 4080 + 4096 * block, min(340, n - 340 * block)
         keys = struct.unpack_from(f"<{many}Q", piece, at)
         expect(keys[0] == first, "a block begins with another key than the head says")
+        expect(struct.unpack_from("<I", piece, 2072 + 4 * block)[0] == xxhash.xxh3_64_intdigest(piece[at:at + 4096], block) & 0xFFFFFFFF,
+               "the sum of a block")
         out += zip(keys, struct.unpack_from(f"<{many}I", piece, at + 8 * many))
     expect(len(piece) == at + 12 * many, "a piece of postings has another size")
     return out
@@ -120,7 +122,8 @@ class Index:
         self.heads = {}
         for key, piece in pieces:
             self.heads[key] = head = struct.unpack_from("<IIQQQ", piece)
-            expect(head[2] == xxhash.xxh3_64_intdigest(piece[:8] + bytes(8) + piece[16:]), f"the sum of {key!r}")
+            summed = piece[:4080] if head[0] == POSTINGS else piece
+            expect(head[2] == xxhash.xxh3_64_intdigest(summed[:8] + bytes(8) + summed[16:]), f"the sum of {key!r}")
         self.pieces = dict(pieces)
         self.read_state(self.pieces[b"S"])
         expect(self.txn <= pages.txn, "the state is of a later transaction")
@@ -129,7 +132,7 @@ class Index:
     def read_state(self, piece):
         expect(self.heads[b"S"][0] == STATE, "the state is of another kind")
         version, self.kind, self.bands, self.words = struct.unpack_from("<4I", piece, HEAD)
-        expect(version == 1, "another version")
+        expect(version == 2, "another version")
         w = struct.unpack_from("<15Q", piece, HEAD + 16)
         names = "documents removed empty shingles text_bytes next_number".split()
         self.txn, self.counts, self.next_version = w[0], dict(zip(names, w[1:7])), w[7]
@@ -188,10 +191,12 @@ class Index:
         offsets = struct.unpack_from(f"<{n + 1}I", piece, HEAD)
         expect(offsets[0] == HEAD + 4 * (n + 1) and offsets[-1] == len(piece), "offsets")
         for i in range(n):
-            self.all[number + i] = Document(piece[offsets[i]:offsets[i + 1]])
+            doc = piece[offsets[i]:offsets[i + 1]]
+            expect(struct.unpack_from("<I", doc)[0] == xxhash.xxh3_64_intdigest(doc[4:], number + i) & 0xFFFFFFFF, "the sum of a document")
+            self.all[number + i] = Document(doc[4:])
 
     def join_runs(self, runs, lists):
-        self.tables = [[] for _ in range(self.bands + 1)]
+        self.tables = [[] for _ in range(self.bands + 2)]
         entries = {}
         for (run, band), postings in lists.items():
             expect(postings == sorted(set(postings)), "postings are not in order")

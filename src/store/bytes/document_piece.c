@@ -50,13 +50,14 @@ bm_status bm_document_writer_add(bm_document_writer *writer, const bm_store_doc 
             "a document of %u shingles with an id of %zu bytes is too large for an index "
             "(at most 4 GiB)",
             doc->n_shingles, doc->id.len);
-    bm_le64_put(numbers, doc->content.lo);
-    bm_le64_put(numbers + 8, doc->content.hi);
-    bm_le64_put(numbers + 16, doc->text_bytes);
-    bm_le64_put(numbers + 24, doc->line);
-    bm_le32_put(numbers + 32, doc->input);
-    bm_le32_put(numbers + 36, doc->n_shingles);
-    bm_le32_put(numbers + 40, (uint32_t)doc->id.len);
+    bm_le32_put(numbers, 0); /* the sum, when all is there */
+    bm_le64_put(numbers + 4, doc->content.lo);
+    bm_le64_put(numbers + 12, doc->content.hi);
+    bm_le64_put(numbers + 20, doc->text_bytes);
+    bm_le64_put(numbers + 28, doc->line);
+    bm_le32_put(numbers + 36, doc->input);
+    bm_le32_put(numbers + 40, doc->n_shingles);
+    bm_le32_put(numbers + 44, (uint32_t)doc->id.len);
     bm_le32_put(offset, (uint32_t)writer->documents.len);
     const size_t bytes = NUMBERS + doc->id.len + doc->body.len;
     BM_TRY(bm_buf_reserve(&writer->offsets, sizeof offset, err));
@@ -65,6 +66,8 @@ bm_status bm_document_writer_add(bm_document_writer *writer, const bm_store_doc 
     (void)bm_buf_add(&writer->documents, numbers, sizeof numbers, NULL);
     (void)bm_buf_add(&writer->documents, doc->id.data, doc->id.len, NULL);
     (void)bm_buf_add(&writer->documents, doc->body.data, doc->body.len, NULL);
+    uint8_t *at = (uint8_t *)writer->documents.data + writer->documents.len - bytes;
+    bm_le32_put(at, bm_piece_part_sum(at + 4, bytes - 4, writer->first + (uint64_t)writer->n));
     writer->n++;
     return BM_OK;
 }
@@ -104,7 +107,7 @@ bool bm_document_piece_open(const void *bytes, size_t size, bm_document_piece *o
     return true;
 }
 
-bool bm_document_piece_at(const bm_document_piece *piece, uint32_t number, bm_store_doc *out)
+bool bm_document_piece_again(const bm_document_piece *piece, uint32_t number, bm_store_doc *out)
 {
     const bm_piece_head *head = &piece->head;
     if (number < head->first || number > head->last)
@@ -115,19 +118,28 @@ bool bm_document_piece_at(const bm_document_piece *piece, uint32_t number, bm_st
         end - begin < NUMBERS)
         return false;
     const uint8_t *at = piece->bytes + begin;
-    const size_t id_len = bm_le32_get(at + 40), rest = end - begin - NUMBERS;
+    const size_t id_len = bm_le32_get(at + 44), rest = end - begin - NUMBERS;
     if (id_len == 0 || id_len > rest)
         return false;
     *out = (bm_store_doc){
         .id = {(const char *)at + NUMBERS, id_len},
-        .content = {.lo = bm_le64_get(at), .hi = bm_le64_get(at + 8)},
-        .text_bytes = bm_le64_get(at + 16),
-        .line = bm_le64_get(at + 24),
-        .input = bm_le32_get(at + 32),
-        .n_shingles = bm_le32_get(at + 36),
+        .content = {.lo = bm_le64_get(at + 4), .hi = bm_le64_get(at + 12)},
+        .text_bytes = bm_le64_get(at + 20),
+        .line = bm_le64_get(at + 28),
+        .input = bm_le32_get(at + 36),
+        .n_shingles = bm_le32_get(at + 40),
         .body = {(const char *)at + NUMBERS + id_len, rest - id_len},
     };
     return true;
+}
+
+bool bm_document_piece_at(const bm_document_piece *piece, uint32_t number, bm_store_doc *out)
+{
+    if (!bm_document_piece_again(piece, number, out))
+        return false;
+    const uint8_t *at = (const uint8_t *)out->id.data - NUMBERS + 4;
+    const size_t size = NUMBERS - 4 + out->id.len + out->body.len;
+    return bm_le32_get(at - 4) == bm_piece_part_sum(at, size, number);
 }
 
 void bm_document_piece_expect(const uint8_t *bytes, size_t size, size_t i, bool there)

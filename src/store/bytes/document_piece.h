@@ -2,8 +2,10 @@
  *
  *     head
  *     offsets   n + 1 of 32 bits: where each document begins in the piece, and where the last one ends
- *     documents each: content (two words of 64 bits), text_bytes, line (64), input, n_shingles, bytes of the id (32);
- *               the id; the body, up to where the next one begins
+ *     documents each: sum (32 bits); content (two words of 64 bits), text_bytes, line (64), input, n_shingles, bytes of the id
+ *               (32); the id; the body, up to where the next one begins
+ *
+ * The sum of a document is the low half of the XXH3_64bits of what follows it, with the document's number as the seed.
  *
  * The body is the set of its shingle hashes (set_code.h), or the words of its signature. A piece is
  * BM_PIECE_BYTES at most, or holds one document. */
@@ -14,7 +16,7 @@
 #include "model/content_sums.h"
 #include "store/bytes/piece.h"
 
-#define BM_DOCUMENT_NUMBERS 44u /* bytes of a document before its id */
+#define BM_DOCUMENT_NUMBERS 48u /* bytes of a document before its id */
 
 typedef struct bm_store_doc {
     bm_str id;           /* not empty; as given (not escaped) */
@@ -51,8 +53,10 @@ typedef struct bm_document_piece {
 } bm_document_piece;
 
 bool bm_document_piece_open(const void *bytes, size_t size, bm_document_piece *out);
-/* The document of a number, head.first … head.last. false: damaged. */
+/* The document of a number, head.first … head.last. false: damaged, by its sum too. */
 bool bm_document_piece_at(const bm_document_piece *piece, uint32_t number, bm_store_doc *out);
+/* The same of one whose sum was compared before. */
+bool bm_document_piece_again(const bm_document_piece *piece, uint32_t number, bm_store_doc *out);
 /* Fetch the offset of its i-th document, or (`there`) what the offset says. Of damaged bytes nothing, or anything of the piece. */
 void bm_document_piece_expect(const uint8_t *bytes, size_t size, size_t i, bool there);
 /* The sum, and that every document is there, one behind the other: what `check` asks. */

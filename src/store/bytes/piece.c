@@ -16,6 +16,7 @@ _Static_assert(sizeof(bm_piece_head) == BM_PIECE_HEAD_BYTES, "the fields of a he
 static uint64_t sum_of(const uint8_t *piece, size_t size)
 {
     static const uint8_t none[8];
+    size = bm_le32_get(piece) == BM_PIECE_POSTINGS && size > BM_PIECE_HEAD ? BM_PIECE_HEAD : size;
     XXH3_state_t state;
     XXH3_64bits_reset(&state);
     XXH3_64bits_update(&state, piece, SUM_AT);
@@ -37,6 +38,11 @@ void bm_piece_begin(void *piece, const bm_piece_head *head)
 void bm_piece_seal(void *piece, size_t size)
 {
     bm_le64_put((uint8_t *)piece + SUM_AT, sum_of(piece, size));
+}
+
+uint32_t bm_piece_part_sum(const uint8_t *bytes, size_t size, uint64_t seed)
+{
+    return (uint32_t)XXH3_64bits_withSeed(bytes, size, seed);
 }
 
 bool bm_piece_head_of(const void *piece, size_t size, bm_piece_kind kind, bm_piece_head *out)

@@ -2,9 +2,9 @@
  *
  * A piece is a value of LMDB, on pages of its own: 16 bytes of the library's, then the piece. So a body
  * of pages begins BM_PIECE_HEAD bytes in, where a page of the file does. Integers are little-endian;
- * pieces are read where they lie, in the map of the file, and nothing in them is believed before it was
- * compared with the size of the piece: a damaged piece gives wrong answers or an error, never a read
- * outside of it. bm_piece_check finds every changed byte. */
+ * pieces are read where they lie, in the map of the file. Nothing in them is believed before it was compared: with the size
+ * of the piece, so that nothing outside of it is read, and with a sum. One piece is large, and a look-up wants little of it:
+ * so each document and each block of postings has a sum of its own. */
 #ifndef BM_STORE_BYTES_PIECE_H
 #define BM_STORE_BYTES_PIECE_H
 
@@ -27,8 +27,9 @@ typedef enum bm_piece_kind {
 #define BM_PIECE_HEAD_BYTES 32u
 typedef struct bm_piece_head {
     uint32_t kind;
-    uint32_t n;     /* entries, documents ... */
-    uint64_t sum;   /* XXH3_64bits of the piece with this field 0 */
+    uint32_t n; /* entries, documents ... */
+    uint64_t
+        sum; /* XXH3_64bits of the piece (postings: of its first BM_PIECE_HEAD bytes) with this field 0 */
     uint64_t first; /* key or number of the first entry */
     uint64_t last;  /* of the last */
 } bm_piece_head;
@@ -37,7 +38,9 @@ typedef struct bm_piece_head {
 void bm_piece_begin(void *piece, const bm_piece_head *head);
 /* Fill in the sum of a piece that is whole but for it. `size` is BM_PIECE_HEAD_BYTES or more. */
 void bm_piece_seal(void *piece, size_t size);
-/* true: it is of the kind and every byte is as it was sealed. */
+/* Of a part of a piece: the low half of its XXH3_64bits. The seed is the number of the part, so that no other takes its place. */
+uint32_t bm_piece_part_sum(const uint8_t *bytes, size_t size, uint64_t seed);
+/* true: it is of the kind and every byte that its sum covers is as it was sealed. */
 bool bm_piece_check(const void *piece, size_t size, bm_piece_kind kind);
 /* The head, where the piece is large enough to have one and of the kind; else false. Sums are not looked
  * at. */

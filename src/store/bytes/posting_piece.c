@@ -6,13 +6,14 @@
 #include "store/bytes/le_bytes.h"
 
 #define KEYS_AT BM_PIECE_HEAD_BYTES /* the first keys of blocks; of a small piece its keys */
+#define SUMS_AT (KEYS_AT + 8 * BM_POSTING_BLOCKS)
 
 /* Of n hashes that are spread evenly, a guess how many are below a value is right to sqrt(n) / 2 at most: 147 of a full
  * piece, half a block, and 9 of a block. */
 #define NEAR_BLOCKS 2u
 #define NEAR_KEYS   8u
 
-_Static_assert(KEYS_AT + 8 * BM_POSTING_BLOCKS <= BM_PIECE_HEAD, "first keys fit into the head");
+_Static_assert(SUMS_AT + 4 * BM_POSTING_BLOCKS <= BM_PIECE_HEAD, "first keys and sums fit");
 _Static_assert(12 * BM_POSTING_BLOCK <= BM_PIECE_PAGE, "a block fits into a page");
 _Static_assert(KEYS_AT + 12 * BM_POSTING_SMALL <= BM_PIECE_HEAD, "a small piece is one page");
 
@@ -38,6 +39,14 @@ static block block_at(size_t n, size_t number)
     return found;
 }
 
+/* Of a block of a piece of n entries, in a piece that is not small: of all bytes up to the next one. */
+static uint32_t block_sum(const uint8_t *bytes, size_t n, size_t number)
+{
+    const block at = block_at(n, number);
+    const size_t size = number + 1 < blocks_of(n) ? BM_PIECE_PAGE : 12 * at.n;
+    return bm_piece_part_sum(bytes + at.keys, size, number);
+}
+
 size_t bm_posting_piece_size(size_t n)
 {
     const block last = block_at(n, blocks_of(n) - 1);
@@ -61,19 +70,45 @@ void bm_posting_piece_write(const bm_posting *entries, size_t n, uint8_t *out)
             bm_le32_put(out + at.numbers + 4 * i, of[i].number);
         }
         bm_le64_put(out + KEYS_AT + 8 * b, of[0].key); /* a small piece's first key is this too */
+        if (n > BM_POSTING_SMALL)
+            bm_le32_put(out + SUMS_AT + 4 * b, block_sum(out, n, b));
     }
     bm_piece_seal(out, size);
 }
 
-bool bm_posting_piece_open(const void *bytes, size_t size, bm_posting_piece *out)
+static bool was_compared(const bm_posting_piece *piece, size_t part)
 {
-    bm_posting_piece piece = {.bytes = bytes, .size = size};
+    return piece->compared != NULL &&
+           __atomic_load_n(&piece->compared[part], __ATOMIC_RELAXED) != 0;
+}
+
+/* What it is from now on. */
+static bool note_compared(const bm_posting_piece *piece, size_t part, bool whole)
+{
+    if (piece->compared != NULL && whole)
+        __atomic_store_n(&piece->compared[part], 1, __ATOMIC_RELAXED);
+    return whole;
+}
+
+bool bm_posting_piece_open(const void *bytes, size_t size, uint8_t *compared, bm_posting_piece *out)
+{
+    bm_posting_piece piece = {.bytes = bytes, .size = size, .compared = compared};
     if (!bm_piece_head_of(bytes, size, BM_PIECE_POSTINGS, &piece.head) || piece.head.n == 0 ||
         piece.head.n > BM_POSTING_PIECE || piece.head.first > piece.head.last ||
         bm_posting_piece_size(piece.head.n) != size)
         return false;
     *out = piece;
-    return true;
+    return was_compared(&piece, 0) ||
+           note_compared(&piece, 0, bm_piece_check(bytes, size, BM_PIECE_POSTINGS));
+}
+
+bool bm_posting_piece_whole_at(const bm_posting_piece *piece, size_t i)
+{
+    const size_t n = piece->head.n, b = i / BM_POSTING_BLOCK;
+    if (n <= BM_POSTING_SMALL || was_compared(piece, 1 + b))
+        return true;
+    const uint32_t sum = bm_le32_get(piece->bytes + SUMS_AT + 4 * b);
+    return note_compared(piece, 1 + b, sum == block_sum(piece->bytes, n, b));
 }
 
 bm_posting bm_posting_piece_at(const bm_posting_piece *piece, size_t i)
@@ -183,6 +218,8 @@ size_t bm_posting_piece_find(const bm_posting_piece *piece, uint64_t key)
     const place p = place_of(piece, key);
     __builtin_prefetch(p.block.bytes + 8 * p.block.n +
                        4 * p.guess); /* its number is asked for next */
+    if (!bm_posting_piece_whole_at(piece, p.before))
+        return BM_POSTING_DAMAGED;
     return p.before + count_less_near(p.block, p.guess, NEAR_KEYS, key);
 }
 
@@ -201,7 +238,8 @@ void bm_posting_piece_expect(const bm_posting_piece *piece, uint64_t key)
 
 /* --- check --- */
 
-/* The first key of each block is the one that the head has of it, and what is not used, in the head and behind full blocks, is 0. */
+/* Each block is as its sum says, and its first key the one that the head has of it; what is not used, in the head and behind full
+ * blocks, is 0. */
 static bool head_is_right(const bm_posting_piece *piece)
 {
     const size_t n = piece->head.n, blocks = blocks_of(n);
@@ -211,12 +249,14 @@ static bool head_is_right(const bm_posting_piece *piece)
     for (size_t b = 0; b < blocks; b++) {
         const block at = block_at(n, b);
         const size_t end = at.keys + 12 * at.n;
-        if (memcmp(piece->bytes + KEYS_AT + 8 * b, piece->bytes + at.keys, 8) != 0 ||
+        if (bm_le32_get(piece->bytes + SUMS_AT + 4 * b) != block_sum(piece->bytes, n, b) ||
+            memcmp(piece->bytes + KEYS_AT + 8 * b, piece->bytes + at.keys, 8) != 0 ||
             (b + 1 < blocks && memcmp(piece->bytes + end, none, BM_PIECE_PAGE - 12 * at.n) != 0))
             return false;
     }
-    const size_t end = KEYS_AT + 8 * blocks;
-    return memcmp(piece->bytes + end, none, BM_PIECE_HEAD - end) == 0;
+    const size_t keys_end = KEYS_AT + 8 * blocks, sums_end = SUMS_AT + 4 * blocks;
+    return memcmp(piece->bytes + keys_end, none, SUMS_AT - keys_end) == 0 &&
+           memcmp(piece->bytes + sums_end, none, BM_PIECE_HEAD - sums_end) == 0;
 }
 
 bool bm_posting_piece_valid(const bm_posting_piece *piece)

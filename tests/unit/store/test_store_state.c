@@ -72,10 +72,11 @@ Test(store_state, another_version_is_named)
     bm_state back = {0};
     bm_error err = {0};
     bm_state_write(&state, bytes);
-    bytes[32] = 2;
+    bytes[32] = 1;
     bm_piece_seal(bytes, size);
     cr_assert_eq(bm_state_read(bytes, size, &back, &err), BM_ERR_FORMAT);
-    cr_assert_str_eq(err.message, "an index of version 2 (this is for 1)");
+    cr_assert_str_eq(err.message,
+                     "an index of version 1 (this is for 2): `index build` makes a new one");
     free(bytes);
 }
 

@@ -141,6 +141,29 @@ Test(document_piece, every_changed_byte_is_found_and_read_safely)
     bm_document_writer_reset(&writer);
 }
 
+/* What is read of a changed piece is refused, or is as it was. */
+Test(document_piece, no_changed_bit_is_believed)
+{
+    bm_document_writer writer = {0};
+    size_t size, refused = 0;
+    uint8_t *bytes = piece_of(&writer, 30, 4, &size);
+    for (size_t i = 0; i < 8 * size; i++) {
+        bm_document_piece piece;
+        bm_store_doc doc;
+        bytes[i / 8] ^= (uint8_t)(1u << i % 8);
+        for (uint32_t n = 30; bm_document_piece_open(bytes, size, &piece) && n < 34; n++) {
+            const bm_store_doc expected = document(n);
+            const bool taken = bm_document_piece_at(&piece, n, &doc);
+            refused += !taken;
+            cr_assert(!taken || same(&doc, &expected), "bit %zu, document %u", i, n);
+        }
+        bytes[i / 8] ^= (uint8_t)(1u << i % 8);
+    }
+    cr_assert_gt(refused, 8 * (size - BM_PIECE_HEAD_BYTES - 20) - 1);
+    free(bytes);
+    bm_document_writer_reset(&writer);
+}
+
 /* A sum that is right is no excuse for offsets that leave a gap. */
 Test(document_piece, a_sealed_piece_with_a_gap_is_not_valid)
 {
