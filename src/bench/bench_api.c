@@ -8,8 +8,8 @@
 #include "base/sized_struct.h"
 #include "model/scheme_facts.h"
 #include "model/option_check.h"
-#include "pipeline/bench/bench_run.h"
-#include "pipeline/bench/kernel_tune.h"
+#include "bench/bench_run.h"
+#include "bench/kernel_tune.h"
 #include "sketch/scheme.h"
 
 static const bm_bench_options bench_defaults = {

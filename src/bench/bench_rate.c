@@ -1,5 +1,5 @@
 /* bench_rate.c -- runs on a pool, and their median. See bench_rate.h. */
-#include "pipeline/bench/bench_rate.h"
+#include "bench/bench_rate.h"
 
 #include <stdlib.h>
 #include <string.h>

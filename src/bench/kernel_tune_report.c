@@ -2,7 +2,7 @@
  * tried.
  *
  * Tests: tests/cli/cases/bench_tune.sh */
-#include "pipeline/bench/kernel_tune_report.h"
+#include "bench/kernel_tune_report.h"
 
 #include <stdio.h>
 #include <string.h>

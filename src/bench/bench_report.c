@@ -2,7 +2,7 @@
  * what it was taken on.
  *
  * Tests: tests/unit/bench/test_bench_run.c */
-#include "pipeline/bench/bench_report.h"
+#include "bench/bench_report.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -12,7 +12,7 @@
 
 #include "backend/backend.h"
 #include "model/shingle_batch.h"
-#include "pipeline/bench/kernel_tune_search.h"
+#include "bench/kernel_tune_search.h"
 
 typedef struct bm_kernel_tune_corpus {
     bm_shingle_batch batch;

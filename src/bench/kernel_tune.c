@@ -26,9 +26,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/meter.h"
-#include "pipeline/bench/kernel_tune_rate.h"
-#include "pipeline/bench/kernel_tune.h"
-#include "pipeline/bench/kernel_tune_report.h"
+#include "bench/kernel_tune_rate.h"
+#include "bench/kernel_tune.h"
+#include "bench/kernel_tune_report.h"
 #include "pipeline/devices/device_pick.h"
 
 #define PROBE_SECONDS 60.0

@@ -15,7 +15,7 @@
  * resident hashes and their limit are measured in turns. A GPU's limit is computed; where that cannot
  * be, its rows have no ratio. Each row says its threads and compute units. Without a device list every usable device is measured, and one that fails is a
  * warning; a device that was asked for must work. */
-#include "pipeline/bench/bench_run.h"
+#include "bench/bench_run.h"
 
 #include <bandmill/words.h>
 #include <inttypes.h>
@@ -26,9 +26,9 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/meter.h"
-#include "pipeline/bench/bench_limit.h"
-#include "pipeline/bench/bench_report.h"
-#include "pipeline/bench/bench_work.h"
+#include "bench/bench_limit.h"
+#include "bench/bench_report.h"
+#include "bench/bench_work.h"
 #include "pipeline/devices/device_pick.h"
 #include "sketch/scheme.h"
 

@@ -1,5 +1,5 @@
 /* kernel_tune_search.c -- see kernel_tune_search.h. */
-#include "pipeline/bench/kernel_tune_search.h"
+#include "bench/kernel_tune_search.h"
 
 #include <string.h>
 

@@ -12,8 +12,8 @@
 #include <bandmill/bench.h>
 #include <bandmill/device.h>
 
-#include "pipeline/bench/bench_rate.h"
-#include "pipeline/bench/bench_work.h"
+#include "bench/bench_rate.h"
+#include "bench/bench_work.h"
 
 /* Of a native device, `threads` threads; of OpenCL's the processors that it is made of. 0: none is
  * measured. */

@@ -1,7 +1,7 @@
 /* bench_limit.c -- the limits of devices. See bench_limit.h.
  *
  * Tests: tests/unit/bench/test_bench_limit.c */
-#include "pipeline/bench/bench_limit.h"
+#include "bench/bench_limit.h"
 
 #include <string.h>
 #include <strings.h>

@@ -1,5 +1,5 @@
 /* kernel_tune_rate.c -- see kernel_tune_rate.h. */
-#include "pipeline/bench/kernel_tune_rate.h"
+#include "bench/kernel_tune_rate.h"
 
 #include <string.h>
 

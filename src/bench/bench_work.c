@@ -2,7 +2,7 @@
  * bench_work.h.
  *
  * Tests: tests/unit/bench/test_bench_run.c */
-#include "pipeline/bench/bench_work.h"
+#include "bench/bench_work.h"
 
 #include <stdalign.h>
 #include <string.h>

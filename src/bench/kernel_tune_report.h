@@ -4,7 +4,7 @@
 
 #include <bandmill/bench.h>
 
-#include "pipeline/bench/kernel_tune_search.h"
+#include "bench/kernel_tune_search.h"
 
 /* A row that was tried. */
 typedef struct bm_kernel_tune_tried {

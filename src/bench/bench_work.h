@@ -14,8 +14,8 @@
 #include "backend/backend.h"
 #include "backend/cpu/sign_loops_row.h"
 #include "model/shingle_batch.h"
-#include "pipeline/bench/bench_rate.h"
-#include "pipeline/bench/bench_text.h"
+#include "bench/bench_rate.h"
+#include "bench/bench_text.h"
 #include "text/shingler.h"
 
 #define BM_BENCH_SLOTS     2u /* of a thread: one is filled while the other is signed */

@@ -2,7 +2,7 @@
  *
  * The generator draws word ranks with a probability about 1/rank (Zipf), so that frequent words are
  * short and shingles repeat about as they do in prose; a document has 40 to 240 words. */
-#include "pipeline/bench/bench_text.h"
+#include "bench/bench_text.h"
 
 #include <math.h>
 #include <string.h>
