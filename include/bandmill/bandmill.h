@@ -4,7 +4,6 @@
 #define BANDMILL_BANDMILL_H
 
 #include <bandmill/arrow.h>
-#include <bandmill/bench.h>
 #include <bandmill/cluster.h>
 #include <bandmill/device.h>
 #include <bandmill/exchange.h>

@@ -25,7 +25,6 @@ ORDER = [
     "report",
     "index",
     "tune",
-    "bench",
     "exchange",
 ]
 STATUS = re.compile(r"X\((\w+), (\d+), \d+, \"[^\"]*\"\)")

@@ -9,9 +9,9 @@
 #ifndef BM_BENCH_BENCH_LIMIT_H
 #define BM_BENCH_BENCH_LIMIT_H
 
-#include <bandmill/bench.h>
 #include <bandmill/device.h>
 
+#include "bench/bench.h"
 #include "bench/bench_rate.h"
 #include "bench/bench_work.h"
 

@@ -2,8 +2,9 @@
 #ifndef BM_BENCH_BENCH_REPORT_H
 #define BM_BENCH_BENCH_REPORT_H
 
-#include <bandmill/bench.h>
 #include <bandmill/device.h>
+
+#include "bench/bench.h"
 
 typedef struct bm_bench_report {
     const bm_bench_options *options; /* as used */

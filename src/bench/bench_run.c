@@ -15,7 +15,7 @@
  * resident hashes and their limit are measured in turns. A GPU's limit is computed; where that cannot
  * be, its rows have no ratio. Each row says its threads and compute units. Without a device list every usable device is measured, and one that fails is a
  * warning; a device that was asked for must work. */
-#include "bench/bench_run.h"
+#include "bench/bench.h"
 
 #include <bandmill/words.h>
 #include <inttypes.h>
@@ -29,6 +29,8 @@
 #include "bench/bench_limit.h"
 #include "bench/bench_report.h"
 #include "bench/bench_work.h"
+#include "model/option_check.h"
+#include "model/scheme_facts.h"
 #include "pipeline/devices/device_pick.h"
 #include "sketch/scheme.h"
 
@@ -405,11 +407,20 @@ static bm_status open_bench(const bm_bench_options *options, bench *b, bm_error 
     return bm_pool_open(most, &b->pool, err);
 }
 
-bm_status bm_bench_figures(const bm_bench_options *options, bm_bench_result *result, bm_error *err)
+bm_status bm_bench_run(const bm_bench_options *options, bm_bench_result *out, bm_error *err)
 {
     bench b = {0};
     bm_status status = BM_OK;
-    BM_TRY_OUT(open_bench(options, &b, err));
+    bm_bench_options used = *options;
+    BM_TRY(bm_option_parts_check(&(bm_option_parts){.text = &used.text,
+                                                    .sketch = &used.sketch,
+                                                    .device = &used.device,
+                                                    .callbacks = &used.callbacks},
+                                 err));
+    BM_TRY(bm_scheme_weights_check(&used.sketch, false, err));
+    used.sketch.perms = used.sketch.perms != 0 ? used.sketch.perms : BM_PERMS_DEFAULT;
+    bm_scheme_note_hashing(&used.sketch, &used.text);
+    BM_TRY_OUT(open_bench(&used, &b, err));
     BM_TRY_OUT(all_rows(&b, err));
     bm_bench_report report = {.options = &b.options,
                               .devices = b.pick.devices,
@@ -419,9 +430,9 @@ bm_status bm_bench_figures(const bm_bench_options *options, bm_bench_result *res
                               .text_bytes = b.text.bytes.len,
                               .text_docs = b.text.n,
                               .text_made = b.text.made};
-    BM_TRY_OUT(bm_bench_report_write(&report, &result->json, err));
-    result->rows = b.rows;
-    result->n = b.n_rows;
+    BM_TRY_OUT(bm_bench_report_write(&report, &out->json, err));
+    out->rows = b.rows;
+    out->n = b.n_rows;
     b.rows = NULL;
 out:
     bm_pool_close(b.pool);
@@ -431,4 +442,11 @@ out:
     bm_meter_reset(&b.meter);
     bm_free(b.rows);
     return status;
+}
+
+void bm_bench_result_reset(bm_bench_result *result)
+{
+    bm_free(result->rows);
+    bm_free(result->json);
+    memset(result, 0, sizeof *result);
 }

@@ -9,8 +9,7 @@
 
 #include <pthread.h>
 
-#include <bandmill/bench.h>
-
+#include "bench/bench.h"
 #include "backend/backend.h"
 #include "backend/cpu/sign_loops_row.h"
 #include "model/shingle_batch.h"

@@ -12,7 +12,6 @@
  * comparison at the end, the present row is what it gives, under the name of the device.
  *
  * Tests: tests/cli/cases/bench_tune.sh */
-#include <bandmill/bench.h>
 
 #include <dirent.h>
 #include <errno.h>
@@ -22,14 +21,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bench/bench.h"
 #include "backend/opencl/cl_backend.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/meter.h"
 #include "bench/kernel_tune_rate.h"
-#include "bench/kernel_tune.h"
 #include "bench/kernel_tune_report.h"
+#include "model/option_check.h"
 #include "pipeline/devices/device_pick.h"
+#include "sketch/scheme.h"
 
 #define PROBE_SECONDS 60.0
 #define SLOW          0.7 /* of the best in its first run: not measured further */
@@ -355,13 +356,19 @@ out:
     return status;
 }
 
-bm_status bm_kernel_tune_measure(const bm_kernel_tune_options *options, char **csv, char **json,
-                                 bm_error *err)
+bm_status bm_kernel_tune(const bm_kernel_tune_options *options, char **csv, char **json,
+                         bm_error *err)
 {
     bm_kernel_tune_options used = *options;
     bm_device_pick pick = {0};
     bm_kernel_tune_result *results = NULL;
     bm_meter meter;
+    BM_TRY(bm_option_parts_check(&(bm_option_parts){.sketch = &used.sketch,
+                                                    .device = &used.device,
+                                                    .callbacks = &used.callbacks},
+                                 err));
+    BM_TRY(bm_scheme_weights_check(&used.sketch, false, err));
+    used.sketch.perms = used.sketch.perms != 0 ? used.sketch.perms : BM_PERMS_DEFAULT;
     used.repeats = used.repeats > 0 ? used.repeats : 5;
     used.min_seconds = used.min_seconds > 0 ? used.min_seconds : .2;
     if (used.repeats > MAX_REPEATS || !(used.min_seconds <= 3600))

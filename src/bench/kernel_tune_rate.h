@@ -8,8 +8,7 @@
 #ifndef BM_BENCH_KERNEL_TUNE_RATE_H
 #define BM_BENCH_KERNEL_TUNE_RATE_H
 
-#include <bandmill/bench.h>
-
+#include "bench/bench.h"
 #include "backend/backend.h"
 #include "model/shingle_batch.h"
 #include "bench/kernel_tune_search.h"

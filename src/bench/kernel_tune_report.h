@@ -2,8 +2,7 @@
 #ifndef BM_BENCH_KERNEL_TUNE_REPORT_H
 #define BM_BENCH_KERNEL_TUNE_REPORT_H
 
-#include <bandmill/bench.h>
-
+#include "bench/bench.h"
 #include "bench/kernel_tune_search.h"
 
 /* A row that was tried. */

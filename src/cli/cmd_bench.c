@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bench/bench.h"
 #include "cli/command.h"
 #include "cli/job_callbacks.h"
 
@@ -24,8 +25,8 @@ static void print_rows(cli_console *console, const bm_bench_result *result)
 {
     cli_print(console, "%-12s %-30s %9s %12s %-12s %12s %12s  %s\n", "DEVICE", "WHAT", "CORES",
               "MEDIAN", "UNIT", "MIN", "MAX", "RATIO");
-    for (size_t i = 0; i < bm_bench_result_count(result); i++) {
-        const bm_bench_row *row = bm_bench_result_row(result, i);
+    for (size_t i = 0; i < result->n; i++) {
+        const bm_bench_row *row = &result->rows[i];
         char cores[32];
         say_cores(row, cores, sizeof cores);
         cli_print(console, "%-12s %-30s %9s %12.2f %-12s %12.2f %12.2f", row->device, row->what,
@@ -39,29 +40,26 @@ static void print_rows(cli_console *console, const bm_bench_result *result)
 static bm_status run_rows(cli_context *context, bm_error *err)
 {
     const cli_settings *settings = &context->settings;
-    bm_bench_options options;
-    bm_bench_result *result = NULL;
-    bm_bench_options_init(&options);
-    options.device = settings->device;
-    options.sketch = settings->sketch;
-    options.text = settings->text;
-    options.paths = settings->operands.items;
-    options.n_paths = settings->operands.n;
-    options.threads = settings->resources.threads;
-    options.repeats = settings->bench.repeats;
-    options.long_doc = settings->bench.long_doc;
-    options.min_seconds = settings->bench.min_seconds;
-    options.callbacks = cli_callbacks(context);
+    const bm_bench_options options = {.device = settings->device,
+                                      .sketch = settings->sketch,
+                                      .text = settings->text,
+                                      .paths = settings->operands.items,
+                                      .n_paths = settings->operands.n,
+                                      .threads = settings->resources.threads,
+                                      .repeats = settings->bench.repeats,
+                                      .long_doc = settings->bench.long_doc,
+                                      .min_seconds = settings->bench.min_seconds,
+                                      .callbacks = cli_callbacks(context)};
+    bm_bench_result result = {0};
     bm_status status = bm_bench_run(&options, &result, err);
     cli_meter_end(&context->meter);
     if (status != BM_OK)
         return status;
-    const char *json = bm_bench_result_json(result);
     if (settings->messages.json)
-        cli_write_json(&context->console, json, strlen(json));
+        cli_write_json(&context->console, result.json, strlen(result.json));
     else
-        print_rows(&context->console, result);
-    bm_bench_result_free(result);
+        print_rows(&context->console, &result);
+    bm_bench_result_reset(&result);
     return cli_finish(&context->console, err);
 }
 
@@ -70,13 +68,11 @@ static bm_status run_tune(cli_context *context, bm_error *err)
     const cli_settings *settings = &context->settings;
     const bool as_json = settings->messages.json;
     char *text = NULL;
-    bm_kernel_tune_options options;
-    bm_kernel_tune_options_init(&options);
-    options.device = settings->device;
-    options.sketch = settings->sketch;
-    options.repeats = settings->bench.repeats;
-    options.min_seconds = settings->bench.min_seconds;
-    options.callbacks = cli_callbacks(context);
+    const bm_kernel_tune_options options = {.device = settings->device,
+                                            .sketch = settings->sketch,
+                                            .repeats = settings->bench.repeats,
+                                            .min_seconds = settings->bench.min_seconds,
+                                            .callbacks = cli_callbacks(context)};
     bm_status status =
         bm_kernel_tune(&options, as_json ? NULL : &text, as_json ? &text : NULL, err);
     cli_meter_end(&context->meter);

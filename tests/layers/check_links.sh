@@ -1,7 +1,7 @@
 #!/bin/sh
 # check_links.sh ROOT PARTS [ROOM...] -- link each room, or those given: its objects with those of the rooms that its row in src/rooms.tsv
-# names and what these need, and with their libraries; no symbol may be missing. The program is linked with the shared library alone, and
-# stubs of what the room `program` declares for it, which is not exported.
+# names and what these need, and with their libraries; no symbol may be missing. The room cli is linked with the shared library alone, and
+# stubs of what the rooms that its row names declare, which is not exported.
 # PARTS as in edges.sh. Prints what the linker says of a room that does not link; exit 1 if there is one.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -24,8 +24,9 @@ while IFS='	' read -r room rooms libraries; do
     case " ${*:-$room} " in *" $room "*) ;; *) continue ;; esac
     if [ "$room" = cli ]; then
         echo 'typedef int stubs;' > "$work/stubs.c"
-        find src/program -name '*.h' -exec cat '{}' + 2> /dev/null \
-            | sed -n 's/^[a-z].*[ *]\(bm_[a-z0-9_]*\)(.*/void \1(void); void \1(void) {}/p' >> "$work/stubs.c"
+        for folder in $(awk -F '\t' '$1 == "cli" { words = " " $3 " " } { folder[$1] = $2 } END { for (r in folder) if (index(words, " " r " ")) print folder[r] }' src/rooms.tsv); do
+            find "$folder" -name '*.h' -exec cat '{}' + 2> /dev/null
+        done | sed -n 's/^[a-z].*[ *]\(bm_[a-z0-9_]*\)(.*/void \1(void); void \1(void) {}/p' | sort -u >> "$work/stubs.c"
         { paths object cli; paths shared bandmill; echo "$work/stubs.c"; } > "$work/files"
     else
         # shellcheck disable=SC2086 # words

@@ -12,13 +12,15 @@ BEGIN {
     # And where OpenCL drivers are looked for by the loader, to see whether they are still the same.
     environment["src/backend/drivers/cl_known_drivers.c"] = "LD_LIBRARY_PATH OCL_ICD_VENDORS OCL_ICD_FILENAMES OPENCL_VENDOR_PATH OPENCL_LAYER_PATH CONDA_PREFIX"
     # Who may see the devices of OpenCL; all others see the table of functions that each device fills.
-    SEES_OPENCL = "devices bench tune"
+    SEES_OPENCL = "devices bench"
+    # Rooms of the program, beside cli.
+    OF_PROGRAM = "bench"
 }
 
 function report(rule, what) { printf "%s:%d: %s: %s\n", FILENAME, FNR, rule, what; bad++ }
 
-# A row names rooms above it, once each, and libraries that there are; nobody sees the command line, which
-# sees the public headers, and the room `program`, headers of what the library offers to its own program.
+# A row names rooms above it, once each, and libraries that there are; nobody sees the command line, which sees the public headers, the
+# room `program`, headers of what the library offers to its own program, and rooms of the program, which no other row names.
 function check_table(   i, j, n, r, part, seen) {
     for (i = 1; i <= n_rooms; i++) {
         r = room_at[i]
@@ -29,8 +31,9 @@ function check_table(   i, j, n, r, part, seen) {
             if ((r, part[j]) in seen) row_is_wrong(r, "names " part[j] " twice")
             seen[r, part[j]] = 1
             if (part[j] == "opencl" && !in_list(r, SEES_OPENCL)) row_is_wrong(r, "may not see opencl (only " SEES_OPENCL ")")
+            if (in_list(part[j], OF_PROGRAM) && r != "cli") row_is_wrong(r, "is of the library and may not see " part[j])
+            if (r == "cli" && !in_list(part[j], "program " OF_PROGRAM)) row_is_wrong(r, "sees the public headers, program and " OF_PROGRAM " only")
         }
-        if (r == "cli" && sees[r] !~ /^(program)?$/) row_is_wrong(r, "sees the public headers and program only")
         n = split(libraries[r], part, " ")
         for (j = 1; j <= n; j++)
             if (!in_list(part[j], "threads dl m c++ zlib zstd lzma bz2 lz4 lmdb crypto simdjson utf8proc xxhash cl")) row_is_wrong(r, "unknown library " part[j])

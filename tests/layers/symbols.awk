@@ -18,7 +18,7 @@ function check_edge(from, to, what,   room, other) {
     used[room, other] = 1
     if (what == "include" || room == other) return # layers.awk holds the includes
     if (room == "cli") {
-        if (!(what in exported) && !(what in for_program)) say(from, "symbol", "uses " what " of " to ", which the library does not export")
+        if (!may_see(room, other) && !(what in exported) && !(what in for_program)) say(from, "symbol", "uses " what " of " to ", which the library does not export")
     } else if (!may_see(room, other)) say(from, "symbol", "room " room " uses " what " of room " other " (" to ")")
 }
 

@@ -163,6 +163,7 @@ planted_row table lsh 3 attic
 planted_row table lsh 3 base
 planted_row table inmem 3 opencl
 planted_row table cli 3 base
+planted_row table tune 3 bench
 planted_row table lsh 4 zlib
 planted_row table lsh 4 curl
 restore

@@ -4,15 +4,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "bench/bench.h"
+
 static bm_bench_options quick(const char *device)
 {
-    bm_bench_options options;
-    bm_bench_options_init(&options);
-    options.device.device = device;
-    options.threads = 2;
-    options.repeats = 2;
-    options.min_seconds = .005;
-    return options;
+    return (bm_bench_options){.device = {.device = device},
+                              .sketch = {.seed = 1},
+                              .text = {.normalize = BM_NORM_LOWER, .shingle_k = 5},
+                              .threads = 2,
+                              .repeats = 2,
+                              .min_seconds = .005};
 }
 
 Test(bench_run, the_native_cpu_has_a_limit_resident_hashes_all_text_rows_and_each_scheme)
@@ -38,16 +39,12 @@ Test(bench_run, the_native_cpu_has_a_limit_resident_hashes_all_text_rows_and_eac
     enum { ROWS = sizeof what / sizeof *what };
     bm_bench_options options = quick("cpu");
     options.long_doc = 500;
-    bm_bench_result *result = NULL;
+    bm_bench_result result = {0};
     bm_error err = {0};
     cr_assert_eq(bm_bench_run(&options, &result, &err), BM_OK, "%s", err.message);
-    const size_t n = bm_bench_result_count(result);
-    const char *json = bm_bench_result_json(result);
-    bm_bench_row rows[ROWS];
-    cr_assert_eq(n, ROWS);
-    cr_expect_null(bm_bench_result_row(result, n));
-    for (size_t i = 0; i < n; i++) {
-        rows[i] = *bm_bench_result_row(result, i);
+    const bm_bench_row *rows = result.rows;
+    cr_assert_eq(result.n, ROWS);
+    for (size_t i = 0; i < ROWS; i++) {
         cr_expect_str_eq(rows[i].device, "cpu");
         cr_expect_str_eq(rows[i].what, what[i]);
         cr_expect_str_eq(rows[i].unit, i >= FIRST_TEXT && i < FIRST_LONG ? "MB/s" : "Mshingles/s");
@@ -59,27 +56,27 @@ Test(bench_run, the_native_cpu_has_a_limit_resident_hashes_all_text_rows_and_eac
                                                           : "");
         char quoted[64];
         snprintf(quoted, sizeof quoted, "\"%s\"", what[i]);
-        cr_expect_not_null(strstr(json, quoted));
+        cr_expect_not_null(strstr(result.json, quoted));
     }
     cr_expect_float_eq(rows[1].ratio, rows[1].median / rows[0].median, 1e-9);
     for (size_t i = FIRST_LONG + 1; i < ROWS; i++)
         cr_expect_float_eq(rows[i].ratio, rows[i].median / rows[FIRST_LONG].median, 1e-9);
     const bm_version_info *version = bm_version();
-    cr_expect_not_null(strstr(json, version->version));
-    cr_expect_not_null(strstr(json, "\"processor\""));
-    cr_expect_not_null(strstr(json, "\"compiler\""));
-    bm_bench_result_free(result);
+    cr_expect_not_null(strstr(result.json, version->version));
+    cr_expect_not_null(strstr(result.json, "\"processor\""));
+    cr_expect_not_null(strstr(result.json, "\"compiler\""));
+    bm_bench_result_reset(&result);
 }
 
 Test(bench_run, the_scalar_loops_have_the_same_rows)
 {
     bm_bench_options options = quick("cpu");
-    bm_bench_result *result = NULL;
+    bm_bench_result result = {0};
     options.device.cpu = "scalar";
     options.sketch.perms = 16;
     cr_expect_eq(bm_bench_run(&options, &result, NULL), BM_OK);
-    cr_expect_eq(bm_bench_result_count(result), 17);
-    bm_bench_result_free(result);
+    cr_expect_eq(result.n, 17);
+    bm_bench_result_reset(&result);
 }
 
 Test(bench_run, bad_settings_are_refused_and_nothing_is_filled)
@@ -91,11 +88,11 @@ Test(bench_run, bad_settings_are_refused_and_nothing_is_filled)
     bad[1].sketch.perms = BM_PERMS_MAX + 1;
     bad[2].min_seconds = 1e9;
     for (size_t i = 0; i < 3; i++) {
-        bm_bench_result *result = NULL;
+        bm_bench_result result = {0};
         bm_error err = {0};
         cr_expect_eq(bm_bench_run(&bad[i], &result, &err), i == 0 ? BM_ERR_DEVICE : BM_ERR_USAGE,
                      "setting %zu", i);
-        cr_expect_null(result);
+        cr_expect_null(result.rows);
         cr_expect_neq(err.message[0], '\0');
     }
 }
@@ -109,8 +106,8 @@ static bool yes(void *ctx)
 Test(bench_run, it_stops_when_asked_to)
 {
     bm_bench_options options = quick("cpu");
-    bm_bench_result *result = NULL;
+    bm_bench_result result = {0};
     options.callbacks.cancelled = yes;
     cr_expect_eq(bm_bench_run(&options, &result, NULL), BM_ERR_CANCELLED);
-    cr_expect_null(result);
+    cr_expect_null(result.rows);
 }

@@ -49,9 +49,7 @@ static const bm_backend_ops fake_ops = {
 
 static void open(fake *f, bm_kernel_tune_corpus *corpus)
 {
-    bm_kernel_tune_options options;
-    bm_kernel_tune_options_init(&options);
-    options.sketch.perms = 20;
+    const bm_kernel_tune_options options = {.sketch = {.perms = 20, .seed = 1}};
     memset(f, 0, sizeof *f);
     f->base = (bm_backend){.ops = &fake_ops, .depth = 3, .batch_hashes = 20000};
     cr_assert_eq(bm_scheme_affine32.draw(&options.sketch, &f->params, NULL), BM_OK);
