@@ -179,12 +179,11 @@ static bm_status add_shingle(exact *x, size_t first, size_t k, bm_error *err)
 /* Is the unit a word of the list? */
 static bool is_stop_word(const exact *x, size_t i)
 {
-    const char *words = x->options->stopwords;
     const size_t len = x->units[i].end - x->units[i].begin;
     if (len == 0)
         return false;
     const char *word = x->bytes.data + x->units[i].begin;
-    for (words = words != NULL ? words : bm_stop_words_en; *words != '\0';) {
+    for (const char *words = bm_stop_words_of(x->options); *words != '\0';) {
         const size_t n = strcspn(words, " ");
         if (n == len && memcmp(words, word, n) == 0)
             return true;

@@ -96,10 +96,9 @@ static bm_join_rules rules_of(const bm_text_options *options)
 
 static bm_status open_stop_words(bm_shingler *shingler, bm_error *err)
 {
-    const char *words = shingler->options.stopwords;
     const size_t n = 2 * (WINDOW + 1);
     BM_TRY(bm_new(&shingler->picked, n, err));
-    return bm_stop_table_init(words != NULL ? words : bm_stop_words_en, &shingler->stop, err);
+    return bm_stop_table_init(bm_stop_words_of(&shingler->options), &shingler->stop, err);
 }
 
 bm_status bm_shingler_open(const bm_text_options *options, const char *cpu, bm_shingler **out,

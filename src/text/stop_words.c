@@ -141,14 +141,14 @@ bm_status bm_stop_words_parse(bm_str file, const bm_text_options *options, const
 
 bm_status bm_stop_words_settle(bm_text_options *options, char **owned, bm_error *err)
 {
-    const char *path = options->stopwords;
+    const char *path = bm_stop_words_path(options);
     bm_buf file = {0};
     *owned = NULL;
     options->stopwords = NULL;
     if (options->shingle != BM_SHINGLE_STOPWORD)
         return BM_OK;
     options->stopwords = bm_stop_words_en;
-    if (path == NULL || strcmp(path, BM_STOP_WORDS_EN) == 0)
+    if (path == NULL)
         return BM_OK;
     bm_status status = bm_read_file(path, BM_STOP_WORDS_MAX, &file, err);
     if (status == BM_OK)
@@ -161,6 +161,44 @@ bm_status bm_stop_words_settle(bm_text_options *options, char **owned, bm_error 
         options->stopwords = *owned;
     }
     return status;
+}
+
+const char *bm_stop_words_path(const bm_text_options *options)
+{
+    const char *path = options->stopwords;
+    return path != NULL && strcmp(path, BM_STOP_WORDS_EN) != 0 ? path : NULL;
+}
+
+bm_status bm_stop_words_keep(bm_text_options *settled, char **owned, bm_error *err)
+{
+    const char *words = settled->stopwords;
+    if (words == NULL || words == *owned || words == bm_stop_words_en)
+        return BM_OK;
+    char *copy = bm_strdup(words);
+    if (copy == NULL)
+        return bm_fail_nomem(err, strlen(words));
+    bm_free(*owned);
+    settled->stopwords = *owned = copy;
+    return BM_OK;
+}
+
+bool bm_stop_words_recorded(const char *words, bm_text_options *out)
+{
+    const bool wanted = out->shingle == BM_SHINGLE_STOPWORD;
+    out->stopwords = words;
+    if (!wanted || words == NULL)
+        return !wanted && words == NULL;
+    if (strcmp(words, bm_stop_words_en) == 0)
+        out->stopwords = bm_stop_words_en;
+    return bm_stop_words_is_list(words);
+}
+
+bm_text_options bm_stop_words_shown(const bm_text_options *settled)
+{
+    bm_text_options text = *settled;
+    if (text.stopwords == bm_stop_words_en)
+        text.stopwords = BM_STOP_WORDS_EN;
+    return text;
 }
 
 bool bm_stop_words_is_list(const char *words)

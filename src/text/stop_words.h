@@ -12,10 +12,20 @@
 #define BM_STOP_WORDS_EN  "en"
 #define BM_STOP_WORDS_MAX ((size_t)1 << 20) /* bytes of a file, and of a settled list */
 
-/* From the words of `stopwords` (types.h) to the list: options->stopwords becomes a settled one, or NULL
- * where the shingles have no stop words. *owned: where it is a file's, its memory, the caller's to
+/* The file of stop words that options ask for, before they are settled; NULL: none. */
+const char *bm_stop_words_path(const bm_text_options *options);
+/* From what options ask for (types.h) to the list, which they hold from then on, or none where the
+ * shingles have no stop words. *owned: where it is a file's, its memory, the caller's to
  * bm_free; else NULL. The options are valid. BM_ERR_INPUT names the line of the file; BM_ERR_IO. */
 bm_status bm_stop_words_settle(bm_text_options *options, char **owned, bm_error *err);
+/* The list of settled options becomes *owned, whose memory is freed, unless it is English, or *owned
+ * already. */
+bm_status bm_stop_words_keep(bm_text_options *settled, char **owned, bm_error *err);
+/* Options of which all else is known get the list that a manifest has (NULL: none), which they borrow.
+ * False: it is no list, or the shingles have none. */
+bool bm_stop_words_recorded(const char *words, bm_text_options *out);
+/* Settled options with the word for the list of English stop words, as public options have them. */
+bm_text_options bm_stop_words_shown(const bm_text_options *settled);
 /* The settled list of a file's bytes, the caller's to bm_free. `name` is for messages. */
 bm_status bm_stop_words_parse(bm_str file, const bm_text_options *options, const char *name,
                               char **out, bm_error *err);

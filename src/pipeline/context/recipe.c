@@ -15,7 +15,6 @@
 #include "model/option_names.h"
 #include "pipeline/context/input_finder.h"
 #include "text/stop_words.h"
-#include "text/stop_words_en.h"
 
 /* Words of a manifest that become options; the first that is not known decides. */
 typedef struct word_reader {
@@ -56,19 +55,6 @@ static bool read_shingle(const char *text, bm_text_options *out)
     return k <= BM_SHINGLE_K_MAX;
 }
 
-/* The words themselves: the file that they came from may be gone. */
-static void read_stopwords(word_reader *r, const char *words, bm_text_options *out)
-{
-    const bool wanted = out->shingle == BM_SHINGLE_STOPWORD;
-    out->stopwords = words;
-    if (wanted && (words == NULL || !bm_stop_words_is_list(words)))
-        bad_field(r, "stopwords", words != NULL ? words : "null");
-    else if (!wanted && words != NULL)
-        bad_field(r, "stopwords", words);
-    else if (wanted && strcmp(words, bm_stop_words_en) == 0)
-        out->stopwords = bm_stop_words_en;
-}
-
 /* What the manifest says of the field becomes its value. */
 static void read_field(word_reader *r, const bm_provenance *p, const bm_field_row *field,
                        bm_settings *settings)
@@ -91,8 +77,9 @@ static void read_field(word_reader *r, const bm_provenance *p, const bm_field_ro
         if (!read_shingle(text, &settings->text))
             bad_field(r, field->key, text);
         break;
-    case BM_FIELD_TYPE_STOPWORDS: /* after the kind of the shingles */
-        read_stopwords(r, text, &settings->text);
+    case BM_FIELD_TYPE_STOPWORDS: /* the words themselves, after the kind of the shingles */
+        if (!bm_stop_words_recorded(text, &settings->text))
+            bad_field(r, field->key, text != NULL ? text : "null");
         break;
     case BM_FIELD_TYPE_TEXT:
         settings->input.id_field = text;

@@ -18,7 +18,6 @@
 #include "pipeline/ingest/budget.h"
 #include "sketch/scheme.h"
 #include "text/stop_words.h"
-#include "text/stop_words_en.h"
 
 #define DEFAULT_LEAST (UINT64_C(256) << 20) /* of --memory where it is not given */
 
@@ -123,25 +122,15 @@ static void find_temp_dir(const bm_settings *settings, char *out, size_t cap)
 
 /* --- settling --- */
 
-static bm_status settle_stopwords(bm_settings *s, bm_error *err)
+static bm_status settle_stop_words(bm_settings *s, bm_error *err)
 {
-    const char *path = s->text.stopwords;
-    bm_status status = bm_stop_words_settle(&s->text, &s->stop.words, err);
-    s->stop.path = path != NULL && strcmp(path, BM_STOP_WORDS_EN) != 0 ? path : NULL;
-    return status;
+    s->stop.path = bm_stop_words_path(&s->text);
+    return bm_stop_words_settle(&s->text, &s->stop.words, err);
 }
 
-bm_status bm_settings_keep_stopwords(bm_settings *s, bm_error *err)
+bm_status bm_settings_keep_stop_words(bm_settings *s, bm_error *err)
 {
-    const char *words = s->text.stopwords;
-    if (words == NULL || words == s->stop.words || words == bm_stop_words_en)
-        return BM_OK;
-    char *copy = bm_strdup(words);
-    if (copy == NULL)
-        return bm_fail_nomem(err, strlen(words));
-    bm_free(s->stop.words);
-    s->text.stopwords = s->stop.words = copy;
-    return BM_OK;
+    return bm_stop_words_keep(&s->text, &s->stop.words, err);
 }
 
 void bm_settings_reset(bm_settings *s)
@@ -215,7 +204,7 @@ bm_status bm_settings_settle(bm_settings *s, const bm_option_parts *parts, bm_er
     find_temp_dir(s, s->temp_dir, sizeof s->temp_dir);
     /* is it enough? */
     BM_TRY(bm_budget_make(s->memory, s->threads, 0, &budget, err));
-    return settle_stopwords(s, err);
+    return settle_stop_words(s, err);
 }
 
 bm_option_parts bm_settings_parts(const bm_settings *s)

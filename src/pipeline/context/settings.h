@@ -35,10 +35,10 @@ typedef struct bm_recorded_inputs {
 /* Of a job that is not told: half of the smaller of the cgroup's limit and what is free. */
 uint64_t bm_default_memory(void);
 
-/* The stop words of settings: text.stopwords is a settled list (text/stop_words.h). */
+/* The stop words of settings: the options of the text hold a settled list (text/stop_words.h). */
 typedef struct bm_stop_settings {
     const char *path; /* of the file that they are of; NULL: of none */
-    char *words;      /* owned, where text.stopwords is neither English nor somebody else's */
+    char *words;      /* owned, where that is neither English nor somebody else's */
 } bm_stop_settings;
 
 #define BM_HASH_GIVEN "given" /* shingles were hashed elsewhere */
@@ -98,7 +98,7 @@ bm_option_parts bm_settings_parts(const bm_settings *settings);
 bm_status bm_settings_settle(bm_settings *settings, const bm_option_parts *parts, bm_error *err);
 
 /* Own the stop words, so that whoever lent them may go. */
-bm_status bm_settings_keep_stopwords(bm_settings *settings, bm_error *err);
+bm_status bm_settings_keep_stop_words(bm_settings *settings, bm_error *err);
 /* Free what the settings own; copies of them borrow it. */
 void bm_settings_reset(bm_settings *settings);
 

@@ -28,6 +28,13 @@ static void join(const char *const *names, size_t n, char out[WORDS_MAX])
     }
 }
 
+/* The value of a field that is a text, or a list as one. */
+static const char *text_of(const bm_field_row *field, const bm_settings *s)
+{
+    const bm_option_parts parts = bm_settings_parts(s);
+    return *(const char *const *)bm_field_at(field, &parts);
+}
+
 /* The value of a field as a message has it. `are`: the settings that are recorded, which say what hash
  * was given and of what format a character is. */
 static void field_words(const bm_field_row *field, const bm_settings *s, const bm_settings *are,
@@ -48,7 +55,7 @@ static void field_words(const bm_field_row *field, const bm_settings *s, const b
         snprintf(out, WORDS_MAX, "%s", bm_field_number(field, &parts) != 0 ? "yes" : "no");
         break;
     case BM_FIELD_TYPE_TEXT:
-        text = *(const char *const *)bm_field_at(field, &parts);
+        text = text_of(field, s);
         snprintf(out, WORDS_MAX, "%s",
                  text != NULL                               ? text
                  : field == &bm_field_rows[BM_ROW_ID_FIELD] ? "id, where there is one"
@@ -70,7 +77,7 @@ static void field_words(const bm_field_row *field, const bm_settings *s, const b
         bm_shingle_words(&s->text, out, WORDS_MAX);
         break;
     case BM_FIELD_TYPE_STOPWORDS:
-        bm_stop_words_name(s->text.stopwords, out);
+        bm_stop_words_name(text_of(field, s), out);
         break;
     default:
         snprintf(out, WORDS_MAX, "%" PRIu64, bm_field_number(field, &parts));
@@ -99,8 +106,8 @@ static bool asks(const comparison *c, const bm_field_row *field)
     case BM_ROW_DUPLICATE_IDS: /* numbers go with everything */
         return s->input.duplicate_ids == BM_DUPLICATE_IDS_ERROR && bit_is_set(s, field);
     case BM_ROW_STOPWORDS: /* English is what nobody has asked for; the kind of the shingles says the rest */
-        return s->text.stopwords != NULL && c->are->text.stopwords != NULL &&
-               (strcmp(s->text.stopwords, bm_stop_words_en) != 0 || bit_is_set(s, field));
+        return text_of(field, s) != NULL && text_of(field, c->are) != NULL &&
+               (strcmp(text_of(field, s), bm_stop_words_en) != 0 || bit_is_set(s, field));
     case BM_ROW_HEADER: /* a header by the fields is a wish for nothing */
     case BM_ROW_TEXT_FIELDS:
     case BM_ROW_ID_FIELD:
@@ -200,14 +207,6 @@ bm_status bm_settings_check_keys(const bm_settings *s, bm_error *err)
 }
 
 /* --- how texts are cut --- */
-
-bm_text_options bm_text_shown(const bm_text_options *settled)
-{
-    bm_text_options text = *settled;
-    if (text.stopwords == bm_stop_words_en)
-        text.stopwords = BM_STOP_WORDS_EN;
-    return text;
-}
 
 const char *bm_text_differs(const bm_text_options *a, const bm_text_options *b)
 {

@@ -21,8 +21,6 @@ bm_status bm_recorded_options_check_index(const bm_settings *asked, const bm_set
  * have: texts, ids of their own, signatures, a plan, a verification. */
 bm_status bm_settings_check_keys(const bm_settings *settings, bm_error *err);
 
-/* Settled options with the word for the list of English stop words, as public options have them. */
-bm_text_options bm_text_shown(const bm_text_options *settled);
 /* The key of the first field in which texts are cut and hashed differently; NULL: none. Stop words are
  * settled lists. */
 const char *bm_text_differs(const bm_text_options *a, const bm_text_options *b);

@@ -3,6 +3,8 @@
  * Tests: tests/unit/context/test_settings_list.c, tests/unit/jobs/test_checkpoint.c */
 #include "pipeline/context/settings_list.h"
 
+#include <stdio.h>
+
 #include <utf8proc.h>
 
 #include "io/manifest/manifest.h"
@@ -66,11 +68,13 @@ static void say_field(const listing *l, const bm_field_row *field, const bm_sett
         say_text(l, key, given ? BM_HASH_GIVEN : words);
         break;
     case BM_FIELD_TYPE_STOPWORDS: {
-        const char *list = given ? NULL : s->text.stopwords;
+        const char *list = given ? NULL : *(const char *const *)bm_field_at(field, &parts);
+        char digest_key[32];
         if (list != NULL)
             bm_stop_words_digest(list, words);
         say_text(l, key, list);
-        say_text(l, "stopwords_xxh3", list != NULL ? words : NULL);
+        snprintf(digest_key, sizeof digest_key, "%s_xxh3", key);
+        say_text(l, digest_key, list != NULL ? words : NULL);
         break;
     }
     case BM_FIELD_TYPE_TEXT:

@@ -170,7 +170,7 @@ bm_status bm_index_settings_take(const bm_store_facts *facts, const char *path,
             bm_fail_field(err, "format", "shingles are hashed by %s here, in the index %s by %s",
                           settings->hash_name, path, fixed.hash_name);
     if (status == BM_OK)
-        status = bm_settings_keep_stopwords(&fixed, err);
+        status = bm_settings_keep_stop_words(&fixed, err);
     bm_manifest_close(manifest);
     if (status == BM_OK)
         *settings = fixed;

@@ -80,7 +80,7 @@ static bm_status settle(const bm_index_signed *dirs, const char *path, bm_settin
     s->hash_name = strcmp(are.hash_name, BM_HASH_GIVEN) == 0
                        ? BM_HASH_GIVEN
                        : bm_option_word(BM_OPTION_HASH, are.text.hash);
-    return bm_settings_keep_stopwords(s, err);
+    return bm_settings_keep_stop_words(s, err);
 }
 
 bm_status bm_index_signed_open(bm_settings *settings, const char *path, bm_index_signed *out,

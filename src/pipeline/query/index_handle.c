@@ -13,9 +13,9 @@
 #include "model/option_check.h"
 #include "model/option_defaults.h"
 #include "pipeline/index/index_place.h"
-#include "pipeline/context/settings_fields.h"
 #include "pipeline/index/index_settings.h"
 #include "pipeline/inmem/documents.h"
+#include "text/stop_words.h"
 
 #define LOOK_SECONDS 0.25
 
@@ -307,7 +307,7 @@ bm_status bm_index_stats(bm_index *index, bm_index_statistics *out, bm_error *er
     bm_handle_leave(index, view);
     const bm_settings *s = &index->settings;
     const bm_index_statistics facts = {.store = s->index.store,
-                                       .text = bm_text_shown(&s->text),
+                                       .text = bm_stop_words_shown(&s->text),
                                        .sketch = s->sketch,
                                        .plan = s->plan,
                                        .documents = counts.documents,

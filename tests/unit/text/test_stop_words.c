@@ -253,6 +253,49 @@ Test(stop_words, settling_names_english_or_reads_a_file)
     cr_expect_null(owned);
 }
 
+Test(stop_words, a_list_that_a_manifest_has_is_none_but_for_shingles_of_stop_words)
+{
+    char english[1 << 12];
+    bm_text_options options = stop(2, NULL);
+    cr_assert(bm_stop_words_recorded("ein zwei", &options));
+    cr_expect_str_eq(options.stopwords, "ein zwei");
+    snprintf(english, sizeof english, "%s", bm_stop_words_en);
+    cr_assert(bm_stop_words_recorded(english, &options));
+    cr_expect_eq(options.stopwords, bm_stop_words_en);
+    cr_expect_not(bm_stop_words_recorded("zwei ein", &options));
+    cr_expect_not(bm_stop_words_recorded(NULL, &options));
+    options = (bm_text_options){.shingle_k = 5};
+    cr_expect(bm_stop_words_recorded(NULL, &options));
+    cr_expect_not(bm_stop_words_recorded("ein zwei", &options));
+}
+
+Test(stop_words, a_list_that_is_kept_outlives_whoever_lent_it)
+{
+    char lent[] = "ein zwei", *owned = NULL;
+    bm_text_options options = stop(2, lent);
+    cr_assert_eq(bm_stop_words_keep(&options, &owned, NULL), BM_OK);
+    cr_expect_eq(options.stopwords, owned);
+    cr_expect_str_eq(owned, "ein zwei");
+    cr_expect_neq(options.stopwords, lent);
+    cr_assert_eq(bm_stop_words_keep(&options, &owned, NULL), BM_OK, "it is owned already");
+    cr_expect_eq(options.stopwords, owned);
+    options.stopwords = bm_stop_words_en;
+    cr_assert_eq(bm_stop_words_keep(&options, &owned, NULL), BM_OK);
+    cr_expect_eq(options.stopwords, bm_stop_words_en);
+    cr_expect_str_eq(bm_stop_words_shown(&options).stopwords, "en");
+    bm_free(owned);
+}
+
+Test(stop_words, a_path_is_what_is_not_english)
+{
+    bm_text_options options = stop(2, "en");
+    cr_expect_null(bm_stop_words_path(&options));
+    options.stopwords = NULL;
+    cr_expect_null(bm_stop_words_path(&options));
+    options.stopwords = "words.txt";
+    cr_expect_str_eq(bm_stop_words_path(&options), "words.txt");
+}
+
 /* --- the table --- */
 
 static bool has(const bm_stop_table *table, const char *word, size_t len)
