@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include "model/counts.h"
+
 typedef enum bm_job_kind {
     BM_JOB_SIGN,
     BM_JOB_DEDUP,
@@ -36,15 +38,6 @@ enum {                           /* bits of bm_job_row.does */
        BM_JOB_TAKES_WEIGHTS = 1u << 9,
        BM_JOB_WEIGHS = 1u << 10 /* it counts shingles and weighs documents itself */
 };
-
-/* Which counts a report has. */
-typedef enum bm_report_counts_of {
-    BM_COUNTS_OF_ALL,
-    BM_COUNTS_OF_GROUPS,
-    BM_COUNTS_OF_AGAINST,
-    BM_COUNTS_OF_INDEX,
-    BM_COUNTS_OF_WEIGHTS /* where there are any */
-} bm_report_counts_of;
 
 typedef struct bm_job_row {
     const char *name; /* "signatures", "dedup", "index add" …: as reports have it */

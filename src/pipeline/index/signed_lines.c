@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "base/error.h"
+#include "model/counts.h"
 
 bm_status bm_signed_lines_open(bm_job_context *job, bool words, const bm_callbacks *callbacks,
                                bm_signed_lines *out, bm_error *err)
@@ -61,15 +62,16 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
 {
     bm_signed_lines *lines = ctx;
     bm_counts *counts = &lines->job->counts;
-    counts->records++;
-    if (record->bad)
+    if (record->bad) {
+        counts->records++;
         return refuse(lines->job, record, err);
+    }
     BM_TRY(hash(lines, record, err));
     BM_TRY(bm_doc_signer_sign(&lines->signer, err));
-    counts->documents++;
-    counts->invalid_utf8 += record->n_invalid;
-    counts->empty += lines->signer.n_shingles[0] == 0;
-    counts->shingles += lines->signer.n_shingles[0];
+    bm_counts_add_docs(counts, &(bm_doc_counts){.n = 1,
+                                                .n_empty = lines->signer.n_shingles[0] == 0,
+                                                .n_invalid = record->n_invalid,
+                                                .n_shingles = lines->signer.n_shingles[0]});
     return lines->fn(lines->ctx, record, err);
 }
 

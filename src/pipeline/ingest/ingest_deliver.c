@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "base/error.h"
+#include "model/counts.h"
 
 #define WARNINGS_MAX 5u  /* of one kind */
 #define IDS_AHEAD    16u /* documents between fetching from the table of ids and looking */
@@ -92,13 +93,13 @@ bm_status bm_ingest_batch_deliver(const bm_ingest_cfg *cfg, bm_ingest_batch *bat
         return status;
     }
     bm_counts *counts = cfg->counts;
-    counts->records += batch->n_docs;
-    counts->documents += batch->n_docs;
-    counts->empty += batch->shingles.n_empty + batch->text.n_empty;
-    counts->short_docs += batch->shingles.n_short + batch->text.n_short;
-    counts->results.weightless += batch->shingles.n_weightless;
-    counts->invalid_utf8 += batch->n_invalid;
-    counts->shingles += sum_shingles(batch);
+    bm_counts_add_docs(counts,
+                       &(bm_doc_counts){.n = batch->n_docs,
+                                        .n_empty = batch->shingles.n_empty + batch->text.n_empty,
+                                        .n_short = batch->shingles.n_short + batch->text.n_short,
+                                        .n_weightless = batch->shingles.n_weightless,
+                                        .n_invalid = batch->n_invalid,
+                                        .n_shingles = sum_shingles(batch)});
     if (cfg->sink != NULL)
         status = cfg->sink(cfg->sink_ctx, batch, first_row, err);
     if (cfg->places != NULL && status == BM_OK)

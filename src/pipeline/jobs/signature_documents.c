@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "io/results/result_dir.h"
 #include "io/results/source_table.h"
+#include "model/counts.h"
 #include "model/file_names.h"
 #include "model/id_bytes.h"
 #include "model/option_names.h"
@@ -176,19 +177,15 @@ static bm_status add_counts(const bm_manifest *manifest, const bm_sign_dir *dir,
 {
     const uint64_t n_docs = bm_sign_dir_docs(dir);
     const uint64_t skipped = counts->skipped, records = counts->records;
-    const struct {
-        const char *name;
-        uint64_t *sum;
-    } rows[] = {{"records", &counts->records},
-                {"skipped", &counts->skipped},
-                {"invalid_utf8", &counts->invalid_utf8},
-                {"hidden_files", &counts->hidden_files}};
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-        uint64_t n = 0;
-        BM_TRY(bm_manifest_count(manifest, rows[i].name, &n, err));
-        if (__builtin_add_overflow(*rows[i].sum, n, rows[i].sum))
+    for (size_t i = 0; i < BM_N_COUNTS; i++) {
+        const bm_count_row *row = &bm_count_rows[i];
+        uint64_t *sum = bm_count_at(counts, row), n = 0;
+        if (!row->of_reading)
+            continue;
+        BM_TRY(bm_manifest_count(manifest, row->name, &n, err));
+        if (__builtin_add_overflow(*sum, n, sum))
             return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifest), 0,
-                              "counts.%s is %" PRIu64 ", which passes 2^64", rows[i].name, n);
+                              "counts.%s is %" PRIu64 ", which passes 2^64", row->name, n);
     }
     uint64_t n_short = 0, n_none = 0;
     BM_TRY(bm_sign_dir_short(dir, &n_short, &n_none, err));

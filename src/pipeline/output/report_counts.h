@@ -6,7 +6,7 @@
 
 #include "io/json/json_write.h"
 #include "io/manifest/manifest.h"
-#include "pipeline/context/job_row.h"
+#include "model/counts.h"
 
 void bm_report_counts(bm_json *json, const bm_counts *counts, bm_report_counts_of of);
 /* What stands there; the others stay as they are. BM_ERR_FORMAT. */

@@ -73,10 +73,10 @@ static bm_status sign_cut(bm_row_signer *signer, bm_error *err)
     for (size_t i = 0; i < n; i++)
         n_shingles[i] = (uint32_t)(cut->offsets[i + 1] - cut->offsets[i]);
     memcpy((bm_hash128 *)signer->made->content.data + row, cut->content, n * sizeof *cut->content);
-    bm_counts *counts = &signer->batch->counts;
-    counts->shingles += cut->offsets[n];
-    counts->empty += cut->n_empty;
-    counts->short_docs += cut->n_short;
+    bm_doc_counts *counts = &signer->batch->counts;
+    counts->n_shingles += cut->offsets[n];
+    counts->n_empty += cut->n_empty;
+    counts->n_short += cut->n_short;
     signer->batch->n_done += n;
     atomic_fetch_add(&devices->cpu_docs, n);
     bm_shingle_batch_clear(cut);
@@ -119,7 +119,7 @@ static bm_status make_valid(bm_row_signer *signer, bm_str *text, bm_error *err)
     repaired->len = 0;
     bm_status status = bm_utf8_repair(text->data, text->len, repaired, &n, err);
     *text = (bm_str){repaired->data, repaired->len};
-    signer->batch->counts.invalid_utf8 += n;
+    signer->batch->counts.n_invalid += n;
     return status;
 }
 
@@ -163,7 +163,7 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
                                    .id_hash = XXH3_64bits(record->id.data, record->id.len),
                                    .id_begin = begin,
                                    .id_len = record->id.len};
-    batch->counts.invalid_utf8 += record->n_invalid;
+    batch->counts.n_invalid += record->n_invalid;
     return add_text(signer, record->text, record->text_bytes, err);
 }
 
@@ -177,7 +177,7 @@ void bm_row_signer_run(bm_row_signer *signer, bm_row_batch *batch)
     batch->n_done = 0;
     batch->ids.len = 0;
     batch->parsed = false;
-    batch->counts = (bm_counts){0};
+    batch->counts = (bm_doc_counts){0};
     batch->status = bm_meter_check(&signer->context->meter, &batch->error);
     if (batch->status == BM_OK && bm_source_columns_texts(source, batch->raw, &texts))
         batch->status = sign_texts(signer, &texts, &whole, &batch->error);

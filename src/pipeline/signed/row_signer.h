@@ -7,6 +7,7 @@
 #ifndef BM_SIGNED_ROW_SIGNER_H
 #define BM_SIGNED_ROW_SIGNER_H
 
+#include "model/counts.h"
 #include "pipeline/signed/signed_state.h"
 
 /* A document as the table of documents will have it. */
@@ -19,10 +20,10 @@ typedef struct bm_row_batch {
     bm_source_batch *raw;
     uint64_t first; /* its first row in the arrays */
     bm_status status;
-    bm_error error;   /* the rows before it are signed */
-    uint64_t n_done;  /* rows that are signed */
-    bm_counts counts; /* of these; documents stays 0 */
-    bm_row_doc *docs; /* n_done of them, where rows are parsed */
+    bm_error error;       /* the rows before it are signed */
+    uint64_t n_done;      /* rows that are signed */
+    bm_doc_counts counts; /* of these; their number stays 0 */
+    bm_row_doc *docs;     /* n_done of them, where rows are parsed */
     size_t cap_docs;
     bm_buf ids;
     bool parsed;

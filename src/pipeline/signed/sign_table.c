@@ -140,12 +140,10 @@ static bm_status take_batch(round *r, const bm_row_batch *batch, bm_error *err)
         if (err != NULL)
             *err = batch->error;
     }
-    counts->records += batch->n_done;
-    counts->empty += batch->counts.empty;
-    counts->short_docs += batch->counts.short_docs;
-    counts->shingles += batch->counts.shingles;
-    counts->invalid_utf8 += batch->counts.invalid_utf8;
-    counts->documents = counts->kept = counts->records;
+    bm_doc_counts docs = batch->counts;
+    docs.n = batch->n_done;
+    bm_counts_add_docs(counts, &docs);
+    counts->kept = counts->records;
     r->made->arrays.n_docs = counts->records;
     return status;
 }

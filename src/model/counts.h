@@ -1,0 +1,41 @@
+/* counts.h -- what a job counts: a row each, with its name in reports; and what documents add. */
+#ifndef BM_MODEL_COUNTS_H
+#define BM_MODEL_COUNTS_H
+
+#include <bandmill/job.h>
+#include <stddef.h>
+
+/* Which reports have a count. */
+typedef enum bm_report_counts_of {
+    BM_COUNTS_OF_ALL,
+    BM_COUNTS_OF_GROUPS,
+    BM_COUNTS_OF_AGAINST,
+    BM_COUNTS_OF_INDEX,
+    BM_COUNTS_OF_WEIGHTS /* where there are any */
+} bm_report_counts_of;
+
+typedef struct bm_count_row {
+    const char *name;
+    size_t at; /* in bm_counts */
+    bm_report_counts_of of;
+    bool of_reading; /* directories of signatures say it of their documents: it is their sum */
+} bm_count_row;
+
+enum { BM_N_COUNTS = 32 };
+extern const bm_count_row bm_count_rows[BM_N_COUNTS];
+
+static inline uint64_t *bm_count_at(bm_counts *counts, const bm_count_row *row)
+{
+    return (uint64_t *)((char *)counts + row->at);
+}
+
+/* Documents that were read, cut and signed. */
+typedef struct bm_doc_counts {
+    uint64_t n, n_empty, n_short, n_weightless;
+    uint64_t n_invalid;  /* U+FFFD written in place of invalid bytes */
+    uint64_t n_shingles; /* distinct, summed over documents */
+} bm_doc_counts;
+
+void bm_counts_add_docs(bm_counts *counts, const bm_doc_counts *docs);
+
+#endif
