@@ -1,13 +1,7 @@
 /* job_cluster.c -- groups from any list of pairs, at one threshold or at several in one pass.
  *
- * Components: a union-find for each threshold, fed as the rows come; no row stays in memory. Groups
- * nest: two documents that are joined at a threshold are joined at every lower one. So a row walks
- * from the highest threshold that it reaches down to the first at which its ends are joined already.
- * The whole cost is a look at each row and a link for each merge: it hardly grows with the number of
- * thresholds. Memory is the ids, and 4 bytes a document and threshold.
- *
- * Stars depend on all pairs of a document, so all rows stay in memory (16 bytes each), sorted by
- * similarity once, and each threshold takes a prefix.
+ * Components are fed as the rows come, of which none stays in memory (lsh/pair_groups.h). Stars need all of
+ * them (16 bytes each), sorted by similarity once, and each threshold takes a prefix.
  *
  * Documents are numbered in the order in which the file first names them. Beside the report of the `dedup` that
  * wrote the file their order is that of its input, and copies have the links of the first of them
@@ -23,9 +17,7 @@
 #include "base/error.h"
 #include "base/sized_struct.h"
 #include "io/json/json_write.h"
-#include "lsh/stars.h"
-#include "lsh/turns.h"
-#include "lsh/union_find.h"
+#include "lsh/pair_groups.h"
 #include "pipeline/inmem/group.h"
 #include "pipeline/jobs/cluster_groups.h"
 #include "pipeline/jobs/listed_pairs.h"
@@ -40,19 +32,10 @@
 
 #define ROWS_A_LOOK 65536u /* rows between two looks at progress and cancelling */
 
-typedef struct level {
-    double threshold;
-    size_t place; /* as given */
-    bm_union_find sets;
-    size_t cap;
-    uint64_t first_at; /* rows for which this is the highest threshold reached */
-} level;
-
 typedef struct cluster {
     const bm_cluster_options *options;
     bool star;
-    level *levels; /* thresholds descending */
-    size_t n_levels;
+    bm_pair_levels levels;
     bm_id_set ids;
     bm_listed_pairs ours;  /* what lies beside the file */
     bm_listed_order order; /* of a file of ours; else empty: documents are their own places */
@@ -67,72 +50,32 @@ typedef struct cluster {
 
 /* --- options --- */
 
-static int highest_first(const void *x, const void *y)
-{
-    const level *a = x, *b = y;
-    if (a->threshold > b->threshold || a->threshold < b->threshold)
-        return a->threshold > b->threshold ? -1 : 1;
-    return a->place < b->place ? -1 : a->place > b->place;
-}
-
 static bm_status open_levels(cluster *c, bm_error *err)
 {
     const bm_cluster_options *o = c->options;
-    c->n_levels = o->n_thresholds > 0 ? o->n_thresholds : 1;
-    c->levels = bm_alloc_zero(c->n_levels, sizeof *c->levels);
-    c->results = bm_alloc_zero(c->n_levels, sizeof *c->results);
-    if (c->levels == NULL || c->results == NULL)
-        return bm_fail_nomem(err, c->n_levels * sizeof *c->levels);
-    for (size_t i = 0; i < o->n_thresholds; i++) {
-        c->levels[i] = (level){.threshold = o->thresholds[i], .place = i};
+    for (size_t i = 0; i < o->n_thresholds; i++)
         if (!(o->thresholds[i] > 0.0 && o->thresholds[i] <= 1.0))
             return bm_fail_field(err, "thresholds", "threshold %g (more than 0, at most 1)",
                                  o->thresholds[i]);
-    }
-    qsort(c->levels, c->n_levels, sizeof *c->levels, highest_first);
-    return BM_OK;
+    BM_TRY(bm_pair_levels_open(o->thresholds, o->n_thresholds, &c->levels, err));
+    return bm_new_zero(&c->results, c->levels.n, err);
 }
 
 /* --- reading --- */
 
-/* Documents up to `n` are there, each alone. */
-static bm_status grow_sets(level *l, size_t n, bm_error *err)
-{
-    BM_TRY(bm_grow_array(&l->sets.parent, &l->cap, n, err));
-    for (; l->sets.n < n; l->sets.n++)
-        l->sets.parent[l->sets.n] = (uint32_t)l->sets.n;
-    return BM_OK;
-}
-
-/* The highest threshold that a similarity reaches; n_levels: none. */
-static size_t level_of(const cluster *c, double similarity)
-{
-    size_t at = 0;
-    while (!isnan(similarity) && at < c->n_levels && similarity < c->levels[at].threshold)
-        at++;
-    return at;
-}
-
 static bm_status add_pair(cluster *c, const bm_pair *pair, bm_error *err)
 {
-    size_t at = level_of(c, pair->similarity);
+    const size_t at = bm_pair_levels_count(&c->levels, pair->similarity);
     if (c->ours.listed != NULL)
         BM_TRY(bm_listed_pairs_row(&c->ours, pair, err));
     c->n_rows++;
     c->n_unknown += isnan(pair->similarity) ? 1 : 0;
-    if (c->star && at < c->n_levels) {
-        BM_TRY(bm_grow_array(&c->pairs, &c->cap_pairs, c->n_pairs + 1, err));
-        c->pairs[c->n_pairs++] = *pair;
-    }
-    for (size_t i = 0; !c->star && i < c->n_levels; i++)
-        if (c->levels[i].sets.n < c->ids.n)
-            BM_TRY(grow_sets(&c->levels[i], c->ids.n, err));
-    if (at == c->n_levels)
+    if (!c->star)
+        return bm_pair_levels_join(&c->levels, at, pair->a, pair->b, c->ids.n, err);
+    if (at == c->levels.n)
         return BM_OK;
-    c->levels[at].first_at++;
-    for (; !c->star && at < c->n_levels; at++)
-        if (!bm_union_find_link(&c->levels[at].sets, pair->a, pair->b))
-            break; /* joined here, so joined at every lower threshold */
+    BM_TRY(bm_grow_array(&c->pairs, &c->cap_pairs, c->n_pairs + 1, err));
+    c->pairs[c->n_pairs++] = *pair;
     return BM_OK;
 }
 
@@ -168,7 +111,7 @@ static bm_status check_listed(const cluster *c, bm_error *err)
 static void warn(cluster *c)
 {
     const bm_cluster_options *o = c->options;
-    const bool counts_alone = c->n_levels > 1 && !c->star; /* the order makes no difference */
+    const bool counts_alone = c->levels.n > 1 && !c->star; /* the order makes no difference */
     if (c->ours.listed == NULL && !counts_alone)
         bm_meter_log(&c->meter, BM_LOG_WARNING,
                      "%s: no report of dedup beside it: documents are in order of first "
@@ -233,34 +176,15 @@ static int most_similar_first(const void *x, const void *y)
     return bm_pair_by_place(p, q);
 }
 
-/* As dedup does: copies have one turn, and go where the first of them goes. The label is the one that stays. */
-static bm_status star_labels(cluster *c, uint64_t n_pairs, uint32_t *labels, bm_error *err)
-{
-    const size_t n = c->ids.n;
-    const uint32_t *rep = c->order.rep;
-    bm_turns turns = {0};
-    bm_neighbours neighbours = {0};
-    bm_status status = BM_OK;
-    BM_TRY_OUT(bm_neighbours_make((bm_pair_list){c->pairs, (size_t)n_pairs, n}, BM_NEIGHBOURS_DOCS,
-                                  &neighbours, err));
-    BM_TRY_OUT(bm_turns_make(&c->rank, rep, n, &turns, err));
-    bm_stars_walk(&neighbours, turns.order, turns.n_order, turns.centres);
-    for (size_t i = 0; i < n; i++)
-        labels[i] = turns.best[turns.centres[rep != NULL ? rep[i] : i]];
-out:
-    bm_neighbours_reset(&neighbours);
-    bm_turns_reset(&turns);
-    return status;
-}
-
 /* The label is the one that stays. */
-static bm_status component_labels(const cluster *c, level *l, uint32_t *labels, bm_error *err)
+static bm_status component_labels(const cluster *c, bm_union_find *sets, uint32_t *labels,
+                                  bm_error *err)
 {
     const size_t n = c->ids.n;
     uint32_t *best = NULL;
     BM_TRY(bm_new(&best, n, err));
     for (size_t doc = 0; doc < n; doc++) {
-        const uint32_t root = bm_union_find_root(&l->sets, (uint32_t)doc);
+        const uint32_t root = bm_union_find_root(sets, (uint32_t)doc);
         labels[c->place != NULL ? c->place[doc] : doc] = c->place != NULL ? c->place[root] : root;
     }
     bm_keep_rank_best(&c->rank, labels, n, best);
@@ -270,47 +194,42 @@ static bm_status component_labels(const cluster *c, level *l, uint32_t *labels, 
     return BM_OK;
 }
 
-/* Groups of one level, of which `n_pairs` rows count. */
-static bm_status make_groups(cluster *c, level *l, uint64_t n_pairs, bm_cluster_groups *out,
-                             bm_error *err)
-{
-    size_t n = c->ids.n;
-    uint32_t *labels = NULL;
-    BM_TRY(bm_new(&labels, n, err));
-    bm_status status = BM_OK;
-    BM_TRY_OUT(c->star ? star_labels(c, n_pairs, labels, err)
-                       : component_labels(c, l, labels, err));
-    status = bm_cluster_groups_make(labels, n, out, err);
-out:
-    bm_free(labels);
-    return status;
-}
-
-static bm_status write_groups(cluster *c, const bm_cluster_groups *groups, bm_rows *rows,
+static bm_status write_groups(const cluster *c, const uint32_t *labels, bm_rows *rows,
                               bm_error *err)
-{
-    for (size_t i = 0; i < groups->n; i++)
-        BM_TRY(bm_cluster_groups_row(groups, &c->ids, c->order.docs, i, rows, err));
-    return BM_OK;
-}
-
-/* Groups of one level, their numbers, and their rows where they are asked for. */
-static bm_status finish_level(cluster *c, level *l, uint64_t n_pairs, bm_rows *rows, bm_error *err)
 {
     bm_cluster_groups groups = {0};
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_meter_check(&c->meter, err));
-    BM_TRY_OUT(make_groups(c, l, n_pairs, &groups, err));
-    c->results[l->place] = (bm_cluster_result){.threshold = l->threshold,
-                                               .pairs = n_pairs,
-                                               .groups = groups.n,
-                                               .largest = groups.largest,
-                                               .removed = groups.n_members - groups.n};
-    if (c->n_levels == 1)
-        status = write_groups(c, &groups, rows, err);
+    BM_TRY_OUT(bm_cluster_groups_make(labels, c->ids.n, &groups, err));
+    for (size_t i = 0; i < groups.n; i++)
+        BM_TRY_OUT(bm_cluster_groups_row(&groups, &c->ids, c->order.docs, i, rows, err));
 out:
     bm_cluster_groups_reset(&groups);
-    bm_union_find_reset(&l->sets); /* no longer needed */
+    return status;
+}
+
+/* Groups of one level, which `n_pairs` rows reach: their numbers, and their rows where they are asked for. */
+static bm_status finish_level(cluster *c, bm_pair_level *level, uint64_t n_pairs, bm_rows *rows,
+                              bm_error *err)
+{
+    const bm_pair_list pairs = {c->pairs, (size_t)n_pairs, c->ids.n};
+    uint32_t *labels = NULL;
+    bm_group_counts counts = {0};
+    BM_TRY(bm_meter_check(&c->meter, err));
+    BM_TRY(bm_new(&labels, c->ids.n, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(c->star ? bm_pair_stars(pairs, &c->rank, c->order.rep, labels, err)
+                       : component_labels(c, &level->sets, labels, err));
+    BM_TRY_OUT(bm_group_counts_of(labels, c->ids.n, &counts, err));
+    c->results[level->place] = (bm_cluster_result){.threshold = level->threshold,
+                                                   .pairs = n_pairs,
+                                                   .groups = counts.groups,
+                                                   .largest = counts.largest,
+                                                   .removed = counts.removed};
+    if (c->levels.n == 1)
+        status = write_groups(c, labels, rows, err);
+out:
+    bm_free(labels);
+    bm_union_find_reset(&level->sets); /* no longer needed */
     return status;
 }
 
@@ -321,9 +240,9 @@ static bm_status settle(cluster *c, bm_rows *rows, bm_error *err)
     bm_meter_stage(&c->meter, "group", "thresholds");
     if (c->n_pairs > 1)
         qsort(c->pairs, c->n_pairs, sizeof *c->pairs, most_similar_first);
-    for (size_t i = 0; i < c->n_levels; i++) {
-        n_pairs += c->levels[i].first_at;
-        BM_TRY(finish_level(c, &c->levels[i], n_pairs, rows, err));
+    for (size_t i = 0; i < c->levels.n; i++) {
+        n_pairs += c->levels.levels[i].first_at;
+        BM_TRY(finish_level(c, &c->levels.levels[i], n_pairs, rows, err));
     }
     return BM_OK;
 }
@@ -333,7 +252,7 @@ static bm_status settle(cluster *c, bm_rows *rows, bm_error *err)
 static bm_status write_table(const cluster *c, bm_rows *rows, bm_error *err)
 {
     BM_TRY(bm_table_begin(&rows->buf, BM_TABLE_THRESHOLDS, err));
-    for (size_t i = 0; i < c->n_levels; i++) {
+    for (size_t i = 0; i < c->levels.n; i++) {
         const bm_cluster_result *r = &c->results[i];
         const bm_threshold_line line = {r->threshold, r->pairs, r->groups, r->largest, r->removed};
         BM_TRY(bm_threshold_line_add(&rows->buf, &line, err));
@@ -346,19 +265,16 @@ static bm_status write_json(const cluster *c, bm_rows *rows, bm_error *err)
     bm_json json = {0};
     bm_json_begin_object(&json);
     bm_json_key_uint(&json, "schema", 1);
-    bm_json_key(&json, "kind");
-    bm_json_text(&json, "cluster");
-    bm_json_key(&json, "cluster");
-    bm_json_text(&json, bm_option_word(BM_OPTION_CLUSTER, c->options->cluster));
+    bm_json_key_text(&json, "kind", "cluster");
+    bm_json_key_text(&json, "cluster", bm_option_word(BM_OPTION_CLUSTER, c->options->cluster));
     bm_json_key_uint(&json, "pairs", c->n_rows);
     bm_json_key_uint(&json, "documents", c->ids.n);
     bm_json_key_uint(&json, "unknown", c->n_unknown);
     bm_json_key(&json, "thresholds");
     bm_json_begin_array(&json);
-    for (size_t i = 0; i < c->n_levels; i++) {
+    for (size_t i = 0; i < c->levels.n; i++) {
         bm_json_begin_object(&json);
-        bm_json_key(&json, "threshold");
-        bm_json_double(&json, c->results[i].threshold);
+        bm_json_key_double(&json, "threshold", c->results[i].threshold);
         bm_json_key_uint(&json, "pairs", c->results[i].pairs);
         bm_json_key_uint(&json, "groups", c->results[i].groups);
         bm_json_key_uint(&json, "largest", c->results[i].largest);
@@ -393,7 +309,7 @@ static bm_status run(cluster *c, bm_error *err)
     BM_TRY_OUT(bm_keep_rank_of_rule(o->keep, NULL, c->ids.n, &c->rank, err));
     BM_TRY_OUT(bm_rows_open(&rows, &o->output, err));
     BM_TRY_OUT(settle(c, &rows, err));
-    if (c->n_levels > 1)
+    if (c->levels.n > 1)
         BM_TRY_OUT(o->json ? write_json(c, &rows, err) : write_table(c, &rows, err));
     status = bm_rows_flush(&rows, true, err);
 out:
@@ -443,9 +359,7 @@ bm_status bm_cluster_pairs(const bm_cluster_options *options, bm_cluster_summary
             .pairs = c.n_rows, .documents = c.ids.n, .unknown = c.n_unknown, .first = c.results[0]},
         BM_SIZED_TYPE(bm_cluster_summary, first), out, err);
 out:
-    for (size_t i = 0; c.levels != NULL && i < c.n_levels; i++)
-        bm_free(c.levels[i].sets.parent);
-    bm_free(c.levels);
+    bm_pair_levels_reset(&c.levels);
     bm_free(c.results);
     bm_free(c.pairs);
     bm_free(c.place);

@@ -28,9 +28,7 @@
 #include "io/json/json_scan.h"
 #include "io/results/result_dir.h"
 #include "io/results/source_table.h"
-#include "lsh/stars.h"
-#include "lsh/turns.h"
-#include "lsh/union_find.h"
+#include "lsh/pair_groups.h"
 #include "model/file_names.h"
 #include "pipeline/context/record_room.h"
 #include "pipeline/output/report_counts.h"
@@ -490,47 +488,50 @@ static bm_status what_if_pair(bm_page *p, bm_str a, bm_str b, double jaccard, bm
     return BM_OK;
 }
 
-/* From the group of each document, a number below n, to how many there are of what size. */
-static bm_status count_groups(const uint32_t *of, size_t n, bm_page_choice *out, bm_error *err)
+static void put_counts(const bm_group_counts *counts, bm_page_choice *out)
 {
-    uint32_t *sizes = NULL;
-    BM_TRY(bm_new_zero(&sizes, n, err));
-    for (size_t i = 0; i < n; i++)
-        sizes[of[i]]++;
-    for (size_t i = 0; i < n; i++) {
-        out->groups += sizes[i] > 1;
-        out->removed += sizes[i] > 1 ? sizes[i] - 1 : 0;
-        out->largest = sizes[i] > 1 && sizes[i] > out->largest ? sizes[i] : out->largest;
+    out->groups = counts->groups;
+    out->largest = counts->largest;
+    out->removed = counts->removed;
+}
+
+static bm_status count_levels(bm_page_what_if *w, bm_pair_levels *levels, bm_error *err)
+{
+    uint64_t n_pairs = 0;
+    for (size_t k = 0; k < w->n_pairs; k++) {
+        const bm_pair *pair = &w->pairs[k];
+        if (!isnan(pair->similarity))
+            BM_TRY(bm_pair_levels_join(levels, bm_pair_levels_count(levels, pair->similarity),
+                                       pair->a, pair->b, w->ids.n, err));
     }
-    bm_free(sizes);
+    for (size_t i = 0; i < levels->n; i++) {
+        bm_union_find *sets = &levels->levels[i].sets;
+        bm_page_choice *choice = &w->thresholds[levels->levels[i].place];
+        bm_group_counts counts;
+        choice->pairs = n_pairs += levels->levels[i].first_at;
+        for (size_t k = 0; k < sets->n; k++)
+            sets->parent[k] = bm_union_find_root(sets, (uint32_t)k);
+        BM_TRY(bm_group_counts_of(sets->parent, sets->n, &counts, err));
+        put_counts(&counts, choice);
+    }
     return BM_OK;
 }
 
 static bm_status what_if_end(bm_page *p, bm_error *err)
 {
     bm_page_what_if *w = &p->what_if;
-    bm_union_find sets = {0};
-    bm_status status = BM_OK;
-    if (w->n_thresholds > 0)
-        BM_TRY_OUT(bm_union_find_init(&sets, w->ids.n, err));
-    for (size_t i = 0; i < w->n_thresholds; i++) {
-        bm_page_choice *choice = &w->thresholds[i];
-        for (size_t k = 0; k < sets.n; k++)
-            sets.parent[k] = (uint32_t)k;
-        for (size_t k = 0; k < w->n_pairs; k++) {
-            if (!(w->pairs[k].similarity >= choice->threshold))
-                continue;
-            choice->pairs++;
-            bm_union_find_link(&sets, w->pairs[k].a, w->pairs[k].b);
-        }
-        for (size_t k = 0; k < sets.n; k++)
-            sets.parent[k] = bm_union_find_root(&sets, (uint32_t)k);
-        BM_TRY_OUT(count_groups(sets.parent, sets.n, choice, err));
+    if (w->n_thresholds > 0) {
+        double thresholds[BM_PAGE_CHOICES];
+        bm_pair_levels levels;
+        for (size_t i = 0; i < w->n_thresholds; i++)
+            thresholds[i] = w->thresholds[i].threshold;
+        BM_TRY(bm_pair_levels_open(thresholds, w->n_thresholds, &levels, err));
+        const bm_status status = count_levels(w, &levels, err);
+        bm_pair_levels_reset(&levels);
+        BM_TRY(status);
     }
-out:
-    bm_union_find_reset(&sets);
-    if (status != BM_OK || w->why_no_stars != NULL || !goes_by_length(p))
-        return status;
+    if (w->why_no_stars != NULL || !goes_by_length(p))
+        return BM_OK;
     BM_TRY(bm_new(&w->lengths, w->ids.n, err));
     for (size_t i = 0; i < w->ids.n; i++)
         w->lengths[i] = BM_PAGE_NO_LENGTH;
@@ -542,7 +543,7 @@ typedef struct star_walk {
     uint32_t *place; /* of each document, in groups.jsonl; UINT32_MAX: not there */
     uint32_t n_placed;
     uint32_t *rep; /* the first of its copies, or itself */
-    uint32_t *scratch;
+    uint32_t *labels;
 } star_walk;
 
 /* The members of a group in their order. */
@@ -575,9 +576,9 @@ static void find_copies(const bm_page_what_if *w, uint32_t *rep, uint32_t *rows)
             rep[w->pairs[i].b] = w->pairs[i].a;
 }
 
-/* The turns that dedup would give. Documents here are in the order of the pairs, so the order of the input is a column
+/* The order in which dedup would keep them. Documents here are in the order of the pairs, so the order of the input is a column
  * too: that of their places. */
-static bm_status make_turns(const star_walk *s, bm_turns *out, bm_error *err)
+static bm_status rank_documents(const star_walk *s, bm_keep_rank *out, bm_error *err)
 {
     const bm_page_what_if *w = &s->page->what_if;
     const bool by_length = goes_by_length(s->page);
@@ -593,52 +594,36 @@ static bm_status make_turns(const star_walk *s, bm_turns *out, bm_error *err)
     };
     const bm_keep_order order = {.columns = by_length ? columns : columns + 1,
                                  .n_columns = by_length ? 2 : 1};
-    bm_keep_rank rank;
-    BM_TRY(bm_keep_rank_make(&order, w->ids.n, &rank, err));
-    bm_status status = bm_turns_make(&rank, s->rep, w->ids.n, out, err);
-    bm_keep_rank_reset(&rank);
-    return status;
-}
-
-static bm_status walk_stars(star_walk *s, bm_page_choice *out, bm_error *err)
-{
-    const bm_page_what_if *w = &s->page->what_if;
-    bm_neighbours neighbours = {0};
-    bm_turns turns = {0};
-    bm_status status = BM_OK;
-    find_copies(w, s->rep, s->scratch);
-    BM_TRY_OUT(make_turns(s, &turns, err));
-    BM_TRY_OUT(bm_neighbours_make((bm_pair_list){w->pairs, w->n_pairs, w->ids.n},
-                                  BM_NEIGHBOURS_DOCS, &neighbours, err));
-    bm_stars_walk(&neighbours, turns.order, turns.n_order, turns.centres);
-    for (size_t i = 0; i < w->ids.n; i++) /* a copy goes where its first went */
-        turns.centres[i] = turns.centres[s->rep[i]];
-    *out = (bm_page_choice){.threshold = s->page->threshold, .pairs = w->n_pairs};
-    status = count_groups(turns.centres, w->ids.n, out, err);
-out:
-    bm_neighbours_reset(&neighbours);
-    bm_turns_reset(&turns);
-    return status;
+    return bm_keep_rank_make(&order, w->ids.n, out, err);
 }
 
 static bm_status find_stars(const bm_page *p, bm_page_choice *out, bm_error *err)
 {
     const bm_page_what_if *w = &p->what_if;
     star_walk s = {.page = p};
+    bm_keep_rank rank = {0};
+    bm_group_counts counts;
     uint32_t *all = bm_alloc(w->ids.n, 3 * sizeof *all);
     if (all == NULL)
         return bm_fail_nomem(err, w->ids.n * 3 * sizeof *all);
     s.place = all;
     s.rep = all + w->ids.n;
-    s.scratch = s.rep + w->ids.n;
+    s.labels = s.rep + w->ids.n;
     memset(s.place, 0xFF, w->ids.n * sizeof *s.place);
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_result_groups(&p->dir, place_group, &s, err));
     if (s.n_placed != w->ids.n)
         BM_TRY_OUT(bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(p->manifest), 0,
                               "a document of its pairs is in none of its groups"));
-    status = walk_stars(&s, out, err);
+    find_copies(w, s.rep, s.labels);
+    BM_TRY_OUT(rank_documents(&s, &rank, err));
+    BM_TRY_OUT(
+        bm_pair_stars((bm_pair_list){w->pairs, w->n_pairs, w->ids.n}, &rank, s.rep, s.labels, err));
+    BM_TRY_OUT(bm_group_counts_of(s.labels, w->ids.n, &counts, err));
+    *out = (bm_page_choice){.threshold = p->threshold, .pairs = w->n_pairs};
+    put_counts(&counts, out);
 out:
+    bm_keep_rank_reset(&rank);
     bm_free(all);
     return status;
 }
