@@ -2,9 +2,7 @@
  *
  * Where `dedup --pairs` left pairs.tsv, its rows of the group's documents. Else the group's
  * documents are read again, signed and banded as the report says, and every candidate pair among
- * them is verified: what dedup --pairs would have written, since whether two documents are a pair
- * depends on them alone. Identical documents are links from the first of them to each other one, as
- * there.
+ * them is verified (set_links.h).
  *
  * A group whose pairs do not fit into the memory of the job is refused: 24 bytes a pair here, and
  * 64 in the graph while it is built.
@@ -21,22 +19,13 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "pipeline/match/match.h"
+#include "pipeline/inmem/set_links.h"
 #include "model/file_names.h"
 #include "model/pair_order.h"
 
 #define BYTES_A_PAIR 88u
 #define ROWS_A_LOOK  65536u
 #define SHARES_A_BIT 1e-300 /* a threshold that any shared shingle reaches */
-
-static double six_decimals(double similarity)
-{
-    char text[32];
-    if (isnan(similarity))
-        return similarity;
-    snprintf(text, sizeof text, "%.6f", similarity); /* as our files are written and read */
-    return strtod(text, NULL);
-}
 
 static bm_status too_many(const bm_explainer *e, bm_error *err)
 {
@@ -133,8 +122,9 @@ static bm_status measure(bm_explainer *e, size_t x, size_t y, bm_error *err)
     options.resources.threads = 1;
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_find_pairs(&options, &two, &pairs, err));
-    e->answer.similarity =
-        bm_pair_set_count(pairs) == 0 ? 0.0 : six_decimals(bm_pair_set_data(pairs)[0].similarity);
+    e->answer.similarity = bm_pair_set_count(pairs) == 0
+                               ? 0.0
+                               : bm_six_decimals(bm_pair_set_data(pairs)[0].similarity);
 out:
     bm_pair_set_free(pairs);
     bm_free((void *)(uintptr_t)two.hashes);
@@ -183,85 +173,12 @@ bm_status bm_explain_similarity(bm_explainer *e, bm_error *err)
 
 /* --- from the inputs --- */
 
-/* Documents by what is in them, copies in input order. */
-static int by_content(const void *x, const void *y, void *ctx)
+/* A bm_set_link_fn: from sets to documents of the group. */
+static bm_status add_link(void *ctx, bm_pair link, bm_error *err)
 {
-    const bm_hash128 *contents = ctx;
-    uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
-    const bm_hash128 *p = &contents[a], *q = &contents[b];
-    if (p->hi != q->hi)
-        return p->hi < q->hi ? -1 : 1;
-    if (p->lo != q->lo)
-        return p->lo < q->lo ? -1 : 1;
-    return a < b ? -1 : a > b;
-}
-
-/* Each copy becomes a link of the first like it, and is marked in `copy`. */
-static bm_status link_copies(bm_explainer *e, uint8_t *copy, bm_error *err)
-{
-    const bm_explain_sets *s = &e->sets;
-    uint32_t *order = NULL;
-    BM_TRY(bm_new(&order, s->n, err));
-    for (size_t i = 0; i < s->n; i++)
-        order[i] = (uint32_t)i;
-    qsort_r(order, s->n, sizeof *order, by_content, s->contents);
-    bm_status status = BM_OK;
-    for (size_t i = 1, first = 0; i < s->n; i++) {
-        const bm_hash128 *x = &s->contents[order[first]], *y = &s->contents[order[i]];
-        if (x->hi != y->hi || x->lo != y->lo) {
-            first = i;
-            continue;
-        }
-        copy[order[i]] = 1;
-        BM_TRY_OUT(
-            add_pair(e, (bm_pair){s->numbers[order[first]], s->numbers[order[i]], 1.0}, err));
-    }
-out:
-    bm_free(order);
-    return status;
-}
-
-/* The sets that are no copies, moved together: CSR in `offsets` and the sets' own hashes.
- * numbers[i] is the document of set i. The sets of copies are lost. */
-static size_t gather(bm_explain_sets *s, const uint8_t *copy, uint64_t *offsets, uint32_t *numbers)
-{
-    size_t n = 0;
-    offsets[0] = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        size_t size = (size_t)(s->offsets[i + 1] - s->offsets[i]);
-        if (copy[i] != 0)
-            continue;
-        if (size > 0)
-            memmove(s->hashes + offsets[n], s->hashes + s->offsets[i], size * sizeof *s->hashes);
-        if (size > 0 && s->weights != NULL)
-            memmove(s->weights + offsets[n], s->weights + s->offsets[i], size * sizeof *s->weights);
-        offsets[n + 1] = offsets[n] + size;
-        numbers[n++] = s->numbers[i];
-    }
-    return n;
-}
-
-/* Pairs of the gathered sets, as documents of the group. */
-static bm_status find_pairs(bm_explainer *e, const uint64_t *offsets, const uint32_t *numbers,
-                            size_t n, bm_error *err)
-{
-    bm_pair_set *found = NULL;
-    bm_find_options options = e->find;
-    options.resources.threads = e->settings->threads;
-    options.callbacks = e->context.callbacks;
-    options.max_pairs = e->settings->memory / BYTES_A_PAIR;
-    bm_documents docs = bm_documents_of_weights(offsets, e->sets.hashes, e->sets.weights, n);
-    bm_status status = bm_find_pairs(&options, &docs, &found, err);
-    if (status == BM_ERR_NOMEM)
-        status = too_many(e, err);
-    const bm_pair *pairs = bm_pair_set_data(found);
-    for (size_t i = 0; status == BM_OK && i < bm_pair_set_count(found); i++)
-        status = add_pair(
-            e,
-            (bm_pair){numbers[pairs[i].a], numbers[pairs[i].b], six_decimals(pairs[i].similarity)},
-            err);
-    bm_pair_set_free(found);
-    return status;
+    bm_explainer *e = ctx;
+    const uint32_t *numbers = e->sets.numbers;
+    return add_pair(e, (bm_pair){numbers[link.a], numbers[link.b], link.similarity}, err);
 }
 
 static bm_status compute_pairs(bm_explainer *e, bm_error *err)
@@ -271,23 +188,19 @@ static bm_status compute_pairs(bm_explainer *e, bm_error *err)
     if (s->n != e->ids.n)
         return bm_fail_at(err, BM_ERR_FORMAT, e->options->path, 0,
                           "%zu of the group's %zu documents are in the inputs", s->n, e->ids.n);
-    uint8_t *copy = bm_alloc_zero(s->n, sizeof *copy);
-    uint64_t *offsets = bm_alloc(s->n + 1, sizeof *offsets);
-    uint32_t *numbers = bm_alloc(s->n, sizeof *numbers);
-    bm_status status = BM_OK;
-    if (copy == NULL || offsets == NULL || numbers == NULL)
-        BM_TRY_OUT(bm_fail_nomem(err, s->n * 13));
     bm_job_context_stage(&e->context, "match", "pairs");
-    if (e->a != e->b) /* before gathering, which loses the sets of copies */
-        BM_TRY_OUT(measure(e, s->place[e->a], s->place[e->b], err));
-    BM_TRY_OUT(link_copies(e, copy, err));
-    BM_TRY_OUT(find_pairs(e, offsets, numbers, gather(s, copy, offsets, numbers), err));
+    if (e->a != e->b) /* before the sets of copies are lost */
+        BM_TRY(measure(e, s->place[e->a], s->place[e->b], err));
+    bm_find_options options = e->find;
+    options.resources.threads = e->settings->threads;
+    options.callbacks = e->context.callbacks;
+    options.max_pairs = e->settings->memory / BYTES_A_PAIR;
+    const bm_linked_sets sets = {s->offsets, s->hashes, s->weights, s->contents, s->n};
+    const bm_status status = bm_set_links(&options, &sets, add_link, e, err);
+    if (status == BM_ERR_NOMEM)
+        return too_many(e, err);
     if (e->n_pairs > 1)
         qsort(e->pairs, e->n_pairs, sizeof *e->pairs, bm_pair_by_place);
-out:
-    bm_free(copy);
-    bm_free(offsets);
-    bm_free(numbers);
     return status;
 }
 

@@ -17,6 +17,7 @@
 #include "base/memory.h"
 #include "lsh/link_graph.h"
 #include "model/pair_order.h"
+#include "pipeline/inmem/set_links.h"
 #include "pipeline/page/page.h"
 
 #define NODES_MAX    120u  /* documents that are drawn */
@@ -122,25 +123,25 @@ bm_status bm_page_graph_load(bm_page *p, bm_error *err)
 
 /* --- links that are computed again --- */
 
-/* Members by what is in them, copies in input order. */
-static int by_content(const void *x, const void *y, void *ctx)
+/* A bm_set_link_fn. */
+static bm_status add_link(void *ctx, bm_pair link, bm_error *err)
 {
-    const bm_page_doc *members = ctx;
-    const uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
-    const bm_hash128 *c = &members[a].content, *d = &members[b].content;
-    if (c->hi != d->hi)
-        return c->hi < d->hi ? -1 : 1;
-    if (c->lo != d->lo)
-        return c->lo < d->lo ? -1 : 1;
-    return a < b ? -1 : a > b;
+    return take_link(ctx, link, err);
 }
 
-/* Links among n sets, of which set i is member `of[i]`. */
-static bm_status find_links(bm_page *p, const uint64_t *offsets, const uint64_t *hashes, size_t n,
-                            const uint32_t *of, bm_error *err)
+/* The sets of the members, and links among them. */
+static bm_status find_links(bm_page *p, const bm_linked_sets *sets, bm_hash128 *contents,
+                            bm_error *err)
 {
-    bm_pair_set *found = NULL;
+    const bm_page_doc *members = p->graph.members;
     bm_find_options options;
+    for (size_t i = 0; i < sets->n; i++) {
+        if (members[i].n_hashes > 0)
+            memcpy(sets->hashes + sets->offsets[i], members[i].hashes,
+                   members[i].n_hashes * sizeof *sets->hashes);
+        sets->offsets[i + 1] = sets->offsets[i] + members[i].n_hashes;
+        contents[i] = members[i].content;
+    }
     bm_find_options_init(&options);
     options.sketch = p->settings->sketch;
     options.verify = p->verify;
@@ -150,24 +151,11 @@ static bm_status find_links(bm_page *p, const uint64_t *offsets, const uint64_t 
     options.bands.rows = p->rows;
     options.resources.threads = p->settings->threads;
     options.max_pairs = most_pairs(p);
-    const bm_documents documents = bm_documents_of_hashes(offsets, hashes, n);
-    bm_status status = bm_find_pairs(&options, &documents, &found, err);
-    if (status == BM_ERR_NOMEM && (uint64_t)n * n / 2 > options.max_pairs) {
-        p->graph.why_not = "its links do not fit into the memory of this report";
-        return BM_OK;
-    }
-    const bm_pair *pairs = bm_pair_set_data(found);
-    for (size_t i = 0; status == BM_OK && i < bm_pair_set_count(found); i++) {
-        const uint32_t a = of[pairs[i].a], b = of[pairs[i].b];
-        const double similarity = pairs[i].similarity; /* of six decimals, as in our files */
-        status = take_link(
-            p,
-            (bm_pair){a < b ? a : b, a < b ? b : a,
-                      isnan(similarity) ? similarity : (double)llround(similarity * 1e6) / 1e6},
-            err);
-    }
-    bm_pair_set_free(found);
-    return status;
+    const bm_status status = bm_set_links(&options, sets, add_link, p, err);
+    if (status != BM_ERR_NOMEM || (uint64_t)sets->n * sets->n / 2 <= options.max_pairs)
+        return status;
+    p->graph.why_not = "its links do not fit into the memory of this report";
+    return BM_OK;
 }
 
 bm_status bm_page_graph_link(bm_page *p, bm_error *err)
@@ -175,7 +163,7 @@ bm_status bm_page_graph_link(bm_page *p, bm_error *err)
     bm_page_graph *graph = &p->graph;
     const bm_page_doc *members = graph->members;
     const size_t n = graph->ids.n;
-    size_t n_hashes = 0, n_sets = 0;
+    size_t n_hashes = 0;
     for (size_t i = 0; members != NULL && i < n; i++) {
         if (!members[i].counted)
             graph->why_not =
@@ -185,39 +173,18 @@ bm_status bm_page_graph_link(bm_page *p, bm_error *err)
     }
     if (members == NULL || graph->why_not != NULL)
         return BM_OK;
-    uint32_t *order = bm_alloc(n, sizeof *order), *sets = bm_alloc(n, sizeof *sets);
-    uint64_t *offsets = bm_alloc_zero(n + 1, sizeof *offsets),
-             *hashes = bm_alloc(n_hashes, sizeof *hashes);
-    bm_status status = BM_OK;
-    if (order == NULL || sets == NULL || offsets == NULL || hashes == NULL) {
-        status = bm_fail_nomem(err, (n + n_hashes) * sizeof *hashes);
-        goto out;
-    }
-    for (size_t i = 0; i < n; i++)
-        order[i] = (uint32_t)i;
-    qsort_r(order, n, sizeof *order, by_content, graph->members);
-    for (size_t i = 0; status == BM_OK && i < n; i++) { /* copies are links of the first of them */
-        const uint32_t doc = order[i], first = n_sets > 0 ? sets[n_sets - 1] : doc;
-        const bm_hash128 *x = &members[first].content, *y = &members[doc].content;
-        if (first != doc && x->hi == y->hi && x->lo == y->lo) {
-            status = take_link(p, (bm_pair){first, doc, 1.0}, err);
-            continue;
-        }
-        if (members[doc].n_hashes > 0)
-            memcpy(hashes + offsets[n_sets], members[doc].hashes,
-                   members[doc].n_hashes * sizeof *hashes);
-        sets[n_sets] = doc;
-        offsets[n_sets + 1] = offsets[n_sets] + members[doc].n_hashes;
-        n_sets++;
-    }
-    if (status == BM_OK)
-        status = find_links(p, offsets, hashes, n_sets, sets, err);
+    bm_hash128 *contents = bm_alloc(n, sizeof *contents);
+    const bm_linked_sets sets = {.offsets = bm_alloc_zero(n + 1, sizeof *sets.offsets),
+                                 .hashes = bm_alloc(n_hashes, sizeof *sets.hashes),
+                                 .contents = contents,
+                                 .n = n};
+    const bm_status status = contents != NULL && sets.offsets != NULL && sets.hashes != NULL
+                                 ? find_links(p, &sets, contents, err)
+                                 : bm_fail_nomem(err, (n + n_hashes) * sizeof *sets.hashes);
     graph->from_inputs = status == BM_OK;
-out:
-    bm_free(order);
-    bm_free(sets);
-    bm_free(offsets);
-    bm_free(hashes);
+    bm_free(contents);
+    bm_free(sets.offsets);
+    bm_free(sets.hashes);
     return status;
 }
 
