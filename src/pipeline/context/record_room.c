@@ -5,7 +5,11 @@
 
 #include "base/error.h"
 #include "io/input/input_set.h"
+#include "pipeline/context/job_stages.h"
 #include "text/shingler.h"
+
+#define BATCH_BYTES  (1u << 20)
+#define BATCH_HASHES (1u << 17)
 
 /* Bytes that the job may hold beside the rows of its documents; what dedup holds of a corpus makes
  * room for its longest record (corpus_budget.c). */
@@ -70,6 +74,44 @@ void bm_record_room_init(const bm_job_context *job, bm_record_use use, bm_record
     if (use != BM_RECORDS_SPLIT ||
         elements) /* elements of an array are parsed even where they are split */
         out->copies = job->settings->input.n_text_fields > 1 ? 2 : 1;
+}
+
+static bm_status read_batches(bm_job_context *job, bm_batch_parser *parser, bm_record_fn fn,
+                              void *ctx, const bool *enough, bm_error *err)
+{
+    bm_batch_source *source = job->inputs.source;
+    bm_batch_next next;
+    while (enough == NULL || !*enough) {
+        BM_TRY(bm_meter_check(&job->meter, err));
+        BM_TRY(bm_batch_source_next(source, &next, err));
+        if (next.got == BM_BATCH_END)
+            return BM_OK;
+        const bm_status status = bm_batch_parser_run(parser, next.batch, fn, ctx, err);
+        bm_meter_progress(&job->meter, next.bytes_read, bm_batch_source_total_bytes(source),
+                          job->docs.n);
+        bm_batch_source_free_batch(source, next.batch);
+        BM_TRY(status);
+    }
+    return BM_OK;
+}
+
+bm_status bm_records_read(bm_job_context *job, bm_record_fn fn, void *ctx, const bool *enough,
+                          bm_error *err)
+{
+    bm_record_room room;
+    bm_batch_parser *parser = NULL;
+    bm_record_room_init(job, BM_RECORDS_PARSED, &room);
+    const bm_batch_limits limits = {
+        .bytes = BATCH_BYTES, .hashes = BATCH_HASHES, .gate = &room.gate};
+    bm_job_context_stage(job, BM_STAGE_READ, "bytes");
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_batch_source_begin(job->inputs.source, &limits, 0, err));
+    BM_TRY_OUT(bm_batch_parser_open(job->inputs.source, &parser, err));
+    status = read_batches(job, parser, fn, ctx, enough, err);
+out:
+    bm_batch_parser_close(parser);
+    bm_batch_source_end(job->inputs.source);
+    return status;
 }
 
 bm_status bm_table_room(const bm_settings *settings, uint64_t *out, bm_error *err)

@@ -31,6 +31,11 @@ uint64_t bm_record_room_left(const bm_record_room *room, uint64_t record_bytes);
 bm_status bm_record_room_refuse(const bm_record_room *room, const bm_long_record *record,
                                 uint64_t shingling, bm_error *err);
 
+/* Read the inputs, which are open, on this thread: each record parsed, its text not cut. One batch, or one record, is in memory.
+ * Ends once *enough, which is asked before each batch (NULL: never). */
+bm_status bm_records_read(bm_job_context *job, bm_record_fn fn, void *ctx, const bool *enough,
+                          bm_error *err);
+
 /* Bytes that such tables may take; 0: there is no limit. Names the least `memory` to work with, where
  * there is less. */
 bm_status bm_table_room(const bm_settings *settings, uint64_t *out, bm_error *err);

@@ -8,14 +8,10 @@
 #include "pipeline/jobs/filter_ids.h"
 
 #include "base/error.h"
-#include "pipeline/context/job_stages.h"
 #include "pipeline/context/record_room.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
-
-#define BATCH_BYTES  (1u << 20)
-#define BATCH_HASHES (1u << 17)
 
 typedef struct reading {
     bm_job_context *context;
@@ -46,41 +42,8 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
     return BM_OK;
 }
 
-static bm_status read_batches(reading *r, bm_batch_parser *parser, bm_error *err)
-{
-    bm_batch_source *source = r->context->inputs.source;
-    bm_meter *meter = &r->context->meter;
-    bm_batch_next next;
-    for (;;) {
-        bm_status status = bm_meter_check(meter, err);
-        if (status == BM_OK)
-            status = bm_batch_source_next(source, &next, err);
-        if (status != BM_OK || next.got == BM_BATCH_END)
-            return status;
-        status = bm_batch_parser_run(parser, next.batch, on_record, r, err);
-        bm_meter_progress(meter, next.bytes_read, bm_batch_source_total_bytes(source),
-                          r->context->docs.n);
-        bm_batch_source_free_batch(source, next.batch);
-        if (status != BM_OK)
-            return status;
-    }
-}
-
 bm_status bm_filter_ids_read(bm_job_context *context, bm_drops *drops, bm_error *err)
 {
-    bm_record_room room;
-    bm_record_room_init(context, BM_RECORDS_PARSED, &room);
-    const bm_batch_limits limits = {
-        .bytes = BATCH_BYTES, .hashes = BATCH_HASHES, .gate = &room.gate};
     reading r = {.context = context, .drops = drops};
-    bm_batch_parser *parser = NULL;
-    bm_job_context_stage(context, BM_STAGE_READ, "bytes");
-    bm_status status = BM_OK;
-    BM_TRY_OUT(bm_batch_source_begin(context->inputs.source, &limits, 0, err));
-    BM_TRY_OUT(bm_batch_parser_open(context->inputs.source, &parser, err));
-    status = read_batches(&r, parser, err);
-out:
-    bm_batch_parser_close(parser);
-    bm_batch_source_end(context->inputs.source);
-    return status;
+    return bm_records_read(context, on_record, &r, NULL, err);
 }

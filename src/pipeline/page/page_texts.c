@@ -14,7 +14,6 @@
 #include "io/input/input_digest.h"
 #include "lsh/verify.h"
 #include "pipeline/context/input_finder.h"
-#include "pipeline/context/job_stages.h"
 #include "pipeline/context/record_room.h"
 #include "pipeline/page/page.h"
 #include "text/shingler.h"
@@ -24,8 +23,6 @@
 
 #define TEXT_HELD_LEAST 8192u /* bytes of a text that are compared, even where fewer are shown */
 #define TEXT_HELD_TIMES 4u
-#define BATCH_BYTES     (1u << 20)
-#define BATCH_HASHES    (1u << 17)
 #define SHARE           4u /* of the memory: for shingles, and to make those of one text */
 
 /* --- inputs --- */
@@ -81,6 +78,7 @@ typedef struct reader {
     bm_page *page;
     bm_job_context *context;
     size_t left;             /* documents and lengths that are not found yet */
+    bool enough;             /* none is */
     const uint32_t *numbers; /* of each input that is read, in the manifest */
     bm_shingler *shingler;
     bm_shingle_batch one; /* shingles of one document */
@@ -168,6 +166,7 @@ static bm_status take_document(reader *r, bm_str id, const bm_record *record, bm
         BM_TRY(take_wanted(r, record, true, &p->docs[shown], err));
     if (member != BM_ID_NONE)
         BM_TRY(take_wanted(r, record, false, &p->graph.members[member], err));
+    r->enough = r->left == 0;
     return BM_OK;
 }
 
@@ -185,46 +184,12 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
     return take_document(r, bm_doc_table_id(docs, docs->n - 1), record, err);
 }
 
-static bm_status read_batches(reader *r, bm_batch_parser *parser, bm_error *err)
-{
-    bm_batch_source *source = r->context->inputs.source;
-    bm_meter *meter = &r->context->meter;
-    bm_batch_next next;
-    while (r->left > 0) {
-        bm_status status = bm_meter_check(meter, err);
-        if (status == BM_OK)
-            status = bm_batch_source_next(source, &next, err);
-        if (status != BM_OK || next.got == BM_BATCH_END)
-            return status;
-        status = bm_batch_parser_run(parser, next.batch, on_record, r, err);
-        bm_meter_progress(meter, next.bytes_read, bm_batch_source_total_bytes(source), 0);
-        bm_batch_source_free_batch(source, next.batch);
-        if (status != BM_OK)
-            return status;
-    }
-    return BM_OK;
-}
-
 static bm_status read_source(reader *r, const bm_settings *settings, bm_error *err)
 {
-    bm_record_room room;
-    bm_batch_parser *parser = NULL;
-    bm_job_context *context = r->context;
-    BM_TRY(bm_job_context_inputs(context, err));
+    BM_TRY(bm_job_context_inputs(r->context, err));
     BM_TRY(bm_shingler_open(&settings->text, settings->device.cpu, &r->shingler, err));
     bm_shingler_limit(r->shingler, settings->memory / SHARE);
-    bm_record_room_init(context, BM_RECORDS_PARSED, &room);
-    const bm_batch_limits limits = {
-        .bytes = BATCH_BYTES, .hashes = BATCH_HASHES, .gate = &room.gate};
-    bm_job_context_stage(context, BM_STAGE_READ, "bytes");
-    bm_status status = BM_OK;
-    BM_TRY_OUT(bm_batch_source_begin(context->inputs.source, &limits, 0, err));
-    BM_TRY_OUT(bm_batch_parser_open(context->inputs.source, &parser, err));
-    status = read_batches(r, parser, err);
-out:
-    bm_batch_parser_close(parser);
-    bm_batch_source_end(context->inputs.source);
-    return status;
+    return bm_records_read(r->context, on_record, r, &r->enough, err);
 }
 
 /* The inputs that are there, in their order. */
