@@ -30,8 +30,7 @@ static bm_status open_json(bm_parser *parser, bm_error *err)
         bool with_id = rules->id != NULL;
         if (with_id)
             paths[rules->n_text] = rules->id;
-        status = bm_json_line_open(paths, rules->n_text + (with_id ? 1 : 0),
-                                   with_id ? rules->n_text : SIZE_MAX, &parser->json, err);
+        status = bm_json_line_open(paths, rules->n_text + (with_id ? 1 : 0), &parser->json, err);
     }
     bm_free(paths);
     return status;

@@ -20,15 +20,12 @@ void bm_raw_batch_free(bm_raw_batch *batch)
 
 bm_status bm_raw_batch_reserve(bm_raw_batch *batch, size_t len, bm_error *err)
 {
-    size_t need;
-    if (__builtin_add_overflow(len, (size_t)BM_READ_PADDING, &need))
-        return bm_fail_nomem(err, SIZE_MAX);
-    if (need <= batch->cap)
+    if (len <= batch->cap && batch->data != NULL)
         return BM_OK;
-    char *data = bm_resize(batch->data, need, 1);
+    char *data = bm_resize(batch->data, len, 1);
     if (data == NULL)
-        return bm_fail_nomem(err, need);
+        return bm_fail_nomem(err, len);
     batch->data = data;
-    batch->cap = need;
+    batch->cap = len;
     return BM_OK;
 }

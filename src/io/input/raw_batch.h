@@ -1,6 +1,6 @@
 /* raw_batch.h -- what the reader hands to a parser: whole records, cut but not parsed.
  *
- *     data     [piece of file 0][piece of file 1][piece of file 2]  zeros
+ *     data     [piece of file 0][piece of file 1][piece of file 2]
  *     pieces   begin, end, first line of each */
 #ifndef BM_IO_INPUT_RAW_BATCH_H
 #define BM_IO_INPUT_RAW_BATCH_H
@@ -9,9 +9,6 @@
 #include <bandmill/types.h>
 
 #include "io/input/content_place.h"
-#include "io/json/json_simd.h"
-
-#define BM_READ_PADDING BM_JSON_PADDING /* zero bytes that may be read behind a raw batch's data */
 
 typedef struct bm_raw_piece {
     uint32_t file;       /* index into the input set */
@@ -31,7 +28,7 @@ typedef struct bm_raw_piece {
 
 typedef struct bm_raw_batch {
     uint64_t sequence; /* 0, 1, 2 … in reading order */
-    char *data;        /* len bytes, then BM_READ_PADDING zero bytes */
+    char *data;
     size_t len, cap;
     bm_raw_piece *pieces;
     size_t n_pieces, cap_pieces;
@@ -42,7 +39,7 @@ typedef struct bm_raw_batch {
 } bm_raw_batch;
 
 void bm_raw_batch_free(bm_raw_batch *batch); /* NULL is fine */
-/* Room for len bytes and the padding behind them. */
+/* Memory for len bytes; data is never NULL then. */
 bm_status bm_raw_batch_reserve(bm_raw_batch *batch, size_t len, bm_error *err);
 
 #endif

@@ -203,7 +203,7 @@ static bm_status read_more(bm_reader *reader, bm_cutter *c, size_t n, bm_error *
     /* A long record gets room for double of it, so that the work stays linear; what is never
      * written is no memory of the process. */
     size_t room = c->end + n;
-    if (c->end >= reader->batch_bytes && room + BM_READ_PADDING > c->batch->cap)
+    if (c->end >= reader->batch_bytes && room > c->batch->cap)
         room += c->end < GROWTH_MAX ? c->end : GROWTH_MAX;
     BM_TRY(bm_raw_batch_reserve(c->batch, room, err));
     size_t got = 0;
@@ -388,7 +388,6 @@ out:
         bm_raw_batch_free(batch);
         return status;
     }
-    memset(batch->data + batch->len, 0, BM_READ_PADDING);
     batch->sequence = reader->batches.n++;
     batch->bytes_read = bm_input_bytes_stored(reader->bytes);
     if (reader->watch.tracker != NULL)

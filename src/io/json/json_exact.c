@@ -15,8 +15,10 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/utf8.h"
+#include "io/json/json_simd.h"
 #include "io/json/json_string.h"
+
+#define COPY_MAX ((size_t)256 << 10) /* bytes of a text whose strings are copied as they are read */
 
 typedef enum state { VALUE, VALUE_OR_END, KEY, KEY_OR_END, COLON, AFTER, DONE } state;
 
@@ -231,7 +233,7 @@ static bool take_key(bm_json_exact *x, const bm_json_span *span)
     bm_json_repair repair = {0};
     if (span->escapes || span->beyond_ascii) {
         x->key.len = 0;
-        bm_status status = bm_json_string_plain(key, &x->key, &repair, x->err);
+        bm_status status = bm_json_string_plain(key, span->beyond_ascii, &x->key, &repair, x->err);
         if (status != BM_OK)
             return no_memory(x, status);
         key = (bm_str){.data = x->key.data, .len = x->key.len};
@@ -252,48 +254,6 @@ static bool take_key(bm_json_exact *x, const bm_json_span *span)
     return true;
 }
 
-/* The string is a value: unescape it once for all paths that want it. */
-static bool take_string(bm_json_exact *x, const bm_json_span *span)
-{
-    bm_str raw = {.data = x->text.data + span->begin, .len = span->end - span->begin};
-    if (!settle(x, BM_JSON_STRING, raw))
-        return false;
-    bool wanted = false;
-    for (size_t i = 0; i < x->n_paths; i++)
-        wanted = wanted || x->follows[i].wanted;
-    if (!wanted)
-        return true;
-    bool rewrite =
-        span->escapes || (span->beyond_ascii && bm_utf8_valid_prefix(raw.data, raw.len) != raw.len);
-    bm_json_repair repair = {.len_bytes = raw.len};
-    size_t offset = x->out.len;
-    if (rewrite) {
-        repair.len_bytes = 0;
-        bm_status status = bm_json_string_plain(raw, &x->out, &repair, x->err);
-        if (status != BM_OK)
-            return no_memory(x, status);
-    }
-    for (size_t i = 0; i < x->n_paths; i++) {
-        follow *f = &x->follows[i];
-        if (!f->wanted)
-            continue;
-        f->wanted = false;
-        if (f->begun != NULL) {
-            bm_str said = rewrite ? (bm_str){x->out.data + offset, x->out.len - offset} : raw;
-            if (!gather_string(x, f, said, &repair))
-                return false;
-            continue;
-        }
-        f->in_out = rewrite;
-        f->out_offset = offset;
-        x->fields[i].len_bytes = repair.len_bytes;
-        x->fields[i].n_invalid = repair.n_invalid;
-        if (rewrite)
-            x->fields[i].value.len = x->out.len - offset;
-    }
-    return true;
-}
-
 static bool read_string(bm_json_exact *x, bm_json_span *span)
 {
     const char *why = bm_json_string_end(x->text, x->pos + 1, span);
@@ -301,6 +261,71 @@ static bool read_string(bm_json_exact *x, bm_json_span *span)
         return broken(x, span->end, why);
     x->pos = span->end + 1;
     return true;
+}
+
+/* Give what a string says to the paths that want it: `said`, or, if `in_out`, the end of x->out from
+ * `offset` on. */
+static bool give_string(bm_json_exact *x, bm_str said, bool in_out, size_t offset,
+                        const bm_json_repair *repair)
+{
+    for (size_t i = 0; i < x->n_paths; i++) {
+        follow *f = &x->follows[i];
+        if (!f->wanted)
+            continue;
+        f->wanted = false;
+        if (f->begun != NULL) {
+            if (!gather_string(x, f, said, repair))
+                return false;
+            continue;
+        }
+        f->in_out = in_out;
+        f->out_offset = offset;
+        x->fields[i].value = said;
+        x->fields[i].len_bytes = repair->len_bytes;
+        x->fields[i].n_invalid = repair->n_invalid;
+    }
+    return true;
+}
+
+/* The string is a value: read it, and unescape it once for all paths that want it. A short text is
+ * unescaped as it is read; of a long one, strings that need no rewriting are not copied. */
+static bool read_string_value(bm_json_exact *x)
+{
+    bm_json_span span;
+    bm_json_repair repair = {0};
+    if (!settle(x, BM_JSON_STRING, (bm_str){"", 0}))
+        return false;
+    bool wanted = false;
+    for (size_t i = 0; i < x->n_paths; i++)
+        wanted = wanted || x->follows[i].wanted;
+    const bool copies = wanted && x->text.len <= COPY_MAX;
+    const size_t offset = x->out.len;
+    char *copy = x->out.data + offset;
+    const char *why = copies ? bm_json_string_copy(x->text, x->pos + 1, &span, copy, &repair)
+                             : bm_json_string_end(x->text, x->pos + 1, &span);
+    if (why != NULL)
+        return broken(x, span.end, why);
+    x->pos = span.end + 1;
+    if (!wanted)
+        return true;
+    const bm_str raw = {.data = x->text.data + span.begin, .len = span.end - span.begin};
+    const bm_str said = copies ? (bm_str){copy, (size_t)repair.len_bytes} : raw;
+    if ((copies || !span.escapes) &&
+        (!span.beyond_ascii || bm_simd_utf8_valid(said.data, said.len))) {
+        if (copies)
+            x->out.len += said.len;
+        else
+            repair.len_bytes = raw.len;
+        return give_string(x, said, copies, offset, &repair);
+    }
+    repair = (bm_json_repair){0};
+    bm_status status = bm_json_string_plain(raw, span.beyond_ascii, &x->out, &repair, x->err);
+    if (status == BM_OK && copies) /* the rest of the text still fits */
+        status = bm_buf_reserve(&x->out, x->text.len + BM_JSON_COPY_MORE, x->err);
+    if (status != BM_OK)
+        return no_memory(x, status);
+    return give_string(x, (bm_str){x->out.data + offset, x->out.len - offset}, true, offset,
+                       &repair);
 }
 
 static size_t skip_digits(bm_str text, size_t pos)
@@ -349,10 +374,9 @@ static bool read_word(bm_json_exact *x, const char *word, bm_json_kind kind)
 
 static bool read_scalar(bm_json_exact *x, char byte)
 {
-    bm_json_span span;
     switch (byte) {
     case '"':
-        return read_string(x, &span) && take_string(x, &span);
+        return read_string_value(x);
     case 't':
         return read_word(x, "true", BM_JSON_BOOL);
     case 'f':
@@ -485,6 +509,8 @@ bm_status bm_json_exact_run(bm_json_exact *exact, bm_str text, bm_json_field *fi
         f->text.len = 0;
         fields[i] = (bm_json_field){.kind = BM_JSON_MISSING};
     }
+    if (exact->n_paths > 0 && text.len <= COPY_MAX)
+        BM_TRY(bm_buf_reserve(&exact->out, text.len + BM_JSON_COPY_MORE, err));
     *broken_why = read_text(exact) ? NULL : exact->reason;
     if (exact->status != BM_OK)
         return exact->status;

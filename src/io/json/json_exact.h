@@ -1,4 +1,4 @@
-/* json_exact.h -- a parser of RFC 8259 to the letter, for what simdjson refuses.
+/* json_exact.h -- a parser of RFC 8259 to the letter.
  *
  * It reads one JSON text, says exactly where and why it is broken, and picks out fields by dotted
  * path. Bytes that are not UTF-8 do not break a text: inside strings each maximal invalid subpart

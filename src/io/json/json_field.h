@@ -31,12 +31,6 @@ static inline bool bm_json_path_has_numbers(const bm_json_path *path)
     return path->n_parts > 0 && bm_json_part_is_array(&path->parts[path->n_parts - 1]);
 }
 
-typedef struct bm_json_paths {
-    const bm_json_path *paths;
-    size_t n;
-    size_t number_path; /* index of the path whose numbers come as source text; SIZE_MAX: none */
-} bm_json_paths;
-
 typedef enum bm_json_kind {
     BM_JSON_MISSING,
     BM_JSON_NULL,
@@ -53,7 +47,7 @@ typedef enum bm_json_kind {
  * the path's next part, or what stands there is no object or array, that value is missing. */
 typedef struct bm_json_field {
     bm_json_kind kind;
-    bm_str value; /* string: unescaped, valid UTF-8; number: its source text where asked for */
+    bm_str value;       /* string: unescaped, valid UTF-8; number: its source text */
     uint64_t len_bytes; /* of a string, unescaped, before repair (an unpaired surrogate counts 3) */
     uint64_t n_invalid; /* U+FFFD written for invalid subparts and unpaired surrogates */
     uint64_t place;     /* which of the path's values it is that is no string, from 1, where it lies

@@ -1,6 +1,6 @@
-/* json_read.c -- records go to simdjson first, and to the exact parser where it refuses them. Of a
- * small document only the text is kept, and the exact parser runs again for each field that is
- * asked for: microseconds, for a report of a few kilobytes. */
+/* json_read.c -- paths as text, for the one parser (json_exact.c). Of a small document only the text
+ * is kept, and the parser runs again for each field that is asked for: microseconds, for a report of
+ * a few kilobytes. */
 #include "io/json/json_read.h"
 
 #include <errno.h>
@@ -83,35 +83,27 @@ static bm_status split_paths(const char *const *paths, size_t n, path_set *out, 
 
 struct bm_json_line {
     path_set paths;
-    bm_json_paths wanted; /* the same, for the parsers */
-    bm_simd *simd;
     bm_json_exact *exact;
 };
 
-bm_status bm_json_line_open(const char *const *paths, size_t n, size_t number_path,
-                            bm_json_line **out, bm_error *err)
+bm_status bm_json_line_open(const char *const *paths, size_t n, bm_json_line **out, bm_error *err)
 {
     bm_json_line *line = NULL;
+    bm_status status = BM_OK;
     BM_TRY(bm_new_zero(&line, 1, err));
-    bm_status status = split_paths(paths, n, &line->paths, err);
-    line->wanted = (bm_json_paths){line->paths.paths, n, number_path};
-    if (status == BM_OK)
-        status = bm_json_exact_open(line->paths.paths, n, &line->exact, err);
-    if (status == BM_OK && (line->simd = bm_simd_open()) == NULL)
-        status = bm_fail_nomem(err, BM_SIMD_MAX_BYTES);
-    if (status != BM_OK) {
-        bm_json_line_close(line);
-        return status;
-    }
+    BM_TRY_OUT(split_paths(paths, n, &line->paths, err));
+    BM_TRY_OUT(bm_json_exact_open(line->paths.paths, n, &line->exact, err));
     *out = line;
     return BM_OK;
+out:
+    bm_json_line_close(line);
+    return status;
 }
 
 void bm_json_line_close(bm_json_line *line)
 {
     if (line == NULL)
         return;
-    bm_simd_close(line->simd);
     bm_json_exact_close(line->exact);
     free_paths(&line->paths);
     bm_free(line);
@@ -125,9 +117,6 @@ void bm_json_line_give_back(bm_json_line *line, size_t keep)
 bm_status bm_json_line_run(bm_json_line *line, bm_str text, bm_json_field *fields,
                            const char **broken, bm_error *err)
 {
-    *broken = NULL;
-    if (bm_simd_line(line->simd, text, &line->wanted, fields))
-        return BM_OK;
     return bm_json_exact_run(line->exact, text, fields, broken, err);
 }
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/utf8_code.h"
+#include "io/json/json_string.h"
 
 #define MAX_DEPTH 64u
 
@@ -124,68 +124,13 @@ bool bm_json_scan_find(bm_str object, const char *key, bm_str *value)
     return found;
 }
 
-static bool hex4(const char *digits, uint32_t *out)
-{
-    *out = 0;
-    for (int i = 0; i < 4; i++) {
-        char c = digits[i];
-        uint32_t v = c >= '0' && c <= '9'   ? (uint32_t)(c - '0')
-                     : c >= 'a' && c <= 'f' ? (uint32_t)(c - 'a' + 10)
-                     : c >= 'A' && c <= 'F' ? (uint32_t)(c - 'A' + 10)
-                                            : 16;
-        if (v == 16)
-            return false;
-        *out = *out << 4 | v;
-    }
-    return true;
-}
-
-/* The \uXXXX at `at` (of its u), with its second half if it is a surrogate pair. */
-static bm_status add_unicode(bm_str text, size_t *at, bm_buf *out, bm_error *err)
-{
-    char bytes[4];
-    uint32_t c, low;
-    if (*at + 5 > text.len || !hex4(text.data + *at + 1, &c))
-        return bm_fail(err, BM_ERR_FORMAT, "a broken \\u escape");
-    *at += 5;
-    if (c >= 0xD800 && c < 0xDC00 && *at + 6 <= text.len && text.data[*at] == '\\' &&
-        text.data[*at + 1] == 'u' && hex4(text.data + *at + 2, &low) && low >= 0xDC00 &&
-        low < 0xE000) {
-        c = 0x10000 + ((c - 0xD800) << 10) + (low - 0xDC00);
-        *at += 6;
-    }
-    if (c >= 0xD800 && c < 0xE000)
-        c = BM_REPLACEMENT;
-    return bm_buf_add(out, bytes, (size_t)(bm_utf8_put(bytes, c) - bytes), err);
-}
-
 bm_status bm_json_scan_string(bm_str quoted, bm_buf *out, bm_error *err)
 {
-    static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
     if (quoted.len < 2 || quoted.data[0] != '"' || quoted.data[quoted.len - 1] != '"')
         return bm_fail(err, BM_ERR_FORMAT, "a value is no string");
-    bm_str text = {quoted.data, quoted.len - 1};
-    bm_status status = BM_OK;
-    for (size_t at = 1; at < text.len && status == BM_OK;) {
-        const char *slash = memchr(text.data + at, '\\', text.len - at);
-        const size_t plain = slash != NULL ? (size_t)(slash - text.data) - at : text.len - at;
-        if (plain > 0) {
-            status = bm_buf_add(out, text.data + at, plain, err);
-            at += plain;
-            continue;
-        }
-        if (++at >= text.len)
-            return bm_fail(err, BM_ERR_FORMAT, "a broken escape");
-        if (text.data[at] == 'u') {
-            status = add_unicode(text, &at, out, err);
-            continue;
-        }
-        const char *hit = memchr(from, text.data[at++], sizeof from - 1);
-        if (hit == NULL)
-            return bm_fail(err, BM_ERR_FORMAT, "a broken escape");
-        status = bm_buf_add(out, to + (hit - from), 1, err);
-    }
-    return status;
+    bm_json_repair repair = {0};
+    return bm_json_string_plain((bm_str){quoted.data + 1, quoted.len - 2}, false, out, &repair,
+                                err);
 }
 
 bool bm_json_scan_is(bm_str value, const char *text)

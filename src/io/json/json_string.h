@@ -8,21 +8,30 @@
 #include "base/memory.h"
 
 typedef struct bm_json_span {
-    size_t begin, end;          /* what is between the quotes */
-    bool escapes, beyond_ascii; /* it has some */
+    size_t begin, end; /* what is between the quotes */
+    bool escapes;
+    bool beyond_ascii; /* it may have bytes that are not ASCII */
 } bm_json_span;
-
-/* Find the end of the string whose first byte, behind the quote, is text.data[from]. Returns NULL,
- * with *span filled, or says why the string is broken, and span->end where. */
-const char *bm_json_string_end(bm_str text, size_t from, bm_json_span *span);
 
 typedef struct bm_json_repair {
     uint64_t len_bytes; /* of the string before repair; an unpaired surrogate counts 3 */
     uint64_t n_invalid; /* U+FFFD that were put in */
 } bm_json_repair;
 
+/* Find the end of the string whose first byte, behind the quote, is text.data[from]. Returns NULL,
+ * with *span filled, or says why the string is broken, and span->end where. */
+const char *bm_json_string_end(bm_str text, size_t from, bm_json_span *span);
+/* The same, and write what the string says to `copy`, where as many bytes as it has and
+ * BM_JSON_COPY_MORE more must be free; repair->len_bytes are those written. Unpaired surrogates are
+ * repaired; where span->beyond_ascii, the rest may be no UTF-8. */
+#define BM_JSON_COPY_MORE 32u
+const char *bm_json_string_copy(bm_str text, size_t from, bm_json_span *span, char *copy,
+                                bm_json_repair *repair);
+
 /* Append what a string says, as valid UTF-8, and add to the counts of `repair`. `raw` is what
- * stands between its quotes, as bm_json_string_end found it. */
-bm_status bm_json_string_plain(bm_str raw, bm_buf *out, bm_json_repair *repair, bm_error *err);
+ * stands between its quotes, and `beyond_ascii` is as bm_json_string_end found it: false leaves bytes
+ * as they are. BM_ERR_FORMAT: a broken escape, in a string that bm_json_string_end has not seen. */
+bm_status bm_json_string_plain(bm_str raw, bool beyond_ascii, bm_buf *out, bm_json_repair *repair,
+                               bm_error *err);
 
 #endif

@@ -229,14 +229,13 @@ static bm_status pass_on(void *ctx, const bm_record *record, bm_error *err)
     return c->fn(c->ctx, record, err);
 }
 
-/* A copy with zeros behind it, as parsers read beyond the end. */
+/* A copy of the line, as a batch of one piece. */
 static bm_status fill_batch(bm_line_input *in, const found_line *line, bm_error *err)
 {
     bm_raw_batch *batch = &in->batch;
-    if (line->len + BM_READ_PADDING > batch->cap)
+    if (line->len > batch->cap || batch->data == NULL)
         BM_TRY(bm_raw_batch_reserve(batch, line->len + line->len / 2 + 4096, err));
     memcpy(batch->data, in->bytes + in->begin, line->len);
-    memset(batch->data + line->len, 0, BM_READ_PADDING);
     batch->len = line->len;
     in->piece = (bm_raw_piece){
         .first_line = in->line, .end = line->len, .file_begin = in->line == 1, .cut = line->cut};

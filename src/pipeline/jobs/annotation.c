@@ -30,7 +30,7 @@ bm_status bm_annotation_open(const bm_input_options *input, bm_annotation *out, 
     if (out->table || out->labels)
         return BM_OK;
     if (format == BM_FORMAT_JSONL || format == BM_FORMAT_JSON)
-        return bm_json_line_open(path, 1, SIZE_MAX, &out->json, err);
+        return bm_json_line_open(path, 1, &out->json, err);
     return bm_fail_field(err, "annotate",
                          "`annotate`: these records have no place for a group (jsonl, json, tsv, "
                          "csv, parquet or arrow)");

@@ -54,21 +54,19 @@ Test(json_read, what_is_no_object_is_no_document)
     cr_assert_eq(bm_json_doc_open("/nonexistent/file", &doc, NULL), BM_ERR_IO);
 }
 
-Test(json_read, a_line_gives_the_same_fields_by_either_parser)
+Test(json_read, an_invalid_byte_in_another_field_changes_nothing)
 {
     const char *paths[] = {"text", "id"};
     bm_json_line *line;
-    cr_assert_eq(bm_json_line_open(paths, 2, 1, &line, NULL), BM_OK);
-    /* the second goes to the exact parser: an invalid byte in another field */
+    cr_assert_eq(bm_json_line_open(paths, 2, &line, NULL), BM_OK);
     static const char *const texts[] = {"{\"text\":\"a\\nb\",\"id\":42,\"x\":\"y\"}",
                                         "{\"text\":\"a\\nb\",\"id\":42,\"x\":\"\xFF\"}"};
     for (int i = 0; i < 2; i++) {
-        char padded[256] = {0};
-        strcpy(padded, texts[i]);
         bm_json_field fields[2];
         const char *broken;
         cr_assert_eq(
-            bm_json_line_run(line, (bm_str){padded, strlen(padded)}, fields, &broken, NULL), BM_OK);
+            bm_json_line_run(line, (bm_str){texts[i], strlen(texts[i])}, fields, &broken, NULL),
+            BM_OK);
         cr_assert(broken == NULL);
         cr_assert_eq(fields[0].value.len, 3);
         cr_assert_arr_eq(fields[0].value.data, "a\nb", 3);
