@@ -151,6 +151,8 @@ typedef struct bm_index_counts {
     uint64_t commits;
 } bm_index_counts;
 
+#define BM_COUNT_UNKNOWN UINT64_MAX
+
 /* Of what a job wrote. */
 typedef struct bm_result_counts {
     uint64_t pairs;             /* rows of pairs, those of identical documents too */
@@ -159,6 +161,9 @@ typedef struct bm_result_counts {
     uint64_t known;             /* with bm_dedup_options.against a third: these are not near */
     bm_index_counts index;
     uint64_t weightless; /* documents with shingles, all of which weigh nothing */
+    /* Of the removed documents: bytes of text as read; distinct shingles, summed; and of these those that the
+     * document kept instead lacks. BM_COUNT_UNKNOWN: not known. */
+    uint64_t removed_bytes, removed_shingles, lost_shingles;
 } bm_result_counts;
 
 /* Counts are in documents unless their name says otherwise. The library's own: read by pointer,

@@ -487,9 +487,9 @@ class Dedup:
 
     @property
     def removed(self) -> pa.Table:
-        """Columns id, kept, jaccard, reason, file, line: as removed.tsv."""
+        """Columns id, kept, jaccard, reason, file, line, lost: as removed.tsv; null where lost is not known."""
         columns = {"id": "string", "kept": "string", "jaccard": "float64", "reason": "string", "file": "string"}
-        return _files.read_tsv(self.path / "removed.tsv", {**columns, "line": "int64"})
+        return _files.read_tsv(self.path / "removed.tsv", {**columns, "line": "int64", "lost": "int64"})
 
     @property
     def pairs(self) -> pa.Table:

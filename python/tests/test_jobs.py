@@ -137,6 +137,7 @@ def test_dedup_equals_the_program(table, jsonl, program, tmp_path):
         assert [ours[c].to_pylist() for c in ("id", "kept", "reason", "line")] == [
             [row[i] if i != 5 else int(row[i]) for row in theirs] for i in (0, 1, 3, 5)
         ]
+        assert ours["lost"].to_pylist() == [int(row[6]) if row[6] else None for row in theirs], more
         kept = [json.loads(line)["id"] for line in (out / "kept.jsonl").read_text().split("\n")[:-1]]
         assert r.take(table)["id"].to_pylist() == kept
         counts = json.loads((out / "report.json").read_text())["counts"]

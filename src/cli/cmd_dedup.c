@@ -1,9 +1,34 @@
 /* cmd_dedup.c -- bandmill dedup: find near-duplicates, group them, keep one of each group.
  *
  * Tests: tests/cli/cases/dedup.sh */
+#include <stdio.h>
+
 #include "cli/cmd_job.h"
 #include "cli/job_callbacks.h"
 #include "cli/options.h"
+
+/* What goes with the removed documents. */
+static void say_losses(cli_context *context, const bm_counts *counts)
+{
+    const bm_result_counts *results = &counts->results;
+    char bytes[32] = "", n[2][32], share[16];
+    if (counts->removed == 0)
+        return;
+    if (results->removed_bytes != BM_COUNT_UNKNOWN)
+        cli_format_bytes((double)results->removed_bytes, bytes, sizeof bytes);
+    cli_format_count(results->removed_shingles, n[0], sizeof n[0]);
+    if (results->lost_shingles == BM_COUNT_UNKNOWN) {
+        cli_say_note(&context->console, "removed: %s%s%s shingles", bytes,
+                     bytes[0] != '\0' ? " of text, " : "", n[0]);
+        return;
+    }
+    snprintf(share, sizeof share, "%.1f",
+             100.0 * (double)results->lost_shingles / (double)results->removed_shingles);
+    cli_say_note(&context->console,
+                 "removed: %s%s%s shingles, %s of them (%s %%) not in the document kept instead",
+                 bytes, bytes[0] != '\0' ? " of text, " : "", n[0],
+                 cli_format_count(results->lost_shingles, n[1], sizeof n[1]), share);
+}
 
 static void say_groups(cli_context *context, const bm_counts *counts)
 {
@@ -20,6 +45,7 @@ static void say_groups(cli_context *context, const bm_counts *counts)
                  cli_format_count(counts->results.removed_identical, n[4], sizeof n[4]),
                  cli_format_count(near, n[5], sizeof n[5]),
                  cli_format_count(counts->chained, n[6], sizeof n[6]));
+    say_losses(context, counts);
     if (context->settings.match.against != NULL)
         cli_say_note(&context->console, "%s of the removed are known",
                      cli_format_count(counts->results.known, n[0], sizeof n[0]));

@@ -16,6 +16,8 @@ size_t bm_hashes_distinct(uint64_t *hashes, size_t n);
 size_t bm_hashes_common(const uint64_t *x, size_t n_x, const uint64_t *y, size_t n_y);
 /* |and| / |or| in double; 0 where both are empty. */
 double bm_jaccard(size_t common, size_t n_x, size_t n_y);
+/* The other way round: how many hashes are common, of which bm_jaccard made this number. */
+size_t bm_jaccard_common(double jaccard, size_t n_x, size_t n_y);
 /* The least number of common hashes with bm_jaccard(number, n_x, n_y) >= threshold; SIZE_MAX where
  * even the whole smaller set is not enough. */
 size_t bm_jaccard_least_common(size_t n_x, size_t n_y, double threshold);

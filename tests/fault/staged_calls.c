@@ -183,15 +183,15 @@ static long fail_each(scratch *s, const task *t, bool memory, long from)
 }
 
 #define REMOVED(x, y)                                                                              \
-    "id\tkept\tjaccard\treason\tfile\tline\n"                                                      \
+    "id\tkept\tjaccard\treason\tfile\tline\tlost\n"                                                \
     "d4\td0\t1.000000\tidentical\tin.jsonl\t" x "\nd5\td1\t1.000000\tidentical\tin.jsonl\t" y "\n"
 #define GROUPS                                                                                     \
     "{\"group\":1,\"kept\":\"d0\",\"size\":2,\"members\":[\"d0\",\"d4\"]}\n"                       \
     "{\"group\":2,\"kept\":\"d1\",\"size\":2,\"members\":[\"d1\",\"d5\"]}\n"
 
 static const task tasks[] = {
-    {"there", BM_VERIFY_EXACT, false, "removed.tsv", REMOVED("5", "6"), false},
-    {NULL, BM_VERIFY_SIGNATURE, false, "removed.tsv", REMOVED("", ""), false},
+    {"there", BM_VERIFY_EXACT, false, "removed.tsv", REMOVED("5\t0", "6\t0"), false},
+    {NULL, BM_VERIFY_SIGNATURE, false, "removed.tsv", REMOVED("\t", "\t"), false},
     {"there", BM_VERIFY_AUTO, false, "groups.jsonl", GROUPS, false},
     {"changed", BM_VERIFY_AUTO, false, "groups.jsonl", GROUPS, false},
     {"there", BM_VERIFY_NONE, true, "kept.jsonl", NULL, false},

@@ -25,7 +25,7 @@ import harness
 
 TEXT = ["--words", "space", "--normalize", "none", "--shingle", "word:5"]
 PLAN = ["--bands", "40", "--rows", "3", "--threshold", "0.8"]
-REMOVED_HEADER = ["id", "kept", "jaccard", "reason", "file", "line"]
+REMOVED_HEADER = ["id", "kept", "jaccard", "reason", "file", "line", "lost"]
 FILES = ("removed.tsv", "groups.jsonl", "sources.tsv", "kept.jsonl")
 
 

@@ -27,7 +27,7 @@ import scipy.sparse.csgraph as csgraph
 import text_model
 
 PAIRS_HEADER = ["id_a", "id_b", "jaccard"]
-REMOVED_HEADER = ["id", "kept", "jaccard", "reason", "file", "line"]
+REMOVED_HEADER = ["id", "kept", "jaccard", "reason", "file", "line", "lost"]
 
 
 # --- what the files say ---

@@ -23,7 +23,7 @@ import minhash_model
 import text_model
 
 PAIRS_HEADER = ["id_a", "id_b", "jaccard"]
-REMOVED_HEADER = ["id", "kept", "jaccard", "reason", "file", "line"]
+REMOVED_HEADER = ["id", "kept", "jaccard", "reason", "file", "line", "lost"]
 
 
 # --- documents ---
@@ -249,7 +249,8 @@ class Model:
             similarity = self.jaccard(i, centre)
             reason = "identical" if self.rep[i] == self.rep[centre] else "near" if similarity >= threshold else "chained"
             path, line = self.corpus.places[i]
-            rows.append([self.corpus.ids[i], self.corpus.ids[centre], f"{similarity:.6f}", reason, path, str(line)])
+            rows.append([self.corpus.ids[i], self.corpus.ids[centre], f"{similarity:.6f}", reason, path, str(line),
+                         str(len(self.sets[i] - self.sets[centre]))])
         return rows
 
     def counts(self, kept, removed, options):
@@ -257,6 +258,9 @@ class Model:
         empty = sum(1 for i, sequence in enumerate(self.sequences) if not sequence and not short[i])
         return {"documents": self.n, "empty": empty, "short": sum(short),
                 "shingles": sum(map(len, self.sets)), "removed": len(removed), "kept": self.n - len(removed),
+                "removed_bytes": sum(self.corpus.sizes[i] for i, centre in enumerate(kept) if i != centre),
+                "removed_shingles": sum(len(self.sets[i]) for i, centre in enumerate(kept) if i != centre),
+                "lost_shingles": sum(int(row[6]) for row in removed),
                 "groups": len(self.groups(kept)), "chained": sum(1 for row in removed if row[3] == "chained"), "skipped": 0}
 
 

@@ -21,7 +21,9 @@ static const struct {
     bm_table_head head;
 } tables[BM_N_TABLES] = {
     [BM_TABLE_PAIRS] = {"pairs", BM_FILE_PAIRS, {BM_HEAD_PAIRS, 0}},
-    [BM_TABLE_REMOVED] = {"removed", BM_FILE_REMOVED, {"id\tkept\tjaccard\treason\tfile\tline", 6}},
+    [BM_TABLE_REMOVED] = {"removed",
+                          BM_FILE_REMOVED,
+                          {"id\tkept\tjaccard\treason\tfile\tline\tlost", 6}},
     [BM_TABLE_SOURCES] = {"sources",
                           BM_FILE_SOURCES,
                           {"file\tfirst_row\tdocuments\tskipped\tremoved\tkept", 6}},
@@ -187,8 +189,10 @@ bm_status bm_removed_line_add(bm_buf *out, const bm_removed_line *line, bm_error
     BM_TRY(add_jaccard(out, line->jaccard, err));
     BM_TRY(bm_buf_add_format(out, err, "\t%s\t", line->reason));
     BM_TRY(add_field(out, text_of(line->file), '\t', err));
-    return line->line == 0 ? bm_buf_add(out, "\n", 1, err)
-                           : bm_buf_add_format(out, err, "%" PRIu64 "\n", line->line);
+    if (line->line != 0)
+        BM_TRY(bm_buf_add_format(out, err, "%" PRIu64, line->line));
+    return line->lost == UINT64_MAX ? bm_buf_add(out, "\t\n", 2, err)
+                                    : bm_buf_add_format(out, err, "\t%" PRIu64 "\n", line->lost);
 }
 
 bm_status bm_source_line_add(bm_buf *out, const bm_source_line *line, bm_error *err)

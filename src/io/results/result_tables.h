@@ -33,7 +33,8 @@ enum {
     BM_REMOVED_JACCARD = 2,
     BM_REMOVED_REASON = 3,
     BM_REMOVED_FILE = 4,
-    BM_REMOVED_LINE = 5
+    BM_REMOVED_LINE = 5,
+    BM_REMOVED_LOST = 6
 };
 /* Words of the reasons that readers ask for. */
 #define BM_REMOVED_IS_IDENTICAL "identical"
@@ -92,6 +93,7 @@ typedef struct bm_removed_line {
     const char *reason;
     const char *file;
     uint64_t line; /* 0: not known */
+    uint64_t lost; /* its shingles that the kept one lacks; UINT64_MAX: not known */
 } bm_removed_line;
 bm_status bm_removed_line_add(bm_buf *out, const bm_removed_line *line, bm_error *err);
 

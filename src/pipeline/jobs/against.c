@@ -104,7 +104,7 @@ static bm_status fetch_ids(finding *f, bm_error *err)
     for (size_t i = 0; i < f->known->n_links; i++) {
         bm_store_doc doc;
         BM_TRY(bm_store_view_doc(f->against->view, f->known->links[i].number, &doc, err));
-        BM_TRY(bm_known_add_id(f->known, i, doc.id, err));
+        BM_TRY(bm_known_add_id(f->known, i, doc.id, doc.n_shingles, err));
     }
     return BM_OK;
 }

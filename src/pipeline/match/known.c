@@ -35,6 +35,7 @@ void bm_known_reset(bm_known *known)
     bm_free(known->links);
     bm_buf_reset(&known->ids);
     bm_free(known->id_ends);
+    bm_free(known->sizes);
     *known = (bm_known){0};
 }
 
@@ -78,15 +79,15 @@ bm_status bm_known_add(bm_known *known, bm_known_link link, double similarity, b
 bm_status bm_known_end(bm_known *known, bm_error *err)
 {
     sort_links(known);
-    known->id_ends = bm_alloc(known->n_links, sizeof *known->id_ends);
-    return known->id_ends != NULL ? BM_OK
-                                  : bm_fail_nomem(err, known->n_links * sizeof *known->id_ends);
+    BM_TRY(bm_new(&known->id_ends, known->n_links, err));
+    return bm_new(&known->sizes, known->n_links, err);
 }
 
-bm_status bm_known_add_id(bm_known *known, size_t i, bm_str id, bm_error *err)
+bm_status bm_known_add_id(bm_known *known, size_t i, bm_str id, uint32_t n_shingles, bm_error *err)
 {
     bm_status status = bm_buf_add(&known->ids, id.data, id.len, err);
     known->id_ends[i] = known->ids.len;
+    known->sizes[i] = n_shingles;
     return status;
 }
 

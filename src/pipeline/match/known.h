@@ -32,6 +32,7 @@ typedef struct bm_known {
     size_t n_sorted; /* of the links: these are each once, ascending */
     bm_buf ids;      /* of the known ones, side by side, in the order of the links */
     uint64_t *id_ends;
+    uint32_t *sizes; /* of each: its distinct shingles */
 } bm_known;
 
 /* For n documents, none of which found one. BM_ERR_NOMEM, and nothing is to be reset. */
@@ -42,8 +43,8 @@ void bm_known_reset(bm_known *known); /* of {0} too */
 bm_status bm_known_add(bm_known *known, bm_known_link link, double similarity, bm_error *err);
 /* All are added: the links are each once. */
 bm_status bm_known_end(bm_known *known, bm_error *err);
-/* The id of link i, which is the next one, i = 0, 1 … */
-bm_status bm_known_add_id(bm_known *known, size_t i, bm_str id, bm_error *err);
+/* The id of link i, which is the next one, i = 0, 1 …, and how many distinct shingles it has. */
+bm_status bm_known_add_id(bm_known *known, size_t i, bm_str id, uint32_t n_shingles, bm_error *err);
 /* The id of a known document that was found. */
 bm_str bm_known_id(const bm_known *known, uint32_t number);
 /* Its place in the links. */

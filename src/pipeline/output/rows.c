@@ -80,6 +80,7 @@ typedef struct context {
     const bm_grouping *grouping;
     const bm_file_names *names;
     const uint8_t *dropped;
+    const bm_lost_source *removed;
 } context;
 
 /* --- ids.txt --- */
@@ -218,17 +219,18 @@ static bm_status fill_removed(bm_rows *rows, const void *ctx, bm_error *err)
                                       .jaccard = g->similarity[i],
                                       .reason = reason_name((bm_reason)g->reason[i]),
                                       .file = c->names->names[row->file],
-                                      .line = row->line};
+                                      .line = row->line,
+                                      .lost = bm_lost_shingles(c->removed, i)};
         BM_TRY(bm_removed_line_add(&rows->buf, &line, err));
         BM_TRY(bm_rows_flush(rows, false, err));
     }
     return BM_OK;
 }
 
-bm_status bm_rows_removed(bm_out_dir *dir, const bm_doc_table *docs, const bm_grouping *grouping,
+bm_status bm_rows_removed(bm_out_dir *dir, const bm_doc_table *docs, const bm_lost_source *from,
                           const bm_file_names *names, bm_error *err)
 {
-    context c = {.docs = docs, .grouping = grouping, .names = names};
+    context c = {.docs = docs, .grouping = from->grouping, .names = names, .removed = from};
     return write_file(dir, BM_FILE_REMOVED, fill_removed, &c, err);
 }
 

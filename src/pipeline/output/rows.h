@@ -12,6 +12,7 @@
 #include "io/output/out_group.h"
 #include "model/doc_table.h"
 #include "pipeline/match/grouping.h"
+#include "pipeline/match/lost_shingles.h"
 #include "pipeline/output/histogram.h"
 
 typedef struct bm_rows {
@@ -42,7 +43,7 @@ bm_status bm_rows_kept_ids(bm_out_dir *dir, const bm_doc_table *docs, const uint
 /* grouping NULL: nothing is removed. */
 bm_status bm_rows_sources(bm_out_dir *dir, const bm_doc_table *docs, const bm_grouping *grouping,
                           const bm_file_names *names, bm_error *err);
-bm_status bm_rows_removed(bm_out_dir *dir, const bm_doc_table *docs, const bm_grouping *grouping,
+bm_status bm_rows_removed(bm_out_dir *dir, const bm_doc_table *docs, const bm_lost_source *from,
                           const bm_file_names *names, bm_error *err);
 bm_status bm_rows_groups(bm_out_dir *dir, const bm_doc_table *docs, const bm_grouping *grouping,
                          bm_error *err);

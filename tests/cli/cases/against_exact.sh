@@ -27,14 +27,14 @@ same() { # OUT EXPECTED
 
 bm dedup --against index new.jsonl -q -o by.index; exits 0
 cat > exact.tsv <<'END'
-id	kept	jaccard	reason	file	line
-a	k1	0.818182	known	new.jsonl	1
-b	k1	0.666667	chained	new.jsonl	2
-d	c	0.952381	near	new.jsonl	4
-e	k2	1.000000	known	new.jsonl	5
-f	k3	0.739130	known	new.jsonl	6
-same	same	0.952381	known	new.jsonl	7
-i	k2	1.000000	known	new.jsonl	8
+id	kept	jaccard	reason	file	line	lost
+a	k1	0.818182	known	new.jsonl	1	2
+b	k1	0.666667	chained	new.jsonl	2	4
+d	c	0.952381	near	new.jsonl	4	1
+e	k2	1.000000	known	new.jsonl	5	0
+f	k3	0.739130	known	new.jsonl	6	3
+same	same	0.952381	known	new.jsonl	7	1
+i	k2	1.000000	known	new.jsonl	8	0
 END
 holds by.index/removed.tsv < exact.tsv
 bm dedup --against signed new.jsonl $bands -v -o default; exits 0

@@ -14,7 +14,7 @@ set -- --shingle word:1 --bands 128 --rows 1
 
 bm dedup in.jsonl "$@" --threshold 0.8 --pairs -o out; exits 0; silent ../out
 says ../err '^bandmill: 1 of the removed are chained.*--cluster star'
-printf 'id\tkept\tjaccard\treason\tfile\tline\nb\ta\t1.000000\tnear\tin.jsonl\t2\nc\ta\t0.818182\tnear\tin.jsonl\t4\nd\ta\t0.666667\tchained\tin.jsonl\t6\n' | holds out/removed.tsv
+printf 'id\tkept\tjaccard\treason\tfile\tline\tlost\nb\ta\t1.000000\tnear\tin.jsonl\t2\t0\nc\ta\t0.818182\tnear\tin.jsonl\t4\t1\nd\ta\t0.666667\tchained\tin.jsonl\t6\t2\n' | holds out/removed.tsv
 printf '{"group":1,"kept":"a","size":4,"members":["a","b","c","d"]}\n' | holds out/groups.jsonl
 printf 'id_a\tid_b\tjaccard\na\tb\t1.000000\na\tc\t0.818182\nb\tc\t0.818182\nc\td\t0.818182\n' | holds out/pairs.tsv
 grep -E '"(a|e|f)"' in.jsonl | holds out/kept.jsonl
@@ -26,7 +26,7 @@ done
 # stars: d is not at the threshold to a, so it stays
 bm dedup in.jsonl "$@" --threshold 0.8 --cluster star -o star; exits 0
 printf '{"group":1,"kept":"a","size":3,"members":["a","b","c"]}\n' | holds star/groups.jsonl
-printf 'id\tkept\tjaccard\treason\tfile\tline\nb\ta\t1.000000\tnear\tin.jsonl\t2\nc\ta\t0.818182\tnear\tin.jsonl\t4\n' | holds star/removed.tsv
+printf 'id\tkept\tjaccard\treason\tfile\tline\tlost\nb\ta\t1.000000\tnear\tin.jsonl\t2\t0\nc\ta\t0.818182\tnear\tin.jsonl\t4\t1\n' | holds star/removed.tsv
 
 # a threshold that only just holds: 9/11 is an edge at 9/11, not above
 bm pairs in.jsonl "$@" --threshold 0.8181818181818181; exits 0

@@ -22,14 +22,14 @@ bm index build index known.jsonl $plan; exits 0
 bm dedup --against index new.jsonl -o out; exits 0
 says ../err '4 of the removed are known|5 of the removed are known'
 holds out/removed.tsv <<'END'
-id	kept	jaccard	reason	file	line
-a	k1	0.818182	known	new.jsonl	1
-b	k1	0.666667	chained	new.jsonl	2
-d	c	0.952381	near	new.jsonl	4
-e	k2	1.000000	known	new.jsonl	5
-f	k3	0.739130	known	new.jsonl	6
-same	same	0.952381	known	new.jsonl	7
-i	k2	1.000000	known	new.jsonl	10
+id	kept	jaccard	reason	file	line	lost
+a	k1	0.818182	known	new.jsonl	1	2
+b	k1	0.666667	chained	new.jsonl	2	4
+d	c	0.952381	near	new.jsonl	4	1
+e	k2	1.000000	known	new.jsonl	5	0
+f	k3	0.739130	known	new.jsonl	6	3
+same	same	0.952381	known	new.jsonl	7	1
+i	k2	1.000000	known	new.jsonl	10	0
 END
 holds out/groups.jsonl <<'END'
 {"group":1,"kept":"k1","size":2,"members":["a","b"],"known":["k1"]}

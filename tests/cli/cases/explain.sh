@@ -21,12 +21,12 @@ END
 
 # the chain, its ends, its cut; removed.tsv marks what is chained; the same from pairs.tsv and from the inputs
 holds plain/removed.tsv <<'END'
-id	kept	jaccard	reason	file	line
-b	a	0.777778	near	in.jsonl	2
-c	a	0.600000	chained	in.jsonl	3
-d	a	0.454545	chained	in.jsonl	4
-y	x	0.975610	near	in.jsonl	6
-copy	a	1.000000	identical	in.jsonl	7
+id	kept	jaccard	reason	file	line	lost
+b	a	0.777778	near	in.jsonl	2	5
+c	a	0.600000	chained	in.jsonl	3	10
+d	a	0.454545	chained	in.jsonl	4	15
+y	x	0.975610	near	in.jsonl	6	1
+copy	a	1.000000	identical	in.jsonl	7	0
 END
 for dir in plain pairs; do
     bm explain $dir a d; exits 0

@@ -92,5 +92,5 @@ spoil sources.tsv 's/	1	2$/	2	1/' 'bad/removed\.tsv: 1 rows'
 spoil sources.tsv 's/	1	2$/	x	2/' 'bad/sources\.tsv:2: field 5'
 spoil removed.tsv 's/in\.jsonl/on.jsonl/' 'bad/removed\.tsv:2: not the rows that sources\.tsv counts'
 spoil removed.tsv '2d' 'bad/removed\.tsv: 0 rows'
-spoil removed.tsv 's/	2$/	7/' 'bad/report\.json: 0 of its 1 removed'
+spoil removed.tsv 's/	2	0$/	7	0/' 'bad/report\.json: 0 of its 1 removed'
 rm bad/sources.tsv; bm filter bad -o no; refused 7 'bad/sources\.tsv: the file is missing'; absent no

@@ -7,7 +7,7 @@ printf '\n [ {"id":"a",  "text":"%s"},\r\n{"id":"b",\n "text" : "%s" } ,\n\n\n{"
     "$text" "$text" > a.json
 bm dedup a.json --format json -o out; exits 0
 printf '[\n{"id":"a",  "text":"%s"},\n{"id":"c","text":"one, ] } \\" [ of its own"},\n{"text":"alone"}\n]\n' "$text" | holds out/kept.json
-printf 'id\tkept\tjaccard\treason\tfile\tline\nb\ta\t1.000000\tidentical\ta.json\t3\n' | holds out/removed.tsv
+printf 'id\tkept\tjaccard\treason\tfile\tline\tlost\nb\ta\t1.000000\tidentical\ta.json\t3\t0\n' | holds out/removed.tsv
 says out/report.json '"input_format": ?"json"'
 bm sign a.json --format json -o signed; exits 0
 printf 'a\nb\nc\na.json:7\n' | holds signed/ids.txt

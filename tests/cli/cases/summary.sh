@@ -50,6 +50,9 @@ for cluster in components star; do
     for reason in identical near chained; do
         adds "$(awk -F '\t' -v r=$reason '$4 == r' "$cluster/removed.tsv" | wc -l)" "$(number "N $reason")"
     done
+    adds "$(count "$cluster/report.json" lost_shingles)" "$(number 'N of them \([0-9.]+ %\) not in the document kept instead')"
+    adds "$(count "$cluster/report.json" removed_shingles)" "$(number 'of text, N shingles')"
+    adds "$(count "$cluster/report.json" lost_shingles)" "$(awk -F '\t' 'NR > 1 { n += $7 } END { print n }' "$cluster/removed.tsv")"
     adds "$(number 'N pairs written')" "$(number 'N of identical documents')" "$(number 'N others')"
     adds "$(tail -n +2 "$cluster/pairs.tsv" | wc -l)" "$(number 'N pairs written')"
     adds "$(awk -F '\t' '$3 == "1.000000"' "$cluster/pairs.tsv" | wc -l)" "$(number 'N of identical documents')"

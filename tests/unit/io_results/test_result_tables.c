@@ -26,7 +26,7 @@ Test(result_tables, headers_are_told_apart_whole)
         const char *kind, *header;
     } wanted[BM_N_TABLES] = {
         {"pairs", "id_a\tid_b\tjaccard"},
-        {"removed", "id\tkept\tjaccard\treason\tfile\tline"},
+        {"removed", "id\tkept\tjaccard\treason\tfile\tline\tlost"},
         {"sources", "file\tfirst_row\tdocuments\tskipped\tremoved\tkept"},
         {"skipped", "file\tline\treason"},
         {"thresholds", "threshold\tpairs\tgroups\tlargest\tremoved"},
@@ -89,6 +89,7 @@ Test(result_tables, columns_stand_where_their_names_do)
         const char *name;
     } columns[] = {{BM_TABLE_REMOVED, BM_REMOVED_FILE, "file"},
                    {BM_TABLE_REMOVED, BM_REMOVED_LINE, "line"},
+                   {BM_TABLE_REMOVED, BM_REMOVED_LOST, "lost"},
                    {BM_TABLE_SKIPPED, BM_SKIPPED_FILE, "file"},
                    {BM_TABLE_SKIPPED, BM_SKIPPED_LINE, "line"}};
     for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
@@ -137,11 +138,11 @@ Test(result_tables, a_pair_is_an_object_with_the_same_names)
 Test(result_tables, a_removed_document_says_where_it_was_as_far_as_that_is_known)
 {
     bm_buf out = {0};
-    const bm_removed_line whole = {str("r"), str("k"), 1.0, "identical", "in\t.jsonl", 7};
-    const bm_removed_line less = {str("r"), str("k"), NAN, "similar", "-", 0};
+    const bm_removed_line whole = {str("r"), str("k"), 1.0, "identical", "in\t.jsonl", 7, 0};
+    const bm_removed_line less = {str("r"), str("k"), NAN, "similar", "-", 0, UINT64_MAX};
     cr_assert_eq(bm_removed_line_add(&out, &whole, NULL), BM_OK);
     cr_assert_eq(bm_removed_line_add(&out, &less, NULL), BM_OK);
-    expect_text(&out, "r\tk\t1.000000\tidentical\tin\\t.jsonl\t7\nr\tk\t\tsimilar\t-\t\n");
+    expect_text(&out, "r\tk\t1.000000\tidentical\tin\\t.jsonl\t7\t0\nr\tk\t\tsimilar\t-\t\t\n");
 }
 
 Test(result_tables, sources_count_what_is_kept_and_skipped_records_have_their_line)

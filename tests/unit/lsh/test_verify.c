@@ -57,6 +57,18 @@ Test(verify, least_common_is_the_first_number_whose_quotient_reaches_the_thresho
     }
 }
 
+Test(verify, the_common_hashes_come_back_from_their_similarity)
+{
+    for (size_t n_x = 1; n_x <= 60; n_x++)
+        for (size_t n_y = 1; n_y <= 60; n_y++)
+            for (size_t common = 0; common <= n_x && common <= n_y; common++)
+                cr_assert_eq(bm_jaccard_common(ratio(common, n_x, n_y), n_x, n_y), common);
+    for (size_t n_x = UINT32_MAX; n_x > UINT32_MAX - 2000; n_x -= 97)
+        for (size_t n_y = UINT32_MAX; n_y > 1; n_y = n_y / 3 * 2)
+            for (size_t common = n_y, step = 1; common < SIZE_MAX / 2; common -= step, step *= 3)
+                cr_assert_eq(bm_jaccard_common(ratio(common, n_x, n_y), n_x, n_y), common);
+}
+
 Test(verify, least_common_holds_for_sizes_in_the_millions)
 {
     for (size_t n = 1000003; n < 1000103; n += 7) {

@@ -81,7 +81,7 @@ static void add_known(world *w, bool stars)
     cr_assert_eq(bm_known_end(&w->known, NULL), BM_OK);
     for (size_t i = 0; i < w->known.n_links; i++) {
         const int len = snprintf(id, sizeof id, "known %u", w->known.links[i].number);
-        cr_assert_eq(bm_known_add_id(&w->known, i, (bm_str){id, (size_t)len}, NULL), BM_OK);
+        cr_assert_eq(bm_known_add_id(&w->known, i, (bm_str){id, (size_t)len}, 1, NULL), BM_OK);
     }
 }
 
@@ -263,7 +263,7 @@ Test(known, ids_are_found_and_links_that_repeat_join_their_documents)
     for (size_t i = 0; i < 1000; i++) {
         cr_assert_eq(known.links[i].number, i * 3);
         const int len = snprintf(id, sizeof id, "%zu", i);
-        cr_assert_eq(bm_known_add_id(&known, i, (bm_str){id, (size_t)len}, NULL), BM_OK);
+        cr_assert_eq(bm_known_add_id(&known, i, (bm_str){id, (size_t)len}, 1, NULL), BM_OK);
     }
     for (uint32_t i = 0; i < n; i++)
         cr_assert_eq(bm_union_find_root(&known.joined, i), i % 1000);
