@@ -204,13 +204,12 @@ static bm_status look_at_all(join *j, bm_error *err)
 {
     walk *w = j->walk;
     int64_t pairs = (int64_t)w->n_members / 2;
-    bm_status status = BM_OK;
-    while (status == BM_OK && across(j) > 0) {
-        status = round_of(j, pairs, err);
+    while (across(j) > 0) {
+        BM_TRY(round_of(j, pairs, err));
         if (pairs < ROUND_PAIRS)
             pairs *= 2;
     }
-    return status;
+    return BM_OK;
 }
 
 /* Emit at most `rows` rows, while the pairs across groups are more than what is left. */

@@ -7,6 +7,7 @@
  * Tests: tests/unit/text/test_bag.c */
 #include "text/repeats.h"
 
+#include "base/error.h"
 #include "kernels/affine32.h"
 #include "kernels/occurrence.h"
 
@@ -28,17 +29,18 @@ bm_status bm_repeats_add(bm_distinct *set, const uint32_t *counts, bm_distinct_l
     bm_distinct_list out = {list->values, n, NULL};
     bm_status status = BM_OK;
     size_t filled = 0;
-    for (size_t i = 0; i < n && status == BM_OK; i++) {
-        for (uint32_t nth = 2; nth <= counts[i] && status == BM_OK; nth++) {
+    for (size_t i = 0; i < n; i++) {
+        for (uint32_t nth = 2; nth <= counts[i]; nth++) {
             run[filled++] = bm_occurrence(list->values[i], nth);
             if (filled == RUN) {
-                status = bm_distinct_add(set, run, filled, &out, err);
+                BM_TRY_OUT(bm_distinct_add(set, run, filled, &out, err));
                 filled = 0;
             }
         }
     }
-    if (status == BM_OK && filled > 0)
-        status = bm_distinct_add(set, run, filled, &out, err);
+    if (filled > 0)
+        BM_TRY_OUT(bm_distinct_add(set, run, filled, &out, err));
+out:
     if (status != BM_OK)
         return status;
     list->n = out.n;

@@ -147,18 +147,16 @@ static bm_status cut_chars(exact *x, bm_error *err)
 
 static bm_status cut_bytes(exact *x, bm_error *err)
 {
-    bm_status status = BM_OK;
-    for (size_t at = 0; at < x->codes.len && status == BM_OK; at++) {
+    for (size_t at = 0; at < x->codes.len; at++) {
         char utf8[4];
         size_t len = (size_t)(bm_utf8_put(utf8, (uint32_t)x->codes.data[at]) - utf8);
-        for (size_t i = 0; i < len && status == BM_OK; i++) {
-            status = begin_unit(x, err);
-            if (status == BM_OK)
-                status = bm_buf_add(&x->bytes, &utf8[i], 1, err);
+        for (size_t i = 0; i < len; i++) {
+            BM_TRY(begin_unit(x, err));
+            BM_TRY(bm_buf_add(&x->bytes, &utf8[i], 1, err));
             x->units[x->n_units - 1].end = x->bytes.len;
         }
     }
-    return status;
+    return BM_OK;
 }
 
 /* Append the hash of units first … first+k-1, joined, to the run. */

@@ -67,23 +67,22 @@ static bm_status add_line(reading *r, bm_str line, bm_error *err)
 
 static bm_status add_lines(reading *r, bm_str file, bm_error *err)
 {
-    bm_status status = BM_OK;
     if (file.len >= 3 && memcmp(file.data, "\xEF\xBB\xBF", 3) == 0) {
         file.data += 3;
         file.len -= 3;
     }
-    while (status == BM_OK && file.len > 0) {
+    while (file.len > 0) {
         const char *newline = memchr(file.data, '\n', file.len);
         bm_str line = {file.data, newline != NULL ? (size_t)(newline - file.data) : file.len};
         const size_t taken = line.len + (newline != NULL);
         if (line.len > 0 && line.data[line.len - 1] == '\r')
             line.len--;
         r->line++;
-        status = add_line(r, line, err);
+        BM_TRY(add_line(r, line, err));
         file.data += taken;
         file.len -= taken;
     }
-    return status;
+    return BM_OK;
 }
 
 static int by_bytes(const void *x, const void *y)
@@ -125,14 +124,14 @@ bm_status bm_stop_words_parse(bm_str file, const bm_text_options *options, const
     reading r = {.name = name};
     bm_text_options words = *options;
     words.stopwords = NULL; /* for lines are only joined */
-    bm_status status = bm_shingler_open(&words, NULL, &r.shingler, err);
-    if (status == BM_OK)
-        status = add_lines(&r, file, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_shingler_open(&words, NULL, &r.shingler, err));
+    BM_TRY_OUT(add_lines(&r, file, err));
     r.line = 0;
-    if (status == BM_OK && r.n == 0)
-        status = wrong(&r, "no stop words", err);
-    if (status == BM_OK)
-        status = join_words(&r, out, err);
+    if (r.n == 0)
+        BM_TRY_OUT(wrong(&r, "no stop words", err));
+    status = join_words(&r, out, err);
+out:
     bm_shingler_close(r.shingler);
     bm_buf_reset(&r.text);
     bm_free(r.words);

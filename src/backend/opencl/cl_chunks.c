@@ -22,11 +22,10 @@ static uint64_t units_of(const bm_cl_cut *cut, uint64_t n_hashes)
 static bm_status add_chunk(bm_cl_plan *plan, bm_cl_chunk chunk, bm_error *err)
 {
     void *array = plan->chunks;
-    bm_status status = bm_grow(&array, &plan->cap_chunks, plan->n_chunks + 1, sizeof chunk, err);
+    BM_TRY(bm_grow(&array, &plan->cap_chunks, plan->n_chunks + 1, sizeof chunk, err));
     plan->chunks = array;
-    if (status == BM_OK)
-        plan->chunks[plan->n_chunks++] = chunk;
-    return status;
+    plan->chunks[plan->n_chunks++] = chunk;
+    return BM_OK;
 }
 
 /* A document into the last chunk, or a chunk of its own. */

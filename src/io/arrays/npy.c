@@ -299,14 +299,16 @@ static bm_status read_back(bm_npy_writer *writer, bm_error *err)
 {
     uint64_t at = BM_NPY_HEADER_BYTES, end = at + writer->n_rows * width_of(writer);
     char *block = bm_alloc(BLOCK_BYTES, 1);
-    bm_status status = block == NULL ? bm_fail_nomem(err, BLOCK_BYTES) : BM_OK;
-    while (status == BM_OK && at < end) {
+    bm_status status = BM_OK;
+    if (block == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, BLOCK_BYTES));
+    while (at < end) {
         const size_t n = end - at < BLOCK_BYTES ? (size_t)(end - at) : BLOCK_BYTES;
-        status = bm_out_file_read(writer->file, at, block, n, err);
-        if (status == BM_OK)
-            bm_stream_hash_add(writer->sum, block, n);
+        BM_TRY_OUT(bm_out_file_read(writer->file, at, block, n, err));
+        bm_stream_hash_add(writer->sum, block, n);
         at += n;
     }
+out:
     bm_free(block);
     return status;
 }

@@ -451,23 +451,23 @@ bm_status bm_sign_dir_ids(const bm_sign_dir *dir, uint64_t first, size_t n, cons
 {
     bm_buf lines = {0};
     size_t *ends = out->ends;
-    bm_status status = check_range(dir, first, n, err);
-    while (status == BM_OK && n > 0) { /* what lies between two places, at a time */
+    bm_status status = BM_OK;
+    BM_TRY_OUT(check_range(dir, first, n, err));
+    while (n > 0) { /* what lies between two places, at a time */
         size_t place = (size_t)(first / PLACE_ROWS), skip = (size_t)(first % PLACE_ROWS);
         size_t take = PLACE_ROWS - skip < n ? PLACE_ROWS - skip : n;
         uint64_t begin = dir->places[place];
         size_t len = (size_t)(dir->places[place + 1] - begin);
         lines.len = 0;
-        status = bm_buf_reserve(&lines, len, err);
-        if (status == BM_OK)
-            status = read_bytes(&dir->ids, lines.data, len, begin, err);
+        BM_TRY_OUT(bm_buf_reserve(&lines, len, err));
+        BM_TRY_OUT(read_bytes(&dir->ids, lines.data, len, begin, err));
         const stretch from = {{lines.data, len}, first - skip, skip, take};
-        if (status == BM_OK)
-            status = take_ids(dir, &from, out->text, ends, err);
+        BM_TRY_OUT(take_ids(dir, &from, out->text, ends, err));
         first += take;
         ends += take;
         n -= take;
     }
+out:
     bm_buf_reset(&lines);
     return status;
 }

@@ -39,17 +39,16 @@ static bm_status find_cells(row_job *job, bm_str content, bm_error *err)
     size_t n_text = parser->rules->n_text;
     bm_row row = bm_row_begin(content, parser->rules->syntax);
     bm_cell cell;
-    bm_status status = BM_OK;
     for (size_t i = 0; i < n_text; i++)
         parser->cells[i] = (bm_str){0};
     parser->text.len = parser->id.len = 0;
-    while (status == BM_OK && n <= last && bm_row_next(&row, &cell)) {
+    while (n <= last && bm_row_next(&row, &cell)) {
         if (n == parser->columns[0]) {
             job->id = cell.value;
             if (cell.doubled)
-                status = bm_cell_plain(&cell, &parser->id, &job->id, err);
+                BM_TRY(bm_cell_plain(&cell, &parser->id, &job->id, err));
         }
-        for (size_t i = 0; i < n_text && status == BM_OK; i++) {
+        for (size_t i = 0; i < n_text; i++) {
             if (n != parser->columns[1 + i])
                 continue;
             parser->cells[i] = cell.value;
@@ -58,14 +57,13 @@ static bm_status find_cells(row_job *job, bm_str content, bm_error *err)
             /* Room at once for this row's cells in every text field: views of the buffer that were
              * taken for earlier cells must not move. */
             if (parser->text.len == 0)
-                status = bm_buf_reserve(&parser->text, content.len * n_text, err);
-            if (status == BM_OK)
-                status = bm_cell_plain(&cell, &parser->text, &parser->cells[i], err);
+                BM_TRY(bm_buf_reserve(&parser->text, content.len * n_text, err));
+            BM_TRY(bm_cell_plain(&cell, &parser->text, &parser->cells[i], err));
         }
         n++;
     }
     job->n_cells = n;
-    if (status == BM_OK && row.broken != NULL) {
+    if (row.broken != NULL) {
         char why[320];
         const bm_row_place place = {.begin = content.data,
                                     .line = job->record->line,
@@ -74,7 +72,7 @@ static bm_status find_cells(row_job *job, bm_str content, bm_error *err)
         job->record->n_behind = row.opened != NULL ? place.n_behind : 0;
         bm_record_bad(&parser->maker, job->record, "broken row: %s", why);
     }
-    return status;
+    return BM_OK;
 }
 
 /* All text cells joined by newlines, in a buffer that is not that of the cells. */

@@ -149,21 +149,22 @@ static bm_status find_name(const bm_header_row *header, const char *field, uint3
     size_t len = strlen(field);
     *column = BM_NO_COLUMN;
     *n_columns = 0;
-    while (status == BM_OK && bm_row_next(&row, &cell)) {
+    while (bm_row_next(&row, &cell)) {
         bm_str name = cell.value;
         if (cell.doubled)
-            status = bm_cell_plain(&cell, &plain, &name, err);
-        if (status == BM_OK && name.len == len && memcmp(name.data, field, len) == 0) {
+            BM_TRY_OUT(bm_cell_plain(&cell, &plain, &name, err));
+        if (name.len == len && memcmp(name.data, field, len) == 0) {
             if (*column != BM_NO_COLUMN)
-                status = bm_fail_at(
+                BM_TRY_OUT(bm_fail_at(
                     err, BM_ERR_INPUT, header->file, 1,
-                    "column '%s' stands twice in the header (name it by its number)", field);
+                    "column '%s' stands twice in the header (name it by its number)", field));
             *column = *n_columns;
         }
         ++*n_columns;
     }
-    if (status == BM_OK && row.broken != NULL)
-        status = broken_header(header, &row, err);
+    if (row.broken != NULL)
+        BM_TRY_OUT(broken_header(header, &row, err));
+out:
     bm_buf_reset(&plain);
     return status;
 }

@@ -230,16 +230,16 @@ static bm_status take_records(bm_reader *reader, bm_cutter *c, bm_error *err)
     bm_raw_piece piece = {.begin = c->begin, .end = c->cut};
     const bool rest = reader->broken.rest;
     piece.file_end = reader->file_end && c->cut == c->end && !rest;
-    bm_status status = bm_reader_saw(reader, batch->data + c->begin, c->cut - c->begin, err);
-    if (status == BM_OK && (piece.end > piece.begin || !rest))
-        status = bm_reader_add_piece(reader, batch, piece, err);
-    if (status == BM_OK && !piece.file_end)
+    BM_TRY(bm_reader_saw(reader, batch->data + c->begin, c->cut - c->begin, err));
+    if (piece.end > piece.begin || !rest)
+        BM_TRY(bm_reader_add_piece(reader, batch, piece, err));
+    if (!piece.file_end)
         reader->line +=
             c->counted ? c->lines : bm_count_newlines(batch->data + c->begin, c->cut - c->begin);
     reader->state = c->state;
-    if (status == BM_OK && rest && !c->full)
-        status = bm_reader_add_rest(reader, batch, reader->line, err);
-    return status;
+    if (rest && !c->full)
+        BM_TRY(bm_reader_add_rest(reader, batch, reader->line, err));
+    return BM_OK;
 }
 
 /* Is the array broken where the bytes read so far end, or before? Then the piece ends before that
@@ -303,13 +303,12 @@ static bm_status take_piece(bm_reader *reader, bm_raw_batch *batch, bm_error *er
     c.state = c.scan.state = reader->state;
     c.scan.syntax = reader->rules->syntax;
     const bool walk = walks(reader);
-    bm_status status = BM_OK;
     if (!reader->begun) { /* a byte order mark is no part of the first field */
-        while (status == BM_OK && c.end - c.begin < 3 && !reader->file_end)
-            status = read_more(reader, &c, read_size(reader, &c), err);
+        while (c.end - c.begin < 3 && !reader->file_end)
+            BM_TRY(read_more(reader, &c, read_size(reader, &c), err));
         c.seen += bm_bom_bytes(batch->data + c.begin, c.end - c.begin);
     }
-    while (status == BM_OK) {
+    for (;;) {
         if (walk)
             cut_by_records(reader, &c);
         else
@@ -327,13 +326,11 @@ static bm_status take_piece(bm_reader *reader, bm_raw_batch *batch, bm_error *er
             return bm_reader_take_too_long(reader, &c, false, err);
         const size_t n = read_size(reader, &c);
         bool may;
-        status = ask_gate(reader, &c, n, &may, err);
-        if (status == BM_OK && !may)
+        BM_TRY(ask_gate(reader, &c, n, &may, err));
+        if (!may)
             return bm_reader_take_too_long(reader, &c, true, err);
-        if (status == BM_OK)
-            status = read_more(reader, &c, n, err);
+        BM_TRY(read_more(reader, &c, n, err));
     }
-    return status;
 }
 
 static bool is_full(const bm_reader *reader, const bm_raw_batch *batch)

@@ -93,13 +93,10 @@ static bm_status records_count(bm_batch_source *base, const bm_source_batch *bat
                                bm_error *err)
 {
     records *source = (records *)base;
-    bm_status status = BM_OK;
     if (source->splitter == NULL)
-        status = bm_parser_open(base->inputs, &source->splitter, err);
+        BM_TRY(bm_parser_open(base->inputs, &source->splitter, err));
     *n = 0;
-    if (status == BM_OK)
-        status = bm_parser_count(source->splitter, ((const records_batch *)batch)->raw, n, err);
-    return status;
+    return bm_parser_count(source->splitter, ((const records_batch *)batch)->raw, n, err);
 }
 
 static void records_close(bm_batch_source *base)

@@ -81,14 +81,14 @@ static bm_status open_dir(const char *target, bm_out_existing existing, bm_out_l
     BM_TRY(bm_new_zero(&dir, 1, err));
     dir->claim = (bm_out_claim){.folder = -1, .marker = {.fd = -1}};
     dir->existing = existing;
-    bm_status status = name_work(target, &dir->target, &dir->work, err);
-    if (status == BM_OK)
-        status = bm_place_parent(dir->target, &dir->parent, err);
-    if (status == BM_OK)
-        status = claim_work(dir, leavings, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(name_work(target, &dir->target, &dir->work, err));
+    BM_TRY_OUT(bm_place_parent(dir->target, &dir->parent, err));
+    BM_TRY_OUT(claim_work(dir, leavings, err));
     dir->preserves = dir->claim.taken_over;
-    if (status == BM_OK) /* another job may have ended since */
-        status = bm_out_target_dir(target, existing, err);
+    /* another job may have ended since */
+    status = bm_out_target_dir(target, existing, err);
+out:
     if (status != BM_OK) {
         bm_out_dir_close(dir);
         return status;

@@ -275,16 +275,15 @@ static bm_status compress(bm_out_file *file, bm_str data, bool end, bm_error *er
 {
     bm_compress_step step = {
         .in = data, .end = end, .out = file->buf, .len = file->len, .cap = BUFFER_BYTES};
-    bm_status status = BM_OK;
-    while (status == BM_OK && !step.done) {
-        status = bm_compressor_run(file->compressor, &step, err);
+    while (!step.done) {
+        BM_TRY(bm_compressor_run(file->compressor, &step, err));
         file->len = step.len;
-        if (status == BM_OK && step.len == step.cap) {
-            status = drain(file, err);
+        if (step.len == step.cap) {
+            BM_TRY(drain(file, err));
             step.len = 0;
         }
     }
-    return status;
+    return BM_OK;
 }
 
 bm_status bm_out_file_write(bm_out_file *file, const void *data, size_t len, bm_error *err)

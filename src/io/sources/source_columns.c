@@ -206,23 +206,22 @@ static bm_status end_stream(columns *source, bm_error *err)
  * lost. */
 static bm_status find_rows(columns *source, bm_error *err)
 {
-    bm_status status = BM_OK;
     bool more = true;
-    while (status == BM_OK && more && source->lost.status == BM_OK) {
+    while (more && source->lost.status == BM_OK) {
         if (source->chunk != NULL && source->row < source->chunk->n_rows)
             return BM_OK;
         bm_table_chunk_release(source->chunk);
         source->chunk = NULL;
         source->row = 0;
         if (!source->inside) {
-            status = begin_stream(source, &more, err);
+            BM_TRY(begin_stream(source, &more, err));
         } else {
-            status = bm_table_stream_next(&source->stream, &source->chunk, err);
-            if (status == BM_OK && source->chunk == NULL)
-                status = end_stream(source, err);
+            BM_TRY(bm_table_stream_next(&source->stream, &source->chunk, err));
+            if (source->chunk == NULL)
+                BM_TRY(end_stream(source, err));
         }
     }
-    return status;
+    return BM_OK;
 }
 
 static size_t text_bytes(const columns *source, const bm_table_chunk *c, size_t row)

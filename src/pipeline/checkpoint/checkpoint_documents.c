@@ -243,10 +243,10 @@ static bm_status load_rows(loading *l, const block_header *h, const saved_row *s
 {
     bm_doc_table *docs = l->what->docs;
     void *rows = l->rows;
-    bm_status status = bm_grow(&rows, &l->cap, (size_t)h->n, sizeof *l->rows, err);
+    BM_TRY(bm_grow(&rows, &l->cap, (size_t)h->n, sizeof *l->rows, err));
     uint64_t at = 0;
     l->rows = rows;
-    for (size_t i = 0; status == BM_OK && i < h->n; i++) {
+    for (size_t i = 0; i < h->n; i++) {
         saved_row row;
         memcpy(&row, &saved[i], sizeof row);
         if (row.id_len > h->id_bytes - at)
@@ -259,11 +259,11 @@ static bm_status load_rows(loading *l, const block_header *h, const saved_row *s
         if (row.file >= bm_input_set_count(l->what->inputs))
             return bm_fail(err, BM_ERR_FORMAT, "the saved documents are of other inputs");
         const bm_doc_id hashed = {id, XXH3_64bits(id.data, id.len)};
-        status = bm_doc_table_add(docs, &l->rows[i], hashed,
-                                  bm_input_set_source(l->what->inputs, row.file)->name, err);
+        BM_TRY(bm_doc_table_add(docs, &l->rows[i], hashed,
+                                bm_input_set_source(l->what->inputs, row.file)->name, err));
         at += row.id_len;
     }
-    return status;
+    return BM_OK;
 }
 
 static bm_status load_skipped(loading *l, const block_header *h, bm_error *err)

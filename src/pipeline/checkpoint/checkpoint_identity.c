@@ -270,18 +270,19 @@ bm_status bm_checkpoint_identity_check(const bm_job_context *job, bm_journal *jo
                                        bm_error *err)
 {
     comparing c = {.journal = journal, .saved = saved};
-    bm_status status = each_line(job, compare_line, &c, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(each_line(job, compare_line, &c, err));
     *n_lines = c.n;
-    if (status == BM_OK && c.n < bm_journal_count(journal)) {
+    if (c.n < bm_journal_count(journal)) {
         const char *more = bm_journal_line(journal, c.n);
         if (is_kind(more, "input"))
-            status = bm_fail(err, BM_ERR_FORMAT,
-                             "the interrupted job had one more input: %s (the same inputs, or "
-                             "begin anew with `force`)",
-                             more + strlen("input\t"));
+            BM_TRY_OUT(bm_fail(err, BM_ERR_FORMAT,
+                               "the interrupted job had one more input: %s (the same inputs, or "
+                               "begin anew with `force`)",
+                               more + strlen("input\t")));
     }
-    if (status == BM_OK)
-        status = note_repaired(&c.repaired, journal, err);
+    status = note_repaired(&c.repaired, journal, err);
+out:
     bm_buf_reset(&c.repaired);
     return status;
 }

@@ -118,21 +118,18 @@ static bm_status save_documents(bm_checkpoint *checkpoint, bm_error *err)
     BM_TRY(write_documents(checkpoint, &s, err));
     s.place = checkpoint->read_all ? (bm_content_place){0} : checkpoint->job->places.last;
     s.broken = false;
-    bm_status status = BM_OK;
     if (checkpoint->flush != NULL) { /* first: documents without their sums would not be compared */
         bm_checkpoint_line_of_arrays(&s, line);
-        status = bm_journal_add(checkpoint->journal, line, err);
+        BM_TRY(bm_journal_add(checkpoint->journal, line, err));
     }
     bm_checkpoint_line_of_documents(&s, line);
-    if (status == BM_OK)
-        status = bm_journal_add(checkpoint->journal, line, err);
-    if (status == BM_OK && s.place.known) {
+    BM_TRY(bm_journal_add(checkpoint->journal, line, err));
+    if (s.place.known) {
         bm_checkpoint_line_of_place(&s, line);
-        status = bm_journal_add(checkpoint->journal, line, err);
+        BM_TRY(bm_journal_add(checkpoint->journal, line, err));
     }
-    if (status == BM_OK)
-        checkpoint->saved = s;
-    return status;
+    checkpoint->saved = s;
+    return BM_OK;
 }
 
 /* --- matches --- */

@@ -187,14 +187,14 @@ static bm_status compare_from_file(comparison *c, size_t n, bm_error *err)
     c->docs = bm_alloc(2 * n, sizeof *c->docs);
     c->at = bm_alloc(2 * n, sizeof *c->at);
     if (c->docs == NULL || c->at == NULL)
-        status = bm_fail_nomem(err, 2 * n * (sizeof *c->docs + sizeof *c->at));
-    for (size_t left = n; status == BM_OK && left > 0; left -= c->n) {
+        BM_TRY_OUT(bm_fail_nomem(err, 2 * n * (sizeof *c->docs + sizeof *c->at)));
+    for (size_t left = n; left > 0; left -= c->n) {
         uint64_t bytes = take(c, left);
-        status = load(c, bytes, err);
-        if (status == BM_OK)
-            status = compare(c, err);
+        BM_TRY_OUT(load(c, bytes, err));
+        BM_TRY_OUT(compare(c, err));
         c->pairs += c->n;
     }
+out:
     bm_free(c->docs);
     bm_free(c->at);
     return status;

@@ -45,16 +45,15 @@ static bm_status find_rep(bm_corpus *corpus, uint32_t row, bm_error *err)
 
 bm_status bm_corpus_find_copies(bm_corpus *corpus, size_t first, size_t n, bm_error *err)
 {
-    bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         uint32_t row = (uint32_t)(first + i);
         if (corpus->copies.content != NULL && i + ROWS_AHEAD < n) /* beyond any cache */
             bm_hash_table_fetch(&corpus->copies.table, corpus->copies.content[row + ROWS_AHEAD].lo);
-        status = find_rep(corpus, row, err);
+        BM_TRY(find_rep(corpus, row, err));
         corpus->skip[row] =
             (corpus->sizes[row] == 0 && !corpus->cfg.given_keys) || corpus->rep[row] != row;
     }
-    return status;
+    return BM_OK;
 }
 
 void bm_corpus_copies_reset(bm_corpus_copies *copies)

@@ -222,16 +222,16 @@ static bm_status make_label(bm_corpus *corpus, uint32_t band, const label_room *
 {
     bm_corpus_keys *keys = &corpus->keys;
     const uint64_t *band_keys;
-    bm_status status = keys_of(corpus, band, room, &band_keys, err);
-    if (status == BM_OK && room->none != NULL)
+    bm_status status = BM_OK;
+    BM_TRY_OUT(keys_of(corpus, band, room, &band_keys, err));
+    if (room->none != NULL)
         find_none(corpus, band_keys, room->none);
-    if (status == BM_OK)
-        status = bm_band_buckets_fill(buckets, band_keys, err);
+    BM_TRY_OUT(bm_band_buckets_fill(buckets, band_keys, err));
     keys->labels[band] = bm_alloc(corpus->n, sizeof **keys->labels);
-    if (status == BM_OK && keys->labels[band] == NULL)
-        status = bm_fail_nomem(err, corpus->n * sizeof **keys->labels);
-    if (status == BM_OK)
-        bm_band_buckets_label(buckets, keys->labels[band]);
+    if (keys->labels[band] == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, corpus->n * sizeof **keys->labels));
+    bm_band_buckets_label(buckets, keys->labels[band]);
+out:
     if (keys->columns != NULL) {
         bm_free(keys->columns[band]);
         keys->columns[band] = NULL;

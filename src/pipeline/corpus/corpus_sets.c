@@ -124,18 +124,17 @@ static bm_status add_hashes_to_file(bm_corpus *corpus, const bm_shingle_batch *s
     bm_status status = BM_OK;
     uint64_t *scratch = NULL;
     size_t cap = 0;
-    for (size_t i = 0; status == BM_OK && i < shingles->n_docs; i++) {
+    for (size_t i = 0; i < shingles->n_docs; i++) {
         size_t n = corpus->sizes[first + i]; /* where it is 0 there may be no array at all */
         const uint64_t *set = n == 0 ? NULL : shingles->hashes + shingles->offsets[i];
         if (corpus->cfg.weighted && n > 0) {
-            status = bm_grow_array(&scratch, &cap, 2 * n, err);
-            if (status == BM_OK)
-                copy_set(corpus, shingles, i, scratch);
+            BM_TRY_OUT(bm_grow_array(&scratch, &cap, 2 * n, err));
+            copy_set(corpus, shingles, i, scratch);
             set = scratch;
         }
-        if (status == BM_OK)
-            status = add_record(corpus, first + i, set, n * bm_corpus_element_bytes(corpus), err);
+        BM_TRY_OUT(add_record(corpus, first + i, set, n * bm_corpus_element_bytes(corpus), err));
     }
+out:
     bm_free(scratch);
     return status;
 }

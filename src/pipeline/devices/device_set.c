@@ -213,12 +213,12 @@ bm_status bm_device_set_open(const bm_device_set_cfg *cfg, bm_device_set *out, b
         .kept_bytes = cfg->kept_bytes,
         .callbacks = &callbacks};
     BM_TRY(bm_new_zero(&out->device_workers, cfg->pick->n, err));
-    bm_status status = bm_scheme_draw(&cfg->sketch, &out->params, err);
-    if (status == BM_OK)
-        status = bm_backend_cpu.open(&backend, &out->cpu, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_scheme_draw(&cfg->sketch, &out->params, err));
+    BM_TRY_OUT(bm_backend_cpu.open(&backend, &out->cpu, err));
     out->params.perms = out->perms_used;
-    if (status == BM_OK)
-        status = open_devices(out, cfg, &backend, err);
+    status = open_devices(out, cfg, &backend, err);
+out:
     if (status != BM_OK)
         bm_device_set_close(out);
     return status;

@@ -19,12 +19,13 @@ bm_status bm_ingest_worker_open(const bm_ingest_cfg *cfg, bm_ingest_worker *out,
 {
     memset(out, 0, sizeof *out);
     out->cfg = cfg;
-    bm_status status = bm_batch_parser_open(cfg->source, &out->parser, err);
-    if (status == BM_OK)
-        status = bm_isa_choose(cfg->cpu, &out->sets.isa, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_batch_parser_open(cfg->source, &out->parser, err));
+    BM_TRY_OUT(bm_isa_choose(cfg->cpu, &out->sets.isa, err));
     out->sets.bag = cfg->text->bag;
-    if (status == BM_OK && cfg->source->ops->has_text)
-        status = bm_shingler_open(cfg->text, cfg->cpu, &out->shingler, err);
+    if (cfg->source->ops->has_text)
+        BM_TRY_OUT(bm_shingler_open(cfg->text, cfg->cpu, &out->shingler, err));
+out:
     if (status != BM_OK)
         bm_ingest_worker_close(out);
     return status;

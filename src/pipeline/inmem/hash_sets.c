@@ -74,17 +74,18 @@ static bm_status add_chunk(maker *m, chunk add, bm_error *err)
 {
     pthread_mutex_lock(&m->lock);
     void *chunks = m->chunks;
-    bm_status status = bm_grow(&chunks, &m->cap_chunks, m->n_chunks + 1, sizeof *m->chunks, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_grow(&chunks, &m->cap_chunks, m->n_chunks + 1, sizeof *m->chunks, err));
     m->chunks = chunks;
     m->n_hashes += add.n_hashes;
     const uint64_t memory = m->job->memory;
-    if (status == BM_OK && memory != 0 && m->n_hashes > memory / sizeof(uint64_t))
-        status = bm_fail(err, BM_ERR_NOMEM,
-                         "the hashes of the texts need more than %llu bytes "
-                         "(`memory`)",
-                         (unsigned long long)memory);
-    if (status == BM_OK)
-        m->chunks[m->n_chunks++] = add;
+    if (memory != 0 && m->n_hashes > memory / sizeof(uint64_t))
+        BM_TRY_OUT(bm_fail(err, BM_ERR_NOMEM,
+                           "the hashes of the texts need more than %llu bytes "
+                           "(`memory`)",
+                           (unsigned long long)memory));
+    m->chunks[m->n_chunks++] = add;
+out:
     pthread_mutex_unlock(&m->lock);
     return status;
 }

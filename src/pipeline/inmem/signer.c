@@ -155,14 +155,14 @@ bm_status bm_signer_open(const bm_signer_options *options, bm_signer **out, bm_e
 {
     bm_signer_options used;
     char *stop_words = NULL;
-    bm_status status = take_options(options, &used, err);
-    if (status == BM_OK && out == NULL)
-        status = bm_fail_field(err, "out", "no place for the signer given");
-    if (status == BM_OK)
-        status = bm_stop_words_settle(&used.text, &stop_words, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(take_options(options, &used, err));
+    if (out == NULL)
+        BM_TRY_OUT(bm_fail_field(err, "out", "no place for the signer given"));
+    BM_TRY_OUT(bm_stop_words_settle(&used.text, &stop_words, err));
     bm_scheme_note_hashing(&used.sketch, &used.text);
-    if (status == BM_OK)
-        status = open_signer(&used, out, err);
+    status = open_signer(&used, out, err);
+out:
     bm_free(stop_words); /* the threads have them by now */
     return status;
 }

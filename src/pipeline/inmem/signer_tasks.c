@@ -82,20 +82,19 @@ bm_status bm_signer_enqueue(bm_signer *signer, const bm_signer_call *call, uint6
     bm_signer_tasks *tasks = &signer->tasks;
     bm_signer_task *place = NULL;
     pthread_mutex_lock(&tasks->lock);
-    bm_status status = start(signer, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(start(signer, err));
     for (size_t i = 0; place == NULL && i < BM_SIGNER_TASKS_MAX; i++)
         place = tasks->tasks[i].state == BM_TASK_FREE ? &tasks->tasks[i] : NULL;
-    if (status == BM_OK && place == NULL)
-        status = bm_fail_field(err, "task",
-                               "%u tasks were submitted and not waited for (at most "
-                               "%u)",
-                               BM_SIGNER_TASKS_MAX, BM_SIGNER_TASKS_MAX);
-    if (status == BM_OK) {
-        *place =
-            (bm_signer_task){.state = BM_TASK_WAITING, .turn = tasks->next_turn++, .call = *call};
-        *task = place->turn;
-        pthread_cond_broadcast(&tasks->changed);
-    }
+    if (place == NULL)
+        BM_TRY_OUT(bm_fail_field(err, "task",
+                                 "%u tasks were submitted and not waited for (at most "
+                                 "%u)",
+                                 BM_SIGNER_TASKS_MAX, BM_SIGNER_TASKS_MAX));
+    *place = (bm_signer_task){.state = BM_TASK_WAITING, .turn = tasks->next_turn++, .call = *call};
+    *task = place->turn;
+    pthread_cond_broadcast(&tasks->changed);
+out:
     pthread_mutex_unlock(&tasks->lock);
     return status;
 }

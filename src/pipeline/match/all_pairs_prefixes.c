@@ -129,21 +129,20 @@ static bm_status count_window(making *m, bm_error *err)
 static bm_status make_keys(making *m, bm_error *err)
 {
     const bm_set_window *w = &m->window;
-    bm_status status = BM_OK;
     for (size_t position = w->begin; position < w->end; position++) {
         uint64_t *set = bm_set_window_set(w, position);
         size_t n = bm_set_window_size(w, position), n_keys = 0;
         size_t in_range = position % BM_PREFIX_RANGE;
-        for (size_t i = 0; status == BM_OK && i < n; i++) {
+        for (size_t i = 0; i < n; i++) {
             uint64_t mixed = bm_shingle_mix(set[i]);
             uint32_t count;
-            status = bm_part_counts_next(m->parts, mixed, &count, err);
+            BM_TRY(bm_part_counts_next(m->parts, mixed, &count, err));
             set[n_keys] = bm_rare_key(mixed, count);
             n_keys += count > 1;
         }
         (bm_set_window_set(w, position - in_range) - BM_PREFIX_RANGE)[in_range] = n_keys;
     }
-    return status;
+    return BM_OK;
 }
 
 /* Put the record of a range where its sets stood; how many keys are in it. */
@@ -280,24 +279,19 @@ bm_status bm_set_prefixes_make(const bm_set_prefixes_job *job, bm_set_prefixes *
                 .shared = bm_pool_size(job->pool) > 1};
     unsigned table_bits = 0;
     bm_meter_stage(job->meter, "count", "documents");
-    bm_status status = begin(&m, err);
-    if (status == BM_OK)
-        status = share_memory(&m, &table_bits, err);
-    if (status == BM_OK)
-        status = count_all(&m, table_bits, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(begin(&m, err));
+    BM_TRY_OUT(share_memory(&m, &table_bits, err));
+    BM_TRY_OUT(count_all(&m, table_bits, err));
     bm_meter_stage(job->meter, "prefixes", "documents");
-    if (status == BM_OK)
-        status = bm_spill_open(job->corpus->cfg.temp_dir, BM_SPILL_PREFIXES, WRITE_BYTES,
-                               &out->file, err);
-    if (status == BM_OK)
-        status = each_window(&m, write_window, err);
-    if (status == BM_OK)
-        status = bm_spill_end(out->file, err);
-    if (status == BM_OK) {
-        out->bytes_held = order_bytes(&m);
-        out->bytes_written = bm_spill_bytes(out->file);
-        out->bytes_written += m.parts != NULL ? bm_part_counts_written(m.parts) : 0;
-    }
+    BM_TRY_OUT(
+        bm_spill_open(job->corpus->cfg.temp_dir, BM_SPILL_PREFIXES, WRITE_BYTES, &out->file, err));
+    BM_TRY_OUT(each_window(&m, write_window, err));
+    BM_TRY_OUT(bm_spill_end(out->file, err));
+    out->bytes_held = order_bytes(&m);
+    out->bytes_written = bm_spill_bytes(out->file);
+    out->bytes_written += m.parts != NULL ? bm_part_counts_written(m.parts) : 0;
+out:
     bm_part_counts_close(m.parts);
     bm_shingle_counts_reset(&m.table);
     bm_set_window_reset(&m.window);

@@ -195,7 +195,7 @@ static bm_status give_reasons(const bm_match *match, bm_grouping *out, bm_error 
     bm_status status = BM_OK;
     bm_pair *pairs = NULL;
     BM_TRY(bm_new(&pairs, COMPARE_PAIRS, err));
-    for (size_t i = 0; status == BM_OK && i < out->n; i++) {
+    for (size_t i = 0; i < out->n; i++) {
         if (bm_grouping_is_known(out, i)) {
             bm_known_reason(match, out, (uint32_t)i);
             continue;
@@ -211,12 +211,12 @@ static bm_status give_reasons(const bm_match *match, bm_grouping *out, bm_error 
         }
         pairs[n++] = (bm_pair){(uint32_t)i, out->kept[i], 0.0};
         if (n == COMPARE_PAIRS) {
-            status = compare_removed(match, out, pairs, n, err);
+            BM_TRY_OUT(compare_removed(match, out, pairs, n, err));
             n = 0;
         }
     }
-    if (status == BM_OK)
-        status = compare_removed(match, out, pairs, n, err);
+    status = compare_removed(match, out, pairs, n, err);
+out:
     bm_free(pairs);
     return status;
 }

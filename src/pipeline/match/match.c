@@ -52,12 +52,11 @@ static bm_status match_bands(bm_match *match, const bm_callbacks *callbacks, bm_
     job.reserve = reserve;
     if (settings->only_groups)
         job.groups = &result->groups;
-    bm_status status = settings->only_groups ? bm_candidates_join(&job, &stats, err)
-                                             : bm_match_stars(match, &job, &stats, err);
+    BM_TRY(settings->only_groups ? bm_candidates_join(&job, &stats, err)
+                                 : bm_match_stars(match, &job, &stats, err));
     result->counts.not_compared = stats.n_not_compared;
-    if (status == BM_OK)
-        say_cut(match, &stats);
-    return status;
+    say_cut(match, &stats);
+    return BM_OK;
 }
 
 bm_status bm_match_begin(bm_match *match, bm_error *err)

@@ -38,14 +38,14 @@ static bm_status search(bm_match *match, const bm_all_pairs_job *job, bm_error *
 {
     bm_all_pairs_stats stats = {0};
     bm_meter_stage(match->settings.meter, "compare", "documents");
-    bm_status status = bm_all_pairs(job, &stats, err);
+    BM_TRY(bm_all_pairs(job, &stats, err));
     match->result.counts.candidates = match->result.counts.verified = stats.n_compared;
-    if (status == BM_OK && stats.n_blocks > 1)
+    if (stats.n_blocks > 1)
         bm_meter_log(match->settings.meter, BM_LOG_INFO,
                      "documents were compared through %llu indexes, one after another, to stay "
                      "within `memory`",
                      (unsigned long long)stats.n_blocks);
-    return status;
+    return BM_OK;
 }
 
 static bm_status match_in_memory(bm_match *match, bm_all_pairs_job *job, bm_error *err)

@@ -162,13 +162,14 @@ static bm_status run_prober(void *ctx, uint32_t thread, bm_error *err)
 static bm_status compare_found(search *s, bm_error *err)
 {
     bm_status status = BM_OK;
-    for (uint32_t t = 0; status == BM_OK && t < s->n_probers; t++) {
+    for (uint32_t t = 0; t < s->n_probers; t++) {
         prober *p = &s->probers[t];
-        for (size_t at = 0; status == BM_OK && at < p->n; at += CHUNK_PAIRS)
-            status = bm_edges_compare(s->match, p->pairs + at,
-                                      p->n - at < CHUNK_PAIRS ? p->n - at : CHUNK_PAIRS, err);
+        for (size_t at = 0; at < p->n; at += CHUNK_PAIRS)
+            BM_TRY_OUT(bm_edges_compare(s->match, p->pairs + at,
+                                        p->n - at < CHUNK_PAIRS ? p->n - at : CHUNK_PAIRS, err));
         p->n = 0;
     }
+out:
     atomic_store(&s->n_found, 0);
     return status;
 }
@@ -177,18 +178,15 @@ static bm_status probe_all(search *s, bm_error *err)
 {
     const size_t n = s->corpus->n;
     bm_meter *meter = s->match->settings.meter;
-    bm_status status = BM_OK;
     atomic_store(&s->next, s->first + 1);
-    while (status == BM_OK && atomic_load(&s->next) < n) {
-        status = bm_meter_check(meter, err);
-        if (status == BM_OK)
-            status = bm_pool_run(s->match->settings.pool, run_prober, s, err);
-        if (status == BM_OK)
-            status = compare_found(s, err);
+    while (atomic_load(&s->next) < n) {
+        BM_TRY(bm_meter_check(meter, err));
+        BM_TRY(bm_pool_run(s->match->settings.pool, run_prober, s, err));
+        BM_TRY(compare_found(s, err));
         const size_t done = atomic_load(&s->next);
         bm_meter_progress(meter, done < n ? done : n, n, done < n ? done : n);
     }
-    return status;
+    return BM_OK;
 }
 
 /* --- all --- */
@@ -242,21 +240,22 @@ bm_status bm_match_weighted_pairs(bm_match *match, bm_error *err)
         s.longest = corpus->sizes[i] > s.longest ? corpus->sizes[i] : s.longest;
     s.share = bm_weighted_share(match->settings.threshold, s.longest);
     s.probers = bm_alloc_zero(s.n_probers, sizeof *s.probers);
-    bm_status status = s.probers == NULL ? bm_fail_nomem(err, s.n_probers * sizeof *s.probers)
-                                         : make_room(&s, err);
+    bm_status status = BM_OK;
+    if (s.probers == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, s.n_probers * sizeof *s.probers));
+    BM_TRY_OUT(make_room(&s, err));
     bm_meter_stage(match->settings.meter, "compare", "documents");
-    for (; status == BM_OK && s.first < corpus->n; s.first = s.end, n_blocks++) {
-        status = build_block(&s, err);
-        if (status == BM_OK)
-            status = open_probers(&s, err);
-        if (status == BM_OK)
-            status = probe_all(&s, err);
+    for (; s.first < corpus->n; s.first = s.end, n_blocks++) {
+        BM_TRY_OUT(build_block(&s, err));
+        BM_TRY_OUT(open_probers(&s, err));
+        BM_TRY_OUT(probe_all(&s, err));
     }
-    if (status == BM_OK && n_blocks > 1)
+    if (n_blocks > 1)
         bm_meter_log(match->settings.meter, BM_LOG_INFO,
                      "documents were compared through %llu indexes, one after another, to stay "
                      "within `memory`",
                      (unsigned long long)n_blocks);
+out:
     reset(&s);
     return status;
 }

@@ -33,13 +33,13 @@ static bm_status write_pending(copy *c, bm_error *err)
 
 static bm_status switch_file(copy *c, uint32_t file, bm_error *err)
 {
-    bm_status status = write_pending(c, err);
-    if (status == BM_OK && c->file != NO_FILE)
-        status = bm_kept_writer_end_file(c->writer, err);
+    BM_TRY(write_pending(c, err));
+    if (c->file != NO_FILE)
+        BM_TRY(bm_kept_writer_end_file(c->writer, err));
     c->file = file;
-    if (status == BM_OK && file != NO_FILE)
-        status = bm_kept_writer_begin_file(c->writer, file, err);
-    return status;
+    if (file != NO_FILE)
+        BM_TRY(bm_kept_writer_begin_file(c->writer, file, err));
+    return BM_OK;
 }
 
 /* Between two parts of the record. */

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error.h"
 #include "base/memory.h"
 #include "io/input/input_digest.h"
 #include "io/manifest/manifest.h"
@@ -122,15 +123,13 @@ static void write_from_here(bm_json *json, const bm_source *source, const char *
     for (size_t i = 0; from[i] != '\0' && from[i] == folder[i]; i++)
         if (from[i] == '/')
             common = i + 1;
-    for (const char *step = from + common; status == BM_OK && *step != '\0'; step++)
+    for (const char *step = from + common; *step != '\0'; step++)
         if (*step == '/')
-            status = bm_buf_add_text(&path, "../", NULL);
-    if (status == BM_OK)
-        status = bm_buf_add_text(&path, folder + common, NULL);
-    if (status == BM_OK)
-        status = bm_buf_add_text(&path, slash != NULL ? slash + 1 : source->path, NULL);
-    if (status == BM_OK)
-        status = bm_buf_end(&path, NULL);
+            BM_TRY_OUT(bm_buf_add_text(&path, "../", NULL));
+    BM_TRY_OUT(bm_buf_add_text(&path, folder + common, NULL));
+    BM_TRY_OUT(bm_buf_add_text(&path, slash != NULL ? slash + 1 : source->path, NULL));
+    status = bm_buf_end(&path, NULL);
+out:
     if (status == BM_OK)
         bm_report_text(json, path.data);
     else
