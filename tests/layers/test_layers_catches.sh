@@ -207,6 +207,36 @@ echo 'int bm_of_base(void);' > src/program/more.h
 passes 'a call of what the room program declares' sh "$here/check_symbols.sh" "$tree" "$work/one"
 passes 'a link of what the room program declares' sh "$here/check_links.sh" "$tree" "$work/one" cli
 
+# ---- what a reader has to walk through
+
+# longer NAME FILE LINES...: with these lines the count NAME, and no other, is one more than it was.
+longer() {
+    name=$1 file=$2
+    shift 2
+    restore
+    change "$file"
+    for line in "$@"; do printf '%s\n' "$line" >> "$file"; done
+    refuses "$name by $file" "^$name: $((was + 1)), at most $was$" sh "$here/check_walk.sh" "$tree" "$work/walk.tsv"
+    cases=$((cases + 1))
+    [ "$(printf '%s\n' "$out" | grep -c 'at most')" = 1 ] || wrong "more than $name grew by $file" "$out"
+}
+restore
+echo 'VALUE(K, "k", "k", PLACE_TEXT(shingle_k), UINT32)' > src/model/field_rows.c # for all of them
+sed 's/^\([a-z].*\)\t.*/\1\t999/' "$here/walk.tsv" > "$work/walk.tsv"
+passes 'bounds that are far off' sh "$here/check_walk.sh" "$tree" "$work/walk.tsv" lower
+passes 'bounds as they are' sh "$here/check_walk.sh" "$tree" "$work/walk.tsv"
+cases=$((cases + 1))
+grep -q 999 "$work/walk.tsv" && wrong 'a bound was not lowered'
+was=0
+longer files_naming_delimiter src/lsh/w.c 'int delimiter;' 'int g(int delimiter);'
+longer job_forks src/lsh/w.c 'if (kind == BM_JOB_SIGN) f();'
+longer status_ladders src/lsh/w.c '    if (status == BM_OK && n > 0)'
+longer fields_twice src/lsh/w.c 'typedef struct w_options {' '    uint32_t a, shingle_k;' '} w_options;' 'typedef struct w_settings {' '    uint32_t shingle_k;' '} w_settings;'
+was=$(sed -n 's/^one_includer\t//p' "$work/walk.tsv")
+longer one_includer src/lsh/w.h 'int w(void);'
+rm src/model/field_rows.c
+restore
+
 # ---- circles
 
 # circle NAME PATTERN FILE=LINE...: a tree of these files, and objects of its sources.
