@@ -92,6 +92,10 @@ typedef struct bm_pairs_options {
     bm_callbacks callbacks;
     uint64_t set_fields; /* as in bm_dedup_options, like `sources` */
     const char *sources;
+    /* BM_MEASURE_CONTAINMENT compares every pair (`candidates` all; BM_FIELD_CANDIDATES of `set_fields` with
+     * BM_CANDIDATES_LSH is BM_ERR_USAGE), exactly, of documents without weights. The smaller document of a row stands
+     * first, of equal ones the earlier; rows are in its input order, then in the other's. */
+    bm_measure measure;
 } bm_pairs_options;
 
 /* The kept documents of a directory that a dedup job wrote. */

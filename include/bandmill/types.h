@@ -206,7 +206,8 @@ enum {
     BM_FIELD_SEED = 1u << 15,
     BM_FIELD_STOPWORDS = 1u << 16,
     BM_FIELD_BAG = 1u << 17,
-    BM_FIELD_WEIGHTS = 1u << 18
+    BM_FIELD_WEIGHTS = 1u << 18,
+    BM_FIELD_CANDIDATES = 1u << 19 /* of pairs: its default contradicts what compares every pair */
 };
 
 /* --- bands, verification, groups --- */
@@ -222,6 +223,13 @@ typedef enum bm_candidate_rule {
     BM_CANDIDATES_ALL,   /* every pair that shares a shingle: exact, no bands */
     BM_CANDIDATES_LENGTH /* another name for ALL, and reports say "all" */
 } bm_candidate_rule;
+/* How alike two sets are. */
+typedef enum bm_measure {
+    BM_MEASURE_JACCARD, /* |x and y| / |x or y| */
+    /* Exactly: of two documents |x and y| / |the smaller of them|, the greater share of both directions; of a query
+     * |query and target| / |query| */
+    BM_MEASURE_CONTAINMENT
+} bm_measure;
 typedef enum bm_verify {
     BM_VERIFY_AUTO,
     BM_VERIFY_EXACT,

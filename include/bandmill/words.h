@@ -34,6 +34,7 @@ typedef enum bm_option {
     BM_OPTION_HASH,
     BM_OPTION_EXCHANGE,
     BM_OPTION_EXPORT_WHAT,
+    BM_OPTION_MEASURE,
     BM_N_OPTIONS
 } bm_option;
 

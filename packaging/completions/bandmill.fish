@@ -1,6 +1,6 @@
 # fish completion for bandmill, made by packaging/make_pages.py from the program's table of options.
 
-set -g __bandmill_takes --output -o --output -o --to --from --what --groups --pairs --text-bytes --kept --histogram --histogram-svg --svg --report --temp-dir --store --targets --files-from --include --exclude --sources --ids --ids --signature-field --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --normalize --words --shingle --shingle --short --stopwords --weights --preset --hash --scheme --perms --perms --seed --threshold --threshold --threshold --recall --bands --rows --ceiling --verify --against --top --cluster --keep --group --sample --sample --candidates --identical --device --threads --memory --batch-docs --repeats --long-doc --min-seconds --progress
+set -g __bandmill_takes --output -o --output -o --to --from --what --groups --pairs --text-bytes --kept --histogram --histogram-svg --svg --report --temp-dir --store --targets --files-from --include --exclude --sources --ids --ids --signature-field --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --normalize --words --shingle --shingle --short --stopwords --weights --preset --hash --scheme --perms --perms --seed --threshold --threshold --threshold --threshold --recall --bands --rows --ceiling --verify --against --top --cluster --keep --group --sample --sample --candidates --measure --identical --device --threads --memory --batch-docs --repeats --long-doc --min-seconds --progress
 set -g __bandmill_firsts index
 
 # The command of the line, "dedup" or "index build"; nothing where there is none yet.
@@ -174,7 +174,8 @@ complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "index build" "ind
 complete -c bandmill -n '__bandmill_is "tune"' -l perms -x -a "" -d 'permutations, words that a plan may use (128); jobs take up to 1,024'
 complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "tune" "index build" "index add" "query" "import" "bench"' -l seed -x -a "" -d 'seed of the permutations (1, or that of the scheme)'
 complete -c bandmill -n '__bandmill_is "index add"' -l threshold -x -a "" -d 'with --unique, the similarity from which on a document is not added (the index\'s)'
-complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "tune" "index build" "query" "export"' -l threshold -x -a "" -d 'least Jaccard similarity of a pair (0.8)'
+complete -c bandmill -n '__bandmill_is "pairs"' -l threshold -x -a "" -d 'least similarity of a pair (0.8); 0, with --candidates all: every pair'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "tune" "index build" "query" "export"' -l threshold -x -a "" -d 'least Jaccard similarity of a pair (0.8)'
 complete -c bandmill -n '__bandmill_is "cluster"' -l threshold -x -a "" -d 'least similarity of a pair that counts (every pair); several give a table'
 complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "tune" "index build" "query" "export"' -l recall -x -a "" -d 'chance that a pair at the threshold is found (0.95)'
 complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "tune" "index build" "index add" "query" "export"' -l bands -x -a "" -d 'bands, with --rows, instead of a plan by --recall'
@@ -190,6 +191,7 @@ complete -c bandmill -n '__bandmill_is "explain"' -l group -x -a "" -d 'what hol
 complete -c bandmill -n '__bandmill_is "pairs"' -l sample -x -a "" -d 'look at N documents only, drawn by --seed (all)'
 complete -c bandmill -n '__bandmill_is "tune"' -l sample -x -a "" -d 'documents, drawn by --seed, that are compared with all others (2000)'
 complete -c bandmill -n '__bandmill_is "pairs"' -l candidates -x -a "lsh all length" -d 'by bands; or every pair, exactly: all, or length, by the sizes of sets alone (lsh)'
+complete -c bandmill -n '__bandmill_is "pairs"' -l measure -x -a "jaccard containment" -d 'what T is of: jaccard, or containment, of every pair the share of the smaller document that the other holds (jaccard)'
 complete -c bandmill -n '__bandmill_is "pairs"' -l identical -x -a "all chain" -d 'every pair of identical documents, or each copy with the first only (all)'
 complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "index build" "index add" "query" "bench"' -l device -x -a "(__bandmill_list auto cpu gpu opencl all (__bandmill_devices))" -d 'auto cpu gpu opencl opencl:P.D all, or part of a name (auto)'
 complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "explain" "report" "tune" "index build" "index add" "index remove" "index check" "index compact" "query" "export" "import" "bench"' -l threads -x -a "" -d 'threads (all processors)'

@@ -496,7 +496,7 @@ class Dedup:
         """Columns id_a, id_b, jaccard: every verified pair, where pairs=True asked for them."""
         if not (self.path / "pairs.tsv").exists():
             raise Error("no pairs were asked for (pairs=True)", field="pairs")
-        return _files.read_tsv(self.path / "pairs.tsv", {"id_a": "string", "id_b": "string", "jaccard": "float64"})
+        return _files.read_tsv(self.path / "pairs.tsv", {"id_a": "string", "id_b": "string", measure: "float64"})
 
     def __repr__(self) -> str:
         """Counts."""
@@ -629,7 +629,8 @@ def pairs(
     paths: Paths = None,
     threshold: float = 0.8,
     recall: float | None = None,
-    candidates: str = "lsh",
+    candidates: str | None = None,
+    measure: str = "jaccard",
     verify: str = "exact",
     identical: str = "all",
     sample: int = 0,
@@ -659,14 +660,21 @@ def pairs(
     temp_dir: str | os.PathLike[str] | None = None,
     progress: Progress = False,
 ) -> pa.Table:
-    """Pairs of near-duplicates: a pyarrow.Table of id_a, id_b, jaccard, in input order. Raises Error."""
+    """Pairs of near-duplicates: a pyarrow.Table of id_a, id_b, jaccard, in input order. Raises Error.
+
+    ``candidates``: "lsh" (the default), "all". ``measure``: "containment", of every pair; the contained document is id_a, and
+    the third column is called so.
+    """
     k = dict(locals())
     call = Call(progress)
     work = _workplace(temp_dir, None)
     try:
         o = new("pairs")
         fill(o, call, Source(data, call, paths), k)
-        o.candidates = word(lib.BM_OPTION_CANDIDATES, candidates, "candidates")
+        if candidates is not None:
+            o.candidates = word(lib.BM_OPTION_CANDIDATES, candidates, "candidates")
+            o.set_fields |= lib.BM_FIELD_CANDIDATES
+        o.measure = word(lib.BM_OPTION_MEASURE, measure, "measure")
         o.verify = _verify(verify, data)
         o.identical = word(lib.BM_OPTION_IDENTICAL, identical, "identical")
         o.sample = number(sample, "sample", 2**64 - 1)

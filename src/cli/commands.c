@@ -21,7 +21,10 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
         {"pairs", "INPUT...", "list the pairs of documents at or above a threshold",
          "Writes id_a, id_b and their Jaccard similarity, tab-separated with a header, to "
          "stdout or -o FILE;\nwith --json as JSON Lines. --candidates all compares every "
-         "pair, without bands; so does\n--candidates length, by the sizes of the sets alone.",
+         "pair, without bands, and with\n--threshold 0 lists every pair. --measure containment: "
+         "the share of "
+         "the smaller document that\nthe other holds, of every pair; the contained one stands "
+         "first.",
          cli_run_pairs},
     [CLI_FILTER] =
         {"filter", "DIR [INPUT...]", "write the documents that an earlier dedup keeps",

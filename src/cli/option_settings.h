@@ -47,6 +47,7 @@ typedef struct cli_thresholds {
 /* What becomes a pair, and what of pairs. */
 typedef struct cli_match_settings {
     bm_candidate_rule candidates;
+    bm_measure measure;
     bm_verify verify;
     bm_identical identical;
     bm_cluster cluster;

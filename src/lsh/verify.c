@@ -70,3 +70,32 @@ double bm_jaccard_at_least(const uint64_t *x, size_t n_x, const uint64_t *y, siz
         return -1;
     return bm_jaccard(common, n_x, n_y);
 }
+
+double bm_containment(size_t common, size_t n_x, size_t n_y)
+{
+    const size_t least = n_x < n_y ? n_x : n_y;
+    return least == 0 ? 0 : (double)common / (double)least;
+}
+
+size_t bm_least_share(size_t n, double threshold)
+{
+    double estimate = threshold * (double)n;
+    size_t share = estimate >= (double)n ? n : (size_t)estimate;
+    while (share > 0 && (double)(share - 1) / (double)n >= threshold)
+        share--;
+    while (share < n && (double)share / (double)n < threshold)
+        share++;
+    return share;
+}
+
+double bm_similarity_at_least(bm_measure measure, const uint64_t *x, size_t n_x, const uint64_t *y,
+                              size_t n_y, double threshold)
+{
+    size_t common = 0;
+    if (measure == BM_MEASURE_JACCARD)
+        return bm_jaccard_at_least(x, n_x, y, n_y, threshold);
+    const size_t least = bm_least_share(n_x < n_y ? n_x : n_y, threshold);
+    return bm_intersect((bm_sorted_set){x, n_x}, (bm_sorted_set){y, n_y}, least, &common)
+               ? bm_containment(common, n_x, n_y)
+               : -1;
+}

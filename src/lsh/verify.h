@@ -1,4 +1,4 @@
-/* verify.h -- exact Jaccard similarity of sorted distinct 64-bit hash sets. */
+/* verify.h -- exact similarity of sorted distinct 64-bit hash sets: Jaccard, or containment. */
 #ifndef BM_LSH_VERIFY_H
 #define BM_LSH_VERIFY_H
 
@@ -25,5 +25,14 @@ size_t bm_jaccard_least_common(size_t n_x, size_t n_y, double threshold);
  * negative number, as soon as it is certain that what is left cannot reach the threshold. */
 double bm_jaccard_at_least(const uint64_t *x, size_t n_x, const uint64_t *y, size_t n_y,
                            double threshold);
+
+/* |and| / |the smaller of them| in double; 0 where one is empty. */
+double bm_containment(size_t common, size_t n_x, size_t n_y);
+/* The least c with (double)c / (double)n >= threshold, n if there is none: how many of its n shingles a document must
+ * share, so that they are a share of `threshold`. */
+size_t bm_least_share(size_t n, double threshold);
+/* bm_jaccard_at_least, or the same of containment. */
+double bm_similarity_at_least(bm_measure measure, const uint64_t *x, size_t n_x, const uint64_t *y,
+                              size_t n_y, double threshold);
 
 #endif

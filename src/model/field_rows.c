@@ -131,6 +131,8 @@ const bm_field_row bm_field_rows[BM_N_ROWS] = {
     VALUE(UNIQUE, "unique", NULL, PLACE_INDEX(unique), BOOL, 0, BM_FIELD_OF_ADDING),
     WORD(CANDIDATES, "candidates", NULL, PLACE_PAIRS(candidates), BM_OPTION_CANDIDATES, 0,
          BM_FIELD_OF_PAIRS, .check_keys = candidates_of_keys),
+    WORD(MEASURE, "measure", NULL, PLACE_PAIRS(measure), BM_OPTION_MEASURE, 0,
+         BM_FIELD_OF_PAIRS | BM_FIELD_WHERE_SET | NO_KEYS),
     WORD(VERIFY, "verify", NULL, PLACE_PAIRS(verify), BM_OPTION_VERIFY, 0, BM_FIELD_OF_PAIRS,
          .check_keys = verify_of_keys),
     WORD(IDENTICAL, "identical", NULL, PLACE_PAIRS(identical), BM_OPTION_IDENTICAL, 0, NO_KEYS),

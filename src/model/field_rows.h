@@ -47,6 +47,7 @@ typedef enum bm_field_id {
     BM_ROW_STORE,
     BM_ROW_UNIQUE,
     BM_ROW_CANDIDATES,
+    BM_ROW_MEASURE,
     BM_ROW_VERIFY,
     BM_ROW_IDENTICAL,
     BM_ROW_SAMPLE,
@@ -135,6 +136,7 @@ typedef struct bm_option_parts {
     const bm_sketch_options *sketch;
     const bm_band_options *bands;
     uint32_t perms_max; /* of bands times rows; 0: BM_PERMS_MAX */
+    bool every_pair;    /* a threshold of 0 asks for every pair */
     const bm_device_options *device;
     const bm_resource_options *resources;
     const bm_output_options *output;

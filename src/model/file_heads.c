@@ -5,7 +5,9 @@
 
 static const char *const patterns[] = {
     BM_HEAD_PAIRS "\n",
+    BM_HEAD_CONTAINED "\n",
     BM_HEAD_ANSWERS "\n",
+    BM_HEAD_HOLDERS "\n",
     BM_HEAD_THRESHOLDS "\n",
     BM_HEAD_HISTOGRAM "\n",
     BM_HEAD_GRAPH "\n",

@@ -11,6 +11,7 @@
 /* Which pairs are wanted, and which document of a group stays. */
 typedef struct bm_pair_settings {
     bm_candidate_rule candidates;
+    bm_measure measure;
     bm_verify verify; /* AUTO until it is settled */
     bm_identical identical;
     bm_cluster cluster;

@@ -84,11 +84,14 @@ static bm_status check_text(const bm_text_options *text, bool weighs, bm_error *
     return bm_reserved_check("text", text->reserved, N_OF(text->reserved), err);
 }
 
-static bm_status check_bands(const bm_band_options *bands, uint32_t perms_max, bm_error *err)
+static bm_status check_bands(const bm_option_parts *parts, bm_error *err)
 {
-    if (!(bands->threshold > 0.0 && bands->threshold <= 1.0))
-        return bm_fail_field(err, "threshold", "threshold %g (more than 0, at most 1)",
-                             bands->threshold);
+    const bm_band_options *bands = parts->bands;
+    const uint32_t perms_max = parts->perms_max != 0 ? parts->perms_max : BM_PERMS_MAX;
+    if (!(bands->threshold > 0.0 || (parts->every_pair && bands->threshold >= 0.0)) ||
+        bands->threshold > 1.0)
+        return bm_fail_field(err, "threshold", "threshold %g (%s, at most 1)", bands->threshold,
+                             parts->every_pair ? "0 at least" : "more than 0");
     if (!(bands->recall > 0.0 && bands->recall < 1.0))
         return bm_fail_field(err, "recall", "recall %g (more than 0, less than 1)", bands->recall);
     if ((bands->bands == 0) != (bands->rows == 0))
@@ -158,8 +161,7 @@ bm_status bm_option_parts_check(const bm_option_parts *parts, bm_error *err)
     if (parts->text != NULL && parts->sketch != NULL)
         BM_TRY(bm_option_hash_check(parts->text, parts->sketch, err));
     if (parts->bands != NULL)
-        BM_TRY(check_bands(parts->bands, parts->perms_max != 0 ? parts->perms_max : BM_PERMS_MAX,
-                           err));
+        BM_TRY(check_bands(parts, err));
     if (parts->device != NULL)
         BM_TRY(check_device(parts->device, err));
     if (parts->output != NULL)
@@ -173,7 +175,7 @@ bm_status bm_option_parts_check(const bm_option_parts *parts, bm_error *err)
 
 bm_status bm_option_set_fields_check(uint64_t set_fields, bm_error *err)
 {
-    const uint64_t known = 2 * (uint64_t)BM_FIELD_WEIGHTS - 1;
+    const uint64_t known = 2 * (uint64_t)BM_FIELD_CANDIDATES - 1;
     if ((set_fields & ~known) != 0)
         return bm_fail_field(err, "set_fields",
                              "`set_fields` has bits that this version does not know (BM_FIELD_*)");

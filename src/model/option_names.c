@@ -38,6 +38,7 @@ static const char *const exchanges[] = {"leanminhash", "datatrove", "nemo", "tex
                                         "milvus",      "lance",     "npy",  "tsv",
                                         "arrow",       "parquet"};
 static const char *const export_whats[] = {"signatures", "bands"};
+static const char *const measures[] = {"jaccard", "containment"};
 
 #define LIST(field, names)                                                                         \
     {                                                                                              \
@@ -72,6 +73,7 @@ static const struct {
     LIST("hash", hashes),
     LIST("to", exchanges),
     LIST("what", export_whats),
+    LIST("measure", measures),
 };
 
 const char *bm_option_word(bm_option option, unsigned value)

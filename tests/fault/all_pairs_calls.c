@@ -55,7 +55,7 @@ static bm_status make_prefixes(job *j, bm_error *err)
 {
     bm_set_prefixes p;
     bm_set_prefixes_job making = {.corpus = &j->corpus,
-                                  .threshold = .5,
+                                  .rule = {BM_MEASURE_JACCARD, .5},
                                   .memory = 1200000,
                                   .pool = j->sets->pool,
                                   .meter = &j->sets->meter};

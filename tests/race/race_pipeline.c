@@ -254,7 +254,7 @@ static void test_all_pairs(void)
         bm_all_pairs_job job = {.docs = docs,
                                 .sizes = sizes,
                                 .n_docs = N,
-                                .threshold = .7,
+                                .rule = {BM_MEASURE_JACCARD, .7},
                                 .memory = run < 2 ? 0 : 4 << 20,
                                 .fn = sum_pairs,
                                 .ctx = &sum[run]};
@@ -301,8 +301,11 @@ static bool fill_corpus(bm_corpus *corpus)
 static uint64_t sum_prefixes(bm_corpus *corpus, bm_pool *pool, bm_meter *meter)
 {
     bm_set_prefixes p;
-    bm_set_prefixes_job job = {
-        .corpus = corpus, .threshold = .5, .memory = 1500000, .pool = pool, .meter = meter};
+    bm_set_prefixes_job job = {.corpus = corpus,
+                               .rule = {BM_MEASURE_JACCARD, .5},
+                               .memory = 1500000,
+                               .pool = pool,
+                               .meter = meter};
     uint64_t sum = 0;
     check(bm_set_prefixes_make(&job, &p, NULL) == BM_OK && p.part_bits > 0, "prefixes in parts");
     uint64_t *record = calloc(BM_PREFIX_RANGE + p.store.most, sizeof *record);

@@ -59,7 +59,12 @@ bm_status bm_pair_file_open(const char *path, bm_status bad, const bm_callbacks 
     bm_str line = {out->lines.text, out->lines.len};
     if (more && line.len >= 3 && memcmp(line.data, "\xEF\xBB\xBF", 3) == 0)
         line = (bm_str){line.data + 3, line.len - 3};
-    if (status == BM_OK && (!more || bm_table_of_header(line) != BM_TABLE_PAIRS))
+    if (status == BM_OK && more && bm_table_of_header(line) == BM_TABLE_CONTAINED)
+        status =
+            bm_fail_at(err, bad, path, 1,
+                       "its pairs are of containment, which joins no groups (expected id_a, id_b, "
+                       "jaccard)");
+    else if (status == BM_OK && (!more || bm_table_of_header(line) != BM_TABLE_PAIRS))
         status = bm_fail_at(err, bad, path, 1,
                             "the header row is another (expected id_a, id_b, jaccard, separated by "
                             "tabs)");

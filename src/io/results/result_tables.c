@@ -11,6 +11,7 @@
 #include "model/file_heads.h"
 #include "model/file_names.h"
 #include "model/id_bytes.h"
+#include "model/option_names.h"
 
 /* Two ids with every byte escaped, a path, and what else stands in a row. */
 _Static_assert(4 * BM_ID_BYTES_MAX + ((size_t)1 << 20) <= BM_TABLE_ROW_MAX,
@@ -21,6 +22,7 @@ static const struct {
     bm_table_head head;
 } tables[BM_N_TABLES] = {
     [BM_TABLE_PAIRS] = {"pairs", BM_FILE_PAIRS, {BM_HEAD_PAIRS, 0}},
+    [BM_TABLE_CONTAINED] = {"pairs", NULL, {BM_HEAD_CONTAINED, 0}},
     [BM_TABLE_REMOVED] = {"removed",
                           BM_FILE_REMOVED,
                           {"id\tkept\tjaccard\treason\tfile\tline\tlost", 6}},
@@ -30,8 +32,19 @@ static const struct {
     [BM_TABLE_SKIPPED] = {"skipped", BM_FILE_SKIPPED, {"file\tline\treason", 3}},
     [BM_TABLE_THRESHOLDS] = {"thresholds", NULL, {BM_HEAD_THRESHOLDS, 0}},
     [BM_TABLE_ANSWERS] = {"answers", NULL, {BM_HEAD_ANSWERS, 0}},
+    [BM_TABLE_HOLDERS] = {"answers", NULL, {BM_HEAD_HOLDERS, 0}},
     [BM_TABLE_HISTOGRAM] = {"histogram", NULL, {BM_HEAD_HISTOGRAM, 0}},
 };
+
+bm_table bm_table_of_pairs(bm_measure measure)
+{
+    return measure == BM_MEASURE_CONTAINMENT ? BM_TABLE_CONTAINED : BM_TABLE_PAIRS;
+}
+
+bm_table bm_table_of_answers(bm_measure measure)
+{
+    return measure == BM_MEASURE_CONTAINMENT ? BM_TABLE_HOLDERS : BM_TABLE_ANSWERS;
+}
 
 bm_table_head bm_table_head_of(bm_table table)
 {
@@ -114,13 +127,13 @@ static bm_status add_field(bm_buf *out, bm_str field, char end, bm_error *err)
 
 /* Six decimals; nothing where it is not known. They are those of printf, which takes ten times as long: the product is off by 2^-33
  * at most, so only where it lies about in the middle between two numbers is it printf that decides. */
-static bm_status add_jaccard(bm_buf *out, double jaccard, bm_error *err)
+static bm_status add_similarity(bm_buf *out, double similarity, bm_error *err)
 {
-    if (isnan(jaccard))
+    if (isnan(similarity))
         return BM_OK;
-    const double millionths = jaccard * 1e6, below = floor(millionths);
-    if (!(jaccard >= 0 && jaccard <= 1) || fabs(millionths - below - 0.5) < 1e-6)
-        return bm_buf_add_format(out, err, "%.6f", jaccard);
+    const double millionths = similarity * 1e6, below = floor(millionths);
+    if (!(similarity >= 0 && similarity <= 1) || fabs(millionths - below - 0.5) < 1e-6)
+        return bm_buf_add_format(out, err, "%.6f", similarity);
     uint32_t number = (uint32_t)(below + (millionths - below > 0.5));
     char text[8];
     for (size_t i = sizeof text - 1; i > 1; i--, number /= 10)
@@ -132,12 +145,11 @@ static bm_status add_jaccard(bm_buf *out, double jaccard, bm_error *err)
 
 /* --- rows --- */
 
-/* Two ids and their similarity. */
-static bm_status add_two(bm_buf *out, bm_str a, bm_str b, double jaccard, bm_error *err)
+bm_status bm_pair_line_add(bm_buf *out, const bm_pair_line *line, bm_error *err)
 {
-    BM_TRY(add_field(out, a, '\t', err));
-    BM_TRY(add_field(out, b, '\t', err));
-    BM_TRY(add_jaccard(out, jaccard, err));
+    BM_TRY(add_field(out, line->id_a, '\t', err));
+    BM_TRY(add_field(out, line->id_b, '\t', err));
+    BM_TRY(add_similarity(out, line->similarity, err));
     return bm_buf_add(out, "\n", 1, err);
 }
 
@@ -151,7 +163,7 @@ static bm_status add_two_json(bm_buf *out, const char *const names[2], const bm_
     bm_json_string(&json, line->id_a);
     bm_json_key(&json, names[1]);
     bm_json_string(&json, line->id_b);
-    bm_json_key_double(&json, "jaccard", line->jaccard);
+    bm_json_key_double(&json, bm_option_word(BM_OPTION_MEASURE, line->measure), line->similarity);
     bm_json_end_object(&json);
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_json_finish(&json, err));
@@ -161,32 +173,21 @@ out:
     return status;
 }
 
-bm_status bm_pair_line_add(bm_buf *out, const bm_pair_line *line, bm_error *err)
-{
-    return add_two(out, line->id_a, line->id_b, line->jaccard, err);
-}
-
 bm_status bm_pair_line_add_json(bm_buf *out, const bm_pair_line *line, bm_error *err)
 {
     return add_two_json(out, (const char *const[]){"id_a", "id_b"}, line, err);
 }
 
-bm_status bm_answer_line_add(bm_buf *out, const bm_answer_line *line, bm_error *err)
+bm_status bm_answer_line_add_json(bm_buf *out, const bm_pair_line *line, bm_error *err)
 {
-    return add_two(out, line->query, line->target, line->jaccard, err);
-}
-
-bm_status bm_answer_line_add_json(bm_buf *out, const bm_answer_line *line, bm_error *err)
-{
-    const bm_pair_line pair = {line->query, line->target, line->jaccard};
-    return add_two_json(out, (const char *const[]){"query", "target"}, &pair, err);
+    return add_two_json(out, (const char *const[]){"query", "target"}, line, err);
 }
 
 bm_status bm_removed_line_add(bm_buf *out, const bm_removed_line *line, bm_error *err)
 {
     BM_TRY(add_field(out, line->id, '\t', err));
     BM_TRY(add_field(out, line->kept, '\t', err));
-    BM_TRY(add_jaccard(out, line->jaccard, err));
+    BM_TRY(add_similarity(out, line->jaccard, err));
     BM_TRY(bm_buf_add_format(out, err, "\t%s\t", line->reason));
     BM_TRY(add_field(out, text_of(line->file), '\t', err));
     if (line->line != 0)

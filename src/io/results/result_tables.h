@@ -14,11 +14,13 @@
 
 typedef enum bm_table {
     BM_TABLE_PAIRS,      /* pairs.tsv */
+    BM_TABLE_CONTAINED,  /* the same of containment */
     BM_TABLE_REMOVED,    /* removed.tsv */
     BM_TABLE_SOURCES,    /* sources.tsv */
     BM_TABLE_SKIPPED,    /* skipped.tsv */
     BM_TABLE_THRESHOLDS, /* of `cluster` with several thresholds */
     BM_TABLE_ANSWERS,    /* of `query` */
+    BM_TABLE_HOLDERS,    /* of `query` by containment */
     BM_TABLE_HISTOGRAM,  /* of `pairs` */
     BM_N_TABLES
 } bm_table;
@@ -48,6 +50,8 @@ enum {
     BM_SOURCES_REMOVED = 4
 };
 
+bm_table bm_table_of_pairs(bm_measure measure);
+bm_table bm_table_of_answers(bm_measure measure);
 /* What stands in the header row: names of columns, parted by tabs. */
 typedef struct bm_table_head {
     const char *columns; /* all of them, as they are written, without a newline */
@@ -72,20 +76,17 @@ bool bm_table_jaccard(bm_str field, uint32_t *millionths);
 
 /* --- rows: each with its newline --- */
 
+/* Two documents, or a query and its target. */
 typedef struct bm_pair_line {
     bm_str id_a, id_b;
-    double jaccard; /* NaN: not known */
+    bm_measure measure;
+    double similarity; /* NaN: not known */
 } bm_pair_line;
 bm_status bm_pair_line_add(bm_buf *out, const bm_pair_line *line, bm_error *err);
 /* The same as an object of JSON Lines. */
 bm_status bm_pair_line_add_json(bm_buf *out, const bm_pair_line *line, bm_error *err);
 
-typedef struct bm_answer_line {
-    bm_str query, target;
-    double jaccard;
-} bm_answer_line;
-bm_status bm_answer_line_add(bm_buf *out, const bm_answer_line *line, bm_error *err);
-bm_status bm_answer_line_add_json(bm_buf *out, const bm_answer_line *line, bm_error *err);
+bm_status bm_answer_line_add_json(bm_buf *out, const bm_pair_line *line, bm_error *err);
 
 typedef struct bm_removed_line {
     bm_str id, kept;

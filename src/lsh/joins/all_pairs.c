@@ -80,8 +80,8 @@ static double similarity_of(const search *s, uint32_t x, uint32_t y)
     const bm_set_list *sets = &s->sets;
     if (sets->docs == NULL)
         return 0;
-    return bm_jaccard_at_least(sets->docs[x], sets->sizes[x], sets->docs[y], sets->sizes[y],
-                               s->docs.threshold);
+    return bm_similarity_at_least(s->docs.rule.measure, sets->docs[x], sets->sizes[x],
+                                  sets->docs[y], sets->sizes[y], s->docs.rule.threshold);
 }
 
 static bm_status compare(const search *s, const bm_prefix_finder *f, lane *l, bm_error *err)
@@ -212,7 +212,7 @@ static bm_status sort_by_size(search *s, bm_error *err)
                               .order = job->order,
                               .n = job->n_order,
                               .store = job->store,
-                              .threshold = job->threshold};
+                              .rule = job->rule};
     if (job->store != NULL)
         return BM_OK;
     BM_TRY(bm_new(&s->order, job->n_docs, err));
@@ -251,10 +251,10 @@ static uint64_t largest_range(const bm_all_pairs_job *job, size_t longest)
                           .order = job->order,
                           .n = job->n_order,
                           .store = job->store,
-                          .threshold = job->threshold};
+                          .rule = job->rule};
     uint64_t largest = 0;
     if (job->store == NULL)
-        return BM_PREFIX_RANGE * bm_prefix_index_bytes(longest, job->threshold);
+        return BM_PREFIX_RANGE * bm_prefix_index_bytes(job->rule, longest);
     for (size_t at = 0; at < docs.n; at += BM_PREFIX_RANGE) {
         uint64_t bytes = bm_prefix_range_bytes(&docs, at);
         largest = bytes > largest ? bytes : largest;
@@ -311,7 +311,7 @@ static size_t last_of_block(const search *s)
     size_t low = s->index.end, high = s->docs.n;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (bm_least_share(bm_sized_size(&s->docs, middle), s->docs.threshold) <= largest)
+        if (bm_least_size(s->docs.rule, bm_sized_size(&s->docs, middle)) <= largest)
             low = middle + 1;
         else
             high = middle;
@@ -360,9 +360,9 @@ static void search_free(search *s)
 
 static bm_status check(const bm_all_pairs_job *job, bm_error *err)
 {
-    if (!(job->threshold > 0 && job->threshold <= 1))
+    if (!(job->rule.threshold > 0 && job->rule.threshold <= 1))
         return bm_fail(err, BM_ERR_USAGE, "threshold %g is out of range (above 0, at most 1)",
-                       job->threshold);
+                       job->rule.threshold);
     if (job->n_docs > BM_DOCS_MAX)
         return bm_fail(err, BM_ERR_USAGE, "%zu documents are too many (at most %u)", job->n_docs,
                        BM_DOCS_MAX);

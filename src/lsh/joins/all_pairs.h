@@ -21,9 +21,9 @@ typedef struct bm_all_pairs_job {
     const uint32_t *sizes;
     const uint8_t *skip; /* non-zero: left out; NULL: none */
     size_t n_docs;
-    double threshold; /* above 0, at most 1 */
-    uint64_t memory;  /* bytes that may be used beside the sets; 0: no bound */
-    bm_pool *pool;    /* NULL: this thread alone */
+    bm_join_rule rule;
+    uint64_t memory; /* bytes that may be used beside the sets; 0: no bound */
+    bm_pool *pool;   /* NULL: this thread alone */
     bm_candidates_fn fn;
     void *ctx;
     const bm_callbacks *callbacks; /* NULL: none */

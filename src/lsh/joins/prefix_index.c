@@ -33,10 +33,10 @@
 #define PART_BITS_MAX   12u
 #define SLICES          64u
 
-uint64_t bm_prefix_index_bytes(size_t n, double threshold)
+uint64_t bm_prefix_index_bytes(bm_join_rule rule, size_t n)
 {
-    return BYTES_PER_DOC + (uint64_t)bm_prefix_to_probe(n, threshold) * BYTES_PER_KEY +
-           (uint64_t)bm_prefix_to_index(n, threshold) * BYTES_PER_ENTRY;
+    return BYTES_PER_DOC + (uint64_t)bm_prefix_to_probe(rule, n) * BYTES_PER_KEY +
+           (uint64_t)bm_prefix_to_index(rule, n) * BYTES_PER_ENTRY;
 }
 
 bm_status bm_order_by_size(const bm_set_list *sets, uint32_t *order, size_t *n, bm_error *err)
@@ -104,7 +104,7 @@ static bm_status take_range(build *b, size_t at, bm_error *err)
         return load_range(b, at, err);
     for (size_t position = at; position < end; position++) {
         size_t n = bm_sized_size(docs, position);
-        most += bm_prefix_to_probe(n, docs->threshold);
+        most += bm_prefix_to_probe(docs->rule, n);
         longest = n > longest ? n : longest;
     }
     uint64_t *keys = NULL;
@@ -113,7 +113,7 @@ static bm_status take_range(build *b, size_t at, bm_error *err)
     for (size_t position = at; position < end; position++) {
         size_t n = bm_sized_size(docs, position);
         bm_rare_prefix_size size = bm_rare_prefix(docs->counts, bm_sized_set(docs, position), n,
-                                                  bm_prefix_to_probe(n, docs->threshold), own);
+                                                  bm_prefix_to_probe(docs->rule, n), own);
         memcpy(keys + used, own.keys, size.n_keys * sizeof *keys);
         used += size.n_keys;
         index->key_ends[position - index->begin] = used;
@@ -150,7 +150,7 @@ static size_t to_index(const build *b, size_t position, const uint64_t **keys, s
 {
     size_t n_keys;
     *keys = bm_prefix_index_keys(b->index, position, &n_keys, n_alone);
-    size_t length = bm_prefix_to_index(bm_sized_size(b->docs, position), b->docs->threshold);
+    size_t length = bm_prefix_to_index(b->docs->rule, bm_sized_size(b->docs, position));
     size_t left = length > *n_alone ? length - *n_alone : 0;
     return left < n_keys ? left : n_keys;
 }
@@ -175,8 +175,8 @@ uint64_t bm_prefix_range_bytes(const bm_sized_sets *docs, size_t at)
     uint64_t bytes = 0;
     for (size_t position = at; position < end; position++) {
         size_t n = bm_sized_size(docs, position);
-        bytes += bm_prefix_index_bytes(n, docs->threshold);
-        to_index += bm_prefix_to_index(n, docs->threshold);
+        bytes += bm_prefix_index_bytes(docs->rule, n);
+        to_index += bm_prefix_to_index(docs->rule, n);
     }
     if (docs->store == NULL)
         return bytes;

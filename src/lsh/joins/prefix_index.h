@@ -38,7 +38,7 @@ typedef struct bm_sized_sets {
     size_t n;
     const bm_shingle_counts *counts; /* NULL where there is a store */
     const bm_prefix_store *store;    /* NULL: prefixes are made of the sets */
-    double threshold;
+    bm_join_rule rule;
 } bm_sized_sets;
 
 /* List the documents that have shingles and are not left out, by size, then by number: *n of them.
@@ -83,7 +83,7 @@ typedef struct bm_prefix_index {
 } bm_prefix_index;  /* {0} is empty */
 
 /* Bytes that a document of n shingles can need at most. */
-uint64_t bm_prefix_index_bytes(size_t n, double threshold);
+uint64_t bm_prefix_index_bytes(bm_join_rule rule, size_t n);
 /* The same for the documents of the range that begins at the position `at`; with a store, only for
  * the keys that it has. */
 uint64_t bm_prefix_range_bytes(const bm_sized_sets *docs, size_t at);

@@ -12,6 +12,8 @@
  *              smaller than that by 1e-12 of it, which is more: rounding loses nothing, and the
  *              few that are just below are compared.
  *
+ * Of containment no size is too small, and m must be T |y| at least, since x is the greater one.
+ *
  * Proofs that nobody else is missed are in rare_prefix.c. One finder a thread.
  *
  * Tests: tests/unit/joins/test_prefix_index.c, tests/unit/joins/test_all_pairs.c */
@@ -41,7 +43,9 @@ bm_status bm_prefix_finder_open(bm_prefix_finder *f, const bm_sized_sets *docs,
 {
     size_t n = index->end - index->begin;
     *f = (bm_prefix_finder){.docs = docs, .index = index, .range = SIZE_MAX};
-    f->factor = docs->threshold / (1 + docs->threshold) * (1 - SLACK);
+    const double threshold = docs->rule.threshold;
+    f->of_both = docs->rule.measure == BM_MEASURE_JACCARD;
+    f->factor = (f->of_both ? threshold / (1 + threshold) : threshold) * (1 - SLACK);
     f->longest = docs->n == 0 ? 0 : bm_sized_size(docs, docs->n - 1);
     f->seen = bm_alloc_zero(n, sizeof *f->seen);
     f->found = bm_alloc(n, sizeof *f->found);
@@ -103,7 +107,7 @@ static void meet(bm_prefix_finder *f, const bm_prefix_entry *entry, size_t n_x, 
     f->seen[y] = f->stamp;
     size_t n_y = bm_sized_size(f->docs, entry->position), left_y = n_y - entry->rank;
     size_t most = left_x < left_y ? left_x : left_y;
-    if ((double)most >= f->factor * (double)(n_x + n_y))
+    if ((double)most >= f->factor * (double)(f->of_both ? n_x + n_y : n_y))
         f->found[f->n_found++] = entry->position;
 }
 
@@ -150,7 +154,7 @@ static bm_status prefix_of(bm_prefix_finder *f, size_t x, prefix *out, bm_error 
     size_t n_x = bm_sized_size(docs, x);
     bm_rare_prefix_room room = {.keys = f->keys, .scratch = f->keys + f->longest};
     bm_rare_prefix_size size = bm_rare_prefix(docs->counts, bm_sized_set(docs, x), n_x,
-                                              bm_prefix_to_probe(n_x, docs->threshold), room);
+                                              bm_prefix_to_probe(docs->rule, n_x), room);
     *out = (prefix){f->keys, size.n_keys, size.n_alone};
     return BM_OK;
 }
@@ -164,7 +168,7 @@ bm_status bm_prefix_find(bm_prefix_finder *f, size_t x, bm_error *err)
     BM_TRY(prefix_of(f, x, &p, err));
     if (p.n == 0)
         return BM_OK;
-    uint32_t first = first_of_size(f, bm_least_share(n_x, f->docs->threshold));
+    uint32_t first = first_of_size(f, bm_least_size(f->docs->rule, n_x));
     new_stamp(f);
     for (size_t i = 0; i < p.n && i < AHEAD; i++)
         bm_prefix_index_fetch(index, p.keys[i]);

@@ -11,7 +11,8 @@
 typedef struct bm_prefix_finder {
     const bm_sized_sets *docs;
     const bm_prefix_index *index;
-    double factor;   /* of |x| + |y|: what must be shared at least */
+    double factor;   /* of |x| + |y|, or of |y| alone: what must be shared at least */
+    bool of_both;    /* of |x| + |y| */
     uint32_t *seen;  /* a document of the block; equal to `stamp`: was met */
     uint32_t *found; /* positions */
     size_t n_found;

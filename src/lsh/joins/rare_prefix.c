@@ -22,6 +22,9 @@
  * least_share(|x|). For |x| >= |y|, u >= 2|y| - c, hence similarity <= c / (2|y| - c) rounded: c >=
  * bm_jaccard_least_common(|y|, |y|).
  *
+ * Containment is c / |y| for |x| >= |y|: c >= least_share(|y|), whatever |x| is. So y has n - c + 1 places in the
+ * index as above, and all of x looks for them; no size is too small.
+ *
  * A shingle with a count of 1 is in this document alone. It takes its place and needs no key; in
  * real text these are most, and often the whole prefix: then nothing is sorted. */
 #include "lsh/joins/rare_prefix.h"
@@ -30,30 +33,30 @@
 
 #define BLOCK 32u /* counters that are fetched ahead */
 
-size_t bm_least_share(size_t n, double threshold)
-{
-    double estimate = threshold * (double)n;
-    size_t share = estimate >= (double)n ? n : (size_t)estimate;
-    while (share > 0 && (double)(share - 1) / (double)n >= threshold)
-        share--;
-    while (share < n && (double)share / (double)n < threshold)
-        share++;
-    return share;
-}
-
 static size_t length_for(size_t n, size_t least)
 {
     return least == 0 ? n : n - least + 1;
 }
 
-size_t bm_prefix_to_probe(size_t n, double threshold)
+size_t bm_least_size(bm_join_rule rule, size_t n)
 {
-    return n == 0 ? 0 : length_for(n, bm_least_share(n, threshold));
+    return rule.measure == BM_MEASURE_JACCARD ? bm_least_share(n, rule.threshold) : n != 0;
 }
 
-size_t bm_prefix_to_index(size_t n, double threshold)
+size_t bm_prefix_to_probe(bm_join_rule rule, size_t n)
 {
-    return n == 0 ? 0 : length_for(n, bm_jaccard_least_common(n, n, threshold));
+    if (n == 0 || rule.measure == BM_MEASURE_CONTAINMENT)
+        return n;
+    return length_for(n, bm_least_share(n, rule.threshold));
+}
+
+size_t bm_prefix_to_index(bm_join_rule rule, size_t n)
+{
+    if (n == 0)
+        return 0;
+    return length_for(n, rule.measure == BM_MEASURE_JACCARD
+                             ? bm_jaccard_least_common(n, n, rule.threshold)
+                             : bm_least_share(n, rule.threshold));
 }
 
 size_t bm_rare_prefix_cut(uint64_t *keys, size_t n_keys, size_t n, size_t length, uint64_t *scratch)

@@ -8,16 +8,19 @@
 
 #include "lsh/joins/shingle_counts.h"
 
-/* The least c with (double)c / (double)n >= threshold, n if there is none: what a document of n
- * shingles must share with any other to reach the threshold, and the size that the other must have
- * at least. */
-size_t bm_least_share(size_t n, double threshold);
+/* What a pair must reach. */
+typedef struct bm_join_rule {
+    bm_measure measure;
+    double threshold; /* above 0, at most 1 */
+} bm_join_rule;
 
-/* n - bm_least_share(n) + 1: of a document that looks for others in an index. */
-size_t bm_prefix_to_probe(size_t n, double threshold);
+/* The size that a document must have at least to be a pair with one of n shingles. */
+size_t bm_least_size(bm_join_rule rule, size_t n);
+/* How many of its rarest shingles a document of n looks for others by: n - bm_least_share(n) + 1, of containment n. */
+size_t bm_prefix_to_probe(bm_join_rule rule, size_t n);
 /* n - c + 1 with the least c that is enough for two documents of n shingles: of a document in an
  * index where only documents of n or more shingles look. Never longer than the other. */
-size_t bm_prefix_to_index(size_t n, double threshold);
+size_t bm_prefix_to_index(bm_join_rule rule, size_t n);
 
 /* Two documents x and y with |x| >= |y| that reach the threshold have a key in common, of those
  * among the first bm_prefix_to_probe(|x|) of x and the first bm_prefix_to_index(|y|) of y. At the

@@ -214,6 +214,8 @@ bm_option_parts bm_settings_parts(const bm_settings *s)
                              .weighs = bm_job_does(s, BM_JOB_TAKES_WEIGHTS),
                              .sketch = &s->sketch,
                              .bands = &s->bands,
+                             .every_pair = s->kind == BM_JOB_PAIRS &&
+                                           s->pairs.candidates != BM_CANDIDATES_LSH,
                              .device = &s->device,
                              .resources = &s->resources,
                              .output = &s->output,
@@ -316,6 +318,20 @@ bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out
     return bm_settings_settle(out, &parts, err);
 }
 
+static bm_status check_measure(const bm_pairs_options *o, bm_error *err)
+{
+    BM_TRY(bm_option_check(BM_OPTION_MEASURE, o->measure, err));
+    if (o->measure == BM_MEASURE_JACCARD)
+        return BM_OK;
+    if (o->candidates == BM_CANDIDATES_LSH && (o->set_fields & BM_FIELD_CANDIDATES) != 0)
+        return bm_fail_field(err, "candidates",
+                             "`measure` containment compares every pair (`candidates` all)");
+    if (o->text.weights != BM_WEIGHTS_NONE)
+        return bm_fail_field(err, "weights",
+                             "`weights` with `measure` containment (it counts shingles)");
+    return BM_OK;
+}
+
 bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out, bm_error *err)
 {
     bm_pairs_options o = pairs_defaults;
@@ -326,6 +342,7 @@ bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out
                          .sketch = o.sketch,
                          .bands = o.bands,
                          .pairs = {.candidates = o.candidates,
+                                   .measure = o.measure,
                                    .verify = o.verify,
                                    .identical = o.identical,
                                    .sample = o.sample},
@@ -339,19 +356,26 @@ bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out
                          .output = o.output,
                          .callbacks = o.callbacks,
                          .recorded = {.set_fields = o.set_fields, .sources = o.sources}};
-    const bm_option_parts parts = bm_settings_parts(out);
-    if (o.candidates == BM_CANDIDATES_LENGTH)
+    if (o.candidates == BM_CANDIDATES_LENGTH || o.measure == BM_MEASURE_CONTAINMENT)
         out->pairs.candidates = BM_CANDIDATES_ALL;
+    const bm_option_parts parts = bm_settings_parts(out);
     bm_status status = BM_OK;
+    BM_TRY_OUT(check_measure(&o, err));
+    if (out->pairs.candidates == BM_CANDIDATES_LSH &&
+        !(o.bands.threshold < 0 || o.bands.threshold > 0))
+        BM_TRY_OUT(bm_fail_field(err, "threshold",
+                                 "`threshold` 0 lists every pair, which takes `candidates` all"));
     BM_TRY_OUT(check_pairs(out, err));
     BM_TRY_OUT(bm_settings_settle(out, &parts, err));
     if (o.output.path == NULL && o.write == NULL)
         BM_TRY_OUT(
             bm_fail_field(err, "write", "no place for the pairs given (`output` or `write`)"));
-    if (o.candidates != BM_CANDIDATES_LSH && o.verify != BM_VERIFY_AUTO &&
+    if (out->pairs.candidates != BM_CANDIDATES_LSH && o.verify != BM_VERIFY_AUTO &&
         o.verify != BM_VERIFY_EXACT)
-        BM_TRY_OUT(bm_fail_field(err, "verify", "`candidates` %s compares exactly (`verify` exact)",
-                                 bm_option_word(BM_OPTION_CANDIDATES, o.candidates)));
+        BM_TRY_OUT(bm_fail_field(
+            err, "verify", "`candidates` %s compares exactly (`verify` exact)",
+            bm_option_word(BM_OPTION_CANDIDATES,
+                           o.candidates != BM_CANDIDATES_LSH ? o.candidates : BM_CANDIDATES_ALL)));
 out:
     if (status != BM_OK)
         bm_settings_reset(out);

@@ -57,6 +57,7 @@ typedef struct bm_comparison {
     bm_verify verify; /* EXACT compares hashes, SIGNATURE words, NONE gives NAN */
     double threshold; /* a pair that does not reach it may get a negative number; 0: never */
     bm_pool *pool;
+    bm_measure measure; /* of hashes without weights */
 } bm_comparison;
 
 /* Fill in the similarity of each pair, on all threads; sets in a file are read back. */

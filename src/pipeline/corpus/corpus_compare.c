@@ -26,6 +26,7 @@
 typedef struct comparison {
     bm_corpus *corpus;
     bm_verify verify;
+    bm_measure measure;
     double threshold;
     bm_pool *pool;
     bm_pair *pairs;
@@ -67,10 +68,8 @@ static double similarity(const comparison *c, uint32_t a, uint32_t b)
     if (corpus->cfg.weighted)
         return bm_weighted_jaccard(bm_corpus_weighted(set_x, corpus->sizes[x]),
                                    bm_corpus_weighted(set_y, corpus->sizes[y]));
-    if (c->threshold > 0)
-        return bm_jaccard_at_least(set_x, corpus->sizes[x], set_y, corpus->sizes[y], c->threshold);
-    return bm_jaccard(bm_hashes_common(set_x, corpus->sizes[x], set_y, corpus->sizes[y]),
-                      corpus->sizes[x], corpus->sizes[y]);
+    return bm_similarity_at_least(c->measure, set_x, corpus->sizes[x], set_y, corpus->sizes[y],
+                                  c->threshold);
 }
 
 static bm_status compare_range(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
@@ -205,6 +204,7 @@ bm_status bm_corpus_compare(bm_corpus *corpus, const bm_comparison *how, bm_pair
 {
     comparison c = {.corpus = corpus,
                     .verify = how->verify,
+                    .measure = how->measure,
                     .threshold = how->threshold,
                     .pool = how->pool,
                     .pairs = pairs,

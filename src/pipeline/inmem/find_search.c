@@ -103,16 +103,17 @@ static bm_status search_all(bm_finder *f, const bm_callbacks *callbacks, bm_erro
     const bool exact = comes_with_similarity(f);
     const uint64_t memory = f->options->resources.memory;
     bm_all_pairs_stats stats = {0};
-    bm_all_pairs_job job = {.docs = f->docs,
-                            .sizes = f->sizes,
-                            .skip = f->skip,
-                            .n_docs = f->sets.n_docs,
-                            .threshold = exact ? f->options->bands.threshold : SHARES_A_BIT,
-                            .memory = memory == 0 ? 0 : memory - f->bytes + 1,
-                            .pool = f->pool,
-                            .fn = on_all_pairs,
-                            .ctx = f,
-                            .callbacks = callbacks};
+    bm_all_pairs_job job = {
+        .docs = f->docs,
+        .sizes = f->sizes,
+        .skip = f->skip,
+        .n_docs = f->sets.n_docs,
+        .rule = {BM_MEASURE_JACCARD, exact ? f->options->bands.threshold : SHARES_A_BIT},
+        .memory = memory == 0 ? 0 : memory - f->bytes + 1,
+        .pool = f->pool,
+        .fn = on_all_pairs,
+        .ctx = f,
+        .callbacks = callbacks};
     bm_status status = bm_all_pairs(&job, &stats, err);
     if (exact)
         f->out->stats.candidates = f->out->stats.verified = stats.n_compared;

@@ -20,6 +20,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -83,6 +84,7 @@ typedef struct table {
     const target *t;
     size_t columns;
     bool pairs;
+    const char *measure; /* of the pairs */
     uint64_t rows, with_value;
     double least, greatest;
 } table;
@@ -118,7 +120,7 @@ static bm_status count_row(void *ctx, uint64_t number, bm_str line, bm_error *er
     }
     if (!good)
         return bm_fail_at(err, BM_ERR_FORMAT, rows->t->path, number,
-                          "jaccard is no number of six decimals");
+                          "%s is no number of six decimals", rows->measure);
     double value = (double)digits / 1e6;
     rows->least = rows->with_value == 0 ? value : fmin(rows->least, value);
     rows->greatest = rows->with_value == 0 ? value : fmax(rows->greatest, value);
@@ -128,7 +130,11 @@ static bm_status count_row(void *ctx, uint64_t number, bm_str line, bm_error *er
 
 static bm_status show_table(const target *t, bm_str header, bm_error *err)
 {
-    table rows = {.t = t, .pairs = bm_table_of_header(header) == BM_TABLE_PAIRS};
+    const bm_table kind = bm_table_of_header(header);
+    const char *measure = kind == BM_TABLE_CONTAINED ? "containment" : "jaccard";
+    char key[32];
+    table rows = {
+        .t = t, .pairs = kind == BM_TABLE_PAIRS || kind == BM_TABLE_CONTAINED, .measure = measure};
     BM_TRY(each_line(t, row, count_row, &rows, err));
     bm_json_key(t->json, "columns");
     bm_json_begin_array(t->json);
@@ -142,10 +148,10 @@ static bm_status show_table(const target *t, bm_str header, bm_error *err)
     bm_json_key(t->json, "rows");
     bm_json_uint(t->json, rows.rows);
     if (rows.with_value > 0) {
-        bm_json_key(t->json, "least_jaccard");
-        bm_json_double(t->json, rows.least);
-        bm_json_key(t->json, "greatest_jaccard");
-        bm_json_double(t->json, rows.greatest);
+        snprintf(key, sizeof key, "least_%s", measure);
+        bm_json_key_double(t->json, key, rows.least);
+        snprintf(key, sizeof key, "greatest_%s", measure);
+        bm_json_key_double(t->json, key, rows.greatest);
     }
     return BM_OK;
 }

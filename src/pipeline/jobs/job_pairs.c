@@ -71,6 +71,7 @@ static bm_status write_pairs(const bm_pairing *pairing, bm_error *err)
     bm_pair_rows pairs = {.match = &pairing->match,
                           .docs = &context->docs,
                           .chain = s->pairs.identical == BM_IDENTICAL_CHAIN,
+                          .measure = s->pairs.measure,
                           .json = s->results.json && s->output.path == NULL,
                           .histogram = histogram};
     bm_job_context_stage(context, BM_STAGE_WRITE, "pairs");

@@ -238,6 +238,7 @@ static bm_status find_edges(bm_pairing *pairing, bm_error *err)
                                 .pool = context->pool,
                                 .meter = &context->meter,
                                 .verify = s->pairs.verify,
+                                .measure = s->pairs.measure,
                                 .threshold = s->bands.threshold,
                                 .only_groups = pairing->only_groups,
                                 .known = pairing->against != NULL ? &pairing->known : NULL,

@@ -158,7 +158,7 @@ static size_t cut_range(const making *m, size_t first, uint64_t *scratch)
         }
         uint64_t *set = bm_set_window_set(w, first + i);
         size_t n = bm_set_window_size(w, first + i), n_keys, n_alone;
-        size_t length = bm_prefix_to_probe(n, m->job->threshold);
+        size_t length = bm_prefix_to_probe(m->job->rule, n);
         if (m->parts != NULL) {
             n_alone = n - (size_t)record[i];
             n_keys = bm_rare_prefix_cut(set, (size_t)record[i], n, length, scratch);

@@ -21,7 +21,7 @@ typedef struct bm_set_prefixes {
 
 typedef struct bm_set_prefixes_job {
     bm_corpus *corpus; /* whose sets are in a file */
-    double threshold;
+    bm_join_rule rule;
     uint64_t memory; /* bytes that may be used; 0: no bound */
     bm_pool *pool;
     bm_meter *meter;

@@ -16,7 +16,8 @@ typedef struct bm_match_settings {
     bm_corpus *corpus;
     bm_pool *pool;
     bm_meter *meter;
-    bm_verify verify; /* never AUTO */
+    bm_verify verify;   /* never AUTO */
+    bm_measure measure; /* CONTAINMENT: of all candidates, EXACT */
     double threshold;
     bool only_groups;    /* edges are not stored, pairs that are joined already not verified */
     bool all_candidates; /* every pair that shares a shingle (exact) instead of those of a band */

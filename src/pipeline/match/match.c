@@ -12,6 +12,7 @@
 #include "lsh/candidates.h"
 #include "model/pair_order.h"
 #include "pipeline/match/match_all_pairs.h"
+#include "pipeline/match/match_every_pair.h"
 #include "pipeline/match/match_stars.h"
 #include "pipeline/match/weighted_pairs.h"
 
@@ -91,7 +92,9 @@ bm_status bm_match_run(bm_match *match, bm_error *err)
     BM_TRY(bm_match_begin(match, err));
     if (!match->settings.all_candidates) {
         BM_TRY(match_bands(match, &callbacks, err));
-    } else if (settings->corpus->cfg.weighted)
+    } else if (!(settings->threshold > 0))
+        BM_TRY(bm_match_every_pair(match, err));
+    else if (settings->corpus->cfg.weighted)
         BM_TRY(bm_match_weighted_pairs(match, err));
     else
         BM_TRY(bm_match_all_pairs(match, &callbacks, err));

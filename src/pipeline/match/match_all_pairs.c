@@ -62,7 +62,7 @@ static bm_status match_in_file(bm_match *match, bm_all_pairs_job *job, bm_error 
     bm_set_prefixes prefixes;
     uint64_t left = bm_corpus_matching_bytes(match->settings.corpus);
     bm_set_prefixes_job making = {.corpus = match->settings.corpus,
-                                  .threshold = match->settings.threshold,
+                                  .rule = job->rule,
                                   .memory = left,
                                   .pool = match->settings.pool,
                                   .meter = match->settings.meter};
@@ -88,7 +88,7 @@ bm_status bm_match_all_pairs(bm_match *match, const bm_callbacks *callbacks, bm_
     bm_all_pairs_job job = {.sizes = corpus->sizes,
                             .skip = corpus->skip,
                             .n_docs = corpus->n,
-                            .threshold = match->settings.threshold,
+                            .rule = {match->settings.measure, match->settings.threshold},
                             .pool = match->settings.pool,
                             .ctx = match,
                             .callbacks = callbacks};

@@ -54,6 +54,8 @@ typedef struct bm_pair_rows {
     const bm_doc_table *docs;
     bool chain; /* each copy with the first only; else every pair of copies and of their neighbours
                  */
+    bm_measure
+        measure; /* CONTAINMENT: the smaller document of a row first, of equal ones the earlier */
     bool json;
     uint64_t n_written, n_identical; /* rows; those of identical documents */
     uint64_t *histogram;             /* BM_HISTOGRAM_BINS of similarities written; NULL: none */

@@ -1,4 +1,4 @@
-/* rows_pairs.c -- pairs in input order of a, then b.
+/* rows_pairs.c -- pairs in input order of a, then b; a is the earlier document, or, of containment, the smaller one.
  *
  * Edges join representatives. With `chain`, a copy adds one row, (representative, copy). Without it
  * every document stands for itself: the partners of a document are the copies of its representative
@@ -68,10 +68,18 @@ static bm_status index_copies(partners *p, bm_error *err)
     return BM_OK;
 }
 
+/* Does document a stand before b in the row of the two? */
+static bool stands_first(const partners *p, uint32_t a, uint32_t b)
+{
+    const bm_corpus *corpus = p->rows->match->settings.corpus;
+    const uint32_t size_a = corpus->sizes[corpus->rep[a]], size_b = corpus->sizes[corpus->rep[b]];
+    return p->rows->measure == BM_MEASURE_CONTAINMENT && size_a != size_b ? size_a < size_b : a < b;
+}
+
 static bm_status add_partner(partners *p, uint32_t doc, uint32_t other, double similarity,
                              bm_error *err)
 {
-    if (other <= doc)
+    if (other == doc || !stands_first(p, doc, other))
         return BM_OK;
     BM_TRY(bm_grow(&p->row, &p->cap_row, p->n_row + 1, sizeof *p->row, err));
     p->row[p->n_row++] = (partner){other, similarity};
@@ -128,8 +136,10 @@ static bm_status write_row(bm_rows *rows, bm_pair_rows *pairs, const partners *p
         if (status != BM_OK)
             break;
         const partner *other = &p->row[i];
-        const bm_pair_line line = {bm_doc_table_id(pairs->docs, doc),
-                                   bm_doc_table_id(pairs->docs, other->doc), other->similarity};
+        const bm_pair_line line = {.id_a = bm_doc_table_id(pairs->docs, doc),
+                                   .id_b = bm_doc_table_id(pairs->docs, other->doc),
+                                   .measure = pairs->measure,
+                                   .similarity = other->similarity};
         status = pairs->json ? bm_pair_line_add_json(&rows->buf, &line, err)
                              : bm_pair_line_add(&rows->buf, &line, err);
         if (status == BM_OK)
@@ -144,11 +154,11 @@ static bm_status write_row(bm_rows *rows, bm_pair_rows *pairs, const partners *p
 
 /* --- edges in files --- */
 
-static bm_status add_sorted(bm_sorted_runs *sorted, uint32_t a, uint32_t b, uint64_t bits,
-                            bm_error *err)
+static bm_status add_sorted(const partners *p, bm_sorted_runs *sorted, uint32_t a, uint32_t b,
+                            uint64_t bits, bm_error *err)
 {
-    uint64_t first = a < b ? a : b, second = a < b ? b : a;
-    return bm_sorted_runs_add(sorted, first << 32 | second, bits, err);
+    const bool first = stands_first(p, a, b);
+    return bm_sorted_runs_add(sorted, bm_pair_key(first ? a : b, first ? b : a), bits, err);
 }
 
 /* The rows that an edge stands for: every copy of one end with every copy of the other. */
@@ -157,11 +167,11 @@ static bm_status sort_edge(const partners *p, const bm_run_record *edge, bm_sort
 {
     uint32_t a = (uint32_t)(edge->key >> 32), b = (uint32_t)edge->key;
     if (p->rows->chain)
-        return add_sorted(sorted, a, b, edge->value, err);
+        return add_sorted(p, sorted, a, b, edge->value, err);
     for (uint64_t i = p->copy_begin[a]; i < p->copy_begin[a + 1]; i++) {
         BM_TRY(bm_meter_check(p->rows->match->settings.meter, err));
         for (uint64_t j = p->copy_begin[b]; j < p->copy_begin[b + 1]; j++)
-            BM_TRY(add_sorted(sorted, p->copies[i], p->copies[j], edge->value, err));
+            BM_TRY(add_sorted(p, sorted, p->copies[i], p->copies[j], edge->value, err));
     }
     return BM_OK;
 }
@@ -171,11 +181,11 @@ static bm_status sort_copies(const partners *p, uint32_t doc, bm_sorted_runs *so
     uint32_t rep = p->rows->match->settings.corpus->rep[doc];
     uint64_t same = bm_edge_bits(1.0);
     if (p->rows->chain)
-        return rep == doc ? BM_OK : add_sorted(sorted, rep, doc, same, err);
+        return rep == doc ? BM_OK : add_sorted(p, sorted, rep, doc, same, err);
     BM_TRY(bm_meter_check(p->rows->match->settings.meter, err));
     for (uint64_t i = p->copy_begin[rep]; i < p->copy_begin[rep + 1]; i++) {
         if (p->copies[i] > doc)
-            BM_TRY(add_sorted(sorted, doc, p->copies[i], same, err));
+            BM_TRY(add_sorted(p, sorted, doc, p->copies[i], same, err));
     }
     return BM_OK;
 }
@@ -230,7 +240,8 @@ bm_status bm_rows_pairs(bm_rows *rows, bm_pair_rows *pairs, bm_error *err)
 {
     partners p = {.rows = pairs};
     bm_status status = BM_OK;
-    BM_TRY_OUT(pairs->json ? BM_OK : bm_table_begin(&rows->buf, BM_TABLE_PAIRS, err));
+    BM_TRY_OUT(pairs->json ? BM_OK
+                           : bm_table_begin(&rows->buf, bm_table_of_pairs(pairs->measure), err));
     BM_TRY_OUT(index_copies(&p, err));
     BM_TRY_OUT(pairs->match->result.edges.runs == NULL ? write_rows(rows, &p, pairs, err)
                                                        : write_sorted(rows, &p, pairs, err));

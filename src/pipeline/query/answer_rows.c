@@ -11,7 +11,8 @@
 
 bm_status bm_answer_rows_begin(bm_answer_rows *out, bm_error *err)
 {
-    return out->json ? BM_OK : bm_table_begin(&out->rows->buf, BM_TABLE_ANSWERS, err);
+    return out->json ? BM_OK
+                     : bm_table_begin(&out->rows->buf, bm_table_of_answers(out->measure), err);
 }
 
 bm_status bm_answer_rows_add(bm_answer_rows *out, const bm_search_result *result, size_t i,
@@ -27,9 +28,9 @@ bm_status bm_answer_rows_add(bm_answer_rows *out, const bm_search_result *result
             status = bm_store_view_doc(out->view, answer->number, &doc, err);
         if (status != BM_OK)
             break;
-        const bm_answer_line line = {query, doc.id, answer->similarity};
+        const bm_pair_line line = {query, doc.id, out->measure, answer->similarity};
         status = out->json ? bm_answer_line_add_json(&out->rows->buf, &line, err)
-                           : bm_answer_line_add(&out->rows->buf, &line, err);
+                           : bm_pair_line_add(&out->rows->buf, &line, err);
         out->n_rows++;
     }
     out->n_matched += result->begin[i + 1] > result->begin[i];

@@ -9,6 +9,7 @@ typedef struct bm_answer_rows {
     bm_rows *rows;
     const bm_store_view *view;
     bm_meter *meter;
+    bm_measure measure;
     bool json;          /* as JSON Lines */
     uint64_t n_rows;    /* written so far */
     uint64_t n_matched; /* queries with a row */

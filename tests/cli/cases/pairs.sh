@@ -102,3 +102,54 @@ bm pairs many.jsonl --sample 0; refused 2 '.*sample'
 bm dedup many.jsonl --sample 3 -o out; refused 2 '.*sample'
 bm sign many.jsonl -o sig; exits 0
 bm pairs sig --sample 3; refused 2 '--sample takes documents, not signatures'
+
+# a threshold of 0: every two documents that have shingles, in input order; nowhere else
+bm pairs in.jsonl --shingle word:1 --candidates all --threshold 0 -o every.tsv --report every.json; exits 0
+[ "$(wc -l < every.tsv)" -eq 29 ] || fail "28 pairs and a header were expected"
+[ "$(grep -c '0\.000000$' every.tsv)" -eq 22 ] || fail "22 pairs that share nothing were expected"
+says every.json '"threshold": 0,'
+bm pairs in.jsonl --shingle word:1 --candidates all --threshold 0 --histogram-svg every.svg -o every2.tsv --memory 64M --threads 1; exits 0
+holds every2.tsv < every.tsv
+bm pairs in.jsonl --threshold 0; refused 2 '--threshold 0 lists every pair, which takes --candidates all'
+for command in "dedup in.jsonl -o none" "query --targets in.jsonl in.jsonl" "sign in.jsonl -o none"; do
+    # shellcheck disable=SC2086
+    bm $command --threshold 0; refused 2 '--threshold: unusable value "0"'
+done
+
+# containment: 4 has five of its ten words in 1, 2 and 3; a short document is contained whole, and stands first
+cat in.jsonl - > contained.jsonl << 'END'
+{"id":"9","text":"a b c"}
+END
+bm pairs contained.jsonl --shingle word:1 --measure containment --threshold 0.5 --report contained.json; exits 0
+holds ../out << 'END'
+id_a	id_b	containment
+1	2	1.000000
+1	3	0.900000
+1	4	0.500000
+2	3	0.900000
+2	4	0.500000
+3	4	0.500000
+9	1	1.000000
+9	2	1.000000
+9	3	1.000000
+9	4	1.000000
+END
+says contained.json '"candidates": "all"'
+says contained.json '"measure": "containment"'
+bm pairs contained.jsonl --shingle word:1 --measure containment --threshold 0.95 --identical chain --candidates all --json; exits 0
+holds ../out << 'END'
+{"id_a":"1","id_b":"2","containment":1}
+{"id_a":"9","id_b":"1","containment":1}
+{"id_a":"9","id_b":"2","containment":1}
+{"id_a":"9","id_b":"3","containment":1}
+{"id_a":"9","id_b":"4","containment":1}
+END
+bm pairs contained.jsonl --shingle word:1 --measure containment --threshold 0.5 -o ours.tsv; exits 0
+bm inspect ours.tsv; exits 0
+says ../out '^least_containment: 0\.5$'
+bm cluster ours.tsv; refused 3 'ours\.tsv:1: its pairs are of containment, which joins no groups'
+bm pairs contained.jsonl --measure containment --force -o ours.tsv; exits 0
+bm pairs in.jsonl --measure containment --candidates lsh; refused 2 '--measure containment compares every pair .--candidates all.'
+bm pairs in.jsonl --measure containment --verify signature; refused 2 '--candidates all compares exactly'
+bm pairs in.jsonl --measure containment --weights tfidf; refused 2 '--weights with --measure containment'
+bm pairs in.jsonl --measure overlap; refused 2 '--measure: .*overlap.*jaccard containment'

@@ -64,6 +64,13 @@ Test(settings_list, known_documents_are_told_where_there_are_some)
            " threshold recall candidates verify cluster keep against against_state");
 }
 
+Test(settings_list, a_measure_is_told_where_it_is_not_jaccard)
+{
+    bm_settings s = plain(BM_JOB_PAIRS);
+    s.pairs.measure = BM_MEASURE_CONTAINMENT;
+    expect(&s, BM_SECTION_PARAMETERS, " threshold recall candidates measure verify cluster keep");
+}
+
 Test(settings_list, of_band_keys_made_elsewhere_there_is_no_plan_to_tell)
 {
     bm_settings s = plain(BM_JOB_PAIRS);

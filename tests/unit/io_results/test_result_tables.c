@@ -26,11 +26,13 @@ Test(result_tables, headers_are_told_apart_whole)
         const char *kind, *header;
     } wanted[BM_N_TABLES] = {
         {"pairs", "id_a\tid_b\tjaccard"},
+        {"pairs", "id_a\tid_b\tcontainment"},
         {"removed", "id\tkept\tjaccard\treason\tfile\tline\tlost"},
         {"sources", "file\tfirst_row\tdocuments\tskipped\tremoved\tkept"},
         {"skipped", "file\tline\treason"},
         {"thresholds", "threshold\tpairs\tgroups\tlargest\tremoved"},
         {"answers", "query\ttarget\tjaccard"},
+        {"answers", "query\ttarget\tcontainment"},
         {"histogram", "low\thigh\tpairs"},
     };
     for (unsigned i = 0; i < BM_N_TABLES; i++) {
@@ -51,7 +53,7 @@ Test(result_tables, headers_are_told_apart_whole)
 
 static void expect_decimals(double jaccard)
 {
-    const bm_pair_line line = {str("a"), str("b"), jaccard};
+    const bm_pair_line line = {str("a"), str("b"), BM_MEASURE_JACCARD, jaccard};
     bm_buf out = {0};
     char wanted[32];
     snprintf(wanted, sizeof wanted, "a\tb\t%.6f\n", jaccard);
@@ -104,8 +106,8 @@ Test(result_tables, columns_stand_where_their_names_do)
 Test(result_tables, an_answer_names_its_query_and_its_target)
 {
     bm_buf out = {0};
-    const bm_answer_line line = {str("q\t1"), str("a\"b"), 2.0 / 3.0};
-    cr_assert_eq(bm_answer_line_add(&out, &line, NULL), BM_OK);
+    const bm_pair_line line = {str("q\t1"), str("a\"b"), BM_MEASURE_JACCARD, 2.0 / 3.0};
+    cr_assert_eq(bm_pair_line_add(&out, &line, NULL), BM_OK);
     expect_text(&out, "q\\t1\ta\"b\t0.666667\n");
     cr_assert_eq(bm_answer_line_add_json(&out, &line, NULL), BM_OK);
     expect_text(&out, "{\"query\":\"q\\t1\",\"target\":\"a\\\"b\","
@@ -115,9 +117,9 @@ Test(result_tables, an_answer_names_its_query_and_its_target)
 Test(result_tables, a_pair_has_six_decimals_or_none)
 {
     bm_buf out = {0};
-    const bm_pair_line known = {str("a"), str("b\t\\"), 0.8};
-    const bm_pair_line unknown = {str("a\n"), str("\r"), NAN};
-    const bm_pair_line third = {str("x"), str("y"), 2.0 / 3.0};
+    const bm_pair_line known = {str("a"), str("b\t\\"), BM_MEASURE_JACCARD, 0.8};
+    const bm_pair_line unknown = {str("a\n"), str("\r"), BM_MEASURE_JACCARD, NAN};
+    const bm_pair_line third = {str("x"), str("y"), BM_MEASURE_JACCARD, 2.0 / 3.0};
     cr_assert_eq(bm_pair_line_add(&out, &known, NULL), BM_OK);
     cr_assert_eq(bm_pair_line_add(&out, &unknown, NULL), BM_OK);
     cr_assert_eq(bm_pair_line_add(&out, &third, NULL), BM_OK);
@@ -127,8 +129,8 @@ Test(result_tables, a_pair_has_six_decimals_or_none)
 Test(result_tables, a_pair_is_an_object_with_the_same_names)
 {
     bm_buf out = {0};
-    const bm_pair_line known = {str("a\""), str("b\t"), 0.5};
-    const bm_pair_line unknown = {str("a"), str("b"), NAN};
+    const bm_pair_line known = {str("a\""), str("b\t"), BM_MEASURE_JACCARD, 0.5};
+    const bm_pair_line unknown = {str("a"), str("b"), BM_MEASURE_JACCARD, NAN};
     cr_assert_eq(bm_pair_line_add_json(&out, &known, NULL), BM_OK);
     cr_assert_eq(bm_pair_line_add_json(&out, &unknown, NULL), BM_OK);
     expect_text(&out, "{\"id_a\":\"a\\\"\",\"id_b\":\"b\\t\",\"jaccard\":0.5}\n"

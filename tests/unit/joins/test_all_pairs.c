@@ -12,6 +12,7 @@
 #include "tests/unit/base/sized.h"
 
 static uint64_t state = 5;
+static bm_measure measure; /* of the pairs that are looked for */
 
 static uint64_t draw(void)
 {
@@ -90,8 +91,11 @@ static void naive(const corpus *c, bool skip, double threshold, list *out)
     for (size_t a = 0; a < c->n; a++) {
         for (size_t b = a + 1; b < c->n; b++) {
             size_t common = counts[a * c->n + b];
-            double s =
-                common == 0 ? 0 : (double)common / (double)(c->sizes[a] + c->sizes[b] - common);
+            const uint32_t smaller = c->sizes[a] < c->sizes[b] ? c->sizes[a] : c->sizes[b];
+            const double of = measure == BM_MEASURE_JACCARD
+                                  ? (double)(c->sizes[a] + c->sizes[b] - common)
+                                  : (double)smaller;
+            double s = common == 0 ? 0 : (double)common / of;
             bm_pair pair = {(uint32_t)a, (uint32_t)b, s};
             if (common != 0 && s >= threshold && !(skip && (c->skip[a] || c->skip[b])))
                 append(out, &pair, 1, NULL);
@@ -105,7 +109,7 @@ static bm_all_pairs_job job_of(const corpus *c, double threshold, list *out)
     return (bm_all_pairs_job){.docs = (const uint64_t *const *)c->docs,
                               .sizes = c->sizes,
                               .n_docs = c->n,
-                              .threshold = threshold,
+                              .rule = {measure, threshold},
                               .fn = append,
                               .ctx = out};
 }
@@ -162,8 +166,9 @@ Test(all_pairs, equals_comparing_every_two_at_any_threshold)
 {
     static const double thresholds[] = {1e-300,  .01, .1,  .2, .25, 1.0 / 3, .5, .6,
                                         2.0 / 3, .7,  .75, .8, .9,  .95,     1};
-    for (int round = 0; round < 15 * (int)sized(16, 6); round++) {
+    for (int round = 0; round < 30 * (int)sized(16, 6); round++) {
         double t = thresholds[round % 15];
+        measure = round / 15 % 2 == 0 ? BM_MEASURE_JACCARD : BM_MEASURE_CONTAINMENT;
         if (round % 3 == 1)
             t = nextafter(t, 0);
         if (round % 3 == 2 && t < 1)
@@ -206,7 +211,7 @@ Test(all_pairs, order_values_and_counts_are_the_same_for_any_threads)
 
 Test(all_pairs, blocks_find_what_one_index_finds_and_keep_within_their_memory)
 {
-    static const double thresholds[] = {1e-300, .1, .5, .8, 1};
+    static const double thresholds[] = {1e-300, .1, .5, .8, 1, .6};
     for (int round = 0; round < 5; round += (int)sized(1, 2)) {
         corpus c = make(thresholds[round] < .4 ? 1000 : 5000, 200, 30000);
         uint64_t compared = 0;
@@ -292,9 +297,9 @@ static store make_store(const corpus *c, double threshold)
         for (size_t i = 0; i < BM_PREFIX_RANGE && range * BM_PREFIX_RANGE + i < s.n; i++) {
             uint32_t doc = s.order[range * BM_PREFIX_RANGE + i];
             bm_rare_prefix_room room = {record + BM_PREFIX_RANGE + s.n_keys[range], scratch};
-            bm_rare_prefix_size size =
-                bm_rare_prefix(&counts, c->docs[doc], c->sizes[doc],
-                               bm_prefix_to_probe(c->sizes[doc], threshold), room);
+            bm_rare_prefix_size size = bm_rare_prefix(
+                &counts, c->docs[doc], c->sizes[doc],
+                bm_prefix_to_probe((bm_join_rule){measure, threshold}, c->sizes[doc]), room);
             record[i] = bm_prefix_head(size.n_alone, size.n_keys);
             s.n_keys[range] += (uint32_t)size.n_keys;
         }
@@ -342,8 +347,8 @@ static uint64_t expect_from_store(const corpus *c, bm_all_pairs_job job, const l
     cr_assert_eq(candidates.n, compared);
     for (size_t i = 0; i < candidates.n; i++) {
         bm_pair *p = &candidates.pairs[i];
-        p->similarity = bm_jaccard_at_least(c->docs[p->a], c->sizes[p->a], c->docs[p->b],
-                                            c->sizes[p->b], job.threshold);
+        p->similarity = bm_similarity_at_least(measure, c->docs[p->a], c->sizes[p->a],
+                                               c->docs[p->b], c->sizes[p->b], job.rule.threshold);
         if (p->similarity >= 0)
             append(&got, p, 1, NULL);
     }
@@ -356,12 +361,13 @@ static uint64_t expect_from_store(const corpus *c, bm_all_pairs_job job, const l
 
 Test(all_pairs, a_store_of_prefixes_gives_the_candidates_that_sets_in_memory_are_compared_of)
 {
-    static const double thresholds[] = {.1, .5, .8, .95, 1};
+    static const double thresholds[] = {.1, .5, .8, .95, 1, .5, 1};
     static const uint64_t memory[] = {0, (uint64_t)40 << 20, (uint64_t)6 << 20, 3500000};
     uint64_t most_blocks = 0, few_blocks = 0;
-    for (size_t i = 0; i < 5; i++) {
+    for (size_t i = 0; i < 7; i++) {
         double t = thresholds[i];
-        corpus c = make(t < .4 ? 800 : 4000, 200, 30000);
+        measure = i < 5 ? BM_MEASURE_JACCARD : BM_MEASURE_CONTAINMENT;
+        corpus c = make(t < .4 || i >= 5 ? 800 : 4000, 200, 30000);
         uint64_t compared = 0;
         list wanted = run(&c, true, t, 0, &compared);
         store s = make_store(&c, t);
@@ -529,11 +535,12 @@ Test(all_pairs, thresholds_out_of_range_and_too_many_documents_are_usage_errors)
     static const double bad[] = {0, -1, 1.001, (double)NAN};
     for (int i = 0; i < 4; i++) {
         bm_error err = {0};
-        bm_all_pairs_job job = {.threshold = bad[i], .fn = append};
+        bm_all_pairs_job job = {.rule = {BM_MEASURE_JACCARD, bad[i]}, .fn = append};
         cr_assert_eq(bm_all_pairs(&job, NULL, &err), BM_ERR_USAGE);
         cr_assert(strstr(err.message, "above 0, at most 1") != NULL);
     }
-    bm_all_pairs_job job = {.n_docs = (size_t)BM_DOCS_MAX + 1, .threshold = .5, .fn = append};
+    bm_all_pairs_job job = {
+        .n_docs = (size_t)BM_DOCS_MAX + 1, .rule = {BM_MEASURE_JACCARD, .5}, .fn = append};
     cr_assert_eq(bm_all_pairs(&job, NULL, NULL), BM_ERR_USAGE);
 }
 

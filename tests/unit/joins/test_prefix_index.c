@@ -34,7 +34,7 @@ typedef struct corpus {
 
 static corpus c; /* sizes ascend, so order is that of the numbers */
 
-static void make(uint64_t words, double threshold)
+static void make(uint64_t words, bm_join_rule rule)
 {
     for (size_t i = 0; i < N; i++) {
         uint64_t scratch[LONGEST];
@@ -49,7 +49,7 @@ static void make(uint64_t words, double threshold)
     c.sets = (bm_set_list){.docs = c.docs, .sizes = c.sizes, .n_docs = N};
     cr_assert_eq(bm_shingle_counts_make(&c.counts, &c.sets, NULL, NULL), BM_OK);
     c.sized = (bm_sized_sets){
-        .sets = &c.sets, .order = c.order, .n = N, .counts = &c.counts, .threshold = threshold};
+        .sets = &c.sets, .order = c.order, .n = N, .counts = &c.counts, .rule = rule};
 }
 
 /* What each document has in the index. */
@@ -62,7 +62,7 @@ static void want(void)
 {
     for (size_t doc = 0; doc < N; doc++) {
         uint64_t scratch[LONGEST];
-        size_t length = bm_prefix_to_index(c.sizes[doc], c.sized.threshold);
+        size_t length = bm_prefix_to_index(c.sized.rule, c.sizes[doc]);
         bm_rare_prefix_size size = bm_rare_prefix(&c.counts, c.docs[doc], c.sizes[doc], length,
                                                   (bm_rare_prefix_room){wanted[doc].keys, scratch});
         wanted[doc].n = size.n_keys;
@@ -103,7 +103,7 @@ Test(prefix_index, a_list_names_everybody_of_the_block_who_has_the_key)
 {
     static const double thresholds[] = {.2, .5, .8, 1};
     for (int round = 0; round < 4; round++) {
-        make(4 + draw() % 20, thresholds[round]);
+        make(4 + draw() % 20, (bm_join_rule){BM_MEASURE_JACCARD, thresholds[round]});
         want();
         for (size_t begin = 0, blocks = 0; begin < N; blocks++) {
             bm_prefix_index index;
@@ -134,7 +134,7 @@ Test(prefix_index, a_list_names_everybody_of_the_block_who_has_the_key)
 
 Test(prefix_index, a_block_has_some_documents_however_little_memory_there_is)
 {
-    make(40, .5);
+    make(40, (bm_join_rule){BM_MEASURE_JACCARD, .5});
     bm_prefix_index index;
     cr_assert_eq(build(&index, (bm_prefix_block){&c.sized, 0, 1, 1000, NULL}), BM_OK);
     cr_assert_eq(index.end, BM_PREFIX_RANGE);
@@ -150,7 +150,7 @@ Test(prefix_index, a_search_finds_each_document_at_the_threshold_once_and_none_t
     static const double thresholds[] = {.1, .3, .6, .9};
     size_t n_found = 0;
     for (int round = 0; round < 4; round++) {
-        make(4, thresholds[round]);
+        make(4, (bm_join_rule){BM_MEASURE_JACCARD, thresholds[round]});
         for (size_t begin = 0; begin < N;) {
             bm_prefix_index index;
             bm_prefix_finder finder;
@@ -202,7 +202,7 @@ Test(prefix_index, shingles_that_meet_in_one_place_take_no_more_than_a_factor)
     bm_prefix_index index;
     cr_assert_eq(bm_shingle_counts_make(&counts, &sets, NULL, NULL), BM_OK);
     const bm_sized_sets both = {
-        .sets = &sets, .order = order, .n = 2, .counts = &counts, .threshold = .1};
+        .sets = &sets, .order = order, .n = 2, .counts = &counts, .rule = {BM_MEASURE_JACCARD, .1}};
     cr_assert_eq(bm_prefix_index_build(&index, &(bm_prefix_block){&both, 0, 0, 0, NULL}, NULL),
                  BM_OK);
     cr_assert_gt(index.n_entries, n / 2);

@@ -48,8 +48,12 @@ Test(rare_prefix, lengths_leave_out_one_less_than_what_must_be_shared)
                     probe++;
                 while (index < n && (double)index / (double)(2 * n - index) < around[i])
                     index++;
-                cr_assert_eq(bm_prefix_to_probe(n, around[i]), n == 0 ? 0 : n - probe + 1);
-                cr_assert_eq(bm_prefix_to_index(n, around[i]), n == 0 ? 0 : n - index + 1);
+                const bm_join_rule jaccard = {BM_MEASURE_JACCARD, around[i]},
+                                   containment = {BM_MEASURE_CONTAINMENT, around[i]};
+                cr_assert_eq(bm_prefix_to_probe(jaccard, n), n == 0 ? 0 : n - probe + 1);
+                cr_assert_eq(bm_prefix_to_index(jaccard, n), n == 0 ? 0 : n - index + 1);
+                cr_assert_eq(bm_prefix_to_probe(containment, n), n);
+                cr_assert_eq(bm_prefix_to_index(containment, n), n == 0 ? 0 : n - probe + 1);
                 cr_assert_leq(index == 0 ? 0 : n - index, n - probe);
             }
         }
@@ -105,27 +109,32 @@ Test(rare_prefix, documents_at_the_threshold_have_a_key_in_common_and_share_no_m
     size_t n_meet = 0, n_pairs = 0;
     for (int round = 0; round < 64; round++) {
         make(&c, 5 + draw() % 60);
-        double t = thresholds[round % 8];
+        const bm_measure measure = round % 2 == 0 ? BM_MEASURE_JACCARD : BM_MEASURE_CONTAINMENT;
+        double t = thresholds[round / 2 % 8];
+        const bm_join_rule rule = {measure, t};
         for (uint32_t a = 0; a < N; a++) {
             for (uint32_t b = 0; b < N; b++) {
                 if (a == b || c.sizes[a] < c.sizes[b])
                     continue;
                 uint64_t of_a[LONGEST], of_b[LONGEST];
                 size_t alone_a, alone_b;
-                size_t n_a = prefix(&c, a, bm_prefix_to_probe(c.sizes[a], t), of_a, &alone_a);
-                size_t n_b = prefix(&c, b, bm_prefix_to_index(c.sizes[b], t), of_b, &alone_b);
+                size_t n_a = prefix(&c, a, bm_prefix_to_probe(rule, c.sizes[a]), of_a, &alone_a);
+                size_t n_b = prefix(&c, b, bm_prefix_to_index(rule, c.sizes[b]), of_b, &alone_b);
                 size_t i = 0, j = 0;
                 while (i < n_a && j < n_b && of_a[i] != of_b[j])
                     of_a[i] < of_b[j] ? i++ : j++;
                 bool met = i < n_a && j < n_b;
                 size_t common = bm_hashes_common(c.docs[a], c.sizes[a], c.docs[b], c.sizes[b]);
-                cr_assert(met || !(bm_jaccard(common, c.sizes[a], c.sizes[b]) >= t));
+                const double similarity = measure == BM_MEASURE_JACCARD
+                                              ? bm_jaccard(common, c.sizes[a], c.sizes[b])
+                                              : (double)common / c.sizes[b];
+                cr_assert(met || !(similarity >= t) || c.sizes[b] == 0);
                 if (met) {
                     cr_assert_leq(common, c.sizes[a] - alone_a - i);
                     cr_assert_leq(common, c.sizes[b] - alone_b - j);
                 }
-                n_meet += met;
-                n_pairs++;
+                n_meet += met && measure == BM_MEASURE_JACCARD;
+                n_pairs += measure == BM_MEASURE_JACCARD;
             }
         }
         bm_shingle_counts_reset(&c.counts);

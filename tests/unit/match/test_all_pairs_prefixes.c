@@ -32,9 +32,10 @@ static size_t expect_prefixes(const drawn *s, const bm_corpus *corpus, const bm_
             cr_assert(s->sizes[last] < s->sizes[doc] ||
                       (s->sizes[last] == s->sizes[doc] && last < doc));
         }
-        bm_rare_prefix_size size = bm_rare_prefix(&counts, s->docs[doc], s->sizes[doc],
-                                                  bm_prefix_to_probe(s->sizes[doc], threshold),
-                                                  (bm_rare_prefix_room){keys, other});
+        bm_rare_prefix_size size = bm_rare_prefix(
+            &counts, s->docs[doc], s->sizes[doc],
+            bm_prefix_to_probe((bm_join_rule){BM_MEASURE_JACCARD, threshold}, s->sizes[doc]),
+            (bm_rare_prefix_room){keys, other});
         size_t n = size.n_keys;
         cr_assert_eq(record[at % BM_PREFIX_RANGE], bm_prefix_head(size.n_alone, n));
         cr_assert_eq(memcmp(record + used, keys, n * 8), 0);
@@ -60,7 +61,7 @@ Test(all_pairs_prefixes, are_those_of_memory_for_any_memory)
             bm_set_prefixes p;
             bm_error err = {0};
             bm_set_prefixes_job job = {.corpus = &corpus,
-                                       .threshold = thresholds[t],
+                                       .rule = {BM_MEASURE_JACCARD, thresholds[t]},
                                        .memory = memory[m],
                                        .pool = s->pool,
                                        .meter = &s->meter};
@@ -73,7 +74,7 @@ Test(all_pairs_prefixes, are_those_of_memory_for_any_memory)
             cr_assert_eq(bm_set_prefixes_make(&job, &p, &err), BM_OK, "%s", err.message);
             cr_assert((p.part_bits == 0) == (m < 2));
             parts = p.part_bits > parts ? p.part_bits : parts;
-            n_keys += expect_prefixes(s, &corpus, &p, job.threshold);
+            n_keys += expect_prefixes(s, &corpus, &p, job.rule.threshold);
             bm_set_prefixes_reset(&p);
         }
         bm_corpus_reset(&corpus);
@@ -98,7 +99,7 @@ Test(all_pairs_prefixes, a_cancelled_job_ends_with_its_status)
     bm_meter_reset(&s->meter);
     bm_meter_init(&s->meter, &callbacks);
     bm_set_prefixes_job job = {
-        .corpus = &corpus, .threshold = .5, .pool = s->pool, .meter = &s->meter};
+        .corpus = &corpus, .rule = {BM_MEASURE_JACCARD, .5}, .pool = s->pool, .meter = &s->meter};
     cr_assert_eq(bm_set_prefixes_make(&job, &p, NULL), BM_ERR_CANCELLED);
     bm_set_prefixes_reset(&p);
     bm_corpus_reset(&corpus);
@@ -126,7 +127,7 @@ Test(all_pairs_prefixes, it_is_told_how_far_counting_and_cutting_are)
     bm_meter_reset(&s->meter);
     bm_meter_init(&s->meter, &callbacks);
     bm_set_prefixes_job job = {
-        .corpus = &corpus, .threshold = .5, .pool = s->pool, .meter = &s->meter};
+        .corpus = &corpus, .rule = {BM_MEASURE_JACCARD, .5}, .pool = s->pool, .meter = &s->meter};
     cr_assert_eq(bm_set_prefixes_make(&job, &p, NULL), BM_OK);
     cr_assert_str_eq(stages, "count prefixes ");
     bm_set_prefixes_reset(&p);
@@ -142,7 +143,7 @@ Test(all_pairs_prefixes, a_damaged_record_is_an_error)
     uint64_t bad = 0x1234567812345678;
     cr_assert_eq(fill(s, true, &corpus, NULL), BM_OK);
     bm_set_prefixes_job job = {
-        .corpus = &corpus, .threshold = .5, .pool = s->pool, .meter = &s->meter};
+        .corpus = &corpus, .rule = {BM_MEASURE_JACCARD, .5}, .pool = s->pool, .meter = &s->meter};
     cr_assert_eq(bm_set_prefixes_make(&job, &p, NULL), BM_OK);
     uint64_t *record = malloc((BM_PREFIX_RANGE + p.store.most) * 8);
     cr_assert_eq(p.store.read(p.store.ctx, 1, record, NULL), BM_OK);

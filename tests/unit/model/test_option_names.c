@@ -56,6 +56,7 @@ static const list lists[] = {
      {"leanminhash", "datatrove", "nemo", "text-dedup", "milvus", "lance", "npy", "tsv", "arrow",
       "parquet"}},
     {BM_OPTION_EXPORT_WHAT, "what", BM_EXPORT_SIGNATURES, {"signatures", "bands"}},
+    {BM_OPTION_MEASURE, "measure", BM_MEASURE_JACCARD, {"jaccard", "containment"}},
 };
 #define N_LISTS (sizeof lists / sizeof lists[0])
 

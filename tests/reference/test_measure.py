@@ -1,0 +1,155 @@
+"""Measures beside Jaccard against plain counting in Python.
+
+  every pair    pairs --candidates all --threshold 0: every two documents that have shingles, zeros too, on random corpora
+  contained     pairs --measure containment on five corpora, T from .1 to 1: what two sets share, by a product of sparse
+                matrices (scipy), divided by the smaller one; who stands first, and the order of rows; the same bytes on 1, 2
+                and 8 threads, with --memory 64M, and as JSON Lines
+
+Shingles are made by text_model.py."""
+import json
+import os
+import random
+
+import harness
+
+np, _ = harness.need_modules("numpy", "scipy")
+from scipy import sparse
+
+import text_model
+
+TEXT = text_model.text_options(words="space", k=3)
+OPTIONS = text_model.option_arguments(TEXT)
+THRESHOLDS = [.1, .2, .3, .4, .5, .6, .7, .8, .9, 1]
+DOCUMENTS = {"small": 150, "normal": 700, "full": None}
+
+
+class Corpus:
+    """Ids and texts, in a file of JSON Lines."""
+
+    def __init__(self, name, folder, documents):
+        self.name, self.path = name, os.path.join(folder, f"{name}.jsonl")
+        self.ids, self.texts = [id_ for id_, _ in documents], [text for _, text in documents]
+        with open(self.path, "w", encoding="utf-8") as file:
+            for id_, text in documents:
+                file.write(json.dumps({"id": id_, "text": text}) + "\n")
+        self.sets = [text_model.elements(text_model.sequence(text, TEXT), TEXT) for text in self.texts]
+        self.sizes = [len(s) for s in self.sets]
+
+    def shared(self, rows, columns):
+        """How many shingles documents `rows` and `columns` share: a sparse matrix."""
+        numbers = {}
+        matrices = []
+        for chosen in (rows, columns):
+            at = [numbers.setdefault(e, len(numbers)) for d in chosen for e in self.sets[d]]
+            begins = np.cumsum([0] + [self.sizes[d] for d in chosen])
+            matrices.append((np.ones(len(at), dtype=np.int32), at, begins))
+        a, b = (sparse.csr_matrix(m, shape=(len(m[2]) - 1, max(1, len(numbers)))) for m in matrices)
+        return (a @ b.T).tocoo()
+
+
+def tsv(name, id_, text):
+    path = harness.corpus_file(name, "docs.tsv.zst")
+    lines = harness.unzstd(path).decode().split("\n") if path else []
+    return [(line.split("\t")[id_], line.split("\t")[text]) for line in lines if line]
+
+
+def jsonl(name):
+    path = harness.corpus_file(name, "docs.jsonl.zst")
+    return [(r["id"], r["text"]) for r in map(json.loads, harness.unzstd(path).splitlines())] if path else []
+
+
+def articles():
+    path = harness.corpus_file("minhash_articles", "articles_1000.train")
+    lines = harness.read_file(path).decode().split("\n") if path else []
+    return [tuple(line.split(" ", 1)) for line in lines if line]
+
+
+def corpora(folder, size):
+    """Five of them; as many documents of each as the size asks for, from all over it."""
+    for name, documents in (("spdx_texts", tsv("spdx_texts", 0, 2)), ("scancode_rules", jsonl("scancode_rules")),
+                            ("er_cddb", tsv("er_cddb", 0, 2)), ("oeb_us_uk", tsv("oeb_us_uk", 0, 2)),
+                            ("minhash_articles", articles())):
+        most = DOCUMENTS[size]
+        if most is not None and len(documents) > most:
+            half = len(documents) // 2  # neighbours, which are alike in some, and documents that lie far apart
+            documents = documents[:most // 2] + documents[half::(len(documents) - half) * 2 // most]
+        yield Corpus(name, folder, documents)
+
+
+# --- every pair ---
+
+def random_documents(rng):
+    pool = [f"w{i}" for i in range(rng.randint(3, 60))]
+    documents = [(f"d{i}", " ".join(rng.choice(pool) for _ in range(rng.choice((0, 1, 2, 5, 30))))) for i in range(rng.randint(0, 40))]
+    return documents + [(f"copy{i}", rng.choice(documents)[1]) for i in range(5) if documents]
+
+
+def every_pair(claims, bandmill, folder, rng, rounds):
+    def check():
+        for number in range(rounds):
+            c = Corpus(f"every{number}", folder, random_documents(rng))
+            wanted = [[c.ids[a], c.ids[b], f"{text_model.jaccard(c.sets[a], c.sets[b]):.6f}"]
+                      for a in range(len(c.ids)) for b in range(a + 1, len(c.ids)) if c.sets[a] and c.sets[b]]
+            more = rng.choice(([], ["--threads", 2], ["--memory", "64M", "--threads", 8]))
+            done = bandmill.run("pairs", c.path, *OPTIONS, "--candidates", "all", "--threshold", 0, *more)
+            if harness.read_rows(done.stdout, ["id_a", "id_b", "jaccard"]) != wanted:
+                return f"corpus {number}: {c.path}"
+        return ""
+    claims.attempt(f"threshold 0 lists every two documents that have shingles: {rounds} random corpora", check)
+
+
+# --- containment ---
+
+def contained_pairs(c, coo):
+    """(contained, other, share) of every two that share something, in the order of rows."""
+    rows = []
+    for a, b, shared in zip(coo.row.tolist(), coo.col.tolist(), coo.data.tolist()):
+        if (c.sizes[a], a) < (c.sizes[b], b):
+            rows.append((a, b, shared / c.sizes[a]))
+    return sorted(rows)
+
+
+def contained(claims, bandmill, c, all_shared):
+    rows = contained_pairs(c, all_shared)
+    header = ["id_a", "id_b", "containment"]
+
+    def run(threshold, *more):
+        return bandmill.run("pairs", c.path, *OPTIONS, "--measure", "containment", "--threshold", threshold, *more).stdout
+
+    def check():
+        for threshold in THRESHOLDS:
+            wanted = [[c.ids[a], c.ids[b], f"{share:.6f}"] for a, b, share in rows if share >= threshold]
+            if harness.read_rows(run(threshold), header) != wanted:
+                return f"threshold {threshold}: {len(wanted)} rows are wanted"
+        return ""
+
+    def check_ways():
+        first = run(.5, "--threads", 1)
+        for more in (["--threads", 2], ["--threads", 8, "--memory", "64M"], ["--threads", 2, "--batch-docs", 7]):
+            if run(.5, *more) != first:
+                return " ".join(map(str, more))
+        lines = [json.loads(line) for line in run(.5, "--json").splitlines()]
+        if [[r["id_a"], r["id_b"], f"{r['containment']:.6f}"] for r in lines] != harness.read_rows(first, header):
+            return "--json"
+        return ""
+    claims.attempt(f"{c.name}: pairs by containment, {len(rows)} that share something, T from .1 to 1", check)
+    claims.attempt(f"{c.name}: the same rows on other threads, within 64M, as JSON Lines", check_ways)
+
+
+def main():
+    args = harness.arguments(__doc__, ("--seed", {"type": int, "default": 20261124}))
+    harness.need_corpora()
+    claims, bandmill = harness.Claims(), harness.Program(args.program, args.server)
+    rng = random.Random(args.seed)
+    print(f"seed {args.seed}")
+    with harness.scratch() as folder:
+        every_pair(claims, bandmill, folder, rng, {"small": 10, "normal": 40, "full": 200}[args.size])
+        for c in corpora(folder, args.size):
+            if not c.ids:
+                continue
+            everything = range(len(c.ids))
+            contained(claims, bandmill, c, c.shared(everything, everything))
+    claims.end()
+
+
+main()
