@@ -1,20 +1,13 @@
-/* json_read.c -- paths as text, for the one parser (json_exact.c). Of a small document only the text
- * is kept, and the parser runs again for each field that is asked for: microseconds, for a report of
- * a few kilobytes. */
+/* json_read.c -- paths as text, for the one parser (json_exact.c), and fields of a document of ours. */
 #include "io/json/json_read.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/open_file.h"
 #include "io/json/json_exact.h"
+#include "io/json/json_scan.h"
 #include "io/json/json_simd.h"
-
-#define DOC_MAX_BYTES ((size_t)256 << 20)
 
 /* Paths taken apart: one block of text, one of parts. */
 typedef struct path_set {
@@ -120,158 +113,56 @@ bm_status bm_json_line_run(bm_json_line *line, bm_str text, bm_json_field *field
     return bm_json_exact_run(line->exact, text, fields, broken, err);
 }
 
-struct bm_json_doc {
-    char *path;
-    bm_buf text;
-    char **strings; /* those given out, owned */
-    size_t n_strings, cap_strings;
-};
-
-static bm_status read_file(const char *path, bm_buf *text, bm_error *err)
+bm_status bm_json_doc_check(const bm_json_doc *doc, bm_error *err)
 {
-    int fd;
-    BM_TRY(bm_open_regular(path, BM_ERR_FORMAT, &fd, err));
-    FILE *file = fdopen(fd, "r");
-    bm_status status = BM_OK;
-    if (file == NULL) {
-        status = bm_fail_errno(err, errno, path, "cannot open");
-        close(fd);
-        return status;
-    }
-    size_t got = 1;
-    while (status == BM_OK && got > 0) {
-        status = bm_buf_reserve(text, (size_t)64 << 10, err);
-        if (status != BM_OK)
-            break;
-        errno = 0;
-        got = fread(text->data + text->len, 1, (size_t)64 << 10, file);
-        text->len += got;
-        if (ferror(file))
-            status = bm_fail_errno(err, errno, path, "cannot read");
-        else if (text->len > DOC_MAX_BYTES)
-            status = bm_fail_at(err, BM_ERR_FORMAT, path, 0, "too large for a document of ours");
-    }
-    fclose(file);
-    return status;
-}
-
-/* One field (NULL: none, only look whether the document is whole); its value is copied to `copy`
- * where that is not NULL. */
-static bm_status look_up(const bm_json_doc *doc, const char *field, bm_json_field *out,
-                         bm_buf *copy, bm_error *err)
-{
-    path_set paths;
     bm_json_exact *exact = NULL;
     const char *broken = NULL;
-    BM_TRY(split_paths(&field, field == NULL ? 0 : 1, &paths, err));
-    bm_status status = BM_OK;
-    BM_TRY_OUT(bm_json_exact_open(paths.paths, paths.n, &exact, err));
-    BM_TRY_OUT(bm_json_exact_run(exact, (bm_str){.data = doc->text.data, .len = doc->text.len}, out,
-                                 &broken, err));
-    if (broken != NULL)
-        BM_TRY_OUT(bm_fail_at(err, BM_ERR_FORMAT, doc->path, 0, "%s", broken));
-    if (copy != NULL)
-        BM_TRY_OUT(bm_buf_add(copy, out->value.data, out->value.len, err));
-    if (copy != NULL)
-        BM_TRY_OUT(bm_buf_end(copy, err));
-out:
+    BM_TRY(bm_json_exact_open(NULL, 0, &exact, err));
+    bm_status status = bm_json_exact_run(exact, doc->text, NULL, &broken, err);
+    if (status == BM_OK && broken != NULL)
+        status = bm_fail_at(err, BM_ERR_FORMAT, doc->path, 0, "%s", broken);
     bm_json_exact_close(exact);
-    free_paths(&paths);
     return status;
 }
 
-bm_status bm_json_doc_open(const char *path, bm_json_doc **out, bm_error *err)
+static bm_status lacks(const bm_json_doc *doc, const char *type, const char *field, bm_error *err)
 {
-    bm_json_doc *doc = NULL;
-    BM_TRY(bm_new_zero(&doc, 1, err));
-    bm_json_field none;
-    bm_status status = BM_OK;
-    if ((doc->path = bm_strdup(path)) == NULL)
-        BM_TRY_OUT(bm_fail_nomem(err, strlen(path)));
-    BM_TRY_OUT(read_file(path, &doc->text, err));
-    status = look_up(doc, NULL, &none, NULL, err);
-out:
-    if (status != BM_OK) {
-        bm_json_doc_close(doc);
-        return status;
-    }
-    *out = doc;
+    return bm_fail_at(err, BM_ERR_FORMAT, doc->path, 0, "no %s in field '%s'", type, field);
+}
+
+/* The text of the number at a field. */
+static bm_status find_number(const bm_json_doc *doc, const char *field, bm_str *out, bm_error *err)
+{
+    if (!bm_json_scan_path(doc->text, field, out) ||
+        (out->data[0] != '-' && (out->data[0] < '0' || out->data[0] > '9')))
+        return lacks(doc, "number", field, err);
     return BM_OK;
 }
 
-void bm_json_doc_close(bm_json_doc *doc)
+bm_status bm_json_doc_string(const bm_json_doc *doc, const char *field, bm_buf *out, bm_error *err)
 {
-    if (doc == NULL)
-        return;
-    for (size_t i = 0; i < doc->n_strings; i++)
-        bm_free(doc->strings[i]);
-    bm_free(doc->strings);
-    bm_buf_reset(&doc->text);
-    bm_free(doc->path);
-    bm_free(doc);
-}
-
-/* The value of a field, which is of this kind; `out` ({0}) stays so on failure. */
-static bm_status get(const bm_json_doc *doc, const char *field, bm_json_kind kind, bm_buf *out,
-                     bm_error *err)
-{
-    bm_json_field found;
-    bm_status status = BM_OK;
-    BM_TRY_OUT(look_up(doc, field, &found, out, err));
-    if (found.kind != kind)
-        BM_TRY_OUT(bm_fail_at(err, BM_ERR_FORMAT, doc->path, 0, "no %s in field '%s'",
-                              kind == BM_JSON_STRING ? "string" : "number", field));
-out:
-    if (status != BM_OK)
-        bm_buf_reset(out);
-    return status;
-}
-
-bm_status bm_json_doc_string(const bm_json_doc *doc, const char *field, bm_str *out, bm_error *err)
-{
-    bm_json_doc *own = (bm_json_doc *)doc; /* what was looked up stays with the document */
-    bm_buf value = {0};
-    bm_status status = BM_OK;
-    BM_TRY_OUT(get(doc, field, BM_JSON_STRING, &value, err));
-    status = bm_grow_array(&own->strings, &own->cap_strings, own->n_strings + 1, err);
-out:
-    if (status != BM_OK) {
-        bm_buf_reset(&value);
-        return status;
-    }
-    own->strings[own->n_strings++] = value.data;
-    *out = (bm_str){value.data, value.len};
-    return BM_OK;
+    bm_str quoted;
+    if (!bm_json_scan_path(doc->text, field, &quoted) || quoted.data[0] != '"')
+        return lacks(doc, "string", field, err);
+    BM_TRY(bm_json_scan_string(quoted, out, err));
+    return bm_buf_end(out, err);
 }
 
 bm_status bm_json_doc_uint(const bm_json_doc *doc, const char *field, uint64_t *out, bm_error *err)
 {
-    bm_buf text = {0};
-    BM_TRY(get(doc, field, BM_JSON_NUMBER, &text, err));
-    uint64_t value = 0;
-    bool ok = true;
-    for (size_t i = 0; i < text.len && ok; i++) {
-        unsigned digit = (unsigned)(unsigned char)text.data[i] - '0';
-        ok = digit <= 9 && !__builtin_mul_overflow(value, UINT64_C(10), &value) &&
-             !__builtin_add_overflow(value, (uint64_t)digit, &value);
-    }
-    bm_buf_reset(&text);
-    if (!ok)
-        return bm_fail_at(err, BM_ERR_FORMAT, doc->path, 0,
-                          "field '%s' is no whole number from 0 to 2^64-1", field);
-    *out = value;
-    return BM_OK;
+    bm_str text;
+    BM_TRY(find_number(doc, field, &text, err));
+    if (bm_json_scan_uint(text, out))
+        return BM_OK;
+    return bm_fail_at(err, BM_ERR_FORMAT, doc->path, 0,
+                      "field '%s' is no whole number from 0 to 2^64-1", field);
 }
 
 bm_status bm_json_doc_double(const bm_json_doc *doc, const char *field, double *out, bm_error *err)
 {
-    bm_buf text = {0};
-    BM_TRY(get(doc, field, BM_JSON_NUMBER, &text, err));
-    double value;
-    bool ok = bm_simd_double((bm_str){text.data, text.len}, &value);
-    bm_buf_reset(&text);
-    if (!ok)
-        return bm_fail_at(err, BM_ERR_FORMAT, doc->path, 0, "field '%s' is out of range", field);
-    *out = value;
-    return BM_OK;
+    bm_str text;
+    BM_TRY(find_number(doc, field, &text, err));
+    if (bm_simd_double(text, out))
+        return BM_OK;
+    return bm_fail_at(err, BM_ERR_FORMAT, doc->path, 0, "field '%s' is out of range", field);
 }

@@ -9,16 +9,19 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
+#include "base/memory.h"
 #include "io/json/json_field.h"
 
-/* --- small documents, by dotted path: "provenance.seed" --- */
-typedef struct bm_json_doc bm_json_doc;
-/* BM_ERR_FORMAT where the file is no JSON object. */
-bm_status bm_json_doc_open(const char *path, bm_json_doc **out, bm_error *err);
-void bm_json_doc_close(bm_json_doc *doc); /* NULL is fine */
-/* BM_ERR_FORMAT names the file and the field that is missing or of another type. Strings live as
- * long as the document. */
-bm_status bm_json_doc_string(const bm_json_doc *doc, const char *field, bm_str *out, bm_error *err);
+/* --- a document of ours, whose text is in memory, by dotted path: "provenance.seed" --- */
+typedef struct bm_json_doc {
+    const char *path; /* of its file, for messages */
+    bm_str text;
+} bm_json_doc;
+/* BM_ERR_FORMAT where the text is no JSON object: to be asked first. */
+bm_status bm_json_doc_check(const bm_json_doc *doc, bm_error *err);
+/* BM_ERR_FORMAT names the file and the field that is missing or of another type. A string is appended
+ * to `out`, and a NUL put behind it. */
+bm_status bm_json_doc_string(const bm_json_doc *doc, const char *field, bm_buf *out, bm_error *err);
 bm_status bm_json_doc_uint(const bm_json_doc *doc, const char *field, uint64_t *out, bm_error *err);
 bm_status bm_json_doc_double(const bm_json_doc *doc, const char *field, double *out, bm_error *err);
 

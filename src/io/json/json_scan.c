@@ -110,9 +110,9 @@ bool bm_json_scan_element(bm_str array, size_t *at, bm_str *value)
     return next_item(array, '[', at) && take_value(array, at, value);
 }
 
-bool bm_json_scan_find(bm_str object, const char *key, bm_str *value)
+static bool find_key(bm_str object, const char *key, size_t len, bm_str *value)
 {
-    size_t at = 0, len = strlen(key);
+    size_t at = 0;
     bm_str name, candidate;
     bool found = false;
     while (bm_json_scan_member(object, &at, &name, &candidate)) {
@@ -122,6 +122,23 @@ bool bm_json_scan_find(bm_str object, const char *key, bm_str *value)
         }
     }
     return found;
+}
+
+bool bm_json_scan_find(bm_str object, const char *key, bm_str *value)
+{
+    return find_key(object, key, strlen(key), value);
+}
+
+bool bm_json_scan_path(bm_str object, const char *path, bm_str *value)
+{
+    *value = object;
+    for (size_t len; (len = strcspn(path, ".")) > 0; path += len + 1) {
+        if (!find_key(*value, path, len, value))
+            return false;
+        if (path[len] == '\0')
+            return true;
+    }
+    return false;
 }
 
 bm_status bm_json_scan_string(bm_str quoted, bm_buf *out, bm_error *err)

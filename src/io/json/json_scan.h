@@ -20,6 +20,8 @@ bool bm_json_scan_member(bm_str object, size_t *at, bm_str *key, bm_str *value);
 bool bm_json_scan_element(bm_str array, size_t *at, bm_str *value);
 /* The value of a key that needs no escapes, of equal keys the last one's; false: there is none. */
 bool bm_json_scan_find(bm_str object, const char *key, bm_str *value);
+/* The same through objects, by dotted path. */
+bool bm_json_scan_path(bm_str object, const char *path, bm_str *value);
 /* Append what a string in quotes says, unescaped. BM_ERR_FORMAT: it is no string. */
 bm_status bm_json_scan_string(bm_str quoted, bm_buf *out, bm_error *err);
 /* Is a value this text ("null")? */

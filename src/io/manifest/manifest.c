@@ -223,13 +223,11 @@ out:
 static bm_status open_within(const char *path, bm_manifest_room room, bm_manifest **out,
                              bm_error *err)
 {
-    bm_json_doc *doc = NULL;
     BM_TRY(bm_manifest_check_size(path, room, err));
-    BM_TRY(bm_json_doc_open(path, &doc, err));
-    bm_json_doc_close(doc);
     bm_buf text = {0};
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_manifest_read(path, &text, err));
+    BM_TRY_OUT(bm_json_doc_check(&(bm_json_doc){path, {text.data, text.len}}, err));
     return open_text(path, room, &text, out, err);
 out:
     bm_buf_reset(&text);

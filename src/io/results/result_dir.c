@@ -34,34 +34,34 @@ bm_status bm_result_fail(const bm_result_dir *dir, const char *name, uint64_t li
 
 void bm_result_facts_begin(bm_result_facts *f, const bm_manifest *manifest, bm_error *err)
 {
-    *f = (bm_result_facts){.manifest = manifest, .err = err};
-    f->status = bm_json_doc_open(bm_manifest_path(manifest), &f->doc, err);
+    *f = (bm_result_facts){.manifest = manifest,
+                           .doc = {bm_manifest_path(manifest), bm_manifest_text(manifest)},
+                           .err = err};
 }
 
 bm_status bm_result_facts_end(bm_result_facts *f)
 {
-    bm_json_doc_close(f->doc);
-    f->doc = NULL;
     return f->status;
 }
 
 void bm_result_facts_unknown(bm_result_facts *f, const char *field)
 {
     if (f->status == BM_OK)
-        f->status = bm_fail_at(f->err, BM_ERR_FORMAT, bm_manifest_path(f->manifest), 0,
+        f->status = bm_fail_at(f->err, BM_ERR_FORMAT, f->doc.path, 0,
                                "%s is not known to this version", field);
 }
 
 unsigned bm_result_facts_word(bm_result_facts *f, bm_option option)
 {
-    bm_str word;
+    bm_buf word = {0};
     char path[64];
     unsigned value = 0;
     snprintf(path, sizeof path, "parameters.%s", bm_option_field(option));
     if (f->status == BM_OK)
-        f->status = bm_json_doc_string(f->doc, path, &word, f->err);
+        f->status = bm_json_doc_string(&f->doc, path, &word, f->err);
     if (f->status == BM_OK && !bm_option_value(option, word.data, word.len, &value))
         bm_result_facts_unknown(f, path);
+    bm_buf_reset(&word);
     return value;
 }
 
@@ -69,7 +69,7 @@ double bm_result_facts_double(bm_result_facts *f, const char *path)
 {
     double value = NAN;
     if (f->status == BM_OK)
-        f->status = bm_json_doc_double(f->doc, path, &value, f->err);
+        f->status = bm_json_doc_double(&f->doc, path, &value, f->err);
     return value;
 }
 
@@ -77,7 +77,7 @@ uint64_t bm_result_facts_uint(bm_result_facts *f, const char *path)
 {
     uint64_t value = 0;
     if (f->status == BM_OK)
-        f->status = bm_json_doc_uint(f->doc, path, &value, f->err);
+        f->status = bm_json_doc_uint(&f->doc, path, &value, f->err);
     return value;
 }
 
@@ -85,7 +85,7 @@ double bm_result_facts_threshold(bm_result_facts *f)
 {
     const double threshold = bm_result_facts_double(f, "parameters.threshold");
     if (f->status == BM_OK && !(threshold > 0 && threshold <= 1))
-        f->status = bm_fail_at(f->err, BM_ERR_FORMAT, bm_manifest_path(f->manifest), 0,
+        f->status = bm_fail_at(f->err, BM_ERR_FORMAT, f->doc.path, 0,
                                "parameters.threshold is %g (more than 0, at most 1)", threshold);
     return threshold;
 }

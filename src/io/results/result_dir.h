@@ -42,7 +42,7 @@ bm_status bm_result_fail(const bm_result_dir *dir, const char *name, uint64_t li
  * follow are 0. */
 typedef struct bm_result_facts {
     const bm_manifest *manifest;
-    bm_json_doc *doc;
+    bm_json_doc doc;
     bm_status status;
     bm_error *err;
 } bm_result_facts;
