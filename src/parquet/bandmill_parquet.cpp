@@ -1,16 +1,167 @@
-// bandmill_parquet.cpp -- the library that table_module.h speaks of, over Arrow C++: Parquet and Arrow's IPC
-// files as streams of arrays (module_read.cpp), and the rows of them that stay as files of the same kind
-// (module_keep.cpp); new files of ours (module_write.cpp). No exception leaves it.
-
-#include <arrow/util/config.h>
+// bandmill_parquet.cpp -- the library that table_module.h speaks of, over Arrow C++: Parquet (module_parquet.cpp)
+// and Arrow's IPC files (module_ipc.cpp) as streams of arrays, and the rows of them that stay as files of the same
+// kind; new files of ours. Arrow runs on the thread that calls. No exception leaves it.
 
 #include "module_common.h"
-#include "module_write.h"
+
+#include <arrow/c/bridge.h>
+#include <arrow/ipc/writer.h>
+#include <arrow/util/config.h>
+#include <parquet/arrow/writer.h>
+
+namespace bandmill_tables
+{
+
+// --- which columns ---
+
+// The child of a schema that a name with dots and brackets leads into: all of the name, or what stands
+// before the first of them.
+static int child_of(const arrow::Schema &schema, std::string_view name)
+{
+    const int whole = schema.GetFieldIndex(std::string(name));
+    if (whole >= 0)
+        return whole;
+    std::string_view first = name.substr(0, name.find('.'));
+    while (first.size() >= 2 && first.substr(first.size() - 2) == "[]")
+        first.remove_suffix(2);
+    return schema.GetFieldIndex(std::string(first));
+}
+
+std::vector<int> children_of(const arrow::Schema &schema, const bm_table_wish &wish)
+{
+    std::vector<bool> wanted(static_cast<std::size_t>(schema.num_fields()), false);
+    for (std::size_t i = 0; i < wish.n_columns; i++)
+        if (const int child = child_of(schema, wish.columns[i]); child >= 0)
+            wanted[static_cast<std::size_t>(child)] = true;
+    for (std::size_t i = 0; i < wish.n_needed; i++)
+        if (child_of(schema, wish.columns[i]) < 0)
+            wanted.assign(wanted.size(), true);
+    std::vector<int> children;
+    for (std::size_t i = 0; i < wanted.size(); i++)
+        if (wanted[i])
+            children.push_back(static_cast<int>(i));
+    return children;
+}
+
+namespace
+{
+
+// --- a new file of Arrow's writers, which goes to the caller piece by piece ---
+
+class Sink : public arrow::io::OutputStream
+{
+  public:
+    Sink(bm_write_fn write, void *ctx) : write_(write), ctx_(ctx)
+    {
+    }
+    arrow::Status Write(const void *data, int64_t n) override
+    {
+        broken_ = broken_ ||
+                  write_(ctx_, static_cast<const char *>(data), static_cast<std::size_t>(n)) != 0;
+        at_ += n;
+        return broken_ ? arrow::Status::IOError("cannot write") : arrow::Status::OK();
+    }
+    using OutputStream::Write;
+    arrow::Status Close() override
+    {
+        closed_ = true;
+        return arrow::Status::OK();
+    }
+    arrow::Result<int64_t> Tell() const override
+    {
+        return at_;
+    }
+    bool closed() const override
+    {
+        return closed_;
+    }
+    bool broken() const // the caller took no more: it knows why
+    {
+        return broken_;
+    }
+
+  private:
+    bm_write_fn write_;
+    void *ctx_;
+    int64_t at_ = 0;
+    bool closed_ = false, broken_ = false;
+};
+
+template <class Writer>
+arrow::Status write_batches(arrow::RecordBatchReader &batches, Writer &writer)
+{
+    std::shared_ptr<arrow::RecordBatch> batch;
+    for (;;) {
+        ARROW_RETURN_NOT_OK(batches.ReadNext(&batch));
+        if (batch == nullptr)
+            return writer.Close();
+        ARROW_RETURN_NOT_OK(writer.WriteRecordBatch(*batch));
+    }
+}
+
+// The columns are of random words, which no dictionary makes shorter.
+arrow::Status write_new(const bm_table_made &made, const std::shared_ptr<Sink> &sink)
+{
+    ARROW_ASSIGN_OR_RAISE(auto batches, arrow::ImportRecordBatchReader(made.stream));
+    if (!made.parquet) {
+        ARROW_ASSIGN_OR_RAISE(auto writer, arrow::ipc::MakeFileWriter(sink, batches->schema()));
+        return write_batches(*batches, *writer);
+    }
+    parquet::WriterProperties::Builder raw;
+    raw.created_by("bandmill")
+        ->compression(arrow::Compression::ZSTD)
+        ->disable_dictionary()
+        ->max_row_group_length(static_cast<int64_t>(made.group_rows));
+    parquet::ArrowWriterProperties::Builder properties;
+    properties.store_schema();
+    ARROW_ASSIGN_OR_RAISE(auto writer, parquet::arrow::FileWriter::Open(
+                                           *batches->schema(), arrow::default_memory_pool(), sink,
+                                           raw.build(), properties.build()));
+    return write_batches(*batches, *writer);
+}
+
+// --- the three functions ---
+
+bm_status module_open(const bm_table_wish *wish, struct ArrowArrayStream *out,
+                      bm_table_words *words)
+{
+    return guarded(words, [&]() -> arrow::Status {
+        ARROW_ASSIGN_OR_RAISE(auto reader,
+                              wish->parquet ? parquet_stream(*wish) : ipc_stream(*wish));
+        return arrow::ExportRecordBatchReader(reader, out);
+    });
+}
+
+bm_status module_keep(const bm_table_kept *kept, bm_table_words *words)
+{
+    std::shared_ptr<Sink> sink;
+    const bm_status status = guarded(words, [&] {
+        sink = std::make_shared<Sink>(kept->write, kept->write_ctx);
+        return kept->parquet ? keep_parquet(*kept, sink) : keep_ipc(*kept, sink);
+    });
+    return status != BM_OK && sink != nullptr && sink->broken() ? BM_ERR_PIPE : status;
+}
+
+bm_status module_write(const bm_table_made *made, bm_table_words *words)
+{
+    std::shared_ptr<Sink> sink;
+    const bm_status status = guarded(words, [&] {
+        sink = std::make_shared<Sink>(made->write, made->write_ctx);
+        return write_new(*made, sink);
+    });
+    if (status != BM_OK && sink != nullptr && sink->broken())
+        return BM_ERR_PIPE;
+    return status == BM_ERR_INPUT ? BM_ERR_IO : status;
+}
+
+} // namespace
+
+} // namespace bandmill_tables
 
 extern "C" const bm_table_module *bm_table_module_get(void)
 {
+    using namespace bandmill_tables;
     static const bm_table_module module = {BM_TABLE_MODULE_ABI, "Arrow " ARROW_VERSION_STRING,
-                                           bandmill_tables::module_open,
-                                           bandmill_tables::module_keep, bandmill_table_write};
+                                           module_open, module_keep, module_write};
     return &module;
 }

@@ -1,17 +1,16 @@
-/* module_common.h -- what the parts of the module share, in C++: what goes wrong, and the memory that is
- * counted. Everything lies in namespace bandmill_tables; the module exports one function. */
+/* module_common.h -- what the parts of the module share, in C++: what goes wrong, the memory that is counted, and
+ * reading beside writing. Everything lies in namespace bandmill_tables; the module exports one function. */
 #ifndef BANDMILL_PARQUET_MODULE_COMMON_H
 #define BANDMILL_PARQUET_MODULE_COMMON_H
 
 #include <arrow/api.h>
-#include <arrow/ipc/api.h>
-#include <arrow/util/compression.h>
-#include <parquet/arrow/reader.h>
+#include <arrow/io/api.h>
 #include <parquet/exception.h>
-#include <parquet/metadata.h>
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "io/tables/table_module.h"
@@ -19,8 +18,10 @@
 namespace bandmill_tables
 {
 
-// --- module_words.cpp ---
+// --- module_common.cpp ---
 
+// Words of one line, without the place in Arrow's sources that some of its messages end with.
+void say(bm_table_words *words, std::string_view text);
 bm_status fail(const arrow::Status &status, bm_table_words *words);
 
 // `body` gives an arrow::Status; no exception leaves here.
@@ -43,8 +44,6 @@ template <class Body> bm_status guarded(bm_table_words *words, Body body)
     return status.ok() ? BM_OK : fail(status, words);
 }
 
-// --- module_memory.cpp ---
-
 // Arrow's memory with a bound of its own (0: none). It lives until it and all that it gave are dropped.
 class Pool;
 struct DropPool {
@@ -54,51 +53,45 @@ using PoolHold = std::unique_ptr<Pool, DropPool>;
 PoolHold make_pool(uint64_t bytes);
 arrow::MemoryPool *pool_of(const PoolHold &pool);
 
-// --- module_read.cpp ---
+// `read` hands over steps, which are done in their order: at once, or, `beside` reading, each by another thread while
+// this one reads on.
+using Step = std::function<arrow::Status()>;
+using Push = std::function<arrow::Status(Step)>;
+arrow::Status read_beside(bool beside, const std::function<arrow::Status(const Push &)> &read);
 
-struct Ahead; // module_ahead.h
+// Is the row one of those that stay?
+inline bool stays_at(const bm_table_kept &kept, uint64_t row)
+{
+    return row < kept.n_rows && (kept.rows[row / 8] >> row % 8 & 1) != 0;
+}
 
-struct Parquet {
-    PoolHold pool;                // outlives the rest
-    uint64_t memory = 0;          // its bound; 0: none
-    std::shared_ptr<Ahead> ahead; // NULL: one thread
-    std::shared_ptr<arrow::io::RandomAccessFile> file;
-    std::unique_ptr<parquet::arrow::FileReader> reader;
-    std::shared_ptr<arrow::Schema> schema;
-    std::shared_ptr<parquet::FileMetaData> meta;
-};
+// --- module_rows.cpp ---
 
-arrow::Status use_threads(uint32_t threads);
-unsigned threads_of(uint32_t threads); // 0: all that there are
-arrow::Result<std::shared_ptr<Parquet>> open_parquet(const char *path, uint32_t threads,
-                                                     uint64_t memory);
-// The batches of one row group, about `bytes` each; all leaves where `leaves` is NULL.
-arrow::Result<std::unique_ptr<arrow::RecordBatchReader>>
-group_batches(Parquet &p, int group, const std::vector<int> *leaves, int64_t bytes);
-// Fills *codec as codec_like says, unless it is NULL.
-arrow::Result<std::shared_ptr<arrow::RecordBatchReader>>
-ipc_open(const char *path, const arrow::ipc::IpcReadOptions &options,
-         std::shared_ptr<arrow::util::Codec> *codec);
-bm_status module_open(const bm_table_wish *wish, struct ArrowArrayStream *out,
-                      bm_table_words *words);
-
-// --- module_pick.cpp ---
-
-// Which rows of one batch after another stay.
-struct Picker {
-    const bm_table_kept *kept;
-    arrow::MemoryPool *pool;
-    uint64_t row;            // the first of the next batch
-    std::vector<bool> stays; // of the batch
-};
-
-// Those of the next batch; NULL: none.
+// Those rows of a batch that stay, of which the first is the `first` of the file.
 arrow::Result<std::shared_ptr<arrow::RecordBatch>>
-pick(Picker &picker, const std::shared_ptr<arrow::RecordBatch> &batch);
+pick_rows(const bm_table_kept &kept, uint64_t first,
+          const std::shared_ptr<arrow::RecordBatch> &batch, arrow::MemoryPool *pool);
 
-// --- module_keep.cpp ---
+// The column with the groups of rows, of a table that has none of its name.
+arrow::Result<std::shared_ptr<arrow::Field>> label_field(const arrow::Schema &schema);
+// The columns of its struct, for `n` rows from the first of `labels` on.
+arrow::Result<arrow::ArrayVector> label_columns(const bm_table_label *labels, uint64_t n);
 
-bm_status module_keep(const bm_table_kept *kept, bm_table_words *words);
+// --- module_parquet.cpp, module_groups.cpp ---
+
+arrow::Result<std::shared_ptr<arrow::RecordBatchReader>> parquet_stream(const bm_table_wish &wish);
+arrow::Status keep_parquet(const bm_table_kept &kept,
+                           const std::shared_ptr<arrow::io::OutputStream> &sink);
+
+// --- module_ipc.cpp ---
+
+arrow::Result<std::shared_ptr<arrow::RecordBatchReader>> ipc_stream(const bm_table_wish &wish);
+arrow::Status keep_ipc(const bm_table_kept &kept,
+                       const std::shared_ptr<arrow::io::OutputStream> &sink);
+
+// The columns asked for, each once, in their order; all of them where one that must be there is not: then
+// whoever reads says which there are. (bandmill_parquet.cpp)
+std::vector<int> children_of(const arrow::Schema &schema, const bm_table_wish &wish);
 
 } // namespace bandmill_tables
 

@@ -1,17 +1,10 @@
-// module_ipc.cpp -- what a file or stream of IPC says of itself and Arrow does not tell: where the batches of a file lie, and how the buffers
-// of a batch are compressed. Both stand in flatbuffers, of which this reads single fields, each within its bytes:
-//
-//     stream   message, message, …        message   FFFFFFFF, length of the metadata, metadata, body
-//     file     ARROW1 00 00, stream, footer, its length, ARROW1
+// module_ipc.cpp -- Arrow's IPC, files and streams, batch by batch: as a stream of arrays, and those of its rows that
+// stay. What the batches take is checked before any of them is read (module_needs.cpp).
 
 #include "module_ipc.h"
 
-#include "module_flat.h"
-
-#include <arrow/io/api.h>
-
-#include <cstring>
-#include <optional>
+#include <arrow/ipc/api.h>
+#include <arrow/util/iterator.h>
 
 namespace bandmill_tables
 {
@@ -19,93 +12,135 @@ namespace bandmill_tables
 namespace
 {
 
-constexpr int64_t kFileHead = 8, kFileTail = 10; // the tail: a length and the magic
-constexpr int64_t kBlock = 24; // int64 offset, int32 of the metadata, int64 of the body
+constexpr uint64_t kAheadMost = 8; // batches that are there where they are read beside writing
 
-// Of a message: the codec of its batch; none: it has no batch, or one that is not compressed.
-struct Told {
-    bool has_batch;
-    std::optional<arrow::Compression::type> codec;
+using Batch = std::shared_ptr<arrow::RecordBatch>;
+using Reader = std::shared_ptr<arrow::RecordBatchReader>;
+
+arrow::Result<Reader> open_batches(const IpcFile &ipc, const arrow::ipc::IpcReadOptions &options)
+{
+    ARROW_ASSIGN_OR_RAISE(auto input, arrow::io::ReadableFile::Open(ipc.path, options.memory_pool));
+    if (!ipc.whole)
+        return arrow::ipc::RecordBatchStreamReader::Open(std::move(input), options);
+    ARROW_ASSIGN_OR_RAISE(auto file, arrow::ipc::RecordBatchFileReader::Open(input, options));
+    auto batches = arrow::MakeFunctionIterator([file, next = 0]() mutable -> arrow::Result<Batch> {
+        return next < file->num_record_batches() ? file->ReadRecordBatch(next++) : nullptr;
+    });
+    return arrow::RecordBatchReader::MakeFromIterator(std::move(batches), file->schema());
+}
+
+// Batches whose buffers were checked: what is handed on is trusted to be as long as it says. What goes wrong
+// has its place.
+class Checked : public arrow::RecordBatchReader
+{
+  public:
+    Checked(PoolHold pool, Reader reader) : pool_(std::move(pool)), reader_(std::move(reader))
+    {
+    }
+    std::shared_ptr<arrow::Schema> schema() const override
+    {
+        return reader_->schema();
+    }
+    arrow::Status ReadNext(Batch *batch) override
+    {
+        const arrow::Status status = caught([&] {
+            ARROW_RETURN_NOT_OK(reader_->ReadNext(batch));
+            return *batch != nullptr ? (*batch)->ValidateFull() : arrow::Status::OK();
+        });
+        if (!status.ok())
+            return status.WithMessage("behind row ", row_, ": ", status.message());
+        row_ += *batch != nullptr ? (*batch)->num_rows() : 0;
+        return status;
+    }
+
+  private:
+    PoolHold pool_; // outlives the rest
+    Reader reader_;
+    int64_t row_ = 0;
 };
 
-Told codec_of(const Flat &message)
+// What Arrow may take where `memory` is all that there is (0: any): more than was checked, for what nobody tells before.
+PoolHold ipc_pool(uint64_t memory)
 {
-    const int64_t root = message.root();
-    const auto type = message.get<uint8_t>(message.field(root, kMessageType));
-    int64_t batch = message.child(root, kMessageHeader);
-    if (type != kRecordBatch && type != kDictionaryBatch)
-        return {false, std::nullopt};
-    if (type == kDictionaryBatch)
-        batch = message.child(batch, kDictionaryData);
-    const int64_t compression = message.child(batch, kBatchCompression);
-    if (compression == 0)
-        return {type == kRecordBatch, std::nullopt};
-    const auto codec = message.get<uint8_t>(message.field(compression, kCompressionCodec));
-    return {true, codec == kZstd ? arrow::Compression::ZSTD : arrow::Compression::LZ4_FRAME};
+    return make_pool(memory > UINT64_MAX / 2 ? 0 : memory * 2);
+}
+
+arrow::ipc::IpcReadOptions options_of(const PoolHold &pool)
+{
+    auto options = arrow::ipc::IpcReadOptions::Defaults();
+    options.memory_pool = pool_of(pool);
+    options.use_threads = false;
+    return options;
 }
 
 } // namespace
 
-arrow::Result<bool> is_ipc_file(arrow::io::RandomAccessFile &file)
+arrow::Result<Reader> ipc_stream(const bm_table_wish &wish)
 {
-    ARROW_ASSIGN_OR_RAISE(auto head, file.ReadAt(0, 6));
-    return head->size() == 6 && std::memcmp(head->data(), "ARROW1", 6) == 0;
+    PoolHold pool = ipc_pool(wish.memory);
+    auto options = options_of(pool);
+    ARROW_ASSIGN_OR_RAISE(const IpcFile ipc, ipc_find(wish.path));
+    ARROW_ASSIGN_OR_RAISE(auto reader, open_batches(ipc, options));
+    options.included_fields = children_of(*reader->schema(), wish);
+    ARROW_RETURN_NOT_OK(
+        ipc_needs(ipc, *reader->schema(), options.included_fields, wish.memory).status());
+    if (!options.included_fields.empty()) { // no field at all would stand for every field
+        ARROW_ASSIGN_OR_RAISE(reader, open_batches(ipc, options));
+    }
+    return std::make_shared<Checked>(std::move(pool), std::move(reader));
 }
 
-arrow::Result<std::vector<int64_t>> blocks_of(arrow::io::RandomAccessFile &file)
+arrow::Status keep_ipc(const bm_table_kept &kept,
+                       const std::shared_ptr<arrow::io::OutputStream> &sink)
 {
-    ARROW_ASSIGN_OR_RAISE(const int64_t size, file.GetSize());
-    int32_t length = 0;
-    if (size < kFileHead + kFileTail)
-        return arrow::Status::Invalid("the file is too short");
-    ARROW_ASSIGN_OR_RAISE(auto tail, file.ReadAt(size - kFileTail, sizeof length));
-    if (tail->size() == sizeof length)
-        std::memcpy(&length, tail->data(), sizeof length);
-    if (length <= 0 || length > size - kFileHead - kFileTail)
-        return arrow::Status::Invalid("its footer does not lie in the file");
-    const int64_t end = size - kFileTail - length;
-    ARROW_ASSIGN_OR_RAISE(auto bytes, file.ReadAt(end, length));
-    const Flat footer(std::move(bytes));
-    std::vector<int64_t> places;
-    for (const int kind : {kFooterDictionaries, kFooterBatches}) {
-        const int64_t blocks = footer.child(footer.root(), kind);
-        for (int64_t i = 0; i < footer.count(blocks, kBlock); i++) {
-            const int64_t at = Flat::item(blocks, kBlock, i);
-            const auto offset = footer.get<int64_t>(at), body = footer.get<int64_t>(at + 16);
-            const auto head = footer.get<int32_t>(at + 8);
-            if (offset < 0 || head < 0 || body < 0 || offset > end || head > end - offset ||
-                body > end - offset - head)
-                return arrow::Status::Invalid(kind == kFooterBatches ? "record" : "dictionary",
-                                              " batch ", i, " does not lie in the file");
-            places.push_back(offset);
+    const PoolHold pool = ipc_pool(kept.memory);
+    auto writing = arrow::ipc::IpcWriteOptions::Defaults();
+    writing.memory_pool = pool_of(pool);
+    writing.use_threads = false;
+    writing.unify_dictionaries = false;
+    writing.emit_dictionary_deltas = false;
+    ARROW_ASSIGN_OR_RAISE(const IpcFile ipc, ipc_find(kept.path));
+    ARROW_ASSIGN_OR_RAISE(const auto reader, open_batches(ipc, options_of(pool)));
+    std::shared_ptr<arrow::Schema> schema = reader->schema();
+    ARROW_ASSIGN_OR_RAISE(const IpcNeeds needs, ipc_needs(ipc, *schema, {}, kept.memory));
+    writing.codec = needs.codec;
+    std::shared_ptr<arrow::Field> label;
+    if (kept.labels != nullptr) {
+        ARROW_ASSIGN_OR_RAISE(label, label_field(*schema));
+        ARROW_ASSIGN_OR_RAISE(schema, schema->AddField(schema->num_fields(), label));
+    }
+    ARROW_ASSIGN_OR_RAISE(const auto writer,
+                          arrow::ipc::MakeFileWriter(sink, schema, writing, schema->metadata()));
+    uint64_t n_labels = 0; // that are written
+    const auto write = [&](Batch rows) -> arrow::Status {
+        if (label != nullptr) {
+            const auto n = static_cast<uint64_t>(rows->num_rows());
+            if (n > kept.n_labels - n_labels)
+                return arrow::Status::Invalid("fewer labels than rows");
+            ARROW_ASSIGN_OR_RAISE(const auto leaves, label_columns(kept.labels + n_labels, n));
+            ARROW_ASSIGN_OR_RAISE(const auto column,
+                                  arrow::StructArray::Make(leaves, label->type()->fields()));
+            ARROW_ASSIGN_OR_RAISE(rows, rows->AddColumn(rows->num_columns(), label, column));
+            n_labels += n;
         }
-    }
-    return places;
-}
-
-arrow::Result<std::shared_ptr<arrow::util::Codec>> codec_like(arrow::io::RandomAccessFile &file,
-                                                              bool whole)
-{
-    ARROW_ASSIGN_OR_RAISE(const int64_t size, file.GetSize());
-    for (int64_t at = whole ? kFileHead : 0; at < size - 8;) {
-        uint32_t head[2] = {0, 0};
-        ARROW_ASSIGN_OR_RAISE(auto start, file.ReadAt(at, sizeof head));
-        if (start->size() == sizeof head)
-            std::memcpy(head, start->data(), sizeof head);
-        at += static_cast<int64_t>(sizeof head);
-        if (head[0] != UINT32_MAX || head[1] == 0 || head[1] > size - at)
-            break; // the end, or a version that compressed nothing
-        ARROW_ASSIGN_OR_RAISE(auto bytes, file.ReadAt(at, head[1]));
-        const Flat message(std::move(bytes));
-        const Told told = codec_of(message);
-        if (told.codec.has_value())
-            return arrow::util::Codec::Create(*told.codec);
-        const auto body = message.get<int64_t>(message.field(message.root(), kMessageBodyLength));
-        if (told.has_batch || body < 0 || body > size - at)
-            break;
-        at += head[1] + body;
-    }
-    return nullptr;
+        return writer->WriteRecordBatch(*rows);
+    };
+    const auto read = [&](const Push &push) -> arrow::Status {
+        Batch batch;
+        for (uint64_t first = 0;;) {
+            ARROW_RETURN_NOT_OK(reader->ReadNext(&batch));
+            if (batch == nullptr)
+                return arrow::Status::OK();
+            ARROW_RETURN_NOT_OK(batch->ValidateFull());
+            ARROW_ASSIGN_OR_RAISE(auto rows, pick_rows(kept, first, batch, pool_of(pool)));
+            first += static_cast<uint64_t>(batch->num_rows());
+            if (rows->num_rows() > 0)
+                ARROW_RETURN_NOT_OK(push([&write, rows] { return write(rows); }));
+        }
+    };
+    ARROW_RETURN_NOT_OK(
+        read_beside(kept.threads != 1 && needs.has_room(kAheadMost, kept.memory), read));
+    return writer->Close();
 }
 
 } // namespace bandmill_tables

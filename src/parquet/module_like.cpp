@@ -1,6 +1,6 @@
 // module_like.cpp -- a new file like another one: its schema, metadata, codecs, encodings and versions.
 
-#include "module_groups.h"
+#include "module_parquet.h"
 
 #include <arrow/ipc/api.h>
 #include <arrow/util/base64.h>
@@ -36,23 +36,18 @@ bool is_special(parquet::Encoding::type e)
 void column_like(const parquet::ColumnChunkMetaData &chunk, const std::string &path,
                  parquet::WriterProperties::Builder *builder)
 {
-    const auto &encodings = chunk.encodings();
-    int plain = 0; // kinds of pages
-    for (const auto &pages : chunk.encoding_stats()) {
+    for (const auto &pages : chunk.encoding_stats())
         if (pages.page_type == parquet::PageType::DATA_PAGE_V2)
             builder->data_page_version(parquet::ParquetDataPageVersion::V2);
-        if (pages.page_type != parquet::PageType::DICTIONARY_PAGE)
-            plain += !is_dictionary(pages.encoding) && pages.count > 0;
-    }
     builder->compression(path, chunk.compression());
     if (!chunk.is_stats_set())
         builder->disable_statistics(path);
     if (chunk.GetColumnIndexLocation().has_value())
         builder->enable_write_page_index(path);
-    if (std::any_of(encodings.begin(), encodings.end(), is_dictionary) && plain == 0)
+    if (is_indexed(chunk, true))
         return; // else its dictionary was given up, as of words that hardly come twice
     builder->disable_dictionary(path);
-    for (const auto encoding : encodings)
+    for (const auto encoding : chunk.encodings())
         if (is_special(encoding))
             builder->encoding(path, encoding);
 }
@@ -136,13 +131,26 @@ columns_like(const Parquet &p, const arrow::Schema &schema,
 
 } // namespace
 
-arrow::Result<std::unique_ptr<NewFile>> open_like(const Parquet &p, const arrow::Schema &schema,
-                                                  const std::shared_ptr<Sink> &sink)
+bool is_indexed(const parquet::ColumnChunkMetaData &chunk, bool untold)
+{
+    const auto &encodings = chunk.encodings();
+    const auto &told = chunk.encoding_stats(); // of kinds of pages
+    const bool plain = std::any_of(told.begin(), told.end(), [](const auto &pages) {
+        return pages.page_type != parquet::PageType::DICTIONARY_PAGE && pages.count > 0 &&
+               !is_dictionary(pages.encoding);
+    });
+    return std::any_of(encodings.begin(), encodings.end(), is_dictionary) && !plain &&
+           (untold || !told.empty());
+}
+
+arrow::Result<std::unique_ptr<parquet::ParquetFileWriter>>
+open_like(const Parquet &p, const arrow::Schema &schema,
+          const std::shared_ptr<arrow::io::OutputStream> &sink)
 {
     const auto properties = properties_like(p);
     ARROW_ASSIGN_OR_RAISE(auto metadata, metadata_like(p, schema));
     ARROW_ASSIGN_OR_RAISE(auto columns, columns_like(p, schema, *properties));
-    return std::make_unique<NewFile>(sink, columns, properties, metadata);
+    return parquet::ParquetFileWriter::Open(sink, columns, properties, metadata);
 }
 
 } // namespace bandmill_tables

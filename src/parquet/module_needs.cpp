@@ -5,13 +5,16 @@
 //     a dictionary   its buffers, and those that were added to it, until another one of its number comes
 //
 // Two batches are there at a time: one whose rows are in use, and the next one, or those of its rows that stay.
+//
+// All of it stands in flatbuffers, of which this reads single fields, each within its bytes:
+//
+//     stream   message, message, …        message   FFFFFFFF, length of the metadata, metadata, body
+//     file     ARROW1 00 00, stream, footer, its length, ARROW1
 
-#include "module_flat.h"
 #include "module_ipc.h"
 
-#include <arrow/io/api.h>
-
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <map>
 
@@ -21,7 +24,70 @@ namespace bandmill_tables
 namespace
 {
 
+// Numbers of fields and of kinds: Message.fbs and File.fbs of Arrow.
+constexpr int kMessageType = 1, kMessageHeader = 2, kMessageBodyLength = 3;
+constexpr int kDictionaryId = 0, kDictionaryData = 1, kDictionaryIsDelta = 2;
+constexpr int kBatchBuffers = 2, kBatchCompression = 3, kBatchVariadic = 4, kCompressionCodec = 0;
+constexpr int kFooterDictionaries = 2, kFooterBatches = 3;
+constexpr uint8_t kDictionaryBatch = 2, kRecordBatch = 3, kZstd = 1;
+
+constexpr int64_t kFileHead = 8, kFileTail = 10; // the tail: a length and the magic
+constexpr int64_t kBlock = 24; // int64 offset, int32 of the metadata, int64 of the body
 constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 16, kMetaMost = 64 << 20;
+constexpr uint64_t kBatches = 2; // that are there at a time
+
+// The number that stands there; 0 where the bytes end before.
+template <class T> T number_at(const arrow::Buffer &bytes, int64_t at)
+{
+    T value = 0;
+    if (at >= 0 && at <= bytes.size() - static_cast<int64_t>(sizeof value))
+        std::memcpy(&value, bytes.data() + at, sizeof value);
+    return value;
+}
+
+// A flatbuffer. Places are offsets in it; 0: there is no such thing.
+class Flat
+{
+  public:
+    explicit Flat(std::shared_ptr<arrow::Buffer> bytes) : bytes_(std::move(bytes))
+    {
+    }
+    template <class T> T get(int64_t at) const
+    {
+        return at > 0 ? number_at<T>(*bytes_, at) : T{0};
+    }
+    int64_t root() const
+    {
+        return number_at<uint32_t>(*bytes_, 0);
+    }
+    int64_t field(int64_t table, int number) const
+    {
+        const int64_t layout = table - get<int32_t>(table), slot = 4 + 2 * number;
+        if (table == 0 || slot + 2 > get<uint16_t>(layout))
+            return 0;
+        const uint16_t ahead = get<uint16_t>(layout + slot);
+        return ahead != 0 ? table + ahead : 0;
+    }
+    // What the field points to.
+    int64_t child(int64_t table, int number) const
+    {
+        const int64_t at = field(table, number);
+        return at != 0 ? at + get<uint32_t>(at) : 0;
+    }
+    // A list of items of `each` bytes: how many of them lie in the bytes; the place of one.
+    int64_t count(int64_t list, int64_t each) const
+    {
+        const int64_t room = (bytes_->size() - list - 4) / each;
+        return list == 0 || room < 0 ? 0 : std::min<int64_t>(get<uint32_t>(list), room);
+    }
+    static int64_t item(int64_t list, int64_t each, int64_t i)
+    {
+        return list + 4 + i * each;
+    }
+
+  private:
+    std::shared_ptr<arrow::Buffer> bytes_;
+};
 
 int64_t plus(int64_t a, int64_t b)
 {
@@ -59,30 +125,27 @@ struct Order {
 class Scan
 {
   public:
-    Scan(arrow::io::RandomAccessFile &file, bool whole, const arrow::Schema &schema,
-         const std::vector<int> &fields, int64_t size)
-        : file_(file), whole_(whole), schema_(schema), fields_(fields), size_(size)
+    Scan(const IpcFile &ipc, const arrow::Schema &schema, const std::vector<int> &fields)
+        : ipc_(ipc), schema_(schema), fields_(fields)
     {
     }
 
     // A message, and what is behind it. False: there is no other one, or none that can be read.
     arrow::Result<bool> message(int64_t at, int64_t *behind)
     {
-        uint32_t head[2] = {0, 0};
-        ARROW_ASSIGN_OR_RAISE(auto start, file_.ReadAt(at, sizeof head));
-        if (start->size() != sizeof head)
+        ARROW_ASSIGN_OR_RAISE(const auto head, ipc_.file->ReadAt(at, 8));
+        const auto mark = number_at<uint32_t>(*head, 0);
+        const bool marked = mark == UINT32_MAX; // older versions have the length alone
+        const int64_t length = marked ? number_at<uint32_t>(*head, 4) : mark;
+        if (head->size() < 8 || length == 0 || length > kMetaMost)
             return false;
-        std::memcpy(head, start->data(), sizeof head);
-        const bool marked = head[0] == UINT32_MAX; // older versions have the length alone
-        const int64_t length = marked ? head[1] : head[0], begin = at + (marked ? 8 : 4);
-        if (length == 0 || length > kMetaMost)
-            return false;
-        ARROW_ASSIGN_OR_RAISE(auto bytes, file_.ReadAt(begin, length));
+        const int64_t begin = at + (marked ? 8 : 4);
+        ARROW_ASSIGN_OR_RAISE(auto bytes, ipc_.file->ReadAt(begin, length));
         const Flat flat(std::move(bytes));
         const Body body{begin + length,
                         flat.get<int64_t>(flat.field(flat.root(), kMessageBodyLength))};
-        if (body.length < 0 || body.length > size_ - body.at) {
-            if (whole_) // Arrow takes memory for all of it, and reads what there is
+        if (body.length < 0 || body.length > ipc_.bytes - body.at) {
+            if (ipc_.whole) // Arrow takes memory for all of it, and reads what there is
                 return arrow::Status::Invalid("the body of a batch does not lie in the file");
             return false; // and says so itself of a stream
         }
@@ -90,9 +153,9 @@ class Scan
         ARROW_RETURN_NOT_OK(add(flat, body));
         return true;
     }
-    IpcNeeds found() const
+    const IpcNeeds &found() const
     {
-        return {held_, most_};
+        return found_;
     }
 
   private:
@@ -106,7 +169,8 @@ class Scan
         const int64_t header = flat.child(flat.root(), kMessageHeader);
         if (type == kRecordBatch) {
             ARROW_ASSIGN_OR_RAISE(const int64_t n, needs(flat, header, body, false));
-            most_ = std::max(most_, n);
+            found_.batch = std::max(found_.batch, n);
+            has_codec_ = true;
         } else if (type == kDictionaryBatch) {
             const int64_t batch = flat.child(header, kDictionaryData);
             ARROW_ASSIGN_OR_RAISE(const int64_t n, needs(flat, batch, body, true));
@@ -115,7 +179,7 @@ class Scan
             now_ -= delta != 0 ? 0 : own;
             own = delta != 0 ? plus(own, n) : n;
             now_ = plus(now_, n);
-            held_ = std::max(held_, now_);
+            found_.dictionaries = std::max(found_.dictionaries, now_);
         }
         return arrow::Status::OK();
     }
@@ -123,23 +187,28 @@ class Scan
     arrow::Result<int64_t> needs(const Flat &flat, int64_t batch, const Body &body, bool all)
     {
         const int64_t list = flat.child(batch, kBatchBuffers), n = flat.count(list, 16);
-        const bool packed = flat.child(batch, kBatchCompression) != 0;
+        const int64_t packed = flat.child(batch, kBatchCompression);
+        if (packed != 0 && !has_codec_) { // what is asked for first is compressed
+            const auto codec = flat.get<uint8_t>(flat.field(packed, kCompressionCodec));
+            ARROW_ASSIGN_OR_RAISE(found_.codec,
+                                  arrow::util::Codec::Create(codec == kZstd
+                                                                 ? arrow::Compression::ZSTD
+                                                                 : arrow::Compression::LZ4_FRAME));
+            has_codec_ = true;
+        }
         const std::vector<bool> chosen = choose(flat, batch, n, all);
-        int64_t sum = whole_ ? 0 : body.length;
+        int64_t sum = ipc_.whole ? 0 : body.length;
         for (int64_t i = 0; i < n; i++) {
             const int64_t at = Flat::item(list, 16, i);
             const auto offset = flat.get<int64_t>(at), length = flat.get<int64_t>(at + 8);
             if (!chosen[static_cast<std::size_t>(i)] || length <= 0 || offset < 0 ||
                 offset > body.length || length > body.length - offset)
                 continue;
-            sum = whole_ ? plus(sum, length) : sum;
-            if (!packed || length < 8)
+            sum = ipc_.whole ? plus(sum, length) : sum;
+            if (packed == 0 || length < 8)
                 continue;
-            int64_t plain = 0; // -1: it is not
-            ARROW_ASSIGN_OR_RAISE(auto bytes, file_.ReadAt(body.at + offset, sizeof plain));
-            if (bytes->size() == sizeof plain)
-                std::memcpy(&plain, bytes->data(), sizeof plain);
-            sum = plus(sum, plain);
+            ARROW_ASSIGN_OR_RAISE(const auto bytes, ipc_.file->ReadAt(body.at + offset, 8));
+            sum = plus(sum, number_at<int64_t>(*bytes, 0)); // -1: it is not
         }
         return sum;
     }
@@ -160,62 +229,81 @@ class Scan
         return order.chosen;
     }
 
-    arrow::io::RandomAccessFile &file_;
-    const bool whole_;
+    const IpcFile &ipc_;
     const arrow::Schema &schema_;
     const std::vector<int> &fields_;
-    const int64_t size_;
+    IpcNeeds found_;
+    bool has_codec_ = false;                  // it is known, or that there is none
     std::map<int64_t, int64_t> dictionaries_; // by their numbers
-    int64_t now_ = 0, held_ = 0, most_ = 0;   // of dictionaries, and the most of them; of batches
+    int64_t now_ = 0;                         // of dictionaries
 };
 
+arrow::Status find_blocks(IpcFile &ipc)
+{
+    if (ipc.bytes < kFileHead + kFileTail)
+        return arrow::Status::Invalid("the file is too short");
+    ARROW_ASSIGN_OR_RAISE(const auto tail, ipc.file->ReadAt(ipc.bytes - kFileTail, 4));
+    const auto length = number_at<int32_t>(*tail, 0);
+    if (length <= 0 || length > ipc.bytes - kFileHead - kFileTail)
+        return arrow::Status::Invalid("its footer does not lie in the file");
+    const int64_t end = ipc.bytes - kFileTail - length;
+    ARROW_ASSIGN_OR_RAISE(auto bytes, ipc.file->ReadAt(end, length));
+    const Flat footer(std::move(bytes));
+    for (const int kind : {kFooterDictionaries, kFooterBatches}) {
+        const int64_t blocks = footer.child(footer.root(), kind);
+        for (int64_t i = 0; i < footer.count(blocks, kBlock); i++) {
+            const int64_t at = Flat::item(blocks, kBlock, i);
+            const auto offset = footer.get<int64_t>(at), body = footer.get<int64_t>(at + 16);
+            const auto head = footer.get<int32_t>(at + 8);
+            if (offset < 0 || head < 0 || body < 0 || offset > end || head > end - offset ||
+                body > end - offset - head)
+                return arrow::Status::Invalid(kind == kFooterBatches ? "record" : "dictionary",
+                                              " batch ", i, " does not lie in the file");
+            ipc.blocks.push_back(offset);
+        }
+    }
+    return arrow::Status::OK();
+}
+
 } // namespace
 
-arrow::Result<IpcNeeds> ipc_needs(const char *path, const arrow::Schema &schema,
-                                  const std::vector<int> &fields)
+arrow::Result<IpcFile> ipc_find(const char *path)
 {
-    ARROW_ASSIGN_OR_RAISE(auto file, arrow::io::ReadableFile::Open(path));
-    ARROW_ASSIGN_OR_RAISE(const bool whole, is_ipc_file(*file));
-    ARROW_ASSIGN_OR_RAISE(const int64_t size, file->GetSize());
-    Scan scan(*file, whole, schema, fields, size);
+    IpcFile ipc{path, nullptr, false, 0, {}};
+    ARROW_ASSIGN_OR_RAISE(ipc.file, arrow::io::ReadableFile::Open(path));
+    ARROW_ASSIGN_OR_RAISE(ipc.bytes, ipc.file->GetSize());
+    ARROW_ASSIGN_OR_RAISE(const auto head, ipc.file->ReadAt(0, 6));
+    ipc.whole = head->size() == 6 && std::memcmp(head->data(), "ARROW1", 6) == 0;
+    if (ipc.whole)
+        ARROW_RETURN_NOT_OK(find_blocks(ipc));
+    return ipc;
+}
+
+bool IpcNeeds::has_room(uint64_t batches, uint64_t memory) const
+{
+    return memory == 0 ||
+           static_cast<uint64_t>(dictionaries) + batches * static_cast<uint64_t>(batch) <= memory;
+}
+
+arrow::Result<IpcNeeds> ipc_needs(const IpcFile &ipc, const arrow::Schema &schema,
+                                  const std::vector<int> &fields, uint64_t memory)
+{
+    Scan scan(ipc, schema, fields);
     int64_t behind = 0;
-    if (whole) {
-        ARROW_ASSIGN_OR_RAISE(const auto blocks, blocks_of(*file));
-        for (const int64_t at : blocks)
-            ARROW_RETURN_NOT_OK(scan.message(at, &behind));
-        return scan.found();
-    }
-    for (bool more = true; more && behind < size;) {
+    for (const int64_t at : ipc.blocks)
+        ARROW_RETURN_NOT_OK(scan.message(at, &behind));
+    for (bool more = !ipc.whole; more && behind < ipc.bytes;) {
         ARROW_ASSIGN_OR_RAISE(more, scan.message(behind, &behind));
     }
-    return scan.found();
-}
-
-namespace
-{
-
-constexpr uint64_t kBatches = 2; // that are there at a time
-
-uint64_t bytes_of(const IpcNeeds &needs, uint64_t batches)
-{
-    return static_cast<uint64_t>(needs.dictionaries) + batches * static_cast<uint64_t>(needs.batch);
-}
-
-} // namespace
-
-bool has_room(const IpcNeeds &needs, uint64_t batches, uint64_t memory)
-{
-    return memory == 0 || bytes_of(needs, batches) <= memory;
-}
-
-arrow::Status check_room(const IpcNeeds &needs, uint64_t memory)
-{
-    if (has_room(needs, kBatches, memory))
-        return arrow::Status::OK();
-    return arrow::Status::OutOfMemory("two batches of up to ", needs.batch, " bytes",
-                                      needs.dictionaries > 0 ? " and their dictionaries" : "",
+    const IpcNeeds &found = scan.found();
+    if (found.has_room(kBatches, memory))
+        return found;
+    const auto all =
+        static_cast<uint64_t>(found.dictionaries) + kBatches * static_cast<uint64_t>(found.batch);
+    return arrow::Status::OutOfMemory("two batches of up to ", found.batch, " bytes",
+                                      found.dictionaries > 0 ? " and their dictionaries" : "",
                                       " do not fit into `memory` of ", memory >> 20, "M (at least ",
-                                      (bytes_of(needs, kBatches) >> 20) + 1, "M)");
+                                      (all >> 20) + 1, "M)");
 }
 
 } // namespace bandmill_tables

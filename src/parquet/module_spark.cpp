@@ -1,7 +1,7 @@
 // module_spark.cpp -- Spark reads the columns that its own word in a file's metadata names, and no others. So a column that is
 // new has its place in that word too; where the word is not as Spark writes it, the file has none, and Spark reads what is there.
 
-#include "module_groups.h"
+#include "module_parquet.h"
 
 #include <string_view>
 

@@ -7,6 +7,7 @@ import json
 import os
 import random
 import re
+import resource
 import subprocess
 
 import harness
@@ -239,7 +240,7 @@ def check_threads(runs):
     return "" if 150 < len(lost) < 300 and got.to_pylist() == wanted.to_pylist() else f"{got.num_rows} rows, {len(lost)} removed"
 
 
-def ahead_table(rng, word):
+def paged_table(rng, word):
     """A table of texts of many a word(), some of them twice, and columns of other kinds beside them."""
     n = 700
     texts = [" ".join(word() for _ in range(rng.randrange(20, 200))) for _ in range(n)]
@@ -251,11 +252,11 @@ def ahead_table(rng, word):
     return table.replace_schema_metadata({"key": "value"})
 
 
-def ahead_files(runs):
+def paged_files(runs):
     """Files of one row group whose pages are worth threads: name -> (place, options of the job)."""
     rng = random.Random(13)
-    table = ahead_table(rng, lambda: rng.choice(WORDS))
-    rare = ahead_table(rng, lambda: f"{rng.getrandbits(24):06x}")  # gzip is slow where words come again
+    table = paged_table(rng, lambda: rng.choice(WORDS))
+    rare = paged_table(rng, lambda: f"{rng.getrandbits(24):06x}")  # gzip is slow where words come again
     giant = pa.table({"text": [rng.choice(WORDS) + " " + " ".join(rng.choices(WORDS, k=50)) * (15000 if i == 3 else 900) for i in range(9)]})
     small = {"data_page_size": 9000, "use_dictionary": ["kind"]}
     ways = {"zstd": (table, {"compression": "zstd", "write_page_index": True, "sorting_columns": [pq.SortingColumn(2)], **small}),
@@ -264,13 +265,13 @@ def ahead_files(runs):
             "snappy, a page larger than the room": (giant, {"compression": "snappy", "use_dictionary": False, "data_page_size": 1 << 20})}
     files = {}
     for name, (content, options) in ways.items():
-        files[name] = os.path.join(runs.folder, f"ahead{len(files)}.parquet")
+        files[name] = os.path.join(runs.folder, f"paged{len(files)}.parquet")
         pq.write_table(content, files[name], **options)
     return files
 
 
-def check_ahead(runs, path):
-    """Pages that are decompressed and compressed ahead, or where memory is short not: the same groups, the same file."""
+def check_paged(runs, path):
+    """Large pages, with threads and without, also where memory is short: the same groups, the same file."""
     wanted = None
     for threads, *more in ((1,), (2,), (3,), (8,), (2, "--memory", "64M"), (8, "--memory", "64M")):
         out = runs.place()
@@ -285,20 +286,62 @@ def check_ahead(runs, path):
     return "" if pq.read_table(os.path.join(out, "kept.parquet")).equals(read.filter(mask)) else "other rows"
 
 
-def check_ahead_damage(runs, path, column, job):
+def check_paged_damage(runs, path, column, job):
     """A page in the midst of a column is damaged: with eight threads the same words as with one, and no output."""
     chunk, said = pq.read_metadata(path).row_group(0).column(column), []
     data = bytearray(harness.read_file(path))
     at = chunk.data_page_offset + chunk.total_compressed_size // 2
     data[at:at + 600] = bytes(600)
-    broken = runs.put("ahead.parquet", data)
+    broken = runs.put("paged.parquet", data)
     for threads in (1, 8):
         out = runs.place()
         done = runs.program.run("dedup", broken, "-o", out, "--device", "cpu", "--threads", threads, *job, expect=3)
         said.append(done.stderr.decode().replace(out, "OUT"))
         if os.path.exists(out) or os.path.exists(out + ".partial"):
             return "an output was left"
-    return "" if said[0] == said[1] and "ahead.parquet" in said[0] and "row group 0" in said[0] else f"{said}"
+    return "" if said[0] == said[1] and "paged.parquet" in said[0] and "row group 0" in said[0] else f"{said}"
+
+
+def check_entries(runs, **options):
+    """Texts that come again and again, of which a column chunk is nothing but indices: as the same rows in JSON Lines, with words of each kind,
+    in short and in long texts, for any number of threads and little memory."""
+    rng = random.Random(14)
+    long = [" ".join(rng.choices(WORDS, k=n)) for n in (1, 2, 9, 300, 9000, 60000)]
+    texts = [None, "", "ka", "\u00df " * 5, *long, *(f"row {i} of a few rows with words" for i in range(30))]
+    rows = [{"id": f"row {i}", "text": rng.choice(texts)} for i in range(600)]
+    table = pa.table({name: [r[name] for r in rows] for name in ("id", "text")})
+    path = os.path.join(runs.folder, "entries.parquet")
+    lines = runs.put("entries.jsonl", "".join(json.dumps(r) + "\n" for r in rows).encode())
+    pq.write_table(table, path, row_group_size=250, dictionary_pagesize_limit=1 << 24, **options)
+    chunk = pq.read_metadata(path).row_group(0).column(1)
+    if chunk.total_uncompressed_size > 1 << 20:
+        return f"not written as a dictionary: {chunk.total_uncompressed_size} bytes"
+    wrong = []
+    for more in (("--threads", 1), ("--threads", 8), ("--memory", "64M"), ("--batch-docs", 3), ("--bag",)):
+        found = [runs.place(), runs.place()]
+        for source, out in zip((lines, path), found):
+            runs.program.run("dedup", source, "-o", out, "--device", "cpu", "--pairs", *more)
+        if any(harness.read_file(found[0], name) != harness.read_file(found[1], name) for name in ("groups.jsonl", "pairs.tsv")):
+            wrong.append(f"{more}: other groups")
+        counts = [json.loads(harness.read_file(out, "report.json"))["counts"] for out in found]
+        wrong += [] if counts[0] == counts[1] else [f"{more}: {counts}"]
+        if runs.sign(lines, *more) != runs.sign(path, *more):
+            wrong.append(f"{more}: other signatures")
+    return ", ".join(wrong)
+
+
+def check_bomb(runs):
+    """A few kB, of which each of 3,000 rows is one text of 4 MB: it is cut and hashed once."""
+    text = ("the quick brown fox jumps over the lazy dog and then runs away from here " * 60000)[:4 << 20]
+    table = pa.table({"id": [f"row {i}" for i in range(3000)], "text": pa.DictionaryArray.from_arrays(pa.array([0] * 3000, pa.int32()), [text])})
+    path, out = os.path.join(runs.folder, "bomb.parquet"), runs.place()
+    write(table, path, compression="zstd", store_schema=False)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run([runs.program.path, "dedup", path, "-o", out, "--device", "cpu", "--threads", "2", "-q"], check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    removed = harness.read_file(out, "removed.tsv").count(b"\n") - 1
+    return "" if os.path.getsize(path) < 9000 and removed == 2999 and seconds < 8 else f"{seconds:.1f} s, {removed} removed"
 
 
 def likes():
@@ -673,6 +716,9 @@ def main():
         named = write(runs.base.append_column("bandmill", runs.base["n"]), os.path.join(folder, "named.parquet"))
         claims.attempt("--resume", lambda: check_resumed(runs, parquet))
         claims.attempt("a table that has the column already", lambda: check_named(runs, named))
+        for name, options in {"zstd": {"compression": "zstd"}, "version 2, without Arrow's schema": {"data_page_version": "2.0", "store_schema": False}}.items():
+            claims.attempt(f"Parquet, {name}: entries of a dictionary, as JSON Lines", lambda: check_entries(runs, **options))
+        claims.attempt("Parquet: an entry of a dictionary is cut once", lambda: check_bomb(runs))
         claims.attempt("Parquet: verified and explained by its texts", lambda: check_exact_again(runs, parquet))
         claims.attempt("Parquet of no row and of one", lambda: check_sizes(runs, write, ".parquet"))
         claims.attempt("IPC of no row and of one", lambda: check_sizes(runs, write_ipc, ".arrow"))
@@ -710,12 +756,12 @@ def main():
             runs, "damaged.parquet", data, range(begin, len(data), step)))
         claims.attempt("bytes of pages changed", lambda: check_damage(runs, "damaged.parquet", data, range(4, begin, 3 * step)))
         claims.attempt("Parquet: the same file with any number of threads", lambda: check_threads(runs))
-        ahead = ahead_files(runs)
-        for name, path in ahead.items():
-            claims.attempt(f"pages ahead: {name}", lambda path=path: check_ahead(runs, path))
+        paged = paged_files(runs)
+        for name, path in paged.items():
+            claims.attempt(f"{name}: the same with any number of threads and little memory", lambda path=path: check_paged(runs, path))
         for column, name in ((0, "zstd"), (0, "gzip, version 2"), (2, "zstd")):
             claims.attempt(f"a damaged page, {name}, column {column}",
-                           lambda path=ahead[name], column=column: check_ahead_damage(runs, path, column, ("--text-field", "text")))
+                           lambda path=paged[name], column=column: check_paged_damage(runs, path, column, ("--text-field", "text")))
         other = runs.base.slice(0, 30).select(["id", "n", "more", "text"])
         data = harness.read_file(write(other, small, compression="none", row_group_size=10))
         begin = pq.read_metadata(small).row_group(0).column(3).dictionary_page_offset

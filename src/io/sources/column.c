@@ -393,6 +393,13 @@ bm_str bm_column_bytes(const bm_column *column, size_t row)
                       column->dictionary.first + cell_value(&column->cells, cell));
 }
 
+uint64_t bm_column_entry(const bm_column *column, size_t row)
+{
+    return column->type.in_width == 0 || bm_column_is_null(column, row)
+               ? UINT64_MAX
+               : cell_value(&column->cells, column->cells.first + row);
+}
+
 bm_str bm_column_decimal(const bm_column *column, size_t row, char digits[BM_COLUMN_DIGITS])
 {
     uint64_t value = cell_value(&column->cells, column->cells.first + row);

@@ -95,6 +95,8 @@ bool bm_column_list_step(const struct ArrowSchema *schema, bm_column_path *path)
 bool bm_column_is_null(const bm_column *column, size_t row);
 /* A cell of text; a cell of integers in decimal, written to `digits`. Not for nulls. */
 bm_str bm_column_bytes(const bm_column *column, size_t row);
+/* The entry of its dictionary that a row points to; UINT64_MAX: it is none, or null. Not where `many`. */
+uint64_t bm_column_entry(const bm_column *column, size_t row);
 bm_str bm_column_decimal(const bm_column *column, size_t row, char digits[BM_COLUMN_DIGITS]);
 
 /* Each text of a row, in order; one that is null, or stands in a struct that is, is empty, and a list that is

@@ -30,8 +30,9 @@ typedef struct columns {
     size_t file; /* of the stream, or the next to open */
     bool begun;
     bm_table_chunk *chunk; /* NULL: ask the stream */
-    size_t row;            /* the next of the chunk */
-    uint64_t line;         /* its number in its file, from 1 */
+    uint32_t n_chunks;
+    size_t row;    /* the next of the chunk */
+    uint64_t line; /* its number in its file, from 1 */
     uint64_t bytes_read;
     bm_error lost; /* why the file at hand cannot be read; status BM_OK: it can */
 } columns;
@@ -219,6 +220,8 @@ static bm_status find_rows(columns *source, bm_error *err)
             BM_TRY(bm_table_stream_next(&source->stream, &source->chunk, err));
             if (source->chunk == NULL)
                 BM_TRY(end_stream(source, err));
+            else
+                source->chunk->number = ++source->n_chunks;
         }
     }
     return BM_OK;
@@ -364,6 +367,16 @@ static void columns_close_parser(bm_batch_parser *base)
     bm_free(parser);
 }
 
+/* The entry of a dictionary that is the text of a row, which no other chunk has (but for what 32 bits do not hold). */
+static uint64_t entry_of(const columns_parser *parser, const bm_table_chunk *c, size_t row)
+{
+    const bm_column *column = &c->columns[1];
+    const uint64_t entry = parser->source->rules.n_text > 1 || column->many
+                               ? UINT64_MAX
+                               : bm_column_entry(column, row);
+    return entry > UINT32_MAX ? 0 : (uint64_t)c->number << 32 | entry;
+}
+
 static bm_status take_text(columns_parser *parser, const bm_table_chunk *c, size_t row,
                            bm_record *record, bm_error *err)
 {
@@ -371,6 +384,7 @@ static bm_status take_text(columns_parser *parser, const bm_table_chunk *c, size
     const bm_text_wish wish = {parser->source->rules.n_text, row, &parser->joined};
     BM_TRY(bm_chunk_text(c, &wish, &record->text, err));
     record->text_bytes = record->text.len;
+    record->entry = entry_of(parser, c, row);
     if (record->text_bytes > maker->rules->longest) {
         bm_record_bad(maker, record, "the text is longer than %llu bytes (--max-doc-bytes)",
                       (unsigned long long)maker->rules->longest);

@@ -35,6 +35,7 @@ typedef struct bm_table_chunk {
     struct ArrowArray array;
     size_t n_rows;
     bool has_id;
+    uint32_t number;     /* which one of its source it is, from 1 */
     bm_column columns[]; /* as bm_table_stream.refs; [0] only where has_id */
 } bm_table_chunk;
 

@@ -26,11 +26,9 @@ typedef struct bm_table_wish {
     const char *const *columns;
     size_t n_columns;
     size_t n_needed;    /* of them, the first: where one is not there, all columns are given */
-    uint32_t threads;   /* that decode; 0: all */
+    uint32_t threads;   /* that may decode; 0: all. (Arrow C++ does it in the one that asks) */
     size_t batch_bytes; /* arrays of about so many; 0: as the library likes */
-    /* What is decoded takes no more at any time; 0: any. Pages that are decoded ahead are taken only where they
-     * fit in, and go beyond it by a sixteenth at most, or 64 MiB, where the rest grows. */
-    uint64_t memory;
+    uint64_t memory;    /* what is decoded takes no more at any time; 0: any */
 } bm_table_wish;
 
 #define BM_TABLE_JACCARD_UNKNOWN UINT32_MAX
@@ -53,7 +51,7 @@ typedef struct bm_table_kept {
      * a column of this name. */
     const bm_table_label *labels;
     uint64_t n_labels;
-    uint32_t threads;  /* 0: all; the file is the same for any number */
+    uint32_t threads;  /* 1: no row is read beside writing; the file is the same for any number */
     uint64_t memory;   /* as above */
     bm_write_fn write; /* takes the new file, from front to back */
     void *write_ctx;

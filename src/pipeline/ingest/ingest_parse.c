@@ -23,6 +23,8 @@ bm_status bm_ingest_worker_open(const bm_ingest_cfg *cfg, bm_ingest_worker *out,
     BM_TRY_OUT(bm_batch_parser_open(cfg->source, &out->parser, err));
     BM_TRY_OUT(bm_isa_choose(cfg->cpu, &out->sets.isa, err));
     out->sets.bag = cfg->text->bag;
+    out->entries.most_bytes =
+        bm_budget_kept(cfg->budget != NULL ? cfg->budget->total : 0, cfg->threads);
     if (cfg->source->ops->has_text)
         BM_TRY_OUT(bm_shingler_open(cfg->text, cfg->cpu, &out->shingler, err));
 out:
@@ -36,6 +38,7 @@ void bm_ingest_worker_close(bm_ingest_worker *worker)
     bm_batch_parser_close(worker->parser);
     bm_shingler_close(worker->shingler);
     bm_set_shingler_reset(&worker->sets);
+    bm_ingest_entries_reset(&worker->entries);
     worker->parser = NULL;
     worker->shingler = NULL;
 }
@@ -98,8 +101,10 @@ static bm_status hash_joined(bm_ingest_worker *worker, uint64_t held, bm_error *
     bm_status status = bm_shingler_add_last_joined(worker->shingler, &batch->shingles, err);
     if (status == BM_ERR_NOMEM)
         status = say_too_long(worker, doc, held, err);
-    if (status == BM_OK)
+    if (status == BM_OK) {
         doc->row.n_shingles = bm_shingle_batch_last(&batch->shingles);
+        bm_ingest_entries_keep(&worker->entries, worker->joined_entry, &batch->shingles);
+    }
     bm_shingler_limit(worker->shingler, 0);
     return status;
 }
@@ -116,6 +121,7 @@ static bm_status join_alone(bm_ingest_worker *worker, const bm_record *record, b
     if (status == BM_ERR_NOMEM)
         return say_too_long(worker, &batch->docs[batch->n_docs - 1], held, err);
     worker->joined = batch->n_docs;
+    worker->joined_entry = record->entry;
     return status;
 }
 
@@ -160,8 +166,11 @@ static bm_status add_shingles(bm_ingest_worker *worker, const bm_record *record,
     bm_ingest_batch *batch = worker->batch;
     if (batch->as_text)
         return bm_unit_text_add(worker->shingler, record->text, &batch->text, err);
-    if (worker->shingler != NULL)
-        return bm_shingler_add(worker->shingler, record->text, &batch->shingles, err);
+    if (worker->shingler != NULL) {
+        BM_TRY(bm_shingler_add(worker->shingler, record->text, &batch->shingles, err));
+        bm_ingest_entries_keep(&worker->entries, record->entry, &batch->shingles);
+        return BM_OK;
+    }
     if (record->keys != NULL)
         return add_keys(batch, record->keys, worker->cfg->source->n_keys, err);
     return bm_shingle_set_add(&worker->sets, record->hashes, record->n_hashes, &batch->shingles,
@@ -174,9 +183,15 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
     if (record->bad)
         return skip_record(worker, record, err);
     bm_ingest_batch *batch = worker->batch;
-    const bool joins = batch->turn.share.alone && worker->shingler != NULL;
-    BM_TRY(joins ? hash_joined(worker, bm_ingest_long_held(record->raw.len), err)
-                 : add_shingles(worker, record, err));
+    bool was_made = false;
+    if (worker->joined != 0)
+        BM_TRY(hash_joined(worker, bm_ingest_long_held(record->raw.len), err));
+    if (record->entry != 0 && !batch->as_text)
+        BM_TRY(bm_ingest_entries_add(&worker->entries, record->entry, &batch->shingles, &was_made,
+                                     err));
+    const bool joins = batch->turn.share.alone && worker->shingler != NULL && !was_made;
+    if (!joins && !was_made)
+        BM_TRY(add_shingles(worker, record, err));
     bm_doc_row row = {.line = record->line,
                       .text_bytes = record->text_bytes,
                       .file = record->file,

@@ -3,6 +3,7 @@
 #define BM_INGEST_INGEST_PARSE_H
 
 #include "pipeline/ingest/ingest_cfg.h"
+#include "pipeline/ingest/ingest_entries.h"
 #include "text/set_shingler.h"
 #include "text/shingler.h"
 
@@ -13,7 +14,9 @@ typedef struct bm_ingest_worker {
     bm_shingler *shingler;  /* NULL where the source has no texts */
     bm_set_shingler sets;   /* of shingle hashes that were read */
     bm_ingest_batch *batch; /* being filled by the parser's callback */
+    bm_ingest_entries entries;
     size_t joined; /* 1 + the document that is joined and not yet hashed; 0: there is none */
+    uint64_t joined_entry; /* of its record */
 } bm_ingest_worker;
 
 bm_status bm_ingest_worker_open(const bm_ingest_cfg *cfg, bm_ingest_worker *out, bm_error *err);

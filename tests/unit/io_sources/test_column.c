@@ -107,6 +107,11 @@ Test(column, dictionaries)
     cr_assert(bm_column_is_null(&column, 2), "a null in the dictionary");
     assert_cell(&column, 3, "two");
     cr_assert(bm_column_is_null(&column, 4), "a null among the indices");
+    static const uint64_t entries[] = {1, 0, UINT64_MAX, 1, UINT64_MAX};
+    for (size_t row = 0; row < 5; row++)
+        cr_assert_eq(bm_column_entry(&column, row), entries[row]);
+    cr_assert_null(bm_column_open(&words, &itself, of_bytes, &column));
+    cr_assert_eq(bm_column_entry(&column, 1), UINT64_MAX, "it has no dictionary");
     indices[1] = 3;
     cr_assert_not_null(wrong_with(&array, &itself, of_words));
     indices[1] = -1;

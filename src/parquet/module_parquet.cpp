@@ -1,0 +1,270 @@
+// module_parquet.cpp -- Parquet files as streams of arrays: of the columns that are asked for, row group by row
+// group. What a file says of itself is checked before Arrow acts on it, as far as that can be.
+//
+// A column of texts all of whose pages are indices into dictionaries is read as such: a text that comes again
+// and again is there once, however small the file is and however long the text.
+
+#include "module_parquet.h"
+
+#include <parquet/size_statistics.h>
+
+#include <algorithm>
+
+namespace bandmill_tables
+{
+
+constexpr int64_t kBatchRows = 16384, kFewestRows = 16;
+
+namespace
+{
+
+// --- checks ---
+
+arrow::Status encrypted(const std::string &column)
+{
+    return arrow::Status::Invalid("column '", column, "' is encrypted");
+}
+
+// A column chunk lies in the file, and in plain text.
+arrow::Status check_chunk(const parquet::ColumnChunkMetaData &chunk, int64_t file_bytes)
+{
+    const int64_t data = chunk.data_page_offset(), n = chunk.total_compressed_size();
+    int64_t begin = data;
+    if (chunk.has_dictionary_page() && chunk.dictionary_page_offset() > 0)
+        begin = std::min(begin, chunk.dictionary_page_offset());
+    if (begin < 0 || n < 0 || chunk.num_values() < 0 || begin > file_bytes - n)
+        return arrow::Status::Invalid("column '", chunk.path_in_schema()->ToDotString(),
+                                      "' does not lie in the file");
+    return chunk.crypto_metadata() == nullptr ? arrow::Status::OK()
+                                              : encrypted(chunk.path_in_schema()->ToDotString());
+}
+
+arrow::Status check_groups(const parquet::FileMetaData &meta, int64_t file_bytes)
+{
+    int64_t rows = 0;
+    for (int g = 0; g < meta.num_row_groups(); g++) {
+        const auto group = meta.RowGroup(g);
+        const int64_t n = group->num_rows();
+        if (n < 0 || n > meta.num_rows() - rows)
+            return arrow::Status::Invalid("row group ", g, " has ", n, " rows, the file ",
+                                          meta.num_rows());
+        rows += n;
+        for (int column = 0; column < meta.num_columns(); column++) {
+            const arrow::Status status =
+                caught([&] { return check_chunk(*group->ColumnChunk(column), file_bytes); });
+            if (!status.ok() && meta.is_encryption_algorithm_set()) // what it says cannot be read
+                return encrypted(meta.schema()->Column(column)->path()->ToDotString());
+            if (!status.ok())
+                return status.WithMessage("row group ", g, ": ", status.message());
+        }
+    }
+    return rows == meta.num_rows() ? arrow::Status::OK()
+                                   : arrow::Status::Invalid("its row groups have ", rows,
+                                                            " rows, the file ", meta.num_rows());
+}
+
+// --- what is read ---
+
+// Of a file: of each of its row groups.
+struct Asked {
+    std::vector<int> leaves,
+        indexed;   // the latter of the former: those that are read as dictionaries
+    int64_t bytes; // of an array, about; 0: any
+};
+
+using FileReader = std::unique_ptr<parquet::arrow::FileReader>;
+
+arrow::Result<FileReader> arrow_reader(const Parquet &p, const Asked &asked)
+{
+    parquet::ArrowReaderProperties properties;
+    properties.set_use_threads(false);
+    properties.set_pre_buffer(false);
+    for (const int leaf : asked.indexed)
+        properties.set_read_dictionary(leaf, true);
+    return parquet::arrow::FileReader::Make(pool_of(p.pool), p.reader(), properties);
+}
+
+bool is_text(const arrow::DataType &type)
+{
+    return arrow::is_base_binary_like(type.id()) || arrow::is_binary_view_like(type);
+}
+
+// Bytes of the values of a chunk, as far as it tells; else those of its pages.
+int64_t value_bytes(const parquet::ColumnChunkMetaData &chunk)
+{
+    const auto sizes = chunk.size_statistics();
+    return std::max<int64_t>(
+        {0, chunk.total_uncompressed_size(),
+         sizes != nullptr ? sizes->unencoded_byte_array_data_bytes.value_or(0) : 0});
+}
+
+// A column of texts, in no list and no struct, of which nothing but indices and dictionaries is in the file; not where
+// each comes about once, as ids do.
+bool has_indices(const Parquet &p, int child, int leaf)
+{
+    const auto *column = p.meta->schema()->Column(leaf);
+    bool all = column->max_repetition_level() == 0 && column->path()->ToDotVector().size() == 1 &&
+               column->physical_type() == parquet::Type::BYTE_ARRAY &&
+               is_text(*p.schema->field(child)->type());
+    bool again = false;
+    for (int group = 0; all && group < p.meta->num_row_groups(); group++) {
+        const auto chunk = p.meta->RowGroup(group)->ColumnChunk(leaf);
+        all = is_indexed(*chunk, false);
+        again = again || chunk->size_statistics() == nullptr ||
+                value_bytes(*chunk) / 2 > chunk->total_uncompressed_size();
+    }
+    return all && again;
+}
+
+// The leaves below the children.
+Asked asked_of(const Parquet &p, const std::vector<int> &children, std::size_t bytes)
+{
+    const auto *schema = p.meta->schema();
+    Asked asked{{}, {}, static_cast<int64_t>(bytes)};
+    for (int leaf = 0; leaf < schema->num_columns(); leaf++) {
+        const int root = schema->group_node()->FieldIndex(*schema->GetColumnRoot(leaf));
+        if (std::find(children.begin(), children.end(), root) == children.end())
+            continue;
+        asked.leaves.push_back(leaf);
+        if (has_indices(p, root, leaf))
+            asked.indexed.push_back(leaf);
+    }
+    return asked;
+}
+
+// Bytes of a row in an array, as far as the file tells.
+int64_t row_bytes(const parquet::RowGroupMetaData &group, const Asked &asked)
+{
+    int64_t bytes = 0;
+    for (const int leaf : asked.leaves) {
+        const auto chunk = group.ColumnChunk(leaf);
+        const bool indexed =
+            std::find(asked.indexed.begin(), asked.indexed.end(), leaf) != asked.indexed.end();
+        bytes +=
+            indexed ? std::max<int64_t>(chunk->total_uncompressed_size(), 0) : value_bytes(*chunk);
+    }
+    return bytes / std::max<int64_t>(group.num_rows(), 1) + 1;
+}
+
+// The rows of one row group, which any thread may read, whoever reads the others.
+class Group
+{
+  public:
+    static arrow::Result<std::unique_ptr<Group>> open(const Parquet &p, const Asked &asked,
+                                                      int number)
+    {
+        auto group = std::make_unique<Group>();
+        const auto meta = p.meta->RowGroup(number);
+        group->left_ = meta->num_rows();
+        ARROW_ASSIGN_OR_RAISE(group->reader_, arrow_reader(p, asked));
+        group->reader_->set_batch_size(
+            asked.bytes > 0
+                ? std::clamp(asked.bytes / row_bytes(*meta, asked), kFewestRows, kBatchRows)
+                : kBatchRows);
+        ARROW_ASSIGN_OR_RAISE(group->batches_,
+                              group->reader_->GetRecordBatchReader({number}, asked.leaves));
+        return group;
+    }
+    // NULL at the end.
+    arrow::Status next(std::shared_ptr<arrow::RecordBatch> *batch)
+    {
+        ARROW_RETURN_NOT_OK(batches_->ReadNext(batch));
+        const int64_t n = *batch != nullptr ? (*batch)->num_rows() : 0;
+        if (n > left_ || (*batch == nullptr && left_ > 0))
+            return arrow::Status::Invalid("it holds another number of rows than it says");
+        left_ -= n;
+        return arrow::Status::OK();
+    }
+
+  private:
+    FileReader reader_;
+    std::unique_ptr<arrow::RecordBatchReader> batches_;
+    int64_t left_ = 0;
+};
+
+// All of them, one after another: what goes wrong has its place.
+class Groups : public arrow::RecordBatchReader
+{
+  public:
+    Groups(std::shared_ptr<Parquet> p, Asked asked, std::shared_ptr<arrow::Schema> schema)
+        : p_(std::move(p)), asked_(std::move(asked)), schema_(std::move(schema))
+    {
+    }
+    std::shared_ptr<arrow::Schema> schema() const override
+    {
+        return schema_;
+    }
+    arrow::Status ReadNext(std::shared_ptr<arrow::RecordBatch> *batch) override
+    {
+        const arrow::Status status = caught([&] { return next(batch); });
+        return status.ok() ? status
+                           : status.WithMessage("row group ", number_, ", behind row ", row_, ": ",
+                                                status.message());
+    }
+
+  private:
+    arrow::Status next(std::shared_ptr<arrow::RecordBatch> *batch)
+    {
+        for (*batch = nullptr; number_ < p_->meta->num_row_groups(); number_++) {
+            if (group_ == nullptr) {
+                ARROW_ASSIGN_OR_RAISE(group_, Group::open(*p_, asked_, number_));
+            }
+            ARROW_RETURN_NOT_OK(group_->next(batch));
+            if (*batch != nullptr) {
+                row_ += (*batch)->num_rows();
+                return arrow::Status::OK();
+            }
+            group_ = nullptr;
+        }
+        return arrow::Status::OK();
+    }
+
+    const std::shared_ptr<Parquet> p_;
+    const Asked asked_;
+    const std::shared_ptr<arrow::Schema> schema_;
+    std::unique_ptr<Group> group_;
+    int number_ = 0;  // of the group
+    int64_t row_ = 0; // rows before, of the file
+};
+
+} // namespace
+
+std::unique_ptr<parquet::ParquetFileReader> Parquet::reader() const
+{
+    parquet::ReaderProperties properties(pool_of(pool));
+    properties.enable_buffered_stream(); // a page at a time, not a column chunk
+    return parquet::ParquetFileReader::Open(file, properties, meta);
+}
+
+arrow::Result<std::shared_ptr<Parquet>> open_parquet(const char *path, uint64_t memory)
+{
+    auto p = std::make_shared<Parquet>();
+    p->pool = make_pool(memory);
+    ARROW_ASSIGN_OR_RAISE(p->file, arrow::io::ReadableFile::Open(path, pool_of(p->pool)));
+    ARROW_ASSIGN_OR_RAISE(const int64_t file_bytes, p->file->GetSize());
+    p->meta = p->reader()->metadata();
+    ARROW_ASSIGN_OR_RAISE(const auto reader, arrow_reader(*p, {}));
+    ARROW_RETURN_NOT_OK(check_groups(*p->meta, file_bytes));
+    ARROW_RETURN_NOT_OK(reader->GetSchema(&p->schema));
+    return p;
+}
+
+arrow::Result<std::shared_ptr<arrow::RecordBatchReader>> parquet_stream(const bm_table_wish &wish)
+{
+    ARROW_ASSIGN_OR_RAISE(auto p, open_parquet(wish.path, wish.memory));
+    if (wish.n_columns == 0) // rows alone: so many as the file says
+        return std::make_shared<arrow::TableBatchReader>(arrow::Table::Make(
+            arrow::schema({}), arrow::ChunkedArrayVector{}, p->meta->num_rows()));
+    const std::vector<int> children = children_of(*p->schema, wish);
+    Asked asked = asked_of(*p, children, wish.batch_bytes);
+    ARROW_ASSIGN_OR_RAISE(const auto reader, arrow_reader(*p, asked));
+    std::shared_ptr<arrow::Schema> whole;
+    ARROW_RETURN_NOT_OK(reader->GetSchema(&whole));
+    arrow::FieldVector fields;
+    for (const int child : children)
+        fields.push_back(whole->field(child));
+    return std::make_shared<Groups>(p, std::move(asked),
+                                    arrow::schema(std::move(fields), whole->metadata()));
+}
+
+} // namespace bandmill_tables
