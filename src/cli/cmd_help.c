@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/command_examples.h"
 #include "cli/command_sets.h"
 #include "cli/commands.h"
 #include "cli/options.h"
@@ -38,15 +37,15 @@ static void put_command_json(FILE *to, unsigned id)
 {
     const cli_command *command = &cli_commands[id];
     fputs("{\"name\":", to);
-    cli_json_string(to, command->name);
+    cli_json_string(to, cli_options.commands[id]);
     put_member(to, "operands", command->operands);
     put_member(to, "summary", command->summary);
     put_member(to, "text", command->text);
     fputs(",\"examples\":[", to);
-    for (int i = 0; i < CLI_N_EXAMPLES && cli_examples[id][i].line != NULL; i++) {
+    for (int i = 0; i < CLI_N_EXAMPLES; i++) {
         fputs(i > 0 ? ",{\"line\":" : "{\"line\":", to);
-        cli_json_string(to, cli_examples[id][i].line);
-        put_member(to, "does", cli_examples[id][i].does);
+        cli_json_string(to, command->examples[i].line);
+        put_member(to, "does", command->examples[i].does);
         fputc('}', to);
     }
     fputs("]}", to);
@@ -125,7 +124,7 @@ static void put_option_json(FILE *to, const arg_option *option)
     fputs(",\"commands\":[", to);
     for (unsigned i = 0; i < CLI_N_COMMANDS; i++)
         if (option->commands & BIT(i))
-            put_item(to, &n, cli_commands[i].name);
+            put_item(to, &n, cli_options.commands[i]);
     fputs("]}", to);
 }
 
@@ -175,16 +174,16 @@ void cli_print_help(cli_console *console)
     cli_print(console, "bandmill finds near-duplicate documents with MinHash, on any CPU and any "
                        "OpenCL device.\n\nUsage: bandmill COMMAND [options] INPUT...\n\n");
     for (unsigned i = 0; i < CLI_N_COMMANDS; i++)
-        cli_print(console, "  %-13s %s\n", cli_commands[i].name, cli_commands[i].summary);
+        cli_print(console, "  %-13s %s\n", cli_options.commands[i], cli_commands[i].summary);
     cli_print(console, "\nbandmill help COMMAND lists the options of a command, bandmill --version "
                        "says what was built.\n\n"
                        "  bandmill dedup articles.jsonl -o result\n"
                        "  bandmill pairs --threshold 0.7 texts/ > pairs.tsv\n");
 }
 
-static bool is_of_index(const cli_command *command)
+static bool is_of_index(unsigned id)
 {
-    return strncmp(command->name, CLI_INDEX " ", strlen(CLI_INDEX " ")) == 0;
+    return strncmp(cli_options.commands[id], CLI_INDEX " ", strlen(CLI_INDEX " ")) == 0;
 }
 
 void cli_print_index_help(cli_console *console)
@@ -195,8 +194,8 @@ void cli_print_index_help(cli_console *console)
     }
     cli_print(console, "Usage: bandmill index COMMAND [options] INDEX ...\n\n");
     for (unsigned i = 0; i < CLI_N_COMMANDS; i++)
-        if (is_of_index(&cli_commands[i]))
-            cli_print(console, "  %-13s %s\n", cli_commands[i].name, cli_commands[i].summary);
+        if (is_of_index(i))
+            cli_print(console, "  %-13s %s\n", cli_options.commands[i], cli_commands[i].summary);
     cli_print(console, "\nbandmill help index COMMAND lists the options of one of them.\n");
 }
 
@@ -223,11 +222,10 @@ static void option_head(const arg_option *option, char *out, size_t cap)
 
 static void print_examples(cli_console *console, cli_command_id id)
 {
-    if (cli_examples[id][0].line == NULL)
-        return;
     cli_print(console, "\nExamples:\n");
-    for (int i = 0; i < CLI_N_EXAMPLES && cli_examples[id][i].line != NULL; i++)
-        cli_print(console, "  %s\n      %s\n", cli_examples[id][i].line, cli_examples[id][i].does);
+    for (int i = 0; i < CLI_N_EXAMPLES; i++)
+        cli_print(console, "  %s\n      %s\n", cli_commands[id].examples[i].line,
+                  cli_commands[id].examples[i].does);
 }
 
 /* What each cannot match, which it says when it is used, too. */
@@ -245,7 +243,7 @@ void cli_print_command_help(cli_console *console, cli_command_id id)
         print_json(console, BIT(id));
         return;
     }
-    cli_print(console, "Usage: bandmill %s [options]%s%s\n\n%s\n", command->name,
+    cli_print(console, "Usage: bandmill %s [options]%s%s\n\n%s\n", cli_options.commands[id],
               command->operands[0] != '\0' ? " " : "", command->operands, command->text);
     cli_print(console, "\nDefaults stand in parentheses.\n");
     for (int group = 0; group < CLI_N_GROUPS; group++) {

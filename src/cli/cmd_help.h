@@ -1,11 +1,8 @@
-/* cmd_help.h -- help, help COMMAND and --version. It stands above the table of commands, which it
- * shows: main.c calls it, not the table. */
+/* cmd_help.h -- help, help COMMAND and --version. */
 #ifndef BM_CLI_CMD_HELP_H
 #define BM_CLI_CMD_HELP_H
 
 #include "cli/command.h"
-
-bm_status cli_run_help(cli_context *context, bm_error *err);
 
 void cli_print_help(cli_console *console);
 void cli_print_index_help(cli_console *console); /* its commands */

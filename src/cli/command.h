@@ -1,4 +1,5 @@
-/* command.h -- what a command is, and gets: a row each in commands.c, a file each in cmd_NAME.c. */
+/* command.h -- what a command is, and gets: a line of CLI_COMMAND_LIST (option_settings.h), a row of commands.c and
+ * a file cmd_NAME.c each. */
 #ifndef BM_CLI_COMMAND_H
 #define BM_CLI_COMMAND_H
 
@@ -13,34 +14,24 @@ typedef struct cli_context {
     uint32_t n_stuck; /* threads that wait for ever in a driver; see bm_device_options */
 } cli_context;
 
+enum { CLI_N_EXAMPLES = 3 };
+
+typedef struct cli_example {
+    const char *line; /* as it is typed */
+    const char *does;
+} cli_example;
+
+/* What help says of a command; its name is that of CLI_COMMAND_LIST. */
 typedef struct cli_command {
-    const char *name;
     const char *operands; /* "INPUT…" */
     const char *summary;  /* one line */
     const char *text;     /* what help COMMAND says beyond the options */
-    bm_status (*run)(cli_context *context, bm_error *err); /* NULL: help, which shows this table */
+    cli_example examples[CLI_N_EXAMPLES];
 } cli_command;
 
-bm_status cli_run_sign(cli_context *context, bm_error *err);
-bm_status cli_run_dedup(cli_context *context, bm_error *err);
-bm_status cli_run_pairs(cli_context *context, bm_error *err);
-bm_status cli_run_filter(cli_context *context, bm_error *err);
-bm_status cli_run_cluster(cli_context *context, bm_error *err);
-bm_status cli_run_explain(cli_context *context, bm_error *err);
-bm_status cli_run_report(cli_context *context, bm_error *err);
-bm_status cli_run_query(cli_context *context, bm_error *err);
-bm_status cli_run_tune(cli_context *context, bm_error *err);
-bm_status cli_run_index_build(cli_context *context, bm_error *err);
-bm_status cli_run_index_add(cli_context *context, bm_error *err);
-bm_status cli_run_index_remove(cli_context *context, bm_error *err);
-bm_status cli_run_index_info(cli_context *context, bm_error *err);
-bm_status cli_run_index_check(cli_context *context, bm_error *err);
-bm_status cli_run_index_compact(cli_context *context, bm_error *err);
-bm_status cli_run_export(cli_context *context, bm_error *err);
-bm_status cli_run_import(cli_context *context, bm_error *err);
-bm_status cli_run_inspect(cli_context *context, bm_error *err);
-bm_status cli_run_devices(cli_context *context, bm_error *err);
-bm_status cli_run_bench(cli_context *context, bm_error *err);
+#define COMMAND_RUN(id, name, run) bm_status cli_run_##run(cli_context *context, bm_error *err);
+CLI_COMMAND_LIST(COMMAND_RUN)
+#undef COMMAND_RUN
 
 /* The hidden command __probe-opencl. Does not return. */
 int cli_probe(const char *device, const char *cache_dir);

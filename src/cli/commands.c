@@ -1,66 +1,106 @@
 /* commands.c -- the table of commands.
  *
- * Tests: tests/cli/cases/usage.sh */
+ * tests/pages lays out the files that the examples speak of, and runs them one after another in the order of the
+ * commands: what one writes another may read.
+ *
+ * Tests: tests/cli/cases/usage.sh, tests/pages/test_pages.py */
 #include "cli/commands.h"
 
 const cli_command cli_commands[CLI_N_COMMANDS] = {
     [CLI_SIGN] =
-        {"sign", "INPUT...", "write MinHash signatures of documents to a directory",
+        {"INPUT...",
+         "write MinHash signatures of documents to a directory",
          "Reads documents and writes signatures.npy, ids.txt, n_shingles.npy, n_bytes.npy, "
          "content_hash.npy,\nsources.tsv and manifest.json to the output directory; with "
          "--band-keys also band_keys.npy. dedup and\npairs take such a directory in place of "
          "documents.",
-         cli_run_sign},
-    [CLI_DEDUP] = {"dedup", "INPUT...", "find near-duplicates and keep one document of each group",
+         {{"bandmill sign articles.jsonl -o signed",
+           "documents are objects with \"text\" and \"id\", one a line"},
+          {"bandmill sign corpus.tsv -o signed-256 --perms 256 --band-keys",
+           "longer signatures, and the keys of their bands"},
+          {"bandmill sign crawl/ -o signed-crawl --shingle char:8 --resume",
+           "all files below crawl/; after an interruption the same line goes on"}}},
+    [CLI_DEDUP] = {"INPUT...",
+                   "find near-duplicates and keep one document of each group",
                    "Reads documents (or directories that sign wrote), verifies each pair that the "
                    "bands propose, groups\nthe pairs and keeps one document of each group. Writes "
                    "the kept documents, removed.tsv, groups.jsonl,\nsources.tsv and report.json; "
                    "with --pairs also pairs.tsv. No input is ever changed.",
-                   cli_run_dedup},
+                   {{"bandmill dedup articles.jsonl -o result --pairs",
+                     "what stays is result/kept.jsonl, what goes stands in result/removed.tsv"},
+                    {"bandmill dedup crawl/*.jsonl.gz -o clean --threshold 0.7 --cluster star",
+                     "a kept file for each input; nothing is removed through a chain of others"},
+                    {"bandmill dedup signed -o later --threshold 0.9 --keep longest",
+                     "from signatures: the texts are read again to verify"}}},
     [CLI_PAIRS] =
-        {"pairs", "INPUT...", "list the pairs of documents at or above a threshold",
+        {"INPUT...",
+         "list the pairs of documents at or above a threshold",
          "Writes id_a, id_b and their Jaccard similarity, tab-separated with a header, to "
          "stdout or -o FILE;\nwith --json as JSON Lines. --candidates all compares every "
          "pair, without bands, and with\n--threshold 0 lists every pair. --measure containment: "
          "the share of "
          "the smaller document that\nthe other holds, of every pair; the contained one stands "
          "first.",
-         cli_run_pairs},
+         {{"bandmill pairs --threshold 0.7 texts/ > pairs.tsv", "every pair of files below texts/"},
+          {"bandmill pairs articles.jsonl --candidates all -o all.tsv",
+           "each document with each other, without bands: exact, for thousands of documents"},
+          {"bandmill pairs articles.jsonl -o near.tsv --histogram-svg near.svg",
+           "and a picture of how similar they are"}}},
     [CLI_FILTER] =
-        {"filter", "DIR [INPUT...]", "write the documents that an earlier dedup keeps",
+        {"DIR [INPUT...]",
+         "write the documents that an earlier dedup keeps",
          "DIR is what dedup wrote (perhaps with --kept no), the inputs are those that it "
          "read; without\nany, its report names them. Finding and removing can so be two "
          "steps.",
-         cli_run_filter},
+         {{"bandmill filter result -o kept", "the inputs are those that result/report.json names"},
+          {"bandmill filter result articles.jsonl -o kept-here --kept zst",
+           "or they are named; what is kept is compressed"},
+          {"bandmill filter result -o marked --annotate", "every document, each with its group"}}},
     [CLI_CLUSTER] =
-        {"cluster", "PAIRS.tsv", "group the documents of a list of pairs",
+        {"PAIRS.tsv",
+         "group the documents of a list of pairs",
          "Reads id_a, id_b, jaccard (what pairs, or dedup --pairs, wrote, or any such "
          "file) and writes the groups\nas JSON Lines to stdout or -o FILE. With several "
          "thresholds it writes a table instead: threshold, pairs,\ngroups, largest, "
          "removed. In the directory that dedup --pairs wrote, the groups are those of dedup;\n"
          "documents of any other file are in order of first appearance.",
-         cli_run_cluster},
+         {{"bandmill cluster pairs.tsv", "all pairs of the file count"},
+          {"bandmill cluster pairs.tsv --threshold 0.7,0.8,0.9",
+           "a table: pairs, groups and removed documents at each"},
+          {"bandmill cluster pairs.tsv --threshold 0.8 --cluster star -o groups.jsonl",
+           "each removed document is itself near to the kept one"}}},
     [CLI_EXPLAIN] =
-        {"explain", "DIR (A B | --group G)", "say why documents are in one group",
+        {"DIR (A B | --group G)",
+         "say why documents are in one group",
          "DIR is what dedup wrote, A and B are ids of documents in it. Says the shortest chain of "
          "verified pairs\nbetween them, how similar they are themselves, and which links would "
          "have to go to part them; for a group,\nits bridges and the documents that hold it "
          "together. Uses pairs.tsv where dedup --pairs left it, else\nthe inputs, which must not "
          "have changed. No chain: exit 1.",
-         cli_run_explain},
-    [CLI_REPORT] = {"report", "DIR", "show what was removed and why, as one page",
-                    "DIR is what dedup wrote. The page shows what happened in numbers and "
-                    "pictures, texts side by "
-                    "side with their\ndifferences, what holds the largest chained group together, "
-                    "and what other "
-                    "choices would have done. One HTML\nfile on stdout or -o FILE, whole in "
-                    "itself; with --json the "
-                    "same as data. Texts come from the inputs where they\nhave not changed. With "
-                    "pairs.tsv (dedup "
-                    "--pairs) it says more.",
-                    cli_run_report},
+         {{"bandmill explain result harbour harbour-unnamed",
+           "the chain of pairs between two documents of a group"},
+          {"bandmill explain result --group 1", "what holds the first group together"},
+          {"bandmill explain result --group 1 --dot > group.dot",
+           "the same as a graph, which dot of Graphviz draws"}}},
+    [CLI_REPORT] =
+        {"DIR",
+         "show what was removed and why, as one page",
+         "DIR is what dedup wrote. The page shows what happened in numbers and "
+         "pictures, texts side by "
+         "side with their\ndifferences, what holds the largest chained group together, "
+         "and what other "
+         "choices would have done. One HTML\nfile on stdout or -o FILE, whole in "
+         "itself; with --json the "
+         "same as data. Texts come from the inputs where they\nhave not changed. With "
+         "pairs.tsv (dedup "
+         "--pairs) it says more.",
+         {{"bandmill report result -o report.html",
+           "one file, to look at and to send: what went, and why"},
+          {"bandmill report result -o more.html --groups 50 --pairs 100 --text-bytes 5000",
+           "more of everything"},
+          {"bandmill report result --json > report-content.json", "the same as data"}}},
     [CLI_TUNE] =
-        {"tune", "[INPUT...]",
+        {"[INPUT...]",
          "list the band plans that fit, and what they would find in documents",
          "Lists every plan of --bands times --rows within --perms that finds a share of at "
          "least --recall of the\npairs at --threshold and, with --ceiling S:P, makes "
@@ -71,41 +111,73 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
          "plan would find among "
          "them: candidates,\nverified pairs and missed pairs, with their standard errors, from a "
          "sample that is compared with all of them.",
-         cli_run_tune},
+         {{"bandmill tune --threshold 0.7 --recall 0.99", "the plans, cheapest first"},
+          {"bandmill tune --threshold 0.5 --recall 0.99 --ceiling 0.05:0.006",
+           "and few candidates among documents that share little"},
+          {"bandmill tune articles.jsonl --shingle word:3 --shingle word:5 --svg curves.svg",
+           "what each plan would find among these documents"}}},
     [CLI_INDEX_BUILD] =
-        {"index build", "INDEX INPUT...", "make an index of documents",
+        {"INDEX INPUT...",
+         "make an index of documents",
          "Writes a directory that query and index add work with. How texts are cut and signed, the "
          "plan of bands and\nwhat is kept of each document are fixed with it. It appears whole; an "
          "existing one is replaced with --force\nonly.",
-         cli_run_index_build},
+         {{"bandmill index build known articles.jsonl",
+           "keeps sets of shingles: answers are exact"},
+          {"bandmill index build small articles.jsonl --store signatures",
+           "takes less room: answers are estimates"},
+          {"bandmill index build all crawl/ --threshold 0.6 --text-field text",
+           "for whoever will ask for less than 0.8"}}},
     [CLI_INDEX_ADD] =
-        {"index add", "INDEX INPUT...", "add documents to an index",
+        {"INDEX INPUT...",
+         "add documents to an index",
          "Texts are cut and signed as the index says: options that ask for something else are "
          "refused. Every 64 MiB of\ninput or 10 s, and at the end, what was added is committed and "
          "survives whatever comes. --unique adds no\ndocument that reaches the threshold with one "
          "that is there, or was added before it, and writes query,\ntarget and jaccard of its best "
          "match to stdout.",
-         cli_run_index_add},
-    [CLI_INDEX_REMOVE] = {"index remove", "INDEX ID...", "remove documents from an index",
-                          "With one commit. An id that is not there: exit 1, and the rest is "
-                          "removed. The space is free for documents that\nare added later; index "
-                          "compact gives it back.",
-                          cli_run_index_remove},
-    [CLI_INDEX_INFO] = {"index info", "INDEX", "say what an index is and holds",
+         {{"bandmill index add all new.jsonl", "cut and signed as the index says"},
+          {"bandmill index add known new.jsonl --unique > already.tsv",
+           "only what is new; what is near to one that is there is listed"},
+          {"bandmill index add known new.jsonl --duplicate-ids skip -q",
+           "an id that is there stays as it is"}}},
+    [CLI_INDEX_REMOVE] =
+        {"INDEX ID...",
+         "remove documents from an index",
+         "With one commit. An id that is not there: exit 1, and the rest is "
+         "removed. The space is free for documents that\nare added later; index "
+         "compact gives it back.",
+         {{"bandmill index remove known bread swifts", "documents by their ids"},
+          {"bandmill index remove small --ids gone.txt", "a list of ids, one a line"},
+          {"tail -n +2 result/removed.tsv | cut -f 1 | bandmill index remove all --ids -",
+           "what an earlier dedup removed"}}},
+    [CLI_INDEX_INFO] = {"INDEX",
+                        "say what an index is and holds",
                         "Shows how its texts are cut and signed, the plan of bands, what is kept, "
                         "and how many documents there are.",
-                        cli_run_index_info},
-    [CLI_INDEX_CHECK] = {"index check", "INDEX", "look for damage in an index",
-                         "Compares every structure and every checksum. What is wrong is written to "
-                         "stdout, a line each, and the exit\ncode is 7.",
-                         cli_run_index_check},
-    [CLI_INDEX_COMPACT] = {"index compact", "INDEX",
-                           "write an index anew, without what was removed",
-                           "Makes a new file beside and puts it in the place of the old one. Who "
-                           "reads the old one meanwhile goes on with\nit.",
-                           cli_run_index_compact},
+                        {{"bandmill index info known", "text options, plan, counts"},
+                         {"bandmill index info known --json", "the same as one JSON object"},
+                         {"bandmill index info known --json | jq .documents",
+                          "how many documents it has"}}},
+    [CLI_INDEX_CHECK] =
+        {"INDEX",
+         "look for damage in an index",
+         "Compares every structure and every checksum. What is wrong is written to "
+         "stdout, a line each, and the exit\ncode is 7.",
+         {{"bandmill index check known", "reads all of it; what is wrong is written to stdout"},
+          {"bandmill index check known --threads 2 && echo whole", "the exit code says it: 0 or 7"},
+          {"bandmill index check known --json", "the answer as one JSON object"}}},
+    [CLI_INDEX_COMPACT] =
+        {"INDEX",
+         "write an index anew, without what was removed",
+         "Makes a new file beside and puts it in the place of the old one. Who "
+         "reads the old one meanwhile goes on with\nit.",
+         {{"bandmill index compact known", "gives back the space of what was removed"},
+          {"bandmill index compact known --memory 1G -q", "within so much memory"},
+          {"bandmill index compact known --json", "the summary as a JSON object"}}},
     [CLI_QUERY] =
-        {"query", "INDEX QUERY...", "find the documents of an index that are near to queries",
+        {"INDEX QUERY...",
+         "find the documents of an index that are near to queries",
          "Writes query, target and Jaccard similarity, tab-separated with a header, to stdout or "
          "-o "
          "FILE; of each query\nthe best first. How texts are cut and signed stands in the index. "
@@ -114,37 +186,68 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
          "documents, and no index is left. --follow: each line of\nstdin is answered before the "
          "next "
          "is waited for. No query has a match: exit 1.",
-         cli_run_query},
+         {{"bandmill query known new.jsonl", "of each query the best first"},
+          {"bandmill query known new.jsonl --top 1 --threshold 0.9",
+           "one answer, from so much similarity on"},
+          {"bandmill query --targets articles.jsonl new.jsonl --json",
+           "without an index; a JSON object a line"}}},
     [CLI_EXPORT] =
-        {"export", "DIR", "write the signatures of a directory in the form of another tool",
+        {"DIR",
+         "write the signatures of a directory in the form of another tool",
          "DIR is what sign wrote. --to leanminhash: records of datasketch's LeanMinHash; "
          "datatrove: files for its stages\n2 to 4; nemo, text-dedup, lance: tables for these; "
          "milvus: "
          "arrays for a field of binary vectors; npy, tsv,\narrow, parquet: an array, a table. The "
          "output is a directory; what the form has no place for lies beside its\nfiles, and "
          "report.json has the provenance.",
-         cli_run_export},
+         {{"bandmill export signed --to npy -o arrays", "the words for NumPy; ids.txt beside them"},
+          {"bandmill export signed --to leanminhash -o lean",
+           "records for datasketch's LeanMinHash.deserialize"},
+          {"bandmill export signed-256 --to datatrove --bands 14 --rows 8 -o trove",
+           "files of bands for stages 2 to 4 of datatrove"}}},
     [CLI_IMPORT] =
-        {"import", "INPUT...", "make signatures of other tools a directory as sign writes it",
+        {"INPUT...",
+         "make signatures of other tools a directory as sign writes it",
          "Inputs are files of one form, or directories that export wrote, which say themselves how "
          "their signatures were\nmade; of other files --scheme, --seed and --hash say it. dedup, "
          "pairs and "
          "index take the directory like one that\nsign wrote; there are no texts, so pairs are "
          "verified by signature.",
-         cli_run_import},
-    [CLI_INSPECT] = {"inspect", "PATH...", "say what a file or directory of bandmill holds",
+         {{"bandmill import arrays --from npy -o back",
+           "what export wrote says itself how it was made"},
+          {"bandmill import lean/signatures.leanminhash --from leanminhash --hash sha1 "
+           "--ids lean/ids.txt -o theirs",
+           "a file of another tool, and what is known of it"},
+          {"bandmill import arrays/signatures.npy --from npy --scheme affine32 --seed 1 "
+           "--hash xxh3 -o rows",
+           "ids are the numbers of the rows"}}},
+    [CLI_INSPECT] = {"PATH...",
+                     "say what a file or directory of bandmill holds",
                      "Shows the kind, the counts and the provenance (scheme, seed, shingles, "
                      "normaliser, versions).",
-                     cli_run_inspect},
-    [CLI_DEVICES] = {"devices", "", "list the devices that can sign; --self-test checks them",
+                     {{"bandmill inspect signed",
+                       "what it is, how it was made, whether it is whole"},
+                      {"bandmill inspect result/pairs.tsv signed/signatures.npy", "single files"},
+                      {"bandmill inspect result --json", "the same as JSON"}}},
+    [CLI_DEVICES] = {"",
+                     "list the devices that can sign; --self-test checks them",
                      "Lists the native CPU and every OpenCL device, with the name that --device "
                      "takes. A machine without\nOpenCL has no OpenCL devices, which is no error.",
-                     cli_run_devices},
-    [CLI_BENCH] = {"bench", "[INPUT...]", "measure each device against its own limit",
+                     {{"bandmill devices", "the first column is what --device takes"},
+                      {"bandmill devices --self-test", "each computes answers that are known"},
+                      {"bandmill devices --json", "all that is known of them"}}},
+    [CLI_BENCH] = {"[INPUT...]",
+                   "measure each device against its own limit",
                    "Measures the arithmetic alone (the limit), hashes that lie on the device, "
                    "upload and read-back, and text\nto signatures, each as the median of several "
                    "runs. Text comes from INPUT, or from a seeded generator.",
-                   cli_run_bench},
-    [CLI_HELP] = {"help", "[COMMAND]", "list the commands, or the options of one",
-                  "Without a command: the list of commands.", NULL},
+                   {{"bandmill bench --device cpu", "the processor alone"},
+                    {"bandmill bench --device gpu --json", "figures of each GPU, as JSON"},
+                    {"bandmill bench articles.jsonl --perms 256", "with texts of one's own"}}},
+    [CLI_HELP] = {"[COMMAND]",
+                  "list the commands, or the options of one",
+                  "Without a command: the list of commands.",
+                  {{"bandmill help", "the list of commands"},
+                   {"bandmill help dedup", "the options of one"},
+                   {"bandmill help index build", "the name of a command may be two words"}}},
 };

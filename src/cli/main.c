@@ -93,6 +93,12 @@ static void begin_messages(cli_context *context)
     cli_meter_init(&context->meter, when, context->console.err, STDERR_FILENO, cli_now());
 }
 
+static bm_status (*const runs[CLI_N_COMMANDS])(cli_context *context, bm_error *err) = {
+#define COMMAND_RUNS(id, name, run) [CLI_##id] = cli_run_##run,
+    CLI_COMMAND_LIST(COMMAND_RUNS)
+#undef COMMAND_RUNS
+};
+
 /* `args`: all that was given but the command. */
 static bm_status run_command(cli_context *context, const char *name, int n, const char *const *args,
                              bm_error *err)
@@ -119,7 +125,7 @@ static bm_status run_command(cli_context *context, const char *name, int n, cons
     const cli_preset *preset = cli_preset_of(settings);
     if (preset != NULL)
         cli_say_note(&context->console, "--preset %s: %s", preset->name, preset->note);
-    return id == CLI_HELP ? cli_run_help(context, err) : cli_commands[id].run(context, err);
+    return runs[id](context, err);
 }
 
 /* "index" and the word that follows it, which goes from `args`, are one name: `cap` bytes of `out`. */

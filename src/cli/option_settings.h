@@ -10,29 +10,35 @@
 #include "cli/args.h"
 #include "cli/progress.h"
 
+/* The commands, in the order in which help lists them: id, name, and what follows cli_run_ in the function that runs it. */
+#define CLI_COMMAND_LIST(X)                                                                        \
+    X(SIGN, "sign", sign)                                                                          \
+    X(DEDUP, "dedup", dedup)                                                                       \
+    X(PAIRS, "pairs", pairs)                                                                       \
+    X(FILTER, "filter", filter)                                                                    \
+    X(CLUSTER, "cluster", cluster)                                                                 \
+    X(EXPLAIN, "explain", explain)                                                                 \
+    X(REPORT, "report", report)                                                                    \
+    X(TUNE, "tune", tune)                                                                          \
+    X(INDEX_BUILD, "index build", index_build)                                                     \
+    X(INDEX_ADD, "index add", index_add)                                                           \
+    X(INDEX_REMOVE, "index remove", index_remove)                                                  \
+    X(INDEX_INFO, "index info", index_info)                                                        \
+    X(INDEX_CHECK, "index check", index_check)                                                     \
+    X(INDEX_COMPACT, "index compact", index_compact)                                               \
+    X(QUERY, "query", query)                                                                       \
+    X(EXPORT, "export", export)                                                                    \
+    X(IMPORT, "import", import)                                                                    \
+    X(INSPECT, "inspect", inspect)                                                                 \
+    X(DEVICES, "devices", devices)                                                                 \
+    X(BENCH, "bench", bench)                                                                       \
+    X(HELP, "help", help)
+
 typedef enum cli_command_id {
-    CLI_SIGN,
-    CLI_DEDUP,
-    CLI_PAIRS,
-    CLI_FILTER,
-    CLI_CLUSTER,
-    CLI_EXPLAIN,
-    CLI_REPORT,
-    CLI_TUNE,
-    CLI_INDEX_BUILD,
-    CLI_INDEX_ADD,
-    CLI_INDEX_REMOVE,
-    CLI_INDEX_INFO,
-    CLI_INDEX_CHECK,
-    CLI_INDEX_COMPACT,
-    CLI_QUERY,
-    CLI_EXPORT,
-    CLI_IMPORT,
-    CLI_INSPECT,
-    CLI_DEVICES,
-    CLI_BENCH,
-    CLI_HELP,
-    CLI_N_COMMANDS
+#define COMMAND_ID(id, name, run) CLI_##id,
+    CLI_COMMAND_LIST(COMMAND_ID)
+#undef COMMAND_ID
+        CLI_N_COMMANDS
 } cli_command_id;
 
 enum { CLI_OPTIONS_MAX = 128 };

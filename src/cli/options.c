@@ -474,27 +474,9 @@ static const arg_option rows[] = {
     LATER("dry-run")};
 
 static const char *const command_names[CLI_N_COMMANDS] = {
-    [CLI_SIGN] = "sign",
-    [CLI_DEDUP] = "dedup",
-    [CLI_PAIRS] = "pairs",
-    [CLI_FILTER] = "filter",
-    [CLI_CLUSTER] = "cluster",
-    [CLI_EXPLAIN] = "explain",
-    [CLI_REPORT] = "report",
-    [CLI_TUNE] = "tune",
-    [CLI_INDEX_BUILD] = "index build",
-    [CLI_INDEX_ADD] = "index add",
-    [CLI_INDEX_REMOVE] = "index remove",
-    [CLI_INDEX_INFO] = "index info",
-    [CLI_INDEX_CHECK] = "index check",
-    [CLI_INDEX_COMPACT] = "index compact",
-    [CLI_QUERY] = "query",
-    [CLI_EXPORT] = "export",
-    [CLI_IMPORT] = "import",
-    [CLI_INSPECT] = "inspect",
-    [CLI_DEVICES] = "devices",
-    [CLI_BENCH] = "bench",
-    [CLI_HELP] = "help",
+#define COMMAND_NAME(id, name, run) [CLI_##id] = name,
+    CLI_COMMAND_LIST(COMMAND_NAME)
+#undef COMMAND_NAME
 };
 
 const arg_table cli_options = {rows,           sizeof rows / sizeof rows[0], command_names,
