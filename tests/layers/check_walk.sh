@@ -29,7 +29,7 @@ awk -F '\t' -v OFS='\t' -v lower="$lower" '
 [ -z "$lower" ] || cp "$work/bounds" "$bounds"
 while IFS= read -r line; do
     echo "$line"
-    walk "${line%%:*}" | head -n 200
+    walk "${line%%:*}" | sed -n 1,200p
 done < "$work/said"
 cut -f 1,2 "$work/counts" | tr '\t\n' '  '
 echo

@@ -231,7 +231,7 @@ was=0
 longer files_naming_delimiter src/lsh/w.c 'int delimiter;' 'int g(int delimiter);'
 longer job_forks src/lsh/w.c 'if (kind == BM_JOB_SIGN) f();'
 longer status_ladders src/lsh/w.c '    if (status == BM_OK && n > 0)'
-longer fields_twice src/lsh/w.c 'typedef struct w_options {' '    uint32_t a, shingle_k;' '} w_options;' 'typedef struct w_settings {' '    uint32_t shingle_k;' '} w_settings;'
+longer fields_repeated src/lsh/w.c 'typedef struct w_options {' '    uint32_t shingle_k, shingle_k;' '} w_options;'
 was=$(sed -n 's/^one_includer\t//p' "$work/walk.tsv")
 longer one_includer src/lsh/w.h 'int w(void);'
 rm src/model/field_rows.c

@@ -7,8 +7,9 @@
 #   files_naming_OPTION     files of src in which the word stands
 #   job_forks               lines that ask which job it is (kind == BM_JOB_, or !=), outside the table of jobs
 #   status_ladders          lines with `if (status == BM_OK`: BM_TRY and BM_TRY_OUT say it shorter (base/error.h)
-#   fields_twice            members of the structs NAME_options and NAME_settings of src that declare a field of the table of fields
-#                           (FIELDS, src/model/field_rows.c) with the type that a public struct, or another one of these, gives it
+#   fields_repeated         members of the structs NAME_options and NAME_settings of src that declare a field of the table of fields
+#                           (FIELDS, src/model/field_rows.c) with the type that another one or a public struct gives it: beyond one in the
+#                           program's settings (src/cli/option_settings.h) and one in the jobs' (src/model/job_settings.h)
 #
 # Plain POSIX awk.
 
@@ -44,17 +45,19 @@ in_struct && match($0, /^    +[a-z][A-Za-z0-9_ *]*[ *][a-z_0-9]+(, \**[a-z_0-9]+
     for (i = 1; i <= m; i++) {
         name = part[i]; sub(/.*[ *]/, "", name)
         if (!(name in is_field) || type ~ /_options$/) continue # a part of the options is no field
-        if (!in_src) public[type " " name] = 1
-        else { n_members++; member[n_members] = type " " name; at[n_members] = FILENAME ":" FNR }
+        if (in_src && (FILENAME !~ /^src\/(cli\/option|model\/job)_settings\.h$/ || (FILENAME, type, name) in in_settings))
+            repeat[FILENAME ":" FNR ": " type " " name] = type " " name
+        in_settings[FILENAME, type, name] = 1
+        declared[type " " name]++
     }
 }
 END {
     for (h in header) if (includers[h] <= 1) count("one_includer", h)
-    for (i = 1; i <= n_members; i++) if (member[i] in public || seen[member[i]]++) count("fields_twice", at[i] ": " member[i])
+    for (i in repeat) if (declared[repeat[i]] > 1) count("fields_repeated", i)
     if (list != "") exit
     print "one_includer\t" n["one_includer"] + 0
     for (i = 1; i <= n_options; i++) print "files_naming_" option[i] "\t" n["files_naming_" option[i]] + 0
     print "job_forks\t" n["job_forks"] + 0
     print "status_ladders\t" n["status_ladders"] + 0
-    print "fields_twice\t" n["fields_twice"] + 0
+    print "fields_repeated\t" n["fields_repeated"] + 0
 }

@@ -214,8 +214,7 @@ bm_option_parts bm_settings_parts(const bm_settings *s)
                              .weighs = bm_job_does(s, BM_JOB_TAKES_WEIGHTS),
                              .sketch = &s->sketch,
                              .bands = &s->bands,
-                             .every_pair = s->kind == BM_JOB_PAIRS &&
-                                           s->pairs.candidates != BM_CANDIDATES_LSH,
+                             .every_pair = s->pairs.candidates != BM_CANDIDATES_LSH,
                              .device = &s->device,
                              .resources = &s->resources,
                              .output = &s->output,
