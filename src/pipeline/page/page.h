@@ -119,6 +119,7 @@ typedef struct bm_page_graph {
     size_t *bridge_order; /* numbers of bridges: those that part most documents first */
     size_t *point_order;  /* of articulation points: those with most parts first */
     bm_page_node *nodes;  /* that are drawn, by doc */
+    uint32_t *node_of;    /* of each member, its place among them; BM_ID_NONE: it is not drawn */
     size_t n_nodes;
     size_t *weakest; /* pairs, the least similar first */
     size_t n_weakest;

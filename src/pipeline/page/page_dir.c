@@ -51,7 +51,7 @@ void bm_page_reset(bm_page *p)
                             p->groups,        p->near.rows,          p->chained.rows,
                             p->what_if.pairs, p->what_if.lengths,    p->graph.pairs,
                             p->graph.nodes,   p->graph.bridge_order, p->graph.point_order,
-                            p->graph.weakest};
+                            p->graph.weakest, p->graph.node_of};
     for (size_t i = 0; p->sources != NULL && i < bm_manifest_n_inputs(p->manifest); i++) {
         bm_free(p->sources[i].gone);
         bm_free(p->sources[i].path);

@@ -114,11 +114,7 @@ bm_status bm_page_graph_load(bm_page *p, bm_error *err)
         graph->why_not =
             "the directory has no pairs.tsv, which dedup writes on request, and the group is too "
             "large to compute its links again";
-    if (graph->why_not != NULL)
-        return BM_OK;
-    graph->members = bm_alloc_zero(graph->ids.n, sizeof *graph->members);
-    return graph->members != NULL ? BM_OK
-                                  : bm_fail_nomem(err, graph->ids.n * sizeof *graph->members);
+    return graph->why_not != NULL ? BM_OK : bm_new_zero(&graph->members, graph->ids.n, err);
 }
 
 /* --- links that are computed again --- */
@@ -202,9 +198,7 @@ static int by_value(const void *x, const void *y, void *ctx)
 /* *out: the numbers below n by what their values are, of equal ones the first before; the caller's to free. */
 static bm_status sort_by(double *values, size_t n, size_t **out, bm_error *err)
 {
-    *out = bm_alloc(n, sizeof **out);
-    if (*out == NULL)
-        return bm_fail_nomem(err, n * sizeof **out);
+    BM_TRY(bm_new(out, n, err));
     for (size_t i = 0; i < n; i++)
         (*out)[i] = i;
     qsort_r(*out, n, sizeof **out, by_value, values);
@@ -215,26 +209,24 @@ static bm_status sort_by(double *values, size_t n, size_t **out, bm_error *err)
 static bm_status sort_holds(bm_page_graph *graph, bm_error *err)
 {
     const bm_bridges *b = &graph->bridges;
-    double *values = bm_alloc(graph->n_pairs + graph->ids.n, sizeof *values);
+    double *values = NULL;
     size_t n_known = 0;
-    if (values == NULL)
-        return bm_fail_nomem(err, (graph->n_pairs + graph->ids.n) * sizeof *values);
+    BM_TRY(bm_new(&values, graph->n_pairs + graph->ids.n, err));
+    bm_status status = BM_OK;
     for (size_t i = 0; i < graph->n_pairs; i++) {
         const double similarity = graph->pairs[i].similarity;
         values[i] = isnan(similarity) ? INFINITY : similarity;
         n_known += isnan(similarity) ? 0 : 1;
     }
-    bm_status status = sort_by(values, graph->n_pairs, &graph->weakest, err);
     graph->n_weakest = n_known < WEAKEST_MAX ? n_known : WEAKEST_MAX;
+    BM_TRY_OUT(sort_by(values, graph->n_pairs, &graph->weakest, err));
     for (size_t i = 0; i < b->n_bridges; i++)
-        values[i] = -(double)(b->bridges[i].n_a < b->bridges[i].n_b ? b->bridges[i].n_a
-                                                                    : b->bridges[i].n_b);
-    if (status == BM_OK)
-        status = sort_by(values, b->n_bridges, &graph->bridge_order, err);
+        values[i] = -fmin((double)b->bridges[i].n_a, (double)b->bridges[i].n_b);
+    BM_TRY_OUT(sort_by(values, b->n_bridges, &graph->bridge_order, err));
     for (size_t i = 0; i < b->n_articulation_points; i++)
         values[i] = -(double)b->articulation_points[i].n_parts;
-    if (status == BM_OK)
-        status = sort_by(values, b->n_articulation_points, &graph->point_order, err);
+    status = sort_by(values, b->n_articulation_points, &graph->point_order, err);
+out:
     bm_free(values);
     return status;
 }
@@ -328,29 +320,28 @@ static bm_status place_nodes(drawing *d, bm_error *err)
     bm_page_graph *graph = d->graph;
     const bm_articulation_point *point = graph->bridges.articulation_points,
                                 *end = point + graph->bridges.n_articulation_points;
-    uint32_t *links = bm_alloc(graph->n_pairs, 2 * sizeof *links), *number = d->queue;
+    uint32_t *links = NULL;
     size_t n_links = 0;
-    graph->nodes = bm_alloc(d->n_chosen, sizeof *graph->nodes);
-    if (links == NULL || graph->nodes == NULL) {
-        bm_free(links);
-        return bm_fail_nomem(err, graph->n_pairs * 2 * sizeof *links);
-    }
+    BM_TRY(bm_new(&graph->nodes, d->n_chosen, err));
+    BM_TRY(bm_new(&graph->node_of, graph->ids.n, err));
     for (uint32_t doc = 0; doc < graph->ids.n; doc++) {
         while (point < end && point->doc < doc)
             point++;
+        graph->node_of[doc] = d->chosen[doc] != 0 ? (uint32_t)graph->n_nodes : BM_ID_NONE;
         if (d->chosen[doc] == 0)
             continue;
-        number[doc] = (uint32_t)graph->n_nodes;
         graph->nodes[graph->n_nodes++] =
             (bm_page_node){.doc = doc,
                            .n_links = (uint32_t)(d->links.begins[doc + 1] - d->links.begins[doc]),
                            .n_parts = point < end && point->doc == doc ? point->n_parts : 0};
     }
+    BM_TRY(bm_new(&links, 2 * graph->n_pairs, err));
     for (size_t i = 0; i < graph->n_pairs; i++) {
-        if (d->chosen[graph->pairs[i].a] == 0 || d->chosen[graph->pairs[i].b] == 0)
+        const uint32_t a = graph->node_of[graph->pairs[i].a], b = graph->node_of[graph->pairs[i].b];
+        if (a == BM_ID_NONE || b == BM_ID_NONE)
             continue;
-        links[2 * n_links] = number[graph->pairs[i].a];
-        links[2 * n_links++ + 1] = number[graph->pairs[i].b];
+        links[2 * n_links] = a;
+        links[2 * n_links++ + 1] = b;
     }
     const bm_status status = bm_page_graph_place(graph->nodes, graph->n_nodes, links, n_links, err);
     bm_free(links);
@@ -366,12 +357,10 @@ bm_status bm_page_graph_draw(bm_page *p, bm_error *err)
     if (graph->n_pairs > 1)
         qsort(graph->pairs, graph->n_pairs, sizeof *graph->pairs, bm_pair_by_place);
     BM_TRY(bm_link_graph_init(&d.links, graph->pairs, graph->n_pairs, graph->ids.n, err));
-    d.chosen = bm_alloc_zero(graph->ids.n, sizeof *d.chosen);
-    d.before = bm_alloc(graph->ids.n, sizeof *d.before);
-    d.queue = bm_alloc(graph->ids.n, sizeof *d.queue);
     bm_status status = BM_OK;
-    if (d.chosen == NULL || d.before == NULL || d.queue == NULL)
-        BM_TRY_OUT(bm_fail_nomem(err, graph->ids.n * sizeof *d.before));
+    BM_TRY_OUT(bm_new_zero(&d.chosen, graph->ids.n, err));
+    BM_TRY_OUT(bm_new(&d.before, graph->ids.n, err));
+    BM_TRY_OUT(bm_new(&d.queue, graph->ids.n, err));
     BM_TRY_OUT(bm_bridges_find(&d.links, &graph->bridges, err));
     BM_TRY_OUT(sort_holds(graph, err));
     choose_nodes(&d);

@@ -44,111 +44,100 @@ static void key_bool(bm_json *json, const char *key, bool value)
     bm_json_bool(json, value);
 }
 
-static void begin_list(bm_json *json, const char *key)
+/* The members of object i of a list. */
+typedef void (*element_fn)(bm_json *json, const bm_page *p, size_t i);
+
+static void put_object(bm_json *json, const char *key, const bm_page *p, element_fn fn)
+{
+    bm_json_key(json, key);
+    bm_json_begin_object(json);
+    fn(json, p, 0);
+    bm_json_end_object(json);
+}
+
+/* Of n objects; `order`: their numbers, NULL: ascending. */
+static void put_list(bm_json *json, const char *key, const bm_page *p, const size_t *order,
+                     size_t n, element_fn fn)
 {
     bm_json_key(json, key);
     bm_json_begin_array(json);
+    for (size_t i = 0; i < n; i++) {
+        bm_json_begin_object(json);
+        fn(json, p, order != NULL ? order[i] : i);
+        bm_json_end_object(json);
+    }
+    bm_json_end_array(json);
 }
 
 /* --- what --json prints: numbers --- */
 
-static void write_input(bm_json *json, const bm_page *p, size_t i)
+static void input(bm_json *json, const bm_page *p, size_t i)
 {
     const bm_page_source *source = &p->sources[i];
-    bm_json_begin_object(json);
     bm_json_key_text(json, "file", bm_manifest_input_at(p->manifest, i)->file);
     bm_json_key_uint(json, "documents", source->documents);
     bm_json_key_uint(json, "skipped", source->skipped);
     bm_json_key_uint(json, "removed", source->removed);
     bm_json_key_uint(json, "kept", source->documents - source->removed);
     bm_json_key_text(json, "gone", source->gone);
-    bm_json_end_object(json);
 }
 
-static void write_inputs(bm_json *json, const bm_page *p)
+static void bin(bm_json *json, const bm_page *p, size_t i)
 {
-    begin_list(json, "inputs");
-    for (size_t i = 0; i < bm_manifest_n_inputs(p->manifest); i++)
-        write_input(json, p, i);
-    bm_json_end_array(json);
+    bm_json_key_double(json, "low", (double)i / BM_HISTOGRAM_BINS);
+    bm_json_key_double(json, "high", (double)(i + 1) / BM_HISTOGRAM_BINS);
+    bm_json_key_uint(json, "n", p->similarities[i]);
 }
 
-static void write_similarities(bm_json *json, const bm_page *p)
+static void similarities(bm_json *json, const bm_page *p, size_t i)
 {
-    bm_json_key(json, "similarities");
-    bm_json_begin_object(json);
+    size_t filled[BM_HISTOGRAM_BINS], n = 0;
+    for (i = 0; i < BM_HISTOGRAM_BINS; i++)
+        if (p->similarities[i] > 0)
+            filled[n++] = i;
     bm_json_key_text(json, "of", p->has_pairs ? "pairs" : "removed");
     bm_json_key_uint(json, "n", p->n_similarities);
-    begin_list(json, "bins");
-    for (uint32_t i = 0; i < BM_HISTOGRAM_BINS; i++) {
-        if (p->similarities[i] == 0)
-            continue;
-        bm_json_begin_object(json);
-        bm_json_key_double(json, "low", (double)i / BM_HISTOGRAM_BINS);
-        bm_json_key_double(json, "high", (double)(i + 1) / BM_HISTOGRAM_BINS);
-        bm_json_key_uint(json, "n", p->similarities[i]);
-        bm_json_end_object(json);
-    }
-    bm_json_end_array(json);
-    bm_json_end_object(json);
+    put_list(json, "bins", p, filled, n, bin);
 }
 
-static void write_sizes(bm_json *json, const bm_page *p)
+static void size_of_groups(bm_json *json, const bm_page *p, size_t i)
 {
-    begin_list(json, "group_sizes");
-    for (size_t i = 0; i < p->n_sizes; i++) {
-        bm_json_begin_object(json);
-        bm_json_key_uint(json, "size", p->sizes[i].size);
-        bm_json_key_uint(json, "groups", p->sizes[i].groups);
-        bm_json_end_object(json);
-    }
-    bm_json_end_array(json);
+    bm_json_key_uint(json, "size", p->sizes[i].size);
+    bm_json_key_uint(json, "groups", p->sizes[i].groups);
 }
 
-static void write_groups(bm_json *json, const bm_page *p)
+static void group(bm_json *json, const bm_page *p, size_t i)
 {
-    begin_list(json, "largest_groups");
-    for (size_t i = 0; i < p->n_groups; i++) {
-        const bm_page_group *group = &p->groups[i];
-        bm_json_begin_object(json);
-        bm_json_key_uint(json, "group", group->number);
-        key_text_of(json, "kept", bm_page_id(p, group->kept));
-        key_bool(json, "known", group->known);
-        bm_json_key_uint(json, "size", group->size);
-        bm_json_key_uint(json, "removed", group->removed);
-        bm_json_key_uint(json, "identical", group->identical);
-        bm_json_key_uint(json, "chained", group->chained);
-        bm_json_key_double(json, "least_jaccard", group->least);
-        if (group->least_doc != BM_PAGE_NO_DOC)
-            key_text_of(json, "least_like_kept", bm_page_id(p, group->least_doc));
-        bm_json_end_object(json);
-    }
-    bm_json_end_array(json);
+    const bm_page_group *g = &p->groups[i];
+    bm_json_key_uint(json, "group", g->number);
+    key_text_of(json, "kept", bm_page_id(p, g->kept));
+    key_bool(json, "known", g->known);
+    bm_json_key_uint(json, "size", g->size);
+    bm_json_key_uint(json, "removed", g->removed);
+    bm_json_key_uint(json, "identical", g->identical);
+    bm_json_key_uint(json, "chained", g->chained);
+    bm_json_key_double(json, "least_jaccard", g->least);
+    if (g->least_doc != BM_PAGE_NO_DOC)
+        key_text_of(json, "least_like_kept", bm_page_id(p, g->least_doc));
 }
 
-static void write_documents(bm_json *json, const bm_page *p)
+static void document(bm_json *json, const bm_page *p, size_t i)
 {
-    begin_list(json, "documents");
-    for (uint32_t i = 0; i < p->ids.n; i++) {
-        const bm_page_doc *doc = &p->docs[i];
-        const size_t most = p->options->text_bytes;
-        bm_json_begin_object(json);
-        key_text_of(json, "id", bm_page_id(p, i));
-        key_bool(json, "found", doc->found);
-        if (doc->found) {
-            size_t n = doc->held < most ? doc->held : most;
-            while (n > 0 && n < doc->held && ((unsigned char)doc->text[n] & 0xC0) == 0x80)
-                n--;
-            bm_json_key_text(json, "file", bm_manifest_input_at(p->manifest, doc->file)->file);
-            bm_json_key_uint(json, "line", doc->line);
-            bm_json_key_uint(json, "bytes", doc->text_bytes);
-            key_text_of(json, "text", (bm_str){doc->text, n});
-        }
-        if (doc->counted)
-            bm_json_key_uint(json, "shingles", doc->n_hashes);
-        bm_json_end_object(json);
+    const bm_page_doc *doc = &p->docs[i];
+    const size_t most = p->options->text_bytes;
+    key_text_of(json, "id", bm_page_id(p, (uint32_t)i));
+    key_bool(json, "found", doc->found);
+    if (doc->found) {
+        size_t n = doc->held < most ? doc->held : most;
+        while (n > 0 && n < doc->held && ((unsigned char)doc->text[n] & 0xC0) == 0x80)
+            n--;
+        bm_json_key_text(json, "file", bm_manifest_input_at(p->manifest, doc->file)->file);
+        bm_json_key_uint(json, "line", doc->line);
+        bm_json_key_uint(json, "bytes", doc->text_bytes);
+        key_text_of(json, "text", (bm_str){doc->text, n});
     }
-    bm_json_end_array(json);
+    if (doc->counted)
+        bm_json_key_uint(json, "shingles", doc->n_hashes);
 }
 
 /* How many shingles two documents share; false: not known. */
@@ -161,10 +150,9 @@ static bool shared_shingles(const bm_page *p, const bm_page_pair *pair, size_t *
     return true;
 }
 
-static void write_pair(bm_json *json, const bm_page *p, const bm_page_pair *pair)
+static void put_pair(bm_json *json, const bm_page *p, const bm_page_pair *pair)
 {
     size_t shared;
-    bm_json_begin_object(json);
     key_text_of(json, "a", bm_page_id(p, pair->a));
     key_text_of(json, "b", bm_page_id(p, pair->b));
     if ((pair->a & BM_PAGE_KNOWN) != 0)
@@ -172,103 +160,76 @@ static void write_pair(bm_json *json, const bm_page *p, const bm_page_pair *pair
     bm_json_key_double(json, "jaccard", pair->jaccard);
     if (shared_shingles(p, pair, &shared))
         bm_json_key_uint(json, "shared_shingles", shared);
-    bm_json_end_object(json);
 }
 
-static void write_pairs(bm_json *json, const bm_page *p, const char *key,
-                        const bm_page_pairs *pairs)
+static void near_pair(bm_json *json, const bm_page *p, size_t i)
 {
-    begin_list(json, key);
-    for (size_t i = 0; i < pairs->n; i++)
-        write_pair(json, p, &pairs->rows[i]);
-    bm_json_end_array(json);
+    put_pair(json, p, &p->near.rows[i]);
 }
 
-static void write_link(bm_json *json, const bm_page_graph *graph, size_t pair)
+static void chained_pair(bm_json *json, const bm_page *p, size_t i)
 {
-    bm_json_begin_object(json);
+    put_pair(json, p, &p->chained.rows[i]);
+}
+
+static void link_between(bm_json *json, const bm_page *p, size_t pair)
+{
+    const bm_page_graph *graph = &p->graph;
     key_text_of(json, "a", bm_id_set_id(&graph->ids, graph->pairs[pair].a));
     key_text_of(json, "b", bm_id_set_id(&graph->ids, graph->pairs[pair].b));
     bm_json_key_double(json, "jaccard", graph->pairs[pair].similarity);
 }
 
-static void write_bridge(bm_json *json, const bm_page_graph *graph, size_t i)
+static void bridge(bm_json *json, const bm_page *p, size_t i)
 {
-    write_link(json, graph, graph->bridges.bridges[i].pair);
-    bm_json_key_uint(json, "with_a", graph->bridges.bridges[i].n_a);
-    bm_json_key_uint(json, "with_b", graph->bridges.bridges[i].n_b);
-    bm_json_end_object(json);
+    const bm_bridge *b = &p->graph.bridges.bridges[i];
+    link_between(json, p, b->pair);
+    bm_json_key_uint(json, "with_a", b->n_a);
+    bm_json_key_uint(json, "with_b", b->n_b);
 }
 
-static void write_point(bm_json *json, const bm_page_graph *graph, size_t i)
+static void point(bm_json *json, const bm_page *p, size_t i)
 {
-    const bm_articulation_point *point = &graph->bridges.articulation_points[i];
-    bm_json_begin_object(json);
-    key_text_of(json, "id", bm_id_set_id(&graph->ids, point->doc));
-    bm_json_key_uint(json, "parts", point->n_parts);
-    bm_json_end_object(json);
+    const bm_articulation_point *one = &p->graph.bridges.articulation_points[i];
+    key_text_of(json, "id", bm_id_set_id(&p->graph.ids, one->doc));
+    bm_json_key_uint(json, "parts", one->n_parts);
 }
 
-static void write_graph_links(bm_json *json, const bm_page_graph *graph)
-{
-    begin_list(json, "weakest");
-    for (size_t i = 0; i < graph->n_weakest; i++) {
-        write_link(json, graph, graph->weakest[i]);
-        bm_json_end_object(json);
-    }
-    bm_json_end_array(json);
-    begin_list(json, "bridges");
-    for (size_t i = 0; i < graph->bridges.n_bridges; i++)
-        write_bridge(json, graph, i);
-    bm_json_end_array(json);
-    begin_list(json, "articulation_points");
-    for (size_t i = 0; i < graph->bridges.n_articulation_points; i++)
-        write_point(json, graph, i);
-    bm_json_end_array(json);
-}
-
-static void write_graph(bm_json *json, const bm_page *p)
+static void chained_group(bm_json *json, const bm_page *p, size_t i)
 {
     const bm_page_graph *graph = &p->graph;
-    bm_json_key(json, "chained_group");
-    bm_json_begin_object(json);
+    (void)i;
     bm_json_key_text(json, "why_not", graph->why_not);
     bm_json_key_uint(json, "group", graph->group);
     bm_json_key_uint(json, "documents", graph->ids.n);
-    if (graph->why_not == NULL) {
-        bm_json_key_uint(json, "links", graph->n_pairs);
-        key_bool(json, "from_inputs", graph->from_inputs);
-        bm_json_key_uint(json, "drawn", graph->n_nodes);
-        write_graph_links(json, graph);
-    }
-    bm_json_end_object(json);
+    if (graph->why_not != NULL)
+        return;
+    bm_json_key_uint(json, "links", graph->n_pairs);
+    key_bool(json, "from_inputs", graph->from_inputs);
+    bm_json_key_uint(json, "drawn", graph->n_nodes);
+    put_list(json, "weakest", p, graph->weakest, graph->n_weakest, link_between);
+    put_list(json, "bridges", p, NULL, graph->bridges.n_bridges, bridge);
+    put_list(json, "articulation_points", p, NULL, graph->bridges.n_articulation_points, point);
 }
 
-static void write_choice(bm_json *json, const bm_page_choice *choice)
+static void put_choice(bm_json *json, const bm_page_choice *choice)
 {
-    bm_json_begin_object(json);
     bm_json_key_double(json, "threshold", choice->threshold);
     bm_json_key_uint(json, "pairs", choice->pairs);
     bm_json_key_uint(json, "groups", choice->groups);
     bm_json_key_uint(json, "largest", choice->largest);
     bm_json_key_uint(json, "removed", choice->removed);
-    bm_json_end_object(json);
 }
 
-static void write_what_if(bm_json *json, const bm_page *p)
+static void threshold(bm_json *json, const bm_page *p, size_t i)
 {
-    const bm_page_what_if *what_if = &p->what_if;
-    begin_list(json, "other_thresholds");
-    for (size_t i = 0; i < what_if->n_thresholds; i++)
-        write_choice(json, &what_if->thresholds[i]);
-    bm_json_end_array(json);
-    bm_json_key_text(json, "no_other_thresholds", what_if->why_not);
-    bm_json_key(json, "star");
-    if (what_if->why_no_stars == NULL)
-        write_choice(json, &what_if->stars);
-    else
-        bm_json_text(json, NULL);
-    bm_json_key_text(json, "no_star", what_if->why_no_stars);
+    put_choice(json, &p->what_if.thresholds[i]);
+}
+
+static void star(bm_json *json, const bm_page *p, size_t i)
+{
+    (void)i;
+    put_choice(json, &p->what_if.stars);
 }
 
 static void copy_member(bm_json *json, const bm_page *p, const char *name)
@@ -283,27 +244,33 @@ static void copy_member(bm_json *json, const bm_page *p, const char *name)
 /* `whole`: with inputs and texts, of which the page shows parts. */
 static void write_public(bm_json *json, const bm_page *p, bool whole)
 {
+    static const char *const copied[] = {"provenance", "parameters", "plan", "counts",
+                                         "chained_share"};
+    const bm_page_what_if *what_if = &p->what_if;
     bm_json_key_uint(json, "schema", 1);
     bm_json_key_text(json, "kind", "report");
     bm_json_key_text(json, "version", bm_manifest_version(p->manifest));
-    copy_member(json, p, "provenance");
-    copy_member(json, p, "parameters");
-    copy_member(json, p, "plan");
-    copy_member(json, p, "counts");
-    copy_member(json, p, "chained_share");
+    for (size_t i = 0; i < sizeof copied / sizeof copied[0]; i++)
+        copy_member(json, p, copied[i]);
     if (whole)
-        write_inputs(json, p);
-    write_similarities(json, p);
-    write_sizes(json, p);
-    write_groups(json, p);
+        put_list(json, "inputs", p, NULL, bm_manifest_n_inputs(p->manifest), input);
+    put_object(json, "similarities", p, similarities);
+    put_list(json, "group_sizes", p, NULL, p->n_sizes, size_of_groups);
+    put_list(json, "largest_groups", p, NULL, p->n_groups, group);
     if (whole) {
-        write_pairs(json, p, "just_above", &p->near);
-        write_pairs(json, p, "most_chained", &p->chained);
-        write_documents(json, p);
+        put_list(json, "just_above", p, NULL, p->near.n, near_pair);
+        put_list(json, "most_chained", p, NULL, p->chained.n, chained_pair);
+        put_list(json, "documents", p, NULL, p->ids.n, document);
     }
     bm_json_key_text(json, "no_texts", p->no_texts);
-    write_graph(json, p);
-    write_what_if(json, p);
+    put_object(json, "chained_group", p, chained_group);
+    put_list(json, "other_thresholds", p, NULL, what_if->n_thresholds, threshold);
+    bm_json_key_text(json, "no_other_thresholds", what_if->why_not);
+    if (what_if->why_no_stars == NULL)
+        put_object(json, "star", p, star);
+    else
+        bm_json_key_text(json, "star", NULL);
+    bm_json_key_text(json, "no_star", what_if->why_no_stars);
     copy_member(json, p, "run");
 }
 
@@ -315,11 +282,12 @@ bm_status bm_page_write_json(const bm_page *p, bm_rows *rows, uint64_t *n_bytes,
     bm_json_end_object(&json);
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_json_finish(&json, err));
-    status = bm_buf_add(&rows->buf, json.buf.data, json.buf.len, err);
-out:
     *n_bytes = json.buf.len;
+    BM_TRY_OUT(bm_buf_add(&rows->buf, json.buf.data, json.buf.len, err));
+    status = bm_rows_flush(rows, true, err);
+out:
     bm_buf_reset(&json.buf);
-    return status == BM_OK ? bm_rows_flush(rows, true, err) : status;
+    return status;
 }
 
 /* --- what the page needs beside them: pictures --- */
@@ -358,7 +326,8 @@ static void write_shares(bm_json *json, const bm_page *p)
                   {"red", "removed, chained to it", n->chained},
                   {"grey", "removed, near a known one", known}};
     double x = 0;
-    begin_list(json, "shares");
+    bm_json_key(json, "shares");
+    bm_json_begin_array(json);
     for (size_t i = 0; n->documents > 0 && i < sizeof shares / sizeof shares[0]; i++) {
         const double width = (double)shares[i].n / (double)n->documents * 520;
         if (shares[i].n == 0)
@@ -436,95 +405,102 @@ static void draw_sizes(bm_json *json, const bm_page *p)
     key_made(json, "sizes_plot", &out, f.status);
 }
 
-/* The dot of a document in the drawing of the group, 520 by 360 pixels; false: it is not drawn. */
-static bool dot_of(const bm_page_graph *graph, uint32_t doc, bm_svg_text *x, bm_svg_text *y)
+/* The group is drawn in 520 by 360 pixels. */
+static bm_svg_text dot_x(const bm_page_node *node)
 {
-    size_t low = 0, high = graph->n_nodes;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (graph->nodes[middle].doc < doc)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == graph->n_nodes || graph->nodes[low].doc != doc)
+    return bm_svg_px(16 + node->x * 488);
+}
+
+static bm_svg_text dot_y(const bm_page_node *node)
+{
+    return bm_svg_px(16 + node->y * 328);
+}
+
+/* The dots of a link; false: one of them is not drawn. */
+static bool dots_of(const bm_page_graph *graph, size_t pair, const bm_page_node *dots[2])
+{
+    const uint32_t a = graph->node_of[graph->pairs[pair].a],
+                   b = graph->node_of[graph->pairs[pair].b];
+    if (a == BM_ID_NONE || b == BM_ID_NONE)
         return false;
-    *x = bm_svg_px(16 + graph->nodes[low].x * 488);
-    *y = bm_svg_px(16 + graph->nodes[low].y * 328);
+    dots[0] = &graph->nodes[a];
+    dots[1] = &graph->nodes[b];
     return true;
 }
 
-/* Links that are no bridges as one path, and bridges. */
-static void draw_links(bm_json *json, const bm_page_graph *graph)
+static void drawn_bridge(bm_json *json, const bm_page *p, size_t i)
 {
-    const bm_bridges *bridges = &graph->bridges;
-    bm_svg_text x1, y1, x2, y2;
-    bm_buf path = {0};
-    bm_status status = BM_OK;
-    size_t bridge = 0, n = 0;
-    begin_list(json, "bridges");
-    for (size_t i = 0; status == BM_OK && i < graph->n_pairs; i++) {
-        const bool is_bridge = bridge < bridges->n_bridges && bridges->bridges[bridge].pair == i;
-        bridge += is_bridge;
-        if ((!is_bridge && n == LINKS_MAX) || !dot_of(graph, graph->pairs[i].a, &x1, &y1) ||
-            !dot_of(graph, graph->pairs[i].b, &x2, &y2))
-            continue;
-        if (!is_bridge) {
-            n++;
-            status =
-                bm_buf_add_format(&path, NULL, "M%s %sL%s %s", x1.text, y1.text, x2.text, y2.text);
-            continue;
-        }
-        bm_json_begin_object(json);
-        bm_json_key_text(json, "x1", x1.text);
-        bm_json_key_text(json, "y1", y1.text);
-        bm_json_key_text(json, "x2", x2.text);
-        bm_json_key_text(json, "y2", y2.text);
-        bm_json_key_double(json, "jaccard", graph->pairs[i].similarity);
-        bm_json_key_uint(json, "with_a", bridges->bridges[bridge - 1].n_a);
-        bm_json_key_uint(json, "with_b", bridges->bridges[bridge - 1].n_b);
-        bm_json_end_object(json);
-    }
-    bm_json_end_array(json);
-    key_made(json, "links", &path, status);
+    const bm_bridge *b = &p->graph.bridges.bridges[i];
+    const bm_page_node *dots[2] = {NULL};
+    dots_of(&p->graph, b->pair, dots);
+    bm_json_key_text(json, "x1", dot_x(dots[0]).text);
+    bm_json_key_text(json, "y1", dot_y(dots[0]).text);
+    bm_json_key_text(json, "x2", dot_x(dots[1]).text);
+    bm_json_key_text(json, "y2", dot_y(dots[1]).text);
+    bm_json_key_double(json, "jaccard", p->graph.pairs[b->pair].similarity);
+    bm_json_key_uint(json, "with_a", b->n_a);
+    bm_json_key_uint(json, "with_b", b->n_b);
 }
 
-static void write_drawing(bm_json *json, const bm_page_graph *graph)
+/* Bridges, and the links that are none as one path. */
+static void draw_links(bm_json *json, const bm_page *p)
 {
+    const bm_page_graph *graph = &p->graph;
+    const bm_bridges *bridges = &graph->bridges;
+    const bm_page_node *dots[2];
+    bm_buf path = {0};
+    bm_status status = BM_OK;
+    size_t next = 0, n = 0, n_drawn = 0, *drawn = NULL;
+    BM_TRY_OUT(bm_new(&drawn, bridges->n_bridges, NULL));
+    for (size_t i = 0; i < graph->n_pairs; i++) {
+        const bool is_bridge = next < bridges->n_bridges && bridges->bridges[next].pair == i,
+                   is_drawn = dots_of(graph, i, dots);
+        next += is_bridge;
+        if (is_drawn && is_bridge)
+            drawn[n_drawn++] = next - 1;
+        if (is_drawn && !is_bridge && n++ < LINKS_MAX)
+            BM_TRY_OUT(bm_buf_add_format(&path, NULL, "M%s %sL%s %s", dot_x(dots[0]).text,
+                                         dot_y(dots[0]).text, dot_x(dots[1]).text,
+                                         dot_y(dots[1]).text));
+    }
+    put_list(json, "bridges", p, drawn, n_drawn, drawn_bridge);
+out:
+    key_made(json, "links", &path, status);
+    bm_free(drawn);
+}
+
+static void node(bm_json *json, const bm_page *p, size_t i)
+{
+    const bm_page_node *one = &p->graph.nodes[i];
+    key_text_of(json, "id", bm_id_set_id(&p->graph.ids, one->doc));
+    bm_json_key_text(json, "x", dot_x(one).text);
+    bm_json_key_text(json, "y", dot_y(one).text);
+    bm_json_key_uint(json, "links", one->n_links);
+    bm_json_key_uint(json, "parts", one->n_parts);
+    key_bool(json, "kept", !p->graph.known && one->doc == p->graph.kept);
+}
+
+static size_t at_most(size_t n, size_t most)
+{
+    return n < most ? n : most;
+}
+
+static void drawing(bm_json *json, const bm_page *p, size_t i)
+{
+    const bm_page_graph *graph = &p->graph;
     const size_t n_bridges = graph->bridges.n_bridges,
                  n_points = graph->bridges.n_articulation_points;
-    bm_json_key(json, "drawing");
-    bm_json_begin_object(json);
+    (void)i;
     bm_json_key_uint(json, "n_bridges", n_bridges);
     bm_json_key_uint(json, "n_points", n_points);
     bm_json_key_uint(json, "more_bridges", minus(n_bridges, LISTED_MAX));
     bm_json_key_uint(json, "more_points", minus(n_points, LISTED_MAX));
     key_bool(json, "is_part", graph->n_nodes < graph->ids.n);
-    begin_list(json, "listed_bridges");
-    for (size_t i = 0; i < n_bridges && i < LISTED_MAX; i++)
-        write_bridge(json, graph, graph->bridge_order[i]);
-    bm_json_end_array(json);
-    begin_list(json, "listed_points");
-    for (size_t i = 0; i < n_points && i < LISTED_MAX; i++)
-        write_point(json, graph, graph->point_order[i]);
-    bm_json_end_array(json);
-    draw_links(json, graph);
-    begin_list(json, "nodes");
-    for (size_t i = 0; i < graph->n_nodes; i++) {
-        const bm_page_node *node = &graph->nodes[i];
-        bm_svg_text x, y;
-        dot_of(graph, node->doc, &x, &y);
-        bm_json_begin_object(json);
-        key_text_of(json, "id", bm_id_set_id(&graph->ids, node->doc));
-        bm_json_key_text(json, "x", x.text);
-        bm_json_key_text(json, "y", y.text);
-        bm_json_key_uint(json, "links", node->n_links);
-        bm_json_key_uint(json, "parts", node->n_parts);
-        key_bool(json, "kept", !graph->known && node->doc == graph->kept);
-        bm_json_end_object(json);
-    }
-    bm_json_end_array(json);
-    bm_json_end_object(json);
+    put_list(json, "listed_bridges", p, graph->bridge_order, at_most(n_bridges, LISTED_MAX),
+             bridge);
+    put_list(json, "listed_points", p, graph->point_order, at_most(n_points, LISTED_MAX), point);
+    draw_links(json, p);
+    put_list(json, "nodes", p, NULL, graph->n_nodes, node);
 }
 
 /* --- parts of lists, and words --- */
@@ -551,34 +527,19 @@ static void write_listed_inputs(bm_json *json, const bm_page *p)
         order[i] = i;
     if (n > INPUTS_MAX)
         qsort_r(order, n, sizeof *order, most_removed, p->sources);
-    begin_list(json, "listed_inputs");
-    for (size_t i = 0; i < n && i < INPUTS_MAX; i++)
-        write_input(json, p, order[i]);
-    bm_json_end_array(json);
+    put_list(json, "listed_inputs", p, order, at_most(n, INPUTS_MAX), input);
     bm_json_key_uint(json, "more_inputs", minus(n, INPUTS_MAX));
     bm_free(order);
 }
 
-static void write_sections(bm_json *json, const bm_page *p)
+static void section(bm_json *json, const bm_page *p, size_t i)
 {
-    const struct section {
-        const char *id;
-        uint64_t pairs, of;
-        bool there;
-    } sections[] = {{"near", p->near.n, p->near.of, true},
-                    {"chained", p->chained.n, p->chained.of, true},
-                    {"of-groups", p->n_groups, p->n_groups, p->n_groups > 0}};
-    begin_list(json, "text_sections");
-    for (size_t i = 0; i < 3 && p->near.n + p->chained.n + p->n_groups > 0; i++) {
-        if (!sections[i].there)
-            continue;
-        bm_json_begin_object(json);
-        bm_json_key_text(json, "id", sections[i].id);
-        bm_json_key_uint(json, "pairs", sections[i].pairs);
-        bm_json_key_uint(json, "of", sections[i].of);
-        bm_json_end_object(json);
-    }
-    bm_json_end_array(json);
+    const char *const ids[] = {"near", "chained", "of-groups"};
+    const uint64_t pairs[] = {p->near.n, p->chained.n, p->n_groups},
+                   of[] = {p->near.of, p->chained.of, p->n_groups};
+    bm_json_key_text(json, "id", ids[i]);
+    bm_json_key_uint(json, "pairs", pairs[i]);
+    bm_json_key_uint(json, "of", of[i]);
 }
 
 /* A word as a shell takes it. */
@@ -607,18 +568,17 @@ static void write_command(bm_json *json, const bm_page *p)
     size_t at = 0, n_bytes = 0;
     bm_manifest_member(p->manifest, "run", &run);
     bm_json_scan_find(run, "command", &command);
-    while (status == BM_OK && bm_json_scan_element(command, &at, &word)) {
+    while (bm_json_scan_element(command, &at, &word)) {
         text.len = 0;
-        status = bm_json_scan_string(word, &text, NULL);
-        n_bytes += text.len;
-        if (status != BM_OK || n_bytes > COMMAND_MAX) {
+        if (bm_json_scan_string(word, &text, NULL) != BM_OK ||
+            (n_bytes += text.len) > COMMAND_MAX) {
             status = bm_buf_add_text(&out, " \xE2\x80\xA6", NULL);
             break;
         }
-        status = bm_buf_add_text(&out, out.len > 0 ? " " : "", NULL);
-        if (status == BM_OK)
-            status = quote((bm_str){text.data, text.len}, &out);
+        BM_TRY_OUT(bm_buf_add_text(&out, out.len > 0 ? " " : "", NULL));
+        BM_TRY_OUT(quote((bm_str){text.data, text.len}, &out));
     }
+out:
     bm_buf_reset(&text);
     key_made(json, "command", &out, status);
 }
@@ -645,9 +605,10 @@ static void write_inside(bm_json *json, const bm_page *p)
     bm_json_key_uint(json, "gone_inputs", p->n_gone);
     bm_json_key_uint(json, "all_inputs", bm_manifest_n_inputs(p->manifest));
     key_bool(json, "weighted", p->weighted);
-    write_sections(json, p);
+    put_list(json, "text_sections", p, NULL,
+             p->near.n + p->chained.n + p->n_groups == 0 ? 0 : 2 + (p->n_groups > 0), section);
     if (p->graph.why_not == NULL)
-        write_drawing(json, &p->graph);
+        put_object(json, "drawing", p, drawing);
     bm_json_key_text(json, "nothing_known",
                      what_if->why_not == what_if->why_no_stars ? what_if->why_not : NULL);
     snprintf(seconds, sizeof seconds, "%s.%02u", bm_svg_count((uint64_t)p->seconds).text,
@@ -742,7 +703,8 @@ static void write_side(side *s, const bm_page *p, uint32_t number, const char *r
         bm_json_key_uint(s->json, "shingles", doc->n_hashes);
     if (bm_manifest_n_inputs(p->manifest) > 1)
         bm_json_key_text(s->json, "file", bm_manifest_input_at(p->manifest, doc->file)->file);
-    begin_list(s->json, "words");
+    bm_json_key(s->json, "words");
+    bm_json_begin_array(s->json);
     for (size_t at = 0, to; room && at < t->n; at = to) {
         for (to = at + 1; to < t->n && t->words[to].common == t->words[at].common; to++)
             ;
@@ -771,7 +733,8 @@ static bm_status write_texts(bm_json *json, const bm_page *p, const bm_page_pair
         bm_json_key_uint(json, "shared_shingles", shared);
         bm_json_key_uint(json, "all_shingles", a->n_hashes + b->n_hashes - shared);
     }
-    begin_list(json, "sides");
+    bm_json_key(json, "sides");
+    bm_json_begin_array(json);
     write_side(&(side){json, &x, "a", folds, most}, p, pair->a, roles[0]);
     write_side(&(side){json, &y, "b", folds, most}, p, pair->b, roles[1]);
     bm_json_end_array(json);
