@@ -45,26 +45,32 @@ void bm_group_file_close(bm_group_file *file)
     file->lines.fd = -1;
 }
 
-bm_status bm_group_file_next(bm_group_file *file, bool *more, bm_error *err)
+bool bm_group_file_parse(bm_group_file *file, bm_str row)
 {
     bm_str group, size, known;
-    uint64_t before = file->group;
-    bm_status status = bm_line_file_next(&file->lines, more, err);
+    file->next = 0;
+    if (!bm_json_scan_find(row, BM_GROUP_NUMBER, &group) ||
+        !bm_json_scan_uint(group, &file->group) || !bm_json_scan_find(row, BM_GROUP_SIZE, &size) ||
+        !bm_json_scan_uint(size, &file->size) ||
+        !bm_json_scan_find(row, BM_GROUP_KEPT, &file->kept) ||
+        !bm_json_scan_find(row, BM_GROUP_MEMBERS, &file->members) || row.data[row.len - 1] != '}' ||
+        file->members.data[file->members.len - 1] != ']')
+        return false;
+    file->left = file->size;
+    file->known = bm_json_scan_find(row, BM_GROUP_KNOWN, &known);
+    return true;
+}
+
+bm_status bm_group_file_next(bm_group_file *file, bool *more, bm_error *err)
+{
+    const uint64_t before = file->group;
+    BM_TRY(bm_line_file_next(&file->lines, more, err));
     if (!*more)
-        return status;
+        return BM_OK;
     if (!file->lines.ended)
         return bad_row(file, "the last row is cut off", err);
-    const bm_str line = {file->lines.text, file->lines.len};
-    file->next = 0;
-    if (!bm_json_scan_find(line, BM_GROUP_NUMBER, &group) ||
-        !bm_json_scan_uint(group, &file->group) || !bm_json_scan_find(line, BM_GROUP_SIZE, &size) ||
-        !bm_json_scan_uint(size, &file->size) ||
-        !bm_json_scan_find(line, BM_GROUP_KEPT, &file->kept) ||
-        !bm_json_scan_find(line, BM_GROUP_MEMBERS, &file->members) ||
-        line.data[line.len - 1] != '}' || file->members.data[file->members.len - 1] != ']')
+    if (!bm_group_file_parse(file, (bm_str){file->lines.text, file->lines.len}))
         return bad_row(file, "the row is no group (expected group, kept, size and members)", err);
-    file->left = file->size;
-    file->known = bm_json_scan_find(line, BM_GROUP_KNOWN, &known);
     if (file->group != before + 1)
         return bad_row(file, "the groups are not numbered from 1 on", err);
     return BM_OK;

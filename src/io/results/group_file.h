@@ -31,6 +31,8 @@ bm_status bm_group_file_open(const char *path, uint64_t memory, bm_group_file *o
 void bm_group_file_close(bm_group_file *file);
 /* *more false: there was no row left. A row that is no group, or not the next: BM_ERR_FORMAT. */
 bm_status bm_group_file_next(bm_group_file *file, bool *more, bm_error *err);
+/* The fields of a row into a file that is {0} or open; false: it is no group. */
+bool bm_group_file_parse(bm_group_file *file, bm_str row);
 /* Ids are given byte for byte as dedup had them, UTF-8 or not, and stay until the next id or row is asked for. */
 /* The row's next member; *more false: it had `size` of them. Another number of them: BM_ERR_FORMAT. */
 bm_status bm_group_file_member(bm_group_file *file, bm_str *id, bool *more, bm_error *err);

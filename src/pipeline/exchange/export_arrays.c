@@ -138,14 +138,14 @@ static bm_status copy_sizes(bm_exporter *e, bm_error *err)
     BM_TRY(bm_npy_writer_open(e->out, &(bm_npy_array){.name = BM_FILE_N_SHINGLES, .type = "<u4"},
                               &writer, err));
     bm_status status = BM_OK;
-    for (uint64_t at = 0; status == BM_OK && at < n_docs;) {
+    for (uint64_t at = 0; at < n_docs;) {
         const size_t room = sizeof block / sizeof block[0];
         const size_t n = n_docs - at < room ? (size_t)(n_docs - at) : room;
-        status = bm_sign_dir_n_shingles(e->dir, at, n, block, err);
-        if (status == BM_OK)
-            status = bm_npy_writer_rows(&writer, block, n, sizeof block[0], err);
+        BM_TRY_OUT(bm_sign_dir_n_shingles(e->dir, at, n, block, err));
+        BM_TRY_OUT(bm_npy_writer_rows(&writer, block, n, sizeof block[0], err));
         at += n;
     }
+out:
     return close_array(&writer, status, err);
 }
 
@@ -157,20 +157,19 @@ static bm_status copy_ids(bm_exporter *e, bm_error *err)
     size_t ends[256];
     BM_TRY(bm_out_dir_file(e->out, BM_FILE_IDS, &file, err));
     bm_status status = BM_OK;
-    for (uint64_t at = 0; status == BM_OK && at < n_docs;) {
+    for (uint64_t at = 0; at < n_docs;) {
         const size_t room = sizeof ends / sizeof ends[0];
         const size_t n = n_docs - at < room ? (size_t)(n_docs - at) : room;
         text.len = lines.len = 0;
-        status = bm_sign_dir_ids(e->dir, at, n, &(bm_sign_ids){&text, ends}, err);
-        for (size_t i = 0, begin = 0; status == BM_OK && i < n; begin = ends[i++]) {
-            status = bm_tsv_escape(&lines, (bm_str){text.data + begin, ends[i] - begin}, err);
-            if (status == BM_OK)
-                status = bm_buf_add(&lines, "\n", 1, err);
+        BM_TRY_OUT(bm_sign_dir_ids(e->dir, at, n, &(bm_sign_ids){&text, ends}, err));
+        for (size_t i = 0, begin = 0; i < n; begin = ends[i++]) {
+            BM_TRY_OUT(bm_tsv_escape(&lines, (bm_str){text.data + begin, ends[i] - begin}, err));
+            BM_TRY_OUT(bm_buf_add(&lines, "\n", 1, err));
         }
-        if (status == BM_OK)
-            status = bm_out_file_write(file, lines.data, lines.len, err);
+        BM_TRY_OUT(bm_out_file_write(file, lines.data, lines.len, err));
         at += n;
     }
+out:
     bm_buf_reset(&text);
     bm_buf_reset(&lines);
     return close_file(file, status, err);

@@ -90,14 +90,13 @@ out:;
 /* The files of the rank, if it is complete, and of those behind it that have no documents. */
 static bm_status end_ranks(trove *t, bm_error *err)
 {
-    bm_status status = BM_OK;
-    while (status == BM_OK && t->numbers.left == 0 && t->numbers.rank < t->numbers.n_ranks) {
-        for (uint32_t i = 0; status == BM_OK && i < t->n; i++)
-            status = write_band(t, i, err);
+    while (t->numbers.left == 0 && t->numbers.rank < t->numbers.n_ranks) {
+        for (uint32_t i = 0; i < t->n; i++)
+            BM_TRY(write_band(t, i, err));
         t->n_records = 0;
         (void)bm_trove_numbers_rank_ends(&t->numbers);
     }
-    return status;
+    return BM_OK;
 }
 
 static void add_record(trove *t, const char *words, uint32_t number)
@@ -154,14 +153,15 @@ static bm_status write_bands(trove *t, bm_error *err)
 {
     const bm_band_plan *plan = &t->exporter->context->settings->plan;
     uint32_t at_once = 0;
-    bm_status status = make_room(t, &at_once, err);
-    for (t->first = 0; status == BM_OK && t->first < plan->bands; t->first += t->n) {
+    bm_status status = BM_OK;
+    BM_TRY_OUT(make_room(t, &at_once, err));
+    for (t->first = 0; t->first < plan->bands; t->first += t->n) {
         t->n = plan->bands - t->first < at_once ? plan->bands - t->first : at_once;
         bm_trove_numbers_begin(&t->numbers);
-        status = bm_export_walk(t->exporter, false, take, t, err);
-        if (status == BM_OK)
-            status = end_ranks(t, err);
+        BM_TRY_OUT(bm_export_walk(t->exporter, false, take, t, err));
+        BM_TRY_OUT(end_ranks(t, err));
     }
+out:
     bm_free(t->records);
     bm_free(t->entries);
     return status;

@@ -327,6 +327,18 @@ static bm_status fetch(table *t, bm_error *err)
     return BM_OK;
 }
 
+/* The row at hand into row n of the block. */
+static bm_status read_row(table *t, uint64_t number, size_t n, char *words, bm_error *err)
+{
+    BM_TRY(copy_words(t, t->at, number, words, err));
+    BM_TRY(add_id(t, t->at, number, err));
+    if (t->child[SIZE] >= 0)
+        BM_TRY(read_size(t, t->at, number, &t->n_shingles[n], err));
+    t->ends[n] = t->ids.len;
+    t->at++;
+    return BM_OK;
+}
+
 static bm_status next_table(bm_import_source *source, bm_import_block *block, bm_error *err)
 {
     table *t = (table *)source;
@@ -334,19 +346,13 @@ static bm_status next_table(bm_import_source *source, bm_import_block *block, bm
     const uint64_t first = source->next;
     t->ids.len = 0;
     size_t n = 0;
-    bm_status status = fetch(t, err);
-    for (; status == BM_OK && t->array.release != NULL && n < BM_IMPORT_BLOCK_ROWS; n++) {
-        const uint64_t number = first + n;
-        status = copy_words(t, t->at, number, (char *)t->words + n * row_bytes, err);
-        if (status == BM_OK)
-            status = add_id(t, t->at, number, err);
-        if (status == BM_OK && t->child[SIZE] >= 0)
-            status = read_size(t, t->at, number, &t->n_shingles[n], err);
-        t->ends[n] = t->ids.len;
-        t->at++;
-        if (status == BM_OK)
-            status = fetch(t, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(fetch(t, err));
+    for (; t->array.release != NULL && n < BM_IMPORT_BLOCK_ROWS; n++) {
+        BM_TRY_OUT(read_row(t, first + n, n, (char *)t->words + n * row_bytes, err));
+        BM_TRY_OUT(fetch(t, err));
     }
+out:
     source->next += n;
     *block = (bm_import_block){.first = first,
                                .n = n,

@@ -107,15 +107,15 @@ bm_status bm_job_export(const bm_export_options *options, bm_summary **out, bm_e
         return bm_fail_field(err, "out", "no place for the summary given");
     BM_TRY(bm_settings_of_export(options, &settings, &taken, err));
     settings.recorded.weighed = &weighed;
-    bm_status status = bm_job_context_check_outputs(&settings, &taken.path, 1, err);
-    if (status == BM_OK)
-        status = open_dir(&settings, taken.path, &dir, err);
-    const bm_manifest *manifest = dir != NULL ? bm_sign_dir_manifest(dir) : NULL;
+    const bm_manifest *manifest = NULL;
     bm_recipe recipe = {.manifests = &manifest, .n = 1};
-    if (status == BM_OK)
-        status = settle(dir, &recipe, &settings, err);
-    if (status == BM_OK)
-        status = run_job(&settings, dir, &recipe, out, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_job_context_check_outputs(&settings, &taken.path, 1, err));
+    BM_TRY_OUT(open_dir(&settings, taken.path, &dir, err));
+    manifest = bm_sign_dir_manifest(dir);
+    BM_TRY_OUT(settle(dir, &recipe, &settings, err));
+    status = run_job(&settings, dir, &recipe, out, err);
+out:
     bm_recipe_reset(&recipe);
     bm_sign_dir_close(dir);
     bm_settings_reset(&settings);

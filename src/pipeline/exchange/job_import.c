@@ -83,24 +83,23 @@ static bool is_empty(const char *words, size_t bytes)
 /* Ids of the block: its own, those of a list, or numbers of rows over all inputs. */
 static bm_status find_ids(importer *im, bm_import_block *block, bm_error *err)
 {
-    bm_status status = BM_OK;
     const bool listed = im->ids.fd >= 0;
     if (!listed && block->ids != NULL)
         return BM_OK;
     if (listed) {
-        status = bm_import_ids_next(&im->ids, block->n, err);
+        const bm_status status = bm_import_ids_next(&im->ids, block->n, err);
         block->ids = im->ids.text.data != NULL ? im->ids.text.data : "";
         block->ends = im->ids.ends;
         return status;
     }
     im->numbers.len = 0;
-    for (size_t i = 0; status == BM_OK && i < block->n; i++) {
-        status = bm_buf_add_format(&im->numbers, err, "%zu", im->job->context.docs.n + i);
+    for (size_t i = 0; i < block->n; i++) {
+        BM_TRY(bm_buf_add_format(&im->numbers, err, "%zu", im->job->context.docs.n + i));
         im->ends[i] = im->numbers.len;
     }
     block->ids = im->numbers.data;
     block->ends = im->ends;
-    return status;
+    return BM_OK;
 }
 
 static bm_status add_document(importer *im, const bm_import_block *block, size_t i, uint32_t file,
@@ -132,20 +131,17 @@ static bm_status add_document(importer *im, const bm_import_block *block, size_t
 static bm_status take_block(importer *im, bm_import_block *block, uint32_t file, bm_error *err)
 {
     const bm_settings *s = im->job->context.settings;
-    bm_status status = bm_meter_check(&im->job->context.meter, err);
-    if (status == BM_OK)
-        status = find_ids(im, block, err);
-    if (status == BM_OK && im->sizes.fd >= 0) {
-        status = bm_import_sizes_read(&im->sizes, block->first, block->n, err);
+    BM_TRY(bm_meter_check(&im->job->context.meter, err));
+    BM_TRY(find_ids(im, block, err));
+    if (im->sizes.fd >= 0) {
+        BM_TRY(bm_import_sizes_read(&im->sizes, block->first, block->n, err));
         block->n_shingles = im->sizes.block;
     }
-    for (size_t i = 0; status == BM_OK && i < block->n; i++)
-        status = add_document(im, block, i, file, err);
-    return status == BM_OK
-               ? bm_npy_writer_rows(
-                     &im->words, block->words, block->n,
-                     (size_t)s->sketch.perms * bm_scheme_word_bytes(s->sketch.scheme), err)
-               : status;
+    for (size_t i = 0; i < block->n; i++)
+        BM_TRY(add_document(im, block, i, file, err));
+    return bm_npy_writer_rows(&im->words, block->words, block->n,
+                              (size_t)s->sketch.perms * bm_scheme_word_bytes(s->sketch.scheme),
+                              err);
 }
 
 /* --- files --- */
@@ -199,24 +195,26 @@ static bm_status check_perms(const importer *im, const bm_import_source *source,
                             (unsigned)perms, (unsigned)wanted);
 }
 
-static bm_status read_all(importer *im, const input *first, bm_error *err)
+/* Open input i, see that it goes with the first, and read it; the caller closes it. */
+static bm_status read_next(importer *im, size_t i, const input *first, bm_error *err)
 {
     bm_job_context *context = &im->job->context;
+    input *in = &im->inputs[i];
+    BM_TRY(open_input(im, i, in, err));
+    BM_TRY(bm_import_check_same(first->source, in->source, err));
+    BM_TRY(check_perms(im, in->source, err));
+    context->inputs.names.names[i] = in->place.file;
+    context->inputs.names.n = i + 1;
+    return read_input(im, i, err);
+}
+
+static bm_status read_all(importer *im, const input *first, bm_error *err)
+{
     bm_status status = bm_import_ids_open(im->options->ids, &im->ids, err);
-    bm_job_context_stage(context, BM_STAGE_LOAD, "documents");
+    bm_job_context_stage(&im->job->context, BM_STAGE_LOAD, "documents");
     for (size_t i = 0; status == BM_OK && i < im->options->n_paths; i++) {
-        input *in = &im->inputs[i];
-        status = open_input(im, i, in, err);
-        if (status == BM_OK)
-            status = bm_import_check_same(first->source, in->source, err);
-        if (status == BM_OK)
-            status = check_perms(im, in->source, err);
-        if (status == BM_OK) {
-            context->inputs.names.names[i] = in->place.file;
-            context->inputs.names.n = i + 1;
-            status = read_input(im, i, err);
-        }
-        close_source(in);
+        status = read_next(im, i, first, err);
+        close_source(&im->inputs[i]);
     }
     if (status == BM_OK)
         status = bm_import_ids_end(&im->ids, err);
@@ -260,15 +258,11 @@ static bm_status write_all(importer *im, const input *first, bm_error *err)
     bm_status status = write_words(im, first, err);
     context->counts.records = context->counts.documents = context->docs.n;
     context->counts.kept = context->docs.n;
-    if (status != BM_OK)
-        return status;
+    BM_TRY(status);
     bm_job_context_stage(context, BM_STAGE_WRITE, "files");
-    status = bm_rows_ids(im->out, &context->docs, err);
-    if (status == BM_OK)
-        status = write_sizes(im, err);
-    return status == BM_OK
-               ? bm_rows_sources(im->out, &context->docs, NULL, &context->inputs.names, err)
-               : status;
+    BM_TRY(bm_rows_ids(im->out, &context->docs, err));
+    BM_TRY(write_sizes(im, err));
+    return bm_rows_sources(im->out, &context->docs, NULL, &context->inputs.names, err);
 }
 
 /* Room for the names and what the report tells of the inputs. */
@@ -324,10 +318,9 @@ out:
 static bm_status check_outputs(const bm_import_options *o, const bm_settings *settings,
                                bm_error *err)
 {
-    const char **paths = bm_alloc(o->n_paths + 1, sizeof *paths);
+    const char **paths = NULL;
     size_t n = 0;
-    if (paths == NULL)
-        return bm_fail_nomem(err, (o->n_paths + 1) * sizeof *paths);
+    BM_TRY(bm_new(&paths, o->n_paths + 1, err));
     for (; n < o->n_paths; n++)
         paths[n] = o->paths[n];
     if (o->ids != NULL)

@@ -76,21 +76,22 @@ static void end_row(page *p)
  * backslashes are doubled and quotes escaped. */
 static void put_id(page *p, uint32_t doc, bool quoted)
 {
-    bm_buf escaped = {0}, plain = {0}, *out = &p->rows->buf;
-    bm_status status = bm_tsv_escape(&escaped, id_of(p->e, doc), p->err);
-    if (status == BM_OK)
-        status = bm_buf_add_plain(&plain, (bm_str){escaped.data, escaped.len}, p->err);
-    for (size_t i = 0, n; status == BM_OK && p->status == BM_OK && i < plain.len; i += n) {
+    bm_buf escaped = {0}, plain = {0}, *to = &p->rows->buf;
+    bm_status status = p->status;
+    BM_TRY_OUT(status);
+    BM_TRY_OUT(bm_tsv_escape(&escaped, id_of(p->e, doc), p->err));
+    BM_TRY_OUT(bm_buf_add_plain(&plain, (bm_str){escaped.data, escaped.len}, p->err));
+    for (size_t i = 0, n; i < plain.len; i += n) {
         for (n = 1; i + n < plain.len && plain.data[i + n] != '"' && plain.data[i + n] != '\\';)
             n++;
         if (quoted && (plain.data[i] == '"' || plain.data[i] == '\\'))
-            status = bm_buf_add(out, "\\", 1, p->err);
-        if (status == BM_OK)
-            status = bm_buf_add(out, plain.data + i, n, p->err);
+            BM_TRY_OUT(bm_buf_add(to, "\\", 1, p->err));
+        BM_TRY_OUT(bm_buf_add(to, plain.data + i, n, p->err));
     }
+out:
     bm_buf_reset(&escaped);
     bm_buf_reset(&plain);
-    p->status = p->status == BM_OK ? status : p->status;
+    p->status = status;
 }
 
 static void put_pair(page *p, size_t pair)

@@ -33,6 +33,7 @@
 #include "io/manifest/manifest.h"
 #include "io/arrays/npy.h"
 #include "io/arrays/sign_dir.h"
+#include "io/results/group_file.h"
 #include "io/results/line_file.h"
 #include "io/results/result_tables.h"
 #include "model/file_names.h"
@@ -109,19 +110,11 @@ static bm_status count_row(void *ctx, uint64_t number, bm_str line, bm_error *er
     rows->rows++;
     if (!rows->pairs || last == line.len)
         return BM_OK;
-    /* six decimals, "0.812345" or "1.000000": read without the locale */
-    uint64_t digits = 0;
-    size_t n = line.len - last;
-    const char *text = line.data + last;
-    bool good = n == 8 && text[1] == '.';
-    for (size_t i = 0; i < n && good; i++) {
-        good = i == 1 || (text[i] >= '0' && text[i] <= '9');
-        digits = i == 1 ? digits : digits * 10 + (uint64_t)(text[i] - '0');
-    }
-    if (!good)
+    uint32_t millionths;
+    if (!bm_table_jaccard((bm_str){line.data + last, line.len - last}, &millionths))
         return bm_fail_at(err, BM_ERR_FORMAT, rows->t->path, number,
                           "%s is no number of six decimals", rows->measure);
-    double value = (double)digits / 1e6;
+    const double value = millionths / 1e6;
     rows->least = rows->with_value == 0 ? value : fmin(rows->least, value);
     rows->greatest = rows->with_value == 0 ? value : fmax(rows->greatest, value);
     rows->with_value++;
@@ -145,8 +138,7 @@ static bm_status show_table(const target *t, bm_str header, bm_error *err)
         at = end + 1;
     }
     bm_json_end_array(t->json);
-    bm_json_key(t->json, "rows");
-    bm_json_uint(t->json, rows.rows);
+    bm_json_key_uint(t->json, "rows", rows.rows);
     if (rows.with_value > 0) {
         snprintf(key, sizeof key, "least_%s", measure);
         bm_json_key_double(t->json, key, rows.least);
@@ -164,22 +156,20 @@ typedef struct group_count {
 static bm_status count_group(void *ctx, uint64_t number, bm_str line, bm_error *err)
 {
     group_count *groups = ctx;
-    bm_str value, item;
-    uint64_t group, size, members = 0;
-    size_t at = 0;
-    if (!bm_json_scan_find(line, BM_GROUP_NUMBER, &value) || !bm_json_scan_uint(value, &group) ||
-        group != number || !bm_json_scan_find(line, BM_GROUP_SIZE, &value) ||
-        !bm_json_scan_uint(value, &size) || !bm_json_scan_find(line, BM_GROUP_MEMBERS, &value))
+    bm_group_file file = {0};
+    bm_str member;
+    uint64_t members = 0;
+    if (!bm_group_file_parse(&file, line) || file.group != number)
         return bm_fail_at(err, BM_ERR_FORMAT, groups->t->path, number,
                           "is no group (expected group, kept, size, members)");
-    while (bm_json_scan_element(value, &at, &item))
+    while (bm_json_scan_element(file.members, &file.next, &member))
         members++;
-    if (members != size)
+    if (members != file.size)
         return bm_fail_at(err, BM_ERR_FORMAT, groups->t->path, number,
                           "size and the number of members differ");
     groups->groups++;
-    groups->documents += size;
-    groups->largest = size > groups->largest ? size : groups->largest;
+    groups->documents += file.size;
+    groups->largest = file.size > groups->largest ? file.size : groups->largest;
     return BM_OK;
 }
 
@@ -194,12 +184,9 @@ static bm_status show_groups(const target *t, bm_error *err)
 {
     group_count groups = {.t = t};
     BM_TRY(each_line(t, (bound){longest_group(t), BM_ERR_NOMEM}, count_group, &groups, err));
-    bm_json_key(t->json, "groups");
-    bm_json_uint(t->json, groups.groups);
-    bm_json_key(t->json, "documents");
-    bm_json_uint(t->json, groups.documents);
-    bm_json_key(t->json, "largest");
-    bm_json_uint(t->json, groups.largest);
+    bm_json_key_uint(t->json, "groups", groups.groups);
+    bm_json_key_uint(t->json, "documents", groups.documents);
+    bm_json_key_uint(t->json, "largest", groups.largest);
     return BM_OK;
 }
 
@@ -215,8 +202,7 @@ static bm_status show_ids(const target *t, bm_error *err)
 {
     uint64_t n = 0;
     BM_TRY(each_line(t, row, count_id, &n, err));
-    bm_json_key(t->json, "ids");
-    bm_json_uint(t->json, n);
+    bm_json_key_uint(t->json, "ids", n);
     return BM_OK;
 }
 
@@ -231,10 +217,8 @@ static bm_status show_npy(const target *t, bm_error *err)
             err->status = BM_ERR_FORMAT;
         return BM_ERR_FORMAT;
     }
-    if (status != BM_OK)
-        return status;
-    bm_json_key(t->json, "type");
-    bm_json_text(t->json, header.type);
+    BM_TRY(status);
+    bm_json_key_text(t->json, "type", header.type);
     bm_json_key(t->json, "shape");
     bm_json_begin_array(t->json);
     for (uint32_t i = 0; i < header.n_dims; i++)
@@ -296,10 +280,8 @@ static bm_status check_room(const target *t, const bm_manifest *manifest, bm_err
 static void show_manifest(const bm_manifest *manifest, bm_json *json)
 {
     bm_str value;
-    bm_json_key(json, "kind");
-    bm_json_text(json, bm_manifest_kind(manifest));
-    bm_json_key(json, "version");
-    bm_json_text(json, bm_manifest_version(manifest));
+    bm_json_key_text(json, "kind", bm_manifest_kind(manifest));
+    bm_json_key_text(json, "version", bm_manifest_version(manifest));
     for (size_t i = 0; i < sizeof members / sizeof members[0]; i++) {
         if (bm_manifest_member(manifest, members[i], &value)) {
             bm_json_key(json, members[i]);
@@ -319,29 +301,33 @@ static bm_status open_target(const char *path, target *t, bm_error *err)
     return BM_OK;
 }
 
+/* A key, and a path as our tables write it. */
+static bm_status show_path(bm_json *json, const char *key, const char *path, bm_error *err)
+{
+    bm_buf shown = {0};
+    const bm_status status = bm_tsv_escape(&shown, (bm_str){path, strlen(path)}, err);
+    bm_json_key(json, key);
+    bm_json_string(json, (bm_str){shown.data, shown.len});
+    bm_buf_reset(&shown);
+    return status;
+}
+
 static bm_status show_output(const char *folder, const char *name, bm_json *json, bm_error *err)
 {
     bm_buf path = {0};
     target t = {.fd = -1, .json = json};
-    bm_status status = bm_buf_add_format(&path, err, "%s/%s", folder, name);
-    if (status == BM_OK)
-        status = bm_buf_end(&path, err);
-    if (status == BM_OK)
-        status = open_target(path.data, &t, err);
-    if (status == BM_OK) {
-        bm_buf shown = {0};
-        size_t len = strlen(name);
-        bm_json_begin_object(json);
-        bm_json_key(json, "file");
-        status = bm_tsv_escape(&shown, (bm_str){name, len}, err);
-        bm_json_string(json, (bm_str){shown.data, shown.len});
-        bm_buf_reset(&shown);
-        bm_json_key(json, "bytes");
-        bm_json_uint(json, t.bytes);
-        if (status == BM_OK && len > 4 && strcmp(name + len - 4, ".npy") == 0)
-            status = show_npy(&t, err);
-        bm_json_end_object(json);
-    }
+    const size_t len = strlen(name);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_buf_add_format(&path, err, "%s/%s", folder, name));
+    BM_TRY_OUT(bm_buf_end(&path, err));
+    BM_TRY_OUT(open_target(path.data, &t, err));
+    bm_json_begin_object(json);
+    BM_TRY_OUT(show_path(json, "file", name, err));
+    bm_json_key_uint(json, "bytes", t.bytes);
+    if (len > 4 && strcmp(name + len - 4, ".npy") == 0)
+        BM_TRY_OUT(show_npy(&t, err));
+    bm_json_end_object(json);
+out:
     if (t.fd >= 0)
         close(t.fd);
     bm_buf_reset(&path);
@@ -371,21 +357,18 @@ static bm_status show_folder(const target *t, bm_error *err)
     bm_manifest *own = NULL;
     bm_sign_dir *signatures = NULL;
     const bm_manifest *manifest = NULL;
-    bm_status status = open_folder(t, &own, &signatures, &manifest, err);
-    if (status == BM_OK)
-        status = check_room(t, manifest, err);
-    if (status == BM_OK)
-        status = bm_manifest_check(manifest, path, err);
-    if (status == BM_OK) {
-        show_manifest(manifest, json);
-        bm_json_key(json, "files");
-        bm_json_begin_array(json);
-        for (size_t i = 0; i < bm_manifest_n_outputs(manifest) && status == BM_OK; i++)
-            status = show_output(path, bm_manifest_output_at(manifest, i)->name, json, err);
-        bm_json_end_array(json);
-        bm_json_key(json, "digests");
-        bm_json_text(json, "ok");
-    }
+    bm_status status = BM_OK;
+    BM_TRY_OUT(open_folder(t, &own, &signatures, &manifest, err));
+    BM_TRY_OUT(check_room(t, manifest, err));
+    BM_TRY_OUT(bm_manifest_check(manifest, path, err));
+    show_manifest(manifest, json);
+    bm_json_key(json, "files");
+    bm_json_begin_array(json);
+    for (size_t i = 0; i < bm_manifest_n_outputs(manifest); i++)
+        BM_TRY_OUT(show_output(path, bm_manifest_output_at(manifest, i)->name, json, err));
+    bm_json_end_array(json);
+    bm_json_key_text(json, "digests", "ok");
+out:
     bm_sign_dir_close(signatures);
     bm_manifest_close(own);
     return status;
@@ -395,10 +378,8 @@ static bm_status show_folder(const target *t, bm_error *err)
 
 static void begin_kind(const target *t, const char *kind)
 {
-    bm_json_key(t->json, "kind");
-    bm_json_text(t->json, kind);
-    bm_json_key(t->json, "bytes");
-    bm_json_uint(t->json, t->bytes);
+    bm_json_key_text(t->json, "kind", kind);
+    bm_json_key_uint(t->json, "bytes", t->bytes);
 }
 
 static bm_status show_file(const target *t, bm_error *err)
@@ -459,37 +440,29 @@ bm_status bm_inspect_within(const char *path, uint64_t memory, char **json, bm_e
     target t = {
         .path = path, .fd = -1, .memory = memory != 0 ? memory : bm_default_memory(), .json = &out};
     struct stat info;
-    bm_buf shown = {0};
     bm_status status = BM_OK;
     if (stat(path, &info) != 0)
         return bm_fail_errno(err, errno, path, "cannot open");
     if (S_ISDIR(info.st_mode) && bm_store_is(path))
         return bm_index_info(path, json, err);
     bm_json_begin_object(&out);
-    bm_json_key(&out, "schema");
-    bm_json_uint(&out, 1);
-    bm_json_key(&out, "tool");
-    bm_json_text(&out, "bandmill");
-    bm_json_key(&out, "path");
-    status = bm_tsv_escape(&shown, (bm_str){path, strlen(path)}, err);
-    bm_json_string(&out, (bm_str){shown.data, shown.len});
-    if (status == BM_OK && S_ISDIR(info.st_mode)) {
-        status = show_folder(&t, err);
-    } else if (status == BM_OK) {
-        status = open_target(path, &t, err);
-        if (status == BM_OK)
-            status = show_file(&t, err);
+    bm_json_key_uint(&out, "schema", 1);
+    bm_json_key_text(&out, "tool", "bandmill");
+    BM_TRY_OUT(show_path(&out, "path", path, err));
+    if (S_ISDIR(info.st_mode)) {
+        BM_TRY_OUT(show_folder(&t, err));
+    } else {
+        BM_TRY_OUT(open_target(path, &t, err));
+        BM_TRY_OUT(show_file(&t, err));
     }
     bm_json_end_object(&out);
-    if (status == BM_OK)
-        status = bm_json_finish(&out, err);
+    status = bm_json_finish(&out, err);
+out:
     if (t.fd >= 0)
         close(t.fd);
-    bm_buf_reset(&shown);
-    if (status != BM_OK) {
+    if (status == BM_OK)
+        *json = out.buf.data; /* taken by the caller: malloc's, as bm_alloc's all are */
+    else
         bm_buf_reset(&out.buf);
-        return status;
-    }
-    *json = out.buf.data; /* taken by the caller: malloc's, as bm_alloc's all are */
-    return BM_OK;
+    return status;
 }

@@ -179,28 +179,20 @@ static bool ids_tell(bm_format format)
 static bm_status settle(filter *f, const bm_filter_options *options, bm_settings *settings,
                         bm_error *err)
 {
-    const char *path = f->path;
-    bm_status status = bm_manifest_open_dir(path, settings->memory, &f->manifest, err);
-    if (status == BM_OK && strcmp(bm_manifest_kind(f->manifest), "dedup") != 0)
-        status =
-            bm_fail_at(err, BM_ERR_FORMAT, path, 0, "it holds '%s' (a directory that dedup wrote)",
-                       bm_manifest_kind(f->manifest));
+    BM_TRY(bm_manifest_open_dir(f->path, settings->memory, &f->manifest, err));
+    BM_TRY(bm_result_check_kind(f->manifest, f->path, err));
     f->recipe = (bm_recipe){.manifests = (const bm_manifest *const *)&f->manifest, .n = 1};
-    if (status == BM_OK)
-        status = bm_recipe_settle(&f->recipe, settings, err);
+    BM_TRY(bm_recipe_settle(&f->recipe, settings, err));
     f->drops.by_id = ids_tell(settings->input.format) || settings->results.annotate;
-    if (status == BM_OK && settings->results.annotate)
-        status = bm_annotation_open(&settings->input, &f->annotation, err);
+    if (settings->results.annotate)
+        BM_TRY(bm_annotation_open(&settings->input, &f->annotation, err));
     f->drops.settings = f->labels.settings = settings;
-    if (status == BM_OK)
-        status = bm_drops_load(f->manifest, &f->drops, err);
-    if (status == BM_OK && settings->results.annotate) {
+    BM_TRY(bm_drops_load(f->manifest, &f->drops, err));
+    if (settings->results.annotate) {
         bm_id_set_reset(&f->drops.ids); /* the removed are not left out */
         f->drops.bytes = f->drops.n_skipped * sizeof *f->drops.skipped.rows;
-        status = bm_group_labels_load(f->manifest, &f->labels, err);
+        BM_TRY(bm_group_labels_load(f->manifest, &f->labels, err));
     }
-    if (status != BM_OK)
-        return status;
     settings->recorded.read_twice = f->drops.by_id;
     if (options->n_paths == 0 && options->files_from == NULL)
         return bm_recipe_find(&f->recipe, settings, err);
@@ -218,16 +210,16 @@ static bm_status run_job(filter *f, const bm_settings *settings, bm_summary **ou
     f->job = &job;
     bm_job_context_take(&job.context,
                         bm_manifest_bytes(f->manifest) + f->drops.bytes + f->labels.bytes);
-    bm_status status = bm_job_begin(&job, BM_STEP_INPUTS, err);
-    const size_t n = status == BM_OK ? bm_input_set_count(job.context.inputs.set) : 0;
-    if (status == BM_OK && n != bm_manifest_n_inputs(f->manifest))
-        status =
-            bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(f->manifest), 0,
-                       "it names %zu inputs, %zu are given", bm_manifest_n_inputs(f->manifest), n);
-    if (status == BM_OK)
-        status = bm_job_begin(&job, BM_STEP_DIRECTORY, err);
-    if (status == BM_OK)
-        status = write_all(f, job.checkpoint.dir, err);
+    const size_t n_inputs = bm_manifest_n_inputs(f->manifest);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_job_begin(&job, BM_STEP_INPUTS, err));
+    const size_t n = bm_input_set_count(job.context.inputs.set);
+    if (n != n_inputs)
+        BM_TRY_OUT(bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(f->manifest), 0,
+                              "it names %zu inputs, %zu are given", n_inputs, n));
+    BM_TRY_OUT(bm_job_begin(&job, BM_STEP_DIRECTORY, err));
+    status = write_all(f, job.checkpoint.dir, err);
+out:
     bm_checkpoint_close(&job.checkpoint, status, err);
     return bm_job_close(&job, status, out);
 }

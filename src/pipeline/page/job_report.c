@@ -88,10 +88,9 @@ static void warn_of_gone(const bm_page *p)
 static bm_status check_outputs(const bm_page *p, bm_error *err)
 {
     const size_t n = bm_manifest_n_inputs(p->manifest);
-    const char **paths = bm_alloc(n + 1, sizeof *paths);
+    const char **paths = NULL;
     size_t n_paths = 0;
-    if (paths == NULL)
-        return bm_fail_nomem(err, n * sizeof *paths);
+    BM_TRY(bm_new(&paths, n + 1, err));
     paths[n_paths++] = p->options->path;
     for (size_t i = 0; i < n; i++)
         if (p->sources[i].path != NULL)
@@ -124,29 +123,20 @@ static bm_status read_texts(bm_page *p, bm_error *err)
 
 static bm_status fill(bm_page *p, bm_recipe *recipe, bm_settings *settings, bm_error *err)
 {
-    bm_status status = bm_page_read_facts(p, err);
-    if (status == BM_OK)
-        status = bm_recipe_settle(recipe, settings, err);
+    BM_TRY(bm_page_read_facts(p, err));
+    BM_TRY(bm_recipe_settle(recipe, settings, err));
     p->weighted = settings->text.weights != BM_WEIGHTS_NONE;
     p->has_texts = bm_format_has_text(settings->input.format);
-    if (status == BM_OK)
-        status = bm_page_read_tables(p, err);
-    if (status == BM_OK)
-        status = bm_page_graph_load(p, err);
-    if (status == BM_OK)
-        status = bm_page_check_inputs(p, err);
-    if (status == BM_OK)
-        status = check_outputs(p, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_page_read_tables(p, err));
+    BM_TRY(bm_page_graph_load(p, err));
+    BM_TRY(bm_page_check_inputs(p, err));
+    BM_TRY(check_outputs(p, err));
     warn_of_gone(p);
     if (p->has_texts)
-        status = read_texts(p, err);
-    if (status == BM_OK)
-        status = bm_page_graph_link(p, err);
-    if (status == BM_OK)
-        status = bm_page_what_if_stars(p, err);
-    return status == BM_OK ? bm_page_graph_draw(p, err) : status;
+        BM_TRY(read_texts(p, err));
+    BM_TRY(bm_page_graph_link(p, err));
+    BM_TRY(bm_page_what_if_stars(p, err));
+    return bm_page_graph_draw(p, err);
 }
 
 static bm_status write_page(const bm_page *p, uint64_t *n_bytes, bm_error *err)
@@ -169,16 +159,16 @@ static bm_status run_job(const bm_report_options *options, bm_settings *settings
     BM_TRY(bm_manifest_open_dir(options->path, settings->memory, &manifest, err));
     bm_page page = {.options = options, .settings = settings, .manifest = manifest};
     bm_recipe recipe = {.manifests = (const bm_manifest *const *)&manifest, .n = 1};
-    bm_status status = fill(&page, &recipe, settings, err);
-    if (status == BM_OK)
-        status = write_page(&page, &result.bytes, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(fill(&page, &recipe, settings, err));
+    BM_TRY_OUT(write_page(&page, &result.bytes, err));
     result.inputs_gone = page.n_gone;
     for (size_t i = 0; i < page.ids.n; i++) {
         result.shown += page.docs[i].found;
         result.missing += !page.docs[i].found;
     }
-    if (status == BM_OK)
-        status = bm_sized_give(&result, BM_SIZED_TYPE(bm_report_result, inputs_gone), out, err);
+    status = bm_sized_give(&result, BM_SIZED_TYPE(bm_report_result, inputs_gone), out, err);
+out:
     bm_page_reset(&page);
     bm_recipe_reset(&recipe);
     bm_manifest_close(manifest);

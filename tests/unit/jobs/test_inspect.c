@@ -49,6 +49,8 @@ Test(inspect, tables_are_told_by_their_header)
     expect_refused(&s, "any", "columns");
     scratch_put_text(&s, "any", "id_a\tid_b\tjaccard\na\tb\t0.8\n");
     expect_refused(&s, "any", "six decimals");
+    scratch_put_text(&s, "any", "id_a\tid_b\tjaccard\na\tb\t1.000001\n");
+    expect_refused(&s, "any", "six decimals");
     scratch_put_text(&s, "any", "id_a\tid_b\tjaccard\na\tb\t0.812500");
     expect_refused(&s, "any", "newline");
     scratch_close(&s);
@@ -70,6 +72,8 @@ Test(inspect, groups_are_counted_and_checked)
     scratch_put_text(&s, "g",
                      "{\"group\":2,\"kept\":\"a\",\"size\":2,\"members\":[\"a\",\"b\"]}\n");
     expect_refused(&s, "g", "no group");
+    scratch_put_text(&s, "g", "{\"group\":1,\"size\":2,\"members\":[\"a\",\"b\"]}\n");
+    expect_refused(&s, "g", "no group"); /* none is kept */
     scratch_close(&s);
 }
 
