@@ -320,15 +320,12 @@ static bm_status strip_accents_exact(bm_codes *codes, bm_error *err)
     const int decompose = UTF8PROC_STABLE | UTF8PROC_DECOMPOSE;
     const int compose_again = UTF8PROC_STABLE | UTF8PROC_COMPOSE;
     bm_buf bytes = {0};
-    bm_status status = encode(codes, &bytes, err);
-    if (status == BM_OK)
-        status = map_whole((bm_str){bytes.data, bytes.len}, decompose, codes, err);
-    if (status != BM_OK)
-        goto out;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(encode(codes, &bytes, err));
+    BM_TRY_OUT(map_whole((bm_str){bytes.data, bytes.len}, decompose, codes, err));
     drop(codes, BM_IS_MN);
-    status = encode(codes, &bytes, err);
-    if (status == BM_OK)
-        status = map_whole((bm_str){bytes.data, bytes.len}, compose_again, codes, err);
+    BM_TRY_OUT(encode(codes, &bytes, err));
+    status = map_whole((bm_str){bytes.data, bytes.len}, compose_again, codes, err);
 out:
     bm_buf_reset(&bytes);
     return status;

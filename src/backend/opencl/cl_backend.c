@@ -259,21 +259,17 @@ static bm_status prepare(cl_backend *be, const bm_backend_cfg *cfg,
                          const bm_cl_open_options *options, bm_error *err)
 {
     bm_error why = {0};
-    bm_status status = bm_cl_load(&be->api, err);
+    const bm_status status = bm_cl_load(&be->api, err);
     if (status == BM_ERR_UNSUPPORTED)
-        status =
-            bm_fail(err, BM_ERR_DEVICE, "there is no device %s: no OpenCL loader", cfg->device);
-    if (status == BM_OK)
-        status = bm_cl_device_find(&be->api, cfg->device, &be->device, err);
-    if (status == BM_OK)
-        status = choose_kernels(be, cfg, err);
-    if (status == BM_OK)
-        status = draw(be, cfg, err);
-    if (status == BM_OK)
-        status = probe(be, cfg, options, err);
-    if (status == BM_OK && bm_cl_cache_open(&be->cache, cfg->cache_dir, &why) != BM_OK)
+        return bm_fail(err, BM_ERR_DEVICE, "there is no device %s: no OpenCL loader", cfg->device);
+    BM_TRY(status);
+    BM_TRY(bm_cl_device_find(&be->api, cfg->device, &be->device, err));
+    BM_TRY(choose_kernels(be, cfg, err));
+    BM_TRY(draw(be, cfg, err));
+    BM_TRY(probe(be, cfg, options, err));
+    if (bm_cl_cache_open(&be->cache, cfg->cache_dir, &why) != BM_OK)
         warn(be, "programs are not kept", &why);
-    return status;
+    return BM_OK;
 }
 
 /* Open the device with the kernels that `cfg` means. After a failure *out is only good for what it
@@ -287,13 +283,12 @@ static bm_status open_once(const bm_backend_cfg *cfg, const bm_cl_open_options *
     be->cache.fd = -1;
     be->settings = cfg->settings;
     be->callbacks = cfg->callbacks;
-    bm_status status = prepare(be, cfg, options, err);
-    if (status == BM_OK)
-        status = make_context(be, options, err);
-    if (status == BM_OK) {
-        status = make_program(be, err);
-        be->compiling = status != BM_OK && (status != BM_ERR_NOMEM || err->code != 0);
-    }
+    bm_status status = BM_OK;
+    BM_TRY_OUT(prepare(be, cfg, options, err));
+    BM_TRY_OUT(make_context(be, options, err));
+    status = make_program(be, err);
+    be->compiling = status != BM_OK && (status != BM_ERR_NOMEM || err->code != 0);
+out:
     bm_cl_cache_close(&be->cache);
     return status;
 }

@@ -93,15 +93,11 @@ bm_status bm_opencl_link_rate(const char *device, size_t bytes, double *up_bytes
     double rates[2] = {0, 0};
     if (bytes == 0)
         return bm_fail(err, BM_ERR_USAGE, "a rate needs bytes to copy");
-    bm_status status = bm_cl_load(&api, err);
-    if (status != BM_OK)
+    if (bm_cl_load(&api, err) != BM_OK)
         return bm_fail(err, BM_ERR_DEVICE, "there is no device %s: no OpenCL loader", device);
-    status = bm_cl_device_find(&api, device, &found, err);
-    if (status == BM_OK)
-        status = measure(&api, &found, bytes, rates, err);
-    if (status == BM_OK) {
-        *up_bytes_s = rates[0];
-        *down_bytes_s = rates[1];
-    }
-    return status;
+    BM_TRY(bm_cl_device_find(&api, device, &found, err));
+    BM_TRY(measure(&api, &found, bytes, rates, err));
+    *up_bytes_s = rates[0];
+    *down_bytes_s = rates[1];
+    return BM_OK;
 }

@@ -45,11 +45,9 @@ static bm_status read_input(bm_manifest *manifest, bm_str item, bm_manifest_inpu
     bm_status status = bm_manifest_field_own(&manifest->fields, file, true, &out->file, err);
     if (status == BM_ERR_FORMAT)
         return bm_manifest_field_bad(&manifest->fields, "inputs", "expected a file in each", err);
-    if (status == BM_OK)
-        status = bm_manifest_field_uint(&manifest->fields, item, "bytes", &out->bytes, err);
-    return status == BM_OK
-               ? bm_manifest_field_string(&manifest->fields, item, "xxh3_128", &out->xxh3_128, err)
-               : status;
+    BM_TRY(status);
+    BM_TRY(bm_manifest_field_uint(&manifest->fields, item, "bytes", &out->bytes, err));
+    return bm_manifest_field_string(&manifest->fields, item, "xxh3_128", &out->xxh3_128, err);
 }
 
 static bm_status read_inputs(bm_manifest *manifest, bm_str list, bm_error *err)
@@ -96,24 +94,28 @@ static int by_name(const void *a, const void *b)
                   ((const bm_manifest_output_row *)b)->name);
 }
 
+/* A name and its digest. */
+static bm_status own_both(bm_manifest_fields *fields, bm_str key, bm_str value, const char **name,
+                          const char **hex, bm_error *err)
+{
+    BM_TRY(bm_manifest_field_own(fields, key, true, name, err));
+    return bm_manifest_field_own(fields, value, false, hex, err);
+}
+
 static bm_status read_outputs(bm_manifest *manifest, bm_str object, bm_error *err)
 {
     bm_str key, value;
     size_t at = 0;
     while (bm_json_scan_member(object, &at, &key, &value)) {
-        bm_status status =
-            bm_grow_array(&manifest->outputs, &manifest->cap_outputs, manifest->n_outputs + 1, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(bm_grow_array(&manifest->outputs, &manifest->cap_outputs, manifest->n_outputs + 1,
+                             err));
         bm_manifest_output_row *row = &manifest->outputs[manifest->n_outputs];
-        status = bm_manifest_field_own(&manifest->fields, key, true, &row->name, err);
-        if (status == BM_OK)
-            status = bm_manifest_field_own(&manifest->fields, value, false, &row->sha256, err);
+        const bm_status status =
+            own_both(&manifest->fields, key, value, &row->name, &row->sha256, err);
         if (status == BM_ERR_FORMAT)
             return bm_manifest_field_bad(&manifest->fields, BM_MANIFEST_OUTPUTS,
                                          "expected names and SHA-256 digests", err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(status);
         row->xxh3_128 = NULL;
         manifest->n_outputs++;
     }
@@ -137,15 +139,13 @@ static bm_status read_outputs_xxh3(bm_manifest *manifest, bm_str object, bm_erro
     size_t at = 0;
     while (bm_json_scan_member(object, &at, &key, &value)) {
         const char *name = NULL, *hex = NULL;
-        bm_status status = bm_manifest_field_own(&manifest->fields, key, true, &name, err);
-        if (status == BM_OK)
-            status = bm_manifest_field_own(&manifest->fields, value, false, &hex, err);
+        const bm_status status = own_both(&manifest->fields, key, value, &name, &hex, err);
+        if (status != BM_ERR_FORMAT)
+            BM_TRY(status);
         bm_manifest_output_row *row = status == BM_OK ? find_output(manifest, name) : NULL;
-        if (status == BM_ERR_FORMAT || (status == BM_OK && row == NULL))
+        if (row == NULL)
             return bm_manifest_field_bad(&manifest->fields, BM_MANIFEST_OUTPUTS_XXH3,
                                          "expected the outputs' XXH3 digests", err);
-        if (status != BM_OK)
-            return status;
         row->xxh3_128 = hex;
     }
     return BM_OK;
@@ -153,41 +153,35 @@ static bm_status read_outputs_xxh3(bm_manifest *manifest, bm_str object, bm_erro
 
 static bm_status read_members(bm_manifest *manifest, bm_error *err)
 {
+    bm_manifest_fields *fields = &manifest->fields;
+    const bm_str root = manifest->root;
     const char *tool = NULL;
     uint64_t schema = 0;
     bm_str value;
-    bm_status status =
-        bm_manifest_field_string(&manifest->fields, manifest->root, "tool", &tool, err);
-    if (status == BM_OK && strcmp(tool, "bandmill") != 0)
-        return bm_manifest_field_bad(&manifest->fields, "tool", "expected \"bandmill\"", err);
-    if (status == BM_OK)
-        status = bm_manifest_field_uint(&manifest->fields, manifest->root, "schema", &schema, err);
-    if (status == BM_OK && schema != 1)
-        return bm_manifest_field_bad(&manifest->fields, "schema",
+    BM_TRY(bm_manifest_field_string(fields, root, "tool", &tool, err));
+    if (strcmp(tool, "bandmill") != 0)
+        return bm_manifest_field_bad(fields, "tool", "expected \"bandmill\"", err);
+    BM_TRY(bm_manifest_field_uint(fields, root, "schema", &schema, err));
+    if (schema != 1)
+        return bm_manifest_field_bad(fields, "schema",
                                      "expected 1; a later version of bandmill reads it", err);
-    if (status == BM_OK)
-        status = bm_manifest_field_string(&manifest->fields, manifest->root, "kind",
-                                          &manifest->kind, err);
-    if (status == BM_OK)
-        status = bm_manifest_field_string(&manifest->fields, manifest->root, "version",
-                                          &manifest->version, err);
-    if (status == BM_OK && bm_json_scan_find(manifest->root, "provenance", &value)) {
-        status = bm_provenance_read(&manifest->fields, value, &manifest->provenance, err);
-        if (status == BM_OK && manifest->provenance.format != BM_MANIFEST_FORMAT)
-            return bm_manifest_field_bad(&manifest->fields, "provenance.format", "expected 1", err);
-        manifest->has_provenance = status == BM_OK;
+    BM_TRY(bm_manifest_field_string(fields, root, "kind", &manifest->kind, err));
+    BM_TRY(bm_manifest_field_string(fields, root, "version", &manifest->version, err));
+    if (bm_json_scan_find(root, "provenance", &value)) {
+        BM_TRY(bm_provenance_read(fields, value, &manifest->provenance, err));
+        if (manifest->provenance.format != BM_MANIFEST_FORMAT)
+            return bm_manifest_field_bad(fields, "provenance.format", "expected 1", err);
+        manifest->has_provenance = true;
     }
-    if (status == BM_OK && bm_json_scan_find(manifest->root, "inputs", &value))
-        status = read_inputs(manifest, value, err);
-    if (status == BM_OK)
-        status = read_paths(manifest, BM_RUN_FOUND, offsetof(bm_manifest_input, found), err);
-    if (status == BM_OK)
-        status = read_paths(manifest, BM_RUN_FROM_HERE, offsetof(bm_manifest_input, here), err);
-    if (status == BM_OK && bm_json_scan_find(manifest->root, BM_MANIFEST_OUTPUTS, &value))
-        status = read_outputs(manifest, value, err);
-    if (status == BM_OK && bm_json_scan_find(manifest->root, BM_MANIFEST_OUTPUTS_XXH3, &value))
-        status = read_outputs_xxh3(manifest, value, err);
-    return status;
+    if (bm_json_scan_find(root, "inputs", &value))
+        BM_TRY(read_inputs(manifest, value, err));
+    BM_TRY(read_paths(manifest, BM_RUN_FOUND, offsetof(bm_manifest_input, found), err));
+    BM_TRY(read_paths(manifest, BM_RUN_FROM_HERE, offsetof(bm_manifest_input, here), err));
+    if (bm_json_scan_find(root, BM_MANIFEST_OUTPUTS, &value))
+        BM_TRY(read_outputs(manifest, value, err));
+    if (bm_json_scan_find(root, BM_MANIFEST_OUTPUTS_XXH3, &value))
+        BM_TRY(read_outputs_xxh3(manifest, value, err));
+    return BM_OK;
 }
 
 /* `text` is taken. */

@@ -102,22 +102,23 @@ static bm_status lock_marker(const char *work, bm_out_claim *claim, bool *again,
     bm_out_marker_state state;
     const bm_ours none = {0};
     const bm_ours_at at = {claim->folder, work, false};
-    bm_status status = bm_out_marker_open(at, false, &claim->marker, &state, err);
-    if (status == BM_OK && state == BM_OUT_MARKER_MISSING) {
-        status = bm_ours_find_other(&none, at, other, err);
-        if (status == BM_OK && strcmp(other, BM_OUT_MARKER) == 0)
+    *again = false;
+    BM_TRY(bm_out_marker_open(at, false, &claim->marker, &state, err));
+    if (state == BM_OUT_MARKER_MISSING) {
+        BM_TRY(bm_ours_find_other(&none, at, other, err));
+        if (strcmp(other, BM_OUT_MARKER) == 0)
             state = BM_OUT_MARKER_MOVED; /* it appeared just now */
-        else if (status == BM_OK && other[0] != '\0')
+        else if (other[0] != '\0')
             return not_work(work, other, err);
-        else if (status == BM_OK)
-            status = bm_out_marker_open(at, true, &claim->marker, &state, err);
+        else
+            BM_TRY(bm_out_marker_open(at, true, &claim->marker, &state, err));
     }
-    if (status == BM_OK && state == BM_OUT_MARKER_LOCKED)
+    if (state == BM_OUT_MARKER_LOCKED)
         return locked(work, err);
-    if (status == BM_OK && state == BM_OUT_MARKER_OTHER)
+    if (state == BM_OUT_MARKER_OTHER)
         return in_the_way(work, "holds ", BM_OUT_MARKER, err);
-    *again = status == BM_OK && state != BM_OUT_MARKER_HELD;
-    return status;
+    *again = state != BM_OUT_MARKER_HELD;
+    return BM_OK;
 }
 
 static void let_go(bm_out_claim *claim)
@@ -160,20 +161,20 @@ static bm_status settle(const char *work, bm_out_leavings leavings, bm_out_claim
     /* What is gone on with is written to. */
     const bool take_over = journal && leavings == BM_OUT_TAKE_OVER;
     const bm_ours_at at = {claim->folder, work, take_over};
-    bm_status status = bm_ours_find_other(&claim->marker.ours, at, other, err);
-    if (status == BM_OK && other[0] != '\0')
+    BM_TRY(bm_ours_find_other(&claim->marker.ours, at, other, err));
+    if (other[0] != '\0')
         return in_the_way(work, "holds ", other, err);
     claim->taken_over = take_over;
-    if (status != BM_OK || take_over)
-        return status;
+    if (take_over)
+        return BM_OK;
     if (journal && leavings == BM_OUT_CLEAR)
         return bm_fail_at(err, BM_ERR_USAGE, work, 0,
                           "the work of an interrupted job is sealed there (`resume` with its own "
                           "command goes on with it, `force` discards it)");
-    status = bm_out_work_empty(at, &claim->marker.ours, err);
-    if (status == BM_OK && bm_out_marker_is_used(&claim->marker))
-        status = sync_folder(claim, work, err);
-    return status == BM_OK ? bm_out_marker_begin(&claim->marker, work, err) : status;
+    BM_TRY(bm_out_work_empty(at, &claim->marker.ours, err));
+    if (bm_out_marker_is_used(&claim->marker))
+        BM_TRY(sync_folder(claim, work, err));
+    return bm_out_marker_begin(&claim->marker, work, err);
 }
 
 /* --- claims --- */
@@ -184,21 +185,19 @@ bm_status bm_out_claim_open(const char *work, bm_out_leavings leavings, bm_out_c
     bm_status status = BM_OK;
     bool again = true, made = false;
     *out = nothing;
-    for (unsigned i = 0; status == BM_OK && again && i < TRIES; i++) {
+    for (unsigned i = 0; again && i < TRIES; i++) {
         let_go(out);
-        status = lock_folder(work, out, &made, &again, err);
-        if (status == BM_OK && !again)
-            status = lock_marker(work, out, &again, err);
+        BM_TRY_OUT(lock_folder(work, out, &made, &again, err));
+        if (!again)
+            BM_TRY_OUT(lock_marker(work, out, &again, err));
     }
-    if (status == BM_OK)
-        status = again ? locked(work, err) : settle(work, leavings, out, err);
+    BM_TRY_OUT(again ? locked(work, err) : settle(work, leavings, out, err));
     /* Lines of a job that was killed before they were synced; an empty marker is ours as it is. */
-    if (status == BM_OK && bm_out_marker_is_used(&out->marker))
-        status = bm_out_marker_sync(&out->marker, work, err);
-    if (status == BM_OK)
-        status = sync_folder(out, work, err);
-    if (status == BM_OK)
-        return status;
+    if (bm_out_marker_is_used(&out->marker))
+        BM_TRY_OUT(bm_out_marker_sync(&out->marker, work, err));
+    BM_TRY_OUT(sync_folder(out, work, err));
+    return BM_OK;
+out:
     if (made && out->marker.fd >= 0)
         (void)unlinkat(out->folder, BM_OUT_MARKER, 0);
     if (made && status != BM_ERR_LOCKED)

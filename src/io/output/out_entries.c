@@ -78,19 +78,19 @@ static bm_status read_through(int fd, const char *path, bm_stream_hash *part, bm
     bm_digest *digest = NULL;
     size_t got = BLOCK_BYTES;
     char *block = bm_alloc(BLOCK_BYTES, 1);
-    bm_status status = block != NULL ? bm_digest_open(BM_DIGEST_BOTH, &digest, err)
-                                     : bm_fail_nomem(err, BLOCK_BYTES);
-    for (uint64_t at = 0; status == BM_OK && got == BLOCK_BYTES; at += got) {
+    bm_status status = BM_OK;
+    if (block == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, BLOCK_BYTES));
+    BM_TRY_OUT(bm_digest_open(BM_DIGEST_BOTH, &digest, err));
+    for (uint64_t at = 0; got == BLOCK_BYTES; at += got) {
         const int code = bm_pread_all(fd, block, BLOCK_BYTES, at, &got);
-        if (code != 0) {
-            status = bm_fail_errno(err, code, path, "cannot read");
-            break;
-        }
+        if (code != 0)
+            BM_TRY_OUT(bm_fail_errno(err, code, path, "cannot read"));
         add_part(part, &e->sealed, (bm_str){block, got}, at);
-        status = bm_digest_add(digest, block, got, err);
+        BM_TRY_OUT(bm_digest_add(digest, block, got, err));
     }
-    if (status == BM_OK)
-        status = bm_digest_end(digest, &e->of, err);
+    status = bm_digest_end(digest, &e->of, err);
+out:
     bm_digest_close(digest);
     bm_free(block);
     return status;
@@ -102,13 +102,14 @@ static bm_status digest_sealed(int fd, const char *path, bm_out_entry *e, bm_err
     bm_stream_hash *part = NULL;
     BM_TRY(bm_stream_hash_open(bm_isa_best(), &part, err));
     bm_stream_hash_begin(part);
-    bm_status status = read_through(fd, path, part, e, err);
+    const bm_status status = read_through(fd, path, part, e, err);
     const bm_hash128 is = bm_stream_hash_end(part), was = e->sealed.sum;
     bm_stream_hash_close(part);
-    if (status == BM_OK && (is.lo != was.lo || is.hi != was.hi))
-        status = bm_fail_at(err, BM_ERR_FORMAT, path, 0,
+    BM_TRY(status);
+    return is.lo == was.lo && is.hi == was.hi
+               ? BM_OK
+               : bm_fail_at(err, BM_ERR_FORMAT, path, 0,
                             "is not what an interrupted job wrote (begin anew with `force`)");
-    return status;
 }
 
 static bm_status digest_entry(int fd, const char *path, bm_out_entry *e, bm_error *err)
@@ -186,23 +187,19 @@ bm_status bm_out_entries_write(const bm_out_entries *list, unsigned kind, bm_jso
     bm_buf name = {0};
     bm_status status = BM_OK;
     bm_json_begin_object(out);
-    for (size_t i = 0; i < list->n && status == BM_OK; i++) {
+    for (size_t i = 0; i < list->n; i++) {
         const bm_out_entry *e = &list->rows[i];
         name.len = 0;
-        status = bm_tsv_escape(&name, (bm_str){e->name, strlen(e->name)}, err);
-        if (status == BM_OK)
-            status = bm_buf_end(&name, err);
-        if (status == BM_OK) {
-            bm_json_key(out, name.data);
-            bm_json_text(out, kind == BM_DIGEST_SHA256 ? e->of.sha256 : e->of.xxh3);
-        }
+        BM_TRY_OUT(bm_tsv_escape(&name, (bm_str){e->name, strlen(e->name)}, err));
+        BM_TRY_OUT(bm_buf_end(&name, err));
+        bm_json_key(out, name.data);
+        bm_json_text(out, kind == BM_DIGEST_SHA256 ? e->of.sha256 : e->of.xxh3);
     }
     bm_json_end_object(out);
+    BM_TRY_OUT(bm_json_finish(out, err));
+    out->buf.data[--out->buf.len] = '\0'; /* the newline */
+out:
     bm_buf_reset(&name);
-    if (status == BM_OK)
-        status = bm_json_finish(out, err);
-    if (status == BM_OK)
-        out->buf.data[--out->buf.len] = '\0'; /* the newline */
     return status;
 }
 

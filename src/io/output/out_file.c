@@ -343,30 +343,28 @@ bm_status bm_out_file_rewrite(bm_out_file *file, uint64_t offset, const void *da
         end > file->accepted)
         return bm_fail_at(err, BM_ERR_INTERNAL, shown(file), 0,
                           "bytes that were not written cannot be written again");
-    bm_status status = drain(file, err);
+    const bm_status status = drain(file, err);
     stop_following(file);
-    const int code = status == BM_OK ? bm_pwrite_all(file->fd, data, len, offset) : 0;
-    return code == 0 ? status : failed_errno(file, code, "cannot write", err);
+    BM_TRY(status);
+    const int code = bm_pwrite_all(file->fd, data, len, offset);
+    return code == 0 ? BM_OK : failed_errno(file, code, "cannot write", err);
 }
 
 /* All bytes are in the file, and their digest is known where it was followed. */
 static bm_status complete(bm_out_file *file, bm_error *err)
 {
-    bm_status status = file->failed;
-    if (status != BM_OK)
-        status = failed_before(file, err);
-    if (status == BM_OK && file->compressor != NULL)
-        status = compress(file, (bm_str){NULL, 0}, true, err);
-    if (status == BM_OK)
-        status = drain(file, err);
-    if (status == BM_OK && file->follow != NULL) {
+    if (file->failed != BM_OK)
+        return failed_before(file, err);
+    if (file->compressor != NULL)
+        BM_TRY(compress(file, (bm_str){NULL, 0}, true, err));
+    BM_TRY(drain(file, err));
+    if (file->follow != NULL) {
         bm_digest_follow *ended = file->follow;
         file->follow = NULL;
-        status = bm_digest_follow_end(ended, file->written, file->path, &file->digests, err);
+        BM_TRY(bm_digest_follow_end(ended, file->written, file->path, &file->digests, err));
     }
-    if (status == BM_OK)
-        start_writeback(file, BUFFER_BYTES); /* not for small files: one sync is for all of them */
-    return status;
+    start_writeback(file, BUFFER_BYTES); /* not for small files: one sync is for all of them */
+    return BM_OK;
 }
 
 bm_status bm_out_file_ready(bm_out_file *file, bm_error *err)
@@ -395,14 +393,16 @@ bm_status bm_out_file_close(bm_out_file *file, bm_error *err)
 {
     if (file == NULL)
         return BM_OK;
-    bm_status status = complete(file, err);
     const bool is_single = file->owner.on_close == NULL;
-    if (status == BM_OK && !is_single)
-        status = file->owner.on_close(file->owner.ctx, file, err);
-    else if (status == BM_OK)
-        status = bm_out_single_sync(file, err);
-    if (status == BM_OK && is_single)
+    bm_status status = BM_OK;
+    BM_TRY_OUT(complete(file, err));
+    if (is_single) {
+        BM_TRY_OUT(bm_out_single_sync(file, err));
         status = bm_out_single_place(file, err);
+    } else {
+        status = file->owner.on_close(file->owner.ctx, file, err);
+    }
+out:
     if (status != BM_OK)
         bm_out_file_abort(file);
     else if (is_single)

@@ -26,20 +26,20 @@ static bm_status list_old(const replacing *r, bm_ours *old, ino_t *node, bm_erro
 {
     struct stat info;
     char **names = NULL;
-    bm_status status = bm_out_target_list(r->target, r->existing, old, err);
-    if (status == BM_OK && stat(r->target, &info) != 0)
-        status = bm_fail_errno(err, errno, r->target, "cannot look at the output");
-    const size_t n = status == BM_OK ? old->files.n : 0;
+    BM_TRY(bm_out_target_list(r->target, r->existing, old, err));
+    if (stat(r->target, &info) != 0)
+        return bm_fail_errno(err, errno, r->target, "cannot look at the output");
+    bm_status status = BM_OK;
+    const size_t n = old->files.n;
     if (n > 0 && (names = bm_alloc_zero(n, sizeof *names)) == NULL)
-        status = bm_fail_nomem(err, n * sizeof *names);
-    for (size_t i = 0; status == BM_OK && i < n; i++) {
+        return bm_fail_nomem(err, n * sizeof *names);
+    for (size_t i = 0; i < n; i++) {
         const bm_str id = bm_id_set_id(&old->files, (uint32_t)i);
-        status = bm_string_format(&names[i], err, "%s/%.*s", BM_OUT_NEW, (int)id.len, id.data);
+        BM_TRY_OUT(bm_string_format(&names[i], err, "%s/%.*s", BM_OUT_NEW, (int)id.len, id.data));
     }
-    if (status == BM_OK)
-        status = bm_out_claim_list(r->claim, r->work, (const char *const *)names, n, err);
-    if (status == BM_OK)
-        *node = info.st_ino;
+    BM_TRY_OUT(bm_out_claim_list(r->claim, r->work, (const char *const *)names, n, err));
+    *node = info.st_ino;
+out:
     for (size_t i = 0; names != NULL && i < n; i++)
         bm_free(names[i]);
     bm_free(names);
@@ -76,14 +76,13 @@ bm_status bm_out_replace(bm_out_claim *claim, const char *work, const char *targ
     ino_t node = 0;
     bm_ours old = {0};
     const int folder = r->claim->folder;
-    bm_status status = list_old(r, &old, &node, err);
-    if (status == BM_OK)
-        status = bm_place_exchange(folder, BM_OUT_NEW, r->target, err);
-    if (status == BM_OK) {
-        status = check_old(r, &old, node, err);
-        if (status != BM_OK && bm_place_exchange(folder, BM_OUT_NEW, r->target, NULL) != BM_OK)
-            status = BM_OK; /* the new one stands, and what nobody listed is left beside it */
-    }
+    bm_status status = BM_OK;
+    BM_TRY_OUT(list_old(r, &old, &node, err));
+    BM_TRY_OUT(bm_place_exchange(folder, BM_OUT_NEW, r->target, err));
+    status = check_old(r, &old, node, err);
+    if (status != BM_OK && bm_place_exchange(folder, BM_OUT_NEW, r->target, NULL) != BM_OK)
+        status = BM_OK; /* the new one stands, and what nobody listed is left beside it */
+out:
     bm_ours_reset(&old);
     return status;
 }

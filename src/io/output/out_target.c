@@ -304,23 +304,19 @@ static bm_status check_inputs(const char *target, output_kind kind, const char *
 {
     struct stat info;
     char *resolved = NULL, *work = NULL;
-    bm_status status = bm_out_target_resolve(target, &resolved, err);
-    if (status == BM_OK)
-        status = bm_string_format(&work, err, "%s.partial", resolved);
-    if (status != BM_OK)
-        goto out;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_out_target_resolve(target, &resolved, err));
+    BM_TRY_OUT(bm_string_format(&work, err, "%s.partial", resolved));
     const int code = lstat(resolved, &info) == 0 ? 0 : errno;
-    if (code != 0 && code != ENOENT && code != ENOTDIR) {
-        status = bm_fail_errno(err, code, target, "cannot look at the output");
-        goto out;
-    }
+    if (code != 0 && code != ENOENT && code != ENOTDIR)
+        BM_TRY_OUT(bm_fail_errno(err, code, target, "cannot look at the output"));
     const bool there = code == 0 && !S_ISLNK(info.st_mode);
     const output new_output = {target, resolved, there ? &info : NULL};
     const output work_dir = {target, work, NULL}; /* what lies there would be cleared */
-    for (size_t i = 0; i < n_inputs && status == BM_OK; i++) {
-        status = check_input(&new_output, inputs[i], err);
-        if (status == BM_OK && kind == A_DIR)
-            status = check_input(&work_dir, inputs[i], err);
+    for (size_t i = 0; i < n_inputs; i++) {
+        BM_TRY_OUT(check_input(&new_output, inputs[i], err));
+        if (kind == A_DIR)
+            BM_TRY_OUT(check_input(&work_dir, inputs[i], err));
     }
 out:
     bm_free(work);

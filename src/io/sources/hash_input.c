@@ -215,28 +215,25 @@ static bm_status take_hashes(bm_hash_input *input, uint64_t n, bm_hash_block *bl
 {
     if (n > SIZE_MAX / sizeof(uint64_t))
         return bm_fail_nomem(err, SIZE_MAX);
-    bm_status status =
-        bm_grow(&block->hashes, &block->cap_hashes, (size_t)n, sizeof *block->hashes, err);
-    if (status != BM_OK || n == 0) /* of no hashes there may be no array */
-        return status;
+    BM_TRY(bm_grow(&block->hashes, &block->cap_hashes, (size_t)n, sizeof *block->hashes, err));
+    if (n == 0) /* of no hashes there may be no array */
+        return BM_OK;
     if (input->hashes.header.type[2] == '8') {
-        status = read_cells(&input->hashes, input->next_hash, (size_t)n, block->hashes, err);
-        if (status == BM_OK)
-            digest(&input->hashes, block->hashes, (size_t)n * 8);
-        return status;
+        BM_TRY(read_cells(&input->hashes, input->next_hash, (size_t)n, block->hashes, err));
+        digest(&input->hashes, block->hashes, (size_t)n * 8);
+        return BM_OK;
     }
     /* 32 bits: read into the upper half of the block, then widened from the front. Word i is
      * written to bytes 8i … 8i+7; the words that are still to be widened lie behind these. */
     char *narrow = (char *)block->hashes + (size_t)n * 4;
-    status = read_cells(&input->hashes, input->next_hash, (size_t)n, narrow, err);
-    if (status == BM_OK)
-        digest(&input->hashes, narrow, (size_t)n * 4);
-    for (size_t i = 0; i < (size_t)n && status == BM_OK; i++) {
+    BM_TRY(read_cells(&input->hashes, input->next_hash, (size_t)n, narrow, err));
+    digest(&input->hashes, narrow, (size_t)n * 4);
+    for (size_t i = 0; i < (size_t)n; i++) {
         uint32_t word;
         memcpy(&word, narrow + i * 4, 4);
         block->hashes[i] = word;
     }
-    return status;
+    return BM_OK;
 }
 
 /* How many offsets to look at for the next block: twice as many as documents of the mean length

@@ -93,21 +93,20 @@ static bm_status read_journal(bm_checkpoint *checkpoint, bm_error *err)
 {
     size_t n = 0;
     bm_checkpoint_saved saved = {0};
-    bm_status status = open_journal(checkpoint, err);
-    if (status == BM_OK)
-        saved = saved_in(checkpoint->journal);
-    if (status == BM_OK && saved.docs_records == 0)
+    bm_status status = BM_OK;
+    BM_TRY_OUT(open_journal(checkpoint, err));
+    saved = saved_in(checkpoint->journal);
+    if (saved.docs_records == 0)
         return BM_OK;
-    if (status == BM_OK)
-        status =
-            bm_checkpoint_identity_check(checkpoint->job, checkpoint->journal, &saved, &n, err);
-    if (status == BM_ERR_FORMAT && err != NULL && err->file[0] == '\0')
-        snprintf(err->file, sizeof err->file, "%s", bm_out_dir_work(checkpoint->dir));
-    for (size_t i = n; status == BM_OK && i < bm_journal_count(checkpoint->journal); i++) {
+    BM_TRY_OUT(bm_checkpoint_identity_check(checkpoint->job, checkpoint->journal, &saved, &n, err));
+    for (size_t i = n; i < bm_journal_count(checkpoint->journal); i++) {
         const char *line = bm_journal_line(checkpoint->journal, i);
         if (!bm_checkpoint_line_read(line, &checkpoint->saved))
-            status = bm_checkpoint_sets_take(checkpoint, line, err);
+            BM_TRY_OUT(bm_checkpoint_sets_take(checkpoint, line, err));
     }
+out:
+    if (status == BM_ERR_FORMAT && err != NULL && err->file[0] == '\0')
+        snprintf(err->file, sizeof err->file, "%s", bm_out_dir_work(checkpoint->dir));
     checkpoint->job->places.check = saved.place;
     return status;
 }
@@ -145,18 +144,16 @@ static bm_status take_up(bm_checkpoint *checkpoint, bool found, bool saves, bm_e
     if (!found) {
         if (checkpoint->job->settings->results.resume)
             bm_meter_log(meter, BM_LOG_INFO, "%s: nothing to resume there: beginning", where);
-        bm_status status =
-            bm_out_dir_expect(checkpoint->dir, names, sizeof names / sizeof names[0], err);
-        return status == BM_OK ? bm_checkpoint_sets_remove_left(checkpoint, err) : status;
+        BM_TRY(bm_out_dir_expect(checkpoint->dir, names, sizeof names / sizeof names[0], err));
+        return bm_checkpoint_sets_remove_left(checkpoint, err);
     }
     if (!checkpoint->job->settings->results.resume || !saves)
         return discard(checkpoint, err);
-    bm_status status = read_journal(checkpoint, err);
-    if (status == BM_OK && checkpoint->saved.docs_records == 0) {
-        bm_meter_log(meter, BM_LOG_INFO, "%s: nothing was sealed there: beginning", where);
-        return begin_anew(checkpoint, err);
-    }
-    return status;
+    BM_TRY(read_journal(checkpoint, err));
+    if (checkpoint->saved.docs_records != 0)
+        return BM_OK;
+    bm_meter_log(meter, BM_LOG_INFO, "%s: nothing was sealed there: beginning", where);
+    return begin_anew(checkpoint, err);
 }
 
 bm_status bm_checkpoint_open(bm_job_context *job, bool saves, bm_checkpoint *out, bm_error *err)
@@ -173,23 +170,22 @@ bm_status bm_checkpoint_open(bm_job_context *job, bool saves, bm_checkpoint *out
         return bm_fail(err, BM_ERR_USAGE,
                        "`resume` needs inputs that can be read again (regular files, not standard "
                        "input or a pipe)");
-    bm_status status = BM_OK;
     if (settings->results.resume && saves)
-        status = bm_checkpoint_done(job, &out->done, err);
-    if (status == BM_OK && out->done != NULL)
+        BM_TRY(bm_checkpoint_done(job, &out->done, err));
+    if (out->done != NULL) {
         bm_meter_log(&job->meter, BM_LOG_INFO,
                      "%s: the output of this very job stands there: it is done",
                      settings->output.path);
-    if (status != BM_OK || out->done != NULL)
-        return status;
-    status = bm_out_dir_open_again(settings->output.path,
-                                   bm_out_existing_within(settings->output.force, settings->memory),
-                                   &out->dir, &found, err);
+        return BM_OK;
+    }
+    bm_status status = bm_out_dir_open_again(
+        settings->output.path, bm_out_existing_within(settings->output.force, settings->memory),
+        &out->dir, &found, err);
     out->loading = found;
-    if (status == BM_OK)
-        status = bm_checkpoint_sets_find(out, err);
-    if (status == BM_OK)
-        status = take_up(out, found, saves, err);
+    BM_TRY_OUT(status);
+    BM_TRY_OUT(bm_checkpoint_sets_find(out, err));
+    status = take_up(out, found, saves, err);
+out:
     if (status != BM_OK)
         bm_checkpoint_close(out, status, err);
     return status;

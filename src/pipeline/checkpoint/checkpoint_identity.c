@@ -52,22 +52,16 @@ static bm_status input_line(const char *path, const char *name, bm_buf *line, bm
     struct stat info;
     uint64_t ends = 0;
     int fd;
-    bm_status status = bm_open_given(path, BM_ERR_INPUT, &fd, err);
-    if (status == BM_OK && fstat(fd, &info) != 0)
-        status = bm_fail_errno(err, errno, name, "cannot look at");
-    else if (status == BM_OK)
-        status = hash_ends(fd, (uint64_t)info.st_size, name, &ends, err);
-    if (fd >= 0)
-        close(fd);
-    if (status == BM_OK)
-        status = bm_buf_add_text(line, "input\t", err);
-    if (status == BM_OK)
-        status = bm_tsv_escape(line, (bm_str){name, strlen(name)}, err);
-    return status != BM_OK
-               ? status
-               : bm_buf_add_format(line, err, "\t%lld\t%lld.%09ld\t%016" PRIx64,
-                                   (long long)info.st_size, (long long)info.st_mtim.tv_sec,
-                                   info.st_mtim.tv_nsec, ends);
+    BM_TRY(bm_open_given(path, BM_ERR_INPUT, &fd, err));
+    const bm_status status = fstat(fd, &info) != 0
+                                 ? bm_fail_errno(err, errno, name, "cannot look at")
+                                 : hash_ends(fd, (uint64_t)info.st_size, name, &ends, err);
+    close(fd);
+    BM_TRY(status);
+    BM_TRY(bm_buf_add_text(line, "input\t", err));
+    BM_TRY(bm_tsv_escape(line, (bm_str){name, strlen(name)}, err));
+    return bm_buf_add_format(line, err, "\t%lld\t%lld.%09ld\t%016" PRIx64, (long long)info.st_size,
+                             (long long)info.st_mtim.tv_sec, info.st_mtim.tv_nsec, ends);
 }
 
 static bm_status unreadable_line(const char *name, bm_buf *line, bm_error *err)
@@ -109,6 +103,17 @@ typedef struct setting_lines {
     bm_error *err;
 } setting_lines;
 
+static bm_status give_setting(setting_lines *s, bm_json *json, const bm_setting *setting)
+{
+    BM_TRY(bm_json_finish(json, s->err));
+    s->line.len = 0;
+    BM_TRY(bm_buf_add_format(&s->line, s->err, "setting\t\"%s\": ", setting->name));
+    /* without the newline */
+    BM_TRY(bm_buf_add(&s->line, json->buf.data, strcspn(json->buf.data, "\n"), s->err));
+    BM_TRY(bm_buf_end(&s->line, s->err));
+    return s->fn(s->ctx, s->line.data, s->err);
+}
+
 static void on_setting(void *ctx, const bm_setting *setting)
 {
     setting_lines *s = ctx;
@@ -116,16 +121,7 @@ static void on_setting(void *ctx, const bm_setting *setting)
     if (s->status != BM_OK)
         return;
     bm_report_setting_value(&json, setting);
-    s->status = bm_json_finish(&json, s->err);
-    s->line.len = 0;
-    if (s->status == BM_OK)
-        s->status = bm_buf_add_format(&s->line, s->err, "setting\t\"%s\": ", setting->name);
-    if (s->status == BM_OK) /* without the newline */
-        s->status = bm_buf_add(&s->line, json.buf.data, strcspn(json.buf.data, "\n"), s->err);
-    if (s->status == BM_OK)
-        s->status = bm_buf_end(&s->line, s->err);
-    if (s->status == BM_OK)
-        s->status = s->fn(s->ctx, s->line.data, s->err);
+    s->status = give_setting(s, &json, setting);
     bm_buf_reset(&json.buf);
 }
 
@@ -141,16 +137,16 @@ static bm_status each_line(const bm_job_context *job, line_fn *fn, void *ctx, bm
 {
     const bm_version_info *version = bm_version();
     bm_buf line = {0};
-    bm_status status =
-        bm_buf_add_format(&line, err, "program\t%s\t%s", version->version, version->kernels);
-    if (status == BM_OK)
-        status = bm_buf_end(&line, err);
-    if (status == BM_OK)
-        status = fn(ctx, line.data, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(
+        bm_buf_add_format(&line, err, "program\t%s\t%s", version->version, version->kernels));
+    BM_TRY_OUT(bm_buf_end(&line, err));
+    status = fn(ctx, line.data, err);
+out:
     bm_buf_reset(&line);
-    if (status == BM_OK)
-        status = each_setting(job, fn, ctx, err);
-    return status == BM_OK ? each_input(job, fn, ctx, err) : status;
+    BM_TRY(status);
+    BM_TRY(each_setting(job, fn, ctx, err));
+    return each_input(job, fn, ctx, err);
 }
 
 /* --- journal --- */

@@ -70,18 +70,16 @@ static bm_status open_files(bm_checkpoint *checkpoint, bm_error *err)
     char *path = NULL;
     bm_status status = BM_OK;
     if (checkpoint->docs_file == NULL)
-        status =
-            open_state(checkpoint, BM_CHECKPOINT_DOCS, BM_SPILL_ROWS, &checkpoint->docs_file, err);
-    if (status != BM_OK || checkpoint->journal != NULL)
-        return status;
-    status = bm_out_dir_state_path(checkpoint->dir, BM_OUT_JOURNAL, &path, err);
-    if (status == BM_OK)
-        status = bm_journal_create_in(bm_out_dir_folder(checkpoint->dir), path,
-                                      &checkpoint->journal, err);
-    if (status == BM_OK)
-        status = bm_checkpoint_identity_add(checkpoint->job, checkpoint->journal, err);
-    if (status == BM_OK)
-        status = bm_checkpoint_sets_add_line(checkpoint, err);
+        BM_TRY(
+            open_state(checkpoint, BM_CHECKPOINT_DOCS, BM_SPILL_ROWS, &checkpoint->docs_file, err));
+    if (checkpoint->journal != NULL)
+        return BM_OK;
+    BM_TRY_OUT(bm_out_dir_state_path(checkpoint->dir, BM_OUT_JOURNAL, &path, err));
+    BM_TRY_OUT(
+        bm_journal_create_in(bm_out_dir_folder(checkpoint->dir), path, &checkpoint->journal, err));
+    BM_TRY_OUT(bm_checkpoint_identity_add(checkpoint->job, checkpoint->journal, err));
+    status = bm_checkpoint_sets_add_line(checkpoint, err);
+out:
     bm_free(path);
     return status;
 }

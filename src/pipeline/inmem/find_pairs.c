@@ -95,21 +95,18 @@ static bm_status find(bm_finder *f, bm_error *err)
 {
     bm_find_stats *stats = &f->out->stats;
     const double begin = bm_clock_seconds();
-    bm_status status = bm_finder_prepare(f, err);
+    BM_TRY(bm_finder_prepare(f, err));
     const double prepared = bm_clock_seconds();
-    if (status == BM_OK)
-        status = bm_finder_sign(f, err);
+    BM_TRY(bm_finder_sign(f, err));
     const double has_keys = bm_clock_seconds();
-    if (status == BM_OK)
-        status = bm_finder_search(f, err);
-    if (status == BM_OK)
-        status = bm_finder_order(f, err);
+    BM_TRY(bm_finder_search(f, err));
+    BM_TRY(bm_finder_order(f, err));
     const double end = bm_clock_seconds();
     stats->prepare_seconds = prepared - begin;
     stats->sign_seconds = has_keys - prepared;
     stats->search_seconds = end - has_keys;
     stats->seconds = end - begin;
-    return status;
+    return BM_OK;
 }
 
 static void finder_reset(bm_finder *f)

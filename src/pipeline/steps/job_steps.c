@@ -81,22 +81,20 @@ static bm_status look_at_report(bm_job *job, bm_error *err)
 
 bm_status bm_job_begin(bm_job *job, unsigned steps, bm_error *err)
 {
-    bm_status status = BM_OK;
-    if ((steps & BM_STEP_INPUTS) != 0)
-        status = bm_job_context_inputs(&job->context, err);
-    if (status == BM_OK && (steps & BM_STEP_INPUTS) != 0)
-        status = bm_job_weights_count(&job->context, err);
-    if (status == BM_OK)
-        status = look_at_report(job, err);
-    if (status == BM_OK && (steps & BM_STEP_DIRECTORY) != 0)
-        status = bm_checkpoint_open(&job->context, (steps & BM_STEP_CHECKPOINTS) != 0,
-                                    &job->checkpoint, err);
+    if ((steps & BM_STEP_INPUTS) != 0) {
+        BM_TRY(bm_job_context_inputs(&job->context, err));
+        BM_TRY(bm_job_weights_count(&job->context, err));
+    }
+    BM_TRY(look_at_report(job, err));
+    if ((steps & BM_STEP_DIRECTORY) != 0)
+        BM_TRY(bm_checkpoint_open(&job->context, (steps & BM_STEP_CHECKPOINTS) != 0,
+                                  &job->checkpoint, err));
     job->summary = job->checkpoint.done;
     if (job->summary != NULL)
         return finish_done(job, err);
-    if (status == BM_OK && (steps & BM_STEP_DEVICES) != 0)
-        status = bm_job_context_devices(&job->context, (steps & BM_STEP_KEYS) != 0, err);
-    return status;
+    return (steps & BM_STEP_DEVICES) != 0
+               ? bm_job_context_devices(&job->context, (steps & BM_STEP_KEYS) != 0, err)
+               : BM_OK;
 }
 
 bm_status bm_job_finish(bm_job *job, const bm_job_ending *ending, bm_error *err)
