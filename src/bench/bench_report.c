@@ -112,12 +112,12 @@ bm_status bm_bench_report_write(const bm_bench_report *report, char **json, bm_e
     write_devices(&out, report);
     write_rows(&out, report);
     bm_json_end_object(&out);
-    bm_status status = bm_json_finish(&out, err);
-    char *text = status == BM_OK ? bm_strdup(out.buf.data) : NULL;
-    if (status == BM_OK && text == NULL)
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_json_finish(&out, err));
+    *json = bm_strdup(out.buf.data);
+    if (*json == NULL)
         status = bm_fail_nomem(err, out.buf.len);
+out:
     bm_buf_reset(&out.buf);
-    if (status == BM_OK)
-        *json = text;
     return status;
 }

@@ -57,10 +57,7 @@ typedef struct bench {
 static bm_bench_row *add_row(bench *b, const bm_device_info *info, const char *what,
                              const char *unit, bm_error *err)
 {
-    void *rows = b->rows;
-    bm_status status = bm_grow(&rows, &b->cap_rows, b->n_rows + 1, sizeof *b->rows, err);
-    b->rows = rows;
-    if (status != BM_OK)
+    if (bm_grow_array(&b->rows, &b->cap_rows, b->n_rows + 1, err) != BM_OK)
         return NULL;
     bm_bench_row *row = &b->rows[b->n_rows++];
     memset(row, 0, sizeof *row);
@@ -168,24 +165,21 @@ static bm_status limit_rows(bench *b, bm_bench_device *device, const shingle_cas
     if (threads == 0) {
         const double computed = bm_bench_limit_computed(info, b->options.sketch.perms);
         limit_rate = (bm_bench_rate){computed, computed, computed};
-        bm_status status = BM_OK;
         b->limit = 0;
         if (computed > 0)
-            status = add_limit_row(b, info, &limit_rate, 0, err);
-        return status == BM_OK ? shingle_row(b, device, c, err) : status;
+            BM_TRY(add_limit_row(b, info, &limit_rate, 0, err));
+        return shingle_row(b, device, c, err);
     }
     bm_bench_limit limit = {0};
-    bm_status status = bm_bench_limit_open(&b->options, info, &limit, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_bench_limit_open(&b->options, info, &limit, err));
     series[1] = (bm_bench_series){
         .plan = plan_of(b, threads), .work = bm_bench_work_limit, .shingles = &limit_rate};
     series[1].work.ctx = &limit;
-    status = bm_bench_measure_all(series, 2, err);
+    const bm_status status = bm_bench_measure_all(series, 2, err);
     bm_scheme_params_reset(&limit.params);
-    if (status == BM_OK)
-        status = add_limit_row(b, info, &limit_rate, threads, err);
-    return status == BM_OK ? add_shingle_row(b, info, c, &rate, err) : status;
+    BM_TRY(status);
+    BM_TRY(add_limit_row(b, info, &limit_rate, threads, err));
+    return add_shingle_row(b, info, c, &rate, err);
 }
 
 /* A row of text in memory to words in memory. Documents are the caller's, unless `foreign`. */
@@ -334,7 +328,8 @@ static bm_status device_rows(bench *b, const bm_device_info *info, bm_error *err
     }
 out:
     bm_bench_device_close(&device);
-    return status == BM_OK ? long_rows(b, info, err) : status;
+    BM_TRY(status);
+    return long_rows(b, info, err);
 }
 
 /* Every usable device, for a caller who named none. */

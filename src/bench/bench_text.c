@@ -26,11 +26,7 @@ enum {
 
 static bm_status end_document(bm_bench_text *text, bm_error *err)
 {
-    void *begin = text->begin;
-    bm_status status = bm_grow(&begin, &text->cap, text->n + 2, sizeof *text->begin, err);
-    text->begin = begin;
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_grow_array(&text->begin, &text->cap, text->n + 2, err));
     if (text->n == 0)
         text->begin[0] = 0;
     text->begin[++text->n] = text->bytes.len;
@@ -61,17 +57,18 @@ static bm_status read_all(reading *r, bm_error *err)
 {
     const bm_batch_limits limits = {.bytes = READ_BYTES};
     bm_batch_parser *parser = NULL;
-    bm_status status = bm_batch_source_begin(r->source, &limits, 0, err);
-    if (status == BM_OK)
-        status = bm_batch_parser_open(r->source, &parser, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_batch_source_begin(r->source, &limits, 0, err));
+    BM_TRY_OUT(bm_batch_parser_open(r->source, &parser, err));
     while (status == BM_OK && r->text->bytes.len < BM_BENCH_TEXT_MAX) {
         bm_batch_next next;
-        status = bm_batch_source_next(r->source, &next, err);
-        if (status != BM_OK || next.got == BM_BATCH_END)
+        BM_TRY_OUT(bm_batch_source_next(r->source, &next, err));
+        if (next.got == BM_BATCH_END)
             break;
         status = bm_batch_parser_run(parser, next.batch, take_record, r, err);
         bm_batch_source_free_batch(r->source, next.batch);
     }
+out:
     bm_batch_parser_close(parser);
     return status;
 }
@@ -161,7 +158,6 @@ static void make_vocabulary(bm_random *random, const script *of, word *words)
 static bm_status list_common(const word *words, bm_buf *out, bm_error *err)
 {
     const word *before = NULL, *least;
-    bm_status status = BM_OK;
     do {
         least = NULL;
         for (const word *w = words; w < words + COMMON; w++)
@@ -169,12 +165,12 @@ static bm_status list_common(const word *words, bm_buf *out, bm_error *err)
                 (least == NULL || compare_words(w, least) < 0))
                 least = w;
         if (least != NULL && before != NULL)
-            status = bm_buf_add(out, " ", 1, err);
-        if (least != NULL && status == BM_OK)
-            status = bm_buf_add(out, least->bytes, least->len, err);
+            BM_TRY(bm_buf_add(out, " ", 1, err));
+        if (least != NULL)
+            BM_TRY(bm_buf_add(out, least->bytes, least->len, err));
         before = least;
-    } while (least != NULL && status == BM_OK);
-    return status == BM_OK ? bm_buf_end(out, err) : status;
+    } while (least != NULL);
+    return bm_buf_end(out, err);
 }
 
 static bm_status make_document(bm_random *random, const word *words, bool spaced,

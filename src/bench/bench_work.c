@@ -143,17 +143,15 @@ static bm_status submit(bm_bench_device *device, bm_bench_slot *slot, bm_error *
     bm_status status = BM_OK;
     pthread_mutex_lock(&device->lock);
     if (device->failed)
-        status = already_failed(device, err);
-    while (status == BM_OK && device->n_under_way >= depth)
-        status = wait_oldest(device, err);
-    if (status == BM_OK) {
-        status = backend->ops->submit(backend, &slot->task, err);
-        device->failed = status != BM_OK;
-    }
-    if (status == BM_OK) {
-        slot->under_way = true;
-        device->under_way[device->n_under_way++] = slot;
-    }
+        BM_TRY_OUT(already_failed(device, err));
+    while (device->n_under_way >= depth)
+        BM_TRY_OUT(wait_oldest(device, err));
+    status = backend->ops->submit(backend, &slot->task, err);
+    device->failed = status != BM_OK;
+    BM_TRY_OUT(status);
+    slot->under_way = true;
+    device->under_way[device->n_under_way++] = slot;
+out:
     pthread_mutex_unlock(&device->lock);
     return status;
 }
@@ -228,18 +226,18 @@ static bm_status work_text(void *ctx, uint32_t thread, bm_bench_done *done, bm_e
     bm_status status = wait_for(device, slot, err);
     bm_shingle_batch_clear(&slot->batch);
     double bytes = 0;
-    for (size_t docs = 0; status == BM_OK && docs < device->text->n; docs++) {
+    BM_TRY_OUT(status);
+    for (size_t docs = 0; docs < device->text->n; docs++) {
         if (bm_shingle_batch_hashes(&slot->batch) >= full)
             break;
         bm_str text = bm_bench_text_get(device->text, worker->next_doc);
         worker->next_doc = (worker->next_doc + 1) % device->text->n;
         bytes += (double)text.len;
-        status = bm_shingler_add(worker->shingler, text, &slot->batch, err);
+        BM_TRY_OUT(bm_shingler_add(worker->shingler, text, &slot->batch, err));
     }
-    if (status == BM_OK)
-        status = set_task(device, slot, err);
-    if (status == BM_OK)
-        status = submit(device, slot, err);
+    BM_TRY_OUT(set_task(device, slot, err));
+    status = submit(device, slot, err);
+out:
     done->bytes += bytes;
     done->shingles += (double)bm_shingle_batch_hashes(&slot->batch);
     return status;

@@ -118,12 +118,7 @@ static bm_status is_new(tuner *t, const bm_kernel_params *row, bool *out, bm_err
             *out = false;
             return BM_OK;
         }
-    void *effects = t->effects;
-    bm_status status =
-        bm_grow(&effects, &t->cap_effects, t->n_effects + 1, sizeof *t->effects, err);
-    t->effects = effects;
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_grow_array(&t->effects, &t->cap_effects, t->n_effects + 1, err));
     memcpy(t->effects[t->n_effects++], effect, sizeof effect);
     *out = true;
     return BM_OK;
@@ -134,11 +129,7 @@ static bm_status note_tried(tuner *t, const bm_kernel_params *row,
 {
     char text[BM_KERNEL_PARAMS_TEXT];
     bm_kernel_tune_result *r = t->result;
-    void *tried = r->tried;
-    bm_status status = bm_grow(&tried, &r->cap_tried, r->n_tried + 1, sizeof *r->tried, err);
-    r->tried = tried;
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_grow_array(&r->tried, &r->cap_tried, r->n_tried + 1, err));
     bm_kernel_tune_tried *last = &r->tried[r->n_tried++];
     *last = (bm_kernel_tune_tried){.row = *row, .score = *score};
     snprintf(last->why, sizeof last->why, "%.150s", why);
@@ -196,31 +187,26 @@ static bm_status compare(tuner *t, bm_error *err)
     bm_kernel_tune_result *r = t->result;
     double rates[4][MAX_REPEATS];
     bm_backend *best = NULL;
-    bm_status status = open_with(t, &r->best, &best, err);
-    if (status == BM_OK)
-        status = bm_kernel_tune_check(&t->corpus, best, err);
     uint32_t n = 0;
-    while (status == BM_OK && n < t->options->repeats && n < MAX_REPEATS) {
+    bm_status status = BM_OK;
+    BM_TRY_OUT(open_with(t, &r->best, &best, err));
+    BM_TRY_OUT(bm_kernel_tune_check(&t->corpus, best, err));
+    while (n < t->options->repeats && n < MAX_REPEATS) {
         bm_kernel_tune_score before, now;
-        status = bm_meter_check(t->meter, err);
-        if (status == BM_OK)
-            status =
-                bm_kernel_tune_run(&t->corpus, t->present, t->options->min_seconds, &before, err);
-        if (status == BM_OK)
-            status = bm_kernel_tune_run(&t->corpus, best, t->options->min_seconds, &now, err);
-        if (status != BM_OK)
-            break;
+        BM_TRY_OUT(bm_meter_check(t->meter, err));
+        BM_TRY_OUT(
+            bm_kernel_tune_run(&t->corpus, t->present, t->options->min_seconds, &before, err));
+        BM_TRY_OUT(bm_kernel_tune_run(&t->corpus, best, t->options->min_seconds, &now, err));
         rates[0][n] = before.kernel;
         rates[1][n] = before.host;
         rates[2][n] = now.kernel;
         rates[3][n++] = now.host;
     }
-    bm_backend_close(best);
-    if (status != BM_OK)
-        return status;
     r->before = (bm_kernel_tune_score){median(rates[0], n), median(rates[1], n)};
     r->now = (bm_kernel_tune_score){median(rates[2], n), median(rates[3], n)};
-    return BM_OK;
+out:
+    bm_backend_close(best);
+    return status;
 }
 
 /* One of the two rates is better, and neither is worse. */
@@ -243,17 +229,17 @@ static bm_status search(tuner *t, bm_error *err)
     r->best = r->present;
     r->before = r->now = score;
     t->steps = bm_kernel_tune_round(&r->present) * 2;
-    bm_status status = bm_kernel_tune_search(&trial, &r->best, &score, err);
-    if (status == BM_OK && memcmp(&r->best, &r->present, sizeof r->best) != 0) {
-        status = compare(t, err);
-        r->better = status == BM_OK && is_better(r);
-        if (status == BM_OK && !r->better) {
+    BM_TRY(bm_kernel_tune_search(&trial, &r->best, &score, err));
+    if (memcmp(&r->best, &r->present, sizeof r->best) != 0) {
+        BM_TRY(compare(t, err));
+        r->better = is_better(r);
+        if (!r->better) {
             r->best = r->present;
             r->now = r->before;
         }
     }
     bm_kernel_params_name(&r->best, &r->info);
-    return status;
+    return BM_OK;
 }
 
 static void say_result(tuner *t)

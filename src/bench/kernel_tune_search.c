@@ -76,12 +76,9 @@ static bool was_tried(const search *s, const bm_kernel_params *row)
 
 static bm_status remember(search *s, const bm_kernel_params *row, bm_error *err)
 {
-    void *tried = s->tried;
-    bm_status status = bm_grow(&tried, &s->cap_tried, s->n_tried + 1, sizeof *row, err);
-    s->tried = tried;
-    if (status == BM_OK)
-        s->tried[s->n_tried++] = *row;
-    return status;
+    BM_TRY(bm_grow_array(&s->tried, &s->cap_tried, s->n_tried + 1, err));
+    s->tried[s->n_tried++] = *row;
+    return BM_OK;
 }
 
 static bm_status try_value(search *s, const axis *a, uint32_t value, bm_error *err)

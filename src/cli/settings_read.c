@@ -244,17 +244,15 @@ bm_status cli_settings_read(cli_settings *settings, cli_command_id command, int 
         return status;
     take_scheme(settings);
     cli_preset_apply(settings, command);
-    status = take_dash(settings, command, err);
-    if (status == BM_OK)
-        status = check_keys(settings, err);
-    if (status == BM_OK)
-        status = check_together(settings, command, err);
-    if (status == BM_OK)
-        status = check_operands(settings, command, err);
+    if ((status = take_dash(settings, command, err)) != BM_OK ||
+        (status = check_keys(settings, err)) != BM_OK ||
+        (status = check_together(settings, command, err)) != BM_OK ||
+        (status = check_operands(settings, command, err)) != BM_OK)
+        return status;
     take_lists(settings);
-    if (status == BM_OK && (BIT(command) & (SEALS | BIT(CLI_INDEX_ADD))))
-        status = cli_environment_resources(&settings->resources, err);
-    return status;
+    return BIT(command) & (SEALS | BIT(CLI_INDEX_ADD))
+               ? cli_environment_resources(&settings->resources, err)
+               : BM_OK;
 }
 
 void cli_settings_free(cli_settings *settings)
