@@ -29,7 +29,7 @@ _bandmill_devices() {
     _bandmill_words "$1 $(bandmill devices 2> /dev/null | sed -n '2,${s/[[:space:]].*//;/:/p}')"
 }
 
-_bandmill_takes=' --output -o --output -o --to --from --what --groups --pairs --text-bytes --kept --histogram --histogram-svg --svg --report --temp-dir --store --targets --files-from --include --exclude --sources --ids --ids --signature-field --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --normalize --words --shingle --shingle --short --stopwords --weights --preset --hash --scheme --perms --perms --seed --threshold --threshold --threshold --threshold --recall --bands --rows --ceiling --verify --against --top --cluster --keep --group --sample --sample --candidates --measure --identical --device --threads --memory --batch-docs --repeats --long-doc --min-seconds --progress '
+_bandmill_takes=' --output -o --output -o --to --from --what --groups --pairs --text-bytes --kept --histogram --histogram-svg --svg --report --temp-dir --store --targets --files-from --include --exclude --sources --ids --ids --signature-field --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --normalize --words --shingle --shingle --short --stopwords --weights --preset --hash --scheme --perms --perms --seed --threshold --threshold --threshold --threshold --recall --bands --rows --ceiling --verify --against --top --cluster --keep --group --sample --sample --candidates --measure --measure --identical --device --threads --memory --batch-docs --repeats --long-doc --min-seconds --progress '
 _bandmill_firsts=' index '
 
 _bandmill_value() {
@@ -207,6 +207,9 @@ _bandmill_value() {
     'pairs --candidates')
         _bandmill_words 'lsh all length'
         ;;
+    'query --measure')
+        _bandmill_words 'jaccard containment'
+        ;;
     'pairs --measure')
         _bandmill_words 'jaccard containment'
         ;;
@@ -254,7 +257,7 @@ _bandmill_options() {
     'index info') options='--json --quiet -q --verbose -v --help -h' ;;
     'index check') options='--json --threads --progress --quiet -q --verbose -v --help -h' ;;
     'index compact') options='--report --temp-dir --json --threads --memory --progress --quiet -q --verbose -v --help -h' ;;
-    'query') options='--output -o --force --report --temp-dir --json --follow --targets --files-from --null -0 --include --exclude --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --normalize --words --shingle --short --stopwords --bag --preset --hash --scheme --perms --seed --threshold --recall --bands --rows --verify --top --skip-same-id --device --threads --memory --batch-docs --progress --quiet -q --verbose -v --help -h' ;;
+    'query') options='--output -o --force --report --temp-dir --json --follow --targets --files-from --null -0 --include --exclude --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --normalize --words --shingle --short --stopwords --bag --preset --hash --scheme --perms --seed --threshold --recall --bands --rows --verify --top --skip-same-id --measure --device --threads --memory --batch-docs --progress --quiet -q --verbose -v --help -h' ;;
     'export') options='--output -o --to --what --force --report --json --threshold --recall --bands --rows --threads --memory --progress --quiet -q --verbose -v --help -h' ;;
     'import') options='--output -o --from --force --report --json --ids --signature-field --id-field --duplicate-ids --normalize --words --shingle --short --stopwords --bag --preset --hash --scheme --perms --seed --threads --memory --progress --quiet -q --verbose -v --help -h' ;;
     'inspect') options='--json --memory --quiet -q --verbose -v --help -h' ;;

@@ -1,6 +1,6 @@
 # fish completion for bandmill, made by packaging/make_pages.py from the program's table of options.
 
-set -g __bandmill_takes --output -o --output -o --to --from --what --groups --pairs --text-bytes --kept --histogram --histogram-svg --svg --report --temp-dir --store --targets --files-from --include --exclude --sources --ids --ids --signature-field --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --normalize --words --shingle --shingle --short --stopwords --weights --preset --hash --scheme --perms --perms --seed --threshold --threshold --threshold --threshold --recall --bands --rows --ceiling --verify --against --top --cluster --keep --group --sample --sample --candidates --measure --identical --device --threads --memory --batch-docs --repeats --long-doc --min-seconds --progress
+set -g __bandmill_takes --output -o --output -o --to --from --what --groups --pairs --text-bytes --kept --histogram --histogram-svg --svg --report --temp-dir --store --targets --files-from --include --exclude --sources --ids --ids --signature-field --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --normalize --words --shingle --shingle --short --stopwords --weights --preset --hash --scheme --perms --perms --seed --threshold --threshold --threshold --threshold --recall --bands --rows --ceiling --verify --against --top --cluster --keep --group --sample --sample --candidates --measure --measure --identical --device --threads --memory --batch-docs --repeats --long-doc --min-seconds --progress
 set -g __bandmill_firsts index
 
 # The command of the line, "dedup" or "index build"; nothing where there is none yet.
@@ -191,6 +191,7 @@ complete -c bandmill -n '__bandmill_is "explain"' -l group -x -a "" -d 'what hol
 complete -c bandmill -n '__bandmill_is "pairs"' -l sample -x -a "" -d 'look at N documents only, drawn by --seed (all)'
 complete -c bandmill -n '__bandmill_is "tune"' -l sample -x -a "" -d 'documents, drawn by --seed, that are compared with all others (2000)'
 complete -c bandmill -n '__bandmill_is "pairs"' -l candidates -x -a "lsh all length" -d 'by bands; or every pair, exactly: all, or length, by the sizes of sets alone (lsh)'
+complete -c bandmill -n '__bandmill_is "query"' -l measure -x -a "jaccard containment" -d 'what T is of: jaccard, or containment, the share of the query that a target holds (jaccard)'
 complete -c bandmill -n '__bandmill_is "pairs"' -l measure -x -a "jaccard containment" -d 'what T is of: jaccard, or containment, of every pair the share of the smaller document that the other holds (jaccard)'
 complete -c bandmill -n '__bandmill_is "pairs"' -l identical -x -a "all chain" -d 'every pair of identical documents, or each copy with the first only (all)'
 complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "index build" "index add" "query" "bench"' -l device -x -a "(__bandmill_list auto cpu gpu opencl all (__bandmill_devices))" -d 'auto cpu gpu opencl opencl:P.D all, or part of a name (auto)'

@@ -23,7 +23,12 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-_ROWS = {"query": "string", "target": "string", "jaccard": "float64"}
+
+def _rows_of(measure: str) -> dict[str, str]:
+    return {"query": "string", "target": "string", measure: "float64"}
+
+
+_ROWS = _rows_of("jaccard")
 
 
 class _Asked:
@@ -249,38 +254,42 @@ class Index:
         top: int = 0,
         threshold: float | None = None,
         skip_same_id: bool = False,
+        measure: str = "jaccard",
         progress: Progress = False,
     ) -> pa.Table:
         """For each document those of the index that reach the threshold: query, target, jaccard, the best first.
 
-        ``top``: so many at most; 0: all. ``threshold``: another than the index's. Documents of a list are table:1, table:2 …
+        ``top``: so many at most; 0: all. ``threshold``: another than the index's. ``measure``: "containment", the share of the
+        query that a target holds; the third column is called so. Documents of a list are table:1, table:2 …
         """
         top = number(top, "top", 2**64 - 1)
         least = share(threshold, "threshold") if threshold is not None else 0.0
         asked = None if skip_same_id or paths is not None else _Asked.of(data, text, id)
         if asked is not None:
-            return self._query_texts(asked, top, least)
+            return self._query_texts(asked, top, least, measure)
         k = dict(locals())
         call = Call(progress)
         o = new("query")
         fill(o, call, Source(data, call, paths), k)
         o.path = call.text(self.path)
         o.answers.top, o.answers.threshold, o.answers.skip_same_id = top, least, skip_same_id
+        o.answers.measure = word(lib.BM_OPTION_MEASURE, measure, "measure")
         o.resources.threads = self._threads
         work = _workplace(None, None)
         try:
             o.output.path = call.text(work / "rows.tsv")
             with self._writing():  # a job opens the index itself
                 _run(call, lib.bm_job_query, o, also=(NOT_FOUND,))
-            return _files.read_tsv(work / "rows.tsv", _ROWS)
+            return _files.read_tsv(work / "rows.tsv", _rows_of(measure))
         finally:
             shutil.rmtree(work, ignore_errors=True)
 
-    def _query_texts(self, asked: _Asked, top: int, threshold: float) -> pa.Table:
+    def _query_texts(self, asked: _Asked, top: int, threshold: float, measure: str) -> pa.Table:
         pa = _files.arrow()
         call, texts, n = asked.call, asked.texts, asked.n
         o = new("match")
         o.answers.top, o.answers.threshold = top, threshold
+        o.answers.measure = word(lib.BM_OPTION_MEASURE, measure, "measure")
         documents = ffi.new("bm_documents *", {"struct_size": ffi.sizeof("bm_documents"), "n_docs": n, "texts": texts})
         out = ffi.new("bm_matches **")
         try:
@@ -297,8 +306,8 @@ class Index:
                     rows[2].append(lib.bm_matches_similarities(m)[j])
         finally:
             lib.bm_matches_free(out[0])
-        types = {name: getattr(pa, kind)() for name, kind in _ROWS.items()}
-        return pa.table({name: pa.array(row, types[name]) for name, row in zip(_ROWS, rows)})
+        types = {name: getattr(pa, kind)() for name, kind in _rows_of(measure).items()}
+        return pa.table({name: pa.array(row, types[name]) for name, row in zip(types, rows)})
 
     def add(
         self,

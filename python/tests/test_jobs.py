@@ -188,6 +188,17 @@ def test_pairs_equal_the_program(table, jsonl, program):
         assert "\n".join(lines) + "\n" == theirs
 
 
+def test_pairs_by_containment_are_those_of_the_program(table, jsonl, program):
+    found = bandmill.pairs(table, id="id", threshold=0.6, measure="containment", device="cpu")
+    theirs = [line.split("\t") for line in program("pairs", jsonl, "--measure", "containment", "--threshold", "0.6").decode().split("\n")[1:-1]]
+    ours = zip(*(found[c].to_pylist() for c in ("id_a", "id_b", "containment")))
+    assert [[a, b, f"{c:.6f}"] for a, b, c in ours] == theirs and len(theirs) > 10
+    with pytest.raises(bandmill.Error) as e:
+        bandmill.pairs(table, measure="containment", candidates="lsh", device="cpu")
+    assert e.value.status == "usage"
+    assert len(bandmill.pairs(table.slice(0, 20), id="id", threshold=0.0, candidates="all", device="cpu")) == 190
+
+
 def test_pairs_without_similarity_are_null(table):
     found = bandmill.pairs(table, verify="none", device="cpu")
     assert found["jaccard"].null_count > 0

@@ -20,6 +20,7 @@ static void fill_options(cli_context *context, bm_query_options *options)
     options->verify = settings->match.verify;
     if (options->path != NULL && cli_was_given(settings, "threshold"))
         options->answers.threshold = settings->bands.threshold;
+    options->answers.measure = settings->match.measure;
     options->answers.top = settings->index.top;
     options->answers.skip_same_id = settings->index.skip_same_id;
     options->follow = settings->index.follow;

@@ -185,7 +185,8 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
          "--targets INPUT (also several) in\nplace of INDEX the queries are looked up in these "
          "documents, and no index is left. --follow: each line of\nstdin is answered before the "
          "next "
-         "is waited for. No query has a match: exit 1.",
+         "is waited for. --measure containment: the share of the query that a target holds, of all "
+         "targets.\nNo query has a match: exit 1.",
          {{"bandmill query known new.jsonl", "of each query the best first"},
           {"bandmill query known new.jsonl --top 1 --threshold 0.9",
            "one answer, from so much similarity on"},

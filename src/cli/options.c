@@ -397,6 +397,10 @@ static const arg_option rows[] = {
            BM_CANDIDATES_LSH,
            "by bands; or every pair, exactly: all, or length, by the sizes of sets alone (lsh)",
            .bit = BM_FIELD_CANDIDATES),
+    CHOICE("measure", BIT(CLI_QUERY), CLI_GROUP_PAIRS, match.measure, BM_OPTION_MEASURE,
+           BM_MEASURE_JACCARD,
+           "what T is of: jaccard, or containment, the share of the query that a target holds "
+           "(jaccard)"),
     CHOICE("measure", BIT(CLI_PAIRS), CLI_GROUP_PAIRS, match.measure, BM_OPTION_MEASURE,
            BM_MEASURE_JACCARD,
            "what T is of: jaccard, or containment, of every pair the share of the smaller document "

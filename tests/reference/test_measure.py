@@ -4,6 +4,9 @@
   contained     pairs --measure containment on five corpora, T from .1 to 1: what two sets share, by a product of sparse
                 matrices (scipy), divided by the smaller one; who stands first, and the order of rows; the same bytes on 1, 2
                 and 8 threads, with --memory 64M, and as JSON Lines
+  query         query --measure containment between the even and the odd documents of these, from an index and from --targets:
+                best first, then in order of insertion; --top, --skip-same-id, threads and memory; of an index that lost some
+                documents; a line at a time
 
 Shingles are made by text_model.py."""
 import json
@@ -136,6 +139,64 @@ def contained(claims, bandmill, c, all_shared):
     claims.attempt(f"{c.name}: the same rows on other threads, within 64M, as JSON Lines", check_ways)
 
 
+# --- queries ---
+
+def wanted_answers(c, asked, targets, threshold, top, skip=()):
+    """Rows for the documents of `asked`, which ask for those of `targets`."""
+    rows = {}
+    coo = c.shared(asked, targets)
+    for q, t, shared in zip(coo.row.tolist(), coo.col.tolist(), coo.data.tolist()):
+        share = shared / c.sizes[asked[q]]
+        if share >= threshold and targets[t] not in skip:
+            rows.setdefault(q, []).append((-share, t))
+    return [[c.ids[asked[q]], c.ids[targets[t]], f"{-share:.6f}"] for q in sorted(rows) for share, t in sorted(rows[q])[:top]]
+
+
+def queries(claims, bandmill, c, folder):
+    header = ["query", "target", "containment"]
+    even, odd = list(range(0, len(c.ids), 2)), list(range(1, len(c.ids), 2))
+    lines = harness.read_file(c.path).splitlines(True)
+    paths = []
+    for name, chosen in (("even", even), ("odd", odd)):
+        paths.append(os.path.join(folder, f"{c.name}-{name}.jsonl"))
+        with open(paths[-1], "wb") as file:
+            file.writelines(lines[d] for d in chosen)
+    targets, asked = paths
+    index = os.path.join(folder, f"{c.name}-index")
+    bandmill.run("index", "build", index, targets, *OPTIONS, "--device", "cpu")
+
+    def run(threshold, *more):
+        return bandmill.run("query", *more, asked, "--measure", "containment", "--threshold", threshold, expect=None).stdout
+
+    def check():
+        for threshold in THRESHOLDS:
+            wanted = wanted_answers(c, odd, even, threshold, None)
+            for more in ([index], ["--targets", targets, *OPTIONS, "--threads", 2]):
+                if harness.read_rows(run(threshold, *more), header) != wanted:
+                    return f"threshold {threshold} {more[0]}: {len(wanted)} rows are wanted"
+        return ""
+
+    def check_ways():
+        wanted = wanted_answers(c, odd, even, .2, 3)
+        for more in ([], ["--threads", 1], ["--threads", 8, "--memory", "64M"]):
+            if harness.read_rows(run(.2, index, "--top", 3, *more), header) != wanted:
+                return " ".join(map(str, ["--top", 3, *more]))
+        follow = bandmill.run("query", index, "--follow", "--top", 3, "--measure", "containment", "--threshold", .2,
+                              stdin=harness.read_file(asked), expect=None).stdout
+        if [row for row in harness.read_rows(follow) if row != [""]] != wanted:
+            return "--follow"
+        own = bandmill.run("query", index, targets, "--measure", "containment", "--threshold", .3, "--skip-same-id", expect=None)
+        if harness.read_rows(own.stdout, header) != [r for r in wanted_answers(c, even, even, .3, None) if r[0] != r[1]]:
+            return "--skip-same-id"
+        gone = even[::3]
+        bandmill.run("index", "remove", index, *(c.ids[d] for d in gone))
+        if harness.read_rows(run(.2, index), header) != wanted_answers(c, odd, even, .2, None, set(gone)):
+            return "after some were removed"
+        return ""
+    claims.attempt(f"{c.name}: queries by containment, from an index and from --targets, T from .1 to 1", check)
+    claims.attempt(f"{c.name}: the best of them on other threads, within 64M, a line at a time, without the own id", check_ways)
+
+
 def main():
     args = harness.arguments(__doc__, ("--seed", {"type": int, "default": 20261124}))
     harness.need_corpora()
@@ -149,6 +210,7 @@ def main():
                 continue
             everything = range(len(c.ids))
             contained(claims, bandmill, c, c.shared(everything, everything))
+            queries(claims, bandmill, c, folder)
     claims.end()
 
 

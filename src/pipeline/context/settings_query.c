@@ -25,6 +25,9 @@ bm_status bm_answer_rule_check(const bm_answer_rule *rule, bm_error *err)
     BM_TRY(bm_option_number_check("threshold", rule->threshold, err));
     if (!(rule->threshold >= 0 && rule->threshold <= 1))
         return bm_fail_field(err, "threshold", "`threshold` %g (0 to 1)", rule->threshold);
+    BM_TRY(bm_option_check(BM_OPTION_MEASURE, rule->measure, err));
+    if (rule->reserved_flags != 0)
+        BM_TRY(bm_reserved_check("answers", &(uint64_t){rule->reserved_flags}, 1, err));
     return bm_reserved_check("answers", rule->reserved,
                              sizeof rule->reserved / sizeof *rule->reserved, err);
 }
@@ -58,6 +61,9 @@ static bm_status check_query(const bm_query_options *o, bm_error *err)
         return bm_fail_field(err, "targets", "an index and `targets` (one or the other)");
     if (o->verify == BM_VERIFY_NONE)
         return bm_fail_field(err, "verify", "`verify` none has no best answer (exact, signature)");
+    if (o->answers.measure == BM_MEASURE_CONTAINMENT && o->verify == BM_VERIFY_SIGNATURE)
+        return bm_fail_field(err, "verify",
+                             "`verify` signature with `measure` containment (exact)");
     if (o->output.path == NULL && o->write == NULL)
         return bm_fail_field(err, "write", "no place for the answers given (`output` or `write`)");
     if (has_standard_input(o->targets, o->n_targets) &&
@@ -75,7 +81,7 @@ bm_status bm_settings_of_query(const bm_query_options *options, bm_settings *out
                          .text = o.text,
                          .sketch = o.sketch,
                          .bands = o.bands,
-                         .pairs = {.verify = o.verify},
+                         .pairs = {.verify = o.verify, .measure = o.answers.measure},
                          .results = {.json = o.json, .write = o.write, .write_ctx = o.write_ctx},
                          .device = o.device,
                          .resources = o.resources,

@@ -49,7 +49,8 @@ typedef struct search {
     part *parts;
     size_t n_parts;
     bm_crowd_search crowds;
-    bool many; /* more than fits was found: fewer are to be asked at once */
+    bm_scan scan; /* of containment: instead of all that */
+    bool many;    /* more than fits was found: fewer are to be asked at once */
 } search;
 
 /* --- a pair --- */
@@ -105,14 +106,6 @@ static bm_status gather(const search *s, const part *p, bm_hit_list *out, bm_err
     return s->hits.n_lists == 1 ? BM_OK : bm_hits_sort(out->list, &out->n, err);
 }
 
-static bool is_same_id(const search *s, uint32_t doc, const bm_search_target *t)
-{
-    if (!s->cfg->skip_same_id)
-        return false;
-    const bm_str id = s->batch->ids[doc];
-    return id.len == t->doc.id.len && memcmp(id.data, t->doc.id.data, id.len) == 0;
-}
-
 /* Fetch what is compared next: the place of a document, and, when that is there, its bytes. */
 static inline void expect(const search *s, const bm_hit_list *hits, size_t i)
 {
@@ -156,7 +149,7 @@ static bm_status compare_hits(const search *s, part *p, const bm_hit_list *hits,
         }
         if (i == 0 || number != t->number)
             status = bm_search_target_find(s->cfg, number, t, err);
-        if (status != BM_OK || is_same_id(s, doc, t))
+        if (status != BM_OK || bm_search_skips(s->cfg, s->batch, doc, t->doc.id))
             continue;
         found->verified += weight;
         found->steps++;
@@ -303,15 +296,22 @@ static bm_status order_answers(const search *s, bm_search_result *result, bm_err
     return status;
 }
 
-/* All that was found, list by list: of parts, then of crowds. */
+/* All that was found, list by list: of parts, then of crowds; or of a scan. */
+static size_t found_lists(const search *s)
+{
+    return s->n_parts + s->crowds.n_found + s->scan.n_found;
+}
+
 static const bm_found_list *found_at(const search *s, size_t i)
 {
+    if (s->scan.n_found > 0)
+        return &s->scan.found[i];
     return i < s->n_parts ? &s->parts[i].found : &s->crowds.found[i - s->n_parts];
 }
 
 static bm_status give_answers(const search *s, size_t n, bm_search_result *result, bm_error *err)
 {
-    const size_t n_lists = s->n_parts + s->crowds.n_found;
+    const size_t n_lists = found_lists(s);
     size_t all = 0;
     for (size_t i = 0; i < n_lists; i++)
         all += found_at(s, i)->n;
@@ -413,10 +413,14 @@ static void reset_answers(search *s)
         bm_free(s->parts[i].found.list);
     for (size_t i = 0; i < s->crowds.n_found; i++)
         bm_free(s->crowds.found[i].list);
+    for (size_t i = 0; s->scan.found != NULL && i < s->scan.n_found; i++)
+        bm_free(s->scan.found[i].list);
+    bm_free(s->scan.found);
     bm_free(s->crowds.found);
     bm_free(s->parts);
     bm_free(s->weights);
     s->crowds = (bm_crowd_search){0};
+    s->scan = (bm_scan){0};
     s->parts = NULL;
     s->weights = NULL;
     s->n_parts = 0;
@@ -444,6 +448,26 @@ static bm_status answer_hits(search *s, size_t most, bm_search_result *result, b
         status = bm_pool_for(s->cfg->pool, (bm_pool_split){s->n_parts, 1}, do_parts, s, err);
     if (status == BM_OK && !s->many)
         status = give_answers(s, s->n_asked, result, err);
+    reset_answers(s);
+    return status;
+}
+
+static bm_status answer_by_scan(search *s, const bm_key_batch *asked, bm_search_result *result,
+                                bm_error *err)
+{
+    bm_status status = BM_OK;
+    BM_TRY_OUT(weigh(s, s->n_asked, err));
+    s->scan = (bm_scan){.cfg = s->cfg,
+                        .batch = s->batch,
+                        .n = s->n_asked,
+                        .weights = s->weights,
+                        .most = asked->most,
+                        .alone = asked->alone};
+    BM_TRY_OUT(bm_search_scan(&s->scan, err));
+    s->many = s->scan.many;
+    if (!s->many)
+        status = give_answers(s, s->n_asked, result, err);
+out:
     reset_answers(s);
     return status;
 }
@@ -479,10 +503,14 @@ static bm_status ask(search *s, bm_key_batch *asked, bm_search_result *result, b
     for (;; different /= 2) {
         asked->n = s->n_asked = first_docs(s->batch, different);
         asked->alone = different <= 1;
-        status = bm_search_look_up(asked, &s->hits, &s->many, err);
-        if (status == BM_OK && !s->many)
-            status = answer_hits(s, asked->most, result, err);
-        bm_search_hits_reset(&s->hits);
+        if (s->cfg->measure == BM_MEASURE_CONTAINMENT) {
+            status = answer_by_scan(s, asked, result, err);
+        } else {
+            status = bm_search_look_up(asked, &s->hits, &s->many, err);
+            if (status == BM_OK && !s->many)
+                status = answer_hits(s, asked->most, result, err);
+            bm_search_hits_reset(&s->hits);
+        }
         if (status != BM_OK || !s->many)
             break;
     }

@@ -55,4 +55,23 @@ typedef struct bm_crowd_search {
 /* Answer for the crowded keys among the hits; `found` is the caller's to free, list by list. */
 bm_status bm_search_crowds(bm_crowd_search *search, bm_error *err);
 
+/* --- by containment: all documents of the index are read (search_scan.c) --- */
+
+typedef struct bm_scan {
+    const bm_search_cfg *cfg;
+    const bm_search_batch *batch;
+    size_t n;                /* of the batch, that are asked */
+    const uint32_t *weights; /* of each, for how many it answers; NULL: 1 */
+    size_t most;             /* answers; SIZE_MAX: no bound */
+    bool alone;              /* one document is asked: there is no bound */
+    bool many;               /* there are more: what was found is not whole */
+    bm_found_list
+        *found; /* a list a part of the index, in order; the caller's to free, one by one */
+    size_t n_found;
+} bm_scan;
+
+/* Find the documents that hold a share of cfg->threshold at least of a query's shingles: exact. BM_ERR_NOMEM,
+ * BM_ERR_FORMAT (damaged). */
+bm_status bm_search_scan(bm_scan *scan, bm_error *err);
+
 #endif

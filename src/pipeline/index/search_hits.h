@@ -5,6 +5,8 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
+#include <string.h>
+
 #include "base/pool.h"
 #include "store/store_view.h"
 
@@ -32,6 +34,7 @@ typedef struct bm_search_cfg {
     const bm_store_facts *facts;
     uint32_t word_bytes; /* of the words of signatures: 4 or 8 */
     bm_pool *pool;       /* NULL: this thread alone */
+    bm_measure measure;  /* CONTAINMENT, of SETS alone: every document is read */
     double threshold;
     uint32_t top;      /* best answers of each document; 0: all */
     bool skip_same_id; /* a document is no answer to one of its own id */
@@ -44,6 +47,14 @@ typedef struct bm_search_cfg {
      * rest. */
     uint64_t memory;
 } bm_search_cfg;
+
+/* Is a document of the index, by its id, none that document `doc` of the batch asks for? */
+static inline bool bm_search_skips(const bm_search_cfg *cfg, const bm_search_batch *batch,
+                                   uint32_t doc, bm_str id)
+{
+    return cfg->skip_same_id && batch->ids[doc].len == id.len &&
+           memcmp(batch->ids[doc].data, id.data, id.len) == 0;
+}
 
 typedef struct bm_answer {
     uint32_t number; /* of the document in the index */

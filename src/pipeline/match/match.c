@@ -12,7 +12,6 @@
 #include "lsh/candidates.h"
 #include "model/pair_order.h"
 #include "pipeline/match/match_all_pairs.h"
-#include "pipeline/match/match_every_pair.h"
 #include "pipeline/match/match_stars.h"
 #include "pipeline/match/weighted_pairs.h"
 

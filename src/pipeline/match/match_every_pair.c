@@ -8,7 +8,7 @@
  * There is nothing to leave out: each pair is a row, and the rows are what the time goes into.
  *
  * Tests: tests/reference/test_measure.py, tests/cli/cases/pairs.sh */
-#include "pipeline/match/match_every_pair.h"
+#include "pipeline/match/match_all_pairs.h"
 
 #include "base/error.h"
 #include "base/memory.h"

@@ -131,11 +131,15 @@ static bm_status query(asked *a, bm_error *err)
         .word_bytes = bm_scheme_word_bytes(a->index->settings.sketch.scheme),
         .view = view->view,
         .facts = bm_store_facts_of(view->from->store),
+        .measure = rule->measure,
         .threshold = rule->threshold > 0 ? rule->threshold : a->index->settings.bands.threshold,
         .top = rule->top,
         .skip_same_id = rule->skip_same_id,
         .first = BM_SEARCH_FIRST};
     bm_status status = BM_OK;
+    if (rule->measure == BM_MEASURE_CONTAINMENT && a->search.facts->kind != BM_STORE_SETS)
+        BM_TRY_OUT(bm_fail_field(err, "measure",
+                                 "`measure` containment needs sets, the index keeps signatures"));
     for (size_t i = 0; i < n; i += CHUNK)
         BM_TRY_OUT(query_chunk(a, i, n - i < CHUNK ? n : i + CHUNK, err));
 out:

@@ -39,6 +39,21 @@ typedef struct query {
 
 /* --- what is searched, and how --- */
 
+static bm_status check_measure(query *q, bm_error *err)
+{
+    if (q->search.measure == BM_MEASURE_JACCARD)
+        return BM_OK;
+    if (q->search.facts->kind != BM_STORE_SETS)
+        return bm_fail_field(err, "measure",
+                             "`measure` containment needs sets, the index %s keeps signatures",
+                             q->source.path);
+    if (q->source.path != NULL)
+        bm_meter_log(&q->job.context.meter, BM_LOG_INFO,
+                     "an index has no table for containment: its %llu documents are scanned",
+                     (unsigned long long)bm_store_view_counts(q->source.view).documents);
+    return BM_OK;
+}
+
 static bm_status check_verify(const query *q, bm_error *err)
 {
     const bm_verify verify = q->settings->pairs.verify;
@@ -60,6 +75,10 @@ static void settle_threshold(query *q)
     q->search.threshold = asked > 0 ? asked : own;
     if (q->search.threshold == own)
         return;
+    if (q->search.measure == BM_MEASURE_CONTAINMENT) {
+        s->bands.threshold = q->search.threshold;
+        return;
+    }
     const double recall = bm_band_probability(s->plan.bands, s->plan.rows, q->search.threshold);
     bm_meter_log(&q->job.context.meter, BM_LOG_INFO,
                  "the bands were chosen for `threshold` %g: they find %.1f %% of the pairs at %g",
@@ -78,15 +97,16 @@ static bm_status open_source(query *q, bm_error *err)
                                 .facts = bm_store_facts_of(q->source.store),
                                 .word_bytes = bm_scheme_word_bytes(s->sketch.scheme),
                                 .pool = q->job.context.pool,
+                                .measure = s->pairs.measure,
                                 .top = asked->answers.top,
                                 .skip_same_id = asked->answers.skip_same_id,
                                 .first = BM_SEARCH_FIRST,
                                 .memory = bm_index_share(s->memory).search};
     settle_threshold(q);
-    bm_status status = check_verify(q, err);
+    BM_TRY(check_verify(q, err));
     s->pairs.verify =
         q->search.facts->kind == BM_STORE_SETS ? BM_VERIFY_EXACT : BM_VERIFY_SIGNATURE;
-    return status;
+    return check_measure(q, err);
 }
 
 /* --- the rows --- */
@@ -98,6 +118,7 @@ static bm_status open_rows(query *q, bm_error *err)
     q->answers = (bm_answer_rows){.rows = &q->rows,
                                   .view = q->source.view,
                                   .meter = &q->job.context.meter,
+                                  .measure = s->pairs.measure,
                                   .json = s->results.json && s->output.path == NULL};
     if (s->output.path == NULL)
         return BM_OK;
@@ -169,6 +190,8 @@ static bm_status run_steps(query *q, bm_error *err)
     getrusage(RUSAGE_SELF, &q->before);
     bm_status status = asked->follow ? answer_lines(q, err) : answer_documents(q, err);
     say_faults(q);
+    if (q->search.measure == BM_MEASURE_CONTAINMENT)
+        q->settings->plan = (bm_band_plan){0}; /* of no use to it */
     counts->edges = counts->results.pairs = q->answers.n_rows;
     status = bm_rows_end_in(&q->rows, &q->job.files, status, err);
     return status == BM_OK ? bm_job_finish(&q->job, &(bm_job_ending){.dir = NULL}, err) : status;

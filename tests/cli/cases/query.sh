@@ -163,3 +163,26 @@ for more in '' '--memory 32M --threads 1' '--threads 8'; do
     holds ../out < expected.rows
     says ../err 'up to [0-9,]+ pairs of crowded buckets are no candidates'
 done
+
+# containment: of the query's five words; best first; an index is read through, and says so; one of signatures has no sets
+cat > whole.jsonl << 'END'
+{"id":"far","text":"v w x y z"}
+{"id":"most","text":"a b c d w x y z l m n o p q r s t u"}
+{"id":"all","text":"a b c d e w x y z l m n o p q r s t u"}
+END
+printf '{"id":"part","text":"a b c d e"}\n' > part.jsonl
+for store in sets signatures; do
+    bm index build whole.$store whole.jsonl --shingle word:1 --store $store --device cpu; exits 0
+done
+printf 'query\ttarget\tcontainment\npart\tall\t1.000000\npart\tmost\t0.800000\n' > contained.tsv
+bm query whole.sets part.jsonl --measure containment; exits 0; says ../err 'no table for containment: its 3 documents are scanned'
+holds ../out < contained.tsv
+bm query whole.sets part.jsonl --measure containment --threshold 0.81 --json; exits 0
+printf '{"query":"part","target":"all","containment":1}\n' | holds ../out
+bm query whole.sets part.jsonl; exits 1
+bm query --targets whole.jsonl part.jsonl --shingle word:1 --measure containment -o c.tsv --report c.json; exits 0
+holds c.tsv < contained.tsv
+says c.json '"plan": null'
+bm query --targets whole.jsonl part.jsonl --shingle word:1 --measure containment -o c.tsv --force; exits 0
+bm query whole.signatures part.jsonl --measure containment; refused 2 '--measure containment needs sets, .*whole\.signatures keeps signatures'
+bm query --targets whole.jsonl part.jsonl --measure containment --verify signature; refused 2 '--verify signature with --measure containment'
