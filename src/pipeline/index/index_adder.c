@@ -233,22 +233,19 @@ out:
 static bm_status take_docs(bm_index_adder *a, const bm_gathered *batch, bm_error *err)
 {
     const bool unique = a->job->settings->index.unique;
-    bm_status status = BM_OK;
     if (unique) {
         a->near.threshold = threshold_of(a->job->settings);
-        status = bm_index_near_begin(&a->near, batch, batch->n, &a->shape, err);
+        BM_TRY(bm_index_near_begin(&a->near, batch, batch->n, &a->shape, err));
     }
-    for (size_t i = 0, begin = 0, end = unique ? 0 : batch->n; status == BM_OK && i < batch->n;
-         i++) {
+    for (size_t i = 0, begin = 0, end = unique ? 0 : batch->n; i < batch->n; i++) {
         if (i == end) {
             begin = i;
-            status = search(a, batch, begin, err);
+            BM_TRY(search(a, batch, begin, err));
             end = begin + a->found.n;
         }
-        if (status == BM_OK)
-            status = take_doc(a, i, i - begin, err);
+        BM_TRY(take_doc(a, i, i - begin, err));
     }
-    return status;
+    return BM_OK;
 }
 
 /* What stays goes into the index, what is replaced out of it. */
@@ -323,13 +320,11 @@ bm_status bm_index_adder_begin_batch(bm_index_adder *a, const bm_gathered *batch
                                      bm_error *err)
 {
     const bm_store_facts *facts = bm_store_facts_of(a->store);
-    bm_status status = bm_grow_array(&a->stays, &a->cap_stays, most, err);
+    BM_TRY(bm_grow_array(&a->stays, &a->cap_stays, most, err));
     a->near.threshold = threshold_of(a->job->settings);
-    if (status == BM_OK)
-        status = bm_store_view_open(a->store, &a->view, err);
-    if (status == BM_OK)
-        status = bm_index_ids_begin(&a->ids, a->view, facts->bands, batch, err);
-    return status == BM_OK ? bm_index_near_begin(&a->near, batch, most, &a->shape, err) : status;
+    BM_TRY(bm_store_view_open(a->store, &a->view, err));
+    BM_TRY(bm_index_ids_begin(&a->ids, a->view, facts->bands, batch, err));
+    return bm_index_near_begin(&a->near, batch, most, &a->shape, err);
 }
 
 bm_status bm_index_adder_take_one(bm_index_adder *a, const bm_gathered *batch, bm_error *err)

@@ -154,12 +154,14 @@ static bm_status find_all(removal *r, const bm_index_remove_options *o, bm_store
                           bm_error *err)
 {
     bm_store_view *view = NULL;
-    bm_status status = bm_store_view_open(store, &view, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_store_view_open(store, &view, err));
     r->view = view;
-    for (size_t i = 0; status == BM_OK && i < o->n_ids; i++)
-        status = remove_id(r, (bm_str){o->ids[i], strlen(o->ids[i])}, err);
-    if (status == BM_OK && o->ids_from != NULL)
-        status = remove_listed(r, o->ids_from, err);
+    for (size_t i = 0; i < o->n_ids; i++)
+        BM_TRY_OUT(remove_id(r, (bm_str){o->ids[i], strlen(o->ids[i])}, err));
+    if (o->ids_from != NULL)
+        BM_TRY_OUT(remove_listed(r, o->ids_from, err));
+out:
     bm_store_view_close(view);
     return status;
 }
@@ -170,15 +172,16 @@ static bm_status remove_all(bm_job *job, const bm_index_remove_options *o, bm_st
     bm_job_context *context = &job->context;
     removal r = {.job = context, .counts = &context->counts.results.index};
     bm_job_context_stage(context, BM_STAGE_READ, "documents");
-    bm_status status = find_all(&r, o, store, err);
-    if (status == BM_OK)
-        status = bm_meter_check(&context->meter, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(find_all(&r, o, store, err));
+    BM_TRY_OUT(bm_meter_check(&context->meter, err));
     sort_numbers(&r);
     bm_job_context_stage(context, BM_STAGE_WRITE, "documents");
-    if (status == BM_OK && r.n > 0)
-        status = bm_store_remove(store, r.numbers, r.n, err);
-    if (status == BM_OK && r.n > 0)
-        status = bm_store_commit(store, err);
+    if (r.n > 0) {
+        BM_TRY_OUT(bm_store_remove(store, r.numbers, r.n, err));
+        BM_TRY_OUT(bm_store_commit(store, err));
+    }
+out:
     r.counts->removed = r.n;
     bm_free(r.numbers);
     return status;

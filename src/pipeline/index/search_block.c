@@ -418,15 +418,13 @@ bm_status bm_search_block_make(const bm_search_cfg *cfg, const uint32_t *numbers
 {
     *out = (bm_search_block){.n = n, .numbers = numbers};
     making m = {.block = out};
-    bm_status status = alloc_block(&m, err);
-    if (status == BM_OK)
-        status = number_shingles(&m, cfg, err);
-    if (status == BM_OK)
-        status = choose_roles(&m, err);
-    if (status == BM_OK)
-        status = find_kinds(&m, err);
-    if (status == BM_OK)
-        status = list_shingles(&m, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(alloc_block(&m, err));
+    BM_TRY_OUT(number_shingles(&m, cfg, err));
+    BM_TRY_OUT(choose_roles(&m, err));
+    BM_TRY_OUT(find_kinds(&m, err));
+    status = list_shingles(&m, err);
+out:
     making_reset(&m);
     if (status != BM_OK)
         bm_search_block_reset(out);

@@ -221,9 +221,11 @@ static bm_status add_numbers(crowds *c, size_t crowd, size_t *n, size_t *cap, bm
     const size_t n_words = (high - low) / WORD_BITS + 1;
     const bool sorted = n_words > all;
     uint64_t *scratch = bm_alloc_zero(sorted ? all : n_words, sizeof *scratch);
-    bm_status status = scratch == NULL ? bm_fail_nomem(err, all * sizeof *scratch) : BM_OK;
+    bm_status status = BM_OK;
+    if (scratch == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, all * sizeof *scratch));
     size_t found = 0;
-    for (size_t k = begin; status == BM_OK && k < end; k++)
+    for (size_t k = begin; k < end; k++)
         for (size_t i = 0; i < c->keys[k]->n_numbers; i++) {
             const uint32_t number = c->keys[k]->numbers[i] - low;
             if (sorted)
@@ -231,17 +233,17 @@ static bm_status add_numbers(crowds *c, size_t crowd, size_t *n, size_t *cap, bm
             else
                 scratch[number / WORD_BITS] |= UINT64_C(1) << number % WORD_BITS;
         }
-    for (size_t w = 0; status == BM_OK && !sorted && w < n_words; w++)
+    for (size_t w = 0; !sorted && w < n_words; w++)
         found += (size_t)__builtin_popcountll(scratch[w]);
-    if (status == BM_OK && sorted)
-        status = bm_hits_sort(scratch, &found, err);
-    if (status == BM_OK)
-        status = bm_grow_array(&c->numbers, cap, *n + found, err);
-    for (size_t i = 0; status == BM_OK && sorted && i < found; i++)
+    if (sorted)
+        BM_TRY_OUT(bm_hits_sort(scratch, &found, err));
+    BM_TRY_OUT(bm_grow_array(&c->numbers, cap, *n + found, err));
+    for (size_t i = 0; sorted && i < found; i++)
         c->numbers[(*n)++] = low + (uint32_t)scratch[i];
-    for (size_t w = 0; status == BM_OK && !sorted && w < n_words; w++)
+    for (size_t w = 0; !sorted && w < n_words; w++)
         for (uint64_t bits = scratch[w]; bits != 0; bits &= bits - 1)
             c->numbers[(*n)++] = low + (uint32_t)(w * WORD_BITS) + (uint32_t)__builtin_ctzll(bits);
+out:
     bm_free(scratch);
     return status;
 }
@@ -272,13 +274,12 @@ static bool has_number(const crowds *c, uint32_t crowd, uint32_t number)
 static bm_status take_extras(crowds *c, bm_error *err)
 {
     bm_search_hits *hits = c->search->hits;
-    bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < hits->n_lists; i++) {
+    for (size_t i = 0; i < hits->n_lists; i++) {
         bm_hit_list *list = &hits->lists[i];
         uint32_t last_number = 0, last_crowd = NONE;
         bool there = false;
         size_t kept = 0;
-        for (size_t k = 0; status == BM_OK && k < list->n; k++) {
+        for (size_t k = 0; k < list->n; k++) {
             const uint64_t hit = list->list[k];
             const uint32_t number = (uint32_t)(hit >> 32), crowd = c->crowd_of[(uint32_t)hit];
             if (crowd != NONE && (crowd != last_crowd || number != last_number)) {
@@ -290,13 +291,12 @@ static bm_status take_extras(crowds *c, bm_error *err)
                 list->list[kept++] = hit;
                 continue;
             }
-            status = bm_grow_array(&c->extras, &c->cap_extras, c->n_extras + 1, err);
-            if (status == BM_OK)
-                c->extras[c->n_extras++] = hit << 32 | number;
+            BM_TRY(bm_grow_array(&c->extras, &c->cap_extras, c->n_extras + 1, err));
+            c->extras[c->n_extras++] = hit << 32 | number;
         }
         list->n = kept;
     }
-    return status == BM_OK ? bm_hits_sort(c->extras, &c->n_extras, err) : status;
+    return bm_hits_sort(c->extras, &c->n_extras, err);
 }
 
 static bm_status gather(crowds *c, bm_error *err)
@@ -612,20 +612,19 @@ static bm_status keep_kind(asker *a, uint32_t doc, uint32_t kind, bm_error *err)
     const uint32_t top = a->b->crowds->search->cfg->top;
     const size_t begin = block->kind_begin[kind], end = block->kind_begin[kind + 1];
     bm_found one = {doc, {0, similarity(a, doc, kind, a->counts.shared[kind])}};
-    bm_status status = BM_OK;
-    for (size_t w = begin / WORD_BITS; status == BM_OK && w * WORD_BITS < end; w++) {
+    for (size_t w = begin / WORD_BITS; w * WORD_BITS < end; w++) {
         uint64_t bits = a->asked[w] & bits_within(w, begin, end);
-        for (; status == BM_OK && bits != 0; bits &= bits - 1) {
+        for (; bits != 0; bits &= bits - 1) {
             const size_t place = w * WORD_BITS + (size_t)__builtin_ctzll(bits);
             one.answer.number = block->number_at[place];
             a->counts.steps++;
             if (top != 0 && a->found->n == top &&
                 !bm_answer_before(&one.answer, &a->found->list[0].answer))
                 return BM_OK;
-            status = bm_found_keep(a->found, top, one, err);
+            BM_TRY(bm_found_keep(a->found, top, one, err));
         }
     }
-    return status;
+    return BM_OK;
 }
 
 /* Answers, or the best `top`. */
@@ -634,8 +633,7 @@ static bm_status keep_answers(asker *a, uint32_t doc, bm_error *err)
     const bm_search_block *block = &a->b->block;
     const bm_block_counts *counts = &a->counts;
     const uint32_t top = a->b->crowds->search->cfg->top;
-    bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < counts->n_touched; i++) {
+    for (size_t i = 0; i < counts->n_touched; i++) {
         const uint32_t place = counts->touched[i], kind = block->kind_of[place];
         const uint32_t shared = counts->shared[kind] + counts->rare[place];
         uint64_t *word = &a->asked[place / WORD_BITS];
@@ -646,12 +644,12 @@ static bm_status keep_answers(asker *a, uint32_t doc, bm_error *err)
         if (!is_enough(a, kind, shared))
             continue;
         const bm_answer answer = {block->number_at[place], similarity(a, doc, kind, shared)};
-        status = bm_found_keep(a->found, top, (bm_found){doc, answer}, err);
+        BM_TRY(bm_found_keep(a->found, top, (bm_found){doc, answer}, err));
     }
-    for (size_t k = 0; status == BM_OK && k < block->n_kinds; k++)
+    for (size_t k = 0; k < block->n_kinds; k++)
         if (is_enough(a, (uint32_t)k, counts->shared[k]))
-            status = keep_kind(a, doc, (uint32_t)k, err);
-    return status;
+            BM_TRY(keep_kind(a, doc, (uint32_t)k, err));
+    return BM_OK;
 }
 
 /* --- who found the same --- */
@@ -751,12 +749,12 @@ static bm_status join_word(asker *a, uint32_t doc, uint32_t self, size_t w, bm_e
     a->counts.steps++;
     if (met != 0 && j->of_word[w] != NONE) {
         if (bm_union_find_link(&a->joined->joined, j->of_word[w], self))
-            status = add_place(a, doc, w * WORD_BITS + (size_t)__builtin_ctzll(met), err);
+            BM_TRY_OUT(add_place(a, doc, w * WORD_BITS + (size_t)__builtin_ctzll(met), err));
     } else {
-        for (uint64_t bits = met; status == BM_OK && bits != 0; bits &= bits - 1) {
+        for (uint64_t bits = met; bits != 0; bits &= bits - 1) {
             const size_t place = w * WORD_BITS + (size_t)__builtin_ctzll(bits);
             if (bm_union_find_link(&a->joined->joined, j->finder[place], self))
-                status = add_place(a, doc, place, err);
+                BM_TRY_OUT(add_place(a, doc, place, err));
         }
     }
     /* All that was found of the word is joined now, or some of it was and stays on its own. */
@@ -764,11 +762,12 @@ static bm_status join_word(asker *a, uint32_t doc, uint32_t self, size_t w, bm_e
         j->of_word[w] = self;
     else if (matched != met && (met == 0 || j->of_word[w] == NONE))
         j->of_word[w] = NONE;
-    for (uint64_t bits = matched & ~before; status == BM_OK && bits != 0; bits &= bits - 1) {
+    for (uint64_t bits = matched & ~before; bits != 0; bits &= bits - 1) {
         const size_t place = w * WORD_BITS + (size_t)__builtin_ctzll(bits);
         j->finder[place] = self;
-        status = add_place(a, doc, place, err);
+        BM_TRY_OUT(add_place(a, doc, place, err));
     }
+out:
     j->found[w] |= matched;
     return status;
 }
@@ -781,13 +780,14 @@ static bm_status keep_joins(asker *a, uint32_t doc, uint32_t self, bm_error *err
         return BM_OK; /* and no bit is set */
     if (best->similarity < 0 || bm_answer_before(&one, best)) {
         *best = one;
-        status = bm_found_add(a->found, (bm_found){doc, one}, err);
+        BM_TRY_OUT(bm_found_add(a->found, (bm_found){doc, one}, err));
     }
-    for (size_t i = 0; status == BM_OK && i < a->n_matched_words; i++)
-        status = join_word(a, doc, self, a->words[i], err);
-    for (size_t k = 0; status == BM_OK && k < a->b->block.n_kinds; k++)
+    for (size_t i = 0; i < a->n_matched_words; i++)
+        BM_TRY_OUT(join_word(a, doc, self, a->words[i], err));
+    for (size_t k = 0; k < a->b->block.n_kinds; k++)
         if (!a->joining.closed[k] && is_enough(a, (uint32_t)k, a->counts.shared[k]))
             close_kind(a, k);
+out:
     for (size_t i = 0; i < a->n_matched_words; i++)
         a->matched[a->words[i]] = 0;
     a->n_matched_words = 0;
@@ -879,15 +879,16 @@ static uint32_t least_words(const bm_search_cfg *cfg)
 static bm_status begin_joining(joined_range **out, size_t n_ranges, size_t grain, bm_error *err)
 {
     joined_range *ranges = *out = bm_alloc_zero(n_ranges, sizeof *ranges);
-    bm_status status = ranges == NULL ? bm_fail_nomem(err, n_ranges * sizeof *ranges) : BM_OK;
-    for (size_t i = 0; status == BM_OK && i < n_ranges; i++) {
-        status = bm_union_find_init(&ranges[i].joined, grain, err);
-        if (status == BM_OK && (ranges[i].best = bm_alloc(grain, sizeof(bm_answer))) == NULL)
-            status = bm_fail_nomem(err, grain * sizeof(bm_answer));
-        for (size_t k = 0; status == BM_OK && k < grain; k++)
+    if (ranges == NULL)
+        return bm_fail_nomem(err, n_ranges * sizeof *ranges);
+    for (size_t i = 0; i < n_ranges; i++) {
+        BM_TRY(bm_union_find_init(&ranges[i].joined, grain, err));
+        if ((ranges[i].best = bm_alloc(grain, sizeof(bm_answer))) == NULL)
+            return bm_fail_nomem(err, grain * sizeof(bm_answer));
+        for (size_t k = 0; k < grain; k++)
             ranges[i].best[k].similarity = -1;
     }
-    return status;
+    return BM_OK;
 }
 
 static void end_joining(joined_range *ranges, size_t n_ranges)
@@ -901,13 +902,12 @@ static void end_joining(joined_range *ranges, size_t n_ranges)
 
 static bm_status answer_block(crowd_block *b, const uint32_t *numbers, size_t n, bm_error *err)
 {
-    bm_status status = bm_search_block_make(b->crowds->search->cfg, numbers, n, &b->block, err);
-    if (status == BM_OK)
-        status = place_keys(b, err);
-    if (status == BM_OK)
-        status = place_first(b, err);
-    if (status == BM_OK)
-        status = ask_block(b, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_search_block_make(b->crowds->search->cfg, numbers, n, &b->block, err));
+    BM_TRY_OUT(place_keys(b, err));
+    BM_TRY_OUT(place_first(b, err));
+    status = ask_block(b, err);
+out:
     bm_search_block_reset(&b->block);
     bm_free(b->keys);
     bm_free(b->bits);

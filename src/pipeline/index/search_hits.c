@@ -255,11 +255,11 @@ static bm_status take_key(look_up *l, found_key *k, bm_hit_list *out, bm_error *
         return BM_OK;
     if (crowded)
         return keep_crowded(k, listed, out, err);
-    bm_status status = make_room(l, out, more, err);
-    for (size_t i = 0; status == BM_OK && i < k->n_numbers; i++)
+    BM_TRY(make_room(l, out, more, err));
+    for (size_t i = 0; i < k->n_numbers; i++)
         for (size_t d = 0; d < k->n_docs; d++)
             out->list[out->n++] = (uint64_t)k->numbers[i] << 32 | k->docs[d].doc;
-    return status;
+    return BM_OK;
 }
 
 static int by_number(const void *x, const void *y)
@@ -321,32 +321,29 @@ static bm_status take_found(look_up *l, band_scratch *s, size_t first_key, size_
     }
     if (!fits(l, more))
         return BM_OK;
-    bm_status status = make_room(l, out, more, err);
-    for (size_t i = 0; status == BM_OK && i < s->found.n; i++) {
+    BM_TRY(make_room(l, out, more, err));
+    for (size_t i = 0; i < s->found.n; i++) {
         const bm_store_hit hit = s->found.list[i];
         const size_t key = first_key + hit.asked;
         for (uint32_t k = s->begin[key]; k < s->begin[key + 1]; k++)
             out->list[out->n++] = (uint64_t)hit.number << 32 | s->order[k].doc;
     }
-    return status;
+    return BM_OK;
 }
 
 /* A band of all documents: what is found is appended to `out`. */
 static bm_status look_up_band(look_up *l, uint32_t band, band_scratch *s, bm_hit_list *out,
                               bm_error *err)
 {
-    bm_status status = BM_OK;
     list_keys(l->batch, band, s);
-    for (size_t k = 0; status == BM_OK && k < s->n_keys && !atomic_load(&l->many);
-         k += KEYS_AT_ONCE) {
+    for (size_t k = 0; k < s->n_keys && !atomic_load(&l->many); k += KEYS_AT_ONCE) {
         const size_t n = s->n_keys - k < KEYS_AT_ONCE ? s->n_keys - k : KEYS_AT_ONCE;
         const bm_store_ask ask = {band, s->keys + k, n, l->batch->first};
         s->found.n = s->found.n_rest = s->found.most_of_a_key = 0;
-        status = bm_store_view_find(l->batch->view, &ask, &s->found, err);
-        if (status == BM_OK)
-            status = take_found(l, s, k, n, out, err);
+        BM_TRY(bm_store_view_find(l->batch->view, &ask, &s->found, err));
+        BM_TRY(take_found(l, s, k, n, out, err));
     }
-    return status;
+    return BM_OK;
 }
 
 static bm_status look_up_bands(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
@@ -429,18 +426,19 @@ static bm_status list_docs(bounding *b, bm_error *err)
     uint64_t *sums = bm_alloc_zero(n, sizeof *sums);
     b->docs = bm_alloc(n, sizeof *b->docs);
     b->met = bm_alloc_zero(n, sizeof *b->met);
-    bm_status status = sums == NULL || b->docs == NULL || b->met == NULL
-                           ? bm_fail_nomem(err, n * (sizeof *sums + 2 * sizeof *b->docs))
-                           : BM_OK;
-    for (size_t k = 0; status == BM_OK && k < b->n_keys; k++)
+    bm_status status = BM_OK;
+    if (sums == NULL || b->docs == NULL || b->met == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, n * (sizeof *sums + 2 * sizeof *b->docs)));
+    for (size_t k = 0; k < b->n_keys; k++)
         for (size_t i = 0; i < b->keys[k]->n_docs; i++)
             sums[b->keys[k]->docs[i]] += b->keys[k]->n_numbers + b->keys[k]->rest;
-    for (size_t i = 0; status == BM_OK && i < b->hits->n_lists; i++)
+    for (size_t i = 0; i < b->hits->n_lists; i++)
         for (size_t k = 0; k < b->hits->lists[i].n; k++)
             sums[(uint32_t)b->hits->lists[i].list[k]]++;
-    for (size_t i = 0; status == BM_OK && i < n; i++)
+    for (size_t i = 0; i < n; i++)
         if (sums[i] > b->batch->first)
             b->docs[b->n_docs++] = (uint32_t)i;
+out:
     bm_free(sums);
     return status;
 }
@@ -480,19 +478,18 @@ static bm_status list_extras(bounding *b, bm_error *err)
     memset(hits->last, 0xff, n * sizeof *hits->last);
     for (size_t i = 0; i < b->n_docs; i++)
         hits->last[b->docs[i]] = 0;
-    for (size_t i = 0; status == BM_OK && i < hits->n_lists; i++)
-        for (size_t k = 0; status == BM_OK && k < hits->lists[i].n; k++) {
+    for (size_t i = 0; i < hits->n_lists; i++)
+        for (size_t k = 0; k < hits->lists[i].n; k++) {
             const uint64_t hit = hits->lists[i].list[k];
             if (hits->last[(uint32_t)hit] != 0)
                 continue;
-            status = bm_grow_array(&b->extras, &b->cap_extras, b->n_extras + 1, err);
-            if (status == BM_OK)
-                b->extras[b->n_extras++] = hit << 32 | hit >> 32;
+            BM_TRY_OUT(bm_grow_array(&b->extras, &b->cap_extras, b->n_extras + 1, err));
+            b->extras[b->n_extras++] = hit << 32 | hit >> 32;
         }
-    if (status == BM_OK)
-        status = bm_hits_sort(b->extras, &b->n_extras, err);
-    for (size_t i = b->n_extras; status == BM_OK && i > 0; i--)
+    BM_TRY_OUT(bm_hits_sort(b->extras, &b->n_extras, err));
+    for (size_t i = b->n_extras; i > 0; i--)
         b->extra_at[b->extras[i - 1] >> 32] = i - 1;
+out:
     memset(hits->last, 0xff, n * sizeof *hits->last);
     return status;
 }
@@ -718,10 +715,9 @@ static bm_status finish_lists(void *ctx, uint32_t thread, size_t begin, size_t e
 {
     (void)thread;
     look_up *l = ctx;
-    bm_status status = BM_OK;
-    for (size_t i = begin; status == BM_OK && i < end; i++)
-        status = finish_list(l, &l->out->lists[i], err);
-    return status;
+    for (size_t i = begin; i < end; i++)
+        BM_TRY(finish_list(l, &l->out->lists[i], err));
+    return BM_OK;
 }
 
 bm_status bm_search_look_up(const bm_key_batch *batch, bm_search_hits *out, bool *many,
@@ -730,7 +726,7 @@ bm_status bm_search_look_up(const bm_key_batch *batch, bm_search_hits *out, bool
     const size_t bands = batch->bands;
     const bm_store_counts counts = bm_store_view_counts(batch->view);
     look_up l = {.batch = batch, .out = out, .n_runs = (size_t)counts.runs};
-    bm_status status;
+    bm_status status = BM_OK;
     *many = false;
     const bool together =
         batch->pool != NULL && batch->n > 1 && bands > 1 && batch->n * bands >= BM_SEARCH_TOGETHER;
@@ -738,15 +734,16 @@ bm_status bm_search_look_up(const bm_key_batch *batch, bm_search_hits *out, bool
     out->lists = bm_alloc_zero(out->n_lists, sizeof *out->lists);
     if (out->lists == NULL)
         return bm_fail_nomem(err, out->n_lists * sizeof *out->lists);
-    status = together ? bm_pool_for(batch->pool, (bm_pool_split){bands, 1}, look_up_bands, &l, err)
-                      : look_up_bands(&l, 0, 0, bands, err);
-    if (status == BM_OK && !atomic_load(&l.many) && batch->first != 0 &&
-        counts.documents > batch->first)
-        status = bound(batch, out, err);
-    if (status == BM_OK && !atomic_load(&l.many))
-        status = together
-                     ? bm_pool_for(batch->pool, (bm_pool_split){bands, 1}, finish_lists, &l, err)
-                     : finish_lists(&l, 0, 0, 1, err);
+    BM_TRY_OUT(together
+                   ? bm_pool_for(batch->pool, (bm_pool_split){bands, 1}, look_up_bands, &l, err)
+                   : look_up_bands(&l, 0, 0, bands, err));
+    if (!atomic_load(&l.many) && batch->first != 0 && counts.documents > batch->first)
+        BM_TRY_OUT(bound(batch, out, err));
+    if (!atomic_load(&l.many))
+        BM_TRY_OUT(together
+                       ? bm_pool_for(batch->pool, (bm_pool_split){bands, 1}, finish_lists, &l, err)
+                       : finish_lists(&l, 0, 0, 1, err));
+out:
     *many = atomic_load(&l.many);
     if (status != BM_OK || *many)
         bm_search_hits_reset(out);

@@ -80,17 +80,17 @@ static bm_status choose(reading *r, bm_error *err)
     uint64_t row = 0;
     bm_source_column column = {.field = BM_SOURCES_DOCUMENTS};
     c->part = (bm_recipe){.manifests = all->manifests, .n = all->n};
-    bm_status status = alloc_chosen(c, all->n_inputs, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(alloc_chosen(c, all->n_inputs, err));
     column.rows = bm_alloc(all->n_inputs, sizeof *column.rows);
-    if (status == BM_OK && column.rows == NULL)
-        status = bm_fail_nomem(err, all->n_inputs * sizeof *column.rows);
-    if (status == BM_OK)
-        status = bm_source_table_read(r->against->manifest, &column, 1, err);
-    if (status == BM_OK && column.sum != r->rows->n_rows)
-        status = bm_fail_at(err, BM_ERR_FORMAT, bm_sign_dir_path(r->against->dir), 0,
-                            "%s counts %" PRIu64 " documents (the manifest %" PRIu64 ")",
-                            BM_FILE_SOURCES, column.sum, r->rows->n_rows);
-    for (size_t i = 0; status == BM_OK && i < all->n_inputs; i++) {
+    if (column.rows == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, all->n_inputs * sizeof *column.rows));
+    BM_TRY_OUT(bm_source_table_read(r->against->manifest, &column, 1, err));
+    if (column.sum != r->rows->n_rows)
+        BM_TRY_OUT(bm_fail_at(err, BM_ERR_FORMAT, bm_sign_dir_path(r->against->dir), 0,
+                              "%s counts %" PRIu64 " documents (the manifest %" PRIu64 ")",
+                              BM_FILE_SOURCES, column.sum, r->rows->n_rows));
+    for (size_t i = 0; i < all->n_inputs; i++) {
         const uint64_t begin = row, end = row + column.rows[i];
         const size_t n = c->part.n_inputs;
         row = end;
@@ -103,6 +103,7 @@ static bm_status choose(reading *r, bm_error *err)
         c->end[n] = end;
         c->part.n_inputs++;
     }
+out:
     bm_free(column.rows);
     return status;
 }
@@ -141,16 +142,15 @@ static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_
 {
     (void)first_row;
     reading *r = ctx;
-    bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && batch->status == BM_OK && i < batch->n_docs; i++) {
-        status = move_to(r, batch->docs[i].row.file, err);
-        if (status == BM_OK && r->row == r->inputs.end[r->file])
-            status = other_documents(r, err);
-        if (status == BM_OK && bm_row_is_marked(r->rows, r->row))
-            status = take(r, &batch->shingles, i, err);
+    for (size_t i = 0; batch->status == BM_OK && i < batch->n_docs; i++) {
+        BM_TRY(move_to(r, batch->docs[i].row.file, err));
+        if (r->row == r->inputs.end[r->file])
+            BM_TRY(other_documents(r, err));
+        if (bm_row_is_marked(r->rows, r->row))
+            BM_TRY(take(r, &batch->shingles, i, err));
         r->row++;
     }
-    return status;
+    return BM_OK;
 }
 
 /* --- all of it --- */

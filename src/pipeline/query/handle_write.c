@@ -93,19 +93,20 @@ static bm_status check_new(const bm_index *index, const bm_str *ids, size_t n, b
 {
     bm_id_set here = {0};
     bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         uint32_t number;
         bool repeated = bm_id_set_find(&here, ids[i]) != BM_ID_NONE;
-        status = bm_id_set_add(&here, ids[i], &number, err);
-        if (status == BM_OK && !repeated) {
-            status = find_id(index, ids[i], &number, err);
+        BM_TRY_OUT(bm_id_set_add(&here, ids[i], &number, err));
+        if (!repeated) {
+            BM_TRY_OUT(find_id(index, ids[i], &number, err));
             repeated = number != BM_ID_NONE;
         }
-        if (status == BM_OK && repeated)
-            status = bm_fail_at(err, BM_ERR_INPUT, index->path, 0,
-                                "the id '%.*s' is there already (ids must differ)",
-                                (int)(ids[i].len < SHOWN ? ids[i].len : SHOWN), ids[i].data);
+        if (repeated)
+            BM_TRY_OUT(bm_fail_at(err, BM_ERR_INPUT, index->path, 0,
+                                  "the id '%.*s' is there already (ids must differ)",
+                                  (int)(ids[i].len < SHOWN ? ids[i].len : SHOWN), ids[i].data));
     }
+out:
     bm_id_set_reset(&here);
     return status;
 }

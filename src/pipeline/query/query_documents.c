@@ -37,23 +37,22 @@ static bm_status settle_ids(asker *a, const bm_gathered *batch, bm_error *err)
     bm_job_context *job = a->query->job;
     bm_doc_table *docs = &job->docs;
     const size_t first = docs->n;
-    bm_status status = bm_grow_array(&a->n_shingles, &a->cap_n_shingles, batch->n, err);
-    if (status == BM_OK)
-        status = bm_grow_array(&a->ids, &a->cap_ids, batch->n, err);
-    for (size_t i = 0; status == BM_OK && i < batch->n; i++) {
+    BM_TRY(bm_grow_array(&a->n_shingles, &a->cap_n_shingles, batch->n, err));
+    BM_TRY(bm_grow_array(&a->ids, &a->cap_ids, batch->n, err));
+    for (size_t i = 0; i < batch->n; i++) {
         const bm_store_doc *doc = &batch->docs[i];
         const bm_doc_row row = {.line = doc->line,
                                 .text_bytes = doc->text_bytes,
                                 .file = doc->input,
                                 .n_shingles = doc->n_shingles};
         const bm_doc_id id = {doc->id, XXH3_64bits(doc->id.data, doc->id.len)};
-        status = bm_doc_table_add(docs, &row, id,
-                                  bm_batch_source_file(job->inputs.source, doc->input), err);
+        BM_TRY(bm_doc_table_add(docs, &row, id,
+                                bm_batch_source_file(job->inputs.source, doc->input), err));
         a->n_shingles[i] = doc->n_shingles;
     }
-    for (size_t i = 0; status == BM_OK && i < batch->n; i++) /* the table lies still now */
+    for (size_t i = 0; i < batch->n; i++) /* the table lies still now */
         a->ids[i] = bm_doc_table_id(docs, first + i);
-    return status;
+    return BM_OK;
 }
 
 static uint64_t hash_of(const bm_store_doc *doc, uint64_t seed)

@@ -170,15 +170,15 @@ static bm_status copy_sets(const bm_census_job *job, const bm_pair_census *censu
     const bm_corpus *corpus = job->corpus;
     walker reader = {0};
     bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < census->n; i++) {
+    for (size_t i = 0; i < census->n; i++) {
         const size_t row = census->rows[i];
         const uint64_t *set;
-        status = set_of(corpus, row, &reader, &set, err);
-        if (status == BM_OK)
-            memcpy(arena, set, corpus->sizes[row] * sizeof *arena);
+        BM_TRY_OUT(set_of(corpus, row, &reader, &set, err));
+        memcpy(arena, set, corpus->sizes[row] * sizeof *arena);
         sets[i] = arena;
         arena += corpus->sizes[row];
     }
+out:
     bm_free(reader.set);
     return status;
 }
@@ -304,19 +304,18 @@ static uint32_t thousandth_of(double threshold)
 static bm_status walk_all(walk *w, bm_error *err)
 {
     const uint32_t n_threads = bm_pool_size(w->job->pool);
-    bm_status status = build_index(w, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(build_index(w, err));
     w->walkers = bm_alloc_aligned(n_threads, sizeof *w->walkers);
-    if (status == BM_OK && w->walkers == NULL)
-        status = bm_fail_nomem(err, n_threads * sizeof *w->walkers);
-    if (w->walkers != NULL)
-        memset(w->walkers, 0, n_threads * sizeof *w->walkers);
-    for (uint32_t t = 0; status == BM_OK && t < n_threads; t++)
-        status = bm_overlaps_open(&w->index, &w->walkers[t].overlaps, err);
-    if (status == BM_OK)
-        status = bm_pool_for(w->job->pool, (bm_pool_split){w->job->corpus->n, GRAIN}, walk_range, w,
-                             err);
-    if (status == BM_OK)
-        add_up(w);
+    if (w->walkers == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, n_threads * sizeof *w->walkers));
+    memset(w->walkers, 0, n_threads * sizeof *w->walkers);
+    for (uint32_t t = 0; t < n_threads; t++)
+        BM_TRY_OUT(bm_overlaps_open(&w->index, &w->walkers[t].overlaps, err));
+    BM_TRY_OUT(
+        bm_pool_for(w->job->pool, (bm_pool_split){w->job->corpus->n, GRAIN}, walk_range, w, err));
+    add_up(w);
+out:
     for (uint32_t t = 0; w->walkers != NULL && t < n_threads; t++) {
         bm_overlaps_close(&w->walkers[t].overlaps);
         bm_free(w->walkers[t].set);
