@@ -39,7 +39,6 @@ typedef struct cluster {
     bm_id_set ids;
     bm_listed_pairs ours;  /* what lies beside the file */
     bm_listed_order order; /* of a file of ours; else empty: documents are their own places */
-    uint32_t *place;       /* of each document; likewise */
     bm_keep_rank rank;     /* of places in that order */
     bm_pair *pairs;        /* star only */
     size_t n_pairs, cap_pairs;
@@ -67,7 +66,7 @@ static bm_status add_pair(cluster *c, const bm_pair *pair, bm_error *err)
 {
     const size_t at = bm_pair_levels_count(&c->levels, pair->similarity);
     if (c->ours.listed != NULL)
-        BM_TRY(bm_listed_pairs_row(&c->ours, pair, err));
+        BM_TRY(bm_listed_docs_row(&c->ours.docs, pair, err));
     c->n_rows++;
     c->n_unknown += isnan(pair->similarity) ? 1 : 0;
     if (!c->star)
@@ -148,15 +147,11 @@ static bm_status order_documents(cluster *c, bm_error *err)
 {
     if (c->ours.listed == NULL)
         return BM_OK;
-    c->place = bm_alloc(c->ids.n, sizeof *c->place);
-    BM_TRY(c->place != NULL ? bm_listed_pairs_order(&c->ours, &c->ids, &c->meter, &c->order, err)
-                            : bm_fail_nomem(err, c->ids.n * sizeof *c->place));
-    for (size_t i = 0; i < c->ids.n; i++)
-        c->place[c->order.docs[i]] = (uint32_t)i;
-    for (size_t i = 0; i < c->n_pairs; i++) {
-        c->pairs[i].a = c->place[c->pairs[i].a];
-        c->pairs[i].b = c->place[c->pairs[i].b];
-    }
+    const bm_callbacks callbacks = bm_meter_callbacks(&c->meter);
+    const bm_result_dir dir = {c->ours.report, &callbacks, SIZE_MAX};
+    BM_TRY(
+        bm_listed_docs_order(&c->ours.docs, c->ours.stars ? NULL : &dir, &c->ids, &c->order, err));
+    bm_listed_order_map(&c->order, c->pairs, c->n_pairs);
     return BM_OK;
 }
 
@@ -183,9 +178,10 @@ static bm_status component_labels(const cluster *c, bm_union_find *sets, uint32_
     const size_t n = c->ids.n;
     uint32_t *best = NULL;
     BM_TRY(bm_new(&best, n, err));
+    const uint32_t *places = c->order.places;
     for (size_t doc = 0; doc < n; doc++) {
         const uint32_t root = bm_union_find_root(sets, (uint32_t)doc);
-        labels[c->place != NULL ? c->place[doc] : doc] = c->place != NULL ? c->place[root] : root;
+        labels[places != NULL ? places[doc] : doc] = places != NULL ? places[root] : root;
     }
     bm_keep_rank_best(&c->rank, labels, n, best);
     for (size_t i = 0; i < n; i++)
@@ -362,7 +358,6 @@ out:
     bm_pair_levels_reset(&c.levels);
     bm_free(c.results);
     bm_free(c.pairs);
-    bm_free(c.place);
     bm_keep_rank_reset(&c.rank);
     bm_listed_order_reset(&c.order);
     bm_listed_pairs_close(&c.ours);

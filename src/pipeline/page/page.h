@@ -19,7 +19,7 @@
 #include <bandmill/report.h>
 
 #include "io/manifest/manifest.h"
-#include "io/results/result_dir.h"
+#include "io/results/listed_order.h"
 #include "lsh/bridges.h"
 #include "model/id_set.h"
 #include "model/shingle_batch.h"
@@ -90,8 +90,9 @@ typedef struct bm_page_what_if {
     const char *why_no_stars; /* likewise */
     bm_page_choice thresholds[BM_PAGE_CHOICES], stars;
     size_t n_thresholds;
-    uint64_t room; /* bytes for what follows */
-    bm_id_set ids; /* of pairs.tsv */
+    uint64_t room;       /* bytes for what follows */
+    bm_id_set ids;       /* of pairs.tsv */
+    bm_listed_docs docs; /* likewise */
     bm_pair *pairs;
     size_t n_pairs, cap_pairs;
     uint64_t *lengths; /* of the texts of `ids`, where stars begin with the longest or shortest */

@@ -9,13 +9,8 @@
  * A group at a higher threshold is a part of a group at the one that was used, so its pairs are all there: components by a
  * union-find a threshold. Stars are a walk in the order of the documents.
  *
- * pairs.tsv says of identical documents only that each copy has its first. A copy goes where its first
- * goes: it is known by being in one row alone, the second of it, with similarity 1. (A document that is
- * no copy and stands so has a first that stands in that row alone too: then it makes no difference.)
- *
- * The order of documents is that of groups.jsonl, where members of a group stand in input order; between
- * groups the order does not matter, for no pair joins them. Lengths of texts are in no file of the directory:
- * stars that begin with the longest or shortest wait until the inputs were read.
+ * Stars take their turns in the order in which dedup would keep documents (listed_order.h). Lengths of texts are in no
+ * file of the directory: stars that begin with the longest or shortest wait until the inputs were read.
  *
  * Tests: tests/unit/page/test_page_dir.c, tests/cli/cases/report.sh, tests/reference/test_report.py */
 #include <inttypes.h>
@@ -63,6 +58,7 @@ void bm_page_reset(bm_page *p)
     bm_id_set_reset(&p->ids);
     bm_id_set_reset(&p->known_ids);
     bm_id_set_reset(&p->what_if.ids);
+    bm_listed_docs_reset(&p->what_if.docs);
     bm_id_set_reset(&p->graph.ids);
     bm_bridges_reset(&p->graph.bridges);
     *p = (bm_page){0};
@@ -461,6 +457,7 @@ static void give_up(bm_page_what_if *w)
     w->why_not = w->why_no_stars = "the pairs do not fit into the memory of this report";
     w->n_thresholds = 0;
     bm_id_set_reset(&w->ids);
+    bm_listed_docs_reset(&w->docs);
     bm_free(w->pairs);
     w->pairs = NULL;
     w->n_pairs = w->cap_pairs = 0;
@@ -483,6 +480,7 @@ static bm_status what_if_pair(bm_page *p, bm_str a, bm_str b, double jaccard, bm
     BM_TRY(bm_id_set_add(&w->ids, b, &y, err));
     BM_TRY(bm_grow_array(&w->pairs, &w->cap_pairs, w->n_pairs + 1, err));
     w->pairs[w->n_pairs++] = (bm_pair){x, y, jaccard};
+    BM_TRY(bm_listed_docs_row(&w->docs, &w->pairs[w->n_pairs - 1], err));
     if (bytes_of(w) > w->room)
         give_up(w);
     return BM_OK;
@@ -538,93 +536,35 @@ static bm_status what_if_end(bm_page *p, bm_error *err)
     return BM_OK;
 }
 
-typedef struct star_walk {
-    const bm_page *page;
-    uint32_t *place; /* of each document, in groups.jsonl; UINT32_MAX: not there */
-    uint32_t n_placed;
-    uint32_t *rep; /* the first of its copies, or itself */
-    uint32_t *labels;
-} star_walk;
-
-/* The members of a group in their order. */
-static bm_status place_group(void *ctx, bm_group_file *file, bool *stop, bm_error *err)
+static bm_status find_stars(bm_page *p, bm_error *err)
 {
-    star_walk *s = ctx;
-    bm_str id;
-    bool more = true;
-    (void)stop;
-    while (more) {
-        BM_TRY(bm_group_file_member(file, &id, &more, err));
-        const uint32_t doc = more ? bm_id_set_find(&s->page->what_if.ids, id) : BM_ID_NONE;
-        if (doc != BM_ID_NONE)
-            s->place[doc] = s->n_placed++;
-    }
-    return BM_OK;
-}
-
-static void find_copies(const bm_page_what_if *w, uint32_t *rep, uint32_t *rows)
-{
-    memset(rows, 0, w->ids.n * sizeof *rows);
-    for (size_t i = 0; i < w->n_pairs; i++) {
-        rows[w->pairs[i].a]++;
-        rows[w->pairs[i].b]++;
-    }
-    for (size_t i = 0; i < w->ids.n; i++)
-        rep[i] = (uint32_t)i;
-    for (size_t i = 0; i < w->n_pairs; i++)
-        if (rows[w->pairs[i].b] == 1 && w->pairs[i].similarity >= 1)
-            rep[w->pairs[i].b] = w->pairs[i].a;
-}
-
-/* The order in which dedup would keep them. Documents here are in the order of the pairs, so the order of the input is a column
- * too: that of their places. */
-static bm_status rank_documents(const star_walk *s, bm_keep_rank *out, bm_error *err)
-{
-    const bm_page_what_if *w = &s->page->what_if;
-    const bool by_length = goes_by_length(s->page);
-    const bm_keep_column columns[] = {
-        {.first = w->lengths,
-         .stride = sizeof *w->lengths,
-         .width = sizeof *w->lengths,
-         .greatest = s->page->keep == BM_KEEP_LONGEST},
-        {.first = s->place,
-         .stride = sizeof *s->place,
-         .width = sizeof *s->place,
-         .greatest = s->page->keep == BM_KEEP_LAST},
-    };
-    const bm_keep_order order = {.columns = by_length ? columns : columns + 1,
-                                 .n_columns = by_length ? 2 : 1};
-    return bm_keep_rank_make(&order, w->ids.n, out, err);
-}
-
-static bm_status find_stars(const bm_page *p, bm_page_choice *out, bm_error *err)
-{
-    const bm_page_what_if *w = &p->what_if;
-    star_walk s = {.page = p};
+    bm_page_what_if *w = &p->what_if;
+    const size_t n = w->ids.n;
+    bm_listed_order order;
     bm_keep_rank rank = {0};
     bm_group_counts counts;
-    uint32_t *all = bm_alloc(w->ids.n, 3 * sizeof *all);
-    if (all == NULL)
-        return bm_fail_nomem(err, w->ids.n * 3 * sizeof *all);
-    s.place = all;
-    s.rep = all + w->ids.n;
-    s.labels = s.rep + w->ids.n;
-    memset(s.place, 0xFF, w->ids.n * sizeof *s.place);
+    uint32_t *labels = NULL;
+    uint64_t *lengths = NULL; /* by place */
+    BM_TRY(bm_listed_docs_order(&w->docs, &p->dir, &w->ids, &order, err));
+    bm_listed_docs_reset(&w->docs); /* no longer needed */
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_result_groups(&p->dir, place_group, &s, err));
-    if (s.n_placed != w->ids.n)
-        BM_TRY_OUT(bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(p->manifest), 0,
-                              "a document of its pairs is in none of its groups"));
-    find_copies(w, s.rep, s.labels);
-    BM_TRY_OUT(rank_documents(&s, &rank, err));
+    BM_TRY_OUT(bm_new(&labels, n, err));
+    BM_TRY_OUT(bm_new(&lengths, n, err));
+    for (size_t i = 0; w->lengths != NULL && i < n; i++)
+        lengths[i] = w->lengths[order.docs[i]];
+    const bm_keep_column sizes = {lengths, sizeof *lengths, sizeof *lengths, false};
+    BM_TRY_OUT(bm_keep_rank_of_rule(p->keep, &sizes, n, &rank, err));
+    bm_listed_order_map(&order, w->pairs, w->n_pairs);
     BM_TRY_OUT(
-        bm_pair_stars((bm_pair_list){w->pairs, w->n_pairs, w->ids.n}, &rank, s.rep, s.labels, err));
-    BM_TRY_OUT(bm_group_counts_of(s.labels, w->ids.n, &counts, err));
-    *out = (bm_page_choice){.threshold = p->threshold, .pairs = w->n_pairs};
-    put_counts(&counts, out);
+        bm_pair_stars((bm_pair_list){w->pairs, w->n_pairs, n}, &rank, order.rep, labels, err));
+    BM_TRY_OUT(bm_group_counts_of(labels, n, &counts, err));
+    w->stars = (bm_page_choice){.threshold = p->threshold, .pairs = w->n_pairs};
+    put_counts(&counts, &w->stars);
 out:
     bm_keep_rank_reset(&rank);
-    bm_free(all);
+    bm_listed_order_reset(&order);
+    bm_free(labels);
+    bm_free(lengths);
     return status;
 }
 
@@ -635,7 +575,7 @@ bm_status bm_page_what_if_stars(bm_page *p, bm_error *err)
         if (w->lengths[i] == BM_PAGE_NO_LENGTH)
             w->why_no_stars = "stars begin with the longest or shortest texts, and not all of "
                               "the inputs are there to tell how long they are";
-    return w->why_no_stars == NULL ? find_stars(p, &w->stars, err) : BM_OK;
+    return w->why_no_stars == NULL ? find_stars(p, err) : BM_OK;
 }
 
 /* --- all tables --- */

@@ -7,57 +7,12 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "io/manifest/digest.h"
 #include "io/results/result_dir.h"
 #include "io/results/source_table.h"
-#include "tests/unit/base/scratch.h"
+#include "tests/unit/io_results/folder.h"
 
+#define SOURCES "file\tfirst_row\tdocuments\tskipped\tremoved\tkept\n"
 #define REMOVED "id\tkept\tjaccard\treason\tfile\tline\n"
-
-typedef struct folder {
-    scratch s;
-    bm_manifest *manifest;
-    bm_result_dir dir;
-    bm_error err;
-    char rows[512]; /* what a walk has seen */
-} folder;
-
-static const char *const names[] = {"groups.jsonl", "pairs.tsv", "removed.tsv", "sources.tsv"};
-
-/* The texts of the four files; the report lists them as they are. */
-static void open_folder(folder *f, const char *const texts[4], const char *parameters)
-{
-    char report[2048], list[2][512] = {"", ""};
-    memset(f, 0, sizeof *f);
-    scratch_open(&f->s);
-    for (size_t i = 0; i < 4; i++) {
-        bm_digests is;
-        scratch_put_text(&f->s, names[i], texts[i]);
-        cr_assert_eq(bm_digests_file(scratch_at(&f->s, names[i]), BM_DIGEST_BOTH, &is, NULL),
-                     BM_OK);
-        const size_t a = strlen(list[0]), b = strlen(list[1]);
-        snprintf(list[0] + a, sizeof list[0] - a, "%s\"%s\":\"%s\"", i > 0 ? "," : "", names[i],
-                 is.sha256);
-        snprintf(list[1] + b, sizeof list[1] - b, "%s\"%s\":\"%s\"", i > 0 ? "," : "", names[i],
-                 is.xxh3);
-    }
-    snprintf(report, sizeof report,
-             "{\"schema\":1,\"tool\":\"bandmill\",\"kind\":\"dedup\",\"version\":\"0\","
-             "\"parameters\":{%s},\"inputs\":[{\"file\":\"in\",\"bytes\":1,\"xxh3_128\":"
-             "\"00000000000000000000000000000000\"},{\"file\":\"in\",\"bytes\":1,\"xxh3_128\":"
-             "\"00000000000000000000000000000000\"}],\"outputs\":{%s},\"outputs_xxh3_128\":{%s}}",
-             parameters, list[0], list[1]);
-    scratch_put_text(&f->s, "report.json", report);
-    cr_assert_eq(bm_manifest_open_dir(f->s.root, 0, &f->manifest, &f->err), BM_OK, "%s",
-                 f->err.message);
-    f->dir = (bm_result_dir){.manifest = f->manifest, .memory = 1 << 20};
-}
-
-static void close_folder(folder *f)
-{
-    bm_manifest_close(f->manifest);
-    scratch_close(&f->s);
-}
 
 static const char *const good[4] = {
     "{\"group\":1,\"kept\":\"a\",\"size\":2,\"members\":[\"a\",\"b\"]}\n"
@@ -65,7 +20,7 @@ static const char *const good[4] = {
     "id_a\tid_b\tjaccard\na\tb\t0.750000\n",
     REMOVED "b\ta\t0.750000\tnear\tin\t2\n"
             "c\tk\t\tknown\tin\t1\n",
-    "file\tfirst_row\tdocuments\tskipped\tremoved\tkept\nin\t0\t2\t0\t1\t1\nin\t2\t1\t0\t1\t0\n"};
+    SOURCES "in\t0\t2\t0\t1\t1\nin\t2\t1\t0\t1\t0\n"};
 
 static void note(folder *f, bm_str text)
 {
@@ -148,14 +103,13 @@ Test(result_dir, another_file_than_the_report_lists_is_refused_at_its_end)
     static const char *const others[4] = {
         "{\"group\":1,\"kept\":\"a\",\"size\":2,\"members\":[\"a\",\"z\"]}\n",
         "id_a\tid_b\tjaccard\na\tz\t0.750000\n", REMOVED "z\ta\t0.750000\tnear\tin\t2\n",
-        "file\tfirst_"
-        "row\tdocuments\tskipped\tremoved\tkept\nin\t0\t2\t0\t1\t1\nin\t2\t9\t0\t1\t0\n"};
+        SOURCES "in\t0\t2\t0\t1\t1\nin\t2\t9\t0\t1\t0\n"};
     folder f;
     uint64_t rows[2];
     bm_source_column column = {.field = BM_SOURCES_DOCUMENTS, .rows = rows};
     open_folder(&f, good, "");
     for (size_t i = 0; i < 4; i++) {
-        scratch_put_text(&f.s, names[i], others[i]);
+        scratch_put_text(&f.s, folder_files[i], others[i]);
         f.err = (bm_error){0};
         f.rows[0] = '\0';
         const bm_status status =
@@ -163,9 +117,9 @@ Test(result_dir, another_file_than_the_report_lists_is_refused_at_its_end)
             : i == 1 ? bm_result_pairs(&f.dir, see_pair, &f, &f.err)
             : i == 2 ? bm_result_rows(&f.dir, BM_TABLE_REMOVED, see_removed, &f, &f.err)
                      : bm_source_table_read(f.manifest, &column, 1, &f.err);
-        cr_expect_eq(status, BM_ERR_FORMAT, "%s", names[i]);
-        cr_expect_str_eq(f.err.file, scratch_at(&f.s, names[i]));
-        cr_expect_eq(f.rows[0] != '\0', i < 3, "%s", names[i]); /* its rows came before */
+        cr_expect_eq(status, BM_ERR_FORMAT, "%s", folder_files[i]);
+        cr_expect_str_eq(f.err.file, scratch_at(&f.s, folder_files[i]));
+        cr_expect_eq(f.rows[0] != '\0', i < 3, "%s", folder_files[i]); /* its rows came before */
     }
     close_folder(&f);
 }
