@@ -1,6 +1,6 @@
 /* record_rules.c -- options become rules; field names and numbers become columns.
  *
- * Tests: tests/unit/io_input/test_parser.c */
+ * Tests: tests/unit/io_formats/test_record_rules.c, tests/unit/io_input/test_parser.c */
 #include "io/formats/record_rules.h"
 
 #include <string.h>
