@@ -104,16 +104,15 @@ bm_status bm_journal_add(bm_journal *journal, const char *text, bm_error *err)
 {
     size_t len = strlen(text);
     bm_buf line = {0};
-    bm_status status =
-        bm_buf_add_format(&line, err, "%s\t%016" PRIx64 "\n", text, check_of(journal, text, len));
-    const int code =
-        status == BM_OK ? bm_pwrite_all(journal->fd, line.data, line.len, journal->bytes) : 0;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(
+        bm_buf_add_format(&line, err, "%s\t%016" PRIx64 "\n", text, check_of(journal, text, len)));
+    const int code = bm_pwrite_all(journal->fd, line.data, line.len, journal->bytes);
     if (code != 0)
-        status = bm_fail_errno(err, code, journal->path, "cannot write the journal");
-    if (status == BM_OK)
-        status = take(journal, text, len, err);
-    if (status == BM_OK)
-        journal->bytes += line.len;
+        BM_TRY_OUT(bm_fail_errno(err, code, journal->path, "cannot write the journal"));
+    BM_TRY_OUT(take(journal, text, len, err));
+    journal->bytes += line.len;
+out:
     bm_buf_reset(&line);
     return status;
 }

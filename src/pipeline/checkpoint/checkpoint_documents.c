@@ -355,9 +355,8 @@ bm_status bm_checkpoint_documents_load(const bm_checkpoint_documents *what,
                                        const bm_spill_file *file, bm_error *err)
 {
     loading l = {.what = what};
-    bm_status status = bm_spill_walk(file, load_block, &l, err);
+    const bm_status status = bm_spill_walk(file, load_block, &l, err);
     bm_free(l.rows);
-    if (status == BM_OK && what->corpus != NULL)
-        status = bm_corpus_restore_end(what->corpus, err);
-    return status;
+    BM_TRY(status);
+    return what->corpus != NULL ? bm_corpus_restore_end(what->corpus, err) : BM_OK;
 }

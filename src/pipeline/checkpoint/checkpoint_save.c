@@ -136,16 +136,15 @@ static bm_status save_match(bm_checkpoint *checkpoint, bm_error *err)
 {
     char line[BM_CHECKPOINT_LINE_BYTES];
     bm_spill_file *file = NULL;
-    bm_status status = open_state(checkpoint, BM_CHECKPOINT_MATCH, BM_SPILL_RUN, &file, err);
-    if (status == BM_OK)
-        status = bm_checkpoint_matches_save(checkpoint->match, file, err);
-    if (status == BM_OK) {
-        checkpoint->saved.match_bytes = bm_spill_bytes(file);
-        checkpoint->saved.match_records = bm_spill_records(file);
-        bm_checkpoint_line_of_match(&checkpoint->saved, line);
-        status = bm_journal_add(checkpoint->journal, line, err);
-        checkpoint->saved.matched = status == BM_OK;
-    }
+    bm_status status = BM_OK;
+    BM_TRY_OUT(open_state(checkpoint, BM_CHECKPOINT_MATCH, BM_SPILL_RUN, &file, err));
+    BM_TRY_OUT(bm_checkpoint_matches_save(checkpoint->match, file, err));
+    checkpoint->saved.match_bytes = bm_spill_bytes(file);
+    checkpoint->saved.match_records = bm_spill_records(file);
+    bm_checkpoint_line_of_match(&checkpoint->saved, line);
+    status = bm_journal_add(checkpoint->journal, line, err);
+    checkpoint->saved.matched = status == BM_OK;
+out:
     bm_spill_close(file);
     return status;
 }

@@ -84,10 +84,10 @@ bm_status bm_report_read(const bm_job_context *job, const bm_manifest *report, b
 {
     bm_counts counts = {0};
     const bm_str text = bm_manifest_text(report);
-    bm_status status = bm_report_read_counts(report, &counts, err);
+    BM_TRY(bm_report_read_counts(report, &counts, err));
     counts.largest_group = largest_group(report);
-    char *json = status == BM_OK ? bm_strndup(text.data, text.len) : NULL;
-    if (status == BM_OK && json == NULL)
-        status = bm_fail_nomem(err, text.len + 1);
-    return status == BM_OK ? bm_report_summary(job, &counts, json, out, err) : status;
+    char *json = bm_strndup(text.data, text.len);
+    if (json == NULL)
+        return bm_fail_nomem(err, text.len + 1);
+    return bm_report_summary(job, &counts, json, out, err);
 }
