@@ -175,7 +175,9 @@ bm_status bm_option_parts_check(const bm_option_parts *parts, bm_error *err)
 
 bm_status bm_option_set_fields_check(uint64_t set_fields, bm_error *err)
 {
-    const uint64_t known = 2 * (uint64_t)BM_FIELD_CANDIDATES - 1;
+    uint64_t known = BM_FIELD_FORMAT | BM_FIELD_CANDIDATES; /* which no row has */
+    for (size_t i = 0; i < BM_N_ROWS; i++)
+        known |= bm_field_rows[i].bit;
     if ((set_fields & ~known) != 0)
         return bm_fail_field(err, "set_fields",
                              "`set_fields` has bits that this version does not know (BM_FIELD_*)");
