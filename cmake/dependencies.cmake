@@ -24,6 +24,7 @@ endmacro()
 
 bm_found(pkg-config pkgconf PKG_CONFIG_FOUND)
 bm_module(ZSTD libzstd libzstd-dev)
+bm_module(DEFLATE libdeflate libdeflate-dev)
 bm_module(LZMA liblzma liblzma-dev)
 bm_module(LZ4 liblz4 liblz4-dev)
 bm_module(UTF8PROC "libutf8proc>=2.5" libutf8proc-dev) # Unicode 13: see src/text/normalize.c

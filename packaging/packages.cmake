@@ -39,7 +39,7 @@ set(bm_section_program utils)
 # The libraries that are opened: their names for the dynamic linker, and the packages of this system that have these.
 set(bm_opened_sonames "")
 set(bm_opened_packages "")
-foreach(word zlib zstd lzma bz2 lz4 lmdb crypto)
+foreach(word zlib deflate zstd lzma bz2 lz4 lmdb crypto)
     string(REGEX REPLACE ".*=\"(.*)\"" "\\1" soname "${BM_SONAME_${word}}")
     list(APPEND bm_opened_sonames "${soname}()(64bit)")
     execute_process(COMMAND dpkg -S "*/${CMAKE_LIBRARY_ARCHITECTURE}/${soname}" OUTPUT_VARIABLE told ERROR_QUIET RESULT_VARIABLE bad)

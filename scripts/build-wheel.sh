@@ -62,6 +62,7 @@ gather() {
     done <<< 'zstd libzstd
 lzma liblzma
 lz4 liblz4
+deflate libdeflate
 utf8proc libutf8proc
 crypto libcrypto
 simdjson simdjson'

@@ -6,7 +6,7 @@
 # More .deb files may be put into DIR by hand, such as the driver's libnvidia-compute or nvidia-opencl-icd.
 set -euo pipefail
 
-packages=(cmake make pkgconf libsimdjson-dev libzstd-dev zlib1g-dev liblzma-dev libbz2-dev liblz4-dev liblmdb-dev libutf8proc-dev libssl-dev libxxhash-dev opencl-c-headers
+packages=(cmake make pkgconf libsimdjson-dev libzstd-dev zlib1g-dev libdeflate-dev liblzma-dev libbz2-dev liblz4-dev liblmdb-dev libutf8proc-dev libssl-dev libxxhash-dev opencl-c-headers
     ocl-icd-libopencl1 libcriterion-dev)
 # The machine has these, or none of the others helps.
 base='^(libc6.*|libc-.*|linux-libc-dev|libgcc-.*|gcc-.*-base|libstdc\+\+.*|libcrypt-dev|libcrypt1|libnsl.*|libtirpc.*|rpcsvc-proto|debconf.*|cdebconf|dpkg.*|perl.*|tar|install-info)$'

@@ -233,7 +233,7 @@ step_setup() {
 # Does the system have all that building needs?
 system_builds() {
     local package header
-    for package in libzstd liblzma liblz4 libutf8proc libcrypto simdjson zlib; do
+    for package in libdeflate libzstd liblzma liblz4 libutf8proc libcrypto simdjson zlib; do
         briefly pkg-config --exists "$package" 2>> "$log" || return 1
     done
     for header in xxhash.h bzlib.h lmdb.h CL/cl.h; do

@@ -178,7 +178,7 @@ try_rpm() {
     if rpm_there --test -i "$dir"/rpm/*.rpm 2> /dev/null; then
         fail "rpm finds what the packages require where nothing is"
     fi
-    apt "install --no-install-recommends libsimdjson14 libutf8proc2 libssl3 libzstd1 liblmdb0 liblz4-1 libbz2-1.0 zlib1g liblzma5"
+    apt "install --no-install-recommends libsimdjson14 libutf8proc2 libssl3 libzstd1 liblmdb0 liblz4-1 libbz2-1.0 zlib1g libdeflate0 liblzma5"
     system_rpm
     rpm_there -i "$dir/debian-system.rpm"
     rpm_there -i "$dir"/rpm-before/*.rpm

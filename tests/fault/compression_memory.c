@@ -62,7 +62,8 @@ static bm_status pack(bm_compression kind, size_t *n, bm_error *err)
 {
     bm_compressor *compressor = NULL;
     bm_compress_step step = {.in = {text, TEXT_BYTES}, .end = true, .out = packed, .cap = ROOM};
-    bm_status status = bm_compressor_open(kind, "out", &compressor, err);
+    bm_status status =
+        bm_compressor_open(kind, (bm_pack_lanes){.threads = 1}, "out", &compressor, err);
     while (status == BM_OK && !step.done)
         status = bm_compressor_run(compressor, &step, err);
     bm_compressor_close(compressor);

@@ -59,7 +59,7 @@ static bm_status write_dir(const char *target, bool force, size_t len, int compr
     if (status == BM_OK)
         status = bm_out_dir_file(dir, "kept.jsonl", &file, err);
     if (status == BM_OK)
-        status = bm_out_file_compress(file, compression, err);
+        status = bm_out_file_compress(file, compression, (bm_pack_lanes){.threads = 2}, err);
     for (size_t at = 0; at < len && status == BM_OK; at += 100000)
         status = bm_out_file_write(file, data + at, len - at < 100000 ? len - at : 100000, err);
     if (file != NULL && status == BM_OK)
@@ -143,8 +143,11 @@ Test(full_disk, a_single_file_that_does_not_fit_leaves_nothing)
         bm_out_file *file = NULL;
         cr_assert_eq(
             bm_out_file_open(scratch_at(&s, "disk/pairs.tsv"), BM_OUT_REPLACE, &file, &err), BM_OK);
-        cr_assert_eq(bm_out_file_compress(file, compression, NULL), BM_OK);
-        bm_status status = bm_out_file_write(file, data, 3 * DISK_BYTES, &err);
+        cr_assert_eq(bm_out_file_compress(file, compression, (bm_pack_lanes){.threads = 2}, NULL),
+                     BM_OK);
+        bm_status status = BM_OK; /* parts of 4 MiB are gathered before any is written */
+        for (size_t n = 0; n < 32u << 20 && status == BM_OK; n += 3 * DISK_BYTES)
+            status = bm_out_file_write(file, data, 3 * DISK_BYTES, &err);
         cr_expect_eq(status, BM_ERR_IO);
         cr_expect_neq(bm_out_file_write(file, "x", 1, NULL), BM_OK, "a failure sticks");
         cr_expect_neq(bm_out_file_close(file, &err), BM_OK, "to the end");

@@ -91,7 +91,7 @@ static bm_status add_text(bm_out_dir *dir, const char *name, const char *text, i
     bm_status status = bm_out_dir_file(dir, name, &file, err);
     if (status != BM_OK)
         return status;
-    status = bm_out_file_compress(file, compression, err);
+    status = bm_out_file_compress(file, compression, (bm_pack_lanes){.threads = 2}, err);
     if (status == BM_OK)
         status = bm_out_file_write(file, text, strlen(text), err);
     bm_status closed = bm_out_file_close(file, status == BM_OK ? err : NULL);

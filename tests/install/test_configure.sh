@@ -62,10 +62,10 @@ configure 0 -DBM_TESTS=OFF
 silent_on 'Criterion'
 
 # all that is missing at once; what is there is not named
-rm -f "$work"/pc/simdjson.pc "$work"/pc/libzstd.pc "$work"/pc/liblzma.pc "$work"/pc/liblz4.pc "$work"/pc/libutf8proc.pc
+rm -f "$work"/pc/simdjson.pc "$work"/pc/libzstd.pc "$work"/pc/liblzma.pc "$work"/pc/liblz4.pc "$work"/pc/libdeflate.pc "$work"/pc/libutf8proc.pc
 configure failed -DCMAKE_IGNORE_PATH=/usr/include
-says 'Not found: libzstd, liblzma, liblz4, libutf8proc>=2\.5, simdjson, .*bzip2, lmdb\.h, xxhash\.h, CL/cl\.h'
-says 'apt-get install libzstd-dev liblzma-dev liblz4-dev libutf8proc-dev libsimdjson-dev .*libbz2-dev liblmdb-dev libxxhash-dev opencl-c-headers'
+says 'Not found: libzstd, libdeflate, liblzma, liblz4, libutf8proc>=2\.5, simdjson, .*bzip2, lmdb\.h, xxhash\.h, CL/cl\.h'
+says 'apt-get install libzstd-dev libdeflate-dev liblzma-dev liblz4-dev libutf8proc-dev libsimdjson-dev .*libbz2-dev liblmdb-dev libxxhash-dev opencl-c-headers'
 silent_on 'libssl-dev'
 checks=$((checks + 1))
 [ "$(grep -c 'Not found' "$work/log")" = 1 ] || fail "there is more than one message"

@@ -36,7 +36,7 @@ function check_table(   i, j, n, r, part, seen) {
         }
         n = split(libraries[r], part, " ")
         for (j = 1; j <= n; j++)
-            if (!in_list(part[j], "threads dl m c++ zlib zstd lzma bz2 lz4 lmdb crypto simdjson utf8proc xxhash cl")) row_is_wrong(r, "unknown library " part[j])
+            if (!in_list(part[j], "threads dl m c++ zlib deflate zstd lzma bz2 lz4 lmdb crypto simdjson utf8proc xxhash cl")) row_is_wrong(r, "unknown library " part[j])
     }
 }
 
@@ -52,6 +52,7 @@ function library_of(header) {
     if (header == "lzma.h") return "lzma"
     if (header == "bzlib.h") return "bz2"
     if (header ~ /^lz4(frame|hc)?\.h$/) return "lz4"
+    if (header == "libdeflate.h") return "deflate"
     if (header == "lmdb.h") return "lmdb"
     if (header ~ /^openssl\//) return "crypto"
     if (header == "simdjson.h") return "simdjson"

@@ -187,9 +187,9 @@ call='int deflate(void); int bm_x(void); int bm_x(void) { return deflate(); }'
 plant_symbols lsh "$call"
 printf 'library\tzlib\t%s\n' "$work/libz.so" >> "$work/one"
 refuses 'a call of zlib in lsh' 'src/lsh/x: library: uses deflate of zlib' sh "$here/check_symbols.sh" "$tree" "$work/one"
-plant_symbols io_pack "$call"
+plant_symbols io_bytes "$call"
 printf 'library\tzlib\t%s\n' "$work/libz.so" >> "$work/one"
-passes 'a call of zlib in io_pack' sh "$here/check_symbols.sh" "$tree" "$work/one"
+passes 'a call of zlib in io_bytes' sh "$here/check_symbols.sh" "$tree" "$work/one"
 plant_symbols text '#include <pthread.h>' 'int bm_x(void); int bm_x(void) { return pthread_self() != 0; }'
 refuses 'a thread in text' 'src/text/x: library: uses pthread_self of threads' sh "$here/check_symbols.sh" "$tree" "$work/one"
 "${CC:-cc}" -shared -fPIC -o "$work/libmore.so" "$work/u/u_base.o" "$work/z.c" || exit 2

@@ -14,6 +14,7 @@
 
 #include "base/pool.h"
 #include "base/queue.h"
+#include "io/output/out_file.h"
 #include "lsh/joins/all_pairs.h"
 #include "pipeline/match/all_pairs_prefixes.h"
 #include "pipeline/match/match.h"
@@ -98,6 +99,40 @@ static void test_threads(void)
     bm_queue_free(r.queue);
     bm_pool_close(pool);
     free(items);
+}
+
+/* --- compression in blocks --- */
+
+static void write_packed(const char *path, uint32_t threads, bool whole)
+{
+    bm_out_file *file = NULL;
+    static char piece[700001];
+    bool right =
+        bm_out_file_open(path, BM_OUT_REPLACE, &file, NULL) == BM_OK &&
+        bm_out_file_compress(file, BM_COMPRESSION_ZST, (bm_pack_lanes){threads, 0}, NULL) == BM_OK;
+    for (unsigned i = 0; i < 60 && right; i++) {
+        memset(piece, 'a' + (int)(i % 26), sizeof piece);
+        right = bm_out_file_write(file, piece, sizeof piece, NULL) == BM_OK;
+    }
+    if (whole)
+        right = bm_out_file_close(file, NULL) == BM_OK && right;
+    else
+        bm_out_file_abort(file);
+    check(right, "a compressed file is written");
+}
+
+static void test_packed(void)
+{
+    char one[128], many[128], command[512];
+    snprintf(one, sizeof one, "%s/one.zst", root);
+    snprintf(many, sizeof many, "%s/many.zst", root);
+    write_packed(one, 1, true);
+    write_packed(many, 4, true);
+    snprintf(command, sizeof command, "cmp -s %s %s", one, many);
+    check(system(command) == 0, "threads change no compressed byte");
+    write_packed(many, 4, false);
+    remove(one);
+    remove(many);
 }
 
 /* --- jobs --- */
@@ -412,6 +447,7 @@ int main(void)
     snprintf(input, sizeof input, "%s/in.jsonl", root);
     write_input();
     test_threads();
+    test_packed();
     test_jobs("cpu");
     test_two_jobs();
     test_all_pairs();

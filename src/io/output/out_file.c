@@ -260,14 +260,15 @@ bm_status bm_out_file_open(const char *target, bm_out_existing existing, bm_out_
     return BM_OK;
 }
 
-bm_status bm_out_file_compress(bm_out_file *file, bm_compression compression, bm_error *err)
+bm_status bm_out_file_compress(bm_out_file *file, bm_compression compression, bm_pack_lanes lanes,
+                               bm_error *err)
 {
     if (file->accepted != 0 || file->compressor != NULL)
         return bm_fail_at(err, BM_ERR_INTERNAL, shown(file), 0,
                           "compression was chosen after the first write");
     if (compression == BM_COMPRESSION_NONE)
         return BM_OK;
-    return bm_compressor_open(compression, shown(file), &file->compressor, err);
+    return bm_compressor_open(compression, lanes, shown(file), &file->compressor, err);
 }
 
 /* Compress into the buffer, which is emptied whenever it is full; `end` closes the frame. */

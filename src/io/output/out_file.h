@@ -21,7 +21,8 @@ typedef struct bm_out_file bm_out_file;
 bm_status bm_out_file_open(const char *target, bm_out_existing existing, bm_out_file **out,
                            bm_error *err);
 /* To be chosen before the first write (else BM_ERR_INTERNAL). */
-bm_status bm_out_file_compress(bm_out_file *file, bm_compression compression, bm_error *err);
+bm_status bm_out_file_compress(bm_out_file *file, bm_compression compression, bm_pack_lanes lanes,
+                               bm_error *err);
 /* Buffered. After a failure every later call fails as well. */
 bm_status bm_out_file_write(bm_out_file *file, const void *data, size_t len, bm_error *err);
 /* For a file of a directory that will be large and is never rewritten: hash it on another thread

@@ -18,8 +18,13 @@ typedef struct bm_pack_ops {
     /* Opens the library too, which need not be there (base/shared_library.h). BM_ERR_NOMEM,
      * BM_ERR_IO. */
     bm_status (*open)(void **state, bm_error *err);
-    bm_packed (*run)(void *state, bm_compress_step *step); /* as bm_compressor_run */
-    void (*close)(void *state);                            /* NULL is fine */
+    bm_packed (*run)(void *state,
+                     bm_compress_step *step); /* as bm_compressor_run; or NULL and ... */
+    /* ... a block at once, whole in itself: `cap` is at least `bound` of its bytes. A state is one
+     * thread's (pack_blocks.h). */
+    size_t (*bound)(void *state, size_t n);
+    bm_packed (*block)(void *state, bm_str in, char *out, size_t cap, size_t *len);
+    void (*close)(void *state); /* NULL is fine */
 } bm_pack_ops;
 
 extern const bm_pack_ops bm_pack_gz, bm_pack_zst, bm_pack_xz, bm_pack_bz2, bm_pack_lz4;

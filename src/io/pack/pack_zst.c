@@ -1,4 +1,4 @@
-/* pack_zst.c -- zst by libzstd, level 3, with a checksum.
+/* pack_zst.c -- frames of zst by libzstd, level 3, with a checksum.
  *
  * Tests: tests/unit/io_output/test_out_file.c */
 #include <zstd.h>
@@ -15,7 +15,8 @@
     X(ZSTD_createCCtx)                                                                             \
     X(ZSTD_freeCCtx)                                                                               \
     X(ZSTD_CCtx_setParameter)                                                                      \
-    X(ZSTD_compressStream2)                                                                        \
+    X(ZSTD_compressBound)                                                                          \
+    X(ZSTD_compress2)                                                                              \
     X(ZSTD_getErrorCode)                                                                           \
     X(ZSTD_isError)                                                                                \
     X(ZSTD_getErrorName)
@@ -53,21 +54,22 @@ static void zst_close(void *state)
     bm_free(z);
 }
 
-static bm_packed zst_run(void *state, bm_compress_step *step)
+static size_t zst_bound(void *state, size_t n)
 {
     zst *z = state;
-    ZSTD_inBuffer in = {step->in.data, step->in.len, 0};
-    ZSTD_outBuffer out = {step->out, step->cap, step->len};
-    size_t left = z->lib.ZSTD_compressStream2(z->context, &out, &in,
-                                              step->end ? ZSTD_e_end : ZSTD_e_continue);
-    step->len = out.pos;
-    bm_pack_took(step, in.pos);
-    if (z->lib.ZSTD_isError(left))
-        return (bm_packed){z->lib.ZSTD_getErrorName(left),
-                           z->lib.ZSTD_getErrorCode(left) == ZSTD_error_memory_allocation};
-    step->done = step->end ? left == 0 : step->in.len == 0;
+    return z->lib.ZSTD_compressBound(n);
+}
+
+static bm_packed zst_block(void *state, bm_str in, char *out, size_t cap, size_t *len)
+{
+    zst *z = state;
+    const size_t n = z->lib.ZSTD_compress2(z->context, out, cap, in.data, in.len);
+    if (z->lib.ZSTD_isError(n))
+        return (bm_packed){z->lib.ZSTD_getErrorName(n),
+                           z->lib.ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation};
+    *len = n;
     return (bm_packed){NULL, false};
 }
 
 const bm_pack_ops bm_pack_zst = {
-    .name = "zst", .open = zst_open, .run = zst_run, .close = zst_close};
+    .name = "zst", .open = zst_open, .bound = zst_bound, .block = zst_block, .close = zst_close};

@@ -16,6 +16,7 @@ typedef struct records {
     bm_kept_files files;
     size_t next; /* inputs below it have their file */
     bm_out_file *file;
+    bm_pack_lanes lanes;
     bool array;        /* records are elements of one */
     uint64_t elements; /* in the file that is open */
     bool marked;       /* that file begins with a byte order mark */
@@ -35,6 +36,8 @@ static bm_status records_open(const bm_kept_cfg *cfg, void **state, bm_error *er
 {
     records *r = NULL;
     BM_TRY(bm_new_zero(&r, 1, err));
+    const bm_input_room room = bm_input_set_room(cfg->set);
+    r->lanes = (bm_pack_lanes){room.threads, room.memory};
     r->dir = cfg->dir;
     r->array = bm_input_set_format(cfg->set) == BM_FORMAT_JSON;
     bm_status status = BM_OK;
@@ -78,7 +81,7 @@ static bm_status records_begin_file(void *state, size_t index, bm_error *err)
         /* one that was left out */
         BM_TRY(records_end_file(r, err));
         BM_TRY(bm_out_dir_file(r->dir, r->files.names[r->next], &r->file, err));
-        BM_TRY(bm_out_file_compress(r->file, r->files.compressions[r->next], err));
+        BM_TRY(bm_out_file_compress(r->file, r->files.compressions[r->next], r->lanes, err));
         bm_out_file_digest_early(r->file);
         r->elements = 0;
         r->marked = false;

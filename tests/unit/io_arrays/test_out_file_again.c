@@ -159,10 +159,11 @@ Test(out_file_again, what_is_compressed_cannot_be_flushed_or_gone_on_with)
     leave(&s, true);
     bm_out_dir *dir = again(&s, true);
     bm_out_file *file = file_again(dir, "ids.txt", 2);
-    cr_expect_eq(bm_out_file_compress(file, 1, NULL), BM_ERR_INTERNAL);
+    cr_expect_eq(bm_out_file_compress(file, 1, (bm_pack_lanes){.threads = 2}, NULL),
+                 BM_ERR_INTERNAL);
     cr_assert_eq(bm_out_file_close(file, NULL), BM_OK);
     cr_assert_eq(bm_out_dir_file(dir, "kept.jsonl.gz", &file, NULL), BM_OK);
-    cr_assert_eq(bm_out_file_compress(file, 1, NULL), BM_OK);
+    cr_assert_eq(bm_out_file_compress(file, 1, (bm_pack_lanes){.threads = 2}, NULL), BM_OK);
     cr_expect_eq(bm_out_file_flush(file, NULL), BM_ERR_INTERNAL);
     bm_out_file_abort(file);
     bm_out_dir_close(dir);

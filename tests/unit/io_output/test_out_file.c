@@ -27,7 +27,7 @@ static bm_status write_file(const char *target, bool force, content c, bm_error 
     bm_status status = bm_out_file_open(target, bm_out_existing_of(force), &file, err);
     if (status != BM_OK)
         return status;
-    status = bm_out_file_compress(file, c.compression, err);
+    status = bm_out_file_compress(file, c.compression, (bm_pack_lanes){.threads = 2}, err);
     if (status == BM_OK)
         status = bm_out_file_write(file, c.data, c.len, err);
     if (status != BM_OK) {
@@ -322,7 +322,9 @@ Test(out_file, compressed_bytes_do_not_depend_on_how_much_is_written_at_a_time)
             size_t got;
             scratch_put_text(&s, "a", "");
             cr_assert_eq(bm_out_file_open(scratch_at(&s, "a"), BM_OUT_REPLACE, &file, NULL), BM_OK);
-            cr_assert_eq(bm_out_file_compress(file, (bm_compression)kind, NULL), BM_OK);
+            cr_assert_eq(bm_out_file_compress(file, (bm_compression)kind,
+                                              (bm_pack_lanes){.threads = 2}, NULL),
+                         BM_OK);
             for (size_t at = 0; at < len; at += steps[k])
                 cr_assert_eq(bm_out_file_write(file, data + at,
                                                len - at < steps[k] ? len - at : steps[k], NULL),
@@ -344,6 +346,98 @@ Test(out_file, compressed_bytes_do_not_depend_on_how_much_is_written_at_a_time)
     scratch_close(&s);
 }
 
+/* The bytes of plain text in the first member of gz, or frame of zst, and how long it is. */
+static size_t first_part(bm_compression kind, const char *packed, size_t len, char *out, size_t cap,
+                         size_t *used)
+{
+    if (kind == BM_COMPRESSION_ZST) {
+        *used = ZSTD_findFrameCompressedSize(packed, len);
+        cr_assert_not(ZSTD_isError(*used));
+        return ZSTD_decompress(out, cap, packed, *used);
+    }
+    z_stream z = {.next_in = (unsigned char *)(uintptr_t)packed,
+                  .avail_in = (unsigned)len,
+                  .next_out = (unsigned char *)out,
+                  .avail_out = (unsigned)cap};
+    cr_assert_eq(inflateInit2(&z, 15 + 16), Z_OK);
+    cr_assert_eq(inflate(&z, Z_FINISH), Z_STREAM_END);
+    inflateEnd(&z);
+    *used = len - z.avail_in;
+    return cap - z.avail_out;
+}
+
+Test(out_file, gz_and_zst_are_parts_of_4_MiB_for_any_threads_and_memory)
+{
+    enum { PART = 4 << 20 };
+    scratch s;
+    scratch_open(&s);
+    static const bm_pack_lanes lanes[] = {
+        {1, 0}, {0, 1}, {2, 0}, {3, 64 << 20}, {7, (uint64_t)1 << 40}};
+    static const size_t sizes[] = {0, 1, PART - 1, PART, PART + 1, 5 * PART + 77};
+    char *data = compressible(sizes[5]), *back = malloc(PART + 1);
+    for (int k = 0; k < 2; k++) {
+        const bm_compression kind = k == 0 ? BM_COMPRESSION_GZ : BM_COMPRESSION_ZST;
+        for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+            char *first = NULL;
+            size_t n_first = 0, at = 0, done = 0;
+            for (size_t l = 0; l < sizeof lanes / sizeof lanes[0]; l++) {
+                bm_out_file *file = NULL;
+                size_t n;
+                scratch_put_text(&s, "a", "");
+                cr_assert_eq(bm_out_file_open(scratch_at(&s, "a"), BM_OUT_REPLACE, &file, NULL),
+                             BM_OK);
+                cr_assert_eq(bm_out_file_compress(file, kind, lanes[l], NULL), BM_OK);
+                for (size_t from = 0; from < sizes[i]; from += 1000003) {
+                    const size_t left = sizes[i] - from;
+                    cr_assert_eq(
+                        bm_out_file_write(file, data + from, left < 1000003 ? left : 1000003, NULL),
+                        BM_OK);
+                }
+                cr_assert_eq(bm_out_file_close(file, NULL), BM_OK);
+                char *packed = scratch_get(&s, "a", &n);
+                if (first == NULL) {
+                    first = packed;
+                    n_first = n;
+                    continue;
+                }
+                cr_expect(n == n_first && memcmp(packed, first, n) == 0, "%zu bytes, lanes %zu",
+                          sizes[i], l);
+                free(packed);
+            }
+            do {
+                size_t used;
+                const size_t left = sizes[i] - done;
+                const size_t n = first_part(kind, first + at, n_first - at, back, PART + 1, &used);
+                cr_assert_eq(n, left < PART ? left : PART, "%zu bytes, at %zu", sizes[i], done);
+                cr_assert(n == 0 || memcmp(back, data + done, n) == 0);
+                at += used;
+                done += n;
+            } while (at < n_first);
+            cr_expect_eq(done, sizes[i]);
+            free(first);
+        }
+    }
+    free(data);
+    free(back);
+    scratch_close(&s);
+}
+
+Test(out_file, a_compressed_file_of_many_parts_can_be_aborted)
+{
+    scratch s;
+    scratch_open(&s);
+    char *data = compressible(13 << 20);
+    bm_out_file *file = NULL;
+    cr_assert_eq(bm_out_file_open(scratch_at(&s, "a"), BM_OUT_REFUSE, &file, NULL), BM_OK);
+    cr_assert_eq(bm_out_file_compress(file, BM_COMPRESSION_GZ, (bm_pack_lanes){.threads = 3}, NULL),
+                 BM_OK);
+    cr_assert_eq(bm_out_file_write(file, data, 13 << 20, NULL), BM_OK);
+    bm_out_file_abort(file);
+    cr_expect_eq(scratch_count(&s, "."), 0u);
+    free(data);
+    scratch_close(&s);
+}
+
 Test(out_file, compression_is_chosen_before_the_first_write)
 {
     scratch s;
@@ -351,7 +445,8 @@ Test(out_file, compression_is_chosen_before_the_first_write)
     bm_out_file *file = NULL;
     cr_assert_eq(bm_out_file_open(scratch_at(&s, "a"), BM_OUT_REFUSE, &file, NULL), BM_OK);
     cr_assert_eq(bm_out_file_write(file, "x", 1, NULL), BM_OK);
-    cr_expect_eq(bm_out_file_compress(file, 1, NULL), BM_ERR_INTERNAL);
+    cr_expect_eq(bm_out_file_compress(file, 1, (bm_pack_lanes){.threads = 2}, NULL),
+                 BM_ERR_INTERNAL);
     bm_out_file_abort(file);
     scratch_close(&s);
 }
