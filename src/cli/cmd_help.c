@@ -6,8 +6,10 @@
  * Tests: tests/cli/cases/help_json.sh, tests/cli/cases/usage.sh, tests/pages/test_pages.py */
 #include "cli/cmd_help.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/command_sets.h"
@@ -128,16 +130,14 @@ static void put_option_json(FILE *to, const arg_option *option)
     fputs("]}", to);
 }
 
-/* The rows of these commands (a bit each), and of the options that one of them takes. */
-static void print_json(cli_console *console, uint32_t commands)
+static void put_json(FILE *to, uint32_t commands)
 {
-    FILE *to = console->out;
     const char *before = "";
     size_t n = 0;
-    cli_print(console, "{\"schema\":1,\"groups\":[");
+    fputs("{\"schema\":1,\"groups\":[", to);
     for (int group = 0; group < CLI_N_GROUPS; group++)
         put_item(to, &n, cli_group_titles[group]);
-    cli_print(console, "],\"commands\":[");
+    fputs("],\"commands\":[", to);
     for (unsigned i = 0; i < CLI_N_COMMANDS; i++) {
         if (!(commands & BIT(i)))
             continue;
@@ -145,7 +145,7 @@ static void print_json(cli_console *console, uint32_t commands)
         put_command_json(to, i);
         before = ",";
     }
-    cli_print(console, "],\"options\":[");
+    fputs("],\"options\":[", to);
     before = "";
     for (size_t i = 0; i < cli_options.n; i++) {
         const arg_option *option = &cli_options.options[i];
@@ -155,14 +155,29 @@ static void print_json(cli_console *console, uint32_t commands)
         put_option_json(to, option);
         before = ",";
     }
-    cli_print(console, "],\"presets\":[");
+    fputs("],\"presets\":[", to);
     for (size_t i = 0; i < CLI_N_PRESETS; i++) {
         fputs(i > 0 ? ",{\"name\":" : "{\"name\":", to);
         cli_json_string(to, cli_presets[i].name);
         put_member(to, "note", cli_presets[i].note);
         fputc('}', to);
     }
-    cli_print(console, "]}\n");
+    fputs("]}\n", to);
+}
+
+/* The rows of these commands (a bit each), and of the options that one of them takes. */
+static void print_json(cli_console *console, uint32_t commands)
+{
+    char *text = NULL;
+    size_t len = 0;
+    FILE *to = open_memstream(&text, &len);
+    if (to != NULL)
+        put_json(to, commands);
+    if (to == NULL || fclose(to) != 0)
+        console->out_errno = console->out_errno != 0 ? console->out_errno : ENOMEM;
+    else
+        cli_write(console, text, len);
+    free(text);
 }
 
 void cli_print_help(cli_console *console)
