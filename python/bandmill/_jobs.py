@@ -578,7 +578,7 @@ def dedup(
     """Near-duplicates, grouped: which documents stay, and why the others go.
 
     ``data`` and options as in `sign`, and as in the program. ``output``: a directory to write, as the program does; without
-    it what is found lives as long as the result. ``against``: an index, or a directory of signatures, of known documents.
+    it what is found lives as long as the result. ``keep``: a list of rules, as in "max:score,longest". ``against``: an index, or a directory of signatures, of known documents.
 
     Returns Dedup. Raises Error.
     """
@@ -592,7 +592,7 @@ def dedup(
         fill(o, call, source, k)
         o.output.path = call.text(out)
         o.cluster = word(lib.BM_OPTION_CLUSTER, cluster, "cluster")
-        o.keep = word(lib.BM_OPTION_KEEP, keep, "keep")
+        o.keep_rules = call.text(keep)
         o.verify = _verify(verify, data)
         o.kept = lib.BM_KEPT_SAME if output is not None else lib.BM_KEPT_NO
         o.write_pairs = pairs

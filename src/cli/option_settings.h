@@ -57,7 +57,8 @@ typedef struct cli_match_settings {
     bm_verify verify;
     bm_identical identical;
     bm_cluster cluster;
-    bm_keep keep;
+    const char *keep;          /* of dedup */
+    bm_keep cluster_keep;      /* of cluster */
     uint64_t sample;           /* 0: all */
     cli_thresholds thresholds; /* cluster */
     const char *against;       /* dedup; NULL: not given */

@@ -15,7 +15,7 @@ typedef struct bm_pair_settings {
     bm_verify verify; /* AUTO until it is settled */
     bm_identical identical;
     bm_cluster cluster;
-    bm_keep keep;
+    const char *keep;         /* the list of rules; NULL: first */
     uint64_t sample;          /* 0: all documents */
     const char *against;      /* an index, or signatures, of known documents; NULL: none */
     double against_threshold; /* with an index; 0: that of the index */

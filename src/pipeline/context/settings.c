@@ -137,6 +137,7 @@ void bm_settings_reset(bm_settings *s)
 {
     bm_free(s->stop.words);
     s->stop.words = NULL;
+    bm_keep_rules_reset(&s->keep);
 }
 
 bool bm_settings_weigh(const bm_settings *s)
@@ -290,6 +291,20 @@ bm_status bm_settings_plan_signatures(bm_settings *s, bm_error *err)
     return status;
 }
 
+static const char *keep_of(const bm_dedup_options *o)
+{
+    return o->keep_rules != NULL ? o->keep_rules : bm_option_word_or(BM_OPTION_KEEP, o->keep, NULL);
+}
+
+static bm_status check_keep(const bm_dedup_options *o, bm_error *err)
+{
+    BM_TRY(bm_option_check(BM_OPTION_KEEP, o->keep, err));
+    return o->keep == BM_KEEP_FIRST || o->keep_rules == NULL
+               ? BM_OK
+               : bm_fail_field(err, "keep_rules", "`keep_rules` and `keep` %s (one of them)",
+                               bm_option_word(BM_OPTION_KEEP, o->keep));
+}
+
 bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out, bm_error *err)
 {
     bm_dedup_options o = dedup_defaults;
@@ -302,7 +317,7 @@ bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out
                       .bands = o.bands,
                       .pairs = {.verify = o.verify,
                                 .cluster = o.cluster,
-                                .keep = o.keep,
+                                .keep = keep_of(&o),
                                 .against = o.against,
                                 .against_threshold = o.against_threshold},
                       .results = {.kept = o.kept, .write_pairs = o.write_pairs, .resume = o.resume},
@@ -314,7 +329,12 @@ bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out
     const bm_option_parts parts = bm_settings_parts(out);
     BM_TRY(check_has_output(out, err));
     BM_TRY(check_pairs(out, err));
-    return bm_settings_settle(out, &parts, err);
+    BM_TRY(check_keep(&o, err));
+    BM_TRY(bm_keep_rules_parse(out->pairs.keep, &out->keep, err));
+    bm_status status = bm_settings_settle(out, &parts, err);
+    if (status != BM_OK)
+        bm_settings_reset(out);
+    return status;
 }
 
 static bm_status check_measure(const bm_pairs_options *o, bm_error *err)
