@@ -234,20 +234,15 @@ typedef enum bm_verify {
     BM_VERIFY_AUTO,
     BM_VERIFY_EXACT,
     BM_VERIFY_SIGNATURE,
-    BM_VERIFY_NONE
+    BM_VERIFY_NONE,
+    BM_VERIFY_CONTAINED /* of dedup: a document goes only where a kept one holds it, or a share of it */
 } bm_verify;
 typedef enum bm_identical {
     BM_IDENTICAL_ALL,  /* every pair of identical documents */
     BM_IDENTICAL_CHAIN /* each copy with the first only */
 } bm_identical;
 typedef enum bm_cluster { BM_CLUSTER_COMPONENTS, BM_CLUSTER_STAR } bm_cluster;
-typedef enum bm_keep {
-    BM_KEEP_FIRST,
-    BM_KEEP_LAST,
-    BM_KEEP_LONGEST,
-    BM_KEEP_SHORTEST,
-    BM_KEEP_NONE /* no document of a group stays */
-} bm_keep;
+typedef enum bm_keep { BM_KEEP_FIRST, BM_KEEP_LAST, BM_KEEP_LONGEST, BM_KEEP_SHORTEST } bm_keep;
 
 /* b bands of r rows; words b*r … K-1 of a signature are not used. */
 typedef struct bm_band_plan {

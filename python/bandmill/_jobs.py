@@ -578,7 +578,8 @@ def dedup(
     """Near-duplicates, grouped: which documents stay, and why the others go.
 
     ``data`` and options as in `sign`, and as in the program. ``output``: a directory to write, as the program does; without
-    it what is found lives as long as the result. ``keep``: a list of rules, as in "max:score,longest". ``against``: an index, or a directory of signatures, of known documents.
+    it what is found lives as long as the result. ``verify`` "contained" or "contained=.9": a document goes only where a kept
+    one holds that share of its shingles. ``against``: an index, or a directory of signatures, of known documents.
 
     Returns Dedup. Raises Error.
     """
@@ -592,8 +593,9 @@ def dedup(
         fill(o, call, source, k)
         o.output.path = call.text(out)
         o.cluster = word(lib.BM_OPTION_CLUSTER, cluster, "cluster")
-        o.keep_rules = call.text(keep)
-        o.verify = _verify(verify, data)
+        o.keep = word(lib.BM_OPTION_KEEP, keep, "keep")
+        verify, share = _contained(verify)
+        o.verify, o.containment = _verify(verify, data), share
         o.kept = lib.BM_KEPT_SAME if output is not None else lib.BM_KEPT_NO
         o.write_pairs = pairs
         o.against = call.text(against)
@@ -614,6 +616,19 @@ def _seen_of(data: Any, source: Source, text: Names, id: str | None) -> Seen | N
     if source.ids is not None:
         return Seen.of_signatures(data)
     return Seen.of_file(source.paths[0], text, id) if source.has_rows else None
+
+
+def _contained(verify: str) -> tuple[str, float]:
+    """The word, and the share of "contained=.9"; 0 where none stands there."""
+    name, equals, share = verify.partition("=")
+    if not equals:
+        return name, 0.0
+    try:
+        if name == "contained" and 0 < float(share) <= 1:
+            return name, float(share)
+    except ValueError:
+        pass
+    raise Error(f"verify {verify!r} (exact, signature, none, contained or contained=C with C up to 1)", field="verify")
 
 
 def _verify(name: str, data: Any) -> int:

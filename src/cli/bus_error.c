@@ -5,7 +5,7 @@
  * there before.
  *
  * Tests: tests/cli/cases/query_follow.sh */
-#include "cli/interrupt.h"
+#include "cli/bus_error.h"
 
 #include <signal.h>
 #include <string.h>

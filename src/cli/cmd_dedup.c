@@ -3,6 +3,9 @@
  * Tests: tests/cli/cases/dedup.sh */
 #include <stdio.h>
 
+#include <bandmill/sketch.h>
+
+#include "cli/args_value.h"
 #include "cli/cmd_job.h"
 #include "cli/job_callbacks.h"
 #include "cli/options.h"
@@ -34,12 +37,15 @@ static void say_groups(cli_context *context, const bm_counts *counts)
 {
     const uint64_t near = counts->removed - counts->results.removed_identical - counts->chained -
                           counts->results.known;
+    const bool contained = context->settings.match.verify == BM_VERIFY_CONTAINED;
     char n[7][32];
     cli_say_note(&context->console, "%s groups, the largest of %s",
                  cli_format_count(counts->groups, n[0], sizeof n[0]),
                  cli_format_count(counts->largest_group, n[1], sizeof n[1]));
     cli_say_note(&context->console,
-                 "%s kept, %s removed: %s identical to the kept one, %s near it, %s chained",
+                 contained
+                     ? "%s kept, %s removed: %s identical to the kept one, %s contained in it"
+                     : "%s kept, %s removed: %s identical to the kept one, %s near it, %s chained",
                  cli_format_count(counts->kept, n[2], sizeof n[2]),
                  cli_format_count(counts->removed, n[3], sizeof n[3]),
                  cli_format_count(counts->results.removed_identical, n[4], sizeof n[4]),
@@ -65,8 +71,9 @@ static void fill_options(cli_context *context, bm_dedup_options *options)
     options->sketch = settings->sketch;
     options->bands = settings->bands;
     options->verify = settings->match.verify;
+    options->containment = settings->match.containment;
     options->cluster = settings->match.cluster;
-    options->keep_rules = settings->match.keep;
+    options->keep = settings->match.keep;
     options->kept = settings->results.kept;
     options->device = settings->device;
     options->resources = settings->resources;
@@ -81,16 +88,36 @@ static void fill_options(cli_context *context, bm_dedup_options *options)
         options->against_threshold = settings->bands.threshold;
 }
 
+/* How often the bands propose a document that is wholly contained in another, by how much larger that is. */
+static void say_recall(cli_context *context, const bm_band_plan *plan)
+{
+    static const double sizes[] = {1, .8, .5, .2};
+    double recall[4];
+    for (size_t i = 0; i < 4; i++)
+        recall[i] = 100 * bm_band_probability(plan->bands, plan->rows, sizes[i]);
+    cli_say_note(
+        &context->console,
+        "a document that is wholly contained in another is found with %.1f %%, %.1f %%, %.1f %%, "
+        "%.1f %% where it has 1, .8, .5, .2 of its shingles",
+        recall[0], recall[1], recall[2], recall[3]);
+}
+
 bm_status cli_run_dedup(cli_context *context, bm_error *err)
 {
+    const bool contained = context->settings.match.verify == BM_VERIFY_CONTAINED;
     bm_summary *summary = NULL;
     bm_dedup_options options;
+    if (contained && cli_was_given(&context->settings, "cluster"))
+        return args_fail(
+            err, "--cluster with --verify contained: a document goes to the one that holds it");
     fill_options(context, &options);
     bm_status status = bm_job_dedup(&options, &summary, err);
     status = cli_end_job(context, status, err);
     if (status == BM_OK) {
         cli_say_documents(context, summary);
         cli_say_plan(context, summary);
+        if (contained)
+            say_recall(context, bm_summary_plan(summary));
         cli_say_pairs(context, summary);
         say_groups(context, bm_summary_counts(summary));
         cli_say_end(context, "done", summary);

@@ -72,7 +72,9 @@ void cli_say_pairs(cli_context *context, const bm_summary *summary)
                      cli_format_count(counts->candidates, n[0], sizeof n[0]));
     else
         cli_say_note(&context->console,
-                     "%s candidates, all verified: %s at the threshold, %s below",
+                     context->settings.match.verify == BM_VERIFY_CONTAINED
+                         ? "%s candidates, all verified: of %s one holds the other, of %s neither"
+                         : "%s candidates, all verified: %s at the threshold, %s below",
                      cli_format_count(counts->candidates, n[0], sizeof n[0]),
                      cli_format_count(counts->edges, n[1], sizeof n[1]),
                      cli_format_count(counts->verified - counts->edges, n[2], sizeof n[2]));

@@ -55,10 +55,10 @@ typedef struct cli_match_settings {
     bm_candidate_rule candidates;
     bm_measure measure;
     bm_verify verify;
+    double containment; /* of contained; 0: not given */
     bm_identical identical;
     bm_cluster cluster;
-    const char *keep;          /* of dedup */
-    bm_keep cluster_keep;      /* of cluster */
+    bm_keep keep;
     uint64_t sample;           /* 0: all */
     cli_thresholds thresholds; /* cluster */
     const char *against;       /* dedup; NULL: not given */

@@ -91,6 +91,29 @@ bool cli_parse_shingle(const char *text, void *field, char *why, size_t cap)
     return true;
 }
 
+bool cli_parse_verify(const char *text, void *field, char *why, size_t cap)
+{
+    cli_match_settings *match = field;
+    const size_t len = strcspn(text, "=");
+    unsigned verify;
+    char *end;
+    snprintf(why, cap,
+             "expected exact, signature, none, contained, or contained=C with C more than 0, at "
+             "most 1, of up to 15 decimals");
+    if (!bm_option_value(BM_OPTION_VERIFY, text, len, &verify) || verify == BM_VERIFY_AUTO)
+        return false;
+    match->verify = (bm_verify)verify;
+    match->containment = 0;
+    if (text[len] == '\0')
+        return true;
+    const char *number = text + len + 1, *point = strchr(number, '.');
+    if (verify != BM_VERIFY_CONTAINED || number[strspn(number, "0123456789.")] != '\0' ||
+        (point != NULL && strlen(point + 1) > 15))
+        return false;
+    match->containment = strtod(number, &end);
+    return end != number && *end == '\0' && match->containment > 0 && match->containment <= 1;
+}
+
 bool cli_parse_shingles(const char *text, void *field, char *why, size_t cap)
 {
     cli_shingles *shingles = field;

@@ -10,6 +10,8 @@
 bool cli_parse_normalize(const char *text, void *field, char *why, size_t cap);
 /* One character of ASCII, no quote and no line ending; or a backslash and a t, for a tab. */
 bool cli_parse_character(const char *text, void *field, char *why, size_t cap);
+/* exact, signature, none, contained, contained=C; field: cli_match_settings. */
+bool cli_parse_verify(const char *text, void *field, char *why, size_t cap);
 /* word:K, char:K, byte:K; field: bm_text_options. */
 bool cli_parse_shingle(const char *text, void *field, char *why, size_t cap);
 /* The same, added to what is there; field: cli_shingles. */

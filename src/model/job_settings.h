@@ -15,9 +15,10 @@ typedef struct bm_pair_settings {
     bm_verify verify; /* AUTO until it is settled */
     bm_identical identical;
     bm_cluster cluster;
-    const char *keep;         /* the list of rules; NULL: first */
+    bm_keep keep;
     uint64_t sample;          /* 0: all documents */
     const char *against;      /* an index, or signatures, of known documents; NULL: none */
+    double containment;       /* of CONTAINED; else 0 */
     double against_threshold; /* with an index; 0: that of the index */
     char against_state[128];  /* what of it there is: settled once it is open */
 } bm_pair_settings;

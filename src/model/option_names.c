@@ -24,10 +24,10 @@ static const char *const shorts[] = {"whole", "skip"};
 static const char *const schemes[] = {"affine32", "oph",   "cws",      "legacy",   "text-dedup",
                                       "nemo",     "lance", "affine64", "datatrove"};
 static const char *const candidates[] = {"lsh", "all", "length"};
-static const char *const verify[] = {"auto", "exact", "signature", "none"};
+static const char *const verify[] = {"auto", "exact", "signature", "none", "contained"};
 static const char *const identical[] = {"all", "chain"};
 static const char *const clusters[] = {"components", "star"};
-static const char *const keeps[] = {"first", "last", "longest", "shortest", "none"};
+static const char *const keeps[] = {"first", "last", "longest", "shortest"};
 static const char *const kepts[] = {"same", "none", "gz", "zst", "no"};
 static const char *const text_offloads[] = {"auto", "off", "trial", "on"};
 static const char *const stores[] = {"sets", "signatures"};

@@ -19,4 +19,10 @@ bool bm_normalize_value(const char *list, uint32_t *bits);
 /* KIND:K. */
 void bm_shingle_words(const bm_text_options *text, char *out, size_t cap);
 
+/* Are the sets of documents compared? */
+static inline bool bm_verify_reads_sets(bm_verify verify)
+{
+    return verify == BM_VERIFY_EXACT || verify == BM_VERIFY_CONTAINED;
+}
+
 #endif

@@ -80,7 +80,7 @@ and_also 'gone: [F	bm_inspect' 'a function is gone' job.h '/^BM_API bm_status bm
 and_also "'bool resume' offset changed" 'a field in the midst of options' job.h "$sign s/^    bool resume;/    uint64_t early;\n&/"
 and_also 'bm_text_options has 96 bytes (88)' 'a part grows' types.h "$parts s/reserved\[5\]/reserved[6]/"
 and_also 'BM_KEEP_LAST' 'values change places' types.h 's/BM_KEEP_FIRST, BM_KEEP_LAST/BM_KEEP_LAST, BM_KEEP_FIRST/'
-and_also 'BM_VERIFY_NONE' 'a value is gone' types.h 's/^    BM_VERIFY_SIGNATURE,$/    BM_VERIFY_SIGNATURE/' 's/^    BM_VERIFY_NONE$//'
+and_also 'BM_VERIFY_NONE' 'a value is gone' types.h 's/^    BM_VERIFY_NONE,$//' 's/^    BM_VERIFY_CONTAINED /    BM_VERIFY_CONTAINED = 4 /'
 and_also 'recall' 'fields in another order' types.h 's/double threshold, recall;/double recall, threshold;/'
 try 'bm_error has' 'a longer message' status.h 's/char message\[1024\]/char message[2048]/'
 

@@ -213,7 +213,9 @@ Test(options, name_bad_values_and_what_was_expected)
     refuse(READ(CLI_SIGN, "a", "--shingle", "stopword"), "byte:K or stopword:K");
     refuse(READ(CLI_SIGN, "a", "--scheme", "minwise"), "(expected one of affine32 oph cws");
     refuse(READ(CLI_SIGN, "a", "--hash", "md5"), "xxh3 xxh64 sha1 murmur3");
-    refuse(READ(CLI_DEDUP, "a", "--verify", "auto"), "(expected one of exact signature none)");
+    refuse(READ(CLI_DEDUP, "a", "--verify", "auto"),
+           "(expected exact, signature, none, contained, or contained=C ");
+    refuse(READ(CLI_PAIRS, "a", "--verify", "auto"), "(expected one of exact signature none)");
     refuse(READ(CLI_DEDUP, "a", "--header", ""), "(expected one of yes no)");
     refuse(READ(CLI_SIGN, "a", "--perms", "0"), "from 1 to 1024");
     refuse(READ(CLI_SIGN, "a", "--perms", "1025"), "from 1 to 1024");

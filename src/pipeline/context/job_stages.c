@@ -6,6 +6,7 @@
  *
  * Tests: tests/cli/cases/progress.sh */
 #include "pipeline/context/job_stages.h"
+#include "model/option_names.h"
 
 #include "io/input/input_set.h"
 
@@ -36,7 +37,7 @@ static void add_matching(plan *p, const bm_settings *s)
 {
     if (s->pairs.candidates == BM_CANDIDATES_LSH) {
         add(p, BM_STAGE_MATCH,
-            s->pairs.verify == BM_VERIFY_EXACT       ? 0.35
+            bm_verify_reads_sets(s->pairs.verify)    ? 0.35
             : s->pairs.verify == BM_VERIFY_SIGNATURE ? 0.15
                                                      : 0.1);
         return;

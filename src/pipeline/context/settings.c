@@ -11,6 +11,7 @@
 #include "base/memory.h"
 #include "base/sized_struct.h"
 #include "lsh/band_plan.h"
+#include "lsh/containment.h"
 #include "model/scheme_facts.h"
 #include "model/option_check.h"
 #include "model/option_defaults.h"
@@ -137,7 +138,6 @@ void bm_settings_reset(bm_settings *s)
 {
     bm_free(s->stop.words);
     s->stop.words = NULL;
-    bm_keep_rules_reset(&s->keep);
 }
 
 bool bm_settings_weigh(const bm_settings *s)
@@ -291,18 +291,40 @@ bm_status bm_settings_plan_signatures(bm_settings *s, bm_error *err)
     return status;
 }
 
-static const char *keep_of(const bm_dedup_options *o)
+static double containment_of(const bm_dedup_options *o)
 {
-    return o->keep_rules != NULL ? o->keep_rules : bm_option_word_or(BM_OPTION_KEEP, o->keep, NULL);
+    const bool all =
+        o->verify == BM_VERIFY_CONTAINED && !(o->containment < 0) && !(o->containment > 0);
+    return all ? 1 : o->containment;
 }
 
-static bm_status check_keep(const bm_dedup_options *o, bm_error *err)
+static bm_status check_containment(const bm_dedup_options *o, bm_error *err)
 {
-    BM_TRY(bm_option_check(BM_OPTION_KEEP, o->keep, err));
-    return o->keep == BM_KEEP_FIRST || o->keep_rules == NULL
-               ? BM_OK
-               : bm_fail_field(err, "keep_rules", "`keep_rules` and `keep` %s (one of them)",
-                               bm_option_word(BM_OPTION_KEEP, o->keep));
+    bm_share share;
+    if (o->verify != BM_VERIFY_CONTAINED)
+        return containment_of(o) > 0 || containment_of(o) < 0
+                   ? bm_fail_field(err, "containment", "`containment` without `verify` contained")
+                   : BM_OK;
+    if (!bm_share_of(containment_of(o), &share))
+        return bm_fail_field(
+            err, "verify", "`verify` contained=%g (more than 0, at most 1, with up to %u decimals)",
+            o->containment, BM_SHARE_DECIMALS);
+    if (o->cluster != BM_CLUSTER_COMPONENTS)
+        return bm_fail_field(err, "cluster",
+                             "`cluster` with `verify` contained, which has no groups to join");
+    if (o->text.weights != BM_WEIGHTS_NONE)
+        return bm_fail_field(err, "weights",
+                             "`weights` with `verify` contained, which counts shingles");
+    return BM_OK;
+}
+
+/* What only dedup knows. */
+static bm_status refuse_contained(bm_verify verify, bm_error *err)
+{
+    return verify == BM_VERIFY_CONTAINED
+               ? bm_fail_field(err, "verify",
+                               "`verify` contained is for dedup (exact, signature or none)")
+               : BM_OK;
 }
 
 bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out, bm_error *err)
@@ -317,9 +339,10 @@ bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out
                       .bands = o.bands,
                       .pairs = {.verify = o.verify,
                                 .cluster = o.cluster,
-                                .keep = keep_of(&o),
+                                .keep = o.keep,
                                 .against = o.against,
-                                .against_threshold = o.against_threshold},
+                                .against_threshold = o.against_threshold,
+                                .containment = containment_of(&o)},
                       .results = {.kept = o.kept, .write_pairs = o.write_pairs, .resume = o.resume},
                       .device = o.device,
                       .resources = o.resources,
@@ -329,12 +352,8 @@ bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out
     const bm_option_parts parts = bm_settings_parts(out);
     BM_TRY(check_has_output(out, err));
     BM_TRY(check_pairs(out, err));
-    BM_TRY(check_keep(&o, err));
-    BM_TRY(bm_keep_rules_parse(out->pairs.keep, &out->keep, err));
-    bm_status status = bm_settings_settle(out, &parts, err);
-    if (status != BM_OK)
-        bm_settings_reset(out);
-    return status;
+    BM_TRY(check_containment(&o, err));
+    return bm_settings_settle(out, &parts, err);
 }
 
 static bm_status check_measure(const bm_pairs_options *o, bm_error *err)
@@ -385,6 +404,7 @@ bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out
         BM_TRY_OUT(bm_fail_field(err, "threshold",
                                  "`threshold` 0 lists every pair, which takes `candidates` all"));
     BM_TRY_OUT(check_pairs(out, err));
+    BM_TRY_OUT(refuse_contained(o.verify, err));
     BM_TRY_OUT(bm_settings_settle(out, &parts, err));
     if (o.output.path == NULL && o.write == NULL)
         BM_TRY_OUT(

@@ -52,6 +52,8 @@ static bool has_standard_input(const char *const *paths, size_t n)
 static bm_status check_query(const bm_query_options *o, bm_error *err)
 {
     BM_TRY(bm_option_check(BM_OPTION_VERIFY, o->verify, err));
+    if (o->verify == BM_VERIFY_CONTAINED)
+        return bm_fail_field(err, "verify", "`verify` contained is for dedup (exact, signature)");
     BM_TRY(bm_answer_rule_check(&o->answers, err));
     BM_TRY(bm_option_list_check("targets", o->targets, o->n_targets, err));
     BM_TRY(bm_option_set_fields_check(o->set_fields, err));

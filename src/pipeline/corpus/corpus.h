@@ -10,6 +10,7 @@
 #ifndef BM_CORPUS_CORPUS_H
 #define BM_CORPUS_CORPUS_H
 
+#include "lsh/containment.h"
 #include "pipeline/corpus/corpus_budget.h"
 #include "pipeline/corpus/corpus_keys.h"
 #include "pipeline/corpus/corpus_parts.h"
@@ -54,8 +55,10 @@ bm_status bm_corpus_sort_docs(bm_corpus *corpus, const uint32_t *docs, size_t n,
 bm_status bm_corpus_sort_all(bm_corpus *corpus, bm_pool *pool, bm_error *err);
 
 typedef struct bm_comparison {
-    bm_verify verify; /* EXACT compares hashes, SIGNATURE words, NONE gives NAN */
+    bm_verify verify; /* EXACT and CONTAINED compare hashes, SIGNATURE words, NONE gives NAN */
     double threshold; /* a pair that does not reach it may get a negative number; 0: never */
+    bm_share
+        share; /* CONTAINED: a pair of which neither holds so much of the other gets a negative number */
     bm_pool *pool;
     bm_measure measure; /* of hashes without weights */
 } bm_comparison;

@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "lsh/verify.h"
+#include "model/option_names.h"
 #include "pipeline/corpus/corpus.h"
 #include "sketch/scheme.h"
 
@@ -28,6 +29,7 @@ typedef struct comparison {
     bm_verify verify;
     bm_measure measure;
     double threshold;
+    bm_share share;
     bm_pool *pool;
     bm_pair *pairs;
     size_t n;
@@ -68,6 +70,8 @@ static double similarity(const comparison *c, uint32_t a, uint32_t b)
     if (corpus->cfg.weighted)
         return bm_weighted_jaccard(bm_corpus_weighted(set_x, corpus->sizes[x]),
                                    bm_corpus_weighted(set_y, corpus->sizes[y]));
+    if (c->verify == BM_VERIFY_CONTAINED)
+        return bm_jaccard_held(set_x, corpus->sizes[x], set_y, corpus->sizes[y], c->share);
     return bm_similarity_at_least(c->measure, set_x, corpus->sizes[x], set_y, corpus->sizes[y],
                                   c->threshold);
 }
@@ -206,6 +210,7 @@ bm_status bm_corpus_compare(bm_corpus *corpus, const bm_comparison *how, bm_pair
                     .verify = how->verify,
                     .measure = how->measure,
                     .threshold = how->threshold,
+                    .share = how->share,
                     .pool = how->pool,
                     .pairs = pairs,
                     .n = n};
@@ -216,7 +221,7 @@ bm_status bm_corpus_compare(bm_corpus *corpus, const bm_comparison *how, bm_pair
     }
     if (bm_corpus_sets_in_file(corpus))
         return n == 0 ? BM_OK : compare_from_file(&c, n, err);
-    if (how->verify == BM_VERIFY_EXACT)
+    if (bm_verify_reads_sets(how->verify))
         BM_TRY(bm_corpus_sort(corpus, pairs, n, how->pool, err));
     return compare(&c, err);
 }

@@ -20,6 +20,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "pipeline/inmem/set_links.h"
+#include "io/json/json_scan.h"
 #include "model/file_names.h"
 #include "model/pair_order.h"
 
@@ -72,6 +73,35 @@ static bm_status read_pairs(bm_explainer *e, bm_error *err)
     reading r = {.e = e};
     bm_job_context_stage(&e->context, "read", "bytes");
     return bm_result_pairs(&dir, read_row, &r, err);
+}
+
+/* --- from removed.tsv --- */
+
+/* A bm_result_row_fn: under `verify` contained a document is in its group by the one that is kept, and by nothing else. */
+static bm_status read_held(void *ctx, const bm_tsv_table *row, bm_error *err)
+{
+    bm_explainer *e = ctx;
+    const bool known = bm_json_scan_is(row->fields[BM_REMOVED_REASON], BM_REMOVED_IS_KNOWN);
+    const uint32_t a = known ? BM_ID_NONE : bm_id_set_find(&e->ids, row->fields[BM_REMOVED_KEPT]),
+                   b = a == BM_ID_NONE ? BM_ID_NONE
+                                       : bm_id_set_find(&e->ids, row->fields[BM_REMOVED_ID]);
+    uint32_t millionths;
+    if (b == BM_ID_NONE)
+        return BM_OK;
+    if (!bm_table_jaccard(row->fields[BM_REMOVED_JACCARD], &millionths))
+        return bm_fail_at(err, BM_ERR_FORMAT, row->path, row->line,
+                          "the similarity is none of six decimals");
+    return add_pair(e, (bm_pair){a < b ? a : b, a < b ? b : a, millionths / 1e6}, err);
+}
+
+static bm_status read_holders(bm_explainer *e, bm_error *err)
+{
+    const bm_result_dir dir = {e->manifest, &e->context.callbacks, e->settings->memory};
+    bm_job_context_stage(&e->context, "read", "bytes");
+    BM_TRY(bm_result_rows(&dir, BM_TABLE_REMOVED, read_held, e, err));
+    if (e->n_pairs > 1)
+        qsort(e->pairs, e->n_pairs, sizeof *e->pairs, bm_pair_by_place);
+    return BM_OK;
 }
 
 /* --- of two documents themselves --- */
@@ -206,6 +236,9 @@ static bm_status compute_pairs(bm_explainer *e, bm_error *err)
 
 bm_status bm_explain_pairs(bm_explainer *e, bm_error *err)
 {
-    e->from_inputs = bm_manifest_output(e->manifest, BM_FILE_PAIRS) == NULL;
+    const bool no_pairs = bm_manifest_output(e->manifest, BM_FILE_PAIRS) == NULL;
+    if (no_pairs && e->find.verify == BM_VERIFY_CONTAINED)
+        return read_holders(e, err);
+    e->from_inputs = no_pairs;
     return e->from_inputs ? compute_pairs(e, err) : read_pairs(e, err);
 }

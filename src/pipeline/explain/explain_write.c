@@ -113,11 +113,8 @@ static void text_head(page *p)
     put(p, ", ");
     put_count(p, e->n_pairs, " pair");
     put(p, ", ");
-    if (!e->none)
-        put_id(p, e->kept, false);
-    put(p, e->none                 ? "none is kept"
-           : e->kept == BM_ID_NONE ? ", which is known, is kept"
-                                   : " is kept");
+    put_id(p, e->kept, false);
+    put(p, e->kept == BM_ID_NONE ? ", which is known, is kept" : " is kept");
     end_row(p);
 }
 
@@ -129,7 +126,7 @@ static void text_themselves(page *p)
     put_id(p, e->b, false);
     put(p, " themselves: ");
     put_similarity(p, e->answer.similarity);
-    if (e->answer.similarity < e->find.bands.threshold &&
+    if (e->find.verify != BM_VERIFY_CONTAINED && e->answer.similarity < e->find.bands.threshold &&
         bm_link_graph_find(&e->answer.graph, e->a, e->b) == SIZE_MAX)
         put(p, ", below the threshold: joined through others only");
     end_row(p);
@@ -427,13 +424,13 @@ static bm_status write_json(const bm_explainer *e, bm_rows *rows, bm_error *err)
     bm_json_key_uint(&json, "schema", 1);
     bm_json_key_text(&json, "kind", "explain");
     bm_json_key_double(&json, "threshold", e->find.bands.threshold);
-    bm_json_key_text(&json, "cluster", e->star ? "star" : "components");
+    bm_json_key_text(&json, "cluster",
+                     e->find.verify == BM_VERIFY_CONTAINED ? "contained"
+                     : e->star                             ? "star"
+                                                           : "components");
     bm_json_key_uint(&json, "group", e->group);
-    if (e->none)
-        bm_json_key_text(&json, "kept", NULL);
-    else
-        json_id(&json, e, "kept", e->kept);
-    if (e->kept == BM_ID_NONE && !e->none) {
+    json_id(&json, e, "kept", e->kept);
+    if (e->kept == BM_ID_NONE) {
         bm_json_key(&json, "known");
         bm_json_bool(&json, true);
     }

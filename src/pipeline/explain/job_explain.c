@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "model/file_names.h"
 #include "base/sized_struct.h"
 #include "pipeline/explain/explainer.h"
 
@@ -114,7 +115,7 @@ static bm_status explain_chain(bm_explainer *e, bm_error *err)
 {
     BM_TRY(bm_explain_similarity(e, err));
     BM_TRY(bm_shortest_chain(&e->answer.graph, e->a, e->b, &e->answer.chain, err));
-    if (e->answer.chain.n_links == 0 && e->kept == BM_ID_NONE && !e->none)
+    if (e->answer.chain.n_links == 0 && e->kept == BM_ID_NONE)
         return bm_fail(err, BM_NOT_FOUND,
                        "no chain: known documents, such as '%.*s', join the two (group %" PRIu64
                        ")",
@@ -132,7 +133,9 @@ static bm_status explain_group(bm_explainer *e, bm_error *err)
     BM_TRY(bm_explain_pairs(e, err));
     bm_meter_log(&e->context.meter, BM_LOG_INFO, "%s",
                  e->from_inputs ? "the pairs of the group were computed again from the inputs"
-                                : "the pairs of the group are those of pairs.tsv");
+                 : bm_manifest_output(e->manifest, BM_FILE_PAIRS) != NULL
+                     ? "the pairs of the group are those of pairs.tsv"
+                     : "the pairs of the group are those of removed.tsv");
     bm_job_context_stage(&e->context, "group", "documents");
     BM_TRY(bm_link_graph_init(&e->answer.graph, e->pairs, e->n_pairs, e->ids.n, err));
     BM_TRY(bm_meter_check(&e->context.meter, err));

@@ -50,7 +50,10 @@ static bm_status take_options(const bm_find_options *options, bm_find_options *u
                                                         .callbacks = &used->callbacks},
                                      err));
     BM_TRY_OUT(bm_option_check(BM_OPTION_CANDIDATES, used->candidates, err));
-    status = bm_option_check(BM_OPTION_VERIFY, used->verify, err);
+    BM_TRY_OUT(bm_option_check(BM_OPTION_VERIFY, used->verify, err));
+    if (used->verify == BM_VERIFY_CONTAINED)
+        BM_TRY_OUT(bm_fail_field(err, "verify",
+                                 "`verify` contained is for dedup (exact, signature or none)"));
 out:
     if (used->verify == BM_VERIFY_AUTO)
         used->verify = BM_VERIFY_EXACT;

@@ -8,6 +8,7 @@
 #include "model/scheme_facts.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "lsh/containment.h"
 #include "lsh/verify.h"
 #include "pipeline/context/job_stages.h"
 #include "pipeline/corpus/corpus.h"
@@ -18,8 +19,9 @@
 #include "pipeline/match/known_groups.h"
 #include "sketch/scheme.h"
 
-#define RANGE_BYTES ((uint64_t)32 << 20) /* of sets, where the job has no arena */
-#define LINK_BYTES  64u /* of a known document that was found, its id included, about */
+#define RANGE_BYTES  ((uint64_t)32 << 20) /* of sets, where the job has no arena */
+#define SHARES_A_BIT 1e-300               /* a threshold that any shared shingle reaches */
+#define LINK_BYTES   64u /* of a known document that was found, its id included, about */
 
 /* --- finding --- */
 
@@ -30,13 +32,41 @@ typedef struct finding {
     bm_known *known;
     bm_corpus_range range;
     bm_search_result result;
+    uint8_t *all_held; /* with CONTAINED: of each document, whether a known one holds all of it */
+    bm_share share;
 } finding;
+
+/* What holds a document, of all known ones that share a band and a shingle with it: that which has most of it. */
+static bm_status take_holder(finding *f, size_t i, uint32_t doc, bm_error *err)
+{
+    const bm_search_result *result = &f->result;
+    const uint32_t n = f->corpus->sizes[doc], least = bm_share_least(f->share, n);
+    bm_answer best = {0};
+    uint32_t most = 0;
+    for (uint64_t k = result->begin[i]; k < result->begin[i + 1]; k++) {
+        const bm_answer *answer = &result->list[k];
+        bm_store_doc known;
+        BM_TRY(bm_store_view_doc(f->against->view, answer->number, &known, err));
+        const uint32_t shared =
+            (uint32_t)bm_jaccard_common(answer->similarity, n, known.n_shingles);
+        if (shared < least || shared < most || (shared == most && answer->number > best.number))
+            continue;
+        best = *answer;
+        most = shared;
+    }
+    f->all_held[doc] = most == n;
+    return most == 0
+               ? BM_OK
+               : bm_known_add(f->known, (bm_known_link){best.number, doc}, best.similarity, err);
+}
 
 static bm_status take_answers(finding *f, size_t first, bm_error *err)
 {
     const bm_search_result *result = &f->result;
     for (size_t i = 0; i < result->n; i++) {
-        for (uint64_t k = result->begin[i]; k < result->begin[i + 1]; k++) {
+        if (f->all_held != NULL)
+            BM_TRY(take_holder(f, i, f->range.docs[first + i], err));
+        for (uint64_t k = result->begin[i]; f->all_held == NULL && k < result->begin[i + 1]; k++) {
             const bm_known_link link = {result->list[k].number, f->range.docs[first + i]};
             BM_TRY(bm_known_add(f->known, link, result->list[k].similarity, err));
         }
@@ -66,16 +96,17 @@ static bm_status search_all(finding *f, bm_error *err)
 {
     const bm_settings *s = f->context->settings;
     const uint64_t arena = f->corpus->cfg.budget.arena;
+    const bool contained = s->pairs.verify == BM_VERIFY_CONTAINED;
     const uint64_t most = arena == 0 || arena > 2 * RANGE_BYTES ? RANGE_BYTES : arena / 2;
     const bm_search_cfg cfg = {.word_bytes = bm_scheme_word_bytes(s->sketch.scheme),
                                .view = f->against->view,
                                .facts = bm_store_facts_of(f->against->store),
                                .pool = f->context->pool,
-                               .threshold = s->bands.threshold,
+                               .threshold = contained ? SHARES_A_BIT : s->bands.threshold,
                                .memory = most,
                                .first = BM_SEARCH_FIRST,
                                .top = s->pairs.cluster == BM_CLUSTER_STAR ? 1 : 0,
-                               .joins = s->pairs.cluster != BM_CLUSTER_STAR};
+                               .joins = s->pairs.cluster != BM_CLUSTER_STAR && !contained};
     bm_status status = BM_OK;
     for (;;) {
         BM_TRY_OUT(bm_corpus_range_next(f->corpus, most, f->context->pool, &f->range, err));
@@ -87,14 +118,14 @@ out:
     return status == BM_NOT_FOUND ? BM_OK : status;
 }
 
-/* What is known takes no part in stars: neither are its pairs wanted. */
+/* What is known takes no part in stars: neither are its pairs wanted. Of what a known one holds in part another document may hold more. */
 static void leave_out(const finding *f)
 {
     const bm_settings *s = f->context->settings;
-    if (s->pairs.cluster != BM_CLUSTER_STAR || s->results.write_pairs)
+    if ((f->all_held == NULL && s->pairs.cluster != BM_CLUSTER_STAR) || s->results.write_pairs)
         return;
     for (size_t i = 0; i < f->known->n; i++)
-        if (f->known->best[i] != BM_NO_KNOWN)
+        if (f->all_held != NULL ? f->all_held[i] : f->known->best[i] != BM_NO_KNOWN)
             f->corpus->skip[i] = 1;
 }
 
@@ -113,16 +144,18 @@ bm_status bm_against_find(bm_against *against, bm_job_context *context, bm_corpu
                           bm_known *known, bm_error *err)
 {
     finding f = {.against = against, .context = context, .corpus = corpus, .known = known};
-    bm_status status = bm_against_load(against, context, corpus, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_against_load(against, context, corpus, err));
     bm_job_context_stage(context, BM_STAGE_KNOWN, "documents");
-    if (status == BM_OK)
-        status = bm_known_init(known, corpus->n, err);
-    if (status == BM_OK)
-        status = search_all(&f, err);
-    if (status == BM_OK)
-        status = fetch_ids(&f, err);
-    if (status == BM_OK)
-        leave_out(&f);
+    BM_TRY_OUT(bm_known_init(known, corpus->n, err));
+    if (context->settings->pairs.verify == BM_VERIFY_CONTAINED) {
+        bm_share_of(context->settings->pairs.containment, &f.share);
+        BM_TRY_OUT(bm_new_zero(&f.all_held, corpus->n, err));
+    }
+    BM_TRY_OUT(search_all(&f, err));
+    BM_TRY_OUT(fetch_ids(&f, err));
+    leave_out(&f);
+out:
     context->against.candidates = f.result.candidates;
     context->against.verified = f.result.verified;
     context->against.found = known->n_links;
@@ -131,6 +164,7 @@ bm_status bm_against_find(bm_against *against, bm_job_context *context, bm_corpu
         context->against.not_compared = f.result.not_compared;
     if (against->view != NULL)
         context->against.documents = bm_against_documents(against);
+    bm_free(f.all_held);
     bm_corpus_range_reset(&f.range);
     bm_search_result_reset(&f.result);
     return status;

@@ -85,6 +85,11 @@ static bm_status settle_index(const bm_against *against, bm_settings *settings, 
 {
     const bool words = bm_store_facts_of(against->store)->kind == BM_STORE_SIGNATURES;
     const bm_verify verify = words ? BM_VERIFY_SIGNATURE : BM_VERIFY_EXACT;
+    if (settings->pairs.verify == BM_VERIFY_CONTAINED)
+        return words ? bm_fail_at(err, BM_ERR_FORMAT, settings->pairs.against, 0,
+                                  "it has only the signatures of its documents (`verify` contained "
+                                  "compares sets: `store` sets)")
+                     : BM_OK;
     if (settings->pairs.verify != BM_VERIFY_AUTO && settings->pairs.verify != verify)
         return refuse_verify(settings,
                              words ? "only the signatures of its documents"
@@ -167,7 +172,6 @@ bm_status bm_against_open(bm_settings *settings, bm_against **out, bm_error *err
         return status;
     against->known = *settings;
     against->known.stop = (bm_stop_settings){0};
-    against->known.keep = (bm_keep_rules){0};
     status = is ? open_index(against, settings, err) : open_signatures(against, settings, err);
     if (status == BM_OK)
         status =

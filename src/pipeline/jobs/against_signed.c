@@ -18,6 +18,7 @@
 #include "model/scheme_facts.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "model/option_names.h"
 #include "lsh/verify.h"
 #include "pipeline/context/job_stages.h"
 #include "pipeline/corpus/corpus_range.h"
@@ -360,7 +361,7 @@ bm_status bm_against_load(bm_against *against, bm_job_context *context, bm_corpu
         return BM_OK;
     close_store(against); /* of a run that gave way */
     bm_job_context_stage(context, BM_STAGE_LOAD, "documents");
-    BM_TRY(s->pairs.verify == BM_VERIFY_EXACT
+    BM_TRY(bm_verify_reads_sets(s->pairs.verify)
                ? load_exact(against, context, corpus, err)
                : load_all(against, context, bm_scheme_row_uints(s->sketch.scheme, s->plan.perms),
                           err));

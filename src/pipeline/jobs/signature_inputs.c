@@ -11,6 +11,7 @@
 
 #include "model/scheme_facts.h"
 #include "base/error.h"
+#include "model/option_names.h"
 #include "model/file_names.h"
 #include "pipeline/jobs/signature_inputs_state.h"
 #include "pipeline/context/settings_fields.h"
@@ -75,15 +76,14 @@ static bm_status open_dirs(const bm_settings *settings, bm_signature_inputs *out
     return BM_OK;
 }
 
-/* Exact verification reads the inputs again. Where nobody asked for it, it gives way. Fields that `keep` looks at stand in the
- * inputs alone. */
+/* Exact verification reads the inputs again. Where nobody asked for it, it gives way. */
 static bm_status settle_verify(bm_signature_inputs *inputs, bm_settings *s, bm_error *err)
 {
-    const bool asked = s->pairs.verify != BM_VERIFY_AUTO, by_field = s->keep.n_by_field > 0;
+    const bool asked = s->pairs.verify != BM_VERIFY_AUTO;
     bm_error why = {0};
-    if (asked && s->pairs.verify != BM_VERIFY_EXACT && !by_field)
+    if (asked && !bm_verify_reads_sets(s->pairs.verify))
         return BM_OK;
-    inputs->may_give_way = !asked && !by_field && s->pairs.candidates == BM_CANDIDATES_LSH;
+    inputs->may_give_way = !asked && s->pairs.candidates == BM_CANDIDATES_LSH;
     if (!asked)
         s->pairs.verify = BM_VERIFY_EXACT;
     bm_status status = BM_OK;
@@ -133,9 +133,8 @@ static bm_status settle(bm_signature_inputs *inputs, uint32_t asked_perms, bm_se
 bm_status bm_signature_inputs_check_keep(const bm_signature_inputs *inputs, const bm_settings *s,
                                          bm_error *err)
 {
-    const bool by_length = bm_keep_rules_have(&s->keep, BM_KEEP_RULE_LONGEST) ||
-                           bm_keep_rules_have(&s->keep, BM_KEEP_RULE_SHORTEST);
-    for (size_t i = 0; by_length && !bm_signature_inputs_reads_texts(s) && i < inputs->n; i++)
+    const bool by_length = s->pairs.keep == BM_KEEP_LONGEST || s->pairs.keep == BM_KEEP_SHORTEST;
+    for (size_t i = 0; by_length && !bm_verify_reads_sets(s->pairs.verify) && i < inputs->n; i++)
         if (!bm_sign_dir_has_bytes(inputs->dirs[i]))
             return bm_fail_at(err, BM_ERR_FORMAT, bm_sign_dir_path(inputs->dirs[i]), 0,
                               "has no " BM_FILE_N_BYTES
@@ -173,7 +172,7 @@ void bm_signature_inputs_say(const bm_signature_inputs *inputs, const bm_setting
                              bm_meter *meter)
 {
     char why[2100];
-    if (inputs->no_content && settings->pairs.verify != BM_VERIFY_EXACT)
+    if (inputs->no_content && !bm_verify_reads_sets(settings->pairs.verify))
         bm_meter_log(meter, BM_LOG_WARNING,
                      "%s has no " BM_FILE_CONTENT
                      ": identical documents are not told from near ones (sign again)",

@@ -92,6 +92,7 @@ bm_status bm_edges_compare(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
     bm_comparison how = {.verify = settings->verify,
                          .measure = settings->measure,
                          .threshold = settings->threshold,
+                         .share = settings->share,
                          .pool = settings->pool};
     BM_TRY(bm_meter_check(settings->meter, err));
     counts->candidates += n;

@@ -6,6 +6,7 @@
 #include <bandmill/types.h>
 
 #include "base/meter.h"
+#include "lsh/containment.h"
 #include "lsh/keep_rank.h"
 #include "lsh/union_find.h"
 #include "pipeline/corpus/corpus.h"
@@ -16,9 +17,10 @@ typedef struct bm_match_settings {
     bm_corpus *corpus;
     bm_pool *pool;
     bm_meter *meter;
-    bm_verify verify;   /* never AUTO */
-    bm_measure measure; /* CONTAINMENT: of all candidates, EXACT */
-    double threshold;
+    bm_verify verify;    /* never AUTO */
+    bm_measure measure;  /* CONTAINMENT: of all candidates, EXACT */
+    double threshold;    /* 0 with CONTAINED: all that is compared with a similarity is an edge */
+    bm_share share;      /* of CONTAINED */
     bool only_groups;    /* edges are not stored, pairs that are joined already not verified */
     bool all_candidates; /* every pair that shares a shingle (exact) instead of those of a band */
     const bm_keep_rank *stars; /* only stars are wanted, in this order of turns: pairs of crowded

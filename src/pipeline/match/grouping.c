@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "lsh/stars.h"
+#include "pipeline/match/holders.h"
 #include "pipeline/match/known_groups.h"
 #include "pipeline/match/turn_links.h"
 
@@ -60,7 +61,7 @@ static bm_status group_by_components(const bm_match *match, const bm_keep_rank *
 static bm_status take_turns(const bm_match *match, const bm_turns *turns, bm_error *err)
 {
     bm_turn_links links;
-    bm_status status = bm_turn_links_open(match, turns, &links, err);
+    bm_status status = bm_turn_links_open(match, turns, BM_TURN_LINKS_DOCS, &links, err);
     for (size_t i = 0; status == BM_OK && i < turns->n_order; i++) {
         const uint32_t doc = turns->order[i], *near;
         size_t n;
@@ -91,8 +92,10 @@ static bm_status group_by_stars(const bm_match *match, const bm_keep_rank *rank,
         out->kept[i] = turns.best[centre];
         out->label[i] = centre;
     }
+    for (size_t i = 0; out->from != NULL && i < out->n; i++)
+        out->known[i] = out->from->best[rep[i]];
     if (out->from != NULL)
-        BM_TRY_OUT(bm_known_take(out, rep, err));
+        BM_TRY_OUT(bm_known_take(out, err));
 out:
     bm_turns_reset(&turns);
     return status;
@@ -200,11 +203,14 @@ static bm_status give_reasons(const bm_match *match, bm_grouping *out, bm_error 
             bm_known_reason(match, out, (uint32_t)i);
             continue;
         }
-        if (out->kept[i] == BM_NO_KEPT)
+        const bool copy = rep[i] == rep[out->kept[i]];
+        if (!copy && match->settings.verify == BM_VERIFY_CONTAINED) {
+            out->reason[i] = BM_REASON_CONTAINED; /* with its similarity */
             continue;
+        }
         out->similarity[i] = 1.0;
         out->reason[i] = out->kept[i] == i ? BM_REASON_KEPT : BM_REASON_IDENTICAL;
-        if (rep[i] == rep[out->kept[i]])
+        if (copy)
             continue;
         double similarity;
         if (is_known(match, (uint32_t)i, out->kept[i], &similarity)) {
@@ -221,26 +227,6 @@ static bm_status give_reasons(const bm_match *match, bm_grouping *out, bm_error 
 out:
     bm_free(pairs);
     return status;
-}
-
-/* No member of a group is kept. */
-static bm_status keep_none(const bm_match *match, bm_grouping *out, bm_error *err)
-{
-    const uint32_t *rep = match->settings.corpus->rep;
-    uint32_t *copies = NULL; /* of each representative, itself among them */
-    BM_TRY(bm_new_zero(&copies, out->n, err));
-    for (size_t i = 0; i < out->n; i++)
-        copies[rep[i]]++;
-    for (uint64_t i = 0; i < out->begin[out->n_groups]; i++) {
-        const uint32_t doc = out->members[i];
-        if (bm_grouping_is_known(out, doc))
-            continue;
-        out->kept[doc] = BM_NO_KEPT;
-        out->similarity[doc] = NAN;
-        out->reason[doc] = copies[rep[doc]] > 1 ? BM_REASON_IDENTICAL : BM_REASON_NEAR;
-    }
-    bm_free(copies);
-    return BM_OK;
 }
 
 static bm_status alloc_grouping(size_t n, const bm_known *known, bm_grouping *out, bm_error *err)
@@ -273,15 +259,15 @@ bm_status bm_grouping_make(const bm_match *match, const bm_grouping_options *opt
 {
     bm_status status = BM_OK;
     BM_TRY_OUT(alloc_grouping(match->settings.corpus->n, match->settings.known, out, err));
-    BM_TRY_OUT(options->cluster == BM_CLUSTER_STAR
-                   ? group_by_stars(match, options->rank, out, err)
-                   : group_by_components(match, options->rank, out, err));
+    const bool contained = match->settings.verify == BM_VERIFY_CONTAINED,
+               stars = options->cluster == BM_CLUSTER_STAR;
+    BM_TRY_OUT(contained ? bm_holders_group(match, options->rank, out, err)
+               : stars   ? group_by_stars(match, options->rank, out, err)
+                         : group_by_components(match, options->rank, out, err));
     smallest_labels(out, out->members);
     BM_TRY_OUT(gather(out, err));
     if (out->from != NULL)
-        BM_TRY_OUT(bm_known_gather(out, err));
-    if (options->rank->none) /* before what would be compared with kept ones */
-        BM_TRY_OUT(keep_none(match, out, err));
+        BM_TRY_OUT(bm_known_gather(out, !contained && !stars, err));
     status = give_reasons(match, out, err);
 out:
     if (status == BM_OK)

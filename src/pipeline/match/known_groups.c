@@ -50,7 +50,7 @@ out:
     return status;
 }
 
-bm_status bm_known_take(bm_grouping *out, const uint32_t *rep, bm_error *err)
+bm_status bm_known_take(bm_grouping *out, bm_error *err)
 {
     const bm_known *from = out->from;
     uint32_t *first = bm_alloc(from->n_links, sizeof *first); /* that the known one took */
@@ -59,7 +59,6 @@ bm_status bm_known_take(bm_grouping *out, const uint32_t *rep, bm_error *err)
     for (size_t i = 0; i < from->n_links; i++)
         first[i] = BM_NO_KNOWN;
     for (size_t i = 0; i < out->n; i++) {
-        out->known[i] = from->best[rep[i]];
         if (out->known[i] == BM_NO_KNOWN)
             continue;
         const size_t place = bm_known_place(from, out->known[i]);
@@ -71,8 +70,19 @@ bm_status bm_known_take(bm_grouping *out, const uint32_t *rep, bm_error *err)
     return BM_OK;
 }
 
-/* With stars a link is to the known one that took the document. */
-bm_status bm_known_gather(bm_grouping *out, bm_error *err)
+/* Of each group the known one that is kept, where it is known. */
+static void gather_kept(bm_grouping *out)
+{
+    uint64_t n = 0;
+    for (size_t g = 0; g < out->n_groups; g++) {
+        out->known_begin[g] = n;
+        if (bm_grouping_is_known(out, out->members[out->begin[g]]))
+            out->known_members[n++] = out->known[out->members[out->begin[g]]];
+    }
+    out->known_begin[out->n_groups] = n;
+}
+
+bm_status bm_known_gather(bm_grouping *out, bool joined, bm_error *err)
 {
     const bm_known_link *links = out->from->links;
     const size_t n = out->from->n_links;
@@ -82,6 +92,11 @@ bm_status bm_known_gather(bm_grouping *out, bm_error *err)
     if (group == NULL || out->known_begin == NULL || out->known_members == NULL) {
         bm_free(group);
         return bm_fail_nomem(err, out->n * sizeof *group);
+    }
+    if (!joined) {
+        bm_free(group);
+        gather_kept(out);
+        return BM_OK;
     }
     for (size_t g = 0; g < out->n_groups; g++)
         for (uint64_t i = out->begin[g]; i < out->begin[g + 1]; i++)

@@ -10,10 +10,10 @@ bm_status bm_known_begin(bm_grouping *out, bm_error *err);
 /* Components: documents that found the same known one have one label; the first known one of a group is kept for
  * those of it that found none themselves. */
 bm_status bm_known_join(bm_grouping *out, const uint32_t *rep, bm_error *err);
-/* Stars: those that a known one takes are a group. */
-bm_status bm_known_take(bm_grouping *out, const uint32_t *rep, bm_error *err);
-/* The known ones of each group, once the groups are gathered. */
-bm_status bm_known_gather(bm_grouping *out, bm_error *err);
+/* Stars, and holders: those for which one known document is kept are a group. */
+bm_status bm_known_take(bm_grouping *out, bm_error *err);
+/* The known ones of each group, once the groups are gathered. `joined`: of components; else a group has the one that is kept. */
+bm_status bm_known_gather(bm_grouping *out, bool joined, bm_error *err);
 /* Reason and similarity of a document for which a known one is kept. */
 void bm_known_reason(const bm_match *match, bm_grouping *out, uint32_t doc);
 

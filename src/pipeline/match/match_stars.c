@@ -14,6 +14,7 @@
 #include "base/memory.h"
 #include "lsh/candidates.h"
 #include "lsh/stars.h"
+#include "pipeline/match/holders.h"
 #include "pipeline/match/turn_links.h"
 
 #define ASK_TURNS 4096u /* between two questions whether to stop */
@@ -21,6 +22,7 @@
 typedef struct star_walk {
     bm_match *match;
     bm_turns turns;
+    bm_holders *holders; /* NULL: stars */
     bm_crowded_buckets crowded;
     bm_candidate_walk pairs;
 } star_walk;
@@ -33,6 +35,14 @@ static void take(star_walk *s, uint32_t centre, uint32_t doc)
     bm_crowded_buckets_leave(&s->crowded, doc);
 }
 
+/* The kept document and another are an edge. That of which all is held needs no pairs any more; others wait for who holds more. */
+static void hold(star_walk *s, uint32_t kept, uint32_t doc, double similarity)
+{
+    bm_holders_offer(s->holders, kept, doc, similarity);
+    if (bm_holders_have_all(s->holders, doc))
+        take(s, kept, doc);
+}
+
 /* A bm_candidates_fn: each pair is of a centre and a document that has not had its turn. */
 static bm_status verify(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
 {
@@ -43,7 +53,11 @@ static bm_status verify(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
         const bool a_is_centre = s->turns.centres[a] == a;
         const uint32_t centre = a_is_centre ? a : b, doc = a_is_centre ? b : a;
         s->crowded.waiting[doc] = 0;
-        if (isnan(pairs[i].similarity) || pairs[i].similarity >= s->match->settings.threshold)
+        if (!isnan(pairs[i].similarity) && pairs[i].similarity < s->match->settings.threshold)
+            continue;
+        if (s->holders != NULL)
+            hold(s, centre, doc, pairs[i].similarity);
+        else
             take(s, centre, doc);
     }
     return BM_OK;
@@ -54,7 +68,6 @@ static bm_status be_centre(star_walk *s, uint32_t doc, const uint32_t *near, siz
                            bm_error *err)
 {
     bool waits = false;
-    bm_crowded_buckets_leave(&s->crowded, doc);
     for (size_t i = 0; i < n; i++)
         waits = waits || s->crowded.waiting[near[i]] != 0;
     if (waits)
@@ -74,8 +87,18 @@ static bm_status walk_turns(star_walk *s, bm_turn_links *links, bm_error *err)
         BM_TRY(bm_turn_links_next(links, i, &near, &n, err));
         if (s->crowded.waiting[doc] != 0)
             BM_TRY(bm_candidate_walk_flush(&s->pairs, err));
-        if (bm_star_begin(s->turns.centres, doc))
+        if (s->holders != NULL && s->holders->docs[doc] != BM_NO_DOC)
+            take(s, s->holders->docs[doc], doc);
+        if (!bm_star_begin(s->turns.centres, doc))
+            continue;
+        bm_crowded_buckets_leave(&s->crowded, doc);
+        if (s->holders == NULL) {
             BM_TRY(be_centre(s, doc, near, n, err));
+            continue;
+        }
+        for (size_t k = 0; k < n; k++)
+            hold(s, doc, near[k], links->similarities[k]);
+        BM_TRY(bm_crowded_buckets_row(&s->crowded, &s->pairs, doc, err));
     }
     return bm_candidate_walk_flush(&s->pairs, err);
 }
@@ -84,6 +107,7 @@ static bm_status walk_crowded(star_walk *s, const bm_candidates_job *job, bm_err
 {
     const bm_corpus *corpus = s->match->settings.corpus;
     bm_turn_links links = {0};
+    bm_holders holders = {0};
     s->pairs.job = *job;
     s->pairs.job.fn = verify;
     s->pairs.job.ctx = s;
@@ -91,10 +115,17 @@ static bm_status walk_crowded(star_walk *s, const bm_candidates_job *job, bm_err
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_turns_make(s->match->settings.stars, corpus->rep, corpus->n, &s->turns, err));
     BM_TRY_OUT(bm_crowded_buckets_begin_rows(&s->crowded, job->keys->bands, s->turns.centres, err));
-    BM_TRY_OUT(bm_turn_links_open(s->match, &s->turns, &links, err));
+    if (s->match->settings.verify == BM_VERIFY_CONTAINED) {
+        s->holders = &holders;
+        BM_TRY_OUT(bm_holders_init(s->match, s->match->settings.stars, &s->turns, &holders, err));
+    }
+    BM_TRY_OUT(bm_turn_links_open(s->match, &s->turns,
+                                  s->holders != NULL ? BM_TURN_LINKS_ALIKE : BM_TURN_LINKS_DOCS,
+                                  &links, err));
     status = walk_turns(s, &links, err);
 out:
     bm_turn_links_close(&links);
+    bm_holders_reset(&holders);
     return status;
 }
 

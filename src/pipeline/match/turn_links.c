@@ -17,8 +17,10 @@ static bm_status sort_by_turn(bm_sorted_runs *edges, const uint32_t *place, bm_s
     for (;;) {
         BM_TRY_OUT(bm_sorted_runs_next(edges, &edge, err));
         bm_pair pair = bm_pair_of_key(edge.key, edge.value);
-        BM_TRY_OUT(bm_sorted_runs_add(by_turn, bm_pair_key(place[pair.a], pair.b), 0, err));
-        BM_TRY_OUT(bm_sorted_runs_add(by_turn, bm_pair_key(place[pair.b], pair.a), 0, err));
+        BM_TRY_OUT(
+            bm_sorted_runs_add(by_turn, bm_pair_key(place[pair.a], pair.b), edge.value, err));
+        BM_TRY_OUT(
+            bm_sorted_runs_add(by_turn, bm_pair_key(place[pair.b], pair.a), edge.value, err));
     }
 out:
     return status == BM_NOT_FOUND ? bm_sorted_runs_begin(by_turn, err) : status;
@@ -48,15 +50,27 @@ out:
     return status == BM_OK ? next_link(out, err) : status;
 }
 
-bm_status bm_turn_links_open(const bm_match *match, const bm_turns *turns, bm_turn_links *out,
-                             bm_error *err)
+bm_status bm_turn_links_open(const bm_match *match, const bm_turns *turns, bm_turn_links_with with,
+                             bm_turn_links *out, bm_error *err)
 {
     const bm_edges *edges = &match->result.edges;
-    *out = (bm_turn_links){.turns = turns};
+    const bool alike = with == BM_TURN_LINKS_ALIKE;
+    *out = (bm_turn_links){.turns = turns, .alike = alike};
     if (edges->runs != NULL)
         return open_runs(match, out, err);
     const bm_pair_list list = {.pairs = edges->list, .n = edges->n, .n_docs = turns->n};
-    return bm_neighbours_make(list, BM_NEIGHBOURS_DOCS, &out->neighbours, err);
+    out->pairs = edges->list;
+    return bm_neighbours_make(list, alike ? BM_NEIGHBOURS_AND_PAIRS : BM_NEIGHBOURS_DOCS,
+                              &out->neighbours, err);
+}
+
+/* Of the neighbours, whose pairs stand in neighbours.pairs from `begin` on. */
+static bm_status look_up(bm_turn_links *links, size_t begin, size_t n, bm_error *err)
+{
+    BM_TRY(bm_grow_array(&links->similarities, &links->cap_similarities, n, err));
+    for (size_t i = 0; i < n; i++)
+        links->similarities[i] = links->pairs[links->neighbours.pairs[begin + i]].similarity;
+    return BM_OK;
 }
 
 bm_status bm_turn_links_next(bm_turn_links *links, size_t turn, const uint32_t **docs, size_t *n,
@@ -68,10 +82,12 @@ bm_status bm_turn_links_next(bm_turn_links *links, size_t turn, const uint32_t *
         const size_t doc = links->turns->order[turn], begin = links->neighbours.begins[doc];
         *docs = links->neighbours.docs + begin;
         *n = links->neighbours.begins[doc + 1] - begin;
-        return BM_OK;
+        return links->alike ? look_up(links, begin, *n, err) : BM_OK;
     }
     while (!links->ended && links->link.key >> 32 == turn) {
         BM_TRY_OUT(bm_grow_array(&links->docs, &links->cap, *n + 1, err));
+        BM_TRY_OUT(bm_grow_array(&links->similarities, &links->cap_similarities, *n + 1, err));
+        links->similarities[*n] = bm_edge_similarity(links->link.value);
         links->docs[(*n)++] = (uint32_t)links->link.key;
         BM_TRY_OUT(next_link(links, err));
     }
@@ -85,5 +101,6 @@ void bm_turn_links_close(bm_turn_links *links)
     bm_neighbours_reset(&links->neighbours);
     bm_sorted_runs_close(links->by_turn);
     bm_free(links->docs);
+    bm_free(links->similarities);
     *links = (bm_turn_links){0};
 }

@@ -13,15 +13,20 @@ typedef struct bm_turn_links {
     bm_sorted_runs *by_turn; /* NULL: neighbours */
     bm_run_record link;      /* the next of by_turn */
     bool ended;              /* there is none */
+    bool alike;              /* similarities are wanted */
+    const bm_pair *pairs;    /* without by_turn: what the neighbours come from; borrowed */
     uint32_t *docs;          /* of the turn at hand */
-    size_t cap;
+    double *similarities;    /* ALIKE: to each of them */
+    size_t cap, cap_similarities;
 } bm_turn_links;
+
+typedef enum bm_turn_links_with { BM_TURN_LINKS_DOCS, BM_TURN_LINKS_ALIKE } bm_turn_links_with;
 
 /* The links are those of now: edges that are found later are not among them. Memory as edges.c and
  * the corpus allow. On failure `out` is good for close. */
-bm_status bm_turn_links_open(const bm_match *match, const bm_turns *turns, bm_turn_links *out,
-                             bm_error *err);
-/* *docs: the neighbours of turns->order[turn], until the next call. Turns ascend, none is left out. */
+bm_status bm_turn_links_open(const bm_match *match, const bm_turns *turns, bm_turn_links_with with,
+                             bm_turn_links *out, bm_error *err);
+/* *docs, and with ALIKE links->similarities: the neighbours of turns->order[turn], until the next call. Turns ascend, none is left out. */
 bm_status bm_turn_links_next(bm_turn_links *links, size_t turn, const uint32_t **docs, size_t *n,
                              bm_error *err);
 void bm_turn_links_close(bm_turn_links *links);

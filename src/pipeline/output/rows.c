@@ -189,6 +189,8 @@ static const char *reason_name(bm_reason reason)
         return "near";
     case BM_REASON_CHAINED:
         return BM_REMOVED_IS_CHAINED;
+    case BM_REASON_CONTAINED:
+        return BM_REMOVED_IS_CONTAINED;
     case BM_REASON_KNOWN:
         return BM_REMOVED_IS_KNOWN;
     case BM_REASON_KEPT:
@@ -197,13 +199,12 @@ static const char *reason_name(bm_reason reason)
     return "kept";
 }
 
-/* The id of the document that is kept for document i; without data: there is none. */
+/* The id of the document that is kept for document i. */
 static bm_str kept_id(const context *c, size_t i)
 {
     const bm_grouping *g = c->grouping;
-    if (g->known != NULL && g->known[i] != BM_NO_KNOWN)
-        return bm_known_id(g->from, g->known[i]);
-    return g->kept[i] != BM_NO_KEPT ? bm_doc_table_id(c->docs, g->kept[i]) : (bm_str){0};
+    return g->known != NULL && g->known[i] != BM_NO_KNOWN ? bm_known_id(g->from, g->known[i])
+                                                          : bm_doc_table_id(c->docs, g->kept[i]);
 }
 
 static bm_status fill_removed(bm_rows *rows, const void *ctx, bm_error *err)
@@ -244,7 +245,7 @@ static bm_status add_group(bm_rows *rows, const context *c, bm_json *json, size_
     const uint64_t begin = g->begin[group], end = g->begin[group + 1];
     const bool known = g->known != NULL && g->known[g->members[begin]] != BM_NO_KNOWN;
     const bm_str kept = known ? bm_known_id(g->from, g->known_members[g->known_begin[group]])
-                              : kept_id(c, g->members[begin]);
+                              : bm_doc_table_id(c->docs, g->kept[g->members[begin]]);
     bm_group_line_begin(json, group + 1, kept, end - begin);
     for (uint64_t i = begin; i < end; i++)
         bm_json_string(json, bm_doc_table_id(c->docs, g->members[i]));

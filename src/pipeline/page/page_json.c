@@ -322,7 +322,10 @@ static void write_shares(bm_json *json, const bm_page *p)
         uint64_t n;
     } shares[] = {{"blue", "kept", n->kept},
                   {"violet", "removed, identical to the one kept", same},
-                  {"amber", "removed, near the one kept", near},
+                  {"amber",
+                   p->verify == BM_VERIFY_CONTAINED ? "removed, contained in the one kept"
+                                                    : "removed, near the one kept",
+                   near},
                   {"red", "removed, chained to it", n->chained},
                   {"grey", "removed, near a known one", known}};
     double x = 0;

@@ -120,7 +120,7 @@ static void fill_dedup(void *options)
 }
 
 static const api_field dedup_enums[] = {
-    JOB_ENUMS(bm_dedup_options), ENUM(bm_dedup_options, verify, BM_VERIFY_NONE, "verify"),
+    JOB_ENUMS(bm_dedup_options), ENUM(bm_dedup_options, verify, BM_VERIFY_CONTAINED, "verify"),
     ENUM(bm_dedup_options, cluster, BM_CLUSTER_STAR, "cluster"),
     ENUM(bm_dedup_options, keep, BM_KEEP_SHORTEST, "keep"), /* 4000 crashed once */
     ENUM(bm_dedup_options, kept, BM_KEPT_NO, "kept")};
