@@ -41,7 +41,7 @@ static void check_same(const bm_shingle_batch *a, const bm_shingle_batch *b)
     cr_assert(a->n_empty == b->n_empty && a->n_short == b->n_short);
     cr_assert_eq(memcmp(a->offsets, b->offsets, (a->n_docs + 1) * sizeof *a->offsets), 0);
     cr_assert_eq(memcmp(a->content, b->content, a->n_docs * sizeof *a->content), 0);
-    cr_assert_eq(memcmp(a->hashes, b->hashes, n * sizeof *a->hashes), 0);
+    cr_assert(n == 0 || memcmp(a->hashes, b->hashes, n * sizeof *a->hashes) == 0);
     cr_assert(!b->counted || memcmp(a->counts, b->counts, n * sizeof *a->counts) == 0);
 }
 
