@@ -67,6 +67,10 @@ typedef struct bm_dedup_options {
     const char *against;
     double
         against_threshold; /* with an index, whose own is meant otherwise (0), the bands being the same */
+    /* The same as `keep`, and more, as a list: "max:score,longest". Rules are first, last, longest, shortest, max:FIELD,
+     * min:FIELD, order:FIELD=A|B|C, sources:A|B|C and none; the first that decides, then the first in the input
+     * (docs/pairing.md). `keep` is FIRST then. NULL: `keep`. */
+    const char *keep_rules;
     /* With `verify` CONTAINED: the share of its distinct shingles that a kept document must hold of one that goes, more than
      * 0 and at most 1, with up to 15 decimals; 0: 1. `cluster` is COMPONENTS then, and `keep` FIRST means: most distinct
      * shingles, then longest, then first. */

@@ -242,7 +242,13 @@ typedef enum bm_identical {
     BM_IDENTICAL_CHAIN /* each copy with the first only */
 } bm_identical;
 typedef enum bm_cluster { BM_CLUSTER_COMPONENTS, BM_CLUSTER_STAR } bm_cluster;
-typedef enum bm_keep { BM_KEEP_FIRST, BM_KEEP_LAST, BM_KEEP_LONGEST, BM_KEEP_SHORTEST } bm_keep;
+typedef enum bm_keep {
+    BM_KEEP_FIRST,
+    BM_KEEP_LAST,
+    BM_KEEP_LONGEST,
+    BM_KEEP_SHORTEST,
+    BM_KEEP_NONE /* no document of a group stays */
+} bm_keep;
 
 /* b bands of r rows; words b*r … K-1 of a signature are not used. */
 typedef struct bm_band_plan {

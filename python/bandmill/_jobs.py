@@ -578,8 +578,9 @@ def dedup(
     """Near-duplicates, grouped: which documents stay, and why the others go.
 
     ``data`` and options as in `sign`, and as in the program. ``output``: a directory to write, as the program does; without
-    it what is found lives as long as the result. ``verify`` "contained" or "contained=.9": a document goes only where a kept
-    one holds that share of its shingles. ``against``: an index, or a directory of signatures, of known documents.
+    it what is found lives as long as the result. ``keep``: a list of rules, as in "max:score,longest". ``verify`` "contained" or
+    "contained=.9": a document goes only where a kept one holds that share of its shingles. ``against``: an index, or a
+    directory of signatures, of known documents.
 
     Returns Dedup. Raises Error.
     """
@@ -593,7 +594,7 @@ def dedup(
         fill(o, call, source, k)
         o.output.path = call.text(out)
         o.cluster = word(lib.BM_OPTION_CLUSTER, cluster, "cluster")
-        o.keep = word(lib.BM_OPTION_KEEP, keep, "keep")
+        o.keep_rules = call.text(keep)
         verify, share = _contained(verify)
         o.verify, o.containment = _verify(verify, data), share
         o.kept = lib.BM_KEPT_SAME if output is not None else lib.BM_KEPT_NO

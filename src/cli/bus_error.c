@@ -5,7 +5,7 @@
  * there before.
  *
  * Tests: tests/cli/cases/query_follow.sh */
-#include "cli/bus_error.h"
+#include "cli/interrupt.h"
 
 #include <signal.h>
 #include <string.h>

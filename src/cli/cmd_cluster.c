@@ -33,7 +33,7 @@ bm_status cli_run_cluster(cli_context *context, bm_error *err)
     options.thresholds = settings->match.thresholds.values;
     options.n_thresholds = settings->match.thresholds.n;
     options.cluster = settings->match.cluster;
-    options.keep = settings->match.keep;
+    options.keep = settings->match.cluster_keep;
     options.output = settings->output;
     options.json = settings->messages.json;
     options.write = cli_write;

@@ -73,7 +73,7 @@ static void fill_options(cli_context *context, bm_dedup_options *options)
     options->verify = settings->match.verify;
     options->containment = settings->match.containment;
     options->cluster = settings->match.cluster;
-    options->keep = settings->match.keep;
+    options->keep_rules = settings->match.keep;
     options->kept = settings->results.kept;
     options->device = settings->device;
     options->resources = settings->resources;

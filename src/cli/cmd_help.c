@@ -4,8 +4,6 @@
  * pages and completions; docs/cli.md lists the members.
  *
  * Tests: tests/cli/cases/help_json.sh, tests/cli/cases/usage.sh, tests/pages/test_pages.py */
-#include "cli/cmd_help.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -33,6 +33,11 @@ typedef struct cli_command {
 CLI_COMMAND_LIST(COMMAND_RUN)
 #undef COMMAND_RUN
 
+void cli_print_help(cli_console *console);
+void cli_print_index_help(cli_console *console); /* its commands */
+void cli_print_command_help(cli_console *console, cli_command_id command);
+void cli_print_version(cli_console *console);
+
 /* The hidden command __probe-opencl. Does not return. */
 int cli_probe(const char *device, const char *cache_dir);
 

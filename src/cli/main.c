@@ -12,13 +12,10 @@
 #include <malloc.h>
 #endif
 
-#include "cli/bus_error.h"
-#include "cli/cmd_help.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/presets.h"
-#include "cli/stdout_place.h"
 
 /* Blocks of 4 MiB and more are mapped for themselves: what a long document needed goes back to the
  * system when it is freed, and arrays that grow move without a copy and leave no gap. Left alone, the

@@ -58,7 +58,8 @@ typedef struct cli_match_settings {
     double containment; /* of contained; 0: not given */
     bm_identical identical;
     bm_cluster cluster;
-    bm_keep keep;
+    const char *keep;          /* of dedup */
+    bm_keep cluster_keep;      /* of cluster */
     uint64_t sample;           /* 0: all */
     cli_thresholds thresholds; /* cluster */
     const char *against;       /* dedup; NULL: not given */

@@ -48,6 +48,9 @@
 
 static const arg_choice duplicate_ids_choices[] = {
     {"error", BM_DUPLICATE_IDS_ERROR}, {"number", BM_DUPLICATE_IDS_NUMBER}, {NULL, 0}};
+/* Pairs tell nothing else of documents. */
+static const arg_choice cluster_keep_choices[] = {
+    {"first", BM_KEEP_FIRST}, {"last", BM_KEEP_LAST}, {"none", BM_KEEP_NONE}, {NULL, 0}};
 /* Rows of presets.c, from 1. */
 static const arg_choice preset_choices[] = {{"datasketch", 1}, {"datatrove", 2}, {"nemo", 3},
                                             {"text-dedup", 4}, {"lance", 5},     {"slimpajama", 6},
@@ -400,8 +403,17 @@ static const arg_option rows[] = {
          "a document is no answer to a query of the same id"),
     CHOICE("cluster", BIT(CLI_DEDUP) | BIT(CLI_CLUSTER), CLI_GROUP_PAIRS, match.cluster,
            BM_OPTION_CLUSTER, BM_CLUSTER_COMPONENTS, "how pairs become groups (components)"),
-    CHOICE("keep", BIT(CLI_DEDUP) | BIT(CLI_CLUSTER), CLI_GROUP_PAIRS, match.keep, BM_OPTION_KEEP,
-           BM_KEEP_FIRST, "which document of a group stays (first)"),
+    {.name = "keep",
+     .type = ARG_CHOICE,
+     .commands = BIT(CLI_CLUSTER),
+     .group = CLI_GROUP_PAIRS,
+     .choices = cluster_keep_choices,
+     .help = "which document of a group stays (first)",
+     FIELD(match.cluster_keep)},
+    OFFER("keep", BIT(CLI_DEDUP), CLI_GROUP_PAIRS, match.keep, "RULE[,RULE...]",
+          "which document of a group stays: first last longest shortest max:FIELD min:FIELD "
+          "order:FIELD=A|B|C sources:A|B|C none (first)",
+          "first last longest shortest max: min: order: sources: none"),
     WHOLE("group", BIT(CLI_EXPLAIN), CLI_GROUP_PAIRS, explain.group, 1, UINT64_MAX, "G",
           "what holds this group of groups.jsonl together, instead of two documents"),
     WHOLE("sample", BIT(CLI_PAIRS), CLI_GROUP_PAIRS, match.sample, 1, BM_DOCS_MAX, "N",

@@ -216,7 +216,6 @@ static void set_defaults(cli_settings *settings)
                                          .verify = dedup.verify,
                                          .identical = pairs.identical,
                                          .cluster = dedup.cluster,
-                                         .keep = dedup.keep,
                                          .sample = pairs.sample},
                                .results = {.kept = dedup.kept}};
 }

@@ -2,13 +2,11 @@
  * compares all others; it does not know where the program's rows go.
  *
  * Tests: tests/cli/cases/stdout_place.sh */
-#include "cli/stdout_place.h"
-
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/args.h"
+#include "cli/options.h"
 
 static bool is_stdout(const struct stat *out, const char *path)
 {

@@ -79,7 +79,7 @@ bm_status bm_keep_rank_make(const bm_keep_order *order, size_t n, bm_keep_rank *
     for (size_t i = 0; i < n; i++)
         other[docs[i]] = (uint32_t)i;
     bm_free(docs);
-    *out = (bm_keep_rank){other, n};
+    *out = (bm_keep_rank){.ranks = other, .n = n};
     return BM_OK;
 }
 
@@ -91,7 +91,10 @@ bm_status bm_keep_rank_of_rule(bm_keep keep, const bm_keep_column *sizes, size_t
     if (by_size)
         column = *sizes;
     column.greatest = keep == BM_KEEP_LONGEST;
-    return bm_keep_rank_make(&(bm_keep_order){&column, by_size, keep == BM_KEEP_LAST}, n, out, err);
+    BM_TRY(
+        bm_keep_rank_make(&(bm_keep_order){&column, by_size, keep == BM_KEEP_LAST}, n, out, err));
+    out->none = keep == BM_KEEP_NONE;
+    return BM_OK;
 }
 
 void bm_keep_rank_reset(bm_keep_rank *rank)

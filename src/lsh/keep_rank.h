@@ -12,6 +12,7 @@ typedef struct bm_keep_rank {
     uint32_t
         *ranks; /* of each document; the smaller is kept. NULL: documents rank as in the input */
     size_t n;
+    bool none; /* no document of a group is kept; the ranks order the turns of stars all the same */
 } bm_keep_rank; /* {0} is the order of the input */
 
 /* A number of each document by which it is ranked. */

@@ -140,7 +140,7 @@ const bm_field_row bm_field_rows[BM_N_ROWS] = {
     WORD(IDENTICAL, "identical", NULL, PLACE_PAIRS(identical), BM_OPTION_IDENTICAL, 0, NO_KEYS),
     VALUE(SAMPLE, "sample", NULL, PLACE_PAIRS(sample), UINT64, 0, NO_KEYS),
     WORD(CLUSTER, "cluster", NULL, PLACE_PAIRS(cluster), BM_OPTION_CLUSTER, 0, BM_FIELD_OF_PAIRS),
-    WORD(KEEP, "keep", NULL, PLACE_PAIRS(keep), BM_OPTION_KEEP, 0, BM_FIELD_OF_PAIRS),
+    VALUE(KEEP, "keep", NULL, PLACE_PAIRS(keep), KEEP, 0, BM_FIELD_OF_PAIRS),
     VALUE(AGAINST, "against", NULL, PLACE_PAIRS(against), AGAINST, 0,
           BM_FIELD_OF_PAIRS | BM_FIELD_WHERE_SET),
     WORD(TO, "to", NULL, PLACE_RESULTS(exchange.to), BM_OPTION_EXCHANGE, 0, BM_FIELD_OF_EXPORT),
@@ -258,6 +258,7 @@ bool bm_field_same(const bm_field_row *field, const bm_option_parts *a, const bm
     case BM_FIELD_TYPE_TEXT:
     case BM_FIELD_TYPE_STOPWORDS:
     case BM_FIELD_TYPE_AGAINST:
+    case BM_FIELD_TYPE_KEEP:
         return same_text(*(const char *const *)at_a, *(const char *const *)at_b);
     case BM_FIELD_TYPE_TEXTS:
         return same_names(a->input, b->input);

@@ -8,6 +8,9 @@
 #include <bandmill/index.h>
 #include <bandmill/types.h>
 
+/* The order of CONTAINED where none is asked for, as reports have it: most distinct shingles, longest, first. */
+#define BM_KEEP_BY_SHINGLES "shingles,longest"
+
 /* Which pairs are wanted, and which document of a group stays. */
 typedef struct bm_pair_settings {
     bm_candidate_rule candidates;
@@ -15,9 +18,10 @@ typedef struct bm_pair_settings {
     bm_verify verify; /* AUTO until it is settled */
     bm_identical identical;
     bm_cluster cluster;
-    bm_keep keep;
+    const char *keep;         /* the list of rules; NULL: first */
     uint64_t sample;          /* 0: all documents */
     const char *against;      /* an index, or signatures, of known documents; NULL: none */
+    bool by_shingles;         /* `keep` is BM_KEEP_BY_SHINGLES, which is no list of rules */
     double containment;       /* of CONTAINED; else 0 */
     double against_threshold; /* with an index; 0: that of the index */
     char against_state[128];  /* what of it there is: settled once it is open */

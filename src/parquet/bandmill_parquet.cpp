@@ -9,6 +9,8 @@
 #include <arrow/util/config.h>
 #include <parquet/arrow/writer.h>
 
+#include <set>
+
 namespace bandmill_tables
 {
 
@@ -29,18 +31,15 @@ static int child_of(const arrow::Schema &schema, std::string_view name)
 
 std::vector<int> children_of(const arrow::Schema &schema, const bm_table_wish &wish)
 {
-    std::vector<bool> wanted(static_cast<std::size_t>(schema.num_fields()), false);
-    for (std::size_t i = 0; i < wish.n_columns; i++)
-        if (const int child = child_of(schema, wish.columns[i]); child >= 0)
-            wanted[static_cast<std::size_t>(child)] = true;
-    for (std::size_t i = 0; i < wish.n_needed; i++)
-        if (child_of(schema, wish.columns[i]) < 0)
-            wanted.assign(wanted.size(), true);
-    std::vector<int> children;
-    for (std::size_t i = 0; i < wanted.size(); i++)
-        if (wanted[i])
-            children.push_back(static_cast<int>(i));
-    return children;
+    std::set<int> children;
+    for (std::size_t i = 0; i < wish.n_columns; i++) {
+        const int child = child_of(schema, wish.columns[i]);
+        if (child >= 0)
+            children.insert(child);
+        for (int all = 0; child < 0 && i < wish.n_needed && all < schema.num_fields(); all++)
+            children.insert(all);
+    }
+    return {children.begin(), children.end()};
 }
 
 namespace
@@ -90,7 +89,7 @@ class Sink : public arrow::io::OutputStream
 template <class Writer>
 arrow::Status write_batches(arrow::RecordBatchReader &batches, Writer &writer)
 {
-    std::shared_ptr<arrow::RecordBatch> batch;
+    Batch batch;
     for (;;) {
         ARROW_RETURN_NOT_OK(batches.ReadNext(&batch));
         if (batch == nullptr)

@@ -12,18 +12,13 @@ namespace bandmill_tables
 
 // --- what went wrong ---
 
-void say(bm_table_words *words, std::string_view text)
-{
-    text = text.substr(0, text.find(". Detail:"));
-    const std::size_t n = std::min(text.size(), sizeof words->text - 1);
-    for (std::size_t i = 0; i < n; i++)
-        words->text[i] = text[i] == '\n' ? ' ' : text[i];
-    words->text[n] = '\0';
-}
-
 bm_status fail(const arrow::Status &status, bm_table_words *words)
 {
-    say(words, status.message());
+    std::string_view text = status.message();
+    text = text.substr(0, text.find(". Detail:")); // the place in Arrow's sources
+    const std::size_t n = std::min(text.size(), sizeof words->text - 1);
+    std::replace_copy(text.begin(), text.begin() + n, words->text, '\n', ' ');
+    words->text[n] = '\0';
     if (status.IsOutOfMemory())
         return BM_ERR_NOMEM;
     return status.IsIOError() && status.detail() != nullptr ? BM_ERR_IO : BM_ERR_INPUT;
@@ -33,10 +28,10 @@ bm_status fail(const arrow::Status &status, bm_table_words *words)
 
 // What it gives is Arrow's own. Arrays of a stream outlive the stream, and they give their memory back
 // here: so each block is a user, and the last one takes the pool with it.
-class Pool : public arrow::ProxyMemoryPool
+class Bounded : public arrow::ProxyMemoryPool
 {
   public:
-    explicit Pool(int64_t most) : ProxyMemoryPool(arrow::system_memory_pool()), most_(most)
+    explicit Bounded(int64_t most) : ProxyMemoryPool(arrow::system_memory_pool()), most_(most)
     {
     }
     using ProxyMemoryPool::Allocate;
@@ -79,21 +74,46 @@ class Pool : public arrow::ProxyMemoryPool
     std::atomic<int64_t> users_ = 1;
 };
 
-void DropPool::operator()(Pool *pool) const
+Pool make_pool(uint64_t bytes)
 {
-    pool->drop();
+    constexpr uint64_t any = std::numeric_limits<int64_t>::max() / 2;
+    return {new Bounded(static_cast<int64_t>(bytes != 0 && bytes < any ? bytes : any)),
+            [](Bounded *pool) { pool->drop(); }};
 }
 
-PoolHold make_pool(uint64_t bytes)
+// --- the column with the groups of rows ---
+
+constexpr const char *kLabel = "bandmill";
+
+arrow::Result<std::shared_ptr<arrow::Field>> label_field(const arrow::Schema &schema)
 {
-    constexpr int64_t any = std::numeric_limits<int64_t>::max() / 2;
-    const bool bound = bytes != 0 && bytes < static_cast<uint64_t>(any);
-    return PoolHold(new Pool(bound ? static_cast<int64_t>(bytes) : any));
+    if (schema.GetFieldIndex(kLabel) >= 0 || !schema.GetAllFieldIndices(kLabel).empty())
+        return arrow::Status::Invalid("the table has a column '", kLabel, "' already");
+    return arrow::field(kLabel,
+                        arrow::struct_({arrow::field("group", arrow::int64()),
+                                        arrow::field("kept", arrow::boolean(), false),
+                                        arrow::field("jaccard", arrow::float64())}),
+                        false);
 }
 
-arrow::MemoryPool *pool_of(const PoolHold &pool)
+arrow::Result<arrow::ArrayVector> label_columns(const bm_table_label *labels, uint64_t n)
 {
-    return pool.get();
+    arrow::Int64Builder groups;
+    arrow::BooleanBuilder kept;
+    arrow::DoubleBuilder jaccards;
+    for (uint64_t i = 0; i < n; i++) {
+        const bm_table_label &label = labels[i];
+        ARROW_RETURN_NOT_OK(label.group != 0 ? groups.Append(static_cast<int64_t>(label.group))
+                                             : groups.AppendNull());
+        ARROW_RETURN_NOT_OK(kept.Append(label.kept != 0));
+        ARROW_RETURN_NOT_OK(label.millionths != BM_TABLE_JACCARD_UNKNOWN
+                                ? jaccards.Append(label.millionths / 1e6)
+                                : jaccards.AppendNull());
+    }
+    ARROW_ASSIGN_OR_RAISE(auto g, groups.Finish());
+    ARROW_ASSIGN_OR_RAISE(auto k, kept.Finish());
+    ARROW_ASSIGN_OR_RAISE(auto j, jaccards.Finish());
+    return arrow::ArrayVector{g, k, j};
 }
 
 // --- reading beside writing ---

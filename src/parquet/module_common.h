@@ -6,6 +6,8 @@
 #include <arrow/api.h>
 #include <arrow/io/api.h>
 #include <parquet/exception.h>
+#include <parquet/file_reader.h>
+#include <parquet/metadata.h>
 
 #include <functional>
 #include <memory>
@@ -18,10 +20,13 @@
 namespace bandmill_tables
 {
 
+using Batch = std::shared_ptr<arrow::RecordBatch>;
+using Reader = std::shared_ptr<arrow::RecordBatchReader>;
+using Output = std::shared_ptr<arrow::io::OutputStream>;
+
 // --- module_common.cpp ---
 
-// Words of one line, without the place in Arrow's sources that some of its messages end with.
-void say(bm_table_words *words, std::string_view text);
+// Fills `words`, which are of one line.
 bm_status fail(const arrow::Status &status, bm_table_words *words);
 
 // `body` gives an arrow::Status; no exception leaves here.
@@ -45,13 +50,8 @@ template <class Body> bm_status guarded(bm_table_words *words, Body body)
 }
 
 // Arrow's memory with a bound of its own (0: none). It lives until it and all that it gave are dropped.
-class Pool;
-struct DropPool {
-    void operator()(Pool *pool) const;
-};
-using PoolHold = std::unique_ptr<Pool, DropPool>;
-PoolHold make_pool(uint64_t bytes);
-arrow::MemoryPool *pool_of(const PoolHold &pool);
+using Pool = std::shared_ptr<arrow::MemoryPool>;
+Pool make_pool(uint64_t bytes);
 
 // `read` hands over steps, which are done in their order: at once, or, `beside` reading, each by another thread while
 // this one reads on.
@@ -65,29 +65,30 @@ inline bool stays_at(const bm_table_kept &kept, uint64_t row)
     return row < kept.n_rows && (kept.rows[row / 8] >> row % 8 & 1) != 0;
 }
 
-// --- module_rows.cpp ---
-
-// Those rows of a batch that stay, of which the first is the `first` of the file.
-arrow::Result<std::shared_ptr<arrow::RecordBatch>>
-pick_rows(const bm_table_kept &kept, uint64_t first,
-          const std::shared_ptr<arrow::RecordBatch> &batch, arrow::MemoryPool *pool);
-
 // The column with the groups of rows, of a table that has none of its name.
 arrow::Result<std::shared_ptr<arrow::Field>> label_field(const arrow::Schema &schema);
 // The columns of its struct, for `n` rows from the first of `labels` on.
 arrow::Result<arrow::ArrayVector> label_columns(const bm_table_label *labels, uint64_t n);
 
-// --- module_parquet.cpp, module_groups.cpp ---
+// --- module_parquet.cpp, module_groups.cpp, module_ipc.cpp ---
 
-arrow::Result<std::shared_ptr<arrow::RecordBatchReader>> parquet_stream(const bm_table_wish &wish);
-arrow::Status keep_parquet(const bm_table_kept &kept,
-                           const std::shared_ptr<arrow::io::OutputStream> &sink);
+// It does not change once it is open: any number of threads may read of it.
+struct Parquet {
+    Pool pool; // outlives the rest
+    std::shared_ptr<arrow::io::RandomAccessFile> file;
+    std::shared_ptr<parquet::FileMetaData> meta;
+    std::shared_ptr<arrow::Schema> schema;
 
-// --- module_ipc.cpp ---
+    std::unique_ptr<parquet::ParquetFileReader> reader() const;
+};
 
-arrow::Result<std::shared_ptr<arrow::RecordBatchReader>> ipc_stream(const bm_table_wish &wish);
-arrow::Status keep_ipc(const bm_table_kept &kept,
-                       const std::shared_ptr<arrow::io::OutputStream> &sink);
+arrow::Result<std::shared_ptr<Parquet>> open_parquet(const char *path, uint64_t memory);
+// All pages of the chunk are indices into its dictionary; `untold`: where it does not say.
+bool is_indexed(const parquet::ColumnChunkMetaData &chunk, bool untold);
+arrow::Result<Reader> parquet_stream(const bm_table_wish &wish);
+arrow::Status keep_parquet(const bm_table_kept &kept, const Output &sink);
+arrow::Result<Reader> ipc_stream(const bm_table_wish &wish);
+arrow::Status keep_ipc(const bm_table_kept &kept, const Output &sink);
 
 // The columns asked for, each once, in their order; all of them where one that must be there is not: then
 // whoever reads says which there are. (bandmill_parquet.cpp)

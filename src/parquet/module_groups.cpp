@@ -4,14 +4,19 @@
 // Values that are bytes point into the page that was read, until the next batch. Where another thread writes
 // them they are copied. What is written depends on neither thread nor pool.
 
-#include "module_parquet.h"
+#include "module_common.h"
 
+#include <arrow/ipc/api.h>
+#include <arrow/util/base64.h>
+#include <arrow/util/key_value_metadata.h>
+#include <parquet/arrow/schema.h>
 #include <parquet/arrow/writer.h>
 #include <parquet/column_reader.h>
 #include <parquet/column_writer.h>
+#include <parquet/file_writer.h>
+#include <parquet/properties.h>
 
 #include <algorithm>
-#include <cstring>
 #include <type_traits>
 
 namespace bandmill_tables
@@ -38,13 +43,6 @@ struct Group {
     {
         return stays_at(kept, first + static_cast<uint64_t>(row));
     }
-    int64_t count() const
-    {
-        int64_t n = 0;
-        for (int64_t row = 0; row < rows; row++)
-            n += stays(row);
-        return n;
-    }
 };
 
 // Levels and values that are written at a time. Of levels that a column has not: NULL.
@@ -52,13 +50,7 @@ template <class T> struct Slice {
     const int16_t *definitions, *repetitions;
     const T *values;
     int64_t n_levels, n_values;
-};
-
-// What a slice points to, where it is written later.
-template <class T> struct Part {
-    std::vector<int16_t> definitions, repetitions;
-    std::unique_ptr<T[]> values;
-    std::unique_ptr<arrow::Buffer> bytes; // that the values point to
+    std::vector<std::shared_ptr<void>> own; // what of it is a copy
 };
 
 template <class Type> class Copier
@@ -159,12 +151,13 @@ template <class Type> class Copier
                     bytes += bytes_of(values_[static_cast<std::size_t>(value++)]);
             Slice<T> slice{most_definition_ > 0 ? definitions_.data() + first : nullptr,
                            repeats_ ? repetitions_.data() + first : nullptr,
-                           values_.get() + first_value, level - first, value - first_value};
-            std::shared_ptr<Part<T>> part;
-            if (beside) {
-                ARROW_ASSIGN_OR_RAISE(part, copied(&slice));
-            }
-            ARROW_RETURN_NOT_OK(push([this, slice, part] {
+                           values_.get() + first_value,
+                           level - first,
+                           value - first_value,
+                           {}};
+            if (beside)
+                ARROW_RETURN_NOT_OK(copy(&slice));
+            ARROW_RETURN_NOT_OK(push([this, slice = std::move(slice)] {
                 writer_.WriteBatch(slice.n_levels, slice.definitions, slice.repetitions,
                                    slice.values);
                 return arrow::Status::OK();
@@ -173,36 +166,35 @@ template <class Type> class Copier
         return arrow::Status::OK();
     }
 
-    // The slice points to what is returned.
-    arrow::Result<std::shared_ptr<Part<T>>> copied(Slice<T> *slice)
+    // What the slice points to becomes its own.
+    arrow::Status copy(Slice<T> *slice) const
     {
-        auto part = std::make_shared<Part<T>>();
-        const auto copy_levels = [&](std::vector<int16_t> &own, const int16_t **levels) {
-            if (*levels != nullptr)
-                own.assign(*levels, *levels + slice->n_levels);
-            *levels = *levels != nullptr ? own.data() : nullptr;
+        const auto copied = [&]<class U>(const U **from, int64_t n) {
+            std::shared_ptr<U[]> to(new U[static_cast<std::size_t>(n)]);
+            *from = std::copy_n(*from, n, to.get()) - n;
+            slice->own.emplace_back(to, to.get());
+            return to.get();
         };
-        copy_levels(part->definitions, &slice->definitions);
-        copy_levels(part->repetitions, &slice->repetitions);
-        part->values.reset(new T[static_cast<std::size_t>(slice->n_values)]);
-        std::copy_n(slice->values, slice->n_values, part->values.get());
-        slice->values = part->values.get();
+        if (slice->definitions != nullptr)
+            copied(&slice->definitions, slice->n_levels);
+        if (slice->repetitions != nullptr)
+            copied(&slice->repetitions, slice->n_levels);
+        T *values = copied(&slice->values, slice->n_values);
         if constexpr (kPoints) {
             int64_t n = 0;
             for (int64_t i = 0; i < slice->n_values; i++)
-                n += bytes_of(part->values[static_cast<std::size_t>(i)]);
-            ARROW_ASSIGN_OR_RAISE(part->bytes, arrow::AllocateBuffer(n, pool_of(group_.p.pool)));
-            uint8_t *to = part->bytes->mutable_data();
+                n += bytes_of(values[i]);
+            ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::Buffer> bytes,
+                                  arrow::AllocateBuffer(n, group_.p.pool.get()));
+            uint8_t *to = bytes->mutable_data();
             for (int64_t i = 0; i < slice->n_values; i++) {
-                T &value = part->values[static_cast<std::size_t>(i)];
-                const auto len = static_cast<std::size_t>(bytes_of(value));
-                if (len > 0)
-                    std::memcpy(to, value.ptr, len);
-                value.ptr = to;
-                to += len;
+                const uint8_t *from = values[i].ptr;
+                values[i].ptr = to;
+                to = std::copy_n(from, bytes_of(values[i]), to);
             }
+            slice->own.push_back(std::move(bytes));
         }
-        return part;
+        return arrow::Status::OK();
     }
 
     const Group &group_;
@@ -260,7 +252,7 @@ arrow::Status copy_chunk(const Group &group, int column, parquet::ColumnWriter *
 arrow::Status write_labels(const Group &group, parquet::RowGroupWriter &out,
                            const bm_table_label *labels, uint64_t n)
 {
-    parquet::ArrowWriteContext context(pool_of(group.p.pool),
+    parquet::ArrowWriteContext context(group.p.pool.get(),
                                        parquet::default_arrow_writer_properties().get());
     for (std::size_t leaf = 0; leaf < 3; leaf++) {
         parquet::ColumnWriter *writer = out.NextColumn();
@@ -279,24 +271,181 @@ arrow::Status write_labels(const Group &group, parquet::RowGroupWriter &out,
     return arrow::Status::OK();
 }
 
+// --- a new file like another one: its schema, metadata, codecs, encodings and versions ---
+
+constexpr const char *kSchemaKey = "ARROW:schema";
+
+// An encoding that a column has instead of the plain one.
+bool is_special(parquet::Encoding::type e)
+{
+    return e == parquet::Encoding::DELTA_BINARY_PACKED ||
+           e == parquet::Encoding::DELTA_BYTE_ARRAY ||
+           e == parquet::Encoding::DELTA_LENGTH_BYTE_ARRAY ||
+           e == parquet::Encoding::BYTE_STREAM_SPLIT;
+}
+
+// The codec and the encodings of one column.
+void column_like(const parquet::ColumnChunkMetaData &chunk, const std::string &path,
+                 parquet::WriterProperties::Builder *builder)
+{
+    for (const auto &pages : chunk.encoding_stats())
+        if (pages.page_type == parquet::PageType::DATA_PAGE_V2)
+            builder->data_page_version(parquet::ParquetDataPageVersion::V2);
+    builder->compression(path, chunk.compression());
+    if (!chunk.is_stats_set())
+        builder->disable_statistics(path);
+    if (chunk.GetColumnIndexLocation().has_value())
+        builder->enable_write_page_index(path);
+    if (is_indexed(chunk, true))
+        return; // else its dictionary was given up, as of words that hardly come twice
+    builder->disable_dictionary(path);
+    for (const auto encoding : chunk.encodings())
+        if (is_special(encoding))
+            builder->encoding(path, encoding);
+}
+
+// As the file was written, as far as it says.
+std::shared_ptr<parquet::WriterProperties> properties_like(const Parquet &p)
+{
+    const parquet::FileMetaData &meta = *p.meta;
+    parquet::WriterProperties::Builder builder;
+    builder.memory_pool(p.pool.get())
+        ->version(meta.version())
+        ->created_by("bandmill")
+        ->max_row_group_length(INT64_MAX)
+        ->disable_write_page_index();
+    if (meta.num_row_groups() == 0)
+        return builder.build();
+    const auto group = meta.RowGroup(0);
+    for (int column = 0; column < meta.num_columns(); column++)
+        column_like(*group->ColumnChunk(column),
+                    meta.schema()->Column(column)->path()->ToDotString(), &builder);
+    builder.set_sorting_columns(group->sorting_columns());
+    return builder.build();
+}
+
+// --- its metadata ---
+
+using Metadata = std::shared_ptr<const arrow::KeyValueMetadata>;
+
+// Spark reads the columns that its own word in the metadata names, and no others. So the column of groups has its place in
+// that word too; where the word is not as Spark writes it, the file has none, and Spark reads what is there.
+constexpr const char *kSparkKey = "org.apache.spark.sql.parquet.row.metadata";
+constexpr std::string_view kSparkHead = R"({"type":"struct","fields":[)", kSparkTail = "]}";
+constexpr std::string_view kSparkLabel =
+    R"({"name":"bandmill","type":{"type":"struct","fields":[)"
+    R"({"name":"group","type":"long","nullable":true,"metadata":{}},)"
+    R"({"name":"kept","type":"boolean","nullable":false,"metadata":{}},)"
+    R"({"name":"jaccard","type":"double","nullable":true,"metadata":{}}]},"nullable":false,"metadata":{}})";
+
+// One object, of a type and the list of its fields, and nothing behind that list. Of JSON only brackets and strings are looked at.
+bool is_struct(std::string_view text)
+{
+    if (text.size() < kSparkHead.size() + kSparkTail.size() ||
+        text.substr(0, kSparkHead.size()) != kSparkHead)
+        return false;
+    std::string open = "{[";
+    bool quoted = false;
+    for (std::size_t i = kSparkHead.size(); i < text.size(); i++) {
+        const char c = text[i];
+        if (c == '\\' && quoted)
+            i++;
+        else if (c == '"')
+            quoted = !quoted;
+        else if (!quoted && (c == '[' || c == '{'))
+            open += c;
+        else if (!quoted && (c == ']' || c == '}')) {
+            if (open.empty() || open.back() != (c == ']' ? '[' : '{'))
+                return false;
+            open.pop_back();
+            if (open.size() == 1 && text.substr(i) != kSparkTail)
+                return false;
+        }
+    }
+    return open.empty() && !quoted;
+}
+
+arrow::Result<Metadata> with_spark_label(const Metadata &own)
+{
+    if (own == nullptr || !own->Contains(kSparkKey))
+        return own;
+    auto changed = own->Copy();
+    ARROW_ASSIGN_OR_RAISE(std::string word, own->Get(kSparkKey));
+    if (!is_struct(word)) {
+        ARROW_RETURN_NOT_OK(changed->Delete(kSparkKey));
+        return changed;
+    }
+    word.resize(word.size() - kSparkTail.size());
+    word.append(word.size() > kSparkHead.size() ? "," : "").append(kSparkLabel).append(kSparkTail);
+    ARROW_RETURN_NOT_OK(changed->Set(kSparkKey, word));
+    return changed;
+}
+
+// The metadata of the file; Arrow's and Spark's own words for its columns with the one that is new.
+arrow::Result<Metadata> metadata_like(const Parquet &p, const std::shared_ptr<arrow::Field> &label)
+{
+    const Metadata own = p.meta->key_value_metadata();
+    if (own == nullptr || label == nullptr)
+        return own;
+    ARROW_ASSIGN_OR_RAISE(const Metadata told, with_spark_label(own));
+    if (!told->Contains(kSchemaKey))
+        return told;
+    ARROW_ASSIGN_OR_RAISE(const Metadata within, with_spark_label(p.schema->metadata()));
+    ARROW_ASSIGN_OR_RAISE(const auto schema, p.schema->AddField(p.schema->num_fields(), label));
+    ARROW_ASSIGN_OR_RAISE(const auto bytes,
+                          arrow::ipc::SerializeSchema(*schema->WithMetadata(within)));
+    auto changed = told->Copy();
+    ARROW_RETURN_NOT_OK(changed->Set(kSchemaKey, arrow::util::base64_encode(bytes->ToString())));
+    return changed;
+}
+
+// The columns as the file has them, to the letter, and the one that is new.
+arrow::Result<std::shared_ptr<parquet::schema::GroupNode>>
+columns_like(const Parquet &p, const std::shared_ptr<arrow::Field> &label,
+             const parquet::WriterProperties &properties)
+{
+    using parquet::schema::GroupNode;
+    const auto own = std::static_pointer_cast<GroupNode>(p.meta->schema()->schema_root());
+    if (label == nullptr)
+        return own;
+    parquet::schema::NodeVector nodes;
+    for (int i = 0; i < own->field_count(); i++)
+        nodes.push_back(own->field(i));
+    std::shared_ptr<parquet::SchemaDescriptor> made;
+    const arrow::Schema more({label});
+    ARROW_RETURN_NOT_OK(parquet::arrow::ToParquetSchema(&more, properties, &made));
+    nodes.push_back(made->group_node()->field(0));
+    return std::static_pointer_cast<GroupNode>(
+        GroupNode::Make(own->name(), own->repetition(), nodes, nullptr, own->field_id()));
+}
+
+arrow::Result<std::unique_ptr<parquet::ParquetFileWriter>>
+open_like(const Parquet &p, const std::shared_ptr<arrow::Field> &label, const Output &sink)
+{
+    const auto properties = properties_like(p);
+    ARROW_ASSIGN_OR_RAISE(auto metadata, metadata_like(p, label));
+    ARROW_ASSIGN_OR_RAISE(auto columns, columns_like(p, label, *properties));
+    return parquet::ParquetFileWriter::Open(sink, columns, properties, metadata);
+}
+
 } // namespace
 
-arrow::Status keep_parquet(const bm_table_kept &kept,
-                           const std::shared_ptr<arrow::io::OutputStream> &sink)
+arrow::Status keep_parquet(const bm_table_kept &kept, const Output &sink)
 {
     ARROW_ASSIGN_OR_RAISE(const auto p, open_parquet(kept.path, kept.memory));
-    std::shared_ptr<arrow::Schema> schema = p->schema;
+    std::shared_ptr<arrow::Field> field;
     if (kept.labels != nullptr) {
-        ARROW_ASSIGN_OR_RAISE(const auto label, label_field(*schema));
-        ARROW_ASSIGN_OR_RAISE(schema, schema->AddField(schema->num_fields(), label));
+        ARROW_ASSIGN_OR_RAISE(field, label_field(*p->schema));
     }
     const auto reader = p->reader();
-    ARROW_ASSIGN_OR_RAISE(const auto file, open_like(*p, *schema, sink));
+    ARROW_ASSIGN_OR_RAISE(const auto file, open_like(*p, field, sink));
     uint64_t row = 0, label = 0;
     for (int number = 0; number < p->meta->num_row_groups(); number++) {
         const Group group{
             *p, kept, number, row, p->meta->RowGroup(number)->num_rows(), reader->RowGroup(number)};
-        const auto n = static_cast<uint64_t>(group.count());
+        uint64_t n = 0;
+        for (int64_t i = 0; i < group.rows; i++)
+            n += group.stays(i);
         row += static_cast<uint64_t>(group.rows);
         if (n == 0)
             continue;

@@ -1,10 +1,26 @@
 // module_ipc.cpp -- Arrow's IPC, files and streams, batch by batch: as a stream of arrays, and those of its rows that
-// stay. What the batches take is checked before any of them is read (module_needs.cpp).
+// stay. What the batches take in memory is checked before any of them is read, as their metadata say:
+//
+//     a batch        the buffers of the columns that are asked for; of a stream all of its body, which Arrow reads whole. Of
+//                    buffers that are compressed also as many bytes as each says, in its first 8, to be without that
+//     a dictionary   its buffers, and those that were added to it, until another one of its number comes
+//
+// Two batches are there at a time: one whose rows are in use, and the next one, or those of its rows that stay.
+// All of it, and how a batch is compressed, stands in flatbuffers, of which this reads single fields, each within its bytes:
+//
+//     stream   message, message, …        message   FFFFFFFF, length of the metadata, metadata, body
+//     file     ARROW1 00 00, stream, footer, its length, ARROW1
 
-#include "module_ipc.h"
+#include "module_common.h"
 
+#include <arrow/compute/api.h>
 #include <arrow/ipc/api.h>
+#include <arrow/util/compression.h>
 #include <arrow/util/iterator.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
 
 namespace bandmill_tables
 {
@@ -12,13 +28,305 @@ namespace bandmill_tables
 namespace
 {
 
-constexpr uint64_t kAheadMost = 8; // batches that are there where they are read beside writing
+// --- what it says of itself ---
 
-using Batch = std::shared_ptr<arrow::RecordBatch>;
-using Reader = std::shared_ptr<arrow::RecordBatchReader>;
+struct IpcFile {
+    std::string path;
+    std::shared_ptr<arrow::io::ReadableFile> file;
+    bool whole;                  // a file, not a stream
+    int64_t bytes;               // of it
+    std::vector<int64_t> blocks; // of a file: where its dictionaries begin, and then its batches
+};
 
-arrow::Result<Reader> open_batches(const IpcFile &ipc, const arrow::ipc::IpcReadOptions &options)
+// Bytes of memory, and what the first batch is compressed with (NULL: it is not).
+struct IpcNeeds {
+    int64_t dictionaries = 0; // all that are there at a time
+    int64_t batch = 0;        // the largest one
+    std::shared_ptr<arrow::util::Codec> codec;
+
+    // So many batches fit into `memory` (0: any).
+    bool has_room(uint64_t batches, uint64_t memory) const
+    {
+        return memory == 0 || bytes(batches) <= memory;
+    }
+    uint64_t bytes(uint64_t batches) const
+    {
+        return static_cast<uint64_t>(dictionaries) + batches * static_cast<uint64_t>(batch);
+    }
+};
+
+// Numbers of fields and of kinds: Message.fbs and File.fbs of Arrow.
+constexpr int kMessageType = 1, kMessageHeader = 2, kMessageBodyLength = 3;
+constexpr int kDictionaryId = 0, kDictionaryData = 1, kDictionaryIsDelta = 2;
+constexpr int kBatchBuffers = 2, kBatchCompression = 3, kBatchVariadic = 4, kCompressionCodec = 0;
+constexpr int kFooterDictionaries = 2, kFooterBatches = 3;
+constexpr uint8_t kDictionaryBatch = 2, kRecordBatch = 3, kZstd = 1;
+
+constexpr int64_t kFileHead = 8, kFileTail = 10; // the tail: a length and the magic
+constexpr int64_t kBlock = 24; // int64 offset, int32 of the metadata, int64 of the body
+constexpr int64_t kMost = std::numeric_limits<int64_t>::max() / 16, kMetaMost = 64 << 20;
+constexpr uint64_t kBatches = 2; // that are there at a time
+
+// The number that stands there; 0 where the bytes end before.
+template <class T> T number_at(const arrow::Buffer &bytes, int64_t at)
 {
+    T value = 0;
+    if (at >= 0 && at <= bytes.size() - static_cast<int64_t>(sizeof value))
+        std::memcpy(&value, bytes.data() + at, sizeof value);
+    return value;
+}
+
+// A flatbuffer. Places are offsets in it; 0: there is no such thing.
+class Flat
+{
+  public:
+    explicit Flat(std::shared_ptr<arrow::Buffer> bytes) : bytes_(std::move(bytes))
+    {
+    }
+    template <class T> T get(int64_t at) const
+    {
+        return at > 0 ? number_at<T>(*bytes_, at) : T{0};
+    }
+    int64_t root() const
+    {
+        return number_at<uint32_t>(*bytes_, 0);
+    }
+    int64_t field(int64_t table, int number) const
+    {
+        const int64_t layout = table - get<int32_t>(table), slot = 4 + 2 * number;
+        if (table == 0 || slot + 2 > get<uint16_t>(layout))
+            return 0;
+        const uint16_t ahead = get<uint16_t>(layout + slot);
+        return ahead != 0 ? table + ahead : 0;
+    }
+    // What the field points to.
+    int64_t child(int64_t table, int number) const
+    {
+        const int64_t at = field(table, number);
+        return at != 0 ? at + get<uint32_t>(at) : 0;
+    }
+    // A list of items of `each` bytes: how many of them lie in the bytes; the place of one.
+    int64_t count(int64_t list, int64_t each) const
+    {
+        const int64_t room = (bytes_->size() - list - 4) / each;
+        return list == 0 || room < 0 ? 0 : std::min<int64_t>(get<uint32_t>(list), room);
+    }
+    static int64_t item(int64_t list, int64_t each, int64_t i)
+    {
+        return list + 4 + i * each;
+    }
+
+  private:
+    std::shared_ptr<arrow::Buffer> bytes_;
+};
+
+int64_t plus(int64_t a, int64_t b)
+{
+    return b < 0 ? a : std::min(a, kMost) + std::min(b, kMost - std::min(a, kMost));
+}
+
+// The buffers of a batch, in their order.
+struct Order {
+    std::size_t n;             // so many there are; one more at most is counted
+    std::vector<int64_t> more; // buffers of each column of views, the next one last
+    std::vector<bool> chosen;
+
+    void push(bool is_chosen, int64_t times)
+    {
+        const auto room = static_cast<int64_t>(n + 1 - chosen.size());
+        chosen.insert(chosen.end(), static_cast<std::size_t>(std::clamp<int64_t>(times, 0, room)),
+                      is_chosen);
+    }
+    void add(const arrow::DataType &type, bool is_chosen)
+    {
+        if (type.id() == arrow::Type::EXTENSION)
+            return add(*static_cast<const arrow::ExtensionType &>(type).storage_type(), is_chosen);
+        const auto layout = type.layout();
+        for (const auto &buffer : layout.buffers)
+            push(is_chosen, buffer.kind != arrow::DataTypeLayout::ALWAYS_NULL);
+        if (layout.variadic_spec.has_value() && !more.empty()) {
+            push(is_chosen, more.back());
+            more.pop_back();
+        }
+        for (const auto &field : type.fields())
+            add(*field->type(), is_chosen);
+    }
+};
+
+struct Scan {
+    const IpcFile &ipc;
+    const arrow::Schema &schema;
+    const std::vector<int> &fields;
+    IpcNeeds found = {};
+    bool has_codec = false;                       // it is known, or that there is none
+    std::map<int64_t, int64_t> dictionaries = {}; // by their numbers
+    int64_t now = 0;                              // of dictionaries
+
+    struct Body {
+        int64_t at, length;
+    };
+
+    // A message, and what is behind it. False: there is no other one, or none that can be read.
+    arrow::Result<bool> message(int64_t at, int64_t *behind)
+    {
+        ARROW_ASSIGN_OR_RAISE(const auto head, ipc.file->ReadAt(at, 8));
+        const auto mark = number_at<uint32_t>(*head, 0);
+        const bool marked = mark == UINT32_MAX; // older versions have the length alone
+        const int64_t length = marked ? number_at<uint32_t>(*head, 4) : mark;
+        if (head->size() < 8 || length == 0 || length > kMetaMost)
+            return false;
+        const int64_t begin = at + (marked ? 8 : 4);
+        ARROW_ASSIGN_OR_RAISE(auto bytes, ipc.file->ReadAt(begin, length));
+        const Flat flat(std::move(bytes));
+        const Body body{begin + length,
+                        flat.get<int64_t>(flat.field(flat.root(), kMessageBodyLength))};
+        if (body.length < 0 || body.length > ipc.bytes - body.at) {
+            if (ipc.whole) // Arrow takes memory for all of it, and reads what there is
+                return arrow::Status::Invalid("the body of a batch does not lie in the file");
+            return false; // and says so itself of a stream
+        }
+        *behind = body.at + body.length;
+        ARROW_RETURN_NOT_OK(add(flat, body));
+        return true;
+    }
+    arrow::Status add(const Flat &flat, const Body &body)
+    {
+        const auto type = flat.get<uint8_t>(flat.field(flat.root(), kMessageType));
+        const int64_t header = flat.child(flat.root(), kMessageHeader);
+        if (type == kRecordBatch) {
+            ARROW_ASSIGN_OR_RAISE(const int64_t n, needs(flat, header, body, false));
+            found.batch = std::max(found.batch, n);
+            has_codec = true;
+        } else if (type == kDictionaryBatch) {
+            const int64_t batch = flat.child(header, kDictionaryData);
+            ARROW_ASSIGN_OR_RAISE(const int64_t n, needs(flat, batch, body, true));
+            const auto delta = flat.get<uint8_t>(flat.field(header, kDictionaryIsDelta));
+            auto &own = dictionaries[flat.get<int64_t>(flat.field(header, kDictionaryId))];
+            now -= delta != 0 ? 0 : own;
+            own = delta != 0 ? plus(own, n) : n;
+            now = plus(now, n);
+            found.dictionaries = std::max(found.dictionaries, now);
+        }
+        return arrow::Status::OK();
+    }
+    // Of the buffers of a batch, compressed and not.
+    arrow::Result<int64_t> needs(const Flat &flat, int64_t batch, const Body &body, bool all)
+    {
+        const int64_t list = flat.child(batch, kBatchBuffers), n = flat.count(list, 16);
+        const int64_t packed = flat.child(batch, kBatchCompression);
+        if (packed != 0 && !has_codec) { // what is asked for first is compressed
+            const auto codec = flat.get<uint8_t>(flat.field(packed, kCompressionCodec));
+            ARROW_ASSIGN_OR_RAISE(found.codec, arrow::util::Codec::Create(
+                                                   codec == kZstd ? arrow::Compression::ZSTD
+                                                                  : arrow::Compression::LZ4_FRAME));
+            has_codec = true;
+        }
+        const std::vector<bool> chosen = choose(flat, batch, n, all);
+        int64_t sum = ipc.whole ? 0 : body.length;
+        for (int64_t i = 0; i < n; i++) {
+            const int64_t at = Flat::item(list, 16, i);
+            const auto offset = flat.get<int64_t>(at), length = flat.get<int64_t>(at + 8);
+            if (!chosen[static_cast<std::size_t>(i)] || length <= 0 || offset < 0 ||
+                offset > body.length || length > body.length - offset)
+                continue;
+            sum = ipc.whole ? plus(sum, length) : sum;
+            if (packed == 0 || length < 8)
+                continue;
+            ARROW_ASSIGN_OR_RAISE(const auto bytes, ipc.file->ReadAt(body.at + offset, 8));
+            sum = plus(sum, number_at<int64_t>(*bytes, 0)); // -1: it is not
+        }
+        return sum;
+    }
+    // Which of its `n` buffers are of columns that are asked for; all where it has other ones than the schema says.
+    std::vector<bool> choose(const Flat &flat, int64_t batch, int64_t n, bool all) const
+    {
+        Order order{static_cast<std::size_t>(n), {}, {}};
+        if (!all && !fields.empty()) {
+            const int64_t views = flat.child(batch, kBatchVariadic);
+            for (int64_t i = flat.count(views, 8); i-- > 0;)
+                order.more.push_back(flat.get<int64_t>(Flat::item(views, 8, i)));
+            for (int i = 0; i < schema.num_fields(); i++)
+                order.add(*schema.field(i)->type(),
+                          std::find(fields.begin(), fields.end(), i) != fields.end());
+        }
+        if (order.chosen.size() != order.n)
+            order.chosen.assign(order.n, true);
+        return order.chosen;
+    }
+};
+
+arrow::Status find_blocks(IpcFile &ipc)
+{
+    if (ipc.bytes < kFileHead + kFileTail)
+        return arrow::Status::Invalid("the file is too short");
+    ARROW_ASSIGN_OR_RAISE(const auto tail, ipc.file->ReadAt(ipc.bytes - kFileTail, 4));
+    const auto length = number_at<int32_t>(*tail, 0);
+    if (length <= 0 || length > ipc.bytes - kFileHead - kFileTail)
+        return arrow::Status::Invalid("its footer does not lie in the file");
+    const int64_t end = ipc.bytes - kFileTail - length;
+    ARROW_ASSIGN_OR_RAISE(auto bytes, ipc.file->ReadAt(end, length));
+    const Flat footer(std::move(bytes));
+    for (const int kind : {kFooterDictionaries, kFooterBatches}) {
+        const int64_t blocks = footer.child(footer.root(), kind);
+        for (int64_t i = 0; i < footer.count(blocks, kBlock); i++) {
+            const int64_t at = Flat::item(blocks, kBlock, i);
+            const auto offset = footer.get<int64_t>(at), body = footer.get<int64_t>(at + 16);
+            const auto head = footer.get<int32_t>(at + 8);
+            if (offset < 0 || head < 0 || body < 0 || offset > end || head > end - offset ||
+                body > end - offset - head)
+                return arrow::Status::Invalid(kind == kFooterBatches ? "record" : "dictionary",
+                                              " batch ", i, " does not lie in the file");
+            ipc.blocks.push_back(offset);
+        }
+    }
+    return arrow::Status::OK();
+}
+
+// All blocks lie in it, as its footer says.
+arrow::Result<IpcFile> ipc_find(const char *path)
+{
+    IpcFile ipc{path, nullptr, false, 0, {}};
+    ARROW_ASSIGN_OR_RAISE(ipc.file, arrow::io::ReadableFile::Open(path));
+    ARROW_ASSIGN_OR_RAISE(ipc.bytes, ipc.file->GetSize());
+    ARROW_ASSIGN_OR_RAISE(const auto head, ipc.file->ReadAt(0, 6));
+    ipc.whole = head->size() == 6 && std::memcmp(head->data(), "ARROW1", 6) == 0;
+    if (ipc.whole)
+        ARROW_RETURN_NOT_OK(find_blocks(ipc));
+    return ipc;
+}
+
+// Of these columns; all where there are none. OutOfMemory, with the least that is needed, where two batches do not fit.
+arrow::Result<IpcNeeds> ipc_needs(const IpcFile &ipc, const arrow::Schema &schema,
+                                  const std::vector<int> &fields, uint64_t memory)
+{
+    Scan scan{ipc, schema, fields};
+    int64_t behind = 0;
+    for (const int64_t at : ipc.blocks)
+        ARROW_RETURN_NOT_OK(scan.message(at, &behind));
+    for (bool more = !ipc.whole; more && behind < ipc.bytes;) {
+        ARROW_ASSIGN_OR_RAISE(more, scan.message(behind, &behind));
+    }
+    const IpcNeeds &found = scan.found;
+    if (found.has_room(kBatches, memory))
+        return found;
+    return arrow::Status::OutOfMemory("two batches of up to ", found.batch, " bytes",
+                                      found.dictionaries > 0 ? " and their dictionaries" : "",
+                                      " do not fit into `memory` of ", memory >> 20, "M (at least ",
+                                      (found.bytes(kBatches) >> 20) + 1, "M)");
+}
+
+// --- its batches ---
+
+constexpr uint64_t kAheadMost = 4; // batches that are there where they are read beside writing
+
+// Of these columns; all where there are none.
+arrow::Result<Reader> open_batches(const IpcFile &ipc, const Pool &pool,
+                                   const std::vector<int> &fields)
+{
+    auto options = arrow::ipc::IpcReadOptions::Defaults();
+    options.memory_pool = pool.get();
+    options.use_threads = false;
+    options.included_fields = fields;
     ARROW_ASSIGN_OR_RAISE(auto input, arrow::io::ReadableFile::Open(ipc.path, options.memory_pool));
     if (!ipc.whole)
         return arrow::ipc::RecordBatchStreamReader::Open(std::move(input), options);
@@ -29,78 +337,98 @@ arrow::Result<Reader> open_batches(const IpcFile &ipc, const arrow::ipc::IpcRead
     return arrow::RecordBatchReader::MakeFromIterator(std::move(batches), file->schema());
 }
 
-// Batches whose buffers were checked: what is handed on is trusted to be as long as it says. What goes wrong
-// has its place.
-class Checked : public arrow::RecordBatchReader
-{
-  public:
-    Checked(PoolHold pool, Reader reader) : pool_(std::move(pool)), reader_(std::move(reader))
-    {
-    }
-    std::shared_ptr<arrow::Schema> schema() const override
-    {
-        return reader_->schema();
-    }
-    arrow::Status ReadNext(Batch *batch) override
-    {
-        const arrow::Status status = caught([&] {
-            ARROW_RETURN_NOT_OK(reader_->ReadNext(batch));
-            return *batch != nullptr ? (*batch)->ValidateFull() : arrow::Status::OK();
-        });
-        if (!status.ok())
-            return status.WithMessage("behind row ", row_, ": ", status.message());
-        row_ += *batch != nullptr ? (*batch)->num_rows() : 0;
-        return status;
-    }
-
-  private:
-    PoolHold pool_; // outlives the rest
-    Reader reader_;
-    int64_t row_ = 0;
-};
-
 // What Arrow may take where `memory` is all that there is (0: any): more than was checked, for what nobody tells before.
-PoolHold ipc_pool(uint64_t memory)
+Pool ipc_pool(uint64_t memory)
 {
     return make_pool(memory > UINT64_MAX / 2 ? 0 : memory * 2);
 }
 
-arrow::ipc::IpcReadOptions options_of(const PoolHold &pool)
+// Run for run.
+arrow::Result<std::shared_ptr<arrow::Array>>
+appended(const arrow::BooleanArray &stays, const arrow::Array &column, arrow::MemoryPool *pool)
 {
-    auto options = arrow::ipc::IpcReadOptions::Defaults();
-    options.memory_pool = pool_of(pool);
-    options.use_threads = false;
-    return options;
+    if (column.type_id() == arrow::Type::EXTENSION) {
+        const auto &own = static_cast<const arrow::ExtensionArray &>(column);
+        ARROW_ASSIGN_OR_RAISE(auto storage, appended(stays, *own.storage(), pool));
+        return arrow::ExtensionType::WrapArray(column.type(), storage);
+    }
+    std::unique_ptr<arrow::ArrayBuilder> builder;
+    ARROW_RETURN_NOT_OK(arrow::MakeBuilder(pool, column.type(), &builder));
+    const arrow::ArraySpan span(*column.data());
+    for (int64_t end, begin = 0; begin < stays.length(); begin = end + 1) {
+        for (end = begin; end < stays.length() && stays.Value(end);)
+            end++;
+        ARROW_RETURN_NOT_OK(builder->AppendArraySlice(span, begin, end - begin));
+    }
+    return builder->Finish();
+}
+
+// Those rows that stay, of which the first is the `first` of the file.
+arrow::Result<Batch> pick_rows(const bm_table_kept &kept, uint64_t first, const Batch &batch,
+                               arrow::MemoryPool *pool)
+{
+    arrow::BooleanBuilder builder(pool);
+    for (int64_t i = 0; i < batch->num_rows(); i++)
+        ARROW_RETURN_NOT_OK(builder.Append(stays_at(kept, first + static_cast<uint64_t>(i))));
+    std::shared_ptr<arrow::BooleanArray> stays;
+    ARROW_RETURN_NOT_OK(builder.Finish(&stays));
+    const int64_t n = stays->true_count();
+    if (n == batch->num_rows() || n == 0)
+        return n == 0 ? batch->Slice(0, 0) : batch;
+    arrow::compute::ExecContext context(pool);
+    arrow::ArrayVector columns;
+    for (const auto &column : batch->columns()) {
+        const auto rest = arrow::compute::Filter(
+            column, stays, arrow::compute::FilterOptions::Defaults(), &context);
+        if (rest.status().IsNotImplemented()) { // as of texts that are views
+            ARROW_ASSIGN_OR_RAISE(columns.emplace_back(), appended(*stays, *column, pool));
+            continue;
+        }
+        ARROW_RETURN_NOT_OK(rest);
+        columns.push_back(rest->make_array());
+    }
+    return arrow::RecordBatch::Make(batch->schema(), n, std::move(columns));
 }
 
 } // namespace
 
 arrow::Result<Reader> ipc_stream(const bm_table_wish &wish)
 {
-    PoolHold pool = ipc_pool(wish.memory);
-    auto options = options_of(pool);
+    Pool pool = ipc_pool(wish.memory);
     ARROW_ASSIGN_OR_RAISE(const IpcFile ipc, ipc_find(wish.path));
-    ARROW_ASSIGN_OR_RAISE(auto reader, open_batches(ipc, options));
-    options.included_fields = children_of(*reader->schema(), wish);
-    ARROW_RETURN_NOT_OK(
-        ipc_needs(ipc, *reader->schema(), options.included_fields, wish.memory).status());
-    if (!options.included_fields.empty()) { // no field at all would stand for every field
-        ARROW_ASSIGN_OR_RAISE(reader, open_batches(ipc, options));
+    ARROW_ASSIGN_OR_RAISE(auto reader, open_batches(ipc, pool, {}));
+    const auto fields = children_of(*reader->schema(), wish);
+    ARROW_RETURN_NOT_OK(ipc_needs(ipc, *reader->schema(), fields, wish.memory).status());
+    if (!fields.empty()) { // no field at all would stand for every field
+        ARROW_ASSIGN_OR_RAISE(reader, open_batches(ipc, pool, fields));
     }
-    return std::make_shared<Checked>(std::move(pool), std::move(reader));
+    // Buffers are checked: what is handed on is trusted to be as long as it says. What goes wrong has its place.
+    auto next = [pool = std::move(pool), reader,
+                 row = int64_t{0}]() mutable -> arrow::Result<Batch> {
+        Batch batch;
+        const arrow::Status status = caught([&] {
+            ARROW_RETURN_NOT_OK(reader->ReadNext(&batch));
+            return batch != nullptr ? batch->ValidateFull() : arrow::Status::OK();
+        });
+        if (!status.ok())
+            return status.WithMessage("behind row ", row, ": ", status.message());
+        row += batch != nullptr ? batch->num_rows() : 0;
+        return batch;
+    };
+    return arrow::RecordBatchReader::MakeFromIterator(arrow::MakeFunctionIterator(std::move(next)),
+                                                      reader->schema());
 }
 
-arrow::Status keep_ipc(const bm_table_kept &kept,
-                       const std::shared_ptr<arrow::io::OutputStream> &sink)
+arrow::Status keep_ipc(const bm_table_kept &kept, const Output &sink)
 {
-    const PoolHold pool = ipc_pool(kept.memory);
+    const Pool pool = ipc_pool(kept.memory);
     auto writing = arrow::ipc::IpcWriteOptions::Defaults();
-    writing.memory_pool = pool_of(pool);
+    writing.memory_pool = pool.get();
     writing.use_threads = false;
     writing.unify_dictionaries = false;
     writing.emit_dictionary_deltas = false;
     ARROW_ASSIGN_OR_RAISE(const IpcFile ipc, ipc_find(kept.path));
-    ARROW_ASSIGN_OR_RAISE(const auto reader, open_batches(ipc, options_of(pool)));
+    ARROW_ASSIGN_OR_RAISE(const auto reader, open_batches(ipc, pool, {}));
     std::shared_ptr<arrow::Schema> schema = reader->schema();
     ARROW_ASSIGN_OR_RAISE(const IpcNeeds needs, ipc_needs(ipc, *schema, {}, kept.memory));
     writing.codec = needs.codec;
@@ -132,7 +460,7 @@ arrow::Status keep_ipc(const bm_table_kept &kept,
             if (batch == nullptr)
                 return arrow::Status::OK();
             ARROW_RETURN_NOT_OK(batch->ValidateFull());
-            ARROW_ASSIGN_OR_RAISE(auto rows, pick_rows(kept, first, batch, pool_of(pool)));
+            ARROW_ASSIGN_OR_RAISE(auto rows, pick_rows(kept, first, batch, pool.get()));
             first += static_cast<uint64_t>(batch->num_rows());
             if (rows->num_rows() > 0)
                 ARROW_RETURN_NOT_OK(push([&write, rows] { return write(rows); }));

@@ -4,8 +4,10 @@
 // A column of texts all of whose pages are indices into dictionaries is read as such: a text that comes again
 // and again is there once, however small the file is and however long the text.
 
-#include "module_parquet.h"
+#include "module_common.h"
 
+#include <arrow/util/iterator.h>
+#include <parquet/arrow/reader.h>
 #include <parquet/size_statistics.h>
 
 #include <algorithm>
@@ -72,7 +74,8 @@ struct Asked {
     int64_t bytes; // of an array, about; 0: any
 };
 
-using FileReader = std::unique_ptr<parquet::arrow::FileReader>;
+using Batches = std::function<arrow::Result<Batch>()>;
+using FileReader = std::shared_ptr<parquet::arrow::FileReader>;
 
 arrow::Result<FileReader> arrow_reader(const Parquet &p, const Asked &asked)
 {
@@ -81,7 +84,7 @@ arrow::Result<FileReader> arrow_reader(const Parquet &p, const Asked &asked)
     properties.set_pre_buffer(false);
     for (const int leaf : asked.indexed)
         properties.set_read_dictionary(leaf, true);
-    return parquet::arrow::FileReader::Make(pool_of(p.pool), p.reader(), properties);
+    return parquet::arrow::FileReader::Make(p.pool.get(), p.reader(), properties);
 }
 
 bool is_text(const arrow::DataType &type)
@@ -146,92 +149,73 @@ int64_t row_bytes(const parquet::RowGroupMetaData &group, const Asked &asked)
     return bytes / std::max<int64_t>(group.num_rows(), 1) + 1;
 }
 
-// The rows of one row group, which any thread may read, whoever reads the others.
-class Group
+// The batches of one row group, NULL at the end: any thread may read it, whoever reads the others.
+arrow::Result<Batches> read_group(const Parquet &p, const Asked &asked, int number)
 {
-  public:
-    static arrow::Result<std::unique_ptr<Group>> open(const Parquet &p, const Asked &asked,
-                                                      int number)
-    {
-        auto group = std::make_unique<Group>();
-        const auto meta = p.meta->RowGroup(number);
-        group->left_ = meta->num_rows();
-        ARROW_ASSIGN_OR_RAISE(group->reader_, arrow_reader(p, asked));
-        group->reader_->set_batch_size(
-            asked.bytes > 0
-                ? std::clamp(asked.bytes / row_bytes(*meta, asked), kFewestRows, kBatchRows)
-                : kBatchRows);
-        ARROW_ASSIGN_OR_RAISE(group->batches_,
-                              group->reader_->GetRecordBatchReader({number}, asked.leaves));
-        return group;
-    }
-    // NULL at the end.
-    arrow::Status next(std::shared_ptr<arrow::RecordBatch> *batch)
-    {
-        ARROW_RETURN_NOT_OK(batches_->ReadNext(batch));
-        const int64_t n = *batch != nullptr ? (*batch)->num_rows() : 0;
-        if (n > left_ || (*batch == nullptr && left_ > 0))
+    const auto meta = p.meta->RowGroup(number);
+    ARROW_ASSIGN_OR_RAISE(FileReader reader, arrow_reader(p, asked));
+    reader->set_batch_size(
+        asked.bytes > 0 ? std::clamp(asked.bytes / row_bytes(*meta, asked), kFewestRows, kBatchRows)
+                        : kBatchRows);
+    ARROW_ASSIGN_OR_RAISE(const Reader batches,
+                          reader->GetRecordBatchReader({number}, asked.leaves));
+    return [reader, batches, left = meta->num_rows()]() mutable -> arrow::Result<Batch> {
+        ARROW_ASSIGN_OR_RAISE(auto batch, batches->Next());
+        const int64_t n = batch != nullptr ? batch->num_rows() : 0;
+        if (n > left || (batch == nullptr && left > 0))
             return arrow::Status::Invalid("it holds another number of rows than it says");
-        left_ -= n;
-        return arrow::Status::OK();
-    }
+        left -= n;
+        return batch;
+    };
+}
 
-  private:
-    FileReader reader_;
-    std::unique_ptr<arrow::RecordBatchReader> batches_;
-    int64_t left_ = 0;
-};
-
-// All of them, one after another: what goes wrong has its place.
-class Groups : public arrow::RecordBatchReader
+// Those of all row groups, one after another: what goes wrong has its place.
+Batches read_groups(std::shared_ptr<Parquet> p, Asked asked)
 {
-  public:
-    Groups(std::shared_ptr<Parquet> p, Asked asked, std::shared_ptr<arrow::Schema> schema)
-        : p_(std::move(p)), asked_(std::move(asked)), schema_(std::move(schema))
-    {
-    }
-    std::shared_ptr<arrow::Schema> schema() const override
-    {
-        return schema_;
-    }
-    arrow::Status ReadNext(std::shared_ptr<arrow::RecordBatch> *batch) override
-    {
-        const arrow::Status status = caught([&] { return next(batch); });
-        return status.ok() ? status
-                           : status.WithMessage("row group ", number_, ", behind row ", row_, ": ",
-                                                status.message());
-    }
-
-  private:
-    arrow::Status next(std::shared_ptr<arrow::RecordBatch> *batch)
-    {
-        for (*batch = nullptr; number_ < p_->meta->num_row_groups(); number_++) {
-            if (group_ == nullptr) {
-                ARROW_ASSIGN_OR_RAISE(group_, Group::open(*p_, asked_, number_));
+    return [p = std::move(p), asked = std::move(asked), group = Batches(), number = 0,
+            row = int64_t{0}]() mutable -> arrow::Result<Batch> {
+        Batch batch;
+        const arrow::Status status = caught([&] {
+            while (number < p->meta->num_row_groups()) {
+                if (!group) {
+                    ARROW_ASSIGN_OR_RAISE(group, read_group(*p, asked, number));
+                }
+                ARROW_ASSIGN_OR_RAISE(batch, group());
+                if (batch != nullptr)
+                    break;
+                group = nullptr;
+                number++;
             }
-            ARROW_RETURN_NOT_OK(group_->next(batch));
-            if (*batch != nullptr) {
-                row_ += (*batch)->num_rows();
-                return arrow::Status::OK();
-            }
-            group_ = nullptr;
-        }
-        return arrow::Status::OK();
-    }
-
-    const std::shared_ptr<Parquet> p_;
-    const Asked asked_;
-    const std::shared_ptr<arrow::Schema> schema_;
-    std::unique_ptr<Group> group_;
-    int number_ = 0;  // of the group
-    int64_t row_ = 0; // rows before, of the file
-};
+            return arrow::Status::OK();
+        });
+        if (!status.ok())
+            return status.WithMessage("row group ", number, ", behind row ", row, ": ",
+                                      status.message());
+        row += batch != nullptr ? batch->num_rows() : 0;
+        return batch;
+    };
+}
 
 } // namespace
 
+bool is_indexed(const parquet::ColumnChunkMetaData &chunk, bool untold)
+{
+    const auto &encodings = chunk.encodings();
+    const auto &told = chunk.encoding_stats(); // of kinds of pages
+    const auto is_dictionary = [](parquet::Encoding::type e) {
+        return e == parquet::Encoding::RLE_DICTIONARY || e == parquet::Encoding::PLAIN_DICTIONARY;
+    };
+    const bool plain = std::any_of(told.begin(), told.end(), [&](const auto &pages) {
+        return pages.page_type != parquet::PageType::DICTIONARY_PAGE && pages.count > 0 &&
+               !is_dictionary(pages.encoding);
+    });
+    return std::any_of(encodings.begin(), encodings.end(), is_dictionary) && !plain &&
+           (untold || !told.empty());
+}
+
 std::unique_ptr<parquet::ParquetFileReader> Parquet::reader() const
 {
-    parquet::ReaderProperties properties(pool_of(pool));
+    parquet::ReaderProperties properties(pool.get());
     properties.enable_buffered_stream(); // a page at a time, not a column chunk
     return parquet::ParquetFileReader::Open(file, properties, meta);
 }
@@ -240,7 +224,7 @@ arrow::Result<std::shared_ptr<Parquet>> open_parquet(const char *path, uint64_t 
 {
     auto p = std::make_shared<Parquet>();
     p->pool = make_pool(memory);
-    ARROW_ASSIGN_OR_RAISE(p->file, arrow::io::ReadableFile::Open(path, pool_of(p->pool)));
+    ARROW_ASSIGN_OR_RAISE(p->file, arrow::io::ReadableFile::Open(path, p->pool.get()));
     ARROW_ASSIGN_OR_RAISE(const int64_t file_bytes, p->file->GetSize());
     p->meta = p->reader()->metadata();
     ARROW_ASSIGN_OR_RAISE(const auto reader, arrow_reader(*p, {}));
@@ -249,7 +233,7 @@ arrow::Result<std::shared_ptr<Parquet>> open_parquet(const char *path, uint64_t 
     return p;
 }
 
-arrow::Result<std::shared_ptr<arrow::RecordBatchReader>> parquet_stream(const bm_table_wish &wish)
+arrow::Result<Reader> parquet_stream(const bm_table_wish &wish)
 {
     ARROW_ASSIGN_OR_RAISE(auto p, open_parquet(wish.path, wish.memory));
     if (wish.n_columns == 0) // rows alone: so many as the file says
@@ -263,8 +247,9 @@ arrow::Result<std::shared_ptr<arrow::RecordBatchReader>> parquet_stream(const bm
     arrow::FieldVector fields;
     for (const int child : children)
         fields.push_back(whole->field(child));
-    return std::make_shared<Groups>(p, std::move(asked),
-                                    arrow::schema(std::move(fields), whole->metadata()));
+    return arrow::RecordBatchReader::MakeFromIterator(
+        arrow::MakeFunctionIterator(read_groups(p, std::move(asked))),
+        arrow::schema(std::move(fields), whole->metadata()));
 }
 
 } // namespace bandmill_tables

@@ -123,6 +123,8 @@ def dedup(
     Returns a DataFrame that is computed. Raises bandmill.Error, of options before a job is started.
     """
     settings = check(df, bandmill.dedup, {"text": text, "id": id, "cluster": cluster, "keep": keep, **options})
+    if keep not in ("first", "last", "longest", "shortest"):
+        raise Error(f"keep {keep!r} is not for a job of Spark's (first, last, longest or shortest)", field="keep")
     job = Job(df, settings, partitions, _task_edges)
     try:
         found = _dedup(job, cluster, keep)

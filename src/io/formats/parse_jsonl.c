@@ -118,6 +118,24 @@ static bm_status take_id(struct bm_parser *parser, bm_str content, bm_record *re
     return BM_OK;
 }
 
+/* What the fields of `keep` hold, which follow those of the text and the id. */
+static void take_values(struct bm_parser *parser)
+{
+    const bm_record_rules *rules = parser->rules;
+    const bm_json_field *found = &parser->json_fields[rules->n_text + (rules->id != NULL)];
+    for (size_t i = 0; i < bm_rules_n_keep(rules); i++) {
+        bm_value *value = &parser->keyer.values[i];
+        *value = (bm_value){.kind = BM_VALUE_OTHER, .text = found[i].value};
+        if (found[i].kind == BM_JSON_MISSING || found[i].kind == BM_JSON_NULL)
+            value->kind = BM_VALUE_MISSING;
+        else if (found[i].kind == BM_JSON_STRING)
+            value->kind = BM_VALUE_STRING;
+        else if (found[i].kind == BM_JSON_NUMBER)
+            *value = (bm_value){
+                .kind = BM_VALUE_NUMBER, .text = found[i].value, .number = found[i].value};
+    }
+}
+
 bm_status bm_parse_jsonl(struct bm_parser *parser, bm_str content, bm_record *record, bm_error *err)
 {
     const char *broken;
@@ -129,5 +147,8 @@ bm_status bm_parse_jsonl(struct bm_parser *parser, bm_str content, bm_record *re
     BM_TRY(take_text(parser, content, record, err));
     if (!record->bad)
         BM_TRY(take_id(parser, content, record, err));
-    return BM_OK;
+    if (record->bad || parser->keyer.rules == NULL)
+        return BM_OK;
+    take_values(parser);
+    return bm_keyer_make(&parser->keyer, parser->maker.file_name, record, err);
 }

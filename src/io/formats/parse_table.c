@@ -23,9 +23,9 @@ typedef struct row_job {
 static uint32_t last_column(const struct bm_parser *parser)
 {
     uint32_t last = parser->columns[0] == BM_NO_COLUMN ? 0 : parser->columns[0];
-    for (size_t i = 0; i < parser->rules->n_text; i++)
-        if (parser->columns[1 + i] > last)
-            last = parser->columns[1 + i];
+    for (size_t i = 1; i < bm_columns_count(parser->rules); i++)
+        if (parser->columns[i] > last && parser->columns[i] != BM_NO_COLUMN)
+            last = parser->columns[i];
     return last;
 }
 
@@ -36,10 +36,10 @@ static bm_status find_cells(row_job *job, bm_str content, bm_error *err)
     struct bm_parser *parser = job->parser;
     bool csv = parser->format->quoted;
     uint32_t last = csv ? UINT32_MAX : last_column(parser), n = 0;
-    size_t n_text = parser->rules->n_text;
+    size_t n_cells = bm_columns_count(parser->rules) - 1;
     bm_row row = bm_row_begin(content, parser->rules->syntax);
     bm_cell cell;
-    for (size_t i = 0; i < n_text; i++)
+    for (size_t i = 0; i < n_cells; i++)
         parser->cells[i] = (bm_str){0};
     parser->text.len = parser->id.len = 0;
     while (n <= last && bm_row_next(&row, &cell)) {
@@ -48,16 +48,16 @@ static bm_status find_cells(row_job *job, bm_str content, bm_error *err)
             if (cell.doubled)
                 BM_TRY(bm_cell_plain(&cell, &parser->id, &job->id, err));
         }
-        for (size_t i = 0; i < n_text; i++) {
+        for (size_t i = 0; i < n_cells; i++) {
             if (n != parser->columns[1 + i])
                 continue;
             parser->cells[i] = cell.value;
             if (!cell.doubled)
                 continue;
-            /* Room at once for this row's cells in every text field: views of the buffer that were
+            /* Room at once for this row's cells in every field: views of the buffer that were
              * taken for earlier cells must not move. */
             if (parser->text.len == 0)
-                BM_TRY(bm_buf_reserve(&parser->text, content.len * n_text, err));
+                BM_TRY(bm_buf_reserve(&parser->text, content.len * n_cells, err));
             BM_TRY(bm_cell_plain(&cell, &parser->text, &parser->cells[i], err));
         }
         n++;
@@ -124,6 +124,18 @@ static bm_status take_id(row_job *job, bm_error *err)
     return bm_record_make_valid(&parser->maker, job->record, &field, err);
 }
 
+/* What the fields of `keep` hold, whose cells follow those of the text: a cell that is wholly a number of JSON is one. */
+static void take_values(struct bm_parser *parser)
+{
+    const bm_str *cells = parser->cells + parser->rules->n_text;
+    for (size_t i = 0; i < bm_rules_n_keep(parser->rules); i++)
+        parser->keyer.values[i] =
+            cells[i].data == NULL ? (bm_value){.kind = BM_VALUE_MISSING}
+            : bm_value_is_number(cells[i])
+                ? (bm_value){.kind = BM_VALUE_NUMBER, .text = cells[i], .number = cells[i]}
+                : (bm_value){.kind = BM_VALUE_STRING, .text = cells[i]};
+}
+
 bm_status bm_parse_table(struct bm_parser *parser, bm_str content, bm_record *record, bm_error *err)
 {
     row_job job = {.parser = parser, .record = record};
@@ -132,5 +144,8 @@ bm_status bm_parse_table(struct bm_parser *parser, bm_str content, bm_record *re
         BM_TRY(take_text(&job, err));
     if (!record->bad)
         BM_TRY(take_id(&job, err));
-    return BM_OK;
+    if (record->bad || parser->keyer.rules == NULL)
+        return BM_OK;
+    take_values(parser);
+    return bm_keyer_make(&parser->keyer, parser->maker.file_name, record, err);
 }

@@ -6,6 +6,7 @@
 #define BM_IO_FORMATS_PARSER_STATE_H
 
 #include "base/memory.h"
+#include "io/formats/keep_key.h"
 #include "io/formats/record_rules.h"
 #include "io/formats/record_format.h"
 #include "io/formats/record_maker.h"
@@ -24,7 +25,8 @@ struct bm_parser {
     bm_buf joined, repaired, repaired_id;
     bm_json_line *json; /* jsonl only */
     bm_json_field *json_fields;
-    bm_str *cells; /* of the text fields of a table; data NULL: missing */
+    bm_str *cells; /* of the text fields of a table, then those of `keep`; data NULL: missing */
+    bm_keyer keyer;
 };
 
 #endif

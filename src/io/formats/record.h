@@ -26,6 +26,7 @@ typedef struct bm_record {
     uint64_t n_invalid;     /* U+FFFD written in place of invalid bytes */
     const uint64_t *hashes; /* instead of a text, from sources without texts: its shingle hashes, */
     size_t n_hashes;        /* in order, with repeats */
+    bm_str keep_key;        /* where fields rank it: keep_key.h */
     const uint64_t
         *keys; /* instead of both, from sources of band keys: as many as the source has */
     uint64_t

@@ -121,11 +121,30 @@ bm_status bm_record_rules_init(const bm_input_options *options, bm_format format
     return BM_OK;
 }
 
+bm_status bm_record_rules_rank(bm_record_rules *rules, bm_format format, const bm_keep_rules *keep,
+                               bm_error *err)
+{
+    if (keep->n_by_field == 0)
+        return BM_OK;
+    if (format == BM_FORMAT_LINES || format == BM_FORMAT_FILES || format == BM_FORMAT_HASHES ||
+        format == BM_FORMAT_KEYS)
+        return bm_fail_field(
+            err, "keep", "`keep` looks at field '%s', and inputs of %s have no fields",
+            keep->fields[0], bm_option_word_or(BM_OPTION_FORMAT, format, "another format"));
+    const bool table = format == BM_FORMAT_TSV || format == BM_FORMAT_CSV;
+    for (size_t i = 0; table && !rules->header && i < keep->n_fields; i++)
+        BM_TRY(check_number(keep->fields[i], " of `keep`", err));
+    rules->keep = keep;
+    return BM_OK;
+}
+
 void bm_columns_from_numbers(const bm_record_rules *rules, uint32_t *columns)
 {
     columns[0] = rules->id_given ? column_of_number(rules->id) : BM_NO_COLUMN;
     for (size_t i = 0; i < rules->n_text; i++)
         columns[1 + i] = column_of_number(rules->text[i]);
+    for (size_t i = 0; i < bm_rules_n_keep(rules); i++)
+        columns[1 + rules->n_text + i] = column_of_number(rules->keep->fields[i]);
 }
 
 static bm_status broken_header(const bm_header_row *header, const bm_row *row, bm_error *err)
@@ -220,6 +239,9 @@ bm_status bm_columns_from_header(const bm_record_rules *rules, const bm_header_r
     columns[0] = BM_NO_COLUMN;
     for (size_t i = 0; i < rules->n_text; i++)
         BM_TRY(need_column(header, rules->text[i], &columns[1 + i], err));
+    for (size_t i = 0; i < bm_rules_n_keep(rules); i++)
+        BM_TRY(find_column(header, rules->keep->fields[i], &columns[1 + rules->n_text + i],
+                           &n_columns, err));
     if (rules->id == NULL)
         return BM_OK;
     return rules->id_given ? need_column(header, rules->id, &columns[0], err)

@@ -94,6 +94,11 @@ uint64_t bm_input_set_hidden(const bm_input_set *set)
     return set->n_hidden;
 }
 
+bm_status bm_input_set_rank(bm_input_set *set, const bm_keep_rules *rules, bm_error *err)
+{
+    return bm_record_rules_rank(&set->rules, set->format, rules, err);
+}
+
 bm_held *bm_input_set_held(const bm_input_set *set, size_t source)
 {
     for (size_t i = 0; i < set->n_held; i++)

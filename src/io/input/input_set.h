@@ -8,6 +8,7 @@
 #include <bandmill/job.h>
 
 #include "io/input/input_source.h"
+#include "model/keep_rules.h"
 
 typedef struct bm_input_set bm_input_set;
 struct bm_held;
@@ -20,6 +21,9 @@ bm_source *bm_input_set_offsets(bm_input_set *set);
 /* Where files are not where they once were: their names, one for each source, as ids and messages
  * shall show them; `offsets` NULL: none. Borrowed until close. */
 void bm_input_set_rename(bm_input_set *set, const char *const *names, const char *offsets);
+/* Its records are to have keys of these rules (borrowed until close), where they look at fields. BM_ERR_USAGE: records of
+ * its format have none. */
+bm_status bm_input_set_rank(bm_input_set *set, const bm_keep_rules *rules, bm_error *err);
 bool bm_input_set_is_stream(const bm_input_set *set);       /* a table in memory: it has no files */
 bm_format bm_input_set_format(const bm_input_set *set);     /* never AUTO */
 uint64_t bm_input_set_total_bytes(const bm_input_set *set); /* 0: not known (standard input) */

@@ -19,7 +19,7 @@
 static bm_status open_json(bm_parser *parser, bm_error *err)
 {
     const bm_record_rules *rules = parser->rules;
-    size_t n = 1 + rules->n_text;
+    const size_t n_keep = bm_rules_n_keep(rules), n = bm_columns_count(rules);
     const char **paths = bm_alloc(n, sizeof *paths);
     parser->json_fields = bm_alloc_zero(n, sizeof *parser->json_fields);
     bm_status status = BM_OK;
@@ -30,7 +30,9 @@ static bm_status open_json(bm_parser *parser, bm_error *err)
         bool with_id = rules->id != NULL;
         if (with_id)
             paths[rules->n_text] = rules->id;
-        status = bm_json_line_open(paths, rules->n_text + (with_id ? 1 : 0), &parser->json, err);
+        for (size_t i = 0; i < n_keep; i++)
+            paths[rules->n_text + with_id + i] = rules->keep->fields[i];
+        status = bm_json_line_open(paths, rules->n_text + with_id + n_keep, &parser->json, err);
     }
     bm_free(paths);
     return status;
@@ -50,9 +52,9 @@ bm_status bm_parser_open(const bm_input_set *set, bm_parser **out, bm_error *err
     bm_status status = BM_OK;
     if (format->json)
         BM_TRY_OUT(open_json(parser, err));
-    if (format->table &&
-        (parser->cells = bm_alloc(set->rules.n_text, sizeof *parser->cells)) == NULL)
-        BM_TRY_OUT(bm_fail_nomem(err, set->rules.n_text * sizeof *parser->cells));
+    if (format->table)
+        BM_TRY_OUT(bm_new(&parser->cells, bm_columns_count(&set->rules), err));
+    status = bm_keyer_init(&parser->keyer, set->rules.keep, err);
 out:
     if (status != BM_OK) {
         bm_parser_close(parser);
@@ -69,6 +71,7 @@ void bm_parser_close(bm_parser *parser)
     bm_json_line_close(parser->json);
     bm_free(parser->json_fields);
     bm_free(parser->cells);
+    bm_keyer_reset(&parser->keyer);
     bm_buf_reset(&parser->text);
     bm_buf_reset(&parser->id);
     bm_buf_reset(&parser->joined);
@@ -256,7 +259,8 @@ static bm_status walk_batch(walker *w, bm_error *err)
 /* No thread keeps the scratch that a long record needed. */
 static void give_back(bm_parser *parser)
 {
-    bm_buf *const buffers[] = {&parser->text, &parser->joined, &parser->repaired};
+    bm_buf *const buffers[] = {&parser->text, &parser->joined, &parser->repaired,
+                               &parser->keyer.key};
     for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
         if (buffers[i]->cap > SCRATCH_MAX)
             bm_buf_reset(buffers[i]);

@@ -300,7 +300,7 @@ static bool read_string_value(bm_json_exact *x)
         wanted = wanted || x->follows[i].wanted;
     const bool copies = wanted && x->text.len <= COPY_MAX;
     const size_t offset = x->out.len;
-    char *copy = x->out.data + offset;
+    char *copy = copies ? x->out.data + offset : NULL;
     const char *why = copies ? bm_json_string_copy(x->text, x->pos + 1, &span, copy, &repair)
                              : bm_json_string_end(x->text, x->pos + 1, &span);
     if (why != NULL)

@@ -158,5 +158,8 @@ bm_status bm_group_file_members(bm_group_file *file, bm_group_member_fn fn, void
 
 bm_status bm_group_file_kept(bm_group_file *file, bm_str *kept, bm_error *err)
 {
+    *kept = (bm_str){0};
+    if (file->kept.len == 4 && memcmp(file->kept.data, "null", 4) == 0)
+        return BM_OK;
     return read_id(file, file->kept, kept, err);
 }

@@ -43,6 +43,7 @@ typedef bm_status (*bm_group_member_fn)(void *ctx, const bm_group_file *file, bm
 bm_status bm_group_file_members(bm_group_file *file, bm_group_member_fn fn, void *ctx, bm_str *kept,
                                 bm_error *err);
 /* The one that is kept, alone. */
+/* Without data: no member is. */
 bm_status bm_group_file_kept(bm_group_file *file, bm_str *kept, bm_error *err);
 
 #endif

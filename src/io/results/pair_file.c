@@ -1,9 +1,9 @@
 /* pair_file.c -- the fields of a row, taken apart and unescaped where they lie.
  *
- * A number is checked against the grammar digits [. digits] [e [+-] digits] before it is read, so
- * that "nan", "0x1" and " 1" are bad rows; then strtod_l reads it in the C locale, whatever the
- * program's is. Rounding is exact, so a similarity that equals the threshold as written equals it as
- * read. */
+ * A number of six decimals, as ours are, is read as an integer of millionths. Another one is checked against the
+ * grammar digits [. digits] [e [+-] digits] before it is read, so that "nan", "0x1" and " 1" are bad rows; then
+ * strtod_l reads it in the C locale, whatever the program's is. Rounding is exact in both, so a similarity that
+ * equals the threshold as written equals it as read. */
 #include "io/results/pair_file.h"
 
 #include <errno.h>
@@ -117,9 +117,11 @@ static bm_status read_similarity(bm_pair_file *file, bm_str text, bm_error *err)
 {
     static const char wanted[] = "is no number from 0 to 1 (or empty: not known)";
     char copy[NUMBER_MAX + 1];
-    file->similarity = NAN;
-    if (text.len == 0)
+    uint32_t millionths;
+    if (bm_table_jaccard(text, &millionths)) { /* as we write it */
+        file->similarity = millionths == BM_JACCARD_UNKNOWN ? NAN : millionths / 1e6;
         return BM_OK;
+    }
     if (text.len > NUMBER_MAX || !is_number(text))
         return bad_row(file, err, "jaccard", wanted);
     memcpy(copy, text.data, text.len);

@@ -236,7 +236,10 @@ void bm_group_line_begin(bm_json *json, uint64_t group, bm_str kept, uint64_t si
     bm_json_begin_object(json);
     bm_json_key_uint(json, BM_GROUP_NUMBER, group);
     bm_json_key(json, BM_GROUP_KEPT);
-    bm_json_string(json, kept);
+    if (kept.data != NULL)
+        bm_json_string(json, kept);
+    else
+        bm_json_text(json, NULL);
     bm_json_key_uint(json, BM_GROUP_SIZE, size);
     bm_json_key(json, BM_GROUP_MEMBERS);
     bm_json_begin_array(json);

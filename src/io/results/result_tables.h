@@ -128,6 +128,7 @@ bm_status bm_threshold_line_add(bm_buf *out, const bm_threshold_line *line, bm_e
 #define BM_GROUP_KNOWN   "known" /* only where the kept one is known, of an earlier collection */
 
 /* `json` is {0} before the first group and reused; its members are added with bm_json_string. */
+/* `kept` without data: no member is. */
 void bm_group_line_begin(bm_json *json, uint64_t group, bm_str kept, uint64_t size);
 /* Members end; known ones follow, the kept one first, in the same way. */
 void bm_group_line_known(bm_json *json);

@@ -69,13 +69,33 @@ typedef struct bm_column_level {
     bm_cells cells; /* validity; of a list its offsets */
 } bm_column_level;
 
+/* How the cells of a column are values that `keep` compares (column_value.h). */
+typedef enum bm_value_form_kind {
+    BM_FORM_MISSING, /* there is no such column */
+    BM_FORM_OTHER,   /* its type has no order */
+    BM_FORM_BOOL,    /* neither; but nulls are told from the rest */
+    BM_FORM_TEXT,
+    BM_FORM_INTEGER,
+    BM_FORM_FLOAT,   /* of `width` bytes */
+    BM_FORM_DECIMAL, /* `width` bytes, lowest first; `digits` of them behind the point */
+    BM_FORM_TIME /* a signed integer of `width` bytes: seconds, with `digits` decimals, or days */
+} bm_value_form_kind;
+
+typedef struct bm_value_form {
+    bm_value_form_kind kind;
+    uint8_t width;
+    int digits;
+    bool days, dated, clock; /* TIME: it counts days; it is since 1970; it has hours to seconds */
+} bm_value_form;
+
 typedef struct bm_column {
     bm_column_type type;
     bm_cells cells;      /* of a dictionary its indices */
     bm_cells dictionary; /* kind OTHER: it is none */
     bm_column_level levels[BM_COLUMN_DEPTH];
     uint32_t n_levels;
-    bool many; /* some of them are lists: rows have any number of values */
+    bool many;          /* some of them are lists: rows have any number of values */
+    bm_value_form form; /* of a field that `keep` looks at */
 } bm_column;
 
 #define BM_COLUMN_DIGITS 24u /* room for any integer */

@@ -15,6 +15,7 @@
 #include "io/input/input_set_state.h"
 #include "io/formats/record_maker.h"
 #include "io/sources/chunk_texts.h"
+#include "io/sources/column_value.h"
 #include "io/sources/table_file.h"
 #include "io/sources/table_stream.h"
 #include "io/tables/tables.h"
@@ -52,6 +53,7 @@ typedef struct columns_parser {
     bm_record_maker maker;
     bm_buf joined, repaired, repaired_id;
     char digits[BM_COLUMN_DIGITS]; /* of an id that is an integer */
+    bm_keyer keyer;
 } columns_parser;
 
 /* --- the source and its streams --- */
@@ -125,15 +127,16 @@ static bm_status columns_open(bm_input_set *inputs, bm_batch_source **out, bm_er
 {
     struct ArrowArrayStream *stream = inputs->options.stream;
     if (stream == NULL) {
-        bm_status opened = bm_source_columns_open_files(inputs, &bm_table_files, out, err);
-        if (opened == BM_OK)
-            (*out)->copies = true;
-        return opened;
+        BM_TRY(bm_source_columns_open_files(inputs, &bm_table_files, out, err));
+        (*out)->copies = true;
+        ((columns *)*out)->rules.keep = inputs->rules.keep;
+        return BM_OK;
     }
     if (stream->release == NULL)
         return bm_fail_field(err, "stream", "the table (`stream`) has been released already");
     BM_TRY(bm_source_columns_open_stream(stream, NULL, &inputs->options, out, err));
     (*out)->inputs = inputs;
+    ((columns *)*out)->rules.keep = inputs->rules.keep;
     return BM_OK;
 }
 
@@ -344,6 +347,17 @@ bool bm_source_columns_texts(const bm_batch_source *base, const bm_source_batch 
 
 /* --- from rows to documents --- */
 
+static void columns_close_parser(bm_batch_parser *base)
+{
+    columns_parser *parser = (columns_parser *)base;
+    bm_record_maker_reset(&parser->maker);
+    bm_keyer_reset(&parser->keyer);
+    bm_buf_reset(&parser->joined);
+    bm_buf_reset(&parser->repaired);
+    bm_buf_reset(&parser->repaired_id);
+    bm_free(parser);
+}
+
 static bm_status columns_open_parser(const bm_batch_source *base, bm_batch_parser **out,
                                      bm_error *err)
 {
@@ -353,18 +367,25 @@ static bm_status columns_open_parser(const bm_batch_source *base, bm_batch_parse
     parser->base.ops = &bm_source_columns;
     parser->source = source;
     parser->maker.rules = &source->rules;
+    bm_status status = bm_keyer_init(&parser->keyer, source->rules.keep, err);
+    if (status != BM_OK) {
+        columns_close_parser(&parser->base);
+        return status;
+    }
     *out = &parser->base;
     return BM_OK;
 }
 
-static void columns_close_parser(bm_batch_parser *base)
+/* The record's key, by the columns that `keep` looks at. */
+static bm_status make_key(columns_parser *parser, const bm_table_chunk *c, size_t row,
+                          bm_record *record, bm_error *err)
 {
-    columns_parser *parser = (columns_parser *)base;
-    bm_record_maker_reset(&parser->maker);
-    bm_buf_reset(&parser->joined);
-    bm_buf_reset(&parser->repaired);
-    bm_buf_reset(&parser->repaired_id);
-    bm_free(parser);
+    const bm_record_rules *rules = &parser->source->rules;
+    bm_keyer *keyer = &parser->keyer;
+    for (size_t i = 0; i < bm_rules_n_keep(rules); i++)
+        BM_TRY(bm_column_value(&c->columns[1 + rules->n_text + i], row, &keyer->texts[i],
+                               &keyer->values[i], err));
+    return bm_keyer_make(keyer, parser->maker.file_name, record, err);
 }
 
 /* The entry of a dictionary that is the text of a row, which no other chunk has (but for what 32 bits do not hold). */
@@ -437,6 +458,8 @@ static bm_status columns_parse(bm_batch_parser *base, const bm_source_batch *bas
     for (size_t i = 0; i < batch->n; i++) {
         bm_record record = {.file = batch->file, .line = batch->first_line + i};
         BM_TRY(parse_row(parser, batch->chunk, batch->first + i, &record, err));
+        if (parser->keyer.rules != NULL && !record.bad)
+            BM_TRY(make_key(parser, batch->chunk, batch->first + i, &record, err));
         BM_TRY(fn(ctx, &record, err));
     }
     return BM_OK;

@@ -34,6 +34,8 @@ static bm_status open_table(void *ctx, const bm_table_asked *asked, struct Arrow
         names[wish.n_columns++] = rules->id;
     if (rules != NULL && rules->id_given)
         wish.n_needed = wish.n_columns;
+    for (size_t i = 0; rules != NULL && i < bm_rules_n_keep(rules); i++)
+        names[wish.n_columns++] = rules->keep->fields[i];
     bm_status status = bm_table_open(asked->file->name, &wish, out, err);
     bm_free(names);
     return status;

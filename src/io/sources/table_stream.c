@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "io/sources/column_value.h"
 
 static bm_status stream_failed(bm_table_stream *stream, int code, bm_error *err)
 {
@@ -150,11 +151,25 @@ out:
     return status;
 }
 
+/* A column that `keep` looks at: it may be missing. */
+static bm_status find_keep(bm_table_stream *stream, const struct ArrowSchema *schema, size_t i,
+                           bm_error *err)
+{
+    bm_column_found found;
+    BM_TRY(find_column(stream, schema, stream->rules->keep->fields[i], &found, err));
+    if (found.schema != NULL)
+        found.ref.form = bm_value_form_of(found.schema);
+    stream->refs[1 + stream->rules->n_text + i] = found.ref;
+    return BM_OK;
+}
+
 static bm_status find_all(bm_table_stream *stream, const struct ArrowSchema *schema, bm_error *err)
 {
     BM_TRY(find_id(stream, schema, err));
     for (size_t i = 0; i < stream->rules->n_text; i++)
         BM_TRY(find_text(stream, schema, i, err));
+    for (size_t i = 0; i < bm_rules_n_keep(stream->rules); i++)
+        BM_TRY(find_keep(stream, schema, i, err));
     return BM_OK;
 }
 
@@ -171,7 +186,7 @@ static bm_status take_whole(bm_table_stream *stream, const struct ArrowSchema *s
     if (stream->rules->id_given)
         return bm_fail_at(err, BM_ERR_INPUT, stream->name, 0,
                           "no column '%.64s' (it is one column of text)", stream->rules->id);
-    stream->refs[0] = (bm_column_ref){0};
+    memset(stream->refs, 0, bm_columns_count(stream->rules) * sizeof *stream->refs);
     stream->refs[1] = found.ref;
     return BM_OK;
 }
@@ -207,9 +222,12 @@ static bm_status open_columns(const bm_table_stream *stream, bm_table_chunk *c, 
         c->array.buffers[0] != NULL)
         wrong = "rows that are null";
     c->has_id = stream->refs[0].path.found;
-    for (size_t i = c->has_id ? 0 : 1; i < n && wrong == NULL; i++)
-        wrong =
-            bm_column_open(&c->array, &stream->refs[i].path, stream->refs[i].type, &c->columns[i]);
+    for (size_t i = c->has_id ? 0 : 1; i < n && wrong == NULL; i++) {
+        const bm_column_ref *ref = &stream->refs[i];
+        if (i <= stream->rules->n_text || ref->form.kind > BM_FORM_OTHER)
+            wrong = bm_column_open(&c->array, &ref->path, ref->type, &c->columns[i]);
+        c->columns[i].form = ref->form;
+    }
     if (wrong != NULL)
         return bm_fail_at(err, BM_ERR_INPUT, stream->name, 0, "a broken table: it has %s", wrong);
     c->n_rows = (size_t)c->array.length;

@@ -14,6 +14,7 @@
 typedef struct bm_column_ref {
     bm_column_path path; /* n 0: it has no such column */
     bm_column_type type;
+    bm_value_form form; /* of a field of `keep` */
 } bm_column_ref;
 
 /* A column of a schema that was looked for. */
@@ -26,7 +27,7 @@ typedef struct bm_table_stream {
     const bm_record_rules *rules; /* borrowed; NULL: of no column, rows alone */
     const char *name;             /* for messages; borrowed */
     struct ArrowArrayStream stream;
-    bm_column_ref *refs; /* 1 + rules->n_text: the id's, then one a text field */
+    bm_column_ref *refs; /* bm_columns_count: the id's, one a text field, one a field of `keep` */
 } bm_table_stream;       /* {0} is closed */
 
 /* One array. Whoever uses it counts among its users, and the last one frees it. */

@@ -128,6 +128,15 @@ static bm_status put_skipped(const bm_doc_table *docs, size_t first, bm_buf *out
     return BM_OK;
 }
 
+/* The keys of the block's documents, which begin at `at` among those that were not saved. */
+static bm_status put_keep_keys(const bm_keep_keys *keys, const block_header *h, size_t *at,
+                               bm_buf *out, bm_error *err)
+{
+    const size_t begin = *at;
+    *at = bm_keep_keys_unsaved(keys, begin, (size_t)h->n);
+    return bm_buf_add(out, keys->unsaved.data + begin, *at - begin, err);
+}
+
 /* The inputs, and behind them the file that is read beside them. */
 static size_t count_sources(bm_input_set *inputs)
 {
@@ -152,7 +161,7 @@ static bm_status put_sources(bm_input_set *inputs, const block_header *h, bm_buf
 }
 
 static bm_status save_block(const bm_checkpoint_documents *what, const block_header *h,
-                            size_t first_skipped, bm_buf *out, bm_error *err)
+                            size_t first_skipped, size_t *keep_at, bm_buf *out, bm_error *err)
 {
     out->len = 0;
     BM_TRY(bm_buf_add(out, h, sizeof *h, err));
@@ -168,7 +177,7 @@ static bm_status save_block(const bm_checkpoint_documents *what, const block_hea
     /* known only now */
     uint64_t bytes = out->len - begin;
     memcpy(out->data + offsetof(block_header, skipped_bytes), &bytes, sizeof bytes);
-    return BM_OK;
+    return what->keep != NULL ? put_keep_keys(what->keep, h, keep_at, out, err) : BM_OK;
 }
 
 /* Inputs whose digests are known, from the first on: those before that of the last document, since
@@ -185,7 +194,7 @@ bm_status bm_checkpoint_documents_save(const bm_checkpoint_documents *what, size
                                        size_t first_skipped, bm_spill_file *file, bm_error *err)
 {
     const bm_doc_table *docs = what->docs;
-    size_t most = BLOCK_BYTES / column_bytes(what), at = first_doc;
+    size_t most = BLOCK_BYTES / column_bytes(what), at = first_doc, keep_at = 0;
     bm_buf out = {0};
     bm_status status = BM_OK;
     most = most > BLOCK_MOST ? BLOCK_MOST : most < BLOCK_LEAST ? BLOCK_LEAST : most;
@@ -200,7 +209,7 @@ bm_status bm_checkpoint_documents_save(const bm_checkpoint_documents *what, size
                           .bands = what->corpus != NULL ? what->corpus->cfg.bands : 0,
                           .copies = copies_of(what->corpus),
                           .counts = *what->counts};
-        status = save_block(what, &h, first_skipped, &out, err);
+        status = save_block(what, &h, first_skipped, &keep_at, &out, err);
         if (status == BM_OK)
             status = bm_spill_add(file, out.data, out.len, NULL, err);
         at += n;
@@ -323,6 +332,24 @@ static bm_status load_sources(loading *l, const block_header *h, uint64_t place,
     return BM_OK;
 }
 
+static bm_status load_keep_keys(loading *l, const block_header *h, uint64_t place, bm_error *err)
+{
+    bm_keep_keys *keys = l->what->keep;
+    for (uint64_t i = 0; i < h->n; i++) {
+        uint32_t len;
+        const void *head = next(l, sizeof len, false);
+        if (head == NULL)
+            return not_saved(place, "keys of the order of keeping", err);
+        memcpy(&len, head, sizeof len);
+        const char *key = next(l, len, false);
+        if (key == NULL || len < keys->rules->n_by_field)
+            return not_saved(place, "keys of the order of keeping", err);
+        BM_TRY(bm_keep_keys_add(keys, (bm_str){key, len}, err));
+    }
+    keys->unsaved.len = 0; /* they are saved */
+    return BM_OK;
+}
+
 static bm_status load_block(void *ctx, uint64_t place, const void *data, size_t len, bm_error *err)
 {
     loading *l = ctx;
@@ -345,7 +372,9 @@ static bm_status load_block(void *ctx, uint64_t place, const void *data, size_t 
     BM_TRY_OUT(load_rows(l, &h, rows, ids, err));
     BM_TRY_OUT(load_columns(l, &h, place, err));
     BM_TRY_OUT(load_sources(l, &h, place, err));
-    status = load_skipped(l, &h, err);
+    BM_TRY_OUT(load_skipped(l, &h, err));
+    if (l->what->keep != NULL)
+        status = load_keep_keys(l, &h, place, err);
 out:
     *l->what->counts = h.counts;
     return status;

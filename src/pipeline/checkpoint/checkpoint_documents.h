@@ -2,7 +2,7 @@
  * columns of the corpus (but for sets, corpus_save.h).
  *
  *     record   header | rows | ids | content hashes or representatives | band keys | skipped records |
- *              digests of the inputs          (one block of documents; spill_file.h)
+ *              digests of the inputs | keys that rank   (one block of documents; spill_file.h)
  *
  * Integers as they lie in memory: the file is for the same program on the same machine, which the
  * journal makes sure of. Threads: one at a time, while nobody adds. */
@@ -13,6 +13,7 @@
 
 #include "io/input/input_set.h"
 #include "pipeline/corpus/corpus.h"
+#include "pipeline/corpus/keep_keys.h"
 #include "model/doc_table.h"
 #include "spill/spill_file.h"
 
@@ -21,6 +22,7 @@ typedef struct bm_checkpoint_documents {
     bm_doc_table *docs;
     bm_counts *counts;
     bm_corpus *corpus;    /* NULL: the job has none */
+    bm_keep_keys *keep;   /* NULL: documents have no keys that rank them */
     bm_input_set *inputs; /* for the digests of those that were read to their ends */
     bool complete;        /* for saving: all inputs were read */
 } bm_checkpoint_documents;

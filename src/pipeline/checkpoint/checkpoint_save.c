@@ -29,6 +29,7 @@ bm_checkpoint_documents bm_checkpoint_docs(const bm_checkpoint *checkpoint)
     return (bm_checkpoint_documents){.docs = &job->docs,
                                      .counts = &job->counts,
                                      .corpus = checkpoint->corpus,
+                                     .keep = job->keep.rules != NULL ? &job->keep : NULL,
                                      .inputs = job->inputs.set,
                                      .complete = checkpoint->read_all};
 }
@@ -127,6 +128,7 @@ static bm_status save_documents(bm_checkpoint *checkpoint, bm_error *err)
         BM_TRY(bm_journal_add(checkpoint->journal, line, err));
     }
     checkpoint->saved = s;
+    checkpoint->job->keep.unsaved.len = 0;
     return BM_OK;
 }
 

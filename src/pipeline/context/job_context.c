@@ -50,6 +50,7 @@ void bm_job_context_close(bm_job_context *job)
     bm_free(job->inputs.names.names);
     bm_doc_table_reset(&job->docs);
     bm_df_table_close(job->frequencies);
+    bm_keep_keys_close(&job->keep);
     bm_pool_close(job->pool);
     bm_meter_reset(&job->meter);
 }
@@ -243,6 +244,7 @@ bm_status bm_job_context_inputs(bm_job_context *job, bm_error *err)
     BM_TRY(bm_job_context_windows(job, job->inputs.set, err));
     BM_TRY(check_against_files(job, err));
     BM_TRY(check_kept(job, err));
+    BM_TRY(bm_input_set_rank(job->inputs.set, &s->keep, err));
     BM_TRY(bm_batch_source_open(job->inputs.set, &job->inputs.source, err));
     if (s->recorded.names != NULL && s->recorded.n_names == bm_input_set_count(job->inputs.set))
         bm_input_set_rename(job->inputs.set, s->recorded.names, s->recorded.offsets_name);

@@ -16,6 +16,7 @@
 #include "model/doc_table.h"
 #include "pipeline/context/settings.h"
 #include "pipeline/corpus/corpus.h"
+#include "pipeline/corpus/keep_keys.h"
 #include "pipeline/devices/device_pick.h"
 #include "pipeline/devices/device_set.h"
 #include "pipeline/ingest/budget.h"
@@ -86,6 +87,7 @@ typedef struct bm_job_context {
     bool wants_places;
     bm_stage_clock clock;
     bm_job_story story;
+    bm_keep_keys keep; /* where fields rank documents */
     bm_job_against against;
     struct bm_df_table *frequencies; /* job_weights.h; NULL: there are no weights */
 } bm_job_context;

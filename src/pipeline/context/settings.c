@@ -138,6 +138,7 @@ void bm_settings_reset(bm_settings *s)
 {
     bm_free(s->stop.words);
     s->stop.words = NULL;
+    bm_keep_rules_reset(&s->keep);
 }
 
 bool bm_settings_weigh(const bm_settings *s)
@@ -291,6 +292,28 @@ bm_status bm_settings_plan_signatures(bm_settings *s, bm_error *err)
     return status;
 }
 
+/* Was no order asked for, so that CONTAINED has its own? */
+static bool is_by_shingles(const bm_dedup_options *o)
+{
+    return o->verify == BM_VERIFY_CONTAINED && o->keep_rules == NULL && o->keep == BM_KEEP_FIRST;
+}
+
+static const char *keep_of(const bm_dedup_options *o)
+{
+    if (is_by_shingles(o))
+        return BM_KEEP_BY_SHINGLES;
+    return o->keep_rules != NULL ? o->keep_rules : bm_option_word_or(BM_OPTION_KEEP, o->keep, NULL);
+}
+
+static bm_status check_keep(const bm_dedup_options *o, bm_error *err)
+{
+    BM_TRY(bm_option_check(BM_OPTION_KEEP, o->keep, err));
+    return o->keep == BM_KEEP_FIRST || o->keep_rules == NULL
+               ? BM_OK
+               : bm_fail_field(err, "keep_rules", "`keep_rules` and `keep` %s (one of them)",
+                               bm_option_word(BM_OPTION_KEEP, o->keep));
+}
+
 static double containment_of(const bm_dedup_options *o)
 {
     const bool all =
@@ -339,9 +362,10 @@ bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out
                       .bands = o.bands,
                       .pairs = {.verify = o.verify,
                                 .cluster = o.cluster,
-                                .keep = o.keep,
+                                .keep = keep_of(&o),
                                 .against = o.against,
                                 .against_threshold = o.against_threshold,
+                                .by_shingles = is_by_shingles(&o),
                                 .containment = containment_of(&o)},
                       .results = {.kept = o.kept, .write_pairs = o.write_pairs, .resume = o.resume},
                       .device = o.device,
@@ -352,8 +376,20 @@ bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out
     const bm_option_parts parts = bm_settings_parts(out);
     BM_TRY(check_has_output(out, err));
     BM_TRY(check_pairs(out, err));
+    BM_TRY(check_keep(&o, err));
     BM_TRY(check_containment(&o, err));
-    return bm_settings_settle(out, &parts, err);
+    if (!out->pairs.by_shingles)
+        BM_TRY(bm_keep_rules_parse(out->pairs.keep, &out->keep, err));
+    bm_status status = BM_OK;
+    if (o.verify == BM_VERIFY_CONTAINED && out->keep.none)
+        BM_TRY_OUT(bm_fail_field(
+            err, "keep",
+            "`keep` none with `verify` contained, where a document goes to one that stays"));
+    status = bm_settings_settle(out, &parts, err);
+out:
+    if (status != BM_OK)
+        bm_settings_reset(out);
+    return status;
 }
 
 static bm_status check_measure(const bm_pairs_options *o, bm_error *err)

@@ -13,6 +13,7 @@
 
 #include "model/job_settings.h"
 #include "model/option_check.h"
+#include "model/keep_rules.h"
 #include "pipeline/context/job_row.h"
 
 /* What weights come from, as reports name it. */
@@ -58,6 +59,7 @@ typedef struct bm_settings {
     bm_recorded_inputs recorded;
     bm_index_settings index; /* whose path is output.path, but for a query */
     bm_stop_settings stop;
+    bm_keep_rules keep; /* pairs.keep, taken apart */
     /* settled */
     bm_band_plan plan;     /* bands 0: none */
     uint32_t perms_used;   /* words of a signature that are computed; 0: all */

@@ -80,6 +80,11 @@ static void say_field(const listing *l, const bm_field_row *field, const bm_sett
     case BM_FIELD_TYPE_TEXT:
         say_text(l, key, *(const char *const *)bm_field_at(field, &parts));
         break;
+    case BM_FIELD_TYPE_KEEP: {
+        const char *rules = *(const char *const *)bm_field_at(field, &parts);
+        say_text(l, key, rules != NULL ? rules : bm_option_word(BM_OPTION_KEEP, BM_KEEP_FIRST));
+        break;
+    }
     case BM_FIELD_TYPE_AGAINST:
         say_text(l, key, s->pairs.against);
         say_text(l, "against_state", s->pairs.against_state);

@@ -173,6 +173,9 @@ static bm_status load_group(void *ctx, bm_group_file *file, bool *stop, bm_error
     e->kept = BM_ID_NONE;
     if (file->known)
         return bm_buf_add(&e->known, kept.data, kept.len, err);
+    e->none = kept.data == NULL;
+    if (e->none)
+        return BM_OK;
     e->kept = bm_id_set_find(&e->ids, kept);
     return e->kept != BM_ID_NONE
                ? BM_OK

@@ -113,8 +113,11 @@ static void text_head(page *p)
     put(p, ", ");
     put_count(p, e->n_pairs, " pair");
     put(p, ", ");
-    put_id(p, e->kept, false);
-    put(p, e->kept == BM_ID_NONE ? ", which is known, is kept" : " is kept");
+    if (!e->none)
+        put_id(p, e->kept, false);
+    put(p, e->none                 ? "none is kept"
+           : e->kept == BM_ID_NONE ? ", which is known, is kept"
+                                   : " is kept");
     end_row(p);
 }
 
@@ -429,8 +432,11 @@ static bm_status write_json(const bm_explainer *e, bm_rows *rows, bm_error *err)
                      : e->star                             ? "star"
                                                            : "components");
     bm_json_key_uint(&json, "group", e->group);
-    json_id(&json, e, "kept", e->kept);
-    if (e->kept == BM_ID_NONE) {
+    if (e->none)
+        bm_json_key_text(&json, "kept", NULL);
+    else
+        json_id(&json, e, "kept", e->kept);
+    if (e->kept == BM_ID_NONE && !e->none) {
         bm_json_key(&json, "known");
         bm_json_bool(&json, true);
     }

@@ -46,6 +46,7 @@ typedef struct bm_explainer {
     /* the group */
     uint64_t group;
     bm_id_set ids;
+    bool none;           /* no document of the group is kept */
     uint32_t kept, a, b; /* a, b: the two documents asked for; kept BM_ID_NONE: */
     bm_buf known;        /* a known document is, with this id */
     bm_pair *pairs;      /* ordered by a, then b */

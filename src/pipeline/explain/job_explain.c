@@ -115,7 +115,7 @@ static bm_status explain_chain(bm_explainer *e, bm_error *err)
 {
     BM_TRY(bm_explain_similarity(e, err));
     BM_TRY(bm_shortest_chain(&e->answer.graph, e->a, e->b, &e->answer.chain, err));
-    if (e->answer.chain.n_links == 0 && e->kept == BM_ID_NONE)
+    if (e->answer.chain.n_links == 0 && e->kept == BM_ID_NONE && !e->none)
         return bm_fail(err, BM_NOT_FOUND,
                        "no chain: known documents, such as '%.*s', join the two (group %" PRIu64
                        ")",

@@ -17,6 +17,7 @@ void bm_ingest_batch_drop_raw(const bm_ingest_cfg *cfg, bm_ingest_batch *batch)
 void bm_ingest_batch_clear(bm_ingest_batch *batch)
 {
     batch->ids.len = 0;
+    batch->keep_keys.len = 0;
     for (size_t i = 0; i < batch->n_skipped; i++)
         bm_free(batch->skipped[i].reason);
     batch->n_docs = batch->n_skipped = 0;
@@ -38,6 +39,7 @@ void bm_ingest_batch_free(bm_ingest_batch *batch)
         return;
     bm_ingest_batch_clear(batch);
     bm_buf_reset(&batch->ids);
+    bm_buf_reset(&batch->keep_keys);
     bm_shingle_batch_reset(&batch->shingles);
     bm_text_batch_reset(&batch->text);
     bm_free(batch->made.n_shingles);

@@ -18,6 +18,7 @@ typedef struct bm_ingest_doc {
     bm_doc_row row;
     uint64_t id_hash;
     size_t id_begin, id_len; /* in bm_ingest_batch.ids */
+    size_t keep_key_len;     /* in bm_ingest_batch.keep_keys, one behind the other */
 } bm_ingest_doc;
 
 /* How many elements the arrays of a batch have room for. */
@@ -59,6 +60,7 @@ typedef struct bm_ingest_batch {
     bm_ingest_doc *docs;
     size_t n_docs;
     bm_buf ids;
+    bm_buf keep_keys; /* where fields rank documents (io/formats/keep_key.h) */
     bm_skipped *skipped;
     size_t n_skipped;
     uint64_t n_invalid;

@@ -43,8 +43,10 @@ void bm_ingest_worker_close(bm_ingest_worker *worker)
     worker->shingler = NULL;
 }
 
-static bm_status add_doc(bm_ingest_batch *batch, const bm_doc_row *row, bm_str id, bm_error *err)
+static bm_status add_doc(bm_ingest_batch *batch, const bm_doc_row *row, const bm_record *record,
+                         bm_error *err)
 {
+    const bm_str id = record->id, keep_key = record->keep_key;
     BM_TRY(bm_grow(&batch->docs, &batch->room.docs, batch->n_docs + 1, sizeof *batch->docs, err));
     size_t begin = batch->ids.len;
     BM_TRY(bm_buf_add(&batch->ids, id.data, id.len, err));
@@ -53,7 +55,9 @@ static bm_status add_doc(bm_ingest_batch *batch, const bm_doc_row *row, bm_str i
     doc->id_hash = XXH3_64bits(id.data, id.len);
     doc->id_begin = begin;
     doc->id_len = id.len;
-    return BM_OK;
+    doc->keep_key_len = keep_key.len;
+    return keep_key.len > 0 ? bm_buf_add(&batch->keep_keys, keep_key.data, keep_key.len, err)
+                            : BM_OK;
 }
 
 static bm_status skip_record(bm_ingest_worker *worker, const bm_record *record, bm_error *err)
@@ -198,7 +202,7 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
                       .n_shingles =
                           batch->as_text || joins ? 0 : bm_shingle_batch_last(&batch->shingles)};
     batch->n_invalid += record->n_invalid;
-    bm_status status = add_doc(batch, &row, record->id, err);
+    bm_status status = add_doc(batch, &row, record, err);
     return status == BM_OK && joins ? join_alone(worker, record, err) : status;
 }
 

@@ -126,6 +126,9 @@ static bm_status take_options(const bm_group_options *options, bm_group_options 
     BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_group_options, sizes), used, err));
     BM_TRY(bm_option_check(BM_OPTION_CLUSTER, used->cluster, err));
     BM_TRY(bm_option_check(BM_OPTION_KEEP, used->keep, err));
+    if (used->keep == BM_KEEP_NONE)
+        return bm_fail_field(err, "keep",
+                             "`keep` none of groups in memory (first last longest shortest)");
     if (used->n_docs > BM_DOCS_MAX)
         return bm_fail_field(err, "n_docs", "%zu documents are too many (at most %u)", used->n_docs,
                              BM_DOCS_MAX);

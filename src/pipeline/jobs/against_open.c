@@ -172,6 +172,7 @@ bm_status bm_against_open(bm_settings *settings, bm_against **out, bm_error *err
         return status;
     against->known = *settings;
     against->known.stop = (bm_stop_settings){0};
+    against->known.keep = (bm_keep_rules){0};
     status = is ? open_index(against, settings, err) : open_signatures(against, settings, err);
     if (status == BM_OK)
         status =

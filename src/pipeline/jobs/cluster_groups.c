@@ -80,11 +80,13 @@ static bm_str id_of(const bm_id_set *ids, const uint32_t *numbers, uint32_t doc)
 }
 
 bm_status bm_cluster_groups_row(const bm_cluster_groups *groups, const bm_id_set *ids,
-                                const uint32_t *numbers, size_t group, bm_rows *rows, bm_error *err)
+                                const uint32_t *numbers, size_t group, bool keeps, bm_rows *rows,
+                                bm_error *err)
 {
     bm_json json = {0};
     size_t begin = groups->begins[group], end = groups->begins[group + 1];
-    bm_group_line_begin(&json, group + 1, id_of(ids, numbers, groups->kept[group]), end - begin);
+    const bm_str kept = keeps ? id_of(ids, numbers, groups->kept[group]) : (bm_str){0};
+    bm_group_line_begin(&json, group + 1, kept, end - begin);
     for (size_t i = begin; i < end; i++)
         bm_json_string(&json, id_of(ids, numbers, groups->members[i]));
     bm_status status = bm_group_line_end(&json, &rows->buf, err);

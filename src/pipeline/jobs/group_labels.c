@@ -60,7 +60,7 @@ static bm_status add_group(void *ctx, bm_group_file *row, bool *stop, bm_error *
     (void)stop;
     out->n_groups = row->group;
     BM_TRY(bm_group_file_members(row, add_member, now, &kept_id, err));
-    if (now->too_many || row->known)
+    if (now->too_many || row->known || kept_id.data == NULL)
         return BM_OK;
     const uint32_t kept = bm_id_set_find(&out->ids, kept_id);
     if (kept == BM_ID_NONE || out->labels[kept].group != row->group)

@@ -142,6 +142,11 @@ out:
     return status;
 }
 
+static bool keeps_some(const cluster *c)
+{
+    return c->options->keep != BM_KEEP_NONE;
+}
+
 /* From numbers of documents to places in the input. */
 static bm_status order_documents(cluster *c, bm_error *err)
 {
@@ -197,7 +202,8 @@ static bm_status write_groups(const cluster *c, const uint32_t *labels, bm_rows 
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_cluster_groups_make(labels, c->ids.n, &groups, err));
     for (size_t i = 0; i < groups.n; i++)
-        BM_TRY_OUT(bm_cluster_groups_row(&groups, &c->ids, c->order.docs, i, rows, err));
+        BM_TRY_OUT(
+            bm_cluster_groups_row(&groups, &c->ids, c->order.docs, i, keeps_some(c), rows, err));
 out:
     bm_cluster_groups_reset(&groups);
     return status;
@@ -216,11 +222,12 @@ static bm_status finish_level(cluster *c, bm_pair_level *level, uint64_t n_pairs
     BM_TRY_OUT(c->star ? bm_pair_stars(pairs, &c->rank, c->order.rep, labels, err)
                        : component_labels(c, &level->sets, labels, err));
     BM_TRY_OUT(bm_group_counts_of(labels, c->ids.n, &counts, err));
-    c->results[level->place] = (bm_cluster_result){.threshold = level->threshold,
-                                                   .pairs = n_pairs,
-                                                   .groups = counts.groups,
-                                                   .largest = counts.largest,
-                                                   .removed = counts.removed};
+    c->results[level->place] =
+        (bm_cluster_result){.threshold = level->threshold,
+                            .pairs = n_pairs,
+                            .groups = counts.groups,
+                            .largest = counts.largest,
+                            .removed = counts.removed + (keeps_some(c) ? 0 : counts.groups)};
     if (c->levels.n == 1)
         status = write_groups(c, labels, rows, err);
 out:
@@ -330,9 +337,10 @@ static bm_status check_options(const bm_cluster_options *o, bm_error *err)
         &(bm_option_parts){.output = &o->output, .callbacks = &o->callbacks}, err));
     BM_TRY(bm_option_check(BM_OPTION_CLUSTER, o->cluster, err));
     BM_TRY(bm_option_check(BM_OPTION_KEEP, o->keep, err));
-    if (o->keep != BM_KEEP_FIRST && o->keep != BM_KEEP_LAST)
-        return bm_fail_field(err, "keep",
-                             "pairs do not say how long the documents are (`keep` first or last)");
+    if (o->keep != BM_KEEP_FIRST && o->keep != BM_KEEP_LAST && o->keep != BM_KEEP_NONE)
+        return bm_fail_field(
+            err, "keep",
+            "pairs do not say how long the documents are (`keep` first, last or none)");
     if (o->output.path == NULL && o->write == NULL)
         return bm_fail_field(err, "write", "no place for the groups given (`output` or `write`)");
     return BM_OK;

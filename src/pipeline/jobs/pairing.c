@@ -3,6 +3,9 @@
  * Tests: tests/unit/jobs/test_jobs.c */
 #include "pipeline/jobs/pairing.h"
 
+#include <inttypes.h>
+#include <string.h>
+
 #include "base/error.h"
 #include "base/memory.h"
 #include "model/option_names.h"
@@ -13,6 +16,7 @@
 #include "pipeline/output/report_spill.h"
 #include "sketch/scheme.h"
 
+#define KEY_DOC   16u
 #define LABEL_DOC 5u /* bytes of a document while given keys become labels: one, and who has none */
 
 /* --- settings --- */
@@ -75,6 +79,36 @@ out:
     return status == BM_OK && against != NULL ? bm_against_check(against, settings, err) : status;
 }
 
+/* --- keys of the order of keeping --- */
+
+typedef struct ranking_sink {
+    bm_keep_keys *keys;
+    bm_ingest_sink sink; /* NULL: none */
+    void *ctx;
+} ranking_sink;
+
+static bm_status on_ranked(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
+{
+    const ranking_sink *s = ctx;
+    BM_TRY(bm_keep_keys_add_batch(s->keys, batch, err));
+    return s->sink != NULL ? s->sink(s->ctx, batch, first_row, err) : BM_OK;
+}
+
+/* Where fields rank documents: keys are gathered on the way to the sink of `wish`. */
+static bm_status gather_keys(bm_job_context *context, bool saves, ranking_sink *out,
+                             bm_ingest_wish *wish, bm_error *err)
+{
+    const bm_settings *s = context->settings;
+    if (s->keep.n_by_field == 0)
+        return BM_OK;
+    BM_TRY(bm_keep_keys_open(&s->keep, s->temp_dir, s->memory, &context->keep, err));
+    context->keep.saves = saves;
+    *out = (ranking_sink){&context->keep, wish->sink, wish->sink_ctx};
+    wish->sink = on_ranked;
+    wish->sink_ctx = out;
+    return BM_OK;
+}
+
 /* --- documents --- */
 
 /* Read all documents; a sample of them goes to the corpus. */
@@ -105,6 +139,13 @@ static uint32_t bands_of(const bm_job_context *context)
     return s->pairs.candidates == BM_CANDIDATES_LSH ? s->plan.bands : 0;
 }
 
+/* Bytes of a document for its rank; and for its key until it is saved, about. */
+static uint32_t rank_doc(const bm_settings *s)
+{
+    const bool ranks = s->keep.n > 0 || s->keep.last;
+    return (ranks ? (uint32_t)sizeof(uint32_t) : 0) + (s->keep.n_by_field > 0 ? KEY_DOC : 0);
+}
+
 static bm_corpus_cfg corpus_cfg(const bm_pairing *pairing)
 {
     const bm_job_context *context = &pairing->job->context;
@@ -125,9 +166,9 @@ static bm_corpus_cfg corpus_cfg(const bm_pairing *pairing)
         .temp_dir = s->temp_dir,
         .budget = context->budget,
         .edges = !pairing->only_groups,
-        .beside = pairing->against != NULL ? BM_KNOWN_DOC
-                  : takes_keys(s)          ? LABEL_DOC
-                                           : 0,
+        .beside = rank_doc(s) + (pairing->against != NULL ? BM_KNOWN_DOC
+                                 : takes_keys(s)          ? LABEL_DOC
+                                                          : 0),
         .input_bytes =
             pairing->signatures == NULL ? bm_input_set_total_bytes(context->inputs.set) : 0};
 }
@@ -149,18 +190,20 @@ static bm_status read_documents(bm_pairing *pairing, bm_error *err)
         return status;
     const bm_corpus_cfg cfg = corpus_cfg(pairing);
     bm_corpus_init(corpus, &cfg);
-    bm_job_context_plan(context, bm_checkpoint_start(&job->checkpoint));
-    if (job->checkpoint.dir != NULL) /* what an interrupted job has left comes first */
-        status = bm_checkpoint_load(&job->checkpoint, corpus, err);
-    bm_job_context_stage(context, signs ? BM_STAGE_SIGN : BM_STAGE_READ, "bytes");
-    if (status != BM_OK)
-        return status;
     bm_ingest_wish wish = {.words = cfg.words.uints > 0,
                            .keys = signs,
                            .sink = bm_corpus_add,
                            .sink_ctx = corpus,
                            .room = bm_corpus_room,
                            .room_ctx = corpus};
+    ranking_sink ranking;
+    BM_TRY(gather_keys(context, job->checkpoint.dir != NULL, &ranking, &wish, err));
+    bm_job_context_plan(context, bm_checkpoint_start(&job->checkpoint));
+    if (job->checkpoint.dir != NULL) /* what an interrupted job has left comes first */
+        status = bm_checkpoint_load(&job->checkpoint, corpus, err);
+    bm_job_context_stage(context, signs ? BM_STAGE_SIGN : BM_STAGE_READ, "bytes");
+    if (status != BM_OK)
+        return status;
     if (s->pairs.sample > 0)
         return read_sample(context, corpus, &wish, err);
     if (job->checkpoint.dir != NULL)
@@ -174,10 +217,12 @@ static bm_status read_texts(bm_pairing *pairing, bm_error *err)
 {
     bm_job_context *context = &pairing->job->context;
     bm_corpus *corpus = &pairing->corpus;
-    const bm_ingest_wish wish = {.sink = bm_corpus_fill_hashes,
-                                 .sink_ctx = corpus,
-                                 .room = bm_corpus_room,
-                                 .room_ctx = corpus};
+    bm_ingest_wish wish = {.sink = corpus->cfg.hashes ? bm_corpus_fill_hashes : NULL,
+                           .sink_ctx = corpus,
+                           .room = bm_corpus_room,
+                           .room_ctx = corpus};
+    ranking_sink ranking;
+    BM_TRY(gather_keys(context, false, &ranking, &wish, err));
     bm_job_context_stage(context, BM_STAGE_READ, "bytes");
     bm_status status = bm_job_context_ingest(context, &wish, err);
     if (status == BM_OK)
@@ -191,7 +236,7 @@ static bm_status read_signatures(bm_pairing *pairing, bm_error *err)
 {
     bm_job_context *context = &pairing->job->context;
     const bm_settings *s = context->settings;
-    const bool texts = bm_verify_reads_sets(s->pairs.verify);
+    const bool texts = bm_signature_inputs_reads_texts(s);
     unsigned steps = texts ? BM_STEP_INPUTS : 0;
     if (bm_job_does(s, BM_JOB_GROUPS))
         steps |= BM_STEP_DIRECTORY;
@@ -215,22 +260,99 @@ static bm_status read_signatures(bm_pairing *pairing, bm_error *err)
 
 /* --- edges --- */
 
+/* For each document the place of its source among those of the rule. */
+static bm_status place_sources(const bm_job_context *context, const bm_keep_rule *rule,
+                               uint32_t **out, bm_error *err)
+{
+    const bm_doc_table *docs = &context->docs;
+    const bm_file_names *names = &context->inputs.names;
+    uint32_t *places = NULL;
+    BM_TRY(bm_new(&places, names->n, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_new(out, docs->n, err));
+    for (size_t i = 0; i < names->n; i++)
+        places[i] =
+            (uint32_t)bm_keep_rule_place(rule, (bm_str){names->names[i], strlen(names->names[i])});
+    for (size_t i = 0; i < docs->n; i++)
+        (*out)[i] = places[docs->rows[i].file];
+out:
+    bm_free(places);
+    return status;
+}
+
+/* By rules that look at no field: all they need is known. */
+static bm_status rank_by_columns(bm_pairing *pairing, bm_error *err)
+{
+    const bm_job_context *context = &pairing->job->context;
+    const bm_keep_rules *rules = &context->settings->keep;
+    const bm_doc_table *docs = &context->docs;
+    bm_keep_column *columns = NULL;
+    uint32_t **places = NULL; /* of each rule; NULL but for `sources` */
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_new_zero(&columns, rules->n, err));
+    BM_TRY_OUT(bm_new_zero(&places, rules->n, err));
+    for (size_t i = 0; i < rules->n; i++) {
+        columns[i] = (bm_keep_column){.first = docs->n > 0 ? &docs->rows->text_bytes : NULL,
+                                      .stride = sizeof *docs->rows,
+                                      .width = sizeof docs->rows->text_bytes,
+                                      .greatest = rules->rules[i].kind == BM_KEEP_RULE_LONGEST};
+        if (rules->rules[i].kind != BM_KEEP_RULE_SOURCES)
+            continue;
+        BM_TRY_OUT(place_sources(context, &rules->rules[i], &places[i], err));
+        columns[i] = (bm_keep_column){
+            .first = places[i], .stride = sizeof *places[i], .width = sizeof *places[i]};
+    }
+    status = bm_keep_rank_make(&(bm_keep_order){columns, rules->n, rules->last}, docs->n,
+                               &pairing->rank, err);
+    pairing->rank.none = rules->none;
+out:
+    for (size_t i = 0; places != NULL && i < rules->n; i++)
+        bm_free(places[i]);
+    bm_free(places);
+    bm_free(columns);
+    return status;
+}
+
+/* What could not be compared. */
+static void say_not_ranked(bm_job_context *context)
+{
+    for (size_t i = 0; i < context->settings->keep.n_by_field; i++) {
+        const bm_keep_counts *c = &context->keep.counts[i];
+        if (c->missing + c->other > 0)
+            bm_meter_log(&context->meter, BM_LOG_WARNING,
+                         "keep %.200s: %" PRIu64 " of %zu documents have no value there, %" PRIu64
+                         " one of another type: it prefers any other document to them",
+                         c->rule->words, c->missing, context->keep.n, c->other);
+    }
+}
+
+/* Most distinct shingles, then longest. */
+static bm_status rank_by_shingles(bm_pairing *pairing, bm_error *err)
+{
+    const bm_doc_table *docs = &pairing->job->context.docs;
+    const uint32_t *sizes = pairing->corpus.sizes;
+    const bm_keep_column columns[] = {{sizes, sizeof *sizes, sizeof *sizes, true},
+                                      {.first = docs->n > 0 ? &docs->rows->text_bytes : NULL,
+                                       .stride = sizeof *docs->rows,
+                                       .width = sizeof docs->rows->text_bytes,
+                                       .greatest = true}};
+    return bm_keep_rank_make(&(bm_keep_order){columns, 2, false}, docs->n, &pairing->rank, err);
+}
+
 /* Which documents are rather kept, now that all are known. */
 static bm_status rank_documents(bm_pairing *pairing, bm_error *err)
 {
-    const bm_pair_settings *pairs = &pairing->job->context.settings->pairs;
-    const bm_doc_table *docs = &pairing->job->context.docs;
-    const bm_keep_column lengths = {.first = docs->n > 0 ? &docs->rows->text_bytes : NULL,
-                                    .stride = sizeof *docs->rows,
-                                    .width = sizeof docs->rows->text_bytes,
-                                    .greatest = true};
-    if (pairs->verify == BM_VERIFY_CONTAINED && pairs->keep == BM_KEEP_FIRST) {
-        const bm_keep_column columns[] = {{pairing->corpus.sizes, sizeof *pairing->corpus.sizes,
-                                           sizeof *pairing->corpus.sizes, true},
-                                          lengths};
-        return bm_keep_rank_make(&(bm_keep_order){columns, 2, false}, docs->n, &pairing->rank, err);
-    }
-    return bm_keep_rank_of_rule(pairs->keep, &lengths, docs->n, &pairing->rank, err);
+    bm_job_context *context = &pairing->job->context;
+    if (context->settings->pairs.by_shingles)
+        return rank_by_shingles(pairing, err);
+    if (context->keep.rules == NULL)
+        return rank_by_columns(pairing, err);
+    BM_TRY(bm_keep_keys_rank(&context->keep, &pairing->rank, err));
+    if (pairing->rank.n != context->docs.n)
+        return bm_fail(err, BM_ERR_INTERNAL, "%zu documents were ranked, of %zu", pairing->rank.n,
+                       context->docs.n);
+    say_not_ranked(context);
+    return BM_OK;
 }
 
 static bm_status find_edges(bm_pairing *pairing, bm_error *err)
@@ -305,6 +427,8 @@ static bm_status run(const bm_settings *settings, const sources *from, bm_pairin
         bm_against_say(from->against, &job.context.meter);
     if (from->signatures != NULL)
         bm_job_context_take(&job.context, bm_signature_inputs_bytes(from->signatures));
+    if (settings->keep.n_by_field > 0)
+        bm_job_context_take(&job.context, bm_keep_keys_memory(settings->memory));
     bm_status status = BM_OK;
     BM_TRY_OUT(pair(&pairing, err));
     if (job.summary == NULL)

@@ -76,14 +76,15 @@ static bm_status open_dirs(const bm_settings *settings, bm_signature_inputs *out
     return BM_OK;
 }
 
-/* Exact verification reads the inputs again. Where nobody asked for it, it gives way. */
+/* Exact verification reads the inputs again. Where nobody asked for it, it gives way. Fields that `keep` looks at stand in the
+ * inputs alone. */
 static bm_status settle_verify(bm_signature_inputs *inputs, bm_settings *s, bm_error *err)
 {
-    const bool asked = s->pairs.verify != BM_VERIFY_AUTO;
+    const bool asked = s->pairs.verify != BM_VERIFY_AUTO, by_field = s->keep.n_by_field > 0;
     bm_error why = {0};
-    if (asked && !bm_verify_reads_sets(s->pairs.verify))
+    if (asked && !bm_verify_reads_sets(s->pairs.verify) && !by_field)
         return BM_OK;
-    inputs->may_give_way = !asked && s->pairs.candidates == BM_CANDIDATES_LSH;
+    inputs->may_give_way = !asked && !by_field && s->pairs.candidates == BM_CANDIDATES_LSH;
     if (!asked)
         s->pairs.verify = BM_VERIFY_EXACT;
     bm_status status = BM_OK;
@@ -133,8 +134,9 @@ static bm_status settle(bm_signature_inputs *inputs, uint32_t asked_perms, bm_se
 bm_status bm_signature_inputs_check_keep(const bm_signature_inputs *inputs, const bm_settings *s,
                                          bm_error *err)
 {
-    const bool by_length = s->pairs.keep == BM_KEEP_LONGEST || s->pairs.keep == BM_KEEP_SHORTEST;
-    for (size_t i = 0; by_length && !bm_verify_reads_sets(s->pairs.verify) && i < inputs->n; i++)
+    const bool by_length = bm_keep_rules_have(&s->keep, BM_KEEP_RULE_LONGEST) ||
+                           bm_keep_rules_have(&s->keep, BM_KEEP_RULE_SHORTEST);
+    for (size_t i = 0; by_length && !bm_signature_inputs_reads_texts(s) && i < inputs->n; i++)
         if (!bm_sign_dir_has_bytes(inputs->dirs[i]))
             return bm_fail_at(err, BM_ERR_FORMAT, bm_sign_dir_path(inputs->dirs[i]), 0,
                               "has no " BM_FILE_N_BYTES

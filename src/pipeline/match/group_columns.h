@@ -15,10 +15,12 @@ typedef enum bm_reason {
     BM_REASON_KNOWN      /* at the threshold to the kept document, which is a known one */
 } bm_reason;
 
+#define BM_NO_KEPT UINT32_MAX /* no document of its group is kept */
+
 typedef struct bm_grouping {
     size_t n;
-    uint32_t *label;    /* of each document: the smallest document of its group */
-    uint32_t *kept;     /* of each document: which one is kept for it; itself: it is kept */
+    uint32_t *label; /* of each document: the smallest document of its group */
+    uint32_t *kept; /* of each document: which one is kept for it; itself: it is kept; BM_NO_KEPT */
     uint8_t *reason;    /* bm_reason of each */
     double *similarity; /* of each removed document and its kept one; NAN: not known */
     uint32_t *

@@ -203,6 +203,8 @@ static bm_status give_reasons(const bm_match *match, bm_grouping *out, bm_error 
             bm_known_reason(match, out, (uint32_t)i);
             continue;
         }
+        if (out->kept[i] == BM_NO_KEPT)
+            continue;
         const bool copy = rep[i] == rep[out->kept[i]];
         if (!copy && match->settings.verify == BM_VERIFY_CONTAINED) {
             out->reason[i] = BM_REASON_CONTAINED; /* with its similarity */
@@ -227,6 +229,26 @@ static bm_status give_reasons(const bm_match *match, bm_grouping *out, bm_error 
 out:
     bm_free(pairs);
     return status;
+}
+
+/* No member of a group is kept. */
+static bm_status keep_none(const bm_match *match, bm_grouping *out, bm_error *err)
+{
+    const uint32_t *rep = match->settings.corpus->rep;
+    uint32_t *copies = NULL; /* of each representative, itself among them */
+    BM_TRY(bm_new_zero(&copies, out->n, err));
+    for (size_t i = 0; i < out->n; i++)
+        copies[rep[i]]++;
+    for (uint64_t i = 0; i < out->begin[out->n_groups]; i++) {
+        const uint32_t doc = out->members[i];
+        if (bm_grouping_is_known(out, doc))
+            continue;
+        out->kept[doc] = BM_NO_KEPT;
+        out->similarity[doc] = NAN;
+        out->reason[doc] = copies[rep[doc]] > 1 ? BM_REASON_IDENTICAL : BM_REASON_NEAR;
+    }
+    bm_free(copies);
+    return BM_OK;
 }
 
 static bm_status alloc_grouping(size_t n, const bm_known *known, bm_grouping *out, bm_error *err)
@@ -268,6 +290,8 @@ bm_status bm_grouping_make(const bm_match *match, const bm_grouping_options *opt
     BM_TRY_OUT(gather(out, err));
     if (out->from != NULL)
         BM_TRY_OUT(bm_known_gather(out, !contained && !stars, err));
+    if (options->rank->none) /* before what would be compared with kept ones */
+        BM_TRY_OUT(keep_none(match, out, err));
     status = give_reasons(match, out, err);
 out:
     if (status == BM_OK)

@@ -13,6 +13,8 @@ uint64_t bm_lost_shingles(const bm_lost_source *from, size_t doc)
     const uint32_t n = corpus->sizes[doc];
     if (!corpus->cfg.hashes || corpus->cfg.weighted)
         return UINT64_MAX;
+    if (!bm_grouping_is_known(g, doc) && g->kept[doc] == BM_NO_KEPT)
+        return n;
     const uint32_t n_kept = bm_grouping_is_known(g, doc)
                                 ? g->from->sizes[bm_known_place(g->from, g->known[doc])]
                                 : corpus->sizes[g->kept[doc]];

@@ -330,6 +330,26 @@ bm_status bm_report_summary(const bm_job_context *job, const bm_counts *counts, 
     return BM_OK;
 }
 
+/* Of each rule of `keep` that looks at a field: documents whose values it could not compare. */
+static void write_not_ranked(bm_json *json, const bm_keep_keys *keep)
+{
+    if (keep->rules == NULL)
+        return;
+    bm_json_key(json, "keep_not_ranked");
+    bm_json_begin_array(json);
+    for (size_t i = 0; i < keep->rules->n_by_field; i++) {
+        const bm_keep_counts *c = &keep->counts[i];
+        bm_json_begin_object(json);
+        bm_json_key_text(json, "rule", c->rule->words);
+        bm_json_key_uint(json, "missing", c->missing);
+        bm_json_key_uint(json, "other", c->other);
+        if (c->rule->kind == BM_KEEP_RULE_ORDER)
+            bm_json_key_uint(json, "unlisted", c->unlisted);
+        bm_json_end_object(json);
+    }
+    bm_json_end_array(json);
+}
+
 bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, bm_out_dir *dir,
                          bm_summary **out, bm_error *err)
 {
@@ -344,6 +364,7 @@ bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, bm_ou
                      job->settings->pairs.against != NULL ? BM_COUNTS_OF_AGAINST
                                                           : bm_job_row_of(job->settings)->counts);
     write_against(&json, job);
+    write_not_ranked(&json, &job->keep);
     if (grouping != NULL)
         status = bm_report_groups(&json, grouping, &job->docs, err);
     if (job->story.similarities != NULL)

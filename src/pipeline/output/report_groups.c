@@ -61,10 +61,13 @@ static void write_largest(bm_json *json, const bm_grouping *g, const bm_doc_tabl
         bm_json_begin_object(json);
         bm_json_key_uint(json, "group", largest[i] + 1);
         bm_json_key(json, "kept");
-        bm_json_string(json,
-                       g->known != NULL && g->known[g->members[begin]] != BM_NO_KNOWN
-                           ? bm_known_id(g->from, g->known_members[g->known_begin[largest[i]]])
-                           : bm_doc_table_id(docs, g->kept[g->members[begin]]));
+        if (g->known != NULL && g->known[g->members[begin]] != BM_NO_KNOWN)
+            bm_json_string(json,
+                           bm_known_id(g->from, g->known_members[g->known_begin[largest[i]]]));
+        else if (g->kept[g->members[begin]] == BM_NO_KEPT)
+            bm_json_text(json, NULL);
+        else
+            bm_json_string(json, bm_doc_table_id(docs, g->kept[g->members[begin]]));
         bm_json_key_uint(json, "size", end - begin);
         bm_json_key_uint(json, "chained", chained);
         bm_json_end_object(json);

@@ -199,12 +199,13 @@ static const char *reason_name(bm_reason reason)
     return "kept";
 }
 
-/* The id of the document that is kept for document i. */
+/* The id of the document that is kept for document i; without data: there is none. */
 static bm_str kept_id(const context *c, size_t i)
 {
     const bm_grouping *g = c->grouping;
-    return g->known != NULL && g->known[i] != BM_NO_KNOWN ? bm_known_id(g->from, g->known[i])
-                                                          : bm_doc_table_id(c->docs, g->kept[i]);
+    if (g->known != NULL && g->known[i] != BM_NO_KNOWN)
+        return bm_known_id(g->from, g->known[i]);
+    return g->kept[i] != BM_NO_KEPT ? bm_doc_table_id(c->docs, g->kept[i]) : (bm_str){0};
 }
 
 static bm_status fill_removed(bm_rows *rows, const void *ctx, bm_error *err)
@@ -245,7 +246,7 @@ static bm_status add_group(bm_rows *rows, const context *c, bm_json *json, size_
     const uint64_t begin = g->begin[group], end = g->begin[group + 1];
     const bool known = g->known != NULL && g->known[g->members[begin]] != BM_NO_KNOWN;
     const bm_str kept = known ? bm_known_id(g->from, g->known_members[g->known_begin[group]])
-                              : bm_doc_table_id(c->docs, g->kept[g->members[begin]]);
+                              : kept_id(c, g->members[begin]);
     bm_group_line_begin(json, group + 1, kept, end - begin);
     for (uint64_t i = begin; i < end; i++)
         bm_json_string(json, bm_doc_table_id(c->docs, g->members[i]));

@@ -140,6 +140,7 @@ typedef struct bm_page {
     bm_verify verify;
     bm_cluster cluster;
     bm_keep keep;
+    bool keep_is_list;   /* of rules, so that `keep` says nothing */
     bool against;        /* some documents were known */
     bool has_pairs;      /* there is a pairs.tsv */
     double seconds;      /* of the job */

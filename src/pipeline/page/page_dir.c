@@ -162,6 +162,19 @@ static uint32_t read_small(bm_result_facts *f, const char *path)
     return (uint32_t)value;
 }
 
+/* One rule that goes by length or place, or a list that may look at fields. */
+static void read_keep(bm_page *p, bm_result_facts *f)
+{
+    bm_buf rules = {0};
+    unsigned keep = BM_KEEP_FIRST;
+    if (f->status == BM_OK)
+        f->status = bm_json_doc_string(&f->doc, "parameters.keep", &rules, f->err);
+    p->keep_is_list =
+        f->status == BM_OK && !bm_option_value(BM_OPTION_KEEP, rules.data, rules.len, &keep);
+    p->keep = (bm_keep)keep;
+    bm_buf_reset(&rules);
+}
+
 static bm_status read_parameters(bm_page *p, bm_error *err)
 {
     bm_str plan, bands;
@@ -170,7 +183,7 @@ static bm_status read_parameters(bm_page *p, bm_error *err)
     p->against = bm_result_is_against(p->manifest);
     p->verify = (bm_verify)bm_result_facts_word(&f, BM_OPTION_VERIFY);
     p->cluster = (bm_cluster)bm_result_facts_word(&f, BM_OPTION_CLUSTER);
-    p->keep = (bm_keep)bm_result_facts_word(&f, BM_OPTION_KEEP);
+    read_keep(p, &f);
     p->threshold = bm_result_facts_threshold(&f);
     p->seconds = bm_result_facts_double(&f, "run.seconds");
     p->predicted_recall = NAN;
@@ -448,6 +461,9 @@ static void what_if_begin(bm_page *p)
     w->why_not = w->why_no_stars = why_not(p);
     if (p->cluster == BM_CLUSTER_STAR)
         w->why_no_stars = "the groups are stars already: nothing is chained";
+    else if (w->why_not == NULL && p->keep_is_list)
+        w->why_no_stars = "stars begin with the documents that `keep` prefers, which its list of "
+                          "rules tells dedup alone";
     else if (w->why_not == NULL && goes_by_length(p) && !p->has_texts)
         w->why_no_stars = "stars begin with the longest or shortest texts, and the inputs "
                           "have none";

@@ -43,7 +43,7 @@ for number in 1.5 -0.1 nan ' 0.5' 0x1 .5 1. 1e 2e0; do bad "a\\tc\\t$number\\n" 
 printf 'a\tb\t1\n' > bad.tsv
 bm cluster bad.tsv; refused 3 'bad\.tsv:1: '
 bm cluster missing.tsv; refused 4 'missing\.tsv'
-for wrong in '--threshold 0' '--threshold 1.5' '--threshold 0.5,' '--threshold a' '--keep longest' '--cluster none'; do
+for wrong in '--threshold 0' '--threshold 1.5' '--threshold 0.5,' '--threshold a' '--keep longest' '--keep max:a' '--cluster none'; do
     # shellcheck disable=SC2086
     bm cluster p.tsv $wrong; refused 2 ''
 done

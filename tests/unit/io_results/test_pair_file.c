@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -54,6 +55,28 @@ static void expect_ids(const bm_pair_file *file, bm_str a, bm_str b)
 {
     cr_expect(file->id_a.len == a.len && memcmp(file->id_a.data, a.data, a.len) == 0);
     cr_expect(file->id_b.len == b.len && memcmp(file->id_b.data, b.data, b.len) == 0);
+}
+
+/* What six decimals say is the double that is nearest to them, as the C library reads it. */
+Test(pair_file, six_decimals_are_read_as_the_nearest_double)
+{
+    fixture f = {0};
+    bm_buf text = {0};
+    cr_assert_eq(bm_buf_add_text(&text, HEADER "\n", NULL), BM_OK);
+    for (unsigned n = 0; n <= 1000000; n += 37)
+        cr_assert_eq(bm_buf_add_format(&text, NULL, "a\tb\t%u.%06u\n", n / 1000000, n % 1000000),
+                     BM_OK);
+    cr_assert_eq(bm_buf_end(&text, NULL), BM_OK);
+    cr_assert_eq(open_text(&f, text.data), BM_OK);
+    for (unsigned n = 0; n <= 1000000; n += 37) {
+        char number[16];
+        snprintf(number, sizeof number, "%u.%06u", n / 1000000, n % 1000000);
+        cr_assert_eq(next_row(&f), BM_OK);
+        cr_assert_eq(f.file.similarity, strtod(number, NULL), "%s", number);
+    }
+    expect_end(&f);
+    close_all(&f);
+    bm_buf_reset(&text);
 }
 
 Test(pair_file, rows_come_back_as_they_are_meant)

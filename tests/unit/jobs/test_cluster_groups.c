@@ -45,7 +45,7 @@ Test(cluster_groups, a_row_is_json_whatever_the_ids_hold)
     bm_cluster_groups g = {0};
     bm_rows rows = {0};
     cr_assert_eq(bm_cluster_groups_make(labels, 3, &g, NULL), BM_OK);
-    cr_assert_eq(bm_cluster_groups_row(&g, &ids, NULL, 0, &rows, NULL), BM_OK);
+    cr_assert_eq(bm_cluster_groups_row(&g, &ids, NULL, 0, true, &rows, NULL), BM_OK);
     cr_assert_eq(bm_buf_end(&rows.buf, NULL), BM_OK);
     cr_expect_str_eq(rows.buf.data, "{\"group\":1,\"kept\":\"\\u0001/\xC3\xA9\",\"size\":3,"
                                     "\"members\":[\"a\\\"\\\\\",\"t\\tn\\n\",\"\\u0001/\xC3\xA9\"]}"

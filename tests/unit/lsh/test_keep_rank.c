@@ -91,7 +91,7 @@ Test(keep_rank, the_best_of_an_owner_is_that_of_the_least_rank)
 {
     uint32_t ranks[] = {3, 1, 4, 0, 2}, best[5];
     const uint32_t owner[] = {1, 1, 2, 2, 1};
-    bm_keep_rank_best(&(bm_keep_rank){ranks, 5}, owner, 5, best);
+    bm_keep_rank_best(&(bm_keep_rank){.ranks = ranks, .n = 5}, owner, 5, best);
     cr_expect_eq(best[0], UINT32_MAX);
     cr_expect_eq(best[1], 1);
     cr_expect_eq(best[2], 3);

@@ -163,7 +163,7 @@ Test(pair_groups, stars_keep_the_preferred_copy_of_each_centre)
                     wanted[other] = doc;
             }
         }
-        const bm_keep_rank rank = {ranks, DOCS};
+        const bm_keep_rank rank = {.ranks = ranks, .n = DOCS};
         cr_assert_eq(bm_pair_stars((bm_pair_list){w.pairs, w.n, DOCS}, &rank, rep, labels, NULL),
                      BM_OK);
         for (uint32_t i = 0; i < DOCS; i++)

@@ -166,6 +166,8 @@ static bool model_prefers(const world *w, bm_keep keep, uint32_t x, uint32_t y)
         return p > q || (p == q && x < y);
     case BM_KEEP_SHORTEST:
         return p < q || (p == q && x < y);
+    case BM_KEEP_NONE:
+        break;
     }
     return false;
 }

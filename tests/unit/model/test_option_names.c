@@ -47,7 +47,7 @@ static const list lists[] = {
      {"auto", "exact", "signature", "none", "contained"}},
     {BM_OPTION_IDENTICAL, "identical", BM_IDENTICAL_ALL, {"all", "chain"}},
     {BM_OPTION_CLUSTER, "cluster", BM_CLUSTER_COMPONENTS, {"components", "star"}},
-    {BM_OPTION_KEEP, "keep", BM_KEEP_FIRST, {"first", "last", "longest", "shortest"}},
+    {BM_OPTION_KEEP, "keep", BM_KEEP_FIRST, {"first", "last", "longest", "shortest", "none"}},
     {BM_OPTION_KEPT, "kept", BM_KEPT_SAME, {"same", "none", "gz", "zst", "no"}},
     {BM_OPTION_OFFLOAD, "text_offload", BM_OFFLOAD_AUTO, {"auto", "off", "trial", "on"}},
     {BM_OPTION_STORE, "store", BM_INDEX_SETS, {"sets", "signatures"}},

@@ -1,0 +1,209 @@
+/* keep_rules.c -- a list taken apart at its commas, each rule at its colon, its values at their bars. */
+#include "model/keep_rules.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+static const struct {
+    const char *word; /* with a colon: more follows */
+    bm_keep_kind kind;
+} kinds[] = {{"first", BM_KEEP_RULE_FIRST},     {"last", BM_KEEP_RULE_LAST},
+             {"longest", BM_KEEP_RULE_LONGEST}, {"shortest", BM_KEEP_RULE_SHORTEST},
+             {"none", BM_KEEP_RULE_NONE},       {"max:", BM_KEEP_RULE_MAX},
+             {"min:", BM_KEEP_RULE_MIN},        {"order:", BM_KEEP_RULE_ORDER},
+             {"sources:", BM_KEEP_RULE_SOURCES}};
+
+static bm_status refuse(const char *rule, const char *why, bm_error *err)
+{
+    return bm_fail_field(err, "keep",
+                         "`keep` '%.100s': %s (expected first last longest shortest max:FIELD "
+                         "min:FIELD order:FIELD=A|B|C sources:A|B|C, separated by commas, or none)",
+                         rule, why);
+}
+
+/* Where the part of the text that ends at `stop` ends: at a `stop` without a backslash, or at its end. */
+static size_t part_end(const char *text, char stop)
+{
+    size_t at = 0;
+    while (text[at] != '\0' && text[at] != stop)
+        at += text[at] == '\\' && (text[at + 1] == ',' || text[at + 1] == '|') ? 2 : 1;
+    return at;
+}
+
+/* The same text with the escapes taken off, in `out`, which has as much room; returns its end, a NUL. */
+static char *unescape(const char *text, size_t len, char *out)
+{
+    for (size_t i = 0; i < len; i++) {
+        if (text[i] == '\\' && i + 1 < len && (text[i + 1] == ',' || text[i + 1] == '|'))
+            i++;
+        *out++ = text[i];
+    }
+    *out = '\0';
+    return out;
+}
+
+/* A copy of so many bytes without their escapes. */
+static bm_status copy(const char *text, size_t len, char **out, size_t *out_len, bm_error *err)
+{
+    BM_TRY(bm_new(out, len + 1, err));
+    *out_len = (size_t)(unescape(text, len, *out) - *out);
+    return BM_OK;
+}
+
+static bm_status add_field(bm_keep_rules *out, const char *name, size_t len, size_t *place,
+                           bm_error *err)
+{
+    char *field;
+    size_t field_len;
+    BM_TRY(copy(name, len, &field, &field_len, err));
+    for (*place = 0; *place < out->n_fields; (*place)++)
+        if (strcmp(out->fields[*place], field) == 0) {
+            bm_free(field);
+            return BM_OK;
+        }
+    const char **fields = bm_resize(out->fields, out->n_fields + 1, sizeof *fields);
+    if (fields == NULL) {
+        bm_free(field);
+        return bm_fail_nomem(err, (out->n_fields + 1) * sizeof *fields);
+    }
+    fields[out->n_fields++] = field;
+    out->fields = fields;
+    return BM_OK;
+}
+
+static bm_status add_values(bm_keep_rule *rule, const char *text, bm_error *err)
+{
+    for (bool more = true; more;) {
+        const size_t len = part_end(text, '|');
+        char *value;
+        size_t value_len;
+        bm_str *values = bm_resize(rule->values, rule->n_values + 1, sizeof *values);
+        if (values == NULL)
+            return bm_fail_nomem(err, (rule->n_values + 1) * sizeof *values);
+        rule->values = values;
+        BM_TRY(copy(text, len, &value, &value_len, err));
+        values[rule->n_values++] = (bm_str){value, value_len};
+        more = text[len] != '\0';
+        text += len + more;
+    }
+    return BM_OK;
+}
+
+/* What follows the colon of `rule`. */
+static bm_status take_rest(bm_keep_rules *out, bm_keep_rule *rule, const char *rest, bm_error *err)
+{
+    if (rule->kind == BM_KEEP_RULE_SOURCES)
+        return rest[0] == '\0' ? refuse(rule->words, "it names no source", err)
+                               : add_values(rule, rest, err);
+    const char *equals = strchr(rest, '=');
+    const bool order = rule->kind == BM_KEEP_RULE_ORDER;
+    const size_t len = order && equals != NULL ? (size_t)(equals - rest) : strlen(rest);
+    if (len == 0)
+        return refuse(rule->words, "it names no field", err);
+    if (order && (equals == NULL || equals[1] == '\0'))
+        return refuse(rule->words, "it names no values", err);
+    out->n_by_field++;
+    BM_TRY(add_field(out, rest, len, &rule->field, err));
+    return order ? add_values(rule, equals + 1, err) : BM_OK;
+}
+
+static bm_status add_rule(bm_keep_rules *out, const char *text, size_t len, bm_error *err)
+{
+    bm_keep_rule *rules = bm_resize(out->rules, out->n + 1, sizeof *rules);
+    if (rules == NULL)
+        return bm_fail_nomem(err, (out->n + 1) * sizeof *rules);
+    out->rules = rules;
+    bm_keep_rule *rule = &rules[out->n];
+    *rule = (bm_keep_rule){0};
+    char *words = bm_strndup(text, len);
+    if ((rule->words = words) == NULL)
+        return bm_fail_nomem(err, len);
+    out->n++;
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        const size_t n = strlen(kinds[i].word);
+        const bool more = kinds[i].word[n - 1] == ':';
+        rule->kind = kinds[i].kind;
+        if (more && strncmp(words, kinds[i].word, n) == 0)
+            return take_rest(out, rule, words + n, err);
+        if (!more && strcmp(words, kinds[i].word) == 0)
+            return BM_OK;
+    }
+    return refuse(words, "there is no such rule", err);
+}
+
+static bool looks_at_field(bm_keep_kind kind)
+{
+    return kind == BM_KEEP_RULE_MAX || kind == BM_KEEP_RULE_MIN || kind == BM_KEEP_RULE_ORDER;
+}
+
+static void drop_rule(bm_keep_rules *rules)
+{
+    bm_keep_rule *rule = &rules->rules[--rules->n];
+    for (size_t i = 0; i < rule->n_values; i++)
+        bm_free((char *)rule->values[i].data);
+    bm_free(rule->values);
+    bm_free((char *)rule->words);
+}
+
+static bm_status parse(const char *list, bm_keep_rules *out, bm_error *err)
+{
+    bool decided = false; /* by an earlier rule, in any case */
+    for (bool more = true; more;) {
+        const size_t len = part_end(list, ',');
+        BM_TRY(add_rule(out, list, len, err));
+        const bm_keep_kind kind = out->rules[out->n - 1].kind;
+        more = list[len] != '\0';
+        list += len + more;
+        if (kind == BM_KEEP_RULE_NONE && (more || out->n > 1 || decided))
+            return refuse("none", "it stands alone", err);
+        const bool ends = kind == BM_KEEP_RULE_FIRST || kind == BM_KEEP_RULE_LAST;
+        out->last = out->last || (kind == BM_KEEP_RULE_LAST && !decided);
+        out->none = kind == BM_KEEP_RULE_NONE;
+        /* a rule behind them is checked, but can decide nothing */
+        if (decided && looks_at_field(kind))
+            out->n_by_field--;
+        if (ends || decided || out->none)
+            drop_rule(out);
+        decided = decided || ends;
+    }
+    return BM_OK;
+}
+
+bm_status bm_keep_rules_parse(const char *list, bm_keep_rules *out, bm_error *err)
+{
+    *out = (bm_keep_rules){0};
+    bm_status status = parse(list, out, err);
+    if (status != BM_OK)
+        bm_keep_rules_reset(out);
+    return status;
+}
+
+void bm_keep_rules_reset(bm_keep_rules *rules)
+{
+    while (rules->n > 0)
+        drop_rule(rules);
+    for (size_t i = 0; i < rules->n_fields; i++)
+        bm_free((char *)rules->fields[i]);
+    bm_free(rules->fields);
+    bm_free(rules->rules);
+    *rules = (bm_keep_rules){0};
+}
+
+bool bm_keep_rules_have(const bm_keep_rules *rules, bm_keep_kind kind)
+{
+    for (size_t i = 0; i < rules->n; i++)
+        if (rules->rules[i].kind == kind)
+            return true;
+    return false;
+}
+
+size_t bm_keep_rule_place(const bm_keep_rule *rule, bm_str value)
+{
+    size_t i = 0;
+    while (i < rule->n_values && (rule->values[i].len != value.len ||
+                                  memcmp(rule->values[i].data, value.data, value.len) != 0))
+        i++;
+    return i;
+}

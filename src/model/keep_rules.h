@@ -1,0 +1,58 @@
+/* keep_rules.h -- the list of rules that say which document of a group stays, taken apart.
+ *
+ *     RULE[,RULE...]   first last longest shortest  max:FIELD min:FIELD  order:FIELD=A|B|C  sources:A|B|C  none
+ *
+ * `\,` stands for a comma and `\|` for a bar in a name or value; any other backslash is itself. */
+#ifndef BM_MODEL_KEEP_RULES_H
+#define BM_MODEL_KEEP_RULES_H
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+typedef enum bm_keep_kind {
+    BM_KEEP_RULE_FIRST,
+    BM_KEEP_RULE_LAST,
+    BM_KEEP_RULE_LONGEST,
+    BM_KEEP_RULE_SHORTEST,
+    BM_KEEP_RULE_MAX,
+    BM_KEEP_RULE_MIN,
+    BM_KEEP_RULE_ORDER,
+    BM_KEEP_RULE_SOURCES,
+    BM_KEEP_RULE_NONE
+} bm_keep_kind;
+
+typedef struct bm_keep_rule {
+    bm_keep_kind kind;
+    const char *words; /* the rule as it was given, for messages and reports */
+    size_t field;      /* MAX, MIN, ORDER: which of bm_keep_rules.fields */
+    bm_str *values;    /* ORDER, SOURCES: best first */
+    size_t n_values;
+} bm_keep_rule;
+
+typedef struct bm_keep_rules {
+    bm_keep_rule *rules; /* those that can decide: none behind `first` and `last` */
+    size_t n;
+    const char **fields; /* that they look at, each once */
+    size_t n_fields;
+    size_t n_by_field; /* how many rules look at one */
+    bool last;         /* where no rule decides, the last in the input is preferred */
+    bool none;         /* no document of a group stays; no rules then */
+} bm_keep_rules;       /* {0}: the first in the input */
+
+/* What a rule that looks at a field found in a record: the last bytes of its key (io/formats/keep_key.h). */
+typedef enum bm_keep_seen {
+    BM_KEEP_SEEN,
+    BM_KEEP_SEEN_MISSING, /* no value */
+    BM_KEEP_SEEN_OTHER,   /* of a type that has no order */
+    BM_KEEP_SEEN_UNLISTED /* `order`: a value that it does not list */
+} bm_keep_seen;
+
+/* BM_ERR_USAGE names `keep`. On failure `out` is {0}. */
+bm_status bm_keep_rules_parse(const char *list, bm_keep_rules *out, bm_error *err);
+void bm_keep_rules_reset(bm_keep_rules *rules);
+/* Does one of them go by the length of texts, or by the source? */
+bool bm_keep_rules_have(const bm_keep_rules *rules, bm_keep_kind kind);
+/* Which of its values this is; n_values: none of them. */
+size_t bm_keep_rule_place(const bm_keep_rule *rule, bm_str value);
+
+#endif

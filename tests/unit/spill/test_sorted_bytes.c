@@ -1,0 +1,100 @@
+/* test_sorted_bytes.c -- against qsort of all records, in memory and through files, with keys of any length. */
+#include <criterion/criterion.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "spill/sorted_bytes.h"
+
+#define BESIDE 2u
+
+typedef struct record {
+    size_t len; /* with those beside */
+    char *bytes;
+    uint32_t number;
+} record;
+
+static uint64_t draw(uint64_t *state)
+{
+    *state = *state * UINT64_C(6364136223846793005) + 1442695040888963407u;
+    return *state >> 33;
+}
+
+static record *make(size_t n, size_t longest, uint64_t seed)
+{
+    record *records = calloc(n, sizeof *records);
+    for (size_t i = 0; i < n; i++) {
+        record *r = &records[i];
+        const size_t len = draw(&seed) % 50 == 0 ? draw(&seed) % longest : draw(&seed) % 14;
+        r->len = len + BESIDE;
+        r->bytes = malloc(r->len);
+        r->number = (uint32_t)draw(&seed);
+        for (size_t k = 0; k < r->len; k++)
+            r->bytes[k] = (char)(k < 9 ? draw(&seed) % 2 * 255 : draw(&seed));
+    }
+    return records;
+}
+
+static int by_key(const void *x, const void *y)
+{
+    const record *a = x, *b = y;
+    const size_t p = a->len - BESIDE, q = b->len - BESIDE, n = p < q ? p : q;
+    const int order = memcmp(a->bytes, b->bytes, n);
+    if (order != 0 || p != q)
+        return order != 0 ? order : p < q ? -1 : 1;
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+static void check(size_t n, size_t longest, const char *dir, bool spills)
+{
+    record *records = make(n, longest, n + longest);
+    bm_sorted_bytes *sorter;
+    bm_bytes_record got;
+    cr_assert_eq(bm_sorted_bytes_open(dir, 1, BESIDE, &sorter, NULL), BM_OK);
+    for (size_t i = 0; i < n; i++)
+        cr_assert_eq(bm_sorted_bytes_add(sorter, (bm_str){records[i].bytes, records[i].len},
+                                         records[i].number, NULL),
+                     BM_OK);
+    qsort(records, n, sizeof *records, by_key);
+    cr_assert_eq(bm_sorted_bytes_begin(sorter, NULL), BM_OK);
+    cr_expect_eq(bm_sorted_bytes_spilled(sorter) > 0, spills);
+    for (size_t i = 0; i < n; i++) {
+        cr_assert_eq(bm_sorted_bytes_next(sorter, &got, NULL), BM_OK);
+        cr_assert_eq(got.number, records[i].number, "record %zu of %zu", i, n);
+        cr_assert_eq(got.bytes.len, records[i].len);
+        cr_assert_eq(memcmp(got.bytes.data, records[i].bytes, got.bytes.len), 0);
+    }
+    cr_assert_eq(bm_sorted_bytes_next(sorter, &got, NULL), BM_NOT_FOUND);
+    cr_assert_eq(bm_sorted_bytes_next(sorter, &got, NULL), BM_NOT_FOUND);
+    bm_sorted_bytes_close(sorter);
+    for (size_t i = 0; i < n; i++)
+        free(records[i].bytes);
+    free(records);
+}
+
+Test(sorted_bytes, come_in_order_from_memory)
+{
+    for (size_t n = 0; n < 5; n++)
+        check(n, 40, NULL, false);
+    check(5000, 300, NULL, false);
+    check(5000, 300, "/tmp", false);
+}
+
+/* The least memory is 2 MiB: some 40,000 short records. */
+Test(sorted_bytes, come_in_order_from_runs)
+{
+    check(100000, 100, "/tmp", true);
+}
+
+Test(sorted_bytes, records_longer_than_a_block_are_sorted_too)
+{
+    check(3000, 200000, "/tmp", true);
+}
+
+/* More runs than are merged at once. */
+Test(sorted_bytes, runs_are_merged_when_there_are_many)
+{
+    check(900000, 60, "/tmp", true);
+}
