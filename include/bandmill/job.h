@@ -104,6 +104,10 @@ typedef struct bm_pairs_options {
      * BM_CANDIDATES_LSH is BM_ERR_USAGE), exactly, of documents without weights. The smaller document of a row stands
      * first, of equal ones the earlier; rows are in its input order, then in the other's. */
     bm_measure measure;
+    /* A fourth column, `edit`: the Levenshtein distance of the two texts as they were read, in code points. The inputs are
+     * read once more, so these are no table in memory (BM_ERR_USAGE); nor signatures, unless their inputs are there. Of pairs
+     * that take more than 10^10 cells it is empty, and they are counted (bm_result_counts.edit_unknown). */
+    bool edit;
 } bm_pairs_options;
 
 /* The kept documents of a directory that a dedup job wrote. */
@@ -176,6 +180,7 @@ typedef struct bm_result_counts {
     /* Of the removed documents: bytes of text as read; distinct shingles, summed; and of these those that the
      * document kept instead lacks. BM_COUNT_UNKNOWN: not known. */
     uint64_t removed_bytes, removed_shingles, lost_shingles;
+    uint64_t edit_unknown; /* rows of pairs whose edit distance takes too many cells */
 } bm_result_counts;
 
 /* Counts are in documents unless their name says otherwise. The library's own: read by pointer,

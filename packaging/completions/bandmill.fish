@@ -195,6 +195,7 @@ complete -c bandmill -n '__bandmill_is "tune"' -l sample -x -a "" -d 'documents,
 complete -c bandmill -n '__bandmill_is "pairs"' -l candidates -x -a "lsh all length" -d 'by bands; or every pair, exactly: all, or length, by the sizes of sets alone (lsh)'
 complete -c bandmill -n '__bandmill_is "query"' -l measure -x -a "jaccard containment" -d 'what T is of: jaccard, or containment, the share of the query that a target holds (jaccard)'
 complete -c bandmill -n '__bandmill_is "pairs"' -l measure -x -a "jaccard containment" -d 'what T is of: jaccard, or containment, of every pair the share of the smaller document that the other holds (jaccard)'
+complete -c bandmill -n '__bandmill_is "pairs"' -l edit -d 'a column with the edit distance of the two texts, in code points'
 complete -c bandmill -n '__bandmill_is "pairs"' -l identical -x -a "all chain" -d 'every pair of identical documents, or each copy with the first only (all)'
 complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "index build" "index add" "query" "bench"' -l device -x -a "(__bandmill_list auto cpu gpu opencl all (__bandmill_devices))" -d 'auto cpu gpu opencl opencl:P.D all, or part of a name (auto)'
 complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "explain" "report" "tune" "index build" "index add" "index remove" "index check" "index compact" "query" "export" "import" "bench"' -l threads -x -a "" -d 'threads (all processors)'

@@ -649,6 +649,7 @@ def pairs(
     measure: str = "jaccard",
     verify: str = "exact",
     identical: str = "all",
+    edit: bool = False,
     sample: int = 0,
     shingle: str | None = None,
     words: str | None = None,
@@ -679,7 +680,8 @@ def pairs(
     """Pairs of near-duplicates: a pyarrow.Table of id_a, id_b, jaccard, in input order. Raises Error.
 
     ``candidates``: "lsh" (the default), "all". ``measure``: "containment", of every pair; the contained document is id_a, and
-    the third column is called so.
+    the third column is called so. ``edit``: a fourth column, the edit distance of the two texts in code points (null: too long);
+    of what is read from a file.
     """
     k = dict(locals())
     call = Call(progress)
@@ -693,6 +695,7 @@ def pairs(
         o.measure = word(lib.BM_OPTION_MEASURE, measure, "measure")
         o.verify = _verify(verify, data)
         o.identical = word(lib.BM_OPTION_IDENTICAL, identical, "identical")
+        o.edit = edit
         o.sample = number(sample, "sample", 2**64 - 1)
         o.output.path = call.text(work / "pairs.tsv")
         _run(call, lib.bm_job_pairs, o)

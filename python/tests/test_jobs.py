@@ -199,6 +199,15 @@ def test_pairs_by_containment_are_those_of_the_program(table, jsonl, program):
     assert len(bandmill.pairs(table.slice(0, 20), id="id", threshold=0.0, candidates="all", device="cpu")) == 190
 
 
+def test_pairs_with_edit_distances_are_those_of_the_program(table, jsonl, program):
+    found = bandmill.pairs(jsonl, threshold=0.6, edit=True, device="cpu")
+    theirs = [line.split("\t")[3] for line in program("pairs", jsonl, "--edit", "--threshold", "0.6").decode().split("\n")[1:-1]]
+    assert [str(n) for n in found["edit"].to_pylist()] == theirs and len(theirs) > 10
+    with pytest.raises(bandmill.Error) as e:
+        bandmill.pairs(table, id="id", edit=True, device="cpu")
+    assert e.value.status == "usage"
+
+
 def test_pairs_without_similarity_are_null(table):
     found = bandmill.pairs(table, verify="none", device="cpu")
     assert found["jaccard"].null_count > 0

@@ -88,6 +88,10 @@ void cli_say_pairs(cli_context *context, const bm_summary *summary)
                      cli_format_count(counts->results.identical_pairs, n[1], sizeof n[1]),
                      cli_format_count(counts->results.pairs - counts->results.identical_pairs, n[2],
                                       sizeof n[2]));
+    if (counts->results.edit_unknown > 0)
+        cli_say_note(&context->console,
+                     "%s pairs have no edit distance: it takes more than 10^10 cells",
+                     cli_format_count(counts->results.edit_unknown, n[0], sizeof n[0]));
 }
 
 void cli_say_end(cli_context *context, const char *verb, const bm_summary *summary)

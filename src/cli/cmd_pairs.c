@@ -15,6 +15,7 @@ static void fill_options(cli_context *context, bm_pairs_options *options)
     options->bands = settings->bands;
     options->candidates = settings->match.candidates;
     options->measure = settings->match.measure;
+    options->edit = settings->match.edit;
     options->verify = settings->match.verify;
     options->identical = settings->match.identical;
     options->sample = settings->match.sample;

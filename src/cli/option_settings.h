@@ -54,6 +54,7 @@ typedef struct cli_thresholds {
 typedef struct cli_match_settings {
     bm_candidate_rule candidates;
     bm_measure measure;
+    bool edit;
     bm_verify verify;
     double containment; /* of contained; 0: not given */
     bm_identical identical;

@@ -433,6 +433,8 @@ static const arg_option rows[] = {
            "what T is of: jaccard, or containment, of every pair the share of the smaller document "
            "that "
            "the other holds (jaccard)"),
+    FLAG("edit", BIT(CLI_PAIRS), CLI_GROUP_PAIRS, match.edit,
+         "a column with the edit distance of the two texts, in code points"),
     CHOICE("identical", BIT(CLI_PAIRS), CLI_GROUP_PAIRS, match.identical, BM_OPTION_IDENTICAL,
            BM_IDENTICAL_ALL,
            "every pair of identical documents, or each copy with the first only (all)"),

@@ -12,6 +12,7 @@ const bm_count_row bm_count_rows[BM_N_COUNTS] = {
     {"invalid_utf8", offsetof(bm_counts, invalid_utf8), BM_COUNTS_OF_ALL, true},
     {"hidden_files", offsetof(bm_counts, hidden_files), BM_COUNTS_OF_ALL, true},
     {"shingles", offsetof(bm_counts, shingles), BM_COUNTS_OF_ALL, false},
+    {"edit_unknown", offsetof(bm_counts, results.edit_unknown), BM_COUNTS_OF_WEIGHTS, false},
     {"weightless", offsetof(bm_counts, results.weightless), BM_COUNTS_OF_WEIGHTS, false},
     {"identical", offsetof(bm_counts, identical), BM_COUNTS_OF_GROUPS, false},
     {"candidates", offsetof(bm_counts, candidates), BM_COUNTS_OF_GROUPS, false},

@@ -133,6 +133,8 @@ const bm_field_row bm_field_rows[BM_N_ROWS] = {
          BM_FIELD_OF_PAIRS, .check_keys = candidates_of_keys),
     WORD(MEASURE, "measure", NULL, PLACE_PAIRS(measure), BM_OPTION_MEASURE, 0,
          BM_FIELD_OF_PAIRS | BM_FIELD_WHERE_SET | NO_KEYS),
+    VALUE(EDIT, "edit", NULL, PLACE_PAIRS(edit), BOOL, 0,
+          BM_FIELD_OF_PAIRS | BM_FIELD_WHERE_SET | NO_KEYS),
     WORD(VERIFY, "verify", NULL, PLACE_PAIRS(verify), BM_OPTION_VERIFY, 0, BM_FIELD_OF_PAIRS,
          .check_keys = verify_of_keys),
     VALUE(CONTAINMENT, "containment", NULL, PLACE_PAIRS(containment), REAL, 0,

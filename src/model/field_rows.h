@@ -48,6 +48,7 @@ typedef enum bm_field_id {
     BM_ROW_UNIQUE,
     BM_ROW_CANDIDATES,
     BM_ROW_MEASURE,
+    BM_ROW_EDIT,
     BM_ROW_VERIFY,
     BM_ROW_CONTAINMENT,
     BM_ROW_IDENTICAL,

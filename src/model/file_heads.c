@@ -6,6 +6,8 @@
 static const char *const patterns[] = {
     BM_HEAD_PAIRS "\n",
     BM_HEAD_CONTAINED "\n",
+    BM_HEAD_PAIRS BM_HEAD_EDIT "\n",
+    BM_HEAD_CONTAINED BM_HEAD_EDIT "\n",
     BM_HEAD_ANSWERS "\n",
     BM_HEAD_HOLDERS "\n",
     BM_HEAD_THRESHOLDS "\n",

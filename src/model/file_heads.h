@@ -10,6 +10,7 @@
 /* Columns, of the tables that are not for directories alone (io/results/result_tables.h). */
 #define BM_HEAD_PAIRS      "id_a\tid_b\tjaccard"
 #define BM_HEAD_CONTAINED  "id_a\tid_b\tcontainment"
+#define BM_HEAD_EDIT       "\tedit" /* behind these two */
 #define BM_HEAD_ANSWERS    "query\ttarget\tjaccard"
 #define BM_HEAD_HOLDERS    "query\ttarget\tcontainment"
 #define BM_HEAD_THRESHOLDS "threshold\tpairs\tgroups\tlargest\tremoved"

@@ -56,7 +56,10 @@ static bool rewrite_pairs(const char *path, bm_buf *out)
     while ((status = bm_pair_file_next(&file, &more, &err)) == BM_OK && more) {
         CHECK(file.lines.number == ++line);
         CHECK(isnan(file.similarity) || (file.similarity >= 0 && file.similarity <= 1));
-        const bm_pair_line row = {file.id_a, file.id_b, BM_MEASURE_JACCARD, file.similarity};
+        const bm_pair_line row = {.id_a = file.id_a,
+                                  .id_b = file.id_b,
+                                  .measure = BM_MEASURE_JACCARD,
+                                  .similarity = file.similarity};
         CHECK(bm_pair_line_add(out, &row, NULL) == BM_OK);
     }
     if (status != BM_OK) {

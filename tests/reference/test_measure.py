@@ -7,6 +7,8 @@
   query         query --measure containment between the even and the odd documents of these, from an index and from --targets:
                 best first, then in order of insertion; --top, --skip-same-id, threads and memory; of an index that lost some
                 documents; a line at a time
+  edited        pairs --edit: a column of Levenshtein distances against the recurrence that defines them, of verses and of
+                random texts of up to 2,000 different characters; standard input, a sample, memory, `cluster` of such a file
 
 Shingles are made by text_model.py."""
 import json
@@ -197,12 +199,77 @@ def queries(claims, bandmill, c, folder):
     claims.attempt(f"{c.name}: the best of them on other threads, within 64M, a line at a time, without the own id", check_ways)
 
 
+# --- edit distances ---
+
+def levenshtein(a, b):
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        corner, row[0] = row[0], i
+        for j, y in enumerate(b, 1):
+            corner, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, corner + (x != y))
+    return row[-1]
+
+
+def random_texts(rng, n):
+    texts = []
+    for _ in range(n):
+        symbols = [chr(c) for c in range(0x61, 0x7b)] + [" "] * 5 if rng.random() < .5 else [chr(0x4e00 + c) for c in range(2000)]
+        text = [rng.choice(symbols) for _ in range(rng.choice((5, 80, 300)))]
+        if texts and rng.random() < .7:
+            text = list(rng.choice(texts))
+            for _ in range(rng.choice((1, 5, 60))):
+                at = rng.randrange(len(text) + 1)
+                text[at:at + rng.randint(0, 3)] = rng.choice((["\U0001f600"], ["\n", "\t"], ["\u0301"], [rng.choice(symbols)] * 3))
+        texts.append("".join(text))
+    return texts
+
+
+def edited(claims, bandmill, folder, rng, verses, size):
+    n = {"small": 20, "normal": 60, "full": 300}[size]
+    documents = [(f"r{i}", text) for i, text in enumerate(random_texts(rng, n))]
+    documents += list(zip(verses.ids, verses.texts))[:3 * n] if verses else []
+    c = Corpus("edited", folder, documents)
+    texts = dict(documents)
+    header = ["id_a", "id_b", "jaccard", "edit"]
+    known = {}
+
+    def wrong(rows):
+        for a, b, _, distance in rows:
+            wanted = known.setdefault((a, b), levenshtein(texts[a], texts[b]))
+            if distance != str(wanted):
+                return f"{a} {b}: {distance}, {wanted} is wanted"
+        return ""
+
+    def check():
+        options = ["--shingle", "char:3", "--candidates", "all", "--threshold", .3]
+        plain = bandmill.run("pairs", c.path, *options).stdout
+        done = bandmill.run("pairs", c.path, *options, "--edit").stdout
+        rows = harness.read_rows(done, header)
+        if [row[:3] for row in rows] != harness.read_rows(plain)[1:] or len(rows) < n / 2:
+            return f"{len(rows)} rows"
+        for more in (["--threads", 1], ["--threads", 8, "--memory", "64M"]):
+            if bandmill.run("pairs", c.path, *options, "--edit", *more).stdout != done:
+                return " ".join(map(str, more))
+        stdin = bandmill.run("pairs", "-", *options, "--edit", stdin=harness.read_file(c.path)).stdout
+        sample = harness.read_rows(bandmill.run("pairs", c.path, *options, "--edit", "--sample", n).stdout, header)
+        path = os.path.join(folder, "edited.tsv")
+        with open(path, "wb") as file:
+            file.write(done)
+        groups = bandmill.run("cluster", path).stdout
+        with open(path, "wb") as file:
+            file.write(plain)
+        return wrong(rows) or wrong(sample) or ("" if stdin == done else "standard input") or (
+            "" if groups == bandmill.run("cluster", path).stdout else "cluster")
+    claims.attempt(f"edit distances of {len(c.ids)} texts are those of the recurrence", check)
+
+
 def main():
     args = harness.arguments(__doc__, ("--seed", {"type": int, "default": 20261124}))
     harness.need_corpora()
     claims, bandmill = harness.Claims(), harness.Program(args.program, args.server)
     rng = random.Random(args.seed)
     print(f"seed {args.seed}")
+    verses = None
     with harness.scratch() as folder:
         every_pair(claims, bandmill, folder, rng, {"small": 10, "normal": 40, "full": 200}[args.size])
         for c in corpora(folder, args.size):
@@ -211,6 +278,8 @@ def main():
             everything = range(len(c.ids))
             contained(claims, bandmill, c, c.shared(everything, everything))
             queries(claims, bandmill, c, folder)
+            verses = c if c.name == "oeb_us_uk" else verses
+        edited(claims, bandmill, folder, rng, verses, args.size)
     claims.end()
 
 

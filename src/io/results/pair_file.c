@@ -59,12 +59,14 @@ bm_status bm_pair_file_open(const char *path, bm_status bad, const bm_callbacks 
     bm_str line = {out->lines.text, out->lines.len};
     if (more && line.len >= 3 && memcmp(line.data, "\xEF\xBB\xBF", 3) == 0)
         line = (bm_str){line.data + 3, line.len - 3};
-    if (status == BM_OK && more && bm_table_of_header(line) == BM_TABLE_CONTAINED)
+    const bm_table table = more ? bm_table_of_header(line) : BM_N_TABLES;
+    out->has_edit = table == BM_TABLE_PAIRS_EDIT;
+    if (status == BM_OK && (table == BM_TABLE_CONTAINED || table == BM_TABLE_CONTAINED_EDIT))
         status =
             bm_fail_at(err, bad, path, 1,
                        "its pairs are of containment, which joins no groups (expected id_a, id_b, "
                        "jaccard)");
-    else if (status == BM_OK && (!more || bm_table_of_header(line) != BM_TABLE_PAIRS))
+    else if (status == BM_OK && table != BM_TABLE_PAIRS && !out->has_edit)
         status = bm_fail_at(err, bad, path, 1,
                             "the header row is another (expected id_a, id_b, jaccard, separated by "
                             "tabs)");
@@ -150,8 +152,16 @@ bm_status bm_pair_file_next(bm_pair_file *file, bool *more, bm_error *err)
     char *row = file->lines.text, *end = row + file->lines.len;
     char *first = memchr(row, '\t', file->lines.len);
     char *second = first != NULL ? memchr(first + 1, '\t', (size_t)(end - first - 1)) : NULL;
-    if (second == NULL || memchr(second + 1, '\t', (size_t)(end - second - 1)) != NULL)
-        return bad_row(file, err, "the row", "has another number of fields (expected 3)");
+    char *third = second != NULL ? memchr(second + 1, '\t', (size_t)(end - second - 1)) : NULL;
+    if (second == NULL || (third != NULL) != file->has_edit ||
+        (third != NULL && memchr(third + 1, '\t', (size_t)(end - third - 1)) != NULL))
+        return bad_row(file, err, "the row",
+                       file->has_edit ? "has another number of fields (expected 4)"
+                                      : "has another number of fields (expected 3)");
+    if (third != NULL &&
+        skip_digits((bm_str){third + 1, (size_t)(end - third - 1)}, 0) != (size_t)(end - third - 1))
+        return bad_row(file, err, "edit", "is no whole number (or empty: not known)");
+    end = third != NULL ? third : end;
     BM_TRY(read_field_id(file, row, first, &file->id_a, err));
     BM_TRY(read_field_id(file, first + 1, second, &file->id_b, err));
     if (file->id_a.len == file->id_b.len &&

@@ -23,6 +23,8 @@ typedef struct bm_pair_file {
     /* the row read last, until the next */
     bm_str id_a, id_b;
     double similarity; /* NAN: not known */
+    bool
+        has_edit; /* a fourth column of edit distances, which are not looked at but for their form */
 } bm_pair_file;
 
 /* `path`, or standard input for "-". `bad` is BM_ERR_INPUT for a file of others, BM_ERR_FORMAT for

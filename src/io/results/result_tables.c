@@ -23,6 +23,8 @@ static const struct {
 } tables[BM_N_TABLES] = {
     [BM_TABLE_PAIRS] = {"pairs", BM_FILE_PAIRS, {BM_HEAD_PAIRS, 0}},
     [BM_TABLE_CONTAINED] = {"pairs", NULL, {BM_HEAD_CONTAINED, 0}},
+    [BM_TABLE_PAIRS_EDIT] = {"pairs", NULL, {BM_HEAD_PAIRS BM_HEAD_EDIT, 0}},
+    [BM_TABLE_CONTAINED_EDIT] = {"pairs", NULL, {BM_HEAD_CONTAINED BM_HEAD_EDIT, 0}},
     [BM_TABLE_REMOVED] = {"removed",
                           BM_FILE_REMOVED,
                           {"id\tkept\tjaccard\treason\tfile\tline\tlost", 6}},
@@ -36,9 +38,11 @@ static const struct {
     [BM_TABLE_HISTOGRAM] = {"histogram", NULL, {BM_HEAD_HISTOGRAM, 0}},
 };
 
-bm_table bm_table_of_pairs(bm_measure measure)
+bm_table bm_table_of_pairs(bm_measure measure, bool edit)
 {
-    return measure == BM_MEASURE_CONTAINMENT ? BM_TABLE_CONTAINED : BM_TABLE_PAIRS;
+    if (measure == BM_MEASURE_CONTAINMENT)
+        return edit ? BM_TABLE_CONTAINED_EDIT : BM_TABLE_CONTAINED;
+    return edit ? BM_TABLE_PAIRS_EDIT : BM_TABLE_PAIRS;
 }
 
 bm_table bm_table_of_answers(bm_measure measure)
@@ -150,7 +154,9 @@ bm_status bm_pair_line_add(bm_buf *out, const bm_pair_line *line, bm_error *err)
     BM_TRY(add_field(out, line->id_a, '\t', err));
     BM_TRY(add_field(out, line->id_b, '\t', err));
     BM_TRY(add_similarity(out, line->similarity, err));
-    return bm_buf_add(out, "\n", 1, err);
+    if (line->has_edit && line->edit != UINT64_MAX)
+        return bm_buf_add_format(out, err, "\t%" PRIu64 "\n", line->edit);
+    return line->has_edit ? bm_buf_add(out, "\t\n", 2, err) : bm_buf_add(out, "\n", 1, err);
 }
 
 /* The same as an object of JSON Lines, with these names of the ids. */
@@ -164,6 +170,13 @@ static bm_status add_two_json(bm_buf *out, const char *const names[2], const bm_
     bm_json_key(&json, names[1]);
     bm_json_string(&json, line->id_b);
     bm_json_key_double(&json, bm_option_word(BM_OPTION_MEASURE, line->measure), line->similarity);
+    if (line->has_edit) {
+        bm_json_key(&json, "edit");
+        if (line->edit != UINT64_MAX)
+            bm_json_uint(&json, line->edit);
+        else
+            bm_json_text(&json, NULL);
+    }
     bm_json_end_object(&json);
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_json_finish(&json, err));

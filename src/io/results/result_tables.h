@@ -15,6 +15,8 @@
 typedef enum bm_table {
     BM_TABLE_PAIRS,      /* pairs.tsv */
     BM_TABLE_CONTAINED,  /* the same of containment */
+    BM_TABLE_PAIRS_EDIT, /* both with edit distances */
+    BM_TABLE_CONTAINED_EDIT,
     BM_TABLE_REMOVED,    /* removed.tsv */
     BM_TABLE_SOURCES,    /* sources.tsv */
     BM_TABLE_SKIPPED,    /* skipped.tsv */
@@ -51,7 +53,7 @@ enum {
     BM_SOURCES_REMOVED = 4
 };
 
-bm_table bm_table_of_pairs(bm_measure measure);
+bm_table bm_table_of_pairs(bm_measure measure, bool edit);
 bm_table bm_table_of_answers(bm_measure measure);
 /* What stands in the header row: names of columns, parted by tabs. */
 typedef struct bm_table_head {
@@ -82,6 +84,8 @@ typedef struct bm_pair_line {
     bm_str id_a, id_b;
     bm_measure measure;
     double similarity; /* NaN: not known */
+    bool has_edit;
+    uint64_t edit; /* UINT64_MAX: not known */
 } bm_pair_line;
 bm_status bm_pair_line_add(bm_buf *out, const bm_pair_line *line, bm_error *err);
 /* The same as an object of JSON Lines. */

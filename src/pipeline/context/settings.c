@@ -410,31 +410,36 @@ bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out
 {
     bm_pairs_options o = pairs_defaults;
     BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_pairs_options, callbacks), &o, err));
-    *out = (bm_settings){.kind = BM_JOB_PAIRS,
-                         .input = o.input,
-                         .text = o.text,
-                         .sketch = o.sketch,
-                         .bands = o.bands,
-                         .pairs = {.candidates = o.candidates,
-                                   .measure = o.measure,
-                                   .verify = o.verify,
-                                   .identical = o.identical,
-                                   .sample = o.sample},
-                         .results = {.json = o.json,
-                                     .write = o.write,
-                                     .write_ctx = o.write_ctx,
-                                     .histogram = o.histogram,
-                                     .histogram_svg = o.histogram_svg},
-                         .device = o.device,
-                         .resources = o.resources,
-                         .output = o.output,
-                         .callbacks = o.callbacks,
-                         .recorded = {.set_fields = o.set_fields, .sources = o.sources}};
+    *out = (bm_settings){
+        .kind = BM_JOB_PAIRS,
+        .input = o.input,
+        .text = o.text,
+        .sketch = o.sketch,
+        .bands = o.bands,
+        .pairs = {.candidates = o.candidates,
+                  .measure = o.measure,
+                  .verify = o.verify,
+                  .identical = o.identical,
+                  .edit = o.edit,
+                  .sample = o.sample},
+        .results = {.json = o.json,
+                    .write = o.write,
+                    .write_ctx = o.write_ctx,
+                    .histogram = o.histogram,
+                    .histogram_svg = o.histogram_svg},
+        .device = o.device,
+        .resources = o.resources,
+        .output = o.output,
+        .callbacks = o.callbacks,
+        .recorded = {.set_fields = o.set_fields, .sources = o.sources, .read_twice = o.edit}};
     if (o.candidates == BM_CANDIDATES_LENGTH || o.measure == BM_MEASURE_CONTAINMENT)
         out->pairs.candidates = BM_CANDIDATES_ALL;
     const bm_option_parts parts = bm_settings_parts(out);
     bm_status status = BM_OK;
     BM_TRY_OUT(check_measure(&o, err));
+    if (o.edit && o.input.stream != NULL)
+        BM_TRY_OUT(bm_fail_field(err, "edit",
+                                 "`edit` of a table (`stream`), which can be read once only"));
     if (out->pairs.candidates == BM_CANDIDATES_LSH &&
         !(o.bands.threshold < 0 || o.bands.threshold > 0))
         BM_TRY_OUT(bm_fail_field(err, "threshold",

@@ -151,8 +151,10 @@ static bm_status write_row(bm_index_adder *a, size_t i, const best_match *best, 
 {
     bm_store_doc target = a->ids.batch->docs[best->in_batch ? best->number : i];
     BM_TRY(best->in_batch ? BM_OK : bm_store_view_doc(a->view, best->number, &target, err));
-    const bm_pair_line line = {a->ids.batch->docs[i].id, target.id, BM_MEASURE_JACCARD,
-                               best->similarity};
+    const bm_pair_line line = {.id_a = a->ids.batch->docs[i].id,
+                               .id_b = target.id,
+                               .measure = BM_MEASURE_JACCARD,
+                               .similarity = best->similarity};
     BM_TRY(a->job->settings->results.json ? bm_answer_line_add_json(&a->rows.buf, &line, err)
                                           : bm_pair_line_add(&a->rows.buf, &line, err));
     return bm_rows_flush(&a->rows, false, err);

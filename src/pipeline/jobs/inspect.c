@@ -93,11 +93,12 @@ typedef struct table {
 static bm_status count_row(void *ctx, uint64_t number, bm_str line, bm_error *err)
 {
     table *rows = ctx;
-    size_t columns = 1, last = 0;
+    size_t columns = 1, third = 0, end = line.len;
     for (size_t i = 0; i < line.len; i++) {
         if (line.data[i] == '\t') {
             columns++;
-            last = i + 1;
+            third = columns == 3 ? i + 1 : third;
+            end = columns == 4 ? i : end;
         }
     }
     if (number == 1) {
@@ -108,10 +109,10 @@ static bm_status count_row(void *ctx, uint64_t number, bm_str line, bm_error *er
         return bm_fail_at(err, BM_ERR_FORMAT, rows->t->path, number,
                           "%zu columns (expected %zu, as in the header)", columns, rows->columns);
     rows->rows++;
-    if (!rows->pairs || last == line.len)
+    if (!rows->pairs || third == end)
         return BM_OK;
     uint32_t millionths;
-    if (!bm_table_jaccard((bm_str){line.data + last, line.len - last}, &millionths))
+    if (!bm_table_jaccard((bm_str){line.data + third, end - third}, &millionths))
         return bm_fail_at(err, BM_ERR_FORMAT, rows->t->path, number,
                           "%s is no number of six decimals", rows->measure);
     const double value = millionths / 1e6;
@@ -124,10 +125,12 @@ static bm_status count_row(void *ctx, uint64_t number, bm_str line, bm_error *er
 static bm_status show_table(const target *t, bm_str header, bm_error *err)
 {
     const bm_table kind = bm_table_of_header(header);
-    const char *measure = kind == BM_TABLE_CONTAINED ? "containment" : "jaccard";
+    const bool contained = kind == BM_TABLE_CONTAINED || kind == BM_TABLE_CONTAINED_EDIT;
+    const char *measure = contained ? "containment" : "jaccard";
     char key[32];
-    table rows = {
-        .t = t, .pairs = kind == BM_TABLE_PAIRS || kind == BM_TABLE_CONTAINED, .measure = measure};
+    table rows = {.t = t,
+                  .pairs = contained || kind == BM_TABLE_PAIRS || kind == BM_TABLE_PAIRS_EDIT,
+                  .measure = measure};
     BM_TRY(each_line(t, row, count_row, &rows, err));
     bm_json_key(t->json, "columns");
     bm_json_begin_array(t->json);

@@ -62,6 +62,14 @@ out:
     return status;
 }
 
+static bm_status read_texts(const bm_pairing *pairing, bm_pair_texts *out, bm_error *err)
+{
+    bm_job_context *context = &pairing->job->context;
+    if (!pairing->has_text || !context->inputs.source->ops->has_text)
+        return bm_fail_field(err, "edit", "`edit` needs texts, of which there are none");
+    return bm_pair_texts_read(context, &pairing->match, out, err);
+}
+
 static bm_status write_pairs(const bm_pairing *pairing, bm_error *err)
 {
     bm_job_context *context = &pairing->job->context;
@@ -74,14 +82,22 @@ static bm_status write_pairs(const bm_pairing *pairing, bm_error *err)
                           .measure = s->pairs.measure,
                           .json = s->results.json && s->output.path == NULL,
                           .histogram = histogram};
+    bm_pair_texts texts = {0};
+    if (s->pairs.edit)
+        BM_TRY(read_texts(pairing, &texts, err));
+    pairs.texts = s->pairs.edit ? &texts : NULL;
     bm_job_context_stage(context, BM_STAGE_WRITE, "pairs");
-    BM_TRY(bm_rows_open(&rows, &s->output, err));
-    bm_status status = bm_rows_pairs(&rows, &pairs, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_rows_open(&rows, &s->output, err));
+    status = bm_rows_pairs(&rows, &pairs, err);
+    context->counts.results.edit_unknown = pairs.n_edit_unknown;
     context->counts.results.pairs = pairs.n_written;
     context->counts.results.identical_pairs = pairs.n_identical;
     status = bm_rows_end_in(&rows, &pairing->job->files, status, err);
     if (status == BM_OK)
         status = write_histogram(pairing->job, histogram, err);
+out:
+    bm_pair_texts_close(&texts);
     return status == BM_OK ? bm_job_finish(pairing->job, &(bm_job_ending){.dir = NULL}, err)
                            : status;
 }

@@ -84,7 +84,8 @@ static bm_status settle_verify(bm_signature_inputs *inputs, bm_settings *s, bm_e
     bm_error why = {0};
     if (asked && !bm_verify_reads_sets(s->pairs.verify) && !by_field)
         return BM_OK;
-    inputs->may_give_way = !asked && !by_field && s->pairs.candidates == BM_CANDIDATES_LSH;
+    inputs->may_give_way =
+        !asked && !by_field && !s->pairs.edit && s->pairs.candidates == BM_CANDIDATES_LSH;
     if (!asked)
         s->pairs.verify = BM_VERIFY_EXACT;
     bm_status status = BM_OK;

@@ -11,9 +11,11 @@
 #include "io/output/out_dir.h"
 #include "io/output/out_group.h"
 #include "model/doc_table.h"
+#include "pipeline/context/job_context.h"
 #include "pipeline/match/grouping.h"
 #include "pipeline/match/lost_shingles.h"
 #include "pipeline/output/histogram.h"
+#include "spill/spill_file.h"
 
 typedef struct bm_rows {
     bm_out_file *file; /* or NULL and write */
@@ -48,6 +50,36 @@ bm_status bm_rows_removed(bm_out_dir *dir, const bm_doc_table *docs, const bm_lo
 bm_status bm_rows_groups(bm_out_dir *dir, const bm_doc_table *docs, const bm_grouping *grouping,
                          bm_error *err);
 
+/* --- texts of the documents that are in a pair, read once more as they stand in the inputs (pair_texts.c) --- */
+
+#define BM_EDIT_UNKNOWN UINT64_MAX
+/* Cells of the table that defines the distance, code points times code points: of more none is computed. */
+#define BM_EDIT_CELLS_MAX UINT64_C(10000000000)
+
+typedef struct bm_pair_texts {
+    bm_spill_file *file; /* a record a text */
+    uint64_t *places;
+    uint32_t *bytes, *points; /* of each; points UINT32_MAX: too many */
+    size_t n;
+    bm_pool *pool;
+} bm_pair_texts; /* {0} is closed */
+
+/* Two documents and their distance; EDIT_UNKNOWN: it would take too many cells. */
+typedef struct bm_edit_pair {
+    uint32_t a, b;
+    uint64_t distance;
+} bm_edit_pair;
+
+/* Read the inputs of the job again. BM_ERR_INPUT where they have changed; BM_ERR_IO, BM_ERR_NOMEM, BM_ERR_CANCELLED. */
+bm_status bm_pair_texts_read(bm_job_context *job, const bm_match *match, bm_pair_texts *out,
+                             bm_error *err);
+/* Fill in the distances of n pairs, on all threads. */
+bm_status bm_pair_texts_compare(const bm_pair_texts *texts, bm_edit_pair *pairs, size_t n,
+                                bm_error *err);
+void bm_pair_texts_close(bm_pair_texts *texts);
+
+/* --- pairs --- */
+
 /* Pairs: the edges of representatives, and those that copies add. */
 typedef struct bm_pair_rows {
     const bm_match *match;
@@ -56,8 +88,10 @@ typedef struct bm_pair_rows {
                  */
     bm_measure
         measure; /* CONTAINMENT: the smaller document of a row first, of equal ones the earlier */
+    const bm_pair_texts *texts; /* a column of edit distances; NULL: none */
     bool json;
     uint64_t n_written, n_identical; /* rows; those of identical documents */
+    uint64_t n_edit_unknown;         /* rows whose edit distance takes too many cells */
     uint64_t *histogram;             /* BM_HISTOGRAM_BINS of similarities written; NULL: none */
 } bm_pair_rows;
 

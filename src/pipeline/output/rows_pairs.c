@@ -21,6 +21,7 @@
 #include "model/pair_order.h"
 
 #define ROWS_A_QUESTION 4096u
+#define GATHERED        1024u /* rows, whose edit distances are computed at once */
 
 typedef struct partner {
     uint32_t doc;
@@ -34,6 +35,9 @@ typedef struct partners {
     uint32_t *copies;
     partner *row; /* of one document */
     size_t n_row, cap_row;
+    bm_pair gathered[GATHERED];
+    bm_edit_pair edits[GATHERED];
+    size_t n_gathered;
 } partners;
 
 static int by_doc(const void *x, const void *y)
@@ -126,30 +130,43 @@ static bm_status ask(const bm_pair_rows *pairs, bm_error *err)
     return bm_meter_check(meter, err);
 }
 
-static bm_status write_row(bm_rows *rows, bm_pair_rows *pairs, const partners *p, uint32_t doc,
-                           bm_error *err)
+/* Rows that are next to be written. */
+static bm_status write_gathered(bm_rows *rows, bm_pair_rows *pairs, partners *p, bm_error *err)
 {
     const uint32_t *rep = pairs->match->settings.corpus->rep;
-    bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < p->n_row; i++) {
-        status = ask(pairs, err);
-        if (status != BM_OK)
-            break;
-        const partner *other = &p->row[i];
-        const bm_pair_line line = {.id_a = bm_doc_table_id(pairs->docs, doc),
-                                   .id_b = bm_doc_table_id(pairs->docs, other->doc),
-                                   .measure = pairs->measure,
-                                   .similarity = other->similarity};
-        status = pairs->json ? bm_pair_line_add_json(&rows->buf, &line, err)
-                             : bm_pair_line_add(&rows->buf, &line, err);
-        if (status == BM_OK)
-            status = bm_rows_flush(rows, false, err);
-        if (pairs->histogram != NULL && !isnan(other->similarity))
-            pairs->histogram[bm_histogram_bin(other->similarity)]++;
+    if (pairs->texts != NULL)
+        BM_TRY(bm_pair_texts_compare(pairs->texts, p->edits, p->n_gathered, err));
+    for (size_t i = 0; i < p->n_gathered; i++) {
+        const bm_pair *pair = &p->gathered[i];
+        bm_pair_line line = {.id_a = bm_doc_table_id(pairs->docs, pair->a),
+                             .id_b = bm_doc_table_id(pairs->docs, pair->b),
+                             .measure = pairs->measure,
+                             .similarity = pair->similarity};
+        BM_TRY(ask(pairs, err));
+        if (pairs->texts != NULL) {
+            line.has_edit = true;
+            line.edit = p->edits[i].distance;
+            pairs->n_edit_unknown += line.edit == BM_EDIT_UNKNOWN;
+        }
+        BM_TRY(pairs->json ? bm_pair_line_add_json(&rows->buf, &line, err)
+                           : bm_pair_line_add(&rows->buf, &line, err));
+        BM_TRY(bm_rows_flush(rows, false, err));
+        if (pairs->histogram != NULL && !isnan(pair->similarity))
+            pairs->histogram[bm_histogram_bin(pair->similarity)]++;
         pairs->n_written++;
-        pairs->n_identical += rep[doc] == rep[other->doc];
+        pairs->n_identical += rep[pair->a] == rep[pair->b];
     }
-    return status;
+    p->n_gathered = 0;
+    return BM_OK;
+}
+
+static bm_status write_row(bm_rows *rows, bm_pair_rows *pairs, partners *p, uint32_t doc,
+                           partner other, bm_error *err)
+{
+    p->edits[p->n_gathered] = (bm_edit_pair){.a = doc, .b = other.doc};
+    p->gathered[p->n_gathered++] =
+        (bm_pair){.a = doc, .b = other.doc, .similarity = other.similarity};
+    return p->n_gathered == GATHERED ? write_gathered(rows, pairs, p, err) : BM_OK;
 }
 
 /* --- edges in files --- */
@@ -218,8 +235,7 @@ static bm_status write_sorted(bm_rows *rows, partners *p, bm_pair_rows *pairs, b
     for (;;) {
         BM_TRY_OUT(bm_sorted_runs_next(sorted, &record, err));
         other = (partner){(uint32_t)record.key, bm_edge_similarity(record.value)};
-        partners one = {.row = &other, .n_row = 1};
-        BM_TRY_OUT(write_row(rows, pairs, &one, (uint32_t)(record.key >> 32), err));
+        BM_TRY_OUT(write_row(rows, pairs, p, (uint32_t)(record.key >> 32), other, err));
     }
 out:
     bm_sorted_runs_close(sorted);
@@ -231,25 +247,32 @@ static bm_status write_rows(bm_rows *rows, partners *p, bm_pair_rows *pairs, bm_
     BM_TRY(index_neighbours(p, err));
     for (size_t i = 0; i < pairs->match->settings.corpus->n; i++) {
         BM_TRY(gather(p, (uint32_t)i, err));
-        BM_TRY(write_row(rows, pairs, p, (uint32_t)i, err));
+        for (size_t k = 0; k < p->n_row; k++)
+            BM_TRY(write_row(rows, pairs, p, (uint32_t)i, p->row[k], err));
     }
     return BM_OK;
 }
 
 bm_status bm_rows_pairs(bm_rows *rows, bm_pair_rows *pairs, bm_error *err)
 {
-    partners p = {.rows = pairs};
+    partners *p = NULL;
+    BM_TRY(bm_new_zero(&p, 1, err));
+    p->rows = pairs;
     bm_status status = BM_OK;
-    BM_TRY_OUT(pairs->json ? BM_OK
-                           : bm_table_begin(&rows->buf, bm_table_of_pairs(pairs->measure), err));
-    BM_TRY_OUT(index_copies(&p, err));
-    BM_TRY_OUT(pairs->match->result.edges.runs == NULL ? write_rows(rows, &p, pairs, err)
-                                                       : write_sorted(rows, &p, pairs, err));
+    BM_TRY_OUT(pairs->json
+                   ? BM_OK
+                   : bm_table_begin(&rows->buf,
+                                    bm_table_of_pairs(pairs->measure, pairs->texts != NULL), err));
+    BM_TRY_OUT(index_copies(p, err));
+    BM_TRY_OUT(pairs->match->result.edges.runs == NULL ? write_rows(rows, p, pairs, err)
+                                                       : write_sorted(rows, p, pairs, err));
+    BM_TRY_OUT(write_gathered(rows, pairs, p, err));
     status = bm_rows_flush(rows, true, err);
 out:
-    bm_neighbours_reset(&p.neighbours);
-    bm_free(p.copy_begin);
-    bm_free(p.copies);
-    bm_free(p.row);
+    bm_neighbours_reset(&p->neighbours);
+    bm_free(p->copy_begin);
+    bm_free(p->copies);
+    bm_free(p->row);
+    bm_free(p);
     return status;
 }

@@ -28,7 +28,10 @@ bm_status bm_answer_rows_add(bm_answer_rows *out, const bm_search_result *result
             status = bm_store_view_doc(out->view, answer->number, &doc, err);
         if (status != BM_OK)
             break;
-        const bm_pair_line line = {query, doc.id, out->measure, answer->similarity};
+        const bm_pair_line line = {.id_a = query,
+                                   .id_b = doc.id,
+                                   .measure = out->measure,
+                                   .similarity = answer->similarity};
         status = out->json ? bm_answer_line_add_json(&out->rows->buf, &line, err)
                            : bm_pair_line_add(&out->rows->buf, &line, err);
         out->n_rows++;

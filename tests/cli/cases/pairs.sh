@@ -153,3 +153,33 @@ bm pairs in.jsonl --measure containment --candidates lsh; refused 2 '--measure c
 bm pairs in.jsonl --measure containment --verify signature; refused 2 '--candidates all compares exactly'
 bm pairs in.jsonl --measure containment --weights tfidf; refused 2 '--weights with --measure containment'
 bm pairs in.jsonl --measure overlap; refused 2 '--measure: .*overlap.*jaccard containment'
+
+# edit distances: of the texts as they were read, so copies have one too; empty where it takes more than 10^10 cells, which is counted
+cat > edit.jsonl << 'END'
+{"id":"1","text":"a b c d e f g h i j"}
+{"id":"apart","text":"not in any pair"}
+{"id":"2","text":"A b c,d  e f g h i j"}
+{"id":"3","text":"a b c d e f g h i z\u00e9"}
+END
+printf 'id_a\tid_b\tjaccard\tedit\n1\t2\t1.000000\t3\n1\t3\t0.818182\t2\n2\t3\t0.818182\t5\n' > edit.wanted
+bm pairs edit.jsonl --shingle word:1 --threshold 0.5 --edit; exits 0
+holds ../out < edit.wanted
+bm pairs edit.jsonl --shingle word:1 --threshold 0.5 --edit -o edit.tsv --report edit.json; exits 0
+says edit.json '"edit": 1'
+bm pairs edit.jsonl --shingle word:1 --threshold 0.5 --edit -o edit.tsv --force; exits 0
+holds edit.tsv < edit.wanted
+bm inspect edit.tsv; exits 0; says ../out '^least_jaccard: 0\.818182$'
+bm cluster edit.tsv; exits 0; says ../out '"members":\["1","2","3"\]'
+printf 'id_a\tid_b\tjaccard\tedit\na\tb\t1.000000\t3 \n' > bad.tsv
+bm cluster bad.tsv; refused 3 'bad\.tsv:2: edit is no whole number'
+printf 'id_a\tid_b\tjaccard\tedit\na\tb\t1.000000\n' > bad.tsv
+bm cluster bad.tsv; refused 3 'bad\.tsv:2: the row has another number of fields .expected 4.'
+awk 'BEGIN { for (i = 0; i < 2; i++) { printf "{\"id\":\"%d\",\"text\":\"%d", i, i; for (k = 0; k < 51000; k++) printf " a"; print "\"}" } }' > long.jsonl
+bm pairs long.jsonl --shingle word:1 --threshold 0.3 --edit --report long.json; exits 0; says ../err '1 pairs have no edit distance: it takes more than 10.10 cells'
+printf 'id_a\tid_b\tjaccard\tedit\n0\t1\t0.333333\t\n' | holds ../out
+says long.json '"edit_unknown": 1'
+bm pairs long.jsonl --shingle word:1 --threshold 0.3 --edit --json; exits 0; says ../out '"edit":null'
+bm sign edit.jsonl -o edit.signed --shingle word:1 --device cpu; exits 0
+bm pairs edit.signed --threshold 0.5 --edit; exits 0
+holds ../out < edit.wanted
+bm pairs edit.signed --threshold 0.5 --edit --verify signature; refused 2 '--edit needs texts, of which there are none'

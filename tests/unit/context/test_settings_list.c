@@ -69,6 +69,9 @@ Test(settings_list, a_measure_is_told_where_it_is_not_jaccard)
     bm_settings s = plain(BM_JOB_PAIRS);
     s.pairs.measure = BM_MEASURE_CONTAINMENT;
     expect(&s, BM_SECTION_PARAMETERS, " threshold recall candidates measure verify cluster keep");
+    s.pairs.edit = true;
+    expect(&s, BM_SECTION_PARAMETERS,
+           " threshold recall candidates measure edit verify cluster keep");
 }
 
 Test(settings_list, of_band_keys_made_elsewhere_there_is_no_plan_to_tell)

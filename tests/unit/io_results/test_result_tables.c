@@ -27,6 +27,8 @@ Test(result_tables, headers_are_told_apart_whole)
     } wanted[BM_N_TABLES] = {
         {"pairs", "id_a\tid_b\tjaccard"},
         {"pairs", "id_a\tid_b\tcontainment"},
+        {"pairs", "id_a\tid_b\tjaccard\tedit"},
+        {"pairs", "id_a\tid_b\tcontainment\tedit"},
         {"removed", "id\tkept\tjaccard\treason\tfile\tline\tlost"},
         {"sources", "file\tfirst_row\tdocuments\tskipped\tremoved\tkept"},
         {"skipped", "file\tline\treason"},
@@ -53,7 +55,8 @@ Test(result_tables, headers_are_told_apart_whole)
 
 static void expect_decimals(double jaccard)
 {
-    const bm_pair_line line = {str("a"), str("b"), BM_MEASURE_JACCARD, jaccard};
+    const bm_pair_line line = {
+        .id_a = str("a"), .id_b = str("b"), .measure = BM_MEASURE_JACCARD, .similarity = jaccard};
     bm_buf out = {0};
     char wanted[32];
     snprintf(wanted, sizeof wanted, "a\tb\t%.6f\n", jaccard);
@@ -106,7 +109,10 @@ Test(result_tables, columns_stand_where_their_names_do)
 Test(result_tables, an_answer_names_its_query_and_its_target)
 {
     bm_buf out = {0};
-    const bm_pair_line line = {str("q\t1"), str("a\"b"), BM_MEASURE_JACCARD, 2.0 / 3.0};
+    const bm_pair_line line = {.id_a = str("q\t1"),
+                               .id_b = str("a\"b"),
+                               .measure = BM_MEASURE_JACCARD,
+                               .similarity = 2.0 / 3.0};
     cr_assert_eq(bm_pair_line_add(&out, &line, NULL), BM_OK);
     expect_text(&out, "q\\t1\ta\"b\t0.666667\n");
     cr_assert_eq(bm_answer_line_add_json(&out, &line, NULL), BM_OK);
@@ -117,9 +123,12 @@ Test(result_tables, an_answer_names_its_query_and_its_target)
 Test(result_tables, a_pair_has_six_decimals_or_none)
 {
     bm_buf out = {0};
-    const bm_pair_line known = {str("a"), str("b\t\\"), BM_MEASURE_JACCARD, 0.8};
-    const bm_pair_line unknown = {str("a\n"), str("\r"), BM_MEASURE_JACCARD, NAN};
-    const bm_pair_line third = {str("x"), str("y"), BM_MEASURE_JACCARD, 2.0 / 3.0};
+    const bm_pair_line known = {
+        .id_a = str("a"), .id_b = str("b\t\\"), .measure = BM_MEASURE_JACCARD, .similarity = 0.8};
+    const bm_pair_line unknown = {
+        .id_a = str("a\n"), .id_b = str("\r"), .measure = BM_MEASURE_JACCARD, .similarity = NAN};
+    const bm_pair_line third = {
+        .id_a = str("x"), .id_b = str("y"), .measure = BM_MEASURE_JACCARD, .similarity = 2.0 / 3.0};
     cr_assert_eq(bm_pair_line_add(&out, &known, NULL), BM_OK);
     cr_assert_eq(bm_pair_line_add(&out, &unknown, NULL), BM_OK);
     cr_assert_eq(bm_pair_line_add(&out, &third, NULL), BM_OK);
@@ -129,8 +138,10 @@ Test(result_tables, a_pair_has_six_decimals_or_none)
 Test(result_tables, a_pair_is_an_object_with_the_same_names)
 {
     bm_buf out = {0};
-    const bm_pair_line known = {str("a\""), str("b\t"), BM_MEASURE_JACCARD, 0.5};
-    const bm_pair_line unknown = {str("a"), str("b"), BM_MEASURE_JACCARD, NAN};
+    const bm_pair_line known = {
+        .id_a = str("a\""), .id_b = str("b\t"), .measure = BM_MEASURE_JACCARD, .similarity = 0.5};
+    const bm_pair_line unknown = {
+        .id_a = str("a"), .id_b = str("b"), .measure = BM_MEASURE_JACCARD, .similarity = NAN};
     cr_assert_eq(bm_pair_line_add_json(&out, &known, NULL), BM_OK);
     cr_assert_eq(bm_pair_line_add_json(&out, &unknown, NULL), BM_OK);
     expect_text(&out, "{\"id_a\":\"a\\\"\",\"id_b\":\"b\\t\",\"jaccard\":0.5}\n"
