@@ -163,3 +163,28 @@ bm_status bm_group_file_kept(bm_group_file *file, bm_str *kept, bm_error *err)
         return BM_OK;
     return read_id(file, file->kept, kept, err);
 }
+
+/* A bm_group_member_fn. */
+static bm_status load_member(void *ctx, const bm_group_file *file, bm_str id, bm_error *err)
+{
+    bm_group_members *m = ctx;
+    const size_t before = m->ids->n;
+    uint32_t number;
+    m->fits = m->fits && bm_id_set_bytes(before + 1, m->ids->text.len + id.len) <= m->most;
+    if (!m->fits)
+        return BM_OK;
+    BM_TRY(bm_id_set_add(m->ids, id, &number, err));
+    return m->ids->n > before ? BM_OK : bad_row(file, "a document is twice in the group", err);
+}
+
+bm_status bm_group_file_load(bm_group_file *file, bm_group_members *out, bm_error *err)
+{
+    out->fits = true;
+    out->kept = BM_ID_NONE;
+    BM_TRY(bm_group_file_members(file, load_member, out, &out->kept_id, err));
+    if (file->known || !out->fits || out->kept_id.data == NULL)
+        return BM_OK;
+    out->kept = bm_id_set_find(out->ids, out->kept_id);
+    return out->kept != BM_ID_NONE ? BM_OK
+                                   : bad_row(file, "the kept document is not in the group", err);
+}

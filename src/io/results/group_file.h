@@ -13,6 +13,7 @@
 #include <bandmill/types.h>
 
 #include "io/results/line_file.h"
+#include "model/id_set.h"
 
 typedef struct bm_group_file {
     bm_line_file lines;
@@ -42,6 +43,18 @@ typedef bm_status (*bm_group_member_fn)(void *ctx, const bm_group_file *file, bm
 /* All members of the row read last, and then the one that is kept. */
 bm_status bm_group_file_members(bm_group_file *file, bm_group_member_fn fn, void *ctx, bm_str *kept,
                                 bm_error *err);
+
+typedef struct bm_group_members {
+    bm_id_set *ids; /* is filled with the members, in their order; borrowed */
+    uint64_t most;  /* bytes that they may take: past them nothing more is added */
+    bool fits;      /* filled */
+    uint32_t
+        kept; /* filled: the number of the kept one; BM_ID_NONE: it is known, and no member, or none is kept */
+    bm_str kept_id; /* filled */
+} bm_group_members;
+
+/* Load the row read last. BM_ERR_FORMAT: a document is twice in it, or the kept one is no member. */
+bm_status bm_group_file_load(bm_group_file *file, bm_group_members *out, bm_error *err);
 /* The one that is kept, alone. */
 /* Without data: no member is. */
 bm_status bm_group_file_kept(bm_group_file *file, bm_str *kept, bm_error *err);

@@ -141,19 +141,6 @@ bm_status bm_explain_find(const bm_explainer *e, const bm_str *ids, size_t n, ui
     return bm_result_groups(&e->dir, look_in, &s, err);
 }
 
-/* A bm_group_member_fn. */
-static bm_status add_member(void *ctx, const bm_group_file *file, bm_str id, bm_error *err)
-{
-    bm_explainer *e = ctx;
-    const size_t before = e->ids.n;
-    uint32_t number;
-    BM_TRY(bm_id_set_add(&e->ids, id, &number, err));
-    if (e->ids.n == before)
-        return bm_fail_at(err, BM_ERR_FORMAT, file->lines.name, file->lines.number,
-                          "a document is twice in the group");
-    return BM_OK;
-}
-
 typedef struct load {
     bm_explainer *e;
     uint64_t wanted, last; /* groups */
@@ -164,23 +151,16 @@ static bm_status load_group(void *ctx, bm_group_file *file, bool *stop, bm_error
 {
     load *l = ctx;
     bm_explainer *e = l->e;
-    bm_str kept;
+    bm_group_members members = {.ids = &e->ids, .most = UINT64_MAX};
     l->last = file->group;
     if (file->group != l->wanted)
         return BM_OK;
     *stop = true;
-    BM_TRY(bm_group_file_members(file, add_member, e, &kept, err));
-    e->kept = BM_ID_NONE;
-    if (file->known)
-        return bm_buf_add(&e->known, kept.data, kept.len, err);
-    e->none = kept.data == NULL;
-    if (e->none)
-        return BM_OK;
-    e->kept = bm_id_set_find(&e->ids, kept);
-    return e->kept != BM_ID_NONE
-               ? BM_OK
-               : bm_fail_at(err, BM_ERR_FORMAT, file->lines.name, file->lines.number,
-                            "the kept document is not in the group");
+    BM_TRY(bm_group_file_load(file, &members, err));
+    e->kept = members.kept;
+    e->none = !file->known && members.kept == BM_ID_NONE;
+    return file->known ? bm_buf_add(&e->known, members.kept_id.data, members.kept_id.len, err)
+                       : BM_OK;
 }
 
 bm_status bm_explain_load(bm_explainer *e, uint64_t number, bm_error *err)

@@ -6,7 +6,7 @@
  *
  *     by its line, which says enough where no two records begin in one;
  *     by its id (`by_id`) where they do, where there are no lines (dedup had only signatures), and
- *     where ids are all that is kept. Then the inputs are read once for their ids (filter_ids.h), and
+ *     where ids are all that is kept. Then the inputs are read once for their ids (job_filter.c), and
  *     a place is the number of a record, from 0, among those of all inputs. */
 #ifndef BM_JOBS_FILTER_DROPS_H
 #define BM_JOBS_FILTER_DROPS_H

@@ -5,10 +5,11 @@
  *
  * Documents are numbered in the order in which the file first names them. Beside the report of the `dedup` that
  * wrote the file their order is that of its input, and copies have the links of the first of them
- * (listed_pairs.h): then groups are made of places in that order, and are those that `dedup` makes. A row without
+ * (listed_order.h): then groups are made of places in that order, and are those that `dedup` makes. A row without
  * a similarity counts at every threshold. One thread. */
 #include <bandmill/cluster.h>
 
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -20,24 +21,36 @@
 #include "lsh/pair_groups.h"
 #include "pipeline/inmem/group.h"
 #include "pipeline/jobs/cluster_groups.h"
-#include "pipeline/jobs/listed_pairs.h"
+#include "model/file_names.h"
 #include "model/id_set.h"
 #include "model/option_check.h"
 #include "model/option_names.h"
 #include "pipeline/match/match.h"
 #include "base/meter.h"
+#include "io/results/listed_order.h"
 #include "io/results/pair_file.h"
 #include "io/results/result_tables.h"
 #include "model/pair_order.h"
 
-#define ROWS_A_LOOK 65536u /* rows between two looks at progress and cancelling */
+#define ROWS_A_LOOK  65536u              /* rows between two looks at progress and cancelling */
+#define REPORT_BYTES ((uint64_t)1 << 30) /* that a report beside the file may take */
+
+/* A pairs.tsv that lies where `dedup --pairs` wrote it, and what the report beside it says. */
+typedef struct listed_pairs {
+    bm_manifest *report;
+    bm_listed *listed; /* NULL: nobody lists the file, and the rest is empty */
+    double threshold;  /* of the job */
+    bool against;      /* it compared with known documents, whose pairs are not in the file */
+    bool stars;
+    bm_listed_docs docs; /* of the file */
+} listed_pairs;
 
 typedef struct cluster {
     const bm_cluster_options *options;
     bool star;
     bm_pair_levels levels;
     bm_id_set ids;
-    bm_listed_pairs ours;  /* what lies beside the file */
+    listed_pairs ours;     /* what lies beside the file */
     bm_listed_order order; /* of a file of ours; else empty: documents are their own places */
     bm_keep_rank rank;     /* of places in that order */
     bm_pair *pairs;        /* star only */
@@ -58,6 +71,64 @@ static bm_status open_levels(cluster *c, bm_error *err)
                                  o->thresholds[i]);
     BM_TRY(bm_pair_levels_open(o->thresholds, o->n_thresholds, &c->levels, err));
     return bm_new_zero(&c->results, c->levels.n, err);
+}
+
+/* --- what lies beside the file --- */
+
+static void close_listed(listed_pairs *pairs)
+{
+    bm_listed_close(pairs->listed);
+    bm_manifest_close(pairs->report);
+    bm_listed_docs_reset(&pairs->docs);
+    *pairs = (listed_pairs){0};
+}
+
+/* What the job was. */
+static bm_status read_parameters(listed_pairs *out, bm_error *err)
+{
+    bm_result_facts f;
+    bm_result_facts_begin(&f, out->report, err);
+    out->threshold = bm_result_facts_double(&f, "parameters.threshold");
+    out->stars = bm_result_facts_word(&f, BM_OPTION_CLUSTER) == BM_CLUSTER_STAR;
+    out->against = bm_result_is_against(out->report);
+    return bm_result_facts_end(&f);
+}
+
+/* *out: the report beside a file; NULL: there is none, or one of somebody else. */
+static bm_status open_report(const char *path, int folder_len, bm_manifest **out, bm_error *err)
+{
+    char *report = NULL;
+    bm_error why = {0};
+    *out = NULL;
+    BM_TRY(bm_string_format(&report, err, "%.*s" BM_FILE_REPORT, folder_len, path));
+    bm_status status = bm_manifest_open(report, REPORT_BYTES, out, &why);
+    bm_free(report);
+    if (status == BM_ERR_FORMAT ||
+        (status == BM_ERR_IO && (why.code == ENOENT || why.code == ENOTDIR)))
+        return BM_OK;
+    if (status != BM_OK && err != NULL)
+        *err = why;
+    return status;
+}
+
+/* Does a report of `dedup` beside `path` list it, under its name? Borrows path until close. Where there is no report, or one of
+ * somebody else, nothing is listed. */
+static bm_status open_listed(const char *path, listed_pairs *out, bm_error *err)
+{
+    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+    *out = (listed_pairs){0};
+    if (strcmp(path, "-") == 0)
+        return BM_OK;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(open_report(path, (int)(name - path), &out->report, err));
+    if (out->report != NULL && bm_manifest_output_find(out->report, name) != NULL)
+        BM_TRY_OUT(bm_listed_open(out->report, name, path, &out->listed, err));
+    if (out->listed != NULL)
+        BM_TRY_OUT(read_parameters(out, err));
+out:
+    if (status != BM_OK)
+        close_listed(out);
+    return status;
 }
 
 /* --- reading --- */
@@ -128,7 +199,7 @@ static bm_status read_rows(cluster *c, bm_error *err)
 {
     bm_pair_file file;
     const bm_callbacks callbacks = bm_meter_callbacks(&c->meter);
-    BM_TRY(bm_listed_pairs_open(c->options->path, &c->ours, err));
+    BM_TRY(open_listed(c->options->path, &c->ours, err));
     BM_TRY(bm_pair_file_open(c->options->path,
                              c->ours.listed != NULL ? BM_ERR_FORMAT : BM_ERR_INPUT, &callbacks,
                              &file, err));
@@ -368,7 +439,7 @@ out:
     bm_free(c.pairs);
     bm_keep_rank_reset(&c.rank);
     bm_listed_order_reset(&c.order);
-    bm_listed_pairs_close(&c.ours);
+    close_listed(&c.ours);
     bm_id_set_reset(&c.ids);
     bm_meter_reset(&c.meter);
     return status;

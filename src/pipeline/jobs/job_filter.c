@@ -3,7 +3,7 @@
  *
  * The tables of the directory name the records to leave out (filter_drops.h); the inputs are walked
  * once and the rest is copied. Where records are known by their ids only, and for formats whose ids
- * are all that is kept, the inputs are read for these first (filter_ids.h). Inputs stand for those of
+ * are all that is kept, the inputs are read for these first. Inputs stand for those of
  * the report by position, so they may have moved; their digests must be the same.
  *
  * With `annotate` the removed ones are written too, each record with its group (annotation.h).
@@ -22,10 +22,12 @@
 #include "pipeline/context/record_room.h"
 #include "pipeline/jobs/annotation.h"
 #include "pipeline/jobs/filter_drops.h"
-#include "pipeline/jobs/filter_ids.h"
 #include "pipeline/jobs/group_labels.h"
 #include "pipeline/steps/job_steps.h"
 #include "pipeline/output/kept_pass.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 typedef struct filter {
     const char *path; /* of the directory */
@@ -37,11 +39,41 @@ typedef struct filter {
     bm_group_labels labels;
     bm_annotation annotation;
     size_t next_doc;
+    uint64_t n_read; /* records, where they are read for their ids */
 } filter;
 
 static bool annotates(const filter *f)
 {
     return f->job->context.settings->results.annotate;
+}
+
+/* --- the ids of the inputs' documents, as dedup had them --- */
+
+/* A bm_record_fn. Ids are settled by all that stands before them (repeated ones may be numbered), so every document goes into the
+ * table; the numbers of the records that are left out, removed by their ids or bad, become rows of the drops. */
+static bm_status read_id(void *ctx, const bm_record *record, bm_error *err)
+{
+    filter *f = ctx;
+    bm_job_context *context = &f->job->context;
+    bm_drops *drops = &f->drops;
+    bm_doc_table *docs = &context->docs;
+    const char *name = context->inputs.names.names[record->file];
+    const bm_doc_row row = {.file = record->file, .line = record->line};
+    const bm_drop here = {record->file, f->n_read++};
+    const bm_doc_id id = {record->id, XXH3_64bits(record->id.data, record->id.len)};
+    if (record->bad)
+        return context->settings->input.on_error == BM_ON_ERROR_SKIP
+                   ? bm_drops_meet(drops, here, name, err)
+                   : bm_fail_at(err, BM_ERR_INPUT, name, record->line, "%s", record->reason);
+    if (docs->number_duplicates && bm_drops_doubt(drops, record->id))
+        return bm_fail_at(err, BM_ERR_INPUT, name, record->line,
+                          "the id '%.*s' looks numbered: which document dedup removed by it cannot "
+                          "be told from signatures alone (dedup with `verify` exact knows)",
+                          (int)(record->id.len > 200 ? 200 : record->id.len), record->id.data);
+    BM_TRY(bm_doc_table_add(docs, &row, id, name, err));
+    if (bm_drops_has_id(drops, bm_doc_table_id(docs, docs->n - 1)))
+        BM_TRY(bm_drops_meet(drops, here, name, err));
+    return BM_OK;
 }
 
 /* --- copying --- */
@@ -123,7 +155,7 @@ static bm_status copy_records(filter *f, bm_kept_writer *writer, bm_error *err)
 {
     bm_job_context *context = &f->job->context;
     if (f->drops.by_id)
-        BM_TRY(bm_filter_ids_read(context, &f->drops, err));
+        BM_TRY(bm_records_read(context, read_id, f, NULL, err));
     bm_job_context_stage(context, BM_STAGE_COPY, "bytes");
     const bm_kept_rule rule = {
         .keep = keep_record, .insert = annotates(f) ? insert_group : NULL, .ctx = f};

@@ -4,7 +4,7 @@
  * Several directories give the ids that all their inputs would have given at once, so that whoever
  * reads these inputs again (filter, explain) meets the same. Which ids were numbered is not written
  * down: an X#N is taken for one where X stands before it and N is the number that it would have
- * got. An input whose own id looks like that cannot be told from it (filter_ids.c refuses it). */
+ * got. An input whose own id looks like that cannot be told from it (job_filter.c refuses it). */
 #ifndef BM_JOBS_SIGNATURE_IDS_H
 #define BM_JOBS_SIGNATURE_IDS_H
 

@@ -110,7 +110,7 @@ typedef struct bm_page_node {
 typedef struct bm_page_graph {
     const char *why_not;  /* there is none, and why; NULL: there is one */
     uint64_t group, kept; /* kept: place among the members */
-    bool known;           /* a known document is kept, which is no member */
+    bool known;           /* no member is kept */
     bool from_inputs;     /* the pairs were computed again */
     bm_id_set ids;        /* the members, in input order */
     bm_page_doc *members; /* of them, where pairs.tsv is not there and their shingles are wanted */

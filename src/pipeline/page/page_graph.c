@@ -30,42 +30,21 @@
 
 /* --- members --- */
 
-static bm_status add_member(void *ctx, const bm_group_file *file, bm_str id, bm_error *err)
-{
-    bm_page *p = ctx;
-    bm_page_graph *graph = &p->graph;
-    const size_t before = graph->ids.n;
-    uint32_t number;
-    if (graph->why_not != NULL)
-        return BM_OK;
-    if (bm_id_set_bytes(before + 1, graph->ids.text.len + id.len) > p->settings->memory / 4) {
-        graph->why_not = "its documents do not fit into the memory of this report";
-        return BM_OK;
-    }
-    BM_TRY(bm_id_set_add(&graph->ids, id, &number, err));
-    if (graph->ids.n == before)
-        return bm_fail_at(err, BM_ERR_FORMAT, file->lines.name, file->lines.number,
-                          "a document is twice in the group");
-    return BM_OK;
-}
-
+/* A bm_result_group_fn. */
 static bm_status take_members(void *ctx, bm_group_file *file, bool *stop, bm_error *err)
 {
     bm_page *p = ctx;
     bm_page_graph *graph = &p->graph;
-    bm_str kept;
+    bm_group_members members = {.ids = &graph->ids, .most = p->settings->memory / 4};
     if (file->group != graph->group)
         return BM_OK;
     *stop = true;
-    BM_TRY(bm_group_file_members(file, add_member, p, &kept, err));
-    graph->known = file->known;
-    if (graph->why_not != NULL || graph->known)
-        return BM_OK;
-    graph->kept = bm_id_set_find(&graph->ids, kept);
-    return graph->kept != BM_ID_NONE
-               ? BM_OK
-               : bm_fail_at(err, BM_ERR_FORMAT, file->lines.name, file->lines.number,
-                            "the kept document is not in the group");
+    BM_TRY(bm_group_file_load(file, &members, err));
+    if (!members.fits)
+        graph->why_not = "its documents do not fit into the memory of this report";
+    graph->known = members.kept == BM_ID_NONE;
+    graph->kept = members.kept;
+    return BM_OK;
 }
 
 /* --- links --- */

@@ -168,3 +168,55 @@ Test(group_file, a_row_that_does_not_fit_into_the_memory_is_refused)
     cr_expect_eq(err.line, 1);
     scratch_close(&s);
 }
+
+/* The first row of a text into a set of at most so many bytes. */
+static bm_status load_text(const char *text, uint64_t most, bm_group_members *members,
+                           bm_error *err)
+{
+    scratch s;
+    bm_group_file file;
+    bool more;
+    scratch_open(&s);
+    cr_assert_eq(open_text(&s, text, &file), BM_OK);
+    cr_assert_eq(bm_group_file_next(&file, &more, NULL), BM_OK);
+    bm_id_set_reset(members->ids);
+    members->most = most;
+    const bm_status status = bm_group_file_load(&file, members, err);
+    bm_group_file_close(&file);
+    scratch_close(&s);
+    return status;
+}
+
+Test(group_file, a_group_is_loaded_with_the_number_of_the_kept_one)
+{
+    bm_id_set ids = {0};
+    bm_group_members members = {.ids = &ids};
+    bm_error err = {0};
+    cr_expect_eq(
+        load_text("{\"group\":1,\"kept\":\"b\",\"size\":3,\"members\":[\"a\",\"b\",\"c\"]}\n",
+                  UINT64_MAX, &members, &err),
+        BM_OK);
+    cr_expect(members.fits && ids.n == 3 && members.kept == 1);
+    cr_expect_eq(bm_id_set_id(&ids, 2).data[0], 'c');
+    /* the kept one is known: its id may be that of a member, and is not looked for */
+    cr_expect_eq(
+        load_text("{\"group\":1,\"kept\":\"a\",\"size\":1,\"members\":[\"a\"],\"known\":[\"a\"]}\n",
+                  UINT64_MAX, &members, &err),
+        BM_OK);
+    cr_expect(members.fits && ids.n == 1 && members.kept == BM_ID_NONE);
+    cr_expect_eq(load_text("{\"group\":1,\"kept\":null,\"size\":1,\"members\":[\"a\"]}\n",
+                           UINT64_MAX, &members, &err),
+                 BM_OK);
+    cr_expect(ids.n == 1 && members.kept == BM_ID_NONE && members.kept_id.data == NULL);
+    cr_expect_eq(load_text(FIRST, 1, &members, &err), BM_OK);
+    cr_expect(!members.fits && ids.n == 0);
+    cr_expect_eq(load_text("{\"group\":1,\"kept\":\"a\",\"size\":2,\"members\":[\"a\",\"a\"]}\n",
+                           UINT64_MAX, &members, &err),
+                 BM_ERR_FORMAT);
+    cr_expect_str_eq(err.message, "a document is twice in the group");
+    cr_expect_eq(load_text("{\"group\":1,\"kept\":\"z\",\"size\":1,\"members\":[\"a\"]}\n",
+                           UINT64_MAX, &members, &err),
+                 BM_ERR_FORMAT);
+    cr_expect_str_eq(err.message, "the kept document is not in the group");
+    bm_id_set_reset(&ids);
+}
