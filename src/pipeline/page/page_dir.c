@@ -315,6 +315,13 @@ static bm_status first_walk(void *ctx, const bm_tsv_table *table, bm_error *err)
     return BM_OK;
 }
 
+/* Are removed documents found by their own ids? Kept ones that are known may have the ids of others, and where none is kept there is
+ * none to be found by. */
+static bool goes_by_members(const bm_page *p)
+{
+    return p->against || p->keep == BM_KEEP_NONE;
+}
+
 /* Of the largest groups. */
 static bm_status last_walk(void *ctx, const bm_tsv_table *table, bm_error *err)
 {
@@ -322,13 +329,16 @@ static bm_status last_walk(void *ctx, const bm_tsv_table *table, bm_error *err)
     removed_row removed = {0};
     const removed_row *row = &removed;
     BM_TRY(read_removed(table, &removed, err));
-    const uint32_t number = bm_id_set_find(&r->keys, r->page->against ? row->id : row->kept);
+    const uint32_t number =
+        bm_id_set_find(&r->keys, goes_by_members(r->page) ? row->id : row->kept);
     if (number == BM_ID_NONE)
         return BM_OK;
     bm_page_group *group = &r->page->groups[r->group_of[number]];
     group->removed++;
     group->identical += row->identical;
     group->chained += row->chained;
+    if (group->kept == BM_PAGE_NO_DOC)
+        return BM_OK;
     const bool first = group->least_doc == BM_PAGE_NO_DOC; /* shown even where nothing is known */
     if (!first && (isnan(row->jaccard) || (!isnan(group->least) && row->jaccard >= group->least)))
         return BM_OK;
@@ -408,15 +418,16 @@ static bm_status take_ids(void *ctx, bm_group_file *file, bool *stop, bm_error *
         if (p->groups[r->at_group].number == file->group)
             break;
     const bool is_shown = r->at_group < p->n_groups;
-    if (p->against && (is_shown || (file->known && r->chained.n > 0)))
+    if (goes_by_members(p) && (is_shown || (file->known && r->chained.n > 0)))
         BM_TRY(bm_group_file_members(file, take_member, r, &kept, err));
     else if (is_shown)
         BM_TRY(bm_group_file_kept(file, &kept, err));
     if (!is_shown)
         return BM_OK;
-    if (!p->against)
+    if (!goes_by_members(p))
         BM_TRY(add_key(r, kept, err));
-    return show_kept(p, kept, file->known, &p->groups[r->at_group].kept, err);
+    return kept.data == NULL ? BM_OK
+                             : show_kept(p, kept, file->known, &p->groups[r->at_group].kept, err);
 }
 
 /* --- what stars, and higher thresholds, would have done with the pairs --- */
@@ -505,15 +516,16 @@ static bm_status what_if_pair(bm_page *p, bm_str a, bm_str b, double jaccard, bm
     return BM_OK;
 }
 
-static void put_counts(const bm_group_counts *counts, bm_page_choice *out)
+static void put_counts(const bm_page *p, const bm_group_counts *counts, bm_page_choice *out)
 {
     out->groups = counts->groups;
     out->largest = counts->largest;
-    out->removed = counts->removed;
+    out->removed = counts->removed + (p->keep == BM_KEEP_NONE ? counts->groups : 0);
 }
 
-static bm_status count_levels(bm_page_what_if *w, bm_pair_levels *levels, bm_error *err)
+static bm_status count_levels(bm_page *p, bm_pair_levels *levels, bm_error *err)
 {
+    bm_page_what_if *w = &p->what_if;
     uint64_t n_pairs = 0;
     for (size_t k = 0; k < w->n_pairs; k++) {
         const bm_pair *pair = &w->pairs[k];
@@ -529,7 +541,7 @@ static bm_status count_levels(bm_page_what_if *w, bm_pair_levels *levels, bm_err
         for (size_t k = 0; k < sets->n; k++)
             sets->parent[k] = bm_union_find_root(sets, (uint32_t)k);
         BM_TRY(bm_group_counts_of(sets->parent, sets->n, &counts, err));
-        put_counts(&counts, choice);
+        put_counts(p, &counts, choice);
     }
     return BM_OK;
 }
@@ -543,7 +555,7 @@ static bm_status what_if_end(bm_page *p, bm_error *err)
         for (size_t i = 0; i < w->n_thresholds; i++)
             thresholds[i] = w->thresholds[i].threshold;
         BM_TRY(bm_pair_levels_open(thresholds, w->n_thresholds, &levels, err));
-        const bm_status status = count_levels(w, &levels, err);
+        const bm_status status = count_levels(p, &levels, err);
         bm_pair_levels_reset(&levels);
         BM_TRY(status);
     }
@@ -578,7 +590,7 @@ static bm_status find_stars(bm_page *p, bm_error *err)
         bm_pair_stars((bm_pair_list){w->pairs, w->n_pairs, n}, &rank, order.rep, labels, err));
     BM_TRY_OUT(bm_group_counts_of(labels, n, &counts, err));
     w->stars = (bm_page_choice){.threshold = p->threshold, .pairs = w->n_pairs};
-    put_counts(&counts, &w->stars);
+    put_counts(p, &counts, &w->stars);
 out:
     bm_keep_rank_reset(&rank);
     bm_listed_order_reset(&order);

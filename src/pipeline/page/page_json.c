@@ -110,7 +110,10 @@ static void group(bm_json *json, const bm_page *p, size_t i)
 {
     const bm_page_group *g = &p->groups[i];
     bm_json_key_uint(json, "group", g->number);
-    key_text_of(json, "kept", bm_page_id(p, g->kept));
+    if (g->kept != BM_PAGE_NO_DOC)
+        key_text_of(json, "kept", bm_page_id(p, g->kept));
+    else
+        bm_json_key_text(json, "kept", NULL);
     key_bool(json, "known", g->known);
     bm_json_key_uint(json, "size", g->size);
     bm_json_key_uint(json, "removed", g->removed);
@@ -608,8 +611,9 @@ static void write_inside(bm_json *json, const bm_page *p)
     bm_json_key_uint(json, "gone_inputs", p->n_gone);
     bm_json_key_uint(json, "all_inputs", bm_manifest_n_inputs(p->manifest));
     key_bool(json, "weighted", p->weighted);
+    const bool of_groups = p->n_groups > 0 && p->keep != BM_KEEP_NONE;
     put_list(json, "text_sections", p, NULL,
-             p->near.n + p->chained.n + p->n_groups == 0 ? 0 : 2 + (p->n_groups > 0), section);
+             p->near.n + p->chained.n + of_groups > 0 ? 2 + of_groups : 0, section);
     if (p->graph.why_not == NULL)
         put_object(json, "drawing", p, drawing);
     bm_json_key_text(json, "nothing_known",

@@ -39,6 +39,19 @@ says ../out '"just_above":\[\{"a":"a","b":"b","jaccard":0.777778,"shared_shingle
 says ../out '"text":"w0 w1 w"'
 says ../out '"largest_groups":\[\]'
 
+# none of a group is kept: all of its documents are removed, and none is named in the place of the kept one
+# shellcheck disable=SC2086
+bm dedup in.jsonl $options -q --pairs --keep none -o none; exits 0
+bm report none --json -q; exits 0
+says ../out '"largest_groups":\[\{"group":1,"kept":null,"known":false,"size":5,"removed":5,"identical":[0-9],"chained":0,"least_jaccard":null\},\{"group":2,"kept":null,"known":false,"size":2,"removed":2,'
+says ../out '"star":\{"threshold":0.7,"pairs":5,"groups":3,"largest":3,"removed":7\}'
+checks=$((checks + 1))
+! grep -q '"id":""' ../out || fail "a document without a name"
+bm report none; exits 0
+says ../out 'none of their documents stays, and 7 go\.'
+says ../out '<td><span class="note">none</span></td>'
+says ../err 'bandmill: [0-9]+ texts shown, 0 not to be had'
+
 # an existing file: ours is replaced with --force only, a file of others never, the input never
 bm report dir -o new/page.html; refused 2 'new/page.html'
 bm report dir -o new/page.html --force -q; exits 0
