@@ -90,7 +90,7 @@ def removed_rows(path: pathlib.Path) -> np.ndarray[Any, Any]:
     """The row (from 0) of each document that removed.tsv lists, for a table."""
     lines = []
     with path.open("rb") as file:
-        next(file)
-        for line in file:
-            lines.append(int(line[line.rindex(b"\t") + 1 :]))
+        place = next(file).rstrip(b"\n").split(b"\t").index(b"line")
+        for row in file:
+            lines.append(int(row.split(b"\t")[place]))
     return np.array(lines, dtype=np.int64) - 1
