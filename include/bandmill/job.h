@@ -75,6 +75,9 @@ typedef struct bm_dedup_options {
      * 0 and at most 1, with up to 15 decimals; 0: 1. `cluster` is COMPONENTS then, and `keep` FIRST means: most distinct
      * shingles, then longest, then first. */
     double containment;
+    /* A component of more documents, copies counted, is divided into stars, which may still be larger; documents that no star
+     * takes stay. At least 2; with STAR BM_ERR_USAGE. 0: none is divided. */
+    uint64_t max_group_size;
 } bm_dedup_options;
 
 /* The same inputs to pairs. */
@@ -181,6 +184,7 @@ typedef struct bm_result_counts {
      * document kept instead lacks. BM_COUNT_UNKNOWN: not known. */
     uint64_t removed_bytes, removed_shingles, lost_shingles;
     uint64_t edit_unknown; /* rows of pairs whose edit distance takes too many cells */
+    uint64_t divided; /* with bm_dedup_options.max_group_size: components that were larger */
 } bm_result_counts;
 
 /* Counts are in documents unless their name says otherwise. The library's own: read by pointer,

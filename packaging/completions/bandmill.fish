@@ -1,6 +1,6 @@
 # fish completion for bandmill, made by packaging/make_pages.py from the program's table of options.
 
-set -g __bandmill_takes --output -o --output -o --to --from --what --groups --pairs --text-bytes --kept --histogram --histogram-svg --svg --report --temp-dir --store --targets --files-from --include --exclude --sources --ids --ids --signature-field --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --normalize --words --shingle --shingle --short --stopwords --weights --preset --hash --scheme --perms --perms --seed --threshold --threshold --threshold --threshold --recall --bands --rows --ceiling --verify --verify --against --top --cluster --keep --keep --group --sample --sample --candidates --measure --measure --identical --device --threads --memory --batch-docs --repeats --long-doc --min-seconds --progress
+set -g __bandmill_takes --output -o --output -o --to --from --what --groups --pairs --text-bytes --kept --histogram --histogram-svg --svg --report --temp-dir --store --targets --files-from --include --exclude --sources --ids --ids --signature-field --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --normalize --words --shingle --shingle --short --stopwords --weights --preset --hash --scheme --perms --perms --seed --threshold --threshold --threshold --threshold --recall --bands --rows --ceiling --verify --verify --against --top --cluster --keep --keep --max-group-size --group --sample --sample --candidates --measure --measure --identical --device --threads --memory --batch-docs --repeats --long-doc --min-seconds --progress
 set -g __bandmill_firsts index
 
 # The command of the line, "dedup" or "index build"; nothing where there is none yet.
@@ -189,6 +189,7 @@ complete -c bandmill -n '__bandmill_is "query"' -l skip-same-id -d 'a document i
 complete -c bandmill -n '__bandmill_is "dedup" "cluster"' -l cluster -x -a "components star" -d 'how pairs become groups (components)'
 complete -c bandmill -n '__bandmill_is "cluster"' -l keep -x -a "first last none" -d 'which document of a group stays (first)'
 complete -c bandmill -n '__bandmill_is "dedup"' -l keep -x -a "first last longest shortest max: min: order: sources: none" -d 'which document of a group stays: first last longest shortest max:FIELD min:FIELD order:FIELD=A|B|C sources:A|B|C none (first)'
+complete -c bandmill -n '__bandmill_is "dedup"' -l max-group-size -x -a "" -d 'divide components of more documents into stars (none)'
 complete -c bandmill -n '__bandmill_is "explain"' -l group -x -a "" -d 'what holds this group of groups.jsonl together, instead of two documents'
 complete -c bandmill -n '__bandmill_is "pairs"' -l sample -x -a "" -d 'look at N documents only, drawn by --seed (all)'
 complete -c bandmill -n '__bandmill_is "tune"' -l sample -x -a "" -d 'documents, drawn by --seed, that are compared with all others (2000)'

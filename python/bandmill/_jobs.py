@@ -545,6 +545,7 @@ def dedup(
     recall: float | None = None,
     cluster: str = "components",
     keep: str = "first",
+    max_group_size: int | None = None,
     verify: str = "exact",
     against: str | os.PathLike[str] | None = None,
     pairs: bool = False,
@@ -595,6 +596,7 @@ def dedup(
         o.output.path = call.text(out)
         o.cluster = word(lib.BM_OPTION_CLUSTER, cluster, "cluster")
         o.keep_rules = call.text(keep)
+        o.max_group_size = max_group_size or 0
         verify, share = _contained(verify)
         o.verify, o.containment = _verify(verify, data), share
         o.kept = lib.BM_KEPT_SAME if output is not None else lib.BM_KEPT_NO

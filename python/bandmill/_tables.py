@@ -19,7 +19,7 @@ _BATCH_ROWS, _FEWEST_ROWS, _PAGE_BYTES, _KEEP_BYTES = 16384, 16, 1 << 18, 1 << 2
 # Of the codecs that pyarrow reads one has no name: LZ4 as Hadoop has it.
 _CODECS = {"UNCOMPRESSED": "NONE", "LZ4_RAW": "LZ4", "UNKNOWN": "LZ4"}
 _LABEL, _ARROW_SCHEMA, _SPARK_SCHEMA = "bandmill", b"ARROW:schema", b"org.apache.spark.sql.parquet.row.metadata"
-_LABEL_ROW = [("group", "u8"), ("millionths", "u4"), ("kept", "u4")]
+_LABEL_ROW = [("group", "u8"), ("size", "u8"), ("millionths", "u4"), ("kept", "u4")]
 
 
 @ffi.def_extern(error=0)  # type: ignore[untyped-decorator]
@@ -280,8 +280,9 @@ class _Rows:
         if kept.labels != ffi.NULL:
             if schema.get_all_field_indices(_LABEL):
                 raise pa.ArrowInvalid(f"the table has a column '{_LABEL}' already")
-            self._labels = np.frombuffer(ffi.buffer(kept.labels, 16 * kept.n_labels), dtype=_LABEL_ROW)
-            fields = [pa.field("group", pa.int64()), pa.field("kept", pa.bool_(), False), pa.field("jaccard", pa.float64())]
+            self._labels = np.frombuffer(ffi.buffer(kept.labels, 24 * kept.n_labels), dtype=_LABEL_ROW)
+            numbers = [pa.field("group", pa.int64()), pa.field("size", pa.int64())]
+            fields = [*numbers, pa.field("kept", pa.bool_(), False), pa.field("jaccard", pa.float64())]
             label = pa.field(_LABEL, pa.struct(fields), False)
             metadata = None if schema.metadata is None else _for_spark(schema.metadata, label)
             self.schema = schema.append(label).with_metadata(metadata)
@@ -311,6 +312,7 @@ class _Rows:
         unknown = np.iinfo(np.uint32).max
         columns = [
             pa.array(rows["group"].astype(np.int64), mask=rows["group"] == 0),
+            pa.array(rows["size"].astype(np.int64), mask=rows["size"] == 0),
             pa.array(rows["kept"] != 0),
             pa.array(rows["millionths"] / 1e6, mask=rows["millionths"] == unknown),
         ]

@@ -128,7 +128,7 @@ def test_the_command_writes_each_row_with_its_group(name, wide, deduped, tmp_pat
 def test_spark_is_told_of_the_column(store, files, wide, tmp_path):
     """Spark reads the columns that its own word in the metadata names. One that is not as Spark writes it is dropped."""
     key = b"org.apache.spark.sql.parquet.row.metadata"
-    fields = [("group", "long", True), ("kept", "boolean", False), ("jaccard", "double", True)]
+    fields = [("group", "long", True), ("size", "long", True), ("kept", "boolean", False), ("jaccard", "double", True)]
     fields = [{"name": name, "type": kind, "nullable": null, "metadata": {}} for name, kind, null in fields]
     label = {"name": "bandmill", "type": {"type": "struct", "fields": fields}, "nullable": False, "metadata": {}}
     column = {"name": "text", "type": "string", "nullable": True, "metadata": {"comment": "]}", "n": 1.5}}
@@ -151,7 +151,7 @@ def test_spark_is_told_of_the_column(store, files, wide, tmp_path):
 
 def keep(file, n):
     """All rows of a table, each with a label: as the library asks for it. Its status, and what was written or its words."""
-    labels = [{"group": i % 3, "millionths": [2**32 - 1, 1000000, 875000][i % 3], "kept": i & 1} for i in range(n)]
+    labels = [{"group": i % 3, "size": i % 3 * 7, "millionths": [2**32 - 1, 1000000, 875000][i % 3], "kept": i & 1} for i in range(n)]
     parts, words = [], ffi.new("bm_table_words *")
     write = ffi.callback("bm_write_fn", lambda ctx, data, size: parts.append(bytes(ffi.buffer(data, size))) or 0)
     path, bits, labels = (
@@ -168,7 +168,7 @@ def keep(file, n):
 def test_labels(files, wide):
     """What is kept may have a column more."""
     n = len(wide)
-    assert lib.BM_TABLE_MODULE_ABI == 4  # what bandmill/_tables.py was written for
+    assert lib.BM_TABLE_MODULE_ABI == 5  # what bandmill/_tables.py was written for
     for name in ("a.parquet", "a.arrow"):
         status, data = keep(files[name], n)
         assert status == lib.BM_OK, data
@@ -176,11 +176,11 @@ def test_labels(files, wide):
         assert table.drop(["bandmill"]).equals(wide)
         rows = table["bandmill"].to_pylist()
         assert rows[:3] == [
-            {"group": None, "kept": False, "jaccard": None},
-            {"group": 1, "kept": True, "jaccard": 1.0},
-            {"group": 2, "kept": False, "jaccard": 0.875},
+            {"group": None, "size": None, "kept": False, "jaccard": None},
+            {"group": 1, "size": 7, "kept": True, "jaccard": 1.0},
+            {"group": 2, "size": 14, "kept": False, "jaccard": 0.875},
         ]
-        assert len(rows) == n and rows[399] == {"group": None, "kept": True, "jaccard": None}
+        assert len(rows) == n and rows[399] == {"group": None, "size": None, "kept": True, "jaccard": None}
     taken = files["a.parquet"].with_name("taken.parquet")
     pq.write_table(wide.append_column("bandmill", wide["id"]), taken)
     status, said = keep(taken, n)

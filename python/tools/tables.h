@@ -1,10 +1,48 @@
 #define BM_TABLE_MODULE_ABI ...
-typedef struct { const char *path; _Bool parquet; const char *const *columns; size_t n_columns; size_t n_needed; uint32_t threads; size_t batch_bytes; uint64_t memory; ...; } bm_table_wish;
-typedef struct { uint64_t group; uint32_t millionths; uint32_t kept; } bm_table_label;
-typedef struct { const char *path; _Bool parquet; const uint8_t *rows; uint64_t n_rows; const bm_table_label *labels; uint64_t n_labels; uint32_t threads; uint64_t memory; bm_write_fn write; void *write_ctx; ...; } bm_table_kept;
-typedef struct { _Bool parquet; struct ArrowArrayStream *stream; uint64_t group_rows; bm_write_fn write; void *write_ctx; ...; } bm_table_made;
-typedef struct { char text[...]; ...; } bm_table_words;
+typedef struct {
+    const char *path;
+    _Bool parquet;
+    const char *const *columns;
+    size_t n_columns;
+    size_t n_needed;
+    uint32_t threads;
+    size_t batch_bytes;
+    uint64_t memory;
+    ...;
+} bm_table_wish;
+typedef struct {
+    uint64_t group;
+    uint64_t size;
+    uint32_t millionths;
+    uint32_t kept;
+} bm_table_label;
+typedef struct {
+    const char *path;
+    _Bool parquet;
+    const uint8_t *rows;
+    uint64_t n_rows;
+    const bm_table_label *labels;
+    uint64_t n_labels;
+    uint32_t threads;
+    uint64_t memory;
+    bm_write_fn write;
+    void *write_ctx;
+    ...;
+} bm_table_kept;
+typedef struct {
+    _Bool parquet;
+    struct ArrowArrayStream *stream;
+    uint64_t group_rows;
+    bm_write_fn write;
+    void *write_ctx;
+    ...;
+} bm_table_made;
+typedef struct {
+    char text[...];
+    ...;
+} bm_table_words;
 extern "Python" int bm_py_tables_ready(char *why, size_t cap);
-extern "Python" int bm_py_table_open(const bm_table_wish *wish, struct ArrowArrayStream *out, bm_table_words *words);
+extern "Python" int bm_py_table_open(const bm_table_wish *wish, struct ArrowArrayStream *out,
+                                     bm_table_words *words);
 extern "Python" int bm_py_table_keep(const bm_table_kept *kept, bm_table_words *words);
 extern "Python" int bm_py_table_write(const bm_table_made *made, bm_table_words *words);

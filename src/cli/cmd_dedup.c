@@ -55,6 +55,11 @@ static void say_groups(cli_context *context, const bm_counts *counts)
     if (context->settings.match.against != NULL)
         cli_say_note(&context->console, "%s of the removed are known",
                      cli_format_count(counts->results.known, n[0], sizeof n[0]));
+    if (counts->results.divided > 0)
+        cli_say_note(&context->console,
+                     "%s components of more than %s documents were divided into stars",
+                     cli_format_count(counts->results.divided, n[0], sizeof n[0]),
+                     cli_format_count(context->settings.match.max_group_size, n[1], sizeof n[1]));
     if (counts->chained > 0)
         cli_say_note(&context->console,
                      "%s of the removed are chained: below the threshold to the kept one, joined "
@@ -74,6 +79,7 @@ static void fill_options(cli_context *context, bm_dedup_options *options)
     options->containment = settings->match.containment;
     options->cluster = settings->match.cluster;
     options->keep_rules = settings->match.keep;
+    options->max_group_size = settings->match.max_group_size;
     options->kept = settings->results.kept;
     options->device = settings->device;
     options->resources = settings->resources;

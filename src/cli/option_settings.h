@@ -59,7 +59,8 @@ typedef struct cli_match_settings {
     double containment; /* of contained; 0: not given */
     bm_identical identical;
     bm_cluster cluster;
-    const char *keep;          /* of dedup */
+    const char *keep; /* of dedup */
+    uint64_t max_group_size;
     bm_keep cluster_keep;      /* of cluster */
     uint64_t sample;           /* 0: all */
     cli_thresholds thresholds; /* cluster */

@@ -414,6 +414,8 @@ static const arg_option rows[] = {
           "which document of a group stays: first last longest shortest max:FIELD min:FIELD "
           "order:FIELD=A|B|C sources:A|B|C none (first)",
           "first last longest shortest max: min: order: sources: none"),
+    WHOLE("max-group-size", BIT(CLI_DEDUP), CLI_GROUP_PAIRS, match.max_group_size, 2, BM_DOCS_MAX,
+          "N", "divide components of more documents into stars (none)"),
     WHOLE("group", BIT(CLI_EXPLAIN), CLI_GROUP_PAIRS, explain.group, 1, UINT64_MAX, "G",
           "what holds this group of groups.jsonl together, instead of two documents"),
     WHOLE("sample", BIT(CLI_PAIRS), CLI_GROUP_PAIRS, match.sample, 1, BM_DOCS_MAX, "N",

@@ -30,6 +30,7 @@ const bm_count_row bm_count_rows[BM_N_COUNTS] = {
     {"removed_bytes", offsetof(bm_counts, results.removed_bytes), BM_COUNTS_OF_LOSS, false},
     {"removed_shingles", offsetof(bm_counts, results.removed_shingles), BM_COUNTS_OF_LOSS, false},
     {"lost_shingles", offsetof(bm_counts, results.lost_shingles), BM_COUNTS_OF_LOSS, false},
+    {"divided", offsetof(bm_counts, results.divided), BM_COUNTS_OF_WEIGHTS, false},
     {"known", offsetof(bm_counts, results.known), BM_COUNTS_OF_AGAINST, false},
     {"candidates", offsetof(bm_counts, candidates), BM_COUNTS_OF_INDEX, false},
     {"verified", offsetof(bm_counts, verified), BM_COUNTS_OF_INDEX, false},

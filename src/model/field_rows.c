@@ -142,6 +142,8 @@ const bm_field_row bm_field_rows[BM_N_ROWS] = {
     WORD(IDENTICAL, "identical", NULL, PLACE_PAIRS(identical), BM_OPTION_IDENTICAL, 0, NO_KEYS),
     VALUE(SAMPLE, "sample", NULL, PLACE_PAIRS(sample), UINT64, 0, NO_KEYS),
     WORD(CLUSTER, "cluster", NULL, PLACE_PAIRS(cluster), BM_OPTION_CLUSTER, 0, BM_FIELD_OF_PAIRS),
+    VALUE(MAX_GROUP_SIZE, "max_group_size", NULL, PLACE_PAIRS(max_group_size), UINT64, 0,
+          BM_FIELD_OF_PAIRS | BM_FIELD_WHERE_SET),
     VALUE(KEEP, "keep", NULL, PLACE_PAIRS(keep), KEEP, 0, BM_FIELD_OF_PAIRS),
     VALUE(AGAINST, "against", NULL, PLACE_PAIRS(against), AGAINST, 0,
           BM_FIELD_OF_PAIRS | BM_FIELD_WHERE_SET),

@@ -54,6 +54,7 @@ typedef enum bm_field_id {
     BM_ROW_IDENTICAL,
     BM_ROW_SAMPLE,
     BM_ROW_CLUSTER,
+    BM_ROW_MAX_GROUP_SIZE,
     BM_ROW_KEEP,
     BM_ROW_AGAINST,
     BM_ROW_TO,

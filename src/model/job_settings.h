@@ -20,6 +20,7 @@ typedef struct bm_pair_settings {
     bm_cluster cluster;
     const char *keep;         /* the list of rules; NULL: first */
     bool edit;                /* edit distances of pairs */
+    uint64_t max_group_size;  /* of components; 0: any */
     uint64_t sample;          /* 0: all documents */
     const char *against;      /* an index, or signatures, of known documents; NULL: none */
     bool by_shingles;         /* `keep` is BM_KEEP_BY_SHINGLES, which is no list of rules */

@@ -89,31 +89,35 @@ arrow::Result<std::shared_ptr<arrow::Field>> label_field(const arrow::Schema &sc
 {
     if (schema.GetFieldIndex(kLabel) >= 0 || !schema.GetAllFieldIndices(kLabel).empty())
         return arrow::Status::Invalid("the table has a column '", kLabel, "' already");
-    return arrow::field(kLabel,
-                        arrow::struct_({arrow::field("group", arrow::int64()),
-                                        arrow::field("kept", arrow::boolean(), false),
-                                        arrow::field("jaccard", arrow::float64())}),
-                        false);
+    return arrow::field(
+        kLabel,
+        arrow::struct_({arrow::field("group", arrow::int64()), arrow::field("size", arrow::int64()),
+                        arrow::field("kept", arrow::boolean(), false),
+                        arrow::field("jaccard", arrow::float64())}),
+        false);
 }
 
 arrow::Result<arrow::ArrayVector> label_columns(const bm_table_label *labels, uint64_t n)
 {
-    arrow::Int64Builder groups;
+    arrow::Int64Builder groups, sizes;
     arrow::BooleanBuilder kept;
     arrow::DoubleBuilder jaccards;
     for (uint64_t i = 0; i < n; i++) {
         const bm_table_label &label = labels[i];
         ARROW_RETURN_NOT_OK(label.group != 0 ? groups.Append(static_cast<int64_t>(label.group))
                                              : groups.AppendNull());
+        ARROW_RETURN_NOT_OK(label.size != 0 ? sizes.Append(static_cast<int64_t>(label.size))
+                                            : sizes.AppendNull());
         ARROW_RETURN_NOT_OK(kept.Append(label.kept != 0));
         ARROW_RETURN_NOT_OK(label.millionths != BM_TABLE_JACCARD_UNKNOWN
                                 ? jaccards.Append(label.millionths / 1e6)
                                 : jaccards.AppendNull());
     }
     ARROW_ASSIGN_OR_RAISE(auto g, groups.Finish());
+    ARROW_ASSIGN_OR_RAISE(auto s, sizes.Finish());
     ARROW_ASSIGN_OR_RAISE(auto k, kept.Finish());
     ARROW_ASSIGN_OR_RAISE(auto j, jaccards.Finish());
-    return arrow::ArrayVector{g, k, j};
+    return arrow::ArrayVector{g, s, k, j};
 }
 
 // --- reading beside writing ---

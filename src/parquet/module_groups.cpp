@@ -254,7 +254,7 @@ arrow::Status write_labels(const Group &group, parquet::RowGroupWriter &out,
 {
     parquet::ArrowWriteContext context(group.p.pool.get(),
                                        parquet::default_arrow_writer_properties().get());
-    for (std::size_t leaf = 0; leaf < 3; leaf++) {
+    for (std::size_t leaf = 0; leaf < 4; leaf++) {
         parquet::ColumnWriter *writer = out.NextColumn();
         const bool optional = writer->descr()->max_definition_level() > 0;
         std::vector<int16_t> definitions(kLabels);
@@ -335,6 +335,7 @@ constexpr std::string_view kSparkHead = R"({"type":"struct","fields":[)", kSpark
 constexpr std::string_view kSparkLabel =
     R"({"name":"bandmill","type":{"type":"struct","fields":[)"
     R"({"name":"group","type":"long","nullable":true,"metadata":{}},)"
+    R"({"name":"size","type":"long","nullable":true,"metadata":{}},)"
     R"({"name":"kept","type":"boolean","nullable":false,"metadata":{}},)"
     R"({"name":"jaccard","type":"double","nullable":true,"metadata":{}}]},"nullable":false,"metadata":{}})";
 

@@ -289,7 +289,7 @@ static void check_grouping(const bm_match *match, const bm_doc_table *docs, bm_c
     bm_grouping g;
     bm_error err = {0};
     bm_keep_rank rank = ranked(docs, keep);
-    const bm_grouping_options options = {&rank, cluster};
+    const bm_grouping_options options = {.rank = &rank, .cluster = cluster};
     CHECK(bm_grouping_make(match, &options, &g, &err) == BM_OK);
     CHECK(g.n == N_DOCS);
     for (size_t i = 0; i < g.n; i++) {

@@ -420,7 +420,7 @@ class Round:
         wanted = {"removed": len(rows), "kept": len(self.corpus.docs) - len(rows)}
         if self.most is not None:
             wanted["divided"] = divided
-        got = {name: report["counts"].get(name) for name in wanted}
+        got = {name: report["counts"].get(name, 0) for name in wanted}
         if got != wanted or report["parameters"]["keep"] != self.words:
             return f"{got}, {report['parameters']['keep']}, expected {wanted}, {self.words}"
         got = [(r["missing"], r["other"]) for r in report.get("keep_not_ranked", [])]

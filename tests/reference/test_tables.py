@@ -376,7 +376,7 @@ def check_annotated(runs, path, read):
     table = read(path)
     got = read(os.path.join(noted, "kept" + os.path.splitext(path)[1]))
     wanted = [json.loads(line)["bandmill"] for line in harness.read_file(rows, "kept.jsonl").decode().splitlines()]
-    kind = pa.struct([("group", pa.int64()), pa.field("kept", pa.bool_(), False), ("jaccard", pa.float64())])
+    kind = pa.struct([("group", pa.int64()), ("size", pa.int64()), pa.field("kept", pa.bool_(), False), ("jaccard", pa.float64())])
     if got.column_names[-1] != "bandmill" or got["bandmill"].type != kind or got["bandmill"].to_pylist() != wanted:
         return "other groups"
     rest = got.drop_columns(["bandmill"])
@@ -391,7 +391,7 @@ def check_spark(runs):
     key, wrong = b"org.apache.spark.sql.parquet.row.metadata", []
     column = {"name": "text", "type": "string", "nullable": True, "metadata": {"comment": 'a "]}" \\', "n": 1.5}}
     label = {"name": "bandmill", "nullable": False, "metadata": {}, "type": {"type": "struct", "fields": [
-        {"name": name, "type": kind, "nullable": name != "kept", "metadata": {}} for name, kind in (("group", "long"), ("kept", "boolean"), ("jaccard", "double"))]}}
+        {"name": name, "type": kind, "nullable": name != "kept", "metadata": {}} for name, kind in (("group", "long"), ("size", "long"), ("kept", "boolean"), ("jaccard", "double"))]}}
     good = [json.dumps({"type": "struct", "fields": fields}, separators=(",", ":"), ensure_ascii=False) for fields in (
         [], [column], [column, {**column, "name": "ü[", "type": {"type": "array", "elementType": label["type"], "containsNull": True}}])]
     bad = ["", "StructType(List(StructField(text,StringType,true)))", good[1] + "]}", good[1][:-2] + ',"]}', good[1][:-1] + ',"more":[]}',

@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-#define BM_TABLE_MODULE_ABI 4u
+#define BM_TABLE_MODULE_ABI 5u
 
 /* A file of tables, and what is wanted of it. */
 typedef struct bm_table_wish {
@@ -36,6 +36,7 @@ typedef struct bm_table_wish {
 /* The group of a row, where each is to be written with its own. */
 typedef struct bm_table_label {
     uint64_t group;      /* 0: none */
+    uint64_t size;       /* documents of the group; 0: none */
     uint32_t millionths; /* of similarity to the one that is kept; or unknown */
     uint32_t kept;       /* 0 or 1 */
 } bm_table_label;
@@ -47,7 +48,7 @@ typedef struct bm_table_kept {
     const uint8_t *rows; /* a bit a row, lowest first: it stays */
     uint64_t n_rows;     /* of the bits: rows behind them do not stay */
     /* NULL, or one for each row that stays: a column more, `bandmill`, a struct of them as it says:
-     * group (int64, null: none), kept (bool), jaccard (double, null: not known). BM_ERR_INPUT: the file has
+     * group, size (int64, null: none), kept (bool), jaccard (double, null: not known). BM_ERR_INPUT: the file has
      * a column of this name. */
     const bm_table_label *labels;
     uint64_t n_labels;

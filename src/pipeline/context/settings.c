@@ -308,6 +308,14 @@ static const char *keep_of(const bm_dedup_options *o)
 static bm_status check_keep(const bm_dedup_options *o, bm_error *err)
 {
     BM_TRY(bm_option_check(BM_OPTION_KEEP, o->keep, err));
+    if (o->max_group_size == 1)
+        return bm_fail_field(err, "max_group_size", "`max_group_size` 1 (at least 2)");
+    if (o->max_group_size != 0 && o->verify == BM_VERIFY_CONTAINED)
+        return bm_fail_field(err, "max_group_size",
+                             "`max_group_size` with `verify` contained, which has no components");
+    if (o->max_group_size != 0 && o->cluster == BM_CLUSTER_STAR)
+        return bm_fail_field(err, "max_group_size",
+                             "`max_group_size` divides components, and `cluster` is star");
     return o->keep == BM_KEEP_FIRST || o->keep_rules == NULL
                ? BM_OK
                : bm_fail_field(err, "keep_rules", "`keep_rules` and `keep` %s (one of them)",
@@ -363,6 +371,7 @@ bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out
                       .pairs = {.verify = o.verify,
                                 .cluster = o.cluster,
                                 .keep = keep_of(&o),
+                                .max_group_size = o.max_group_size,
                                 .against = o.against,
                                 .against_threshold = o.against_threshold,
                                 .by_shingles = is_by_shingles(&o),

@@ -50,6 +50,8 @@ static bm_status read_report(bm_explainer *e, bm_error *err)
     if (e->find.verify == BM_VERIFY_AUTO)
         bm_result_facts_unknown(&f, "parameters.verify");
     e->star = bm_result_facts_word(&f, BM_OPTION_CLUSTER) == BM_CLUSTER_STAR;
+    if (bm_manifest_count(e->dir.manifest, "divided", &e->divided, NULL) != BM_OK)
+        e->divided = 0; /* none was */
     e->find.candidates = (bm_candidate_rule)bm_result_facts_word(&f, BM_OPTION_CANDIDATES);
     if (e->find.candidates == BM_CANDIDATES_LSH) {
         bands = bm_result_facts_uint(&f, "plan.bands");

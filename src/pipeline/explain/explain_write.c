@@ -119,6 +119,14 @@ static void text_head(page *p)
            : e->kept == BM_ID_NONE ? ", which is known, is kept"
                                    : " is kept");
     end_row(p);
+    if (e->divided == 0)
+        return;
+    put(p, "groups are components, but ");
+    put_uint(p, e->divided);
+    put(p, e->divided == 1 ? " of them that was larger than the job allowed was"
+                           : " of them that were larger than the job allowed were");
+    put(p, " divided into stars");
+    end_row(p);
 }
 
 static void text_themselves(page *p)
@@ -440,6 +448,8 @@ static bm_status write_json(const bm_explainer *e, bm_rows *rows, bm_error *err)
         bm_json_key(&json, "known");
         bm_json_bool(&json, true);
     }
+    if (e->divided > 0)
+        bm_json_key_uint(&json, "divided", e->divided);
     bm_json_key_uint(&json, "documents", e->ids.n);
     bm_json_key_uint(&json, "pairs", e->n_pairs);
     if (chain_asked(e))

@@ -43,6 +43,7 @@ typedef struct bm_explainer {
     bm_result_dir dir;
     bm_find_options find; /* how the directory's pairs were found */
     bool star;
+    uint64_t divided; /* components that were too large, and are stars now */
     /* the group */
     uint64_t group;
     bm_id_set ids;

@@ -89,8 +89,10 @@ static bm_status no_chain(bm_explainer *e, const bm_str *ids, const uint64_t *gr
         BM_TRY(look_for(e, ids, groups, err));
     place_text(groups[0], a);
     place_text(groups[1], b);
-    return bm_fail(err, BM_NOT_FOUND, "no chain: '%.300s' is in %s, '%.300s' in %s",
-                   e->options->id_a, a, e->options->id_b, b);
+    return bm_fail(err, BM_NOT_FOUND, "no chain: '%.300s' is in %s, '%.300s' in %s%s",
+                   e->options->id_a, a, e->options->id_b, b,
+                   e->divided > 0 ? " (components that were too large were divided into stars)"
+                                  : "");
 }
 
 /* --- the group --- */

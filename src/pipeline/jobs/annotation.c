@@ -16,8 +16,8 @@
 #define FIELD   "bandmill"
 #define JACCARD "jaccard"
 
-static const char *const columns[] = {FIELD "_" BM_GROUP_NUMBER, FIELD "_" BM_GROUP_KEPT,
-                                      FIELD "_" JACCARD};
+static const char *const columns[] = {FIELD "_" BM_GROUP_NUMBER, FIELD "_" BM_GROUP_SIZE,
+                                      FIELD "_" BM_GROUP_KEPT, FIELD "_" JACCARD};
 enum { N_COLUMNS = sizeof columns / sizeof columns[0] };
 
 bm_status bm_annotation_open(const bm_input_options *input, bm_annotation *out, bm_error *err)
@@ -52,10 +52,11 @@ static bm_status add_jaccard(bm_buf *out, uint32_t millionths, const char *unkno
                                    millionths % 1000000);
 }
 
-static bm_status add_group(bm_buf *out, uint64_t group, const char *none, bm_error *err)
+/* The number of a group, or its size. */
+static bm_status add_number(bm_buf *out, uint64_t number, const char *none, bm_error *err)
 {
-    return group == 0 ? bm_buf_add_text(out, none, err)
-                      : bm_buf_add_format(out, err, "%" PRIu64, group);
+    return number == 0 ? bm_buf_add_text(out, none, err)
+                       : bm_buf_add_format(out, err, "%" PRIu64, number);
 }
 
 static const char *truth(bool kept)
@@ -90,7 +91,9 @@ static bm_status add_object(bm_buf *out, const bm_group_label *label, bool first
 {
     BM_TRY(bm_buf_add_text(out, first ? "" : ",", err));
     BM_TRY(bm_buf_add_text(out, "\"" FIELD "\":{\"" BM_GROUP_NUMBER "\":", err));
-    BM_TRY(add_group(out, label->group, "null", err));
+    BM_TRY(add_number(out, label->group, "null", err));
+    BM_TRY(bm_buf_add_text(out, ",\"" BM_GROUP_SIZE "\":", err));
+    BM_TRY(add_number(out, label->size, "null", err));
     BM_TRY(bm_buf_add_format(out, err,
                              ",\"" BM_GROUP_KEPT "\":%s,\"" JACCARD "\":", truth(label->kept)));
     BM_TRY(add_jaccard(out, label->millionths, "null", err));
@@ -172,7 +175,9 @@ static bm_status annotate_row(bm_annotation *a, const bm_annotated *what, bm_ins
 {
     const bm_group_label *label = what->label;
     BM_TRY(begin_columns(a, what, out, err));
-    BM_TRY(add_group(&a->text, label->group, "", err));
+    BM_TRY(add_number(&a->text, label->group, "", err));
+    BM_TRY(bm_row_split(a->syntax, &a->text, err));
+    BM_TRY(add_number(&a->text, label->size, "", err));
     BM_TRY(bm_row_split(a->syntax, &a->text, err));
     BM_TRY(bm_buf_add_text(&a->text, truth(label->kept), err));
     BM_TRY(bm_row_split(a->syntax, &a->text, err));
@@ -196,8 +201,10 @@ static bm_status name_columns(bm_annotation *a, const bm_annotated *what, bm_ins
 static bm_status add_label(bm_buf *out, const bm_group_label *label, bm_error *err)
 {
     _Static_assert(BM_JACCARD_UNKNOWN == BM_TABLE_JACCARD_UNKNOWN, "one word for both");
-    const bm_table_label own = {
-        .group = label->group, .millionths = label->millionths, .kept = label->kept};
+    const bm_table_label own = {.group = label->group,
+                                .size = label->size,
+                                .millionths = label->millionths,
+                                .kept = label->kept};
     return bm_buf_add(out, &own, sizeof own, err);
 }
 

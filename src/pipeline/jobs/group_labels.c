@@ -47,7 +47,8 @@ static bm_status add_member(void *ctx, const bm_group_file *file, bm_str id, bm_
         return bm_fail_at(err, BM_ERR_FORMAT, file->lines.name, file->lines.number,
                           "a document is in two groups, or twice in one");
     BM_TRY(bm_grow_array(&out->labels, &out->cap, out->ids.n, err));
-    out->labels[number] = (bm_group_label){.group = file->group, .millionths = BM_JACCARD_UNKNOWN};
+    out->labels[number] = (bm_group_label){
+        .group = file->group, .size = file->size, .millionths = BM_JACCARD_UNKNOWN};
     return BM_OK;
 }
 

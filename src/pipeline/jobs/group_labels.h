@@ -12,6 +12,7 @@
 
 typedef struct bm_group_label {
     uint64_t group;      /* 0: in none */
+    uint64_t size;       /* of that group: its documents */
     uint32_t millionths; /* similarity to the kept one, of which a million; or unknown */
     bool kept;
 } bm_group_label;

@@ -6,6 +6,8 @@
  * Tests: tests/unit/jobs/test_jobs.c */
 #include <bandmill/job.h>
 
+#include <inttypes.h>
+
 #include "base/error.h"
 #include "io/output/out_dir.h"
 #include "pipeline/context/job_stages.h"
@@ -13,6 +15,7 @@
 #include "pipeline/match/grouping.h"
 #include "pipeline/output/kept_pass.h"
 #include "pipeline/output/report_file.h"
+#include "pipeline/output/report_groups.h"
 #include "pipeline/output/rows.h"
 #include "model/file_names.h"
 
@@ -23,6 +26,7 @@ static void fill_counts(bm_counts *counts, const bm_grouping *grouping)
     counts->chained = grouping->n_chained;
     counts->results.removed_identical = grouping->n_identical;
     counts->results.known = grouping->n_known;
+    counts->results.divided = grouping->n_divided;
     counts->kept = counts->documents - counts->removed;
     counts->largest_group = grouping->largest;
 }
@@ -76,11 +80,24 @@ static bm_status write_files(const bm_pairing *pairing, const bm_grouping *group
     return bm_kept_pass(context, grouping->reason, pairing->has_text, dir, err);
 }
 
+static void say_dominant(bm_job_context *context)
+{
+    const bm_counts *counts = &context->counts;
+    if (bm_group_is_dominant(counts->largest_group, counts->documents))
+        bm_meter_log(&context->meter, BM_LOG_WARNING,
+                     "one group has %" PRIu64 " of %" PRIu64
+                     " documents, which a template or a chain "
+                     "of links may have joined (what helps: `cluster` star, `max_group_size`, "
+                     "`weights` tfidf)",
+                     counts->largest_group, counts->documents);
+}
+
 static bm_status group_and_write(const bm_pairing *pairing, bm_error *err)
 {
     bm_job *job = pairing->job;
     const bm_grouping_options options = {.rank = &pairing->rank,
-                                         .cluster = job->context.settings->pairs.cluster};
+                                         .cluster = job->context.settings->pairs.cluster,
+                                         .most = job->context.settings->pairs.max_group_size};
     bm_grouping grouping;
     uint64_t histogram[BM_HISTOGRAM_BINS] = {0};
     bm_job_context_stage(&job->context, BM_STAGE_GROUP, "documents");
@@ -89,6 +106,7 @@ static bm_status group_and_write(const bm_pairing *pairing, bm_error *err)
     if (pairing->against != NULL)
         status = bm_against_compare(pairing->against, &pairing->match, &grouping, err);
     fill_counts(&job->context.counts, &grouping);
+    say_dominant(&job->context);
     if (status == BM_OK)
         status = write_files(pairing, &grouping, histogram, err);
     if (status == BM_OK)

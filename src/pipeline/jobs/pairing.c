@@ -165,7 +165,7 @@ static bm_corpus_cfg corpus_cfg(const bm_pairing *pairing)
         .docs = &context->docs,
         .temp_dir = s->temp_dir,
         .budget = context->budget,
-        .edges = !pairing->only_groups,
+        .edges = !pairing->only_groups || s->pairs.max_group_size > 0,
         .beside = rank_doc(s) + (pairing->against != NULL ? BM_KNOWN_DOC
                                  : takes_keys(s)          ? LABEL_DOC
                                                           : 0),

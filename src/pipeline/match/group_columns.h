@@ -28,6 +28,8 @@ typedef struct bm_grouping {
     uint64_t *begin; /* n_groups + 1 places in members */
     size_t n_groups;
     uint64_t n_removed, n_chained, n_identical, n_known, largest;
+    uint8_t *divided;   /* of each document: its component was divided into stars; NULL: none was */
+    uint64_t n_divided; /* components */
     const bm_known *from;    /* borrowed; NULL: nothing is known, like the rest */
     uint32_t *known;         /* of each document: the known one that is kept for it; BM_NO_KNOWN */
     uint32_t *known_members; /* known ones of each group, ascending */

@@ -15,6 +15,7 @@
 #include "lsh/stars.h"
 #include "pipeline/match/holders.h"
 #include "pipeline/match/known_groups.h"
+#include "pipeline/match/match.h"
 #include "pipeline/match/turn_links.h"
 
 #define COMPARE_PAIRS 65536u /* removed documents compared at a time */
@@ -28,6 +29,7 @@ void bm_grouping_reset(bm_grouping *grouping)
     bm_free(grouping->members);
     bm_free(grouping->begin);
     bm_free(grouping->known);
+    bm_free(grouping->divided);
     bm_free(grouping->known_members);
     bm_free(grouping->known_begin);
     memset(grouping, 0, sizeof *grouping);
@@ -75,6 +77,7 @@ static bm_status take_turns(const bm_match *match, const bm_turns *turns, bm_err
     return status;
 }
 
+/* Stars among all documents, or among those of divided components. */
 static bm_status group_by_stars(const bm_match *match, const bm_keep_rank *rank, bm_grouping *out,
                                 bm_error *err)
 {
@@ -82,22 +85,66 @@ static bm_status group_by_stars(const bm_match *match, const bm_keep_rank *rank,
     bm_turns turns;
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_turns_make(rank, rep, out->n, &turns, err));
-    for (size_t i = 0; out->from != NULL && i < out->n; i++) {
-        if (out->from->best[i] != BM_NO_KNOWN)
+    for (size_t i = 0; i < out->n; i++) {
+        if (bm_grouping_leaves(out, i) || (out->from != NULL && out->from->best[i] != BM_NO_KNOWN))
             turns.centres[i] = (uint32_t)i;
     } /* taken, and takes nobody */
     BM_TRY_OUT(take_turns(match, &turns, err));
     for (size_t i = 0; i < out->n; i++) {
+        if (bm_grouping_leaves(out, i))
+            continue;
         uint32_t centre = turns.centres[rep[i]];
         out->kept[i] = turns.best[centre];
         out->label[i] = centre;
     }
     for (size_t i = 0; out->from != NULL && i < out->n; i++)
-        out->known[i] = out->from->best[rep[i]];
+        if (!bm_grouping_leaves(out, i))
+            out->known[i] = out->from->best[rep[i]];
     if (out->from != NULL)
         BM_TRY_OUT(bm_known_take(out, err));
 out:
     bm_turns_reset(&turns);
+    return status;
+}
+
+/* --- components that are too large --- */
+
+/* Mark the documents of components of more than `most` documents. */
+static bm_status mark_large(bm_grouping *out, uint64_t most, bm_error *err)
+{
+    uint32_t *sizes = NULL;
+    BM_TRY(bm_new_zero(&sizes, out->n, err));
+    bm_status status = BM_OK;
+    for (size_t i = 0; i < out->n; i++)
+        sizes[out->label[i]]++;
+    for (size_t i = 0; i < out->n; i++)
+        out->n_divided += sizes[i] > most;
+    if (out->n_divided > 0)
+        BM_TRY_OUT(bm_new(&out->divided, out->n, err));
+    for (size_t i = 0; out->divided != NULL && i < out->n; i++)
+        out->divided[i] = sizes[out->label[i]] > most;
+out:
+    bm_free(sizes);
+    return status;
+}
+
+/* Where matching stored no edges, those that stars need are looked for now that some are needed. */
+static bm_status divide(const bm_match *match, const bm_grouping_options *options, bm_grouping *out,
+                        bm_error *err)
+{
+    bm_match again = {.settings = match->settings};
+    BM_TRY(mark_large(out, options->most, err));
+    if (out->divided == NULL)
+        return BM_OK;
+    if (!match->settings.only_groups)
+        return group_by_stars(match, options->rank, out, err);
+    again.settings.only_groups = false;
+    again.settings.stars = options->rank;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_match_run(&again, err));
+    status = group_by_stars(&again, options->rank, out, err);
+out:
+    bm_match_reset(&again);
     return status;
 }
 
@@ -286,6 +333,8 @@ bm_status bm_grouping_make(const bm_match *match, const bm_grouping_options *opt
     BM_TRY_OUT(contained ? bm_holders_group(match, options->rank, out, err)
                : stars   ? group_by_stars(match, options->rank, out, err)
                          : group_by_components(match, options->rank, out, err));
+    if (options->most > 0)
+        BM_TRY_OUT(divide(match, options, out, err));
     smallest_labels(out, out->members);
     BM_TRY_OUT(gather(out, err));
     if (out->from != NULL)

@@ -17,6 +17,7 @@
 typedef struct bm_grouping_options {
     const bm_keep_rank *rank; /* which document of a group is kept; borrowed */
     bm_cluster cluster;
+    uint64_t most; /* a component of more documents is divided into stars; 0: none */
 } bm_grouping_options;
 
 /* `match` has run. Removed documents whose similarity to the kept one is not known yet are compared

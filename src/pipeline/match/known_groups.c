@@ -59,7 +59,7 @@ bm_status bm_known_take(bm_grouping *out, bm_error *err)
     for (size_t i = 0; i < from->n_links; i++)
         first[i] = BM_NO_KNOWN;
     for (size_t i = 0; i < out->n; i++) {
-        if (out->known[i] == BM_NO_KNOWN)
+        if (out->known[i] == BM_NO_KNOWN || bm_grouping_leaves(out, i))
             continue;
         const size_t place = bm_known_place(from, out->known[i]);
         if (first[place] == BM_NO_KNOWN)
@@ -82,13 +82,21 @@ static void gather_kept(bm_grouping *out)
     out->known_begin[out->n_groups] = n;
 }
 
+/* Of a divided component the one known document that took the members of the group; BM_NO_KNOWN: it is of none, or of no
+ * divided component. */
+static uint32_t taken_by(const bm_grouping *out, size_t group)
+{
+    const uint32_t first = out->members[out->begin[group]];
+    return bm_grouping_is_divided(out, first) ? out->known[first] : BM_NO_KNOWN;
+}
+
 bm_status bm_known_gather(bm_grouping *out, bool joined, bm_error *err)
 {
     const bm_known_link *links = out->from->links;
     const size_t n = out->from->n_links;
     uint32_t *group = bm_alloc(out->n, sizeof *group);
     out->known_begin = bm_alloc_zero(out->n_groups + 2, sizeof *out->known_begin);
-    out->known_members = bm_alloc(n, sizeof *out->known_members);
+    out->known_members = bm_alloc(n + out->n_groups, sizeof *out->known_members);
     if (group == NULL || out->known_begin == NULL || out->known_members == NULL) {
         bm_free(group);
         return bm_fail_nomem(err, out->n * sizeof *group);
@@ -103,11 +111,17 @@ bm_status bm_known_gather(bm_grouping *out, bool joined, bm_error *err)
             group[out->members[i]] = (uint32_t)g;
     /* known_begin[g + 2] counts, then known_begin[g + 1] is where the next of group g goes. */
     for (size_t i = 0; i < n; i++)
-        out->known_begin[group[links[i].doc] + 2]++;
+        out->known_begin[group[links[i].doc] + 2] += !bm_grouping_is_divided(out, links[i].doc);
+    for (size_t g = 0; g < out->n_groups; g++)
+        out->known_begin[g + 2] += taken_by(out, g) != BM_NO_KNOWN;
     for (size_t g = 2; g < out->n_groups + 2; g++)
         out->known_begin[g] += out->known_begin[g - 1];
     for (size_t i = 0; i < n; i++)
-        out->known_members[out->known_begin[group[links[i].doc] + 1]++] = links[i].number;
+        if (!bm_grouping_is_divided(out, links[i].doc))
+            out->known_members[out->known_begin[group[links[i].doc] + 1]++] = links[i].number;
+    for (size_t g = 0; g < out->n_groups; g++)
+        if (taken_by(out, g) != BM_NO_KNOWN)
+            out->known_members[out->known_begin[g + 1]++] = taken_by(out, g);
     bm_free(group);
     return BM_OK;
 }

@@ -20,6 +20,15 @@ void bm_known_reason(const bm_match *match, bm_grouping *out, uint32_t doc);
 /* The similarity of a removed document to the known one that is kept for it: it is chained, unless it reaches the threshold. */
 void bm_grouping_compared(bm_grouping *grouping, uint32_t doc, double similarity, double threshold);
 
+/* Was its component divided into stars? And where some are: is it none of theirs? */
+static inline bool bm_grouping_is_divided(const bm_grouping *grouping, size_t doc)
+{
+    return grouping->divided != NULL && grouping->divided[doc] != 0;
+}
+static inline bool bm_grouping_leaves(const bm_grouping *grouping, size_t doc)
+{
+    return grouping->divided != NULL && grouping->divided[doc] == 0;
+}
 static inline bool bm_grouping_is_known(const bm_grouping *grouping, size_t doc)
 {
     return grouping->known != NULL && grouping->known[doc] != BM_NO_KNOWN;

@@ -5,6 +5,8 @@
 #include "base/memory.h"
 #include "pipeline/output/rows.h"
 
+#define DOMINANT_LEAST 1000u
+
 static uint64_t size_of(const bm_grouping *g, size_t group)
 {
     return g->begin[group + 1] - g->begin[group];
@@ -75,6 +77,11 @@ static void write_largest(bm_json *json, const bm_grouping *g, const bm_doc_tabl
     bm_json_end_array(json);
 }
 
+bool bm_group_is_dominant(uint64_t size, uint64_t n_docs)
+{
+    return size > DOMINANT_LEAST && size > n_docs / 100;
+}
+
 bm_status bm_report_groups(bm_json *json, const bm_grouping *grouping, const bm_doc_table *docs,
                            bm_error *err)
 {
@@ -82,6 +89,18 @@ bm_status bm_report_groups(bm_json *json, const bm_grouping *grouping, const bm_
     write_largest(json, grouping, docs);
     double removed = grouping->n_removed > 0 ? (double)grouping->n_removed : 1;
     bm_json_key_double(json, "chained_share", (double)grouping->n_chained / removed);
+    if (!bm_group_is_dominant(grouping->largest, grouping->n))
+        return BM_OK;
+    bm_json_key(json, "dominant_group");
+    bm_json_begin_object(json);
+    bm_json_key_uint(json, "size", grouping->largest);
+    bm_json_key(json, "helps");
+    bm_json_begin_array(json);
+    bm_json_text(json, "cluster star");
+    bm_json_text(json, "max_group_size");
+    bm_json_text(json, "weights tfidf");
+    bm_json_end_array(json);
+    bm_json_end_object(json);
     return BM_OK;
 }
 

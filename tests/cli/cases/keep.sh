@@ -33,7 +33,7 @@ bm dedup "$@" --keep none --pairs -o none; exits 0
 { printf 'id\tkept\tjaccard\treason\tfile\tline\tlost\n'; for i in a:1 b:2 c:3 d:4; do printf '%s\t\t\tnear\tin.jsonl\t%s\t10\n' "${i%:*}" "${i#*:}"; done; } | holds none/removed.tsv
 holds none/kept.jsonl < /dev/null
 bm filter none -o filtered; exits 0; holds filtered/kept.jsonl < /dev/null
-bm filter none --annotate -o annotated; exits 0; says annotated/kept.jsonl '"bandmill":{"group":1,.*"kept":false,"jaccard":null}'
+bm filter none --annotate -o annotated; exits 0; says annotated/kept.jsonl '"bandmill":{"group":1,"size":4,"kept":false,"jaccard":null}'
 bm explain none a d; exits 0
 bm explain none --group 1; exits 0; says ../out '^group 1: 4 documents, 6 pairs, none is kept$'
 bm explain none --group 1 --json; exits 0; says ../out '"kept":null,"documents":4'
@@ -64,3 +64,30 @@ bm dedup lines.txt --format lines --keep max:a -o no; refused 2 "--keep looks at
 bm dedup lines.txt --format files --keep min:a -o no; refused 2 "--keep looks at field 'a'"
 bm dedup in.csv --header no --text-field 2 --keep max:n -o no; refused 2 "field 'n' of --keep is a name"
 bm cluster none/pairs.tsv --keep max:a; refused 2 '--keep'
+
+# --max-group-size: a chain of six documents, each with 8 of 12 words of the one before, becomes stars
+words() { seq -s ' ' "$1" "$(($1 + 9))"; }
+for i in 1 2 3 4 5 6; do printf '{"id":"%s","text":"%s"}\n' "$i" "$(words $((i * 2)))"; done > chain.jsonl
+set -- chain.jsonl --shingle word:1 --threshold 0.6 --bands 64 --rows 1
+bm dedup "$@" --max-group-size 6 -o whole; exits 0
+printf '{"group":1,"kept":"1","size":6,"members":["1","2","3","4","5","6"]}\n' | holds whole/groups.jsonl
+silent_about() { checks=$((checks + 1)); ! grep -q "$2" "$1" || fail "$1 says $2"; }
+silent_about whole/report.json divided
+for more in '' --pairs '--memory 64M --threads 8'; do
+    bm dedup "$@" --max-group-size 5 $more -o parts --force; exits 0
+    says ../err '1 components of more than 5 documents were divided into stars'
+    printf '{"group":1,"kept":"1","size":2,"members":["1","2"]}\n{"group":2,"kept":"3","size":2,"members":["3","4"]}\n{"group":3,"kept":"5","size":2,"members":["5","6"]}\n' | holds parts/groups.jsonl
+done
+says parts/report.json '"divided": *1'; says parts/report.json '"max_group_size": *5'
+bm explain parts 1 2; exits 0; says ../out '^groups are components, but 1 of them that was larger than the job allowed was divided into stars$'
+bm explain parts 1 3; exits 1; says ../err 'components that were too large were divided into stars'
+bm dedup "$@" --max-group-size 5 --cluster star -o no; refused 2 '--max-group-size divides components, and --cluster is star'
+bm dedup "$@" --max-group-size 1 -o no; refused 2 '--max-group-size.*1'
+
+# a template that joins more than 1 % of the documents, and more than 1,000
+awk 'BEGIN { for (i = 0; i < 1200; i++) printf "{\"id\":%d,\"text\":\"our terms of use of this page number %d\"}\n", i, i }' > template.jsonl
+bm dedup template.jsonl --shingle word:1 --threshold 0.7 --bands 64 --rows 1 -o template; exits 0
+says ../err 'one group has 1200 of 1200 documents.*--cluster star, --max-group-size, --weights tfidf'
+tr -d ' \n' < template/report.json > flat
+says flat '"dominant_group":\{"size":1200,"helps":\["clusterstar","max_group_size","weightstfidf"\]\}'
+bm dedup "$@" --max-group-size 5 --verify contained -o no; refused 2 '--max-group-size with --verify contained'

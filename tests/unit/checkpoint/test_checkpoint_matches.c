@@ -68,9 +68,11 @@ static void expect_same(pair_of_matches *p)
             bm_grouping g[2];
             bm_keep_rank rank = ranked(&p->w->docs, keep);
             for (int i = 0; i < 2; i++)
-                cr_assert_eq(bm_grouping_make(&p->match[i], &(bm_grouping_options){&rank, cluster},
-                                              &g[i], NULL),
-                             BM_OK);
+                cr_assert_eq(
+                    bm_grouping_make(&p->match[i],
+                                     &(bm_grouping_options){.rank = &rank, .cluster = cluster},
+                                     &g[i], NULL),
+                    BM_OK);
             bm_keep_rank_reset(&rank);
             for (size_t i = 0; i < N; i++) /* NAN is no number: compare bits */
                 cr_assert(g[0].label[i] == g[1].label[i] && g[0].kept[i] == g[1].kept[i] &&

@@ -30,7 +30,7 @@ static bm_status annotate(bm_annotation *a, const char *raw, const bm_group_labe
     return status;
 }
 
-static const bm_group_label removed = {.group = 12, .millionths = 7};
+static const bm_group_label removed = {.group = 12, .size = 3, .millionths = 7};
 static const bm_group_label alone = {.millionths = BM_JACCARD_UNKNOWN, .kept = true};
 
 Test(annotation, it_is_the_last_member_of_an_object)
@@ -38,10 +38,12 @@ Test(annotation, it_is_the_last_member_of_an_object)
     static const struct {
         const char *raw, *expected;
     } cases[] = {
-        {"{}", "{\"bandmill\":{\"group\":12,\"kept\":false,\"jaccard\":0.000007}}"},
-        {" { \t}\r\n", " { \t\"bandmill\":{\"group\":12,\"kept\":false,\"jaccard\":0.000007}}\r\n"},
+        {"{}", "{\"bandmill\":{\"group\":12,\"size\":3,\"kept\":false,\"jaccard\":0.000007}}"},
+        {" { \t}\r\n",
+         " { \t\"bandmill\":{\"group\":12,\"size\":3,\"kept\":false,\"jaccard\":0.000007}}\r\n"},
         {"{\"a\":{ } }\n",
-         "{\"a\":{ } ,\"bandmill\":{\"group\":12,\"kept\":false,\"jaccard\":0.000007}}\n"},
+         "{\"a\":{ } "
+         ",\"bandmill\":{\"group\":12,\"size\":3,\"kept\":false,\"jaccard\":0.000007}}\n"},
         {"\xEF\xBB\xBF{\"a\":\"{\"}", "\xEF\xBB\xBF{\"a\":\"{\",\"bandmill\":{\"group\":12,"
                                       "\"kept\":false,\"jaccard\":0.000007}}"},
     };
@@ -54,7 +56,9 @@ Test(annotation, it_is_the_last_member_of_an_object)
         cr_expect_str_eq(out, cases[i].expected);
     }
     cr_expect_eq(annotate(&a, "{\"a\":1}", &alone, out, NULL), BM_OK);
-    cr_expect_str_eq(out, "{\"a\":1,\"bandmill\":{\"group\":null,\"kept\":true,\"jaccard\":null}}");
+    cr_expect_str_eq(
+        out,
+        "{\"a\":1,\"bandmill\":{\"group\":null,\"size\":null,\"kept\":true,\"jaccard\":null}}");
     bm_error err = {0};
     cr_expect_eq(annotate(&a, "{\"bandmill\":null}", &alone, out, &err), BM_ERR_INPUT);
     cr_expect_eq(err.line, 7);
@@ -73,17 +77,18 @@ Test(annotation, the_mark_of_an_array_stays_alone)
     bm_annotation_close(&a);
 }
 
-Test(annotation, rows_get_three_columns_below_each_other)
+Test(annotation, rows_get_four_columns_below_each_other)
 {
     bm_annotation a;
     char out[1024];
     cr_assert_eq(bm_annotation_open(&(bm_input_options){.format = BM_FORMAT_TSV}, &a, NULL), BM_OK);
     cr_expect_eq(annotate(&a, "a\tb\r\n", NULL, out, NULL), BM_OK);
-    cr_expect_str_eq(out, "a\tb\tbandmill_group\tbandmill_kept\tbandmill_jaccard\r\n");
+    cr_expect_str_eq(out,
+                     "a\tb\tbandmill_group\tbandmill_size\tbandmill_kept\tbandmill_jaccard\r\n");
     cr_expect_eq(annotate(&a, "1\t2\n", &removed, out, NULL), BM_OK);
-    cr_expect_str_eq(out, "1\t2\t12\tfalse\t0.000007\n");
+    cr_expect_str_eq(out, "1\t2\t12\t3\tfalse\t0.000007\n");
     cr_expect_eq(annotate(&a, "\n", &alone, out, NULL), BM_OK);
-    cr_expect_str_eq(out, "\t\t\ttrue\t\n");
+    cr_expect_str_eq(out, "\t\t\t\ttrue\t\n");
     cr_expect_eq(annotate(&a, "1\t2\t3\n", &removed, out, NULL), BM_ERR_INPUT);
     cr_expect_eq(annotate(&a, "a\tbandmill_group", NULL, out, NULL), BM_ERR_INPUT);
     bm_annotation_close(&a);

@@ -183,8 +183,9 @@ Test(grouping, components_and_the_kept_one_are_those_of_the_model)
             bm_grouping g;
             bm_keep_rank rank = ranked(&w->docs, keep);
             cr_assert_eq(bm_grouping_make(&w->match,
-                                          &(bm_grouping_options){&rank, BM_CLUSTER_COMPONENTS}, &g,
-                                          NULL),
+                                          &(bm_grouping_options){.rank = &rank,
+                                                                 .cluster = BM_CLUSTER_COMPONENTS},
+                                          &g, NULL),
                          BM_OK);
             bm_keep_rank_reset(&rank);
             for (uint32_t i = 0; i < N; i++) {
@@ -219,9 +220,11 @@ Test(grouping, each_document_that_a_star_removes_is_at_the_threshold_to_the_kept
         for (bm_keep keep = BM_KEEP_FIRST; keep <= BM_KEEP_SHORTEST; keep++) {
             bm_grouping g;
             bm_keep_rank rank = ranked(&w->docs, keep);
-            cr_assert_eq(bm_grouping_make(&w->match, &(bm_grouping_options){&rank, BM_CLUSTER_STAR},
-                                          &g, NULL),
-                         BM_OK);
+            cr_assert_eq(
+                bm_grouping_make(&w->match,
+                                 &(bm_grouping_options){.rank = &rank, .cluster = BM_CLUSTER_STAR},
+                                 &g, NULL),
+                BM_OK);
             bm_keep_rank_reset(&rank);
             cr_assert_eq(g.n_chained, 0);
             for (uint32_t i = 0; i < N; i++) {
@@ -246,7 +249,8 @@ Test(grouping, members_are_in_input_order_and_groups_by_their_first)
     open_world(w, 3, false);
     bm_grouping g;
     cr_assert_eq(bm_grouping_make(&w->match,
-                                  &(bm_grouping_options){&(bm_keep_rank){0}, BM_CLUSTER_COMPONENTS},
+                                  &(bm_grouping_options){.rank = &(bm_keep_rank){0},
+                                                         .cluster = BM_CLUSTER_COMPONENTS},
                                   &g, NULL),
                  BM_OK);
     uint64_t in_groups = 0;

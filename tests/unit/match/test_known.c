@@ -124,7 +124,7 @@ static void close_world(world *w)
 static bm_grouping group(world *w, bm_cluster cluster)
 {
     bm_grouping g;
-    const bm_grouping_options options = {&(bm_keep_rank){0}, cluster};
+    const bm_grouping_options options = {.rank = &(bm_keep_rank){0}, .cluster = cluster};
     cr_assert_eq(bm_grouping_make(&w->match, &options, &g, NULL), BM_OK);
     return g;
 }

@@ -181,7 +181,7 @@ Test(match_stars, kept_documents_are_those_of_a_model_that_compares_all_pairs)
         run(w, keep, 1 + (uint32_t)seed % 3, seed % 2 == 0);
         model_stars(w, keep, kept);
         bm_grouping g;
-        const bm_grouping_options options = {&w->rank, BM_CLUSTER_STAR};
+        const bm_grouping_options options = {.rank = &w->rank, .cluster = BM_CLUSTER_STAR};
         cr_assert_eq(bm_grouping_make(&w->match, &options, &g, NULL), BM_OK);
         for (uint32_t i = 0; i < N; i++)
             cr_assert_eq(g.kept[i], kept[i], "seed %d: %u is kept for %u, not %u", (int)seed,

@@ -97,8 +97,8 @@ Test(corpus_spill, groups_pairs_and_counts_are_those_of_memory)
             for (bm_keep keep = BM_KEEP_FIRST; keep <= BM_KEEP_SHORTEST; keep++) {
                 bm_grouping g[2];
                 bm_keep_rank rank = ranked(&w->docs, keep);
-                const bm_grouping_options options = {&rank, star ? BM_CLUSTER_STAR
-                                                                 : BM_CLUSTER_COMPONENTS};
+                const bm_grouping_options options = {
+                    .rank = &rank, .cluster = star ? BM_CLUSTER_STAR : BM_CLUSTER_COMPONENTS};
                 for (int i = 0; i < 2; i++)
                     cr_assert_eq(bm_grouping_make(&match[i], &options, &g[i], NULL), BM_OK);
                 bm_keep_rank_reset(&rank);
