@@ -19,7 +19,7 @@
  * distances, has bytes for symbols, and two texts in Chinese or Korean often share more than 256 characters.
  *
  * Tests: tests/unit/lsh/test_edit_distance.c, tests/reference/test_measure.py */
-#include "lsh/edit_distance.h"
+#include "lsh/two_sequences.h"
 
 #include <string.h>
 

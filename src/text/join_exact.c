@@ -19,6 +19,25 @@
 
 #define STRETCH ((size_t)16 * 1024) /* bytes of text */
 
+bm_join_rules bm_join_rules_of(const bm_text_options *options)
+{
+    static const bm_join_rule of_words[] = {[BM_WORDS_ALNUM] = BM_JOIN_ALNUM,
+                                            [BM_WORDS_SPACE] = BM_JOIN_SPACE,
+                                            [BM_WORDS_TEXT_DEDUP] = BM_JOIN_EACH};
+    bm_join_rules rules = {.rule = BM_JOIN_SPACE, .normalize = options->normalize};
+    if (options->shingle == BM_SHINGLE_BYTE)
+        rules.rule = BM_JOIN_COPY;
+    else if (bm_shingle_is_of_words(options->shingle))
+        rules.rule = of_words[options->words];
+    rules.lower = (options->normalize & BM_NORM_LOWER) != 0;
+    rules.digits = (options->normalize & BM_NORM_DIGITS) != 0;
+    rules.punct = (options->normalize & BM_NORM_PUNCT) != 0;
+    rules.composes = (options->normalize & BM_NORM_COMPOSING) != 0;
+    rules.high_is_plain =
+        options->normalize == 0 && (rules.rule == BM_JOIN_SPACE || rules.rule == BM_JOIN_COPY);
+    return rules;
+}
+
 bm_status bm_joined_reserve(bm_joined *joined, size_t more, bm_error *err)
 {
     size_t need;

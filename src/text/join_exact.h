@@ -6,6 +6,9 @@
 #include "text/normalize.h"
 #include "text/shingle_ops.h"
 
+/* How texts are joined for these options. */
+bm_join_rules bm_join_rules_of(const bm_text_options *options);
+
 /* Room for `more` bytes, and for both margins. */
 bm_status bm_joined_reserve(bm_joined *joined, size_t more, bm_error *err);
 /* A new document, in the same memory. */

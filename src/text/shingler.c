@@ -75,25 +75,6 @@ static bm_status check(const bm_text_options *options, bm_error *err)
     return BM_OK;
 }
 
-static bm_join_rules rules_of(const bm_text_options *options)
-{
-    static const bm_join_rule of_words[] = {[BM_WORDS_ALNUM] = BM_JOIN_ALNUM,
-                                            [BM_WORDS_SPACE] = BM_JOIN_SPACE,
-                                            [BM_WORDS_TEXT_DEDUP] = BM_JOIN_EACH};
-    bm_join_rules rules = {.rule = BM_JOIN_SPACE, .normalize = options->normalize};
-    if (options->shingle == BM_SHINGLE_BYTE)
-        rules.rule = BM_JOIN_COPY;
-    else if (bm_shingle_is_of_words(options->shingle))
-        rules.rule = of_words[options->words];
-    rules.lower = (options->normalize & BM_NORM_LOWER) != 0;
-    rules.digits = (options->normalize & BM_NORM_DIGITS) != 0;
-    rules.punct = (options->normalize & BM_NORM_PUNCT) != 0;
-    rules.composes = (options->normalize & BM_NORM_COMPOSING) != 0;
-    rules.high_is_plain =
-        options->normalize == 0 && (rules.rule == BM_JOIN_SPACE || rules.rule == BM_JOIN_COPY);
-    return rules;
-}
-
 static bm_status open_stop_words(bm_shingler *shingler, bm_error *err)
 {
     const size_t n = 2 * (WINDOW + 1);
@@ -110,7 +91,7 @@ bm_status bm_shingler_open(const bm_text_options *options, const char *cpu, bm_s
     bm_shingler *shingler = NULL;
     BM_TRY(bm_new_zero(&shingler, 1, err));
     shingler->options = *options;
-    shingler->rules = rules_of(options);
+    shingler->rules = bm_join_rules_of(options);
     shingler->ops = bm_shingle_ops_of(isa);
     shingler->units = bm_shingle_units(options);
     const size_t n_starts = shingler->units + WINDOW + 17;

@@ -9,6 +9,8 @@
                 documents; a line at a time
   edited        pairs --edit: a column of Levenshtein distances against the recurrence that defines them, of verses and of
                 random texts of up to 2,000 different characters; standard input, a sample, memory, `cluster` of such a file
+  runs          explain A B: the longest run of words, characters or bytes that two texts share, against the table of all places;
+                its bytes, cut out of both texts, are these units
 
 Shingles are made by text_model.py."""
 import json
@@ -263,6 +265,61 @@ def edited(claims, bandmill, folder, rng, verses, size):
     claims.attempt(f"edit distances of {len(c.ids)} texts are those of the recurrence", check)
 
 
+# --- the longest common run ---
+
+def longest_run(a, b):
+    """(length, first place in a, first in b)."""
+    best, row = (0, 0, 0), [0] * (len(b) + 1)
+    for i in range(len(a) - 1, -1, -1):
+        corner = 0
+        for j in range(len(b)):
+            corner = row[j + 1]
+            row[j] = corner + 1 if a[i] == b[j] else 0
+        best = max(best, max(((row[j], -i, -j) for j in range(len(b))), default=best))
+    return best[0], -best[1], -best[2]
+
+
+def runs(claims, bandmill, folder, rng, rounds):
+    forms = [text_model.text_options({"lower"}, k=2), text_model.text_options({"lower", "nfc", "strip-accents"}, k=2),
+             text_model.text_options({"nfkc", "punct"}, kind="char", k=3), text_model.text_options(words="space", k=2),
+             text_model.text_options({"nfc"}, kind="byte", k=4), text_model.text_options({"digits", "nfkc", "lower"}, words="space", k=1)]
+    pool = ["one", "Two", "\u00e9t\u00e9", "e\u0301te\u0301", "\u65e5\u672c", "\ufb01n", "\u1100\u1161\u11a8", "\u0441\u043b\u043e\u0432\u043e", "4\u0662", "a-b", "q\u0323\u0301"]
+
+    def check():
+        for number in range(rounds):
+            options = forms[number % len(forms)]
+            base = [rng.choice(pool) for _ in range(rng.randint(8, 30))]
+            other = list(base)
+            for _ in range(rng.randint(1, 5)):
+                other[rng.randrange(len(other))] = rng.choice(pool)
+            texts = [" ".join(base), "  ".join(other[rng.randint(0, 3):])]
+            path, out = os.path.join(folder, f"run{number}.jsonl"), os.path.join(folder, f"run{number}")
+            with open(path, "w", encoding="utf-8") as file:
+                file.writelines(json.dumps({"id": id_, "text": text}) + "\n" for id_, text in zip("ab", texts))
+            arguments = text_model.option_arguments(options)
+            bandmill.run("dedup", path, *arguments, "--threshold", .01, "--bands", 128, "--rows", 1, "-o", out)
+            done = bandmill.run("explain", out, "a", "b", "--json", expect=None)
+            if done.returncode != 0:
+                continue  # nothing in common
+            run = json.loads(done.stdout)["run"]
+            units = [text_model.units(text, options)[0] for text in texts]
+            n, at_a, at_b = longest_run(*units)
+            if run["units"] != n:
+                return f"{number}: {run['units']} units, {n} are wanted"
+            data = texts[0].encode()[slice(*run["a"])]
+            if run["text"].encode() != data:
+                return f"{number}: the text is not that of its bytes"
+            if options["kind"] == "byte":
+                continue
+            for text, place, at, all_units in zip(texts, (run["a"], run["b"]), (at_a, at_b), units):
+                before = text_model.units(text.encode()[:place[0]].decode(), options)[0]
+                inside = text_model.units(text.encode()[slice(*place)].decode(), options)[0]
+                if options["kind"] == "word" and (inside != all_units[at:at + n] or len(before) != at):
+                    return f"{number}: {place} of {text!r} are other units"
+        return ""
+    claims.attempt(f"the longest common run of two texts and its bytes: {rounds} pairs", check)
+
+
 def main():
     args = harness.arguments(__doc__, ("--seed", {"type": int, "default": 20261124}))
     harness.need_corpora()
@@ -280,6 +337,7 @@ def main():
             queries(claims, bandmill, c, folder)
             verses = c if c.name == "oeb_us_uk" else verses
         edited(claims, bandmill, folder, rng, verses, args.size)
+        runs(claims, bandmill, folder, rng, {"small": 30, "normal": 120, "full": 600}[args.size])
     claims.end()
 
 

@@ -11,10 +11,17 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "base/error.h"
 #include "base/memory.h"
 #include "pipeline/context/job_weights.h"
+#include "pipeline/context/record_room.h"
 #include "pipeline/context/recipe.h"
+
+#define TEXT_SHARE                                                                                 \
+    64u /* of the memory: a byte of a text may be a unit, of which so many bytes are held */
 
 typedef struct collector {
     const bm_doc_table *docs;
@@ -22,6 +29,9 @@ typedef struct collector {
     uint64_t memory;
     bool weighted;
     bm_explain_sets *out;
+    bm_job_context *context;
+    bm_buf *texts; /* of the wanted ones, instead of sets; NULL: sets */
+    size_t n_texts;
 } collector;
 
 /* One document more, with so many hashes. Growing by half at a time, so the memory asked for is at
@@ -81,19 +91,62 @@ static bm_status keep_wanted(void *ctx, const bm_ingest_batch *batch, size_t fir
     return BM_OK;
 }
 
+/* A bm_record_fn. */
+static bm_status keep_text(void *ctx, const bm_record *record, bm_error *err)
+{
+    collector *k = ctx;
+    bm_doc_table *docs = &k->context->docs;
+    bm_str id = record->id;
+    if (record->bad)
+        return BM_OK;
+    if (docs->number_duplicates) {
+        const bm_doc_row row = {.file = record->file, .line = record->line};
+        const bm_doc_id named = {id, XXH3_64bits(id.data, id.len)};
+        BM_TRY(
+            bm_doc_table_add(docs, &row, named, k->context->inputs.names.names[record->file], err));
+        id = bm_doc_table_id(docs, docs->n - 1);
+    }
+    const uint32_t number = bm_id_set_find(k->wanted, id);
+    if (number == BM_ID_NONE)
+        return BM_OK;
+    k->n_texts++;
+    if (k->memory != 0 && record->text.len > k->memory / TEXT_SHARE)
+        return bm_fail_at(err, BM_ERR_NOMEM, k->context->inputs.names.names[record->file],
+                          record->line,
+                          "a text of %zu bytes does not fit into %" PRIu64
+                          " bytes (`memory`), of which its units need most",
+                          record->text.len, k->memory);
+    return bm_buf_add(&k->texts[number], record->text.data, record->text.len, err);
+}
+
+static bm_status read_wanted(bm_job_context *context, collector *k, bm_error *err)
+{
+    const bm_ingest_wish wish = {.sink = keep_wanted, .sink_ctx = k};
+    if (k->texts == NULL) {
+        BM_TRY(bm_job_weights_count(context, err));
+        return bm_job_context_ingest(context, &wish, err);
+    }
+    if (!context->inputs.source->ops->has_text)
+        return bm_fail(err, BM_ERR_INPUT, "the inputs have no texts");
+    BM_TRY(bm_records_read(context, keep_text, k, NULL, err));
+    return k->n_texts == k->wanted->n
+               ? BM_OK
+               : bm_fail(err, BM_ERR_FORMAT, "%zu of %zu documents are in the inputs", k->n_texts,
+                         (size_t)k->wanted->n);
+}
+
 static bm_status read_inputs(const bm_settings *settings, const bm_recipe *recipe, collector *k,
                              bm_error *err)
 {
     bm_job_context context;
-    const bm_ingest_wish wish = {.sink = keep_wanted, .sink_ctx = k};
     BM_TRY(bm_job_context_open(settings, &context, err));
     k->docs = &context.docs;
+    k->context = &context;
     k->weighted = settings->text.weights != BM_WEIGHTS_NONE;
     bm_job_context_stage(&context, "read", "bytes");
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_job_context_inputs(&context, err));
-    BM_TRY_OUT(bm_job_weights_count(&context, err));
-    status = bm_job_context_ingest(&context, &wish, err);
+    status = read_wanted(&context, k, err);
 out:
     if (status == BM_OK)
         status = bm_recipe_check_inputs(recipe, context.inputs.set, err);
@@ -103,17 +156,14 @@ out:
     return status;
 }
 
-bm_status bm_explain_sets_read(const bm_settings *settings, const bm_manifest *manifest,
-                               const bm_id_set *wanted, bm_explain_sets *out, bm_error *err)
+/* Find the inputs of the manifest, and read them. */
+static bm_status read_recorded(const bm_settings *settings, const bm_manifest *manifest,
+                               collector *k, bm_text_options *text, bm_error *err)
 {
     bm_settings reading = *settings; /* as dedup read its inputs */
     bm_recipe recipe = {.manifests = &manifest, .n = 1};
     bm_weighed weighed = {0};
-    bm_explain_sets sets = {0};
-    collector k = {.wanted = wanted, .memory = settings->memory, .out = &sets};
     reading.recorded.weighed = &weighed;
-    BM_TRY(bm_new(&sets.place, wanted->n, err));
-    memset(sets.place, 0xFF, wanted->n * sizeof *sets.place);
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_recipe_settle(&recipe, &reading, err));
     BM_TRY_OUT(bm_recipe_find(&recipe, &reading, err));
@@ -121,9 +171,30 @@ bm_status bm_explain_sets_read(const bm_settings *settings, const bm_manifest *m
     BM_TRY_OUT(
         bm_job_context_check_outputs(&reading, reading.input.paths, reading.input.n_paths, err));
     reading.output = (bm_output_options){0};
-    status = read_inputs(&reading, &recipe, &k, err);
+    BM_TRY_OUT(read_inputs(&reading, &recipe, k, err));
+    if (text != NULL)
+        *text = reading.text;
 out:
     bm_recipe_reset(&recipe);
+    return status;
+}
+
+bm_status bm_explain_texts_read(const bm_settings *settings, const bm_manifest *manifest,
+                                const bm_id_set *wanted, bm_buf *texts, bm_text_options *text,
+                                bm_error *err)
+{
+    collector k = {.wanted = wanted, .memory = settings->memory, .texts = texts};
+    return read_recorded(settings, manifest, &k, text, err);
+}
+
+bm_status bm_explain_sets_read(const bm_settings *settings, const bm_manifest *manifest,
+                               const bm_id_set *wanted, bm_explain_sets *out, bm_error *err)
+{
+    bm_explain_sets sets = {0};
+    collector k = {.wanted = wanted, .memory = settings->memory, .out = &sets};
+    BM_TRY(bm_new(&sets.place, wanted->n, err));
+    memset(sets.place, 0xFF, wanted->n * sizeof *sets.place);
+    const bm_status status = read_recorded(settings, manifest, &k, NULL, err);
     if (status == BM_OK)
         *out = sets;
     else

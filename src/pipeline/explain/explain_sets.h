@@ -22,6 +22,11 @@ typedef struct bm_explain_sets {
  * was made from; BM_ERR_IO one that is gone; BM_ERR_NOMEM past the memory. */
 bm_status bm_explain_sets_read(const bm_settings *settings, const bm_manifest *manifest,
                                const bm_id_set *wanted, bm_explain_sets *out, bm_error *err);
+/* The same inputs, but the texts of the wanted documents as they were read, by their numbers in the set, into empty buffers;
+ * *text: how they were cut into shingles. BM_ERR_INPUT: these inputs have no texts. */
+bm_status bm_explain_texts_read(const bm_settings *settings, const bm_manifest *manifest,
+                                const bm_id_set *wanted, bm_buf *texts, bm_text_options *text,
+                                bm_error *err);
 void bm_explain_sets_reset(bm_explain_sets *sets);
 
 #endif

@@ -165,6 +165,37 @@ static void text_cut(page *p)
     }
 }
 
+/* What the two have in common at a stretch, in quotes, on a line of its own. */
+static void text_run(page *p)
+{
+    static const char *const nouns[] = {" word", " character", " byte", " word"};
+    const bm_shared_run *run = &p->e->answer.run;
+    bm_buf escaped = {0};
+    if (!run->known)
+        return;
+    put(p, "the longest run of both: ");
+    put_count(p, run->n, nouns[run->units]);
+    for (size_t i = 0; i < 2 && run->n > 0; i++) {
+        put(p, i == 0 ? ", bytes " : ", ");
+        put_uint(p, run->from[i]);
+        put(p, " to ");
+        put_uint(p, run->to[i]);
+        put(p, " of ");
+        put_id(p, i == 0 ? p->e->a : p->e->b, false);
+    }
+    end_row(p);
+    if (run->n > 0) {
+        put(p, "  ");
+        if (p->status == BM_OK)
+            p->status = bm_tsv_escape(&escaped, (bm_str){run->text.data, run->text.len}, p->err);
+        if (p->status == BM_OK)
+            p->status =
+                bm_buf_add_plain(&p->rows->buf, (bm_str){escaped.data, escaped.len}, p->err);
+        end_row(p);
+    }
+    bm_buf_reset(&escaped);
+}
+
 static void text_chain(page *p)
 {
     const bm_explainer *e = p->e;
@@ -187,6 +218,7 @@ static void text_chain(page *p)
     }
     put(p, "\n");
     text_themselves(p);
+    text_run(p);
     text_cut(p);
 }
 
@@ -380,6 +412,29 @@ static void json_pairs(bm_json *json, const bm_explainer *e, const char *key, co
     bm_json_end_array(json);
 }
 
+static void json_run(bm_json *json, const bm_explainer *e)
+{
+    static const char *const sides[] = {"a", "b"};
+    const bm_shared_run *run = &e->answer.run;
+    bm_json_key(json, "run");
+    if (!run->known) {
+        bm_json_text(json, NULL);
+        return;
+    }
+    bm_json_begin_object(json);
+    bm_json_key_uint(json, "units", run->n);
+    bm_json_key(json, "text");
+    bm_json_string(json, (bm_str){run->text.data, run->text.len});
+    for (size_t i = 0; i < 2; i++) {
+        bm_json_key(json, sides[i]);
+        bm_json_begin_array(json);
+        bm_json_uint(json, run->from[i]);
+        bm_json_uint(json, run->to[i]);
+        bm_json_end_array(json);
+    }
+    bm_json_end_object(json);
+}
+
 static void json_chain(bm_json *json, const bm_explainer *e)
 {
     const bm_chain *chain = &e->answer.chain;
@@ -397,6 +452,7 @@ static void json_chain(bm_json *json, const bm_explainer *e)
     json_pairs(json, e, "cut", e->answer.cut.pairs, e->answer.cut.n);
     bm_json_key_uint(json, "with_a", e->answer.cut.n_near);
     bm_json_key_uint(json, "with_b", e->ids.n - e->answer.cut.n_near);
+    json_run(json, e);
 }
 
 static void json_group(bm_json *json, const bm_explainer *e)

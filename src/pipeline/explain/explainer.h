@@ -4,6 +4,7 @@
  *     job_explain.c    the job: which group, in which order things are done
  *     explain_group.c  the report's words, the group and its members
  *     explain_pairs.c  the group's pairs: from pairs.tsv, or from the inputs (explain_sets.c)
+ *     explain_run.c    what two documents have in common at a stretch
  *     explain_write.c  the answer as text, JSON or a graph
  *
  * Documents are numbered by their place in the group, which is their order in the inputs.
@@ -26,6 +27,15 @@
 #include "pipeline/context/job_context.h"
 #include "pipeline/output/rows.h"
 
+/* The longest run of units that two texts have in common. */
+typedef struct bm_shared_run {
+    bool known;
+    bm_shingle_kind units;
+    size_t n;
+    size_t from[2], to[2]; /* bytes of each text */
+    bm_buf text;           /* as it stands in the first of them */
+} bm_shared_run;
+
 /* What was found in the pairs of a group. */
 typedef struct bm_explanation {
     bm_link_graph graph;
@@ -33,6 +43,7 @@ typedef struct bm_explanation {
     bm_chain chain;
     bm_cut cut;
     bm_bridges bridges;
+    bm_shared_run run; /* of two documents */
 } bm_explanation;
 
 typedef struct bm_explainer {
@@ -72,6 +83,11 @@ bm_status bm_explain_pairs(bm_explainer *e, bm_error *err);
 /* The similarity of e->a and e->b themselves, as the directory's pairs are measured: of their link,
  * else from the inputs. Where these cannot be read: a warning, and NAN. */
 bm_status bm_explain_similarity(bm_explainer *e, bm_error *err);
+
+/* --- explain_run.c --- */
+/* The longest run that e->a and e->b have in common, out of the inputs. Where these cannot be read: a warning, and it is not
+ * known. */
+bm_status bm_explain_run(bm_explainer *e, bm_error *err);
 
 /* --- explain_write.c --- */
 bm_status bm_explain_write(const bm_explainer *e, bm_rows *rows, bm_error *err);

@@ -126,7 +126,8 @@ static bm_status explain_chain(bm_explainer *e, bm_error *err)
         return bm_fail_at(err, BM_ERR_FORMAT, e->options->path, 0,
                           "its pairs do not join the two, which are in its group %" PRIu64,
                           e->group);
-    return bm_min_cut(&e->answer.graph, e->a, e->b, &e->answer.cut, err);
+    BM_TRY(bm_min_cut(&e->answer.graph, e->a, e->b, &e->answer.cut, err));
+    return bm_explain_run(e, err);
 }
 
 static bm_status explain_group(bm_explainer *e, bm_error *err)
@@ -187,6 +188,7 @@ static bm_status run_job(bm_explainer *e, bm_explain_summary *out, bm_error *err
 out:
     bm_chain_reset(&e->answer.chain);
     bm_cut_reset(&e->answer.cut);
+    bm_buf_reset(&e->answer.run.text);
     bm_bridges_reset(&e->answer.bridges);
     bm_link_graph_reset(&e->answer.graph);
     bm_explain_sets_reset(&e->sets);

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "lsh/edit_distance.h"
+#include "lsh/two_sequences.h"
 #include "pipeline/context/record_room.h"
 
 #define WRITE_BYTES ((size_t)1 << 20)

@@ -43,12 +43,14 @@ the shortest chain has 3 links:
   d
 
 a and d themselves: 0.454545, below the threshold: joined through others only
+the longest run of both: 25 words, bytes 50 to 149 of a, 0 to 99 of d
+  w15 w16 w17 w18 w19 w20 w21 w22 w23 w24 w25 w26 w27 w28 w29 w30 w31 w32 w33 w34 w35 w36 w37 w38 w39
 to part them 1 link must go; 2 documents would stay with a, 3 with d:
   a -- b  0.777778
 END
     bm explain $dir d copy --json; exits 0; silent ../err
     holds ../out <<'END'
-{"schema":1,"kind":"explain","threshold":0.7,"cluster":"components","group":1,"kept":"a","documents":5,"pairs":4,"a":"d","b":"copy","similarity":0.454545,"chain":[{"id_a":"d","id_b":"c","jaccard":0.777778},{"id_a":"c","id_b":"b","jaccard":0.777778},{"id_a":"b","id_b":"a","jaccard":0.777778},{"id_a":"a","id_b":"copy","jaccard":1}],"weakest":0,"cut":[{"id_a":"c","id_b":"d","jaccard":0.777778}],"with_a":1,"with_b":4}
+{"schema":1,"kind":"explain","threshold":0.7,"cluster":"components","group":1,"kept":"a","documents":5,"pairs":4,"a":"d","b":"copy","similarity":0.454545,"chain":[{"id_a":"d","id_b":"c","jaccard":0.777778},{"id_a":"c","id_b":"b","jaccard":0.777778},{"id_a":"b","id_b":"a","jaccard":0.777778},{"id_a":"a","id_b":"copy","jaccard":1}],"weakest":0,"cut":[{"id_a":"c","id_b":"d","jaccard":0.777778}],"with_a":1,"with_b":4,"run":{"units":25,"text":"w15 w16 w17 w18 w19 w20 w21 w22 w23 w24 w25 w26 w27 w28 w29 w30 w31 w32 w33 w34 w35 w36 w37 w38 w39","a":[0,99],"b":[50,149]}}
 END
     bm explain $dir b copy --dot -q; exits 0; silent ../err
     holds ../out <<'END'
@@ -125,7 +127,8 @@ cp in.jsonl same.jsonl
 sed 's/w300/v300/' same.jsonl > in.jsonl
 bm explain plain a d; refused 7 'in\.jsonl: the file is not the one'
 bm explain pairs a d; exits 0; says ../out 'themselves: not known$'; says ../err 'warning: .*not known: in\.jsonl'
-bm explain pairs a d --json; exits 0; says ../out '"similarity":null,'
+says ../err 'warning: what the two have in common is not known: in\.jsonl'
+bm explain pairs a d --json; exits 0; says ../out '"similarity":null,'; says ../out '"run":null}'
 bm explain pairs a b; exits 0; says ../out 'themselves: 0.777778$' # their own link
 doc more "$(words 0 3)" >> in.jsonl
 bm explain plain a d; refused 7 'in\.jsonl: the file is not the one .* bytes'

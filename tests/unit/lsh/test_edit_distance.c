@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lsh/edit_distance.h"
+#include "lsh/two_sequences.h"
 #include "tests/unit/base/sized.h"
 
 static uint64_t state = 3;

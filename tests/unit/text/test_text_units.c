@@ -1,0 +1,72 @@
+/* test_text_units.c -- units of texts and where they stand, against what was written down by hand; and each unit, made of its
+ * own stretch of the text alone, is itself. */
+#include <criterion/criterion.h>
+
+#include <string.h>
+
+#include "text/text_units.h"
+
+static bm_text_options options_of(bm_shingle_kind kind, bm_words words, uint32_t normalize)
+{
+    return (bm_text_options){
+        .shingle = kind, .shingle_k = 3, .words = words, .normalize = normalize};
+}
+
+/* `stretches`: of the text, ended by NULL. */
+static void expect(const bm_text_options *options, const char *text, const char *const *stretches)
+{
+    bm_text_units units = {0};
+    cr_assert_eq(bm_text_units_make(options, (bm_str){text, strlen(text)}, &units, NULL), BM_OK);
+    size_t n = 0;
+    for (; stretches[n] != NULL; n++) {
+        cr_assert_lt(n, units.n, "%s: %zu units", text, units.n);
+        const bm_text_unit *unit = &units.list[n];
+        const size_t len = unit->to - unit->from;
+        cr_expect(len == strlen(stretches[n]) && memcmp(text + unit->from, stretches[n], len) == 0,
+                  "%s, unit %zu: %.*s for %s", text, n, (int)len, text + unit->from, stretches[n]);
+        bm_text_units alone = {0};
+        cr_assert_eq(bm_text_units_make(options, (bm_str){stretches[n], len}, &alone, NULL), BM_OK);
+        if (options->shingle == BM_SHINGLE_WORD)
+            cr_expect_eq(alone.list[0].hash, unit->hash);
+        bm_text_units_reset(&alone);
+    }
+    cr_expect_eq(units.n, n, "%s: %zu units", text, units.n);
+    bm_text_units_reset(&units);
+}
+
+#define STRETCHES(...) ((const char *const[]){__VA_ARGS__, NULL})
+
+Test(text_units, words_stand_where_their_letters_do)
+{
+    const bm_text_options alnum = options_of(BM_SHINGLE_WORD, BM_WORDS_ALNUM, BM_NORM_LOWER),
+                          space = options_of(BM_SHINGLE_WORD, BM_WORDS_SPACE, 0);
+    expect(&alnum, " Don't, 42 \xC3\x89t\xC3\xA9!",
+           STRETCHES("Don", "t", "42", "\xC3\x89t\xC3\xA9"));
+    expect(&alnum,
+           "a\xE6\x97\xA5\xE6\x9C\xAC"
+           "b",
+           STRETCHES("a", "\xE6\x97\xA5", "\xE6\x9C\xAC", "b"));
+    expect(&space, "  Don't,\t42\n", STRETCHES("Don't,", "42"));
+    expect(&alnum, "...", STRETCHES(NULL));
+    expect(&alnum, "", STRETCHES(NULL));
+}
+
+Test(text_units, of_characters_that_are_composed_all_belong_to_the_unit)
+{
+    const bm_text_options nfc = options_of(BM_SHINGLE_WORD, BM_WORDS_ALNUM, BM_NORM_NFC),
+                          chars = options_of(BM_SHINGLE_CHAR, BM_WORDS_ALNUM, BM_NORM_NFC),
+                          nfkc = options_of(BM_SHINGLE_CHAR, BM_WORDS_ALNUM, BM_NORM_NFKC);
+    expect(&nfc, "\xD1\x81\xD0\xBB\xD0\xBE\xD0\xB2\xD0\xBE e\xCC\x81t",
+           STRETCHES("\xD1\x81\xD0\xBB\xD0\xBE\xD0\xB2\xD0\xBE", "e\xCC\x81t"));
+    expect(&chars, " e\xCC\x81 \t\xE1\x84\x80\xE1\x85\xA1", /* a jamo and its vowel */
+           STRETCHES("e\xCC\x81", " ", "\xE1\x84\x80\xE1\x85\xA1"));
+    expect(&nfkc, "\xEF\xAC\x81", STRETCHES("\xEF\xAC\x81", "\xEF\xAC\x81")); /* fi */
+}
+
+Test(text_units, characters_and_bytes_are_those_of_the_normalised_text)
+{
+    const bm_text_options chars = options_of(BM_SHINGLE_CHAR, BM_WORDS_ALNUM, BM_NORM_PUNCT),
+                          bytes = options_of(BM_SHINGLE_BYTE, BM_WORDS_ALNUM, 0);
+    expect(&chars, "  a,b  \xC3\xA9 ", STRETCHES("a", "b", " ", "\xC3\xA9"));
+    expect(&bytes, "a \xC3\xA9", STRETCHES("a", " ", "\xC3\xA9", "\xC3\xA9"));
+}
