@@ -196,7 +196,9 @@ def test_pairs_by_containment_are_those_of_the_program(table, jsonl, program):
     with pytest.raises(bandmill.Error) as e:
         bandmill.pairs(table, measure="containment", candidates="lsh", device="cpu")
     assert e.value.status == "usage"
-    assert len(bandmill.pairs(table.slice(0, 20), id="id", threshold=0.0, candidates="all", device="cpu")) == 190
+    some = table.slice(0, 20)
+    n = sum(1 for text in some["text"].to_pylist() if text and text.strip())
+    assert len(bandmill.pairs(some, id="id", threshold=0.0, candidates="all", device="cpu")) == n * (n - 1) // 2 > 100
 
 
 def test_pairs_with_edit_distances_are_those_of_the_program(table, jsonl, program):
