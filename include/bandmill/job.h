@@ -72,8 +72,8 @@ typedef struct bm_dedup_options {
      * (docs/pairing.md). `keep` is FIRST then. NULL: `keep`. */
     const char *keep_rules;
     /* With `verify` CONTAINED: the share of its distinct shingles that a kept document must hold of one that goes, more than
-     * 0 and at most 1, with up to 15 decimals; 0: 1. `cluster` is COMPONENTS then, and `keep` FIRST means: most distinct
-     * shingles, then longest, then first. */
+     * 0 and at most 1, with up to 15 decimals; 0: 1. `cluster` is COMPONENTS then, and `keep` FIRST without
+     * `keep_rules` means: most distinct shingles, then longest, then first. */
     double containment;
     /* A component of more documents, copies counted, is divided into stars, which may still be larger; documents that no star
      * takes stay. At least 2; with STAR BM_ERR_USAGE. 0: none is divided. */

@@ -595,9 +595,9 @@ def dedup(
         fill(o, call, source, k)
         o.output.path = call.text(out)
         o.cluster = word(lib.BM_OPTION_CLUSTER, cluster, "cluster")
-        o.keep_rules = call.text(keep)
         o.max_group_size = max_group_size or 0
         verify, share = _contained(verify)
+        o.keep_rules = call.text(None if verify == "contained" and keep == "first" else keep)
         o.verify, o.containment = _verify(verify, data), share
         o.kept = lib.BM_KEPT_SAME if output is not None else lib.BM_KEPT_NO
         o.write_pairs = pairs

@@ -48,7 +48,7 @@ class World:
         self.keys = {name: self.bands_of(elements, a, b) for name, elements in self.sets.items() if elements}
         self.new = test_lost.write(folder, "new.jsonl", "n", texts[:n])
         self.known = test_lost.write(folder, "known.jsonl", "k", texts[n:])
-        self.keep = rng.choice((None, None, "last", "longest", "shortest"))
+        self.keep = rng.choice((None, None, "first", "last", "longest", "shortest"))
         self.text = text_model.option_arguments(self.options)
         self.plan = ["--perms", self.bands * self.rows, "--bands", self.bands, "--rows", self.rows]
         self.how = ["--verify", "contained" if self.share == "1" and rng.random() < 0.5 else f"contained={self.share}",
@@ -63,7 +63,7 @@ class World:
 
     def rank(self, name):
         place, length = self.names.index(name), len(self.texts[name].encode())
-        return {None: (-len(self.sets[name]), -length, place), "last": (-place,), "longest": (-length, place),
+        return {None: (-len(self.sets[name]), -length, place), "first": (place,), "last": (-place,), "longest": (-length, place),
                 "shortest": (length, place)}[self.keep]
 
     def holds(self, x, shared):

@@ -77,6 +77,7 @@ for c in 0 1.1 -1 .9x '' .1234567890123456 1e-3; do bm dedup in.jsonl $plan --ve
 bm dedup in.jsonl $plan --verify exact=.9 -o no; refused 2 '.*--verify'
 bm dedup in.jsonl $plan --verify contained --cluster components -o no; refused 2 '.*--cluster'
 bm dedup in.jsonl $plan --verify contained --cluster star -o no; refused 2 '.*--cluster'
+bm dedup in.jsonl $plan --verify contained --keep none -o no; refused 2 '.*--keep'
 bm dedup in.jsonl --shingle word:1 --verify contained --weights tfidf -o no; refused 2 '.*--weights'
 bm pairs in.jsonl $plan --verify contained; refused 2 '.*--verify'
 bm query --targets in.jsonl in.jsonl $plan --verify contained; refused 2 '.*--verify'
