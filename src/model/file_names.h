@@ -43,6 +43,7 @@
 #define BM_FILE_DOCUMENTS          "documents.tsv"
 #define BM_FILE_INDEX_DATA         "data.mdb" /* of an index; the names are LMDB's */
 #define BM_FILE_INDEX_LOCK         "lock.mdb"
+#define BM_FILE_INDEX_RECORD       "last_commit"
 /* The kept documents: a folder, or one file of this name and an ending ("kept.jsonl.gz"). */
 #define BM_FILE_KEPT "kept"
 

@@ -25,6 +25,10 @@
     X(mdb_txn_abort)                                                                               \
     X(mdb_txn_id)                                                                                  \
     X(mdb_dbi_open)                                                                                \
+    X(mdb_stat)                                                                                    \
+    X(mdb_cursor_open)                                                                             \
+    X(mdb_cursor_get)                                                                              \
+    X(mdb_cursor_close)                                                                            \
     X(mdb_put)                                                                                     \
     X(mdb_del)                                                                                     \
     X(mdb_strerror)

@@ -51,6 +51,25 @@ uint64_t bm_note_name_hash(bm_str name)
     return XXH3_64bits(name.data, name.len);
 }
 
+static int order(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+int bm_piece_key_order(const bm_piece_key *a, const bm_piece_key *b)
+{
+    if (a->table != b->table)
+        return a->table < b->table ? -1 : 1;
+    if (a->table != BM_KEY_POSTINGS) {
+        const int number = a->table == BM_KEY_NOTE ? 0 : order(a->number, b->number);
+        return number != 0 || a->table == BM_KEY_NOTE ? number : order(a->run, b->run);
+    }
+    int first = order(a->run, b->run);
+    first = first != 0 ? first : order(a->band, b->band);
+    first = first != 0 ? first : order(a->first, b->first);
+    return first != 0 ? first : order(a->number, b->number);
+}
+
 bool bm_piece_key_read(bm_str bytes, bm_piece_key *out)
 {
     if (bytes.len == 0)

@@ -30,6 +30,8 @@ bm_str bm_piece_key_write(const bm_piece_key *key, char *out);
 bm_str bm_piece_key_note(bm_str name, char *out);
 /* false: it is none of ours. */
 bool bm_piece_key_read(bm_str bytes, bm_piece_key *out);
+/* As the keys' bytes are in order, of which notes are all one. */
+int bm_piece_key_order(const bm_piece_key *a, const bm_piece_key *b);
 uint64_t bm_note_name_hash(bm_str name);
 
 #endif

@@ -70,7 +70,7 @@ bm_status bm_posting_stream_next(bm_posting_stream *stream, bm_posting *out, bm_
     if (first->next < first->piece.head.n) {
         first->head = bm_posting_piece_at(&first->piece, first->next++);
     } else {
-        bm_snapshot_read(stream->snapshot, &first->refs[first->at]);
+        bm_snapshot_read(&first->refs[first->at]);
         if (++first->at < first->n) {
             BM_TRY(open_piece(stream->snapshot, first, err));
         } else {

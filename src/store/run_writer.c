@@ -29,7 +29,6 @@ static bm_status put_piece(bm_run_writer *w, bm_error *err)
     BM_TRY(bm_store_env_put(&w->store->env, bm_piece_key_write(&key, bytes),
                             bm_posting_piece_size(w->n), &piece, err));
     bm_posting_piece_write(w->list, w->n, piece);
-    w->run.pieces++;
     w->n = 0;
     return BM_OK;
 }

@@ -1,11 +1,12 @@
 /* store.h -- the persistent index: documents, their ids, and the bands in which each is found.
  *
  * One directory with one environment of LMDB (data.mdb, lock.mdb), which gives atomic commits, snapshots and
- * any number of readers beside one writer. What it keeps are pieces of about 1 MiB (bytes/piece.h), so that the
- * tree of keys stays small: it is read whole, with every number checked, when a view opens (bytes/lmdb_pages.h).
+ * any number of readers beside one writer, and the record of its last commit (store_record.h). What it keeps are pieces
+ * of about 1 MiB (bytes/piece.h), so that the tree of keys stays small: it is read whole when a view opens
+ * (store_snapshot.h).
  *
  *     table       key                            piece
- *     state       'S'                            what is visible: facts, counts, runs, next number, transaction
+ *     state       'S'                            what is visible: facts, counts, runs, next number, commit
  *     documents   'D' first number, version      documents (bytes/document_piece.h)
  *     postings    'P' run, table, first entry    (band key, number) entries; table `bands` is that of ids, whose
  *                                                key is XXH3_64bits of the id (bytes/posting_piece.h)
@@ -39,9 +40,6 @@
 #include "store/bytes/posting_piece.h"
 
 #define BM_STORE_VERSION 2u
-
-/* Tables of postings: the bands, ids, and one more, in which a document may have any number of entries. */
-#define BM_STORE_TABLES(bands) ((bands) + 2u)
 
 typedef enum bm_store_kind { BM_STORE_SETS, BM_STORE_SIGNATURES } bm_store_kind;
 

@@ -1,8 +1,7 @@
 /* store_check.c -- is every byte of an index what it should be?
  *
- * Pages first: the tree, the lists of free ones, and that none has two owners; and that the state of the transaction before is not
- * newer than its meta page says, which would show that one of the two pages was changed. Then each piece by itself; then
- * the tables: in each band every document with shingles stands once, in that of ids every document.
+ * LMDB's own pages are compared when a view opens. Then each piece by itself; then the tables: in each band every document with
+ * shingles stands once, in that of ids every document.
  *
  * Tests: tests/unit/store/test_store_damage.c */
 #include <inttypes.h>
@@ -58,47 +57,6 @@ static bm_status say_failure(checker *c, bm_status status, const bm_error *why, 
 static bool has_bit(const uint8_t *bits, uint64_t i)
 {
     return (bits[i / 8] >> i % 8 & 1) != 0;
-}
-
-/* --- pages --- */
-
-static bm_status take_state(void *ctx, bm_str key, bm_str value, bm_error *err)
-{
-    bm_state *state = ctx;
-    if (key.len != 1 || key.data[0] != BM_KEY_STATE)
-        return BM_OK;
-    return bm_state_read(value.data, value.len, state, err);
-}
-
-/* The transaction before, whose pages are still there. Where the disk failed while LMDB wrote a first page, LMDB puts the
- * older number back and leaves the rest: as a rule that tree cannot be walked. */
-static bm_status check_before(checker *c, bm_error *err)
-{
-    const bm_snapshot *s = &c->view->snapshot;
-    bm_lmdb_meta meta, newest;
-    bm_state state = {0};
-    if (bm_lmdb_meta_of(s->file, s->meta.txn - 1, &meta, NULL) != BM_OK || meta.txn == 0)
-        return BM_OK;
-    const bm_status status = bm_lmdb_walk(s->file, &meta, take_state, &state, NULL);
-    const bool newer = status == BM_OK && state.txn > meta.txn;
-    bm_state_reset(&state);
-    if (status == BM_ERR_NOMEM)
-        return bm_fail_nomem(err, sizeof state);
-    if (newer && bm_lmdb_meta_of(s->file, UINT64_MAX, &newest, NULL) == BM_OK &&
-        newest.txn == s->meta.txn) /* else a writer has gone on meanwhile */
-        say(c, "a first page is older than its state (a byte was changed, or the disk failed in a "
-               "commit: the next commit mends it)");
-    return BM_OK;
-}
-
-static bm_status check_pages(checker *c, bm_error *err)
-{
-    const bm_snapshot *s = &c->view->snapshot;
-    uint64_t n_free;
-    bm_error why = {0};
-    const bm_status status = bm_lmdb_check_pages(s->file, &s->meta, &n_free, &why);
-    const bm_status said = say_failure(c, status, &why, err);
-    return said == BM_OK ? check_before(c, err) : said;
 }
 
 /* --- pieces --- */
@@ -229,22 +187,20 @@ static bm_status check_range_of_pieces(void *ctx, uint32_t thread, size_t begin,
             check_note(c, ref);
         else if (ref->key.table == BM_KEY_POSTINGS)
             check_postings(c, ref);
-        bm_snapshot_read(s, ref);
+        bm_snapshot_read(ref);
     }
     return status;
 }
 
 /* --- tables --- */
 
-/* The postings of a piece: each of a document, none twice, but in the tables behind that of ids. false: that was said. */
+/* The postings of a piece: each of a document, none twice. false: that was said. */
 static bool mark_piece(checker *c, const bm_posting_piece *piece, uint8_t *seen, uint32_t table)
 {
-    const bm_state *state = &c->view->snapshot.state;
-    const uint64_t next = state->counts.next_number;
-    const bool once = table <= state->facts.bands;
+    const uint64_t next = c->view->snapshot.state.counts.next_number;
     for (size_t i = 0; i < piece->head.n; i++) {
         const uint32_t number = bm_posting_piece_at(piece, i).number;
-        if (number >= next || (once && has_bit(seen, number))) {
+        if (number >= next || has_bit(seen, number)) {
             say(c, "table %" PRIu32 ": document %" PRIu32 " %s", table, number,
                 number >= next ? "is not there" : "stands in it twice");
             return false;
@@ -292,7 +248,7 @@ static bm_status check_tables(void *ctx, uint32_t thread, size_t begin, size_t e
             return bm_fail_nomem(err, (size_t)(next / 8 + 1));
         for (size_t run = 0; right && run < state->n_runs; run++)
             right = mark_run(c, run, (uint32_t)table, seen);
-        for (uint64_t n = 0; right && n < next && table <= state->facts.bands; n++)
+        for (uint64_t n = 0; right && n < next; n++)
             if (has_bit(seen, n) != (table == state->facts.bands || has_bit(c->full, n))) {
                 say(c, "table %zu: document %" PRIu64 " %s", table, n,
                     has_bit(seen, n) ? "has no shingles" : "is missing");
@@ -315,13 +271,12 @@ static bm_status check_all(checker *c, bm_error *err)
 {
     const bm_state *state = &c->view->snapshot.state;
     const bm_store_counts *want = &state->counts;
-    BM_TRY(check_pages(c, err));
     BM_TRY(in_parallel(c, c->view->snapshot.pieces.n, check_range_of_pieces, err));
     if (c->said == 0 && (c->found.empty != want->empty || c->found.shingles != want->shingles ||
                          c->found.text_bytes != want->text_bytes))
         say(c, "the sums of its documents are others than its state says");
     if (c->said == 0)
-        BM_TRY(in_parallel(c, (size_t)BM_STORE_TABLES(state->facts.bands), check_tables, err));
+        BM_TRY(in_parallel(c, (size_t)state->facts.bands + 1, check_tables, err));
     return BM_OK;
 }
 

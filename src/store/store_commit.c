@@ -1,7 +1,7 @@
 /* store_commit.c -- removing, and the commit.
  *
- * A commit's pieces may take several transactions; the last one has the notes and the state, and after it all of them are on the
- * disk. Then what is no longer named is deleted: if that fails, the next writer does it.
+ * A commit's pieces may take several transactions; the last one has the notes and the state, and what is no longer named goes
+ * in it. After it all of them are on the disk, and the commit is recorded.
  *
  * Tests: tests/unit/store/test_store_model.c, tests/fault/store_calls.c */
 #include <errno.h>
@@ -52,12 +52,14 @@ out:
 bm_status bm_store_remove(bm_store *store, const uint32_t *numbers, size_t n, bm_error *err)
 {
     bm_store_view *view = NULL;
-    bm_status status = bm_writer_ready(store, err);
-    if (status != BM_OK || n == 0)
-        return status;
-    status = bm_store_view_open(store, &view, err);
-    for (size_t i = 0; status == BM_OK && i < n; i++)
-        status = remove_one(store, view, numbers[i], err);
+    bm_status status = BM_OK;
+    BM_TRY(bm_writer_ready(store, err));
+    if (n == 0)
+        return BM_OK;
+    BM_TRY_OUT(bm_store_view_open(store, &view, err));
+    for (size_t i = 0; i < n; i++)
+        BM_TRY_OUT(remove_one(store, view, numbers[i], err));
+out:
     bm_store_view_close(view);
     return bm_writer_failed(store, status, err);
 }
@@ -80,16 +82,15 @@ static bm_status put_range(bm_store *store, const bm_writer_range *range, bm_err
     memcpy((uint8_t *)piece + BM_PIECE_HEAD_BYTES, range->bits, BM_REMOVED_BYTES);
     bm_piece_seal(piece, BM_REMOVED_PIECE);
     const size_t at = bm_state_range(state, range->range);
-    bm_status status = BM_OK;
     if (at == state->n_ranges || state->ranges[at].range != range->range) {
-        status = bm_grow_array(&state->ranges, &state->cap_ranges, state->n_ranges + 1, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(bm_grow_array(&state->ranges, &state->cap_ranges, state->n_ranges + 1, err));
         memmove(state->ranges + at + 1, state->ranges + at,
                 (state->n_ranges - at) * sizeof *state->ranges);
         state->n_ranges++;
     } else {
-        store->writer->leavings = true;
+        const bm_piece_key old = {
+            .table = BM_KEY_REMOVED, .run = state->ranges[at].version, .number = key.number};
+        BM_TRY(bm_writer_drop(store, &old, err));
     }
     state->ranges[at] = (bm_store_range){range->range, range->removed, version};
     return BM_OK;
@@ -116,24 +117,24 @@ bm_status bm_store_note(bm_store *store, const char *name, bm_str bytes, bm_erro
 
 /* --- the commit --- */
 
+/* The notes, what goes, the state: all at once. */
 static bm_status put_state(bm_store *store, bm_error *err)
 {
     bm_writer *w = store->writer;
-    const bm_store_tail gone = w->state.gone;
-    const uint64_t room = bm_store_notes_size(w) + bm_state_size(&w->state) + BM_PIECE_BYTES;
+    bm_state *state = &w->state;
+    const uint64_t room = bm_store_notes_size(w) + bm_state_size(state) + BM_PIECE_BYTES +
+                          w->n_dropped * BM_PIECE_PAGE;
     const bm_piece_key key = {.table = BM_KEY_STATE};
-    const bm_piece_key old = {
-        .table = BM_KEY_DOCUMENTS, .run = gone.version, .number = (uint32_t)gone.first};
     char bytes[BM_PIECE_KEY_MAX];
     void *piece = NULL;
-    BM_TRY(bm_store_env_together(&store->env, room, &w->state.txn, err));
+    BM_TRY(bm_store_env_together(&store->env, room, err));
     BM_TRY(bm_store_notes_put(store, err));
-    if (gone.version != 0)
-        BM_TRY(bm_store_env_del(&store->env, bm_piece_key_write(&old, bytes), err));
-    BM_TRY(bm_store_env_put(&store->env, bm_piece_key_write(&key, bytes), bm_state_size(&w->state),
+    for (size_t i = 0; i < w->n_dropped; i++)
+        BM_TRY(bm_store_env_del(&store->env, bm_piece_key_write(&w->dropped[i], bytes), err));
+    BM_TRY(bm_store_env_put(&store->env, bm_piece_key_write(&key, bytes), bm_state_size(state),
                             &piece, err));
-    bm_state_write(&w->state, piece);
-    w->state.gone = (bm_store_tail){0, 0};
+    state->commit++;
+    bm_state_write(state, piece);
     return bm_store_env_commit(&store->env, err);
 }
 
@@ -150,32 +151,42 @@ static bm_status sync_build(bm_store *store, bm_error *err)
                    : bm_lmdb_fail(&env->lib, rc, env->name, "cannot write to the index", err);
 }
 
+bm_status bm_writer_record(bm_store *store, bm_error *err)
+{
+    bm_snapshot s = {0};
+    bm_status status = BM_OK;
+    BM_TRY(bm_snapshot_open(store, &store->writer->state, &s, err));
+    s.pages.index = s.state.index;
+    s.pages.commit = s.state.commit;
+    s.pages.slot = store->record_slot;
+    if (bm_store_record_sum(&s.pages, s.map->bytes, s.file_bytes))
+        status = bm_store_record_write(&store->place, &s.pages, err);
+    else
+        status = bm_snapshot_damaged(&s, err, "its pages are not in the file");
+    store->record_slot = s.pages.slot;
+    bm_snapshot_close(&s);
+    return status;
+}
+
 static bm_status commit(bm_store *store, bm_error *err)
 {
     bm_writer *w = store->writer;
-    bm_state made = {0};
-    /* all that takes memory is done before the state is written */
-    const bool build = w->build;
-    bm_status status = BM_OK;
+    const bool build = w->build, named = store->place.dir >= 0;
     if (build)
-        BM_TRY_OUT(bm_store_build_end(store, err));
-    BM_TRY_OUT(bm_store_merge(store, BM_MERGE_ALL, err));
-    BM_TRY_OUT(bm_writer_put(store, err));
-    BM_TRY_OUT(put_ranges(store, err));
-    BM_TRY_OUT(bm_state_copy(&w->state, &made, err));
-    BM_TRY_OUT(put_state(store, err));
-    if (build && store->place.dir >= 0)
-        BM_TRY_OUT(sync_build(store, err));
-out:
-    if (status != BM_OK) {
-        bm_state_reset(&made);
-        return status;
-    }
-    made.txn = w->state.txn;
-    made.gone = w->state.gone;
-    made.n_notes = w->state.n_notes;
-    bm_state_reset(&store->state);
-    store->state = made;
+        BM_TRY(bm_store_build_end(store, err));
+    BM_TRY(bm_store_merge(store, BM_MERGE_ALL, err));
+    BM_TRY(bm_writer_put(store, err));
+    BM_TRY(put_ranges(store, err));
+    if (named)
+        BM_TRY(build ? bm_store_record_make(&store->place, err)
+                     : bm_store_record_prepare(&store->place, store->record_slot, err));
+    BM_TRY(put_state(store, err));
+    w->committed = w->state.next_version;
+    w->n_dropped = 0;
+    if (build && named)
+        BM_TRY(sync_build(store, err));
+    if (named)
+        BM_TRY(bm_writer_record(store, err));
     bm_store_notes_done(w);
     return BM_OK;
 }
@@ -183,11 +194,5 @@ out:
 bm_status bm_store_commit(bm_store *store, bm_error *err)
 {
     BM_TRY(bm_writer_ready(store, err));
-    BM_TRY(bm_writer_failed(store, commit(store, err), err));
-    if (store->writer->leavings) {
-        bm_error ignored;
-        (void)bm_store_sweep(store,
-                             &ignored); /* the commit has been made; the next writer sweeps, too */
-    }
-    return BM_OK;
+    return bm_writer_failed(store, commit(store, err), err);
 }

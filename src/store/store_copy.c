@@ -53,11 +53,9 @@ static bm_status copy_documents(const bm_store_view *view, bm_store *to, bm_erro
 {
     const bm_snapshot *s = &view->snapshot;
     bm_status status = BM_OK;
-    for (size_t i = s->docs; status == BM_OK && i < s->notes; i++) {
+    for (size_t i = 0; status == BM_OK && i < s->notes; i++) {
         const bm_piece_ref *ref = &s->pieces.list[i];
         bm_document_piece piece;
-        if (ref->key.table != BM_KEY_DOCUMENTS)
-            break;
         status = bm_store_go_on(s->store, err);
         if (status == BM_OK &&
             (!bm_document_piece_open(ref->bytes, ref->size, &piece) ||
@@ -72,7 +70,7 @@ static bm_status copy_documents(const bm_store_view *view, bm_store *to, bm_erro
                          ? bm_writer_document(to, &doc, err)
                          : bm_snapshot_damaged(s, err, "a piece of documents");
         }
-        bm_snapshot_read(s, ref);
+        bm_snapshot_read(ref);
     }
     return status;
 }
@@ -95,15 +93,15 @@ static bm_status copy_table(const renumber *r, bm_posting_runs runs, bm_run_writ
     return status == BM_NOT_FOUND ? bm_run_writer_end_table(out, err) : status;
 }
 
-/* All runs into one of the bands, one of the ids, one of what is behind them. */
+/* All runs into one of the bands, and one of the ids. */
 static bm_status copy_tables(const renumber *r, bm_posting_runs runs, bm_store *to, bm_error *err)
 {
     const uint32_t bands = to->facts.bands;
     bm_run_writer out;
     bm_status status = BM_OK;
-    for (uint32_t kind = 0; status == BM_OK && kind < 3; kind++) {
+    for (uint32_t kind = 0; status == BM_OK && kind < 2; kind++) {
         const uint32_t n_tables = kind == 0 ? bands : 1;
-        bm_run_writer_begin(to, kind == 0 ? 0 : bands + kind - 1, n_tables, &out);
+        bm_run_writer_begin(to, kind == 0 ? 0 : bands, n_tables, &out);
         for (uint32_t t = 0; status == BM_OK && t < n_tables; t++)
             status = copy_table(r, runs, &out, err);
         if (status == BM_OK)
@@ -129,7 +127,7 @@ static bm_status copy_notes(const bm_store_view *view, bm_store *to, bm_error *e
         const bm_writer_note *note = &view->notes[i];
         BM_TRY(bm_store_note(to, note->name, (bm_str){note->bytes, note->len}, err));
     }
-    for (size_t i = s->notes; i < s->notes + s->state.n_notes; i++) {
+    for (size_t i = s->notes; i < s->postings; i++) {
         const bm_piece_ref *ref = &s->pieces.list[i];
         bm_str name, bytes;
         char text[BM_NOTE_NAME_MAX + 1];

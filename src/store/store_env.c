@@ -158,11 +158,10 @@ bm_status bm_store_env_del(bm_store_env *env, bm_str key, bm_error *err)
     return rc == 0 || rc == MDB_NOTFOUND ? BM_OK : fail(env, rc, "cannot write to the index", err);
 }
 
-bm_status bm_store_env_together(bm_store_env *env, uint64_t bytes, uint64_t *txn, bm_error *err)
+bm_status bm_store_env_together(bm_store_env *env, uint64_t bytes, bm_error *err)
 {
     BM_TRY(open_for(env, bytes, err));
     env->together = true;
-    *txn = env->lib.mdb_txn_id(env->txn);
     return BM_OK;
 }
 

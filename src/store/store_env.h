@@ -38,8 +38,8 @@ bm_status bm_store_env_put(bm_store_env *env, bm_str key, size_t size, void **va
 bm_status bm_store_env_del(bm_store_env *env, bm_str key, bm_error *err);
 /* What was put becomes readable. */
 bm_status bm_store_env_flush(bm_store_env *env, bm_error *err);
-/* From here to the commit all of `bytes` goes into one transaction, whose number is *txn. */
-bm_status bm_store_env_together(bm_store_env *env, uint64_t bytes, uint64_t *txn, bm_error *err);
+/* From here to the commit all of `bytes` goes into one transaction. */
+bm_status bm_store_env_together(bm_store_env *env, uint64_t bytes, bm_error *err);
 /* All that was put is on the disk. */
 bm_status bm_store_env_commit(bm_store_env *env, bm_error *err);
 

@@ -26,7 +26,7 @@ struct bm_store {
     pthread_mutex_t mutex; /* views begin and end: slots of readers, map */
     bm_store_map *map;     /* of the last view; NULL: none */
     bm_store_facts facts;  /* settings: its own */
-    bm_state state;        /* of the last commit that it has seen or made */
+    uint32_t record_slot;  /* of a writer: where the record of the last commit stands */
     bm_writer *writer;     /* NULL: it reads */
 };
 

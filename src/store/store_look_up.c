@@ -111,15 +111,12 @@ bm_store_counts bm_store_view_counts(const bm_store_view *v)
 {
     const bm_snapshot *s = &v->snapshot;
     bm_store_counts counts = s->state.counts;
-    const uint64_t used = s->meta.branch_pages + s->meta.leaf_pages + s->meta.overflow_pages + 2 +
-                          s->meta.free_tree.branch_pages + s->meta.free_tree.leaf_pages +
-                          s->meta.free_tree.overflow_pages;
+    const uint64_t used = (s->pages.last_page + 1 - s->pages.n_free) * s->pages.page_bytes;
     counts.runs = 0;
     for (size_t i = 0; i < s->state.n_runs; i++)
         counts.runs += s->state.runs[i].first_table == 0;
-    counts.file_bytes = s->file.size;
-    counts.free_bytes =
-        s->file.size > used * s->meta.page_bytes ? s->file.size - used * s->meta.page_bytes : 0;
+    counts.file_bytes = s->file_bytes;
+    counts.free_bytes = s->file_bytes > used ? s->file_bytes - used : 0;
     return counts;
 }
 
@@ -368,11 +365,9 @@ bm_str bm_store_view_note(const bm_store_view *v, const char *name)
         if (strcmp(v->notes[i].name, name) == 0)
             return (bm_str){v->notes[i].bytes, v->notes[i].len};
     const bm_str asked = {name, strlen(name)};
-    for (size_t i = v->snapshot.notes; i < v->snapshot.pieces.n; i++) {
+    for (size_t i = v->snapshot.notes; i < v->snapshot.postings; i++) {
         const bm_piece_ref *ref = &v->snapshot.pieces.list[i];
         bm_str found, bytes;
-        if (ref->key.table != BM_KEY_NOTE)
-            break;
         if (bm_store_note_read(ref, &found, &bytes) && found.len == asked.len &&
             memcmp(found.data, asked.data, asked.len) == 0)
             return bytes;

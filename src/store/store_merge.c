@@ -68,7 +68,15 @@ static bm_status merge_runs(bm_store *store, const bm_snapshot *s, bm_posting_ru
     bm_run_writer_begin(store, like->first_table, like->n_tables, &out);
     for (uint32_t t = 0; t < like->n_tables; t++)
         BM_TRY_OUT(copy_table(s, runs, &out, err));
-    status = bm_run_writer_end(&out, err);
+    BM_TRY_OUT(bm_run_writer_end(&out, err));
+    for (size_t i = 0; i < runs.n; i++)
+        for (uint32_t t = 0; t < like->n_tables; t++) {
+            size_t n;
+            const bm_piece_ref *refs =
+                bm_snapshot_table(s, runs.list[i], like->first_table + t, &n);
+            for (size_t p = 0; p < n; p++)
+                BM_TRY_OUT(bm_writer_drop(store, &refs[p].key, err));
+        }
 out:
     bm_run_writer_reset(&out);
     if (status != BM_OK)
@@ -81,7 +89,6 @@ out:
             w->state.runs[kept++] = w->state.runs[i];
     }
     w->state.n_runs = kept;
-    w->leavings = true;
     return BM_OK;
 }
 
@@ -90,61 +97,27 @@ static bm_status merge_kind(bm_store *store, uint32_t first, bm_merge_rule rule,
 {
     bm_writer *w = store->writer;
     bm_snapshot s = {0};
-    size_t n = 0, *list = bm_alloc(w->state.n_runs, sizeof *list);
-    if (list == NULL)
-        return bm_fail_nomem(err, w->state.n_runs * sizeof *list);
+    size_t n = 0, *list = NULL;
     bm_status status = BM_OK;
+    BM_TRY(bm_new(&list, w->state.n_runs, err));
     choose(&w->state, first, rule, list, &n);
-    if (n > 0) {
-        status = bm_writer_flush(store, err);
-        if (status == BM_OK)
-            status = bm_snapshot_open(store, &w->state, &s, err);
-        if (status == BM_OK)
-            status = merge_runs(store, &s, (bm_posting_runs){list, n}, err);
-        bm_snapshot_close(&s);
-        *merged = true;
-    }
+    *merged = n > 0;
+    if (n == 0)
+        goto out;
+    BM_TRY_OUT(bm_writer_flush(store, err));
+    BM_TRY_OUT(bm_snapshot_open(store, &w->state, &s, err));
+    status = merge_runs(store, &s, (bm_posting_runs){list, n}, err);
+out:
+    bm_snapshot_close(&s);
     bm_free(list);
     return status;
 }
 
 bm_status bm_store_merge(bm_store *store, bm_merge_rule rule, bm_error *err)
 {
-    const uint32_t kinds[3] = {0, store->facts.bands, store->facts.bands + 1};
-    bool some = false;
-    for (unsigned kind = 0; kind < 3; kind++) {
-        for (bool merged = true; merged; some |= merged) {
-            merged = false;
+    const uint32_t kinds[2] = {0, store->facts.bands};
+    for (unsigned kind = 0; kind < 2; kind++)
+        for (bool merged = true; merged;)
             BM_TRY(merge_kind(store, kinds[kind], rule, &merged, err));
-        }
-    }
-    if (some && rule == BM_MERGE_SOME)
-        BM_TRY(bm_store_sweep(store, err));
     return BM_OK;
-}
-
-/* --- leavings --- */
-
-/* The same key again: a note has none here, since it is never a leaving. */
-static bm_status delete (bm_store *store, const bm_piece_ref *ref, bm_error *err)
-{
-    char bytes[BM_PIECE_KEY_MAX];
-    return bm_store_env_del(&store->env, bm_piece_key_write(&ref->key, bytes), err);
-}
-
-bm_status bm_store_sweep(bm_store *store, bm_error *err)
-{
-    bm_writer *w = store->writer;
-    bm_snapshot s = {0};
-    bm_status status = bm_writer_flush(store, err);
-    if (status == BM_OK)
-        status = bm_snapshot_open(store, &w->state, &s, err);
-    for (size_t i = 0; status == BM_OK && i < s.others.n; i++)
-        if (!bm_state_names(&store->state, &s.others.list[i].key))
-            status = delete (store, &s.others.list[i], err);
-    bm_snapshot_close(&s);
-    if (status == BM_OK)
-        status = bm_store_env_flush(&store->env, err);
-    w->leavings = w->leavings && status != BM_OK;
-    return bm_writer_failed(store, status, err);
 }

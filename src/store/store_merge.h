@@ -1,4 +1,4 @@
-/* store_merge.h -- few runs out of many, and pieces that nobody names away.
+/* store_merge.h -- few runs out of many.
  *
  * Runs whose numbers of entries have the same logarithm (base 4) are of one size. Where there are too many of a size, these and all
  * smaller ones become one. So each entry is written about log4(all / batch) times. */
@@ -13,7 +13,5 @@ typedef enum bm_merge_rule {
 } bm_merge_rule;
 
 bm_status bm_store_merge(bm_store *store, bm_merge_rule rule, bm_error *err);
-/* Delete leavings; what the last commit names stays. */
-bm_status bm_store_sweep(bm_store *store, bm_error *err);
 
 #endif

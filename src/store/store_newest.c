@@ -1,25 +1,23 @@
 /* store_newest.c -- has somebody else written since a view was opened?
  *
- * Asked often, by readers that live long: so nothing of the index is looked at but the two pages at its beginning,
- * of which each commit writes one. In doubt (one is just being written) nothing is newer: whoever asks will
- * ask again.
+ * Asked often, by readers that live long: so nothing of the index is looked at but the record of its last commit. In doubt
+ * nothing is newer: whoever asks will ask again.
  *
  * Tests: tests/unit/store/test_store_newest.c */
 #include <sys/stat.h>
 
 #include "base/memory.h"
-#include "store/bytes/lmdb_pages.h"
 #include "store/store_view_inside.h"
 
 bool bm_store_view_is_last(const bm_store_view *view)
 {
     const bm_snapshot *s = &view->snapshot;
-    bm_lmdb_meta newest;
-    struct stat info;
-    if (fstat(s->store->place.data, &info) != 0)
-        return true;
-    const bm_lmdb_file grown = {s->file.bytes, (size_t)info.st_size};
-    return bm_lmdb_meta_of(grown, UINT64_MAX, &newest, NULL) != BM_OK || newest.txn == s->meta.txn;
+    bm_store_record newest = {0};
+    const bool last = s->store->place.dir < 0 ||
+                      bm_store_record_read(&s->store->place, &newest, NULL) != BM_OK ||
+                      newest.commit <= s->state.commit;
+    bm_store_record_reset(&newest);
+    return last;
 }
 
 bool bm_store_is_replaced(const bm_store *store)

@@ -108,42 +108,11 @@ static bm_status put(bm_store *store, const bm_writer_note *note, bm_error *err)
     return BM_OK;
 }
 
-/* The name is, or is no longer, in the file. */
-static bm_status count(bm_writer *w, const bm_writer_note *note, bm_error *err)
-{
-    const uint64_t hash = bm_note_name_hash((bm_str){note->name, strlen(note->name)});
-    size_t i = 0;
-    while (i < w->n_names && w->names[i] != hash)
-        i++;
-    if (note->bytes == NULL && i < w->n_names)
-        w->names[i] = w->names[--w->n_names];
-    if (note->bytes == NULL || i < w->n_names)
-        return BM_OK;
-    BM_TRY(bm_grow_array(&w->names, &w->cap_names, w->n_names + 1, err));
-    w->names[w->n_names++] = hash;
-    return BM_OK;
-}
-
-bm_status bm_store_notes_known(bm_writer *w, const bm_snapshot *s, bm_error *err)
-{
-    for (size_t i = s->notes; i < s->notes + s->state.n_notes; i++) {
-        BM_TRY(bm_grow_array(&w->names, &w->cap_names, w->n_names + 1, err));
-        w->names[w->n_names++] = s->pieces.list[i].key.first;
-    }
-    return BM_OK;
-}
-
 bm_status bm_store_notes_put(bm_store *store, bm_error *err)
 {
-    bm_writer *w = store->writer;
-    bm_status status = BM_OK;
-    for (size_t i = 0; i < w->n_notes; i++) {
-        BM_TRY_OUT(put(store, &w->notes[i], err));
-        BM_TRY_OUT(count(w, &w->notes[i], err));
-    }
-out:
-    w->state.n_notes = w->n_names;
-    return status;
+    for (size_t i = 0; i < store->writer->n_notes; i++)
+        BM_TRY(put(store, &store->writer->notes[i], err));
+    return BM_OK;
 }
 
 void bm_store_notes_done(bm_writer *w)

@@ -12,11 +12,9 @@ bm_status bm_store_notes_set(bm_writer *writer, const char *name, bm_str bytes, 
 bm_status bm_store_notes_copy(const bm_writer *writer, bm_writer_note **out, size_t *n,
                               bm_error *err);
 void bm_store_notes_free(bm_writer_note *notes, size_t n);
-/* Bytes that they take, and putting them into the file, all in one transaction. state.n_notes counts what is then there. */
+/* Bytes that they take, and putting them into the file, all in one transaction. */
 uint64_t bm_store_notes_size(const bm_writer *writer);
 bm_status bm_store_notes_put(bm_store *store, bm_error *err);
 void bm_store_notes_done(bm_writer *writer); /* they are committed */
-/* When a writer opens: what is in the file. */
-bm_status bm_store_notes_known(bm_writer *writer, const bm_snapshot *snapshot, bm_error *err);
 
 #endif

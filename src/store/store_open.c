@@ -1,13 +1,11 @@
 /* store_open.c -- opening and closing an index, making a new one.
  *
- * Before LMDB opens a file, which believes its first pages, these are read here; a writer has the whole tree and the lists of
- * free pages checked first, since LMDB writes over pages that a list calls free.
+ * LMDB opens no file before its pages were compared with the record of the last commit (store_snapshot.h).
  *
  * Tests: tests/unit/store/test_store_processes.c, tests/unit/store/test_store_errors.c */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,10 +15,10 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "store/bytes/lmdb_pages.h"
 #include "store/store_build.h"
 #include "store/store_merge.h"
 #include "store/store_note.h"
+#include "store/store_write.h"
 
 #define ATTEMPTS 64
 
@@ -55,7 +53,6 @@ void bm_store_close(bm_store *store)
         bm_free(store->map);
     }
     bm_store_place_close(&store->place);
-    bm_state_reset(&store->state);
     bm_free((void *)(uintptr_t)store->facts.settings.data);
     bm_free(store->temp_dir);
     pthread_mutex_destroy(&store->mutex);
@@ -77,48 +74,16 @@ static bm_status keep_facts(bm_store *store, const bm_store_facts *facts, bm_err
 
 /* --- opening --- */
 
-/* The map of the file as it is now; its size 0 where it cannot be had. */
-static bm_lmdb_file map_now(const bm_store_place *place)
-{
-    struct stat info;
-    if (fstat(place->data, &info) != 0 || info.st_size <= 0)
-        return (bm_lmdb_file){NULL, 0};
-    void *bytes = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_SHARED, place->data, 0);
-    if (bytes == MAP_FAILED)
-        return (bm_lmdb_file){NULL, 0};
-    return (bm_lmdb_file){bytes, (size_t)info.st_size};
-}
-
-/* Its first pages are sound; `whole`: and all others. Another process may be writing, unless it is `whole`. */
-static bm_status check_file(const bm_store_place *place, bool whole, uint64_t *bytes, bm_error *err)
-{
-    bm_status status = BM_OK;
-    for (int i = 0; i < (whole ? 1 : ATTEMPTS); i++) {
-        bm_lmdb_meta meta;
-        uint64_t n_free;
-        bm_lmdb_file file = map_now(place);
-        *bytes = file.size;
-        status = file.bytes != NULL ? bm_lmdb_meta_of(file, UINT64_MAX, &meta, err)
-                                    : bm_fail(err, BM_ERR_FORMAT, "it is empty");
-        if (status == BM_OK && whole)
-            status = bm_lmdb_check_pages(file, &meta, &n_free, err);
-        if (file.bytes != NULL)
-            munmap((void *)(uintptr_t)file.bytes, file.size);
-        if (status != BM_ERR_FORMAT)
-            break;
-        sched_yield();
-    }
-    if (status == BM_ERR_FORMAT && err != NULL)
-        bm_fail_at(err, status, place->path, 0, "the index is damaged: %s", err->message);
-    return status;
-}
-
 /* BM_NOT_FOUND: another took its place at this moment. */
-static bm_status open_env(bm_store *store, unsigned flags, uint64_t bytes, bm_error *err)
+static bm_status open_env(bm_store *store, unsigned flags, bm_error *err)
 {
     char path[PATH_MAX];
+    struct stat info;
+    BM_TRY(bm_snapshot_admit(store, flags == MDB_RDONLY, err));
+    if (fstat(store->place.data, &info) != 0)
+        return bm_fail_errno(err, errno, store->place.path, "cannot read its " BM_STORE_DATA);
     bm_store_place_name(&store->place, path, sizeof path);
-    const bm_store_env_cfg cfg = {path, store->place.path, flags, bytes};
+    const bm_store_env_cfg cfg = {path, store->place.path, flags, (uint64_t)info.st_size};
     BM_TRY(flags & MDB_RDONLY ? BM_OK : bm_store_place_lock_room(&store->place, err));
     int fd = -1;
     BM_TRY(bm_store_env_open(&cfg, &store->env, err));
@@ -133,7 +98,6 @@ static bm_status open_env(bm_store *store, unsigned flags, uint64_t bytes, bm_er
 /* One that reads has a slot in lock.mdb; where it cannot have one, it holds the data file. */
 static bm_status open_to_read(bm_store *store, const char *dir, bm_error *err)
 {
-    uint64_t bytes;
     bool has_slots = false;
     BM_TRY(bm_store_place_open(dir, false, &store->place, err));
     BM_TRY(bm_store_place_data(&store->place, err));
@@ -143,13 +107,11 @@ static bm_status open_to_read(bm_store *store, const char *dir, bm_error *err)
         has_slots = bm_store_place_lock_room(&store->place, NULL) == BM_OK;
     if (!has_slots)
         BM_TRY(bm_store_place_hold(&store->place, false, err));
-    BM_TRY(check_file(&store->place, false, &bytes, err));
-    return open_env(store, MDB_RDONLY | (has_slots ? 0 : MDB_NOLOCK), bytes, err);
+    return open_env(store, MDB_RDONLY | (has_slots ? 0 : MDB_NOLOCK), err);
 }
 
 static bm_status open_to_write(bm_store *store, const char *dir, bm_error *err)
 {
-    uint64_t bytes;
     int dead;
     bool has_slots;
     BM_TRY(bm_store_place_open(dir, true, &store->place, err));
@@ -159,35 +121,42 @@ static bm_status open_to_write(bm_store *store, const char *dir, bm_error *err)
     /* Of a lock.mdb without all its blocks, LMDB's write of a slot could end the process. */
     if (has_slots)
         has_slots = bm_store_place_lock_room(&store->place, NULL) == BM_OK;
-    BM_TRY(check_file(&store->place, true, &bytes, err));
-    BM_TRY(open_env(store, 0, bytes, err));
+    BM_TRY(open_env(store, 0, err));
     /* slots of readers that were killed */
     (void)store->env.lib.mdb_reader_check(store->env.env, &dead);
     return BM_OK;
 }
 
-/* The state, and for a writer what it goes on from. */
+/* The commit that an interrupted writer had made is recorded, so that the next one is not two ahead, and what it has left is
+ * deleted. */
+static bm_status clear_up(bm_store *store, const bm_piece_refs *leavings, bm_error *err)
+{
+    char bytes[BM_PIECE_KEY_MAX];
+    BM_TRY(bm_writer_record(store, err));
+    if (leavings->n == 0)
+        return BM_OK;
+    for (size_t i = 0; i < leavings->n; i++)
+        BM_TRY(
+            bm_store_env_del(&store->env, bm_piece_key_write(&leavings->list[i].key, bytes), err));
+    return bm_store_commit(store, err);
+}
+
+/* The facts, and for a writer what it goes on from. */
 static bm_status begin(bm_store *store, bm_error *err)
 {
     bm_snapshot s = {0};
-    bm_state pending = {0};
-    bool leavings = false;
-    bm_status status = bm_snapshot_open(store, NULL, &s, err);
-    if (status == BM_OK)
-        status = keep_facts(store, &s.state.facts, err);
-    if (status == BM_OK)
-        status = bm_state_copy(&s.state, &store->state, err);
-    if (status == BM_OK && store->cfg.mode == BM_STORE_WRITE) {
-        status = bm_state_copy(&s.state, &pending, err);
-        if (status == BM_OK)
-            status = bm_writer_open(store, &pending, err);
-        if (status == BM_OK)
-            status = bm_store_notes_known(store->writer, &s, err);
-        leavings = s.others.n > 0;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_snapshot_open(store, NULL, &s, err));
+    BM_TRY_OUT(keep_facts(store, &s.state.facts, err));
+    if (store->cfg.mode == BM_STORE_WRITE) {
+        BM_TRY_OUT(bm_writer_open(store, &s.state, err));
+        store->record_slot = s.pages.slot;
+        if (!s.recorded || s.others.n > 0)
+            status = clear_up(store, &s.others, err);
     }
+out:
     bm_snapshot_close(&s);
-    bm_state_reset(&pending);
-    return status == BM_OK && leavings ? bm_store_sweep(store, err) : status;
+    return status;
 }
 
 bm_status bm_store_open(const char *dir, const bm_store_cfg *cfg, bm_store **out, bm_error *err)
@@ -216,14 +185,11 @@ bm_status bm_store_open(const char *dir, const bm_store_cfg *cfg, bm_store **out
 
 static bm_status begin_new(bm_store *store, const bm_store_facts *facts, bm_error *err)
 {
-    bm_state pending = {0};
-    bm_state fresh = {.facts = *facts, .next_version = 1};
-    bm_status status = BM_OK;
-    BM_TRY_OUT(keep_facts(store, facts, err));
-    BM_TRY_OUT(bm_state_copy(&fresh, &pending, err));
-    status = bm_writer_open(store, &pending, err);
-out:
-    bm_state_reset(&pending);
+    bm_state state = {0};
+    BM_TRY(keep_facts(store, facts, err));
+    BM_TRY(bm_state_copy(&(bm_state){.facts = *facts, .next_version = 1}, &state, err));
+    const bm_status status = bm_writer_open(store, &state, err);
+    bm_state_reset(&state);
     return status == BM_OK ? bm_store_build_begin(store, err) : status;
 }
 
@@ -283,19 +249,15 @@ bm_status bm_store_create_unnamed(const bm_store_facts *facts, const bm_store_cf
     bm_status status = BM_OK;
     if (store == NULL)
         return BM_ERR_NOMEM;
-    store->place.path = bm_strdup(cfg->temp_dir);
-    if (store->place.path == NULL)
-        status = bm_fail_nomem(err, strlen(cfg->temp_dir));
-    if (status == BM_OK)
-        status = bm_string_format(&folder, err, "%s/bandmill-index-XXXXXX", cfg->temp_dir);
-    if (status == BM_OK && mkdtemp(folder) == NULL)
-        status = bm_fail_errno(err, errno, cfg->temp_dir, "cannot make a temporary index");
-    if (status == BM_OK) {
-        status = open_unnamed(store, folder, err);
-        rmdir(folder);
-    }
+    BM_TRY_OUT(bm_string_format(&store->place.path, err, "%s", cfg->temp_dir));
+    BM_TRY_OUT(bm_string_format(&folder, err, "%s/bandmill-index-XXXXXX", cfg->temp_dir));
+    if (mkdtemp(folder) == NULL)
+        BM_TRY_OUT(bm_fail_errno(err, errno, cfg->temp_dir, "cannot make a temporary index"));
+    status = open_unnamed(store, folder, err);
+    rmdir(folder);
     if (status == BM_OK)
         status = begin_new(store, facts, err);
+out:
     if (status == BM_OK)
         *out = store;
     else

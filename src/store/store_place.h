@@ -1,4 +1,4 @@
-/* store_place.h -- the directory of an index: its two files, and who holds them.
+/* store_place.h -- the directory of an index: its files, and who holds them.
  *
  * A writer holds the directory itself with flock, so that nothing is left behind when it ends in whatever way, and
  * its data file, which may have come there from another directory. A reader that has no slot in lock.mdb holds
@@ -12,6 +12,8 @@
 /* LMDB's own names. */
 #define BM_STORE_DATA "data.mdb"
 #define BM_STORE_LOCK "lock.mdb"
+/* Ours (store_record.h). */
+#define BM_STORE_RECORD "last_commit"
 /* Readers at once, of all processes; a slot takes 64 bytes of lock.mdb. */
 #define BM_STORE_READERS 1022u
 

@@ -1,37 +1,30 @@
-/* store_snapshot.h -- where each piece of a state lies: a transaction that holds the pages, the map of the file, and
- * the keys of the tree, read once and checked (bytes/lmdb_pages.h). */
+/* store_snapshot.h -- where each piece of a state lies: a transaction that holds the pages, our map of the file, and the keys of
+ * the tree, read once.
+ *
+ * LMDB believes what stands in its pages, so that a changed byte can end the process. Before it reads a transaction, the
+ * pages of its own are compared with the record of the last commit (store_record.h). Where the transaction is a later one (another
+ * process writes at this moment, or was ended before its commit), there is no record of it: then a child reads it all first. */
 #ifndef BM_STORE_STORE_SNAPSHOT_H
 #define BM_STORE_STORE_SNAPSHOT_H
 
-#include "store/bytes/lmdb_pages.h"
 #include "store/store_inside.h"
-
-/* A piece as it lies in the map; nothing in it was looked at. */
-typedef struct bm_piece_ref {
-    bm_piece_key key;
-    uint32_t size;
-    const uint8_t *bytes;
-} bm_piece_ref;
-
-typedef struct bm_piece_refs {
-    bm_piece_ref *list;
-    size_t n, cap;
-} bm_piece_refs;
+#include "store/store_pages.h"
 
 typedef struct bm_snapshot {
     bm_store *store;
     MDB_txn *txn;
     bm_store_map *map;
-    bm_lmdb_file file; /* as long as it was when the snapshot was opened */
-    bm_lmdb_meta meta;
+    size_t file_bytes;     /* when the snapshot was opened */
+    bm_store_record pages; /* of the transaction; its sums are not filled in */
+    bool recorded;         /* it is that of the last commit */
     bm_state state;
-    bm_piece_refs pieces;                 /* that the state names, in the order of their keys */
-    bm_piece_refs others;                 /* leavings */
-    size_t docs, notes, postings, ranges; /* of `pieces`: where these begin */
-    size_t *tables; /* of run i its tables' first pieces, and the last one's end: from */
-    size_t *of_run; /* tables[of_run[i]] on */
+    bm_piece_refs pieces;           /* that the state names, in the order of their keys */
+    bm_piece_refs others;           /* leavings */
+    size_t notes, postings, ranges; /* of `pieces`: where these begin; documents are the first */
 } bm_snapshot;
 
+/* May LMDB open the file? Before it has. `slot`: a child may take one in lock.mdb. */
+bm_status bm_snapshot_admit(bm_store *store, bool slot, bm_error *err);
 /* `state`: of a writer, which has flushed; NULL: as the file says. *out: {0}. */
 bm_status bm_snapshot_open(bm_store *store, const bm_state *state, bm_snapshot *out, bm_error *err);
 void bm_snapshot_close(bm_snapshot *snapshot); /* {0} is fine */
@@ -42,7 +35,7 @@ const bm_piece_ref *bm_snapshot_table(const bm_snapshot *snapshot, size_t run, u
 /* The piece in which a document of this number would be; NULL: there are none before it. */
 const bm_piece_ref *bm_snapshot_docs(const bm_snapshot *snapshot, uint32_t number);
 /* The memory that a piece took is free for others: it was read, and is not soon read again. */
-void bm_snapshot_read(const bm_snapshot *snapshot, const bm_piece_ref *piece);
+void bm_snapshot_read(const bm_piece_ref *piece);
 /* BM_ERR_FORMAT: the index is damaged, and what. */
 bm_status bm_snapshot_damaged(const bm_snapshot *snapshot, bm_error *err, const char *what);
 

@@ -11,9 +11,9 @@
 #include "store/bytes/le_bytes.h"
 #include "store/bytes/piece.h"
 
-#define FIXED_WORDS 15u
+#define FIXED_WORDS 13u
 #define FIXED_BYTES (BM_PIECE_HEAD_BYTES + 16u + FIXED_WORDS * 8u)
-#define RUN_BYTES   40u
+#define RUN_BYTES   32u
 #define RANGE_BYTES 24u
 
 void bm_state_reset(bm_state *state)
@@ -89,7 +89,8 @@ void bm_state_write(const bm_state *state, void *out)
     at = put32(at, (uint32_t)state->facts.kind);
     at = put32(at, state->facts.bands);
     at = put32(at, state->facts.words);
-    const uint64_t words[FIXED_WORDS] = {state->txn,
+    const uint64_t words[FIXED_WORDS] = {state->index,
+                                         state->commit,
                                          c->documents,
                                          c->removed,
                                          c->empty,
@@ -97,12 +98,9 @@ void bm_state_write(const bm_state *state, void *out)
                                          c->text_bytes,
                                          c->next_number,
                                          state->next_version,
-                                         state->tail.first,
-                                         state->tail.version,
-                                         state->doc_pieces,
+                                         state->tail_first,
                                          state->n_runs,
                                          state->n_ranges,
-                                         state->n_notes,
                                          state->facts.settings.len};
     for (size_t i = 0; i < FIXED_WORDS; i++)
         at = put64(at, words[i]);
@@ -112,7 +110,6 @@ void bm_state_write(const bm_state *state, void *out)
         at = put64(at, run->first_table);
         at = put64(at, run->n_tables);
         at = put64(at, run->entries);
-        at = put64(at, run->pieces);
     }
     for (size_t i = 0; i < state->n_ranges; i++) {
         at = put64(at, state->ranges[i].range);
@@ -135,10 +132,8 @@ static bool run_is_possible(const bm_state *state, size_t i)
     const uint64_t bands = state->facts.bands;
     const bool of_bands = run->first_table == 0 && run->n_tables == bands;
     const bool of_ids = run->first_table == bands && run->n_tables == 1;
-    const bool of_more = run->first_table == bands + 1 && run->n_tables == 1;
     return (i == 0 || run->id > run[-1].id) && run->id < state->next_version && run->entries > 0 &&
-           (of_more || run->entries <= state->counts.next_number) &&
-           (of_bands || of_ids || of_more) && run->pieces >= run->n_tables;
+           run->entries <= state->counts.next_number && (of_bands || of_ids);
 }
 
 static bool range_is_possible(const bm_state *state, size_t i)
@@ -160,8 +155,7 @@ static bm_status read_lists(const uint8_t *at, bm_state *out, bm_error *err)
         out->runs[i] = (bm_store_run){.id = bm_le64_get(at),
                                       .first_table = (uint32_t)bm_le64_get(at + 8),
                                       .n_tables = (uint32_t)bm_le64_get(at + 16),
-                                      .entries = bm_le64_get(at + 24),
-                                      .pieces = bm_le64_get(at + 32)};
+                                      .entries = bm_le64_get(at + 24)};
         possible &= run_is_possible(out, i);
     }
     for (size_t i = 0; i < out->n_ranges; i++, at += RANGE_BYTES) {
@@ -182,10 +176,8 @@ static bool counts_are_possible(const bm_state *state)
     const bool none = c->next_number == 0;
     return c->next_number <= BM_DOCS_MAX && c->documents <= c->next_number &&
            c->removed == c->next_number - c->documents && c->empty <= c->documents &&
-           (state->tail.version == 0) == none && (state->doc_pieces == 0) == none &&
-           state->tail.version < state->next_version &&
-           (none ? state->tail.first == 0 : state->tail.first < c->next_number) &&
-           state->doc_pieces <= c->next_number && state->facts.kind <= BM_STORE_SIGNATURES;
+           (none ? state->tail_first == 0 : state->tail_first < c->next_number) &&
+           state->facts.kind <= BM_STORE_SIGNATURES;
 }
 
 bm_status bm_state_read(const void *bytes, size_t size, bm_state *out, bm_error *err)
@@ -208,24 +200,23 @@ bm_status bm_state_read(const void *bytes, size_t size, bm_state *out, bm_error 
     bm_state state = {.facts = {.kind = (bm_store_kind)bm_le32_get(at + 4),
                                 .bands = bm_le32_get(at + 8),
                                 .words = bm_le32_get(at + 12)},
-                      .txn = w[0],
-                      .counts = {.documents = w[1],
-                                 .removed = w[2],
-                                 .empty = w[3],
-                                 .shingles = w[4],
-                                 .text_bytes = w[5],
-                                 .next_number = w[6]},
-                      .next_version = w[7],
-                      .tail = {w[8], w[9]},
-                      .doc_pieces = w[10],
-                      .n_notes = w[13]};
-    if (w[11] > size / RUN_BYTES || w[12] > size / RANGE_BYTES || w[14] > size ||
-        FIXED_BYTES + w[11] * RUN_BYTES + w[12] * RANGE_BYTES + w[14] != size ||
+                      .index = w[0],
+                      .commit = w[1],
+                      .counts = {.documents = w[2],
+                                 .removed = w[3],
+                                 .empty = w[4],
+                                 .shingles = w[5],
+                                 .text_bytes = w[6],
+                                 .next_number = w[7]},
+                      .next_version = w[8],
+                      .tail_first = w[9]};
+    if (w[10] > size / RUN_BYTES || w[11] > size / RANGE_BYTES || w[12] > size ||
+        FIXED_BYTES + w[10] * RUN_BYTES + w[11] * RANGE_BYTES + w[12] != size ||
         !counts_are_possible(&state))
         return damaged(err, "its counts cannot be");
-    state.n_runs = (size_t)w[11];
-    state.n_ranges = (size_t)w[12];
-    state.facts.settings.len = (size_t)w[14];
+    state.n_runs = (size_t)w[10];
+    state.n_ranges = (size_t)w[11];
+    state.facts.settings.len = (size_t)w[12];
     const bm_status status = read_lists((const uint8_t *)bytes + FIXED_BYTES, &state, err);
     if (status == BM_OK)
         *out = state;
@@ -235,19 +226,6 @@ bm_status bm_state_read(const void *bytes, size_t size, bm_state *out, bm_error 
 }
 
 /* --- names --- */
-
-size_t bm_state_run(const bm_state *state, uint64_t id)
-{
-    size_t low = 0, high = state->n_runs;
-    while (low < high) {
-        const size_t middle = (low + high) / 2;
-        if (state->runs[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
 
 size_t bm_state_range(const bm_state *state, uint64_t range)
 {
@@ -259,16 +237,15 @@ size_t bm_state_range(const bm_state *state, uint64_t range)
 
 bool bm_state_names(const bm_state *state, const bm_piece_key *key)
 {
-    size_t i;
+    size_t i = 0;
     switch (key->table) {
     case BM_KEY_DOCUMENTS:
-        if (state->gone.version == key->run && state->gone.first == key->number)
-            return false;
-        return key->number < state->tail.first ||
-               (key->number == state->tail.first && key->run == state->tail.version);
+        return state->counts.next_number > 0 && key->number <= state->tail_first &&
+               key->run < state->next_version;
     case BM_KEY_POSTINGS:
-        i = bm_state_run(state, key->run);
-        return i < state->n_runs && state->runs[i].id == key->run;
+        while (i < state->n_runs && state->runs[i].id != key->run)
+            i++;
+        return i < state->n_runs;
     case BM_KEY_REMOVED:
         i = bm_state_range(state, key->number);
         return i < state->n_ranges && state->ranges[i].range == key->number &&

@@ -1,17 +1,15 @@
 /* store_state.h -- what a commit makes visible: the piece of state, 'S'.
  *
- * It names every other piece: the runs of postings, the ranges of removed documents with their versions, and the
- * documents, of which only the last piece has several versions (it is written anew while it is small). What it does not
- * name is a leaving.
+ * It names every other piece: the runs of postings, the ranges of removed documents with their versions, and of the
+ * documents those whose version is below the next one. What it does not name is a leaving.
  *
- *     head; version, kind, bands, words (32 bits each); transaction; documents, removed, empty, shingles, text_bytes,
- *     next number; next version; tail (first number, version); pieces of documents; runs, ranges, notes (counts),
- *     bytes of settings (64 bits each)
- *     runs      number, first table, tables, entries, pieces     64 bits each
- *     ranges    range, removed, version                          64 bits each
+ *     head; version, kind, bands, words (32 bits each); index, commit; documents, removed, empty, shingles, text_bytes,
+ *     next number; next version; first number of the last documents; runs, ranges (counts), bytes of settings (64 bits each)
+ *     runs      number, first table, tables, entries     64 bits each
+ *     ranges    range, removed, version                  64 bits each
  *     settings
  *
- * The transaction is that which wrote it: a file whose meta page is older is damaged. */
+ * Index and commit are what the record of the last commit says too (store_record.h). */
 #ifndef BM_STORE_STORE_STATE_H
 #define BM_STORE_STORE_STATE_H
 
@@ -25,27 +23,20 @@ typedef struct bm_store_run {
     uint64_t id;
     uint32_t first_table, n_tables;
     uint64_t entries; /* of each table */
-    uint64_t pieces;  /* of all tables */
 } bm_store_run;
 
 typedef struct bm_store_range {
     uint64_t range, removed, version;
 } bm_store_range;
 
-/* The last piece of documents; version 0: there is none. */
-typedef struct bm_store_tail {
-    uint64_t first, version;
-} bm_store_tail;
-
 typedef struct bm_state {
-    bm_store_facts facts; /* settings: taken */
-    uint64_t txn;
+    bm_store_facts facts;   /* settings: taken */
+    uint64_t index;         /* of the documents that it was built of, so that no other has it */
+    uint64_t commit;        /* how many there were */
     bm_store_counts counts; /* but for runs and bytes */
     uint64_t next_version;
-    bm_store_tail tail;
-    bm_store_tail gone; /* in memory only: a tail that is still in the file, no longer named */
-    uint64_t doc_pieces, n_notes;
-    bm_store_run *runs; /* ascending by id */
+    uint64_t tail_first; /* of the last piece of documents */
+    bm_store_run *runs;  /* ascending by id */
     size_t n_runs, cap_runs;
     bm_store_range *ranges; /* ascending */
     size_t n_ranges, cap_ranges;
@@ -63,8 +54,7 @@ bm_status bm_state_read(const void *bytes, size_t size, bm_state *out, bm_error 
 
 /* Does the state name this piece? Of notes: always. */
 bool bm_state_names(const bm_state *state, const bm_piece_key *key);
-/* Place of a run or a range in its list, or of the next one. */
-size_t bm_state_run(const bm_state *state, uint64_t id);
+/* Place of a range in its list, or of the next one. */
 size_t bm_state_range(const bm_state *state, uint64_t range);
 
 #endif

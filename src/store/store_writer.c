@@ -1,12 +1,15 @@
 /* store_writer.c -- see store_writer.h.
  *
  * The last piece of documents is put again, under a version of its own, while it is small. Of its versions the last
- * commit's stays in the file until the next commit; those between go at once.
+ * commit's goes with the next commit; those between go at once.
  *
  * Tests: tests/unit/store/test_store_model.c */
 #include "store/store_writer.h"
 
 #include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -19,6 +22,7 @@ bm_status bm_writer_open(bm_store *store, bm_state *state, bm_error *err)
     bm_writer *w = NULL;
     BM_TRY(bm_new_zero(&w, 1, err));
     w->state = *state;
+    w->committed = state->commit > 0 ? state->next_version : 0;
     *state = (bm_state){0};
     store->writer = w;
     return BM_OK;
@@ -40,7 +44,7 @@ void bm_writer_close(bm_store *store)
     bm_free(w->bands);
     bm_free(w->ranges);
     bm_free(w->notes);
-    bm_free(w->names);
+    bm_free(w->dropped);
     bm_document_writer_reset(&w->tail);
     bm_buf_reset(&w->body);
     bm_state_reset(&w->state);
@@ -68,66 +72,78 @@ bm_status bm_writer_failed(bm_store *store, bm_status status, const bm_error *er
     return status;
 }
 
-/* --- documents --- */
-
-static bm_str tail_key(bm_store_tail tail, char *out)
+bm_status bm_writer_drop(bm_store *store, const bm_piece_key *key, bm_error *err)
 {
-    const bm_piece_key key = {
-        .table = BM_KEY_DOCUMENTS, .run = tail.version, .number = (uint32_t)tail.first};
-    return bm_piece_key_write(&key, out);
+    bm_writer *w = store->writer;
+    char bytes[BM_PIECE_KEY_MAX];
+    if (key->run >= w->committed)
+        return bm_store_env_del(&store->env, bm_piece_key_write(key, bytes), err);
+    BM_TRY(bm_grow_array(&w->dropped, &w->cap_dropped, w->n_dropped + 1, err));
+    w->dropped[w->n_dropped++] = *key;
+    return BM_OK;
 }
+
+/* --- documents --- */
 
 static bm_status put_tail(bm_store *store, bm_error *err)
 {
     bm_writer *w = store->writer;
-    char key[BM_PIECE_KEY_MAX];
+    char bytes[BM_PIECE_KEY_MAX];
     void *piece = NULL;
-    const bm_store_tail old = w->state.tail, new = {w->tail.first, w->state.next_version++};
-    BM_TRY(bm_store_env_put(&store->env, tail_key(new, key), bm_document_writer_size(&w->tail),
-                            &piece, err));
+    const bm_piece_key old = w->tail_key;
+    w->tail_key = (bm_piece_key){
+        .table = BM_KEY_DOCUMENTS, .run = w->state.next_version++, .number = w->tail.first};
+    BM_TRY(bm_store_env_put(&store->env, bm_piece_key_write(&w->tail_key, bytes),
+                            bm_document_writer_size(&w->tail), &piece, err));
     bm_document_writer_write(&w->tail, piece);
-    bm_status status = BM_OK;
-    if (old.version == 0 || old.first != new.first)
-        w->state.doc_pieces++;
-    else if (old.version == store->state.tail.version)
-        w->state.gone = old;
-    else
-        status = bm_store_env_del(&store->env, tail_key(old, key), err);
-    w->state.tail = new;
+    w->state.tail_first = w->tail.first;
     w->tail_new = false;
-    return status;
+    return old.table != 0 ? bm_writer_drop(store, &old, err) : BM_OK;
+}
+
+static void begin_piece(bm_writer *w, uint32_t first)
+{
+    bm_document_writer_begin(&w->tail, first);
+    w->tail_key = (bm_piece_key){0};
 }
 
 /* Take the documents of the last piece up again, where there is room in it. */
+static bm_status take_up(bm_store *store, const bm_snapshot *s, const bm_piece_ref *ref,
+                         bm_error *err)
+{
+    bm_writer *w = store->writer;
+    const uint64_t next = w->state.counts.next_number;
+    bm_document_piece piece;
+    begin_piece(w, (uint32_t)next);
+    if (ref->size >= TAIL_MOST)
+        return BM_OK;
+    if (!bm_piece_check(ref->bytes, ref->size, BM_PIECE_DOCUMENTS) ||
+        !bm_document_piece_open(ref->bytes, ref->size, &piece) ||
+        piece.head.first != ref->key.number || piece.head.last != next - 1)
+        return bm_snapshot_damaged(s, err, "its last documents");
+    begin_piece(w, ref->key.number);
+    w->tail_key = ref->key;
+    for (uint32_t i = ref->key.number; i < next; i++) {
+        bm_store_doc doc;
+        if (!bm_document_piece_at(&piece, i, &doc))
+            return bm_snapshot_damaged(s, err, "its last documents");
+        BM_TRY(bm_document_writer_add(&w->tail, &doc, err));
+    }
+    return BM_OK;
+}
+
 static bm_status begin_tail(bm_store *store, bm_error *err)
 {
     bm_writer *w = store->writer;
     const uint32_t next = (uint32_t)w->state.counts.next_number;
     bm_snapshot s = {0};
-    bm_document_piece piece;
     bm_status status = BM_OK;
-    if (next > 0)
-        BM_TRY_OUT(bm_store_env_flush(&store->env, err));
-    if (next > 0)
-        BM_TRY_OUT(bm_snapshot_open(store, &w->state, &s, err));
-out:;
-    const bm_piece_ref *ref = next > 0 && status == BM_OK ? bm_snapshot_docs(&s, next - 1) : NULL;
-    if (ref == NULL || ref->size >= TAIL_MOST) {
-        bm_document_writer_begin(&w->tail, next);
-    } else if (!bm_piece_check(ref->bytes, ref->size, BM_PIECE_DOCUMENTS) ||
-               !bm_document_piece_open(ref->bytes, ref->size, &piece) ||
-               piece.head.first != ref->key.number || piece.head.last != next - 1) {
-        status = bm_snapshot_damaged(&s, err, "its last documents");
-    } else {
-        bm_document_writer_begin(&w->tail, ref->key.number);
-        for (uint32_t i = ref->key.number; status == BM_OK && i < next; i++) {
-            bm_store_doc doc;
-            status = bm_document_piece_at(&piece, i, &doc)
-                         ? bm_document_writer_add(&w->tail, &doc, err)
-                         : bm_snapshot_damaged(&s, err, "its last documents");
-        }
+    if (next > 0) {
+        BM_TRY(bm_store_env_flush(&store->env, err));
+        BM_TRY(bm_snapshot_open(store, &w->state, &s, err));
+        status = take_up(store, &s, bm_snapshot_docs(&s, next - 1), err);
+        bm_snapshot_close(&s);
     }
-    bm_snapshot_close(&s);
     w->tail_begun = status == BM_OK;
     return status;
 }
@@ -135,20 +151,17 @@ out:;
 bm_status bm_writer_document(bm_store *store, const bm_store_doc *doc, bm_error *err)
 {
     bm_writer *w = store->writer;
-    bm_status status = BM_OK;
     if (!w->tail_begun)
-        status = begin_tail(store, err);
-    if (status == BM_OK && w->tail.n > 0 &&
-        (!bm_document_writer_fits(&w->tail, doc->id.len, doc->body.len) ||
-         (!w->tail_new && bm_document_writer_size(&w->tail) >= TAIL_MOST))) {
+        BM_TRY(begin_tail(store, err));
+    if (w->tail.n > 0 && (!bm_document_writer_fits(&w->tail, doc->id.len, doc->body.len) ||
+                          (!w->tail_new && bm_document_writer_size(&w->tail) >= TAIL_MOST))) {
         if (w->tail_new)
-            status = put_tail(store, err);
-        bm_document_writer_begin(&w->tail, (uint32_t)w->state.counts.next_number);
+            BM_TRY(put_tail(store, err));
+        begin_piece(w, (uint32_t)w->state.counts.next_number);
     }
-    if (status == BM_OK)
-        status = bm_document_writer_add(&w->tail, doc, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_document_writer_add(&w->tail, doc, err));
+    if (w->build)
+        w->state.index = XXH3_64bits_withSeed(&doc->content, sizeof doc->content, w->state.index);
     w->tail_new = true;
     bm_store_counts *c = &w->state.counts;
     c->next_number++;

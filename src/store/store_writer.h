@@ -23,20 +23,21 @@ typedef struct bm_writer_note {
 } bm_writer_note;
 
 struct bm_writer {
-    bm_state state; /* its runs, ranges and tail are in the file */
+    bm_state state;        /* its runs, ranges and documents but for `tail` are in the file */
+    uint64_t committed;    /* versions below this the last commit may name */
+    bm_piece_key *dropped; /* pieces that it names and the next one does not */
+    size_t n_dropped, cap_dropped;
     bm_document_writer tail;
-    bool tail_begun; /* `tail` is what follows, or replaces, the last piece in the file */
-    bool tail_new;   /* and has documents that the file has not */
+    bm_piece_key tail_key; /* the piece in the file that `tail` replaces; table 0: none */
+    bool tail_begun;       /* `tail` is what follows, or replaces, the last piece in the file */
+    bool tail_new;         /* and has documents that the file has not */
     bm_writer_range *ranges;
     size_t n_ranges, cap_ranges;
     bm_writer_note *notes;
     size_t n_notes, cap_notes;
-    uint64_t *names; /* hashes of those in the file */
-    size_t n_names, cap_names;
     bm_sorted_runs **bands; /* of a build, until its commit: postings of each band */
     bool build;
-    bm_buf body;   /* of a document that is added */
-    bool leavings; /* there are pieces in the file that neither commit nor writer names */
+    bm_buf body; /* of a document that is added */
     bm_status failed;
     bm_error failure; /* after which it can only be closed */
 };
@@ -49,12 +50,16 @@ bm_status bm_writer_ready(const bm_store *store, bm_error *err);
 /* Keep the failure, and hand it on. */
 bm_status bm_writer_failed(bm_store *store, bm_status status, const bm_error *err);
 
+/* The state names this piece no longer: it goes with the next commit, or at once where the last one does not name it. */
+bm_status bm_writer_drop(bm_store *store, const bm_piece_key *key, bm_error *err);
 /* The document of the next number. Its body is all there. */
 bm_status bm_writer_document(bm_store *store, const bm_store_doc *doc, bm_error *err);
 /* All that was added is in the file, or in the transaction that is open. */
 bm_status bm_writer_put(bm_store *store, bm_error *err);
 /* All that was added can be read. */
 bm_status bm_writer_flush(bm_store *store, bm_error *err);
+/* Record the commit that is on the disk; a writer that is ended before it has not acknowledged that one. */
+bm_status bm_writer_record(bm_store *store, bm_error *err);
 /* The bits of a range, copied from the file where they have not changed yet. */
 bm_status bm_writer_range_of(bm_store *store, const bm_snapshot *snapshot, uint64_t range,
                              bm_writer_range **out, bm_error *err);

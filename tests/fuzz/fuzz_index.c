@@ -4,20 +4,15 @@
  *     1   a piece of postings; 2: the same, with its sums put right
  *     3   a piece of documents; 4: the same, with its sum put right
  *     5   what a commit makes visible, with its sum put right
- *     6   pages of LMDB, each as bytes of its beginning and its end (two bytes each), then those; between is 0
  *
  * Nothing is read outside of the bytes (they are copied to memory of just their size), and what is taken is in order:
  * a set, a piece, written again, is the same bytes. */
 #include "fuzz_check.h"
 #include "store/bytes/le_bytes.h"
 #include "store/bytes/document_piece.h"
-#include "store/bytes/lmdb_pages.h"
 #include "store/bytes/posting_piece.h"
 #include "store/bytes/set_code.h"
 #include "store/store_state.h"
-
-#define PAGE      4096u
-#define PAGES_MAX 64u
 
 static uint8_t *copy_of(const uint8_t *data, size_t size)
 {
@@ -156,69 +151,6 @@ static void check_state(const uint8_t *data, size_t size)
     free(bytes), free(again);
 }
 
-typedef struct seen {
-    bm_lmdb_file file;
-    uint64_t n;
-    bm_str last;
-} seen;
-
-static bm_status see(void *ctx, bm_str key, bm_str value, bm_error *err)
-{
-    seen *s = ctx;
-    const uint8_t *k = (const uint8_t *)key.data, *v = (const uint8_t *)value.data;
-    const uint8_t *end = s->file.bytes + s->file.size;
-    (void)err;
-    CHECK(k >= s->file.bytes && k <= end && key.len > 0 && key.len <= (size_t)(end - k));
-    CHECK(v >= s->file.bytes && v <= end && value.len <= (size_t)(end - v));
-    if (s->n > 0) {
-        const size_t len = key.len < s->last.len ? key.len : s->last.len;
-        const int order = memcmp(s->last.data, key.data, len);
-        CHECK(order < 0 || (order == 0 && s->last.len < key.len));
-    }
-    s->last = key;
-    s->n++;
-    return BM_OK;
-}
-
-static void check_file(bm_lmdb_file file)
-{
-    bm_lmdb_meta meta;
-    bm_error err = {0};
-    seen s = {.file = file};
-    uint64_t n_free = 0;
-    bm_status status = bm_lmdb_meta_of(file, UINT64_MAX, &meta, &err);
-    if (status == BM_OK)
-        status = bm_lmdb_walk(file, &meta, see, &s, &err);
-    if (status == BM_OK) {
-        CHECK(s.n == meta.entries);
-        status = bm_lmdb_check_pages(file, &meta, &n_free, &err);
-        CHECK(status != BM_OK || n_free <= meta.last_page);
-    }
-    CHECK(status == BM_OK || (status == BM_ERR_FORMAT && err.message[0] != '\0'));
-}
-
-static void check_pages(const uint8_t *data, size_t size)
-{
-    uint8_t *bytes = calloc(PAGES_MAX, PAGE);
-    size_t pages = 0;
-    CHECK(bytes != NULL);
-    for (; pages < PAGES_MAX && size >= 4; pages++) {
-        size_t begin = data[0] | (size_t)data[1] << 8, end = data[2] | (size_t)data[3] << 8;
-        uint8_t *page = bytes + pages * PAGE;
-        data += 4, size -= 4;
-        begin = begin < size ? begin : size;
-        begin = begin < PAGE ? begin : PAGE;
-        end = end < size - begin ? end : size - begin;
-        end = end < PAGE - begin ? end : PAGE - begin;
-        memcpy(page, data, begin);
-        memcpy(page + PAGE - end, data + begin, end);
-        data += begin + end, size -= begin + end;
-    }
-    uint8_t *file = copy_of(bytes, pages * PAGE);
-    check_file((bm_lmdb_file){file, pages * PAGE});
-    free(bytes), free(file);
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0)
@@ -235,11 +167,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     case 4:
         check_documents(data + 1, size - 1, data[0] == 4);
         break;
-    case 5:
-        check_state(data + 1, size - 1);
-        break;
     default:
-        check_pages(data + 1, size - 1);
+        check_state(data + 1, size - 1);
     }
     return 0;
 }

@@ -126,40 +126,59 @@ class Index:
             expect(head[2] == xxhash.xxh3_64_intdigest(summed[:8] + bytes(8) + summed[16:]), f"the sum of {key!r}")
         self.pieces = dict(pieces)
         self.read_state(self.pieces[b"S"])
-        expect(self.txn <= pages.txn, "the state is of a later transaction")
+        self.read_record(os.path.join(folder, "last_commit"), pages)
         self.read_pieces()
 
     def read_state(self, piece):
         expect(self.heads[b"S"][0] == STATE, "the state is of another kind")
         version, self.kind, self.bands, self.words = struct.unpack_from("<4I", piece, HEAD)
         expect(version == 2, "another version")
-        w = struct.unpack_from("<15Q", piece, HEAD + 16)
+        w = struct.unpack_from("<13Q", piece, HEAD + 16)
         names = "documents removed empty shingles text_bytes next_number".split()
-        self.txn, self.counts, self.next_version = w[0], dict(zip(names, w[1:7])), w[7]
-        self.tail, self.doc_pieces, (n_runs, n_ranges, self.n_notes, n_settings) = w[8:10], w[10], w[11:]
-        at = HEAD + 16 + 15 * 8
-        self.runs = [struct.unpack_from("<5Q", piece, at + 40 * i) for i in range(n_runs)]
-        at += 40 * n_runs
+        self.index, self.commit, self.counts, self.next_version = w[0], w[1], dict(zip(names, w[2:8])), w[8]
+        self.tail, (n_runs, n_ranges, n_settings) = w[9], w[10:]
+        at = HEAD + 16 + 13 * 8
+        self.runs = [struct.unpack_from("<4Q", piece, at + 32 * i) for i in range(n_runs)]
+        at += 32 * n_runs
         self.ranges = [struct.unpack_from("<3Q", piece, at + 24 * i) for i in range(n_ranges)]
         at += 24 * n_ranges
         expect(at + n_settings == len(piece), "the state has another size")
         self.settings = json.loads(piece[at:]) if n_settings else None
 
+    def read_record(self, path, pages):
+        """The record of the last commit, which is that of the state."""
+        with open(path, "rb") as file:
+            data = file.read()
+        found = []
+        for slot in (data[:1 << 18], data[1 << 18:]):
+            n = struct.unpack_from("<Q", slot, 88)[0] if slot[:8] == b"BMCOMMIT" else 0
+            end = 96 + 16 * n
+            if n and struct.unpack_from("<Q", slot, end)[0] == xxhash.xxh3_64_intdigest(slot[:end]):
+                found.append((struct.unpack_from("<10Q", slot, 16), struct.unpack_from("<II", slot, 8), slot[96:end]))
+        words, (version, size), spans = max(found, key=lambda slot: slot[0][2])
+        index, commit, txn, _, _, *first, tree, _, _ = words
+        expect((version, size, index, commit, txn) == (2, pages.size, self.index, self.commit, pages.txn), "the record is of another commit")
+        sum_of = xxhash.xxh3_64()
+        for begin, n in struct.iter_unpack("<QQ", spans):
+            sum_of.update(pages.data[begin * size:(begin + n) * size])
+        expect(sum_of.intdigest() == tree, "the sum of LMDB's pages")
+        for page in (0, 1):
+            expect(first[page] == xxhash.xxh3_64_intdigest(pages.data[page * size:(page + 1) * size]), "the sum of a first page")
+
     def read_pieces(self):
         self.all, self.notes, self.removed, self.leavings = {}, {}, set(), []
         runs = {run[0]: run for run in self.runs}
         versions = {(place, version): removed for place, removed, version in self.ranges}
-        lists, n_docs = {}, 0
+        lists = {}
         for key, piece in self.pieces.items():
             table, (kind, n, _, first, last) = key[:1], self.heads[key]
             if table == b"D":
                 number, version = struct.unpack(">IQ", key[1:])
-                if number >= self.tail[0] and (number, version) != tuple(self.tail):
+                if number > self.tail or version >= self.next_version:
                     self.leavings.append(key)
                     continue
                 expect((kind, first, last) == (DOCUMENTS, number, number + n - 1), f"the head of {key!r}")
                 self.read_documents(piece, number, n)
-                n_docs += 1
             elif table == b"P":
                 run, band, first_key, number = struct.unpack(">QIQI", key[1:])
                 if run not in runs:
@@ -183,7 +202,7 @@ class Index:
                 self.notes[key[1:].decode()] = piece[HEAD + n:]
             else:
                 expect(key == b"S", f"an unknown key {key!r}")
-        expect(n_docs == self.doc_pieces and sorted(self.all) == list(range(self.counts["next_number"])), "documents are missing")
+        expect(sorted(self.all) == list(range(self.counts["next_number"])), "documents are missing")
         self.documents = {number: doc for number, doc in self.all.items() if number not in self.removed}
         self.join_runs(runs, lists)
 
@@ -196,7 +215,7 @@ class Index:
             self.all[number + i] = Document(doc[4:])
 
     def join_runs(self, runs, lists):
-        self.tables = [[] for _ in range(self.bands + 2)]
+        self.tables = [[] for _ in range(self.bands + 1)]
         entries = {}
         for (run, band), postings in lists.items():
             expect(postings == sorted(set(postings)), "postings are not in order")

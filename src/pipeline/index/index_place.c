@@ -19,7 +19,8 @@
 
 #define MIB ((uint64_t)1 << 20)
 
-static const char *const files[] = {BM_FILE_INDEX_DATA, BM_FILE_INDEX_LOCK, NULL};
+static const char *const files[] = {BM_FILE_INDEX_DATA, BM_FILE_INDEX_LOCK, BM_FILE_INDEX_RECORD,
+                                    NULL};
 
 const bm_out_kind bm_index_kind = {.not_one = "is not an index", .files = files, .is = bm_store_is};
 

@@ -6,7 +6,8 @@ printf '{"id":"e","text":""}\n' >> in.jsonl
 bm index build idx in.jsonl; exits 0; silent ../out
 says ../err '^bandmill: 7 documents \(1 empty, 0 records skipped\)'
 says ../err '^bandmill: 7 added; the index holds 7 documents'
-[ "$(ls -A idx)" = "data.mdb
+[ "$(LC_ALL=C ls -A idx)" = "data.mdb
+last_commit
 lock.mdb" ] || fail "other files: $(ls -A idx)"
 [ -z "$(find . -name '*.partial*')" ] || fail "something is left"
 bm index check idx; exits 0; silent ../out

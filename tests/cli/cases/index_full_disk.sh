@@ -26,7 +26,7 @@ full absent --version
 [ $rc -eq 0 ] || skip "no file system can be mounted here"
 for lock in absent hollow; do
     full $lock query disk/ix docs.jsonl -q; exits 0; printf 'query\ttarget\tjaccard\na\ta\t1.000000\nb\tb\t1.000000\n' | holds ../out
-    [ $lock = hollow ] || echo disk/ix/data.mdb | holds ../left
+    [ $lock = hollow ] || printf 'disk/ix/data.mdb\ndisk/ix/last_commit\n' | holds ../left
     full $lock query disk/ix --follow -q < docs.jsonl; exits 0; printf 'a\ta\t1.000000\n\nb\tb\t1.000000\n\n' | holds ../out
     full $lock index info disk/ix; exits 0; says ../out '^  documents: 2$'
     full $lock index check disk/ix; exits 0
@@ -34,5 +34,5 @@ for lock in absent hollow; do
     full $lock dedup docs.jsonl --against disk/ix -q -o clean; exits 0; [ ! -s clean/kept.jsonl ] || fail "known documents are kept"; rm -r clean
     full $lock index add disk/ix docs.jsonl -q; refused 4 'disk/ix: no room for its lock\.mdb: No space left on device$'
     full $lock index remove disk/ix a -q; refused 4 'disk/ix: no room for its lock\.mdb: No space left on device$'
-    [ $lock = hollow ] || echo disk/ix/data.mdb | holds ../left
+    [ $lock = hollow ] || printf 'disk/ix/data.mdb\ndisk/ix/last_commit\n' | holds ../left
 done

@@ -267,6 +267,7 @@ Test(store_processes, a_copy_of_an_index_that_is_written_is_checked)
     for (int i = 0; i < 12; i++) {
         unsigned n = 0;
         const bm_store_check_cfg cfg = {.say = count, .ctx = &n};
+        copy_file(scratch_at(&s, "index/last_commit"), scratch_at(&s, "copy/last_commit"));
         copy_file(scratch_at(&s, "index/data.mdb"), scratch_at(&s, "copy/data.mdb"));
         const bm_status status = bm_store_check(scratch_at(&s, "copy"), &cfg, NULL);
         cr_assert(status == (n > 0 ? BM_ERR_FORMAT : BM_OK), "%d", (int)status);
@@ -487,6 +488,9 @@ static int read_on_full(const char *dir, const char *at, const model *m)
         return 77;
     snprintf(path, sizeof path, "%s/data.mdb", dir);
     snprintf(why, sizeof why, "%s/data.mdb", at);
+    copy_file(path, why);
+    snprintf(path, sizeof path, "%s/last_commit", dir);
+    snprintf(why, sizeof why, "%s/last_commit", at);
     copy_file(path, why);
     snprintf(path, sizeof path, "%s/full", at);
     const int fd = open(path, O_WRONLY | O_CREAT, 0666);

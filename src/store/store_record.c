@@ -1,0 +1,236 @@
+/* store_record.c -- see store_record.h.
+ *
+ * Tests: tests/unit/store/test_store_record.c, tests/unit/store/test_store_damage.c */
+#include "store/store_record.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/whole_io.h"
+#include "store/bytes/le_bytes.h"
+#include "store/store.h"
+
+#define MAGIC      UINT64_C(0x54494D4D4F434D42) /* "BMCOMMIT" */
+#define WORDS      10u
+#define FIXED      (16u + 8u * WORDS)
+#define SUM_BYTES  8u
+#define SPANS_MOST ((BM_RECORD_SLOT - FIXED - SUM_BYTES) / 16)
+#define ALLOCATED                                                                                  \
+    ((size_t)16                                                                                    \
+     << 10) /* of each slot from the beginning, so that a full disk stops no commit of most */
+
+void bm_store_record_reset(bm_store_record *record)
+{
+    bm_free(record->spans);
+    *record = (bm_store_record){0};
+}
+
+/* --- as bytes --- */
+
+static size_t size_of(size_t n_spans)
+{
+    return FIXED + 16 * n_spans + SUM_BYTES;
+}
+
+static void write_bytes(const bm_store_record *r, uint8_t *out)
+{
+    const uint64_t words[WORDS] = {r->index,    r->commit,   r->txn,  r->last_page, r->n_free,
+                                   r->first[0], r->first[1], r->tree, r->heads,     r->n_spans};
+    uint8_t *at = out + 16;
+    bm_le64_put(out, MAGIC);
+    bm_le32_put(out + 8, BM_STORE_VERSION);
+    bm_le32_put(out + 12, r->page_bytes);
+    for (size_t i = 0; i < WORDS; i++, at += 8)
+        bm_le64_put(at, words[i]);
+    for (size_t i = 0; i < r->n_spans; i++, at += 16) {
+        bm_le64_put(at, r->spans[i].first);
+        bm_le64_put(at + 8, r->spans[i].n);
+    }
+    bm_le64_put(at, XXH3_64bits(out, (size_t)(at - out)));
+}
+
+/* The record of so many spans, whose sum is right. */
+static bm_status read_bytes(const uint8_t *bytes, size_t n_spans, bm_store_record *out,
+                            bm_error *err)
+{
+    uint64_t w[WORDS];
+    for (size_t i = 0; i < WORDS; i++)
+        w[i] = bm_le64_get(bytes + 16 + 8 * i);
+    *out = (bm_store_record){.page_bytes = bm_le32_get(bytes + 12),
+                             .index = w[0],
+                             .commit = w[1],
+                             .txn = w[2],
+                             .last_page = w[3],
+                             .n_free = w[4],
+                             .first = {w[5], w[6]},
+                             .tree = w[7],
+                             .heads = w[8]};
+    BM_TRY(bm_grow_array(&out->spans, &out->cap_spans, n_spans, err));
+    for (const uint8_t *at = bytes + FIXED; out->n_spans < n_spans; at += 16)
+        out->spans[out->n_spans++] = (bm_page_span){bm_le64_get(at), bm_le64_get(at + 8)};
+    return BM_OK;
+}
+
+/* --- the file --- */
+
+/* BM_NOT_FOUND: there is no whole one in this slot. */
+static bm_status read_slot(int fd, uint32_t slot, uint32_t *version, bm_store_record *out,
+                           bm_error *err)
+{
+    const uint64_t place = slot * BM_RECORD_SLOT;
+    uint8_t fixed[FIXED], *bytes = NULL;
+    size_t got = 0;
+    if (bm_pread_all(fd, fixed, FIXED, place, &got) != 0 || got < FIXED ||
+        bm_le64_get(fixed) != MAGIC)
+        return BM_NOT_FOUND;
+    const uint64_t n_spans = bm_le64_get(fixed + FIXED - 8);
+    if (n_spans > SPANS_MOST)
+        return BM_NOT_FOUND;
+    const size_t size = size_of((size_t)n_spans);
+    BM_TRY(bm_new(&bytes, size, err));
+    bm_status status = BM_NOT_FOUND;
+    if (bm_pread_all(fd, bytes, size, place, &got) == 0 && got == size &&
+        bm_le64_get(bytes + size - SUM_BYTES) == XXH3_64bits(bytes, size - SUM_BYTES)) {
+        *version = bm_le32_get(bytes + 8);
+        status = read_bytes(bytes, (size_t)n_spans, out, err);
+        out->slot = slot;
+    }
+    bm_free(bytes);
+    return status;
+}
+
+static bm_status damaged(const bm_store_place *place, bm_error *err, const char *what)
+{
+    return bm_fail_at(err, BM_ERR_FORMAT, place->path, 0, "%s", what);
+}
+
+static bm_status open_record(const bm_store_place *place, int flags, int *fd, bm_error *err)
+{
+    struct stat info;
+    *fd = openat(place->dir, BM_STORE_RECORD, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+    if (*fd < 0 && errno == ENOENT)
+        return damaged(place, err,
+                       "it has no " BM_STORE_RECORD
+                       ": an index that was not finished, a part of one "
+                       "(copy all of its directory), or one of an earlier version (`index build` "
+                       "makes a new one)");
+    if (*fd < 0 && errno != ELOOP)
+        return bm_fail_errno(err, errno, place->path, "cannot open its " BM_STORE_RECORD);
+    if (*fd >= 0 && fstat(*fd, &info) == 0 && S_ISREG(info.st_mode) &&
+        ((flags & O_ACCMODE) == O_RDONLY || info.st_nlink == 1))
+        return BM_OK;
+    if (*fd >= 0)
+        close(*fd);
+    return damaged(place, err, "its " BM_STORE_RECORD " is a link or no file, or has another name");
+}
+
+bm_status bm_store_record_read(const bm_store_place *place, bm_store_record *out, bm_error *err)
+{
+    bm_store_record found[2] = {{0}, {0}};
+    uint32_t version[2] = {BM_STORE_VERSION, BM_STORE_VERSION};
+    bm_status is[2];
+    int fd;
+    BM_TRY(open_record(place, O_RDONLY, &fd, err));
+    for (uint32_t slot = 0; slot < 2; slot++)
+        is[slot] = read_slot(fd, slot, &version[slot], &found[slot], err);
+    close(fd);
+    const unsigned last = is[0] != BM_OK || (is[1] == BM_OK && found[1].txn > found[0].txn);
+    const bm_status status = is[0] == BM_ERR_NOMEM ? is[0] : is[last];
+    bm_store_record_reset(&found[1 - last]);
+    if (status == BM_NOT_FOUND)
+        return damaged(place, err, "the index is damaged: its " BM_STORE_RECORD);
+    if (status == BM_OK && version[last] != BM_STORE_VERSION)
+        bm_fail_at(err, BM_ERR_FORMAT, place->path, 0,
+                   "an index of version %" PRIu32
+                   " (this is for %u): `index build` makes a new one",
+                   version[last], BM_STORE_VERSION);
+    if (status == BM_OK && version[last] == BM_STORE_VERSION) {
+        bm_store_record_reset(out);
+        *out = found[last];
+        return BM_OK;
+    }
+    bm_store_record_reset(&found[last]);
+    return status == BM_OK ? BM_ERR_FORMAT : status;
+}
+
+/* The bytes into a slot of the file, with zeros behind them up to ALLOCATED. */
+static bm_status put(const bm_store_place *place, uint32_t slot, int flags,
+                     const bm_store_record *record, bm_error *err)
+{
+    const size_t size = record != NULL ? size_of(record->n_spans) : 0;
+    const size_t room = size < ALLOCATED ? ALLOCATED : size;
+    uint8_t *bytes = NULL;
+    int fd;
+    BM_TRY(open_record(place, O_RDWR | flags, &fd, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_new_zero(&bytes, room, err));
+    if (record != NULL)
+        write_bytes(record, bytes);
+    int code = bm_pwrite_all(fd, bytes, room, slot * BM_RECORD_SLOT);
+    if (code == 0 && record != NULL && fdatasync(fd) != 0)
+        code = errno;
+    if (code != 0)
+        status = bm_fail_errno(err, code, place->path, "cannot write its " BM_STORE_RECORD);
+out:
+    bm_free(bytes);
+    close(fd);
+    return status;
+}
+
+bm_status bm_store_record_make(const bm_store_place *place, bm_error *err)
+{
+    BM_TRY(put(place, 0, O_CREAT | O_EXCL, NULL, err));
+    return put(place, 1, 0, NULL, err);
+}
+
+bm_status bm_store_record_prepare(const bm_store_place *place, uint32_t slot, bm_error *err)
+{
+    return put(place, 1 - slot, 0, NULL, err);
+}
+
+bm_status bm_store_record_write(const bm_store_place *place, bm_store_record *record, bm_error *err)
+{
+    if (record->n_spans > SPANS_MOST)
+        return bm_fail_at(err, BM_ERR_INPUT, place->path, 0, "the index is too large");
+    BM_TRY(put(place, 1 - record->slot, 0, record, err));
+    record->slot = 1 - record->slot;
+    return BM_OK;
+}
+
+/* --- sums --- */
+
+bool bm_store_record_sum(bm_store_record *record, const uint8_t *bytes, size_t size)
+{
+    const uint64_t page = record->page_bytes, pages = page > 0 ? size / page : 0;
+    XXH3_state_t state;
+    if (pages < 2)
+        return false;
+    XXH3_64bits_reset(&state);
+    for (size_t i = 0; i < record->n_spans; i++) {
+        const bm_page_span *span = &record->spans[i];
+        if (span->first > pages || span->n > pages - span->first)
+            return false;
+        XXH3_64bits_update(&state, bytes + span->first * page, span->n * page);
+    }
+    record->tree = XXH3_64bits_digest(&state);
+    record->first[0] = XXH3_64bits(bytes, page);
+    record->first[1] = XXH3_64bits(bytes + page, page);
+    return true;
+}
+
+bool bm_store_record_holds(const bm_store_record *record, const uint8_t *bytes, size_t size)
+{
+    bm_store_record now = *record; /* borrows the spans */
+    const unsigned own = record->txn % 2;
+    return bm_store_record_sum(&now, bytes, size) && now.tree == record->tree &&
+           now.first[own] == record->first[own];
+}
