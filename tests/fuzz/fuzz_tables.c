@@ -14,6 +14,7 @@
 #include "io/results/result_tables.h"
 #include "io/results/tsv_table.h"
 #include "pipeline/jobs/group_labels.h"
+#include "tests/unit/base/file_digests.h"
 
 static void check_error(bm_status status, const bm_error *err, const char *path)
 {
@@ -154,8 +155,8 @@ static bm_manifest *list_files(const char *groups, const char *removed, size_t n
     char path[FUZZ_PATH], text[512];
     bm_digests g, r;
     bm_manifest *manifest = NULL;
-    CHECK(bm_digests_file(groups, BM_DIGEST_BOTH, &g, NULL) == BM_OK);
-    CHECK(bm_digests_file(removed, BM_DIGEST_BOTH, &r, NULL) == BM_OK);
+    CHECK(file_digests(groups, 0, &g) == BM_OK);
+    CHECK(file_digests(removed, 0, &r) == BM_OK);
     snprintf(text, sizeof text,
              "{\"counts\":{\"groups\":%zu},\"schema\":1,\"tool\":\"bandmill\",\"kind\":\"dedup\","
              "\"version\":\"0\",\"outputs\":{"

@@ -264,6 +264,7 @@ bm_status bm_npy_writer_open(bm_out_dir *dir, const bm_npy_array *array, bm_npy_
     char header[BM_NPY_HEADER_BYTES];
     bm_npy_writer writer = writer_of(array);
     BM_TRY(bm_out_dir_file(dir, array->name, &writer.file, err));
+    bm_out_file_digest_early(writer.file, BM_NPY_HEADER_BYTES);
     bm_npy_header_write(writer.type, 0, array->n_cols, header);
     bm_status status = bm_out_file_write(writer.file, header, sizeof header, err);
     if (status != BM_OK)
@@ -290,6 +291,7 @@ bm_status bm_npy_writer_open_again(bm_out_dir *dir, const bm_npy_array *array, u
         return bm_fail_at(err, BM_ERR_FORMAT, array->name, 0,
                           "an array cannot have %" PRIu64 " rows", n_rows);
     BM_TRY(bm_out_dir_file_again(dir, array->name, bytes, &writer.file, err));
+    bm_out_file_digest_early(writer.file, BM_NPY_HEADER_BYTES);
     *out = writer;
     return BM_OK;
 }

@@ -23,7 +23,7 @@
 #include "io/bytes/decompress.h"
 #include "io/input/input_set_probe.h"
 #include "io/input/input_set_state.h"
-#include "model/stream_hash.h"
+#include "model/piece_hash.h"
 
 #define STORED_BLOCK ((size_t)256 << 10)
 #define ADVISE_BYTES ((uint64_t)1 << 20) /* a smaller file is not worth the system call */
@@ -36,7 +36,7 @@ typedef enum breakage {
 } breakage;
 
 struct bm_input_bytes {
-    bm_stream_hash *hash; /* of the source as stored */
+    bm_piece_hash *hash; /* of the source as stored */
     bm_input_set *set;
     bm_source *source;
     bm_held *held;   /* NULL: a regular file */
@@ -64,7 +64,7 @@ bm_status bm_input_bytes_open(bm_input_set *set, bm_input_bytes **out, bm_error 
     memset(bytes, 0, sizeof *bytes);
     bytes->set = set;
     bytes->fd = -1;
-    bm_status status = bm_stream_hash_open(bm_isa_best(), &bytes->hash, err);
+    bm_status status = bm_piece_hash_open(BM_FILE_PIECE_BYTES, &bytes->hash, err);
     if (status != BM_OK) {
         bm_free(bytes);
         return status;
@@ -88,7 +88,7 @@ void bm_input_bytes_close(bm_input_bytes *bytes)
     for (size_t i = 0; i < BM_COMPRESSIONS; i++)
         bm_decompress_close(bytes->decompress[i]);
     bm_free(bytes->block);
-    bm_stream_hash_close(bytes->hash);
+    bm_piece_hash_close(bytes->hash);
     bm_free(bytes);
 }
 
@@ -179,7 +179,7 @@ static bm_status write_spool(bm_input_bytes *bytes, const char *data, size_t len
 static bm_status finish(bm_input_bytes *bytes, bm_error *err)
 {
     bm_source *source = bytes->source;
-    const bm_hash128 digest = bm_stream_hash_end(bytes->hash);
+    const bm_hash128 digest = bm_piece_hash_end(bytes->hash);
     bool first = source->digest.lo == 0 && source->digest.hi == 0;
     leave(bytes);
     if (bytes->held != NULL && bytes->spooling)
@@ -227,7 +227,7 @@ static bm_status read_stored(bm_input_bytes *bytes, char *out, size_t cap, size_
     if (*got == 0)
         return finish(bytes, err);
     bytes->stored += *got;
-    bm_stream_hash_add(bytes->hash, out, *got);
+    bm_piece_hash_add(bytes->hash, out, *got);
     return bytes->spooling ? write_spool(bytes, out, *got, err) : BM_OK;
 }
 
@@ -311,7 +311,7 @@ bm_status bm_input_bytes_begin(bm_input_bytes *bytes, size_t source, bm_error *e
     bytes->spooling = false;
     bytes->broken = NOT_BROKEN;
     bytes->peek_pos = bytes->peek_len = 0;
-    bm_stream_hash_begin(bytes->hash);
+    bm_piece_hash_begin(bytes->hash);
     if (bytes->source->unreadable != NULL) {
         bytes->broken = UNREADABLE;
         return bm_fail_at(err, BM_ERR_INPUT, bytes->source->name, 0, "%s",

@@ -4,27 +4,19 @@
 #include "io/input/input_digest.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/wait_readable.h"
 #include "base/open_file.h"
-#include "model/stream_hash.h"
 
 #define BLOCK_BYTES ((size_t)1 << 20)
 
 typedef struct work {
-    bm_stream_hash *hash;
+    bm_piece_hash *hash;
     char block[BLOCK_BYTES];
 } work;
-
-void bm_input_digest_hex(bm_hash128 digest, char hex[BM_INPUT_DIGEST_HEX])
-{
-    snprintf(hex, BM_INPUT_DIGEST_HEX, "%016" PRIx64 "%016" PRIx64, digest.hi, digest.lo);
-}
 
 static bm_status read_all(int fd, const char *path, const bm_callbacks *callbacks, work *w,
                           bm_error *err)
@@ -38,16 +30,16 @@ static bm_status read_all(int fd, const char *path, const bm_callbacks *callback
             return bm_fail_errno(err, errno, path, "cannot read");
         if (n == 0)
             return BM_OK;
-        bm_stream_hash_add(w->hash, w->block, (size_t)n);
+        bm_piece_hash_add(w->hash, w->block, (size_t)n);
     }
 }
 
-bm_status bm_input_digest_file(const char *path, const bm_callbacks *callbacks, bm_hash128 *out,
-                               bm_error *err)
+bm_status bm_input_digest_file(const char *path, uint64_t piece_bytes,
+                               const bm_callbacks *callbacks, bm_hash128 *out, bm_error *err)
 {
     work *w = NULL;
     BM_TRY(bm_new(&w, 1, err));
-    bm_status status = bm_stream_hash_open(bm_isa_best(), &w->hash, err);
+    bm_status status = bm_piece_hash_open(piece_bytes, &w->hash, err);
     if (status != BM_OK) {
         bm_free(w);
         return status;
@@ -59,8 +51,8 @@ bm_status bm_input_digest_file(const char *path, const bm_callbacks *callbacks, 
     if (fd >= 0)
         close(fd);
     if (status == BM_OK)
-        *out = bm_stream_hash_end(w->hash);
-    bm_stream_hash_close(w->hash);
+        *out = bm_piece_hash_end(w->hash);
+    bm_piece_hash_close(w->hash);
     bm_free(w);
     return status;
 }

@@ -27,7 +27,8 @@ bm_status bm_listed_open(const bm_manifest *manifest, const char *name, const ch
     BM_TRY(bm_new_zero(&listed, 1, err));
     *listed = (bm_listed){.manifest = manifest, .row = row, .path = path};
     const unsigned kind = row->xxh3_128 != NULL ? BM_DIGEST_XXH3 : BM_DIGEST_SHA256;
-    bm_status status = bm_digest_open(kind, &listed->digest, err);
+    bm_status status =
+        bm_digest_open(kind, bm_manifest_piece_bytes(manifest), &listed->digest, err);
     if (status == BM_OK)
         *out = listed;
     else
@@ -50,12 +51,14 @@ bm_status bm_listed_add(bm_listed *listed, const void *data, size_t len, bm_erro
 
 bm_status bm_listed_end(bm_listed *listed, bm_error *err)
 {
-    bm_digests is;
+    bm_digests whole;
     if (listed == NULL || listed->ended)
         return BM_OK;
     listed->ended = true;
-    BM_TRY(bm_digest_end(listed->digest, &is, err));
-    return bm_manifest_compare(listed->manifest, listed->row, listed->path, &is, err);
+    BM_TRY(bm_digest_end(listed->digest, &whole, err));
+    bm_manifest_found is = {.path = listed->path, .digests = &whole};
+    is.pieces = bm_digest_pieces(listed->digest, &is.n_pieces);
+    return bm_manifest_compare(listed->manifest, listed->row, &is, err);
 }
 
 bm_status bm_listed_check(const bm_manifest *manifest, const char *name, const bm_file_range *whole,

@@ -31,6 +31,7 @@ struct bm_manifest {
     bool has_provenance;
     bm_manifest_input *inputs;
     size_t n_inputs, cap_inputs;
+    uint64_t piece_bytes;
     bm_manifest_input offsets;       /* file NULL: none */
     bm_manifest_output_row *outputs; /* sorted by name */
     size_t n_outputs, cap_outputs;
@@ -46,6 +47,7 @@ static bm_status read_input(bm_manifest *manifest, bm_str item, bm_manifest_inpu
     if (status == BM_ERR_FORMAT)
         return bm_manifest_field_bad(&manifest->fields, "inputs", "expected a file in each", err);
     BM_TRY(status);
+    out->piece_bytes = manifest->piece_bytes;
     BM_TRY(bm_manifest_field_uint(&manifest->fields, item, "bytes", &out->bytes, err));
     return bm_manifest_field_string(&manifest->fields, item, "xxh3_128", &out->xxh3_128, err);
 }
@@ -117,6 +119,7 @@ static bm_status read_outputs(bm_manifest *manifest, bm_str object, bm_error *er
                                          "expected names and SHA-256 digests", err);
         BM_TRY(status);
         row->xxh3_128 = NULL;
+        row->pieces = (bm_str){NULL, 0};
         manifest->n_outputs++;
     }
     if (manifest->n_outputs > 1)
@@ -151,6 +154,44 @@ static bm_status read_outputs_xxh3(bm_manifest *manifest, bm_str object, bm_erro
     return BM_OK;
 }
 
+/* The pieces of outputs that are read. */
+static bm_status read_outputs_pieces(bm_manifest *manifest, bm_str object, bm_error *err)
+{
+    bm_str key, value;
+    size_t at = 0;
+    while (bm_json_scan_member(object, &at, &key, &value)) {
+        const char *name = NULL;
+        const bm_status status = bm_manifest_field_own(&manifest->fields, key, true, &name, err);
+        if (status != BM_ERR_FORMAT)
+            BM_TRY(status);
+        bm_manifest_output_row *row = status == BM_OK ? find_output(manifest, name) : NULL;
+        if (row == NULL || value.len == 0 || value.data[0] != '[')
+            return bm_manifest_field_bad(&manifest->fields, BM_MANIFEST_OUTPUTS_PIECES,
+                                         "expected an array for each of some outputs", err);
+        row->pieces = value;
+    }
+    return BM_OK;
+}
+
+/* By which pieces are files digested? */
+static bm_status read_digests(bm_manifest *manifest, bm_error *err)
+{
+    bm_manifest_fields *fields = &manifest->fields;
+    uint64_t version = 0;
+    bm_str value;
+    if (!bm_json_scan_find(manifest->root, BM_MANIFEST_DIGESTS, &value))
+        return BM_OK;
+    BM_TRY(bm_manifest_field_uint(fields, manifest->root, BM_MANIFEST_DIGESTS, &version, err));
+    if (version != BM_DIGESTS_VERSION)
+        return bm_manifest_field_bad(fields, BM_MANIFEST_DIGESTS,
+                                     "expected 2; a later version of bandmill reads it", err);
+    BM_TRY(bm_manifest_field_uint(fields, manifest->root, BM_MANIFEST_PIECE_BYTES,
+                                  &manifest->piece_bytes, err));
+    return manifest->piece_bytes != 0 ? BM_OK
+                                      : bm_manifest_field_bad(fields, BM_MANIFEST_PIECE_BYTES,
+                                                              "expected a number above 0", err);
+}
+
 static bm_status read_members(bm_manifest *manifest, bm_error *err)
 {
     bm_manifest_fields *fields = &manifest->fields;
@@ -173,6 +214,7 @@ static bm_status read_members(bm_manifest *manifest, bm_error *err)
             return bm_manifest_field_bad(fields, "provenance.format", "expected 1", err);
         manifest->has_provenance = true;
     }
+    BM_TRY(read_digests(manifest, err));
     if (bm_json_scan_find(root, "inputs", &value))
         BM_TRY(read_inputs(manifest, value, err));
     BM_TRY(read_paths(manifest, BM_RUN_FOUND, offsetof(bm_manifest_input, found), err));
@@ -181,6 +223,8 @@ static bm_status read_members(bm_manifest *manifest, bm_error *err)
         BM_TRY(read_outputs(manifest, value, err));
     if (bm_json_scan_find(root, BM_MANIFEST_OUTPUTS_XXH3, &value))
         BM_TRY(read_outputs_xxh3(manifest, value, err));
+    if (bm_json_scan_find(root, BM_MANIFEST_OUTPUTS_PIECES, &value))
+        BM_TRY(read_outputs_pieces(manifest, value, err));
     return BM_OK;
 }
 
@@ -345,6 +389,11 @@ const bm_manifest_input *bm_manifest_input_at(const bm_manifest *manifest, size_
 const bm_manifest_input *bm_manifest_offsets(const bm_manifest *manifest)
 {
     return manifest->offsets.file != NULL ? &manifest->offsets : NULL;
+}
+
+uint64_t bm_manifest_piece_bytes(const bm_manifest *manifest)
+{
+    return manifest->piece_bytes;
 }
 
 size_t bm_manifest_n_outputs(const bm_manifest *manifest)

@@ -2,7 +2,8 @@
  *
  * Both are one JSON object: "tool" is "bandmill", "kind" is "signatures" or "dedup", then
  * "provenance", "plan", "counts", "inputs", "outputs" (from names, escaped as in TSV files, to
- * SHA-256) and "outputs_xxh3_128". At the end of "run" stands the report's own digest
+ * SHA-256), "outputs_xxh3_128", and how files are digested: "digests" 2 by pieces of
+ * "outputs_piece_bytes"; without them as wholes. At the end of "run" stands the report's own digest
  * (manifest_seal.h), which is compared. Threads: an open manifest may be read by several at once. */
 #ifndef BM_IO_MANIFEST_MANIFEST_H
 #define BM_IO_MANIFEST_MANIFEST_H
@@ -17,16 +18,20 @@
 #define BM_MANIFEST_FORMAT 1u /* the only value of provenance.format that this reader knows */
 
 /* Members of a report that its reader asks for. */
-#define BM_INPUT_OFFSETS         "offsets" /* of an input that is an array of hashes */
-#define BM_RUN_FOUND             "inputs_found"
-#define BM_RUN_FROM_HERE         "inputs_from_here"
-#define BM_RUN_ASKED             "asked" /* what was to be written */
-#define BM_MANIFEST_OUTPUTS      "outputs"
-#define BM_MANIFEST_OUTPUTS_XXH3 "outputs_xxh3_128"
+#define BM_INPUT_OFFSETS           "offsets" /* of an input that is an array of hashes */
+#define BM_RUN_FOUND               "inputs_found"
+#define BM_RUN_FROM_HERE           "inputs_from_here"
+#define BM_RUN_ASKED               "asked" /* what was to be written */
+#define BM_MANIFEST_OUTPUTS        "outputs"
+#define BM_MANIFEST_OUTPUTS_XXH3   "outputs_xxh3_128"
+#define BM_MANIFEST_OUTPUTS_PIECES "outputs_pieces_xxh3_128"
+#define BM_MANIFEST_PIECE_BYTES    "outputs_piece_bytes"
+#define BM_MANIFEST_DIGESTS        "digests"
 
 typedef struct bm_manifest_input {
     const char *file; /* as given, unescaped */
     uint64_t bytes;
+    uint64_t piece_bytes; /* by which it was digested; 0: as a whole */
     const char *xxh3_128; /* 32 hex digits */
     const char *found;    /* where it was read, if that was elsewhere; NULL: there */
     const char *here;     /* its path from the manifest's directory; NULL: not known */
@@ -36,6 +41,8 @@ typedef struct bm_manifest_output_row {
     const char *name;     /* unescaped */
     const char *sha256;   /* 64 hex digits */
     const char *xxh3_128; /* 32; NULL: an earlier version has not listed it */
+    bm_str
+        pieces; /* a JSON array of XXH3 128 of its pieces; empty: it has one, or none are listed */
 } bm_manifest_output_row;
 
 typedef struct bm_manifest bm_manifest;
@@ -76,6 +83,8 @@ size_t bm_manifest_n_inputs(const bm_manifest *manifest);
 const bm_manifest_input *bm_manifest_input_at(const bm_manifest *manifest, size_t index);
 /* Of arrays of hashes, the file of offsets; NULL: the manifest names none. */
 const bm_manifest_input *bm_manifest_offsets(const bm_manifest *manifest);
+/* The pieces by which outputs and inputs were digested; 0: as wholes, by an earlier version. */
+uint64_t bm_manifest_piece_bytes(const bm_manifest *manifest);
 size_t bm_manifest_n_outputs(const bm_manifest *manifest);
 const bm_manifest_output_row *bm_manifest_output_at(const bm_manifest *manifest, size_t index);
 /* An output, NULL if it is not listed. */
@@ -86,11 +95,20 @@ const char *bm_manifest_output(const bm_manifest *manifest, const char *name);
 /* Is it `n` that the manifest counts of something? BM_ERR_FORMAT, where `file` has `n`: no. */
 bm_status bm_manifest_compare_count(const bm_manifest *manifest, const char *name, uint64_t n,
                                     const char *file, bm_error *err);
-/* Is a file what its row lists? Digests that `is` lacks, or the row, are not compared.
- * BM_ERR_FORMAT names `path`. */
+/* A file as it is. */
+typedef struct bm_manifest_found {
+    const char *path;
+    const bm_digests *digests;
+    const bm_digest_piece *pieces;
+    size_t n_pieces;
+} bm_manifest_found;
+
+/* Is a file what its row lists? Digests that it lacks, or the row, are not compared. BM_ERR_FORMAT
+ * names the path, and the first piece that differs where the row lists them. */
 bm_status bm_manifest_compare(const bm_manifest *manifest, const bm_manifest_output_row *row,
-                              const char *path, const bm_digests *is, bm_error *err);
-/* Read every listed output in `folder`: BM_ERR_FORMAT names the first that is missing or differs. */
+                              const bm_manifest_found *is, bm_error *err);
+/* Read every listed output in `folder`, on all processors where that is much: BM_ERR_FORMAT names the
+ * first that is missing or differs. */
 bm_status bm_manifest_check(const bm_manifest *manifest, const char *folder, bm_error *err);
 
 #endif

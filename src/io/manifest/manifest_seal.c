@@ -49,9 +49,9 @@ bm_status bm_manifest_seal_check(const char *path, bm_str text, bm_error *err)
     for (at += sizeof QUOTED - 1;
          at < text.len && (is_space(text.data[at]) || text.data[at] == ':');)
         at++;
-    if (text.len - at >= BM_XXH3_HEX + 1 && text.data[at] == '"' &&
-        memcmp(text.data + at + 1, before.xxh3, BM_XXH3_HEX - 1) == 0 &&
-        text.data[at + BM_XXH3_HEX] == '"')
+    if (text.len - at >= BM_HASH128_HEX + 1 && text.data[at] == '"' &&
+        memcmp(text.data + at + 1, before.xxh3, BM_HASH128_HEX - 1) == 0 &&
+        text.data[at + BM_HASH128_HEX] == '"')
         return BM_OK;
     return bm_fail_at(err, BM_ERR_FORMAT, path, 0,
                       "its bytes are not those that were written: \"run." SEAL

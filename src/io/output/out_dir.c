@@ -41,7 +41,7 @@ struct bm_out_dir {
     bm_out_entries entries; /* files that were closed */
     bm_out_parents parents;
     bool finished;
-    bm_json sha256, xxh3; /* of the files, by name */
+    bm_json sha256, xxh3, pieces; /* of the files, by name */
 };
 
 /* --- open --- */
@@ -284,9 +284,10 @@ static bm_out_entries_at entries_at(const bm_out_dir *dir)
     return (bm_out_entries_at){dir->claim.folder, dir->work};
 }
 
-void bm_out_dir_watch(bm_out_dir *dir, bm_meter *meter)
+void bm_out_dir_give(bm_out_dir *dir, bm_meter *meter, bm_pool *pool)
 {
     dir->entries.meter = meter;
+    dir->entries.pool = pool;
 }
 
 bm_status bm_out_dir_finish(bm_out_dir *dir, bm_error *err)
@@ -296,7 +297,8 @@ bm_status bm_out_dir_finish(bm_out_dir *dir, bm_error *err)
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_out_entries_finish(&dir->entries, entries_at(dir), err));
     BM_TRY_OUT(bm_out_entries_write(&dir->entries, BM_DIGEST_SHA256, &dir->sha256, err));
-    status = bm_out_entries_write(&dir->entries, BM_DIGEST_XXH3, &dir->xxh3, err);
+    BM_TRY_OUT(bm_out_entries_write(&dir->entries, BM_DIGEST_XXH3, &dir->xxh3, err));
+    status = bm_out_entries_write_pieces(&dir->entries, &dir->pieces, err);
 out:
     dir->finished = status == BM_OK;
     return status;
@@ -314,6 +316,13 @@ bm_status bm_out_dir_digests_xxh3(bm_out_dir *dir, const char **json, bm_error *
 {
     BM_TRY(bm_out_dir_digests(dir, json, err));
     *json = dir->xxh3.buf.data;
+    return BM_OK;
+}
+
+bm_status bm_out_dir_digests_pieces(bm_out_dir *dir, const char **json, bm_error *err)
+{
+    BM_TRY(bm_out_dir_digests(dir, json, err));
+    *json = dir->pieces.buf.data;
     return BM_OK;
 }
 
@@ -363,6 +372,7 @@ void bm_out_dir_close(bm_out_dir *dir)
         bm_out_parents_remove(&dir->parents);
     bm_buf_reset(&dir->sha256.buf);
     bm_buf_reset(&dir->xxh3.buf);
+    bm_buf_reset(&dir->pieces.buf);
     bm_free(dir->target);
     bm_free(dir->work);
     bm_free(dir->parent);

@@ -21,6 +21,7 @@
 #include <bandmill/types.h>
 
 #include "base/meter.h"
+#include "base/pool.h"
 #include "io/output/out_file.h"
 #include "io/output/out_state.h"
 #include "io/output/out_target.h"
@@ -45,12 +46,15 @@ bm_status bm_out_dir_room_for(bm_out_dir *dir, const char *const *names, size_t 
 /* Digest and sync all files that were closed. Once: a file that is closed later (the report, which
  * lists the digests) is synced by commit, and not digested. */
 bm_status bm_out_dir_finish(bm_out_dir *dir, bm_error *err);
-/* Finish tells it how many files are done, of twice as many: each is digested, then synced. */
-void bm_out_dir_watch(bm_out_dir *dir, bm_meter *meter);
+/* What finish works with: the meter is told how many files are done, of twice as many, for each is
+ * digested, then synced; the pool's threads share the digests. Borrowed; NULL: neither. */
+void bm_out_dir_give(bm_out_dir *dir, bm_meter *meter, bm_pool *pool);
 /* After finish: {"name": "SHA-256", …} sorted by name. The directory's own, until close. */
 bm_status bm_out_dir_digests(bm_out_dir *dir, const char **json, bm_error *err);
 /* The same with XXH3 128. */
 bm_status bm_out_dir_digests_xxh3(bm_out_dir *dir, const char **json, bm_error *err);
+/* The same with an array of the pieces' XXH3 128, of files that have several; "{}": there is none. */
+bm_status bm_out_dir_digests_pieces(bm_out_dir *dir, const char **json, bm_error *err);
 /* BM_OK: the work directory is still the one that this job holds. BM_ERR_IO: it was removed, moved,
  * or made anew by somebody else. */
 bm_status bm_out_dir_held(const bm_out_dir *dir, bm_error *err);

@@ -1,4 +1,4 @@
-/* out_entries.c -- first all digests, then all syncs.
+/* out_entries.c -- first all digests, by pieces and on all threads, then all syncs.
  *
  * A file that is closed is not synced at once: the system begins to write it to the disk while it
  * is being written, and most of it is there by the end. Finish takes all digests first, from the
@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/whole_io.h"
+#include "io/manifest/digest_files.h"
 #include "io/output/out_file_inside.h"
 #include "io/output/out_state.h"
 #include "model/stream_hash.h"
@@ -41,16 +42,29 @@ bm_status bm_out_entries_take(bm_out_entries *list, bm_out_file *file, bm_error 
     }
     added->name = file->name;
     added->sealed = file->sealed;
-    added->digested = file->digests.sha256[0] != '\0' && file->sealed.to == 0;
-    added->of = file->digests;
+    added->bytes = file->written;
+    added->pieces = file->pieces;
     file->fd = -1;
     file->name = NULL;
+    file->pieces = NULL;
     list->n++;
     return BM_OK;
 }
 
-/* What is done with a file, which is open. */
-typedef bm_status step_fn(int fd, const char *path, bm_out_entry *e, bm_error *err);
+/* An entry, open: *owned: not for long. */
+static bm_status open_entry(const bm_out_entry *e, bm_out_entries_at at, const char *path, int *fd,
+                            bool *owned, bm_error *err)
+{
+    const char *below = path + strlen(at.path) + 1;
+    *owned = e->fd < 0;
+    *fd = *owned ? openat(at.folder, below, O_RDONLY | O_NOFOLLOW | O_CLOEXEC) : e->fd;
+    return *fd >= 0 ? BM_OK : bm_fail_errno(err, errno, path, "cannot open");
+}
+
+static bm_status path_of(const bm_out_entry *e, bm_out_entries_at at, char **out, bm_error *err)
+{
+    return bm_string_format(out, err, "%s/%s/%s", at.path, BM_OUT_NEW, e->name);
+}
 
 /* So that all files are on their way to the disk when the first is waited for. Advice only. */
 static void start_writing(int fd)
@@ -62,101 +76,155 @@ static void start_writing(int fd)
 #endif
 }
 
-/* What of a block, which begins `at` so many bytes into the file, belongs to the part. */
-static void add_part(bm_stream_hash *hash, const bm_sealed_part *part, bm_str block, uint64_t at)
+/* --- digests --- */
+
+typedef struct digesting {
+    bm_out_entries *list;
+    bm_out_entries_at at;
+    bm_digest_file *files; /* an entry each */
+} digesting;
+
+static bm_status open_file(void *ctx, size_t index, int *fd, bool *owned, bm_error *err)
 {
-    const uint64_t end = at + block.len, from = part->from > at ? part->from : at,
-                   to = part->to < end ? part->to : end;
-    if (from < to)
-        bm_stream_hash_add(hash, block.data + (from - at), (size_t)(to - from));
+    const digesting *d = ctx;
+    BM_TRY(open_entry(&d->list->rows[index], d->at, d->files[index].shown, fd, owned, err));
+    start_writing(*fd);
+    return BM_OK;
 }
 
-/* The digests of the file, and in the same pass the sum of the part. */
-static bm_status read_through(int fd, const char *path, bm_stream_hash *part, bm_out_entry *e,
-                              bm_error *err)
+static bm_status sum_part(int fd, const char *path, const bm_sealed_part *part,
+                          bm_stream_hash *hash, char *block, bm_error *err)
 {
-    bm_digest *digest = NULL;
-    size_t got = BLOCK_BYTES;
-    char *block = bm_alloc(BLOCK_BYTES, 1);
-    bm_status status = BM_OK;
-    if (block == NULL)
-        BM_TRY_OUT(bm_fail_nomem(err, BLOCK_BYTES));
-    BM_TRY_OUT(bm_digest_open(BM_DIGEST_BOTH, &digest, err));
-    for (uint64_t at = 0; got == BLOCK_BYTES; at += got) {
-        const int code = bm_pread_all(fd, block, BLOCK_BYTES, at, &got);
+    size_t got = 1;
+    for (uint64_t at = part->from; at < part->to && got > 0; at += got) {
+        const size_t n = part->to - at < BLOCK_BYTES ? (size_t)(part->to - at) : BLOCK_BYTES;
+        const int code = bm_pread_all(fd, block, n, at, &got);
         if (code != 0)
-            BM_TRY_OUT(bm_fail_errno(err, code, path, "cannot read"));
-        add_part(part, &e->sealed, (bm_str){block, got}, at);
-        BM_TRY_OUT(bm_digest_add(digest, block, got, err));
+            return bm_fail_errno(err, code, path, "cannot read");
+        bm_stream_hash_add(hash, block, got);
     }
-    status = bm_digest_end(digest, &e->of, err);
+    return BM_OK;
+}
+
+/* Is the part of a file what was sealed? */
+static bm_status compare_part(const digesting *d, size_t index, bm_error *err)
+{
+    const bm_out_entry *e = &d->list->rows[index];
+    const char *path = d->files[index].shown;
+    bm_stream_hash *hash = NULL;
+    char *block = NULL;
+    int fd = -1;
+    bool owned = false;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_new_by(bm_alloc, &block, BLOCK_BYTES, 1, err));
+    BM_TRY_OUT(bm_stream_hash_open(bm_isa_best(), &hash, err));
+    BM_TRY_OUT(open_entry(e, d->at, path, &fd, &owned, err));
+    bm_stream_hash_begin(hash);
+    BM_TRY_OUT(sum_part(fd, path, &e->sealed, hash, block, err));
+    const bm_hash128 is = bm_stream_hash_end(hash), was = e->sealed.sum;
+    if (is.lo != was.lo || is.hi != was.hi)
+        status = bm_fail_at(err, BM_ERR_FORMAT, path, 0,
+                            "is not what an interrupted job wrote (begin anew with `force`)");
 out:
-    bm_digest_close(digest);
+    if (owned && fd >= 0)
+        close(fd);
+    bm_stream_hash_close(hash);
     bm_free(block);
     return status;
 }
 
-/* The digests of a file of which a part is compared. */
-static bm_status digest_sealed(int fd, const char *path, bm_out_entry *e, bm_error *err)
+static bm_status compare_parts(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
 {
-    bm_stream_hash *part = NULL;
-    BM_TRY(bm_stream_hash_open(bm_isa_best(), &part, err));
-    bm_stream_hash_begin(part);
-    const bm_status status = read_through(fd, path, part, e, err);
-    const bm_hash128 is = bm_stream_hash_end(part), was = e->sealed.sum;
-    bm_stream_hash_close(part);
-    BM_TRY(status);
-    return is.lo == was.lo && is.hi == was.hi
-               ? BM_OK
-               : bm_fail_at(err, BM_ERR_FORMAT, path, 0,
-                            "is not what an interrupted job wrote (begin anew with `force`)");
-}
-
-static bm_status digest_entry(int fd, const char *path, bm_out_entry *e, bm_error *err)
-{
-    start_writing(fd);
-    if (e->digested)
-        return BM_OK;
-    bm_status status = e->sealed.to != 0 ? digest_sealed(fd, path, e, err)
-                                         : bm_digests_fd(fd, path, BM_DIGEST_BOTH, &e->of, err);
-    e->digested = status == BM_OK;
-    return status;
-}
-
-static bm_status sync_entry(int fd, const char *path, bm_out_entry *e, bm_error *err)
-{
-    if (fsync(fd) != 0)
-        return bm_fail_errno(err, errno, path, "cannot sync");
-    e->synced = true;
+    const digesting *d = ctx;
+    (void)thread;
+    for (size_t i = begin; i < end; i++)
+        if (d->list->rows[i].sealed.to != 0)
+            BM_TRY(compare_part(d, i, err));
     return BM_OK;
 }
 
-/* A step for each file that is not synced yet. */
-static bm_status for_each_entry(bm_out_entries *list, bm_out_entries_at at, step_fn *step,
-                                bm_error *err)
+static bool has_sealed(const bm_out_entries *list)
 {
+    size_t i = 0;
+    while (i < list->n && list->rows[i].sealed.to == 0)
+        i++;
+    return i < list->n;
+}
+
+/* Rooms for the pieces of an entry, and what digesting asks of it. */
+static bm_status describe(bm_out_entry *e, bm_out_entries_at at, bm_digest_file *out, bm_error *err)
+{
+    char *path = NULL;
+    e->n_pieces = bm_digest_count_pieces(e->bytes, BM_FILE_PIECE_BYTES);
+    if (e->pieces == NULL)
+        BM_TRY(bm_new_zero(&e->pieces, e->n_pieces, err));
+    BM_TRY(path_of(e, at, &path, err));
+    *out = (bm_digest_file){path, e->bytes, e->pieces};
+    return BM_OK;
+}
+
+static bm_status digest_entries(bm_out_entries *list, bm_out_entries_at at, bm_error *err)
+{
+    digesting d = {list, at, NULL};
     bm_status status = BM_OK;
-    for (size_t i = 0; i < list->n && status == BM_OK; i++) {
-        bm_out_entry *e = &list->rows[i];
-        char *path = NULL;
-        if (e->synced)
+    BM_TRY_OUT(bm_new_zero(&d.files, list->n + 1, err));
+    for (size_t i = 0; i < list->n; i++)
+        BM_TRY_OUT(describe(&list->rows[i], at, &d.files[i], err));
+    if (has_sealed(list))
+        BM_TRY_OUT(list->pool != NULL ? bm_pool_for(list->pool, (bm_pool_split){list->n, 1},
+                                                    compare_parts, &d, err)
+                                      : compare_parts(&d, 0, 0, list->n, err));
+    const bm_digest_work work = {.files = d.files,
+                                 .n = list->n,
+                                 .piece_bytes = BM_FILE_PIECE_BYTES,
+                                 .kinds = BM_DIGEST_BOTH,
+                                 .open = open_file,
+                                 .ctx = &d,
+                                 .pool = list->pool,
+                                 .meter = list->meter,
+                                 .meter_total = 2 * list->n};
+    BM_TRY_OUT(bm_digest_files(&work, err));
+    for (size_t i = 0; i < list->n; i++)
+        BM_TRY_OUT(bm_digests_join(list->rows[i].pieces, list->rows[i].n_pieces, BM_DIGEST_BOTH,
+                                   &list->rows[i].of, err));
+    list->n_told = list->n;
+out:
+    for (size_t i = 0; d.files != NULL && i < list->n; i++)
+        bm_free((char *)d.files[i].shown);
+    bm_free(d.files);
+    return status;
+}
+
+/* --- syncs --- */
+
+static bm_status sync_entry(bm_out_entry *e, bm_out_entries_at at, bm_error *err)
+{
+    char *path = NULL;
+    int fd = -1;
+    bool owned = false;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(path_of(e, at, &path, err));
+    BM_TRY_OUT(open_entry(e, at, path, &fd, &owned, err));
+    if (fsync(fd) != 0)
+        status = bm_fail_errno(err, errno, path, "cannot sync");
+    e->synced = status == BM_OK;
+out:
+    if (owned && fd >= 0)
+        close(fd);
+    bm_free(path);
+    return status;
+}
+
+static bm_status sync_entries(bm_out_entries *list, bm_out_entries_at at, bm_error *err)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        if (list->rows[i].synced)
             continue;
-        status = bm_string_format(&path, err, "%s/%s/%s", at.path, BM_OUT_NEW, e->name);
-        if (status != BM_OK)
-            break;
-        const char *below = path + strlen(at.path) + 1;
-        int fd = e->fd >= 0 ? e->fd : openat(at.folder, below, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-        if (fd < 0)
-            status = bm_fail_errno(err, errno, path, "cannot open");
-        else
-            status = step(fd, path, e, err);
-        if (fd >= 0 && fd != e->fd)
-            close(fd);
-        bm_free(path);
+        BM_TRY(sync_entry(&list->rows[i], at, err));
         if (list->meter != NULL && !list->finished)
             bm_meter_progress(list->meter, ++list->n_told, 2 * list->n, 0);
     }
-    return status;
+    return BM_OK;
 }
 
 bm_status bm_out_entries_sync(bm_out_entries *list, bm_out_entries_at at, bm_error *err)
@@ -164,7 +232,7 @@ bm_status bm_out_entries_sync(bm_out_entries *list, bm_out_entries_at at, bm_err
     bm_status status = BM_OK;
     if (list->n > HELD_FILES && !list->finished && syncfs(at.folder) != 0)
         BM_TRY_OUT(bm_fail_errno(err, errno, at.path, "cannot sync"));
-    status = for_each_entry(list, at, sync_entry, err);
+    status = sync_entries(list, at, err);
 out:
     for (size_t i = 0; i < list->n && list->n_held > 0; i++) {
         if (list->rows[i].fd < 0 || !list->rows[i].synced)
@@ -181,6 +249,24 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const bm_out_entry *)a)->name, ((const bm_out_entry *)b)->name);
 }
 
+/* Begin the member of a file. `name` is room for it. */
+static bm_status write_key(const bm_out_entry *e, bm_buf *name, bm_json *out, bm_error *err)
+{
+    name->len = 0;
+    BM_TRY(bm_tsv_escape(name, (bm_str){e->name, strlen(e->name)}, err));
+    BM_TRY(bm_buf_end(name, err));
+    bm_json_key(out, name->data);
+    return BM_OK;
+}
+
+static bm_status end_object(bm_json *out, bm_error *err)
+{
+    bm_json_end_object(out);
+    BM_TRY(bm_json_finish(out, err));
+    out->buf.data[--out->buf.len] = '\0'; /* the newline */
+    return BM_OK;
+}
+
 bm_status bm_out_entries_write(const bm_out_entries *list, unsigned kind, bm_json *out,
                                bm_error *err)
 {
@@ -189,15 +275,34 @@ bm_status bm_out_entries_write(const bm_out_entries *list, unsigned kind, bm_jso
     bm_json_begin_object(out);
     for (size_t i = 0; i < list->n; i++) {
         const bm_out_entry *e = &list->rows[i];
-        name.len = 0;
-        BM_TRY_OUT(bm_tsv_escape(&name, (bm_str){e->name, strlen(e->name)}, err));
-        BM_TRY_OUT(bm_buf_end(&name, err));
-        bm_json_key(out, name.data);
+        BM_TRY_OUT(write_key(e, &name, out, err));
         bm_json_text(out, kind == BM_DIGEST_SHA256 ? e->of.sha256 : e->of.xxh3);
     }
-    bm_json_end_object(out);
-    BM_TRY_OUT(bm_json_finish(out, err));
-    out->buf.data[--out->buf.len] = '\0'; /* the newline */
+    status = end_object(out, err);
+out:
+    bm_buf_reset(&name);
+    return status;
+}
+
+bm_status bm_out_entries_write_pieces(const bm_out_entries *list, bm_json *out, bm_error *err)
+{
+    bm_buf name = {0};
+    bm_status status = BM_OK;
+    bm_json_begin_object(out);
+    for (size_t i = 0; i < list->n; i++) {
+        const bm_out_entry *e = &list->rows[i];
+        if (e->n_pieces <= 1)
+            continue;
+        BM_TRY_OUT(write_key(e, &name, out, err));
+        bm_json_begin_array(out);
+        for (size_t k = 0; k < e->n_pieces; k++) {
+            char hex[BM_HASH128_HEX];
+            bm_hash128_hex(e->pieces[k].xxh3, hex);
+            bm_json_text(out, hex);
+        }
+        bm_json_end_array(out);
+    }
+    status = end_object(out, err);
 out:
     bm_buf_reset(&name);
     return status;
@@ -208,7 +313,7 @@ bm_status bm_out_entries_finish(bm_out_entries *list, bm_out_entries_at at, bm_e
     if (list->n > 1)
         qsort(list->rows, list->n, sizeof *list->rows, by_name);
     bm_status status = BM_OK;
-    BM_TRY_OUT(for_each_entry(list, at, digest_entry, err));
+    BM_TRY_OUT(digest_entries(list, at, err));
     status = bm_out_entries_sync(list, at, err);
 out:
     list->finished = status == BM_OK;
@@ -221,6 +326,7 @@ void bm_out_entries_reset(bm_out_entries *list)
         if (list->rows[i].fd >= 0)
             close(list->rows[i].fd);
         bm_free(list->rows[i].name);
+        bm_free(list->rows[i].pieces);
     }
     bm_free(list->rows);
     *list = (bm_out_entries){0};

@@ -6,6 +6,7 @@
 #include <bandmill/types.h>
 
 #include "base/meter.h"
+#include "base/pool.h"
 #include "io/json/json_write.h"
 #include "io/manifest/digest.h"
 #include "io/output/out_file.h"
@@ -14,9 +15,12 @@
 typedef struct bm_out_entry {
     char *name; /* below the folder of outputs */
     int fd;     /* -1: closed, and opened again for the digest and the sync */
+    uint64_t bytes;
+    bm_digest_piece *pieces; /* NULL: none is known yet */
+    size_t n_pieces;
     bm_digests of;
     bm_sealed_part sealed;
-    bool synced, digested;
+    bool synced;
 } bm_out_entry;
 
 typedef struct bm_out_entries {
@@ -24,6 +28,7 @@ typedef struct bm_out_entries {
     size_t n, cap;
     unsigned n_held; /* with a descriptor */
     bool finished;
+    bm_pool *pool;   /* whose threads digest; NULL: the caller's alone */
     bm_meter *meter; /* told how many are done, of twice as many; NULL: nobody watches */
     size_t n_told;
 } bm_out_entries; /* reset closes and frees */
@@ -44,6 +49,8 @@ bm_status bm_out_entries_sync(bm_out_entries *list, bm_out_entries_at at, bm_err
  * (BM_DIGEST_SHA256, BM_DIGEST_XXH3). */
 bm_status bm_out_entries_write(const bm_out_entries *list, unsigned kind, bm_json *out,
                                bm_error *err);
+/* The same of files of several pieces: from names to arrays of XXH3 128 of each piece. */
+bm_status bm_out_entries_write_pieces(const bm_out_entries *list, bm_json *out, bm_error *err);
 void bm_out_entries_reset(bm_out_entries *list);
 
 #endif

@@ -68,9 +68,14 @@ static void start_writeback(bm_out_file *file, uint64_t least)
  * memory for that, the file is hashed at the end. */
 static void follow(bm_out_file *file)
 {
-    if (!file->follows || file->written < FOLLOW_BYTES)
+    const uint64_t left_out =
+        file->unsettled == 0
+            ? 0
+            : bm_digest_count_pieces(file->unsettled, BM_FILE_PIECE_BYTES) * BM_FILE_PIECE_BYTES;
+    if (!file->follows || file->written < left_out + FOLLOW_BYTES)
         return;
-    if (file->follow == NULL && bm_digest_follow_open(file->fd, &file->follow, NULL) != BM_OK)
+    const bm_digest_followed followed = {file->fd, BM_FILE_PIECE_BYTES, file->unsettled};
+    if (file->follow == NULL && bm_digest_follow_open(&followed, &file->follow, NULL) != BM_OK)
         file->follows = false;
     else
         bm_digest_follow_reach(file->follow, file->written);
@@ -118,6 +123,7 @@ static void free_file(bm_out_file *file)
     bm_free(file->path);
     bm_free(file->target);
     bm_free(file->name);
+    bm_free(file->pieces);
     bm_free(file->buf);
     bm_out_parents_reset(&file->single.parents);
     bm_free(file);
@@ -345,13 +351,14 @@ bm_status bm_out_file_rewrite(bm_out_file *file, uint64_t offset, const void *da
         return bm_fail_at(err, BM_ERR_INTERNAL, shown(file), 0,
                           "bytes that were not written cannot be written again");
     const bm_status status = drain(file, err);
-    stop_following(file);
+    if (end > file->unsettled)
+        stop_following(file);
     BM_TRY(status);
     const int code = bm_pwrite_all(file->fd, data, len, offset);
     return code == 0 ? BM_OK : failed_errno(file, code, "cannot write", err);
 }
 
-/* All bytes are in the file, and their digest is known where it was followed. */
+/* All bytes are in the file, and digests of pieces are known where it was followed. */
 static bm_status complete(bm_out_file *file, bm_error *err)
 {
     if (file->failed != BM_OK)
@@ -362,7 +369,7 @@ static bm_status complete(bm_out_file *file, bm_error *err)
     if (file->follow != NULL) {
         bm_digest_follow *ended = file->follow;
         file->follow = NULL;
-        BM_TRY(bm_digest_follow_end(ended, file->written, file->path, &file->digests, err));
+        BM_TRY(bm_digest_follow_end(ended, file->written, file->path, &file->pieces, err));
     }
     start_writeback(file, BUFFER_BYTES); /* not for small files: one sync is for all of them */
     return BM_OK;
@@ -424,9 +431,10 @@ void bm_out_file_abort(bm_out_file *file)
     free_file(file);
 }
 
-void bm_out_file_digest_early(bm_out_file *file)
+void bm_out_file_digest_early(bm_out_file *file, uint64_t unsettled)
 {
     file->follows = file->owner.on_close != NULL;
+    file->unsettled = unsettled;
 }
 
 void bm_out_file_compare(bm_out_file *file, const bm_sealed_part *sealed)

@@ -25,9 +25,10 @@ bm_status bm_out_file_compress(bm_out_file *file, bm_compression compression, bm
                                bm_error *err);
 /* Buffered. After a failure every later call fails as well. */
 bm_status bm_out_file_write(bm_out_file *file, const void *data, size_t len, bm_error *err);
-/* For a file of a directory that will be large and is never rewritten: hash it on another thread
- * while it is written, so that bm_out_dir_finish need not. Nothing else changes. */
-void bm_out_file_digest_early(bm_out_file *file);
+/* For a file of a directory that will be large and is never rewritten, but for its first `unsettled`
+ * bytes: hash its pieces on other threads while it is written, so that bm_out_dir_finish need not;
+ * those of the first bytes are left to it. Before the first write; nothing else changes. */
+void bm_out_file_digest_early(bm_out_file *file, uint64_t unsettled);
 /* For a file of a directory: when that is finished, and reads the file for its digests, the part is
  * compared, BM_ERR_FORMAT. That part must not be rewritten. */
 void bm_out_file_compare(bm_out_file *file, const bm_sealed_part *sealed);

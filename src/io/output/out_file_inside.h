@@ -45,8 +45,9 @@ struct bm_out_file {
     bm_status failed;          /* the first failure, which every later call returns */
     int failed_code;           /* its errno; 0: none */
     bool follows;              /* is digested while it is written, once it is large */
+    uint64_t unsettled;        /* bytes at its front that may be rewritten none the less */
     bm_digest_follow *follow;  /* NULL: not yet, or not any more */
-    bm_digests digests;        /* filled at close, where it was followed to the end; else "" */
+    bm_digest_piece *pieces;   /* filled at close, where it was followed to the end; else NULL */
     bm_sealed_part sealed;     /* to be compared when its directory is finished */
 };
 

@@ -82,7 +82,7 @@ static bm_status records_begin_file(void *state, size_t index, bm_error *err)
         BM_TRY(records_end_file(r, err));
         BM_TRY(bm_out_dir_file(r->dir, r->files.names[r->next], &r->file, err));
         BM_TRY(bm_out_file_compress(r->file, r->files.compressions[r->next], r->lanes, err));
-        bm_out_file_digest_early(r->file);
+        bm_out_file_digest_early(r->file, 0);
         r->elements = 0;
         r->marked = false;
     }

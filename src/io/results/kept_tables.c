@@ -83,7 +83,7 @@ static bm_status write_table(tables *t, size_t index, bm_error *err)
                                 .memory = room.memory,
                                 .write = write_bytes,
                                 .write_ctx = t};
-    bm_out_file_digest_early(t->file);
+    bm_out_file_digest_early(t->file, 0);
     t->status = BM_OK;
     bm_status status = bm_table_keep(source->name, &kept, err);
     if (t->status != BM_OK) { /* not the table, but what it was written to */

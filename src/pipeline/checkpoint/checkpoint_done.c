@@ -19,19 +19,19 @@ static bool same_input(const bm_job_context *job, const bm_source *source,
 {
     struct stat info;
     bm_hash128 digest;
-    char hex[BM_INPUT_DIGEST_HEX];
+    char hex[BM_HASH128_HEX];
     bm_error why = {0};
     if (source->unreadable != NULL || strcmp(source->name, was->file) != 0 ||
         stat(source->path, &info) != 0 || (uint64_t)info.st_size != was->bytes)
         return false;
-    *status = bm_input_digest_file(source->path, &job->callbacks, &digest, &why);
+    *status = bm_input_digest_file(source->path, was->piece_bytes, &job->callbacks, &digest, &why);
     if (*status == BM_ERR_IO)
         *status = BM_OK; /* the job says what is wrong with it */
     else if (*status != BM_OK && err != NULL)
         *err = why;
     if (*status != BM_OK || why.message[0] != '\0')
         return false;
-    bm_input_digest_hex(digest, hex);
+    bm_hash128_hex(digest, hex);
     return strcmp(hex, was->xxh3_128) == 0;
 }
 

@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/open_file.h"
 #include "io/json/json_write.h"
+#include "io/manifest/digest.h"
 #include "pipeline/output/report_file.h"
 
 #define END_BYTES ((size_t)64 << 10) /* of each end of an input */
@@ -141,6 +142,10 @@ static bm_status each_line(const bm_job_context *job, line_fn *fn, void *ctx, bm
     BM_TRY_OUT(
         bm_buf_add_format(&line, err, "program\t%s\t%s", version->version, version->kernels));
     BM_TRY_OUT(bm_buf_end(&line, err));
+    BM_TRY_OUT(fn(ctx, line.data, err));
+    line.len = 0;
+    BM_TRY_OUT(bm_buf_add_format(&line, err, "digests\t%u", BM_DIGESTS_VERSION));
+    BM_TRY_OUT(bm_buf_end(&line, err));
     status = fn(ctx, line.data, err);
 out:
     bm_buf_reset(&line);
@@ -206,6 +211,11 @@ static bm_status say_difference(const char *was, const char *is, bm_error *err)
                        "the interrupted job had %s, this one has %s (the same options, or begin "
                        "anew with `force`)",
                        was + strlen("setting\t"), is + strlen("setting\t"));
+    if (is_kind(is, "digests"))
+        return bm_fail(
+            err, BM_ERR_FORMAT,
+            "another version sealed the work of the interrupted job: it digests files as "
+            "wholes, this one by pieces of 64 MiB (begin anew with `force`)");
     return bm_fail(err, BM_ERR_FORMAT,
                    "the interrupted job was another: it had '%s', this one has '%s' (begin anew "
                    "with `force`)",

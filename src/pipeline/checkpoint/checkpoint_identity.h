@@ -2,6 +2,7 @@
  * the settings that decide results, the inputs.
  *
  *     program   version, digest of the kernels
+ *     digests   how files are digested (io/manifest/digest.h)
  *     setting   "name": value, of each setting that decides results (settings_list.h)
  *     input     name, bytes, time of the last change, XXH3 64 of the first and last 64 KiB
  *     repaired  which input, and its line as it is now

@@ -143,9 +143,9 @@ static bm_status choose(const search *s, size_t *at, bm_error *err)
     for (size_t i = 0; s->n > 1 && i < s->n; i++) {
         bm_hash128 digest;
         bm_error inner = {0};
-        char hex[BM_INPUT_DIGEST_HEX];
-        bm_status status =
-            bm_input_digest_file(s->found[i].path, s->places->callbacks, &digest, &inner);
+        char hex[BM_HASH128_HEX];
+        bm_status status = bm_input_digest_file(s->found[i].path, s->input->piece_bytes,
+                                                s->places->callbacks, &digest, &inner);
         if (status == BM_ERR_CANCELLED || status == BM_ERR_NOMEM) {
             if (err != NULL)
                 *err = inner;
@@ -153,7 +153,7 @@ static bm_status choose(const search *s, size_t *at, bm_error *err)
         }
         if (status != BM_OK)
             continue;
-        bm_input_digest_hex(digest, hex);
+        bm_hash128_hex(digest, hex);
         if (strcmp(hex, s->input->xxh3_128) == 0) {
             *at = i;
             return BM_OK;
@@ -185,7 +185,7 @@ bm_status bm_input_find(const bm_manifest_input *input, const bm_input_places *p
     if (strcmp(input->file, "-") == 0)
         return bm_fail_at(err, BM_ERR_FORMAT, places->manifest, 0,
                           "its input was standard input, which cannot be read again");
-    if (strspn(input->xxh3_128, "0") == BM_INPUT_DIGEST_HEX - 1) { /* it could not be read then */
+    if (strspn(input->xxh3_128, "0") == BM_HASH128_HEX - 1) { /* it could not be read then */
         *path = bm_strdup(input->file);
         return *path != NULL ? BM_OK : bm_fail_nomem(err, strlen(input->file));
     }

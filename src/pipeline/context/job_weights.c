@@ -48,7 +48,7 @@ static bm_status settle(const bm_job_context *job, const bm_df_facts *facts, bm_
 {
     bm_weighed *weighed = job->settings->recorded.weighed;
     bm_weighed counted = {.n_docs = facts->n_docs};
-    bm_input_digest_hex(facts->digest, counted.digest);
+    bm_hash128_hex(facts->digest, counted.digest);
     if (weighed->digest[0] != '\0' &&
         (weighed->n_docs != counted.n_docs || strcmp(weighed->digest, counted.digest) != 0))
         return bm_fail(err, BM_ERR_FORMAT,

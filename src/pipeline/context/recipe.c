@@ -182,7 +182,7 @@ static bool was_in_memory(const bm_manifest *manifest)
 {
     uint64_t documents = 0, skipped = 0;
     return bm_manifest_n_inputs(manifest) == 1 &&
-           strspn(bm_manifest_input_at(manifest, 0)->xxh3_128, "0") == BM_INPUT_DIGEST_HEX - 1 &&
+           strspn(bm_manifest_input_at(manifest, 0)->xxh3_128, "0") == BM_HASH128_HEX - 1 &&
            bm_manifest_count(manifest, "documents", &documents, NULL) == BM_OK &&
            bm_manifest_count(manifest, "skipped", &skipped, NULL) == BM_OK &&
            (documents > 0 || skipped == 0);
@@ -313,15 +313,19 @@ void bm_recipe_reset(bm_recipe *recipe)
 
 /* --- are they what they were? --- */
 
+static const bm_manifest_input *input_at(const bm_recipe *recipe, size_t index)
+{
+    return index < recipe->n_inputs ? recipe->inputs[index]
+                                    : bm_manifest_offsets(recipe->manifests[0]);
+}
+
 static bm_status check_digest(const bm_recipe *recipe, size_t index, const char *path,
                               bm_hash128 digest, bm_error *err)
 {
-    const bm_manifest_input *input = index < recipe->n_inputs
-                                         ? recipe->inputs[index]
-                                         : bm_manifest_offsets(recipe->manifests[0]);
+    const bm_manifest_input *input = input_at(recipe, index);
     size_t i = 0, n = 0;
-    char hex[BM_INPUT_DIGEST_HEX];
-    bm_input_digest_hex(digest, hex);
+    char hex[BM_HASH128_HEX];
+    bm_hash128_hex(digest, hex);
     if (input == NULL || strcmp(hex, input->xxh3_128) == 0)
         return BM_OK;
     while (i + 1 < recipe->n && index >= n + bm_manifest_n_inputs(recipe->manifests[i]))
@@ -338,6 +342,28 @@ static const bm_source *source_at(bm_input_set *inputs, size_t index)
                                               : bm_input_set_offsets(inputs);
 }
 
+static bm_status check_file(const bm_recipe *recipe, size_t index, const char *path,
+                            const bm_callbacks *callbacks, bm_error *err)
+{
+    const bm_manifest_input *input = input_at(recipe, index);
+    const uint64_t piece_bytes = input != NULL ? input->piece_bytes : BM_FILE_PIECE_BYTES;
+    bm_hash128 digest;
+    BM_TRY(bm_input_digest_file(path, piece_bytes, callbacks, &digest, err));
+    return check_digest(recipe, index, path, digest, err);
+}
+
+/* A file that a job has read: its digest is by pieces as they are today. Where an earlier version has
+ * listed that of the whole, and the file is longer than a piece, it is read once more. */
+static bm_status check_source(const bm_recipe *recipe, size_t index, const bm_source *source,
+                              bm_error *err)
+{
+    const bm_manifest_input *input = input_at(recipe, index);
+    const bool other = input != NULL && input->piece_bytes != BM_FILE_PIECE_BYTES &&
+                       source->bytes_read > BM_FILE_PIECE_BYTES;
+    return other ? check_file(recipe, index, source->path, NULL, err)
+                 : check_digest(recipe, index, source->path, source->digest, err);
+}
+
 bm_status bm_recipe_check_inputs(const bm_recipe *recipe, bm_input_set *inputs, bm_error *err)
 {
     const size_t n = bm_input_set_count(inputs);
@@ -347,17 +373,9 @@ bm_status bm_recipe_check_inputs(const bm_recipe *recipe, bm_input_set *inputs, 
     for (size_t i = 0; i <= n; i++) {
         const bm_source *source = source_at(inputs, i);
         if (source != NULL)
-            BM_TRY(check_digest(recipe, i, source->path, source->digest, err));
+            BM_TRY(check_source(recipe, i, source, err));
     }
     return BM_OK;
-}
-
-static bm_status check_file(const bm_recipe *recipe, size_t index, const char *path,
-                            const bm_callbacks *callbacks, bm_error *err)
-{
-    bm_hash128 digest;
-    BM_TRY(bm_input_digest_file(path, callbacks, &digest, err));
-    return check_digest(recipe, index, path, digest, err);
 }
 
 bm_status bm_recipe_check_files(const bm_recipe *recipe, const bm_callbacks *callbacks,
@@ -365,7 +383,7 @@ bm_status bm_recipe_check_files(const bm_recipe *recipe, const bm_callbacks *cal
 {
     for (size_t i = 0; i < recipe->n_inputs; i++) {
         /* it was read */
-        if (strspn(recipe->inputs[i]->xxh3_128, "0") != BM_INPUT_DIGEST_HEX - 1)
+        if (strspn(recipe->inputs[i]->xxh3_128, "0") != BM_HASH128_HEX - 1)
             BM_TRY(check_file(recipe, i, recipe->paths[i], callbacks, err));
     }
     if (recipe->offsets != NULL)
@@ -380,14 +398,11 @@ bm_status bm_recipe_blame(const bm_recipe *recipe, bm_input_set *inputs,
         (status != BM_ERR_INPUT && status != BM_ERR_IO && status != BM_ERR_FORMAT))
         return status;
     for (size_t i = 0; i <= recipe->n_inputs; i++) {
-        bm_hash128 digest;
         bm_error why = {0};
         const bm_source *source = source_at(inputs, i);
         if (source == NULL || bm_input_set_held(inputs, i) != NULL)
             continue;
-        bm_status looked = bm_input_digest_file(source->path, callbacks, &digest, &why);
-        if (looked == BM_OK)
-            looked = check_digest(recipe, i, source->path, digest, &why);
+        const bm_status looked = check_file(recipe, i, source->path, callbacks, &why);
         if (looked == BM_OK || looked == BM_ERR_IO)
             continue;
         if (err != NULL)

@@ -62,7 +62,7 @@ bm_status bm_export_lean(bm_exporter *e, bm_error *err)
     lean l = {.words_bytes = (size_t)sketch->perms * e->word_bytes};
     l.head_bytes = bm_lean_head_write(&head, l.head);
     BM_TRY(bm_out_dir_file(e->out, BM_FILE_LEAN, &l.file, err));
-    bm_out_file_digest_early(l.file);
+    bm_out_file_digest_early(l.file, 0);
     return close_file(l.file, bm_export_walk(e, false, take_lean, &l, err), err);
 }
 

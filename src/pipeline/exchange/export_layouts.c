@@ -117,7 +117,7 @@ bm_status bm_export_table(bm_exporter *e, bm_error *err)
     const bm_export_layout *layout = layout_of(&e->context->settings->results.exchange);
     sink to = {0};
     BM_TRY(bm_out_dir_file(e->out, layout->file, &to.file, err));
-    bm_out_file_digest_early(to.file);
+    bm_out_file_digest_early(to.file, 0);
     bm_status status = write_stream(e, layout, &to, err);
     bm_status closed = bm_out_file_close(to.file, status == BM_OK ? err : NULL);
     return status == BM_OK ? closed : status;

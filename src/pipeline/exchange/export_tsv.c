@@ -86,7 +86,7 @@ bm_status bm_export_tsv(bm_exporter *e, bm_error *err)
     t.columns = t.keys ? s->plan.bands : s->sketch.perms;
     BM_TRY(
         bm_out_dir_file(e->out, t.keys ? BM_FILE_BANDS_TSV : BM_FILE_SIGNATURES_TSV, &t.file, err));
-    bm_out_file_digest_early(t.file);
+    bm_out_file_digest_early(t.file, 0);
     bm_status status = BM_OK;
     BM_TRY_OUT(write_head(&t, err));
     status = bm_export_walk(e, true, take, &t, err);

@@ -30,7 +30,7 @@ typedef struct input {
     bm_import_place place;
     bm_import_source *source; /* NULL: not open */
     bm_manifest_input told;   /* for the report */
-    char digest[BM_INPUT_DIGEST_HEX];
+    char digest[BM_HASH128_HEX];
 } input;
 
 typedef struct importer {
@@ -153,8 +153,9 @@ static bm_status digest_input(importer *im, input *in, bm_error *err)
     const char *path = in->place.file;
     if (stat(path, &info) != 0)
         return bm_fail_errno(err, errno, path, "cannot look at the file");
-    BM_TRY(bm_input_digest_file(path, &im->job->context.callbacks, &digest, err));
-    bm_input_digest_hex(digest, in->digest);
+    BM_TRY(
+        bm_input_digest_file(path, BM_FILE_PIECE_BYTES, &im->job->context.callbacks, &digest, err));
+    bm_hash128_hex(digest, in->digest);
     in->told =
         (bm_manifest_input){.file = path, .bytes = (uint64_t)info.st_size, .xxh3_128 = in->digest};
     return BM_OK;

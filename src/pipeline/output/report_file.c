@@ -287,17 +287,25 @@ static void begin_run(bm_json *json, const bm_job_context *job, const bm_out_dir
 /* Of every file of the directory but the report itself. */
 static bm_status write_outputs(bm_json *json, bm_out_dir *dir, bm_error *err)
 {
-    const char *sha256 = "{}", *xxh3 = "{}";
+    const char *sha256 = "{}", *xxh3 = "{}", *pieces = "{}";
     bm_status status = BM_OK;
     if (dir != NULL)
         BM_TRY_OUT(bm_out_dir_digests(dir, &sha256, err));
     if (dir != NULL)
         BM_TRY_OUT(bm_out_dir_digests_xxh3(dir, &xxh3, err));
+    if (dir != NULL)
+        BM_TRY_OUT(bm_out_dir_digests_pieces(dir, &pieces, err));
 out:
     bm_json_key(json, BM_MANIFEST_OUTPUTS);
     bm_json_raw(json, sha256);
     bm_json_key(json, BM_MANIFEST_OUTPUTS_XXH3);
     bm_json_raw(json, xxh3);
+    if (strcmp(pieces, "{}") != 0) {
+        bm_json_key(json, BM_MANIFEST_OUTPUTS_PIECES);
+        bm_json_raw(json, pieces);
+    }
+    bm_json_key_uint(json, BM_MANIFEST_PIECE_BYTES, BM_FILE_PIECE_BYTES);
+    bm_json_key_uint(json, BM_MANIFEST_DIGESTS, BM_DIGESTS_VERSION);
     return status;
 }
 

@@ -34,8 +34,8 @@ static void begin_input(bm_json *json, const bm_manifest_input *input)
 
 static void begin_source(bm_json *json, const bm_source *source)
 {
-    char hex[BM_INPUT_DIGEST_HEX];
-    bm_input_digest_hex(source->digest, hex);
+    char hex[BM_HASH128_HEX];
+    bm_hash128_hex(source->digest, hex);
     begin_input(json, &(bm_manifest_input){
                           .file = source->name, .bytes = source->bytes_read, .xxh3_128 = hex});
 }

@@ -31,9 +31,9 @@ static bm_status check_bytes(const bm_manifest_input *input, const char *path,
                              const bm_callbacks *callbacks, bm_error *err)
 {
     bm_hash128 digest;
-    char hex[BM_INPUT_DIGEST_HEX];
-    BM_TRY(bm_input_digest_file(path, callbacks, &digest, err));
-    bm_input_digest_hex(digest, hex);
+    char hex[BM_HASH128_HEX];
+    BM_TRY(bm_input_digest_file(path, input->piece_bytes, callbacks, &digest, err));
+    bm_hash128_hex(digest, hex);
     return strcmp(hex, input->xxh3_128) == 0
                ? BM_OK
                : bm_fail_at(err, BM_ERR_FORMAT, path, 0,

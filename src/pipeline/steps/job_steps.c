@@ -103,7 +103,7 @@ bm_status bm_job_finish(bm_job *job, const bm_job_ending *ending, bm_error *err)
     bm_status status = BM_OK;
     if (ending->dir != NULL) {
         bm_job_context_stage(context, BM_STAGE_SEAL, "files");
-        bm_out_dir_watch(ending->dir, &context->meter);
+        bm_out_dir_give(ending->dir, &context->meter, context->pool);
         status = bm_out_dir_finish(ending->dir, err);
     }
     if (status == BM_OK)

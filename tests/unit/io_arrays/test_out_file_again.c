@@ -69,7 +69,7 @@ Test(out_file_again, a_file_that_is_digested_early_is_digested_from_its_start)
     cr_assert_eq(bm_out_dir_clear(dir, (const char *const[]){"kept.txt"}, 1, NULL), BM_OK);
     scratch_put(&s, "out.partial/output/signatures.npy", bytes, half + 5);
     bm_out_file *file = file_again(dir, "signatures.npy", half);
-    bm_out_file_digest_early(file);
+    bm_out_file_digest_early(file, 0);
     cr_assert_eq(bm_out_file_write(file, bytes + half, size - half, NULL), BM_OK);
     cr_assert_eq(bm_out_file_close(file, NULL), BM_OK);
     bm_out_file *other = NULL; /* the same bytes in a file of its own, digested at the end */

@@ -6,6 +6,7 @@
 
 #include "io/arrays/npy.h"
 #include "io/arrays/sign_dir.h"
+#include "tests/unit/base/file_digests.h"
 #include "tests/unit/base/scratch.h"
 
 enum { PERMS = 3 };
@@ -41,7 +42,7 @@ static void list_outputs(scratch *s, bool all)
         char path[32];
         bm_digests is;
         snprintf(path, sizeof path, "sig/%s", names[i]);
-        if (bm_digests_file(scratch_at(s, path), BM_DIGEST_SHA256, &is, NULL) != BM_OK) {
+        if (file_digests(scratch_at(s, path), 0, &is) != BM_OK) {
             if (!all)
                 continue;
             snprintf(is.sha256, sizeof is.sha256, "00");

@@ -13,8 +13,9 @@ static bm_status digest_text(scratch *s, const char *data, size_t len, char hex[
     bm_hash128 digest;
     bm_error err = {0};
     scratch_put(s, "file", data, len);
-    bm_status status = bm_input_digest_file(scratch_at(s, "file"), NULL, &digest, &err);
-    bm_input_digest_hex(digest, hex);
+    bm_status status =
+        bm_input_digest_file(scratch_at(s, "file"), BM_FILE_PIECE_BYTES, NULL, &digest, &err);
+    bm_hash128_hex(digest, hex);
     return status;
 }
 
@@ -22,7 +23,7 @@ static bm_status digest_text(scratch *s, const char *data, size_t len, char hex[
 Test(input_digest, is_xxh3_128)
 {
     scratch s;
-    char hex[BM_INPUT_DIGEST_HEX];
+    char hex[BM_HASH128_HEX];
     scratch_open(&s);
     cr_assert_eq(digest_text(&s, "", 0, hex), BM_OK);
     cr_expect_str_eq(hex, "99aa06d3014798d86001c324468d497f");
@@ -40,7 +41,7 @@ Test(input_digest, of_files_round_the_size_of_a_block)
     for (size_t i = 0; i < 4 * block; i++)
         data[i] = (char)(i * 2654435761u >> 13);
     for (size_t i = 0; i < 4; i++) {
-        char hex[BM_INPUT_DIGEST_HEX], expected[40];
+        char hex[BM_HASH128_HEX], expected[40];
         const XXH128_hash_t sum = XXH3_128bits(data, sizes[i]); /* at once */
         snprintf(expected, sizeof expected, "%016llx%016llx", (unsigned long long)sum.high64,
                  (unsigned long long)sum.low64);
@@ -63,12 +64,15 @@ Test(input_digest, what_cannot_be_read_is_named)
     bm_hash128 digest;
     bm_error err = {0};
     scratch_open(&s);
-    cr_expect_eq(bm_input_digest_file(scratch_at(&s, "none"), NULL, &digest, &err), BM_ERR_IO);
+    cr_expect_eq(
+        bm_input_digest_file(scratch_at(&s, "none"), BM_FILE_PIECE_BYTES, NULL, &digest, &err),
+        BM_ERR_IO);
     cr_expect_str_eq(err.file, scratch_at(&s, "none"));
-    cr_expect_eq(bm_input_digest_file(s.root, NULL, &digest, &err), BM_ERR_IO);
+    cr_expect_eq(bm_input_digest_file(s.root, BM_FILE_PIECE_BYTES, NULL, &digest, &err), BM_ERR_IO);
     scratch_put_text(&s, "file", "x");
     const bm_callbacks stop = {.cancelled = always};
-    cr_expect_eq(bm_input_digest_file(scratch_at(&s, "file"), &stop, &digest, &err),
-                 BM_ERR_CANCELLED);
+    cr_expect_eq(
+        bm_input_digest_file(scratch_at(&s, "file"), BM_FILE_PIECE_BYTES, &stop, &digest, &err),
+        BM_ERR_CANCELLED);
     scratch_close(&s);
 }

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "io/manifest/digest.h"
 #include "io/results/result_dir.h"
+#include "tests/unit/base/file_digests.h"
 #include "tests/unit/base/scratch.h"
 
 typedef struct folder {
@@ -29,8 +29,7 @@ static inline void open_folder(folder *f, const char *const texts[4], const char
     for (size_t i = 0; i < 4; i++) {
         bm_digests is;
         scratch_put_text(&f->s, folder_files[i], texts[i]);
-        cr_assert_eq(bm_digests_file(scratch_at(&f->s, folder_files[i]), BM_DIGEST_BOTH, &is, NULL),
-                     BM_OK);
+        cr_assert_eq(file_digests(scratch_at(&f->s, folder_files[i]), 0, &is), BM_OK);
         const size_t a = strlen(list[0]), b = strlen(list[1]);
         snprintf(list[0] + a, sizeof list[0] - a, "%s\"%s\":\"%s\"", i > 0 ? "," : "",
                  folder_files[i], is.sha256);

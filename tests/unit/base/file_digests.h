@@ -1,0 +1,28 @@
+/* file_digests.h -- what a report lists of a file. Header only. */
+#ifndef BM_TESTS_FILE_DIGESTS_H
+#define BM_TESTS_FILE_DIGESTS_H
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "io/manifest/digest.h"
+
+/* Both digests by pieces of `piece_bytes`. */
+static inline bm_status file_digests(const char *path, uint64_t piece_bytes, bm_digests *out)
+{
+    bm_digest *digest = NULL;
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const bm_file_range whole = {fd, path, 0, UINT64_MAX};
+    bm_status status =
+        fd < 0 ? BM_ERR_IO : bm_digest_open(BM_DIGEST_BOTH, piece_bytes, &digest, NULL);
+    if (status == BM_OK)
+        status = bm_digest_add_file(digest, &whole, NULL);
+    if (status == BM_OK)
+        status = bm_digest_end(digest, out, NULL);
+    bm_digest_close(digest);
+    if (fd >= 0)
+        close(fd);
+    return status;
+}
+
+#endif
