@@ -496,7 +496,7 @@ class Dedup:
         """Columns id_a, id_b, jaccard: every verified pair, where pairs=True asked for them."""
         if not (self.path / "pairs.tsv").exists():
             raise Error("no pairs were asked for (pairs=True)", field="pairs")
-        return _files.read_tsv(self.path / "pairs.tsv", {"id_a": "string", "id_b": "string", measure: "float64"})
+        return _files.read_tsv(self.path / "pairs.tsv", {"id_a": "string", "id_b": "string", "jaccard": "float64"})
 
     def __repr__(self) -> str:
         """Counts."""
@@ -701,7 +701,7 @@ def pairs(
         o.sample = number(sample, "sample", 2**64 - 1)
         o.output.path = call.text(work / "pairs.tsv")
         _run(call, lib.bm_job_pairs, o)
-        return _files.read_tsv(work / "pairs.tsv", {"id_a": "string", "id_b": "string", "jaccard": "float64"})
+        return _files.read_tsv(work / "pairs.tsv", {"id_a": "string", "id_b": "string", measure: "float64", "edit": "int64"})
     finally:
         shutil.rmtree(work, ignore_errors=True)
 

@@ -184,6 +184,9 @@ def jobs_of(spark):
         ({"id": "none"}, "id"),
         ({"against": "known"}, "against"),
         ({"weights": "tfidf"}, "weights"),
+        ({"verify": "contained"}, "verify"),
+        ({"max_group_size": 5}, "max_group_size"),
+        ({"keep": "max:score"}, "keep"),
     ],
 )
 def test_options_are_refused_before_a_job(spark, options, field):

@@ -22,6 +22,9 @@ ABSENT = {  # of the program, and why a job of Spark's has none
     "against": "documents that are known: union them with the others, and drop them from the result",
     "weights": "documents with weights",
     "sample": "df.sample draws documents",
+    "max_group_size": "cluster='star' divides its groups",
+    "measure": "pairs of documents that share a band",
+    "edit": "texts stay with their tasks",
     "format": "a DataFrame has rows",
     "output": "a DataFrame is returned",
     "progress": "Spark shows its own",
@@ -59,6 +62,8 @@ def check(df: DataFrame, call: Callable[..., Any], k: dict[str, Any]) -> Setting
         raise Error(
             f"duplicate_ids {k['duplicate_ids']!r} is not for a job of Spark's (rows have no order)", field="duplicate_ids"
         )
+    if str(k.get("verify") or "").startswith("contained"):
+        raise Error(f"verify {k['verify']!r} is not for a job of Spark's (exact, signature or none)", field="verify")
     scheme = word(lib.BM_OPTION_SCHEME, k["scheme"], "scheme") if k.get("scheme") is not None else lib.BM_SCHEME_AFFINE32
     if lib.bm_scheme_word_bytes(scheme) != 4 and (call is bandmill.sign or k.get("verify") == "signature"):
         raise Error(f"words of scheme {k['scheme']!r} have 64 bits (a job of Spark's has 32)", field="scheme")
