@@ -68,7 +68,7 @@ and_also fine 'a field at the end of what the library makes' job.h '/^\} bm_coun
 try fine 'a reserved word becomes a field' types.h "$parts s/uint64_t reserved\[5\];/uint64_t later; uint64_t reserved[4];/"
 try fine 'all of them do' types.h "$parts s/uint64_t reserved\[5\];/double later[5];/"
 and_also fine 'reserved flags become a field' types.h "$flags s/reserved_flags/flags/"
-and_also fine 'a new value behind the others' types.h 's/BM_KEEP_SHORTEST \}/BM_KEEP_SHORTEST, BM_KEEP_NEWEST }/'
+and_also fine 'a new value behind the others' types.h 's/BM_KEEP_NONE /BM_KEEP_NONE, BM_KEEP_NEWEST /'
 and_also fine 'a new option before their number' words.h 's/^    BM_N_OPTIONS/    BM_OPTION_LATER,\n&/'
 and_also fine 'a new constant' types.h 's/^#define BM_PERMS_MAX .*/&\n#define BM_LATER_MAX 7u/'
 and_also fine 'a new type and a function that takes it' device.h \
@@ -79,7 +79,7 @@ try fine 'another name of a parameter' job.h 's/bm_inspect\(const char \*path/bm
 and_also 'gone: [F	bm_inspect' 'a function is gone' job.h '/^BM_API bm_status bm_inspect\(/d'
 and_also "'bool resume' offset changed" 'a field in the midst of options' job.h "$sign s/^    bool resume;/    uint64_t early;\n&/"
 and_also 'bm_text_options has 96 bytes (88)' 'a part grows' types.h "$parts s/reserved\[5\]/reserved[6]/"
-and_also 'BM_KEEP_LAST' 'values change places' types.h 's/BM_KEEP_FIRST, BM_KEEP_LAST/BM_KEEP_LAST, BM_KEEP_FIRST/'
+and_also 'BM_KEEP_LAST' 'values change places' types.h 's/BM_KEEP_FIRST,/BM_KEEP_LAST,/; t; s/BM_KEEP_LAST,/BM_KEEP_FIRST,/'
 and_also 'BM_VERIFY_NONE' 'a value is gone' types.h 's/^    BM_VERIFY_NONE,$//' 's/^    BM_VERIFY_CONTAINED /    BM_VERIFY_CONTAINED = 4 /'
 and_also 'recall' 'fields in another order' types.h 's/double threshold, recall;/double recall, threshold;/'
 try 'bm_error has' 'a longer message' status.h 's/char message\[1024\]/char message[2048]/'
@@ -87,7 +87,7 @@ try 'bm_error has' 'a longer message' status.h 's/char message\[1024\]/char mess
 and_also 'bm_status (char const*, char**)' 'a parameter less' job.h 's/(bm_inspect\(const char \*path, char \*\*json), bm_error \*err/\1/'
 and_also 'field early of struct bm_sign_options' 'a field where the compiler leaves bytes unused' job.h "$sign s/^    bool band_keys;/&\n    bool early;/"
 and_also 'bm_text_options has 80 bytes (88)' 'a part shrinks' types.h "$parts s/reserved\[5\]/reserved[4]/"
-and_also 'BM_KEEP_LONGEST' 'a value between' types.h 's/BM_KEEP_FIRST, BM_KEEP_LAST/BM_KEEP_FIRST, BM_KEEP_LAST, BM_KEEP_NEWEST/'
+and_also 'BM_KEEP_LONGEST' 'a value between' types.h 's/BM_KEEP_LAST,/BM_KEEP_LAST, BM_KEEP_NEWEST,/'
 and_also 'BM_ERR_PIPE' 'a status has another number' status.h 's/X\(BM_ERR_PIPE, 11,/X(BM_ERR_PIPE, 21,/'
 try 'bm_cluster_result has 48 bytes (40)' 'a struct at the end of another' cluster.h 's/groups, largest, removed; /groups, largest, removed, later; /'
 

@@ -207,7 +207,7 @@ Test(public_api, options_and_values_that_there_are_not_have_no_word)
     for (size_t i = 0; i < N_OF(wrong); i++) {
         cr_expect_null(bm_option_word((bm_option)wrong[i], 0));
         cr_expect_not(bm_option_value((bm_option)wrong[i], "first", 5, &value));
-        cr_expect_null(bm_option_word(BM_OPTION_KEEP, BM_KEEP_SHORTEST + 1 + i));
+        cr_expect_null(bm_option_word(BM_OPTION_KEEP, BM_KEEP_NONE + 1 + i));
     }
     cr_expect_null(bm_option_word(BM_OPTION_KEEP, 4000));
     cr_expect_null(bm_option_word(BM_OPTION_KEEP, (unsigned)-1));

@@ -34,7 +34,7 @@ static bm_status call_cluster(const void *options, bm_error *err)
 static const double over[] = {0.5, 1.5}, none[] = {NAN};
 static const api_field cluster_enums[] = {
     ENUM(bm_cluster_options, cluster, BM_CLUSTER_STAR, "cluster"),
-    ENUM(bm_cluster_options, keep, BM_KEEP_SHORTEST, "keep")};
+    ENUM(bm_cluster_options, keep, BM_KEEP_NONE, "keep")};
 static const api_field cluster_reserved[] = {
     RESERVED(bm_cluster_options, output.reserved, "output"),
     RESERVED(bm_cluster_options, callbacks.reserved, "callbacks")};
