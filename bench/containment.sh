@@ -7,5 +7,5 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 program=${1:-$root/build/release/bandmill}
 out=${2:-$root/build/containment.json}
 documents=${3:-$root/../shared/data/scancode_rules/docs.jsonl.zst}
-[ $# -gt 3 ] && shift 3 || shift $#
+if [ $# -gt 3 ]; then shift 3; else shift $#; fi
 exec python3 "$root/bench/containment.py" --program "$program" --plain "$root/build/release/bench/plain_containment" --out "$out" "$@" "$documents"
