@@ -49,7 +49,8 @@ static bm_status read_anew(const char *path, const char *name, int data, bool sl
 /* Its own errors, and what the system says to sizes that cannot be. */
 static bool is_damage(const bm_error *err)
 {
-    return err->code < 0 || err->code == EINVAL || err->code == ENOMEM;
+    return err->code < 0 || err->code == EINVAL || err->code == ENOMEM || err->code == EOVERFLOW ||
+           err->code == EFBIG;
 }
 
 /* It may end in any way; what it has goes with it. */

@@ -15,6 +15,7 @@
 #define TXN_BYTES   (UINT64_C(16) << 20)
 #define MAP_STEP    (UINT64_C(64) << 20)
 #define PROBE_BYTES (UINT64_C(1) << 20)
+#define RESIZES     16   /* of one look: no writer makes it larger so often meanwhile */
 #define MODE        0666 /* the umask takes its part */
 
 /* LMDB says EIO where the system wrote less than it was asked to, which it does on a disk that is full, at
@@ -167,11 +168,12 @@ bm_status bm_store_env_together(bm_store_env *env, uint64_t bytes, bm_error *err
 
 bm_status bm_store_env_read(bm_store_env *env, MDB_txn **out, bm_error *err)
 {
+    int resizes = 0;
     for (bool cleared = false;;) {
         int dead, rc = env->lib.mdb_txn_begin(env->env, NULL, MDB_RDONLY, out);
         if (rc == 0)
             return BM_OK;
-        if (rc == MDB_MAP_RESIZED) { /* another process has made it larger */
+        if (rc == MDB_MAP_RESIZED && resizes++ < RESIZES) { /* another process has made it larger */
             rc = env->lib.mdb_env_set_mapsize(env->env, 0);
         } else if (rc == MDB_READERS_FULL && !cleared) { /* of processes that were killed */
             rc = env->lib.mdb_reader_check(env->env, &dead);
