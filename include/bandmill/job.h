@@ -78,6 +78,10 @@ typedef struct bm_dedup_options {
     /* A component of more documents, copies counted, is divided into stars, which may still be larger; documents that no star
      * takes stay. At least 2; with STAR BM_ERR_USAGE. 0: none is divided. */
     uint64_t max_group_size;
+    /* The records that are removed, byte for byte, in files like those of `kept`: `removed` with the input's ending, or
+     * removed/PATH (docs/formats.md). Of records alone: BM_ERR_USAGE for formats FILES and HASHES and for a table in memory.
+     * Inputs of signatures are read again, and must be there as they were. BM_KEPT_NO, the default: none is written. */
+    bm_kept removed;
 } bm_dedup_options;
 
 /* The same inputs to pairs. */
@@ -184,7 +188,7 @@ typedef struct bm_result_counts {
      * document kept instead lacks. BM_COUNT_UNKNOWN: not known. */
     uint64_t removed_bytes, removed_shingles, lost_shingles;
     uint64_t edit_unknown; /* rows of pairs whose edit distance takes too many cells */
-    uint64_t divided; /* with bm_dedup_options.max_group_size: components that were larger */
+    uint64_t divided;      /* with bm_dedup_options.max_group_size: components that were larger */
 } bm_result_counts;
 
 /* Counts are in documents unless their name says otherwise. The library's own: read by pointer,

@@ -35,6 +35,7 @@ typedef enum bm_option {
     BM_OPTION_EXCHANGE,
     BM_OPTION_EXPORT_WHAT,
     BM_OPTION_MEASURE,
+    BM_OPTION_REMOVED, /* a bm_kept */
     BM_N_OPTIONS
 } bm_option;
 

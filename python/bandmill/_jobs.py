@@ -550,6 +550,7 @@ def dedup(
     against: str | os.PathLike[str] | None = None,
     pairs: bool = False,
     output: str | os.PathLike[str] | None = None,
+    removed: str = "no",
     shingle: str | None = None,
     words: str | None = None,
     normalize: Names = None,
@@ -579,7 +580,8 @@ def dedup(
     """Near-duplicates, grouped: which documents stay, and why the others go.
 
     ``data`` and options as in `sign`, and as in the program. ``output``: a directory to write, as the program does; without
-    it what is found lives as long as the result. ``keep``: a list of rules, as in "max:score,longest". ``verify`` "contained" or
+    it what is found lives as long as the result. ``removed``: "same", "none", "gz" or "zst" writes the removed records there
+    too, of files. ``keep``: a list of rules, as in "max:score,longest". ``verify`` "contained" or
     "contained=.9": a document goes only where a kept one holds that share of its shingles. ``against``: an index, or a
     directory of signatures, of known documents.
 
@@ -600,6 +602,9 @@ def dedup(
         o.keep_rules = call.text(None if verify == "contained" and keep == "first" else keep)
         o.verify, o.containment = _verify(verify, data), share
         o.kept = lib.BM_KEPT_SAME if output is not None else lib.BM_KEPT_NO
+        o.removed = word(lib.BM_OPTION_REMOVED, removed, "removed")
+        if output is None and o.removed != lib.BM_KEPT_NO:
+            raise Error("removed is for output=, a directory that stays", field="removed")
         o.write_pairs = pairs
         o.against = call.text(against)
         watch = Watch(o.input, call) if source.stream is not None else None

@@ -1,6 +1,7 @@
 """The package gives what the program gives, whatever the documents come as."""
 
 import json
+import pathlib
 
 import numpy as np
 import pyarrow as pa
@@ -177,6 +178,18 @@ def test_dedup_writes_where_it_is_told(jsonl, tmp_path):
     with pytest.raises(bandmill.Error, match="exists already") as e:
         bandmill.dedup(jsonl, output=tmp_path / "out", device="cpu")
     assert e.value.exit_code == 2
+
+
+def test_dedup_writes_the_removed_records(table, jsonl, tmp_path):
+    bandmill.dedup(jsonl, output=tmp_path / "out", removed="same", device="cpu")
+    kept, removed = ((tmp_path / "out" / f"{side}.jsonl").read_bytes().splitlines(True) for side in ("kept", "removed"))
+    assert removed and sorted(kept + removed) == sorted(pathlib.Path(jsonl).read_bytes().splitlines(True))
+    with pytest.raises(bandmill.Error, match="output"):
+        bandmill.dedup(jsonl, removed="same", device="cpu")
+    with pytest.raises(bandmill.Error, match="table in memory"):
+        bandmill.dedup(table, id="id", output=tmp_path / "other", removed="same", device="cpu")
+    with pytest.raises(bandmill.Error, match="removed 'xz'"):
+        bandmill.dedup(jsonl, output=tmp_path / "other", removed="xz", device="cpu")
 
 
 def test_pairs_equal_the_program(table, jsonl, program):

@@ -81,6 +81,7 @@ static void fill_options(cli_context *context, bm_dedup_options *options)
     options->keep_rules = settings->match.keep;
     options->max_group_size = settings->match.max_group_size;
     options->kept = settings->results.kept;
+    options->removed = settings->results.removed;
     options->device = settings->device;
     options->resources = settings->resources;
     options->output = cli_job_output(context);

@@ -77,7 +77,7 @@ typedef struct cli_exchange_settings {
 
 /* What is written, and how. */
 typedef struct cli_result_settings {
-    bm_kept kept;
+    bm_kept kept, removed;
     bool band_keys, write_pairs, annotate, resume;
     const char *histogram, *histogram_svg;
     cli_exchange_settings exchange;

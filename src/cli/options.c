@@ -111,6 +111,8 @@ static const arg_option rows[] = {
           "bytes of each text at most (2000)"),
     CHOICE("kept", BIT(CLI_DEDUP) | BIT(CLI_FILTER), CLI_GROUP_OUTPUT, results.kept, BM_OPTION_KEPT,
            BM_KEPT_SAME, "compression of the kept documents, or no: write none (same)"),
+    CHOICE("removed", BIT(CLI_DEDUP), CLI_GROUP_OUTPUT, results.removed, BM_OPTION_REMOVED,
+           BM_KEPT_SAME, "write the removed records too, compressed so, or no: write none (no)"),
     FLAG("annotate", BIT(CLI_FILTER), CLI_GROUP_OUTPUT, results.annotate,
          "write every document, each with its group"),
     OFFER("histogram", BIT(CLI_PAIRS), CLI_GROUP_OUTPUT, results.histogram, "FILE",

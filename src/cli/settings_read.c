@@ -217,7 +217,7 @@ static void set_defaults(cli_settings *settings)
                                          .identical = pairs.identical,
                                          .cluster = dedup.cluster,
                                          .sample = pairs.sample},
-                               .results = {.kept = dedup.kept}};
+                               .results = {.kept = dedup.kept, .removed = dedup.removed}};
 }
 
 bm_status cli_settings_read(cli_settings *settings, cli_command_id command, int argc,

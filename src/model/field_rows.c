@@ -151,6 +151,8 @@ const bm_field_row bm_field_rows[BM_N_ROWS] = {
     WORD(WHAT, "what", NULL, PLACE_RESULTS(exchange.what), BM_OPTION_EXPORT_WHAT, 0,
          BM_FIELD_OF_EXPORT),
     WORD(KEPT, "kept", NULL, PLACE_RESULTS(kept), BM_OPTION_KEPT, 0, BM_FIELD_OF_OUTPUT),
+    WORD(REMOVED, "removed", NULL, PLACE_RESULTS(removed), BM_OPTION_REMOVED, 0,
+         BM_FIELD_OF_OUTPUT),
     VALUE(BAND_KEYS, "band_keys", NULL, PLACE_RESULTS(band_keys), BOOL, 0, BM_FIELD_OF_OUTPUT),
     VALUE(WRITE_PAIRS, "write_pairs", "pairs", PLACE_RESULTS(write_pairs), BOOL, 0,
           BM_FIELD_OF_OUTPUT),

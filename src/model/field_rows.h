@@ -60,6 +60,7 @@ typedef enum bm_field_id {
     BM_ROW_TO,
     BM_ROW_WHAT,
     BM_ROW_KEPT,
+    BM_ROW_REMOVED,
     BM_ROW_BAND_KEYS,
     BM_ROW_WRITE_PAIRS,
     BM_ROW_OFFSETS,

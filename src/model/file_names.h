@@ -44,8 +44,9 @@
 #define BM_FILE_INDEX_DATA         "data.mdb" /* of an index; the names are LMDB's */
 #define BM_FILE_INDEX_LOCK         "lock.mdb"
 #define BM_FILE_INDEX_RECORD       "last_commit"
-/* The kept documents: a folder, or one file of this name and an ending ("kept.jsonl.gz"). */
-#define BM_FILE_KEPT "kept"
+/* The kept documents, and the removed ones: a folder, or one file of this name and an ending ("kept.jsonl.gz"). */
+#define BM_FILE_KEPT            "kept"
+#define BM_FILE_REMOVED_RECORDS "removed"
 
 typedef enum bm_file_kind {
     BM_FILE_KIND_FOREIGN, /* none of ours */

@@ -74,6 +74,7 @@ static const struct {
     LIST("to", exchanges),
     LIST("what", export_whats),
     LIST("measure", measures),
+    LIST("removed", kepts),
 };
 
 const char *bm_option_word(bm_option option, unsigned value)

@@ -126,10 +126,10 @@ def write_ipc(table, path, stream=False, rows=61, **options):
 
 
 def check_kept(runs, path, read):
-    """`dedup`, `filter` and `--kept` of a file of tables: the rows that JSON Lines keep, as pyarrow filters them."""
+    """`dedup`, `filter`, `--kept` and `--removed` of a file of tables: the rows that JSON Lines keep, and the others, as pyarrow filters them."""
     plain, out, again = runs.place(), runs.place(), runs.place()
     runs.program.run("dedup", runs.jsonl, "-o", plain, "--threshold", "0.6", "--pairs", "--device", "cpu")
-    runs.program.run("dedup", path, "-o", out, "--threshold", "0.6", "--pairs", "--device", "cpu")
+    runs.program.run("dedup", path, "-o", out, "--threshold", "0.6", "--pairs", "--removed", "same", "--device", "cpu")
     for name in ("groups.jsonl", "pairs.tsv"):
         if harness.read_file(plain, name) != harness.read_file(out, name):
             return f"another {name}"
@@ -140,6 +140,10 @@ def check_kept(runs, path, read):
     got = read(kept)
     if not got.equals(wanted) or not got.schema.equals(table.schema, check_metadata=True):
         return f"{got.num_rows} rows, {wanted.num_rows} wanted, or another schema"
+    gone = read(os.path.join(out, "removed" + os.path.splitext(path)[1]))
+    others = table.filter(pa.array([i not in stay for i in table["id"].to_pylist()]))
+    if not gone.equals(others) or not gone.schema.equals(table.schema, check_metadata=True):
+        return f"{gone.num_rows} removed rows, {others.num_rows} wanted, or another schema"
     runs.program.run("filter", out, "-o", again)
     if harness.read_file(again, os.path.basename(kept)) != harness.read_file(out, os.path.basename(kept)):
         return "filter writes another file"

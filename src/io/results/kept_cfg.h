@@ -1,4 +1,4 @@
-/* kept_cfg.h -- what a writer of kept documents is opened with. */
+/* kept_cfg.h -- what a writer of kept documents, or of removed ones, is opened with. */
 #ifndef BM_IO_RESULTS_KEPT_CFG_H
 #define BM_IO_RESULTS_KEPT_CFG_H
 
@@ -13,6 +13,8 @@ typedef struct bm_kept_cfg {
     const bm_input_set *set;
     bm_kept kept;
     bool annotated; /* each record has more: so has a table without rows */
+    bool removed;   /* of what is removed: the files are called so */
+    bool halves;    /* another writer is open beside it, which takes half of the memory */
 } bm_kept_cfg;
 
 #endif

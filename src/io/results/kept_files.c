@@ -39,8 +39,9 @@ static bool name_by_path(bm_kept_source *sources, const bm_input_set *set)
     return other;
 }
 
-bm_status bm_kept_files_name(bm_kept_files *r, const bm_input_set *set, bm_kept kept, bm_error *err)
+bm_status bm_kept_files_name(bm_kept_files *r, const bm_kept_cfg *cfg, bm_error *err)
 {
+    const bm_input_set *set = cfg->set;
     size_t n = bm_input_set_count(set);
     bm_kept_source *sources = bm_alloc_zero(n, sizeof *sources);
     bm_kept_naming naming;
@@ -56,14 +57,15 @@ bm_status bm_kept_files_name(bm_kept_files *r, const bm_input_set *set, bm_kept 
         const bm_source *source = bm_input_set_source(set, i);
         sources[i].name = strcmp(source->path, "-") == 0 ? "-" : source->name;
         sources[i].compression = source->compression;
-        r->compressions[i] = compression_of(kept, source->compression);
+        r->compressions[i] = compression_of(cfg->kept, source->compression);
     }
     cwd = n > 1 ? getcwd(NULL, 0) : strdup("/"); /* one input needs none */
     if (cwd == NULL) {
         status = bm_fail_errno(err, errno, ".", "cannot tell the current directory");
         goto out;
     }
-    naming = (bm_kept_naming){.format = bm_input_set_format(set), .kept = kept, .cwd = cwd};
+    naming = (bm_kept_naming){
+        .format = bm_input_set_format(set), .kept = cfg->kept, .cwd = cwd, .removed = cfg->removed};
     status = bm_kept_names(sources, n, &naming, r->names, err);
     if (status == BM_ERR_USAGE && name_by_path(sources, set)) {
         bm_error again = {0};

@@ -7,7 +7,7 @@
 #include <bandmill/types.h>
 
 #include "io/bytes/compression_kinds.h"
-#include "io/input/input_set.h"
+#include "io/results/kept_cfg.h"
 
 typedef struct bm_kept_files {
     size_t n; /* once all are named */
@@ -17,8 +17,7 @@ typedef struct bm_kept_files {
 
 /* One for each input of the set. BM_ERR_USAGE: two would have one name. Good for reset whatever the
  * status. */
-bm_status bm_kept_files_name(bm_kept_files *files, const bm_input_set *set, bm_kept kept,
-                             bm_error *err);
+bm_status bm_kept_files_name(bm_kept_files *files, const bm_kept_cfg *cfg, bm_error *err);
 void bm_kept_files_reset(bm_kept_files *files);
 
 #endif

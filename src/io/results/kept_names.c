@@ -51,9 +51,10 @@ static const char *compression_ending(bm_kept kept, const char *own)
     }
 }
 
-/* How files are named here; `single` puts "kept" for all of a name but the ending. */
+/* How files are named here; `single` puts `base` for all of a name but the ending. */
 typedef struct naming {
     bm_kept_naming asked;
+    const char *base;
     bool single;
 } naming;
 
@@ -78,7 +79,7 @@ static bm_status add_file_name(bm_buf *out, const char *name, const bm_kept_sour
         }
     }
     if (how->single) {
-        BM_TRY(bm_buf_add_text(out, BM_FILE_KEPT, err));
+        BM_TRY(bm_buf_add_text(out, how->base, err));
         BM_TRY(bm_buf_add(out, ending, ending_len, err));
     } else if (is_stdin)
         BM_TRY(bm_buf_add_format(out, err, "stdin%s", ending));
@@ -157,7 +158,8 @@ static int by_text(const void *a, const void *b)
 /* One name twice, or once as a file and once as a directory. Sorted by bytes, what begins with
  * NAME/ need not follow NAME at once ("a", "a.b", "a/c"): so each folder of each name is looked up.
  */
-static bm_status check_distinct(char *const *names, size_t n, bm_kept kept, bm_error *err)
+static bm_status check_distinct(char *const *names, size_t n, const bm_kept_naming *asked,
+                                bm_error *err)
 {
     bm_status status = BM_OK;
     const char *clash = NULL;
@@ -181,9 +183,11 @@ static bm_status check_distinct(char *const *names, size_t n, bm_kept kept, bm_e
         bm_free(folder);
     }
     if (clash != NULL)
-        status = bm_fail(err, BM_ERR_USAGE,
-                         "two inputs would both be kept as %s (leave one out, or use `kept` %sno)",
-                         clash, kept != BM_KEPT_SAME ? "same, or " : "");
+        status =
+            bm_fail(err, BM_ERR_USAGE,
+                    "two inputs would both be %s as %s (leave one out, or use `%s` %sno)",
+                    asked->removed ? "written" : "kept", clash, asked->removed ? "removed" : "kept",
+                    asked->kept != BM_KEPT_SAME ? "same, or " : "");
     bm_free(sorted);
     return status;
 }
@@ -196,7 +200,7 @@ static bm_status make_name(const bm_kept_source *source, const char *below, cons
     const char *slash = strrchr(below, '/');
     const char *last = slash != NULL ? slash + 1 : below;
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_buf_add_text(&name, BM_FILE_KEPT "/", err));
+    BM_TRY_OUT(bm_buf_add_format(&name, err, "%s/", how->base));
     BM_TRY_OUT(bm_buf_add(&name, below, (size_t)(last - below), err));
     BM_TRY_OUT(add_file_name(&name, last, source, how, err));
     status = bm_buf_end(&name, err);
@@ -208,14 +212,22 @@ out:
     return status;
 }
 
+/* The records that are removed from one .tsv leave the name removed.tsv to the table that is called so: they lie where
+ * those of several inputs would. */
 static bm_status single_name(const bm_kept_source *source, const naming *how, char **out,
                              bm_error *err)
 {
     bm_buf name = {0};
     const char *slash = strrchr(source->name, '/');
+    const char *last = slash != NULL ? slash + 1 : source->name;
     bm_status status = BM_OK;
-    BM_TRY_OUT(add_file_name(&name, slash != NULL ? slash + 1 : source->name, source, how, err));
-    status = bm_buf_end(&name, err);
+    BM_TRY_OUT(add_file_name(&name, last, source, how, err));
+    BM_TRY_OUT(bm_buf_end(&name, err));
+    if (strcmp(name.data, BM_FILE_REMOVED) == 0) {
+        const naming within = {.asked = how->asked, .base = how->base};
+        bm_buf_reset(&name);
+        return make_name(source, last, &within, out, err);
+    }
 out:
     if (status != BM_OK)
         bm_buf_reset(&name);
@@ -227,7 +239,9 @@ out:
 bm_status bm_kept_names(const bm_kept_source *sources, size_t n, const bm_kept_naming *asked,
                         char **names, bm_error *err)
 {
-    const naming how = {.asked = *asked, .single = n == 1};
+    const naming how = {.asked = *asked,
+                        .base = asked->removed ? BM_FILE_REMOVED_RECORDS : BM_FILE_KEPT,
+                        .single = n == 1};
     for (size_t i = 0; i < n; i++)
         names[i] = NULL;
     if (n == 0)
@@ -243,7 +257,7 @@ bm_status bm_kept_names(const bm_kept_source *sources, size_t n, const bm_kept_n
         const char *below = plain.paths[i] != NULL ? plain.paths[i] + plain.common : "-";
         BM_TRY_OUT(make_name(&sources[i], below, &how, &names[i], err));
     }
-    status = check_distinct(names, n, asked->kept, err);
+    status = check_distinct(names, n, asked, err);
 out:
     for (size_t i = 0; i < n; i++) {
         bm_free(plain.paths[i]);

@@ -1,4 +1,4 @@
-/* kept_names.h -- what each input's kept file is called. Pure functions of names. */
+/* kept_names.h -- what each input's kept file is called, and the one of what is removed from it. Pure functions of names. */
 #ifndef BM_IO_RESULTS_KEPT_NAMES_H
 #define BM_IO_RESULTS_KEPT_NAMES_H
 
@@ -17,6 +17,7 @@ typedef struct bm_kept_naming {
     bm_format format;
     bm_kept kept;
     const char *cwd; /* the directory that relative names start from, absolute */
+    bool removed;    /* of removed records: `removed` stands for `kept` */
 } bm_kept_naming;
 
 /* names[i] (filled, n; the caller's, bm_free each): relative, without "..". BM_ERR_USAGE where two

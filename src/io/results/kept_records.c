@@ -37,11 +37,11 @@ static bm_status records_open(const bm_kept_cfg *cfg, void **state, bm_error *er
     records *r = NULL;
     BM_TRY(bm_new_zero(&r, 1, err));
     const bm_input_room room = bm_input_set_room(cfg->set);
-    r->lanes = (bm_pack_lanes){room.threads, room.memory};
+    r->lanes = (bm_pack_lanes){room.threads, room.memory / (cfg->halves ? 2 : 1)};
     r->dir = cfg->dir;
     r->array = bm_input_set_format(cfg->set) == BM_FORMAT_JSON;
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_kept_files_name(&r->files, cfg->set, cfg->kept, err));
+    BM_TRY_OUT(bm_kept_files_name(&r->files, cfg, err));
     status = bm_out_dir_expect(r->dir, (const char *const *)r->files.names, r->files.n, err);
 out:
     if (status == BM_OK)

@@ -44,7 +44,7 @@ static bm_status tables_open(const bm_kept_cfg *cfg, void **state, bm_error *err
     t->set = cfg->set;
     t->labelled = cfg->annotated;
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_kept_files_name(&t->files, cfg->set, cfg->kept, err));
+    BM_TRY_OUT(bm_kept_files_name(&t->files, cfg, err));
     status = bm_out_dir_expect(t->dir, (const char *const *)t->files.names, t->files.n, err);
 out:
     if (status == BM_OK)

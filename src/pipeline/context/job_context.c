@@ -125,7 +125,7 @@ static bm_out_existing existing_of(const bm_settings *settings, bool is_dir)
 static bool reads_twice(const bm_settings *s)
 {
     return (bm_job_does(s, BM_JOB_GROUPS) && s->results.kept != BM_KEPT_NO) ||
-           s->recorded.read_twice || bm_settings_weigh(s);
+           bm_settings_write_removed(s) || s->recorded.read_twice || bm_settings_weigh(s);
 }
 
 /* Each output against the other outputs and against the files of temporary work. */
@@ -214,14 +214,28 @@ static bm_status check_against_files(const bm_job_context *job, bm_error *err)
 }
 
 /* Tables are compressed inside, as they were. */
-static bm_status check_kept(const bm_job_context *job, bm_error *err)
+static bm_status check_kept(const bm_job_context *job, const char *field, bm_kept kept,
+                            bm_error *err)
 {
-    const bm_kept kept = job->settings->results.kept;
     if (!bm_format_is_table(bm_input_set_format(job->inputs.set)) || kept == BM_KEPT_SAME ||
         kept == BM_KEPT_NO)
         return BM_OK;
-    return bm_fail_field(err, "kept", "`kept` %s of tables (same, or no)",
+    return bm_fail_field(err, field, "`%s` %s of tables (same, or no)", field,
                          bm_option_word(BM_OPTION_KEPT, kept));
+}
+
+/* Records are removed from files that have them. */
+static bm_status check_removed(const bm_job_context *job, bm_error *err)
+{
+    const bm_format format = bm_input_set_format(job->inputs.set);
+    if (!bm_settings_write_removed(job->settings))
+        return BM_OK;
+    if (bm_input_set_is_stream(job->inputs.set))
+        return bm_fail_field(err, "removed", "`removed` of a table in memory (no)");
+    if (format == BM_FORMAT_FILES || format == BM_FORMAT_HASHES)
+        return bm_fail_field(err, "removed", "`removed` of `format` %s, which has no records (no)",
+                             bm_option_word(BM_OPTION_FORMAT, format));
+    return check_kept(job, "removed", job->settings->results.removed, err);
 }
 
 static bm_status take_names(bm_job_context *job, bm_error *err)
@@ -243,7 +257,8 @@ bm_status bm_job_context_inputs(bm_job_context *job, bm_error *err)
     BM_TRY(open_set(job, err));
     BM_TRY(bm_job_context_windows(job, job->inputs.set, err));
     BM_TRY(check_against_files(job, err));
-    BM_TRY(check_kept(job, err));
+    BM_TRY(check_kept(job, "kept", s->results.kept, err));
+    BM_TRY(check_removed(job, err));
     BM_TRY(bm_input_set_rank(job->inputs.set, &s->keep, err));
     BM_TRY(bm_batch_source_open(job->inputs.set, &job->inputs.source, err));
     if (s->recorded.names != NULL && s->recorded.n_names == bm_input_set_count(job->inputs.set))

@@ -52,14 +52,23 @@ static bool is_compressed(const bm_input_set *set)
            bm_input_set_source(set, 0)->compression != BM_COMPRESSION_NONE;
 }
 
-/* Of copying what is kept. */
-static double weight_of_copying(const bm_job_context *job, bm_kept kept, bool texts)
+static double weight_of_writing(const bm_job_context *job, bm_kept kept)
 {
-    if (!texts || kept == BM_KEPT_NO)
+    if (kept == BM_KEPT_NO)
         return 0.05;
     const bool compresses = kept == BM_KEPT_GZ || kept == BM_KEPT_ZST ||
                             (kept == BM_KEPT_SAME && is_compressed(job->inputs.set));
     return compresses ? 3 : 0.5;
+}
+
+/* Of copying records: what is kept is most of them. */
+static double weight_of_copying(const bm_job_context *job, bool texts)
+{
+    const bm_result_settings *results = &job->settings->results;
+    const double kept = weight_of_writing(job, texts ? results->kept : BM_KEPT_NO);
+    return kept < 0.5 && bm_settings_write_removed(job->settings)
+               ? weight_of_writing(job, results->removed)
+               : kept;
 }
 
 void bm_job_context_plan(bm_job_context *job, bm_job_start start)
@@ -89,10 +98,9 @@ void bm_job_context_plan(bm_job_context *job, bm_job_start start)
         return;
     }
     if (bm_job_does(s, BM_JOB_COPIES))
-        add(&p, BM_STAGE_COPY, weight_of_copying(job, s->results.kept, true));
+        add(&p, BM_STAGE_COPY, weight_of_copying(job, true));
     else if (bm_job_does(s, BM_JOB_GROUPS))
-        add(&p, BM_STAGE_WRITE,
-            weight_of_copying(job, s->results.kept, start != BM_START_SIGNATURES));
+        add(&p, BM_STAGE_WRITE, weight_of_copying(job, start != BM_START_SIGNATURES));
     else
         add(&p, BM_STAGE_WRITE, row->write_weight);
     if (row->seal_weight > 0)

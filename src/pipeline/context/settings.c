@@ -33,7 +33,8 @@ static const bm_dedup_options dedup_defaults = {.input = BM_INPUT_DEFAULTS,
                                                 .text = BM_TEXT_DEFAULTS,
                                                 .sketch = BM_SKETCH_DEFAULTS,
                                                 .bands = BM_BAND_DEFAULTS,
-                                                .resources = BM_RESOURCE_DEFAULTS};
+                                                .resources = BM_RESOURCE_DEFAULTS,
+                                                .removed = BM_KEPT_NO};
 static const bm_pairs_options pairs_defaults = {.input = BM_INPUT_DEFAULTS,
                                                 .text = BM_TEXT_DEFAULTS,
                                                 .sketch = BM_SKETCH_DEFAULTS,
@@ -362,26 +363,28 @@ bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out
 {
     bm_dedup_options o = dedup_defaults;
     BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_dedup_options, callbacks), &o, err));
-    *out =
-        (bm_settings){.kind = BM_JOB_DEDUP,
-                      .input = o.input,
-                      .text = o.text,
-                      .sketch = o.sketch,
-                      .bands = o.bands,
-                      .pairs = {.verify = o.verify,
-                                .cluster = o.cluster,
-                                .keep = keep_of(&o),
-                                .max_group_size = o.max_group_size,
-                                .against = o.against,
-                                .against_threshold = o.against_threshold,
-                                .by_shingles = is_by_shingles(&o),
-                                .containment = containment_of(&o)},
-                      .results = {.kept = o.kept, .write_pairs = o.write_pairs, .resume = o.resume},
-                      .device = o.device,
-                      .resources = o.resources,
-                      .output = o.output,
-                      .callbacks = o.callbacks,
-                      .recorded = {.set_fields = o.set_fields, .sources = o.sources}};
+    *out = (bm_settings){.kind = BM_JOB_DEDUP,
+                         .input = o.input,
+                         .text = o.text,
+                         .sketch = o.sketch,
+                         .bands = o.bands,
+                         .pairs = {.verify = o.verify,
+                                   .cluster = o.cluster,
+                                   .keep = keep_of(&o),
+                                   .max_group_size = o.max_group_size,
+                                   .against = o.against,
+                                   .against_threshold = o.against_threshold,
+                                   .by_shingles = is_by_shingles(&o),
+                                   .containment = containment_of(&o)},
+                         .results = {.kept = o.kept,
+                                     .removed = o.removed,
+                                     .write_pairs = o.write_pairs,
+                                     .resume = o.resume},
+                         .device = o.device,
+                         .resources = o.resources,
+                         .output = o.output,
+                         .callbacks = o.callbacks,
+                         .recorded = {.set_fields = o.set_fields, .sources = o.sources}};
     const bm_option_parts parts = bm_settings_parts(out);
     BM_TRY(check_has_output(out, err));
     BM_TRY(check_pairs(out, err));

@@ -114,6 +114,12 @@ static inline bool bm_job_does(const bm_settings *settings, uint32_t bits)
     return (bm_job_row_of(settings)->does & bits) != 0;
 }
 
+/* Does the job write the records that it removes? */
+static inline bool bm_settings_write_removed(const bm_settings *settings)
+{
+    return bm_job_does(settings, BM_JOB_GROUPS) && settings->results.removed != BM_KEPT_NO;
+}
+
 /* BM_ERR_USAGE: the scheme is for weighted documents and there are no weights, or the other way round. */
 bm_status bm_settings_check_scheme(const bm_settings *settings, bm_error *err);
 /* Does the job count shingles and weigh documents? `filter` only reads that another has. */

@@ -84,14 +84,15 @@ static void count_record(filter *f, bool keep)
     f->job->context.counts.kept += keep;
 }
 
-static bm_status keep_record(void *ctx, const bm_record *record, bool *keep, bm_error *err)
+static bm_status keep_record(void *ctx, const bm_record *record, bm_copy_side *side, bm_error *err)
 {
     (void)err;
     filter *f = ctx;
     const uint64_t number = f->job->context.counts.records;
-    *keep =
+    const bool keep =
         !bm_drops_take(&f->drops, (bm_drop){record->file, f->drops.by_id ? number : record->line});
-    count_record(f, *keep);
+    *side = keep ? BM_COPY_KEPT : BM_COPY_NEITHER;
+    count_record(f, keep);
     return BM_OK;
 }
 
@@ -157,10 +158,11 @@ static bm_status copy_records(filter *f, bm_kept_writer *writer, bm_error *err)
     if (f->drops.by_id)
         BM_TRY(bm_records_read(context, read_id, f, NULL, err));
     bm_job_context_stage(context, BM_STAGE_COPY, "bytes");
+    bm_kept_writer *const writers[BM_N_COPIES] = {[BM_COPY_KEPT] = writer};
     const bm_kept_rule rule = {
         .keep = keep_record, .insert = annotates(f) ? insert_group : NULL, .ctx = f};
     BM_TRY(bm_kept_writer_wants_ids(writer) ? keep_ids(f, writer, err)
-                                            : bm_kept_copy(context, writer, &rule, err));
+                                            : bm_kept_copy(context, writers, &rule, err));
     BM_TRY(bm_kept_writer_finish(writer, err));
     BM_TRY(bm_recipe_check_inputs(&f->recipe, context->inputs.set, err));
     return check_drops(f, err);

@@ -76,16 +76,17 @@ static bm_status open_dirs(const bm_settings *settings, bm_signature_inputs *out
     return BM_OK;
 }
 
-/* Exact verification reads the inputs again. Where nobody asked for it, it gives way. Fields that `keep` looks at stand in the
- * inputs alone. */
+/* Exact verification reads the inputs again. Where nobody asked for it, it gives way. Fields that `keep` looks at, and
+ * records that are removed, stand in the inputs alone. */
 static bm_status settle_verify(bm_signature_inputs *inputs, bm_settings *s, bm_error *err)
 {
-    const bool asked = s->pairs.verify != BM_VERIFY_AUTO, by_field = s->keep.n_by_field > 0;
+    const bool asked = s->pairs.verify != BM_VERIFY_AUTO;
+    const bool needs_records = s->keep.n_by_field > 0 || bm_settings_write_removed(s);
     bm_error why = {0};
-    if (asked && !bm_verify_reads_sets(s->pairs.verify) && !by_field)
+    if (asked && !bm_verify_reads_sets(s->pairs.verify) && !needs_records)
         return BM_OK;
     inputs->may_give_way =
-        !asked && !by_field && !s->pairs.edit && s->pairs.candidates == BM_CANDIDATES_LSH;
+        !asked && !needs_records && !s->pairs.edit && s->pairs.candidates == BM_CANDIDATES_LSH;
     if (!asked)
         s->pairs.verify = BM_VERIFY_EXACT;
     bm_status status = BM_OK;

@@ -24,10 +24,11 @@ void bm_signature_inputs_close(bm_signature_inputs *inputs); /* NULL is fine */
  * asked for? False: no. */
 bool bm_signature_inputs_give_way(bm_signature_inputs *inputs, bm_settings *settings,
                                   bm_status status, const bm_error *why);
-/* Are their inputs read again, for sets or for fields? */
+/* Are their inputs read again, for sets, for fields or for the records that are removed? */
 static inline bool bm_signature_inputs_reads_texts(const bm_settings *settings)
 {
-    return bm_verify_reads_sets(settings->pairs.verify) || settings->keep.n_by_field > 0;
+    return bm_verify_reads_sets(settings->pairs.verify) || settings->keep.n_by_field > 0 ||
+           bm_settings_write_removed(settings);
 }
 /* Say what was settled, where nobody asked for it. */
 void bm_signature_inputs_say(const bm_signature_inputs *inputs, const bm_settings *settings,

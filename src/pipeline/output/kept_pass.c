@@ -1,10 +1,10 @@
 /* kept_pass.c -- split only, no parsing (but of arrays): the pass runs at the speed of reading,
  * finding line ends and writing.
  *
- * Runs of kept records that lie side by side in a batch are written at once.
+ * Runs of records of one copy that lie side by side in a batch are written at once.
  *
  * Tests: tests/unit/jobs/test_jobs.c, tests/unit/jobs/test_checkpoint.c
- * Tests: tests/cli/cases/dedup.sh */
+ * Tests: tests/cli/cases/dedup.sh, tests/cli/cases/removed.sh */
 #include "pipeline/output/kept_pass.h"
 
 #include <string.h>
@@ -16,70 +16,90 @@
 #define BATCH_BYTES (1u << 20)
 #define NO_FILE     UINT32_MAX
 
+/* What goes to one writer. */
+typedef struct copy_out {
+    bm_kept_writer *writer; /* NULL: nothing is written */
+    bm_str pending;         /* records side by side, not yet written */
+} copy_out;
+
 typedef struct copy {
     bm_job_context *job;
-    bm_kept_writer *writer;
+    copy_out outs[BM_N_COPIES];
     const bm_kept_rule *rule;
-    uint32_t file;  /* open in the writer; NO_FILE: none */
-    bm_str pending; /* kept records side by side, not yet written */
+    uint32_t file; /* open in the writers; NO_FILE: none */
 } copy;
 
-static bm_status write_pending(copy *c, bm_error *err)
+static bm_status write_pending(copy_out *out, bm_error *err)
 {
-    bm_str pending = c->pending;
-    c->pending.len = 0;
-    return pending.len == 0 ? BM_OK : bm_kept_writer_write(c->writer, pending, err);
+    bm_str pending = out->pending;
+    out->pending.len = 0;
+    return pending.len == 0 ? BM_OK : bm_kept_writer_write(out->writer, pending, err);
+}
+
+static bm_status write_all_pending(copy *c, bm_error *err)
+{
+    for (size_t i = 0; i < BM_N_COPIES; i++)
+        BM_TRY(write_pending(&c->outs[i], err));
+    return BM_OK;
 }
 
 static bm_status switch_file(copy *c, uint32_t file, bm_error *err)
 {
-    BM_TRY(write_pending(c, err));
-    if (c->file != NO_FILE)
-        BM_TRY(bm_kept_writer_end_file(c->writer, err));
+    BM_TRY(write_all_pending(c, err));
+    for (size_t i = 0; i < BM_N_COPIES; i++) {
+        bm_kept_writer *writer = c->outs[i].writer;
+        if (writer != NULL && c->file != NO_FILE)
+            BM_TRY(bm_kept_writer_end_file(writer, err));
+        if (writer != NULL && file != NO_FILE)
+            BM_TRY(bm_kept_writer_begin_file(writer, file, err));
+    }
     c->file = file;
-    if (file != NO_FILE)
-        BM_TRY(bm_kept_writer_begin_file(c->writer, file, err));
     return BM_OK;
 }
 
 /* Between two parts of the record. */
-static bm_status write_with(copy *c, bm_str raw, const bm_insertion *insertion, bm_error *err)
+static bm_status write_with(copy_out *out, bm_str raw, const bm_insertion *insertion, bm_error *err)
 {
     const bm_str begin = {raw.data, insertion->at};
     const bm_str end = {raw.data + insertion->at, raw.len - insertion->at};
-    bm_status status = BM_OK;
-    BM_TRY_OUT(write_pending(c, err));
-    BM_TRY_OUT(bm_kept_writer_write(c->writer, begin, err));
-    status = bm_kept_writer_more(c->writer, insertion->text, err);
-out:
-    return status == BM_OK && end.len > 0 ? bm_kept_writer_more(c->writer, end, err) : status;
+    BM_TRY(write_pending(out, err));
+    BM_TRY(bm_kept_writer_write(out->writer, begin, err));
+    BM_TRY(bm_kept_writer_more(out->writer, insertion->text, err));
+    return end.len > 0 ? bm_kept_writer_more(out->writer, end, err) : BM_OK;
+}
+
+static bm_status copy_record(const copy *c, copy_out *out, const bm_record *record, bm_error *err)
+{
+    if (out->writer == NULL)
+        return BM_OK;
+    if (c->rule->insert != NULL) {
+        bm_insertion insertion = {0};
+        BM_TRY(c->rule->insert(c->rule->ctx, record, &insertion, err));
+        if (insertion.text.len > 0)
+            return write_with(out, record->raw, &insertion, err);
+    }
+    if (out->pending.len != 0 && out->pending.data + out->pending.len == record->raw.data) {
+        out->pending.len += record->raw.len;
+        return BM_OK;
+    }
+    BM_TRY(write_pending(out, err));
+    out->pending = record->raw;
+    return BM_OK;
 }
 
 static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
 {
     copy *c = ctx;
-    bool keep = true;
-    bm_status status = BM_OK;
     if (record->file != c->file)
-        BM_TRY_OUT(switch_file(c, record->file, err));
-    if (!record->is_header)
-        BM_TRY_OUT(c->rule->keep(c->rule->ctx, record, &keep, err));
-out:
-    if (status != BM_OK || !keep)
-        return status;
-    if (c->rule->insert != NULL) {
-        bm_insertion insertion = {0};
-        status = c->rule->insert(c->rule->ctx, record, &insertion, err);
-        if (status != BM_OK || insertion.text.len > 0)
-            return status == BM_OK ? write_with(c, record->raw, &insertion, err) : status;
-    }
-    if (c->pending.len != 0 && c->pending.data + c->pending.len == record->raw.data) {
-        c->pending.len += record->raw.len;
+        BM_TRY(switch_file(c, record->file, err));
+    if (record->is_header) {
+        for (size_t i = 0; i < BM_N_COPIES; i++)
+            BM_TRY(copy_record(c, &c->outs[i], record, err));
         return BM_OK;
     }
-    status = write_pending(c, err);
-    c->pending = record->raw;
-    return status;
+    bm_copy_side side = BM_COPY_NEITHER;
+    BM_TRY(c->rule->keep(c->rule->ctx, record, &side, err));
+    return side == BM_COPY_NEITHER ? BM_OK : copy_record(c, &c->outs[side], record, err);
 }
 
 static bm_status copy_batches(copy *c, bm_batch_parser *parser, bm_error *err)
@@ -94,7 +114,7 @@ static bm_status copy_batches(copy *c, bm_batch_parser *parser, bm_error *err)
             return status;
         status = bm_batch_parser_split(parser, next.batch, on_record, c, err);
         if (status == BM_OK)
-            status = write_pending(c, err); /* it points into the batch */
+            status = write_all_pending(c, err); /* it points into the batch */
         bm_meter_progress(&c->job->meter, next.bytes_read, bm_batch_source_total_bytes(source), 0);
         bm_batch_source_free_batch(source, next.batch);
         if (status != BM_OK)
@@ -102,10 +122,12 @@ static bm_status copy_batches(copy *c, bm_batch_parser *parser, bm_error *err)
     }
 }
 
-bm_status bm_kept_copy(bm_job_context *job, bm_kept_writer *writer, const bm_kept_rule *rule,
-                       bm_error *err)
+bm_status bm_kept_copy(bm_job_context *job, bm_kept_writer *const writers[BM_N_COPIES],
+                       const bm_kept_rule *rule, bm_error *err)
 {
-    copy c = {.job = job, .writer = writer, .rule = rule, .file = NO_FILE};
+    copy c = {.job = job, .rule = rule, .file = NO_FILE};
+    for (size_t i = 0; i < BM_N_COPIES; i++)
+        c.outs[i].writer = writers[i];
     bm_record_room room;
     bm_record_room_init(job, BM_RECORDS_SPLIT, &room);
     const bm_batch_limits limits = {.bytes = BATCH_BYTES, .gate = &room.gate, .records_only = true};
@@ -135,21 +157,22 @@ static bm_status changed(const bm_job_context *job, uint32_t file, uint64_t line
                       "the file changed while it was read (the same records twice)");
 }
 
-static bm_status keep_document(void *ctx, const bm_record *record, bool *keep, bm_error *err)
+static bm_status keep_document(void *ctx, const bm_record *record, bm_copy_side *side,
+                               bm_error *err)
 {
     walk *w = ctx;
     const uint32_t file = record->file;
     const uint64_t line = record->line;
     const bm_doc_table *docs = &w->job->docs;
-    *keep = false;
     if (!record->bad && w->doc < docs->n && docs->rows[w->doc].file == file &&
         docs->rows[w->doc].line == line) {
-        *keep = w->dropped[w->doc++] == 0;
+        *side = w->dropped[w->doc++] == 0 ? BM_COPY_KEPT : BM_COPY_REMOVED;
         return BM_OK;
     }
     if (w->skipped < docs->n_skipped && docs->skipped[w->skipped].file == file &&
         docs->skipped[w->skipped].line == line) {
         w->skipped++;
+        *side = BM_COPY_NEITHER;
         return BM_OK;
     }
     return changed(w->job, file, line, err);
@@ -167,8 +190,8 @@ static bm_status check_unchanged(const walk *w, const bm_hash128 *before, bm_err
     return BM_OK;
 }
 
-static bm_status copy_documents(bm_job_context *job, const uint8_t *dropped, bm_kept_writer *writer,
-                                bm_error *err)
+static bm_status copy_documents(bm_job_context *job, const uint8_t *dropped,
+                                bm_kept_writer *const writers[BM_N_COPIES], bm_error *err)
 {
     size_t n = bm_input_set_count(job->inputs.set);
     walk w = {.job = job, .dropped = dropped};
@@ -178,7 +201,7 @@ static bm_status copy_documents(bm_job_context *job, const uint8_t *dropped, bm_
         before[i] = bm_input_set_source(job->inputs.set, i)->digest;
     const bm_kept_rule rule = {.keep = keep_document, .ctx = &w};
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_kept_copy(job, writer, &rule, err));
+    BM_TRY_OUT(bm_kept_copy(job, writers, &rule, err));
     status = check_unchanged(&w, before, err);
 out:
     bm_free(before);
@@ -198,19 +221,32 @@ static bm_status write_ids(const bm_job_context *job, const uint8_t *dropped,
 bm_status bm_kept_pass(bm_job_context *job, const uint8_t *dropped, bool has_text, bm_out_dir *dir,
                        bm_error *err)
 {
-    bm_kept_writer *writer = NULL;
-    if (job->settings->results.kept == BM_KEPT_NO)
+    const bm_result_settings *results = &job->settings->results;
+    const bool removed = bm_settings_write_removed(job->settings);
+    bm_kept_writer *writers[BM_N_COPIES] = {NULL};
+    if (results->kept == BM_KEPT_NO && !removed)
         return BM_OK;
     if (!has_text)
         return bm_rows_kept_ids(dir, &job->docs, dropped, err);
-    const bm_kept_cfg cfg = {
-        .dir = dir, .set = job->inputs.set, .kept = job->settings->results.kept};
-    BM_TRY(bm_kept_writer_open(&cfg, &writer, err));
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_kept_writer_wants_ids(writer) ? write_ids(job, dropped, writer, err)
-                                                : copy_documents(job, dropped, writer, err));
-    status = bm_kept_writer_finish(writer, err);
+    for (size_t i = 0; i < BM_N_COPIES; i++) {
+        const bm_kept_cfg cfg = {.dir = dir,
+                                 .set = job->inputs.set,
+                                 .kept = i == BM_COPY_KEPT ? results->kept : results->removed,
+                                 .removed = i == BM_COPY_REMOVED,
+                                 .halves = removed && results->kept != BM_KEPT_NO};
+        if (i == BM_COPY_KEPT ? cfg.kept != BM_KEPT_NO : removed)
+            BM_TRY_OUT(bm_kept_writer_open(&cfg, &writers[i], err));
+    }
+    bm_kept_writer *kept = writers[BM_COPY_KEPT];
+    BM_TRY_OUT(kept != NULL && bm_kept_writer_wants_ids(kept)
+                   ? write_ids(job, dropped, kept, err)
+                   : copy_documents(job, dropped, writers, err));
+    for (size_t i = 0; i < BM_N_COPIES; i++)
+        if (writers[i] != NULL)
+            BM_TRY_OUT(bm_kept_writer_finish(writers[i], err));
 out:
-    bm_kept_writer_close(writer);
+    for (size_t i = 0; i < BM_N_COPIES; i++)
+        bm_kept_writer_close(writers[i]);
     return status;
 }

@@ -1,4 +1,5 @@
-/* kept_pass.h -- the inputs a second time, to copy the records that are kept, byte for byte.
+/* kept_pass.h -- the inputs a second time, to copy the records that are kept, and where asked for those that are
+ * removed, byte for byte.
  *
  * The input must be what it was: every record has to be a document or a skipped record of the first
  * pass, in the same order, and the bytes must have the same digest; else BM_ERR_INPUT says that the
@@ -9,9 +10,15 @@
 #include "io/results/kept_writer.h"
 #include "pipeline/context/job_context.h"
 
-/* Is the record kept? Asked for each in input order. Records are only split (parser.h); elements
+/* Which of the copies a record goes to. */
+typedef enum bm_copy_side { BM_COPY_KEPT, BM_COPY_REMOVED, BM_COPY_NEITHER } bm_copy_side;
+
+enum { BM_N_COPIES = BM_COPY_NEITHER };
+
+/* Where does the record go? Asked for each in input order. Records are only split (parser.h); elements
  * of an array, whose line others may share, have `bad` and `id` too. Anything but BM_OK ends the pass. */
-typedef bm_status (*bm_keep_fn)(void *ctx, const bm_record *record, bool *keep, bm_error *err);
+typedef bm_status (*bm_keep_fn)(void *ctx, const bm_record *record, bm_copy_side *side,
+                                bm_error *err);
 
 /* Bytes to put into a record before its byte `at`; none: it is written as it is. */
 typedef struct bm_insertion {
@@ -19,7 +26,7 @@ typedef struct bm_insertion {
     bm_str text; /* borrowed until the next record */
 } bm_insertion;
 
-/* What goes into a record that is kept, or a header row. */
+/* What goes into a record that is copied, or a header row. */
 typedef bm_status (*bm_insert_fn)(void *ctx, const bm_record *record, bm_insertion *out,
                                   bm_error *err);
 
@@ -29,11 +36,12 @@ typedef struct bm_kept_rule {
     void *ctx;           /* of both */
 } bm_kept_rule;
 
-/* Copy the records that are kept; header rows always. Digests of the sources are computed again. */
-bm_status bm_kept_copy(bm_job_context *job, bm_kept_writer *writer, const bm_kept_rule *rule,
-                       bm_error *err);
+/* Copy each record to the writer of its side (NULL: nothing there is written); header rows to each. Digests of the sources
+ * are computed again. */
+bm_status bm_kept_copy(bm_job_context *job, bm_kept_writer *const writers[BM_N_COPIES],
+                       const bm_kept_rule *rule, bm_error *err);
 
-/* After dedup: dropped[i] not 0: document i is not kept; skipped records are neither. Without text,
+/* After dedup: dropped[i] not 0: document i is removed, else kept; skipped records are neither. Without text,
  * and for formats without records of their own, kept_ids.txt. */
 bm_status bm_kept_pass(bm_job_context *job, const uint8_t *dropped, bool has_text, bm_out_dir *dir,
                        bm_error *err);

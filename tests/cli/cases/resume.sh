@@ -48,7 +48,7 @@ the_same() {
 
 for command in sign dedup; do
     options='--on-error skip'
-    [ $command = dedup ] && options="$options --pairs" || options="$options --band-keys"
+    [ $command = dedup ] && options="$options --pairs --removed gz" || options="$options --band-keys"
     # shellcheck disable=SC2086
     bm $command in.jsonl $options -o whole
     exits 0
@@ -66,6 +66,9 @@ for command in sign dedup; do
             # shellcheck disable=SC2086
             bm $command in.jsonl $options ${other%:*} -o out --resume; refused 7 "out.partial: .*(${other##*:})"
         done
+        if [ $command = dedup ]; then
+            bm dedup in.jsonl --on-error skip --pairs --removed zst -o out --resume; refused 7 'out.partial: .*removed'
+        fi
         # shellcheck disable=SC2086
         bm $command other.jsonl $options -o out --resume; refused 7 '.*jsonl'
         touch in.jsonl

@@ -65,6 +65,7 @@ static void expect_job_defaults(const bm_settings *s)
     cr_expect(s->pairs.keep == NULL || strcmp(s->pairs.keep, "first") == 0);
     cr_expect_eq(s->pairs.sample, 0, "all");
     cr_expect_eq(s->results.kept, BM_KEPT_SAME);
+    cr_expect_not(bm_settings_write_removed(s));
     cr_expect_not(s->results.band_keys || s->results.write_pairs || s->results.json);
     cr_expect(s->results.histogram == NULL && s->results.histogram_svg == NULL);
     cr_expect_not(s->output.force || s->results.resume);
@@ -257,6 +258,7 @@ Test(settings, what_dedup_is_asked_for_is_what_the_job_does)
     o.cluster = BM_CLUSTER_STAR;
     o.keep = BM_KEEP_SHORTEST;
     o.kept = BM_KEPT_ZST;
+    o.removed = BM_KEPT_GZ;
     o.resume = true;
     o.write_pairs = true;
     o.set_fields = BM_FIELD_SEED | BM_FIELD_FORMAT;
@@ -271,6 +273,8 @@ Test(settings, what_dedup_is_asked_for_is_what_the_job_does)
     cr_expect_str_eq(s.pairs.keep, "shortest");
     cr_expect_eq(s.keep.n, 1);
     cr_expect_eq(s.results.kept, BM_KEPT_ZST);
+    cr_expect_eq(s.results.removed, BM_KEPT_GZ);
+    cr_expect(bm_settings_write_removed(&s));
     cr_expect(s.results.resume && s.results.write_pairs);
 }
 

@@ -52,7 +52,7 @@ Test(settings_list, each_job_tells_the_parameters_that_it_has)
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         const bm_settings s = plain(rows[i].kind);
         expect(&s, BM_SECTION_PARAMETERS, rows[i].list);
-        expect(&s, BM_SECTION_OUTPUT, " command kept band_keys pairs max_errors");
+        expect(&s, BM_SECTION_OUTPUT, " command kept removed band_keys pairs max_errors");
     }
 }
 

@@ -17,7 +17,9 @@ static void expect_name(const char *name, bm_compression compression, bm_format 
 {
     bm_kept_source source = {name, compression};
     char *got = NULL;
-    cr_assert_eq(bm_kept_names(&source, 1, &(bm_kept_naming){format, kept, "/"}, &got, NULL),
+    cr_assert_eq(bm_kept_names(&source, 1,
+                               &(bm_kept_naming){.format = format, .kept = kept, .cwd = "/"}, &got,
+                               NULL),
                  BM_OK);
     cr_expect_str_eq(got, expected);
     bm_free(got);
@@ -67,7 +69,9 @@ static void expect_names(size_t n, const char *const *inputs, bm_kept kept, cons
     for (size_t i = 0; i < n; i++)
         sources[i] = (bm_kept_source){inputs[i], BM_COMPRESSION_NONE};
     cr_assert_eq(
-        bm_kept_names(sources, n, &(bm_kept_naming){BM_FORMAT_JSONL, kept, cwd}, names, &err),
+        bm_kept_names(sources, n,
+                      &(bm_kept_naming){.format = BM_FORMAT_JSONL, .kept = kept, .cwd = cwd}, names,
+                      &err),
         BM_OK, "%s", err.message);
     for (size_t i = 0; i < n; i++) {
         cr_expect_str_eq(names[i], expected[i]);
@@ -76,6 +80,28 @@ static void expect_names(size_t n, const char *const *inputs, bm_kept kept, cons
 }
 
 #define NAMES(...) ((const char *const[]){__VA_ARGS__})
+
+static void expect_removed(const char *input, bm_format format, bm_kept kept, const char *expected)
+{
+    const bm_kept_source source = {input, BM_COMPRESSION_NONE};
+    const bm_kept_naming naming = {.format = format, .kept = kept, .cwd = "/", .removed = true};
+    char *got = NULL;
+    cr_assert_eq(bm_kept_names(&source, 1, &naming, &got, NULL), BM_OK);
+    cr_expect_str_eq(got, expected, "%s", input);
+    bm_free(got);
+}
+
+Test(kept_names, removed_records_leave_the_name_of_the_table_of_removed_documents)
+{
+    expect_removed("x/a.jsonl", BM_FORMAT_JSONL, BM_KEPT_SAME, "removed.jsonl");
+    expect_removed("x/a.jsonl", BM_FORMAT_JSONL, BM_KEPT_ZST, "removed.jsonl.zst");
+    expect_removed("x/a.tsv", BM_FORMAT_TSV, BM_KEPT_GZ, "removed.tsv.gz");
+    expect_removed("x/a.tsv", BM_FORMAT_TSV, BM_KEPT_SAME, "removed/a.tsv");
+    expect_removed("x/a.tsv.gz", BM_FORMAT_TSV, BM_KEPT_NONE, "removed/a.tsv");
+    expect_removed("a.tsv", BM_FORMAT_LINES, BM_KEPT_SAME, "removed/a.tsv");
+    expect_removed("x/rows", BM_FORMAT_TSV, BM_KEPT_SAME, "removed/rows");
+    expect_removed("-", BM_FORMAT_TSV, BM_KEPT_SAME, "removed/stdin.tsv");
+}
 
 Test(kept_names, several_inputs_lie_below_their_deepest_common_directory)
 {
@@ -130,10 +156,12 @@ Test(kept_names, two_inputs_of_one_name_are_refused)
                                      {cases[i].b, BM_COMPRESSION_NONE}};
         char *names[3];
         bm_error err = {0};
-        cr_expect_eq(bm_kept_names(sources, 3,
-                                   &(bm_kept_naming){BM_FORMAT_JSONL, cases[i].kept, "/w"}, names,
-                                   &err),
-                     BM_ERR_USAGE, "%s and %s", cases[i].a, cases[i].b);
+        cr_expect_eq(
+            bm_kept_names(
+                sources, 3,
+                &(bm_kept_naming){.format = BM_FORMAT_JSONL, .kept = cases[i].kept, .cwd = "/w"},
+                names, &err),
+            BM_ERR_USAGE, "%s and %s", cases[i].a, cases[i].b);
         cr_expect(strstr(err.message, "kept/") != NULL, "%s", err.message);
         cr_expect(names[0] == NULL && names[1] == NULL && names[2] == NULL);
     }

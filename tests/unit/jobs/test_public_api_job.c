@@ -120,10 +120,12 @@ static void fill_dedup(void *options)
 }
 
 static const api_field dedup_enums[] = {
-    JOB_ENUMS(bm_dedup_options), ENUM(bm_dedup_options, verify, BM_VERIFY_CONTAINED, "verify"),
+    JOB_ENUMS(bm_dedup_options),
+    ENUM(bm_dedup_options, verify, BM_VERIFY_CONTAINED, "verify"),
     ENUM(bm_dedup_options, cluster, BM_CLUSTER_STAR, "cluster"),
     ENUM(bm_dedup_options, keep, BM_KEEP_NONE, "keep"), /* 4000 crashed once */
-    ENUM(bm_dedup_options, kept, BM_KEPT_NO, "kept")};
+    ENUM(bm_dedup_options, kept, BM_KEPT_NO, "kept"),
+    ENUM(bm_dedup_options, removed, BM_KEPT_NO, "removed")};
 static const api_field dedup_reserved[] = {JOB_RESERVED(bm_dedup_options)};
 static const api_mistake dedup_mistakes[] = {
     INPUT_MISTAKES(bm_dedup_options),

@@ -25,6 +25,9 @@ Test(file_names, each_file_of_ours_is_known_by_its_name)
         {"kept", BM_FILE_KIND_KEPT},
         {"kept.jsonl.gz", BM_FILE_KIND_KEPT},
         {"kept.", BM_FILE_KIND_KEPT},
+        {"removed", BM_FILE_KIND_KEPT},
+        {"removed.jsonl.gz", BM_FILE_KIND_KEPT},
+        {"removed.tsv.gz", BM_FILE_KIND_KEPT},
     };
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
         cr_assert_eq(bm_file_kind_of(files[i].name), files[i].kind, "%s", files[i].name);
@@ -32,9 +35,17 @@ Test(file_names, each_file_of_ours_is_known_by_its_name)
 
 Test(file_names, a_name_that_only_resembles_one_of_ours_is_foreign)
 {
-    static const char *const names[] = {"",       "signatures.npy.gz", "Ids.txt", "ids.txt~",
-                                        "keptx",  "kept_ids.txt.old",  "kep",     "report.jso",
-                                        "./kept", ".bandmill-journal"};
+    static const char *const names[] = {"",
+                                        "signatures.npy.gz",
+                                        "Ids.txt",
+                                        "ids.txt~",
+                                        "keptx",
+                                        "removedx",
+                                        "kept_ids.txt.old",
+                                        "kep",
+                                        "report.jso",
+                                        "./kept",
+                                        ".bandmill-journal"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         cr_assert_eq(bm_file_kind_of(names[i]), BM_FILE_KIND_FOREIGN, "%s", names[i]);
 }

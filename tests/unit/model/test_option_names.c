@@ -60,6 +60,7 @@ static const list lists[] = {
       "parquet"}},
     {BM_OPTION_EXPORT_WHAT, "what", BM_EXPORT_SIGNATURES, {"signatures", "bands"}},
     {BM_OPTION_MEASURE, "measure", BM_MEASURE_JACCARD, {"jaccard", "containment"}},
+    {BM_OPTION_REMOVED, "removed", BM_KEPT_SAME, {"same", "none", "gz", "zst", "no"}},
 };
 #define N_LISTS (sizeof lists / sizeof lists[0])
 
