@@ -14,8 +14,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/whole_io.h"
-#include "store/bytes/le_bytes.h"
 #include "store/store.h"
 
 #define ATTEMPTS   16
@@ -194,15 +192,3 @@ void bm_store_place_close(bm_store_place *place)
 /* --- what lies in a directory --- */
 
 /* Without memory, whose want would be taken for an answer. */
-bool bm_store_is(const char *dir)
-{
-    bm_store_place place = {.data = -1};
-    uint8_t head[24];
-    size_t got = 0;
-    place.dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const bool is = place.dir >= 0 && bm_store_place_data(&place, NULL) == BM_OK &&
-                    bm_pread_all(place.data, head, sizeof head, 0, &got) == 0 &&
-                    got == sizeof head && bm_le32_get(head + 16) == UINT32_C(0xBEEFC0DE);
-    bm_store_place_close(&place);
-    return is;
-}

@@ -162,6 +162,23 @@ bm_status bm_store_record_read(const bm_store_place *place, bm_store_record *out
     return status == BM_OK ? BM_ERR_FORMAT : status;
 }
 
+/* By LMDB's first page, or where that is damaged by a record that is whole. */
+bool bm_store_is(const char *dir)
+{
+    bm_store_place place = {.data = -1};
+    bm_store_record record = {0};
+    uint8_t head[24];
+    size_t got = 0;
+    place.dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool is = place.dir >= 0 && bm_store_place_data(&place, NULL) == BM_OK;
+    if (is && (bm_pread_all(place.data, head, sizeof head, 0, &got) != 0 || got < sizeof head ||
+               bm_le32_get(head + 16) != UINT32_C(0xBEEFC0DE)))
+        is = bm_store_record_read(&place, &record, NULL) == BM_OK;
+    bm_store_record_reset(&record);
+    bm_store_place_close(&place);
+    return is;
+}
+
 /* The bytes into a slot of the file, with zeros behind them up to ALLOCATED. */
 static bm_status put(const bm_store_place *place, uint32_t slot, int flags,
                      const bm_store_record *record, bm_error *err)

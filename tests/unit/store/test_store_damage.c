@@ -187,3 +187,22 @@ Test(store_damage, a_file_cut_off_anywhere_is_refused_or_whole)
     free(m);
     scratch_close(&s);
 }
+
+Test(store_damage, an_index_without_its_first_page_is_still_an_index)
+{
+    static const uint8_t nothing[PAGE];
+    scratch s;
+    model *m = small_index(&s);
+    const char *dir = scratch_at(&s, "index");
+    sound_files f = files_open(&s);
+    cr_assert_eq(pwrite(f.data, nothing, PAGE, 0), PAGE);
+    cr_expect(bm_store_is(dir));
+    cr_expect(check_finds(dir));
+    const uint8_t none[8] = {0};
+    cr_assert_eq(pwrite(f.record, none, 8, 0), 8);
+    cr_assert_eq(pwrite(f.record, none, 8, 256 << 10), 8);
+    cr_expect_not(bm_store_is(dir));
+    files_close(&f);
+    free(m);
+    scratch_close(&s);
+}
