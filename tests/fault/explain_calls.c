@@ -148,6 +148,23 @@ static bool same_but_for_the_two(const char *got, const char *right)
     return strncmp(g, "null,", 5) == 0 && strcmp(g + 4, strchr(r, ',')) == 0;
 }
 
+/* The answer without the longest run of the two, for which the inputs are read again. */
+static bool same_but_for_the_run(const char *got, const char *right)
+{
+    static const char line[] = "the longest run of both: ", key[] = "\"run\":";
+    const char *r = strstr(right, line);
+    if (r != NULL) { /* the line, and the run itself */
+        const char *behind = strchr(strchr(r, '\n') + 1, '\n') + 1;
+        const size_t before = (size_t)(r - right);
+        return strncmp(got, right, before) == 0 && strcmp(got + before, behind) == 0;
+    }
+    r = strstr(right, key);
+    if (r == NULL || strncmp(got, right, (size_t)(r - right)) != 0)
+        return false;
+    const char *g = got + (r - right) + sizeof key - 1, *behind = strchr(r, '}');
+    return strncmp(g, "null", 4) == 0 && strcmp(g + 4, behind + 1) == 0;
+}
+
 static void judge(scratch *s, const task *t, const char *right, bm_status status, size_t n_warnings)
 {
     size_t len;
@@ -161,7 +178,9 @@ static void judge(scratch *s, const task *t, const char *right, bm_status status
         cr_assert(n_warnings > 0 && strstr(got, "gone") != NULL, "%s, %zu warnings", plan.which,
                   n_warnings);
     else if (strcmp(got, right) != 0)
-        cr_assert(t->a != NULL && n_warnings == 1 && same_but_for_the_two(got, right), "%s", got);
+        cr_assert(t->a != NULL && n_warnings == 1 &&
+                      (same_but_for_the_two(got, right) || same_but_for_the_run(got, right)),
+                  "%s", got);
     free(got);
     scratch_put_text(s, "answers/answer", OLD);
 }

@@ -202,10 +202,12 @@ enum { TASKS = sizeof tasks / sizeof tasks[0] };
 /* The documents of the input, each with its group: d0 and d4 are one, d1 and d5 another. */
 static char *with_groups(const char *input)
 {
-    static const char *const groups[DOCS] = {
-        "1,\"kept\":true,\"jaccard\":1.000000",  "2,\"kept\":true,\"jaccard\":1.000000",
-        "null,\"kept\":true,\"jaccard\":null",   "null,\"kept\":true,\"jaccard\":null",
-        "1,\"kept\":false,\"jaccard\":1.000000", "2,\"kept\":false,\"jaccard\":1.000000"};
+    static const char *const groups[DOCS] = {"1,\"size\":2,\"kept\":true,\"jaccard\":1.000000",
+                                             "2,\"size\":2,\"kept\":true,\"jaccard\":1.000000",
+                                             "null,\"size\":null,\"kept\":true,\"jaccard\":null",
+                                             "null,\"size\":null,\"kept\":true,\"jaccard\":null",
+                                             "1,\"size\":2,\"kept\":false,\"jaccard\":1.000000",
+                                             "2,\"size\":2,\"kept\":false,\"jaccard\":1.000000"};
     const size_t cap = strlen(input) + DOCS * 100;
     char *out = malloc(cap);
     size_t len = 0;
