@@ -581,8 +581,8 @@ def dedup(
 
     ``data`` and options as in `sign`, and as in the program. ``output``: a directory to write, as the program does; without
     it what is found lives as long as the result. ``removed``: "same", "none", "gz" or "zst" writes the removed records there
-    too, of files. ``keep``: a list of rules, as in "max:score,longest". ``verify`` "contained" or
-    "contained=.9": a document goes only where a kept one holds that share of its shingles. ``against``: an index, or a
+    too, of files. ``keep``: a list of rules, as in "max:score,longest". ``verify`` "contained"
+    or "contained=.9": a document goes only where a kept one holds that share of its shingles. ``against``: an index, or a
     directory of signatures, of known documents.
 
     Returns Dedup. Raises Error.
@@ -687,8 +687,8 @@ def pairs(
     """Pairs of near-duplicates: a pyarrow.Table of id_a, id_b, jaccard, in input order. Raises Error.
 
     ``candidates``: "lsh" (the default), "all". ``measure``: "containment", of every pair; the contained document is id_a, and
-    the third column is called so. ``edit``: a fourth column, the edit distance of the two texts in code points (null: too long);
-    of what is read from a file.
+    the third column is called so. ``edit``: a fourth column, the edit distance of the two texts in code points (null: too
+    long); of what is read from a file.
     """
     k = dict(locals())
     call = Call(progress)

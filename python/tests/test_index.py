@@ -127,7 +127,9 @@ def test_a_part_is_contained_where_it_is_not_alike(index, table):
     found = index.query([part], measure="containment", threshold=1.0)
     assert found.column_names == ["query", "target", "containment"] and set(found["containment"].to_pylist()) == {1.0}
     assert table.slice(0, 1)["id"].to_pylist()[0] in found["target"].to_pylist()
-    by_job = index.query(pa.table({"id": ["part"], "text": [part]}), id="id", measure="containment", threshold=1.0, skip_same_id=True)
+    by_job = index.query(
+        pa.table({"id": ["part"], "text": [part]}), id="id", measure="containment", threshold=1.0, skip_same_id=True
+    )
     assert by_job.column(1).to_pylist() == found.column(1).to_pylist()
     with pytest.raises(bandmill.Error, match="measure"):
         index.query([part], measure="overlap")

@@ -203,7 +203,10 @@ def test_pairs_equal_the_program(table, jsonl, program):
 
 def test_pairs_by_containment_are_those_of_the_program(table, jsonl, program):
     found = bandmill.pairs(table, id="id", threshold=0.6, measure="containment", device="cpu")
-    theirs = [line.split("\t") for line in program("pairs", jsonl, "--measure", "containment", "--threshold", "0.6").decode().split("\n")[1:-1]]
+    theirs = [
+        line.split("\t")
+        for line in program("pairs", jsonl, "--measure", "containment", "--threshold", "0.6").decode().split("\n")[1:-1]
+    ]
     ours = zip(*(found[c].to_pylist() for c in ("id_a", "id_b", "containment")))
     assert [[a, b, f"{c:.6f}"] for a, b, c in ours] == theirs and len(theirs) > 10
     with pytest.raises(bandmill.Error) as e:
@@ -216,7 +219,9 @@ def test_pairs_by_containment_are_those_of_the_program(table, jsonl, program):
 
 def test_pairs_with_edit_distances_are_those_of_the_program(table, jsonl, program):
     found = bandmill.pairs(jsonl, threshold=0.6, edit=True, device="cpu")
-    theirs = [line.split("\t")[3] for line in program("pairs", jsonl, "--edit", "--threshold", "0.6").decode().split("\n")[1:-1]]
+    theirs = [
+        line.split("\t")[3] for line in program("pairs", jsonl, "--edit", "--threshold", "0.6").decode().split("\n")[1:-1]
+    ]
     assert [str(n) for n in found["edit"].to_pylist()] == theirs and len(theirs) > 10
     with pytest.raises(bandmill.Error) as e:
         bandmill.pairs(table, id="id", edit=True, device="cpu")

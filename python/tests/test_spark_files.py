@@ -242,7 +242,9 @@ def test_spark_reads_each_row_with_its_group(spark, folder, signing):
     for noted in ("noted", "noted-too"):
         found = spark.read.parquet(str(folder / noted / "kept.parquet"))
         assert found.columns == [*first.columns, "bandmill"] and found.drop("bandmill").schema == first.schema
-        assert found.schema["bandmill"].dataType.simpleString() == "struct<group:bigint,size:bigint,kept:boolean,jaccard:double>"
+        assert (
+            found.schema["bandmill"].dataType.simpleString() == "struct<group:bigint,size:bigint,kept:boolean,jaccard:double>"
+        )
         rows = found.collect()
         assert [r[: len(first.columns)] for r in rows] == [tuple(r) for r in first.collect()]
         assert {r["id"] for r in rows if not r["bandmill"]["kept"]} == gone

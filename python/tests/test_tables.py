@@ -151,7 +151,9 @@ def test_spark_is_told_of_the_column(store, files, wide, tmp_path):
 
 def keep(file, n):
     """All rows of a table, each with a label: as the library asks for it. Its status, and what was written or its words."""
-    labels = [{"group": i % 3, "size": i % 3 * 7, "millionths": [2**32 - 1, 1000000, 875000][i % 3], "kept": i & 1} for i in range(n)]
+    labels = [
+        {"group": i % 3, "size": i % 3 * 7, "millionths": [2**32 - 1, 1000000, 875000][i % 3], "kept": i & 1} for i in range(n)
+    ]
     parts, words = [], ffi.new("bm_table_words *")
     write = ffi.callback("bm_write_fn", lambda ctx, data, size: parts.append(bytes(ffi.buffer(data, size))) or 0)
     path, bits, labels = (

@@ -507,7 +507,6 @@ static const arg_option rows[] = {
     FLAG("version", BIT(CLI_HELP), CLI_GROUP_GENERAL, messages.version, "what was built"),
     LATER("shard"),
     LATER("containment"),
-    LATER("max-group-size"),
     LATER("dry-run")};
 
 static const char *const command_names[CLI_N_COMMANDS] = {

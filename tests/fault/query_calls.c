@@ -4,6 +4,7 @@
  * A run that fails says why, leaves the earlier output as it was and nothing beside it, and keeps no block of
  * memory and no open file. One that goes on all the same gives the right answers. */
 #include <criterion/criterion.h>
+#include <sys/mman.h>
 
 #include <bandmill/bandmill.h>
 
@@ -162,13 +163,18 @@ static long fail_each(scratch *s, task t, bool memory)
     right = scratch_get(s, "answers/answer", NULL);
     cr_assert(t != TASK_HANDLE || right_n > N_ASKED);
     judge(s, t, right, BM_OK);
+    /* A handle that writes, and a reader beside it, look at the index in a child. */
+    plan.in_child = mmap(NULL, 1, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    cr_assert(plan.in_child != MAP_FAILED);
     long n = 0;
     for (plan.failed = true; plan.failed; n++) {
         bm_error err = {0};
         const size_t n_files = open_files();
+        *plan.in_child = false;
         plan_call(n, EIO, memory);
         const bm_status status = run(s, t, &got_n, &err);
         plan.armed = false;
+        plan.failed = plan.failed || *plan.in_child;
         cr_assert_eq(known.n, 0, "%d, %s, call %ld: %zu blocks are kept (%s)", (int)t, plan.which,
                      n, known.n, err.message);
         cr_assert_eq(open_files(), n_files, "%d, %s, call %ld: a file stays open", (int)t,
@@ -180,6 +186,8 @@ static long fail_each(scratch *s, task t, bool memory)
         cr_assert(status != BM_OK || got_n == right_n);
         judge(s, t, right, status);
     }
+    cr_assert_eq(munmap(plan.in_child, 1), 0);
+    plan.in_child = NULL;
     free(right);
     return n;
 }

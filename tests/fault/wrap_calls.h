@@ -15,6 +15,7 @@ static struct {
     bool failed;
     const char *which;
     void (*before)(void); /* the call does not fail, but this is done before it; NULL: it fails */
+    bool *in_child; /* in shared memory: set where a call of a child failed; NULL: none has any */
 } plan;
 
 static inline void plan_call(long n, int code, bool memory)
@@ -36,6 +37,8 @@ static inline bool fails(const char *which, bool memory)
         return false;
     plan.failed = true;
     plan.which = which;
+    if (plan.in_child != NULL)
+        *plan.in_child = true;
     if (plan.before != NULL) {
         plan.before();
         return false;

@@ -45,7 +45,7 @@ Test(annotation, it_is_the_last_member_of_an_object)
          "{\"a\":{ } "
          ",\"bandmill\":{\"group\":12,\"size\":3,\"kept\":false,\"jaccard\":0.000007}}\n"},
         {"\xEF\xBB\xBF{\"a\":\"{\"}", "\xEF\xBB\xBF{\"a\":\"{\",\"bandmill\":{\"group\":12,"
-                                      "\"kept\":false,\"jaccard\":0.000007}}"},
+                                      "\"size\":3,\"kept\":false,\"jaccard\":0.000007}}"},
     };
     bm_annotation a;
     char out[1024];
