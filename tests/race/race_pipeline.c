@@ -130,9 +130,9 @@ static void test_packed(void)
     write_packed(many, 4, true);
     snprintf(command, sizeof command, "cmp -s %s %s", one, many);
     check(system(command) == 0, "threads change no compressed byte");
-    write_packed(many, 4, false);
     remove(one);
     remove(many);
+    write_packed(many, 4, false);
 }
 
 /* --- jobs --- */
