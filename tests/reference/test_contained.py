@@ -196,7 +196,8 @@ def main():
                         total[name] += more
 
                 claims.attempt(f"{args.seed + number}: {' '.join(map(str, world.text + world.plan + world.how))}", work)
-    claims.check(f"{total}: all that there is was seen", min(total.values()) > 50)
+    if args.size != "small":  # two jobs need not show everything
+        claims.check(f"{total}: all that there is was seen", min(total.values()) > 50)
     claims.end()
 
 
