@@ -73,14 +73,14 @@ def wholly_held(names, sets):
     return held
 
 
-def check(bandmill, claims, corpus, folder):
+def check(bandmill, claims, corpus, shares, folder):
     file, read, fields = CORPORA[corpus]
     path = harness.corpus_file(corpus, file)
     if not path:
         return
     texts = dict(read(harness.unzstd(path)))
     sets = {name: shingles(text) for name, text in texts.items()}
-    for share in ("1", ".9", ".75"):
+    for share in shares:
         out = os.path.join(folder, f"{corpus} {share}")
         bandmill.run("dedup", *PLAN, *fields, "--verify", f"contained={share}", "--kept", "no", "-o", out, path)
         n = sum(1 for _ in read_removed(out))
@@ -98,9 +98,11 @@ def main():
     args = harness.arguments("what dedup --verify contained removes", ("--corpus", {"choices": sorted(CORPORA), "default": None}))
     harness.need_corpora()
     claims, bandmill = harness.Claims(), harness.Program(args.program, args.server)
+    # That of the most crowded buckets alone, where a job takes ten times as long.
+    shares = (".75",) if args.size == "small" else ("1", ".9", ".75")
     with harness.scratch() as folder:
         for corpus in [args.corpus] if args.corpus else CORPORA:
-            check(bandmill, claims, corpus, folder)
+            check(bandmill, claims, corpus, shares, folder)
     claims.end()
 
 

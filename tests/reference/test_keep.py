@@ -454,7 +454,7 @@ def main():
     forms = ["jsonl", "jsonl", "json", "csv", "tsv"]
     try:
         import pyarrow  # noqa: F401
-        if b"Arrow" in subprocess.run([args.program, "--version"], stdout=subprocess.PIPE, check=True).stdout:
+        if json.loads(subprocess.run([args.program, "--version", "--json"], stdout=subprocess.PIPE, check=True).stdout)["tables"]:
             forms += ["parquet", "arrow"]
     except ImportError:
         print("no tables: pyarrow is not there")

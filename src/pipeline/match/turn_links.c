@@ -1,6 +1,6 @@
 /* turn_links.c -- CSR lists of neighbours, or each edge twice through sorted runs.
  *
- * Tests: tests/unit/match/test_grouping.c, tests/unit/match/test_match_stars.c */
+ * Tests: tests/unit/match/test_turn_links.c, tests/unit/match/test_grouping.c */
 #include "pipeline/match/turn_links.h"
 
 #include "base/error.h"
@@ -54,23 +54,13 @@ bm_status bm_turn_links_open(const bm_match *match, const bm_turns *turns, bm_tu
                              bm_turn_links *out, bm_error *err)
 {
     const bm_edges *edges = &match->result.edges;
-    const bool alike = with == BM_TURN_LINKS_ALIKE;
-    *out = (bm_turn_links){.turns = turns, .alike = alike};
+    *out = (bm_turn_links){.turns = turns};
     if (edges->runs != NULL)
         return open_runs(match, out, err);
     const bm_pair_list list = {.pairs = edges->list, .n = edges->n, .n_docs = turns->n};
-    out->pairs = edges->list;
-    return bm_neighbours_make(list, alike ? BM_NEIGHBOURS_AND_PAIRS : BM_NEIGHBOURS_DOCS,
-                              &out->neighbours, err);
-}
-
-/* Of the neighbours, whose pairs stand in neighbours.pairs from `begin` on. */
-static bm_status look_up(bm_turn_links *links, size_t begin, size_t n, bm_error *err)
-{
-    BM_TRY(bm_grow_array(&links->similarities, &links->cap_similarities, n, err));
-    for (size_t i = 0; i < n; i++)
-        links->similarities[i] = links->pairs[links->neighbours.pairs[begin + i]].similarity;
-    return BM_OK;
+    return bm_neighbours_make(
+        list, with == BM_TURN_LINKS_ALIKE ? BM_NEIGHBOURS_AND_SIMILARITIES : BM_NEIGHBOURS_DOCS,
+        &out->neighbours, err);
 }
 
 bm_status bm_turn_links_next(bm_turn_links *links, size_t turn, const uint32_t **docs, size_t *n,
@@ -82,17 +72,20 @@ bm_status bm_turn_links_next(bm_turn_links *links, size_t turn, const uint32_t *
         const size_t doc = links->turns->order[turn], begin = links->neighbours.begins[doc];
         *docs = links->neighbours.docs + begin;
         *n = links->neighbours.begins[doc + 1] - begin;
-        return links->alike ? look_up(links, begin, *n, err) : BM_OK;
+        if (links->neighbours.similarities != NULL)
+            links->similarities = links->neighbours.similarities + begin;
+        return BM_OK;
     }
     while (!links->ended && links->link.key >> 32 == turn) {
         BM_TRY_OUT(bm_grow_array(&links->docs, &links->cap, *n + 1, err));
-        BM_TRY_OUT(bm_grow_array(&links->similarities, &links->cap_similarities, *n + 1, err));
-        links->similarities[*n] = bm_edge_similarity(links->link.value);
+        BM_TRY_OUT(bm_grow_array(&links->docs_alike, &links->cap_alike, *n + 1, err));
+        links->docs_alike[*n] = bm_edge_similarity(links->link.value);
         links->docs[(*n)++] = (uint32_t)links->link.key;
         BM_TRY_OUT(next_link(links, err));
     }
 out:
     *docs = links->docs;
+    links->similarities = links->docs_alike;
     return status;
 }
 
@@ -101,6 +94,6 @@ void bm_turn_links_close(bm_turn_links *links)
     bm_neighbours_reset(&links->neighbours);
     bm_sorted_runs_close(links->by_turn);
     bm_free(links->docs);
-    bm_free(links->similarities);
+    bm_free(links->docs_alike);
     *links = (bm_turn_links){0};
 }

@@ -13,11 +13,10 @@ typedef struct bm_turn_links {
     bm_sorted_runs *by_turn; /* NULL: neighbours */
     bm_run_record link;      /* the next of by_turn */
     bool ended;              /* there is none */
-    bool alike;              /* similarities are wanted */
-    const bm_pair *pairs;    /* without by_turn: what the neighbours come from; borrowed */
-    uint32_t *docs;          /* of the turn at hand */
-    double *similarities;    /* ALIKE: to each of them */
-    size_t cap, cap_similarities;
+    uint32_t *docs;          /* of by_turn, for the turn at hand; likewise ... */
+    double *docs_alike;      /* ... how alike they are */
+    size_t cap, cap_alike;
+    const double *similarities; /* ALIKE: to each neighbour of the turn at hand */
 } bm_turn_links;
 
 typedef enum bm_turn_links_with { BM_TURN_LINKS_DOCS, BM_TURN_LINKS_ALIKE } bm_turn_links_with;
