@@ -11,8 +11,8 @@ typedef enum bm_report_counts_of {
     BM_COUNTS_OF_GROUPS,
     BM_COUNTS_OF_AGAINST,
     BM_COUNTS_OF_INDEX,
-    BM_COUNTS_OF_WEIGHTS, /* where there are any */
-    BM_COUNTS_OF_LOSS     /* of groups, where they are known */
+    BM_COUNTS_OF_SOME, /* of all reports where it is not 0 */
+    BM_COUNTS_OF_LOSS  /* of groups, where they are known */
 } bm_report_counts_of;
 
 typedef struct bm_count_row {

@@ -11,7 +11,7 @@ void bm_report_counts(bm_json *json, const bm_counts *counts, bm_report_counts_o
         const bm_report_counts_of which = bm_count_rows[i].of;
         const uint64_t n = *(const uint64_t *)((const char *)counts + bm_count_rows[i].at);
         const bool groups = of == BM_COUNTS_OF_GROUPS || of == BM_COUNTS_OF_AGAINST;
-        if (which == BM_COUNTS_OF_ALL || which == of || (which == BM_COUNTS_OF_WEIGHTS && n > 0) ||
+        if (which == BM_COUNTS_OF_ALL || which == of || (which == BM_COUNTS_OF_SOME && n > 0) ||
             (which == BM_COUNTS_OF_LOSS && groups && n != BM_COUNT_UNKNOWN) ||
             (which == BM_COUNTS_OF_GROUPS && groups))
             bm_json_key_uint(json, bm_count_rows[i].name, n);
@@ -29,7 +29,7 @@ bm_status bm_report_read_counts(const bm_manifest *report, bm_counts *out, bm_er
         if (of == BM_COUNTS_OF_INDEX)
             continue;
         status = bm_manifest_count(report, bm_count_rows[i].name, at, all ? err : NULL);
-        if (status != BM_OK && (of == BM_COUNTS_OF_WEIGHTS || of == BM_COUNTS_OF_LOSS)) {
+        if (status != BM_OK && (of == BM_COUNTS_OF_SOME || of == BM_COUNTS_OF_LOSS)) {
             *at = of == BM_COUNTS_OF_LOSS ? BM_COUNT_UNKNOWN : 0;
             status = BM_OK;
         }
