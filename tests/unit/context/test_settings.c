@@ -100,6 +100,7 @@ Test(settings, defaults_are_those_of_the_documentation)
     cr_expect_eq(s.kind, BM_JOB_DEDUP);
     expect_document_defaults(&s);
     expect_job_defaults(&s);
+    bm_settings_reset(&s); /* rules of keeping are its own */
     bm_pairs_options pairs;
     bm_pairs_options_init(&pairs);
     pairs.input.paths = some_paths;
@@ -276,6 +277,7 @@ Test(settings, what_dedup_is_asked_for_is_what_the_job_does)
     cr_expect_eq(s.results.removed, BM_KEPT_GZ);
     cr_expect(bm_settings_write_removed(&s));
     cr_expect(s.results.resume && s.results.write_pairs);
+    bm_settings_reset(&s);
 }
 
 Test(settings, what_pairs_is_asked_for_is_what_the_job_does)
