@@ -7,6 +7,7 @@
              boxes is the same words
   choices    other thresholds: groups of the pairs that reach them, joined here; stars: what `dedup --cluster star` does
   graph      bridges and weakest links are those of `explain` (which test_groups.py holds against SciPy) and of pairs.tsv
+  keeping    what rules of keep could not compare, components that were divided and a group that joins too much are those counted here
   hostile    markup, scripts, control and bidirectional characters in texts, ids and file names: the page parses without an error
              (html5lib, strict), has the elements and attributes that a harmless corpus has, and no such character
   gone       without its inputs the page says so, and shows no text; a changed input is as good as gone
@@ -343,6 +344,42 @@ def test_chain(claims, program):
                 os.remove(source)
 
 
+def test_keeping(claims, program):
+    """A chain that is larger than allowed, and a template that joins more than 1,000 documents; fields of any type."""
+    docs, _ = chain()
+    values = {"score": [7, "high", None, True], "lang": ["en", "de", 3, "<b>"]}
+    for i, doc in enumerate(docs):
+        doc.update({field: of[i % 4] for field, of in values.items() if i % 7})
+    docs += [{"id": f"t{i}", "text": f"our terms of use of this page number {i}", "score": i, "lang": "en"} for i in range(1001)]
+    of = {field: [doc.get(field) for doc in docs] for field in values}
+    wanted = [{"rule": "max:score", "missing": of["score"].count(None), "other": sum(v is True for v in of["score"])},
+              {"rule": "order:lang=en", "missing": of["lang"].count(None), "other": 0,
+               "unlisted": sum(v not in ("en", None) for v in of["lang"])}]
+    with harness.scratch() as scratch:
+        source = os.path.join(scratch, "in.jsonl")
+        write_jsonl(source, docs)
+        path = os.path.join(scratch, "plain")
+        whole = make_page(program, source, path, OPTIONS, "--keep", "max:score,order:lang=en", "--pairs")
+        largest = max(len(g["members"]) for g in Folder(path).groups)
+        table = whole.table("unranked")
+        claims.check("what rules could not compare is counted", table == [[w["rule"], *(str(w.get(n, "")) for n in ("missing", "other", "unlisted"))]
+                                                                          for w in wanted], table)
+        claims.check("nothing was divided, and nothing is said of it", "divided" not in whole.counts and b'id="divided"' not in whole.data)
+        said = "".join(whole.by_id("dominant").itertext())
+        claims.check("the dominant group is said, with what helps", largest == 1001 and f"has 1,001 of {len(docs):,} documents" in said
+                     and said.endswith("What helps: cluster star, max_group_size, weights tfidf."), said)
+        data = json.loads(program.run("report", path, "--json", "-q").stdout)
+        claims.check("--json says the same", data["keep_not_ranked"] == wanted and data["dominant_group"]["size"] == largest, data.get("dominant_group"))
+        too_large = sum(n > 9 for n in components((p[0], p[1]) for p in Folder(path).pairs).values())
+        path = os.path.join(scratch, "divided")
+        parts = make_page(program, source, path, OPTIONS, "--max-group-size", "9")
+        claims.attempt("divided: counts are those of the files", lambda: numbers(parts, Folder(path)))
+        said = "".join(parts.by_id("divided").itertext())
+        claims.check("how many components were divided is said", parts.counts["divided"] == too_large > 1
+                     and said.startswith(f"{too_large} components of more than 9 documents were divided into stars"), said)
+        claims.check("no field of a rule: no table of them", not parts.table("unranked"))
+
+
 def test_hostile(claims, program):
     pages = {}
     with harness.scratch() as scratch:
@@ -426,6 +463,7 @@ def main():
         test_corpora(claims, program)
     else:
         test_chain(claims, program)
+        test_keeping(claims, program)
         test_hostile(claims, program)
         test_contrast(claims)
     claims.end()

@@ -247,8 +247,9 @@ static void copy_member(bm_json *json, const bm_page *p, const char *name)
 /* `whole`: with inputs and texts, of which the page shows parts. */
 static void write_public(bm_json *json, const bm_page *p, bool whole)
 {
-    static const char *const copied[] = {"provenance", "parameters", "plan", "counts",
-                                         "chained_share"};
+    static const char *const copied[] = {"provenance",     "parameters",    "plan",
+                                         "counts",         "chained_share", "dominant_group",
+                                         "keep_not_ranked"};
     const bm_page_what_if *what_if = &p->what_if;
     bm_json_key_uint(json, "schema", 1);
     bm_json_key_text(json, "kind", "report");
@@ -350,7 +351,7 @@ static void write_shares(bm_json *json, const bm_page *p)
     bm_json_end_array(json);
 }
 
-static const bm_figure plot = {.left = 64, .right = 468, .top = 44, .bottom = 234};
+static const bm_figure plot = {.left = 84, .right = 468, .top = 44, .bottom = 234};
 
 static void draw_similarities(bm_json *json, const bm_page *p)
 {
