@@ -25,8 +25,9 @@
  *                                   process that lists
  *     CL_SHIM_LOG=FILE              append "fault CALL N" for each fault, "listed PID" by a process
  *                                   that lists for process PID, "read N" for each
- *                                   read-back, "map FLAGS" for each map, and, when the process
- *                                   ends, "calls CALL N"
+ *                                   read-back, "map FLAGS" for each map, "kernel N" for each kernel
+ *                                   that waits for N events, and, when the process ends, "calls
+ *                                   CALL N"
  *
  * A read-back is clEnqueueReadBuffer, or a map for reading alone. What it brought counts as arrived
  * when its event, a later one of its queue or the queue itself was waited for. The list of calls is
@@ -328,16 +329,27 @@ CODE(clEnqueueWriteBuffer,
      (cl_command_queue queue, cl_mem mem, cl_bool wait, size_t at, size_t len, const void *data,
       cl_uint n_before, const cl_event *before, cl_event *event),
      (queue, mem, wait, at, len, data, n_before, before, event))
-CODE(clEnqueueNDRangeKernel,
-     (cl_command_queue queue, cl_kernel kernel, cl_uint dims, const size_t *offset,
-      const size_t *global, const size_t *local, cl_uint n_before, const cl_event *before,
-      cl_event *event),
-     (queue, kernel, dims, offset, global, local, n_before, before, event))
 CODE(clFlush, (cl_command_queue queue), (queue))
 CODE(clGetEventProfilingInfo,
      (cl_event event, cl_profiling_info what, size_t cap, void *out, size_t *len),
      (event, what, cap, out, len))
 CODE(clReleaseEvent, (cl_event event), (event))
+CODE(clRetainEvent, (cl_event event), (event))
+
+cl_int CL_API_CALL clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel kernel, cl_uint dims,
+                                          const size_t *offset, const size_t *global,
+                                          const size_t *local, cl_uint n_before,
+                                          const cl_event *before, cl_event *event)
+{
+    cl_int code;
+    if (faulty(AT_clEnqueueNDRangeKernel, &code))
+        return code;
+    pthread_mutex_lock(&shim.lock);
+    say("kernel", "", n_before);
+    pthread_mutex_unlock(&shim.lock);
+    return real()->clEnqueueNDRangeKernel(queue, kernel, dims, offset, global, local, n_before,
+                                          before, event);
+}
 
 cl_int CL_API_CALL clBuildProgram(cl_program program, cl_uint n, const cl_device_id *devices,
                                   const char *options, void(CL_CALLBACK *done)(cl_program, void *),

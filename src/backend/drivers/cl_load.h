@@ -40,7 +40,8 @@
     X(clFinish)                                                                                    \
     X(clWaitForEvents)                                                                             \
     X(clGetEventProfilingInfo)                                                                     \
-    X(clReleaseEvent)
+    X(clReleaseEvent)                                                                              \
+    X(clRetainEvent)
 
 typedef struct bm_cl_api {
     BM_CL_FUNCTIONS(BM_LIBRARY_MEMBER)

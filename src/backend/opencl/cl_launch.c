@@ -5,6 +5,9 @@
  * Tests: tests/parity/test_parity_opencl.c, tests/parity/test_oclgrind.c */
 #include "backend/opencl/cl_launch.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "backend/opencl/cl_text.h"
 
 typedef enum argument {
@@ -139,6 +142,16 @@ static cl_int set_argument(const launch *l, cl_uint index, argument what)
     return CL_INVALID_VALUE;
 }
 
+/* PoCL before 6.0 keeps a loaded kernel for each width of grid, but counts down the users of the
+ * first one that it finds, whatever its width: where two grids of one kernel overlap, its count
+ * falls below zero and the process is aborted. There each kernel waits for the one before it. */
+static bool kernels_may_overlap(const bm_device_info *info)
+{
+    unsigned major = 0;
+    return strcmp(info->platform, "Portable Computing Language") != 0 ||
+           sscanf(info->driver, "%u.", &major) != 1 || major >= 6;
+}
+
 static cl_int launch_one(bm_cl_stream *stream, bm_cl_slot *slot, const bm_cl_layout *layout,
                          bm_cl_kernel_id id)
 {
@@ -150,9 +163,24 @@ static cl_int launch_one(bm_cl_stream *stream, bm_cl_slot *slot, const bm_cl_lay
     }
     size_t global, local;
     grid_of(id, stream->shape, &slot->plan, &global, &local);
-    cl_event *event = stream->profile && id == BM_CL_SIGN ? &slot->kernel : NULL;
-    return stream->api->clEnqueueNDRangeKernel(slot->queue.commands, l.kernel, 1, NULL, &global,
-                                               &local, 0, NULL, event);
+    const bm_cl_api *api = stream->api;
+    const bool timed = stream->profile && id == BM_CL_SIGN;
+    const bool in_turn = !kernels_may_overlap(&stream->device->info);
+    cl_event event = NULL;
+    cl_int code = api->clEnqueueNDRangeKernel(
+        slot->queue.commands, l.kernel, 1, NULL, &global, &local, stream->in_turn != NULL,
+        stream->in_turn != NULL ? &stream->in_turn : NULL, timed || in_turn ? &event : NULL);
+    if (code != CL_SUCCESS)
+        return code;
+    if (timed && in_turn)
+        code = api->clRetainEvent(event);
+    if (timed)
+        slot->kernel = event;
+    if (in_turn) {
+        bm_cl_event_release(api, &stream->in_turn);
+        stream->in_turn = event;
+    }
+    return code;
 }
 
 cl_int bm_cl_launch(bm_cl_stream *stream, bm_cl_slot *slot, const bm_cl_layout *layout)

@@ -44,11 +44,19 @@ typedef struct bm_cl_stream {
     bm_cl_slot slots[BM_CL_DEPTH];
     uint32_t head, n_busy; /* the oldest busy slot, and how many are */
     uint32_t *sliced;      /* words of a document that comes in slices */
-    uint64_t factor; /* odd, drawn at random: where hashes lie in the tables of text_count.cl */
+    uint64_t factor;  /* odd, drawn at random: where hashes lie in the tables of text_count.cl */
+    cl_event in_turn; /* the last kernel, where kernels may not overlap; else NULL */
     double kernel_seconds;   /* by the device's clock, if `profile` */
     bool profile, zero_copy; /* zero_copy: the task's memory is used as it is */
     bool brief;              /* known answers without the long document */
 } bm_cl_stream;
+
+static inline void bm_cl_event_release(const bm_cl_api *api, cl_event *event)
+{
+    if (*event != NULL)
+        api->clReleaseEvent(*event);
+    *event = NULL;
+}
 
 /* Hashes that one work-group signs of a document whose parts do not meet on a device: so many turns
  * of a loop, which llvmpipe leaves after 65,535 in all (docs/opencl.md). More come in slices. */

@@ -103,19 +103,13 @@ bm_status bm_cl_stream_open(bm_cl_stream *stream, bm_error *err)
 }
 
 /* After a failure: wait until no queue works any more, so that nothing is read from or written to a
- * caller's memory once the error is told. */
+ * caller's memory once the error is told. Later kernels do not wait for one that failed. */
 static void settle(bm_cl_stream *stream)
 {
     for (uint32_t i = 0; i < BM_CL_DEPTH; ++i)
         if (stream->slots[i].queue.commands != NULL)
             stream->api->clFinish(stream->slots[i].queue.commands);
-}
-
-static void release_event(const bm_cl_api *api, cl_event *event)
-{
-    if (*event != NULL)
-        api->clReleaseEvent(*event);
-    *event = NULL;
+    bm_cl_event_release(stream->api, &stream->in_turn);
 }
 
 static void release_buffers(bm_cl_stream *stream)
@@ -139,8 +133,8 @@ void bm_cl_stream_close(bm_cl_stream *stream)
     release_buffers(stream);
     for (uint32_t i = 0; i < BM_CL_DEPTH; ++i) {
         bm_cl_slot *slot = &stream->slots[i];
-        release_event(stream->api, &slot->done);
-        release_event(stream->api, &slot->kernel);
+        bm_cl_event_release(stream->api, &slot->done);
+        bm_cl_event_release(stream->api, &slot->kernel);
         bm_cl_plan_reset(&slot->plan);
         if (slot->queue.commands != NULL)
             stream->api->clReleaseCommandQueue(slot->queue.commands);
@@ -208,15 +202,15 @@ static cl_int read_back(bm_cl_slot *slot)
     if (slot->text)
         code = bm_cl_text_begin_read(slot);
     if (code == CL_SUCCESS && slot->task_words.mem != NULL) {
-        release_event(queue->api, &slot->done);
+        bm_cl_event_release(queue->api, &slot->done);
         code = bm_cl_zero_copy_begin_read(queue, &slot->task_words, &slot->done);
     }
     if (code == CL_SUCCESS && slot->task_keys.mem != NULL) {
-        release_event(queue->api, &slot->done);
+        bm_cl_event_release(queue->api, &slot->done);
         code = bm_cl_zero_copy_begin_read(queue, &slot->task_keys, &slot->done);
     }
     if (code == CL_SUCCESS && slot->read_end > slot->read_begin) {
-        release_event(queue->api, &slot->done);
+        bm_cl_event_release(queue->api, &slot->done);
         code = bm_cl_buffer_begin_read(queue, &slot->out, slot->read_begin, slot->read_end,
                                        &slot->done);
     }
@@ -284,8 +278,8 @@ static bm_status start(bm_cl_stream *stream, bm_cl_slot *slot, bm_sign_task *tas
     if (code != CL_SUCCESS) {
         settle(stream);
         end_zero_copy(slot);
-        release_event(api, &slot->done);
-        release_event(api, &slot->kernel);
+        bm_cl_event_release(api, &slot->done);
+        bm_cl_event_release(api, &slot->kernel);
         return bm_cl_fail(err, code, call);
     }
     slot->task = task;
@@ -383,8 +377,8 @@ static bm_status finish_oldest(bm_cl_stream *stream, bm_error *err)
     if (code != CL_SUCCESS)
         settle(stream);
     end_zero_copy(slot);
-    release_event(stream->api, &slot->done);
-    release_event(stream->api, &slot->kernel);
+    bm_cl_event_release(stream->api, &slot->done);
+    bm_cl_event_release(stream->api, &slot->kernel);
     slot->task = NULL;
     stream->head = (stream->head + 1) % BM_CL_DEPTH;
     --stream->n_busy;
@@ -419,8 +413,8 @@ static void abandon(bm_cl_stream *stream)
             continue;
         end_reads(slot);
         end_zero_copy(slot);
-        release_event(stream->api, &slot->done);
-        release_event(stream->api, &slot->kernel);
+        bm_cl_event_release(stream->api, &slot->done);
+        bm_cl_event_release(stream->api, &slot->kernel);
         slot->task = NULL;
     }
     stream->n_busy = 0;

@@ -47,6 +47,15 @@ check [ "$(calls copied sign many clEnqueueReadBuffer)" -gt 8 ] || fail "copied:
 check [ "$(calls mapped sign many clEnqueueReadBuffer)" -eq 0 ] || fail "mapped: results are copied"
 check [ "$(calls lent sign many clCreateBuffer)" -gt "$(calls mapped sign many clCreateBuffer)" ] || fail "lent: nothing is lent"
 
+# Kernels of PoCL before 6.0 run one after another, also of batches whose queues are not the same (cl_launch.c): all wait but the first of
+# the trial run, of the self-test and of the job.
+taken_in_turn() {
+    check awk '$1 == "kernel" { n[$2]++ } END { exit !(n[0] <= 3 && n[1] > 8) }' "log.$1" ||
+        fail "$1: kernels that may overlap: $(sed -n 's/^kernel //p' "log.$1" | sort | uniq -c | tr '\n' ';')"
+}
+pocl=$(sed -n 's/^opencl:0\.0 .*\[\([0-9]*\)\..*\].*/\1/p' listing)
+[ "${pocl:-0}" -ge 6 ] || for mode in copied mapped lent; do taken_in_turn "$mode.sign.many"; done
+
 # Texts go to the device: logs under the name of a command, `text`.
 BANDMILL_CL_TEXT=on
 for mode in copied mapped lent; do
