@@ -112,7 +112,7 @@ typedef struct bm_pairs_options {
      * first, of equal ones the earlier; rows are in its input order, then in the other's. */
     bm_measure measure;
     /* A fourth column, `edit`: the Levenshtein distance of the two texts as they were read, in code points. The inputs are
-     * read once more, so these are no table in memory (BM_ERR_USAGE); nor signatures, unless their inputs are there. Of pairs
+     * read once more: of a table in memory the arrays are held for that. Not of signatures whose inputs are not there. Of pairs
      * that take more than 10^10 cells it is empty, and they are counted (bm_result_counts.edit_unknown). */
     bool edit;
 } bm_pairs_options;

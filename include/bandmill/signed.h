@@ -45,7 +45,7 @@ typedef struct bm_signed_arrays {
  * with `band_keys`. What the options point to is borrowed until bm_signed_free, but for the stream.
  *
  * BM_ERR_UNSUPPORTED: this takes a job (paths instead of a table, a device that is not the native
- * CPU, bad records that are to be skipped); a table is then as it was. Else what bm_job_sign
+ * CPU, bad records that are to be skipped, weights); a table is then as it was. Else what bm_job_sign
  * returns. */
 BM_API bm_status bm_sign_table(const bm_sign_options *options, bm_signed **out, bm_error *err);
 BM_API const bm_signed_arrays *bm_signed_data(const bm_signed *made);

@@ -102,7 +102,7 @@ typedef struct bm_input_options {
     uint64_t max_doc_bytes; /* a longer document is a bad record; 0: 1 GiB */
     bm_name_patterns patterns;
     char delimiter; /* of tsv and csv: ASCII, no quote, no line ending; 0: a tab, a comma */
-    /* A table in memory instead of paths; its columns are read once. The call moves it: where `release`
+    /* A table in memory instead of paths. It is asked for its arrays once. The call moves it: where `release`
      * is still set afterwards, it was refused before that, and stays the caller's. */
     struct ArrowArrayStream *stream;
     const char *stream_name; /* for ids and messages; NULL: "table" */

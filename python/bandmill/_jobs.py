@@ -688,7 +688,7 @@ def pairs(
 
     ``candidates``: "lsh" (the default), "all". ``measure``: "containment", of every pair; the contained document is id_a, and
     the third column is called so. ``edit``: a fourth column, the edit distance of the two texts in code points (null: too
-    long); of what is read from a file.
+    long).
     """
     k = dict(locals())
     call = Call(progress)

@@ -223,9 +223,12 @@ def test_pairs_with_edit_distances_are_those_of_the_program(table, jsonl, progra
         line.split("\t")[3] for line in program("pairs", jsonl, "--edit", "--threshold", "0.6").decode().split("\n")[1:-1]
     ]
     assert [str(n) for n in found["edit"].to_pylist()] == theirs and len(theirs) > 10
-    with pytest.raises(bandmill.Error) as e:
-        bandmill.pairs(table, id="id", edit=True, device="cpu")
-    assert e.value.status == "usage"
+    for data in (table, pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=17))):
+        assert bandmill.pairs(data, id="id", threshold=0.6, edit=True, device="cpu").equals(found)
+    texts = bandmill.pairs([t or "" for t in table["text"].to_pylist()], threshold=0.6, edit=True, device="cpu")
+    assert texts["edit"].equals(found["edit"])
+    with pytest.raises(bandmill.Error, match="needs texts"):
+        bandmill.pairs(bandmill.sign(table, id="id", device="cpu"), edit=True, verify="signature", device="cpu")
 
 
 def test_pairs_without_similarity_are_null(table):
@@ -279,16 +282,18 @@ def test_special_shingles_equal_the_program(name, table, jsonl, program, tmp_pat
     assert s.n_shingles.any()
 
 
-def test_weighted_pairs_equal_the_program(jsonl, program):
+def test_weighted_pairs_equal_the_program(table, jsonl, program):
     arguments = ["--weights", "tfidf", "--threshold", 0.5, "--candidates", "all", "--device", "cpu"]
     found = bandmill.pairs(jsonl, weights="tfidf", threshold=0.5, candidates="all", device="cpu")
     theirs = program("pairs", jsonl, *arguments).decode().split("\n")[1:-1]
     assert [f"{a}\t{b}\t{j:.6f}" for a, b, j in zip(*(found[c].to_pylist() for c in found.column_names))] == theirs and theirs
-
-
-def test_a_table_is_read_once(table):
-    with pytest.raises(bandmill.Error, match="once only"):
-        bandmill.pairs(table, weights="tfidf", device="cpu")
+    for data in (table, pa.RecordBatchReader.from_batches(table.schema, table.to_batches(max_chunksize=17))):
+        assert bandmill.pairs(data, id="id", weights="tfidf", threshold=0.5, candidates="all", device="cpu").equals(found)
+    signed = bandmill.sign(table, id="id", weights="tfidf", device="cpu")
+    assert np.array_equal(signed.signatures, bandmill.sign(jsonl, weights="tfidf", device="cpu").signatures)
+    assert bandmill.dedup(table, id="id", weights="tfidf", device="cpu").groups.equals(
+        bandmill.dedup(jsonl, weights="tfidf", device="cpu").groups
+    )
 
 
 def test_parquet_by_path(table, tmp_path):

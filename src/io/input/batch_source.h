@@ -85,6 +85,7 @@ struct bm_batch_source {
     const char *extra_path; /* a file that is read beside the inputs; NULL: none */
     uint32_t n_keys;        /* band keys of each record, instead of a text; 0: none */
     bool copies;            /* kept records can be copied, with `split` */
+    bool begun_twice;       /* set by who opened it: a stream in memory holds its arrays for that */
     uint64_t skip, left;    /* records to pass over: asked for, still to come */
 };
 

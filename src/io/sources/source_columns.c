@@ -26,6 +26,9 @@ typedef struct columns {
     bm_record_rules rules;
     bm_batch_limits limits;
     struct ArrowArrayStream in_memory; /* until it is begun; provider NULL */
+    bm_table_chunk **held;             /* of a stream in memory that is begun twice: all of it */
+    size_t n_held, cap_held, next_held;
+    bool all_held;
     bm_table_stream stream;
     bool inside; /* the stream is open */
     size_t file; /* of the stream, or the next to open */
@@ -71,6 +74,9 @@ static void columns_close(bm_batch_source *base)
 {
     columns *source = (columns *)base;
     columns_end(base);
+    for (size_t i = 0; i < source->n_held; i++)
+        bm_table_chunk_release(source->held[i]);
+    bm_free(source->held);
     if (source->in_memory.release != NULL)
         source->in_memory.release(&source->in_memory);
     bm_free(source);
@@ -143,7 +149,7 @@ static bm_status columns_open(bm_input_set *inputs, bm_batch_source **out, bm_er
 static bm_status columns_begin(bm_batch_source *base, const bm_batch_limits *limits, bm_error *err)
 {
     columns *source = (columns *)base;
-    if (source->provider == NULL && source->begun)
+    if (source->provider == NULL && source->begun && !source->all_held)
         return bm_fail_at(err, BM_ERR_IO, base->name, 0,
                           "this input can be read only once, and was");
     columns_end(base);
@@ -151,6 +157,7 @@ static bm_status columns_begin(bm_batch_source *base, const bm_batch_limits *lim
     source->lost = (bm_error){0};
     source->limits = *limits;
     source->file = 0;
+    source->next_held = 0;
     source->bytes_read = 0;
     return BM_OK;
 }
@@ -166,6 +173,10 @@ static bm_status begin_stream(columns *source, bool *more, bm_error *err)
     *more = source->file < n_files;
     if (!*more)
         return BM_OK;
+    source->inside = true;
+    source->line = 1;
+    if (source->all_held)
+        return BM_OK;
     struct ArrowArrayStream stream = source->in_memory;
     source->in_memory.release = NULL; /* moved */
     if (provider != NULL) {
@@ -175,15 +186,15 @@ static bm_status begin_stream(columns *source, bool *more, bm_error *err)
                                     .rules = source->limits.records_only ? NULL : &source->rules,
                                     .batch_bytes = source->limits.bytes};
         bm_status status = bm_table_file_open(&file, &stream, &source->lost, err);
-        if (status != BM_OK || source->lost.status != BM_OK)
+        if (status != BM_OK || source->lost.status != BM_OK) {
+            source->inside = false;
             return status;
+        }
     }
     source->stream =
         (bm_table_stream){.rules = source->limits.records_only ? NULL : &source->rules,
                           .name = bm_batch_source_file(&source->base, (uint32_t)source->file),
                           .stream = stream};
-    source->inside = true;
-    source->line = 1;
     return bm_table_stream_begin(&source->stream, err);
 }
 
@@ -207,6 +218,30 @@ static bm_status end_stream(columns *source, bm_error *err)
     return status;
 }
 
+/* The next array of the stream that is open, which has one user more; NULL: there is none. One that is begun twice is held, and
+ * comes from what is held the second time. */
+static bm_status next_chunk(columns *source, bm_error *err)
+{
+    if (source->all_held) {
+        source->chunk =
+            source->next_held < source->n_held ? source->held[source->next_held++] : NULL;
+    } else {
+        BM_TRY(bm_table_stream_next(&source->stream, &source->chunk, err));
+        if (source->chunk != NULL)
+            source->chunk->number = ++source->n_chunks;
+        if (source->provider != NULL || !source->base.begun_twice || source->limits.records_only)
+            return BM_OK;
+        source->all_held = source->chunk == NULL;
+        if (!source->all_held) {
+            BM_TRY(bm_grow_array(&source->held, &source->cap_held, source->n_held + 1, err));
+            source->held[source->n_held++] = source->chunk;
+        }
+    }
+    if (source->chunk != NULL)
+        bm_table_chunk_use(source->chunk);
+    return BM_OK;
+}
+
 /* Rows that have not been given out are in the chunk; NULL where there are no more, or the file at hand is
  * lost. */
 static bm_status find_rows(columns *source, bm_error *err)
@@ -221,11 +256,9 @@ static bm_status find_rows(columns *source, bm_error *err)
         if (!source->inside) {
             BM_TRY(begin_stream(source, &more, err));
         } else {
-            BM_TRY(bm_table_stream_next(&source->stream, &source->chunk, err));
+            BM_TRY(next_chunk(source, err));
             if (source->chunk == NULL)
                 BM_TRY(end_stream(source, err));
-            else
-                source->chunk->number = ++source->n_chunks;
         }
     }
     return BM_OK;

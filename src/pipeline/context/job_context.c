@@ -121,11 +121,16 @@ static bm_out_existing existing_of(const bm_settings *settings, bool is_dir)
                : existing;
 }
 
-/* Are the inputs read once more at the end? */
+static bool reads_texts_twice(const bm_settings *s)
+{
+    return s->recorded.read_twice || bm_settings_weigh(s);
+}
+
+/* Are the inputs read once more? Of a table in memory ids alone are written, so nothing is copied of it. */
 static bool reads_twice(const bm_settings *s)
 {
     return (bm_job_does(s, BM_JOB_GROUPS) && s->results.kept != BM_KEPT_NO) ||
-           bm_settings_write_removed(s) || s->recorded.read_twice || bm_settings_weigh(s);
+           bm_settings_write_removed(s) || reads_texts_twice(s);
 }
 
 /* Each output against the other outputs and against the files of temporary work. */
@@ -261,6 +266,7 @@ bm_status bm_job_context_inputs(bm_job_context *job, bm_error *err)
     BM_TRY(check_removed(job, err));
     BM_TRY(bm_input_set_rank(job->inputs.set, &s->keep, err));
     BM_TRY(bm_batch_source_open(job->inputs.set, &job->inputs.source, err));
+    job->inputs.source->begun_twice = reads_texts_twice(s);
     if (s->recorded.names != NULL && s->recorded.n_names == bm_input_set_count(job->inputs.set))
         bm_input_set_rename(job->inputs.set, s->recorded.names, s->recorded.offsets_name);
     BM_TRY(take_names(job, err));

@@ -157,9 +157,6 @@ bm_status bm_settings_check_scheme(const bm_settings *s, bm_error *err)
 static bm_status settle_scheme(bm_settings *s, bm_error *err)
 {
     const bool weighs = s->text.weights != BM_WEIGHTS_NONE;
-    if (weighs && s->input.stream != NULL)
-        return bm_fail_field(err, "weights",
-                             "`weights` of a table (`stream`), which can be read once only");
     if (weighs && s->pairs.against != NULL)
         return bm_fail_field(
             err, "against", "`against` with `weights` (known documents have weights of their own)");
@@ -277,9 +274,12 @@ bm_status bm_settings_of_table(const bm_sign_options *options, bm_settings *out,
     const bm_option_parts parts = bm_settings_parts(out);
     if (out->output.path != NULL || out->output.report != NULL || out->results.resume)
         return bm_fail_field(err, "output", "an `output` of what stays in memory (save it)");
-    if (out->input.stream == NULL || out->input.on_error == BM_ON_ERROR_SKIP)
-        return bm_fail(err, BM_ERR_UNSUPPORTED, "%s takes a job that writes files",
-                       out->input.stream == NULL ? "what is no table" : "to skip bad records");
+    const char *wants_job = out->input.stream == NULL                 ? "what is no table"
+                            : out->input.on_error == BM_ON_ERROR_SKIP ? "to skip bad records"
+                            : out->text.weights != BM_WEIGHTS_NONE    ? "to weigh shingles"
+                                                                      : NULL;
+    if (wants_job != NULL)
+        return bm_fail(err, BM_ERR_UNSUPPORTED, "%s takes a job that writes files", wants_job);
     return bm_settings_settle(out, &parts, err);
 }
 
@@ -449,9 +449,6 @@ bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out
     const bm_option_parts parts = bm_settings_parts(out);
     bm_status status = BM_OK;
     BM_TRY_OUT(check_measure(&o, err));
-    if (o.edit && o.input.stream != NULL)
-        BM_TRY_OUT(bm_fail_field(err, "edit",
-                                 "`edit` of a table (`stream`), which can be read once only"));
     if (out->pairs.candidates == BM_CANDIDATES_LSH &&
         !(o.bands.threshold < 0 || o.bands.threshold > 0))
         BM_TRY_OUT(bm_fail_field(err, "threshold",

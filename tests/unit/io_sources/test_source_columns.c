@@ -128,6 +128,27 @@ Test(source_columns, batches_of_any_size_and_any_number_passed_over_give_the_sam
     bm_batch_source_close(source);
 }
 
+Test(source_columns, a_stream_that_is_begun_twice_is_held_and_another_is_read_once)
+{
+    bm_input_options o = test_options(NULL, 0, BM_FORMAT_AUTO);
+    const bm_batch_limits limits = {.bytes = 5}, again = {.bytes = 1 << 20};
+    for (int twice = 0; twice < 2; twice++) {
+        atomic_int alive = 0;
+        bm_batch_source *source = open_stream(two_arrays, 3, 3, &o, &alive);
+        source->begun_twice = twice == 1;
+        CLEANED records first = collect(source, &limits, 0), second = collect(source, &again, 1);
+        check_two_arrays(&first, 0);
+        cr_assert_eq(second.status, twice == 1 ? BM_OK : BM_ERR_IO);
+        if (twice == 1) {
+            CLEANED records third = collect(source, &limits, 0);
+            check_two_arrays(&second, 1);
+            check_two_arrays(&third, 0);
+        }
+        bm_batch_source_close(source);
+        cr_assert_eq(atomic_load(&alive), 0, "everything was released");
+    }
+}
+
 Test(source_columns, every_type_of_text_is_read)
 {
     static const char *const formats[] = {"u", "U", "z", "Z"};

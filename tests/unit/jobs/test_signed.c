@@ -219,6 +219,10 @@ Test(signed_table, what_takes_a_job_leaves_the_table_as_it_was)
     cr_assert_eq(refused(&options, &err), BM_ERR_UNSUPPORTED);
     cr_assert_not_null(stream.release);
     fill(&options, &kinds[0], &stream);
+    options.text.weights = BM_WEIGHTS_TFIDF;
+    cr_assert_eq(refused(&options, &err), BM_ERR_UNSUPPORTED);
+    cr_assert_not_null(stream.release);
+    fill(&options, &kinds[0], &stream);
     options.output.path = "somewhere";
     cr_assert_eq(refused(&options, &err), BM_ERR_USAGE);
     cr_assert_str_eq(err.field, "output");
