@@ -1,7 +1,7 @@
 /* sorted_bytes.c -- items sorted in memory, runs in blocks, a merge by a heap of runs.
  *
  *     bytes    [ bytes of a record | bytes of the next | … ]
- *     items    [ first 8 bytes, place, length, number | … ]          sorted: most comparisons end in the first 8 bytes
+ *     items    [ first 8 bytes, place, length, number | … ]          sorted by digits of the first 8 bytes, then compared
  *     a run    [ block block block … ]      a block: length, number, bytes of a record, then the next; about BLOCK_BYTES
  *
  * While merging, memory holds one block of each run. When there are FAN_IN runs, they are merged into one of a new file.
@@ -19,10 +19,11 @@
 #define BLOCK_BYTES  ((size_t)64 << 10)
 #define FAN_IN       16u /* runs that are merged at once */
 #define MEMORY_LEAST ((size_t)2 * FAN_IN * BLOCK_BYTES)
+#define DIGIT_BITS   11u
+#define DIGITS       (1u << DIGIT_BITS)
 
 typedef struct item {
-    uint64_t
-        prefix; /* of the bytes that are compared, the first in the highest place; zeros behind the last */
+    uint64_t prefix; /* its first bytes, the first in the highest place; zeros behind the last */
     size_t at;
     uint32_t len, number;
 } item;
@@ -43,7 +44,7 @@ typedef struct run {
 
 struct bm_sorted_bytes {
     char *dir;
-    size_t most, n_beside;
+    size_t most;
     bm_buf bytes;
     item *items;
     size_t n, cap;
@@ -59,13 +60,11 @@ struct bm_sorted_bytes {
     size_t next; /* without files: the item to give next */
 };
 
-bm_status bm_sorted_bytes_open(const char *dir, size_t memory, size_t n_beside,
-                               bm_sorted_bytes **out, bm_error *err)
+bm_status bm_sorted_bytes_open(const char *dir, size_t memory, bm_sorted_bytes **out, bm_error *err)
 {
     bm_sorted_bytes *sorter = NULL;
     BM_TRY(bm_new_zero(&sorter, 1, err));
     sorter->most = memory > MEMORY_LEAST ? memory : MEMORY_LEAST;
-    sorter->n_beside = n_beside;
     if (dir != NULL && (sorter->dir = bm_strdup(dir)) == NULL) {
         bm_sorted_bytes_close(sorter);
         return bm_fail_nomem(err, strlen(dir));
@@ -116,9 +115,9 @@ static int compare(bm_str x, uint32_t x_number, bm_str y, uint32_t y_number)
     return x_number < y_number ? -1 : x_number > y_number;
 }
 
-static bm_str compared(const bm_sorted_bytes *sorter, const item *i)
+static bm_str bytes_of(const bm_sorted_bytes *sorter, const item *i)
 {
-    return (bm_str){sorter->bytes.data + i->at, i->len - sorter->n_beside};
+    return (bm_str){sorter->bytes.data + i->at, i->len};
 }
 
 static int by_bytes(const void *x, const void *y, void *ctx)
@@ -126,13 +125,55 @@ static int by_bytes(const void *x, const void *y, void *ctx)
     const item *a = x, *b = y;
     if (a->prefix != b->prefix)
         return a->prefix < b->prefix ? -1 : 1;
-    return compare(compared(ctx, a), a->number, compared(ctx, b), b->number);
+    return compare(bytes_of(ctx, a), a->number, bytes_of(ctx, b), b->number);
 }
 
-static void sort_items(bm_sorted_bytes *sorter)
+/* Sort by one digit of the prefixes into `to`; false: all have the same, and stay where they are. */
+static bool sort_by_digit(const item *from, size_t n, unsigned shift, item *to)
 {
-    if (sorter->n > 1)
-        qsort_r(sorter->items, sorter->n, sizeof *sorter->items, by_bytes, sorter);
+    size_t places[DIGITS] = {0}, at = 0;
+    for (size_t i = 0; i < n; i++)
+        places[from[i].prefix >> shift & (DIGITS - 1)]++;
+    if (places[from[0].prefix >> shift & (DIGITS - 1)] == n)
+        return false;
+    for (size_t digit = 0; digit < DIGITS; digit++) {
+        const size_t count = places[digit];
+        places[digit] = at;
+        at += count;
+    }
+    for (size_t i = 0; i < n; i++)
+        to[places[from[i].prefix >> shift & (DIGITS - 1)]++] = from[i];
+    return true;
+}
+
+/* The last digit first; then those whose prefixes are equal, most of which lie in order by then. */
+static bm_status sort_items(bm_sorted_bytes *sorter, bm_error *err)
+{
+    const size_t n = sorter->n;
+    item *other;
+    if (n < 2)
+        return BM_OK;
+    BM_TRY(bm_new(&other, sorter->cap, err));
+    for (unsigned shift = 0; shift < 64; shift += DIGIT_BITS)
+        if (sort_by_digit(sorter->items, n, shift, other)) {
+            item *swap = sorter->items;
+            sorter->items = other;
+            other = swap;
+        }
+    bm_free(other);
+    const item *items = sorter->items;
+    bool ordered = true;
+    for (size_t begin = 0, i = 1; i <= n; i++) {
+        if (i < n && items[i].prefix == items[begin].prefix) {
+            ordered = ordered && by_bytes(&items[i - 1], &items[i], sorter) < 0;
+            continue;
+        }
+        if (!ordered)
+            qsort_r(sorter->items + begin, i - begin, sizeof *items, by_bytes, sorter);
+        ordered = true;
+        begin = i;
+    }
+    return BM_OK;
 }
 
 /* --- runs --- */
@@ -191,7 +232,7 @@ static bm_status next_of_run(bm_sorted_bytes *sorter, run *r, bool *more, bm_err
     memcpy(head, r->data.data + r->at, sizeof head);
     r->record = (bm_bytes_record){{r->data.data + r->at + sizeof head, head[0]}, head[1]};
     r->at += sizeof head + head[0];
-    r->prefix = prefix_of(r->record.bytes.data, head[0] - sorter->n_beside);
+    r->prefix = prefix_of(r->record.bytes.data, head[0]);
     return BM_OK;
 }
 
@@ -201,10 +242,7 @@ static bool before(const bm_sorted_bytes *sorter, size_t x, size_t y)
     const run *a = &sorter->runs[x], *b = &sorter->runs[y];
     if (a->prefix != b->prefix)
         return a->prefix < b->prefix;
-    const size_t beside = sorter->n_beside;
-    const bm_str p = {a->record.bytes.data, a->record.bytes.len - beside};
-    const bm_str q = {b->record.bytes.data, b->record.bytes.len - beside};
-    return compare(p, a->record.number, q, b->record.number) < 0;
+    return compare(a->record.bytes, a->record.number, b->record.bytes, b->record.number) < 0;
 }
 
 static void sink(bm_sorted_bytes *sorter, size_t at)
@@ -303,11 +341,11 @@ static bm_status spill(bm_sorted_bytes *sorter, bm_error *err)
     bm_status status = BM_OK;
     if (sorter->n_runs == FAN_IN)
         BM_TRY(merge_all(sorter, err));
-    sort_items(sorter);
+    BM_TRY(sort_items(sorter, err));
     BM_TRY_OUT(begin_run(sorter, err));
     for (size_t i = 0; i < sorter->n; i++) {
         const item *one = &sorter->items[i];
-        const bm_bytes_record record = {{sorter->bytes.data + one->at, one->len}, one->number};
+        const bm_bytes_record record = {bytes_of(sorter, one), one->number};
         BM_TRY_OUT(write_record(sorter, &out, &record, err));
     }
     BM_TRY_OUT(write_block(sorter, &out, err));
@@ -325,7 +363,7 @@ bm_status bm_sorted_bytes_add(bm_sorted_bytes *sorter, bm_str bytes, uint32_t nu
     if (sorter->dir != NULL && sorter->n > 0 && held > sorter->most)
         BM_TRY(spill(sorter, err));
     BM_TRY(bm_grow_array(&sorter->items, &sorter->cap, sorter->n + 1, err));
-    sorter->items[sorter->n] = (item){.prefix = prefix_of(bytes.data, bytes.len - sorter->n_beside),
+    sorter->items[sorter->n] = (item){.prefix = prefix_of(bytes.data, bytes.len),
                                       .at = sorter->bytes.len,
                                       .len = (uint32_t)bytes.len,
                                       .number = number};
@@ -337,10 +375,8 @@ bm_status bm_sorted_bytes_add(bm_sorted_bytes *sorter, bm_str bytes, uint32_t nu
 bm_status bm_sorted_bytes_begin(bm_sorted_bytes *sorter, bm_error *err)
 {
     sorter->next = 0;
-    if (sorter->n_runs == 0) {
-        sort_items(sorter);
-        return BM_OK;
-    }
+    if (sorter->n_runs == 0)
+        return sort_items(sorter, err);
     if (sorter->n > 0)
         BM_TRY(spill(sorter, err));
     bm_buf_reset(&sorter->bytes);
@@ -357,7 +393,7 @@ bm_status bm_sorted_bytes_next(bm_sorted_bytes *sorter, bm_bytes_record *out, bm
     if (sorter->next == sorter->n)
         return BM_NOT_FOUND;
     const item *one = &sorter->items[sorter->next++];
-    *out = (bm_bytes_record){{sorter->bytes.data + one->at, one->len}, one->number};
+    *out = (bm_bytes_record){bytes_of(sorter, one), one->number};
     return BM_OK;
 }
 

@@ -20,17 +20,25 @@
 enum { CLASS_NUMBER = 1, CLASS_STRING = 2, CLASS_NEITHER = 3 };
 enum { BELOW = 0, EQUAL = 1, ABOVE = 2 };
 
+/* The `width` bytes of a number, the greatest first. */
+static void put_bytes(char *out, uint64_t number, unsigned width)
+{
+    for (unsigned i = 0; i < width; i++)
+        out[i] = (char)(number >> 8 * (width - 1 - i));
+}
+
 static bm_status add_uint32(bm_buf *out, size_t number, bm_error *err)
 {
-    const unsigned char bytes[] = {(unsigned char)(number >> 24), (unsigned char)(number >> 16),
-                                   (unsigned char)(number >> 8), (unsigned char)number};
+    char bytes[4];
+    put_bytes(bytes, number, sizeof bytes);
     return bm_buf_add(out, bytes, sizeof bytes, err);
 }
 
 static bm_status add_uint64(bm_buf *out, uint64_t number, bm_error *err)
 {
-    BM_TRY(add_uint32(out, (size_t)(number >> 32), err));
-    return add_uint32(out, (size_t)(number & UINT32_MAX), err);
+    char bytes[8];
+    put_bytes(bytes, number, sizeof bytes);
+    return bm_buf_add(out, bytes, sizeof bytes, err);
 }
 
 /* --- numbers --- */
@@ -219,8 +227,9 @@ static bm_status add_number(bm_buf *out, const bm_value *value, bm_error *err)
     int side = EQUAL;
     const double nearest = nearest_of(value, &side) + 0.0; /* of the two zeros one */
     memcpy(&bits, &nearest, sizeof bits);
-    BM_TRY(add_uint64(out, bits >> 63 != 0 ? ~bits : bits | UINT64_C(1) << 63, err));
-    BM_TRY(bm_buf_add(out, (char[]){(char)side}, 1, err));
+    char head[10] = {CLASS_NUMBER, [9] = (char)side};
+    put_bytes(head + 1, bits >> 63 != 0 ? ~bits : bits | UINT64_C(1) << 63, 8);
+    BM_TRY(bm_buf_add(out, head, sizeof head, err));
     return side == EQUAL ? BM_OK : add_digits(out, value->number, err);
 }
 
@@ -228,6 +237,7 @@ static bm_status add_number(bm_buf *out, const bm_value *value, bm_error *err)
 
 static bm_status add_string(bm_buf *out, bm_str text, bm_error *err)
 {
+    BM_TRY(bm_buf_add(out, (char[]){CLASS_STRING}, 1, err));
     while (text.len > 0) {
         const char *nul = memchr(text.data, '\0', text.len);
         const size_t n = nul != NULL ? (size_t)(nul - text.data) : text.len;
@@ -250,17 +260,16 @@ static bool is_number(const bm_value *value)
 
 static bm_status add_value(bm_buf *out, const bm_value *value, bool greatest, bm_error *err)
 {
-    const char class = is_number(value)                 ? CLASS_NUMBER
-                       : value->kind == BM_VALUE_STRING ? CLASS_STRING
-                                                        : CLASS_NEITHER;
-    BM_TRY(bm_buf_add(out, &class, 1, err));
-    const size_t begin = out->len;
-    if (class == CLASS_NUMBER)
+    const size_t class_at = out->len;
+    if (is_number(value))
         BM_TRY(add_number(out, value, err));
-    else if (class == CLASS_STRING)
+    else if (value->kind == BM_VALUE_STRING)
         BM_TRY(add_string(out, value->text, err));
-    for (size_t i = begin; greatest && i < out->len; i++)
-        out->data[i] = (char)~out->data[i];
+    else
+        BM_TRY(bm_buf_add(out, (char[]){CLASS_NEITHER}, 1, err));
+    char *data = out->data;
+    for (size_t i = class_at + 1, end = out->len; greatest && i < end; i++)
+        data[i] = (char)~data[i];
     return BM_OK;
 }
 

@@ -28,8 +28,7 @@ bm_status bm_keep_keys_open(const bm_keep_rules *rules, const char *temp_dir, ui
         if (kind == BM_KEEP_RULE_MAX || kind == BM_KEEP_RULE_MIN || kind == BM_KEEP_RULE_ORDER)
             out->counts[n++].rule = &rules->rules[i];
     }
-    status = bm_sorted_bytes_open(temp_dir, bm_keep_keys_memory(memory), rules->n_by_field,
-                                  &out->sorter, err);
+    status = bm_sorted_bytes_open(temp_dir, bm_keep_keys_memory(memory), &out->sorter, err);
 out:
     if (status != BM_OK)
         bm_keep_keys_close(out);
@@ -44,15 +43,32 @@ void bm_keep_keys_close(bm_keep_keys *keys)
     *keys = (bm_keep_keys){0};
 }
 
+/* Count what stands at the end of a key, and cut it off: it is not compared. */
+static void count(bm_keep_keys *keys, bm_str *key)
+{
+    const size_t n = keys->rules->n_by_field;
+    key->len -= n;
+    for (size_t i = 0; i < n; i++) {
+        const bm_keep_seen seen = (bm_keep_seen)key->data[key->len + i];
+        keys->counts[i].missing += seen == BM_KEEP_SEEN_MISSING;
+        keys->counts[i].other += seen == BM_KEEP_SEEN_OTHER;
+        keys->counts[i].unlisted += seen == BM_KEEP_SEEN_UNLISTED;
+    }
+}
+
 bm_status bm_keep_keys_add(bm_keep_keys *keys, bm_str key, bm_error *err)
 {
     const uint32_t len = (uint32_t)key.len, doc = (uint32_t)keys->n;
     if (key.len < keys->rules->n_by_field || key.len > UINT32_MAX)
         return bm_fail(err, BM_ERR_INPUT, "a document has no key to rank it by");
     if (keys->saves) {
-        BM_TRY(bm_buf_add(&keys->unsaved, &len, sizeof len, err));
-        BM_TRY(bm_buf_add(&keys->unsaved, key.data, key.len, err));
+        bm_buf *to = &keys->unsaved;
+        BM_TRY(bm_buf_reserve(to, sizeof len + key.len, err));
+        memcpy(to->data + to->len, &len, sizeof len);
+        memcpy(to->data + to->len + sizeof len, key.data, key.len);
+        to->len += sizeof len + key.len;
     }
+    count(keys, &key);
     keys->n++;
     /* of equal keys the least number comes first */
     return bm_sorted_bytes_add(keys->sorter, key, keys->rules->last ? UINT32_MAX - doc : doc, err);
@@ -79,17 +95,6 @@ size_t bm_keep_keys_unsaved(const bm_keep_keys *keys, size_t at, size_t n)
     return at;
 }
 
-static void count(bm_keep_keys *keys, bm_str key)
-{
-    const size_t n = keys->rules->n_by_field;
-    for (size_t i = 0; i < n; i++) {
-        const bm_keep_seen seen = (bm_keep_seen)key.data[key.len - n + i];
-        keys->counts[i].missing += seen == BM_KEEP_SEEN_MISSING;
-        keys->counts[i].other += seen == BM_KEEP_SEEN_OTHER;
-        keys->counts[i].unlisted += seen == BM_KEEP_SEEN_UNLISTED;
-    }
-}
-
 bm_status bm_keep_keys_rank(bm_keep_keys *keys, bm_keep_rank *out, bm_error *err)
 {
     bm_bytes_record record;
@@ -100,7 +105,6 @@ bm_status bm_keep_keys_rank(bm_keep_keys *keys, bm_keep_rank *out, bm_error *err
     BM_TRY_OUT(bm_sorted_bytes_begin(keys->sorter, err));
     for (;;) {
         BM_TRY_OUT(bm_sorted_bytes_next(keys->sorter, &record, err));
-        count(keys, record.bytes);
         ranks[keys->rules->last ? UINT32_MAX - record.number : record.number] = rank++;
     }
 out:

@@ -25,7 +25,7 @@ typedef struct bm_keep_keys {
     size_t n;
     bool saves;             /* somebody saves them: */
     bm_buf unsaved;         /* of each document that was not: the length (uint32_t), the key */
-    bm_keep_counts *counts; /* rules->n_by_field, once there are ranks */
+    bm_keep_counts *counts; /* rules->n_by_field, of the documents so far */
 } bm_keep_keys;             /* {0} is empty */
 
 /* Bytes of memory that the sorter may use, of so many for the whole job. */
@@ -39,7 +39,7 @@ bm_status bm_keep_keys_add(bm_keep_keys *keys, bm_str key, bm_error *err);
 bm_status bm_keep_keys_add_batch(bm_keep_keys *keys, const bm_ingest_batch *batch, bm_error *err);
 /* Where the keys of the next n documents end in `unsaved`, of which the first begins at `at`. */
 size_t bm_keep_keys_unsaved(const bm_keep_keys *keys, size_t at, size_t n);
-/* All are there: rank the documents, and fill the counts. Frees the keys. */
+/* All are there: rank the documents. Frees the keys. */
 bm_status bm_keep_keys_rank(bm_keep_keys *keys, bm_keep_rank *out, bm_error *err);
 
 #endif

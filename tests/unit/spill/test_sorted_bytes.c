@@ -8,10 +8,8 @@
 #include "base/error.h"
 #include "spill/sorted_bytes.h"
 
-#define BESIDE 2u
-
 typedef struct record {
-    size_t len; /* with those beside */
+    size_t len;
     char *bytes;
     uint32_t number;
 } record;
@@ -27,9 +25,8 @@ static record *make(size_t n, size_t longest, uint64_t seed)
     record *records = calloc(n, sizeof *records);
     for (size_t i = 0; i < n; i++) {
         record *r = &records[i];
-        const size_t len = draw(&seed) % 50 == 0 ? draw(&seed) % longest : draw(&seed) % 14;
-        r->len = len + BESIDE;
-        r->bytes = malloc(r->len);
+        r->len = draw(&seed) % 50 == 0 ? draw(&seed) % longest : draw(&seed) % 14;
+        r->bytes = malloc(r->len + 1);
         r->number = (uint32_t)draw(&seed);
         for (size_t k = 0; k < r->len; k++)
             r->bytes[k] = (char)(k < 9 ? draw(&seed) % 2 * 255 : draw(&seed));
@@ -40,7 +37,7 @@ static record *make(size_t n, size_t longest, uint64_t seed)
 static int by_key(const void *x, const void *y)
 {
     const record *a = x, *b = y;
-    const size_t p = a->len - BESIDE, q = b->len - BESIDE, n = p < q ? p : q;
+    const size_t p = a->len, q = b->len, n = p < q ? p : q;
     const int order = memcmp(a->bytes, b->bytes, n);
     if (order != 0 || p != q)
         return order != 0 ? order : p < q ? -1 : 1;
@@ -52,7 +49,7 @@ static void check(size_t n, size_t longest, const char *dir, bool spills)
     record *records = make(n, longest, n + longest);
     bm_sorted_bytes *sorter;
     bm_bytes_record got;
-    cr_assert_eq(bm_sorted_bytes_open(dir, 1, BESIDE, &sorter, NULL), BM_OK);
+    cr_assert_eq(bm_sorted_bytes_open(dir, 1, &sorter, NULL), BM_OK);
     for (size_t i = 0; i < n; i++)
         cr_assert_eq(bm_sorted_bytes_add(sorter, (bm_str){records[i].bytes, records[i].len},
                                          records[i].number, NULL),
