@@ -5,13 +5,13 @@
  * of about 1 MiB (bytes/piece.h), so that the tree of keys stays small: it is read whole when a view opens
  * (store_snapshot.h).
  *
- *     table       key                            piece
- *     state       'S'                            what is visible: facts, counts, runs, next number, commit
- *     documents   'D' first number, version      documents (bytes/document_piece.h)
- *     postings    'P' run, table, first entry    (band key, number) entries; table `bands` is that of ids, whose
- *                                                key is XXH3_64bits of the id (bytes/posting_piece.h)
- *     removed     'R' range, version             a bit for each of 2^20 numbers
- *     notes       'N' name                       bytes of the caller's: inputs, how far an add has come
+ *     table         key                        piece
+ *     documents  'D' version, first number      documents (bytes/document_piece.h)
+ *     postings   'P' run, table, first entry    (band key, number) entries; table `bands` is that of ids, whose
+ *                                               key is XXH3_64bits of the id (bytes/posting_piece.h)
+ *     removed    'R'                            a bit for each number
+ *     state      'S'                            what is visible: facts, counts, runs, next number, commit; notes of the
+ *                                               caller's: inputs, how far an add has come
  *
  * Entries of a batch are sorted into a run of their own; runs of like size are merged at the commit, so that there
  * are at most three of each power of four, and a look-up asks each. Pieces reach the file in transactions of at most
@@ -50,6 +50,10 @@ typedef struct bm_store_facts {
     uint32_t words;  /* SIGNATURES: of each document; SETS: 0 */
     bm_str settings; /* how documents are read, cut and signed: the caller's text (a JSON object) */
 } bm_store_facts;
+
+/* Bytes that the caller keeps in it. */
+typedef enum bm_store_note_kind { BM_NOTE_INPUTS, BM_NOTE_ADDS } bm_store_note_kind;
+#define BM_STORE_NOTES 2u
 
 typedef struct bm_store_counts {
     uint64_t documents;              /* that are there */

@@ -11,9 +11,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "store/bytes/le_bytes.h"
-#include "store/store_note.h"
-#include "store/store_view_inside.h"
+#include "store/store_runs.h"
 
 #define SAY_MOST 100u
 
@@ -25,6 +23,7 @@ typedef struct checker {
     unsigned said;
     bm_store_counts found; /* of documents */
     uint8_t *full;         /* a bit a number: it has shingles */
+    bool documents_right;  /* nothing was said of them */
 } checker;
 
 static void say(checker *c, const char *format, ...) BM_PRINTF(2, 3);
@@ -99,23 +98,17 @@ static bm_status check_doc(checker *c, uint32_t number, const bm_store_doc *doc,
     return say_failure(c, status, &why, err);
 }
 
-static bm_status check_documents(checker *c, const bm_piece_ref *ref, uint64_t end, bm_error *err)
+static bm_status check_documents(checker *c, size_t i, bm_error *err)
 {
     bm_document_piece piece;
     bm_store_counts sums = {0};
-    bm_status status = BM_OK;
-    if (!bm_document_piece_open(ref->bytes, ref->size, &piece) ||
-        !bm_document_piece_valid(&piece) || piece.head.first != ref->key.number ||
-        piece.head.last + 1 != end) {
-        say(c, "the piece of documents from %" PRIu32 " on is damaged", ref->key.number);
-        return BM_OK;
-    }
-    for (uint64_t n = ref->key.number; status == BM_OK && n < end; n++) {
+    bm_error why = {0};
+    bm_status status = bm_snapshot_documents(&c->view->snapshot, i, &piece, &why);
+    if (status != BM_OK)
+        return say_failure(c, status, &why, err);
+    for (uint64_t n = piece.head.first; status == BM_OK && n <= piece.head.last; n++) {
         bm_store_doc doc;
-        if (!bm_document_piece_at(&piece, (uint32_t)n, &doc)) {
-            say(c, "document %" PRIu64 " is damaged", n);
-            continue;
-        }
+        (void)bm_document_piece_again(&piece, (uint32_t)n, &doc); /* it is valid */
         status = check_doc(c, (uint32_t)n, &doc, err);
         if (bm_store_view_removed(c->view, (uint32_t)n))
             continue;
@@ -128,134 +121,75 @@ static bm_status check_documents(checker *c, const bm_piece_ref *ref, uint64_t e
     c->found.shingles += sums.shingles;
     c->found.text_bytes += sums.text_bytes;
     pthread_mutex_unlock(&c->mutex);
+    bm_snapshot_read(&c->view->snapshot.pieces.list[i]);
     return status;
 }
 
-static void check_range(checker *c, const bm_piece_ref *ref)
+static bm_status check_pieces(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
 {
-    const bm_state *state = &c->view->snapshot.state;
-    const uint64_t first = ref->key.number * BM_STORE_RANGE;
-    bm_piece_head head;
-    uint64_t n = 0;
-    bool right = ref->size == BM_REMOVED_PIECE &&
-                 bm_piece_check(ref->bytes, ref->size, BM_PIECE_REMOVED) &&
-                 bm_piece_head_of(ref->bytes, ref->size, BM_PIECE_REMOVED, &head);
-    for (uint64_t i = 0; right && i < BM_STORE_RANGE; i++)
-        if (has_bit(ref->bytes + BM_PIECE_HEAD_BYTES, i)) {
-            n++;
-            right = first + i < state->counts.next_number;
-        }
-    if (!right || head.first != first || head.n != n ||
-        state->ranges[bm_state_range(state, ref->key.number)].removed != n)
-        say(c, "what was removed from number %" PRIu64 " on is damaged", first);
-}
-
-static void check_note(checker *c, const bm_piece_ref *ref)
-{
-    bm_str name, bytes;
-    if (!bm_piece_check(ref->bytes, ref->size, BM_PIECE_NOTE) ||
-        !bm_store_note_read(ref, &name, &bytes) || bm_note_name_hash(name) != ref->key.first)
-        say(c, "a note is damaged");
-}
-
-static void check_postings(checker *c, const bm_piece_ref *ref)
-{
-    bm_posting_piece piece;
-    if (!bm_posting_piece_open(ref->bytes, ref->size, NULL, &piece) ||
-        piece.head.first != ref->key.first || !bm_posting_piece_valid(&piece) ||
-        bm_posting_piece_at(&piece, 0).number != ref->key.number)
-        say(c, "a piece of postings of run %" PRIu64 ", table %" PRIu32 " is damaged", ref->key.run,
-            ref->key.band);
-}
-
-static bm_status check_range_of_pieces(void *ctx, uint32_t thread, size_t begin, size_t end,
-                                       bm_error *err)
-{
-    checker *c = ctx;
-    const bm_snapshot *s = &c->view->snapshot;
-    bm_status status = BM_OK;
     (void)thread;
-    for (size_t i = begin; status == BM_OK && i < end; i++) {
-        const bm_piece_ref *ref = &s->pieces.list[i];
-        const bool last = i + 1 >= s->notes; /* of documents */
-        if (ref->key.table == BM_KEY_DOCUMENTS)
-            status = check_documents(c, ref, last ? s->state.counts.next_number : ref[1].key.number,
-                                     err);
-        else if (ref->key.table == BM_KEY_REMOVED)
-            check_range(c, ref);
-        else if (ref->key.table == BM_KEY_NOTE)
-            check_note(c, ref);
-        else if (ref->key.table == BM_KEY_POSTINGS)
-            check_postings(c, ref);
-        bm_snapshot_read(ref);
-    }
-    return status;
+    for (size_t i = begin; i < end; i++)
+        BM_TRY(check_documents(ctx, i, err));
+    return BM_OK;
+}
+
+/* As many bits as there are removed documents, each of one that there was. */
+static void check_removed(checker *c)
+{
+    const bm_store_counts *counts = &c->view->snapshot.state.counts;
+    uint64_t n = 0, last = 0;
+    for (uint64_t i = 0; i < 8 * (uint64_t)c->view->removed_bytes; i++)
+        if (has_bit(c->view->removed, i)) {
+            n++;
+            last = i;
+        }
+    if (n != counts->removed || (n > 0 && last >= counts->next_number))
+        say(c, "what was removed is damaged");
 }
 
 /* --- tables --- */
 
-/* The postings of a piece: each of a document, none twice. false: that was said. */
-static bool mark_piece(checker *c, const bm_posting_piece *piece, uint8_t *seen, uint32_t table)
+typedef struct marking {
+    const checker *checker;
+    uint32_t table;
+    uint8_t *seen; /* a bit a number */
+} marking;
+
+/* A posting: of a document, and not the second one of it. */
+static bm_status mark(void *ctx, bm_posting posting, bm_error *err)
 {
-    const uint64_t next = c->view->snapshot.state.counts.next_number;
-    for (size_t i = 0; i < piece->head.n; i++) {
-        const uint32_t number = bm_posting_piece_at(piece, i).number;
-        if (number >= next || has_bit(seen, number)) {
-            say(c, "table %" PRIu32 ": document %" PRIu32 " %s", table, number,
-                number >= next ? "is not there" : "stands in it twice");
-            return false;
-        }
-        seen[number / 8] |= (uint8_t)(1u << number % 8);
-    }
-    return true;
+    marking *m = ctx;
+    const uint32_t number = posting.number;
+    const bool there = number < m->checker->view->snapshot.state.counts.next_number;
+    if (!there || has_bit(m->seen, number))
+        return bm_fail(err, BM_ERR_FORMAT, "table %" PRIu32 ": document %" PRIu32 " %s", m->table,
+                       number, there ? "stands in it twice" : "is not there");
+    m->seen[number / 8] |= (uint8_t)(1u << number % 8);
+    return BM_OK;
 }
 
-/* The pieces of a table in one run: in order, and as many entries as the state says. */
-static bool mark_run(checker *c, size_t run, uint32_t table, uint8_t *seen)
+/* Every piece of it; and, where documents are right, each that is to be in it is. */
+static bm_status check_table(checker *c, uint32_t table, bm_error *err)
 {
-    const bm_snapshot *s = &c->view->snapshot;
-    size_t n;
-    const bm_piece_ref *refs = bm_snapshot_table(s, run, table, &n);
-    uint64_t entries = 0;
-    bm_posting last = {0, 0};
-    for (size_t i = 0; i < n; i++) {
-        bm_posting_piece piece;
-        if (!bm_posting_piece_open(refs[i].bytes, refs[i].size, NULL, &piece) ||
-            !mark_piece(c, &piece, seen, table))
-            return false;
-        const bm_posting first = bm_posting_piece_at(&piece, 0);
-        if (i > 0 &&
-            (first.key < last.key || (first.key == last.key && first.number <= last.number)))
-            say(c, "table %" PRIu32 ": its pieces are not in order", table);
-        last = bm_posting_piece_at(&piece, piece.head.n - 1);
-        entries += piece.head.n;
-    }
-    if (n > 0 && entries != s->state.runs[run].entries)
-        say(c, "table %" PRIu32 ": another number of entries", table);
-    return true;
+    const bm_state *state = &c->view->snapshot.state;
+    const uint64_t next = state->counts.next_number;
+    marking m = {c, table, NULL};
+    bm_error why = {0};
+    BM_TRY(bm_new_zero(&m.seen, (size_t)(next / 8 + 1), err));
+    bm_status status = bm_postings_each(&c->view->snapshot, NULL, table, mark, &m, &why);
+    for (uint64_t n = 0; c->documents_right && status == BM_OK && n < next; n++)
+        if (has_bit(m.seen, n) != (table == state->facts.bands || has_bit(c->full, n)))
+            status = bm_fail(&why, BM_ERR_FORMAT, "table %" PRIu32 ": document %" PRIu64 " %s",
+                             table, n, has_bit(m.seen, n) ? "has no shingles" : "is missing");
+    bm_free(m.seen);
+    return say_failure(c, status, &why, err);
 }
 
 static bm_status check_tables(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
 {
-    checker *c = ctx;
-    const bm_state *state = &c->view->snapshot.state;
-    const uint64_t next = state->counts.next_number;
     (void)thread;
-    for (size_t table = begin; table < end; table++) {
-        uint8_t *seen = bm_alloc_zero((size_t)(next / 8 + 1), 1);
-        bool right = true;
-        if (seen == NULL)
-            return bm_fail_nomem(err, (size_t)(next / 8 + 1));
-        for (size_t run = 0; right && run < state->n_runs; run++)
-            right = mark_run(c, run, (uint32_t)table, seen);
-        for (uint64_t n = 0; right && n < next; n++)
-            if (has_bit(seen, n) != (table == state->facts.bands || has_bit(c->full, n))) {
-                say(c, "table %zu: document %" PRIu64 " %s", table, n,
-                    has_bit(seen, n) ? "has no shingles" : "is missing");
-                right = false;
-            }
-        bm_free(seen);
-    }
+    for (size_t table = begin; table < end; table++)
+        BM_TRY(check_table(ctx, (uint32_t)table, err));
     return BM_OK;
 }
 
@@ -271,13 +205,13 @@ static bm_status check_all(checker *c, bm_error *err)
 {
     const bm_state *state = &c->view->snapshot.state;
     const bm_store_counts *want = &state->counts;
-    BM_TRY(in_parallel(c, c->view->snapshot.pieces.n, check_range_of_pieces, err));
+    check_removed(c);
+    BM_TRY(in_parallel(c, c->view->snapshot.postings, check_pieces, err));
     if (c->said == 0 && (c->found.empty != want->empty || c->found.shingles != want->shingles ||
                          c->found.text_bytes != want->text_bytes))
         say(c, "the sums of its documents are others than its state says");
-    if (c->said == 0)
-        BM_TRY(in_parallel(c, (size_t)state->facts.bands + 1, check_tables, err));
-    return BM_OK;
+    c->documents_right = c->said == 0;
+    return in_parallel(c, (size_t)state->facts.bands + 1, check_tables, err);
 }
 
 bm_status bm_store_check(const char *dir, const bm_store_check_cfg *cfg, bm_error *err)

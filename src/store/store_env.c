@@ -137,10 +137,12 @@ static bm_status open_for(bm_store_env *env, uint64_t more, bm_error *err)
     return env->txn != NULL ? BM_OK : begin(env, more, err);
 }
 
-bm_status bm_store_env_put(bm_store_env *env, bm_str key, size_t size, void **value, bm_error *err)
+bm_status bm_store_env_put(bm_store_env *env, const bm_piece_key *key, size_t size, void **value,
+                           bm_error *err)
 {
+    char bytes[BM_PIECE_KEY_BYTES];
     BM_TRY(open_for(env, size, err));
-    MDB_val k = {key.len, (void *)(uintptr_t)key.data}, v = {size, NULL};
+    MDB_val k = {bm_piece_key_write(key, bytes).len, bytes}, v = {size, NULL};
     const int rc = env->lib.mdb_put(env->txn, env->table, &k, &v, MDB_RESERVE);
     if (rc != 0)
         return fail(env, rc, "cannot write to the index", err);
@@ -149,11 +151,12 @@ bm_status bm_store_env_put(bm_store_env *env, bm_str key, size_t size, void **va
     return BM_OK;
 }
 
-bm_status bm_store_env_del(bm_store_env *env, bm_str key, bm_error *err)
+bm_status bm_store_env_del(bm_store_env *env, const bm_piece_key *key, bm_error *err)
 {
+    char bytes[BM_PIECE_KEY_BYTES];
     const uint64_t size = UINT64_C(256) << 10; /* few values a transaction */
     BM_TRY(open_for(env, size, err));
-    MDB_val k = {key.len, (void *)(uintptr_t)key.data};
+    MDB_val k = {bm_piece_key_write(key, bytes).len, bytes};
     const int rc = env->lib.mdb_del(env->txn, env->table, &k, NULL);
     env->bytes += size;
     return rc == 0 || rc == MDB_NOTFOUND ? BM_OK : fail(env, rc, "cannot write to the index", err);

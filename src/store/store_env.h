@@ -7,8 +7,7 @@
 #ifndef BM_STORE_STORE_ENV_H
 #define BM_STORE_STORE_ENV_H
 
-#include <bandmill/types.h>
-
+#include "store/bytes/piece.h"
 #include "store/lmdb_library.h"
 
 typedef struct bm_store_env {
@@ -33,9 +32,10 @@ bm_status bm_store_env_open(const bm_store_env_cfg *cfg, bm_store_env *out, bm_e
 void bm_store_env_close(bm_store_env *env); /* {0} is fine; what was not committed is gone */
 
 /* A value of `size` bytes, to be filled before the next call for this environment. */
-bm_status bm_store_env_put(bm_store_env *env, bm_str key, size_t size, void **value, bm_error *err);
+bm_status bm_store_env_put(bm_store_env *env, const bm_piece_key *key, size_t size, void **value,
+                           bm_error *err);
 /* BM_OK also where there is none. */
-bm_status bm_store_env_del(bm_store_env *env, bm_str key, bm_error *err);
+bm_status bm_store_env_del(bm_store_env *env, const bm_piece_key *key, bm_error *err);
 /* What was put becomes readable. */
 bm_status bm_store_env_flush(bm_store_env *env, bm_error *err);
 /* From here to the commit all of `bytes` goes into one transaction. */

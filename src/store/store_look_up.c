@@ -4,7 +4,7 @@
  * were removed are left out by their bits.
  *
  * Tests: tests/unit/store/test_store_model.c */
-#include "store/store_view_inside.h"
+#include "store/store_writer.h"
 
 #include <string.h>
 
@@ -15,77 +15,52 @@
 #include "base/memory.h"
 #include "store/bytes/le_bytes.h"
 #include "store/bytes/set_code.h"
-#include "store/store_note.h"
 
 /* --- open and close --- */
 
-static bm_status map_ranges(bm_store_view *v, bm_error *err)
+/* What was removed, in the file, or as a writer has it. */
+static bm_status map_removed(bm_store_view *v, const bm_writer *w, bm_error *err)
 {
     const bm_snapshot *s = &v->snapshot;
-    v->n_ranges = (size_t)(s->state.counts.next_number / BM_STORE_RANGE + 1);
-    BM_TRY(bm_new_zero(&v->removed, v->n_ranges, err));
-    for (size_t i = 0; i < s->state.n_ranges; i++) {
-        const bm_piece_ref *ref = &s->pieces.list[s->ranges + i];
+    const bm_piece_ref *ref = &s->pieces.list[s->behind_postings];
+    if (w != NULL && w->removed != NULL) {
+        BM_TRY(bm_new(&v->bits, w->removed_bytes, err));
+        memcpy(v->bits, w->removed, w->removed_bytes);
+        v->removed = v->bits;
+        v->removed_bytes = w->removed_bytes;
+    } else if (s->state.counts.removed > 0) {
         bm_piece_head head;
-        if (ref->size != BM_REMOVED_PIECE || ref->key.number >= v->n_ranges ||
+        if (s->behind_postings == s->pieces.n || ref->key.table != BM_KEY_REMOVED ||
             !bm_piece_check(ref->bytes, ref->size, BM_PIECE_REMOVED) ||
             !bm_piece_head_of(ref->bytes, ref->size, BM_PIECE_REMOVED, &head) ||
-            head.first != ref->key.number * BM_STORE_RANGE)
+            head.n != s->state.counts.removed)
             return bm_snapshot_damaged(s, err, "what was removed");
-        v->removed[ref->key.number] = ref->bytes + BM_PIECE_HEAD_BYTES;
-        v->n_removed_ranges++;
+        v->removed = ref->bytes + BM_PIECE_HEAD_BYTES;
+        v->removed_bytes = ref->size - BM_PIECE_HEAD_BYTES;
     }
     return BM_OK;
-}
-
-static bm_status check_notes(const bm_snapshot *s, bm_error *err)
-{
-    for (size_t i = s->notes; i < s->postings; i++) {
-        const bm_piece_ref *ref = &s->pieces.list[i];
-        bm_str name, bytes;
-        if (!bm_piece_check(ref->bytes, ref->size, BM_PIECE_NOTE) ||
-            !bm_store_note_read(ref, &name, &bytes) || bm_note_name_hash(name) != ref->key.first)
-            return bm_snapshot_damaged(s, err, "a note");
-    }
-    return BM_OK;
-}
-
-/* What a writer has not put into the file. */
-static bm_status copy_pending(bm_store_view *v, const bm_writer *w, bm_error *err)
-{
-    if (w->n_ranges > 0) {
-        v->bits = bm_alloc(w->n_ranges, BM_REMOVED_BYTES);
-        if (v->bits == NULL)
-            return bm_fail_nomem(err, w->n_ranges * BM_REMOVED_BYTES);
-    }
-    for (size_t i = 0; i < w->n_ranges; i++) {
-        uint8_t *bits = v->bits + i * BM_REMOVED_BYTES;
-        memcpy(bits, w->ranges[i].bits, BM_REMOVED_BYTES);
-        v->removed[w->ranges[i].range] = bits;
-        v->n_removed_ranges++;
-    }
-    return bm_store_notes_copy(w, &v->notes, &v->n_notes, err);
 }
 
 bm_status bm_store_view_open(bm_store *store, bm_store_view **out, bm_error *err)
 {
     const bm_writer *w = store->writer;
-    if (w != NULL)
+    if (w != NULL) {
         BM_TRY(bm_writer_ready(store, err));
-    if (w != NULL)
         BM_TRY(bm_writer_flush(store, err));
+    }
     bm_store_view *v = NULL;
     BM_TRY(bm_new_zero(&v, 1, err));
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_snapshot_open(store, w != NULL ? &w->state : NULL, &v->snapshot, err));
-    BM_TRY_OUT(map_ranges(v, err));
-    BM_TRY_OUT(check_notes(&v->snapshot, err));
-    BM_TRY_OUT(bm_new_zero(&v->compared,
-                           (v->snapshot.ranges - v->snapshot.postings) * BM_POSTING_COMPARED, err));
-    BM_TRY_OUT(bm_new_zero(&v->docs_compared,
-                           (size_t)(v->snapshot.state.counts.next_number / 8 + 1), err));
-    if (w != NULL)
-        BM_TRY_OUT(copy_pending(v, w, err));
+    BM_TRY_OUT(map_removed(v, w, err));
+    for (unsigned i = 0; i < BM_STORE_NOTES; i++) {
+        const bm_str note = v->snapshot.state.notes[i];
+        BM_TRY_OUT(bm_buf_add(&v->notes[i], note.data, note.len, err));
+    }
+    const size_t n_pieces = v->snapshot.behind_postings - v->snapshot.postings;
+    BM_TRY_OUT(bm_new_zero(&v->compared, n_pieces * BM_POSTING_COMPARED, err));
+    status =
+        bm_new_zero(&v->docs_compared, (size_t)(v->snapshot.state.counts.next_number / 8 + 1), err);
 out:
     if (status == BM_OK)
         *out = v;
@@ -99,8 +74,8 @@ void bm_store_view_close(bm_store_view *v)
     if (v == NULL)
         return;
     bm_snapshot_close(&v->snapshot);
-    bm_store_notes_free(v->notes, v->n_notes);
-    bm_free(v->removed);
+    for (unsigned i = 0; i < BM_STORE_NOTES; i++)
+        bm_buf_reset(&v->notes[i]);
     bm_free(v->bits);
     bm_free(v->compared);
     bm_free(v->docs_compared);
@@ -124,9 +99,7 @@ bm_store_counts bm_store_view_counts(const bm_store_view *v)
 
 bool bm_store_view_removed(const bm_store_view *v, uint32_t number)
 {
-    const uint8_t *bits = v->removed[number / BM_STORE_RANGE];
-    const size_t at = number % BM_STORE_RANGE;
-    return bits != NULL && (bits[at / 8] >> at % 8 & 1) != 0;
+    return number / 8 < v->removed_bytes && (v->removed[number / 8] >> number % 8 & 1) != 0;
 }
 
 /* One key of an ask. */
@@ -220,7 +193,7 @@ static bm_status count_rest(table_walk *t, size_t at, size_t i, uint64_t key, ui
             end = t->piece.head.n;
         else
             BM_TRY(find_entry(t, key + 1, &end, err));
-        if (v->n_removed_ranges == 0) {
+        if (v->removed_bytes == 0) {
             *n += end > i ? end - i : 0;
             continue;
         }
@@ -287,8 +260,8 @@ bm_status bm_store_view_find(const bm_store_view *v, const bm_store_ask *ask, bm
 
 /* --- documents --- */
 
-bm_status bm_store_view_any(const bm_store_view *v, uint32_t number, bm_store_doc *out,
-                            bm_error *err)
+/* The document of a number below next_number, whether or not it was removed. */
+static bm_status read_doc(const bm_store_view *v, uint32_t number, bm_store_doc *out, bm_error *err)
 {
     const bm_piece_ref *ref = bm_snapshot_docs(&v->snapshot, number);
     bm_document_piece piece;
@@ -310,7 +283,7 @@ bm_status bm_store_view_doc(const bm_store_view *v, uint32_t number, bm_store_do
 {
     if (number >= v->snapshot.state.counts.next_number || bm_store_view_removed(v, number))
         return BM_NOT_FOUND;
-    return bm_store_view_any(v, number, out, err);
+    return read_doc(v, number, out, err);
 }
 
 void bm_store_view_expect(const bm_store_view *v, uint32_t number, bool there)
@@ -329,7 +302,7 @@ bm_status bm_store_view_id(const bm_store_view *v, bm_str id, uint32_t *number, 
     bool found = false;
     for (size_t i = 0; status == BM_OK && !found && i < hits.n; i++) {
         bm_store_doc doc;
-        status = bm_store_view_any(v, hits.list[i].number, &doc, err);
+        status = read_doc(v, hits.list[i].number, &doc, err);
         found =
             status == BM_OK && doc.id.len == id.len && memcmp(doc.id.data, id.data, id.len) == 0;
         if (found)
@@ -359,18 +332,7 @@ bm_status bm_store_doc_words(const bm_store_doc *doc, uint32_t *words, uint32_t 
 
 /* --- notes --- */
 
-bm_str bm_store_view_note(const bm_store_view *v, const char *name)
+bm_str bm_store_view_note(const bm_store_view *v, bm_store_note_kind note)
 {
-    for (size_t i = 0; i < v->n_notes; i++)
-        if (strcmp(v->notes[i].name, name) == 0)
-            return (bm_str){v->notes[i].bytes, v->notes[i].len};
-    const bm_str asked = {name, strlen(name)};
-    for (size_t i = v->snapshot.notes; i < v->snapshot.postings; i++) {
-        const bm_piece_ref *ref = &v->snapshot.pieces.list[i];
-        bm_str found, bytes;
-        if (bm_store_note_read(ref, &found, &bytes) && found.len == asked.len &&
-            memcmp(found.data, asked.data, asked.len) == 0)
-            return bytes;
-    }
-    return (bm_str){NULL, 0};
+    return (bm_str){v->notes[note].data, v->notes[note].len};
 }

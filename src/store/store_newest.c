@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/memory.h"
-#include "store/store_view_inside.h"
+#include "store/store_snapshot.h"
 
 bool bm_store_view_is_last(const bm_store_view *view)
 {

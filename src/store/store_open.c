@@ -15,10 +15,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "store/store_build.h"
-#include "store/store_merge.h"
-#include "store/store_note.h"
 #include "store/store_write.h"
+#include "store/store_writer.h"
 
 #define ATTEMPTS 64
 
@@ -131,13 +129,11 @@ static bm_status open_to_write(bm_store *store, const char *dir, bm_error *err)
  * deleted. */
 static bm_status clear_up(bm_store *store, const bm_piece_refs *leavings, bm_error *err)
 {
-    char bytes[BM_PIECE_KEY_MAX];
     BM_TRY(bm_writer_record(store, err));
     if (leavings->n == 0)
         return BM_OK;
     for (size_t i = 0; i < leavings->n; i++)
-        BM_TRY(
-            bm_store_env_del(&store->env, bm_piece_key_write(&leavings->list[i].key, bytes), err));
+        BM_TRY(bm_store_env_del(&store->env, &leavings->list[i].key, err));
     return bm_store_commit(store, err);
 }
 
@@ -185,12 +181,9 @@ bm_status bm_store_open(const char *dir, const bm_store_cfg *cfg, bm_store **out
 
 static bm_status begin_new(bm_store *store, const bm_store_facts *facts, bm_error *err)
 {
-    bm_state state = {0};
     BM_TRY(keep_facts(store, facts, err));
-    BM_TRY(bm_state_copy(&(bm_state){.facts = *facts, .next_version = 1}, &state, err));
-    const bm_status status = bm_writer_open(store, &state, err);
-    bm_state_reset(&state);
-    return status == BM_OK ? bm_store_build_begin(store, err) : status;
+    BM_TRY(bm_writer_open(store, &(bm_state){.next_version = 1}, err));
+    return bm_writer_bands_open(store, err);
 }
 
 bm_status bm_store_create(const char *dir, const bm_store_facts *facts, const bm_store_cfg *cfg,

@@ -25,6 +25,7 @@ typedef struct reading {
     uint64_t *owned; /* a bit a page: it is free, or a value's */
     size_t cap_owned;
     uint64_t n_owned, last_owned;
+    size_t last_freed; /* the transaction whose free pages were read last */
     bm_error *err;
 } reading;
 
@@ -67,6 +68,8 @@ static bm_status take_piece(reading *r, const MDB_val *key, const MDB_val *value
     if (!bm_piece_key_read((bm_str){key->mv_data, key->mv_size}, &ref->key) ||
         value->mv_size > UINT32_MAX)
         return damaged(r, "it has a key that none writes");
+    if (to->n > 1 && bm_piece_key_order(&ref[-1].key, &ref->key) >= 0)
+        return damaged(r, "its keys are not in order");
     ref->size = (uint32_t)value->mv_size;
     ref->bytes = value->mv_data; /* in LMDB's map */
     return BM_OK;
@@ -76,12 +79,14 @@ static bm_status take_piece(reading *r, const MDB_val *key, const MDB_val *value
 static bm_status take_free(reading *r, const MDB_val *key, const MDB_val *value)
 {
     const char *at = value->mv_data;
-    size_t n = 0, page;
-    (void)key;
+    size_t n = 0, page, txn = 0;
+    if (key->mv_size == sizeof txn)
+        memcpy(&txn, key->mv_data, sizeof txn);
     if (value->mv_size >= sizeof n)
         memcpy(&n, at, sizeof n);
-    if (value->mv_size < sizeof n || n > value->mv_size / sizeof n - 1)
+    if (txn <= r->last_freed || value->mv_size < sizeof n || n > value->mv_size / sizeof n - 1)
         return damaged(r, "a list of free pages");
+    r->last_freed = txn;
     for (size_t i = 1; i <= n; i++) {
         memcpy(&page, at + i * sizeof page, sizeof page);
         BM_TRY(own(r, page, 1));
@@ -90,35 +95,18 @@ static bm_status take_free(reading *r, const MDB_val *key, const MDB_val *value)
     return BM_OK;
 }
 
-static int order(bool numbers, const MDB_val *a, const MDB_val *b)
-{
-    size_t x = 0, y = 0;
-    if (numbers && a->mv_size == sizeof x && b->mv_size == sizeof y) {
-        memcpy(&x, a->mv_data, sizeof x);
-        memcpy(&y, b->mv_data, sizeof y);
-        return (x > y) - (x < y);
-    }
-    const int first =
-        memcmp(a->mv_data, b->mv_data, a->mv_size < b->mv_size ? a->mv_size : b->mv_size);
-    return first != 0 ? first : (a->mv_size > b->mv_size) - (a->mv_size < b->mv_size);
-}
-
 static bm_status walk(reading *r, MDB_dbi table,
                       bm_status (*fn)(reading *r, const MDB_val *key, const MDB_val *value))
 {
     const bm_lmdb_library *lib = &r->of->env->lib;
     MDB_cursor *cursor;
-    MDB_val key, value, last = {0, NULL};
+    MDB_val key, value;
     bm_status status = BM_OK;
     int rc = lib->mdb_cursor_open(r->of->txn, table, &cursor);
     if (rc != 0)
         return bm_lmdb_fail(lib, rc, r->of->env->name, "cannot read the index", r->err);
-    while ((rc = lib->mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) == 0) {
-        if (last.mv_data != NULL && order(table == FREE_TABLE, &last, &key) >= 0)
-            BM_TRY_OUT(damaged(r, "its keys are not in order"));
-        last = key;
+    while ((rc = lib->mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) == 0)
         BM_TRY_OUT(fn(r, &key, &value));
-    }
     if (rc != MDB_NOTFOUND)
         status = bm_lmdb_fail(lib, rc, r->of->env->name, "cannot read the index", r->err);
 out:

@@ -6,7 +6,6 @@
 #ifndef BM_STORE_STORE_PAGES_H
 #define BM_STORE_STORE_PAGES_H
 
-#include "store/piece_key.h"
 #include "store/store_env.h"
 #include "store/store_record.h"
 

@@ -4,6 +4,7 @@
 #include "store/store_snapshot.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <sched.h>
 #include <string.h>
@@ -218,20 +219,19 @@ static size_t place_of(const bm_snapshot *s, const bm_piece_key *key)
 
 static bm_status arrange(bm_snapshot *s, bm_error *err)
 {
-    s->notes = place_of(s, &(bm_piece_key){.table = BM_KEY_NOTE});
     s->postings = place_of(s, &(bm_piece_key){.table = BM_KEY_POSTINGS});
-    s->ranges = place_of(s, &(bm_piece_key){.table = BM_KEY_REMOVED});
-    const size_t states = place_of(s, &(bm_piece_key){.table = BM_KEY_STATE});
+    s->behind_postings = place_of(s, &(bm_piece_key){.table = BM_KEY_POSTINGS + 1});
     const bm_piece_ref *docs = s->pieces.list;
-    if (s->state.counts.next_number > 0 && (s->notes == 0 || docs[0].key.number != 0 ||
-                                            docs[s->notes - 1].key.number != s->state.tail_first))
+    for (size_t i = 0; i < s->postings; i++)
+        if (i == 0 ? docs[i].key.number != 0 : docs[i].key.number <= docs[i - 1].key.number)
+            return damaged(s->store, err, "pieces of documents are missing");
+    if (s->state.counts.next_number > 0 &&
+        (s->postings == 0 || docs[s->postings - 1].key.number != s->state.tail_first))
         return damaged(s->store, err, "pieces of documents are missing");
-    if (states - s->ranges != s->state.n_ranges)
-        return damaged(s->store, err, "what was removed is missing");
     for (size_t i = 0; i < s->state.n_runs; i++)
         for (uint32_t t = 0; t < s->state.runs[i].n_tables; t++) {
             size_t n;
-            bm_snapshot_table(s, i, s->state.runs[i].first_table + t, &n);
+            bm_snapshot_table(s, i, (uint32_t)s->state.runs[i].first_table + t, &n);
             if (n == 0)
                 return damaged(s->store, err, "a table of postings is missing");
         }
@@ -244,7 +244,10 @@ bm_status bm_snapshot_open(bm_store *store, const bm_state *state, bm_snapshot *
     bm_store_record record = {0};
     bm_status status = BM_OK;
     BM_TRY_OUT(hold(&s, state != NULL, &record, err));
-    BM_TRY_OUT(state != NULL ? bm_state_copy(state, &s.state, err) : read_state(&s, &record, err));
+    if (state != NULL)
+        s.state = *state;
+    else
+        BM_TRY_OUT(read_state(&s, &record, err));
     BM_TRY_OUT(part_others(&s, err));
     status = arrange(&s, err);
 out:
@@ -266,7 +269,6 @@ void bm_snapshot_close(bm_snapshot *s)
     pthread_mutex_lock(&s->store->mutex);
     let_go(s);
     pthread_mutex_unlock(&s->store->mutex);
-    bm_state_reset(&s->state);
     bm_store_record_reset(&s->pages);
     bm_free(s->pieces.list);
     bm_free(s->others.list);
@@ -286,9 +288,23 @@ const bm_piece_ref *bm_snapshot_table(const bm_snapshot *s, size_t run, uint32_t
     return s->pieces.list + begin;
 }
 
+bm_status bm_snapshot_documents(const bm_snapshot *s, size_t i, bm_document_piece *out,
+                                bm_error *err)
+{
+    const bm_piece_ref *ref = &s->pieces.list[i];
+    const uint64_t end = i + 1 < s->postings ? ref[1].key.number : s->state.counts.next_number;
+    BM_TRY(bm_store_go_on(s->store, err));
+    if (bm_document_piece_open(ref->bytes, ref->size, out) && bm_document_piece_valid(out) &&
+        out->head.first == ref->key.number && out->head.last + 1 == end)
+        return BM_OK;
+    return bm_fail_at(err, BM_ERR_FORMAT, s->store->place.path, 0,
+                      "the index is damaged: the piece of documents from %" PRIu32 " on",
+                      ref->key.number);
+}
+
 const bm_piece_ref *bm_snapshot_docs(const bm_snapshot *s, uint32_t number)
 {
-    size_t low = 0, high = s->notes;
+    size_t low = 0, high = s->postings;
     while (low < high) {
         const size_t middle = (low + high) / 2;
         if (s->pieces.list[middle].key.number <= number)

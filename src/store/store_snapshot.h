@@ -9,6 +9,7 @@
 
 #include "store/store_inside.h"
 #include "store/store_pages.h"
+#include "store/store_view.h"
 
 typedef struct bm_snapshot {
     bm_store *store;
@@ -18,20 +19,36 @@ typedef struct bm_snapshot {
     bm_store_record pages; /* of the transaction; its sums are not filled in */
     bool recorded;         /* it is that of the last commit */
     bm_state state;
-    bm_piece_refs pieces;           /* that the state names, in the order of their keys */
-    bm_piece_refs others;           /* leavings */
-    size_t notes, postings, ranges; /* of `pieces`: where these begin; documents are the first */
+    bm_piece_refs pieces;             /* that the state names, in the order of their keys */
+    bm_piece_refs others;             /* leavings */
+    size_t postings, behind_postings; /* of `pieces`: documents are the first */
 } bm_snapshot;
+
+struct bm_store_view {
+    bm_snapshot snapshot;
+    const uint8_t *removed; /* a bit a number */
+    size_t removed_bytes;   /* 0: no document was removed; numbers behind them were not */
+    uint8_t *bits;          /* those of a writer's that are not in the file */
+    bm_buf notes[BM_STORE_NOTES];
+    uint8_t *compared;      /* of each piece of postings BM_POSTING_COMPARED bytes */
+    uint8_t *docs_compared; /* of each document a bit */
+};
+
+/* Was this number removed, which is below next_number? */
+bool bm_store_view_removed(const bm_store_view *view, uint32_t number);
 
 /* May LMDB open the file? Before it has. `slot`: a child may take one in lock.mdb. */
 bm_status bm_snapshot_admit(bm_store *store, bool slot, bm_error *err);
-/* `state`: of a writer, which has flushed; NULL: as the file says. *out: {0}. */
+/* `state`: of a writer, which has flushed; NULL: as the file says, which it borrows. *out: {0}. */
 bm_status bm_snapshot_open(bm_store *store, const bm_state *state, bm_snapshot *out, bm_error *err);
 void bm_snapshot_close(bm_snapshot *snapshot); /* {0} is fine */
 
 /* The pieces of a table of state.runs[run], where it has that table; else none. */
 const bm_piece_ref *bm_snapshot_table(const bm_snapshot *snapshot, size_t run, uint32_t table,
                                       size_t *n);
+/* Piece i of documents, i < snapshot->postings, with all its sums compared. */
+bm_status bm_snapshot_documents(const bm_snapshot *snapshot, size_t i, bm_document_piece *out,
+                                bm_error *err);
 /* The piece in which a document of this number would be; NULL: there are none before it. */
 const bm_piece_ref *bm_snapshot_docs(const bm_snapshot *snapshot, uint32_t number);
 /* The memory that a piece took is free for others: it was read, and is not soon read again. */

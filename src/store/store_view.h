@@ -62,8 +62,8 @@ bm_status bm_store_view_id(const bm_store_view *view, bm_str id, uint32_t *numbe
 bm_status bm_store_doc_set(const bm_store_doc *doc, uint64_t *hashes, bm_error *err);
 bm_status bm_store_doc_words(const bm_store_doc *doc, uint32_t *words, uint32_t n, bm_error *err);
 
-/* A note, or NULL data where there is none of this name. */
-bm_str bm_store_view_note(const bm_store_view *view, const char *name);
+/* A note; len 0 where there is none. */
+bm_str bm_store_view_note(const bm_store_view *view, bm_store_note_kind note);
 
 /* Everything compared: pages, sums, orders, counts; that each document is found under its id, and each posting names a
  * document that is there or was removed. `say` is called with each thing that is wrong, a line each; the first ones,

@@ -22,8 +22,8 @@ bm_status bm_store_add(bm_store *store, const bm_store_batch *batch, uint32_t *f
                        bm_error *err);
 /* Documents that are there; each once. */
 bm_status bm_store_remove(bm_store *store, const uint32_t *numbers, size_t n, bm_error *err);
-/* Written with the next commit; len 0 removes it. Names are short (up to 100 bytes). */
-bm_status bm_store_note(bm_store *store, const char *name, bm_str bytes, bm_error *err);
+/* Written with the next commit. */
+bm_status bm_store_note(bm_store *store, bm_store_note_kind note, bm_str bytes, bm_error *err);
 /* All of it, at once, on the disk. After BM_ERR_IO (disk full) the index is as at the last commit, and the
  * store can only be closed. */
 bm_status bm_store_commit(bm_store *store, bm_error *err);

@@ -4,26 +4,12 @@
 #define BM_STORE_STORE_WRITER_H
 
 #include "spill/sorted_runs.h"
-#include "store/store_inside.h"
 #include "store/store_snapshot.h"
 
-#define BM_STORE_MEMORY  (UINT64_C(256) << 20)
-#define BM_REMOVED_BYTES (BM_STORE_RANGE / 8)
-#define BM_REMOVED_PIECE (BM_PIECE_HEAD_BYTES + BM_REMOVED_BYTES)
-
-/* Removed documents of a range that has changed since the commit. */
-typedef struct bm_writer_range {
-    uint64_t range, removed;
-    uint8_t *bits; /* BM_REMOVED_BYTES */
-} bm_writer_range;
-
-typedef struct bm_writer_note {
-    char *name, *bytes; /* bytes NULL: it is removed */
-    size_t len;
-} bm_writer_note;
+#define BM_STORE_MEMORY (UINT64_C(256) << 20)
 
 struct bm_writer {
-    bm_state state;        /* its runs, ranges and documents but for `tail` are in the file */
+    bm_state state;        /* its runs and documents but for `tail` are in the file */
     uint64_t committed;    /* versions below this the last commit may name */
     bm_piece_key *dropped; /* pieces that it names and the next one does not */
     size_t n_dropped, cap_dropped;
@@ -31,20 +17,21 @@ struct bm_writer {
     bm_piece_key tail_key; /* the piece in the file that `tail` replaces; table 0: none */
     bool tail_begun;       /* `tail` is what follows, or replaces, the last piece in the file */
     bool tail_new;         /* and has documents that the file has not */
-    bm_writer_range *ranges;
-    size_t n_ranges, cap_ranges;
-    bm_writer_note *notes;
-    size_t n_notes, cap_notes;
-    bm_sorted_runs **bands; /* of a build, until its commit: postings of each band */
-    bool build;
-    bm_buf body; /* of a document that is added */
+    uint8_t *removed;      /* a bit a number, where one was removed since the last commit */
+    size_t removed_bytes;
+    bm_buf notes[BM_STORE_NOTES];
+    bm_sorted_runs **bands; /* of a build, until its commit: postings of each band; else NULL */
+    bm_buf body;            /* of a document that is added */
     bm_status failed;
     bm_error failure; /* after which it can only be closed */
 };
 
-/* An empty writer over a state, which is taken. */
-bm_status bm_writer_open(bm_store *store, bm_state *state, bm_error *err);
+/* A writer that goes on from a state. */
+bm_status bm_writer_open(bm_store *store, const bm_state *state, bm_error *err);
 void bm_writer_close(bm_store *store);
+/* The postings of bands are sorted aside from now on; and no longer. */
+bm_status bm_writer_bands_open(bm_store *store, bm_error *err);
+void bm_writer_bands_close(bm_store *store);
 /* BM_OK, or why it can only be closed; BM_ERR_INTERNAL for a store that reads. */
 bm_status bm_writer_ready(const bm_store *store, bm_error *err);
 /* Keep the failure, and hand it on. */
@@ -60,8 +47,7 @@ bm_status bm_writer_put(bm_store *store, bm_error *err);
 bm_status bm_writer_flush(bm_store *store, bm_error *err);
 /* Record the commit that is on the disk; a writer that is ended before it has not acknowledged that one. */
 bm_status bm_writer_record(bm_store *store, bm_error *err);
-/* The bits of a range, copied from the file where they have not changed yet. */
-bm_status bm_writer_range_of(bm_store *store, const bm_snapshot *snapshot, uint64_t range,
-                             bm_writer_range **out, bm_error *err);
+/* For the next commit: as bm_store_note. */
+bm_status bm_writer_note(bm_writer *writer, bm_store_note_kind note, bm_str bytes, bm_error *err);
 
 #endif

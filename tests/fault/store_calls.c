@@ -138,7 +138,7 @@ static bm_status do_work(const work *w, const char *dir, bool *committed, bm_err
     if (status == BM_OK)
         status = bm_store_remove(store, w->removed, 8, err);
     if (status == BM_OK)
-        status = bm_store_note(store, "note", (bm_str){"what was added", 14}, err);
+        status = bm_store_note(store, BM_NOTE_INPUTS, (bm_str){"what was added", 14}, err);
     if (status == BM_OK)
         status = bm_store_commit(store, err);
     *committed = status == BM_OK;

@@ -132,7 +132,7 @@ static void check_documents(const uint8_t *data, size_t size, bool sealed)
 static void check_state(const uint8_t *data, size_t size)
 {
     uint8_t *bytes = copy_of(data, size), *again = NULL;
-    bm_state state = {0}, back = {0};
+    bm_state state = {0};
     bm_error err = {0};
     if (size >= BM_PIECE_HEAD_BYTES)
         bm_piece_seal(bytes, size);
@@ -141,13 +141,9 @@ static void check_state(const uint8_t *data, size_t size)
     if (status == BM_OK) {
         CHECK(bm_state_size(&state) == size && (again = malloc(size)) != NULL);
         bm_state_write(&state, again);
-        CHECK(bm_state_read(again, size, &back, NULL) == BM_OK);
-        CHECK(back.n_runs == state.n_runs && back.n_ranges == state.n_ranges);
-        CHECK(fuzz_same(back.facts.settings.data, back.facts.settings.len,
-                        state.facts.settings.data, state.facts.settings.len));
+        CHECK(fuzz_same(again + BM_PIECE_HEAD_BYTES, size - BM_PIECE_HEAD_BYTES,
+                        bytes + BM_PIECE_HEAD_BYTES, size - BM_PIECE_HEAD_BYTES));
     }
-    bm_state_reset(&state);
-    bm_state_reset(&back);
     free(bytes), free(again);
 }
 

@@ -12,7 +12,8 @@ import numpy as np
 import xxhash
 
 HEAD = 32
-POSTINGS, DOCUMENTS, REMOVED, STATE, NOTE = range(1, 6)
+POSTINGS, DOCUMENTS, REMOVED, STATE = range(1, 5)
+STATE_KEY = b"S" + bytes(24)
 NO_PAGE = (1 << 64) - 1
 
 
@@ -125,25 +126,28 @@ class Index:
             summed = piece[:4080] if head[0] == POSTINGS else piece
             expect(head[2] == xxhash.xxh3_64_intdigest(summed[:8] + bytes(8) + summed[16:]), f"the sum of {key!r}")
         self.pieces = dict(pieces)
-        self.read_state(self.pieces[b"S"])
+        self.read_state(self.pieces[STATE_KEY])
         self.read_record(os.path.join(folder, "last_commit"), pages)
         self.read_pieces()
 
     def read_state(self, piece):
-        expect(self.heads[b"S"][0] == STATE, "the state is of another kind")
+        expect(self.heads[STATE_KEY][0] == STATE, "the state is of another kind")
         version, self.kind, self.bands, self.words = struct.unpack_from("<4I", piece, HEAD)
         expect(version == 2, "another version")
-        w = struct.unpack_from("<13Q", piece, HEAD + 16)
+        w = struct.unpack_from("<14Q", piece, HEAD + 16)
         names = "documents removed empty shingles text_bytes next_number".split()
         self.index, self.commit, self.counts, self.next_version = w[0], w[1], dict(zip(names, w[2:8])), w[8]
-        self.tail, (n_runs, n_ranges, n_settings) = w[9], w[10:]
-        at = HEAD + 16 + 13 * 8
+        self.tail, n_runs, lengths = w[9], w[10], w[11:]
+        at = HEAD + 16 + 14 * 8
         self.runs = [struct.unpack_from("<4Q", piece, at + 32 * i) for i in range(n_runs)]
         at += 32 * n_runs
-        self.ranges = [struct.unpack_from("<3Q", piece, at + 24 * i) for i in range(n_ranges)]
-        at += 24 * n_ranges
-        expect(at + n_settings == len(piece), "the state has another size")
-        self.settings = json.loads(piece[at:]) if n_settings else None
+        expect(at + sum(lengths) == len(piece), "the state has another size")
+        texts = []
+        for length in lengths:
+            texts.append(piece[at:at + length])
+            at += length
+        self.settings = json.loads(texts[0]) if texts[0] else None
+        self.notes = dict(zip(("inputs", "adds"), texts[1:]))
 
     def read_record(self, path, pages):
         """The record of the last commit, which is that of the state."""
@@ -166,21 +170,19 @@ class Index:
             expect(first[page] == xxhash.xxh3_64_intdigest(pages.data[page * size:(page + 1) * size]), "the sum of a first page")
 
     def read_pieces(self):
-        self.all, self.notes, self.removed, self.leavings = {}, {}, set(), []
+        self.all, self.removed, self.leavings = {}, set(), []
         runs = {run[0]: run for run in self.runs}
-        versions = {(place, version): removed for place, removed, version in self.ranges}
         lists = {}
         for key, piece in self.pieces.items():
-            table, (kind, n, _, first, last) = key[:1], self.heads[key]
+            kind, n, _, first, last = self.heads[key]
+            table, run, band, first_key, number = struct.unpack(">cQIQI", key)
             if table == b"D":
-                number, version = struct.unpack(">IQ", key[1:])
-                if number > self.tail or version >= self.next_version:
+                if number > self.tail or run >= self.next_version:
                     self.leavings.append(key)
                     continue
                 expect((kind, first, last) == (DOCUMENTS, number, number + n - 1), f"the head of {key!r}")
                 self.read_documents(piece, number, n)
             elif table == b"P":
-                run, band, first_key, number = struct.unpack(">QIQI", key[1:])
                 if run not in runs:
                     self.leavings.append(key)
                     continue
@@ -189,19 +191,10 @@ class Index:
                 expect(postings[0] == (first_key, number), f"the first posting of {key!r}")
                 lists.setdefault((run, band), []).extend(postings)
             elif table == b"R":
-                place, version = struct.unpack(">IQ", key[1:])
-                if (place, version) not in versions:
-                    self.leavings.append(key)
-                    continue
-                numbers = {place << 20 | i for i in ones(piece[HEAD:HEAD + (1 << 17)]).tolist()}
-                expect(kind == REMOVED and len(numbers) == n == versions[place, version], f"the bits of {key!r}")
-                self.removed |= numbers
-            elif table == b"N":
-                expect(kind == NOTE and piece[HEAD:HEAD + n] == key[1:], f"the name of {key!r}")
-                expect(first == xxhash.xxh3_64_intdigest(key[1:]), f"the head of {key!r}")
-                self.notes[key[1:].decode()] = piece[HEAD + n:]
+                self.removed = set(ones(piece[HEAD:]).tolist())
+                expect(kind == REMOVED and len(self.removed) == n == self.counts["removed"], f"the bits of {key!r}")
             else:
-                expect(key == b"S", f"an unknown key {key!r}")
+                expect(key == STATE_KEY, f"an unknown key {key!r}")
         expect(sorted(self.all) == list(range(self.counts["next_number"])), "documents are missing")
         self.documents = {number: doc for number, doc in self.all.items() if number not in self.removed}
         self.join_runs(runs, lists)

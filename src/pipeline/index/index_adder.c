@@ -278,7 +278,7 @@ static bm_status commit(bm_index_adder *a, bm_error *err)
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_rows_flush(&a->rows, true, err));
     if (names.len > 0)
-        BM_TRY_OUT(bm_store_note(a->store, BM_INDEX_NOTE_INPUTS, names, err));
+        BM_TRY_OUT(bm_store_note(a->store, BM_NOTE_INPUTS, names, err));
     if (a->commits.on)
         BM_TRY_OUT(bm_index_add_note_save(&a->note, a->job, &a->place, a->store, err));
     status = bm_store_commit(a->store, err);

@@ -63,7 +63,7 @@ bm_status bm_index_inputs_list(const bm_job_context *job, const bm_store_view *v
                                uint32_t *first, bm_error *err)
 {
     const bm_str listed =
-        view != NULL ? bm_store_view_note(view, BM_INDEX_NOTE_INPUTS) : (bm_str){NULL, 0};
+        view != NULL ? bm_store_view_note(view, BM_NOTE_INPUTS) : (bm_str){NULL, 0};
     bm_buf own = {0};
     *first = BM_INDEX_NO_INPUT;
     bm_status status = bm_buf_add(names, listed.data, listed.len, err);
@@ -197,7 +197,7 @@ static bm_status go_on(bm_index_add_note *note, const bm_job_context *job,
 bm_status bm_index_add_note_open(const bm_job_context *job, const bm_store_view *view,
                                  bm_index_add_note *note, bm_index_add_place *place, bm_error *err)
 {
-    const bm_str noted = bm_store_view_note(view, BM_INDEX_NOTE_ADDS);
+    const bm_str noted = bm_store_view_note(view, BM_NOTE_ADDS);
     uint64_t fields[N_FIELDS];
     bool found;
     bm_buf text = {0};
@@ -257,7 +257,7 @@ bm_status bm_index_add_note_save(bm_index_add_note *note, const bm_job_context *
                                  "\n",
                                  note->names, note->settings, place->records, p->file, p->bytes,
                                  p->digest.lo, p->digest.hi, p->known, note->before));
-    status = bm_store_note(store, BM_INDEX_NOTE_ADDS, (bm_str){text.data, text.len}, err);
+    status = bm_store_note(store, BM_NOTE_ADDS, (bm_str){text.data, text.len}, err);
 out:
     bm_buf_reset(&text);
     return status;

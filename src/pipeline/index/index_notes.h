@@ -10,9 +10,7 @@
 #include "pipeline/context/job_context.h"
 #include "store/store_write.h"
 
-#define BM_INDEX_NOTE_INPUTS "inputs"
-#define BM_INDEX_NOTE_ADDS   "adds"
-#define BM_INDEX_NO_INPUT    UINT32_MAX
+#define BM_INDEX_NO_INPUT UINT32_MAX
 
 /* List the inputs of a job behind those that are listed in the view (NULL: none are); *first: the number of file 0,
  * BM_INDEX_NO_INPUT where they are not listed. `names`: the whole list, the caller's to reset. */

@@ -1,4 +1,4 @@
-/* piece.c -- heads and sums of pieces. */
+/* piece.c -- keys, heads and sums of pieces. */
 #include "store/bytes/piece.h"
 
 #include <string.h>
@@ -62,4 +62,51 @@ bool bm_piece_check(const void *piece, size_t size, bm_piece_kind kind)
 {
     bm_piece_head head;
     return bm_piece_head_of(piece, size, kind, &head) && head.sum == sum_of(piece, size);
+}
+
+/* --- keys --- */
+
+static char *put(char *at, uint64_t value, unsigned bytes)
+{
+    for (unsigned i = bytes; i-- > 0;)
+        *at++ = (char)(value >> 8 * i & 255);
+    return at;
+}
+
+static uint64_t get(const char **at, unsigned bytes)
+{
+    uint64_t value = 0;
+    for (unsigned i = 0; i < bytes; i++)
+        value = value << 8 | (unsigned char)*(*at)++;
+    return value;
+}
+
+bm_str bm_piece_key_write(const bm_piece_key *key, char *out)
+{
+    *out = key->table;
+    put(put(put(put(out + 1, key->run, 8), key->band, 4), key->first, 8), key->number, 4);
+    return (bm_str){out, BM_PIECE_KEY_BYTES};
+}
+
+bool bm_piece_key_read(bm_str bytes, bm_piece_key *out)
+{
+    const char *at = bytes.data;
+    if (bytes.len != BM_PIECE_KEY_BYTES || memchr("DPRS", *at, 4) == NULL)
+        return false;
+    out->table = *at++;
+    out->run = get(&at, 8);
+    out->band = (uint32_t)get(&at, 4);
+    out->first = get(&at, 8);
+    out->number = (uint32_t)get(&at, 4);
+    return true;
+}
+
+int bm_piece_key_order(const bm_piece_key *a, const bm_piece_key *b)
+{
+    const uint64_t x[] = {(uint64_t)a->table, a->run, a->band, a->first, a->number};
+    const uint64_t y[] = {(uint64_t)b->table, b->run, b->band, b->first, b->number};
+    for (size_t i = 0; i < sizeof x / sizeof x[0]; i++)
+        if (x[i] != y[i])
+            return x[i] < y[i] ? -1 : 1;
+    return 0;
 }

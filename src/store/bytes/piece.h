@@ -1,4 +1,4 @@
-/* piece.h -- what the index keeps under one key of its environment: a head, then a body.
+/* piece.h -- what the index keeps under one key of its environment: the key, and a head, then a body.
  *
  * A piece is a value of LMDB, on pages of its own: 16 bytes of the library's, then the piece. So a body
  * of pages begins BM_PIECE_HEAD bytes in, where a page of the file does. Integers are little-endian;
@@ -19,9 +19,32 @@ typedef enum bm_piece_kind {
     BM_PIECE_POSTINGS = 1,
     BM_PIECE_DOCUMENTS,
     BM_PIECE_REMOVED, /* a bit a document number: 1: removed */
-    BM_PIECE_STATE,   /* what the last commit made visible (store/store_state.h) */
-    BM_PIECE_NOTE     /* bytes of the caller's */
+    BM_PIECE_STATE    /* what the last commit made visible (store/store_state.h) */
 } bm_piece_kind;
+
+/* A piece, by its key; keys are in the order of these fields. Versions and runs are numbers that no other piece of the index
+ * ever had, so that pieces of documents are in the order of their numbers too. */
+typedef enum bm_piece_table {
+    BM_KEY_DOCUMENTS = 'D',
+    BM_KEY_POSTINGS = 'P',
+    BM_KEY_REMOVED = 'R',
+    BM_KEY_STATE = 'S'
+} bm_piece_table;
+
+typedef struct bm_piece_key {
+    char table;      /* BM_KEY_… */
+    uint64_t run;    /* POSTINGS; of DOCUMENTS the version */
+    uint32_t band;   /* POSTINGS: table of the run */
+    uint64_t first;  /* POSTINGS: key of the first entry */
+    uint32_t number; /* POSTINGS: of the first entry; DOCUMENTS: the first */
+} bm_piece_key;
+
+#define BM_PIECE_KEY_BYTES 25u /* the fields, each number big-endian */
+/* `out`: so many bytes, filled. */
+bm_str bm_piece_key_write(const bm_piece_key *key, char *out);
+/* false: it is none of ours. */
+bool bm_piece_key_read(bm_str bytes, bm_piece_key *out);
+int bm_piece_key_order(const bm_piece_key *a, const bm_piece_key *b);
 
 /* The first bytes of each piece, as they stand in it. */
 #define BM_PIECE_HEAD_BYTES 32u

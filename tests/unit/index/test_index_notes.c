@@ -84,9 +84,8 @@ static uint32_t list(world *w, bm_buf *names)
     names->len = 0;
     cr_assert_eq(bm_index_inputs_list(&w->job, view, names, &first, NULL), BM_OK);
     bm_store_view_close(view);
-    cr_assert_eq(
-        bm_store_note(w->store, BM_INDEX_NOTE_INPUTS, (bm_str){names->data, names->len}, NULL),
-        BM_OK);
+    cr_assert_eq(bm_store_note(w->store, BM_NOTE_INPUTS, (bm_str){names->data, names->len}, NULL),
+                 BM_OK);
     return first;
 }
 

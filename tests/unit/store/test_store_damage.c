@@ -73,7 +73,7 @@ static model *small_index(scratch *s)
     cr_assert_eq(model_add(m, store, 5, &r, NULL), BM_OK);
     cr_assert_eq(model_remove(m, store, 6, &r, NULL), BM_OK);
     snprintf(m->note, sizeof m->note, "a note");
-    cr_assert_eq(bm_store_note(store, "note", (bm_str){m->note, 6}, NULL), BM_OK);
+    cr_assert_eq(bm_store_note(store, BM_NOTE_INPUTS, (bm_str){m->note, 6}, NULL), BM_OK);
     model_commit(store);
     cr_assert_eq(model_add(m, store, 3, &r, NULL), BM_OK);
     model_commit(store);

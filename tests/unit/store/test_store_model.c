@@ -13,7 +13,8 @@ static uint32_t batch_of(numbers *r)
 static void note(model *m, bm_store *store, numbers *r)
 {
     snprintf(m->note, sizeof m->note, "%.*s", (int)below(r, 3) * 10, "the same words again");
-    cr_assert_eq(bm_store_note(store, "note", (bm_str){m->note, strlen(m->note)}, NULL), BM_OK);
+    cr_assert_eq(bm_store_note(store, BM_NOTE_INPUTS, (bm_str){m->note, strlen(m->note)}, NULL),
+                 BM_OK);
 }
 
 static void copy_over(model *m, bm_store *from, scratch *s, unsigned *generation)

@@ -41,7 +41,7 @@ Test(store_newest, a_commit_is_noticed_and_nothing_else)
     if (child == 0) {
         bm_store *writer = open_store(scratch_at(&s, "index"), BM_STORE_WRITE);
         const bm_str much = {calloc(1, GROWN), GROWN}; /* the file is many times what it was */
-        _exit(bm_store_note(writer, "n", much, NULL) != BM_OK ||
+        _exit(bm_store_note(writer, BM_NOTE_ADDS, much, NULL) != BM_OK ||
               bm_store_commit(writer, NULL) != BM_OK);
     }
     int how;
@@ -50,7 +50,7 @@ Test(store_newest, a_commit_is_noticed_and_nothing_else)
     cr_expect_not(bm_store_view_is_last(view));
     cr_assert_eq(bm_store_view_open(store, &next, NULL), BM_OK);
     cr_expect(bm_store_view_is_last(next));
-    cr_expect_eq(bm_store_view_note(next, "n").len, GROWN);
+    cr_expect_eq(bm_store_view_note(next, BM_NOTE_ADDS).len, GROWN);
     cr_expect_not(bm_store_is_replaced(store));
     bm_store_view_close(view);
     bm_store_view_close(next);

@@ -224,7 +224,8 @@ static void write_for_ever(const char *dir, shared *both, uint64_t seed)
             cr_assert_eq(model_add(m, store, (uint32_t)below(&r, 60), &r, NULL), BM_OK);
         cr_assert_eq(model_remove(m, store, (uint32_t)below(&r, 40), &r, NULL), BM_OK);
         snprintf(m->note, sizeof m->note, "%" PRIu64, both->done);
-        cr_assert_eq(bm_store_note(store, "note", (bm_str){m->note, strlen(m->note)}, NULL), BM_OK);
+        cr_assert_eq(bm_store_note(store, BM_NOTE_INPUTS, (bm_str){m->note, strlen(m->note)}, NULL),
+                     BM_OK);
         both->models[(both->done + 1) % 2] = *m;
         both->begun = both->done + 1;
         model_commit(store);
@@ -358,7 +359,8 @@ Test(store_processes, a_killed_reader_is_forgotten)
         for (int i = 0; i < 60; i++) {
             char text[9000];
             memset(text, 'a' + i % 20, sizeof text);
-            cr_assert_eq(bm_store_note(store, "long", (bm_str){text, sizeof text}, NULL), BM_OK);
+            cr_assert_eq(bm_store_note(store, BM_NOTE_ADDS, (bm_str){text, sizeof text}, NULL),
+                         BM_OK);
             model_commit(store);
         }
         bm_store_view *view = NULL;
