@@ -14,7 +14,27 @@ from bandmill import _files
 from bandmill._call import NOT_FOUND, Call
 from bandmill._data import NAME, Source, are_paths
 from bandmill._errors import Error, text_of
-from bandmill._jobs import Names, Paths, Progress, _run, _texts_of, _workplace
+from bandmill._jobs import _run, _texts_of, _workplace
+from bandmill._keywords import (
+    DuplicateIds,
+    DuplicateIdsOfIndex,
+    Format,
+    Hash,
+    Header,
+    InvalidUtf8,
+    Measure,
+    Names,
+    OnError,
+    Path,
+    Paths,
+    Progress,
+    Scheme,
+    Short,
+    Size,
+    Store,
+    Words,
+    described,
+)
 from bandmill._native import ffi, lib
 from bandmill._options import fill, new, number, share, word
 
@@ -29,6 +49,7 @@ def _rows_of(measure: str) -> dict[str, str]:
 
 
 _ROWS = _rows_of("jaccard")
+_OF_A_JOB = ("skip_same_id", "on_error", "max_errors", "invalid_utf8", "max_doc_bytes", "duplicate_ids", "memory")
 
 
 class _Asked:
@@ -117,6 +138,7 @@ class Index:
         return index
 
     @classmethod
+    @described
     def build(
         cls,
         path: str | os.PathLike[str],
@@ -127,31 +149,38 @@ class Index:
         paths: Paths = None,
         threshold: float | None = None,
         recall: float | None = None,
-        store: str = "sets",
+        store: Store = "sets",
         force: bool = False,
+        sources: Path | None = None,
         shingle: str | None = None,
-        words: str | None = None,
+        words: Words | None = None,
         normalize: Names = None,
-        short: str | None = None,
-        stopwords: str | os.PathLike[str] | None = None,
+        short: Short | None = None,
+        stopwords: Path | None = None,
         bag: bool = False,
         perms: int | None = None,
         seed: int | None = None,
-        scheme: str | None = None,
-        hash: str | None = None,
+        scheme: Scheme | None = None,
+        hash: Hash | None = None,
         bands: int | None = None,
         rows: int | None = None,
-        format: str | None = None,
-        duplicate_ids: str | None = None,
-        on_error: str | None = None,
+        format: Format | None = None,
+        header: Header | None = None,
+        delimiter: str | None = None,
+        include: Names = None,
+        exclude: Names = None,
+        offsets: Path | None = None,
+        duplicate_ids: DuplicateIdsOfIndex | None = None,
+        on_error: OnError | None = None,
         max_errors: int | None = None,
-        invalid_utf8: str | None = None,
-        max_doc_bytes: int | str | None = None,
+        invalid_utf8: InvalidUtf8 | None = None,
+        max_doc_bytes: Size = None,
         device: str | None = "auto",
         cpu: str | None = None,
         threads: int = 0,
-        memory: int | str | None = None,
-        temp_dir: str | os.PathLike[str] | None = None,
+        memory: Size = None,
+        batch_docs: int = 0,
+        temp_dir: Path | None = None,
         progress: Progress = False,
     ) -> Index:
         """A new index of documents; how they are cut and signed, and the plan, are fixed in it. Raises Error."""
@@ -160,7 +189,7 @@ class Index:
         o = new("index_build")
         fill(o, call, Source(data, call, paths), k)
         o.store = word(lib.BM_OPTION_STORE, store, "store")
-        o.output.path, o.output.force = call.text(path), force
+        o.output.path, o.output.force, o.sources = call.text(path), force, call.text(sources)
         _run(call, lib.bm_job_index_build, o)
         return cls.open(path, threads=threads)
 
@@ -244,6 +273,7 @@ class Index:
 
     # --- what it does ---
 
+    @described
     def query(
         self,
         data: Any = None,
@@ -254,20 +284,35 @@ class Index:
         top: int = 0,
         threshold: float | None = None,
         skip_same_id: bool = False,
-        measure: str = "jaccard",
+        measure: Measure = "jaccard",
+        format: Format | None = None,
+        header: Header | None = None,
+        delimiter: str | None = None,
+        include: Names = None,
+        exclude: Names = None,
+        offsets: Path | None = None,
+        duplicate_ids: DuplicateIds | None = None,
+        on_error: OnError | None = None,
+        max_errors: int | None = None,
+        invalid_utf8: InvalidUtf8 | None = None,
+        max_doc_bytes: Size = None,
+        device: str | None = "auto",
+        memory: Size = None,
+        batch_docs: int = 0,
+        temp_dir: Path | None = None,
         progress: Progress = False,
     ) -> pa.Table:
         """For each document those of the index that reach the threshold: query, target, jaccard, the best first.
 
-        ``top``: so many at most; 0: all. ``threshold``: another than the index's. ``measure``: "containment", the share of the
-        query that a target holds; the third column is called so. Documents of a list are table:1, table:2 …
+        ``measure`` "containment" is the share of the query that a target holds. Documents of a list are table:1, table:2 …
         """
         top = number(top, "top", 2**64 - 1)
         least = share(threshold, "threshold") if threshold is not None else 0.0
-        asked = None if skip_same_id or paths is not None else _Asked.of(data, text, id)
+        k = dict(locals())
+        asked = None if paths is not None or any(k[name] for name in _OF_A_JOB) else _Asked.of(data, text, id)
         if asked is not None:
             return self._query_texts(asked, top, least, measure)
-        k = dict(locals())
+        k["threshold"] = None
         call = Call(progress)
         o = new("query")
         fill(o, call, Source(data, call, paths), k)
@@ -275,7 +320,7 @@ class Index:
         o.answers.top, o.answers.threshold, o.answers.skip_same_id = top, least, skip_same_id
         o.answers.measure = word(lib.BM_OPTION_MEASURE, measure, "measure")
         o.resources.threads = self._threads
-        work = _workplace(None, None)
+        work = _workplace(temp_dir, None)
         try:
             o.output.path = call.text(work / "rows.tsv")
             with self._writing():  # a job opens the index itself
@@ -309,6 +354,7 @@ class Index:
         types = {name: getattr(pa, kind)() for name, kind in _rows_of(measure).items()}
         return pa.table({name: pa.array(row, types[name]) for name, row in zip(types, rows)})
 
+    @described
     def add(
         self,
         data: Any = None,
@@ -317,18 +363,27 @@ class Index:
         *,
         paths: Paths = None,
         unique: bool = False,
+        resume: bool = False,
+        sources: Path | None = None,
         threshold: float | None = None,
-        duplicate_ids: str | None = None,
-        on_error: str | None = None,
+        duplicate_ids: DuplicateIdsOfIndex | None = None,
+        on_error: OnError | None = None,
         max_errors: int | None = None,
-        invalid_utf8: str | None = None,
-        format: str | None = None,
+        invalid_utf8: InvalidUtf8 | None = None,
+        max_doc_bytes: Size = None,
+        format: Format | None = None,
+        header: Header | None = None,
+        delimiter: str | None = None,
+        include: Names = None,
+        exclude: Names = None,
+        offsets: Path | None = None,
         device: str | None = "auto",
         threads: int = 0,
-        memory: int | str | None = None,
+        memory: Size = None,
+        batch_docs: int = 0,
         progress: Progress = False,
     ) -> pa.Table | None:
-        """More documents. ``unique``: one that reaches the threshold with another is not added, but a row of what returns.
+        """More documents, cut and signed as those of the index.
 
         Returns None, or with ``unique`` a table of query, target, jaccard. Raises Error.
         """
@@ -338,6 +393,7 @@ class Index:
         o = new("index_add")
         fill(o, call, Source(data, call, paths), k)
         o.path = call.text(self.path)
+        o.resume, o.sources = resume, call.text(sources)
         o.unique, o.threshold, o.json = unique, share(threshold or 0, "threshold"), unique
         if unique:
             o.write, o.write_ctx = lib.bm_py_write, call.ctx

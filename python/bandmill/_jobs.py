@@ -10,7 +10,7 @@ import tempfile
 import threading
 import weakref
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Callable, Union
+from typing import TYPE_CHECKING, Any, Callable
 
 import numpy as np
 
@@ -18,17 +18,38 @@ from bandmill import _files
 from bandmill._call import NOT_FOUND, OK, Call
 from bandmill._data import NAME, Source, are_paths, bytes_of, in_hand, no_data, strings_of, warn_of_paths
 from bandmill._errors import Error, text_of
+from bandmill._keywords import (
+    Candidates,
+    Cluster,
+    DuplicateIds,
+    Format,
+    Hash,
+    Header,
+    Identical,
+    InvalidUtf8,
+    Kept,
+    Measure,
+    Names,
+    OnError,
+    Path,
+    Paths,
+    Progress,
+    Scheme,
+    Short,
+    Size,
+    Verify,
+    Weights,
+    Words,
+    described,
+)
 from bandmill._native import ffi, lib
 from bandmill._options import fill, fill_text, new, number, share, size, word
-from bandmill._rows import Names as Names
 from bandmill._rows import Seen, Watch, digest_of, read_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 Array = np.ndarray[Any, Any]
-Progress = Union[bool, Callable[[str, int, int, str], None]]
-Paths = Union[str, "os.PathLike[str]", Sequence["str | os.PathLike[str]"], None]
 _RAM = pathlib.Path("/dev/shm")
 _MANIFEST, _REPORT = "manifest.json", "report.json"
 _IDS = "seen"  # in a pickle: of the rows that were looked at
@@ -297,43 +318,48 @@ def load(path: str | os.PathLike[str]) -> Signatures:
     return Signatures(where)
 
 
+@described
 def sign(
     data: Any = None,
     text: Names = "text",
     id: str | None = None,
     *,
     paths: Paths = None,
+    threshold: float | None = None,
+    recall: float | None = None,
     shingle: str | None = None,
-    words: str | None = None,
+    words: Words | None = None,
     normalize: Names = None,
-    short: str | None = None,
-    stopwords: str | os.PathLike[str] | None = None,
+    short: Short | None = None,
+    stopwords: Path | None = None,
     bag: bool = False,
-    weights: str | None = None,
+    weights: Weights | None = None,
     perms: int | None = None,
     seed: int | None = None,
-    scheme: str | None = None,
-    hash: str | None = None,
+    scheme: Scheme | None = None,
+    hash: Hash | None = None,
     bands: int | None = None,
     rows: int | None = None,
-    format: str | None = None,
-    duplicate_ids: str | None = None,
-    on_error: str | None = None,
+    format: Format | None = None,
+    header: Header | None = None,
+    delimiter: str | None = None,
+    include: Names = None,
+    exclude: Names = None,
+    offsets: Path | None = None,
+    duplicate_ids: DuplicateIds | None = None,
+    on_error: OnError | None = None,
     max_errors: int | None = None,
-    invalid_utf8: str | None = None,
-    max_doc_bytes: int | str | None = None,
+    invalid_utf8: InvalidUtf8 | None = None,
+    max_doc_bytes: Size = None,
     device: str | None = "auto",
     cpu: str | None = None,
     threads: int = 0,
-    memory: int | str | None = None,
-    temp_dir: str | os.PathLike[str] | None = None,
+    memory: Size = None,
+    batch_docs: int = 0,
+    temp_dir: Path | None = None,
     progress: Progress = False,
 ) -> Signatures:
-    """MinHash signatures of documents.
-
-    ``data``: a list or array of str or bytes; a table with an Arrow stream; a path, or a list of pathlib.Path. ``paths``: in
-    its place a path, or a list of them. Options and their defaults are those of the program. With ``bands`` and ``rows``
-    there are band keys too.
+    """MinHash signatures of documents; with ``threshold``, or ``bands`` and ``rows``, band keys too.
 
     Returns Signatures. Raises Error.
     """
@@ -350,7 +376,7 @@ def sign(
         o = new("sign")
         fill(o, call, source, k)
         o.output.path = call.text(work / "signatures")
-        o.band_keys = bands is not None
+        o.band_keys = _wants_keys(k)
         _run(call, lib.bm_job_sign, o)
         (work / "signatures").rename(work / "s")
     except BaseException:
@@ -359,13 +385,17 @@ def sign(
     return _Owned(work / "s", work)
 
 
+def _wants_keys(k: dict[str, Any]) -> bool:
+    return any(k[name] is not None for name in ("threshold", "recall", "bands"))
+
+
 def _sign_in_memory(call: Call, source: Source, k: dict[str, Any]) -> Signatures | None:
     """None: it takes a job with files, and the source is as it was."""
     if source.stream is None:
         return None
     o = new("sign")
     fill(o, call, source, k)
-    o.band_keys = k["bands"] is not None
+    o.band_keys = _wants_keys(k)
     out = ffi.new("bm_signed **")
     try:
         if call.run(lib.bm_sign_table, o, out, also=(lib.BM_ERR_UNSUPPORTED,)) != OK:
@@ -535,6 +565,7 @@ def _in_memory(data: Any) -> Any:
         return pa.chunked_array(data)
 
 
+@described
 def dedup(
     data: Any = None,
     text: Names = "text",
@@ -543,47 +574,51 @@ def dedup(
     paths: Paths = None,
     threshold: float = 0.8,
     recall: float | None = None,
-    cluster: str = "components",
+    cluster: Cluster = "components",
     keep: str = "first",
     max_group_size: int | None = None,
     verify: str = "exact",
-    against: str | os.PathLike[str] | None = None,
+    against: Path | None = None,
     pairs: bool = False,
-    output: str | os.PathLike[str] | None = None,
-    removed: str = "no",
+    output: Path | None = None,
+    kept: Kept = "same",
+    removed: Kept = "no",
+    force: bool = False,
+    resume: bool = False,
+    sources: Path | None = None,
     shingle: str | None = None,
-    words: str | None = None,
+    words: Words | None = None,
     normalize: Names = None,
-    short: str | None = None,
-    stopwords: str | os.PathLike[str] | None = None,
+    short: Short | None = None,
+    stopwords: Path | None = None,
     bag: bool = False,
-    weights: str | None = None,
+    weights: Weights | None = None,
     perms: int | None = None,
     seed: int | None = None,
-    scheme: str | None = None,
-    hash: str | None = None,
+    scheme: Scheme | None = None,
+    hash: Hash | None = None,
     bands: int | None = None,
     rows: int | None = None,
-    format: str | None = None,
-    duplicate_ids: str | None = None,
-    on_error: str | None = None,
+    format: Format | None = None,
+    header: Header | None = None,
+    delimiter: str | None = None,
+    include: Names = None,
+    exclude: Names = None,
+    offsets: Path | None = None,
+    duplicate_ids: DuplicateIds | None = None,
+    on_error: OnError | None = None,
     max_errors: int | None = None,
-    invalid_utf8: str | None = None,
-    max_doc_bytes: int | str | None = None,
+    invalid_utf8: InvalidUtf8 | None = None,
+    max_doc_bytes: Size = None,
     device: str | None = "auto",
     cpu: str | None = None,
     threads: int = 0,
-    memory: int | str | None = None,
-    temp_dir: str | os.PathLike[str] | None = None,
+    memory: Size = None,
+    batch_docs: int = 0,
+    temp_dir: Path | None = None,
     progress: Progress = False,
 ) -> Dedup:
     """Near-duplicates, grouped: which documents stay, and why the others go.
-
-    ``data`` and options as in `sign`, and as in the program. ``output``: a directory to write, as the program does; without
-    it what is found lives as long as the result. ``removed``: "same", "none", "gz" or "zst" writes the removed records there
-    too, of files. ``keep``: a list of rules, as in "max:score,longest". ``verify`` "contained"
-    or "contained=.9": a document goes only where a kept one holds that share of its shingles. ``against``: an index, or a
-    directory of signatures, of known documents.
 
     Returns Dedup. Raises Error.
     """
@@ -601,10 +636,13 @@ def dedup(
         verify, share = _contained(verify)
         o.keep_rules = call.text(None if verify == "contained" and keep == "first" else keep)
         o.verify, o.containment = _verify(verify, data), share
-        o.kept = lib.BM_KEPT_SAME if output is not None else lib.BM_KEPT_NO
-        o.removed = word(lib.BM_OPTION_REMOVED, removed, "removed")
-        if output is None and o.removed != lib.BM_KEPT_NO:
-            raise Error("removed is for output=, a directory that stays", field="removed")
+        o.kept, o.removed = word(lib.BM_OPTION_KEPT, kept, "kept"), word(lib.BM_OPTION_REMOVED, removed, "removed")
+        o.output.force, o.resume, o.sources = force, resume, call.text(sources)
+        if output is None:
+            for name, usual in (("kept", "same"), ("removed", "no"), ("force", False), ("resume", False)):
+                if k[name] != usual:
+                    raise Error(f"{name} is for output=, a directory that stays", field=name)
+            o.kept = lib.BM_KEPT_NO
         o.write_pairs = pairs
         o.against = call.text(against)
         watch = Watch(o.input, call) if source.stream is not None else None
@@ -644,6 +682,7 @@ def _verify(name: str, data: Any) -> int:
     return int(lib.BM_VERIFY_AUTO) if name == "exact" else word(lib.BM_OPTION_VERIFY, name, "verify")
 
 
+@described
 def pairs(
     data: Any = None,
     text: Names = "text",
@@ -652,43 +691,51 @@ def pairs(
     paths: Paths = None,
     threshold: float = 0.8,
     recall: float | None = None,
-    candidates: str | None = None,
-    measure: str = "jaccard",
-    verify: str = "exact",
-    identical: str = "all",
+    candidates: Candidates | None = None,
+    measure: Measure = "jaccard",
+    verify: Verify = "exact",
+    identical: Identical = "all",
     edit: bool = False,
     sample: int = 0,
+    histogram: Path | None = None,
+    histogram_svg: Path | None = None,
+    force: bool = False,
+    sources: Path | None = None,
     shingle: str | None = None,
-    words: str | None = None,
+    words: Words | None = None,
     normalize: Names = None,
-    short: str | None = None,
-    stopwords: str | os.PathLike[str] | None = None,
+    short: Short | None = None,
+    stopwords: Path | None = None,
     bag: bool = False,
-    weights: str | None = None,
+    weights: Weights | None = None,
     perms: int | None = None,
     seed: int | None = None,
-    scheme: str | None = None,
-    hash: str | None = None,
+    scheme: Scheme | None = None,
+    hash: Hash | None = None,
     bands: int | None = None,
     rows: int | None = None,
-    format: str | None = None,
-    duplicate_ids: str | None = None,
-    on_error: str | None = None,
+    format: Format | None = None,
+    header: Header | None = None,
+    delimiter: str | None = None,
+    include: Names = None,
+    exclude: Names = None,
+    offsets: Path | None = None,
+    duplicate_ids: DuplicateIds | None = None,
+    on_error: OnError | None = None,
     max_errors: int | None = None,
-    invalid_utf8: str | None = None,
-    max_doc_bytes: int | str | None = None,
+    invalid_utf8: InvalidUtf8 | None = None,
+    max_doc_bytes: Size = None,
     device: str | None = "auto",
     cpu: str | None = None,
     threads: int = 0,
-    memory: int | str | None = None,
-    temp_dir: str | os.PathLike[str] | None = None,
+    memory: Size = None,
+    batch_docs: int = 0,
+    temp_dir: Path | None = None,
     progress: Progress = False,
 ) -> pa.Table:
     """Pairs of near-duplicates: a pyarrow.Table of id_a, id_b, jaccard, in input order. Raises Error.
 
-    ``candidates``: "lsh" (the default), "all". ``measure``: "containment", of every pair; the contained document is id_a, and
-    the third column is called so. ``edit``: a fourth column, the edit distance of the two texts in code points (null: too
-    long).
+    Under ``measure`` "containment" the contained document is id_a.
     """
     k = dict(locals())
     call = Call(progress)
@@ -704,33 +751,35 @@ def pairs(
         o.identical = word(lib.BM_OPTION_IDENTICAL, identical, "identical")
         o.edit = edit
         o.sample = number(sample, "sample", 2**64 - 1)
-        o.output.path = call.text(work / "pairs.tsv")
+        o.output.path, o.output.force, o.sources = call.text(work / "pairs.tsv"), force, call.text(sources)
+        o.histogram, o.histogram_svg = call.text(histogram), call.text(histogram_svg)
         _run(call, lib.bm_job_pairs, o)
         return _files.read_tsv(work / "pairs.tsv", {"id_a": "string", "id_b": "string", measure: "float64", "edit": "int64"})
     finally:
         shutil.rmtree(work, ignore_errors=True)
 
 
+@described
 def hash_shingles(
     data: Any,
     text: str = "text",
     *,
     shingle: str | None = None,
-    words: str | None = None,
+    words: Words | None = None,
     normalize: Names = None,
-    short: str | None = None,
-    stopwords: str | os.PathLike[str] | None = None,
+    short: Short | None = None,
+    stopwords: Path | None = None,
     bag: bool = False,
     sorted: bool = False,
     cpu: str | None = None,
     threads: int = 0,
-    memory: int | str | None = None,
+    memory: Size = None,
     progress: Progress = False,
 ) -> tuple[Array, Array]:
     """The distinct shingles of each document as 64-bit hashes.
 
     Returns (offsets int64 (N + 1), hashes uint64): document i has hashes[offsets[i]:offsets[i + 1]], in order of first
-    occurrence, or ascending with ``sorted``. Raises Error.
+    occurrence. Raises Error.
     """
     k = dict(locals())
     call = Call(progress)
@@ -799,9 +848,11 @@ def _column_of(data: Any, text: str) -> Any:
     return data.column(text)
 
 
+@described
 def tune(
     data: Any = None,
     text: Names = "text",
+    id: str | None = None,
     *,
     paths: Paths = None,
     threshold: float = 0.8,
@@ -812,21 +863,33 @@ def tune(
     rows: int | None = None,
     seed: int | None = None,
     sample: int = 0,
-    svg: str | os.PathLike[str] | None = None,
+    svg: Path | None = None,
+    force: bool = False,
     shingle: Names = None,
-    words: str | None = None,
+    words: Words | None = None,
     normalize: Names = None,
-    short: str | None = None,
-    stopwords: str | os.PathLike[str] | None = None,
+    short: Short | None = None,
+    stopwords: Path | None = None,
     bag: bool = False,
-    format: str | None = None,
+    format: Format | None = None,
+    header: Header | None = None,
+    delimiter: str | None = None,
+    include: Names = None,
+    exclude: Names = None,
+    offsets: Path | None = None,
+    duplicate_ids: DuplicateIds | None = None,
+    on_error: OnError | None = None,
+    max_errors: int | None = None,
+    invalid_utf8: InvalidUtf8 | None = None,
+    max_doc_bytes: Size = None,
     threads: int = 0,
-    memory: int | str | None = None,
+    memory: Size = None,
+    temp_dir: Path | None = None,
     progress: Progress = False,
 ) -> dict[str, Any]:
     """Band plans and their S-curves; with ``data`` also what each would find in it. As `bandmill tune --json`.
 
-    ``ceiling``: {similarity: probability}. ``shingle`` may be several. Raises Error; status "not_found": no plan fits.
+    Raises Error; status "not_found": no plan fits.
     """
     k = dict(locals())
     call = Call(progress)
@@ -840,7 +903,7 @@ def tune(
         o.ceiling_similarity, o.ceiling_probability = share(at, "ceiling"), share(most, "ceiling")
     if seed is not None:
         o.seed = number(seed, "seed")
-    o.sample, o.svg = number(sample, "sample", 2**64 - 1), call.text(svg)
+    o.sample, o.svg, o.force = number(sample, "sample", 2**64 - 1), call.text(svg), force
     kinds = [shingle] if isinstance(shingle, str) or shingle is None else list(shingle)
     texts = call.keep(ffi.new("bm_text_options[]", len(kinds)))
     for i, kind in enumerate(kinds):

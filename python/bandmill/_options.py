@@ -129,6 +129,7 @@ def fill_input(o: Any, call: Call, source: Source, k: dict[str, Any]) -> None:
             o.n_text_fields = len(fields)
     if given is not None:
         o.id_field = call.text(given)
+    _fill_files(o, call, source, k)
     if k.get("format") is not None:
         o.format = word(lib.BM_OPTION_FORMAT, k["format"], "format")
     if k.get("duplicate_ids") is not None:
@@ -143,6 +144,26 @@ def fill_input(o: Any, call: Call, source: Source, k: dict[str, Any]) -> None:
         o.max_doc_bytes = size(k["max_doc_bytes"], "max_doc_bytes")
 
 
+def _fill_files(o: Any, call: Call, source: Source, k: dict[str, Any]) -> None:
+    """Which files are read, and how their rows are cut."""
+    given = {name: k[name] for name in ("header", "delimiter", "include", "exclude", "offsets") if k.get(name) is not None}
+    if given and source.stream is not None:
+        raise Error(f"{next(iter(given))} is for what is read from files", field=next(iter(given)))
+    if "header" in given:
+        o.header = word(lib.BM_OPTION_HEADER, given["header"], "header")
+    if "delimiter" in given:
+        one = given["delimiter"]
+        if not isinstance(one, str) or len(one) != 1 or not "\0" < one < "\x80":
+            raise Error(f"delimiter {one!r} (a character of ASCII)", field="delimiter")
+        o.delimiter = one.encode()
+    for name in ("include", "exclude"):
+        if name in given:
+            patterns = [given[name]] if isinstance(given[name], str) else list(given[name])
+            setattr(o.patterns, name, call.texts(patterns))
+            setattr(o.patterns, f"n_{name}", len(patterns))
+    o.offsets_path = call.text(given.get("offsets"))
+
+
 def fill_device(o: Any, call: Call, k: dict[str, Any]) -> None:
     """bm_device_options."""
     o.device = call.text(k.get("device"))
@@ -154,6 +175,7 @@ def fill_resources(o: Any, call: Call, k: dict[str, Any]) -> None:
     o.threads = number(k.get("threads") or 0, "threads")
     o.memory = size(k.get("memory"))
     o.temp_dir = call.text(k.get("temp_dir"))
+    o.batch_docs = number(k.get("batch_docs") or 0, "batch_docs")
 
 
 def fill(o: Any, call: Call, source: Source | None, k: dict[str, Any]) -> None:

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 import bandmill
 from bandmill import Error
-from bandmill._jobs import Names
+from bandmill._keywords import Names
 from bandmill.spark import _compare, _cut
 from bandmill.spark._settings import Settings, check, documents, id_type
 from bandmill.spark._steps import Job, components, joined, one, settle

@@ -25,12 +25,14 @@ ABSENT = {  # of the program, and why a job of Spark's has none
     "max_group_size": "cluster='star' divides its groups",
     "measure": "pairs of documents that share a band",
     "edit": "texts stay with their tasks",
-    "format": "a DataFrame has rows",
+    **dict.fromkeys(("format", "header", "delimiter", "include", "exclude", "offsets", "sources"), "a DataFrame has rows"),
+    **dict.fromkeys(("kept", "removed", "histogram", "histogram_svg", "force", "resume"), "no file is written"),
     "output": "a DataFrame is returned",
     "progress": "Spark shows its own",
     "memory": "Spark bounds its tasks itself",
     "temp_dir": "Spark has its own",
     "threads": "a task has one; Spark runs many",
+    "batch_docs": "Spark's batches are Arrow's",
 }
 TEXT = ("shingle", "words", "normalize", "short", "stopwords", "bag", "hash", "seed", "scheme", "device", "cpu")
 

@@ -1,0 +1,127 @@
+"""What each keyword means, in a line that every function which has it shows with its default; and which words it may be."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Sequence
+from typing import Any, Callable, Literal, TypeVar, Union
+
+Names = Union[str, Sequence[str], None]
+Path = Union[str, "os.PathLike[str]"]
+Paths = Union[Path, Sequence[Path], None]
+Progress = Union[bool, Callable[[str, int, int, str], None]]
+Size = Union[int, str, None]
+
+Candidates = Literal["lsh", "all", "length"]
+Cluster = Literal["components", "star"]
+DuplicateIds = Literal["error", "number"]
+DuplicateIdsOfIndex = Literal["error", "number", "skip", "replace"]
+Format = Literal["auto", "jsonl", "json", "parquet", "arrow", "tsv", "csv", "lines", "files", "hashes", "keys"]
+Hash = Literal["xxh3", "xxh64", "sha1", "murmur3"]
+Header = Literal["yes", "no"]
+Identical = Literal["all", "chain"]
+InvalidUtf8 = Literal["replace", "error"]
+Kept = Literal["same", "none", "gz", "zst", "no"]
+Measure = Literal["jaccard", "containment"]
+OnError = Literal["fail", "skip"]
+Scheme = Literal["affine32", "oph", "cws", "legacy", "text-dedup", "nemo", "lance", "affine64", "datatrove"]
+Short = Literal["whole", "skip"]
+Store = Literal["sets", "signatures"]
+Verify = Literal["exact", "signature", "none"]
+Weights = Literal["none", "tfidf"]
+Words = Literal["alnum", "space", "text-dedup"]
+
+# What stands in parentheses is what None stands for.
+LINES = {
+    "data": "documents: a list or array of str or bytes; a table that gives out an Arrow stream; signatures; a path, or a list "
+    "of pathlib.Path",
+    "text": "field or column of the text; of several the texts are joined by a newline",
+    "id": 'field or column of the id, or "none" ("id", where there is one)',
+    "paths": "in place of data: a path, or a list of them, of whatever type",
+    "path": "directory of the index",
+    "threshold": "least similarity of a pair",
+    "recall": "chance that a pair at the threshold is found (0.95)",
+    "cluster": '"components" or "star": how pairs become groups',
+    "keep": "which document of a group stays: first, last, longest, shortest, max:FIELD, min:FIELD, order:FIELD=A|B|C, "
+    "sources:A|B|C, several of them with commas, or none",
+    "max_group_size": "components of more documents are divided into stars (no bound)",
+    "verify": '"exact", "signature" or "none": what makes a candidate a pair; of dedup also "contained" or "contained=.9": a '
+    "document goes only where a kept one holds that share of its shingles",
+    "against": "an index, or a directory of signatures, of known documents (none)",
+    "pairs": "the result has every verified pair too",
+    "output": "directory to write, as the program does (the result has what is found as long as it lives)",
+    "removed": '"same", "none", "gz" or "zst": with output, the removed records are written too, compressed so',
+    "kept": '"same", "none", "gz" or "zst": with output, compression of the kept documents; "no": none are written',
+    "force": "an output of ours is replaced as a whole",
+    "resume": "goes on with what an interrupted run of the same call left",
+    "sources": "directory where the inputs of signatures lie now (where they were)",
+    "candidates": '"lsh", or "all": every pair, exactly ("lsh")',
+    "measure": '"jaccard" or "containment"; the third column is called so',
+    "identical": '"all": every pair of identical documents; "chain": each copy with the first only',
+    "edit": "a column edit: the edit distance of the two texts in code points; null where it is too long to compute",
+    "sample": "so many documents are looked at, drawn by seed; 0: all (of tune: 2,000)",
+    "histogram": "file for a histogram of the similarities (none)",
+    "histogram_svg": "file for a drawing of it (none)",
+    "svg": "file for a drawing of the curves (none)",
+    "ceiling": "{similarity: probability}: so probable may a pair of that similarity be a candidate (none)",
+    "shingle": '"word:K", "char:K", "byte:K" or "stopword:K"; of tune also several ("word:5")',
+    "words": '"alnum", "space" or "text-dedup": what a word is ("alnum")',
+    "normalize": '"none", or some of nfc, nfkc, lower, strip-accents, digits, punct ("lower")',
+    "short": '"whole" or "skip": what becomes of a text of fewer units than a shingle ("whole")',
+    "stopwords": 'stop words of shingle="stopword:K": "en", or a file, one a line ("en")',
+    "bag": "each further occurrence of a shingle is an element, too",
+    "weights": '"tfidf": a shingle weighs by how often it stands in its document, and in how few documents ("none")',
+    "sorted": "hashes ascend",
+    "perms": "permutations, words of a signature (128)",
+    "seed": "seed of the permutations, and of samples (1, or that of the scheme)",
+    "scheme": 'how signatures are made: "affine32", "oph", or as other tools make them ("affine32")',
+    "hash": 'hash of a shingle: "xxh3", "xxh64", "sha1" or "murmur3" (that of the scheme)',
+    "bands": "bands, with rows (a plan by threshold and recall)",
+    "rows": "rows of a band, with bands (a plan by threshold and recall)",
+    "format": 'what a document of a file is, such as "jsonl", "csv", "lines" (by its name)',
+    "header": '"yes" or "no": whether tsv and csv start with names (unless all fields are numbers)',
+    "delimiter": "character between fields of csv and tsv (a comma, a tab)",
+    "include": "of a directory only files whose path below it matches one of these patterns (all)",
+    "exclude": "of a directory no files whose path below it matches one of these patterns (none)",
+    "offsets": 'file of offsets, with format="hashes" (none)',
+    "duplicate_ids": '"error" or "number"; of an index also "skip" and "replace": an id that repeats ("error")',
+    "on_error": '"fail" or "skip": a bad record ("fail")',
+    "max_errors": 'bad records that on_error="skip" lets pass (no limit)',
+    "invalid_utf8": '"replace", by U+FFFD, or "error", a bad record ("replace")',
+    "max_doc_bytes": 'a longer document is a bad record: bytes, or "1G" ("1G")',
+    "device": '"auto", "cpu", "gpu", "opencl", "opencl:P.D", "all", or part of a name',
+    "cpu": 'instructions of the native CPU: "scalar", "avx2", "avx512" or "neon" (the best that is there)',
+    "threads": "threads; 0: all processors",
+    "memory": 'bound of the job: bytes, or "4G" (half of what is free)',
+    "batch_docs": "documents a batch at most, which changes no result (by bytes)",
+    "temp_dir": "where work lies meanwhile (in memory where that is known to suffice, or the system's place)",
+    "progress": "True: a bar, where tqdm is installed; or a function of (stage, done, total, unit)",
+    "store": '"sets", for exact answers, or "signatures", for estimates',
+    "unique": "a document that is near to one that is there is not added, but a row of the result",
+    "top": "so many answers of each query, the best; 0: all",
+    "skip_same_id": "a document is no answer to a query of the same id",
+}
+_OWN = {  # where a keyword means something else
+    ("query", "threshold"): "least similarity of an answer (the index's)",
+    ("add", "threshold"): "with unique, the similarity from which on a document is not added (the index's)",
+    ("build", "threshold"): "similarity that the index is planned for (0.8)",
+    ("sign", "threshold"): "similarity that band keys are planned for; with it there are band keys (none)",
+    ("sign", "bands"): "bands, with rows: with them there are band keys (none)",
+    ("sign", "rows"): "rows of a band, with bands (none)",
+}
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def described(function: F) -> F:
+    """``function``, whose docstring has a line for each of its keywords."""
+    lines = ["", "", "Keywords:"]
+    for name, parameter in inspect.signature(function).parameters.items():
+        if name in ("self", "cls"):
+            continue
+        default = parameter.default
+        usual = "" if default in (None, inspect.Parameter.empty) else f" ({default!r})"
+        lines.append(f"    {name}: {_OWN.get((function.__name__, name), LINES[name])}{usual}")
+    function.__doc__ = (inspect.getdoc(function) or "") + "\n".join(lines) + "\n"
+    return function

@@ -1,0 +1,150 @@
+"""Keywords are the program's options, and each is said."""
+
+import inspect
+import json
+import typing
+
+import pyarrow as pa
+import pytest
+
+import bandmill
+from bandmill import _index, _jobs, _keywords
+
+CALLS = {
+    "sign": bandmill.sign,
+    "dedup": bandmill.dedup,
+    "pairs": bandmill.pairs,
+    "tune": bandmill.tune,
+    "query": bandmill.Index.query,
+    "index build": bandmill.Index.build,
+    "index add": bandmill.Index.add,
+}
+ONLY_PROGRAM = {  # and why no call has it
+    **dict.fromkeys(
+        ("help", "quiet", "verbose", "json"), "how a shell is told: the log is the logger 'bandmill', a result is an object"
+    ),
+    **dict.fromkeys(("files_from", "null"), "paths= takes a list"),
+    "report": "the result has report",
+    "preset": "several options at once; `bandmill help` lists them",
+    "follow": "a call answers at once",
+}
+ONLY_PROGRAM_OF = {
+    **{("sign", name): "a result is saved by save(DIR)" for name in ("output", "force", "resume")},
+    ("sign", "band_keys"): "there are some where a plan is given",
+    ("pairs", "output"): "the result is a table",
+    ("query", "output"): "the result is a table",
+    ("query", "force"): "the result is a table",
+    ("query", "targets"): "documents that are looked in stand in an index",
+    ("query", "threads"): "those that the index was opened with",
+    **{
+        (call, name): "fixed in the index"
+        for call, more in (("index add", ()), ("query", ("recall", "verify")))
+        for name in (
+            "shingle",
+            "words",
+            "normalize",
+            "short",
+            "stopwords",
+            "bag",
+            "hash",
+            "scheme",
+            "perms",
+            "seed",
+            "bands",
+            "rows",
+            *more,
+        )
+    },
+}
+ONLY_PYTHON = {"data", "paths", "cpu", "path"}  # cpu: BANDMILL_CPU of the program
+NAMES = {"text_field": "text", "id_field": "id"}
+
+
+@pytest.fixture(scope="module")
+def options(program):
+    found = {}
+    for option in json.loads(program("help", "--json"))["options"]:
+        name = option["name"].replace("-", "_")
+        for command in option["commands"]:
+            found.setdefault(command, {})[NAMES.get(name, name)] = option
+    return found
+
+
+def parameters(call):
+    return {name: p for name, p in inspect.signature(CALLS[call]).parameters.items() if name not in ("self", "cls")}
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_every_option_is_a_keyword(options, call):
+    left_out = {name for name in options[call] if name in ONLY_PROGRAM or (call, name) in ONLY_PROGRAM_OF}
+    assert set(options[call]) - left_out == set(parameters(call)) - ONLY_PYTHON
+
+
+def test_no_exception_is_out_of_date(options):
+    assert set(ONLY_PROGRAM) <= {name for of in options.values() for name in of}
+    assert not [(call, name) for call, name in ONLY_PROGRAM_OF if name not in options[call] or name in parameters(call)]
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_words_of_a_keyword_are_the_programs(options, call):
+    hints = typing.get_type_hints(CALLS[call], {**vars(_jobs), **vars(_index), **vars(_keywords), "pa": pa})
+    for name, option in options[call].items():
+        if name not in parameters(call) or name == "progress" or option["type"] != "choice":
+            continue
+        of = hints[name]
+        words = {w for one in (typing.get_args(of) or ()) for w in (typing.get_args(one) or (one,)) if isinstance(w, str)}
+        assert words == set(option["words"]), name
+
+
+@pytest.mark.parametrize("function", [*CALLS.values(), bandmill.hash_shingles])
+def test_every_keyword_has_its_line_with_its_default(function):
+    lines = inspect.getdoc(function).split("Keywords:\n")[1].splitlines()
+    found = dict(line.strip().split(": ", 1) for line in lines)
+    wanted = {name: p for name, p in inspect.signature(function).parameters.items() if name not in ("self", "cls")}
+    assert list(found) == list(wanted)
+    for name, parameter in wanted.items():
+        if parameter.default not in (None, inspect.Parameter.empty):
+            assert found[name].endswith(f" ({parameter.default!r})"), name
+    assert set(_keywords.LINES) >= set(found)
+
+
+def test_files_are_read_as_keywords_say(tmp_path):
+    text = "one two three four five six seven eight nine ten"
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "a.csv").write_text(f"x;{text}\ny;{text} eleven\n")
+    (tmp_path / "sub" / "b.csv").write_text(f"z;{text} eleven twelve\n")
+    how = {"text": "2", "id": "1", "header": "no", "delimiter": ";", "threshold": 0.3, "candidates": "all"}
+    ids = lambda **k: {a for row in bandmill.pairs(tmp_path, **how, **k).to_pylist() for a in (row["id_a"], row["id_b"])}  # noqa: E731
+    assert ids() == {"x", "y", "z"}
+    assert ids(include="a*") == ids(exclude=["sub/*", "no*"]) == {"x", "y"}
+    for name, value in (("header", "no"), ("delimiter", ";"), ("include", "a"), ("exclude", ["a"]), ("offsets", "a")):
+        with pytest.raises(bandmill.Error, match="files") as e:
+            bandmill.sign([text], **{name: value})
+        assert e.value.field == name
+    for wrong in ("", ";;", "é", "\0", 7):
+        with pytest.raises(bandmill.Error, match="delimiter"):
+            bandmill.sign(tmp_path, delimiter=wrong)
+
+
+def test_outputs_are_written_as_keywords_say(jsonl, tmp_path):
+    r = bandmill.dedup(jsonl, output=tmp_path / "d", kept="gz", removed="zst", device="cpu")
+    assert {p.name for p in r.path.iterdir()} >= {"kept.jsonl.gz", "removed.jsonl.zst"}
+    with pytest.raises(bandmill.Error, match="exists"):
+        bandmill.dedup(jsonl, output=tmp_path / "d", device="cpu")
+    again = bandmill.dedup(jsonl, output=tmp_path / "d", kept="gz", removed="zst", device="cpu", resume=True)
+    assert again.report["counts"] == r.report["counts"]
+    assert (bandmill.dedup(jsonl, output=tmp_path / "d", kept="no", device="cpu", force=True).path / "groups.jsonl").exists()
+    assert not list(tmp_path.glob("d/kept*"))
+    for name, value in (("kept", "gz"), ("removed", "same"), ("force", True), ("resume", True)):
+        with pytest.raises(bandmill.Error, match="output=") as e:
+            bandmill.dedup(jsonl, device="cpu", **{name: value})
+        assert e.value.field == name
+    bandmill.pairs(jsonl, histogram=tmp_path / "h.tsv", histogram_svg=tmp_path / "h.svg", device="cpu")
+    assert (tmp_path / "h.svg").read_text().startswith("<svg") and (tmp_path / "h.tsv").stat().st_size
+
+
+def test_a_plan_gives_band_keys_in_memory_and_of_files(table, jsonl, program, tmp_path):
+    program("sign", jsonl, "-o", tmp_path / "s", "--band-keys", "--threshold", "0.7", "--recall", "0.9")
+    theirs = bandmill.load(tmp_path / "s").band_keys
+    for data in (table, jsonl):
+        assert (bandmill.sign(data, id="id", threshold=0.7, recall=0.9, device="cpu").band_keys == theirs).all()
