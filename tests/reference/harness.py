@@ -9,10 +9,12 @@ import gc
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 import zipfile
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
@@ -154,6 +156,21 @@ class Program:
             raise ProgramFailed(f"FAILED {' '.join(command)}\n  exit {done.returncode}, expected {expect}\n  "
                                 f"{done.stderr.decode(errors='replace')[-2000:]}")
         return done
+
+
+    def kill(self, out, words, enough):
+        """Run a job that is saved at each step, and kill it once `enough` of its journal's bytes; False: it was done before."""
+        journal = os.path.join(out + ".partial", ".bandmill-journal")
+        with subprocess.Popen([self.path, *map(str, words)], env={**os.environ, "BANDMILL_SEAL_SECONDS": "0"},
+                              stderr=subprocess.DEVNULL) as job:
+            while job.poll() is None:
+                try:
+                    if enough(read_file(journal)):
+                        job.send_signal(signal.SIGKILL)
+                        break
+                except OSError:
+                    time.sleep(0.0005)
+        return job.returncode == -signal.SIGKILL
 
 
 UNESCAPES = {"\\": "\\", "t": "\t", "n": "\n", "r": "\r"}

@@ -3,7 +3,8 @@
 The model makes sets, signatures and bands itself, walks the documents in the order of keeping and takes of those before one, kept, and
 proposed by a band, the one that shares most; C times a number of shingles is a fraction. Random corpora in which texts are cropped, joined,
 changed, copied and written on one template; C of 1 and less, every order of keeping, with and without known documents; the same bytes
-from signatures, with other threads, batches and --memory."""
+from signatures, with other threads, batches and --memory, and of jobs that are killed twice. Of a bucket with more pairs than are looked
+at: what the model would have found among its documents is no more than what is counted as not compared."""
 import fractions
 import json
 import os
@@ -34,6 +35,7 @@ class World:
     def __init__(self, rng, folder, n):
         self.options = text_model.text_options(["lower"], kind=rng.choice(("word", "word", "char")), k=rng.choice((1, 2, 3)),
                                                bag=rng.random() < 0.2)
+        self.rng = rng
         self.share = rng.choice(SHARES)
         self.exact_share = fractions.Fraction(self.share)
         texts = make_texts(rng, n + n // 2, rng.random() < 0.6)
@@ -139,12 +141,17 @@ def first_difference(got, wanted):
 
 
 def check(bandmill, world, folder, more_devices):
-    n, seen = [0], {"contained": 0, "identical": 0, "known": 0}
+    n, seen = [0], {"contained": 0, "identical": 0, "known": 0, "killed": 0}
     files = ("removed.tsv", "groups.jsonl", "sources.tsv", "kept.jsonl")
 
-    def dedup(inputs, *more, known=False, like=None):
+    def dedup(inputs, *more, known=False, like=None, kills=0):
         n[0] += 1
         out = os.path.join(folder, f"out-{n[0]}")
+        for kill in range(kills):  # an untouched journal has 40 lines and more
+            lines = world.rng.randint(40, 60 + len(world.names))
+            words = ["dedup", *world.plan, *world.how, *more, "-o", out, inputs, "--device", "cpu", "--batch-docs", world.rng.randint(1, 9)]
+            seen["killed"] += bandmill.kill(out, words + ["--resume"] * kill, lambda journal, most=lines: journal.count(b"\n") >= most)
+        more = [*more, *["--resume"] * (kills > 0)]
         bandmill.run("dedup", *world.plan, *world.how, *more, "-o", out, inputs)
         rows, groups = world.expected(world.known_names if known else [])
         got = harness.read_rows(harness.read_file(out, "removed.tsv"), HEADER)
@@ -166,6 +173,9 @@ def check(bandmill, world, folder, more_devices):
     dedup(world.new, *world.text, "--threads", 8, "--pairs", like=plain)
     dedup(world.new, *world.text, "--threads", 2, "--memory", "24M", "--pairs", like=plain)
     dedup(world.new, *world.text, "--threads", 2, "--memory", "24M", like=plain)
+    threads = world.rng.sample((1, 2, 8), 2)
+    memory = world.rng.sample(([], ["--memory", "64M"]), 2)
+    dedup(world.new, *world.text, "--threads", threads[0], *memory[0], like=plain, kills=2)
     for device in more_devices:
         dedup(world.new, *world.text, "--device", device, like=plain)
     signed, known, index = (os.path.join(folder, name) for name in ("signed", "known", "index"))
@@ -176,15 +186,71 @@ def check(bandmill, world, folder, more_devices):
     against = dedup(world.new, *world.text, "--against", index, known=True)
     dedup(world.new, *world.text, "--against", index, "--threads", 2, "--memory", "24M", "--pairs", known=True, like=against)
     dedup(world.new, *world.text, "--against", known, known=True, like=against)
+    dedup(world.new, *world.text, "--against", index, "--threads", threads[1], *memory[1], known=True, like=against, kills=2)
     dedup(signed, "--against", known, "--threads", 1, known=True, like=against)
     return seen
+
+
+def crowded(bandmill, folder, rng):
+    """1,500 documents in one bucket, few of which hold another: not all of its pairs are looked at."""
+    options = text_model.text_options(["lower"], k=1)
+    a, b = minhash_model.coefficients(1, 2)
+    words = [f"w{i}" for i in range(60)]
+    words.sort(key=lambda w: int(minhash_model.signature([text_model.element_hash(w.encode(), xxhash.xxh3_64_intdigest)], a, b)[0]))
+    sets = set()
+    while len(sets) < 1500:
+        sets.add(frozenset([0, *rng.sample(range(1, 60), rng.randint(3, 9))]))  # the first word is the least of band 0
+    sets = [sorted(s) for s in sorted(sets, key=sorted)]
+    rng.shuffle(sets)
+    path = test_lost.write(folder, "crowd.jsonl", "c", [" ".join(words[w] for w in s) for s in sets])
+    matrix = np.zeros((len(sets), 60), dtype=np.int64)
+    for i, s in enumerate(sets):
+        matrix[i, s] = 1
+    shared, sizes = matrix @ matrix.T, [len(s) for s in sets]
+    lengths = [sum(len(words[w]) + 1 for w in s) for s in sets]
+    order = sorted(range(len(sets)), key=lambda d: (-sizes[d], -lengths[d], d))
+    place = {d: i for i, d in enumerate(order)}
+
+    def wrong(rows, report):
+        holder = {int(row[0][1:]): int(row[1][1:]) for row in rows}
+        for row, (doc, kept) in zip(rows, holder.items()):
+            if kept in holder or place[kept] > place[doc] or shared[doc, kept] * 4 < 3 * sizes[doc] or row[3] != "contained" or \
+                    row[6] != str(sizes[doc] - shared[doc, kept]):
+                return f"{row}"
+        missed, kept = 0, []
+        for doc in order:  # kept documents in their order: who holds more, or as much and comes before
+            of = shared[doc, kept]
+            had = shared[doc, holder[doc]] if doc in holder else 0
+            before = kept.index(holder[doc]) if doc in holder else 0
+            missed += int(((of > had) & (of * 4 >= 3 * sizes[doc])).sum() + (of[:before] == had).sum())
+            if doc not in holder:
+                kept.append(doc)
+        counted = report["counts"]["not_compared"]
+        return "" if 0 < missed <= counted else f"{missed} were missed, {counted} counted"
+
+    def work():
+        signed, first = os.path.join(folder, "signed"), None
+        text = text_model.option_arguments(options)
+        bandmill.run("sign", *text, "--perms", 2, "--device", "cpu", path, "-o", signed)
+        for number, (inputs, more) in enumerate((([path, *text], ["--threads", 1]), ([path, *text], ["--threads", 8, "--batch-docs", 7]),
+                                                 ([path, *text], ["--threads", 2, "--memory", "24M"]), ([signed], ["--threads", 2]))):
+            out = os.path.join(folder, f"crowd-{number}")
+            done = bandmill.run("dedup", *inputs, *more, "--perms", 2, "--bands", 2, "--rows", 1, "--verify", "contained=.75", "-o", out)
+            report = json.loads(harness.read_file(out, "report.json"))
+            got = harness.read_file(out, "removed.tsv"), report["counts"]["not_compared"]
+            first = first or got
+            if got != first or f"up to {got[1]} pairs in them were not compared" not in done.stderr.decode():
+                return f"{more}: {got[1]} pairs, {done.stderr.decode()}"
+        return wrong(harness.read_rows(first[0], HEADER), report)
+
+    return work
 
 
 def main():
     args = harness.arguments("dedup --verify contained against a model", ("--seed", {"type": int, "default": 20261124}),
                              ("--more-devices", {"default": "", "help": "devices beside the native CPU, by commas"}))
     claims, bandmill = harness.Claims(), harness.Program(args.program, args.server)
-    total = {"contained": 0, "identical": 0, "known": 0}
+    total = {"contained": 0, "identical": 0, "known": 0, "killed": 0}
     with np.errstate(over="ignore"):
         for number in range({"small": 4, "normal": 8, "full": 200}[args.size]):
             rng = random.Random(args.seed + number)
@@ -196,7 +262,10 @@ def main():
                         total[name] += more
 
                 claims.attempt(f"{args.seed + number}: {' '.join(map(str, world.text + world.plan + world.how))}", work)
-    claims.check(f"{total}: all that there is was seen", min(total.values()) > 50)
+        with harness.scratch() as folder:
+            claims.attempt("a bucket past its budget: what is missed is counted", crowded(bandmill, folder, random.Random(args.seed)))
+    killed = total.pop("killed")
+    claims.check(f"{total}, {killed} killed: all that there is was seen", min(total.values()) > 50 and killed > 3)
     claims.end()
 
 

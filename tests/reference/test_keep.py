@@ -12,9 +12,7 @@ import json
 import os
 import random
 import re
-import signal
 import subprocess
-import time
 
 import harness
 
@@ -379,24 +377,10 @@ class Round:
             return out
         words = ["dedup", *files, "-o", out, *self.arguments, *self.signing, *self.plan, *self.device]
         if self.way == "killed":
-            self.kill(out, words)
+            self.program.kill(out, [*words, "--batch-docs", 1], lambda journal: b"\ndocuments" in journal)
             words.append("--resume")
         self.program.run(*words)
         return out
-
-    def kill(self, out, words):
-        """End the job once something is sealed; it may be done before."""
-        command = [self.program.path, *map(str, words), "--batch-docs", "1", "-q"]
-        env = {**os.environ, "BANDMILL_SEAL_SECONDS": "0"}
-        with subprocess.Popen(command, env=env, stderr=subprocess.DEVNULL) as job:
-            journal = os.path.join(out + ".partial", ".bandmill-journal")
-            while job.poll() is None:
-                try:
-                    if b"\ndocuments" in b"\n" + harness.read_file(journal):
-                        job.send_signal(signal.SIGKILL)
-                        break
-                except OSError:
-                    time.sleep(0.0005)
 
     def wrong(self, out):
         """What is not the model's; empty: nothing."""
