@@ -1,8 +1,9 @@
 """Who stays: --keep with lists of rules, and --max-group-size, against a model written from the contract.
 
 Random corpora whose documents have fields of every type, as JSON Lines, a JSON array, CSV, TSV, Parquet and Arrow; random lists of rules, components
-and stars; from documents and from signatures; threads, --memory, a device, and jobs that are killed and resumed. The model compares every
-pair by its set of words, orders documents rule by rule with Python's exact comparison of integers and floats, and makes the groups anew;
+and stars; from documents and from signatures; against known documents of an index or a directory, and none; threads, --memory, a device,
+and jobs that are killed and resumed. The model compares every pair by its set of words, orders documents rule by rule with Python's exact
+comparison of integers and floats, and makes the groups anew;
 groups.jsonl, removed.tsv, the kept records and the counts of the report must be its own."""
 import csv
 import datetime
@@ -63,9 +64,11 @@ def to_json(value):
     return json.dumps(value)
 
 
-def make_texts(rng, n, spread):
-    """Word lists, most of them relatives of an earlier one."""
-    texts = []
+def make_texts(rng, n, spread, earlier):
+    """Word lists, most of them relatives of one before, or of an earlier one."""
+    texts = rng.sample(earlier, min(n, len(earlier)))
+    n += len(texts)
+    first = len(texts)
     while len(texts) < n:
         if texts and rng.random() < 0.75:
             words = list(rng.choice(texts[-spread:]))
@@ -77,7 +80,7 @@ def make_texts(rng, n, spread):
         else:
             words = [rng.choice("abcdefgh") + str(rng.randrange(40)) for _ in range(rng.randint(0, 24))]
         texts.append(words)
-    return [" ".join(words) for words in texts]
+    return [" ".join(words) for words in texts[first:]]
 
 
 class Document:
@@ -90,12 +93,12 @@ class Document:
 class Corpus:
     """Files of one format, and their documents. `fields` of a document: what the model sees, by the name that a rule has."""
 
-    def __init__(self, rng, folder, n, form):
-        self.form, self.docs, self.files, self.header = form, [], [], b""
-        texts = make_texts(rng, n, rng.choice((8, 30, n)))
+    def __init__(self, rng, folder, n, form, like=None):
+        self.form, self.docs, self.files, self.header, self.letter = form, [], [], b"", "k" if like else "d"
+        texts = make_texts(rng, n, rng.choice((8, 30, n)), [doc.words for doc in like.docs] if like else [])
         cuts = sorted(rng.sample(range(1, n), rng.choice((0, 1, 2)))) if form not in ("parquet", "arrow") or rng.random() < 0.5 else []
         for at, (begin, end) in enumerate(zip([0] + cuts, cuts + [n])):
-            name = os.path.join(folder, f"in{at}.{form}")
+            name = os.path.join(folder, f"{self.letter}{at}.{form}")
             self.files.append(name)
             getattr(self, "write_" + ("rows" if form in ("csv", "tsv") else "table" if form in ("parquet", "arrow") else "json"))(
                 rng, name, texts[begin:end], begin)
@@ -103,7 +106,7 @@ class Corpus:
     def write_json(self, rng, name, texts, first):
         lines = []
         for i, text in enumerate(texts):
-            record = {"id": f"d{first + i}", "score": random_value(rng), "text": text, "lang": random_value(rng),
+            record = {"id": f"{self.letter}{first + i}", "score": random_value(rng), "text": text, "lang": random_value(rng),
                       "m": rng.choice([MISSING, 5, {"q": random_value(rng)}, {"q": random_value(rng)}])}
             if record["score"] is MISSING or rng.random() < 0.1:  # the last of equal keys counts
                 raw = '{"score":17,' + to_json(record)[1:] if record["score"] is not MISSING else to_json(record)
@@ -130,7 +133,7 @@ class Corpus:
         rows = [names]
         for i, text in enumerate(texts):
             cells = [rng.choice(NUMBERS + [s for s in STRINGS if "\x00" not in s] + ["007", " 5", "+1", "1.", ".5", "nan"]) for _ in range(3)]
-            rows.append([f"d{first + i}", cells[0], text, cells[1], cells[2]])
+            rows.append([f"{self.letter}{first + i}", cells[0], text, cells[1], cells[2]])
         out = io.StringIO(newline="")
         if self.form == "csv":
             csv.writer(out, lineterminator="\n").writerows(rows)
@@ -188,7 +191,7 @@ class Corpus:
         kinds = ("int", "double", "float", "decimal", "date", "timestamp", "bool", "list", "string", "large", "dictionary")
         made = {key: column(rng.choice(kinds)) for key in ("score", "lang")}
         inner, inner_fields = column(rng.choice(("int", "double", "string", "decimal")))
-        table = {"id": [f"d{first + i}" for i in range(n)], "text": texts, "score": made["score"][0], "lang": made["lang"][0],
+        table = {"id": [f"{self.letter}{first + i}" for i in range(n)], "text": texts, "score": made["score"][0], "lang": made["lang"][0],
                  "m": pyarrow.StructArray.from_arrays([inner], ["q"])}
         if rng.random() < 0.1:
             del table["lang"]
@@ -201,7 +204,7 @@ class Corpus:
                 out.write_table(table, max_chunksize=rng.choice((7, 1000)))
         for i, text in enumerate(texts):
             fields = {"score": made["score"][1][i], "lang": made["lang"][1][i], "m.q": inner_fields[i]}
-            self.docs.append(Document(f"d{first + i}", text, fields, name, i + 1, None))
+            self.docs.append(Document(f"{self.letter}{first + i}", text, fields, name, i + 1, None))
 
 
 # --- rules ---
@@ -263,12 +266,13 @@ def ordered(docs, rules):
 # --- groups ---
 
 class Model:
-    def __init__(self, corpus, threshold):
-        self.corpus, self.docs, self.threshold = corpus, corpus.docs, threshold
-        n = len(self.docs)
-        self.near = [[] for _ in range(n)]
-        for a in range(n):
-            for b in range(a + 1, n):
+    """Known documents come behind those of the corpus; no two of them are joined."""
+
+    def __init__(self, corpus, known, threshold):
+        self.docs, self.n, self.threshold = corpus.docs + known, len(corpus.docs), threshold
+        self.near = [[] for _ in self.docs]
+        for a in range(self.n):
+            for b in range(a + 1, len(self.docs)):
                 if self.jaccard(a, b) >= threshold:
                     self.near[a].append(b)
                     self.near[b].append(a)
@@ -280,9 +284,13 @@ class Model:
     def same(self, a, b):
         return self.docs[a].words == self.docs[b].words
 
+    def best_known(self, d):
+        """The known document most like it, the first of equals; None: none is near."""
+        return max((k for k in self.near[d] if k >= self.n), key=lambda k: (self.jaccard(d, k), -k), default=None)
+
     def components(self, order):
         of, groups = {}, []
-        for d in range(len(self.docs)):
+        for d in range(self.n):
             if d in of:
                 continue
             of[d], members, todo = d, [], [d]
@@ -295,10 +303,12 @@ class Model:
                         todo.append(y)
             groups.append(members)
         place = {d: i for i, d in enumerate(order)}
-        return [(min(g, key=place.get), sorted(g)) for g in groups]
+        return [(min(g, key=lambda d: (-1, d) if d >= self.n else (place[d], d)), [d for d in sorted(g) if d < self.n],
+                 [d for d in sorted(g) if d >= self.n]) for g in groups]
 
     def stars(self, order, among=None):
-        centre = {}
+        """Known documents have their turns before all others, and each document goes to the best of them."""
+        centre = {d: self.best_known(d) for d in (order if among is None else among) if self.best_known(d) is not None}
         for d in order:
             if d in centre or (among is not None and d not in among):
                 continue
@@ -306,36 +316,38 @@ class Model:
             for y in self.near[d]:
                 centre.setdefault(y, d)
         groups = {}
-        for d in sorted(centre):
+        for d in sorted(d for d in centre if d < self.n):
             groups.setdefault(centre[d], []).append(d)
-        return list(groups.items())
+        return [(kept, members, [kept] if kept >= self.n else []) for kept, members in groups.items()]
 
     def groups(self, order, cluster, most):
-        """(kept, members), by their first members; how many components were divided."""
+        """(kept, members, known ones), by their first members; how many components were divided."""
         if cluster == "star":
             found, divided = self.stars(order), 0
         else:
             found, divided = [], 0
-            for kept, members in self.components(order):
+            for kept, members, known in self.components(order):
                 if most is not None and len(members) > most:
                     divided += 1
                     found += self.stars(order, set(members))
                 else:
-                    found.append((kept, members))
-        return sorted(((k, m) for k, m in found if len(m) > 1), key=lambda g: g[1][0]), divided
+                    found.append((kept, members, known))
+        return sorted((g for g in found if len(g[1]) > 1 or g[2]), key=lambda g: g[1][0]), divided
 
     def removed(self, groups, none):
         """Rows of removed.tsv."""
         rows = {}
-        for kept, members in groups:
+        for first, members, known in groups:
             for d in members:
                 doc = self.docs[d]
-                if none:
+                best = self.best_known(d) if known else None
+                kept = first if best is None else best
+                if none and not known:
                     copy = any(self.same(d, other) for other in members if other != d)
                     rows[d] = [doc.id, "", "", "identical" if copy else "near", doc.file, str(doc.line), str(len(doc.set))]
                 elif d != kept:
                     likeness = self.jaccard(d, kept)
-                    reason = "identical" if self.same(d, kept) else "near" if likeness >= self.threshold else "chained"
+                    reason = "chained" if likeness < self.threshold else "known" if known else "identical" if self.same(d, kept) else "near"
                     rows[d] = [doc.id, self.docs[kept].id, f"{likeness:.6f}", reason, doc.file, str(doc.line),
                                str(len(doc.set - self.docs[kept].set))]
         return rows
@@ -351,7 +363,11 @@ class Round:
         self.words, self.rules = random_rules(rng, self.corpus)
         self.cluster = rng.choice(("components", "components", "star")) if most is None else "components"
         self.most = most
-        self.model = Model(self.corpus, self.threshold)
+        known = self.known = rng.choice((None, None, "index", "signatures"))
+        if known:
+            known = Corpus(rng, folder, rng.randint(4, 30), "jsonl", self.corpus)
+            self.known_files = known.files
+        self.model = Model(self.corpus, known.docs if known else [], self.threshold)
         self.way = rng.choice(("documents", "documents", "documents", "signatures", "killed"))
         self.arguments = ["--threshold", self.threshold, "--keep", self.words, "--cluster", self.cluster, "--threads", rng.choice((1, 2, 8))]
         if most is not None:
@@ -365,11 +381,15 @@ class Round:
         self.device = ["--device", device if device and rng.random() < 0.3 else "cpu"]
 
     def __str__(self):
-        return f"{self.corpus.form} {self.words} {self.cluster} {self.way} {self.threshold} {self.most}"
+        return f"{self.corpus.form} {self.words} {self.cluster} {self.way} {self.threshold} {self.most} {self.known}"
 
     def run(self):
         out = os.path.join(self.folder, "out")
-        files = self.corpus.files
+        files, known = self.corpus.files, os.path.join(self.folder, "known")
+        if self.known:
+            self.arguments += ["--against", known]
+            self.program.run(*(["index", "build", known, *self.plan] if self.known == "index" else ["sign", "-o", known]), *self.known_files,
+                             *self.signing, "--perms", 64, "--device", "cpu")
         if self.way == "signatures":
             signed = os.path.join(self.folder, "signed")
             self.program.run("sign", *files, "-o", signed, *self.signing, "--perms", 64, *self.device)
@@ -387,9 +407,10 @@ class Round:
         docs, none = self.corpus.docs, self.words == "none"
         order, counts = ordered(docs, self.rules)
         groups, divided = self.model.groups(order, self.cluster, self.most)
-        rows = self.model.removed(groups, none)
-        wanted = [{"group": i + 1, "kept": None if none else docs[kept].id, "size": len(members), "members": [docs[d].id for d in members]}
-                  for i, (kept, members) in enumerate(groups)]
+        rows, every = self.model.removed(groups, none), self.model.docs
+        wanted = [{"group": i + 1, "kept": None if none and not known else every[kept].id, "size": len(members),
+                   "members": [docs[d].id for d in members], **({"known": [every[k].id for k in known]} if known else {})}
+                  for i, (kept, members, known) in enumerate(groups)]
         got = [json.loads(line) for line in harness.read_file(out, "groups.jsonl").splitlines()]
         if got != wanted:
             return next(f"group {a}, expected {b}" for a, b in zip(got + [None], wanted + [None]) if a != b)
@@ -404,6 +425,8 @@ class Round:
         wanted = {"removed": len(rows), "kept": len(self.corpus.docs) - len(rows)}
         if self.most is not None:
             wanted["divided"] = divided
+        if self.known:
+            wanted["known"] = sum(row[3] == "known" for row in rows.values())
         got = {name: report["counts"].get(name, 0) for name in wanted}
         if got != wanted or report["parameters"]["keep"] != self.words:
             return f"{got}, {report['parameters']['keep']}, expected {wanted}, {self.words}"

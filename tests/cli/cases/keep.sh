@@ -90,4 +90,8 @@ bm dedup template.jsonl --shingle word:1 --threshold 0.7 --bands 64 --rows 1 -o 
 says ../err 'one group has 1200 of 1200 documents.*--cluster star, --max-group-size, --weights tfidf'
 tr -d ' \n' < template/report.json > flat
 says flat '"dominant_group":\{"size":1200,"helps":\["clusterstar","max_group_size","weightstfidf"\]\}'
+# of 200, plain keeps one; only the number tells two of them apart, and with weights all else counts for nothing
+head -n 200 template.jsonl > some.jsonl
+bm dedup some.jsonl --shingle word:1 --threshold 0.7 --bands 64 --rows 1 -o some; exits 0; says some/report.json '"removed": 199,'
+bm dedup some.jsonl --shingle word:1 --threshold 0.7 --bands 64 --rows 1 --weights tfidf -o some --force; exits 0; says some/report.json '"removed": 0,'
 bm dedup "$@" --max-group-size 5 --verify contained -o no; refused 2 '--max-group-size with --verify contained'
