@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <locale.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -119,11 +118,8 @@ static bm_status read_similarity(bm_pair_file *file, bm_str text, bm_error *err)
 {
     static const char wanted[] = "is no number from 0 to 1 (or empty: not known)";
     char copy[NUMBER_MAX + 1];
-    uint32_t millionths;
-    if (bm_table_jaccard(text, &millionths)) { /* as we write it */
-        file->similarity = millionths == BM_JACCARD_UNKNOWN ? NAN : millionths / 1e6;
+    if (bm_table_similarity(text, &file->similarity)) /* as we write it */
         return BM_OK;
-    }
     if (text.len > NUMBER_MAX || !is_number(text))
         return bad_row(file, err, "jaccard", wanted);
     memcpy(copy, text.data, text.len);

@@ -115,6 +115,15 @@ bool bm_table_jaccard(bm_str field, uint32_t *millionths)
     return true;
 }
 
+bool bm_table_similarity(bm_str field, double *out)
+{
+    uint32_t millionths;
+    const bool ours = bm_table_jaccard(field, &millionths);
+    if (ours)
+        *out = millionths == BM_JACCARD_UNKNOWN ? NAN : millionths / 1e6;
+    return ours;
+}
+
 /* --- fields --- */
 
 static bm_str text_of(const char *text)

@@ -76,6 +76,7 @@ bm_status bm_table_begin(bm_buf *out, bm_table table, bm_error *err);
 /* A field of similarity, six decimals from 0.000000 to 1.000000, as millionths; unknown where it is empty. False: it is none of
  * ours. */
 bool bm_table_jaccard(bm_str field, uint32_t *millionths);
+bool bm_table_similarity(bm_str field, double *out); /* the same as a number, NAN where it is unknown */
 
 /* --- rows: each with its newline --- */
 

@@ -12,7 +12,6 @@
 #include "pipeline/explain/explainer.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,13 +84,13 @@ static bm_status read_held(void *ctx, const bm_tsv_table *row, bm_error *err)
     const uint32_t a = known ? BM_ID_NONE : bm_id_set_find(&e->ids, row->fields[BM_REMOVED_KEPT]),
                    b = a == BM_ID_NONE ? BM_ID_NONE
                                        : bm_id_set_find(&e->ids, row->fields[BM_REMOVED_ID]);
-    uint32_t millionths;
+    double similarity;
     if (b == BM_ID_NONE)
         return BM_OK;
-    if (!bm_table_jaccard(row->fields[BM_REMOVED_JACCARD], &millionths))
+    if (!bm_table_similarity(row->fields[BM_REMOVED_JACCARD], &similarity))
         return bm_fail_at(err, BM_ERR_FORMAT, row->path, row->line,
                           "the similarity is none of six decimals");
-    return add_pair(e, (bm_pair){a < b ? a : b, a < b ? b : a, millionths / 1e6}, err);
+    return add_pair(e, (bm_pair){a < b ? a : b, a < b ? b : a, similarity}, err);
 }
 
 static bm_status read_holders(bm_explainer *e, bm_error *err)

@@ -269,13 +269,13 @@ typedef struct removed_row {
 static bm_status read_removed(const bm_tsv_table *table, removed_row *row, bm_error *err)
 {
     const bm_str reason = table->fields[BM_REMOVED_REASON];
-    uint32_t millionths;
-    if (!bm_table_jaccard(table->fields[BM_REMOVED_JACCARD], &millionths))
+    double jaccard;
+    if (!bm_table_similarity(table->fields[BM_REMOVED_JACCARD], &jaccard))
         return bm_fail_at(err, BM_ERR_FORMAT, table->path, table->line,
                           "the similarity is none of six decimals");
     *row = (removed_row){.id = table->fields[BM_REMOVED_ID],
                          .kept = table->fields[BM_REMOVED_KEPT],
-                         .jaccard = millionths == BM_JACCARD_UNKNOWN ? NAN : millionths / 1e6,
+                         .jaccard = jaccard,
                          .identical = bm_json_scan_is(reason, BM_REMOVED_IS_IDENTICAL),
                          .chained = bm_json_scan_is(reason, BM_REMOVED_IS_CHAINED),
                          .known = bm_json_scan_is(reason, BM_REMOVED_IS_KNOWN)};

@@ -67,6 +67,13 @@ for dir in all pairs; do
     says page.html 'pairs of which one holds the other'
 done
 
+# a removed.tsv, edited on purpose, that does not say how similar two documents are: it is not known
+cp -r all edited
+sed -i '/^half/s/0\.500000//' edited/removed.tsv
+sed -i "s/\"report_xxh3_128\"/\"was\"/; /outputs_xxh3_128/d; s/\"removed.tsv\":\"[0-9a-f]*\"/\"removed.tsv\":\"$(sha256sum < edited/removed.tsv | cut -d ' ' -f 1)\"/" edited/report.json
+bm explain edited half whole; exits 0
+says ../out '^half and whole themselves: not known$'
+
 # refused
 mv in.jsonl away.jsonl
 bm dedup signed --threshold 0.3 --bands 64 --rows 1 --verify contained -o no; refused 7 'in\.jsonl'
