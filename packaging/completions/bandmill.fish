@@ -126,7 +126,7 @@ complete -c bandmill -n '__bandmill_is "report"' -l groups -x -a "" -d 'the N la
 complete -c bandmill -n '__bandmill_is "report"' -l pairs -x -a "" -d 'the N pairs just above the threshold, and the N most chained (20)'
 complete -c bandmill -n '__bandmill_is "report"' -l text-bytes -x -a "" -d 'bytes of each text at most (2000)'
 complete -c bandmill -n '__bandmill_is "dedup" "filter"' -l kept -x -a "same none gz zst no" -d 'compression of the kept documents, or no: write none (same)'
-complete -c bandmill -n '__bandmill_is "dedup"' -l removed -x -a "same none gz zst no" -d 'write the removed records too, compressed so, or no: write none (no)'
+complete -c bandmill -n '__bandmill_is "dedup"' -l removed -x -a "same none gz zst no" -d 'write the removed records too (those of one .tsv as removed/NAME), compressed so, or no: write none (no)'
 complete -c bandmill -n '__bandmill_is "filter"' -l annotate -d 'write every document, each with its group'
 complete -c bandmill -n '__bandmill_is "pairs"' -l histogram -x -a " (__bandmill_files .tsv)" -d 'write a histogram of the similarities'
 complete -c bandmill -n '__bandmill_is "pairs"' -l histogram-svg -x -a " (__bandmill_files .svg)" -d 'draw the histogram, as SVG'

@@ -112,7 +112,9 @@ static const arg_option rows[] = {
     CHOICE("kept", BIT(CLI_DEDUP) | BIT(CLI_FILTER), CLI_GROUP_OUTPUT, results.kept, BM_OPTION_KEPT,
            BM_KEPT_SAME, "compression of the kept documents, or no: write none (same)"),
     CHOICE("removed", BIT(CLI_DEDUP), CLI_GROUP_OUTPUT, results.removed, BM_OPTION_REMOVED,
-           BM_KEPT_SAME, "write the removed records too, compressed so, or no: write none (no)"),
+           BM_KEPT_SAME,
+           "write the removed records too (those of one .tsv as removed/NAME), compressed so, or "
+           "no: write none (no)"),
     FLAG("annotate", BIT(CLI_FILTER), CLI_GROUP_OUTPUT, results.annotate,
          "write every document, each with its group"),
     OFFER("histogram", BIT(CLI_PAIRS), CLI_GROUP_OUTPUT, results.histogram, "FILE",

@@ -120,7 +120,8 @@ static bm_status records_finish(void *state, bm_error *err)
     return records_end_file(r, err);
 }
 
-const bm_kept_writer_ops bm_kept_records = {.open = records_open,
+const bm_kept_writer_ops bm_kept_records = {.names_files = true,
+                                            .open = records_open,
                                             .begin_file = records_begin_file,
                                             .write = records_write,
                                             .more = records_more,

@@ -164,7 +164,8 @@ static bm_status tables_finish(void *state, bm_error *err)
     return tables_end_file(t, err);
 }
 
-const bm_kept_writer_ops bm_kept_tables = {.open = tables_open,
+const bm_kept_writer_ops bm_kept_tables = {.names_files = true,
+                                           .open = tables_open,
                                            .begin_file = tables_begin_file,
                                            .write = tables_write,
                                            .more = tables_more,

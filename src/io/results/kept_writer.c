@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "io/results/kept_files.h"
 #include "io/results/kept_writer_ops.h"
 
 struct bm_kept_writer {
@@ -27,6 +28,16 @@ static const bm_kept_writer_ops *writer_of(const bm_input_set *set, bm_kept kept
     if (kept == BM_KEPT_NO)
         return &kept_nothing;
     return bm_input_set_is_stream(set) ? &bm_kept_ids : writers[bm_input_set_format(set)];
+}
+
+bm_status bm_kept_writer_check_names(const bm_kept_cfg *cfg, bm_error *err)
+{
+    bm_kept_files files = {0};
+    if (!writer_of(cfg->set, cfg->kept)->names_files)
+        return BM_OK;
+    const bm_status status = bm_kept_files_name(&files, cfg, err);
+    bm_kept_files_reset(&files);
+    return status;
 }
 
 bm_status bm_kept_writer_open(const bm_kept_cfg *cfg, bm_kept_writer **out, bm_error *err)

@@ -7,7 +7,7 @@
  *
  * Compression: `same` keeps what each input has, and its name; `none` takes .gz, .zst, .xz,
  * .bz2 and .lz4 off the name; `gz` and `zst` put their own in their place. Two inputs that would get one name (a.jsonl
- * and a.jsonl.gz under `none`, or one file given twice) are BM_ERR_USAGE at open, before any work.
+ * and a.jsonl.gz under `none`, or one file given twice) are BM_ERR_USAGE.
  *
  * Formats files and hashes have no records to copy: their ids go to kept_ids.txt, a line each.
  *
@@ -27,6 +27,8 @@
 
 typedef struct bm_kept_writer bm_kept_writer;
 
+/* Would two inputs get one name? Before any work; `dir` of cfg is not looked at. */
+bm_status bm_kept_writer_check_names(const bm_kept_cfg *cfg, bm_error *err);
 /* With BM_KEPT_NO every call does nothing. */
 bm_status bm_kept_writer_open(const bm_kept_cfg *cfg, bm_kept_writer **out, bm_error *err);
 /* Does it want ids (formats files and hashes) rather than records? */

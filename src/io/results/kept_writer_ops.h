@@ -10,7 +10,8 @@
 
 /* Calls that a way has no use for are NULL: nothing happens then. */
 typedef struct bm_kept_writer_ops {
-    bool wants_ids; /* ids rather than records */
+    bool wants_ids;   /* ids rather than records */
+    bool names_files; /* a file for each input, named by kept_files.h */
     bm_status (*open)(const bm_kept_cfg *cfg, void **state, bm_error *err);
     /* The input of this number is the next of which something is kept; those between are empty. */
     bm_status (*begin_file)(void *state, size_t index, bm_error *err);

@@ -218,24 +218,42 @@ static bm_status write_ids(const bm_job_context *job, const uint8_t *dropped,
     return BM_OK;
 }
 
+static bm_kept_cfg cfg_of(const bm_job_context *job, bm_copy_side side)
+{
+    const bm_result_settings *results = &job->settings->results;
+    const bool removed = bm_settings_write_removed(job->settings), other = side == BM_COPY_REMOVED;
+    return (bm_kept_cfg){.set = job->inputs.set,
+                         .kept = !other    ? results->kept
+                                 : removed ? results->removed
+                                           : BM_KEPT_NO,
+                         .removed = other,
+                         .halves = removed && results->kept != BM_KEPT_NO};
+}
+
+bm_status bm_kept_check_names(const bm_job_context *job, bm_error *err)
+{
+    if (!bm_job_does(job->settings, BM_JOB_GROUPS) && !bm_job_does(job->settings, BM_JOB_COPIES))
+        return BM_OK;
+    for (size_t i = 0; i < BM_N_COPIES; i++) {
+        const bm_kept_cfg cfg = cfg_of(job, (bm_copy_side)i);
+        BM_TRY(bm_kept_writer_check_names(&cfg, err));
+    }
+    return BM_OK;
+}
+
 bm_status bm_kept_pass(bm_job_context *job, const uint8_t *dropped, bool has_text, bm_out_dir *dir,
                        bm_error *err)
 {
-    const bm_result_settings *results = &job->settings->results;
-    const bool removed = bm_settings_write_removed(job->settings);
     bm_kept_writer *writers[BM_N_COPIES] = {NULL};
-    if (results->kept == BM_KEPT_NO && !removed)
+    if (job->settings->results.kept == BM_KEPT_NO && !bm_settings_write_removed(job->settings))
         return BM_OK;
     if (!has_text)
         return bm_rows_kept_ids(dir, &job->docs, dropped, err);
     bm_status status = BM_OK;
     for (size_t i = 0; i < BM_N_COPIES; i++) {
-        const bm_kept_cfg cfg = {.dir = dir,
-                                 .set = job->inputs.set,
-                                 .kept = i == BM_COPY_KEPT ? results->kept : results->removed,
-                                 .removed = i == BM_COPY_REMOVED,
-                                 .halves = removed && results->kept != BM_KEPT_NO};
-        if (i == BM_COPY_KEPT ? cfg.kept != BM_KEPT_NO : removed)
+        bm_kept_cfg cfg = cfg_of(job, (bm_copy_side)i);
+        cfg.dir = dir;
+        if (cfg.kept != BM_KEPT_NO)
             BM_TRY_OUT(bm_kept_writer_open(&cfg, &writers[i], err));
     }
     bm_kept_writer *kept = writers[BM_COPY_KEPT];

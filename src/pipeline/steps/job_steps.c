@@ -9,6 +9,7 @@
 #include "pipeline/context/job_stages.h"
 #include "pipeline/context/job_weights.h"
 #include "io/output/out_place.h"
+#include "pipeline/output/kept_pass.h"
 #include "pipeline/output/report_file.h"
 #include "pipeline/output/report_read.h"
 
@@ -83,6 +84,7 @@ bm_status bm_job_begin(bm_job *job, unsigned steps, bm_error *err)
 {
     if ((steps & BM_STEP_INPUTS) != 0) {
         BM_TRY(bm_job_context_inputs(&job->context, err));
+        BM_TRY(bm_kept_check_names(&job->context, err));
         BM_TRY(bm_job_weights_count(&job->context, err));
     }
     BM_TRY(look_at_report(job, err));

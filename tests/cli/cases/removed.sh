@@ -82,6 +82,12 @@ holds several/kept/a.jsonl < stays
 says several/report.json '"removed/deep/b\.jsonl\.gz"'
 bm dedup in.jsonl in.jsonl $find --duplicate-ids number --kept no --removed same -o twice
 refused 2 'two inputs would both be written as removed/in.jsonl \(leave one out, or use --removed no\)$'; absent twice
+# and before anything is read: a bad record is not met
+bm dedup broken.jsonl broken.jsonl $find --kept no --removed same -o new/twice
+refused 2 'two inputs would both be written as removed/broken.jsonl '; absent new
+bm dedup broken.jsonl broken.jsonl $find -o new/twice; refused 2 'two inputs would both be kept as kept/broken.jsonl '; absent new
+bm dedup in.jsonl in.jsonl $find --duplicate-ids number --kept no -o ids; exits 0
+bm filter ids -q -o new/twice; refused 2 'two inputs would both be kept as kept/in.jsonl '; absent new
 
 # --- known documents, and signatures, whose inputs are read again and must be there ---
 head -n 1 in.jsonl > known.jsonl
