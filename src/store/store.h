@@ -6,7 +6,7 @@
  * (store_snapshot.h).
  *
  *     table         key                        piece
- *     documents  'D' version, first number      documents (bytes/document_piece.h)
+ *     documents  'D' first number               documents (bytes/document_piece.h)
  *     postings   'P' run, table, first entry    (band key, number) entries; table `bands` is that of ids, whose
  *                                               key is XXH3_64bits of the id (bytes/posting_piece.h)
  *     removed    'R'                            a bit for each number
@@ -75,7 +75,8 @@ typedef struct bm_store bm_store;
 typedef struct bm_store_cfg {
     bm_store_mode mode;
     uint64_t memory; /* of a writer: for what is gathered, sorted and merged; 0: 256 MiB */
-    /* Of a build: where postings are sorted; NULL: the index's own directory. For an unnamed one it is given. */
+    /* Of a build: where postings are sorted; NULL: the index's own directory. For an unnamed one it is given. Borrowed while it is
+     * made. */
     const char *temp_dir;
     bool (*cancelled)(void *ctx); /* asked at each piece; NULL: never. true: BM_ERR_CANCELLED */
     void *cancelled_ctx;

@@ -18,6 +18,28 @@
 #define RESIZES     16   /* of one look: no writer makes it larger so often meanwhile */
 #define MODE        0666 /* the umask takes its part */
 
+static const char *const names[] = {BM_LMDB_FUNCTIONS(BM_LIBRARY_NAME) NULL};
+
+bm_status bm_lmdb_library_open(bm_lmdb_library *lib, bm_error *err)
+{
+    return bm_shared_library_open(BM_SONAME_LMDB, names, lib, err);
+}
+
+bm_status bm_lmdb_fail(const bm_lmdb_library *lib, int code, const char *file, const char *what,
+                       bm_error *err)
+{
+    if (code > 0)
+        return bm_fail_errno(err, code, file, what);
+    const bool damaged = code == MDB_CORRUPTED || code == MDB_PAGE_NOTFOUND ||
+                         code == MDB_INVALID || code == MDB_VERSION_MISMATCH ||
+                         code == MDB_INCOMPATIBLE;
+    const bm_status status = damaged ? BM_ERR_FORMAT : BM_ERR_IO;
+    bm_fail_at(err, status, file, 0, "%s: %s", what, lib->mdb_strerror(code));
+    if (err != NULL)
+        err->code = code;
+    return status;
+}
+
 /* LMDB says EIO where the system wrote less than it was asked to, which it does on a disk that is full, at
  * a quota and at the limit of a file's size; it does not ask for the rest, which would tell the cause. That
  * is asked for here, by writing as far behind in a file without a name beside it. */

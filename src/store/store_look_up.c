@@ -22,7 +22,7 @@
 static bm_status map_removed(bm_store_view *v, const bm_writer *w, bm_error *err)
 {
     const bm_snapshot *s = &v->snapshot;
-    const bm_piece_ref *ref = &s->pieces.list[s->behind_postings];
+    const bm_piece_ref *ref = bm_snapshot_piece(s, &(bm_piece_key){.table = BM_KEY_REMOVED});
     if (w != NULL && w->removed != NULL) {
         BM_TRY(bm_new(&v->bits, w->removed_bytes, err));
         memcpy(v->bits, w->removed, w->removed_bytes);
@@ -30,8 +30,7 @@ static bm_status map_removed(bm_store_view *v, const bm_writer *w, bm_error *err
         v->removed_bytes = w->removed_bytes;
     } else if (s->state.counts.removed > 0) {
         bm_piece_head head;
-        if (s->behind_postings == s->pieces.n || ref->key.table != BM_KEY_REMOVED ||
-            !bm_piece_check(ref->bytes, ref->size, BM_PIECE_REMOVED) ||
+        if (ref == NULL || !bm_piece_check(ref->bytes, ref->size, BM_PIECE_REMOVED) ||
             !bm_piece_head_of(ref->bytes, ref->size, BM_PIECE_REMOVED, &head) ||
             head.n != s->state.counts.removed)
             return bm_snapshot_damaged(s, err, "what was removed");
@@ -80,6 +79,19 @@ void bm_store_view_close(bm_store_view *v)
     bm_free(v->compared);
     bm_free(v->docs_compared);
     bm_free(v);
+}
+
+/* Asked often, by readers that live long: so nothing of the index is looked at but the record of its last commit. In doubt
+ * nothing is newer: whoever asks will ask again. */
+bool bm_store_view_is_last(const bm_store_view *v)
+{
+    const bm_snapshot *s = &v->snapshot;
+    bm_store_record newest = {0};
+    const bool last = s->store->place.dir < 0 ||
+                      bm_store_record_read(&s->store->place, &newest, NULL) != BM_OK ||
+                      newest.commit <= s->state.commit;
+    bm_store_record_reset(&newest);
+    return last;
 }
 
 bm_store_counts bm_store_view_counts(const bm_store_view *v)

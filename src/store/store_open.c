@@ -5,11 +5,8 @@
  * Tests: tests/unit/store/test_store_processes.c, tests/unit/store/test_store_errors.c */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,24 +17,13 @@
 
 #define ATTEMPTS 64
 
-/* NULL: no memory, which is said. */
-static bm_store *make(const bm_store_cfg *cfg, bm_error *err)
+static bm_status make(const bm_store_cfg *cfg, bm_store **out, bm_error *err)
 {
-    bm_store *store = bm_alloc_zero(1, sizeof *store);
-    if (store == NULL) {
-        bm_fail_nomem(err, sizeof *store);
-        return NULL;
-    }
-    pthread_mutex_init(&store->mutex, NULL);
-    store->place = (bm_store_place){.dir = -1, .data = -1};
-    store->cfg = *cfg;
-    if (cfg->temp_dir != NULL && (store->temp_dir = bm_strdup(cfg->temp_dir)) == NULL) {
-        bm_fail_nomem(err, strlen(cfg->temp_dir));
-        bm_store_close(store);
-        return NULL;
-    }
-    store->cfg.temp_dir = store->temp_dir;
-    return store;
+    BM_TRY(bm_new_zero(out, 1, err));
+    pthread_mutex_init(&(*out)->mutex, NULL);
+    (*out)->place = (bm_store_place){.dir = -1, .data = -1};
+    (*out)->cfg = *cfg;
+    return BM_OK;
 }
 
 void bm_store_close(bm_store *store)
@@ -46,13 +32,9 @@ void bm_store_close(bm_store *store)
         return;
     bm_writer_close(store);
     bm_store_env_close(&store->env);
-    if (store->map != NULL) { /* its views are closed */
-        munmap(store->map->bytes, store->map->size);
-        bm_free(store->map);
-    }
+    bm_store_unmap(store);
     bm_store_place_close(&store->place);
     bm_free((void *)(uintptr_t)store->facts.settings.data);
-    bm_free(store->temp_dir);
     pthread_mutex_destroy(&store->mutex);
     bm_free(store);
 }
@@ -60,6 +42,11 @@ void bm_store_close(bm_store *store)
 const bm_store_facts *bm_store_facts_of(const bm_store *store)
 {
     return &store->facts;
+}
+
+bool bm_store_is_replaced(const bm_store *store)
+{
+    return bm_store_place_is_replaced(&store->place);
 }
 
 static bm_status keep_facts(bm_store *store, const bm_store_facts *facts, bm_error *err)
@@ -75,54 +62,46 @@ static bm_status keep_facts(bm_store *store, const bm_store_facts *facts, bm_err
 /* BM_NOT_FOUND: another took its place at this moment. */
 static bm_status open_env(bm_store *store, unsigned flags, bm_error *err)
 {
-    char path[PATH_MAX];
+    const bm_store_place *place = &store->place;
     struct stat info;
-    BM_TRY(bm_snapshot_admit(store, flags == MDB_RDONLY, err));
-    if (fstat(store->place.data, &info) != 0)
-        return bm_fail_errno(err, errno, store->place.path, "cannot read its " BM_STORE_DATA);
-    bm_store_place_name(&store->place, path, sizeof path);
-    const bm_store_env_cfg cfg = {path, store->place.path, flags, (uint64_t)info.st_size};
-    BM_TRY(flags & MDB_RDONLY ? BM_OK : bm_store_place_lock_room(&store->place, err));
     int fd = -1;
+    BM_TRY(bm_snapshot_admit(store, flags == MDB_RDONLY, err));
+    if (fstat(place->data, &info) != 0)
+        return bm_fail_errno(err, errno, place->path, "cannot read its " BM_STORE_DATA);
+    if (flags == 0)
+        BM_TRY(bm_store_place_lock_room(place, err));
+    const bm_store_env_cfg cfg = {bm_store_place_name(place), place->path, flags,
+                                  (uint64_t)info.st_size};
     BM_TRY(bm_store_env_open(&cfg, &store->env, err));
     if (store->env.lib.mdb_env_get_fd(store->env.env, &fd) == 0 &&
-        !bm_store_place_same(&store->place, fd)) {
-        bm_fail_at(err, BM_ERR_LOCKED, store->place.path, 0, "the index is being replaced");
+        !bm_store_place_same(place, fd)) {
+        bm_fail_at(err, BM_ERR_LOCKED, place->path, 0, "the index is being replaced");
         return BM_NOT_FOUND;
     }
     return BM_OK;
 }
 
 /* One that reads has a slot in lock.mdb; where it cannot have one, it holds the data file. */
-static bm_status open_to_read(bm_store *store, const char *dir, bm_error *err)
+static bm_status open_files(bm_store *store, const char *dir, bm_error *err)
 {
+    const bool writes = store->cfg.mode == BM_STORE_WRITE;
     bool has_slots = false;
-    BM_TRY(bm_store_place_open(dir, false, &store->place, err));
-    BM_TRY(bm_store_place_data(&store->place, err));
-    BM_TRY(bm_store_place_lock(&store->place, &has_slots, err));
-    /* Of a lock.mdb without all its blocks, LMDB's write of a slot could end the process. */
-    if (has_slots)
-        has_slots = bm_store_place_lock_room(&store->place, NULL) == BM_OK;
-    if (!has_slots)
-        BM_TRY(bm_store_place_hold(&store->place, false, err));
-    return open_env(store, MDB_RDONLY | (has_slots ? 0 : MDB_NOLOCK), err);
-}
-
-static bm_status open_to_write(bm_store *store, const char *dir, bm_error *err)
-{
     int dead;
-    bool has_slots;
-    BM_TRY(bm_store_place_open(dir, true, &store->place, err));
+    BM_TRY(bm_store_place_open(dir, writes, &store->place, err));
     BM_TRY(bm_store_place_data(&store->place, err));
-    BM_TRY(bm_store_place_hold(&store->place, true, err));
+    if (writes)
+        BM_TRY(bm_store_place_hold(&store->place, true, err));
     BM_TRY(bm_store_place_lock(&store->place, &has_slots, err));
+    if (writes) {
+        BM_TRY(open_env(store, 0, err));
+        (void)store->env.lib.mdb_reader_check(store->env.env, &dead); /* slots of killed ones */
+        return BM_OK;
+    }
     /* Of a lock.mdb without all its blocks, LMDB's write of a slot could end the process. */
-    if (has_slots)
-        has_slots = bm_store_place_lock_room(&store->place, NULL) == BM_OK;
-    BM_TRY(open_env(store, 0, err));
-    /* slots of readers that were killed */
-    (void)store->env.lib.mdb_reader_check(store->env.env, &dead);
-    return BM_OK;
+    if (has_slots && bm_store_place_lock_room(&store->place, NULL) == BM_OK)
+        return open_env(store, MDB_RDONLY, err);
+    BM_TRY(bm_store_place_hold(&store->place, false, err));
+    return open_env(store, MDB_RDONLY | MDB_NOLOCK, err);
 }
 
 /* The commit that an interrupted writer had made is recorded, so that the next one is not two ahead, and what it has left is
@@ -157,104 +136,87 @@ out:
 
 bm_status bm_store_open(const char *dir, const bm_store_cfg *cfg, bm_store **out, bm_error *err)
 {
-    bm_status status = BM_OK;
-    for (int i = 0; i < ATTEMPTS; i++) {
-        bm_store *store = make(cfg, err);
-        if (store == NULL)
-            return BM_ERR_NOMEM;
-        status = cfg->mode == BM_STORE_WRITE ? open_to_write(store, dir, err)
-                                             : open_to_read(store, dir, err);
+    bm_status status = BM_NOT_FOUND;
+    for (int i = 0; status == BM_NOT_FOUND && i < ATTEMPTS; i++) {
+        bm_store *store = NULL;
+        BM_TRY(make(cfg, &store, err));
+        status = open_files(store, dir, err);
         if (status == BM_OK)
             status = begin(store, err);
-        if (status == BM_OK) {
+        if (status == BM_OK)
             *out = store;
-            return BM_OK;
-        }
-        bm_store_close(store);
-        if (status != BM_NOT_FOUND)
-            return status;
+        else
+            bm_store_close(store);
     }
-    return BM_ERR_LOCKED;
+    return status == BM_NOT_FOUND ? BM_ERR_LOCKED : status;
 }
 
 /* --- a new one --- */
 
-static bm_status begin_new(bm_store *store, const bm_store_facts *facts, bm_error *err)
+/* In a directory that is open. */
+static bm_status create(bm_store *store, const bm_store_facts *facts, bm_error *err)
 {
+    const bm_store_place *place = &store->place;
+    const bm_store_env_cfg env = {bm_store_place_name(place), place->path, MDB_NOSYNC, 0};
+    struct stat info;
+    if (fstatat(place->dir, BM_STORE_DATA, &info, AT_SYMLINK_NOFOLLOW) == 0 ||
+        fstatat(place->dir, BM_STORE_LOCK, &info, AT_SYMLINK_NOFOLLOW) == 0)
+        return bm_fail_at(err, BM_ERR_USAGE, place->path, 0, "there is an index already");
+    BM_TRY(bm_store_env_open(&env, &store->env, err));
+    BM_TRY(bm_store_place_data(&store->place, err));
+    BM_TRY(bm_store_place_hold(place, true, err));
     BM_TRY(keep_facts(store, facts, err));
-    BM_TRY(bm_writer_open(store, &(bm_state){.next_version = 1}, err));
+    BM_TRY(bm_writer_open(store, &(bm_state){.next_run = 1}, err));
     return bm_writer_bands_open(store, err);
 }
 
 bm_status bm_store_create(const char *dir, const bm_store_facts *facts, const bm_store_cfg *cfg,
                           bm_store **out, bm_error *err)
 {
-    bm_store *store = make(cfg, err);
-    if (store == NULL)
-        return BM_ERR_NOMEM;
+    bm_store *store = NULL;
     bm_status status = BM_OK;
+    BM_TRY(make(cfg, &store, err));
     BM_TRY_OUT(bm_store_place_open(dir, true, &store->place, err));
-    struct stat info;
-    if ((fstatat(store->place.dir, BM_STORE_DATA, &info, AT_SYMLINK_NOFOLLOW) == 0 ||
-         fstatat(store->place.dir, BM_STORE_LOCK, &info, AT_SYMLINK_NOFOLLOW) == 0))
-        BM_TRY_OUT(bm_fail_at(err, BM_ERR_USAGE, dir, 0, "there is an index already"));
-    char path[PATH_MAX];
-    bm_store_place_name(&store->place, path, sizeof path);
-    const bm_store_env_cfg env = {path, store->place.path, MDB_NOSYNC, 0};
-    BM_TRY_OUT(bm_store_env_open(&env, &store->env, err));
-    BM_TRY_OUT(bm_store_place_data(&store->place, err));
-    BM_TRY_OUT(bm_store_place_hold(&store->place, true, err));
-    status = begin_new(store, facts, err);
+    status = create(store, facts, err);
 out:
     if (status == BM_OK)
         *out = store;
     else
         bm_store_close(store);
-    return status;
+    return status == BM_NOT_FOUND ? BM_ERR_LOCKED : status;
 }
 
 /* LMDB opens its files by name; then the names go. */
-static bm_status open_unnamed(bm_store *store, const char *folder, bm_error *err)
-{
-    char *data = NULL, *lock = NULL;
-    bm_status status = BM_OK;
-    BM_TRY_OUT(bm_string_format(&data, err, "%s/" BM_STORE_DATA, folder));
-    BM_TRY_OUT(bm_string_format(&lock, err, "%s/" BM_STORE_DATA "-lock", folder));
-    const bm_store_env_cfg env = {data, store->place.path, MDB_NOSUBDIR | MDB_NOSYNC, 0};
-    BM_TRY_OUT(bm_store_env_open(&env, &store->env, err));
-    if ((store->place.data = open(data, O_RDONLY | O_CLOEXEC)) < 0)
-        BM_TRY_OUT(bm_fail_errno(err, errno, store->place.path, "cannot open a temporary index"));
-out:
-    if (data != NULL)
-        unlink(data);
-    if (lock != NULL)
-        unlink(lock);
-    bm_free(data);
-    bm_free(lock);
-    return status;
-}
-
 bm_status bm_store_create_unnamed(const bm_store_facts *facts, const bm_store_cfg *cfg,
                                   bm_store **out, bm_error *err)
 {
-    bm_store *store = make(cfg, err);
-    char *folder = NULL;
+    bm_store *store = NULL;
+    char *folder = NULL, *path = NULL;
     bm_status status = BM_OK;
-    if (store == NULL)
-        return BM_ERR_NOMEM;
-    BM_TRY_OUT(bm_string_format(&store->place.path, err, "%s", cfg->temp_dir));
+    BM_TRY_OUT(bm_string_format(&path, err, "%s", cfg->temp_dir));
     BM_TRY_OUT(bm_string_format(&folder, err, "%s/bandmill-index-XXXXXX", cfg->temp_dir));
     if (mkdtemp(folder) == NULL)
         BM_TRY_OUT(bm_fail_errno(err, errno, cfg->temp_dir, "cannot make a temporary index"));
-    status = open_unnamed(store, folder, err);
+    status = make(cfg, &store, err);
+    if (status == BM_OK)
+        status = bm_store_place_open(folder, false, &store->place, err);
+    if (status == BM_OK) {
+        status = create(store, facts, err);
+        unlinkat(store->place.dir, BM_STORE_DATA, 0);
+        unlinkat(store->place.dir, BM_STORE_LOCK, 0);
+    }
     rmdir(folder);
-    if (status == BM_OK)
-        status = begin_new(store, facts, err);
 out:
-    if (status == BM_OK)
-        *out = store;
-    else
-        bm_store_close(store);
     bm_free(folder);
-    return status;
+    if (status != BM_OK) {
+        bm_store_close(store);
+        bm_free(path);
+        return status;
+    }
+    close(store->place.dir);
+    bm_free(store->place.path);
+    store->place.dir = -1; /* it is not recorded */
+    store->env.name = store->place.path = path;
+    *out = store;
+    return BM_OK;
 }

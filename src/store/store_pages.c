@@ -3,7 +3,14 @@
  * Tests: tests/unit/store/test_store_damage.c, tests/unit/store/test_store_processes.c */
 #include "store/store_pages.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define XXH_INLINE_ALL
@@ -212,4 +219,86 @@ bm_status bm_pages_read(const bm_pages_of *of, bm_piece_refs *pieces, bm_store_r
     const bm_status status = read_all(&r);
     bm_free(r.owned);
     return status;
+}
+
+/* --- in a child, which calls LMDB and ends; nothing that the process holds is changed by it --- */
+
+static bm_status read_anew(const bm_store_place *place, bool slot, bm_error *err)
+{
+    bm_store_env env = {0};
+    bm_piece_refs pieces = {NULL, 0, 0};
+    bm_store_record record = {0};
+    struct stat info;
+    MDB_txn *txn = NULL;
+    if (fstat(place->data, &info) != 0)
+        return bm_fail_errno(err, errno, place->path, "cannot read the index");
+    if (info.st_size == 0)
+        return bm_fail(err, BM_ERR_FORMAT, "it is empty");
+    const bm_store_env_cfg cfg = {bm_store_place_name(place), place->path,
+                                  MDB_RDONLY | (slot ? 0 : MDB_NOLOCK), (uint64_t)info.st_size};
+    BM_TRY(bm_store_env_open(&cfg, &env, err));
+    BM_TRY(bm_store_env_read(&env, &txn, err));
+    if (fstat(place->data, &info) != 0) /* it may have grown before the transaction began */
+        return bm_fail_errno(err, errno, place->path, "cannot read the index");
+    const bm_pages_of of = {&env, txn,
+                            mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_SHARED, place->data, 0),
+                            (size_t)info.st_size};
+    if (of.bytes == MAP_FAILED)
+        return bm_fail_errno(err, errno, place->path, "cannot read the index");
+    const bm_status status = bm_pages_read(&of, &pieces, &record, err);
+    env.lib.mdb_txn_abort(txn); /* its slot is free */
+    bm_store_env_close(&env);
+    return status;
+}
+
+/* Its own errors, and what the system says to sizes that cannot be. */
+static bool is_damage(const bm_error *err)
+{
+    return err->code < 0 || err->code == EINVAL || err->code == ENOMEM || err->code == EOVERFLOW ||
+           err->code == EFBIG;
+}
+
+/* It may end in any way; what it has goes with it. */
+_Noreturn static void be_child(const bm_store_place *place, bool slot, int out)
+{
+    static const int ends[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
+    const struct rlimit none = {0, 0};
+    bm_error err = {0};
+    const int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+        signal(ends[i], SIG_DFL);
+    (void)setrlimit(RLIMIT_CORE, &none);
+    if (nothing >= 0)
+        (void)dup2(nothing, STDERR_FILENO); /* LMDB's last words */
+    bm_status status = read_anew(place, slot, &err);
+    if (status != BM_OK && is_damage(&err))
+        status = BM_ERR_FORMAT;
+    const uint8_t byte = (uint8_t)status;
+    _exit(write(out, &byte, 1) == 1 ? 0 : 1);
+}
+
+bm_status bm_pages_read_in_child(const bm_store_place *place, bool slot, bm_error *err)
+{
+    const char *name = place->path;
+    int ends[2];
+    uint8_t byte = (uint8_t)BM_ERR_FORMAT; /* it was ended */
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return bm_fail_errno(err, errno, name, "cannot look at the index");
+    const pid_t child = fork();
+    if (child == 0)
+        be_child(place, slot, ends[1]);
+    const int code = errno;
+    close(ends[1]);
+    while (child > 0 && read(ends[0], &byte, 1) < 0 && errno == EINTR)
+        ;
+    close(ends[0]);
+    while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR)
+        ;
+    if (child < 0)
+        return bm_fail_errno(err, code, name, "cannot look at the index in a child");
+    if (byte == BM_OK)
+        return BM_OK;
+    if (byte == BM_ERR_NOMEM || byte == BM_ERR_IO)
+        return bm_fail_at(err, (bm_status)byte, name, 0, "a child cannot read the index");
+    return bm_fail_at(err, BM_ERR_FORMAT, name, 0, "the index is damaged: LMDB cannot read it");
 }

@@ -34,4 +34,9 @@ typedef struct bm_pages_of {
 bm_status bm_pages_read(const bm_pages_of *of, bm_piece_refs *pieces, bm_store_record *out,
                         bm_error *err);
 
+/* The same in a child of this process, of which LMDB may make an end. BM_OK where it came to its end; that the child came to
+ * another is BM_ERR_FORMAT. `slot`: it takes one in lock.mdb, so that no writer writes over what it reads (else somebody holds
+ * that for it). */
+bm_status bm_pages_read_in_child(const bm_store_place *place, bool slot, bm_error *err);
+
 #endif

@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -14,9 +13,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "store/store.h"
 
-#define ATTEMPTS   16
 #define LOCK_BYTES ((off_t)64 << 10) /* what LMDB wants for so many readers as store_env.c allows */
 
 static int lock(int fd, int how)
@@ -43,38 +40,36 @@ static bm_status hold_dir(const bm_store_place *place, bm_error *err)
     return rc == 0 ? BM_OK : bm_fail_errno(err, rc, place->path, "cannot hold the index");
 }
 
-/* Does the path lead to the directory that is open? */
-static bool still_there(const bm_store_place *place)
+static bool is_same(int rc_a, const struct stat *a, int rc_b, const struct stat *b)
 {
-    struct stat ours, theirs;
-    return fstat(place->dir, &ours) == 0 && stat(place->path, &theirs) == 0 &&
-           ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+    return rc_a == 0 && rc_b == 0 && a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
 bm_status bm_store_place_open(const char *path, bool alone, bm_store_place *out, bm_error *err)
 {
-    bm_store_place place = {.path = bm_strdup(path), .dir = -1, .data = -1};
-    if (place.path == NULL)
+    struct stat ours, theirs;
+    out->path = bm_strdup(path);
+    if (out->path == NULL)
         return bm_fail_nomem(err, strlen(path));
-    bm_status status = BM_ERR_LOCKED;
-    for (int i = 0; i < ATTEMPTS; i++) {
-        place.dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (place.dir < 0) {
-            status = bm_fail_errno(err, errno, path, "cannot open the index");
-            break;
-        }
-        status = alone ? hold_dir(&place, err) : BM_OK;
-        if (status != BM_OK || !alone || still_there(&place))
-            break;
-        close(place.dir);
-        place.dir = -1;
-        status = bm_fail_at(err, BM_ERR_LOCKED, path, 0, "the index is being replaced");
+    out->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (out->dir < 0)
+        return bm_fail_errno(err, errno, path, "cannot open the index");
+    if (alone)
+        BM_TRY(hold_dir(out, err));
+    const int rc = fstat(out->dir, &ours);
+    if (alone && !is_same(rc, &ours, stat(path, &theirs), &theirs)) {
+        bm_fail_at(err, BM_ERR_LOCKED, path, 0, "the index is being replaced");
+        return BM_NOT_FOUND;
     }
-    if (status == BM_OK)
-        *out = place;
-    else
-        bm_store_place_close(&place);
-    return status;
+    snprintf(out->name, sizeof out->name, "/proc/self/fd/%d", out->dir);
+    if (!is_same(rc, &ours, stat(out->name, &theirs), &theirs))
+        out->name[0] = '\0';
+    return BM_OK;
+}
+
+const char *bm_store_place_name(const bm_store_place *place)
+{
+    return place->name[0] != '\0' ? place->name : place->path;
 }
 
 bm_status bm_store_place_data(bm_store_place *place, bm_error *err)
@@ -137,20 +132,21 @@ bm_status bm_store_place_lock(const bm_store_place *place, bool *has_slots, bm_e
     return BM_OK;
 }
 
-void bm_store_place_name(const bm_store_place *place, char *out, size_t cap)
-{
-    struct stat ours, theirs;
-    snprintf(out, cap, "/proc/self/fd/%d", place->dir);
-    if (fstat(place->dir, &ours) != 0 || stat(out, &theirs) != 0 || ours.st_dev != theirs.st_dev ||
-        ours.st_ino != theirs.st_ino)
-        snprintf(out, cap, "%s", place->path);
-}
-
 bool bm_store_place_same(const bm_store_place *place, int fd)
 {
     struct stat ours, theirs;
-    return fstat(place->data, &ours) == 0 && fstat(fd, &theirs) == 0 &&
-           ours.st_dev == theirs.st_dev && ours.st_ino == theirs.st_ino;
+    return is_same(fstat(place->data, &ours), &ours, fstat(fd, &theirs), &theirs);
+}
+
+bool bm_store_place_is_replaced(const bm_store_place *place)
+{
+    struct stat ours, theirs;
+    char *path = NULL;
+    if (bm_string_format(&path, NULL, "%s/" BM_STORE_DATA, place->path) != BM_OK)
+        return false;
+    const int here = fstat(place->data, &ours), there = stat(path, &theirs);
+    bm_free(path);
+    return here == 0 && there == 0 && !is_same(here, &ours, there, &theirs);
 }
 
 bm_status bm_store_place_lock_room(const bm_store_place *place, bm_error *err)
@@ -188,7 +184,3 @@ void bm_store_place_close(bm_store_place *place)
     bm_free(place->path);
     *place = (bm_store_place){.dir = -1, .data = -1};
 }
-
-/* --- what lies in a directory --- */
-
-/* Without memory, whose want would be taken for an answer. */

@@ -18,12 +18,14 @@
 #define BM_STORE_READERS 1022u
 
 typedef struct bm_store_place {
-    char *path;                    /* of the directory, as it was given */
+    char *path; /* of the directory, as it was given */
+    char name
+        [40]; /* the same for LMDB: through the descriptor, so that no other can come to its place; "": no /proc */
     int dir, data /* read only */; /* descriptors, -1: none */
 } bm_store_place;
 
-/* Open the directory; `alone`: and hold it. It is still at its path then: an index that another took the place of
- * (compact) is not opened. BM_ERR_LOCKED; BM_ERR_IO. */
+/* Open the directory; `alone`: and hold it. BM_ERR_LOCKED; BM_ERR_IO. BM_NOT_FOUND: another took its place at this moment
+ * (compact), which `err` says too. *out is to be closed in any case. */
 bm_status bm_store_place_open(const char *path, bool alone, bm_store_place *out, bm_error *err);
 /* Open its data file, a regular file and no link. BM_ERR_FORMAT: there is none. */
 bm_status bm_store_place_data(bm_store_place *place, bm_error *err);
@@ -34,11 +36,12 @@ bm_status bm_store_place_hold(const bm_store_place *place, bool alone, bm_error 
  * BM_ERR_FORMAT. *has_slots: a reader may take a slot in it: it is there, and this user's own, as the directory is, in which
  * nobody else can exchange it for a link; nothing is made or grown by that. */
 bm_status bm_store_place_lock(const bm_store_place *place, bool *has_slots, bm_error *err);
-/* The directory's path for LMDB, in `out`: through the descriptor, where the system has /proc, so that no other can
- * come to its place. */
-void bm_store_place_name(const bm_store_place *place, char *out, size_t cap);
+/* Its path for LMDB. */
+const char *bm_store_place_name(const bm_store_place *place);
 /* Is this descriptor of the same file as place->data? */
 bool bm_store_place_same(const bm_store_place *place, int fd);
+/* Is another file at its path now? */
+bool bm_store_place_is_replaced(const bm_store_place *place);
 /* The blocks of lock.mdb are there: LMDB writes it through a map, which on a full disk would end the process. BM_ERR_IO with
  * ENOSPC or EDQUOT: there is no room for them, and no file is left that was not there; what else is wrong LMDB says. */
 bm_status bm_store_place_lock_room(const bm_store_place *place, bm_error *err);

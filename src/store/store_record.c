@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,13 +21,11 @@
 #include "store/store.h"
 
 #define MAGIC      UINT64_C(0x54494D4D4F434D42) /* "BMCOMMIT" */
-#define WORDS      10u
-#define FIXED      (16u + 8u * WORDS)
-#define SUM_BYTES  8u
-#define SPANS_MOST ((BM_RECORD_SLOT - FIXED - SUM_BYTES) / 16)
-#define ALLOCATED                                                                                  \
-    ((size_t)16                                                                                    \
-     << 10) /* of each slot from the beginning, so that a full disk stops no commit of most */
+#define FIXED      offsetof(bm_store_record, spans)
+#define SUM_BYTES  sizeof(uint64_t)
+#define SPANS_MOST ((BM_RECORD_SLOT - FIXED - SUM_BYTES) / sizeof(bm_page_span))
+/* Of each slot from the beginning, so that a full disk stops no commit of most. */
+#define ALLOCATED ((size_t)16 << 10)
 
 void bm_store_record_reset(bm_store_record *record)
 {
@@ -34,78 +33,35 @@ void bm_store_record_reset(bm_store_record *record)
     *record = (bm_store_record){0};
 }
 
-/* --- as bytes --- */
-
-static size_t size_of(size_t n_spans)
+/* Of its bytes in the file. */
+static uint64_t sum_of(const bm_store_record *record)
 {
-    return FIXED + 16 * n_spans + SUM_BYTES;
-}
-
-static void write_bytes(const bm_store_record *r, uint8_t *out)
-{
-    const uint64_t words[WORDS] = {r->index,    r->commit,   r->txn,  r->last_page, r->n_free,
-                                   r->first[0], r->first[1], r->tree, r->heads,     r->n_spans};
-    uint8_t *at = out + 16;
-    bm_le64_put(out, MAGIC);
-    bm_le32_put(out + 8, BM_STORE_VERSION);
-    bm_le32_put(out + 12, r->page_bytes);
-    for (size_t i = 0; i < WORDS; i++, at += 8)
-        bm_le64_put(at, words[i]);
-    for (size_t i = 0; i < r->n_spans; i++, at += 16) {
-        bm_le64_put(at, r->spans[i].first);
-        bm_le64_put(at + 8, r->spans[i].n);
-    }
-    bm_le64_put(at, XXH3_64bits(out, (size_t)(at - out)));
-}
-
-/* The record of so many spans, whose sum is right. */
-static bm_status read_bytes(const uint8_t *bytes, size_t n_spans, bm_store_record *out,
-                            bm_error *err)
-{
-    uint64_t w[WORDS];
-    for (size_t i = 0; i < WORDS; i++)
-        w[i] = bm_le64_get(bytes + 16 + 8 * i);
-    *out = (bm_store_record){.page_bytes = bm_le32_get(bytes + 12),
-                             .index = w[0],
-                             .commit = w[1],
-                             .txn = w[2],
-                             .last_page = w[3],
-                             .n_free = w[4],
-                             .first = {w[5], w[6]},
-                             .tree = w[7],
-                             .heads = w[8]};
-    BM_TRY(bm_grow_array(&out->spans, &out->cap_spans, n_spans, err));
-    for (const uint8_t *at = bytes + FIXED; out->n_spans < n_spans; at += 16)
-        out->spans[out->n_spans++] = (bm_page_span){bm_le64_get(at), bm_le64_get(at + 8)};
-    return BM_OK;
+    XXH3_state_t state;
+    XXH3_64bits_reset(&state);
+    XXH3_64bits_update(&state, record, FIXED);
+    XXH3_64bits_update(&state, record->spans, (size_t)record->n_spans * sizeof *record->spans);
+    return XXH3_64bits_digest(&state);
 }
 
 /* --- the file --- */
 
 /* BM_NOT_FOUND: there is no whole one in this slot. */
-static bm_status read_slot(int fd, uint32_t slot, uint32_t *version, bm_store_record *out,
-                           bm_error *err)
+static bm_status read_slot(int fd, uint32_t slot, bm_store_record *out, bm_error *err)
 {
     const uint64_t place = slot * BM_RECORD_SLOT;
-    uint8_t fixed[FIXED], *bytes = NULL;
+    uint64_t sum;
     size_t got = 0;
-    if (bm_pread_all(fd, fixed, FIXED, place, &got) != 0 || got < FIXED ||
-        bm_le64_get(fixed) != MAGIC)
+    if (bm_pread_all(fd, out, FIXED, place, &got) != 0 || got < FIXED || out->magic != MAGIC ||
+        out->n_spans > SPANS_MOST)
         return BM_NOT_FOUND;
-    const uint64_t n_spans = bm_le64_get(fixed + FIXED - 8);
-    if (n_spans > SPANS_MOST)
+    const size_t n = (size_t)out->n_spans, bytes = n * sizeof *out->spans;
+    BM_TRY(bm_grow_array(&out->spans, &out->cap_spans, n + 1, err)); /* and the sum behind them */
+    out->slot = slot;
+    if (bm_pread_all(fd, out->spans, bytes + SUM_BYTES, place + FIXED, &got) != 0 ||
+        got < bytes + SUM_BYTES)
         return BM_NOT_FOUND;
-    const size_t size = size_of((size_t)n_spans);
-    BM_TRY(bm_new(&bytes, size, err));
-    bm_status status = BM_NOT_FOUND;
-    if (bm_pread_all(fd, bytes, size, place, &got) == 0 && got == size &&
-        bm_le64_get(bytes + size - SUM_BYTES) == XXH3_64bits(bytes, size - SUM_BYTES)) {
-        *version = bm_le32_get(bytes + 8);
-        status = read_bytes(bytes, (size_t)n_spans, out, err);
-        out->slot = slot;
-    }
-    bm_free(bytes);
-    return status;
+    memcpy(&sum, out->spans + n, SUM_BYTES);
+    return sum == sum_of(out) ? BM_OK : BM_NOT_FOUND;
 }
 
 static bm_status damaged(const bm_store_place *place, bm_error *err, const char *what)
@@ -136,30 +92,29 @@ static bm_status open_record(const bm_store_place *place, int flags, int *fd, bm
 bm_status bm_store_record_read(const bm_store_place *place, bm_store_record *out, bm_error *err)
 {
     bm_store_record found[2] = {{0}, {0}};
-    uint32_t version[2] = {BM_STORE_VERSION, BM_STORE_VERSION};
     bm_status is[2];
     int fd;
     BM_TRY(open_record(place, O_RDONLY, &fd, err));
     for (uint32_t slot = 0; slot < 2; slot++)
-        is[slot] = read_slot(fd, slot, &version[slot], &found[slot], err);
+        is[slot] = read_slot(fd, slot, &found[slot], err);
     close(fd);
     const unsigned last = is[0] != BM_OK || (is[1] == BM_OK && found[1].txn > found[0].txn);
-    const bm_status status = is[0] == BM_ERR_NOMEM ? is[0] : is[last];
-    bm_store_record_reset(&found[1 - last]);
+    bm_status status = is[0] == BM_ERR_NOMEM ? is[0] : is[last];
     if (status == BM_NOT_FOUND)
-        return damaged(place, err, "the index is damaged: its " BM_STORE_RECORD);
-    if (status == BM_OK && version[last] != BM_STORE_VERSION)
-        bm_fail_at(err, BM_ERR_FORMAT, place->path, 0,
-                   "an index of version %" PRIu32
-                   " (this is for %u): `index build` makes a new one",
-                   version[last], BM_STORE_VERSION);
-    if (status == BM_OK && version[last] == BM_STORE_VERSION) {
-        bm_store_record_reset(out);
+        status = damaged(place, err, "the index is damaged: its " BM_STORE_RECORD);
+    else if (status == BM_OK && found[last].version != BM_STORE_VERSION)
+        status = bm_fail_at(err, BM_ERR_FORMAT, place->path, 0,
+                            "an index of version %" PRIu32
+                            " (this is for %u): `index build` makes a new one",
+                            found[last].version, BM_STORE_VERSION);
+    if (status == BM_OK) {
+        const bm_store_record old = *out;
         *out = found[last];
-        return BM_OK;
+        found[last] = old;
     }
-    bm_store_record_reset(&found[last]);
-    return status == BM_OK ? BM_ERR_FORMAT : status;
+    bm_store_record_reset(&found[0]);
+    bm_store_record_reset(&found[1]);
+    return status;
 }
 
 /* By LMDB's first page, or where that is damaged by a record that is whole. */
@@ -179,19 +134,23 @@ bool bm_store_is(const char *dir)
     return is;
 }
 
-/* The bytes into a slot of the file, with zeros behind them up to ALLOCATED. */
+/* A record (NULL: none) into a slot of the file, with zeros behind it up to ALLOCATED. */
 static bm_status put(const bm_store_place *place, uint32_t slot, int flags,
                      const bm_store_record *record, bm_error *err)
 {
-    const size_t size = record != NULL ? size_of(record->n_spans) : 0;
-    const size_t room = size < ALLOCATED ? ALLOCATED : size;
+    const size_t spans = record != NULL ? (size_t)record->n_spans * sizeof *record->spans : 0;
+    const size_t size = FIXED + spans + SUM_BYTES, room = size < ALLOCATED ? ALLOCATED : size;
     uint8_t *bytes = NULL;
     int fd;
     BM_TRY(open_record(place, O_RDWR | flags, &fd, err));
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_new_zero(&bytes, room, err));
-    if (record != NULL)
-        write_bytes(record, bytes);
+    if (record != NULL) {
+        const uint64_t sum = sum_of(record);
+        memcpy(bytes, record, FIXED);
+        memcpy(bytes + FIXED, record->spans, spans);
+        memcpy(bytes + FIXED + spans, &sum, SUM_BYTES);
+    }
     int code = bm_pwrite_all(fd, bytes, room, slot * BM_RECORD_SLOT);
     if (code == 0 && record != NULL && fdatasync(fd) != 0)
         code = errno;
@@ -203,21 +162,18 @@ out:
     return status;
 }
 
-bm_status bm_store_record_make(const bm_store_place *place, bm_error *err)
+bm_status bm_store_record_prepare(const bm_store_place *place, uint32_t slot, bool make,
+                                  bm_error *err)
 {
-    BM_TRY(put(place, 0, O_CREAT | O_EXCL, NULL, err));
-    return put(place, 1, 0, NULL, err);
-}
-
-bm_status bm_store_record_prepare(const bm_store_place *place, uint32_t slot, bm_error *err)
-{
-    return put(place, 1 - slot, 0, NULL, err);
+    return put(place, 1 - slot, make ? O_CREAT | O_EXCL : 0, NULL, err);
 }
 
 bm_status bm_store_record_write(const bm_store_place *place, bm_store_record *record, bm_error *err)
 {
     if (record->n_spans > SPANS_MOST)
         return bm_fail_at(err, BM_ERR_INPUT, place->path, 0, "the index is too large");
+    record->magic = MAGIC;
+    record->version = BM_STORE_VERSION;
     BM_TRY(put(place, 1 - record->slot, 0, record, err));
     record->slot = 1 - record->slot;
     return BM_OK;

@@ -19,24 +19,27 @@ typedef struct bm_page_span {
     uint64_t first, n;
 } bm_page_span;
 
+/* Up to `spans` as it stands in the file, in the order of bytes that LMDB's pages have: that of the machine. */
 typedef struct bm_store_record {
-    uint32_t page_bytes;
-    uint32_t slot;          /* where it stands */
+    uint64_t magic;
+    uint32_t version, page_bytes;
     uint64_t index, commit; /* which index; how many commits there were */
     uint64_t txn, last_page, n_free;
     uint64_t first[2];   /* XXH3_64bits of each of LMDB's two first pages */
     uint64_t tree;       /* of its other pages, in the order of `spans` */
     uint64_t heads;      /* of the bytes that it keeps before each value on pages of its own */
+    uint64_t n_spans;    /* which follow, and the XXH3_64bits of all that */
     bm_page_span *spans; /* ascending */
-    size_t n_spans, cap_spans;
+    size_t cap_spans;
+    uint32_t slot; /* where it stands */
 } bm_store_record; /* {0}; reset */
 
 /* The newest that is whole. BM_ERR_FORMAT: there is none, or it is one of another version. */
 bm_status bm_store_record_read(const bm_store_place *place, bm_store_record *out, bm_error *err);
-/* A new file, with no record in it. */
-bm_status bm_store_record_make(const bm_store_place *place, bm_error *err);
-/* The slot that is not `slot` is empty, and has its blocks: a disk that is full says so before the commit. */
-bm_status bm_store_record_prepare(const bm_store_place *place, uint32_t slot, bm_error *err);
+/* The slot that is not `slot` is empty, and has its blocks: a disk that is full says so before the commit. `make`: the file is
+ * new. */
+bm_status bm_store_record_prepare(const bm_store_place *place, uint32_t slot, bool make,
+                                  bm_error *err);
 /* On the disk before it returns, in the slot that is not record->slot, which it then is. */
 bm_status bm_store_record_write(const bm_store_place *place, bm_store_record *record,
                                 bm_error *err);

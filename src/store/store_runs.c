@@ -146,7 +146,7 @@ bm_status bm_run_write(bm_store *store, uint32_t first_table, uint32_t n_tables,
     bm_state *state = &store->writer->state;
     bm_run_writer w = {
         .store = store,
-        .run = {.id = state->next_version++, .first_table = first_table, .n_tables = n_tables}};
+        .run = {.id = state->next_run++, .first_table = first_table, .n_tables = n_tables}};
     bm_status status = BM_OK;
     for (w.table = first_table; w.table - first_table < n_tables; w.table++) {
         w.entries = 0;

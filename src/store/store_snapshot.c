@@ -5,7 +5,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <sched.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -14,7 +13,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "store/store_child.h"
 
 #define ATTEMPTS  4 /* of a child */
 #define TRIES     32
@@ -31,18 +29,17 @@ bm_status bm_snapshot_damaged(const bm_snapshot *snapshot, bm_error *err, const 
     return damaged(snapshot->store, err, what);
 }
 
-/* --- the map --- */
-
-static void map_leave(bm_store_map *map)
+bm_status bm_store_go_on(const bm_store *store, bm_error *err)
 {
-    if (map == NULL || --map->users > 0)
-        return;
-    munmap(map->bytes, map->size);
-    bm_free(map);
+    if (store->cfg.cancelled == NULL || !store->cfg.cancelled(store->cfg.cancelled_ctx))
+        return BM_OK;
+    return bm_fail(err, BM_ERR_CANCELLED, "interrupted");
 }
 
-/* A map of the file as it is now, for one user more; *size: of the file. */
-static bm_status map_take(bm_store *store, bm_store_map **out, size_t *size, bm_error *err)
+/* --- the map --- */
+
+/* *bytes: the file as it is now, of *size bytes. */
+static bm_status map_file(bm_store *store, const uint8_t **bytes, size_t *size, bm_error *err)
 {
     struct stat info;
     if (fstat(store->place.data, &info) != 0)
@@ -50,56 +47,49 @@ static bm_status map_take(bm_store *store, bm_store_map **out, size_t *size, bm_
     *size = (size_t)info.st_size;
     if (store->map == NULL || store->map->size < *size) {
         bm_store_map *map = NULL;
-        BM_TRY(bm_new_zero(&map, 1, err));
-        map->size = (*size + *size / 4 + MAP_MORE) & ~PAGE_MASK;
-        map->users = 1; /* the store itself */
-        void *bytes = mmap(NULL, map->size, PROT_READ, MAP_SHARED, store->place.data, 0);
-        if (bytes == MAP_FAILED) {
+        BM_TRY(bm_new(&map, 1, err));
+        *map = (bm_store_map){.size = (*size + *size / 4 + MAP_MORE) & ~PAGE_MASK,
+                              .before = store->map};
+        map->bytes = mmap(NULL, map->size, PROT_READ, MAP_SHARED, store->place.data, 0);
+        if (map->bytes == MAP_FAILED) {
             bm_free(map);
             return bm_fail_errno(err, errno, store->place.path, "cannot read the index");
         }
-        map->bytes = bytes;
         if (store->cfg.look_ups)
-            (void)madvise(bytes, map->size, MADV_RANDOM);
-        map_leave(store->map);
+            (void)madvise(map->bytes, map->size, MADV_RANDOM);
         store->map = map;
     }
-    store->map->users++;
-    *out = store->map;
+    *bytes = store->map->bytes;
     return BM_OK;
 }
 
-/* --- what LMDB may read --- */
-
-static bm_status ask_child(const bm_store *store, bool slot, bm_error *err)
+void bm_store_unmap(bm_store *store)
 {
-    char path[PATH_MAX];
-    bm_store_place_name(&store->place, path, sizeof path);
-    return bm_child_reads_pages(path, store->place.path, store->place.data, slot, err);
+    for (bm_store_map *map; (map = store->map) != NULL; bm_free(map)) {
+        store->map = map->before;
+        munmap(map->bytes, map->size);
+    }
 }
+
+/* --- what LMDB may read --- */
 
 bm_status bm_snapshot_admit(bm_store *store, bool slot, bm_error *err)
 {
     bm_status status = BM_OK;
     for (int i = 0; i < ATTEMPTS; i++) {
         bm_store_record record = {0};
-        bm_store_map *map = NULL;
+        const uint8_t *bytes = NULL;
         size_t size;
+        if (i > 0)
+            sched_yield(); /* both slots were being written, or a child read beside a writer */
         status = bm_store_record_read(&store->place, &record, err);
-        if (status == BM_ERR_FORMAT && i + 1 < ATTEMPTS) {
-            sched_yield(); /* both slots were being written, one after the other */
-            continue;
-        }
-        BM_TRY(status);
-        status = map_take(store, &map, &size, err);
-        const bool holds = status == BM_OK && bm_store_record_holds(&record, map->bytes, size);
-        map_leave(map);
+        if (status == BM_OK)
+            status = map_file(store, &bytes, &size, err);
+        if (status == BM_OK && !bm_store_record_holds(&record, bytes, size))
+            status = bm_pages_read_in_child(&store->place, slot, err);
         bm_store_record_reset(&record);
-        if (status == BM_OK && !holds)
-            status = ask_child(store, slot, err);
         if (status != BM_ERR_FORMAT)
             break;
-        sched_yield(); /* the child read beside a writer, who did not know of it */
     }
     return status;
 }
@@ -108,9 +98,7 @@ static void let_go(bm_snapshot *s)
 {
     if (s->txn != NULL)
         s->store->env.lib.mdb_txn_abort(s->txn);
-    map_leave(s->map);
     s->txn = NULL;
-    s->map = NULL;
 }
 
 /* May LMDB read this transaction, which is held? */
@@ -120,9 +108,9 @@ static bm_status trust(bm_snapshot *s, const bm_store_record *record, bm_error *
     if (txn < record->txn)
         return damaged(s->store, err, "its first pages are older than its last commit");
     if (txn > record->txn)
-        return ask_child(s->store, false, err);
+        return bm_pages_read_in_child(&s->store->place, false, err);
     s->recorded = true;
-    return bm_store_record_holds(record, s->map->bytes, s->file_bytes)
+    return bm_store_record_holds(record, s->map, s->file_bytes)
                ? BM_OK
                : damaged(s->store, err, "its pages are others than its last commit has written");
 }
@@ -134,10 +122,10 @@ static bm_status hold_once(bm_snapshot *s, bool own, bm_store_record *record, bm
     BM_TRY(bm_store_env_read(&s->store->env, &s->txn, err));
     if (!own)
         BM_TRY(bm_store_record_read(&s->store->place, record, err));
-    BM_TRY(map_take(s->store, &s->map, &s->file_bytes, err));
+    BM_TRY(map_file(s->store, &s->map, &s->file_bytes, err));
     if (!own)
         BM_TRY(trust(s, record, err));
-    const bm_pages_of of = {&s->store->env, s->txn, s->map->bytes, s->file_bytes};
+    const bm_pages_of of = {&s->store->env, s->txn, s->map, s->file_bytes};
     BM_TRY(bm_pages_read(&of, &s->pieces, &s->pages, err));
     if (s->recorded &&
         (s->pages.heads != record->heads || s->pages.last_page != record->last_page ||
@@ -165,44 +153,6 @@ static bm_status hold(bm_snapshot *s, bool own, bm_store_record *record, bm_erro
 
 /* --- the pieces --- */
 
-/* The state that the file has: of the last commit, or of the next one, whose writer was ended before it had recorded it. */
-static bm_status read_state(bm_snapshot *s, const bm_store_record *record, bm_error *err)
-{
-    const bm_piece_ref *last = s->pieces.n > 0 ? &s->pieces.list[s->pieces.n - 1] : NULL;
-    if (last == NULL || last->key.table != BM_KEY_STATE)
-        return bm_fail_at(err, BM_ERR_FORMAT, s->store->place.path, 0,
-                          "no index of bandmill, or one that was not finished");
-    BM_TRY(bm_state_read(last->bytes, last->size, &s->state, err));
-    if (s->state.index != record->index || s->state.commit < record->commit ||
-        s->state.commit - record->commit > (s->recorded ? 0 : 1))
-        return damaged(s->store, err, "its last commit is another than was recorded");
-    return BM_OK;
-}
-
-/* Leavings go to `others`, the rest closes up. Of versions of the last documents the last one counts: the commit before may still
- * be in the file. */
-static bm_status part_others(bm_snapshot *s, bm_error *err)
-{
-    bm_piece_refs *all = &s->pieces, *others = &s->others;
-    size_t named = 0;
-    bm_status status = BM_OK;
-    for (size_t i = 0; i < all->n; i++) {
-        const bm_piece_ref ref = all->list[i];
-        const bool is_named = bm_state_names(&s->state, &ref.key);
-        const bool again = is_named && named > 0 && ref.key.table == BM_KEY_DOCUMENTS &&
-                           all->list[named - 1].key.number == ref.key.number;
-        if (!is_named || again) {
-            BM_TRY_OUT(bm_grow_array(&others->list, &others->cap, others->n + 1, err));
-            others->list[others->n++] = again ? all->list[--named] : ref;
-        }
-        if (is_named)
-            all->list[named++] = ref;
-    }
-out:
-    all->n = named;
-    return status;
-}
-
 /* The first piece of a key, or behind it. */
 static size_t place_of(const bm_snapshot *s, const bm_piece_key *key)
 {
@@ -217,16 +167,53 @@ static size_t place_of(const bm_snapshot *s, const bm_piece_key *key)
     return low;
 }
 
+const bm_piece_ref *bm_snapshot_piece(const bm_snapshot *s, const bm_piece_key *key)
+{
+    const size_t i = place_of(s, key);
+    return i < s->pieces.n && bm_piece_key_order(&s->pieces.list[i].key, key) == 0
+               ? &s->pieces.list[i]
+               : NULL;
+}
+
+/* The state that the file has: of the last commit, or of the next one, whose writer was ended before it had recorded it. */
+static bm_status read_state(bm_snapshot *s, const bm_store_record *record, bm_error *err)
+{
+    const bm_piece_ref *last = bm_snapshot_piece(s, &(bm_piece_key){.table = BM_KEY_STATE});
+    if (last == NULL)
+        return bm_fail_at(err, BM_ERR_FORMAT, s->store->place.path, 0,
+                          "no index of bandmill, or one that was not finished");
+    BM_TRY(bm_state_read(last->bytes, last->size, &s->state, err));
+    if (s->state.index != record->index || s->state.commit < record->commit ||
+        s->state.commit - record->commit > (s->recorded ? 0 : 1))
+        return damaged(s->store, err, "its last commit is another than was recorded");
+    return BM_OK;
+}
+
+/* Leavings go to `others`, the rest closes up. */
+static bm_status part_others(bm_snapshot *s, bm_error *err)
+{
+    bm_piece_refs *all = &s->pieces, *others = &s->others;
+    size_t named = 0;
+    for (size_t i = 0; i < all->n; i++) {
+        if (bm_state_names(&s->state, &all->list[i].key)) {
+            all->list[named++] = all->list[i];
+            continue;
+        }
+        BM_TRY(bm_grow_array(&others->list, &others->cap, others->n + 1, err));
+        others->list[others->n++] = all->list[i];
+    }
+    all->n = named;
+    return BM_OK;
+}
+
 static bm_status arrange(bm_snapshot *s, bm_error *err)
 {
     s->postings = place_of(s, &(bm_piece_key){.table = BM_KEY_POSTINGS});
     s->behind_postings = place_of(s, &(bm_piece_key){.table = BM_KEY_POSTINGS + 1});
     const bm_piece_ref *docs = s->pieces.list;
-    for (size_t i = 0; i < s->postings; i++)
-        if (i == 0 ? docs[i].key.number != 0 : docs[i].key.number <= docs[i - 1].key.number)
-            return damaged(s->store, err, "pieces of documents are missing");
     if (s->state.counts.next_number > 0 &&
-        (s->postings == 0 || docs[s->postings - 1].key.number != s->state.tail_first))
+        (s->postings == 0 || docs[0].key.number != 0 ||
+         docs[s->postings - 1].key.number != s->state.tail_first))
         return damaged(s->store, err, "pieces of documents are missing");
     for (size_t i = 0; i < s->state.n_runs; i++)
         for (uint32_t t = 0; t < s->state.runs[i].n_tables; t++) {
@@ -292,14 +279,17 @@ bm_status bm_snapshot_documents(const bm_snapshot *s, size_t i, bm_document_piec
                                 bm_error *err)
 {
     const bm_piece_ref *ref = &s->pieces.list[i];
-    const uint64_t end = i + 1 < s->postings ? ref[1].key.number : s->state.counts.next_number;
+    const bool is_last = i + 1 == s->postings;
+    const uint64_t end = is_last ? s->state.counts.next_number : ref[1].key.number;
     BM_TRY(bm_store_go_on(s->store, err));
-    if (bm_document_piece_open(ref->bytes, ref->size, out) && bm_document_piece_valid(out) &&
-        out->head.first == ref->key.number && out->head.last + 1 == end)
-        return BM_OK;
-    return bm_fail_at(err, BM_ERR_FORMAT, s->store->place.path, 0,
-                      "the index is damaged: the piece of documents from %" PRIu32 " on",
-                      ref->key.number);
+    if (!bm_document_piece_open(ref->bytes, ref->size, out) || !bm_document_piece_valid(out) ||
+        out->head.first != ref->key.number || out->head.last + 1 < end ||
+        (!is_last && out->head.last + 1 > end))
+        return bm_fail_at(err, BM_ERR_FORMAT, s->store->place.path, 0,
+                          "the index is damaged: the piece of documents from %" PRIu32 " on",
+                          ref->key.number);
+    out->head.last = end - 1;
+    return BM_OK;
 }
 
 const bm_piece_ref *bm_snapshot_docs(const bm_snapshot *s, uint32_t number)

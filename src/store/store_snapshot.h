@@ -7,14 +7,40 @@
 #ifndef BM_STORE_STORE_SNAPSHOT_H
 #define BM_STORE_STORE_SNAPSHOT_H
 
-#include "store/store_inside.h"
+#include <pthread.h>
+
 #include "store/store_pages.h"
+#include "store/store_state.h"
 #include "store/store_view.h"
+
+typedef struct bm_writer bm_writer; /* store_writer.h */
+
+/* The data file in memory. Where the file has outgrown it, another one follows; views may still read the one before. */
+typedef struct bm_store_map {
+    uint8_t *bytes;
+    size_t size; /* of the map; the file may be shorter */
+    struct bm_store_map *before;
+} bm_store_map;
+
+struct bm_store {
+    bm_store_cfg cfg;
+    bm_store_place place;
+    bm_store_env env;
+    pthread_mutex_t mutex; /* views begin and end: slots of readers, map */
+    bm_store_map *map;     /* the last one; all end with the store */
+    bm_store_facts facts;  /* settings: its own */
+    uint32_t record_slot;  /* of a writer: where the record of the last commit stands */
+    bm_writer *writer;     /* NULL: it reads */
+};
+
+/* BM_ERR_CANCELLED, where somebody wants it. */
+bm_status bm_store_go_on(const bm_store *store, bm_error *err);
+void bm_store_unmap(bm_store *store);
 
 typedef struct bm_snapshot {
     bm_store *store;
     MDB_txn *txn;
-    bm_store_map *map;
+    const uint8_t *map;
     size_t file_bytes;     /* when the snapshot was opened */
     bm_store_record pages; /* of the transaction; its sums are not filled in */
     bool recorded;         /* it is that of the last commit */
@@ -43,10 +69,12 @@ bm_status bm_snapshot_admit(bm_store *store, bool slot, bm_error *err);
 bm_status bm_snapshot_open(bm_store *store, const bm_state *state, bm_snapshot *out, bm_error *err);
 void bm_snapshot_close(bm_snapshot *snapshot); /* {0} is fine */
 
+/* The piece of a key; NULL: there is none. */
+const bm_piece_ref *bm_snapshot_piece(const bm_snapshot *snapshot, const bm_piece_key *key);
 /* The pieces of a table of state.runs[run], where it has that table; else none. */
 const bm_piece_ref *bm_snapshot_table(const bm_snapshot *snapshot, size_t run, uint32_t table,
                                       size_t *n);
-/* Piece i of documents, i < snapshot->postings, with all its sums compared. */
+/* Piece i of documents, i < snapshot->postings, with all its sums compared; out->head.last is the last that the state knows. */
 bm_status bm_snapshot_documents(const bm_snapshot *snapshot, size_t i, bm_document_piece *out,
                                 bm_error *err);
 /* The piece in which a document of this number would be; NULL: there are none before it. */

@@ -60,7 +60,7 @@ void bm_state_write(const bm_state *state, void *out)
     const uint64_t numbers[NUMBERS] = {
         state->index,        state->commit,      c->documents,
         c->removed,          c->empty,           c->shingles,
-        c->text_bytes,       c->next_number,     state->next_version,
+        c->text_bytes,       c->next_number,     state->next_run,
         state->tail_first,   state->n_runs,      state->facts.settings.len,
         state->notes[0].len, state->notes[1].len};
     bm_piece_begin(out, &head);
@@ -89,7 +89,7 @@ static bool run_is_possible(const bm_state *state, size_t i)
     const uint64_t bands = state->facts.bands;
     const bool of_bands = run->first_table == 0 && run->n_tables == bands;
     const bool of_ids = run->first_table == bands && run->n_tables == 1;
-    return (i == 0 || run->id > run[-1].id) && run->id < state->next_version && run->entries > 0 &&
+    return (i == 0 || run->id > run[-1].id) && run->id < state->next_run && run->entries > 0 &&
            run->entries <= state->counts.next_number && (of_bands || of_ids);
 }
 
@@ -130,7 +130,7 @@ bm_status bm_state_read(const void *bytes, size_t size, bm_state *out, bm_error 
                                     .shingles = w[5],
                                     .text_bytes = w[6],
                                     .next_number = w[7]};
-    out->next_version = w[8];
+    out->next_run = w[8];
     out->tail_first = w[9];
     out->n_runs = w[10];
     uint64_t left = size - FIXED;
@@ -157,8 +157,7 @@ bool bm_state_names(const bm_state *state, const bm_piece_key *key)
 {
     size_t i = 0;
     if (key->table == BM_KEY_DOCUMENTS)
-        return state->counts.next_number > 0 && key->number <= state->tail_first &&
-               key->run < state->next_version;
+        return state->counts.next_number > 0 && key->number <= state->tail_first;
     while (i < state->n_runs && state->runs[i].id != key->run)
         i++;
     return key->table != BM_KEY_POSTINGS || i < state->n_runs;

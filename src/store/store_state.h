@@ -1,10 +1,10 @@
 /* store_state.h -- what a commit makes visible: the piece of state, 'S'.
  *
- * It names every other piece: the runs of postings, and of the documents those whose version is below the next one. What it does not
- * name is a leaving. What was removed ('R') is put in the transaction of the state, and needs no name.
+ * It names the runs of postings, and of the pieces of documents the last one, which may hold more documents than there are: those of a
+ * writer that was interrupted. What it does not name is a leaving. What was removed ('R') is put in the transaction of the state, and needs no name.
  *
  *     head; version, kind, bands, words (32 bits each); index, commit; documents, removed, empty, shingles, text_bytes,
- *     next number; next version; first number of the last documents; runs (count), bytes of each text (64 bits each)
+ *     next number; next run; first number of the last documents; runs (count), bytes of each text (64 bits each)
  *     runs      number, first table, tables, entries     64 bits each
  *     texts     settings, inputs, adds
  *
@@ -29,7 +29,7 @@ typedef struct bm_state {
     uint64_t index;         /* of the documents that it was built of, so that no other has it */
     uint64_t commit;        /* how many there were */
     bm_store_counts counts; /* but for runs and bytes */
-    uint64_t next_version;
+    uint64_t next_run;
     uint64_t tail_first; /* of the last piece of documents */
     uint64_t n_runs;
     bm_str notes[BM_STORE_NOTES];

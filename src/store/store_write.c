@@ -269,10 +269,9 @@ static bm_status commit(bm_store *store, bm_error *err)
     BM_TRY(bm_store_merge(store, BM_MERGE_ALL, err));
     BM_TRY(bm_writer_put(store, err));
     if (named)
-        BM_TRY(build ? bm_store_record_make(&store->place, err)
-                     : bm_store_record_prepare(&store->place, store->record_slot, err));
+        BM_TRY(bm_store_record_prepare(&store->place, store->record_slot, build, err));
     BM_TRY(put_state(store, err));
-    w->committed = w->state.next_version;
+    w->committed = w->state.next_run;
     w->n_dropped = 0;
     if (build && named)
         BM_TRY(sync_build(store, err));

@@ -1,7 +1,7 @@
 /* store_writer.c -- see store_writer.h.
  *
- * The last piece of documents is put again, under a version of its own, while it is small. Of its versions the last
- * commit's goes with the next commit; those between go at once.
+ * The last piece of documents is put again while it is small, before a commit too: then it has more documents than the state
+ * knows, and the same ones before them.
  *
  * Tests: tests/unit/store/test_store_model.c */
 #include "store/store_writer.h"
@@ -23,7 +23,7 @@ bm_status bm_writer_open(bm_store *store, const bm_state *state, bm_error *err)
     store->writer = w;
     w->state = *state;
     w->state.facts = store->facts;
-    w->committed = state->commit > 0 ? state->next_version : 0;
+    w->committed = state->commit > 0 ? state->next_run : 0;
     for (unsigned i = 0; i < BM_STORE_NOTES; i++)
         BM_TRY(bm_writer_note(w, i, state->notes[i], err));
     return BM_OK;
@@ -49,7 +49,7 @@ bm_status bm_writer_bands_open(bm_store *store, bm_error *err)
 {
     const uint32_t bands = store->facts.bands;
     const uint64_t memory = store->cfg.memory != 0 ? store->cfg.memory : BM_STORE_MEMORY;
-    const char *dir = store->temp_dir != NULL ? store->temp_dir : store->place.path;
+    const char *dir = store->cfg.temp_dir != NULL ? store->cfg.temp_dir : store->place.path;
     bm_sorted_runs **list = NULL;
     BM_TRY(bm_new_zero(&list, bands, err));
     store->writer->bands = list;
@@ -109,27 +109,6 @@ bm_status bm_writer_drop(bm_store *store, const bm_piece_key *key, bm_error *err
 
 /* --- documents --- */
 
-static bm_status put_tail(bm_store *store, bm_error *err)
-{
-    bm_writer *w = store->writer;
-    void *piece = NULL;
-    const bm_piece_key old = w->tail_key;
-    w->tail_key = (bm_piece_key){
-        .table = BM_KEY_DOCUMENTS, .run = w->state.next_version++, .number = w->tail.first};
-    BM_TRY(bm_store_env_put(&store->env, &w->tail_key, bm_document_writer_size(&w->tail), &piece,
-                            err));
-    bm_document_writer_write(&w->tail, piece);
-    w->state.tail_first = w->tail.first;
-    w->tail_new = false;
-    return old.table != 0 ? bm_writer_drop(store, &old, err) : BM_OK;
-}
-
-static void begin_piece(bm_writer *w, uint32_t first)
-{
-    bm_document_writer_begin(&w->tail, first);
-    w->tail_key = (bm_piece_key){0};
-}
-
 /* Take the documents of the last piece up again, where there is room in it. */
 static bm_status take_up(bm_writer *w, const bm_snapshot *s, bm_error *err)
 {
@@ -138,8 +117,7 @@ static bm_status take_up(bm_writer *w, const bm_snapshot *s, bm_error *err)
     if (ref->size >= TAIL_MOST)
         return BM_OK;
     BM_TRY(bm_snapshot_documents(s, s->postings - 1, &piece, err));
-    begin_piece(w, ref->key.number);
-    w->tail_key = ref->key;
+    bm_document_writer_begin(&w->tail, ref->key.number);
     for (uint32_t i = ref->key.number; i <= piece.head.last; i++) {
         bm_store_doc doc;
         (void)bm_document_piece_again(&piece, i, &doc); /* it is valid */
@@ -153,7 +131,7 @@ static bm_status begin_tail(bm_store *store, bm_error *err)
     bm_writer *w = store->writer;
     bm_snapshot s = {0};
     bm_status status = BM_OK;
-    begin_piece(w, (uint32_t)w->state.counts.next_number);
+    bm_document_writer_begin(&w->tail, (uint32_t)w->state.counts.next_number);
     if (w->state.counts.next_number > 0) {
         BM_TRY(bm_store_env_flush(&store->env, err));
         BM_TRY(bm_snapshot_open(store, &w->state, &s, err));
@@ -172,7 +150,7 @@ bm_status bm_writer_document(bm_store *store, const bm_store_doc *doc, bm_error 
     if (w->tail.n > 0 && (!bm_document_writer_fits(&w->tail, doc->id.len, doc->body.len) ||
                           (!w->tail_new && bm_document_writer_size(&w->tail) >= TAIL_MOST))) {
         BM_TRY(bm_writer_put(store, err));
-        begin_piece(w, (uint32_t)w->state.counts.next_number);
+        bm_document_writer_begin(&w->tail, (uint32_t)w->state.counts.next_number);
     }
     BM_TRY(bm_document_writer_add(&w->tail, doc, err));
     if (w->bands != NULL)
@@ -189,7 +167,16 @@ bm_status bm_writer_document(bm_store *store, const bm_store_doc *doc, bm_error 
 
 bm_status bm_writer_put(bm_store *store, bm_error *err)
 {
-    return store->writer->tail_new ? put_tail(store, err) : BM_OK;
+    bm_writer *w = store->writer;
+    const bm_piece_key key = {.table = BM_KEY_DOCUMENTS, .number = w->tail.first};
+    void *piece = NULL;
+    if (!w->tail_new)
+        return BM_OK;
+    BM_TRY(bm_store_env_put(&store->env, &key, bm_document_writer_size(&w->tail), &piece, err));
+    bm_document_writer_write(&w->tail, piece);
+    w->state.tail_first = w->tail.first;
+    w->tail_new = false;
+    return BM_OK;
 }
 
 bm_status bm_writer_flush(bm_store *store, bm_error *err)
@@ -209,7 +196,7 @@ bm_status bm_writer_record(bm_store *store, bm_error *err)
     s.pages.index = s.state.index;
     s.pages.commit = s.state.commit;
     s.pages.slot = store->record_slot;
-    if (bm_store_record_sum(&s.pages, s.map->bytes, s.file_bytes))
+    if (bm_store_record_sum(&s.pages, s.map, s.file_bytes))
         status = bm_store_record_write(&store->place, &s.pages, err);
     else
         status = bm_snapshot_damaged(&s, err, "its pages are not in the file");

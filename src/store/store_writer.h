@@ -10,14 +10,13 @@
 
 struct bm_writer {
     bm_state state;        /* its runs and documents but for `tail` are in the file */
-    uint64_t committed;    /* versions below this the last commit may name */
+    uint64_t committed;    /* runs below this the last commit may name */
     bm_piece_key *dropped; /* pieces that it names and the next one does not */
     size_t n_dropped, cap_dropped;
     bm_document_writer tail;
-    bm_piece_key tail_key; /* the piece in the file that `tail` replaces; table 0: none */
-    bool tail_begun;       /* `tail` is what follows, or replaces, the last piece in the file */
-    bool tail_new;         /* and has documents that the file has not */
-    uint8_t *removed;      /* a bit a number, where one was removed since the last commit */
+    bool tail_begun;  /* `tail` follows, or replaces, the last piece in the file */
+    bool tail_new;    /* and has documents that the file has not */
+    uint8_t *removed; /* a bit a number, where one was removed since the last commit */
     size_t removed_bytes;
     bm_buf notes[BM_STORE_NOTES];
     bm_sorted_runs **bands; /* of a build, until its commit: postings of each band; else NULL */

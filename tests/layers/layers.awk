@@ -97,7 +97,7 @@ function check_calls(code,   i, n, part) {
     if (calls(code, "exit|abort|quick_exit|_Exit|atexit|chdir|fchdir|printf|vprintf|puts|putchar|perror|setenv|putenv|setlocale|umask"))
         report("library", code)
     if ((" " code " ") ~ /[^A-Za-z0-9_](stdout|stderr)[^A-Za-z0-9_]/) report("library", code)
-    if (calls(code, "_exit|fork|vfork") && FILENAME !~ /\/(cl_probe[a-z_]*|store_child)\.c$/) report("library", code)
+    if (calls(code, "_exit|fork|vfork") && FILENAME !~ /\/(cl_probe[a-z_]*|store_pages)\.c$/) report("library", code)
     if (calls(code, "getenv|secure_getenv")) {
         n = split(literals, part, "\n") - 1
         if (!(FILENAME in environment) || n < 1) report("environment", code)

@@ -136,7 +136,7 @@ class Index:
         expect(version == 2, "another version")
         w = struct.unpack_from("<14Q", piece, HEAD + 16)
         names = "documents removed empty shingles text_bytes next_number".split()
-        self.index, self.commit, self.counts, self.next_version = w[0], w[1], dict(zip(names, w[2:8])), w[8]
+        self.index, self.commit, self.counts, self.next_run = w[0], w[1], dict(zip(names, w[2:8])), w[8]
         self.tail, n_runs, lengths = w[9], w[10], w[11:]
         at = HEAD + 16 + 14 * 8
         self.runs = [struct.unpack_from("<4Q", piece, at + 32 * i) for i in range(n_runs)]
@@ -177,7 +177,7 @@ class Index:
             kind, n, _, first, last = self.heads[key]
             table, run, band, first_key, number = struct.unpack(">cQIQI", key)
             if table == b"D":
-                if number > self.tail or run >= self.next_version:
+                if number > self.tail:
                     self.leavings.append(key)
                     continue
                 expect((kind, first, last) == (DOCUMENTS, number, number + n - 1), f"the head of {key!r}")
@@ -202,7 +202,7 @@ class Index:
     def read_documents(self, piece, number, n):
         offsets = struct.unpack_from(f"<{n + 1}I", piece, HEAD)
         expect(offsets[0] == HEAD + 4 * (n + 1) and offsets[-1] == len(piece), "offsets")
-        for i in range(n):
+        for i in range(min(n, self.counts["next_number"] - number)):
             doc = piece[offsets[i]:offsets[i + 1]]
             expect(struct.unpack_from("<I", doc)[0] == xxhash.xxh3_64_intdigest(doc[4:], number + i) & 0xFFFFFFFF, "the sum of a document")
             self.all[number + i] = Document(doc[4:])

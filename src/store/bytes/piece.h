@@ -22,8 +22,7 @@ typedef enum bm_piece_kind {
     BM_PIECE_STATE    /* what the last commit made visible (store/store_state.h) */
 } bm_piece_kind;
 
-/* A piece, by its key; keys are in the order of these fields. Versions and runs are numbers that no other piece of the index
- * ever had, so that pieces of documents are in the order of their numbers too. */
+/* A piece, by its key; keys are in the order of these fields. */
 typedef enum bm_piece_table {
     BM_KEY_DOCUMENTS = 'D',
     BM_KEY_POSTINGS = 'P',
@@ -33,7 +32,7 @@ typedef enum bm_piece_table {
 
 typedef struct bm_piece_key {
     char table;      /* BM_KEY_… */
-    uint64_t run;    /* POSTINGS; of DOCUMENTS the version */
+    uint64_t run;    /* POSTINGS: a number that no other run of the index ever had */
     uint32_t band;   /* POSTINGS: table of the run */
     uint64_t first;  /* POSTINGS: key of the first entry */
     uint32_t number; /* POSTINGS: of the first entry; DOCUMENTS: the first */

@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "base/pool.h"
-#include "store/lmdb_library.h"
+#include "store/store_env.h"
 #include "tests/unit/base/scratch.h"
 
 static bm_status try_open(const char *dir, bm_store_mode mode, bm_error *err)

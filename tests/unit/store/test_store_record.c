@@ -34,14 +34,14 @@ Test(store_record, the_newest_that_is_whole_is_read)
     place.dir = open(s.root, O_RDONLY | O_DIRECTORY);
     cr_assert_eq(bm_store_record_read(&place, &found, &err), BM_ERR_FORMAT);
     cr_assert_not_null(strstr(err.message, "index build"));
-    cr_assert_eq(bm_store_record_make(&place, &err), BM_OK, "%s", err.message);
+    cr_assert_eq(bm_store_record_prepare(&place, 0, true, &err), BM_OK, "%s", err.message);
     cr_assert_eq(bm_store_record_read(&place, &found, &err), BM_ERR_FORMAT);
     bm_store_record written = a_record(0, spans);
     for (uint64_t commit = 1; commit < 6; commit++) {
         const uint32_t slot = written.slot;
         written = a_record(commit, spans);
         written.slot = slot;
-        cr_assert_eq(bm_store_record_prepare(&place, slot, &err), BM_OK);
+        cr_assert_eq(bm_store_record_prepare(&place, slot, false, &err), BM_OK);
         cr_assert(commit == 1 || bm_store_record_read(&place, &found, &err) == BM_OK);
         cr_assert(commit == 1 || found.commit == commit - 1);
         cr_assert_eq(bm_store_record_write(&place, &written, &err), BM_OK, "%s", err.message);

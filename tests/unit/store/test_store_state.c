@@ -19,7 +19,7 @@ static bm_state a_state(void)
                                  .shingles = 12345,
                                  .text_bytes = 99999,
                                  .next_number = 1050},
-                      .next_version = 20,
+                      .next_run = 20,
                       .tail_first = 1000,
                       .notes = {{"a.jsonl\n", 8}, {"1\t2\n", 4}},
                       .runs = {{2, 0, 7, 900}, {3, 7, 1, 1000}, {11, 0, 7, 50}},
@@ -38,7 +38,7 @@ Test(store_state, comes_back_from_its_bytes_and_no_changed_byte_does)
     cr_assert(back.facts.kind == BM_STORE_SIGNATURES && back.facts.bands == 7 &&
               back.facts.words == 14 && back.facts.settings.len == 8 &&
               memcmp(back.facts.settings.data, "{\"a\": 1}", 8) == 0);
-    cr_assert(back.index == 77 && back.commit == 99 && back.next_version == 20 &&
+    cr_assert(back.index == 77 && back.commit == 99 && back.next_run == 20 &&
               back.tail_first == 1000);
     cr_assert(back.counts.documents == 1037 && back.counts.removed == 13 &&
               back.counts.empty == 87 && back.counts.shingles == 12345 &&
@@ -117,14 +117,12 @@ Test(store_state, names_its_own_pieces)
 {
     const bm_state state = a_state();
     const bm_piece_key named[] = {{.table = 'P', .run = 3, .band = 7},
-                                  {.table = 'D', .number = 999, .run = 5},
-                                  {.table = 'D', .number = 1000, .run = 19},
+                                  {.table = 'D', .number = 999},
+                                  {.table = 'D', .number = 1000},
                                   {.table = 'R'},
                                   {.table = 'S'}};
-    const bm_piece_key others[] = {{.table = 'P', .run = 4},
-                                   {.table = 'P', .run = 12},
-                                   {.table = 'D', .number = 1000, .run = 20},
-                                   {.table = 'D', .number = 1001, .run = 19}};
+    const bm_piece_key others[] = {
+        {.table = 'P', .run = 4}, {.table = 'P', .run = 12}, {.table = 'D', .number = 1001}};
     for (size_t i = 0; i < sizeof named / sizeof named[0]; i++)
         cr_assert(bm_state_names(&state, &named[i]), "%zu", i);
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
