@@ -2,7 +2,7 @@
  *
  * How many shingles two documents share follows from the similarity of their edge (bm_jaccard_common).
  *
- * Tests: tests/reference/test_contained.py */
+ * Tests: tests/unit/match/test_holders.c, tests/reference/test_contained.py */
 #include "pipeline/match/holders.h"
 
 #include <string.h>

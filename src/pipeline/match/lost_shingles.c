@@ -1,6 +1,6 @@
 /* lost_shingles.c -- one number a removed document, and their sums.
  *
- * Tests: tests/reference/test_lost.py, tests/reference/test_pairs_model.py */
+ * Tests: tests/unit/match/test_lost_shingles.c, tests/reference/test_lost.py */
 #include "pipeline/match/lost_shingles.h"
 
 #include "lsh/verify.h"
