@@ -195,6 +195,16 @@ def read_rows(data, header=None):
     return rows
 
 
+def wrong_sources(out, files):
+    """What sources.tsv says of inputs [name, documents, how many of them are removed], none of which was skipped; empty: as it should be."""
+    wanted, first = [], 0
+    for name, n, removed in files:
+        wanted.append([name, *map(str, (first, n, 0, removed, n - removed))])
+        first += n
+    got = read_rows(read_file(out, "sources.tsv"), ["file", "first_row", "documents", "skipped", "removed", "kept"])
+    return "" if got == wanted else f"sources.tsv has {got}, expected {wanted}"
+
+
 def read_file(*path):
     with open(os.path.join(*path), "rb") as file:
         return file.read()

@@ -154,9 +154,20 @@ def check(bandmill, world, folder, more_devices):
         more = [*more, *["--resume"] * (kills > 0)]
         bandmill.run("dedup", *world.plan, *world.how, *more, "-o", out, inputs)
         rows, groups = world.expected(world.known_names if known else [])
+        gone = [row[0] for row in rows]
+        counts = {"removed": len(gone), "kept": len(world.names) - len(gone), "groups": len(groups), "known": [row[3] for row in rows].count("known"),
+                  "removed_bytes": sum(len(world.texts[name].encode()) for name in gone),
+                  "removed_shingles": sum(len(world.sets[name]) for name in gone), "lost_shingles": sum(int(row[6]) for row in rows)}
         got = harness.read_rows(harness.read_file(out, "removed.tsv"), HEADER)
         wrong = first_difference(got, rows) or first_difference(
-            [json.loads(line) for line in harness.read_file(out, "groups.jsonl").splitlines()], groups)
+            [json.loads(line) for line in harness.read_file(out, "groups.jsonl").splitlines()], groups) or harness.wrong_sources(
+            out, [[world.new, len(world.names), len(gone)]])
+        said = json.loads(harness.read_file(out, "report.json"))["counts"]
+        if not wrong and {name: said.get(name, 0) for name in counts} != counts:
+            wrong = f"{said}, expected {counts}"
+        lines = dict(zip(world.names, harness.read_file(world.new).splitlines(True)))
+        if not wrong and harness.read_file(out, "kept.jsonl") != b"".join(line for name, line in lines.items() if name not in gone):
+            wrong = "kept.jsonl has not what was not removed"
         for name in files if like and not wrong else ():
             if harness.read_file(out, name) != harness.read_file(like, name):
                 wrong = f"{name} is another than that of {like}"

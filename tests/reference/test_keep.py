@@ -4,7 +4,7 @@ Random corpora whose documents have fields of every type, as JSON Lines, a JSON 
 and stars; from documents and from signatures; against known documents of an index or a directory, and none; threads, --memory, a device,
 and jobs that are killed and resumed. The model compares every pair by its set of words, orders documents rule by rule with Python's exact
 comparison of integers and floats, and makes the groups anew;
-groups.jsonl, removed.tsv, the kept records and the counts of the report must be its own."""
+groups.jsonl, removed.tsv, sources.tsv, the kept records and the counts of the report must be its own."""
 import csv
 import datetime
 import decimal
@@ -418,8 +418,9 @@ class Round:
         wanted = [rows[d] for d in sorted(rows)]
         if got != wanted:
             return next(f"row {a}, expected {b}" for a, b in zip(got + [None], wanted + [None]) if a != b)
-        wrong = self.wrong_report(json.loads(harness.read_file(out, "report.json")), rows, counts, divided)
-        return wrong or self.wrong_kept(out, rows)
+        of = [[d in rows for d, doc in enumerate(docs) if doc.file == name] for name in self.corpus.files]
+        return self.wrong_report(json.loads(harness.read_file(out, "report.json")), rows, counts, divided) or self.wrong_kept(out, rows) or \
+            harness.wrong_sources(out, [[name, len(removed), sum(removed)] for name, removed in zip(self.corpus.files, of)])
 
     def wrong_report(self, report, rows, counts, divided):
         wanted = {"removed": len(rows), "kept": len(self.corpus.docs) - len(rows)}
