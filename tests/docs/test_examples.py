@@ -61,6 +61,7 @@ class Page:
                     "OCL_ICD_VENDORS": no_devices, "TMPDIR": folder, "COLUMNS": "120"}
         for name in [name for name in self.env if name.startswith("BANDMILL_")]:
             del self.env[name]
+        self.env["PYTHONPATH"] = os.path.join(os.path.dirname(program), "python")  # the package of the same build, if it was built
 
     def shell(self, command):
         return subprocess.run(["bash", "-c", command], cwd=self.here, env=self.env, stdin=subprocess.DEVNULL,
