@@ -1,6 +1,6 @@
 /* race_pipeline.c -- the threads of the library at work, as a plain program for ThreadSanitizer.
  *
- * The pool and the queue under load; sign, dedup and pairs with several threads, small batches,
+ * The pool and the queue under load; inputs unpacked ahead; sign, dedup and pairs with several threads, small batches,
  * callbacks, a cancel in the middle, and every OpenCL device beside the CPU; two jobs at once. What
  * comes out must be what one thread makes. Prints "N passed, N failed"; exits 1 if any failed. */
 #include <pthread.h>
@@ -14,6 +14,8 @@
 
 #include "base/pool.h"
 #include "base/queue.h"
+#include "io/input/input_ahead.h"
+#include "io/input/input_set_open.h"
 #include "io/output/out_file.h"
 #include "lsh/joins/all_pairs.h"
 #include "pipeline/match/all_pairs_prefixes.h"
@@ -133,6 +135,63 @@ static void test_packed(void)
     remove(one);
     remove(many);
     write_packed(many, 4, false);
+}
+
+/* --- inputs unpacked ahead --- */
+
+/* Bytes of all sources until one fails, when `yields`, or when the reader leaves. */
+static size_t read_ahead(bm_input_set *set, bool yields, size_t leaves, bm_status *status)
+{
+    static char block[300000];
+    bm_input_ahead *ahead = NULL;
+    size_t n = 0, got = 1;
+    *status = bm_input_ahead_open(set, &ahead, NULL);
+    for (size_t i = 0; i < bm_input_set_count(set) && *status == BM_OK && n < leaves;
+         i++, got = 1) {
+        *status = bm_input_ahead_begin(ahead, i, NULL);
+        while (*status == BM_OK && got > 0 && n < leaves) {
+            *status = bm_input_ahead_read(ahead, block, sizeof block, &got, NULL);
+            n += got;
+            if (*status == BM_OK && yields && n / 20000000 != (n - got) / 20000000)
+                *status = bm_input_ahead_yield(ahead, UINT64_MAX, NULL);
+        }
+    }
+    bm_input_ahead_close(ahead);
+    return n;
+}
+
+static void test_ahead(void)
+{
+    enum { N = 6 };
+    char names[N][128];
+    const char *paths[N];
+    bm_sign_options sign;
+    bm_input_set *set = NULL;
+    for (unsigned i = 0; i < N; i++) {
+        snprintf(names[i], sizeof names[i], "%s/%u.zst", root, i);
+        paths[i] = names[i];
+        write_packed(names[i], 2, true);
+    }
+    bm_sign_options_init(&sign);
+    sign.input.paths = paths;
+    sign.input.n_paths = N;
+    sign.input.format = BM_FORMAT_LINES;
+    for (unsigned damaged = 0; damaged < 2; damaged++) {
+        bm_status alone, status;
+        if (damaged)
+            check(truncate(paths[3], 1000) == 0, "a file is cut");
+        check(bm_input_set_open(&sign.input, NULL, &set, NULL) == BM_OK, "inputs are opened");
+        const size_t n = read_ahead(set, false, SIZE_MAX, &alone);
+        check(bm_input_ahead_grant(set, 5, (uint64_t)64 << 20) > 0, "memory is granted");
+        for (unsigned yields = 0; yields < 2; yields++) {
+            check(read_ahead(set, yields, SIZE_MAX, &status) == n && status == alone, "as alone");
+            (void)read_ahead(set, yields, 30000000, &status);
+            check(status == BM_OK, "a reader leaves");
+        }
+        bm_input_set_close(set);
+    }
+    for (unsigned i = 0; i < N; i++)
+        remove(paths[i]);
 }
 
 /* --- jobs --- */
@@ -448,6 +507,7 @@ int main(void)
     write_input();
     test_threads();
     test_packed();
+    test_ahead();
     test_jobs("cpu");
     test_two_jobs();
     test_all_pairs();

@@ -39,15 +39,19 @@ struct bm_input_bytes {
     bm_piece_hash *hash; /* of the source as stored */
     bm_input_set *set;
     bm_source *source;
-    bm_held *held;   /* NULL: a regular file */
-    int fd;          /* -1: none open */
-    bool close_fd;   /* fd is ours */
-    bool spooling;   /* what is read is copied to the spool */
-    breakage broken; /* of the last failure */
-    size_t head_pos; /* bytes of the held head that were read again */
-    off_t spool_pos; /* where a second reader stands in the spool */
-    uint64_t stored; /* bytes as stored: of this source so far, */
-    uint64_t done;   /* of all sources before it */
+    bm_held *held;       /* NULL: a regular file */
+    int fd;              /* -1: none open */
+    bool close_fd;       /* fd is ours */
+    bool spooling;       /* what is read is copied to the spool */
+    bool apart;          /* the set is told nothing: bm_input_bytes_accept does that */
+    unsigned window_log; /* of the largest window of a decoder; 0: any that is read */
+    const bm_callbacks *callbacks;
+    breakage broken;   /* of the last failure */
+    size_t head_pos;   /* bytes of the held head that were read again */
+    off_t spool_pos;   /* where a second reader stands in the spool */
+    uint64_t stored;   /* bytes as stored: of this source so far, */
+    uint64_t done;     /* of all sources before it */
+    bm_hash128 digest; /* of a source that was read to its end */
 
     bm_decompress *decompress[BM_COMPRESSIONS]; /* opened when first needed */
     char *block;                                /* compressed bytes */
@@ -64,6 +68,8 @@ bm_status bm_input_bytes_open(bm_input_set *set, bm_input_bytes **out, bm_error 
     memset(bytes, 0, sizeof *bytes);
     bytes->set = set;
     bytes->fd = -1;
+    bytes->callbacks = set->callbacks;
+    bytes->window_log = set->window_log;
     bm_status status = bm_piece_hash_open(BM_FILE_PIECE_BYTES, &bytes->hash, err);
     if (status != BM_OK) {
         bm_free(bytes);
@@ -71,6 +77,15 @@ bm_status bm_input_bytes_open(bm_input_set *set, bm_input_bytes **out, bm_error 
     }
     *out = bytes;
     return BM_OK;
+}
+
+void bm_input_bytes_set_apart(bm_input_bytes *bytes, const bm_callbacks *callbacks,
+                              unsigned window_log)
+{
+    bytes->apart = true;
+    bytes->callbacks = callbacks;
+    if (bytes->window_log == 0 || window_log < bytes->window_log)
+        bytes->window_log = window_log;
 }
 
 static void leave(bm_input_bytes *bytes)
@@ -95,6 +110,11 @@ void bm_input_bytes_close(bm_input_bytes *bytes)
 uint64_t bm_input_bytes_stored(const bm_input_bytes *bytes)
 {
     return bytes->done + bytes->stored;
+}
+
+uint64_t bm_input_bytes_in_source(const bm_input_bytes *bytes)
+{
+    return bytes->stored;
 }
 
 /* Open a new file in `dir` that has no name any more. */
@@ -175,11 +195,17 @@ static bm_status write_spool(bm_input_bytes *bytes, const char *data, size_t len
     return BM_OK;
 }
 
+void bm_input_bytes_accept(const bm_input_bytes *bytes)
+{
+    bytes->source->digest = bytes->digest;
+    bytes->source->bytes_read = bytes->stored;
+}
+
 /* The source has been read to its end: note its digest, or, if it was read before, compare it. */
 static bm_status finish(bm_input_bytes *bytes, bm_error *err)
 {
-    bm_source *source = bytes->source;
-    const bm_hash128 digest = bm_piece_hash_end(bytes->hash);
+    const bm_source *source = bytes->source;
+    const bm_hash128 digest = bytes->digest = bm_piece_hash_end(bytes->hash);
     bool first = source->digest.lo == 0 && source->digest.hi == 0;
     leave(bytes);
     if (bytes->held != NULL && bytes->spooling)
@@ -189,8 +215,8 @@ static bm_status finish(bm_input_bytes *bytes, bm_error *err)
                    bytes->stored != source->bytes_read))
         return bm_fail_at(err, BM_ERR_INPUT, source->name, 0,
                           "the file changed while the job read it");
-    source->digest = digest;
-    source->bytes_read = bytes->stored;
+    if (!bytes->apart)
+        bm_input_bytes_accept(bytes);
     return BM_OK;
 }
 
@@ -202,7 +228,7 @@ static bm_status read_stored(bm_input_bytes *bytes, char *out, size_t cap, size_
     *got = 0;
     if (bytes->fd < 0)
         return BM_OK;
-    bm_status asked = bm_check_cancelled(bytes->set->callbacks, err);
+    bm_status asked = bm_check_cancelled(bytes->callbacks, err);
     if (asked != BM_OK)
         return asked;
     if (held != NULL && !held->spooled && bytes->head_pos < held->head.len) {
@@ -289,8 +315,8 @@ static bm_status begin_decompressed(bm_input_bytes *bytes, bm_error *err)
     bm_status status = BM_OK;
     if (bytes->decompress[kind] == NULL) {
         BM_TRY_OUT(bm_decompress_open(kind, &bytes->decompress[kind], err));
-        if (bytes->set->window_log != 0)
-            bm_decompress_limit(bytes->decompress[kind], bytes->set->window_log);
+        if (bytes->window_log != 0)
+            bm_decompress_limit(bytes->decompress[kind], bytes->window_log);
     }
     if (bytes->block == NULL && (bytes->block = bm_alloc(STORED_BLOCK, 1)) == NULL)
         BM_TRY_OUT(bm_fail_nomem(err, STORED_BLOCK));
@@ -352,7 +378,7 @@ bm_status bm_input_bytes_read(bm_input_bytes *bytes, char *out, size_t cap, size
     if (bytes->source->compression == BM_COMPRESSION_NONE)
         return read_stored(bytes, out, cap, got, err);
     /* a few bytes may be many */
-    BM_TRY(bm_check_cancelled(bytes->set->callbacks, err));
+    BM_TRY(bm_check_cancelled(bytes->callbacks, err));
     if (bytes->peek_pos < bytes->peek_len) {
         size_t left = bytes->peek_len - bytes->peek_pos;
         *got = left < cap ? left : cap;

@@ -12,6 +12,12 @@ typedef struct bm_input_bytes bm_input_bytes;
 
 bm_status bm_input_bytes_open(bm_input_set *set, bm_input_bytes **out, bm_error *err);
 void bm_input_bytes_close(bm_input_bytes *bytes); /* NULL is fine */
+/* Before any begin: read beside whoever reads the set, on a thread of its own. The set is only looked
+ * at, these callbacks are asked (borrowed), and windows have 2^window_log bytes at most. */
+void bm_input_bytes_set_apart(bm_input_bytes *bytes, const bm_callbacks *callbacks,
+                              unsigned window_log);
+/* Tell the set the digest and the length of the source that was read apart, to its end. */
+void bm_input_bytes_accept(const bm_input_bytes *bytes);
 
 /* Go to a source. BM_ERR_IO: it cannot be opened, or can be read only once and was. */
 bm_status bm_input_bytes_begin(bm_input_bytes *bytes, size_t source, bm_error *err);
@@ -26,7 +32,8 @@ bool bm_input_bytes_is_broken(const bm_input_bytes *bytes);
 /* Read what is left of a broken file as stored, as far as it can be read: its digest is known then.
  * Fails where it has changed. */
 bm_status bm_input_bytes_pass_over(bm_input_bytes *bytes, bm_error *err);
-/* Bytes as stored, of all sources so far. */
+/* Bytes as stored: of all sources so far, of this one. */
 uint64_t bm_input_bytes_stored(const bm_input_bytes *bytes);
+uint64_t bm_input_bytes_in_source(const bm_input_bytes *bytes);
 
 #endif

@@ -29,6 +29,14 @@ typedef struct bm_held {
     bool spooled; /* all of it is in the spool */
 } bm_held;
 
+/* How readers of the set unpack ahead (input_ahead.h); zeros: not at all. */
+typedef struct bm_ahead_plan {
+    uint32_t threads;
+    size_t places, blocks; /* sources that are open at once; of all of them */
+    unsigned window_log;   /* of the largest window of their decoders */
+    uint64_t bytes;        /* of all that */
+} bm_ahead_plan;
+
 struct bm_input_set {
     bm_input_options options;
     bm_format format;
@@ -45,6 +53,7 @@ struct bm_input_set {
     bool stdin_taken;    /* standard input was named */
     char *spool_dir;
     bm_input_room room;
+    bm_ahead_plan ahead;
     unsigned window_log;           /* of the largest window of a decoder; 0: any that is read */
     const bm_callbacks *callbacks; /* NULL: nobody asks to stop */
 };

@@ -22,7 +22,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "io/input/input_bytes.h"
+#include "io/input/input_ahead.h"
 #include "io/input/input_set_state.h"
 #include "io/formats/newlines.h"
 #include "io/input/reader_piece.h"
@@ -56,7 +56,7 @@ bm_status bm_reader_open(bm_input_set *set, size_t batch_bytes, uint32_t batch_r
         BM_TRY_OUT(bm_fail_nomem(err, n_columns * sizeof *reader->columns));
     if (format->table && !reader->rules->header)
         bm_columns_from_numbers(reader->rules, reader->columns);
-    status = bm_input_bytes_open(set, &reader->bytes, err);
+    status = bm_input_ahead_open(set, &reader->bytes, err);
 out:
     if (status != BM_OK) {
         bm_reader_close(reader);
@@ -80,7 +80,7 @@ void bm_reader_close(bm_reader *reader)
 {
     if (reader == NULL)
         return;
-    bm_input_bytes_close(reader->bytes);
+    bm_input_ahead_close(reader->bytes);
     bm_content_tracker_close(reader->watch.tracker);
     bm_buf_reset(&reader->carry);
     bm_free(reader->columns);
@@ -283,10 +283,13 @@ static bm_status take_before_break(bm_reader *reader, const bm_cutter *c, bm_err
 static bm_status ask_gate(const bm_reader *reader, const bm_cutter *c, size_t n, bool *may,
                           bm_error *err)
 {
-    *may = reader->watch.gate == NULL || c->end < reader->batch_bytes;
-    return *may ? BM_OK
-                : reader->watch.gate->hold(reader->watch.gate->ctx,
-                                           (uint64_t)(c->end - c->begin) + n, may, err);
+    const bm_long_gate *gate = reader->watch.gate;
+    const uint64_t bytes = (uint64_t)(c->end - c->begin) + n;
+    *may = gate == NULL || c->end < reader->batch_bytes;
+    if (*may)
+        return BM_OK;
+    BM_TRY(bm_input_ahead_yield(reader->bytes, bytes, err));
+    return gate->hold(gate->ctx, bytes, may, err);
 }
 
 /* Make one piece of the current file: read until the batch is full or the file ends. */
@@ -386,7 +389,7 @@ out:
         return status;
     }
     batch->sequence = reader->batches.n++;
-    batch->bytes_read = bm_input_bytes_stored(reader->bytes);
+    batch->bytes_read = bm_input_ahead_stored(reader->bytes);
     if (reader->watch.tracker != NULL)
         batch->place = bm_content_tracker_place(reader->watch.tracker);
     *out = batch;

@@ -21,7 +21,7 @@
 static bm_status give_up(struct bm_reader *reader, bm_error *err)
 {
     reader->broken.rest = reader->file_end = true;
-    return bm_input_bytes_pass_over(reader->bytes, err);
+    return bm_input_ahead_pass_over(reader->bytes, err);
 }
 
 /* A call of input_bytes ended so, with its error in reader->broken.error. */
@@ -30,7 +30,7 @@ static bm_status settle(struct bm_reader *reader, bm_status status, bm_error *er
     if (status == BM_OK)
         return BM_OK;
     if (reader->set->options.on_error == BM_ON_ERROR_SKIP &&
-        bm_input_bytes_is_broken(reader->bytes))
+        bm_input_ahead_is_broken(reader->bytes))
         return give_up(reader, err);
     if (err != NULL)
         *err = reader->broken.error;
@@ -45,7 +45,7 @@ bm_status bm_reader_begin_file(struct bm_reader *reader, bm_error *err)
     reader->state = 0;
     if (reader->watch.tracker != NULL)
         bm_content_tracker_begin(reader->watch.tracker, reader->file);
-    return settle(reader, bm_input_bytes_begin(reader->bytes, reader->file, &reader->broken.error),
+    return settle(reader, bm_input_ahead_begin(reader->bytes, reader->file, &reader->broken.error),
                   err);
 }
 
@@ -55,7 +55,7 @@ bm_status bm_reader_read(struct bm_reader *reader, char *out, size_t cap, size_t
     *got = 0;
     if (reader->broken.rest)
         return BM_OK;
-    return settle(reader, bm_input_bytes_read(reader->bytes, out, cap, got, &reader->broken.error),
+    return settle(reader, bm_input_ahead_read(reader->bytes, out, cap, got, &reader->broken.error),
                   err);
 }
 

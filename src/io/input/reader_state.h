@@ -5,7 +5,7 @@
 
 #include "base/memory.h"
 #include "io/input/content_place.h"
-#include "io/input/input_bytes.h"
+#include "io/input/input_ahead.h"
 #include "io/input/long_gate.h"
 #include "io/input/raw_batch.h"
 #include "io/formats/record_rules.h"
@@ -37,7 +37,7 @@ struct bm_reader {
     const bm_record_rules *rules;
     size_t batch_bytes;
     uint32_t batch_records;
-    bm_input_bytes *bytes;
+    bm_input_ahead *bytes;
     size_t file;         /* the current file, or the next to open */
     bool open, file_end; /* a file is open; all of it has been read */
     bool begun;          /* a piece of the current file has been made */

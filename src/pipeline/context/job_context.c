@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "io/sources/batch_sources.h"
+#include "io/input/input_ahead.h"
 #include "io/input/input_set_open.h"
 #include "io/output/out_apart.h"
 #include "io/tables/tables.h"
@@ -60,6 +61,7 @@ void bm_job_context_close(bm_job_context *job)
 /* job->budget was just made: what is taken is no part of it any more. */
 static void hold_back(bm_job_context *job)
 {
+    job->budget.ahead = job->ahead;
     if (job->budget.total == 0)
         return;
     const uint64_t rows = bm_budget_rows(&job->budget);
@@ -79,12 +81,15 @@ void bm_job_context_take(bm_job_context *job, uint64_t bytes)
  * as much, or a sixteenth of the memory, if that is more. WINDOW_LEAST is no part of the memory. */
 bm_status bm_job_context_windows(bm_job_context *job, bm_input_set *set, bm_error *err)
 {
-    const uint64_t total = job->budget.total;
+    const uint64_t total = job->budget.total, ahead = job->ahead;
+    const uint32_t threads = job->settings->threads;
     uint64_t known;
     size_t largest;
-    bm_input_set_give(set, &(bm_input_room){.threads = job->settings->threads,
-                                            .memory = total,
-                                            .temp_dir = job->settings->temp_dir});
+    bm_input_set_give(
+        set,
+        &(bm_input_room){.threads = threads, .memory = total, .temp_dir = job->settings->temp_dir});
+    job->ahead = bm_input_ahead_grant(set, threads, bm_budget_ahead(&job->budget, threads));
+    job->budget.ahead = job->ahead = job->ahead > ahead ? job->ahead : ahead;
     if (total == 0 || !bm_input_set_windows(set, &known, &largest))
         return BM_OK;
     uint64_t bytes = total / 16 < WINDOW_MOST ? total / 16 : WINDOW_MOST;

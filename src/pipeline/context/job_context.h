@@ -78,6 +78,7 @@ typedef struct bm_job_context {
     bm_callbacks callbacks; /* that lead to the meter */
     bm_budget budget;       /* how the memory is shared, as far as devices are known */
     uint64_t taken;         /* of it, and part of budget.fixed: by what is no document */
+    uint64_t ahead;         /* of budget.batches, for what is unpacked ahead */
     bm_job_inputs inputs;
     bm_job_devices devices;
     bm_doc_table docs;
@@ -105,7 +106,7 @@ bm_status bm_job_context_check_outputs(const bm_settings *settings, const char *
 bm_status bm_job_context_inputs(bm_job_context *job, bm_error *err);
 /* Something takes so many bytes for as long as the job goes on, which documents cannot have then. */
 void bm_job_context_take(bm_job_context *job, uint64_t bytes);
-/* Room for what decoders of these inputs hold at once, from now on. BM_ERR_NOMEM: more than there is. */
+/* Room for what decoders of these inputs hold at once, and for what they may unpack ahead, from now on. BM_ERR_NOMEM: more than there is. */
 bm_status bm_job_context_windows(bm_job_context *job, bm_input_set *set, bm_error *err);
 /* The format of the inputs: settled once they are open. */
 bm_format bm_job_context_format(const bm_job_context *job);

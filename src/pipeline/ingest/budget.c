@@ -17,7 +17,19 @@
 #define ARENA_LEAST      (4 * MIB)
 #define ARENA_MOST       (256 * MIB)
 #define KEPT_MOST        (4 * MIB)
-#define GROWS_LEAST      (4 * MIB) /* for documents, or nothing is left to work with */
+#define AHEAD_BYTES      (128 * MIB) /* for each thread: half of what a large file holds */
+#define GROWS_LEAST      (4 * MIB)   /* for documents, or nothing is left to work with */
+
+uint64_t bm_budget_batches(const bm_budget *budget)
+{
+    return budget->batches - budget->ahead;
+}
+
+uint64_t bm_budget_ahead(const bm_budget *budget, uint32_t threads)
+{
+    const uint64_t most = AHEAD_BYTES * threads;
+    return budget->total != 0 && budget->batches / 4 < most ? budget->batches / 4 : most;
+}
 
 uint64_t bm_budget_window(uint32_t threads, uint32_t devices)
 {
@@ -46,7 +58,7 @@ size_t bm_budget_batch_bytes(const bm_budget *budget, uint64_t window)
 {
     if (budget->total == 0)
         return SIZE_MAX;
-    uint64_t bytes = budget->batches / (BATCH_FOLD * window);
+    uint64_t bytes = bm_budget_batches(budget) / (BATCH_FOLD * window);
     return bytes < BATCH_LEAST ? BATCH_LEAST : (size_t)bytes;
 }
 
@@ -55,7 +67,8 @@ uint32_t bm_budget_batch_docs(const bm_budget *budget, uint64_t window, size_t b
 {
     if (budget->total == 0)
         return UINT32_MAX;
-    const uint64_t share = budget->batches / window, folded = BATCH_FOLD * (uint64_t)batch_bytes;
+    const uint64_t share = bm_budget_batches(budget) / window,
+                   folded = BATCH_FOLD * (uint64_t)batch_bytes;
     uint64_t left = share / 4;
     if (folded < share && share - folded > left)
         left = share - folded;

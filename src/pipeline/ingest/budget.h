@@ -12,7 +12,8 @@
 
 typedef struct bm_budget {
     uint64_t total;   /* 0: no limit */
-    uint64_t batches; /* of the ingest, read and not yet delivered */
+    uint64_t batches; /* of the ingest, read and not yet delivered; of these ... */
+    uint64_t ahead; /* ... so many are of inputs that are unpacked ahead (io/input/input_ahead.h) */
     uint64_t arena; /* for sets that are read back from a file; also for other scratch of a step */
     uint64_t fixed; /* stacks, tables of the steps, write buffers */
 } bm_budget;
@@ -20,6 +21,9 @@ typedef struct bm_budget {
 /* Share `total` for so many threads and devices. BM_ERR_NOMEM names the least that would do. */
 bm_status bm_budget_make(uint64_t total, uint32_t threads, uint32_t devices, bm_budget *out,
                          bm_error *err);
+/* Bytes of `batches` that are left for batches, and those that may be for what is unpacked ahead, by so many threads. */
+uint64_t bm_budget_batches(const bm_budget *budget);
+uint64_t bm_budget_ahead(const bm_budget *budget, uint32_t threads);
 /* Bytes that rows and ids of documents may take while batches are in flight. */
 uint64_t bm_budget_rows(const bm_budget *budget);
 /* The `total` that would leave so many bytes for rows, which this one does not. */

@@ -97,7 +97,7 @@ static bm_status hold(void *ctx, uint64_t bytes, bool *may, bm_error *err)
     *may = true;
     if (cfg->budget == NULL || cfg->budget->total == 0)
         return BM_OK;
-    if (!now->share.alone && cost <= cfg->budget->batches) {
+    if (!now->share.alone && cost <= bm_budget_batches(cfg->budget)) {
         if (!bm_ingest_order_share(now->order, now->number, &now->share, cost))
             status = bm_fail(err, BM_ERR_CANCELLED, "the ingest has ended");
         return status;

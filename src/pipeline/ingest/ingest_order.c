@@ -19,8 +19,8 @@ bm_status bm_ingest_order_open(const bm_ingest_cfg *cfg, uint64_t window, bm_ing
     pthread_mutex_init(&out->lock, NULL);
     pthread_cond_init(&out->moved, NULL);
     if (cfg->budget != NULL && cfg->budget->total != 0)
-        out->shares =
-            (bm_ingest_shares){.all = cfg->budget->batches, .batch = cfg->budget->batches / window};
+        out->shares = (bm_ingest_shares){.all = bm_budget_batches(cfg->budget),
+                                         .batch = bm_budget_batches(cfg->budget) / window};
     out->ring = bm_alloc_zero(window, sizeof *out->ring);
     out->free = bm_alloc_zero(window, sizeof *out->free);
     if (out->ring == NULL || out->free == NULL)

@@ -1,0 +1,561 @@
+/* input_ahead.c -- see the header.
+ *
+ * One mutex guards all but what a thread does with the source that it is busy with, and with a block that it has
+ * taken. A block is taken, filled and put into the list of its source; the reader copies from it and gives it
+ * back. Other sources than that of the reader leave him some blocks, or he might wait for ever.
+ *
+ * Tests: tests/unit/io_input/test_input_ahead.c, tests/race/race_pipeline.c */
+#include "io/input/input_ahead.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/thread.h"
+#include "base/wait_readable.h"
+#include "io/bytes/window_of.h"
+#include "io/input/input_bytes.h"
+#include "io/input/input_set_state.h"
+
+#define BLOCK_BYTES   ((size_t)1 << 20)
+#define OWN_BLOCKS    2u                  /* of the reader's source alone */
+#define ENGINE_BYTES  ((uint64_t)1 << 20) /* what reads a source, beside a window */
+#define BZ2_BYTES     ((uint64_t)4 << 20)
+#define LZ4_BYTES     ((uint64_t)8 << 20)
+#define WINDOW_USUAL  ((uint64_t)8 << 20) /* where the first bytes do not tell it */
+#define LONG_PART     16u       /* of what was granted: a longer record may need all memory */
+#define WAIT_NS       200000000 /* between two questions whether to stop */
+#define NS_PER_SECOND 1000000000
+#define NOWHERE       SIZE_MAX
+
+typedef struct block {
+    struct block *next;
+    uint64_t stored; /* bytes of the source as stored, up to its end */
+    size_t pos, len;
+    char data[BLOCK_BYTES];
+} block;
+
+typedef enum place_state {
+    PLACE_FREE,
+    PLACE_OPEN,  /* somebody unpacks it, or will */
+    PLACE_ENDED, /* all of it is in blocks */
+    PLACE_FAILED /* the reader has to read it himself, behind the blocks */
+} place_state;
+
+/* A source that is open. */
+typedef struct place {
+    bm_input_bytes *bytes; /* NULL: none was needed so far */
+    size_t source;
+    place_state state;
+    bool begun;
+    bool busy; /* a thread works with it */
+    block *first, *last;
+    uint64_t given, stored; /* bytes that the reader has had; as stored, up to there */
+} place;
+
+struct bm_input_ahead {
+    bm_input_set *set;
+    bm_input_bytes *own; /* the reader's, of sources that are in no place */
+    bm_ahead_plan plan;
+    uint64_t done; /* bytes as stored, of sources that were in places */
+    place *now;    /* the reader's; NULL: `own`, */
+    bool ended;    /* or it has ended */
+    size_t source; /* the reader's; NOWHERE: none yet */
+    pthread_mutex_t lock;
+    pthread_cond_t work, moved; /* for those who unpack; for the reader */
+    bm_callbacks callbacks;     /* of those who unpack */
+    atomic_bool stop;
+    bool paused;
+    const place *awaited; /* the reader waits until a thread is done with it */
+    pthread_t *threads;
+    size_t n_threads, n_asleep;
+    place *places;
+    size_t next;   /* the source that may be begun next */
+    block *blocks; /* free ones */
+    size_t n_used; /* that are not in the list of free ones */
+};
+
+/* --- what is granted --- */
+
+static bool is_packed(const bm_input_set *set, size_t index)
+{
+    const bm_source *source = bm_input_set_source(set, index);
+    return source->compression != BM_COMPRESSION_NONE && source->unreadable == NULL &&
+           bm_input_set_held(set, index) == NULL;
+}
+
+static uint64_t window_of(const bm_source *source)
+{
+    if (!bm_has_windows(source->compression))
+        return 0;
+    const uint64_t window = source->window != 0 ? source->window : WINDOW_USUAL;
+    return window < BM_WINDOW_MAX ? window : BM_WINDOW_MAX;
+}
+
+static uint64_t engine_bytes(const bm_source *source)
+{
+    return ENGINE_BYTES + window_of(source) +
+           (source->compression == BM_COMPRESSION_BZ2   ? BZ2_BYTES
+            : source->compression == BM_COMPRESSION_LZ4 ? LZ4_BYTES
+                                                        : 0);
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+uint64_t bm_input_ahead_grant(bm_input_set *set, uint32_t threads, uint64_t bytes)
+{
+    uint64_t engine = 0, window = 1;
+    size_t n = 0;
+    for (size_t i = 0; i < set->n_sources; i++) {
+        const bm_source *source = &set->sources[i];
+        if (!is_packed(set, i))
+            continue;
+        n++;
+        engine = engine_bytes(source) > engine ? engine_bytes(source) : engine;
+        window = window_of(source) > window ? window_of(source) : window;
+    }
+    set->ahead = (bm_ahead_plan){0};
+    if (threads < 2 || n < 2)
+        return 0;
+    const uint64_t places = least(least(2 * (uint64_t)threads + 2, n), bytes / 2 / engine);
+    if (places < 2)
+        return 0;
+    const uint64_t blocks = (bytes - places * engine) / sizeof(block);
+    if (blocks < OWN_BLOCKS + places)
+        return 0;
+    set->ahead = (bm_ahead_plan){
+        .threads = (uint32_t)least(threads, n), .places = (size_t)places, .blocks = (size_t)blocks};
+    while (UINT64_C(1) << set->ahead.window_log < window)
+        set->ahead.window_log++;
+    return set->ahead.bytes = places * engine + blocks * sizeof(block);
+}
+
+/* --- blocks; the lock is held --- */
+
+static block *take_block(bm_input_ahead *ahead)
+{
+    block *b = ahead->blocks;
+    if (b != NULL)
+        ahead->blocks = b->next;
+    else if ((b = bm_alloc(1, sizeof *b)) == NULL)
+        return NULL;
+    ahead->n_used++;
+    b->next = NULL;
+    b->pos = b->len = 0;
+    return b;
+}
+
+static void give_back(bm_input_ahead *ahead, block *b)
+{
+    b->next = ahead->blocks;
+    ahead->blocks = b;
+    ahead->n_used--;
+    if (ahead->n_asleep > 0)
+        pthread_cond_signal(&ahead->work);
+}
+
+static void put_block(place *p, block *b)
+{
+    *(p->last != NULL ? &p->last->next : &p->first) = b;
+    p->last = b;
+}
+
+static void drop_first(bm_input_ahead *ahead, place *p)
+{
+    block *b = p->first;
+    p->first = b->next;
+    if (p->first == NULL)
+        p->last = NULL;
+    give_back(ahead, b);
+}
+
+/* --- those who unpack --- */
+
+static bool is_stopped(void *ctx)
+{
+    return atomic_load(&((bm_input_ahead *)ctx)->stop);
+}
+
+/* May a block of this source be filled? Others than the reader's leave him some. */
+static bool has_room(const bm_input_ahead *ahead, size_t source)
+{
+    const size_t kept = source == ahead->source ? 0 : OWN_BLOCKS;
+    return ahead->n_used + kept < ahead->plan.blocks;
+}
+
+/* The next source goes to a free place; NULL: there is none. */
+static place *open_place(bm_input_ahead *ahead)
+{
+    place *free = NULL;
+    while (ahead->next < ahead->set->n_sources && !is_packed(ahead->set, ahead->next))
+        ahead->next++;
+    for (size_t i = 0; i < ahead->plan.places; i++)
+        if (ahead->places[i].state == PLACE_FREE)
+            free = &ahead->places[i];
+    if (free == NULL || ahead->next >= ahead->set->n_sources || !has_room(ahead, ahead->next))
+        return NULL;
+    *free = (place){.bytes = free->bytes, .source = ahead->next++, .state = PLACE_OPEN};
+    return free;
+}
+
+/* What to go on with: the nearest source first. */
+static place *find_work(bm_input_ahead *ahead)
+{
+    place *found = NULL;
+    if (ahead->paused)
+        return NULL;
+    for (size_t i = 0; i < ahead->plan.places; i++) {
+        place *p = &ahead->places[i];
+        if (p->state == PLACE_OPEN && !p->busy && has_room(ahead, p->source) &&
+            (found == NULL || p->source < found->source))
+            found = p;
+    }
+    return found != NULL ? found : open_place(ahead);
+}
+
+static bm_status begin_place(bm_input_ahead *ahead, place *p)
+{
+    if (p->bytes == NULL) {
+        BM_TRY(bm_input_bytes_open(ahead->set, &p->bytes, NULL));
+        bm_input_bytes_set_apart(p->bytes, &ahead->callbacks, ahead->plan.window_log);
+    }
+    p->begun = true;
+    return bm_input_bytes_begin(p->bytes, p->source, NULL);
+}
+
+/* Fill the block as far as the source goes; the lock is not held. */
+static place_state fill_block(bm_input_ahead *ahead, place *p, block *b)
+{
+    size_t got = 1;
+    if (!p->begun && begin_place(ahead, p) != BM_OK)
+        return PLACE_FAILED;
+    while (got > 0 && b->len < BLOCK_BYTES) {
+        if (bm_input_bytes_read(p->bytes, b->data + b->len, BLOCK_BYTES - b->len, &got, NULL) !=
+            BM_OK)
+            return PLACE_FAILED;
+        b->len += got;
+    }
+    b->stored = bm_input_bytes_in_source(p->bytes);
+    return got > 0 ? PLACE_OPEN : PLACE_ENDED;
+}
+
+static void work_on(bm_input_ahead *ahead, place *p)
+{
+    block *b = take_block(ahead);
+    place_state state = PLACE_FAILED;
+    if (b != NULL) {
+        p->busy = true;
+        pthread_mutex_unlock(&ahead->lock);
+        state = fill_block(ahead, p, b);
+        pthread_mutex_lock(&ahead->lock);
+        p->busy = false;
+    }
+    if (p->state == PLACE_OPEN) /* else the reader wants none of it */
+        p->state = state;
+    /* A block in which reading failed is not needed: the reader meets it again. */
+    if (b != NULL && (b->len == 0 || p->state == PLACE_FAILED))
+        give_back(ahead, b);
+    else if (b != NULL)
+        put_block(p, b);
+    if (ahead->awaited == p)
+        pthread_cond_signal(&ahead->moved);
+}
+
+static void *run_thread(void *arg)
+{
+    bm_input_ahead *ahead = arg;
+    pthread_mutex_lock(&ahead->lock);
+    while (!atomic_load(&ahead->stop)) {
+        place *p = find_work(ahead);
+        if (p != NULL) {
+            work_on(ahead, p);
+            continue;
+        }
+        ahead->n_asleep++;
+        pthread_cond_wait(&ahead->work, &ahead->lock);
+        ahead->n_asleep--;
+    }
+    pthread_mutex_unlock(&ahead->lock);
+    return NULL;
+}
+
+/* --- open and close --- */
+
+bm_status bm_input_ahead_open(bm_input_set *set, bm_input_ahead **out, bm_error *err)
+{
+    bm_input_ahead *ahead = NULL;
+    BM_TRY(bm_new_zero(&ahead, 1, err));
+    ahead->set = set;
+    ahead->plan = set->ahead;
+    ahead->source = NOWHERE;
+    ahead->callbacks = (bm_callbacks){.cancelled = is_stopped, .ctx = ahead};
+    atomic_init(&ahead->stop, false);
+    pthread_mutex_init(&ahead->lock, NULL);
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&ahead->moved, &attributes);
+    pthread_condattr_destroy(&attributes);
+    pthread_cond_init(&ahead->work, NULL);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_input_bytes_open(set, &ahead->own, err));
+    BM_TRY_OUT(bm_new_zero(&ahead->places, ahead->plan.places, err));
+    status = bm_new_zero(&ahead->threads, ahead->plan.threads, err);
+out:
+    if (status != BM_OK) {
+        bm_input_ahead_close(ahead);
+        return status;
+    }
+    *out = ahead;
+    return BM_OK;
+}
+
+static void free_blocks(block **list)
+{
+    while (*list != NULL) {
+        block *b = *list;
+        *list = b->next;
+        bm_free(b);
+    }
+}
+
+static void close_place(place *p)
+{
+    bm_input_bytes_close(p->bytes);
+    p->bytes = NULL;
+}
+
+void bm_input_ahead_close(bm_input_ahead *ahead)
+{
+    if (ahead == NULL)
+        return;
+    pthread_mutex_lock(&ahead->lock);
+    atomic_store(&ahead->stop, true);
+    pthread_cond_broadcast(&ahead->work);
+    pthread_mutex_unlock(&ahead->lock);
+    for (size_t i = 0; i < ahead->n_threads; i++)
+        pthread_join(ahead->threads[i], NULL);
+    for (size_t i = 0; ahead->places != NULL && i < ahead->plan.places; i++) {
+        close_place(&ahead->places[i]);
+        free_blocks(&ahead->places[i].first);
+    }
+    free_blocks(&ahead->blocks);
+    bm_input_bytes_close(ahead->own);
+    pthread_cond_destroy(&ahead->work);
+    pthread_cond_destroy(&ahead->moved);
+    pthread_mutex_destroy(&ahead->lock);
+    bm_free(ahead->places);
+    bm_free(ahead->threads);
+    bm_free(ahead);
+}
+
+/* --- the reader --- */
+
+/* Wait until a thread is done with a block of the place, for a while at most; the lock is held. False: it was too
+ * long. */
+static bool await(bm_input_ahead *ahead, const place *p)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += WAIT_NS;
+    until.tv_sec += until.tv_nsec / NS_PER_SECOND;
+    until.tv_nsec %= NS_PER_SECOND;
+    ahead->awaited = p;
+    const int rc = pthread_cond_timedwait(&ahead->moved, &ahead->lock, &until);
+    ahead->awaited = NULL;
+    return rc == 0;
+}
+
+/* Until the place has a block, or will have none; the lock is held. */
+static bm_status wait_block(bm_input_ahead *ahead, const place *p, bm_error *err)
+{
+    bm_status status = BM_OK;
+    while (status == BM_OK && p->first == NULL && p->state == PLACE_OPEN) {
+        if (await(ahead, p))
+            continue;
+        pthread_mutex_unlock(&ahead->lock);
+        status = bm_check_cancelled(ahead->set->callbacks, err);
+        pthread_mutex_lock(&ahead->lock);
+    }
+    return status;
+}
+
+/* Make the place free, and drop what it holds; the lock is held. */
+static void leave_place(bm_input_ahead *ahead, place *p)
+{
+    p->state = PLACE_FAILED; /* nobody begins with it again */
+    while (p->busy)
+        (void)await(ahead, p);
+    while (p->first != NULL)
+        drop_first(ahead, p);
+    p->state = PLACE_FREE;
+    if (ahead->n_asleep > 0)
+        pthread_cond_signal(&ahead->work);
+}
+
+static void start_threads(bm_input_ahead *ahead)
+{
+    while (ahead->n_threads < ahead->plan.threads &&
+           bm_thread_start(&ahead->threads[ahead->n_threads], run_thread, ahead) == 0)
+        ahead->n_threads++;
+    ahead->plan.threads = (uint32_t)ahead->n_threads; /* no more are tried */
+}
+
+/* The place of a source, which the reader begins; NULL: he reads it himself. The lock is held. */
+static place *enter(bm_input_ahead *ahead, size_t source)
+{
+    place *found = NULL;
+    for (size_t i = 0; i < ahead->plan.places; i++) {
+        place *p = &ahead->places[i];
+        if (p->state != PLACE_FREE && p->source == source)
+            found = p;
+        else if (p->state != PLACE_FREE && p->source < source)
+            leave_place(ahead, p);
+    }
+    ahead->source = source;
+    ahead->paused = false;
+    if (ahead->next <= source)
+        ahead->next = source + 1;
+    return found;
+}
+
+/* Read the current source by ourselves, behind what the place has given of it. */
+static bm_status read_again(bm_input_ahead *ahead, bm_error *err)
+{
+    char dropped[4096];
+    uint64_t left = ahead->now->given;
+    pthread_mutex_lock(&ahead->lock);
+    leave_place(ahead, ahead->now);
+    pthread_mutex_unlock(&ahead->lock);
+    ahead->now = NULL;
+    BM_TRY(bm_input_bytes_begin(ahead->own, ahead->source, err));
+    while (left > 0) {
+        size_t got;
+        BM_TRY(bm_input_bytes_read(ahead->own, dropped, (size_t)least(left, sizeof dropped), &got,
+                                   err));
+        if (got == 0)
+            return bm_fail_at(err, BM_ERR_INPUT,
+                              bm_input_set_source(ahead->set, ahead->source)->name, 0,
+                              "the file changed while the job read it");
+        left -= got;
+    }
+    return BM_OK;
+}
+
+bm_status bm_input_ahead_begin(bm_input_ahead *ahead, size_t source, bm_error *err)
+{
+    ahead->ended = false;
+    if (ahead->plan.threads == 0)
+        return bm_input_bytes_begin(ahead->own, source, err);
+    start_threads(ahead);
+    bm_status status = BM_OK;
+    pthread_mutex_lock(&ahead->lock);
+    place *p = ahead->now = enter(ahead, source);
+    if (p != NULL)
+        status = wait_block(ahead, p, err);
+    const bool again = p != NULL && status == BM_OK && p->first == NULL && p->state == PLACE_FAILED;
+    pthread_mutex_unlock(&ahead->lock);
+    if (status != BM_OK)
+        return status;
+    if (again)
+        return read_again(ahead, err);
+    return p != NULL ? BM_OK : bm_input_bytes_begin(ahead->own, source, err);
+}
+
+/* All of the place's source was read. */
+static void end_place(bm_input_ahead *ahead)
+{
+    bm_input_bytes_accept(ahead->now->bytes);
+    ahead->done += bm_input_bytes_in_source(ahead->now->bytes);
+    pthread_mutex_lock(&ahead->lock);
+    leave_place(ahead, ahead->now);
+    pthread_mutex_unlock(&ahead->lock);
+    ahead->now = NULL;
+    ahead->ended = true;
+}
+
+bm_status bm_input_ahead_read(bm_input_ahead *ahead, char *out, size_t cap, size_t *got,
+                              bm_error *err)
+{
+    place *p = ahead->now;
+    *got = 0;
+    if (ahead->ended)
+        return BM_OK;
+    if (p == NULL)
+        return bm_input_bytes_read(ahead->own, out, cap, got, err);
+    BM_TRY(bm_check_cancelled(ahead->set->callbacks, err));
+    pthread_mutex_lock(&ahead->lock);
+    const bm_status status = wait_block(ahead, p, err);
+    block *b = p->first;
+    const place_state state = p->state;
+    pthread_mutex_unlock(&ahead->lock);
+    if (status != BM_OK)
+        return status;
+    if (b == NULL && state == PLACE_ENDED) {
+        end_place(ahead);
+        return BM_OK;
+    }
+    if (b == NULL) {
+        BM_TRY(read_again(ahead, err));
+        return bm_input_bytes_read(ahead->own, out, cap, got, err);
+    }
+    *got = (size_t)least(b->len - b->pos, cap);
+    memcpy(out, b->data + b->pos, *got);
+    b->pos += *got;
+    p->given += *got;
+    p->stored = b->stored;
+    if (b->pos < b->len)
+        return BM_OK;
+    pthread_mutex_lock(&ahead->lock);
+    drop_first(ahead, p);
+    pthread_mutex_unlock(&ahead->lock);
+    return BM_OK;
+}
+
+bool bm_input_ahead_is_broken(const bm_input_ahead *ahead)
+{
+    return ahead->now == NULL && bm_input_bytes_is_broken(ahead->own);
+}
+
+bm_status bm_input_ahead_pass_over(bm_input_ahead *ahead, bm_error *err)
+{
+    return bm_input_bytes_pass_over(ahead->own, err);
+}
+
+uint64_t bm_input_ahead_stored(const bm_input_ahead *ahead)
+{
+    return bm_input_bytes_stored(ahead->own) + ahead->done +
+           (ahead->now != NULL ? ahead->now->stored : 0);
+}
+
+bm_status bm_input_ahead_yield(bm_input_ahead *ahead, uint64_t record_bytes, bm_error *err)
+{
+    if (ahead->paused || ahead->plan.threads == 0 || record_bytes <= ahead->plan.bytes / LONG_PART)
+        return BM_OK;
+    pthread_mutex_lock(&ahead->lock);
+    ahead->paused = true;
+    for (size_t i = 0; i < ahead->plan.places; i++) {
+        place *p = &ahead->places[i];
+        if (p == ahead->now)
+            continue;
+        if (p->state != PLACE_FREE) {
+            ahead->next = (size_t)least(ahead->next, p->source);
+            leave_place(ahead, p);
+        }
+        close_place(p);
+    }
+    pthread_mutex_unlock(&ahead->lock);
+    bm_status status = BM_OK;
+    if (ahead->now != NULL) {
+        place *p = ahead->now;
+        status = read_again(ahead, err);
+        close_place(p);
+    }
+    free_blocks(&ahead->blocks); /* nobody else uses them now */
+    return status;
+}
