@@ -44,6 +44,7 @@ from bandmill._keywords import (
 )
 from bandmill._native import ffi, lib
 from bandmill._options import fill, fill_text, new, number, share, size, word
+from bandmill._page import Explanation, Page, head_of, page_of
 from bandmill._rows import Seen, Watch, digest_of, read_table
 
 if TYPE_CHECKING:
@@ -434,11 +435,21 @@ class Dedup:
     """What `dedup` finds."""
 
     def __init__(
-        self, work: pathlib.Path, out: pathlib.Path, report: dict[str, Any], rows: bool | list[str], seen: Seen | None
+        self,
+        work: pathlib.Path,
+        out: pathlib.Path,
+        report: dict[str, Any],
+        rows: bool | list[str],
+        seen: Seen | None,
+        data: Any = None,
     ) -> None:
-        """Reads what stands in the directory, when it is asked for. ``rows``: the data has rows; of signatures their ids."""
+        """Reads what stands in the directory, when it is asked for. ``rows``: the data has rows; of signatures their ids.
+
+        ``data``: a table that was looked at, for its texts.
+        """
         self.report = report
         self.path = out
+        self._data = data
         self._rows, self._ids = rows, rows if isinstance(rows, list) else None
         self._seen = seen
         self._kept: Array | None = None
@@ -527,6 +538,45 @@ class Dedup:
         if not (self.path / "pairs.tsv").exists():
             raise Error("no pairs were asked for (pairs=True)", field="pairs")
         return _files.read_tsv(self.path / "pairs.tsv", {"id_a": "string", "id_b": "string", "jaccard": "float64"})
+
+    def to_html(
+        self,
+        path: Path | None = None,
+        texts: bool = True,
+        *,
+        groups: int = 20,
+        pairs: int = 20,
+        text_bytes: int = 2000,
+        sources: Path | None = None,
+    ) -> Page:
+        """The report: what was removed and why, as one page. A notebook shows it; ``path`` is a file to write it to.
+
+        ``texts``: documents side by side, also those of a table in memory, which the result keeps for that. ``groups``,
+        ``pairs``: how many of the largest groups, of pairs just above the threshold, of the most chained. ``text_bytes``: of
+        each text. ``sources``: where files lie now. Raises Error: the table is another than it was.
+        """
+        more = {"groups": groups, "pairs": pairs if texts else 0, "text_bytes": text_bytes if texts else 0}
+        if texts and self._data is not None and self._seen is not None:
+            self._seen.kept_of(self._data, self.kept)
+        page = page_of(self.path, self._data if texts else None, more, sources)
+        if path is not None:
+            pathlib.Path(path).write_text(page, encoding="utf-8")
+        return page
+
+    def explain(
+        self, a: str | None = None, b: str | None = None, *, group: int | None = None, sources: Path | None = None
+    ) -> Explanation:
+        """Why two documents, by their ids, are in one group; or what holds ``group`` together. Prints as in the program.
+
+        Of a table in memory it takes pairs=True. ``sources``: where files lie now. Raises Error; status "not_found": they are
+        in no group together.
+        """
+        if (a is None) != (b is None) or (a is None) == (group is None):
+            raise Error("explain takes two ids, or group=", field="group")
+        return Explanation(self.path, None if a is None or b is None else (a, b), group, sources)
+
+    def _repr_html_(self) -> str:
+        return head_of(self.report, self.removed.slice(0, 5).to_pylist())
 
     def __repr__(self) -> str:
         """Counts."""
@@ -654,7 +704,8 @@ def dedup(
         if output is None:
             shutil.rmtree(work, ignore_errors=True)
         raise
-    return Dedup(work, out, report, source.has_rows if source.ids is None else source.ids, seen)
+    held = None if watch is None or hasattr(data, "read_next_batch") else data
+    return Dedup(work, out, report, source.has_rows if source.ids is None else source.ids, seen, held)
 
 
 def _seen_of(data: Any, source: Source, text: Names, id: str | None) -> Seen | None:

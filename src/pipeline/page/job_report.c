@@ -178,7 +178,7 @@ out:
 bm_status bm_report(const bm_report_options *options, bm_report_result *out, bm_error *err)
 {
     bm_report_options used = report_defaults;
-    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_report_options, sources), &used, err));
+    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_report_options, stream), &used, err));
     BM_TRY(check_options(&used, err));
     if (out != NULL)
         BM_TRY(bm_sized_check(out, BM_SIZED_TYPE(bm_report_result, inputs_gone), err));

@@ -46,7 +46,12 @@ bm_status bm_page_check_inputs(bm_page *p, bm_error *err)
     const bm_input_places places = {.manifest = bm_manifest_path(p->manifest),
                                     .sources = settings->recorded.sources,
                                     .callbacks = &settings->callbacks};
-    for (size_t i = 0; i < bm_manifest_n_inputs(p->manifest); i++) {
+    const size_t n = bm_manifest_n_inputs(p->manifest);
+    if (p->options->stream != NULL)
+        return n == 1 && settings->input.format == BM_FORMAT_ARROW
+                   ? BM_OK
+                   : bm_fail_field(err, "stream", "`stream` is for the result of one table");
+    for (size_t i = 0; i < n; i++) {
         const bm_manifest_input *input = bm_manifest_input_at(p->manifest, i);
         bm_page_source *source = &p->sources[i];
         bm_error why = {0};
@@ -215,6 +220,11 @@ static bm_status read_present(reader *r, const char **paths, const char **names,
     reading.input.paths = paths;
     reading.recorded.names = names;
     reading.input.n_paths = reading.recorded.n_names = n;
+    if (p->options->stream != NULL) {
+        reading.input.stream = p->options->stream;
+        reading.input.stream_name = names[0];
+        reading.input.n_paths = 0;
+    }
     reading.output = (bm_output_options){0};
     BM_TRY(bm_job_context_open(&reading, &context, err));
     r->context = &context;

@@ -1,0 +1,84 @@
+"""What people look at: the report of a result, its head in a notebook, and why documents are in one group."""
+
+from __future__ import annotations
+
+import html
+import json
+import pathlib
+from typing import Any
+
+from bandmill._call import Call
+from bandmill._data import Source
+from bandmill._keywords import Path
+from bandmill._native import ffi, lib
+from bandmill._options import new, number
+
+
+class Page(str):
+    """A page of HTML, which a notebook shows."""
+
+    def _repr_html_(self) -> str:
+        return f'<iframe srcdoc="{html.escape(self)}" style="width:100%; height:50em; border:0"></iframe>'
+
+
+def page_of(found: pathlib.Path, data: Any, more: dict[str, Any], sources: Path | None) -> Page:
+    """The report of a directory of dedup. ``data``: the table that it was made of, for its texts; None: files, or no texts."""
+    call = Call()
+    o = new("report")
+    o.path, o.sources, o.write, o.write_ctx = call.text(found), call.text(sources), lib.bm_py_write, call.ctx
+    for name, value in more.items():
+        setattr(o, name, number(value, name))
+    if data is not None:
+        o.stream = Source(data, call).stream
+    call.callbacks(o.callbacks)
+    call.run(lib.bm_report, o, ffi.NULL)
+    return Page(b"".join(call.rows).decode())
+
+
+def head_of(report: dict[str, Any], removed: list[dict[str, Any]]) -> str:
+    """Counts, and some of the removed documents."""
+    counts = report["counts"]
+    facts = ("documents", "identical", "candidates", "edges", "groups", "removed", "chained", "kept")
+    cells = "".join(f"<tr><td>{name}</td><td>{counts[name]:,}</td></tr>" for name in facts if name in counts)
+    columns = ("id", "kept", "jaccard", "reason")
+    rows = "".join("<tr>" + "".join(f"<td>{_cell(row[c])}</td>" for c in columns) + "</tr>" for row in removed)
+    some = f"<table><tr>{''.join(f'<th>{c}</th>' for c in columns)}</tr>{rows}</table>" if removed else ""
+    title = f"{counts['removed']:,} of {counts['documents']:,} documents are removed"
+    return f"<p><b>{title}</b> (to_html() shows which, and why)</p><table>{cells}</table>{some}"
+
+
+def _cell(value: Any) -> str:
+    text = f"{value:.6f}" if isinstance(value, float) else "" if value is None else str(value)
+    return html.escape(text if len(text) <= 80 else text[:79] + "…")
+
+
+class Explanation:
+    """Why documents are in one group: prints as the program says it; ``data`` is the same as a dict, ``dot`` as a graph."""
+
+    def __init__(self, found: pathlib.Path, ids: tuple[str, str] | None, group: int | None, sources: Path | None) -> None:
+        """Of two documents, or of a group."""
+        self._how = (found, ids, group, sources)
+        self._text = self._said(lib.BM_EXPLAIN_TEXT)
+        self.data: dict[str, Any] = json.loads(self._said(lib.BM_EXPLAIN_JSON))
+
+    @property
+    def dot(self) -> str:
+        """A graph for Graphviz."""
+        return self._said(lib.BM_EXPLAIN_DOT)
+
+    def _said(self, form: int) -> str:
+        found, ids, group, sources = self._how
+        call = Call()
+        o = new("explain")
+        o.path, o.sources, o.form, o.write, o.write_ctx = call.text(found), call.text(sources), form, lib.bm_py_write, call.ctx
+        if ids is not None:
+            o.id_a, o.id_b = call.text(ids[0]), call.text(ids[1])
+        if group is not None:
+            o.group = number(group, "group", 2**64 - 1, least=1)
+        call.callbacks(o.callbacks)
+        call.run(lib.bm_explain, o, ffi.NULL)
+        return b"".join(call.rows).decode()
+
+    def __repr__(self) -> str:
+        """What the program says."""
+        return self._text

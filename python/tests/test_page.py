@@ -1,0 +1,99 @@
+"""What people look at: pages, heads, explanations; those of the program."""
+
+import html
+import pickle
+import re
+
+import pyarrow as pa
+import pytest
+
+import bandmill
+
+HOW = {"threshold": 0.6, "device": "cpu"}
+
+
+def shown(page):
+    """The texts that stand in a page, as far as both of a pair have them."""
+    return [
+        html.unescape(re.sub("<[^>]*>", "", side)) for side in re.findall(r'<div class="side"[^>]*>(.*?)</div>', page, re.S)
+    ]
+
+
+@pytest.fixture(scope="module")
+def of_files(jsonl, tmp_path_factory):
+    return bandmill.dedup(jsonl, output=tmp_path_factory.mktemp("page") / "d", pairs=True, **HOW)
+
+
+def test_a_page_is_the_programs(of_files, program, tmp_path):
+    theirs = program("report", of_files.path).decode()
+    page = of_files.to_html(tmp_path / "page.html")
+    assert page == theirs == (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "iframe" in page._repr_html_() and html.escape("<!DOCTYPE html>") in page._repr_html_()
+    assert not any(re.search("[a-z]", text.split("[")[0]) for text in shown(of_files.to_html(texts=False)))
+    assert of_files.to_html(groups=3, pairs=1, text_bytes=10).count('class="pair"') == 5
+
+
+@pytest.mark.parametrize("kind", ["table", "list", "pandas", "polars", "dictionary"])
+def test_texts_of_a_table_in_memory_are_there(of_files, table, rows, kind):
+    if kind in ("pandas", "polars"):
+        pytest.importorskip(kind)
+    texts = table["text"]
+    data = {
+        "table": lambda: table,
+        "list": lambda: texts.to_pylist(),
+        "pandas": lambda: table.to_pandas(),
+        "polars": lambda: __import__("polars").from_arrow(table),
+        "dictionary": lambda: table.set_column(1, "text", texts.dictionary_encode()),
+    }[kind]()
+    r = bandmill.dedup(data, pairs=True, **HOW)
+    ours, theirs = shown(r.to_html()), shown(of_files.to_html())
+    assert (
+        ours == theirs
+        and len(ours) > 20
+        and all(any(text[:40] in row["text"] for row in rows) for text in ours if "[" not in text)
+    )
+    assert not shown(r.to_html(texts=False))
+    assert not [text for text in shown(pickle.loads(pickle.dumps(r)).to_html()) if text]
+
+
+def test_another_table_gives_no_texts(table):
+    data = table["text"].to_pylist()
+    r = bandmill.dedup(data, pairs=True, **HOW)
+    data[0] = "another"
+    with pytest.raises(bandmill.Error, match="other texts"):
+        r.to_html()
+    reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches())
+    assert not shown(bandmill.dedup(reader, pairs=True, **HOW).to_html())
+
+
+def test_a_head_has_counts_and_escapes(of_files):
+    head = of_files._repr_html_()
+    counts = of_files.report["counts"]
+    assert f"<b>{counts['removed']:,} of {counts['documents']:,} documents" in head
+    same = "one two three four five six seven"
+    hostile = bandmill.dedup(pa.table({"id": ["<script>1</script>", "<b>" * 60], "text": [same, same]}), **HOW)
+    assert (
+        "<script" not in hostile._repr_html_()
+        and "<b><b>" not in hostile._repr_html_()
+        and "&lt;script" in hostile._repr_html_()
+    )
+    assert "0 of 1 documents" in bandmill.dedup([same], **HOW)._repr_html_()
+
+
+def test_an_explanation_is_the_programs(of_files, table, program):
+    group = max(of_files.groups.to_pylist(), key=lambda g: g["size"])
+    a, b = group["members"][0], group["members"][-1]
+    said = of_files.explain(a, b)
+    assert str(said) == repr(said) == program("explain", of_files.path, a, b).decode()
+    assert said.data["group"] == group["group"] and said.dot == program("explain", of_files.path, a, b, "--dot").decode()
+    assert str(of_files.explain(group=group["group"])) == program("explain", of_files.path, "--group", group["group"]).decode()
+    in_memory = bandmill.dedup(table, pairs=True, **HOW)
+    assert in_memory.explain(a, b).data["chain"] == said.data["chain"]
+    for wrong in ((), (a,), (a, b)):
+        with pytest.raises(bandmill.Error, match="two ids") as e:
+            of_files.explain(*wrong, **({"group": 1} if len(wrong) == 2 else {}))
+        assert e.value.status == "usage"
+    alone = next(i for i in table["id"].to_pylist() if not any(i in g["members"] for g in of_files.groups.to_pylist()))
+    with pytest.raises(bandmill.Error) as e:
+        of_files.explain(a, alone)
+    assert e.value.status == "not_found"
