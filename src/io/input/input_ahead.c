@@ -19,13 +19,15 @@
 #include "io/input/input_bytes.h"
 #include "io/input/input_set_state.h"
 
-#define BLOCK_BYTES   ((size_t)1 << 20)
-#define OWN_BLOCKS    2u                  /* of the reader's source alone */
-#define ENGINE_BYTES  ((uint64_t)1 << 20) /* what reads a source, beside a window */
-#define BZ2_BYTES     ((uint64_t)4 << 20)
-#define LZ4_BYTES     ((uint64_t)8 << 20)
-#define WINDOW_USUAL  ((uint64_t)8 << 20) /* where the first bytes do not tell it */
-#define LONG_PART     16u       /* of what was granted: a longer record may need all memory */
+#define BLOCK_BYTES  ((size_t)1 << 20)
+#define OWN_BLOCKS   2u                  /* of the reader's source alone */
+#define ENGINE_BYTES ((uint64_t)1 << 20) /* what reads a source, beside a window */
+#define BZ2_BYTES    ((uint64_t)4 << 20)
+#define LZ4_BYTES    ((uint64_t)8 << 20)
+#define WINDOW_USUAL ((uint64_t)8 << 20) /* where the first bytes do not tell it */
+#define STORED_LEAST                                                                               \
+    ((uint64_t)16 << 10)  /* of a source: handing on a smaller one costs more than it brings */
+#define LONG_PART     16u /* of what was granted: a longer record may need all memory */
 #define WAIT_NS       200000000 /* between two questions whether to stop */
 #define NS_PER_SECOND 1000000000
 #define NOWHERE       SIZE_MAX
@@ -75,6 +77,8 @@ struct bm_input_ahead {
     size_t next;   /* the source that may be begun next */
     block *blocks; /* free ones */
     size_t n_used; /* that are not in the list of free ones */
+    size_t
+        n_most; /* that there may be so far: more are worth their memory where the reader has to wait */
 };
 
 /* --- what is granted --- */
@@ -82,8 +86,8 @@ struct bm_input_ahead {
 static bool is_packed(const bm_input_set *set, size_t index)
 {
     const bm_source *source = bm_input_set_source(set, index);
-    return source->compression != BM_COMPRESSION_NONE && source->unreadable == NULL &&
-           bm_input_set_held(set, index) == NULL;
+    return source->compression != BM_COMPRESSION_NONE && source->size >= STORED_LEAST &&
+           source->unreadable == NULL && bm_input_set_held(set, index) == NULL;
 }
 
 static uint64_t window_of(const bm_source *source)
@@ -185,7 +189,7 @@ static bool is_stopped(void *ctx)
 static bool has_room(const bm_input_ahead *ahead, size_t source)
 {
     const size_t kept = source == ahead->source ? 0 : OWN_BLOCKS;
-    return ahead->n_used + kept < ahead->plan.blocks;
+    return ahead->n_used + kept < ahead->n_most;
 }
 
 /* The next source goes to a free place; NULL: there is none. */
@@ -293,6 +297,8 @@ bm_status bm_input_ahead_open(bm_input_set *set, bm_input_ahead **out, bm_error 
     ahead->set = set;
     ahead->plan = set->ahead;
     ahead->source = NOWHERE;
+    ahead->n_most =
+        (size_t)least(OWN_BLOCKS + 2 * (uint64_t)ahead->plan.threads, ahead->plan.blocks);
     ahead->callbacks = (bm_callbacks){.cancelled = is_stopped, .ctx = ahead};
     atomic_init(&ahead->stop, false);
     pthread_mutex_init(&ahead->lock, NULL);
@@ -375,6 +381,11 @@ static bool await(bm_input_ahead *ahead, const place *p)
 static bm_status wait_block(bm_input_ahead *ahead, const place *p, bm_error *err)
 {
     bm_status status = BM_OK;
+    if (p->first == NULL && p->state == PLACE_OPEN) {
+        ahead->n_most = (size_t)least(ahead->n_most + ahead->plan.threads, ahead->plan.blocks);
+        if (ahead->n_asleep > 0)
+            pthread_cond_broadcast(&ahead->work);
+    }
     while (status == BM_OK && p->first == NULL && p->state == PLACE_OPEN) {
         if (await(ahead, p))
             continue;

@@ -227,7 +227,7 @@ Test(input_ahead, what_is_wrong_with_a_source_is_met_where_one_thread_meets_it)
 
 Test(input_ahead, nothing_is_unpacked_ahead_of_one_source_or_with_little_memory)
 {
-    const source of[] = {{GZ, 1000, WHOLE}, {TXT, 1000, WHOLE}, {ZST, 1000, WHOLE}};
+    const source of[] = {{GZ, 100000, WHOLE}, {TXT, 100000, WHOLE}, {ZST, 100000, WHOLE}};
     sources s;
     make(&s, of, 3, BM_ON_ERROR_FAIL);
     cr_assert_eq(bm_input_ahead_grant(s.set, 1, MANY), 0);
@@ -244,7 +244,7 @@ Test(input_ahead, a_window_larger_than_was_foreseen_is_read_by_the_reader)
 {
     sources s;
     outcome got[3];
-    const source of[] = {{ZST, 1000, WHOLE}, {ZST, 20 << 20, WHOLE}, {ZST, 1000, WHOLE}};
+    const source of[] = {{ZST, 100000, WHOLE}, {ZST, 20 << 20, WHOLE}, {ZST, 100000, WHOLE}};
     make(&s, of, 3, BM_ON_ERROR_FAIL);
     const size_t cap = ZSTD_compressBound(of[1].n);
     char *packed = malloc(cap);
