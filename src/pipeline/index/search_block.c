@@ -1,28 +1,19 @@
 /* search_block.c -- see search_block.h.
  *
- * The table of shingles multiplies by a factor that is known. Where insertions take many more steps than chance allows, a
- * factor is drawn at random; which is used changes no result.
- *
  * Tests: tests/unit/index/test_search.c */
 #include "pipeline/index/search_block.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 
-#define SLOTS_LEAST  ((size_t)1 << 10)
-#define STEPS_LEAST  4096u
-#define STEPS_EACH   16u /* of a shingle, with any luck 1.5 */
-#define FIRST_FACTOR UINT64_C(0x9E3779B97F4A7C15)
-#define RARE_LEAST   16u  /* documents that a rare shingle may be in, */
-#define RARE_PART    256u /* or this part of the block */
+#define RARE_LEAST 16u  /* documents that a rare shingle may be in, */
+#define RARE_PART  256u /* or this part of the block */
 
 enum { CORE, SOME, RARE };
 
@@ -44,24 +35,21 @@ bm_status bm_search_target_find(const bm_search_cfg *cfg, uint32_t number, bm_se
 bm_status bm_search_target_read(const bm_search_cfg *cfg, bm_search_target *t, bm_error *err)
 {
     const bm_store_facts *facts = cfg->facts;
-    bm_status status;
     if (t->read)
         return BM_OK;
     if (facts->kind == BM_STORE_SIGNATURES) {
-        status = bm_grow_array(&t->words, &t->cap_words, facts->words, err);
-        if (status == BM_OK)
-            status = bm_store_doc_words(&t->doc, t->words, facts->words, err);
+        BM_TRY(bm_grow_array(&t->words, &t->cap_words, facts->words, err));
+        BM_TRY(bm_store_doc_words(&t->doc, t->words, facts->words, err));
     } else if (t->doc.n_shingles > t->doc.body.len) { /* a hash takes more than a byte */
         return bm_fail(err, BM_ERR_FORMAT,
                        "the index is damaged: document %u has a set of another size",
                        (unsigned)t->number);
     } else {
-        status = bm_grow_array(&t->set, &t->cap_set, t->doc.n_shingles, err);
-        if (status == BM_OK)
-            status = bm_store_doc_set(&t->doc, t->set, err);
+        BM_TRY(bm_grow_array(&t->set, &t->cap_set, t->doc.n_shingles, err));
+        BM_TRY(bm_store_doc_set(&t->doc, t->set, err));
     }
-    t->read = status == BM_OK;
-    return status;
+    t->read = true;
+    return BM_OK;
 }
 
 void bm_search_target_reset(bm_search_target *t)
@@ -73,73 +61,33 @@ void bm_search_target_reset(bm_search_target *t)
 
 /* --- shingles --- */
 
-/* The slot of a value, or the empty one where it belongs. */
-static inline size_t slot_of(const bm_block_shingles *s, uint64_t value)
+static uint64_t hash_of(uint64_t value, uint64_t seed)
 {
-    size_t at = (size_t)(value * s->factor >> s->shift);
-    while (s->ids[at] != 0 && s->values[at] != value)
-        at = (at + 1) & (s->n_slots - 1);
-    return at;
+    return seed == 0 ? value * UINT64_C(0x9E3779B97F4A7C15) : bm_hash_seeded(value, 0, seed);
 }
 
-/* Fill a table of n_slots, a power of two, with what is there. */
-static bm_status refill(bm_block_shingles *s, size_t n_slots, bm_error *err)
+static uint64_t hash_again(const void *owner, uint32_t number, uint64_t seed)
 {
-    const bm_block_shingles old = *s;
-    unsigned bits = 0;
-    while ((size_t)1 << bits < n_slots)
-        bits++;
-    s->values = bm_alloc(n_slots, sizeof *s->values);
-    s->ids = bm_alloc_zero(n_slots, sizeof *s->ids);
-    if (s->values == NULL || s->ids == NULL) {
-        bm_free(s->values);
-        bm_free(s->ids);
-        *s = old;
-        return bm_fail_nomem(err, n_slots * (sizeof *s->values + sizeof *s->ids));
-    }
-    s->n_slots = n_slots;
-    s->shift = 64 - bits;
-    for (size_t i = 0; i < old.n_slots; i++)
-        if (old.ids[i] != 0) {
-            const size_t at = slot_of(s, old.values[i]);
-            s->values[at] = old.values[i];
-            s->ids[at] = old.ids[i];
-        }
-    bm_free(old.values);
-    bm_free(old.ids);
-    return BM_OK;
+    return hash_of(((const bm_block_shingles *)owner)->values[number], seed);
 }
 
-static bm_status draw_factor(bm_block_shingles *s, bm_error *err)
+static bool has_value(const void *owner, uint32_t number, const void *key)
 {
-    uint64_t drawn;
-    if (getrandom(&drawn, sizeof drawn, GRND_NONBLOCK) != (ssize_t)sizeof drawn)
-        drawn = (uint64_t)(bm_clock_seconds() * 1e9) * FIRST_FACTOR;
-    s->factor = drawn | 1;
-    s->drawn = true;
-    return refill(s, s->n_slots, err);
+    return ((const bm_block_shingles *)owner)->values[number] == *(const uint64_t *)key;
 }
 
 /* *id: of the value, which is new or not. */
 static bm_status insert(bm_block_shingles *s, uint64_t value, uint32_t *id, bm_error *err)
 {
-    bm_status status = BM_OK;
-    if (s->n_slots == 0)
-        s->factor = FIRST_FACTOR;
-    if (2 * s->n >= s->n_slots)
-        status = refill(s, s->n_slots == 0 ? SLOTS_LEAST : 2 * s->n_slots, err);
-    if (status == BM_OK && !s->drawn && s->steps > STEPS_LEAST + STEPS_EACH * s->asked)
-        status = draw_factor(s, err);
-    if (status != BM_OK)
-        return status;
-    const size_t first = (size_t)(value * s->factor >> s->shift), at = slot_of(s, value);
-    if (s->ids[at] == 0) {
-        s->values[at] = value;
-        s->ids[at] = (uint32_t)++s->n;
+    BM_TRY(bm_hash_table_reserve(&s->table, hash_again, s, err));
+    const uint64_t hash = hash_of(value, s->table.seed);
+    const size_t at = bm_hash_table_find(&s->table, hash, has_value, s, &value);
+    if (bm_hash_table_is_free(&s->table, at)) {
+        BM_TRY(bm_grow_array(&s->values, &s->cap_values, s->table.n + 1, err));
+        s->values[s->table.n] = value;
+        bm_hash_table_put(&s->table, at, hash, (uint32_t)s->table.n);
     }
-    s->asked++;
-    s->steps += (at - first) & (s->n_slots - 1);
-    *id = s->ids[at] - 1;
+    *id = bm_hash_table_number(&s->table, at);
     return BM_OK;
 }
 
@@ -156,9 +104,9 @@ typedef struct making {
     uint32_t *patterns;      /* of each kind: shingles of some, and missing ones */
     uint64_t *pattern_begin; /* n_kinds + 1 */
     uint64_t *hashes;        /* of each kind */
-    uint32_t *slots;         /* of a table of kinds, plus 1 */
+    bm_hash_table table;     /* of kinds */
     uint32_t *seen;          /* of the core: the last document that has it, plus 1 */
-    size_t n_slots, cap_ids, cap_patterns;
+    size_t cap_ids, cap_patterns;
 } making;
 
 static void making_reset(making *m)
@@ -171,7 +119,7 @@ static void making_reset(making *m)
     bm_free(m->patterns);
     bm_free(m->pattern_begin);
     bm_free(m->hashes);
-    bm_free(m->slots);
+    bm_hash_table_reset(&m->table);
     bm_free(m->seen);
 }
 
@@ -192,9 +140,7 @@ bm_status bm_search_block_reach(const bm_search_cfg *cfg, const uint32_t *number
     bm_search_target t = {0};
     uint64_t all = 0;
     for (*reach = 0; *reach < n; ++*reach) {
-        bm_status status = bm_search_target_find(cfg, numbers[*reach], &t, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(bm_search_target_find(cfg, numbers[*reach], &t, err));
         all += shingles_of(cfg, &t.doc);
         if (all > most && *reach > 0)
             break;
@@ -208,22 +154,22 @@ static bm_status number_shingles(making *m, const bm_search_cfg *cfg, bm_error *
     bm_search_target t = {0};
     bm_status status = BM_OK;
     m->begin[0] = 0;
-    for (size_t i = 0; status == BM_OK && i < b->n; i++) {
+    BM_TRY(bm_hash_table_reserve(&b->shingles.table, hash_again, &b->shingles, err));
+    for (size_t i = 0; i < b->n; i++) {
         if (i + 8 < b->n)
             bm_store_view_expect(cfg->view, b->numbers[i + 8], true);
-        status = bm_search_target_find(cfg, b->numbers[i], &t, err);
-        if (status == BM_OK)
-            status = bm_search_target_read(cfg, &t, err);
-        const uint32_t n = status == BM_OK ? shingles_of(cfg, &t.doc) : 0;
-        if (status == BM_OK)
-            status = bm_grow_array(&m->ids, &m->cap_ids, m->begin[i] + n, err);
+        BM_TRY_OUT(bm_search_target_find(cfg, b->numbers[i], &t, err));
+        BM_TRY_OUT(bm_search_target_read(cfg, &t, err));
+        const uint32_t n = shingles_of(cfg, &t.doc);
+        BM_TRY_OUT(bm_grow_array(&m->ids, &m->cap_ids, m->begin[i] + n, err));
         uint32_t *ids = m->ids + m->begin[i];
-        for (uint32_t k = 0; status == BM_OK && k < n; k++)
-            status = insert(&b->shingles, t.words != NULL ? word_at(t.words, k) : t.set[k], &ids[k],
-                            err);
+        for (uint32_t k = 0; k < n; k++)
+            BM_TRY_OUT(insert(&b->shingles, t.words != NULL ? word_at(t.words, k) : t.set[k],
+                              &ids[k], err));
         m->sizes[i] = n;
         m->begin[i + 1] = m->begin[i] + n;
     }
+out:
     bm_search_target_reset(&t);
     return status;
 }
@@ -231,22 +177,18 @@ static bm_status number_shingles(making *m, const bm_search_cfg *cfg, bm_error *
 static bm_status choose_roles(making *m, bm_error *err)
 {
     bm_search_block *b = m->block;
-    const size_t n = b->shingles.n, rare = RARE_LEAST + b->n / RARE_PART;
-    m->counts = bm_alloc_zero(n, sizeof *m->counts);
-    b->roles = bm_alloc(n, sizeof *b->roles);
-    b->core_at = bm_alloc(n, sizeof *b->core_at);
-    if (m->counts == NULL || b->roles == NULL || b->core_at == NULL)
-        return bm_fail_nomem(err, n * sizeof *m->counts);
+    const size_t n = b->shingles.table.n, rare = RARE_LEAST + b->n / RARE_PART;
+    BM_TRY(bm_new_zero(&m->counts, n, err));
+    BM_TRY(bm_new(&b->roles, n, err));
+    BM_TRY(bm_new(&b->core_at, n, err));
     for (uint64_t i = 0; i < m->begin[b->n]; i++)
         m->counts[m->ids[i]]++;
     for (size_t i = 0; i < n; i++) {
         b->roles[i] = 2 * (size_t)m->counts[i] > b->n ? CORE : m->counts[i] <= rare ? RARE : SOME;
         b->n_core += b->roles[i] == CORE;
     }
-    b->core = bm_alloc(b->n_core, sizeof *b->core);
-    m->seen = bm_alloc_zero(b->n_core, sizeof *m->seen);
-    if (b->core == NULL || m->seen == NULL)
-        return bm_fail_nomem(err, b->n_core * sizeof *b->core);
+    BM_TRY(bm_new(&b->core, b->n_core, err));
+    BM_TRY(bm_new_zero(&m->seen, b->n_core, err));
     b->n_core = 0;
     for (size_t i = 0; i < n; i++)
         if (b->roles[i] == CORE) {
@@ -262,9 +204,7 @@ static bm_status make_pattern(making *m, size_t doc, size_t *len, uint32_t *miss
     bm_search_block *b = m->block;
     const uint64_t begin = m->pattern_begin[b->n_kinds];
     const uint64_t most = begin + (m->begin[doc + 1] - m->begin[doc]) + b->n_core;
-    bm_status status = bm_grow_array(&m->patterns, &m->cap_patterns, most, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_grow_array(&m->patterns, &m->cap_patterns, most, err));
     uint32_t *to = m->patterns + begin;
     *len = *missing = 0;
     for (uint64_t i = m->begin[doc]; i < m->begin[doc + 1]; i++) {
@@ -282,33 +222,50 @@ static bm_status make_pattern(making *m, size_t doc, size_t *len, uint32_t *miss
     return BM_OK;
 }
 
+/* The pattern that stands behind those of the kinds. */
+typedef struct pattern {
+    const uint32_t *list;
+    size_t len;
+    uint32_t size; /* of its document */
+    uint64_t hash;
+} pattern;
+
+static uint64_t hash_kind_again(const void *owner, uint32_t kind, uint64_t seed)
+{
+    return bm_hash_seeded(((const making *)owner)->hashes[kind], 0, seed);
+}
+
+static bool is_kind(const void *owner, uint32_t kind, const void *key)
+{
+    const making *m = owner;
+    const pattern *p = key;
+    const uint64_t begin = m->pattern_begin[kind];
+    return m->hashes[kind] == p->hash && m->block->kind_size[kind] == p->size &&
+           m->pattern_begin[kind + 1] - begin == p->len &&
+           memcmp(m->patterns + begin, p->list, p->len * sizeof *p->list) == 0;
+}
+
 static bm_status find_kind(making *m, size_t doc, bm_error *err)
 {
     bm_search_block *b = m->block;
-    size_t len;
+    const size_t kind = b->n_kinds;
+    pattern p = {.size = m->sizes[doc]};
     uint32_t missing;
-    bm_status status = make_pattern(m, doc, &len, &missing, err);
-    if (status != BM_OK)
-        return status;
-    const uint32_t *pattern = m->patterns + m->pattern_begin[b->n_kinds];
-    const uint64_t hash = XXH3_64bits_withSeed(pattern, len * sizeof *pattern, m->sizes[doc]);
-    size_t at = (size_t)hash & (m->n_slots - 1);
-    for (; m->slots[at] != 0; at = (at + 1) & (m->n_slots - 1)) {
-        const uint32_t kind = m->slots[at] - 1;
-        const uint64_t begin = m->pattern_begin[kind];
-        m->kinds[doc] = kind;
-        if (m->hashes[kind] == hash && b->kind_size[kind] == m->sizes[doc] &&
-            m->pattern_begin[kind + 1] - begin == len &&
-            memcmp(m->patterns + begin, pattern, len * sizeof *pattern) == 0)
-            return BM_OK;
+    BM_TRY(make_pattern(m, doc, &p.len, &missing, err));
+    BM_TRY(bm_hash_table_reserve(&m->table, hash_kind_again, m, err));
+    p.list = m->patterns + m->pattern_begin[kind];
+    p.hash = XXH3_64bits_withSeed(p.list, p.len * sizeof *p.list, p.size);
+    const uint64_t hash = m->table.seed == 0 ? p.hash : bm_hash_seeded(p.hash, 0, m->table.seed);
+    const size_t at = bm_hash_table_find(&m->table, hash, is_kind, m, &p);
+    if (bm_hash_table_is_free(&m->table, at)) {
+        bm_hash_table_put(&m->table, at, hash, (uint32_t)kind);
+        m->hashes[kind] = p.hash;
+        b->kind_size[kind] = p.size;
+        b->kind_missing[kind] = missing;
+        m->pattern_begin[kind + 1] = m->pattern_begin[kind] + p.len;
+        b->n_kinds++;
     }
-    m->kinds[doc] = (uint32_t)b->n_kinds;
-    m->slots[at] = (uint32_t)b->n_kinds + 1;
-    m->hashes[b->n_kinds] = hash;
-    b->kind_size[b->n_kinds] = m->sizes[doc];
-    b->kind_missing[b->n_kinds] = missing;
-    m->pattern_begin[b->n_kinds + 1] = m->pattern_begin[b->n_kinds] + len;
-    b->n_kinds++;
+    m->kinds[doc] = bm_hash_table_number(&m->table, at);
     return BM_OK;
 }
 
@@ -336,12 +293,9 @@ static void list_sizes(bm_search_block *b)
 static bm_status find_kinds(making *m, bm_error *err)
 {
     bm_search_block *b = m->block;
-    bm_status status = BM_OK;
     m->pattern_begin[0] = 0;
-    for (size_t i = 0; status == BM_OK && i < b->n; i++)
-        status = find_kind(m, i, err);
-    if (status != BM_OK)
-        return status;
+    for (size_t i = 0; i < b->n; i++)
+        BM_TRY(find_kind(m, i, err));
     list_sizes(b);
     /* kind_begin[k + 2] counts, then kind_begin[k + 1] is where the next of kind k goes. */
     memset(b->kind_begin, 0, (b->n_kinds + 2) * sizeof *b->kind_begin);
@@ -362,10 +316,8 @@ static bm_status find_kinds(making *m, bm_error *err)
 static bm_status list_shingles(making *m, bm_error *err)
 {
     bm_search_block *b = m->block;
-    const size_t n = b->shingles.n;
-    b->list_begin = bm_alloc_zero(n + 2, sizeof *b->list_begin);
-    if (b->list_begin == NULL)
-        return bm_fail_nomem(err, n * sizeof *b->list_begin);
+    const size_t n = b->shingles.table.n;
+    BM_TRY(bm_new_zero(&b->list_begin, n + 2, err));
     for (uint64_t i = 0; i < m->pattern_begin[b->n_kinds]; i++)
         b->list_begin[m->patterns[i] + 2]++;
     for (size_t i = 0; i < n; i++)
@@ -373,9 +325,7 @@ static bm_status list_shingles(making *m, bm_error *err)
             b->list_begin[i + 2] = m->counts[i];
     for (size_t i = 2; i < n + 2; i++)
         b->list_begin[i] += b->list_begin[i - 1];
-    b->lists = bm_alloc(b->list_begin[n + 1], sizeof *b->lists);
-    if (b->lists == NULL)
-        return bm_fail_nomem(err, b->list_begin[n + 1] * sizeof *b->lists);
+    BM_TRY(bm_new(&b->lists, b->list_begin[n + 1], err));
     for (size_t k = 0; k < b->n_kinds; k++)
         for (uint64_t i = m->pattern_begin[k]; i < m->pattern_begin[k + 1]; i++)
             b->lists[b->list_begin[m->patterns[i] + 1]++] = (uint32_t)k;
@@ -390,27 +340,18 @@ static bm_status alloc_block(making *m, bm_error *err)
 {
     bm_search_block *b = m->block;
     const size_t n = b->n;
-    for (m->n_slots = 16; m->n_slots < 2 * n;)
-        m->n_slots *= 2;
-    b->place = bm_alloc(n, sizeof *b->place);
-    b->number_at = bm_alloc(n, sizeof *b->number_at);
-    b->kind_of = bm_alloc(n, sizeof *b->kind_of);
-    b->kind_begin = bm_alloc(n + 2, sizeof *b->kind_begin);
-    b->kind_missing = bm_alloc(n, sizeof *b->kind_missing);
-    b->kind_size = bm_alloc(n, sizeof *b->kind_size);
-    b->sizes = bm_alloc(n, sizeof *b->sizes);
-    m->begin = bm_alloc(n + 1, sizeof *m->begin);
-    m->kinds = bm_alloc(n, sizeof *m->kinds);
-    m->sizes = bm_alloc(n, sizeof *m->sizes);
-    m->pattern_begin = bm_alloc(n + 1, sizeof *m->pattern_begin);
-    m->hashes = bm_alloc(n, sizeof *m->hashes);
-    m->slots = bm_alloc_zero(m->n_slots, sizeof *m->slots);
-    return b->place == NULL || b->number_at == NULL || b->kind_of == NULL ||
-                   b->kind_begin == NULL || b->kind_missing == NULL || b->kind_size == NULL ||
-                   b->sizes == NULL || m->begin == NULL || m->kinds == NULL || m->sizes == NULL ||
-                   m->pattern_begin == NULL || m->hashes == NULL || m->slots == NULL
-               ? bm_fail_nomem(err, n * 80)
-               : BM_OK;
+    BM_TRY(bm_new(&b->place, n, err));
+    BM_TRY(bm_new(&b->number_at, n, err));
+    BM_TRY(bm_new(&b->kind_of, n, err));
+    BM_TRY(bm_new(&b->kind_begin, n + 2, err));
+    BM_TRY(bm_new(&b->kind_missing, n, err));
+    BM_TRY(bm_new(&b->kind_size, n, err));
+    BM_TRY(bm_new(&b->sizes, n, err));
+    BM_TRY(bm_new(&m->begin, n + 1, err));
+    BM_TRY(bm_new(&m->kinds, n, err));
+    BM_TRY(bm_new(&m->sizes, n, err));
+    BM_TRY(bm_new(&m->pattern_begin, n + 1, err));
+    return bm_new(&m->hashes, n, err);
 }
 
 bm_status bm_search_block_make(const bm_search_cfg *cfg, const uint32_t *numbers, size_t n,
@@ -441,7 +382,7 @@ void bm_search_block_reset(bm_search_block *b)
     bm_free(b->kind_size);
     bm_free(b->sizes);
     bm_free(b->shingles.values);
-    bm_free(b->shingles.ids);
+    bm_hash_table_reset(&b->shingles.table);
     bm_free(b->roles);
     bm_free(b->core);
     bm_free(b->core_at);
@@ -496,6 +437,7 @@ void bm_search_block_count(const bm_search_block *b, const bm_search_cfg *cfg,
     const bool sets = cfg->facts->kind == BM_STORE_SETS;
     const uint32_t n = sets ? batch->n_shingles[doc] : cfg->facts->words;
     const uint32_t *words = sets ? NULL : batch->words + (size_t)doc * n;
+    const bm_hash_table *table = &b->shingles.table;
     uint32_t base = 0;
     for (size_t i = 0; i < c->n_touched; i++)
         c->rare[c->touched[i]] = 0;
@@ -503,17 +445,19 @@ void bm_search_block_count(const bm_search_block *b, const bm_search_cfg *cfg,
     memset(c->shared, 0, b->n_kinds * sizeof *c->shared);
     c->question++;
     for (uint32_t i = 0; i < n; i++) {
-        const uint32_t id =
-            b->shingles.ids[slot_of(&b->shingles, sets ? batch->sets[doc][i] : word_at(words, i))];
-        if (id == 0)
+        const uint64_t value = sets ? batch->sets[doc][i] : word_at(words, i);
+        const size_t at =
+            bm_hash_table_find(table, hash_of(value, table->seed), has_value, &b->shingles, &value);
+        if (bm_hash_table_is_free(table, at))
             continue;
-        if (b->roles[id - 1] == CORE) {
-            c->seen[b->core_at[id - 1]] = c->question;
+        const uint32_t id = bm_hash_table_number(table, at);
+        if (b->roles[id] == CORE) {
+            c->seen[b->core_at[id]] = c->question;
             base++;
-        } else if (b->roles[id - 1] == SOME) {
-            add_kinds(b, id - 1, c);
+        } else if (b->roles[id] == SOME) {
+            add_kinds(b, id, c);
         } else {
-            add_places(b, id - 1, c);
+            add_places(b, id, c);
         }
     }
     for (size_t i = 0; i < b->n_core; i++)

@@ -10,6 +10,7 @@
 #ifndef BM_INDEX_SEARCH_BLOCK_H
 #define BM_INDEX_SEARCH_BLOCK_H
 
+#include "base/hash_table.h"
 #include "pipeline/index/search_hits.h"
 
 /* --- one document --- */
@@ -32,15 +33,11 @@ void bm_search_target_reset(bm_search_target *target);
 
 /* --- a block --- */
 
-/* The shingles of a block, numbered as they come; a slot of the table is empty where its id is 0. */
+/* The shingles of a block, numbered as they come. */
 typedef struct bm_block_shingles {
-    uint64_t *values;
-    uint32_t *ids; /* plus 1 */
-    size_t n_slots, n;
-    unsigned shift;
-    uint64_t factor;
-    uint64_t asked, steps; /* insertions, and slots that they passed over */
-    bool drawn;            /* the factor */
+    bm_hash_table table;
+    uint64_t *values; /* by number */
+    size_t cap_values;
 } bm_block_shingles;
 
 typedef struct bm_search_block {
