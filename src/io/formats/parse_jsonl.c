@@ -139,7 +139,7 @@ static void take_values(struct bm_parser *parser)
 bm_status bm_parse_jsonl(struct bm_parser *parser, bm_str content, bm_record *record, bm_error *err)
 {
     const char *broken;
-    BM_TRY(bm_json_line_run(parser->json, content, parser->json_fields, &broken, err));
+    BM_TRY(bm_json_exact_run(parser->json, content, parser->json_fields, &broken, err));
     if (broken != NULL) {
         bm_record_bad(&parser->maker, record, "%s", broken);
         return BM_OK;

@@ -10,7 +10,7 @@
 #include "io/formats/record_rules.h"
 #include "io/formats/record_format.h"
 #include "io/formats/record_maker.h"
-#include "io/json/json_read.h"
+#include "io/json/json_exact.h"
 
 struct bm_input_set;
 
@@ -23,7 +23,7 @@ struct bm_parser {
     const uint32_t *columns; /* of the piece's file (tsv, csv) */
     bm_buf text, id;         /* rewritten or joined */
     bm_buf joined, repaired, repaired_id;
-    bm_json_line *json; /* jsonl only */
+    bm_json_exact *json; /* jsonl only */
     bm_json_field *json_fields;
     bm_str *cells; /* of the text fields of a table, then those of `keep`; data NULL: missing */
     bm_keyer keyer;

@@ -32,7 +32,8 @@ static bm_status open_json(bm_parser *parser, bm_error *err)
             paths[rules->n_text] = rules->id;
         for (size_t i = 0; i < n_keep; i++)
             paths[rules->n_text + with_id + i] = rules->keep->fields[i];
-        status = bm_json_line_open(paths, rules->n_text + with_id + n_keep, &parser->json, err);
+        status =
+            bm_json_exact_open_text(paths, rules->n_text + with_id + n_keep, &parser->json, err);
     }
     bm_free(paths);
     return status;
@@ -68,7 +69,7 @@ void bm_parser_close(bm_parser *parser)
 {
     if (parser == NULL)
         return;
-    bm_json_line_close(parser->json);
+    bm_json_exact_close(parser->json);
     bm_free(parser->json_fields);
     bm_free(parser->cells);
     bm_keyer_reset(&parser->keyer);
@@ -265,7 +266,7 @@ static void give_back(bm_parser *parser)
         if (buffers[i]->cap > SCRATCH_MAX)
             bm_buf_reset(buffers[i]);
     if (parser->json != NULL)
-        bm_json_line_give_back(parser->json, SCRATCH_MAX);
+        bm_json_exact_give_back(parser->json, SCRATCH_MAX);
 }
 
 bm_status bm_parser_run(bm_parser *parser, const bm_raw_batch *batch, bm_record_fn fn, void *ctx,

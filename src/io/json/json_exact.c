@@ -46,6 +46,7 @@ typedef struct follow {
 
 struct bm_json_exact {
     const bm_json_path *paths;
+    bm_json_path *split; /* the same, where they are its own; else NULL */
     size_t n_paths;
     follow *follows;
     gathered *begun;       /* of all paths */
@@ -68,25 +69,73 @@ bm_status bm_json_exact_open(const bm_json_path *paths, size_t n_paths, bm_json_
     size_t n_begun = 0;
     for (size_t i = 0; i < n_paths; i++)
         n_begun += paths[i].n_parts;
-    bm_json_exact *exact = bm_alloc_zero(1, sizeof *exact);
-    follow *follows = bm_alloc_zero(n_paths, sizeof *follows);
-    gathered *begun = bm_alloc_zero(n_begun, sizeof *begun);
-    if (exact == NULL || follows == NULL || begun == NULL) {
-        bm_free(exact);
-        bm_free(follows);
-        bm_free(begun);
-        return bm_fail_nomem(err,
-                             sizeof *exact + n_paths * sizeof *follows + n_begun * sizeof *begun);
-    }
+    bm_json_exact *exact = NULL;
+    bm_status status = BM_OK;
+    BM_TRY(bm_new_zero(&exact, 1, err));
+    BM_TRY_OUT(bm_new_zero(&exact->follows, n_paths, err));
+    BM_TRY_OUT(bm_new_zero(&exact->begun, n_begun, err));
     exact->paths = paths;
     exact->n_paths = n_paths;
-    exact->follows = follows;
-    exact->begun = begun;
+    gathered *begun = exact->begun;
     for (size_t i = 0; i < n_paths; begun += paths[i++].n_parts)
         if (bm_json_path_is_many(&paths[i], paths[i].n_parts))
-            follows[i].begun = begun;
-    *out = exact;
-    return BM_OK;
+            exact->follows[i].begun = begun;
+out:
+    if (status == BM_OK)
+        *out = exact;
+    else
+        bm_json_exact_close(exact);
+    return status;
+}
+
+/* One part of a path, "name" or "name[][]…", as parts from `part` on; returns one past them. A part
+ * of nothing but brackets is a name. */
+static bm_str *split_part(bm_str text, bm_str *part)
+{
+    size_t n_arrays = 0;
+    for (; text.len > 2 && memcmp(text.data + text.len - 2, "[]", 2) == 0; n_arrays++)
+        text.len -= 2;
+    *part++ = text;
+    for (; n_arrays > 0; n_arrays--)
+        *part++ = (bm_str){NULL, 0};
+    return part;
+}
+
+bm_status bm_json_exact_open_text(const char *const *paths, size_t n, bm_json_exact **out,
+                                  bm_error *err)
+{
+    size_t n_parts = 0, n_bytes = 0;
+    for (size_t i = 0; i < n; i++) {
+        n_bytes += strlen(paths[i]);
+        n_parts++;
+        for (const char *c = paths[i]; *c != '\0'; c++)
+            n_parts += *c == '.' || *c == '[';
+    }
+    const size_t size = n * sizeof(bm_json_path) + n_parts * sizeof(bm_str) + n_bytes;
+    bm_json_path *split = bm_alloc(size, 1); /* the paths, then their parts, then the text */
+    if (split == NULL)
+        return bm_fail_nomem(err, size);
+    bm_str *part = (bm_str *)(split + n);
+    char *text = (char *)(part + n_parts);
+    for (size_t i = 0; i < n; i++) {
+        split[i].parts = part;
+        for (const char *from = paths[i];; from++) {
+            const size_t len = strcspn(from, ".");
+            memcpy(text, from, len);
+            part = split_part((bm_str){text, len}, part);
+            text += len;
+            from += len;
+            if (*from == '\0')
+                break;
+        }
+        split[i].n_parts = (size_t)(part - split[i].parts);
+    }
+    const bm_status status = bm_json_exact_open(split, n, out, err);
+    if (status == BM_OK)
+        (*out)->split = split;
+    else
+        bm_free(split);
+    return status;
 }
 
 void bm_json_exact_close(bm_json_exact *exact)
@@ -99,6 +148,7 @@ void bm_json_exact_close(bm_json_exact *exact)
     bm_buf_reset(&exact->key);
     bm_free(exact->follows);
     bm_free(exact->begun);
+    bm_free(exact->split);
     bm_free(exact);
 }
 
@@ -416,19 +466,15 @@ static bool step(bm_json_exact *x, char byte)
 {
     switch (x->state) {
     case VALUE_OR_END:
-        if (byte == ']') {
-            leave(x);
-            return true;
-        }
-        return read_value(x, byte);
+        if (byte != ']')
+            return read_value(x, byte);
+        break;
     case VALUE:
         return read_value(x, byte);
     case KEY_OR_END:
-        if (byte == '}') {
-            leave(x);
-            return true;
-        }
-        return read_key(x, byte);
+        if (byte != '}')
+            return read_key(x, byte);
+        break;
     case KEY:
         return read_key(x, byte);
     case COLON:
@@ -446,12 +492,12 @@ static bool step(bm_json_exact *x, char byte)
         if (byte != (in_object(x) ? '}' : ']'))
             return broken(x, x->pos,
                           in_object(x) ? "a comma or } was expected" : "a comma or ] was expected");
-        leave(x);
-        return true;
-    case DONE:
         break;
+    case DONE:
+        return broken(x, x->pos, "nothing more was expected behind the value");
     }
-    return broken(x, x->pos, "nothing more was expected behind the value");
+    leave(x);
+    return true;
 }
 
 static bool read_text(bm_json_exact *x)

@@ -12,21 +12,74 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#include "io/json/json_field.h"
-
 #define BM_JSON_DEPTH_MAX 1024u
+
+/* A dotted path, taken apart at its dots: each part names a member of the object before. A part
+ * without data stands for "[]", every element of the array before: "a[].b" is a, [], b. */
+typedef struct bm_json_path {
+    const bm_str *parts;
+    size_t n_parts;
+} bm_json_path;
+
+static inline bool bm_json_part_is_array(const bm_str *part)
+{
+    return part->data == NULL;
+}
+
+/* Does the path lead through arrays, to any number of values, within its first n parts? */
+static inline bool bm_json_path_is_many(const bm_json_path *path, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (bm_json_part_is_array(&path->parts[i]))
+            return true;
+    return false;
+}
+
+/* Does the path end in elements of an array? Of these a number is a value too, as its source text. */
+static inline bool bm_json_path_has_numbers(const bm_json_path *path)
+{
+    return path->n_parts > 0 && bm_json_part_is_array(&path->parts[path->n_parts - 1]);
+}
+
+typedef enum bm_json_kind {
+    BM_JSON_MISSING,
+    BM_JSON_NULL,
+    BM_JSON_BOOL,
+    BM_JSON_NUMBER,
+    BM_JSON_STRING,
+    BM_JSON_ARRAY,
+    BM_JSON_OBJECT
+} bm_json_kind;
+
+/* The value at one path. Of a path through arrays: a string, all its values joined by newlines
+ * (null: an empty one; a number, where the path ends in elements: its source text); or the first
+ * value that is something else. Where an object on the way lacks
+ * the path's next part, or what stands there is no object or array, that value is missing. */
+typedef struct bm_json_field {
+    bm_json_kind kind;
+    bm_str value;       /* string: unescaped, valid UTF-8; number: its source text */
+    uint64_t len_bytes; /* of a string, unescaped, before repair (an unpaired surrogate counts 3) */
+    uint64_t n_invalid; /* U+FFFD written for invalid subparts and unpaired surrogates */
+    uint64_t place;     /* which of the path's values it is that is no string, from 1, where it lies
+                           in an array; else 0 */
+} bm_json_field;
 
 typedef struct bm_json_exact bm_json_exact;
 
 /* `paths` is borrowed until close. */
 bm_status bm_json_exact_open(const bm_json_path *paths, size_t n_paths, bm_json_exact **out,
                              bm_error *err);
+/* `paths`: n dotted paths, copied. A dot always means nesting, and [] at the end of a part every
+ * element of an array: a key that holds a dot, or ends so, cannot be named. */
+bm_status bm_json_exact_open_text(const char *const *paths, size_t n, bm_json_exact **out,
+                                  bm_error *err);
 /* Free buffers of more than `keep` bytes. */
 void bm_json_exact_give_back(bm_json_exact *exact, size_t keep);
 void bm_json_exact_close(bm_json_exact *exact); /* NULL is fine */
 
-/* Parse all of `text`. Fills fields[n_paths] (numbers with their source text); strings live until
- * the next call. *broken: NULL, or why it is no JSON object. Only BM_ERR_NOMEM fails. */
+/* Parse all of `text`. Fills fields[n_paths] (numbers with their source text); they are valid until the
+ * next call, and views of `text` where a string needs no rewriting. *broken: NULL, or, until the next
+ * call, why it is no JSON object; fields are undefined then. Only BM_ERR_NOMEM fails. */
 bm_status bm_json_exact_run(bm_json_exact *exact, bm_str text, bm_json_field *fields,
                             const char **broken, bm_error *err);
 

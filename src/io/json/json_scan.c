@@ -17,20 +17,11 @@ static size_t skip_space(bm_str text, size_t at)
     return at;
 }
 
-/* One past the closing quote of the string that begins at `at`: the first with an even number of
- * backslashes right before it. */
+/* One past the closing quote of the string that begins at `at`. */
 static size_t skip_string(bm_str text, size_t at)
 {
-    const char *first = text.data + at + 1, *end = text.data + text.len, *from = first, *quote;
-    while (from < end && (quote = memchr(from, '"', (size_t)(end - from))) != NULL) {
-        const char *run = quote;
-        while (run > first && run[-1] == '\\')
-            run--;
-        from = quote + 1;
-        if ((quote - run) % 2 == 0)
-            return (size_t)(from - text.data);
-    }
-    return text.len;
+    bm_json_span span;
+    return bm_json_string_end(text, at + 1, &span) == NULL ? span.end + 1 : text.len;
 }
 
 /* One past the bracket that closes the one at `at`. */

@@ -1,7 +1,7 @@
 /* json_scan.h -- walking the JSON text of our own reports: members of an object, elements of an
  * array.
  *
- * For text that a real parser has accepted (json_read.h). Broken text ends a walk early, and is
+ * For text that a real parser has accepted (json_exact.h). Broken text ends a walk early, and is
  * never read past its end. Values are given as the part of the text that holds them; nothing is
  * allocated but what bm_json_scan_string appends. */
 #ifndef BM_IO_JSON_JSON_SCAN_H

@@ -10,17 +10,19 @@
 
 #include "base/utf8.h"
 
+static const char escaped[] = "\\\t\n\r", letters[] = "\\tnr";
+static const char digits[] = "0123456789abcdef";
+
 static bm_status escape_valid(bm_buf *out, const char *text, size_t len, bm_error *err)
 {
-    static const char from[] = "\\\t\n\r", to[] = "\\tnr";
     size_t begin = 0;
     for (size_t i = 0; i < len; i++) {
         if (text[i] != '\\' && (text[i] > '\r' || text[i] < '\t')) /* all but a few bytes */
             continue;
-        const char *hit = memchr(from, text[i], sizeof from - 1);
+        const char *hit = memchr(escaped, text[i], sizeof escaped - 1);
         if (hit == NULL)
             continue;
-        char escape[2] = {'\\', to[hit - from]};
+        char escape[2] = {'\\', letters[hit - escaped]};
         BM_TRY(bm_buf_add(out, text + begin, i - begin, err));
         BM_TRY(bm_buf_add(out, escape, 2, err));
         begin = i + 1;
@@ -30,7 +32,6 @@ static bm_status escape_valid(bm_buf *out, const char *text, size_t len, bm_erro
 
 bm_status bm_tsv_escape(bm_buf *out, bm_str text, bm_error *err)
 {
-    static const char digits[] = "0123456789abcdef";
     size_t begun = out->len;
     bm_status status = BM_OK;
     for (size_t at = 0; at < text.len && status == BM_OK;) {
@@ -50,13 +51,8 @@ bm_status bm_tsv_escape(bm_buf *out, bm_str text, bm_error *err)
 
 static int hex_digit(char c)
 {
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
+    const char *hit = memchr(digits, c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c, sizeof digits - 1);
+    return hit == NULL ? -1 : (int)(hit - digits);
 }
 
 /* The byte that the escape at `at` (behind its backslash) stands for, or -1; *at moves past it. */
@@ -64,24 +60,14 @@ static int unescape_one(const char *text, size_t len, size_t *at)
 {
     if (*at >= len)
         return -1;
-    switch (text[(*at)++]) {
-    case '\\':
-        return '\\';
-    case 't':
-        return '\t';
-    case 'n':
-        return '\n';
-    case 'r':
-        return '\r';
-    case 'x':
-        if (len - *at < 2)
-            return -1;
-        int high = hex_digit(text[*at]), low = hex_digit(text[*at + 1]);
-        *at += 2;
-        return high < 0 || low < 0 ? -1 : high << 4 | low;
-    default:
+    const char c = text[(*at)++], *hit = memchr(letters, c, sizeof letters - 1);
+    if (hit != NULL)
+        return escaped[hit - letters];
+    if (c != 'x' || len - *at < 2)
         return -1;
-    }
+    const int high = hex_digit(text[*at]), low = hex_digit(text[*at + 1]);
+    *at += 2;
+    return high < 0 || low < 0 ? -1 : high << 4 | low;
 }
 
 size_t bm_tsv_unescape(char *text, size_t len)

@@ -30,7 +30,7 @@ bm_status bm_annotation_open(const bm_input_options *input, bm_annotation *out, 
     if (out->table || out->labels)
         return BM_OK;
     if (format == BM_FORMAT_JSONL || format == BM_FORMAT_JSON)
-        return bm_json_line_open(path, 1, &out->json, err);
+        return bm_json_exact_open_text(path, 1, &out->json, err);
     return bm_fail_field(err, "annotate",
                          "`annotate`: these records have no place for a group (jsonl, json, tsv, "
                          "csv, parquet or arrow)");
@@ -38,7 +38,7 @@ bm_status bm_annotation_open(const bm_input_options *input, bm_annotation *out, 
 
 void bm_annotation_close(bm_annotation *a)
 {
-    bm_json_line_close(a->json);
+    bm_json_exact_close(a->json);
     bm_buf_reset(&a->text);
     memset(a, 0, sizeof *a);
 }
@@ -78,7 +78,7 @@ static bm_status check_field(const bm_annotation *a, const bm_annotated *what, b
     const bm_str text = {record->raw.data + bom, bm_without_line_end(record->raw).len - bom};
     bm_json_field field;
     const char *broken = NULL;
-    BM_TRY(bm_json_line_run(a->json, text, &field, &broken, err));
+    BM_TRY(bm_json_exact_run(a->json, text, &field, &broken, err));
     if (broken != NULL)
         return bm_fail_at(err, BM_ERR_INPUT, what->file, record->line, "%s", broken);
     if (field.kind != BM_JSON_MISSING)

@@ -16,7 +16,7 @@
 
 #include "io/formats/parse_row.h"
 #include "io/formats/record.h"
-#include "io/json/json_read.h"
+#include "io/json/json_exact.h"
 #include "base/memory.h"
 #include "pipeline/output/kept_pass.h"
 #include "pipeline/jobs/group_labels.h"
@@ -25,7 +25,7 @@ typedef struct bm_annotation {
     bool table;           /* rows of tsv or csv */
     bool labels;          /* rows of files of tables */
     bm_row_syntax syntax; /* of its rows */
-    bm_json_line *json;   /* of JSON: finds the field that must not be there */
+    bm_json_exact *json;  /* of JSON: finds the field that must not be there */
     bool begun;           /* n_columns is that of `file` */
     uint32_t file;
     size_t n_columns;

@@ -4,7 +4,7 @@
 
 #include <bandmill/types.h>
 
-#include "io/json/json_field.h"
+#include "io/json/json_exact.h"
 
 #if defined(__cplusplus)
 extern "C" {

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "io/json/json_exact.h"
-#include "io/json/json_read.h"
 #include "tests/unit/io_json/simdjson_oracle.h"
 
 static const bm_str m_content[] = {{"messages", 8}, {NULL, 0}, {"content", 7}};
@@ -98,31 +97,31 @@ Test(json_paths, through_arrays_all_values_are_joined_and_the_first_that_is_no_t
 {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const char *path = cases[i].path, *broken;
-        bm_json_line *line;
+        bm_json_exact *line;
         bm_json_field field;
-        cr_assert_eq(bm_json_line_open(&path, 1, &line, NULL), BM_OK);
+        cr_assert_eq(bm_json_exact_open_text(&path, 1, &line, NULL), BM_OK);
         const bm_str text = {cases[i].text, strlen(cases[i].text)};
-        cr_assert_eq(bm_json_line_run(line, text, &field, &broken, NULL), BM_OK);
+        cr_assert_eq(bm_json_exact_run(line, text, &field, &broken, NULL), BM_OK);
         cr_assert_null(broken);
         assert_field(&cases[i], &field);
-        bm_json_line_close(line);
+        bm_json_exact_close(line);
     }
 }
 
 Test(json_paths, what_is_repaired_is_counted_over_all_values)
 {
     const char *path = "tags[]", *broken;
-    bm_json_line *line;
+    bm_json_exact *line;
     bm_json_field field;
     char padded[300] = "{\"tags\":[\"\xFF\",\"a\\ud800\",\"\xC3\xA9\"]}";
-    cr_assert_eq(bm_json_line_open(&path, 1, &line, NULL), BM_OK);
-    cr_assert_eq(bm_json_line_run(line, (bm_str){padded, strlen(padded)}, &field, &broken, NULL),
+    cr_assert_eq(bm_json_exact_open_text(&path, 1, &line, NULL), BM_OK);
+    cr_assert_eq(bm_json_exact_run(line, (bm_str){padded, strlen(padded)}, &field, &broken, NULL),
                  BM_OK);
     cr_assert_eq(field.n_invalid, 2);
     cr_assert_eq(field.len_bytes, 1 + 1 + 4 + 1 + 2); /* as read, with the newlines between */
     cr_assert_eq(field.value.len, 11);
     cr_assert_arr_eq(field.value.data, "\xEF\xBF\xBD\na\xEF\xBF\xBD\n\xC3\xA9", 11);
-    bm_json_line_close(line);
+    bm_json_exact_close(line);
 }
 
 /* --- beside simdjson on random documents --- */

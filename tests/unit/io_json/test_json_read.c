@@ -1,4 +1,5 @@
 /* Documents of ours by dotted path, and lines. */
+#include "io/json/json_exact.h"
 #include "io/json/json_read.h"
 #include "tests/unit/io_input/read_records.h"
 
@@ -49,15 +50,15 @@ Test(json_read, what_is_no_object_is_no_document)
 Test(json_read, an_invalid_byte_in_another_field_changes_nothing)
 {
     const char *paths[] = {"text", "id"};
-    bm_json_line *line;
-    cr_assert_eq(bm_json_line_open(paths, 2, &line, NULL), BM_OK);
+    bm_json_exact *line;
+    cr_assert_eq(bm_json_exact_open_text(paths, 2, &line, NULL), BM_OK);
     static const char *const texts[] = {"{\"text\":\"a\\nb\",\"id\":42,\"x\":\"y\"}",
                                         "{\"text\":\"a\\nb\",\"id\":42,\"x\":\"\xFF\"}"};
     for (int i = 0; i < 2; i++) {
         bm_json_field fields[2];
         const char *broken;
         cr_assert_eq(
-            bm_json_line_run(line, (bm_str){texts[i], strlen(texts[i])}, fields, &broken, NULL),
+            bm_json_exact_run(line, (bm_str){texts[i], strlen(texts[i])}, fields, &broken, NULL),
             BM_OK);
         cr_assert(broken == NULL);
         cr_assert_eq(fields[0].value.len, 3);
@@ -66,5 +67,5 @@ Test(json_read, an_invalid_byte_in_another_field_changes_nothing)
         cr_assert_eq(fields[1].value.len, 2);
         cr_assert_arr_eq(fields[1].value.data, "42", 2);
     }
-    bm_json_line_close(line);
+    bm_json_exact_close(line);
 }
