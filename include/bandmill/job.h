@@ -37,6 +37,10 @@ typedef struct bm_sign_options {
     bool band_keys; /* write band_keys.npy too */
     bm_callbacks callbacks;
     uint64_t set_fields; /* BM_FIELD_* bits (types.h): of a scheme for documents with weights */
+    /* Of n_shards contiguous shares of the inputs the one of this number, from 1; both 0: all. Shares are cut at records by the
+     * names and sizes of the files alone, and hold, one after another, the rows of the whole (docs/cli.md). Files only,
+     * without weights, and without numbers for repeated ids. */
+    uint32_t shard, n_shards;
 } bm_sign_options;
 
 /* Documents, or directories that a sign job wrote, to groups and to what is kept. */

@@ -29,7 +29,7 @@ _bandmill_devices() {
     _bandmill_words "$1 $(bandmill devices 2> /dev/null | sed -n '2,${s/[[:space:]].*//;/:/p}')"
 }
 
-_bandmill_takes=' --output -o --output -o --to --from --what --groups --pairs --text-bytes --kept --removed --histogram --histogram-svg --svg --report --temp-dir --store --targets --files-from --include --exclude --sources --ids --ids --signature-field --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --normalize --words --shingle --shingle --short --stopwords --weights --preset --hash --scheme --perms --perms --seed --threshold --threshold --threshold --threshold --recall --bands --rows --ceiling --verify --verify --against --top --cluster --keep --keep --max-group-size --group --sample --sample --candidates --measure --measure --identical --device --threads --memory --batch-docs --repeats --long-doc --min-seconds --progress '
+_bandmill_takes=' --output -o --output -o --to --from --what --groups --pairs --text-bytes --kept --removed --histogram --histogram-svg --svg --report --temp-dir --store --targets --files-from --include --exclude --sources --ids --ids --signature-field --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --shard --normalize --words --shingle --shingle --short --stopwords --weights --preset --hash --scheme --perms --perms --seed --threshold --threshold --threshold --threshold --recall --bands --rows --ceiling --verify --verify --against --top --cluster --keep --keep --max-group-size --group --sample --sample --candidates --measure --measure --identical --device --threads --memory --batch-docs --repeats --long-doc --min-seconds --progress '
 _bandmill_firsts=' index '
 
 _bandmill_value() {
@@ -131,6 +131,8 @@ _bandmill_value() {
         _bandmill_words 'replace error'
         ;;
     'sign --max-doc-bytes' | 'dedup --max-doc-bytes' | 'pairs --max-doc-bytes' | 'filter --max-doc-bytes' | 'tune --max-doc-bytes' | 'index build --max-doc-bytes' | 'index add --max-doc-bytes' | 'query --max-doc-bytes')
+        ;;
+    'sign --shard')
         ;;
     'sign --normalize' | 'dedup --normalize' | 'pairs --normalize' | 'tune --normalize' | 'index build --normalize' | 'index add --normalize' | 'query --normalize' | 'import --normalize' | 'bench --normalize')
         list=${cur%"${cur##*,}"} cur=${cur##*,}
@@ -254,7 +256,7 @@ _bandmill_value() {
 
 _bandmill_options() {
     case $command in
-    'sign') options='--output -o --force --band-keys --report --temp-dir --resume --json --files-from --null -0 --include --exclude --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --normalize --words --shingle --short --stopwords --bag --weights --preset --hash --scheme --perms --seed --threshold --recall --bands --rows --device --threads --memory --batch-docs --progress --quiet -q --verbose -v --help -h' ;;
+    'sign') options='--output -o --force --band-keys --report --temp-dir --resume --json --files-from --null -0 --include --exclude --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --shard --normalize --words --shingle --short --stopwords --bag --weights --preset --hash --scheme --perms --seed --threshold --recall --bands --rows --device --threads --memory --batch-docs --progress --quiet -q --verbose -v --help -h' ;;
     'dedup') options='--output -o --force --pairs --kept --removed --report --temp-dir --resume --json --files-from --null -0 --include --exclude --sources --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --normalize --words --shingle --short --stopwords --bag --weights --preset --hash --scheme --perms --seed --threshold --recall --bands --rows --verify --against --cluster --keep --max-group-size --device --threads --memory --batch-docs --progress --quiet -q --verbose -v --help -h' ;;
     'pairs') options='--output -o --force --histogram --histogram-svg --report --temp-dir --json --files-from --null -0 --include --exclude --sources --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --normalize --words --shingle --short --stopwords --bag --weights --preset --hash --scheme --perms --seed --threshold --recall --bands --rows --verify --sample --candidates --measure --edit --identical --device --threads --memory --batch-docs --progress --quiet -q --verbose -v --help -h' ;;
     'filter') options='--output -o --force --kept --annotate --report --temp-dir --json --files-from --null -0 --include --exclude --sources --format --text-field --id-field --header --offsets --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --threads --memory --progress --quiet -q --verbose -v --help -h' ;;

@@ -43,7 +43,7 @@ from bandmill._keywords import (
     described,
 )
 from bandmill._native import ffi, lib
-from bandmill._options import fill, fill_text, new, number, share, size, word
+from bandmill._options import fill, fill_shard, fill_text, new, number, share, size, word
 from bandmill._page import Explanation, Page, head_of, page_of
 from bandmill._rows import Seen, Watch, digest_of, read_table
 
@@ -352,6 +352,7 @@ def sign(
     max_errors: int | None = None,
     invalid_utf8: InvalidUtf8 | None = None,
     max_doc_bytes: Size = None,
+    shard: str | None = None,
     device: str | None = "auto",
     cpu: str | None = None,
     threads: int = 0,
@@ -378,6 +379,7 @@ def sign(
         fill(o, call, source, k)
         o.output.path = call.text(work / "signatures")
         o.band_keys = _wants_keys(k)
+        fill_shard(o, k)
         _run(call, lib.bm_job_sign, o)
         (work / "signatures").rename(work / "s")
     except BaseException:
@@ -397,6 +399,7 @@ def _sign_in_memory(call: Call, source: Source, k: dict[str, Any]) -> Signatures
     o = new("sign")
     fill(o, call, source, k)
     o.band_keys = _wants_keys(k)
+    fill_shard(o, k)
     out = ffi.new("bm_signed **")
     try:
         if call.run(lib.bm_sign_table, o, out, also=(lib.BM_ERR_UNSUPPORTED,)) != OK:

@@ -90,6 +90,7 @@ LINES = {
     "max_errors": 'bad records that on_error="skip" lets pass (no limit)',
     "invalid_utf8": '"replace", by U+FFFD, or "error", a bad record ("replace")',
     "max_doc_bytes": 'a longer document is a bad record: bytes, or "1G" ("1G")',
+    "shard": 'of files, the I-th of N contiguous shares: "2/7" (None: all)',
     "device": '"auto", "cpu", "gpu", "opencl", "opencl:P.D", "all", or part of a name',
     "cpu": 'instructions of the native CPU: "scalar", "avx2", "avx512" or "neon" (the best that is there)',
     "threads": "threads; 0: all processors",

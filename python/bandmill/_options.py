@@ -164,6 +164,16 @@ def _fill_files(o: Any, call: Call, source: Source, k: dict[str, Any]) -> None:
     o.offsets_path = call.text(given.get("offsets"))
 
 
+def fill_shard(o: Any, k: dict[str, Any]) -> None:
+    """Share I of N of the inputs, "I/N"."""
+    if k.get("shard") is None:
+        return
+    found = re.fullmatch(r"([0-9]+)/([0-9]+)", str(k["shard"]))
+    if not found:
+        raise Error(f"shard {k['shard']!r} (I/N, such as 2/7)", field="shard")
+    o.shard, o.n_shards = (number(n, "shard", least=1) for n in found.groups())
+
+
 def fill_device(o: Any, call: Call, k: dict[str, Any]) -> None:
     """bm_device_options."""
     o.device = call.text(k.get("device"))

@@ -125,6 +125,19 @@ def test_signatures_are_saved_and_loaded(table, tmp_path, program):
     assert np.array_equal(np.array(arrow["signature"].to_pylist(), dtype=np.uint32), s.signatures)
 
 
+def test_shares_of_a_file_are_the_whole(jsonl):
+    whole = bandmill.sign(jsonl, id="id", device="cpu")
+    shares = [bandmill.sign(jsonl, id="id", device="cpu", shard=f"{i}/3") for i in (1, 2, 3)]
+    assert all(len(s.ids) > 0 for s in shares)
+    assert [i for s in shares for i in s.ids] == whole.ids
+    assert np.array_equal(np.concatenate([s.signatures for s in shares]), whole.signatures)
+    for bad in ("0/3", "4/3", "3", "1/0", "a/b", 2):
+        with pytest.raises(bandmill.Error, match="shard"):
+            bandmill.sign(jsonl, id="id", device="cpu", shard=bad)
+    with pytest.raises(bandmill.Error, match="shard"):
+        bandmill.sign(["a text"], device="cpu", shard="1/2")
+
+
 def test_dedup_equals_the_program(table, jsonl, program, tmp_path):
     for more in ({}, {"cluster": "star"}, {"keep": "longest"}, {"threshold": 0.5}, {"verify": "signature"}):
         r = bandmill.dedup(table, id="id", device="cpu", pairs=True, **more)

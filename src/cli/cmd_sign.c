@@ -21,6 +21,8 @@ bm_status cli_run_sign(cli_context *context, bm_error *err)
     options.resume = settings->results.resume;
     options.set_fields = cli_set_fields(settings);
     options.band_keys = settings->results.band_keys;
+    options.shard = settings->results.shard.index;
+    options.n_shards = settings->results.shard.of;
     options.callbacks = cli_callbacks(context);
     bm_status status = bm_job_sign(&options, &summary, err);
     status = cli_end_job(context, status, err);

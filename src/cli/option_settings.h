@@ -75,11 +75,17 @@ typedef struct cli_exchange_settings {
     unsigned preset;                   /* its number in presets.c, from 1; 0: none */
 } cli_exchange_settings;
 
+/* I/N; both 0: not given. */
+typedef struct cli_shard {
+    uint32_t index, of;
+} cli_shard;
+
 /* What is written, and how. */
 typedef struct cli_result_settings {
     bm_kept kept, removed;
     bool band_keys, write_pairs, annotate, resume;
     const char *histogram, *histogram_svg;
+    cli_shard shard;
     cli_exchange_settings exchange;
 } cli_result_settings;
 

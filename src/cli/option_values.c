@@ -176,3 +176,18 @@ bool cli_parse_ceiling(const char *text, void *field, char *why, size_t cap)
     *(cli_ceiling *)field = ceiling;
     return true;
 }
+
+bool cli_parse_shard(const char *text, void *field, char *why, size_t cap)
+{
+    const size_t n = strspn(text, "0123456789");
+    snprintf(why, cap, "expected I/N, two whole numbers, I from 1 to N");
+    if (n == 0 || n > 9 || text[n] != '/')
+        return false;
+    const char *of = text + n + 1;
+    const size_t m = strspn(of, "0123456789");
+    if (m == 0 || m > 9 || of[m] != '\0')
+        return false;
+    const cli_shard shard = {(uint32_t)strtoul(text, NULL, 10), (uint32_t)strtoul(of, NULL, 10)};
+    *(cli_shard *)field = shard;
+    return shard.index >= 1 && shard.index <= shard.of;
+}

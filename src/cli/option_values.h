@@ -20,5 +20,7 @@ bool cli_parse_shingles(const char *text, void *field, char *why, size_t cap);
 bool cli_parse_thresholds(const char *text, void *field, char *why, size_t cap);
 /* S:P, each more than 0, S at most 1, P less than 1; field: cli_ceiling. */
 bool cli_parse_ceiling(const char *text, void *field, char *why, size_t cap);
+/* I/N, two whole numbers, I from 1 to N; field: cli_shard. */
+bool cli_parse_shard(const char *text, void *field, char *why, size_t cap);
 
 #endif

@@ -235,6 +235,14 @@ static const arg_option rows[] = {
            .bit = BM_FIELD_INVALID_UTF8),
     SIZE("max-doc-bytes", INPUTS, CLI_GROUP_INPUT, input.max_doc_bytes,
          "a longer document is a bad record (1G)", .bit = BM_FIELD_MAX_DOC_BYTES),
+    {.name = "shard",
+     .type = ARG_PARSED,
+     .commands = BIT(CLI_SIGN),
+     .group = CLI_GROUP_INPUT,
+     .value = "I/N",
+     .help = "the I-th of N contiguous shares of the input (all of it)",
+     .parse = cli_parse_shard,
+     FIELD(results.shard)},
     /* text */
     {.name = "normalize",
      .type = ARG_PARSED,
@@ -507,7 +515,6 @@ static const arg_option rows[] = {
      .help = "this text",
      FIELD(messages.help)},
     FLAG("version", BIT(CLI_HELP), CLI_GROUP_GENERAL, messages.version, "what was built"),
-    LATER("shard"),
     LATER("containment"),
     LATER("dry-run")};
 

@@ -24,6 +24,8 @@ typedef struct bm_doc_row {
 typedef struct bm_file_names {
     const char **names;
     size_t n;
+    uint64_t *
+        from_records; /* of a share: records of each that other shares have before it; NULL: of none */
 } bm_file_names;
 
 typedef struct bm_skipped {

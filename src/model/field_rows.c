@@ -156,6 +156,10 @@ const bm_field_row bm_field_rows[BM_N_ROWS] = {
     VALUE(BAND_KEYS, "band_keys", NULL, PLACE_RESULTS(band_keys), BOOL, 0, BM_FIELD_OF_OUTPUT),
     VALUE(WRITE_PAIRS, "write_pairs", "pairs", PLACE_RESULTS(write_pairs), BOOL, 0,
           BM_FIELD_OF_OUTPUT),
+    VALUE(SHARD, "shard", NULL, PLACE_RESULTS(shard), UINT32, 0,
+          BM_FIELD_OF_OUTPUT | BM_FIELD_WHERE_SET),
+    VALUE(N_SHARDS, "n_shards", NULL, PLACE_RESULTS(n_shards), UINT32, 0,
+          BM_FIELD_OF_OUTPUT | BM_FIELD_WHERE_SET),
     /* of reading, in no manifest */
     VALUE(OFFSETS, "offsets_path", NULL, PLACE_INPUT(offsets_path), TEXT, 0, NO_KEYS),
     VALUE(MAX_ERRORS, "max_errors", NULL, PLACE_INPUT(max_errors), UINT64, BM_FIELD_MAX_ERRORS,

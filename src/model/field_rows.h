@@ -63,6 +63,8 @@ typedef enum bm_field_id {
     BM_ROW_REMOVED,
     BM_ROW_BAND_KEYS,
     BM_ROW_WRITE_PAIRS,
+    BM_ROW_SHARD,
+    BM_ROW_N_SHARDS,
     BM_ROW_OFFSETS,
     BM_ROW_MAX_ERRORS,
     BM_ROW_INCLUDE,

@@ -46,6 +46,7 @@ typedef struct bm_result_settings {
     bm_write_fn write;
     void *write_ctx;
     const char *histogram, *histogram_svg;
+    uint32_t shard, n_shards; /* of the inputs; 0: all of them */
     bm_exchange_settings exchange;
 } bm_result_settings;
 

@@ -174,6 +174,9 @@ static bm_status begin_file(bm_input_bytes *bytes, bm_error *err)
             *err = why;
         return status;
     }
+    if (bytes->source->cut.from > 0 &&
+        lseek(bytes->fd, (off_t)bytes->source->cut.from, SEEK_SET) < 0)
+        return fail_source(bytes, errno, "cannot read", err);
     if (bytes->source->size >= ADVISE_BYTES)
         (void)posix_fadvise(bytes->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     return BM_OK;
@@ -211,8 +214,9 @@ static bm_status finish(bm_input_bytes *bytes, bm_error *err)
     if (bytes->held != NULL && bytes->spooling)
         bytes->held->spooled = true;
     bytes->spooling = false;
-    if (!first && (digest.lo != source->digest.lo || digest.hi != source->digest.hi ||
-                   bytes->stored != source->bytes_read))
+    if ((!first && (digest.lo != source->digest.lo || digest.hi != source->digest.hi ||
+                    bytes->stored != source->bytes_read)) ||
+        (source->cut.to != 0 && bytes->stored != source->cut.to - source->cut.from))
         return bm_fail_at(err, BM_ERR_INPUT, source->name, 0,
                           "the file changed while the job read it");
     if (!bytes->apart)
@@ -225,9 +229,12 @@ static bm_status read_stored(bm_input_bytes *bytes, char *out, size_t cap, size_
                              bm_error *err)
 {
     bm_held *held = bytes->held;
+    const bm_source_cut *cut = &bytes->source->cut;
     *got = 0;
     if (bytes->fd < 0)
         return BM_OK;
+    if (cut->to != 0 && cap > cut->to - cut->from - bytes->stored)
+        cap = (size_t)(cut->to - cut->from - bytes->stored); /* 0: that is the end */
     bm_status asked = bm_check_cancelled(bytes->callbacks, err);
     if (asked != BM_OK)
         return asked;

@@ -17,11 +17,8 @@ void bm_input_set_close(bm_input_set *set)
         if (set->held[i].spool_fd >= 0)
             close(set->held[i].spool_fd);
     }
-    for (size_t i = 0; i < set->n_sources; i++) {
-        bm_free((char *)set->sources[i].path);
-        bm_free(set->sources[i].unreadable);
-        bm_free(set->sources[i].copy);
-    }
+    for (size_t i = 0; i < set->n_sources; i++)
+        bm_source_reset(&set->sources[i]);
     bm_free(set->held);
     bm_free(set->sources);
     bm_free(set->spool_dir);

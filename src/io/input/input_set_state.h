@@ -52,6 +52,7 @@ struct bm_input_set {
     bool unknown_size;   /* there is standard input or a pipe */
     bool stdin_taken;    /* standard input was named */
     char *spool_dir;
+    bm_input_shard shard;
     bm_input_room room;
     bm_ahead_plan ahead;
     unsigned window_log;           /* of the largest window of a decoder; 0: any that is read */

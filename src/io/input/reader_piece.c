@@ -53,7 +53,6 @@ bm_status bm_reader_header_too_long(const struct bm_reader *reader, bm_error *er
 
 bm_status bm_reader_header(struct bm_reader *reader, const bm_cutter *c, bm_error *err)
 {
-    const char *name = bm_input_set_source(reader->set, reader->file)->name;
     const char *data = c->batch->data;
     size_t begin = c->begin + bm_bom_bytes(data + c->begin, c->cut - c->begin);
     if (begin == c->cut)
@@ -62,9 +61,15 @@ bm_status bm_reader_header(struct bm_reader *reader, const bm_cutter *c, bm_erro
     size_t end = reader->format->record_end(&scan, data, begin, c->cut);
     if (end == BM_SCAN_MORE)
         end = c->cut;
-    bm_str row = bm_without_line_end((bm_str){.data = data + begin, .len = end - begin});
+    return bm_reader_columns(reader, (bm_str){.data = data + begin, .len = end - begin}, err);
+}
+
+bm_status bm_reader_columns(struct bm_reader *reader, bm_str row, bm_error *err)
+{
+    row = bm_without_line_end(row);
     if (row.len > reader->rules->longest)
         return bm_reader_header_too_long(reader, err);
+    const char *name = bm_input_set_source(reader->set, reader->file)->name;
     const bm_header_row header = {.row = row, .syntax = reader->rules->syntax, .file = name};
     return bm_columns_from_header(reader->rules, &header, reader->columns, err);
 }

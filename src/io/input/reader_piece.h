@@ -11,6 +11,8 @@ bm_status bm_reader_add_piece(struct bm_reader *reader, bm_raw_batch *batch, bm_
                               bm_error *err);
 /* The current file begins with the current piece: its header row says where its columns are. */
 bm_status bm_reader_header(struct bm_reader *reader, const bm_cutter *c, bm_error *err);
+/* `row`, without a byte order mark, is that row. */
+bm_status bm_reader_columns(struct bm_reader *reader, bm_str row, bm_error *err);
 /* BM_ERR_INPUT: it is longer than a document may be. */
 bm_status bm_reader_header_too_long(const struct bm_reader *reader, bm_error *err);
 /* So many bytes more of the current file are taken in. BM_ERR_FORMAT: they are not those that stood

@@ -40,9 +40,13 @@ static bm_status settle(struct bm_reader *reader, bm_status status, bm_error *er
 
 bm_status bm_reader_begin_file(struct bm_reader *reader, bm_error *err)
 {
-    reader->file_end = reader->begun = reader->broken.rest = false;
-    reader->line = 1;
+    const bm_source_cut *cut = &bm_input_set_source(reader->set, reader->file)->cut;
+    reader->file_end = reader->broken.rest = false;
+    reader->begun = cut->from > 0;
+    reader->line = 1 + cut->lines;
     reader->state = 0;
+    if (cut->header != NULL)
+        BM_TRY(bm_reader_columns(reader, (bm_str){cut->header, cut->header_len}, err));
     if (reader->watch.tracker != NULL)
         bm_content_tracker_begin(reader->watch.tracker, reader->file);
     return settle(reader, bm_input_ahead_begin(reader->bytes, reader->file, &reader->broken.error),

@@ -31,16 +31,50 @@ struct bm_manifest {
     bool has_provenance;
     bm_manifest_input *inputs;
     size_t n_inputs, cap_inputs;
+    bm_manifest_part *parts; /* of all inputs */
+    size_t n_parts, cap_parts;
+    bm_manifest_shard shard; /* of 0: none */
     uint64_t piece_bytes;
     bm_manifest_input offsets;       /* file NULL: none */
     bm_manifest_output_row *outputs; /* sorted by name */
     size_t n_outputs, cap_outputs;
 };
 
+static bm_status read_part(bm_manifest *manifest, bm_str item, bm_error *err)
+{
+    BM_TRY(bm_grow_array(&manifest->parts, &manifest->cap_parts, manifest->n_parts + 1, err));
+    bm_manifest_part *part = &manifest->parts[manifest->n_parts++];
+    BM_TRY(bm_manifest_field_uint(&manifest->fields, item, BM_INPUT_FROM, &part->from, err));
+    BM_TRY(bm_manifest_field_uint(&manifest->fields, item, "bytes", &part->bytes, err));
+    return bm_manifest_field_string(&manifest->fields, item, "xxh3_128", &part->xxh3_128, err);
+}
+
+/* *is: a part of the file was read, or all of it in parts; the parts are where they are once all are there. */
+static bm_status read_parts(bm_manifest *manifest, bm_str item, bm_manifest_input *out, bool *is,
+                            bm_error *err)
+{
+    bm_str value, part;
+    const size_t n = manifest->n_parts;
+    if (bm_json_scan_find(item, BM_INPUT_FROM, &value)) {
+        BM_TRY(
+            bm_manifest_field_uint(&manifest->fields, item, BM_INPUT_FILE_BYTES, &out->bytes, err));
+        BM_TRY(read_part(manifest, item, err));
+    } else if (bm_json_scan_find(item, BM_INPUT_PARTS, &value)) {
+        BM_TRY(bm_manifest_field_uint(&manifest->fields, item, "bytes", &out->bytes, err));
+        for (size_t at = 0; bm_json_scan_element(value, &at, &part);)
+            BM_TRY(read_part(manifest, part, err));
+    }
+    out->n_parts = manifest->n_parts - n;
+    out->xxh3_128 = "";
+    *is = out->n_parts > 0;
+    return BM_OK;
+}
+
 static bm_status read_input(bm_manifest *manifest, bm_str item, bm_manifest_input *out,
                             bm_error *err)
 {
     bm_str file;
+    bool in_parts;
     if (!bm_json_scan_find(item, "file", &file))
         return bm_manifest_field_bad(&manifest->fields, "inputs", "expected a file in each", err);
     bm_status status = bm_manifest_field_own(&manifest->fields, file, true, &out->file, err);
@@ -48,6 +82,9 @@ static bm_status read_input(bm_manifest *manifest, bm_str item, bm_manifest_inpu
         return bm_manifest_field_bad(&manifest->fields, "inputs", "expected a file in each", err);
     BM_TRY(status);
     out->piece_bytes = manifest->piece_bytes;
+    BM_TRY(read_parts(manifest, item, out, &in_parts, err));
+    if (in_parts)
+        return BM_OK;
     BM_TRY(bm_manifest_field_uint(&manifest->fields, item, "bytes", &out->bytes, err));
     return bm_manifest_field_string(&manifest->fields, item, "xxh3_128", &out->xxh3_128, err);
 }
@@ -66,7 +103,28 @@ static bm_status read_inputs(bm_manifest *manifest, bm_str list, bm_error *err)
             BM_TRY(read_input(manifest, offsets, &manifest->offsets, err));
         manifest->n_inputs++;
     }
+    for (size_t i = 0, part = 0; i < manifest->n_inputs; i++) {
+        bm_manifest_input *input = &manifest->inputs[i];
+        input->parts = input->n_parts > 0 ? manifest->parts + part : NULL;
+        part += input->n_parts;
+    }
     return BM_OK;
+}
+
+static bm_status read_shard(bm_manifest *manifest, bm_error *err)
+{
+    bm_manifest_fields *fields = &manifest->fields;
+    bm_manifest_shard *shard = &manifest->shard;
+    bm_str value;
+    if (!bm_json_scan_find(manifest->root, BM_MANIFEST_SHARD, &value))
+        return BM_OK;
+    BM_TRY(bm_manifest_field_uint(fields, value, BM_SHARD_INDEX, &shard->index, err));
+    BM_TRY(bm_manifest_field_uint(fields, value, BM_SHARD_OF, &shard->of, err));
+    BM_TRY(bm_manifest_field_string(fields, value, BM_SHARD_WHOLE, &shard->whole, err));
+    return shard->index >= 1 && shard->index <= shard->of
+               ? BM_OK
+               : bm_manifest_field_bad(fields, BM_MANIFEST_SHARD "." BM_SHARD_INDEX,
+                                       "expected a number from 1 to that of all shares", err);
 }
 
 /* Paths of the inputs, or null: in their order, the offsets last. `field`: the place in bm_manifest_input. */
@@ -215,6 +273,7 @@ static bm_status read_members(bm_manifest *manifest, bm_error *err)
         manifest->has_provenance = true;
     }
     BM_TRY(read_digests(manifest, err));
+    BM_TRY(read_shard(manifest, err));
     if (bm_json_scan_find(root, "inputs", &value))
         BM_TRY(read_inputs(manifest, value, err));
     BM_TRY(read_paths(manifest, BM_RUN_FOUND, offsetof(bm_manifest_input, found), err));
@@ -327,6 +386,7 @@ void bm_manifest_close(bm_manifest *manifest)
     if (manifest == NULL)
         return;
     bm_free(manifest->inputs);
+    bm_free(manifest->parts);
     bm_free(manifest->outputs);
     bm_buf_reset(&manifest->text);
     bm_manifest_fields_reset(&manifest->fields);
@@ -374,6 +434,11 @@ bm_status bm_manifest_count(const bm_manifest *manifest, const char *name, uint6
     if (!bm_json_scan_find(manifest->root, "counts", &counts))
         return bm_manifest_field_bad(&manifest->fields, "counts", "expected an object", err);
     return bm_manifest_field_uint(&manifest->fields, counts, name, out, err);
+}
+
+const bm_manifest_shard *bm_manifest_shard_of(const bm_manifest *manifest)
+{
+    return manifest->shard.of > 0 ? &manifest->shard : NULL;
 }
 
 size_t bm_manifest_n_inputs(const bm_manifest *manifest)

@@ -17,8 +17,21 @@
 
 #define BM_MANIFEST_FORMAT 1u /* the only value of provenance.format that this reader knows */
 
+/* Of a share: its number, how many there are, and XXH3 128 of what they are shares of. */
+typedef struct bm_manifest_shard {
+    uint64_t index, of;
+    const char *whole;
+} bm_manifest_shard;
+
 /* Members of a report that its reader asks for. */
-#define BM_INPUT_OFFSETS           "offsets" /* of an input that is an array of hashes */
+#define BM_MANIFEST_SHARD          "shard"
+#define BM_SHARD_INDEX             "index"
+#define BM_SHARD_OF                "of"
+#define BM_SHARD_WHOLE             "inputs_xxh3_128"
+#define BM_INPUT_FROM              "from_byte"  /* of an input of which a part was read, */
+#define BM_INPUT_FILE_BYTES        "file_bytes" /* and the bytes of all of it; */
+#define BM_INPUT_PARTS             "parts"      /* or of one of which all was read, in parts */
+#define BM_INPUT_OFFSETS           "offsets"    /* of an input that is an array of hashes */
 #define BM_RUN_FOUND               "inputs_found"
 #define BM_RUN_FROM_HERE           "inputs_from_here"
 #define BM_RUN_ASKED               "asked" /* what was to be written */
@@ -28,13 +41,21 @@
 #define BM_MANIFEST_PIECE_BYTES    "outputs_piece_bytes"
 #define BM_MANIFEST_DIGESTS        "digests"
 
+/* Bytes of a file of which each share was read by itself (io/input/input_shard.h). */
+typedef struct bm_manifest_part {
+    uint64_t from, bytes;
+    const char *xxh3_128; /* of them; 32 hex digits */
+} bm_manifest_part;
+
 typedef struct bm_manifest_input {
     const char *file; /* as given, unescaped */
     uint64_t bytes;
-    uint64_t piece_bytes; /* by which it was digested; 0: as a whole */
-    const char *xxh3_128; /* 32 hex digits */
-    const char *found;    /* where it was read, if that was elsewhere; NULL: there */
-    const char *here;     /* its path from the manifest's directory; NULL: not known */
+    uint64_t piece_bytes;          /* by which it was digested; 0: as a whole */
+    const char *xxh3_128;          /* 32 hex digits; empty: it was read in parts, */
+    const bm_manifest_part *parts; /* these, one behind the other; NULL: as a whole */
+    size_t n_parts;
+    const char *found; /* where it was read, if that was elsewhere; NULL: there */
+    const char *here;  /* its path from the manifest's directory; NULL: not known */
 } bm_manifest_input;
 
 typedef struct bm_manifest_output_row {
@@ -81,6 +102,8 @@ bm_status bm_manifest_count(const bm_manifest *manifest, const char *name, uint6
                             bm_error *err);
 size_t bm_manifest_n_inputs(const bm_manifest *manifest);
 const bm_manifest_input *bm_manifest_input_at(const bm_manifest *manifest, size_t index);
+/* NULL: it is of no share. */
+const bm_manifest_shard *bm_manifest_shard_of(const bm_manifest *manifest);
 /* Of arrays of hashes, the file of offsets; NULL: the manifest names none. */
 const bm_manifest_input *bm_manifest_offsets(const bm_manifest *manifest);
 /* The pieces by which outputs and inputs were digested; 0: as wholes, by an earlier version. */

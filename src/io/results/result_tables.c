@@ -30,7 +30,7 @@ static const struct {
                           {"id\tkept\tjaccard\treason\tfile\tline\tlost", 6}},
     [BM_TABLE_SOURCES] = {"sources",
                           BM_FILE_SOURCES,
-                          {"file\tfirst_row\tdocuments\tskipped\tremoved\tkept", 6}},
+                          {"file\tfirst_row\tdocuments\tskipped\tremoved\tkept\tfrom_record", 6}},
     [BM_TABLE_SKIPPED] = {"skipped", BM_FILE_SKIPPED, {"file\tline\treason", 3}},
     [BM_TABLE_THRESHOLDS] = {"thresholds", NULL, {BM_HEAD_THRESHOLDS, 0}},
     [BM_TABLE_ANSWERS] = {"answers", NULL, {BM_HEAD_ANSWERS, 0}},
@@ -93,6 +93,16 @@ bm_table bm_table_of_header(bm_str line)
 bm_status bm_table_begin(bm_buf *out, bm_table table, bm_error *err)
 {
     return bm_buf_add_format(out, err, "%s\n", tables[table].head.columns);
+}
+
+bm_status bm_table_begin_old(bm_buf *out, bm_table table, bm_error *err)
+{
+    const bm_table_head head = tables[table].head;
+    size_t len = 0, n = 0;
+    while (head.columns[len] != '\0' && (head.columns[len] != '\t' || ++n < head.n_old))
+        len++;
+    BM_TRY(bm_buf_add(out, head.columns, len, err));
+    return bm_buf_add(out, "\n", 1, err);
 }
 
 bool bm_table_jaccard(bm_str field, uint32_t *millionths)
@@ -221,10 +231,11 @@ bm_status bm_removed_line_add(bm_buf *out, const bm_removed_line *line, bm_error
 bm_status bm_source_line_add(bm_buf *out, const bm_source_line *line, bm_error *err)
 {
     BM_TRY(add_field(out, text_of(line->file), '\t', err));
-    return bm_buf_add_format(out, err,
-                             "%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n",
-                             line->first_row, line->documents, line->skipped, line->removed,
-                             line->documents - line->removed);
+    BM_TRY(bm_buf_add_format(
+        out, err, "%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64, line->first_row,
+        line->documents, line->skipped, line->removed, line->documents - line->removed));
+    return line->of_share ? bm_buf_add_format(out, err, "\t%" PRIu64 "\n", line->from_record)
+                          : bm_buf_add(out, "\n", 1, err);
 }
 
 bm_status bm_skipped_line_add(bm_buf *out, const bm_skipped_line *line, bm_error *err)

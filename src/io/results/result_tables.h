@@ -69,14 +69,16 @@ const char *bm_table_file(bm_table table);
 const char *bm_table_kind(bm_table table);
 /* The table of a header line, of this version or of an older one; BM_N_TABLES: none of ours. */
 bm_table bm_table_of_header(bm_str line);
-/* The header and a newline. */
+/* The header and a newline: all columns, or those that files of every version have. */
 bm_status bm_table_begin(bm_buf *out, bm_table table, bm_error *err);
+bm_status bm_table_begin_old(bm_buf *out, bm_table table, bm_error *err);
 
 #define BM_JACCARD_UNKNOWN UINT32_MAX
 /* A field of similarity, six decimals from 0.000000 to 1.000000, as millionths; unknown where it is empty. False: it is none of
  * ours. */
 bool bm_table_jaccard(bm_str field, uint32_t *millionths);
-bool bm_table_similarity(bm_str field, double *out); /* the same as a number, NAN where it is unknown */
+bool bm_table_similarity(bm_str field,
+                         double *out); /* the same as a number, NAN where it is unknown */
 
 /* --- rows: each with its newline --- */
 
@@ -107,6 +109,8 @@ bm_status bm_removed_line_add(bm_buf *out, const bm_removed_line *line, bm_error
 typedef struct bm_source_line {
     const char *file;
     uint64_t first_row, documents, skipped, removed;
+    bool of_share;        /* it has a column more: */
+    uint64_t from_record; /* records of the file before those that were read */
 } bm_source_line;
 bm_status bm_source_line_add(bm_buf *out, const bm_source_line *line, bm_error *err);
 

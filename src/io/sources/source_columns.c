@@ -206,8 +206,7 @@ static bm_status end_stream(columns *source, bm_error *err)
     if (source->provider != NULL) {
         bm_source *file = bm_input_set_source(source->base.inputs, source->file);
         if (file->copy == NULL && file->unreadable == NULL) {
-            status =
-                bm_input_digest_file(file->path, BM_FILE_PIECE_BYTES, NULL, &file->digest, err);
+            status = bm_input_digest_file(&BM_DIGEST_OF_FILE(file->path), NULL, &file->digest, err);
             file->bytes_read = file->size;
         }
         source->bytes_read += file->bytes_read;

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "io/input/input_digest.h"
+#include "pipeline/context/input_finder.h"
 #include "io/output/out_dir_lock.h"
 #include "io/output/out_state.h"
 #include "pipeline/output/report_read.h"
@@ -18,21 +18,17 @@ static bool same_input(const bm_job_context *job, const bm_source *source,
                        const bm_manifest_input *was, bm_status *status, bm_error *err)
 {
     struct stat info;
-    bm_hash128 digest;
-    char hex[BM_HASH128_HEX];
+    bool same = false;
     bm_error why = {0};
     if (source->unreadable != NULL || strcmp(source->name, was->file) != 0 ||
         stat(source->path, &info) != 0 || (uint64_t)info.st_size != was->bytes)
         return false;
-    *status = bm_input_digest_file(source->path, was->piece_bytes, &job->callbacks, &digest, &why);
+    *status = bm_input_is_same(was, source->path, &job->callbacks, &same, &why);
     if (*status == BM_ERR_IO)
         *status = BM_OK; /* the job says what is wrong with it */
     else if (*status != BM_OK && err != NULL)
         *err = why;
-    if (*status != BM_OK || why.message[0] != '\0')
-        return false;
-    bm_hash128_hex(digest, hex);
-    return strcmp(hex, was->xxh3_128) == 0;
+    return *status == BM_OK && same;
 }
 
 static bm_status same_inputs(const bm_job_context *job, const bm_manifest *report, bool *same,

@@ -135,26 +135,42 @@ static bm_status look_everywhere(search *s, bm_error *err)
     return BM_OK;
 }
 
+bm_status bm_input_is_same(const bm_manifest_input *input, const char *path,
+                           const bm_callbacks *callbacks, bool *same, bm_error *err)
+{
+    const bm_manifest_part whole = {0, UINT64_MAX, input->xxh3_128};
+    const bm_manifest_part *parts = input->n_parts > 0 ? input->parts : &whole;
+    const size_t n = input->n_parts > 0 ? input->n_parts : 1;
+    *same = false;
+    for (size_t i = 0; i < n; i++) {
+        const bm_digest_of of = {path, parts[i].from, parts[i].bytes, input->piece_bytes};
+        bm_hash128 digest;
+        char hex[BM_HASH128_HEX];
+        BM_TRY(bm_input_digest_file(&of, callbacks, &digest, err));
+        bm_hash128_hex(digest, hex);
+        if (strcmp(hex, parts[i].xxh3_128) != 0)
+            return BM_OK;
+    }
+    *same = true;
+    return BM_OK;
+}
+
 /* Of several files of that size: the first that has the bytes, else the first. A file that cannot
  * be read is not the one. */
 static bm_status choose(const search *s, size_t *at, bm_error *err)
 {
     *at = 0;
     for (size_t i = 0; s->n > 1 && i < s->n; i++) {
-        bm_hash128 digest;
         bm_error inner = {0};
-        char hex[BM_HASH128_HEX];
-        bm_status status = bm_input_digest_file(s->found[i].path, s->input->piece_bytes,
-                                                s->places->callbacks, &digest, &inner);
+        bool same = false;
+        bm_status status =
+            bm_input_is_same(s->input, s->found[i].path, s->places->callbacks, &same, &inner);
         if (status == BM_ERR_CANCELLED || status == BM_ERR_NOMEM) {
             if (err != NULL)
                 *err = inner;
             return status;
         }
-        if (status != BM_OK)
-            continue;
-        bm_hash128_hex(digest, hex);
-        if (strcmp(hex, s->input->xxh3_128) == 0) {
+        if (same) {
             *at = i;
             return BM_OK;
         }

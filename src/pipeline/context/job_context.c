@@ -10,6 +10,7 @@
 #include "io/sources/batch_sources.h"
 #include "io/input/input_ahead.h"
 #include "io/input/input_set_open.h"
+#include "io/input/input_shard.h"
 #include "io/output/out_apart.h"
 #include "io/tables/tables.h"
 #include "model/option_names.h"
@@ -49,6 +50,7 @@ void bm_job_context_close(bm_job_context *job)
     bm_batch_source_close(job->inputs.source);
     bm_input_set_close(job->inputs.set);
     bm_free(job->inputs.names.names);
+    bm_free(job->inputs.names.from_records);
     bm_doc_table_reset(&job->docs);
     bm_df_table_close(job->frequencies);
     bm_keep_keys_close(&job->keep);
@@ -197,9 +199,13 @@ static bm_status open_set(bm_job_context *job, bm_error *err)
 {
     const bm_settings *s = job->settings;
     bm_input_options table = s->input;
-    if (table.stream == NULL)
-        return bm_input_set_open_watched(&s->input, reads_twice(s) ? s->temp_dir : NULL,
-                                         &job->callbacks, &job->inputs.set, err);
+    if (table.stream == NULL) {
+        BM_TRY(bm_input_set_open_watched(&s->input, reads_twice(s) ? s->temp_dir : NULL,
+                                         &job->callbacks, &job->inputs.set, err));
+        return s->results.n_shards == 0 ? BM_OK
+                                        : bm_input_set_shard(job->inputs.set, s->results.shard,
+                                                             s->results.n_shards, err);
+    }
     table.format = BM_FORMAT_ARROW;
     return bm_input_set_open_stream(&table,
                                     table.stream_name != NULL ? table.stream_name : BM_TABLE_NAME,
@@ -254,8 +260,14 @@ static bm_status take_names(bm_job_context *job, bm_error *err)
     bm_file_names *names = &job->inputs.names;
     BM_TRY(bm_new(&names->names, n, err));
     names->n = n;
-    for (size_t i = 0; i < n; i++)
-        names->names[i] = bm_input_set_source(job->inputs.set, i)->name;
+    if (job->settings->results.n_shards > 0)
+        BM_TRY(bm_new(&names->from_records, n, err));
+    for (size_t i = 0; i < n; i++) {
+        const bm_source *source = bm_input_set_source(job->inputs.set, i);
+        names->names[i] = source->name;
+        if (names->from_records != NULL)
+            names->from_records[i] = source->cut.records;
+    }
     return BM_OK;
 }
 

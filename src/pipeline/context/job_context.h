@@ -41,7 +41,7 @@ typedef struct bm_stage_clock {
 
 typedef struct bm_job_inputs {
     bm_input_set *set;                /* NULL: from signatures, without their texts */
-    bm_file_names names;              /* the array is the context's */
+    bm_file_names names;              /* the arrays are the context's */
     bm_batch_source *source;          /* what reads them; NULL where there is no set */
     const struct bm_recipe *recorded; /* without a set: what manifests say of them; borrowed */
 } bm_job_inputs;

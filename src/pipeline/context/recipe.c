@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "io/input/input_digest.h"
 #include "model/scheme_facts.h"
 #include "model/option_check.h"
 #include "model/option_names.h"
@@ -206,24 +205,84 @@ static bm_status check_alike(const bm_recipe *recipe, bm_error *err)
     return status;
 }
 
+/* Where in its file it ends. */
+static uint64_t end_of(const bm_manifest_input *input)
+{
+    const bm_manifest_part *last = &input->parts[input->n_parts - 1];
+    return last->from + last->bytes;
+}
+
+static bool continues(const bm_manifest_input *before, const bm_manifest_input *input)
+{
+    return before->n_parts > 0 && input->n_parts > 0 && input->parts[0].from > 0 &&
+           end_of(before) == input->parts[0].from && strcmp(before->file, input->file) == 0 &&
+           before->bytes == input->bytes && before->piece_bytes == input->piece_bytes;
+}
+
+bool bm_manifest_continues(const bm_manifest *before, const bm_manifest *manifest)
+{
+    const size_t n = bm_manifest_n_inputs(before);
+    return n > 0 && bm_manifest_n_inputs(manifest) > 0 &&
+           continues(bm_manifest_input_at(before, n - 1), bm_manifest_input_at(manifest, 0));
+}
+
+/* An input becomes the recipe's next one, or continues the last. *n_parts: of `parts` so far. */
+static void list_input(bm_recipe *recipe, const bm_manifest *manifest,
+                       const bm_manifest_input *input, size_t *n_parts)
+{
+    const size_t n = recipe->n_inputs;
+    bm_manifest_part *parts = recipe->parts + *n_parts;
+    if (input->n_parts > 0)
+        memcpy(parts, input->parts, input->n_parts * sizeof *parts);
+    *n_parts += input->n_parts;
+    if (n > 0 && continues(recipe->inputs[n - 1], input)) {
+        recipe->joined[n - 1].n_parts += input->n_parts;
+        return;
+    }
+    recipe->joined[n] = *input;
+    recipe->joined[n].parts = parts;
+    recipe->inputs[n] = input->n_parts > 0 ? &recipe->joined[n] : input;
+    recipe->sources[n] = manifest;
+    recipe->names[n] = input->file;
+    recipe->n_inputs++;
+}
+
 static bm_status list_names(bm_recipe *recipe, bm_error *err)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < recipe->n; i++)
-        n += bm_manifest_n_inputs(recipe->manifests[i]);
+    size_t n = 0, n_parts = 0;
+    for (size_t i = 0; i < recipe->n; i++) {
+        const size_t n_inputs = bm_manifest_n_inputs(recipe->manifests[i]);
+        n += n_inputs;
+        for (size_t j = 0; j < n_inputs; j++)
+            n_parts += bm_manifest_input_at(recipe->manifests[i], j)->n_parts;
+    }
     recipe->inputs = bm_alloc(n, sizeof *recipe->inputs);
     recipe->names = bm_alloc(n, sizeof *recipe->names);
+    recipe->sources = bm_alloc(n, sizeof *recipe->sources);
+    recipe->joined = bm_alloc(n, sizeof *recipe->joined);
+    recipe->parts = bm_alloc(n_parts, sizeof *recipe->parts);
     recipe->paths = bm_alloc_zero(n, sizeof *recipe->paths);
-    if (recipe->inputs == NULL || recipe->names == NULL || recipe->paths == NULL)
-        return bm_fail_nomem(err, n * sizeof *recipe->paths);
-    for (size_t i = 0; i < recipe->n; i++) {
-        for (size_t j = 0; j < bm_manifest_n_inputs(recipe->manifests[i]); j++) {
-            const bm_manifest_input *input = bm_manifest_input_at(recipe->manifests[i], j);
-            recipe->inputs[recipe->n_inputs] = input;
-            recipe->names[recipe->n_inputs++] = input->file;
-        }
-    }
+    if (recipe->inputs == NULL || recipe->names == NULL || recipe->sources == NULL ||
+        recipe->joined == NULL || recipe->parts == NULL || recipe->paths == NULL)
+        return bm_fail_nomem(err, n * sizeof *recipe->joined);
+    n_parts = 0;
+    for (size_t i = 0; i < recipe->n; i++)
+        for (size_t j = 0; j < bm_manifest_n_inputs(recipe->manifests[i]); j++)
+            list_input(recipe, recipe->manifests[i], bm_manifest_input_at(recipe->manifests[i], j),
+                       &n_parts);
     return BM_OK;
+}
+
+/* Of a file that was read in parts all must be there: else it cannot be read again. */
+static bm_status check_whole(const bm_recipe *recipe, size_t index, bm_error *err)
+{
+    const bm_manifest_input *input = recipe->inputs[index];
+    if (input->n_parts == 0 || (input->parts[0].from == 0 && end_of(input) == input->bytes))
+        return BM_OK;
+    return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(recipe->sources[index]), 0,
+                      "of %s it has bytes %" PRIu64 " to %" PRIu64 " of %" PRIu64
+                      " (a share; all of them together)",
+                      input->file, input->parts[0].from, end_of(input), input->bytes);
 }
 
 bm_status bm_recipe_settle(bm_recipe *recipe, bm_settings *settings, bm_error *err)
@@ -274,10 +333,8 @@ bm_status bm_recipe_find(bm_recipe *recipe, bm_settings *settings, bm_error *err
 {
     bm_input_places places = {.sources = settings->recorded.sources,
                               .callbacks = &settings->callbacks};
-    size_t at = 0;
     for (size_t i = 0; i < recipe->n; i++) {
         const bm_manifest *manifest = recipe->manifests[i];
-        const size_t n = bm_manifest_n_inputs(manifest);
         places.manifest = bm_manifest_path(manifest);
         if (was_imported(manifest)) {
             return bm_fail_at(err, BM_ERR_FORMAT, places.manifest, 0,
@@ -285,11 +342,13 @@ bm_status bm_recipe_find(bm_recipe *recipe, bm_settings *settings, bm_error *err
         } else if (was_in_memory(manifest)) {
             return bm_fail_at(err, BM_ERR_FORMAT, places.manifest, 0,
                               "its input was a table in memory, which is not there any more");
-        } else if (n == 0)
+        } else if (bm_manifest_n_inputs(manifest) == 0 && bm_manifest_shard_of(manifest) == NULL)
             return bm_fail_at(err, BM_ERR_FORMAT, places.manifest, 0, "it names no inputs");
-        for (size_t j = 0; j < n; j++, at++)
-            BM_TRY(
-                bm_input_find(bm_manifest_input_at(manifest, j), &places, &recipe->paths[at], err));
+    }
+    for (size_t i = 0; i < recipe->n_inputs; i++) {
+        places.manifest = bm_manifest_path(recipe->sources[i]);
+        BM_TRY(check_whole(recipe, i, err));
+        BM_TRY(bm_input_find(recipe->inputs[i], &places, &recipe->paths[i], err));
     }
     BM_TRY(bm_recipe_find_offsets(recipe, settings, err));
     settings->input.paths = (const char *const *)recipe->paths;
@@ -304,8 +363,14 @@ void bm_recipe_reset(bm_recipe *recipe)
     bm_free(recipe->names);
     bm_free(recipe->paths);
     bm_free(recipe->offsets);
+    bm_free(recipe->sources);
+    bm_free(recipe->joined);
+    bm_free(recipe->parts);
     recipe->inputs = NULL;
     recipe->names = NULL;
+    recipe->sources = NULL;
+    recipe->joined = NULL;
+    recipe->parts = NULL;
     recipe->paths = NULL;
     recipe->offsets = NULL;
     recipe->n_inputs = 0;
@@ -319,20 +384,14 @@ static const bm_manifest_input *input_at(const bm_recipe *recipe, size_t index)
                                     : bm_manifest_offsets(recipe->manifests[0]);
 }
 
-static bm_status check_digest(const bm_recipe *recipe, size_t index, const char *path,
-                              bm_hash128 digest, bm_error *err)
+static bm_status differs(const bm_recipe *recipe, size_t index, const char *path, bm_error *err)
 {
-    const bm_manifest_input *input = input_at(recipe, index);
-    size_t i = 0, n = 0;
-    char hex[BM_HASH128_HEX];
-    bm_hash128_hex(digest, hex);
-    if (input == NULL || strcmp(hex, input->xxh3_128) == 0)
-        return BM_OK;
-    while (i + 1 < recipe->n && index >= n + bm_manifest_n_inputs(recipe->manifests[i]))
-        n += bm_manifest_n_inputs(recipe->manifests[i++]);
+    const bm_manifest *manifest = recipe->sources != NULL && index < recipe->n_inputs
+                                      ? recipe->sources[index]
+                                      : recipe->manifests[0];
     return bm_fail_at(err, BM_ERR_FORMAT, path, 0,
                       "the file is not the one that %s was made from (its bytes differ)",
-                      bm_manifest_path(recipe->manifests[i]));
+                      bm_manifest_path(manifest));
 }
 
 /* The offsets stand behind the inputs. */
@@ -346,22 +405,27 @@ static bm_status check_file(const bm_recipe *recipe, size_t index, const char *p
                             const bm_callbacks *callbacks, bm_error *err)
 {
     const bm_manifest_input *input = input_at(recipe, index);
-    const uint64_t piece_bytes = input != NULL ? input->piece_bytes : BM_FILE_PIECE_BYTES;
-    bm_hash128 digest;
-    BM_TRY(bm_input_digest_file(path, piece_bytes, callbacks, &digest, err));
-    return check_digest(recipe, index, path, digest, err);
+    bool same = true;
+    if (input != NULL)
+        BM_TRY(bm_input_is_same(input, path, callbacks, &same, err));
+    return same ? BM_OK : differs(recipe, index, path, err);
 }
 
 /* A file that a job has read: its digest is by pieces as they are today. Where an earlier version has
- * listed that of the whole, and the file is longer than a piece, it is read once more. */
+ * listed that of the whole, and the file is longer than a piece, or shares of it were read, it is read
+ * once more. */
 static bm_status check_source(const bm_recipe *recipe, size_t index, const bm_source *source,
                               bm_error *err)
 {
     const bm_manifest_input *input = input_at(recipe, index);
-    const bool other = input != NULL && input->piece_bytes != BM_FILE_PIECE_BYTES &&
-                       source->bytes_read > BM_FILE_PIECE_BYTES;
-    return other ? check_file(recipe, index, source->path, NULL, err)
-                 : check_digest(recipe, index, source->path, source->digest, err);
+    char hex[BM_HASH128_HEX];
+    if (input == NULL)
+        return BM_OK;
+    if (input->n_parts > 0 ||
+        (input->piece_bytes != BM_FILE_PIECE_BYTES && source->bytes_read > BM_FILE_PIECE_BYTES))
+        return check_file(recipe, index, source->path, NULL, err);
+    bm_hash128_hex(source->digest, hex);
+    return strcmp(hex, input->xxh3_128) == 0 ? BM_OK : differs(recipe, index, source->path, err);
 }
 
 bm_status bm_recipe_check_inputs(const bm_recipe *recipe, bm_input_set *inputs, bm_error *err)

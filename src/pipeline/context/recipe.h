@@ -11,9 +11,14 @@
 typedef struct bm_recipe {
     const bm_manifest *const *manifests;
     size_t n;
-    const bm_manifest_input **inputs; /* of all of them, once settled: the manifests' own, */
-    const char **names;               /* and their names */
-    char **paths;                     /* where they are, once they are found */
+    const bm_manifest_input *
+        *inputs;        /* of all of them, once settled: the manifests' own, or `joined`; */
+    const char **names; /* their names, */
+    const bm_manifest **
+        sources; /* and the manifest that names each (of several the first); NULL: the one that there is */
+    bm_manifest_input *joined; /* files of which parts were read, and all their parts */
+    bm_manifest_part *parts;
+    char **paths; /* where they are, once they are found */
     size_t n_inputs;
     char *offsets; /* of arrays of hashes, once they are found */
 } bm_recipe;
@@ -31,6 +36,8 @@ bm_status bm_recipe_find(bm_recipe *recipe, bm_settings *settings, bm_error *err
 /* The same for the offsets alone, of inputs that are arrays of hashes; of others nothing. */
 bm_status bm_recipe_find_offsets(bm_recipe *recipe, bm_settings *settings, bm_error *err);
 void bm_recipe_reset(bm_recipe *recipe);
+/* Does the first input of a manifest go on in the file in which the last of `before` ends? The two are one input of a recipe. */
+bool bm_manifest_continues(const bm_manifest *before, const bm_manifest *manifest);
 /* After reading: are they the same bytes? BM_ERR_FORMAT names the first that changed. */
 bm_status bm_recipe_check_inputs(const bm_recipe *recipe, bm_input_set *inputs, bm_error *err);
 /* Before they are read, once they are found: the same. BM_ERR_IO: a file that cannot be read. */

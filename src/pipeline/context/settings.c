@@ -251,7 +251,10 @@ static bm_status take_sign(const bm_sign_options *options, bm_settings *out, bm_
                          .text = o.text,
                          .sketch = o.sketch,
                          .bands = o.bands,
-                         .results = {.band_keys = o.band_keys, .resume = o.resume},
+                         .results = {.band_keys = o.band_keys,
+                                     .resume = o.resume,
+                                     .shard = o.shard,
+                                     .n_shards = o.n_shards},
                          .device = o.device,
                          .resources = o.resources,
                          .output = o.output,
@@ -260,11 +263,32 @@ static bm_status take_sign(const bm_sign_options *options, bm_settings *out, bm_
     return bm_option_set_fields_check(o.set_fields, err);
 }
 
+/* Of what all documents settle, a share knows nothing. */
+static bm_status check_shard(const bm_settings *s, bm_error *err)
+{
+    const bm_result_settings *r = &s->results;
+    if (r->shard == 0 && r->n_shards == 0)
+        return BM_OK;
+    if (r->shard == 0 || r->shard > r->n_shards)
+        return bm_fail_field(err, "shard", "`shard` %u/%u (1/N to N/N)", r->shard, r->n_shards);
+    if (s->input.duplicate_ids == BM_DUPLICATE_IDS_NUMBER)
+        return bm_fail_field(err, "shard",
+                             "`shard` with `duplicate_ids` number (ids that are repeated in "
+                             "another share are not known; number them where shares meet)");
+    if (s->text.weights != BM_WEIGHTS_NONE)
+        return bm_fail_field(err, "shard",
+                             "`shard` with `weights`, which all documents settle together");
+    return s->input.stream == NULL
+               ? BM_OK
+               : bm_fail_field(err, "shard", "`shard` of a table (`stream`), which has no size");
+}
+
 bm_status bm_settings_of_sign(const bm_sign_options *options, bm_settings *out, bm_error *err)
 {
     BM_TRY(take_sign(options, out, err));
     const bm_option_parts parts = bm_settings_parts(out);
     BM_TRY(check_has_output(out, err));
+    BM_TRY(check_shard(out, err));
     return bm_settings_settle(out, &parts, err);
 }
 
@@ -274,6 +298,7 @@ bm_status bm_settings_of_table(const bm_sign_options *options, bm_settings *out,
     const bm_option_parts parts = bm_settings_parts(out);
     if (out->output.path != NULL || out->output.report != NULL || out->results.resume)
         return bm_fail_field(err, "output", "an `output` of what stays in memory (save it)");
+    BM_TRY(check_shard(out, err));
     const char *wants_job = out->input.stream == NULL                 ? "what is no table"
                             : out->input.on_error == BM_ON_ERROR_SKIP ? "to skip bad records"
                             : out->text.weights != BM_WEIGHTS_NONE    ? "to weigh shingles"

@@ -154,7 +154,7 @@ static bm_status digest_input(importer *im, input *in, bm_error *err)
     if (stat(path, &info) != 0)
         return bm_fail_errno(err, errno, path, "cannot look at the file");
     BM_TRY(
-        bm_input_digest_file(path, BM_FILE_PIECE_BYTES, &im->job->context.callbacks, &digest, err));
+        bm_input_digest_file(&BM_DIGEST_OF_FILE(path), &im->job->context.callbacks, &digest, err));
     bm_hash128_hex(digest, in->digest);
     in->told =
         (bm_manifest_input){.file = path, .bytes = (uint64_t)info.st_size, .xxh3_128 = in->digest};

@@ -221,6 +221,8 @@ bm_status bm_signature_inputs_documents(const bm_signature_inputs *inputs, bm_jo
     BM_TRY_OUT(bm_signature_inputs_check_keep(inputs, context->settings, err));
     for (size_t d = 0; d < inputs->n; d++) {
         s.dir = inputs->dirs[d];
+        if (d > 0 && bm_manifest_continues(inputs->manifests[d - 1], inputs->manifests[d]))
+            s.first--; /* the file in which the share before it ends */
         BM_TRY_OUT(load_dir(&s, err));
         BM_TRY_OUT(add_counts(inputs->manifests[d], s.dir, &context->counts, err));
     }

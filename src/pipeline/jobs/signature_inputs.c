@@ -4,6 +4,7 @@
  * Tests: tests/unit/jobs/test_jobs.c, tests/cli/cases/dedup.sh, tests/cli/cases/staged.sh */
 #include "pipeline/jobs/signature_inputs.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,6 +47,52 @@ void bm_signature_inputs_close(bm_signature_inputs *inputs)
     bm_free(inputs);
 }
 
+static bool of_one_whole(const bm_manifest_shard *a, const bm_manifest_shard *b)
+{
+    return b != NULL && a->of == b->of && strcmp(a->whole, b->whole) == 0;
+}
+
+/* The directories in the order of their documents: shares of the same inputs stand where the first of them was given, in
+ * their own order. One that is missing is named, and one that is there twice. */
+static bm_status order_shares(bm_signature_inputs *inputs, bm_error *err)
+{
+    bm_sign_dir **ordered = NULL;
+    size_t n = 0;
+    bm_status status = BM_OK;
+    BM_TRY(bm_new(&ordered, inputs->n, err));
+    for (size_t i = 0; i < inputs->n; i++) {
+        const bm_manifest_shard *first = bm_manifest_shard_of(inputs->manifests[i]);
+        bool placed = false;
+        for (size_t j = 0; first != NULL && !placed && j < i; j++)
+            placed = of_one_whole(first, bm_manifest_shard_of(inputs->manifests[j]));
+        if (first == NULL)
+            ordered[n++] = inputs->dirs[i];
+        for (uint64_t k = 1; first != NULL && !placed && k <= first->of; k++) {
+            size_t found = 0;
+            for (size_t j = i; j < inputs->n; j++) {
+                const bm_manifest_shard *other = bm_manifest_shard_of(inputs->manifests[j]);
+                if (!of_one_whole(first, other) || other->index != k)
+                    continue;
+                if (found++ == 0)
+                    ordered[n++] = inputs->dirs[j];
+            }
+            if (found != 1)
+                BM_TRY_OUT(bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(inputs->manifests[i]), 0,
+                                      "it is share %" PRIu64 " of %" PRIu64 ", and share %" PRIu64
+                                      " of its inputs is %s (each of them once)",
+                                      first->index, first->of, k,
+                                      found == 0 ? "missing" : "given twice"));
+        }
+    }
+    for (size_t i = 0; i < inputs->n; i++) {
+        inputs->dirs[i] = ordered[i];
+        inputs->manifests[i] = bm_sign_dir_manifest(ordered[i]);
+    }
+out:
+    bm_free(ordered);
+    return status;
+}
+
 static bm_status open_dirs(const bm_settings *settings, bm_signature_inputs *out, bm_error *err)
 {
     const bm_input_options *input = &settings->input;
@@ -72,6 +119,7 @@ static bm_status open_dirs(const bm_settings *settings, bm_signature_inputs *out
                               "provenance.%s differs from that of %s (signatures made alike)",
                               field, bm_manifest_path(out->manifests[0]));
     }
+    BM_TRY(order_shares(out, err));
     out->recipe = (bm_recipe){.manifests = out->manifests, .n = n};
     return BM_OK;
 }

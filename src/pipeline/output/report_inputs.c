@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "io/input/input_digest.h"
+#include "io/input/input_shard.h"
 #include "io/manifest/manifest.h"
 #include "pipeline/context/recipe.h"
 
@@ -22,12 +22,38 @@ void bm_report_text(bm_json *json, const char *text)
     bm_buf_reset(&name);
 }
 
+/* One part, or more that are not known as a whole. */
+static void write_parts(bm_json *json, const bm_manifest_input *input)
+{
+    bm_json_key_uint(json, "bytes", input->n_parts == 1 ? input->parts[0].bytes : input->bytes);
+    if (input->n_parts == 1) {
+        bm_json_key_text(json, "xxh3_128", input->parts[0].xxh3_128);
+        bm_json_key_uint(json, BM_INPUT_FROM, input->parts[0].from);
+        bm_json_key_uint(json, BM_INPUT_FILE_BYTES, input->bytes);
+        return;
+    }
+    bm_json_key(json, BM_INPUT_PARTS);
+    bm_json_begin_array(json);
+    for (size_t i = 0; i < input->n_parts; i++) {
+        bm_json_begin_object(json);
+        bm_json_key_uint(json, BM_INPUT_FROM, input->parts[i].from);
+        bm_json_key_uint(json, "bytes", input->parts[i].bytes);
+        bm_json_key_text(json, "xxh3_128", input->parts[i].xxh3_128);
+        bm_json_end_object(json);
+    }
+    bm_json_end_array(json);
+}
+
 /* An input, but for the end of its object. */
 static void begin_input(bm_json *json, const bm_manifest_input *input)
 {
     bm_json_begin_object(json);
     bm_json_key(json, "file");
     bm_report_text(json, input->file);
+    if (input->n_parts > 0) {
+        write_parts(json, input);
+        return;
+    }
     bm_json_key_uint(json, "bytes", input->bytes);
     bm_json_key_text(json, "xxh3_128", input->xxh3_128);
 }
@@ -36,8 +62,13 @@ static void begin_source(bm_json *json, const bm_source *source)
 {
     char hex[BM_HASH128_HEX];
     bm_hash128_hex(source->digest, hex);
-    begin_input(json, &(bm_manifest_input){
-                          .file = source->name, .bytes = source->bytes_read, .xxh3_128 = hex});
+    const bm_manifest_part part = {source->cut.from, source->bytes_read, hex};
+    const bool cut = source->cut.to != 0;
+    begin_input(json, &(bm_manifest_input){.file = source->name,
+                                           .bytes = cut ? source->size : source->bytes_read,
+                                           .xxh3_128 = hex,
+                                           .parts = &part,
+                                           .n_parts = cut});
 }
 
 static void write_read(bm_json *json, bm_input_set *set)
@@ -69,8 +100,22 @@ static void write_recorded(bm_json *json, const bm_recipe *recipe)
     }
 }
 
+static void write_shard(bm_json *json, const bm_input_shard *shard)
+{
+    char hex[BM_HASH128_HEX];
+    bm_hash128_hex(shard->whole, hex);
+    bm_json_key(json, BM_MANIFEST_SHARD);
+    bm_json_begin_object(json);
+    bm_json_key_uint(json, BM_SHARD_INDEX, shard->index);
+    bm_json_key_uint(json, BM_SHARD_OF, shard->of);
+    bm_json_key_text(json, BM_SHARD_WHOLE, hex);
+    bm_json_end_object(json);
+}
+
 void bm_report_inputs(bm_json *json, const bm_job_context *job)
 {
+    if (job->settings->results.n_shards > 0)
+        write_shard(json, bm_input_set_shard_of(job->inputs.set));
     bm_json_key(json, "inputs");
     bm_json_begin_array(json);
     if (job->inputs.set != NULL)

@@ -149,6 +149,9 @@ static void count_sources(const context *c, bm_source_line *lines, size_t n_sour
     for (size_t i = 0; i < n_sources; i++) {
         lines[i].file = c->names->names[i];
         lines[i].first_row = row;
+        lines[i].of_share = c->names->from_records != NULL;
+        if (lines[i].of_share)
+            lines[i].from_record = c->names->from_records[i];
         row += lines[i].documents;
     }
 }
@@ -161,7 +164,8 @@ static bm_status fill_sources(bm_rows *rows, const void *ctx, bm_error *err)
     BM_TRY(bm_new_zero(&lines, n, err));
     count_sources(c, lines, n);
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_table_begin(&rows->buf, BM_TABLE_SOURCES, err));
+    BM_TRY_OUT((c->names->from_records != NULL ? bm_table_begin : bm_table_begin_old)(
+        &rows->buf, BM_TABLE_SOURCES, err));
     for (size_t i = 0; i < n; i++) {
         BM_TRY_OUT(bm_source_line_add(&rows->buf, &lines[i], err));
         BM_TRY_OUT(bm_rows_flush(rows, false, err));

@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/utf8.h"
-#include "io/input/input_digest.h"
 #include "lsh/verify.h"
 #include "pipeline/context/input_finder.h"
 #include "pipeline/context/record_room.h"
@@ -30,14 +29,11 @@
 static bm_status check_bytes(const bm_manifest_input *input, const char *path,
                              const bm_callbacks *callbacks, bm_error *err)
 {
-    bm_hash128 digest;
-    char hex[BM_HASH128_HEX];
-    BM_TRY(bm_input_digest_file(path, input->piece_bytes, callbacks, &digest, err));
-    bm_hash128_hex(digest, hex);
-    return strcmp(hex, input->xxh3_128) == 0
-               ? BM_OK
-               : bm_fail_at(err, BM_ERR_FORMAT, path, 0,
-                            "the file is not the one that dedup has read (its bytes differ)");
+    bool same = false;
+    BM_TRY(bm_input_is_same(input, path, callbacks, &same, err));
+    return same ? BM_OK
+                : bm_fail_at(err, BM_ERR_FORMAT, path, 0,
+                             "the file is not the one that dedup has read (its bytes differ)");
 }
 
 bm_status bm_page_check_inputs(bm_page *p, bm_error *err)

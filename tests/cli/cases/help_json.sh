@@ -70,6 +70,6 @@ assert rows["sign", "normalize"]["words"][0] == "none" and rows["sign", "normali
 assert rows["sign", "device"]["devices"] and rows["sign", "device"]["list"]
 assert rows["pairs", "histogram-svg"]["endings"] == [".svg"] and not rows["pairs", "histogram-svg"]["words"]
 assert rows["pairs", "output"]["value"] == "FILE" and rows["dedup", "output"]["value"] == "DIR"
-assert "shard" not in {option["name"] for option in every["options"]}
+assert "dry-run" not in {option["name"] for option in every["options"]}
 assert {"slimpajama", "SEDD"} <= {preset["name"] for preset in every["presets"]}
 END

@@ -46,9 +46,14 @@ the_same() {
     absent out.partial
 }
 
-for command in sign dedup; do
+for job in sign dedup share; do
     options='--on-error skip'
-    [ $command = dedup ] && options="$options --pairs --removed gz" || options="$options --band-keys"
+    command=sign
+    case $job in
+    dedup) command=dedup options="$options --pairs --removed gz" ;;
+    sign) options="$options --band-keys" ;;
+    share) options="$options --band-keys --shard 2/3" ;;
+    esac
     # shellcheck disable=SC2086
     bm $command in.jsonl $options -o whole
     exits 0
@@ -66,6 +71,9 @@ for command in sign dedup; do
             # shellcheck disable=SC2086
             bm $command in.jsonl $options ${other%:*} -o out --resume; refused 7 "out.partial: .*(${other##*:})"
         done
+        if [ $job = share ]; then
+            bm sign in.jsonl --on-error skip --shard 3/3 -o out --resume; refused 7 'out.partial: .*shard'
+        fi
         if [ $command = dedup ]; then
             bm dedup in.jsonl --on-error skip --pairs --removed zst -o out --resume; refused 7 'out.partial: .*removed'
         fi

@@ -20,7 +20,7 @@ bm dedpu a.jsonl -o out; refused 2 'unknown command "dedpu" \(did you mean dedup
 for command in merge estimate; do
     bm "$command" a.jsonl; refused 2 "the command $command is not in this version"
 done
-for option in --shard=1/2 --containment --dry-run; do
+for option in --containment --dry-run; do
     bm dedup a.jsonl -o out "$option"; refused 2 "${option%%=*} is not in this version"
 done
 bm dedup a.jsonl -o out --shingle stopword; refused 2 '--shingle: .*byte:K or stopword:K'

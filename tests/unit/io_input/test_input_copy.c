@@ -59,7 +59,7 @@ Test(input_copy, all_of_it_can_be_opened_again_and_its_digest_is_known)
         const bm_source *source = bm_input_set_source(set, 0);
         assert_copied(source, data);
         cr_assert_eq(
-            bm_input_digest_file(bm_source_place(source), BM_FILE_PIECE_BYTES, NULL, &digest, &err),
+            bm_input_digest_file(&BM_DIGEST_OF_FILE(bm_source_place(source)), NULL, &digest, &err),
             BM_OK);
         cr_assert(digest.lo == source->digest.lo && digest.hi == source->digest.hi);
         cr_assert_eq(source->bytes_read, N_BYTES);

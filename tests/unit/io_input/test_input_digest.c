@@ -14,7 +14,7 @@ static bm_status digest_text(scratch *s, const char *data, size_t len, char hex[
     bm_error err = {0};
     scratch_put(s, "file", data, len);
     bm_status status =
-        bm_input_digest_file(scratch_at(s, "file"), BM_FILE_PIECE_BYTES, NULL, &digest, &err);
+        bm_input_digest_file(&BM_DIGEST_OF_FILE(scratch_at(s, "file")), NULL, &digest, &err);
     bm_hash128_hex(digest, hex);
     return status;
 }
@@ -65,14 +65,14 @@ Test(input_digest, what_cannot_be_read_is_named)
     bm_error err = {0};
     scratch_open(&s);
     cr_expect_eq(
-        bm_input_digest_file(scratch_at(&s, "none"), BM_FILE_PIECE_BYTES, NULL, &digest, &err),
+        bm_input_digest_file(&BM_DIGEST_OF_FILE(scratch_at(&s, "none")), NULL, &digest, &err),
         BM_ERR_IO);
     cr_expect_str_eq(err.file, scratch_at(&s, "none"));
-    cr_expect_eq(bm_input_digest_file(s.root, BM_FILE_PIECE_BYTES, NULL, &digest, &err), BM_ERR_IO);
+    cr_expect_eq(bm_input_digest_file(&BM_DIGEST_OF_FILE(s.root), NULL, &digest, &err), BM_ERR_IO);
     scratch_put_text(&s, "file", "x");
     const bm_callbacks stop = {.cancelled = always};
     cr_expect_eq(
-        bm_input_digest_file(scratch_at(&s, "file"), BM_FILE_PIECE_BYTES, &stop, &digest, &err),
+        bm_input_digest_file(&BM_DIGEST_OF_FILE(scratch_at(&s, "file")), &stop, &digest, &err),
         BM_ERR_CANCELLED);
     scratch_close(&s);
 }

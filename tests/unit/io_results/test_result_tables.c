@@ -30,7 +30,7 @@ Test(result_tables, headers_are_told_apart_whole)
         {"pairs", "id_a\tid_b\tjaccard\tedit"},
         {"pairs", "id_a\tid_b\tcontainment\tedit"},
         {"removed", "id\tkept\tjaccard\treason\tfile\tline\tlost"},
-        {"sources", "file\tfirst_row\tdocuments\tskipped\tremoved\tkept"},
+        {"sources", "file\tfirst_row\tdocuments\tskipped\tremoved\tkept\tfrom_record"},
         {"skipped", "file\tline\treason"},
         {"thresholds", "threshold\tpairs\tgroups\tlargest\tremoved"},
         {"answers", "query\ttarget\tjaccard"},
@@ -161,11 +161,21 @@ Test(result_tables, a_removed_document_says_where_it_was_as_far_as_that_is_known
 Test(result_tables, sources_count_what_is_kept_and_skipped_records_have_their_line)
 {
     bm_buf out = {0};
-    const bm_source_line source = {"a b", 1, UINT64_C(5000000000), 3, 2};
+    bm_source_line source = {.file = "a b",
+                             .first_row = 1,
+                             .documents = UINT64_C(5000000000),
+                             .skipped = 3,
+                             .removed = 2};
     const bm_skipped_line skipped = {"f", 9, "no text\nhere"};
     cr_assert_eq(bm_source_line_add(&out, &source, NULL), BM_OK);
     cr_assert_eq(bm_skipped_line_add(&out, &skipped, NULL), BM_OK);
-    expect_text(&out, "a b\t1\t5000000000\t3\t2\t4999999998\nf\t9\tno text\\nhere\n");
+    source.of_share = true;
+    source.from_record = 70;
+    cr_assert_eq(bm_table_begin_old(&out, BM_TABLE_SOURCES, NULL), BM_OK);
+    cr_assert_eq(bm_source_line_add(&out, &source, NULL), BM_OK);
+    expect_text(&out, "a b\t1\t5000000000\t3\t2\t4999999998\nf\t9\tno text\\nhere\n"
+                      "file\tfirst_row\tdocuments\tskipped\tremoved\tkept\n"
+                      "a b\t1\t5000000000\t3\t2\t4999999998\t70\n");
 }
 
 /* 0.7 is no binary fraction: it is written so that it reads back, and no longer. */

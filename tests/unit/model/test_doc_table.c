@@ -141,7 +141,7 @@ Test(doc_table, more_rows_than_the_memory_holds_are_an_error_and_those_before_st
 Test(doc_table, a_repeated_id_names_both_places)
 {
     const char *const names[] = {"first.jsonl", "second.jsonl"};
-    const bm_file_names files = {(const char **)names, 2};
+    const bm_file_names files = {.names = (const char **)names, .n = 2};
     bm_doc_table table = {.files = &files};
     bm_error err = {0};
     const bm_doc_id x = {{"x", 1}, XXH3_64bits("x", 1)};
