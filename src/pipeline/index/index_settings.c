@@ -157,20 +157,17 @@ bm_status bm_index_settings_take(const bm_store_facts *facts, const char *path,
 {
     bm_manifest *manifest = NULL;
     bm_settings fixed = *settings;
-    bm_status status = bm_manifest_of_text(path, facts->settings, &manifest, err);
-    if (status == BM_OK)
-        status = read_fixed(manifest, facts, &fixed, err);
-    if (status == BM_OK) {
-        fixed.hash_name = hash_name(&fixed);
-        status = bm_recorded_options_check_index(settings, &fixed, path, err);
-    }
-    if (status == BM_OK && settings->hash_name != NULL &&
-        is_given(settings->hash_name) != is_given(fixed.hash_name))
-        status =
-            bm_fail_field(err, "format", "shingles are hashed by %s here, in the index %s by %s",
-                          settings->hash_name, path, fixed.hash_name);
-    if (status == BM_OK)
-        status = bm_settings_keep_stop_words(&fixed, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_manifest_of_text(path, facts->settings, &manifest, err));
+    BM_TRY_OUT(read_fixed(manifest, facts, &fixed, err));
+    fixed.hash_name = hash_name(&fixed);
+    BM_TRY_OUT(bm_recorded_options_check_index(settings, &fixed, path, err));
+    if (settings->hash_name != NULL && is_given(settings->hash_name) != is_given(fixed.hash_name))
+        BM_TRY_OUT(bm_fail_field(err, "format",
+                                 "shingles are hashed by %s here, in the index %s by %s",
+                                 settings->hash_name, path, fixed.hash_name));
+    status = bm_settings_keep_stop_words(&fixed, err);
+out:
     bm_manifest_close(manifest);
     if (status == BM_OK)
         *settings = fixed;

@@ -34,25 +34,19 @@ static bm_status take_answers(bm_matches *m, const bm_store_view *view,
                               const bm_search_result *found, size_t first, bm_error *err)
 {
     uint64_t n = m->offsets[first];
-    bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < found->n; i++) {
-        for (uint64_t k = found->begin[i]; status == BM_OK && k < found->begin[i + 1]; k++) {
+    for (size_t i = 0; i < found->n; i++) {
+        for (uint64_t k = found->begin[i]; k < found->begin[i + 1]; k++) {
             bm_store_doc doc;
-            status = bm_store_view_doc(view, found->list[k].number, &doc, err);
-            if (status == BM_OK)
-                status = bm_grow_array(&m->similarities, &m->cap_similarities, (size_t)n + 1, err);
-            if (status == BM_OK)
-                status = bm_grow_array(&m->id_ends, &m->cap_id_ends, (size_t)n + 1, err);
-            if (status == BM_OK)
-                status = bm_buf_add(&m->ids, doc.id.data, doc.id.len, err);
-            if (status != BM_OK)
-                break;
+            BM_TRY(bm_store_view_doc(view, found->list[k].number, &doc, err));
+            BM_TRY(bm_grow_array(&m->similarities, &m->cap_similarities, (size_t)n + 1, err));
+            BM_TRY(bm_grow_array(&m->id_ends, &m->cap_id_ends, (size_t)n + 1, err));
+            BM_TRY(bm_buf_add(&m->ids, doc.id.data, doc.id.len, err));
             m->similarities[n] = found->list[k].similarity;
             m->id_ends[n++] = m->ids.len;
         }
         m->offsets[first + i + 1] = n;
     }
-    return status;
+    return BM_OK;
 }
 
 size_t bm_matches_count(const bm_matches *matches)

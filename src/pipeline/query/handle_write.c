@@ -174,27 +174,27 @@ bm_status bm_index_add(bm_index *index, const bm_str *ids, const bm_documents *d
 static bm_status remove_ids(bm_index *index, const bm_str *ids, size_t n, size_t *missing,
                             bm_error *err)
 {
-    uint32_t *numbers = bm_alloc(n, sizeof *numbers);
+    uint32_t *numbers = NULL;
     size_t n_found = 0;
-    bm_status status = numbers == NULL ? bm_fail_nomem(err, n * sizeof *numbers) : BM_OK;
+    bm_status status = BM_OK;
     *missing = 0;
-    if (status == BM_OK)
-        status = check_works(index, err);
-    for (size_t i = 0; status == BM_OK && i < n; i++) {
+    BM_TRY(check_works(index, err));
+    BM_TRY(bm_new(&numbers, n, err));
+    for (size_t i = 0; i < n; i++) {
         uint32_t number;
-        status = find_id(index, ids[i], &number, err);
-        if (status != BM_OK || number == BM_ID_NONE) {
-            *missing += status == BM_OK;
+        BM_TRY_OUT(find_id(index, ids[i], &number, err));
+        if (number == BM_ID_NONE) {
+            ++*missing;
             continue;
         }
         numbers[n_found++] = number;
-        status = note_id(index, ids[i], BM_ID_NONE, err);
+        BM_TRY_OUT(note_id(index, ids[i], BM_ID_NONE, err));
     }
-    if (status == BM_OK && n_found > 0)
+    if (n_found > 0) {
         begin_changes(index);
-    if (status == BM_OK && n_found > 0)
         status = bm_store_remove(index->newest->from->store, numbers, n_found, err);
-    /* What was noted as removed and is not: */
+    }
+out: /* What was noted as removed and is not: */
     index->changes.failed = index->changes.failed || (status != BM_OK && n_found > 0);
     bm_free(numbers);
     return status;

@@ -12,14 +12,14 @@
 
 void bm_document_writer_begin(bm_document_writer *writer, uint32_t first)
 {
-    writer->offsets.len = writer->documents.len = 0;
+    writer->documents.len = 0;
     writer->first = first;
     writer->n = 0;
 }
 
 void bm_document_writer_reset(bm_document_writer *writer)
 {
-    bm_buf_reset(&writer->offsets);
+    bm_free(writer->offsets);
     bm_buf_reset(&writer->documents);
     *writer = (bm_document_writer){0};
 }
@@ -43,32 +43,29 @@ bool bm_document_writer_fits(const bm_document_writer *writer, size_t id_len, si
 
 bm_status bm_document_writer_add(bm_document_writer *writer, const bm_store_doc *doc, bm_error *err)
 {
-    uint8_t numbers[NUMBERS], offset[4];
+    const size_t bytes = NUMBERS + doc->id.len + doc->body.len;
     if (size_with(writer, document_bytes(doc->id.len, doc->body.len)) > UINT32_MAX)
         return bm_fail(
             err, BM_ERR_INPUT,
             "a document of %u shingles with an id of %zu bytes is too large for an index "
             "(at most 4 GiB)",
             doc->n_shingles, doc->id.len);
-    bm_le32_put(numbers, 0); /* the sum, when all is there */
-    bm_le64_put(numbers + 4, doc->content.lo);
-    bm_le64_put(numbers + 12, doc->content.hi);
-    bm_le64_put(numbers + 20, doc->text_bytes);
-    bm_le64_put(numbers + 28, doc->line);
-    bm_le32_put(numbers + 36, doc->input);
-    bm_le32_put(numbers + 40, doc->n_shingles);
-    bm_le32_put(numbers + 44, (uint32_t)doc->id.len);
-    bm_le32_put(offset, (uint32_t)writer->documents.len);
-    const size_t bytes = NUMBERS + doc->id.len + doc->body.len;
-    BM_TRY(bm_buf_reserve(&writer->offsets, sizeof offset, err));
+    BM_TRY(bm_grow_array(&writer->offsets, &writer->cap_offsets, writer->n + (size_t)1, err));
     BM_TRY(bm_buf_reserve(&writer->documents, bytes, err));
-    (void)bm_buf_add(&writer->offsets, offset, sizeof offset, NULL);
-    (void)bm_buf_add(&writer->documents, numbers, sizeof numbers, NULL);
-    (void)bm_buf_add(&writer->documents, doc->id.data, doc->id.len, NULL);
-    (void)bm_buf_add(&writer->documents, doc->body.data, doc->body.len, NULL);
-    uint8_t *at = (uint8_t *)writer->documents.data + writer->documents.len - bytes;
+    uint8_t *at = (uint8_t *)writer->documents.data + writer->documents.len;
+    bm_le64_put(at + 4, doc->content.lo);
+    bm_le64_put(at + 12, doc->content.hi);
+    bm_le64_put(at + 20, doc->text_bytes);
+    bm_le64_put(at + 28, doc->line);
+    bm_le32_put(at + 36, doc->input);
+    bm_le32_put(at + 40, doc->n_shingles);
+    bm_le32_put(at + 44, (uint32_t)doc->id.len);
+    memcpy(at + NUMBERS, doc->id.data, doc->id.len);
+    if (doc->body.len > 0)
+        memcpy(at + NUMBERS + doc->id.len, doc->body.data, doc->body.len);
     bm_le32_put(at, bm_piece_part_sum(at + 4, bytes - 4, writer->first + (uint64_t)writer->n));
-    writer->n++;
+    writer->offsets[writer->n++] = (uint32_t)writer->documents.len;
+    writer->documents.len += bytes;
     return BM_OK;
 }
 
@@ -85,10 +82,8 @@ void bm_document_writer_write(const bm_document_writer *writer, uint8_t *out)
                                 .first = writer->first,
                                 .last = (uint64_t)writer->first + writer->n - 1};
     bm_piece_begin(out, &head);
-    for (size_t i = 0; i < writer->n; i++) {
-        const uint8_t *offset = (const uint8_t *)writer->offsets.data + 4 * i;
-        bm_le32_put(out + OFFSETS_AT + 4 * i, (uint32_t)(bm_le32_get(offset) + base));
-    }
+    for (size_t i = 0; i < writer->n; i++)
+        bm_le32_put(out + OFFSETS_AT + 4 * i, (uint32_t)(writer->offsets[i] + base));
     bm_le32_put(out + base - 4, (uint32_t)size);
     if (writer->documents.len > 0)
         memcpy(out + base, writer->documents.data, writer->documents.len);

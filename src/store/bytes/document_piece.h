@@ -30,7 +30,9 @@ typedef struct bm_store_doc {
 
 /* A piece that grows. {0} is empty. */
 typedef struct bm_document_writer {
-    bm_buf offsets, documents;
+    bm_buf documents;
+    uint32_t *offsets; /* of each, in `documents` */
+    size_t cap_offsets;
     uint32_t first, n;
 } bm_document_writer;
 

@@ -16,6 +16,7 @@
 _Static_assert(SUMS_AT + 4 * BM_POSTING_BLOCKS <= BM_PIECE_HEAD, "first keys and sums fit");
 _Static_assert(12 * BM_POSTING_BLOCK <= BM_PIECE_PAGE, "a block fits into a page");
 _Static_assert(KEYS_AT + 12 * BM_POSTING_SMALL <= BM_PIECE_HEAD, "a small piece is one page");
+_Static_assert(BM_POSTING_SMALL < BM_POSTING_BLOCK, "and one block");
 
 /* One block: where its keys and its numbers stand, and how many they are. */
 typedef struct block {
@@ -55,7 +56,7 @@ size_t bm_posting_piece_size(size_t n)
 
 void bm_posting_piece_write(const bm_posting *entries, size_t n, uint8_t *out)
 {
-    const size_t size = bm_posting_piece_size(n), blocks = n > BM_POSTING_SMALL ? blocks_of(n) : 1;
+    const size_t size = bm_posting_piece_size(n), blocks = blocks_of(n);
     const bm_piece_head head = {.kind = BM_PIECE_POSTINGS,
                                 .n = (uint32_t)n,
                                 .first = entries[0].key,
@@ -113,10 +114,8 @@ bool bm_posting_piece_whole_at(const bm_posting_piece *piece, size_t i)
 
 bm_posting bm_posting_piece_at(const bm_posting_piece *piece, size_t i)
 {
-    const block at = piece->head.n > BM_POSTING_SMALL
-                         ? block_at(piece->head.n, i / BM_POSTING_BLOCK)
-                         : block_at(piece->head.n, 0);
-    const size_t in = piece->head.n > BM_POSTING_SMALL ? i % BM_POSTING_BLOCK : i;
+    const block at = block_at(piece->head.n, i / BM_POSTING_BLOCK);
+    const size_t in = i % BM_POSTING_BLOCK;
     return (bm_posting){.key = bm_le64_get(piece->bytes + at.keys + 8 * in),
                         .number = bm_le32_get(piece->bytes + at.numbers + 4 * in)};
 }
