@@ -26,7 +26,6 @@ typedef int main_function(int, char **, char **);
 typedef int start_function(main_function *, int, char **, void (*)(void), void (*)(void),
                            void (*)(void), void *);
 
-enum { WORDS = 256 };
 static main_function *program; /* its main() */
 static char *name;             /* argv[0] */
 
@@ -44,15 +43,18 @@ static void redirect(int fd, const char *path, int flags)
     close(file);
 }
 
-/* The words of a job, at most WORDS; how many. */
-static int split(char *line, char **words)
+/* The words of a job, a NULL behind them; the caller's to free. */
+static char **split(char *line)
 {
-    int n = 0;
-    for (char *rest = line; rest != NULL && n < WORDS - 1;) {
-        words[n++] = strsep(&rest, "\t");
-    }
-    words[n] = NULL;
-    return n;
+    size_t n = 1, at = 0;
+    for (const char *c = line; *c != '\0'; c++)
+        n += *c == '\t';
+    char **words = calloc(n + 1, sizeof *words);
+    if (words == NULL || n < 6)
+        die("a job that is no job");
+    for (char *rest = line; rest != NULL;)
+        words[at++] = strsep(&rest, "\t");
+    return words;
 }
 
 /* In the child: what the job's process looks like, and then its main(). */
@@ -112,7 +114,7 @@ static void load_each(const char *list)
 static int serve(int argc, char **argv, char **env)
 {
     (void)argc, (void)env;
-    char *line = NULL, *words[WORDS];
+    char *line = NULL;
     size_t cap = 0;
     ssize_t len;
     name = argv[0];
@@ -124,8 +126,7 @@ static int serve(int argc, char **argv, char **env)
         die("cannot begin");
     while ((len = getline(&line, &cap, jobs)) > 0) {
         line[len - 1] = '\0';
-        if (split(line, words) < 6)
-            die("a job that is no job");
+        char **words = split(line);
         const pid_t child = fork();
         if (child < 0)
             die("fork");
@@ -136,6 +137,7 @@ static int serve(int argc, char **argv, char **env)
         }
         if (dprintf(answers, "%d\n", wait_for(child, atoi(words[3]))) < 0)
             die("cannot answer");
+        free(words);
     }
     free(line);
     return 0;
