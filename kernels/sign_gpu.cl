@@ -4,12 +4,13 @@
  *   memory   BM_TILE quads of premixed hashes in local memory
  *   result   words, and keys where want_keys is not 0 (buffers: band_keys.cl)
  *
- * A chunk is (first document, n, begin, end): n > 0: n whole documents of at most BM_TILE quads
+ * Comes after teams.cl. A chunk is (first document, n, begin, end): n > 0: n whole documents of at most BM_TILE quads
  * together; n = 0: the quads begin .. end of one long document, merged into its words by atomic_min.
  *
  *   BM_EACH   permutations of a work-item, 1 .. 8: their coefficients and minima stay in registers
  *   BM_TEAM   work-items that sign one document: BM_EACH * BM_TEAM >= BM_PERMS
- *   BM_TEAMS  teams of a group; they share the documents, or the quads of a part, in turn
+ *   BM_TEAMS  teams of a group: each signs a document; a document that would leave teams without
+ *             one, or a part, is shared by all
  *   BM_TILE   quads read at once
  *   BM_UNROLL quads of one turn of the loop: 2, 4, 8 or 16
  *   BM_PREMIX what is done to a hash first: bm_fmix32 (not given), bm_not_zero32 (the scheme nemo)
@@ -24,7 +25,6 @@
 #if !defined(BM_PREMIX)
 #define BM_PREMIX bm_fmix32
 #endif
-#define BM_GROUP (BM_TEAM * BM_TEAMS)
 
 BM_INLINE void bm_load_tile(__global const uint4 *in, uint n, uint item, __local uint4 *tile)
 {
@@ -87,11 +87,19 @@ BM_INLINE void bm_fold(__local const uint4 *tile, uint at, uint n, uint step, co
         bm_fold_quads(tile, at, 1, step, a, b, m);
 }
 
+BM_INLINE void bm_begin(uint *m)
+{
+#pragma unroll
+    for (uint j = 0; j < BM_EACH; ++j)
+        m[j] = 0xFFFFFFFFu;
+}
+
 __kernel __attribute__((reqd_work_group_size(BM_GROUP, 1, 1))) void
 bm_sign(__global const uint4 *hashes, __global const uint4 *in, __global uint *words,
         __global ulong *keys, __global const uint *coef, uint4 layout, uint want_keys)
 {
     __local uint4 tile[BM_TILE];
+    __local uint met[BM_MET_WORDS];
     const uint item = (uint)get_local_id(0);
     const uint lane = item % BM_TEAM, team = item / BM_TEAM;
     const uint4 chunk = in[layout.y + get_group_id(0)];
@@ -100,39 +108,55 @@ bm_sign(__global const uint4 *hashes, __global const uint4 *in, __global uint *w
 #pragma unroll
     for (uint j = 0; j < BM_EACH; ++j) {
         a[j] = coef[lane + j * BM_TEAM];
-        b[j] = coef[BM_EACH * BM_TEAM + lane + j * BM_TEAM];
-        m[j] = 0xFFFFFFFFu;
+        b[j] = coef[BM_TEAM_WORDS + lane + j * BM_TEAM];
     }
     if (chunk.y == 0) {
+        bm_begin(m);
         for (uint at = chunk.z; at < chunk.w; at += BM_TILE) {
             const uint n = min(chunk.w - at, (uint)BM_TILE);
             bm_load_tile(hashes + at, n, item, tile);
             barrier(CLK_LOCAL_MEM_FENCE);
-            bm_fold(tile, team, (n + BM_TEAMS - 1 - team) / BM_TEAMS, BM_TEAMS, a, b, m);
+            bm_fold(tile, team, bm_share(n, team), BM_TEAMS, a, b, m);
             barrier(CLK_LOCAL_MEM_FENCE);
         }
         volatile __global uint *row = words + (size_t)chunk.x * BM_PERMS;
+#if BM_TEAMS > 1
+        bm_meet(met, item, m);
+        for (uint at = item; at < BM_PERMS; at += BM_GROUP)
+            atomic_min(row + at, bm_met(met, at));
+#else
 #pragma unroll
         for (uint j = 0; j < BM_EACH; ++j)
             if (lane + j * BM_TEAM < BM_PERMS)
                 atomic_min(row + lane + j * BM_TEAM, m[j]);
+#endif
         return;
     }
     __global const uint *offsets = (__global const uint *)(in + layout.x);
-    const uint base = offsets[chunk.x];
-    bm_load_tile(hashes + base, offsets[chunk.x + chunk.y] - base, item, tile);
+    const uint base = offsets[chunk.x], end = chunk.x + chunk.y;
+    const uint shared = end - bm_shared_docs(chunk.y, offsets[end] - offsets[end - chunk.y % BM_TEAMS]);
+    bm_load_tile(hashes + base, offsets[end] - base, item, tile);
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint doc = chunk.x + team; doc < chunk.x + chunk.y; doc += BM_TEAMS) {
+    for (uint doc = chunk.x + team; doc < shared; doc += BM_TEAMS) {
         __global uint *row = words + (size_t)doc * BM_PERMS;
-#pragma unroll
-        for (uint j = 0; j < BM_EACH; ++j)
-            m[j] = 0xFFFFFFFFu;
+        bm_begin(m);
         bm_fold(tile, offsets[doc] - base, offsets[doc + 1] - offsets[doc], 1, a, b, m);
 #pragma unroll
         for (uint j = 0; j < BM_EACH; ++j)
             if (lane + j * BM_TEAM < BM_PERMS)
                 row[lane + j * BM_TEAM] = m[j];
     }
+#if BM_TEAMS > 1
+    for (uint doc = shared; doc < end; ++doc) {
+        __global uint *row = words + (size_t)doc * BM_PERMS;
+        const uint at = offsets[doc] - base, n = offsets[doc + 1] - offsets[doc];
+        bm_begin(m);
+        bm_fold(tile, at + team, bm_share(n, team), BM_TEAMS, a, b, m);
+        bm_meet(met, item, m);
+        for (uint word = item; word < BM_PERMS; word += BM_GROUP)
+            row[word] = bm_met(met, word);
+    }
+#endif
 #if BM_BANDS > 0
     if (want_keys != 0)
         bm_chunk_keys(offsets, chunk, BM_GROUP, words, keys);

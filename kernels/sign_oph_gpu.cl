@@ -13,7 +13,6 @@
  * is. The bins of a part are kept BM_SLOTS times, which spreads the atomics of equal bins. Barriers
  * do not diverge: chunk and rounds belong to the whole group. */
 
-#define BM_GROUP (BM_TEAM * BM_TEAMS)
 #define BM_SLOTS (BM_PERMS > 512 ? 1 : BM_PERMS < 64 ? 16 : 1024 / BM_PERMS)
 
 BM_INLINE void bm_put(uint x, uint a, uint b, volatile __local uint *met)

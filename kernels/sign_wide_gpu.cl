@@ -5,16 +5,11 @@
  *   memory   BM_TILE units of hashes in local memory
  *   result   words, and keys where want_keys is not 0 (buffers: band_keys.cl)
  *
- * A unit is a quad of 32-bit hashes under BM_WIDE_LOW, else one hash of 64 bits. A chunk is (first
+ * Comes after teams.cl. A unit is a quad of 32-bit hashes under BM_WIDE_LOW, else one hash of 64 bits. A chunk is (first
  * document, n, begin, end): n > 0: n whole documents of at most BM_TILE units together; n = 0: the units
- * begin .. end of one long document (bm_wide_meet).
+ * begin .. end of one long document, which are all of it where parts do not meet (bm_wide_meet).
  *
- *   BM_EACH, BM_TEAM, BM_TEAMS, BM_TILE  as in sign_gpu.cl
- *
- * One team signs a document, or what a group has of it, so that the words of a part need not meet within
- * a group either: with words that have no atomic minimum the other teams of its group wait. */
-
-#define BM_GROUP (BM_TEAM * BM_TEAMS)
+ *   BM_EACH, BM_TEAM, BM_TEAMS, BM_TILE  as in sign_gpu.cl */
 
 #if defined(BM_WIDE_LOW)
 typedef uint4 bm_unit;
@@ -57,11 +52,19 @@ BM_INLINE void bm_fold(__local const bm_unit *tile, uint at, uint n, uint step, 
     }
 }
 
+BM_INLINE void bm_begin(ulong *m)
+{
+#pragma unroll
+    for (uint j = 0; j < BM_EACH; ++j)
+        m[j] = ~0ul;
+}
+
 __kernel __attribute__((reqd_work_group_size(BM_GROUP, 1, 1))) void
 bm_sign(__global const bm_unit *hashes, __global const uint4 *in, __global uint *out,
         __global ulong *keys, __global const ulong *coef, uint4 layout, uint want_keys)
 {
     __local bm_unit tile[BM_TILE];
+    __local ulong met[BM_MET_WORDS];
     const uint item = (uint)get_local_id(0);
     const uint lane = item % BM_TEAM, team = item / BM_TEAM;
     const uint4 chunk = in[layout.y + get_group_id(0)];
@@ -71,41 +74,40 @@ bm_sign(__global const bm_unit *hashes, __global const uint4 *in, __global uint 
     for (uint j = 0; j < BM_EACH; ++j) {
         a[j] = coef[lane + j * BM_TEAM];
         b[j] = coef[BM_COEF_WORDS + lane + j * BM_TEAM];
-        m[j] = ~0ul;
     }
     if (chunk.y == 0) {
-#if defined(BM_WIDE_LOW) /* all teams, in turn */
-        const uint teams = BM_TEAMS, first = team;
-#else
-        const uint teams = 1, first = team == 0 ? 0 : BM_TILE;
-#endif
+        bm_begin(m);
         for (uint at = chunk.z; at < chunk.w; at += BM_TILE) {
             const uint n = min(chunk.w - at, (uint)BM_TILE);
             bm_load_tile(hashes + at, n, item, tile);
             barrier(CLK_LOCAL_MEM_FENCE);
-            if (first < n)
-                bm_fold(tile, first, (n + teams - 1 - first) / teams, teams, a, b, m);
+            bm_fold(tile, team, bm_share(n, team), BM_TEAMS, a, b, m);
             barrier(CLK_LOCAL_MEM_FENCE);
         }
         volatile __global BM_WORD *row = words + (size_t)chunk.x * BM_PERMS;
+#if BM_TEAMS > 1
+        bm_meet(met, item, m);
+        for (uint at = item; at < BM_PERMS; at += BM_GROUP)
+            bm_wide_meet(row + at, bm_wide_word(bm_met(met, at), coef, at));
+#else
 #pragma unroll
         for (uint j = 0; j < BM_EACH; ++j) {
             const uint at = lane + j * BM_TEAM;
-            if (at < BM_PERMS && first < BM_TILE)
+            if (at < BM_PERMS)
                 bm_wide_meet(row + at, bm_wide_word(m[j], coef, at));
         }
+#endif
         return;
     }
     __global const uint *offsets = (__global const uint *)(in + layout.x);
-    const uint base = offsets[chunk.x];
-    bm_load_tile(hashes + base, offsets[chunk.x + chunk.y] - base, item, tile);
+    const uint base = offsets[chunk.x], end = chunk.x + chunk.y;
+    const uint shared = end - bm_shared_docs(chunk.y, offsets[end] - offsets[end - chunk.y % BM_TEAMS]);
+    bm_load_tile(hashes + base, offsets[end] - base, item, tile);
     barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint doc = chunk.x + team; doc < chunk.x + chunk.y; doc += BM_TEAMS) {
+    for (uint doc = chunk.x + team; doc < shared; doc += BM_TEAMS) {
         __global BM_WORD *row = words + (size_t)doc * BM_PERMS;
         const uint n = offsets[doc + 1] - offsets[doc];
-#pragma unroll
-        for (uint j = 0; j < BM_EACH; ++j)
-            m[j] = ~0ul;
+        bm_begin(m);
         bm_fold(tile, offsets[doc] - base, n, 1, a, b, m);
 #pragma unroll
         for (uint j = 0; j < BM_EACH; ++j) {
@@ -114,6 +116,17 @@ bm_sign(__global const bm_unit *hashes, __global const uint4 *in, __global uint 
                 row[at] = n == 0 ? ~(BM_WORD)0 : bm_wide_word(m[j], coef, at);
         }
     }
+#if BM_TEAMS > 1
+    for (uint doc = shared; doc < end; ++doc) {
+        __global BM_WORD *row = words + (size_t)doc * BM_PERMS;
+        const uint at = offsets[doc] - base, n = offsets[doc + 1] - offsets[doc];
+        bm_begin(m);
+        bm_fold(tile, at + team, bm_share(n, team), BM_TEAMS, a, b, m);
+        bm_meet(met, item, m);
+        for (uint word = item; word < BM_PERMS; word += BM_GROUP)
+            row[word] = n == 0 ? ~(BM_WORD)0 : bm_wide_word(bm_met(met, word), coef, word);
+    }
+#endif
 #if BM_BANDS > 0
     if (want_keys != 0)
         bm_chunk_keys(offsets, chunk, BM_GROUP, words, keys);

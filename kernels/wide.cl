@@ -1,6 +1,6 @@
 /* wide.cl -- what both shapes of the kernels for coefficients of 64 bits share (affine64.h).
  *
- * Comes after affine32.h, band_keys.cl and affine64.h, before sign_wide_*.cl. A scheme's row gives one of
+ * Comes after affine32.h, band_keys.cl and affine64.h, before teams.cl and sign_wide_*.cl. A scheme's row gives one of
  *
  *   BM_WIDE_LOW    legacy, text-dedup: low halves of hashes, values mod 2^61 - 1, of which the low 32 bits count
  *   BM_WIDE_PRIME  datatrove: values mod 2^61 - 1
@@ -16,6 +16,7 @@
 
 #if defined(BM_TEAM)
 #define BM_COEF_WORDS (BM_EACH * BM_TEAM)
+#define BM_LEAST ulong
 typedef ulong bm_wide;
 #else
 #define BM_COEF_WORDS (BM_LANES * BM_ACC * BM_PASSES)

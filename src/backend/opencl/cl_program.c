@@ -16,7 +16,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 
-#define MAX_FILES    10
+#define MAX_FILES    12
 #define BUILD_TRIES  3
 #define OPTIONS_SIZE 512
 
@@ -46,6 +46,8 @@ static size_t files_of(const bm_cl_shape *shape, const char *names[MAX_FILES])
     names[n++] = "band_keys.cl";
     for (size_t i = 0; scheme->files[i] != NULL; ++i)
         names[n++] = scheme->files[i];
+    if (shape->gpu)
+        names[n++] = "teams.cl";
     names[n++] = shape->gpu ? scheme->sign_gpu : scheme->sign_cpu;
     if (shape->text.used) {
         names[n++] = "xxh3.h";

@@ -1,0 +1,51 @@
+/* teams.cl -- documents that all teams of a group sign together, each a share of the hashes.
+ *
+ * Comes before sign_gpu.cl and sign_wide_gpu.cl. Each item has the minima of its team's share in
+ * registers; they meet in local memory, without atomics, which do not exist for 64 bits everywhere.
+ *
+ *   BM_LEAST   the type of a minimum: uint (not given) or ulong */
+
+#define BM_GROUP      (BM_TEAM * BM_TEAMS)
+#define BM_TEAM_WORDS (BM_EACH * BM_TEAM) /* at least BM_PERMS */
+#if !defined(BM_LEAST)
+#define BM_LEAST uint
+#endif
+#if BM_TEAMS > 1
+#define BM_MET_WORDS (BM_TEAMS * BM_TEAM_WORDS)
+#else
+#define BM_MET_WORDS 1 /* a team alone meets nobody */
+#endif
+
+/* How many of n units are a team's, which takes every BM_TEAMS-th from its own number on. */
+BM_INLINE uint bm_share(uint n, uint team)
+{
+    return (n + BM_TEAMS - 1 - team) / BM_TEAMS;
+}
+
+/* Documents at the end of a chunk of n that all teams sign together: those that would leave teams
+ * without one, where a document's share and a meeting take less than a document alone. A meeting
+ * costs about what a team does in 10 / BM_EACH quads. `units`: how many the last n % BM_TEAMS have. */
+BM_INLINE uint bm_shared_docs(uint n, uint units)
+{
+    const uint rest = n % BM_TEAMS;
+    return (BM_TEAMS - rest) * units * BM_EACH > 10 * rest * rest * BM_TEAMS ? rest : 0;
+}
+
+/* The teams' minima of a document or a part meet: *least is of word `at`, for at = item,
+ * item + BM_GROUP, ... . All items of the group call it. */
+BM_INLINE void bm_meet(__local BM_LEAST *met, uint item, const BM_LEAST *m)
+{
+    barrier(CLK_LOCAL_MEM_FENCE); /* those of the document before have been read */
+#pragma unroll
+    for (uint j = 0; j < BM_EACH; ++j)
+        met[item / BM_TEAM * BM_TEAM_WORDS + item % BM_TEAM + j * BM_TEAM] = m[j];
+    barrier(CLK_LOCAL_MEM_FENCE);
+}
+
+BM_INLINE BM_LEAST bm_met(__local const BM_LEAST *met, uint at)
+{
+    BM_LEAST least = met[at];
+    for (uint team = 1; team < BM_TEAMS; ++team)
+        least = min(least, met[team * BM_TEAM_WORDS + at]);
+    return least;
+}
