@@ -28,35 +28,59 @@ BM_INLINE void bm_load_tile(__global const bm_unit *in, uint n, uint item, __loc
     }
 }
 
-BM_INLINE void bm_fold_hash(ulong h, const ulong *a, const ulong *b, ulong *m)
+BM_INLINE void bm_fold_hash(ulong h, const ulong *a, const ulong *b,
+                          BM_LEAST *m)
 {
 #pragma unroll
     for (uint j = 0; j < BM_EACH; ++j)
-        m[j] = min(m[j], bm_wide_value(a[j], h, b[j]));
+        m[j] = min(m[j], bm_wide_kept(a[j], h, b[j]));
 }
 
-/* The units at, at + step, ..., n in all. */
-BM_INLINE void bm_fold(__local const bm_unit *tile, uint at, uint n, uint step, const ulong *a,
-                       const ulong *b, ulong *m)
+BM_INLINE void bm_fold_unit(bm_unit h, const ulong *a, const ulong *b, BM_LEAST *m)
 {
-    for (uint k = 0; k < n; ++k, at += step) {
-        const bm_unit h = tile[at];
 #if defined(BM_WIDE_LOW)
-        bm_fold_hash(h.x, a, b, m);
-        bm_fold_hash(h.y, a, b, m);
-        bm_fold_hash(h.z, a, b, m);
-        bm_fold_hash(h.w, a, b, m);
+    bm_fold_hash(h.x, a, b, m);
+    bm_fold_hash(h.y, a, b, m);
+    bm_fold_hash(h.z, a, b, m);
+    bm_fold_hash(h.w, a, b, m);
 #else
-        bm_fold_hash(h, a, b, m);
+    bm_fold_hash(h, a, b, m);
 #endif
-    }
 }
 
-BM_INLINE void bm_begin(ulong *m)
+/* n units, `step` apart, from the byte `at` of the tile on; n is known when compiling. */
+BM_INLINE void bm_fold_units(__local const bm_unit *tile, uint at, uint n, uint step,
+                             const ulong *a, const ulong *b, BM_LEAST *m)
+{
+    __local const bm_unit *unit = (__local const bm_unit *)((__local const char *)tile + at);
+#pragma unroll
+    for (uint k = 0; k < n; ++k)
+        bm_fold_unit(unit[k * step], a, b, m);
+}
+
+/* The units at, at + step, ..., n in all, four a turn; the counter counts bytes (sign_gpu.cl). */
+BM_INLINE void bm_fold(__local const bm_unit *tile, uint at, uint n, uint step, const ulong *a,
+                       const ulong *b, BM_LEAST *m)
+{
+    const uint bytes = step * (uint)sizeof(bm_unit);
+    at *= (uint)sizeof(bm_unit);
+    const uint end = at + n / 4 * 4 * bytes;
+#pragma unroll 1
+    for (; at < end; at += 4 * bytes)
+        bm_fold_units(tile, at, 4, step, a, b, m);
+    if (n & 2) {
+        bm_fold_units(tile, at, 2, step, a, b, m);
+        at += 2 * bytes;
+    }
+    if (n & 1)
+        bm_fold_units(tile, at, 1, step, a, b, m);
+}
+
+BM_INLINE void bm_begin(BM_LEAST *m)
 {
 #pragma unroll
     for (uint j = 0; j < BM_EACH; ++j)
-        m[j] = ~0ul;
+        m[j] = ~(BM_LEAST)0;
 }
 
 __kernel __attribute__((reqd_work_group_size(BM_GROUP, 1, 1))) void
@@ -64,12 +88,13 @@ bm_sign(__global const bm_unit *hashes, __global const uint4 *in, __global uint 
         __global ulong *keys, __global const ulong *coef, uint4 layout, uint want_keys)
 {
     __local bm_unit tile[BM_TILE];
-    __local ulong met[BM_MET_WORDS];
+    __local BM_LEAST met[BM_MET_WORDS];
     const uint item = (uint)get_local_id(0);
     const uint lane = item % BM_TEAM, team = item / BM_TEAM;
     const uint4 chunk = in[layout.y + get_group_id(0)];
     __global BM_WORD *words = (__global BM_WORD *)(out + layout.w);
-    ulong a[BM_EACH], b[BM_EACH], m[BM_EACH];
+    ulong a[BM_EACH], b[BM_EACH];
+    BM_LEAST m[BM_EACH];
 #pragma unroll
     for (uint j = 0; j < BM_EACH; ++j) {
         a[j] = coef[lane + j * BM_TEAM];

@@ -16,7 +16,11 @@
 
 #if defined(BM_TEAM)
 #define BM_COEF_WORDS (BM_EACH * BM_TEAM)
+#if defined(BM_WIDE_LOW)
+#define BM_LEAST uint
+#else
 #define BM_LEAST ulong
+#endif
 typedef ulong bm_wide;
 #else
 #define BM_COEF_WORDS (BM_LANES * BM_ACC * BM_PASSES)
@@ -62,9 +66,34 @@ BM_INLINE bm_wide bm_wide_value(bm_wide a, ulong h, bm_wide b)
 #endif
 }
 
+#if defined(BM_TEAM)
+/* The same for one value, in fewer instructions of a GPU, as what is kept of it: least of the least
+ * values. The sum is the modulus or more where the sum and 1 reach bit 61; then 2^61 - 1 less is one
+ * more and bit 61 less. Under BM_WIDE_PRIME one more than the value is kept. */
+BM_INLINE BM_LEAST bm_wide_kept(ulong a, ulong h, ulong b)
+{
+#if defined(BM_WIDE_LOW) || defined(BM_WIDE_PRIME)
+    const ulong v = a * h + b;
+    const uint thrice = (uint)(v >> 32) >> 29;
+    const ulong more = (v & BM_MERSENNE_61) + (thrice + 1);
+    const uint reached = (uint)(more >> 32) >> 29;
+#if defined(BM_WIDE_LOW)
+    return (uint)v + thrice + reached;
+#else
+    return (more & BM_MERSENNE_61) + reached;
+#endif
+#else
+    return bm_wide_value(a, h, b);
+#endif
+}
+#endif
+
 /* The word of a least value; `at`: which word. */
 BM_INLINE BM_WORD bm_wide_word(ulong least, __global const ulong *coef, uint at)
 {
+#if defined(BM_TEAM) && defined(BM_WIDE_PRIME)
+    least -= 1;
+#endif
 #if defined(BM_WIDE_LANCE)
     return bm_lance_word(coef[2 * BM_COEF_WORDS + at], least);
 #else

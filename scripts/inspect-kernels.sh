@@ -113,6 +113,8 @@ choose_llvm
 ptxas=$(find_tool BM_PTXAS ptxas "$cuda") || skip "no ptxas (CUDA toolkit)"
 nvdisasm=$(find_tool BM_NVDISASM nvdisasm "$cuda" "$root"/.venv/lib/python3*/site-packages/nvidia/*/bin) ||
     skip "no nvdisasm (CUDA toolkit, or PyPI nvidia-cuda-nvdisasm in .venv)"
+shape=${BM_KERNEL_SHAPE:-$root/build/release/tests/kernels/kernel_shape}
+[[ $tools == yes || -x $shape ]] || skip "no $shape (scripts/build.sh --preset release -- kernel_shape)"
 if [[ $tools == yes ]]; then
     printf 'clang\t%s\t%s\nlibclc\t%s\t%s\nptxas\t%s\nnvdisasm\t%s\n' "$clang_version" "$clang" "$libclc_version" "$libclc" "$ptxas" "$nvdisasm"
     exit 0
@@ -122,67 +124,78 @@ work=$keep
 [[ -n $work ]] || { work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT; }
 mkdir -p "$work"
 
-# row_of VENDOR: the columns of the row of opencl.csv for a GPU of this vendor, by name, as shell assignments.
-row_of() {
-    awk -F, -v vendor="$1" -v row="$given_row" '
-        /^#/ || NF < 5 { next }
-        !head { for (i = 1; i <= NF; i++) name[i] = $i; head = 1; next }
-        row != "" && !best { next }
-        ($1 == "*") && ($2 == "*" || index(tolower(vendor), tolower($2))) && ($3 == "*" || $3 == "gpu") {
-            fit = 1 + ($3 != "*") + 2 * ($2 != "*")
-            if (fit > best) { best = fit; row = $0 }
-        }
-        END { n = split(row, value, ","); for (i = 4; i <= n; i++) printf "%s=%s ", name[i], value[i] }
-    ' "$kernels/tuning/opencl.csv"
-}
+# A program is that of a SCHEME: affine32, or another whose kernel is sign_wide_gpu.cl.
+declare -A defines=([affine32]='' [affine64]='-DBM_WIDE_MIX -DBM_WORD=ulong' [legacy]=-DBM_WIDE_LOW [datatrove]='-DBM_WIDE_PRIME -DBM_WORD=ulong'
+    [lance]=-DBM_WIDE_LANCE)
 
-# options_of VENDOR: -D of sign_gpu.cl as cl_tune.c works them out for many permutations.
+# options_of SCHEME PERMS: -D of sign_gpu.cl for the shape that is in each, team, teams, tile, unroll.
 options_of() {
-    local shape lanes acc each group tile pack whole part batch lend unroll team teams
-    eval "$(row_of "$1")"
-    team=$(((perms + each - 1) / each))
-    teams=$((group / team > 0 ? group / team : 1))
-    # shellcheck disable=SC2154 # by row_of
-    echo "-DBM_PERMS=$perms -DBM_BANDS=16 -DBM_ROWS=$((perms / 16)) -DBM_SPLIT_GROUP=64 -DBM_EACH=$each -DBM_TEAM=$team" \
-        "-DBM_TEAMS=$teams -DBM_TILE=$tile -DBM_UNROLL=$unroll -DBM_TEXT_KIND=0 -DBM_TEXT_K=5 -DBM_TEXT_GROUP=$((team * teams))"
+    # shellcheck disable=SC2154 # read by inspect
+    echo "-DBM_PERMS=$2 -DBM_BANDS=16 -DBM_ROWS=$(($2 / 16)) -DBM_SPLIT_GROUP=64 -DBM_EACH=$each -DBM_TEAM=$team -DBM_TEAMS=$teams" \
+        "-DBM_TILE=$tile -DBM_UNROLL=$unroll -DBM_TEXT_KIND=0 -DBM_TEXT_K=5 -DBM_TEXT_GROUP=$((team * teams)) ${defines[$1]}"
 }
 
-# compile VENDOR OUT clang-option...: the program of the GPU shape.
+# sources_of SCHEME PARTS: the program; with PARTS all, the kernels of texts and of oph, which are seen in the same run.
+sources_of() {
+    local files=({affine32.h,band_keys.cl})
+    [[ $1 == affine32 ]] || files+=({affine64.h,wide.cl})
+    files+=(teams.cl)
+    if [[ $1 == affine32 ]]; then files+=(sign_gpu.cl); else files+=(sign_wide_gpu.cl); fi
+    [[ $2 != all ]] || files+=({xxh3.h,text_hash.cl,text_count.cl,content_hash.h,text_content.cl})
+    printf '#include "%s"\n' "${files[@]/#/$kernels/}"
+    [[ $2 != all ]] || printf '#define bm_sign bm_sign_oph\n%s' "$(printf '#include "%s"\n' "$kernels"/{oph.h,oph_donors.cl,sign_oph_gpu.cl})"
+    echo
+}
+
+# compile OUT clang-option...: work/program.cl.
 compile() {
-    local vendor=$1 out=$2 options
-    shift 2
-    read -r -a options <<< "$(options_of "$vendor")"
-    {
-        printf '#include "%s"\n' "$kernels"/{affine32.h,band_keys.cl,sign_gpu.cl}
-        if [[ $few == no ]]; then
-            printf '#include "%s"\n' "$kernels"/{xxh3.h,text_hash.cl,text_count.cl,content_hash.h,text_content.cl}
-            echo '#define bm_sign bm_sign_oph' # of another program, seen in the same run
-            printf '#include "%s"\n' "$kernels"/{oph.h,oph_donors.cl,sign_oph_gpu.cl}
-        fi
-    } > "$work/program.cl"
-    "$clang" -w -x cl -cl-std=CL1.2 -O3 -Xclang -finclude-default-header "${options[@]}" "$@" -S -o "$out" "$work/program.cl"
+    local out=$1
+    shift
+    "$clang" -w -x cl -cl-std=CL1.2 -O3 -Xclang -finclude-default-header "$@" -S -o "$out" "$work/program.cl"
 }
 
-each_of() { options_of "$1" | sed 's/.*BM_EACH=\([0-9]*\).*/\1/'; }
-group_of() { options_of "$1" | sed 's/.*BM_TEAM=\([0-9]*\) -DBM_TEAMS=\([0-9]*\).*/\1*\2/'; }
+# inspect SCHEME PERMS PARTS ROWS ARCH...: a row a kernel for each.
+inspect() {
+    local scheme=$1 perms=$2 parts=$3 rows=$4 each team teams tile unroll arch vendor built='' vars options hash_bytes=8
+    shift 4
+    [[ $scheme != affine32 && $scheme != legacy ]] || hash_bytes=4
+    sources_of "$scheme" "$parts" > "$work/program.cl"
+    for arch in "$@"; do
+        vendor=NVIDIA
+        [[ $arch != gfx* ]] || vendor='Advanced Micro Devices'
+        read -r each team teams tile unroll < <("$shape" "$vendor" "$perms" ${given_row:+"$given_row"})
+        read -r -a options <<< "$(options_of "$scheme" "$perms")"
+        vars=(-v arch="$arch" -v scheme="$scheme" -v perms="$perms" -v each="$each" -v team="$team" -v teams="$teams" -v tile="$tile"
+            -v hash_bytes=$hash_bytes -f "$root/scripts/inspect-model.awk")
+        if [[ $arch == gfx* ]]; then
+            compile "$work/amd.s" "${options[@]}" -target amdgcn-amd-amdhsa -mcpu="$arch" -nogpulib -Xclang -mlink-builtin-bitcode -Xclang "$libclc/amdgcn--amdhsa.bc"
+            awk -v warp=64 "${vars[@]}" -f "$root/scripts/inspect-amd.awk" "$work/amd.s" >> "$rows"
+            continue
+        fi
+        [[ -n $built ]] || compile "$work/nvidia.ptx" "${options[@]}" -target nvptx64-nvidia-nvcl -march=sm_80 -Xclang -mlink-builtin-bitcode -Xclang "$libclc/nvptx64--nvidiacl.bc"
+        built=yes
+        "$ptxas" -v -arch="$arch" "$work/nvidia.ptx" -o "$work/$arch.cubin" 2> "$work/$arch.txt"
+        # -ndf: without the targets of branches by the stack, which nothing here reads and a fifth of the time goes to.
+        "$nvdisasm" -c -ndf "$work/$arch.cubin" > "$work/$arch.sass"
+        awk -v warp=32 "${vars[@]}" -f "$root/scripts/inspect-nvidia.awk" "$work/nvidia.ptx" "$work/$arch.txt" "$work/$arch.sass" >> "$rows"
+    done
+}
 
-compile NVIDIA "$work/nvidia.ptx" -target nvptx64-nvidia-nvcl -march=sm_80 -Xclang -mlink-builtin-bitcode -Xclang "$libclc/nvptx64--nvidiacl.bc"
-compile AMD "$work/amd.s" -target amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -Xclang -mlink-builtin-bitcode -Xclang "$libclc/amdgcn--amdhsa.bc"
-
-rows=$work/rows.tsv
+rows=$work/rows.tsv signs=$work/signs.tsv
 : > "$rows"
-for arch in sm_80 sm_90; do
-    "$ptxas" -v -arch=$arch "$work/nvidia.ptx" -o "$work/$arch.cubin" 2> "$work/$arch.txt"
-    # -ndf: without the targets of branches by the stack, which nothing here reads and a fifth of the time goes to.
-    "$nvdisasm" -c -ndf "$work/$arch.cubin" > "$work/$arch.sass"
-    awk -v arch=$arch -v each="$(each_of NVIDIA)" -v group="$(($(group_of NVIDIA)))" -f "$root/scripts/inspect-nvidia.awk" \
-        "$work/nvidia.ptx" "$work/$arch.txt" "$work/$arch.sass" >> "$rows"
-done
-awk -v arch=gfx90a -v each="$(each_of AMD)" -f "$root/scripts/inspect-amd.awk" "$work/amd.s" >> "$rows"
+: > "$signs"
+if [[ $few == yes ]]; then
+    inspect affine32 "$perms" few "$rows" sm_80 sm_90 gfx90a
+else
+    inspect affine32 "$perms" all "$rows" sm_80 sm_90 gfx90a
+    for each_perms in 16 91 112 128 256 260; do inspect affine32 $each_perms few "$signs" sm_90 gfx90a; done
+    for scheme in affine64 legacy datatrove lance; do inspect $scheme "$perms" few "$signs" sm_90; done
+fi
 
 status=0
-awk -F'\t' -v json=$json -v check=$check -v wanted="$([[ $few == no ]] && echo 24 || echo 9)" -v perms="$perms" -v clang="$("$clang" --version | head -n 1)" -v libclc="$libclc_version" \
-    -v ptxas="$("$ptxas" --version | tail -n 2 | head -n 1)" -f "$root/scripts/inspect-report.awk" "$rows" > "$work/report" || status=$?
+awk -F'\t' -v json=$json -v check=$check -v wanted="$([[ $few == no ]] && echo 24 || echo 9)" -v few=$few -v perms="$perms" \
+    -v clang="$("$clang" --version | head -n 1)" -v libclc="$libclc_version" \
+    -v ptxas="$("$ptxas" --version | tail -n 2 | head -n 1)" -f "$root/scripts/inspect-report.awk" "$rows" "$signs" > "$work/report" || status=$?
 if [[ $docs == yes ]]; then
     awk -v report="$work/report" '
         /<!-- generated: end -->/ { inside = 0 }

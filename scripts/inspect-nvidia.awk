@@ -1,14 +1,15 @@
 # inspect-nvidia.awk -- a row a kernel from three files: PTX, what ptxas -v says, and SASS of nvdisasm.
 #
-# Variables: arch, each (permutations of a work-item), group (work-items). Columns: kernel arch registers spill_bytes scratch_bytes local_bytes
-# occupancy_% calls instructions ops per_op widest_read narrow_reads.
+# Variables: arch, those of inspect-model.awk, hash_bytes (4, or 8 in kernels of 64-bit coefficients). Columns: kernel arch registers spill_bytes
+# scratch_bytes local_bytes occupancy_% calls instructions ops per_op narrow_reads fraction_at_100_shingles fraction_at_1000.
 #
-# The signature loops are the innermost loops of bm_sign that read local memory: a backward branch with no other one inside. Each read of 128 bits is
-# four shingles, so a turn does reads * 4 * each ops; all instructions of the turn count. Of several loops the worst is shown.
+# The signature loops are the innermost loops of bm_sign that read local memory and write nowhere: a backward branch with no other one inside. A
+# read of 128 bits is four shingles (two of 64 bits), so a turn does reads * 4 * each ops; all instructions of the turn count. Of several
+# loops the worst is shown. The loops that fill the tile read global memory and write 128 bits of local memory (64 bits, a hash) at a time.
 function low(x, step) { return int((x + step - 1) / step) * step }
 # Warps an SM holds over the most it can (64): 65,536 registers in portions of 256 a warp, 32 groups, local memory and 1 KiB a group.
 function occupancy(regs, shared,    warps, most, by) {
-    warps = low(kernel ~ /^bm_(sign|text)/ ? group : 64, 32) / 32
+    warps = low(kernel ~ /^bm_(sign|text)/ ? team * teams : 64, 32) / 32
     most = 32
     by = int(65536 / (low(regs * 32, 256)) / warps)
     if (by < most) most = by
@@ -43,24 +44,31 @@ file == 3 && /^ *\/\*[0-9a-f]+\*\// {
     target = substr($0, RSTART + 2, RLENGTH - 3)
     if (target in label) see_loop(label[target], n)
 }
-function see_loop(from, to,    i, wide, narrow, per) {
+function see_loop(from, to,    i, wide, narrow, per, filled) {
     for (i = from; i < to - 1; i++)
         if (i in loop_at) return # not the innermost
     loop_at[to - 1] = from
     for (i = from; i < to; i++) {
-        if (text[i] ~ /LDS\.128/) wide++
+        if (text[i] ~ /LDS\.128/) wide += 16 / hash_bytes
+        else if (text[i] ~ /LDS\.64/ && hash_bytes == 8) wide++
         else if (text[i] ~ /LDS/) narrow++
+        else if (text[i] ~ /STS\.128/ || (text[i] ~ /STS\.64/ && hash_bytes == 8)) filled++
+        else if (text[i] ~ /STG|RED|ATOM/) return
     }
-    if (wide + narrow == 0 || kernel !~ /^bm_sign/) return # other kernels sum up there
+    if (kernel !~ /^bm_sign/) return # other kernels sum up there
+    if (filled > 0 && (to - from) / filled > load[kernel]) load[kernel] = (to - from) / filled
+    if (wide + narrow == 0) return
     narrow_reads[kernel] += narrow
-    per = wide > 0 ? (to - from) / (wide * 4 * each) : 999
-    if (per > per_op[kernel]) { per_op[kernel] = per; turn[kernel] = to - from; ops[kernel] = wide * 4 * each }
+    per = wide > 0 ? (to - from) / (wide * each) : 999
+    if (per > per_op[kernel]) { per_op[kernel] = per; turn[kernel] = to - from; ops[kernel] = wide * each }
 }
 END {
     for (k = 1; k <= n_kernels; k++) {
         kernel = order[k]
-        printf "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.3f\t%d\n", kernel, arch, regs[kernel], spill[kernel], scratch[kernel],
+        printf "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%.3f\t%d\t%.2f\t%.2f\t%s\t%d\t%d\t%d\t%d\n", kernel, arch, regs[kernel], spill[kernel], scratch[kernel],
             shared[kernel], occupancy(regs[kernel], shared[kernel]), calls[kernel] + ptx_calls, turn[kernel], ops[kernel],
-            per_op[kernel], narrow_reads[kernel]
+            per_op[kernel], narrow_reads[kernel],
+            kernel == "bm_sign" ? fraction(100, per_op[kernel], load[kernel]) : 0, kernel == "bm_sign" ? fraction(1000, per_op[kernel], load[kernel]) : 0,
+            scheme, perms, each, team, teams
     }
 }

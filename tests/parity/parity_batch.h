@@ -34,6 +34,26 @@ typedef struct parity_docs {
     uint64_t distinct; /* of no more than so many different hashes, 0: of any */
 } parity_docs;
 
+/* The right words and keys of the hashes that the batch has. */
+static void parity_answer(parity_batch *b, const bm_backend_cfg *cfg)
+{
+    const bm_scheme_ops *ops = bm_scheme_get(cfg->sketch.scheme);
+    bm_scheme_params params;
+    bm_error err = {0};
+    cr_assert_eq(bm_scheme_draw(&cfg->sketch, &params, &err), BM_OK, "%s", err.message);
+    uint32_t *row = malloc(bm_scheme_row_uints(ops->scheme, cfg->sketch.perms) * sizeof *row);
+    for (size_t i = 0; i < b->n_docs; ++i) {
+        const size_t size = b->offsets[i + 1] - b->offsets[i];
+        params.ops->sign(&params, b->hashes + b->offsets[i], size, row);
+        memcpy(b->right_words + i * b->row, row, b->row * sizeof *row);
+        if (b->bands > 0)
+            bm_band_keys_of(bm_scheme_word_bytes(ops->scheme))(row, b->bands, b->rows, size == 0,
+                                                               b->right_keys + i * b->bands);
+    }
+    free(row);
+    bm_scheme_params_reset(&params);
+}
+
 static void parity_make_docs(parity_batch *b, const bm_backend_cfg *cfg, const parity_docs *docs)
 {
     const uint32_t *sizes = docs->sizes;
@@ -57,19 +77,7 @@ static void parity_make_docs(parity_batch *b, const bm_backend_cfg *cfg, const p
     b->right_words = malloc(n_docs * b->row * sizeof *b->words + 1);
     b->keys = malloc(n_docs * b->bands * sizeof *b->keys + 1);
     b->right_keys = malloc(n_docs * b->bands * sizeof *b->keys + 1);
-    bm_scheme_params params;
-    bm_error err = {0};
-    cr_assert_eq(bm_scheme_draw(&cfg->sketch, &params, &err), BM_OK, "%s", err.message);
-    uint32_t *row = malloc(bm_scheme_row_uints(ops->scheme, cfg->sketch.perms) * sizeof *row);
-    for (size_t i = 0; i < n_docs; ++i) {
-        params.ops->sign(&params, b->hashes + b->offsets[i], sizes[i], row);
-        memcpy(b->right_words + i * b->row, row, b->row * sizeof *row);
-        if (b->bands > 0)
-            bm_band_keys_of(bm_scheme_word_bytes(ops->scheme))(
-                row, b->bands, b->rows, sizes[i] == 0, b->right_keys + i * b->bands);
-    }
-    free(row);
-    bm_scheme_params_reset(&params);
+    parity_answer(b, cfg);
 }
 
 static void parity_make(parity_batch *b, const bm_backend_cfg *cfg, const uint32_t *sizes,

@@ -134,9 +134,9 @@ Test(oclgrind, finds_nothing_in_the_kernels_of_texts)
 /* sign_gpu.cl with `from` changed to `to`, behind its usual company. */
 static char *plant(const char *from, const char *to)
 {
-    static const char *const names[] = {"affine32.h", "band_keys.cl", "sign_gpu.cl"};
+    static const char *const names[] = {"affine32.h", "band_keys.cl", "teams.cl", "sign_gpu.cl"};
     char *text = calloc(1, 1 << 20);
-    for (size_t i = 0; i < 3; ++i)
+    for (size_t i = 0; i < 4; ++i)
         for (unsigned f = 0; f < bm_n_kernel_files; ++f)
             if (strcmp(bm_kernel_files[f].name, names[i]) == 0)
                 strcat(text, bm_kernel_files[f].text);

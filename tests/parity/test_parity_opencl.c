@@ -176,6 +176,55 @@ Test(parity_opencl, the_schemes_of_others_equal_the_reference)
     bm_free(d.infos);
 }
 
+/* Hashes whose value before the modulus, a * h + b mod 2^64, is at one of the places where reducing
+ * it mod 2^61 - 1 changes: no random hash meets them. */
+Test(parity_opencl, values_at_the_modulus_equal_the_reference)
+{
+    static const uint64_t high[] = {0, 1, 6, 7}, low[] = {0, 1, 2, 5, 6, 7, 8};
+    enum { PERMS = 37, DOCS = PERMS * 4 * 14 };
+    const uint64_t modulus = (UINT64_C(1) << 61) - 1;
+    static uint32_t sizes[DOCS];
+    devices d = find_devices();
+    bm_backend_cfg cfg = {.sketch = {.perms = PERMS, .seed = 7, .scheme = BM_SCHEME_DATATROVE}};
+    bm_scheme_params params;
+    bm_error err = {0};
+    parity_batch batch;
+    for (size_t i = 0; i < DOCS; ++i)
+        sizes[i] = 1;
+    parity_make(&batch, &cfg, sizes, DOCS, 1);
+    cr_assert_eq(bm_scheme_draw(&cfg.sketch, &params, &err), BM_OK, "%s", err.message);
+    uint64_t *hash = batch.hashes + batch.offsets[0];
+    size_t odd = 0;
+    for (size_t k = 0; k < PERMS; ++k) {
+        uint64_t inverse = 1; /* of an odd a, mod 2^64: each step doubles its right bits */
+        for (int step = 0; step < 6; ++step)
+            inverse *= 2 - params.a64[k] * inverse;
+        odd += params.a64[k] % 2;
+        for (size_t i = 0; i < 4; ++i)
+            for (size_t j = 0; j < 14; ++j) {
+                const uint64_t rest = j < 7 ? low[j] : modulus - low[j - 7];
+                *hash++ = ((high[i] << 61 | rest) - params.b64[k]) * inverse;
+            }
+    }
+    cr_assert_gt(odd, 5);
+    parity_answer(&batch, &cfg);
+    for (size_t i = 0; i < d.n; ++i)
+        for (size_t s = 0; s < 2; ++s) {
+            if (!parity_able(&d.infos[i], families[s]))
+                continue;
+            cfg.device = d.infos[i].spec;
+            bm_backend *backend = open_device(&cfg, families[s], 0);
+            bm_sign_task task = parity_task(&batch, 0, DOCS, true, false);
+            parity_forget(&batch);
+            sign(backend, &task);
+            parity_compare(&batch, true, false, d.infos[i].name);
+            backend->ops->close(backend);
+        }
+    bm_scheme_params_reset(&params);
+    parity_free(&batch);
+    bm_free(d.infos);
+}
+
 /* Parameters that the table gives to devices that are not here, and the ends of what `bench --tune`
  * tries. Intel's compiler for CPUs crashes on the first four, whose loops are the longest. */
 Test(parity_opencl, rows_of_parameters_equal_the_reference)

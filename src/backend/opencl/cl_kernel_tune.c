@@ -54,7 +54,7 @@ static uint32_t team_of(uint32_t perms, uint32_t each, uint32_t warp, bool two)
     return two && half < whole ? half : whole;
 }
 
-/* The `each` of 1 … 7, or the row's, and the team that compute least, with what lanes without a word
+/* The `each` of 2 … 7, or the row's, and the team that compute least, with what lanes without a word
  * compute; another than the row's if it saves a sixteenth. With 8 where no team is within `most`. */
 static bm_cl_teams best_team(uint32_t perms, uint32_t each, uint32_t warp, uint32_t most)
 {
@@ -64,7 +64,7 @@ static bm_cl_teams best_team(uint32_t perms, uint32_t each, uint32_t warp, uint3
         for (uint32_t way = 0; way < 4; ++way) {
             const bool two = way >= 2;
             const uint32_t e = way % 2 == 0 ? each - away : each + away;
-            if (e < 1 || (e > 7 && away > 0))
+            if ((e < 2 || e > 7) && away > 0)
                 continue;
             const uint32_t team = team_of(perms, e, warp, two);
             if ((two ? 2 * team : team) > most || (uint64_t)e * team >= least)
@@ -101,6 +101,11 @@ static void fit_gpu(bm_cl_shape *s, const bm_cl_device *device)
     while (t->teams > 1 &&
            (uint64_t)t->teams * t->each * t->team * 8 * 4 > device->info.local_bytes)
         --t->teams;
+    /* Many teams want more documents at once, of which fewer are left for a last round. */
+    if (t->teams > 4 && warp == 32 && t->tile <= s->chunk.pack) {
+        t->tile *= 2;
+        s->chunk.pack *= 2;
+    }
     while (t->tile > 32 && (uint64_t)t->tile * 16 * 2 > device->info.local_bytes)
         t->tile /= 2;
     if (s->chunk.pack > t->tile)
