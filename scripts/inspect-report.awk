@@ -9,7 +9,7 @@ BEGIN {
     if (json == "yes")
         printf "{\"schema\": 1, \"perms\": %d, \"clang\": \"%s\", \"libclc\": \"%s\", \"ptxas\": \"%s\", \"kernels\": [", perms, clang, libclc, ptxas
     else {
-        print "Permutations: " perms ". Made with " clang "; libclc " libclc "; ptxas: " ptxas "."
+        print "Permutations: " perms ". Made with " clang ", libclc " libclc ","; print "ptxas: " ptxas "."
         print ""
         print "| kernel | for | registers | spilled | scratch | local memory | occupancy | calls | loop: instructions / ops | per op |"
         print "|---|---|---|---|---|---|---|---|---|---|"
