@@ -169,8 +169,8 @@ typedef struct bm_answer_rule {
                           another they find more of the answers, or fewer */
     uint32_t top;  /* best answers of each query; 0: all */
     bool skip_same_id; /* a document is no answer to one of its own id */
-    /* BM_MEASURE_CONTAINMENT, of sets: the share of the query that a document holds, exactly and of all documents, which
-     * are read one after the other; bands count for nothing */
+    /* BM_MEASURE_CONTAINMENT, of sets: the share of the query that a document holds, exactly and of all documents: the
+     * index's filters leave out most, where that pays; bands count for nothing */
     bm_measure measure;
     uint32_t reserved_flags;
     uint64_t reserved[3];

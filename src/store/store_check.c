@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "store/store_filter.h"
 #include "store/store_runs.h"
 
 #define SAY_MOST 100u
@@ -126,6 +127,19 @@ static bm_status check_pieces(void *ctx, uint32_t thread, size_t begin, size_t e
     return BM_OK;
 }
 
+static bm_status check_filters(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    checker *c = ctx;
+    (void)thread;
+    for (size_t i = begin; i < end; i++) {
+        bool right;
+        BM_TRY(bm_store_filter_check(&c->view->snapshot, i, &right, err));
+        if (!right)
+            say(c, "filter %zu of documents is damaged", i);
+    }
+    return BM_OK;
+}
+
 /* As many bits as there are removed documents, each of one that there was. */
 static void check_removed(checker *c)
 {
@@ -204,6 +218,7 @@ static bm_status check_all(checker *c, bm_error *err)
                          c->found.text_bytes != want->text_bytes))
         say(c, "the sums of its documents are others than its state says");
     c->documents_right = c->said == 0;
+    BM_TRY(in_parallel(c, bm_store_view_filters(c->view), check_filters, err));
     return in_parallel(c, (size_t)state->facts.bands + 1, check_tables, err);
 }
 

@@ -15,6 +15,7 @@
 #include "base/memory.h"
 #include "store/bytes/le_bytes.h"
 #include "store/bytes/set_code.h"
+#include "store/store_filter.h"
 
 /* --- open and close --- */
 
@@ -56,7 +57,7 @@ bm_status bm_store_view_open(bm_store *store, bm_store_view **out, bm_error *err
         const bm_str note = v->snapshot.state.notes[i];
         BM_TRY_OUT(bm_buf_add(&v->notes[i], note.data, note.len, err));
     }
-    const size_t n_pieces = v->snapshot.behind_postings - v->snapshot.postings;
+    const size_t n_pieces = v->snapshot.behind_filters - v->snapshot.postings;
     BM_TRY_OUT(bm_new_zero(&v->compared, n_pieces * BM_POSTING_COMPARED, err));
     status =
         bm_new_zero(&v->docs_compared, (size_t)(v->snapshot.state.counts.next_number / 8 + 1), err);
@@ -339,6 +340,37 @@ bm_status bm_store_doc_words(const bm_store_doc *doc, uint32_t *words, uint32_t 
                        (int)(doc->id.len < 200 ? doc->id.len : 200), doc->id.data);
     for (uint32_t i = 0; i < n; i++)
         words[i] = bm_le32_get((const uint8_t *)doc->body.data + 4 * (size_t)i);
+    return BM_OK;
+}
+
+/* --- filters --- */
+
+size_t bm_store_view_filters(const bm_store_view *v)
+{
+    return v->snapshot.behind_filters - v->snapshot.filters;
+}
+
+void bm_store_view_unfiltered(const bm_store_view *v, uint8_t *bits)
+{
+    const bm_snapshot *s = &v->snapshot;
+    for (uint64_t n = bm_store_filters_end(s); n < s->state.counts.next_number; n++)
+        bits[n / 8] |= (uint8_t)(1u << n % 8);
+}
+
+/* Who asks reads most of a filter: it is compared whole. */
+bm_status bm_store_view_filter(const bm_store_view *v, size_t filter, const bm_filter_ask *asks,
+                               size_t n_asks, uint8_t *bits, bm_error *err)
+{
+    const bm_snapshot *s = &v->snapshot;
+    const bm_piece_ref *ref = &s->pieces.list[s->filters + filter];
+    uint8_t *compared = &v->compared[(s->filters + filter - s->postings) * BM_POSTING_COMPARED];
+    bm_filter_piece piece;
+    if ((__atomic_load_n(compared, __ATOMIC_RELAXED) == 0 &&
+         !bm_piece_check(ref->bytes, ref->size, BM_PIECE_FILTER)) ||
+        !bm_store_filter_open(s, ref, &piece))
+        return bm_snapshot_damaged(s, err, "a filter");
+    __atomic_store_n(compared, 1, __ATOMIC_RELAXED);
+    bm_filter_piece_find(&piece, asks, n_asks, bits);
     return BM_OK;
 }
 

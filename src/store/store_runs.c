@@ -221,7 +221,7 @@ static bm_status merge_runs(bm_store *store, merging *m, uint32_t first, bm_erro
         const uint64_t id = state->runs[i].id;
         if (!m->chosen[i])
             state->runs[kept++] = state->runs[i];
-        for (size_t p = s->postings; m->chosen[i] && p < s->behind_postings; p++)
+        for (size_t p = s->postings; m->chosen[i] && p < s->filters; p++)
             if (s->pieces.list[p].key.run == id)
                 BM_TRY(bm_writer_drop(store, &s->pieces.list[p].key, err));
     }

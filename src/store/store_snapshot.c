@@ -209,7 +209,8 @@ static bm_status part_others(bm_snapshot *s, bm_error *err)
 static bm_status arrange(bm_snapshot *s, bm_error *err)
 {
     s->postings = place_of(s, &(bm_piece_key){.table = BM_KEY_POSTINGS});
-    s->behind_postings = place_of(s, &(bm_piece_key){.table = BM_KEY_POSTINGS + 1});
+    s->filters = place_of(s, &(bm_piece_key){.table = BM_KEY_FILTER});
+    s->behind_filters = place_of(s, &(bm_piece_key){.table = BM_KEY_FILTER + 1});
     const bm_piece_ref *docs = s->pieces.list;
     if (s->state.counts.next_number > 0 &&
         (s->postings == 0 || docs[0].key.number != 0 ||

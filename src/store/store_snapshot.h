@@ -45,9 +45,9 @@ typedef struct bm_snapshot {
     bm_store_record pages; /* of the transaction; its sums are not filled in */
     bool recorded;         /* it is that of the last commit */
     bm_state state;
-    bm_piece_refs pieces;             /* that the state names, in the order of their keys */
-    bm_piece_refs others;             /* leavings */
-    size_t postings, behind_postings; /* of `pieces`: documents are the first */
+    bm_piece_refs pieces;                     /* that the state names, in the order of their keys */
+    bm_piece_refs others;                     /* leavings */
+    size_t postings, filters, behind_filters; /* of `pieces`: documents are the first */
 } bm_snapshot;
 
 struct bm_store_view {

@@ -158,6 +158,8 @@ bool bm_state_names(const bm_state *state, const bm_piece_key *key)
     size_t i = 0;
     if (key->table == BM_KEY_DOCUMENTS)
         return state->counts.next_number > 0 && key->number <= state->tail_first;
+    if (key->table == BM_KEY_FILTER)
+        return key->run < state->next_run;
     while (i < state->n_runs && state->runs[i].id != key->run)
         i++;
     return key->table != BM_KEY_POSTINGS || i < state->n_runs;

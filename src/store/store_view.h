@@ -7,6 +7,7 @@
 #ifndef BM_STORE_STORE_VIEW_H
 #define BM_STORE_STORE_VIEW_H
 
+#include "store/bytes/filter_piece.h"
 #include "store/store.h"
 
 typedef struct bm_store_view bm_store_view;
@@ -61,6 +62,17 @@ bm_status bm_store_view_id(const bm_store_view *view, bm_str id, uint32_t *numbe
 /* Its hashes, n_shingles, ascending (SETS); its words (SIGNATURES). BM_ERR_FORMAT: damaged. */
 bm_status bm_store_doc_set(const bm_store_doc *doc, uint64_t *hashes, bm_error *err);
 bm_status bm_store_doc_words(const bm_store_doc *doc, uint32_t *words, uint32_t n, bm_error *err);
+
+/* --- documents that may hold most of some hashes (bytes/filter_piece.h) --- */
+
+/* How many filters it has; none of signatures, of an unnamed index, or of few documents. */
+size_t bm_store_view_filters(const bm_store_view *view);
+/* Set the bit of each document that no filter is about, removed ones too; `bits` has one for each number. */
+void bm_store_view_unfiltered(const bm_store_view *view, uint8_t *bits);
+/* Set those of the documents of one filter, 0 to bm_store_view_filters(view) - 1, that may hold one of n_asks. Any thread, another filter
+ * each. BM_ERR_FORMAT. */
+bm_status bm_store_view_filter(const bm_store_view *view, size_t filter, const bm_filter_ask *asks,
+                               size_t n_asks, uint8_t *bits, bm_error *err);
 
 /* A note; len 0 where there is none. */
 bm_str bm_store_view_note(const bm_store_view *view, bm_store_note_kind note);

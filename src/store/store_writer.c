@@ -23,6 +23,10 @@ bm_status bm_writer_open(bm_store *store, const bm_state *state, bm_error *err)
     store->writer = w;
     w->state = *state;
     w->state.facts = store->facts;
+    w->filters =
+        (bm_store_filters){.env = &store->env,
+                           .state = &w->state,
+                           .none = store->facts.kind != BM_STORE_SETS || store->place.dir < 0};
     w->committed = state->commit > 0 ? state->next_run : 0;
     for (unsigned i = 0; i < BM_STORE_NOTES; i++)
         BM_TRY(bm_writer_note(w, i, state->notes[i], err));
@@ -40,6 +44,7 @@ void bm_writer_close(bm_store *store)
     bm_free(w->removed);
     bm_free(w->dropped);
     bm_document_writer_reset(&w->tail);
+    bm_filter_writer_reset(&w->filters.next);
     bm_buf_reset(&w->body);
     bm_free(w);
     store->writer = NULL;
@@ -135,9 +140,11 @@ static bm_status begin_tail(bm_store *store, bm_error *err)
     if (w->state.counts.next_number > 0) {
         BM_TRY(bm_store_env_flush(&store->env, err));
         BM_TRY(bm_snapshot_open(store, &w->state, &s, err));
-        status = take_up(w, &s, err);
-        bm_snapshot_close(&s);
+        BM_TRY_OUT(take_up(w, &s, err));
+        status = bm_store_filters_begin(&w->filters, &s, err);
     }
+out:
+    bm_snapshot_close(&s);
     w->tail_begun = status == BM_OK;
     return status;
 }
@@ -153,6 +160,7 @@ bm_status bm_writer_document(bm_store *store, const bm_store_doc *doc, bm_error 
         bm_document_writer_begin(&w->tail, (uint32_t)w->state.counts.next_number);
     }
     BM_TRY(bm_document_writer_add(&w->tail, doc, err));
+    BM_TRY(bm_store_filters_add(&w->filters, doc, err));
     if (w->bands != NULL)
         w->state.index = XXH3_64bits_withSeed(&doc->content, sizeof doc->content, w->state.index);
     w->tail_new = true;

@@ -4,6 +4,7 @@
 #define BM_STORE_STORE_WRITER_H
 
 #include "spill/sorted_runs.h"
+#include "store/store_filter.h"
 #include "store/store_snapshot.h"
 
 #define BM_STORE_MEMORY (UINT64_C(256) << 20)
@@ -19,6 +20,7 @@ struct bm_writer {
     uint8_t *removed; /* a bit a number, where one was removed since the last commit */
     size_t removed_bytes;
     bm_buf notes[BM_STORE_NOTES];
+    bm_store_filters filters;
     bm_sorted_runs **bands; /* of a build, until its commit: postings of each band; else NULL */
     bm_buf body;            /* of a document that is added */
     bm_status failed;

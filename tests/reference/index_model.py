@@ -12,7 +12,7 @@ import numpy as np
 import xxhash
 
 HEAD = 32
-POSTINGS, DOCUMENTS, REMOVED, STATE = range(1, 5)
+POSTINGS, DOCUMENTS, REMOVED, STATE, FILTER = range(1, 6)
 STATE_KEY = b"S" + bytes(24)
 NO_PAGE = (1 << 64) - 1
 
@@ -170,7 +170,7 @@ class Index:
             expect(first[page] == xxhash.xxh3_64_intdigest(pages.data[page * size:(page + 1) * size]), "the sum of a first page")
 
     def read_pieces(self):
-        self.all, self.removed, self.leavings = {}, set(), []
+        self.all, self.removed, self.leavings, self.filtered = {}, set(), [], []
         runs = {run[0]: run for run in self.runs}
         lists = {}
         for key, piece in self.pieces.items():
@@ -190,11 +190,18 @@ class Index:
                 expect((kind, first, last) == (POSTINGS, first_key, postings[-1][0]), f"the head of {key!r}")
                 expect(postings[0] == (first_key, number), f"the first posting of {key!r}")
                 lists.setdefault((run, band), []).extend(postings)
+            elif table == b"Q":
+                if run >= self.next_run:
+                    self.leavings.append(key)
+                    continue
+                expect((kind, first) == (FILTER, number), f"the head of {key!r}")
+                self.read_filter(piece, first, last, n)
             elif table == b"R":
                 self.removed = set(ones(piece[HEAD:]).tolist())
                 expect(kind == REMOVED and len(self.removed) == n == self.counts["removed"], f"the bits of {key!r}")
             else:
                 expect(key == STATE_KEY, f"an unknown key {key!r}")
+        expect(self.filtered == list(range(len(self.filtered))), "filters are not in order")
         expect(sorted(self.all) == list(range(self.counts["next_number"])), "documents are missing")
         self.documents = {number: doc for number, doc in self.all.items() if number not in self.removed}
         self.join_runs(runs, lists)
@@ -206,6 +213,25 @@ class Index:
             doc = piece[offsets[i]:offsets[i + 1]]
             expect(struct.unpack_from("<I", doc)[0] == xxhash.xxh3_64_intdigest(doc[4:], number + i) & 0xFFFFFFFF, "the sum of a document")
             self.all[number + i] = Document(doc[4:])
+
+    def read_filter(self, piece, first, last, n):
+        """Each document from first to last that has shingles is a column, whose bits are those of its set."""
+        many = struct.unpack_from("<I", piece, HEAD)[0]
+        groups = list(struct.iter_unpack("<3I", piece[HEAD + 4:HEAD + 4 + 12 * many]))
+        at = HEAD + 4 + 12 * many + 2 * n
+        columns = (np.frombuffer(piece, "<u2", n, at - 2 * n) + first).tolist()
+        expect(sorted(columns) == [d for d in range(first, last + 1) if self.all[d].n_shingles], "the columns of a filter")
+        for size, rows, most in groups:
+            group, columns = columns[:size], columns[size:]
+            bits = np.zeros((rows, size), np.uint8)
+            for column, number in enumerate(group):
+                low = np.array(self.all[number].set(), np.uint64).astype(np.uint32)
+                bits[((low * np.uint32(0x9E3779B1)).astype(np.uint64) * np.uint64(rows) >> np.uint64(32)).astype(np.int64), column] = 1
+            packed = np.packbits(bits, axis=1, bitorder="little").tobytes()
+            expect(most == max(self.all[d].n_shingles for d in group) and piece[at:at + len(packed)] == packed, "a group of a filter")
+            at += len(packed)
+        expect(not columns and piece[at:] == bytes(7), "the end of a filter")
+        self.filtered += range(first, last + 1)
 
     def join_runs(self, runs, lists):
         self.tables = [[] for _ in range(self.bands + 1)]

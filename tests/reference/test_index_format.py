@@ -132,6 +132,9 @@ def main():
             for i in range(3):
                 step(f"add {i}", lambda: run.add(make_texts(rng, n // 4)))
                 step(f"removals {i}", lambda: run.remove(rng.sample(sorted(run.there), len(run.there) // 9)))
+            if store == "sets":  # more than 2^18 shingles make a filter
+                step("an add of long documents", lambda: run.add([" ".join(f"x{rng.randrange(9999)}" for _ in range(6000)) for _ in range(45)]))
+                claims.check("sets: a filter is there", len(index_model.Index(run.path).filtered) > n)
             step("compact", run.compact)
             step("an add to that", lambda: run.add(make_texts(rng, 5)))
     claims.end()

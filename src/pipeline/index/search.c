@@ -465,8 +465,10 @@ static bm_status answer_by_scan(search *s, const bm_key_batch *asked, bm_search_
                         .alone = asked->alone};
     BM_TRY_OUT(bm_search_scan(&s->scan, err));
     s->many = s->scan.many;
-    if (!s->many)
+    if (!s->many) {
         status = give_answers(s, s->n_asked, result, err);
+        result->read_all += s->scan.read_all ? s->n_asked : 0;
+    }
 out:
     reset_answers(s);
     return status;

@@ -55,7 +55,7 @@ typedef struct bm_crowd_search {
 /* Answer for the crowded keys among the hits; `found` is the caller's to free, list by list. */
 bm_status bm_search_crowds(bm_crowd_search *search, bm_error *err);
 
-/* --- by containment: all documents of the index are read (search_scan.c) --- */
+/* --- by containment: without bands (search_scan.c) --- */
 
 typedef struct bm_scan {
     const bm_search_cfg *cfg;
@@ -65,6 +65,7 @@ typedef struct bm_scan {
     size_t most;             /* answers; SIZE_MAX: no bound */
     bool alone;              /* one document is asked: there is no bound */
     bool many;               /* there are more: what was found is not whole */
+    bool read_all;           /* no filter left out a document */
     bm_found_list
         *found; /* a list a part of the index, in order; the caller's to free, one by one */
     size_t n_found;

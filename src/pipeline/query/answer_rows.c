@@ -39,3 +39,14 @@ bm_status bm_answer_rows_add(bm_answer_rows *out, const bm_search_result *result
     out->n_matched += result->begin[i + 1] > result->begin[i];
     return status;
 }
+
+void bm_answer_rows_end(const bm_answer_rows *out, const bm_search_result *result)
+{
+    if (result->read_all > 0 && bm_store_view_filters(out->view) > 0)
+        bm_meter_log(out->meter, BM_LOG_INFO,
+                     "the filters of the index would have cost more than they save for %llu of the "
+                     "queries (many at once, short ones, or a low threshold): its %llu documents "
+                     "were scanned",
+                     (unsigned long long)result->read_all,
+                     (unsigned long long)bm_store_view_counts(out->view).documents);
+}

@@ -20,5 +20,7 @@ bm_status bm_answer_rows_begin(bm_answer_rows *out, bm_error *err);
 /* The answers of document i of the result, asked for by the query with this id. */
 bm_status bm_answer_rows_add(bm_answer_rows *out, const bm_search_result *result, size_t i,
                              bm_str query, bm_error *err);
+/* All were asked for: log what filters could not help with. */
+void bm_answer_rows_end(const bm_answer_rows *out, const bm_search_result *result);
 
 #endif

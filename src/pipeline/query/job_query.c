@@ -47,9 +47,9 @@ static bm_status check_measure(query *q, bm_error *err)
         return bm_fail_field(err, "measure",
                              "`measure` containment needs sets, the index %s keeps signatures",
                              q->source.path);
-    if (q->source.path != NULL)
+    if (q->source.path != NULL && bm_store_view_filters(q->source.view) == 0)
         bm_meter_log(&q->job.context.meter, BM_LOG_INFO,
-                     "an index has no table for containment: its %llu documents are scanned",
+                     "the index has no table for containment: its %llu documents are scanned",
                      (unsigned long long)bm_store_view_counts(q->source.view).documents);
     return BM_OK;
 }
@@ -154,6 +154,7 @@ static bm_status answer_lines(query *q, bm_error *err)
     q->job.context.counts.candidates = follow.result.candidates;
     q->job.context.counts.verified = follow.result.verified;
     q->job.context.counts.not_compared = follow.result.not_compared;
+    bm_answer_rows_end(&q->answers, &follow.result);
     bm_search_result_reset(&follow.result);
     return status;
 }

@@ -151,6 +151,7 @@ out:
     job->counts.not_compared = a.found.not_compared;
     bm_meter_log(&job->meter, BM_LOG_DEBUG, "comparing took %llu steps",
                  (unsigned long long)a.found.steps);
+    bm_answer_rows_end(query->rows, &a.found);
     bm_search_result_reset(&a.found);
     bm_free(a.n_shingles);
     bm_free(a.ids);

@@ -91,7 +91,7 @@ bm_str bm_piece_key_write(const bm_piece_key *key, char *out)
 bool bm_piece_key_read(bm_str bytes, bm_piece_key *out)
 {
     const char *at = bytes.data;
-    if (bytes.len != BM_PIECE_KEY_BYTES || memchr("DPRS", *at, 4) == NULL)
+    if (bytes.len != BM_PIECE_KEY_BYTES || memchr("DPQRS", *at, 5) == NULL)
         return false;
     out->table = *at++;
     out->run = get(&at, 8);

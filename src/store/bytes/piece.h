@@ -19,23 +19,25 @@ typedef enum bm_piece_kind {
     BM_PIECE_POSTINGS = 1,
     BM_PIECE_DOCUMENTS,
     BM_PIECE_REMOVED, /* a bit a document number: 1: removed */
-    BM_PIECE_STATE    /* what the last commit made visible (store/store_state.h) */
+    BM_PIECE_STATE,   /* what the last commit made visible (store/store_state.h) */
+    BM_PIECE_FILTER   /* which documents may have a hash (filter_piece.h) */
 } bm_piece_kind;
 
 /* A piece, by its key; keys are in the order of these fields. */
 typedef enum bm_piece_table {
     BM_KEY_DOCUMENTS = 'D',
     BM_KEY_POSTINGS = 'P',
+    BM_KEY_FILTER = 'Q',
     BM_KEY_REMOVED = 'R',
     BM_KEY_STATE = 'S'
 } bm_piece_table;
 
 typedef struct bm_piece_key {
     char table;      /* BM_KEY_… */
-    uint64_t run;    /* POSTINGS: a number that no other run of the index ever had */
+    uint64_t run;    /* POSTINGS, FILTER: a number that no other of the index ever had */
     uint32_t band;   /* POSTINGS: table of the run */
     uint64_t first;  /* POSTINGS: key of the first entry */
-    uint32_t number; /* POSTINGS: of the first entry; DOCUMENTS: the first */
+    uint32_t number; /* POSTINGS: of the first entry; DOCUMENTS, FILTER: the first */
 } bm_piece_key;
 
 #define BM_PIECE_KEY_BYTES 25u /* the fields, each number big-endian */

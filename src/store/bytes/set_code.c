@@ -60,6 +60,11 @@ void bm_set_code_write(const uint64_t *hashes, size_t n, uint8_t *out)
     }
 }
 
+unsigned bm_set_code_low(size_t n)
+{
+    return low_bytes(n);
+}
+
 /* The word of 64 bits that begins at byte `at` of `size`; what is behind the end is 0. */
 static uint64_t word_at(const uint8_t *bytes, size_t at, size_t size)
 {

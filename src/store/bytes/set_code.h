@@ -17,6 +17,8 @@
 size_t bm_set_code_size(size_t n);
 /* `hashes`: n, ascending, distinct. `out`: bm_set_code_size(n) bytes, filled. */
 void bm_set_code_write(const uint64_t *hashes, size_t n, uint8_t *out);
+/* L, 4 or more: of a code of n hashes the first n * L bytes are the low ones of each. */
+unsigned bm_set_code_low(size_t n);
 /* The n hashes of `code`, which has `size` bytes, into `out`. false: those bytes are no set of n hashes
  * (another size, another number of ones, not ascending); `out` is then filled with anything. */
 bool bm_set_code_read(const uint8_t *code, size_t size, size_t n, uint64_t *out);
