@@ -8,17 +8,19 @@
 
 static void say_summary(cli_context *context, const bm_cluster_summary *s, bool table)
 {
-    char n[4][32];
-    cli_say_note(&context->console, "%s pairs of %s documents",
-                 cli_format_count(s->pairs, n[0], sizeof n[0]),
-                 cli_format_count(s->documents, n[1], sizeof n[1]));
+    char n[4][48];
+    cli_say_note(&context->console, "%s of %s", cli_format_of(s->pairs, "pair", n[0], sizeof n[0]),
+                 cli_format_of(s->documents, "document", n[1], sizeof n[1]));
     if (s->unknown > 0)
-        cli_say_note(&context->console, "%s pairs have no similarity and count at every threshold",
-                     cli_format_count(s->unknown, n[0], sizeof n[0]));
+        cli_say_note(&context->console, "%s %s at every threshold",
+                     cli_format_of(s->unknown, "pair", n[0], sizeof n[0]),
+                     cli_verb_of(s->unknown, "has no similarity and counts",
+                                 "have no similarity and count"));
     if (!table)
-        cli_say_note(&context->console, "%s pairs count: %s groups, the largest of %s; %s removed",
-                     cli_format_count(s->first.pairs, n[0], sizeof n[0]),
-                     cli_format_count(s->first.groups, n[1], sizeof n[1]),
+        cli_say_note(&context->console, "%s %s: %s, the largest of %s; %s removed",
+                     cli_format_of(s->first.pairs, "pair", n[0], sizeof n[0]),
+                     cli_verb_of(s->first.pairs, "counts", "count"),
+                     cli_format_of(s->first.groups, "group", n[1], sizeof n[1]),
                      cli_format_count(s->first.largest, n[2], sizeof n[2]),
                      cli_format_count(s->first.removed, n[3], sizeof n[3]));
 }

@@ -14,22 +14,22 @@
 static void say_losses(cli_context *context, const bm_counts *counts)
 {
     const bm_result_counts *results = &counts->results;
-    char bytes[32] = "", n[2][32], share[16];
+    char bytes[32] = "", n[2][48], share[16];
     if (counts->removed == 0)
         return;
     if (results->removed_bytes != BM_COUNT_UNKNOWN)
         cli_format_bytes((double)results->removed_bytes, bytes, sizeof bytes);
-    cli_format_count(results->removed_shingles, n[0], sizeof n[0]);
+    cli_format_of(results->removed_shingles, "shingle", n[0], sizeof n[0]);
     if (results->lost_shingles == BM_COUNT_UNKNOWN) {
-        cli_say_note(&context->console, "removed: %s%s%s shingles", bytes,
+        cli_say_note(&context->console, "removed: %s%s%s", bytes,
                      bytes[0] != '\0' ? " of text, " : "", n[0]);
         return;
     }
     snprintf(share, sizeof share, "%.1f",
              100.0 * (double)results->lost_shingles / (double)results->removed_shingles);
     cli_say_note(&context->console,
-                 "removed: %s%s%s shingles, %s of them (%s %%) not in the document kept instead",
-                 bytes, bytes[0] != '\0' ? " of text, " : "", n[0],
+                 "removed: %s%s%s, %s of them (%s %%) not in the document kept instead", bytes,
+                 bytes[0] != '\0' ? " of text, " : "", n[0],
                  cli_format_count(results->lost_shingles, n[1], sizeof n[1]), share);
 }
 
@@ -38,9 +38,9 @@ static void say_groups(cli_context *context, const bm_counts *counts)
     const uint64_t near = counts->removed - counts->results.removed_identical - counts->chained -
                           counts->results.known;
     const bool contained = context->settings.match.verify == BM_VERIFY_CONTAINED;
-    char n[7][32];
-    cli_say_note(&context->console, "%s groups, the largest of %s",
-                 cli_format_count(counts->groups, n[0], sizeof n[0]),
+    char n[7][48];
+    cli_say_note(&context->console, "%s, the largest of %s",
+                 cli_format_of(counts->groups, "group", n[0], sizeof n[0]),
                  cli_format_count(counts->largest_group, n[1], sizeof n[1]));
     cli_say_note(&context->console,
                  contained
@@ -53,18 +53,21 @@ static void say_groups(cli_context *context, const bm_counts *counts)
                  cli_format_count(counts->chained, n[6], sizeof n[6]));
     say_losses(context, counts);
     if (context->settings.match.against != NULL)
-        cli_say_note(&context->console, "%s of the removed are known",
-                     cli_format_count(counts->results.known, n[0], sizeof n[0]));
+        cli_say_note(&context->console, "%s of the removed %s known",
+                     cli_format_count(counts->results.known, n[0], sizeof n[0]),
+                     cli_verb_of(counts->results.known, "is", "are"));
     if (counts->results.divided > 0)
-        cli_say_note(&context->console,
-                     "%s components of more than %s documents were divided into stars",
-                     cli_format_count(counts->results.divided, n[0], sizeof n[0]),
-                     cli_format_count(context->settings.match.max_group_size, n[1], sizeof n[1]));
+        cli_say_note(
+            &context->console, "%s of more than %s %s divided into stars",
+            cli_format_of(counts->results.divided, "component", n[0], sizeof n[0]),
+            cli_format_of(context->settings.match.max_group_size, "document", n[1], sizeof n[1]),
+            cli_verb_of(counts->results.divided, "was", "were"));
     if (counts->chained > 0)
         cli_say_note(&context->console,
-                     "%s of the removed are chained: below the threshold to the kept one, joined "
+                     "%s of the removed %s chained: below the threshold to the kept one, joined "
                      "through others (--cluster star avoids that)",
-                     cli_format_count(counts->chained, n[0], sizeof n[0]));
+                     cli_format_count(counts->chained, n[0], sizeof n[0]),
+                     cli_verb_of(counts->chained, "is", "are"));
 }
 
 static void fill_options(cli_context *context, bm_dedup_options *options)

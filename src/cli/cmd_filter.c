@@ -31,12 +31,12 @@ bm_status cli_run_filter(cli_context *context, bm_error *err)
     bm_status status = bm_job_filter(&options, &summary, err);
     status = cli_end_job(context, status, err);
     if (status == BM_OK) {
-        char n[3][32];
+        char n[3][48];
         const bm_counts *counts = bm_summary_counts(summary);
-        cli_say_note(&context->console, "%s kept, %s removed, %s records skipped%s",
+        cli_say_note(&context->console, "%s kept, %s removed, %s skipped%s",
                      cli_format_count(counts->kept, n[0], sizeof n[0]),
                      cli_format_count(counts->removed, n[1], sizeof n[1]),
-                     cli_format_count(counts->skipped, n[2], sizeof n[2]),
+                     cli_format_of(counts->skipped, "record", n[2], sizeof n[2]),
                      options.annotate ? "; each document is written with its group" : "");
         cli_say_end(context, options.annotate ? "annotated" : "filtered", summary);
     }

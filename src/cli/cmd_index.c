@@ -12,29 +12,33 @@
 
 /* --- what was done --- */
 
-/* "3 replaced", unless there are none. */
-static void say_count(cli_context *context, uint64_t n, const char *what)
+/* "3 were replaced", unless there are none; `one` says it of a single document. */
+static void say_count(cli_context *context, uint64_t n, const char *one, const char *many)
 {
     char number[32];
     if (n > 0)
-        cli_say_note(&context->console, "%s %s", cli_format_count(n, number, sizeof number), what);
+        cli_say_note(&context->console, "%s %s", cli_format_count(n, number, sizeof number),
+                     cli_verb_of(n, one, many));
 }
 
 /* `reads`: the job has read documents. */
 static void say_index(cli_context *context, const bm_summary *summary, bool reads)
 {
     const bm_index_counts *counts = &bm_summary_counts(summary)->results.index;
-    char n[2][32];
-    say_count(context, counts->numbered,
+    char n[2][48];
+    say_count(context, counts->numbered, "was added under the next number, for its id was there",
               "were added under the next number, for their ids were there");
-    say_count(context, counts->replaced, "were replaced by documents of the same id");
-    say_count(context, counts->passed_over, "were not added, for their ids are there");
+    say_count(context, counts->replaced, "was replaced by a document of the same id",
+              "were replaced by documents of the same id");
+    say_count(context, counts->passed_over, "was not added, for its id is there",
+              "were not added, for their ids are there");
     say_count(context, counts->matched,
+              "was not added, for it reaches the threshold with one that is there",
               "were not added, for they reach the threshold with one that is there");
-    cli_say_note(&context->console, "%s %s; the index holds %s documents",
+    cli_say_note(&context->console, "%s %s; the index holds %s",
                  cli_format_count(reads ? counts->added : counts->removed, n[0], sizeof n[0]),
                  reads ? "added" : "removed",
-                 cli_format_count(counts->documents, n[1], sizeof n[1]));
+                 cli_format_of(counts->documents, "document", n[1], sizeof n[1]));
 }
 
 /* The job has ended with `status`; `verb` is what it did. */

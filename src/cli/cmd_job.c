@@ -35,63 +35,69 @@ void cli_say_plan(cli_context *context, const bm_summary *summary)
 void cli_say_documents(cli_context *context, const bm_summary *summary)
 {
     const bm_counts *counts = bm_summary_counts(summary);
-    char n[4][32];
-    cli_say_note(&context->console, "%s documents (%s empty, %s records skipped), %s shingles",
-                 cli_format_count(counts->documents, n[0], sizeof n[0]),
+    char n[4][48];
+    cli_say_note(&context->console, "%s (%s empty, %s skipped), %s",
+                 cli_format_of(counts->documents, "document", n[0], sizeof n[0]),
                  cli_format_count(counts->empty, n[1], sizeof n[1]),
-                 cli_format_count(counts->skipped, n[2], sizeof n[2]),
-                 cli_format_count(counts->shingles, n[3], sizeof n[3]));
+                 cli_format_of(counts->skipped, "record", n[2], sizeof n[2]),
+                 cli_format_of(counts->shingles, "shingle", n[3], sizeof n[3]));
     if (context->settings.match.sample > 0)
         cli_say_note(&context->console, "a sample of %s of them, drawn by the seed %" PRIu32,
                      cli_format_count(counts->sampled, n[0], sizeof n[0]),
                      context->settings.sketch.seed);
     if (counts->results.weightless > 0)
-        cli_say_note(&context->console,
-                     "%s documents weigh nothing: each of their shingles stands in all documents",
-                     cli_format_count(counts->results.weightless, n[0], sizeof n[0]));
+        cli_say_note(&context->console, "%s %s shingles stands in all documents",
+                     cli_format_of(counts->results.weightless, "document", n[0], sizeof n[0]),
+                     cli_verb_of(counts->results.weightless, "weighs nothing: each of its",
+                                 "weigh nothing: each of their"));
     if (counts->invalid_utf8 > 0)
-        cli_say_note(&context->console, "%s invalid bytes of UTF-8 were read as U+FFFD",
-                     cli_format_count(counts->invalid_utf8, n[0], sizeof n[0]));
+        cli_say_note(&context->console, "%s of UTF-8 %s read as U+FFFD",
+                     cli_format_of(counts->invalid_utf8, "invalid byte", n[0], sizeof n[0]),
+                     cli_verb_of(counts->invalid_utf8, "was", "were"));
     if (counts->hidden_files > 0)
-        cli_say_note(&context->console,
-                     "%s names in directories start with . or _ and were left out",
-                     cli_format_count(counts->hidden_files, n[0], sizeof n[0]));
+        cli_say_note(&context->console, "%s in directories %s with . or _ and %s left out",
+                     cli_format_of(counts->hidden_files, "name", n[0], sizeof n[0]),
+                     cli_verb_of(counts->hidden_files, "starts", "start"),
+                     cli_verb_of(counts->hidden_files, "was", "were"));
 }
 
 void cli_say_pairs(cli_context *context, const bm_summary *summary)
 {
     const bm_counts *counts = bm_summary_counts(summary);
-    char n[4][32];
+    char n[4][48];
     if (counts->identical > 0)
         cli_say_note(&context->console,
-                     "%s documents are identical to an earlier one (the same shingles in the same "
-                     "order), which stands for them among the candidates",
-                     cli_format_count(counts->identical, n[0], sizeof n[0]));
+                     "%s %s identical to an earlier one (the same shingles in the same order), "
+                     "which stands for %s among the candidates",
+                     cli_format_of(counts->identical, "document", n[0], sizeof n[0]),
+                     cli_verb_of(counts->identical, "is", "are"),
+                     cli_verb_of(counts->identical, "it", "them"));
     if (counts->verified == 0 && counts->candidates > 0)
-        cli_say_note(&context->console, "%s candidates, none verified: all of them count",
-                     cli_format_count(counts->candidates, n[0], sizeof n[0]));
+        cli_say_note(&context->console, "%s, none verified: all of them count",
+                     cli_format_of(counts->candidates, "candidate", n[0], sizeof n[0]));
     else
         cli_say_note(&context->console,
                      context->settings.match.verify == BM_VERIFY_CONTAINED
-                         ? "%s candidates, all verified: of %s one holds the other, of %s neither"
-                         : "%s candidates, all verified: %s at the threshold, %s below",
-                     cli_format_count(counts->candidates, n[0], sizeof n[0]),
+                         ? "%s, all verified: in %s one holds the other, in %s neither"
+                         : "%s, all verified: %s at the threshold, %s below",
+                     cli_format_of(counts->candidates, "candidate", n[0], sizeof n[0]),
                      cli_format_count(counts->edges, n[1], sizeof n[1]),
                      cli_format_count(counts->verified - counts->edges, n[2], sizeof n[2]));
     if (counts->not_compared > 0)
-        cli_say_note(&context->console,
-                     "up to %s pairs of crowded buckets are no candidates: they were not compared",
-                     cli_format_count(counts->not_compared, n[0], sizeof n[0]));
+        cli_say_note(&context->console, "up to %s of crowded buckets %s not compared",
+                     cli_format_of(counts->not_compared, "pair", n[0], sizeof n[0]),
+                     cli_verb_of(counts->not_compared, "is no candidate: it was",
+                                 "are no candidates: they were"));
     if (counts->results.pairs > 0)
-        cli_say_note(&context->console, "%s pairs written: %s of identical documents, %s others",
-                     cli_format_count(counts->results.pairs, n[0], sizeof n[0]),
+        cli_say_note(&context->console, "%s written: %s of identical documents, %s others",
+                     cli_format_of(counts->results.pairs, "pair", n[0], sizeof n[0]),
                      cli_format_count(counts->results.identical_pairs, n[1], sizeof n[1]),
                      cli_format_count(counts->results.pairs - counts->results.identical_pairs, n[2],
                                       sizeof n[2]));
     if (counts->results.edit_unknown > 0)
-        cli_say_note(&context->console,
-                     "%s pairs have no edit distance: it takes more than 10^10 cells",
-                     cli_format_count(counts->results.edit_unknown, n[0], sizeof n[0]));
+        cli_say_note(&context->console, "%s %s no edit distance: it takes more than 10^10 cells",
+                     cli_format_of(counts->results.edit_unknown, "pair", n[0], sizeof n[0]),
+                     cli_verb_of(counts->results.edit_unknown, "has", "have"));
 }
 
 void cli_say_end(cli_context *context, const char *verb, const bm_summary *summary)

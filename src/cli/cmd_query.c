@@ -37,15 +37,16 @@ static void fill_options(cli_context *context, bm_query_options *options)
 static void say_answers(cli_context *context, const bm_summary *summary)
 {
     const bm_counts *counts = bm_summary_counts(summary);
-    char n[3][32];
-    cli_say_note(&context->console, "%s candidates, all verified: %s answers to %s queries",
-                 cli_format_count(counts->candidates, n[0], sizeof n[0]),
-                 cli_format_count(counts->edges, n[1], sizeof n[1]),
-                 cli_format_count(counts->documents, n[2], sizeof n[2]));
+    char n[3][48];
+    cli_say_note(&context->console, "%s, all verified: %s to %s",
+                 cli_format_of(counts->candidates, "candidate", n[0], sizeof n[0]),
+                 cli_format_of(counts->edges, "answer", n[1], sizeof n[1]),
+                 cli_format_of(counts->documents, "query", n[2], sizeof n[2]));
     if (counts->not_compared > 0)
-        cli_say_note(&context->console,
-                     "up to %s pairs of crowded buckets are no candidates: they were not compared",
-                     cli_format_count(counts->not_compared, n[0], sizeof n[0]));
+        cli_say_note(&context->console, "up to %s of crowded buckets %s not compared",
+                     cli_format_of(counts->not_compared, "pair", n[0], sizeof n[0]),
+                     cli_verb_of(counts->not_compared, "is no candidate: it was",
+                                 "are no candidates: they were"));
 }
 
 bm_status cli_run_query(cli_context *context, bm_error *err)

@@ -47,11 +47,11 @@ static void say_sample(cli_context *context, const bm_tune_result *result, size_
 {
     const bm_tune_sample *s = bm_tune_result_sample(result, i);
     const bm_tune_forecast *f = bm_tune_result_forecast(result, i, bm_tune_result_chosen(result));
-    char n[4][32], totals[4][80];
+    char n[4][48], totals[4][80];
     cli_say_note(&context->console,
-                 "%s: %s documents (%s empty, %s identical to an earlier one); %s of %s distinct "
+                 "%s: %s (%s empty, %s identical to an earlier one); %s of %s distinct "
                  "ones were compared with all others",
-                 s->shingle, cli_format_count(s->documents, n[0], sizeof n[0]),
+                 s->shingle, cli_format_of(s->documents, "document", n[0], sizeof n[0]),
                  cli_format_count(s->empty, n[1], sizeof n[1]),
                  cli_format_count(s->identical, n[2], sizeof n[2]),
                  cli_format_count(s->sampled, n[3], sizeof n[3]),

@@ -50,7 +50,7 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
         {"DIR [INPUT...]",
          "write the documents that an earlier dedup keeps",
          "DIR is what dedup wrote (perhaps with --kept no), the inputs are those that it "
-         "read; without\nany, its report names them. Finding and removing can so be two "
+         "read; without\nany, its report names them. So finding and removing can be two "
          "steps.",
          {{"bandmill filter result -o kept", "the inputs are those that result/report.json names"},
           {"bandmill filter result articles.jsonl -o kept-here --kept zst",
@@ -69,31 +69,30 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
            "a table: pairs, groups and removed documents at each"},
           {"bandmill cluster pairs.tsv --threshold 0.8 --cluster star -o groups.jsonl",
            "each removed document is itself near to the kept one"}}},
-    [CLI_EXPLAIN] =
-        {"DIR (A B | --group G)",
-         "say why documents are in one group",
-         "DIR is what dedup wrote, A and B are ids of documents in it. Says the shortest chain of "
-         "verified pairs\nbetween them, how similar they are themselves, and which links would "
-         "have to go to part them; for a group,\nits bridges and the documents that hold it "
-         "together. Uses pairs.tsv where dedup --pairs left it, else\nthe inputs, which must not "
-         "have changed. No chain: exit 1.",
-         {{"bandmill explain result harbour harbour-unnamed",
-           "the chain of pairs between two documents of a group"},
-          {"bandmill explain result --group 1", "what holds the first group together"},
-          {"bandmill explain result --group 1 --dot > group.dot",
-           "the same as a graph, which dot of Graphviz draws"}}},
+    [CLI_EXPLAIN] = {"DIR (A B | --group G)",
+                     "show why documents are in one group",
+                     "DIR is what dedup wrote, A and B are ids of documents in it. Shows the "
+                     "shortest chain of verified pairs\n"
+                     "between them, how similar they are themselves, and which links hold them "
+                     "together; for a group, its\n"
+                     "bridges and the documents that hold it together. Uses pairs.tsv where dedup "
+                     "--pairs left it, else the\n"
+                     "inputs, which must not have changed. No chain: exit 1.",
+                     {{"bandmill explain result harbour harbour-unnamed",
+                       "the chain of pairs between two documents of a group"},
+                      {"bandmill explain result --group 1", "what holds the first group together"},
+                      {"bandmill explain result --group 1 --dot > group.dot",
+                       "the same as a graph, which dot of Graphviz draws"}}},
     [CLI_REPORT] =
         {"DIR",
          "show what was removed and why, as one page",
-         "DIR is what dedup wrote. The page shows what happened in numbers and "
-         "pictures, texts side by "
-         "side with their\ndifferences, what holds the largest chained group together, "
-         "and what other "
-         "choices would have done. One HTML\nfile on stdout or -o FILE, whole in "
-         "itself; with --json the "
-         "same as data. Texts come from the inputs where they\nhave not changed. With "
-         "pairs.tsv (dedup "
-         "--pairs) it says more.",
+         "DIR is what dedup wrote. The page shows what happened in numbers and pictures, texts "
+         "side by side with\n"
+         "their differences, what holds the largest chained group together, and what other choices "
+         "would have\n"
+         "done. It is one complete HTML file on stdout or -o FILE; --json gives the same as data. "
+         "Texts come from\n"
+         "the inputs where these have not changed. With pairs.tsv (dedup --pairs) it shows more.",
          {{"bandmill report result -o report.html",
            "one file, to look at and to send: what went, and why"},
           {"bandmill report result -o more.html --groups 50 --pairs 100 --text-bytes 5000",
@@ -102,18 +101,22 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
     [CLI_TUNE] =
         {"[INPUT...]",
          "list the band plans that fit, and what they would find in documents",
-         "Lists every plan of --bands times --rows within --perms that finds a share of at "
-         "least --recall of the\npairs at --threshold and, with --ceiling S:P, makes "
-         "candidates of at most a share of P of the pairs at S,\ncheapest first; then, of "
-         "the chosen one, the probability at each twentieth of similarity and where it is\n"
-         "steepest. Tables of tab-separated rows on stdout, or with --json one object. None "
-         "fits: exit 1, and\nthe least --perms that has one is said. With documents, what each "
-         "plan would find among "
-         "them: candidates,\nverified pairs and missed pairs, with their standard errors, from a "
-         "sample that is compared with all of them.",
+         "Lists every plan of --bands times --rows within --perms that finds a share of at least "
+         "--recall of the\n"
+         "pairs at --threshold and, with --ceiling S:P, makes candidates of at most a share of P "
+         "of the pairs at S,\n"
+         "cheapest first; then, for the chosen one, the probability at each twentieth of "
+         "similarity and where it is\n"
+         "steepest. Writes tables of tab-separated rows to stdout, or with --json one object. If "
+         "none fits, the exit\n"
+         "code is 1, and the least --perms that has one is named. With documents it says what each "
+         "plan would find\n"
+         "among them: candidates, verified pairs and missed pairs, with their standard errors, "
+         "from a sample that\n"
+         "is compared with all of them.",
          {{"bandmill tune --threshold 0.7 --recall 0.99", "the plans, cheapest first"},
           {"bandmill tune --threshold 0.5 --recall 0.99 --ceiling 0.05:0.006",
-           "and few candidates among documents that share little"},
+           "with few candidates among documents that share little"},
           {"bandmill tune articles.jsonl --shingle word:3 --shingle word:5 --svg curves.svg",
            "what each plan would find among these documents"}}},
     [CLI_INDEX_BUILD] =
@@ -125,34 +128,35 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
          {{"bandmill index build known articles.jsonl",
            "keeps sets of shingles: answers are exact"},
           {"bandmill index build small articles.jsonl --store signatures",
-           "takes less room: answers are estimates"},
+           "needs less space: answers are estimates"},
           {"bandmill index build all crawl/ --threshold 0.6 --text-field text",
-           "for whoever will ask for less than 0.8"}}},
-    [CLI_INDEX_ADD] =
-        {"INDEX INPUT...",
-         "add documents to an index",
-         "Texts are cut and signed as the index says: options that ask for something else are "
-         "refused. Every 64 MiB of\ninput or 10 s, and at the end, what was added is committed and "
-         "survives whatever comes. --unique adds no\ndocument that reaches the threshold with one "
-         "that is there, or was added before it, and writes query,\ntarget and jaccard of its best "
-         "match to stdout.",
-         {{"bandmill index add all new.jsonl", "cut and signed as the index says"},
-          {"bandmill index add known new.jsonl --unique > already.tsv",
-           "only what is new; what is near to one that is there is listed"},
-          {"bandmill index add known new.jsonl --duplicate-ids skip -q",
-           "an id that is there stays as it is"}}},
+           "for queries below 0.8"}}},
+    [CLI_INDEX_ADD] = {"INDEX INPUT...",
+                       "add documents to an index",
+                       "Texts are cut and signed as the index says; options that contradict it are "
+                       "refused. Every 64 MiB of input\n"
+                       "or 10 s, and at the end, what was added is committed and survives a crash. "
+                       "--unique adds no document that\n"
+                       "reaches the threshold with one that is there, or was added before it, and "
+                       "writes query, target and jaccard\n"
+                       "of its best match to stdout.",
+                       {{"bandmill index add all new.jsonl", "cut and signed as the index says"},
+                        {"bandmill index add known new.jsonl --unique > already.tsv",
+                         "only what is new; what is near to one that is there is listed"},
+                        {"bandmill index add known new.jsonl --duplicate-ids skip -q",
+                         "an id that is there stays as it is"}}},
     [CLI_INDEX_REMOVE] =
         {"INDEX ID...",
          "remove documents from an index",
-         "With one commit. An id that is not there: exit 1, and the rest is "
-         "removed. The space is free for documents that\nare added later; index "
-         "compact gives it back.",
+         "Removes the documents in one commit. If an id is not there, the rest is removed and the "
+         "exit code is 1.\n"
+         "Documents that are added later use the space; index compact gives it back.",
          {{"bandmill index remove known bread swifts", "documents by their ids"},
           {"bandmill index remove small --ids gone.txt", "a list of ids, one a line"},
           {"tail -n +2 result/removed.tsv | cut -f 1 | bandmill index remove all --ids -",
            "what an earlier dedup removed"}}},
     [CLI_INDEX_INFO] = {"INDEX",
-                        "say what an index is and holds",
+                        "show what an index is and holds",
                         "Shows how its texts are cut and signed, the plan of bands, what is kept, "
                         "and how many documents there are.",
                         {{"bandmill index info known", "text options, plan, counts"},
@@ -170,28 +174,28 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
     [CLI_INDEX_COMPACT] =
         {"INDEX",
          "write an index anew, without what was removed",
-         "Makes a new file beside and puts it in the place of the old one. Who "
-         "reads the old one meanwhile goes on with\nit.",
+         "Makes a new file beside the old one and exchanges them. Readers of the old one go on "
+         "with it.",
          {{"bandmill index compact known", "gives back the space of what was removed"},
-          {"bandmill index compact known --memory 1G -q", "within so much memory"},
+          {"bandmill index compact known --memory 1G -q", "within 1 GiB of memory"},
           {"bandmill index compact known --json", "the summary as a JSON object"}}},
     [CLI_QUERY] =
         {"INDEX QUERY...",
          "find the documents of an index that are near to queries",
          "Writes query, target and Jaccard similarity, tab-separated with a header, to stdout or "
-         "-o "
-         "FILE; of each query\nthe best first. How texts are cut and signed stands in the index. "
-         "With "
-         "--targets INPUT (also several) in\nplace of INDEX the queries are looked up in these "
-         "documents, and no index is left. --follow: each line of\nstdin is answered before the "
-         "next "
-         "is waited for. --measure containment: the share of the query that a target holds, of all "
-         "targets.\nNo query has a match: exit 1.",
-         {{"bandmill query known new.jsonl", "of each query the best first"},
+         "-o FILE; the best\n"
+         "target of each query first. The index says how texts are cut and signed. With --targets "
+         "INPUT (which may\n"
+         "be repeated) in place of INDEX the queries are looked up in these documents, and no "
+         "index is left.\n"
+         "--follow answers each line of stdin before it reads the next. --measure containment "
+         "gives the share of the\n"
+         "query that a target holds, for all targets. If no query has a match, the exit code is 1.",
+         {{"bandmill query known new.jsonl", "the best target of each query first"},
           {"bandmill query known new.jsonl --top 1 --threshold 0.9",
-           "one answer, from so much similarity on"},
+           "one answer for each query, at 0.9 or above"},
           {"bandmill query --targets articles.jsonl new.jsonl --json",
-           "without an index; a JSON object a line"}}},
+           "without an index; JSON Lines"}}},
     [CLI_EXPORT] =
         {"DIR",
          "write the signatures of a directory in the form of another tool",
@@ -206,24 +210,24 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
            "records for datasketch's LeanMinHash.deserialize"},
           {"bandmill export signed-256 --to datatrove --bands 14 --rows 8 -o trove",
            "files of bands for stages 2 to 4 of datatrove"}}},
-    [CLI_IMPORT] =
-        {"INPUT...",
-         "make signatures of other tools a directory as sign writes it",
-         "Inputs are files of one form, or directories that export wrote, which say themselves how "
-         "their signatures were\nmade; of other files --scheme, --seed and --hash say it. dedup, "
-         "pairs and "
-         "index take the directory like one that\nsign wrote; there are no texts, so pairs are "
-         "verified by signature.",
-         {{"bandmill import arrays --from npy -o back",
-           "what export wrote says itself how it was made"},
-          {"bandmill import lean/signatures.leanminhash --from leanminhash --hash sha1 "
-           "--ids lean/ids.txt -o theirs",
-           "a file of another tool, and what is known of it"},
-          {"bandmill import arrays/signatures.npy --from npy --scheme affine32 --seed 1 "
-           "--hash xxh3 -o rows",
-           "ids are the numbers of the rows"}}},
+    [CLI_IMPORT] = {"INPUT...",
+                    "make signatures of other tools a directory as sign writes it",
+                    "Inputs are files of one form, or directories that export wrote, which say "
+                    "themselves how their signatures\n"
+                    "were made; for other files --scheme, --seed and --hash must say it. dedup, "
+                    "pairs and index read the\n"
+                    "directory like one that sign wrote; there are no texts, so pairs are verified "
+                    "by signature.",
+                    {{"bandmill import arrays --from npy -o back",
+                      "a directory of export says itself how it was made"},
+                     {"bandmill import lean/signatures.leanminhash --from leanminhash --hash sha1 "
+                      "--ids lean/ids.txt -o theirs",
+                      "a file of another tool, and what is known of it"},
+                     {"bandmill import arrays/signatures.npy --from npy --scheme affine32 --seed 1 "
+                      "--hash xxh3 -o rows",
+                      "ids are the numbers of the rows"}}},
     [CLI_INSPECT] = {"PATH...",
-                     "say what a file or directory of bandmill holds",
+                     "show what a file or directory of bandmill holds",
                      "Shows the kind, the counts and the provenance (scheme, seed, shingles, "
                      "normaliser, versions).",
                      {{"bandmill inspect signed",
@@ -236,7 +240,7 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
                      "takes. A machine without\nOpenCL has no OpenCL devices, which is no error.",
                      {{"bandmill devices", "the first column is what --device takes"},
                       {"bandmill devices --self-test", "each computes answers that are known"},
-                      {"bandmill devices --json", "all that is known of them"}}},
+                      {"bandmill devices --json", "everything known about them"}}},
     [CLI_BENCH] = {"[INPUT...]",
                    "measure each device against its own limit",
                    "Measures the arithmetic alone (the limit), hashes that lie on the device, "
@@ -244,7 +248,7 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
                    "runs. Text comes from INPUT, or from a seeded generator.",
                    {{"bandmill bench --device cpu", "the processor alone"},
                     {"bandmill bench --device gpu --json", "figures of each GPU, as JSON"},
-                    {"bandmill bench articles.jsonl --perms 256", "with texts of one's own"}}},
+                    {"bandmill bench articles.jsonl --perms 256", "with your own texts"}}},
     [CLI_HELP] = {"[COMMAND]",
                   "list the commands, or the options of one",
                   "Without a command: the list of commands.",

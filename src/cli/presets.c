@@ -26,16 +26,15 @@ const cli_preset cli_presets[CLI_N_PRESETS] = {
      BM_SCHEME_TEXT_DEDUP, 240, 0, 0, 0.7,
      "text-dedup drops documents of fewer than 5 words, and lowers U+0130 and a final capital "
      "sigma "
-     "by rules of their own; 0.4.0 takes 250 permutations unless told (--num_perm)"},
+     "by rules of their own; 0.4.0 uses 250 permutations by default (--num_perm)"},
     {"lance", BM_SHINGLE_WORD, 3, BM_NORM_LOWER, BM_WORDS_ALNUM, BM_TOKEN_XXH64, BM_SCHEME_LANCE,
-     128, 16, 8, 0, "Lance takes tokens from the tokenizer of its index: here words are ours"},
+     128, 16, 8, 0, "Lance uses the tokenizer of its index: here words are ours"},
     {"slimpajama", BM_SHINGLE_CHAR, 5, BM_NORM_NFC | BM_NORM_LOWER | BM_NORM_PUNCT, BM_WORDS_ALNUM,
      BM_TOKEN_SHA1, BM_SCHEME_LEGACY, 128, 16, 8, 0,
      "SlimPajama drops ASCII punctuation alone, symbols among it: here punctuation of all scripts "
      "goes, and $ + < = > ^ | ~ and the backquote stay"},
     {"SEDD", BM_SHINGLE_WORD, 13, BM_NORM_LOWER, BM_WORDS_SPACE, BM_TOKEN_SHA1, BM_SCHEME_LEGACY,
-     128, 9, 13, 0,
-     "SEDD has its own normaliser: here texts are lower case, parted at white space"},
+     128, 9, 13, 0, "SEDD has its own normaliser: here texts are lower case, split at white space"},
 };
 
 const cli_preset *cli_preset_of(const cli_settings *settings)

@@ -31,6 +31,21 @@ char *cli_format_count(uint64_t n, char *out, size_t cap)
     return out;
 }
 
+char *cli_format_of(uint64_t n, const char *noun, char *out, size_t cap)
+{
+    const size_t len = strlen(noun);
+    const bool to_ies = n != 1 && noun[len - 1] == 'y';
+    char number[32];
+    snprintf(out, cap, "%s %.*s%s", cli_format_count(n, number, sizeof number),
+             (int)(to_ies ? len - 1 : len), noun, cli_verb_of(n, "", to_ies ? "ies" : "s"));
+    return out;
+}
+
+const char *cli_verb_of(uint64_t n, const char *one, const char *many)
+{
+    return n == 1 ? one : many;
+}
+
 char *cli_format_bytes(double bytes, char *out, size_t cap)
 {
     static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};

@@ -43,6 +43,10 @@ void cli_meter_format(const bm_progress *progress, char *out, size_t cap);
 void cli_meter_format_within(const bm_progress *progress, size_t columns, char *out, size_t cap);
 /* 1234567 as "1,234,567". Returns out. */
 char *cli_format_count(uint64_t n, char *out, size_t cap);
+/* The same with a noun: "1 query", "1,200 queries". Returns out. */
+char *cli_format_of(uint64_t n, const char *noun, char *out, size_t cap);
+/* `one` of a single thing, else `many`: "is", "are". */
+const char *cli_verb_of(uint64_t n, const char *one, const char *many);
 /* Bytes as "1.5 GB" (powers of 1000). Returns out. */
 char *cli_format_bytes(double bytes, char *out, size_t cap);
 /* A monotonic clock in seconds. */

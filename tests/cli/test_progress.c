@@ -55,6 +55,9 @@ Test(progress, writes_numbers_for_people)
     cr_assert_str_eq(cli_format_count(999, out, sizeof out), "999");
     cr_assert_str_eq(cli_format_count(1000, out, sizeof out), "1,000");
     cr_assert_str_eq(cli_format_count(UINT64_MAX, out, sizeof out), "18,446,744,073,709,551,615");
+    cr_assert_str_eq(cli_format_of(0, "pair", out, sizeof out), "0 pairs");
+    cr_assert_str_eq(cli_format_of(1, "query", out, sizeof out), "1 query");
+    cr_assert_str_eq(cli_format_of(1200, "query", out, sizeof out), "1,200 queries");
     cr_assert_str_eq(cli_format_bytes(999, out, sizeof out), "999 B");
     cr_assert_str_eq(cli_format_bytes(999700, out, sizeof out), "1.0 MB");
     cr_assert_str_eq(cli_format_bytes(123456789, out, sizeof out), "123 MB");

@@ -15,7 +15,7 @@ find_groups() { bm dedup "$@" --shingle word:1 --threshold 0.5 --force -q; exits
 } > in.jsonl
 find_groups in.jsonl --on-error skip -o out
 bm filter out --annotate -o all; exits 0
-says ../err '2 kept, 2 removed, 1 records skipped; each document is written with its group'
+says ../err '2 kept, 2 removed, 1 record skipped; each document is written with its group'
 {
     printf '{"id":"a","text":"%s","bandmill":{"group":1,"size":3,"kept":true,"jaccard":1.000000}}\n' "$a"
     printf '  { "id" : "alone", "text" : "nothing here {or there}" , "more" : {"x":[1,2]} ,"bandmill":{"group":null,"size":null,"kept":true,"jaccard":null}}  \r\n'

@@ -13,7 +13,7 @@ END
 set -- --shingle word:1 --bands 128 --rows 1
 
 bm dedup in.jsonl "$@" --threshold 0.8 --pairs -o out; exits 0; silent ../out
-says ../err '^bandmill: 1 of the removed are chained.*--cluster star'
+says ../err '^bandmill: 1 of the removed is chained.*--cluster star'
 printf 'id\tkept\tjaccard\treason\tfile\tline\tlost\nb\ta\t1.000000\tnear\tin.jsonl\t2\t0\nc\ta\t0.818182\tnear\tin.jsonl\t4\t1\nd\ta\t0.666667\tchained\tin.jsonl\t6\t2\n' | holds out/removed.tsv
 printf '{"group":1,"kept":"a","size":4,"members":["a","b","c","d"]}\n' | holds out/groups.jsonl
 printf 'id_a\tid_b\tjaccard\na\tb\t1.000000\na\tc\t0.818182\nb\tc\t0.818182\nc\td\t0.818182\n' | holds out/pairs.tsv

@@ -53,7 +53,7 @@ bm index build deep/er/idx in.jsonl -q; exits 0; bm index check deep/er/idx; exi
 # bad inputs leave nothing
 printf '{"id":"a","text":"x"}\n{"id":"b","text":\n' > bad.jsonl
 bm index build none bad.jsonl; refused 3 'bad.jsonl:2: '; absent none
-bm index build bad bad.jsonl --on-error skip; exits 0; says ../err 'warning: bad.jsonl:2: skipped: '; says ../err '1 records skipped'
+bm index build bad bad.jsonl --on-error skip; exits 0; says ../err 'warning: bad.jsonl:2: skipped: '; says ../err '1 record skipped'
 rm -r bad
 bm index build none nowhere.jsonl; refused 4 'nowhere.jsonl: '; absent none
 bm index build none in.jsonl --threshold 0.1 --perms 28; refused 2 '.*\b29\b'; absent none

@@ -75,7 +75,7 @@ silent_about() { checks=$((checks + 1)); ! grep -q "$2" "$1" || fail "$1 says $2
 silent_about whole/report.json divided
 for more in '' --pairs '--memory 64M --threads 8'; do
     bm dedup "$@" --max-group-size 5 $more -o parts --force; exits 0
-    says ../err '1 components of more than 5 documents were divided into stars'
+    says ../err '1 component of more than 5 documents was divided into stars'
     printf '{"group":1,"kept":"1","size":2,"members":["1","2"]}\n{"group":2,"kept":"3","size":2,"members":["3","4"]}\n{"group":3,"kept":"5","size":2,"members":["5","6"]}\n' | holds parts/groups.jsonl
 done
 says parts/report.json '"divided": *1'; says parts/report.json '"max_group_size": *5'

@@ -175,7 +175,7 @@ bm cluster bad.tsv; refused 3 'bad\.tsv:2: edit is no whole number'
 printf 'id_a\tid_b\tjaccard\tedit\na\tb\t1.000000\n' > bad.tsv
 bm cluster bad.tsv; refused 3 'bad\.tsv:2: the row has another number of fields .expected 4.'
 awk 'BEGIN { for (i = 0; i < 2; i++) { printf "{\"id\":\"%d\",\"text\":\"%d", i, i; for (k = 0; k < 51000; k++) printf " a"; print "\"}" } }' > long.jsonl
-bm pairs long.jsonl --shingle word:1 --threshold 0.3 --edit --report long.json; exits 0; says ../err '1 pairs have no edit distance: it takes more than 10.10 cells'
+bm pairs long.jsonl --shingle word:1 --threshold 0.3 --edit --report long.json; exits 0; says ../err '1 pair has no edit distance: it takes more than 10.10 cells'
 printf 'id_a\tid_b\tjaccard\tedit\n0\t1\t0.333333\t\n' | holds ../out
 says long.json '"edit_unknown": 1'
 bm pairs long.jsonl --shingle word:1 --threshold 0.3 --edit --json; exits 0; says ../out '"edit":null'

@@ -35,7 +35,7 @@ adds() {
 # numbers REPORT: those of the summary, against each other and against the report.
 numbers() {
     report=$1
-    adds "$(count "$report" records)" "$(number 'N documents \([0-9]')" "$(number 'N records skipped')"
+    adds "$(count "$report" records)" "$(number 'N documents \([0-9]')" "$(number 'N records? skipped')"
     adds "$(count "$report" identical)" "$(number 'N documents are identical to an earlier one \(the same shingles in the same order')"
     adds "$(number 'N candidates, all verified')" "$(number 'N at the threshold')" "$(number 'N below')"
     adds "$(count "$report" candidates)" "$(count "$report" verified)"
@@ -69,7 +69,7 @@ done
 bm dedup docs.jsonl -o unverified --on-error skip --verify none; exits 0
 says ../err '^bandmill: [0-9,]+ candidates, none verified: all of them count$'
 bm filter components -o filtered; exits 0
-adds "$(count components/report.json records)" "$(number 'N kept')" "$(number 'N removed')" "$(number 'N records skipped')"
+adds "$(count components/report.json records)" "$(number 'N kept')" "$(number 'N removed')" "$(number 'N records? skipped')"
 
 # the command as it was given, and when: under "run", where all is that varies
 bm --threads 2 dedup docs.jsonl -o 'a "name"' --on-error skip; exits 0
