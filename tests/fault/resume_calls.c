@@ -124,7 +124,7 @@ static bm_status fill(bm_out_dir *dir, bool half, bm_error *err)
     if (status == BM_OK)
         status = bm_out_file_flush(ids, err);
     if (status == BM_OK)
-        status = bm_npy_writer_flush(&writer, err);
+        status = bm_npy_writer_flush(&writer, NULL, err);
     if (status != BM_OK) {
         bm_out_file_abort(ids);
         bm_npy_writer_abort(&writer);

@@ -280,12 +280,17 @@ static uint64_t width_of(const bm_npy_writer *writer)
     return (writer->n_cols == 0 ? 1 : writer->n_cols) * (uint64_t)(writer->type[2] - '0');
 }
 
+/* Rows so far. */
+static uint64_t n_rows_of(const bm_npy_writer *writer)
+{
+    return (bm_out_file_bytes(writer->file) - BM_NPY_HEADER_BYTES) / width_of(writer);
+}
+
 bm_status bm_npy_writer_open_again(bm_out_dir *dir, const bm_npy_array *array, uint64_t n_rows,
                                    bm_npy_writer *out, bm_error *err)
 {
-    uint64_t bytes;
+    uint64_t bytes = 0;
     bm_npy_writer writer = writer_of(array);
-    writer.n_rows = n_rows;
     if (__builtin_mul_overflow(n_rows, width_of(&writer), &bytes) ||
         __builtin_add_overflow(bytes, BM_NPY_HEADER_BYTES, &bytes))
         return bm_fail_at(err, BM_ERR_FORMAT, array->name, 0,
@@ -296,39 +301,55 @@ bm_status bm_npy_writer_open_again(bm_out_dir *dir, const bm_npy_array *array, u
     return BM_OK;
 }
 
-/* The rows that are in the file, into the sum. */
-static bm_status read_back(bm_npy_writer *writer, bm_error *err)
+/* The rows that came since, into the sum. */
+static bm_status sum_up(bm_npy_writer *writer, bm_error *err)
 {
-    uint64_t at = BM_NPY_HEADER_BYTES, end = at + writer->n_rows * width_of(writer);
+    const uint64_t end = bm_out_file_bytes(writer->file);
     char *block = bm_alloc(BLOCK_BYTES, 1);
     bm_status status = BM_OK;
     if (block == NULL)
         BM_TRY_OUT(bm_fail_nomem(err, BLOCK_BYTES));
-    while (at < end) {
-        const size_t n = end - at < BLOCK_BYTES ? (size_t)(end - at) : BLOCK_BYTES;
-        BM_TRY_OUT(bm_out_file_read(writer->file, at, block, n, err));
+    while (writer->summed < end) {
+        const uint64_t left = end - writer->summed;
+        const size_t n = left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES;
+        BM_TRY_OUT(bm_out_file_read(writer->file, writer->summed, block, n, err));
         bm_stream_hash_add(writer->sum, block, n);
-        at += n;
+        writer->summed += n;
     }
 out:
     bm_free(block);
     return status;
 }
 
+bm_status bm_npy_writer_flush(bm_npy_writer *writer, bm_hash128 *sum, bm_error *err)
+{
+    if (sum != NULL)
+        *sum = (bm_hash128){0};
+    if (writer->file == NULL)
+        return BM_OK;
+    BM_TRY(bm_out_file_flush(writer->file, err));
+    if (writer->sum == NULL || sum == NULL)
+        return BM_OK;
+    BM_TRY(sum_up(writer, err));
+    *sum = bm_stream_hash_end(writer->sum);
+    return BM_OK;
+}
+
 bm_status bm_npy_writer_keep_sum(bm_npy_writer *writer, const bm_hash128 *wanted, bm_error *err)
 {
+    bm_hash128 is;
     BM_TRY(bm_stream_hash_open(bm_isa_best(), &writer->sum, err));
     bm_stream_hash_begin(writer->sum);
-    if (writer->n_rows == 0)
+    writer->summed = BM_NPY_HEADER_BYTES;
+    if (n_rows_of(writer) == 0)
         return BM_OK;
-    bm_status status = read_back(writer, err);
-    const bm_hash128 is = bm_npy_writer_sum(writer);
+    bm_status status = bm_npy_writer_flush(writer, &is, err);
     if (status == BM_OK && wanted != NULL && (is.lo != wanted->lo || is.hi != wanted->hi))
         status =
             bm_fail_at(err, BM_ERR_FORMAT, bm_out_file_shown(writer->file), 0,
                        "its first %" PRIu64 " rows are not those that an interrupted job wrote "
                        "(begin anew with `force`)",
-                       writer->n_rows);
+                       n_rows_of(writer));
     return status;
 }
 
@@ -336,14 +357,8 @@ void bm_npy_writer_compare_late(bm_npy_writer *writer, const bm_hash128 *wanted)
 {
     writer->ended = true;
     bm_out_file_compare(writer->file, &(bm_sealed_part){.from = BM_NPY_HEADER_BYTES,
-                                                        .to = BM_NPY_HEADER_BYTES +
-                                                              writer->n_rows * width_of(writer),
+                                                        .to = bm_out_file_bytes(writer->file),
                                                         .sum = *wanted});
-}
-
-bm_hash128 bm_npy_writer_sum(const bm_npy_writer *writer)
-{
-    return writer->sum != NULL ? bm_stream_hash_end(writer->sum) : (bm_hash128){0};
 }
 
 static void drop_sum(bm_npy_writer *writer)
@@ -352,23 +367,33 @@ static void drop_sum(bm_npy_writer *writer)
     writer->sum = NULL;
 }
 
-bm_status bm_npy_writer_flush(bm_npy_writer *writer, bm_error *err)
+/* The bytes of so many rows. */
+static bm_status size_of_rows(const bm_npy_writer *writer, uint64_t n_rows, size_t row_bytes,
+                              uint64_t *bytes, bm_error *err)
 {
-    return writer->file == NULL ? BM_OK : bm_out_file_flush(writer->file, err);
+    if (row_bytes != width_of(writer) || __builtin_mul_overflow(n_rows, row_bytes, bytes) ||
+        *bytes > SIZE_MAX || writer->ended)
+        return bm_fail(err, BM_ERR_INTERNAL, "rows of another width, or behind the last");
+    return BM_OK;
 }
 
 bm_status bm_npy_writer_rows(bm_npy_writer *writer, const void *rows, uint64_t n_rows,
                              size_t row_bytes, bm_error *err)
 {
-    uint64_t bytes;
-    if (row_bytes != width_of(writer) || __builtin_mul_overflow(n_rows, row_bytes, &bytes) ||
-        bytes > SIZE_MAX || writer->ended)
-        return bm_fail(err, BM_ERR_INTERNAL, "rows of another width, or behind the last");
-    BM_TRY(bm_out_file_write(writer->file, rows, (size_t)bytes, err));
-    if (writer->sum != NULL)
-        bm_stream_hash_add(writer->sum, rows, (size_t)bytes);
-    writer->n_rows += n_rows;
-    return BM_OK;
+    uint64_t bytes = 0;
+    BM_TRY(size_of_rows(writer, n_rows, row_bytes, &bytes, err));
+    return bm_out_file_write(writer->file, rows, (size_t)bytes, err);
+}
+
+bm_status bm_npy_writer_rows_at(const bm_npy_writer *writer, uint64_t first, const void *rows,
+                                uint64_t n_rows, size_t row_bytes, bm_error *err)
+{
+    uint64_t bytes = 0, at;
+    BM_TRY(size_of_rows(writer, n_rows, row_bytes, &bytes, err));
+    if (__builtin_mul_overflow(first, row_bytes, &at) ||
+        __builtin_add_overflow(at, BM_NPY_HEADER_BYTES, &at))
+        return bm_fail(err, BM_ERR_INTERNAL, "rows that no file has");
+    return bm_out_file_write_at(writer->file, at, rows, (size_t)bytes, err);
 }
 
 bm_status bm_npy_writer_close(bm_npy_writer *writer, bm_error *err)
@@ -378,8 +403,8 @@ bm_status bm_npy_writer_close(bm_npy_writer *writer, bm_error *err)
     drop_sum(writer);
     if (file == NULL)
         return BM_OK;
+    bm_npy_header_write(writer->type, n_rows_of(writer), writer->n_cols, header);
     writer->file = NULL;
-    bm_npy_header_write(writer->type, writer->n_rows, writer->n_cols, header);
     bm_status status = bm_out_file_rewrite(file, 0, header, sizeof header, err);
     if (status != BM_OK) {
         bm_out_file_abort(file);

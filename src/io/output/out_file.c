@@ -124,7 +124,9 @@ static void free_file(bm_out_file *file)
     bm_free(file->target);
     bm_free(file->name);
     bm_free(file->pieces);
+    bm_free(file->ahead);
     bm_free(file->buf);
+    pthread_mutex_destroy(&file->lock);
     bm_out_parents_reset(&file->single.parents);
     bm_free(file);
 }
@@ -145,6 +147,7 @@ static bm_status make(bm_out_spot spot, bm_out_file **out, bm_error *err)
     file->path = spot.path;
     file->buf = buf;
     file->fd = -1;
+    pthread_mutex_init(&file->lock, NULL);
     *out = file;
     return BM_OK;
 }
@@ -315,6 +318,45 @@ bm_status bm_out_file_write(bm_out_file *file, const void *data, size_t len, bm_
     return BM_OK;
 }
 
+/* These bytes are written: so are now all before `written`. The lock is held. */
+static bm_status wrote(bm_out_file *file, bm_out_stretch now, bm_error *err)
+{
+    BM_TRY(bm_grow_array(&file->ahead, &file->cap_ahead, file->n_ahead + 1, err));
+    file->ahead[file->n_ahead++] = now;
+    for (size_t i = 0; i < file->n_ahead;) {
+        if (file->ahead[i].from != file->written) {
+            i++;
+            continue;
+        }
+        file->written = file->ahead[i].to;
+        file->ahead[i] = file->ahead[--file->n_ahead];
+        i = 0;
+    }
+    start_writeback(file, START_BYTES);
+    follow(file);
+    return BM_OK;
+}
+
+bm_status bm_out_file_write_at(bm_out_file *file, uint64_t at, const void *data, size_t len,
+                               bm_error *err)
+{
+    bm_out_stretch now = {.from = at};
+    if (file->compressor != NULL || __builtin_add_overflow(at, len, &now.to))
+        return bm_fail_at(err, BM_ERR_INTERNAL, shown(file), 0, "bytes without a place");
+    if (len == 0)
+        return BM_OK;
+    pthread_mutex_lock(&file->lock);
+    bm_status status = file->failed != BM_OK ? failed_before(file, err) : drain(file, err);
+    pthread_mutex_unlock(&file->lock);
+    BM_TRY(status);
+    const int code = bm_pwrite_all(file->fd, data, len, at);
+    pthread_mutex_lock(&file->lock);
+    file->accepted = now.to > file->accepted ? now.to : file->accepted;
+    status = code == 0 ? wrote(file, now, err) : failed_errno(file, code, "cannot write", err);
+    pthread_mutex_unlock(&file->lock);
+    return status;
+}
+
 bm_status bm_out_file_flush(bm_out_file *file, bm_error *err)
 {
     if (file->failed != BM_OK)
@@ -366,6 +408,8 @@ static bm_status complete(bm_out_file *file, bm_error *err)
     if (file->compressor != NULL)
         BM_TRY(compress(file, (bm_str){NULL, 0}, true, err));
     BM_TRY(drain(file, err));
+    if (file->n_ahead > 0)
+        return bm_fail_at(err, BM_ERR_INTERNAL, shown(file), 0, "bytes are missing");
     if (file->follow != NULL) {
         bm_digest_follow *ended = file->follow;
         file->follow = NULL;

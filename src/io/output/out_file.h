@@ -4,7 +4,7 @@
  * directory comes from out_dir.h; everything below is the same for it. abort, and every failure of
  * close, removes what was begun.
  *
- * Threads: one at a time for each file. */
+ * Threads: one at a time for each file, but for bm_out_file_write_at. */
 #ifndef BM_IO_OUTPUT_OUT_FILE_H
 #define BM_IO_OUTPUT_OUT_FILE_H
 
@@ -25,6 +25,11 @@ bm_status bm_out_file_compress(bm_out_file *file, bm_compression compression, bm
                                bm_error *err);
 /* Buffered. After a failure every later call fails as well. */
 bm_status bm_out_file_write(bm_out_file *file, const void *data, size_t len, bm_error *err);
+/* Write bytes from byte `at` on, where none were written; from any thread, any number of such calls at
+ * once. In the end no byte may be missing before others. Other calls come before or after these, and
+ * bm_out_file_write before only. Not with compression. */
+bm_status bm_out_file_write_at(bm_out_file *file, uint64_t at, const void *data, size_t len,
+                               bm_error *err);
 /* For a file of a directory that will be large and is never rewritten, but for its first `unsettled`
  * bytes: hash its pieces on other threads while it is written, so that bm_out_dir_finish need not;
  * those of the first bytes are left to it. Before the first write; nothing else changes. */

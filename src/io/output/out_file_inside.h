@@ -2,6 +2,8 @@
 #ifndef BM_IO_OUTPUT_OUT_FILE_INSIDE_H
 #define BM_IO_OUTPUT_OUT_FILE_INSIDE_H
 
+#include <pthread.h>
+
 #include "io/pack/compress.h"
 #include "io/manifest/digest_follow.h"
 #include "io/output/out_parents.h"
@@ -27,6 +29,11 @@ typedef struct bm_out_single {
     bool replaced; /* and what had it before lies where the file was written */
 } bm_out_single;
 
+/* Bytes from … to-1 of a file. */
+typedef struct bm_out_stretch {
+    uint64_t from, to;
+} bm_out_stretch;
+
 struct bm_out_file {
     int fd;
     int folder;   /* open; of a single file AT_FDCWD. Borrowed */
@@ -38,8 +45,11 @@ struct bm_out_file {
     bm_out_single single;
     char *buf; /* bytes that are not written yet */
     size_t len;
-    uint64_t accepted;         /* bytes given to bm_out_file_write */
-    uint64_t written;          /* bytes given to the system */
+    uint64_t accepted;     /* bytes given to bm_out_file_write */
+    uint64_t written;      /* bytes given to the system, without those of `ahead` */
+    pthread_mutex_t lock;  /* of all above and below, while bytes are written at their places */
+    bm_out_stretch *ahead; /* written before the bytes in front of them */
+    size_t n_ahead, cap_ahead;
     uint64_t started;          /* of those: the system was told to write them to the disk */
     bm_compressor *compressor; /* NULL: none */
     bm_status failed;          /* the first failure, which every later call returns */

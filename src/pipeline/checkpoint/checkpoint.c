@@ -263,31 +263,25 @@ bm_status bm_checkpoint_load(bm_checkpoint *checkpoint, bm_corpus *corpus, bm_er
 
 /* --- ingesting and matching --- */
 
-typedef struct saving_sink {
-    bm_checkpoint *checkpoint;
-    bm_ingest_sink sink;
-    void *ctx;
-} saving_sink;
-
-static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
+static bool is_due(void *ctx)
 {
-    const saving_sink *s = ctx;
-    bm_status status = s->sink(s->ctx, batch, first_row, err);
-    s->checkpoint->loading = false; /* from here on what is done is this job's own */
-    if (status == BM_OK)
-        bm_checkpoint_save_if_due(s->checkpoint);
-    return status;
+    bm_checkpoint *checkpoint = ctx;
+    checkpoint->loading = false; /* from here on what is done is this job's own */
+    return bm_checkpoint_is_due(checkpoint);
+}
+
+static void save(void *ctx)
+{
+    bm_checkpoint_save_now(ctx);
 }
 
 bm_status bm_checkpoint_ingest(bm_checkpoint *checkpoint, const bm_ingest_wish *wish, bm_error *err)
 {
-    saving_sink s = {checkpoint, wish->sink, wish->sink_ctx};
     if (checkpoint->read_all)
         return BM_OK;
     checkpoint->job->skip_records = checkpoint->job->counts.records;
     bm_ingest_wish saving = *wish;
-    saving.sink = on_batch;
-    saving.sink_ctx = &s;
+    saving.pause = (bm_ingest_pause){is_due, save, checkpoint};
     checkpoint->reading = true;
     BM_TRY(bm_job_context_ingest(checkpoint->job, &saving, err));
     checkpoint->reading = checkpoint->loading = false;

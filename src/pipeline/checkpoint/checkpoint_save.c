@@ -179,9 +179,11 @@ static uint64_t bytes_to_write(const bm_checkpoint *checkpoint)
     return bytes;
 }
 
-static bool is_due(const bm_checkpoint *checkpoint, double now)
+bool bm_checkpoint_is_due(const bm_checkpoint *checkpoint)
 {
-    double seconds = now - checkpoint->last;
+    const double seconds = bm_clock_seconds() - checkpoint->last;
+    if (!checkpoint->can_save)
+        return false;
     if (checkpoint->every >= 0)
         return seconds >= checkpoint->every;
     return seconds >= SAVE_LEAST &&
@@ -225,7 +227,7 @@ void bm_checkpoint_save_now(bm_checkpoint *checkpoint)
 
 void bm_checkpoint_save_if_due(bm_checkpoint *checkpoint)
 {
-    if (checkpoint->can_save && is_due(checkpoint, bm_clock_seconds()))
+    if (bm_checkpoint_is_due(checkpoint))
         bm_checkpoint_save_now(checkpoint);
 }
 

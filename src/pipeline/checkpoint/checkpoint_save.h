@@ -7,6 +7,8 @@
 
 /* What bm_checkpoint_documents_save and bm_checkpoint_documents_load work on. */
 bm_checkpoint_documents bm_checkpoint_docs(const bm_checkpoint *checkpoint);
+/* Is it time to save? */
+bool bm_checkpoint_is_due(const bm_checkpoint *checkpoint);
 /* Save what is not saved yet, where it is time. A failure is reported, and ends saving, not the job. */
 void bm_checkpoint_save_if_due(bm_checkpoint *checkpoint);
 /* The same now, whatever it costs. */

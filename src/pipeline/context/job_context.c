@@ -384,6 +384,8 @@ bm_status bm_job_context_ingest(bm_job_context *job, const bm_ingest_wish *wish,
                          .counts = &job->counts,
                          .sink = wish->sink,
                          .sink_ctx = wish->sink_ctx,
+                         .put = wish->put,
+                         .pause = wish->pause,
                          .room = {wish->room, wish->room_ctx},
                          .weigh = {job->frequencies != NULL ? weigh : NULL, job->frequencies},
                          .times = &job->story.ingest_times};

@@ -123,6 +123,8 @@ typedef struct bm_ingest_wish {
     bool no_table; /* documents go to the sink alone, not to the job's table */
     bm_ingest_sink sink;
     void *sink_ctx;
+    bm_ingest_put put;
+    bm_ingest_pause pause;
     /* As bm_ingest_asked; its ctx is room_ctx. */
     bm_status (*room)(void *ctx, uint64_t wanted, uint64_t *free, bm_error *err);
     void *room_ctx;

@@ -32,6 +32,7 @@ static bm_status ingest(bm_batch_source *source, const bm_settings *read, bm_job
                                .counts = &counts,
                                .sink = wish->sink,
                                .sink_ctx = wish->sink_ctx,
+                               .put = wish->put,
                                .room = {wish->room, wish->room_ctx}};
     const bm_status status = bm_ingest_run(&cfg, err);
     bm_meter_reset(&meter);

@@ -73,7 +73,7 @@ static void deliver_failure(ingest *in, uint64_t sequence, bm_status status, con
 {
     bm_ingest_batch *last = bm_alloc_zero(1, sizeof *last);
     if (last == NULL) {
-        bm_ingest_order_fail(&in->order, status, error);
+        bm_ingest_order_fail(&in->order, sequence, status, error);
         return;
     }
     last->turn.sequence = sequence;
@@ -136,7 +136,7 @@ static void run_worker(ingest *in)
     bm_error error = {0};
     bm_status status = bm_ingest_worker_open(in->cfg, &w.worker, &error);
     if (status != BM_OK)
-        bm_ingest_order_fail(&in->order, status, &error);
+        bm_ingest_order_fail(&in->order, 0, status, &error);
     bm_ingest_batch *batch;
     while (status == BM_OK && (batch = read_next(&w)) != NULL) {
         bm_ingest_batch_parse(&w.worker, batch);

@@ -6,7 +6,9 @@
  *       |
  *     sign            on the same worker, or on a device by its device worker
  *       |
- *     ordered end     document table, then the job's sink: one batch at a time, in reading order
+ *     ordered end     document table, then the job's sink: one batch at a time, in reading order,
+ *       |             for places and counts
+ *     put             on any thread, what the batch has goes to its places
  *
  * An early batch waits in a ring of `window` places, and the reading stops while the ring is full,
  * which bounds the memory. The first failure in input order is the one that is reported. */

@@ -43,6 +43,7 @@ typedef struct bm_ingest_share {
 typedef struct bm_ingest_turn {
     uint64_t sequence;   /* 0, 1, 2 ... */
     uint64_t bytes_read; /* of the inputs, as stored, up to its end */
+    size_t first_row;    /* of the table, once the sink has it */
     bm_ingest_share share;
     bm_content_place place; /* behind its last record, where ingest_cfg.places asks for it */
 } bm_ingest_turn;
@@ -88,6 +89,22 @@ static inline const bm_hash128 *bm_ingest_content(const bm_ingest_batch *batch)
 typedef bm_status (*bm_ingest_sink)(void *ctx, const bm_ingest_batch *batch, size_t first_row,
                                     bm_error *err);
 
+/* Called for each batch that the sink has accepted, by any thread, for any number of batches at once, in
+ * any order: what the sink has found a place for is written there. Of failures the first in input
+ * order counts. Borrows the batch. fn NULL: not wanted. */
+typedef struct bm_ingest_put {
+    bm_status (*fn)(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err);
+    void *ctx;
+} bm_ingest_put;
+
+/* Asked behind each batch: where it is due, `fn` is called once all before it has been put, and
+ * before the sink gets another one. is_due NULL: not wanted. */
+typedef struct bm_ingest_pause {
+    bool (*is_due)(void *ctx);
+    void (*fn)(void *ctx);
+    void *ctx;
+} bm_ingest_pause;
+
 /* Asked about a long document while nothing is in flight: how many bytes are free? Where that is less
  * than `wanted`, what can go to a file goes there. NULL: all but the rows of documents. */
 typedef struct bm_ingest_asked {
@@ -125,6 +142,8 @@ typedef struct bm_ingest_cfg {
     bm_counts *counts;
     bm_ingest_sink sink; /* NULL: none */
     void *sink_ctx;
+    bm_ingest_put put;
+    bm_ingest_pause pause;
     bm_ingest_asked room;
     bm_ingest_weigh weigh;
     bm_ingest_times *times; /* filled; NULL: not wanted */

@@ -92,6 +92,7 @@ bm_status bm_ingest_batch_deliver(const bm_ingest_cfg *cfg, bm_ingest_batch *bat
         *cfg->counts = before;
         return status;
     }
+    batch->turn.first_row = first_row;
     bm_counts *counts = cfg->counts;
     bm_counts_add_docs(counts,
                        &(bm_doc_counts){.n = batch->n_docs,

@@ -1,6 +1,6 @@
 /* ingest_order.c -- see the header.
  *
- * Tests: tests/unit/ingest/test_ingest_read.c */
+ * Tests: tests/unit/ingest/test_ingest_order.c, tests/unit/ingest/test_ingest_read.c */
 #include "pipeline/ingest/ingest_order.h"
 
 #include <string.h>
@@ -40,12 +40,14 @@ void bm_ingest_order_close(bm_ingest_order *order)
     pthread_mutex_destroy(&order->lock);
 }
 
-void bm_ingest_order_fail(bm_ingest_order *order, bm_status status, const bm_error *error)
+void bm_ingest_order_fail(bm_ingest_order *order, uint64_t n, bm_status status,
+                          const bm_error *error)
 {
     pthread_mutex_lock(&order->lock);
-    if (order->status == BM_OK) {
+    if (order->status == BM_OK || n < order->failed) {
         order->status = status;
         order->error = *error;
+        order->failed = n;
     }
     order->stop = true;
     pthread_cond_broadcast(&order->moved);
@@ -73,7 +75,7 @@ static void leave(bm_ingest_order *order, bm_ingest_share *share)
     *share = (bm_ingest_share){0};
 }
 
-/* The lock is held. */
+/* The batch is dealt with, whatever came of it. The lock is held. */
 static void put_back(bm_ingest_order *order, bm_ingest_batch *batch)
 {
     const bm_ingest_share *share = &batch->turn.share;
@@ -84,6 +86,8 @@ static void put_back(bm_ingest_order *order, bm_ingest_batch *batch)
         order->free[order->n_free++] = batch;
     else
         bm_ingest_batch_free(batch);
+    order->done++;
+    pthread_cond_broadcast(&order->moved);
 }
 
 /* Do so many bytes of the share of batches fit beside what is in flight before batch number n? Who
@@ -91,15 +95,15 @@ static void put_back(bm_ingest_order *order, bm_ingest_batch *batch)
 static bool fits(const bm_ingest_order *order, uint64_t n, uint64_t bytes)
 {
     const bm_ingest_shares *shares = &order->shares;
-    return n == order->next || shares->all == 0 ||
-           (n - order->next) * shares->batch + shares->taken + bytes <= shares->all;
+    return n == order->done || shares->all == 0 ||
+           (n - order->done) * shares->batch + shares->taken + bytes <= shares->all;
 }
 
 /* May batch number n be read now? The lock is held. */
 static bool may_read(const bm_ingest_order *order, uint64_t n)
 {
     const bm_ingest_shares *shares = &order->shares;
-    return n - order->next < order->window &&
+    return n - order->done < order->window &&
            (shares->taken == 0 || fits(order, n, shares->batch)) &&
            (shares->alone == 0 || n < shares->alone);
 }
@@ -131,7 +135,7 @@ bool bm_ingest_order_share(bm_ingest_order *order, uint64_t n, bm_ingest_share *
 bool bm_ingest_order_alone(bm_ingest_order *order, uint64_t n, bm_ingest_share *share)
 {
     pthread_mutex_lock(&order->lock);
-    while (!order->stop && order->next != n)
+    while (!order->stop && order->done != n)
         pthread_cond_wait(&order->moved, &order->lock);
     bool go = !order->stop;
     order->shares.taken -= share->cost;
@@ -150,27 +154,100 @@ void bm_ingest_order_leave(bm_ingest_order *order, bm_ingest_share *share)
     pthread_mutex_unlock(&order->lock);
 }
 
-void bm_ingest_order_deliver(bm_ingest_order *order, bm_ingest_batch *batch)
+static bm_ingest_batch **place_of(bm_ingest_order *order, uint64_t n)
 {
-    pthread_mutex_lock(&order->lock);
-    order->ring[batch->turn.sequence % order->window] = batch;
-    while (!order->delivering && !order->stop && order->ring[order->next % order->window] != NULL) {
-        bm_ingest_batch *now = order->ring[order->next % order->window];
-        order->ring[order->next % order->window] = NULL;
-        order->delivering = true;
+    return &order->ring[n % order->window];
+}
+
+/* The first batch that waits to be put. The lock is held, but not while it is put. */
+static void put_one(bm_ingest_order *order)
+{
+    const bm_ingest_put *put = &order->cfg->put;
+    bm_ingest_batch **place = place_of(order, order->put++), *batch = *place;
+    *place = NULL;
+    if (put->fn != NULL && batch->n_docs > 0) {
         pthread_mutex_unlock(&order->lock);
         bm_error error = {0};
         double mark = bm_clock_seconds(), spent = 0;
-        bm_status status = bm_ingest_batch_deliver(order->cfg, now, &error);
+        const bm_status status = put->fn(put->ctx, batch, batch->turn.first_row, &error);
         if (status != BM_OK)
-            bm_ingest_order_fail(order, status, &error);
+            bm_ingest_order_fail(order, batch->turn.sequence, status, &error);
         bm_ingest_lap(&spent, &mark);
         pthread_mutex_lock(&order->lock);
-        order->times.deliver += spent;
-        put_back(order, now);
-        order->delivering = false;
-        order->next++;
-        pthread_cond_broadcast(&order->moved);
+        order->times.put += spent;
+        if (status != BM_OK && order->cfg->places != NULL)
+            order->cfg->places->sink_failed = true;
+    }
+    put_back(order, batch);
+}
+
+static bool may_put(bm_ingest_order *order)
+{
+    return order->put < order->next && *place_of(order, order->put) != NULL;
+}
+
+/* Is the batch whose turn it is there? Its place may have one that was delivered before. */
+static bool may_deliver(bm_ingest_order *order)
+{
+    const bm_ingest_batch *batch = *place_of(order, order->next);
+    return !order->delivering && !order->stop && batch != NULL &&
+           batch->turn.sequence == order->next;
+}
+
+/* What is due between two batches. Nobody else delivers. The lock is held, but not meanwhile. */
+static void pause_if_due(bm_ingest_order *order)
+{
+    const bm_ingest_pause *pause = &order->cfg->pause;
+    if (pause->is_due == NULL || !pause->is_due(pause->ctx))
+        return;
+    while (order->done < order->next) {
+        if (may_put(order))
+            put_one(order);
+        else
+            pthread_cond_wait(&order->moved, &order->lock);
+    }
+    if (order->stop)
+        return;
+    pthread_mutex_unlock(&order->lock);
+    pause->fn(pause->ctx);
+    pthread_mutex_lock(&order->lock);
+}
+
+/* The batch whose turn it is. The lock is held, but not while it is delivered. */
+static void deliver_one(bm_ingest_order *order)
+{
+    bm_ingest_batch **place = place_of(order, order->next), *batch = *place;
+    order->delivering = true;
+    pthread_mutex_unlock(&order->lock);
+    bm_error error = {0};
+    double mark = bm_clock_seconds(), spent = 0;
+    const bm_status status = bm_ingest_batch_deliver(order->cfg, batch, &error);
+    if (status != BM_OK)
+        bm_ingest_order_fail(order, batch->turn.sequence, status, &error);
+    bm_ingest_lap(&spent, &mark);
+    pthread_mutex_lock(&order->lock);
+    order->times.deliver += spent;
+    order->next++;
+    if (status == BM_OK) {
+        pause_if_due(order);
+    } else { /* it is not put, and nothing behind it is delivered */
+        *place = NULL;
+        put_back(order, batch);
+    }
+    order->delivering = false;
+}
+
+void bm_ingest_order_deliver(bm_ingest_order *order, bm_ingest_batch *batch)
+{
+    pthread_mutex_lock(&order->lock);
+    *place_of(order, batch->turn.sequence) = batch;
+    for (;;) {
+        if (may_deliver(order))
+            deliver_one(order);
+        else if (may_put(order))
+            put_one(order);
+        else
+            break;
     }
     pthread_mutex_unlock(&order->lock);
 }

@@ -4,7 +4,9 @@
  *                          ^ next: 5 is still being made, 6 and 7 wait for it
  *
  * Whoever brings the batch whose turn it is delivers it and all that follow it in the ring; others
- * only put theirs down. A batch that fails carries its failure to its turn, so the first failure in
+ * only put theirs down. What was delivered stays in its place until a thread puts it
+ * (bm_ingest_cfg.put), any number of them at once; a thread leaves when there is nothing more to
+ * deliver or to put. A batch that fails carries its failure to its turn, so the first failure in
  * input order is the one that is reported. A failure that belongs to no batch stops the ingest at
  * once.
  *
@@ -31,15 +33,18 @@ typedef struct bm_ingest_order {
     bm_queue *queue; /* to the device workers: aborted by a failure; borrowed; NULL: none */
     uint64_t window;
     pthread_mutex_t lock; /* of all below */
-    pthread_cond_t moved; /* `next` moved, or `stop` was set */
+    pthread_cond_t moved; /* `done` moved, or `stop` was set */
     bm_ingest_batch **ring;
     uint64_t next; /* to deliver */
+    uint64_t put;  /* the first that was delivered, and that no thread has put */
+    uint64_t done; /* so many are in no place any more */
     bool delivering, stop;
     bm_ingest_shares shares;
     bm_ingest_batch **free;
     size_t n_free;
-    bm_status status; /* the first failure */
+    bm_status status; /* the first failure in input order */
     bm_error error;
+    uint64_t failed;       /* the number of its batch; 0 too where it belongs to none */
     bm_ingest_times times; /* of the threads that have ended */
 } bm_ingest_order;
 
@@ -62,8 +67,9 @@ bool bm_ingest_order_alone(bm_ingest_order *order, uint64_t n, bm_ingest_share *
 void bm_ingest_order_leave(bm_ingest_order *order, bm_ingest_share *share);
 /* Hand a finished batch over to its place. */
 void bm_ingest_order_deliver(bm_ingest_order *order, bm_ingest_batch *batch);
-/* The ingest ends with this, unless it has failed before. */
-void bm_ingest_order_fail(bm_ingest_order *order, bm_status status, const bm_error *error);
+/* The ingest ends with this failure of batch number n (0: of none), unless one before it has failed. */
+void bm_ingest_order_fail(bm_ingest_order *order, uint64_t n, bm_status status,
+                          const bm_error *error);
 /* A thread ends, and took so long for what it did. */
 void bm_ingest_order_add_times(bm_ingest_order *order, const bm_ingest_times *times);
 

@@ -65,7 +65,7 @@ static void leave_batches_to_device(device_run *run)
         if (other != NULL)
             status = bm_ingest_batch_make_task(run->cfg, other, &error);
         if (status != BM_OK) { /* the ingest ends here */
-            bm_ingest_order_fail(run->order, status, &error);
+            bm_ingest_order_fail(run->order, run->in_flight[i]->turn.sequence, status, &error);
             bm_ingest_batch_free(other);
             run->n = i;
             return;

@@ -10,6 +10,7 @@ void bm_ingest_times_add(bm_ingest_times *all, const bm_ingest_times *thread)
     all->sign += thread->sign;
     all->device += thread->device;
     all->deliver += thread->deliver;
+    all->put += thread->put;
     all->wait += thread->wait;
     all->idle += thread->idle;
 }
@@ -21,11 +22,9 @@ const char *bm_ingest_bottleneck(const bm_ingest_times *times)
     const struct {
         const char *name;
         double busy; /* of one thread that may do it */
-    } stages[] = {{"read", times->read},
-                  {"text", times->text / workers},
-                  {"sign", times->sign / workers},
-                  {"device", times->device / device_workers},
-                  {"deliver", times->deliver}};
+    } stages[] = {{"read", times->read},           {"text", times->text / workers},
+                  {"sign", times->sign / workers}, {"device", times->device / device_workers},
+                  {"deliver", times->deliver},     {"put", times->put / workers}};
     size_t most = 0;
     for (size_t i = 1; i < sizeof stages / sizeof stages[0]; i++)
         if (stages[i].busy > stages[most].busy)

@@ -14,6 +14,7 @@ typedef struct bm_ingest_times {
     double sign;    /* on the native CPU: workers */
     double device;  /* submitting to devices and waiting for them: device workers */
     double deliver; /* the ordered end, one thread at a time */
+    double put;     /* what was delivered, to its place: any thread */
     double wait; /* workers: for input, for a place in the ring, for room in the devices' queue */
     double idle; /* device workers: for work */
     uint32_t workers, device_workers;

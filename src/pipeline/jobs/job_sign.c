@@ -1,7 +1,7 @@
 /* job_sign.c -- documents to a directory of signatures.
  *
- * Rows go to signatures.npy, content_hash.npy (and band_keys.npy) as their batches come round in
- * input order; ids, bytes and counts of shingles are known to the end and written there. The directory appears whole, by one rename.
+ * Rows go to their places in signatures.npy, content_hash.npy (and band_keys.npy) from whichever thread
+ * has made them; ids, bytes and counts of shingles are known to the end and written there. The directory appears whole, by one rename.
  *
  * Tests: tests/unit/jobs/test_jobs.c */
 #include <bandmill/job.h>
@@ -28,12 +28,9 @@ typedef struct sign_out {
 static bm_status flush(void *ctx, bm_array_sums *sums, bm_error *err)
 {
     sign_out *out = ctx;
-    sums->of[BM_ARRAY_SIGNATURES] = bm_npy_writer_sum(&out->words);
-    sums->of[BM_ARRAY_CONTENT] = bm_npy_writer_sum(&out->content);
-    sums->of[BM_ARRAY_BAND_KEYS] = bm_npy_writer_sum(&out->keys);
-    BM_TRY(bm_npy_writer_flush(&out->words, err));
-    BM_TRY(bm_npy_writer_flush(&out->content, err));
-    return bm_npy_writer_flush(&out->keys, err);
+    BM_TRY(bm_npy_writer_flush(&out->words, &sums->of[BM_ARRAY_SIGNATURES], err));
+    BM_TRY(bm_npy_writer_flush(&out->content, &sums->of[BM_ARRAY_CONTENT], err));
+    return bm_npy_writer_flush(&out->keys, &sums->of[BM_ARRAY_BAND_KEYS], err);
 }
 
 /* A new array, or one whose first rows an interrupted job has written: are they still those? */
@@ -55,22 +52,20 @@ out:
                : status;
 }
 
-static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
+static bm_status put_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
 {
-    (void)first_row;
-    sign_out *out = ctx;
+    const sign_out *out = ctx;
     size_t n = batch->n_docs;
-    if (n == 0)
-        return BM_OK;
-    BM_TRY(bm_npy_writer_rows(
-        &out->words, batch->words, n,
+    BM_TRY(bm_npy_writer_rows_at(
+        &out->words, first_row, batch->words, n,
         bm_scheme_row_uints(out->settings->sketch.scheme, out->settings->sketch.perms) *
             sizeof *batch->words,
         err));
-    BM_TRY(bm_npy_writer_rows(&out->content, bm_ingest_content(batch), n, sizeof(bm_hash128), err));
+    BM_TRY(bm_npy_writer_rows_at(&out->content, first_row, bm_ingest_content(batch), n,
+                                 sizeof(bm_hash128), err));
     if (out->keys.file != NULL)
-        BM_TRY(bm_npy_writer_rows(&out->keys, batch->keys, n,
-                                  out->settings->plan.bands * sizeof *batch->keys, err));
+        BM_TRY(bm_npy_writer_rows_at(&out->keys, first_row, batch->keys, n,
+                                     out->settings->plan.bands * sizeof *batch->keys, err));
     return BM_OK;
 }
 
@@ -123,7 +118,7 @@ static bm_status write_arrays(bm_job *job, bm_error *err)
                                 s->sketch.perms};
     const bm_npy_array content = {BM_FILE_CONTENT, "<u8", 2};
     const bm_npy_array band_keys = {BM_FILE_BAND_KEYS, "<u8", s->plan.bands};
-    const bm_ingest_wish wish = {.words = true, .keys = keys, .sink = on_batch, .sink_ctx = &out};
+    const bm_ingest_wish wish = {.words = true, .keys = keys, .put = {put_batch, &out}};
     bm_job_context_plan(&job->context, bm_checkpoint_start(checkpoint));
     bm_status status = bm_checkpoint_load(checkpoint, NULL, err);
     bm_job_context_stage(&job->context, BM_STAGE_SIGN, "bytes");

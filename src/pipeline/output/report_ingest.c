@@ -6,10 +6,10 @@ void bm_report_ingest(bm_json *json, const bm_ingest_times *times)
     const struct {
         const char *name;
         double seconds;
-    } rows[] = {{"elapsed", times->elapsed},  {"read", times->read},
-                {"text", times->text},        {"sign", times->sign},
-                {"device", times->device},    {"deliver", times->deliver},
-                {"worker_wait", times->wait}, {"device_idle", times->idle}};
+    } rows[] = {
+        {"elapsed", times->elapsed}, {"read", times->read},        {"text", times->text},
+        {"sign", times->sign},       {"device", times->device},    {"deliver", times->deliver},
+        {"put", times->put},         {"worker_wait", times->wait}, {"device_idle", times->idle}};
     if (times->workers == 0)
         return;
     bm_json_key(json, "flow");

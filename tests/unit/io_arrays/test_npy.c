@@ -2,6 +2,7 @@
  * hand after NumPy's format description (numpy.lib.format). */
 #include <criterion/criterion.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdint.h>
 #include <unistd.h>
 
@@ -184,6 +185,85 @@ Test(npy, every_cut_and_every_changed_byte_of_a_header_is_survived)
                                              (h.n_dims == 2 ? h.shape[1] : 1),
                          sizeof bytes);
     }
+    scratch_close(&s);
+}
+
+#define N_THREADS 4
+#define PART_ROWS 3u /* of a call */
+#define ALL_ROWS  (N_THREADS * 64 * PART_ROWS)
+
+typedef struct writing {
+    const bm_npy_writer *writer;
+    unsigned thread;
+} writing;
+
+static void *write_parts(void *arg)
+{
+    const writing *w = arg;
+    for (unsigned part = 0; part < 64; part++) {
+        const uint64_t first = ((63 - part) * N_THREADS + w->thread) * PART_ROWS;
+        uint64_t rows[PART_ROWS][2];
+        for (unsigned i = 0; i < PART_ROWS; i++)
+            rows[i][0] = rows[i][1] = first + i;
+        if (bm_npy_writer_rows_at(w->writer, first, rows, PART_ROWS, 16, NULL) != BM_OK)
+            return arg;
+    }
+    return NULL;
+}
+
+Test(npy, rows_written_at_their_places_by_several_threads_make_one_array)
+{
+    scratch s;
+    scratch_open(&s);
+    bm_out_dir *dir = NULL;
+    bm_npy_writer writer = {0};
+    pthread_t threads[N_THREADS];
+    writing what[N_THREADS];
+    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
+    cr_assert_eq(bm_npy_writer_open(dir, &(bm_npy_array){"band_keys.npy", "<u8", 2}, &writer, NULL),
+                 BM_OK);
+    for (unsigned i = 0; i < N_THREADS; i++) {
+        what[i] = (writing){&writer, i};
+        cr_assert_eq(pthread_create(&threads[i], NULL, write_parts, &what[i]), 0);
+    }
+    for (unsigned i = 0; i < N_THREADS; i++) {
+        void *failed;
+        pthread_join(threads[i], &failed);
+        cr_assert_null(failed);
+    }
+    cr_assert_eq(bm_npy_writer_close(&writer, NULL), BM_OK);
+    cr_assert_eq(bm_out_dir_finish(dir, NULL), BM_OK);
+    cr_assert_eq(bm_out_dir_commit(dir, NULL), BM_OK);
+    bm_out_dir_close(dir);
+    char header[BM_NPY_HEADER_BYTES];
+    bm_npy_header_write("<u8", ALL_ROWS, 2, header);
+    size_t len;
+    char *bytes = scratch_get(&s, "out/band_keys.npy", &len);
+    cr_assert_eq(len, sizeof header + ALL_ROWS * 16);
+    cr_expect_arr_eq(bytes, header, sizeof header);
+    for (uint64_t i = 0; i < ALL_ROWS; i++) {
+        const uint64_t row[2] = {i, i};
+        cr_assert_arr_eq(bytes + sizeof header + i * 16, row, 16);
+    }
+    free(bytes);
+    scratch_close(&s);
+}
+
+Test(npy, an_array_in_which_rows_are_missing_is_no_array)
+{
+    scratch s;
+    scratch_open(&s);
+    bm_out_dir *dir = NULL;
+    bm_npy_writer writer = {0};
+    const uint64_t row = 7;
+    cr_assert_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
+    cr_assert_eq(bm_npy_writer_open(dir, &(bm_npy_array){"band_keys.npy", "<u8", 1}, &writer, NULL),
+                 BM_OK);
+    cr_assert_eq(bm_npy_writer_rows_at(&writer, 0, &row, 1, 8, NULL), BM_OK);
+    cr_assert_eq(bm_npy_writer_rows_at(&writer, 2, &row, 1, 8, NULL), BM_OK);
+    cr_expect_eq(bm_npy_writer_rows_at(&writer, 1, &row, 1, 4, NULL), BM_ERR_INTERNAL);
+    cr_expect_eq(bm_npy_writer_close(&writer, NULL), BM_ERR_INTERNAL);
+    bm_out_dir_close(dir);
     scratch_close(&s);
 }
 

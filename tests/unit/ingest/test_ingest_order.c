@@ -1,0 +1,150 @@
+/* test_ingest_order.c -- each batch is put once, behind the sink; of failures the first in input order
+ * counts, whichever comes first; and between two batches nothing is in flight. */
+#include <criterion/criterion.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "io/input/input_set_open.h"
+#include "io/sources/batch_sources.h"
+#include "pipeline/ingest/ingest.h"
+#include "tests/unit/base/scratch.h"
+
+#define N_DOCS 200u
+#define NEVER  UINT64_MAX
+
+typedef struct run {
+    uint64_t put_fails;  /* rows from this one on cannot be put */
+    uint64_t sink_fails; /* nor do rows from this one on go to the sink */
+    uint64_t pauses_at;  /* behind so many rows, again and again; 0: never */
+    size_t sunk, paused_at;
+    unsigned n_pauses;
+    atomic_uint n_put[N_DOCS];
+    atomic_bool missing;
+} run;
+
+static bm_status sink(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
+{
+    run *r = ctx;
+    if (first_row >= r->sink_fails)
+        return bm_fail(err, BM_ERR_IO, "sink %zu", first_row);
+    r->sunk = first_row + batch->n_docs;
+    return BM_OK;
+}
+
+static bm_status put(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
+{
+    run *r = ctx;
+    if (first_row % 3 == 0) /* so that others overtake it */
+        for (volatile unsigned i = 0; i < 20000; i++)
+            ;
+    if (first_row >= r->put_fails)
+        return bm_fail(err, BM_ERR_IO, "put %zu", first_row);
+    for (size_t i = 0; i < batch->n_docs; i++)
+        atomic_fetch_add(&r->n_put[first_row + i], 1);
+    return BM_OK;
+}
+
+static bool is_due(void *ctx)
+{
+    const run *r = ctx;
+    return r->pauses_at != 0 && r->sunk >= r->paused_at + r->pauses_at;
+}
+
+static void pause_here(void *ctx)
+{
+    run *r = ctx;
+    r->paused_at = r->sunk;
+    r->n_pauses++;
+    for (size_t i = 0; i < N_DOCS; i++)
+        if (atomic_load(&r->n_put[i]) != (i < r->sunk))
+            atomic_store(&r->missing, true);
+}
+
+/* Documents one a line; the `broken` of them (from 1) is none. */
+static bm_status ingest(run *r, uint32_t threads, size_t broken, bm_error *err)
+{
+    scratch s;
+    scratch_open(&s);
+    char text[N_DOCS * 64] = "";
+    size_t len = 0;
+    for (size_t i = 1; i <= N_DOCS; i++)
+        len += (size_t)snprintf(text + len, sizeof text - len,
+                                i == broken ? "{\"text\":\n" : "{\"text\":\"document %zu\"}\n", i);
+    scratch_put(&s, "in.jsonl", text, len);
+    const char *path = scratch_at(&s, "in.jsonl");
+    const bm_input_options input = {
+        .paths = &path, .n_paths = 1, .format = BM_FORMAT_JSONL, .max_doc_bytes = 1000};
+    const bm_text_options shingles = {.shingle_k = 2};
+    bm_input_set *inputs = NULL;
+    bm_batch_source *source = NULL;
+    bm_callbacks callbacks = {0};
+    bm_meter meter;
+    bm_doc_table docs = {0};
+    bm_counts counts = {0};
+    bm_meter_init(&meter, &callbacks);
+    cr_assert_eq(bm_input_set_open(&input, NULL, &inputs, err), BM_OK, "%s", err->message);
+    cr_assert_eq(bm_batch_source_open(inputs, &source, err), BM_OK, "%s", err->message);
+    const bm_ingest_cfg cfg = {.input = &input,
+                               .text = &shingles,
+                               .threads = threads,
+                               .batch_docs = 1,
+                               .source = source,
+                               .meter = &meter,
+                               .docs = &docs,
+                               .counts = &counts,
+                               .sink = sink,
+                               .sink_ctx = r,
+                               .put = {put, r},
+                               .pause = {is_due, pause_here, r}};
+    const bm_status status = bm_ingest_run(&cfg, err);
+    bm_batch_source_close(source);
+    bm_input_set_close(inputs);
+    bm_meter_reset(&meter);
+    bm_doc_table_reset(&docs);
+    scratch_close(&s);
+    return status;
+}
+
+static const uint32_t threads[] = {1, 2, 8};
+
+Test(ingest_order, each_batch_is_put_once_and_pauses_see_all_before_them_put)
+{
+    for (size_t t = 0; t < 3; t++) {
+        run r = {.put_fails = NEVER, .sink_fails = NEVER, .pauses_at = 7};
+        bm_error err = {0};
+        cr_assert_eq(ingest(&r, threads[t], 0, &err), BM_OK, "%s", err.message);
+        for (size_t i = 0; i < N_DOCS; i++)
+            cr_expect_eq(atomic_load(&r.n_put[i]), 1);
+        cr_expect_not(atomic_load(&r.missing));
+        cr_expect_eq(r.n_pauses, N_DOCS / 7);
+    }
+}
+
+/* Failures of rows from 20 on, of the sink and of what is put, and a broken line. */
+Test(ingest_order, the_first_failure_in_input_order_is_reported)
+{
+    static const struct {
+        uint64_t put_fails, sink_fails;
+        size_t broken;
+        const char *wanted;
+    } cases[] = {{20, NEVER, 0, "put 20"}, {20, 21, 0, "put 20"},  {20, NEVER, 22, "put 20"},
+                 {40, 20, 0, "sink 20"},   {20, 20, 0, "sink 20"}, {NEVER, NEVER, 20, ":20"},
+                 {21, 22, 20, "in.jsonl:"}};
+    for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
+        for (size_t t = 0; t < 9; t++) {
+            run r = {.put_fails = cases[c].put_fails, .sink_fails = cases[c].sink_fails};
+            bm_error err = {0};
+            cr_assert_neq(ingest(&r, threads[t % 3], cases[c].broken, &err), BM_OK);
+            char got[sizeof err.file + sizeof err.message + 32];
+            snprintf(got, sizeof got, "%s:%llu %s", err.file, (unsigned long long)err.line,
+                     err.message);
+            cr_expect_not_null(strstr(got, cases[c].wanted), "case %zu, %u threads: %s", c,
+                               threads[t % 3], got);
+            for (size_t i = 0; i < 19; i++) /* what was delivered before can be saved */
+                cr_expect_eq(atomic_load(&r.n_put[i]), 1);
+        }
+    }
+}
