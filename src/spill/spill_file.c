@@ -15,10 +15,12 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/whole_io.h"
 #include "spill/spill_record.h"
 
 #define SHOWN       "temporary file under `temp_dir`"
 #define SMALL_BYTES 4080u /* a head and a payload of these are read in one call */
+#define PUT_BYTES   ((size_t)64 << 10)
 
 /* --- opening --- */
 
@@ -107,6 +109,59 @@ bm_status bm_spill_add(bm_spill_file *file, const void *data, size_t len, uint64
     if (place != NULL)
         *place = at;
     return BM_OK;
+}
+
+bm_status bm_spill_reserve(bm_spill_file *file, uint64_t n, uint64_t bytes, uint64_t *place,
+                           bm_error *err)
+{
+    if (file->ended)
+        return bm_fail(err, BM_ERR_INTERNAL, "nothing is added to a %s that has ended", SHOWN);
+    BM_TRY(bm_spill_flush(file, err));
+    *place = file->flushed;
+    file->flushed += bytes;
+    file->n_records += n;
+    return BM_OK;
+}
+
+static bm_status write_at(const bm_spill_file *file, uint64_t place, const void *data, size_t len,
+                          bm_error *err)
+{
+    const int code = bm_pwrite_all(file->fd, data, len, place);
+    return code == 0 ? BM_OK : bm_spill_io_error(file, code, "cannot write", err);
+}
+
+static bm_status empty(bm_spill_put *put, bm_error *err)
+{
+    const size_t len = put->buf.len;
+    put->buf.len = 0;
+    if (len == 0)
+        return BM_OK;
+    return write_at(put->file, put->place, put->buf.data, len, err);
+}
+
+bm_status bm_spill_put_add(bm_spill_put *put, uint64_t place, const void *data, size_t len,
+                           bm_error *err)
+{
+    const bm_spill_record record = {
+        .kind = put->file->kind, .place = place, .data = data, .len = len};
+    const bm_spill_head head = bm_spill_head_of(&record);
+    const bool is_long = len > PUT_BYTES - sizeof head;
+    if (put->place + put->buf.len != place || is_long ||
+        put->buf.len + sizeof head + len > PUT_BYTES)
+        BM_TRY(empty(put, err));
+    if (put->buf.len == 0)
+        put->place = place;
+    BM_TRY(bm_buf_reserve(&put->buf, PUT_BYTES - put->buf.len, err));
+    BM_TRY(bm_buf_add(&put->buf, &head, sizeof head, err));
+    return is_long ? write_at(put->file, place + sizeof head, data, len, err)
+                   : bm_buf_add(&put->buf, data, len, err);
+}
+
+bm_status bm_spill_put_end(bm_spill_put *put, bm_status status, bm_error *err)
+{
+    const bm_status last = status != BM_OK ? status : empty(put, err);
+    bm_buf_reset(&put->buf);
+    return last;
 }
 
 bm_status bm_spill_end(bm_spill_file *file, bm_error *err)

@@ -10,13 +10,15 @@
  * process ends in whatever way, and nobody else can open it by its path. spill_saved.h gives it
  * one. Nothing is synced.
  *
- * Threads: one appends; any number reads what was flushed before. */
+ * Threads: one appends and reserves; any number reads what was flushed before, and puts records at
+ * places that were reserved. */
 #ifndef BM_SPILL_SPILL_FILE_H
 #define BM_SPILL_SPILL_FILE_H
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
+#include "base/memory.h"
 #include "spill/spill_format.h"
 
 /* A new file under the directory `dir`, with a write buffer of `buffer` bytes. BM_ERR_IO,
@@ -29,7 +31,25 @@ void bm_spill_close(bm_spill_file *file);
 /* Append a record; *place is where to read it again (NULL: not asked). */
 bm_status bm_spill_add(bm_spill_file *file, const void *data, size_t len, uint64_t *place,
                        bm_error *err);
-/* What was added can be read. */
+/* Places for n records that will be put, `bytes` with their heads (BM_SPILL_RECORD each), side by side from
+ * *place on: they are behind all that was added. */
+bm_status bm_spill_reserve(bm_spill_file *file, uint64_t n, uint64_t bytes, uint64_t *place,
+                           bm_error *err);
+
+/* Records on their way to places that were reserved, some at a time. {.file = …} is the beginning; one
+ * thread each. */
+typedef struct bm_spill_put {
+    const bm_spill_file *file; /* borrowed */
+    uint64_t place;            /* of what is in `buf` */
+    bm_buf buf;
+} bm_spill_put;
+
+bm_status bm_spill_put_add(bm_spill_put *put, uint64_t place, const void *data, size_t len,
+                           bm_error *err);
+/* Write what is left, unless `status`, which it returns, is that of a failure. Frees. */
+bm_status bm_spill_put_end(bm_spill_put *put, bm_status status, bm_error *err);
+
+/* What was added can be read; what was reserved, once it has been put. */
 bm_status bm_spill_flush(bm_spill_file *file, bm_error *err);
 /* Append the end record and flush: nothing is added afterwards. */
 bm_status bm_spill_end(bm_spill_file *file, bm_error *err);

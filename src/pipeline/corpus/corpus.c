@@ -60,24 +60,53 @@ static bm_corpus_more more_of(const bm_corpus *corpus, const bm_ingest_batch *ba
                             .input_bytes_read = batch->turn.bytes_read};
 }
 
-bm_status bm_corpus_add(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
+/* All but their sets. */
+static bm_status add_rows(bm_corpus *corpus, const bm_ingest_batch *batch, size_t first_row,
+                          bm_error *err)
 {
-    bm_corpus *corpus = ctx;
     const bm_shingle_batch *shingles = &batch->shingles;
-    size_t n = shingles->n_docs;
-    if (n == 0)
-        return BM_OK;
-    bm_corpus_more more = more_of(corpus, batch);
+    const bm_corpus_more more = more_of(corpus, batch);
     BM_TRY(bm_corpus_make_room(corpus, &more, err));
     set_sizes(corpus, shingles, first_row);
-    BM_TRY(bm_corpus_find_copies(corpus, first_row, n, err));
+    return bm_corpus_find_copies(corpus, first_row, shingles->n_docs, err);
+}
+
+bm_status bm_corpus_sink(void *ctx, bm_ingest_batch *batch, size_t first_row, bm_error *err)
+{
+    bm_corpus *corpus = ctx;
+    const size_t n = batch->shingles.n_docs;
+    if (n == 0)
+        return BM_OK;
+    BM_TRY(add_rows(corpus, batch, first_row, err));
     if (corpus->cfg.hashes)
-        BM_TRY(bm_corpus_add_hashes(corpus, shingles, first_row, err));
+        BM_TRY(bm_corpus_take_hashes(corpus, batch, first_row, err));
     if (corpus->cfg.words.uints > 0)
         BM_TRY(bm_corpus_add_word_rows(corpus, batch->words, first_row, n, err));
-    BM_TRY(bm_corpus_add_keys(corpus, batch->keys, first_row, n, err));
+    BM_TRY(bm_corpus_add_keys(corpus, batch->keys, n, err));
     corpus->n += n;
     return BM_OK;
+}
+
+bm_status bm_corpus_put(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
+{
+    const bm_corpus *corpus = ctx;
+    bm_corpus_put_keys(corpus, batch->keys, first_row, batch->shingles.n_docs);
+    return bm_corpus_put_sets(corpus, &batch->shingles, batch->words, first_row, err);
+}
+
+bool bm_corpus_moves(void *ctx, const bm_ingest_batch *batch)
+{
+    const bm_corpus_more more = more_of(ctx, batch);
+    return bm_corpus_moves_for(ctx, &more);
+}
+
+bm_status bm_corpus_add(bm_corpus *corpus, const bm_ingest_batch *batch, size_t first_row,
+                        bm_error *err)
+{
+    bm_ingest_batch borrowed = *batch;
+    borrowed.shared_with_device = true; /* its hashes are not taken */
+    BM_TRY(bm_corpus_sink(corpus, &borrowed, first_row, err));
+    return bm_corpus_put(corpus, batch, first_row, err);
 }
 
 bm_status bm_corpus_add_words(bm_corpus *corpus, const bm_signed_docs *docs, bm_error *err)
@@ -99,9 +128,10 @@ bm_status bm_corpus_add_words(bm_corpus *corpus, const bm_signed_docs *docs, bm_
         BM_TRY(bm_corpus_find_copies(corpus, first, n, err));
     if (corpus->cfg.words.uints > 0)
         BM_TRY(bm_corpus_add_word_rows(corpus, docs->words, first, n, err));
-    BM_TRY(bm_corpus_add_keys(corpus, docs->keys, first, n, err));
+    BM_TRY(bm_corpus_add_keys(corpus, docs->keys, n, err));
     corpus->n += n;
-    return BM_OK;
+    bm_corpus_put_keys(corpus, docs->keys, first, n);
+    return bm_corpus_put_sets(corpus, &(bm_shingle_batch){.n_docs = n}, docs->words, first, err);
 }
 
 /* Is the text of row `row` the one that was signed, as far as is known? */
@@ -113,8 +143,7 @@ static bool as_signed(const bm_corpus *corpus, size_t row, const bm_shingle_batc
            (!corpus->copies.given || (content->lo == given->lo && content->hi == given->hi));
 }
 
-bm_status bm_corpus_fill_hashes(void *ctx, const bm_ingest_batch *batch, size_t first_row,
-                                bm_error *err)
+bm_status bm_corpus_fill_hashes(void *ctx, bm_ingest_batch *batch, size_t first_row, bm_error *err)
 {
     bm_corpus *corpus = ctx;
     const bm_shingle_batch *shingles = &batch->shingles;
@@ -134,7 +163,20 @@ bm_status bm_corpus_fill_hashes(void *ctx, const bm_ingest_batch *batch, size_t 
         set_sizes(corpus, shingles, first_row);
         BM_TRY(bm_corpus_find_copies(corpus, first_row, shingles->n_docs, err));
     }
-    return bm_corpus_add_hashes(corpus, shingles, first_row, err);
+    return bm_corpus_take_hashes(corpus, batch, first_row, err);
+}
+
+bm_status bm_corpus_put_hashes(void *ctx, const bm_ingest_batch *batch, size_t first_row,
+                               bm_error *err)
+{
+    return bm_corpus_put_sets(ctx, &batch->shingles, NULL, first_row, err);
+}
+
+bool bm_corpus_hashes_move(void *ctx, const bm_ingest_batch *batch)
+{
+    bm_corpus_more more = more_of(ctx, batch);
+    more.docs = 0;
+    return bm_corpus_moves_for(ctx, &more);
 }
 
 bm_status bm_corpus_end_adding(bm_corpus *corpus, bm_error *err)

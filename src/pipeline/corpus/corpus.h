@@ -22,8 +22,15 @@ void bm_corpus_reset(bm_corpus *corpus);
 
 /* --- adding --- */
 
-/* A bm_ingest_sink; ctx is the corpus. BM_ERR_NOMEM over cfg.memory; BM_ERR_IO. */
-bm_status bm_corpus_add(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err);
+/* Documents and what belongs to them, all at once. BM_ERR_NOMEM over cfg.memory; BM_ERR_IO. */
+bm_status bm_corpus_add(bm_corpus *corpus, const bm_ingest_batch *batch, size_t first_row,
+                        bm_error *err);
+
+/* The same in two parts, a bm_ingest_sink and a bm_ingest_put; ctx is the corpus: sizes, copies and places in
+ * order, then keys, and sets that go to a file, on any thread. */
+bm_status bm_corpus_sink(void *ctx, bm_ingest_batch *batch, size_t first_row, bm_error *err);
+bm_status bm_corpus_put(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err);
+bool bm_corpus_moves(void *ctx, const bm_ingest_batch *batch);
 
 /* Documents that were signed before, with words but without text. */
 typedef struct bm_signed_docs {
@@ -35,10 +42,12 @@ typedef struct bm_signed_docs {
 } bm_signed_docs;
 
 bm_status bm_corpus_add_words(bm_corpus *corpus, const bm_signed_docs *docs, bm_error *err);
-/* A bm_ingest_sink: hashes for documents that were signed before. Their texts are read again,
+/* Likewise hashes for documents that were signed before. Their texts are read again,
  * in the same order. BM_ERR_FORMAT where they are other ones. */
-bm_status bm_corpus_fill_hashes(void *ctx, const bm_ingest_batch *batch, size_t first_row,
-                                bm_error *err);
+bm_status bm_corpus_fill_hashes(void *ctx, bm_ingest_batch *batch, size_t first_row, bm_error *err);
+bm_status bm_corpus_put_hashes(void *ctx, const bm_ingest_batch *batch, size_t first_row,
+                               bm_error *err);
+bool bm_corpus_hashes_move(void *ctx, const bm_ingest_batch *batch);
 /* Nothing more is added: frees what only adding needs. Again is fine. */
 bm_status bm_corpus_end_adding(bm_corpus *corpus, bm_error *err);
 /* Move the sets to a file after all, adding having ended. */

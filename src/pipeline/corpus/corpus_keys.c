@@ -87,19 +87,22 @@ static bm_status add_to_file(bm_corpus_keys *keys, uint32_t bands, const uint64_
     return BM_OK;
 }
 
-bm_status bm_corpus_add_keys(bm_corpus *corpus, const uint64_t *from, size_t first, size_t n,
-                             bm_error *err)
+bm_status bm_corpus_add_keys(bm_corpus *corpus, const uint64_t *from, size_t n, bm_error *err)
 {
     bm_corpus_keys *keys = &corpus->keys;
-    uint32_t bands = corpus->cfg.bands;
-    if (keys->state != BM_KEYS_IN_MEMORY)
-        return add_to_file(keys, bands, from, n, err);
+    return keys->state == BM_KEYS_IN_MEMORY ? BM_OK
+                                            : add_to_file(keys, corpus->cfg.bands, from, n, err);
+}
+
+void bm_corpus_put_keys(const bm_corpus *corpus, const uint64_t *from, size_t first, size_t n)
+{
+    const bm_corpus_keys *keys = &corpus->keys;
+    const uint32_t bands = keys->state == BM_KEYS_IN_MEMORY ? corpus->cfg.bands : 0;
     for (uint32_t b = 0; b < bands; b++) {
         uint64_t *column = keys->columns[b] + first;
         for (size_t i = 0; i < n; i++)
             column[i] = from[i * bands + b];
     }
-    return BM_OK;
 }
 
 /* --- to the file --- */

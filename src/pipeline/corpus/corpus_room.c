@@ -64,6 +64,14 @@ bm_status bm_corpus_room(void *ctx, uint64_t wanted, uint64_t *free, bm_error *e
     return status;
 }
 
+bool bm_corpus_moves_for(bm_corpus *corpus, const bm_corpus_more *more)
+{
+    const size_t n = corpus->n + more->docs;
+    corpus->batch_bytes = more->batch_bytes;
+    return n > corpus->cap || corpus->cfg.spill_now ||
+           !fits(corpus, n, corpus->sets.bytes + more->set_bytes);
+}
+
 bm_status bm_corpus_make_room(bm_corpus *corpus, const bm_corpus_more *more, bm_error *err)
 {
     size_t n = corpus->n + more->docs;

@@ -12,6 +12,8 @@ typedef struct bm_corpus_more {
     uint64_t input_bytes_read; /* so far, to foresee the files' size */
 } bm_corpus_more;
 
+/* Would that move columns, or sets and keys to files? */
+bool bm_corpus_moves_for(bm_corpus *corpus, const bm_corpus_more *more);
 /* Before documents are added: move to files what would not fit, then make room in every column.
  * BM_ERR_NOMEM where that is not enough; BM_ERR_IO. */
 bm_status bm_corpus_make_room(bm_corpus *corpus, const bm_corpus_more *more, bm_error *err);

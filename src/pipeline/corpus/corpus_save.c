@@ -39,8 +39,8 @@ bm_status bm_corpus_restore_rows(bm_corpus *corpus, const bm_corpus_rows *rows, 
     bm_corpus_sets_clear(corpus, first, rows->n);
     BM_TRY(restore_copies(corpus, rows, err));
     bm_corpus_sets_place(corpus, first, rows->n);
-    if (corpus->cfg.bands > 0)
-        BM_TRY(bm_corpus_add_keys(corpus, rows->keys, first, rows->n, err));
+    BM_TRY(bm_corpus_add_keys(corpus, rows->keys, rows->n, err));
+    bm_corpus_put_keys(corpus, rows->keys, first, rows->n);
     corpus->n += rows->n;
     return BM_OK;
 }

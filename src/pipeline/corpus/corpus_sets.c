@@ -1,6 +1,7 @@
 /* corpus_sets.c -- blocks of sets in memory, a file of records, and the way from one to the other.
  *
- *     memory   [ hashes of 0, 1, 4 … ][ … ]               a block a batch, nothing is ever moved
+ *     memory   [ hashes of 0, 1, 4 … ][ … ]               a block a batch, nothing is ever moved: where few are
+ *                                                         of copies, the very array that a worker filled
  *     file     [ record of 0 | of 1 | of 4 | … ]          representatives, in input order
  *
  * In memory every row has words of its own, in the file representatives only. Saved records stand
@@ -17,6 +18,8 @@
 #include "base/error.h"
 #include "pipeline/corpus/corpus_budget.h"
 #include "spill/spill_saved.h"
+
+#define TAKEN_PART 8u /* of hashes, one in so many may be of copies, or the others are copied */
 
 /* The only place where the state changes: the table of corpus_sets.h. */
 static void enter(bm_corpus_sets *sets, bm_sets_state state)
@@ -77,16 +80,20 @@ void bm_corpus_sets_clear(bm_corpus *corpus, size_t first, size_t n)
         sets->hashes[row] = NULL;
 }
 
-static bm_status add_block(bm_corpus_sets *sets, size_t n, size_t size, void **out, bm_error *err)
+/* *block, which is taken, or a new one where it is NULL. */
+static bm_status add_block(bm_corpus_sets *sets, size_t n, size_t size, void **block, bm_error *err)
 {
-    BM_TRY(
+    bm_status status = BM_OK;
+    if (*block == NULL)
+        BM_TRY(bm_new_by(bm_alloc, block, n, size, err));
+    BM_TRY_OUT(
         bm_grow(&sets->blocks, &sets->cap_blocks, sets->n_blocks + 1, sizeof *sets->blocks, err));
-    *out = bm_alloc(n, size);
-    if (*out == NULL)
-        return bm_fail_nomem(err, n * size);
     sets->bytes += n * size;
-    sets->blocks[sets->n_blocks++] = *out;
-    return BM_OK;
+    sets->blocks[sets->n_blocks++] = *block;
+out:
+    if (status != BM_OK)
+        bm_free(*block);
+    return status;
 }
 
 /* Append the record of `row`, of `len` bytes; none where that is 0. A copy has the record of its
@@ -118,25 +125,54 @@ static uint64_t *copy_set(const bm_corpus *corpus, const bm_shingle_batch *shing
     return to + n;
 }
 
-static bm_status add_hashes_to_file(bm_corpus *corpus, const bm_shingle_batch *shingles,
-                                    size_t first, bm_error *err)
+/* Places in the file for the sets of n rows from `first`; bm_corpus_put_sets writes them. */
+static bm_status reserve(bm_corpus *corpus, size_t first, size_t n, bm_error *err)
 {
-    bm_status status = BM_OK;
+    bm_corpus_sets *sets = &corpus->sets;
+    uint64_t bytes = 0, records = 0, place;
+    for (size_t row = first; row < first + n; row++) {
+        const size_t len = bm_corpus_set_len(corpus, row);
+        bytes += len == 0 ? 0 : BM_SPILL_RECORD + len;
+        records += len != 0;
+    }
+    BM_TRY(bm_spill_reserve(sets->file, records, bytes, &place, err));
+    for (size_t row = first; row < first + n; row++) {
+        const size_t len = bm_corpus_set_len(corpus, row);
+        const uint32_t rep = corpus->rep[row];
+        sets->places[row] = rep != row ? sets->places[rep] : len == 0 ? 0 : place;
+        place += len == 0 ? 0 : BM_SPILL_RECORD + len;
+    }
+    return BM_OK;
+}
+
+bm_status bm_corpus_put_sets(const bm_corpus *corpus, const bm_shingle_batch *shingles,
+                             const uint32_t *words, size_t first, bm_error *err)
+{
+    bm_spill_put put = {.file = corpus->sets.file};
     uint64_t *scratch = NULL;
     size_t cap = 0;
+    bm_status status = BM_OK;
+    if (!bm_corpus_sets_in_file(corpus))
+        return BM_OK;
     for (size_t i = 0; i < shingles->n_docs; i++) {
-        size_t n = corpus->sizes[first + i]; /* where it is 0 there may be no array at all */
-        const uint64_t *set = n == 0 ? NULL : shingles->hashes + shingles->offsets[i];
-        if (corpus->cfg.weighted && n > 0) {
-            BM_TRY_OUT(bm_grow_array(&scratch, &cap, 2 * n, err));
+        const size_t len = bm_corpus_set_len(corpus, first + i);
+        const void *set = NULL;
+        if (len == 0)
+            continue;
+        if (corpus->cfg.words.uints > 0) {
+            set = words + i * corpus->cfg.words.uints;
+        } else if (corpus->cfg.weighted) {
+            BM_TRY_OUT(bm_grow_array(&scratch, &cap, len / sizeof *scratch, err));
             copy_set(corpus, shingles, i, scratch);
             set = scratch;
+        } else {
+            set = shingles->hashes + shingles->offsets[i];
         }
-        BM_TRY_OUT(add_record(corpus, first + i, set, n * bm_corpus_element_bytes(corpus), err));
+        BM_TRY_OUT(bm_spill_put_add(&put, corpus->sets.places[first + i], set, len, err));
     }
 out:
     bm_free(scratch);
-    return status;
+    return bm_spill_put_end(&put, status, err);
 }
 
 /* Hashes of the rows that are their own representatives. */
@@ -148,25 +184,51 @@ static size_t new_hashes(const bm_corpus *corpus, size_t first, size_t n)
     return total;
 }
 
-bm_status bm_corpus_add_hashes(bm_corpus *corpus, const bm_shingle_batch *shingles, size_t first,
-                               bm_error *err)
+/* Point to the sets of the batch's documents in `block`, which has all of them; or `copies` those of
+ * representatives there. */
+static void set_hashes(bm_corpus *corpus, size_t first, const bm_shingle_batch *shingles,
+                       uint64_t *block, bool copies)
 {
     bm_corpus_sets *sets = &corpus->sets;
-    if (bm_corpus_sets_in_file(corpus))
-        return add_hashes_to_file(corpus, shingles, first, err);
-    void *block;
-    size_t total = new_hashes(corpus, first, shingles->n_docs);
-    BM_TRY(add_block(sets, total, bm_corpus_element_bytes(corpus), &block, err));
     uint64_t *to = block;
     for (size_t i = 0; i < shingles->n_docs; i++) {
-        size_t row = first + i;
+        const size_t row = first + i;
         if (corpus->rep[row] != row) {
             sets->hashes[row] = sets->hashes[corpus->rep[row]];
             continue;
         }
-        sets->hashes[row] = to;
-        to = copy_set(corpus, shingles, i, to);
+        sets->hashes[row] = copies ? to : block + shingles->offsets[i];
+        if (copies)
+            to = copy_set(corpus, shingles, i, to);
     }
+}
+
+bm_status bm_corpus_add_hashes(bm_corpus *corpus, const bm_shingle_batch *shingles, size_t first,
+                               bm_error *err)
+{
+    if (bm_corpus_sets_in_file(corpus))
+        return reserve(corpus, first, shingles->n_docs, err);
+    void *block = NULL;
+    BM_TRY(add_block(&corpus->sets, new_hashes(corpus, first, shingles->n_docs),
+                     bm_corpus_element_bytes(corpus), &block, err));
+    set_hashes(corpus, first, shingles, block, true);
+    return BM_OK;
+}
+
+bm_status bm_corpus_take_hashes(bm_corpus *corpus, bm_ingest_batch *batch, size_t first,
+                                bm_error *err)
+{
+    const bm_shingle_batch *shingles = &batch->shingles;
+    const size_t all = bm_shingle_batch_hashes(shingles),
+                 wanted = new_hashes(corpus, first, shingles->n_docs);
+    void *block = NULL;
+    if (!bm_corpus_sets_in_file(corpus) && !corpus->cfg.weighted && wanted > 0 &&
+        all - wanted <= all / TAKEN_PART)
+        block = bm_ingest_batch_take_hashes(batch);
+    if (block == NULL)
+        return bm_corpus_add_hashes(corpus, shingles, first, err);
+    BM_TRY(add_block(&corpus->sets, all, sizeof(uint64_t), &block, err));
+    set_hashes(corpus, first, shingles, block, false);
     return BM_OK;
 }
 
@@ -175,16 +237,10 @@ bm_status bm_corpus_add_word_rows(bm_corpus *corpus, const uint32_t *words, size
 {
     bm_corpus_sets *sets = &corpus->sets;
     size_t perms = corpus->cfg.words.uints;
-    bm_status status = BM_OK;
-    if (bm_corpus_sets_in_file(corpus)) {
-        for (size_t i = 0; status == BM_OK && i < n; i++)
-            status = add_record(corpus, first + i, words + i * perms, perms * sizeof *words, err);
-        return status;
-    }
-    void *block;
-    status = add_block(sets, n * perms, sizeof *words, &block, err);
-    if (status != BM_OK)
-        return status;
+    if (bm_corpus_sets_in_file(corpus))
+        return reserve(corpus, first, n, err);
+    void *block = NULL;
+    BM_TRY(add_block(sets, n * perms, sizeof *words, &block, err));
     memcpy(block, words, n * perms * sizeof *words);
     for (size_t i = 0; i < n; i++)
         sets->words[first + i] = (const uint32_t *)block + i * perms;

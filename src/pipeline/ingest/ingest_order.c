@@ -186,6 +186,17 @@ static bool may_put(bm_ingest_order *order)
     return order->put < order->next && *place_of(order, order->put) != NULL;
 }
 
+/* Put all that was delivered, and wait for what others put. The lock is held, but not meanwhile. */
+static void put_all(bm_ingest_order *order)
+{
+    while (order->done < order->next) {
+        if (may_put(order))
+            put_one(order);
+        else
+            pthread_cond_wait(&order->moved, &order->lock);
+    }
+}
+
 /* Is the batch whose turn it is there? Its place may have one that was delivered before. */
 static bool may_deliver(bm_ingest_order *order)
 {
@@ -200,12 +211,7 @@ static void pause_if_due(bm_ingest_order *order)
     const bm_ingest_pause *pause = &order->cfg->pause;
     if (pause->is_due == NULL || !pause->is_due(pause->ctx))
         return;
-    while (order->done < order->next) {
-        if (may_put(order))
-            put_one(order);
-        else
-            pthread_cond_wait(&order->moved, &order->lock);
-    }
+    put_all(order);
     if (order->stop)
         return;
     pthread_mutex_unlock(&order->lock);
@@ -217,7 +223,14 @@ static void pause_if_due(bm_ingest_order *order)
 static void deliver_one(bm_ingest_order *order)
 {
     bm_ingest_batch **place = place_of(order, order->next), *batch = *place;
+    const bm_ingest_put *put = &order->cfg->put;
     order->delivering = true;
+    if (put->moves != NULL && put->moves(put->ctx, batch))
+        put_all(order);
+    if (order->stop) { /* what was put has failed */
+        order->delivering = false;
+        return;
+    }
     pthread_mutex_unlock(&order->lock);
     bm_error error = {0};
     double mark = bm_clock_seconds(), spent = 0;

@@ -118,7 +118,8 @@ static bm_status write_arrays(bm_job *job, bm_error *err)
                                 s->sketch.perms};
     const bm_npy_array content = {BM_FILE_CONTENT, "<u8", 2};
     const bm_npy_array band_keys = {BM_FILE_BAND_KEYS, "<u8", s->plan.bands};
-    const bm_ingest_wish wish = {.words = true, .keys = keys, .put = {put_batch, &out}};
+    const bm_ingest_wish wish = {
+        .words = true, .keys = keys, .put = {.fn = put_batch, .ctx = &out}};
     bm_job_context_plan(&job->context, bm_checkpoint_start(checkpoint));
     bm_status status = bm_checkpoint_load(checkpoint, NULL, err);
     bm_job_context_stage(&job->context, BM_STAGE_SIGN, "bytes");

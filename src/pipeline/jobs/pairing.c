@@ -87,7 +87,7 @@ typedef struct ranking_sink {
     void *ctx;
 } ranking_sink;
 
-static bm_status on_ranked(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
+static bm_status on_ranked(void *ctx, bm_ingest_batch *batch, size_t first_row, bm_error *err)
 {
     const ranking_sink *s = ctx;
     BM_TRY(bm_keep_keys_add_batch(s->keys, batch, err));
@@ -120,6 +120,7 @@ static bm_status read_sample(bm_job_context *context, bm_corpus *corpus, bm_inge
     bm_sample_init(&sample, (size_t)s->pairs.sample, s->sketch.seed, corpus);
     wish->sink = bm_sample_add;
     wish->sink_ctx = &sample;
+    wish->put = (bm_ingest_put){0};
     wish->room = NULL;
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_job_context_ingest(context, wish, err));
@@ -192,8 +193,9 @@ static bm_status read_documents(bm_pairing *pairing, bm_error *err)
     bm_corpus_init(corpus, &cfg);
     bm_ingest_wish wish = {.words = cfg.words.uints > 0,
                            .keys = signs,
-                           .sink = bm_corpus_add,
+                           .sink = bm_corpus_sink,
                            .sink_ctx = corpus,
+                           .put = {bm_corpus_put, bm_corpus_moves, corpus},
                            .room = bm_corpus_room,
                            .room_ctx = corpus};
     ranking_sink ranking;
@@ -217,8 +219,10 @@ static bm_status read_texts(bm_pairing *pairing, bm_error *err)
 {
     bm_job_context *context = &pairing->job->context;
     bm_corpus *corpus = &pairing->corpus;
+    const bm_ingest_put put = {bm_corpus_put_hashes, bm_corpus_hashes_move, corpus};
     bm_ingest_wish wish = {.sink = corpus->cfg.hashes ? bm_corpus_fill_hashes : NULL,
                            .sink_ctx = corpus,
+                           .put = corpus->cfg.hashes ? put : (bm_ingest_put){0},
                            .room = bm_corpus_room,
                            .room_ctx = corpus};
     ranking_sink ranking;

@@ -94,8 +94,11 @@ static bm_status read_corpus(bm_job_context *context, bm_corpus *corpus, bm_erro
     bm_corpus_init(corpus, &cfg);
     bm_job_context_plan(context, BM_START_DOCUMENTS);
     bm_job_context_stage(context, BM_STAGE_READ, "bytes");
-    const bm_ingest_wish wish = {
-        .sink = bm_corpus_add, .sink_ctx = corpus, .room = bm_corpus_room, .room_ctx = corpus};
+    const bm_ingest_wish wish = {.sink = bm_corpus_sink,
+                                 .sink_ctx = corpus,
+                                 .put = {bm_corpus_put, bm_corpus_moves, corpus},
+                                 .room = bm_corpus_room,
+                                 .room_ctx = corpus};
     BM_TRY(bm_job_context_ingest(context, &wish, err));
     bm_doc_table_end_adding(&context->docs);
     return bm_corpus_end_adding(corpus, err);

@@ -25,7 +25,7 @@ typedef struct run {
     atomic_bool missing;
 } run;
 
-static bm_status sink(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
+static bm_status sink(void *ctx, bm_ingest_batch *batch, size_t first_row, bm_error *err)
 {
     run *r = ctx;
     if (first_row >= r->sink_fails)
@@ -97,7 +97,7 @@ static bm_status ingest(run *r, uint32_t threads, size_t broken, bm_error *err)
                                .counts = &counts,
                                .sink = sink,
                                .sink_ctx = r,
-                               .put = {put, r},
+                               .put = {.fn = put, .ctx = r},
                                .pause = {is_due, pause_here, r}};
     const bm_status status = bm_ingest_run(&cfg, err);
     bm_batch_source_close(source);

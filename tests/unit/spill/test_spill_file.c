@@ -67,6 +67,58 @@ Test(spill_file, records_come_back_in_any_order_whatever_the_buffer)
     }
 }
 
+/* Between records that are added, others are put from behind, in two parts that know nothing of each other. */
+Test(spill_file, records_put_at_reserved_places_are_those_that_are_added)
+{
+    scratch s;
+    scratch_open(&s);
+    bm_spill_file *added = filled(&s, 4096), *file = NULL;
+    const size_t from = 40, to = 160, middle = 100;
+    unsigned char *data = malloc(70000);
+    uint64_t bytes = 0, place, at;
+    cr_assert_eq(bm_spill_open(s.root, BM_SPILL_SETS, 4096, &file, NULL), BM_OK);
+    for (size_t i = 0; i < RECORDS; i++) {
+        for (size_t j = 0; j < length_of(i); j++)
+            data[j] = byte_of(i, j);
+        bytes += i >= from && i < to ? BM_SPILL_RECORD + length_of(i) : 0;
+        if (i + 1 == to) {
+            cr_assert_eq(bm_spill_reserve(file, to - from, bytes, &place, NULL), BM_OK);
+            cr_assert_eq(place, places[from]);
+        } else if (i < from || i >= to) {
+            cr_assert_eq(bm_spill_add(file, data, length_of(i), &at, NULL), BM_OK);
+            cr_assert_eq(at, places[i]);
+        }
+    }
+    for (size_t part = 0; part < 2; part++) {
+        bm_spill_put put = {.file = file};
+        bm_status status = BM_OK;
+        for (size_t i = part == 0 ? middle : from; i < (part == 0 ? to : middle); i++) {
+            for (size_t j = 0; j < length_of(i); j++)
+                data[j] = byte_of(i, j);
+            status = bm_spill_put_add(&put, places[i], data, length_of(i), NULL);
+            cr_assert_eq(status, BM_OK);
+        }
+        cr_assert_eq(bm_spill_put_end(&put, status, NULL), BM_OK);
+    }
+    cr_assert_eq(bm_spill_end(file, NULL), BM_OK);
+    cr_expect_eq(bm_spill_reserve(file, 1, 16, &place, NULL), BM_ERR_INTERNAL);
+    cr_assert_eq(bm_spill_bytes(file), bm_spill_bytes(added));
+    cr_assert_eq(bm_spill_check(file, NULL), BM_OK);
+    char *all[2];
+    for (size_t i = 0; i < 2; i++) {
+        all[i] = malloc(bm_spill_bytes(file));
+        cr_assert_eq(pread(bm_spill_fd(i == 0 ? file : added), all[i], bm_spill_bytes(file), 0),
+                     (ssize_t)bm_spill_bytes(file));
+    }
+    cr_expect_arr_eq(all[0], all[1], bm_spill_bytes(file));
+    free(all[0]);
+    free(all[1]);
+    free(data);
+    bm_spill_close(added);
+    bm_spill_close(file);
+    scratch_close(&s);
+}
+
 Test(spill_file, has_no_name_in_its_directory)
 {
     scratch s;
