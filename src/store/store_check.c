@@ -16,7 +16,10 @@
 
 #define SAY_MOST 100u
 
-typedef struct checker {
+typedef struct checker checker;
+typedef bm_status check_fn(checker *c, size_t i, bm_error *err);
+
+struct checker {
     const bm_store_check_cfg *cfg;
     bm_store *store;
     bm_store_view *view;
@@ -25,7 +28,8 @@ typedef struct checker {
     bm_store_counts found; /* of documents */
     uint8_t *full;         /* a bit a number: it has shingles */
     bool documents_right;  /* nothing was said of them */
-} checker;
+    check_fn *fn;          /* what is called for each on several threads */
+};
 
 static void say(checker *c, const char *format, ...) BM_PRINTF(2, 3);
 
@@ -119,24 +123,12 @@ static bm_status check_documents(checker *c, size_t i, bm_error *err)
     return status;
 }
 
-static bm_status check_pieces(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+static bm_status check_filter(checker *c, size_t i, bm_error *err)
 {
-    (void)thread;
-    for (size_t i = begin; i < end; i++)
-        BM_TRY(check_documents(ctx, i, err));
-    return BM_OK;
-}
-
-static bm_status check_filters(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
-{
-    checker *c = ctx;
-    (void)thread;
-    for (size_t i = begin; i < end; i++) {
-        bool right;
-        BM_TRY(bm_store_filter_check(&c->view->snapshot, i, &right, err));
-        if (!right)
-            say(c, "filter %zu of documents is damaged", i);
-    }
+    bool right;
+    BM_TRY(bm_store_filter_check(&c->view->snapshot, i, &right, err));
+    if (!right)
+        say(c, "filter %zu of documents is damaged", i);
     return BM_OK;
 }
 
@@ -176,36 +168,39 @@ static bm_status mark(void *ctx, bm_posting posting, bm_error *err)
 }
 
 /* Every piece of it; and, where documents are right, each that is to be in it is. */
-static bm_status check_table(checker *c, uint32_t table, bm_error *err)
+static bm_status check_table(checker *c, size_t table, bm_error *err)
 {
     const bm_state *state = &c->view->snapshot.state;
     const uint64_t next = state->counts.next_number;
-    marking m = {c, table, NULL};
+    marking m = {c, (uint32_t)table, NULL};
     bm_error why = {0};
     BM_TRY(bm_new_zero(&m.seen, (size_t)(next / 8 + 1), err));
-    bm_status status = bm_postings_each(&c->view->snapshot, NULL, table, mark, &m, &why);
+    bm_status status = bm_postings_each(&c->view->snapshot, NULL, m.table, mark, &m, &why);
     for (uint64_t n = 0; c->documents_right && status == BM_OK && n < next; n++)
         if (has_bit(m.seen, n) != (table == state->facts.bands || has_bit(c->full, n)))
             status = bm_fail(&why, BM_ERR_FORMAT, "table %" PRIu32 ": document %" PRIu64 " %s",
-                             table, n, has_bit(m.seen, n) ? "has no shingles" : "is missing");
+                             m.table, n, has_bit(m.seen, n) ? "has no shingles" : "is missing");
     bm_free(m.seen);
     return say_failure(c, status, &why, err);
 }
 
-static bm_status check_tables(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+/* --- all --- */
+
+static bm_status check_range(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
 {
+    checker *c = ctx;
     (void)thread;
-    for (size_t table = begin; table < end; table++)
-        BM_TRY(check_table(ctx, (uint32_t)table, err));
+    for (size_t i = begin; i < end; i++)
+        BM_TRY(c->fn(c, i, err));
     return BM_OK;
 }
 
-/* --- all --- */
-
-static bm_status in_parallel(checker *c, size_t n, bm_pool_range_fn fn, bm_error *err)
+static bm_status in_parallel(checker *c, size_t n, check_fn *fn, bm_error *err)
 {
-    return c->cfg->pool == NULL ? fn(c, 0, 0, n, err)
-                                : bm_pool_for(c->cfg->pool, (bm_pool_split){n, 1}, fn, c, err);
+    c->fn = fn;
+    return c->cfg->pool == NULL
+               ? check_range(c, 0, 0, n, err)
+               : bm_pool_for(c->cfg->pool, (bm_pool_split){n, 1}, check_range, c, err);
 }
 
 static bm_status check_all(checker *c, bm_error *err)
@@ -213,13 +208,13 @@ static bm_status check_all(checker *c, bm_error *err)
     const bm_state *state = &c->view->snapshot.state;
     const bm_store_counts *want = &state->counts;
     check_removed(c);
-    BM_TRY(in_parallel(c, c->view->snapshot.postings, check_pieces, err));
+    BM_TRY(in_parallel(c, c->view->snapshot.postings, check_documents, err));
     if (c->said == 0 && (c->found.empty != want->empty || c->found.shingles != want->shingles ||
                          c->found.text_bytes != want->text_bytes))
         say(c, "the sums of its documents are others than its state says");
     c->documents_right = c->said == 0;
-    BM_TRY(in_parallel(c, bm_store_view_filters(c->view), check_filters, err));
-    return in_parallel(c, (size_t)state->facts.bands + 1, check_tables, err);
+    BM_TRY(in_parallel(c, bm_store_view_filters(c->view), check_filter, err));
+    return in_parallel(c, (size_t)state->facts.bands + 1, check_table, err);
 }
 
 bm_status bm_store_check(const char *dir, const bm_store_check_cfg *cfg, bm_error *err)
@@ -228,16 +223,14 @@ bm_status bm_store_check(const char *dir, const bm_store_check_cfg *cfg, bm_erro
     checker c = {.cfg = cfg};
     bm_error why = {0};
     pthread_mutex_init(&c.mutex, NULL);
-    bm_status status = bm_store_open(dir, &open, &c.store, &why);
-    if (status == BM_OK)
-        status = bm_store_view_open(c.store, &c.view, &why);
-    if (status != BM_OK) {
-        status = say_failure(&c, status, &why, err);
-    } else {
-        const size_t bytes = (size_t)(bm_store_view_counts(c.view).next_number / 8 + 1);
-        c.full = bm_alloc_zero(bytes, 1);
-        status = c.full == NULL ? bm_fail_nomem(err, bytes) : check_all(&c, err);
-    }
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_store_open(dir, &open, &c.store, &why));
+    BM_TRY_OUT(bm_store_view_open(c.store, &c.view, &why));
+    BM_TRY_OUT(
+        bm_new_zero(&c.full, (size_t)(bm_store_view_counts(c.view).next_number / 8 + 1), &why));
+    status = check_all(&c, &why);
+out:
+    status = say_failure(&c, status, &why, err);
     bm_free(c.full);
     bm_store_view_close(c.view);
     bm_store_close(c.store);
