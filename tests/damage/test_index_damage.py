@@ -1,7 +1,8 @@
 """Indexes with one bit changed, or with pages zeroed, exchanged, or cut off, asked by `query` and `dedup --against`: the same answer as of the
 sound one, or 7; no signal, no other answer. Of `index add`: 7, or an index that is sound and has what was there and what was added.
 
-Three indexes: one of a build, one with runs, removed documents and free pages, one of signatures. --size full: 6,000 bits and 1,000 pages of
+Four indexes: one of a build, one with runs, removed documents and free pages, one of signatures, one with a filter, which is asked for documents
+that contain a query. --size full: 6,000 bits and 1,000 pages of
 each, and of each third an add; else a sample. Python's standard library only."""
 import argparse
 import os
@@ -17,6 +18,14 @@ PAGE = 4096
 def run(program, *args, cwd):
     child = subprocess.run([program, *args, "-q"], cwd=cwd, capture_output=True)
     return child.returncode, child.stdout
+
+
+def write_long(folder, rng):
+    """Documents with shingles enough for a filter, and parts of three of them."""
+    texts = [[f"l{rng.randrange(3000)}" for _ in range(2200)] for _ in range(140)]
+    for name, parts in (("long", texts), ("parts", [text[50:150] for text in texts[:3]])):
+        with open(os.path.join(folder, f"{name}.jsonl"), "w") as file:
+            file.writelines('{"id":"%s%d","text":"%s"}\n' % (name, i, " ".join(words)) for i, words in enumerate(parts))
 
 
 def write_documents(path, rng, first, n):
@@ -49,7 +58,9 @@ def make_indexes(program, folder):
         must("index", "add", "grown", "b.jsonl", "--duplicate-ids", "number")
         must("index", "remove", "grown", "d5", "d6") if _ == 0 else must("index", "remove", "grown", f"d{40 + _}")
     must("index", "build", "signatures", "a.jsonl", "--store", "signatures")
-    return ["built", "grown", "signatures"]
+    write_long(folder, rng)
+    must("index", "build", "filtered", "long.jsonl")
+    return ["built", "grown", "signatures", "filtered"]
 
 
 class Case:
@@ -74,7 +85,8 @@ class Case:
         return True
 
     def query(self):
-        return run(self.program, "query", self.dir, "q.jsonl", "--threads", "1", cwd=self.folder)
+        asked = ["parts.jsonl", "--measure", "containment"] if self.name == "filtered" else ["q.jsonl"]
+        return run(self.program, "query", self.dir, *asked, "--threads", "1", cwd=self.folder)
 
     def dedup(self):
         out = self.dir + ".out"

@@ -7,6 +7,8 @@
   query         query --measure containment between the even and the odd documents of these, from an index and from --targets:
                 best first, then in order of insertion; --top, --skip-same-id, threads and memory; of an index that lost some
                 documents; a line at a time
+  filtered      the same of an index that has filters, built, added to, with removed documents, compacted: parts of its documents, all at
+                once and a line at a time, at random thresholds
   edited        pairs --edit: a column of Levenshtein distances against the recurrence that defines them, of verses and of
                 random texts of up to 2,000 different characters; standard input, a sample, memory, `cluster` of such a file
   runs          explain A B: the longest run of words, characters or bytes that two texts share, against the table of all places;
@@ -201,6 +203,60 @@ def queries(claims, bandmill, c, folder):
     claims.attempt(f"{c.name}: the best of them on other threads, within 64M, a line at a time, without the own id", check_ways)
 
 
+def filtered(claims, bandmill, folder, rng, rounds):
+    vocabulary = [f"v{i}" for i in range(3000)]
+    documents = [(f"d{i}", rng.choices(vocabulary, k=rng.choice((0, 5, 60, 400, 1500, 3000)))) for i in range(500)]
+    n_targets = len(documents)
+    for i in range(40):  # parts, some with other words among them, and some of which nobody has one
+        words = rng.choice(documents[:n_targets])[1]
+        begin = rng.randrange(len(words) + 1)
+        part = [rng.choice(vocabulary) if rng.random() < .02 * (i % 5) else w for w in words[begin:begin + rng.choice((8, 30, 200, 2000))]]
+        documents.append((f"q{i}", part if i % 10 else rng.choices(vocabulary, k=50)))
+    c = Corpus("filtered", folder, [(id_, " ".join(words)) for id_, words in documents])
+    lines = harness.read_file(c.path).splitlines(True)
+    index, asked, first = os.path.join(folder, "filtered"), list(range(n_targets, len(documents))), list(range(330))
+    there, gone = list(first), set()
+
+    def part_of(name, numbers):
+        path = os.path.join(folder, f"filtered-{name}.jsonl")
+        with open(path, "wb") as file:
+            file.writelines(lines[d] for d in numbers)
+        return path
+    questions = part_of("asked", asked)
+
+    def add(begin, end):
+        bandmill.run("index", "add", index, part_of(f"{begin}", range(begin, end)), "--device", "cpu")
+        there.extend(range(begin, end))
+
+    def remove(numbers):
+        bandmill.run("index", "remove", index, *(c.ids[d] for d in numbers))
+        gone.update(numbers)
+
+    def step(claim, work):
+        def check():
+            work()
+            for _ in range(rounds):
+                threshold, top = round(rng.uniform(.1, 1), 2), rng.choice((0, 0, 1, 3))
+                wanted = wanted_answers(c, asked, there, threshold, top or None, gone)
+                options = ["--measure", "containment", "--threshold", threshold, *(["--top", top] if top else [])]
+                together = bandmill.run("query", index, questions, *options, *rng.choice(([], ["--threads", 8, "--memory", "64M"])), expect=None)
+                alone = bandmill.run("query", index, "--follow", *options, stdin=harness.read_file(questions), expect=None)
+                for way, done in (("together", together), ("alone", alone)):
+                    if [row for row in harness.read_rows(done.stdout) if row != [""]][way == "together":] != wanted:
+                        return f"{way}: threshold {threshold}, top {top}: {len(wanted)} rows are wanted"
+            few = bandmill.run("query", index, part_of("one", asked[1:2]), "--measure", "containment", "--threshold", .9, expect=None)
+            if b"scanned" in few.stderr:
+                return "the filters were not asked"
+            return "" if bandmill.run("index", "check", index, expect=None).returncode == 0 else "index check"
+        claims.attempt(f"filters, {claim}: {rounds} random thresholds", check)
+    step("built", lambda: bandmill.run("index", "build", index, part_of("first", first), *OPTIONS, "--device", "cpu"))
+    step("some removed", lambda: remove(rng.sample(first, 60)))
+    step("a few added", lambda: add(330, 333))
+    step("many added", lambda: add(333, n_targets))
+    step("more removed", lambda: remove(range(400, 440)))
+    step("compacted", lambda: bandmill.run("index", "compact", index))
+
+
 # --- edit distances ---
 
 def levenshtein(a, b):
@@ -336,6 +392,7 @@ def main():
             contained(claims, bandmill, c, c.shared(everything, everything))
             queries(claims, bandmill, c, folder)
             verses = c if c.name == "oeb_us_uk" else verses
+        filtered(claims, bandmill, folder, rng, {"small": 3, "normal": 10, "full": 60}[args.size])
         edited(claims, bandmill, folder, rng, verses, args.size)
         runs(claims, bandmill, folder, rng, {"small": 30, "normal": 120, "full": 600}[args.size])
     claims.end()
