@@ -41,6 +41,8 @@ void cli_say_documents(cli_context *context, const bm_summary *summary)
                  cli_format_count(counts->empty, n[1], sizeof n[1]),
                  cli_format_of(counts->skipped, "record", n[2], sizeof n[2]),
                  cli_format_of(counts->shingles, "shingle", n[3], sizeof n[3]));
+    if (counts->records == 0)
+        cli_say_note(&context->console, "the input is empty: there is nothing to do");
     if (context->settings.match.sample > 0)
         cli_say_note(&context->console, "a sample of %s of them, drawn by the seed %" PRIu32,
                      cli_format_count(counts->sampled, n[0], sizeof n[0]),
@@ -100,6 +102,22 @@ void cli_say_pairs(cli_context *context, const bm_summary *summary)
                      cli_verb_of(counts->results.edit_unknown, "has", "have"));
 }
 
+/* A directory that is called like a file was probably meant as one. */
+static void hint_at_directory(cli_context *context, const char *output)
+{
+    static const char *const endings[] = {".tsv",   ".csv",    ".txt", ".json",
+                                          ".jsonl", ".ndjson", ".gz",  ".parquet",
+                                          ".arrow", ".zst",    ".npy"};
+    const cli_command_id command = context->console.command;
+    const char *dot = output != NULL ? strrchr(output, '.') : NULL;
+    if (dot == NULL || (command != CLI_DEDUP && command != CLI_FILTER && command != CLI_SIGN))
+        return;
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
+        if (strcmp(dot, endings[i]) == 0)
+            cli_say_note(&context->console, "%s is a directory%s", output,
+                         command == CLI_SIGN ? "" : ", in which the kept documents lie");
+}
+
 void cli_say_end(cli_context *context, const char *verb, const bm_summary *summary)
 {
     const char *output = context->settings.output.path, *device = bm_summary_device(summary);
@@ -107,6 +125,7 @@ void cli_say_end(cli_context *context, const char *verb, const bm_summary *summa
     cli_say_note(&context->console, "%s in %.2f s%s%s%s%s", verb, bm_summary_seconds(summary),
                  signed_here ? " on " : "", signed_here ? device : "",
                  output != NULL ? ", written to " : "", output != NULL ? output : "");
+    hint_at_directory(context, output);
 }
 
 static bm_status hand_out(void *ctx, const bm_summary *summary, bm_error *err)

@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +22,8 @@
 #include "base/open_file.h"
 #include "base/wait_readable.h"
 #include "io/input/input_set_state.h"
+#include "model/file_heads.h"
+#include "model/file_names.h"
 
 /* `path` is taken. */
 static bm_status add_source(struct bm_input_set *set, char *path, bm_error *err)
@@ -171,8 +174,43 @@ static bm_status read_dir(walk *w, const char *dir, bm_error *err)
     return status;
 }
 
+/* Does the directory hold a report of ours? */
+static bool is_result(const char *dir)
+{
+    char head[BM_FILE_HEAD_BYTES];
+    char *path = join(dir, BM_FILE_REPORT);
+    const int fd = path != NULL ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+    const ssize_t n = fd >= 0 ? read(fd, head, sizeof head) : 0;
+    if (fd >= 0)
+        close(fd);
+    bm_free(path);
+    return n > 0 && bm_file_head_is_ours(head, (size_t)n);
+}
+
+/* What dedup wrote has tables beside the kept documents, and these alone can be meant. */
+static bm_status refuse_result(const char *dir, bm_error *err)
+{
+    char kept[NAME_MAX + 1] = "";
+    DIR *stream = opendir(dir);
+    const struct dirent *entry;
+    while (stream != NULL && kept[0] == '\0' && (entry = readdir(stream)) != NULL)
+        if (strncmp(entry->d_name, BM_FILE_KEPT, strlen(BM_FILE_KEPT)) == 0 &&
+            strcmp(entry->d_name, BM_FILE_KEPT_IDS) != 0)
+            snprintf(kept, sizeof kept, "%s", entry->d_name);
+    if (stream != NULL)
+        closedir(stream);
+    return kept[0] != '\0'
+               ? bm_fail_at(err, BM_ERR_USAGE, dir, 0,
+                            "is a result of bandmill (its documents are in %.300s/%s)", dir, kept)
+               : bm_fail_at(err, BM_ERR_USAGE, dir, 0,
+                            "is a result of bandmill, without kept documents");
+}
+
 static bm_status add_dir(struct bm_input_set *set, const char *path, bm_error *err)
 {
+    if (set->options.format == BM_FORMAT_AUTO && set->options.patterns.n_include == 0 &&
+        is_result(path))
+        return refuse_result(path, err);
     walk w = {.set = set, .root_len = strlen(path)};
     size_t first = set->n_sources;
     while (w.root_len > 0 && path[w.root_len - 1] == '/')

@@ -399,6 +399,17 @@ static bm_status find_edges(bm_pairing *pairing, bm_error *err)
     return status;
 }
 
+/* One file by itself that no name tells to be more than one document has nothing to be compared with. */
+static void hint_at_lines(const bm_pairing *pairing)
+{
+    bm_job_context *context = &pairing->job->context;
+    if (context->docs.n == 1 && context->settings->input.format == BM_FORMAT_AUTO &&
+        pairing->against == NULL && bm_job_context_format(context) == BM_FORMAT_FILES)
+        bm_meter_log(&context->meter, BM_LOG_WARNING,
+                     "%.300s is one document (`format` lines: each of its lines is one)",
+                     context->inputs.names.names[0]);
+}
+
 static bm_status pair(bm_pairing *pairing, bm_error *err)
 {
     pairing->has_text = pairing->signatures == NULL;
@@ -406,6 +417,7 @@ static bm_status pair(bm_pairing *pairing, bm_error *err)
                                        : read_documents(pairing, err));
     if (pairing->job->summary != NULL)
         return BM_OK;
+    hint_at_lines(pairing);
     if (pairing->against != NULL)
         BM_TRY(bm_against_find(pairing->against, &pairing->job->context, &pairing->corpus,
                                &pairing->known, err));
