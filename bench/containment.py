@@ -7,7 +7,12 @@ lower case, so that all three cut the same shingles of 5 words. `query` asks an 
 once, and its seconds stand beside. That `pairs` writes the very rows of the plain scan, and that `query` finds the same pairs (it lists a pair
 that holds both ways twice), is checked. The plain scan is quadratic: more than --plain-up-to documents are left to the two others.
 
-    bench/containment.py --program build/release/bandmill --plain build/release/bench/plain_containment --out containment.json docs.jsonl.zst
+Then few queries, 60 words out of planted documents (planted.c), of an index of --planted-documents of them: by its filters, and at a threshold of
+0.01, at which filters do not pay, so that the index is scanned; which of both it was is read from what the program says. Those rows of the scan
+that reach the threshold must be the rows by filters.
+
+    bench/containment.py --program build/release/bandmill --plain build/release/bench/plain_containment --planted build/release/bench/planted \
+        --out containment.json docs.jsonl.zst
 """
 import argparse
 import json
@@ -77,6 +82,46 @@ def compare(args, scratch, documents, threshold, with_plain):
     return figures
 
 
+def crops(path, n_asked, asked):
+    """Writes 60 words of each of n_asked documents, evenly spaced among those of a file."""
+    with open(path, "rb") as file:
+        lines = file.readlines()
+    with open(asked, "w", encoding="utf-8") as file:
+        for i in range(n_asked):
+            record = json.loads(lines[i * len(lines) // n_asked])
+            file.write(json.dumps({"id": record["id"], "text": " ".join(record["text"].split()[20:80])}) + "\n")
+
+
+def few(args, n, thresholds):
+    """[figures] of few queries of an index of n planted documents."""
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="bandmill-bench-", dir=measure.scratch_folder()) as scratch:
+        documents, asked, index = (os.path.join(scratch, name) for name in ("documents.jsonl", "asked.jsonl", "index"))
+        with open(documents, "wb") as file:
+            subprocess.run([args.planted, str(n)], stdout=file, check=True)
+        built = measure.run_once([args.program, "index", "build", index, documents, *TEXT, "-q", "--device", "cpu", "--threads", "1"], [args.core])
+        for n_asked in (1, 10, 100):
+            crops(documents, n_asked, asked)
+            jobs = {t: ([args.program, "query", "--measure", "containment", "--threads", "1", "--force", "--threshold", repr(t), "-o",
+                         os.path.join(scratch, f"{t}.tsv"), index, asked], None) for t in (0.01, *thresholds)}
+            runs = measure.alternate(jobs, args.repeats, [args.core])
+            scan = rows_of(os.path.join(scratch, "0.01.tsv"))
+            seconds = {t: measure.summary(taken, "cpu_seconds") for t, taken in runs.items()}
+            if any(("were scanned" in run["stderr"]) != (t == 0.01) for t, taken in runs.items() for run in taken):
+                sys.exit("the index was asked in another way than it should be")
+            for t in thresholds:
+                found = rows_of(os.path.join(scratch, f"{t}.tsv"))
+                if found != [row for row in scan if float(row.split(b"\t")[2]) >= t] or len(found) < n_asked:
+                    sys.exit("filters and scan do not find the same")
+                rows.append({"planted_documents": n, "index_build_cpu_seconds": round(built["cpu_seconds"], 4),
+                             "index_bytes": os.path.getsize(os.path.join(index, "data.mdb")), "queries": n_asked, "threshold": t, "n_answers": len(found),
+                             "filters": {"cpu_seconds": seconds[t]}, "scan": {"cpu_seconds": seconds[0.01]},
+                             "of_scan": round(seconds[t]["median"] / seconds[0.01]["median"], 4)})
+                print(f"{n} planted documents, {n_asked} queries at {t}: {len(found)} answers, CPU s: filters {seconds[t]['median']:.3f}"
+                      f" ({rows[-1]['of_scan']:.4f})  scan {seconds[0.01]['median']:.3f}", flush=True)
+    return rows
+
+
 def show(size, figures):
     seconds = "  ".join(f"{name} {figures[name]['cpu_seconds']['median']:.3f}" +
                         (f" ({figures[name]['of_plain']:.4f})" if "of_plain" in figures[name] else "")
@@ -88,6 +133,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--program", required=True)
     parser.add_argument("--plain", required=True)
+    parser.add_argument("--planted", help="the program of planted.c; without it no index is asked few queries")
+    parser.add_argument("--planted-documents", default="100000,1000000", help="parted by commas")
     parser.add_argument("--sizes", default="4000,0", help="numbers of documents, parted by commas; 0 is all")
     parser.add_argument("--plain-up-to", type=int, default=10000, metavar="N")
     parser.add_argument("--thresholds", default="0.8,0.95", help="parted by commas")
@@ -114,6 +161,8 @@ def main():
                 figures = {"documents": size, "index_build_cpu_seconds": round(built["cpu_seconds"], 4), **figures}
                 result["rows"].append(figures)
                 show(size, figures)
+    for size in map(int, args.planted_documents.split(",") if args.planted else ()):
+        result["rows"] += few(args, size, [float(t) for t in args.thresholds.split(",")])
     if args.out:
         measure.write(args.out, result)
 
