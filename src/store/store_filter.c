@@ -31,7 +31,7 @@ uint64_t bm_store_filters_end(const bm_snapshot *s)
 static bm_status put(bm_store_filters *f, bm_error *err)
 {
     const bm_piece_key key = {
-        .table = BM_KEY_FILTER, .run = f->state->next_run++, .number = f->next.first};
+        .kind = BM_PIECE_FILTER, .run = f->state->next_run++, .number = f->next.first};
     void *piece = NULL;
     size_t size = 0;
     BM_TRY(bm_filter_writer_plan(&f->next, &size, err));

@@ -23,7 +23,7 @@
 static bm_status map_removed(bm_store_view *v, const bm_writer *w, bm_error *err)
 {
     const bm_snapshot *s = &v->snapshot;
-    const bm_piece_ref *ref = bm_snapshot_piece(s, &(bm_piece_key){.table = BM_KEY_REMOVED});
+    const bm_piece_ref *ref = bm_snapshot_piece(s, &(bm_piece_key){.kind = BM_PIECE_REMOVED});
     if (w != NULL && w->removed != NULL) {
         BM_TRY(bm_new(&v->bits, w->removed_bytes, err));
         memcpy(v->bits, w->removed, w->removed_bytes);

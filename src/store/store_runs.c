@@ -116,7 +116,7 @@ struct bm_run_writer {
 
 static bm_status put_piece(bm_run_writer *w, bm_error *err)
 {
-    const bm_piece_key key = {.table = BM_KEY_POSTINGS,
+    const bm_piece_key key = {.kind = BM_PIECE_POSTINGS,
                               .run = w->run.id,
                               .band = w->table,
                               .first = w->list[0].key,

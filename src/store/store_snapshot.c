@@ -178,7 +178,7 @@ const bm_piece_ref *bm_snapshot_piece(const bm_snapshot *s, const bm_piece_key *
 /* The state that the file has: of the last commit, or of the next one, whose writer was ended before it had recorded it. */
 static bm_status read_state(bm_snapshot *s, const bm_store_record *record, bm_error *err)
 {
-    const bm_piece_ref *last = bm_snapshot_piece(s, &(bm_piece_key){.table = BM_KEY_STATE});
+    const bm_piece_ref *last = bm_snapshot_piece(s, &(bm_piece_key){.kind = BM_PIECE_STATE});
     if (last == NULL)
         return bm_fail_at(err, BM_ERR_FORMAT, s->store->place.path, 0,
                           "no index of bandmill, or one that was not finished");
@@ -208,9 +208,9 @@ static bm_status part_others(bm_snapshot *s, bm_error *err)
 
 static bm_status arrange(bm_snapshot *s, bm_error *err)
 {
-    s->postings = place_of(s, &(bm_piece_key){.table = BM_KEY_POSTINGS});
-    s->filters = place_of(s, &(bm_piece_key){.table = BM_KEY_FILTER});
-    s->behind_filters = place_of(s, &(bm_piece_key){.table = BM_KEY_FILTER + 1});
+    s->postings = place_of(s, &(bm_piece_key){.kind = BM_PIECE_POSTINGS});
+    s->filters = place_of(s, &(bm_piece_key){.kind = BM_PIECE_FILTER});
+    s->behind_filters = place_of(s, &(bm_piece_key){.kind = BM_PIECE_FILTER + 1});
     const bm_piece_ref *docs = s->pieces.list;
     if (s->state.counts.next_number > 0 &&
         (s->postings == 0 || docs[0].key.number != 0 ||
@@ -269,7 +269,7 @@ const bm_piece_ref *bm_snapshot_table(const bm_snapshot *s, size_t run, uint32_t
     *n = 0;
     if (table < r->first_table || table - r->first_table >= r->n_tables)
         return NULL;
-    bm_piece_key key = {.table = BM_KEY_POSTINGS, .run = r->id, .band = table};
+    bm_piece_key key = {.kind = BM_PIECE_POSTINGS, .run = r->id, .band = table};
     const size_t begin = place_of(s, &key);
     key.band++;
     *n = place_of(s, &key) - begin;

@@ -156,11 +156,11 @@ bm_status bm_state_read(const void *bytes, size_t size, bm_state *out, bm_error 
 bool bm_state_names(const bm_state *state, const bm_piece_key *key)
 {
     size_t i = 0;
-    if (key->table == BM_KEY_DOCUMENTS)
+    if (key->kind == BM_PIECE_DOCUMENTS)
         return state->counts.next_number > 0 && key->number <= state->tail_first;
-    if (key->table == BM_KEY_FILTER)
+    if (key->kind == BM_PIECE_FILTER)
         return key->run < state->next_run;
     while (i < state->n_runs && state->runs[i].id != key->run)
         i++;
-    return key->table != BM_KEY_POSTINGS || i < state->n_runs;
+    return key->kind != BM_PIECE_POSTINGS || i < state->n_runs;
 }

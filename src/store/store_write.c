@@ -216,8 +216,8 @@ static bm_status put_removed(bm_store *store, bm_error *err)
     const size_t size = BM_PIECE_HEAD_BYTES + w->removed_bytes;
     const bm_piece_head head = {.kind = BM_PIECE_REMOVED, .n = (uint32_t)w->state.counts.removed};
     void *piece = NULL;
-    BM_TRY(
-        bm_store_env_put(&store->env, &(bm_piece_key){.table = BM_KEY_REMOVED}, size, &piece, err));
+    BM_TRY(bm_store_env_put(&store->env, &(bm_piece_key){.kind = BM_PIECE_REMOVED}, size, &piece,
+                            err));
     bm_piece_begin(piece, &head);
     memcpy((uint8_t *)piece + BM_PIECE_HEAD_BYTES, w->removed, w->removed_bytes);
     bm_piece_seal(piece, size);
@@ -241,7 +241,7 @@ static bm_status put_state(bm_store *store, bm_error *err)
     for (size_t i = 0; i < w->n_dropped; i++)
         BM_TRY(bm_store_env_del(&store->env, &w->dropped[i], err));
     BM_TRY(
-        bm_store_env_put(&store->env, &(bm_piece_key){.table = BM_KEY_STATE}, size, &piece, err));
+        bm_store_env_put(&store->env, &(bm_piece_key){.kind = BM_PIECE_STATE}, size, &piece, err));
     state->commit++;
     bm_state_write(state, piece);
     return bm_store_env_commit(&store->env, err);

@@ -176,7 +176,7 @@ bm_status bm_writer_document(bm_store *store, const bm_store_doc *doc, bm_error 
 bm_status bm_writer_put(bm_store *store, bm_error *err)
 {
     bm_writer *w = store->writer;
-    const bm_piece_key key = {.table = BM_KEY_DOCUMENTS, .number = w->tail.first};
+    const bm_piece_key key = {.kind = BM_PIECE_DOCUMENTS, .number = w->tail.first};
     void *piece = NULL;
     if (!w->tail_new)
         return BM_OK;

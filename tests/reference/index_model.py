@@ -12,7 +12,7 @@ import numpy as np
 import xxhash
 
 HEAD = 32
-POSTINGS, DOCUMENTS, REMOVED, STATE, FILTER = range(1, 6)
+POSTINGS, DOCUMENTS, REMOVED, STATE, FILTER = b"PDRSQ"
 STATE_KEY = b"S" + bytes(24)
 NO_PAGE = (1 << 64) - 1
 

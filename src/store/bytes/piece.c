@@ -83,7 +83,7 @@ static uint64_t get(const char **at, unsigned bytes)
 
 bm_str bm_piece_key_write(const bm_piece_key *key, char *out)
 {
-    *out = key->table;
+    *out = (char)key->kind;
     put(put(put(put(out + 1, key->run, 8), key->band, 4), key->first, 8), key->number, 4);
     return (bm_str){out, BM_PIECE_KEY_BYTES};
 }
@@ -93,7 +93,7 @@ bool bm_piece_key_read(bm_str bytes, bm_piece_key *out)
     const char *at = bytes.data;
     if (bytes.len != BM_PIECE_KEY_BYTES || memchr("DPQRS", *at, 5) == NULL)
         return false;
-    out->table = *at++;
+    out->kind = (uint8_t)*at++;
     out->run = get(&at, 8);
     out->band = (uint32_t)get(&at, 4);
     out->first = get(&at, 8);
@@ -103,8 +103,8 @@ bool bm_piece_key_read(bm_str bytes, bm_piece_key *out)
 
 int bm_piece_key_order(const bm_piece_key *a, const bm_piece_key *b)
 {
-    const uint64_t x[] = {(uint64_t)a->table, a->run, a->band, a->first, a->number};
-    const uint64_t y[] = {(uint64_t)b->table, b->run, b->band, b->first, b->number};
+    const uint64_t x[] = {a->kind, a->run, a->band, a->first, a->number};
+    const uint64_t y[] = {b->kind, b->run, b->band, b->first, b->number};
     for (size_t i = 0; i < sizeof x / sizeof x[0]; i++)
         if (x[i] != y[i])
             return x[i] < y[i] ? -1 : 1;

@@ -15,25 +15,18 @@
 #define BM_PIECE_HEAD  (BM_PIECE_PAGE - 16u)               /* of a piece whose body is pages */
 #define BM_PIECE_BYTES ((size_t)256 * BM_PIECE_PAGE - 16u) /* 1 MiB on pages: what is aimed at */
 
+/* In the order in which their keys come. */
 typedef enum bm_piece_kind {
-    BM_PIECE_POSTINGS = 1,
-    BM_PIECE_DOCUMENTS,
-    BM_PIECE_REMOVED, /* a bit a document number: 1: removed */
-    BM_PIECE_STATE,   /* what the last commit made visible (store/store_state.h) */
-    BM_PIECE_FILTER   /* which documents may have a hash (filter_piece.h) */
+    BM_PIECE_DOCUMENTS = 'D',
+    BM_PIECE_POSTINGS = 'P',
+    BM_PIECE_FILTER = 'Q',  /* which documents may have a hash (filter_piece.h) */
+    BM_PIECE_REMOVED = 'R', /* a bit a document number: 1: removed */
+    BM_PIECE_STATE = 'S'    /* what the last commit made visible (store/store_state.h) */
 } bm_piece_kind;
 
 /* A piece, by its key; keys are in the order of these fields. */
-typedef enum bm_piece_table {
-    BM_KEY_DOCUMENTS = 'D',
-    BM_KEY_POSTINGS = 'P',
-    BM_KEY_FILTER = 'Q',
-    BM_KEY_REMOVED = 'R',
-    BM_KEY_STATE = 'S'
-} bm_piece_table;
-
 typedef struct bm_piece_key {
-    char table;      /* BM_KEY_… */
+    uint8_t kind;    /* as in its head */
     uint64_t run;    /* POSTINGS, FILTER: a number that no other of the index ever had */
     uint32_t band;   /* POSTINGS: table of the run */
     uint64_t first;  /* POSTINGS: key of the first entry */

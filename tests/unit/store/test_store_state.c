@@ -116,13 +116,13 @@ Test(store_state, numbers_that_cannot_be_are_refused)
 Test(store_state, names_its_own_pieces)
 {
     const bm_state state = a_state();
-    const bm_piece_key named[] = {{.table = 'P', .run = 3, .band = 7},
-                                  {.table = 'D', .number = 999},
-                                  {.table = 'D', .number = 1000},
-                                  {.table = 'R'},
-                                  {.table = 'S'}};
+    const bm_piece_key named[] = {{.kind = 'P', .run = 3, .band = 7},
+                                  {.kind = 'D', .number = 999},
+                                  {.kind = 'D', .number = 1000},
+                                  {.kind = 'R'},
+                                  {.kind = 'S'}};
     const bm_piece_key others[] = {
-        {.table = 'P', .run = 4}, {.table = 'P', .run = 12}, {.table = 'D', .number = 1001}};
+        {.kind = 'P', .run = 4}, {.kind = 'P', .run = 12}, {.kind = 'D', .number = 1001}};
     for (size_t i = 0; i < sizeof named / sizeof named[0]; i++)
         cr_assert(bm_state_names(&state, &named[i]), "%zu", i);
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)

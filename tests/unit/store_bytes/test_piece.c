@@ -23,7 +23,7 @@ Test(piece, a_head_comes_back)
               back.last == head.last);
     cr_assert_not(bm_piece_head_of(piece, sizeof piece, BM_PIECE_REMOVED, &back));
     cr_assert_not(bm_piece_head_of(piece, BM_PIECE_HEAD_BYTES - 1, BM_PIECE_STATE, &back));
-    static const uint8_t little_endian[] = {4, 0, 0, 0, 4, 3, 2, 1};
+    static const uint8_t little_endian[] = {'S', 0, 0, 0, 4, 3, 2, 1};
     cr_assert_eq(memcmp(piece, little_endian, 8), 0);
     cr_assert_eq(piece[16], 0x18);
     cr_assert_eq(piece[31], 0x21);
@@ -66,14 +66,14 @@ Test(piece, every_changed_byte_is_found)
 
 Test(piece, keys_come_back_and_their_bytes_are_in_their_order)
 {
-    const bm_piece_key keys[] = {{.table = BM_KEY_DOCUMENTS, .run = 1, .number = 0},
-                                 {.table = BM_KEY_DOCUMENTS, .run = 256, .number = 7},
-                                 {BM_KEY_POSTINGS, 2, 0, UINT64_MAX, 3},
-                                 {BM_KEY_POSTINGS, 2, 1, 5, UINT32_MAX},
-                                 {BM_KEY_POSTINGS, 2, 1, 256, 0},
-                                 {BM_KEY_POSTINGS, 2, 1, 256, 1},
-                                 {.table = BM_KEY_REMOVED},
-                                 {.table = BM_KEY_STATE}};
+    const bm_piece_key keys[] = {{.kind = BM_PIECE_DOCUMENTS, .run = 1, .number = 0},
+                                 {.kind = BM_PIECE_DOCUMENTS, .run = 256, .number = 7},
+                                 {BM_PIECE_POSTINGS, 2, 0, UINT64_MAX, 3},
+                                 {BM_PIECE_POSTINGS, 2, 1, 5, UINT32_MAX},
+                                 {BM_PIECE_POSTINGS, 2, 1, 256, 0},
+                                 {BM_PIECE_POSTINGS, 2, 1, 256, 1},
+                                 {.kind = BM_PIECE_REMOVED},
+                                 {.kind = BM_PIECE_STATE}};
     enum { N = sizeof keys / sizeof keys[0] };
     char bytes[N][BM_PIECE_KEY_BYTES];
     for (size_t i = 0; i < N; i++) {
