@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from bandmill._errors import Error
     from bandmill._index import Index
     from bandmill._jobs import Dedup, Signatures, dedup, hash_shingles, load, pairs, sign, tune
+    from bandmill._tools import cluster, export, query
 
     __version__: str
 else:
@@ -26,6 +27,7 @@ else:
         "_errors": ("Error",),
         "_index": ("Index",),
         "_jobs": ("Dedup", "Signatures", "dedup", "hash_shingles", "load", "pairs", "sign", "tune"),
+        "_tools": ("cluster", "export", "query"),
     }
 
     def __getattr__(name):
@@ -48,11 +50,14 @@ __all__ = [
     "Error",
     "Index",
     "Signatures",
+    "cluster",
     "dedup",
     "devices",
+    "export",
     "hash_shingles",
     "load",
     "pairs",
+    "query",
     "self_test",
     "sign",
     "tune",

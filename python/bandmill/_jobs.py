@@ -542,6 +542,22 @@ class Dedup:
             raise Error("no pairs were asked for (pairs=True)", field="pairs")
         return _files.read_tsv(self.path / "pairs.tsv", {"id_a": "string", "id_b": "string", "jaccard": "float64"})
 
+    def filter(
+        self, output: Path, *, kept: Kept = "same", annotate: bool = False, sources: Path | None = None, force: bool = False
+    ) -> pathlib.Path:
+        """The kept documents of files, as a directory, written after all; with ``annotate`` every document with its group.
+
+        ``kept``, ``sources``, ``force``: as in `dedup`. Of a table `take` has the kept rows. Returns the path. Raises Error.
+        """
+        call = Call()
+        o = new("filter")
+        o.path, o.sources, o.annotate = call.text(self.path), call.text(sources), annotate
+        o.kept = word(lib.BM_OPTION_KEPT, kept, "kept")
+        o.output.path, o.output.force = call.text(output), force
+        call.callbacks(o.callbacks)
+        _run(call, lib.bm_job_filter, o)
+        return pathlib.Path(output)
+
     def to_html(
         self,
         path: Path | None = None,

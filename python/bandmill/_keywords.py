@@ -17,6 +17,7 @@ Candidates = Literal["lsh", "all", "length"]
 Cluster = Literal["components", "star"]
 DuplicateIds = Literal["error", "number"]
 DuplicateIdsOfIndex = Literal["error", "number", "skip", "replace"]
+Exchange = Literal["leanminhash", "datatrove", "nemo", "text-dedup", "milvus", "lance", "npy", "tsv", "arrow", "parquet"]
 Format = Literal["auto", "jsonl", "json", "parquet", "arrow", "tsv", "csv", "lines", "files", "hashes", "keys"]
 Hash = Literal["xxh3", "xxh64", "sha1", "murmur3"]
 Header = Literal["yes", "no"]
@@ -30,6 +31,7 @@ Short = Literal["whole", "skip"]
 Store = Literal["sets", "signatures"]
 Verify = Literal["exact", "signature", "none"]
 Weights = Literal["none", "tfidf"]
+What = Literal["signatures", "bands"]
 Words = Literal["alnum", "space", "text-dedup"]
 
 # What stands in parentheses is what None stands for.
@@ -98,6 +100,9 @@ LINES = {
     "batch_docs": "documents a batch at most, which changes no result (by bytes)",
     "temp_dir": "where work lies meanwhile (in memory where that is known to suffice, or the system's place)",
     "progress": "True: a bar, where tqdm is installed; or a function of (stage, done, total, unit)",
+    "signatures": "what `sign` returned, or the directory of it",
+    "to": "the tool, or the form, that they are written for",
+    "what": '"signatures", or "bands": keys of bands',
     "store": '"sets", for exact answers, or "signatures", for estimates',
     "unique": "a document that is near to one that is there is not added, but a row of the result",
     "top": "so many answers of each query, the best; 0: all",
@@ -106,6 +111,8 @@ LINES = {
 _OWN = {  # where a keyword means something else
     ("query", "threshold"): "least similarity of an answer (the index's)",
     ("add", "threshold"): "with unique, the similarity from which on a document is not added (the index's)",
+    ("export", "threshold"): "similarity that bands are planned for, where the form has bands (as signed)",
+    ("export", "output"): "directory to write",
     ("build", "threshold"): "similarity that the index is planned for (0.8)",
     ("sign", "threshold"): "similarity that band keys are planned for; with it there are band keys (none)",
     ("sign", "bands"): "bands, with rows: with them there are band keys (none)",

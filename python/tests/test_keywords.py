@@ -16,6 +16,7 @@ CALLS = {
     "pairs": bandmill.pairs,
     "tune": bandmill.tune,
     "query": bandmill.Index.query,
+    "export": bandmill.export,
     "index build": bandmill.Index.build,
     "index add": bandmill.Index.add,
 }
@@ -56,7 +57,7 @@ ONLY_PROGRAM_OF = {
         )
     },
 }
-ONLY_PYTHON = {"data", "paths", "cpu", "path"}  # cpu: BANDMILL_CPU of the program
+ONLY_PYTHON = {"data", "paths", "cpu", "path", "signatures"}  # cpu: BANDMILL_CPU of the program
 NAMES = {"text_field": "text", "id_field": "id"}
 
 

@@ -1,0 +1,144 @@
+"""Calls over what other calls have found: groups of pairs, signatures for other tools, answers to one set of queries."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import shutil
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from bandmill import _files
+from bandmill._call import Call
+from bandmill._errors import Error
+from bandmill._index import Index
+from bandmill._jobs import Signatures, _run, _workplace
+from bandmill._keywords import Cluster, Exchange, Measure, Names, Path, Progress, Size, What, described
+from bandmill._native import ffi, lib
+from bandmill._options import fill, new, share, word
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r"})
+_COUNTS = {"threshold": "float64", "pairs": "int64", "groups": "int64", "largest": "int64", "removed": "int64"}
+
+
+def _write_pairs(pairs: Any, path: pathlib.Path) -> None:
+    """A table with the columns of pairs.tsv as such a file."""
+    try:
+        columns = [pairs.column(name).to_pylist() for name in ("id_a", "id_b", "jaccard")]
+    except (AttributeError, KeyError) as e:
+        raise Error("pairs is no path and no table of id_a, id_b, jaccard", field="path") from e
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.write("id_a\tid_b\tjaccard\n")
+        for a, b, jaccard in zip(*columns):
+            similarity = "" if jaccard is None else f"{jaccard:.6f}"
+            file.write(f"{a.translate(_ESCAPES)}\t{b.translate(_ESCAPES)}\t{similarity}\n")
+
+
+def cluster(
+    pairs: Any,
+    threshold: float | Sequence[float] | None = None,
+    *,
+    cluster: Cluster = "components",
+    keep: str = "first",
+    progress: Progress = False,
+) -> pa.Table:
+    """Groups of pairs: of what `pairs` returns, or of the path of such a file. Raises Error.
+
+    ``threshold``: only pairs from it on (default: all). Several give no groups, but a row of counts each: threshold, pairs,
+    groups, largest, removed. ``cluster``, ``keep``: as in `dedup`; keep is first, last or none. Documents of a table are in
+    order of first appearance.
+
+    Returns a table of group, kept, size, members, or of these counts.
+    """
+    call = Call(progress)
+    work = _workplace(None, None)
+    try:
+        o = new("cluster")
+        path = pairs
+        if not isinstance(pairs, (str, os.PathLike)):
+            path = work / "pairs.tsv"
+            _write_pairs(pairs, path)
+        several = isinstance(threshold, Sequence)
+        values = [] if threshold is None else list(threshold) if isinstance(threshold, Sequence) else [threshold]
+        thresholds = ffi.new("double[]", [share(t, "threshold") for t in values])
+        o.path, o.thresholds, o.n_thresholds = call.text(path), thresholds, len(values)
+        o.cluster, o.keep = word(lib.BM_OPTION_CLUSTER, cluster, "cluster"), word(lib.BM_OPTION_KEEP, keep, "keep")
+        o.output.path = call.text(work / "out")
+        call.callbacks(o.callbacks)
+        call.run(lib.bm_cluster_pairs, o, ffi.NULL)
+        if several and len(values) > 1:
+            return _files.read_tsv(work / "out", _COUNTS)
+        return _files.read_groups(work / "out")
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+@described
+def export(
+    signatures: Signatures | Path,
+    to: Exchange,
+    output: Path,
+    *,
+    what: What = "signatures",
+    threshold: float | None = None,
+    recall: float | None = None,
+    bands: int | None = None,
+    rows: int | None = None,
+    force: bool = False,
+    threads: int = 0,
+    memory: Size = None,
+    progress: Progress = False,
+) -> pathlib.Path:
+    """Signatures in the form of another tool, as a directory. Returns its path. Raises Error."""
+    k = dict(locals())
+    call = Call(progress)
+    o = new("export")
+    fill(o, call, None, k)
+    o.path = call.text(signatures.path if isinstance(signatures, Signatures) else signatures)
+    o.to, o.what = word(lib.BM_OPTION_EXCHANGE, to, "to"), word(lib.BM_OPTION_EXPORT_WHAT, what, "what")
+    o.output.path, o.output.force = call.text(output), force
+    _run(call, lib.bm_job_export, o)
+    return pathlib.Path(output)
+
+
+def query(
+    queries: Any = None,
+    text: Names = "text",
+    id: str | None = None,
+    *,
+    targets: Any = None,
+    index: Path | None = None,
+    top: int = 0,
+    threshold: float | None = None,
+    skip_same_id: bool = False,
+    measure: Measure = "jaccard",
+    progress: Progress = False,
+    **options: Any,
+) -> pa.Table:
+    """For each query the documents of ``targets``, or of an ``index``, that reach the threshold, the best first. Raises Error.
+
+    ``targets``: documents of any kind that `Index.build` takes, whose ``text`` and ``id`` are named as those of the queries.
+    ``options``: how they are cut, signed and planned, as in `Index.build`. The others are those of `Index.query`.
+
+    Returns a table of query, target, jaccard (or containment).
+    """
+    asked: dict[str, Any] = {"top": top, "skip_same_id": skip_same_id, "measure": measure, "progress": progress}
+    if (targets is None) == (index is None):
+        raise Error("query takes targets= or index=", field="targets")
+    if index is not None:
+        if options:
+            raise Error(f"{next(iter(options))} is fixed in the index", field=next(iter(options)))
+        with Index.open(index) as known:
+            return known.query(queries, text, id, threshold=threshold, **asked)
+    work = _workplace(options.get("temp_dir"), None)
+    try:
+        with Index.build(work / "i", targets, text, id, threshold=threshold, progress=progress, **options) as known:
+            return known.query(queries, text, id, **asked)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+__all__ = ["cluster", "export", "query"]
