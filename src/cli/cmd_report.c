@@ -8,9 +8,9 @@
 static void say_result(cli_context *context, const bm_report_result *result)
 {
     const char *path = context->settings.output.path;
-    char n[3][32];
-    cli_say_note(&context->console, "%s texts shown, %s not to be had; %s bytes%s%s",
-                 cli_format_count(result->shown, n[0], sizeof n[0]),
+    char n[3][48];
+    cli_say_note(&context->console, "%s shown, %s not available; %s bytes%s%s",
+                 cli_format_of(result->shown, "text", n[0], sizeof n[0]),
                  cli_format_count(result->missing, n[1], sizeof n[1]),
                  cli_format_count(result->bytes, n[2], sizeof n[2]),
                  path != NULL ? " written to " : "", path != NULL ? path : "");

@@ -19,7 +19,7 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
           {"bandmill sign corpus.tsv -o signed-256 --perms 256 --band-keys",
            "longer signatures, and the keys of their bands"},
           {"bandmill sign crawl/ -o signed-crawl --shingle char:8 --resume",
-           "all files below crawl/; after an interruption the same line goes on"}}},
+           "all files below crawl/; after an interruption the same line continues"}}},
     [CLI_DEDUP] = {"INPUT...",
                    "find near-duplicates and keep one document of each group",
                    "Reads documents (or directories that sign wrote), verifies each pair that the "

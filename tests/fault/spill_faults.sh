@@ -130,7 +130,7 @@ as_wanted() {
 mended() {
     job "$1" dedup --pairs --batch-docs 100 --force -o groups; exits 4
     says ../err '^bandmill: .*disk.*: cannot (read|write) a temporary file: '
-    says ../err '^bandmill: warning: [0-9]+ documents.* are sealed in groups\.partial: the same command with --resume goes on from there'
+    says ../err '^bandmill: warning: [0-9]+ documents.* are sealed in groups\.partial: the same command with --resume continues from there'
     checks=$((checks + 1))
     diff -r groups ../before/groups > /dev/null || fail "the earlier output changed"
     job '' dedup --pairs --batch-docs 100 --force --resume -o groups; exits 0

@@ -348,7 +348,7 @@ bm_status bm_npy_writer_keep_sum(bm_npy_writer *writer, const bm_hash128 *wanted
         status =
             bm_fail_at(err, BM_ERR_FORMAT, bm_out_file_shown(writer->file), 0,
                        "its first %" PRIu64 " rows are not those that an interrupted job wrote "
-                       "(begin anew with `force`)",
+                       "(start again with `force`)",
                        n_rows_of(writer));
     return status;
 }

@@ -24,8 +24,8 @@ typedef struct mark {
 
 /* Files of tables are none of these where they stand as they are (io/tables). */
 static const mark marks[] = {
-    {0, "PAR1", 4, {"a Parquet file", "take the compression off"}},
-    {0, "ARROW1", 6, {"an Arrow file", "take the compression off"}},
+    {0, "PAR1", 4, {"a Parquet file", "decompress it"}},
+    {0, "ARROW1", 6, {"an Arrow file", "decompress it"}},
     {0, "PK\x03\x04", 4, {"a zip archive", "unzip it and name the directory"}},
     {0, "PK\x05\x06", 4, {"an empty zip archive", "unzip it and name the directory"}},
     {0, "PK\x07\x08", 4, {"a zip archive", "unzip it and name the directory"}},

@@ -74,7 +74,7 @@ static bm_status judge_table(const struct bm_input_set *set, bm_source *source, 
                           bm_format_name(asked));
     if (bm_format_is_table(named) && promised != BM_COMPRESSION_NONE)
         return bm_fail_at(err, BM_ERR_INPUT, source->name, 0,
-                          "a compressed file of tables is not read (take the compression off; "
+                          "a compressed file of tables is not read (decompress it; "
                           "tables are compressed inside)");
     if (bm_format_is_table(named) && found != named)
         return bm_fail_at(err, BM_ERR_INPUT, source->name, 0,

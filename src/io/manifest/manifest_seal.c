@@ -55,6 +55,6 @@ bm_status bm_manifest_seal_check(const char *path, bm_str text, bm_error *err)
         return BM_OK;
     return bm_fail_at(err, BM_ERR_FORMAT, path, 0,
                       "its bytes are not those that were written: \"run." SEAL
-                      "\" should be %s (where it was edited on purpose, take that member out)",
+                      "\" should be %s (if you edited it on purpose, remove that member)",
                       before.xxh3);
 }

@@ -170,7 +170,7 @@ static bm_status settle(const char *work, bm_out_leavings leavings, bm_out_claim
     if (journal && leavings == BM_OUT_CLEAR)
         return bm_fail_at(err, BM_ERR_USAGE, work, 0,
                           "the work of an interrupted job is sealed there (`resume` with its own "
-                          "command goes on with it, `force` discards it)");
+                          "command continues it, `force` discards it)");
     BM_TRY(bm_out_work_empty(at, &claim->marker.ours, err));
     if (bm_out_marker_is_used(&claim->marker))
         BM_TRY(sync_folder(claim, work, err));

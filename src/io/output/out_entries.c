@@ -124,7 +124,7 @@ static bm_status compare_part(const digesting *d, size_t index, bm_error *err)
     const bm_hash128 is = bm_stream_hash_end(hash), was = e->sealed.sum;
     if (is.lo != was.lo || is.hi != was.hi)
         status = bm_fail_at(err, BM_ERR_FORMAT, path, 0,
-                            "is not what an interrupted job wrote (begin anew with `force`)");
+                            "is not what an interrupted job wrote (start again with `force`)");
 out:
     if (owned && fd >= 0)
         close(fd);

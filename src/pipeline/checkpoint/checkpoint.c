@@ -129,7 +129,7 @@ static bm_status discard(bm_checkpoint *checkpoint, bm_error *err)
     if (saved.docs_records > 0 && !checkpoint->job->settings->output.force)
         return bm_fail_at(err, BM_ERR_USAGE, where, 0,
                           "%" PRIu64 " documents of an interrupted job are sealed there (`resume` "
-                          "goes on with them, `force` discards them)",
+                          "continues with them, `force` discards them)",
                           saved.docs);
     bm_meter_log(&checkpoint->job->meter, BM_LOG_WARNING,
                  "%s: the work of an interrupted job is begun anew%s", where,
@@ -247,7 +247,7 @@ bm_status bm_checkpoint_load(bm_checkpoint *checkpoint, bm_corpus *corpus, bm_er
     BM_TRY(bm_checkpoint_documents_load(&what, checkpoint->docs_file, err));
     if ((job->docs.n != checkpoint->saved.docs || job->docs.n_skipped != checkpoint->saved.skipped))
         return bm_fail_at(err, BM_ERR_FORMAT, bm_out_dir_work(checkpoint->dir), 0,
-                          "%zu documents are saved, %" PRIu64 " in the journal (begin anew "
+                          "%zu documents are saved, %" PRIu64 " in the journal (start again "
                           "with `force`)",
                           job->docs.n, checkpoint->saved.docs);
     BM_TRY(clear_outputs(checkpoint, err));
@@ -351,7 +351,7 @@ static void add_repair(bm_error *err, uint64_t n_docs, const char *where)
     char words[SHOWN_BYTES + 200];
     snprintf(words, sizeof words,
              "; %" PRIu64 " documents before it are sealed in %.*s: once it is "
-             "repaired, the same command with `resume` goes on from there",
+             "repaired, the same command with `resume` continues from there",
              n_docs, (int)SHOWN_BYTES, where);
     add_words(err, words);
 }
@@ -363,7 +363,7 @@ static void say_saved(const bm_checkpoint *checkpoint, bm_status status, bm_erro
     char kept[SHOWN_BYTES + 200];
     const bm_checkpoint_saved *s = &checkpoint->saved;
     snprintf(kept, sizeof kept,
-             "%" PRIu64 " documents%s are sealed in %.*s: the same command with `resume` goes on "
+             "%" PRIu64 " documents%s are sealed in %.*s: the same command with `resume` continues "
              "from there",
              s->docs,
              s->matched    ? ", all that there are, matched,"
@@ -372,7 +372,7 @@ static void say_saved(const bm_checkpoint *checkpoint, bm_status status, bm_erro
              (int)SHOWN_BYTES, bm_out_dir_work(checkpoint->dir));
     if (status == BM_ERR_CANCELLED)
         bm_fail(err, status, "interrupted (%s)",
-                s->docs_records > 0 ? kept : "nothing was sealed, the job would begin anew");
+                s->docs_records > 0 ? kept : "nothing was sealed, the job would start again");
     else if (s->docs_records > 0 && s->broken && err != NULL)
         add_repair(err, s->docs, bm_out_dir_work(checkpoint->dir));
     else if (s->docs_records > 0)

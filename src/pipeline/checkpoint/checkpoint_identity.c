@@ -196,11 +196,11 @@ static bm_status say_input(const char *was, const char *is, bm_error *err)
     if (!is_kind(was, "input") || !same_name(was, is))
         return bm_fail(err, BM_ERR_FORMAT,
                        "the input %.*s is not that of the interrupted job, or has another place "
-                       "in the list (the same inputs, or begin anew with `force`)",
+                       "in the list (the same inputs, or start again with `force`)",
                        len, name);
     return bm_fail(err, BM_ERR_FORMAT,
                    "the input %.*s has changed since the job was interrupted (size, time and ends "
-                   "of the file were%s; begin anew with `force`)",
+                   "of the file were%s; start again with `force`)",
                    len, name, was + strlen("input\t") + len);
 }
 
@@ -215,9 +215,9 @@ static bm_status say_difference(const char *was, const char *is, bm_error *err)
         return bm_fail(
             err, BM_ERR_FORMAT,
             "another version sealed the work of the interrupted job: it digests files as "
-            "wholes, this one by pieces of 64 MiB (begin anew with `force`)");
+            "wholes, this one by pieces of 64 MiB (start again with `force`)");
     return bm_fail(err, BM_ERR_FORMAT,
-                   "the interrupted job was another: it had '%s', this one has '%s' (begin anew "
+                   "the interrupted job was another: it had '%s', this one has '%s' (start again "
                    "with `force`)",
                    was, is);
 }
@@ -284,7 +284,7 @@ bm_status bm_checkpoint_identity_check(const bm_job_context *job, bm_journal *jo
         if (is_kind(more, "input"))
             BM_TRY_OUT(bm_fail(err, BM_ERR_FORMAT,
                                "the interrupted job had one more input: %s (the same inputs, or "
-                               "begin anew with `force`)",
+                               "start again with `force`)",
                                more + strlen("input\t")));
     }
     status = note_repaired(&c.repaired, journal, err);

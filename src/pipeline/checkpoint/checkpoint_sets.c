@@ -121,7 +121,7 @@ bm_status bm_checkpoint_sets_take(bm_checkpoint *checkpoint, const char *line, b
     }
     if (status == BM_OK && !own)
         status = bm_fail_at(err, BM_ERR_FORMAT, bm_out_dir_work(checkpoint->dir), 0,
-                            "its journal names a file that this job did not make: %s (begin anew "
+                            "its journal names a file that this job did not make: %s (start again "
                             "with `force`)",
                             path);
     if (status != BM_OK) {

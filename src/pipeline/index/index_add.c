@@ -22,7 +22,7 @@ static void say_committed(bm_job *job, bm_status status, bm_error *err)
     char words[200];
     const int len = snprintf(words, sizeof words,
                              "; what was read up to the last commit stays in the index, and the "
-                             "same command with `resume` goes on from there");
+                             "same command with `resume` continues from there");
     size_t at = strnlen(err->message, sizeof err->message - 1);
     if (len > 0 && at + (size_t)len >= sizeof err->message)
         at = sizeof err->message - 1 - (size_t)len;

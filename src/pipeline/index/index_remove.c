@@ -43,7 +43,8 @@ static bm_status remove_id(removal *r, bm_str id, bm_error *err)
         if (r->counts->not_there <= WARNINGS_MAX)
             bm_meter_log(&r->job->meter, BM_LOG_WARNING, "the id '%.*s' is not in the index%s",
                          (int)(id.len > SHOWN_ID ? SHOWN_ID : id.len), id.data,
-                         r->counts->not_there == WARNINGS_MAX ? "; no more of these are told" : "");
+                         r->counts->not_there == WARNINGS_MAX ? "; no more of these are reported"
+                                                              : "");
         return BM_OK;
     }
     if (status == BM_OK)

@@ -92,7 +92,7 @@ bm_status bm_index_signed_open(bm_settings *settings, const char *path, bm_index
     if (status != BM_OK || !is)
         return status;
     if (settings->results.resume)
-        return bm_fail_field(err, "resume", "`resume` goes on with documents, not signatures");
+        return bm_fail_field(err, "resume", "`resume` continues documents, not signatures");
     status = open_dirs(settings, out, err);
     if (status == BM_OK)
         status = settle(out, path, settings, err);

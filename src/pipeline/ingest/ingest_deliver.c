@@ -37,7 +37,7 @@ static void warn_of_skipped(const bm_ingest_cfg *cfg, const bm_skipped *skipped,
 {
     bm_meter_log(cfg->meter, BM_LOG_WARNING, "%s:%" PRIu64 ": skipped: %s%s",
                  bm_batch_source_file(cfg->source, skipped->file), skipped->line, skipped->reason,
-                 nth == WARNINGS_MAX ? "; no more of these are told" : "");
+                 nth == WARNINGS_MAX ? "; no more of these are reported" : "");
 }
 
 /* One skipped record may be most of a file where a quote is never closed: so the first few are told

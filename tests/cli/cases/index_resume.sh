@@ -1,4 +1,4 @@
-# index add that is interrupted: what was committed stays, whole batches in input order, and --resume goes on behind it.
+# index add that is interrupted: what was committed stays, whole batches in input order, and --resume continues behind it.
 # shellcheck shell=sh disable=SC2034,SC2154
 python3 - <<'END'
 import json, random
@@ -65,7 +65,7 @@ bm index add idx a.jsonl b.jsonl --resume; exits 0; says ../err '1 added; the in
 export BANDMILL_SEAL_SECONDS=0
 rm -rf idx; cp -r base idx
 bm index add idx a.jsonl broken.jsonl --batch-docs 5; exits 3
-says ../err '^bandmill: broken.jsonl:201: .*what was read up to the last commit stays in the index, and the same command with --resume goes on'
+says ../err '^bandmill: broken.jsonl:201: .*what was read up to the last commit stays in the index, and the same command with --resume continues'
 sound idx; [ "$n" -gt 50 ] || fail "only $n documents were committed"
 unset BANDMILL_SEAL_SECONDS
 bm index add idx a.jsonl broken.jsonl --resume --id-field id; refused 7 'idx: the interrupted add of these inputs had other options'

@@ -34,7 +34,7 @@ bm index build none a "$@" --perms 128; refused 2 '128 permutations asked for, t
 bm sign b.jsonl -o other --seed 5 --perms 96 --shingle word:2 -q; exits 0
 bm index build none a other "$@"; refused 7 '.*other.*: provenance.seed differs from that of a'
 bm index add more other; refused 7 'other: provenance.seed differs from that of the index more'
-bm index add more b --resume; refused 2 '--resume goes on with documents'
+bm index add more b --resume; refused 2 '--resume continues documents'
 bm index build a/idx a "$@"; refused 2 'a/idx: the output lies in the input a'
 
 # sets: the inputs are read again, as they were, wherever they are

@@ -33,7 +33,7 @@ the_same() {
 breaks() {
     rm -rf out out.partial
     bm "$@" --threads 1 --batch-docs 100 -o out
-    refused 3 'b.jsonl:1501: .*; [0-9]+ documents before it are sealed in out\.partial: once it is repaired, the same command with --resume goes on'
+    refused 3 'b.jsonl:1501: .*; [0-9]+ documents before it are sealed in out\.partial: once it is repaired, the same command with --resume continues'
     checks=$((checks + 1))
     sealed=$(sed -n 's/.*; \([0-9]*\) documents before it.*/\1/p' ../err)
     [ "${sealed:-0}" -ge 3400 ] && [ "$sealed" -le 3500 ] || fail "$sealed documents are sealed of 3,500 before the broken one"
