@@ -17,6 +17,7 @@
 
 #include <string.h>
 
+#include "backend/drivers/known_answers.h"
 #include "backend/opencl/cl_text_check.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -170,6 +171,8 @@ bm_status bm_cl_selftest(bm_cl_stream *stream, uint32_t *n_checks, bm_error *err
 {
     const bm_cl_shape *shape = stream->shape;
     const uint32_t longest = longest_of(stream);
+    if (!bm_devices_are_checked)
+        return BM_OK;
     lower_cut(stream);
     bm_status status = check(stream, (answers){.sizes = sizes, .n_docs = N_DOCS}, err);
     bm_cl_stream_cut(stream);

@@ -5,13 +5,16 @@
 #include "pipeline/devices/device_set.h"
 
 #include <bandmill/words.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "model/scheme_facts.h"
 #include "backend/cpu/cpu_backend.h"
+#include "backend/drivers/known_answers.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/thread.h"
 #include "pipeline/devices/device_open.h"
 #include "text/unit_text.h"
 
@@ -42,36 +45,69 @@ static bm_status named_failure(const bm_device_info *device, bm_status status, b
     return BM_ERR_DEVICE;
 }
 
-/* Open a device and try it; a trial that it may go on using for ever is given up. */
-static bm_status open_and_try(const bm_backend_cfg *cfg, const bm_device_info *device,
-                              bm_text_trial **trial, bm_backend **out, bm_error *err)
+/* A device that is opened, by a thread of its own where there are others. */
+typedef struct opening {
+    const bm_backend_cfg *cfg;
+    const bm_device_info *device;
+    pthread_t thread;
+    bool started;
+    bm_status status;
+    bm_error error;
+    bm_backend *backend; /* NULL: it did not open, or has gone to a worker */
+} opening;
+
+static void *open_one(void *ctx)
 {
-    bm_backend *backend = NULL;
-    bm_status status = BM_OK;
-    BM_TRY_OUT(bm_device_open(device, cfg, &backend, err));
+    opening *o = ctx;
+    o->status = bm_device_open(o->device, o->cfg, &o->backend, &o->error);
+    return NULL;
+}
+
+/* Open all of them at once: a driver that takes its time to start, in the trial run and here, takes it once. */
+static void open_all(opening *openings, size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        openings[i].started = bm_thread_start(&openings[i].thread, open_one, &openings[i]) == 0;
+    for (size_t i = 0; i < n; i++)
+        if (!openings[i].started)
+            open_one(&openings[i]);
+    for (size_t i = 1; i < n; i++)
+        if (openings[i].started)
+            pthread_join(openings[i].thread, NULL);
+}
+
+/* Try a device that was opened; a trial that it may go on using for ever is given up. */
+static bm_status try_opened(opening *opened, bm_text_trial **trial, bm_backend **out, bm_error *err)
+{
+    bm_backend *backend = opened->backend;
+    bm_status status = opened->status;
+    opened->backend = NULL;
+    if (status != BM_OK) {
+        *err = opened->error;
+        return status;
+    }
     if (*trial != NULL && backend->takes_text)
         BM_TRY_OUT(bm_text_trial_run(*trial, backend, err));
     *out = backend;
     return BM_OK;
 out:
-    if (backend != NULL) {
-        backend->ops->drain(backend, NULL);
-        if (backend->stuck)
-            *trial = NULL;
-        bm_backend_close(backend);
-    }
+    backend->ops->drain(backend, NULL);
+    if (backend->stuck)
+        *trial = NULL;
+    bm_backend_close(backend);
     return status;
 }
 
 /* A device that does not open, or fails in the trial, is left out under `auto` (with a warning),
  * else an error. */
-static bm_status open_worker(bm_device_set *set, const bm_backend_cfg *cfg,
-                             const bm_device_info *device, bm_text_trial **trial, bm_error *err)
+static bm_status add_worker(bm_device_set *set, opening *opened, bm_text_trial **trial,
+                            bm_error *err)
 {
+    const bm_device_info *device = opened->device;
     bm_error why = {0};
     bm_device_worker *worker = &set->device_workers[set->n_device_workers];
     bm_status status = BM_OK;
-    BM_TRY_OUT(open_and_try(cfg, device, trial, &worker->backend, &why));
+    BM_TRY_OUT(try_opened(opened, trial, &worker->backend, &why));
     worker->info = device[0];
     set->n_device_workers++;
     add_name(set, device->name);
@@ -165,15 +201,22 @@ static bm_status open_devices(bm_device_set *set, const bm_device_set_cfg *cfg,
                               bm_backend_cfg *backend, bm_error *err)
 {
     bm_text_trial *trial = NULL;
+    opening *openings = NULL;
+    size_t n = 0, at = 0;
     bm_status status = BM_OK;
+    BM_TRY_OUT(bm_new_zero(&openings, cfg->pick->n, err));
     BM_TRY_OUT(open_trial(set, cfg, &trial, err));
+    for (size_t i = 0; i < cfg->pick->n && has_kernels(set); i++)
+        if (cfg->pick->devices[i].kind != BM_DEVICE_NATIVE)
+            openings[n++] = (opening){.cfg = backend, .device = &cfg->pick->devices[i]};
+    open_all(openings, n);
     for (size_t i = 0; i < cfg->pick->n; i++) {
         const bm_device_info *device = &cfg->pick->devices[i];
         if (device->kind == BM_DEVICE_NATIVE) {
             set->use_cpu = true;
             add_name(set, device->name);
         } else if (has_kernels(set))
-            BM_TRY_OUT(open_worker(set, backend, device, &trial, err));
+            BM_TRY_OUT(add_worker(set, &openings[at++], &trial, err));
     }
     if (set->n_device_workers == 0 && !set->use_cpu) {
         set->use_cpu = true;
@@ -186,6 +229,9 @@ static bm_status open_devices(bm_device_set *set, const bm_device_set_cfg *cfg,
     }
     status = choose_offload(set, cfg, trial, err);
 out:
+    for (; at < n; at++) /* behind one that is an error */
+        bm_backend_close(openings[at].backend);
+    bm_free(openings);
     bm_text_trial_close(trial);
     return status;
 }
@@ -302,7 +348,7 @@ bm_status bm_device_set_check(const bm_device_set *set, bm_device_worker *worker
                               const bm_sign_task *task, bm_error *err)
 {
     for (size_t d = task->n_docs > CHECK_ONE_IN ? CHECK_ONE_IN / 2 : task->n_docs / 2;
-         d < task->n_docs; d += CHECK_ONE_IN) {
+         bm_devices_are_checked && d < task->n_docs; d += CHECK_ONE_IN) {
         doc_hashes doc = {0};
         while (task->text != NULL && task->text->docs[d].by_host && d + 1 < task->n_docs)
             d++;

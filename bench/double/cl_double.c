@@ -1,0 +1,472 @@
+/* cl_double.c -- an OpenCL library whose copies and kernels cost nothing: what the host does beside a device, without one.
+ *
+ * Built as libOpenCL.so.1 beside a program whose devices are not checked (unchecked.c), which finds it first. Nothing is copied and nothing
+ * computed. What is read back is a run of numbers that never come again, so that no two documents share a key: writing these is all that takes
+ * time of a processor (some 8 GB/s, a hundredth of what the host does). What the environment asks for is waited for, each queue for itself:
+ *
+ *     CL_DOUBLE_GPUS=N          so many devices (1), each of 80 GiB, not sharing the host's memory
+ *     CL_DOUBLE_LINK=GB/S       a copy takes its bytes at this rate (0: no time)
+ *     CL_DOUBLE_KERNEL=SECONDS  a launch takes this long (0)
+ *     CL_DOUBLE_OPEN=SECONDS    a context takes this long to be made (0)
+ *
+ * Only the calls of cl_load.h are here; all of them are safe from any thread. */
+#define CL_TARGET_OPENCL_VERSION 120
+#include <CL/cl.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define DEVICES_MAX 64
+
+struct _cl_platform_id {
+    char unused;
+};
+struct _cl_device_id {
+    char unused;
+};
+struct _cl_context {
+    char unused;
+};
+struct _cl_program {
+    char unused;
+};
+struct _cl_kernel {
+    char unused;
+};
+struct _cl_mem {
+    pthread_mutex_t lock;
+    char *host; /* once somebody looks at it */
+    size_t bytes;
+    bool lent;
+};
+struct _cl_event {
+    atomic_uint users;
+    double begin, end;
+};
+struct _cl_command_queue {
+    pthread_mutex_t lock;
+    double end; /* of what was enqueued */
+};
+
+static struct _cl_platform_id platform;
+static struct _cl_device_id devices[DEVICES_MAX];
+static struct _cl_context context;
+static struct _cl_program program;
+static struct _cl_kernel kernel;
+
+static double asked(const char *name, double otherwise)
+{
+    const char *text = getenv(name);
+    return text != NULL && *text != '\0' ? strtod(text, NULL) : otherwise;
+}
+
+static cl_uint n_devices(void)
+{
+    const double n = asked("CL_DOUBLE_GPUS", 1);
+    return n > DEVICES_MAX ? DEVICES_MAX : (cl_uint)n;
+}
+
+static double now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void wait_until(double then)
+{
+    struct timespec t = {.tv_sec = (time_t)then};
+    t.tv_nsec = (long)((then - (double)t.tv_sec) * 1e9);
+    if (then > now())
+        while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) != 0)
+            ;
+}
+
+static void set_code(cl_int *code, cl_int value)
+{
+    if (code != NULL)
+        *code = value;
+}
+
+static cl_int give(const void *value, size_t bytes, size_t cap, void *out, size_t *size)
+{
+    if (size != NULL)
+        *size = bytes;
+    if (out == NULL)
+        return CL_SUCCESS;
+    if (cap < bytes)
+        return CL_INVALID_VALUE;
+    memcpy(out, value, bytes);
+    return CL_SUCCESS;
+}
+
+static cl_int give_text(const char *text, size_t cap, void *out, size_t *size)
+{
+    return give(text, strlen(text) + 1, cap, out, size);
+}
+
+/* --- what there is --- */
+
+cl_int clGetPlatformIDs(cl_uint cap, cl_platform_id *out, cl_uint *n)
+{
+    if (out != NULL && cap > 0)
+        out[0] = &platform;
+    if (n != NULL)
+        *n = 1;
+    return CL_SUCCESS;
+}
+
+cl_int clGetPlatformInfo(cl_platform_id p, cl_platform_info what, size_t cap, void *out,
+                         size_t *size)
+{
+    (void)p;
+    return give_text(what == CL_PLATFORM_NAME ? "Double" : "OpenCL 1.2 Double", cap, out, size);
+}
+
+cl_int clGetDeviceIDs(cl_platform_id p, cl_device_type type, cl_uint cap, cl_device_id *out,
+                      cl_uint *n)
+{
+    (void)p;
+    (void)type;
+    for (cl_uint i = 0; out != NULL && i < n_devices() && i < cap; i++)
+        out[i] = &devices[i];
+    if (n != NULL)
+        *n = n_devices();
+    return n_devices() > 0 ? CL_SUCCESS : CL_DEVICE_NOT_FOUND;
+}
+
+cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t cap, void *out,
+                       size_t *size)
+{
+    (void)device;
+    switch (what) {
+    case CL_DEVICE_NAME:
+        return give_text("Double GPU", cap, out, size);
+    case CL_DEVICE_VENDOR:
+        return give_text("Double", cap, out, size);
+    case CL_DEVICE_VERSION:
+        return give_text("OpenCL 1.2 Double", cap, out, size);
+    case CL_DRIVER_VERSION:
+        return give_text("1", cap, out, size);
+    case CL_DEVICE_TYPE:
+        return give(&(cl_device_type){CL_DEVICE_TYPE_GPU}, sizeof(cl_device_type), cap, out, size);
+    case CL_DEVICE_AVAILABLE:
+    case CL_DEVICE_COMPILER_AVAILABLE:
+    case CL_DEVICE_ENDIAN_LITTLE:
+        return give(&(cl_bool){CL_TRUE}, sizeof(cl_bool), cap, out, size);
+    case CL_DEVICE_HOST_UNIFIED_MEMORY:
+        return give(&(cl_bool){CL_FALSE}, sizeof(cl_bool), cap, out, size);
+    case CL_DEVICE_MAX_COMPUTE_UNITS:
+        return give(&(cl_uint){132}, sizeof(cl_uint), cap, out, size);
+    case CL_DEVICE_MAX_CLOCK_FREQUENCY:
+        return give(&(cl_uint){1980}, sizeof(cl_uint), cap, out, size);
+    case CL_DEVICE_NATIVE_VECTOR_WIDTH_INT:
+        return give(&(cl_uint){1}, sizeof(cl_uint), cap, out, size);
+    case CL_DEVICE_GLOBAL_MEM_SIZE:
+        return give(&(cl_ulong){UINT64_C(80) << 30}, sizeof(cl_ulong), cap, out, size);
+    case CL_DEVICE_MAX_MEM_ALLOC_SIZE:
+        return give(&(cl_ulong){UINT64_C(20) << 30}, sizeof(cl_ulong), cap, out, size);
+    case CL_DEVICE_LOCAL_MEM_SIZE:
+        return give(&(cl_ulong){48 << 10}, sizeof(cl_ulong), cap, out, size);
+    case CL_DEVICE_MAX_WORK_GROUP_SIZE:
+        return give(&(size_t){1024}, sizeof(size_t), cap, out, size);
+    default:
+        return CL_INVALID_VALUE;
+    }
+}
+
+/* --- contexts, programs, kernels: all are one --- */
+
+cl_context clCreateContext(const cl_context_properties *properties, cl_uint n,
+                           const cl_device_id *ids,
+                           void(CL_CALLBACK *say)(const char *, const void *, size_t, void *),
+                           void *ctx, cl_int *code)
+{
+    (void)properties;
+    (void)n;
+    (void)ids;
+    (void)say;
+    (void)ctx;
+    wait_until(now() + asked("CL_DOUBLE_OPEN", 0));
+    set_code(code, CL_SUCCESS);
+    return &context;
+}
+
+cl_int clReleaseContext(cl_context c)
+{
+    (void)c;
+    return CL_SUCCESS;
+}
+
+cl_program clCreateProgramWithSource(cl_context c, cl_uint n, const char **texts,
+                                     const size_t *lens, cl_int *code)
+{
+    (void)c;
+    (void)n;
+    (void)texts;
+    (void)lens;
+    set_code(code, CL_SUCCESS);
+    return &program;
+}
+
+cl_program clCreateProgramWithBinary(cl_context c, cl_uint n, const cl_device_id *ids,
+                                     const size_t *lens, const unsigned char **binaries,
+                                     cl_int *states, cl_int *code)
+{
+    (void)ids;
+    (void)binaries;
+    for (cl_uint i = 0; states != NULL && i < n; i++)
+        states[i] = CL_SUCCESS;
+    return clCreateProgramWithSource(c, n, NULL, lens, code);
+}
+
+cl_int clBuildProgram(cl_program p, cl_uint n, const cl_device_id *ids, const char *options,
+                      void(CL_CALLBACK *done)(cl_program, void *), void *ctx)
+{
+    (void)p;
+    (void)n;
+    (void)ids;
+    (void)options;
+    (void)done;
+    (void)ctx;
+    return CL_SUCCESS;
+}
+
+cl_int clGetProgramBuildInfo(cl_program p, cl_device_id id, cl_program_build_info what, size_t cap,
+                             void *out, size_t *size)
+{
+    (void)p;
+    (void)id;
+    (void)what;
+    return give_text("", cap, out, size);
+}
+
+cl_int clGetProgramInfo(cl_program p, cl_program_info what, size_t cap, void *out, size_t *size)
+{
+    (void)p;
+    if (what == CL_PROGRAM_BINARY_SIZES)
+        return give(&(size_t){sizeof "double"}, sizeof(size_t), cap, out, size);
+    if (what == CL_PROGRAM_NUM_DEVICES)
+        return give(&(cl_uint){1}, sizeof(cl_uint), cap, out, size);
+    if (what != CL_PROGRAM_BINARIES)
+        return CL_INVALID_VALUE;
+    if (out != NULL)
+        memcpy(((unsigned char **)out)[0], "double", sizeof "double");
+    if (size != NULL)
+        *size = sizeof(unsigned char *);
+    return CL_SUCCESS;
+}
+
+cl_int clReleaseProgram(cl_program p)
+{
+    (void)p;
+    return CL_SUCCESS;
+}
+
+cl_kernel clCreateKernel(cl_program p, const char *name, cl_int *code)
+{
+    (void)p;
+    (void)name;
+    set_code(code, CL_SUCCESS);
+    return &kernel;
+}
+
+cl_int clReleaseKernel(cl_kernel k)
+{
+    (void)k;
+    return CL_SUCCESS;
+}
+
+cl_int clSetKernelArg(cl_kernel k, cl_uint index, size_t size, const void *value)
+{
+    (void)k;
+    (void)index;
+    (void)size;
+    (void)value;
+    return CL_SUCCESS;
+}
+
+/* --- memory --- */
+
+cl_mem clCreateBuffer(cl_context c, cl_mem_flags flags, size_t bytes, void *host, cl_int *code)
+{
+    (void)c;
+    cl_mem mem = calloc(1, sizeof *mem);
+    set_code(code, mem != NULL ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY);
+    if (mem == NULL)
+        return NULL;
+    pthread_mutex_init(&mem->lock, NULL);
+    mem->bytes = bytes;
+    mem->lent = (flags & CL_MEM_USE_HOST_PTR) != 0;
+    mem->host = mem->lent ? host : NULL;
+    return mem;
+}
+
+cl_int clReleaseMemObject(cl_mem mem)
+{
+    if (!mem->lent)
+        free(mem->host);
+    pthread_mutex_destroy(&mem->lock);
+    free(mem);
+    return CL_SUCCESS;
+}
+
+/* --- queues and events --- */
+
+cl_command_queue clCreateCommandQueue(cl_context c, cl_device_id id,
+                                      cl_command_queue_properties properties, cl_int *code)
+{
+    (void)c;
+    (void)id;
+    (void)properties;
+    cl_command_queue queue = calloc(1, sizeof *queue);
+    set_code(code, queue != NULL ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY);
+    if (queue != NULL)
+        pthread_mutex_init(&queue->lock, NULL);
+    return queue;
+}
+
+cl_int clReleaseCommandQueue(cl_command_queue queue)
+{
+    pthread_mutex_destroy(&queue->lock);
+    free(queue);
+    return CL_SUCCESS;
+}
+
+/* A command that takes so long, behind those before it. */
+static cl_int enqueue(cl_command_queue queue, double seconds, cl_uint n, const cl_event *before,
+                      cl_event *event)
+{
+    double begin = now();
+    for (cl_uint i = 0; i < n; i++)
+        begin = before[i]->end > begin ? before[i]->end : begin;
+    pthread_mutex_lock(&queue->lock);
+    begin = queue->end > begin ? queue->end : begin;
+    const double end = queue->end = begin + seconds;
+    pthread_mutex_unlock(&queue->lock);
+    if (event == NULL)
+        return CL_SUCCESS;
+    *event = calloc(1, sizeof **event);
+    if (*event == NULL)
+        return CL_OUT_OF_HOST_MEMORY;
+    (*event)->begin = begin;
+    (*event)->end = end;
+    atomic_init(&(*event)->users, 1);
+    return CL_SUCCESS;
+}
+
+static double copy_seconds(size_t bytes)
+{
+    const double rate = asked("CL_DOUBLE_LINK", 0);
+    return rate > 0 ? (double)bytes / (rate * 1e9) : 0;
+}
+
+cl_int clFinish(cl_command_queue queue)
+{
+    pthread_mutex_lock(&queue->lock);
+    const double end = queue->end;
+    pthread_mutex_unlock(&queue->lock);
+    wait_until(end);
+    return CL_SUCCESS;
+}
+
+cl_int clFlush(cl_command_queue queue)
+{
+    (void)queue;
+    return CL_SUCCESS;
+}
+
+void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem mem, cl_bool blocking, cl_map_flags flags,
+                         size_t offset, size_t bytes, cl_uint n, const cl_event *before,
+                         cl_event *event, cl_int *code)
+{
+    (void)flags;
+    (void)bytes;
+    pthread_mutex_lock(&mem->lock);
+    if (mem->host == NULL &&
+        (mem->host = aligned_alloc(4096, (mem->bytes + 4095) / 4096 * 4096)) != NULL)
+        memset(mem->host, 0, mem->bytes); /* pages that exist */
+    char *host = mem->host;
+    pthread_mutex_unlock(&mem->lock);
+    set_code(code,
+             host != NULL ? enqueue(queue, 0, n, before, event) : CL_MEM_OBJECT_ALLOCATION_FAILURE);
+    if (host != NULL && blocking)
+        clFinish(queue);
+    return host != NULL ? host + offset : NULL;
+}
+
+cl_int clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem mem, void *host, cl_uint n,
+                               const cl_event *before, cl_event *event)
+{
+    (void)mem;
+    (void)host;
+    return enqueue(queue, 0, n, before, event);
+}
+
+cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem mem, cl_bool blocking, size_t offset,
+                            size_t bytes, const void *from, cl_uint n, const cl_event *before,
+                            cl_event *event)
+{
+    (void)mem;
+    (void)offset;
+    (void)from;
+    const cl_int code = enqueue(queue, copy_seconds(bytes), n, before, event);
+    return blocking ? clFinish(queue) : code;
+}
+
+cl_int clEnqueueReadBuffer(cl_command_queue queue, cl_mem mem, cl_bool blocking, size_t offset,
+                           size_t bytes, void *to, cl_uint n, const cl_event *before,
+                           cl_event *event)
+{
+    static atomic_ullong next = 1;
+    const uint64_t first = atomic_fetch_add(&next, bytes / 8 + 1);
+    for (size_t i = 0; i < bytes; i += 8) {
+        const uint64_t word = (first + i / 8) * UINT64_C(0x9E3779B97F4A7C15);
+        memcpy((char *)to + i, &word, bytes - i < 8 ? bytes - i : 8);
+    }
+    return clEnqueueWriteBuffer(queue, mem, blocking, offset, bytes, NULL, n, before, event);
+}
+
+cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel k, cl_uint dims,
+                              const size_t *offset, const size_t *global, const size_t *local,
+                              cl_uint n, const cl_event *before, cl_event *event)
+{
+    (void)k;
+    (void)dims;
+    (void)offset;
+    (void)global;
+    (void)local;
+    return enqueue(queue, asked("CL_DOUBLE_KERNEL", 0), n, before, event);
+}
+
+cl_int clWaitForEvents(cl_uint n, const cl_event *events)
+{
+    for (cl_uint i = 0; i < n; i++)
+        wait_until(events[i]->end);
+    return CL_SUCCESS;
+}
+
+cl_int clGetEventProfilingInfo(cl_event event, cl_profiling_info what, size_t cap, void *out,
+                               size_t *size)
+{
+    const double at = what == CL_PROFILING_COMMAND_END ? event->end : event->begin;
+    return give(&(cl_ulong){(cl_ulong)(at * 1e9)}, sizeof(cl_ulong), cap, out, size);
+}
+
+cl_int clRetainEvent(cl_event event)
+{
+    atomic_fetch_add(&event->users, 1);
+    return CL_SUCCESS;
+}
+
+cl_int clReleaseEvent(cl_event event)
+{
+    if (atomic_fetch_sub(&event->users, 1) == 1)
+        free(event);
+    return CL_SUCCESS;
+}

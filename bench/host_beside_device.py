@@ -1,0 +1,111 @@
+"""What the host does beside a device that costs nothing: CPU seconds a GB of JSON Lines, against signing on the CPU in the same run.
+
+    bench/host_beside_device.py [--program build/release/bench/double/bandmill] [--megabytes 200] [--runs 5] [--threads 2] [--gpus 1]
+                                [--link GB/S] [--json] [--opening] [--bounds]
+
+The program is the one that stands beside the double of the OpenCL library (bench/double/cl_double.c): copies and kernels take no time, so what
+is left is reading, parsing, cutting or packing texts, enqueuing and writing. `sign` and `dedup` with word:5 and char:5, native and beside
+the double in turns; a figure is the least of the runs, and that of one document is taken off, which is what opening costs. Documents have 30
+to 400 words, none is like another, so that the double's keys, no two of which are equal, lose nothing.
+
+--opening measures, instead, how long one and eight devices take to open whose contexts take half a second. --bounds holds what CI holds:
+bounds that do not depend on the machine, wide enough for one that is crowded; 1 where one is passed. Standard library only."""
+import argparse
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+JOBS = {"sign word:5": ["sign", "--shingle", "word:5"], "sign char:5": ["sign", "--shingle", "char:5"],
+        "dedup word:5": ["dedup", "--shingle", "word:5", "--kept", "no"], "dedup char:5": ["dedup", "--shingle", "char:5", "--kept", "no"]}
+# Of the host beside the double to native signing; and of eight devices to one.
+BOUNDS = {"sign word:5": 2.5, "sign char:5": 0.8, "dedup word:5": 2.5, "dedup char:5": 2.2}
+OPENING = 2.5
+
+
+def write_documents(path, megabytes):
+    """Returns their bytes."""
+    rng, words = random.Random(11), [f"{i:x}word"[:2 + i % 9] + format(i, "x") for i in range(50000)]
+    with open(path, "w", encoding="ascii") as file:
+        while file.tell() < megabytes * 1e6:
+            file.write("".join('{"text":"%s"}\n' % " ".join(rng.choices(words, k=rng.randint(30, 400))) for _ in range(200)))
+        return file.tell()
+
+
+def run(program, job, source, folder, env):
+    """CPU seconds, and seconds, of a job and of its children."""
+    out = os.path.join(folder, "out")
+    shutil.rmtree(out, ignore_errors=True)
+    begin = time.monotonic()
+    child = subprocess.Popen([program, *job, source, "-o", out, "-q"], env={**os.environ, **env, "LD_LIBRARY_PATH": os.path.dirname(program)})
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode != 0:
+        sys.exit(f"{' '.join([program, *job, source])} ended with {child.returncode}")
+    return usage.ru_utime + usage.ru_stime, time.monotonic() - begin
+
+
+def measure_opening(args, folder, one):
+    def seconds(gpus):
+        env = {"CL_DOUBLE_GPUS": str(gpus), "CL_DOUBLE_OPEN": "0.5", "BANDMILL_CACHE_DIR": os.path.join(folder, "cache")}
+        return min(run(args.program, ["sign", "--device", "gpu"], one, folder, env)[1] for _ in range(args.runs))
+
+    alone, eight = seconds(1), seconds(8)
+    return {"one": alone, "eight": eight, "ratio": eight / alone}
+
+
+def measure_host(args, folder, one):
+    documents = os.path.join(folder, "documents.jsonl")
+    n_bytes = write_documents(documents, args.megabytes)
+    env = {"CL_DOUBLE_GPUS": str(args.gpus), "CL_DOUBLE_LINK": str(args.link), "BANDMILL_CACHE_DIR": os.path.join(folder, "cache")}
+    found = {}
+    for name, words in JOBS.items():
+        least = {}
+        for _ in range(args.runs):
+            for device in ("cpu", "gpu"):
+                for source in (one, documents):
+                    job = [*words, "--device", device, "--threads", str(args.threads)]
+                    spent = run(args.program, job, source, folder, env)[0]
+                    least[device, source] = min(spent, least.get((device, source), spent))
+        native, beside = ((least[device, documents] - least[device, one]) / n_bytes * 1e9 for device in ("cpu", "gpu"))
+        found[name] = {"native": native, "beside": beside, "ratio": beside / native}
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", default="build/release/bench/double/bandmill")
+    parser.add_argument("--megabytes", type=float, default=200)
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--gpus", type=int, default=1)
+    parser.add_argument("--link", type=float, default=0)
+    for flag in ("--json", "--opening", "--bounds"):
+        parser.add_argument(flag, action="store_true")
+    args = parser.parse_args()
+    args.program = os.path.abspath(args.program)
+    with tempfile.TemporaryDirectory(prefix="bandmill-beside-") as folder:
+        one = os.path.join(folder, "one.jsonl")
+        with open(one, "w", encoding="ascii") as file:
+            file.write('{"text":"a few words of one text"}\n')
+        found = measure_opening(args, folder, one) if args.opening else measure_host(args, folder, one)
+    if args.json:
+        print(json.dumps(found, indent=2))
+    elif args.opening:
+        print(f"one device {found['one']:.2f} s, eight {found['eight']:.2f} s: {found['ratio']:.2f} times as long")
+    else:
+        print(f"{'CPU seconds a GB':<16} {'native':>8} {'beside':>8} {'ratio':>8}")
+        for name, f in found.items():
+            print(f"{name:<16} {f['native']:8.2f} {f['beside']:8.2f} {f['ratio']:8.2f}")
+    ratios = {"opening": (found["ratio"], OPENING)} if args.opening else {name: (f["ratio"], BOUNDS[name]) for name, f in found.items()}
+    passed = [f"{name}: {ratio:.2f}, at most {most}" for name, (ratio, most) in ratios.items() if ratio > most]
+    if args.bounds and passed:
+        sys.exit("\n".join(passed))
+
+
+if __name__ == "__main__":
+    main()
