@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import glob
 import itertools
 import os
 import pathlib
@@ -44,21 +45,24 @@ class Source:
             self.paths = [data.path]
             self.ids = data.ids
         elif isinstance(data, (str, os.PathLike)):
-            self.paths = [data]
-            self.has_rows = os.fspath(data).lower().endswith(".parquet") and os.path.isfile(data)
+            self._of_paths([data])
         elif hasattr(data, "__arrow_c_stream__"):
             self._of_stream(data.__arrow_c_stream__())
         elif hasattr(data, "__arrow_c_array__"):
             self._of_array(*data.__arrow_c_array__())
         elif are_paths(data):
-            self.paths = list(data)
-            self.has_rows = False
+            self._of_paths(data)
         elif isinstance(data, (list, tuple, np.ndarray)):
             self._of_texts(data)
         elif hasattr(data, "to_arrow"):  # older data frames
             self._of_stream(data.to_arrow().__arrow_c_stream__())
         else:
             raise no_data(data)
+
+    def _of_paths(self, paths: Any) -> None:
+        self.paths = [found for path in paths for found in files_of(path)]
+        one = self.paths[0]
+        self.has_rows = len(self.paths) == 1 and os.fspath(one).lower().endswith(".parquet") and os.path.isfile(one)
 
     def _of_stream(self, capsule: Any) -> None:
         self.call.keep(capsule)
@@ -129,6 +133,17 @@ def in_hand(data: Any) -> Any:
 def are_paths(data: Any) -> bool:
     """A list of paths, which are no texts."""
     return isinstance(data, (list, tuple)) and len(data) > 0 and all(isinstance(p, os.PathLike) for p in data)
+
+
+def files_of(path: Any) -> list[Any]:
+    """The path, or what a pattern of names stands for, as a shell would put it there."""
+    pattern = os.fspath(path)
+    if not glob.has_magic(pattern) or os.path.lexists(pattern):
+        return [path]
+    found = sorted(glob.glob(pattern, recursive=True))
+    if not found:
+        raise Error(f"{os.fsdecode(pattern)}: no file matches", "input", os.fsdecode(pattern), field="data")
+    return found
 
 
 def paths_of(paths: Any) -> Any:

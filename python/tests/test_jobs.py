@@ -309,6 +309,19 @@ def test_weighted_pairs_equal_the_program(table, jsonl, program):
     )
 
 
+def test_patterns_stand_for_files(tmp_path):
+    for name in ("b-2.jsonl", "b-10.jsonl", "c.jsonl", "deep/b-3.jsonl", "[x].jsonl"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(json.dumps({"id": name, "text": name}) + "\n")
+    ids = lambda *a, **k: bandmill.sign(*a, **k, device="cpu").ids  # noqa: E731
+    assert ids(f"{tmp_path}/b-*.jsonl") == ids(paths=f"{tmp_path}/b-*.jsonl") == ["b-10.jsonl", "b-2.jsonl"]
+    assert ids(paths=[f"{tmp_path}/c.jsonl", f"{tmp_path}/**/b-3.jsonl"]) == ["c.jsonl", "deep/b-3.jsonl"]
+    assert ids(tmp_path / "[x].jsonl") == ["[x].jsonl"]
+    with pytest.raises(bandmill.Error, match="no file matches") as e:
+        bandmill.sign(f"{tmp_path}/d*.jsonl")
+    assert e.value.status == "input"
+
+
 def test_parquet_by_path(table, tmp_path):
     import pyarrow.parquet as pq
 
