@@ -428,26 +428,25 @@ static void reset_answers(search *s)
 
 static bm_status answer_hits(search *s, size_t most, bm_search_result *result, bm_error *err)
 {
-    bm_status status = weigh(s, s->n_asked, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(weigh(s, s->n_asked, err));
     s->crowds = (bm_crowd_search){.cfg = s->cfg,
                                   .batch = s->batch,
                                   .n = s->n_asked,
                                   .weights = s->weights,
                                   .hits = &s->hits,
                                   .most = most};
-    if (status == BM_OK)
-        status = bm_search_crowds(&s->crowds, err);
+    BM_TRY_OUT(bm_search_crowds(&s->crowds, err));
     s->many = s->crowds.many;
-    if (status == BM_OK && !s->many)
-        status = sort_sets(s, s->n_asked, err);
-    if (status == BM_OK && !s->many)
-        status = cut_parts(s, err);
-    if (status == BM_OK && !s->many && s->n_parts == 1)
-        status = do_part(s, &s->parts[0], err);
-    else if (status == BM_OK && !s->many)
-        status = bm_pool_for(s->cfg->pool, (bm_pool_split){s->n_parts, 1}, do_parts, s, err);
-    if (status == BM_OK && !s->many)
-        status = give_answers(s, s->n_asked, result, err);
+    if (s->many)
+        goto out;
+    BM_TRY_OUT(sort_sets(s, s->n_asked, err));
+    BM_TRY_OUT(cut_parts(s, err));
+    BM_TRY_OUT(s->n_parts == 1
+                   ? do_part(s, &s->parts[0], err)
+                   : bm_pool_for(s->cfg->pool, (bm_pool_split){s->n_parts, 1}, do_parts, s, err));
+    status = give_answers(s, s->n_asked, result, err);
+out:
     reset_answers(s);
     return status;
 }

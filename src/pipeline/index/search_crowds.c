@@ -127,12 +127,8 @@ static bm_status list_keys(crowds *c, bm_error *err)
 static bm_status join_keys(crowds *c, bm_union_find *joined, bm_error *err)
 {
     const size_t n = c->search->n;
-    bm_status status = bm_union_find_init(joined, c->n_keys, err);
-    c->crowd_of = bm_alloc(n, sizeof *c->crowd_of);
-    if (status == BM_OK && c->crowd_of == NULL)
-        status = bm_fail_nomem(err, n * sizeof *c->crowd_of);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_union_find_init(joined, c->n_keys, err));
+    BM_TRY(bm_new(&c->crowd_of, n, err));
     memset(c->crowd_of, 0xff, n * sizeof *c->crowd_of);
     for (size_t k = 0; k < c->n_keys; k++)
         for (size_t i = 0; i < c->keys[k]->n_docs; i++) {
@@ -252,14 +248,12 @@ out:
 static bm_status list_numbers(crowds *c, bm_error *err)
 {
     size_t n = 0, cap = 0;
-    c->numbers_begin = bm_alloc_zero(c->n + 1, sizeof *c->numbers_begin);
-    bm_status status =
-        c->numbers_begin == NULL ? bm_fail_nomem(err, c->n * sizeof *c->numbers_begin) : BM_OK;
-    for (size_t i = 0; status == BM_OK && i < c->n; i++) {
-        status = add_numbers(c, i, &n, &cap, err);
+    BM_TRY(bm_new_zero(&c->numbers_begin, c->n + 1, err));
+    for (size_t i = 0; i < c->n; i++) {
+        BM_TRY(add_numbers(c, i, &n, &cap, err));
         c->numbers_begin[i + 1] = n;
     }
-    return status;
+    return BM_OK;
 }
 
 static bool has_number(const crowds *c, uint32_t crowd, uint32_t number)
@@ -302,17 +296,16 @@ static bm_status take_extras(crowds *c, bm_error *err)
 static bm_status gather(crowds *c, bm_error *err)
 {
     bm_union_find joined = {0};
-    bm_status status = list_keys(c, err);
-    if (status == BM_OK)
-        status = join_keys(c, &joined, err);
-    if (status == BM_OK)
-        status = sort_keys(c, &joined, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(list_keys(c, err));
+    BM_TRY_OUT(join_keys(c, &joined, err));
+    BM_TRY_OUT(sort_keys(c, &joined, err));
+    BM_TRY_OUT(list_docs(c, err));
+    BM_TRY_OUT(list_numbers(c, err));
+    status = take_extras(c, err);
+out:
     bm_union_find_reset(&joined);
-    if (status == BM_OK)
-        status = list_docs(c, err);
-    if (status == BM_OK)
-        status = list_numbers(c, err);
-    return status == BM_OK ? take_extras(c, err) : status;
+    return status;
 }
 
 /* --- a block --- */
@@ -469,23 +462,17 @@ static bm_status asker_init(asker *a, crowd_block *b, bm_error *err)
     const bm_search_block *block = &b->block;
     joining *j = &a->joining;
     *a = (asker){.b = b};
-    bm_status status = bm_block_counts_init(&a->counts, block, err);
-    a->asked = bm_alloc(b->n_words, sizeof *a->asked);
-    a->least = bm_alloc(block->n_sizes, sizeof *a->least);
-    if (status == BM_OK && (a->asked == NULL || a->least == NULL))
-        status = bm_fail_nomem(err, block->n * sizeof *a->least);
-    if (status != BM_OK || !b->crowds->search->cfg->joins)
-        return status;
-    a->matched = bm_alloc_zero(b->n_words, sizeof *a->matched);
-    a->words = bm_alloc(b->n_words, sizeof *a->words);
-    j->closed = bm_alloc_zero(block->n_kinds, sizeof *j->closed);
-    j->found = bm_alloc_zero(b->n_words, sizeof *j->found);
-    j->finder = bm_alloc(block->n, sizeof *j->finder);
-    j->of_word = bm_alloc(b->n_words, sizeof *j->of_word);
-    return a->matched == NULL || a->words == NULL || j->closed == NULL || j->found == NULL ||
-                   j->finder == NULL || j->of_word == NULL
-               ? bm_fail_nomem(err, block->n * sizeof *j->finder)
-               : BM_OK;
+    BM_TRY(bm_block_counts_init(&a->counts, block, err));
+    BM_TRY(bm_new(&a->asked, b->n_words, err));
+    BM_TRY(bm_new(&a->least, block->n_sizes, err));
+    if (!b->crowds->search->cfg->joins)
+        return BM_OK;
+    BM_TRY(bm_new_zero(&a->matched, b->n_words, err));
+    BM_TRY(bm_new(&a->words, b->n_words, err));
+    BM_TRY(bm_new_zero(&j->closed, block->n_kinds, err));
+    BM_TRY(bm_new_zero(&j->found, b->n_words, err));
+    BM_TRY(bm_new(&j->finder, block->n, err));
+    return bm_new(&j->of_word, b->n_words, err);
 }
 
 /* Of the block only the first `n` documents are candidates. */

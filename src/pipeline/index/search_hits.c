@@ -272,13 +272,10 @@ static int by_number(const void *x, const void *y)
 static bm_status take_large(look_up *l, band_scratch *s, size_t first_key, size_t n_keys,
                             bm_hit_list *out, bm_error *err)
 {
-    bm_status status = bm_grow_array(&s->ends, &s->cap_ends, n_keys + 1, err);
-    if (status == BM_OK)
-        status = bm_grow_array(&s->numbers, &s->cap_numbers, s->found.n, err);
-    if (status == BM_OK)
-        status = bm_grow_array(&s->left, &s->cap_left, n_keys, err);
-    if (status != BM_OK)
-        return status;
+    bm_status status = BM_OK;
+    BM_TRY(bm_grow_array(&s->ends, &s->cap_ends, n_keys + 1, err));
+    BM_TRY(bm_grow_array(&s->numbers, &s->cap_numbers, s->found.n, err));
+    BM_TRY(bm_grow_array(&s->left, &s->cap_left, n_keys, err));
     memset(s->ends, 0, (n_keys + 1) * sizeof *s->ends);
     memset(s->left, 0, n_keys * sizeof *s->left);
     for (size_t i = 0; i < s->found.n; i++)
@@ -654,17 +651,16 @@ static void count_left(bounding *b)
 static bm_status bound(const bm_key_batch *batch, bm_search_hits *hits, bm_error *err)
 {
     bounding b = {.batch = batch, .hits = hits};
-    bm_status status = list_crowded(&b, err);
-    if (status == BM_OK && (b.n_keys > 0 || (uint64_t)batch->bands * CROWDED > batch->first))
-        status = list_docs(&b, err);
-    if (status != BM_OK || b.n_docs == 0)
+    bm_status status = BM_OK;
+    BM_TRY_OUT(list_crowded(&b, err));
+    if (b.n_keys > 0 || (uint64_t)batch->bands * CROWDED > batch->first)
+        BM_TRY_OUT(list_docs(&b, err));
+    if (b.n_docs == 0)
         goto out;
-    status = list_doc_keys(&b, err);
-    if (status == BM_OK)
-        status = list_extras(&b, err);
-    if (status == BM_OK)
-        status = begin_ranges(&b, err);
-    while (status == BM_OK && find_low(&b)) {
+    BM_TRY_OUT(list_doc_keys(&b, err));
+    BM_TRY_OUT(list_extras(&b, err));
+    BM_TRY_OUT(begin_ranges(&b, err));
+    while (find_low(&b)) {
         size_t n = 0;
         rank_numbers(&b);
         place_crowded(&b);
@@ -673,8 +669,7 @@ static bm_status bound(const bm_key_batch *batch, bm_search_hits *hits, bm_error
                 b.docs[n++] = b.docs[i];
         b.n_docs = n;
     }
-    if (status == BM_OK)
-        count_left(&b);
+    count_left(&b);
 out:
     bounding_reset(&b);
     return status;
