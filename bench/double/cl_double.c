@@ -124,15 +124,12 @@ cl_int clGetPlatformIDs(cl_uint cap, cl_platform_id *out, cl_uint *n)
 cl_int clGetPlatformInfo(cl_platform_id p, cl_platform_info what, size_t cap, void *out,
                          size_t *size)
 {
-    (void)p;
     return give_text(what == CL_PLATFORM_NAME ? "Double" : "OpenCL 1.2 Double", cap, out, size);
 }
 
 cl_int clGetDeviceIDs(cl_platform_id p, cl_device_type type, cl_uint cap, cl_device_id *out,
                       cl_uint *n)
 {
-    (void)p;
-    (void)type;
     for (cl_uint i = 0; out != NULL && i < n_devices() && i < cap; i++)
         out[i] = &devices[i];
     if (n != NULL)
@@ -143,7 +140,6 @@ cl_int clGetDeviceIDs(cl_platform_id p, cl_device_type type, cl_uint cap, cl_dev
 cl_int clGetDeviceInfo(cl_device_id device, cl_device_info what, size_t cap, void *out,
                        size_t *size)
 {
-    (void)device;
     switch (what) {
     case CL_DEVICE_NAME:
         return give_text("Double GPU", cap, out, size);
@@ -187,11 +183,6 @@ cl_context clCreateContext(const cl_context_properties *properties, cl_uint n,
                            void(CL_CALLBACK *say)(const char *, const void *, size_t, void *),
                            void *ctx, cl_int *code)
 {
-    (void)properties;
-    (void)n;
-    (void)ids;
-    (void)say;
-    (void)ctx;
     wait_until(now() + asked("CL_DOUBLE_OPEN", 0));
     set_code(code, CL_SUCCESS);
     return &context;
@@ -199,17 +190,12 @@ cl_context clCreateContext(const cl_context_properties *properties, cl_uint n,
 
 cl_int clReleaseContext(cl_context c)
 {
-    (void)c;
     return CL_SUCCESS;
 }
 
 cl_program clCreateProgramWithSource(cl_context c, cl_uint n, const char **texts,
                                      const size_t *lens, cl_int *code)
 {
-    (void)c;
-    (void)n;
-    (void)texts;
-    (void)lens;
     set_code(code, CL_SUCCESS);
     return &program;
 }
@@ -218,8 +204,6 @@ cl_program clCreateProgramWithBinary(cl_context c, cl_uint n, const cl_device_id
                                      const size_t *lens, const unsigned char **binaries,
                                      cl_int *states, cl_int *code)
 {
-    (void)ids;
-    (void)binaries;
     for (cl_uint i = 0; states != NULL && i < n; i++)
         states[i] = CL_SUCCESS;
     return clCreateProgramWithSource(c, n, NULL, lens, code);
@@ -228,27 +212,17 @@ cl_program clCreateProgramWithBinary(cl_context c, cl_uint n, const cl_device_id
 cl_int clBuildProgram(cl_program p, cl_uint n, const cl_device_id *ids, const char *options,
                       void(CL_CALLBACK *done)(cl_program, void *), void *ctx)
 {
-    (void)p;
-    (void)n;
-    (void)ids;
-    (void)options;
-    (void)done;
-    (void)ctx;
     return CL_SUCCESS;
 }
 
 cl_int clGetProgramBuildInfo(cl_program p, cl_device_id id, cl_program_build_info what, size_t cap,
                              void *out, size_t *size)
 {
-    (void)p;
-    (void)id;
-    (void)what;
     return give_text("", cap, out, size);
 }
 
 cl_int clGetProgramInfo(cl_program p, cl_program_info what, size_t cap, void *out, size_t *size)
 {
-    (void)p;
     if (what == CL_PROGRAM_BINARY_SIZES)
         return give(&(size_t){sizeof "double"}, sizeof(size_t), cap, out, size);
     if (what == CL_PROGRAM_NUM_DEVICES)
@@ -264,30 +238,22 @@ cl_int clGetProgramInfo(cl_program p, cl_program_info what, size_t cap, void *ou
 
 cl_int clReleaseProgram(cl_program p)
 {
-    (void)p;
     return CL_SUCCESS;
 }
 
 cl_kernel clCreateKernel(cl_program p, const char *name, cl_int *code)
 {
-    (void)p;
-    (void)name;
     set_code(code, CL_SUCCESS);
     return &kernel;
 }
 
 cl_int clReleaseKernel(cl_kernel k)
 {
-    (void)k;
     return CL_SUCCESS;
 }
 
 cl_int clSetKernelArg(cl_kernel k, cl_uint index, size_t size, const void *value)
 {
-    (void)k;
-    (void)index;
-    (void)size;
-    (void)value;
     return CL_SUCCESS;
 }
 
@@ -295,7 +261,6 @@ cl_int clSetKernelArg(cl_kernel k, cl_uint index, size_t size, const void *value
 
 cl_mem clCreateBuffer(cl_context c, cl_mem_flags flags, size_t bytes, void *host, cl_int *code)
 {
-    (void)c;
     cl_mem mem = calloc(1, sizeof *mem);
     set_code(code, mem != NULL ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY);
     if (mem == NULL)
@@ -321,9 +286,6 @@ cl_int clReleaseMemObject(cl_mem mem)
 cl_command_queue clCreateCommandQueue(cl_context c, cl_device_id id,
                                       cl_command_queue_properties properties, cl_int *code)
 {
-    (void)c;
-    (void)id;
-    (void)properties;
     cl_command_queue queue = calloc(1, sizeof *queue);
     set_code(code, queue != NULL ? CL_SUCCESS : CL_OUT_OF_HOST_MEMORY);
     if (queue != NULL)
@@ -377,7 +339,6 @@ cl_int clFinish(cl_command_queue queue)
 
 cl_int clFlush(cl_command_queue queue)
 {
-    (void)queue;
     return CL_SUCCESS;
 }
 
@@ -385,8 +346,6 @@ void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem mem, cl_bool blocking, c
                          size_t offset, size_t bytes, cl_uint n, const cl_event *before,
                          cl_event *event, cl_int *code)
 {
-    (void)flags;
-    (void)bytes;
     pthread_mutex_lock(&mem->lock);
     if (mem->host == NULL &&
         (mem->host = aligned_alloc(4096, (mem->bytes + 4095) / 4096 * 4096)) != NULL)
@@ -403,8 +362,6 @@ void *clEnqueueMapBuffer(cl_command_queue queue, cl_mem mem, cl_bool blocking, c
 cl_int clEnqueueUnmapMemObject(cl_command_queue queue, cl_mem mem, void *host, cl_uint n,
                                const cl_event *before, cl_event *event)
 {
-    (void)mem;
-    (void)host;
     return enqueue(queue, 0, n, before, event);
 }
 
@@ -412,9 +369,6 @@ cl_int clEnqueueWriteBuffer(cl_command_queue queue, cl_mem mem, cl_bool blocking
                             size_t bytes, const void *from, cl_uint n, const cl_event *before,
                             cl_event *event)
 {
-    (void)mem;
-    (void)offset;
-    (void)from;
     const cl_int code = enqueue(queue, copy_seconds(bytes), n, before, event);
     return blocking ? clFinish(queue) : code;
 }
@@ -436,11 +390,6 @@ cl_int clEnqueueNDRangeKernel(cl_command_queue queue, cl_kernel k, cl_uint dims,
                               const size_t *offset, const size_t *global, const size_t *local,
                               cl_uint n, const cl_event *before, cl_event *event)
 {
-    (void)k;
-    (void)dims;
-    (void)offset;
-    (void)global;
-    (void)local;
     return enqueue(queue, asked("CL_DOUBLE_KERNEL", 0), n, before, event);
 }
 
