@@ -119,7 +119,10 @@ static bm_status take_up(bm_writer *w, const bm_snapshot *s, bm_error *err)
 {
     const bm_piece_ref *ref = &s->pieces.list[s->postings - 1];
     bm_document_piece piece;
-    if (ref->size >= TAIL_MOST)
+    /* An interrupted writer has put more into it: it is to end at the last commit again. */
+    w->tail_new = bm_document_piece_open(ref->bytes, ref->size, &piece) &&
+                  piece.head.last >= s->state.counts.next_number;
+    if (ref->size >= TAIL_MOST && !w->tail_new)
         return BM_OK;
     BM_TRY(bm_snapshot_documents(s, s->postings - 1, &piece, err));
     bm_document_writer_begin(&w->tail, ref->key.number);

@@ -281,6 +281,34 @@ Test(store_processes, a_copy_of_an_index_that_is_written_is_checked)
     scratch_close(&s);
 }
 
+/* A writer that is ended has put documents into the last piece, as many as one has; the next writer goes on behind those of the last
+ * commit, which end in the midst of it. */
+Test(store_processes, a_full_piece_of_an_interrupted_writer_ends_at_the_last_commit)
+{
+    scratch s;
+    numbers r = {29};
+    model *m = new_index(&s, &r, 700), *lost = malloc(sizeof *lost);
+    memcpy(lost, m, sizeof *lost);
+    bm_store *store = model_open(scratch_at(&s, "index"), BM_STORE_WRITE);
+    bm_store_view *view = NULL;
+    char why[200] = "";
+    cr_assert_eq(model_add(lost, store, 2000, &r, NULL), BM_OK);
+    cr_assert_eq(bm_store_view_open(store, &view, NULL), BM_OK); /* they are in the file */
+    bm_store_view_close(view);
+    bm_store_close(store);
+    store = model_open(scratch_at(&s, "index"), BM_STORE_WRITE);
+    cr_assert_eq(model_add(m, store, 5, &r, NULL), BM_OK);
+    model_commit(store);
+    cr_assert_eq(bm_store_view_open(store, &view, NULL), BM_OK);
+    cr_assert(model_same(m, view, true, why), "%s", why);
+    bm_store_view_close(view);
+    bm_store_close(store);
+    model_expect_sound(scratch_at(&s, "index"));
+    free(lost);
+    free(m);
+    scratch_close(&s);
+}
+
 /* BANDMILL_TEST_KILLS: how often; 40. */
 Test(store_processes, what_was_committed_survives_kills)
 {
