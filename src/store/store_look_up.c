@@ -365,8 +365,10 @@ bm_status bm_store_view_filter(const bm_store_view *v, size_t filter, const bm_f
     const bm_piece_ref *ref = &s->pieces.list[s->filters + filter];
     uint8_t *compared = &v->compared[(s->filters + filter - s->postings) * BM_POSTING_COMPARED];
     bm_filter_piece piece;
-    if ((__atomic_load_n(compared, __ATOMIC_RELAXED) == 0 &&
-         !bm_piece_check(ref->bytes, ref->size, BM_PIECE_FILTER)) ||
+    const bool again = __atomic_load_n(compared, __ATOMIC_RELAXED) != 0;
+    if (!again)
+        bm_snapshot_expect(ref);
+    if ((!again && !bm_piece_check(ref->bytes, ref->size, BM_PIECE_FILTER)) ||
         !bm_store_filter_open(s, ref, &piece))
         return bm_snapshot_damaged(s, err, "a filter");
     __atomic_store_n(compared, 1, __ATOMIC_RELAXED);

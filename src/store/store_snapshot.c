@@ -306,10 +306,20 @@ const bm_piece_ref *bm_snapshot_docs(const bm_snapshot *s, uint32_t number)
     return low == 0 ? NULL : &s->pieces.list[low - 1];
 }
 
-void bm_snapshot_read(const bm_piece_ref *piece)
+static void advise(const bm_piece_ref *piece, int advice)
 {
     const uintptr_t begin = ((uintptr_t)piece->bytes + PAGE_MASK) & ~PAGE_MASK;
     const uintptr_t end = ((uintptr_t)piece->bytes + piece->size) & ~PAGE_MASK;
     if (end > begin)
-        madvise((void *)begin, end - begin, MADV_DONTNEED);
+        madvise((void *)begin, end - begin, advice);
+}
+
+void bm_snapshot_expect(const bm_piece_ref *piece)
+{
+    advise(piece, MADV_WILLNEED);
+}
+
+void bm_snapshot_read(const bm_piece_ref *piece)
+{
+    advise(piece, MADV_DONTNEED);
 }

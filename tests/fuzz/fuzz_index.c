@@ -4,12 +4,14 @@
  *     1   a piece of postings; 2: the same, with its sums put right
  *     3   a piece of documents; 4: the same, with its sum put right
  *     5   what a commit makes visible, with its sum put right
+ *     6   a filter, whose sum is not looked at: only its own documents are found
  *
  * Nothing is read outside of the bytes (they are copied to memory of just their size), and what is taken is in order:
  * a set, a piece, written again, is the same bytes. */
 #include "fuzz_check.h"
 #include "store/bytes/le_bytes.h"
 #include "store/bytes/document_piece.h"
+#include "store/bytes/filter_piece.h"
 #include "store/bytes/posting_piece.h"
 #include "store/bytes/set_code.h"
 #include "store/store_state.h"
@@ -147,6 +149,23 @@ static void check_state(const uint8_t *data, size_t size)
     free(bytes), free(again);
 }
 
+static void check_filter(const uint8_t *data, size_t size)
+{
+    static uint8_t bits[2 * BM_FILTER_DOCUMENTS / 8];
+    static const uint64_t hashes[] = {0, 1, 77, UINT32_MAX};
+    uint8_t *bytes = copy_of(data, size);
+    bm_filter_piece piece;
+    if (bm_filter_piece_open(bytes, size, &piece) && piece.head.last < 2 * BM_FILTER_DOCUMENTS) {
+        memset(bits, 0, sizeof bits);
+        for (uint32_t least = 1; least <= 4; least++)
+            bm_filter_piece_find(&piece, &(bm_filter_ask){hashes, 4, least}, 1, bits);
+        for (uint64_t n = 0; n < 2 * BM_FILTER_DOCUMENTS; n++)
+            CHECK((bits[n / 8] >> n % 8 & 1) == 0 ||
+                  (n >= piece.head.first && n <= piece.head.last));
+    }
+    free(bytes);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size == 0)
@@ -162,6 +181,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     case 3:
     case 4:
         check_documents(data + 1, size - 1, data[0] == 4);
+        break;
+    case 6:
+        check_filter(data + 1, size - 1);
         break;
     default:
         check_state(data + 1, size - 1);
