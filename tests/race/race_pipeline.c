@@ -114,6 +114,8 @@ static void write_packed(const char *path, uint32_t threads, bool whole)
         bm_out_file_compress(file, BM_COMPRESSION_ZST, (bm_pack_lanes){threads, 0}, NULL) == BM_OK;
     for (unsigned i = 0; i < 60 && right; i++) {
         memset(piece, 'a' + (int)(i % 26), sizeof piece);
+        for (unsigned j = 0; j < 2000; j++) /* so that it stays larger than what is not handed on */
+            piece[j] = (char)((i * 2000 + j) * 2654435761u >> 13);
         right = bm_out_file_write(file, piece, sizeof piece, NULL) == BM_OK;
     }
     if (whole)

@@ -4,6 +4,9 @@
  * taken. A block is taken, filled and put into the list of its source; the reader copies from it and gives it
  * back. Other sources than that of the reader leave him some blocks, or he might wait for ever.
  *
+ * Members that end where it can be told (members.h) are cut off by one thread at a time, which reads the source in order,
+ * and unpacked by all; what cannot be cut is unpacked as a stream, by one thread at a time.
+ *
  * Tests: tests/unit/io_input/test_input_ahead.c, tests/race/race_pipeline.c */
 #include "io/input/input_ahead.h"
 
@@ -15,11 +18,15 @@
 #include "base/memory.h"
 #include "base/thread.h"
 #include "base/wait_readable.h"
+#include "io/bytes/members.h"
 #include "io/bytes/window_of.h"
 #include "io/input/input_bytes.h"
 #include "io/input/input_set_state.h"
 
-#define BLOCK_BYTES  ((size_t)1 << 20)
+#define SMALL_BLOCK ((size_t)1 << 20) /* where there is little memory; else of members: */
+#define MEMBER_BLOCK                                                                               \
+    (((size_t)4 << 20) + (64u << 10)) /* one of ours, and what it may have grown by */
+#define PACKED_STEP  ((size_t)256 << 10)
 #define OWN_BLOCKS   2u                  /* of the reader's source alone */
 #define ENGINE_BYTES ((uint64_t)1 << 20) /* what reads a source, beside a window */
 #define BZ2_BYTES    ((uint64_t)4 << 20)
@@ -36,7 +43,9 @@ typedef struct block {
     struct block *next;
     uint64_t stored; /* bytes of the source as stored, up to its end */
     size_t pos, len;
-    char data[BLOCK_BYTES];
+    bool filling; /* its members are being unpacked */
+    bool failed;  /* they could not be: the reader reads on by himself */
+    char data[];  /* plan.block_bytes */
 } block;
 
 typedef enum place_state {
@@ -52,7 +61,13 @@ typedef struct place {
     size_t source;
     place_state state;
     bool begun;
-    bool busy; /* a thread works with it */
+    bool busy; /* a thread reads it */
+    unsigned n_filling;
+    bool members;    /* they are cut off `packed`, which is what was read behind the last */
+    bool packed_end; /* nothing follows that */
+    block *packed;   /* NULL: none; not one of ahead->n_used */
+    bm_members_cut cut;
+    uint64_t cut_bytes; /* as stored, of all that was cut */
     block *first, *last;
     uint64_t given, stored; /* bytes that the reader has had; as stored, up to there */
 } place;
@@ -73,6 +88,7 @@ struct bm_input_ahead {
     const place *awaited; /* the reader waits until a thread is done with it */
     pthread_t *threads;
     size_t n_threads, n_asleep;
+    atomic_bool without[BM_COMPRESSIONS]; /* members of the kind cannot be unpacked at once here */
     place *places;
     size_t next;   /* the source that may be begun next */
     block *blocks; /* free ones */
@@ -88,6 +104,11 @@ static bool is_packed(const bm_input_set *set, size_t index)
     const bm_source *source = bm_input_set_source(set, index);
     return source->compression != BM_COMPRESSION_NONE && source->size >= STORED_LEAST &&
            source->unreadable == NULL && bm_input_set_held(set, index) == NULL;
+}
+
+static bool has_members(bm_compression kind)
+{
+    return kind == BM_COMPRESSION_GZ || kind == BM_COMPRESSION_ZST;
 }
 
 static uint64_t window_of(const bm_source *source)
@@ -111,32 +132,45 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
+/* Each of n sources takes `engine` bytes while it is open; zeros: `bytes` are too few. */
+static bm_ahead_plan plan_with(uint32_t threads, size_t n, uint64_t engine, uint64_t bytes,
+                               size_t block_bytes)
+{
+    const uint64_t places = least(least(2 * (uint64_t)threads + 2, n), bytes / 2 / engine),
+                   one = sizeof(block) + block_bytes, blocks = (bytes - places * engine) / one;
+    if (places < least(n, 2) || blocks < 2 * OWN_BLOCKS + places)
+        return (bm_ahead_plan){0};
+    return (bm_ahead_plan){.threads = threads,
+                           .places = (size_t)places,
+                           .blocks = (size_t)blocks,
+                           .block_bytes = block_bytes,
+                           .bytes = places * engine + blocks * one};
+}
+
 uint64_t bm_input_ahead_grant(bm_input_set *set, uint32_t threads, uint64_t bytes)
 {
     uint64_t engine = 0, window = 1;
-    size_t n = 0;
+    size_t n = 0, n_members = 0;
     for (size_t i = 0; i < set->n_sources; i++) {
         const bm_source *source = &set->sources[i];
         if (!is_packed(set, i))
             continue;
         n++;
+        n_members += has_members(source->compression);
         engine = engine_bytes(source) > engine ? engine_bytes(source) : engine;
         window = window_of(source) > window ? window_of(source) : window;
     }
-    set->ahead = (bm_ahead_plan){0};
-    if (threads < 2 || n < 2)
+    bm_ahead_plan *plan = &set->ahead;
+    *plan = (bm_ahead_plan){0};
+    if (threads < 2)
         return 0;
-    const uint64_t places = least(least(2 * (uint64_t)threads + 2, n), bytes / 2 / engine);
-    if (places < 2)
-        return 0;
-    const uint64_t blocks = (bytes - places * engine) / sizeof(block);
-    if (blocks < OWN_BLOCKS + places)
-        return 0;
-    set->ahead = (bm_ahead_plan){
-        .threads = (uint32_t)least(threads, n), .places = (size_t)places, .blocks = (size_t)blocks};
-    while (UINT64_C(1) << set->ahead.window_log < window)
-        set->ahead.window_log++;
-    return set->ahead.bytes = places * engine + blocks * sizeof(block);
+    if (n_members > 0)
+        *plan = plan_with(threads, n, engine + sizeof(block) + MEMBER_BLOCK, bytes, MEMBER_BLOCK);
+    if (plan->threads == 0 && n > 1)
+        *plan = plan_with((uint32_t)least(threads, n), n, engine, bytes, SMALL_BLOCK);
+    while (UINT64_C(1) << plan->window_log < window)
+        plan->window_log++;
+    return plan->bytes;
 }
 
 /* --- blocks; the lock is held --- */
@@ -146,11 +180,12 @@ static block *take_block(bm_input_ahead *ahead)
     block *b = ahead->blocks;
     if (b != NULL)
         ahead->blocks = b->next;
-    else if ((b = bm_alloc(1, sizeof *b)) == NULL)
+    else if ((b = bm_alloc(1, sizeof *b + ahead->plan.block_bytes)) == NULL)
         return NULL;
     ahead->n_used++;
     b->next = NULL;
     b->pos = b->len = 0;
+    b->filling = b->failed = false;
     return b;
 }
 
@@ -185,11 +220,12 @@ static bool is_stopped(void *ctx)
     return atomic_load(&((bm_input_ahead *)ctx)->stop);
 }
 
-/* May a block of this source be filled? Others than the reader's leave him some. */
+/* May blocks of this source be filled? Others than the reader's leave him some. */
 static bool has_room(const bm_input_ahead *ahead, size_t source)
 {
-    const size_t kept = source == ahead->source ? 0 : OWN_BLOCKS;
-    return ahead->n_used + kept < ahead->n_most;
+    const size_t kept = source == ahead->source ? 0 : OWN_BLOCKS,
+                 wanted = ahead->plan.block_bytes == MEMBER_BLOCK ? 2 : 1; /* packed and not */
+    return ahead->n_used + kept + wanted <= ahead->n_most;
 }
 
 /* The next source goes to a free place; NULL: there is none. */
@@ -203,7 +239,8 @@ static place *open_place(bm_input_ahead *ahead)
             free = &ahead->places[i];
     if (free == NULL || ahead->next >= ahead->set->n_sources || !has_room(ahead, ahead->next))
         return NULL;
-    *free = (place){.bytes = free->bytes, .source = ahead->next++, .state = PLACE_OPEN};
+    *free = (place){
+        .bytes = free->bytes, .packed = free->packed, .source = ahead->next++, .state = PLACE_OPEN};
     return free;
 }
 
@@ -222,24 +259,46 @@ static place *find_work(bm_input_ahead *ahead)
     return found != NULL ? found : open_place(ahead);
 }
 
+/* What a thread unpacks members with; NULL: not opened so far. */
+typedef struct unpackers {
+    bm_members *of[BM_COMPRESSIONS];
+} unpackers;
+
+static bm_members *unpacker_of(bm_input_ahead *ahead, unpackers *u, bm_compression kind)
+{
+    if (u->of[kind] == NULL && bm_members_open(kind, &u->of[kind], NULL) != BM_OK)
+        atomic_store(&ahead->without[kind], true);
+    return u->of[kind];
+}
+
+static bm_compression kind_of(const bm_input_ahead *ahead, const place *p)
+{
+    return bm_input_set_source(ahead->set, p->source)->compression;
+}
+
+/* --- without the lock --- */
+
 static bm_status begin_place(bm_input_ahead *ahead, place *p)
 {
+    const bm_compression kind = kind_of(ahead, p);
     if (p->bytes == NULL) {
         BM_TRY(bm_input_bytes_open(ahead->set, &p->bytes, NULL));
         bm_input_bytes_set_apart(p->bytes, &ahead->callbacks, ahead->plan.window_log);
     }
     p->begun = true;
+    if (p->packed != NULL)
+        p->packed->len = 0;
+    p->members = p->packed != NULL && has_members(kind) && !atomic_load(&ahead->without[kind]);
     return bm_input_bytes_begin(p->bytes, p->source, NULL);
 }
 
-/* Fill the block as far as the source goes; the lock is not held. */
-static place_state fill_block(bm_input_ahead *ahead, place *p, block *b)
+/* Fill the block as far as the source goes, and a small one is full: what is larger costs more page faults than it spares
+ * of handing on. */
+static place_state fill_block(place *p, block *b)
 {
     size_t got = 1;
-    if (!p->begun && begin_place(ahead, p) != BM_OK)
-        return PLACE_FAILED;
-    while (got > 0 && b->len < BLOCK_BYTES) {
-        if (bm_input_bytes_read(p->bytes, b->data + b->len, BLOCK_BYTES - b->len, &got, NULL) !=
+    while (got > 0 && b->len < SMALL_BLOCK) {
+        if (bm_input_bytes_read(p->bytes, b->data + b->len, SMALL_BLOCK - b->len, &got, NULL) !=
             BM_OK)
             return PLACE_FAILED;
         b->len += got;
@@ -248,36 +307,125 @@ static place_state fill_block(bm_input_ahead *ahead, place *p, block *b)
     return got > 0 ? PLACE_OPEN : PLACE_ENDED;
 }
 
-static void work_on(bm_input_ahead *ahead, place *p)
+/* Read until members can be cut off p->packed; *cut: they can. Where the first cannot, it is a stream from now on. */
+static place_state read_members(const bm_input_ahead *ahead, place *p, bool *cut)
 {
-    block *b = take_block(ahead);
-    place_state state = PLACE_FAILED;
-    if (b != NULL) {
-        p->busy = true;
-        pthread_mutex_unlock(&ahead->lock);
-        state = fill_block(ahead, p, b);
-        pthread_mutex_lock(&ahead->lock);
-        p->busy = false;
+    const size_t most = ahead->plan.block_bytes;
+    block *in = p->packed;
+    for (;;) {
+        if (p->packed_end && in->len == 0)
+            return PLACE_ENDED;
+        const bm_members_found found = bm_members_cut_off(
+            kind_of(ahead, p), (bm_str){in->data, in->len}, p->packed_end, most, &p->cut);
+        *cut = found == BM_MEMBERS_CUT;
+        if (*cut)
+            return PLACE_OPEN;
+        if (found == BM_MEMBERS_NONE || in->len == most) {
+            p->members = false;
+            return p->cut_bytes == 0 && bm_input_bytes_begin(p->bytes, p->source, NULL) == BM_OK
+                       ? PLACE_OPEN
+                       : PLACE_FAILED;
+        }
+        size_t got;
+        if (bm_input_bytes_read_packed(p->bytes, in->data + in->len,
+                                       (size_t)least(most - in->len, PACKED_STEP), &got,
+                                       NULL) != BM_OK)
+            return PLACE_FAILED;
+        in->len += got;
+        p->packed_end = got == 0;
     }
-    if (p->state == PLACE_OPEN) /* else the reader wants none of it */
-        p->state = state;
-    /* A block in which reading failed is not needed: the reader meets it again. */
-    if (b != NULL && (b->len == 0 || p->state == PLACE_FAILED))
-        give_back(ahead, b);
-    else if (b != NULL)
-        put_block(p, b);
+}
+
+/* Cut members off, which are left in `p->packed`; what follows them goes to `rest`, which takes its place. Returns them; NULL: there
+ * are none. */
+static block *cut_members(const bm_input_ahead *ahead, place *p, block *rest, place_state *state)
+{
+    bool cut = false;
+    *state = read_members(ahead, p, &cut);
+    if (!cut)
+        return NULL;
+    block *in = p->packed;
+    rest->len = in->len - p->cut.stored;
+    memcpy(rest->data, in->data + p->cut.stored, rest->len);
+    in->len = p->cut.stored;
+    p->cut_bytes += p->cut.stored;
+    p->packed = rest;
+    return in;
+}
+
+/* --- with the lock --- */
+
+/* The reader may go on, if he waits for this place. */
+static void tell(bm_input_ahead *ahead, const place *p)
+{
     if (ahead->awaited == p)
         pthread_cond_signal(&ahead->moved);
+}
+
+/* Unpack members to b, which stands in the list of its place already. */
+static void unpack_members(bm_input_ahead *ahead, place *p, unpackers *u, block *in, block *b)
+{
+    p->n_filling++;
+    pthread_mutex_unlock(&ahead->lock);
+    bm_members *members = unpacker_of(ahead, u, kind_of(ahead, p));
+    const bool right =
+        members != NULL && bm_members_run(members, (bm_str){in->data, in->len}, b->data, b->len);
+    pthread_mutex_lock(&ahead->lock);
+    p->n_filling--;
+    b->filling = false;
+    b->failed = !right;
+    give_back(ahead, in);
+}
+
+/* One step with a place, and its blocks. */
+static void work_on(bm_input_ahead *ahead, place *p, unpackers *u)
+{
+    const bool pairs = ahead->plan.block_bytes == MEMBER_BLOCK;
+    block *b = take_block(ahead), *rest = pairs && b != NULL ? take_block(ahead) : NULL, *in = NULL;
+    place_state state = PLACE_FAILED;
+    p->busy = true;
+    if (pairs && p->packed == NULL && !p->begun && (p->packed = take_block(ahead)) != NULL)
+        ahead->n_used--;
+    pthread_mutex_unlock(&ahead->lock);
+    if (b != NULL && (!pairs || rest != NULL) && (p->begun || begin_place(ahead, p) == BM_OK)) {
+        state = PLACE_OPEN;
+        if (p->members)
+            in = cut_members(ahead, p, rest, &state);
+        if (state == PLACE_OPEN && !p->members)
+            state = fill_block(p, b);
+    }
+    pthread_mutex_lock(&ahead->lock);
+    p->busy = false;
+    if (p->state == PLACE_OPEN) /* else the reader wants none of it */
+        p->state = state;
+    if (rest != NULL && in == NULL)
+        give_back(ahead, rest);
+    if (in != NULL) { /* all that was cut before is there, or will be */
+        b->len = p->cut.plain;
+        b->stored = p->cut_bytes;
+        b->filling = true;
+        p->cut = (bm_members_cut){0};
+        put_block(p, b);
+        if (ahead->n_asleep > 0) /* the next may be cut */
+            pthread_cond_signal(&ahead->work);
+        unpack_members(ahead, p, u, in, b);
+    } else if (b != NULL && (b->len == 0 || p->state == PLACE_FAILED)) {
+        give_back(ahead, b); /* in which reading failed: the reader meets it again */
+    } else if (b != NULL) {
+        put_block(p, b);
+    }
+    tell(ahead, p);
 }
 
 static void *run_thread(void *arg)
 {
     bm_input_ahead *ahead = arg;
+    unpackers u = {{NULL}};
     pthread_mutex_lock(&ahead->lock);
     while (!atomic_load(&ahead->stop)) {
         place *p = find_work(ahead);
         if (p != NULL) {
-            work_on(ahead, p);
+            work_on(ahead, p, &u);
             continue;
         }
         ahead->n_asleep++;
@@ -285,6 +433,8 @@ static void *run_thread(void *arg)
         ahead->n_asleep--;
     }
     pthread_mutex_unlock(&ahead->lock);
+    for (size_t i = 0; i < BM_COMPRESSIONS; i++)
+        bm_members_close(u.of[i]);
     return NULL;
 }
 
@@ -298,7 +448,7 @@ bm_status bm_input_ahead_open(bm_input_set *set, bm_input_ahead **out, bm_error 
     ahead->plan = set->ahead;
     ahead->source = NOWHERE;
     ahead->n_most =
-        (size_t)least(OWN_BLOCKS + 2 * (uint64_t)ahead->plan.threads, ahead->plan.blocks);
+        (size_t)least(OWN_BLOCKS + 3 * (uint64_t)ahead->plan.threads, ahead->plan.blocks);
     ahead->callbacks = (bm_callbacks){.cancelled = is_stopped, .ctx = ahead};
     atomic_init(&ahead->stop, false);
     pthread_mutex_init(&ahead->lock, NULL);
@@ -332,6 +482,8 @@ static void free_blocks(block **list)
 
 static void close_place(place *p)
 {
+    bm_free(p->packed);
+    p->packed = NULL;
     bm_input_bytes_close(p->bytes);
     p->bytes = NULL;
 }
@@ -377,16 +529,21 @@ static bool await(bm_input_ahead *ahead, const place *p)
     return rc == 0;
 }
 
+static bool is_awaited(const place *p)
+{
+    return p->first == NULL ? p->state == PLACE_OPEN : p->first->filling;
+}
+
 /* Until the place has a block, or will have none; the lock is held. */
 static bm_status wait_block(bm_input_ahead *ahead, const place *p, bm_error *err)
 {
     bm_status status = BM_OK;
-    if (p->first == NULL && p->state == PLACE_OPEN) {
+    if (is_awaited(p)) {
         ahead->n_most = (size_t)least(ahead->n_most + ahead->plan.threads, ahead->plan.blocks);
         if (ahead->n_asleep > 0)
             pthread_cond_broadcast(&ahead->work);
     }
-    while (status == BM_OK && p->first == NULL && p->state == PLACE_OPEN) {
+    while (status == BM_OK && is_awaited(p)) {
         if (await(ahead, p))
             continue;
         pthread_mutex_unlock(&ahead->lock);
@@ -400,7 +557,7 @@ static bm_status wait_block(bm_input_ahead *ahead, const place *p, bm_error *err
 static void leave_place(bm_input_ahead *ahead, place *p)
 {
     p->state = PLACE_FAILED; /* nobody begins with it again */
-    while (p->busy)
+    while (p->busy || p->n_filling > 0)
         (void)await(ahead, p);
     while (p->first != NULL)
         drop_first(ahead, p);
@@ -430,6 +587,10 @@ static place *enter(bm_input_ahead *ahead, size_t source)
     }
     ahead->source = source;
     ahead->paused = false;
+    if (found == NULL && is_packed(ahead->set, source)) {
+        ahead->next = source;
+        found = open_place(ahead);
+    }
     if (ahead->next <= source)
         ahead->next = source + 1;
     return found;
@@ -501,7 +662,11 @@ bm_status bm_input_ahead_read(bm_input_ahead *ahead, char *out, size_t cap, size
         return bm_input_bytes_read(ahead->own, out, cap, got, err);
     BM_TRY(bm_check_cancelled(ahead->set->callbacks, err));
     pthread_mutex_lock(&ahead->lock);
-    const bm_status status = wait_block(ahead, p, err);
+    bm_status status = wait_block(ahead, p, err);
+    while (status == BM_OK && p->first != NULL && p->first->len == 0 && !p->first->failed) {
+        drop_first(ahead, p); /* of empty members */
+        status = wait_block(ahead, p, err);
+    }
     block *b = p->first;
     const place_state state = p->state;
     pthread_mutex_unlock(&ahead->lock);
@@ -511,7 +676,7 @@ bm_status bm_input_ahead_read(bm_input_ahead *ahead, char *out, size_t cap, size
         end_place(ahead);
         return BM_OK;
     }
-    if (b == NULL) {
+    if (b == NULL || b->failed) {
         BM_TRY(read_again(ahead, err));
         return bm_input_bytes_read(ahead->own, out, cap, got, err);
     }

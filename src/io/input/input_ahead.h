@@ -11,8 +11,9 @@
  * what it was given, and meets what is wrong as if it had been alone. So a source that is never reached changes
  * nothing. The digest of a source is told to the set by the reader, when he comes to its end.
  *
- * Only compressed regular files that are not very small are unpacked ahead, where there are two of them at least;
- * standard input, pipes and plain files are read as they are asked for. A source with which nobody has begun is not waited for.
+ * Of a file whose members can be told apart (members.h), ours and those of tools that compress in blocks, several are
+ * unpacked at once; any other by one thread, so that two files are needed. Standard input, pipes, plain and very small
+ * files are read as they are asked for. A source with which nobody has begun is not waited for.
  *
  * Memory: no more than was granted, for blocks, windows and all else; a thread that gets none sleeps.
  * Threads: one reads; those that unpack are this file's own, begun with the first source and ended by close. */

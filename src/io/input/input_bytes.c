@@ -57,6 +57,7 @@ struct bm_input_bytes {
     char *block;                                /* compressed bytes */
     size_t block_pos, block_len;                /* bytes of it that were used; that are there */
     bool block_end;                             /* there are no more compressed bytes */
+    size_t packed_pos;                          /* what bm_input_bytes_read_packed has given */
     char peek[BM_HEAD_BYTES];                   /* the first bytes that came out of them */
     size_t peek_pos, peek_len;
 };
@@ -343,7 +344,7 @@ bm_status bm_input_bytes_begin(bm_input_bytes *bytes, size_t source, bm_error *e
     bytes->held = bm_input_set_held(bytes->set, source);
     bytes->spooling = false;
     bytes->broken = NOT_BROKEN;
-    bytes->peek_pos = bytes->peek_len = 0;
+    bytes->peek_pos = bytes->peek_len = bytes->packed_pos = 0;
     bm_piece_hash_begin(bytes->hash);
     if (bytes->source->unreadable != NULL) {
         bytes->broken = UNREADABLE;
@@ -394,4 +395,18 @@ bm_status bm_input_bytes_read(bm_input_bytes *bytes, char *out, size_t cap, size
         return BM_OK;
     }
     return read_decompressed(bytes, out, cap, got, err);
+}
+
+bm_status bm_input_bytes_read_packed(bm_input_bytes *bytes, char *out, size_t cap, size_t *got,
+                                     bm_error *err)
+{
+    const size_t left = bytes->block_len - bytes->packed_pos;
+    if (bytes->packed_pos == 0 && bytes->stored != bytes->block_len)
+        return bm_fail(err, BM_ERR_UNSUPPORTED, "the first bytes are not held any more");
+    if (left == 0)
+        return read_stored(bytes, out, cap, got, err);
+    *got = left < cap ? left : cap;
+    memcpy(out, bytes->block + bytes->packed_pos, *got);
+    bytes->packed_pos += *got;
+    return BM_OK;
 }

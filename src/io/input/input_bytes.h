@@ -25,6 +25,10 @@ bm_status bm_input_bytes_begin(bm_input_bytes *bytes, size_t source, bm_error *e
  * file is closed. */
 bm_status bm_input_bytes_read(bm_input_bytes *bytes, char *out, size_t cap, size_t *got,
                               bm_error *err);
+/* Behind begin, in place of read: a compressed source as it is stored, from its first byte on. BM_ERR_UNSUPPORTED: begin
+ * had to read too much of it. */
+bm_status bm_input_bytes_read_packed(bm_input_bytes *bytes, char *out, size_t cap, size_t *got,
+                                     bm_error *err);
 /* Was the last failure of begin or read that of the file itself: it cannot be opened or read, its
  * compression is damaged, it holds a format that is not read? Then what came before has been given, and the
  * next source may be begun. */

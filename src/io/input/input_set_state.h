@@ -32,7 +32,8 @@ typedef struct bm_held {
 /* How readers of the set unpack ahead (input_ahead.h); zeros: not at all. */
 typedef struct bm_ahead_plan {
     uint32_t threads;
-    size_t places, blocks; /* sources that are open at once; of all of them */
+    size_t places, blocks; /* sources that are open at once; of all of them, ... */
+    size_t block_bytes;    /* ... of so many bytes */
     unsigned window_log;   /* of the largest window of their decoders */
     uint64_t bytes;        /* of all that */
 } bm_ahead_plan;

@@ -26,6 +26,18 @@ static char *words(size_t n, unsigned seed)
     return text;
 }
 
+static size_t pack(bm_compression kind, const char *data, size_t n, char *out, size_t cap);
+
+/* In members of `size`, as those who compress in blocks write them. */
+static size_t pack_members(bm_compression kind, size_t size, const char *data, size_t n, char *out,
+                           size_t cap)
+{
+    size_t len = 0;
+    for (size_t at = 0; at < n; at += size)
+        len += pack(kind, data + at, n - at < size ? n - at : size, out + len, cap - len);
+    return len;
+}
+
 static size_t pack(bm_compression kind, const char *data, size_t n, char *out, size_t cap)
 {
     if (kind == BM_COMPRESSION_NONE) {
@@ -51,6 +63,7 @@ typedef struct source {
     bm_compression kind;
     size_t n;
     fault fault;
+    size_t members; /* of so many bytes; 0: one */
 } source;
 
 typedef struct sources {
@@ -65,13 +78,15 @@ static void make(sources *s, const source *of, size_t n, bm_on_error on_error)
         [BM_COMPRESSION_NONE] = "txt", [BM_COMPRESSION_GZ] = "gz", [BM_COMPRESSION_ZST] = "zst"};
     *s = (sources){.dir = test_dir()};
     for (size_t i = 0; i < n; i++) {
-        const size_t cap = ZSTD_compressBound(of[i].n) + 4096;
+        const size_t cap = 2 * ZSTD_compressBound(of[i].n) + 4096;
         char *packed = malloc(cap), name[32];
         s->n[i] = of[i].n;
         s->plain[i] = words(of[i].n, (unsigned)i);
         if (of[i].fault == TAR)
             memcpy(s->plain[i] + 257, "ustar", 6);
-        size_t len = pack(of[i].kind, s->plain[i], of[i].n, packed, cap);
+        size_t len = of[i].members != 0 ? pack_members(of[i].kind, of[i].members, s->plain[i],
+                                                       of[i].n, packed, cap)
+                                        : pack(of[i].kind, s->plain[i], of[i].n, packed, cap);
         if (of[i].fault == DAMAGED)
             memset(packed + len / 2, 0xFF, 64);
         sprintf(name, "%zu.%s", i, endings[of[i].kind]);
@@ -157,7 +172,8 @@ static void assert_as_alone(const source *of, size_t n, bool skips)
         uint32_t threads;
         uint64_t memory;
         size_t cap;
-    } with[] = {{2, 8 * MIB, 300000}, {8, 40 * MIB, 5000000}, {2, MANY, 3001}, {8, MANY, 100000}};
+    } with[] = {
+        {2, 8 * MIB, 300000}, {8, 40 * MIB, 5000000}, {2, 128 * MIB, 3001}, {8, MANY, 100000}};
     sources s;
     outcome alone[N_SOURCES] = {0}, got[N_SOURCES] = {0};
     make(&s, of, n, skips ? BM_ON_ERROR_SKIP : BM_ON_ERROR_FAIL);
@@ -189,9 +205,9 @@ static void assert_as_alone(const source *of, size_t n, bool skips)
 Test(input_ahead, bytes_and_digests_are_those_of_the_files_whatever_threads_and_memory)
 {
     const source of[N_SOURCES] = {
-        {GZ, 900000, WHOLE},   {ZST, 1500000, WHOLE}, {GZ, 0, WHOLE},
-        {TXT, 100000, WHOLE},  {ZST, 1, WHOLE},       {GZ, 1 << 20, WHOLE},
-        {ZST, 2 << 20, WHOLE}, {TXT, 0, WHOLE},       {GZ, 2200000, WHOLE}};
+        {GZ, 900000, WHOLE, 0},   {ZST, 1500000, WHOLE, 0}, {GZ, 0, WHOLE, 0},
+        {TXT, 100000, WHOLE, 0},  {ZST, 1, WHOLE, 0},       {GZ, 1 << 20, WHOLE, 0},
+        {ZST, 2 << 20, WHOLE, 0}, {TXT, 0, WHOLE, 0},       {GZ, 2200000, WHOLE, 0}};
     sources s;
     outcome got[N_SOURCES];
     bm_hash128 digest;
@@ -209,15 +225,39 @@ Test(input_ahead, bytes_and_digests_are_those_of_the_files_whatever_threads_and_
     assert_as_alone(of, N_SOURCES, false);
 }
 
+Test(input_ahead, members_of_one_file_are_unpacked_as_one_stream_would_be)
+{
+    const source one[] = {{GZ, 30000000, WHOLE, 4 << 20}};
+    assert_as_alone(one, 1, false);
+    const source of[] = {{GZ, 3000000, WHOLE, 70000},    {ZST, 9000000, WHOLE, 4 << 20},
+                         {ZST, 500000, WHOLE, 7000},     {GZ, 9000000, WHOLE, 4 << 20},
+                         {GZ, 11000000, WHOLE, 5 << 20}, {ZST, 11000000, WHOLE, 5 << 20}};
+    assert_as_alone(of, 6, false);
+}
+
+Test(input_ahead, damage_in_a_member_is_met_where_one_thread_meets_it)
+{
+    static const fault faults[] = {DAMAGED, CUT, TAR};
+    for (size_t i = 0; i < 3; i++) {
+        const source of[] = {{GZ, 900000, WHOLE, 100000},
+                             {ZST, 3000000, faults[i], 600000},
+                             {GZ, 3000000, faults[i], 200000},
+                             {ZST, 900000, WHOLE, 400000}};
+        assert_as_alone(of, 4, true);
+        assert_as_alone(of, 4, false);
+        assert_as_alone(of + 2, 2, false);
+    }
+}
+
 Test(input_ahead, what_is_wrong_with_a_source_is_met_where_one_thread_meets_it)
 {
     static const fault faults[] = {DAMAGED, CUT, TAR, GONE};
     for (size_t i = 0; i < 4; i++) {
-        const source of[] = {{GZ, 500000, WHOLE},
-                             {ZST, 1000000, WHOLE},
-                             {GZ, 2300000, faults[i]},
-                             {ZST, 1400000, faults[i]},
-                             {GZ, 100000, WHOLE}};
+        const source of[] = {{GZ, 500000, WHOLE, 0},
+                             {ZST, 1000000, WHOLE, 0},
+                             {GZ, 2300000, faults[i], 0},
+                             {ZST, 1400000, faults[i], 0},
+                             {GZ, 100000, WHOLE, 0}};
         assert_as_alone(of, 5, true);
         assert_as_alone(of + 1, 4, false);
         const source zst[] = {of[0], of[3], of[4]};
@@ -225,17 +265,18 @@ Test(input_ahead, what_is_wrong_with_a_source_is_met_where_one_thread_meets_it)
     }
 }
 
-Test(input_ahead, nothing_is_unpacked_ahead_of_one_source_or_with_little_memory)
+Test(input_ahead, nothing_is_unpacked_ahead_by_one_thread_or_with_little_memory)
 {
-    const source of[] = {{GZ, 100000, WHOLE}, {TXT, 100000, WHOLE}, {ZST, 100000, WHOLE}};
+    const source of[] = {{GZ, 100000, WHOLE, 0}, {TXT, 100000, WHOLE, 0}, {ZST, 100000, WHOLE, 0}};
     sources s;
     make(&s, of, 3, BM_ON_ERROR_FAIL);
     cr_assert_eq(bm_input_ahead_grant(s.set, 1, MANY), 0);
     cr_assert_eq(bm_input_ahead_grant(s.set, 8, 5 * MIB), 0);
     cr_assert_gt(bm_input_ahead_grant(s.set, 8, 30 * MIB), 0);
     unmake(&s);
-    make(&s, of, 2, BM_ON_ERROR_FAIL);
-    cr_assert_eq(bm_input_ahead_grant(s.set, 8, MANY), 0);
+    make(&s, of, 2, BM_ON_ERROR_FAIL); /* of one there may be members */
+    cr_assert_eq(bm_input_ahead_grant(s.set, 8, 20 * MIB), 0);
+    cr_assert_gt(bm_input_ahead_grant(s.set, 8, MANY), 0);
     unmake(&s);
 }
 
@@ -244,7 +285,8 @@ Test(input_ahead, a_window_larger_than_was_foreseen_is_read_by_the_reader)
 {
     sources s;
     outcome got[3];
-    const source of[] = {{ZST, 100000, WHOLE}, {ZST, 20 << 20, WHOLE}, {ZST, 100000, WHOLE}};
+    const source of[] = {
+        {ZST, 100000, WHOLE, 0}, {ZST, 20 << 20, WHOLE, 0}, {ZST, 100000, WHOLE, 0}};
     make(&s, of, 3, BM_ON_ERROR_FAIL);
     const size_t cap = ZSTD_compressBound(of[1].n);
     char *packed = malloc(cap);
@@ -268,8 +310,10 @@ Test(input_ahead, a_window_larger_than_was_foreseen_is_read_by_the_reader)
 
 Test(input_ahead, what_was_unpacked_is_dropped_for_a_long_record_and_the_bytes_go_on)
 {
-    const source of[] = {
-        {GZ, 1500000, WHOLE}, {ZST, 3000000, WHOLE}, {GZ, 1200000, WHOLE}, {ZST, 40000, WHOLE}};
+    const source of[] = {{GZ, 1500000, WHOLE, 0},
+                         {ZST, 3000000, WHOLE, 0},
+                         {GZ, 1200000, WHOLE, 0},
+                         {ZST, 40000, WHOLE, 0}};
     for (size_t at = 1; at < 5700000; at = at * 3 + 99991) {
         sources s;
         bm_input_ahead *ahead = NULL;
@@ -308,7 +352,8 @@ static bool is_asked(void *ctx)
 
 Test(input_ahead, it_stops_when_it_is_told_and_when_it_is_closed_early)
 {
-    const source of[] = {{GZ, 5000000, WHOLE}, {GZ, 9000000, WHOLE}, {ZST, 9000000, WHOLE}};
+    const source of[] = {
+        {GZ, 5000000, WHOLE, 0}, {GZ, 9000000, WHOLE, 0}, {ZST, 9000000, WHOLE, 0}};
     sources s;
     unsigned asked = 0;
     make(&s, of, 3, BM_ON_ERROR_FAIL);
