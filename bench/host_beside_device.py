@@ -23,7 +23,7 @@ import time
 JOBS = {"sign word:5": ["sign", "--shingle", "word:5"], "sign char:5": ["sign", "--shingle", "char:5"],
         "dedup word:5": ["dedup", "--shingle", "word:5", "--kept", "no"], "dedup char:5": ["dedup", "--shingle", "char:5", "--kept", "no"]}
 # Of the host beside the double to native signing; and of eight devices to one.
-BOUNDS = {"sign word:5": 2.5, "sign char:5": 0.8, "dedup word:5": 2.5, "dedup char:5": 2.2}
+BOUNDS = {"sign word:5": 3, "sign char:5": 0.8, "dedup word:5": 3, "dedup char:5": 2.5}
 OPENING = 2.5
 
 

@@ -232,7 +232,8 @@ static bm_status show_npy(const target *t, bm_error *err)
 
 /* --- manifests and directories --- */
 
-static const char *const members[] = {"provenance", "plan", "counts", "inputs", "outputs"};
+static const char *const members[] = {"provenance",      "plan",   "counts",
+                                      BM_MANIFEST_SHARD, "inputs", "outputs"};
 
 /* Bytes of a member's value when it is written in lines. */
 static uint64_t pretty_bytes(bm_str value)

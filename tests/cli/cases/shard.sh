@@ -28,6 +28,7 @@ tr -d ' \n' < s2/manifest.json > flat
 says flat '"shard":\{"index":2,"of":3,"inputs_xxh3_128":"[0-9a-f]{32}"\}'
 says flat "\"bytes\":$third,\"xxh3_128\":\"[0-9a-f]{32}\",\"from_byte\":$third,\"file_bytes\":$size\\}"
 bm inspect s2/sources.tsv; exits 0; says ../out 'kind: sources'
+bm inspect s2; exits 0; says ../out '^ *index: 2$'
 
 # all of them, in any order; else the one is named
 bm dedup s1 s3 -o out; refused 7 's1/manifest\.json: it is share 1 of 3, and share 2 of its inputs is missing'
