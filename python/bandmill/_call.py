@@ -34,7 +34,12 @@ def bm_py_progress(ctx: Any, progress: Any) -> None:
     if call.show is None or call.failed is not None:
         return
     try:
-        call.show(text_of(progress.stage), progress.done, progress.total, text_of(progress.unit))
+        stage, unit = text_of(progress.stage), text_of(progress.unit)
+        if isinstance(call.show, Bar) and progress.n_stages:
+            left = progress.job_left_s
+            call.show.of_job(stage, progress.job_done, f"{left:.0f} s left" if left >= 0 else f"{progress.done:,} {unit}")
+        else:
+            call.show(stage, progress.done, progress.total, unit)
     except BaseException as e:
         call.failed, call.ctx.stop = e, 1
 
@@ -47,7 +52,7 @@ def bm_py_write(ctx: Any, data: Any, size: int) -> int:
 
 
 class Bar:
-    """A bar of tqdm's, where it is installed; else nothing."""
+    """A bar of tqdm's, where it is installed; else nothing. Of a job with a plan it has percent and the time left."""
 
     def __init__(self) -> None:
         """Looks for tqdm."""
@@ -55,7 +60,8 @@ class Bar:
             from tqdm.auto import tqdm
         except ImportError:
             tqdm = None
-        self._make, self._bar, self._stage = tqdm, None, ""
+        self._make, self._stage = tqdm, ""
+        self._bar: Any = None
 
     def __call__(self, stage: str, done: int, total: int, unit: str) -> None:
         """The callback."""
@@ -66,8 +72,19 @@ class Bar:
             self._bar = self._make(total=total or None, desc=stage, unit=unit, unit_scale=True, leave=False)
             self._stage = stage
         if self._bar is not None:
-            self._bar.n = done
+            self._bar.n, self._bar.total = done, total or None
             self._bar.refresh()
+
+    def of_job(self, stage: str, share: float, more: str) -> None:
+        """How much of the whole job is done, and how long the rest takes, or how much was done where that is not known."""
+        if self._make is None:
+            return
+        if self._bar is None:
+            self._bar = self._make(total=1.0, bar_format="{desc}: {percentage:3.0f}%|{bar}|{postfix}", leave=False)
+        self._bar.set_description_str(stage, refresh=False)
+        self._bar.set_postfix_str(more, refresh=False)
+        self._bar.n = share
+        self._bar.refresh()
 
     def close(self) -> None:
         """Takes the bar away."""

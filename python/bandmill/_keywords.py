@@ -99,7 +99,7 @@ LINES = {
     "memory": 'bound of the job: bytes, or "4G" (half of what is free)',
     "batch_docs": "documents a batch at most, which changes no result (by bytes)",
     "temp_dir": "where work lies meanwhile (in memory where that is known to suffice, or the system's place)",
-    "progress": "True: a bar, where tqdm is installed; or a function of (stage, done, total, unit)",
+    "progress": "True: percent and the time left, where tqdm is installed; or a function of (stage, done, total, unit)",
     "signatures": "what `sign` returned, or the directory of it",
     "to": "the tool, or the form, that they are written for",
     "what": '"signatures", or "bands": keys of bands',

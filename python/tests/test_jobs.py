@@ -309,6 +309,17 @@ def test_weighted_pairs_equal_the_program(table, jsonl, program):
     )
 
 
+def test_progress_shows_percent_and_time_left(table, tmp_path, capsys):
+    pytest.importorskip("tqdm")
+    path = tmp_path / "many.jsonl"
+    lines = [json.dumps({"text": text}) + "\n" for text in table["text"].to_pylist()]
+    path.write_text("".join(lines * 100))
+    for data, said in ((path, "s left"), (pa.concat_tables([table.select(["text"])] * 100), "bytes")):
+        bandmill.dedup(data, device="cpu", progress=True)
+        shown = capsys.readouterr().err.split("\r")
+        assert any(said in line for line in shown) and any("%|" in line and not line.strip().startswith("0%") for line in shown)
+
+
 def test_patterns_stand_for_files(tmp_path):
     for name in ("b-2.jsonl", "b-10.jsonl", "c.jsonl", "deep/b-3.jsonl", "[x].jsonl"):
         (tmp_path / name).parent.mkdir(exist_ok=True)
