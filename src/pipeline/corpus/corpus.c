@@ -1,6 +1,6 @@
 /* corpus.c -- adding documents: room for them, then their sizes, which are copies, their sets,
- * words and keys. A representative's set is copied once, and never moved while pointers to it
- * exist.
+ * words and keys. A representative's set is copied once, by any thread, and never moved while pointers
+ * to it exist.
  *
  * Tests: tests/unit/output/test_corpus_spill.c, tests/unit/match/test_grouping.c */
 #include "pipeline/corpus/corpus.h"
@@ -71,17 +71,14 @@ static bm_status add_rows(bm_corpus *corpus, const bm_ingest_batch *batch, size_
     return bm_corpus_find_copies(corpus, first_row, shingles->n_docs, err);
 }
 
-bm_status bm_corpus_sink(void *ctx, bm_ingest_batch *batch, size_t first_row, bm_error *err)
+bm_status bm_corpus_sink(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
 {
     bm_corpus *corpus = ctx;
     const size_t n = batch->shingles.n_docs;
     if (n == 0)
         return BM_OK;
     BM_TRY(add_rows(corpus, batch, first_row, err));
-    if (corpus->cfg.hashes)
-        BM_TRY(bm_corpus_take_hashes(corpus, batch, first_row, err));
-    if (corpus->cfg.words.uints > 0)
-        BM_TRY(bm_corpus_add_word_rows(corpus, batch->words, first_row, n, err));
+    BM_TRY(bm_corpus_place_sets(corpus, first_row, n, err));
     BM_TRY(bm_corpus_add_keys(corpus, batch->keys, n, err));
     corpus->n += n;
     return BM_OK;
@@ -103,9 +100,7 @@ bool bm_corpus_moves(void *ctx, const bm_ingest_batch *batch)
 bm_status bm_corpus_add(bm_corpus *corpus, const bm_ingest_batch *batch, size_t first_row,
                         bm_error *err)
 {
-    bm_ingest_batch borrowed = *batch;
-    borrowed.shared_with_device = true; /* its hashes are not taken */
-    BM_TRY(bm_corpus_sink(corpus, &borrowed, first_row, err));
+    BM_TRY(bm_corpus_sink(corpus, batch, first_row, err));
     return bm_corpus_put(corpus, batch, first_row, err);
 }
 
@@ -127,11 +122,14 @@ bm_status bm_corpus_add_words(bm_corpus *corpus, const bm_signed_docs *docs, bm_
     if (corpus->copies.given)
         BM_TRY(bm_corpus_find_copies(corpus, first, n, err));
     if (corpus->cfg.words.uints > 0)
-        BM_TRY(bm_corpus_add_word_rows(corpus, docs->words, first, n, err));
+        BM_TRY(bm_corpus_place_sets(corpus, first, n, err));
     BM_TRY(bm_corpus_add_keys(corpus, docs->keys, n, err));
     corpus->n += n;
     bm_corpus_put_keys(corpus, docs->keys, first, n);
-    return bm_corpus_put_sets(corpus, &(bm_shingle_batch){.n_docs = n}, docs->words, first, err);
+    return corpus->cfg.words.uints == 0
+               ? BM_OK
+               : bm_corpus_put_sets(corpus, &(bm_shingle_batch){.n_docs = n}, docs->words, first,
+                                    err);
 }
 
 /* Is the text of row `row` the one that was signed, as far as is known? */
@@ -143,7 +141,8 @@ static bool as_signed(const bm_corpus *corpus, size_t row, const bm_shingle_batc
            (!corpus->copies.given || (content->lo == given->lo && content->hi == given->hi));
 }
 
-bm_status bm_corpus_fill_hashes(void *ctx, bm_ingest_batch *batch, size_t first_row, bm_error *err)
+bm_status bm_corpus_fill_hashes(void *ctx, const bm_ingest_batch *batch, size_t first_row,
+                                bm_error *err)
 {
     bm_corpus *corpus = ctx;
     const bm_shingle_batch *shingles = &batch->shingles;
@@ -163,7 +162,7 @@ bm_status bm_corpus_fill_hashes(void *ctx, bm_ingest_batch *batch, size_t first_
         set_sizes(corpus, shingles, first_row);
         BM_TRY(bm_corpus_find_copies(corpus, first_row, shingles->n_docs, err));
     }
-    return bm_corpus_take_hashes(corpus, batch, first_row, err);
+    return bm_corpus_place_sets(corpus, first_row, shingles->n_docs, err);
 }
 
 bm_status bm_corpus_put_hashes(void *ctx, const bm_ingest_batch *batch, size_t first_row,

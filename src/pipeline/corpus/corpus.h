@@ -28,7 +28,7 @@ bm_status bm_corpus_add(bm_corpus *corpus, const bm_ingest_batch *batch, size_t 
 
 /* The same in two parts, a bm_ingest_sink and a bm_ingest_put; ctx is the corpus: sizes, copies and places in
  * order, then keys, and sets that go to a file, on any thread. */
-bm_status bm_corpus_sink(void *ctx, bm_ingest_batch *batch, size_t first_row, bm_error *err);
+bm_status bm_corpus_sink(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err);
 bm_status bm_corpus_put(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err);
 bool bm_corpus_moves(void *ctx, const bm_ingest_batch *batch);
 
@@ -44,7 +44,8 @@ typedef struct bm_signed_docs {
 bm_status bm_corpus_add_words(bm_corpus *corpus, const bm_signed_docs *docs, bm_error *err);
 /* Likewise hashes for documents that were signed before. Their texts are read again,
  * in the same order. BM_ERR_FORMAT where they are other ones. */
-bm_status bm_corpus_fill_hashes(void *ctx, bm_ingest_batch *batch, size_t first_row, bm_error *err);
+bm_status bm_corpus_fill_hashes(void *ctx, const bm_ingest_batch *batch, size_t first_row,
+                                bm_error *err);
 bm_status bm_corpus_put_hashes(void *ctx, const bm_ingest_batch *batch, size_t first_row,
                                bm_error *err);
 bool bm_corpus_hashes_move(void *ctx, const bm_ingest_batch *batch);

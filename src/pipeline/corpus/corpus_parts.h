@@ -29,7 +29,7 @@ typedef struct bm_corpus_cfg {
     /* Keys made elsewhere: documents have no shingles, and BM_NO_BAND_KEY is in no bucket of its
      * band. */
     bool given_keys;
-    bm_word_rows words;       /* of signatures to hold; no uints: none */
+    bm_word_rows words;       /* of signatures to hold in place of hashes; no uints: none */
     uint64_t memory;          /* bytes at most, with those of `docs`; 0: no limit */
     const bm_doc_table *docs; /* NULL: not counted */
     const char *temp_dir;     /* borrowed; NULL: everything stays in memory */
@@ -65,11 +65,13 @@ typedef struct bm_corpus_sets {
     bm_sets_state state;
     uint8_t *sorted; /* of each document: its hashes are in ascending order */
     /* In memory: */
-    uint64_t **hashes;      /* of representatives; of copies those of `rep`; NULL: none */
-    const uint32_t **words; /* perms each; NULL: not held */
-    void **blocks;          /* what hashes and words point into, one a batch */
+    uint64_t **hashes; /* of representatives; of copies those of `rep`; NULL: none */
+    uint32_t **words;  /* likewise, cfg.words.uints each; NULL: not held */
+    char **blocks;     /* what hashes and words point into */
     size_t n_blocks, cap_blocks;
-    uint64_t bytes; /* of the blocks */
+    char *free; /* the rest of a block */
+    size_t n_free;
+    uint64_t bytes; /* of the sets in them */
     /* In a file: */
     bm_spill_file *file; /* of each representative: a record of its hashes, or its words */
     uint64_t *places;    /* of these records; of copies those of `rep`; NULL while in memory */

@@ -1,10 +1,9 @@
 /* corpus_sets.c -- blocks of sets in memory, a file of records, and the way from one to the other.
  *
- *     memory   [ hashes of 0, 1, 4 … ][ … ]               a block a batch, nothing is ever moved: where few are
- *                                                         of copies, the very array that a worker filled
+ *     memory   [ 0 | 1 | 4 … ][ … ]                     blocks of many sets, nothing is ever moved
  *     file     [ record of 0 | of 1 | of 4 | … ]          representatives, in input order
  *
- * In memory every row has words of its own, in the file representatives only. Saved records stand
+ * Places are given in input order, and filled by whoever has the set. Saved records stand
  * at the beginning of the file, side by side: the sizes of the documents tell every place.
  *
  * Tests: tests/unit/output/test_corpus_spill.c
@@ -14,12 +13,14 @@
 #include <assert.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/error.h"
 #include "pipeline/corpus/corpus_budget.h"
 #include "spill/spill_saved.h"
 
-#define TAKEN_PART 8u /* of hashes, one in so many may be of copies, or the others are copied */
+#define BLOCK_BYTES ((size_t)16 << 20) /* of memory for sets */
+#define HUGE_BYTES  ((size_t)2 << 20)
 
 /* The only place where the state changes: the table of corpus_sets.h. */
 static void enter(bm_corpus_sets *sets, bm_sets_state state)
@@ -44,7 +45,8 @@ static void free_memory(bm_corpus_sets *sets)
     sets->blocks = NULL;
     sets->hashes = NULL;
     sets->words = NULL;
-    sets->n_blocks = sets->cap_blocks = 0;
+    sets->free = NULL;
+    sets->n_blocks = sets->cap_blocks = sets->n_free = 0;
     sets->bytes = 0;
 }
 
@@ -80,20 +82,38 @@ void bm_corpus_sets_clear(bm_corpus *corpus, size_t first, size_t n)
         sets->hashes[row] = NULL;
 }
 
-/* *block, which is taken, or a new one where it is NULL. */
-static bm_status add_block(bm_corpus_sets *sets, size_t n, size_t size, void **block, bm_error *err)
+/* A new block, in large pages where the system has them: sets are most of the memory of a job. */
+static bm_status add_block(bm_corpus_sets *sets, size_t size, char **out, bm_error *err)
 {
-    bm_status status = BM_OK;
-    if (*block == NULL)
-        BM_TRY(bm_new_by(bm_alloc, block, n, size, err));
-    BM_TRY_OUT(
-        bm_grow(&sets->blocks, &sets->cap_blocks, sets->n_blocks + 1, sizeof *sets->blocks, err));
-    sets->bytes += n * size;
-    sets->blocks[sets->n_blocks++] = *block;
-out:
-    if (status != BM_OK)
-        bm_free(*block);
-    return status;
+    BM_TRY(bm_grow_array(&sets->blocks, &sets->cap_blocks, sets->n_blocks + 1, err));
+    BM_TRY(bm_new(out, size, err));
+    sets->blocks[sets->n_blocks++] = *out;
+#if defined(MADV_HUGEPAGE)
+    const size_t skip = (HUGE_BYTES - (uintptr_t)*out % HUGE_BYTES) % HUGE_BYTES;
+    if (skip < size) /* advice only */
+        (void)madvise(*out + skip, (size - skip) / HUGE_BYTES * HUGE_BYTES, MADV_HUGEPAGE);
+#endif
+    return BM_OK;
+}
+
+/* Memory for a set, behind those before it. */
+static bm_status place_in_memory(bm_corpus_sets *sets, size_t len, void **out, bm_error *err)
+{
+    char *own = NULL;
+    len = (len + sizeof(uint64_t) - 1) / sizeof(uint64_t) * sizeof(uint64_t);
+    if (len > BLOCK_BYTES) {
+        BM_TRY(add_block(sets, len, &own, err));
+    } else if (sets->free == NULL || len > sets->n_free) {
+        BM_TRY(add_block(sets, BLOCK_BYTES, &sets->free, err));
+        sets->n_free = BLOCK_BYTES;
+    }
+    *out = own != NULL ? own : sets->free;
+    sets->bytes += len;
+    if (own == NULL) {
+        sets->free += len;
+        sets->n_free -= len;
+    }
+    return BM_OK;
 }
 
 /* Append the record of `row`, of `len` bytes; none where that is 0. A copy has the record of its
@@ -109,24 +129,12 @@ static bm_status add_record(bm_corpus *corpus, size_t row, const void *data, siz
     return bm_spill_add(sets->file, data, len, &sets->places[row], err);
 }
 
-/* The set of the batch's document i as it is held; where it goes on. */
-static uint64_t *copy_set(const bm_corpus *corpus, const bm_shingle_batch *shingles, size_t i,
-                          uint64_t *to)
+static void *set_in_memory(const bm_corpus_sets *sets, size_t row)
 {
-    const uint64_t begin = shingles->offsets[i];
-    const size_t n = (size_t)(shingles->offsets[i + 1] - begin);
-    if (n == 0) /* there may be no arrays at all */
-        return to;
-    memcpy(to, shingles->hashes + begin, n * sizeof *to);
-    to += n;
-    if (!corpus->cfg.weighted)
-        return to;
-    memcpy(to, shingles->weights + begin, n * sizeof *shingles->weights);
-    return to + n;
+    return sets->words != NULL ? (void *)sets->words[row] : (void *)sets->hashes[row];
 }
 
-/* Places in the file for the sets of n rows from `first`; bm_corpus_put_sets writes them. */
-static bm_status reserve(bm_corpus *corpus, size_t first, size_t n, bm_error *err)
+static bm_status place_in_file(bm_corpus *corpus, size_t first, size_t n, bm_error *err)
 {
     bm_corpus_sets *sets = &corpus->sets;
     uint64_t bytes = 0, records = 0, place;
@@ -145,106 +153,57 @@ static bm_status reserve(bm_corpus *corpus, size_t first, size_t n, bm_error *er
     return BM_OK;
 }
 
+bm_status bm_corpus_place_sets(bm_corpus *corpus, size_t first, size_t n, bm_error *err)
+{
+    bm_corpus_sets *sets = &corpus->sets;
+    if (!has_sets(corpus))
+        return BM_OK;
+    if (bm_corpus_sets_in_file(corpus))
+        return place_in_file(corpus, first, n, err);
+    for (size_t row = first; row < first + n; row++) {
+        void *set = set_in_memory(sets, corpus->rep[row]);
+        if (corpus->rep[row] == row)
+            BM_TRY(place_in_memory(sets, bm_corpus_set_len(corpus, row), &set, err));
+        if (sets->words != NULL)
+            sets->words[row] = set;
+        else
+            sets->hashes[row] = set;
+    }
+    return BM_OK;
+}
+
 bm_status bm_corpus_put_sets(const bm_corpus *corpus, const bm_shingle_batch *shingles,
                              const uint32_t *words, size_t first, bm_error *err)
 {
-    bm_spill_put put = {.file = corpus->sets.file};
+    const bm_corpus_sets *sets = &corpus->sets;
+    const bool in_file = bm_corpus_sets_in_file(corpus);
+    bm_spill_put put = {.file = sets->file};
     uint64_t *scratch = NULL;
     size_t cap = 0;
     bm_status status = BM_OK;
-    if (!bm_corpus_sets_in_file(corpus))
-        return BM_OK;
-    for (size_t i = 0; i < shingles->n_docs; i++) {
-        const size_t len = bm_corpus_set_len(corpus, first + i);
-        const void *set = NULL;
-        if (len == 0)
+    for (size_t i = 0; has_sets(corpus) && i < shingles->n_docs; i++) {
+        const size_t row = first + i, len = bm_corpus_set_len(corpus, row);
+        if (len == 0) /* a copy; or there may be no arrays at all */
             continue;
-        if (corpus->cfg.words.uints > 0) {
-            set = words + i * corpus->cfg.words.uints;
-        } else if (corpus->cfg.weighted) {
+        const void *set = corpus->cfg.words.uints > 0
+                              ? (const void *)(words + i * corpus->cfg.words.uints)
+                              : (const void *)(shingles->hashes + shingles->offsets[i]);
+        if (in_file && corpus->cfg.weighted)
             BM_TRY_OUT(bm_grow_array(&scratch, &cap, len / sizeof *scratch, err));
-            copy_set(corpus, shingles, i, scratch);
-            set = scratch;
-        } else {
-            set = shingles->hashes + shingles->offsets[i];
+        char *to = in_file ? (char *)scratch : set_in_memory(sets, row);
+        if (corpus->cfg.weighted) { /* weights behind the hashes */
+            memcpy(to, set, len / 2);
+            memcpy(to + len / 2, shingles->weights + shingles->offsets[i], len / 2);
+            set = to;
+        } else if (!in_file) {
+            memcpy(to, set, len);
         }
-        BM_TRY_OUT(bm_spill_put_add(&put, corpus->sets.places[first + i], set, len, err));
+        if (in_file)
+            BM_TRY_OUT(bm_spill_put_add(&put, sets->places[row], set, len, err));
     }
 out:
     bm_free(scratch);
     return bm_spill_put_end(&put, status, err);
-}
-
-/* Hashes of the rows that are their own representatives. */
-static size_t new_hashes(const bm_corpus *corpus, size_t first, size_t n)
-{
-    size_t total = 0;
-    for (size_t row = first; row < first + n; row++)
-        total += corpus->rep[row] == row ? corpus->sizes[row] : 0;
-    return total;
-}
-
-/* Point to the sets of the batch's documents in `block`, which has all of them; or `copies` those of
- * representatives there. */
-static void set_hashes(bm_corpus *corpus, size_t first, const bm_shingle_batch *shingles,
-                       uint64_t *block, bool copies)
-{
-    bm_corpus_sets *sets = &corpus->sets;
-    uint64_t *to = block;
-    for (size_t i = 0; i < shingles->n_docs; i++) {
-        const size_t row = first + i;
-        if (corpus->rep[row] != row) {
-            sets->hashes[row] = sets->hashes[corpus->rep[row]];
-            continue;
-        }
-        sets->hashes[row] = copies ? to : block + shingles->offsets[i];
-        if (copies)
-            to = copy_set(corpus, shingles, i, to);
-    }
-}
-
-bm_status bm_corpus_add_hashes(bm_corpus *corpus, const bm_shingle_batch *shingles, size_t first,
-                               bm_error *err)
-{
-    if (bm_corpus_sets_in_file(corpus))
-        return reserve(corpus, first, shingles->n_docs, err);
-    void *block = NULL;
-    BM_TRY(add_block(&corpus->sets, new_hashes(corpus, first, shingles->n_docs),
-                     bm_corpus_element_bytes(corpus), &block, err));
-    set_hashes(corpus, first, shingles, block, true);
-    return BM_OK;
-}
-
-bm_status bm_corpus_take_hashes(bm_corpus *corpus, bm_ingest_batch *batch, size_t first,
-                                bm_error *err)
-{
-    const bm_shingle_batch *shingles = &batch->shingles;
-    const size_t all = bm_shingle_batch_hashes(shingles),
-                 wanted = new_hashes(corpus, first, shingles->n_docs);
-    void *block = NULL;
-    if (!bm_corpus_sets_in_file(corpus) && !corpus->cfg.weighted && wanted > 0 &&
-        all - wanted <= all / TAKEN_PART)
-        block = bm_ingest_batch_take_hashes(batch);
-    if (block == NULL)
-        return bm_corpus_add_hashes(corpus, shingles, first, err);
-    BM_TRY(add_block(&corpus->sets, all, sizeof(uint64_t), &block, err));
-    set_hashes(corpus, first, shingles, block, false);
-    return BM_OK;
-}
-
-bm_status bm_corpus_add_word_rows(bm_corpus *corpus, const uint32_t *words, size_t first, size_t n,
-                                  bm_error *err)
-{
-    bm_corpus_sets *sets = &corpus->sets;
-    size_t perms = corpus->cfg.words.uints;
-    if (bm_corpus_sets_in_file(corpus))
-        return reserve(corpus, first, n, err);
-    void *block = NULL;
-    BM_TRY(add_block(sets, n * perms, sizeof *words, &block, err));
-    memcpy(block, words, n * perms * sizeof *words);
-    for (size_t i = 0; i < n; i++)
-        sets->words[first + i] = (const uint32_t *)block + i * perms;
-    return BM_OK;
 }
 
 bm_status bm_corpus_sets_end(bm_corpus *corpus, bm_error *err)
@@ -272,11 +231,6 @@ bm_status bm_corpus_read_set(const bm_corpus *corpus, size_t row, void *to, size
                              bm_error *err)
 {
     return bm_spill_read(corpus->sets.file, corpus->sets.places[row], to, len, err);
-}
-
-static const void *set_in_memory(const bm_corpus_sets *sets, size_t row)
-{
-    return sets->words != NULL ? (const void *)sets->words[row] : (const void *)sets->hashes[row];
 }
 
 /* --- to the file --- */

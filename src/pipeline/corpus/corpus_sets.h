@@ -16,26 +16,17 @@
 
 #include "lsh/weighted_jaccard.h"
 #include "pipeline/corpus/corpus_parts.h"
-#include "pipeline/ingest/ingest_cfg.h"
 
 /* Columns for `cap` documents. */
 bm_status bm_corpus_sets_grow(bm_corpus *corpus, size_t cap, bm_error *err);
 /* Rows first … first+n-1, whose sizes, rep and skip are set, have no sets yet. */
 void bm_corpus_sets_clear(bm_corpus *corpus, size_t first, size_t n);
-/* The hashes of the batch's documents, which are the rows from `first` on: copied, or places for them
- * in the file. */
-bm_status bm_corpus_add_hashes(bm_corpus *corpus, const bm_shingle_batch *shingles, size_t first,
-                               bm_error *err);
-/* The same, where they may be taken. */
-bm_status bm_corpus_take_hashes(bm_corpus *corpus, bm_ingest_batch *batch, size_t first,
-                                bm_error *err);
-/* Write hashes, or words, that have places in the file, if that is where they go. Any thread; the corpus has
- * the rows, and its columns do not move meanwhile. */
+/* Places for the sets of n rows from `first`, in memory or in the file: bm_corpus_put_sets fills them. */
+bm_status bm_corpus_place_sets(bm_corpus *corpus, size_t first, size_t n, bm_error *err);
+/* Put the hashes of a batch, or its words (cfg.words.uints each), to the places of the rows from `first`. Any
+ * thread; columns of the corpus do not move meanwhile. */
 bm_status bm_corpus_put_sets(const bm_corpus *corpus, const bm_shingle_batch *shingles,
                              const uint32_t *words, size_t first, bm_error *err);
-/* The words of n rows from `first`, cfg.words.uints each: like hashes. */
-bm_status bm_corpus_add_word_rows(bm_corpus *corpus, const uint32_t *words, size_t first, size_t n,
-                                  bm_error *err);
 /* Move what is in memory to a file; `bytes` of sets, the next batch included, are foreseen. BM_OK
  * where it is in a file already. */
 bm_status bm_corpus_move_sets(bm_corpus *corpus, uint64_t bytes, uint64_t input_bytes_read,

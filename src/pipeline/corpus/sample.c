@@ -111,7 +111,7 @@ static uint64_t bytes_of(const bm_sample *sample, const bm_sampled *doc)
     return n_words64(sample, doc->n_hashes) * sizeof *doc->data;
 }
 
-bm_status bm_sample_add(void *ctx, bm_ingest_batch *batch, size_t first_row, bm_error *err)
+bm_status bm_sample_add(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
 {
     bm_sample *sample = ctx;
     bm_status status = BM_OK;

@@ -63,7 +63,8 @@ static bm_status make_room(const collector *k, size_t n_hashes, bm_error *err)
     return BM_OK;
 }
 
-static bm_status keep_wanted(void *ctx, bm_ingest_batch *batch, size_t first_row, bm_error *err)
+static bm_status keep_wanted(void *ctx, const bm_ingest_batch *batch, size_t first_row,
+                             bm_error *err)
 {
     collector *k = ctx;
     bm_explain_sets *s = k->out;

@@ -58,7 +58,7 @@ static void hand_over(exchange *x)
 }
 
 /* Wait for a place, and put the batch there; one that fails goes behind the others, alone. */
-static bm_status on_batch(void *ctx, bm_ingest_batch *batch, size_t first_row, bm_error *err)
+static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
 {
     (void)first_row;
     exchange *x = ctx;

@@ -68,7 +68,6 @@ typedef struct bm_ingest_batch {
     bm_shingle_batch shingles; /* as_text: of the documents that were left to the host */
     bool as_text;              /* a device is to cut and hash the documents */
     bm_text_batch text;
-    size_t n_taken; /* hashes that the sink has taken of a batch in this memory: as many may come */
     bm_ingest_made made; /* as_text */
     uint32_t *words;     /* n_docs rows (bm_device_set.row_uints); NULL where not wanted */
     uint64_t *keys;      /* n_docs * bands */
@@ -85,24 +84,9 @@ static inline const bm_hash128 *bm_ingest_content(const bm_ingest_batch *batch)
     return batch->as_text ? batch->made.content : batch->shingles.content;
 }
 
-/* Take the hashes out of the batch: its n documents' hashes side by side, the caller's to bm_free. NULL: they have to
- * be copied, for a stuck device may read them for ever. */
-static inline uint64_t *bm_ingest_batch_take_hashes(bm_ingest_batch *batch)
-{
-    bm_shingle_batch *shingles = &batch->shingles;
-    uint64_t *hashes = shingles->hashes;
-    if (batch->shared_with_device)
-        return NULL;
-    batch->n_taken = bm_shingle_batch_hashes(shingles);
-    uint64_t *cut = hashes == NULL ? NULL : bm_resize(hashes, batch->n_taken, sizeof *hashes);
-    shingles->hashes = NULL;
-    shingles->cap_hashes = 0;
-    return cut != NULL ? cut : hashes;
-}
-
 /* Called in input order, one at a time; the batch's first document is row `first_row` of the
- * table. Borrows the batch, but may take its hashes (bm_ingest_batch_take_hashes). */
-typedef bm_status (*bm_ingest_sink)(void *ctx, bm_ingest_batch *batch, size_t first_row,
+ * table. Borrows the batch. */
+typedef bm_status (*bm_ingest_sink)(void *ctx, const bm_ingest_batch *batch, size_t first_row,
                                     bm_error *err);
 
 /* Called for each batch that the sink has accepted, by any thread, for any number of batches at once, in

@@ -230,9 +230,6 @@ void bm_ingest_batch_parse(bm_ingest_worker *worker, bm_ingest_batch *batch)
                      cfg->device_set->path.taken && !batch->turn.share.alone &&
                      cfg->weigh.fn == NULL;
     batch->shingles.counted = cfg->weigh.fn != NULL;
-    if (batch->n_taken > batch->shingles.cap_hashes) /* or it grows from nothing, step by step */
-        (void)bm_shingle_batch_reserve(&batch->shingles, 0, batch->n_taken + batch->n_taken / 8,
-                                       NULL);
     batch->status =
         bm_batch_parser_run(worker->parser, batch->raw, on_record, worker, &batch->error);
     if (batch->as_text && bm_ingest_text_pointless(batch)) {

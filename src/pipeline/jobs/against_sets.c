@@ -138,7 +138,7 @@ static bm_status take(reading *r, const bm_shingle_batch *shingles, size_t i, bm
 }
 
 /* A bm_ingest_sink. Of a batch that failed nothing is wanted. */
-static bm_status on_batch(void *ctx, bm_ingest_batch *batch, size_t first_row, bm_error *err)
+static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
 {
     (void)first_row;
     reading *r = ctx;

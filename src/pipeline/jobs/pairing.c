@@ -87,7 +87,7 @@ typedef struct ranking_sink {
     void *ctx;
 } ranking_sink;
 
-static bm_status on_ranked(void *ctx, bm_ingest_batch *batch, size_t first_row, bm_error *err)
+static bm_status on_ranked(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
 {
     const ranking_sink *s = ctx;
     BM_TRY(bm_keep_keys_add_batch(s->keys, batch, err));

@@ -18,7 +18,8 @@ typedef struct result {
     uint64_t sum; /* of all shingle hashes, in order */
 } result;
 
-static bm_status add_hashes(void *ctx, bm_ingest_batch *batch, size_t first_row, bm_error *err)
+static bm_status add_hashes(void *ctx, const bm_ingest_batch *batch, size_t first_row,
+                            bm_error *err)
 {
     (void)first_row;
     (void)err;

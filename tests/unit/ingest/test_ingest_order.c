@@ -25,7 +25,7 @@ typedef struct run {
     atomic_bool missing;
 } run;
 
-static bm_status sink(void *ctx, bm_ingest_batch *batch, size_t first_row, bm_error *err)
+static bm_status sink(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
 {
     run *r = ctx;
     if (first_row >= r->sink_fails)

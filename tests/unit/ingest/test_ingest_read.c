@@ -175,7 +175,7 @@ static void end(world *w)
     scratch_close(&w->dir);
 }
 
-static bm_status keep_sets(void *ctx, bm_ingest_batch *batch, size_t first_row, bm_error *err)
+static bm_status keep_sets(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
 {
     result *out = ctx;
     const bm_shingle_batch *from = &batch->shingles;
