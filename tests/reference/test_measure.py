@@ -392,7 +392,7 @@ def main():
             contained(claims, bandmill, c, c.shared(everything, everything))
             queries(claims, bandmill, c, folder)
             verses = c if c.name == "oeb_us_uk" else verses
-        filtered(claims, bandmill, folder, rng, {"small": 3, "normal": 10, "full": 60}[args.size])
+        filtered(claims, bandmill, folder, rng, {"small": 2, "normal": 5, "full": 60}[args.size])
         edited(claims, bandmill, folder, rng, verses, args.size)
         runs(claims, bandmill, folder, rng, {"small": 30, "normal": 120, "full": 600}[args.size])
     claims.end()
