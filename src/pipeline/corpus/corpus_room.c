@@ -64,10 +64,17 @@ bm_status bm_corpus_room(void *ctx, uint64_t wanted, uint64_t *free, bm_error *e
     return status;
 }
 
+/* What the bytes needed depend on beside documents and sets. */
+static void see_batch(bm_corpus *corpus, const bm_corpus_more *more)
+{
+    corpus->batch_bytes = more->batch_bytes;
+    corpus->longest = corpus->longest > more->longest ? corpus->longest : more->longest;
+}
+
 bool bm_corpus_moves_for(bm_corpus *corpus, const bm_corpus_more *more)
 {
     const size_t n = corpus->n + more->docs;
-    corpus->batch_bytes = more->batch_bytes;
+    see_batch(corpus, more);
     return n > corpus->cap || corpus->cfg.spill_now ||
            !fits(corpus, n, corpus->sets.bytes + more->set_bytes);
 }
@@ -78,8 +85,7 @@ bm_status bm_corpus_make_room(bm_corpus *corpus, const bm_corpus_more *more, bm_
     if (n > BM_DOCS_MAX)
         return bm_fail(err, BM_ERR_INPUT, "more than %u documents in one run",
                        (unsigned)BM_DOCS_MAX);
-    corpus->batch_bytes = more->batch_bytes;
-    corpus->longest = corpus->longest > more->longest ? corpus->longest : more->longest;
+    see_batch(corpus, more);
     BM_TRY(spill(corpus, n, corpus->sets.bytes + more->set_bytes, more->input_bytes_read, err));
     return grow(corpus, n, err);
 }

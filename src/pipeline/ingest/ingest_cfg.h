@@ -94,7 +94,8 @@ typedef bm_status (*bm_ingest_sink)(void *ctx, const bm_ingest_batch *batch, siz
  * order counts. Borrows the batch. fn NULL: not wanted. */
 typedef struct bm_ingest_put {
     bm_status (*fn)(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err);
-    /* Asked before the sink gets a batch: do places move, so that all before must be put first? NULL: never. */
+    /* Asked right before the sink gets a batch, whose rows the document table has: do places move,
+     * so that all before must be put first? NULL: never. */
     bool (*moves)(void *ctx, const bm_ingest_batch *batch);
     void *ctx;
 } bm_ingest_put;

@@ -101,13 +101,20 @@ bm_status bm_ingest_batch_deliver(const bm_ingest_cfg *cfg, bm_ingest_batch *bat
                                         .n_weightless = batch->shingles.n_weightless,
                                         .n_invalid = batch->n_invalid,
                                         .n_shingles = sum_shingles(batch)});
+    return BM_OK;
+}
+
+bm_status bm_ingest_batch_sink(const bm_ingest_cfg *cfg, const bm_ingest_batch *batch,
+                               bm_error *err)
+{
+    bm_status status = BM_OK;
     if (cfg->sink != NULL)
-        status = cfg->sink(cfg->sink_ctx, batch, first_row, err);
+        status = cfg->sink(cfg->sink_ctx, batch, batch->turn.first_row, err);
     if (cfg->places != NULL && status == BM_OK)
         cfg->places->last = batch->turn.place;
     else if (cfg->places != NULL)
         cfg->places->sink_failed = true;
     bm_meter_progress(cfg->meter, batch->turn.bytes_read, bm_batch_source_total_bytes(cfg->source),
-                      counts->documents);
+                      cfg->counts->documents);
     return status;
 }

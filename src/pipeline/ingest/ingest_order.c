@@ -175,6 +175,7 @@ static void put_one(bm_ingest_order *order)
         bm_ingest_lap(&spent, &mark);
         pthread_mutex_lock(&order->lock);
         order->times.put += spent;
+        order->put_failed = order->put_failed || status != BM_OK;
         if (status != BM_OK && order->cfg->places != NULL)
             order->cfg->places->sink_failed = true;
     }
@@ -219,22 +220,38 @@ static void pause_if_due(bm_ingest_order *order)
     pthread_mutex_lock(&order->lock);
 }
 
+/* All that was delivered is put before a batch whose places move, or one that failed. Nobody else
+ * delivers. False: what was put has failed, and is told. */
+static bool settle(bm_ingest_order *order, const bm_ingest_batch *batch)
+{
+    const bm_ingest_put *put = &order->cfg->put;
+    if (batch->status == BM_OK && (put->moves == NULL || !put->moves(put->ctx, batch)))
+        return true;
+    pthread_mutex_lock(&order->lock);
+    put_all(order);
+    const bool go = !order->put_failed;
+    pthread_mutex_unlock(&order->lock);
+    return go;
+}
+
+/* Nobody else delivers. */
+static bm_status deliver(bm_ingest_order *order, bm_ingest_batch *batch, bm_error *err)
+{
+    if (batch->status != BM_OK && !settle(order, batch))
+        return BM_ERR_CANCELLED;
+    BM_TRY(bm_ingest_batch_deliver(order->cfg, batch, err));
+    return settle(order, batch) ? bm_ingest_batch_sink(order->cfg, batch, err) : BM_ERR_CANCELLED;
+}
+
 /* The batch whose turn it is. The lock is held, but not while it is delivered. */
 static void deliver_one(bm_ingest_order *order)
 {
     bm_ingest_batch **place = place_of(order, order->next), *batch = *place;
-    const bm_ingest_put *put = &order->cfg->put;
     order->delivering = true;
-    if (put->moves != NULL && put->moves(put->ctx, batch))
-        put_all(order);
-    if (order->stop) { /* what was put has failed */
-        order->delivering = false;
-        return;
-    }
     pthread_mutex_unlock(&order->lock);
     bm_error error = {0};
     double mark = bm_clock_seconds(), spent = 0;
-    const bm_status status = bm_ingest_batch_deliver(order->cfg, batch, &error);
+    const bm_status status = deliver(order, batch, &error);
     if (status != BM_OK)
         bm_ingest_order_fail(order, batch->turn.sequence, status, &error);
     bm_ingest_lap(&spent, &mark);

@@ -38,7 +38,7 @@ typedef struct bm_ingest_order {
     uint64_t next; /* to deliver */
     uint64_t put;  /* the first that was delivered, and that no thread has put */
     uint64_t done; /* so many are in no place any more */
-    bool delivering, stop;
+    bool delivering, stop, put_failed;
     bm_ingest_shares shares;
     bm_ingest_batch **free;
     size_t n_free;

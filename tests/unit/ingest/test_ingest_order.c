@@ -1,5 +1,6 @@
 /* test_ingest_order.c -- each batch is put once, behind the sink; of failures the first in input order
- * counts, whichever comes first; and between two batches nothing is in flight. */
+ * counts, whichever comes first; between two batches nothing is in flight, nor while places move, which
+ * is asked once the document table has the batch. */
 #include <criterion/criterion.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -20,16 +21,38 @@ typedef struct run {
     uint64_t sink_fails; /* nor do rows from this one on go to the sink */
     uint64_t pauses_at;  /* behind so many rows, again and again; 0: never */
     size_t sunk, paused_at;
-    unsigned n_pauses;
+    unsigned n_pauses, n_moves;
+    const bm_doc_table *docs;
+    bool moving; /* places, under the batch that comes to the sink now */
     atomic_uint n_put[N_DOCS];
     atomic_bool missing;
 } run;
+
+/* Each document before `row` is put, and none behind. */
+static void check_put(run *r, size_t row)
+{
+    for (size_t i = 0; i < N_DOCS; i++)
+        if (atomic_load(&r->n_put[i]) != (i < row))
+            atomic_store(&r->missing, true);
+}
+
+static bool moves(void *ctx, const bm_ingest_batch *batch)
+{
+    run *r = ctx;
+    if (r->docs->n != r->sunk + batch->n_docs)
+        atomic_store(&r->missing, true);
+    r->moving = r->sunk % 5 == 0;
+    r->n_moves += r->moving;
+    return r->moving;
+}
 
 static bm_status sink(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
 {
     run *r = ctx;
     if (first_row >= r->sink_fails)
         return bm_fail(err, BM_ERR_IO, "sink %zu", first_row);
+    if (r->moving)
+        check_put(r, first_row);
     r->sunk = first_row + batch->n_docs;
     return BM_OK;
 }
@@ -58,9 +81,7 @@ static void pause_here(void *ctx)
     run *r = ctx;
     r->paused_at = r->sunk;
     r->n_pauses++;
-    for (size_t i = 0; i < N_DOCS; i++)
-        if (atomic_load(&r->n_put[i]) != (i < r->sunk))
-            atomic_store(&r->missing, true);
+    check_put(r, r->sunk);
 }
 
 /* Documents one a line; the `broken` of them (from 1) is none. */
@@ -97,8 +118,9 @@ static bm_status ingest(run *r, uint32_t threads, size_t broken, bm_error *err)
                                .counts = &counts,
                                .sink = sink,
                                .sink_ctx = r,
-                               .put = {.fn = put, .ctx = r},
+                               .put = {put, moves, r},
                                .pause = {is_due, pause_here, r}};
+    r->docs = &docs;
     const bm_status status = bm_ingest_run(&cfg, err);
     bm_batch_source_close(source);
     bm_input_set_close(inputs);
@@ -120,6 +142,7 @@ Test(ingest_order, each_batch_is_put_once_and_pauses_see_all_before_them_put)
             cr_expect_eq(atomic_load(&r.n_put[i]), 1);
         cr_expect_not(atomic_load(&r.missing));
         cr_expect_eq(r.n_pauses, N_DOCS / 7);
+        cr_expect_geq(r.n_moves, N_DOCS / 5);
     }
 }
 
