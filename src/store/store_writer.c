@@ -53,7 +53,9 @@ void bm_writer_close(bm_store *store)
 bm_status bm_writer_bands_open(bm_store *store, bm_error *err)
 {
     const uint32_t bands = store->facts.bands;
-    const uint64_t memory = store->cfg.memory != 0 ? store->cfg.memory : BM_STORE_MEMORY;
+    const uint64_t all = store->cfg.memory != 0 ? store->cfg.memory : BM_STORE_MEMORY,
+                   filter = store->writer->filters.none ? 0 : BM_FILTER_WRITER_BYTES,
+                   memory = all > 4 * filter ? all - filter : all;
     const char *dir = store->cfg.temp_dir != NULL ? store->cfg.temp_dir : store->place.path;
     bm_sorted_runs **list = NULL;
     BM_TRY(bm_new_zero(&list, bands, err));
