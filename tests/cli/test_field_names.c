@@ -60,7 +60,7 @@ Test(field_names, what_is_no_field_stays)
                                        "``",
                                        "a ` alone",
                                        "`struct_size`",
-                                       "`shard` is a name of a later version",
+                                       "`dry_run` is a name of a later version",
                                        "`text`",
                                        "keep and rows without quotes"};
     for (size_t i = 0; i < sizeof same / sizeof same[0]; i++)

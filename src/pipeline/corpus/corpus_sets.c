@@ -177,6 +177,7 @@ bm_status bm_corpus_put_sets(const bm_corpus *corpus, const bm_shingle_batch *sh
 {
     const bm_corpus_sets *sets = &corpus->sets;
     const bool in_file = bm_corpus_sets_in_file(corpus);
+    const bool weighted = corpus->cfg.weighted && corpus->cfg.words.uints == 0;
     bm_spill_put put = {.file = sets->file};
     uint64_t *scratch = NULL;
     size_t cap = 0;
@@ -188,10 +189,10 @@ bm_status bm_corpus_put_sets(const bm_corpus *corpus, const bm_shingle_batch *sh
         const void *set = corpus->cfg.words.uints > 0
                               ? (const void *)(words + i * corpus->cfg.words.uints)
                               : (const void *)(shingles->hashes + shingles->offsets[i]);
-        if (in_file && corpus->cfg.weighted)
+        if (in_file && weighted)
             BM_TRY_OUT(bm_grow_array(&scratch, &cap, len / sizeof *scratch, err));
         char *to = in_file ? (char *)scratch : set_in_memory(sets, row);
-        if (corpus->cfg.weighted) { /* weights behind the hashes */
+        if (weighted) { /* weights behind the hashes */
             memcpy(to, set, len / 2);
             memcpy(to + len / 2, shingles->weights + shingles->offsets[i], len / 2);
             set = to;
