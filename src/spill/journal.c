@@ -65,11 +65,6 @@ out:
     return BM_OK;
 }
 
-bm_status bm_journal_create(const char *path, bm_journal **out, bm_error *err)
-{
-    return bm_journal_create_in(AT_FDCWD, path, out, err);
-}
-
 bm_status bm_journal_create_in(int folder, const char *path, bm_journal **out, bm_error *err)
 {
     if (unlinkat(folder, bm_name_in(folder, path), 0) != 0 && errno != ENOENT)
@@ -165,11 +160,6 @@ static bm_status take_lines(bm_journal *journal, const bm_buf *file, bm_error *e
     if (at < file->len && ftruncate(journal->fd, (off_t)at) != 0)
         return bm_fail_errno(err, errno, journal->path, "cannot cut the journal");
     return BM_OK;
-}
-
-bm_status bm_journal_open(const char *path, bm_journal **out, bm_error *err)
-{
-    return bm_journal_open_in(AT_FDCWD, path, out, err);
 }
 
 bm_status bm_journal_open_in(int folder, const char *path, bm_journal **out, bm_error *err)

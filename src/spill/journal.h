@@ -18,13 +18,11 @@
 
 typedef struct bm_journal bm_journal;
 
-/* An empty journal at `path`, in place of one that is there. BM_ERR_IO, BM_ERR_NOMEM. */
-bm_status bm_journal_create(const char *path, bm_journal **out, bm_error *err);
+/* An empty journal at `path`, in an open folder (bm_name_in), in place of one that is there.
+ * BM_ERR_IO, BM_ERR_NOMEM. */
+bm_status bm_journal_create_in(int folder, const char *path, bm_journal **out, bm_error *err);
 /* The journal at `path`, to be read and added to. BM_ERR_FORMAT: a line that is no line of ours
  * before the last; BM_ERR_IO. */
-bm_status bm_journal_open(const char *path, bm_journal **out, bm_error *err);
-/* The same in an open folder (bm_name_in). */
-bm_status bm_journal_create_in(int folder, const char *path, bm_journal **out, bm_error *err);
 bm_status bm_journal_open_in(int folder, const char *path, bm_journal **out, bm_error *err);
 /* Append a line, which is with the system when this returns. BM_ERR_INTERNAL: an LF in it. */
 bm_status bm_journal_add(bm_journal *journal, const char *text, bm_error *err);

@@ -18,7 +18,6 @@
 #include "base/whole_io.h"
 #include "spill/spill_record.h"
 
-#define SHOWN       "temporary file under `temp_dir`"
 #define SMALL_BYTES 4080u /* a head and a payload of these are read in one call */
 #define PUT_BYTES   ((size_t)64 << 10)
 
@@ -77,9 +76,8 @@ bm_status bm_spill_flush(bm_spill_file *file, bm_error *err)
 
 static bm_status put(bm_spill_file *file, const void *data, size_t len, bm_error *err)
 {
-    if (len > file->cap - file->used) {
+    if (len > file->cap - file->used)
         BM_TRY(bm_spill_flush(file, err));
-    }
     if (len > file->cap)
         return bm_spill_push(file, data, len, err);
     if (len > 0)
@@ -88,34 +86,23 @@ static bm_status put(bm_spill_file *file, const void *data, size_t len, bm_error
     return BM_OK;
 }
 
-static bm_status append(bm_spill_file *file, bm_spill_kind kind, const void *data, size_t len,
-                        bm_error *err)
-{
-    bm_spill_record record = {
-        .kind = kind, .place = bm_spill_bytes(file), .data = data, .len = len};
-    bm_spill_head head = bm_spill_head_of(&record);
-    BM_TRY(put(file, &head, sizeof head, err));
-    return put(file, data, len, err);
-}
-
 bm_status bm_spill_add(bm_spill_file *file, const void *data, size_t len, uint64_t *place,
                        bm_error *err)
 {
-    uint64_t at = bm_spill_bytes(file);
-    if (file->ended)
-        return bm_fail(err, BM_ERR_INTERNAL, "nothing is added to a %s that has ended", SHOWN);
-    BM_TRY(append(file, file->kind, data, len, err));
+    const bm_spill_record record = {
+        .kind = file->kind, .place = bm_spill_bytes(file), .data = data, .len = len};
+    const bm_spill_head head = bm_spill_head_of(&record);
+    BM_TRY(put(file, &head, sizeof head, err));
+    BM_TRY(put(file, data, len, err));
     file->n_records++;
     if (place != NULL)
-        *place = at;
+        *place = record.place;
     return BM_OK;
 }
 
 bm_status bm_spill_reserve(bm_spill_file *file, uint64_t n, uint64_t bytes, uint64_t *place,
                            bm_error *err)
 {
-    if (file->ended)
-        return bm_fail(err, BM_ERR_INTERNAL, "nothing is added to a %s that has ended", SHOWN);
     BM_TRY(bm_spill_flush(file, err));
     *place = file->flushed;
     file->flushed += bytes;
@@ -164,14 +151,6 @@ bm_status bm_spill_put_end(bm_spill_put *put, bm_status status, bm_error *err)
     return last;
 }
 
-bm_status bm_spill_end(bm_spill_file *file, bm_error *err)
-{
-    uint64_t counts[2] = {file->n_records, bm_spill_bytes(file)};
-    bm_status status = append(file, BM_SPILL_END, counts, sizeof counts, err);
-    file->ended = status == BM_OK;
-    return status == BM_OK ? bm_spill_flush(file, err) : status;
-}
-
 /* --- reading --- */
 
 bm_status bm_spill_read(const bm_spill_file *file, uint64_t place, void *data, size_t len,
@@ -179,64 +158,17 @@ bm_status bm_spill_read(const bm_spill_file *file, uint64_t place, void *data, s
 {
     bm_spill_head head;
     bm_spill_record record = {.kind = file->kind, .place = place, .data = data, .len = len};
-    bm_status status;
     if (len <= SMALL_BYTES) {
         char small[sizeof head + SMALL_BYTES];
-        status = bm_spill_pull(file, place, small, sizeof head + len, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(bm_spill_pull(file, place, small, sizeof head + len, err));
         memcpy(&head, small, sizeof head);
         if (len > 0)
             memcpy(data, small + sizeof head, len);
     } else {
-        status = bm_spill_pull(file, place, &head, sizeof head, err);
-        if (status == BM_OK)
-            status = bm_spill_pull(file, place + sizeof head, data, len, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(bm_spill_pull(file, place, &head, sizeof head, err));
+        BM_TRY(bm_spill_pull(file, place + sizeof head, data, len, err));
     }
     return bm_spill_compare(file, &head, &record, err);
-}
-
-/* Read and check the record at `place`: its head, and its payload into `out`, which has room for 16
- * bytes more. */
-static bm_status check_record(const bm_spill_file *file, uint64_t place, bm_spill_head *head,
-                              bm_buf *out, bm_error *err)
-{
-    BM_TRY(bm_spill_pull(file, place, head, sizeof *head, err));
-    size_t len = (size_t)bm_spill_length(head);
-    bool is_end = bm_spill_kind_of(head) == BM_SPILL_END;
-    if (len > file->flushed - place)
-        return bm_spill_damaged(file, place, "the record is longer than the file", err);
-    out->len = 0;
-    BM_TRY(bm_buf_reserve(out, len + 2 * sizeof(uint64_t), err));
-    BM_TRY(bm_spill_pull(file, place + sizeof *head, out->data, len, err));
-    bm_spill_record record = {
-        .kind = is_end ? BM_SPILL_END : file->kind, .place = place, .data = out->data, .len = len};
-    return bm_spill_compare(file, head, &record, err);
-}
-
-bm_status bm_spill_check(const bm_spill_file *file, bm_error *err)
-{
-    bm_buf payload = {0};
-    bm_spill_head head;
-    uint64_t place = BM_SPILL_HEADER, n_records = 0;
-    bm_status status = BM_OK;
-    BM_TRY_OUT(bm_spill_check_header(file, err));
-    BM_TRY_OUT(check_record(file, place, &head, &payload, err));
-    while (bm_spill_kind_of(&head) != BM_SPILL_END) {
-        place += sizeof head + bm_spill_length(&head);
-        n_records++;
-        BM_TRY_OUT(check_record(file, place, &head, &payload, err));
-    }
-    uint64_t counts[2] = {0};
-    size_t len = (size_t)bm_spill_length(&head);
-    memcpy(counts, payload.data, len < sizeof counts ? len : sizeof counts);
-    if (counts[0] != n_records || counts[1] != place)
-        BM_TRY_OUT(bm_spill_damaged(file, place, "its counts differ", err));
-out:
-    bm_buf_reset(&payload);
-    return status;
 }
 
 uint64_t bm_spill_bytes(const bm_spill_file *file)

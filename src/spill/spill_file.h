@@ -51,17 +51,13 @@ bm_status bm_spill_put_end(bm_spill_put *put, bm_status status, bm_error *err);
 
 /* What was added can be read; what was reserved, once it has been put. */
 bm_status bm_spill_flush(bm_spill_file *file, bm_error *err);
-/* Append the end record and flush: nothing is added afterwards. */
-bm_status bm_spill_end(bm_spill_file *file, bm_error *err);
 /* The record at `place`, whose payload has `len` bytes. */
 bm_status bm_spill_read(const bm_spill_file *file, uint64_t place, void *data, size_t len,
                         bm_error *err);
-/* Walk all records of a file that has ended, and its end record: is it whole? */
-bm_status bm_spill_check(const bm_spill_file *file, bm_error *err);
 
-uint64_t bm_spill_bytes(const bm_spill_file *file);   /* of the file, with what is still buffered */
-uint64_t bm_spill_records(const bm_spill_file *file); /* added, without the end record */
-int bm_spill_fd(const bm_spill_file *file);           /* for tests that damage it */
+uint64_t bm_spill_bytes(const bm_spill_file *file); /* of the file, with what is still buffered */
+uint64_t bm_spill_records(const bm_spill_file *file);
+int bm_spill_fd(const bm_spill_file *file); /* for tests that damage it */
 
 /* BM_ERR_IO where `dir` cannot hold `bytes` more; BM_OK also where that cannot be known. */
 bm_status bm_spill_room(const char *dir, uint64_t bytes, bm_error *err);

@@ -3,7 +3,6 @@
  *     header        "bmspill1" kind version              32 bytes
  *     record        kind and length | XXH3 | bytes       16 bytes and the payload
  *     …
- *     end record    records and bytes of the file        of its own kind
  *
  * The checksum of a record is seeded with its place, so that the same bytes at another place are
  * another record. */
@@ -20,7 +19,6 @@ typedef enum bm_spill_kind {
     BM_SPILL_ROWS,     /* a block of rows of the table of documents */
     BM_SPILL_PREFIXES, /* for all pairs: the prefixes of a range of documents; a block of shingles,
                           or of their counts */
-    BM_SPILL_END,      /* the end record of a file of any kind */
     BM_SPILL_FREQUENCIES, /* a block of shingles, and in how many documents each stands */
     BM_SPILL_TEXTS        /* a document's text */
 } bm_spill_kind;

@@ -16,7 +16,6 @@ struct bm_spill_file {
     char *buffer;
     size_t used, cap;
     uint64_t flushed, n_records;
-    bool ended; /* the end record was written */
 };
 
 typedef struct bm_spill_head { /* what stands before a record's payload */

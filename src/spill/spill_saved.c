@@ -72,11 +72,6 @@ static bm_status copy_to_name(bm_spill_file *file, int folder, const char *path,
     return BM_OK;
 }
 
-bm_status bm_spill_save_as(bm_spill_file *file, const char *path, bm_error *err)
-{
-    return bm_spill_save_in(file, AT_FDCWD, path, err);
-}
-
 bm_status bm_spill_save_in(bm_spill_file *file, int folder, const char *path, bm_error *err)
 {
     const char *name = bm_name_in(folder, path);
@@ -154,12 +149,6 @@ out:
     file->flushed = saved->bytes;
     file->n_records = saved->records;
     return status;
-}
-
-bm_status bm_spill_reopen(const bm_spill_saved *saved, size_t buffer, bm_spill_file **out,
-                          bm_error *err)
-{
-    return bm_spill_reopen_in(AT_FDCWD, saved, buffer, out, err);
 }
 
 bm_status bm_spill_reopen_in(int folder, const bm_spill_saved *saved, size_t buffer,
@@ -256,9 +245,8 @@ bm_status bm_spill_walk(const bm_spill_file *file, bm_spill_visit *visit, void *
 {
     window w = {.base = BM_SPILL_HEADER};
     uint64_t n = 0;
-    if (file->ended || file->used != 0)
-        return bm_fail(err, BM_ERR_INTERNAL,
-                       "a file is flushed and has not ended when it is walked");
+    if (file->used != 0)
+        return bm_fail(err, BM_ERR_INTERNAL, "a file is flushed when it is walked");
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_spill_check_header(file, err));
     for (; w.base + w.at < file->flushed; n++)

@@ -179,7 +179,6 @@ Test(full_disk, an_array_that_does_not_fit_leaves_nothing)
     cr_expect_eq(status, BM_ERR_IO);
     cr_expect(strstr(err.file, "signatures.npy") != NULL);
     cr_expect_neq(bm_npy_writer_close(&writer, NULL), BM_OK);
-    bm_npy_writer_abort(&writer);
     bm_out_dir_close(dir);
     free(rows);
     cr_expect_eq(scratch_count(&s, "disk"), 0u);

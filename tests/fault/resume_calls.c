@@ -127,7 +127,7 @@ static bm_status fill(bm_out_dir *dir, bool half, bm_error *err)
         status = bm_npy_writer_flush(&writer, NULL, err);
     if (status != BM_OK) {
         bm_out_file_abort(ids);
-        bm_npy_writer_abort(&writer);
+        bm_npy_writer_close(&writer, NULL);
         return status;
     }
     status = bm_out_file_close(ids, err);

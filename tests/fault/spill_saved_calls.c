@@ -108,7 +108,7 @@ static bm_status save_half(scratch *s, const char *path, bm_error *err)
         return status;
     status = add_records(file, 0, RECORDS / 4, err);
     if (status == BM_OK) {
-        status = bm_spill_save_as(file, path, err);
+        status = bm_spill_save_in(file, AT_FDCWD, path, err);
         bool armed = plan.armed;
         plan.armed = false;
         assert_holds(file, RECORDS / 4);
@@ -127,8 +127,8 @@ static bm_status go_on(const char *path, uint64_t *n, bm_error *err)
 {
     bm_spill_file *file = NULL;
     uint64_t bytes = BM_SPILL_HEADER + RECORDS / 2 * (BM_SPILL_RECORD + BYTES);
-    bm_status status = bm_spill_reopen(&(bm_spill_saved){path, BM_SPILL_SETS, bytes, RECORDS / 2},
-                                       20000, &file, err);
+    bm_status status = bm_spill_reopen_in(
+        AT_FDCWD, &(bm_spill_saved){path, BM_SPILL_SETS, bytes, RECORDS / 2}, 20000, &file, err);
     if (status == BM_OK)
         status = add_records(file, RECORDS / 2, RECORDS, err);
     if (status == BM_OK)

@@ -5,6 +5,8 @@
  *
  * It is taken as it was written, or refused with a message (BM_ERR_FORMAT); what was loaded holds
  * together, and groups can be made of it. */
+#include <fcntl.h>
+
 #include "fuzz_folder.h"
 #include "io/input/input_set_open.h"
 #include "pipeline/checkpoint/checkpoint_documents.h"
@@ -64,7 +66,7 @@ static void check_line(const char *line, bm_checkpoint_saved *so_far)
 static bm_status open_journal(const char *path, bm_journal **out)
 {
     bm_error err = {0};
-    const bm_status status = bm_journal_open(path, out, &err);
+    const bm_status status = bm_journal_open_in(AT_FDCWD, path, out, &err);
     CHECK(status == BM_OK || (status == BM_ERR_FORMAT && err.message[0] != '\0'));
     CHECK(status == BM_OK || (err.line > 0 && strcmp(err.file, path) == 0));
     return status;
@@ -118,7 +120,7 @@ static void check_lines(const char *path, const uint8_t *data, size_t size)
     bm_journal *journal, *again;
     bm_checkpoint_saved so_far = {0};
     bm_buf bytes = {0};
-    CHECK(bm_journal_create(path, &journal, NULL) == BM_OK);
+    CHECK(bm_journal_create_in(AT_FDCWD, path, &journal, NULL) == BM_OK);
     for (size_t at = 0; at < size && bm_journal_count(journal) < 64;) {
         const uint8_t *end = memchr(data + at, '\n', size - at);
         const size_t len = end == NULL ? size - at : (size_t)(end - data) - at;
@@ -167,7 +169,7 @@ static void check_spill(const char *path, const uint8_t *data, size_t size)
         return;
     const bm_spill_saved saved = {path, (bm_spill_kind)(1 + data[0] % 5), size - 2, data[1]};
     fuzz_write(path, data + 2, size - 2);
-    bm_status status = bm_spill_reopen(&saved, 64, &file, &err);
+    bm_status status = bm_spill_reopen_in(AT_FDCWD, &saved, 64, &file, &err);
     if (status == BM_OK) {
         walked w = {0, BM_SPILL_HEADER};
         status = bm_spill_walk(file, count_record, &w, &err);

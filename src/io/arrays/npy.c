@@ -361,12 +361,6 @@ void bm_npy_writer_compare_late(bm_npy_writer *writer, const bm_hash128 *wanted)
                                                         .sum = *wanted});
 }
 
-static void drop_sum(bm_npy_writer *writer)
-{
-    bm_stream_hash_close(writer->sum);
-    writer->sum = NULL;
-}
-
 /* The bytes of so many rows. */
 static bm_status size_of_rows(const bm_npy_writer *writer, uint64_t n_rows, size_t row_bytes,
                               uint64_t *bytes, bm_error *err)
@@ -400,7 +394,8 @@ bm_status bm_npy_writer_close(bm_npy_writer *writer, bm_error *err)
 {
     char header[BM_NPY_HEADER_BYTES];
     bm_out_file *file = writer->file;
-    drop_sum(writer);
+    bm_stream_hash_close(writer->sum);
+    writer->sum = NULL;
     if (file == NULL)
         return BM_OK;
     bm_npy_header_write(writer->type, n_rows_of(writer), writer->n_cols, header);
@@ -411,11 +406,4 @@ bm_status bm_npy_writer_close(bm_npy_writer *writer, bm_error *err)
         return status;
     }
     return bm_out_file_close(file, err);
-}
-
-void bm_npy_writer_abort(bm_npy_writer *writer)
-{
-    drop_sum(writer);
-    bm_out_file_abort(writer->file);
-    writer->file = NULL;
 }

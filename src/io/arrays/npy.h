@@ -67,6 +67,5 @@ bm_status bm_npy_writer_rows_at(const bm_npy_writer *writer, uint64_t first, con
                                 uint64_t n_rows, size_t row_bytes, bm_error *err);
 /* Without an open file (closed, aborted or {0}), nothing. */
 bm_status bm_npy_writer_close(bm_npy_writer *writer, bm_error *err);
-void bm_npy_writer_abort(bm_npy_writer *writer); /* like bm_out_file_abort */
 
 #endif

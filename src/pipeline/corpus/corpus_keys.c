@@ -153,7 +153,7 @@ bm_status bm_corpus_keys_end(bm_corpus *corpus, bm_error *err)
     /* the last block is written whole, as the others are */
     if (keys->n_in_block > 0)
         BM_TRY(write_block(keys, corpus->cfg.bands, err));
-    BM_TRY(bm_spill_end(keys->file, err));
+    BM_TRY(bm_spill_flush(keys->file, err));
     keys->file_bytes = bm_spill_bytes(keys->file);
     bm_free(keys->block);
     keys->block = NULL;

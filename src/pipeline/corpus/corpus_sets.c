@@ -212,7 +212,7 @@ bm_status bm_corpus_sets_end(bm_corpus *corpus, bm_error *err)
     bm_corpus_sets *sets = &corpus->sets;
     if (!bm_corpus_sets_in_file(corpus) || sets->file_bytes != 0)
         return BM_OK;
-    BM_TRY(bm_spill_end(sets->file, err));
+    BM_TRY(bm_spill_flush(sets->file, err));
     sets->file_bytes = bm_spill_bytes(sets->file);
     return BM_OK;
 }

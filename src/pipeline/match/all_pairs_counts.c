@@ -205,7 +205,7 @@ static bm_status begin_asking(bm_part_counts *c, bm_error *err)
     BM_TRY(bm_new(&c->counts, c->n_parts * BLOCK, err));
     for (size_t i = 0; i < c->n_parts; i++)
         c->parts[i].counts = c->counts + i * BLOCK;
-    return bm_spill_end(c->count_file, err);
+    return bm_spill_flush(c->count_file, err);
 }
 
 bm_status bm_part_counts_end(bm_part_counts *c, bm_pool *pool, bm_meter *meter, bm_error *err)
@@ -215,7 +215,7 @@ bm_status bm_part_counts_end(bm_part_counts *c, bm_pool *pool, bm_meter *meter, 
         if (c->parts[i].n % BLOCK != 0)
             BM_TRY(write_block(c, &c->parts[i], err));
     }
-    BM_TRY(bm_spill_end(c->hash_file, err));
+    BM_TRY(bm_spill_flush(c->hash_file, err));
     BM_TRY(bm_spill_open(c->dir, BM_SPILL_PREFIXES, WRITE_BYTES, &c->count_file, err));
     BM_TRY(bm_new(&k.counts, (size_t)BATCH * BLOCK, err));
     bm_status status = BM_OK;

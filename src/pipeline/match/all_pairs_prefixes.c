@@ -287,7 +287,7 @@ bm_status bm_set_prefixes_make(const bm_set_prefixes_job *job, bm_set_prefixes *
     BM_TRY_OUT(
         bm_spill_open(job->corpus->cfg.temp_dir, BM_SPILL_PREFIXES, WRITE_BYTES, &out->file, err));
     BM_TRY_OUT(each_window(&m, write_window, err));
-    BM_TRY_OUT(bm_spill_end(out->file, err));
+    BM_TRY_OUT(bm_spill_flush(out->file, err));
     out->bytes_held = order_bytes(&m);
     out->bytes_written = bm_spill_bytes(out->file);
     out->bytes_written += m.parts != NULL ? bm_part_counts_written(m.parts) : 0;

@@ -1,5 +1,6 @@
 /* test_checkpoint_documents.c -- a corpus that is left and taken up again, any number of times, is the corpus
  * that was never left. The model is the documents as they were drawn. */
+#include <fcntl.h>
 #include "pipeline/checkpoint/checkpoint_documents.h"
 
 #include "tests/unit/corpus/corpus_world.h"
@@ -89,7 +90,8 @@ static void save(job *j, size_t first, size_t first_skipped, bool complete)
                  "%s", err.message);
     if (j->file == NULL) {
         cr_assert_eq(bm_spill_open(j->w->temp.root, BM_SPILL_ROWS, 4096, &j->file, NULL), BM_OK);
-        cr_assert_eq(bm_spill_save_as(j->file, scratch_at(&j->w->temp, "documents"), NULL), BM_OK);
+        cr_assert_eq(
+            bm_spill_save_in(j->file, AT_FDCWD, scratch_at(&j->w->temp, "documents"), NULL), BM_OK);
     }
     cr_assert_eq(bm_checkpoint_documents_save(&saved, first, first_skipped, j->file, NULL), BM_OK);
     j->bytes = bm_spill_bytes(j->file);
@@ -104,9 +106,10 @@ static bm_status load(world *w, const job *before, job *j, bm_error *err)
     open_job(w, &before->cfg, j);
     bm_checkpoint_documents saved = what(j);
     bm_status status =
-        bm_spill_reopen(&(bm_spill_saved){scratch_at(&w->temp, "documents"), BM_SPILL_ROWS,
-                                          before->bytes, before->records},
-                        4096, &j->file, err);
+        bm_spill_reopen_in(AT_FDCWD,
+                           &(bm_spill_saved){scratch_at(&w->temp, "documents"), BM_SPILL_ROWS,
+                                             before->bytes, before->records},
+                           4096, &j->file, err);
     if (status == BM_OK)
         status = bm_corpus_restore_sets(&j->corpus, scratch_at(&w->temp, "sets"),
                                         before->sets_bytes, before->sets_records, err);

@@ -18,7 +18,7 @@ static const char *const texts[] = {"command\tdedup", "", "input\ta file\t12", "
 static void write_journal(const char *path)
 {
     bm_journal *journal = NULL;
-    cr_assert_eq(bm_journal_create(path, &journal, NULL), BM_OK);
+    cr_assert_eq(bm_journal_create_in(AT_FDCWD, path, &journal, NULL), BM_OK);
     for (size_t i = 0; i < TEXTS; i++)
         cr_assert_eq(bm_journal_add(journal, texts[i], NULL), BM_OK);
     cr_assert_eq(bm_journal_count(journal), TEXTS);
@@ -47,7 +47,7 @@ static void expect(const char *path, size_t n)
 {
     bm_journal *journal = NULL;
     bm_error err = {0};
-    cr_assert_eq(bm_journal_open(path, &journal, &err), BM_OK, "%s", err.message);
+    cr_assert_eq(bm_journal_open_in(AT_FDCWD, path, &journal, &err), BM_OK, "%s", err.message);
     cr_assert_eq(bm_journal_count(journal), n, "%zu lines", bm_journal_count(journal));
     for (size_t i = 0; i < n && i < TEXTS; i++)
         cr_assert_str_eq(bm_journal_line(journal, i), texts[i]);
@@ -92,10 +92,10 @@ Test(journal, lines_come_back_and_more_are_added_behind_them)
     bm_journal *journal = NULL;
     cr_assert(len > 0 && bytes[len - 1] == '\n');
     expect(path, TEXTS);
-    cr_assert_eq(bm_journal_open(path, &journal, NULL), BM_OK);
+    cr_assert_eq(bm_journal_open_in(AT_FDCWD, path, &journal, NULL), BM_OK);
     cr_assert_eq(bm_journal_add(journal, "saved\t3", NULL), BM_OK);
     bm_journal_close(journal);
-    cr_assert_eq(bm_journal_open(path, &journal, NULL), BM_OK);
+    cr_assert_eq(bm_journal_open_in(AT_FDCWD, path, &journal, NULL), BM_OK);
     cr_assert_eq(bm_journal_count(journal), TEXTS + 1);
     cr_assert_str_eq(bm_journal_line(journal, TEXTS), "saved\t3");
     bm_journal_close(journal);
@@ -129,7 +129,7 @@ Test(journal, a_changed_byte_is_found)
         bm_error err = {0};
         bytes[at] ^= 0x20;
         spit(path, bytes, len);
-        bm_status status = bm_journal_open(path, &journal, &err);
+        bm_status status = bm_journal_open_in(AT_FDCWD, path, &journal, &err);
         /* Without its line feed the last line is a torn one. */
         if (at + 1 == len) {
             cr_assert_eq(status, BM_OK);
@@ -153,16 +153,16 @@ Test(journal, lines_that_are_missing_or_out_of_order_are_found)
     size_t second =
         first + (size_t)((char *)memchr(bytes + first, '\n', len - first) - (bytes + first)) + 1;
     spit(path, bytes + first, len - first); /* without the first */
-    cr_assert_eq(bm_journal_open(path, &journal, NULL), BM_ERR_FORMAT);
+    cr_assert_eq(bm_journal_open_in(AT_FDCWD, path, &journal, NULL), BM_ERR_FORMAT);
     memcpy(other, bytes, first);
     memcpy(other + first, bytes + second, len - second); /* without the second */
     spit(path, other, len - (second - first));
-    cr_assert_eq(bm_journal_open(path, &journal, NULL), BM_ERR_FORMAT);
+    cr_assert_eq(bm_journal_open_in(AT_FDCWD, path, &journal, NULL), BM_ERR_FORMAT);
     memcpy(other, bytes + first, second - first); /* the second before the first */
     memcpy(other + (second - first), bytes, first);
     memcpy(other + second, bytes + second, len - second);
     spit(path, other, len);
-    cr_assert_eq(bm_journal_open(path, &journal, NULL), BM_ERR_FORMAT);
+    cr_assert_eq(bm_journal_open_in(AT_FDCWD, path, &journal, NULL), BM_ERR_FORMAT);
     scratch_close(&s);
 }
 
@@ -174,8 +174,8 @@ Test(journal, creating_replaces_and_follows_no_link)
     snprintf(target, sizeof target, "%s/precious", s.root);
     cr_assert_eq(rename(path, target), 0);
     cr_assert_eq(symlink(target, path), 0);
-    cr_assert_eq(bm_journal_open(path, &journal, NULL), BM_ERR_IO);
-    cr_assert_eq(bm_journal_create(path, &journal, NULL), BM_OK);
+    cr_assert_eq(bm_journal_open_in(AT_FDCWD, path, &journal, NULL), BM_ERR_IO);
+    cr_assert_eq(bm_journal_create_in(AT_FDCWD, path, &journal, NULL), BM_OK);
     cr_assert_eq(bm_journal_add(journal, "x", NULL), BM_OK);
     bm_journal_close(journal);
     char again[1024];

@@ -1,5 +1,5 @@
 /* test_spill_file.c -- what is read is what was added, and damage is an error, never a result. */
-#include "spill/spill_file.h"
+#include "spill/spill_saved.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static bm_spill_file *filled(scratch *s, size_t buffer)
         cr_assert_eq(bm_spill_add(file, data, length_of(i), &places[i], NULL), BM_OK);
     }
     free(data);
-    cr_assert_eq(bm_spill_end(file, NULL), BM_OK);
+    cr_assert_eq(bm_spill_flush(file, NULL), BM_OK);
     return file;
 }
 
@@ -58,7 +58,7 @@ Test(spill_file, records_come_back_in_any_order_whatever_the_buffer)
         bm_spill_file *file = filled(&s, buffers[b]);
         for (size_t i = 0; i < RECORDS; i++)
             cr_assert_eq(read_record(file, i * 77 % RECORDS, NULL), BM_OK);
-        cr_assert_eq(bm_spill_check(file, NULL), BM_OK);
+        cr_assert_eq(bm_spill_walk(file, NULL, NULL, NULL), BM_OK);
         struct stat info;
         cr_assert_eq(fstat(bm_spill_fd(file), &info), 0);
         cr_assert_eq((uint64_t)info.st_size, bm_spill_bytes(file));
@@ -100,10 +100,9 @@ Test(spill_file, records_put_at_reserved_places_are_those_that_are_added)
         }
         cr_assert_eq(bm_spill_put_end(&put, status, NULL), BM_OK);
     }
-    cr_assert_eq(bm_spill_end(file, NULL), BM_OK);
-    cr_expect_eq(bm_spill_reserve(file, 1, 16, &place, NULL), BM_ERR_INTERNAL);
+    cr_assert_eq(bm_spill_flush(file, NULL), BM_OK);
     cr_assert_eq(bm_spill_bytes(file), bm_spill_bytes(added));
-    cr_assert_eq(bm_spill_check(file, NULL), BM_OK);
+    cr_assert_eq(bm_spill_walk(file, NULL, NULL, NULL), BM_OK);
     char *all[2];
     for (size_t i = 0; i < 2; i++) {
         all[i] = malloc(bm_spill_bytes(file));
@@ -148,21 +147,21 @@ Test(spill_file, every_changed_byte_is_found)
     cr_assert_eq(bm_spill_open(s.root, BM_SPILL_RUN, 64, &file, NULL), BM_OK);
     cr_assert_eq(bm_spill_add(file, text, sizeof text, &place, NULL), BM_OK);
     cr_assert_eq(bm_spill_add(file, text, sizeof text, &second, NULL), BM_OK);
-    cr_assert_eq(bm_spill_end(file, NULL), BM_OK);
+    cr_assert_eq(bm_spill_flush(file, NULL), BM_OK);
     uint64_t size = bm_spill_bytes(file);
     for (uint64_t at = 0; at < size; at++) {
         unsigned char byte, flipped;
         cr_assert_eq(pread(bm_spill_fd(file), &byte, 1, (off_t)at), 1);
         flipped = byte ^ (unsigned char)(1u << at % 8);
         cr_assert_eq(pwrite(bm_spill_fd(file), &flipped, 1, (off_t)at), 1);
-        cr_assert_eq(bm_spill_check(file, NULL), BM_ERR_FORMAT, "byte %d", (int)at);
+        cr_assert_eq(bm_spill_walk(file, NULL, NULL, NULL), BM_ERR_FORMAT, "byte %d", (int)at);
         char back[sizeof text];
         bm_status status = bm_spill_read(file, place, back, sizeof back, NULL);
         cr_assert_eq(status, at >= place && at < second ? BM_ERR_FORMAT : BM_OK, "byte %d",
                      (int)at);
         cr_assert_eq(pwrite(bm_spill_fd(file), &byte, 1, (off_t)at), 1);
     }
-    cr_assert_eq(bm_spill_check(file, NULL), BM_OK);
+    cr_assert_eq(bm_spill_walk(file, NULL, NULL, NULL), BM_OK);
     bm_spill_close(file);
     scratch_close(&s);
 }
@@ -197,7 +196,7 @@ Test(spill_file, a_file_cut_short_is_found)
     bm_error err = {0};
     cr_assert_eq(read_record(file, RECORDS - 1, &err), BM_ERR_FORMAT);
     cr_assert_not_null(strstr(err.message, "damaged"));
-    cr_assert_eq(bm_spill_check(file, NULL), BM_ERR_FORMAT);
+    cr_assert_eq(bm_spill_walk(file, NULL, NULL, NULL), BM_ERR_FORMAT);
     bm_spill_close(file);
     scratch_close(&s);
 }

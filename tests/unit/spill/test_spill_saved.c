@@ -104,7 +104,7 @@ Test(spill_saved, a_saved_file_outlives_its_handle_and_is_gone_on_with)
         bm_spill_file *file = opened(&s, buffers[b]);
         add_records(file, 0, 13);
         cr_assert_eq(scratch_count(&s, "."), 0u);
-        cr_assert_eq(bm_spill_save_as(file, path, NULL), BM_OK);
+        cr_assert_eq(bm_spill_save_in(file, AT_FDCWD, path, NULL), BM_OK);
         cr_assert_eq(scratch_count(&s, "."), 1u);
         cr_assert_eq(size_of(path), bm_spill_bytes(file), "it is flushed");
         add_records(file, 13, 30);
@@ -113,15 +113,13 @@ Test(spill_saved, a_saved_file_outlives_its_handle_and_is_gone_on_with)
         uint64_t bytes = bm_spill_bytes(file);
         bm_spill_close(file);
         cr_assert_eq(size_of(path), bytes);
-        cr_assert_eq(bm_spill_reopen(&(bm_spill_saved){path, BM_SPILL_SETS, bytes, 30},
-                                     buffers[3 - b], &file, NULL),
+        cr_assert_eq(bm_spill_reopen_in(AT_FDCWD, &(bm_spill_saved){path, BM_SPILL_SETS, bytes, 30},
+                                        buffers[3 - b], &file, NULL),
                      BM_OK);
         assert_holds(file, 30);
         add_records(file, 30, 50);
         cr_assert_eq(bm_spill_flush(file, NULL), BM_OK);
         assert_holds(file, 50);
-        cr_assert_eq(bm_spill_end(file, NULL), BM_OK);
-        cr_assert_eq(bm_spill_check(file, NULL), BM_OK, "its records are counted on");
         bm_spill_close(file);
         scratch_close(&s);
     }
@@ -160,17 +158,19 @@ Test(spill_saved, close_leaves_a_saved_file)
     scratch_open(&s);
     const char *path = scratch_at(&s, "saved");
     bm_spill_file *file = opened(&s, 64);
-    cr_assert_eq(bm_spill_save_as(file, path, NULL), BM_OK, "without a record");
+    cr_assert_eq(bm_spill_save_in(file, AT_FDCWD, path, NULL), BM_OK, "without a record");
     bm_spill_close(file);
     cr_assert(scratch_has(&s, "saved"));
-    cr_assert_eq(bm_spill_reopen(&(bm_spill_saved){path, BM_SPILL_SETS, BM_SPILL_HEADER, 0}, 64,
-                                 &file, NULL),
+    cr_assert_eq(bm_spill_reopen_in(AT_FDCWD,
+                                    &(bm_spill_saved){path, BM_SPILL_SETS, BM_SPILL_HEADER, 0}, 64,
+                                    &file, NULL),
                  BM_OK);
     assert_holds(file, 0);
     bm_spill_close(file);
     cr_assert(scratch_has(&s, "saved"));
-    cr_assert_eq(bm_spill_reopen(&(bm_spill_saved){path, BM_SPILL_SETS, BM_SPILL_HEADER, 0}, 64,
-                                 &file, NULL),
+    cr_assert_eq(bm_spill_reopen_in(AT_FDCWD,
+                                    &(bm_spill_saved){path, BM_SPILL_SETS, BM_SPILL_HEADER, 0}, 64,
+                                    &file, NULL),
                  BM_OK);
     bm_spill_close(file);
     cr_assert(scratch_has(&s, "saved"));
@@ -184,7 +184,7 @@ Test(spill_saved, a_torn_tail_of_every_length_is_cut_off)
     const char *path = scratch_at(&s, "saved");
     bm_spill_file *file = opened(&s, 256);
     add_records(file, 0, 3);
-    cr_assert_eq(bm_spill_save_as(file, path, NULL), BM_OK);
+    cr_assert_eq(bm_spill_save_in(file, AT_FDCWD, path, NULL), BM_OK);
     uint64_t noted = bm_spill_bytes(file);
     add_records(file, 3, 4);
     cr_assert_eq(bm_spill_flush(file, NULL), BM_OK);
@@ -194,9 +194,9 @@ Test(spill_saved, a_torn_tail_of_every_length_is_cut_off)
     cr_assert_eq(whole, noted + BM_SPILL_RECORD + length_of(3));
     for (size_t len = noted; len <= whole; len++) {
         scratch_put(&s, "saved", bytes, len);
-        cr_assert_eq(
-            bm_spill_reopen(&(bm_spill_saved){path, BM_SPILL_SETS, noted, 3}, 256, &file, NULL),
-            BM_OK);
+        cr_assert_eq(bm_spill_reopen_in(AT_FDCWD, &(bm_spill_saved){path, BM_SPILL_SETS, noted, 3},
+                                        256, &file, NULL),
+                     BM_OK);
         cr_assert_eq(size_of(path), noted);
         assert_holds(file, 3);
         add_records(file, 3, 4);
@@ -218,14 +218,14 @@ Test(spill_saved, every_length_below_what_was_noted_is_refused_and_left_alone)
     const char *path = scratch_at(&s, "saved");
     bm_spill_file *file = opened(&s, 256), *again = NULL;
     add_records(file, 0, 3);
-    cr_assert_eq(bm_spill_save_as(file, path, NULL), BM_OK);
+    cr_assert_eq(bm_spill_save_in(file, AT_FDCWD, path, NULL), BM_OK);
     uint64_t noted = bm_spill_bytes(file);
     for (uint64_t len = noted; len-- > 0;) {
         bm_error err = {0};
         cr_assert_eq(truncate(path, (off_t)len), 0);
-        cr_assert_eq(
-            bm_spill_reopen(&(bm_spill_saved){path, BM_SPILL_SETS, noted, 3}, 64, &again, &err),
-            BM_ERR_FORMAT);
+        cr_assert_eq(bm_spill_reopen_in(AT_FDCWD, &(bm_spill_saved){path, BM_SPILL_SETS, noted, 3},
+                                        64, &again, &err),
+                     BM_ERR_FORMAT);
         cr_assert_null(again);
         cr_assert_str_eq(err.file, path);
         cr_assert_eq(size_of(path), len);
@@ -247,7 +247,7 @@ Test(spill_saved, what_lies_at_the_name_is_replaced_and_a_link_is_not_followed)
         struct stat info;
         bm_spill_file *file = opened(&s, 64);
         add_records(file, 0, 5);
-        cr_assert_eq(bm_spill_save_as(file, scratch_at(&s, name), NULL), BM_OK);
+        cr_assert_eq(bm_spill_save_in(file, AT_FDCWD, scratch_at(&s, name), NULL), BM_OK);
         cr_assert_eq(lstat(scratch_at(&s, name), &info), 0);
         cr_assert(S_ISREG(info.st_mode), "%s", name);
         cr_assert_eq(info.st_mode & 077, 0u, "nobody else may read it");
@@ -266,16 +266,16 @@ Test(spill_saved, a_name_that_cannot_be_leaves_the_file_as_it_was)
     bm_error err = {0};
     bm_spill_file *file = opened(&s, 64);
     add_records(file, 0, 5);
-    cr_assert_eq(bm_spill_save_as(file, scratch_at(&s, "no/saved"), &err), BM_ERR_IO);
+    cr_assert_eq(bm_spill_save_in(file, AT_FDCWD, scratch_at(&s, "no/saved"), &err), BM_ERR_IO);
     cr_assert_str_eq(err.file, scratch_at(&s, "no/saved"));
     scratch_folder(&s, "folder");
     scratch_put_text(&s, "folder/a", "mine");
-    cr_assert_eq(bm_spill_save_as(file, scratch_at(&s, "folder"), &err), BM_ERR_IO);
+    cr_assert_eq(bm_spill_save_in(file, AT_FDCWD, scratch_at(&s, "folder"), &err), BM_ERR_IO);
     cr_assert(scratch_holds(&s, "folder/a", "mine"));
     assert_holds(file, 5);
-    cr_assert_eq(bm_spill_save_as(file, scratch_at(&s, "saved"), NULL), BM_OK,
+    cr_assert_eq(bm_spill_save_in(file, AT_FDCWD, scratch_at(&s, "saved"), NULL), BM_OK,
                  "another one is fine");
-    cr_assert_eq(bm_spill_save_as(file, scratch_at(&s, "twice"), &err), BM_ERR_INTERNAL);
+    cr_assert_eq(bm_spill_save_in(file, AT_FDCWD, scratch_at(&s, "twice"), &err), BM_ERR_INTERNAL);
     cr_assert_not(scratch_has(&s, "twice"));
     add_records(file, 5, 9);
     cr_assert_eq(bm_spill_flush(file, NULL), BM_OK);
@@ -291,7 +291,7 @@ Test(spill_saved, what_is_no_such_file_is_refused_by_its_name)
     const char *path = scratch_at(&s, "saved");
     bm_spill_file *file = opened(&s, 64), *again = NULL;
     add_records(file, 0, 3);
-    cr_assert_eq(bm_spill_save_as(file, path, NULL), BM_OK);
+    cr_assert_eq(bm_spill_save_in(file, AT_FDCWD, path, NULL), BM_OK);
     uint64_t bytes = bm_spill_bytes(file);
     bm_spill_close(file);
     cr_assert_eq(symlink("saved", scratch_at(&s, "link")), 0);
@@ -303,25 +303,26 @@ Test(spill_saved, what_is_no_such_file_is_refused_by_its_name)
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         bm_error err = {0};
         const char *name = scratch_at(&s, names[i]);
-        cr_expect_eq(
-            bm_spill_reopen(&(bm_spill_saved){name, BM_SPILL_SETS, bytes, 3}, 64, &again, &err),
-            BM_ERR_FORMAT, "%s", names[i]);
+        cr_expect_eq(bm_spill_reopen_in(AT_FDCWD, &(bm_spill_saved){name, BM_SPILL_SETS, bytes, 3},
+                                        64, &again, &err),
+                     BM_ERR_FORMAT, "%s", names[i]);
         cr_expect_str_eq(err.file, name);
     }
-    cr_expect_eq(
-        bm_spill_reopen(&(bm_spill_saved){path, BM_SPILL_KEYS, bytes, 3}, 64, &again, NULL),
-        BM_ERR_FORMAT, "another kind");
+    cr_expect_eq(bm_spill_reopen_in(AT_FDCWD, &(bm_spill_saved){path, BM_SPILL_KEYS, bytes, 3}, 64,
+                                    &again, NULL),
+                 BM_ERR_FORMAT, "another kind");
     static const struct {
         uint64_t bytes, n_records;
     } impossible[] = {{0, 0}, {31, 0}, {32, 1}, {47, 1}, {32 + 16 * 3, 4}, {64, UINT64_MAX}};
     for (size_t i = 0; i < sizeof impossible / sizeof impossible[0]; i++)
-        cr_expect_eq(bm_spill_reopen(&(bm_spill_saved){path, BM_SPILL_SETS, impossible[i].bytes,
-                                                       impossible[i].n_records},
-                                     64, &again, NULL),
+        cr_expect_eq(bm_spill_reopen_in(AT_FDCWD,
+                                        &(bm_spill_saved){path, BM_SPILL_SETS, impossible[i].bytes,
+                                                          impossible[i].n_records},
+                                        64, &again, NULL),
                      BM_ERR_FORMAT, "%zu", i);
-    cr_expect_eq(
-        bm_spill_reopen(&(bm_spill_saved){path, BM_SPILL_SETS, UINT64_MAX, 3}, 64, &again, NULL),
-        BM_ERR_FORMAT);
+    cr_expect_eq(bm_spill_reopen_in(AT_FDCWD, &(bm_spill_saved){path, BM_SPILL_SETS, UINT64_MAX, 3},
+                                    64, &again, NULL),
+                 BM_ERR_FORMAT);
     cr_expect_null(again);
     cr_expect_eq(size_of(path), bytes, "and nothing was cut");
     cr_expect_eq(size_of(scratch_at(&s, "zeros")), sizeof zeros);
@@ -335,7 +336,7 @@ Test(spill_saved, every_changed_byte_ends_the_walk_before_its_record)
     const char *path = scratch_at(&s, "saved");
     bm_spill_file *file = opened(&s, 64), *again = NULL;
     add_records(file, 0, 4);
-    cr_assert_eq(bm_spill_save_as(file, path, NULL), BM_OK);
+    cr_assert_eq(bm_spill_save_in(file, AT_FDCWD, path, NULL), BM_OK);
     uint64_t bytes = bm_spill_bytes(file);
     uint64_t ends[4], end = BM_SPILL_HEADER;
     for (size_t i = 0; i < 4; i++)
@@ -352,9 +353,9 @@ Test(spill_saved, every_changed_byte_ends_the_walk_before_its_record)
         while (at >= BM_SPILL_HEADER && at >= ends[before])
             before++;
         cr_assert_eq(n, before, "byte %d", (int)at);
-        cr_assert_eq(
-            bm_spill_reopen(&(bm_spill_saved){path, BM_SPILL_SETS, bytes, 4}, 64, &again, NULL),
-            at < BM_SPILL_HEADER ? BM_ERR_FORMAT : BM_OK, "byte %d", (int)at);
+        cr_assert_eq(bm_spill_reopen_in(AT_FDCWD, &(bm_spill_saved){path, BM_SPILL_SETS, bytes, 4},
+                                        64, &again, NULL),
+                     at < BM_SPILL_HEADER ? BM_ERR_FORMAT : BM_OK, "byte %d", (int)at);
         bm_spill_close(at < BM_SPILL_HEADER ? NULL : again);
         cr_assert_eq(pwrite(bm_spill_fd(file), &byte, 1, (off_t)at), 1);
     }
@@ -370,13 +371,14 @@ Test(spill_saved, numbers_that_do_not_fit_the_records_end_the_walk)
     const char *path = scratch_at(&s, "saved");
     bm_spill_file *file = opened(&s, 64);
     add_records(file, 0, 6);
-    cr_assert_eq(bm_spill_save_as(file, path, NULL), BM_OK);
+    cr_assert_eq(bm_spill_save_in(file, AT_FDCWD, path, NULL), BM_OK);
     uint64_t bytes = bm_spill_bytes(file), last = bytes - BM_SPILL_RECORD - length_of(5);
     bm_spill_close(file);
     for (uint64_t n_records = 0; n_records < 12; n_records++) {
         size_t n;
-        cr_assert_eq(bm_spill_reopen(&(bm_spill_saved){path, BM_SPILL_SETS, bytes, n_records}, 64,
-                                     &file, NULL),
+        cr_assert_eq(bm_spill_reopen_in(AT_FDCWD,
+                                        &(bm_spill_saved){path, BM_SPILL_SETS, bytes, n_records},
+                                        64, &file, NULL),
                      BM_OK);
         cr_assert_eq(walk_all(file, &n, NULL), n_records == 6 ? BM_OK : BM_ERR_FORMAT);
         bm_spill_close(file);
@@ -384,9 +386,9 @@ Test(spill_saved, numbers_that_do_not_fit_the_records_end_the_walk)
     for (uint64_t cut = bytes - 1; cut > last; cut--) { /* each cuts the file further */
         size_t n;
         bm_error err = {0};
-        cr_assert_eq(
-            bm_spill_reopen(&(bm_spill_saved){path, BM_SPILL_SETS, cut, 6}, 64, &file, NULL),
-            BM_OK);
+        cr_assert_eq(bm_spill_reopen_in(AT_FDCWD, &(bm_spill_saved){path, BM_SPILL_SETS, cut, 6},
+                                        64, &file, NULL),
+                     BM_OK);
         cr_assert_eq(walk_all(file, &n, &err), BM_ERR_FORMAT);
         cr_assert_eq(n, 5u);
         cr_assert_not_null(strstr(
@@ -429,8 +431,6 @@ Test(spill_saved, a_visitor_may_end_the_walk)
     cr_assert_eq(bm_spill_walk(file, see, &w, NULL), BM_ERR_CANCELLED);
     cr_assert_eq(w.n, 12u);
     cr_assert_eq(bm_spill_walk(file, NULL, NULL, NULL), BM_OK, "checks without a visitor");
-    cr_assert_eq(bm_spill_end(file, NULL), BM_OK);
-    cr_assert_eq(bm_spill_walk(file, see, &w, NULL), BM_ERR_INTERNAL, "it has ended");
     bm_spill_close(file);
     scratch_close(&s);
 }
@@ -461,7 +461,7 @@ Test(spill_saved, kill_9_while_appending_loses_nothing_that_was_noted)
     const char *path = scratch_at(&s, "saved");
     note noted = {BM_SPILL_HEADER, 0};
     bm_spill_file *file = opened(&s, 5000);
-    cr_assert_eq(bm_spill_save_as(file, path, NULL), BM_OK);
+    cr_assert_eq(bm_spill_save_in(file, AT_FDCWD, path, NULL), BM_OK);
     bm_spill_close(file);
     for (int round = 0; round < 20; round++) {
         int ends[2];
@@ -469,8 +469,9 @@ Test(spill_saved, kill_9_while_appending_loses_nothing_that_was_noted)
         /* A page: who is killed late, on a busy machine, has not written on without end. */
         cr_assert_geq(fcntl(ends[1], F_SETPIPE_SZ, 4096), 0);
         cr_assert_eq(
-            bm_spill_reopen(&(bm_spill_saved){path, BM_SPILL_SETS, noted.bytes, noted.n_records},
-                            5000, &file, NULL),
+            bm_spill_reopen_in(AT_FDCWD,
+                               &(bm_spill_saved){path, BM_SPILL_SETS, noted.bytes, noted.n_records},
+                               5000, &file, NULL),
             BM_OK);
         assert_holds(file, (size_t)noted.n_records);
         pid_t child = fork();
