@@ -38,7 +38,7 @@ trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-# number WHAT WORK HERE TOLERANCE [WHY]: one row of the table in examples/README.md.
+# number WHAT WORK HERE TOLERANCE [WHY]: one row of examples/numbers.tsv.
 #   WORK       what the work printed, or `none`
 #   HERE       what this run prints: the same at every run, so nothing that was timed
 #   TOLERANCE  `exact`: HERE is WORK, character by character; a number: they differ by that at most; `none` where WORK is `none`

@@ -1,10 +1,10 @@
 #!/bin/sh
-# table.sh [--check|--write] [NAME...] -- the numbers of the examples, and the table of them in README.md.
+# table.sh [--check|--write] [NAME...] -- the numbers of the examples, and the table of them, numbers.tsv.
 #
 #   table.sh           runs the examples (all, or those named) and prints their rows
-#   table.sh --check   fails (1) where a number is further from that of the work than its example allows, or where the rows in README.md,
+#   table.sh --check   fails (1) where a number is further from that of the work than its example allows, or where the rows in numbers.tsv,
 #                      or the pictures beside a run.sh, are not those that the run makes
-#   table.sh --write   puts the rows into README.md and the pictures beside run.sh, if all numbers hold
+#   table.sh --write   puts the rows into numbers.tsv and the pictures beside run.sh, if all numbers hold
 #
 # A run.sh that ends with 77 is skipped: 77, if none failed. What the lines of a run.sh are: frame.sh, `number`.
 set -eu
@@ -36,7 +36,6 @@ rows() {
     awk -F '\t' -v name="$1" '
         function number(text) { return text ~ /^[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?$/ }
         function bad(what) { printf "%s: %s: %s\n", name, $2, what > "/dev/stderr"; failed = 1 }
-        function cell(text) { gsub(/\|/, "\\|", text); return text }
         $1 != "number" { next }
         NF != 6 || $2 == "" || $3 == "" || $4 == "" { bad("not a line of a number: " $0); next }
         seen[$2]++ { bad("stands twice") }
@@ -56,7 +55,7 @@ rows() {
                 if (away > $5 + 1e-9) bad($4 " (the work: " $3 ", at most " $5 " away)")
                 if ($4 != $3 && $6 == "") bad("differs, and does not say why")
             }
-            printf "| [%s](%s) | %s | %s | %s | %s | %s |\n", name, name, cell($2), cell(work), cell($4), allowed, cell($6)
+            printf "%s\t%s\t%s\t%s\t%s\t%s\n", name, $2, work, $4, allowed, $6
         }
         END {
             if (!n) { printf "%s: no number\n", name > "/dev/stderr"; failed = 1 }
@@ -64,31 +63,18 @@ rows() {
         }'
 }
 
-# The lines between which the table stands in README.md.
-begin='<!-- the table, written by table.sh -->'
-end='<!-- end of the table -->'
-
-# in_readme NAME: the rows of NAME that README.md has.
-in_readme() {
-    awk -v row="| [$1](" -v begin="$begin" -v end="$end" '
-        $0 == begin { inside = 1 }
-        $0 == end { inside = 0 }
-        inside && index($0, row) == 1' "$here/README.md"
+# table_rows NAME: the rows of NAME that numbers.tsv has.
+table_rows() {
+    awk -F '\t' -v name="$1" 'NR > 1 && $1 == name' "$here/numbers.tsv"
 }
 
-# put NAME: README.md with the rows of $work/NAME.rows in the place of those that it has; a new example comes in the order of names.
+# put NAME: numbers.tsv with the rows of $work/NAME.rows in place of those that it has, in the order of names.
 put() {
-    awk -v name="$1" -v rows="$work/$1.rows" -v begin="$begin" -v end="$end" '
-        function emit(   line) { while ((getline line < rows) > 0) print line; done = 1 }
-        $0 == begin { inside = 1 }
-        $0 == end { if (!done) emit(); inside = 0 }
-        inside && index($0, "| [" name "](") == 1 { if (!done) emit(); next }
-        inside && index($0, "| [") == 1 && !done {
-            other = substr($0, 4); sub(/\].*/, "", other)
-            if (other > name) emit()
-        }
-        { print }' "$here/README.md" > "$work/README.md"
-    cat "$work/README.md" > "$here/README.md"
+    {
+        head -n 1 "$here/numbers.tsv"
+        { awk -F '\t' -v name="$1" 'NR > 1 && $1 != name' "$here/numbers.tsv"; cat "$work/$1.rows"; } | sort -s -t "$tab" -k 1,1
+    } > "$work/numbers.tsv"
+    cat "$work/numbers.tsv" > "$here/numbers.tsv"
 }
 
 # pictures NAME: whether those that the run made are those beside run.sh.
@@ -125,8 +111,8 @@ for name in "$@"; do
         put "$name"
         [ ! -d "$work/$name.files" ] || cp "$work/$name.files"/* "$here/$name/"
     else
-        if ! in_readme "$name" | diff - "$work/$name.rows"; then
-            echo "$name: the rows of README.md (<) are not those of this run (>): examples/table.sh --write $name" >&2
+        if ! table_rows "$name" | diff - "$work/$name.rows"; then
+            echo "$name: the rows of numbers.tsv (<) are not those of this run (>): examples/table.sh --write $name" >&2
             failed=1
         fi
         if ! pictures "$name"; then

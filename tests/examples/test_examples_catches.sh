@@ -1,5 +1,5 @@
 #!/bin/sh
-# test_examples_catches.sh EXAMPLES -- examples/table.sh holds a run to its tolerances and README.md to the run: over made-up examples, what
+# test_examples_catches.sh EXAMPLES -- examples/table.sh holds a run to its tolerances and numbers.tsv to the run: over made-up examples, what
 # is right passes and each thing that is wrong is refused.
 set -eu
 examples=$1
@@ -15,11 +15,10 @@ make() {
     printf '. "$(dirname "$0")/../frame.sh"\n%s\n' "$2" > "$work/$1/run.sh"
 }
 
-# readme [ROW...]: a page whose table has these rows.
-readme() {
-    printf '# Examples\n\n| folder | what |\n|---|---|\n| [made](made) | a folder |\n\n<!-- the table, written by table.sh -->\n\n| example | what | of the work | here | within | why they differ |\n|---|---|---|---|---|---|\n' > "$work/README.md"
-    [ $# = 0 ] || printf '%s\n' "$@" >> "$work/README.md"
-    printf '<!-- end of the table -->\n\nThe end.\n' >> "$work/README.md"
+# table [ROW...]: a table that has these rows.
+table() {
+    printf 'example\twhat\tof the work\there\twithin\twhy they differ\n' > "$work/numbers.tsv"
+    [ $# = 0 ] || printf '%b\n' "$@" >> "$work/numbers.tsv"
 }
 
 # gives STATUS WORDS CLAIM ARGUMENTS...: table.sh ends with STATUS and says WORDS (a pattern; empty: anything).
@@ -36,20 +35,20 @@ gives() {
     : > "$work/said"
 }
 
-other='| [other](other) | sum | – | 7 |  |  |'
-row='| [made](made) | share | .50 | .51 | .02 | drawn |'
+other='other\tsum\t–\t7\t\t'
+row='made\tshare\t.50\t.51\t.02\tdrawn'
 make other 'number sum none 7 none; echo "for people"'
 make made 'number share .50 .51 .02 drawn'
-readme "$row" "$other"
+table "$row" "$other"
 gives 0 '' 'numbers within their tolerance and in the table pass' --check made other
 gives 0 'made' 'without an option the rows are printed' made
-readme "$other"
+table "$other"
 gives 1 'table.sh --write made' 'a row that the table lacks is refused' --check made
-readme "$row" "$row" "$other"
+table "$row" "$row" "$other"
 gives 1 'table.sh --write made' 'a row too many is refused' --check made
-readme "| [made](made) | share | .50 | .50 | .02 | drawn |" "$other"
+table 'made\tshare\t.50\t.50\t.02\tdrawn' "$other"
 gives 1 'table.sh --write made' 'another number in the table is refused' --check made
-readme "$row" "$other"
+table "$row" "$other"
 
 make made 'number share .50 .53 .02 drawn'
 gives 1 'at most .02 away' 'a number out of its tolerance is refused' --check made
@@ -82,17 +81,17 @@ gives 1 'a picture is not that' 'another picture is refused' --check made
 gives 0 '' 'pictures are written' --write made
 gives 0 '' 'a picture that was written passes' --check made
 
-readme "$other"
+table "$other"
 make made 'number share .50 .53 .02 drawn'
 gives 1 'at most .02 away' 'what does not hold is not written' --write made
-! grep -q share "$work/README.md" || { echo "FAILED: written all the same"; failed=1; }
+! grep -q share "$work/numbers.tsv" || { echo "FAILED: written all the same"; failed=1; }
 make made 'number share .50 .51 .02 drawn; stand_in "made by seed"'
 gives 0 'made by seed' 'other data are not held against the table' --check made
 make made 'number share .50 .53 .02 drawn; stand_in "made by seed"'
 gives 1 'at most .02 away' 'other data are held to the tolerance' --check made
 make made 'number share .50 .51 .02 drawn'
 gives 0 '' 'rows are written' --write
-cp "$work/README.md" "$work/written"
-readme "$row" "$other"
-cmp "$work/README.md" "$work/written" || { echo "FAILED: not written in the order of names"; failed=1; }
+cp "$work/numbers.tsv" "$work/written"
+table "$row" "$other"
+cmp "$work/numbers.tsv" "$work/written" || { echo "FAILED: not written in the order of names"; failed=1; }
 exit $failed
