@@ -4,7 +4,7 @@
 #   NVIDIA  clang (nvptx64-nvidia-nvcl, sm_80) with libclc -> PTX -> ptxas for sm_80 and sm_90 -> nvdisasm
 #   AMD     clang (amdgcn-amd-amdhsa, gfx90a) with libclc -> assembly
 #
-# Prints a table (--json: one JSON object); --docs writes it between the marks of docs/kernels.md; --check exits with 1 where a kernel
+# Prints a table (--json: one JSON object); --docs writes it to bench/results/kernels.txt; --check exits with 1 where a kernel
 # calls, spills or has scratch, or where the signature loop on sm_90 takes more than 1.6 instructions a shingle and permutation or reads
 # shingles in less than 128 bits; --tools prints the tools alone. Exits with 77 where a tool is missing. Parameters are those of
 # tuning/opencl.csv, or --row ROW, a line as there; kernels are those of kernels/ or --kernels DIR; --few leaves out those of texts and of oph.
@@ -196,14 +196,6 @@ status=0
 awk -F'\t' -v json=$json -v check=$check -v wanted="$([[ $few == no ]] && echo 24 || echo 9)" -v few=$few -v perms="$perms" \
     -v clang="$("$clang" --version | head -n 1)" -v libclc="$libclc_version" \
     -v ptxas="$("$ptxas" --version | tail -n 2 | head -n 1)" -f "$root/scripts/inspect-report.awk" "$rows" "$signs" > "$work/report" || status=$?
-if [[ $docs == yes ]]; then
-    awk -v report="$work/report" '
-        /<!-- generated: end -->/ { inside = 0 }
-        !inside { print }
-        /<!-- generated: begin/ { inside = 1; print ""; while ((getline line < report) > 0) print line; print "" }
-    ' "$root/docs/kernels.md" > "$work/kernels.md"
-    cp "$work/kernels.md" "$root/docs/kernels.md"
-else
-    cat "$work/report"
-fi
+[[ $docs == no ]] || cp "$work/report" "$root/bench/results/kernels.txt"
+[[ $docs == yes ]] || cat "$work/report"
 exit "$status"
