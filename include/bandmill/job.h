@@ -86,6 +86,11 @@ typedef struct bm_dedup_options {
      * removed/PATH (docs/formats.md). Of records alone: BM_ERR_USAGE for formats FILES and HASHES and for a table in memory.
      * Inputs of signatures are read again, and must be there as they were. BM_KEPT_NO, the default: none is written. */
     bm_kept removed;
+    /* Without output.path the kept records go here, in input order, as one stream (one header, one array), once groups are
+     * known; nothing else is written but output.report. SAME is no compression. Non-zero: stop, with BM_ERR_PIPE. With
+     * `resume`, `write_pairs`, `removed`, `kept` BM_KEPT_NO, or several tables: BM_ERR_USAGE. */
+    bm_write_fn write;
+    void *write_ctx;
 } bm_dedup_options;
 
 /* The same inputs to pairs. */

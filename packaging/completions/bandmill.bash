@@ -29,12 +29,15 @@ _bandmill_devices() {
     _bandmill_words "$1 $(bandmill devices 2> /dev/null | sed -n '2,${s/[[:space:]].*//;/:/p}')"
 }
 
-_bandmill_takes=' --output -o --output -o --to --from --what --groups --pairs --text-bytes --kept --removed --histogram --histogram-svg --svg --report --temp-dir --store --targets --files-from --include --exclude --sources --ids --ids --signature-field --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --shard --normalize --words --shingle --shingle --short --stopwords --weights --preset --hash --scheme --perms --perms --seed --threshold --threshold --threshold --threshold --recall --bands --rows --ceiling --verify --verify --against --top --cluster --keep --keep --max-group-size --group --sample --sample --candidates --measure --measure --identical --device --threads --memory --batch-docs --repeats --long-doc --min-seconds --progress '
+_bandmill_takes=' --output -o --output -o --output -o --to --from --what --groups --pairs --text-bytes --kept --removed --histogram --histogram-svg --svg --report --temp-dir --store --targets --files-from --include --exclude --sources --ids --ids --signature-field --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --shard --normalize --words --shingle --shingle --short --stopwords --weights --preset --hash --scheme --perms --perms --seed --threshold --threshold --threshold --threshold --recall --bands --rows --ceiling --verify --verify --against --top --cluster --keep --keep --max-group-size --group --sample --sample --candidates --measure --measure --identical --device --threads --memory --batch-docs --repeats --long-doc --min-seconds --progress '
 _bandmill_firsts=' index '
 
 _bandmill_value() {
     case "$command $prev" in
-    'sign --output' | 'sign -o' | 'dedup --output' | 'dedup -o' | 'filter --output' | 'filter -o' | 'export --output' | 'export -o' | 'import --output' | 'import -o')
+    'dedup --output' | 'dedup -o')
+        _bandmill_dirs
+        ;;
+    'sign --output' | 'sign -o' | 'filter --output' | 'filter -o' | 'export --output' | 'export -o' | 'import --output' | 'import -o')
         _bandmill_dirs
         ;;
     'pairs --output' | 'pairs -o' | 'cluster --output' | 'cluster -o' | 'explain --output' | 'explain -o' | 'report --output' | 'report -o' | 'query --output' | 'query -o')

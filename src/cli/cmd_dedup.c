@@ -88,6 +88,8 @@ static void fill_options(cli_context *context, bm_dedup_options *options)
     options->device = settings->device;
     options->resources = settings->resources;
     options->output = cli_job_output(context);
+    options->write = settings->results.to_stdout ? cli_write : NULL;
+    options->write_ctx = &context->console;
     options->resume = settings->results.resume;
     options->write_pairs = settings->results.write_pairs;
     options->callbacks = cli_callbacks(context);

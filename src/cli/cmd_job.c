@@ -2,7 +2,7 @@
  *
  * For people the summary is a few lines on stderr; with --json it is the job's report, one JSON
  * object on stdout. Where stdout carries the rows of pairs, the summary is for people only (and in
- * --report FILE).
+ * --report FILE); where it carries kept records, the object goes to stderr.
  *
  * Tests: tests/cli/cases/dedup.sh, tests/cli/cases/pairs.sh */
 #include "cli/cmd_job.h"
@@ -131,13 +131,18 @@ void cli_say_end(cli_context *context, const char *verb, const bm_summary *summa
 static bm_status hand_out(void *ctx, const bm_summary *summary, bm_error *err)
 {
     cli_context *context = ctx;
-    const bool rows = context->settings.output.path == NULL; /* on stdout */
+    const bool records = context->settings.results.to_stdout;
+    const bool rows = context->settings.output.path == NULL && !records; /* on stdout */
+    cli_console beside = context->console, *to = records ? &beside : &context->console;
+    beside.out = beside.err;
+    if (records && cli_finish(&context->console, err) != BM_OK)
+        return err->status;
     if (context->settings.messages.json && !rows) {
         const char *json = bm_summary_json(summary);
         cli_meter_end(&context->meter);
-        cli_write_json(&context->console, json, strlen(json));
+        cli_write_json(to, json, strlen(json));
     }
-    return cli_finish(&context->console, err);
+    return cli_finish(to, err);
 }
 
 bm_output_options cli_job_output(cli_context *context)

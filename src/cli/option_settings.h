@@ -84,6 +84,7 @@ typedef struct cli_shard {
 typedef struct cli_result_settings {
     bm_kept kept, removed;
     bool band_keys, write_pairs, annotate, resume;
+    bool to_stdout; /* the kept records of dedup */
     const char *histogram, *histogram_svg;
     cli_shard shard;
     cli_exchange_settings exchange;

@@ -79,7 +79,8 @@ static bm_status take_dash(cli_settings *s, cli_command_id command, bm_error *er
                              files[i].name);
     if (s->output.path == NULL || strcmp(s->output.path, "-") != 0)
         return BM_OK;
-    if (BIT(command) & DIRS)
+    s->results.to_stdout = command == CLI_DEDUP;
+    if ((BIT(command) & DIRS) && !s->results.to_stdout)
         return args_fail(err, "--output: \"-\" is no directory (expected its name, such as ./-)");
     s->output.path = NULL;
     return BM_OK;
@@ -169,8 +170,9 @@ static bm_status check_operands(cli_settings *s, cli_command_id command, bm_erro
             return args_fail(err, "no input (expected files, directories, - for stdin, or "
                                   "--files-from)");
     }
-    if ((BIT(command) & DIRS) && s->output.path == NULL)
-        return args_fail(err, "no output (expected -o DIR)");
+    if ((BIT(command) & DIRS) && s->output.path == NULL && !s->results.to_stdout)
+        return args_fail(err, "no output (expected -o DIR)%s",
+                         command == CLI_DEDUP ? "; -o - is stdout" : "");
     const size_t before = BIT(command) & FILLS ? 1 : 0; /* the index */
     s->input.paths = s->operands.items + before;
     s->input.n_paths = s->operands.n - before;

@@ -40,10 +40,10 @@ typedef struct bm_result_settings {
     bm_kept kept;
     bm_kept removed; /* of dedup alone: bm_settings_write_removed */
     bool band_keys, write_pairs;
-    bool resume;   /* go on from what an interrupted job left */
-    bool annotate; /* every document, with its group */
-    bool json;     /* rows as JSON Lines, where they go to `write` */
-    bm_write_fn write;
+    bool resume;       /* go on from what an interrupted job left */
+    bool annotate;     /* every document, with its group */
+    bool json;         /* rows as JSON Lines, where they go to `write` */
+    bm_write_fn write; /* of rows, or of the kept records; NULL: they go to files */
     void *write_ctx;
     const char *histogram, *histogram_svg;
     uint32_t shard, n_shards; /* of the inputs; 0: all of them */

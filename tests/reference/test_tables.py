@@ -503,6 +503,10 @@ def check_piped(runs, path):
     kept = "kept" + (".parquet" if data[:4] == b"PAR1" else ".arrow")
     if harness.read_file(whole, "kept" + os.path.splitext(path)[1]) != harness.read_file(piped, kept):
         wrong.append("other rows are kept")
+    if runs.program.run("dedup", path, "-o", "-", "--threshold", "0.6", "--device", "cpu").stdout != harness.read_file(piped, kept):
+        wrong.append("other rows on stdout")
+    if runs.program.run("dedup", path, path, "-o", "-", expect=2).stdout:
+        wrong.append("two tables as one stream")
     return ", ".join(wrong)
 
 

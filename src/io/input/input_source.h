@@ -42,6 +42,8 @@ typedef struct bm_source {
     bm_source_cut cut;
     bm_hash128 digest;   /* XXH3 128 of the bytes as stored; zeros until all of them were read */
     uint64_t bytes_read; /* as stored, likewise */
+    bm_hash128
+        header; /* XXH3 128 of its row of names; zeros until that was read, or where it has none */
     /* Of a table that can be read only once: where its copy is opened (input_copy.h); NULL: none was made.
      * Owned by the set. */
     char *copy;

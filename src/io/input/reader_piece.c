@@ -5,6 +5,9 @@
 
 #include <string.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "base/error.h"
 #include "base/utf8.h"
 #include "io/input/input_set_state.h"
@@ -70,6 +73,8 @@ bm_status bm_reader_columns(struct bm_reader *reader, bm_str row, bm_error *err)
     if (row.len > reader->rules->longest)
         return bm_reader_header_too_long(reader, err);
     const char *name = bm_input_set_source(reader->set, reader->file)->name;
+    const XXH128_hash_t sum = XXH3_128bits(row.data, row.len);
+    reader->set->sources[reader->file].header = (bm_hash128){.lo = sum.low64, .hi = sum.high64};
     const bm_header_row header = {.row = row, .syntax = reader->rules->syntax, .file = name};
     return bm_columns_from_header(reader->rules, &header, reader->columns, err);
 }

@@ -88,8 +88,18 @@ static void stop_following(bm_out_file *file)
     file->follows = false;
 }
 
+static bm_status pass_on(bm_out_file *file, const char *data, size_t len, bm_error *err)
+{
+    if (len > 0 && file->pass(file->pass_ctx, data, len) != 0)
+        return file->failed = bm_fail(err, BM_ERR_PIPE, "the output was not taken");
+    file->written += len;
+    return BM_OK;
+}
+
 static bm_status write_all(bm_out_file *file, const char *data, size_t len, bm_error *err)
 {
+    if (file->pass != NULL)
+        return pass_on(file, data, len, err);
     while (len > 0) {
         ssize_t n = write(file->fd, data, len < WRITE_MAX ? len : WRITE_MAX);
         if (n < 0 && errno == EINTR)
@@ -269,6 +279,28 @@ bm_status bm_out_file_open(const char *target, bm_out_existing existing, bm_out_
     return BM_OK;
 }
 
+static bm_status close_stream(void *ctx, bm_out_file *file, bm_error *err)
+{
+    (void)ctx, (void)file, (void)err;
+    return BM_OK;
+}
+
+bm_status bm_out_file_stream(bm_write_fn pass, void *ctx, bm_out_file **out, bm_error *err)
+{
+    bm_out_file *file = NULL;
+    BM_TRY(make((bm_out_spot){.folder = -1}, &file, err));
+    file->target = bm_strdup("-");
+    file->owner.on_close = close_stream;
+    file->pass = pass;
+    file->pass_ctx = ctx;
+    if (file->target == NULL) {
+        bm_out_file_abort(file);
+        return bm_fail_nomem(err, 2);
+    }
+    *out = file;
+    return BM_OK;
+}
+
 bm_status bm_out_file_compress(bm_out_file *file, bm_compression compression, bm_pack_lanes lanes,
                                bm_error *err)
 {
@@ -415,7 +447,8 @@ static bm_status complete(bm_out_file *file, bm_error *err)
         file->follow = NULL;
         BM_TRY(bm_digest_follow_end(ended, file->written, file->path, &file->pieces, err));
     }
-    start_writeback(file, BUFFER_BYTES); /* not for small files: one sync is for all of them */
+    if (file->pass == NULL)
+        start_writeback(file, BUFFER_BYTES); /* not for small files: one sync is for all of them */
     return BM_OK;
 }
 

@@ -20,6 +20,9 @@ typedef struct bm_out_file bm_out_file;
 /* A single file. Folders above it that are missing are made; abort removes them again. */
 bm_status bm_out_file_open(const char *target, bm_out_existing existing, bm_out_file **out,
                            bm_error *err);
+/* What is written goes to the caller as it comes, behind the buffer (and compression): BM_ERR_PIPE where he takes no more.
+ * Nothing is read back or rewritten. */
+bm_status bm_out_file_stream(bm_write_fn pass, void *ctx, bm_out_file **out, bm_error *err);
 /* To be chosen before the first write (else BM_ERR_INTERNAL). */
 bm_status bm_out_file_compress(bm_out_file *file, bm_compression compression, bm_pack_lanes lanes,
                                bm_error *err);

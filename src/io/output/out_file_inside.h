@@ -43,6 +43,8 @@ struct bm_out_file {
     char *name;   /* for the owner */
     bm_out_owner owner;
     bm_out_single single;
+    bm_write_fn pass; /* of a stream: takes the bytes; else NULL */
+    void *pass_ctx;
     char *buf; /* bytes that are not written yet */
     size_t len;
     uint64_t accepted;     /* bytes given to bm_out_file_write */

@@ -9,7 +9,9 @@
 
 /* Both are borrowed until it is closed. */
 typedef struct bm_kept_cfg {
-    bm_out_dir *dir;
+    bm_out_dir *dir; /* NULL: all goes to `write`, as one stream */
+    bm_write_fn write;
+    void *write_ctx;
     const bm_input_set *set;
     bm_kept kept;
     bool annotated; /* each record has more: so has a table without rows */

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/results/kept_names.h"
+#include "io/tables/tables.h"
 
 static bm_compression compression_of(bm_kept kept, bm_compression own)
 {
@@ -47,6 +48,11 @@ bm_status bm_kept_files_name(bm_kept_files *r, const bm_kept_cfg *cfg, bm_error 
     bm_kept_naming naming;
     bm_status status = BM_OK;
     char *cwd = NULL;
+    if (cfg->write != NULL) {
+        bm_free(sources);
+        r->n = n;
+        return BM_OK;
+    }
     r->names = bm_alloc_zero(n, sizeof *r->names);
     r->compressions = bm_alloc_zero(n, sizeof *r->compressions);
     if (sources == NULL || r->names == NULL || r->compressions == NULL) {
@@ -81,9 +87,27 @@ out:
     return status;
 }
 
+bm_status bm_kept_file_open(const bm_kept_files *files, const bm_kept_cfg *cfg, size_t index,
+                            bm_out_file **out, bm_error *err)
+{
+    const bm_input_room room = bm_input_set_room(cfg->set);
+    const bm_pack_lanes lanes = {room.threads, room.memory / (cfg->halves ? 2 : 1)};
+    const bool tables = bm_format_is_table(bm_input_set_format(cfg->set));
+    if (cfg->write != NULL) {
+        BM_TRY(bm_out_file_stream(cfg->write, cfg->write_ctx, out, err));
+        return bm_out_file_compress(*out, compression_of(cfg->kept, BM_COMPRESSION_NONE), lanes,
+                                    err);
+    }
+    BM_TRY(bm_out_dir_file(cfg->dir, files->names[index], out, err));
+    if (!tables) /* they are compressed inside */
+        BM_TRY(bm_out_file_compress(*out, files->compressions[index], lanes, err));
+    bm_out_file_digest_early(*out, 0);
+    return BM_OK;
+}
+
 void bm_kept_files_reset(bm_kept_files *files)
 {
-    for (size_t i = 0; i < files->n; i++)
+    for (size_t i = 0; files->names != NULL && i < files->n; i++)
         bm_free(files->names[i]);
     bm_free(files->names);
     bm_free(files->compressions);

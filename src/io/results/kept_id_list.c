@@ -3,6 +3,7 @@
  * Tests: tests/unit/io_results/test_kept_writer.c */
 #include "base/error.h"
 #include "io/json/json_write.h"
+#include "io/results/kept_files.h"
 #include "io/results/kept_writer_ops.h"
 #include "model/file_names.h"
 
@@ -25,7 +26,9 @@ static bm_status id_list_open(const bm_kept_cfg *cfg, void **state, bm_error *er
 {
     id_list *list = NULL;
     BM_TRY(bm_new_zero(&list, 1, err));
-    bm_status status = bm_out_dir_file(cfg->dir, BM_FILE_KEPT_IDS, &list->file, err);
+    bm_status status = cfg->write != NULL
+                           ? bm_kept_file_open(NULL, cfg, 0, &list->file, err)
+                           : bm_out_dir_file(cfg->dir, BM_FILE_KEPT_IDS, &list->file, err);
     if (status == BM_OK)
         *state = list;
     else

@@ -2,6 +2,9 @@
  * Names come from kept_files.c. Elements of an array become an array again, an element after
  * another; a byte order mark stays before its bracket.
  *
+ * A stream is one file for all inputs: a byte order mark stands at its beginning alone, and where the last record of an
+ * input has no line ending, one is written before the next.
+ *
  * Tests: tests/unit/io_results/test_kept_writer.c */
 #include <string.h>
 
@@ -12,11 +15,12 @@
 #include "io/results/kept_writer_ops.h"
 
 typedef struct records {
-    bm_out_dir *dir;
+    bm_kept_cfg cfg;
     bm_kept_files files;
     size_t next; /* inputs below it have their file */
     bm_out_file *file;
-    bm_pack_lanes lanes;
+    bool fresh;        /* nothing was written of the input that is open */
+    char last;         /* byte that was written */
     bool array;        /* records are elements of one */
     uint64_t elements; /* in the file that is open */
     bool marked;       /* that file begins with a byte order mark */
@@ -36,13 +40,13 @@ static bm_status records_open(const bm_kept_cfg *cfg, void **state, bm_error *er
 {
     records *r = NULL;
     BM_TRY(bm_new_zero(&r, 1, err));
-    const bm_input_room room = bm_input_set_room(cfg->set);
-    r->lanes = (bm_pack_lanes){room.threads, room.memory / (cfg->halves ? 2 : 1)};
-    r->dir = cfg->dir;
+    r->cfg = *cfg;
     r->array = bm_input_set_format(cfg->set) == BM_FORMAT_JSON;
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_kept_files_name(&r->files, cfg, err));
-    status = bm_out_dir_expect(r->dir, (const char *const *)r->files.names, r->files.n, err);
+    status = cfg->write != NULL ? bm_kept_file_open(&r->files, cfg, 0, &r->file, err)
+                                : bm_out_dir_expect(cfg->dir, (const char *const *)r->files.names,
+                                                    r->files.n, err);
 out:
     if (status == BM_OK)
         *state = r;
@@ -56,9 +60,8 @@ static bm_status write_text(records *r, const char *text, bm_error *err)
     return bm_out_file_write(r->file, text, strlen(text), err);
 }
 
-static bm_status records_end_file(void *state, bm_error *err)
+static bm_status close_file(records *r, bm_error *err)
 {
-    records *r = state;
     if (r->file == NULL)
         return BM_OK;
     bm_status status = BM_OK;
@@ -72,21 +75,38 @@ static bm_status records_end_file(void *state, bm_error *err)
     return status;
 }
 
+static bm_status records_end_file(void *state, bm_error *err)
+{
+    records *r = state;
+    return r->cfg.write != NULL ? BM_OK : close_file(r, err);
+}
+
 static bm_status records_begin_file(void *state, size_t index, bm_error *err)
 {
     records *r = state;
+    r->fresh = true;
+    if (r->cfg.write != NULL)
+        return BM_OK;
     if (index >= r->files.n || index < r->next || r->file != NULL)
         return bm_fail(err, BM_ERR_INTERNAL, "kept files are begun in order, one at a time");
     for (; r->next <= index; r->next++) {
         /* one that was left out */
-        BM_TRY(records_end_file(r, err));
-        BM_TRY(bm_out_dir_file(r->dir, r->files.names[r->next], &r->file, err));
-        BM_TRY(bm_out_file_compress(r->file, r->files.compressions[r->next], r->lanes, err));
-        bm_out_file_digest_early(r->file, 0);
+        BM_TRY(close_file(r, err));
+        BM_TRY(bm_kept_file_open(&r->files, &r->cfg, r->next, &r->file, err));
         r->elements = 0;
         r->marked = false;
     }
     return BM_OK;
+}
+
+/* What is first written of an input comes behind another's in the stream. */
+static bm_status join_stream(records *r, bm_str *raw, bm_error *err)
+{
+    if (!r->fresh || r->cfg.write == NULL || bm_out_file_bytes(r->file) == 0)
+        return BM_OK;
+    const size_t mark = bm_bom_bytes(raw->data, raw->len);
+    *raw = (bm_str){raw->data + mark, raw->len - mark};
+    return r->array || r->last == '\n' ? BM_OK : write_text(r, "\n", err);
 }
 
 static bm_status records_write(void *state, bm_str raw, bm_error *err)
@@ -94,6 +114,11 @@ static bm_status records_write(void *state, bm_str raw, bm_error *err)
     records *r = state;
     if (r->file == NULL)
         return bm_fail(err, BM_ERR_INTERNAL, "a kept record without a file");
+    BM_TRY(join_stream(r, &raw, err));
+    r->fresh = false;
+    if (raw.len == 0) /* it was a mark, and nothing else */
+        return BM_OK;
+    r->last = raw.data[raw.len - 1];
     bool mark =
         r->array && r->elements == 0 && !r->marked && bm_bom_bytes(raw.data, raw.len) == raw.len;
     if (mark)
@@ -114,10 +139,10 @@ static bm_status records_more(void *state, bm_str bytes, bm_error *err)
 static bm_status records_finish(void *state, bm_error *err)
 {
     records *r = state;
-    BM_TRY(records_end_file(r, err));
-    if (r->next < r->files.n)
+    BM_TRY(close_file(r, err));
+    if (r->cfg.write == NULL && r->next < r->files.n)
         BM_TRY(records_begin_file(r, r->files.n - 1, err));
-    return records_end_file(r, err);
+    return close_file(r, err);
 }
 
 const bm_kept_writer_ops bm_kept_records = {.names_files = true,

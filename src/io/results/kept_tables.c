@@ -11,11 +11,10 @@
 #include "io/tables/tables.h"
 
 typedef struct tables {
-    bm_out_dir *dir;
-    const bm_input_set *set;
+    bm_kept_cfg cfg;
     bm_kept_files files;
     size_t next, begun; /* inputs below `next` have their file; `begun` is open, where `inside` */
-    bool inside, labelled;
+    bool inside;
     bm_buf rows;   /* a bit a row */
     bm_buf labels; /* a bm_table_label a row that stays, where they have any */
     uint64_t n_rows;
@@ -40,12 +39,11 @@ static bm_status tables_open(const bm_kept_cfg *cfg, void **state, bm_error *err
 {
     tables *t = NULL;
     BM_TRY(bm_new_zero(&t, 1, err));
-    t->dir = cfg->dir;
-    t->set = cfg->set;
-    t->labelled = cfg->annotated;
+    t->cfg = *cfg;
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_kept_files_name(&t->files, cfg, err));
-    status = bm_out_dir_expect(t->dir, (const char *const *)t->files.names, t->files.n, err);
+    if (cfg->write == NULL)
+        status = bm_out_dir_expect(cfg->dir, (const char *const *)t->files.names, t->files.n, err);
 out:
     if (status == BM_OK)
         *state = t;
@@ -64,17 +62,17 @@ static int write_bytes(void *ctx, const char *data, size_t len)
 /* The file of input `index`, with the rows that were told. */
 static bm_status write_table(tables *t, size_t index, bm_error *err)
 {
-    const bm_source *source = bm_input_set_source(t->set, index);
+    const bm_source *source = bm_input_set_source(t->cfg.set, index);
     if (source->lost) /* there is no table without a schema */
         return BM_OK;
-    BM_TRY(bm_out_dir_file(t->dir, t->files.names[index], &t->file, err));
+    BM_TRY(bm_kept_file_open(&t->files, &t->cfg, index, &t->file, err));
     static const bm_table_label none;
-    const bm_table_label *labels = t->labels.len > 0 ? (const bm_table_label *)t->labels.data
-                                   : t->labelled     ? &none
-                                                     : NULL;
-    const bm_input_room room = bm_input_set_room(t->set);
+    const bm_table_label *labels = t->labels.len > 0  ? (const bm_table_label *)t->labels.data
+                                   : t->cfg.annotated ? &none
+                                                      : NULL;
+    const bm_input_room room = bm_input_set_room(t->cfg.set);
     const bm_table_kept kept = {.path = bm_source_place(source),
-                                .parquet = bm_input_set_format(t->set) == BM_FORMAT_PARQUET,
+                                .parquet = bm_input_set_format(t->cfg.set) == BM_FORMAT_PARQUET,
                                 .rows = (const uint8_t *)t->rows.data,
                                 .n_rows = t->n_rows,
                                 .labels = labels,
@@ -83,7 +81,6 @@ static bm_status write_table(tables *t, size_t index, bm_error *err)
                                 .memory = room.memory,
                                 .write = write_bytes,
                                 .write_ctx = t};
-    bm_out_file_digest_early(t->file, 0);
     t->status = BM_OK;
     bm_status status = bm_table_keep(source->name, &kept, err);
     if (t->status != BM_OK) { /* not the table, but what it was written to */

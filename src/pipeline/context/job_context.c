@@ -254,6 +254,19 @@ static bm_status check_removed(const bm_job_context *job, bm_error *err)
     return check_kept(job, "removed", job->settings->results.removed, err);
 }
 
+/* Of tables that are kept as one stream there is one. */
+static bm_status check_stream(const bm_job_context *job, bm_error *err)
+{
+    const bool streams =
+        bm_job_does(job->settings, BM_JOB_GROUPS) && job->settings->results.write != NULL;
+    if (!streams || !bm_format_is_table(bm_input_set_format(job->inputs.set)) ||
+        bm_input_set_count(job->inputs.set) < 2)
+        return BM_OK;
+    return bm_fail_field(err, "output",
+                         "`output` of %zu tables is a directory (one alone can be a stream)",
+                         bm_input_set_count(job->inputs.set));
+}
+
 static bm_status take_names(bm_job_context *job, bm_error *err)
 {
     size_t n = bm_input_set_count(job->inputs.set);
@@ -280,6 +293,7 @@ bm_status bm_job_context_inputs(bm_job_context *job, bm_error *err)
     BM_TRY(bm_job_context_windows(job, job->inputs.set, err));
     BM_TRY(check_against_files(job, err));
     BM_TRY(check_kept(job, "kept", s->results.kept, err));
+    BM_TRY(check_stream(job, err));
     BM_TRY(check_removed(job, err));
     BM_TRY(bm_input_set_rank(job->inputs.set, &s->keep, err));
     BM_TRY(bm_batch_source_open(job->inputs.set, &job->inputs.source, err));

@@ -241,6 +241,22 @@ static bm_status check_has_output(const bm_settings *s, bm_error *err)
                                   : bm_fail_field(err, "output", "no output given (`output`)");
 }
 
+/* The kept records go to the caller as one stream: what else would be written has no place. */
+static bm_status check_stream(const bm_settings *s, bm_error *err)
+{
+    const bm_result_settings *r = &s->results;
+    const char *field = r->resume                  ? "resume"
+                        : r->write_pairs           ? "write_pairs"
+                        : r->removed != BM_KEPT_NO ? "removed"
+                        : r->kept == BM_KEPT_NO    ? "kept"
+                                                   : NULL;
+    return field == NULL ? BM_OK
+                         : bm_fail_field(err, field,
+                                         "`%s`%s where the kept documents are a stream, and "
+                                         "nothing else is written (it takes a directory)",
+                                         field, strcmp(field, "kept") == 0 ? " no" : "");
+}
+
 /* The caller's options as settings, not settled. */
 static bm_status take_sign(const bm_sign_options *options, bm_settings *out, bm_error *err)
 {
@@ -404,14 +420,16 @@ bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out
                          .results = {.kept = o.kept,
                                      .removed = o.removed,
                                      .write_pairs = o.write_pairs,
-                                     .resume = o.resume},
+                                     .resume = o.resume,
+                                     .write = o.output.path == NULL ? o.write : NULL,
+                                     .write_ctx = o.write_ctx},
                          .device = o.device,
                          .resources = o.resources,
                          .output = o.output,
                          .callbacks = o.callbacks,
                          .recorded = {.set_fields = o.set_fields, .sources = o.sources}};
     const bm_option_parts parts = bm_settings_parts(out);
-    BM_TRY(check_has_output(out, err));
+    BM_TRY(out->results.write != NULL ? check_stream(out, err) : check_has_output(out, err));
     BM_TRY(check_pairs(out, err));
     BM_TRY(check_keep(&o, err));
     BM_TRY(check_containment(&o, err));

@@ -66,9 +66,11 @@ static bm_status write_files(const bm_pairing *pairing, const bm_grouping *group
     const bm_file_names *names = &context->inputs.names;
     bm_out_dir *dir = pairing->job->checkpoint.dir;
     bm_job_context_stage(context, BM_STAGE_WRITE, "bytes");
-    BM_TRY(bm_rows_sources(dir, docs, grouping, names, err));
     const bm_lost_source removed = {grouping, &pairing->corpus};
     fill_losses(context, &removed);
+    if (dir == NULL) /* the kept documents alone, to the caller */
+        return bm_kept_pass(context, grouping->reason, pairing->has_text, NULL, err);
+    BM_TRY(bm_rows_sources(dir, docs, grouping, names, err));
     BM_TRY(bm_rows_removed(dir, docs, &removed, names, err));
     BM_TRY(bm_rows_groups(dir, docs, grouping, err));
     if (s->results.write_pairs) {

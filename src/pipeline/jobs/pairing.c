@@ -182,7 +182,7 @@ static bm_status read_documents(bm_pairing *pairing, bm_error *err)
     const bool signs = s->pairs.candidates == BM_CANDIDATES_LSH && !takes_keys(s);
     bm_corpus *corpus = &pairing->corpus;
     unsigned steps = BM_STEP_INPUTS;
-    if (bm_job_does(s, BM_JOB_GROUPS))
+    if (bm_job_does(s, BM_JOB_GROUPS) && s->output.path != NULL)
         steps |= BM_STEP_DIRECTORY | BM_STEP_CHECKPOINTS;
     if (signs)
         steps |= BM_STEP_DEVICES | BM_STEP_KEYS;
@@ -242,7 +242,7 @@ static bm_status read_signatures(bm_pairing *pairing, bm_error *err)
     const bm_settings *s = context->settings;
     const bool texts = bm_signature_inputs_reads_texts(s);
     unsigned steps = texts ? BM_STEP_INPUTS : 0;
-    if (bm_job_does(s, BM_JOB_GROUPS))
+    if (bm_job_does(s, BM_JOB_GROUPS) && s->output.path != NULL)
         steps |= BM_STEP_DIRECTORY;
     bm_signature_inputs_say(pairing->signatures, s, &context->meter);
     bm_status status = bm_job_begin(pairing->job, steps, err);

@@ -27,6 +27,7 @@ typedef struct copy {
     copy_out outs[BM_N_COPIES];
     const bm_kept_rule *rule;
     uint32_t file; /* open in the writers; NO_FILE: none */
+    bool headed;   /* of a stream, which has one: a header was copied */
 } copy;
 
 static bm_status write_pending(copy_out *out, bm_error *err)
@@ -93,6 +94,9 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
     if (record->file != c->file)
         BM_TRY(switch_file(c, record->file, err));
     if (record->is_header) {
+        if (c->headed)
+            return BM_OK;
+        c->headed = c->job->settings->results.write != NULL;
         for (size_t i = 0; i < BM_N_COPIES; i++)
             BM_TRY(copy_record(c, &c->outs[i], record, err));
         return BM_OK;
@@ -232,11 +236,31 @@ static bm_kept_cfg cfg_of(const bm_job_context *job, bm_copy_side side)
 
 bm_status bm_kept_check_names(const bm_job_context *job, bm_error *err)
 {
-    if (!bm_job_does(job->settings, BM_JOB_GROUPS) && !bm_job_does(job->settings, BM_JOB_COPIES))
+    if ((!bm_job_does(job->settings, BM_JOB_GROUPS) &&
+         !bm_job_does(job->settings, BM_JOB_COPIES)) ||
+        job->settings->results.write != NULL)
         return BM_OK;
     for (size_t i = 0; i < BM_N_COPIES; i++) {
         const bm_kept_cfg cfg = cfg_of(job, (bm_copy_side)i);
         BM_TRY(bm_kept_writer_check_names(&cfg, err));
+    }
+    return BM_OK;
+}
+
+/* One stream has one header. */
+static bm_status check_headers(const bm_input_set *set, bm_error *err)
+{
+    const bm_source *first = NULL;
+    for (size_t i = 0; i < bm_input_set_count(set); i++) {
+        const bm_source *source = bm_input_set_source(set, i);
+        if (source->header.lo == 0 && source->header.hi == 0)
+            continue; /* it has none, being empty */
+        if (first != NULL && memcmp(&first->header, &source->header, sizeof first->header) != 0)
+            return bm_fail_at(err, BM_ERR_INPUT, source->name, 1,
+                              "the header is not that of %.200s (the kept documents are one "
+                              "stream, which has one header)",
+                              first->name);
+        first = first == NULL ? source : first;
     }
     return BM_OK;
 }
@@ -247,12 +271,21 @@ bm_status bm_kept_pass(bm_job_context *job, const uint8_t *dropped, bool has_tex
     bm_kept_writer *writers[BM_N_COPIES] = {NULL};
     if (job->settings->results.kept == BM_KEPT_NO && !bm_settings_write_removed(job->settings))
         return BM_OK;
-    if (!has_text)
+    const bm_result_settings *results = &job->settings->results;
+    if (!has_text && dir != NULL)
         return bm_rows_kept_ids(dir, &job->docs, dropped, err);
+    if (!has_text)
+        return bm_rows_write_ids(
+            &(bm_rows){.write = results->write, .write_ctx = results->write_ctx}, &job->docs,
+            dropped, err);
+    if (dir == NULL)
+        BM_TRY(check_headers(job->inputs.set, err));
     bm_status status = BM_OK;
     for (size_t i = 0; i < BM_N_COPIES; i++) {
         bm_kept_cfg cfg = cfg_of(job, (bm_copy_side)i);
         cfg.dir = dir;
+        cfg.write = results->write;
+        cfg.write_ctx = results->write_ctx;
         if (cfg.kept != BM_KEPT_NO)
             BM_TRY_OUT(bm_kept_writer_open(&cfg, &writers[i], err));
     }

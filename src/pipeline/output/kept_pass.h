@@ -44,7 +44,8 @@ bm_status bm_kept_copy(bm_job_context *job, bm_kept_writer *const writers[BM_N_C
 /* Would two inputs of the job, which are open, be copied to files of one name? */
 bm_status bm_kept_check_names(const bm_job_context *job, bm_error *err);
 /* After dedup: dropped[i] not 0: document i is removed, else kept; skipped records are neither. Without text,
- * and for formats without records of their own, kept_ids.txt. */
+ * and for formats without records of their own, kept_ids.txt. `dir` NULL: the same as one stream, to results.write of the
+ * settings; BM_ERR_INPUT, before anything is written, where two tables have different headers. */
 bm_status bm_kept_pass(bm_job_context *job, const uint8_t *dropped, bool has_text, bm_out_dir *dir,
                        bm_error *err);
 

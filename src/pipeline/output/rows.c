@@ -111,6 +111,18 @@ bm_status bm_rows_kept_ids(bm_out_dir *dir, const bm_doc_table *docs, const uint
     return write_file(dir, BM_FILE_KEPT_IDS, fill_ids, &c, err);
 }
 
+bm_status bm_rows_write_ids(bm_rows *rows, const bm_doc_table *docs, const uint8_t *dropped,
+                            bm_error *err)
+{
+    const context c = {.docs = docs, .dropped = dropped};
+    bm_status status = BM_OK;
+    BM_TRY_OUT(fill_ids(rows, &c, err));
+    status = bm_rows_flush(rows, true, err);
+out:
+    bm_rows_reset(rows);
+    return status;
+}
+
 /* --- skipped.tsv --- */
 
 static bm_status fill_skipped(bm_rows *rows, const void *ctx, bm_error *err)

@@ -42,6 +42,9 @@ bm_status bm_rows_skipped(bm_out_dir *dir, const bm_doc_table *docs, const bm_fi
 /* kept_ids.txt, where there are no records to copy. */
 bm_status bm_rows_kept_ids(bm_out_dir *dir, const bm_doc_table *docs, const uint8_t *dropped,
                            bm_error *err);
+/* The same rows; `rows` is reset. */
+bm_status bm_rows_write_ids(bm_rows *rows, const bm_doc_table *docs, const uint8_t *dropped,
+                            bm_error *err);
 /* grouping NULL: nothing is removed. */
 bm_status bm_rows_sources(bm_out_dir *dir, const bm_doc_table *docs, const bm_grouping *grouping,
                           const bm_file_names *names, bm_error *err);

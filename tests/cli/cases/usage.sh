@@ -36,7 +36,7 @@ for command in pairs filter cluster explain bench; do
     bm "$command" a.jsonl --resume; refused 2 "--resume is an option of sign, not of $command"
 done
 bm pairs a.jsonl --keep last; refused 2 '--keep is an option of dedup, not of pairs'
-bm dedup a.jsonl; refused 2 'no output \(expected -o DIR\)'
+bm dedup a.jsonl; refused 2 'no output \(expected -o DIR\); -o - is stdout'
 bm dedup -o out; refused 2 'no input'
 bm pairs; refused 2 'no input'
 bm filter -o out; refused 2 'no input'

@@ -450,3 +450,46 @@ Test(out_file, compression_is_chosen_before_the_first_write)
     bm_out_file_abort(file);
     scratch_close(&s);
 }
+
+/* --- a stream --- */
+
+typedef struct taken {
+    char bytes[64];
+    size_t len;
+    bool full; /* nothing more is taken */
+} taken;
+
+static int take(void *ctx, const char *data, size_t len)
+{
+    taken *t = ctx;
+    if (t->full || len > sizeof t->bytes - t->len)
+        return 1;
+    memcpy(t->bytes + t->len, data, len);
+    t->len += len;
+    return 0;
+}
+
+Test(out_file, a_stream_hands_on_what_is_written)
+{
+    taken t = {.len = 0};
+    bm_out_file *file = NULL;
+    cr_assert_eq(bm_out_file_stream(take, &t, &file, NULL), BM_OK);
+    cr_assert_eq(bm_out_file_write(file, "two ", 4, NULL), BM_OK);
+    cr_assert_eq(bm_out_file_write(file, "words\n", 6, NULL), BM_OK);
+    cr_expect_eq(bm_out_file_bytes(file), 10u);
+    cr_assert_eq(bm_out_file_close(file, NULL), BM_OK);
+    cr_expect_eq(t.len, 10u);
+    cr_expect_arr_eq(t.bytes, "two words\n", 10);
+}
+
+Test(out_file, a_stream_that_takes_no_more_is_a_closed_pipe)
+{
+    taken t = {.full = true};
+    bm_out_file *file = NULL;
+    bm_error err = {0};
+    cr_assert_eq(bm_out_file_stream(take, &t, &file, NULL), BM_OK);
+    cr_assert_eq(bm_out_file_write(file, "two ", 4, NULL), BM_OK);
+    cr_expect_eq(bm_out_file_close(file, &err), BM_ERR_PIPE);
+    cr_assert_eq(bm_out_file_stream(take, &t, &file, NULL), BM_OK);
+    bm_out_file_abort(file);
+}
