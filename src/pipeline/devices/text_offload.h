@@ -7,6 +7,7 @@
  * devices are opened (some hundredths of a second), and the faster one is taken for the whole job:
  *
  *     rate of a way = the slower of what the host's threads and what the devices do
+ *     of the host   = by the seconds of its processors: to make texts or hashes, and beside the device
  *     where one of the devices is made of the host's processors: the two one after the other
  *
  * A device that fails in the trial is treated like one that does not open.

@@ -4,7 +4,7 @@
 #define HASHES_WITHOUT_DEVICE 65536u
 #define BYTES_PER_HASH        6u /* of English text; only sizes batches */
 #define BATCH_BYTES_MIN       (64u << 10)
-#define BATCH_BYTES_MAX       (64u << 20)
+#define BATCH_BYTES_MAX       (2u << 20) /* a larger one costs its page faults each time */
 #define REASON_BYTES          256u
 
 static size_t batch_bytes(const bm_ingest_cfg *cfg, uint64_t window)
