@@ -1,4 +1,4 @@
-"""LeanMinHash with the interface and the bytes of datasketch 2."""
+"""LeanMinHash and bBitMinHash with the interface and the bytes of datasketch 2."""
 
 from __future__ import annotations
 
@@ -129,3 +129,100 @@ def _read(buf: Any, byteorder: str) -> tuple[int, np.ndarray[Any, Any], str]:
         kind, before, count = _BY_CODE[code], f"{head}B0{_BY_CODE[code].letter}", -count
     values = struct.unpack_from(f"{byteorder}{count}{kind.letter}", buf, struct.calcsize(before))
     return seed, np.array(values, dtype=kind.dtype), kind.name
+
+
+class bBitMinHash:
+    """The lowest ``b`` bits of each hash value of a MinHash, which are compared and pickled, and nothing else.
+
+    ``r``: the share of all items that the set has, as far as it is known; 0: next to nothing. Raises ValueError: b is not in
+    0 to 32, or r above 1.
+
+    Its bytes, the state of a pickle, are little-endian: seed (int64), b (uint8), r (float64), the number of values and the
+    scheme as in a LeanMinHash; then uint64 that hold values of 1, 2, 4, 8, 16 or 32 bits each, the first one highest.
+    """
+
+    __slots__ = ("b", "hashvalues", "r", "scheme", "seed")
+
+    def __init__(self, minhash: Any, b: int = 1, r: float = 0.0) -> None:
+        """Of a sketch that has a scheme."""
+        b, r = int(b), float(r)
+        if not 0 <= b <= 32:
+            raise ValueError("b must be in [0, 32]")
+        if r > 1.0:
+            raise ValueError("r must be in [0.0, 1.0]")
+        self.hashvalues = np.bitwise_and(minhash.hashvalues, (1 << b) - 1).astype(np.uint32)
+        self.seed, self.scheme, self.b, self.r = minhash.seed, minhash.scheme, b, r
+        scheme_of(self.scheme)
+
+    def _facts(self) -> tuple[Any, ...]:
+        return self.scheme, self.seed, self.b, self.r
+
+    def __eq__(self, other: object) -> bool:
+        """Whether all of it is the same."""
+        if type(self) is not type(other) or not isinstance(other, bBitMinHash):
+            return False
+        return self._facts() == other._facts() and np.array_equal(self.hashvalues, other.hashvalues)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def jaccard(self, other: bBitMinHash) -> float:
+        """The similarity of the two sets, estimated.
+
+        Raises ValueError: another b, scheme or seed.
+        """
+        if (self.b, self.scheme, self.seed) != (other.b, other.scheme, other.seed):
+            raise ValueError("cannot compare bBitMinHash of different b, schemes or seeds")
+        equal = float(np.count_nonzero(self.hashvalues == other.hashvalues)) / float(self.hashvalues.size)
+        first, second = self._chance(), other._chance()
+        if self.r != 0.0 or other.r != 0.0:
+            share = 1 / (self.r + other.r)
+            first, second = (first * other.r + second * self.r) * share, (first * self.r + second * other.r) * share
+        return (equal - first) / (1 - second)
+
+    def _chance(self) -> float:
+        """That the lowest bits of two values are equal by accident, as datasketch has it."""
+        if self.r == 0.0:
+            return 1.0 / (1 << self.b)
+        rest = 1 - self.r
+        chance: float = self.r * rest ** (2**self.b - 1) / (1 - rest ** (2 * self.b))
+        return chance
+
+    def _layout(self, n: int) -> tuple[str, int, int]:
+        """Format of the head, bits of a value, and how many words ``n`` values take."""
+        slot = next(bits for bits in ((1, 2, 4, 8, 16, 32) if self.b else (4,)) if bits >= self.b)
+        return "<qBdiB" if SCHEMES[self.scheme].affine else "<qBdi", slot, -(-n * slot // 64)
+
+    def bytesize(self) -> int:
+        """How many bytes its state has."""
+        head, _, words = self._layout(self.hashvalues.size)
+        return struct.calcsize(f"{head}{words}Q")
+
+    def __getstate__(self) -> bytearray:
+        """Its bytes."""
+        n, kind = self.hashvalues.size, SCHEMES[self.scheme]
+        head, slot, words = self._layout(n)
+        values = np.zeros((words, 64 // slot), dtype=np.uint64)
+        values.reshape(-1)[:n] = self.hashvalues
+        blocks = np.bitwise_or.reduce(values << _shifts(slot), axis=1).tolist()
+        count = (-n, kind.code) if kind.affine else (n,)
+        return bytearray(struct.pack(f"{head}{words}Q", self.seed, self.b, self.r, *count, *blocks))
+
+    def __setstate__(self, buf: Any) -> None:
+        """Of its bytes."""
+        buf = memoryview(buf)
+        self.seed, self.b, self.r, n = struct.unpack_from("<qBdi", buf, 0)
+        self.scheme = "legacy"
+        if n < 0:
+            n, code = -n, buf[struct.calcsize("<qBdi")]
+            if code not in _BY_CODE:
+                raise ValueError(f"no scheme has the number {code}")
+            self.scheme = _BY_CODE[code].name
+        head, slot, words = self._layout(n)
+        blocks = np.array(struct.unpack_from(f"{words}Q", buf, struct.calcsize(head)), dtype=np.uint64)
+        values = (blocks[:, None] >> _shifts(slot)) & np.uint64((1 << slot) - 1)
+        self.hashvalues = values.reshape(-1)[:n].astype(np.uint32)
+
+
+def _shifts(slot: int) -> np.ndarray[Any, Any]:
+    """How far each value of a word is shifted."""
+    return np.arange(64 - slot, -1, -slot).astype(np.uint64)

@@ -190,11 +190,7 @@ class MinHashLSH:
         """The scheme of the index, when it has this sketch too."""
         if len(minhash) != self.h:
             raise ValueError(f"a MinHash of length {self.h} is wanted, not of {len(minhash)}")
-        scheme: str | None = getattr(minhash, "scheme", None)
-        known = self._shared_scheme
-        if scheme is not None and known is not None and scheme != known:
-            raise ValueError(f"a MinHash of scheme {scheme!r} beside those of scheme {known!r}")
-        return scheme or known
+        return scheme_beside(minhash, self._shared_scheme)
 
     def _bands(self, minhash: Any) -> tuple[bytes, ...]:
         """What the bands are kept as."""
@@ -264,6 +260,14 @@ class MinHashLSH:
         self._settle()
         found = set().union(*filter(None, map(dict.get, self._tables, self._bands(minhash))))
         return self._given(found)
+
+    def _query_b(self, minhash: Any, b: int) -> list[Hashable]:
+        """The same of the first ``b`` bands alone."""
+        self._check(minhash)
+        if b > self.b:
+            raise ValueError(f"an index of {self.b} bands has no {b}")
+        self._settle()
+        return self._given(set().union(*filter(None, map(dict.get, self._tables[:b], self._bands(minhash)))))
 
     def add_to_query_buffer(self, minhash: Any) -> None:
         """A query for ``collect_query_buffer``."""
@@ -417,6 +421,14 @@ class MinHashLSHDeletionSession(_Session):
     def remove(self, key: Hashable) -> None:
         """As ``MinHashLSH.remove``."""
         self.lsh.remove(key)
+
+
+def scheme_beside(minhash: Any, known: str | None) -> str | None:
+    """The scheme of an index of the scheme ``known``, when it has this sketch too; ValueError: it is of another."""
+    scheme: str | None = getattr(minhash, "scheme", None)
+    if scheme is not None and known is not None and scheme != known:
+        raise ValueError(f"a MinHash of scheme {scheme!r} beside those of scheme {known!r}")
+    return scheme or known
 
 
 def check_storage(config: Mapping[str, Any]) -> None:

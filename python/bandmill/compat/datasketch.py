@@ -1,20 +1,49 @@
-"""`MinHash`, `LeanMinHash` and `MinHashLSH` as datasketch 2 has them: ``from bandmill.compat.datasketch import MinHash``.
+"""What datasketch 2 has, by its names: ``from bandmill.compat.datasketch import MinHash``.
 
 The same values, bytes, arguments and kinds of errors, for the schemes affine32, affine64 and legacy; the library does
-``MinHash.bulk``.
+``MinHash.bulk``. What has no counterpart here raises an ImportError, which names datasketch's own.
 """
 
-from bandmill.compat._lean import LeanMinHash
+from typing import NoReturn
+
+from bandmill.compat._forest import MinHashLSHEnsemble, MinHashLSHForest
+from bandmill.compat._lean import LeanMinHash, bBitMinHash
 from bandmill.compat._lsh import MinHashLSH, MinHashLSHDeletionSession, MinHashLSHInsertionSession
 from bandmill.compat._minhash import MinHash
 from bandmill.compat._schemes import sha1_hash32, sha1_hash64
+from bandmill.compat._weighted import WeightedMinHash, WeightedMinHashGenerator
+
+WeightedMinHashLSH = MinHashLSH
+WeightedMinHashLSHForest = MinHashLSHForest
+
+_ELSEWHERE = {
+    "HNSW": "bandmill.Index answers queries exactly",
+    "HyperLogLog": "MinHash.count estimates how many items a set has",
+    "HyperLogLogPlusPlus": "MinHash.count estimates how many items a set has",
+    "MinHashLSHBloom": "MinHashLSH tells which sketches are alike",
+    "AsyncMinHashLSH": "MinHashLSH is in memory, so that nothing waits",
+}
+
+
+def __getattr__(name: str) -> NoReturn:
+    if name in _ELSEWHERE:
+        raise ImportError(f"bandmill has no {name} ({_ELSEWHERE[name]}): from datasketch import {name}", name=name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "LeanMinHash",
     "MinHash",
     "MinHashLSH",
     "MinHashLSHDeletionSession",
+    "MinHashLSHEnsemble",
+    "MinHashLSHForest",
     "MinHashLSHInsertionSession",
+    "WeightedMinHash",
+    "WeightedMinHashGenerator",
+    "WeightedMinHashLSH",
+    "WeightedMinHashLSHForest",
+    "bBitMinHash",
     "sha1_hash32",
     "sha1_hash64",
 ]
