@@ -4,6 +4,7 @@
  * callbacks, a cancel in the middle, and every OpenCL device beside the CPU; two jobs at once. What
  * comes out must be what one thread makes. Prints "N passed, N failed"; exits 1 if any failed. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,13 +142,31 @@ static void test_packed(void)
 
 /* --- inputs unpacked ahead --- */
 
-/* Bytes of all sources until one fails, when `yields`, or when the reader leaves. */
-static size_t read_ahead(bm_input_set *set, bool yields, size_t leaves, bm_status *status)
+static atomic_bool has_read;
+
+static void *help(void *ahead)
+{
+    while (!atomic_load(&has_read))
+        if (!bm_input_ahead_help(ahead))
+            sched_yield();
+    return NULL;
+}
+
+/* Bytes of all sources until one fails, when `yields`, or when the reader leaves; its own threads unpack ahead, or those that
+ * help. */
+static size_t read_ahead(bm_input_set *set, bool helped, bool yields, size_t leaves,
+                         bm_status *status)
 {
     static char block[300000];
     bm_input_ahead *ahead = NULL;
+    pthread_t helpers[4];
     size_t n = 0, got = 1;
     *status = bm_input_ahead_open(set, &ahead, NULL);
+    atomic_store(&has_read, false);
+    if (helped)
+        bm_input_ahead_set_helped(ahead);
+    for (unsigned i = 0; i < 4 && helped; i++)
+        check(pthread_create(&helpers[i], NULL, help, ahead) == 0, "a helper starts");
     for (size_t i = 0; i < bm_input_set_count(set) && *status == BM_OK && n < leaves;
          i++, got = 1) {
         *status = bm_input_ahead_begin(ahead, i, NULL);
@@ -158,6 +177,9 @@ static size_t read_ahead(bm_input_set *set, bool yields, size_t leaves, bm_statu
                 *status = bm_input_ahead_yield(ahead, UINT64_MAX, NULL);
         }
     }
+    atomic_store(&has_read, true);
+    for (unsigned i = 0; i < 4 && helped; i++)
+        pthread_join(helpers[i], NULL);
     bm_input_ahead_close(ahead);
     return n;
 }
@@ -183,11 +205,13 @@ static void test_ahead(void)
         if (damaged)
             check(truncate(paths[3], 1000) == 0, "a file is cut");
         check(bm_input_set_open(&sign.input, NULL, &set, NULL) == BM_OK, "inputs are opened");
-        const size_t n = read_ahead(set, false, SIZE_MAX, &alone);
+        const size_t n = read_ahead(set, false, false, SIZE_MAX, &alone);
         check(bm_input_ahead_grant(set, 5, (uint64_t)64 << 20) > 0, "memory is granted");
-        for (unsigned yields = 0; yields < 2; yields++) {
-            check(read_ahead(set, yields, SIZE_MAX, &status) == n && status == alone, "as alone");
-            (void)read_ahead(set, yields, 30000000, &status);
+        for (unsigned i = 0; i < 4; i++) {
+            const bool helped = i % 2, yields = i / 2;
+            check(read_ahead(set, helped, yields, SIZE_MAX, &status) == n && status == alone,
+                  "as alone");
+            (void)read_ahead(set, helped, yields, 30000000, &status);
             check(status == BM_OK, "a reader leaves");
         }
         bm_input_set_close(set);

@@ -45,6 +45,7 @@ typedef struct bm_batch_limits {
      * whether the inputs are the same before this place; borrowed; NULL: neither. */
     const bm_content_place *places;
     bool records_only; /* batches will be split, not parsed */
+    bool helped;       /* whoever waits to call `next` calls `help` meanwhile */
 } bm_batch_limits;
 
 typedef struct bm_batch_source bm_batch_source;
@@ -62,6 +63,9 @@ typedef struct bm_batch_source_ops {
     bm_status (*begin)(bm_batch_source *source, const bm_batch_limits *limits, bm_error *err);
     /* *out is NULL at the end. */
     bm_status (*next)(bm_batch_source *source, bm_source_batch **out, bm_error *err);
+    /* While another thread calls `next`: a small part of what it has to do later. False: there is nothing. NULL: there
+     * never is. */
+    bool (*help)(bm_batch_source *source);
     /* How many records has a batch, bad ones too? */
     bm_status (*count)(bm_batch_source *source, const bm_source_batch *batch, uint64_t *n,
                        bm_error *err);

@@ -5,7 +5,9 @@
  * back. Other sources than that of the reader leave him some blocks, or he might wait for ever.
  *
  * Members that end where it can be told (members.h) are cut off by one thread at a time, which reads the source in order,
- * and unpacked by all; what cannot be cut is unpacked as a stream, by one thread at a time.
+ * and unpacked by all; what cannot be cut is unpacked as a stream, by one thread at a time. Where others help, the reader
+ * unpacks its own stream, straight into the caller's buffer, and helps too before it waits: handing blocks on costs a
+ * twentieth of what is done with them, and is worth that only to a thread that would do nothing.
  *
  * Tests: tests/unit/io_input/test_input_ahead.c, tests/race/race_pipeline.c */
 #include "io/input/input_ahead.h"
@@ -33,8 +35,10 @@
 #define LZ4_BYTES    ((uint64_t)8 << 20)
 #define WINDOW_USUAL ((uint64_t)8 << 20) /* where the first bytes do not tell it */
 #define STORED_LEAST                                                                               \
-    ((uint64_t)16 << 10)  /* of a source: handing on a smaller one costs more than it brings */
-#define LONG_PART     16u /* of what was granted: a longer record may need all memory */
+    ((uint64_t)16 << 10) /* of a source: handing on a smaller one costs more than it brings */
+#define THREADS_WORTH                                                                              \
+    4u /* that help: fewer are not kept waiting by a decoder as fast as Zstandard's */
+#define LONG_PART     16u       /* of what was granted: a longer record may need all memory */
 #define WAIT_NS       200000000 /* between two questions whether to stop */
 #define NS_PER_SECOND 1000000000
 #define NOWHERE       SIZE_MAX
@@ -72,6 +76,12 @@ typedef struct place {
     uint64_t given, stored; /* bytes that the reader has had; as stored, up to there */
 } place;
 
+/* What a thread unpacks members with; NULL: not opened so far. */
+typedef struct unpackers {
+    struct unpackers *next;
+    bm_members *of[BM_COMPRESSIONS];
+} unpackers;
+
 struct bm_input_ahead {
     bm_input_set *set;
     bm_input_bytes *own; /* the reader's, of sources that are in no place */
@@ -86,8 +96,10 @@ struct bm_input_ahead {
     atomic_bool stop;
     bool paused;
     const place *awaited; /* the reader waits until a thread is done with it */
+    bool helped;          /* there are no threads but those that help */
     pthread_t *threads;
     size_t n_threads, n_asleep;
+    unpackers *unpackers;                 /* that nobody uses */
     atomic_bool without[BM_COMPRESSIONS]; /* members of the kind cannot be unpacked at once here */
     place *places;
     size_t next;   /* the source that may be begun next */
@@ -228,11 +240,20 @@ static bool has_room(const bm_input_ahead *ahead, size_t source)
     return ahead->n_used + kept + wanted <= ahead->n_most;
 }
 
+/* Is the source unpacked by others than its reader? */
+static bool is_worth(const bm_input_ahead *ahead, size_t source)
+{
+    const bm_compression kind = bm_input_set_source(ahead->set, source)->compression;
+    return !ahead->helped || source == ahead->source || ahead->plan.threads >= THREADS_WORTH ||
+           (kind != BM_COMPRESSION_ZST && kind != BM_COMPRESSION_LZ4);
+}
+
 /* The next source goes to a free place; NULL: there is none. */
 static place *open_place(bm_input_ahead *ahead)
 {
     place *free = NULL;
-    while (ahead->next < ahead->set->n_sources && !is_packed(ahead->set, ahead->next))
+    while (ahead->next < ahead->set->n_sources &&
+           !(is_packed(ahead->set, ahead->next) && is_worth(ahead, ahead->next)))
         ahead->next++;
     for (size_t i = 0; i < ahead->plan.places; i++)
         if (ahead->places[i].state == PLACE_FREE)
@@ -244,6 +265,13 @@ static place *open_place(bm_input_ahead *ahead)
     return free;
 }
 
+/* Does the reader unpack it by itself, unless somebody is at it? */
+static bool is_readers(const bm_input_ahead *ahead, const place *p)
+{
+    return ahead->helped && p->source == ahead->source && p->state == PLACE_OPEN && !p->busy &&
+           !p->members;
+}
+
 /* What to go on with: the nearest source first. */
 static place *find_work(bm_input_ahead *ahead)
 {
@@ -252,17 +280,12 @@ static place *find_work(bm_input_ahead *ahead)
         return NULL;
     for (size_t i = 0; i < ahead->plan.places; i++) {
         place *p = &ahead->places[i];
-        if (p->state == PLACE_OPEN && !p->busy && has_room(ahead, p->source) &&
-            (found == NULL || p->source < found->source))
+        if (p->state == PLACE_OPEN && !p->busy && !is_readers(ahead, p) &&
+            has_room(ahead, p->source) && (found == NULL || p->source < found->source))
             found = p;
     }
     return found != NULL ? found : open_place(ahead);
 }
-
-/* What a thread unpacks members with; NULL: not opened so far. */
-typedef struct unpackers {
-    bm_members *of[BM_COMPRESSIONS];
-} unpackers;
 
 static bm_members *unpacker_of(bm_input_ahead *ahead, unpackers *u, bm_compression kind)
 {
@@ -278,13 +301,13 @@ static bm_compression kind_of(const bm_input_ahead *ahead, const place *p)
 
 /* --- without the lock --- */
 
-static bm_status begin_place(bm_input_ahead *ahead, place *p)
+/* `callbacks` are those of who reads. */
+static bm_status begin_place(bm_input_ahead *ahead, place *p, const bm_callbacks *callbacks)
 {
     const bm_compression kind = kind_of(ahead, p);
-    if (p->bytes == NULL) {
+    if (p->bytes == NULL)
         BM_TRY(bm_input_bytes_open(ahead->set, &p->bytes, NULL));
-        bm_input_bytes_set_apart(p->bytes, &ahead->callbacks, ahead->plan.window_log);
-    }
+    bm_input_bytes_set_apart(p->bytes, callbacks, ahead->plan.window_log);
     p->begun = true;
     if (p->packed != NULL)
         p->packed->len = 0;
@@ -377,6 +400,13 @@ static void unpack_members(bm_input_ahead *ahead, place *p, unpackers *u, block 
     give_back(ahead, in);
 }
 
+static void add_packed(bm_input_ahead *ahead, place *p)
+{
+    if (ahead->plan.block_bytes == MEMBER_BLOCK && p->packed == NULL && !p->begun &&
+        (p->packed = take_block(ahead)) != NULL)
+        ahead->n_used--;
+}
+
 /* One step with a place, and its blocks. */
 static void work_on(bm_input_ahead *ahead, place *p, unpackers *u)
 {
@@ -384,10 +414,10 @@ static void work_on(bm_input_ahead *ahead, place *p, unpackers *u)
     block *b = take_block(ahead), *rest = pairs && b != NULL ? take_block(ahead) : NULL, *in = NULL;
     place_state state = PLACE_FAILED;
     p->busy = true;
-    if (pairs && p->packed == NULL && !p->begun && (p->packed = take_block(ahead)) != NULL)
-        ahead->n_used--;
+    add_packed(ahead, p);
     pthread_mutex_unlock(&ahead->lock);
-    if (b != NULL && (!pairs || rest != NULL) && (p->begun || begin_place(ahead, p) == BM_OK)) {
+    if (b != NULL && (!pairs || rest != NULL) &&
+        (p->begun || begin_place(ahead, p, &ahead->callbacks) == BM_OK)) {
         state = PLACE_OPEN;
         if (p->members)
             in = cut_members(ahead, p, rest, &state);
@@ -417,25 +447,43 @@ static void work_on(bm_input_ahead *ahead, place *p, unpackers *u)
     tell(ahead, p);
 }
 
+/* One step, if there is any to do. */
+static bool work(bm_input_ahead *ahead)
+{
+    place *p = find_work(ahead);
+    unpackers *u = ahead->unpackers;
+    if (p == NULL || (u == NULL && (u = bm_alloc_zero(1, sizeof *u)) == NULL))
+        return false;
+    ahead->unpackers = u->next;
+    work_on(ahead, p, u);
+    u->next = ahead->unpackers;
+    ahead->unpackers = u;
+    return true;
+}
+
 static void *run_thread(void *arg)
 {
     bm_input_ahead *ahead = arg;
-    unpackers u = {{NULL}};
     pthread_mutex_lock(&ahead->lock);
     while (!atomic_load(&ahead->stop)) {
-        place *p = find_work(ahead);
-        if (p != NULL) {
-            work_on(ahead, p, &u);
+        if (work(ahead))
             continue;
-        }
         ahead->n_asleep++;
         pthread_cond_wait(&ahead->work, &ahead->lock);
         ahead->n_asleep--;
     }
     pthread_mutex_unlock(&ahead->lock);
-    for (size_t i = 0; i < BM_COMPRESSIONS; i++)
-        bm_members_close(u.of[i]);
     return NULL;
+}
+
+bool bm_input_ahead_help(bm_input_ahead *ahead)
+{
+    if (ahead->plan.threads == 0)
+        return false;
+    pthread_mutex_lock(&ahead->lock);
+    const bool helped = work(ahead);
+    pthread_mutex_unlock(&ahead->lock);
+    return helped;
 }
 
 /* --- open and close --- */
@@ -471,6 +519,11 @@ out:
     return BM_OK;
 }
 
+void bm_input_ahead_set_helped(bm_input_ahead *ahead)
+{
+    ahead->helped = true;
+}
+
 static void free_blocks(block **list)
 {
     while (*list != NULL) {
@@ -503,6 +556,13 @@ void bm_input_ahead_close(bm_input_ahead *ahead)
         free_blocks(&ahead->places[i].first);
     }
     free_blocks(&ahead->blocks);
+    while (ahead->unpackers != NULL) {
+        unpackers *u = ahead->unpackers;
+        ahead->unpackers = u->next;
+        for (size_t i = 0; i < BM_COMPRESSIONS; i++)
+            bm_members_close(u->of[i]);
+        bm_free(u);
+    }
     bm_input_bytes_close(ahead->own);
     pthread_cond_destroy(&ahead->work);
     pthread_cond_destroy(&ahead->moved);
@@ -529,22 +589,28 @@ static bool await(bm_input_ahead *ahead, const place *p)
     return rc == 0;
 }
 
-static bool is_awaited(const place *p)
+static bool is_awaited(const bm_input_ahead *ahead, const place *p)
 {
-    return p->first == NULL ? p->state == PLACE_OPEN : p->first->filling;
+    return p->first == NULL ? p->state == PLACE_OPEN && !is_readers(ahead, p) : p->first->filling;
+}
+
+/* The reader has to wait, or to do what others would have done with more memory. */
+static void grow(bm_input_ahead *ahead)
+{
+    ahead->n_most = (size_t)least(ahead->n_most + ahead->plan.threads, ahead->plan.blocks);
 }
 
 /* Until the place has a block, or will have none; the lock is held. */
 static bm_status wait_block(bm_input_ahead *ahead, const place *p, bm_error *err)
 {
     bm_status status = BM_OK;
-    if (is_awaited(p)) {
-        ahead->n_most = (size_t)least(ahead->n_most + ahead->plan.threads, ahead->plan.blocks);
+    if (is_awaited(ahead, p)) {
+        grow(ahead);
         if (ahead->n_asleep > 0)
             pthread_cond_broadcast(&ahead->work);
     }
-    while (status == BM_OK && is_awaited(p)) {
-        if (await(ahead, p))
+    while (status == BM_OK && is_awaited(ahead, p)) {
+        if (!(ahead->helped && work(ahead)) && await(ahead, p))
             continue;
         pthread_mutex_unlock(&ahead->lock);
         status = bm_check_cancelled(ahead->set->callbacks, err);
@@ -587,12 +653,12 @@ static place *enter(bm_input_ahead *ahead, size_t source)
     }
     ahead->source = source;
     ahead->paused = false;
+    const size_t next = ahead->next > source ? ahead->next : source + 1;
     if (found == NULL && is_packed(ahead->set, source)) {
         ahead->next = source;
         found = open_place(ahead);
     }
-    if (ahead->next <= source)
-        ahead->next = source + 1;
+    ahead->next = next;
     return found;
 }
 
@@ -619,17 +685,33 @@ static bm_status read_again(bm_input_ahead *ahead, bm_error *err)
     return BM_OK;
 }
 
+/* The reader begins with a place; the lock is held, but not meanwhile. */
+static void begin_own(bm_input_ahead *ahead, place *p)
+{
+    add_packed(ahead, p);
+    p->busy = true;
+    pthread_mutex_unlock(&ahead->lock);
+    const bm_status status = begin_place(ahead, p, ahead->set->callbacks);
+    pthread_mutex_lock(&ahead->lock);
+    p->busy = false;
+    if (status != BM_OK)
+        p->state = PLACE_FAILED;
+}
+
 bm_status bm_input_ahead_begin(bm_input_ahead *ahead, size_t source, bm_error *err)
 {
     ahead->ended = false;
     if (ahead->plan.threads == 0)
         return bm_input_bytes_begin(ahead->own, source, err);
-    start_threads(ahead);
+    if (!ahead->helped)
+        start_threads(ahead);
     bm_status status = BM_OK;
     pthread_mutex_lock(&ahead->lock);
     place *p = ahead->now = enter(ahead, source);
     if (p != NULL)
         status = wait_block(ahead, p, err);
+    if (p != NULL && !p->begun && is_readers(ahead, p))
+        begin_own(ahead, p);
     const bool again = p != NULL && status == BM_OK && p->first == NULL && p->state == PLACE_FAILED;
     pthread_mutex_unlock(&ahead->lock);
     if (status != BM_OK)
@@ -651,6 +733,20 @@ static void end_place(bm_input_ahead *ahead)
     ahead->ended = true;
 }
 
+/* Read on in the current source, whose decoder nobody else uses: is it open, ended, or failed? */
+static place_state read_own(const bm_input_ahead *ahead, place *p, char *out, size_t cap,
+                            size_t *got)
+{
+    bm_input_bytes_set_apart(p->bytes, ahead->set->callbacks, ahead->plan.window_log);
+    if (bm_input_bytes_read(p->bytes, out, cap, got, NULL) != BM_OK) {
+        *got = 0;
+        return PLACE_FAILED;
+    }
+    p->given += *got;
+    p->stored = bm_input_bytes_in_source(p->bytes);
+    return *got > 0 ? PLACE_OPEN : PLACE_ENDED;
+}
+
 bm_status bm_input_ahead_read(bm_input_ahead *ahead, char *out, size_t cap, size_t *got,
                               bm_error *err)
 {
@@ -668,10 +764,16 @@ bm_status bm_input_ahead_read(bm_input_ahead *ahead, char *out, size_t cap, size
         status = wait_block(ahead, p, err);
     }
     block *b = p->first;
-    const place_state state = p->state;
+    const bool own = b == NULL && is_readers(ahead, p);
+    place_state state = p->state;
     pthread_mutex_unlock(&ahead->lock);
     if (status != BM_OK)
         return status;
+    if (own) {
+        state = read_own(ahead, p, out, cap, got);
+        if (*got > 0)
+            return BM_OK;
+    }
     if (b == NULL && state == PLACE_ENDED) {
         end_place(ahead);
         return BM_OK;
@@ -689,6 +791,8 @@ bm_status bm_input_ahead_read(bm_input_ahead *ahead, char *out, size_t cap, size
         return BM_OK;
     pthread_mutex_lock(&ahead->lock);
     drop_first(ahead, p);
+    if (p->first == NULL && is_readers(ahead, p))
+        grow(ahead);
     pthread_mutex_unlock(&ahead->lock);
     return BM_OK;
 }

@@ -16,7 +16,8 @@
  * files are read as they are asked for. A source with which nobody has begun is not waited for.
  *
  * Memory: no more than was granted, for blocks, windows and all else; a thread that gets none sleeps.
- * Threads: one reads; those that unpack are this file's own, begun with the first source and ended by close. */
+ * Threads: one reads; those that unpack are others that wait for it and help meanwhile, or else this file's own, begun
+ * with the first source and ended by close. */
 #ifndef BM_IO_INPUT_INPUT_AHEAD_H
 #define BM_IO_INPUT_INPUT_AHEAD_H
 
@@ -31,6 +32,10 @@ uint64_t bm_input_ahead_grant(bm_input_set *set, uint32_t threads, uint64_t byte
 /* The calls of input_bytes.h. */
 bm_status bm_input_ahead_open(bm_input_set *set, bm_input_ahead **out, bm_error *err);
 void bm_input_ahead_close(bm_input_ahead *ahead); /* NULL is fine */
+/* Before the first begin: whoever waits for the reader calls bm_input_ahead_help. */
+void bm_input_ahead_set_helped(bm_input_ahead *ahead);
+/* By any thread but the reader's, between open and close: unpack a block of what comes next. False: there is nothing to do. */
+bool bm_input_ahead_help(bm_input_ahead *ahead);
 bm_status bm_input_ahead_begin(bm_input_ahead *ahead, size_t source, bm_error *err);
 bm_status bm_input_ahead_read(bm_input_ahead *ahead, char *out, size_t cap, size_t *got,
                               bm_error *err);

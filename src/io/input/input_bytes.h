@@ -12,8 +12,8 @@ typedef struct bm_input_bytes bm_input_bytes;
 
 bm_status bm_input_bytes_open(bm_input_set *set, bm_input_bytes **out, bm_error *err);
 void bm_input_bytes_close(bm_input_bytes *bytes); /* NULL is fine */
-/* Before any begin: read beside whoever reads the set, on a thread of its own. The set is only looked
- * at, these callbacks are asked (borrowed), and windows have 2^window_log bytes at most. */
+/* From the first begin on: read beside whoever reads the set. The set is only looked at, these callbacks are
+ * asked from now on (borrowed), and windows have 2^window_log bytes at most. */
 void bm_input_bytes_set_apart(bm_input_bytes *bytes, const bm_callbacks *callbacks,
                               unsigned window_log);
 /* Tell the set the digest and the length of the source that was read apart, to its end. */

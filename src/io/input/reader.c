@@ -76,6 +76,16 @@ bm_status bm_reader_track(bm_reader *reader, const bm_content_place *check, bm_e
     return bm_content_tracker_open(check, &reader->watch.tracker, err);
 }
 
+void bm_reader_set_helped(bm_reader *reader)
+{
+    bm_input_ahead_set_helped(reader->bytes);
+}
+
+bool bm_reader_help(bm_reader *reader)
+{
+    return bm_input_ahead_help(reader->bytes);
+}
+
 void bm_reader_close(bm_reader *reader)
 {
     if (reader == NULL)

@@ -24,6 +24,9 @@ void bm_reader_set_gate(bm_reader *reader, const bm_long_gate *gate);
 /* Tell the place behind each batch, and whether the bytes before `check` (copied), where it is known,
  * are those that they were. */
 bm_status bm_reader_track(bm_reader *reader, const bm_content_place *check, bm_error *err);
+/* bm_input_ahead_set_helped, and _help, of its inputs. */
+void bm_reader_set_helped(bm_reader *reader);
+bool bm_reader_help(bm_reader *reader);
 /* *out is taken by the caller (bm_raw_batch_free); NULL at the end. */
 bm_status bm_reader_next(bm_reader *reader, bm_raw_batch **out, bm_error *err);
 void bm_reader_close(bm_reader *reader); /* NULL is fine */

@@ -58,6 +58,8 @@ static bm_status records_begin(bm_batch_source *base, const bm_batch_limits *lim
     records_end(base);
     BM_TRY(bm_reader_open(base->inputs, limits->bytes, limits->docs, &source->reader, err));
     bm_reader_set_gate(source->reader, limits->gate);
+    if (limits->helped)
+        bm_reader_set_helped(source->reader);
     if (limits->places != NULL)
         BM_TRY(bm_reader_track(source->reader, limits->places, err));
     return BM_OK;
@@ -87,6 +89,11 @@ static bm_status records_next(bm_batch_source *base, bm_source_batch **out, bm_e
     batch->base.place = raw->place;
     *out = &batch->base;
     return BM_OK;
+}
+
+static bool records_help(bm_batch_source *base)
+{
+    return bm_reader_help(((records *)base)->reader);
 }
 
 static bm_status records_count(bm_batch_source *base, const bm_source_batch *batch, uint64_t *n,
@@ -147,6 +154,7 @@ const bm_batch_source_ops bm_source_records = {
     .open = records_open,
     .begin = records_begin,
     .next = records_next,
+    .help = records_help,
     .count = records_count,
     .end = records_end,
     .free_batch = records_free_batch,

@@ -1,8 +1,9 @@
 /* ingest.c -- the threads of the ingest: workers read, parse and sign, and each device has a thread
  * of its own, its device worker (ingest_sign.h).
  *
- * One mutex guards the reading, another the order (ingest_order.h). A failure to read becomes a
- * batch of its own that fails in its turn, behind what was read before.
+ * One mutex guards the reading, and who waits for it helps to unpack what will be read; another guards
+ * the order (ingest_order.h). A failure to read becomes a batch of its own that fails in its turn,
+ * behind what was read before.
  *
  * Tests: tests/unit/ingest/test_ingest_read.c, tests/unit/ingest/test_ingest_columns.c */
 #include "pipeline/ingest/ingest.h"
@@ -82,6 +83,18 @@ static void deliver_failure(ingest *in, uint64_t sequence, bm_status status, con
     bm_ingest_order_deliver(&in->order, last);
 }
 
+/* Lock the reading; as long as another thread reads, help it. */
+static void lock_reading(ingest *in)
+{
+    bm_batch_source *source = in->cfg->source;
+    while (pthread_mutex_trylock(&in->read_lock) != 0) {
+        if (source->ops->help == NULL || !source->ops->help(source)) {
+            pthread_mutex_lock(&in->read_lock);
+            return;
+        }
+    }
+}
+
 /* The next batch of input, read; NULL at the end or when the ingest stops. */
 static bm_ingest_batch *read_next(host_worker *w)
 {
@@ -90,7 +103,7 @@ static bm_ingest_batch *read_next(host_worker *w)
     bm_status status = BM_OK;
     bm_ingest_batch *batch = NULL;
     uint64_t sequence = 0;
-    pthread_mutex_lock(&in->read_lock);
+    lock_reading(in);
     if (!in->read_end && bm_ingest_order_wait(&in->order, in->n_read)) {
         bm_ingest_lap(&w->times.wait, &w->mark);
         status = read_batch(in, &batch, &error);

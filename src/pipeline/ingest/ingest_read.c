@@ -51,6 +51,7 @@ bm_status bm_ingest_read_begin(const bm_ingest_cfg *cfg, const bm_long_gate *gat
                                                   : HASHES_WITHOUT_DEVICE,
                                     .docs = batch_docs(cfg, window, bytes),
                                     .gate = gate,
+                                    .helped = true,
                                     .places = cfg->places != NULL ? &cfg->places->check : NULL};
     return bm_batch_source_begin(cfg->source, &limits, cfg->skip_records, err);
 }

@@ -1,5 +1,8 @@
 /* Unpacking ahead: the bytes, digests and errors of sources are those that were packed, or those of one thread, whatever
  * threads and memory there are, and whatever is wrong. */
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <zlib.h>
 #include <zstd.h>
 
@@ -122,14 +125,51 @@ typedef struct outcome {
     bm_hash128 digest;
 } outcome;
 
-/* Read all sources as the reader does that skips what is broken, or ends with it. */
-static void read_all(sources *s, size_t n, size_t cap, bool skips, outcome *out)
+/* Those that wait for the reader, as the workers of an ingest do. */
+typedef struct helpers {
+    bm_input_ahead *ahead;
+    atomic_bool stop;
+    size_t n;
+    pthread_t threads[8];
+} helpers;
+
+#define NOT_HELPED SIZE_MAX /* its own threads unpack ahead */
+
+static void *help(void *ctx)
 {
+    helpers *h = ctx;
+    while (!atomic_load(&h->stop))
+        if (!bm_input_ahead_help(h->ahead))
+            sched_yield();
+    return NULL;
+}
+
+static void start_helpers(helpers *h, bm_input_ahead *ahead, size_t n)
+{
+    *h = (helpers){.ahead = ahead, .n = n == NOT_HELPED ? 0 : n};
+    if (n != NOT_HELPED)
+        bm_input_ahead_set_helped(ahead);
+    for (size_t i = 0; i < h->n; i++)
+        cr_assert_eq(pthread_create(&h->threads[i], NULL, help, h), 0);
+}
+
+static void end_helpers(helpers *h)
+{
+    atomic_store(&h->stop, true);
+    for (size_t i = 0; i < h->n; i++)
+        pthread_join(h->threads[i], NULL);
+}
+
+/* Read all sources as the reader does that skips what is broken, or ends with it. */
+static void read_all(sources *s, size_t n, size_t cap, bool skips, size_t n_helpers, outcome *out)
+{
+    helpers h;
     bm_input_ahead *ahead = NULL;
     bm_error err = {0};
     char *block = malloc(cap);
     uint64_t stored = 0;
     cr_assert_eq(bm_input_ahead_open(s->set, &ahead, &err), BM_OK);
+    start_helpers(&h, ahead, n_helpers);
     for (size_t i = 0; i < n; i++) {
         outcome *o = &out[i];
         size_t got = 1;
@@ -153,6 +193,7 @@ static void read_all(sources *s, size_t n, size_t cap, bool skips, outcome *out)
         if (!skips && o->status != BM_OK)
             break;
     }
+    end_helpers(&h);
     bm_input_ahead_close(ahead);
     free(block);
 }
@@ -171,20 +212,27 @@ static void assert_as_alone(const source *of, size_t n, bool skips)
     static const struct {
         uint32_t threads;
         uint64_t memory;
-        size_t cap;
-    } with[] = {
-        {2, 8 * MIB, 300000}, {8, 40 * MIB, 5000000}, {2, 128 * MIB, 3001}, {8, MANY, 100000}};
+        size_t cap, helpers;
+    } with[] = {{2, 8 * MIB, 300000, NOT_HELPED},
+                {8, 40 * MIB, 5000000, NOT_HELPED},
+                {2, 128 * MIB, 3001, NOT_HELPED},
+                {8, MANY, 100000, NOT_HELPED},
+                {4, 40 * MIB, 300000, 3},
+                {2, 128 * MIB, 3001, 1},
+                {3, MANY, 5000000, 2},
+                {8, MANY, 100000, 7},
+                {4, MANY, 70000, 0}};
     sources s;
     outcome alone[N_SOURCES] = {0}, got[N_SOURCES] = {0};
     make(&s, of, n, skips ? BM_ON_ERROR_SKIP : BM_ON_ERROR_FAIL);
     cr_assert_eq(bm_input_ahead_grant(s.set, 1, MANY), 0);
-    read_all(&s, n, 65536, skips, alone);
-    for (size_t m = 0; m < 4; m++) {
+    read_all(&s, n, 65536, skips, NOT_HELPED, alone);
+    for (size_t m = 0; m < sizeof with / sizeof *with; m++) {
         cr_assert_leq(bm_input_ahead_grant(s.set, with[m].threads, with[m].memory), with[m].memory);
         if (m % 2 == 0) /* else digests are compared with those of the time before */
             forget_digests(&s, n);
         memset(got, 0, sizeof got);
-        read_all(&s, n, with[m].cap, skips, got);
+        read_all(&s, n, with[m].cap, skips, with[m].helpers, got);
         for (size_t i = 0; i < n; i++) {
             cr_assert_eq(got[i].status, alone[i].status, "source %zu: %s", i, got[i].message);
             cr_assert_str_eq(got[i].message, alone[i].message);
@@ -213,7 +261,7 @@ Test(input_ahead, bytes_and_digests_are_those_of_the_files_whatever_threads_and_
     bm_hash128 digest;
     make(&s, of, N_SOURCES, BM_ON_ERROR_FAIL);
     cr_assert_gt(bm_input_ahead_grant(s.set, 2, MANY), 0);
-    read_all(&s, N_SOURCES, 100000, false, got);
+    read_all(&s, N_SOURCES, 100000, false, NOT_HELPED, got);
     for (size_t i = 0; i < N_SOURCES; i++) {
         cr_assert_eq(got[i].n, of[i].n);
         cr_assert_eq(got[i].sum, crc32(0, (const Bytef *)s.plain[i], (uInt)of[i].n));
@@ -301,9 +349,11 @@ Test(input_ahead, a_window_larger_than_was_foreseen_is_read_by_the_reader)
     bm_input_options o = test_options((const char *const *)s.paths, 3, BM_FORMAT_LINES);
     cr_assert_eq(bm_input_set_open(&o, NULL, &s.set, NULL), BM_OK);
     cr_assert_gt(bm_input_ahead_grant(s.set, 2, MANY), 0);
-    read_all(&s, 3, 1 << 20, false, got);
-    for (size_t i = 0; i < 3; i++)
-        cr_assert(got[i].status == BM_OK && got[i].n == of[i].n, "%s", got[i].message);
+    for (size_t k = 0; k < 4; k++) {
+        read_all(&s, 3, 1 << 20, false, k < 3 ? k : NOT_HELPED, got);
+        for (size_t i = 0; i < 3; i++)
+            cr_assert(got[i].status == BM_OK && got[i].n == of[i].n, "%s", got[i].message);
+    }
     free(packed);
     unmake(&s);
 }
@@ -316,6 +366,7 @@ Test(input_ahead, what_was_unpacked_is_dropped_for_a_long_record_and_the_bytes_g
                          {ZST, 40000, WHOLE, 0}};
     for (size_t at = 1; at < 5700000; at = at * 3 + 99991) {
         sources s;
+        helpers h;
         bm_input_ahead *ahead = NULL;
         bm_error err = {0};
         size_t all = 0;
@@ -323,6 +374,7 @@ Test(input_ahead, what_was_unpacked_is_dropped_for_a_long_record_and_the_bytes_g
         make(&s, of, 4, BM_ON_ERROR_FAIL);
         cr_assert_gt(bm_input_ahead_grant(s.set, 4, 64 * MIB), 0);
         cr_assert_eq(bm_input_ahead_open(s.set, &ahead, &err), BM_OK);
+        start_helpers(&h, ahead, at % 2 == 0 ? 3 : NOT_HELPED);
         for (size_t i = 0; i < 4; i++) {
             size_t n = 0, got = 1;
             cr_assert_eq(bm_input_ahead_begin(ahead, i, &err), BM_OK, "%s", err.message);
@@ -339,6 +391,7 @@ Test(input_ahead, what_was_unpacked_is_dropped_for_a_long_record_and_the_bytes_g
             }
             cr_assert_eq(n, of[i].n);
         }
+        end_helpers(&h);
         bm_input_ahead_close(ahead);
         free(block);
         unmake(&s);
@@ -363,11 +416,14 @@ Test(input_ahead, it_stops_when_it_is_told_and_when_it_is_closed_early)
     cr_assert_eq(bm_input_set_open_watched(&o, NULL, &callbacks, &s.set, NULL), BM_OK);
     cr_assert_gt(bm_input_ahead_grant(s.set, 4, MANY), 0);
     outcome got[3];
-    read_all(&s, 3, 300000, false, got);
-    size_t i = 0;
-    while (got[i].status == BM_OK)
-        i++;
-    cr_assert(i < 3 && got[i].status == BM_ERR_CANCELLED && !got[i].broken);
+    for (size_t k = 0; k < 4; k++) {
+        asked = 0;
+        read_all(&s, 3, 300000, false, k < 3 ? k : NOT_HELPED, got);
+        size_t i = 0;
+        while (got[i].status == BM_OK)
+            i++;
+        cr_assert(i < 3 && got[i].status == BM_ERR_CANCELLED && !got[i].broken);
+    }
     bm_input_ahead *ahead = NULL;
     asked = 0;
     cr_assert_eq(bm_input_ahead_open(s.set, &ahead, NULL), BM_OK);
