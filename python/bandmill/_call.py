@@ -112,10 +112,12 @@ class Call:
         self._alive.append(thing)
         return thing
 
-    def text(self, value: str | bytes | os.PathLike[str] | None) -> Any:
+    def text(self, value: str | bytes | os.PathLike[str] | None, field: str | None = None) -> Any:
         """A C string; NULL for None."""
         if value is None:
             return ffi.NULL
+        if field is not None and not isinstance(value, (str, bytes, os.PathLike)):
+            raise Error(f"{field} of type {type(value).__name__} (a path)", field=field)
         data = os.fsencode(value)
         if b"\0" in data:
             raise Error("a text with a NUL byte in it (the option takes none)")

@@ -45,6 +45,14 @@ class Source:
             self.paths = [data.path]
             self.ids = data.ids
         elif isinstance(data, (str, os.PathLike)):
+            if (
+                paths is None
+                and isinstance(data, str)
+                and data != "-"
+                and not glob.has_magic(data)
+                and not os.path.lexists(data)
+            ):
+                raise Error(f"{data}: no such file (a str is a path; texts come in a list)", "io", data, field="data")
             self._of_paths([data])
         elif hasattr(data, "__arrow_c_stream__"):
             self._of_stream(data.__arrow_c_stream__())
@@ -122,6 +130,8 @@ def in_hand(data: Any) -> Any:
         pa = arrow()
         tables = data.with_format("arrow").iter(batch_size=_DATASET_ROWS)
         first = next(tables, None)
+        if first is None and data.features is None:
+            raise Error("a dataset without rows that does not say its columns (features=)", field="data")
         if first is None:
             return data.features.arrow_schema.empty_table()
         batches = (batch for table in itertools.chain([first], tables) for batch in table.to_batches())
@@ -164,13 +174,14 @@ def warn_of_paths(items: Any, level: int) -> None:
 
 def no_data(data: Any) -> Error:
     """What ``data`` may be, and this is not."""
-    hint = (
-        ": collect() gives a table"
-        if hasattr(data, "collect")
-        else ": list() gives a list"
-        if hasattr(data, "__next__")
-        else ""
-    )
+    hints = {
+        "collect": "collect() gives a table",
+        "readline": "its path is read",
+        "keys": "pyarrow.table() makes a table of it",
+        "__iter__": "list() gives a list",
+    }
+    told = next((hint for name, hint in hints.items() if hasattr(data, name)), "")
+    hint = ": a list has a text" if isinstance(data, (bytes, bytearray, memoryview)) else f": {told}" if told else ""
     return Error(
         f"data of type {type(data).__name__}{hint} (a list or array of str or bytes, a table that gives out an Arrow "
         "stream, a path, or paths=)",
@@ -186,7 +197,8 @@ def bytes_of(i: int, item: Any) -> bytes:
         return bytes(item)
     if item is None:
         return b""
-    raise Error(f"item {i} is of type {type(item).__name__} (a text is str, bytes or None)", "input", NAME, i + 1, "data")
+    hint = "; pyarrow.Table.from_pylist() makes a table of records" if isinstance(item, dict) else ""
+    raise Error(f"item {i} is of type {type(item).__name__} (a text is str, bytes or None{hint})", "input", NAME, i + 1, "data")
 
 
 def strings_of(parts: list[tuple[Any, Array]], call: Call) -> tuple[Any, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pathlib
@@ -49,6 +50,8 @@ from bandmill._rows import Seen, Watch, digest_of, read_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from bandmill._index import Index
 
 Array = np.ndarray[Any, Any]
 _RAM = pathlib.Path("/dev/shm")
@@ -177,7 +180,7 @@ class Signatures:
     def band_keys(self) -> Array:
         """uint64 (N, B), where bands were asked for."""
         if not self._has_keys():
-            raise Error("these signatures have no band keys (bands= and rows= make some)", field="bands")
+            raise Error("these signatures have no band keys (threshold=, or bands= and rows=, make some)", field="bands")
         return self._array("band_keys")
 
     def _has_keys(self) -> bool:
@@ -549,6 +552,8 @@ class Dedup:
 
         ``kept``, ``sources``, ``force``: as in `dedup`. Of a table `take` has the kept rows. Returns the path. Raises Error.
         """
+        if self._seen is not None and self._seen.rows is not None and self._seen.made is None:
+            raise Error("filter is for files (take(data) has the kept rows of a table)", field="output")
         call = Call()
         o = new("filter")
         o.path, o.sources, o.annotate = call.text(self.path), call.text(sources), annotate
@@ -647,7 +652,7 @@ def dedup(
     keep: str = "first",
     max_group_size: int | None = None,
     verify: str = "exact",
-    against: Path | None = None,
+    against: Signatures | Index | Path | None = None,
     pairs: bool = False,
     output: Path | None = None,
     kept: Kept = "same",
@@ -713,10 +718,12 @@ def dedup(
                     raise Error(f"{name} is for output=, a directory that stays", field=name)
             o.kept = lib.BM_KEPT_NO
         o.write_pairs = pairs
-        o.against = call.text(against)
+        known: Any = against
+        o.against = call.text(getattr(known, "path", known), "against")
         watch = Watch(o.input, call) if source.stream is not None else None
         seen = None if watch is not None else _seen_of(data, source, text, id)
-        report = _run(call, lib.bm_job_dedup, o)
+        with getattr(known, "_writing", contextlib.nullcontext)():  # of an open index, which a job opens itself
+            report = _run(call, lib.bm_job_dedup, o)
         if watch is not None:
             seen = Seen(text, id, watch.rows())
     except BaseException:
@@ -736,7 +743,7 @@ def _seen_of(data: Any, source: Source, text: Names, id: str | None) -> Seen | N
 
 def _contained(verify: str) -> tuple[str, float]:
     """The word, and the share of "contained=.9"; 0 where none stands there."""
-    name, equals, share = verify.partition("=")
+    name, equals, share = str(verify).partition("=")
     if not equals:
         return name, 0.0
     try:

@@ -50,7 +50,7 @@ LINES = {
     "max_group_size": "components of more documents are divided into stars (no bound)",
     "verify": '"exact", "signature" or "none": what makes a candidate a pair; of dedup also "contained" or "contained=.9": a '
     "document goes only where a kept one holds that share of its shingles",
-    "against": "an index, or a directory of signatures, of known documents (none)",
+    "against": "an index, or signatures, of known documents, or the path of such (none)",
     "pairs": "the result has every verified pair too",
     "output": "directory to write, as the program does (the result has what is found as long as it lives)",
     "removed": '"same", "none", "gz" or "zst": with output, the removed records are written too, compressed so',
@@ -99,7 +99,8 @@ LINES = {
     "memory": 'bound of the job: bytes, or "4G" (half of what is free)',
     "batch_docs": "documents a batch at most, which changes no result (by bytes)",
     "temp_dir": "where work lies meanwhile (in memory where that is known to suffice, or the system's place)",
-    "progress": "True: percent and the time left, where tqdm is installed; or a function of (stage, done, total, unit)",
+    "progress": "True: percent and the time left, where tqdm is installed; or a function of (stage, done, total, unit): a "
+    'word, two numbers of what unit names, as "bytes" (a total of 0: not known), and that word; what it raises ends the job',
     "signatures": "what `sign` returned, or the directory of it",
     "to": "the tool, or the form, that they are written for",
     "what": '"signatures", or "bands": keys of bands',

@@ -1,6 +1,8 @@
 """What is refused says what and where; nothing hangs, nothing stays behind."""
 
 import gc
+import json
+import pathlib
 import resource
 import signal
 import subprocess
@@ -16,37 +18,135 @@ import pytest
 
 import bandmill
 
-REFUSED = {
-    "shingle without length": (lambda t: bandmill.sign(t, shingle="word"), "usage", "shingle"),
-    "shingle of another kind": (lambda t: bandmill.sign(t, shingle="words:3"), "usage", "shingle"),
-    "normalize": (lambda t: bandmill.sign(t, normalize="upper"), "usage", "normalize"),
-    "keep": (lambda t: bandmill.dedup(t, keep="best"), "usage", "keep"),
-    "device": (lambda t: bandmill.sign(t, device="opencl:99.0"), "device", None),
-    "threads": (lambda t: bandmill.sign(t, threads=-1), "usage", "threads"),
-    "memory": (lambda t: bandmill.sign(t, memory="lots"), "usage", "memory"),
-    "too little memory": (lambda t: bandmill.sign(t, memory="1M", device="cpu"), "nomem", None),
-    "perms": (lambda t: bandmill.sign(t, perms=5000), "usage", "perms"),
-    "format": (lambda t: bandmill.sign(t, format="csv"), "usage", "format"),
-    "no such column": (lambda t: bandmill.sign(t, text="body"), "input", None),
-    "no such id": (lambda t: bandmill.sign(t, id="key"), "input", None),
-    "a column of numbers": (lambda t: bandmill.sign(pa.table({"text": [1.5]})), "input", None),
-    "a stream of numbers": (lambda t: bandmill.sign(pa.array([1, 2])), "input", None),
-    "repeated ids": (lambda t: bandmill.sign(pa.table({"id": ["a", "a"], "text": ["x", "y"]}), id="id"), "input", None),
-    "a number among texts": (lambda t: bandmill.sign(["a", 3]), "input", "data"),
-    "what is no data": (lambda t: bandmill.sign(5), "usage", "data"),
-    "no such path": (lambda t: bandmill.sign("no/such/path"), "io", None),
-    "no such index": (lambda t: bandmill.Index.open("no/such/index"), "io", None),
-    "no signatures": (lambda t: bandmill.load("no/such/place"), "format", None),
-}
+TEXTS = ["one two three four five six", "one two three four five seven", "bread needs flour water salt"]
+NO_DATA = "(a list or array of str or bytes, a table that gives out an Arrow stream, a path, or paths=)"
+
+# What people write at first, and what they are told: the call, status and field of the error, its words (… : more of them).
+MISTAKES = [
+    # documents
+    ("dedup(body)", "input", None, "table: no column 'text' (it has: id, body)"),
+    ("dedup(table, text=['title', 'text'])", "input", None, "table: no column 'title' (it has: id, text)"),
+    ("dedup(table, id='key')", "input", None, "table: no column 'key' (it has: id, text)"),
+    ("dedup(texts, id='id')", "input", None, "table: no column 'id' (it has: text)"),
+    ("dedup(t for t in texts)", "usage", "data", f"data of type generator: list() gives a list {NO_DATA}"),
+    ("dedup(set(texts))", "usage", "data", f"data of type set: list() gives a list {NO_DATA}"),
+    ("dedup({'text': texts})", "usage", "data", f"data of type dict: pyarrow.table() makes a table of it {NO_DATA}"),
+    ("dedup(open('good.jsonl'))", "usage", "data", f"data of type TextIOWrapper: its path is read {NO_DATA}"),
+    ("dedup(b'one two')", "usage", "data", f"data of type bytes: a list has a text {NO_DATA}"),
+    ("dedup(None)", "usage", "data", f"data of type NoneType {NO_DATA}"),
+    (
+        "dedup([{'text': t} for t in texts])",
+        "input",
+        "data",
+        "item 0 is of type dict (a text is str, bytes or None; pyarrow.Table.from_pylist() makes a table of records)",
+    ),
+    ("sign([1, 2])", "input", "data", "item 0 is of type int (a text is str, bytes or None)"),
+    ("sign(pa.table({'text': [1.5]}))", "input", None, "table: column 'text' has the type double (text: utf8 or binary, …"),
+    ("sign(pa.array([1, 2]))", "input", None, "…"),
+    (
+        "sign(pa.table({'id': ['a', 'a'], 'text': texts[:2]}), id='id')",
+        "input",
+        None,
+        "table:2: the id 'a' was seen before, at table:1 (ids must differ; `duplicate_ids` number makes them so)",
+    ),
+    # files
+    ("dedup('one two')", "io", "data", "one two: no such file (a str is a path; texts come in a list)"),
+    ("dedup(pathlib.Path('x.jsonl'))", "io", None, "x.jsonl: cannot open: No such file or directory"),
+    ("dedup('*.parquet')", "input", "data", "*.parquet: no file matches"),
+    ("dedup(texts, paths='good.jsonl')", "usage", "paths", "data and paths (one of them)"),
+    (
+        "dedup('bad.jsonl')",
+        "input",
+        None,
+        "bad.jsonl:2: no field 'text' (a string or null; the record has 'id', 'content')",
+    ),
+    (
+        "sign('good.jsonl', format='json')",
+        "input",
+        None,
+        "good.jsonl:1: broken JSON: an array was expected (of an object a line: `format` jsonl)",
+    ),
+    ("sign(table, format='csv')", "usage", "format", "`format` csv of a table (`stream`: arrow)"),
+    (
+        "dedup('good.jsonl', output='good.jsonl')",
+        "usage",
+        None,
+        "good.jsonl: the output is the input good.jsonl (expected a place of its own)",
+    ),
+    ("dedup('good.jsonl', removed='same')", "usage", "removed", "removed is for output=, a directory that stays"),
+    ("load('nowhere')", "format", None, "nowhere: no directory of signatures (it has no manifest.json)"),
+    ("Index.open('nowhere')", "io", None, "nowhere: cannot open the index: No such file or directory"),
+    # options
+    ("dedup(texts, threshold=80)", "usage", "threshold", "threshold 80 (more than 0, at most 1)"),
+    ("dedup(texts, threshold='80%')", "usage", "threshold", "threshold '80%' (a number from 0 to 1)"),
+    ("sign(texts, shingle=5)", "usage", "shingle", "shingle 5 (word:5, char:9, byte:20 …)"),
+    ("sign(texts, shingle='words:3')", "usage", "shingle", "shingle 'words' (word, char, byte, stopword)"),
+    ("sign(texts, normalize='upper')", "usage", "normalize", "normalize 'upper' (nfc, nfkc, lower, …"),
+    ("dedup(texts, keep='best')", "usage", "keep", "`keep` 'best': there is no such rule (expected first last longest …"),
+    ("dedup(texts, cluster='all')", "usage", "cluster", "cluster 'all' (components, star)"),
+    ("dedup(texts, verify=True)", "usage", "verify", "verify 'True' (auto, exact, signature, none, contained)"),
+    ("dedup(table, against=table)", "usage", "against", "against of type Table (a path)"),
+    ("dedup(texts, bands=20)", "usage", "bands", "`bands` without `rows` or `rows` without `bands` (both or neither)"),
+    ("pairs(texts, threshold=0)", "usage", "threshold", "`threshold` 0 lists every pair, which takes `candidates` all"),
+    ("sign(texts, perms=0)", "usage", "perms", "perms 0 (1 to 4294967295)"),
+    ("sign(texts, perms=70000)", "usage", "perms", "…"),
+    ("sign(texts, threads=-1)", "usage", "threads", "threads -1 (0 to 4294967295)"),
+    ("sign(texts, memory='4 gigs')", "usage", "memory", "memory '4 gigs' (a size: 512M, 4G)"),
+    ("sign(texts, memory='1M', device='cpu')", "nomem", None, "`memory` of 1024 KiB is too small to work (at least …"),
+    ("sign(texts, device='opencl:99.0')", "device", None, "no device matches 'opencl:99.0' (…"),
+    ("sign(texts, scheme='minhash')", "usage", "scheme", "scheme 'minhash' (affine32, oph, cws, …"),
+    ("dedup(texts, progress='yes')", "usage", "progress", "progress 'yes' (True, False, or a function of stage, …"),
+    ("tune(ceiling=0.05)", "usage", "ceiling", "ceiling 0.05 (one similarity and its probability: {0.05: 0.006})"),
+    # results
+    ("r.take(table.slice(1))", "usage", "data", "2 rows of which 3 were looked at (the same data)"),
+    ("r.pairs", "usage", "pairs", "no pairs were asked for (pairs=True)"),
+    ("r.explain('a')", "usage", "group", "explain takes two ids, or group="),
+    ("r.filter('out')", "usage", "output", "filter is for files (take(data) has the kept rows of a table)"),
+    ("dedup('good.jsonl').kept", "usage", "kept", "kept is for data with rows: of files, output= has the kept documents"),
+    (
+        "sign(texts).band_keys",
+        "usage",
+        "bands",
+        "these signatures have no band keys (threshold=, or bands= and rows=, make some)",
+    ),
+    ("cluster(texts)", "usage", "path", "pairs is no path and no table of id_a, id_b, jaccard"),
+    ("query(texts, table)", "usage", "targets", "query takes targets= or index="),
+]
 
 
-@pytest.mark.parametrize("name", REFUSED)
-def test_refused(name, table):
-    call, status, field = REFUSED[name]
+@pytest.fixture(scope="module")
+def names(tmp_path_factory):
+    place = tmp_path_factory.mktemp("mistakes")
+    (place / "good.jsonl").write_text("".join(json.dumps({"id": i, "text": t}) + "\n" for i, t in enumerate(TEXTS)))
+    (place / "bad.jsonl").write_text('{"id":"a","text":"one"}\n{"id":"b","content":"x"}\n')
+    table = pa.table({"id": ["a", "b", "c"], "text": TEXTS})
+    r = bandmill.dedup(table, device="cpu")
+    known = {name: getattr(bandmill, name) for name in bandmill.__all__}
+    return place, {**known, "pa": pa, "pathlib": pathlib, "texts": TEXTS, "table": table, "r": r} | {
+        "body": table.rename_columns(["id", "body"])
+    }
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("mistake", MISTAKES, ids=lambda m: m[0])
+def test_mistakes(mistake, names, monkeypatch):
+    call, status, field, words = mistake
+    monkeypatch.chdir(names[0])
     with pytest.raises(bandmill.Error) as e:
-        call(table)
-    assert (e.value.status, e.value.field) == (status, field), str(e.value)
-    assert str(e.value)
+        eval(call, dict(names[1]))
+    said = str(e.value)
+    assert (e.value.status, e.value.field) == (status, field), said
+    assert said == words or (words.endswith("…") and said and said.startswith(words[:-1])), said
+
+
+def test_known_documents_are_an_index_or_signatures(table, tmp_path):
+    found = [bandmill.sign(table, id="id", device="cpu"), bandmill.Index.build(tmp_path / "i", table, id="id", device="cpu")]
+    new = table.set_column(0, "id", pa.array([f"new {i}" for i in range(len(table))]))
+    for known in found:
+        by_object, by_path = (bandmill.dedup(new, against=a, device="cpu").removed for a in (known, known.path))
+        assert by_object.equals(by_path) and "known" in by_object["reason"].to_pylist()
+    assert found[1].query(["a text"]).num_rows == 0  # open again
+    found[1].close()
 
 
 def test_nothing_stays_behind(table, tmp_path, monkeypatch):
