@@ -14,7 +14,7 @@ def main():
     devices = json.loads(subprocess.run([bandmill, "devices", "--json"], check=True, stdout=subprocess.PIPE).stdout)["devices"]
     best = isa == devices[0]["driver"]  # the native CPU comes first, with the instruction set that it would choose
     core = str(max(os.sched_getaffinity(0)))
-    command = ["taskset", "-c", core, bandmill, "bench", "--threads", "1", "--words", "space", "--normalize", "none", "--json"]
+    command = ["taskset", "-c", core, bandmill, "bench", "--threads", "1", "--words", "space", "--normalize", "none", "--seconds", "600", "--json"]
     if not best:
         command += ["--device", "cpu"]
     report = json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE, env=env).stdout)

@@ -90,7 +90,7 @@ def main():
             rounds.limit("limit --distinct", [args.limit, "--repeat", "3", "--distinct", args.documents])
             for name, path in texts.items():
                 rounds.add(rates_of(rounds.run([args.program, "bench", "-q", "--json", "--device", "cpu", "--threads", "1",
-                                                "--repeats", "3", path]), name))
+                                                "--repeats", "3", "--seconds", "600", path]), name))
             if args.daft:
                 said = json.loads(rounds.run([args.daft, os.path.join(HERE, "compare", "tool_daft.py"), "signatures",
                                               texts["bandmill"], "--threads", "1", "--scratch", scratch]))

@@ -415,7 +415,7 @@ step_bench() {
     choose_device || return
     local options=() up down resident host words limit=null link
     [[ $quick == yes ]] && options=(--repeats 1 --min-seconds 0.02)
-    run 900 "$work/bench.json" "$build/bandmill" bench --json --device "cpu,$spec" "${options[@]}" || fail "bench failed" || return
+    run 900 "$work/bench.json" "$build/bandmill" bench --json --seconds 600 --device "cpu,$spec" "${options[@]}" || fail "bench failed" || return
     resident=$(figure "$work/bench.json" "$spec" 'resident hashes') host=$(figure "$work/bench.json" "$spec" 'hashes from the host')
     up=$(figure "$work/bench.json" "$spec" upload) down=$(figure "$work/bench.json" "$spec" read-back)
     words=$(figure "$work/bench.json" "$spec" 'text word:5')

@@ -29,7 +29,7 @@ _bandmill_devices() {
     _bandmill_words "$1 $(bandmill devices 2> /dev/null | sed -n '2,${s/[[:space:]].*//;/:/p}')"
 }
 
-_bandmill_takes=' --output -o --output -o --output -o --to --from --what --groups --pairs --text-bytes --kept --removed --histogram --histogram-svg --svg --report --temp-dir --store --targets --files-from --include --exclude --sources --ids --ids --signature-field --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --shard --normalize --words --shingle --shingle --short --stopwords --weights --preset --hash --scheme --perms --perms --seed --threshold --threshold --threshold --threshold --recall --bands --rows --ceiling --verify --verify --against --top --cluster --keep --keep --max-group-size --group --sample --sample --candidates --measure --measure --identical --device --threads --memory --batch-docs --repeats --long-doc --min-seconds --progress '
+_bandmill_takes=' --output -o --output -o --output -o --to --from --what --groups --pairs --text-bytes --kept --removed --histogram --histogram-svg --svg --report --temp-dir --store --targets --files-from --include --exclude --sources --ids --ids --signature-field --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --shard --normalize --words --shingle --shingle --short --stopwords --weights --preset --hash --scheme --perms --perms --seed --threshold --threshold --threshold --threshold --recall --bands --rows --ceiling --verify --verify --against --top --cluster --keep --keep --max-group-size --group --sample --sample --candidates --measure --measure --identical --device --threads --memory --batch-docs --repeats --long-doc --min-seconds --seconds --price --watts --progress '
 _bandmill_firsts=' index '
 
 _bandmill_value() {
@@ -249,6 +249,12 @@ _bandmill_value() {
         ;;
     'bench --min-seconds')
         ;;
+    'bench --seconds')
+        ;;
+    'bench --price')
+        ;;
+    'bench --watts')
+        ;;
     'sign --progress' | 'dedup --progress' | 'pairs --progress' | 'filter --progress' | 'cluster --progress' | 'explain --progress' | 'report --progress' | 'tune --progress' | 'index build --progress' | 'index add --progress' | 'index remove --progress' | 'index check --progress' | 'index compact --progress' | 'query --progress' | 'export --progress' | 'import --progress' | 'bench --progress')
         _bandmill_words 'auto always never'
         ;;
@@ -278,7 +284,7 @@ _bandmill_options() {
     'import') options='--output -o --from --force --report --json --ids --signature-field --id-field --duplicate-ids --normalize --words --shingle --short --stopwords --bag --preset --hash --scheme --perms --seed --threads --memory --progress --quiet -q --verbose -v --help -h' ;;
     'inspect') options='--json --memory --quiet -q --verbose -v --help -h' ;;
     'devices') options='--json --self-test --quiet -q --verbose -v --help -h' ;;
-    'bench') options='--json --normalize --words --shingle --short --stopwords --bag --preset --hash --scheme --perms --seed --device --threads --repeats --long-doc --min-seconds --tune --progress --quiet -q --verbose -v --help -h' ;;
+    'bench') options='--json --normalize --words --shingle --short --stopwords --bag --preset --hash --scheme --perms --seed --device --threads --repeats --long-doc --min-seconds --seconds --price --watts --tune --progress --quiet -q --verbose -v --help -h' ;;
     'help') options='--json --quiet -q --verbose -v --help -h --version' ;;
     '') options='--help --version' ;;
     esac

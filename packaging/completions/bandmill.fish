@@ -1,6 +1,6 @@
 # fish completion for bandmill, made by packaging/make_pages.py from the program's table of options.
 
-set -g __bandmill_takes --output -o --output -o --output -o --to --from --what --groups --pairs --text-bytes --kept --removed --histogram --histogram-svg --svg --report --temp-dir --store --targets --files-from --include --exclude --sources --ids --ids --signature-field --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --shard --normalize --words --shingle --shingle --short --stopwords --weights --preset --hash --scheme --perms --perms --seed --threshold --threshold --threshold --threshold --recall --bands --rows --ceiling --verify --verify --against --top --cluster --keep --keep --max-group-size --group --sample --sample --candidates --measure --measure --identical --device --threads --memory --batch-docs --repeats --long-doc --min-seconds --progress
+set -g __bandmill_takes --output -o --output -o --output -o --to --from --what --groups --pairs --text-bytes --kept --removed --histogram --histogram-svg --svg --report --temp-dir --store --targets --files-from --include --exclude --sources --ids --ids --signature-field --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --shard --normalize --words --shingle --shingle --short --stopwords --weights --preset --hash --scheme --perms --perms --seed --threshold --threshold --threshold --threshold --recall --bands --rows --ceiling --verify --verify --against --top --cluster --keep --keep --max-group-size --group --sample --sample --candidates --measure --measure --identical --device --threads --memory --batch-docs --repeats --long-doc --min-seconds --seconds --price --watts --progress
 set -g __bandmill_firsts index
 
 # The command of the line, "dedup" or "index build"; nothing where there is none yet.
@@ -110,7 +110,7 @@ complete -c bandmill -n '__bandmill_is ""' -a inspect -d 'show what a file or di
 complete -c bandmill -n '__bandmill_is "inspect"' -a " (__bandmill_files )"
 complete -c bandmill -n '__bandmill_is ""' -a devices -d 'list the devices that can sign; --self-test checks them'
 complete -c bandmill -n '__bandmill_is "devices"' -a ""
-complete -c bandmill -n '__bandmill_is ""' -a bench -d 'measure each device against its own limit'
+complete -c bandmill -n '__bandmill_is ""' -a bench -d 'measure how fast jobs are on each device, and what binds them'
 complete -c bandmill -n '__bandmill_is "bench"' -a " (__bandmill_files .jsonl .ndjson .ldjson .json .tsv .csv .parquet .arrow .npy)"
 complete -c bandmill -n '__bandmill_is ""' -a help -d 'list the commands, or the options of one'
 complete -c bandmill -n '__bandmill_is "help"' -a " sign dedup pairs filter cluster explain report tune index query export import inspect devices bench help"
@@ -209,6 +209,9 @@ complete -c bandmill -n '__bandmill_is "devices"' -l self-test -d 'run the known
 complete -c bandmill -n '__bandmill_is "bench"' -l repeats -x -a "" -d 'measure N times, use the median (5)'
 complete -c bandmill -n '__bandmill_is "bench"' -l long-doc -x -a "" -d 'shingles of a long document, in the rows of both schemes (3000)'
 complete -c bandmill -n '__bandmill_is "bench"' -l min-seconds -x -a "" -d 'a measurement lasts at least this (0.2)'
+complete -c bandmill -n '__bandmill_is "bench"' -l seconds -x -a "" -d 'take no longer than about this: rows that do not fit are left out, a job runs less often (20)'
+complete -c bandmill -n '__bandmill_is "bench"' -l price -x -a "" -d 'of this machine an hour: the cost of a billion documents'
+complete -c bandmill -n '__bandmill_is "bench"' -l watts -x -a "" -d 'that this machine draws: the kWh of a billion documents'
 complete -c bandmill -n '__bandmill_is "bench"' -l tune -d 'look for better kernel parameters of each OpenCL device; rows on stdout'
 complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "cluster" "explain" "report" "tune" "index build" "index add" "index remove" "index check" "index compact" "query" "export" "import" "bench"' -l progress -x -a "auto always never" -d 'the meter on stderr (auto: on a terminal)'
 complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "cluster" "explain" "report" "tune" "index build" "index add" "index remove" "index info" "index check" "index compact" "query" "export" "import" "inspect" "devices" "bench" "help"' -l quiet -s q -d 'only errors on stderr'

@@ -53,6 +53,8 @@ struct bm_backend {
     bool takes_text;     /* tasks may hold texts, cut as bm_backend_cfg.text said */
     uint32_t depth;      /* tasks in flight that keep it busy; 1 where parallel */
     size_t batch_hashes; /* hashes a task should hold about, for speed */
+    double
+        kernel_seconds; /* of signing, by the device's clock, in what was waited for; with settings.profile */
     bm_device_info info;
 };
 

@@ -19,6 +19,7 @@ typedef struct bm_device_settings {
     const char *kernel_family;   /* "cpu" or "gpu"; NULL: by those parameters */
     const char *kernel_params;   /* a row of them for every device; NULL: by its names */
     bm_offload text_offload;
+    bool profile; /* measure the time in kernels: bm_backend.kernel_seconds */
     /* One more (atomically) for each device that stopped answering and holds a thread for ever: the
      * process should then end by _exit. NULL: nobody asks. */
     uint32_t *n_stuck;

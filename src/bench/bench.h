@@ -16,12 +16,41 @@ typedef struct bm_bench_options {
     bm_text_options text;     /* of the text rows; its shingles are those of the row */
     const char *const *paths; /* documents to take text from; none: a seeded generator */
     size_t n_paths;
-    uint32_t threads;   /* 0: all */
-    uint32_t repeats;   /* 0: 5 */
-    uint32_t long_doc;  /* shingles of a long document; 0: 3000 */
-    double min_seconds; /* a run lasts at least this long; 0: 0.2 */
+    uint32_t threads;    /* 0: all */
+    uint32_t repeats;    /* 0: 5 */
+    uint32_t long_doc;   /* shingles of a long document; 0: 3000 */
+    double min_seconds;  /* a run lasts at least this long; 0: 0.2 */
+    double seconds;      /* that all may take; what does not fit is left out; 0: no limit */
+    bool answer_only;    /* no rows but those that the answer needs */
+    double price, watts; /* of this machine: an hour, and what it draws; 0: not known */
     bm_callbacks callbacks;
 } bm_bench_options;
+
+typedef enum bm_bench_part {
+    BM_BENCH_ARITHMETIC,
+    BM_BENCH_LINK,
+    BM_BENCH_HOST,
+    BM_BENCH_DISK,
+    BM_BENCH_N_PARTS
+} bm_bench_part;
+
+/* A whole job over the sample (bench_answer.h): what was measured, and what follows from it. */
+typedef struct bm_bench_job {
+    char device[32], device_name[128];
+    const char *job;             /* "sign" or "dedup" */
+    double bytes, documents;     /* of the sample, as JSON Lines */
+    double shingles;             /* of its documents */
+    double signed_shingles;      /* as many with all permutations are as much arithmetic */
+    double up_bytes, down_bytes; /* that the link must carry at least */
+    double written_bytes;        /* by the job */
+    double seconds, cpu_seconds,
+        opening;                   /* `opening`: seconds of a job of one document, taken off */
+    double part[BM_BENCH_N_PARTS]; /* seconds */
+    const char *binds;             /* the longest part */
+    double gb_s, documents_s;
+    double replaces;         /* cores; 0: of the CPU, or not known */
+    double hours, cost, kwh; /* of a billion documents */
+} bm_bench_job;
 
 typedef struct bm_bench_row {
     char device[32], device_name[128];
@@ -37,7 +66,11 @@ typedef struct bm_bench_row {
 typedef struct bm_bench_result {
     bm_bench_row *rows;
     size_t n;
-    char *json; /* one object and a newline: the rows, with machine, driver, compiler and version */
+    bm_bench_job *jobs; /* two a device */
+    size_t n_jobs;
+    char *answer; /* the jobs, for people: a paragraph and bars */
+    char
+        *json; /* one object and a newline: all of it, with machine, driver, compiler and version */
 } bm_bench_result; /* {0} is empty */
 
 /* `out` is empty, and filled on BM_OK; reset it then. */

@@ -48,6 +48,9 @@ static void write_settings(bm_json *json, const bm_bench_report *report)
     bm_json_key_uint(json, "seed", options->sketch.seed);
     bm_json_key_uint(json, "repeats", options->repeats);
     bm_json_key_double(json, "min_seconds", options->min_seconds);
+    bm_json_key_double(json, "seconds", options->seconds);
+    bm_json_key_double(json, "price", options->price);
+    bm_json_key_double(json, "watts", options->watts);
     bm_json_key_text(json, "words", bm_option_word(BM_OPTION_WORDS, options->text.words));
     bm_json_key_uint(json, "normalize_bits", options->text.normalize);
     bm_json_key_text(json, "text", report->text_made ? "made" : "documents");
@@ -69,6 +72,13 @@ static void write_devices(bm_json *json, const bm_bench_report *report)
         bm_json_key_text(json, "driver", device->driver);
         bm_json_key_uint(json, "compute_units", device->compute_units);
         bm_json_key_uint(json, "memory_bytes", device->memory_bytes);
+        const bm_bench_rates *rates = &report->rates[i];
+        bm_json_key_double(json, "mshingles_s", rates->mshingles_s);
+        bm_json_key_double(json, "up_mb_s", rates->up_mb_s);
+        bm_json_key_double(json, "down_mb_s", rates->down_mb_s);
+        bm_json_key_double(json, "disk_read_mb_s", rates->read_mb_s);
+        bm_json_key_double(json, "disk_write_mb_s", rates->write_mb_s);
+        bm_json_key_uint(json, "host_cores", rates->cores);
         bm_json_end_object(json);
     }
     bm_json_end_array(json);
@@ -110,6 +120,7 @@ bm_status bm_bench_report_write(const bm_bench_report *report, char **json, bm_e
     write_machine(&out, report->options);
     write_settings(&out, report);
     write_devices(&out, report);
+    bm_bench_answer_json(&out, report->jobs, report->n_jobs);
     write_rows(&out, report);
     bm_json_end_object(&out);
     bm_status status = BM_OK;

@@ -4,7 +4,7 @@
 
 #include <bandmill/device.h>
 
-#include "bench/bench.h"
+#include "bench/bench_answer.h"
 
 typedef struct bm_bench_report {
     const bm_bench_options *options; /* as used */
@@ -12,6 +12,9 @@ typedef struct bm_bench_report {
     size_t n_devices;
     const bm_bench_row *rows;
     size_t n_rows;
+    const bm_bench_job *jobs;
+    size_t n_jobs;
+    const bm_bench_rates *rates; /* of each device, and of the disk */
     size_t text_bytes, text_docs;
     bool text_made;
 } bm_bench_report;

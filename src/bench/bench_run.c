@@ -19,13 +19,17 @@
 
 #include <bandmill/words.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "backend/opencl/cl_link_rate.h"
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/meter.h"
+#include "base/thread.h"
+#include "bench/bench_answer.h"
 #include "bench/bench_limit.h"
 #include "bench/bench_report.h"
 #include "bench/bench_work.h"
@@ -35,7 +39,12 @@
 #include "sketch/scheme.h"
 
 #define LINK_BYTES     ((size_t)64 << 20)
+#define LINK_SECONDS   120.0 /* of the copies at most */
 #define MEASURED_LIMIT "arithmetic limit"
+#define RESIDENT       "resident hashes"
+#define UPLOAD         "upload"
+#define READ_BACK      "read-back"
+#define ROWS_SHARE     .5 /* of the time: for the rows, the rest for jobs */
 #define COMPUTED_LIMIT "arithmetic limit, computed"
 #define LONG_DOC       3000u /* shingles, of a long article or a chapter */
 
@@ -46,11 +55,15 @@ typedef struct bench {
     bm_pool *pool;
     bm_bench_text text, foreign;
     bm_device_pick pick;
-    double limit; /* of the device at hand, M shingles/s; 0: not known */
+    double min_seconds; /* of a run; less where the time of all is short */
+    double limit;       /* of the device at hand, M shingles/s; 0: not known */
     const char *limit_name;
     bm_bench_row *rows;
     size_t n_rows, cap_rows;
     uint64_t steps_done, steps;
+    bm_bench_rates *rates; /* of each device */
+    double begin;
+    uint64_t left_out; /* rows, for the time was over */
 } bench;
 
 /* A row with the device's names; its figures are the caller's to fill. */
@@ -96,7 +109,7 @@ static bm_bench_plan plan_of(const bench *b, uint32_t threads)
     return (bm_bench_plan){.pool = b->pool,
                            .threads = threads,
                            .repeats = b->options.repeats,
-                           .min_seconds = b->options.min_seconds,
+                           .min_seconds = b->min_seconds,
                            .callbacks = &b->callbacks};
 }
 
@@ -240,15 +253,63 @@ static bm_status text_row(bench *b, bm_bench_device *device, const text_case *ro
     return BM_OK;
 }
 
+typedef struct link_copies {
+    char spec[sizeof((bm_device_info *)0)->spec];
+    size_t bytes;
+    double rates[2]; /* up, down */
+    bm_status status;
+    bm_error error;
+} link_copies;
+
+static void *run_copies(void *ctx)
+{
+    link_copies *c = ctx;
+    c->status = bm_opencl_link_rate(c->spec, c->bytes, &c->rates[0], &c->rates[1], &c->error);
+    return NULL;
+}
+
+/* On a thread of its own: a driver that does not answer keeps it, and what it uses. */
+static bm_status link_rates(const bench *b, const bm_device_info *info, double rates[2],
+                            bm_error *err)
+{
+    const bm_device_options *device = &b->options.device;
+    const double limit = device->call_seconds > 0 ? device->call_seconds : LINK_SECONDS;
+    link_copies *c = NULL;
+    pthread_t thread;
+    struct timespec until;
+    BM_TRY(bm_new_zero(&c, 1, err));
+    memcpy(c->spec, info->spec, sizeof c->spec);
+    c->bytes = info->max_alloc_bytes != 0 && info->max_alloc_bytes < LINK_BYTES
+                   ? (size_t)info->max_alloc_bytes
+                   : LINK_BYTES;
+    const int failed = bm_thread_start(&thread, run_copies, c);
+    if (failed != 0) {
+        bm_free(c);
+        return bm_fail_errno(err, failed, "", "cannot start a thread");
+    }
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += (time_t)limit + 1;
+    if (pthread_timedjoin_np(thread, NULL, &until) != 0) {
+        pthread_detach(thread);
+        if (device->n_stuck != NULL)
+            __atomic_fetch_add(device->n_stuck, 1, __ATOMIC_RELAXED);
+        return bm_fail_at(err, BM_ERR_DEVICE, info->spec, 0,
+                          "the device did not copy within %.3g seconds", limit);
+    }
+    const bm_status status = c->status;
+    memcpy(rates, c->rates, sizeof c->rates);
+    if (status != BM_OK && err != NULL)
+        *err = c->error;
+    bm_free(c);
+    return status;
+}
+
 static bm_status link_rows(bench *b, const bm_device_info *info, bm_error *err)
 {
     double rates[2];
-    size_t bytes = info->max_alloc_bytes != 0 && info->max_alloc_bytes < LINK_BYTES
-                       ? (size_t)info->max_alloc_bytes
-                       : LINK_BYTES;
-    BM_TRY(bm_opencl_link_rate(info->spec, bytes, &rates[0], &rates[1], err));
+    BM_TRY(link_rates(b, info, rates, err));
     for (size_t i = 0; i < 2; i++) {
-        bm_bench_row *row = add_row(b, info, i == 0 ? "upload" : "read-back", "MB/s", err);
+        bm_bench_row *row = add_row(b, info, i == 0 ? UPLOAD : READ_BACK, "MB/s", err);
         if (row == NULL)
             return BM_ERR_NOMEM;
         row->median = row->min = row->max = rates[i] * 1e-6;
@@ -263,6 +324,16 @@ static shingle_case resident_case(const bench *b, const bm_device_info *info, co
     if (info->kind == BM_DEVICE_NATIVE)
         return (shingle_case){what, &bm_bench_work_resident, b->options.threads};
     return (shingle_case){what, &bm_bench_work_kernel, 0};
+}
+
+/* Is another row wanted, beyond those that the answer needs, and is there time for it? */
+static bool goes_on(bench *b)
+{
+    const double seconds = b->options.seconds * ROWS_SHARE;
+    if (!b->options.answer_only && (seconds <= 0 || bm_clock_seconds() - b->begin < seconds))
+        return true;
+    b->left_out += !b->options.answer_only;
+    return false;
 }
 
 /* A scheme over long documents, by a backend of its own; *rate: M shingles/s. */
@@ -293,7 +364,7 @@ static bm_status long_rows(bench *b, const bm_device_info *info, bm_error *err)
     char first_what[sizeof b->rows->what] = "";
     const bm_scheme_ops *scheme;
     for (size_t i = 0; (scheme = bm_scheme_at(i)) != NULL; i++) {
-        if (scheme->weighted)
+        if (scheme->weighted || !goes_on(b))
             continue;
         BM_TRY(long_row(b, info, scheme, &rate, err));
         bm_bench_row *row = &b->rows[b->n_rows - 1];
@@ -308,22 +379,44 @@ static bm_status long_rows(bench *b, const bm_device_info *info, bm_error *err)
     return BM_OK;
 }
 
-static bm_status device_rows(bench *b, const bm_device_info *info, bm_error *err)
+/* What the answer needs of the device. */
+static void note_rates(bench *b, const bm_device_info *info, bm_bench_rates *rates)
+{
+    for (size_t i = 0; i < b->n_rows; i++) {
+        const bm_bench_row *row = &b->rows[i];
+        if (strcmp(row->device, info->spec) != 0)
+            continue;
+        if (strcmp(row->what, RESIDENT) == 0)
+            rates->mshingles_s = row->median;
+        else if (strcmp(row->what, UPLOAD) == 0)
+            rates->up_mb_s = row->median;
+        else if (strcmp(row->what, READ_BACK) == 0)
+            rates->down_mb_s = row->median;
+    }
+    rates->threads = b->options.threads;
+    rates->cores = bm_bench_limit_threads(info, b->options.threads);
+    if (info->kind == BM_DEVICE_CL_CPU) /* its memory is the host's */
+        rates->up_mb_s = rates->down_mb_s = 0;
+}
+
+static bm_status device_rows(bench *b, const bm_device_info *info, bm_bench_rates *rates,
+                             bm_error *err)
 {
     bool native = info->kind == BM_DEVICE_NATIVE;
     bm_bench_device device;
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_bench_device_open(&b->options, info, b->options.threads, &device, err));
     BM_TRY_OUT(bm_bench_device_fill(&device, BM_BENCH_DOC, err));
-    const shingle_case resident = resident_case(b, info, "resident hashes");
+    const shingle_case resident = resident_case(b, info, RESIDENT);
     const shingle_case from_host = {"hashes from the host", &bm_bench_work_resident, 1};
     BM_TRY_OUT(limit_rows(b, &device, &resident, err));
     if (!native)
-        BM_TRY_OUT(shingle_row(b, &device, &from_host, err));
-    if (!native)
         BM_TRY_OUT(link_rows(b, info, err));
+    note_rates(b, info, rates);
+    if (!native && goes_on(b))
+        BM_TRY_OUT(shingle_row(b, &device, &from_host, err));
     for (size_t i = 0; i < TEXT_CASES; i++) {
-        if (native || !text_cases[i].native_only)
+        if ((native || !text_cases[i].native_only) && goes_on(b))
             BM_TRY_OUT(text_row(b, &device, &text_cases[i], err));
     }
 out:
@@ -356,22 +449,37 @@ static bm_status all_rows(bench *b, bm_error *err)
     uint64_t schemes = 0;
     for (size_t i = 0; bm_scheme_at(i) != NULL; i++)
         schemes += !bm_scheme_at(i)->weighted;
-    for (size_t i = 0; i < b->pick.n; i++)
-        b->steps += schemes + (b->pick.devices[i].kind == BM_DEVICE_NATIVE ? 2 + TEXT_CASES : 7);
+    for (size_t i = 0; i < b->pick.n; i++) {
+        const bool native = b->pick.devices[i].kind == BM_DEVICE_NATIVE;
+        b->steps +=
+            b->options.answer_only ? (native ? 2u : 4u) : schemes + (native ? 2u + TEXT_CASES : 7u);
+    }
+    b->min_seconds = b->options.min_seconds;
+    const double share =
+        b->options.seconds * ROWS_SHARE / ((double)b->steps * (b->options.repeats + 1.0));
+    if (share > 0 && share < b->min_seconds)
+        b->min_seconds = share;
     bm_meter_stage(&b->meter, "bench", "figures");
-    bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < b->pick.n; i++) {
+    for (size_t i = 0; i < b->pick.n;) {
         const bm_device_info *info = &b->pick.devices[i];
         bm_error why = {0};
-        status = device_rows(b, info, &why);
-        if (status == BM_ERR_DEVICE && b->pick.fallback) {
+        const bm_status status = device_rows(b, info, &b->rates[i], &why);
+        if (status == BM_ERR_DEVICE && b->pick.fallback && b->pick.n > 1) {
             bm_meter_log(&b->meter, BM_LOG_WARNING, "%s is left out: %s", info->spec, why.message);
-            status = BM_OK;
-        } else if (status != BM_OK && err != NULL) {
-            *err = why;
+            memmove(&b->pick.devices[i], &b->pick.devices[i + 1], (--b->pick.n - i) * sizeof *info);
+            continue;
         }
+        if (status == BM_ERR_DEVICE)
+            return bm_fail_at(err, status, info->spec, 0, "%s", why.message);
+        if (status != BM_OK && err != NULL)
+            *err = why;
+        BM_TRY(status);
+        i++;
     }
-    return status;
+    if (b->left_out > 0)
+        bm_meter_log(&b->meter, BM_LOG_INFO, "%" PRIu64 " rows are left out: %g seconds are over",
+                     b->left_out, b->options.seconds);
+    return BM_OK;
 }
 
 static bm_status open_bench(const bm_bench_options *options, bench *b, bm_error *err)
@@ -392,8 +500,10 @@ static bm_status open_bench(const bm_bench_options *options, bench *b, bm_error 
         return bm_fail(err, BM_ERR_USAGE, "%u repeats of %g seconds (at most 100000 of 3600)",
                        b->options.repeats, b->options.min_seconds);
     BM_TRY(pick_devices(b, err));
+    BM_TRY(bm_new_zero(&b->rates, b->pick.n, err));
     BM_TRY(bm_bench_text_open(options->paths, options->n_paths, &b->callbacks, &b->text, err));
-    BM_TRY(bm_bench_text_foreign(&b->foreign, err));
+    if (!b->options.answer_only)
+        BM_TRY(bm_bench_text_foreign(&b->foreign, err));
     uint32_t most = b->options.threads;
     for (size_t i = 0; i < b->pick.n; i++) {
         const uint32_t threads = bm_bench_limit_threads(&b->pick.devices[i], b->options.threads);
@@ -404,7 +514,7 @@ static bm_status open_bench(const bm_bench_options *options, bench *b, bm_error 
 
 bm_status bm_bench_run(const bm_bench_options *options, bm_bench_result *out, bm_error *err)
 {
-    bench b = {0};
+    bench b = {.begin = bm_clock_seconds()};
     bm_status status = BM_OK;
     bm_bench_options used = *options;
     BM_TRY(bm_option_parts_check(&(bm_option_parts){.text = &used.text,
@@ -417,11 +527,19 @@ bm_status bm_bench_run(const bm_bench_options *options, bm_bench_result *out, bm
     bm_scheme_note_hashing(&used.sketch, &used.text);
     BM_TRY_OUT(open_bench(&used, &b, err));
     BM_TRY_OUT(all_rows(&b, err));
+    out->n_jobs = 2 * b.pick.n;
+    BM_TRY_OUT(bm_new_zero(&out->jobs, out->n_jobs, err));
+    BM_TRY_OUT(bm_bench_answer_run(&b.options, &b.text, b.pick.devices, b.rates, b.pick.n,
+                                   used.seconds > 0 ? b.begin + used.seconds : 0, out->jobs, err));
+    BM_TRY_OUT(bm_bench_answer_write(&b.options, out->jobs, out->n_jobs, &out->answer, err));
     bm_bench_report report = {.options = &b.options,
                               .devices = b.pick.devices,
                               .n_devices = b.pick.n,
                               .rows = b.rows,
                               .n_rows = b.n_rows,
+                              .jobs = out->jobs,
+                              .n_jobs = out->n_jobs,
+                              .rates = b.rates,
                               .text_bytes = b.text.bytes.len,
                               .text_docs = b.text.n,
                               .text_made = b.text.made};
@@ -430,6 +548,9 @@ bm_status bm_bench_run(const bm_bench_options *options, bm_bench_result *out, bm
     out->n = b.n_rows;
     b.rows = NULL;
 out:
+    if (status != BM_OK)
+        bm_bench_result_reset(out);
+    bm_free(b.rates);
     bm_pool_close(b.pool);
     bm_bench_text_reset(&b.text);
     bm_bench_text_reset(&b.foreign);
@@ -442,6 +563,8 @@ out:
 void bm_bench_result_reset(bm_bench_result *result)
 {
     bm_free(result->rows);
+    bm_free(result->jobs);
+    bm_free(result->answer);
     bm_free(result->json);
     memset(result, 0, sizeof *result);
 }

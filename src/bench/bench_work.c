@@ -9,7 +9,7 @@
 
 #include "model/scheme_facts.h"
 #include "backend/cpu/cpu_backend.h"
-#include "backend/opencl/cl_backend.h"
+#include "backend/opencl/opencl_backend.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"
@@ -29,21 +29,27 @@ bm_status bm_bench_device_open(const bm_bench_options *options, const bm_device_
     out->row_uints = bm_scheme_row_uints(options->sketch.scheme, options->sketch.perms);
     out->n_workers = n_workers;
     BM_TRY(bm_new_zero(&out->workers, n_workers, err));
-    const bm_device_settings settings = bm_device_settings_of(&options->device);
+    bm_device_settings settings = bm_device_settings_of(&options->device);
+    settings.profile = true;
     bm_backend_cfg cfg = {.sketch = options->sketch,
                           .device = info->spec,
                           .cpu = options->device.cpu,
                           .cache_dir = options->device.cache_dir,
                           .settings = &settings,
                           .callbacks = &options->callbacks};
-    if (info->kind == BM_DEVICE_NATIVE)
-        return bm_backend_cpu.open(&cfg, &out->backend, err);
-    return bm_cl_backend_open(&cfg, &(bm_cl_open_options){.profile = true}, &out->backend, err);
+    const bm_backend_ops *ops =
+        info->kind == BM_DEVICE_NATIVE ? &bm_backend_cpu : &bm_backend_opencl;
+    return ops->open(&cfg, &out->backend, err);
 }
 
 void bm_bench_device_close(bm_bench_device *device)
 {
-    bm_backend_close(device->backend); /* drains: slots are free after it */
+    bm_backend *backend = device->backend;
+    const bool stuck =
+        backend != NULL && backend->ops->drain(backend, NULL) != BM_OK && backend->stuck;
+    bm_backend_close(backend);
+    if (stuck)
+        device->workers = NULL; /* the device may come back, and write to them */
     for (uint32_t w = 0; device->workers != NULL && w < device->n_workers; w++) {
         bm_bench_worker *worker = &device->workers[w];
         bm_shingler_close(worker->shingler);
@@ -204,12 +210,12 @@ static bm_status work_kernel(void *ctx, uint32_t thread, bm_bench_done *done, bm
 {
     bm_bench_device *device = ctx;
     bm_bench_slot *slot = next_slot(&device->workers[thread]);
-    double before = bm_cl_backend_kernel_seconds(device->backend);
+    double before = device->backend->kernel_seconds;
     bm_status status = BM_OK;
     BM_TRY_OUT(submit(device, slot, err));
     status = wait_for(device, slot, err);
 out:
-    done->seconds += bm_cl_backend_kernel_seconds(device->backend) - before;
+    done->seconds += device->backend->kernel_seconds - before;
     done->shingles += (double)bm_shingle_batch_hashes(&slot->batch);
     return status;
 }

@@ -13,19 +13,16 @@
  *
  * Tests: tests/cli/cases/bench_tune.sh */
 
-#include <dirent.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "bench/bench.h"
 #include "backend/opencl/cl_backend.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/meter.h"
+#include "bench/bench_answer.h"
 #include "bench/kernel_tune_rate.h"
 #include "bench/kernel_tune_report.h"
 #include "model/option_check.h"
@@ -42,7 +39,7 @@
 typedef struct tuner {
     const bm_kernel_tune_options *options; /* defaults filled in */
     bm_meter *meter;
-    char cache[4096];
+    char cache[BM_BENCH_FOLDER_BYTES];
     bm_kernel_tune_corpus corpus;
     bm_backend *present;
     char (*effects)[EFFECT_TEXT]; /* what the rows that were tried came to */
@@ -57,6 +54,7 @@ static bm_status open_with(tuner *t, const bm_kernel_params *row, bm_backend **o
     char text[BM_KERNEL_PARAMS_TEXT];
     bm_device_settings settings = bm_device_settings_of(&t->options->device);
     settings.probe_seconds = PROBE_SECONDS;
+    settings.profile = true;
     if (row != NULL) {
         bm_kernel_params_format(row, text);
         settings.kernel_params = text;
@@ -65,7 +63,7 @@ static bm_status open_with(tuner *t, const bm_kernel_params *row, bm_backend **o
                                 .device = t->result->info.spec,
                                 .cache_dir = t->cache,
                                 .settings = &settings};
-    return bm_cl_backend_open(&cfg, &(bm_cl_open_options){.profile = true}, out, err);
+    return bm_cl_backend_open(&cfg, &(bm_cl_open_options){0}, out, err);
 }
 
 static int by_value(const void *x, const void *y)
@@ -279,33 +277,6 @@ out:
 
 /* --- all devices --- */
 
-static bm_status make_cache(char *path, size_t cap, bm_error *err)
-{
-    const char *tmp = getenv("TMPDIR");
-    snprintf(path, cap, "%s/bandmill-tune-XXXXXX", tmp != NULL && tmp[0] == '/' ? tmp : "/tmp");
-    if (mkdtemp(path) != NULL)
-        return BM_OK;
-    bm_status status = bm_fail_errno(err, errno, path, "cannot make a directory for programs");
-    path[0] = '\0';
-    return status;
-}
-
-/* What the program cache put there: files of one folder. */
-static void remove_cache(const char *path)
-{
-    char folder[4200];
-    if (path[0] == '\0')
-        return;
-    snprintf(folder, sizeof folder, "%s/opencl", path);
-    DIR *dir = opendir(folder);
-    for (struct dirent *e; dir != NULL && (e = readdir(dir)) != NULL;)
-        unlinkat(dirfd(dir), e->d_name, 0);
-    if (dir != NULL)
-        closedir(dir);
-    rmdir(folder);
-    rmdir(path);
-}
-
 /* The OpenCL devices of the list; those that cannot be tuned are an error. */
 static bm_status pick_devices(const bm_kernel_tune_options *options, bm_device_pick *pick,
                               bm_error *err)
@@ -328,9 +299,9 @@ static bm_status pick_devices(const bm_kernel_tune_options *options, bm_device_p
 static bm_status tune_all(const bm_kernel_tune_options *options, bm_meter *meter,
                           const bm_device_pick *pick, bm_kernel_tune_result *results, bm_error *err)
 {
-    char cache[4096];
+    char cache[BM_BENCH_FOLDER_BYTES]; /* of programs */
     bm_status status = BM_OK;
-    BM_TRY_OUT(make_cache(cache, sizeof cache, err));
+    BM_TRY_OUT(bm_bench_folder_make("tune", cache, err));
     for (size_t i = 0; i < pick->n; i++) {
         tuner t = {.options = options, .meter = meter, .result = &results[i]};
         results[i].info = pick->devices[i];
@@ -338,7 +309,7 @@ static bm_status tune_all(const bm_kernel_tune_options *options, bm_meter *meter
         BM_TRY_OUT(tune_device(&t, err));
     }
 out:
-    remove_cache(cache);
+    bm_bench_folder_clear(cache);
     return status;
 }
 

@@ -165,9 +165,9 @@ bm_status bm_kernel_tune_run(bm_kernel_tune_corpus *corpus, bm_backend *backend,
                              bm_kernel_tune_score *score, bm_error *err)
 {
     double alone = 0, n = 0;
-    const double before = bm_cl_backend_kernel_seconds(backend);
+    const double before = backend->kernel_seconds;
     BM_TRY(sign_for(&(signing){corpus, backend, 1, seconds / 2}, &alone, err));
-    const double kernels = bm_cl_backend_kernel_seconds(backend) - before;
+    const double kernels = backend->kernel_seconds - before;
     const double begin = bm_clock_seconds();
     bm_status status =
         sign_for(&(signing){corpus, backend, depth_of(backend), seconds / 2}, &n, err);

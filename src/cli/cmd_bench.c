@@ -1,7 +1,7 @@
-/* cmd_bench.c -- bandmill bench: throughput of each device against its own limit; with
- * --tune a search for better kernel parameters.
+/* cmd_bench.c -- bandmill bench: what whole jobs reach on each device, and what binds them; with -v the rows against the
+ * device's limit; with --tune a search for better kernel parameters.
  *
- * Tests: tests/cli/cases/bench_tune.sh */
+ * Tests: tests/cli/cases/bench.sh, tests/cli/cases/bench_tune.sh */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +9,8 @@
 #include "bench/bench.h"
 #include "cli/command.h"
 #include "cli/job_callbacks.h"
+
+#define BENCH_SECONDS 20.0
 
 /* Threads; of an OpenCL device its compute units, and the threads that feed it: "132+16". */
 static void say_cores(const bm_bench_row *row, char *out, size_t cap)
@@ -23,7 +25,7 @@ static void say_cores(const bm_bench_row *row, char *out, size_t cap)
 
 static void print_rows(cli_console *console, const bm_bench_result *result)
 {
-    cli_print(console, "%-12s %-30s %9s %12s %-12s %12s %12s  %s\n", "DEVICE", "WHAT", "CORES",
+    cli_print(console, "\n%-12s %-30s %9s %12s %-12s %12s %12s  %s\n", "DEVICE", "WHAT", "CORES",
               "MEDIAN", "UNIT", "MIN", "MAX", "RATIO");
     for (size_t i = 0; i < result->n; i++) {
         const bm_bench_row *row = &result->rows[i];
@@ -40,16 +42,22 @@ static void print_rows(cli_console *console, const bm_bench_result *result)
 static bm_status run_rows(cli_context *context, bm_error *err)
 {
     const cli_settings *settings = &context->settings;
-    const bm_bench_options options = {.device = settings->device,
-                                      .sketch = settings->sketch,
-                                      .text = settings->text,
-                                      .paths = settings->operands.items,
-                                      .n_paths = settings->operands.n,
-                                      .threads = settings->resources.threads,
-                                      .repeats = settings->bench.repeats,
-                                      .long_doc = settings->bench.long_doc,
-                                      .min_seconds = settings->bench.min_seconds,
-                                      .callbacks = cli_callbacks(context)};
+    const bool rows = settings->messages.json || settings->messages.verbose > 0;
+    const bm_bench_options options = {
+        .device = settings->device,
+        .sketch = settings->sketch,
+        .text = settings->text,
+        .paths = settings->operands.items,
+        .n_paths = settings->operands.n,
+        .threads = settings->resources.threads,
+        .repeats = settings->bench.repeats,
+        .long_doc = settings->bench.long_doc,
+        .min_seconds = settings->bench.min_seconds,
+        .seconds = settings->bench.seconds > 0 ? settings->bench.seconds : BENCH_SECONDS,
+        .answer_only = !rows,
+        .price = settings->bench.price,
+        .watts = settings->bench.watts,
+        .callbacks = cli_callbacks(context)};
     bm_bench_result result = {0};
     bm_status status = bm_bench_run(&options, &result, err);
     cli_meter_end(&context->meter);
@@ -58,6 +66,8 @@ static bm_status run_rows(cli_context *context, bm_error *err)
     if (settings->messages.json)
         cli_write_json(&context->console, result.json, strlen(result.json));
     else
+        cli_print(&context->console, "%s", result.answer);
+    if (rows && !settings->messages.json)
         print_rows(&context->console, &result);
     bm_bench_result_reset(&result);
     return cli_finish(&context->console, err);

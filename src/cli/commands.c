@@ -242,11 +242,13 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
                       {"bandmill devices --self-test", "each computes answers that are known"},
                       {"bandmill devices --json", "everything known about them"}}},
     [CLI_BENCH] = {"[INPUT...]",
-                   "measure each device against its own limit",
-                   "Measures the arithmetic alone (the limit), hashes that lie on the device, "
-                   "upload and read-back, and text\nto signatures, each as the median of several "
-                   "runs. Text comes from INPUT, or from a seeded generator.",
-                   {{"bandmill bench --device cpu", "the processor alone"},
+                   "measure how fast jobs are on each device, and what binds them",
+                   "Runs sign and dedup over documents of INPUT, or made ones, on each device, and "
+                   "says in a paragraph how fast\nthey are and what binds them. With -v also rows: "
+                   "the arithmetic alone (the limit), hashes that lie on the\ndevice, upload and "
+                   "read-back, and text to signatures.",
+                   {{"bandmill bench --price 2.50 --watts 600",
+                     "and what a billion documents cost"},
                     {"bandmill bench --device gpu --json", "figures of each GPU, as JSON"},
                     {"bandmill bench articles.jsonl --perms 256", "with your own texts"}}},
     [CLI_HELP] = {"[COMMAND]",

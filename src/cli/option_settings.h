@@ -126,7 +126,7 @@ typedef struct cli_tune_settings {
 /* 0: the default of the library. */
 typedef struct cli_bench_settings {
     uint32_t repeats, long_doc;
-    double min_seconds;
+    double min_seconds, seconds, price, watts;
     bool tune;
 } cli_bench_settings;
 

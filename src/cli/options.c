@@ -31,6 +31,12 @@
         .name = n, .type = ARG_TEXT, .commands = cmds, .group = grp, .value = val, .help = text,   \
         .offer = offered, FIELD(member), __VA_ARGS__                                               \
     }
+#define BENCH_REAL(n, member, highest, val, text)                                                  \
+    {                                                                                              \
+        .name = n, .type = ARG_REAL, .commands = BIT(CLI_BENCH), .group = CLI_GROUP_MACHINE,       \
+        .value = val, .help = text, .low = 0, .high = highest, .open = ARG_OPEN_LOW,               \
+        FIELD(bench.member)                                                                        \
+    }
 #define WHOLE(n, cmds, grp, member, lowest, highest, val, text, ...)                               \
     {                                                                                              \
         .name = n, .type = ARG_WHOLE, .commands = cmds, .group = grp, .value = val, .help = text,  \
@@ -481,16 +487,13 @@ static const arg_option rows[] = {
           "measure N times, use the median (5)"),
     WHOLE("long-doc", BIT(CLI_BENCH), CLI_GROUP_MACHINE, bench.long_doc, 1, 1000000, "N",
           "shingles of a long document, in the rows of both schemes (3000)"),
-    {.name = "min-seconds",
-     .type = ARG_REAL,
-     .commands = BIT(CLI_BENCH),
-     .group = CLI_GROUP_MACHINE,
-     .value = "T",
-     .help = "a measurement lasts at least this (0.2)",
-     .low = 0,
-     .high = 3600,
-     .open = ARG_OPEN_LOW,
-     FIELD(bench.min_seconds)},
+    BENCH_REAL("min-seconds", min_seconds, 3600, "T", "a measurement lasts at least this (0.2)"),
+    BENCH_REAL("seconds", seconds, 1e6, "T",
+               "take no longer than about this: rows that do not fit are left out, a job runs less "
+               "often (20)"),
+    BENCH_REAL("price", price, 1e9, "P",
+               "of this machine an hour: the cost of a billion documents"),
+    BENCH_REAL("watts", watts, 1e9, "W", "that this machine draws: the kWh of a billion documents"),
     FLAG("tune", BIT(CLI_BENCH), CLI_GROUP_MACHINE, bench.tune,
          "look for better kernel parameters of each OpenCL device; rows on stdout"),
     /* general */

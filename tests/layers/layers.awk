@@ -8,7 +8,7 @@
 BEGIN {
     # The environment is read by the program; the library asks only for what other libraries ask for too: where files may be put.
     environment["src/backend/drivers/cl_cache.c"] = "XDG_CACHE_HOME HOME"
-    environment["src/bench/kernel_tune.c"] = "TMPDIR"
+    environment["src/bench/bench_answer.c"] = "TMPDIR"
     # And where OpenCL drivers are looked for by the loader, to see whether they are still the same.
     environment["src/backend/drivers/cl_known_drivers.c"] = "LD_LIBRARY_PATH OCL_ICD_VENDORS OCL_ICD_FILENAMES OPENCL_VENDOR_PATH OPENCL_LAYER_PATH CONDA_PREFIX"
     # Who may see the devices of OpenCL; all others see the table of functions that each device fills.

@@ -130,7 +130,7 @@ static bm_status make_context(cl_backend *be, const bm_cl_open_options *options,
                                 .shape = &be->shape,
                                 .params = &be->params,
                                 .context = be->context,
-                                .profile = options->profile,
+                                .profile = be->settings != NULL && be->settings->profile,
                                 .zero_copy = !options->no_zero_copy,
                                 .brief = options->brief};
     bm_status status = bm_cl_stream_open(&be->stream, err);
@@ -156,12 +156,15 @@ static bm_status cl_submit(bm_backend *backend, bm_sign_task *task, bm_error *er
 
 static bm_status cl_wait(bm_backend *backend, bm_sign_task *task, bm_error *err)
 {
-    return bm_cl_stream_wait(&((cl_backend *)backend)->stream, task, err);
+    cl_backend *be = (cl_backend *)backend;
+    const bm_status status = bm_cl_stream_wait(&be->stream, task, err);
+    be->base.kernel_seconds = be->stream.kernel_seconds;
+    return status;
 }
 
 static bm_status cl_drain(bm_backend *backend, bm_error *err)
 {
-    return bm_cl_stream_wait(&((cl_backend *)backend)->stream, NULL, err);
+    return cl_wait(backend, NULL, err);
 }
 
 static void cl_close(bm_backend *backend)
@@ -365,11 +368,6 @@ bm_status bm_cl_backend_open(const bm_backend_cfg *cfg, const bm_cl_open_options
     be->stream.kernel_seconds = 0;
     *out = &be->base;
     return BM_OK;
-}
-
-double bm_cl_backend_kernel_seconds(const bm_backend *backend)
-{
-    return ((const cl_backend *)backend)->stream.kernel_seconds;
 }
 
 const bm_kernel_params *bm_cl_backend_kernel_params(const bm_backend *backend)

@@ -10,8 +10,6 @@
 /* bm_backend_opencl.open is this with all options at 0, on a thread of its own (cl_watchdog.c). */
 bm_status bm_cl_backend_open(const bm_backend_cfg *cfg, const bm_cl_open_options *options,
                              bm_backend **out, bm_error *err);
-/* Seconds of bm_sign on the device since it was opened, if `profile`. */
-double bm_cl_backend_kernel_seconds(const bm_backend *backend);
 /* Was the program taken from the cache? */
 bool bm_cl_backend_was_cached(const bm_backend *backend);
 /* The row of kernel parameters that it was opened with. */

@@ -7,7 +7,6 @@
 /* {0}: all as usual. */
 typedef struct bm_cl_open_options {
     bool no_probe;     /* this is the trial run */
-    bool profile;      /* measure the time in kernels */
     bool no_zero_copy; /* stage everything, also where memory is shared */
     bool brief;        /* no long document among the known answers: the device is an interpreter */
     /* Told when a trial run begins and when it is over; there may be two. NULL: nobody. */

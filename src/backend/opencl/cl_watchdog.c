@@ -225,6 +225,8 @@ static bm_status ask(watchdog *w, what call, under_way *subject, bm_error *err)
     const bm_status status = w->status;
     if (!stuck && status != BM_OK && err != NULL)
         *err = w->error;
+    if (!stuck && w->inner != NULL && call != CLOSE)
+        w->base.kernel_seconds = w->inner->kernel_seconds;
     pthread_mutex_unlock(&w->lock);
     return stuck ? stuck_error(limit, err) : status;
 }

@@ -1,7 +1,7 @@
 /* opencl_backend.h -- OpenCL devices as a backend: what a job sees of this room.
  *
- * A backend that is opened through the table may stop answering and is watched (cl_watchdog.c). A
- * benchmark opens a device without that (cl_backend.h). */
+ * A backend that is opened through the table may stop answering and is watched (cl_watchdog.c). The
+ * search for kernel parameters opens a device without that (cl_backend.h). */
 #ifndef BM_BACKEND_OPENCL_OPENCL_BACKEND_H
 #define BM_BACKEND_OPENCL_OPENCL_BACKEND_H
 

@@ -86,8 +86,24 @@ hanging_at_the_end() {
     done
 }
 
+# `bench`, while it times hashes, and while it times copies.
+hanging_bench() {
+    for fault in "clWaitForEvents:$(late copied sign clWaitForEvents):hang" clFinish:1:hang; do
+        for limit in 2 8 32 128; do
+            what="bench, $fault, $limit seconds"
+            rm -rf log
+            execute CL_SHIM_TYPE=gpu CL_SHIM_SEPARATE=1 CL_SHIM_WHERE=job "CL_SHIM_FAIL=$fault" "BANDMILL_DEVICE_SECONDS=$limit" \
+                -- bench --device opencl:0.0 --repeats 1 --min-seconds .001
+            ! faulted || break
+        done
+        injected
+        refused "did not (answer|copy) within $limit seconds"
+    done
+}
+
 deaths_of_trial_runs() {
     deaths
+    hanging_bench
     broken_cache
     hanging_at_the_end
 }

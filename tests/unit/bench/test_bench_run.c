@@ -61,6 +61,14 @@ Test(bench_run, the_native_cpu_has_a_limit_resident_hashes_all_text_rows_and_eac
     cr_expect_float_eq(rows[1].ratio, rows[1].median / rows[0].median, 1e-9);
     for (size_t i = FIRST_LONG + 1; i < ROWS; i++)
         cr_expect_float_eq(rows[i].ratio, rows[i].median / rows[FIRST_LONG].median, 1e-9);
+    cr_assert_eq(result.n_jobs, 2);
+    for (size_t i = 0; i < 2; i++) {
+        const bm_bench_job *job = &result.jobs[i];
+        cr_expect_str_eq(job->job, i == 0 ? "sign" : "dedup");
+        cr_expect(job->seconds > 0 && job->gb_s > 0 && job->written_bytes > 0);
+        cr_expect(job->documents == result.jobs[0].documents && job->shingles > job->documents);
+        cr_expect(job->part[BM_BENCH_LINK] == 0 && job->part[BM_BENCH_ARITHMETIC] > 0);
+    }
     const bm_version_info *version = bm_version();
     cr_expect_not_null(strstr(result.json, version->version));
     cr_expect_not_null(strstr(result.json, "\"processor\""));
@@ -101,6 +109,20 @@ static bool yes(void *ctx)
 {
     (void)ctx;
     return true;
+}
+
+Test(bench_run, the_answer_alone_needs_two_rows_and_so_does_what_has_no_time)
+{
+    bm_bench_options options = quick("cpu");
+    for (int late = 0; late < 2; late++) {
+        bm_bench_result result = {0};
+        options.answer_only = late == 0;
+        options.seconds = late == 0 ? 0 : 1e-9;
+        cr_assert_eq(bm_bench_run(&options, &result, NULL), BM_OK);
+        cr_expect_eq(result.n, 2);
+        cr_expect_eq(result.n_jobs, 2);
+        bm_bench_result_reset(&result);
+    }
 }
 
 Test(bench_run, it_stops_when_asked_to)
