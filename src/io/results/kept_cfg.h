@@ -19,4 +19,10 @@ typedef struct bm_kept_cfg {
     bool halves;    /* another writer is open beside it, which takes half of the memory */
 } bm_kept_cfg;
 
+/* Bytes of a kept file that were set aside for someone. */
+typedef struct bm_kept_place {
+    bm_out_file *file; /* NULL: there are none */
+    uint64_t at;       /* for bm_out_file_write_at */
+} bm_kept_place;
+
 #endif

@@ -1,4 +1,5 @@
-/* kept_records.c -- kept records byte for byte, one kept file at a time, in the order of the inputs.
+/* kept_records.c -- kept records byte for byte, one kept file at a time, in the order of the inputs. Plain files
+ * of records that stand side by side are written at places that were reserved, by any number of threads.
  * Names come from kept_files.c. Elements of an array become an array again, an element after
  * another; a byte order mark stays before its bracket.
  *
@@ -24,6 +25,7 @@ typedef struct records {
     bool array;        /* records are elements of one */
     uint64_t elements; /* in the file that is open */
     bool marked;       /* that file begins with a byte order mark */
+    uint64_t reserved; /* bytes of it, where they are reserved */
 } records;
 
 static void records_close(void *state)
@@ -93,7 +95,7 @@ static bm_status records_begin_file(void *state, size_t index, bm_error *err)
         /* one that was left out */
         BM_TRY(close_file(r, err));
         BM_TRY(bm_kept_file_open(&r->files, &r->cfg, r->next, &r->file, err));
-        r->elements = 0;
+        r->elements = r->reserved = 0;
         r->marked = false;
     }
     return BM_OK;
@@ -136,6 +138,19 @@ static bm_status records_more(void *state, bm_str bytes, bm_error *err)
                            : bm_fail(err, BM_ERR_INTERNAL, "more of a record without a file");
 }
 
+static bm_status records_reserve(void *state, uint64_t len, bm_kept_place *out, bm_error *err)
+{
+    records *r = state;
+    if (r->file == NULL)
+        return bm_fail(err, BM_ERR_INTERNAL, "kept records without a file");
+    if (r->array || r->cfg.write != NULL ||
+        r->files.compressions[r->next - 1] != BM_COMPRESSION_NONE)
+        return BM_OK;
+    *out = (bm_kept_place){r->file, r->reserved};
+    r->reserved += len;
+    return BM_OK;
+}
+
 static bm_status records_finish(void *state, bm_error *err)
 {
     records *r = state;
@@ -150,6 +165,7 @@ const bm_kept_writer_ops bm_kept_records = {.names_files = true,
                                             .begin_file = records_begin_file,
                                             .write = records_write,
                                             .more = records_more,
+                                            .reserve = records_reserve,
                                             .end_file = records_end_file,
                                             .finish = records_finish,
                                             .close = records_close};

@@ -75,6 +75,14 @@ bm_status bm_kept_writer_more(bm_kept_writer *writer, bm_str bytes, bm_error *er
     return writer->ops->more != NULL ? writer->ops->more(writer->state, bytes, err) : BM_OK;
 }
 
+bm_status bm_kept_writer_reserve(bm_kept_writer *writer, uint64_t len, bm_kept_place *out,
+                                 bm_error *err)
+{
+    *out = (bm_kept_place){0};
+    return writer->ops->reserve != NULL ? writer->ops->reserve(writer->state, len, out, err)
+                                        : BM_OK;
+}
+
 bm_status bm_kept_writer_end_file(bm_kept_writer *writer, bm_error *err)
 {
     return writer->ops->end_file != NULL ? writer->ops->end_file(writer->state, err) : BM_OK;

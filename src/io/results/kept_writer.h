@@ -15,7 +15,7 @@
  * of the input, so only the last record of a file can lack it, and it is the last of its kept file
  * too.
  *
- * Threads: one at a time. */
+ * Threads: one at a time, but for what was reserved. */
 #ifndef BM_IO_RESULTS_KEPT_WRITER_H
 #define BM_IO_RESULTS_KEPT_WRITER_H
 
@@ -40,6 +40,10 @@ bm_status bm_kept_writer_begin_file(bm_kept_writer *writer, size_t index, bm_err
 bm_status bm_kept_writer_write(bm_kept_writer *writer, bm_str raw, bm_error *err);
 /* Further bytes of the record that was written last. */
 bm_status bm_kept_writer_more(bm_kept_writer *writer, bm_str bytes, bm_error *err);
+/* In place of write and more: `len` bytes of records, which any thread may write there by itself before end_file is
+ * called. out->file NULL: they have to be given to write. */
+bm_status bm_kept_writer_reserve(bm_kept_writer *writer, uint64_t len, bm_kept_place *out,
+                                 bm_error *err);
 bm_status bm_kept_writer_end_file(bm_kept_writer *writer, bm_error *err);
 /* A kept id; nothing happens where records are kept. */
 bm_status bm_kept_writer_id(bm_kept_writer *writer, bm_str id, bm_error *err);

@@ -84,8 +84,10 @@ static void count_record(filter *f, bool keep)
     f->job->context.counts.kept += keep;
 }
 
-static bm_status keep_record(void *ctx, const bm_record *record, bm_copy_side *side, bm_error *err)
+static bm_status keep_record(void *ctx, const bm_record *record, bm_kept_at *at, bm_copy_side *side,
+                             bm_error *err)
 {
+    (void)at;
     (void)err;
     filter *f = ctx;
     const uint64_t number = f->job->context.counts.records;

@@ -15,10 +15,15 @@ typedef enum bm_copy_side { BM_COPY_KEPT, BM_COPY_REMOVED, BM_COPY_NEITHER } bm_
 
 enum { BM_N_COPIES = BM_COPY_NEITHER };
 
-/* Where does the record go? Asked for each in input order. Records are only split (parser.h); elements
+/* Where a record stands: the numbers of the documents and of the skipped records before it. */
+typedef struct bm_kept_at {
+    size_t doc, skipped;
+} bm_kept_at;
+
+/* Where does the record go? `at` stands before it, and is moved behind it by a rule that goes by it. Records are only split (parser.h); elements
  * of an array, whose line others may share, have `bad` and `id` too. Anything but BM_OK ends the pass. */
-typedef bm_status (*bm_keep_fn)(void *ctx, const bm_record *record, bm_copy_side *side,
-                                bm_error *err);
+typedef bm_status (*bm_keep_fn)(void *ctx, const bm_record *record, bm_kept_at *at,
+                                bm_copy_side *side, bm_error *err);
 
 /* Bytes to put into a record before its byte `at`; none: it is written as it is. */
 typedef struct bm_insertion {
@@ -34,10 +39,16 @@ typedef struct bm_kept_rule {
     bm_keep_fn keep;
     bm_insert_fn insert; /* NULL: all is written byte for byte */
     void *ctx;           /* of both */
+    /* NULL: the rule does not go by it. Else where the records begin, and in the end behind the last: it is
+     * BM_ERR_INPUT where two neighbours in the input are none in the job's table of documents. */
+    bm_kept_at *at;
+    /* The place of a record is found by its file and line in that table: many threads ask at once, each for records of
+     * its own in order. Else one at a time asks, for all in input order. */
+    bool by_place;
 } bm_kept_rule;
 
-/* Copy each record to the writer of its side (NULL: nothing there is written); header rows to each. Digests of the sources
- * are computed again. */
+/* Copy each record to the writer of its side (NULL: nothing there is written), on the job's threads; header rows to
+ * each. Digests of the sources are computed again. */
 bm_status bm_kept_copy(bm_job_context *job, bm_kept_writer *const writers[BM_N_COPIES],
                        const bm_kept_rule *rule, bm_error *err);
 
