@@ -330,10 +330,13 @@ bm_status bm_job_context_devices(bm_job_context *job, bool keys, bm_error *err)
     if (devices->pick.why[0] != '\0')
         bm_meter_log(&job->meter, devices->pick.broken ? BM_LOG_WARNING : BM_LOG_INFO, "%s",
                      devices->pick.why);
-    /* Signing alone needs no shingle hashes on the host: devices may make them of the texts. */
-    const bool alone = bm_job_does(s, BM_JOB_SIGNS) || (bm_job_does(s, BM_JOB_FILLS_INDEX) &&
-                                                        s->index.store == BM_INDEX_SIGNATURES);
-    const bool texts = alone && job->inputs.source->ops->has_text;
+    /* Where no shingle hashes are needed on the host, devices may make them of the texts. */
+    const bool no_hashes =
+        bm_job_does(s, BM_JOB_SIGNS) ||
+        (bm_job_does(s, BM_JOB_FILLS_INDEX) && s->index.store == BM_INDEX_SIGNATURES) ||
+        (bm_job_does(s, BM_JOB_MATCHES) && !bm_verify_reads_sets(s->pairs.verify) &&
+         s->pairs.sample == 0);
+    const bool texts = no_hashes && job->inputs.source->ops->has_text;
     const bm_device_settings settings = bm_device_settings_of(&s->device);
     bm_device_set_cfg cfg = {.pick = &devices->pick,
                              .sketch = s->sketch,

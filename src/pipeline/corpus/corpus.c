@@ -30,29 +30,37 @@ void bm_corpus_reset(bm_corpus *corpus)
 
 /* --- adding --- */
 
-static void set_sizes(bm_corpus *corpus, const bm_shingle_batch *shingles, size_t first)
+/* Documents of a batch, which may be a sample's and have no rows. */
+static size_t docs_of(const bm_ingest_batch *batch)
 {
-    for (size_t i = 0; i < shingles->n_docs; i++) {
+    return batch->as_text ? batch->n_docs : batch->shingles.n_docs;
+}
+
+static void set_sizes(bm_corpus *corpus, const bm_ingest_batch *batch, size_t first)
+{
+    const bm_hash128 *content = bm_ingest_content(batch);
+    const uint64_t *offsets = batch->shingles.offsets;
+    for (size_t i = 0; i < docs_of(batch); i++) {
         size_t row = first + i;
-        corpus->sizes[row] = (uint32_t)(shingles->offsets[i + 1] - shingles->offsets[i]);
+        corpus->sizes[row] = batch->as_text ? batch->docs[i].row.n_shingles
+                                            : (uint32_t)(offsets[i + 1] - offsets[i]);
         if (corpus->cfg.find_identical)
-            corpus->copies.content[row] = shingles->content[i];
+            corpus->copies.content[row] = content[i];
     }
-    bm_corpus_sets_clear(corpus, first, shingles->n_docs);
+    bm_corpus_sets_clear(corpus, first, docs_of(batch));
 }
 
 /* What the batch adds, at most. */
 static bm_corpus_more more_of(const bm_corpus *corpus, const bm_ingest_batch *batch)
 {
-    const bm_shingle_batch *shingles = &batch->shingles;
-    const uint64_t all = bm_shingle_batch_hashes(shingles);
+    const uint64_t all = bm_shingle_batch_hashes(&batch->shingles), n_docs = docs_of(batch);
     uint64_t hashes = corpus->cfg.hashes ? all : 0;
-    uint64_t words = (uint64_t)shingles->n_docs * corpus->cfg.words.uints;
+    uint64_t words = n_docs * corpus->cfg.words.uints;
     uint64_t longest = 0;
     for (size_t i = 0; i < batch->n_docs; i++)
         if (batch->docs != NULL && batch->docs[i].row.text_bytes > longest)
             longest = batch->docs[i].row.text_bytes;
-    return (bm_corpus_more){.docs = shingles->n_docs,
+    return (bm_corpus_more){.docs = n_docs,
                             .set_bytes =
                                 hashes * bm_corpus_element_bytes(corpus) + words * sizeof(uint32_t),
                             .batch_bytes = all * bm_corpus_element_bytes(corpus),
@@ -64,17 +72,16 @@ static bm_corpus_more more_of(const bm_corpus *corpus, const bm_ingest_batch *ba
 static bm_status add_rows(bm_corpus *corpus, const bm_ingest_batch *batch, size_t first_row,
                           bm_error *err)
 {
-    const bm_shingle_batch *shingles = &batch->shingles;
     const bm_corpus_more more = more_of(corpus, batch);
     BM_TRY(bm_corpus_make_room(corpus, &more, err));
-    set_sizes(corpus, shingles, first_row);
-    return bm_corpus_find_copies(corpus, first_row, shingles->n_docs, err);
+    set_sizes(corpus, batch, first_row);
+    return bm_corpus_find_copies(corpus, first_row, more.docs, err);
 }
 
 bm_status bm_corpus_sink(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
 {
     bm_corpus *corpus = ctx;
-    const size_t n = batch->shingles.n_docs;
+    const size_t n = docs_of(batch);
     if (n == 0)
         return BM_OK;
     BM_TRY(add_rows(corpus, batch, first_row, err));
@@ -87,8 +94,10 @@ bm_status bm_corpus_sink(void *ctx, const bm_ingest_batch *batch, size_t first_r
 bm_status bm_corpus_put(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
 {
     const bm_corpus *corpus = ctx;
-    bm_corpus_put_keys(corpus, batch->keys, first_row, batch->shingles.n_docs);
-    return bm_corpus_put_sets(corpus, &batch->shingles, batch->words, first_row, err);
+    const bm_shingle_batch none = {.n_docs = docs_of(batch)};
+    bm_corpus_put_keys(corpus, batch->keys, first_row, none.n_docs);
+    return bm_corpus_put_sets(corpus, batch->as_text ? &none : &batch->shingles, batch->words,
+                              first_row, err);
 }
 
 bool bm_corpus_moves(void *ctx, const bm_ingest_batch *batch)
@@ -159,7 +168,7 @@ bm_status bm_corpus_fill_hashes(void *ctx, const bm_ingest_batch *batch, size_t 
     more.docs = 0; /* they are there */
     BM_TRY(bm_corpus_make_room(corpus, &more, err));
     if (!corpus->copies.given) {
-        set_sizes(corpus, shingles, first_row);
+        set_sizes(corpus, batch, first_row);
         BM_TRY(bm_corpus_find_copies(corpus, first_row, shingles->n_docs, err));
     }
     return bm_corpus_place_sets(corpus, first_row, shingles->n_docs, err);
