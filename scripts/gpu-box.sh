@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # gpu-box.sh [options] -- all that can be said about Bandmill on this machine's GPU, without a network and without root: build, known
-# answers, parity, figures against the limits of the device, tuning. One JSON file.
+# answers, parity, figures against the limits of the device, jobs with 1, 2, 4 and 8 devices, tuning. One JSON file, to be sent to us.
 #
 #   --device LIST      as bandmill takes it (gpu); a missing device is a failure. `pocl` stands for PoCL, to try the script without a GPU
 #   --from DIR         a bundle: what the system lacks is taken from there
@@ -8,7 +8,8 @@
 #   --work DIR         where it works (build/gpu-box)
 #   --out FILE         the JSON (bench/results/gpu-NAME.json, NAME being the device's; with --quick WORK/result.json)
 #   --steps LIST       only these, separated by commas; what earlier calls left in WORK stays in the JSON. In their order:
-#                      setup build self-test parity identity text bench job tune
+#                      setup build self-test parity identity text bench job devices tune
+#   --gigabytes N      of documents for the step `devices` (10; with --quick .002)
 #   --commit ID        what is measured, where there is no git here
 #   --quick            small inputs, one repeat, no tuning: does the script work?
 #   --bundle DIR       on a machine with a network and the same distribution: download into DIR what building needs; with --program-dir
@@ -24,21 +25,22 @@ set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root" || exit 2
 
-all_steps=(setup build self-test parity identity text bench job tune)
-device=gpu from='' given='' work=build/gpu-box out='' steps='' commit='' quick=no bundle=''
+all_steps=(setup build self-test parity identity text bench job devices tune)
+device=gpu gigabytes='' from='' given='' work=build/gpu-box out='' steps='' commit='' quick=no bundle=''
 
 usage() {
-    sed -n '2,26s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+    sed -n '2,27s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
     exit "$1"
 }
 while (($#)); do
     case $1 in
     --quick) quick=yes ;;
     -h | --help) usage 0 ;;
-    --device | --from | --program-dir | --work | --out | --steps | --commit | --bundle)
+    --device | --gigabytes | --from | --program-dir | --work | --out | --steps | --commit | --bundle)
         (($# > 1)) || { echo "gpu-box.sh: $1 needs a value" >&2; exit 2; }
         case $1 in
         --device) device=$2 ;;
+        --gigabytes) gigabytes=$2 ;;
         --from) from=$(realpath -e -- "$2") || exit 2 ;;
         --program-dir) given=$(realpath -e -- "$2") || exit 2 ;;
         --work) work=$2 ;;
@@ -284,8 +286,8 @@ list_devices() {
     fi
     [[ -z $no_device ]]
 }
-# The spec of the first device that --device means, of the listing, and whether it is usable.
-meant_device() {
+# The devices that --device means, of the listing: the spec, and whether it is usable, a line each.
+meant_devices() {
     tr '{' '\n' < "$work/devices.json" | awk -v list="$device" '
         function member(key) { return match($0, "\"" key "\":\"[^\"]*\"") ? substr($0, RSTART + length(key) + 4, RLENGTH - length(key) - 5) : "" }
         function fits(word) {
@@ -297,13 +299,13 @@ meant_device() {
         BEGIN { n = split(tolower(list), words, ",") }
         /"spec":"opencl:/ {
             spec = member("spec"); kind = member("kind"); name = member("name"); platform = member("platform"); usable = /"usable":true/
-            for (i = 1; i <= n; i++) if (fits(words[i])) { print spec, usable ? "yes" : "no"; exit }
+            for (i = 1; i <= n; i++) if (fits(words[i])) { print spec, usable ? "yes" : "no"; next }
         }'
 }
 # The first device that is meant: its row in the listing.
 choose_device() {
     local usable=''
-    list_devices && read -r spec usable < <(meant_device)
+    list_devices && read -r spec usable < <(meant_devices)
     if [[ -z $no_device && -z $spec ]]; then
         no_device="no device matches --device $device"
     elif [[ -z $no_device && $usable == no ]]; then
@@ -349,7 +351,7 @@ step_parity() {
 documents() {
     [[ -s $work/$1.jsonl ]] && return
     if [[ -x $build/bench/planted ]]; then
-        run 300 "$work/$1.jsonl" "$build/bench/planted" "$1"
+        run 1800 "$work/$1.jsonl" "$build/bench/planted" "$1"
     else
         awk -v n="$1" 'BEGIN { srand(3); for (i = 0; i < n; i++) { t = ""; if (i % 3) { for (j = 0; j < 150; j++) t = t sprintf(" w%x", rand() * 65536) }
             else t = last " edited" i; last = t; printf "{\"id\":\"d%d\",\"text\":\"%s\"}\n", i, t } }' > "$work/$1.jsonl"
@@ -458,6 +460,51 @@ step_job() {
     [[ -z $why ]]
 }
 
+# clocks FILE: "flow" of a report, what the threads did, in seconds of all of each kind; on one line.
+clocks() { awk '/"flow": [{]/ { on = 1; sub(/.*"flow": /, "") } on { print } on && /^    }/ { exit }' "$1" | sed '$ s/,$//' | tr -s '\n ' ' '; }
+# `sign` and `dedup` of many documents on the CPU, and on the first 1, 2, 4 and 8 of the devices that are meant: seconds, CPU seconds, the
+# clocks of the threads, and the same bytes as the CPU's. Said of a device that computes nothing too, whose bytes are not compared.
+step_devices() {
+    choose_device || return
+    local specs bytes size=${gigabytes:-10} n free job on list rows='' file same seconds user system
+    [[ $quick == no || -n $gigabytes ]] || size=.002
+    n=$(awk -v gb="$size" 'BEGIN { printf "%.0f", gb * 1e9 / 1040 }')
+    [[ $n -gt 0 ]] || fail "--gigabytes $size (expected a number above 0)" || return
+    free=$(df -P -B1000000 "$work" | awk 'NR == 2 { print $4 }')
+    awk -v gb="$size" -v mb="$free" 'BEGIN { exit !(gb * 4000 < mb) }' || fail "$size GB of documents want four times as much in WORK, where $free MB are free" || return
+    mapfile -t specs < <(meant_devices | sed -n 's/ yes$//p')
+    documents "$n" || fail "the documents cannot be made" || return
+    bytes=$(wc -c < "$work/$n.jsonl")
+    cd "$work" || return
+    for on in 0 1 2 4 8; do
+        ((on <= ${#specs[@]})) || continue
+        list=cpu
+        ((on == 0)) || list=$(IFS=, && echo "${specs[*]:0:on}")
+        for job in sign dedup; do
+            { TIMEFORMAT='%R %U %S'; time run 3600 /dev/null "$build/bandmill" "$job" "$n.jsonl" -q --force --device "$list" -o "devices-$job-$on"; } 2> "$work/took" ||
+                fail "$job fails on $list" || return
+            read -r seconds user system < "$work/took"
+            same=null
+            if ((on > 0)) && [[ $platform != Double ]]; then
+                same=true
+                for file in signatures.npy content_hash.npy groups.jsonl removed.tsv kept.jsonl; do
+                    [[ ! -e devices-$job-0/$file ]] || cmp -s "devices-$job-0/$file" "devices-$job-$on/$file" || same=false
+                done
+                [[ $same == true ]] || fail "$job: the bytes of $on devices differ from the CPU's"
+            fi
+            file=devices-$job-$on/report.json
+            [[ -e $file ]] || file=devices-$job-$on/manifest.json
+            rows+="${rows:+,
+  }{\"job\": \"$job\", \"devices\": $on, \"seconds\": $seconds, \"user_seconds\": $user, \"system_seconds\": $system, \"same_bytes\": $same,
+   \"gb_s\": $(awk -v b="$bytes" -v s="$seconds" 'BEGIN { printf "%.4f", (s > 0 ? b / s / 1e9 : 0) }'), \"clocks\": $(clocks "$file")}"
+            ((on == 0)) || rm -rf "devices-$job-$on"
+        done
+    done
+    rm -rf devices-sign-0 devices-dedup-0
+    result="{\"documents\": $n, \"bytes\": $bytes, \"devices_here\": ${#specs[@]}, \"processors\": $(nproc), \"jobs\": [$rows]}"
+    [[ -z $why ]]
+}
+
 step_tune() {
     choose_device || return
     run 1800 "$work/tune.json" "$build/bandmill" bench --tune --json --device "$spec" || fail "bench --tune failed" || return
@@ -467,7 +514,7 @@ step_tune() {
 # --- run them, and put the parts together ---
 
 [[ -n $commit ]] || commit=$(briefly git -C "$root" rev-parse HEAD 2> /dev/null) || commit=unknown
-[[ $quick == yes && -z $steps ]] && wanted=(setup build self-test parity identity text bench job)
+[[ $quick == yes && -z $steps ]] && wanted=(setup build self-test parity identity text bench job devices)
 for step in "${wanted[@]}"; do
     log=$work/logs/$step.log why='' result=null commands=()
     : > "$log"

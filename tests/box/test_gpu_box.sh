@@ -3,6 +3,7 @@
 #
 #   steps     the steps up to parity pass and the JSON says so
 #   figures   likewise the steps with figures; a step of its own later leaves the others
+#   devices   1, 2, 4 and 8 devices, of a double that computes nothing, and as many as there are; PoCL gives the CPU's bytes
 #   troubles  a device that is not there fails the steps that need it and no others; a driver that no ICD file names is found, and the
 #             libraries that it opens; programs that hang are ended; a compiler without a log is explained; wrong arguments are refused
 set -u
@@ -112,6 +113,39 @@ check grep -q '"commit": "0123abc"' "$work/all/result.json" || fail "no commit"
 # Of all devices that are here it is the one that is meant.
 OCL_ICD_VENDORS=$all_vendors run 0 --quick --device pocl --work "$work/choice" --steps setup,job
 check grep -q '"platform": "Portable Computing Language"' "$work/choice/result.json" || fail "another device than the one that is meant"
+
+elif [ "$part" = devices ]; then
+
+# jobs FILE: "JOB DEVICES SAME" of each.
+jobs() { sed -n 's/.*"job": "\([a-z]*\)", "devices": \([0-9]*\),.*"same_bytes": \([a-z]*\),.*/\1 \2 \3/p' "$1"; }
+expected() {
+    printf 'sign 0 null\ndedup 0 null\n'
+    for n in $1; do printf "sign $n $2\ndedup $n $2\n"; done
+}
+clocked() {
+    check [ "$(grep -c '"clocks": { "bottleneck": ".*"thread_seconds": {.*"deliver": [0-9]' "$1")" = "$2" ] || fail "not $2 clocks of threads in $1"
+}
+run 0 --quick --device pocl --work "$work/one" --steps devices --gigabytes .001
+json "$work/one/result.json"
+check cmp <(jobs "$work/one/result.json") <(expected 1 true) || fail "other jobs on PoCL: $(jobs "$work/one/result.json")"
+clocked "$work/one/result.json" 4
+check [ -z "$(ls -d "$work"/one/devices-* 2> /dev/null)" ] || fail "outputs are left"
+if [ -x "$build/bench/double/bandmill" ]; then
+    mkdir -p "$work/double/bench"
+    ln -s "$build/bench/double/bandmill" "$work/double/bandmill"
+    ln -s "$build/bench/planted" "$work/double/bench/planted"
+    for gpus in '1:1' '2:1 2' '5:1 2 4' '8:1 2 4 8'; do
+        CL_DOUBLE_GPUS=${gpus%%:*} LD_LIBRARY_PATH="$build/bench/double" run 0 --quick --work "$work/double-${gpus%%:*}" --steps devices \
+            --program-dir "$work/double" --gigabytes .001
+        json "$work/double-${gpus%%:*}/result.json"
+        check cmp <(jobs "$work/double-${gpus%%:*}/result.json") <(expected "${gpus#*:}" null) || fail "other jobs of ${gpus%%:*} devices"
+        check grep -q "\"devices_here\": ${gpus%%:*}," "$work/double-${gpus%%:*}/result.json" || fail "another number of devices"
+    done
+    clocked "$work/double-8/result.json" 10
+fi
+run 1 --quick --device pocl --work "$work/one" --steps devices --gigabytes 0
+run 1 --quick --device pocl --work "$work/one" --steps devices --gigabytes 10000000
+check grep -q 'want four times as much in WORK' "$work/err" || fail "no word of the disk"
 
 else # troubles
 
