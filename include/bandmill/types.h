@@ -58,7 +58,8 @@ typedef enum bm_format {
     BM_FORMAT_ARROW, /* rows of a table: in memory (arrow.h), or of files of Arrow's IPC format */
     BM_FORMAT_KEYS,  /* band keys made elsewhere; for pairs only */
     BM_FORMAT_PARQUET,
-    BM_FORMAT_SIGNATURES /* what reports say of imported signatures, whose texts nobody has; never asked for */
+    BM_FORMAT_SIGNATURES, /* what reports say of imported signatures, whose texts nobody has; never asked for */
+    BM_FORMAT_WET /* records of type `conversion` of Common Crawl's text files */
 } bm_format;
 
 typedef enum bm_header {

@@ -104,7 +104,7 @@ _bandmill_value() {
     'import --signature-field')
         ;;
     'sign --format' | 'dedup --format' | 'pairs --format' | 'filter --format' | 'tune --format' | 'index build --format' | 'index add --format' | 'query --format')
-        _bandmill_words 'auto jsonl tsv csv lines files hashes json arrow keys parquet'
+        _bandmill_words 'auto jsonl tsv csv lines files hashes json arrow keys parquet wet'
         ;;
     'sign --text-field' | 'dedup --text-field' | 'pairs --text-field' | 'filter --text-field' | 'tune --text-field' | 'index build --text-field' | 'index add --text-field' | 'query --text-field')
         ;;

@@ -149,7 +149,7 @@ complete -c bandmill -n '__bandmill_is "dedup" "pairs" "filter" "explain" "repor
 complete -c bandmill -n '__bandmill_is "index remove"' -l ids -x -a " (__bandmill_files )" -d 'a list of ids, one a line (-: stdin)'
 complete -c bandmill -n '__bandmill_is "import"' -l ids -x -a " (__bandmill_files .txt)" -d 'ids of the documents, one a line, escaped as in ids.txt (numbers of rows)'
 complete -c bandmill -n '__bandmill_is "import"' -l signature-field -x -a "" -d 'column of the signatures (signature, or _minhash_signature)'
-complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "tune" "index build" "index add" "query"' -l format -x -a "auto jsonl tsv csv lines files hashes json arrow keys parquet" -d 'what a document is (auto: by name)'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "tune" "index build" "index add" "query"' -l format -x -a "auto jsonl tsv csv lines files hashes json arrow keys parquet wet" -d 'what a document is (auto: by name)'
 complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "tune" "index build" "index add" "query"' -l text-field -x -a "" -d 'field of the text (text), such as messages[].content; several are joined by a newline'
 complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "tune" "index build" "index add" "query" "import"' -l id-field -x -a "none" -d 'field of the id (id), or none'
 complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "tune" "index build" "index add" "query"' -l header -x -a "yes no" -d 'whether tsv and csv start with names (unless all fields are numbers)'

@@ -32,6 +32,7 @@ static const char *choice_at(const arg_option *option, unsigned index, unsigned 
         return option->choices[index].name;
     }
     *value = (unsigned)option->min + index;
+    *value += option->without != 0 && *value >= option->without;
     return bm_option_word(option->words, *value);
 }
 

@@ -50,6 +50,7 @@ typedef struct arg_option {
     size_t offset, size; /* of the field in the target */
     /* Of a choice of `words`: the first value that may be asked for, and the last that is offered (0: all). */
     uint64_t min, max;
+    unsigned without; /* Of `words`: a value that nobody asks for; 0: none */
     double low, high;
     int open;
     const arg_choice *choices; /* NULL: the library's, of `words` */

@@ -198,7 +198,7 @@ static const arg_option rows[] = {
      .commands = INPUTS,
      .group = CLI_GROUP_INPUT,
      .words = BM_OPTION_FORMAT,
-     .max = BM_FORMAT_PARQUET, /* behind it are signatures, which no document is */
+     .without = BM_FORMAT_SIGNATURES, /* which no document is */
      .help = "what a document is (auto: by name)",
      FIELD(input.format),
      .bit = BM_FIELD_FORMAT},

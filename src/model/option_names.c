@@ -11,8 +11,9 @@
 #include "base/error.h"
 #include "base/sized_struct.h"
 
-static const char *const formats[] = {"auto",   "jsonl", "tsv",   "csv",  "lines",   "files",
-                                      "hashes", "json",  "arrow", "keys", "parquet", "signatures"};
+static const char *const formats[] = {"auto",    "jsonl",      "tsv",  "csv",   "lines",
+                                      "files",   "hashes",     "json", "arrow", "keys",
+                                      "parquet", "signatures", "wet"};
 static const char *const headers[] = {"", "yes", "no"};
 static const char *const duplicate_ids[] = {"error", "number", "skip", "replace"};
 static const char *const on_errors[] = {"fail", "skip"};

@@ -58,7 +58,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size < 2)
         return 0;
     static const bm_format formats[] = {BM_FORMAT_JSONL, BM_FORMAT_TSV,   BM_FORMAT_CSV,
-                                        BM_FORMAT_LINES, BM_FORMAT_FILES, BM_FORMAT_JSON};
+                                        BM_FORMAT_LINES, BM_FORMAT_FILES, BM_FORMAT_JSON,
+                                        BM_FORMAT_WET};
     static const char *const second[] = {"2"};
     char path[64];
     int fd = memfd_create("fuzz", 0);
@@ -68,14 +69,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bm_input_options o = {
         .paths = paths,
         .n_paths = 2,
-        .format = formats[(data[0] & 7) % 6],
+        .format = formats[(data[0] & 7) % 7],
         .header = BM_HEADER_BY_FIELDS,
         .max_doc_bytes = data[0] & 8 ? 20 : 1 << 20,
         .invalid_utf8 = (data[0] & 16) != 0 ? BM_INVALID_UTF8_ERROR : BM_INVALID_UTF8_REPLACE,
         .delimiter = (data[0] & 64) != 0 && ((data[0] & 7) == 1 || (data[0] & 7) == 2) ? ';' : '\0',
         .on_error = (data[0] & 128) != 0 ? BM_ON_ERROR_SKIP : BM_ON_ERROR_FAIL,
         .text_fields = second,
-        .n_text_fields = data[0] & 32 ? 1 : 0};
+        .n_text_fields = (data[0] & 32) != 0 && (data[0] & 7) != 6 ? 1 : 0,
+        .id_field = (data[0] & 32) != 0 && (data[0] & 7) == 6 ? "uri" : NULL};
     digest one, many;
     bm_status a = read_all(&o, (size_t)1 << 20, 0, &one);
     bm_status b = read_all(&o, 1 + data[1] % 64, data[1] / 64, &many);

@@ -1,12 +1,14 @@
 """Records as Python's own parsers see them: arrays of JSON in any layout, whole and damaged, against json.loads; paths through
-arrays against a few lines of Python; tables of any delimiter against csv.writer. Texts are compared by their signatures beside
+arrays against a few lines of Python; files of WET as they were written; tables of any delimiter against csv.writer. Texts are compared by their signatures beside
 those of the same texts a line each, byte shingles longer than any of them, so that one byte more or less tells."""
 import csv
+import gzip
 import io
 import json
 import os
 import random
 import re
+import zlib
 
 import harness
 
@@ -190,6 +192,59 @@ def check_table(runs, rng, delimiter):
     return "" if ids == [row[0] for row in rows] and words == runs.sign_texts([row[1] for row in rows]) else "other rows"
 
 
+def wet_record(rng, kind, i, body):
+    """A record of WARC in one of the layouts that its writers have; its fields in any order but the first line."""
+    end = rng.choice(("\r\n", "\r\n", "\n"))
+    fields = [f"WARC-Type: {kind}", f"WARC-Record-ID: <urn:uuid:{i}>", f"WARC-Target-URI: http://example.org/{i}?a=b:c",
+              f"{rng.choice(('Content-Length', 'content-length'))}:{rng.choice((' ', '', '  '))}{len(body)}", "Content-Type: text/plain", "X-Long: " + "y" * rng.randrange(90)]
+    rng.shuffle(fields)
+    return (end.join(["WARC/1.0", *fields]) + end * 2).encode() + body + (end * 2).encode()
+
+
+def gzip_members(data):
+    members = []
+    while data:
+        stream = zlib.decompressobj(31)
+        members.append(stream.decompress(data))
+        data = stream.unused_data
+    return members
+
+
+def check_wet(runs, rng, name):
+    """Documents are the records of type conversion; what dedup keeps are their bytes, behind those of the warcinfo record, a member each."""
+    pieces = ["WARC/1.0\r\n", "Content-Length: 3\r\n", "\r\n\r\n", "\n\n", "a ", "\u00e9 ", "words of it ", "\r", "\x00"]
+    records, texts = [], []
+    for i in range(rng.randrange(1, 40)):
+        kind = "warcinfo" if i == 0 else rng.choice(("conversion", "conversion", "conversion", "metadata", "request", "warcinfo"))
+        text = rng.choice(texts) if texts and rng.random() < 0.2 else "".join(rng.choice(pieces) for _ in range(rng.randrange(9))) + str(i) * (rng.random() < 0.7)
+        texts += [text] if kind == "conversion" else []
+        records.append((kind, i, wet_record(rng, kind, i, text.encode()), text))
+    data, lines, line = b"".join(r[2] for r in records), {}, 1
+    for kind, i, raw, _ in records:
+        lines[i], line = line, line + raw.count(b"\n")
+    documents = [r for r in records if r[0] == "conversion"]
+    if rng.random() < 0.5:
+        data = b"".join(gzip.compress(r[2]) for r in records)
+        name += ".gz"
+    path = runs.put(name, data)
+    batches = ("--batch-docs", rng.choice((1, 2, 7, 1000)))
+    for asked, wanted in ((), [f"<urn:uuid:{r[1]}>" for r in documents]), (("--id-field", "uri"), [f"http://example.org/{r[1]}?a=b:c" for r in documents]), (
+            ("--id-field", "none"), [f"{path}:{lines[r[1]]}" for r in documents]):
+        ids, words, _ = runs.sign(path, *asked, *batches)
+        if ids != wanted or words != runs.sign_texts([r[3] for r in documents]):
+            return f"{name}: {ids}, expected {wanted}, or other texts"
+    seen, kept = set(), [records[0][2]]
+    for r in documents:
+        if r[3] not in seen or not r[3]:
+            kept.append(r[2])
+        seen.add(r[3])
+    cut = ("--shingle", "byte:1000", "--normalize", "none", "--threshold", "1", *batches)
+    stays = runs.bandmill.run("dedup", path, *cut, "-o", "-", "--kept", "none").stdout
+    if stays != b"".join(kept):
+        return f"{name}: other bytes are kept"
+    return "" if gzip_members(runs.bandmill.run("dedup", path, *cut, "-o", "-", "--kept", "gz").stdout) == kept else f"{name}: other members"
+
+
 def main():
     args = harness.arguments(__doc__)
     claims, rng = harness.Claims(), random.Random(7)
@@ -202,6 +257,8 @@ def main():
                        lambda: next(filter(None, (check_damage(runs, rng, f"damage-{i}.json") for i in range(4 * n))), ""))
         for path in ("messages[].content", "tags[]", "a[][]", "a.b[].c[]", "a[].b.c", "a.b"):
             claims.attempt(f"--text-field {path} brings together what Python does", lambda: check_path(runs, rng, path))
+        claims.attempt(f"{n} files of WET: ids, texts, and the bytes that are kept",
+                       lambda: next(filter(None, (check_wet(runs, rng, f"x-{i}.warc.wet") for i in range(n))), ""))
         for delimiter in ",;|\t :~x":
             claims.attempt(f"csv of {delimiter!r} is read as csv.writer wrote it", lambda: check_table(runs, rng, delimiter))
     claims.end()

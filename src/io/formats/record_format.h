@@ -15,6 +15,14 @@
 
 struct bm_parser;
 
+/* Of wet only: what is known of the record that has begun. */
+typedef struct bm_wet_scan {
+    char line[48]; /* the beginning of a line of its header */
+    size_t line_len;
+    uint64_t left; /* bytes of its text */
+    bool begun, has_length;
+} bm_wet_scan;
+
 typedef struct bm_scan {
     unsigned state;       /* 0 at the beginning of a file and, but for json, of each record */
     bm_row_syntax syntax; /* of csv */
@@ -25,7 +33,8 @@ typedef struct bm_scan {
     const char *broken;                     /* ... because of this; NULL: nothing found so far */
     uint32_t depth;                         /* of brackets in the element */
     uint8_t objects[BM_JSON_DEPTH_MAX / 8]; /* a bit a level: opened by a brace */
-} bm_scan;                                  /* {0}, but for `syntax`, at the beginning of a file */
+    bm_wet_scan wet;
+} bm_scan; /* {0}, but for `syntax`, at the beginning of a file */
 
 #define BM_SCAN_MORE SIZE_MAX
 
@@ -38,6 +47,12 @@ typedef size_t (*bm_record_end_fn)(bm_scan *scan, const char *data, size_t from,
  * `record`, or bad and reason. Fails only for want of memory. */
 typedef bm_status (*bm_parse_fn)(struct bm_parser *parser, bm_str content, bm_record *record,
                                  bm_error *err);
+
+typedef enum bm_record_role {
+    BM_ROLE_DOCUMENT,
+    BM_ROLE_HEADER, /* where it is the first of its file; else NONE */
+    BM_ROLE_NONE    /* there is nothing of it */
+} bm_record_role;
 
 typedef struct bm_record_format {
     bm_format format;
@@ -52,6 +67,7 @@ typedef struct bm_record_format {
     bool elements;          /* of one array: what stands between them is no part of a record */
     bm_record_end_fn record_end;
     bm_parse_fn parse;
+    bm_record_role (*role)(bm_str raw); /* NULL: each record is a document */
 } bm_record_format;
 
 size_t bm_line_end(bm_scan *scan, const char *data, size_t from, size_t to);
@@ -66,6 +82,13 @@ bm_status bm_parse_jsonl(struct bm_parser *parser, bm_str content, bm_record *re
                          bm_error *err);
 bm_status bm_parse_table(struct bm_parser *parser, bm_str content, bm_record *record,
                          bm_error *err);
+/* Fields of a record of wet. */
+#define BM_WET_LENGTH "Content-Length"
+#define BM_WET_ID     "WARC-Record-ID"
+#define BM_WET_URI    "WARC-Target-URI"
+size_t bm_wet_end(bm_scan *scan, const char *data, size_t from, size_t to);
+bm_record_role bm_wet_role(bm_str raw);
+bm_status bm_parse_wet(struct bm_parser *parser, bm_str content, bm_record *record, bm_error *err);
 bm_status bm_parse_line(struct bm_parser *parser, bm_str content, bm_record *record, bm_error *err);
 bm_status bm_parse_file(struct bm_parser *parser, bm_str content, bm_record *record, bm_error *err);
 

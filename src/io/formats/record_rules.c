@@ -69,6 +69,18 @@ static bm_status check_id_path(const char *id, bm_error *err)
     return BM_OK;
 }
 
+/* A record of wet has one text, and two things that may be its id. */
+static bm_status check_wet_fields(const bm_record_rules *rules, bm_error *err)
+{
+    if (rules->n_text != 1 || strcmp(rules->text[0], default_text[0]) != 0)
+        return bm_fail_field(err, "text_fields",
+                             "`text_fields` with inputs of wet, whose records have one text");
+    return !rules->id_given || strcmp(rules->id, "id") == 0 || strcmp(rules->id, "uri") == 0
+               ? BM_OK
+               : bm_fail_field(err, "id_field", "`id_field` '%s' of wet (id, uri or none)",
+                               rules->id);
+}
+
 bm_row_syntax bm_row_syntax_of(const bm_input_options *options, bm_format format)
 {
     const bool quoted = format == BM_FORMAT_CSV;
@@ -101,6 +113,8 @@ bm_status bm_record_rules_init(const bm_input_options *options, bm_format format
     if ((format == BM_FORMAT_JSONL || format == BM_FORMAT_JSON) && rules.id_given) {
         BM_TRY(check_id_path(rules.id, err));
     }
+    if (format == BM_FORMAT_WET)
+        BM_TRY(check_wet_fields(&rules, err));
     const bool table = format == BM_FORMAT_TSV || format == BM_FORMAT_CSV;
     const char *of_tables = options->delimiter != '\0'               ? "delimiter"
                             : options->header != BM_HEADER_BY_FIELDS ? "header"
@@ -127,7 +141,7 @@ bm_status bm_record_rules_rank(bm_record_rules *rules, bm_format format, const b
     if (keep->n_by_field == 0)
         return BM_OK;
     if (format == BM_FORMAT_LINES || format == BM_FORMAT_FILES || format == BM_FORMAT_HASHES ||
-        format == BM_FORMAT_KEYS)
+        format == BM_FORMAT_KEYS || format == BM_FORMAT_WET)
         return bm_fail_field(
             err, "keep", "`keep` looks at field '%s', and inputs of %s have no fields",
             keep->fields[0], bm_option_word_or(BM_OPTION_FORMAT, format, "another format"));

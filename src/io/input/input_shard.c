@@ -170,7 +170,7 @@ static uint64_t range_begin(uint64_t total, uint32_t i, uint32_t n)
 static bool can_be_cut(const struct bm_input_set *set, const bm_source *source)
 {
     const bm_record_format *format = bm_record_format_of(set->format);
-    return format != NULL && !format->elements && !format->whole_file &&
+    return format != NULL && !format->elements && !format->whole_file && format->role == NULL &&
            source->compression == BM_COMPRESSION_NONE && source->unreadable == NULL;
 }
 

@@ -163,8 +163,15 @@ static bm_status take(const walker *w, bm_record *record, size_t bom, bm_error *
     bool cut = w->piece->cut || content.len > parser->rules->longest;
     if (parser->format->skip_blank && !cut && is_blank(content))
         return BM_OK;
-    record->is_header = parser->format->table && parser->rules->header && w->piece->file_begin &&
-                        record->raw.data == w->batch->data + w->piece->begin;
+    const bool first = w->piece->file_begin && record->raw.data == w->batch->data + w->piece->begin;
+    bm_record_role role =
+        first && parser->format->table && parser->rules->header ? BM_ROLE_HEADER : BM_ROLE_DOCUMENT;
+    if (parser->format->role != NULL && !cut)
+        role = parser->format->role(
+            (bm_str){content.data, (size_t)(record->raw.data + record->raw.len - content.data)});
+    if (role == BM_ROLE_NONE || (role == BM_ROLE_HEADER && !first))
+        return BM_OK;
+    record->is_header = role == BM_ROLE_HEADER;
     if (record->is_header && w->full)
         return BM_OK;
     if (cut) {

@@ -312,11 +312,12 @@ bm_status bm_out_file_compress(bm_out_file *file, bm_compression compression, bm
     return bm_compressor_open(compression, lanes, shown(file), &file->compressor, err);
 }
 
-/* Compress into the buffer, which is emptied whenever it is full; `end` closes the frame. */
-static bm_status compress(bm_out_file *file, bm_str data, bool end, bm_error *err)
+/* Compress step.in into the buffer, which is emptied whenever it is full. */
+static bm_status compress(bm_out_file *file, bm_compress_step step, bm_error *err)
 {
-    bm_compress_step step = {
-        .in = data, .end = end, .out = file->buf, .len = file->len, .cap = BUFFER_BYTES};
+    step.out = file->buf;
+    step.len = file->len;
+    step.cap = BUFFER_BYTES;
     while (!step.done) {
         BM_TRY(bm_compressor_run(file->compressor, &step, err));
         file->len = step.len;
@@ -336,9 +337,7 @@ bm_status bm_out_file_write(bm_out_file *file, const void *data, size_t len, bm_
         return BM_OK;
     file->accepted += len;
     if (file->compressor != NULL) {
-        bm_status status = compress(file, (bm_str){data, len}, false, err);
-        file->failed = status;
-        return status;
+        return file->failed = compress(file, (bm_compress_step){.in = {data, len}}, err);
     }
     if (len > BUFFER_BYTES - file->len) {
         BM_TRY(drain(file, err));
@@ -348,6 +347,15 @@ bm_status bm_out_file_write(bm_out_file *file, const void *data, size_t len, bm_
     memcpy(file->buf + file->len, data, len);
     file->len += len;
     return BM_OK;
+}
+
+bm_status bm_out_file_end_part(bm_out_file *file, bm_error *err)
+{
+    if (file->failed != BM_OK)
+        return failed_before(file, err);
+    if (file->compressor != NULL)
+        file->failed = compress(file, (bm_compress_step){.part = true}, err);
+    return file->failed;
 }
 
 /* These bytes are written: so are now all before `written`. The lock is held. */
@@ -438,7 +446,7 @@ static bm_status complete(bm_out_file *file, bm_error *err)
     if (file->failed != BM_OK)
         return failed_before(file, err);
     if (file->compressor != NULL)
-        BM_TRY(compress(file, (bm_str){NULL, 0}, true, err));
+        BM_TRY(compress(file, (bm_compress_step){.end = true}, err));
     BM_TRY(drain(file, err));
     if (file->n_ahead > 0)
         return bm_fail_at(err, BM_ERR_INTERNAL, shown(file), 0, "bytes are missing");

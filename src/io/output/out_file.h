@@ -28,6 +28,8 @@ bm_status bm_out_file_compress(bm_out_file *file, bm_compression compression, bm
                                bm_error *err);
 /* Buffered. After a failure every later call fails as well. */
 bm_status bm_out_file_write(bm_out_file *file, const void *data, size_t len, bm_error *err);
+/* What was written so far ends a member of gz, or a frame of zst; of other files, and where it does already, nothing. */
+bm_status bm_out_file_end_part(bm_out_file *file, bm_error *err);
 /* Write bytes from byte `at` on, where none were written; from any thread, any number of such calls at
  * once. In the end no byte may be missing before others. Other calls come before or after these, and
  * bm_out_file_write before only. Not with compression. */

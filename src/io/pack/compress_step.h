@@ -13,6 +13,7 @@ typedef struct bm_pack_lanes {
 
 typedef struct bm_compress_step {
     bm_str in;       /* what is left to compress: moves on */
+    bool part;       /* the block, where there are some, ends with `in` */
     bool end;        /* nothing will come after `in`: the frame is closed */
     char *out;       /* compressed bytes are put at out[len … cap-1]: len grows */
     size_t len, cap; /* len < cap */

@@ -217,7 +217,8 @@ bm_packed bm_pack_blocks_run(bm_pack_blocks *b, bm_compress_step *step)
         const size_t n_in = b->ring[b->n_filled % b->n_ring].n_in;
         b->ended = step->end && step->in.len == 0;
         /* An empty stream is one empty block. */
-        if (n_in == BM_PACK_BLOCK_BYTES || (b->ended && (n_in > 0 || b->n_filled == 0)))
+        if (n_in == BM_PACK_BLOCK_BYTES || (step->part && step->in.len == 0 && n_in > 0) ||
+            (b->ended && (n_in > 0 || b->n_filled == 0)))
             give_block(b);
         else if (!b->ended) {
             step->done = true;

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "io/bytes/compression_kinds.h"
+#include "io/bytes/name_ending.h"
 #include "model/file_names.h"
 
 static const char *format_ending(bm_format format)
@@ -26,6 +27,8 @@ static const char *format_ending(bm_format format)
         return ".txt";
     case BM_FORMAT_JSON:
         return ".json";
+    case BM_FORMAT_WET:
+        return ".warc.wet";
     case BM_FORMAT_PARQUET:
         return ".parquet";
     case BM_FORMAT_ARROW:
@@ -73,7 +76,9 @@ static bm_status add_file_name(bm_buf *out, const char *name, const bm_kept_sour
     if (!is_stdin) {
         while (stem > 0 && name[stem - 1] != '.')
             stem--;
-        if (stem > 1 && stem < plain) { /* "a.b", not ".b" and not "a." */
+        if (how->asked.format == BM_FORMAT_WET && bm_name_ends(name, plain, ending))
+            stem = plain - ending_len + 1; /* two steps of its name say what it is */
+        if (stem > 1 && stem < plain) {    /* "a.b", not ".b" and not "a." */
             ending = name + stem - 1;
             ending_len = plain - (stem - 1);
         }

@@ -23,6 +23,7 @@ typedef struct records {
     bool fresh;        /* nothing was written of the input that is open */
     char last;         /* byte that was written */
     bool array;        /* records are elements of one */
+    bool parts;        /* each is a member of its own, where the file is compressed */
     uint64_t elements; /* in the file that is open */
     bool marked;       /* that file begins with a byte order mark */
     uint64_t reserved; /* bytes of it, where they are reserved */
@@ -44,6 +45,7 @@ static bm_status records_open(const bm_kept_cfg *cfg, void **state, bm_error *er
     BM_TRY(bm_new_zero(&r, 1, err));
     r->cfg = *cfg;
     r->array = bm_input_set_format(cfg->set) == BM_FORMAT_JSON;
+    r->parts = bm_input_set_format(cfg->set) == BM_FORMAT_WET;
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_kept_files_name(&r->files, cfg, err));
     status = cfg->write != NULL ? bm_kept_file_open(&r->files, cfg, 0, &r->file, err)
@@ -111,6 +113,20 @@ static bm_status join_stream(records *r, bm_str *raw, bm_error *err)
     return r->array || r->last == '\n' ? BM_OK : write_text(r, "\n", err);
 }
 
+/* Records side by side, a member each. */
+static bm_status write_parts(records *r, bm_str raw, bm_error *err)
+{
+    bm_scan scan = {0};
+    while (raw.len > 0) {
+        const size_t end = bm_wet_end(&scan, raw.data, 0, raw.len);
+        const size_t n = end == BM_SCAN_MORE ? raw.len : end;
+        BM_TRY(bm_out_file_write(r->file, raw.data, n, err));
+        BM_TRY(bm_out_file_end_part(r->file, err));
+        raw = (bm_str){raw.data + n, raw.len - n};
+    }
+    return BM_OK;
+}
+
 static bm_status records_write(void *state, bm_str raw, bm_error *err)
 {
     records *r = state;
@@ -128,7 +144,7 @@ static bm_status records_write(void *state, bm_str raw, bm_error *err)
     else if (r->array) {
         BM_TRY(write_text(r, r->elements++ > 0 ? ",\n" : "[\n", err));
     }
-    return bm_out_file_write(r->file, raw.data, raw.len, err);
+    return r->parts ? write_parts(r, raw, err) : bm_out_file_write(r->file, raw.data, raw.len, err);
 }
 
 static bm_status records_more(void *state, bm_str bytes, bm_error *err)

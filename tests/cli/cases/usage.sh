@@ -11,7 +11,7 @@ for command in sign dedup pairs filter inspect devices bench help; do
     bm help "$command"; exits 0; says ../out "^Usage: bandmill $command"; silent ../err
     bm "$command" --help; exits 0; says ../out "^Usage: bandmill $command"
 done
-bm help sign; says ../out '--format auto\|jsonl\|.*\|parquet$' # and nothing behind it, which no document is
+bm help sign; says ../out '--format auto\|jsonl\|.*\|parquet\|wet$' # and not signatures, which no document is
 bm dedup -h nonsense --keep last; exits 0; says ../out '^Usage: bandmill dedup'
 bm --version; exits 0; says ../out '^bandmill [0-9]+\.[0-9]+\.[0-9]+$'; says ../out '^kernels +[0-9a-f]{16}$'; says ../out '^Unicode +[0-9]+\.'; says ../out '^format +[0-9]+$'; says ../out '^tables +(Arrow [0-9]|none \(Parquet and Arrow files need bandmill-parquet\)$)'
 bm --version --json; exits 0; says ../out '^\{"schema":1,"version":.*"format":[0-9]+,"tables":("Arrow [0-9.]+"|null)\}$'

@@ -210,6 +210,43 @@ Test(parser, a_file_is_a_document_byte_for_byte_but_for_its_bom)
     assert_text(r.all[0], "");
 }
 
+#define WET(type, more, length, body)                                                              \
+    "WARC/1.0\r\nWARC-Type: " type "\r\n" more "Content-Length: " length "\r\n\r\n" body
+#define WET_ID  "WARC-Record-ID: <urn:a>\r\n"
+#define WET_END "\r\n\r\n"
+
+Test(parser, records_of_type_conversion_are_the_documents_of_wet)
+{
+    CLEANED records r =
+        READ(BM_FORMAT_WET,
+             WET("warcinfo", "", "3", "x\r\n" WET_END)
+                 WET("conversion", WET_ID, "6", "a\r\n\r\nb" WET_END "\r\n")
+                     WET("metadata", "", "1", "x" WET_END) WET("Conversion", "", "0", WET_END)
+                         WET("conversion", WET_ID, "1", "\n"));
+    cr_assert_eq(r.n, 3);
+    assert_id(r.all[0], "<urn:a>");
+    assert_text(r.all[0], "a\r\n\r\nb");
+    cr_assert(ends_with(&r.all[1], "/in:24"), "%s", r.all[1].id.data);
+    assert_text(r.all[1], "");
+    assert_text(r.all[2], "\n");
+}
+
+Test(parser, a_record_of_wet_without_bounds_is_bad_and_reading_goes_on_behind_an_empty_line)
+{
+    CLEANED records r =
+        READ(BM_FORMAT_WET, "garbage\r\n" WET_END WET("conversion", WET_ID, "x", "")
+                                WET("conversion", WET_ID, "1", "a" WET_END)
+                                    WET("conversion", WET_ID, "1", "longer" WET_END)
+                                        WET("conversion", WET_ID, "99", "cut short\n"));
+    cr_assert_eq(r.n, 6);
+    assert_bad(r.all[0], "it does not begin with \"WARC/\"");
+    assert_bad(r.all[1], "no Content-Length in its header that is a number");
+    assert_text(r.all[2], "a");
+    assert_text(r.all[3], "l");
+    assert_bad(r.all[4], "it does not begin with");
+    assert_bad(r.all[5], "Content-Length is more than there is");
+}
+
 Test(parser, tsv_has_a_header_unless_all_fields_given_are_numbers)
 {
     CLEANED records r = READ(BM_FORMAT_TSV, "text\tid\tx\none\t1\t\ntwo\t2\n");
