@@ -20,6 +20,8 @@
 
 #define SMALL_BYTES 4080u /* a head and a payload of these are read in one call */
 #define PUT_BYTES   ((size_t)64 << 10)
+#define GET_BYTES   ((size_t)64 << 10)
+#define GET_NEAR    4u /* lengths of a record between it and the one before that is near */
 
 /* --- opening --- */
 
@@ -169,6 +171,40 @@ bm_status bm_spill_read(const bm_spill_file *file, uint64_t place, void *data, s
         BM_TRY(bm_spill_pull(file, place + sizeof head, data, len, err));
     }
     return bm_spill_compare(file, &head, &record, err);
+}
+
+/* Read what follows from `place` on, `whole` bytes of it at least: twice as much as before where that
+ * was near. */
+static bm_status get_more(bm_spill_get *get, uint64_t place, size_t whole, bm_error *err)
+{
+    const uint64_t end = get->place + get->buf.len, flushed = get->file->flushed,
+                   left = flushed > place ? flushed - place : 0;
+    size_t len = place >= end && place - end <= GET_NEAR * (uint64_t)whole ? 2 * get->buf.len : 0;
+    len = len > GET_BYTES ? GET_BYTES : len < whole ? whole : len;
+    get->buf.len = 0;
+    BM_TRY(bm_buf_reserve(&get->buf, GET_BYTES, err));
+    len = len < left ? len : left > whole ? (size_t)left : whole;
+    BM_TRY(bm_spill_pull(get->file, place, get->buf.data, len, err));
+    get->place = place;
+    get->buf.len = len;
+    return BM_OK;
+}
+
+bm_status bm_spill_get_read(bm_spill_get *get, uint64_t place, void *data, size_t len,
+                            bm_error *err)
+{
+    const bm_spill_record record = {
+        .kind = get->file->kind, .place = place, .data = data, .len = len};
+    bm_spill_head head;
+    const size_t whole = sizeof head + len;
+    if (whole > GET_BYTES)
+        return bm_spill_read(get->file, place, data, len, err);
+    if (place < get->place || place + whole > get->place + get->buf.len)
+        BM_TRY(get_more(get, place, whole, err));
+    const char *at = get->buf.data + (place - get->place);
+    memcpy(&head, at, sizeof head);
+    memcpy(data, at + sizeof head, len);
+    return bm_spill_compare(get->file, &head, &record, err);
 }
 
 uint64_t bm_spill_bytes(const bm_spill_file *file)

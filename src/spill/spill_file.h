@@ -55,6 +55,18 @@ bm_status bm_spill_flush(bm_spill_file *file, bm_error *err);
 bm_status bm_spill_read(const bm_spill_file *file, uint64_t place, void *data, size_t len,
                         bm_error *err);
 
+/* Records that are read one after another: while their places ascend and lie near each other, many
+ * are read with one call. {.file = …} is the beginning, bm_buf_reset(&get.buf) the end; one thread
+ * each, and nothing is written meanwhile. */
+typedef struct bm_spill_get {
+    const bm_spill_file *file; /* borrowed */
+    uint64_t place;            /* of what is in `buf` */
+    bm_buf buf;
+} bm_spill_get;
+
+bm_status bm_spill_get_read(bm_spill_get *get, uint64_t place, void *data, size_t len,
+                            bm_error *err);
+
 uint64_t bm_spill_bytes(const bm_spill_file *file); /* of the file, with what is still buffered */
 uint64_t bm_spill_records(const bm_spill_file *file);
 int bm_spill_fd(const bm_spill_file *file); /* for tests that damage it */

@@ -171,7 +171,7 @@ BANDMILL_SEAL_SECONDS=0
 export BANDMILL_SEAL_SECONDS
 quiet=
 mended sets:write:3:28
-mended sets:read:1000:5
+mended sets:read:100:5
 mended keys:write:20:28
 mended keys:read:100:5
 mended edges:write:11:28

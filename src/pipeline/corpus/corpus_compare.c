@@ -22,7 +22,7 @@
 #include "sketch/scheme.h"
 
 #define PAIR_GRAIN 256u
-#define DOC_GRAIN  64u
+#define DOC_GRAIN  512u
 
 typedef struct comparison {
     bm_corpus *corpus;
@@ -142,18 +142,19 @@ static bm_status read_sets(void *ctx, uint32_t thread, size_t begin, size_t end,
     bool sorts = c->verify != BM_VERIFY_SIGNATURE && !c->corpus->cfg.weighted;
     size_t cap = largest / sizeof(uint64_t);
     cap = !sorts ? 1 : cap < BM_SORT_SCRATCH ? cap : BM_SORT_SCRATCH;
+    bm_set_reader reader = {.corpus = c->corpus};
     uint64_t *scratch = NULL;
     BM_TRY(bm_new(&scratch, cap, err));
     bm_status status = BM_OK;
     for (size_t i = begin; i < end; i++) {
         size_t len = set_len(c, c->docs[i]);
         void *to = c->corpus->sets.arena + c->at[i];
-        if (len > 0)
-            BM_TRY_OUT(bm_corpus_read_set(c->corpus, c->docs[i], to, len, err));
+        BM_TRY_OUT(bm_set_reader_copy(&reader, c->docs[i], to, len, err));
         if (sorts)
             bm_hashes_sort_within(to, len / sizeof *scratch, scratch, cap);
     }
 out:
+    bm_set_reader_reset(&reader);
     bm_free(scratch);
     return status;
 }

@@ -9,7 +9,7 @@
 #include "lsh/verify.h"
 #include "pipeline/corpus/corpus.h"
 
-#define SET_GRAIN 64u
+#define SET_GRAIN 512u
 
 void bm_corpus_range_reset(bm_corpus_range *range)
 {
@@ -93,19 +93,13 @@ static bm_status sort(uint64_t *hashes, size_t n, bm_error *err)
     return BM_OK;
 }
 
-bm_status bm_corpus_copy_set(const bm_corpus *corpus, size_t row, void *to, bm_error *err)
+bm_status bm_corpus_copy_set(bm_set_reader *reader, size_t row, void *to, bm_error *err)
 {
-    const bool words = corpus->cfg.words.uints > 0;
-    const size_t n = words ? corpus->cfg.words.uints : corpus->sizes[row],
-                 bytes = n * (words ? sizeof(uint32_t) : sizeof(uint64_t));
-    bm_status status = BM_OK;
-    if (n == 0) /* nor is there a record */
-        return BM_OK;
-    if (bm_corpus_sets_in_file(corpus))
-        status = bm_corpus_read_set(corpus, row, to, bytes, err);
-    else
-        memcpy(to, words ? (const void *)corpus->sets.words[row] : corpus->sets.hashes[row], bytes);
-    return status == BM_OK && !words ? sort(to, n, err) : status;
+    const bm_corpus *corpus = reader->corpus;
+    const size_t words = corpus->cfg.words.uints,
+                 len = words > 0 ? words * sizeof(uint32_t) : corpus->sizes[row] * sizeof(uint64_t);
+    BM_TRY(bm_set_reader_copy(reader, row, to, len, err));
+    return words > 0 ? BM_OK : sort(to, corpus->sizes[row], err);
 }
 
 static bm_status read_some(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
@@ -114,12 +108,16 @@ static bm_status read_some(void *ctx, uint32_t thread, size_t begin, size_t end,
     const reading *r = ctx;
     const bm_corpus_range *range = r->range;
     const size_t perms = r->corpus->cfg.words.uints;
+    bm_set_reader reader = {.corpus = r->corpus};
+    bm_status status = BM_OK;
     for (size_t i = begin; i < end; i++) {
         void *to = perms > 0 ? (void *)(range->words + i * perms)
                              : range->arena + (range->sets[i] - range->arena);
-        BM_TRY(bm_corpus_copy_set(r->corpus, range->docs[i], to, err));
+        BM_TRY_OUT(bm_corpus_copy_set(&reader, range->docs[i], to, err));
     }
-    return BM_OK;
+out:
+    bm_set_reader_reset(&reader);
+    return status;
 }
 
 static bm_status sort_in_memory(bm_corpus *corpus, bm_corpus_range *range, bm_pool *pool,

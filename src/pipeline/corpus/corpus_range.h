@@ -6,7 +6,7 @@
 #define BM_CORPUS_CORPUS_RANGE_H
 
 #include "base/pool.h"
-#include "pipeline/corpus/corpus_parts.h"
+#include "pipeline/corpus/corpus_sets.h"
 
 /* Documents of the corpus looked at for one range, at most: so many, or more whose keys and words take a part of the memory. */
 #define BM_RANGE_ROWS 8192u
@@ -31,6 +31,6 @@ bm_status bm_corpus_range_next(bm_corpus *corpus, uint64_t most, bm_pool *pool,
                                bm_corpus_range *range, bm_error *err);
 void bm_corpus_range_reset(bm_corpus_range *range);
 /* The set of one representative: sizes[row] hashes, ascending, or perms words. */
-bm_status bm_corpus_copy_set(const bm_corpus *corpus, size_t row, void *to, bm_error *err);
+bm_status bm_corpus_copy_set(bm_set_reader *reader, size_t row, void *to, bm_error *err);
 
 #endif

@@ -228,10 +228,34 @@ size_t bm_corpus_set_len(const bm_corpus *corpus, size_t row)
     return corpus->cfg.hashes ? corpus->sizes[row] * bm_corpus_element_bytes(corpus) : 0;
 }
 
-bm_status bm_corpus_read_set(const bm_corpus *corpus, size_t row, void *to, size_t len,
-                             bm_error *err)
+void bm_set_reader_reset(bm_set_reader *reader)
 {
-    return bm_spill_read(corpus->sets.file, corpus->sets.places[row], to, len, err);
+    bm_buf_reset(&reader->get.buf);
+    bm_free(reader->own);
+}
+
+bm_status bm_set_reader_copy(bm_set_reader *reader, size_t row, void *to, size_t len, bm_error *err)
+{
+    const bm_corpus_sets *sets = &reader->corpus->sets;
+    reader->get.file = sets->file;
+    if (len == 0) /* nor is there a record */
+        return BM_OK;
+    if (bm_corpus_sets_in_file(reader->corpus))
+        return bm_spill_get_read(&reader->get, sets->places[row], to, len, err);
+    memcpy(to, set_in_memory(sets, row), len);
+    return BM_OK;
+}
+
+bm_status bm_set_reader_get(bm_set_reader *reader, size_t row, const void **out, bm_error *err)
+{
+    const size_t len = bm_corpus_set_len(reader->corpus, row);
+    *out =
+        bm_corpus_sets_in_file(reader->corpus) ? NULL : set_in_memory(&reader->corpus->sets, row);
+    if (*out != NULL)
+        return BM_OK;
+    BM_TRY(bm_grow(&reader->own, &reader->cap_own, len, 1, err));
+    *out = reader->own;
+    return bm_set_reader_copy(reader, row, reader->own, len, err);
 }
 
 /* --- to the file --- */

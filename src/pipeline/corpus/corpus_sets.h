@@ -9,8 +9,8 @@
  *     IN_FILE          -> IN_NAMED_FILE
  *     IN_NAMED_FILE    counts what is new
  *
- * Which of them changes no result. Threads: one at a time, but for bm_corpus_read_set and
- * bm_corpus_put_sets. */
+ * Which of them changes no result. Threads: one at a time, but for bm_corpus_put_sets
+ * and readers. */
 #ifndef BM_CORPUS_CORPUS_SETS_H
 #define BM_CORPUS_CORPUS_SETS_H
 
@@ -44,8 +44,21 @@ static inline bm_weighted_set bm_corpus_weighted(const void *set, size_t n)
 
 /* Bytes of the record that a document has in the file; 0: it has none (a copy, empty). */
 size_t bm_corpus_set_len(const bm_corpus *corpus, size_t row);
-/* Read the record of a representative, of `len` bytes, from the file; any thread. */
-bm_status bm_corpus_read_set(const bm_corpus *corpus, size_t row, void *to, size_t len,
+
+/* Sets of representatives one after another, wherever they lie; one thread each. {.corpus = …} is
+ * the beginning. */
+typedef struct bm_set_reader {
+    const bm_corpus *corpus; /* borrowed */
+    bm_spill_get get;
+    void *own; /* of a set that is read back */
+    size_t cap_own;
+} bm_set_reader;
+
+void bm_set_reader_reset(bm_set_reader *reader);
+/* The set of `row` as it is held; until the next call where it is in the file. */
+bm_status bm_set_reader_get(bm_set_reader *reader, size_t row, const void **out, bm_error *err);
+/* Copy it, `len` bytes, to `to`. */
+bm_status bm_set_reader_copy(bm_set_reader *reader, size_t row, void *to, size_t len,
                              bm_error *err);
 
 /* From now on the file that sets are saved to, or restored from, lies in this open folder

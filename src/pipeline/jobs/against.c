@@ -175,7 +175,7 @@ out:
 /* The set, or the words, of a known document and of one of the job. */
 typedef struct comparing {
     const bm_against *against;
-    bm_corpus *corpus;
+    bm_set_reader reader; /* of the corpus */
     bm_store_doc doc;
     uint32_t number; /* whose set is at hand; BM_NO_KNOWN: none */
     void *known, *own;
@@ -200,12 +200,12 @@ static bm_status read_known(comparing *c, uint32_t number, bm_error *err)
 
 static bm_status compare(comparing *c, uint32_t doc, double *similarity, bm_error *err)
 {
-    const bm_word_rows words = c->corpus->cfg.words;
-    const uint32_t rep = c->corpus->rep[doc],
-                   n = words.uints > 0 ? words.uints : c->corpus->sizes[rep];
+    const bm_corpus *corpus = c->reader.corpus;
+    const bm_word_rows words = corpus->cfg.words;
+    const uint32_t rep = corpus->rep[doc], n = words.uints > 0 ? words.uints : corpus->sizes[rep];
     BM_TRY(bm_grow(&c->own, &c->cap_own, n, words.uints > 0 ? sizeof(uint32_t) : sizeof(uint64_t),
                    err));
-    BM_TRY(bm_corpus_copy_set(c->corpus, rep, c->own, err));
+    BM_TRY(bm_corpus_copy_set(&c->reader, rep, c->own, err));
     *similarity = words.uints > 0
                       ? bm_signature_agreement(c->own, c->known, words)
                       : bm_jaccard(bm_hashes_common(c->own, n, c->known, c->doc.n_shingles), n,
@@ -216,7 +216,8 @@ static bm_status compare(comparing *c, uint32_t doc, double *similarity, bm_erro
 bm_status bm_against_compare(bm_against *against, const bm_match *match, bm_grouping *grouping,
                              bm_error *err)
 {
-    comparing c = {.against = against, .corpus = match->settings.corpus, .number = BM_NO_KNOWN};
+    comparing c = {
+        .against = against, .reader = {.corpus = match->settings.corpus}, .number = BM_NO_KNOWN};
     double similarity = 0;
     bm_status status = BM_OK;
     for (size_t i = 0; i < grouping->n; i++) {
@@ -229,6 +230,7 @@ bm_status bm_against_compare(bm_against *against, const bm_match *match, bm_grou
         bm_grouping_compared(grouping, (uint32_t)i, similarity, match->settings.threshold);
     }
 out:
+    bm_set_reader_reset(&c.reader);
     bm_free(c.known);
     bm_free(c.own);
     return status;

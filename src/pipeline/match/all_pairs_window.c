@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "lsh/verify.h"
 
-#define DOC_GRAIN 64u
+#define DOC_GRAIN 512u
 
 void bm_set_window_reset(bm_set_window *w)
 {
@@ -74,13 +74,17 @@ static bm_status read_range(void *ctx, uint32_t thread, size_t begin, size_t end
 {
     (void)thread;
     const bm_set_window *w = ctx;
+    bm_set_reader reader = {.corpus = w->corpus};
+    bm_status status = BM_OK;
     for (size_t i = begin; i < end; i++) {
         size_t position = w->begin + (uint32_t)w->places[i];
         size_t len = bm_set_window_size(w, position) * sizeof(uint64_t);
-        BM_TRY(bm_corpus_read_set(w->corpus, w->order[position], bm_set_window_set(w, position),
-                                  len, err));
+        BM_TRY_OUT(bm_set_reader_copy(&reader, w->order[position], bm_set_window_set(w, position),
+                                      len, err));
     }
-    return BM_OK;
+out:
+    bm_set_reader_reset(&reader);
+    return status;
 }
 
 bm_status bm_set_window_next(bm_set_window *w, bm_error *err)

@@ -29,7 +29,7 @@
 /* Of one thread. */
 typedef struct prober {
     uint32_t *met; /* of each document of the block: the last that met it, + 1 */
-    uint64_t *set; /* read back from a file, or nothing */
+    bm_set_reader reader;
     bm_pair *pairs;
     size_t n, cap;
 } prober;
@@ -50,24 +50,12 @@ typedef struct search {
 
 /* --- sets --- */
 
-static bm_status get_set(const search *s, size_t row, uint64_t *room, bm_weighted_set *out,
-                         bm_error *err)
+static bm_status get_set(bm_set_reader *reader, size_t row, bm_weighted_set *out, bm_error *err)
 {
-    const bm_corpus *corpus = s->corpus;
-    const bool in_file = bm_corpus_sets_in_file(corpus);
-    *out = bm_corpus_weighted(in_file ? room : corpus->sets.hashes[row], corpus->sizes[row]);
-    return in_file ? bm_corpus_read_set(corpus, row, room, bm_corpus_set_len(corpus, row), err)
-                   : BM_OK;
-}
-
-/* Where sets are in a file, room for the longest. */
-static bm_status make_set(const search *s, uint64_t **out, bm_error *err)
-{
-    const size_t bytes = s->longest * bm_corpus_element_bytes(s->corpus);
-    if (!bm_corpus_sets_in_file(s->corpus))
-        return BM_OK;
-    *out = bm_alloc(bytes, 1);
-    return *out != NULL ? BM_OK : bm_fail_nomem(err, bytes);
+    const void *set;
+    BM_TRY(bm_set_reader_get(reader, row, &set, err));
+    *out = bm_corpus_weighted(set, reader->corpus->sizes[row]);
+    return BM_OK;
 }
 
 /* --- the index of a block --- */
@@ -81,27 +69,28 @@ static uint64_t doc_bytes(const search *s)
 static bm_status build_block(search *s, bm_error *err)
 {
     const bm_corpus *corpus = s->corpus;
-    uint64_t *room = NULL;
-    void *scratch = bm_alloc(s->longest, BM_WEIGHTED_SCRATCH);
-    bm_status status = scratch == NULL ? bm_fail_nomem(err, s->longest * BM_WEIGHTED_SCRATCH)
-                                       : make_set(s, &room, err);
+    bm_set_reader reader = {.corpus = corpus};
+    void *scratch = NULL;
+    bm_status status = BM_OK;
+    BM_TRY(bm_new_by(bm_alloc, &scratch, s->longest, BM_WEIGHTED_SCRATCH, err));
     bm_weighted_index_clear(&s->index);
-    for (s->end = s->first; status == BM_OK && s->end < corpus->n; s->end++) {
+    for (s->end = s->first; s->end < corpus->n; s->end++) {
         bm_weighted_set set = {NULL, NULL, 0};
         const size_t n = corpus->skip[s->end] ? 0 : corpus->sizes[s->end];
         if (s->end > s->first &&
             (s->index.n + n) * BM_WEIGHTED_ENTRY + (s->index.n_docs + 1) * doc_bytes(s) > s->room)
             break;
         if (n > 0)
-            status = get_set(s, s->end, room, &set, err);
-        if (status == BM_OK)
-            status = bm_weighted_index_add(&s->index, set, s->share, scratch, err);
-        if (status == BM_OK && s->end % CHUNK_PAIRS == 0)
-            status = bm_meter_check(s->match->settings.meter, err);
+            BM_TRY_OUT(get_set(&reader, s->end, &set, err));
+        BM_TRY_OUT(bm_weighted_index_add(&s->index, set, s->share, scratch, err));
+        if (s->end % CHUNK_PAIRS == 0)
+            BM_TRY_OUT(bm_meter_check(s->match->settings.meter, err));
     }
+    status = bm_weighted_index_build(&s->index, err);
+out:
     bm_free(scratch);
-    bm_free(room);
-    return status == BM_OK ? bm_weighted_index_build(&s->index, err) : status;
+    bm_set_reader_reset(&reader);
+    return status;
 }
 
 /* --- probing --- */
@@ -122,7 +111,7 @@ static bm_status probe(search *s, prober *p, size_t row, bm_error *err)
     const uint32_t before = (uint32_t)((row < s->end ? row : s->end) - s->first),
                    mark = (uint32_t)row + 1;
     bm_weighted_set set;
-    BM_TRY(get_set(s, row, p->set, &set, err));
+    BM_TRY(get_set(&p->reader, row, &set, err));
     const double sum = bm_weighted_sum(set);
     for (size_t i = 0; i < set.n; i++) {
         uint64_t key;
@@ -197,8 +186,7 @@ static bm_status open_probers(search *s, bm_error *err)
         prober *p = &s->probers[t];
         bm_free(p->met);
         BM_TRY(bm_new_zero(&p->met, s->index.n_docs, err));
-        if (p->set == NULL)
-            BM_TRY(make_set(s, &p->set, err));
+        p->reader.corpus = s->corpus;
     }
     return BM_OK;
 }
@@ -207,7 +195,7 @@ static void reset(search *s)
 {
     for (uint32_t t = 0; s->probers != NULL && t < s->n_probers; t++) {
         bm_free(s->probers[t].met);
-        bm_free(s->probers[t].set);
+        bm_set_reader_reset(&s->probers[t].reader);
         bm_free(s->probers[t].pairs);
     }
     bm_free(s->probers);

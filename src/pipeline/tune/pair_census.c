@@ -34,8 +34,7 @@ typedef struct drawn {
 /* What one thread has for itself. */
 typedef struct walker {
     bm_overlaps overlaps;
-    uint64_t *set; /* of a document, from the file */
-    size_t cap_set;
+    bm_set_reader reader;
     uint64_t offsets[BM_CENSUS_CELLS];
     uint64_t sample_pairs[BM_HISTOGRAM_BINS];
 } walker;
@@ -149,37 +148,21 @@ static bm_status check_memory(const bm_census_job *job, const bm_pair_census *ce
     return BM_OK;
 }
 
-static bm_status set_of(const bm_corpus *corpus, size_t row, walker *w, const uint64_t **set,
-                        bm_error *err)
-{
-    if (!bm_corpus_sets_in_file(corpus)) {
-        *set = corpus->sets.hashes[row];
-        return BM_OK;
-    }
-    bm_status status = BM_OK;
-    BM_TRY_OUT(bm_grow(&w->set, &w->cap_set, corpus->sizes[row], sizeof *w->set, err));
-    status = bm_corpus_read_set(corpus, row, w->set, bm_corpus_set_len(corpus, row), err);
-out:
-    *set = w->set;
-    return status;
-}
-
 static bm_status copy_sets(const bm_census_job *job, const bm_pair_census *census, uint64_t *arena,
                            const uint64_t **sets, bm_error *err)
 {
     const bm_corpus *corpus = job->corpus;
-    walker reader = {0};
+    bm_set_reader reader = {.corpus = corpus};
     bm_status status = BM_OK;
     for (size_t i = 0; i < census->n; i++) {
         const size_t row = census->rows[i];
-        const uint64_t *set;
-        BM_TRY_OUT(set_of(corpus, row, &reader, &set, err));
-        memcpy(arena, set, corpus->sizes[row] * sizeof *arena);
+        BM_TRY_OUT(
+            bm_set_reader_copy(&reader, row, arena, corpus->sizes[row] * sizeof *arena, err));
         sets[i] = arena;
         arena += corpus->sizes[row];
     }
 out:
-    bm_free(reader.set);
+    bm_set_reader_reset(&reader);
     return status;
 }
 
@@ -234,8 +217,9 @@ static bm_status walk_document(const walk *w, walker *own, size_t row, bm_error 
 {
     const bm_corpus *corpus = w->job->corpus;
     const uint32_t place = place_of(w->census, (uint32_t)row);
-    const uint64_t *set;
-    BM_TRY(set_of(corpus, row, own, &set, err));
+    const void *set;
+    own->reader.corpus = corpus;
+    BM_TRY(bm_set_reader_get(&own->reader, row, &set, err));
     bm_overlaps_find(&own->overlaps, &w->index, set, corpus->sizes[row]);
     for (size_t i = 0; i < own->overlaps.n_found; i++) {
         const uint32_t other = own->overlaps.found[i];
@@ -318,7 +302,7 @@ static bm_status walk_all(walk *w, bm_error *err)
 out:
     for (uint32_t t = 0; w->walkers != NULL && t < n_threads; t++) {
         bm_overlaps_close(&w->walkers[t].overlaps);
-        bm_free(w->walkers[t].set);
+        bm_set_reader_reset(&w->walkers[t].reader);
     }
     bm_free(w->walkers);
     bm_overlap_index_reset(&w->index);

@@ -71,14 +71,16 @@ Test(corpus_range, documents_in_memory_and_in_files_are_those_that_were_drawn)
             cr_assert_eq(check_all(w, &corpus, UINT64_MAX), 1);
             cr_assert_gt(check_all(w, &corpus, 1), 3000, "one document at a time");
             cr_assert_eq(bm_corpus_end_adding(&corpus, NULL), BM_OK);
+            bm_set_reader reader = {.corpus = &corpus};
             if (!words)
                 for (uint32_t doc = 0; doc < N; doc += 97) {
                     uint64_t set[MOST];
                     if (corpus.rep[doc] != doc)
                         continue;
-                    cr_assert_eq(bm_corpus_copy_set(&corpus, doc, set, NULL), BM_OK);
+                    cr_assert_eq(bm_corpus_copy_set(&reader, doc, set, NULL), BM_OK);
                     check_set(w, doc, set);
                 }
+            bm_set_reader_reset(&reader);
             bm_corpus_reset(&corpus);
         }
     close_world(w);

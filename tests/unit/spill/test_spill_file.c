@@ -67,6 +67,34 @@ Test(spill_file, records_come_back_in_any_order_whatever_the_buffer)
     }
 }
 
+/* Every step-th, forwards, then all backwards: what is read ahead serves the next, or is left. */
+Test(spill_file, records_that_are_read_one_after_another_are_those_read_alone)
+{
+    scratch s;
+    scratch_open(&s);
+    bm_spill_file *file = filled(&s, 4096);
+    unsigned char *data = malloc(70000);
+    bm_spill_get get = {.file = file};
+    for (size_t step = 1; step < 30; step++)
+        for (size_t k = 0; k < 2 * RECORDS; k += step) {
+            const size_t i = k < RECORDS ? k : 2 * RECORDS - 1 - k;
+            cr_assert_eq(bm_spill_get_read(&get, places[i], data, length_of(i), NULL), BM_OK);
+            for (size_t j = 0; j < length_of(i); j++)
+                if (data[j] != byte_of(i, j))
+                    cr_assert_fail("record %zu byte %zu", i, j);
+        }
+    cr_expect_eq(bm_spill_get_read(&get, places[3], data, 8, NULL), BM_ERR_FORMAT);
+    cr_assert_eq(ftruncate(bm_spill_fd(file), (off_t)places[RECORDS - 1] + 20), 0);
+    bm_buf_reset(&get.buf);
+    get = (bm_spill_get){.file = file};
+    cr_expect_eq(bm_spill_get_read(&get, places[RECORDS - 1], data, length_of(RECORDS - 1), NULL),
+                 BM_ERR_FORMAT);
+    bm_buf_reset(&get.buf);
+    free(data);
+    bm_spill_close(file);
+    scratch_close(&s);
+}
+
 /* Between records that are added, others are put from behind, in two parts that know nothing of each other. */
 Test(spill_file, records_put_at_reserved_places_are_those_that_are_added)
 {
