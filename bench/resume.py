@@ -21,7 +21,7 @@ OUTPUTS = ("groups.jsonl", "removed.tsv", "kept_ids.txt", "kept.jsonl", "sources
 
 def seals(stderr):
     """Seconds of the seals that -v tells of."""
-    return [float(seconds) for seconds in re.findall(r"sealed \d+ documents.* in ([0-9.]+) s", stderr)]
+    return [float(seconds) for seconds in re.findall(r"saved \d+ documents?.* in ([0-9.]+) s", stderr)]
 
 
 class Job:

@@ -202,7 +202,7 @@ class Signatures:
 
     def __repr__(self) -> str:
         """Shape and scheme."""
-        return f"<bandmill.Signatures of {len(self)} documents, {self.signatures.shape[1]} words each>"
+        return f"<bandmill.Signatures of {len(self)} document{'' if len(self) == 1 else 's'}, {self.signatures.shape[1]} words each>"
 
     def _provenance(self) -> bytes:
         return (self._path / _MANIFEST).read_bytes()
@@ -605,7 +605,8 @@ class Dedup:
     def __repr__(self) -> str:
         """Counts."""
         c = self.report["counts"]
-        return f"<bandmill.Dedup: {c['documents']} documents, {c['groups']} groups, {c['removed']} removed>"
+        documents, groups = (f"{c[noun + 's']} {noun}{'' if c[noun + 's'] == 1 else 's'}" for noun in ("document", "group"))
+        return f"<bandmill.Dedup: {documents}, {groups}, {c['removed']} removed>"
 
 
 def _found_again(*parcel: Any) -> Dedup:

@@ -16,11 +16,13 @@ void cli_say_plan(cli_context *context, const bm_summary *summary)
     if (plan == NULL || plan->bands == 0)
         return;
     uint32_t used = plan->bands * plan->rows;
+    char n[2][48];
     cli_say_note(&context->console,
-                 "plan: %" PRIu32 " bands of %" PRIu32 " rows, %" PRIu32 " of %" PRIu32
+                 "plan: %s of %s, %" PRIu32 " of %" PRIu32
                  " permutations; finds %.1f %% of the pairs at %g%s",
-                 plan->bands, plan->rows, used, plan->perms, 100 * plan->predicted_recall,
-                 plan->threshold,
+                 cli_format_of(plan->bands, "band", n[0], sizeof n[0]),
+                 cli_format_of(plan->rows, "row", n[1], sizeof n[1]), used, plan->perms,
+                 100 * plan->predicted_recall, plan->threshold,
                  bm_summary_scheme(summary) == BM_SCHEME_OPH
                      ? " (an estimate for documents of fewer shingles than ten times the "
                        "permutations)"

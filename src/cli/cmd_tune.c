@@ -13,11 +13,15 @@ static void say_chosen(cli_context *context, const bm_tune_result *result)
 {
     const bm_tune_plan *plan = bm_tune_result_plan(result, bm_tune_result_chosen(result));
     const size_t n = bm_tune_result_count(result);
+    char of[4][48];
     cli_say_note(&context->console,
-                 "%zu plan%s; chosen: %" PRIu32 " bands of %" PRIu32 " rows, which find %.1f %% of "
-                 "the pairs at %g and leave %" PRIu32 " permutations unused%s",
-                 n, n == 1 ? "" : "s", plan->bands, plan->rows, 100 * plan->recall,
-                 context->settings.bands.threshold, plan->unused,
+                 "%s; chosen: %s of %s, which %s %.1f %% of the pairs at %g and %s %s unused%s",
+                 cli_format_of(n, "plan", of[0], sizeof of[0]),
+                 cli_format_of(plan->bands, "band", of[1], sizeof of[1]),
+                 cli_format_of(plan->rows, "row", of[2], sizeof of[2]),
+                 cli_verb_of(plan->bands, "finds", "find"), 100 * plan->recall,
+                 context->settings.bands.threshold, cli_verb_of(plan->bands, "leaves", "leave"),
+                 cli_format_of(plan->unused, "permutation", of[3], sizeof of[3]),
                  plan->words > BM_PERMS_MAX ? "; a signature has 1,024 words at most" : "");
 }
 

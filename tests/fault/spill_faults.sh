@@ -130,7 +130,7 @@ as_wanted() {
 mended() {
     job "$1" dedup --pairs --batch-docs 100 --force -o groups; exits 4
     says ../err '^bandmill: .*disk.*: cannot (read|write) a temporary file: '
-    says ../err '^bandmill: warning: [0-9]+ documents.* are sealed in groups\.partial: the same command with --resume continues from there'
+    says ../err '^bandmill: warning: [0-9]+ documents.* are saved in groups\.partial: the same command with --resume continues from there'
     checks=$((checks + 1))
     diff -r groups ../before/groups > /dev/null || fail "the earlier output changed"
     job '' dedup --pairs --batch-docs 100 --force --resume -o groups; exits 0
@@ -178,7 +178,7 @@ mended edges:write:11:28
 mended edges:read:11:5
 # Where only sealing fails the job says so and goes on.
 job docs:write:2:28 dedup --pairs --batch-docs 100 --force -o groups; exits 0
-says ../err '^bandmill: warning: the work cannot be sealed, so that it could not be resumed from here: .*No space left'
+says ../err '^bandmill: warning: the work cannot be saved, so it could not be resumed from here: .*No space left'
 as_wanted
 unset BANDMILL_SEAL_SECONDS
 echo "$runs jobs"

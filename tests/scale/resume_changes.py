@@ -253,7 +253,7 @@ def check_allowed(bench):
             empty(job.output, job.work)
             shutil.copytree(bench.at("saved"), job.work)
         refused = bench.run(job)
-        wrong = refused.returncode != 2 or not re.search(rb"sealed there .*--resume.*--force", refused.stderr) or differing(digests(job.work), digests(bench.at("saved")))
+        wrong = refused.returncode != 2 or not re.search(rb"saved there .*--resume.*--force", refused.stderr) or differing(digests(job.work), digests(bench.at("saved")))
         bench.claims.check(f"without --resume the work of {killed} is refused with 2, and stays", not wrong, refused.stderr)
         done = bench.run(job, "--force")
         wrong = bench.same(job, done.returncode, done.stderr) or (b"begun anew" not in done.stderr and done.stderr)

@@ -169,7 +169,7 @@ static bm_status settle(const char *work, bm_out_leavings leavings, bm_out_claim
         return BM_OK;
     if (journal && leavings == BM_OUT_CLEAR)
         return bm_fail_at(err, BM_ERR_USAGE, work, 0,
-                          "the work of an interrupted job is sealed there (`resume` with its own "
+                          "the work of an interrupted job is saved there (`resume` with its own "
                           "command continues it, `force` discards it)");
     BM_TRY(bm_out_work_empty(at, &claim->marker.ours, err));
     if (bm_out_marker_is_used(&claim->marker))

@@ -128,12 +128,12 @@ static bm_status discard(bm_checkpoint *checkpoint, bm_error *err)
     }
     if (saved.docs_records > 0 && !checkpoint->job->settings->output.force)
         return bm_fail_at(err, BM_ERR_USAGE, where, 0,
-                          "%" PRIu64 " documents of an interrupted job are sealed there (`resume` "
-                          "continues with them, `force` discards them)",
-                          saved.docs);
+                          "%" PRIu64 " document%s of an interrupted job %s saved there (`resume` "
+                          "continues from there, `force` discards the work)",
+                          saved.docs, saved.docs == 1 ? "" : "s", saved.docs == 1 ? "is" : "are");
     bm_meter_log(&checkpoint->job->meter, BM_LOG_WARNING,
-                 "%s: the work of an interrupted job is begun anew%s", where,
-                 saved.docs_records > 0 ? ", which discards what was sealed" : "");
+                 "%s: the work of an interrupted job starts again%s", where,
+                 saved.docs_records > 0 ? ", which discards what was saved" : "");
     return begin_anew(checkpoint, err);
 }
 
@@ -143,7 +143,7 @@ static bm_status take_up(bm_checkpoint *checkpoint, bool found, bool saves, bm_e
     const char *where = bm_out_dir_work(checkpoint->dir);
     if (!found) {
         if (checkpoint->job->settings->results.resume)
-            bm_meter_log(meter, BM_LOG_INFO, "%s: nothing to resume there: beginning", where);
+            bm_meter_log(meter, BM_LOG_INFO, "%s: nothing to resume there: starting", where);
         BM_TRY(bm_out_dir_expect(checkpoint->dir, names, sizeof names / sizeof names[0], err));
         return bm_checkpoint_sets_remove_left(checkpoint, err);
     }
@@ -152,7 +152,7 @@ static bm_status take_up(bm_checkpoint *checkpoint, bool found, bool saves, bm_e
     BM_TRY(read_journal(checkpoint, err));
     if (checkpoint->saved.docs_records != 0)
         return BM_OK;
-    bm_meter_log(meter, BM_LOG_INFO, "%s: nothing was sealed there: beginning", where);
+    bm_meter_log(meter, BM_LOG_INFO, "%s: nothing was saved there: starting", where);
     return begin_anew(checkpoint, err);
 }
 
@@ -350,9 +350,9 @@ static void add_repair(bm_error *err, uint64_t n_docs, const char *where)
 {
     char words[SHOWN_BYTES + 200];
     snprintf(words, sizeof words,
-             "; %" PRIu64 " documents before it are sealed in %.*s: once it is "
+             "; %" PRIu64 " document%s before it %s saved in %.*s: once it is "
              "repaired, the same command with `resume` continues from there",
-             n_docs, (int)SHOWN_BYTES, where);
+             n_docs, n_docs == 1 ? "" : "s", n_docs == 1 ? "is" : "are", (int)SHOWN_BYTES, where);
     add_words(err, words);
 }
 
@@ -363,16 +363,17 @@ static void say_saved(const bm_checkpoint *checkpoint, bm_status status, bm_erro
     char kept[SHOWN_BYTES + 200];
     const bm_checkpoint_saved *s = &checkpoint->saved;
     snprintf(kept, sizeof kept,
-             "%" PRIu64 " documents%s are sealed in %.*s: the same command with `resume` continues "
+             "%" PRIu64 " document%s%s %s saved in %.*s: the same command with `resume` continues "
              "from there",
-             s->docs,
-             s->matched    ? ", all that there are, matched,"
-             : s->complete ? ", all that there are,"
+             s->docs, s->docs == 1 ? "" : "s",
+             s->matched    ? " (all of them) and their matches"
+             : s->complete ? " (all of them)"
                            : "",
-             (int)SHOWN_BYTES, bm_out_dir_work(checkpoint->dir));
+             s->docs == 1 && !s->matched ? "is" : "are", (int)SHOWN_BYTES,
+             bm_out_dir_work(checkpoint->dir));
     if (status == BM_ERR_CANCELLED)
         bm_fail(err, status, "interrupted (%s)",
-                s->docs_records > 0 ? kept : "nothing was sealed, the job would start again");
+                s->docs_records > 0 ? kept : "nothing was saved, the job would start again");
     else if (s->docs_records > 0 && s->broken && err != NULL)
         add_repair(err, s->docs, bm_out_dir_work(checkpoint->dir));
     else if (s->docs_records > 0)

@@ -208,14 +208,13 @@ static bm_status say_difference(const char *was, const char *is, bm_error *err)
 {
     if (is_kind(is, "setting") && is_kind(was, "setting"))
         return bm_fail(err, BM_ERR_FORMAT,
-                       "the interrupted job had %s, this one has %s (the same options, or begin "
-                       "anew with `force`)",
+                       "the interrupted job had %s, this one has %s (the same options, or start "
+                       "again with `force`)",
                        was + strlen("setting\t"), is + strlen("setting\t"));
     if (is_kind(is, "digests"))
-        return bm_fail(
-            err, BM_ERR_FORMAT,
-            "another version sealed the work of the interrupted job: it digests files as "
-            "wholes, this one by pieces of 64 MiB (start again with `force`)");
+        return bm_fail(err, BM_ERR_FORMAT,
+                       "another version saved the work of the interrupted job: it digests whole "
+                       "files, this one pieces of 64 MiB (start again with `force`)");
     return bm_fail(err, BM_ERR_FORMAT,
                    "the interrupted job was another: it had '%s', this one has '%s' (start again "
                    "with `force`)",

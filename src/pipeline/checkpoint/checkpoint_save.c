@@ -213,16 +213,16 @@ void bm_checkpoint_save_now(bm_checkpoint *checkpoint)
     if (bytes >= TIMED_BYTES)
         checkpoint->rate = (double)bytes / (checkpoint->last - began + 1e-6);
     if (status == BM_OK) {
-        bm_meter_log(&checkpoint->job->meter, BM_LOG_DEBUG,
-                     "sealed %" PRIu64 " documents%s in %.2f s", checkpoint->saved.docs,
-                     checkpoint->saved.matched ? " and their matches" : "",
-                     checkpoint->last - began);
+        bm_meter_log(
+            &checkpoint->job->meter, BM_LOG_DEBUG, "saved %" PRIu64 " document%s%s in %.2f s",
+            checkpoint->saved.docs, checkpoint->saved.docs == 1 ? "" : "s",
+            checkpoint->saved.matched ? " and their matches" : "", checkpoint->last - began);
         return;
     }
     checkpoint->can_save = false;
     bm_meter_log(&checkpoint->job->meter, BM_LOG_WARNING,
-                 "the work cannot be sealed, so that it could not be resumed from here: %s%s%s",
-                 err.file, err.file[0] != '\0' ? ": " : "", err.message);
+                 "the work cannot be saved, so it could not be resumed from here: %s%s%s", err.file,
+                 err.file[0] != '\0' ? ": " : "", err.message);
 }
 
 void bm_checkpoint_save_if_due(bm_checkpoint *checkpoint)

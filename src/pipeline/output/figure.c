@@ -167,8 +167,9 @@ void bm_figure_bars(bm_figure *f, const double counts[BM_FIGURE_BINS], double ai
         if (bm_figure_bar(f, from, to, counts[i]))
             bm_figure_put(f,
                           " data-low=\"0.%02u\" data-pairs=\"%" PRIu64
-                          "\"><title>0.%02u to %u.%02u: %s pairs</title></rect>\n",
-                          i, n, i, (i + 1) / 100, (i + 1) % 100, bm_svg_count(n).text);
+                          "\"><title>0.%02u to %u.%02u: %s pair%s</title></rect>\n",
+                          i, n, i, (i + 1) / 100, (i + 1) % 100, bm_svg_count(n).text,
+                          n == 1 ? "" : "s");
     }
 }
 

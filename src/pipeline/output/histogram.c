@@ -49,20 +49,23 @@ bm_status bm_histogram_svg(bm_buf *out, const bm_histogram_picture *p, bm_error 
     for (uint32_t i = 0; i < BM_HISTOGRAM_BINS; i++)
         pairs[i] = (double)p->bins[i];
     bm_figure_scale(&f, pairs, BM_HISTOGRAM_BINS);
-    bm_figure_put(&f,
-                  BM_HEAD_PICTURE
-                  "<desc id=\"desc\">Histogram: %s pairs of %s documents by Jaccard similarity, in "
-                  "steps of 0.01, at and above the threshold %s; %s scale.</desc>\n",
-                  bm_svg_count(p->n_pairs).text, bm_svg_count(p->n_documents).text,
-                  bm_svg_share(p->threshold).text, f.log ? "logarithmic" : "linear");
+    const char *pairs_end = p->n_pairs == 1 ? "" : "s",
+               *documents_end = p->n_documents == 1 ? "" : "s";
+    bm_figure_put(
+        &f,
+        BM_HEAD_PICTURE
+        "<desc id=\"desc\">Histogram: %s pair%s of %s document%s by Jaccard similarity, in "
+        "steps of 0.01, at and above the threshold %s; %s scale.</desc>\n",
+        bm_svg_count(p->n_pairs).text, pairs_end, bm_svg_count(p->n_documents).text, documents_end,
+        bm_svg_share(p->threshold).text, f.log ? "logarithmic" : "linear");
     bm_figure_style(&f);
     bm_figure_put(&f,
-                  "<text class=\"head\" x=\"24\" y=\"32\">Similarities of %s pairs</text>\n"
-                  "<text class=\"soft\" x=\"24\" y=\"53\">%s documents; %s</text>\n"
+                  "<text class=\"head\" x=\"24\" y=\"32\">Similarities of %s pair%s</text>\n"
+                  "<text class=\"soft\" x=\"24\" y=\"53\">%s document%s; %s</text>\n"
                   "<rect class=\"off\" x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\"><title>not "
                   "looked for</title></rect>\n",
-                  bm_svg_count(p->n_pairs).text, bm_svg_count(p->n_documents).text, p->what,
-                  bm_svg_px(f.left).text, bm_svg_px(f.top).text,
+                  bm_svg_count(p->n_pairs).text, pairs_end, bm_svg_count(p->n_documents).text,
+                  documents_end, p->what, bm_svg_px(f.left).text, bm_svg_px(f.top).text,
                   bm_svg_px(bm_figure_x(&f, p->threshold) - f.left).text,
                   bm_svg_px(f.bottom - f.top).text);
     bm_figure_counts(&f, "pairs");

@@ -400,8 +400,8 @@ static void draw_sizes(bm_json *json, const bm_page *p)
         const double x = f.left + i * step;
         const bm_svg_text high = bm_svg_count((uint64_t)2 << i);
         if (bm_figure_bar(&f, x + step * .12, x + step * .88, counts[i]))
-            bm_figure_put(&f, "><title>%s groups of %s to %s documents</title></rect>\n",
-                          bm_svg_count((uint64_t)counts[i]).text,
+            bm_figure_put(&f, "><title>%s group%s of %s to %s documents</title></rect>\n",
+                          bm_svg_count((uint64_t)counts[i]).text, counts[i] == 1 ? "" : "s",
                           bm_svg_count(((uint64_t)1 << i) + 1).text, high.text);
         if (n <= 10 || i % 2 == 0)
             bm_figure_text(&f, "mid soft", x + step / 2, f.bottom + 20, high.text);

@@ -84,10 +84,10 @@ static void put_panel(drawing *d, const bm_tune_documents *of)
     bm_figure_text(f, "head", d->left + 24, 32, of != NULL ? of->sample.shingle : "Band plans");
     if (of != NULL) {
         bm_figure_put(f,
-                      "<text class=\"soft\" x=\"%s\" y=\"54\">%s distinct documents, %s of them "
+                      "<text class=\"soft\" x=\"%s\" y=\"54\">%s distinct document%s, %s of them "
                       "compared with all others</text>\n",
                       bm_svg_px(d->left + 24).text, bm_svg_count(of->sample.distinct).text,
-                      bm_svg_count(of->sample.sampled).text);
+                      of->sample.distinct == 1 ? "" : "s", bm_svg_count(of->sample.sampled).text);
         bm_figure_scale(f, of->pairs, BM_TUNE_BINS);
         bm_figure_counts(f, "pairs of the corpus");
         bm_figure_bars(f, of->pairs, .25);
@@ -109,10 +109,12 @@ static void put_description(drawing *d)
     for (size_t i = d->n_curves; i-- > 0;) {
         const bm_tune_plan *plan = &r->plans[d->curves[i]];
         bm_figure_put(&d->figure,
-                      " %" PRIu32 " bands of %" PRIu32
-                      " rows%s find %s of the pairs at the threshold %s;",
-                      plan->bands, plan->rows, d->curves[i] == r->chosen ? " (chosen)" : "",
-                      bm_svg_share(plan->recall).text, bm_svg_share(r->bands.threshold).text);
+                      " %" PRIu32 " band%s of %" PRIu32
+                      " row%s%s find%s %s of the pairs at the threshold %s;",
+                      plan->bands, plan->bands == 1 ? "" : "s", plan->rows,
+                      plan->rows == 1 ? "" : "s", d->curves[i] == r->chosen ? " (chosen)" : "",
+                      plan->bands == 1 ? "s" : "", bm_svg_share(plan->recall).text,
+                      bm_svg_share(r->bands.threshold).text);
     }
     for (size_t i = 0; i < r->n_samples; i++) {
         const bm_tune_documents *of = &r->samples[i];

@@ -82,7 +82,7 @@ for kind in sign dedup; do
     cp whole.jsonl in.jsonl
     job -o right; exits 0
     { head -n 50 whole.jsonl; echo '{"id":'; tail -n 10 whole.jsonl; } > in.jsonl
-    job -o out --batch-docs 1; refused 3 'in\.jsonl:51: .* 50 documents before it are sealed'
+    job -o out --batch-docs 1; refused 3 'in\.jsonl:51: .* 50 documents before it are saved'
     [ ! -e out ] || fail "something at the target"
     mv out.partial sealed
     cp -Rp sealed out.partial

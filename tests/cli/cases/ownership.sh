@@ -141,8 +141,8 @@ interrupted() {
 }
 interrupted
 find out.partial -type f -exec cksum {} + | LC_ALL=C sort > ../before
-bm filter alone -o out; refused 2 'out\.partial: [0-9]+ documents .*sealed.*--resume.*--force'
-bm sign in.jsonl -o out; refused 2 'out\.partial: [0-9]+ documents .*sealed'
+bm filter alone -o out; refused 2 'out\.partial: [0-9]+ documents .*saved.*--resume.*--force'
+bm sign in.jsonl -o out; refused 2 'out\.partial: [0-9]+ documents .*saved'
 find out.partial -type f -exec cksum {} + | LC_ALL=C sort > ../after
 cmp -s ../before ../after || fail "another command touched sealed work"
 bm filter alone -o out --force; exits 0; absent out.partial

@@ -90,7 +90,7 @@ says ../err 'texts are missing: .*in.jsonl'
 says ../out '<dd data-count="removed">5</dd>'
 rm in.jsonl
 bm report dir; exits 0
-says ../out '1 of 1 inputs is gone'
+says ../out '1 of 1 input is gone'
 bm report plain --json -q; exits 0
 says ../out '"why_not":"the directory has no pairs.tsv, which dedup writes on request, and the texts of the group could not be read again"'
 

@@ -120,8 +120,8 @@ bm dedup in.jsonl --on-error skip -o whole; exits 0
 bm dedup in.jsonl --on-error skip -o out --resume; exits 0; the_same whole
 start_and_stop TERM dedup in.jsonl --on-error skip -o out; exits 143
 find out.partial -type f -exec cksum {} + > ../before
-bm dedup in.jsonl --on-error skip -o out; refused 2 'out.partial: [0-9]+ documents .*sealed.*--resume.*--force'
-bm dedup in.jsonl --on-error skip --seed 3 -o out; refused 2 'out.partial: [0-9]+ documents .*sealed.*--resume.*--force'
+bm dedup in.jsonl --on-error skip -o out; refused 2 'out.partial: [0-9]+ documents .*saved.*--resume.*--force'
+bm dedup in.jsonl --on-error skip --seed 3 -o out; refused 2 'out.partial: [0-9]+ documents .*saved.*--resume.*--force'
 find out.partial -type f -exec cksum {} + > ../after
 cmp -s ../before ../after || fail "a refused job changed the work"
 bm dedup in.jsonl --on-error skip -o out --resume --force; exits 0; says ../err 'resuming behind'; the_same whole

@@ -33,7 +33,7 @@ the_same() {
 breaks() {
     rm -rf out out.partial
     bm "$@" --threads 1 --batch-docs 100 -o out
-    refused 3 'b.jsonl:1501: .*; [0-9]+ documents before it are sealed in out\.partial: once it is repaired, the same command with --resume continues'
+    refused 3 'b.jsonl:1501: .*; [0-9]+ documents before it are saved in out\.partial: once it is repaired, the same command with --resume continues'
     checks=$((checks + 1))
     sealed=$(sed -n 's/.*; \([0-9]*\) documents before it.*/\1/p' ../err)
     [ "${sealed:-0}" -ge 3400 ] && [ "$sealed" -le 3500 ] || fail "$sealed documents are sealed of 3,500 before the broken one"
@@ -51,7 +51,7 @@ for command in 'sign --band-keys' 'dedup --pairs'; do
     # still broken: what was sealed stays, and it is said again
     # shellcheck disable=SC2086
     bm $command a.jsonl b.jsonl c.jsonl --threads 1 --batch-docs 100 -o out --resume -q
-    refused 3 'b.jsonl:1501: .*sealed in out\.partial.*--resume'
+    refused 3 'b.jsonl:1501: .*saved in out\.partial.*--resume'
     cp -p good.jsonl b.jsonl
     # shellcheck disable=SC2086
     bm $command a.jsonl b.jsonl c.jsonl -o out --resume --threads 2; exits 0; says ../err "resuming behind $sealed documents"; the_same
@@ -86,7 +86,7 @@ cp broken.jsonl b.jsonl
 breaks dedup a.jsonl b.jsonl c.jsonl
 cp -p good.jsonl b.jsonl
 echo '{broken' >> c.jsonl
-bm dedup a.jsonl b.jsonl c.jsonl --threads 1 --batch-docs 100 -o out --resume -q; refused 3 'c.jsonl:1001: .*; 5000 documents before it are sealed'
+bm dedup a.jsonl b.jsonl c.jsonl --threads 1 --batch-docs 100 -o out --resume -q; refused 3 'c.jsonl:1001: .*; 5000 documents before it are saved'
 touch b.jsonl
 bm dedup a.jsonl b.jsonl c.jsonl -o out --resume -q; refused 7 '.*b.jsonl has changed'
 touch -r good.jsonl b.jsonl
@@ -98,7 +98,7 @@ bm dedup a.jsonl b.jsonl c.jsonl -o out --resume -q; exits 0; the_same
 gzip -c good.jsonl > whole.gz
 head -c 40000 whole.gz > b.jsonl.gz
 rm -rf out.partial
-bm dedup a.jsonl b.jsonl.gz --threads 1 --batch-docs 100 -o out; refused 3 'b.jsonl.gz: .*; [0-9]+ documents before it are sealed'
+bm dedup a.jsonl b.jsonl.gz --threads 1 --batch-docs 100 -o out; refused 3 'b.jsonl.gz: .*; [0-9]+ documents before it are saved'
 gzip -1 -c good.jsonl > b.jsonl.gz
 bm dedup a.jsonl b.jsonl.gz -o whole --force -q; exits 0
 bm dedup a.jsonl b.jsonl.gz -o out --resume -q; exits 0; the_same

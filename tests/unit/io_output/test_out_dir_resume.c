@@ -61,7 +61,7 @@ Test(out_dir_resume, to_begin_anew_clears_a_journal_only_where_outputs_are_repla
         if (journal) {
             cr_expect_eq(bm_out_dir_open(scratch_at(&s, "out"), BM_OUT_REFUSE, &dir, &err),
                          BM_ERR_USAGE);
-            cr_expect(strstr(err.message, "sealed") != NULL, "%s", err.message);
+            cr_expect(strstr(err.message, "saved") != NULL, "%s", err.message);
             cr_expect_eq(scratch_count(&s, "out.partial"), 4u);
             cr_expect_eq(scratch_count(&s, "out.partial/output"), 3u);
         }

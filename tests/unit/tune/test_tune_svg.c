@@ -123,6 +123,6 @@ Test(tune_svg, bars_are_as_high_as_their_counts_on_a_logarithmic_axis)
     cr_expect(fabs(height[1] / height[0] - log(2e3) / log(2e6)) < 1e-3);
     cr_expect(fabs(height[2] / height[0] - log(2) / log(2e6)) < 1e-3);
     cr_expect_eq(count(svg, "(log scale)"), 1);
-    cr_expect_not_null(strstr(svg, "<title>0.99 to 1.00: 1 pairs</title>"));
+    cr_expect_not_null(strstr(svg, "<title>0.99 to 1.00: 1 pair</title>"));
     free(svg);
 }
