@@ -71,7 +71,7 @@ fi
 # "-" is standard output where rows are written, and no name of a file or a directory: nothing is called so by accident.
 bm pairs a.jsonl -o - -q; exits 0
 printf 'id_a\tid_b\tjaccard\na\tb\t1.000000\n' | holds ../out
-bm dedup a.jsonl -o -; refused 2 '--output: "-" is no directory \(expected its name, such as \./-\)'
+bm sign a.jsonl -o -; refused 2 '--output: "-" is no directory \(expected its name, such as \./-\)'
 for option in --report --histogram --histogram-svg; do
     bm pairs a.jsonl $option -; refused 2 "$option: \"-\" is no file"
 done
