@@ -34,6 +34,16 @@ bm_status bm_batch_source_begin(bm_batch_source *source, const bm_batch_limits *
     return source->ops->begin(source, limits, err);
 }
 
+void bm_batch_source_lock(bm_batch_source *source, pthread_mutex_t *lock)
+{
+    while (pthread_mutex_trylock(lock) != 0) {
+        if (source->ops->help == NULL || !source->ops->help(source)) {
+            pthread_mutex_lock(lock);
+            return;
+        }
+    }
+}
+
 /* Records of the batch are still to be passed over: all of it? */
 static bm_status pass_over(bm_batch_source *source, bm_source_batch *batch, bool *all,
                            bm_error *err)

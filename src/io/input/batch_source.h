@@ -19,6 +19,8 @@
 #ifndef BM_IO_INPUT_BATCH_SOURCE_H
 #define BM_IO_INPUT_BATCH_SOURCE_H
 
+#include <pthread.h>
+
 #include <bandmill/job.h>
 
 #include "io/input/content_place.h"
@@ -107,6 +109,9 @@ uint64_t bm_batch_source_total_bytes(const bm_batch_source *source);
  * are none). */
 bm_status bm_batch_source_begin(bm_batch_source *source, const bm_batch_limits *limits,
                                 uint64_t skip, bm_error *err);
+
+/* Lock what lets one thread at a time call next; as long as another one has it, help that. The source was begun `helped`. */
+void bm_batch_source_lock(bm_batch_source *source, pthread_mutex_t *lock);
 
 typedef enum bm_batch_got {
     BM_BATCH_READ,   /* there is one to parse */

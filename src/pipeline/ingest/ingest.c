@@ -83,18 +83,6 @@ static void deliver_failure(ingest *in, uint64_t sequence, bm_status status, con
     bm_ingest_order_deliver(&in->order, last);
 }
 
-/* Lock the reading; as long as another thread reads, help it. */
-static void lock_reading(ingest *in)
-{
-    bm_batch_source *source = in->cfg->source;
-    while (pthread_mutex_trylock(&in->read_lock) != 0) {
-        if (source->ops->help == NULL || !source->ops->help(source)) {
-            pthread_mutex_lock(&in->read_lock);
-            return;
-        }
-    }
-}
-
 /* The next batch of input, read; NULL at the end or when the ingest stops. */
 static bm_ingest_batch *read_next(host_worker *w)
 {
@@ -103,7 +91,7 @@ static bm_ingest_batch *read_next(host_worker *w)
     bm_status status = BM_OK;
     bm_ingest_batch *batch = NULL;
     uint64_t sequence = 0;
-    lock_reading(in);
+    bm_batch_source_lock(in->cfg->source, &in->read_lock);
     if (!in->read_end && bm_ingest_order_wait(&in->order, in->n_read)) {
         bm_ingest_lap(&w->times.wait, &w->mark);
         status = read_batch(in, &batch, &error);

@@ -383,7 +383,7 @@ static bool go_on(lane *l)
     copy *c = l->c;
     bm_batch_next next = {0};
     bm_error error = {0};
-    pthread_mutex_lock(&c->reading);
+    bm_batch_source_lock(c->job->inputs.source, &c->reading);
     if (c->ended) {
         pthread_mutex_unlock(&c->reading);
         return false;
@@ -462,7 +462,8 @@ bm_status bm_kept_copy(bm_job_context *job, bm_kept_writer *const writers[BM_N_C
     pthread_mutex_init(&c.reading, NULL);
     pthread_mutex_init(&c.lock, NULL);
     pthread_cond_init(&c.moved, NULL);
-    const bm_batch_limits limits = {.bytes = BATCH_BYTES, .gate = &c.gate, .records_only = true};
+    const bm_batch_limits limits = {
+        .bytes = BATCH_BYTES, .gate = &c.gate, .records_only = true, .helped = true};
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_batch_source_begin(job->inputs.source, &limits, 0, err));
     BM_TRY_OUT(bm_pool_run(job->pool, run_lane, &c, err));
