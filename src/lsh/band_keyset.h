@@ -17,7 +17,7 @@ typedef struct bm_band_keyset {
     const uint32_t *const *labels;
 } bm_band_keyset; /* borrows all of it */
 
-/* What the documents of one bucket have in common. */
+/* The key or label that all documents of one bucket share. */
 static inline uint64_t bm_band_keyset_at(const bm_band_keyset *keys, uint32_t band, uint32_t doc)
 {
     return keys->labels != NULL ? keys->labels[band][doc] : keys->keys[band][doc];

@@ -21,7 +21,7 @@ typedef struct bm_bridges {
     size_t n_articulation_points, cap_articulation_points;
 } bm_bridges; /* {0} is empty */
 
-/* Of every component of the graph. BM_ERR_NOMEM. */
+/* Find those of every component of the graph. BM_ERR_NOMEM. */
 bm_status bm_bridges_find(const bm_link_graph *graph, bm_bridges *out, bm_error *err);
 void bm_bridges_reset(bm_bridges *bridges);
 

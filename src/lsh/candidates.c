@@ -35,7 +35,7 @@
 
 typedef bm_candidate_walk walk;
 
-/* What takes the large buckets; NULL where the search has no use for it. */
+/* The consumers of large buckets; NULL where the search does not use one. */
 typedef struct sinks {
     bm_bucket_join join;
     bm_crowded_buckets *crowded;

@@ -15,7 +15,7 @@
 
 #define MEMBER_BYTES 18u /* 12, and half as much again while arrays grow */
 
-/* Of a band, for the centre of a row. */
+/* The state of a band for the centre of a row. */
 enum { SMALL, CROWDED, WALKED, CLOSED };
 
 void bm_crowded_buckets_init(bm_crowded_buckets *crowded, size_t n_docs)

@@ -25,7 +25,7 @@ static uint64_t number_of(const bm_keep_column *column, uint32_t doc)
     return wide;
 }
 
-/* What the column sorts by, ascending. */
+/* The key by which the column sorts, ascending. */
 static uint64_t key_of(const bm_keep_column *column, uint64_t greatest, uint32_t doc)
 {
     const uint64_t number = number_of(column, doc);

@@ -23,7 +23,7 @@ typedef struct bm_common_run {
     size_t a, b; /* where it begins in each */
 } bm_common_run;
 
-/* Of several longest the first in `a`; of this the first place in `b`. Each list has fewer than 2^32. BM_ERR_NOMEM: 24 bytes a
+/* Find the longest common run: of several the first in `a`, at its first place in `b`. Each list has fewer than 2^32. BM_ERR_NOMEM: 24 bytes a
  * number are needed. */
 bm_status bm_common_run_find(const uint64_t *a, size_t n_a, const uint64_t *b, size_t n_b,
                              bm_common_run *out, bm_error *err);

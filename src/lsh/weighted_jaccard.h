@@ -13,8 +13,8 @@ typedef struct bm_weighted_set {
     size_t n;
 } bm_weighted_set;
 
-/* Of elements in ascending order of their hashes, one after the other: sum min / sum max, where an
- * element that is missing weighs 0. These additions, in this order, are the definition: the same bits
+/* sum min / sum max over the elements, in ascending order of their hashes, where a missing element
+ * weighs 0. These additions, in this order, are the definition: the same bits
  * for x, y and y, x, on every machine. 0 where both are empty. */
 double bm_weighted_jaccard(bm_weighted_set x, bm_weighted_set y);
 /* The weights of a set, added up in ascending order of the hashes. */

@@ -10,7 +10,7 @@
 #include "sketch/scheme_merge.h"
 #include "sketch/scheme_params.h"
 
-/* Of SplitMix64, begun with the seed: a and b in turn, then all c. */
+/* Draw from SplitMix64, starting at the seed: a and b in turn, then all c. */
 static bm_status lance_draw(const bm_sketch_options *options, bm_scheme_params *out, bm_error *err)
 {
     BM_TRY(bm_scheme_params_init64(&bm_scheme_lance, options, true, out, err));

@@ -14,7 +14,7 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-/* What is drawn for one scheme, seed and number of words; read only afterwards. */
+/* The random numbers of one scheme, seed and number of words; read only once drawn. */
 typedef struct bm_scheme_params {
     const struct bm_scheme_ops *ops; /* the row of the scheme that they were drawn for */
     uint32_t perms;                  /* words of a signature; may be lowered for a prefix scheme */
@@ -39,8 +39,8 @@ typedef struct bm_scheme_device {
     bool whole_hashes;   /* kernels of both families read 64 bits of each hash */
     bool alone; /* parts of a document do not meet on a device: one work-group signs it all */
     bool fills; /* bm_split_fill ends the words of documents that were signed in parts */
-    /* What the kernels read as `coef`: *out (bm_free) of *bytes. `padded`: coefficients that a
-     * kernel reads, at least params->perms. `params` have their plan. */
+    /* Make the buffer that kernels read as `coef`: *out (bm_free) of *bytes. `padded`: coefficients
+     * that a kernel reads, at least params->perms. `params` have their plan. */
     bm_status (*upload)(const bm_scheme_params *params, uint32_t padded, void **out, size_t *bytes,
                         bm_error *err);
     /* Take the words of another part into `words`, which begin as all one bits. NULL: they cannot be
@@ -63,7 +63,7 @@ typedef struct bm_scheme_ops {
      * finite and more than 0. */
     void (*sign_weighted)(const bm_scheme_params *params, const uint64_t *hashes,
                           const double *weights, size_t n, void *words);
-    /* What is worth working out once for many documents; both NULL: nothing. */
+    /* Compute what many documents share, once; both NULL: nothing. */
     bm_status (*plan)(const bm_scheme_params *params, void **out, bm_error *err);
     void (*plan_free)(void *plan);
     bm_scheme_device device;    /* all NULL: by the native CPU alone */

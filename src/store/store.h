@@ -43,7 +43,7 @@
 
 typedef enum bm_store_kind { BM_STORE_SETS, BM_STORE_SIGNATURES } bm_store_kind;
 
-/* What is fixed when the index is built. */
+/* The properties that are fixed when the index is built. */
 typedef struct bm_store_facts {
     bm_store_kind kind;
     uint32_t bands;  /* tables of band keys */
@@ -75,7 +75,7 @@ typedef struct bm_store bm_store;
 typedef struct bm_store_cfg {
     bm_store_mode mode;
     uint64_t memory; /* of a writer: for what is gathered, sorted and merged; 0: 256 MiB */
-    /* Of a build: where postings are sorted; NULL: the index's own directory. For an unnamed one it is given. Borrowed while it is
+    /* The folder where a build sorts postings; NULL: the index's own directory. For an unnamed one it is given. Borrowed while it is
      * made. */
     const char *temp_dir;
     bool (*cancelled)(void *ctx); /* asked at each piece; NULL: never. true: BM_ERR_CANCELLED */

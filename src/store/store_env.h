@@ -12,7 +12,7 @@
 #include "base/shared_library.h"
 #include "store/bytes/piece.h"
 
-/* What the store calls of liblmdb, which is opened when an index is. */
+/* The functions of liblmdb that the store calls; the library is opened with an index. */
 #define BM_LMDB_FUNCTIONS(X)                                                                       \
     X(mdb_env_create)                                                                              \
     X(mdb_env_open)                                                                                \
@@ -75,7 +75,7 @@ bm_status bm_store_env_put(bm_store_env *env, const bm_piece_key *key, size_t si
                            bm_error *err);
 /* BM_OK also where there is none. */
 bm_status bm_store_env_del(bm_store_env *env, const bm_piece_key *key, bm_error *err);
-/* What was put becomes readable. */
+/* Make readable what was put. */
 bm_status bm_store_env_flush(bm_store_env *env, bm_error *err);
 /* From here to the commit all of `bytes` goes into one transaction. */
 bm_status bm_store_env_together(bm_store_env *env, uint64_t bytes, bm_error *err);

@@ -15,7 +15,7 @@ typedef struct bm_store_filters {
     bool none;       /* there are to be none */
 } bm_store_filters;
 
-/* What follows are the documents that no filter of the snapshot is about, and those to come. */
+/* Begin with the documents that no filter of the snapshot covers; new ones follow. */
 bm_status bm_store_filters_begin(bm_store_filters *filters, const bm_snapshot *snapshot,
                                  bm_error *err);
 /* The next document, with its body. */

@@ -19,7 +19,7 @@
 
 /* --- open and close --- */
 
-/* What was removed, in the file, or as a writer has it. */
+/* Map the bits of removed documents, from the file or from a writer. */
 static bm_status map_removed(bm_store_view *v, const bm_writer *w, bm_error *err)
 {
     const bm_snapshot *s = &v->snapshot;

@@ -97,7 +97,7 @@ static bm_status open_files(bm_store *store, const char *dir, bm_error *err)
         (void)store->env.lib.mdb_reader_check(store->env.env, &dead); /* slots of killed ones */
         return BM_OK;
     }
-    /* Of a lock.mdb without all its blocks, LMDB's write of a slot could end the process. */
+    /* LMDB's write of a slot could end the process if lock.mdb lacks some of its blocks. */
     if (has_slots && bm_store_place_lock_room(&store->place, NULL) == BM_OK)
         return open_env(store, MDB_RDONLY, err);
     BM_TRY(bm_store_place_hold(&store->place, false, err));

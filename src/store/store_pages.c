@@ -165,7 +165,7 @@ static bm_status place_pieces(reading *r, uint64_t n_pages)
     return n_pages == 0 ? BM_OK : damaged(r, "a value has other pages than LMDB counts");
 }
 
-/* What is left is LMDB's own: so many pages, and so the last page is known. */
+/* List the remaining pages, which are LMDB's own. Their number gives the last page. */
 static bm_status list_spans(reading *r, uint64_t n_pages)
 {
     bm_store_record *out = r->out;

@@ -24,7 +24,7 @@
 #define FIXED      offsetof(bm_store_record, spans)
 #define SUM_BYTES  sizeof(uint64_t)
 #define SPANS_MOST ((BM_RECORD_SLOT - FIXED - SUM_BYTES) / sizeof(bm_page_span))
-/* Of each slot from the beginning, so that a full disk stops no commit of most. */
+/* Bytes of each slot that are allocated at the start, so that a full disk stops few commits. */
 #define ALLOCATED ((size_t)16 << 10)
 
 void bm_store_record_reset(bm_store_record *record)
@@ -33,7 +33,7 @@ void bm_store_record_reset(bm_store_record *record)
     *record = (bm_store_record){0};
 }
 
-/* Of its bytes in the file. */
+/* The sum of the record's bytes in the file. */
 static uint64_t sum_of(const bm_store_record *record)
 {
     XXH3_state_t state;

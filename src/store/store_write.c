@@ -227,7 +227,7 @@ static bm_status put_removed(bm_store *store, bm_error *err)
     return BM_OK;
 }
 
-/* What was removed, what goes, the state: all at once. */
+/* Write the removed documents, delete dropped pieces, write the state: all at once. */
 static bm_status put_state(bm_store *store, bm_error *err)
 {
     bm_writer *w = store->writer;
@@ -247,7 +247,7 @@ static bm_status put_state(bm_store *store, bm_error *err)
     return bm_store_env_commit(&store->env, err);
 }
 
-/* Of a build nothing was synced before. */
+/* A build has synced nothing before. */
 static bm_status sync_build(bm_store *store, bm_error *err)
 {
     const bm_store_env *env = &store->env;

@@ -113,8 +113,8 @@ static bool stands_alone(int32_t code)
     return code >= 0x378 && (code == 0x11A7 || !is_assigned(code)); /* U+0378: the first */
 }
 
-/* What a code point becomes under compatibility where an old utf8proc may not know it; else the
- * same. */
+/* The compatibility mapping of a code point that an old utf8proc may not know; of others the code
+ * point itself. */
 static int32_t late_compat(int32_t code)
 {
     size_t low = 0, high = BM_N_LATE_COMPAT;

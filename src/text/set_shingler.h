@@ -6,7 +6,7 @@
 #include "model/shingle_batch.h"
 #include "text/distinct.h"
 
-/* Of one thread. {0}: sets, scalar loops, no scratch yet. */
+/* The state of one thread. {0}: sets, scalar loops, no scratch yet. */
 typedef struct bm_set_shingler {
     bm_distinct distinct;
     bm_isa isa;

@@ -94,7 +94,7 @@ static size_t word_end(const exact *x, size_t at)
     return end;
 }
 
-/* What lies between characters that are no letter, number or `_`; of no text, nothing. */
+/* Cut the pieces between characters that are no letter, number or `_`; an empty text has none. */
 static bm_status cut_pieces(exact *x, bm_error *err)
 {
     if (x->codes.len > 0)

@@ -103,7 +103,7 @@ static inline size_t takeable(uint64_t stop, size_t left, bool composes, bool *l
     return composes && !*last ? n - 1 : n;
 }
 
-/* What of a block goes, and what is known behind it. */
+/* The bytes of a block that are dropped, and the state after it. */
 typedef struct bm_dropped {
     uint64_t mask;      /* bytes that are dropped */
     uint64_t after_sep; /* 1: the last byte that is not punctuation is a separator, or there is none

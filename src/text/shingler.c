@@ -304,9 +304,9 @@ static bm_status hash_bytes(bm_shingler *shingler, document *doc, size_t *n_unit
     return BM_OK;
 }
 
-/* Of the first m units of shingler->starts, those that are stop words, as slices of k units: their
- * starts, and behind these their ends. Returns how many there are. Whether a word is one is no
- * branch, since it could not be guessed. */
+/* Find the stop words among the first m units of shingler->starts, as slices of k units: their
+ * starts, and after these their ends. Returns how many there are. There is no branch on whether a
+ * word is one, since it could not be predicted. */
 static size_t pick_stop_words(bm_shingler *shingler, size_t m)
 {
     const bm_stop_table stop = shingler->stop; /* a copy, which stores cannot change */

@@ -31,7 +31,7 @@ bm_status bm_stop_words_parse(bm_str file, const bm_text_options *options, const
                               char **out, bm_error *err);
 /* Could a text be a settled list? */
 bool bm_stop_words_is_list(const char *words);
-/* What people read of a list: "en", or its digest as 16 hexadecimal digits; `out` is filled. */
+/* The name of a list for people: "en", or its digest as 16 hexadecimal digits; `out` is filled. */
 #define BM_STOP_WORDS_NAME 17
 void bm_stop_words_name(const char *words, char out[BM_STOP_WORDS_NAME]);
 /* XXH3 of 64 bits of the list. */

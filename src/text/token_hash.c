@@ -23,7 +23,7 @@ static uint64_t hash_xxh64(const bm_token_hasher *hasher, const char *bytes, siz
     return XXH64(bytes, len, hasher->seed);
 }
 
-/* Of words: each space is another byte. */
+/* Hash joined words; each space between them is another byte. */
 static uint64_t hash_joined(const bm_token_hasher *hasher, const char *bytes, size_t len)
 {
     XXH64_state_t state;

@@ -64,7 +64,7 @@ static uint64_t count_leads(const char *text, size_t n)
     return leads;
 }
 
-/* What a document comes to. */
+/* The size of a document. */
 typedef struct extent {
     uint64_t n_slots;
     size_t longest; /* bytes of its longest shingle, or more */

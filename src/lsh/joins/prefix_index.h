@@ -88,7 +88,7 @@ uint64_t bm_prefix_index_bytes(bm_join_rule rule, size_t n);
  * the keys that it has. */
 uint64_t bm_prefix_range_bytes(const bm_sized_sets *docs, size_t at);
 
-/* Which documents to index, as far as they fit. */
+/* The documents to index, as far as they fit. */
 typedef struct bm_prefix_block {
     const bm_sized_sets *docs;
     size_t begin;    /* first position */

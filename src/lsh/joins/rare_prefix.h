@@ -8,7 +8,7 @@
 
 #include "lsh/joins/shingle_counts.h"
 
-/* What a pair must reach. */
+/* The measure and the threshold that a pair must reach. */
 typedef struct bm_join_rule {
     bm_measure measure;
     double threshold; /* above 0, at most 1 */

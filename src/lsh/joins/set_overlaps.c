@@ -54,7 +54,7 @@ static uint64_t table_hash(const bm_overlap_index *index, uint64_t hash, uint64_
     return index->table.seed == 0 ? mixed : bm_hash_seeded(hash, 0, index->table.seed);
 }
 
-/* What the index has of the hash; NULL: nothing. */
+/* The entry of the hash; NULL: the index has none. */
 static bm_overlap_hash *look_up(const bm_overlap_index *index, uint64_t hash, uint64_t mixed)
 {
     const size_t at =

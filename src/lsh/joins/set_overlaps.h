@@ -11,7 +11,7 @@ typedef struct bm_overlap_hash {
     uint32_t begin, n; /* of its places in the list */
 } bm_overlap_hash;
 
-/* Which sets have a hash. Read by any number of threads once it is built. */
+/* An index of the sets that have a hash. It is read by any number of threads once it is built. */
 typedef struct bm_overlap_index {
     size_t n_sets;
     bm_overlap_hash *hashes; /* in the order in which they come */

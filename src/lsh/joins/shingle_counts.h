@@ -41,7 +41,7 @@ bm_status bm_shingle_counts_make(bm_shingle_counts *out, const bm_set_list *sets
                                  bm_error *err);
 void bm_shingle_counts_reset(bm_shingle_counts *counts);
 
-/* What counters and keys are made of: one to one, and spread whatever the hashes are like. */
+/* Mix a hash for counters and keys: one to one, and spread for any hashes. */
 static inline uint64_t bm_shingle_mix(uint64_t hash)
 {
     hash *= UINT64_C(0x9E3779B97F4A7C15);

@@ -24,7 +24,7 @@ void bm_document_writer_reset(bm_document_writer *writer)
     *writer = (bm_document_writer){0};
 }
 
-/* Of the piece, with one more document of so many bytes. */
+/* The size of the piece with one more document of `bytes`. */
 static uint64_t size_with(const bm_document_writer *writer, uint64_t bytes)
 {
     return OFFSETS_AT + 4 * ((uint64_t)writer->n + 2) + writer->documents.len + bytes;

@@ -232,7 +232,7 @@ typedef struct word {
     uint64_t columns; /* that there are */
 } word;
 
-/* Those of its columns that may hold what is looked for. */
+/* The columns of a word that may hold the hashes asked for. */
 static uint64_t find_word(const word *w, const bm_filter_ask *ask)
 {
     const uint32_t spare = ask->n - ask->least; /* hashes that may be missing */

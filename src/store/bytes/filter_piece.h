@@ -19,7 +19,7 @@
 #define BM_FILTER_BITS      6u
 #define BM_FILTER_SHINGLES  ((size_t)1 << 18) /* a piece is full with so many */
 #define BM_FILTER_DOCUMENTS ((uint32_t)1 << 16)
-/* What a writer holds of a piece: the codes of its shingles, of the last document some more. */
+/* The most that a writer holds of a piece: the codes of its shingles, and more of the last document. */
 #define BM_FILTER_WRITER_BYTES ((size_t)9 << 19)
 
 typedef struct bm_filter_size {

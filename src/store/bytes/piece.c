@@ -12,7 +12,7 @@
 
 _Static_assert(sizeof(bm_piece_head) == BM_PIECE_HEAD_BYTES, "the fields of a head, and no gap");
 
-/* Of the piece as if its sum were 0. */
+/* The sum of the piece, computed as if the sum in it were 0. */
 static uint64_t sum_of(const uint8_t *piece, size_t size)
 {
     static const uint8_t none[8];

@@ -55,7 +55,7 @@ typedef struct bm_piece_head {
 void bm_piece_begin(void *piece, const bm_piece_head *head);
 /* Fill in the sum of a piece that is whole but for it. `size` is BM_PIECE_HEAD_BYTES or more. */
 void bm_piece_seal(void *piece, size_t size);
-/* Of a part of a piece: the low half of its XXH3_64bits. The seed is the number of the part, so that no other takes its place. */
+/* The sum of a part of a piece: the low half of its XXH3_64bits, seeded with the number of the part. */
 uint32_t bm_piece_part_sum(const uint8_t *bytes, size_t size, uint64_t seed);
 /* true: it is of the kind and every byte that its sum covers is as it was sealed. */
 bool bm_piece_check(const void *piece, size_t size, bm_piece_kind kind);

@@ -8,7 +8,7 @@
 #define KEYS_AT BM_PIECE_HEAD_BYTES /* the first keys of blocks; of a small piece its keys */
 #define SUMS_AT (KEYS_AT + 8 * BM_POSTING_BLOCKS)
 
-/* Of n hashes that are spread evenly, a guess how many are below a value is right to sqrt(n) / 2 at most: 147 of a full
+/* If n hashes are spread evenly, a guess of how many are below a value is off by sqrt(n) / 2 at most: 147 of a full
  * piece, half a block, and 9 of a block. */
 #define NEAR_BLOCKS 2u
 #define NEAR_KEYS   8u
@@ -40,7 +40,7 @@ static block block_at(size_t n, size_t number)
     return found;
 }
 
-/* Of a block of a piece of n entries, in a piece that is not small: of all bytes up to the next one. */
+/* The sum of a block of a large piece of n entries: of all bytes up to the next block. */
 static uint32_t block_sum(const uint8_t *bytes, size_t n, size_t number)
 {
     const block at = block_at(n, number);
@@ -83,7 +83,7 @@ static bool was_compared(const bm_posting_piece *piece, size_t part)
            __atomic_load_n(&piece->compared[part], __ATOMIC_RELAXED) != 0;
 }
 
-/* What it is from now on. */
+/* Note that a part was compared, if it is whole. Returns `whole`. */
 static bool note_compared(const bm_posting_piece *piece, size_t part, bool whole)
 {
     if (piece->compared != NULL && whole)
