@@ -107,7 +107,10 @@ typedef struct bm_input_options {
      * is still set afterwards, it was refused before that, and stays the caller's. */
     struct ArrowArrayStream *stream;
     const char *stream_name; /* for ids and messages; NULL: "table" */
-    uint64_t reserved[2];
+    /* What ids, messages and reports call each of `paths`, of which none is a directory then: for copies of files
+     * that lie elsewhere. NULL: as its path says. */
+    const char *const *names;
+    uint64_t reserved[1];
 } bm_input_options;
 
 /* --- from text to shingles (docs/text.md) --- */

@@ -103,6 +103,7 @@ class Call:
             raise Error(f"progress {progress!r} (True, False, or a function of stage, done, total and unit)", field="progress")
         self.failed: BaseException | None = None  # of that function: it ends the call
         self.rows: list[bytes] = []
+        self.afterwards: Callable[[], None] = lambda: None
         self._alive: list[Any] = []
         self._handle = ffi.new_handle(self)
         self.ctx = ffi.new("struct bm_py_cancel *", {"python": self._handle, "stop": 0})
@@ -139,10 +140,13 @@ class Call:
         """The call; its status, which is OK or one of ``also``. Raises Error, or KeyboardInterrupt."""
         err = ffi.new("bm_error *")
         done: list[int] = []
-        if threading.current_thread() is not threading.main_thread():
-            done.append(function(*args, err))
-        else:
-            self._run_beside(lambda: done.append(function(*args, err)))
+        try:
+            if threading.current_thread() is not threading.main_thread():
+                done.append(function(*args, err))
+            else:
+                self._run_beside(lambda: done.append(function(*args, err)))
+        finally:
+            self.afterwards()
         if isinstance(self.show, Bar):
             self.show.close()
         if self.failed is not None:

@@ -7,6 +7,7 @@ import glob
 import itertools
 import os
 import pathlib
+import tempfile
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -17,6 +18,7 @@ from bandmill._call import Call
 from bandmill._errors import Error
 from bandmill._files import arrow
 from bandmill._native import ffi, lib
+from bandmill._remote import is_address
 
 _capsule = ctypes.pythonapi.PyCapsule_GetPointer
 _capsule.restype = ctypes.c_void_p
@@ -40,19 +42,16 @@ class Source:
         if paths is not None and data is not None:
             raise Error("data and paths (one of them)", field="paths")
         data = paths_of(paths) if paths is not None else in_hand(data)
-        if getattr(data, "_is_signatures", False):
+        if paths is not None and isinstance(data, list):
+            self._of_paths(data)
+        elif getattr(data, "_is_signatures", False):
             call.keep(data)
             self.paths = [data.path]
             self.ids = data.ids
         elif isinstance(data, (str, os.PathLike)):
-            if (
-                paths is None
-                and isinstance(data, str)
-                and data != "-"
-                and not glob.has_magic(data)
-                and not os.path.lexists(data)
-            ):
-                raise Error(f"{data}: no such file (a str is a path; texts come in a list)", "io", data, field="data")
+            known = paths is not None or not isinstance(data, str) or data == "-" or glob.has_magic(data) or is_address(data)
+            if not known and not os.path.lexists(data):
+                raise Error(f"{data}: no such file (a str is a path; texts come in a list)", "io", str(data), field="data")
             self._of_paths([data])
         elif hasattr(data, "__arrow_c_stream__"):
             self._of_stream(data.__arrow_c_stream__())
@@ -71,6 +70,31 @@ class Source:
         self.paths = [found for path in paths for found in files_of(path)]
         one = self.paths[0]
         self.has_rows = len(self.paths) == 1 and os.fspath(one).lower().endswith(".parquet") and os.path.isfile(one)
+
+    def _copies(self, call: Call, temp_dir: Any) -> tuple[list[Any], list[Any]]:
+        """The paths, copies of what lies elsewhere among them, and what they are called. The copies go after the call."""
+        from bandmill import _remote
+        from bandmill._jobs import _remove, _workplace
+
+        work = _workplace(temp_dir or tempfile.gettempdir(), None)
+        call.afterwards = lambda: _remove(work, os.getpid())
+        paths: list[Any] = []
+        names: list[Any] = []
+        try:
+            for path in self.paths:
+                if is_address(path):
+                    found = _remote.files_of(path)
+                    paths += [_remote.copy(name, one, work / str(len(paths) + i)) for i, (name, one) in enumerate(found)]
+                    names.extend(name for name, _ in found)
+                elif os.path.isdir(path):
+                    raise Error(f"{os.fspath(path)}: a directory beside files that lie elsewhere", field="data")
+                else:
+                    paths.append(path)
+                    names.append(path)
+        except BaseException:
+            call.afterwards()
+            raise
+        return paths, names
 
     def _of_stream(self, capsule: Any) -> None:
         self.call.keep(capsule)
@@ -114,14 +138,18 @@ class Source:
         stream = ffi.new("struct ArrowArrayStream *")
         return self.call.keep(ffi.gc(stream, lib.bm_py_release_stream))
 
-    def fill(self, options: Any, call: Call) -> None:
-        """bm_input_options from it; ``call`` keeps the words."""
+    def fill(self, options: Any, call: Call, temp_dir: Any = None) -> None:
+        """bm_input_options from it; ``call`` keeps the words. What lies elsewhere is copied now."""
         if self.stream is not None:
             options.stream = self.stream
             options.stream_name = call.text(NAME)
         else:
-            options.paths = call.texts(self.paths)
-            options.n_paths = len(self.paths)
+            paths = self.paths
+            if any(map(is_address, paths)):
+                paths, names = self._copies(call, temp_dir)
+                options.names = call.texts(names)
+            options.paths = call.texts(paths)
+            options.n_paths = len(paths)
 
 
 def in_hand(data: Any) -> Any:
@@ -146,7 +174,9 @@ def are_paths(data: Any) -> bool:
 
 
 def files_of(path: Any) -> list[Any]:
-    """The path, or what a pattern of names stands for, as a shell would put it there."""
+    """The path, or what a pattern of names stands for, as a shell would put it there. An address stays one."""
+    if is_address(path):
+        return [path]
     pattern = os.fspath(path)
     if not glob.has_magic(pattern) or os.path.lexists(pattern):
         return [path]
@@ -162,7 +192,7 @@ def paths_of(paths: Any) -> Any:
         return paths
     if not isinstance(paths, (list, tuple)) or not paths or not all(isinstance(p, (str, os.PathLike)) for p in paths):
         raise Error(f"paths {paths!r} (a path, or a list of them)", field="paths")
-    found = [pathlib.Path(p) for p in paths]
+    found = [p if is_address(p) else pathlib.Path(p) for p in paths]
     return found[0] if len(found) == 1 else found
 
 

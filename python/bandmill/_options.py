@@ -118,7 +118,7 @@ def fill_bands(o: Any, k: dict[str, Any]) -> None:
 
 def fill_input(o: Any, call: Call, source: Source, k: dict[str, Any]) -> None:
     """bm_input_options: what is read, and how."""
-    source.fill(o, call)
+    source.fill(o, call, k.get("temp_dir"))
     text, given = k.get("text"), k.get("id")
     if text is not None and not source.is_texts:
         fields = [text] if isinstance(text, str) else list(text)

@@ -35,6 +35,8 @@ static bm_status check_input(const bm_input_options *input, bm_error *err)
                              "no input given (files, directories or - for "
                              "standard input)");
     BM_TRY(bm_option_list_check("paths", input->paths, input->n_paths, err));
+    if (input->names != NULL)
+        BM_TRY(bm_option_list_check("names", input->names, input->n_paths, err));
     BM_TRY(bm_option_list_check("text_fields", input->text_fields, input->n_text_fields, err));
     BM_TRY(
         bm_option_list_check("include", input->patterns.include, input->patterns.n_include, err));

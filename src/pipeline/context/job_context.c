@@ -300,6 +300,10 @@ bm_status bm_job_context_inputs(bm_job_context *job, bm_error *err)
     job->inputs.source->begun_twice = reads_texts_twice(s);
     if (s->recorded.names != NULL && s->recorded.n_names == bm_input_set_count(job->inputs.set))
         bm_input_set_rename(job->inputs.set, s->recorded.names, s->recorded.offsets_name);
+    else if (s->input.names != NULL && s->input.n_paths == bm_input_set_count(job->inputs.set))
+        bm_input_set_rename(job->inputs.set, s->input.names, NULL);
+    else if (s->input.names != NULL)
+        return bm_fail_field(err, "names", "names for other files than there are (one for each)");
     BM_TRY(take_names(job, err));
     job->counts.hidden_files = bm_input_set_hidden(job->inputs.set);
     return BM_OK;

@@ -93,6 +93,12 @@ Test(option_check, inputs_are_a_list_of_paths_or_a_file_of_them)
     EXPECT_FINE(w);
     w.input.n_text_fields = 2;
     EXPECT_WRONG(w, "text_fields");
+    w = make();
+    w.input.names = hole;
+    EXPECT_FINE(w);
+    w.input.paths = (const char *const[]){"one", "two"};
+    w.input.n_paths = 2;
+    EXPECT_WRONG(w, "names");
 }
 
 Test(option_check, a_delimiter_is_ascii_and_no_quote_or_line_ending)

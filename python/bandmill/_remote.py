@@ -1,0 +1,107 @@
+"""Files that lie elsewhere (s3://, gs://, https://, hf:// …), by fsspec: a job reads copies of them, which go with it.
+
+A copy is read piece by piece. What breaks off is taken up where it stopped, or from the beginning where a server gives no
+parts, so often as TRIES says. Ids, messages and reports have the address without what stands behind "?".
+"""
+
+from __future__ import annotations
+
+import pathlib
+import re
+import time
+from typing import Any
+
+from bandmill._errors import Error
+
+_ADDRESS = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]*://")
+_PIECE = 8 << 20
+_TRIES = 4
+_WAIT_S = 0.2  # before the second; each further time twice as long
+
+
+def is_address(path: Any) -> bool:
+    """Not a path of this machine."""
+    return isinstance(path, str) and _ADDRESS.match(path) is not None
+
+
+def name_of(address: str) -> str:
+    """What an address is called: without its query, and without a password."""
+    scheme, _, rest = address.partition("://")
+    rest = re.sub(r"[?#].*", "", rest, flags=re.DOTALL)
+    host, slash, path = rest.partition("/")
+    return f"{scheme}://{host.rpartition('@')[2] if scheme.startswith('http') else host}{slash}{path}"
+
+
+def _failed(name: str, e: BaseException, status: str = "io") -> Error:
+    cause = e.__cause__ or e
+    words = "not found" if isinstance(cause, FileNotFoundError) else str(cause).split("?")[0] or type(cause).__name__
+    if hasattr(cause, "status") and hasattr(cause, "message"):  # of HTTP
+        words = f"{cause.status} {cause.message}"
+    return Error(f"{name}: cannot read: {words}", status, name, field="data")
+
+
+def _filesystem(address: str) -> tuple[Any, str]:
+    name = name_of(address)
+    try:
+        import fsspec
+    except ImportError as e:
+        raise Error(f"{name}: files that lie elsewhere are read by fsspec (pip install fsspec)", "unsupported", name) from e
+    try:
+        found: tuple[Any, str] = fsspec.core.url_to_fs(address)
+        return found
+    except ImportError as e:
+        raise Error(f"{name}: {e}", "unsupported", name, field="data") from e
+    except Exception as e:
+        raise _failed(name, e) from e
+
+
+def files_of(address: str) -> list[tuple[str, str]]:
+    """Name and address of each file that it stands for: itself, what matches a pattern, or what a directory holds."""
+    if address.startswith(("http://", "https://")):
+        return [(name_of(address), address)]
+    fs, path = _filesystem(address)
+    try:
+        if any(c in path for c in "*?["):
+            found = sorted(p for p, info in fs.glob(path, detail=True).items() if info["type"] == "file")
+        elif fs.isdir(path):
+            found = sorted(p for p in fs.find(path) if not re.search(r"/[._]", p[len(path.rstrip("/")) :]))
+        else:
+            return [(name_of(address), address)]
+    except Exception as e:
+        raise _failed(name_of(address), e) from e
+    if not found:
+        raise Error(f"{name_of(address)}: no file matches", "input", name_of(address), field="data")
+    scheme = address.partition("://")[0]
+    return [(f"{scheme}://{p.partition('://')[2] or p}", f"{scheme}://{p.partition('://')[2] or p}") for p in found]
+
+
+def copy(name: str, address: str, folder: pathlib.Path) -> pathlib.Path:
+    """The file, into a folder of its own, under the last part of its name. Error: io, or input where it broke off."""
+    fs, path = _filesystem(address)
+    folder.mkdir()
+    target = folder / (name.rstrip("/").rpartition("/")[2] or "index")
+    done = 0
+    with target.open("wb") as out:
+        for turn in range(_TRIES):
+            try:
+                with fs.open(path, "rb", block_size=_PIECE, cache_type="readahead") as file:
+                    if done > 0 and not file.seekable():
+                        out.truncate(0)
+                        out.seek(0)
+                        done = 0
+                    elif done > 0:
+                        file.seek(done)
+                    size = getattr(file, "size", None)
+                    while piece := file.read(_PIECE):
+                        out.write(piece)
+                        done += len(piece)
+                if size is not None and done != size:
+                    raise OSError(f"{done} bytes of {size}")
+                return target
+            except (FileNotFoundError, PermissionError) as e:
+                raise _failed(name, e) from e
+            except Exception as e:
+                if turn + 1 == _TRIES:
+                    raise _failed(name, e, "input" if done > 0 else "io") from e
+            time.sleep(_WAIT_S * 2**turn)
+    raise AssertionError("a try returns or raises")
