@@ -202,7 +202,8 @@ class Signatures:
 
     def __repr__(self) -> str:
         """Shape and scheme."""
-        return f"<bandmill.Signatures of {len(self)} document{'' if len(self) == 1 else 's'}, {self.signatures.shape[1]} words each>"
+        several = "" if len(self) == 1 else "s"
+        return f"<bandmill.Signatures of {len(self)} document{several}, {self.signatures.shape[1]} words each>"
 
     def _provenance(self) -> bytes:
         return (self._path / _MANIFEST).read_bytes()
