@@ -95,9 +95,10 @@ static bm_ingest_batch *read_next(host_worker *w)
     if (!in->read_end && bm_ingest_order_wait(&in->order, in->n_read)) {
         bm_ingest_lap(&w->times.wait, &w->mark);
         status = read_batch(in, &batch, &error);
-        sequence = in->n_read++;
+        sequence = in->n_read;
         if (batch != NULL)
             batch->turn.sequence = sequence;
+        in->n_read += batch != NULL || status != BM_OK;
         bm_ingest_lap(&w->times.read, &w->mark);
     }
     pthread_mutex_unlock(&in->read_lock);
@@ -142,14 +143,18 @@ static void run_worker(ingest *in)
     while (status == BM_OK && (batch = read_next(&w)) != NULL) {
         bm_ingest_batch_parse(&w.worker, batch);
         bm_ingest_lap(&w.times.text, &w.mark);
-        if (sign(&w, batch))
-            bm_ingest_order_deliver(&in->order, batch);
+        /* Or what devices have finished. */
+        bm_ingest_order_deliver(&in->order, sign(&w, batch) ? batch : NULL);
         w.mark = bm_clock_seconds(); /* delivery has a clock of its own */
     }
     bm_ingest_worker_close(&w.worker);
     bm_ingest_order_add_times(&in->order, &w.times);
     if (atomic_fetch_sub(&in->workers_left, 1) == 1 && in->queue != NULL)
         bm_queue_close(in->queue);
+    pthread_mutex_lock(&in->read_lock);
+    const uint64_t n = in->n_read;
+    pthread_mutex_unlock(&in->read_lock);
+    bm_ingest_order_finish(&in->order, n);
 }
 
 static bm_status run_thread(void *ctx, uint32_t thread, bm_error *err)

@@ -108,45 +108,6 @@ static bool may_read(const bm_ingest_order *order, uint64_t n)
            (shares->alone == 0 || n < shares->alone);
 }
 
-bool bm_ingest_order_wait(bm_ingest_order *order, uint64_t n)
-{
-    pthread_mutex_lock(&order->lock);
-    while (!order->stop && !may_read(order, n))
-        pthread_cond_wait(&order->moved, &order->lock);
-    bool go = !order->stop;
-    pthread_mutex_unlock(&order->lock);
-    return go;
-}
-
-bool bm_ingest_order_share(bm_ingest_order *order, uint64_t n, bm_ingest_share *share,
-                           uint64_t cost)
-{
-    const uint64_t more = cost > share->cost ? cost - share->cost : 0;
-    pthread_mutex_lock(&order->lock);
-    while (!order->stop && !fits(order, n, more))
-        pthread_cond_wait(&order->moved, &order->lock);
-    bool go = !order->stop;
-    order->shares.taken += more;
-    share->cost += more;
-    pthread_mutex_unlock(&order->lock);
-    return go;
-}
-
-bool bm_ingest_order_alone(bm_ingest_order *order, uint64_t n, bm_ingest_share *share)
-{
-    pthread_mutex_lock(&order->lock);
-    while (!order->stop && order->done != n)
-        pthread_cond_wait(&order->moved, &order->lock);
-    bool go = !order->stop;
-    order->shares.taken -= share->cost;
-    order->shares.alone = n + 1;
-    *share = (bm_ingest_share){.alone = true};
-    while (order->n_free > 0)
-        bm_ingest_batch_free(order->free[--order->n_free]);
-    pthread_mutex_unlock(&order->lock);
-    return go;
-}
-
 void bm_ingest_order_leave(bm_ingest_order *order, bm_ingest_share *share)
 {
     pthread_mutex_lock(&order->lock);
@@ -265,20 +226,90 @@ static void deliver_one(bm_ingest_order *order)
         put_back(order, batch);
     }
     order->delivering = false;
+    pthread_cond_broadcast(
+        &order->moved); /* who delivered may have other things to do than the next */
+}
+
+/* Deliver or put a batch, if one can be. The lock is held, but not meanwhile. */
+static bool help(bm_ingest_order *order)
+{
+    if (may_deliver(order))
+        deliver_one(order);
+    else if (may_put(order))
+        put_one(order);
+    else
+        return false;
+    return true;
+}
+
+static void help_or_wait(bm_ingest_order *order)
+{
+    if (!help(order))
+        pthread_cond_wait(&order->moved, &order->lock);
+}
+
+bool bm_ingest_order_wait(bm_ingest_order *order, uint64_t n)
+{
+    pthread_mutex_lock(&order->lock);
+    while (!order->stop && !may_read(order, n))
+        help_or_wait(order);
+    bool go = !order->stop;
+    pthread_mutex_unlock(&order->lock);
+    return go;
+}
+
+bool bm_ingest_order_share(bm_ingest_order *order, uint64_t n, bm_ingest_share *share,
+                           uint64_t cost)
+{
+    const uint64_t more = cost > share->cost ? cost - share->cost : 0;
+    pthread_mutex_lock(&order->lock);
+    while (!order->stop && !fits(order, n, more))
+        help_or_wait(order);
+    bool go = !order->stop;
+    order->shares.taken += more;
+    share->cost += more;
+    pthread_mutex_unlock(&order->lock);
+    return go;
+}
+
+bool bm_ingest_order_alone(bm_ingest_order *order, uint64_t n, bm_ingest_share *share)
+{
+    pthread_mutex_lock(&order->lock);
+    while (!order->stop && order->done != n)
+        help_or_wait(order);
+    bool go = !order->stop;
+    order->shares.taken -= share->cost;
+    order->shares.alone = n + 1;
+    *share = (bm_ingest_share){.alone = true};
+    while (order->n_free > 0)
+        bm_ingest_batch_free(order->free[--order->n_free]);
+    pthread_mutex_unlock(&order->lock);
+    return go;
+}
+
+void bm_ingest_order_place(bm_ingest_order *order, bm_ingest_batch *batch)
+{
+    pthread_mutex_lock(&order->lock);
+    *place_of(order, batch->turn.sequence) = batch;
+    pthread_cond_broadcast(&order->moved);
+    pthread_mutex_unlock(&order->lock);
 }
 
 void bm_ingest_order_deliver(bm_ingest_order *order, bm_ingest_batch *batch)
 {
     pthread_mutex_lock(&order->lock);
-    *place_of(order, batch->turn.sequence) = batch;
-    for (;;) {
-        if (may_deliver(order))
-            deliver_one(order);
-        else if (may_put(order))
-            put_one(order);
-        else
-            break;
-    }
+    if (batch != NULL)
+        *place_of(order, batch->turn.sequence) = batch;
+    while (help(order))
+        ;
+    pthread_mutex_unlock(&order->lock);
+}
+
+void bm_ingest_order_finish(bm_ingest_order *order, uint64_t n)
+{
+    pthread_mutex_lock(&order->lock);
+    while (may_put(order) || (!order->stop && order->done < n))
+        help_or_wait(order);
     pthread_mutex_unlock(&order->lock);
 }
 

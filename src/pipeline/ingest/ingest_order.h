@@ -4,7 +4,8 @@
  *                          ^ next: 5 is still being made, 6 and 7 wait for it
  *
  * Whoever brings the batch whose turn it is delivers it and all that follow it in the ring; others
- * only put theirs down. What was delivered stays in its place until a thread puts it
+ * only put theirs down, and so do the threads of devices, whose batches are delivered by whoever waits or
+ * brings another one. What was delivered stays in its place until a thread puts it
  * (bm_ingest_cfg.put), any number of them at once; a thread leaves when there is nothing more to
  * deliver or to put. A batch that fails carries its failure to its turn, so the first failure in
  * input order is the one that is reported. A failure that belongs to no batch stops the ingest at
@@ -33,7 +34,7 @@ typedef struct bm_ingest_order {
     bm_queue *queue; /* to the device workers: aborted by a failure; borrowed; NULL: none */
     uint64_t window;
     pthread_mutex_t lock; /* of all below */
-    pthread_cond_t moved; /* `done` moved, or `stop` was set */
+    pthread_cond_t moved; /* `done` moved, `stop` was set, or a device put a batch down */
     bm_ingest_batch **ring;
     uint64_t next; /* to deliver */
     uint64_t put;  /* the first that was delivered, and that no thread has put */
@@ -65,8 +66,12 @@ bool bm_ingest_order_share(bm_ingest_order *order, uint64_t n, bm_ingest_share *
 bool bm_ingest_order_alone(bm_ingest_order *order, uint64_t n, bm_ingest_share *share);
 /* The batch that is being read was dropped: its share is free again, and {0}. */
 void bm_ingest_order_leave(bm_ingest_order *order, bm_ingest_share *share);
-/* Hand a finished batch over to its place. */
+/* Put a finished batch down in its place, and leave the rest to others: for threads of devices. */
+void bm_ingest_order_place(bm_ingest_order *order, bm_ingest_batch *batch);
+/* The same (NULL: there is none), then deliver and put what can be. */
 void bm_ingest_order_deliver(bm_ingest_order *order, bm_ingest_batch *batch);
+/* There are n batches in all: deliver and put until they are dealt with, or the ingest stops. */
+void bm_ingest_order_finish(bm_ingest_order *order, uint64_t n);
 /* The ingest ends with this failure of batch number n (0: of none), unless one before it has failed. */
 void bm_ingest_order_fail(bm_ingest_order *order, uint64_t n, bm_status status,
                           const bm_error *error);

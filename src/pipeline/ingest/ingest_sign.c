@@ -1,6 +1,6 @@
 /* ingest_sign.c -- the native CPU and the threads of devices.
  *
- *     queue ->  in_flight [2] [1] [0]  -> delivered
+ *     queue ->  in_flight [2] [1] [0]  -> its place in the order, from which a worker delivers it
  *                                 oldest: a device ends its tasks in the order they came
  *
  * Tests: tests/fault/device/calls.sh, tests/fault/device/deaths.sh, tests/race/race_pipeline.c */
@@ -51,7 +51,7 @@ static void do_without_device(device_run *run)
     uint32_t n = run->n;
     run->n = 0;
     for (uint32_t i = 0; i < n; i++)
-        bm_ingest_order_deliver(run->order, run->in_flight[i]);
+        bm_ingest_order_place(run->order, run->in_flight[i]);
 }
 
 /* A device that is stuck has what it holds for good: go on with other batches of the same
@@ -129,7 +129,7 @@ static void finish_oldest(device_run *run)
     run->device->n_docs += batch->n_docs;
     run->n--;
     memmove(run->in_flight, run->in_flight + 1, run->n * sizeof run->in_flight[0]);
-    bm_ingest_order_deliver(run->order, batch);
+    bm_ingest_order_place(run->order, batch);
 }
 
 static uint32_t depth_of(const bm_device_worker *device)

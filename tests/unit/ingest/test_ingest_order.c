@@ -1,7 +1,8 @@
 /* test_ingest_order.c -- each batch is put once, behind the sink; of failures the first in input order
  * counts, whichever comes first; between two batches nothing is in flight, nor while places move, which
- * is asked once the document table has the batch. */
+ * is asked once the document table has the batch. The thread of a device delivers and puts nothing. */
 #include <criterion/criterion.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,8 @@ typedef struct run {
     size_t sunk, paused_at;
     unsigned n_pauses, n_moves;
     const bm_doc_table *docs;
+    bool device; /* one signs, and its thread is to do nothing else */
+    pthread_t device_thread;
     bool moving; /* places, under the batch that comes to the sink now */
     atomic_uint n_put[N_DOCS];
     atomic_bool missing;
@@ -34,6 +37,12 @@ static void check_put(run *r, size_t row)
     for (size_t i = 0; i < N_DOCS; i++)
         if (atomic_load(&r->n_put[i]) != (i < row))
             atomic_store(&r->missing, true);
+}
+
+static void check_thread(run *r)
+{
+    if (r->device && pthread_equal(pthread_self(), r->device_thread))
+        atomic_store(&r->missing, true);
 }
 
 static bool moves(void *ctx, const bm_ingest_batch *batch)
@@ -49,6 +58,7 @@ static bool moves(void *ctx, const bm_ingest_batch *batch)
 static bm_status sink(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
 {
     run *r = ctx;
+    check_thread(r);
     if (first_row >= r->sink_fails)
         return bm_fail(err, BM_ERR_IO, "sink %zu", first_row);
     if (r->moving)
@@ -60,6 +70,7 @@ static bm_status sink(void *ctx, const bm_ingest_batch *batch, size_t first_row,
 static bm_status put(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
 {
     run *r = ctx;
+    check_thread(r);
     if (first_row % 3 == 0) /* so that others overtake it */
         for (volatile unsigned i = 0; i < 20000; i++)
             ;
@@ -84,6 +95,49 @@ static void pause_here(void *ctx)
     check_put(r, r->sunk);
 }
 
+/* A device that is the native CPU. */
+typedef struct plain_device {
+    bm_backend base;
+    bm_device_set *set;
+    run *r;
+} plain_device;
+
+static bm_status submit(bm_backend *backend, bm_sign_task *task, bm_error *err)
+{
+    plain_device *device = (plain_device *)backend;
+    device->r->device_thread = pthread_self();
+    return bm_device_set_sign_cpu(device->set, task, err);
+}
+
+static bm_status ended(bm_backend *backend, bm_sign_task *task, bm_error *err)
+{
+    (void)backend, (void)task, (void)err;
+    return BM_OK;
+}
+
+static void closed(bm_backend *backend)
+{
+    (void)backend;
+}
+
+static const bm_backend_ops plain_ops = {.submit = submit, .wait = ended, .close = closed};
+
+static void open_device(run *r, bm_meter *meter, plain_device *device, bm_device_set *set)
+{
+    bm_device_info cpu = {.kind = BM_DEVICE_NATIVE};
+    const bm_device_pick pick = {.devices = &cpu, .n = 1};
+    const bm_device_set_cfg cfg = {.pick = &pick,
+                                   .sketch = {.perms = 8, .seed = 1},
+                                   .bands = 4,
+                                   .rows = 2,
+                                   .threads = 1,
+                                   .meter = meter};
+    cr_assert_eq(bm_device_set_open(&cfg, set, NULL), BM_OK);
+    *device = (plain_device){.base = {.ops = &plain_ops, .depth = 2}, .set = set, .r = r};
+    set->device_workers[set->n_device_workers++].backend = &device->base;
+    set->use_cpu = false;
+}
+
 /* Documents one a line; the `broken` of them (from 1) is none. */
 static bm_status ingest(run *r, uint32_t threads, size_t broken, bm_error *err)
 {
@@ -106,6 +160,10 @@ static bm_status ingest(run *r, uint32_t threads, size_t broken, bm_error *err)
     bm_doc_table docs = {0};
     bm_counts counts = {0};
     bm_meter_init(&meter, &callbacks);
+    plain_device device;
+    bm_device_set set = {0};
+    if (r->device)
+        open_device(r, &meter, &device, &set);
     cr_assert_eq(bm_input_set_open(&input, NULL, &inputs, err), BM_OK, "%s", err->message);
     cr_assert_eq(bm_batch_source_open(inputs, &source, err), BM_OK, "%s", err->message);
     const bm_ingest_cfg cfg = {.input = &input,
@@ -116,12 +174,16 @@ static bm_status ingest(run *r, uint32_t threads, size_t broken, bm_error *err)
                                .meter = &meter,
                                .docs = &docs,
                                .counts = &counts,
+                               .device_set = r->device ? &set : NULL,
+                               .want_keys = r->device,
                                .sink = sink,
                                .sink_ctx = r,
                                .put = {put, moves, r},
                                .pause = {is_due, pause_here, r}};
     r->docs = &docs;
     const bm_status status = bm_ingest_run(&cfg, err);
+    if (r->device)
+        bm_device_set_close(&set);
     bm_batch_source_close(source);
     bm_input_set_close(inputs);
     bm_meter_reset(&meter);
@@ -134,10 +196,10 @@ static const uint32_t threads[] = {1, 2, 8};
 
 Test(ingest_order, each_batch_is_put_once_and_pauses_see_all_before_them_put)
 {
-    for (size_t t = 0; t < 3; t++) {
-        run r = {.put_fails = NEVER, .sink_fails = NEVER, .pauses_at = 7};
+    for (size_t t = 0; t < 6; t++) {
+        run r = {.put_fails = NEVER, .sink_fails = NEVER, .pauses_at = 7, .device = t >= 3};
         bm_error err = {0};
-        cr_assert_eq(ingest(&r, threads[t], 0, &err), BM_OK, "%s", err.message);
+        cr_assert_eq(ingest(&r, threads[t % 3], 0, &err), BM_OK, "%s", err.message);
         for (size_t i = 0; i < N_DOCS; i++)
             cr_expect_eq(atomic_load(&r.n_put[i]), 1);
         cr_expect_not(atomic_load(&r.missing));
@@ -157,8 +219,10 @@ Test(ingest_order, the_first_failure_in_input_order_is_reported)
                  {40, 20, 0, "sink 20"},   {20, 20, 0, "sink 20"}, {NEVER, NEVER, 20, ":20"},
                  {21, 22, 20, "in.jsonl:"}};
     for (size_t c = 0; c < sizeof cases / sizeof cases[0]; c++) {
-        for (size_t t = 0; t < 9; t++) {
-            run r = {.put_fails = cases[c].put_fails, .sink_fails = cases[c].sink_fails};
+        for (size_t t = 0; t < 12; t++) {
+            run r = {.put_fails = cases[c].put_fails,
+                     .sink_fails = cases[c].sink_fails,
+                     .device = t >= 6};
             bm_error err = {0};
             cr_assert_neq(ingest(&r, threads[t % 3], cases[c].broken, &err), BM_OK);
             char got[sizeof err.file + sizeof err.message + 32];
