@@ -263,6 +263,61 @@ Test(jobs, progress_never_falls_and_knows_the_total)
     remove_place(&p);
 }
 
+#define LINE_BYTES 1024u
+
+/* Lines of one length, each a document of its own; a batch of the pass that copies ends between lines 1000 and 1050. */
+static void write_lines(const place *p, unsigned n)
+{
+    FILE *file = fopen(p->input, "w");
+    for (unsigned i = 1; i <= n; i++) {
+        const int len = fprintf(file, "{\"id\":\"d%u\",\"text\":\"w%u", i, i);
+        fprintf(file, "%*s\"}\n", (int)LINE_BYTES - 3 - len, "");
+    }
+    fclose(file);
+}
+
+typedef struct blanking {
+    const char *path;
+    unsigned from, to; /* lines */
+} blanking;
+
+/* Blank lines of the input as soon as the second reading begins. */
+static void blank_lines(void *ctx, const bm_progress *progress)
+{
+    const blanking *b = ctx;
+    if (strcmp(progress->stage, "write") != 0 || progress->done > 0)
+        return;
+    FILE *file = fopen(b->path, "r+");
+    fseek(file, (long)((b->from - 1) * LINE_BYTES), SEEK_SET);
+    for (unsigned i = b->from; i <= b->to; i++)
+        fprintf(file, "%*s\n", (int)LINE_BYTES - 1, "");
+    fclose(file);
+}
+
+Test(jobs, an_input_that_changes_between_its_readings_is_named_with_the_first_line_that_differs)
+{
+    static const unsigned changes[][2] = {{1500, 1500}, {1000, 1050}, {2, 2}};
+    for (size_t i = 0; i < 3 * (sizeof changes / sizeof changes[0]); i++) {
+        place p;
+        make_place(&p);
+        write_lines(&p, N_DOCS);
+        const char *paths[] = {p.input};
+        blanking b = {p.input, changes[i / 3][0], changes[i / 3][1]};
+        bm_dedup_options job;
+        bm_summary *summary = NULL;
+        bm_error err = {0};
+        init_job(&job, &p, paths);
+        job.resources.threads = (uint32_t[]){1, 2, 8}[i % 3];
+        job.callbacks = (bm_callbacks){.ctx = &b, .progress = blank_lines};
+        cr_assert_eq(bm_job_dedup(&job, &summary, &err), BM_ERR_INPUT);
+        cr_assert_str_eq(err.file, p.input);
+        cr_assert_eq(err.line, b.to + 1, "line %llu, and not %u", (unsigned long long)err.line,
+                     b.to + 1);
+        cr_assert(strstr(err.message, "changed while it was read") != NULL, "%s", err.message);
+        remove_place(&p);
+    }
+}
+
 Test(jobs, the_report_has_the_command_that_was_handed_in_and_else_none)
 {
     static const char *const command[] = {"tool", "a b", "c\\d\te\xff\"", NULL};
