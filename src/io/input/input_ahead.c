@@ -9,12 +9,17 @@
  * unpacks its own stream, straight into the caller's buffer, and helps too before it waits: handing blocks on costs a
  * twentieth of what is done with them, and is worth that only to a thread that would do nothing.
  *
+ * Blocks of a plain file are claimed one behind the other and read by their place, by helpers alone; what nobody has claimed
+ * the reader claims and reads himself. He digests all of it.
+ *
  * Tests: tests/unit/io_input/test_input_ahead.c, tests/race/race_pipeline.c */
 #include "io/input/input_ahead.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -38,6 +43,8 @@
     ((uint64_t)16 << 10) /* of a source: handing on a smaller one costs more than it brings */
 #define THREADS_WORTH                                                                              \
     4u /* that help: fewer are not kept waiting by a decoder as fast as Zstandard's */
+#define THREADS_PLAIN 8u                  /* that a reader of plain files keeps busy */
+#define PLAIN_LEAST   ((uint64_t)4 << 20) /* of a source that is not compressed, likewise */
 #define LONG_PART     16u       /* of what was granted: a longer record may need all memory */
 #define WAIT_NS       200000000 /* between two questions whether to stop */
 #define NS_PER_SECOND 1000000000
@@ -61,19 +68,23 @@ typedef enum place_state {
 
 /* A source that is open. */
 typedef struct place {
-    bm_input_bytes *bytes; /* NULL: none was needed so far */
     size_t source;
     place_state state;
-    bool begun;
     bool busy; /* a thread reads it */
     unsigned n_filling;
+    block *first, *last;
+    uint64_t claimed;       /* of a plain file: bytes in blocks, and that the reader has had */
+    uint64_t given, stored; /* bytes that the reader has had; as stored, up to there */
+    /* Of who is busy with it, or, when nobody is, of who holds the lock: */
+    bm_input_bytes *bytes; /* NULL: none was needed so far */
+    bool begun;
+    bool plain;      /* not compressed, and others read it by fd */
     bool members;    /* they are cut off `packed`, which is what was read behind the last */
     bool packed_end; /* nothing follows that */
-    block *packed;   /* NULL: none; not one of ahead->n_used */
+    int fd;
+    block *packed; /* NULL: none; not one of ahead->n_used */
     bm_members_cut cut;
     uint64_t cut_bytes; /* as stored, of all that was cut */
-    block *first, *last;
-    uint64_t given, stored; /* bytes that the reader has had; as stored, up to there */
 } place;
 
 /* What a thread unpacks members with; NULL: not opened so far. */
@@ -111,11 +122,19 @@ struct bm_input_ahead {
 
 /* --- what is granted --- */
 
-static bool is_packed(const bm_input_set *set, size_t index)
+static bool is_plain(const bm_source *source)
+{
+    return source->compression == BM_COMPRESSION_NONE;
+}
+
+/* Can others than the reader do something for this source? */
+static bool is_open_to(const bm_input_set *set, size_t index, uint32_t threads)
 {
     const bm_source *source = bm_input_set_source(set, index);
-    return source->compression != BM_COMPRESSION_NONE && source->size >= STORED_LEAST &&
-           source->unreadable == NULL && bm_input_set_held(set, index) == NULL;
+    const bool large = is_plain(source) ? threads >= THREADS_PLAIN && source->size >= PLAIN_LEAST &&
+                                              source->cut.to == 0
+                                        : source->size >= STORED_LEAST;
+    return large && source->unreadable == NULL && bm_input_set_held(set, index) == NULL;
 }
 
 static bool has_members(bm_compression kind)
@@ -162,12 +181,13 @@ static bm_ahead_plan plan_with(uint32_t threads, size_t n, uint64_t engine, uint
 uint64_t bm_input_ahead_grant(bm_input_set *set, uint32_t threads, uint64_t bytes)
 {
     uint64_t engine = 0, window = 1;
-    size_t n = 0, n_members = 0;
+    size_t n = 0, n_members = 0, n_plain = 0;
     for (size_t i = 0; i < set->n_sources; i++) {
         const bm_source *source = &set->sources[i];
-        if (!is_packed(set, i))
+        if (!is_open_to(set, i, threads))
             continue;
         n++;
+        n_plain += is_plain(source);
         n_members += has_members(source->compression);
         engine = engine_bytes(source) > engine ? engine_bytes(source) : engine;
         window = window_of(source) > window ? window_of(source) : window;
@@ -178,8 +198,9 @@ uint64_t bm_input_ahead_grant(bm_input_set *set, uint32_t threads, uint64_t byte
         return 0;
     if (n_members > 0)
         *plan = plan_with(threads, n, engine + sizeof(block) + MEMBER_BLOCK, bytes, MEMBER_BLOCK);
-    if (plan->threads == 0 && n > 1)
-        *plan = plan_with((uint32_t)least(threads, n), n, engine, bytes, SMALL_BLOCK);
+    if (plan->threads == 0 && (n > 1 || n_plain > 0))
+        *plan = plan_with(n_plain > 0 ? threads : (uint32_t)least(threads, n), n, engine, bytes,
+                          SMALL_BLOCK);
     while (UINT64_C(1) << plan->window_log < window)
         plan->window_log++;
     return plan->bytes;
@@ -240,10 +261,14 @@ static bool has_room(const bm_input_ahead *ahead, size_t source)
     return ahead->n_used + kept + wanted <= ahead->n_most;
 }
 
-/* Is the source unpacked by others than its reader? */
-static bool is_worth(const bm_input_ahead *ahead, size_t source)
+/* Is it read or unpacked by others than its reader? */
+static bool is_shared(const bm_input_ahead *ahead, size_t source)
 {
     const bm_compression kind = bm_input_set_source(ahead->set, source)->compression;
+    if (!is_open_to(ahead->set, source, ahead->plan.threads))
+        return false;
+    if (kind == BM_COMPRESSION_NONE)
+        return ahead->helped;
     return !ahead->helped || source == ahead->source || ahead->plan.threads >= THREADS_WORTH ||
            (kind != BM_COMPRESSION_ZST && kind != BM_COMPRESSION_LZ4);
 }
@@ -252,8 +277,7 @@ static bool is_worth(const bm_input_ahead *ahead, size_t source)
 static place *open_place(bm_input_ahead *ahead)
 {
     place *free = NULL;
-    while (ahead->next < ahead->set->n_sources &&
-           !(is_packed(ahead->set, ahead->next) && is_worth(ahead, ahead->next)))
+    while (ahead->next < ahead->set->n_sources && !is_shared(ahead, ahead->next))
         ahead->next++;
     for (size_t i = 0; i < ahead->plan.places; i++)
         if (ahead->places[i].state == PLACE_FREE)
@@ -272,6 +296,15 @@ static bool is_readers(const bm_input_ahead *ahead, const place *p)
            !p->members;
 }
 
+/* Is there anything in it for one who does not read it? */
+static bool has_work(const bm_input_ahead *ahead, const place *p)
+{
+    if (p->state != PLACE_OPEN || p->busy || !has_room(ahead, p->source))
+        return false;
+    return p->plain ? p->claimed < bm_input_set_source(ahead->set, p->source)->size
+                    : !is_readers(ahead, p);
+}
+
 /* What to go on with: the nearest source first. */
 static place *find_work(bm_input_ahead *ahead)
 {
@@ -280,8 +313,7 @@ static place *find_work(bm_input_ahead *ahead)
         return NULL;
     for (size_t i = 0; i < ahead->plan.places; i++) {
         place *p = &ahead->places[i];
-        if (p->state == PLACE_OPEN && !p->busy && !is_readers(ahead, p) &&
-            has_room(ahead, p->source) && (found == NULL || p->source < found->source))
+        if (has_work(ahead, p) && (found == NULL || p->source < found->source))
             found = p;
     }
     return found != NULL ? found : open_place(ahead);
@@ -309,10 +341,25 @@ static bm_status begin_place(bm_input_ahead *ahead, place *p, const bm_callbacks
         BM_TRY(bm_input_bytes_open(ahead->set, &p->bytes, NULL));
     bm_input_bytes_set_apart(p->bytes, callbacks, ahead->plan.window_log);
     p->begun = true;
+    p->plain = false;
     if (p->packed != NULL)
         p->packed->len = 0;
     p->members = p->packed != NULL && has_members(kind) && !atomic_load(&ahead->without[kind]);
-    return bm_input_bytes_begin(p->bytes, p->source, NULL);
+    BM_TRY(bm_input_bytes_begin(p->bytes, p->source, NULL));
+    p->plain = kind == BM_COMPRESSION_NONE && (p->fd = bm_input_bytes_share(p->bytes)) >= 0;
+    return BM_OK;
+}
+
+/* Exactly these bytes of the file? */
+static bool read_at(int fd, char *out, size_t n, uint64_t from)
+{
+    ssize_t got = 1;
+    for (size_t done = 0; done < n && got > 0; done += got > 0 ? (size_t)got : 0) {
+        got = pread(fd, out + done, n - done, (off_t)(from + done));
+        if (got < 0 && errno == EINTR)
+            got = 0; /* the reader tries again */
+    }
+    return got > 0;
 }
 
 /* Fill the block as far as the source goes, and a small one is full: what is larger costs more page faults than it spares
@@ -400,10 +447,34 @@ static void unpack_members(bm_input_ahead *ahead, place *p, unpackers *u, block 
     give_back(ahead, in);
 }
 
+/* Claim a block of a plain file, and read it. */
+static void read_plain(bm_input_ahead *ahead, place *p)
+{
+    block *b = take_block(ahead);
+    if (b == NULL) {
+        p->claimed = UINT64_MAX; /* the reader reads on by himself */
+        return;
+    }
+    const uint64_t from = p->claimed,
+                   left = bm_input_set_source(ahead->set, p->source)->size - from;
+    b->len = (size_t)least(SMALL_BLOCK, left);
+    b->filling = true;
+    p->claimed += b->len;
+    p->n_filling++;
+    put_block(p, b);
+    pthread_mutex_unlock(&ahead->lock);
+    const bool right = read_at(p->fd, b->data, b->len, from);
+    pthread_mutex_lock(&ahead->lock);
+    p->n_filling--;
+    b->filling = false;
+    b->failed = !right;
+    tell(ahead, p);
+}
+
 static void add_packed(bm_input_ahead *ahead, place *p)
 {
-    if (ahead->plan.block_bytes == MEMBER_BLOCK && p->packed == NULL && !p->begun &&
-        (p->packed = take_block(ahead)) != NULL)
+    if (kind_of(ahead, p) != BM_COMPRESSION_NONE && ahead->plan.block_bytes == MEMBER_BLOCK &&
+        p->packed == NULL && !p->begun && (p->packed = take_block(ahead)) != NULL)
         ahead->n_used--;
 }
 
@@ -421,7 +492,7 @@ static void work_on(bm_input_ahead *ahead, place *p, unpackers *u)
         state = PLACE_OPEN;
         if (p->members)
             in = cut_members(ahead, p, rest, &state);
-        if (state == PLACE_OPEN && !p->members)
+        if (state == PLACE_OPEN && !p->members && !p->plain)
             state = fill_block(p, b);
     }
     pthread_mutex_lock(&ahead->lock);
@@ -455,7 +526,10 @@ static bool work(bm_input_ahead *ahead)
     if (p == NULL || (u == NULL && (u = bm_alloc_zero(1, sizeof *u)) == NULL))
         return false;
     ahead->unpackers = u->next;
-    work_on(ahead, p, u);
+    if (p->plain)
+        read_plain(ahead, p);
+    else
+        work_on(ahead, p, u);
     u->next = ahead->unpackers;
     ahead->unpackers = u;
     return true;
@@ -533,8 +607,17 @@ static void free_blocks(block **list)
     }
 }
 
+/* Nobody else reads it any more. */
+static void end_plain(place *p)
+{
+    if (p->plain)
+        close(p->fd);
+    p->plain = false;
+}
+
 static void close_place(place *p)
 {
+    end_plain(p);
     bm_free(p->packed);
     p->packed = NULL;
     bm_input_bytes_close(p->bytes);
@@ -619,19 +702,27 @@ static bm_status wait_block(bm_input_ahead *ahead, const place *p, bm_error *err
     return status;
 }
 
-/* Make the place free, and drop what it holds; the lock is held. */
-static void leave_place(bm_input_ahead *ahead, place *p)
+/* Drop what the place holds, when nobody is at it any more; the lock is held. */
+static void drop_blocks(bm_input_ahead *ahead, place *p)
 {
-    p->state = PLACE_FAILED; /* nobody begins with it again */
     while (p->busy || p->n_filling > 0)
         (void)await(ahead, p);
     while (p->first != NULL)
         drop_first(ahead, p);
+}
+
+/* Make the place free; the lock is held. */
+static void leave_place(bm_input_ahead *ahead, place *p)
+{
+    p->state = PLACE_FAILED; /* nobody begins with it again */
+    drop_blocks(ahead, p);
+    end_plain(p);
     p->state = PLACE_FREE;
     if (ahead->n_asleep > 0)
         pthread_cond_signal(&ahead->work);
 }
 
+/* The lock is held. */
 static void start_threads(bm_input_ahead *ahead)
 {
     while (ahead->n_threads < ahead->plan.threads &&
@@ -654,7 +745,7 @@ static place *enter(bm_input_ahead *ahead, size_t source)
     ahead->source = source;
     ahead->paused = false;
     const size_t next = ahead->next > source ? ahead->next : source + 1;
-    if (found == NULL && is_packed(ahead->set, source)) {
+    if (found == NULL && is_shared(ahead, source)) {
         ahead->next = source;
         found = open_place(ahead);
     }
@@ -703,10 +794,10 @@ bm_status bm_input_ahead_begin(bm_input_ahead *ahead, size_t source, bm_error *e
     ahead->ended = false;
     if (ahead->plan.threads == 0)
         return bm_input_bytes_begin(ahead->own, source, err);
-    if (!ahead->helped)
-        start_threads(ahead);
     bm_status status = BM_OK;
     pthread_mutex_lock(&ahead->lock);
+    if (!ahead->helped && is_shared(ahead, source))
+        start_threads(ahead);
     place *p = ahead->now = enter(ahead, source);
     if (p != NULL)
         status = wait_block(ahead, p, err);
@@ -738,10 +829,15 @@ static place_state read_own(const bm_input_ahead *ahead, place *p, char *out, si
                             size_t *got)
 {
     bm_input_bytes_set_apart(p->bytes, ahead->set->callbacks, ahead->plan.window_log);
-    if (bm_input_bytes_read(p->bytes, out, cap, got, NULL) != BM_OK) {
-        *got = 0;
-        return PLACE_FAILED;
-    }
+    size_t n = 0;
+    do {
+        if (bm_input_bytes_read(p->bytes, out + n, cap - n, got, NULL) != BM_OK) {
+            *got = 0;
+            return PLACE_FAILED;
+        }
+        n += *got;
+    } while (p->plain && *got > 0 && n < cap); /* what was claimed */
+    *got = n;
     p->given += *got;
     p->stored = bm_input_bytes_in_source(p->bytes);
     return *got > 0 ? PLACE_OPEN : PLACE_ENDED;
@@ -765,6 +861,11 @@ bm_status bm_input_ahead_read(bm_input_ahead *ahead, char *out, size_t cap, size
     }
     block *b = p->first;
     const bool own = b == NULL && is_readers(ahead, p);
+    if (own && p->plain) {
+        const uint64_t size = bm_input_set_source(ahead->set, p->source)->size;
+        if (p->claimed < size) /* else there is nothing more, or nobody else reads it */
+            p->claimed += cap = (size_t)least(cap, size - p->claimed);
+    }
     place_state state = p->state;
     pthread_mutex_unlock(&ahead->lock);
     if (status != BM_OK)
@@ -786,7 +887,9 @@ bm_status bm_input_ahead_read(bm_input_ahead *ahead, char *out, size_t cap, size
     memcpy(out, b->data + b->pos, *got);
     b->pos += *got;
     p->given += *got;
-    p->stored = b->stored;
+    if (p->plain)
+        bm_input_bytes_pass(p->bytes, out, *got);
+    p->stored = p->plain ? bm_input_bytes_in_source(p->bytes) : b->stored;
     if (b->pos < b->len)
         return BM_OK;
     pthread_mutex_lock(&ahead->lock);
@@ -831,8 +934,13 @@ bm_status bm_input_ahead_yield(bm_input_ahead *ahead, uint64_t record_bytes, bm_
     }
     pthread_mutex_unlock(&ahead->lock);
     bm_status status = BM_OK;
-    if (ahead->now != NULL) {
-        place *p = ahead->now;
+    place *p = ahead->now;
+    if (p != NULL && p->plain) {
+        pthread_mutex_lock(&ahead->lock);
+        drop_blocks(ahead, p);
+        p->claimed = p->given;
+        pthread_mutex_unlock(&ahead->lock);
+    } else if (p != NULL) {
         status = read_again(ahead, err);
         close_place(p);
     }

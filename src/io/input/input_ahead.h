@@ -12,8 +12,8 @@
  * nothing. The digest of a source is told to the set by the reader, when he comes to its end.
  *
  * Of a file whose members can be told apart (members.h), ours and those of tools that compress in blocks, several are
- * unpacked at once; any other by one thread, so that two files are needed. Standard input, pipes, plain and very small
- * files are read as they are asked for. A source with which nobody has begun is not waited for.
+ * unpacked at once; any other by one thread, so that two files are needed. Where others help, they read plain files ahead
+ * too. Standard input, pipes and very small files are read as they are asked for. A source with which nobody has begun is not waited for.
  *
  * Memory: no more than was granted, for blocks, windows and all else; a thread that gets none sleeps.
  * Threads: one reads; those that unpack are others that wait for it and help meanwhile, or else this file's own, begun

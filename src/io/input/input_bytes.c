@@ -397,6 +397,18 @@ bm_status bm_input_bytes_read(bm_input_bytes *bytes, char *out, size_t cap, size
     return read_decompressed(bytes, out, cap, got, err);
 }
 
+int bm_input_bytes_share(const bm_input_bytes *bytes)
+{
+    return fcntl(bytes->fd, F_DUPFD_CLOEXEC, 0);
+}
+
+void bm_input_bytes_pass(bm_input_bytes *bytes, const char *data, size_t n)
+{
+    (void)lseek(bytes->fd, (off_t)n, SEEK_CUR);
+    bytes->stored += n;
+    bm_piece_hash_add(bytes->hash, data, n);
+}
+
 bm_status bm_input_bytes_read_packed(bm_input_bytes *bytes, char *out, size_t cap, size_t *got,
                                      bm_error *err)
 {

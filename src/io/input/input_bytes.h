@@ -29,6 +29,10 @@ bm_status bm_input_bytes_read(bm_input_bytes *bytes, char *out, size_t cap, size
  * had to read too much of it. */
 bm_status bm_input_bytes_read_packed(bm_input_bytes *bytes, char *out, size_t cap, size_t *got,
                                      bm_error *err);
+/* A descriptor of the regular file that was begun, for others to read by place; -1: there is none. Owned by the caller. */
+int bm_input_bytes_share(const bm_input_bytes *bytes);
+/* In place of read, which goes on behind them: these bytes, which come next in a source that is not compressed, were read so. */
+void bm_input_bytes_pass(bm_input_bytes *bytes, const char *data, size_t n);
 /* Was the last failure of begin or read that of the file itself: it cannot be opened or read, its
  * compression is damaged, it holds a format that is not read? Then what came before has been given, and the
  * next source may be begun. */

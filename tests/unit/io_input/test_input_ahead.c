@@ -60,7 +60,7 @@ static size_t pack(bm_compression kind, const char *data, size_t n, char *out, s
 }
 
 /* What stands in a source, and what is wrong with it. */
-typedef enum fault { WHOLE, DAMAGED, CUT, TAR, GONE } fault;
+typedef enum fault { WHOLE, DAMAGED, CUT, TAR, GONE, SHRUNK, GROWN } fault;
 
 typedef struct source {
     bm_compression kind;
@@ -100,9 +100,14 @@ static void make(sources *s, const source *of, size_t n, bm_on_error on_error)
     o.on_error = on_error;
     bm_error err = {0};
     cr_assert_eq(bm_input_set_open(&o, NULL, &s->set, &err), BM_OK, "%s", err.message);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) { /* behind our back */
         if (of[i].fault == GONE)
             cr_assert_eq(unlink(s->paths[i]), 0);
+        if (of[i].fault == SHRUNK || of[i].fault == GROWN)
+            cr_assert_eq(truncate(s->paths[i],
+                                  (off_t)(of[i].fault == GROWN ? of[i].n + 3000000 : of[i].n / 2)),
+                         0);
+    }
 }
 
 static void unmake(sources *s)
@@ -217,11 +222,11 @@ static void assert_as_alone(const source *of, size_t n, bool skips)
                 {8, 40 * MIB, 5000000, NOT_HELPED},
                 {2, 128 * MIB, 3001, NOT_HELPED},
                 {8, MANY, 100000, NOT_HELPED},
-                {4, 40 * MIB, 300000, 3},
+                {8, 40 * MIB, 300000, 3},
                 {2, 128 * MIB, 3001, 1},
-                {3, MANY, 5000000, 2},
+                {9, MANY, 5000000, 2},
                 {8, MANY, 100000, 7},
-                {4, MANY, 70000, 0}};
+                {8, MANY, 70000, 0}};
     sources s;
     outcome alone[N_SOURCES] = {0}, got[N_SOURCES] = {0};
     make(&s, of, n, skips ? BM_ON_ERROR_SKIP : BM_ON_ERROR_FAIL);
@@ -281,6 +286,18 @@ Test(input_ahead, members_of_one_file_are_unpacked_as_one_stream_would_be)
                          {ZST, 500000, WHOLE, 7000},     {GZ, 9000000, WHOLE, 4 << 20},
                          {GZ, 11000000, WHOLE, 5 << 20}, {ZST, 11000000, WHOLE, 5 << 20}};
     assert_as_alone(of, 6, false);
+}
+
+Test(input_ahead, plain_files_are_read_ahead_as_one_thread_reads_them)
+{
+    static const fault faults[] = {WHOLE, GONE, SHRUNK, GROWN};
+    for (size_t i = 0; i < 4; i++) {
+        const source of[] = {{TXT, 30000001, WHOLE, 0},    {GZ, 900000, WHOLE, 0},
+                             {TXT, 9000000, faults[i], 0}, {TXT, 4 << 20, WHOLE, 0},
+                             {TXT, 10, WHOLE, 0},          {ZST, 2000000, WHOLE, 0}};
+        assert_as_alone(of, 6, true);
+        assert_as_alone(of + 2, 2, false);
+    }
 }
 
 Test(input_ahead, damage_in_a_member_is_met_where_one_thread_meets_it)
@@ -362,9 +379,9 @@ Test(input_ahead, what_was_unpacked_is_dropped_for_a_long_record_and_the_bytes_g
 {
     const source of[] = {{GZ, 1500000, WHOLE, 0},
                          {ZST, 3000000, WHOLE, 0},
-                         {GZ, 1200000, WHOLE, 0},
+                         {TXT, 7200000, WHOLE, 0},
                          {ZST, 40000, WHOLE, 0}};
-    for (size_t at = 1; at < 5700000; at = at * 3 + 99991) {
+    for (size_t at = 1, k = 0; at < 11700000; at = at * 2 + 99991, k++) {
         sources s;
         helpers h;
         bm_input_ahead *ahead = NULL;
@@ -372,9 +389,9 @@ Test(input_ahead, what_was_unpacked_is_dropped_for_a_long_record_and_the_bytes_g
         size_t all = 0;
         char *block = malloc(100000);
         make(&s, of, 4, BM_ON_ERROR_FAIL);
-        cr_assert_gt(bm_input_ahead_grant(s.set, 4, 64 * MIB), 0);
+        cr_assert_gt(bm_input_ahead_grant(s.set, 8, 64 * MIB), 0);
         cr_assert_eq(bm_input_ahead_open(s.set, &ahead, &err), BM_OK);
-        start_helpers(&h, ahead, at % 2 == 0 ? 3 : NOT_HELPED);
+        start_helpers(&h, ahead, k % 2 == 0 ? 3 : NOT_HELPED);
         for (size_t i = 0; i < 4; i++) {
             size_t n = 0, got = 1;
             cr_assert_eq(bm_input_ahead_begin(ahead, i, &err), BM_OK, "%s", err.message);
