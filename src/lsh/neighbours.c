@@ -30,8 +30,6 @@ static void fill(bm_pair_list list, const bm_neighbours *to)
         to->docs[at_b] = a;
         if (to->pairs != NULL)
             to->pairs[at_a] = to->pairs[at_b] = i;
-        if (to->similarities != NULL)
-            to->similarities[at_a] = to->similarities[at_b] = list.pairs[i].similarity;
     }
 }
 
@@ -39,13 +37,10 @@ bm_status bm_neighbours_make(bm_pair_list list, bm_neighbours_with with, bm_neig
                              bm_error *err)
 {
     const bool numbers = with == BM_NEIGHBOURS_AND_PAIRS;
-    const bool alike = with == BM_NEIGHBOURS_AND_SIMILARITIES;
     out->begins = bm_alloc_zero(list.n_docs + 2, sizeof *out->begins);
     out->docs = bm_alloc(list.n, 2 * sizeof *out->docs);
     out->pairs = numbers ? bm_alloc(list.n, 2 * sizeof *out->pairs) : NULL;
-    out->similarities = alike ? bm_alloc(list.n, 2 * sizeof *out->similarities) : NULL;
-    if (out->begins == NULL || out->docs == NULL || (numbers && out->pairs == NULL) ||
-        (alike && out->similarities == NULL)) {
+    if (out->begins == NULL || out->docs == NULL || (numbers && out->pairs == NULL)) {
         bm_neighbours_reset(out);
         return bm_fail_nomem(err, list.n_docs * sizeof *out->begins + list.n * 8);
     }
@@ -59,6 +54,5 @@ void bm_neighbours_reset(bm_neighbours *neighbours)
     bm_free(neighbours->begins);
     bm_free(neighbours->docs);
     bm_free(neighbours->pairs);
-    bm_free(neighbours->similarities);
     memset(neighbours, 0, sizeof *neighbours);
 }

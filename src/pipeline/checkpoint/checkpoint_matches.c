@@ -41,42 +41,23 @@ static bm_status save_groups(bm_match *match, bm_spill_file *file, bm_buf *out, 
     return BM_OK;
 }
 
-static bm_status save_edge(bm_spill_file *file, bm_buf *out, const bm_pair *edge, bm_error *err)
+static bm_status save_edges(const bm_match *match, bm_spill_file *file, bm_buf *out, bm_error *err)
 {
-    bm_status status = bm_buf_add(out, edge, sizeof *edge, err);
-    if (status != BM_OK || out->len < BLOCK_DOCS * sizeof *edge)
-        return status;
-    status = bm_spill_add(file, out->data, out->len, NULL, err);
-    out->len = 0;
-    return status;
-}
-
-static bm_status save_runs(bm_match *match, bm_spill_file *file, bm_buf *out, bm_error *err)
-{
-    bm_run_record record;
+    bm_pair edge;
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_sorted_runs_begin(match->result.edges.runs, err));
-    for (;;) {
-        BM_TRY_OUT(bm_sorted_runs_next(match->result.edges.runs, &record, err));
-        bm_pair edge = {(uint32_t)(record.key >> 32), (uint32_t)record.key,
-                        bm_edge_similarity(record.value)};
-        BM_TRY_OUT(save_edge(file, out, &edge, err));
+    out->len = 0;
+    BM_TRY(bm_edges_begin(match, err));
+    while ((status = bm_edges_next(match, &edge, err)) == BM_OK) {
+        BM_TRY(bm_buf_add(out, &edge, sizeof edge, err));
+        if (out->len < BLOCK_DOCS * sizeof edge)
+            continue;
+        BM_TRY(bm_spill_add(file, out->data, out->len, NULL, err));
+        out->len = 0;
     }
-out:
-    return status == BM_NOT_FOUND ? BM_OK : status;
-}
-
-static bm_status save_edges(bm_match *match, bm_spill_file *file, bm_buf *out, bm_error *err)
-{
-    bm_status status = BM_OK;
-    out->len = 0;
-    if (match->result.edges.runs != NULL)
-        BM_TRY_OUT(save_runs(match, file, out, err));
-    for (size_t i = 0; i < match->result.edges.n; i++)
-        BM_TRY_OUT(save_edge(file, out, &match->result.edges.list[i], err));
-out:
-    return status == BM_OK && out->len > 0 ? bm_spill_add(file, out->data, out->len, NULL, err)
-                                           : status;
+    return status == BM_NOT_FOUND && out->len > 0
+               ? bm_spill_add(file, out->data, out->len, NULL, err)
+           : status == BM_NOT_FOUND ? BM_OK
+                                    : status;
 }
 
 bm_status bm_checkpoint_matches_save(bm_match *match, bm_spill_file *file, bm_error *err)
@@ -208,7 +189,6 @@ bm_status bm_checkpoint_matches_load(bm_match *match, const bm_spill_file *file,
     match->result.counts.verified = l.header.n_verified;
     match->result.counts.edges = l.header.n_edges_found;
     match->result.counts.not_compared = l.header.n_not_compared;
-    bm_match_end(match);
     if (match->result.counts.not_compared > 0)
         bm_meter_log(match->settings.meter, BM_LOG_WARNING,
                      "up to %llu pairs of crowded buckets were not compared (`pairs` compares all)",

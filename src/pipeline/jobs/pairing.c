@@ -389,8 +389,8 @@ static bm_status find_edges(bm_pairing *pairing, bm_error *err)
     const bm_match_result *found = &pairing->match.result;
     context->story.verify_seconds = found->counts.verify_seconds;
     context->story.corpus = &pairing->corpus;
-    if (found->edges.runs != NULL)
-        context->story.edge_bytes = bm_sorted_runs_spilled(found->edges.runs);
+    if (found->edges != NULL)
+        context->story.edge_bytes = bm_sorted_runs_spilled(found->edges);
     context->counts.identical = pairing->corpus.n_identical;
     context->counts.candidates = found->counts.candidates;
     context->counts.verified = found->counts.verified;

@@ -10,42 +10,29 @@
 #include "base/error.h"
 #include "model/pair_order.h"
 
-#define EDGE_BYTES 48u /* of an edge: 16, and 32 for lists of neighbours that are made of it */
-
-static bm_status add_to_runs(bm_edges *edges, const bm_pair *edge, bm_error *err)
+bm_status bm_edges_open_runs(const bm_corpus *corpus, bm_sorted_runs **out, bm_error *err)
 {
-    return bm_sorted_runs_add(edges->runs, bm_pair_key(edge->a, edge->b),
-                              bm_edge_bits(edge->similarity), err);
+    const bm_corpus_cfg *cfg = &corpus->cfg;
+    const uint64_t needed = bm_corpus_bytes_needed(corpus, corpus->n, corpus->sets.bytes),
+                   left = cfg->spill_now || cfg->memory < needed ? 0 : cfg->memory - needed;
+    const bool bounded = cfg->memory != 0 || cfg->spill_now;
+    return bm_sorted_runs_open(
+        cfg->temp_dir, bounded ? (size_t)(cfg->budget.arena / 2 + left / 4) : SIZE_MAX, out, err);
 }
 
-/* Move all edges from the list to runs. */
-static bm_status move_to_runs(bm_edges *edges, const bm_corpus_cfg *cfg, bm_error *err)
+bm_status bm_edges_begin(const bm_match *match, bm_error *err)
 {
-    bm_status status = BM_OK;
-    BM_TRY_OUT(
-        bm_sorted_runs_open(cfg->temp_dir, (size_t)cfg->budget.arena / 2, &edges->runs, err));
-    for (size_t i = 0; i < edges->n; i++)
-        BM_TRY_OUT(add_to_runs(edges, &edges->list[i], err));
-out:
-    bm_free(edges->list);
-    edges->list = NULL;
-    edges->n = edges->cap = 0;
-    return status;
+    return match->result.edges == NULL ? BM_OK : bm_sorted_runs_begin(match->result.edges, err);
 }
 
-/* Make room for n more edges: in memory, or in runs. */
-static bm_status make_room(bm_match *match, size_t n, bm_error *err)
+bm_status bm_edges_next(const bm_match *match, bm_pair *out, bm_error *err)
 {
-    const bm_corpus *corpus = match->settings.corpus;
-    bm_edges *edges = &match->result.edges;
-    uint64_t bytes = (edges->n + n) * EDGE_BYTES;
-    if (match->settings.only_groups || edges->runs != NULL)
-        return BM_OK;
-    if (!corpus->cfg.spill_now && bm_corpus_check_memory(corpus, bytes, NULL) == BM_OK)
-        return bm_grow(&edges->list, &edges->cap, edges->n + n, sizeof *edges->list, err);
-    if (corpus->cfg.temp_dir == NULL)
-        return bm_corpus_check_memory(corpus, bytes, err);
-    return move_to_runs(edges, &corpus->cfg, err);
+    bm_run_record record;
+    if (match->result.edges == NULL)
+        return BM_NOT_FOUND;
+    BM_TRY(bm_sorted_runs_next(match->result.edges, &record, err));
+    *out = bm_pair_of_key(record.key, record.value);
+    return BM_OK;
 }
 
 static void take_earlier(bm_earlier_edges *earlier, const bm_pair *edge)
@@ -60,19 +47,18 @@ bm_status bm_edges_take(bm_match *match, const bm_pair *pairs, size_t n, bm_erro
 {
     bm_match_result *result = &match->result;
     double threshold = match->settings.threshold;
-    BM_TRY(make_room(match, n, err));
+    const bool stored = !match->settings.only_groups;
+    if (stored && result->edges == NULL)
+        BM_TRY(bm_edges_open_runs(match->settings.corpus, &result->edges, err));
     for (size_t i = 0; i < n; i++) {
         if (!(isnan(pairs[i].similarity) || pairs[i].similarity >= threshold))
             continue;
         result->counts.edges++;
         bm_union_find_link(&result->groups, pairs[i].a, pairs[i].b);
         take_earlier(&result->earlier, &pairs[i]);
-        if (match->settings.only_groups)
-            continue;
-        if (result->edges.runs != NULL)
-            BM_TRY(add_to_runs(&result->edges, &pairs[i], err));
-        else
-            result->edges.list[result->edges.n++] = pairs[i];
+        if (stored)
+            BM_TRY(bm_sorted_runs_add(result->edges, bm_pair_key(pairs[i].a, pairs[i].b),
+                                      bm_edge_bits(pairs[i].similarity), err));
     }
     return BM_OK;
 }
@@ -100,5 +86,6 @@ bm_status bm_edges_compare(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
     double began_s = bm_clock_seconds();
     bm_status status = bm_corpus_compare(settings->corpus, &how, pairs, n, err);
     counts->verify_seconds += bm_clock_seconds() - began_s;
-    return status == BM_OK ? bm_edges_take(match, pairs, n, err) : status;
+    BM_TRY(status);
+    return bm_edges_take(match, pairs, n, err);
 }

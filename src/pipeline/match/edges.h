@@ -28,14 +28,6 @@ typedef struct bm_match_settings {
     const bm_known *known;     /* for grouping: ended; borrowed by it too; NULL: nothing is known */
 } bm_match_settings;
 
-/* Pairs of representatives that reach the threshold; none with only_groups. In memory, or in runs
- * where they would pass the budget. */
-typedef struct bm_edges {
-    bm_pair *list; /* ordered by a, then b, once matching has ended */
-    size_t n, cap;
-    bm_sorted_runs *runs; /* instead of the list (model/pair_order.h: key, value); NULL: the list */
-} bm_edges;
-
 /* With only_groups and verification, of each document the edge to the earliest document that has
  * one to it: the survivor of a group is often that one, and need not be compared once more. Else
  * the arrays are NULL. */
@@ -51,9 +43,10 @@ typedef struct bm_match_counts {
 } bm_match_counts;
 
 typedef struct bm_match_result {
-    bm_band_keyset keys;  /* that the candidates came from; 0 bands without */
-    bm_union_find groups; /* of representatives, joined by the edges */
-    bm_edges edges;
+    bm_band_keyset keys;   /* that the candidates came from; 0 bands without */
+    bm_union_find groups;  /* of representatives, joined by the edges */
+    bm_sorted_runs *edges; /* pairs of representatives that reach the threshold (model/pair_order.h:
+                              key, value); NULL: there are none, or only_groups */
     bm_earlier_edges earlier;
     bm_match_counts counts;
 } bm_match_result;
@@ -71,5 +64,13 @@ bm_status bm_edges_found(void *ctx, bm_pair *pairs, size_t n, bm_error *err);
  * similarity is not known (NAN), are edges. They join groups, and are stored unless only groups are
  * wanted. */
 bm_status bm_edges_take(bm_match *match, const bm_pair *pairs, size_t n, bm_error *err);
+
+/* Read the edges that were found so far, by a, then b, from the first. */
+bm_status bm_edges_begin(const bm_match *match, bm_error *err);
+/* BM_NOT_FOUND (and no error) at the end. */
+bm_status bm_edges_next(const bm_match *match, bm_pair *out, bm_error *err);
+/* Open runs for edges, or for what is made of them: in memory half of the budget's share, and a
+ * quarter of what is free. */
+bm_status bm_edges_open_runs(const bm_corpus *corpus, bm_sorted_runs **out, bm_error *err);
 
 #endif

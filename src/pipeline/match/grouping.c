@@ -63,16 +63,18 @@ static bm_status group_by_components(const bm_match *match, const bm_keep_rank *
 static bm_status take_turns(const bm_match *match, const bm_turns *turns, bm_error *err)
 {
     bm_turn_links links;
-    bm_status status = bm_turn_links_open(match, turns, BM_TURN_LINKS_DOCS, &links, err);
-    for (size_t i = 0; status == BM_OK && i < turns->n_order; i++) {
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_turn_links_open(match, turns, &links, err));
+    for (size_t i = 0; i < turns->n_order; i++) {
         const uint32_t doc = turns->order[i], *near;
         size_t n;
-        status = bm_turn_links_next(&links, i, &near, &n, err);
-        if (status != BM_OK || !bm_star_begin(turns->centres, doc))
+        BM_TRY_OUT(bm_turn_links_next(&links, i, &near, &n, err));
+        if (!bm_star_begin(turns->centres, doc))
             continue;
         for (size_t k = 0; k < n; k++)
             bm_star_take(turns->centres, doc, near[k]);
     }
+out:
     bm_turn_links_close(&links);
     return status;
 }

@@ -75,7 +75,7 @@ static bm_status walk_turns(bm_holders *h, bm_error *err)
 {
     bm_turn_links links;
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_turn_links_open(h->match, h->turns, BM_TURN_LINKS_ALIKE, &links, err));
+    BM_TRY_OUT(bm_turn_links_open(h->match, h->turns, &links, err));
     for (size_t i = 0; i < h->turns->n_order; i++) {
         const uint32_t doc = h->turns->order[i], *near;
         size_t n;

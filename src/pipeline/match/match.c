@@ -1,16 +1,13 @@
-/* match.c -- the candidates of bands, or all pairs; before them room for the groups, after them the
- * order of the edges.
+/* match.c -- the candidates of bands, or all pairs; before them room for the groups.
  *
  * Tests: tests/unit/match/test_match_all_pairs.c, tests/unit/match/test_grouping.c */
 #include "pipeline/match/match.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "lsh/band_buckets.h"
 #include "lsh/candidates.h"
-#include "model/pair_order.h"
 #include "pipeline/match/match_all_pairs.h"
 #include "pipeline/match/match_stars.h"
 #include "pipeline/match/weighted_pairs.h"
@@ -77,13 +74,6 @@ bm_status bm_match_begin(bm_match *match, bm_error *err)
     return BM_OK;
 }
 
-void bm_match_end(bm_match *match)
-{
-    bm_edges *edges = &match->result.edges;
-    if (edges->n > 1)
-        qsort(edges->list, edges->n, sizeof *edges->list, bm_pair_by_place);
-}
-
 bm_status bm_match_run(bm_match *match, bm_error *err)
 {
     const bm_match_settings *settings = &match->settings;
@@ -97,7 +87,6 @@ bm_status bm_match_run(bm_match *match, bm_error *err)
         BM_TRY(bm_match_weighted_pairs(match, err));
     else
         BM_TRY(bm_match_all_pairs(match, &callbacks, err));
-    bm_match_end(match);
     return BM_OK;
 }
 
@@ -105,8 +94,7 @@ void bm_match_reset(bm_match *match)
 {
     bm_match_result *result = &match->result;
     bm_union_find_reset(&result->groups);
-    bm_sorted_runs_close(result->edges.runs);
-    bm_free(result->edges.list);
+    bm_sorted_runs_close(result->edges);
     bm_free(result->earlier.docs);
     bm_free(result->earlier.similarities);
     memset(result, 0, sizeof *result);

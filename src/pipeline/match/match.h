@@ -13,8 +13,7 @@
  * BM_ERR_CANCELLED. */
 bm_status bm_match_run(bm_match *match, bm_error *err);
 void bm_match_reset(bm_match *match); /* the result is {0} again */
-/* The first and the last step of it, for those who bring edges along (checkpoint_matches.h). */
+/* The first step of it, for those who bring edges along (checkpoint_matches.h). */
 bm_status bm_match_begin(bm_match *match, bm_error *err);
-void bm_match_end(bm_match *match);
 
 #endif

@@ -119,9 +119,7 @@ static bm_status walk_crowded(star_walk *s, const bm_candidates_job *job, bm_err
         s->holders = &holders;
         BM_TRY_OUT(bm_holders_init(s->match, s->match->settings.stars, &s->turns, &holders, err));
     }
-    BM_TRY_OUT(bm_turn_links_open(s->match, &s->turns,
-                                  s->holders != NULL ? BM_TURN_LINKS_ALIKE : BM_TURN_LINKS_DOCS,
-                                  &links, err));
+    BM_TRY_OUT(bm_turn_links_open(s->match, &s->turns, &links, err));
     status = walk_turns(s, &links, err);
 out:
     bm_turn_links_close(&links);

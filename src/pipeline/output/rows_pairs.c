@@ -2,22 +2,18 @@
  *
  * Edges join representatives. With `chain`, a copy adds one row, (representative, copy). Without it
  * every document stands for itself: the partners of a document are the copies of its representative
- * and, for each neighbour of that, the neighbour and all its copies. Partners of one document are
- * gathered, sorted and written, so the memory is that of one document's partners.
- *
- * Where edges lie in files, every row goes through sorted runs instead: the same rows, since no
- * pair of documents stands for two edges.
+ * and, for each neighbour of that, the neighbour and all its copies. Neighbours come from sorted
+ * runs, in the order of documents. Partners of one document are gathered, sorted and written, so the
+ * memory is that of one document's partners.
  *
  * Tests: tests/unit/output/test_corpus_spill.c, tests/cli/cases/pairs.sh */
 #include "pipeline/output/rows.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/error.h"
 #include "io/results/result_tables.h"
-#include "lsh/neighbours.h"
 #include "model/pair_order.h"
 
 #define ROWS_A_QUESTION 4096u
@@ -30,8 +26,10 @@ typedef struct partner {
 
 typedef struct partners {
     const bm_pair_rows *rows;
-    bm_neighbours neighbours; /* of each representative */
-    uint64_t *copy_begin;     /* of each representative's documents in `copies`, itself first */
+    bm_sorted_runs *links; /* of documents to representatives that an edge joins to theirs */
+    bm_run_record link;    /* the next */
+    bool ended;            /* there is none */
+    uint64_t *copy_begin;  /* of each representative's documents in `copies`, itself first */
     uint32_t *copies;
     partner *row; /* of one document */
     size_t n_row, cap_row;
@@ -44,15 +42,6 @@ static int by_doc(const void *x, const void *y)
 {
     uint32_t a = ((const partner *)x)->doc, b = ((const partner *)y)->doc;
     return a < b ? -1 : a > b;
-}
-
-static bm_status index_neighbours(partners *p, bm_error *err)
-{
-    const bm_match *match = p->rows->match;
-    bm_pair_list edges = {.pairs = match->result.edges.list,
-                          .n = match->result.edges.n,
-                          .n_docs = match->settings.corpus->n};
-    return bm_neighbours_make(edges, BM_NEIGHBOURS_AND_PAIRS, &p->neighbours, err);
 }
 
 static bm_status index_copies(partners *p, bm_error *err)
@@ -96,28 +85,6 @@ static bm_status add_copies(partners *p, uint32_t doc, uint32_t rep, double simi
     for (uint64_t i = p->copy_begin[rep]; i < p->copy_begin[rep + 1]; i++)
         BM_TRY(add_partner(p, doc, p->copies[i], similarity, err));
     return BM_OK;
-}
-
-static bm_status gather(partners *p, uint32_t doc, bm_error *err)
-{
-    uint32_t rep = p->rows->match->settings.corpus->rep[doc];
-    bool chain = p->rows->chain;
-    p->n_row = 0;
-    /* a copy has the row (representative, copy) only */
-    if (chain && rep != doc)
-        return BM_OK;
-    bm_status status = BM_OK;
-    BM_TRY_OUT(add_copies(p, doc, rep, 1.0, err));
-    const bm_neighbours *n = &p->neighbours;
-    for (size_t i = n->begins[rep]; i < n->begins[rep + (size_t)1]; i++) {
-        double similarity = p->rows->match->result.edges.list[n->pairs[i]].similarity;
-        BM_TRY_OUT(chain ? add_partner(p, doc, n->docs[i], similarity, err)
-                         : add_copies(p, doc, n->docs[i], similarity, err));
-    }
-out:
-    if (p->n_row > 1)
-        qsort(p->row, p->n_row, sizeof *p->row, by_doc);
-    return status;
 }
 
 /* Does the caller want to stop? Asked once in so many rows. */
@@ -169,82 +136,68 @@ static bm_status write_row(bm_rows *rows, bm_pair_rows *pairs, partners *p, uint
     return p->n_gathered == GATHERED ? write_gathered(rows, pairs, p, err) : BM_OK;
 }
 
-/* --- edges in files --- */
+/* --- links --- */
 
-static bm_status add_sorted(const partners *p, bm_sorted_runs *sorted, uint32_t a, uint32_t b,
-                            uint64_t bits, bm_error *err)
+/* A document of one end with the representative of the other: with `chain` the one that stands
+ * first; else each copy of both. */
+static bm_status sort_edge(const partners *p, const bm_pair *edge, bm_error *err)
 {
-    const bool first = stands_first(p, a, b);
-    return bm_sorted_runs_add(sorted, bm_pair_key(first ? a : b, first ? b : a), bits, err);
-}
-
-/* The rows that an edge stands for: every copy of one end with every copy of the other. */
-static bm_status sort_edge(const partners *p, const bm_run_record *edge, bm_sorted_runs *sorted,
-                           bm_error *err)
-{
-    uint32_t a = (uint32_t)(edge->key >> 32), b = (uint32_t)edge->key;
-    if (p->rows->chain)
-        return add_sorted(p, sorted, a, b, edge->value, err);
-    for (uint64_t i = p->copy_begin[a]; i < p->copy_begin[a + 1]; i++) {
-        BM_TRY(bm_meter_check(p->rows->match->settings.meter, err));
-        for (uint64_t j = p->copy_begin[b]; j < p->copy_begin[b + 1]; j++)
-            BM_TRY(add_sorted(p, sorted, p->copies[i], p->copies[j], edge->value, err));
+    const uint64_t bits = bm_edge_bits(edge->similarity);
+    for (int turned = 0; turned < 2; turned++) {
+        const uint32_t from = turned ? edge->b : edge->a, to = turned ? edge->a : edge->b;
+        if (p->rows->chain && !stands_first(p, from, to))
+            continue;
+        const uint64_t end = p->rows->chain ? p->copy_begin[from] + 1 : p->copy_begin[from + 1];
+        for (uint64_t i = p->copy_begin[from]; i < end; i++)
+            BM_TRY(bm_sorted_runs_add(p->links, bm_pair_key(p->copies[i], to), bits, err));
     }
-    return BM_OK;
+    return bm_meter_check(p->rows->match->settings.meter, err);
 }
 
-static bm_status sort_copies(const partners *p, uint32_t doc, bm_sorted_runs *sorted, bm_error *err)
+static bm_status next_link(partners *p, bm_error *err)
 {
-    uint32_t rep = p->rows->match->settings.corpus->rep[doc];
-    uint64_t same = bm_edge_bits(1.0);
-    if (p->rows->chain)
-        return rep == doc ? BM_OK : add_sorted(p, sorted, rep, doc, same, err);
-    BM_TRY(bm_meter_check(p->rows->match->settings.meter, err));
-    for (uint64_t i = p->copy_begin[rep]; i < p->copy_begin[rep + 1]; i++) {
-        if (p->copies[i] > doc)
-            BM_TRY(add_sorted(p, sorted, doc, p->copies[i], same, err));
-    }
-    return BM_OK;
+    const bm_status status = bm_sorted_runs_next(p->links, &p->link, err);
+    p->ended = status == BM_NOT_FOUND;
+    return p->ended ? BM_OK : status;
 }
 
-static bm_status sort_rows(const partners *p, bm_sorted_runs *sorted, bm_error *err)
+static bm_status sort_links(partners *p, bm_error *err)
 {
     const bm_match *match = p->rows->match;
-    bm_run_record edge;
-    bm_status status = bm_sorted_runs_begin(match->result.edges.runs, err);
-    while (status == BM_OK) {
-        status = bm_sorted_runs_next(match->result.edges.runs, &edge, err);
-        if (status == BM_OK)
-            status = sort_edge(p, &edge, sorted, err);
-    }
-    status = status == BM_NOT_FOUND ? BM_OK : status;
-    for (size_t doc = 0; status == BM_OK && doc < match->settings.corpus->n; doc++)
-        status = sort_copies(p, (uint32_t)doc, sorted, err);
-    return status == BM_OK ? bm_sorted_runs_begin(sorted, err) : status;
+    bm_pair edge;
+    bm_status status = BM_OK;
+    BM_TRY(bm_edges_open_runs(match->settings.corpus, &p->links, err));
+    BM_TRY(bm_edges_begin(match, err));
+    while ((status = bm_edges_next(match, &edge, err)) == BM_OK)
+        BM_TRY(sort_edge(p, &edge, err));
+    BM_TRY(status == BM_NOT_FOUND ? BM_OK : status);
+    BM_TRY(bm_sorted_runs_begin(p->links, err));
+    return next_link(p, err);
 }
 
-static bm_status write_sorted(bm_rows *rows, partners *p, bm_pair_rows *pairs, bm_error *err)
+static bm_status gather(partners *p, uint32_t doc, bm_error *err)
 {
-    const bm_corpus_cfg *cfg = &pairs->match->settings.corpus->cfg;
-    bm_sorted_runs *sorted = NULL;
-    bm_run_record record;
-    partner other;
-    bm_status status = BM_OK;
-    BM_TRY_OUT(bm_sorted_runs_open(cfg->temp_dir, (size_t)cfg->budget.arena / 2, &sorted, err));
-    BM_TRY_OUT(sort_rows(p, sorted, err));
-    for (;;) {
-        BM_TRY_OUT(bm_sorted_runs_next(sorted, &record, err));
-        other = (partner){(uint32_t)record.key, bm_edge_similarity(record.value)};
-        BM_TRY_OUT(write_row(rows, pairs, p, (uint32_t)(record.key >> 32), other, err));
+    const uint32_t rep = p->rows->match->settings.corpus->rep[doc];
+    const bool chain = p->rows->chain;
+    p->n_row = 0;
+    /* a copy has the row (representative, copy) only */
+    if (!chain || rep == doc)
+        BM_TRY(add_copies(p, doc, rep, 1.0, err));
+    while (!p->ended && p->link.key >> 32 == doc) {
+        const uint32_t other = (uint32_t)p->link.key;
+        const double similarity = bm_edge_similarity(p->link.value);
+        BM_TRY(chain ? add_partner(p, doc, other, similarity, err)
+                     : add_copies(p, doc, other, similarity, err));
+        BM_TRY(next_link(p, err));
     }
-out:
-    bm_sorted_runs_close(sorted);
-    return status == BM_NOT_FOUND ? BM_OK : status;
+    if (p->n_row > 1)
+        qsort(p->row, p->n_row, sizeof *p->row, by_doc);
+    return BM_OK;
 }
 
 static bm_status write_rows(bm_rows *rows, partners *p, bm_pair_rows *pairs, bm_error *err)
 {
-    BM_TRY(index_neighbours(p, err));
+    BM_TRY(sort_links(p, err));
     for (size_t i = 0; i < pairs->match->settings.corpus->n; i++) {
         BM_TRY(gather(p, (uint32_t)i, err));
         for (size_t k = 0; k < p->n_row; k++)
@@ -264,12 +217,11 @@ bm_status bm_rows_pairs(bm_rows *rows, bm_pair_rows *pairs, bm_error *err)
                    : bm_table_begin(&rows->buf,
                                     bm_table_of_pairs(pairs->measure, pairs->texts != NULL), err));
     BM_TRY_OUT(index_copies(p, err));
-    BM_TRY_OUT(pairs->match->result.edges.runs == NULL ? write_rows(rows, p, pairs, err)
-                                                       : write_sorted(rows, p, pairs, err));
+    BM_TRY_OUT(write_rows(rows, p, pairs, err));
     BM_TRY_OUT(write_gathered(rows, pairs, p, err));
     status = bm_rows_flush(rows, true, err);
 out:
-    bm_neighbours_reset(&p->neighbours);
+    bm_sorted_runs_close(p->links);
     bm_free(p->copy_begin);
     bm_free(p->copies);
     bm_free(p->row);

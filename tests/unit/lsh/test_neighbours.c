@@ -17,7 +17,6 @@ static void expect_neighbours(bm_pair_list list, bm_neighbours_with with)
     bm_neighbours n = {0};
     cr_assert_eq(bm_neighbours_make(list, with, &n, NULL), BM_OK);
     cr_assert_eq(n.pairs != NULL, with == BM_NEIGHBOURS_AND_PAIRS);
-    cr_assert_eq(n.similarities != NULL, with == BM_NEIGHBOURS_AND_SIMILARITIES);
     cr_assert_eq(n.begins[0], 0);
     cr_assert_eq(n.begins[list.n_docs], 2 * list.n);
     for (uint32_t doc = 0; doc < list.n_docs; doc++) {
@@ -31,15 +30,13 @@ static void expect_neighbours(bm_pair_list list, bm_neighbours_with with)
                 cr_assert_eq(n.docs[at], ends[1 - k], "in the order of the pairs");
                 if (n.pairs != NULL)
                     cr_assert_eq(n.pairs[at], i);
-                if (n.similarities != NULL)
-                    cr_assert_eq(n.similarities[at], list.pairs[i].similarity);
                 at++;
             }
         }
         cr_assert_eq(at, n.begins[doc + 1]);
     }
     bm_neighbours_reset(&n);
-    cr_assert(n.begins == NULL && n.docs == NULL && n.pairs == NULL && n.similarities == NULL);
+    cr_assert(n.begins == NULL && n.docs == NULL && n.pairs == NULL);
 }
 
 Test(neighbours, are_those_of_the_pairs_in_their_order)
@@ -54,7 +51,6 @@ Test(neighbours, are_those_of_the_pairs_in_their_order)
                 (bm_pair){draw(&state, n_docs), draw(&state, n_docs), draw(&state, 1000) / 1000.0};
         expect_neighbours(list, BM_NEIGHBOURS_DOCS);
         expect_neighbours(list, BM_NEIGHBOURS_AND_PAIRS);
-        expect_neighbours(list, BM_NEIGHBOURS_AND_SIMILARITIES);
     }
 }
 

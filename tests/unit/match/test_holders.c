@@ -2,6 +2,7 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
+#include "model/pair_order.h"
 #include "pipeline/match/grouping.h"
 #include "pipeline/match/holders.h"
 #include "pipeline/match/match.h"
@@ -93,13 +94,14 @@ static uint32_t best_known(const world *w, uint32_t rep)
 
 static void add_edges(world *w)
 {
-    bm_edges *edges = &w->match.result.edges;
+    cr_assert_eq(bm_edges_open_runs(&w->corpus, &w->match.result.edges, NULL), BM_OK);
     for (uint32_t i = 0; i < N; i++)
         for (uint32_t j = i + 1; j < N; j++) {
             if (w->rep[i] != i || w->rep[j] != j || !(has_enough(w, i, j) || has_enough(w, j, i)))
                 continue;
-            cr_assert_eq(bm_grow_array(&edges->list, &edges->cap, edges->n + 1, NULL), BM_OK);
-            edges->list[edges->n++] = (bm_pair){i, j, jaccard(w, i, j)};
+            cr_assert_eq(bm_sorted_runs_add(w->match.result.edges, bm_pair_key(i, j),
+                                            bm_edge_bits(jaccard(w, i, j)), NULL),
+                         BM_OK);
         }
 }
 
@@ -197,8 +199,11 @@ Test(holders, do_not_depend_on_the_order_of_offers)
         bm_turns turns;
         bm_holders holders;
         uint64_t state = seed;
-        bm_pair *edges = w->match.result.edges.list;
-        const size_t n = w->match.result.edges.n;
+        static bm_pair edges[N * N];
+        size_t n = 0;
+        cr_assert_eq(bm_edges_begin(&w->match, NULL), BM_OK);
+        while (bm_edges_next(&w->match, &edges[n], NULL) == BM_OK)
+            n++;
         model_holders(w, holder);
         cr_assert_eq(bm_turns_make(&w->rank, w->rep, N, &turns, NULL), BM_OK);
         cr_assert_eq(bm_holders_init(&w->match, &w->rank, &turns, &holders, NULL), BM_OK);

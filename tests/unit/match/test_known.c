@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/pair_order.h"
 #include "pipeline/match/grouping.h"
 #include "pipeline/match/match.h"
 
@@ -101,12 +102,13 @@ static world *open_world(uint64_t seed, bool stars)
         const bm_doc_id hashed = {{id, (size_t)len}, i * UINT64_C(0x9E3779B97F4A7C15)};
         cr_assert_eq(bm_doc_table_add(&w->docs, &row, hashed, "f", NULL), BM_OK);
     }
-    bm_edges *edges = &w->match.result.edges;
+    cr_assert_eq(bm_edges_open_runs(&w->corpus, &w->match.result.edges, NULL), BM_OK);
     for (uint32_t i = 0; i < N; i++)
         for (uint32_t j = i + 1; j < N; j++)
             if (w->near[i][j]) {
-                cr_assert_eq(bm_grow_array(&edges->list, &edges->cap, edges->n + 1, NULL), BM_OK);
-                edges->list[edges->n++] = (bm_pair){i, j, .7};
+                cr_assert_eq(bm_sorted_runs_add(w->match.result.edges, bm_pair_key(i, j),
+                                                bm_edge_bits(.7), NULL),
+                             BM_OK);
                 bm_union_find_link(&w->match.result.groups, i, j);
             }
     add_known(w, stars);

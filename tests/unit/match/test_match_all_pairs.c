@@ -35,18 +35,10 @@ static void expect_edges(bm_match *match, const bm_pair *wanted, size_t n)
 {
     cr_assert_eq(match->result.counts.edges, n, "%zu edges for %zu",
                  (size_t)match->result.counts.edges, n);
-    if (match->result.edges.runs != NULL)
-        cr_assert_eq(bm_sorted_runs_begin(match->result.edges.runs, NULL), BM_OK);
+    cr_assert_eq(bm_edges_begin(match, NULL), BM_OK);
     for (size_t i = 0; i < n; i++) {
         bm_pair got;
-        if (match->result.edges.runs != NULL) {
-            bm_run_record record;
-            cr_assert_eq(bm_sorted_runs_next(match->result.edges.runs, &record, NULL), BM_OK);
-            got = (bm_pair){(uint32_t)(record.key >> 32), (uint32_t)record.key,
-                            bm_edge_similarity(record.value)};
-        } else {
-            got = match->result.edges.list[i];
-        }
+        cr_assert_eq(bm_edges_next(match, &got, NULL), BM_OK);
         cr_assert(got.a == wanted[i].a && got.b == wanted[i].b &&
                   got.similarity == wanted[i].similarity);
     }
@@ -63,7 +55,7 @@ Test(match_all_pairs, equals_comparing_every_two_for_any_memory)
     static const double thresholds[] = {.1, .5, .8, .95, 1};
     static const uint64_t left[] = {0, (uint64_t)64 << 20, (uint64_t)8 << 20, 3500000};
     unsigned long seen[3] = {0}, most = 0;
-    size_t in_runs = 0;
+    size_t in_files = 0;
     for (int t = 0; t < 5; t += (int)sized(1, 2)) {
         drawn *s = make_sets(1800, 120, 7 + (uint64_t)t, 1 + (uint32_t)t % 3);
         uint64_t candidates = 0;
@@ -83,7 +75,7 @@ Test(match_all_pairs, equals_comparing_every_two_for_any_memory)
                       "as many are compared");
             candidates = match.result.counts.candidates;
             cr_assert_eq(match.result.counts.verified, candidates);
-            in_runs += match.result.edges.runs != NULL;
+            in_files += bm_sorted_runs_spilled(match.result.edges) > 0;
             most = blocks() > most ? blocks() : most;
             seen[blocks() > 2 ? 2 : blocks() - 1]++;
             expect_edges(&match, wanted, n);
@@ -92,7 +84,7 @@ Test(match_all_pairs, equals_comparing_every_two_for_any_memory)
         free(wanted);
         drop_sets(s);
     }
-    cr_assert(seen[0] > 0 && most > 5 && in_runs > 0, "1, many: %lu %lu %lu, at most %lu", seen[0],
+    cr_assert(seen[0] > 0 && most > 5 && in_files > 0, "1, many: %lu %lu %lu, at most %lu", seen[0],
               seen[1], seen[2], most);
 }
 

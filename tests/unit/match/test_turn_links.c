@@ -1,25 +1,32 @@
-/* test_turn_links.c -- links are those of the time when they were opened, whatever becomes of the list of edges. */
+/* test_turn_links.c -- links are those of the time when they were opened, whatever is found later. */
 #include <criterion/criterion.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "model/pair_order.h"
 #include "pipeline/match/turn_links.h"
 
 enum { DOCS = 5, EDGES = 4 };
 
-Test(turn_links, of_a_list_do_not_change_when_edges_are_found_later)
+static void add(bm_match *match, const bm_pair *edge)
+{
+    cr_assert_eq(bm_sorted_runs_add(match->result.edges, bm_pair_key(edge->a, edge->b),
+                                    bm_edge_bits(edge->similarity), NULL),
+                 BM_OK);
+}
+
+Test(turn_links, do_not_change_when_edges_are_found_later)
 {
     static const bm_pair edges[EDGES] = {{0, 1, .75}, {0, 4, .5}, {1, 2, 1.0}, {2, 4, .625}};
     uint32_t order[DOCS] = {4, 2, 0, 3, 1};
     const bm_turns turns = {.order = order, .n = DOCS, .n_order = DOCS};
-    bm_match match = {.result.edges = {.list = malloc(sizeof edges), .n = EDGES, .cap = EDGES}};
+    bm_corpus corpus = {.n = DOCS};
+    bm_match match = {.settings.corpus = &corpus};
     bm_turn_links links;
-    memcpy(match.result.edges.list, edges, sizeof edges);
-    cr_assert_eq(bm_turn_links_open(&match, &turns, BM_TURN_LINKS_ALIKE, &links, NULL), BM_OK);
-    /* The list moves, as it does when it grows or goes to runs. */
-    memset(match.result.edges.list, 0xFF, sizeof edges);
-    free(match.result.edges.list);
-    match.result.edges.list = NULL;
+    cr_assert_eq(bm_edges_open_runs(&corpus, &match.result.edges, NULL), BM_OK);
+    for (size_t i = EDGES; i > 0; i--)
+        add(&match, &edges[i - 1]);
+    cr_assert_eq(bm_turn_links_open(&match, &turns, &links, NULL), BM_OK);
+    add(&match, &(bm_pair){1, 4, .75});
+    cr_assert_eq(bm_edges_begin(&match, NULL), BM_OK);
     for (size_t turn = 0; turn < DOCS; turn++) {
         const uint32_t doc = order[turn], *near;
         size_t n, at = 0;
@@ -35,4 +42,5 @@ Test(turn_links, of_a_list_do_not_change_when_edges_are_found_later)
         cr_expect_eq(at, n);
     }
     bm_turn_links_close(&links);
+    bm_sorted_runs_close(match.result.edges);
 }

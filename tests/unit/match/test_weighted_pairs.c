@@ -50,19 +50,12 @@ static bm_pair *every_weighted_two(const drawn *s, double threshold, size_t *n)
 
 static void expect_edges(bm_match *match, const bm_pair *wanted, size_t n)
 {
-    bm_edges *edges = &match->result.edges;
     cr_assert_eq(match->result.counts.edges, n, "%zu edges for %zu",
                  (size_t)match->result.counts.edges, n);
-    if (edges->runs != NULL)
-        cr_assert_eq(bm_sorted_runs_begin(edges->runs, NULL), BM_OK);
+    cr_assert_eq(bm_edges_begin(match, NULL), BM_OK);
     for (size_t i = 0; i < n; i++) {
-        bm_pair got = edges->runs == NULL ? edges->list[i] : (bm_pair){0};
-        if (edges->runs != NULL) {
-            bm_run_record record;
-            cr_assert_eq(bm_sorted_runs_next(edges->runs, &record, NULL), BM_OK);
-            got = (bm_pair){(uint32_t)(record.key >> 32), (uint32_t)record.key,
-                            bm_edge_similarity(record.value)};
-        }
+        bm_pair got;
+        cr_assert_eq(bm_edges_next(match, &got, NULL), BM_OK);
         cr_assert(got.a == wanted[i].a && got.b == wanted[i].b &&
                   got.similarity == wanted[i].similarity);
     }
