@@ -30,6 +30,12 @@ typedef struct bm_report_options {
     /* Of a result of a table in memory: the same rows once more, for their texts, moved as bm_input_options.stream is.
      * That they are the same is for the caller to know. NULL: texts of such a table are not shown. */
     struct ArrowArrayStream *stream;
+    /* Removed documents drawn at random, so many at most, each with the kept one: row i of removed.tsv, from 0, is one of them
+     * when output i of SplitMix64 that begins with `sample_seed` is among the least (its upper 53 bits). */
+    uint32_t sample, sample_seed;
+    /* A file that says of documents of the sample whether they are rightly removed: "ID<tab>right" or "ID<tab>wrong" a line, ids
+     * as in removed.tsv, perhaps below a header "id<tab>...". BM_ERR_INPUT names line and id that is not in the sample. NULL: none. */
+    const char *sample_labels;
 } bm_report_options;
 
 typedef struct bm_report_result {
@@ -40,7 +46,7 @@ typedef struct bm_report_result {
     uint64_t inputs_gone; /* inputs that are gone, or not what they were */
 } bm_report_result;
 
-/* groups 20, pairs 20, text_bytes 2,000. */
+/* groups 20, pairs 20, text_bytes 2,000, sample 20, sample_seed 1. */
 BM_API void bm_report_options_init_sized(bm_report_options *options, size_t struct_size);
 static inline void bm_report_options_init(bm_report_options *options)
 {

@@ -29,6 +29,11 @@ bm_status cli_run_report(cli_context *context, bm_error *err)
         options.pairs = settings->page.pairs;
     if (cli_was_given(settings, "text-bytes"))
         options.text_bytes = settings->page.text_bytes;
+    if (cli_was_given(settings, "sample"))
+        options.sample = settings->page.sample;
+    if (cli_was_given(settings, "sample-seed"))
+        options.sample_seed = settings->page.sample_seed;
+    options.sample_labels = settings->page.sample_labels;
     options.form = settings->messages.json ? BM_REPORT_JSON : BM_REPORT_HTML;
     options.output = settings->output;
     options.write = cli_write;

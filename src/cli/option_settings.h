@@ -97,7 +97,8 @@ typedef struct cli_explain_settings {
 
 /* Of a page; where they were given. */
 typedef struct cli_page_settings {
-    uint32_t groups, pairs, text_bytes;
+    uint32_t groups, pairs, text_bytes, sample, sample_seed;
+    const char *sample_labels; /* NULL: none */
 } cli_page_settings;
 
 /* S:P; both 0: not given. */

@@ -7,6 +7,8 @@
              boxes is the same words
   choices    other thresholds: groups of the pairs that reach them, joined here; stars: what `dedup --cluster star` does
   graph      bridges and weakest links are those of `explain` (which test_groups.py holds against SciPy) and of pairs.tsv
+  sample     rows of the sample are those of a generator written here; precision and Wilson's interval are those of the labels; bytes
+             of text removed from each input
   keeping    what rules of keep could not compare, components that were divided and a group that joins too much are those counted here
   hostile    markup, scripts, control and bidirectional characters in texts, ids and file names: the page parses without an error
              (html5lib, strict), has the elements and attributes that a harmless corpus has, and no such character
@@ -411,6 +413,56 @@ def test_hostile(claims, program):
     claims.check("there is one script", len(scripts) == 1, len(scripts))
 
 
+def splitmix64(seed):
+    state = seed
+    while True:
+        state = (state + 0x9E3779B97F4A7C15) % 2**64
+        z = (state ^ state >> 30) * 0xBF58476D1CE4E5B9 % 2**64
+        z = (z ^ z >> 27) * 0x94D049BB133111EB % 2**64
+        yield z ^ z >> 31
+
+
+def wilson(right, n, z=1.959963984540054):
+    """The two p at which right/n lies z standard deviations from p: the roots of (right/n - p)^2 = z^2 p (1 - p) / n."""
+    a, b, c = 1 + z * z / n, -(2 * right / n + z * z / n), (right / n) ** 2
+    root = (b * b - 4 * a * c) ** .5
+    return (-b - root) / (2 * a), (-b + root) / (2 * a)
+
+
+def sampled(program, scratch, n, seed, labels):
+    """The rows of the sample are those of the least outputs of the generator, in their order; labels give precision and interval."""
+    path = os.path.join(scratch, "out")
+    removed = rows(path, "removed.tsv")
+    wanted = [(r[1], r[0]) for _, r in sorted(zip(splitmix64(seed), removed), key=lambda x: x[0])[:n]]
+    file = os.path.join(scratch, "labels.tsv")
+    judged = wanted[:len(labels)]
+    with open(file, "w") as out:
+        out.write("id\tjudgement\n" * (seed % 2) + "".join(f"{b}\t{'right' if x else 'wrong'}\n" for (_, b), x in zip(judged, labels)))
+    said = json.loads(program.run("report", path, "--json", "--sample", n, "--sample-seed", seed, *(["--sample-labels", file] if labels else [])).stdout)
+    if [(p["a"], p["b"]) for p in said["sample_pairs"]] != wanted or said["sample"]["of"] != len(removed):
+        return f"{said['sample_pairs']}, expected {wanted}"
+    s, n_labels = said["sample"], len(judged)
+    if (s["labelled"], s["right"], s["wrong"]) != (n_labels, sum(labels[:n_labels]), n_labels - sum(labels[:n_labels])):
+        return f"{s}"
+    low, high = wilson(s["right"], n_labels) if labels else (0, 0)
+    return "" if not labels or (abs(s["low"] - low) < 1e-9 and abs(s["high"] - high) < 1e-9 and s["precision"] == s["right"] / n_labels) else f"{s}: {low}, {high}"
+
+
+def test_sample(claims, program):
+    with harness.scratch() as scratch:
+        (docs, _), path = chain(), os.path.join(scratch, "out")
+        files = [os.path.join(scratch, f"{i}.jsonl") for i in range(2)]
+        for i, file in enumerate(files):
+            write_jsonl(file, docs[i::2])
+        program.run("dedup", *files, "-o", path, *OPTIONS)
+        for n, seed, labels in ((5, 1, []), (7, 2, [1, 0, 1, 1]), (1000, 3, [1] * 9), (4, 4294967295, [0, 0]), (0, 1, [])):
+            claims.attempt(f"sample of {n} by seed {seed}, {len(labels)} labels", lambda: sampled(program, scratch, n, seed, labels))
+        gone, texts = {r[0] for r in rows(path, "removed.tsv")}, [json.loads(line) for file in files for line in harness.read_file(file).splitlines()]
+        sums = [sum(len(t["text"].encode()) for t in texts[i * len(docs[::2]):][:len(docs[i::2])] if t["id"] in gone) for i in range(2)]
+        said = json.loads(program.run("report", path, "--json").stdout)
+        claims.check("bytes of text removed, by input and in all", [x["removed_bytes"] for x in said["inputs"]] == sums and said["counts"]["removed_bytes"] == sum(sums), sums)
+
+
 def luminance(colour):
     parts = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
     linear = [p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
@@ -463,6 +515,7 @@ def main():
         test_corpora(claims, program)
     else:
         test_chain(claims, program)
+        test_sample(claims, program)
         test_keeping(claims, program)
         test_hostile(claims, program)
         test_contrast(claims)

@@ -28,10 +28,11 @@ typedef struct bm_manifest_shard {
 #define BM_SHARD_INDEX             "index"
 #define BM_SHARD_OF                "of"
 #define BM_SHARD_WHOLE             "inputs_xxh3_128"
-#define BM_INPUT_FROM              "from_byte"  /* of an input of which a part was read, */
-#define BM_INPUT_FILE_BYTES        "file_bytes" /* and the bytes of all of it; */
-#define BM_INPUT_PARTS             "parts"      /* or of one of which all was read, in parts */
-#define BM_INPUT_OFFSETS           "offsets"    /* of an input that is an array of hashes */
+#define BM_INPUT_REMOVED_BYTES     "removed_bytes" /* of text, of its documents that were removed */
+#define BM_INPUT_FROM              "from_byte"     /* of an input of which a part was read, */
+#define BM_INPUT_FILE_BYTES        "file_bytes"    /* and the bytes of all of it; */
+#define BM_INPUT_PARTS             "parts"         /* or of one of which all was read, in parts */
+#define BM_INPUT_OFFSETS           "offsets"       /* of an input that is an array of hashes */
 #define BM_RUN_FOUND               "inputs_found"
 #define BM_RUN_FROM_HERE           "inputs_from_here"
 #define BM_RUN_ASKED               "asked" /* what was to be written */

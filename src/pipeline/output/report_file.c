@@ -358,6 +358,22 @@ static void write_not_ranked(bm_json *json, const bm_keep_keys *keep)
     bm_json_end_array(json);
 }
 
+/* Each with the bytes of text that went with its removed documents, where they are known of all. */
+static bm_status write_inputs(bm_json *json, const bm_job_context *job, const bm_grouping *grouping,
+                              bm_error *err)
+{
+    uint64_t *bytes = NULL;
+    if (grouping != NULL && job->counts.results.removed_bytes != BM_COUNT_UNKNOWN) {
+        BM_TRY(bm_new_zero(&bytes, job->inputs.names.n, err));
+        for (size_t i = 0; i < grouping->n; i++)
+            if (grouping->reason[i] != BM_REASON_KEPT)
+                bytes[job->docs.rows[i].file] += job->docs.rows[i].text_bytes;
+    }
+    bm_report_inputs(json, job, bytes);
+    bm_free(bytes);
+    return BM_OK;
+}
+
 bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, bm_out_dir *dir,
                          bm_summary **out, bm_error *err)
 {
@@ -377,7 +393,8 @@ bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, bm_ou
         status = bm_report_groups(&json, grouping, &job->docs, err);
     if (job->story.similarities != NULL)
         bm_report_similarities(&json, job->story.similarities);
-    bm_report_inputs(&json, job);
+    if (status == BM_OK)
+        status = write_inputs(&json, job, grouping, err);
     if (status == BM_OK)
         status = write_outputs(&json, dir, err);
     begin_run(&json, job, dir, seconds);

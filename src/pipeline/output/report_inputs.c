@@ -71,11 +71,18 @@ static void begin_source(bm_json *json, const bm_source *source)
                                            .n_parts = cut});
 }
 
-static void write_read(bm_json *json, bm_input_set *set)
+static void key_removed(bm_json *json, const uint64_t *removed_bytes, size_t i)
+{
+    if (removed_bytes != NULL)
+        bm_json_key_uint(json, BM_INPUT_REMOVED_BYTES, removed_bytes[i]);
+}
+
+static void write_read(bm_json *json, bm_input_set *set, const uint64_t *removed_bytes)
 {
     const bm_source *offsets = bm_input_set_offsets(set);
     for (size_t i = 0; i < bm_input_set_count(set); i++) {
         begin_source(json, bm_input_set_source(set, i));
+        key_removed(json, removed_bytes, i);
         if (offsets != NULL) {
             bm_json_key(json, BM_INPUT_OFFSETS);
             begin_source(json, offsets);
@@ -85,12 +92,13 @@ static void write_read(bm_json *json, bm_input_set *set)
     }
 }
 
-static void write_recorded(bm_json *json, const bm_recipe *recipe)
+static void write_recorded(bm_json *json, const bm_recipe *recipe, const uint64_t *removed_bytes)
 {
     const bm_manifest_input *offsets =
         recipe->n > 0 ? bm_manifest_offsets(recipe->manifests[0]) : NULL;
     for (size_t i = 0; i < recipe->n_inputs; i++) {
         begin_input(json, recipe->inputs[i]);
+        key_removed(json, removed_bytes, i);
         if (offsets != NULL && recipe->n_inputs == 1) {
             bm_json_key(json, BM_INPUT_OFFSETS);
             begin_input(json, offsets);
@@ -112,16 +120,16 @@ static void write_shard(bm_json *json, const bm_input_shard *shard)
     bm_json_end_object(json);
 }
 
-void bm_report_inputs(bm_json *json, const bm_job_context *job)
+void bm_report_inputs(bm_json *json, const bm_job_context *job, const uint64_t *removed_bytes)
 {
     if (job->settings->results.n_shards > 0)
         write_shard(json, bm_input_set_shard_of(job->inputs.set));
     bm_json_key(json, "inputs");
     bm_json_begin_array(json);
     if (job->inputs.set != NULL)
-        write_read(json, job->inputs.set);
+        write_read(json, job->inputs.set, removed_bytes);
     else if (job->inputs.recorded != NULL)
-        write_recorded(json, job->inputs.recorded);
+        write_recorded(json, job->inputs.recorded, removed_bytes);
     bm_json_end_array(json);
 }
 

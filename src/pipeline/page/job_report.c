@@ -23,8 +23,12 @@
 
 #define SHOWN_MAX 100000u
 
-static const bm_report_options report_defaults = {
-    .groups = 20, .pairs = 20, .text_bytes = 2000, .resources = BM_RESOURCE_DEFAULTS};
+static const bm_report_options report_defaults = {.groups = 20,
+                                                  .pairs = 20,
+                                                  .text_bytes = 2000,
+                                                  .sample = 20,
+                                                  .sample_seed = 1,
+                                                  .resources = BM_RESOURCE_DEFAULTS};
 
 void bm_report_options_init_sized(bm_report_options *options, size_t struct_size)
 {
@@ -39,10 +43,12 @@ static bm_status check_options(const bm_report_options *o, bm_error *err)
         return bm_enum_check("form", o->form, BM_REPORT_JSON + 1, err);
     if (o->output.path == NULL && o->write == NULL)
         return bm_fail_field(err, "write", "no place for the page given (`output` or `write`)");
-    if (o->groups > SHOWN_MAX || o->pairs > SHOWN_MAX)
-        return bm_fail_field(err, o->groups > SHOWN_MAX ? "groups" : "pairs",
-                             "`%s` of more than %u", o->groups > SHOWN_MAX ? "groups" : "pairs",
-                             SHOWN_MAX);
+    const char *many = o->groups > SHOWN_MAX   ? "groups"
+                       : o->pairs > SHOWN_MAX  ? "pairs"
+                       : o->sample > SHOWN_MAX ? "sample"
+                                               : NULL;
+    if (many != NULL)
+        return bm_fail_field(err, many, "`%s` of more than %u", many, SHOWN_MAX);
     return o->output.path == NULL
                ? BM_OK
                : bm_out_file_check(o->output.path, bm_out_existing_of(o->output.force), &o->path, 1,
@@ -90,8 +96,10 @@ static bm_status check_outputs(const bm_page *p, bm_error *err)
     const size_t n = bm_manifest_n_inputs(p->manifest);
     const char **paths = NULL;
     size_t n_paths = 0;
-    BM_TRY(bm_new(&paths, n + 1, err));
+    BM_TRY(bm_new(&paths, n + 2, err));
     paths[n_paths++] = p->options->path;
+    if (p->options->sample_labels != NULL)
+        paths[n_paths++] = p->options->sample_labels;
     for (size_t i = 0; i < n; i++)
         if (p->sources[i].path != NULL)
             paths[n_paths++] = p->sources[i].path;
@@ -128,6 +136,7 @@ static bm_status fill(bm_page *p, bm_recipe *recipe, bm_settings *settings, bm_e
     p->weighted = settings->text.weights != BM_WEIGHTS_NONE;
     p->has_texts = bm_format_has_text(settings->input.format);
     BM_TRY(bm_page_read_tables(p, err));
+    BM_TRY(bm_page_read_labels(p, err));
     BM_TRY(bm_page_graph_load(p, err));
     BM_TRY(bm_page_check_inputs(p, err));
     BM_TRY(check_outputs(p, err));

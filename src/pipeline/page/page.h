@@ -33,8 +33,9 @@ typedef struct bm_page_size { /* so many groups have so many documents */
 
 typedef struct bm_page_source { /* of the manifest's input of the same number */
     uint64_t documents, skipped, removed;
-    char *gone; /* why its texts cannot be shown; NULL: they can */
-    char *path; /* where it is now; NULL: gone */
+    uint64_t removed_bytes; /* of text; BM_COUNT_UNKNOWN */
+    char *gone;             /* why its texts cannot be shown; NULL: they can */
+    char *path;             /* where it is now; NULL: gone */
 } bm_page_source;
 
 /* --- documents and pairs that are shown --- */
@@ -58,8 +59,9 @@ typedef struct bm_page_doc {
 #define BM_PAGE_KNOWN UINT32_C(0x80000000)
 
 typedef struct bm_page_pair {
-    uint32_t a, b;  /* numbers of documents shown; of removed ones a is the one kept */
-    double jaccard; /* NAN: not known */
+    uint32_t a, b;     /* numbers of documents shown; of removed ones a is the one kept */
+    double jaccard;    /* NAN: not known */
+    const char *label; /* of the sample: "right" or "wrong"; NULL: nobody said */
 } bm_page_pair;
 
 typedef struct bm_page_pairs {
@@ -157,7 +159,7 @@ typedef struct bm_page {
     size_t n_groups, cap_groups;
     uint64_t
         largest_chained; /* number of the largest group with chained documents; 0: there is none */
-    bm_page_pairs near, chained;
+    bm_page_pairs near, chained, sample;
     bm_page_what_if what_if;
     bm_page_graph graph;
     /* documents shown */
@@ -185,9 +187,12 @@ bm_status bm_page_read_tables(bm_page *page, bm_error *err);
 /* Stars. Lengths that have places are filled in, as far as texts were found. */
 bm_status bm_page_what_if_stars(bm_page *page, bm_error *err);
 
-/* Of many pairs those of least similarity, of equal ones the first, with their ids. */
+/* Labels of the sample. BM_ERR_INPUT names file, line and id. */
+bm_status bm_page_read_labels(bm_page *page, bm_error *err);
+
+/* Of many pairs those of least rank (similarity, or a random number), of equal ones the first, with their ids. */
 typedef struct bm_page_least_row {
-    double jaccard;
+    double rank, jaccard;
     bool known; /* a is a known document, of an earlier collection */
     char *ids;  /* both, one behind the other; owned */
     size_t len_a, len_b;
@@ -200,9 +205,13 @@ typedef struct bm_page_least {
     size_t n, cap;
 } bm_page_least; /* {0}, but for `most` */
 
-/* Ids are borrowed during the call. */
-bm_status bm_page_least_offer(bm_page_least *least, bm_str a, bm_str b, double jaccard, bool known,
-                              bm_error *err);
+/* A pair on offer; ids are borrowed during the call. */
+typedef struct bm_page_offer {
+    bm_str a, b;
+    double rank, jaccard;
+    bool known;
+} bm_page_offer;
+bm_status bm_page_least_offer(bm_page_least *least, const bm_page_offer *offer, bm_error *err);
 /* Those that stayed are pairs to show. */
 bm_status bm_page_least_show(const bm_page_least *least, bm_page *page, bm_page_pairs *out,
                              bm_error *err);

@@ -1,7 +1,7 @@
 /* page_dir.c -- the directory that dedup wrote: its report, and walks over its tables, of which only what will be shown
  * stays in memory:
  *
- *     removed.tsv     the most chained; which kept documents have chained ones (their ids stay)
+ *     removed.tsv     the most chained; a sample; which kept documents have chained ones (their ids stay)
  *     groups.jsonl    the largest groups; the largest that has chained documents; then the ids of the largest
  *     removed.tsv     of the largest groups: why their documents went, the least like the kept one
  *     pairs.tsv       similarities, the pairs just above the threshold; the pairs, for what other thresholds would give
@@ -17,10 +17,14 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/open_file.h"
+#include "base/random.h"
 #include "io/json/json_scan.h"
+#include "io/json/json_write.h"
 #include "io/results/result_dir.h"
 #include "io/results/source_table.h"
 #include "lsh/pair_groups.h"
@@ -42,11 +46,11 @@ static void reset_docs(bm_page_doc *docs, size_t n)
 
 void bm_page_reset(bm_page *p)
 {
-    void *const blocks[] = {p->sources,       p->no_texts,           p->sizes,
-                            p->groups,        p->near.rows,          p->chained.rows,
-                            p->what_if.pairs, p->what_if.lengths,    p->graph.pairs,
-                            p->graph.nodes,   p->graph.bridge_order, p->graph.point_order,
-                            p->graph.weakest, p->graph.node_of};
+    void *const blocks[] = {
+        p->sources,           p->no_texts,      p->sizes,        p->groups,
+        p->near.rows,         p->chained.rows,  p->sample.rows,  p->what_if.pairs,
+        p->what_if.lengths,   p->graph.pairs,   p->graph.nodes,  p->graph.bridge_order,
+        p->graph.point_order, p->graph.weakest, p->graph.node_of};
     for (size_t i = 0; p->sources != NULL && i < bm_manifest_n_inputs(p->manifest); i++) {
         bm_free(p->sources[i].gone);
         bm_free(p->sources[i].path);
@@ -97,14 +101,14 @@ const bm_page_doc *bm_page_doc_of(const bm_page *p, uint32_t number)
 
 /* --- the pairs of least similarity: a short sorted list; most of what is offered is only looked at --- */
 
-bm_status bm_page_least_offer(bm_page_least *least, bm_str a, bm_str b, double jaccard, bool known,
-                              bm_error *err)
+bm_status bm_page_least_offer(bm_page_least *least, const bm_page_offer *offer, bm_error *err)
 {
-    size_t at = 0, end = least->n; /* behind all that are no more similar */
+    const bm_str a = offer->a, b = offer->b;
+    size_t at = 0, end = least->n; /* behind all of no greater rank */
     least->of++;
     while (at < end) {
         const size_t middle = at + (end - at) / 2;
-        if (least->rows[middle].jaccard <= jaccard)
+        if (least->rows[middle].rank <= offer->rank)
             at = middle + 1;
         else
             end = middle;
@@ -121,7 +125,8 @@ bm_status bm_page_least_offer(bm_page_least *least, bm_str a, bm_str b, double j
     if (least->n == least->most)
         bm_free(least->rows[--least->n].ids);
     memmove(least->rows + at + 1, least->rows + at, (least->n - at) * sizeof *least->rows);
-    least->rows[at] = (bm_page_least_row){jaccard, known, ids, a.len, b.len};
+    least->rows[at] =
+        (bm_page_least_row){offer->rank, offer->jaccard, offer->known, ids, a.len, b.len};
     least->n++;
     return BM_OK;
 }
@@ -218,6 +223,8 @@ static bm_status read_sources(bm_page *p, bm_error *err)
 {
     const size_t n = bm_manifest_n_inputs(p->manifest);
     uint64_t *rows = bm_alloc(3 * n + 1, sizeof *rows);
+    bm_str inputs = {0}, input, value;
+    size_t at = 0;
     bm_status status = BM_OK;
     p->sources = bm_alloc_zero(n, sizeof *p->sources);
     if (p->sources == NULL || rows == NULL)
@@ -227,8 +234,14 @@ static bm_status read_sources(bm_page *p, bm_error *err)
                                   {.field = BM_SOURCES_REMOVED, .rows = rows + 2 * n}};
     BM_TRY_OUT(bm_source_table_read(p->manifest, columns, 3, err));
     for (size_t i = 0; i < n; i++)
-        p->sources[i] = (bm_page_source){
-            .documents = rows[i], .skipped = rows[n + i], .removed = rows[2 * n + i]};
+        p->sources[i] = (bm_page_source){.documents = rows[i],
+                                         .skipped = rows[n + i],
+                                         .removed = rows[2 * n + i],
+                                         .removed_bytes = BM_COUNT_UNKNOWN};
+    bm_manifest_member(p->manifest, "inputs", &inputs);
+    for (size_t i = 0; i < n && bm_json_scan_element(inputs, &at, &input); i++)
+        if (bm_json_scan_find(input, BM_INPUT_REMOVED_BYTES, &value))
+            (void)bm_json_scan_uint(value, &p->sources[i].removed_bytes);
 out:
     bm_free(rows);
     return status;
@@ -251,7 +264,8 @@ typedef struct reading {
     bm_page *page;
     uint64_t room;  /* bytes for ids; 0: no limit */
     bm_id_set hubs; /* kept documents that have chained ones */
-    bm_page_least chained, near;
+    bm_page_least chained, near, sample;
+    uint64_t draws;     /* state of the generator that draws the sample */
     uint64_t best_size; /* of the largest group with chained documents */
     /* Of the largest groups: the kept documents, and which group each is of. Where there are known documents, whose ids may
      * be those of others: the members. */
@@ -288,6 +302,12 @@ static void count_similarity(bm_page *p, double jaccard)
     p->n_similarities++;
 }
 
+static bm_status offer(bm_page_least *least, const removed_row *row, double rank, bm_error *err)
+{
+    return bm_page_least_offer(
+        least, &(bm_page_offer){row->kept, row->id, rank, row->jaccard, row->known}, err);
+}
+
 /* Two bm_result_row_fn. */
 static bm_status first_walk(void *ctx, const bm_tsv_table *table, bm_error *err)
 {
@@ -300,9 +320,10 @@ static bm_status first_walk(void *ctx, const bm_tsv_table *table, bm_error *err)
         count_similarity(p, row->jaccard);
         const bool at_edge = p->verify == BM_VERIFY_CONTAINED || row->jaccard >= p->threshold;
         if (at_edge && row->jaccard < 1)
-            BM_TRY(
-                bm_page_least_offer(&r->near, row->kept, row->id, row->jaccard, row->known, err));
+            BM_TRY(offer(&r->near, row, row->jaccard, err));
     }
+    if (p->keep != BM_KEEP_NONE) /* else there is nothing to compare it with */
+        BM_TRY(offer(&r->sample, row, (double)(bm_splitmix64(&r->draws) >> 11), err));
     if (!row->chained)
         return BM_OK;
     uint32_t number;
@@ -310,9 +331,7 @@ static bm_status first_walk(void *ctx, const bm_tsv_table *table, bm_error *err)
     const uint64_t bytes = bm_id_set_bytes(r->hubs.n, r->hubs.text.len);
     if (r->room != 0 && bytes > r->room)
         BM_TRY(bm_table_room_refuse(p->settings, "the kept documents of chained ones", bytes, err));
-    if (!isnan(row->jaccard))
-        BM_TRY(bm_page_least_offer(&r->chained, row->kept, row->id, row->jaccard, row->known, err));
-    return BM_OK;
+    return isnan(row->jaccard) ? BM_OK : offer(&r->chained, row, row->jaccard, err);
 }
 
 /* Are removed documents found by their own ids? Kept ones that are known may have the ids of others, and where none is kept there is
@@ -619,7 +638,8 @@ static bm_status take_pair(void *ctx, const bm_pair_file *row, bm_error *err)
         count_similarity(r->page, jaccard);
     /* of two that are the same there is nothing to see */
     if (jaccard < 1)
-        BM_TRY(bm_page_least_offer(&r->near, row->id_a, row->id_b, jaccard, false, err));
+        BM_TRY(bm_page_least_offer(
+            &r->near, &(bm_page_offer){row->id_a, row->id_b, jaccard, jaccard, false}, err));
     return what_if_pair(r->page, row->id_a, row->id_b, jaccard, err);
 }
 
@@ -638,18 +658,79 @@ static bm_status walk_tables(reading *r, bm_error *err)
         BM_TRY(bm_result_pairs(&p->dir, take_pair, r, err));
     BM_TRY(bm_page_least_show(&r->chained, p, &p->chained, err));
     BM_TRY(bm_page_least_show(&r->near, p, &p->near, err));
+    BM_TRY(bm_page_least_show(&r->sample, p, &p->sample, err));
     return what_if_end(p, err);
 }
 
 bm_status bm_page_read_tables(bm_page *p, bm_error *err)
 {
-    reading r = {
-        .page = p, .chained = {.most = p->options->pairs}, .near = {.most = p->options->pairs}};
+    reading r = {.page = p,
+                 .chained = {.most = p->options->pairs},
+                 .near = {.most = p->options->pairs},
+                 .sample = {.most = p->options->sample},
+                 .draws = p->options->sample_seed};
     const bm_status status = walk_tables(&r, err);
     bm_page_least_reset(&r.chained);
     bm_page_least_reset(&r.near);
+    bm_page_least_reset(&r.sample);
     bm_id_set_reset(&r.hubs);
     bm_id_set_reset(&r.keys);
     bm_free(r.group_of);
+    return status;
+}
+
+/* --- labels of the sample --- */
+
+static bm_status take_label(bm_page *p, const bm_line_file *lines, bm_error *err)
+{
+    const char *tab = memchr(lines->text, '\t', lines->len);
+    const size_t id_len = tab != NULL ? (size_t)(tab - lines->text) : lines->len;
+    const bm_str label = {tab != NULL ? tab + 1 : "", tab != NULL ? lines->len - id_len - 1 : 0};
+    const bool right = bm_json_scan_is(label, "right");
+    if (lines->len == 0 || (lines->number == 1 && id_len == 2 && memcmp(lines->text, "id", 2) == 0))
+        return BM_OK;
+    if (!right && !bm_json_scan_is(label, "wrong"))
+        return bm_fail_at(err, BM_ERR_INPUT, lines->name, lines->number,
+                          "no label behind the id (a tab, and right or wrong)");
+    const size_t n = bm_tsv_unescape(lines->text, id_len);
+    for (size_t i = 0; n != SIZE_MAX && i < p->sample.n; i++) {
+        bm_page_pair *pair = &p->sample.rows[i];
+        const bm_str id = bm_page_id(p, pair->b);
+        if (id.len != n || memcmp(id.data, lines->text, n) != 0)
+            continue;
+        if (pair->label != NULL)
+            return bm_fail_at(err, BM_ERR_INPUT, lines->name, lines->number,
+                              "the id '%.*s' stands twice", (int)(n < 200 ? n : 200), lines->text);
+        pair->label = right ? "right" : "wrong";
+        return BM_OK;
+    }
+    return bm_fail_at(err, BM_ERR_INPUT, lines->name, lines->number,
+                      "the id '%.*s' is not in the sample (of the same `sample` and `sample_seed`)",
+                      (int)(id_len < 200 ? id_len : 200), lines->text);
+}
+
+bm_status bm_page_read_labels(bm_page *p, bm_error *err)
+{
+    const char *path = p->options->sample_labels;
+    bm_line_file lines = {.name = path,
+                          .longest = BM_TABLE_ROW_MAX,
+                          .too_long = BM_ERR_INPUT,
+                          .callbacks = &p->settings->callbacks};
+    bool more = true;
+    if (path == NULL)
+        return BM_OK;
+    BM_TRY(bm_open_given(path, BM_ERR_INPUT, &lines.fd, err));
+    bm_status status = BM_OK;
+    for (;;) {
+        BM_TRY_OUT(bm_line_file_next(&lines, &more, err));
+        if (!more)
+            break;
+        if (lines.len > 0 && lines.text[lines.len - 1] == '\r')
+            lines.len--;
+        BM_TRY_OUT(take_label(p, &lines, err));
+    }
+out:
+    bm_line_file_reset(&lines);
+    close(lines.fd);
     return status;
 }

@@ -79,6 +79,8 @@ static void input(bm_json *json, const bm_page *p, size_t i)
     bm_json_key_uint(json, "skipped", source->skipped);
     bm_json_key_uint(json, "removed", source->removed);
     bm_json_key_uint(json, "kept", source->documents - source->removed);
+    if (source->removed_bytes != BM_COUNT_UNKNOWN)
+        bm_json_key_uint(json, "removed_bytes", source->removed_bytes);
     bm_json_key_text(json, "gone", source->gone);
 }
 
@@ -175,6 +177,37 @@ static void chained_pair(bm_json *json, const bm_page *p, size_t i)
     put_pair(json, p, &p->chained.rows[i]);
 }
 
+static void sample_pair(bm_json *json, const bm_page *p, size_t i)
+{
+    put_pair(json, p, &p->sample.rows[i]);
+    bm_json_key_text(json, "label", p->sample.rows[i].label);
+}
+
+/* How many of those that somebody judged are right, with Wilson's interval of 95 %. */
+static void sample(bm_json *json, const bm_page *p, size_t i)
+{
+    const double z = 1.959963984540054;
+    size_t labelled = 0, right = 0;
+    for (i = 0; i < p->sample.n; i++) {
+        labelled += p->sample.rows[i].label != NULL;
+        right += p->sample.rows[i].label != NULL && strcmp(p->sample.rows[i].label, "right") == 0;
+    }
+    const double n = (double)labelled, share = (double)right / n, all = 1 + z * z / n;
+    const double middle = (share + z * z / (2 * n)) / all,
+                 half = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / all;
+    bm_json_key_uint(json, "of", p->sample.of);
+    bm_json_key_uint(json, "n", p->sample.n);
+    bm_json_key_uint(json, "seed", p->options->sample_seed);
+    bm_json_key_uint(json, "labelled", labelled);
+    bm_json_key_uint(json, "right", right);
+    bm_json_key_uint(json, "wrong", labelled - right);
+    if (labelled > 0) {
+        bm_json_key_double(json, "precision", share);
+        bm_json_key_double(json, "low", middle - half);
+        bm_json_key_double(json, "high", middle + half);
+    }
+}
+
 static void link_between(bm_json *json, const bm_page *p, size_t pair)
 {
     const bm_page_graph *graph = &p->graph;
@@ -261,7 +294,9 @@ static void write_public(bm_json *json, const bm_page *p, bool whole)
     put_object(json, "similarities", p, similarities);
     put_list(json, "group_sizes", p, NULL, p->n_sizes, size_of_groups);
     put_list(json, "largest_groups", p, NULL, p->n_groups, group);
+    put_object(json, "sample", p, sample);
     if (whole) {
+        put_list(json, "sample_pairs", p, NULL, p->sample.n, sample_pair);
         put_list(json, "just_above", p, NULL, p->near.n, near_pair);
         put_list(json, "most_chained", p, NULL, p->chained.n, chained_pair);
         put_list(json, "documents", p, NULL, p->ids.n, document);
@@ -541,9 +576,9 @@ static void write_listed_inputs(bm_json *json, const bm_page *p)
 
 static void section(bm_json *json, const bm_page *p, size_t i)
 {
-    const char *const ids[] = {"near", "chained", "of-groups"};
-    const uint64_t pairs[] = {p->near.n, p->chained.n, p->n_groups},
-                   of[] = {p->near.of, p->chained.of, p->n_groups};
+    const char *const ids[] = {"sample", "near", "chained", "of-groups"};
+    const uint64_t pairs[] = {p->sample.n, p->near.n, p->chained.n, p->n_groups},
+                   of[] = {p->sample.of, p->near.of, p->chained.of, p->n_groups};
     bm_json_key_text(json, "id", ids[i]);
     bm_json_key_uint(json, "pairs", pairs[i]);
     bm_json_key_uint(json, "of", of[i]);
@@ -590,6 +625,20 @@ out:
     key_made(json, "command", &out, status);
 }
 
+/* "1.2 MB", as the program says it. */
+static void key_bytes(bm_json *json, const char *key, uint64_t bytes)
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
+    char text[32];
+    double value = (double)bytes;
+    size_t unit = 0;
+    for (; value >= 999.5 && unit < 4; unit++)
+        value /= 1000;
+    snprintf(text, sizeof text, unit > 0 && value < 99.95 ? "%.1f %s" : "%.0f %s", value,
+             units[unit]);
+    bm_json_key_text(json, key, text);
+}
+
 static void write_inside(bm_json *json, const bm_page *p)
 {
     const bm_page_what_if *what_if = &p->what_if;
@@ -599,6 +648,8 @@ static void write_inside(bm_json *json, const bm_page *p)
     bm_json_key_text(json, "style", bm_assets[BM_ASSET_PAGE].text);
     bm_json_key_text(json, "script", bm_assets[BM_ASSET_SCRIPT].text);
     bm_json_key_text(json, "program_version", bm_version()->version);
+    if (p->counts.results.removed_bytes != BM_COUNT_UNKNOWN)
+        key_bytes(json, "removed_text", p->counts.results.removed_bytes);
     write_shares(json, p);
     write_listed_inputs(json, p);
     bm_json_key_uint(json, "missed",
@@ -614,7 +665,7 @@ static void write_inside(bm_json *json, const bm_page *p)
     key_bool(json, "weighted", p->weighted);
     const bool of_groups = p->n_groups > 0 && p->keep != BM_KEEP_NONE;
     put_list(json, "text_sections", p, NULL,
-             p->near.n + p->chained.n + of_groups > 0 ? 2 + of_groups : 0, section);
+             p->sample.n + p->near.n + p->chained.n + of_groups > 0 ? 3 + of_groups : 0, section);
     if (p->graph.why_not == NULL)
         put_object(json, "drawing", p, drawing);
     bm_json_key_text(json, "nothing_known",
@@ -737,6 +788,7 @@ static bm_status write_texts(bm_json *json, const bm_page *p, const bm_page_pair
     key_text_of(json, "b", bm_page_id(p, pair->b));
     bm_json_key_double(json, "jaccard", pair->jaccard);
     key_bool(json, "open", open);
+    bm_json_key_text(json, "label", pair->label);
     if (shared_shingles(p, pair, &shared)) {
         bm_json_key_uint(json, "shared_shingles", shared);
         bm_json_key_uint(json, "all_shingles", a->n_hashes + b->n_hashes - shared);
@@ -765,7 +817,9 @@ static bm_status next_pair(void *ctx, bm_str name, size_t i, bm_json *json, bool
     pair_stream *s = ctx;
     const bm_page *p = s->page;
     const bool near = bm_json_scan_is(name, "\"near\"");
-    const bm_page_pairs *pairs = near ? &p->near : &p->chained;
+    const bm_page_pairs *pairs = near                                  ? &p->near
+                                 : bm_json_scan_is(name, "\"sample\"") ? &p->sample
+                                                                       : &p->chained;
     bm_page_pair pair = {0};
     if (bm_json_scan_is(name, "\"of-groups\"")) {
         while (s->group < p->n_groups && p->groups[s->group].least_doc == BM_PAGE_NO_DOC)
@@ -773,7 +827,7 @@ static bm_status next_pair(void *ctx, bm_str name, size_t i, bm_json *json, bool
         *more = s->group < p->n_groups;
         const bm_page_group *group = &p->groups[s->group++];
         if (*more)
-            pair = (bm_page_pair){group->kept, group->least_doc, group->least};
+            pair = (bm_page_pair){.a = group->kept, .b = group->least_doc, .jaccard = group->least};
     } else {
         *more = i < pairs->n;
         if (*more)

@@ -14,7 +14,7 @@ bm dedup in.jsonl $options -q -o plain; exits 0
 bm report dir; exits 0
 cp ../out page.html
 says page.html '^<!DOCTYPE html>$'
-says page.html '<h1>5 of 8 documents were removed</h1>'
+says page.html '<h1>5 of 8 documents were removed, [0-9.]+ k?B of text</h1>'
 says page.html '<dd data-count="chained">2</dd>'
 says page.html '^<tr><td>cluster star, at 0.7</td><td class="n">3</td><td class="n">3</td><td class="n">4</td><td class="n">4</td></tr>$'
 says ../err 'bandmill: [0-9]+ texts shown, 0 not available; [0-9,]+ bytes'
@@ -32,6 +32,19 @@ bm report plain --json -q; exits 0
 says ../out '"from_inputs":true'
 says ../out '"no_star":"the directory has no pairs.tsv'
 says ../out '"of":"removed"'
+
+# a sample, and how many of it are wrong; what is wrong with a list of labels
+printf 'copy\tright\r\n\nd\twrong' > labels.tsv
+bm report dir --sample-labels labels.tsv -q; exits 0
+says ../out 'Of 2 that somebody judged, 1 is rightly removed: a precision of 0\.5, and with a confidence of 95 % between 0\.0945 and 0\.9055 of all'
+says ../out '<span class="note">wrong</span>'
+bm report dir --json -q --sample 2; exits 0; says ../out '"sample":\{"of":5,"n":2,"seed":1,"labelled":0,"right":0,"wrong":0\}'
+for bad in 'alone\tright' 'copy\tmaybe' 'copy' 'copy\tright\ncopy\tright' 'x\\q\twrong'; do
+    printf "$bad\n" > labels.tsv
+    bm report dir --sample-labels labels.tsv; refused 3 "labels\.tsv:[12]: (the id '.*' (is not in the sample|stands twice)|no label behind the id)"
+done
+bm report dir --sample-labels missing.tsv; refused 4 'missing\.tsv'
+bm report dir --sample-labels labels.tsv -o labels.tsv --force; refused 2 'labels\.tsv'
 
 # how much is shown
 bm report dir --json --pairs 1 --groups 0 --text-bytes 7 -q; exits 0

@@ -32,13 +32,14 @@ static const api_mistake report_mistakes[] = {
     {"write", {SET(bm_report_options, output.path, NULL)}},
     {"groups", {SET(bm_report_options, groups, UINT32_MAX)}},
     {"pairs", {SET(bm_report_options, pairs, UINT32_MAX)}},
+    {"sample", {SET(bm_report_options, sample, UINT32_MAX)}},
     {"threads", {SET(bm_report_options, resources.threads, BM_THREADS_MAX + 1)}}};
 
 Test(public_api_report, report_checks_its_options)
 {
     const api_call call = {.type = "bm_report_options",
                            .size = sizeof(bm_report_options),
-                           .least = sizeof(bm_report_options),
+                           .least = offsetof(bm_report_options, sample),
                            .init = init_report,
                            .fill = fill_report,
                            .passes = BM_ERR_IO,

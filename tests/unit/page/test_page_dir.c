@@ -15,9 +15,11 @@ Test(page_dir, the_least_stay_and_of_equal_ones_the_first)
     bm_page_least least = {.most = 3};
     bm_page page = {0};
     for (size_t i = 0; i < 7; i++)
-        cr_assert_eq(
-            bm_page_least_offer(&least, str(names[i]), str("other"), offered[i], false, NULL),
-            BM_OK);
+        cr_assert_eq(bm_page_least_offer(&least,
+                                         &(bm_page_offer){str(names[i]), str("other"), offered[i],
+                                                          offered[i], false},
+                                         NULL),
+                     BM_OK);
     cr_assert_eq(bm_page_least_show(&least, &page, &page.near, NULL), BM_OK);
     cr_assert_eq(page.near.n, 3u);
     cr_expect_eq(page.near.of, 7u);
@@ -36,7 +38,9 @@ Test(page_dir, none_is_none)
 {
     bm_page_least least = {.most = 0};
     bm_page page = {0};
-    cr_expect_eq(bm_page_least_offer(&least, str("a"), str("b"), .5, false, NULL), BM_OK);
+    cr_expect_eq(
+        bm_page_least_offer(&least, &(bm_page_offer){str("a"), str("b"), .5, .5, false}, NULL),
+        BM_OK);
     cr_expect_eq(least.n, 0u);
     cr_expect_eq(least.of, 1u);
     cr_expect_eq(bm_page_least_show(&least, &page, &page.near, NULL), BM_OK);
