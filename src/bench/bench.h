@@ -66,7 +66,7 @@ typedef struct bm_bench_row {
 typedef struct bm_bench_result {
     bm_bench_row *rows;
     size_t n;
-    bm_bench_job *jobs; /* two a device */
+    bm_bench_job *jobs; /* two a device, of those for which there was time */
     size_t n_jobs;
     char *answer; /* the jobs, for people: a paragraph and bars */
     char

@@ -172,6 +172,7 @@ static double read_rate(const char *path)
 
 typedef struct runner {
     const bm_bench_options *options;
+    double until;
     char folder[BM_BENCH_FOLDER_BYTES], sample[BM_BENCH_FOLDER_BYTES + 16],
         one[BM_BENCH_FOLDER_BYTES + 16], out[BM_BENCH_FOLDER_BYTES + 16];
 } runner;
@@ -244,12 +245,17 @@ static void keep_least(spent *least, const spent *now)
         now->cpu_seconds < least->cpu_seconds ? now->cpu_seconds : least->cpu_seconds;
 }
 
-/* All jobs once: those of one document, and of all. */
-static bm_status run_round(const runner *r, bm_bench_job *jobs, size_t n, spent (*least)[2],
+/* All jobs once: those of one document, and of all. In the first round devices behind the first are left out once the time is
+ * over: *n is less then. */
+static bm_status run_round(const runner *r, bm_bench_job *jobs, size_t *n, spent (*least)[2],
                            bool first, bm_error *err)
 {
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < *n; i++) {
         spent now[2];
+        if (first && i % 2 == 0 && i > 0 && r->until > 0 && bm_clock_seconds() > r->until) {
+            *n = i;
+            return BM_OK;
+        }
         if (first) { /* what is built once */
             BM_TRY(run_job(r, r->one, &jobs[i], &now[0], err));
             least[i][0] = least[i][1] = (spent){1e9, 1e9};
@@ -274,9 +280,9 @@ static void set_spent(bm_bench_job *job, const spent least[2], uint32_t threads)
 
 bm_status bm_bench_answer_run(const bm_bench_options *options, const bm_bench_text *text,
                               const bm_device_info *devices, bm_bench_rates *rates, size_t n,
-                              double until, bm_bench_job *jobs, bm_error *err)
+                              double until, bm_bench_job *jobs, size_t *n_jobs, bm_error *err)
 {
-    runner r = {.options = options};
+    runner r = {.options = options, .until = until};
     bm_status status = BM_OK;
     spent(*least)[2] = NULL;
     double bytes = 0, one_bytes;
@@ -298,16 +304,17 @@ bm_status bm_bench_answer_run(const bm_bench_options *options, const bm_bench_te
         rates[i / 2].read_mb_s = read;
         rates[i / 2].write_mb_s = write;
     }
+    *n_jobs = n * 2;
     for (uint32_t round = 0; round < options->repeats; round++) {
         const double since = bm_clock_seconds();
-        BM_TRY_OUT(run_round(&r, jobs, n * 2, least, round == 0, err));
+        BM_TRY_OUT(run_round(&r, jobs, n_jobs, least, round == 0, err));
         const double now = bm_clock_seconds();
         if (until > 0 && now + (now - since) > until)
             break;
     }
-    for (size_t i = 0; i < n * 2; i++)
+    for (size_t i = 0; i < *n_jobs; i++)
         set_spent(&jobs[i], least[i], options->threads);
-    for (size_t i = 0; i < n * 2; i++) {
+    for (size_t i = 0; i < *n_jobs; i++) {
         const bool alone = strcmp(jobs[0].device, "cpu") != 0 || i < 2;
         bm_bench_answer_compute(options, &rates[i / 2], alone ? NULL : &jobs[i % 2], &jobs[i]);
     }

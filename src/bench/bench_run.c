@@ -527,10 +527,13 @@ bm_status bm_bench_run(const bm_bench_options *options, bm_bench_result *out, bm
     bm_scheme_note_hashing(&used.sketch, &used.text);
     BM_TRY_OUT(open_bench(&used, &b, err));
     BM_TRY_OUT(all_rows(&b, err));
-    out->n_jobs = 2 * b.pick.n;
-    BM_TRY_OUT(bm_new_zero(&out->jobs, out->n_jobs, err));
+    BM_TRY_OUT(bm_new_zero(&out->jobs, 2 * b.pick.n, err));
     BM_TRY_OUT(bm_bench_answer_run(&b.options, &b.text, b.pick.devices, b.rates, b.pick.n,
-                                   used.seconds > 0 ? b.begin + used.seconds : 0, out->jobs, err));
+                                   used.seconds > 0 ? b.begin + used.seconds : 0, out->jobs,
+                                   &out->n_jobs, err));
+    if (out->n_jobs < 2 * b.pick.n)
+        bm_meter_log(&b.meter, BM_LOG_INFO, "no jobs on %zu of %zu devices: %g seconds are over",
+                     b.pick.n - out->n_jobs / 2, b.pick.n, used.seconds);
     BM_TRY_OUT(bm_bench_answer_write(&b.options, out->jobs, out->n_jobs, &out->answer, err));
     bm_bench_report report = {.options = &b.options,
                               .devices = b.pick.devices,

@@ -46,6 +46,11 @@ says ../err '^bandmill: 15 rows are left out: 1e-06 seconds are over$'
 command -v "$PYTHON" > /dev/null || skip "no python3"
 device=$("$PROGRAM" devices | sed -n 's/^\(opencl:[0-9.]*\) .*(Portable Computing Language).*/\1/p' | head -n 1)
 [ -n "$device" ] || [ -z "${BANDMILL_REQUIRE_OPENCL:-}" ] || fail "no PoCL device"
+if [ -n "$device" ]; then
+    bm bench in.jsonl --device "cpu,$device" --seconds 0.000001 --repeats 1; exits 0
+    says ../err '^bandmill: no jobs on 1 of 2 devices: 1e-06 seconds are over$'
+    ! grep -q '^opencl' ../out || fail "a device without jobs has bars"
+fi
 # shellcheck disable=SC2086
 bm bench --json --device "cpu${device:+,$device}" --threads 1 --price 2 --watts 300 $quick; exits 0
 checks=$((checks + 1))
