@@ -29,7 +29,7 @@ _bandmill_devices() {
     _bandmill_words "$1 $(bandmill devices 2> /dev/null | sed -n '2,${s/[[:space:]].*//;/:/p}')"
 }
 
-_bandmill_takes=' --output -o --output -o --output -o --to --from --what --groups --pairs --text-bytes --kept --removed --histogram --histogram-svg --svg --report --temp-dir --store --targets --files-from --include --exclude --sources --ids --ids --signature-field --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --shard --normalize --words --shingle --shingle --short --stopwords --weights --preset --hash --scheme --perms --perms --seed --threshold --threshold --threshold --threshold --recall --bands --rows --ceiling --verify --verify --against --top --cluster --keep --keep --max-group-size --group --sample --sample --candidates --measure --measure --identical --device --threads --memory --batch-docs --repeats --long-doc --min-seconds --seconds --price --watts --progress '
+_bandmill_takes=' --output -o --output -o --output -o --to --from --what --groups --pairs --sample --sample-seed --sample-labels --text-bytes --kept --removed --histogram --histogram-svg --svg --report --temp-dir --store --targets --files-from --include --exclude --sources --ids --ids --signature-field --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --shard --normalize --words --shingle --shingle --short --stopwords --weights --preset --hash --scheme --perms --perms --seed --threshold --threshold --threshold --threshold --recall --bands --rows --ceiling --verify --verify --against --top --cluster --keep --keep --max-group-size --group --sample --sample --candidates --measure --measure --identical --device --threads --memory --batch-docs --repeats --long-doc --min-seconds --seconds --price --watts --progress '
 _bandmill_firsts=' index '
 
 _bandmill_value() {
@@ -55,6 +55,13 @@ _bandmill_value() {
     'report --groups')
         ;;
     'report --pairs')
+        ;;
+    'report --sample')
+        ;;
+    'report --sample-seed')
+        ;;
+    'report --sample-labels')
+        _bandmill_files '.tsv'
         ;;
     'report --text-bytes')
         ;;
@@ -271,7 +278,7 @@ _bandmill_options() {
     'filter') options='--output -o --force --kept --annotate --report --temp-dir --json --files-from --null -0 --include --exclude --sources --format --text-field --id-field --header --offsets --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --threads --memory --progress --quiet -q --verbose -v --help -h' ;;
     'cluster') options='--output -o --force --json --threshold --cluster --keep --progress --quiet -q --verbose -v --help -h' ;;
     'explain') options='--output -o --force --json --dot --sources --group --threads --memory --progress --quiet -q --verbose -v --help -h' ;;
-    'report') options='--output -o --force --groups --pairs --text-bytes --json --sources --threads --memory --progress --quiet -q --verbose -v --help -h' ;;
+    'report') options='--output -o --force --groups --pairs --sample --sample-seed --sample-labels --text-bytes --json --sources --threads --memory --progress --quiet -q --verbose -v --help -h' ;;
     'tune') options='--force --svg --temp-dir --json --files-from --null -0 --include --exclude --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --normalize --words --shingle --short --stopwords --bag --preset --perms --seed --threshold --recall --bands --rows --ceiling --sample --threads --memory --progress --quiet -q --verbose -v --help -h' ;;
     'index build') options='--force --report --temp-dir --json --store --files-from --null -0 --include --exclude --sources --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --normalize --words --shingle --short --stopwords --bag --preset --hash --scheme --perms --seed --threshold --recall --bands --rows --device --threads --memory --batch-docs --progress --quiet -q --verbose -v --help -h' ;;
     'index add') options='--report --resume --json --unique --follow --files-from --null -0 --include --exclude --sources --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --normalize --words --shingle --short --stopwords --bag --preset --hash --scheme --perms --seed --threshold --bands --rows --device --threads --memory --batch-docs --progress --quiet -q --verbose -v --help -h' ;;

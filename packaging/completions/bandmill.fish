@@ -1,6 +1,6 @@
 # fish completion for bandmill, made by packaging/make_pages.py from the program's table of options.
 
-set -g __bandmill_takes --output -o --output -o --output -o --to --from --what --groups --pairs --text-bytes --kept --removed --histogram --histogram-svg --svg --report --temp-dir --store --targets --files-from --include --exclude --sources --ids --ids --signature-field --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --shard --normalize --words --shingle --shingle --short --stopwords --weights --preset --hash --scheme --perms --perms --seed --threshold --threshold --threshold --threshold --recall --bands --rows --ceiling --verify --verify --against --top --cluster --keep --keep --max-group-size --group --sample --sample --candidates --measure --measure --identical --device --threads --memory --batch-docs --repeats --long-doc --min-seconds --seconds --price --watts --progress
+set -g __bandmill_takes --output -o --output -o --output -o --to --from --what --groups --pairs --sample --sample-seed --sample-labels --text-bytes --kept --removed --histogram --histogram-svg --svg --report --temp-dir --store --targets --files-from --include --exclude --sources --ids --ids --signature-field --format --text-field --id-field --header --delimiter --offsets --duplicate-ids --duplicate-ids --on-error --max-errors --invalid-utf8 --max-doc-bytes --shard --normalize --words --shingle --shingle --short --stopwords --weights --preset --hash --scheme --perms --perms --seed --threshold --threshold --threshold --threshold --recall --bands --rows --ceiling --verify --verify --against --top --cluster --keep --keep --max-group-size --group --sample --sample --candidates --measure --measure --identical --device --threads --memory --batch-docs --repeats --long-doc --min-seconds --seconds --price --watts --progress
 set -g __bandmill_firsts index
 
 # The command of the line, "dedup" or "index build"; nothing where there is none yet.
@@ -125,6 +125,9 @@ complete -c bandmill -n '__bandmill_is "sign"' -l band-keys -d 'write band_keys.
 complete -c bandmill -n '__bandmill_is "dedup"' -l pairs -d 'write pairs.tsv too'
 complete -c bandmill -n '__bandmill_is "report"' -l groups -x -a "" -d 'the N largest groups (20)'
 complete -c bandmill -n '__bandmill_is "report"' -l pairs -x -a "" -d 'the N pairs just above the threshold, and the N most chained (20)'
+complete -c bandmill -n '__bandmill_is "report"' -l sample -x -a "" -d 'N removed documents drawn at random (20)'
+complete -c bandmill -n '__bandmill_is "report"' -l sample-seed -x -a "" -d 'of that sample (1)'
+complete -c bandmill -n '__bandmill_is "report"' -l sample-labels -x -a " (__bandmill_files .tsv)" -d 'ids of the sample, each with right or wrong: how many are right'
 complete -c bandmill -n '__bandmill_is "report"' -l text-bytes -x -a "" -d 'bytes of each text at most (2000)'
 complete -c bandmill -n '__bandmill_is "dedup" "filter"' -l kept -x -a "same none gz zst no" -d 'compression of the kept documents, or no: write none (same)'
 complete -c bandmill -n '__bandmill_is "dedup"' -l removed -x -a "same none gz zst no" -d 'write the removed records too (those of one .tsv as removed/NAME), compressed so, or no: write none (no)'
