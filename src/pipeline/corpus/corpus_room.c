@@ -12,12 +12,27 @@
 #include "pipeline/corpus/corpus_keys.h"
 #include "pipeline/corpus/corpus_sets.h"
 
-static bm_status grow(bm_corpus *corpus, size_t need, bm_error *err)
+#define FORESEEN_SPARE 1.05
+#define FORESEEN_MOST  4.0
+
+/* Rows to make room for, where the inputs so far hold `need`: as many as all of them seem to hold, since to grow is
+ * to copy, and to wait for those who write to the columns. No more than four times as many, for the rest may be
+ * different. What is never touched is no memory. */
+static size_t foresee(const bm_corpus *corpus, size_t need, uint64_t read)
+{
+    const double all = (double)corpus->cfg.input_bytes,
+                 fold = read > 0 ? all / (double)read * FORESEEN_SPARE : 1;
+    size_t cap = corpus->cap + corpus->cap / 2 + 1024;
+    cap = cap < need ? need : cap;
+    const size_t foreseen = (size_t)((double)need * (fold < FORESEEN_MOST ? fold : FORESEEN_MOST));
+    return foreseen > cap ? foreseen : cap;
+}
+
+static bm_status grow(bm_corpus *corpus, size_t need, uint64_t read, bm_error *err)
 {
     if (need <= corpus->cap)
         return BM_OK;
-    size_t cap = corpus->cap + corpus->cap / 2 + 1024;
-    cap = cap < need ? need : cap;
+    const size_t cap = foresee(corpus, need, read);
     BM_TRY(bm_corpus_column(&corpus->rep, cap, sizeof *corpus->rep, err));
     BM_TRY(bm_corpus_column(&corpus->skip, cap, sizeof *corpus->skip, err));
     BM_TRY(bm_corpus_column(&corpus->sizes, cap, sizeof *corpus->sizes, err));
@@ -87,5 +102,5 @@ bm_status bm_corpus_make_room(bm_corpus *corpus, const bm_corpus_more *more, bm_
                        (unsigned)BM_DOCS_MAX);
     see_batch(corpus, more);
     BM_TRY(spill(corpus, n, corpus->sets.bytes + more->set_bytes, more->input_bytes_read, err));
-    return grow(corpus, n, err);
+    return grow(corpus, n, more->input_bytes_read, err);
 }
