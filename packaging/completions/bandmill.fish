@@ -134,6 +134,7 @@ complete -c bandmill -n '__bandmill_is "dedup"' -l removed -x -a "same none gz z
 complete -c bandmill -n '__bandmill_is "filter"' -l annotate -d 'write every document, each with its group'
 complete -c bandmill -n '__bandmill_is "pairs"' -l histogram -x -a " (__bandmill_files .tsv)" -d 'write a histogram of the similarities'
 complete -c bandmill -n '__bandmill_is "pairs"' -l histogram-svg -x -a " (__bandmill_files .svg)" -d 'draw the histogram, as SVG'
+complete -c bandmill -n '__bandmill_is "tune"' -l all -d 'all tables, also where stdout is a terminal'
 complete -c bandmill -n '__bandmill_is "tune"' -l svg -x -a " (__bandmill_files .svg)" -d 'draw the curves, over the histogram of the documents'
 complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "index build" "index add" "index remove" "index compact" "query" "export" "import"' -l report -x -a " (__bandmill_files .json)" -d 'write the summary there too'
 complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "tune" "index build" "index compact" "query"' -l temp-dir -x -a " (__fish_complete_directories (__bandmill_word))" -d 'directory of temporary files (beside the output)'

@@ -2,9 +2,12 @@
  * among documents.
  *
  * Tests: tests/cli/cases/tune.sh, tests/cli/cases/tune_documents.sh */
+#include <bandmill/sketch.h>
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/job_callbacks.h"
@@ -116,6 +119,67 @@ static void fill_options(cli_context *context, bm_text_options texts[CLI_SHINGLE
     options->callbacks = cli_callbacks(context);
 }
 
+/* --- on a terminal --- */
+
+#define SHOWN_PLANS  10u
+#define PLOT_COLUMNS 60u /* of similarity, 0 to 1 */
+#define PLOT_LINES   10u /* of probability */
+
+/* The plans around the chosen one, which has a star. */
+static void print_plans(cli_console *console, const bm_tune_result *result)
+{
+    const size_t n = bm_tune_result_count(result), chosen = bm_tune_result_chosen(result);
+    size_t first = chosen < SHOWN_PLANS / 2 ? 0 : chosen - SHOWN_PLANS / 2;
+    first = first + SHOWN_PLANS > n ? (n < SHOWN_PLANS ? 0 : n - SHOWN_PLANS) : first;
+    cli_print(console, "\n   bands   rows  permutations  recall\n");
+    for (size_t i = first; i < n && i < first + SHOWN_PLANS; i++) {
+        const bm_tune_plan *plan = bm_tune_result_plan(result, i);
+        cli_print(console, " %c %5" PRIu32 "  %5" PRIu32 "  %12" PRIu32 "  %.4f\n",
+                  i == chosen ? '*' : ' ', plan->bands, plan->rows, plan->words, plan->recall);
+    }
+    if (n > SHOWN_PLANS)
+        cli_print(console, "   (of %zu plans: --all lists them)\n", n);
+}
+
+/* The S-curve of the chosen plan; the threshold stands below it. */
+static void print_plot(cli_console *console, const bm_tune_plan *plan, double threshold)
+{
+    const unsigned mark = (unsigned)(threshold * PLOT_COLUMNS + .5);
+    cli_print(console, "\nprobability that a pair becomes a candidate\n");
+    for (unsigned line = PLOT_LINES; line-- > 0;) {
+        char bar[PLOT_COLUMNS + 1];
+        for (unsigned i = 0; i < PLOT_COLUMNS; i++) {
+            const double s = (i + .5) / PLOT_COLUMNS,
+                         p = bm_band_probability(plan->bands, plan->rows, s) * PLOT_LINES - line;
+            bar[i] = p >= .75 ? '#' : p >= .25 ? ':' : ' ';
+        }
+        bar[PLOT_COLUMNS] = '\0';
+        cli_print(console, " %.1f |%s\n", (line + 1.) / PLOT_LINES, bar);
+    }
+    cli_print(console, "     +%.*s^%.*s\n", (int)mark,
+              "------------------------------------------------------------",
+              (int)(PLOT_COLUMNS - mark),
+              "------------------------------------------------------------");
+    cli_print(console, "      0%*s1  similarity (^ %g)\n", (int)PLOT_COLUMNS - 1, "", threshold);
+}
+
+/* The answer in words, ten plans and a picture. */
+static void print_answer(cli_context *context, const bm_tune_result *result)
+{
+    const bm_tune_plan *plan = bm_tune_result_plan(result, bm_tune_result_chosen(result));
+    const double threshold = context->settings.bands.threshold;
+    cli_console *console = &context->console;
+    cli_print(console,
+              "--bands %" PRIu32 " --rows %" PRIu32
+              " finds %.1f %% of the pairs that are similar by %g;\n"
+              "half of the pairs at %.2f become candidates, and one of a hundred at %.2f.\n",
+              plan->bands, plan->rows, 100 * plan->recall, threshold,
+              bm_band_similarity(plan->bands, plan->rows, .5),
+              bm_band_similarity(plan->bands, plan->rows, .01));
+    print_plans(console, result);
+    print_plot(console, plan, threshold);
+}
+
 bm_status cli_run_tune(cli_context *context, bm_error *err)
 {
     bm_tune_result *result = NULL;
@@ -126,9 +190,12 @@ bm_status cli_run_tune(cli_context *context, bm_error *err)
     cli_meter_end(&context->meter);
     if (status != BM_OK)
         return status;
-    const char *text = context->settings.messages.json ? bm_tune_result_json(result)
-                                                       : bm_tune_result_table(result);
-    cli_write(&context->console, text, strlen(text));
+    const bool json = context->settings.messages.json;
+    const char *text = json ? bm_tune_result_json(result) : bm_tune_result_table(result);
+    if (!json && !context->settings.tune.all && isatty(STDOUT_FILENO))
+        print_answer(context, result);
+    else
+        cli_write(&context->console, text, strlen(text));
     status = cli_finish(&context->console, err);
     if (status == BM_OK) {
         say_chosen(context, result);

@@ -122,6 +122,7 @@ typedef struct cli_tune_settings {
     cli_shingles shingles;
     uint64_t sample;
     const char *svg; /* NULL: none */
+    bool all;        /* tables on a terminal too */
 } cli_tune_settings;
 
 /* 0: the default of the library. */

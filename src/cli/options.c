@@ -142,6 +142,8 @@ static const arg_option rows[] = {
           "write a histogram of the similarities", "*.tsv"),
     OFFER("histogram-svg", BIT(CLI_PAIRS), CLI_GROUP_OUTPUT, results.histogram_svg, "FILE",
           "draw the histogram, as SVG", "*.svg"),
+    FLAG("all", BIT(CLI_TUNE), CLI_GROUP_OUTPUT, tune.all,
+         "all tables, also where stdout is a terminal"),
     OFFER("svg", BIT(CLI_TUNE), CLI_GROUP_OUTPUT, tune.svg, "FILE",
           "draw the curves, over the histogram of the documents", "*.svg"),
     OFFER("report", READS | CHANGES | EXCHANGES, CLI_GROUP_OUTPUT, output.report, "FILE",

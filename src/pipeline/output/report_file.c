@@ -359,19 +359,17 @@ static void write_not_ranked(bm_json *json, const bm_keep_keys *keep)
 }
 
 /* Each with the bytes of text that went with its removed documents, where they are known of all. */
-static bm_status write_inputs(bm_json *json, const bm_job_context *job, const bm_grouping *grouping,
-                              bm_error *err)
+static void write_inputs(bm_json *json, const bm_job_context *job, const bm_grouping *grouping)
 {
     uint64_t *bytes = NULL;
-    if (grouping != NULL && job->counts.results.removed_bytes != BM_COUNT_UNKNOWN) {
-        BM_TRY(bm_new_zero(&bytes, job->inputs.names.n, err));
-        for (size_t i = 0; i < grouping->n; i++)
-            if (grouping->reason[i] != BM_REASON_KEPT)
-                bytes[job->docs.rows[i].file] += job->docs.rows[i].text_bytes;
-    }
+    const bool known = grouping != NULL && job->counts.results.removed_bytes != BM_COUNT_UNKNOWN;
+    if (known && (bytes = bm_alloc_zero(job->inputs.names.n, sizeof *bytes)) == NULL)
+        json->status = BM_ERR_NOMEM;
+    for (size_t i = 0; bytes != NULL && i < grouping->n; i++)
+        if (grouping->reason[i] != BM_REASON_KEPT)
+            bytes[job->docs.rows[i].file] += job->docs.rows[i].text_bytes;
     bm_report_inputs(json, job, bytes);
     bm_free(bytes);
-    return BM_OK;
 }
 
 bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, bm_out_dir *dir,
@@ -393,8 +391,7 @@ bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, bm_ou
         status = bm_report_groups(&json, grouping, &job->docs, err);
     if (job->story.similarities != NULL)
         bm_report_similarities(&json, job->story.similarities);
-    if (status == BM_OK)
-        status = write_inputs(&json, job, grouping, err);
+    write_inputs(&json, job, grouping);
     if (status == BM_OK)
         status = write_outputs(&json, dir, err);
     begin_run(&json, job, dir, seconds);

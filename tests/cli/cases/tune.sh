@@ -7,6 +7,19 @@ says ../out '^35	3	105	23	0\.9906[0-9]*	0\.0043[0-9]*	yes$'
 [ "$(sed '/^$/,$d' ../out | wc -l)" = 9 ] || fail 'not the 8 plans of 35 to 42 bands and a header'
 says ../err '8 plans; chosen: 35 bands of 3 rows'
 
+# on a terminal: the answer in words, ten plans and a picture; all tables under --all, and where there is no terminal
+on_terminal() { "$PYTHON" -c 'import os, pty, sys
+sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))' "$PROGRAM" "$@" < /dev/null 2> ../err | tr -d '\r' > ../out; }
+on_terminal tune --threshold .5 --recall .99 -q
+says ../out '^--bands [0-9]+ --rows [0-9]+ finds 9[0-9]\.[0-9] % of the pairs that are similar by 0\.5;$'
+[ "$(grep -cE '^ [* ] +[0-9]+ +[0-9]+ +[0-9]+  [01]\.[0-9]{4}$' ../out)" = 10 ] || fail 'not ten plans'
+[ "$(grep -c '^ \*' ../out)" = 1 ] || fail 'not one that is chosen'
+[ "$(grep -cE '^ [01]\.[0-9] \|' ../out)" = 10 ] || fail 'no picture of ten lines'
+says ../out '^     \+-{30}\^-{30}$'
+on_terminal tune --threshold .5 --recall .99 -q --all; cp ../out all
+bm tune --threshold .5 --recall .99 -q; exits 0; holds ../out < all
+on_terminal tune --bands 20 --rows 5 -q; says ../out 'half of the pairs at 0\.51 become candidates, and one of a hundred at 0\.22\.'
+
 # the ladder of 20 x 5
 bm tune --bands 20 --rows 5 -q; exits 0; silent ../err
 for step in '0\.2	0\.006' '0\.3	0\.047' '0\.4	0\.186' '0\.5	0\.470' '0\.6	0\.80[12]' '0\.7	0\.97[45]' '0\.8	0\.9996'; do
