@@ -364,14 +364,13 @@ static bm_status watchdog_open(const bm_backend_cfg *cfg, bm_backend **out, bm_e
 {
     watchdog *w = NULL;
     BM_TRY(bm_new_zero(&w, 1, err));
-    bm_status status = copy_cfg(w, cfg, err);
+    bm_status status = BM_OK;
     bool started = false;
-    if (status == BM_OK) {
-        status = start_thread(w, err);
-        started = status == BM_OK;
-    }
-    if (status == BM_OK)
-        status = ask(w, OPEN, NULL, err);
+    BM_TRY_OUT(copy_cfg(w, cfg, err));
+    BM_TRY_OUT(start_thread(w, err));
+    started = true;
+    status = ask(w, OPEN, NULL, err);
+out:
     pthread_mutex_lock(&w->lock);
     w->outer = NULL;
     pthread_mutex_unlock(&w->lock);
