@@ -338,3 +338,38 @@ def test_a_pickle_writes_no_file_elsewhere(tmp_path):
         with pytest.raises(bandmill.Error, match="damaged") as e:
             function(*wrong)
         assert e.value.status == "format"
+
+
+class Counted:
+    """A table that counts how often it is read."""
+
+    def __init__(self, table):
+        self.table, self.times = table, 0
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        self.times += 1
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+def test_a_table_is_read_once():
+    for call in (bandmill.sign, bandmill.pairs, bandmill.dedup):
+        data = Counted(TABLE)
+        found = call(data, id="id", device="cpu")
+        assert data.times == 1, call
+    assert found.take(data).num_rows == 60 and data.times == 2
+
+
+@pytest.mark.parametrize("form", ["pyarrow", "chunks", "large", "views", "pandas", "polars"])
+def test_a_table_is_read_where_it_lies(form):
+    """What pyarrow allocates meanwhile is less than a tenth of the texts. (pandas and polars lend their own memory.)"""
+    table = pa.table({"id": [str(i) for i in range(3000)], "text": [" ".join(WORDS[i % 97 :][:200]) for i in range(3000)]})
+    data, texts = TABLES[form](table), table["text"].nbytes
+    before, counted = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
+    pa.set_memory_pool(counted)
+    try:
+        bandmill.sign(data, id="id", device="cpu")
+        assert counted.max_memory() < texts // 10
+        dedup(data, id="id")
+    finally:
+        pa.set_memory_pool(before)
+    assert counted.max_memory() < texts // 10 and texts > 1 << 21
