@@ -593,12 +593,14 @@ class Dedup:
     ) -> Explanation:
         """Why two documents, by their ids, are in one group; or what holds ``group`` together. Prints as in the program.
 
-        Of a table in memory it takes pairs=True. ``sources``: where files lie now. Raises Error; status "not_found": they are
-        in no group together.
+        Of a table in memory its rows tell, which the result keeps for that. ``sources``: where files lie now. Raises Error;
+        status "not_found": they are in no group together.
         """
         if (a is None) != (b is None) or (a is None) == (group is None):
             raise Error("explain takes two ids, or group=", field="group")
-        return Explanation(self.path, None if a is None or b is None else (a, b), group, sources)
+        if self._data is not None and self._seen is not None:
+            self._seen.kept_of(self._data, self.kept)
+        return Explanation(self.path, None if a is None or b is None else (a, b), group, sources, self._data)
 
     def _repr_html_(self) -> str:
         return head_of(self.report, self.removed.slice(0, 5).to_pylist())

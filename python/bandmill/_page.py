@@ -55,9 +55,12 @@ def _cell(value: Any) -> str:
 class Explanation:
     """Why documents are in one group: prints as the program says it; ``data`` is the same as a dict, ``dot`` as a graph."""
 
-    def __init__(self, found: pathlib.Path, ids: tuple[str, str] | None, group: int | None, sources: Path | None) -> None:
-        """Of two documents, or of a group."""
+    def __init__(
+        self, found: pathlib.Path, ids: tuple[str, str] | None, group: int | None, sources: Path | None, table: Any = None
+    ) -> None:
+        """Of two documents, or of a group. ``table``: what was looked at, where that was in memory."""
         self._how = (found, ids, group, sources)
+        self._table = table
         self._text = self._said(lib.BM_EXPLAIN_TEXT)
         self.data: dict[str, Any] = json.loads(self._said(lib.BM_EXPLAIN_JSON))
 
@@ -71,6 +74,8 @@ class Explanation:
         call = Call()
         o = new("explain")
         o.path, o.sources, o.form, o.write, o.write_ctx = call.text(found), call.text(sources), form, lib.bm_py_write, call.ctx
+        if self._table is not None:
+            o.streams = [Source(self._table, call).stream for _ in range(2)]
         if ids is not None:
             o.id_a, o.id_b = call.text(ids[0]), call.text(ids[1])
         if group is not None:

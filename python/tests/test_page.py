@@ -80,15 +80,26 @@ def test_a_head_has_counts_and_escapes(of_files):
     assert "0 of 1 documents" in bandmill.dedup([same], **HOW)._repr_html_()
 
 
-def test_an_explanation_is_the_programs(of_files, table, program):
+def test_an_explanation_is_the_programs(of_files, table, program, caplog):
     group = max(of_files.groups.to_pylist(), key=lambda g: g["size"])
     a, b = group["members"][0], group["members"][-1]
     said = of_files.explain(a, b)
     assert str(said) == repr(said) == program("explain", of_files.path, a, b).decode()
     assert said.data["group"] == group["group"] and said.dot == program("explain", of_files.path, a, b, "--dot").decode()
     assert str(of_files.explain(group=group["group"])) == program("explain", of_files.path, "--group", group["group"]).decode()
-    in_memory = bandmill.dedup(table, pairs=True, **HOW)
-    assert in_memory.explain(a, b).data["chain"] == said.data["chain"]
+    for data, more in ((table, {"pairs": True}), (table, {}), (table.to_pandas(), {})):
+        in_memory = bandmill.dedup(data, **HOW, **more)
+        with caplog.at_level("WARNING", "bandmill"):
+            again = in_memory.explain(a, b)
+        assert not caplog.records and again.data == said.data and again.data["similarity"] is not None
+        assert in_memory.explain(group=group["group"]).data == of_files.explain(group=group["group"]).data
+    texts = table["text"].to_pylist()
+    listed = bandmill.dedup(texts, **HOW)
+    places = [f"table:{i + 1}" for i in (table["id"].to_pylist().index(a), table["id"].to_pylist().index(b))]
+    assert listed.explain(*places).data["similarity"] == said.data["similarity"]
+    texts[0] += " and more"
+    with pytest.raises(bandmill.Error, match="other texts"):
+        listed.explain(*places)
     for wrong in ((), (a,), (a, b)):
         with pytest.raises(bandmill.Error, match="two ids") as e:
             of_files.explain(*wrong, **({"group": 1} if len(wrong) == 2 else {}))

@@ -169,7 +169,8 @@ static bm_status read_two(bm_explainer *e, bm_error *err)
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_id_set_add(&two, bm_id_set_id(&e->ids, e->a), &number, err));
     BM_TRY_OUT(bm_id_set_add(&two, bm_id_set_id(&e->ids, e->b), &number, err));
-    BM_TRY_OUT(bm_explain_sets_read(e->settings, e->manifest, &two, &e->sets, err));
+    BM_TRY_OUT(bm_explain_sets_read(e->settings, e->manifest, e->options->streams[0], &two,
+                                    &e->sets, err));
     if (e->sets.n != 2)
         BM_TRY_OUT(bm_fail_at(err, BM_ERR_FORMAT, e->options->path, 0,
                               "%zu of two documents are in the inputs", e->sets.n));
@@ -213,7 +214,7 @@ static bm_status add_link(void *ctx, bm_pair link, bm_error *err)
 static bm_status compute_pairs(bm_explainer *e, bm_error *err)
 {
     bm_explain_sets *s = &e->sets;
-    BM_TRY(bm_explain_sets_read(e->settings, e->manifest, &e->ids, s, err));
+    BM_TRY(bm_explain_sets_read(e->settings, e->manifest, e->options->streams[0], &e->ids, s, err));
     if (s->n != e->ids.n)
         return bm_fail_at(err, BM_ERR_FORMAT, e->options->path, 0,
                           "%zu of the group's %zu documents are in the inputs", s->n, e->ids.n);

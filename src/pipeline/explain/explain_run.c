@@ -56,7 +56,8 @@ static bm_status read_and_compare(bm_explainer *e, bm_error *err)
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_id_set_add(&two, bm_id_set_id(&e->ids, e->a), &number, err));
     BM_TRY_OUT(bm_id_set_add(&two, bm_id_set_id(&e->ids, e->b), &number, err));
-    BM_TRY_OUT(bm_explain_texts_read(e->settings, e->manifest, &two, texts, &options, err));
+    BM_TRY_OUT(bm_explain_texts_read(e->settings, e->manifest, e->options->streams[1], &two, texts,
+                                     &options, err));
     status = compare_texts(&options, texts, &e->answer.run, err);
 out:
     bm_id_set_reset(&two);

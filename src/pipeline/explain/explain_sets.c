@@ -148,17 +148,18 @@ static bm_status read_inputs(const bm_settings *settings, const bm_recipe *recip
     BM_TRY_OUT(bm_job_context_inputs(&context, err));
     status = read_wanted(&context, k, err);
 out:
-    if (status == BM_OK)
+    if (settings->input.stream == NULL && status == BM_OK)
         status = bm_recipe_check_inputs(recipe, context.inputs.set, err);
-    else
+    else if (settings->input.stream == NULL)
         status = bm_recipe_blame(recipe, context.inputs.set, &context.callbacks, status, err);
     bm_job_context_close(&context);
     return status;
 }
 
-/* Find the inputs of the manifest, and read them. */
+/* Find the inputs of the manifest, or take the rows, and read them. */
 static bm_status read_recorded(const bm_settings *settings, const bm_manifest *manifest,
-                               collector *k, bm_text_options *text, bm_error *err)
+                               struct ArrowArrayStream *rows, collector *k, bm_text_options *text,
+                               bm_error *err)
 {
     bm_settings reading = *settings; /* as dedup read its inputs */
     bm_recipe recipe = {.manifests = &manifest, .n = 1};
@@ -166,10 +167,18 @@ static bm_status read_recorded(const bm_settings *settings, const bm_manifest *m
     reading.recorded.weighed = &weighed;
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_recipe_settle(&recipe, &reading, err));
-    BM_TRY_OUT(bm_recipe_find(&recipe, &reading, err));
-    /* the answer must not go to one of them */
-    BM_TRY_OUT(
-        bm_job_context_check_outputs(&reading, reading.input.paths, reading.input.n_paths, err));
+    if (rows != NULL && reading.input.format == BM_FORMAT_ARROW && reading.input.n_paths == 1) {
+        reading.input.stream = rows;
+        reading.input.stream_name = reading.input.paths[0];
+        reading.input.n_paths = 0;
+    } else if (rows != NULL) {
+        BM_TRY_OUT(bm_fail_field(err, "streams", "`streams` is for the result of one table"));
+    } else {
+        BM_TRY_OUT(bm_recipe_find(&recipe, &reading, err));
+        /* the answer must not go to one of them */
+        BM_TRY_OUT(bm_job_context_check_outputs(&reading, reading.input.paths,
+                                                reading.input.n_paths, err));
+    }
     reading.output = (bm_output_options){0};
     BM_TRY_OUT(read_inputs(&reading, &recipe, k, err));
     if (text != NULL)
@@ -180,21 +189,22 @@ out:
 }
 
 bm_status bm_explain_texts_read(const bm_settings *settings, const bm_manifest *manifest,
-                                const bm_id_set *wanted, bm_buf *texts, bm_text_options *text,
-                                bm_error *err)
+                                struct ArrowArrayStream *rows, const bm_id_set *wanted,
+                                bm_buf *texts, bm_text_options *text, bm_error *err)
 {
     collector k = {.wanted = wanted, .memory = settings->memory, .texts = texts};
-    return read_recorded(settings, manifest, &k, text, err);
+    return read_recorded(settings, manifest, rows, &k, text, err);
 }
 
 bm_status bm_explain_sets_read(const bm_settings *settings, const bm_manifest *manifest,
-                               const bm_id_set *wanted, bm_explain_sets *out, bm_error *err)
+                               struct ArrowArrayStream *rows, const bm_id_set *wanted,
+                               bm_explain_sets *out, bm_error *err)
 {
     bm_explain_sets sets = {0};
     collector k = {.wanted = wanted, .memory = settings->memory, .out = &sets};
     BM_TRY(bm_new(&sets.place, wanted->n, err));
     memset(sets.place, 0xFF, wanted->n * sizeof *sets.place);
-    const bm_status status = read_recorded(settings, manifest, &k, NULL, err);
+    const bm_status status = read_recorded(settings, manifest, rows, &k, NULL, err);
     if (status == BM_OK)
         *out = sets;
     else

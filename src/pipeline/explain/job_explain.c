@@ -51,7 +51,8 @@ static bm_status look_for(bm_explainer *e, const bm_str *ids, const uint64_t *gr
         if (groups[i] == 0)
             BM_TRY_OUT(bm_id_set_add(&wanted, ids[i], &number, &inner));
     }
-    BM_TRY_OUT(bm_explain_sets_read(e->settings, e->manifest, &wanted, &e->sets, &inner));
+    BM_TRY_OUT(bm_explain_sets_read(e->settings, e->manifest, e->options->streams[0], &wanted,
+                                    &e->sets, &inner));
     for (uint32_t i = 0; i < wanted.n; i++) {
         bm_str id = bm_id_set_id(&wanted, i);
         if (e->sets.place[i] == BM_ID_NONE)
