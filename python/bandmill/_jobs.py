@@ -572,18 +572,23 @@ class Dedup:
         groups: int = 20,
         pairs: int = 20,
         text_bytes: int = 2000,
+        sample: int = 20,
+        sample_seed: int = 1,
+        sample_labels: Path | None = None,
         sources: Path | None = None,
     ) -> Page:
         """The report: what was removed and why, as one page. A notebook shows it; ``path`` is a file to write it to.
 
         ``texts``: documents side by side, also those of a table in memory, which the result keeps for that. ``groups``,
         ``pairs``: how many of the largest groups, of pairs just above the threshold, of the most chained. ``text_bytes``: of
-        each text. ``sources``: where files lie now. Raises Error: the table is another than it was.
+        each text. ``sample``: so many removed documents, drawn by ``sample_seed``; ``sample_labels``: a file that says which of
+        them are right. ``sources``: where files lie now. Raises Error: the table is another than it was.
         """
-        more = {"groups": groups, "pairs": pairs if texts else 0, "text_bytes": text_bytes if texts else 0}
+        drawn = {"sample": sample, "sample_seed": sample_seed}
+        more = {**drawn, "groups": groups, "pairs": pairs if texts else 0, "text_bytes": text_bytes if texts else 0}
         if texts and self._data is not None and self._seen is not None:
             self._seen.kept_of(self._data, self.kept)
-        page = page_of(self.path, self._data if texts else None, more, sources)
+        page = page_of(self.path, self._data if texts else None, more, sources, sample_labels)
         if path is not None:
             pathlib.Path(path).write_text(page, encoding="utf-8")
         return page

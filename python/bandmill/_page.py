@@ -21,11 +21,12 @@ class Page(str):
         return f'<iframe srcdoc="{html.escape(self)}" style="width:100%; height:50em; border:0"></iframe>'
 
 
-def page_of(found: pathlib.Path, data: Any, more: dict[str, Any], sources: Path | None) -> Page:
+def page_of(found: pathlib.Path, data: Any, more: dict[str, Any], sources: Path | None, labels: Path | None) -> Page:
     """The report of a directory of dedup. ``data``: the table that it was made of, for its texts; None: files, or no texts."""
     call = Call()
     o = new("report")
     o.path, o.sources, o.write, o.write_ctx = call.text(found), call.text(sources), lib.bm_py_write, call.ctx
+    o.sample_labels = call.text(labels)
     for name, value in more.items():
         setattr(o, name, number(value, name))
     if data is not None:

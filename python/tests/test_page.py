@@ -30,7 +30,13 @@ def test_a_page_is_the_programs(of_files, program, tmp_path):
     assert page == theirs == (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "iframe" in page._repr_html_() and html.escape("<!DOCTYPE html>") in page._repr_html_()
     assert not any(re.search("[a-z]", text.split("[")[0]) for text in shown(of_files.to_html(texts=False)))
-    assert of_files.to_html(groups=3, pairs=1, text_bytes=10).count('class="pair"') == 5
+    assert of_files.to_html(groups=3, pairs=1, text_bytes=10, sample=0).count('class="pair"') == 5
+    assert of_files.to_html(groups=3, pairs=1, text_bytes=10, sample=4).count('class="pair"') == 9
+    drawn = of_files.removed["id"].to_pylist()[:2]  # of a sample of all
+    (tmp_path / "labels").write_text(f"{drawn[0]}\tright\n{drawn[1]}\twrong\n")
+    page = of_files.to_html(sample=1000, sample_seed=7, sample_labels=tmp_path / "labels")
+    how = ("--sample", 1000, "--sample-seed", 7, "--sample-labels", tmp_path / "labels")
+    assert page == program("report", of_files.path, *how).decode() != of_files.to_html(sample=1000, sample_seed=7)
 
 
 @pytest.mark.parametrize("kind", ["table", "list", "pandas", "polars", "dictionary"])
