@@ -79,18 +79,11 @@ static uint64_t check_of(const bm_journal *journal, const char *text, size_t len
 
 static bm_status take(bm_journal *journal, const char *text, size_t len, bm_error *err)
 {
-    bm_status status =
-        bm_grow(&journal->begins, &journal->cap, journal->n + 1, sizeof *journal->begins, err);
-    size_t begin = journal->lines.len;
-    if (status == BM_OK)
-        status = bm_buf_add(&journal->lines, text, len, err);
-    if (status == BM_OK)
-        status = bm_buf_add(&journal->lines, "", 1, err);
-    if (status != BM_OK) {
-        journal->lines.len = begin;
-        return status;
-    }
-    journal->begins[journal->n++] = begin;
+    BM_TRY(bm_grow(&journal->begins, &journal->cap, journal->n + 1, sizeof *journal->begins, err));
+    BM_TRY(bm_buf_reserve(&journal->lines, len + 1, err));
+    journal->begins[journal->n++] = journal->lines.len;
+    BM_TRY(bm_buf_add(&journal->lines, text, len, err));
+    BM_TRY(bm_buf_add(&journal->lines, "", 1, err));
     journal->check = check_of(journal, text, len);
     return BM_OK;
 }

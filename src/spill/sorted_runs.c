@@ -183,22 +183,21 @@ static void sink(bm_sorted_runs *runs, size_t at)
 
 static bm_status merge_begin(bm_sorted_runs *runs, bm_error *err)
 {
-    bm_status status = bm_grow(&runs->blocks, &runs->cap_blocks, runs->n_runs * BLOCK_RECORDS,
-                               sizeof *runs->blocks, err);
+    BM_TRY(bm_grow(&runs->blocks, &runs->cap_blocks, runs->n_runs * BLOCK_RECORDS,
+                   sizeof *runs->blocks, err));
     bm_free(runs->heap);
-    runs->heap = bm_alloc(runs->n_runs, sizeof *runs->heap);
+    runs->heap = NULL;
     runs->n_heap = 0;
-    if (status == BM_OK && runs->heap == NULL)
-        status = bm_fail_nomem(err, runs->n_runs * sizeof *runs->heap);
-    for (size_t i = 0; status == BM_OK && i < runs->n_runs; i++) {
+    BM_TRY(bm_new(&runs->heap, runs->n_runs, err));
+    for (size_t i = 0; i < runs->n_runs; i++) {
         runs->runs[i].at = 0;
         runs->runs[i].block = runs->blocks + i * BLOCK_RECORDS;
-        status = load_block(runs, &runs->runs[i], err);
+        BM_TRY(load_block(runs, &runs->runs[i], err));
         runs->heap[runs->n_heap++] = i;
     }
-    for (size_t i = runs->n_heap / 2; status == BM_OK && i > 0; i--)
+    for (size_t i = runs->n_heap / 2; i > 0; i--)
         sink(runs, i - 1);
-    return status;
+    return BM_OK;
 }
 
 static bm_status merge_next(bm_sorted_runs *runs, bm_run_record *out, bm_error *err)
@@ -305,23 +304,19 @@ bm_status bm_sorted_runs_add(bm_sorted_runs *runs, uint64_t key, uint64_t value,
 
 bm_status bm_sorted_runs_begin(bm_sorted_runs *runs, bm_error *err)
 {
-    bm_status status = BM_OK;
     runs->next = 0;
     if (runs->n_runs == 0) { /* all in memory */
         if (!runs->reading)
-            status = sort_memory(runs, err);
-        runs->reading = status == BM_OK;
-        return status;
+            BM_TRY(sort_memory(runs, err));
+        runs->reading = true;
+        return BM_OK;
     }
     if (runs->n > 0)
-        status = spill(runs, err);
+        BM_TRY(spill(runs, err));
     bm_free(runs->records);
     runs->records = NULL;
     runs->n = runs->cap = 0;
-    if (status == BM_OK)
-        status = merge_begin(runs, err);
-    runs->reading = status == BM_OK;
-    return status;
+    return merge_begin(runs, err);
 }
 
 bm_status bm_sorted_runs_next(bm_sorted_runs *runs, bm_run_record *out, bm_error *err)

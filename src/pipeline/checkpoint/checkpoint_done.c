@@ -94,13 +94,13 @@ static bm_status compare(const bm_job_context *job, bm_summary **out, bm_error *
         *err = inner;
     if (status != BM_OK)
         return status == BM_ERR_NOMEM ? status : BM_OK;
-    status = bm_report_is_of(job, report, &same, err);
-    if (status == BM_OK && same)
-        same = is_whole(target, report);
-    if (status == BM_OK && same)
-        status = same_inputs(job, report, &same, err);
-    if (status == BM_OK && same && bm_report_read(job, report, out, &inner) == BM_ERR_NOMEM)
+    BM_TRY_OUT(bm_report_is_of(job, report, &same, err));
+    same = same && is_whole(target, report);
+    if (same)
+        BM_TRY_OUT(same_inputs(job, report, &same, err));
+    if (same && bm_report_read(job, report, out, &inner) == BM_ERR_NOMEM)
         status = bm_fail_nomem(err, 0);
+out:
     bm_manifest_close(report);
     return status;
 }

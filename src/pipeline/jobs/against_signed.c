@@ -314,17 +314,16 @@ static bm_status load_marked(bm_against *against, bm_job_context *context,
                  .place = BM_SPILL_HEADER,
                  .most = context->budget.arena / 4};
     block b;
-    bm_status status = open_block(&b, against->dir, s, err);
-    if (status == BM_OK)
-        status = bm_store_create_unnamed(&facts, &cfg, &against->store, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(open_block(&b, against->dir, s, err));
+    BM_TRY_OUT(bm_store_create_unnamed(&facts, &cfg, &against->store, err));
     f.store = against->store;
-    for (uint64_t at = 0; status == BM_OK && at < sets->rows.n_rows; at += BLOCK_ROWS) {
-        status = load_block(&b, at, &sets->rows, err);
-        if (status == BM_OK)
-            status = add_block(&f, &b, err);
-        if (status == BM_OK)
-            status = bm_meter_check(&context->meter, err);
+    for (uint64_t at = 0; at < sets->rows.n_rows; at += BLOCK_ROWS) {
+        BM_TRY_OUT(load_block(&b, at, &sets->rows, err));
+        BM_TRY_OUT(add_block(&f, &b, err));
+        BM_TRY_OUT(bm_meter_check(&context->meter, err));
     }
+out:
     reset_block(&b);
     return status;
 }

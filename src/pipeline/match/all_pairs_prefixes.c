@@ -234,18 +234,14 @@ static bm_status count_all(making *m, unsigned table_bits, bm_error *err)
 {
     const char *dir = m->job->corpus->cfg.temp_dir;
     unsigned part_bits = m->out->part_bits;
-    bm_status status = BM_OK;
     if (part_bits == 0) {
-        status = bm_shingle_counts_open(&m->table, table_bits, err);
-        return status == BM_OK ? each_window(m, count_window, err) : status;
+        BM_TRY(bm_shingle_counts_open(&m->table, table_bits, err));
+        return each_window(m, count_window, err);
     }
-    status = bm_spill_room(dir, m->n_shingles * (sizeof(uint64_t) + sizeof(uint16_t)), err);
-    if (status == BM_OK)
-        status = bm_part_counts_open(dir, table_bits, part_bits, &m->parts, err);
-    if (status == BM_OK)
-        status = each_window(m, count_window, err);
-    return status == BM_OK ? bm_part_counts_end(m->parts, m->job->pool, m->job->meter, err)
-                           : status;
+    BM_TRY(bm_spill_room(dir, m->n_shingles * (sizeof(uint64_t) + sizeof(uint16_t)), err));
+    BM_TRY(bm_part_counts_open(dir, table_bits, part_bits, &m->parts, err));
+    BM_TRY(each_window(m, count_window, err));
+    return bm_part_counts_end(m->parts, m->job->pool, m->job->meter, err);
 }
 
 /* Set up the order of the documents, and arrays of their ranges. */

@@ -89,15 +89,14 @@ static bm_status draw(const bm_census_job *job, bm_pair_census *census, bm_error
     drawn *heap = NULL;
     size_t n = 0, cap = 0;
     bm_status status = BM_OK;
-    for (size_t row = 0; status == BM_OK && row < corpus->n; row++) {
+    for (size_t row = 0; row < corpus->n; row++) {
         if (!is_distinct(corpus, row))
             continue;
         const drawn d = {bm_sample_priority(job->seed, row), (uint32_t)row};
         census->n_docs++;
         if (n < job->wanted) {
-            status = bm_grow_array(&heap, &cap, n + 1, err);
-            if (status == BM_OK)
-                heap[n++] = d;
+            BM_TRY_OUT(bm_grow_array(&heap, &cap, n + 1, err));
+            heap[n++] = d;
             if (n == job->wanted) /* an array in this order is a heap */
                 qsort(heap, n, sizeof *heap, latest_first);
         } else if (is_later(&heap[0], &d)) {
@@ -105,14 +104,13 @@ static bm_status draw(const bm_census_job *job, bm_pair_census *census, bm_error
             sift_down(heap, n);
         }
     }
-    census->rows = status == BM_OK ? bm_alloc(n, sizeof *census->rows) : NULL;
-    if (status == BM_OK && census->rows == NULL)
-        status = bm_fail_nomem(err, n * sizeof *census->rows);
-    for (size_t i = 0; status == BM_OK && i < n; i++)
+    BM_TRY_OUT(bm_new(&census->rows, n, err));
+    for (size_t i = 0; i < n; i++)
         census->rows[i] = heap[i].row;
-    if (status == BM_OK && n > 1)
+    if (n > 1)
         qsort(census->rows, n, sizeof *census->rows, by_row);
     census->n = n;
+out:
     bm_free(heap);
     return status;
 }
