@@ -5,7 +5,7 @@
  *   result   words, and keys where want_keys is not 0 (buffers: band_keys.cl)
  *
  * A chunk is (first document, n, begin, end): n > 0: n whole documents; n = 0: the hashes begin ..
- * end of one long document (bm_wide_meet). BM_LANES, BM_ACC and BM_PASSES are those of sign_cpu.cl: the
+ * end of one long document (bm_meet_word). BM_LANES, BM_ACC and BM_PASSES are those of sign_cpu.cl: the
  * coefficients are padded to as many.
  *
  * Why: a vector has half as many words as one of 32 bits. A pass holds two of minima: value and minimum
@@ -53,7 +53,7 @@ bm_sign(__global const ulong *hashes, __global const uint4 *in, __global uint *o
         for (uint at = 0; at < BM_PERMS; at += BM_PAIR) {
             bm_fold(hashes, chunk.z, chunk.w, vectors + at / BM_HALF_LANES, least.vectors);
             for (uint i = 0; i < BM_PAIR && at + i < BM_PERMS; ++i)
-                bm_wide_meet(row + at + i, bm_wide_word(least.words[i], coef, at + i));
+                bm_meet_word(row + at + i, bm_word(1, least.words[i], coef, at + i));
         }
         return;
     }
@@ -64,8 +64,7 @@ bm_sign(__global const ulong *hashes, __global const uint4 *in, __global uint *o
         for (uint at = 0; at < BM_PERMS; at += BM_PAIR) {
             bm_fold(hashes, begin, end, vectors + at / BM_HALF_LANES, least.vectors);
             for (uint i = 0; i < BM_PAIR && at + i < BM_PERMS; ++i)
-                row[at + i] = begin == end ? ~(BM_WORD)0
-                                           : bm_wide_word(least.words[i], coef, at + i);
+                row[at + i] = bm_word(end - begin, least.words[i], coef, at + i);
         }
 #if BM_BANDS > 0
         if (want_keys != 0)

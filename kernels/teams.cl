@@ -1,6 +1,6 @@
 /* teams.cl -- documents that all teams of a group sign together, each a share of the hashes.
  *
- * Comes before sign_gpu.cl and sign_wide_gpu.cl. Each item has the minima of its team's share in
+ * Comes before sign_gpu.cl. Each item has the minima of its team's share in
  * registers; they meet in local memory, without atomics, which do not exist for 64 bits everywhere.
  *
  *   BM_LEAST   the type of a minimum: uint (not given) or ulong */

@@ -1,6 +1,6 @@
 /* wide.cl -- what both shapes of the kernels for coefficients of 64 bits share (affine64.h).
  *
- * Comes after affine32.h, band_keys.cl and affine64.h, before teams.cl and sign_wide_*.cl. A scheme's row gives one of
+ * Comes after affine32.h, band_keys.cl and affine64.h, before teams.cl and sign_gpu.cl, or sign_wide_cpu.cl. A scheme's row gives one of
  *
  *   BM_WIDE_LOW    legacy, text-dedup: low halves of hashes, values mod 2^61 - 1, of which the low 32 bits count
  *   BM_WIDE_PRIME  datatrove: values mod 2^61 - 1
@@ -88,9 +88,11 @@ BM_INLINE BM_LEAST bm_wide_kept(ulong a, ulong h, ulong b)
 }
 #endif
 
-/* The word of a least value; `at`: which word. */
-BM_INLINE BM_WORD bm_wide_word(ulong least, __global const ulong *coef, uint at)
+/* The word `at` of a document of n units, by its least value. */
+BM_INLINE BM_WORD bm_word(uint n, ulong least, __global const ulong *coef, uint at)
 {
+    if (n == 0)
+        return ~(BM_WORD)0;
 #if defined(BM_TEAM) && defined(BM_WIDE_PRIME)
     least -= 1;
 #endif
@@ -102,7 +104,7 @@ BM_INLINE BM_WORD bm_wide_word(ulong least, __global const ulong *coef, uint at)
 }
 
 /* The word of a part of a document to its place. */
-BM_INLINE void bm_wide_meet(volatile __global BM_WORD *place, BM_WORD word)
+BM_INLINE void bm_meet_word(volatile __global BM_WORD *place, BM_WORD word)
 {
 #if defined(BM_WIDE_LOW)
     atomic_min(place, word);
@@ -110,3 +112,42 @@ BM_INLINE void bm_wide_meet(volatile __global BM_WORD *place, BM_WORD word)
     *place = word;
 #endif
 }
+
+#if defined(BM_TEAM)
+/* Units of sign_gpu.cl. */
+#define BM_TURN 4
+typedef ulong bm_coef;
+#if defined(BM_WIDE_LOW)
+typedef uint4 bm_unit;
+#else
+typedef ulong bm_unit;
+#endif
+
+BM_INLINE bm_unit bm_unit_hashes(bm_unit h)
+{
+#if defined(BM_WIDE_LOW)
+    return h;
+#else
+    return bm_wide_hash(h);
+#endif
+}
+
+BM_INLINE void bm_fold_hash(ulong h, const ulong *a, const ulong *b, BM_LEAST *m)
+{
+#pragma unroll
+    for (uint j = 0; j < BM_EACH; ++j)
+        m[j] = min(m[j], bm_wide_kept(a[j], h, b[j]));
+}
+
+BM_INLINE void bm_fold_unit(bm_unit h, const ulong *a, const ulong *b, BM_LEAST *m)
+{
+#if defined(BM_WIDE_LOW)
+    bm_fold_hash(h.x, a, b, m);
+    bm_fold_hash(h.y, a, b, m);
+    bm_fold_hash(h.z, a, b, m);
+    bm_fold_hash(h.w, a, b, m);
+#else
+    bm_fold_hash(h, a, b, m);
+#endif
+}
+#endif

@@ -124,7 +124,7 @@ work=$keep
 [[ -n $work ]] || { work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT; }
 mkdir -p "$work"
 
-# A program is that of a SCHEME: affine32, or another whose kernel is sign_wide_gpu.cl.
+# A program is that of a SCHEME: affine32, or another with wide.cl.
 declare -A defines=([affine32]='' [affine64]='-DBM_WIDE_MIX -DBM_WORD=ulong' [legacy]=-DBM_WIDE_LOW [datatrove]='-DBM_WIDE_PRIME -DBM_WORD=ulong'
     [lance]=-DBM_WIDE_LANCE)
 
@@ -139,8 +139,7 @@ options_of() {
 sources_of() {
     local files=({affine32.h,band_keys.cl})
     [[ $1 == affine32 ]] || files+=({affine64.h,wide.cl})
-    files+=(teams.cl)
-    if [[ $1 == affine32 ]]; then files+=(sign_gpu.cl); else files+=(sign_wide_gpu.cl); fi
+    files+=({teams.cl,sign_gpu.cl})
     [[ $2 != all ]] || files+=({xxh3.h,text_hash.cl,text_count.cl,content_hash.h,text_content.cl})
     printf '#include "%s"\n' "${files[@]/#/$kernels/}"
     [[ $2 != all ]] || printf '#define bm_sign bm_sign_oph\n%s' "$(printf '#include "%s"\n' "$kernels"/{oph.h,oph_donors.cl,sign_oph_gpu.cl})"

@@ -86,7 +86,7 @@ static void datatrove_sign(const bm_scheme_params *params, const uint64_t *hashe
 #define LOW_DEVICE                                                                                 \
     {                                                                                              \
         .files = {"affine64.h", "wide.cl"}, .sign_cpu = "sign_wide_cpu.cl",                        \
-        .sign_gpu = "sign_wide_gpu.cl", .options = "-DBM_WIDE_LOW",                                \
+        .sign_gpu = "sign_gpu.cl", .options = "-DBM_WIDE_LOW",                                \
         .upload = bm_coefficients_upload64, .merge = bm_words_merge32                              \
     }
 
@@ -110,7 +110,7 @@ const bm_scheme_ops bm_scheme_datatrove = {.scheme = BM_SCHEME_DATATROVE,
                                            .sign = datatrove_sign,
                                            .device = {.files = {"affine64.h", "wide.cl"},
                                                       .sign_cpu = "sign_wide_cpu.cl",
-                                                      .sign_gpu = "sign_wide_gpu.cl",
+                                                      .sign_gpu = "sign_gpu.cl",
                                                       .options = "-DBM_WIDE_PRIME -DBM_WORD=ulong",
                                                       .whole_hashes = true,
                                                       .alone = true,

@@ -54,7 +54,7 @@ BM_INLINE uint planted(__global const uint4 *in, uint n)\
     _Pragma("unroll") for (uint i = 0; i < 320; ++i) sum ^= v[i];\
     return sum;\
 }
-s/^    words += layout\.w;$/&\n    if (layout.z == 77u) words[planted(in, layout.y)] = 1;/'
+s/^    __global BM_WORD \*words = .*$/&\n    if (layout.z == 77u) words[planted(in, layout.y)] = 1;/'
 # An array whose index is known at run time only lies in memory.
 and_plant "a spill, and scratch" band_keys.cl 's/^    const size_t doc = split\[at \/ BM_BANDS\];$/    uint v[64];\
     for (uint i = 0; i < 64; ++i) v[split[i] % 64u] = split[i + 1];\
@@ -66,9 +66,9 @@ judged 1 'bm_sign for sm_90: [1-9][0-9]* bytes are spilled' \
     'bm_sign for gfx90a: [1-9][0-9]* bytes (are spilled|of scratch)'
 
 # A word at a time, and so that no compiler may join them.
-plant "narrow reads" sign_gpu.cl 's/^        bm_fold_quad(quad\[k \* step\], a, b, m);$/    {\
-        volatile __local const uint *w = (volatile __local const uint *)(quad + k * step);\
-        bm_fold_quad((uint4)(w[0], w[1], w[2], w[3]), a, b, m);\
+plant "narrow reads" sign_gpu.cl 's/^        bm_fold_unit(unit\[k \* step\], a, b, m);$/    {\
+        volatile __local const uint *w = (volatile __local const uint *)(unit + k * step);\
+        bm_fold_unit((uint4)(w[0], w[1], w[2], w[3]), a, b, m);\
     }/'
 and_plant "narrow reads, and a call" band_keys.cl 's/^BM_INLINE ulong bm_band_key/static __attribute__((noinline)) ulong bm_band_key/'
 judged 1 'bm_split_keys for sm_90: [1-9][0-9]* calls are left' \
@@ -76,9 +76,9 @@ judged 1 'bm_split_keys for sm_90: [1-9][0-9]* calls are left' \
     'bm_sign for sm_90: shingles are read in less than 128 bits'
 
 # Half of the reads.
-plant "some narrow reads" sign_gpu.cl 's/^        bm_fold_quad(quad\[k \* step\], a, b, m);$/    {\
-        volatile __local const uint *w = (volatile __local const uint *)(quad + k * step);\
-        bm_fold_quad(k % 2 ? quad[k * step] : (uint4)(w[0], w[1], w[2], w[3]), a, b, m);\
+plant "some narrow reads" sign_gpu.cl 's/^        bm_fold_unit(unit\[k \* step\], a, b, m);$/    {\
+        volatile __local const uint *w = (volatile __local const uint *)(unit + k * step);\
+        bm_fold_unit(k % 2 ? unit[k * step] : (uint4)(w[0], w[1], w[2], w[3]), a, b, m);\
     }/'
 and_plant "some narrow reads, and no such kernel" band_keys.cl '/^bm_split_begin/s/bm_split_begin/bm_split_other/'
 sed -i '/^__kernel.*BM_SPLIT_GROUP/,/^}/d' "$kernels/band_keys.cl"
@@ -88,10 +88,10 @@ judged 1 '[0-9]+ kernels and [0-9]+ signature loops seen' \
 plant "one instruction more every fourth op" sign_gpu.cl 's/min(min(a\[j\] \* h\.x + b\[j\], a\[j\] \* h\.y + b\[j\]), m\[j\])/min(min(a[j] * h.x + b[j], (a[j] * h.y + b[j]) ^ a[j]), m[j])/'
 judged 1 'bm_sign for sm_90: 1\.[89][0-9]* instructions an op'
 
-plant "a short loop" sign_gpu.cl 's/BM_UNROLL\([^ ]\| [^ ]\)/2\1/g'
+plant "a short loop" sign_gpu.cl 's/BM_TURN\([^ ]\| [^ ]\)/2\1/g'
 judged 1 'bm_sign for sm_90: 1\.6[0-9]* instructions an op'
 
-plant "no loop" sign_gpu.cl 's/^BM_INLINE void bm_fold_quad(.*/&\n{ (void)h; (void)a; (void)b; (void)m; }\nBM_INLINE void bm_unused(uint4 h, const uint *a, const uint *b, uint *m)/'
+plant "no loop" sign_gpu.cl 's/^BM_INLINE void bm_fold_unit(.*/&\n{ (void)h; (void)a; (void)b; (void)m; }\nBM_INLINE void bm_unused(uint4 h, const uint *a, const uint *b, uint *m)/'
 judged 1 '[0-9]+ kernels and [0-9]+ signature loops seen'
 
 # Idle lanes: two teams of 23 items, which share a warp. And a scheme's loop that takes longer.

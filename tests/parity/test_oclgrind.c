@@ -208,7 +208,7 @@ static void run_planted(const char *from, const char *to, char *log, size_t cap)
 Test(oclgrind, reports_a_planted_write_out_of_bounds)
 {
     static char log[65536];
-    run_planted("__local uint4 tile[BM_TILE];", "__local uint4 tile[4];", log, sizeof log);
+    run_planted("__local bm_unit tile[BM_TILE];", "__local bm_unit tile[4];", log, sizeof log);
     cr_assert_not_null(strstr(log, "Invalid write"), "Oclgrind said: %s", log);
 }
 
