@@ -25,6 +25,7 @@ const arg_foreign cli_foreign_options[CLI_N_FOREIGN_OPTIONS] = {
     {"shingle-length", "shingle", "--shingle word:N"},
     {"char-ngrams", "shingle", "--shingle char:N"},
     {"char-ngram", "shingle", "--shingle char:N"},
+    {"text", "text-field", "--text-field NAME"},
     {"column", "text-field", "--text-field NAME"},
     {"columns", "text-field", "--text-field NAME"},
     {"text-column", "text-field", "--text-field NAME"},

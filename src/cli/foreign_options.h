@@ -5,7 +5,7 @@
 
 #include "cli/args.h"
 
-enum { CLI_N_FOREIGN_OPTIONS = 102 };
+enum { CLI_N_FOREIGN_OPTIONS = 103 };
 
 extern const arg_foreign cli_foreign_options[CLI_N_FOREIGN_OPTIONS];
 

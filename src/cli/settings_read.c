@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/command_sets.h"
 #include "cli/environment.h"
@@ -104,6 +105,13 @@ static bm_status check_index(const cli_settings *s, cli_command_id command, bm_e
     return BM_OK;
 }
 
+/* Words where the name of a file should stand: no file is called so, and few would be. */
+static bool is_text(const char *operand)
+{
+    return strchr(operand, ' ') != NULL && strpbrk(operand, "/.") == NULL &&
+           access(operand, F_OK) != 0;
+}
+
 /* An index, where no targets are named; then queries. */
 static bm_status check_query(cli_settings *s, bm_error *err)
 {
@@ -116,6 +124,12 @@ static bm_status check_query(cli_settings *s, bm_error *err)
     if (!s->index.follow && s->operands.n == n_index && !listed)
         return args_fail(err, "no queries (expected files, directories, - for stdin, "
                               "--files-from, or --follow)");
+    for (size_t i = n_index; i < s->operands.n; i++)
+        if (is_text(s->operands.items[i]))
+            return args_fail(err,
+                             "no file \"%.200s\" (a text goes to stdin: echo TEXT | bandmill query "
+                             "INDEX - --format lines)",
+                             s->operands.items[i]);
     s->input.paths = s->operands.items + n_index;
     s->input.n_paths = s->operands.n - n_index;
     return BM_OK;

@@ -1,0 +1,46 @@
+# Thirty mistakes that are made in a shell, each with its exit code and the message that mends it: CODE | ARGUMENTS | MESSAGE.
+# shellcheck shell=sh disable=SC2034,SC2086,SC2154
+printf '{"id":"a","text":"one two three four five six"}\n{"id":"b","text":"seven eight nine ten eleven"}\n' > in.jsonl
+printf 'one line\nanother line\n' > lines.txt
+cp in.jsonl 'in'
+bm dedup in.jsonl -q -o result; exits 0
+bm sign in.jsonl -q -o signed; exits 0
+bm index build index in.jsonl -q; exits 0
+while IFS='|' read -r code arguments message; do
+    bm $arguments; refused "${code% }" "${message# }"
+done << 'END'
+2 | dedupe in.jsonl -o no | unknown command "dedupe" \(did you mean dedup\?\)
+2 | in.jsonl | unknown command "in\.jsonl" \(bandmill help lists the commands\)
+2 | index in.jsonl | unknown command "index in\.jsonl"
+2 | dedup -o no | no input \(expected files, directories, - for stdin, or --files-from\)
+2 | dedup in.jsonl | no output \(expected -o DIR\); -o - is stdout
+2 | dedup in.jsonl -o | --output needs a value \(expected DIR\)
+2 | dedup in.jsonl -o result | result: the output exists already \(--force replaces it\)
+2 | dedup in.jsonl -o in.jsonl | in\.jsonl: the output is the input in\.jsonl
+4 | dedup missing.jsonl -o no | missing\.jsonl: cannot open: No such file
+2 | dedup result -o no | result: is a result of bandmill \(its documents are in result/kept\.jsonl\)
+2 | dedup in.jsonl lines.txt -o no | inputs differ in format: in\.jsonl is jsonl, lines\.txt is files \(one --format for all\)
+2 | dedup in -o no | in: its first line is a JSON object, and its name tells no format \(--format jsonl
+2 | dedup in.jsonl -o no --treshold .8 | unknown option --treshold \(did you mean --threshold\?\)
+2 | dedup in.jsonl -o no --threshold 80 | --threshold: unusable value "80" \(expected a number above 0 and at most 1\)
+2 | dedup in.jsonl -o no --num-perm 256 | unknown option --num-perm \(here it is --perms K\)
+2 | dedup in.jsonl -o no --text content | unknown option --text \(here it is --text-field NAME\)
+2 | dedup in.jsonl -o no --ngram 5 | unknown option --ngram \(here it is --shingle word:N\)
+2 | dedup in.jsonl -o no --shingle 5 | --shingle: unusable value "5" \(expected word:K, char:K
+2 | dedup -i in.jsonl -o no | unknown option -i \(here it is a path without an option\)
+2 | dedup in.jsonl --output-dir no | unknown option --output-dir \(here it is -o\)
+3 | dedup in.jsonl -o no --text-field content | in\.jsonl:1: no field 'content' \(a string or null; the record has 'id', 'text'\)
+2 | dedup in.jsonl -o no --format txt | --format: unknown value "txt" \(expected one of auto jsonl
+2 | dedup in.jsonl -o no --keep best | --keep 'best': there is no such rule \(expected first last longest
+2 | dedup in.jsonl -o no --bands 10 | --bands without --rows
+2 | pairs in.jsonl --keep last | --keep is an option of dedup, not of pairs
+2 | query index | no queries \(expected files, directories, - for stdin, --files-from, or --follow\)
+2 | explain result a | 2 operands \(expected the directory that dedup wrote and two ids, or the directory and --group G\)
+7 | report signed | signed/manifest\.json: it holds .signatures. \(a directory that dedup wrote\)
+7 | filter in.jsonl -o no | in\.jsonl: no manifest\.json and no report\.json in it
+7 | query in.jsonl in.jsonl | in\.jsonl: is not an index
+END
+bm query index 'one text of some words'; refused 2 'no file "one text of some words" \(a text goes to stdin: echo TEXT \| bandmill query INDEX - --format lines\)'
+echo 'one two three four five six' | "$PROGRAM" query index - --format lines > ../out 2> ../err || fail 'the hint does not help'
+says ../out '^-:1	a	1\.000000$'
+absent no
