@@ -7,11 +7,16 @@ mkdir "$TMPDIR"
 # rows DEVICE WHAT: CORES of that row; WHAT is padded to its column.
 cores() { awk -v device="$1" -v what="$2" 'BEGIN { what = what " " } $1 == device && substr($0, 14, length(what)) == what { print substr($0, 45, 9) + 0 }' ../out; }
 
+i=0
+while [ $i -lt 500 ]; do
+    echo "{\"text\":\"document $i of five hundred, \\\"quoted\\\" and of some more words than one shingle has, number $i\"}"
+    i=$((i + 1))
+done > in.jsonl
 all='1 2'
 [ "${BANDMILL_TEST_SIZE:-normal}" != small ] || all=2
 for threads in $all; do
     # shellcheck disable=SC2086 # words
-    bm bench -v --device cpu --threads $threads $quick; exits 0
+    bm bench in.jsonl -v --device cpu --threads $threads $quick; exits 0
     says ../out '^cpu +sign +[0-9.]+ GB/s  #+$'
     says ../out '^DEVICE +WHAT +CORES +MEDIAN +UNIT +MIN +MAX +RATIO$'
     for what in 'arithmetic limit' 'resident hashes' 'text word:5' 'text byte:8' 'text stopword:4' 'text word:5, bag' 'documents of 100, oph'; do
@@ -23,11 +28,6 @@ done
 
 
 # Without -v: a paragraph and bars, of the documents given; money and power where they are asked for.
-i=0
-while [ $i -lt 500 ]; do
-    echo "{\"text\":\"document $i of five hundred, \\\"quoted\\\" and of some more words than one shingle has, number $i\"}"
-    i=$((i + 1))
-done > in.jsonl
 bm bench in.jsonl --device cpu --threads 1 --price 2 --watts 300 --repeats 1 --min-seconds 0.001; exits 0
 tr '\n' ' ' < ../out > words
 says words '^500 documents of 10[0-9] bytes, from the input, as JSON Lines: on 1 CPU cores \(.*\) sign .* GB/s, bound by the (arithmetic|host|disk); dedup .*\. A billion of them take sign on cpu .* hours, a cost of .*, .* kWh; dedup on cpu .* kWh\.  cpu '

@@ -2,15 +2,42 @@
 
 #include <bandmill/bandmill.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bench/bench.h"
+
+/* Few documents, for whole jobs run over them: 3 MB. */
+static char path[] = "/tmp/bench_run_XXXXXX.jsonl";
+static const char *const paths[] = {path};
+
+static void write_documents(void)
+{
+    FILE *file = fdopen(mkstemps(path, 6), "w");
+    for (int i = 0; i < 5000; i++) {
+        fprintf(file, "{\"text\":\"document");
+        for (int w = 0; w < 80; w++)
+            fprintf(file, w % 8 == 0 ? " the %d" : " %d", i * 77 + w * w);
+        fprintf(file, "\"}\n");
+    }
+    fclose(file);
+}
+
+static void remove_documents(void)
+{
+    unlink(path);
+}
+
+TestSuite(bench_run, .init = write_documents, .fini = remove_documents);
 
 static bm_bench_options quick(const char *device)
 {
     return (bm_bench_options){.device = {.device = device},
                               .sketch = {.seed = 1},
                               .text = {.normalize = BM_NORM_LOWER, .shingle_k = 5},
+                              .paths = paths,
+                              .n_paths = 1,
                               .threads = 2,
                               .repeats = 2,
                               .min_seconds = .005};
