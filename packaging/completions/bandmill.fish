@@ -125,6 +125,7 @@ complete -c bandmill -n '__bandmill_is "sign"' -l band-keys -d 'write band_keys.
 complete -c bandmill -n '__bandmill_is "dedup"' -l pairs -d 'write pairs.tsv too'
 complete -c bandmill -n '__bandmill_is "report"' -l groups -x -a "" -d 'the N largest groups (20)'
 complete -c bandmill -n '__bandmill_is "report"' -l pairs -x -a "" -d 'the N pairs just above the threshold, and the N most chained (20)'
+complete -c bandmill -n '__bandmill_is "report"' -l open -d 'open the page that -o names (by xdg-open)'
 complete -c bandmill -n '__bandmill_is "report"' -l sample -x -a "" -d 'N removed documents drawn at random (20)'
 complete -c bandmill -n '__bandmill_is "report"' -l sample-seed -x -a "" -d 'of that sample (1)'
 complete -c bandmill -n '__bandmill_is "report"' -l sample-labels -x -a " (__bandmill_files .tsv)" -d 'ids of the sample, each with right or wrong: how many are right'

@@ -1,6 +1,10 @@
 /* cmd_report.c -- bandmill report: one page that shows what dedup removed and why.
  *
  * Tests: tests/cli/cases/report.sh */
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "cli/command.h"
 #include "cli/job_callbacks.h"
 #include "cli/options.h"
@@ -14,6 +18,18 @@ static void say_result(cli_context *context, const bm_report_result *result)
                  cli_format_count(result->missing, n[1], sizeof n[1]),
                  cli_format_count(result->bytes, n[2], sizeof n[2]),
                  path != NULL ? " written to " : "", path != NULL ? path : "");
+}
+
+/* The desktop knows by what; where there is none the page is there all the same. */
+static void open_page(cli_context *context, const char *path)
+{
+    char opener[] = "xdg-open";
+    char *const words[] = {opener, (char *)(uintptr_t)path, NULL};
+    pid_t child;
+    int code = 1;
+    if (posix_spawnp(&child, opener, NULL, NULL, words, environ) != 0 ||
+        waitpid(child, &code, 0) < 0 || code != 0)
+        cli_say_log(&context->console, BM_LOG_WARNING, "xdg-open could not open the page");
 }
 
 bm_status cli_run_report(cli_context *context, bm_error *err)
@@ -48,5 +64,7 @@ bm_status cli_run_report(cli_context *context, bm_error *err)
         status = cli_finish(&context->console, err);
     if (wrote && status == BM_OK)
         say_result(context, &result);
+    if (wrote && status == BM_OK && settings->page.open)
+        open_page(context, settings->output.path);
     return status;
 }

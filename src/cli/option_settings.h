@@ -99,6 +99,7 @@ typedef struct cli_explain_settings {
 typedef struct cli_page_settings {
     uint32_t groups, pairs, text_bytes, sample, sample_seed;
     const char *sample_labels; /* NULL: none */
+    bool open;                 /* in a browser */
 } cli_page_settings;
 
 /* S:P; both 0: not given. */

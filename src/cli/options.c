@@ -122,6 +122,8 @@ static const arg_option rows[] = {
           "the N largest groups (20)"),
     WHOLE("pairs", BIT(CLI_REPORT), CLI_GROUP_OUTPUT, page.pairs, 0, 100000, "N",
           "the N pairs just above the threshold, and the N most chained (20)"),
+    FLAG("open", BIT(CLI_REPORT), CLI_GROUP_OUTPUT, page.open,
+         "open the page that -o names (by xdg-open)"),
     WHOLE("sample", BIT(CLI_REPORT), CLI_GROUP_OUTPUT, page.sample, 0, 100000, "N",
           "N removed documents drawn at random (20)"),
     WHOLE("sample-seed", BIT(CLI_REPORT), CLI_GROUP_OUTPUT, page.sample_seed, 0, UINT32_MAX, "S",

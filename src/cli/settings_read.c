@@ -152,6 +152,8 @@ static bm_status check_operands(cli_settings *s, cli_command_id command, bm_erro
     if (command == CLI_REPORT && s->operands.n != 1)
         return args_fail(err, "%zu operands (expected the directory that dedup wrote)",
                          s->operands.n);
+    if (command == CLI_REPORT && s->page.open && s->output.path == NULL)
+        return args_fail(err, "--open without a file (expected -o FILE.html too)");
     if (command == CLI_EXPLAIN && s->explain.dot && s->messages.json)
         return args_fail(err, "--dot with --json (expected one or the other)");
     if (command == CLI_EXPORT && s->operands.n != 1)

@@ -46,6 +46,14 @@ done
 bm report dir --sample-labels missing.tsv; refused 4 'missing\.tsv'
 bm report dir --sample-labels labels.tsv -o labels.tsv --force; refused 2 'labels\.tsv'
 
+# --open hands the page to the desktop; without one it is there all the same
+mkdir bin; printf '#!/bin/sh\necho "$1" > opened\n' > bin/xdg-open; chmod +x bin/xdg-open
+(PATH=$PWD/bin:$PATH "$PROGRAM" report dir -o opened.html --open -q) || fail 'report --open failed'
+echo opened.html | holds opened
+(PATH=$PWD "$PROGRAM" report dir -o again.html --open) 2> ../err; rc=$?; exits 0; says ../err 'warning: xdg-open could not open the page'
+holds again.html < opened.html
+bm report dir --open; refused 2 '--open without a file'
+
 # how much is shown
 bm report dir --json --pairs 1 --groups 0 --text-bytes 7 -q; exits 0
 says ../out '"just_above":\[\{"a":"a","b":"b","jaccard":0.777778,"shared_shingles":35\}\]'
