@@ -86,8 +86,8 @@ static void datatrove_sign(const bm_scheme_params *params, const uint64_t *hashe
 #define LOW_DEVICE                                                                                 \
     {                                                                                              \
         .files = {"affine64.h", "wide.cl"}, .sign_cpu = "sign_wide_cpu.cl",                        \
-        .sign_gpu = "sign_gpu.cl", .options = "-DBM_WIDE_LOW",                                \
-        .upload = bm_coefficients_upload64, .merge = bm_words_merge32                              \
+        .sign_gpu = "sign_gpu.cl", .options = "-DBM_WIDE_LOW", .upload = bm_coefficients_upload64, \
+        .merge = bm_words_merge32                                                                  \
     }
 
 static const uint32_t test_perms[] = {100, 0};
