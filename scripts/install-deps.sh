@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# install-deps.sh [--tests | --test-packages | --test-venv] -- install what building needs (Debian 12, Ubuntu 24.04); with --tests also what the tests need:
+# install-deps.sh [--parquet] [--tests | --test-packages | --test-venv] -- install what building needs (Debian 12, Ubuntu 24.04); with --parquet
+# also Arrow for -DBM_PARQUET=ON: where the system has no Arrow C++, that of PyPI's pyarrow, in .venv; with --tests also what the tests need:
 # Criterion, three OpenCL implementations and oclgrind, clang, gcc 11, Ninja and ccache, libabigail, jq, Java and PostgreSQL (no server is left running), a cross
 # compiler and emulator for AArch64, and .venv with the Python packages of scripts/test-requirements.txt; with --test-packages or --test-venv
 # all but .venv, or .venv alone.
@@ -24,18 +25,19 @@ fi
 
 say() { printf '== %s\n' "$*"; }
 
-tests=no
+tests=no parquet=no
 for argument in "$@"; do
     case $argument in
+    --parquet) parquet=yes ;;
     --tests) tests=yes ;;
     --test-packages) tests=packages ;;
     --test-venv) tests=venv ;;
     -h | --help)
-        sed -n '2,7s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+        sed -n '2,8s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
         exit 0
         ;;
     *)
-        echo "install-deps.sh: unknown argument $argument (expected --tests, --test-packages or --test-venv)" >&2
+        echo "install-deps.sh: unknown argument $argument (expected --parquet, --tests, --test-packages or --test-venv)" >&2
         exit 2
         ;;
     esac
@@ -67,6 +69,20 @@ install_packages() {
     fi
     "${as_root[@]}" apt-get update -q
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${missing[@]}"
+}
+
+# Arrow where the build looks for it (src/parquet/CMakeLists.txt): the system's, or that in .venv, of the version that the tests use.
+make_arrow() {
+    local venv=$root/.venv
+    if pkg-config --exists arrow parquet; then
+        say "Arrow: the system's"
+    elif "$venv/bin/python" -c 'import pyarrow' 2> /dev/null; then
+        say "Arrow: that of pyarrow in .venv"
+    else
+        say "Arrow: installing pyarrow into .venv"
+        [[ -e $venv/bin/python ]] || python3 -m venv "$venv"
+        "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile --no-deps "$(grep '^pyarrow==' "$root/scripts/test-requirements.txt")"
+    fi
 }
 
 # .venv as test-requirements.txt wants it; a stamp inside says which list it was made from.
@@ -101,6 +117,9 @@ if ! command -v dpkg-query > /dev/null; then
     echo "install-deps.sh: this is not Debian or Ubuntu; docs/install.md lists what is needed" >&2
     exit 1
 fi
+if [[ $parquet == yes ]]; then
+    build_packages+=(python3-venv)
+fi
 case $tests in
 no) install_packages "${build_packages[@]}" ;;
 yes | packages) install_packages "${build_packages[@]}" "${test_packages[@]}" ;;
@@ -108,3 +127,6 @@ esac
 case $tests in
 yes | venv) make_venv ;;
 esac
+if [[ $parquet == yes ]]; then
+    make_arrow
+fi

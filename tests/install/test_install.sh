@@ -78,4 +78,9 @@ missing=$(comm -23 promised names)
 [ -z "$missing" ] || { echo "in a header, not in the library: $missing"; exit 1; }
 extra=$(comm -13 promised names)
 [ -z "$extra" ] || { echo "exported, but in no public header: $extra"; exit 1; }
+
+# removed again, as docs/install.md says
+"$cmake" --install "$build" --prefix "$work/second" > "$work/log" || { cat "$work/log"; exit 1; }
+xargs rm < "$build/install_manifest.txt"
+[ -z "$(find "$work/second" ! -type d | tee /dev/stderr)" ] || { echo "left after uninstalling"; exit 1; }
 echo "installed, moved, linked in 5 ways; $(wc -l < names) functions exported"
