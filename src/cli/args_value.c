@@ -32,13 +32,13 @@ static const char *choice_at(const arg_option *option, unsigned index, unsigned 
         return option->choices[index].name;
     }
     *value = (unsigned)option->min + index;
-    *value += option->without != 0 && *value >= option->without;
     return bm_option_word(option->words, *value);
 }
 
 const char *args_choice(const arg_option *option, unsigned index, unsigned *value)
 {
-    const char *word = choice_at(option, index, value);
+    const bool behind = option->without != 0 && option->min + index >= option->without;
+    const char *word = choice_at(option, index + behind, value);
     return option->max == 0 || *value <= option->max ? word : NULL;
 }
 

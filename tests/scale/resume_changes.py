@@ -256,8 +256,8 @@ def check_allowed(bench):
         wrong = refused.returncode != 2 or not re.search(rb"saved there .*--resume.*--force", refused.stderr) or differing(digests(job.work), digests(bench.at("saved")))
         bench.claims.check(f"without --resume the work of {killed} is refused with 2, and stays", not wrong, refused.stderr)
         done = bench.run(job, "--force")
-        wrong = bench.same(job, done.returncode, done.stderr) or (b"begun anew" not in done.stderr and done.stderr)
-        bench.claims.check(f"with --force the work of {killed} is begun anew, and that is said", not wrong, wrong)
+        wrong = bench.same(job, done.returncode, done.stderr) or (b"starts again" not in done.stderr and done.stderr)
+        bench.claims.check(f"with --force the work of {killed} starts again, and that is said", not wrong, wrong)
         empty(job.output, bench.at("saved"))
 
 
