@@ -10,8 +10,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "store/bytes/posting_piece.h"
-#include "store/bytes/set_code.h"
+#include "store/posting_piece.h"
+#include "store/set_code.h"
 
 #define ROUNDS     9
 #define KEYS_AHEAD 8u

@@ -1,13 +1,13 @@
 """plot.py RESULT.json OUT.svg -- the comparison as a picture: seconds of each tool, one core and all, on a log scale.
 
-Colours, lines and type are those of all pictures: src/pipeline/output/figure.css."""
+Colours, lines and type are those of all pictures: src/job/figure.css."""
 import html
 import json
 import math
 import os
 import sys
 
-STYLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src", "pipeline", "output", "figure.css")
+STYLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "src", "job", "figure.css")
 TITLES = {"signatures": "Texts in memory to signatures", "pairs": "File to pairs or groups, whole process"}
 PANEL, GAP, LABELS, LONG, ROW, TOP = 520, 20, 120, 310, 38, 74  # pixels; LABELS and LONG: of a panel
 

@@ -1,4 +1,4 @@
-/* unchecked.c -- in the place of src/backend/drivers/known_answers.c: this program believes its devices, for they compute nothing. */
-#include "backend/drivers/known_answers.h"
+/* unchecked.c -- in the place of src/opencl/known_answers.c: this program believes its devices, for they compute nothing. */
+#include "opencl/known_answers.h"
 
 const bool bm_devices_are_checked = false;

@@ -1,5 +1,5 @@
 /* What rows and files are, so that they are known again. */
-#include "io/sources/row_digest.h"
+#include "sources/row_digest.h"
 #include "model/file_names.h"
 #include "model/stream_hash.h"
 

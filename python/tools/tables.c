@@ -1,7 +1,7 @@
 /* Parquet and Arrow files are read and written by pyarrow (bandmill/_tables.py); where that is not installed, by the library
- * bandmill-parquet. This stands in for src/io/tables/table_provider.c, which a static library leaves to whoever has one. */
-#include "io/tables/table_library.h"
-#include "io/tables/table_provider.h"
+ * bandmill-parquet. This stands in for src/input/table_provider.c, which a static library leaves to whoever has one. */
+#include "input/table_library.h"
+#include "input/table_provider.h"
 
 static int bm_py_tables_ready(char *why, size_t cap);
 static int bm_py_table_open(const bm_table_wish *wish, struct ArrowArrayStream *out, bm_table_words *words);

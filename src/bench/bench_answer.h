@@ -19,7 +19,7 @@
 
 #include "bench/bench.h"
 #include "bench/bench_text.h"
-#include "io/json/json_write.h"
+#include "json/json_write.h"
 
 /* A folder of its own in $TMPDIR (/tmp), `name` being a part of its name: path to `path`. */
 #define BM_BENCH_FOLDER_BYTES 4096u

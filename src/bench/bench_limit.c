@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "backend/cpu/sign_loops.h"
+#include "cpu/sign_loops.h"
 #include "base/cpu.h"
 #include "base/error.h"
 #include "sketch/scheme.h"

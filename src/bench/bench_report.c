@@ -13,7 +13,7 @@
 
 #include "base/cpu.h"
 #include "base/error.h"
-#include "io/json/json_write.h"
+#include "json/json_write.h"
 
 static void write_machine(bm_json *json, const bm_bench_options *options)
 {

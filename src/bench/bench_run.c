@@ -23,7 +23,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "backend/opencl/cl_link_rate.h"
+#include "opencl/cl_link_rate.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
@@ -35,7 +35,7 @@
 #include "bench/bench_work.h"
 #include "model/option_check.h"
 #include "model/scheme_facts.h"
-#include "pipeline/devices/device_pick.h"
+#include "devices/device_pick.h"
 #include "sketch/scheme.h"
 
 #define LINK_BYTES     ((size_t)64 << 20)

@@ -10,9 +10,9 @@
 #include "base/error.h"
 #include "model/option_defaults.h"
 #include "base/random.h"
-#include "io/arrays/sign_dir.h"
-#include "io/sources/batch_sources.h"
-#include "io/input/input_set_open.h"
+#include "results/sign_dir.h"
+#include "sources/batch_sources.h"
+#include "input/input_set_open.h"
 
 enum {
     VOCABULARY = 20000,

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "model/scheme_facts.h"
-#include "backend/cpu/cpu_backend.h"
-#include "backend/opencl/opencl_backend.h"
+#include "cpu/cpu_backend.h"
+#include "opencl/opencl_backend.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/random.h"

@@ -10,8 +10,8 @@
 #include <pthread.h>
 
 #include "bench/bench.h"
-#include "backend/backend.h"
-#include "backend/cpu/sign_loops_row.h"
+#include "model/backend.h"
+#include "cpu/sign_loops_row.h"
 #include "model/shingle_batch.h"
 #include "bench/bench_rate.h"
 #include "bench/bench_text.h"

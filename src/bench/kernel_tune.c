@@ -18,7 +18,7 @@
 #include <string.h>
 
 #include "bench/bench.h"
-#include "backend/opencl/cl_backend.h"
+#include "opencl/cl_backend.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/meter.h"
@@ -26,7 +26,7 @@
 #include "bench/kernel_tune_rate.h"
 #include "bench/kernel_tune_report.h"
 #include "model/option_check.h"
-#include "pipeline/devices/device_pick.h"
+#include "devices/device_pick.h"
 #include "sketch/scheme.h"
 
 #define PROBE_SECONDS 60.0

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "model/scheme_facts.h"
-#include "backend/opencl/cl_backend.h"
-#include "backend/cpu/cpu_backend.h"
+#include "opencl/cl_backend.h"
+#include "cpu/cpu_backend.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"

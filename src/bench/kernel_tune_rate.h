@@ -9,7 +9,7 @@
 #define BM_BENCH_KERNEL_TUNE_RATE_H
 
 #include "bench/bench.h"
-#include "backend/backend.h"
+#include "model/backend.h"
 #include "model/shingle_batch.h"
 #include "bench/kernel_tune_search.h"
 

@@ -10,7 +10,7 @@
 #include <bandmill/version.h>
 
 #include "base/error.h"
-#include "io/json/json_write.h"
+#include "json/json_write.h"
 
 static bm_status take_text(bm_buf *buf, char **out, bm_error *err)
 {

@@ -8,7 +8,7 @@
 #ifndef BM_BENCH_KERNEL_TUNE_SEARCH_H
 #define BM_BENCH_KERNEL_TUNE_SEARCH_H
 
-#include "backend/opencl/cl_kernel_params.h"
+#include "opencl/cl_kernel_params.h"
 
 #define BM_KERNEL_TUNE_MARGIN 1.02 /* a row wins when it is so many times as fast */
 

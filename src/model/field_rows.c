@@ -1,6 +1,6 @@
 /* field_rows.c -- the rows, and what their types mean.
  *
- * Tests: tests/unit/model/test_field_rows.c, tests/unit/context/test_settings_fields.c */
+ * Tests: tests/unit/model/test_field_rows.c, tests/unit/job/test_settings_fields.c */
 #include "model/field_rows.h"
 
 #include <string.h>

@@ -2,10 +2,10 @@
  * row each.
  *
  * A row says where the field lies, what its value is, what its default is, and what it is for. All else
- * is a loop over the rows: what a manifest writes and reads back (io/manifest), what two directories
+ * is a loop over the rows: what a manifest writes and reads back (output), what two directories
  * must have in common, what contradicts them, what means nothing for some input
- * (pipeline/context/settings_fields.c), and what a report tells of a job and a job that resumes compares
- * (pipeline/context/settings_list.c). A field that needs more than its type says has a type of its
+ * (job/settings_fields.c), and what a report tells of a job and a job that resumes compares
+ * (job/settings_list.c). A field that needs more than its type says has a type of its
  * own, and the function that knows it stands beside the loop.
  *
  * Rows stand in the order in which manifests and reports have them. Threads: any; the table is

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Columns, of the tables that are not for directories alone (io/results/result_tables.h). */
+/* Columns, of the tables that are not for directories alone (results/result_tables.h). */
 #define BM_HEAD_PAIRS      "id_a\tid_b\tjaccard"
 #define BM_HEAD_CONTAINED  "id_a\tid_b\tcontainment"
 #define BM_HEAD_EDIT       "\tedit" /* behind these two */

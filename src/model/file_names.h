@@ -9,7 +9,7 @@
  * To ask the other way round, what a name that lies in a directory stands for, is bm_file_kind_of:
  * so `--force` knows an output of ours, and `inspect` a list of ids. A new file is a constant here
  * and a row in file_names.c, and nothing else has to learn of it. The columns of the tables stand
- * in io/results; the files of an interrupted job (.bandmill-...) in io/output/out_state.h, since
+ * in results; the files of an interrupted job (.bandmill-...) in output/out_state.h, since
  * they are never outputs. */
 #ifndef BM_MODEL_FILE_NAMES_H
 #define BM_MODEL_FILE_NAMES_H

@@ -39,7 +39,7 @@ typedef struct bm_keep_rules {
     bool none;         /* no document of a group stays; no rules then */
 } bm_keep_rules;       /* {0}: the first in the input */
 
-/* What a rule that looks at a field found in a record: the last bytes of its key (io/formats/keep_key.h). */
+/* What a rule that looks at a field found in a record: the last bytes of its key (input/keep_key.h). */
 typedef enum bm_keep_seen {
     BM_KEEP_SEEN,
     BM_KEEP_SEEN_MISSING, /* no value */

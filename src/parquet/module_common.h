@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "io/tables/table_module.h"
+#include "input/table_module.h"
 
 namespace bandmill_tables
 {

@@ -3,10 +3,10 @@
  * A row says all that is particular to a scheme, for the host and for devices. Nobody asks which
  * scheme it is: whoever signs reads the row. What stands in it is data, and functions over plain
  * memory; of OpenCL it knows the names of files in kernels/ and no call. The loops of the native
- * CPU, which are compiled for instruction sets, are rows of their own (backend/cpu/native_row.h).
+ * CPU, which are compiled for instruction sets, are rows of their own (cpu/native_row.h).
  *
  * A new scheme: scheme_NAME.c with its row, the row in scheme.c, a kernel for each of the two
- * families of devices, backend/cpu/native_NAME.c, its value in the public enum, and its word in
+ * families of devices, cpu/native_NAME.c, its value in the public enum, and its word in
  * model/option_names.c. */
 #ifndef BM_SKETCH_SCHEME_ROW_H
 #define BM_SKETCH_SCHEME_ROW_H

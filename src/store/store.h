@@ -36,8 +36,8 @@
 #include <bandmill/types.h>
 
 #include "base/pool.h"
-#include "store/bytes/document_piece.h"
-#include "store/bytes/posting_piece.h"
+#include "store/document_piece.h"
+#include "store/posting_piece.h"
 
 #define BM_STORE_VERSION 2u
 

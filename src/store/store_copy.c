@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "store/bytes/le_bytes.h"
+#include "store/le_bytes.h"
 #include "store/store_runs.h"
 #include "store/store_write.h"
 

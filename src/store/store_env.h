@@ -10,7 +10,7 @@
 #include <lmdb.h>
 
 #include "base/shared_library.h"
-#include "store/bytes/piece.h"
+#include "store/piece.h"
 
 /* The functions of liblmdb that the store calls; the library is opened with an index. */
 #define BM_LMDB_FUNCTIONS(X)                                                                       \

@@ -13,8 +13,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "store/bytes/le_bytes.h"
-#include "store/bytes/set_code.h"
+#include "store/le_bytes.h"
+#include "store/set_code.h"
 #include "store/store_filter.h"
 
 /* --- open and close --- */

@@ -18,7 +18,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "store/bytes/piece.h"
+#include "store/piece.h"
 
 #define FREE_TABLE  0u /* as mdb_stat has it */
 #define FIRST_PAGE  2u /* behind the two that say which transaction is the last */

@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/whole_io.h"
-#include "store/bytes/le_bytes.h"
+#include "store/le_bytes.h"
 #include "store/store.h"
 
 #define MAGIC      UINT64_C(0x54494D4D4F434D42) /* "BMCOMMIT" */

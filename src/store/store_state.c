@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "store/bytes/le_bytes.h"
+#include "store/le_bytes.h"
 
 #define TEXTS     (1u + BM_STORE_NOTES)
 #define NUMBERS   (11u + TEXTS) /* of 64 bits */

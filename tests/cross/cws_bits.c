@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "backend/cpu/native_row.h"
+#include "cpu/native_row.h"
 #include "base/cpu.h"
 #include "sketch/scheme_params.h"
 #include "tests/unit/sketch/cws_vectors.h"

@@ -11,8 +11,8 @@ if [ "$(uname -m)" != x86_64 ]; then
     echo "skipped: the options are those of x86-64"
     exit 77
 fi
-scheme="src/base/random.c src/sketch/scheme_cws.c src/sketch/scheme_params.c src/backend/cpu/native_cws.c src/backend/cpu/cws_kept.c
-    src/backend/cpu/cws_scalar.c tests/cross/cws_bits.c src/backend/cpu/cws_avx2.c src/backend/cpu/cws_avx512.c"
+scheme="src/base/random.c src/sketch/scheme_cws.c src/sketch/scheme_params.c src/cpu/native_cws.c src/cpu/cws_kept.c
+    src/cpu/cws_scalar.c tests/cross/cws_bits.c src/cpu/cws_avx2.c src/cpu/cws_avx512.c"
 avx2="-mavx2 -mbmi -mbmi2 -mlzcnt -mpopcnt"
 avx512="-mavx512f -mavx512bw -mavx512dq -mavx512vl $avx2"
 

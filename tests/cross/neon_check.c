@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "backend/cpu/cpu_backend.h"
-#include "backend/cpu/sign_loops_row.h"
+#include "cpu/cpu_backend.h"
+#include "cpu/sign_loops_row.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "kernels/affine32.h"

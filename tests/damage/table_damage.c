@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "io/sources/chunk_texts.h"
-#include "io/sources/table_stream.h"
-#include "io/tables/table_module.h"
+#include "sources/chunk_texts.h"
+#include "sources/table_stream.h"
+#include "input/table_module.h"
 
 #define ROWS_MOST ((size_t)1 << 16)
 #define MAGIC     ((size_t)4) /* bytes before the first page */

@@ -6,7 +6,7 @@
 
 #include "tests/unit/match/all_pairs_world.h"
 
-#include "pipeline/match/all_pairs_prefixes.h"
+#include "match/all_pairs_prefixes.h"
 
 static struct {
     bool armed, memory;

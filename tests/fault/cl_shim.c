@@ -44,7 +44,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backend/drivers/cl_load.h"
+#include "opencl/cl_load.h"
 
 #define MAX_READS 64
 

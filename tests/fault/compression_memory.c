@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "io/bytes/compression_kinds.h"
-#include "io/bytes/decompress.h"
-#include "io/pack/compress.h"
+#include "input/compression_kinds.h"
+#include "input/decompress.h"
+#include "output/compress.h"
 
 static struct {
     bool armed, failed;

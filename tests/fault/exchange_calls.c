@@ -7,8 +7,8 @@
 #include <bandmill/job.h>
 
 #include "failed_run.h"
-#include "io/tables/table_module.h"
-#include "io/tables/table_provider.h"
+#include "input/table_module.h"
+#include "input/table_provider.h"
 #include "tests/unit/base/remove_tree.h"
 #include "tests/unit/base/scratch.h"
 

@@ -12,8 +12,8 @@
 #include <sys/mount.h>
 #include <sys/resource.h>
 
-#include "io/arrays/npy.h"
-#include "io/output/out_dir.h"
+#include "results/npy.h"
+#include "output/out_dir.h"
 #include "tests/unit/base/scratch.h"
 
 #define DISK_BYTES (1u << 20)

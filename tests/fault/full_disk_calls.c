@@ -12,9 +12,9 @@
 #include <stdint.h>
 #include <unistd.h>
 
-#include "io/json/json_write.h"
-#include "io/arrays/npy.h"
-#include "io/output/out_dir.h"
+#include "json/json_write.h"
+#include "results/npy.h"
+#include "output/out_dir.h"
 #include "tests/unit/base/scratch.h"
 #include "tests/unit/base/sized.h"
 #include "wrap_calls.h"

@@ -11,7 +11,7 @@
 #include <sys/file.h>
 #include <sys/statvfs.h>
 
-#include "io/output/out_dir.h"
+#include "output/out_dir.h"
 #include "tests/unit/base/remove_tree.h"
 #include "tests/unit/base/scratch.h"
 #include "tests/unit/base/sized.h"

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "io/arrays/npy.h"
+#include "results/npy.h"
 #include "tests/unit/base/scratch.h"
 #include "wrap_calls.h"
 

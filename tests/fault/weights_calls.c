@@ -6,8 +6,8 @@
 
 #include "tests/unit/match/weighted_world.h"
 
-#include "pipeline/weights/df_count.h"
-#include "pipeline/weights/weigh.h"
+#include "corpus/df_count.h"
+#include "corpus/weigh.h"
 
 static struct {
     bool armed, memory;

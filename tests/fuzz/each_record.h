@@ -2,9 +2,9 @@
 #ifndef TEST_FUZZ_EACH_RECORD_H
 #define TEST_FUZZ_EACH_RECORD_H
 
-#include "io/input/input_set_open.h"
-#include "io/input/parser.h"
-#include "io/input/reader.h"
+#include "input/input_set_open.h"
+#include "input/parser.h"
+#include "input/reader.h"
 
 /* `limit`: records of a batch, 0: any. */
 typedef struct record_batches {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "fuzz_check.h"
-#include "io/bytes/decompress.h"
+#include "input/decompress.h"
 
 #define OUT_MAX ((size_t)1 << 20)
 

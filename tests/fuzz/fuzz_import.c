@@ -10,8 +10,8 @@
 
 #include "fuzz_arrow.h"
 #include "fuzz_tree.h"
-#include "io/tables/table_module.h"
-#include "io/tables/table_provider.h"
+#include "input/table_module.h"
+#include "input/table_provider.h"
 
 enum { NPY, LEAN, TABLE, NEMO };
 

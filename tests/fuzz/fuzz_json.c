@@ -4,8 +4,8 @@
 
 #include "base/utf8.h"
 #include "fuzz_check.h"
-#include "io/json/json_exact.h"
-#include "tests/unit/io_json/simdjson_oracle.h"
+#include "json/json_exact.h"
+#include "tests/unit/json/simdjson_oracle.h"
 
 static const bm_str parts[] = {{"text", 4}, {"a", 1}, {"b", 1}, {"id", 2}};
 static const bm_str through[] = {{"a", 1}, {NULL, 0}, {"b", 1}, {NULL, 0}};

@@ -5,8 +5,8 @@
 #include <bandmill/job.h>
 
 #include "fuzz_folder.h"
-#include "io/manifest/manifest.h"
-#include "pipeline/context/recipe.h"
+#include "output/manifest.h"
+#include "job/recipe.h"
 #include "sketch/scheme.h"
 #include "text/shingler.h"
 

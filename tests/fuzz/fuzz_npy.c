@@ -7,8 +7,8 @@
 #include <xxhash.h>
 
 #include "fuzz_folder.h"
-#include "io/arrays/npy.h"
-#include "io/sources/hash_input.h"
+#include "results/npy.h"
+#include "sources/hash_input.h"
 
 static bm_status read_header(const char *path, bm_npy_header *out)
 {

@@ -8,11 +8,11 @@
 #include <fcntl.h>
 
 #include "fuzz_folder.h"
-#include "io/input/input_set_open.h"
-#include "pipeline/checkpoint/checkpoint_documents.h"
-#include "pipeline/checkpoint/checkpoint_line.h"
-#include "pipeline/checkpoint/checkpoint_matches.h"
-#include "pipeline/match/grouping.h"
+#include "input/input_set_open.h"
+#include "job/checkpoint_documents.h"
+#include "job/checkpoint_line.h"
+#include "job/checkpoint_matches.h"
+#include "match/grouping.h"
 #include "spill/spill_saved.h"
 #include "tests/unit/match/ranked.h"
 

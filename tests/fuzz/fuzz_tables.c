@@ -9,11 +9,11 @@
 #include <bandmill/job.h>
 
 #include "fuzz_folder.h"
-#include "io/results/group_file.h"
-#include "io/results/pair_file.h"
-#include "io/results/result_tables.h"
-#include "io/results/tsv_table.h"
-#include "pipeline/jobs/group_labels.h"
+#include "results/group_file.h"
+#include "results/pair_file.h"
+#include "results/result_tables.h"
+#include "results/tsv_table.h"
+#include "jobs/group_labels.h"
 #include "tests/unit/base/file_digests.h"
 
 static void check_error(bm_status status, const bm_error *err, const char *path)

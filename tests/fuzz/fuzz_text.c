@@ -4,7 +4,7 @@
  * then it signs them as the scheme's scalar reference does. */
 #include <string.h>
 
-#include "backend/cpu/cpu_backend.h"
+#include "cpu/cpu_backend.h"
 #include "base/utf8.h"
 #include "fuzz_check.h"
 #include "sketch/scheme.h"

@@ -6,7 +6,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 cd "${1:?usage: check_layers.sh ROOT}" || exit 2
 status=0
 
-# src/parquet is no room, but a library of its own, which has a header of io/tables alone.
+# src/parquet is no room, but a library of its own, which has a header of input alone.
 sources=$(find src kernels include -path src/parquet -prune -o -type f \( -name '*.[ch]' -o -name '*.cpp' -o -name '*.cl' \) -print | LC_ALL=C sort)
 [ -n "$sources" ] || { echo "no sources below $PWD"; exit 2; }
 # shellcheck disable=SC2086 # names of sources hold no blanks

@@ -7,10 +7,10 @@
 
 BEGIN {
     # The environment is read by the program; the library asks only for what other libraries ask for too: where files may be put.
-    environment["src/backend/drivers/cl_cache.c"] = "XDG_CACHE_HOME HOME"
+    environment["src/opencl/cl_cache.c"] = "XDG_CACHE_HOME HOME"
     environment["src/bench/bench_answer.c"] = "TMPDIR"
     # And where OpenCL drivers are looked for by the loader, to see whether they are still the same.
-    environment["src/backend/drivers/cl_known_drivers.c"] = "LD_LIBRARY_PATH OCL_ICD_VENDORS OCL_ICD_FILENAMES OPENCL_VENDOR_PATH OPENCL_LAYER_PATH CONDA_PREFIX"
+    environment["src/opencl/cl_known_drivers.c"] = "LD_LIBRARY_PATH OCL_ICD_VENDORS OCL_ICD_FILENAMES OPENCL_VENDOR_PATH OPENCL_LAYER_PATH CONDA_PREFIX"
     # Who may see the devices of OpenCL; all others see the table of functions that each device fills.
     SEES_OPENCL = "devices bench"
     # Rooms of the program, beside cli.
@@ -106,7 +106,7 @@ function check_calls(code,   i, n, part) {
     }
     # In the library a message speaks of fields; the program puts its options' names in their place. But for reasons of bad records:
     # they stand in skipped.tsv, which people read beside the command line.
-    if (room != "kernels" && FILENAME !~ /^src\/io\/(input\/parser|formats\/record_maker|sources\/source_columns)\.c$/ && ("\n" literals) ~ /[^-A-Za-z0-9]--[a-z%]/) report("option", literals_shown())
+    if (room != "kernels" && FILENAME !~ /^src\/(input\/(parser|record_maker|record_formats)|sources\/source_columns)\.c$/ && ("\n" literals) ~ /[^-A-Za-z0-9]--[a-z%]/) report("option", literals_shown())
 }
 
 function literals_shown(   text) { text = literals; sub(/\n$/, "", text); gsub(/\n/, "\", \"", text); return "\"" text "\"" }

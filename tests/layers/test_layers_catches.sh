@@ -187,9 +187,9 @@ call='int deflate(void); int bm_x(void); int bm_x(void) { return deflate(); }'
 plant_symbols lsh "$call"
 printf 'library\tzlib\t%s\n' "$work/libz.so" >> "$work/one"
 refuses 'a call of zlib in lsh' 'src/lsh/x: library: uses deflate of zlib' sh "$here/check_symbols.sh" "$tree" "$work/one"
-plant_symbols io_bytes "$call"
+plant_symbols input "$call"
 printf 'library\tzlib\t%s\n' "$work/libz.so" >> "$work/one"
-passes 'a call of zlib in io_bytes' sh "$here/check_symbols.sh" "$tree" "$work/one"
+passes 'a call of zlib in input' sh "$here/check_symbols.sh" "$tree" "$work/one"
 plant_symbols text '#include <pthread.h>' 'int bm_x(void); int bm_x(void) { return pthread_self() != 0; }'
 refuses 'a thread in text' 'src/text/x: library: uses pthread_self of threads' sh "$here/check_symbols.sh" "$tree" "$work/one"
 "${CC:-cc}" -shared -fPIC -o "$work/libmore.so" "$work/u/u_base.o" "$work/z.c" || exit 2
@@ -283,18 +283,18 @@ expect include src/text/a.c '#include <bandmill/missing.h>'
 expect include src/text/a.c '#include "../lsh/r_lsh.h"'
 expect include kernels/a.h '#include "../src/lsh/r_lsh.h"'
 expect banned src/cli/a.c 'void f(char *a) { strcpy(a, "x"); }'
-expect banned src/io/input/a.c 'int f(char *a) { return atoi (a); }'
-expect library src/io/input/a.c '/* c */ void f(void) { printf("x"); }'
+expect banned src/input/a.c 'int f(char *a) { return atoi (a); }'
+expect library src/input/a.c '/* c */ void f(void) { printf("x"); }'
 expect library src/base/a.c 'void f(void) { abort(); }'
-expect library src/pipeline/match/a.c 'void f(void) { exit(1); }'
+expect library src/match/a.c 'void f(void) { exit(1); }'
 expect library src/lsh/a.c 'void f(void) { fputs("x", stderr); }'
-expect environment src/backend/opencl/a.c 'const char *f(void) { return getenv("HOME"); }'
-expect environment src/backend/drivers/cl_cache.c 'const char *f(void) { return getenv("PATH"); }'
-expect environment src/backend/drivers/cl_cache.c 'const char *f(const char *name) { return getenv(name); }'
-expect option src/io/input/a.c 'const char *t = "too long (--max-doc-bytes)";'
-expect option src/io/input/a.c 'const char *t = "--%s is needed";'
-expect unique src/io/input/u_lsh.c 'int x;'
-expect name src/io/input/util.c 'int x;'
+expect environment src/opencl/a.c 'const char *f(void) { return getenv("HOME"); }'
+expect environment src/opencl/cl_cache.c 'const char *f(void) { return getenv("PATH"); }'
+expect environment src/opencl/cl_cache.c 'const char *f(const char *name) { return getenv(name); }'
+expect option src/input/a.c 'const char *t = "too long (--max-doc-bytes)";'
+expect option src/input/a.c 'const char *t = "--%s is needed";'
+expect unique src/input/u_lsh.c 'int x;'
+expect name src/input/util.c 'int x;'
 expect 'path of one machine' docs/a.md 'see /wor''k/x'
 tested='/* a.c -- x.'
 expect tested src/lsh/a.c 'int x;'
@@ -306,9 +306,9 @@ expect tested src/lsh/a.c "$tested" ' * Tests: src/lsh/u_lsh.c */'
 judge
 
 # What is well: all of it at once.
-accept src/backend/opencl/libraries_opencl.h '/* getenv("X"), "--x" */ #define T "a -- b"' '// exit(1)'
+accept src/opencl/libraries_opencl.h '/* getenv("X"), "--x" */ #define T "a -- b"' '// exit(1)'
 accept src/cli/a.c "$tested" ' *' ' * Tests: tests/cli/test_u_cli.c, tests/unit/lsh/test_u_lsh.c. */' 'const char *t = "--x";'
-accept src/backend/drivers/cl_cache.c "$tested" ' * Tests: tests/cli/test_u_cli.c */' 'void f(void) { g(getenv("XDG_CACHE_HOME"), getenv("HOME")); }'
+accept src/opencl/cl_cache.c "$tested" ' * Tests: tests/cli/test_u_cli.c */' 'void f(void) { g(getenv("XDG_CACHE_HOME"), getenv("HOME")); }'
 passes 'what looks like a violation and is none' sh "$here/check_layers.sh" "$tree"
 
 # ---- clang-tidy, which does not look twice at what it knows

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/backend.h"
+#include "model/backend.h"
 #include "model/scheme_facts.h"
 #include "sketch/scheme.h"
 

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "backend/opencl/cl_backend.h"
-#include "backend/opencl/cl_stream.h"
-#include "backend/opencl/kernel_files.h"
+#include "opencl/cl_backend.h"
+#include "opencl/cl_stream.h"
+#include "opencl/kernel_files.h"
 #include "base/memory.h"
 #include "tests/parity/parity_batch.h"
 

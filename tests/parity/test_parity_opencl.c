@@ -9,11 +9,11 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "backend/drivers/cl_listing.h"
-#include "backend/opencl/cl_backend.h"
-#include "backend/drivers/cl_cache.h"
-#include "backend/opencl/cl_link_rate.h"
-#include "backend/opencl/opencl_backend.h"
+#include "opencl/cl_listing.h"
+#include "opencl/cl_backend.h"
+#include "opencl/cl_cache.h"
+#include "opencl/cl_link_rate.h"
+#include "opencl/opencl_backend.h"
 #include "base/memory.h"
 #include "tests/parity/parity_able.h"
 #include "tests/parity/parity_batch.h"

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/drivers/cl_listing.h"
-#include "backend/opencl/cl_backend.h"
-#include "backend/opencl/opencl_backend.h"
+#include "opencl/cl_listing.h"
+#include "opencl/cl_backend.h"
+#include "opencl/opencl_backend.h"
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "sketch/scheme.h"

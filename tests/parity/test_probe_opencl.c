@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "backend/drivers/cl_listing.h"
-#include "backend/opencl/opencl_backend.h"
+#include "opencl/cl_listing.h"
+#include "opencl/opencl_backend.h"
 #include "base/memory.h"
 
 static void shell(const char *format, const char *dir)

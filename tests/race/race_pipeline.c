@@ -15,12 +15,12 @@
 
 #include "base/pool.h"
 #include "base/queue.h"
-#include "io/input/input_ahead.h"
-#include "io/input/input_set_open.h"
-#include "io/output/out_file.h"
-#include "lsh/joins/all_pairs.h"
-#include "pipeline/match/all_pairs_prefixes.h"
-#include "pipeline/match/match.h"
+#include "input/input_ahead.h"
+#include "input/input_set_open.h"
+#include "output/out_file.h"
+#include "lsh/all_pairs.h"
+#include "match/all_pairs_prefixes.h"
+#include "match/match.h"
 
 #define N_DOCS 4000u
 

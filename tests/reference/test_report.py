@@ -475,8 +475,8 @@ def contrast(a, b):
 
 
 def test_contrast(claims):
-    folder = os.path.join(harness.ROOT, "src", "pipeline")
-    css = harness.read_file(folder, "output", "figure.css").decode() + harness.read_file(folder, "page", "page.css").decode()
+    folder = os.path.join(harness.ROOT, "src")
+    css = harness.read_file(folder, "job", "figure.css").decode() + harness.read_file(folder, "report", "page.css").decode()
     schemes = {"light": {}, "dark": {}, "print": {}}
     for match in re.finditer(r"(@media \(prefers-color-scheme: dark\) \{\s*|@media print \{\s*)?:root \{([^}]*)\}", css):
         kind = "dark" if "dark" in (match[1] or "") else "print" if match[1] else "light"

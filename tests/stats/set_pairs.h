@@ -5,7 +5,7 @@
 
 #include <criterion/criterion.h>
 
-#include "backend/cpu/cpu_backend.h"
+#include "cpu/cpu_backend.h"
 #include "sketch/scheme.h"
 
 enum { PERMS = 128 };

@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "io/manifest/digest.h"
+#include "output/digest.h"
 
 /* Both digests by pieces of `piece_bytes`. */
 static inline bm_status file_digests(const char *path, uint64_t piece_bytes, bm_digests *out)

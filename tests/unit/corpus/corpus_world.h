@@ -9,9 +9,9 @@
 #include <string.h>
 
 #include "tests/unit/base/scratch.h"
-#include "pipeline/corpus/corpus.h"
-#include "pipeline/match/grouping.h"
-#include "pipeline/match/match.h"
+#include "corpus/corpus.h"
+#include "match/grouping.h"
+#include "match/match.h"
 
 #define N     9000u /* more than two blocks of keys */
 #define BANDS 5u

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipeline/corpus/sample.h"
+#include "corpus/sample.h"
 
 Test(sample, priorities_are_the_outputs_of_splitmix64)
 {

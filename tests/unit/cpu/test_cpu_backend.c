@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/cpu/cpu_backend.h"
+#include "cpu/cpu_backend.h"
 #include "base/cpu.h"
 #include "base/memory.h"
 #include "base/pool.h"

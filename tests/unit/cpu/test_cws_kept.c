@@ -5,8 +5,8 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "backend/cpu/cpu_backend.h"
-#include "backend/cpu/cws_kept.h"
+#include "cpu/cpu_backend.h"
+#include "cpu/cws_kept.h"
 #include "base/random.h"
 #include "sketch/scheme.h"
 #include "tests/unit/base/colliding.h"

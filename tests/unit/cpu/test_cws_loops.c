@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "backend/cpu/cws_kept.h"
-#include "backend/cpu/sign_loops.h"
+#include "cpu/cws_kept.h"
+#include "cpu/sign_loops.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "sketch/scheme.h"

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "backend/cpu/cpu_backend.h"
+#include "cpu/cpu_backend.h"
 #include "base/cpu.h"
 #include "base/memory.h"
 #include "base/random.h"

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "backend/cpu/sign_loops.h"
+#include "cpu/sign_loops.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "kernels/affine32.h"

@@ -1,8 +1,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "backend/cpu/cpu_backend.h"
-#include "pipeline/devices/device_open.h"
+#include "cpu/cpu_backend.h"
+#include "devices/device_open.h"
 #include "sketch/scheme.h"
 
 Test(device_open, the_native_cpu_is_opened_whatever_device_the_configuration_names)

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "pipeline/devices/text_offload.h"
+#include "devices/text_offload.h"
 
 typedef struct slow_device {
     bm_backend base;

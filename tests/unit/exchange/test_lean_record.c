@@ -1,5 +1,5 @@
-/* src/pipeline/exchange/lean_record.c: heads as datasketch has them. */
-#include "pipeline/exchange/lean_record.h"
+/* src/exchange/lean_record.c: heads as datasketch has them. */
+#include "exchange/lean_record.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

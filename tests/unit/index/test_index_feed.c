@@ -6,8 +6,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "pipeline/index/index_feed.h"
-#include "pipeline/steps/job_steps.h"
+#include "index/index_feed.h"
+#include "job/job_steps.h"
 #include "tests/unit/base/scratch.h"
 
 #define N 500

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipeline/index/index_gather.h"
+#include "index/index_gather.h"
 
 #define BANDS 3u
 #define WORDS 5u

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipeline/index/index_ids.h"
+#include "index/index_ids.h"
 
 #define BANDS 1u
 

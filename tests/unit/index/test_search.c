@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipeline/index/search.h"
+#include "index/search.h"
 #include "store/store_write.h"
 #include "tests/unit/base/sized.h"
 

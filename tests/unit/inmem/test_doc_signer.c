@@ -7,7 +7,7 @@
 #include <bandmill/sketch.h>
 
 #include "model/option_defaults.h"
-#include "pipeline/inmem/doc_signer.h"
+#include "inmem/doc_signer.h"
 
 #define N     4u
 #define BANDS 5u

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipeline/inmem/documents.h"
+#include "inmem/documents.h"
 
 static uint64_t state = 5;
 

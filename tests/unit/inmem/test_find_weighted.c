@@ -1,5 +1,5 @@
 /* test_find_weighted.c -- bm_find_pairs of documents that bring weights, against the plain formula over
- * every two: sources src/pipeline/inmem/find_sets.c, src/pipeline/inmem/find_search.c. */
+ * every two: sources src/inmem/find_sets.c, src/inmem/find_search.c. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>

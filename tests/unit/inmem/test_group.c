@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "pipeline/inmem/group.h"
+#include "inmem/group.h"
 
 static uint64_t state;
 

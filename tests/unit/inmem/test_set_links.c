@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "pipeline/inmem/set_links.h"
+#include "inmem/set_links.h"
 
 enum { SETS = 24, WORDS = 20 };
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "pipeline/jobs/annotation.h"
+#include "jobs/annotation.h"
 
 /* A record's bytes, with the readable ones behind that a batch has. */
 static bm_record record_of(const char *raw, bool is_header)

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "pipeline/jobs/cluster_groups.h"
+#include "jobs/cluster_groups.h"
 
 static bm_id_set ids_of(const char *const *ids, size_t n)
 {

@@ -3,7 +3,7 @@
 #include <bandmill/job.h>
 
 #include "tests/unit/base/scratch.h"
-#include "io/arrays/npy.h"
+#include "results/npy.h"
 
 static char *inspect(scratch *s, const char *name)
 {

@@ -6,7 +6,7 @@
 #include <bandmill/signed.h>
 
 #include "tests/unit/base/scratch.h"
-#include "tests/unit/io_sources/arrow_table.h"
+#include "tests/unit/sources/arrow_table.h"
 
 static const test_array with_ids[] = {
     {.n_rows = 4,

@@ -10,7 +10,7 @@
 #include "tests/unit/base/scratch.h"
 #include "tests/unit/base/shared_counts.h"
 #include "lsh/verify.h"
-#include "pipeline/match/match.h"
+#include "match/match.h"
 
 typedef struct drawn {
     size_t n;

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "tests/unit/base/scratch.h"
-#include "lsh/joins/shingle_counts.h"
-#include "pipeline/match/all_pairs_counts.h"
+#include "lsh/shingle_counts.h"
+#include "match/all_pairs_counts.h"
 
 enum { DISTINCT = 30000, N = 200000, TABLE_BITS = 17 };
 

@@ -9,8 +9,8 @@
 #include <bandmill/sketch.h>
 
 #include "base/pool.h"
-#include "pipeline/match/grouping.h"
-#include "pipeline/match/match.h"
+#include "match/grouping.h"
+#include "match/match.h"
 #include "sketch/scheme.h"
 #include "tests/unit/match/ranked.h"
 

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 
 #include "model/pair_order.h"
-#include "pipeline/match/grouping.h"
-#include "pipeline/match/holders.h"
-#include "pipeline/match/match.h"
+#include "match/grouping.h"
+#include "match/holders.h"
+#include "match/match.h"
 
 #define N       80u
 #define N_KNOWN 12u

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "model/pair_order.h"
-#include "pipeline/match/grouping.h"
-#include "pipeline/match/match.h"
+#include "match/grouping.h"
+#include "match/match.h"
 
 #define N       70u
 #define N_KNOWN 25u

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "pipeline/match/grouping.h"
-#include "pipeline/match/match.h"
+#include "match/grouping.h"
+#include "match/match.h"
 #include "tests/unit/match/ranked.h"
 
 #define SET       10u /* hashes of a document */

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 
 #include "model/pair_order.h"
-#include "pipeline/match/turn_links.h"
+#include "match/turn_links.h"
 
 enum { DOCS = 5, EDGES = 4 };
 

@@ -1,7 +1,7 @@
 /* test_weighted_pairs.c -- edges of weighted documents without bands, against comparing every two; sets
- * in memory and in a file, any memory, any number of threads: sources src/pipeline/match/weighted_pairs.c,
- * src/pipeline/match/weighted_index.c. */
-#include "pipeline/match/weighted_pairs.h"
+ * in memory and in a file, any memory, any number of threads: sources src/match/weighted_pairs.c,
+ * src/match/weighted_index.c. */
+#include "match/weighted_pairs.h"
 
 #include <string.h>
 

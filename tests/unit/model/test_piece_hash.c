@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 
 #include "model/piece_hash.h"
-#include "tests/unit/io_manifest/pieces.h"
+#include "tests/unit/output/pieces.h"
 
 static void hash_in_steps(bm_piece_hash *hash, size_t len, size_t step, char hex[BM_HASH128_HEX])
 {

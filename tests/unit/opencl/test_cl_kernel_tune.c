@@ -1,7 +1,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "backend/opencl/cl_program.h"
+#include "opencl/cl_program.h"
 
 static bm_cl_device device_of(bm_device_kind kind, size_t max_group, uint32_t lanes)
 {

@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "backend/opencl/cl_probe.h"
-#include "backend/opencl/opencl_backend.h"
+#include "opencl/cl_probe.h"
+#include "opencl/opencl_backend.h"
 #include "base/clock.h"
 
 static char script_path[64];

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/opencl/cl_launch.h"
-#include "backend/opencl/cl_text.h"
+#include "opencl/cl_launch.h"
+#include "opencl/cl_text.h"
 
 enum { N = 500, K = 3 };
 

@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-#include "pipeline/corpus/sample.h"
-#include "pipeline/tune/pair_census.h"
+#include "corpus/sample.h"
+#include "tune/pair_census.h"
 
 static bm_census_job job_of(world *w, bm_corpus *corpus, size_t wanted, double threshold)
 {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "pipeline/tune/pair_total.h"
+#include "tune/pair_total.h"
 
 enum { SMALL = 9 };
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "model/file_heads.h"
-#include "pipeline/tune/tune_result.h"
+#include "tune/tune_result.h"
 
 static bm_tune_plan plans[] = {{.bands = 20, .rows = 5, .recall = .9996},
                                {.bands = 42, .rows = 3, .recall = 1},

@@ -1,0 +1,89 @@
+/* corpus.h -- the documents of a pairing job: shingle sets, band keys, words, and which are copies
+ * of which.
+ *
+ * Filled batch by batch in input order (bm_corpus_add), read by many threads afterwards. Sets are
+ * held for the first of identical documents only. They stay in memory, one block a batch, each
+ * sorted when somebody first needs it, since most documents are never a candidate; or, where the
+ * job would pass its budget, they go to a file under temp_dir, and so do band keys if that is not
+ * enough (corpus_room.h). Which of the two changes no result: bm_corpus_compare and
+ * bm_corpus_keyset answer the same. */
+#ifndef BM_CORPUS_CORPUS_H
+#define BM_CORPUS_CORPUS_H
+
+#include "lsh/containment.h"
+#include "corpus/corpus_budget.h"
+#include "corpus/corpus_keys.h"
+#include "corpus/corpus_parts.h"
+#include "corpus/corpus_sets.h"
+#include "sign/ingest.h"
+
+void bm_corpus_init(bm_corpus *corpus, const bm_corpus_cfg *cfg);
+void bm_corpus_reset(bm_corpus *corpus);
+
+/* --- adding --- */
+
+/* Documents and what belongs to them, all at once. BM_ERR_NOMEM over cfg.memory; BM_ERR_IO. */
+bm_status bm_corpus_add(bm_corpus *corpus, const bm_ingest_batch *batch, size_t first_row,
+                        bm_error *err);
+
+/* The same in two parts, a bm_ingest_sink and a bm_ingest_put; ctx is the corpus: sizes, copies and places in
+ * order, then keys, and sets that go to a file, on any thread. */
+bm_status bm_corpus_sink(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err);
+bm_status bm_corpus_put(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err);
+bool bm_corpus_moves(void *ctx, const bm_ingest_batch *batch);
+
+/* Documents that were signed before, with words but without text. */
+typedef struct bm_signed_docs {
+    size_t n;
+    const uint32_t *words;      /* cfg.words.uints each */
+    const uint64_t *keys;       /* cfg.bands each, side by side */
+    const uint32_t *n_shingles; /* of each */
+    const bm_hash128 *content;  /* of each; NULL: not known, so that none counts as identical */
+} bm_signed_docs;
+
+bm_status bm_corpus_add_words(bm_corpus *corpus, const bm_signed_docs *docs, bm_error *err);
+/* Likewise hashes for documents that were signed before. Their texts are read again,
+ * in the same order. BM_ERR_FORMAT where they are other ones. */
+bm_status bm_corpus_fill_hashes(void *ctx, const bm_ingest_batch *batch, size_t first_row,
+                                bm_error *err);
+bm_status bm_corpus_put_hashes(void *ctx, const bm_ingest_batch *batch, size_t first_row,
+                               bm_error *err);
+bool bm_corpus_hashes_move(void *ctx, const bm_ingest_batch *batch);
+/* Nothing more is added: frees what only adding needs. Again is fine. */
+bm_status bm_corpus_end_adding(bm_corpus *corpus, bm_error *err);
+/* Move the sets to a file after all, adding having ended. */
+bm_status bm_corpus_sets_to_file(bm_corpus *corpus, bm_error *err);
+
+/* --- comparing --- */
+
+/* Sort the sets of the pairs' documents that are not sorted yet, on all threads; sets are in
+ * memory. */
+bm_status bm_corpus_sort(bm_corpus *corpus, const bm_pair *pairs, size_t n, bm_pool *pool,
+                         bm_error *err);
+bm_status bm_corpus_sort_docs(bm_corpus *corpus, const uint32_t *docs, size_t n, bm_pool *pool,
+                              bm_error *err);
+bm_status bm_corpus_sort_all(bm_corpus *corpus, bm_pool *pool, bm_error *err);
+
+typedef struct bm_comparison {
+    bm_verify verify; /* EXACT and CONTAINED compare hashes, SIGNATURE words, NONE gives NAN */
+    double threshold; /* a pair that does not reach it may get a negative number; 0: never */
+    bm_share
+        share; /* CONTAINED: a pair of which neither holds so much of the other gets a negative number */
+    bm_pool *pool;
+    bm_measure measure; /* of hashes without weights */
+} bm_comparison;
+
+/* Fill in the similarity of each pair, on all threads; sets in a file are read back. */
+bm_status bm_corpus_compare(bm_corpus *corpus, const bm_comparison *how, bm_pair *pairs, size_t n,
+                            bm_error *err);
+
+/* --- what went to files, in bytes --- */
+
+typedef struct bm_corpus_spilled {
+    uint64_t set_bytes, key_bytes; /* of the files, once adding has ended; 0: there was none */
+    uint64_t bytes_back;           /* of sets, read back */
+} bm_corpus_spilled;
+
+bm_corpus_spilled bm_corpus_spilled_bytes(const bm_corpus *corpus);
+
+#endif

@@ -1,0 +1,152 @@
+/* cws_kept.c -- room for what cws keeps; see cws_kept.h.
+ *
+ * Slots are filled from the first on, so few different elements take few pages of memory.
+ *
+ * Tests: tests/unit/cpu/test_cws_kept.c */
+#include "cpu/cws_kept.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/hash_table.h"
+#include "base/memory.h"
+
+#define KEPT_BYTES ((size_t)4 << 20) /* where the caller does not say */
+#define SLOTS_MOST 0xFFFFu           /* with an empty one, what 16 bits tell apart */
+
+static uint32_t padded(uint32_t n, uint32_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+/* Of the words' complements, ~w = -a e + ~b, for w_2 and w_3. */
+static void fill_coefs(bm_cws_kept *kept)
+{
+    const bm_scheme_params *params = kept->params;
+    for (uint32_t j = 0; j < BM_CWS_COEFS / 2; j++)
+        for (uint32_t i = 0; i < params->perms; i++) {
+            const uint32_t a = params->a[i * BM_CWS_DRAWS + j];
+            const uint32_t b = params->b[i * BM_CWS_DRAWS + j];
+            kept->coefs[j * kept->stride + i] = j < 2 ? a : 0 - a;
+            kept->coefs[(j + BM_CWS_COEFS / 2) * kept->stride + i] = j < 2 ? b : ~b;
+        }
+}
+
+/* Of a slot, with as many places as it has at most. */
+static size_t slot_bytes(const bm_cws_kept *kept)
+{
+    return kept->stride + sizeof(bm_cws_slot) + 4 * sizeof(uint32_t);
+}
+
+bm_status bm_cws_kept_open(const bm_scheme_params *params, size_t bytes, bm_cws_kept **out,
+                           bm_error *err)
+{
+    bm_cws_kept *kept = NULL;
+    BM_TRY(bm_new_zero(&kept, 1, err));
+    kept->params = params;
+    kept->stride = padded(params->perms, BM_CWS_MASK);
+    kept->n_used = padded(params->perms, 2 * BM_CWS_LANES);
+    const size_t n = (bytes > 0 ? bytes : KEPT_BYTES) / slot_bytes(kept);
+    kept->n_slots = (uint32_t)(n < BM_CWS_BLOCK ? BM_CWS_BLOCK : n > SLOTS_MOST ? SLOTS_MOST : n);
+    kept->place_bits = 1;
+    while (UINT32_C(1) << kept->place_bits < 2 * kept->n_slots)
+        kept->place_bits++;
+    kept->coefs = bm_alloc_aligned(kept->stride, BM_CWS_COEFS * sizeof *kept->coefs);
+    if (kept->coefs == NULL) {
+        bm_cws_kept_close(kept);
+        return bm_fail_nomem(err, kept->stride * BM_CWS_COEFS * sizeof *kept->coefs);
+    }
+    memset(kept->coefs, 0, kept->stride * BM_CWS_COEFS * sizeof *kept->coefs);
+    fill_coefs(kept);
+    *out = kept;
+    return BM_OK;
+}
+
+static void store_close(bm_cws_store *store)
+{
+    if (store == NULL)
+        return;
+    bm_free(store->places);
+    bm_free(store->slots);
+    bm_free(store->bounds);
+    bm_free(store);
+}
+
+static bm_status store_open(const bm_cws_kept *kept, bm_cws_store **out, bm_error *err)
+{
+    bm_cws_store *store = NULL;
+    BM_TRY(bm_new_zero(&store, 1, err));
+    store->stride = kept->stride;
+    store->n_max = kept->n_slots;
+    store->shift = 64 - kept->place_bits;
+    store->factor = BM_CWS_GOLDEN;
+    store->patience = BM_HASH_PATIENCE;
+    store->places = bm_alloc_zero((size_t)1 << kept->place_bits, sizeof *store->places);
+    store->slots = bm_alloc_aligned(kept->n_slots, sizeof *store->slots);
+    store->bounds = bm_alloc_aligned(kept->n_slots, kept->stride);
+    if (store->places == NULL || store->slots == NULL || store->bounds == NULL) {
+        store_close(store);
+        return bm_fail_nomem(err, slot_bytes(kept) * kept->n_slots);
+    }
+    *out = store;
+    return BM_OK;
+}
+
+void bm_cws_kept_close(bm_cws_kept *kept)
+{
+    if (kept == NULL)
+        return;
+    for (size_t i = 0; i < BM_CWS_STORES; i++)
+        store_close(atomic_load(&kept->idle[i]));
+    bm_free(kept->coefs);
+    bm_free(kept);
+}
+
+bm_status bm_cws_kept_borrow(bm_cws_kept *kept, bm_cws_store **out, bm_error *err)
+{
+    for (size_t i = 0; i < BM_CWS_STORES; i++) {
+        *out = atomic_exchange(&kept->idle[i], NULL);
+        if (*out != NULL)
+            return BM_OK;
+    }
+    return store_open(kept, out, err);
+}
+
+void bm_cws_kept_give_back(bm_cws_kept *kept, bm_cws_store *store)
+{
+    for (size_t i = 0; i < BM_CWS_STORES; i++) {
+        bm_cws_store *none = NULL;
+        if (atomic_compare_exchange_strong(&kept->idle[i], &none, store))
+            return;
+    }
+    store_close(store);
+}
+
+static uint32_t last_place(const bm_cws_store *store)
+{
+    return UINT32_MAX >> (store->shift - 32);
+}
+
+void bm_cws_store_reserve(bm_cws_store *store, uint32_t n)
+{
+    if (n <= store->n_max - store->n && store->patience >= 0)
+        return;
+    if (store->patience < 0)
+        store->factor = bm_hash_draw_seed();
+    store->patience = BM_HASH_PATIENCE;
+    memset(store->places, 0, ((size_t)last_place(store) + 1) * sizeof *store->places);
+    store->n = 0;
+}
+
+uint32_t bm_cws_store_add(bm_cws_store *store, uint64_t hash)
+{
+    const uint64_t mixed = bm_cws_store_mix(store, hash);
+    const uint32_t home = (uint32_t)(mixed >> store->shift);
+    uint32_t at = home;
+    while (store->places[at] != 0)
+        at = (at + 1) & last_place(store);
+    bm_hash_spend(&store->patience, (at - home) & last_place(store));
+    store->places[at] = (uint32_t)(mixed & 0xFFFF) << 16 | (store->n + 1);
+    store->slots[store->n].hash = hash;
+    return store->n++;
+}

@@ -1,0 +1,250 @@
+/* native_cws.c -- cws on the native CPU: a weighted document at a time.
+ *
+ *     elements -> block: logarithms and limits of the weights (cws_loops.h)
+ *              -> what is kept of each element, or is worked out now and kept (cws_kept.h)
+ *              -> by its bytes the permutations in which it is a candidate -> batch
+ *              -> their values, exactly -> the least of each permutation
+ *
+ * A value costs three logarithms, and a document of n elements has some 3 ln n in a permutation that
+ * can be chosen. Which ones is told by a bound that needs none: a >= c exp(-r) / S, since the
+ * z = y exp(r) of cws_draws.h is at most S exp(r). The least a of a document is exponentially
+ * distributed, with the sum W of its weights as rate: it is above level/W once in exp(level). So all
+ * elements whose a may be as small as level/W are looked at; in a permutation whose least is above that
+ * all the same, again with a higher level, and at last every element.
+ *
+ * Nothing is lost: what is passed over has an a above level/W, and what is chosen has none. Of the
+ * roundings between the two, floats make the bound larger by 2^-19 at most, and ln a, made of numbers
+ * below 2^11 by some ten operations in double, is off by less than 2^-36. The limit of an element,
+ * level S/W, is larger by 2^-14 for that. That both are then compared as bytes only lets more pass
+ * (cws_lanes.h). Nor does the order in which candidates are looked at matter: the least value is the
+ * same in any, and of equal ones the lower hash is taken.
+ *
+ * The bound c exp(-r) of an element is the same in every document. Its byte for each permutation is
+ * kept, so that an element that comes again costs a comparison for 64 permutations. r, c and beta are
+ * not kept: 24 bytes for each permutation would fill the caches, and few of them are wanted.
+ *
+ * What is not kept lies on the stack, 64 KiB. Tests: tests/unit/cpu/test_native_cws.c */
+#include "cpu/cws_kept.h"
+#include "cpu/native_row.h"
+
+#define SLACK (1.0 + 0x1p-14)
+#define EVERY __builtin_inf()
+
+/* For the first anything from 2 to 3 is as fast: a higher one has more candidates, a lower one more
+ * second turns. A document of several blocks, which would be fetched again, begins with the second. */
+static const double levels[] = {2.5, 7.0, 16.0, EVERY};
+#define N_LEVELS (sizeof levels / sizeof levels[0])
+
+typedef struct choice {
+    double value; /* the least yet */
+    uint64_t hash;
+} choice;
+
+/* The choice in each permutation, on its way through a document. */
+typedef struct chooser {
+    const bm_scheme_params *params;
+    const bm_cws_loops *loops;
+    const bm_cws_kept *kept;
+    bm_cws_store *store;
+    const uint64_t *hashes; /* of the document, like the weights */
+    const double *weights;
+    size_t n;
+    double greatest, sum; /* the greatest weight; the sum of all, in greatest ones */
+    double most;          /* the logarithm of level/W */
+    bm_cws_open open;     /* permutations in which the least may not have been found */
+    choice best[BM_PERMS_MAX];
+    bm_cws_batch batch;
+    bm_cws_block block;
+    bm_cws_scan scan; /* of its elements */
+    size_t fetched;   /* behind the last element of the block; 0: it is none of this document's */
+} chooser;
+
+/* Which value is the least nobody could guess, so both are taken and one is kept. Equal ones are seen
+ * next to never. */
+static inline void offer(choice *best, double value, uint64_t hash)
+{
+    if (value == best->value && hash < best->hash)
+        best->hash = hash;
+    const uint64_t less = 0 - (uint64_t)(value < best->value);
+    best->hash ^= (best->hash ^ hash) & less;
+    best->value = value < best->value ? value : best->value;
+}
+
+/* Pairs of the batch: whole lots, or all; what is above `most` is not chosen, whatever else there is. */
+static void look_at_batch(chooser *c, const uint64_t *hashes, bool all)
+{
+    bm_cws_batch *batch = &c->batch;
+    size_t first = 0;
+    while (batch->n >= first + (all ? 1 : BM_CWS_BATCH)) {
+        const size_t n = c->loops->values(&c->block, c->params, first, c->most, batch);
+        for (size_t k = 0; k < n; k++) {
+            const uint32_t pair = batch->pairs[first + batch->low[k]];
+            offer(&c->best[pair >> 16], batch->value[batch->low[k]], hashes[pair & 0xFFFF]);
+        }
+        first += BM_CWS_BATCH;
+    }
+    batch->n = batch->n > first ? batch->n - first : 0;
+    if (batch->n > 0)
+        memmove(batch->pairs, batch->pairs + first, batch->n * sizeof *batch->pairs);
+}
+
+/* A new slot, with all that belongs there. */
+static uint32_t keep(const chooser *c, uint64_t hash)
+{
+    const bm_cws_kept *kept = c->kept;
+    const uint32_t slot = bm_cws_store_add(c->store, hash);
+    uint32_t *mixed = c->store->slots[slot].mixed;
+    bm_cws_mix(hash, mixed);
+    c->loops->bounds(kept->coefs, kept->stride, kept->n_used, mixed,
+                     c->store->bounds + (size_t)slot * kept->stride);
+    return slot;
+}
+
+/* The words and rows of all elements of the block, which are on their way from the caches before the
+ * first is wanted. */
+static void fetch_block(chooser *c, const uint64_t *hashes)
+{
+    bm_cws_store *store = c->store;
+    bm_cws_block *block = &c->block;
+    uint32_t next = 0;
+    bm_cws_store_reserve(store, block->n);
+    for (uint32_t i = 0; i < block->n; i++) {
+        uint32_t slot = bm_cws_store_find(store, hashes[i], next);
+        if (slot == BM_CWS_NONE)
+            slot = keep(c, hashes[i]);
+        __builtin_prefetch(store->bounds + (size_t)slot * store->stride);
+        __builtin_prefetch(store->bounds + (size_t)slot * store->stride + BM_CWS_MASK);
+        memcpy(block->mixed[i], store->slots[slot].mixed, sizeof store->slots[slot].mixed);
+        c->scan.row[i] = slot;
+        next = slot + 1;
+    }
+}
+
+/* The elements from `begin` on, as many as a block holds; how many. */
+static size_t look_at_block(chooser *c, size_t begin, double level)
+{
+    const size_t left = c->n - begin;
+    const uint64_t *hashes = c->hashes + begin;
+    bm_cws_block *block = &c->block;
+    block->n = left < BM_CWS_BLOCK ? (uint32_t)left : BM_CWS_BLOCK;
+    if (c->fetched != begin + block->n) {
+        c->loops->weigh(c->weights + begin, block);
+        fetch_block(c, hashes);
+        c->fetched = begin + block->n;
+    }
+    c->loops->set_limits(c->weights + begin, c->greatest, level / c->sum * SLACK, block);
+    c->scan.next = c->scan.at = c->scan.n = 0;
+    for (bool more = true; more;) {
+        more = c->loops->candidates(block, &c->open, &c->scan, &c->batch);
+        look_at_batch(c, hashes, !more);
+    }
+    return block->n;
+}
+
+/* All elements whose a may be as small as level/W. Are there permutations left whose least is above
+ * that? `open` afterwards: these. */
+static bool look_at_document(chooser *c, double level)
+{
+    bool left = false;
+    c->most = EVERY;
+    if (level < EVERY)
+        c->most = bm_portable_log(level / c->sum) - bm_portable_log(c->greatest);
+    for (size_t begin = 0; begin < c->n;)
+        begin += look_at_block(c, begin, level);
+    memset(c->open.masks, 0, sizeof c->open.masks);
+    for (uint32_t i = 0; i < c->params->perms; i++) {
+        const bool open = c->best[i].value == EVERY;
+        c->open.masks[i / BM_CWS_MASK] |= (uint64_t)open << i % BM_CWS_MASK;
+        left |= open;
+    }
+    return left;
+}
+
+/* Four at a time: a result need not wait for the one before. */
+static void weigh_document(chooser *c)
+{
+    double greatest[4] = {0}, sum[4] = {0};
+    const size_t n = c->n / 4 * 4;
+    for (size_t i = 0; i < n; i += 4)
+        for (size_t k = 0; k < 4; k++)
+            greatest[k] = c->weights[i + k] > greatest[k] ? c->weights[i + k] : greatest[k];
+    for (size_t i = n; i < c->n; i++)
+        greatest[0] = c->weights[i] > greatest[0] ? c->weights[i] : greatest[0];
+    c->greatest = greatest[0];
+    for (size_t k = 1; k < 4; k++)
+        c->greatest = greatest[k] > c->greatest ? greatest[k] : c->greatest;
+    for (size_t i = 0; i < n; i += 4)
+        for (size_t k = 0; k < 4; k++)
+            sum[k] += c->weights[i + k] / c->greatest;
+    for (size_t i = n; i < c->n; i++)
+        sum[0] += c->weights[i] / c->greatest;
+    c->sum = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+static void begin_document(chooser *c)
+{
+    const uint32_t perms = c->params->perms;
+    c->batch.n = c->fetched = 0;
+    c->open.n_masks = (perms + BM_CWS_MASK - 1) / BM_CWS_MASK;
+    for (uint32_t m = 0; m < c->open.n_masks; m++) {
+        const uint32_t left = perms - m * BM_CWS_MASK;
+        c->open.masks[m] = left < BM_CWS_MASK ? (UINT64_C(1) << left) - 1 : UINT64_MAX;
+    }
+    for (uint32_t i = 0; i < perms; i++)
+        c->best[i] = (choice){EVERY, UINT64_MAX};
+    weigh_document(c);
+}
+
+static void cws_sign(const bm_native_choice *native, const uint64_t *hashes, const double *weights,
+                     size_t n, uint32_t *words)
+{
+    chooser c;
+    c.params = native->params;
+    c.loops = native->loops->cws;
+    c.kept = native->kept;
+    c.store = native->lent;
+    c.scan.bytes = c.store->bounds;
+    c.scan.stride = c.store->stride;
+    c.hashes = hashes;
+    c.weights = weights;
+    c.n = n;
+    begin_document(&c);
+    for (size_t i = n > BM_CWS_BLOCK ? 1 : 0; i < N_LEVELS && look_at_document(&c, levels[i]);)
+        i++;
+    for (uint32_t i = 0; i < c.params->perms; i++)
+        words[i] = (uint32_t)c.best[i].hash;
+}
+
+static bm_status cws_open(const bm_scheme_params *params, size_t kept_bytes, void **out,
+                          bm_error *err)
+{
+    bm_cws_kept *kept = NULL;
+    bm_status status = bm_cws_kept_open(params, kept_bytes, &kept, err);
+    *out = kept;
+    return status;
+}
+
+static void cws_close(void *kept)
+{
+    bm_cws_kept_close(kept);
+}
+
+static bm_status cws_lend(void *kept, void **out, bm_error *err)
+{
+    bm_cws_store *store = NULL;
+    bm_status status = bm_cws_kept_borrow(kept, &store, err);
+    *out = store;
+    return status;
+}
+
+static void cws_take_back(void *kept, void *lent)
+{
+    bm_cws_kept_give_back(kept, lent);
+}
+
+const bm_native_ops bm_native_cws = {.scheme = &bm_scheme_cws,
+                                     .sign_weighted = cws_sign,
+                                     .open = cws_open,
+                                     .close = cws_close,
+                                     .lend = cws_lend,
+                                     .take_back = cws_take_back};

@@ -1,0 +1,52 @@
+/* native_row.h -- how the native CPU signs by one scheme: a row in its own file native_NAME.c,
+ * which puts together what the loops of an instruction set do for it (sign_loops_row.h).
+ *
+ *     hashes (64 bit) --mix--> block (first-level cache) --fold--> words --finish--> words
+ *
+ * A scheme of weighted documents signs each as a whole, by `sign_weighted` alone.
+ *
+ * Pure functions: any number of threads. */
+#ifndef BM_BACKEND_CPU_NATIVE_ROW_H
+#define BM_BACKEND_CPU_NATIVE_ROW_H
+
+#include "cpu/sign_loops_row.h"
+#include "sketch/scheme_row.h"
+
+/* What was chosen when the backend was opened; borrowed. */
+typedef struct bm_native_choice {
+    const bm_sign_loops *loops;
+    const bm_scheme_params *params; /* of the words in use, with their plan */
+    void *kept;                     /* what the row's `open` made; NULL: it has none */
+    void *lent;                     /* what its `lend` gave to this thread */
+} bm_native_choice;
+
+typedef struct bm_native_ops {
+    const bm_scheme_ops *scheme;
+    size_t block_bytes; /* of a hash in a block: 4 or 8 */
+    /* block[i]: what `fold` wants of hashes[i], for i < n <= BM_SIGN_BLOCK. */
+    void (*mix)(const bm_native_choice *choice, const uint64_t *hashes, size_t n, void *block);
+    /* n > 0 shingles of one document into its words; `begun`: with those of the blocks before.
+     * `words` has room for perms_padded of 8 bytes, is aligned to 64, and may be overwritten with
+     * anything past perms; what lies there between two blocks is the row's own. */
+    void (*fold)(const bm_native_choice *choice, const void *block, size_t n, bool begun,
+                 void *words);
+    /* After the last block of a document: what lies there becomes words; NULL: they are. */
+    void (*finish)(const bm_native_choice *choice, void *words);
+    /* n > 0 weighted shingles, all of one document, into its words, as above; the others are NULL. */
+    void (*sign_weighted)(const bm_native_choice *choice, const uint64_t *hashes,
+                          const double *weights, size_t n, uint32_t *words);
+    /* What is kept from one document to the next, about `kept_bytes` for each thread (0: as the row
+     * thinks best), and that of one thread, for as long as it signs; it changes no word. All NULL:
+     * nothing. `params` are borrowed. */
+    bm_status (*open)(const bm_scheme_params *params, size_t kept_bytes, void **kept,
+                      bm_error *err);
+    void (*close)(void *kept); /* NULL is fine */
+    bm_status (*lend)(void *kept, void **lent, bm_error *err);
+    void (*take_back)(void *kept, void *lent);
+} bm_native_ops;
+
+extern const bm_native_ops bm_native_affine32, bm_native_oph, bm_native_cws;
+extern const bm_native_ops bm_native_legacy, bm_native_text_dedup, bm_native_nemo, bm_native_lance;
+extern const bm_native_ops bm_native_affine64, bm_native_datatrove;
+
+#endif

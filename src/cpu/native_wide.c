@@ -1,0 +1,83 @@
+/* native_wide.c -- the schemes with coefficients of 64 bits on the native CPU (wide_loops.h).
+ *
+ * Tests: tests/unit/cpu/test_cpu_backend.c */
+#include <string.h>
+
+#include "cpu/native_row.h"
+#include "kernels/affine32.h"
+#include "kernels/affine64.h"
+
+static void copy(const bm_native_choice *choice, const uint64_t *hashes, size_t n, void *block)
+{
+    (void)choice;
+    memcpy(block, hashes, n * sizeof *hashes);
+}
+
+static void copy_low(const bm_native_choice *choice, const uint64_t *hashes, size_t n, void *block)
+{
+    uint64_t *out = block;
+    (void)choice;
+    for (size_t i = 0; i < n; i++)
+        out[i] = (uint32_t)hashes[i];
+}
+
+static void fold_low(const bm_native_choice *choice, const void *block, size_t n, bool begun,
+                     void *words)
+{
+    choice->loops->wide->low(choice->params, block, n, begun, words);
+}
+
+static void fold_affine(const bm_native_choice *choice, const void *block, size_t n, bool begun,
+                        void *words)
+{
+    choice->loops->wide->affine(choice->params, block, n, begun, words);
+}
+
+static void fold_prime(const bm_native_choice *choice, const void *block, size_t n, bool begun,
+                       void *words)
+{
+    choice->loops->wide->prime(choice->params, block, n, begun, words);
+}
+
+static void mix64(const bm_native_choice *choice, const uint64_t *hashes, size_t n, void *block)
+{
+    choice->loops->wide->fmix64(hashes, n, block);
+}
+
+/* Values of 64 bits to words of 32, in the same place. */
+static void narrow(const bm_native_choice *choice, void *words)
+{
+    const bm_scheme_params *params = choice->params;
+    char *at = words;
+    for (uint32_t i = 0; i < params->perms; i++) {
+        uint64_t least;
+        memcpy(&least, at + i * sizeof least, sizeof least);
+        const uint32_t word =
+            params->c64 != NULL ? bm_lance_word(params->c64[i], least) : (uint32_t)least;
+        memcpy(at + i * sizeof word, &word, sizeof word);
+    }
+}
+
+const bm_native_ops bm_native_legacy = {.scheme = &bm_scheme_legacy,
+                                        .block_bytes = sizeof(uint64_t),
+                                        .mix = copy_low,
+                                        .fold = fold_low,
+                                        .finish = narrow};
+const bm_native_ops bm_native_text_dedup = {.scheme = &bm_scheme_text_dedup,
+                                            .block_bytes = sizeof(uint64_t),
+                                            .mix = copy_low,
+                                            .fold = fold_low,
+                                            .finish = narrow};
+const bm_native_ops bm_native_lance = {.scheme = &bm_scheme_lance,
+                                       .block_bytes = sizeof(uint64_t),
+                                       .mix = copy,
+                                       .fold = fold_affine,
+                                       .finish = narrow};
+const bm_native_ops bm_native_affine64 = {.scheme = &bm_scheme_affine64,
+                                          .block_bytes = sizeof(uint64_t),
+                                          .mix = mix64,
+                                          .fold = fold_affine};
+const bm_native_ops bm_native_datatrove = {.scheme = &bm_scheme_datatrove,
+                                           .block_bytes = sizeof(uint64_t),
+                                           .mix = copy,
+                                           .fold = fold_prime};

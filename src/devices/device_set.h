@@ -1,0 +1,74 @@
+/* device_set.h -- the devices of a job: the native CPU, and a worker for each OpenCL device.
+ *
+ * Every batch that comes back from a worker is checked: one document in 1,024 (at least one a
+ * batch, spread over it) is signed again by the scalar reference, from its text if that is what the
+ * device got. A worker that fails or answers wrong is dead: its batches are signed on the CPU when
+ * the device was chosen by `auto`, else the job ends with BM_ERR_DEVICE. Results never depend on
+ * who signed what.
+ *
+ * Threads: any number of them may call bm_device_set_sign_cpu; a worker belongs to one. */
+#ifndef BM_DEVICES_DEVICE_SET_H
+#define BM_DEVICES_DEVICE_SET_H
+
+#include <stdatomic.h>
+
+#include <bandmill/types.h>
+
+#include "model/backend.h"
+#include "base/meter.h"
+#include "devices/device_pick.h"
+#include "devices/text_offload.h"
+#include "sketch/scheme.h"
+#include "text/shingler.h"
+
+typedef struct bm_device_worker {
+    bm_backend *backend;
+    bm_device_info info;
+    bool dead;
+    uint64_t n_docs;       /* that it signed */
+    bm_shingler *shingler; /* where texts go to devices: to check them, or do without them */
+    bm_shingle_batch checked;
+} bm_device_worker;
+
+typedef struct bm_device_set {
+    bm_text_offload path; /* what the workers get */
+    bm_meter *meter;
+    bm_backend *cpu;        /* always open: chosen, or what a dead worker falls back on */
+    bool use_cpu;           /* the native CPU was chosen */
+    atomic_ullong cpu_docs; /* that it signed */
+    bool fallback;
+    bm_device_worker *device_workers;
+    size_t n_device_workers;
+    bm_scheme_params params; /* of the words in use, for checks */
+    uint32_t bands, rows, perms_used;
+    uint32_t row_uints; /* of the words of a document */
+    char names[512];    /* of the devices, for people */
+} bm_device_set;
+
+typedef struct bm_device_set_cfg {
+    const bm_device_pick *pick;
+    bm_sketch_options sketch;
+    uint32_t perms_used; /* 0: all */
+    uint32_t bands, rows;
+    const bm_text_options *text; /* devices may be given texts to be cut so; NULL: hashes only */
+    uint32_t threads;            /* that make hashes on the host */
+    const char *cpu, *cache_dir;
+    size_t kept_bytes; /* of weighted elements, for each thread; 0: as usual (backend/backend.h) */
+    const bm_device_settings *settings; /* NULL: all as usual */
+    bm_meter *meter;
+} bm_device_set_cfg;
+
+bm_status bm_device_set_open(const bm_device_set_cfg *cfg, bm_device_set *out, bm_error *err);
+void bm_device_set_close(bm_device_set *set);
+/* What a batch should hold about. */
+size_t bm_device_set_batch_hashes(const bm_device_set *set);
+bm_status bm_device_set_sign_cpu(bm_device_set *set, bm_sign_task *task, bm_error *err);
+/* Compare a sample of a finished task with the reference: BM_ERR_DEVICE on the first difference. */
+bm_status bm_device_set_check(const bm_device_set *set, bm_device_worker *worker,
+                              const bm_sign_task *task, bm_error *err);
+/* A worker's call failed with `status`: BM_OK and the worker is dead where the CPU may take over,
+ * else the error. */
+bm_status bm_device_set_worker_failed(bm_device_set *set, bm_device_worker *worker,
+                                      bm_status status, bm_error *err);
+
+#endif

@@ -1,0 +1,56 @@
+/* text_offload.h -- do texts go to the devices, or hashes that the host makes of them?
+ *
+ * Text is a byte a shingle on its way, hashes are four, and the host need not make them; but the
+ * device then hashes and counts. Devices that are all made of the host's own processors get hashes:
+ * no link is spared there, and the host's loops are the faster ones. Elsewhere it depends on the
+ * device, the link, the shingles and the threads, so both ways are tried on a fixed text when the
+ * devices are opened (some hundredths of a second), and the faster one is taken for the whole job:
+ *
+ *     rate of a way = the slower of what the host's threads and what the devices do
+ *     of the host   = by the seconds of its processors: to make texts or hashes, and beside the device
+ *     where one of the devices is made of the host's processors: the two one after the other
+ *
+ * A device that fails in the trial is treated like one that does not open.
+ *
+ * bm_device_settings.text_offload may settle it. The result of a job does not depend on it. */
+#ifndef BM_DEVICES_TEXT_OFFLOAD_H
+#define BM_DEVICES_TEXT_OFFLOAD_H
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#include "model/backend.h"
+
+typedef struct bm_text_offload {
+    bool able;                                 /* all devices were opened for texts */
+    bool taken;                                /* and get them */
+    bool own_processors;                       /* they do not, as they are the host's processors */
+    bool measured;                             /* the rates below are known: */
+    double text_rate, hash_rate;               /* bytes of text a second, through both of: */
+    double host_text_rate, host_hash_rate;     /* all threads */
+    double device_text_rate, device_hash_rate; /* all devices */
+} bm_text_offload;
+
+/* What BM_OFFLOAD_AUTO comes to on these devices: BM_OFFLOAD_OFF or BM_OFFLOAD_TRIAL. The native CPU, which
+ * takes no texts, has no say. */
+bm_offload bm_text_offload_rule(const bm_device_info *devices, size_t n);
+
+/* A fixed text in both forms, and what devices took for each so far. */
+typedef struct bm_text_trial bm_text_trial;
+
+typedef struct bm_text_trial_cfg {
+    const bm_text_options *text; /* shingles that a device can cut */
+    uint32_t row_uints, bands;   /* of the devices' tasks: of words, and keys */
+    const char *cpu;
+} bm_text_trial_cfg;
+
+bm_status bm_text_trial_open(const bm_text_trial_cfg *cfg, bm_text_trial **out, bm_error *err);
+void bm_text_trial_close(bm_text_trial *trial); /* NULL is fine */
+/* Try both ways on a device that takes texts. After a failure it is only good for close. */
+bm_status bm_text_trial_run(bm_text_trial *trial, bm_backend *backend, bm_error *err);
+/* Fill `offload` once every device had its trial; `threads` make hashes on the host. */
+void bm_text_trial_judge(const bm_text_trial *trial, uint32_t threads, bm_text_offload *offload);
+/* Bytes a second of a way through both, as above; 0 where one of them does none. */
+double bm_text_way_rate(double host_rate, double device_rate, bool same_processors);
+
+#endif

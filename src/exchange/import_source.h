@@ -1,0 +1,76 @@
+/* import_source.h -- signatures that other tools have made, file by file and block by block.
+ *
+ * An input is a file of a form, or a directory that an export job wrote: that has a report beside the
+ * file, which says how the signatures were made, and the lists that the form has no place for. */
+#ifndef BM_EXCHANGE_IMPORT_SOURCE_H
+#define BM_EXCHANGE_IMPORT_SOURCE_H
+
+#include <bandmill/exchange.h>
+
+#include "base/memory.h"
+#include "output/manifest.h"
+
+/* What a file says of its signatures. */
+typedef struct bm_import_head {
+    const bm_manifest *manifest; /* NULL: it has no provenance of ours */
+    const char *scheme;          /* NULL: it does not say */
+    int64_t seed;                /* where there is a scheme */
+    uint32_t perms;              /* 0: it has no rows, and does not say */
+    uint32_t word_bytes;         /* 0: the same */
+} bm_import_head;
+
+/* Rows first … first+n-1 of the file; the source's own, until the next one. */
+typedef struct bm_import_block {
+    uint64_t first;
+    size_t n;
+    const void *words;          /* n * perms */
+    const uint32_t *n_shingles; /* NULL: not known */
+    const char *ids;            /* one after another; NULL: there are none */
+    const size_t *ends;         /* where each ends */
+} bm_import_block;
+
+#define BM_IMPORT_BLOCK_ROWS 1024u
+
+/* How to read. */
+typedef struct bm_import_asked {
+    bm_exchange from;
+    const char *id_field, *signature_field; /* NULL: as the form has it */
+    uint32_t threads;
+    uint64_t memory;
+} bm_import_asked;
+
+/* Where the parts of an input are. */
+typedef struct bm_import_place {
+    char *file;
+    char *ids, *sizes;     /* beside it; NULL: there are none */
+    bm_manifest *manifest; /* of an export; NULL: it is a single file */
+} bm_import_place;
+
+/* BM_ERR_FORMAT: a directory that is no export in this form, or one of whose files is not what its
+ * report lists. */
+bm_status bm_import_place_find(const char *path, const bm_import_asked *asked, bm_import_place *out,
+                               bm_error *err);
+void bm_import_place_reset(bm_import_place *place);
+
+typedef struct bm_import_source bm_import_source;
+
+typedef struct bm_import_ops {
+    /* Fill the block but for what lies beside the file; n 0: that was all. */
+    bm_status (*next)(bm_import_source *source, bm_import_block *block, bm_error *err);
+    void (*close)(bm_import_source *source);
+} bm_import_ops;
+
+struct bm_import_source {
+    const bm_import_ops *ops;
+    const char *path; /* of the file, borrowed */
+    bm_import_head head;
+    uint64_t next; /* row */
+};
+
+/* The three kinds. BM_ERR_INPUT names what is wrong. */
+bm_status bm_import_npy_open(const char *path, bm_import_source **out, bm_error *err);
+bm_status bm_import_lean_open(const char *path, bm_import_source **out, bm_error *err);
+bm_status bm_import_table_open(const char *path, const bm_import_asked *asked,
+                               bm_import_source **out, bm_error *err);
+
+#endif

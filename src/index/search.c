@@ -1,0 +1,548 @@
+/* search.c -- candidates of a batch to verified answers.
+ *
+ *     hits of each band (search_hits.c), sorted    |  part 0  |   part 1   |  part 2 ...
+ *     a part: its slices of all lists, merged, sorted, each hit once
+ *             -> each number read once, in the order of the file, and compared with all that found it
+ *     answers of all parts -> by document, best first
+ *
+ * Parts are cut so that each has about as many hits; threads share them. What a part's answers are does
+ * not depend on where it was cut, and the order at the end is total, so that neither threads nor batch
+ * change anything.
+ *
+ * The sizes of two sets alone often tell that they cannot reach the threshold: then the set is not read.
+ *
+ * Any number of threads may search a view, each with a result (and a pool, or none) of its own.
+ *
+ * Tests: tests/unit/index/test_search.c */
+#include "index/search.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "lsh/verify.h"
+#include "index/search_block.h"
+#include "index/search_crowds.h"
+#include "index/search_hits.h"
+#include "sketch/scheme.h"
+
+#define PARTS_A_THREAD 8u  /* so that all threads end at about the same time */
+#define HIT_BYTES      64u /* that a hit takes on its way to an answer */
+#define HITS_LEAST     ((size_t)1 << 12)
+#define SORT_GRAIN     64u
+#define PLACES_AHEAD   16u /* hits before a document is compared */
+#define DOCS_AHEAD     8u
+#define MANY_ANSWERS   256u
+
+typedef struct part {
+    uint64_t begin, end; /* hits from begin on and below end; end UINT64_MAX: all the rest */
+    bm_found_list found;
+} part;
+
+typedef struct search {
+    const bm_search_cfg *cfg;
+    const bm_search_batch *batch;
+    size_t n_asked;    /* documents of the batch that are asked now */
+    uint32_t *weights; /* for how many documents each answers; NULL: for itself */
+    bm_search_hits hits;
+    part *parts;
+    size_t n_parts;
+    bm_crowd_search crowds;
+    bm_scan scan; /* of containment: instead of all that */
+    bool many;    /* more than fits was found: fewer are to be asked at once */
+} search;
+
+/* --- a pair --- */
+
+/* *similarity: less than 0 where it is below the threshold. */
+static bm_status compare(const search *s, uint32_t doc, bm_search_target *t, double threshold,
+                         double *similarity, bm_error *err)
+{
+    const bm_search_batch *batch = s->batch;
+    const bm_store_facts *facts = s->cfg->facts;
+    const uint32_t n = batch->n_shingles[doc];
+    *similarity = -1;
+    if (facts->kind == BM_STORE_SETS &&
+        bm_jaccard_least_common(n, t->doc.n_shingles, threshold) == SIZE_MAX)
+        return BM_OK;
+    BM_TRY(bm_search_target_read(s->cfg, t, err));
+    *similarity =
+        facts->kind == BM_STORE_SETS
+            ? bm_jaccard_at_least(batch->sets[doc], n, t->set, t->doc.n_shingles, threshold)
+            : bm_agreement_at_least(batch->words + (size_t)doc * facts->words, t->words,
+                                    (bm_word_rows){facts->words, s->cfg->word_bytes}, threshold);
+    return BM_OK;
+}
+
+/* --- a part --- */
+
+/* The first hit of the list that is not below `hit`. */
+static size_t lower_bound(const bm_hit_list *list, uint64_t hit)
+{
+    size_t begin = 0, end = list->n;
+    while (begin < end) {
+        size_t middle = begin + (end - begin) / 2;
+        if (list->list[middle] < hit)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    return begin;
+}
+
+/* The hits of a part, from all lists, ascending, each once. */
+static bm_status gather(const search *s, const part *p, bm_hit_list *out, bm_error *err)
+{
+    for (size_t i = 0; i < s->hits.n_lists; i++) {
+        const bm_hit_list *list = &s->hits.lists[i];
+        const size_t begin = lower_bound(list, p->begin);
+        const size_t n = (p->end == UINT64_MAX ? list->n : lower_bound(list, p->end)) - begin;
+        BM_TRY(bm_grow_array(&out->list, &out->cap, out->n + n, err));
+        if (n > 0)
+            memcpy(out->list + out->n, list->list + begin, n * sizeof *out->list);
+        out->n += n;
+    }
+    return s->hits.n_lists == 1 ? BM_OK : bm_hits_sort(out->list, &out->n, err);
+}
+
+/* Fetch what is compared next: the place of a document, and, when that is there, its bytes. */
+static inline void expect(const search *s, const bm_hit_list *hits, size_t i)
+{
+    if (i + PLACES_AHEAD < hits->n)
+        bm_store_view_expect(s->cfg->view, (uint32_t)(hits->list[i + PLACES_AHEAD] >> 32), false);
+    if (i + DOCS_AHEAD < hits->n)
+        bm_store_view_expect(s->cfg->view, (uint32_t)(hits->list[i + DOCS_AHEAD] >> 32), true);
+}
+
+/* The similarity that an answer needs. Of one document alone numbers ascend: where `top` are found, one behind them must be
+ * better than the last of these. */
+static double wanted(const search *s, const bm_found_list *found)
+{
+    const uint32_t top = s->cfg->top;
+    if (s->n_asked != 1 || top == 0 || found->n < top)
+        return s->cfg->threshold;
+    uint64_t bits;
+    double next =
+        found->list[0].answer.similarity; /* and the number behind it, for none is negative */
+    memcpy(&bits, &next, sizeof bits);
+    bits++;
+    memcpy(&next, &bits, sizeof bits);
+    return next;
+}
+
+static bm_status compare_hits(const search *s, part *p, const bm_hit_list *hits,
+                              bm_search_target *t, bm_error *err)
+{
+    bm_found_list *found = &p->found;
+    bm_status status = BM_OK;
+    for (size_t i = 0; status == BM_OK && i < hits->n; i++) {
+        const uint32_t number = (uint32_t)(hits->list[i] >> 32), doc = (uint32_t)hits->list[i];
+        const uint32_t weight = s->weights != NULL ? s->weights[doc] : 1;
+        const double least = wanted(s, found);
+        double similarity = -1;
+        expect(s, hits, i);
+        found->candidates += weight;
+        if (least > 1 && !s->cfg->skip_same_id) { /* nothing is better */
+            found->verified += weight;
+            continue;
+        }
+        if (i == 0 || number != t->number)
+            status = bm_search_target_find(s->cfg, number, t, err);
+        if (status != BM_OK || bm_search_skips(s->cfg, s->batch, doc, t->doc.id))
+            continue;
+        found->verified += weight;
+        found->steps++;
+        status = compare(s, doc, t, least, &similarity, err);
+        if (status != BM_OK || similarity < 0)
+            continue;
+        status = bm_found_keep(found, s->n_asked == 1 ? s->cfg->top : 0,
+                               (bm_found){doc, {number, similarity}}, err);
+    }
+    return status;
+}
+
+static bm_status do_part(const search *s, part *p, bm_error *err)
+{
+    const bool whole = s->n_parts == 1 && s->hits.n_lists == 1;
+    bm_hit_list own = {0};
+    bm_search_target t = {0};
+    bm_status status = BM_OK;
+    BM_TRY_OUT(whole ? BM_OK : gather(s, p, &own, err));
+    status = compare_hits(s, p, whole ? &s->hits.lists[0] : &own, &t, err);
+out:
+    bm_free(own.list);
+    bm_search_target_reset(&t);
+    return status;
+}
+
+static bm_status do_parts(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    (void)thread;
+    search *s = ctx;
+    for (size_t i = begin; i < end; i++)
+        BM_TRY(do_part(s, &s->parts[i], err));
+    return BM_OK;
+}
+
+/* Cut where the longest list has equal shares: the others are much like it. */
+static bm_status cut_parts(search *s, bm_error *err)
+{
+    const bm_hit_list *longest = &s->hits.lists[0];
+    size_t all = 0;
+    for (size_t i = 0; i < s->hits.n_lists; i++) {
+        all += s->hits.lists[i].n;
+        if (s->hits.lists[i].n > longest->n)
+            longest = &s->hits.lists[i];
+    }
+    s->n_parts = 1;
+    if (s->cfg->pool != NULL && all >= BM_SEARCH_TOGETHER)
+        s->n_parts = (size_t)bm_pool_size(s->cfg->pool) * PARTS_A_THREAD;
+    if (s->n_parts > longest->n)
+        s->n_parts = longest->n == 0 ? 1 : longest->n;
+    BM_TRY(bm_new_zero(&s->parts, s->n_parts, err));
+    for (size_t i = 0; i < s->n_parts; i++) {
+        if (i > 0)
+            s->parts[i].begin = s->parts[i - 1].end;
+        s->parts[i].end =
+            i + 1 == s->n_parts ? UINT64_MAX : longest->list[longest->n / s->n_parts * (i + 1)];
+    }
+    return BM_OK;
+}
+
+/* --- answers --- */
+
+static int best_first(const void *x, const void *y)
+{
+    const bm_answer *a = x, *b = y;
+    return bm_answer_before(a, b) ? -1 : bm_answer_before(b, a);
+}
+
+/* A similarity, so that the larger has the smaller bits: none is negative. */
+static inline uint64_t bits_of(double similarity)
+{
+    uint64_t bits;
+    memcpy(&bits, &similarity, sizeof bits);
+    return ~bits;
+}
+
+/* Many answers have few different similarities: those are sorted, and answers by the rank of theirs and their number. */
+static bm_status sort_many(bm_answer *list, size_t n, bm_error *err)
+{
+    uint64_t *ranks = bm_alloc(n, sizeof *ranks), *keys = bm_alloc(n, sizeof *keys);
+    size_t n_ranks = n, n_keys = n;
+    bm_status status = BM_OK;
+    if (ranks == NULL || keys == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, 2 * n * sizeof *keys));
+    for (size_t i = 0; i < n; i++)
+        ranks[i] = bits_of(list[i].similarity);
+    BM_TRY_OUT(bm_hits_sort(ranks, &n_ranks, err));
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t bits = bits_of(list[i].similarity);
+        size_t low = 0, high = n_ranks;
+        while (high - low > 1) {
+            const size_t middle = (low + high) / 2;
+            if (ranks[middle] <= bits)
+                low = middle;
+            else
+                high = middle;
+        }
+        keys[i] = (uint64_t)low << 32 | list[i].number;
+    }
+    BM_TRY_OUT(bm_hits_sort(keys, &n_keys, err));
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t bits = ~ranks[keys[i] >> 32];
+        list[i].number = (uint32_t)keys[i];
+        memcpy(&list[i].similarity, &bits, sizeof bits);
+    }
+out:
+    bm_free(ranks);
+    bm_free(keys);
+    return status;
+}
+
+/* The best of a document may stand there twice. */
+static uint64_t drop_repeats(bm_answer *list, uint64_t n)
+{
+    uint64_t kept = 0;
+    for (uint64_t i = 0; i < n; i++)
+        if (i == 0 || list[i].number != list[i - 1].number)
+            list[kept++] = list[i];
+    return kept;
+}
+
+/* Put those of each document in order, and drop what is beyond the best `top`. */
+static bm_status order_answers(const search *s, bm_search_result *result, bm_error *err)
+{
+    uint64_t n = 0, begin = 0;
+    bm_status status = BM_OK;
+    for (size_t i = 0; status == BM_OK && i < result->n; i++) {
+        const uint64_t end = result->begin[i + 1];
+        uint64_t count = end - begin;
+        if (count > MANY_ANSWERS)
+            status = sort_many(result->list + begin, (size_t)count, err);
+        else if (count > 1)
+            qsort(result->list + begin, (size_t)count, sizeof *result->list, best_first);
+        if (s->cfg->joins && count > 0)
+            count = drop_repeats(result->list + begin, count);
+        if (s->cfg->top != 0 && count > s->cfg->top)
+            count = s->cfg->top;
+        if (n != begin && count > 0)
+            memmove(result->list + n, result->list + begin, (size_t)count * sizeof *result->list);
+        begin = end;
+        n += count;
+        result->begin[i + 1] = n;
+    }
+    return status;
+}
+
+/* All that was found, list by list: of parts, then of crowds; or of a scan. */
+static size_t found_lists(const search *s)
+{
+    return s->n_parts + s->crowds.n_found + s->scan.n_found;
+}
+
+static const bm_found_list *found_at(const search *s, size_t i)
+{
+    if (s->scan.n_found > 0)
+        return &s->scan.found[i];
+    return i < s->n_parts ? &s->parts[i].found : &s->crowds.found[i - s->n_parts];
+}
+
+static bm_status give_answers(const search *s, size_t n, bm_search_result *result, bm_error *err)
+{
+    const size_t n_lists = found_lists(s);
+    size_t all = 0;
+    for (size_t i = 0; i < n_lists; i++)
+        all += found_at(s, i)->n;
+    BM_TRY(bm_grow_array(&result->begin, &result->cap_begin, n + 2, err));
+    BM_TRY(bm_grow_array(&result->list, &result->cap_list, all, err));
+    /* begin[i + 2] counts, then begin[i + 1] is where the next of document i goes. */
+    memset(result->begin, 0, (n + 2) * sizeof *result->begin);
+    for (size_t i = 0; i < n_lists; i++)
+        for (size_t k = 0; k < found_at(s, i)->n; k++)
+            result->begin[found_at(s, i)->list[k].doc + 2]++;
+    for (size_t i = 2; i < n + 2; i++)
+        result->begin[i] += result->begin[i - 1];
+    for (size_t i = 0; i < n_lists; i++) {
+        const bm_found_list *found = found_at(s, i);
+        for (size_t k = 0; k < found->n; k++)
+            result->list[result->begin[found->list[k].doc + 1]++] = found->list[k].answer;
+        result->candidates += found->candidates;
+        result->verified += found->verified;
+        result->steps += found->steps;
+    }
+    for (size_t i = 0; s->hits.left != NULL && i < n; i++)
+        result->not_compared += s->hits.left[i] * (s->weights != NULL ? s->weights[i] : 1);
+    result->n = n;
+    return order_answers(s, result, err);
+}
+
+/* --- the search --- */
+
+/* Documents that found something. */
+typedef struct comparable {
+    const bm_search_batch *batch;
+    uint32_t *docs;
+    size_t n;
+} comparable;
+
+static bm_status sort_some(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    (void)thread;
+    const comparable *c = ctx;
+    const bm_search_batch *batch = c->batch;
+    size_t largest = 16;
+    for (size_t i = begin; i < end; i++)
+        largest = batch->n_shingles[c->docs[i]] > largest ? batch->n_shingles[c->docs[i]] : largest;
+    const size_t cap = largest < BM_SORT_SCRATCH ? largest : BM_SORT_SCRATCH;
+    uint64_t *scratch = NULL;
+    BM_TRY(bm_new(&scratch, cap, err));
+    for (size_t i = begin; i < end; i++) {
+        const uint64_t *set = batch->sets[c->docs[i]];
+        bm_hashes_sort_within(batch->unsorted + (set - batch->unsorted),
+                              batch->n_shingles[c->docs[i]], scratch, cap);
+    }
+    bm_free(scratch);
+    return BM_OK;
+}
+
+/* Most documents of a batch may be candidates of nothing: their sets stay as they are. */
+static bm_status sort_sets(const search *s, size_t n, bm_error *err)
+{
+    comparable c = {.batch = s->batch};
+    if (s->batch->unsorted == NULL)
+        return BM_OK;
+    uint8_t *has = bm_alloc_zero(n, sizeof *has);
+    c.docs = bm_alloc(n, sizeof *c.docs);
+    bm_status status = BM_OK;
+    if (has == NULL || c.docs == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, n * sizeof *c.docs));
+    for (size_t i = 0; i < s->hits.n_lists; i++) {
+        for (size_t k = 0; k < s->hits.lists[i].n; k++)
+            has[(uint32_t)s->hits.lists[i].list[k]] = 1;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (has[i])
+            c.docs[c.n++] = (uint32_t)i;
+    }
+    if (s->cfg->pool != NULL) {
+        BM_TRY_OUT(bm_pool_for(s->cfg->pool, (bm_pool_split){c.n, SORT_GRAIN}, sort_some, &c, err));
+    } else {
+        BM_TRY_OUT(sort_some(&c, 0, 0, c.n, err));
+    }
+out:
+    bm_free(has);
+    bm_free(c.docs);
+    return status;
+}
+
+static bm_status weigh(search *s, size_t n, bm_error *err)
+{
+    if (s->batch->same == NULL)
+        return BM_OK;
+    BM_TRY(bm_new_zero(&s->weights, n, err));
+    for (size_t i = 0; i < n; i++)
+        s->weights[s->batch->same[i]]++;
+    return BM_OK;
+}
+
+static void reset_answers(search *s)
+{
+    for (size_t i = 0; s->parts != NULL && i < s->n_parts; i++)
+        bm_free(s->parts[i].found.list);
+    for (size_t i = 0; i < s->crowds.n_found; i++)
+        bm_free(s->crowds.found[i].list);
+    for (size_t i = 0; s->scan.found != NULL && i < s->scan.n_found; i++)
+        bm_free(s->scan.found[i].list);
+    bm_free(s->scan.found);
+    bm_free(s->crowds.found);
+    bm_free(s->parts);
+    bm_free(s->weights);
+    s->crowds = (bm_crowd_search){0};
+    s->scan = (bm_scan){0};
+    s->parts = NULL;
+    s->weights = NULL;
+    s->n_parts = 0;
+}
+
+static bm_status answer_hits(search *s, size_t most, bm_search_result *result, bm_error *err)
+{
+    bm_status status = BM_OK;
+    BM_TRY_OUT(weigh(s, s->n_asked, err));
+    s->crowds = (bm_crowd_search){.cfg = s->cfg,
+                                  .batch = s->batch,
+                                  .n = s->n_asked,
+                                  .weights = s->weights,
+                                  .hits = &s->hits,
+                                  .most = most};
+    BM_TRY_OUT(bm_search_crowds(&s->crowds, err));
+    s->many = s->crowds.many;
+    if (s->many)
+        goto out;
+    BM_TRY_OUT(sort_sets(s, s->n_asked, err));
+    BM_TRY_OUT(cut_parts(s, err));
+    BM_TRY_OUT(s->n_parts == 1
+                   ? do_part(s, &s->parts[0], err)
+                   : bm_pool_for(s->cfg->pool, (bm_pool_split){s->n_parts, 1}, do_parts, s, err));
+    status = give_answers(s, s->n_asked, result, err);
+out:
+    reset_answers(s);
+    return status;
+}
+
+static bm_status answer_by_scan(search *s, const bm_key_batch *asked, bm_search_result *result,
+                                bm_error *err)
+{
+    bm_status status = BM_OK;
+    BM_TRY_OUT(weigh(s, s->n_asked, err));
+    s->scan = (bm_scan){.cfg = s->cfg,
+                        .batch = s->batch,
+                        .n = s->n_asked,
+                        .weights = s->weights,
+                        .most = asked->most,
+                        .alone = asked->alone};
+    BM_TRY_OUT(bm_search_scan(&s->scan, err));
+    s->many = s->scan.many;
+    if (!s->many) {
+        status = give_answers(s, s->n_asked, result, err);
+        result->read_all += s->scan.read_all ? s->n_asked : 0;
+    }
+out:
+    reset_answers(s);
+    return status;
+}
+
+/* The first documents of the batch, of which `different` differ. */
+static size_t first_docs(const bm_search_batch *batch, size_t different)
+{
+    size_t n = 0;
+    if (batch->same == NULL)
+        return different < batch->n ? different : batch->n;
+    for (size_t seen = 0; n < batch->n; n++) {
+        seen += batch->same[n] == n;
+        if (seen > different)
+            break;
+    }
+    return n;
+}
+
+static size_t count_different(const bm_search_batch *batch)
+{
+    size_t n = 0;
+    for (size_t i = 0; batch->same != NULL && i < batch->n; i++)
+        n += batch->same[i] == i;
+    return batch->same == NULL ? batch->n : n;
+}
+
+/* Ask for as many documents of the batch as fit. */
+static bm_status ask(search *s, bm_key_batch *asked, bm_search_result *result, bm_error *err)
+{
+    const size_t all = count_different(s->batch);
+    size_t different = result->fits > 0 && result->fits < all ? result->fits : all;
+    bm_status status;
+    for (;; different /= 2) {
+        asked->n = s->n_asked = first_docs(s->batch, different);
+        asked->alone = different <= 1;
+        if (s->cfg->measure == BM_MEASURE_CONTAINMENT) {
+            status = answer_by_scan(s, asked, result, err);
+        } else {
+            status = bm_search_look_up(asked, &s->hits, &s->many, err);
+            if (status == BM_OK && !s->many)
+                status = answer_hits(s, asked->most, result, err);
+            bm_search_hits_reset(&s->hits);
+        }
+        if (status != BM_OK || !s->many)
+            break;
+    }
+    /* The next may find less: a little more is tried. */
+    result->fits = different < all ? different + different / 4 + 1 : 0;
+    return status;
+}
+
+bm_status bm_search_run(const bm_search_cfg *cfg, const bm_search_batch *batch,
+                        bm_search_result *result, bm_error *err)
+{
+    search s = {.cfg = cfg, .batch = batch};
+    bm_key_batch asked = {.view = cfg->view,
+                          .pool = cfg->pool,
+                          .bands = cfg->facts->bands,
+                          .keys = batch->keys,
+                          .n_shingles = batch->n_shingles,
+                          .same = batch->same,
+                          .most = SIZE_MAX,
+                          .first = cfg->first,
+                          .keep_crowded = cfg->facts->kind == BM_STORE_SETS ||
+                                          cfg->word_bytes == sizeof *batch->words};
+    if (cfg->memory != 0)
+        asked.most =
+            cfg->memory / HIT_BYTES < HITS_LEAST ? HITS_LEAST : (size_t)(cfg->memory / HIT_BYTES);
+    return ask(&s, &asked, result, err);
+}
+
+void bm_search_result_reset(bm_search_result *result)
+{
+    bm_free(result->begin);
+    bm_free(result->list);
+    *result = (bm_search_result){0};
+}

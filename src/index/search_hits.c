@@ -1,0 +1,761 @@
+/* search_hits.c -- band keys of documents to the numbers that share one.
+ *
+ * Band by band, which threads share: the keys of all documents of the batch in ascending order, each once, are
+ * looked up as one; what a key finds is found for each document that has it.
+ *
+ *     band 0    keys of documents, sorted -> store -> (number, document) sorted -> list 0
+ *     band 1    ...                                                           -> list 1
+ *
+ * A key that many documents of the index have (a crowded bucket) is kept as it is: who asks, and who has it, once each and
+ * not as pairs (search_crowds.h). Where few ask for it, it is listed in the end.
+ *
+ * Of all that a document finds the first so many are its candidates. Who may find more is told by the sizes of its keys;
+ * for these the numbers are gone through in ascending order, a range at a time, a bit a number for each key, until as many
+ * bits are set in any of its keys. What is behind is dropped before it is listed, and counted.
+ *
+ * What is too little for several threads goes to one list. Where documents find very many
+ * they are given back to the caller, who asks for fewer at once; of one document
+ * the hits are sorted, and repeats dropped, as often as they fill the room, so that there are never more than the
+ * index has documents, twice.
+ *
+ * Tests: tests/unit/index/test_search.c */
+#include "index/search_hits.h"
+
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "lsh/verify.h"
+
+#define SMALL_BUCKET 24u
+#define KEYS_AT_ONCE 1024u /* so that too many hits are noticed in time */
+/* A key is crowded that so many documents of the index have; where fewer of the batch than ASKERS ask for it, and these are
+ * fewer hits than LISTED, it is listed after all. */
+#define CROWDED       64u
+#define ASKERS        8u
+#define LISTED        1024u
+#define NUMBERS_A_HIT 16u /* that take as much memory, of crowded keys */
+#define FREE_NUMBERS  4u  /* times those that one document may find */
+#define WORD_BITS     64u
+#define RANGE_WORDS   ((size_t)1 << 18) /* of all keys of a range, */
+#define RANGE_MOST    512u              /* and of one */
+#define SPAN_MOST     ((size_t)1 << 22) /* numbers that a range reaches over */
+
+typedef struct key_of {
+    uint64_t key;
+    uint32_t doc;
+} key_of;
+
+/* What one look-up of a band needs, used again by the next. */
+typedef struct band_scratch {
+    key_of *order;   /* of documents by their keys */
+    uint64_t *keys;  /* each once */
+    uint32_t *begin; /* where those of a key begin in `order` */
+    size_t n, n_keys;
+    bm_store_hits found;
+    size_t *ends; /* of what each key of a call found, in `numbers` */
+    uint32_t *numbers;
+    uint64_t *left; /* that each key has beyond these */
+    size_t cap_ends, cap_numbers, cap_left;
+} band_scratch;
+
+typedef struct look_up {
+    const bm_key_batch *batch;
+    bm_search_hits *out;
+    atomic_size_t n_hits, n_numbers;
+    atomic_bool many;
+    size_t n_runs; /* of the index */
+} look_up;
+
+static bm_status scratch_init(band_scratch *scratch, size_t n, bm_error *err)
+{
+    *scratch = (band_scratch){.order = bm_alloc(n, sizeof(key_of)),
+                              .keys = bm_alloc(n, sizeof(uint64_t)),
+                              .begin = bm_alloc(n + 1, sizeof(uint32_t))};
+    return scratch->order == NULL || scratch->keys == NULL || scratch->begin == NULL
+               ? bm_fail_nomem(err, n * (sizeof(key_of) + sizeof(uint64_t) + sizeof(uint32_t)))
+               : BM_OK;
+}
+
+static void scratch_reset(band_scratch *scratch)
+{
+    bm_free(scratch->order);
+    bm_free(scratch->keys);
+    bm_free(scratch->begin);
+    bm_free(scratch->found.list);
+    bm_free(scratch->found.rest);
+    bm_free(scratch->ends);
+    bm_free(scratch->numbers);
+    bm_free(scratch->left);
+}
+
+static int by_key(const void *x, const void *y)
+{
+    const key_of *a = x, *b = y;
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
+    return a->doc < b->doc ? -1 : a->doc > b->doc;
+}
+
+/* Those of one bucket, which come in the order of their documents. */
+static void sort_bucket(key_of *list, size_t n)
+{
+    if (n > SMALL_BUCKET) {
+        qsort(list, n, sizeof *list, by_key);
+        return;
+    }
+    for (size_t i = 1; i < n; i++) {
+        const key_of one = list[i];
+        size_t at = i;
+        for (; at > 0 && list[at - 1].key > one.key; at--)
+            list[at] = list[at - 1];
+        list[at] = one;
+    }
+}
+
+static inline bool is_asked(const bm_key_batch *batch, size_t i)
+{
+    return batch->n_shingles[i] != 0 && (batch->same == NULL || batch->same[i] == i);
+}
+
+/* Documents with shingles by their keys: keys are hashes, so that as many buckets as documents, by the first bits, hold about one
+ * each. */
+static void order_by_key(const bm_key_batch *batch, uint32_t band, band_scratch *s)
+{
+    unsigned bits = 1;
+    uint32_t *place = s->begin; /* of each bucket; n + 1 */
+    while ((size_t)2 << bits <= batch->n)
+        bits++;
+    const size_t n_buckets = batch->n < 2 ? 1 : (size_t)1 << bits;
+    const unsigned shift = batch->n < 2 ? 63 : 64 - bits;
+    const uint64_t mask = n_buckets - 1;
+    memset(place, 0, (n_buckets + 1) * sizeof *place);
+    for (size_t i = 0; i < batch->n; i++)
+        if (is_asked(batch, i))
+            place[(batch->keys[i * batch->bands + band] >> shift & mask) + 1]++;
+    for (size_t i = 0; i < n_buckets; i++)
+        place[i + 1] += place[i];
+    s->n = place[n_buckets];
+    for (size_t i = 0; i < batch->n; i++) {
+        const uint64_t key = batch->keys[i * batch->bands + band];
+        if (is_asked(batch, i))
+            s->order[place[key >> shift & mask]++] = (key_of){key, (uint32_t)i};
+    }
+    for (size_t i = 0; i < n_buckets; i++) { /* which now ends at its place */
+        const size_t begin = i == 0 ? 0 : place[i - 1];
+        sort_bucket(s->order + begin, place[i] - begin);
+    }
+}
+
+/* The keys of a band, ascending, each once. */
+static void list_keys(const bm_key_batch *batch, uint32_t band, band_scratch *s)
+{
+    order_by_key(batch, band, s);
+    s->n_keys = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        if (i > 0 && s->order[i].key == s->order[i - 1].key)
+            continue;
+        s->begin[s->n_keys] = (uint32_t)i;
+        s->keys[s->n_keys++] = s->order[i].key;
+    }
+    s->begin[s->n_keys] = (uint32_t)s->n;
+}
+
+bm_status bm_hits_sort(uint64_t *list, size_t *n, bm_error *err)
+{
+    const size_t cap = *n < BM_SORT_SCRATCH ? *n : BM_SORT_SCRATCH;
+    if (*n < 2)
+        return BM_OK;
+    uint64_t *scratch = bm_alloc(cap < 16 ? 16 : cap, sizeof *scratch);
+    if (scratch == NULL)
+        return bm_fail_nomem(err, cap * sizeof *scratch);
+    bm_hashes_sort_within(list, *n, scratch, cap < 16 ? 16 : cap);
+    *n = bm_hashes_distinct(list, *n);
+    bm_free(scratch);
+    return BM_OK;
+}
+
+size_t bm_numbers_below(const uint32_t *list, size_t n, uint64_t number)
+{
+    size_t begin = 0, end = n;
+    while (begin < end) {
+        const size_t middle = begin + (end - begin) / 2;
+        if (list[middle] < number)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    return begin;
+}
+
+/* Count `more` hits. false: there are too many. */
+static bool fits(look_up *l, size_t more)
+{
+    const size_t all = atomic_fetch_add(&l->n_hits, more) + more;
+    if (!l->batch->alone && all > l->batch->most)
+        atomic_store(&l->many, true);
+    return !atomic_load(&l->many);
+}
+
+static bm_status make_room(const look_up *l, bm_hit_list *out, size_t more, bm_error *err)
+{
+    bm_status status = BM_OK;
+    if (l->batch->alone && out->n + more > l->batch->most)
+        status = bm_hits_sort(out->list, &out->n, err);
+    return status == BM_OK ? bm_grow_array(&out->list, &out->cap, out->n + more, err) : status;
+}
+
+/* What one key found, in order. */
+typedef struct found_key {
+    const key_of *docs; /* n_docs that have it */
+    uint32_t *numbers;
+    size_t n_docs, n_numbers;
+    uint64_t left; /* more than are among the numbers */
+} found_key;
+
+static bm_status keep_crowded(const found_key *k, bool listed, bm_hit_list *out, bm_error *err)
+{
+    bm_status status = bm_grow_array(&out->crowded, &out->cap_crowded, out->n_crowded + 1, err);
+    if (status != BM_OK)
+        return status;
+    uint32_t *block = bm_alloc(k->n_numbers + k->n_docs, sizeof *block);
+    if (block == NULL)
+        return bm_fail_nomem(err, (k->n_numbers + k->n_docs) * sizeof *block);
+    memcpy(block, k->numbers, k->n_numbers * sizeof *block);
+    for (size_t i = 0; i < k->n_docs; i++)
+        block[k->n_numbers + i] = k->docs[i].doc;
+    out->crowded[out->n_crowded++] = (bm_crowded_key){
+        block, block + k->n_numbers, (uint32_t)k->n_numbers, (uint32_t)k->n_docs, k->left, listed};
+    return BM_OK;
+}
+
+/* A key in order: only its first documents count, and it is kept as it is where it is crowded. */
+static bm_status take_key(look_up *l, found_key *k, bm_hit_list *out, bm_error *err)
+{
+    const bm_key_batch *batch = l->batch;
+    const size_t first = batch->first == 0 ? SIZE_MAX : batch->first;
+    const bool crowded = k->n_numbers + k->left >= CROWDED || k->n_numbers + k->left > first;
+    if (k->n_numbers > first) {
+        k->left += k->n_numbers - first;
+        k->n_numbers = first;
+    }
+    size_t more = k->n_docs * k->n_numbers;
+    const bool listed =
+        !batch->keep_crowded || batch->alone || (k->n_docs < ASKERS && more < LISTED);
+    if (crowded && !listed) {
+        /* Numbers do not become fewer with the documents that ask: as many as a few may find are no reason to ask for fewer. */
+        const size_t all = atomic_fetch_add(&l->n_numbers, k->n_numbers) + k->n_numbers;
+        const size_t free = (size_t)FREE_NUMBERS * batch->bands * batch->first;
+        more = all <= free ? 0 : all - free < k->n_numbers ? all - free : k->n_numbers;
+        more = more / NUMBERS_A_HIT + k->n_docs / ASKERS;
+    }
+    if (!fits(l, more))
+        return BM_OK;
+    if (crowded)
+        return keep_crowded(k, listed, out, err);
+    BM_TRY(make_room(l, out, more, err));
+    for (size_t i = 0; i < k->n_numbers; i++)
+        for (size_t d = 0; d < k->n_docs; d++)
+            out->list[out->n++] = (uint64_t)k->numbers[i] << 32 | k->docs[d].doc;
+    return BM_OK;
+}
+
+static int by_number(const void *x, const void *y)
+{
+    const uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+    return a < b ? -1 : a > b;
+}
+
+/* The keys of a call in order: of each its numbers, which lie in as many places as there are runs, side by side. */
+static bm_status take_large(look_up *l, band_scratch *s, size_t first_key, size_t n_keys,
+                            bm_hit_list *out, bm_error *err)
+{
+    bm_status status = BM_OK;
+    BM_TRY(bm_grow_array(&s->ends, &s->cap_ends, n_keys + 1, err));
+    BM_TRY(bm_grow_array(&s->numbers, &s->cap_numbers, s->found.n, err));
+    BM_TRY(bm_grow_array(&s->left, &s->cap_left, n_keys, err));
+    memset(s->ends, 0, (n_keys + 1) * sizeof *s->ends);
+    memset(s->left, 0, n_keys * sizeof *s->left);
+    for (size_t i = 0; i < s->found.n; i++)
+        s->ends[s->found.list[i].asked + 1]++;
+    for (size_t i = 0; i < s->found.n_rest; i++)
+        s->left[s->found.rest[i].asked] += s->found.rest[i].n;
+    for (size_t i = 0; i < n_keys; i++)
+        s->ends[i + 1] += s->ends[i];
+    for (size_t i = s->found.n; i > 0; i--) /* ends[i + 1] becomes where those of key i begin */
+        s->numbers[--s->ends[s->found.list[i - 1].asked + 1]] = s->found.list[i - 1].number;
+    for (size_t i = 0; status == BM_OK && i < n_keys && !atomic_load(&l->many); i++) {
+        const size_t begin = s->ends[i + 1], end = i + 1 < n_keys ? s->ends[i + 2] : s->found.n;
+        const uint32_t docs = s->begin[first_key + i];
+        found_key k = {.docs = s->order + docs,
+                       .n_docs = s->begin[first_key + i + 1] - docs,
+                       .numbers = s->numbers != NULL ? s->numbers + begin : NULL,
+                       .n_numbers = end - begin,
+                       .left = s->left[i]};
+        for (size_t j = 1; j < k.n_numbers; j++)
+            if (k.numbers[j] < k.numbers[j - 1]) { /* of several runs */
+                qsort(k.numbers, k.n_numbers, sizeof *k.numbers, by_number);
+                break;
+            }
+        status = take_key(l, &k, out, err);
+    }
+    return status;
+}
+
+/* Each document that has the key found what the key found. */
+static bm_status take_found(look_up *l, band_scratch *s, size_t first_key, size_t n_keys,
+                            bm_hit_list *out, bm_error *err)
+{
+    size_t more = 0;
+    if (s->found.most_of_a_key * l->n_runs >= CROWDED ||
+        (l->batch->first > 0 && l->batch->first < CROWDED))
+        return take_large(l, s, first_key, n_keys, out, err);
+    for (size_t i = 0; i < s->found.n; i++) {
+        const size_t key = first_key + s->found.list[i].asked;
+        more += s->begin[key + 1] - s->begin[key];
+    }
+    if (!fits(l, more))
+        return BM_OK;
+    BM_TRY(make_room(l, out, more, err));
+    for (size_t i = 0; i < s->found.n; i++) {
+        const bm_store_hit hit = s->found.list[i];
+        const size_t key = first_key + hit.asked;
+        for (uint32_t k = s->begin[key]; k < s->begin[key + 1]; k++)
+            out->list[out->n++] = (uint64_t)hit.number << 32 | s->order[k].doc;
+    }
+    return BM_OK;
+}
+
+/* A band of all documents: what is found is appended to `out`. */
+static bm_status look_up_band(look_up *l, uint32_t band, band_scratch *s, bm_hit_list *out,
+                              bm_error *err)
+{
+    list_keys(l->batch, band, s);
+    for (size_t k = 0; k < s->n_keys && !atomic_load(&l->many); k += KEYS_AT_ONCE) {
+        const size_t n = s->n_keys - k < KEYS_AT_ONCE ? s->n_keys - k : KEYS_AT_ONCE;
+        const bm_store_ask ask = {band, s->keys + k, n, l->batch->first};
+        s->found.n = s->found.n_rest = s->found.most_of_a_key = 0;
+        BM_TRY(bm_store_view_find(l->batch->view, &ask, &s->found, err));
+        BM_TRY(take_found(l, s, k, n, out, err));
+    }
+    return BM_OK;
+}
+
+static bm_status look_up_bands(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    (void)thread;
+    look_up *l = ctx;
+    band_scratch scratch;
+    bm_status status = scratch_init(&scratch, l->batch->n, err);
+    for (size_t band = begin; status == BM_OK && band < end; band++) {
+        bm_hit_list *out = &l->out->lists[l->out->n_lists == 1 ? 0 : band];
+        status = look_up_band(l, (uint32_t)band, &scratch, out, err);
+    }
+    scratch_reset(&scratch);
+    return status;
+}
+
+/* --- the bound --- */
+
+/* Documents that may find more than the first ones, and what they find. */
+typedef struct bounding {
+    const bm_key_batch *batch;
+    bm_search_hits *hits;
+    const bm_crowded_key **keys; /* of all lists */
+    size_t n_keys, *at;          /* of each key: the first number behind the ranges so far */
+    uint64_t **bits;             /* of each key in this range; NULL: nobody asks for it any more */
+    uint32_t *docs,
+        *met; /* who is not at its bound; of each document of the batch, numbers so far */
+    size_t n_docs;
+    size_t *keys_begin; /* of each document of the batch; n + 2 */
+    uint32_t *doc_keys;
+    uint64_t *extras; /* document << 32 | number, ascending: hits that are listed */
+    size_t n_extras, cap_extras, *extra_at;
+    /* The range: numbers from `low` on, below `high`, that anybody finds, each with a rank. */
+    uint64_t low, high, span;
+    uint64_t *there;      /* a bit a number */
+    uint32_t *rank_begin; /* of each word of these */
+    uint32_t *numbers;    /* of each rank */
+    size_t n_ranks, n_words;
+    uint64_t *words, *asked; /* RANGE_WORDS or one a key; one row of them */
+    size_t cap_words;        /* of a key */
+} bounding;
+
+static void bounding_reset(bounding *b)
+{
+    bm_free(b->keys);
+    bm_free(b->at);
+    bm_free(b->bits);
+    bm_free(b->docs);
+    bm_free(b->met);
+    bm_free(b->keys_begin);
+    bm_free(b->doc_keys);
+    bm_free(b->extras);
+    bm_free(b->extra_at);
+    bm_free(b->there);
+    bm_free(b->rank_begin);
+    bm_free(b->numbers);
+    bm_free(b->words);
+    bm_free(b->asked);
+}
+
+static bm_status list_crowded(bounding *b, bm_error *err)
+{
+    const bm_search_hits *hits = b->hits;
+    for (size_t i = 0; i < hits->n_lists; i++)
+        b->n_keys += hits->lists[i].n_crowded;
+    b->keys = bm_alloc(b->n_keys, sizeof *b->keys);
+    if (b->keys == NULL)
+        return bm_fail_nomem(err, b->n_keys * sizeof *b->keys);
+    size_t n = 0;
+    for (size_t i = 0; i < hits->n_lists; i++)
+        for (size_t k = 0; k < hits->lists[i].n_crowded; k++)
+            b->keys[n++] = &hits->lists[i].crowded[k];
+    return BM_OK;
+}
+
+/* Who may find more than the first ones: by the sizes of its keys, and the hits that are listed. */
+static bm_status list_docs(bounding *b, bm_error *err)
+{
+    const size_t n = b->batch->n;
+    uint64_t *sums = bm_alloc_zero(n, sizeof *sums);
+    b->docs = bm_alloc(n, sizeof *b->docs);
+    b->met = bm_alloc_zero(n, sizeof *b->met);
+    bm_status status = BM_OK;
+    if (sums == NULL || b->docs == NULL || b->met == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, n * (sizeof *sums + 2 * sizeof *b->docs)));
+    for (size_t k = 0; k < b->n_keys; k++)
+        for (size_t i = 0; i < b->keys[k]->n_docs; i++)
+            sums[b->keys[k]->docs[i]] += b->keys[k]->n_numbers + b->keys[k]->rest;
+    for (size_t i = 0; i < b->hits->n_lists; i++)
+        for (size_t k = 0; k < b->hits->lists[i].n; k++)
+            sums[(uint32_t)b->hits->lists[i].list[k]]++;
+    for (size_t i = 0; i < n; i++)
+        if (sums[i] > b->batch->first)
+            b->docs[b->n_docs++] = (uint32_t)i;
+out:
+    bm_free(sums);
+    return status;
+}
+
+/* The keys of each document. */
+static bm_status list_doc_keys(bounding *b, bm_error *err)
+{
+    const size_t n = b->batch->n;
+    b->keys_begin = bm_alloc_zero(n + 2, sizeof *b->keys_begin);
+    if (b->keys_begin == NULL)
+        return bm_fail_nomem(err, n * sizeof *b->keys_begin);
+    for (size_t k = 0; k < b->n_keys; k++)
+        for (size_t i = 0; i < b->keys[k]->n_docs; i++)
+            b->keys_begin[b->keys[k]->docs[i] + 2]++;
+    for (size_t i = 2; i < n + 2; i++)
+        b->keys_begin[i] += b->keys_begin[i - 1];
+    b->doc_keys = bm_alloc(b->keys_begin[n + 1], sizeof *b->doc_keys);
+    if (b->doc_keys == NULL)
+        return bm_fail_nomem(err, b->keys_begin[n + 1] * sizeof *b->doc_keys);
+    for (size_t k = 0; k < b->n_keys; k++)
+        for (size_t i = 0; i < b->keys[k]->n_docs; i++)
+            b->doc_keys[b->keys_begin[b->keys[k]->docs[i] + 1]++] = (uint32_t)k;
+    return BM_OK;
+}
+
+/* Hits of these documents that are listed, each once; last[]: which of the documents these are. */
+static bm_status list_extras(bounding *b, bm_error *err)
+{
+    const size_t n = b->batch->n;
+    bm_status status = BM_OK;
+    bm_search_hits *hits = b->hits;
+    hits->last = bm_alloc(n, sizeof *hits->last);
+    hits->left = bm_alloc_zero(n, sizeof *hits->left);
+    b->extra_at = bm_alloc_zero(n, sizeof *b->extra_at);
+    if (hits->last == NULL || hits->left == NULL || b->extra_at == NULL)
+        return bm_fail_nomem(err, n * (sizeof *hits->last + sizeof *hits->left));
+    memset(hits->last, 0xff, n * sizeof *hits->last);
+    for (size_t i = 0; i < b->n_docs; i++)
+        hits->last[b->docs[i]] = 0;
+    for (size_t i = 0; i < hits->n_lists; i++)
+        for (size_t k = 0; k < hits->lists[i].n; k++) {
+            const uint64_t hit = hits->lists[i].list[k];
+            if (hits->last[(uint32_t)hit] != 0)
+                continue;
+            BM_TRY_OUT(bm_grow_array(&b->extras, &b->cap_extras, b->n_extras + 1, err));
+            b->extras[b->n_extras++] = hit << 32 | hit >> 32;
+        }
+    BM_TRY_OUT(bm_hits_sort(b->extras, &b->n_extras, err));
+    for (size_t i = b->n_extras; i > 0; i--)
+        b->extra_at[b->extras[i - 1] >> 32] = i - 1;
+out:
+    memset(hits->last, 0xff, n * sizeof *hits->last);
+    return status;
+}
+
+static bm_status begin_ranges(bounding *b, bm_error *err)
+{
+    b->cap_words = RANGE_WORDS / (b->n_keys + 1);
+    b->cap_words = b->cap_words > RANGE_MOST ? RANGE_MOST : b->cap_words == 0 ? 1 : b->cap_words;
+    b->span = b->cap_words * WORD_BITS;
+    b->at = bm_alloc_zero(b->n_keys, sizeof *b->at);
+    b->bits = bm_alloc(b->n_keys, sizeof *b->bits);
+    b->there = bm_alloc(SPAN_MOST / WORD_BITS, sizeof *b->there);
+    b->rank_begin = bm_alloc(SPAN_MOST / WORD_BITS, sizeof *b->rank_begin);
+    b->numbers = bm_alloc(b->cap_words * WORD_BITS, sizeof *b->numbers);
+    b->words = bm_alloc(b->n_keys * b->cap_words, sizeof *b->words);
+    b->asked = bm_alloc(b->cap_words, sizeof *b->asked);
+    return b->at == NULL || b->bits == NULL || b->there == NULL || b->rank_begin == NULL ||
+                   b->numbers == NULL || b->words == NULL || b->asked == NULL
+               ? bm_fail_nomem(err, b->n_keys * b->cap_words * sizeof *b->words)
+               : BM_OK;
+}
+
+/* The hit of the document that is listed and is the next, or NULL. */
+static const uint64_t *extra_of(const bounding *b, uint32_t doc, uint64_t high)
+{
+    const size_t at = b->extra_at[doc];
+    return at < b->n_extras && b->extras[at] >> 32 == doc && (uint32_t)b->extras[at] < high
+               ? &b->extras[at]
+               : NULL;
+}
+
+/* Keys that are still asked for, and the least number that is not behind. false: there is none. */
+static bool find_low(bounding *b)
+{
+    size_t used = 0;
+    b->low = UINT64_MAX;
+    memset(b->bits, 0, b->n_keys * sizeof *b->bits);
+    for (size_t i = 0; i < b->n_docs; i++) {
+        const uint32_t doc = b->docs[i];
+        const uint64_t *extra = extra_of(b, doc, UINT64_MAX);
+        if (extra != NULL && (uint32_t)*extra < b->low)
+            b->low = (uint32_t)*extra;
+        for (size_t k = b->keys_begin[doc]; k < b->keys_begin[doc + 1]; k++) {
+            const uint32_t key = b->doc_keys[k];
+            if (b->bits[key] != NULL)
+                continue;
+            b->bits[key] = b->words + used++ * b->cap_words;
+            if (b->at[key] < b->keys[key]->n_numbers && b->keys[key]->numbers[b->at[key]] < b->low)
+                b->low = b->keys[key]->numbers[b->at[key]];
+        }
+    }
+    return b->low != UINT64_MAX;
+}
+
+static inline void set_bit(uint64_t *words, uint64_t at)
+{
+    words[at / WORD_BITS] |= UINT64_C(1) << at % WORD_BITS;
+}
+
+static size_t rank_of(const bounding *b, uint32_t number)
+{
+    const uint64_t at = number - b->low, below = (UINT64_C(1) << at % WORD_BITS) - 1;
+    return b->rank_begin[at / WORD_BITS] +
+           (size_t)__builtin_popcountll(b->there[at / WORD_BITS] & below);
+}
+
+/* Give ranks to the numbers of the range, which ends before as many as fit. */
+static void rank_numbers(bounding *b)
+{
+    const size_t most = b->cap_words * WORD_BITS, n_there = (size_t)(b->span / WORD_BITS);
+    memset(b->there, 0, n_there * sizeof *b->there);
+    b->high = b->low + b->span;
+    for (size_t k = 0; k < b->n_keys; k++)
+        for (size_t i = b->at[k];
+             b->bits[k] != NULL && i < b->keys[k]->n_numbers && b->keys[k]->numbers[i] < b->high;
+             i++)
+            set_bit(b->there, b->keys[k]->numbers[i] - b->low);
+    for (size_t i = 0; i < b->n_docs; i++)
+        for (size_t k = b->extra_at[b->docs[i]];
+             k < b->n_extras && b->extras[k] >> 32 == b->docs[i] &&
+             (uint32_t)b->extras[k] < b->high;
+             k++)
+            set_bit(b->there, (uint32_t)b->extras[k] - b->low);
+    b->n_ranks = 0;
+    for (size_t w = 0; w < n_there && b->low + w * WORD_BITS < b->high; w++) {
+        b->rank_begin[w] = (uint32_t)b->n_ranks;
+        for (uint64_t bits = b->there[w]; bits != 0; bits &= bits - 1) {
+            const uint64_t number = b->low + w * WORD_BITS + (uint64_t)__builtin_ctzll(bits);
+            if (b->n_ranks == most) {
+                b->high = number;
+                break;
+            }
+            b->numbers[b->n_ranks++] = (uint32_t)number;
+        }
+    }
+    b->n_words = (b->n_ranks + WORD_BITS - 1) / WORD_BITS;
+    if (b->high < b->low + b->span)
+        b->span /= 2;
+    else if (b->n_ranks < most / 4 && b->span < SPAN_MOST)
+        b->span *= 2;
+}
+
+static void place_crowded(bounding *b)
+{
+    for (size_t k = 0; k < b->n_keys; k++) {
+        const bm_crowded_key *key = b->keys[k];
+        if (b->bits[k] == NULL)
+            continue;
+        memset(b->bits[k], 0, b->n_words * sizeof **b->bits);
+        for (; b->at[k] < key->n_numbers && key->numbers[b->at[k]] < b->high; b->at[k]++)
+            set_bit(b->bits[k], rank_of(b, key->numbers[b->at[k]]));
+    }
+}
+
+/* What the document finds in the range. true: it is at its bound. */
+static bool meet(bounding *b, uint32_t doc)
+{
+    const size_t wanted = b->batch->first - b->met[doc];
+    const uint64_t *extra;
+    memset(b->asked, 0, b->n_words * sizeof *b->asked);
+    for (size_t k = b->keys_begin[doc]; k < b->keys_begin[doc + 1]; k++)
+        bm_bits_add(b->asked, b->bits[b->doc_keys[k]], b->n_words);
+    for (; (extra = extra_of(b, doc, b->high)) != NULL; b->extra_at[doc]++)
+        set_bit(b->asked, rank_of(b, (uint32_t)*extra));
+    size_t n = bm_bits_count(b->asked, b->n_words), w = b->n_words;
+    b->met[doc] += (uint32_t)n;
+    if (n < wanted)
+        return false;
+    while (n >= wanted) /* the word in which it is reached */
+        n -= (size_t)__builtin_popcountll(b->asked[--w]);
+    uint64_t bits = b->asked[w];
+    for (; n + 1 < wanted; n++)
+        bits &= bits - 1;
+    b->hits->last[doc] = b->numbers[w * WORD_BITS + (size_t)__builtin_ctzll(bits)];
+    return true;
+}
+
+/* Of each document what is above its last candidate: of its keys, and of the hits that are listed. */
+static void count_left(bounding *b)
+{
+    bm_search_hits *hits = b->hits;
+    for (size_t i = 0; i < hits->n_lists; i++)
+        for (size_t k = 0; k < hits->lists[i].n_crowded; k++) {
+            bm_crowded_key *key = &hits->lists[i].crowded[k];
+            size_t most = 0;
+            for (size_t d = 0; d < key->n_docs; d++) {
+                const uint32_t doc = key->docs[d];
+                const size_t n =
+                    bm_numbers_below(key->numbers, key->n_numbers, (uint64_t)hits->last[doc] + 1);
+                hits->left[doc] += key->rest + key->n_numbers - n;
+                most = n > most ? n : most;
+            }
+            key->rest += key->n_numbers - most;
+            key->n_numbers = (uint32_t)most;
+        }
+    for (size_t i = 0; i < b->n_extras; i++) {
+        const uint32_t doc = (uint32_t)(b->extras[i] >> 32);
+        hits->left[doc] += (uint32_t)b->extras[i] > hits->last[doc];
+    }
+}
+
+static bm_status bound(const bm_key_batch *batch, bm_search_hits *hits, bm_error *err)
+{
+    bounding b = {.batch = batch, .hits = hits};
+    bm_status status = BM_OK;
+    BM_TRY_OUT(list_crowded(&b, err));
+    if (b.n_keys > 0 || (uint64_t)batch->bands * CROWDED > batch->first)
+        BM_TRY_OUT(list_docs(&b, err));
+    if (b.n_docs == 0)
+        goto out;
+    BM_TRY_OUT(list_doc_keys(&b, err));
+    BM_TRY_OUT(list_extras(&b, err));
+    BM_TRY_OUT(begin_ranges(&b, err));
+    while (find_low(&b)) {
+        size_t n = 0;
+        rank_numbers(&b);
+        place_crowded(&b);
+        for (size_t i = 0; i < b.n_docs; i++)
+            if (!meet(&b, b.docs[i]))
+                b.docs[n++] = b.docs[i];
+        b.n_docs = n;
+    }
+    count_left(&b);
+out:
+    bounding_reset(&b);
+    return status;
+}
+
+/* --- all bands --- */
+
+/* List the keys for which few ask, drop those that have no candidates left, and what is above a bound, and sort. */
+static bm_status finish_list(const look_up *l, bm_hit_list *list, bm_error *err)
+{
+    const uint32_t *last = l->out->last;
+    bm_status status = BM_OK;
+    size_t kept = 0;
+    for (size_t i = 0; last != NULL && i < list->n; i++)
+        if (list->list[i] >> 32 <= last[(uint32_t)list->list[i]])
+            list->list[kept++] = list->list[i];
+    if (last != NULL)
+        list->n = kept;
+    kept = 0;
+    for (size_t k = 0; k < list->n_crowded; k++) {
+        const bm_crowded_key key = list->crowded[k];
+        if (status != BM_OK || (key.n_numbers > 0 && !key.listed)) {
+            list->crowded[kept++] = key;
+            continue;
+        }
+        status = make_room(l, list, (size_t)key.n_docs * key.n_numbers, err);
+        for (size_t i = 0; status == BM_OK && i < key.n_numbers; i++)
+            for (size_t d = 0; d < key.n_docs; d++)
+                if (last == NULL || key.numbers[i] <= last[key.docs[d]])
+                    list->list[list->n++] = (uint64_t)key.numbers[i] << 32 | key.docs[d];
+        bm_free(key.numbers);
+    }
+    list->n_crowded = kept;
+    return status == BM_OK ? bm_hits_sort(list->list, &list->n, err) : status;
+}
+
+static bm_status finish_lists(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    (void)thread;
+    look_up *l = ctx;
+    for (size_t i = begin; i < end; i++)
+        BM_TRY(finish_list(l, &l->out->lists[i], err));
+    return BM_OK;
+}
+
+bm_status bm_search_look_up(const bm_key_batch *batch, bm_search_hits *out, bool *many,
+                            bm_error *err)
+{
+    const size_t bands = batch->bands;
+    const bm_store_counts counts = bm_store_view_counts(batch->view);
+    look_up l = {.batch = batch, .out = out, .n_runs = (size_t)counts.runs};
+    bm_status status = BM_OK;
+    *many = false;
+    const bool together =
+        batch->pool != NULL && batch->n > 1 && bands > 1 && batch->n * bands >= BM_SEARCH_TOGETHER;
+    out->n_lists = together ? bands : 1;
+    out->lists = bm_alloc_zero(out->n_lists, sizeof *out->lists);
+    if (out->lists == NULL)
+        return bm_fail_nomem(err, out->n_lists * sizeof *out->lists);
+    BM_TRY_OUT(together
+                   ? bm_pool_for(batch->pool, (bm_pool_split){bands, 1}, look_up_bands, &l, err)
+                   : look_up_bands(&l, 0, 0, bands, err));
+    if (!atomic_load(&l.many) && batch->first != 0 && counts.documents > batch->first)
+        BM_TRY_OUT(bound(batch, out, err));
+    if (!atomic_load(&l.many))
+        BM_TRY_OUT(together
+                       ? bm_pool_for(batch->pool, (bm_pool_split){bands, 1}, finish_lists, &l, err)
+                       : finish_lists(&l, 0, 0, 1, err));
+out:
+    *many = atomic_load(&l.many);
+    if (status != BM_OK || *many)
+        bm_search_hits_reset(out);
+    return status;
+}
+
+void bm_search_hits_reset(bm_search_hits *hits)
+{
+    for (size_t i = 0; hits->lists != NULL && i < hits->n_lists; i++) {
+        bm_hit_list *list = &hits->lists[i];
+        for (size_t k = 0; k < list->n_crowded; k++)
+            bm_free(list->crowded[k].numbers);
+        bm_free(list->crowded);
+        bm_free(list->list);
+    }
+    bm_free(hits->lists);
+    bm_free(hits->last);
+    bm_free(hits->left);
+    *hits = (bm_search_hits){0};
+}

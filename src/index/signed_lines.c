@@ -1,0 +1,85 @@
+/* signed_lines.c -- read a line, admit it, sign it.
+ *
+ * Tests: tests/cli/cases/bounds.sh, tests/cli/cases/query_follow.sh, tests/cli/cases/index_follow.sh */
+#include "index/signed_lines.h"
+
+#include <inttypes.h>
+
+#include "base/error.h"
+#include "model/counts.h"
+
+bm_status bm_signed_lines_open(bm_job_context *job, bool words, const bm_callbacks *callbacks,
+                               bm_signed_lines *out, bm_error *err)
+{
+    const bm_settings *s = job->settings;
+    *out = (bm_signed_lines){.job = job,
+                             .recipe = {.text = &s->text,
+                                        .sketch = &s->sketch,
+                                        .bands = s->plan.bands,
+                                        .rows = s->plan.rows,
+                                        .words = words,
+                                        .cpu = s->device.cpu}};
+    bm_record_room_init(job, BM_RECORDS_SHINGLED, &out->room);
+    BM_TRY(bm_line_input_open(&s->input, callbacks, &out->room.gate, &out->in, err));
+    BM_TRY(bm_doc_backend_open(&out->recipe, &out->backend, err));
+    return bm_doc_signer_init(&out->signer, &out->recipe, out->backend, err);
+}
+
+void bm_signed_lines_close(bm_signed_lines *lines)
+{
+    bm_doc_signer_reset(&lines->signer);
+    bm_backend_close(lines->backend);
+    bm_line_input_close(lines->in);
+}
+
+static bm_status refuse(bm_job_context *job, const bm_record *record, bm_error *err)
+{
+    const bm_input_options *input = &job->settings->input;
+    if (input->on_error == BM_ON_ERROR_FAIL)
+        return bm_fail_at(err, BM_ERR_INPUT, "-", record->line, "%s", record->reason);
+    if (job->counts.skipped >= input->max_errors)
+        return bm_fail_at(err, BM_ERR_INPUT, "-", record->line,
+                          "%s (more than %" PRIu64 " bad records, see `max_errors`)",
+                          record->reason, input->max_errors);
+    bm_meter_log(&job->meter, BM_LOG_WARNING, "-:%" PRIu64 ": skipped: %s", record->line,
+                 record->reason);
+    job->counts.skipped++;
+    return BM_OK;
+}
+
+static bm_status hash(bm_signed_lines *lines, const bm_record *record, bm_error *err)
+{
+    bm_doc_signer_limit(&lines->signer, bm_record_room_left(&lines->room, record->raw.len));
+    bm_status status = bm_doc_signer_add(&lines->signer, record->text, err);
+    const uint64_t needed = bm_doc_signer_needed(&lines->signer);
+    const bm_long_record refused = {.file = "-", .line = record->line, .bytes = record->raw.len};
+    return status == BM_ERR_NOMEM && needed > 0
+               ? bm_record_room_refuse(&lines->room, &refused, needed, err)
+               : status;
+}
+
+static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
+{
+    bm_signed_lines *lines = ctx;
+    bm_counts *counts = &lines->job->counts;
+    if (record->bad) {
+        counts->records++;
+        return refuse(lines->job, record, err);
+    }
+    BM_TRY(hash(lines, record, err));
+    BM_TRY(bm_doc_signer_sign(&lines->signer, err));
+    bm_counts_add_docs(counts, &(bm_doc_counts){.n = 1,
+                                                .n_empty = lines->signer.n_shingles[0] == 0,
+                                                .n_invalid = record->n_invalid,
+                                                .n_shingles = lines->signer.n_shingles[0]});
+    return lines->fn(lines->ctx, record, err);
+}
+
+bm_status bm_signed_lines_next(bm_signed_lines *lines, bm_record_fn fn, void *ctx, bm_line_got *got,
+                               bm_error *err)
+{
+    lines->fn = fn;
+    lines->ctx = ctx;
+    bm_doc_signer_clear(&lines->signer); /* the room is for the line that comes */
+    return bm_line_input_next(lines->in, on_record, lines, got, err);
+}

@@ -1,0 +1,949 @@
+/* input_ahead.c -- see the header.
+ *
+ * One mutex guards all but what a thread does with the source that it is busy with, and with a block that it has
+ * taken. A block is taken, filled and put into the list of its source; the reader copies from it and gives it
+ * back. Other sources than that of the reader leave him some blocks, or he might wait for ever.
+ *
+ * Members that end where it can be told (members.h) are cut off by one thread at a time, which reads the source in order,
+ * and unpacked by all; what cannot be cut is unpacked as a stream, by one thread at a time. Where others help, the reader
+ * unpacks its own stream, straight into the caller's buffer, and helps too before it waits: handing blocks on costs a
+ * twentieth of what is done with them, and is worth that only to a thread that would do nothing.
+ *
+ * Blocks of a plain file are claimed one behind the other and read by their place, by helpers alone; what nobody has claimed
+ * the reader claims and reads himself. He digests all of it.
+ *
+ * Tests: tests/unit/input/test_input_ahead.c, tests/race/race_pipeline.c */
+#include "input/input_ahead.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/thread.h"
+#include "base/wait_readable.h"
+#include "input/members.h"
+#include "input/window_of.h"
+#include "input/input_bytes.h"
+#include "input/input_set_state.h"
+
+#define SMALL_BLOCK ((size_t)1 << 20) /* where there is little memory; else of members: */
+#define MEMBER_BLOCK                                                                               \
+    (((size_t)4 << 20) + (64u << 10)) /* one of ours, and what it may have grown by */
+#define PACKED_STEP  ((size_t)256 << 10)
+#define OWN_BLOCKS   2u                  /* of the reader's source alone */
+#define ENGINE_BYTES ((uint64_t)1 << 20) /* what reads a source, beside a window */
+#define BZ2_BYTES    ((uint64_t)4 << 20)
+#define LZ4_BYTES    ((uint64_t)8 << 20)
+#define WINDOW_USUAL ((uint64_t)8 << 20) /* where the first bytes do not tell it */
+#define STORED_LEAST                                                                               \
+    ((uint64_t)16 << 10) /* of a source: handing on a smaller one costs more than it brings */
+#define THREADS_WORTH                                                                              \
+    4u /* that help: fewer are not kept waiting by a decoder as fast as Zstandard's */
+#define THREADS_PLAIN 8u                  /* that a reader of plain files keeps busy */
+#define PLAIN_LEAST   ((uint64_t)4 << 20) /* of a source that is not compressed, likewise */
+#define LONG_PART     16u       /* of what was granted: a longer record may need all memory */
+#define WAIT_NS       200000000 /* between two questions whether to stop */
+#define NS_PER_SECOND 1000000000
+#define NOWHERE       SIZE_MAX
+
+typedef struct block {
+    struct block *next;
+    uint64_t stored; /* bytes of the source as stored, up to its end */
+    size_t pos, len;
+    bool filling; /* its members are being unpacked */
+    bool failed;  /* they could not be: the reader reads on by himself */
+    char data[];  /* plan.block_bytes */
+} block;
+
+typedef enum place_state {
+    PLACE_FREE,
+    PLACE_OPEN,  /* somebody unpacks it, or will */
+    PLACE_ENDED, /* all of it is in blocks */
+    PLACE_FAILED /* the reader has to read it himself, behind the blocks */
+} place_state;
+
+/* A source that is open. */
+typedef struct place {
+    size_t source;
+    place_state state;
+    bool busy; /* a thread reads it */
+    unsigned n_filling;
+    block *first, *last;
+    uint64_t claimed;       /* of a plain file: bytes in blocks, and that the reader has had */
+    uint64_t given, stored; /* bytes that the reader has had; as stored, up to there */
+    /* Of who is busy with it, or, when nobody is, of who holds the lock: */
+    bm_input_bytes *bytes; /* NULL: none was needed so far */
+    bool begun;
+    bool plain;      /* not compressed, and others read it by fd */
+    bool members;    /* they are cut off `packed`, which is what was read behind the last */
+    bool packed_end; /* nothing follows that */
+    int fd;
+    block *packed; /* NULL: none; not one of ahead->n_used */
+    bm_members_cut cut;
+    uint64_t cut_bytes; /* as stored, of all that was cut */
+} place;
+
+/* What a thread unpacks members with; NULL: not opened so far. */
+typedef struct unpackers {
+    struct unpackers *next;
+    bm_members *of[BM_COMPRESSIONS];
+} unpackers;
+
+struct bm_input_ahead {
+    bm_input_set *set;
+    bm_input_bytes *own; /* the reader's, of sources that are in no place */
+    bm_ahead_plan plan;
+    uint64_t done; /* bytes as stored, of sources that were in places */
+    place *now;    /* the reader's; NULL: `own`, */
+    bool ended;    /* or it has ended */
+    size_t source; /* the reader's; NOWHERE: none yet */
+    pthread_mutex_t lock;
+    pthread_cond_t work, moved; /* for those who unpack; for the reader */
+    bm_callbacks callbacks;     /* of those who unpack */
+    atomic_bool stop;
+    bool paused;
+    const place *awaited; /* the reader waits until a thread is done with it */
+    bool helped;          /* there are no threads but those that help */
+    pthread_t *threads;
+    size_t n_threads, n_asleep;
+    unpackers *unpackers;                 /* that nobody uses */
+    atomic_bool without[BM_COMPRESSIONS]; /* members of the kind cannot be unpacked at once here */
+    place *places;
+    size_t next;   /* the source that may be begun next */
+    block *blocks; /* free ones */
+    size_t n_used; /* that are not in the list of free ones */
+    size_t
+        n_most; /* that there may be so far: more are worth their memory where the reader has to wait */
+};
+
+/* --- what is granted --- */
+
+static bool is_plain(const bm_source *source)
+{
+    return source->compression == BM_COMPRESSION_NONE;
+}
+
+/* Can others than the reader do something for this source? */
+static bool is_open_to(const bm_input_set *set, size_t index, uint32_t threads)
+{
+    const bm_source *source = bm_input_set_source(set, index);
+    const bool large = is_plain(source) ? threads >= THREADS_PLAIN && source->size >= PLAIN_LEAST &&
+                                              source->cut.to == 0
+                                        : source->size >= STORED_LEAST;
+    return large && source->unreadable == NULL && bm_input_set_held(set, index) == NULL;
+}
+
+static bool has_members(bm_compression kind)
+{
+    return kind == BM_COMPRESSION_GZ || kind == BM_COMPRESSION_ZST;
+}
+
+static uint64_t window_of(const bm_source *source)
+{
+    if (!bm_has_windows(source->compression))
+        return 0;
+    const uint64_t window = source->window != 0 ? source->window : WINDOW_USUAL;
+    return window < BM_WINDOW_MAX ? window : BM_WINDOW_MAX;
+}
+
+static uint64_t engine_bytes(const bm_source *source)
+{
+    return ENGINE_BYTES + window_of(source) +
+           (source->compression == BM_COMPRESSION_BZ2   ? BZ2_BYTES
+            : source->compression == BM_COMPRESSION_LZ4 ? LZ4_BYTES
+                                                        : 0);
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Each of n sources takes `engine` bytes while it is open; zeros: `bytes` are too few. */
+static bm_ahead_plan plan_with(uint32_t threads, size_t n, uint64_t engine, uint64_t bytes,
+                               size_t block_bytes)
+{
+    const uint64_t places = least(least(2 * (uint64_t)threads + 2, n), bytes / 2 / engine),
+                   one = sizeof(block) + block_bytes, blocks = (bytes - places * engine) / one;
+    if (places < least(n, 2) || blocks < 2 * OWN_BLOCKS + places)
+        return (bm_ahead_plan){0};
+    return (bm_ahead_plan){.threads = threads,
+                           .places = (size_t)places,
+                           .blocks = (size_t)blocks,
+                           .block_bytes = block_bytes,
+                           .bytes = places * engine + blocks * one};
+}
+
+uint64_t bm_input_ahead_grant(bm_input_set *set, uint32_t threads, uint64_t bytes)
+{
+    uint64_t engine = 0, window = 1;
+    size_t n = 0, n_members = 0, n_plain = 0;
+    for (size_t i = 0; i < set->n_sources; i++) {
+        const bm_source *source = &set->sources[i];
+        if (!is_open_to(set, i, threads))
+            continue;
+        n++;
+        n_plain += is_plain(source);
+        n_members += has_members(source->compression);
+        engine = engine_bytes(source) > engine ? engine_bytes(source) : engine;
+        window = window_of(source) > window ? window_of(source) : window;
+    }
+    bm_ahead_plan *plan = &set->ahead;
+    *plan = (bm_ahead_plan){0};
+    if (threads < 2)
+        return 0;
+    if (n_members > 0)
+        *plan = plan_with(threads, n, engine + sizeof(block) + MEMBER_BLOCK, bytes, MEMBER_BLOCK);
+    if (plan->threads == 0 && (n > 1 || n_plain > 0))
+        *plan = plan_with(n_plain > 0 ? threads : (uint32_t)least(threads, n), n, engine, bytes,
+                          SMALL_BLOCK);
+    while (UINT64_C(1) << plan->window_log < window)
+        plan->window_log++;
+    return plan->bytes;
+}
+
+/* --- blocks; the lock is held --- */
+
+static block *take_block(bm_input_ahead *ahead)
+{
+    block *b = ahead->blocks;
+    if (b != NULL)
+        ahead->blocks = b->next;
+    else if ((b = bm_alloc(1, sizeof *b + ahead->plan.block_bytes)) == NULL)
+        return NULL;
+    ahead->n_used++;
+    b->next = NULL;
+    b->pos = b->len = 0;
+    b->filling = b->failed = false;
+    return b;
+}
+
+static void give_back(bm_input_ahead *ahead, block *b)
+{
+    b->next = ahead->blocks;
+    ahead->blocks = b;
+    ahead->n_used--;
+    if (ahead->n_asleep > 0)
+        pthread_cond_signal(&ahead->work);
+}
+
+static void put_block(place *p, block *b)
+{
+    *(p->last != NULL ? &p->last->next : &p->first) = b;
+    p->last = b;
+}
+
+static void drop_first(bm_input_ahead *ahead, place *p)
+{
+    block *b = p->first;
+    p->first = b->next;
+    if (p->first == NULL)
+        p->last = NULL;
+    give_back(ahead, b);
+}
+
+/* --- those who unpack --- */
+
+static bool is_stopped(void *ctx)
+{
+    return atomic_load(&((bm_input_ahead *)ctx)->stop);
+}
+
+/* May blocks of this source be filled? Others than the reader's leave him some. */
+static bool has_room(const bm_input_ahead *ahead, size_t source)
+{
+    const size_t kept = source == ahead->source ? 0 : OWN_BLOCKS,
+                 wanted = ahead->plan.block_bytes == MEMBER_BLOCK ? 2 : 1; /* packed and not */
+    return ahead->n_used + kept + wanted <= ahead->n_most;
+}
+
+/* Is it read or unpacked by others than its reader? */
+static bool is_shared(const bm_input_ahead *ahead, size_t source)
+{
+    const bm_compression kind = bm_input_set_source(ahead->set, source)->compression;
+    if (!is_open_to(ahead->set, source, ahead->plan.threads))
+        return false;
+    if (kind == BM_COMPRESSION_NONE)
+        return ahead->helped;
+    return !ahead->helped || source == ahead->source || ahead->plan.threads >= THREADS_WORTH ||
+           (kind != BM_COMPRESSION_ZST && kind != BM_COMPRESSION_LZ4);
+}
+
+/* The next source goes to a free place; NULL: there is none. */
+static place *open_place(bm_input_ahead *ahead)
+{
+    place *free = NULL;
+    while (ahead->next < ahead->set->n_sources && !is_shared(ahead, ahead->next))
+        ahead->next++;
+    for (size_t i = 0; i < ahead->plan.places; i++)
+        if (ahead->places[i].state == PLACE_FREE)
+            free = &ahead->places[i];
+    if (free == NULL || ahead->next >= ahead->set->n_sources || !has_room(ahead, ahead->next))
+        return NULL;
+    *free = (place){
+        .bytes = free->bytes, .packed = free->packed, .source = ahead->next++, .state = PLACE_OPEN};
+    return free;
+}
+
+/* Does the reader unpack it by itself, unless somebody is at it? */
+static bool is_readers(const bm_input_ahead *ahead, const place *p)
+{
+    return ahead->helped && p->source == ahead->source && p->state == PLACE_OPEN && !p->busy &&
+           !p->members;
+}
+
+/* Is there anything in it for one who does not read it? */
+static bool has_work(const bm_input_ahead *ahead, const place *p)
+{
+    if (p->state != PLACE_OPEN || p->busy || !has_room(ahead, p->source))
+        return false;
+    return p->plain ? p->claimed < bm_input_set_source(ahead->set, p->source)->size
+                    : !is_readers(ahead, p);
+}
+
+/* What to go on with: the nearest source first. */
+static place *find_work(bm_input_ahead *ahead)
+{
+    place *found = NULL;
+    if (ahead->paused)
+        return NULL;
+    for (size_t i = 0; i < ahead->plan.places; i++) {
+        place *p = &ahead->places[i];
+        if (has_work(ahead, p) && (found == NULL || p->source < found->source))
+            found = p;
+    }
+    return found != NULL ? found : open_place(ahead);
+}
+
+static bm_members *unpacker_of(bm_input_ahead *ahead, unpackers *u, bm_compression kind)
+{
+    if (u->of[kind] == NULL && bm_members_open(kind, &u->of[kind], NULL) != BM_OK)
+        atomic_store(&ahead->without[kind], true);
+    return u->of[kind];
+}
+
+static bm_compression kind_of(const bm_input_ahead *ahead, const place *p)
+{
+    return bm_input_set_source(ahead->set, p->source)->compression;
+}
+
+/* --- without the lock --- */
+
+/* `callbacks` are those of who reads. */
+static bm_status begin_place(bm_input_ahead *ahead, place *p, const bm_callbacks *callbacks)
+{
+    const bm_compression kind = kind_of(ahead, p);
+    if (p->bytes == NULL)
+        BM_TRY(bm_input_bytes_open(ahead->set, &p->bytes, NULL));
+    bm_input_bytes_set_apart(p->bytes, callbacks, ahead->plan.window_log);
+    p->begun = true;
+    p->plain = false;
+    if (p->packed != NULL)
+        p->packed->len = 0;
+    p->members = p->packed != NULL && has_members(kind) && !atomic_load(&ahead->without[kind]);
+    BM_TRY(bm_input_bytes_begin(p->bytes, p->source, NULL));
+    p->plain = kind == BM_COMPRESSION_NONE && (p->fd = bm_input_bytes_share(p->bytes)) >= 0;
+    return BM_OK;
+}
+
+/* Exactly these bytes of the file? */
+static bool read_at(int fd, char *out, size_t n, uint64_t from)
+{
+    ssize_t got = 1;
+    for (size_t done = 0; done < n && got > 0; done += got > 0 ? (size_t)got : 0) {
+        got = pread(fd, out + done, n - done, (off_t)(from + done));
+        if (got < 0 && errno == EINTR)
+            got = 0; /* the reader tries again */
+    }
+    return got > 0;
+}
+
+/* Fill the block as far as the source goes, and a small one is full: what is larger costs more page faults than it spares
+ * of handing on. */
+static place_state fill_block(place *p, block *b)
+{
+    size_t got = 1;
+    while (got > 0 && b->len < SMALL_BLOCK) {
+        if (bm_input_bytes_read(p->bytes, b->data + b->len, SMALL_BLOCK - b->len, &got, NULL) !=
+            BM_OK)
+            return PLACE_FAILED;
+        b->len += got;
+    }
+    b->stored = bm_input_bytes_in_source(p->bytes);
+    return got > 0 ? PLACE_OPEN : PLACE_ENDED;
+}
+
+/* Read until members can be cut off p->packed; *cut: they can. Where the first cannot, it is a stream from now on. */
+static place_state read_members(const bm_input_ahead *ahead, place *p, bool *cut)
+{
+    const size_t most = ahead->plan.block_bytes;
+    block *in = p->packed;
+    for (;;) {
+        if (p->packed_end && in->len == 0)
+            return PLACE_ENDED;
+        const bm_members_found found = bm_members_cut_off(
+            kind_of(ahead, p), (bm_str){in->data, in->len}, p->packed_end, most, &p->cut);
+        *cut = found == BM_MEMBERS_CUT;
+        if (*cut)
+            return PLACE_OPEN;
+        if (found == BM_MEMBERS_NONE || in->len == most) {
+            p->members = false;
+            return p->cut_bytes == 0 && bm_input_bytes_begin(p->bytes, p->source, NULL) == BM_OK
+                       ? PLACE_OPEN
+                       : PLACE_FAILED;
+        }
+        size_t got;
+        if (bm_input_bytes_read_packed(p->bytes, in->data + in->len,
+                                       (size_t)least(most - in->len, PACKED_STEP), &got,
+                                       NULL) != BM_OK)
+            return PLACE_FAILED;
+        in->len += got;
+        p->packed_end = got == 0;
+    }
+}
+
+/* Cut members off, which are left in `p->packed`; what follows them goes to `rest`, which takes its place. Returns them; NULL: there
+ * are none. */
+static block *cut_members(const bm_input_ahead *ahead, place *p, block *rest, place_state *state)
+{
+    bool cut = false;
+    *state = read_members(ahead, p, &cut);
+    if (!cut)
+        return NULL;
+    block *in = p->packed;
+    rest->len = in->len - p->cut.stored;
+    memcpy(rest->data, in->data + p->cut.stored, rest->len);
+    in->len = p->cut.stored;
+    p->cut_bytes += p->cut.stored;
+    p->packed = rest;
+    return in;
+}
+
+/* --- with the lock --- */
+
+/* The reader may go on, if he waits for this place. */
+static void tell(bm_input_ahead *ahead, const place *p)
+{
+    if (ahead->awaited == p)
+        pthread_cond_signal(&ahead->moved);
+}
+
+/* Unpack members to b, which stands in the list of its place already. */
+static void unpack_members(bm_input_ahead *ahead, place *p, unpackers *u, block *in, block *b)
+{
+    p->n_filling++;
+    pthread_mutex_unlock(&ahead->lock);
+    bm_members *members = unpacker_of(ahead, u, kind_of(ahead, p));
+    const bool right =
+        members != NULL && bm_members_run(members, (bm_str){in->data, in->len}, b->data, b->len);
+    pthread_mutex_lock(&ahead->lock);
+    p->n_filling--;
+    b->filling = false;
+    b->failed = !right;
+    give_back(ahead, in);
+}
+
+/* Claim a block of a plain file, and read it. */
+static void read_plain(bm_input_ahead *ahead, place *p)
+{
+    block *b = take_block(ahead);
+    if (b == NULL) {
+        p->claimed = UINT64_MAX; /* the reader reads on by himself */
+        return;
+    }
+    const uint64_t from = p->claimed,
+                   left = bm_input_set_source(ahead->set, p->source)->size - from;
+    b->len = (size_t)least(SMALL_BLOCK, left);
+    b->filling = true;
+    p->claimed += b->len;
+    p->n_filling++;
+    put_block(p, b);
+    pthread_mutex_unlock(&ahead->lock);
+    const bool right = read_at(p->fd, b->data, b->len, from);
+    pthread_mutex_lock(&ahead->lock);
+    p->n_filling--;
+    b->filling = false;
+    b->failed = !right;
+    tell(ahead, p);
+}
+
+static void add_packed(bm_input_ahead *ahead, place *p)
+{
+    if (kind_of(ahead, p) != BM_COMPRESSION_NONE && ahead->plan.block_bytes == MEMBER_BLOCK &&
+        p->packed == NULL && !p->begun && (p->packed = take_block(ahead)) != NULL)
+        ahead->n_used--;
+}
+
+/* One step with a place, and its blocks. */
+static void work_on(bm_input_ahead *ahead, place *p, unpackers *u)
+{
+    const bool pairs = ahead->plan.block_bytes == MEMBER_BLOCK;
+    block *b = take_block(ahead), *rest = pairs && b != NULL ? take_block(ahead) : NULL, *in = NULL;
+    place_state state = PLACE_FAILED;
+    p->busy = true;
+    add_packed(ahead, p);
+    pthread_mutex_unlock(&ahead->lock);
+    if (b != NULL && (!pairs || rest != NULL) &&
+        (p->begun || begin_place(ahead, p, &ahead->callbacks) == BM_OK)) {
+        state = PLACE_OPEN;
+        if (p->members)
+            in = cut_members(ahead, p, rest, &state);
+        if (state == PLACE_OPEN && !p->members && !p->plain)
+            state = fill_block(p, b);
+    }
+    pthread_mutex_lock(&ahead->lock);
+    p->busy = false;
+    if (p->state == PLACE_OPEN) /* else the reader wants none of it */
+        p->state = state;
+    if (rest != NULL && in == NULL)
+        give_back(ahead, rest);
+    if (in != NULL) { /* all that was cut before is there, or will be */
+        b->len = p->cut.plain;
+        b->stored = p->cut_bytes;
+        b->filling = true;
+        p->cut = (bm_members_cut){0};
+        put_block(p, b);
+        if (ahead->n_asleep > 0) /* the next may be cut */
+            pthread_cond_signal(&ahead->work);
+        unpack_members(ahead, p, u, in, b);
+    } else if (b != NULL && (b->len == 0 || p->state == PLACE_FAILED)) {
+        give_back(ahead, b); /* in which reading failed: the reader meets it again */
+    } else if (b != NULL) {
+        put_block(p, b);
+    }
+    tell(ahead, p);
+}
+
+/* One step, if there is any to do. */
+static bool work(bm_input_ahead *ahead)
+{
+    place *p = find_work(ahead);
+    unpackers *u = ahead->unpackers;
+    if (p == NULL || (u == NULL && (u = bm_alloc_zero(1, sizeof *u)) == NULL))
+        return false;
+    ahead->unpackers = u->next;
+    if (p->plain)
+        read_plain(ahead, p);
+    else
+        work_on(ahead, p, u);
+    u->next = ahead->unpackers;
+    ahead->unpackers = u;
+    return true;
+}
+
+static void *run_thread(void *arg)
+{
+    bm_input_ahead *ahead = arg;
+    pthread_mutex_lock(&ahead->lock);
+    while (!atomic_load(&ahead->stop)) {
+        if (work(ahead))
+            continue;
+        ahead->n_asleep++;
+        pthread_cond_wait(&ahead->work, &ahead->lock);
+        ahead->n_asleep--;
+    }
+    pthread_mutex_unlock(&ahead->lock);
+    return NULL;
+}
+
+bool bm_input_ahead_help(bm_input_ahead *ahead)
+{
+    if (ahead->plan.threads == 0)
+        return false;
+    pthread_mutex_lock(&ahead->lock);
+    const bool helped = work(ahead);
+    pthread_mutex_unlock(&ahead->lock);
+    return helped;
+}
+
+/* --- open and close --- */
+
+bm_status bm_input_ahead_open(bm_input_set *set, bm_input_ahead **out, bm_error *err)
+{
+    bm_input_ahead *ahead = NULL;
+    BM_TRY(bm_new_zero(&ahead, 1, err));
+    ahead->set = set;
+    ahead->plan = set->ahead;
+    ahead->source = NOWHERE;
+    ahead->n_most =
+        (size_t)least(OWN_BLOCKS + 3 * (uint64_t)ahead->plan.threads, ahead->plan.blocks);
+    ahead->callbacks = (bm_callbacks){.cancelled = is_stopped, .ctx = ahead};
+    atomic_init(&ahead->stop, false);
+    pthread_mutex_init(&ahead->lock, NULL);
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&ahead->moved, &attributes);
+    pthread_condattr_destroy(&attributes);
+    pthread_cond_init(&ahead->work, NULL);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_input_bytes_open(set, &ahead->own, err));
+    BM_TRY_OUT(bm_new_zero(&ahead->places, ahead->plan.places, err));
+    status = bm_new_zero(&ahead->threads, ahead->plan.threads, err);
+out:
+    if (status != BM_OK) {
+        bm_input_ahead_close(ahead);
+        return status;
+    }
+    *out = ahead;
+    return BM_OK;
+}
+
+void bm_input_ahead_set_helped(bm_input_ahead *ahead)
+{
+    ahead->helped = true;
+}
+
+static void free_blocks(block **list)
+{
+    while (*list != NULL) {
+        block *b = *list;
+        *list = b->next;
+        bm_free(b);
+    }
+}
+
+/* Nobody else reads it any more. */
+static void end_plain(place *p)
+{
+    if (p->plain)
+        close(p->fd);
+    p->plain = false;
+}
+
+static void close_place(place *p)
+{
+    end_plain(p);
+    bm_free(p->packed);
+    p->packed = NULL;
+    bm_input_bytes_close(p->bytes);
+    p->bytes = NULL;
+}
+
+void bm_input_ahead_close(bm_input_ahead *ahead)
+{
+    if (ahead == NULL)
+        return;
+    pthread_mutex_lock(&ahead->lock);
+    atomic_store(&ahead->stop, true);
+    pthread_cond_broadcast(&ahead->work);
+    pthread_mutex_unlock(&ahead->lock);
+    for (size_t i = 0; i < ahead->n_threads; i++)
+        pthread_join(ahead->threads[i], NULL);
+    for (size_t i = 0; ahead->places != NULL && i < ahead->plan.places; i++) {
+        close_place(&ahead->places[i]);
+        free_blocks(&ahead->places[i].first);
+    }
+    free_blocks(&ahead->blocks);
+    while (ahead->unpackers != NULL) {
+        unpackers *u = ahead->unpackers;
+        ahead->unpackers = u->next;
+        for (size_t i = 0; i < BM_COMPRESSIONS; i++)
+            bm_members_close(u->of[i]);
+        bm_free(u);
+    }
+    bm_input_bytes_close(ahead->own);
+    pthread_cond_destroy(&ahead->work);
+    pthread_cond_destroy(&ahead->moved);
+    pthread_mutex_destroy(&ahead->lock);
+    bm_free(ahead->places);
+    bm_free(ahead->threads);
+    bm_free(ahead);
+}
+
+/* --- the reader --- */
+
+/* Wait until a thread is done with a block of the place, for a while at most; the lock is held. False: it was too
+ * long. */
+static bool await(bm_input_ahead *ahead, const place *p)
+{
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    until.tv_nsec += WAIT_NS;
+    until.tv_sec += until.tv_nsec / NS_PER_SECOND;
+    until.tv_nsec %= NS_PER_SECOND;
+    ahead->awaited = p;
+    const int rc = pthread_cond_timedwait(&ahead->moved, &ahead->lock, &until);
+    ahead->awaited = NULL;
+    return rc == 0;
+}
+
+static bool is_awaited(const bm_input_ahead *ahead, const place *p)
+{
+    return p->first == NULL ? p->state == PLACE_OPEN && !is_readers(ahead, p) : p->first->filling;
+}
+
+/* The reader has to wait, or to do what others would have done with more memory. */
+static void grow(bm_input_ahead *ahead)
+{
+    ahead->n_most = (size_t)least(ahead->n_most + ahead->plan.threads, ahead->plan.blocks);
+}
+
+/* Until the place has a block, or will have none; the lock is held. */
+static bm_status wait_block(bm_input_ahead *ahead, const place *p, bm_error *err)
+{
+    bm_status status = BM_OK;
+    if (is_awaited(ahead, p)) {
+        grow(ahead);
+        if (ahead->n_asleep > 0)
+            pthread_cond_broadcast(&ahead->work);
+    }
+    while (status == BM_OK && is_awaited(ahead, p)) {
+        if (!(ahead->helped && work(ahead)) && await(ahead, p))
+            continue;
+        pthread_mutex_unlock(&ahead->lock);
+        status = bm_check_cancelled(ahead->set->callbacks, err);
+        pthread_mutex_lock(&ahead->lock);
+    }
+    return status;
+}
+
+/* Drop what the place holds, when nobody is at it any more; the lock is held. */
+static void drop_blocks(bm_input_ahead *ahead, place *p)
+{
+    while (p->busy || p->n_filling > 0)
+        (void)await(ahead, p);
+    while (p->first != NULL)
+        drop_first(ahead, p);
+}
+
+/* Make the place free; the lock is held. */
+static void leave_place(bm_input_ahead *ahead, place *p)
+{
+    p->state = PLACE_FAILED; /* nobody begins with it again */
+    drop_blocks(ahead, p);
+    end_plain(p);
+    p->state = PLACE_FREE;
+    if (ahead->n_asleep > 0)
+        pthread_cond_signal(&ahead->work);
+}
+
+/* The lock is held. */
+static void start_threads(bm_input_ahead *ahead)
+{
+    while (ahead->n_threads < ahead->plan.threads &&
+           bm_thread_start(&ahead->threads[ahead->n_threads], run_thread, ahead) == 0)
+        ahead->n_threads++;
+    ahead->plan.threads = (uint32_t)ahead->n_threads; /* no more are tried */
+}
+
+/* The place of a source, which the reader begins; NULL: he reads it himself. The lock is held. */
+static place *enter(bm_input_ahead *ahead, size_t source)
+{
+    place *found = NULL;
+    for (size_t i = 0; i < ahead->plan.places; i++) {
+        place *p = &ahead->places[i];
+        if (p->state != PLACE_FREE && p->source == source)
+            found = p;
+        else if (p->state != PLACE_FREE && p->source < source)
+            leave_place(ahead, p);
+    }
+    ahead->source = source;
+    ahead->paused = false;
+    const size_t next = ahead->next > source ? ahead->next : source + 1;
+    if (found == NULL && is_shared(ahead, source)) {
+        ahead->next = source;
+        found = open_place(ahead);
+    }
+    ahead->next = next;
+    return found;
+}
+
+/* Read the current source by ourselves, behind what the place has given of it. */
+static bm_status read_again(bm_input_ahead *ahead, bm_error *err)
+{
+    char dropped[4096];
+    uint64_t left = ahead->now->given;
+    pthread_mutex_lock(&ahead->lock);
+    leave_place(ahead, ahead->now);
+    pthread_mutex_unlock(&ahead->lock);
+    ahead->now = NULL;
+    BM_TRY(bm_input_bytes_begin(ahead->own, ahead->source, err));
+    while (left > 0) {
+        size_t got;
+        BM_TRY(bm_input_bytes_read(ahead->own, dropped, (size_t)least(left, sizeof dropped), &got,
+                                   err));
+        if (got == 0)
+            return bm_fail_at(err, BM_ERR_INPUT,
+                              bm_input_set_source(ahead->set, ahead->source)->name, 0,
+                              "the file changed while the job read it");
+        left -= got;
+    }
+    return BM_OK;
+}
+
+/* The reader begins with a place; the lock is held, but not meanwhile. */
+static void begin_own(bm_input_ahead *ahead, place *p)
+{
+    add_packed(ahead, p);
+    p->busy = true;
+    pthread_mutex_unlock(&ahead->lock);
+    const bm_status status = begin_place(ahead, p, ahead->set->callbacks);
+    pthread_mutex_lock(&ahead->lock);
+    p->busy = false;
+    if (status != BM_OK)
+        p->state = PLACE_FAILED;
+}
+
+bm_status bm_input_ahead_begin(bm_input_ahead *ahead, size_t source, bm_error *err)
+{
+    ahead->ended = false;
+    if (ahead->plan.threads == 0)
+        return bm_input_bytes_begin(ahead->own, source, err);
+    bm_status status = BM_OK;
+    pthread_mutex_lock(&ahead->lock);
+    if (!ahead->helped && is_shared(ahead, source))
+        start_threads(ahead);
+    place *p = ahead->now = enter(ahead, source);
+    if (p != NULL)
+        status = wait_block(ahead, p, err);
+    if (p != NULL && !p->begun && is_readers(ahead, p))
+        begin_own(ahead, p);
+    const bool again = p != NULL && status == BM_OK && p->first == NULL && p->state == PLACE_FAILED;
+    pthread_mutex_unlock(&ahead->lock);
+    if (status != BM_OK)
+        return status;
+    if (again)
+        return read_again(ahead, err);
+    return p != NULL ? BM_OK : bm_input_bytes_begin(ahead->own, source, err);
+}
+
+/* All of the place's source was read. */
+static void end_place(bm_input_ahead *ahead)
+{
+    bm_input_bytes_accept(ahead->now->bytes);
+    ahead->done += bm_input_bytes_in_source(ahead->now->bytes);
+    pthread_mutex_lock(&ahead->lock);
+    leave_place(ahead, ahead->now);
+    pthread_mutex_unlock(&ahead->lock);
+    ahead->now = NULL;
+    ahead->ended = true;
+}
+
+/* Read on in the current source, whose decoder nobody else uses: is it open, ended, or failed? */
+static place_state read_own(const bm_input_ahead *ahead, place *p, char *out, size_t cap,
+                            size_t *got)
+{
+    bm_input_bytes_set_apart(p->bytes, ahead->set->callbacks, ahead->plan.window_log);
+    size_t n = 0;
+    do {
+        if (bm_input_bytes_read(p->bytes, out + n, cap - n, got, NULL) != BM_OK) {
+            *got = 0;
+            return PLACE_FAILED;
+        }
+        n += *got;
+    } while (p->plain && *got > 0 && n < cap); /* what was claimed */
+    *got = n;
+    p->given += *got;
+    p->stored = bm_input_bytes_in_source(p->bytes);
+    return *got > 0 ? PLACE_OPEN : PLACE_ENDED;
+}
+
+bm_status bm_input_ahead_read(bm_input_ahead *ahead, char *out, size_t cap, size_t *got,
+                              bm_error *err)
+{
+    place *p = ahead->now;
+    *got = 0;
+    if (ahead->ended)
+        return BM_OK;
+    if (p == NULL)
+        return bm_input_bytes_read(ahead->own, out, cap, got, err);
+    BM_TRY(bm_check_cancelled(ahead->set->callbacks, err));
+    pthread_mutex_lock(&ahead->lock);
+    bm_status status = wait_block(ahead, p, err);
+    while (status == BM_OK && p->first != NULL && p->first->len == 0 && !p->first->failed) {
+        drop_first(ahead, p); /* of empty members */
+        status = wait_block(ahead, p, err);
+    }
+    block *b = p->first;
+    const bool own = b == NULL && is_readers(ahead, p);
+    if (own && p->plain) {
+        const uint64_t size = bm_input_set_source(ahead->set, p->source)->size;
+        if (p->claimed < size) /* else there is nothing more, or nobody else reads it */
+            p->claimed += cap = (size_t)least(cap, size - p->claimed);
+    }
+    place_state state = p->state;
+    pthread_mutex_unlock(&ahead->lock);
+    if (status != BM_OK)
+        return status;
+    if (own) {
+        state = read_own(ahead, p, out, cap, got);
+        if (*got > 0)
+            return BM_OK;
+    }
+    if (b == NULL && state == PLACE_ENDED) {
+        end_place(ahead);
+        return BM_OK;
+    }
+    if (b == NULL || b->failed) {
+        BM_TRY(read_again(ahead, err));
+        return bm_input_bytes_read(ahead->own, out, cap, got, err);
+    }
+    *got = (size_t)least(b->len - b->pos, cap);
+    memcpy(out, b->data + b->pos, *got);
+    b->pos += *got;
+    p->given += *got;
+    if (p->plain)
+        bm_input_bytes_pass(p->bytes, out, *got);
+    p->stored = p->plain ? bm_input_bytes_in_source(p->bytes) : b->stored;
+    if (b->pos < b->len)
+        return BM_OK;
+    pthread_mutex_lock(&ahead->lock);
+    drop_first(ahead, p);
+    if (p->first == NULL && is_readers(ahead, p))
+        grow(ahead);
+    pthread_mutex_unlock(&ahead->lock);
+    return BM_OK;
+}
+
+bool bm_input_ahead_is_broken(const bm_input_ahead *ahead)
+{
+    return ahead->now == NULL && bm_input_bytes_is_broken(ahead->own);
+}
+
+bm_status bm_input_ahead_pass_over(bm_input_ahead *ahead, bm_error *err)
+{
+    return bm_input_bytes_pass_over(ahead->own, err);
+}
+
+uint64_t bm_input_ahead_stored(const bm_input_ahead *ahead)
+{
+    return bm_input_bytes_stored(ahead->own) + ahead->done +
+           (ahead->now != NULL ? ahead->now->stored : 0);
+}
+
+bm_status bm_input_ahead_yield(bm_input_ahead *ahead, uint64_t record_bytes, bm_error *err)
+{
+    if (ahead->paused || ahead->plan.threads == 0 || record_bytes <= ahead->plan.bytes / LONG_PART)
+        return BM_OK;
+    pthread_mutex_lock(&ahead->lock);
+    ahead->paused = true;
+    for (size_t i = 0; i < ahead->plan.places; i++) {
+        place *p = &ahead->places[i];
+        if (p == ahead->now)
+            continue;
+        if (p->state != PLACE_FREE) {
+            ahead->next = (size_t)least(ahead->next, p->source);
+            leave_place(ahead, p);
+        }
+        close_place(p);
+    }
+    pthread_mutex_unlock(&ahead->lock);
+    bm_status status = BM_OK;
+    place *p = ahead->now;
+    if (p != NULL && p->plain) {
+        pthread_mutex_lock(&ahead->lock);
+        drop_blocks(ahead, p);
+        p->claimed = p->given;
+        pthread_mutex_unlock(&ahead->lock);
+    } else if (p != NULL) {
+        status = read_again(ahead, err);
+        close_place(p);
+    }
+    free_blocks(&ahead->blocks); /* nobody else uses them now */
+    return status;
+}

@@ -1,0 +1,424 @@
+/* input_bytes.c -- from a file, a pipe or the spool to the bytes that the reader sees.
+ *
+ *     a file                      .-> digest
+ *     a pipe, its held head first --+-> decompressor, or nothing -> the caller
+ *     the spool of a pipe           '-> spool, when a pipe is read for the first time
+ *
+ * Bytes that are not compressed go straight into the caller's buffer.
+ *
+ * Tests: tests/unit/input/test_input_set.c, tests/unit/input/test_reader.c */
+#include "input/input_bytes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/open_file.h"
+#include "base/wait_readable.h"
+#include "input/decompress.h"
+#include "input/input_set_probe.h"
+#include "input/input_set_state.h"
+#include "model/piece_hash.h"
+
+#define STORED_BLOCK ((size_t)256 << 10)
+#define ADVISE_BYTES ((uint64_t)1 << 20) /* a smaller file is not worth the system call */
+
+/* Was a failure the file's own? */
+typedef enum breakage {
+    NOT_BROKEN,
+    DAMAGED,   /* yes: what it holds is wrong, */
+    UNREADABLE /* or its bytes as stored cannot be read on */
+} breakage;
+
+struct bm_input_bytes {
+    bm_piece_hash *hash; /* of the source as stored */
+    bm_input_set *set;
+    bm_source *source;
+    bm_held *held;       /* NULL: a regular file */
+    int fd;              /* -1: none open */
+    bool close_fd;       /* fd is ours */
+    bool spooling;       /* what is read is copied to the spool */
+    bool apart;          /* the set is told nothing: bm_input_bytes_accept does that */
+    unsigned window_log; /* of the largest window of a decoder; 0: any that is read */
+    const bm_callbacks *callbacks;
+    breakage broken;   /* of the last failure */
+    size_t head_pos;   /* bytes of the held head that were read again */
+    off_t spool_pos;   /* where a second reader stands in the spool */
+    uint64_t stored;   /* bytes as stored: of this source so far, */
+    uint64_t done;     /* of all sources before it */
+    bm_hash128 digest; /* of a source that was read to its end */
+
+    bm_decompress *decompress[BM_COMPRESSIONS]; /* opened when first needed */
+    char *block;                                /* compressed bytes */
+    size_t block_pos, block_len;                /* bytes of it that were used; that are there */
+    bool block_end;                             /* there are no more compressed bytes */
+    size_t packed_pos;                          /* what bm_input_bytes_read_packed has given */
+    char peek[BM_HEAD_BYTES];                   /* the first bytes that came out of them */
+    size_t peek_pos, peek_len;
+};
+
+bm_status bm_input_bytes_open(bm_input_set *set, bm_input_bytes **out, bm_error *err)
+{
+    bm_input_bytes *bytes = NULL;
+    BM_TRY(bm_new(&bytes, 1, err));
+    memset(bytes, 0, sizeof *bytes);
+    bytes->set = set;
+    bytes->fd = -1;
+    bytes->callbacks = set->callbacks;
+    bytes->window_log = set->window_log;
+    bm_status status = bm_piece_hash_open(BM_FILE_PIECE_BYTES, &bytes->hash, err);
+    if (status != BM_OK) {
+        bm_free(bytes);
+        return status;
+    }
+    *out = bytes;
+    return BM_OK;
+}
+
+void bm_input_bytes_set_apart(bm_input_bytes *bytes, const bm_callbacks *callbacks,
+                              unsigned window_log)
+{
+    bytes->apart = true;
+    bytes->callbacks = callbacks;
+    if (bytes->window_log == 0 || window_log < bytes->window_log)
+        bytes->window_log = window_log;
+}
+
+static void leave(bm_input_bytes *bytes)
+{
+    if (bytes->fd >= 0 && bytes->close_fd)
+        close(bytes->fd);
+    bytes->fd = -1;
+}
+
+void bm_input_bytes_close(bm_input_bytes *bytes)
+{
+    if (bytes == NULL)
+        return;
+    leave(bytes);
+    for (size_t i = 0; i < BM_COMPRESSIONS; i++)
+        bm_decompress_close(bytes->decompress[i]);
+    bm_free(bytes->block);
+    bm_piece_hash_close(bytes->hash);
+    bm_free(bytes);
+}
+
+uint64_t bm_input_bytes_stored(const bm_input_bytes *bytes)
+{
+    return bytes->done + bytes->stored;
+}
+
+uint64_t bm_input_bytes_in_source(const bm_input_bytes *bytes)
+{
+    return bytes->stored;
+}
+
+/* Open a new file in `dir` that has no name any more. */
+static bm_status open_spool(const char *dir, int *fd, bm_error *err)
+{
+    *fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (*fd >= 0)
+        return BM_OK;
+    size_t cap = strlen(dir) + sizeof "/bandmill-stdin-XXXXXX";
+    char *path = bm_alloc(cap, 1);
+    if (path == NULL)
+        return bm_fail_nomem(err, cap);
+    snprintf(path, cap, "%s/bandmill-stdin-XXXXXX", dir);
+    *fd = mkostemp(path, O_CLOEXEC);
+    bm_status status = BM_OK;
+    if (*fd < 0)
+        status = bm_fail_errno(err, errno, dir, "cannot make a copy of the standard input here");
+    else
+        unlink(path);
+    bm_free(path);
+    return status;
+}
+
+static bm_status begin_held(bm_input_bytes *bytes, bm_error *err)
+{
+    bm_held *held = bytes->held;
+    bytes->fd = held->fd;
+    bytes->close_fd = false;
+    bytes->head_pos = 0;
+    bytes->spool_pos = 0;
+    if (held->spooled)
+        return BM_OK;
+    if (held->taken)
+        return bm_fail_at(err, BM_ERR_IO, bytes->source->name, 0,
+                          "this input can be read only once, and was");
+    held->taken = true;
+    bytes->spooling = bytes->set->spool_dir != NULL;
+    return bytes->spooling ? open_spool(bytes->set->spool_dir, &held->spool_fd, err) : BM_OK;
+}
+
+/* A system call on the source failed: is that its own fault? */
+static bm_status fail_source(bm_input_bytes *bytes, int errnum, const char *what, bm_error *err)
+{
+    bytes->broken = bm_errno_is_of_file(errnum) ? UNREADABLE : NOT_BROKEN;
+    return bm_fail_errno(err, errnum, bytes->source->name, what);
+}
+
+static bm_status begin_file(bm_input_bytes *bytes, bm_error *err)
+{
+    bm_error why = {0};
+    bm_status status = bm_open_regular(bytes->source->path, BM_ERR_INPUT, &bytes->fd, &why);
+    bytes->close_fd = true;
+    if (status != BM_OK) {
+        bytes->broken =
+            status != BM_ERR_NOMEM && bm_errno_is_of_file((int)why.code) ? UNREADABLE : NOT_BROKEN;
+        if (err != NULL)
+            *err = why;
+        return status;
+    }
+    if (bytes->source->cut.from > 0 &&
+        lseek(bytes->fd, (off_t)bytes->source->cut.from, SEEK_SET) < 0)
+        return fail_source(bytes, errno, "cannot read", err);
+    if (bytes->source->size >= ADVISE_BYTES)
+        (void)posix_fadvise(bytes->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    return BM_OK;
+}
+
+static bm_status write_spool(bm_input_bytes *bytes, const char *data, size_t len, bm_error *err)
+{
+    while (len > 0) {
+        ssize_t n = write(bytes->held->spool_fd, data, len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return bm_fail_errno(err, errno, bytes->set->spool_dir,
+                                 "cannot write the copy of the standard input");
+        data += n;
+        len -= (size_t)n;
+        bytes->held->spool_bytes += (uint64_t)n;
+    }
+    return BM_OK;
+}
+
+void bm_input_bytes_accept(const bm_input_bytes *bytes)
+{
+    bytes->source->digest = bytes->digest;
+    bytes->source->bytes_read = bytes->stored;
+}
+
+/* The source has been read to its end: note its digest, or, if it was read before, compare it. */
+static bm_status finish(bm_input_bytes *bytes, bm_error *err)
+{
+    const bm_source *source = bytes->source;
+    const bm_hash128 digest = bytes->digest = bm_piece_hash_end(bytes->hash);
+    bool first = source->digest.lo == 0 && source->digest.hi == 0;
+    leave(bytes);
+    if (bytes->held != NULL && bytes->spooling)
+        bytes->held->spooled = true;
+    bytes->spooling = false;
+    if ((!first && (digest.lo != source->digest.lo || digest.hi != source->digest.hi ||
+                    bytes->stored != source->bytes_read)) ||
+        (source->cut.to != 0 && bytes->stored != source->cut.to - source->cut.from))
+        return bm_fail_at(err, BM_ERR_INPUT, source->name, 0,
+                          "the file changed while the job read it");
+    if (!bytes->apart)
+        bm_input_bytes_accept(bytes);
+    return BM_OK;
+}
+
+/* Bytes as stored; *got 0 at the end. */
+static bm_status read_stored(bm_input_bytes *bytes, char *out, size_t cap, size_t *got,
+                             bm_error *err)
+{
+    bm_held *held = bytes->held;
+    const bm_source_cut *cut = &bytes->source->cut;
+    *got = 0;
+    if (bytes->fd < 0)
+        return BM_OK;
+    if (cut->to != 0 && cap > cut->to - cut->from - bytes->stored)
+        cap = (size_t)(cut->to - cut->from - bytes->stored); /* 0: that is the end */
+    bm_status asked = bm_check_cancelled(bytes->callbacks, err);
+    if (asked != BM_OK)
+        return asked;
+    if (held != NULL && !held->spooled && bytes->head_pos < held->head.len) {
+        size_t left = held->head.len - bytes->head_pos;
+        *got = left < cap ? left : cap;
+        memcpy(out, held->head.bytes + bytes->head_pos, *got);
+        bytes->head_pos += *got;
+    } else {
+        ssize_t n;
+        if (held != NULL && !held->spooled)
+            BM_TRY(bm_read_ready(bytes->set->callbacks, bytes->fd, out, cap, &n, err));
+        else
+            do
+                n = held != NULL ? pread(held->spool_fd, out, cap, bytes->spool_pos)
+                                 : read(bytes->fd, out, cap);
+            while (n < 0 && errno == EINTR);
+        if (n < 0)
+            return fail_source(bytes, errno, "cannot read", err);
+        *got = (size_t)n;
+        bytes->spool_pos += n;
+    }
+    if (*got == 0)
+        return finish(bytes, err);
+    bytes->stored += *got;
+    bm_piece_hash_add(bytes->hash, out, *got);
+    return bytes->spooling ? write_spool(bytes, out, *got, err) : BM_OK;
+}
+
+static bm_status read_decompressed(bm_input_bytes *bytes, char *out, size_t cap, size_t *got,
+                                   bm_error *err)
+{
+    bm_decompress *d = bytes->decompress[bytes->source->compression];
+    *got = 0;
+    for (;;) {
+        bm_decompress_step step = {.in = {.data = bytes->block, .len = bytes->block_len},
+                                   .used = bytes->block_pos,
+                                   .end = bytes->block_end,
+                                   .out = out,
+                                   .out_cap = cap};
+        bm_status status = bm_decompress_run(d, &step, err);
+        bytes->block_pos = step.used;
+        *got = step.n_out;
+        if (status == BM_OK && *got > 0)
+            return BM_OK;
+        if (status == BM_OK && bytes->block_end)
+            status = bm_decompress_end(d, err);
+        if (status != BM_OK || bytes->block_end) {
+            bytes->broken = status == BM_ERR_INPUT ? DAMAGED : NOT_BROKEN;
+            return status;
+        }
+        bytes->block_pos = 0;
+        status = read_stored(bytes, bytes->block, STORED_BLOCK, &bytes->block_len, err);
+        if (status != BM_OK)
+            return status;
+        bytes->block_end = bytes->block_len == 0;
+    }
+}
+
+/* A compressed tar or Parquet file is refused like a plain one: look at what comes out first. */
+static bm_status peek_at_decompressed(bm_input_bytes *bytes, bm_error *err)
+{
+    bm_error error;
+    bm_status status = BM_OK;
+    size_t got = 1;
+    while (status == BM_OK && got > 0 && bytes->peek_len < sizeof bytes->peek) {
+        status = read_decompressed(bytes, bytes->peek + bytes->peek_len,
+                                   sizeof bytes->peek - bytes->peek_len, &got, &error);
+        bytes->peek_len += status == BM_OK ? got : 0;
+    }
+    if (status != BM_OK && bytes->broken != DAMAGED) {
+        if (err != NULL)
+            *err = error;
+        return status;
+    }
+    /* Damage is told again, behind what came before it. */
+    status = bm_probe_refused(bytes->source->name, bytes->peek, bytes->peek_len, err);
+    bytes->broken = status == BM_OK ? NOT_BROKEN : DAMAGED;
+    return status;
+}
+
+static bm_status begin_decompressed(bm_input_bytes *bytes, bm_error *err)
+{
+    bm_compression kind = bytes->source->compression;
+    bm_status status = BM_OK;
+    if (bytes->decompress[kind] == NULL) {
+        BM_TRY_OUT(bm_decompress_open(kind, &bytes->decompress[kind], err));
+        if (bytes->window_log != 0)
+            bm_decompress_limit(bytes->decompress[kind], bytes->window_log);
+    }
+    if (bytes->block == NULL && (bytes->block = bm_alloc(STORED_BLOCK, 1)) == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, STORED_BLOCK));
+    bm_decompress_begin(bytes->decompress[kind], bytes->source->name);
+out:
+    bytes->block_pos = bytes->block_len = 0;
+    bytes->block_end = false;
+    return status == BM_OK ? peek_at_decompressed(bytes, err) : status;
+}
+
+bm_status bm_input_bytes_begin(bm_input_bytes *bytes, size_t source, bm_error *err)
+{
+    leave(bytes);
+    bytes->done += bytes->stored;
+    bytes->stored = 0;
+    bytes->source = bm_input_set_source(bytes->set, source);
+    bytes->held = bm_input_set_held(bytes->set, source);
+    bytes->spooling = false;
+    bytes->broken = NOT_BROKEN;
+    bytes->peek_pos = bytes->peek_len = bytes->packed_pos = 0;
+    bm_piece_hash_begin(bytes->hash);
+    if (bytes->source->unreadable != NULL) {
+        bytes->broken = UNREADABLE;
+        return bm_fail_at(err, BM_ERR_INPUT, bytes->source->name, 0, "%s",
+                          bytes->source->unreadable);
+    }
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bytes->held != NULL ? begin_held(bytes, err) : begin_file(bytes, err));
+    if (bytes->source->compression != BM_COMPRESSION_NONE)
+        BM_TRY_OUT(begin_decompressed(bytes, err));
+out:
+    if (status != BM_OK && bytes->broken == NOT_BROKEN)
+        leave(bytes);
+    return status;
+}
+
+bool bm_input_bytes_is_broken(const bm_input_bytes *bytes)
+{
+    return bytes->broken != NOT_BROKEN;
+}
+
+bm_status bm_input_bytes_pass_over(bm_input_bytes *bytes, bm_error *err)
+{
+    bm_status status = BM_OK;
+    if (bytes->block == NULL && (bytes->block = bm_alloc(STORED_BLOCK, 1)) == NULL)
+        return bm_fail_nomem(err, STORED_BLOCK);
+    size_t got = 1;
+    while (got > 0 && bytes->broken != UNREADABLE)
+        BM_TRY_OUT(read_stored(bytes, bytes->block, STORED_BLOCK, &got, err));
+out:
+    leave(bytes);
+    return bytes->broken == UNREADABLE ? BM_OK : status;
+}
+
+bm_status bm_input_bytes_read(bm_input_bytes *bytes, char *out, size_t cap, size_t *got,
+                              bm_error *err)
+{
+    bytes->broken = NOT_BROKEN;
+    if (bytes->source->compression == BM_COMPRESSION_NONE)
+        return read_stored(bytes, out, cap, got, err);
+    /* a few bytes may be many */
+    BM_TRY(bm_check_cancelled(bytes->callbacks, err));
+    if (bytes->peek_pos < bytes->peek_len) {
+        size_t left = bytes->peek_len - bytes->peek_pos;
+        *got = left < cap ? left : cap;
+        memcpy(out, bytes->peek + bytes->peek_pos, *got);
+        bytes->peek_pos += *got;
+        return BM_OK;
+    }
+    return read_decompressed(bytes, out, cap, got, err);
+}
+
+int bm_input_bytes_share(const bm_input_bytes *bytes)
+{
+    return fcntl(bytes->fd, F_DUPFD_CLOEXEC, 0);
+}
+
+void bm_input_bytes_pass(bm_input_bytes *bytes, const char *data, size_t n)
+{
+    (void)lseek(bytes->fd, (off_t)n, SEEK_CUR);
+    bytes->stored += n;
+    bm_piece_hash_add(bytes->hash, data, n);
+}
+
+bm_status bm_input_bytes_read_packed(bm_input_bytes *bytes, char *out, size_t cap, size_t *got,
+                                     bm_error *err)
+{
+    const size_t left = bytes->block_len - bytes->packed_pos;
+    if (bytes->packed_pos == 0 && bytes->stored != bytes->block_len)
+        return bm_fail(err, BM_ERR_UNSUPPORTED, "the first bytes are not held any more");
+    if (left == 0)
+        return read_stored(bytes, out, cap, got, err);
+    *got = left < cap ? left : cap;
+    memcpy(out, bytes->block + bytes->packed_pos, *got);
+    bytes->packed_pos += *got;
+    return BM_OK;
+}

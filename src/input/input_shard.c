@@ -1,0 +1,249 @@
+/* input_shard.c -- which files a share has, and where it begins and ends in them.
+ *
+ * Where every newline ends a record, the end of a share is looked for from its range on; in CSV it is
+ * known to who has read all that stands before it.
+ *
+ * Tests: tests/unit/input/test_input_shard.c, tests/cli/cases/shard.sh */
+#include "input/input_shard.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/open_file.h"
+#include "base/utf8.h"
+#include "base/wait_readable.h"
+#include "input/newlines.h"
+#include "input/record_formats.h"
+#include "input/input_set_state.h"
+#include "model/piece_hash.h"
+
+#define BLOCK_BYTES ((size_t)1 << 20)
+
+/* --- where a record begins --- */
+
+/* A walk over the records of a file. */
+typedef struct walk {
+    const struct bm_input_set *set;
+    bm_source *source;
+    const bm_record_format *format;
+    int fd;
+    bm_scan scan;
+    char *block;
+    size_t pos, len;   /* in the block: looked at, and read */
+    uint64_t block_at; /* where the block stands in the file */
+    uint64_t record;   /* where the record begins that is looked at */
+    uint64_t content;  /* its bytes so far, without a byte order mark or newlines at its end */
+    bool blank;        /* they are white space */
+    uint64_t lines;    /* newlines before pos */
+    uint64_t records;  /* before that one; a header is none */
+    bm_buf header;
+} walk;
+
+static bool is_blank(const char *data, size_t len)
+{
+    size_t i = 0;
+    while (i < len && (data[i] == ' ' || data[i] == '\t' || data[i] == '\r' || data[i] == '\n'))
+        i++;
+    return i == len;
+}
+
+static bm_status read_block(walk *w, bm_error *err)
+{
+    BM_TRY(bm_check_cancelled(w->set->callbacks, err));
+    w->block_at += w->len;
+    w->pos = 0;
+    ssize_t n;
+    do
+        n = pread(w->fd, w->block, BLOCK_BYTES, (off_t)w->block_at);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return bm_fail_errno(err, errno, w->source->name, "cannot read");
+    w->len = (size_t)n;
+    if (w->block_at == 0)
+        w->pos = bm_bom_bytes(w->block, w->len);
+    return BM_OK;
+}
+
+static bool has_header(const walk *w)
+{
+    return w->format->table && w->set->rules.header;
+}
+
+static void end_record(walk *w, uint64_t end)
+{
+    const bool header = has_header(w) && w->record == 0;
+    const bool none = w->format->skip_blank && w->blank && w->content <= w->set->rules.longest;
+    w->records += !header && !none;
+    w->record = end;
+    w->content = 0;
+    w->blank = true;
+}
+
+/* On to the first record that begins at `goal` or behind it, or to the end of the file. */
+static bm_status walk_to(walk *w, uint64_t goal, bm_error *err)
+{
+    while (w->record < goal) {
+        if (w->pos == w->len) {
+            BM_TRY(read_block(w, err));
+            if (w->len == 0) { /* the last record may have no newline; a byte order mark is none */
+                if (w->content > 0)
+                    end_record(w, w->block_at);
+                w->record = w->block_at;
+                return BM_OK;
+            }
+        }
+        const char *data = w->block + w->pos;
+        const size_t at = w->format->record_end(&w->scan, w->block, w->pos, w->len);
+        const size_t len = (at == BM_SCAN_MORE ? w->len : at) - w->pos;
+        /* of one that is too long enough is kept for the reader to say so */
+        if (has_header(w) && w->record == 0 && w->header.len <= w->set->rules.longest + 2)
+            BM_TRY(bm_buf_add(&w->header, data, len, err));
+        w->lines += w->format->newline_ends ? at != BM_SCAN_MORE : bm_count_newlines(data, len);
+        w->content += len - (at != BM_SCAN_MORE);
+        w->blank = w->blank && is_blank(data, len);
+        w->pos += len;
+        if (at != BM_SCAN_MORE)
+            end_record(w, w->block_at + at);
+    }
+    return BM_OK;
+}
+
+/* The walk goes on from `at`, where every newline ends a record, whatever stands there. */
+static void walk_from(walk *w, uint64_t at)
+{
+    w->block_at = w->record = at;
+    w->pos = w->len = 0;
+}
+
+/* The records that begin at from … to-1 of the file. */
+static bm_status cut(const struct bm_input_set *set, bm_source *source, uint64_t from, uint64_t to,
+                     bm_error *err)
+{
+    walk w = {.set = set,
+              .source = source,
+              .format = bm_record_format_of(set->format),
+              .fd = -1,
+              .scan = {.syntax = set->rules.syntax},
+              .blank = true};
+    bm_source_cut *out = &source->cut;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_new(&w.block, BLOCK_BYTES, err));
+    BM_TRY_OUT(bm_open_regular(source->path, BM_ERR_INPUT, &w.fd, err));
+    BM_TRY_OUT(walk_to(&w, from, err));
+    out->from = w.record;
+    out->lines = w.lines;
+    out->records = w.records;
+    out->to = source->size;
+    if (to < source->size && w.record < to) {
+        if (w.format->newline_ends && w.record < to - 1)
+            walk_from(&w, to - 1);
+        status = walk_to(&w, to, err);
+    }
+    if (to < source->size)
+        out->to = w.record;
+    if (out->from > 0 && w.header.len > 0) {
+        out->header = w.header.data;
+        out->header_len = w.header.len;
+        w.header = (bm_buf){0};
+    }
+out:
+    if (w.fd >= 0)
+        close(w.fd);
+    bm_buf_reset(&w.header);
+    bm_free(w.block);
+    return status;
+}
+
+/* --- which files --- */
+
+/* Where range `i` of `n` begins, 0 to n: i * total / n. */
+static uint64_t range_begin(uint64_t total, uint32_t i, uint32_t n)
+{
+    return total / n * i + total % n * i / n;
+}
+
+static bool can_be_cut(const struct bm_input_set *set, const bm_source *source)
+{
+    const bm_record_format *format = bm_record_format_of(set->format);
+    return format != NULL && !format->elements && !format->whole_file && format->role == NULL &&
+           source->compression == BM_COMPRESSION_NONE && source->unreadable == NULL;
+}
+
+/* The file whose first byte is byte `begin` of all of them: does the share have it, or a part of it? */
+static bm_status take_part(const struct bm_input_set *set, bm_source *source, uint64_t begin,
+                           bool *has, bm_error *err)
+{
+    const bm_input_shard *shard = &set->shard;
+    const uint64_t from = range_begin(set->total_bytes, shard->index - 1, shard->of),
+                   to = range_begin(set->total_bytes, shard->index, shard->of),
+                   end = begin + source->size;
+    if (!can_be_cut(set, source) || source->size == 0) {
+        const uint64_t middle = begin + source->size / 2;
+        *has = middle >= from && (middle < to || shard->index == shard->of);
+        return BM_OK;
+    }
+    const uint64_t first = from > begin ? from : begin, last = to < end ? to : end;
+    *has = first < last;
+    return !*has || (first == begin && last == end)
+               ? BM_OK
+               : cut(set, source, first - begin, last - begin, err);
+}
+
+/* XXH3 128 of each name with its NUL, and of its size in digits with a newline. */
+static bm_status digest_whole(struct bm_input_set *set, bm_error *err)
+{
+    bm_piece_hash *hash = NULL;
+    char size[32];
+    BM_TRY(bm_piece_hash_open(0, &hash, err));
+    for (size_t i = 0; i < set->n_sources; i++) {
+        const bm_source *source = &set->sources[i];
+        const int len = snprintf(size, sizeof size, "%" PRIu64 "\n", source->size);
+        bm_piece_hash_add(hash, source->name, strlen(source->name) + 1);
+        bm_piece_hash_add(hash, size, (size_t)len);
+    }
+    set->shard.whole = bm_piece_hash_end(hash);
+    bm_piece_hash_close(hash);
+    return BM_OK;
+}
+
+const bm_input_shard *bm_input_set_shard_of(const struct bm_input_set *set)
+{
+    return &set->shard;
+}
+
+bm_status bm_input_set_shard(struct bm_input_set *set, uint32_t index, uint32_t of, bm_error *err)
+{
+    if (set->unknown_size)
+        return bm_fail_field(err, "shard",
+                             "`shard` of standard input or a pipe, whose size is not known");
+    if (set->format == BM_FORMAT_HASHES)
+        return bm_fail_field(err, "shard", "`shard` of `format` hashes, whose array is not cut");
+    set->shard = (bm_input_shard){.index = index, .of = of};
+    BM_TRY(digest_whole(set, err));
+    uint64_t begin = 0, bytes = 0;
+    size_t n = 0, i = 0;
+    bm_status status = BM_OK;
+    for (; status == BM_OK && i < set->n_sources; i++) {
+        bm_source *source = &set->sources[i];
+        const uint64_t size = source->size;
+        bool has = false;
+        status = take_part(set, source, begin, &has, err);
+        begin += size;
+        if (!has) {
+            bm_source_reset(source);
+            continue;
+        }
+        bytes += source->cut.to != 0 ? source->cut.to - source->cut.from : size;
+        set->sources[n++] = *source;
+    }
+    for (; i < set->n_sources; i++)
+        bm_source_reset(&set->sources[i]);
+    set->n_sources = n;
+    set->total_bytes = bytes;
+    return status;
+}

@@ -1,0 +1,14 @@
+/* input_source.c -- the end of a source.
+ *
+ * Tests: tests/unit/input/test_input_shard.c */
+#include "input/input_source.h"
+
+#include "base/memory.h"
+
+void bm_source_reset(bm_source *source)
+{
+    bm_free((char *)source->path);
+    bm_free(source->unreadable);
+    bm_free(source->copy);
+    bm_free(source->cut.header);
+}

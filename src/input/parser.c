@@ -1,0 +1,310 @@
+/* parser.c -- walk over the records of a raw batch.
+ *
+ * One loop serves the full parse and the split, so both see the same records. UTF-8 is checked once
+ * over a whole piece; only where that fails is each field looked at. Threads: a parser a thread. */
+#include "input/parser.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/utf8.h"
+#include "input/input_set_state.h"
+#include "input/newlines.h"
+#include "input/parser_state.h"
+#include "input/record_formats.h"
+#include "json/json_simd.h"
+
+#define SCRATCH_MAX ((size_t)1 << 20) /* bytes of each buffer that stay allocated */
+
+static bm_status open_json(bm_parser *parser, bm_error *err)
+{
+    const bm_record_rules *rules = parser->rules;
+    const size_t n_keep = bm_rules_n_keep(rules), n = bm_columns_count(rules);
+    const char **paths = bm_alloc(n, sizeof *paths);
+    parser->json_fields = bm_alloc_zero(n, sizeof *parser->json_fields);
+    bm_status status = BM_OK;
+    if (paths == NULL || parser->json_fields == NULL) {
+        status = bm_fail_nomem(err, n * sizeof *parser->json_fields);
+    } else {
+        memcpy(paths, rules->text, rules->n_text * sizeof *paths);
+        bool with_id = rules->id != NULL;
+        if (with_id)
+            paths[rules->n_text] = rules->id;
+        for (size_t i = 0; i < n_keep; i++)
+            paths[rules->n_text + with_id + i] = rules->keep->fields[i];
+        status =
+            bm_json_exact_open_text(paths, rules->n_text + with_id + n_keep, &parser->json, err);
+    }
+    bm_free(paths);
+    return status;
+}
+
+bm_status bm_parser_open(const bm_input_set *set, bm_parser **out, bm_error *err)
+{
+    const bm_record_format *format = bm_record_format_of(bm_input_set_format(set));
+    if (format == NULL)
+        return bm_fail(err, BM_ERR_INTERNAL, "no parser for this format");
+    bm_parser *parser = NULL;
+    BM_TRY(bm_new_zero(&parser, 1, err));
+    parser->set = set;
+    parser->format = format;
+    parser->rules = &set->rules;
+    parser->maker.rules = &set->rules;
+    bm_status status = BM_OK;
+    if (format->json)
+        BM_TRY_OUT(open_json(parser, err));
+    if (format->table)
+        BM_TRY_OUT(bm_new(&parser->cells, bm_columns_count(&set->rules), err));
+    status = bm_keyer_init(&parser->keyer, set->rules.keep, err);
+out:
+    if (status != BM_OK) {
+        bm_parser_close(parser);
+        return status;
+    }
+    *out = parser;
+    return BM_OK;
+}
+
+void bm_parser_close(bm_parser *parser)
+{
+    if (parser == NULL)
+        return;
+    bm_json_exact_close(parser->json);
+    bm_free(parser->json_fields);
+    bm_free(parser->cells);
+    bm_keyer_reset(&parser->keyer);
+    bm_buf_reset(&parser->text);
+    bm_buf_reset(&parser->id);
+    bm_buf_reset(&parser->joined);
+    bm_buf_reset(&parser->repaired);
+    bm_buf_reset(&parser->repaired_id);
+    bm_record_maker_reset(&parser->maker);
+    bm_free(parser);
+}
+
+static bool is_blank(bm_str line)
+{
+    for (size_t i = 0; i < line.len; i++)
+        if (line.data[i] != ' ' && line.data[i] != '\t' && line.data[i] != '\r')
+            return false;
+    return true;
+}
+
+/* Newlines in the bytes of a record. */
+static uint64_t lines_of(bm_str raw)
+{
+    uint64_t n = 0;
+    const char *pos = raw.data, *end = raw.data + raw.len;
+    while (pos < end && (pos = memchr(pos, '\n', (size_t)(end - pos))) != NULL) {
+        n++;
+        pos++;
+    }
+    return n;
+}
+
+typedef struct walker {
+    bm_parser *parser;
+    const bm_raw_batch *batch;
+    const bm_raw_piece *piece;
+    bool full;  /* parse the records; else only tell their bounds */
+    bool parse; /* full, or elements of an array, of which several may begin on a line */
+    bm_record_fn fn;
+    void *ctx;
+} walker;
+
+/* Of a row in quotes that is too long: the field that swallowed the lines behind its own, as far as
+ * the bytes tell that are shown of every such record. */
+static void explain_too_long(const walker *w, bm_str shown, uint64_t n_behind, bm_record *record)
+{
+    bm_parser *parser = w->parser;
+    const bm_row_place place = {.begin = shown.data, .line = record->line, .n_behind = n_behind};
+    bm_row row = bm_row_begin(shown, parser->rules->syntax);
+    bm_cell cell;
+    char why[320] = "";
+    while (bm_row_next(&row, &cell))
+        ;
+    row.broken = "it goes on in quotes";
+    row.expected = "a quote at the end of the field";
+    if (row.opened != NULL)
+        bm_row_explain(&row, &place, why, sizeof why);
+    bm_record_bad(&parser->maker, record,
+                  "the record is longer than %llu bytes (--max-doc-bytes) and has the %llu lines "
+                  "behind this one%s%s",
+                  (unsigned long long)parser->rules->longest, (unsigned long long)n_behind,
+                  why[0] != '\0' ? "; " : "", why);
+}
+
+static void too_long(const walker *w, bm_record *record, bm_str content, size_t bom)
+{
+    bm_parser *parser = w->parser;
+    const size_t prefix = bm_too_long_prefix(parser->rules->longest);
+    const uint64_t n_behind =
+        w->piece->cut ? w->piece->n_behind : bm_count_newlines(content.data, content.len);
+    if (record->raw.len > bom + prefix)
+        record->raw.len = bom + prefix;
+    if (parser->format->quoted && n_behind > 0) {
+        record->n_behind = n_behind;
+        explain_too_long(w, (bm_str){content.data, prefix}, n_behind, record);
+    } else {
+        bm_record_bad(&parser->maker, record,
+                      "the record is longer than %llu bytes (--max-doc-bytes)",
+                      (unsigned long long)parser->rules->longest);
+    }
+}
+
+/* Hand one record over. Its bytes are record->raw, with the byte order mark (`bom` bytes) before it
+ * and its line ending behind it. */
+static bm_status take(const walker *w, bm_record *record, size_t bom, bm_error *err)
+{
+    bm_parser *parser = w->parser;
+    bm_str content = {.data = record->raw.data + bom, .len = record->raw.len - bom};
+    if (!parser->format->whole_file)
+        content = bm_without_line_end(content);
+    bool cut = w->piece->cut || content.len > parser->rules->longest;
+    if (parser->format->skip_blank && !cut && is_blank(content))
+        return BM_OK;
+    const bool first = w->piece->file_begin && record->raw.data == w->batch->data + w->piece->begin;
+    bm_record_role role =
+        first && parser->format->table && parser->rules->header ? BM_ROLE_HEADER : BM_ROLE_DOCUMENT;
+    if (parser->format->role != NULL && !cut)
+        role = parser->format->role(
+            (bm_str){content.data, (size_t)(record->raw.data + record->raw.len - content.data)});
+    if (role == BM_ROLE_NONE || (role == BM_ROLE_HEADER && !first))
+        return BM_OK;
+    record->is_header = role == BM_ROLE_HEADER;
+    if (record->is_header && w->full)
+        return BM_OK;
+    if (cut) {
+        too_long(w, record, content, bom);
+    } else if (w->parse) {
+        BM_TRY(parser->format->parse(parser, content, record, err));
+        bm_record_check_id(&parser->maker, record);
+    }
+    if (!w->parse) {
+        record->bad = false;
+        record->reason = NULL;
+    }
+    return w->fn(w->ctx, record, err);
+}
+
+/* The byte order mark of an array stands before its bracket and belongs to no element: it is handed
+ * over like a header row. */
+static bm_status take_mark(const walker *w, bm_error *err)
+{
+    bm_record record = {.file = w->piece->file,
+                        .line = w->piece->first_line,
+                        .raw = {.data = w->batch->data + w->piece->begin, .len = 3},
+                        .is_header = true};
+    return w->fn(w->ctx, &record, err);
+}
+
+/* What is left of a file that cannot be read is a bad record, in full parsing or not. */
+static bm_status take_rest(const walker *w, bm_error *err)
+{
+    const bm_record record = {.file = w->piece->file,
+                              .line = w->piece->first_line,
+                              .raw = {.data = w->batch->data + w->piece->begin, .len = 0},
+                              .bad = true,
+                              .reason = w->piece->broken};
+    return w->fn(w->ctx, &record, err);
+}
+
+static bm_status walk_piece(const walker *w, bm_error *err)
+{
+    if (w->piece->broken != NULL)
+        return take_rest(w, err);
+    const bm_record_format *format = w->parser->format;
+    const char *data = w->batch->data;
+    size_t pos = w->piece->begin, end = w->piece->end;
+    size_t bom = w->piece->file_begin ? bm_bom_bytes(data + pos, end - pos) : 0;
+    uint64_t line = w->piece->first_line;
+    bm_status status = BM_OK;
+    bool whole = format->whole_file; /* a file without bytes is a record too */
+    bm_scan scan = {.state = w->piece->state, .syntax = w->parser->rules->syntax};
+    if (format->elements && bom > 0 && !w->full)
+        status = take_mark(w, err);
+    if (bom == end - pos && !whole)
+        return status; /* a file without records */
+    while (status == BM_OK && (pos < end || whole)) {
+        size_t next = w->piece->cut ? end : format->record_end(&scan, data, pos + bom, end);
+        if (next == BM_SCAN_MORE && format->elements && scan.begin == BM_SCAN_MORE)
+            break; /* what stands behind the last element */
+        if (next == BM_SCAN_MORE)
+            next = end;
+        if (format->elements && !w->piece->cut) {
+            line += lines_of((bm_str){.data = data + pos, .len = scan.begin - pos});
+            pos = scan.begin;
+            bom = 0;
+        }
+        bm_record record = {
+            .file = w->piece->file, .line = line, .raw = {.data = data + pos, .len = next - pos}};
+        line += format->newline_ends || whole ? 1 : lines_of(record.raw);
+        status = take(w, &record, bom, err);
+        pos = next;
+        bom = 0;
+        whole = false;
+    }
+    return status;
+}
+
+static bm_status walk_batch(walker *w, bm_error *err)
+{
+    bm_parser *parser = w->parser;
+    for (size_t i = 0; i < w->batch->n_pieces; i++) {
+        w->piece = &w->batch->pieces[i];
+        size_t len = w->piece->end - w->piece->begin;
+        parser->maker.file_name = bm_input_set_source(parser->set, w->piece->file)->name;
+        if (parser->format->table)
+            parser->columns = w->batch->columns + w->piece->columns;
+        /* The parser of JSON checks the strings of its fields itself. */
+        parser->maker.all_valid = w->full && parser->json == NULL &&
+                                  bm_simd_utf8_valid(w->batch->data + w->piece->begin, len);
+        BM_TRY(walk_piece(w, err));
+    }
+    return BM_OK;
+}
+
+/* No thread keeps the scratch that a long record needed. */
+static void give_back(bm_parser *parser)
+{
+    bm_buf *const buffers[] = {&parser->text, &parser->joined, &parser->repaired,
+                               &parser->keyer.key};
+    for (size_t i = 0; i < sizeof buffers / sizeof buffers[0]; i++)
+        if (buffers[i]->cap > SCRATCH_MAX)
+            bm_buf_reset(buffers[i]);
+    if (parser->json != NULL)
+        bm_json_exact_give_back(parser->json, SCRATCH_MAX);
+}
+
+bm_status bm_parser_run(bm_parser *parser, const bm_raw_batch *batch, bm_record_fn fn, void *ctx,
+                        bm_error *err)
+{
+    walker w = {
+        .parser = parser, .batch = batch, .full = true, .parse = true, .fn = fn, .ctx = ctx};
+    bm_status status = walk_batch(&w, err);
+    give_back(parser);
+    return status;
+}
+
+bm_status bm_parser_split(bm_parser *parser, const bm_raw_batch *batch, bm_record_fn fn, void *ctx,
+                          bm_error *err)
+{
+    walker w = {
+        .parser = parser, .batch = batch, .parse = parser->format->elements, .fn = fn, .ctx = ctx};
+    return walk_batch(&w, err);
+}
+
+static bm_status count_record(void *ctx, const bm_record *record, bm_error *err)
+{
+    (void)err;
+    uint64_t *n = ctx;
+    *n += !record->is_header;
+    return BM_OK;
+}
+
+bm_status bm_parser_count(bm_parser *parser, const bm_raw_batch *batch, uint64_t *n, bm_error *err)
+{
+    walker w = {.parser = parser, .batch = batch, .fn = count_record, .ctx = n};
+    *n = 0;
+    return walk_batch(&w, err);
+}

@@ -1,0 +1,30 @@
+/* parser.h -- from a raw batch to its records.
+ *
+ * A parser (one a thread) calls back for each record: in full (id, text), or split only (bounds,
+ * for copying what is kept). Both see the same records in the same order. */
+#ifndef BM_IO_INPUT_PARSER_H
+#define BM_IO_INPUT_PARSER_H
+
+#include <bandmill/status.h>
+
+#include "input/input_set.h"
+#include "input/raw_batch.h"
+#include "input/record.h"
+
+typedef struct bm_parser bm_parser;
+
+bm_status bm_parser_open(const bm_input_set *set, bm_parser **out, bm_error *err);
+/* Bad records are handed to the callback too: what to do about them is its business. Blank lines of
+ * jsonl are no records. */
+bm_status bm_parser_run(bm_parser *parser, const bm_raw_batch *batch, bm_record_fn fn, void *ctx,
+                        bm_error *err);
+/* Bounds only: raw, file, line, is_header. Records that full parsing calls bad are records here
+ * like any other. Elements of an array are parsed all the same, and have `bad` and `id`: several may
+ * begin on one line, so that file and line do not say which is which. */
+bm_status bm_parser_split(bm_parser *parser, const bm_raw_batch *batch, bm_record_fn fn, void *ctx,
+                          bm_error *err);
+/* How many records a batch has, bad ones too, from their bounds alone. */
+bm_status bm_parser_count(bm_parser *parser, const bm_raw_batch *batch, uint64_t *n, bm_error *err);
+void bm_parser_close(bm_parser *parser); /* NULL is fine */
+
+#endif

@@ -1,0 +1,31 @@
+/* raw_batch.c -- see the header.
+ *
+ * Tests: tests/unit/input/test_reader.c */
+#include "input/raw_batch.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+void bm_raw_batch_free(bm_raw_batch *batch)
+{
+    if (batch == NULL)
+        return;
+    for (size_t i = 0; i < batch->n_pieces; i++)
+        bm_free(batch->pieces[i].broken);
+    bm_free(batch->data);
+    bm_free(batch->pieces);
+    bm_free(batch->columns);
+    bm_free(batch);
+}
+
+bm_status bm_raw_batch_reserve(bm_raw_batch *batch, size_t len, bm_error *err)
+{
+    if (len <= batch->cap && batch->data != NULL)
+        return BM_OK;
+    char *data = bm_resize(batch->data, len, 1);
+    if (data == NULL)
+        return bm_fail_nomem(err, len);
+    batch->data = data;
+    batch->cap = len;
+    return BM_OK;
+}

@@ -1,0 +1,112 @@
+/* record_format.h -- what a format of records is: where a record ends, and how its bytes become a
+ * document. record_formats.c has a row for each.
+ *
+ * `record_end` serves the reader (which cuts) and the parser alike, so both see the same records.
+ * It can stop and go on at any byte: `scan` carries what it knows of the record that has begun.
+ * `parse` turns the bytes of one record into id and text. */
+#ifndef BM_IO_FORMATS_RECORD_FORMAT_H
+#define BM_IO_FORMATS_RECORD_FORMAT_H
+
+#include <bandmill/job.h>
+
+#include "input/parse_row.h"
+#include "input/record.h"
+#include "json/json_exact.h" /* BM_JSON_DEPTH_MAX */
+
+struct bm_parser;
+
+/* Of wet only: what is known of the record that has begun. */
+typedef struct bm_wet_scan {
+    char line[48]; /* the beginning of a line of its header */
+    size_t line_len;
+    uint64_t left; /* bytes of its text */
+    bool begun, has_length;
+} bm_wet_scan;
+
+typedef struct bm_scan {
+    unsigned state;       /* 0 at the beginning of a file and, but for json, of each record */
+    bm_row_syntax syntax; /* of csv */
+    /* json only: */
+    unsigned before;                        /* the state in which the element began */
+    size_t begin;                           /* where in data it does; BM_SCAN_MORE: not yet */
+    size_t at;                              /* the file is broken from data[at] on, ... */
+    const char *broken;                     /* ... because of this; NULL: nothing found so far */
+    uint32_t depth;                         /* of brackets in the element */
+    uint8_t objects[BM_JSON_DEPTH_MAX / 8]; /* a bit a level: opened by a brace */
+    bm_wet_scan wet;
+} bm_scan; /* {0}, but for `syntax`, at the beginning of a file */
+
+#define BM_SCAN_MORE SIZE_MAX
+
+/* Bytes data[from … to-1] follow those seen before. Returns the offset just behind the record and
+ * its line ending (and scan is ready for the next), or BM_SCAN_MORE: the record does not end here.
+ */
+typedef size_t (*bm_record_end_fn)(bm_scan *scan, const char *data, size_t from, size_t to);
+
+/* `content` is the record without its line ending and BOM. Sets id, text, text_bytes, n_invalid of
+ * `record`, or bad and reason. Fails only for want of memory. */
+typedef bm_status (*bm_parse_fn)(struct bm_parser *parser, bm_str content, bm_record *record,
+                                 bm_error *err);
+
+typedef enum bm_record_role {
+    BM_ROLE_DOCUMENT,
+    BM_ROLE_HEADER, /* where it is the first of its file; else NONE */
+    BM_ROLE_NONE    /* there is nothing of it */
+} bm_record_role;
+
+typedef struct bm_record_format {
+    bm_format format;
+    const char *name;       /* what --format takes */
+    const char *endings[3]; /* of the names that mean this format */
+    bool newline_ends;      /* every newline ends a record */
+    bool whole_file;        /* a record is a file, an empty file too */
+    bool table;             /* rows of fields, perhaps with a header */
+    bool quoted;            /* of them: fields may stand in quotes (RFC 4180) */
+    bool skip_blank;        /* a line of nothing but JSON white space is no record */
+    bool json;              /* a record is a JSON object */
+    bool elements;          /* of one array: what stands between them is no part of a record */
+    bm_record_end_fn record_end;
+    bm_parse_fn parse;
+    bm_record_role (*role)(bm_str raw); /* NULL: each record is a document */
+} bm_record_format;
+
+size_t bm_line_end(bm_scan *scan, const char *data, size_t from, size_t to);
+size_t bm_csv_end(bm_scan *scan, const char *data, size_t from, size_t to);
+size_t bm_file_end(bm_scan *scan, const char *data, size_t from, size_t to);
+/* scan->begin says where the element begins that ends. What breaks the array itself, or leaves open
+ * where an element ends, is BM_SCAN_MORE with scan->broken. */
+size_t bm_element_end(bm_scan *scan, const char *data, size_t from, size_t to);
+/* All bytes of the file were seen: NULL, or why they are no array. */
+const char *bm_elements_unclosed(const bm_scan *scan);
+bm_status bm_parse_jsonl(struct bm_parser *parser, bm_str content, bm_record *record,
+                         bm_error *err);
+bm_status bm_parse_table(struct bm_parser *parser, bm_str content, bm_record *record,
+                         bm_error *err);
+/* Fields of a record of wet. */
+#define BM_WET_LENGTH "Content-Length"
+#define BM_WET_ID     "WARC-Record-ID"
+#define BM_WET_URI    "WARC-Target-URI"
+size_t bm_wet_end(bm_scan *scan, const char *data, size_t from, size_t to);
+bm_record_role bm_wet_role(bm_str raw);
+bm_status bm_parse_wet(struct bm_parser *parser, bm_str content, bm_record *record, bm_error *err);
+bm_status bm_parse_line(struct bm_parser *parser, bm_str content, bm_record *record, bm_error *err);
+bm_status bm_parse_file(struct bm_parser *parser, bm_str content, bm_record *record, bm_error *err);
+
+/* `row` without "\n" or "\r\n" at its end. */
+static inline bm_str bm_without_line_end(bm_str row)
+{
+    if (row.len > 0 && row.data[row.len - 1] == '\n') {
+        row.len--;
+        if (row.len > 0 && row.data[row.len - 1] == '\r')
+            row.len--;
+    }
+    return row;
+}
+
+/* A record longer than a document may be is known by its first bytes: so many, wherever it was cut. */
+static inline size_t bm_too_long_prefix(uint64_t longest)
+{
+    return longest < 255 ? (size_t)longest + 1 : 256;
+}
+
+#endif

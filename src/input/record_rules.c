@@ -1,0 +1,263 @@
+/* record_rules.c -- options become rules; field names and numbers become columns.
+ *
+ * Tests: tests/unit/input/test_record_rules.c, tests/unit/input/test_parser.c */
+#include "input/record_rules.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "input/name_list.h"
+#include "input/newlines.h"
+#include "input/parse_row.h"
+#include "model/option_names.h"
+
+static const char *const default_text[] = {"text"};
+
+/* Is it the number of a column, of any size: nothing but digits? */
+static bool is_number(const char *name)
+{
+    return name[0] != '\0' && name[strspn(name, "0123456789")] == '\0';
+}
+
+/* The column, from 0, that a number from 1 names; BM_NO_COLUMN for 0 and for more than any table
+ * has. */
+static uint32_t column_of_number(const char *name)
+{
+    uint64_t value = 0;
+    for (const char *p = name; *p != '\0'; p++) {
+        value = value * 10 + (uint64_t)(*p - '0');
+        if (value > BM_NO_COLUMN)
+            return BM_NO_COLUMN;
+    }
+    return value == 0 ? BM_NO_COLUMN : (uint32_t)(value - 1);
+}
+
+static bool all_given_are_numbers(const bm_input_options *options, const bm_record_rules *rules)
+{
+    if (options->n_text_fields == 0 && !rules->id_given)
+        return false;
+    for (size_t i = 0; i < options->n_text_fields; i++)
+        if (!is_number(options->text_fields[i]))
+            return false;
+    return !rules->id_given || is_number(rules->id);
+}
+
+/* Every field of a table without header must be a number from 1. `whose` is said behind the name of
+ * the field. */
+static bm_status check_number(const char *field, const char *whose, bm_error *err)
+{
+    if (!is_number(field))
+        return bm_fail(err, BM_ERR_USAGE,
+                       "field '%s'%s is a name, but the input has no header (a number from 1, or "
+                       "`header` yes)",
+                       field, whose);
+    if (column_of_number(field) == BM_NO_COLUMN)
+        return bm_fail(err, BM_ERR_USAGE, "field '%s' is no column (a number from 1)", field);
+    return BM_OK;
+}
+
+/* An id is one value. */
+static bm_status check_id_path(const char *id, bm_error *err)
+{
+    for (const char *at = id; (at = strstr(at, "[]")) != NULL; at += 2)
+        if (at > id && at[-1] != '.' && (at[2] == '.' || at[2] == '\0'))
+            return bm_fail_field(err, "id_field",
+                                 "field '%s' leads to all elements of an array (one value: [] is "
+                                 "for `text_fields`)",
+                                 id);
+    return BM_OK;
+}
+
+/* A record of wet has one text, and two things that may be its id. */
+static bm_status check_wet_fields(const bm_record_rules *rules, bm_error *err)
+{
+    if (rules->n_text != 1 || strcmp(rules->text[0], default_text[0]) != 0)
+        return bm_fail_field(err, "text_fields",
+                             "`text_fields` with inputs of wet, whose records have one text");
+    return !rules->id_given || strcmp(rules->id, "id") == 0 || strcmp(rules->id, "uri") == 0
+               ? BM_OK
+               : bm_fail_field(err, "id_field", "`id_field` '%s' of wet (id, uri or none)",
+                               rules->id);
+}
+
+bm_row_syntax bm_row_syntax_of(const bm_input_options *options, bm_format format)
+{
+    const bool quoted = format == BM_FORMAT_CSV;
+    if (!quoted && format != BM_FORMAT_TSV)
+        return (bm_row_syntax){0};
+    const char usual = quoted ? ',' : '\t';
+    return (bm_row_syntax){.delimiter = options->delimiter != '\0' ? options->delimiter : usual,
+                           .quoted = quoted};
+}
+
+bm_status bm_record_rules_init(const bm_input_options *options, bm_format format,
+                               bm_record_rules *out, bm_error *err)
+{
+    bm_record_rules rules = {.text = options->text_fields,
+                             .n_text = options->n_text_fields,
+                             .syntax = bm_row_syntax_of(options, format),
+                             .longest =
+                                 options->max_doc_bytes != 0 ? options->max_doc_bytes : UINT64_MAX,
+                             .repairs = options->invalid_utf8 != BM_INVALID_UTF8_ERROR};
+    bool text_given = options->text_fields != NULL && options->n_text_fields > 0;
+    if (!text_given) {
+        rules.text = default_text;
+        rules.n_text = 1;
+    }
+    rules.id = "id";
+    if (options->id_field != NULL) {
+        rules.id = strcmp(options->id_field, "none") == 0 ? NULL : options->id_field;
+        rules.id_given = rules.id != NULL;
+    }
+    if ((format == BM_FORMAT_JSONL || format == BM_FORMAT_JSON) && rules.id_given) {
+        BM_TRY(check_id_path(rules.id, err));
+    }
+    if (format == BM_FORMAT_WET)
+        BM_TRY(check_wet_fields(&rules, err));
+    const bool table = format == BM_FORMAT_TSV || format == BM_FORMAT_CSV;
+    const char *of_tables = options->delimiter != '\0'               ? "delimiter"
+                            : options->header != BM_HEADER_BY_FIELDS ? "header"
+                                                                     : NULL;
+    if (!table && of_tables != NULL)
+        return bm_fail_field(err, of_tables, "`%s` with inputs of %s (tsv or csv)", of_tables,
+                             bm_option_word_or(BM_OPTION_FORMAT, format, "another format"));
+    if (table) {
+        rules.header = options->header != BM_HEADER_BY_FIELDS
+                           ? options->header == BM_HEADER_YES
+                           : !all_given_are_numbers(options, &rules);
+        for (size_t i = 0; i < rules.n_text && !rules.header; i++)
+            BM_TRY(check_number(rules.text[i], text_given ? "" : " (the default)", err));
+        if (!rules.header && rules.id_given)
+            BM_TRY(check_number(rules.id, "", err));
+    }
+    *out = rules;
+    return BM_OK;
+}
+
+bm_status bm_record_rules_rank(bm_record_rules *rules, bm_format format, const bm_keep_rules *keep,
+                               bm_error *err)
+{
+    if (keep->n_by_field == 0)
+        return BM_OK;
+    if (format == BM_FORMAT_LINES || format == BM_FORMAT_FILES || format == BM_FORMAT_HASHES ||
+        format == BM_FORMAT_KEYS || format == BM_FORMAT_WET)
+        return bm_fail_field(
+            err, "keep", "`keep` looks at field '%s', and inputs of %s have no fields",
+            keep->fields[0], bm_option_word_or(BM_OPTION_FORMAT, format, "another format"));
+    const bool table = format == BM_FORMAT_TSV || format == BM_FORMAT_CSV;
+    for (size_t i = 0; table && !rules->header && i < keep->n_fields; i++)
+        BM_TRY(check_number(keep->fields[i], " of `keep`", err));
+    rules->keep = keep;
+    return BM_OK;
+}
+
+void bm_columns_from_numbers(const bm_record_rules *rules, uint32_t *columns)
+{
+    columns[0] = rules->id_given ? column_of_number(rules->id) : BM_NO_COLUMN;
+    for (size_t i = 0; i < rules->n_text; i++)
+        columns[1 + i] = column_of_number(rules->text[i]);
+    for (size_t i = 0; i < bm_rules_n_keep(rules); i++)
+        columns[1 + rules->n_text + i] = column_of_number(rules->keep->fields[i]);
+}
+
+static bm_status broken_header(const bm_header_row *header, const bm_row *row, bm_error *err)
+{
+    char why[320];
+    const bm_row_place place = {.begin = header->row.data,
+                                .line = 1,
+                                .n_behind = bm_count_newlines(header->row.data, header->row.len)};
+    bm_row_explain(row, &place, why, sizeof why);
+    return bm_fail_at(err, BM_ERR_INPUT, header->file, 1, "broken header: %s", why);
+}
+
+/* The column named `field`; BM_NO_COLUMN: none. *n_columns: how many the row has. */
+static bm_status find_name(const bm_header_row *header, const char *field, uint32_t *column,
+                           uint32_t *n_columns, bm_error *err)
+{
+    bm_row row = bm_row_begin(header->row, header->syntax);
+    bm_cell cell;
+    bm_buf plain = {0};
+    bm_status status = BM_OK;
+    size_t len = strlen(field);
+    *column = BM_NO_COLUMN;
+    *n_columns = 0;
+    while (bm_row_next(&row, &cell)) {
+        bm_str name = cell.value;
+        if (cell.doubled)
+            BM_TRY_OUT(bm_cell_plain(&cell, &plain, &name, err));
+        if (name.len == len && memcmp(name.data, field, len) == 0) {
+            if (*column != BM_NO_COLUMN)
+                BM_TRY_OUT(bm_fail_at(
+                    err, BM_ERR_INPUT, header->file, 1,
+                    "column '%s' stands twice in the header (name it by its number)", field));
+            *column = *n_columns;
+        }
+        ++*n_columns;
+    }
+    if (row.broken != NULL)
+        BM_TRY_OUT(broken_header(header, &row, err));
+out:
+    bm_buf_reset(&plain);
+    return status;
+}
+
+/* The column of a field: by its name, else by its number; BM_NO_COLUMN: neither. */
+static bm_status find_column(const bm_header_row *header, const char *field, uint32_t *column,
+                             uint32_t *n_columns, bm_error *err)
+{
+    BM_TRY(find_name(header, field, column, n_columns, err));
+    if (*column == BM_NO_COLUMN && is_number(field) && column_of_number(field) < *n_columns)
+        *column = column_of_number(field);
+    return BM_OK;
+}
+
+static bm_status list_names(const bm_header_row *header, bm_name_list *names, bm_error *err)
+{
+    bm_row row = bm_row_begin(header->row, header->syntax);
+    bm_cell cell;
+    bm_buf plain = {0};
+    bm_status status = BM_OK;
+    while (bm_row_next(&row, &cell)) {
+        bm_str name = cell.value;
+        plain.len = 0;
+        if (cell.doubled)
+            BM_TRY_OUT(bm_cell_plain(&cell, &plain, &name, err));
+        bm_name_list_add(names, (bm_str){0}, name);
+    }
+out:
+    bm_buf_reset(&plain);
+    return status;
+}
+
+/* The same, where the field has to be there. */
+static bm_status need_column(const bm_header_row *header, const char *field, uint32_t *column,
+                             bm_error *err)
+{
+    uint32_t n_columns;
+    BM_TRY(find_column(header, field, column, &n_columns, err));
+    if (*column != BM_NO_COLUMN)
+        return BM_OK;
+    bm_name_list names = {0};
+    BM_TRY(list_names(header, &names, err));
+    return bm_fail_at(err, BM_ERR_INPUT, header->file, 1,
+                      "no field '%s' in the header (one of its %u columns, by name or number: "
+                      "%s)",
+                      field, n_columns, bm_name_list_words(&names));
+}
+
+bm_status bm_columns_from_header(const bm_record_rules *rules, const bm_header_row *header,
+                                 uint32_t *columns, bm_error *err)
+{
+    uint32_t n_columns;
+    columns[0] = BM_NO_COLUMN;
+    for (size_t i = 0; i < rules->n_text; i++)
+        BM_TRY(need_column(header, rules->text[i], &columns[1 + i], err));
+    for (size_t i = 0; i < bm_rules_n_keep(rules); i++)
+        BM_TRY(find_column(header, rules->keep->fields[i], &columns[1 + rules->n_text + i],
+                           &n_columns, err));
+    if (rules->id == NULL)
+        return BM_OK;
+    return rules->id_given ? need_column(header, rules->id, &columns[0], err)
+                           : find_column(header, rules->id, &columns[0], &n_columns, err);
+}

@@ -1,0 +1,26 @@
+/* tables.h -- files of tables: which they are, and the library that reads them (table_module.h). */
+#ifndef BM_IO_TABLES_TABLES_H
+#define BM_IO_TABLES_TABLES_H
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#include "input/table_module.h"
+
+/* Told by its first bytes, or by the end of its name: PARQUET or ARROW; AUTO: neither. */
+bm_format bm_table_format_of_bytes(const char *head, size_t len);
+bm_format bm_table_format_of_name(const char *name, size_t len);
+static inline bool bm_format_is_table(bm_format format)
+{
+    return format == BM_FORMAT_PARQUET || format == BM_FORMAT_ARROW;
+}
+
+/* Open, by who reads tables (table_provider.h), a file that messages call `name`. BM_ERR_INPUT where nobody does. */
+bm_status bm_table_open(const char *name, const bm_table_wish *wish, struct ArrowArrayStream *out,
+                        bm_error *err);
+/* Write what is kept; what `write` failed with is for the caller to know (BM_ERR_PIPE). */
+bm_status bm_table_keep(const char *name, const bm_table_kept *kept, bm_error *err);
+/* Its write, of a file that messages call `name`; the stream is released, whatever the status. */
+bm_status bm_table_write(const char *name, const bm_table_made *made, bm_error *err);
+
+#endif

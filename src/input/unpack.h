@@ -1,0 +1,56 @@
+/* unpack.h -- one library that takes a compression off, as decompress.c sees it: a table of functions a
+ * library, in unpack_NAME.c.
+ *
+ * What a file holds is a run of *members* (of gzip, streams of xz and bzip2, frames of Zstandard and
+ * LZ4), each whole in itself. Where damage is found all bytes that came before it have been given,
+ * whatever the sizes of the steps: a file that breaks off is then the same for any batch. A library
+ * that loses, with the error, what it had made in the same call is given no more than one block of its
+ * own at a time (unpack_zst.c, unpack_lz4.c). And all but zlib, which goes symbol by symbol, are given
+ * pieces of one size (`pieces`), since what they make of a damaged block depends on what they have. */
+#ifndef BM_IO_BYTES_UNPACK_H
+#define BM_IO_BYTES_UNPACK_H
+
+#include <stdbool.h>
+
+#include "input/decompress_step.h"
+
+typedef enum bm_unpack_got {
+    BM_UNPACK_MORE,      /* the member goes on */
+    BM_UNPACK_END,       /* it has ended, and all of it was given */
+    BM_UNPACK_BROKEN,    /* `why` */
+    BM_UNPACK_TOO_LARGE, /* it asks for a window of more than 2^27 bytes */
+    BM_UNPACK_NO_MEMORY
+} bm_unpack_got;
+
+typedef struct bm_unpacked {
+    bm_unpack_got got;
+    const char *why; /* BROKEN: in the library's words */
+} bm_unpacked;
+
+typedef struct bm_unpack_ops {
+    const char *members; /* "member", for messages */
+    /* The byte with which each begins; -1: the library says whether one begins. */
+    int first_byte;
+    /* Zeros behind a member: so many, and multiples of them, are padding; 0: none are. */
+    unsigned padding;
+    bool padding_ends; /* nothing follows padding */
+    /* What it gives before damage depends on how much it has at a time: it reads and writes whole
+     * pieces, the last of a file but for the end. */
+    bool pieces;
+    /* Opens the library too, which need not be there (base/shared_library.h). BM_ERR_NOMEM,
+     * BM_ERR_IO. */
+    bm_status (*open)(void **state, bm_error *err);
+    /* Windows have 2^window_log bytes at most from now on; NULL: there are none to speak of. */
+    void (*limit)(void *state, unsigned window_log);
+    bool (*reset)(void *state); /* to begin a member, whatever was before; false: no memory */
+    /* Read from in.data[used …], write to out[n_out … out_cap-1], move both. At least one byte is
+     * read or written where there is input and room, but once in a row. */
+    bm_unpacked (*run)(void *state, bm_decompress_step *step);
+    void (*close)(void *state); /* NULL is fine */
+} bm_unpack_ops;
+
+extern const bm_unpack_ops bm_unpack_gz, bm_unpack_zst, bm_unpack_xz, bm_unpack_bz2, bm_unpack_lz4;
+
+#define BM_WINDOW_LOG_MAX 27
+
+#endif

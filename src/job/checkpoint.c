@@ -1,0 +1,407 @@
+/* checkpoint.c -- opening, loading, ingesting, closing. When and how stages are saved:
+ * checkpoint_save.c.
+ *
+ * Tests: tests/unit/jobs/test_checkpoint.c */
+#include "job/checkpoint.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "json/json_write.h"
+#include "corpus/corpus_save.h"
+#include "job/checkpoint_matches.h"
+#include "job/checkpoint_done.h"
+#include "job/checkpoint_identity.h"
+#include "job/checkpoint_line.h"
+#include "job/checkpoint_save.h"
+#include "job/checkpoint_sets.h"
+#include "model/file_names.h"
+#include "spill/spill_saved.h"
+
+#define SHOWN_BYTES 512   /* of a path in a message */
+#define START_RATE  400e6 /* bytes a second, until saving was timed */
+
+/* What such jobs write and what they keep of themselves: listed at once, with one sync. */
+static const char *const names[] = {
+    BM_FILE_SIGNATURES, BM_FILE_BAND_KEYS,  BM_FILE_N_SHINGLES, BM_FILE_N_BYTES, BM_FILE_CONTENT,
+    BM_FILE_IDS,        BM_FILE_KEPT_IDS,   BM_FILE_SOURCES,    BM_FILE_SKIPPED, BM_FILE_REMOVED,
+    BM_FILE_PAIRS,      BM_FILE_GROUPS,     BM_FILE_MANIFEST,   BM_FILE_REPORT,  BM_OUT_JOURNAL,
+    BM_CHECKPOINT_DOCS, BM_CHECKPOINT_SETS, BM_CHECKPOINT_MATCH};
+
+/* --- the state of an earlier job --- */
+
+/* Remove all of it: the job begins anew. */
+static bm_status begin_anew(bm_checkpoint *checkpoint, bm_error *err)
+{
+    char *path = NULL;
+    bm_journal *journal = checkpoint->journal;
+    bm_status status = bm_out_dir_state_path(checkpoint->dir, BM_OUT_JOURNAL, &path, err);
+    if (status == BM_OK && journal == NULL &&
+        bm_journal_open_in(bm_out_dir_folder(checkpoint->dir), path, &journal, NULL) != BM_OK)
+        journal = NULL; /* damaged: what it names in --temp-dir stays */
+    if (journal != NULL)
+        bm_checkpoint_sets_remove_named(checkpoint, journal);
+    bm_journal_close(journal);
+    checkpoint->journal = NULL;
+    bm_free(path);
+    if (status == BM_OK)
+        status = bm_out_dir_drop_state(checkpoint->dir, err);
+    if (status == BM_OK)
+        status = bm_out_dir_clear(checkpoint->dir, NULL, 0, err);
+    if (status == BM_OK)
+        status = bm_checkpoint_sets_remove_left(checkpoint, err);
+    checkpoint->saved = (bm_checkpoint_saved){0};
+    checkpoint->loading = status != BM_OK;
+    bm_out_dir_preserve(checkpoint->dir, status != BM_OK);
+    return status;
+}
+
+/* What the journal says is saved. Nothing (docs_records 0): the job was killed before its first
+ * checkpoint, maybe while it wrote what it is, or at its very end. */
+static bm_checkpoint_saved saved_in(const bm_journal *journal)
+{
+    bm_checkpoint_saved saved = {0};
+    for (size_t i = 0; i < bm_journal_count(journal); i++) {
+        const char *line = bm_journal_line(journal, i);
+        if (strcmp(line, BM_CHECKPOINT_ENDING) == 0)
+            return (bm_checkpoint_saved){0};
+        (void)bm_checkpoint_line_read(line, &saved);
+    }
+    return saved;
+}
+
+static bm_status open_journal(bm_checkpoint *checkpoint, bm_error *err)
+{
+    char *path = NULL;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_out_dir_state_path(checkpoint->dir, BM_OUT_JOURNAL, &path, err));
+    status =
+        bm_journal_open_in(bm_out_dir_folder(checkpoint->dir), path, &checkpoint->journal, err);
+out:
+    bm_free(path);
+    return status;
+}
+
+/* Is it this job's, and how far did it come? */
+static bm_status read_journal(bm_checkpoint *checkpoint, bm_error *err)
+{
+    size_t n = 0;
+    bm_checkpoint_saved saved = {0};
+    bm_status status = BM_OK;
+    BM_TRY_OUT(open_journal(checkpoint, err));
+    saved = saved_in(checkpoint->journal);
+    if (saved.docs_records == 0)
+        return BM_OK;
+    BM_TRY_OUT(bm_checkpoint_identity_check(checkpoint->job, checkpoint->journal, &saved, &n, err));
+    for (size_t i = n; i < bm_journal_count(checkpoint->journal); i++) {
+        const char *line = bm_journal_line(checkpoint->journal, i);
+        if (!bm_checkpoint_line_read(line, &checkpoint->saved))
+            BM_TRY_OUT(bm_checkpoint_sets_take(checkpoint, line, err));
+    }
+out:
+    if (status == BM_ERR_FORMAT && err != NULL && err->file[0] == '\0')
+        snprintf(err->file, sizeof err->file, "%s", bm_out_dir_work(checkpoint->dir));
+    checkpoint->job->places.check = saved.place;
+    return status;
+}
+
+/* The job is not to go on from what lies there: sealed documents are discarded only with `force`.
+ * A journal that cannot be read is of no use to anybody. */
+static bm_status discard(bm_checkpoint *checkpoint, bm_error *err)
+{
+    const char *where = bm_out_dir_work(checkpoint->dir);
+    bm_checkpoint_saved saved = {0};
+    bm_error inner = {0};
+    bm_status status = open_journal(checkpoint, &inner);
+    if (status == BM_OK) {
+        saved = saved_in(checkpoint->journal);
+    } else if (status != BM_ERR_FORMAT) {
+        if (err != NULL)
+            *err = inner;
+        return status;
+    }
+    if (saved.docs_records > 0 && !checkpoint->job->settings->output.force)
+        return bm_fail_at(err, BM_ERR_USAGE, where, 0,
+                          "%" PRIu64 " document%s of an interrupted job %s saved there (`resume` "
+                          "continues from there, `force` discards the work)",
+                          saved.docs, saved.docs == 1 ? "" : "s", saved.docs == 1 ? "is" : "are");
+    bm_meter_log(&checkpoint->job->meter, BM_LOG_WARNING,
+                 "%s: the work of an interrupted job starts again%s", where,
+                 saved.docs_records > 0 ? ", which discards what was saved" : "");
+    return begin_anew(checkpoint, err);
+}
+
+static bm_status take_up(bm_checkpoint *checkpoint, bool found, bool saves, bm_error *err)
+{
+    bm_meter *meter = &checkpoint->job->meter;
+    const char *where = bm_out_dir_work(checkpoint->dir);
+    if (!found) {
+        if (checkpoint->job->settings->results.resume)
+            bm_meter_log(meter, BM_LOG_INFO, "%s: nothing to resume there: starting", where);
+        BM_TRY(bm_out_dir_expect(checkpoint->dir, names, sizeof names / sizeof names[0], err));
+        return bm_checkpoint_sets_remove_left(checkpoint, err);
+    }
+    if (!checkpoint->job->settings->results.resume || !saves)
+        return discard(checkpoint, err);
+    BM_TRY(read_journal(checkpoint, err));
+    if (checkpoint->saved.docs_records != 0)
+        return BM_OK;
+    bm_meter_log(meter, BM_LOG_INFO, "%s: nothing was saved there: starting", where);
+    return begin_anew(checkpoint, err);
+}
+
+bm_status bm_checkpoint_open(bm_job_context *job, bool saves, bm_checkpoint *out, bm_error *err)
+{
+    const bm_settings *settings = job->settings;
+    bool found = false;
+    *out = (bm_checkpoint){.job = job,
+                           .last = bm_clock_seconds(),
+                           .rate = START_RATE,
+                           .every = settings->resources.checkpoint_seconds};
+    out->can_save = saves && bm_input_set_stays(job->inputs.set) && job->inputs.source->ops->places;
+    job->wants_places = out->can_save;
+    if (settings->results.resume && saves && !out->can_save)
+        return bm_fail(err, BM_ERR_USAGE,
+                       "`resume` needs inputs that can be read again (regular files, not standard "
+                       "input or a pipe)");
+    if (settings->results.resume && saves)
+        BM_TRY(bm_checkpoint_done(job, &out->done, err));
+    if (out->done != NULL) {
+        bm_meter_log(&job->meter, BM_LOG_INFO,
+                     "%s: the output of this very job stands there: it is done",
+                     settings->output.path);
+        return BM_OK;
+    }
+    bm_status status = bm_out_dir_open_again(
+        settings->output.path, bm_out_existing_within(settings->output.force, settings->memory),
+        &out->dir, &found, err);
+    out->loading = found;
+    BM_TRY_OUT(status);
+    BM_TRY_OUT(bm_checkpoint_sets_find(out, err));
+    status = take_up(out, found, saves, err);
+out:
+    if (status != BM_OK)
+        bm_checkpoint_close(out, status, err);
+    return status;
+}
+
+bm_job_start bm_checkpoint_start(const bm_checkpoint *checkpoint)
+{
+    if (!checkpoint->loading)
+        return BM_START_DOCUMENTS;
+    return checkpoint->saved.complete ? BM_START_RESUMED_WHOLE : BM_START_RESUMED;
+}
+
+/* --- loading --- */
+
+/* A file of state, as long as the journal says. */
+static bm_status reopen(const bm_checkpoint *checkpoint, bm_spill_kind kind, bm_spill_file **out,
+                        bm_error *err)
+{
+    const bm_checkpoint_saved *s = &checkpoint->saved;
+    bool docs = kind == BM_SPILL_ROWS;
+    char *path = NULL;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_out_dir_state_path(checkpoint->dir,
+                                     docs ? BM_CHECKPOINT_DOCS : BM_CHECKPOINT_MATCH, &path, err));
+    status =
+        bm_spill_reopen_in(bm_out_dir_folder(checkpoint->dir),
+                           &(bm_spill_saved){.path = path,
+                                             .kind = kind,
+                                             .bytes = docs ? s->docs_bytes : s->match_bytes,
+                                             .records = docs ? s->docs_records : s->match_records},
+                           BM_CHECKPOINT_BUFFER, out, err);
+out:
+    bm_free(path);
+    return status;
+}
+
+/* What the killed job wrote beside its state is written anew, but for the arrays of sign. */
+static bm_status clear_outputs(bm_checkpoint *checkpoint, bm_error *err)
+{
+    static const char *const arrays[] = {BM_FILE_SIGNATURES, BM_FILE_CONTENT, BM_FILE_BAND_KEYS};
+    const size_t n = checkpoint->corpus == NULL ? sizeof arrays / sizeof arrays[0] : 0;
+    return bm_out_dir_clear(checkpoint->dir, arrays, n, err);
+}
+
+bm_status bm_checkpoint_load(bm_checkpoint *checkpoint, bm_corpus *corpus, bm_error *err)
+{
+    bm_job_context *job = checkpoint->job;
+    checkpoint->corpus = corpus;
+    if (corpus != NULL && checkpoint->sets_beside)
+        bm_corpus_sets_in_folder(corpus, bm_out_dir_folder(checkpoint->dir));
+    if (!checkpoint->loading)
+        return BM_OK;
+    bm_job_context_stage(job, BM_STAGE_LOAD, "bytes");
+    bm_checkpoint_documents what = bm_checkpoint_docs(checkpoint);
+    BM_TRY(reopen(checkpoint, BM_SPILL_ROWS, &checkpoint->docs_file, err));
+    if (corpus != NULL)
+        BM_TRY(bm_corpus_restore_sets(corpus, checkpoint->sets_path, checkpoint->saved.sets_bytes,
+                                      checkpoint->saved.sets_records, err));
+    BM_TRY(bm_checkpoint_documents_load(&what, checkpoint->docs_file, err));
+    if ((job->docs.n != checkpoint->saved.docs || job->docs.n_skipped != checkpoint->saved.skipped))
+        return bm_fail_at(err, BM_ERR_FORMAT, bm_out_dir_work(checkpoint->dir), 0,
+                          "%zu documents are saved, %" PRIu64 " in the journal (start again "
+                          "with `force`)",
+                          job->docs.n, checkpoint->saved.docs);
+    BM_TRY(clear_outputs(checkpoint, err));
+    job->story.n_resumed = job->docs.n;
+    checkpoint->read_all = checkpoint->saved.complete;
+    checkpoint->last = bm_clock_seconds();
+    bm_meter_log(&job->meter, BM_LOG_INFO, "resuming behind %zu documents%s", job->docs.n,
+                 checkpoint->saved.matched    ? ", all that there are, matched"
+                 : checkpoint->saved.complete ? ", all that there are"
+                                              : "");
+    return BM_OK;
+}
+
+/* --- ingesting and matching --- */
+
+static bool is_due(void *ctx)
+{
+    bm_checkpoint *checkpoint = ctx;
+    checkpoint->loading = false; /* from here on what is done is this job's own */
+    return bm_checkpoint_is_due(checkpoint);
+}
+
+static void save(void *ctx)
+{
+    bm_checkpoint_save_now(ctx);
+}
+
+bm_status bm_checkpoint_ingest(bm_checkpoint *checkpoint, const bm_ingest_wish *wish, bm_error *err)
+{
+    if (checkpoint->read_all)
+        return BM_OK;
+    checkpoint->job->skip_records = checkpoint->job->counts.records;
+    bm_ingest_wish saving = *wish;
+    saving.pause = (bm_ingest_pause){is_due, save, checkpoint};
+    checkpoint->reading = true;
+    BM_TRY(bm_job_context_ingest(checkpoint->job, &saving, err));
+    checkpoint->reading = checkpoint->loading = false;
+    checkpoint->read_all = true;
+    bm_checkpoint_save_if_due(checkpoint);
+    return BM_OK;
+}
+
+bm_status bm_checkpoint_match(bm_checkpoint *checkpoint, bm_match *match, bm_error *err)
+{
+    bm_status status;
+    if (checkpoint->saved.matched) {
+        bm_spill_file *file = NULL;
+        status = reopen(checkpoint, BM_SPILL_RUN, &file, err);
+        if (status == BM_OK)
+            status = bm_checkpoint_matches_load(match, file, err);
+        bm_spill_close(file);
+    } else {
+        status = bm_match_run(match, err);
+    }
+    if (status != BM_OK)
+        return status;
+    checkpoint->loading = false; /* from here on what is done is this job's own */
+    checkpoint->match = match;
+    bm_checkpoint_save_if_due(checkpoint);
+    return BM_OK;
+}
+
+/* --- the end --- */
+
+/* Sets under --temp-dir go while the journal still tells where they are: a job that is killed in
+ * between would leave them where nobody looks. From the line on there is nothing to go on from. */
+bm_status bm_checkpoint_commit(bm_checkpoint *checkpoint, bm_error *err)
+{
+    bool kept = checkpoint->corpus != NULL && bm_corpus_sets_have_name(checkpoint->corpus);
+    BM_TRY(bm_out_dir_ready(checkpoint->dir, err));
+    if (kept && checkpoint->journal != NULL &&
+        bm_journal_add(checkpoint->journal, BM_CHECKPOINT_ENDING, NULL) == BM_OK) {
+        bm_checkpoint_sets_remove(checkpoint);
+        checkpoint->saved = (bm_checkpoint_saved){0};
+        checkpoint->can_save = false;
+    }
+    BM_TRY(bm_out_dir_commit(checkpoint->dir, err));
+    if (kept)
+        bm_checkpoint_sets_remove(checkpoint);
+    return BM_OK;
+}
+
+static bool may_go_on(bm_status status)
+{
+    return status == BM_ERR_CANCELLED || status == BM_ERR_INPUT || status == BM_ERR_IO ||
+           status == BM_ERR_NOMEM || status == BM_ERR_DEVICE;
+}
+
+/* Behind what is wrong: how to go on. */
+static void add_words(bm_error *err, const char *words)
+{
+    const size_t len = strlen(words);
+    size_t at = strnlen(err->message, sizeof err->message - 1);
+    if (at + len >= sizeof err->message)
+        at = sizeof err->message - 1 - len;
+    memcpy(err->message + at, words, len + 1);
+}
+
+static void add_repair(bm_error *err, uint64_t n_docs, const char *where)
+{
+    char words[SHOWN_BYTES + 200];
+    snprintf(words, sizeof words,
+             "; %" PRIu64 " document%s before it %s saved in %.*s: once it is "
+             "repaired, the same command with `resume` continues from there",
+             n_docs, n_docs == 1 ? "" : "s", n_docs == 1 ? "is" : "are", (int)SHOWN_BYTES, where);
+    add_words(err, words);
+}
+
+/* Say what is saved of a job that has ended before its time: in the error where it was interrupted
+ * or an input was broken, else before it. */
+static void say_saved(const bm_checkpoint *checkpoint, bm_status status, bm_error *err)
+{
+    char kept[SHOWN_BYTES + 200];
+    const bm_checkpoint_saved *s = &checkpoint->saved;
+    snprintf(kept, sizeof kept,
+             "%" PRIu64 " document%s%s %s saved in %.*s: the same command with `resume` continues "
+             "from there",
+             s->docs, s->docs == 1 ? "" : "s",
+             s->matched    ? " (all of them) and their matches"
+             : s->complete ? " (all of them)"
+                           : "",
+             s->docs == 1 && !s->matched ? "is" : "are", (int)SHOWN_BYTES,
+             bm_out_dir_work(checkpoint->dir));
+    if (status == BM_ERR_CANCELLED)
+        bm_fail(err, status, "interrupted (%s)",
+                s->docs_records > 0 ? kept : "nothing was saved, the job would start again");
+    else if (s->docs_records > 0 && s->broken && err != NULL)
+        add_repair(err, s->docs, bm_out_dir_work(checkpoint->dir));
+    else if (s->docs_records > 0)
+        bm_meter_log(&checkpoint->job->meter, BM_LOG_WARNING, "%s", kept);
+}
+
+void bm_checkpoint_close(bm_checkpoint *checkpoint, bm_status status, bm_error *err)
+{
+    if (checkpoint->dir != NULL && status != BM_OK && !checkpoint->loading) {
+        bm_checkpoint_save_ended(checkpoint, status);
+        bool stays = may_go_on(status) && checkpoint->saved.docs_records > 0;
+        bm_out_dir_preserve(checkpoint->dir, stays);
+        if (may_go_on(status))
+            say_saved(checkpoint, status, err);
+        if (!stays && checkpoint->corpus != NULL && bm_corpus_sets_have_name(checkpoint->corpus) &&
+            bm_out_dir_held(checkpoint->dir, NULL) == BM_OK) /* else it may be another job's now */
+            bm_checkpoint_sets_remove(checkpoint);
+    } else if (checkpoint->dir != NULL && (status == BM_ERR_CANCELLED || checkpoint->reading)) {
+        bm_checkpoint_note_broken(checkpoint, status); /* what was sealed is all that there is */
+        if (may_go_on(status))
+            say_saved(checkpoint, status, err);
+    }
+    if (checkpoint->loading && status == BM_ERR_FORMAT && err != NULL &&
+        strstr(err->message, "`force`") == NULL)
+        add_words(err, "; `force` begins anew");
+    bm_journal_close(checkpoint->journal);
+    bm_spill_close(checkpoint->docs_file);
+    bm_out_dir_close(checkpoint->dir);
+    bm_free(checkpoint->sets_path);
+    memset(checkpoint, 0, sizeof *checkpoint);
+}

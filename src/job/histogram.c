@@ -1,0 +1,77 @@
+/* histogram.c -- bins, rows, and the picture: a self-contained SVG of a few kilobytes.
+ *
+ * A bin begins at the double k/100, and a similarity that is that very fraction is in it: c/u and
+ * k/100 are both rounded once, and where c/u < k/100 they differ by 1/(100 u) at least, which is
+ * far more than rounding for u below 2^33. Multiplying by 100 instead would put 0.29 into bin 28.
+ *
+ * The picture has a bar a bin, from the tenth below the threshold to 1. A dashed line stands at the threshold; nothing was
+ * looked for on its left, and that ground is grey. Each bar has its numbers as a tooltip (<title>) and in data-pairs; title
+ * and desc say the same in words for who cannot see it. */
+#include "job/histogram.h"
+
+#include <inttypes.h>
+
+#include "base/error.h"
+#include "model/file_heads.h"
+#include "job/figure.h"
+
+uint32_t bm_histogram_bin(double similarity)
+{
+    double estimate = similarity * BM_HISTOGRAM_BINS;
+    uint32_t bin = estimate >= BM_HISTOGRAM_BINS ? BM_HISTOGRAM_BINS - 1 : (uint32_t)estimate;
+    while (bin > 0 && (double)bin / BM_HISTOGRAM_BINS > similarity)
+        bin--;
+    while (bin + 1 < BM_HISTOGRAM_BINS && (double)(bin + 1) / BM_HISTOGRAM_BINS <= similarity)
+        bin++;
+    return bin;
+}
+
+bm_status bm_histogram_tsv(bm_buf *out, const uint64_t bins[BM_HISTOGRAM_BINS], bm_error *err)
+{
+    BM_TRY(bm_buf_add_text(out, BM_HEAD_HISTOGRAM "\n", err));
+    for (uint32_t i = 0; i < BM_HISTOGRAM_BINS; i++)
+        BM_TRY(bm_buf_add_format(out, err, "%u.%02u\t%u.%02u\t%" PRIu64 "\n", i / 100, i % 100,
+                                 (i + 1) / 100, (i + 1) % 100, bins[i]));
+    return BM_OK;
+}
+
+bm_status bm_histogram_svg(bm_buf *out, const bm_histogram_picture *p, bm_error *err)
+{
+    double pairs[BM_HISTOGRAM_BINS];
+    const uint32_t first = bm_histogram_bin(p->threshold) / 10 * 10;
+    bm_figure f = {.out = out,
+                   .err = err,
+                   .left = 88,
+                   .right = 696,
+                   .top = 98,
+                   .bottom = 332,
+                   .low = (double)first / BM_HISTOGRAM_BINS};
+    for (uint32_t i = 0; i < BM_HISTOGRAM_BINS; i++)
+        pairs[i] = (double)p->bins[i];
+    bm_figure_scale(&f, pairs, BM_HISTOGRAM_BINS);
+    const char *pairs_end = p->n_pairs == 1 ? "" : "s",
+               *documents_end = p->n_documents == 1 ? "" : "s";
+    bm_figure_put(
+        &f,
+        BM_HEAD_PICTURE
+        "<desc id=\"desc\">Histogram: %s pair%s of %s document%s by Jaccard similarity, in "
+        "steps of 0.01, at and above the threshold %s; %s scale.</desc>\n",
+        bm_svg_count(p->n_pairs).text, pairs_end, bm_svg_count(p->n_documents).text, documents_end,
+        bm_svg_share(p->threshold).text, f.log ? "logarithmic" : "linear");
+    bm_figure_style(&f);
+    bm_figure_put(&f,
+                  "<text class=\"head\" x=\"24\" y=\"32\">Similarities of %s pair%s</text>\n"
+                  "<text class=\"soft\" x=\"24\" y=\"53\">%s document%s; %s</text>\n"
+                  "<rect class=\"off\" x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\"><title>not "
+                  "looked for</title></rect>\n",
+                  bm_svg_count(p->n_pairs).text, pairs_end, bm_svg_count(p->n_documents).text,
+                  documents_end, p->what, bm_svg_px(f.left).text, bm_svg_px(f.top).text,
+                  bm_svg_px(bm_figure_x(&f, p->threshold) - f.left).text,
+                  bm_svg_px(f.bottom - f.top).text);
+    bm_figure_counts(&f, "pairs");
+    bm_figure_bars(&f, pairs, .4);
+    bm_figure_similarities(&f, first >= 70 ? 5 : 10);
+    bm_figure_threshold(&f, p->threshold);
+    bm_figure_put(&f, "</svg>\n");
+    return f.status;
+}

@@ -1,0 +1,135 @@
+/* job_steps.c -- one order for all jobs.
+ *
+ * Tests: tests/unit/jobs/test_jobs.c */
+#include "job/job_steps.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "job/job_stages.h"
+#include "job/job_weights.h"
+#include "output/out_place.h"
+#include "job/kept_pass.h"
+#include "job/report_file.h"
+#include "job/report_read.h"
+
+bm_status bm_job_open(const bm_settings *settings, bm_job *out, bm_error *err)
+{
+    memset(out, 0, sizeof *out);
+    return bm_job_context_open(settings, &out->context, err);
+}
+
+/* Everything is written: the caller may still object. */
+static bm_status ask_caller(const bm_job *job, bm_error *err)
+{
+    const bm_output_options *output = &job->context.settings->output;
+    bm_error why = {0};
+    if (output->ready == NULL)
+        return BM_OK;
+    bm_status status = output->ready(output->ready_ctx, job->summary, &why);
+    if (status != BM_OK && err != NULL) {
+        *err = why;
+        err->status = status;
+    }
+    return status;
+}
+
+/* The outputs get their names, all of them or none. */
+static bm_status give_names(bm_job *job, const bm_job_ending *ending, bm_error *err)
+{
+    BM_TRY(ask_caller(job, err));
+    BM_TRY(bm_out_group_place(&job->files, err));
+    if (ending->dir != NULL)
+        BM_TRY(ending->commit_checkpoint ? bm_checkpoint_commit(&job->checkpoint, err)
+                                         : bm_out_dir_commit(ending->dir, err));
+    return BM_OK;
+}
+
+/* The job was done before: what is left is the copy of its report. */
+static bm_status finish_done(bm_job *job, bm_error *err)
+{
+    bm_status status = BM_OK;
+    BM_TRY_OUT(
+        bm_report_write_copy(&job->context, job->summary, job->existing_report, &job->files, err));
+    status = give_names(job, &(bm_job_ending){0}, err);
+out:
+    bm_out_group_end(&job->files, status == BM_OK);
+    return status;
+}
+
+/* What may happen to a file that stands where the copy of the report is to go. With `resume` it may be
+ * that of this very job, which was killed among its last renames, or is done: then it is replaced. */
+static bm_status look_at_report(bm_job *job, bm_error *err)
+{
+    const bm_settings *s = job->context.settings;
+    bool there = false, same = false;
+    bm_manifest *report = NULL;
+    bm_status status = BM_OK;
+    job->existing_report = bm_out_existing_of(s->output.force);
+    if (s->results.resume && !s->output.force && s->output.report != NULL)
+        status = bm_place_look(s->output.report, &there, err);
+    if (status != BM_OK || !there)
+        return status;
+    if (bm_manifest_open(s->output.report, s->memory, &report, NULL) == BM_OK)
+        status = bm_report_is_of(&job->context, report, &same, err);
+    bm_manifest_close(report);
+    if (status == BM_OK && same)
+        job->existing_report = BM_OUT_REPLACE;
+    else if (status == BM_OK)
+        status = bm_out_target_file(s->output.report, BM_OUT_REFUSE, err);
+    return status;
+}
+
+bm_status bm_job_begin(bm_job *job, unsigned steps, bm_error *err)
+{
+    if ((steps & BM_STEP_INPUTS) != 0) {
+        BM_TRY(bm_job_context_inputs(&job->context, err));
+        BM_TRY(bm_kept_check_names(&job->context, err));
+        BM_TRY(bm_job_weights_count(&job->context, err));
+    }
+    BM_TRY(look_at_report(job, err));
+    if ((steps & BM_STEP_DIRECTORY) != 0)
+        BM_TRY(bm_checkpoint_open(&job->context, (steps & BM_STEP_CHECKPOINTS) != 0,
+                                  &job->checkpoint, err));
+    job->summary = job->checkpoint.done;
+    if (job->summary != NULL)
+        return finish_done(job, err);
+    return (steps & BM_STEP_DEVICES) != 0
+               ? bm_job_context_devices(&job->context, (steps & BM_STEP_KEYS) != 0, err)
+               : BM_OK;
+}
+
+bm_status bm_job_finish(bm_job *job, const bm_job_ending *ending, bm_error *err)
+{
+    bm_job_context *context = &job->context;
+    bm_status status = BM_OK;
+    if (ending->dir != NULL) {
+        bm_job_context_stage(context, BM_STAGE_SEAL, "files");
+        bm_out_dir_give(ending->dir, &context->meter, context->pool);
+        status = bm_out_dir_finish(ending->dir, err);
+    }
+    if (status == BM_OK)
+        status = bm_report_make(context, ending->grouping, ending->dir, &job->summary, err);
+    if (status == BM_OK && ending->dir != NULL && ending->report_name != NULL)
+        status = bm_report_write(job->summary, ending->dir, ending->report_name, err);
+    if (status == BM_OK)
+        status =
+            bm_report_write_copy(context, job->summary, job->existing_report, &job->files, err);
+    context->story.similarities = NULL;
+    if (status == BM_OK)
+        status = give_names(job, ending, err);
+    const bool stands = ending->dir != NULL && bm_out_dir_is_committed(ending->dir);
+    bm_out_group_end(&job->files, status == BM_OK || stands);
+    return status;
+}
+
+bm_status bm_job_close(bm_job *job, bm_status status, bm_summary **out)
+{
+    bm_out_group_end(&job->files, false); /* of a job that did not come to its finish */
+    bm_job_context_close(&job->context);
+    if (status == BM_OK)
+        *out = job->summary;
+    else
+        bm_summary_free(job->summary);
+    return status;
+}

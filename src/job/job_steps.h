@@ -1,0 +1,57 @@
+/* job_steps.h -- the steps that jobs have in common, in one order:
+ *
+ *     settings      checked options (context/settings.h)
+ *     open          threads, meter
+ *     inputs        files and their formats; no output may be one of them
+ *     directory     the output's work directory, with what an interrupted job left there
+ *     devices       those that sign
+ *     ...           what the job is for
+ *     finish        digests of the outputs, the report, what the caller writes, the renames into place
+ *     close */
+#ifndef BM_STEPS_JOB_STEPS_H
+#define BM_STEPS_JOB_STEPS_H
+
+#include "output/out_group.h"
+#include "job/checkpoint.h"
+#include "job/job_context.h"
+#include "match/grouping.h"
+
+typedef struct bm_job {
+    bm_job_context context;
+    bm_out_group files; /* beside a directory, or without one */
+    bm_out_existing existing_report;
+    bm_checkpoint checkpoint; /* {0}: the job has no directory, or opens it itself */
+    bm_summary *summary;      /* once it is finished; after `begin`: it was done before */
+} bm_job;
+
+/* Which of the steps a job takes. */
+typedef enum bm_job_step {
+    BM_STEP_INPUTS = 1u << 0,
+    BM_STEP_DIRECTORY = 1u << 1,
+    BM_STEP_CHECKPOINTS = 1u << 2, /* the job can be saved and resumed */
+    BM_STEP_DEVICES = 1u << 3,
+    BM_STEP_KEYS = 1u << 4 /* the devices make band keys */
+} bm_job_step;
+
+/* `settings` is borrowed until close. On failure nothing is to be closed. */
+bm_status bm_job_open(const bm_settings *settings, bm_job *out, bm_error *err);
+/* Take the steps (bm_job_step bits) in their order. Where job->summary is there afterwards, the job was
+ * done before: all that may follow is the end. */
+bm_status bm_job_begin(bm_job *job, unsigned steps, bm_error *err);
+
+/* How a job ends. */
+typedef struct bm_job_ending {
+    bm_out_dir *dir;         /* NULL: no directory */
+    const char *report_name; /* in the directory; NULL: it has none */
+    const bm_grouping *grouping;
+    bool commit_checkpoint; /* the directory is the checkpoint's, which is committed with it */
+} bm_job_ending;
+
+/* Sync and digest the outputs, make the report, ask the caller (bm_output_options.ready), rename into
+ * place: the directory and the files, or, on failure, none of them. */
+bm_status bm_job_finish(bm_job *job, const bm_job_ending *ending, bm_error *err);
+/* After bm_checkpoint_close, which may still save what the job has. `status`: how the job went, and
+ * what is returned. BM_OK: *out receives the summary. */
+bm_status bm_job_close(bm_job *job, bm_status status, bm_summary **out);
+
+#endif

@@ -1,0 +1,633 @@
+/* kept_pass.c -- split only, no parsing (but of arrays): the pass runs at the speed of reading,
+ * finding line ends and writing.
+ *
+ *     reading    | batch 0 | batch 1 | batch 2 |          one thread at a time
+ *     split        [0     ]  [1     ]  [2     ]           any, and which records are kept
+ *     in turn              0          1          2        places in the outputs, or what is compressed
+ *     write                 [0   ]     [1   ]             any, at these places
+ *
+ * What a batch brings are runs: records of one copy that lie side by side. Where a rule cannot say where in the
+ * records it is, batches are split in turn too. The failure of the first batch that fails is told. A batch whose
+ * record is longer than a batch is alone: the room for it is that of the whole job.
+ *
+ * Tests: tests/unit/jobs/test_jobs.c, tests/unit/jobs/test_checkpoint.c
+ * Tests: tests/cli/cases/dedup.sh, tests/cli/cases/removed.sh, tests/race/race_pipeline.c */
+#include "job/kept_pass.h"
+
+#include <pthread.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "job/record_room.h"
+#include "job/rows.h"
+
+#define BATCH_BYTES  (1u << 20)
+#define BUFFER_BYTES ((size_t)256 << 10)
+#define RUNS_MAX     16384u
+#define LANE_BYTES   ((uint64_t)2 << 20) /* a batch, a buffer, runs */
+#define NO_FILE      UINT32_MAX
+
+/* Bytes that go to one copy. */
+typedef struct run {
+    bm_str bytes;
+    uint32_t file;
+    bool more;     /* of the record before; */
+    bool header;   /* a header row, or a mark */
+    bool inserted; /* `data` counts from the lane's insertions on */
+    uint8_t side;
+} run;
+
+typedef struct copy {
+    bm_job_context *job;
+    bm_kept_writer *const *writers; /* NULL: nothing is written there */
+    const bm_kept_rule *rule;
+    bm_record_room room;
+    bm_long_gate gate;
+    pthread_mutex_t reading; /* of the source and what follows */
+    uint64_t n_read;         /* batches, and the end */
+    bool alone, ended;
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t moved;
+    uint64_t turn;    /* the batch whose turn it is; */
+    uint64_t n_done;  /* how many are written and freed; */
+    size_t n_writing; /* those that had their turn, and are not */
+    bm_status status;
+    bm_error error;
+    uint32_t n_lanes; /* threads at most */
+    uint32_t
+        file; /* open in the writers; NO_FILE: none. Of the batch whose turn it is, as the next */
+    bool headed; /* of a stream, which has one: a header was copied */
+} copy;
+
+/* What one thread has. */
+typedef struct lane {
+    copy *c;
+    bm_batch_parser *parser;
+    uint64_t number; /* of the batch */
+    bool in_turn;    /* it is its turn */
+    bool begun;      /* its first record is known, and what was before that: */
+    uint32_t file;
+    uint64_t line;
+    bm_kept_at from, at; /* `at`: the next */
+    run *runs;
+    size_t n_runs;
+    bm_buf insertions;
+    char *buffer;
+    size_t first; /* the runs from here on have the places; */
+    bm_kept_place places[BM_N_COPIES];
+} lane;
+
+static bm_status changed(const bm_job_context *job, uint32_t file, uint64_t line, bm_error *err)
+{
+    return bm_fail_at(err, BM_ERR_INPUT, bm_input_set_source(job->inputs.set, file)->name, line,
+                      "the file changed while it was read (the same records twice)");
+}
+
+/* --- in turn, and behind it --- */
+
+/* Wait until it is the batch's turn. False: the pass has failed. */
+static bool take_turn(lane *l)
+{
+    copy *c = l->c;
+    if (l->in_turn)
+        return true;
+    pthread_mutex_lock(&c->lock);
+    while (c->turn != l->number && c->status == BM_OK)
+        pthread_cond_wait(&c->moved, &c->lock);
+    l->in_turn = c->status == BM_OK;
+    pthread_mutex_unlock(&c->lock);
+    return l->in_turn;
+}
+
+static bm_str bytes_of(const lane *l, const run *r)
+{
+    return r->inserted ? (bm_str){l->insertions.data + (uintptr_t)r->bytes.data, r->bytes.len}
+                       : r->bytes;
+}
+
+static bm_status write_side(const lane *l, size_t side, bm_error *err)
+{
+    bm_out_file *file = l->places[side].file;
+    uint64_t at = l->places[side].at;
+    size_t len = 0;
+    for (size_t i = l->first; i < l->n_runs; i++) {
+        const bm_str bytes = bytes_of(l, &l->runs[i]);
+        if (l->runs[i].side != side)
+            continue;
+        if (bytes.len > BUFFER_BYTES - len) {
+            BM_TRY(bm_out_file_write_at(file, at, l->buffer, len, err));
+            at += len;
+            len = 0;
+        }
+        if (bytes.len > BUFFER_BYTES) {
+            BM_TRY(bm_out_file_write_at(file, at, bytes.data, bytes.len, err));
+            at += bytes.len;
+        } else {
+            memcpy(l->buffer + len, bytes.data, bytes.len);
+            len += bytes.len;
+        }
+    }
+    return bm_out_file_write_at(file, at, l->buffer, len, err);
+}
+
+/* Write the runs that have places: all from `first` on. */
+static bm_status write_placed(lane *l, bm_error *err)
+{
+    bm_status status = BM_OK;
+    for (size_t side = 0; side < BM_N_COPIES; side++) {
+        if (l->places[side].file == NULL)
+            continue;
+        if (status == BM_OK)
+            status = write_side(l, side, err);
+        l->places[side].file = NULL;
+    }
+    return status;
+}
+
+/* Nobody else writes to the files then. */
+static bm_status switch_file(copy *c, uint32_t file, bm_error *err)
+{
+    pthread_mutex_lock(&c->lock);
+    while (c->n_writing > 0)
+        pthread_cond_wait(&c->moved, &c->lock);
+    pthread_mutex_unlock(&c->lock);
+    for (size_t i = 0; i < BM_N_COPIES; i++) {
+        bm_kept_writer *writer = c->writers[i];
+        if (writer != NULL && c->file != NO_FILE)
+            BM_TRY(bm_kept_writer_end_file(writer, err));
+        if (writer != NULL && file != NO_FILE)
+            BM_TRY(bm_kept_writer_begin_file(writer, file, err));
+    }
+    c->file = file;
+    return BM_OK;
+}
+
+/* Runs from `first` … end-1 are of one file: give those of a side their place, or write them. */
+static bm_status give_side(lane *l, size_t end, size_t side, bm_error *err)
+{
+    bm_kept_writer *writer = l->c->writers[side];
+    uint64_t bytes = 0;
+    for (size_t i = l->first; i < end; i++)
+        bytes += l->runs[i].side == side ? l->runs[i].bytes.len : 0;
+    if (bytes > 0)
+        BM_TRY(bm_kept_writer_reserve(writer, bytes, &l->places[side], err));
+    for (size_t i = l->first; l->places[side].file == NULL && i < end; i++) {
+        const run *r = &l->runs[i];
+        if (r->side != side || (r->header && l->c->headed))
+            continue;
+        BM_TRY(r->more ? bm_kept_writer_more(writer, bytes_of(l, r), err)
+                       : bm_kept_writer_write(writer, bytes_of(l, r), err));
+        l->c->headed = l->c->headed || (r->header && l->c->job->settings->results.write != NULL);
+    }
+    return BM_OK;
+}
+
+/* In turn: does the batch begin where the one before it ended? */
+static bm_status join(const lane *l, bm_error *err)
+{
+    const bm_kept_at *at = l->c->rule->at;
+    return l->begun && at != NULL && (at->doc != l->from.doc || at->skipped != l->from.skipped)
+               ? changed(l->c->job, l->file, l->line, err)
+               : BM_OK;
+}
+
+/* All runs so far, in turn. Those of the last file may have places, and are still to be written. */
+static bm_status give_runs(lane *l, bm_error *err)
+{
+    const size_t n = l->n_runs;
+    for (size_t end = 0; end < n;) {
+        const uint32_t file = l->runs[end].file;
+        l->n_runs = end;
+        BM_TRY(write_placed(l, err));
+        for (l->first = end; end < n && l->runs[end].file == file;)
+            end++;
+        if (file != l->c->file)
+            BM_TRY(switch_file(l->c, file, err));
+        for (size_t side = 0; side < BM_N_COPIES; side++)
+            BM_TRY(give_side(l, end, side, err));
+    }
+    l->n_runs = n;
+    return BM_OK;
+}
+
+/* --- a batch --- */
+
+/* For three runs more: those of a record. */
+static bm_status make_room(lane *l, bm_error *err)
+{
+    if (l->n_runs + 3 <= RUNS_MAX)
+        return BM_OK;
+    if (!take_turn(l))
+        return BM_ERR_CANCELLED; /* of no account: another batch has failed */
+    BM_TRY(join(l, err));
+    BM_TRY(give_runs(l, err));
+    BM_TRY(write_placed(l, err));
+    l->n_runs = l->insertions.len = 0;
+    return BM_OK;
+}
+
+/* Between two parts of the record. */
+static bm_status add_with(lane *l, const run *record, const bm_insertion *insertion, bm_error *err)
+{
+    run parts[3] = {*record, *record, *record};
+    parts[0].bytes.len = insertion->at;
+    parts[1].bytes = (bm_str){(const char *)(uintptr_t)l->insertions.len, insertion->text.len};
+    parts[1].more = parts[1].inserted = parts[2].more = true;
+    parts[2].bytes.data += insertion->at;
+    parts[2].bytes.len -= insertion->at;
+    const size_t n = parts[2].bytes.len > 0 ? 3 : 2;
+    memcpy(l->runs + l->n_runs, parts, n * sizeof *parts);
+    l->n_runs += n;
+    return bm_buf_add(&l->insertions, insertion->text.data, insertion->text.len, err);
+}
+
+static bm_status copy_record(lane *l, size_t side, const bm_record *record, bm_error *err)
+{
+    const bm_kept_rule *rule = l->c->rule;
+    const run r = {.bytes = record->raw,
+                   .file = record->file,
+                   .side = (uint8_t)side,
+                   .header = record->is_header};
+    if (l->c->writers[side] == NULL)
+        return BM_OK;
+    BM_TRY(make_room(l, err));
+    if (rule->insert != NULL) {
+        bm_insertion insertion = {0};
+        BM_TRY(rule->insert(rule->ctx, record, &insertion, err));
+        if (insertion.text.len > 0)
+            return add_with(l, &r, &insertion, err);
+    }
+    run *last = l->n_runs > 0 ? &l->runs[l->n_runs - 1] : NULL;
+    if (last != NULL && last->side == side && last->file == r.file && !last->more &&
+        !last->header && last->bytes.data + last->bytes.len == r.bytes.data)
+        last->bytes.len += r.bytes.len;
+    else
+        l->runs[l->n_runs++] = r;
+    return BM_OK;
+}
+
+static bool is_before(uint32_t file, uint64_t line, const bm_record *record)
+{
+    return file < record->file || (file == record->file && line < record->line);
+}
+
+/* The documents and skipped records that stand before a record. */
+static bm_kept_at seek(const bm_doc_table *docs, const bm_record *record)
+{
+    bm_kept_at at = {0};
+    for (size_t high = docs->n; at.doc < high;) {
+        const size_t middle = at.doc + (high - at.doc) / 2;
+        if (is_before(docs->rows[middle].file, docs->rows[middle].line, record))
+            at.doc = middle + 1;
+        else
+            high = middle;
+    }
+    for (size_t high = docs->n_skipped; at.skipped < high;) {
+        const size_t middle = at.skipped + (high - at.skipped) / 2;
+        if (is_before(docs->skipped[middle].file, docs->skipped[middle].line, record))
+            at.skipped = middle + 1;
+        else
+            high = middle;
+    }
+    return at;
+}
+
+static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
+{
+    lane *l = ctx;
+    const bm_kept_rule *rule = l->c->rule;
+    if (!l->begun) {
+        l->begun = true;
+        l->file = record->file;
+        l->line = record->line;
+        if (rule->at != NULL)
+            l->at = l->from = rule->by_place ? seek(&l->c->job->docs, record) : *rule->at;
+    }
+    if (record->is_header) {
+        for (size_t side = 0; side < BM_N_COPIES; side++)
+            BM_TRY(copy_record(l, side, record, err));
+        return BM_OK;
+    }
+    bm_copy_side side = BM_COPY_NEITHER;
+    BM_TRY(rule->keep(rule->ctx, record, &l->at, &side, err));
+    return side == BM_COPY_NEITHER ? BM_OK : copy_record(l, side, record, err);
+}
+
+/* --- the threads --- */
+
+/* The pass fails, unless it has failed before. */
+static void fail(copy *c, bm_status status, const bm_error *error)
+{
+    pthread_mutex_lock(&c->lock);
+    if (c->status == BM_OK) {
+        c->status = status;
+        c->error = *error;
+    }
+    pthread_cond_broadcast(&c->moved);
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* What there is to do when it is the batch's turn; `split` is how splitting it ended. */
+static bm_status do_turn(lane *l, bm_status split, bm_error *err)
+{
+    bm_kept_at *at = l->c->rule->at;
+    BM_TRY(join(l, err));
+    BM_TRY(split);
+    BM_TRY(give_runs(l, err));
+    if (l->begun && at != NULL)
+        *at = l->at;
+    return BM_OK;
+}
+
+static bm_status split(lane *l, const bm_source_batch *batch, bm_error *err)
+{
+    if (!l->c->rule->by_place && !take_turn(l))
+        return BM_ERR_CANCELLED; /* of no account: another batch has failed */
+    return bm_batch_parser_split(l->parser, batch, on_record, l, err);
+}
+
+/* Copy a batch that was read, or, `read` not BM_OK, fail in its turn. */
+static void copy_batch(lane *l, const bm_batch_next *next, bm_status read, bm_error *error)
+{
+    copy *c = l->c;
+    l->n_runs = l->insertions.len = 0;
+    l->begun = false;
+    bm_status status = read == BM_OK ? split(l, next->batch, error) : read;
+    if (take_turn(l)) {
+        status = do_turn(l, status, error);
+        if (status != BM_OK)
+            fail(c, status, error);
+        bm_meter_progress(&c->job->meter, next->bytes_read,
+                          bm_batch_source_total_bytes(c->job->inputs.source), 0);
+        pthread_mutex_lock(&c->lock);
+        c->turn++;
+        c->n_writing++;
+        pthread_cond_broadcast(&c->moved);
+        pthread_mutex_unlock(&c->lock);
+    }
+    status = write_placed(l, error);
+    if (status != BM_OK)
+        fail(c, status, error);
+}
+
+static bm_status read_next(const copy *c, bm_batch_next *out, bm_error *err)
+{
+    BM_TRY(bm_meter_check(&c->job->meter, err));
+    return bm_batch_source_next(c->job->inputs.source, out, err);
+}
+
+/* Read a batch and copy it. False: there are no more. */
+static bool go_on(lane *l)
+{
+    copy *c = l->c;
+    bm_batch_next next = {0};
+    bm_error error = {0};
+    bm_batch_source_lock(c->job->inputs.source, &c->reading);
+    if (c->ended) {
+        pthread_mutex_unlock(&c->reading);
+        return false;
+    }
+    c->alone = l->in_turn = false;
+    const bm_status status = read_next(c, &next, &error);
+    c->ended = status != BM_OK || next.got == BM_BATCH_END;
+    l->number = c->n_read++;
+    const bool alone = c->alone;
+    if (!alone)
+        pthread_mutex_unlock(&c->reading);
+    if (status != BM_OK || next.got != BM_BATCH_END)
+        copy_batch(l, &next, status, &error);
+    bm_batch_source_free_batch(c->job->inputs.source, next.batch);
+    pthread_mutex_lock(&c->lock);
+    c->n_done++;
+    c->n_writing -= l->in_turn;
+    const bool failed = c->status != BM_OK;
+    pthread_cond_broadcast(&c->moved);
+    pthread_mutex_unlock(&c->lock);
+    if (alone)
+        pthread_mutex_unlock(&c->reading);
+    return !failed;
+}
+
+static bm_status run_lane(void *ctx, uint32_t thread, bm_error *err)
+{
+    copy *c = ctx;
+    lane l = {.c = c};
+    bm_error error = {0};
+    (void)err;
+    if (thread >= c->n_lanes)
+        return BM_OK;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_batch_parser_open(c->job->inputs.source, &l.parser, &error));
+    BM_TRY_OUT(bm_new(&l.runs, RUNS_MAX, &error));
+    BM_TRY_OUT(bm_new(&l.buffer, BUFFER_BYTES, &error));
+    while (go_on(&l))
+        ;
+out:
+    if (status != BM_OK)
+        fail(c, status, &error);
+    bm_batch_parser_close(l.parser);
+    bm_free(l.runs);
+    bm_free(l.buffer);
+    bm_buf_reset(&l.insertions);
+    return BM_OK;
+}
+
+/* A bm_long_gate: once all batches before are written, and none is read behind this one. */
+static bm_status hold(void *ctx, uint64_t bytes, bool *may, bm_error *err)
+{
+    copy *c = ctx;
+    pthread_mutex_lock(&c->lock);
+    while (c->n_done < c->n_read)
+        pthread_cond_wait(&c->moved, &c->lock);
+    pthread_mutex_unlock(&c->lock);
+    c->alone = true;
+    return c->room.gate.hold(c->room.gate.ctx, bytes, may, err);
+}
+
+static bm_status refuse(void *ctx, const bm_long_record *record, bm_error *err)
+{
+    const copy *c = ctx;
+    return c->room.gate.refuse(c->room.gate.ctx, record, err);
+}
+
+bm_status bm_kept_copy(bm_job_context *job, bm_kept_writer *const writers[BM_N_COPIES],
+                       const bm_kept_rule *rule, bm_error *err)
+{
+    copy c = {.job = job, .writers = writers, .rule = rule, .file = NO_FILE};
+    const uint64_t fit = bm_budget_batches(&job->budget) / LANE_BYTES;
+    c.n_lanes = job->budget.total == 0 ? UINT32_MAX : fit > 1 ? (uint32_t)fit : 1;
+    bm_record_room_init(job, BM_RECORDS_SPLIT, &c.room);
+    c.gate = (bm_long_gate){&c, hold, refuse};
+    pthread_mutex_init(&c.reading, NULL);
+    pthread_mutex_init(&c.lock, NULL);
+    pthread_cond_init(&c.moved, NULL);
+    const bm_batch_limits limits = {
+        .bytes = BATCH_BYTES, .gate = &c.gate, .records_only = true, .helped = true};
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_batch_source_begin(job->inputs.source, &limits, 0, err));
+    BM_TRY_OUT(bm_pool_run(job->pool, run_lane, &c, err));
+    if ((status = c.status) != BM_OK && err != NULL)
+        *err = c.error;
+    BM_TRY_OUT(status);
+    status = switch_file(&c, NO_FILE, err);
+out:
+    bm_batch_source_end(job->inputs.source);
+    pthread_cond_destroy(&c.moved);
+    pthread_mutex_destroy(&c.lock);
+    pthread_mutex_destroy(&c.reading);
+    return status;
+}
+
+/* --- after dedup --- */
+
+typedef struct walk {
+    bm_job_context *job;
+    const uint8_t *dropped;
+    bm_kept_at end; /* behind the batches whose turn it was */
+} walk;
+
+static bm_status keep_document(void *ctx, const bm_record *record, bm_kept_at *at,
+                               bm_copy_side *side, bm_error *err)
+{
+    const walk *w = ctx;
+    const uint32_t file = record->file;
+    const uint64_t line = record->line;
+    const bm_doc_table *docs = &w->job->docs;
+    if (!record->bad && at->doc < docs->n && docs->rows[at->doc].file == file &&
+        docs->rows[at->doc].line == line) {
+        *side = w->dropped[at->doc++] == 0 ? BM_COPY_KEPT : BM_COPY_REMOVED;
+        return BM_OK;
+    }
+    if (at->skipped < docs->n_skipped && docs->skipped[at->skipped].file == file &&
+        docs->skipped[at->skipped].line == line) {
+        at->skipped++;
+        *side = BM_COPY_NEITHER;
+        return BM_OK;
+    }
+    return changed(w->job, file, line, err);
+}
+
+static bm_status check_unchanged(const walk *w, const bm_hash128 *before, bm_error *err)
+{
+    const bm_job_context *job = w->job;
+    for (size_t i = 0; i < bm_input_set_count(job->inputs.set); i++)
+        if (memcmp(&before[i], &bm_input_set_source(job->inputs.set, i)->digest,
+                   sizeof before[i]) != 0)
+            return changed(job, (uint32_t)i, 0, err);
+    if (w->end.doc != job->docs.n || w->end.skipped != job->docs.n_skipped)
+        return changed(job, w->end.doc < job->docs.n ? job->docs.rows[w->end.doc].file : 0, 0, err);
+    return BM_OK;
+}
+
+static bm_status copy_documents(bm_job_context *job, const uint8_t *dropped,
+                                bm_kept_writer *const writers[BM_N_COPIES], bm_error *err)
+{
+    size_t n = bm_input_set_count(job->inputs.set);
+    walk w = {.job = job, .dropped = dropped};
+    bm_hash128 *before = NULL;
+    BM_TRY(bm_new(&before, n, err));
+    for (size_t i = 0; i < n; i++)
+        before[i] = bm_input_set_source(job->inputs.set, i)->digest;
+    /* several elements of an array may begin on one line */
+    const bm_kept_rule rule = {.keep = keep_document,
+                               .ctx = &w,
+                               .at = &w.end,
+                               .by_place = bm_input_set_format(job->inputs.set) != BM_FORMAT_JSON};
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_kept_copy(job, writers, &rule, err));
+    status = check_unchanged(&w, before, err);
+out:
+    bm_free(before);
+    return status;
+}
+
+static bm_status write_ids(const bm_job_context *job, const uint8_t *dropped,
+                           bm_kept_writer *writer, bm_error *err)
+{
+    for (size_t i = 0; i < job->docs.n; i++) {
+        if (dropped[i] == 0)
+            BM_TRY(bm_kept_writer_id(writer, bm_doc_table_id(&job->docs, i), err));
+    }
+    return BM_OK;
+}
+
+static bm_kept_cfg cfg_of(const bm_job_context *job, bm_copy_side side)
+{
+    const bm_result_settings *results = &job->settings->results;
+    const bool removed = bm_settings_write_removed(job->settings), other = side == BM_COPY_REMOVED;
+    return (bm_kept_cfg){.set = job->inputs.set,
+                         .kept = !other    ? results->kept
+                                 : removed ? results->removed
+                                           : BM_KEPT_NO,
+                         .removed = other,
+                         .halves = removed && results->kept != BM_KEPT_NO};
+}
+
+bm_status bm_kept_check_names(const bm_job_context *job, bm_error *err)
+{
+    if ((!bm_job_does(job->settings, BM_JOB_GROUPS) &&
+         !bm_job_does(job->settings, BM_JOB_COPIES)) ||
+        job->settings->results.write != NULL)
+        return BM_OK;
+    for (size_t i = 0; i < BM_N_COPIES; i++) {
+        const bm_kept_cfg cfg = cfg_of(job, (bm_copy_side)i);
+        BM_TRY(bm_kept_writer_check_names(&cfg, err));
+    }
+    return BM_OK;
+}
+
+/* One stream has one header. */
+static bm_status check_headers(const bm_input_set *set, bm_error *err)
+{
+    const bm_source *first = NULL;
+    for (size_t i = 0; i < bm_input_set_count(set); i++) {
+        const bm_source *source = bm_input_set_source(set, i);
+        if (source->header.lo == 0 && source->header.hi == 0)
+            continue; /* it has none, being empty */
+        if (first != NULL && memcmp(&first->header, &source->header, sizeof first->header) != 0)
+            return bm_fail_at(err, BM_ERR_INPUT, source->name, 1,
+                              "the header is not that of %.200s (the kept documents are one "
+                              "stream, which has one header)",
+                              first->name);
+        first = first == NULL ? source : first;
+    }
+    return BM_OK;
+}
+
+bm_status bm_kept_pass(bm_job_context *job, const uint8_t *dropped, bool has_text, bm_out_dir *dir,
+                       bm_error *err)
+{
+    bm_kept_writer *writers[BM_N_COPIES] = {NULL};
+    if (job->settings->results.kept == BM_KEPT_NO && !bm_settings_write_removed(job->settings))
+        return BM_OK;
+    const bm_result_settings *results = &job->settings->results;
+    if (!has_text && dir != NULL)
+        return bm_rows_kept_ids(dir, &job->docs, dropped, err);
+    if (!has_text)
+        return bm_rows_write_ids(
+            &(bm_rows){.write = results->write, .write_ctx = results->write_ctx}, &job->docs,
+            dropped, err);
+    if (dir == NULL)
+        BM_TRY(check_headers(job->inputs.set, err));
+    bm_status status = BM_OK;
+    for (size_t i = 0; i < BM_N_COPIES; i++) {
+        bm_kept_cfg cfg = cfg_of(job, (bm_copy_side)i);
+        cfg.dir = dir;
+        cfg.write = results->write;
+        cfg.write_ctx = results->write_ctx;
+        if (cfg.kept != BM_KEPT_NO)
+            BM_TRY_OUT(bm_kept_writer_open(&cfg, &writers[i], err));
+    }
+    bm_kept_writer *kept = writers[BM_COPY_KEPT];
+    BM_TRY_OUT(kept != NULL && bm_kept_writer_wants_ids(kept)
+                   ? write_ids(job, dropped, kept, err)
+                   : copy_documents(job, dropped, writers, err));
+    for (size_t i = 0; i < BM_N_COPIES; i++)
+        if (writers[i] != NULL)
+            BM_TRY_OUT(bm_kept_writer_finish(writers[i], err));
+out:
+    for (size_t i = 0; i < BM_N_COPIES; i++)
+        bm_kept_writer_close(writers[i]);
+    return status;
+}

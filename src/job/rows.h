@@ -1,0 +1,103 @@
+/* rows.h -- the text outputs of a job, row by row, into a file or the caller's write function.
+ *
+ * Formats: docs/formats.md. Rows gather in a buffer of about 256 KiB. Similarities have
+ * six decimals, empty where they are not known. */
+#ifndef BM_OUTPUT_ROWS_H
+#define BM_OUTPUT_ROWS_H
+
+#include <bandmill/job.h>
+
+#include "base/memory.h"
+#include "output/out_dir.h"
+#include "output/out_group.h"
+#include "model/doc_table.h"
+#include "job/job_context.h"
+#include "match/grouping.h"
+#include "match/lost_shingles.h"
+#include "job/histogram.h"
+#include "spill/spill_file.h"
+
+typedef struct bm_rows {
+    bm_out_file *file; /* or NULL and write */
+    int (*write)(void *ctx, const char *data, size_t len);
+    void *write_ctx;
+    bm_buf buf;
+} bm_rows;
+
+/* Where `output` names a file, rows go there; else to what `rows->write` was set to. */
+bm_status bm_rows_open(bm_rows *rows, const bm_output_options *output, bm_error *err);
+/* Send what is gathered on its way when it is much, or in any case. */
+bm_status bm_rows_flush(bm_rows *rows, bool now, bm_error *err);
+void bm_rows_reset(bm_rows *rows);
+/* Reset, and close the file, if there is one, or abort it where `status` is a failure.
+ * Returns `status`, or that of closing. */
+bm_status bm_rows_end(bm_rows *rows, bm_status status, bm_error *err);
+/* The same, but the file is complete without its name, which it gets with the group. */
+bm_status bm_rows_end_in(bm_rows *rows, bm_out_group *group, bm_status status, bm_error *err);
+
+/* Files of a directory, written whole. */
+bm_status bm_rows_ids(bm_out_dir *dir, const bm_doc_table *docs, bm_error *err);
+bm_status bm_rows_skipped(bm_out_dir *dir, const bm_doc_table *docs, const bm_file_names *names,
+                          bm_error *err);
+/* kept_ids.txt, where there are no records to copy. */
+bm_status bm_rows_kept_ids(bm_out_dir *dir, const bm_doc_table *docs, const uint8_t *dropped,
+                           bm_error *err);
+/* The same rows; `rows` is reset. */
+bm_status bm_rows_write_ids(bm_rows *rows, const bm_doc_table *docs, const uint8_t *dropped,
+                            bm_error *err);
+/* grouping NULL: nothing is removed. */
+bm_status bm_rows_sources(bm_out_dir *dir, const bm_doc_table *docs, const bm_grouping *grouping,
+                          const bm_file_names *names, bm_error *err);
+bm_status bm_rows_removed(bm_out_dir *dir, const bm_doc_table *docs, const bm_lost_source *from,
+                          const bm_file_names *names, bm_error *err);
+bm_status bm_rows_groups(bm_out_dir *dir, const bm_doc_table *docs, const bm_grouping *grouping,
+                         bm_error *err);
+
+/* --- texts of the documents that are in a pair, read once more as they stand in the inputs (pair_texts.c) --- */
+
+#define BM_EDIT_UNKNOWN UINT64_MAX
+/* Cells of the table that defines the distance, code points times code points: of more none is computed. */
+#define BM_EDIT_CELLS_MAX UINT64_C(10000000000)
+
+typedef struct bm_pair_texts {
+    bm_spill_file *file; /* a record a text */
+    uint64_t *places;
+    uint32_t *bytes, *points; /* of each; points UINT32_MAX: too many */
+    size_t n;
+    bm_pool *pool;
+} bm_pair_texts; /* {0} is closed */
+
+/* Two documents and their distance; EDIT_UNKNOWN: it would take too many cells. */
+typedef struct bm_edit_pair {
+    uint32_t a, b;
+    uint64_t distance;
+} bm_edit_pair;
+
+/* Read the inputs of the job again. BM_ERR_INPUT where they have changed; BM_ERR_IO, BM_ERR_NOMEM, BM_ERR_CANCELLED. */
+bm_status bm_pair_texts_read(bm_job_context *job, const bm_match *match, bm_pair_texts *out,
+                             bm_error *err);
+/* Fill in the distances of n pairs, on all threads. */
+bm_status bm_pair_texts_compare(const bm_pair_texts *texts, bm_edit_pair *pairs, size_t n,
+                                bm_error *err);
+void bm_pair_texts_close(bm_pair_texts *texts);
+
+/* --- pairs --- */
+
+/* Pairs: the edges of representatives, and those that copies add. */
+typedef struct bm_pair_rows {
+    const bm_match *match;
+    const bm_doc_table *docs;
+    bool chain; /* each copy with the first only; else every pair of copies and of their neighbours
+                 */
+    bm_measure
+        measure; /* CONTAINMENT: the smaller document of a row first, of equal ones the earlier */
+    const bm_pair_texts *texts; /* a column of edit distances; NULL: none */
+    bool json;
+    uint64_t n_written, n_identical; /* rows; those of identical documents */
+    uint64_t n_edit_unknown;         /* rows whose edit distance takes too many cells */
+    uint64_t *histogram;             /* BM_HISTOGRAM_BINS of similarities written; NULL: none */
+} bm_pair_rows;
+
+bm_status bm_rows_pairs(bm_rows *rows, bm_pair_rows *pairs, bm_error *err);
+
+#endif

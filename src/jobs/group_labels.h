@@ -1,0 +1,38 @@
+/* group_labels.h -- what a directory of `dedup` says of each document that is in a group: from
+ * groups.jsonl and removed.tsv, by id. */
+#ifndef BM_JOBS_GROUP_LABELS_H
+#define BM_JOBS_GROUP_LABELS_H
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#include "results/result_dir.h"
+#include "model/id_set.h"
+#include "job/settings.h"
+
+typedef struct bm_group_label {
+    uint64_t group;      /* 0: in none */
+    uint64_t size;       /* of that group: its documents */
+    uint32_t millionths; /* similarity to the kept one, of which a million; or unknown */
+    bool kept;
+} bm_group_label;
+
+typedef struct bm_group_labels {
+    const bm_settings *settings; /* borrowed: what says how much they may take */
+    bm_id_set ids;               /* of all members */
+    bm_group_label *labels;      /* of each */
+    size_t cap, n_met;
+    uint64_t n_groups;
+    uint64_t bytes; /* that they take */
+} bm_group_labels;  /* {0} is empty, but for `settings` */
+
+/* Read both files of the directory whose report is open. BM_ERR_FORMAT names file and line, or the file
+ * where its bytes are not those that the report lists; BM_ERR_NOMEM a `memory` that is enough. */
+bm_status bm_group_labels_load(const bm_manifest *manifest, bm_group_labels *out, bm_error *err);
+void bm_group_labels_reset(bm_group_labels *labels); /* frees */
+/* The label of a document; one of no group is kept. Each document is asked for once. */
+bm_group_label bm_group_labels_take(bm_group_labels *labels, bm_str id);
+/* Was every member asked for? */
+bool bm_group_labels_done(const bm_group_labels *labels);
+
+#endif

@@ -1,0 +1,446 @@
+/* job_cluster.c -- groups from any list of pairs, at one threshold or at several in one pass.
+ *
+ * Components are fed as the rows come, of which none stays in memory (lsh/pair_groups.h). Stars need all of
+ * them (16 bytes each), sorted by similarity once, and each threshold takes a prefix.
+ *
+ * Documents are numbered in the order in which the file first names them. Beside the report of the `dedup` that
+ * wrote the file their order is that of its input, and copies have the links of the first of them
+ * (listed_order.h): then groups are made of places in that order, and are those that `dedup` makes. A row without
+ * a similarity counts at every threshold. One thread. */
+#include <bandmill/cluster.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/sized_struct.h"
+#include "json/json_write.h"
+#include "lsh/pair_groups.h"
+#include "inmem/group.h"
+#include "jobs/cluster_groups.h"
+#include "model/file_names.h"
+#include "model/id_set.h"
+#include "model/option_check.h"
+#include "model/option_names.h"
+#include "match/match.h"
+#include "base/meter.h"
+#include "results/listed_order.h"
+#include "results/pair_file.h"
+#include "results/result_tables.h"
+#include "model/pair_order.h"
+
+#define ROWS_A_LOOK  65536u              /* rows between two looks at progress and cancelling */
+#define REPORT_BYTES ((uint64_t)1 << 30) /* that a report beside the file may take */
+
+/* A pairs.tsv that lies where `dedup --pairs` wrote it, and what the report beside it says. */
+typedef struct listed_pairs {
+    bm_manifest *report;
+    bm_listed *listed; /* NULL: nobody lists the file, and the rest is empty */
+    double threshold;  /* of the job */
+    bool against;      /* it compared with known documents, whose pairs are not in the file */
+    bool stars;
+    bm_listed_docs docs; /* of the file */
+} listed_pairs;
+
+typedef struct cluster {
+    const bm_cluster_options *options;
+    bool star;
+    bm_pair_levels levels;
+    bm_id_set ids;
+    listed_pairs ours;     /* what lies beside the file */
+    bm_listed_order order; /* of a file of ours; else empty: documents are their own places */
+    bm_keep_rank rank;     /* of places in that order */
+    bm_pair *pairs;        /* star only */
+    size_t n_pairs, cap_pairs;
+    uint64_t n_rows, n_unknown;
+    bm_cluster_result *results; /* by place */
+    bm_meter meter;
+} cluster;
+
+/* --- options --- */
+
+static bm_status open_levels(cluster *c, bm_error *err)
+{
+    const bm_cluster_options *o = c->options;
+    for (size_t i = 0; i < o->n_thresholds; i++)
+        if (!(o->thresholds[i] > 0.0 && o->thresholds[i] <= 1.0))
+            return bm_fail_field(err, "thresholds", "threshold %g (more than 0, at most 1)",
+                                 o->thresholds[i]);
+    BM_TRY(bm_pair_levels_open(o->thresholds, o->n_thresholds, &c->levels, err));
+    return bm_new_zero(&c->results, c->levels.n, err);
+}
+
+/* --- what lies beside the file --- */
+
+static void close_listed(listed_pairs *pairs)
+{
+    bm_listed_close(pairs->listed);
+    bm_manifest_close(pairs->report);
+    bm_listed_docs_reset(&pairs->docs);
+    *pairs = (listed_pairs){0};
+}
+
+/* What the job was. */
+static bm_status read_parameters(listed_pairs *out, bm_error *err)
+{
+    bm_result_facts f;
+    bm_result_facts_begin(&f, out->report, err);
+    out->threshold = bm_result_facts_double(&f, "parameters.threshold");
+    out->stars = bm_result_facts_word(&f, BM_OPTION_CLUSTER) == BM_CLUSTER_STAR;
+    out->against = bm_result_is_against(out->report);
+    return bm_result_facts_end(&f);
+}
+
+/* *out: the report beside a file; NULL: there is none, or one of somebody else. */
+static bm_status open_report(const char *path, int folder_len, bm_manifest **out, bm_error *err)
+{
+    char *report = NULL;
+    bm_error why = {0};
+    *out = NULL;
+    BM_TRY(bm_string_format(&report, err, "%.*s" BM_FILE_REPORT, folder_len, path));
+    bm_status status = bm_manifest_open(report, REPORT_BYTES, out, &why);
+    bm_free(report);
+    if (status == BM_ERR_FORMAT ||
+        (status == BM_ERR_IO && (why.code == ENOENT || why.code == ENOTDIR)))
+        return BM_OK;
+    if (status != BM_OK && err != NULL)
+        *err = why;
+    return status;
+}
+
+/* Does a report of `dedup` beside `path` list it, under its name? Borrows path until close. Where there is no report, or one of
+ * somebody else, nothing is listed. */
+static bm_status open_listed(const char *path, listed_pairs *out, bm_error *err)
+{
+    const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+    *out = (listed_pairs){0};
+    if (strcmp(path, "-") == 0)
+        return BM_OK;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(open_report(path, (int)(name - path), &out->report, err));
+    if (out->report != NULL && bm_manifest_output_find(out->report, name) != NULL)
+        BM_TRY_OUT(bm_listed_open(out->report, name, path, &out->listed, err));
+    if (out->listed != NULL)
+        BM_TRY_OUT(read_parameters(out, err));
+out:
+    if (status != BM_OK)
+        close_listed(out);
+    return status;
+}
+
+/* --- reading --- */
+
+static bm_status add_pair(cluster *c, const bm_pair *pair, bm_error *err)
+{
+    const size_t at = bm_pair_levels_count(&c->levels, pair->similarity);
+    if (c->ours.listed != NULL)
+        BM_TRY(bm_listed_docs_row(&c->ours.docs, pair, err));
+    c->n_rows++;
+    c->n_unknown += isnan(pair->similarity) ? 1 : 0;
+    if (!c->star)
+        return bm_pair_levels_join(&c->levels, at, pair->a, pair->b, c->ids.n, err);
+    if (at == c->levels.n)
+        return BM_OK;
+    BM_TRY(bm_grow_array(&c->pairs, &c->cap_pairs, c->n_pairs + 1, err));
+    c->pairs[c->n_pairs++] = *pair;
+    return BM_OK;
+}
+
+/* A bm_pair_row_fn. */
+static bm_status read_row(void *ctx, const bm_pair_file *row, bm_error *err)
+{
+    cluster *c = ctx;
+    bm_pair pair = {.similarity = row->similarity};
+    BM_TRY(bm_id_set_add(&c->ids, row->id_a, &pair.a, err));
+    BM_TRY(bm_id_set_add(&c->ids, row->id_b, &pair.b, err));
+    BM_TRY(add_pair(c, &pair, err));
+    if (c->n_rows % ROWS_A_LOOK != 0)
+        return BM_OK;
+    bm_meter_progress(&c->meter, row->lines.n_bytes, 0, c->ids.n);
+    return bm_meter_check(&c->meter, err);
+}
+
+/* What the file cannot tell is not guessed. */
+static bm_status check_listed(const cluster *c, bm_error *err)
+{
+    if (c->ours.against)
+        return bm_fail_at(
+            err, BM_ERR_USAGE, c->options->path, 0,
+            "the job that wrote it compared with known documents, whose pairs it does "
+            "not have (expected the pairs of a job on its own)");
+    if (c->ours.stars && c->options->keep == BM_KEEP_LAST)
+        return bm_fail_at(err, BM_ERR_USAGE, c->options->path, 0,
+                          "the groups beside it are stars, which do not tell which document is the "
+                          "last (expected `keep` first, or the pairs of a job with components)");
+    return BM_OK;
+}
+
+static void warn(cluster *c)
+{
+    const bm_cluster_options *o = c->options;
+    const bool counts_alone = c->levels.n > 1 && !c->star; /* the order makes no difference */
+    if (c->ours.listed == NULL && !counts_alone)
+        bm_meter_log(&c->meter, BM_LOG_WARNING,
+                     "%s: no report of dedup beside it: documents are in order of first "
+                     "appearance, and each row is a link; dedup may keep others",
+                     o->path);
+    for (size_t i = 0; c->ours.listed != NULL && i < o->n_thresholds; i++)
+        if (o->thresholds[i] < c->ours.threshold)
+            bm_meter_log(&c->meter, BM_LOG_WARNING,
+                         "%s: no pairs below %g were written (threshold %g)", o->path,
+                         c->ours.threshold, o->thresholds[i]);
+}
+
+/* The file of anybody; or one that our own report lists, which is then what it says. */
+static bm_status read_rows(cluster *c, bm_error *err)
+{
+    bm_pair_file file;
+    const bm_callbacks callbacks = bm_meter_callbacks(&c->meter);
+    BM_TRY(open_listed(c->options->path, &c->ours, err));
+    BM_TRY(bm_pair_file_open(c->options->path,
+                             c->ours.listed != NULL ? BM_ERR_FORMAT : BM_ERR_INPUT, &callbacks,
+                             &file, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(check_listed(c, err));
+    bm_meter_stage(&c->meter, "read", "bytes");
+    BM_TRY_OUT(bm_pair_file_each(&file, c->ours.listed, read_row, c, err));
+    warn(c);
+out:
+    bm_pair_file_close(&file);
+    return status;
+}
+
+static bool keeps_some(const cluster *c)
+{
+    return c->options->keep != BM_KEEP_NONE;
+}
+
+/* From numbers of documents to places in the input. */
+static bm_status order_documents(cluster *c, bm_error *err)
+{
+    if (c->ours.listed == NULL)
+        return BM_OK;
+    const bm_callbacks callbacks = bm_meter_callbacks(&c->meter);
+    const bm_result_dir dir = {c->ours.report, &callbacks, SIZE_MAX};
+    BM_TRY(
+        bm_listed_docs_order(&c->ours.docs, c->ours.stars ? NULL : &dir, &c->ids, &c->order, err));
+    bm_listed_order_map(&c->order, c->pairs, c->n_pairs);
+    return BM_OK;
+}
+
+/* --- groups --- */
+
+static double known_or_more(double similarity)
+{
+    return isnan(similarity) ? INFINITY : similarity;
+}
+
+static int most_similar_first(const void *x, const void *y)
+{
+    const bm_pair *p = x, *q = y;
+    double a = known_or_more(p->similarity), b = known_or_more(q->similarity);
+    if (a > b || a < b)
+        return a > b ? -1 : 1;
+    return bm_pair_by_place(p, q);
+}
+
+/* The label is the one that stays. */
+static bm_status component_labels(const cluster *c, bm_union_find *sets, uint32_t *labels,
+                                  bm_error *err)
+{
+    const size_t n = c->ids.n;
+    uint32_t *best = NULL;
+    BM_TRY(bm_new(&best, n, err));
+    const uint32_t *places = c->order.places;
+    for (size_t doc = 0; doc < n; doc++) {
+        const uint32_t root = bm_union_find_root(sets, (uint32_t)doc);
+        labels[places != NULL ? places[doc] : doc] = places != NULL ? places[root] : root;
+    }
+    bm_keep_rank_best(&c->rank, labels, n, best);
+    for (size_t i = 0; i < n; i++)
+        labels[i] = best[labels[i]];
+    bm_free(best);
+    return BM_OK;
+}
+
+static bm_status write_groups(const cluster *c, const uint32_t *labels, bm_rows *rows,
+                              bm_error *err)
+{
+    bm_cluster_groups groups = {0};
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_cluster_groups_make(labels, c->ids.n, &groups, err));
+    for (size_t i = 0; i < groups.n; i++)
+        BM_TRY_OUT(
+            bm_cluster_groups_row(&groups, &c->ids, c->order.docs, i, keeps_some(c), rows, err));
+out:
+    bm_cluster_groups_reset(&groups);
+    return status;
+}
+
+/* Groups of one level, which `n_pairs` rows reach: their numbers, and their rows where they are asked for. */
+static bm_status finish_level(cluster *c, bm_pair_level *level, uint64_t n_pairs, bm_rows *rows,
+                              bm_error *err)
+{
+    const bm_pair_list pairs = {c->pairs, (size_t)n_pairs, c->ids.n};
+    uint32_t *labels = NULL;
+    bm_group_counts counts = {0};
+    BM_TRY(bm_meter_check(&c->meter, err));
+    BM_TRY(bm_new(&labels, c->ids.n, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(c->star ? bm_pair_stars(pairs, &c->rank, c->order.rep, labels, err)
+                       : component_labels(c, &level->sets, labels, err));
+    BM_TRY_OUT(bm_group_counts_of(labels, c->ids.n, &counts, err));
+    c->results[level->place] =
+        (bm_cluster_result){.threshold = level->threshold,
+                            .pairs = n_pairs,
+                            .groups = counts.groups,
+                            .largest = counts.largest,
+                            .removed = counts.removed + (keeps_some(c) ? 0 : counts.groups)};
+    if (c->levels.n == 1)
+        status = write_groups(c, labels, rows, err);
+out:
+    bm_free(labels);
+    bm_union_find_reset(&level->sets); /* no longer needed */
+    return status;
+}
+
+/* Each level in turn, the highest threshold first. */
+static bm_status settle(cluster *c, bm_rows *rows, bm_error *err)
+{
+    uint64_t n_pairs = 0;
+    bm_meter_stage(&c->meter, "group", "thresholds");
+    if (c->n_pairs > 1)
+        qsort(c->pairs, c->n_pairs, sizeof *c->pairs, most_similar_first);
+    for (size_t i = 0; i < c->levels.n; i++) {
+        n_pairs += c->levels.levels[i].first_at;
+        BM_TRY(finish_level(c, &c->levels.levels[i], n_pairs, rows, err));
+    }
+    return BM_OK;
+}
+
+/* --- the table --- */
+
+static bm_status write_table(const cluster *c, bm_rows *rows, bm_error *err)
+{
+    BM_TRY(bm_table_begin(&rows->buf, BM_TABLE_THRESHOLDS, err));
+    for (size_t i = 0; i < c->levels.n; i++) {
+        const bm_cluster_result *r = &c->results[i];
+        const bm_threshold_line line = {r->threshold, r->pairs, r->groups, r->largest, r->removed};
+        BM_TRY(bm_threshold_line_add(&rows->buf, &line, err));
+    }
+    return BM_OK;
+}
+
+static bm_status write_json(const cluster *c, bm_rows *rows, bm_error *err)
+{
+    bm_json json = {0};
+    bm_json_begin_object(&json);
+    bm_json_key_uint(&json, "schema", 1);
+    bm_json_key_text(&json, "kind", "cluster");
+    bm_json_key_text(&json, "cluster", bm_option_word(BM_OPTION_CLUSTER, c->options->cluster));
+    bm_json_key_uint(&json, "pairs", c->n_rows);
+    bm_json_key_uint(&json, "documents", c->ids.n);
+    bm_json_key_uint(&json, "unknown", c->n_unknown);
+    bm_json_key(&json, "thresholds");
+    bm_json_begin_array(&json);
+    for (size_t i = 0; i < c->levels.n; i++) {
+        bm_json_begin_object(&json);
+        bm_json_key_double(&json, "threshold", c->results[i].threshold);
+        bm_json_key_uint(&json, "pairs", c->results[i].pairs);
+        bm_json_key_uint(&json, "groups", c->results[i].groups);
+        bm_json_key_uint(&json, "largest", c->results[i].largest);
+        bm_json_key_uint(&json, "removed", c->results[i].removed);
+        bm_json_end_object(&json);
+    }
+    bm_json_end_array(&json);
+    bm_json_end_object(&json);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_json_finish(&json, err));
+    status = bm_buf_add(&rows->buf, json.buf.data, json.buf.len, err);
+out:
+    bm_buf_reset(&json.buf);
+    return status;
+}
+
+/* --- the job --- */
+
+static bm_status run(cluster *c, bm_error *err)
+{
+    const bm_cluster_options *o = c->options;
+    static const bm_forecast_step stages[] = {{"read", 1, NULL}, {"group", 0.5, NULL}};
+    bm_rows rows = {.write = o->write, .write_ctx = o->write_ctx};
+    bm_meter_plan(&c->meter, stages, sizeof stages / sizeof stages[0]);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(open_levels(c, err));
+    if (o->output.path != NULL)
+        BM_TRY_OUT(bm_out_file_check(o->output.path, bm_out_existing_of(o->output.force), &o->path,
+                                     1, err));
+    BM_TRY_OUT(read_rows(c, err));
+    BM_TRY_OUT(order_documents(c, err));
+    BM_TRY_OUT(bm_keep_rank_of_rule(o->keep, NULL, c->ids.n, &c->rank, err));
+    BM_TRY_OUT(bm_rows_open(&rows, &o->output, err));
+    BM_TRY_OUT(settle(c, &rows, err));
+    if (c->levels.n > 1)
+        BM_TRY_OUT(o->json ? write_json(c, &rows, err) : write_table(c, &rows, err));
+    status = bm_rows_flush(&rows, true, err);
+out:
+    return bm_rows_end(&rows, status, err);
+}
+
+static const bm_cluster_options defaults = {0};
+
+void bm_cluster_options_init_sized(bm_cluster_options *options, size_t struct_size)
+{
+    bm_sized_init(options, struct_size, &defaults, sizeof defaults);
+}
+
+static bm_status check_options(const bm_cluster_options *o, bm_error *err)
+{
+    if (o->path == NULL)
+        return bm_fail_field(err, "path", "no input given (a pairs.tsv)");
+    if (o->thresholds == NULL && o->n_thresholds > 0)
+        return bm_fail_field(err, "thresholds", "`thresholds` is NULL and has %zu entries",
+                             o->n_thresholds);
+    BM_TRY(bm_option_parts_check(
+        &(bm_option_parts){.output = &o->output, .callbacks = &o->callbacks}, err));
+    BM_TRY(bm_option_check(BM_OPTION_CLUSTER, o->cluster, err));
+    BM_TRY(bm_option_check(BM_OPTION_KEEP, o->keep, err));
+    if (o->keep != BM_KEEP_FIRST && o->keep != BM_KEEP_LAST && o->keep != BM_KEEP_NONE)
+        return bm_fail_field(
+            err, "keep",
+            "pairs do not say how long the documents are (`keep` first, last or none)");
+    if (o->output.path == NULL && o->write == NULL)
+        return bm_fail_field(err, "write", "no place for the groups given (`output` or `write`)");
+    return BM_OK;
+}
+
+bm_status bm_cluster_pairs(const bm_cluster_options *options, bm_cluster_summary *out,
+                           bm_error *err)
+{
+    bm_cluster_options used = defaults;
+    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_cluster_options, callbacks), &used, err));
+    BM_TRY(check_options(&used, err));
+    if (out != NULL)
+        BM_TRY(bm_sized_check(out, BM_SIZED_TYPE(bm_cluster_summary, first), err));
+    cluster c = {.options = &used, .star = used.cluster == BM_CLUSTER_STAR};
+    bm_meter_init(&c.meter, &used.callbacks);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(run(&c, err));
+    status = bm_sized_give(
+        &(bm_cluster_summary){
+            .pairs = c.n_rows, .documents = c.ids.n, .unknown = c.n_unknown, .first = c.results[0]},
+        BM_SIZED_TYPE(bm_cluster_summary, first), out, err);
+out:
+    bm_pair_levels_reset(&c.levels);
+    bm_free(c.results);
+    bm_free(c.pairs);
+    bm_keep_rank_reset(&c.rank);
+    bm_listed_order_reset(&c.order);
+    close_listed(&c.ours);
+    bm_id_set_reset(&c.ids);
+    bm_meter_reset(&c.meter);
+    return status;
+}

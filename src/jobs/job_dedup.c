@@ -1,0 +1,134 @@
+/* job_dedup.c -- documents to groups, what to remove, and what is kept.
+ *
+ * Read, sign, bucket, verify, group; then the inputs are read a second time to copy the kept
+ * records as they are.
+ *
+ * Tests: tests/unit/jobs/test_jobs.c */
+#include <bandmill/job.h>
+
+#include <inttypes.h>
+
+#include "base/error.h"
+#include "output/out_dir.h"
+#include "job/job_stages.h"
+#include "jobs/pairing.h"
+#include "match/grouping.h"
+#include "job/kept_pass.h"
+#include "job/report_file.h"
+#include "job/report_groups.h"
+#include "job/rows.h"
+#include "model/file_names.h"
+
+static void fill_counts(bm_counts *counts, const bm_grouping *grouping)
+{
+    counts->groups = grouping->n_groups;
+    counts->removed = grouping->n_removed;
+    counts->chained = grouping->n_chained;
+    counts->results.removed_identical = grouping->n_identical;
+    counts->results.known = grouping->n_known;
+    counts->results.divided = grouping->n_divided;
+    counts->kept = counts->documents - counts->removed;
+    counts->largest_group = grouping->largest;
+}
+
+static void fill_losses(bm_job_context *context, const bm_lost_source *from)
+{
+    const bm_losses losses = bm_lost_count(from, &context->docs);
+    context->counts.results.removed_bytes = losses.removed_bytes;
+    context->counts.results.removed_shingles = losses.removed_shingles;
+    context->counts.results.lost_shingles = losses.lost_shingles;
+}
+
+/* Counts the similarities into `histogram`. */
+static bm_status write_pairs_file(const bm_pairing *pairing, uint64_t *histogram, bm_out_dir *dir,
+                                  bm_error *err)
+{
+    bm_rows rows = {0};
+    bm_pair_rows pairs = {.match = &pairing->match,
+                          .docs = &pairing->job->context.docs,
+                          .chain = true,
+                          .histogram = histogram};
+    BM_TRY(bm_out_dir_file(dir, BM_FILE_PAIRS, &rows.file, err));
+    bm_status status = bm_rows_pairs(&rows, &pairs, err);
+    pairing->job->context.counts.results.pairs = pairs.n_written;
+    pairing->job->context.counts.results.identical_pairs = pairs.n_identical;
+    bm_rows_reset(&rows);
+    bm_status closed = bm_out_file_close(rows.file, status == BM_OK ? err : NULL);
+    return status != BM_OK ? status : closed;
+}
+
+static bm_status write_files(const bm_pairing *pairing, const bm_grouping *grouping,
+                             uint64_t *histogram, bm_error *err)
+{
+    bm_job_context *context = &pairing->job->context;
+    const bm_settings *s = context->settings;
+    const bm_doc_table *docs = &context->docs;
+    const bm_file_names *names = &context->inputs.names;
+    bm_out_dir *dir = pairing->job->checkpoint.dir;
+    bm_job_context_stage(context, BM_STAGE_WRITE, "bytes");
+    const bm_lost_source removed = {grouping, &pairing->corpus};
+    fill_losses(context, &removed);
+    if (dir == NULL) /* the kept documents alone, to the caller */
+        return bm_kept_pass(context, grouping->reason, pairing->has_text, NULL, err);
+    BM_TRY(bm_rows_sources(dir, docs, grouping, names, err));
+    BM_TRY(bm_rows_removed(dir, docs, &removed, names, err));
+    BM_TRY(bm_rows_groups(dir, docs, grouping, err));
+    if (s->results.write_pairs) {
+        context->story.similarities = histogram;
+        BM_TRY(write_pairs_file(pairing, histogram, dir, err));
+    }
+    if (s->input.on_error == BM_ON_ERROR_SKIP)
+        BM_TRY(bm_rows_skipped(dir, docs, names, err));
+    return bm_kept_pass(context, grouping->reason, pairing->has_text, dir, err);
+}
+
+static void say_dominant(bm_job_context *context)
+{
+    const bm_counts *counts = &context->counts;
+    if (bm_group_is_dominant(counts->largest_group, counts->documents))
+        bm_meter_log(&context->meter, BM_LOG_WARNING,
+                     "one group has %" PRIu64 " of %" PRIu64
+                     " documents, which a template or a chain "
+                     "of links may have joined (what helps: `cluster` star, `max_group_size`, "
+                     "`weights` tfidf)",
+                     counts->largest_group, counts->documents);
+}
+
+static bm_status group_and_write(const bm_pairing *pairing, bm_error *err)
+{
+    bm_job *job = pairing->job;
+    const bm_grouping_options options = {.rank = &pairing->rank,
+                                         .cluster = job->context.settings->pairs.cluster,
+                                         .most = job->context.settings->pairs.max_group_size};
+    bm_grouping grouping;
+    uint64_t histogram[BM_HISTOGRAM_BINS] = {0};
+    bm_job_context_stage(&job->context, BM_STAGE_GROUP, "documents");
+    BM_TRY(bm_grouping_make(&pairing->match, &options, &grouping, err));
+    bm_status status = BM_OK;
+    if (pairing->against != NULL)
+        status = bm_against_compare(pairing->against, &pairing->match, &grouping, err);
+    fill_counts(&job->context.counts, &grouping);
+    say_dominant(&job->context);
+    if (status == BM_OK)
+        status = write_files(pairing, &grouping, histogram, err);
+    if (status == BM_OK)
+        status = bm_job_finish(job,
+                               &(bm_job_ending){.dir = job->checkpoint.dir,
+                                                .report_name = BM_FILE_REPORT,
+                                                .grouping = &grouping,
+                                                .commit_checkpoint = true},
+                               err);
+    bm_grouping_reset(&grouping);
+    return status;
+}
+
+bm_status bm_job_dedup(const bm_dedup_options *options, bm_summary **out, bm_error *err)
+{
+    bm_settings settings;
+    if (out == NULL)
+        return bm_fail_field(err, "out", "no place for the summary given");
+    BM_TRY(bm_settings_of_dedup(options, &settings, err));
+    bm_status status = bm_pairing_job(&settings, group_and_write, out, err);
+    bm_settings_reset(&settings);
+    return status;
+}

@@ -1,0 +1,492 @@
+/* pairing.c -- documents or signatures to edges.
+ *
+ * Tests: tests/unit/jobs/test_jobs.c */
+#include "jobs/pairing.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "model/option_names.h"
+#include "job/job_stages.h"
+#include "job/record_room.h"
+#include "corpus/corpus_room.h"
+#include "corpus/sample.h"
+#include "job/report_spill.h"
+#include "sketch/scheme.h"
+
+#define KEY_DOC   16u
+#define LABEL_DOC 5u /* bytes of a document while given keys become labels: one, and who has none */
+
+/* --- settings --- */
+
+/* Are there band keys, and nothing else? */
+static bool takes_keys(const bm_settings *s)
+{
+    return s->input.format == BM_FORMAT_KEYS;
+}
+
+/* Under exact verification only the words that make the keys are computed, where the scheme can. */
+static void settle_words(bm_settings *s)
+{
+    s->perms_used = s->pairs.verify == BM_VERIFY_SIGNATURE
+                        ? s->sketch.perms
+                        : bm_scheme_words(&s->sketch, s->plan.bands * s->plan.rows);
+}
+
+static bm_status settle_documents(bm_settings *s, bm_error *err)
+{
+    if (takes_keys(s))
+        return BM_OK;
+    bm_status status = bm_settings_check_scheme(s, err);
+    if (status == BM_OK && s->pairs.candidates == BM_CANDIDATES_LSH)
+        status = bm_settings_plan(s, err);
+    else if (s->sketch.perms == 0)
+        s->sketch.perms = BM_PERMS_DEFAULT;
+    if (s->pairs.verify == BM_VERIFY_AUTO)
+        s->pairs.verify = BM_VERIFY_EXACT;
+    settle_words(s);
+    return status;
+}
+
+/* What a job is made from beside its settings. */
+typedef struct sources {
+    bm_signature_inputs *signatures; /* NULL: documents */
+    bm_against *against;             /* NULL: nothing is known */
+} sources;
+
+static bm_status settle(bm_settings *settings, sources *out, bm_error *err)
+{
+    bool is_signatures = false;
+    bm_against *against = NULL;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_job_context_check_outputs(settings, settings->input.paths,
+                                            settings->input.n_paths, err));
+    BM_TRY_OUT(bm_signature_inputs_are(settings, &is_signatures, err));
+    if (is_signatures && settings->pairs.sample > 0)
+        BM_TRY_OUT(bm_fail_field(err, "sample", "`sample` takes documents, not signatures"));
+    if (settings->pairs.against != NULL)
+        BM_TRY_OUT(bm_against_open(settings, &out->against, err));
+out:
+    against = out->against;
+    if (status != BM_OK)
+        return status;
+    if (!is_signatures && against != NULL)
+        bm_against_settle(against, settings);
+    status = is_signatures ? bm_signature_inputs_open(settings, &out->signatures, err)
+                           : settle_documents(settings, err);
+    return status == BM_OK && against != NULL ? bm_against_check(against, settings, err) : status;
+}
+
+/* --- keys of the order of keeping --- */
+
+typedef struct ranking_sink {
+    bm_keep_keys *keys;
+    bm_ingest_sink sink; /* NULL: none */
+    void *ctx;
+} ranking_sink;
+
+static bm_status on_ranked(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
+{
+    const ranking_sink *s = ctx;
+    BM_TRY(bm_keep_keys_add_batch(s->keys, batch, err));
+    return s->sink != NULL ? s->sink(s->ctx, batch, first_row, err) : BM_OK;
+}
+
+/* Where fields rank documents: keys are gathered on the way to the sink of `wish`. */
+static bm_status gather_keys(bm_job_context *context, bool saves, ranking_sink *out,
+                             bm_ingest_wish *wish, bm_error *err)
+{
+    const bm_settings *s = context->settings;
+    if (s->keep.n_by_field == 0)
+        return BM_OK;
+    BM_TRY(bm_keep_keys_open(&s->keep, s->temp_dir, s->memory, &context->keep, err));
+    context->keep.saves = saves;
+    *out = (ranking_sink){&context->keep, wish->sink, wish->sink_ctx};
+    wish->sink = on_ranked;
+    wish->sink_ctx = out;
+    return BM_OK;
+}
+
+/* --- documents --- */
+
+/* Read all documents; a sample of them goes to the corpus. */
+static bm_status read_sample(bm_job_context *context, bm_corpus *corpus, bm_ingest_wish *wish,
+                             bm_error *err)
+{
+    const bm_settings *s = context->settings;
+    bm_sample sample;
+    bm_sample_init(&sample, (size_t)s->pairs.sample, s->sketch.seed, corpus);
+    wish->sink = bm_sample_add;
+    wish->sink_ctx = &sample;
+    wish->put = (bm_ingest_put){0};
+    wish->room = NULL;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_job_context_ingest(context, wish, err));
+    status = bm_sample_finish(&sample, &context->docs, err);
+out:
+    context->counts.sampled = context->docs.n;
+    bm_sample_reset(&sample);
+    return status;
+}
+
+/* Of the keys that a job needs; those of a file are as many as it has. */
+static uint32_t bands_of(const bm_job_context *context)
+{
+    const bm_settings *s = context->settings;
+    if (takes_keys(s))
+        return context->inputs.source->n_keys;
+    return s->pairs.candidates == BM_CANDIDATES_LSH ? s->plan.bands : 0;
+}
+
+/* Bytes of a document for its rank; and for its key until it is saved, about. */
+static uint32_t rank_doc(const bm_settings *s)
+{
+    const bool ranks = s->keep.n > 0 || s->keep.last;
+    return (ranks ? (uint32_t)sizeof(uint32_t) : 0) + (s->keep.n_by_field > 0 ? KEY_DOC : 0);
+}
+
+static bm_corpus_cfg corpus_cfg(const bm_pairing *pairing)
+{
+    const bm_job_context *context = &pairing->job->context;
+    const bm_settings *s = context->settings;
+    return (bm_corpus_cfg){
+        .hashes = bm_verify_reads_sets(s->pairs.verify),
+        .weighted = s->text.weights != BM_WEIGHTS_NONE,
+        .find_identical = (pairing->signatures == NULL && !takes_keys(s)) ||
+                          bm_verify_reads_sets(s->pairs.verify) ||
+                          (pairing->signatures != NULL &&
+                           bm_signature_inputs_know_identical(pairing->signatures)),
+        .bands = bands_of(context),
+        .given_keys = takes_keys(s),
+        .words = bm_scheme_rows(s->sketch.scheme,
+                                s->pairs.verify == BM_VERIFY_SIGNATURE ? s->sketch.perms : 0),
+        .memory = s->memory,
+        .docs = &context->docs,
+        .temp_dir = s->temp_dir,
+        .budget = context->budget,
+        .edges = !pairing->only_groups || s->pairs.max_group_size > 0,
+        .beside = rank_doc(s) + (pairing->against != NULL ? BM_KNOWN_DOC
+                                 : takes_keys(s)          ? LABEL_DOC
+                                                          : 0),
+        .input_bytes =
+            pairing->signatures == NULL ? bm_input_set_total_bytes(context->inputs.set) : 0};
+}
+
+static bm_status read_documents(bm_pairing *pairing, bm_error *err)
+{
+    bm_job *job = pairing->job;
+    bm_job_context *context = &job->context;
+    const bm_settings *s = context->settings;
+    const bool signs = s->pairs.candidates == BM_CANDIDATES_LSH && !takes_keys(s);
+    bm_corpus *corpus = &pairing->corpus;
+    unsigned steps = BM_STEP_INPUTS;
+    if (bm_job_does(s, BM_JOB_GROUPS) && s->output.path != NULL)
+        steps |= BM_STEP_DIRECTORY | BM_STEP_CHECKPOINTS;
+    if (signs)
+        steps |= BM_STEP_DEVICES | BM_STEP_KEYS;
+    bm_status status = bm_job_begin(job, steps, err);
+    if (status != BM_OK || job->summary != NULL)
+        return status;
+    const bm_corpus_cfg cfg = corpus_cfg(pairing);
+    bm_corpus_init(corpus, &cfg);
+    bm_ingest_wish wish = {.words = cfg.words.uints > 0,
+                           .keys = signs,
+                           .sink = bm_corpus_sink,
+                           .sink_ctx = corpus,
+                           .put = {bm_corpus_put, bm_corpus_moves, corpus},
+                           .room = bm_corpus_room,
+                           .room_ctx = corpus};
+    ranking_sink ranking;
+    BM_TRY(gather_keys(context, job->checkpoint.dir != NULL, &ranking, &wish, err));
+    bm_job_context_plan(context, bm_checkpoint_start(&job->checkpoint));
+    if (job->checkpoint.dir != NULL) /* what an interrupted job has left comes first */
+        status = bm_checkpoint_load(&job->checkpoint, corpus, err);
+    bm_job_context_stage(context, signs ? BM_STAGE_SIGN : BM_STAGE_READ, "bytes");
+    if (status != BM_OK)
+        return status;
+    if (s->pairs.sample > 0)
+        return read_sample(context, corpus, &wish, err);
+    if (job->checkpoint.dir != NULL)
+        return bm_checkpoint_ingest(&job->checkpoint, &wish, err);
+    return bm_job_context_ingest(context, &wish, err);
+}
+
+/* --- signatures --- */
+
+static bm_status read_texts(bm_pairing *pairing, bm_error *err)
+{
+    bm_job_context *context = &pairing->job->context;
+    bm_corpus *corpus = &pairing->corpus;
+    const bm_ingest_put put = {bm_corpus_put_hashes, bm_corpus_hashes_move, corpus};
+    bm_ingest_wish wish = {.sink = corpus->cfg.hashes ? bm_corpus_fill_hashes : NULL,
+                           .sink_ctx = corpus,
+                           .put = corpus->cfg.hashes ? put : (bm_ingest_put){0},
+                           .room = bm_corpus_room,
+                           .room_ctx = corpus};
+    ranking_sink ranking;
+    BM_TRY(gather_keys(context, false, &ranking, &wish, err));
+    bm_job_context_stage(context, BM_STAGE_READ, "bytes");
+    bm_status status = bm_job_context_ingest(context, &wish, err);
+    if (status == BM_OK)
+        status = bm_signature_inputs_check(pairing->signatures, context, corpus->n, err);
+    else
+        status = bm_signature_inputs_blame(pairing->signatures, context, status, err);
+    return status;
+}
+
+static bm_status read_signatures(bm_pairing *pairing, bm_error *err)
+{
+    bm_job_context *context = &pairing->job->context;
+    const bm_settings *s = context->settings;
+    const bool texts = bm_signature_inputs_reads_texts(s);
+    unsigned steps = texts ? BM_STEP_INPUTS : 0;
+    if (bm_job_does(s, BM_JOB_GROUPS) && s->output.path != NULL)
+        steps |= BM_STEP_DIRECTORY;
+    bm_signature_inputs_say(pairing->signatures, s, &context->meter);
+    bm_status status = bm_job_begin(pairing->job, steps, err);
+    if (status != BM_OK && texts && s->text.weights != BM_WEIGHTS_NONE) /* they were counted */
+        status = bm_signature_inputs_blame(pairing->signatures, context, status, err);
+    if (status != BM_OK)
+        return status;
+    const bm_corpus_cfg cfg = corpus_cfg(pairing);
+    bm_corpus_init(&pairing->corpus, &cfg);
+    bm_job_context_plan(context, texts ? BM_START_SIGNATURES_AND_TEXTS : BM_START_SIGNATURES);
+    bm_job_context_stage(context, BM_STAGE_LOAD, "documents");
+    status = bm_signature_inputs_words(pairing->signatures, context, &pairing->corpus, err);
+    if (status == BM_OK)
+        status = texts ? read_texts(pairing, err)
+                       : bm_signature_inputs_documents(pairing->signatures, context, err);
+    pairing->has_text = texts;
+    return status;
+}
+
+/* --- edges --- */
+
+/* For each document the place of its source among those of the rule. */
+static bm_status place_sources(const bm_job_context *context, const bm_keep_rule *rule,
+                               uint32_t **out, bm_error *err)
+{
+    const bm_doc_table *docs = &context->docs;
+    const bm_file_names *names = &context->inputs.names;
+    uint32_t *places = NULL;
+    BM_TRY(bm_new(&places, names->n, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_new(out, docs->n, err));
+    for (size_t i = 0; i < names->n; i++)
+        places[i] =
+            (uint32_t)bm_keep_rule_place(rule, (bm_str){names->names[i], strlen(names->names[i])});
+    for (size_t i = 0; i < docs->n; i++)
+        (*out)[i] = places[docs->rows[i].file];
+out:
+    bm_free(places);
+    return status;
+}
+
+/* By rules that look at no field: all they need is known. */
+static bm_status rank_by_columns(bm_pairing *pairing, bm_error *err)
+{
+    const bm_job_context *context = &pairing->job->context;
+    const bm_keep_rules *rules = &context->settings->keep;
+    const bm_doc_table *docs = &context->docs;
+    bm_keep_column *columns = NULL;
+    uint32_t **places = NULL; /* of each rule; NULL but for `sources` */
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_new_zero(&columns, rules->n, err));
+    BM_TRY_OUT(bm_new_zero(&places, rules->n, err));
+    for (size_t i = 0; i < rules->n; i++) {
+        columns[i] = (bm_keep_column){.first = docs->n > 0 ? &docs->rows->text_bytes : NULL,
+                                      .stride = sizeof *docs->rows,
+                                      .width = sizeof docs->rows->text_bytes,
+                                      .greatest = rules->rules[i].kind == BM_KEEP_RULE_LONGEST};
+        if (rules->rules[i].kind != BM_KEEP_RULE_SOURCES)
+            continue;
+        BM_TRY_OUT(place_sources(context, &rules->rules[i], &places[i], err));
+        columns[i] = (bm_keep_column){
+            .first = places[i], .stride = sizeof *places[i], .width = sizeof *places[i]};
+    }
+    status = bm_keep_rank_make(&(bm_keep_order){columns, rules->n, rules->last}, docs->n,
+                               &pairing->rank, err);
+    pairing->rank.none = rules->none;
+out:
+    for (size_t i = 0; places != NULL && i < rules->n; i++)
+        bm_free(places[i]);
+    bm_free(places);
+    bm_free(columns);
+    return status;
+}
+
+/* What could not be compared. */
+static void say_not_ranked(bm_job_context *context)
+{
+    for (size_t i = 0; i < context->settings->keep.n_by_field; i++) {
+        const bm_keep_counts *c = &context->keep.counts[i];
+        if (c->missing + c->other > 0)
+            bm_meter_log(&context->meter, BM_LOG_WARNING,
+                         "keep %.200s: %" PRIu64 " of %zu documents have no value there, %" PRIu64
+                         " one of another type: it prefers any other document to them",
+                         c->rule->words, c->missing, context->keep.n, c->other);
+    }
+}
+
+/* Most distinct shingles, then longest. */
+static bm_status rank_by_shingles(bm_pairing *pairing, bm_error *err)
+{
+    const bm_doc_table *docs = &pairing->job->context.docs;
+    const uint32_t *sizes = pairing->corpus.sizes;
+    const bm_keep_column columns[] = {{sizes, sizeof *sizes, sizeof *sizes, true},
+                                      {.first = docs->n > 0 ? &docs->rows->text_bytes : NULL,
+                                       .stride = sizeof *docs->rows,
+                                       .width = sizeof docs->rows->text_bytes,
+                                       .greatest = true}};
+    return bm_keep_rank_make(&(bm_keep_order){columns, 2, false}, docs->n, &pairing->rank, err);
+}
+
+/* Which documents are rather kept, now that all are known. */
+static bm_status rank_documents(bm_pairing *pairing, bm_error *err)
+{
+    bm_job_context *context = &pairing->job->context;
+    if (context->settings->pairs.by_shingles)
+        return rank_by_shingles(pairing, err);
+    if (context->keep.rules == NULL)
+        return rank_by_columns(pairing, err);
+    BM_TRY(bm_keep_keys_rank(&context->keep, &pairing->rank, err));
+    if (pairing->rank.n != context->docs.n)
+        return bm_fail(err, BM_ERR_INTERNAL, "%zu documents were ranked, of %zu", pairing->rank.n,
+                       context->docs.n);
+    say_not_ranked(context);
+    return BM_OK;
+}
+
+static bm_status find_edges(bm_pairing *pairing, bm_error *err)
+{
+    bm_job *job = pairing->job;
+    bm_job_context *context = &job->context;
+    const bm_settings *s = context->settings;
+    bm_doc_table_end_adding(&context->docs);
+    BM_TRY(rank_documents(pairing, err));
+    const bool contained = s->pairs.verify == BM_VERIFY_CONTAINED;
+    bm_share share = {0};
+    if (contained)
+        bm_share_of(s->pairs.containment, &share);
+    bm_job_context_stage(context, BM_STAGE_MATCH, "bands");
+    pairing->match =
+        (bm_match){.settings = {.corpus = &pairing->corpus,
+                                .pool = context->pool,
+                                .meter = &context->meter,
+                                .verify = s->pairs.verify,
+                                .measure = s->pairs.measure,
+                                .threshold = contained ? 0 : s->bands.threshold,
+                                .share = share,
+                                .only_groups = pairing->only_groups,
+                                .known = pairing->against != NULL ? &pairing->known : NULL,
+                                .stars = pairing->only_stars ? &pairing->rank : NULL,
+                                .all_candidates = s->pairs.candidates != BM_CANDIDATES_LSH}};
+    bm_status status = job->checkpoint.dir != NULL
+                           ? bm_checkpoint_match(&job->checkpoint, &pairing->match, err)
+                           : bm_match_run(&pairing->match, err);
+    const bm_match_result *found = &pairing->match.result;
+    context->story.verify_seconds = found->counts.verify_seconds;
+    context->story.corpus = &pairing->corpus;
+    if (found->edges != NULL)
+        context->story.edge_bytes = bm_sorted_runs_spilled(found->edges);
+    context->counts.identical = pairing->corpus.n_identical;
+    context->counts.candidates = found->counts.candidates;
+    context->counts.verified = found->counts.verified;
+    context->counts.edges = found->counts.edges;
+    context->counts.not_compared = found->counts.not_compared + context->against.not_compared;
+    return status;
+}
+
+/* One file by itself that no name tells to be more than one document has nothing to be compared with. */
+static void hint_at_lines(const bm_pairing *pairing)
+{
+    bm_job_context *context = &pairing->job->context;
+    if (context->docs.n == 1 && context->settings->input.format == BM_FORMAT_AUTO &&
+        pairing->against == NULL && bm_job_context_format(context) == BM_FORMAT_FILES)
+        bm_meter_log(&context->meter, BM_LOG_WARNING,
+                     "%.300s is one document (`format` lines: each of its lines is one)",
+                     context->inputs.names.names[0]);
+}
+
+static bm_status pair(bm_pairing *pairing, bm_error *err)
+{
+    pairing->has_text = pairing->signatures == NULL;
+    BM_TRY(pairing->signatures != NULL ? read_signatures(pairing, err)
+                                       : read_documents(pairing, err));
+    if (pairing->job->summary != NULL)
+        return BM_OK;
+    hint_at_lines(pairing);
+    if (pairing->against != NULL)
+        BM_TRY(bm_against_find(pairing->against, &pairing->job->context, &pairing->corpus,
+                               &pairing->known, err));
+    BM_TRY(find_edges(pairing, err));
+    bm_say_spill(&pairing->job->context);
+    return BM_OK;
+}
+
+static bm_status run(const bm_settings *settings, const sources *from, bm_pairing_end_fn *end,
+                     bm_summary **out, bm_error *err)
+{
+    bm_job job;
+    const bool components = settings->pairs.cluster == BM_CLUSTER_COMPONENTS &&
+                            settings->pairs.verify != BM_VERIFY_CONTAINED;
+    const bool no_pairs = bm_job_does(settings, BM_JOB_GROUPS) && !settings->results.write_pairs;
+    bm_pairing pairing = {.job = &job,
+                          .signatures = from->signatures,
+                          .against = from->against,
+                          .only_groups = no_pairs && components,
+                          .only_stars = no_pairs && !components};
+    BM_TRY(bm_job_open(settings, &job, err));
+    if (from->against != NULL)
+        bm_against_say(from->against, &job.context.meter);
+    if (from->signatures != NULL)
+        bm_job_context_take(&job.context, bm_signature_inputs_bytes(from->signatures));
+    if (settings->keep.n_by_field > 0)
+        bm_job_context_take(&job.context, bm_keep_keys_memory(settings->memory));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(pair(&pairing, err));
+    if (job.summary == NULL)
+        BM_TRY_OUT(end(&pairing, err));
+out:
+    bm_checkpoint_close(&job.checkpoint, status, err);
+    bm_match_reset(&pairing.match); /* now that the checkpoint looks at neither */
+    bm_corpus_reset(&pairing.corpus);
+    bm_known_reset(&pairing.known);
+    bm_keep_rank_reset(&pairing.rank);
+    return bm_job_close(&job, status, out);
+}
+
+/* Exact verification was not to be had: is it to be tried by signature? */
+static bool give_way(const sources *from, bm_settings *settings, bm_status status,
+                     const bm_error *why)
+{
+    if ((from->against == NULL || !bm_against_give_way(from->against, settings, status, why)) &&
+        (from->signatures == NULL ||
+         !bm_signature_inputs_give_way(from->signatures, settings, status, why)))
+        return false;
+    if (from->signatures == NULL)
+        settle_words(settings);
+    return true;
+}
+
+bm_status bm_pairing_job(bm_settings *settings, bm_pairing_end_fn *end, bm_summary **out,
+                         bm_error *err)
+{
+    sources from = {0};
+    bm_error why = {0};
+    bm_weighed weighed = {0};
+    settings->recorded.weighed = &weighed;
+    bm_status status = settle(settings, &from, err);
+    if (status == BM_OK) {
+        status = run(settings, &from, end, out, &why);
+        if (give_way(&from, settings, status, &why))
+            status = run(settings, &from, end, out, &why);
+        if (status != BM_OK && err != NULL)
+            *err = why;
+    }
+    bm_signature_inputs_close(from.signatures);
+    bm_against_close(from.against);
+    return status;
+}

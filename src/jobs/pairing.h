@@ -1,0 +1,33 @@
+/* pairing.h -- what `dedup` and `pairs` share: load the documents or signatures, find the edges. */
+#ifndef BM_JOBS_PAIRING_H
+#define BM_JOBS_PAIRING_H
+
+#include "corpus/corpus.h"
+#include "jobs/against.h"
+#include "job/job_steps.h"
+#include "jobs/signature_inputs.h"
+#include "match/match.h"
+
+typedef struct bm_pairing {
+    bm_job *job;
+    bm_signature_inputs *signatures; /* NULL: documents */
+    bm_against *against;             /* NULL: nothing is known */
+    bm_known known;
+    bm_corpus corpus;
+    bm_match match;
+    bool only_groups;  /* as in bm_match */
+    bool only_stars;   /* the same: settings.stars */
+    bm_keep_rank rank; /* of the documents, once they are read */
+    bool has_text;     /* inputs were read: lines are known, kept documents can be copied */
+} bm_pairing;
+
+/* What a command makes of the edges: it writes, and finishes the job (bm_job_finish). */
+typedef bm_status bm_pairing_end_fn(const bm_pairing *pairing, bm_error *err);
+
+/* The whole of such a job. `settings` are those of its options; the plan, and how pairs are
+ * verified, are settled here, from the manifests where the inputs are directories that `sign`
+ * wrote. */
+bm_status bm_pairing_job(bm_settings *settings, bm_pairing_end_fn *end, bm_summary **out,
+                         bm_error *err);
+
+#endif

@@ -1,0 +1,573 @@
+/* json_exact.c -- a state machine over tokens.
+ *
+ *     VALUE --scalar--> AFTER --,--> VALUE or KEY        text ends in DONE
+ *       '--{--> KEY or }     '--} ]--> AFTER, DONE at depth 0
+ *       '--[--> VALUE or ]
+ *
+ * Paths are followed while the text is read. A path leads through the outermost `on` of the objects
+ * and arrays that are open: in the one at depth d its part d-1 is looked for. That part is a key, or
+ * every element of an array. A second key of the same name forgets what the first one held; what a
+ * path through arrays has gathered goes back to what it was when the object began. */
+#include "json/json_exact.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "json/json_simd.h"
+#include "json/json_string.h"
+
+#define COPY_MAX ((size_t)256 << 10) /* bytes of a text whose strings are copied as they are read */
+
+typedef enum state { VALUE, VALUE_OR_END, KEY, KEY_OR_END, COLON, AFTER, DONE } state;
+
+/* What a path through arrays has brought together: its text is follow.text. */
+typedef struct gathered {
+    size_t len; /* of the text */
+    uint64_t n; /* values */
+    uint64_t len_bytes, n_invalid;
+    bm_json_kind wrong; /* the first value that has no text, ... */
+    uint64_t wrong_at;  /* ... which it is, from 1; 0: there is none ... */
+    bool in_array;      /* ... and whether it lies in an array */
+} gathered;
+
+/* How far a path has been followed. */
+typedef struct follow {
+    size_t on;   /* of the open objects and arrays, from the outermost, it leads through so many */
+    bool hit;    /* the key of the value that comes next is its part */
+    bool wanted; /* it ends at the string that is being read */
+    bool in_out; /* its string was rewritten, and lies in exact->out ... */
+    size_t out_offset; /* ... from here on */
+    gathered *begun;   /* NULL: it leads to one value; else `all` as the object at depth d began */
+    gathered all;
+    bm_buf text;
+} follow;
+
+struct bm_json_exact {
+    const bm_json_path *paths;
+    bm_json_path *split; /* the same, where they are its own; else NULL */
+    size_t n_paths;
+    follow *follows;
+    gathered *begun;       /* of all paths */
+    bm_json_field *fields; /* to be filled by this run */
+    bm_str text;
+    size_t pos;
+    state state;
+    uint32_t depth;
+    uint8_t is_object[BM_JSON_DEPTH_MAX / 8]; /* a bit a level; else it is an array */
+    bm_buf out;                               /* the strings that had to be rewritten */
+    bm_buf key;
+    bm_status status; /* BM_ERR_NOMEM: the run ends */
+    bm_error *err;
+    char reason[160];
+};
+
+bm_status bm_json_exact_open(const bm_json_path *paths, size_t n_paths, bm_json_exact **out,
+                             bm_error *err)
+{
+    size_t n_begun = 0;
+    for (size_t i = 0; i < n_paths; i++)
+        n_begun += paths[i].n_parts;
+    bm_json_exact *exact = NULL;
+    bm_status status = BM_OK;
+    BM_TRY(bm_new_zero(&exact, 1, err));
+    BM_TRY_OUT(bm_new_zero(&exact->follows, n_paths, err));
+    BM_TRY_OUT(bm_new_zero(&exact->begun, n_begun, err));
+    exact->paths = paths;
+    exact->n_paths = n_paths;
+    gathered *begun = exact->begun;
+    for (size_t i = 0; i < n_paths; begun += paths[i++].n_parts)
+        if (bm_json_path_is_many(&paths[i], paths[i].n_parts))
+            exact->follows[i].begun = begun;
+out:
+    if (status == BM_OK)
+        *out = exact;
+    else
+        bm_json_exact_close(exact);
+    return status;
+}
+
+/* One part of a path, "name" or "name[][]…", as parts from `part` on; returns one past them. A part
+ * of nothing but brackets is a name. */
+static bm_str *split_part(bm_str text, bm_str *part)
+{
+    size_t n_arrays = 0;
+    for (; text.len > 2 && memcmp(text.data + text.len - 2, "[]", 2) == 0; n_arrays++)
+        text.len -= 2;
+    *part++ = text;
+    for (; n_arrays > 0; n_arrays--)
+        *part++ = (bm_str){NULL, 0};
+    return part;
+}
+
+bm_status bm_json_exact_open_text(const char *const *paths, size_t n, bm_json_exact **out,
+                                  bm_error *err)
+{
+    size_t n_parts = 0, n_bytes = 0;
+    for (size_t i = 0; i < n; i++) {
+        n_bytes += strlen(paths[i]);
+        n_parts++;
+        for (const char *c = paths[i]; *c != '\0'; c++)
+            n_parts += *c == '.' || *c == '[';
+    }
+    const size_t size = n * sizeof(bm_json_path) + n_parts * sizeof(bm_str) + n_bytes;
+    bm_json_path *split = bm_alloc(size, 1); /* the paths, then their parts, then the text */
+    if (split == NULL)
+        return bm_fail_nomem(err, size);
+    bm_str *part = (bm_str *)(split + n);
+    char *text = (char *)(part + n_parts);
+    for (size_t i = 0; i < n; i++) {
+        split[i].parts = part;
+        for (const char *from = paths[i];; from++) {
+            const size_t len = strcspn(from, ".");
+            memcpy(text, from, len);
+            part = split_part((bm_str){text, len}, part);
+            text += len;
+            from += len;
+            if (*from == '\0')
+                break;
+        }
+        split[i].n_parts = (size_t)(part - split[i].parts);
+    }
+    const bm_status status = bm_json_exact_open(split, n, out, err);
+    if (status == BM_OK)
+        (*out)->split = split;
+    else
+        bm_free(split);
+    return status;
+}
+
+void bm_json_exact_close(bm_json_exact *exact)
+{
+    if (exact == NULL)
+        return;
+    for (size_t i = 0; i < exact->n_paths; i++)
+        bm_buf_reset(&exact->follows[i].text);
+    bm_buf_reset(&exact->out);
+    bm_buf_reset(&exact->key);
+    bm_free(exact->follows);
+    bm_free(exact->begun);
+    bm_free(exact->split);
+    bm_free(exact);
+}
+
+void bm_json_exact_give_back(bm_json_exact *exact, size_t keep)
+{
+    if (exact->out.cap > keep)
+        bm_buf_reset(&exact->out);
+    if (exact->key.cap > keep)
+        bm_buf_reset(&exact->key);
+}
+
+/* The text is broken at `pos`; bytes are counted from 1. Always false. */
+static bool broken(bm_json_exact *x, size_t pos, const char *why)
+{
+    snprintf(x->reason, sizeof x->reason, "broken JSON at byte %zu (%s)", pos + 1, why);
+    return false;
+}
+
+static bool no_memory(bm_json_exact *x, bm_status status)
+{
+    x->status = status;
+    return false;
+}
+
+static bool in_object(const bm_json_exact *x)
+{
+    uint32_t top = x->depth - 1;
+    return (x->is_object[top / 8] >> (top % 8) & 1) != 0;
+}
+
+static bool enter(bm_json_exact *x, bool object)
+{
+    if (x->depth == BM_JSON_DEPTH_MAX) {
+        snprintf(x->reason, sizeof x->reason, "JSON nested deeper than %u levels, at byte %zu",
+                 BM_JSON_DEPTH_MAX, x->pos + 1);
+        return false;
+    }
+    uint32_t top = x->depth++;
+    uint8_t bit = (uint8_t)(1u << (top % 8));
+    x->is_object[top / 8] =
+        (uint8_t)(object ? x->is_object[top / 8] | bit : x->is_object[top / 8] & ~bit);
+    x->state = object ? KEY_OR_END : VALUE_OR_END;
+    x->pos++;
+    return true;
+}
+
+static void leave(bm_json_exact *x)
+{
+    for (size_t i = 0; i < x->n_paths; i++)
+        if (x->follows[i].on == x->depth)
+            x->follows[i].on--;
+    x->pos++;
+    x->depth--;
+    x->state = x->depth == 0 ? DONE : AFTER;
+}
+
+/* One more value of a path through arrays, of this kind; what a string says is still to come. */
+static bool gather(bm_json_exact *x, size_t path, bm_json_kind kind)
+{
+    follow *f = &x->follows[path];
+    f->all.n++;
+    if (kind != BM_JSON_STRING && kind != BM_JSON_NULL && f->all.wrong_at == 0) {
+        f->all.wrong = kind;
+        f->all.wrong_at = f->all.n;
+        f->all.in_array = bm_json_path_is_many(&x->paths[path], x->depth);
+    }
+    if (f->all.n == 1)
+        return true;
+    f->text.len = f->all.len;
+    bm_status status = bm_buf_add(&f->text, "\n", 1, x->err);
+    f->all.len = f->text.len;
+    f->all.len_bytes++;
+    return status == BM_OK || no_memory(x, status);
+}
+
+/* What a value says that is gathered; `said` is a view that lives until more is rewritten. */
+static bool gather_string(bm_json_exact *x, follow *f, bm_str said, const bm_json_repair *repair)
+{
+    f->text.len = f->all.len;
+    bm_status status = bm_buf_add(&f->text, said.data, said.len, x->err);
+    if (status != BM_OK)
+        return no_memory(x, status);
+    f->all.len = f->text.len;
+    f->all.len_bytes += repair->len_bytes;
+    f->all.n_invalid += repair->n_invalid;
+    return true;
+}
+
+/* A value of this kind begins, and the path leads to it. */
+static bool reach(bm_json_exact *x, size_t path, bm_json_kind kind, bm_str source)
+{
+    follow *f = &x->follows[path];
+    const bool many = f->begun != NULL;
+    if (x->depth == x->paths[path].n_parts) {
+        f->wanted = kind == BM_JSON_STRING;
+        if (many && kind == BM_JSON_NUMBER && bm_json_path_has_numbers(&x->paths[path]))
+            return gather(x, path, BM_JSON_STRING) &&
+                   gather_string(x, f, source, &(bm_json_repair){.len_bytes = source.len});
+        if (many)
+            return gather(x, path, kind);
+        x->fields[path] = (bm_json_field){.kind = kind, .value = source};
+        f->in_out = false;
+        return true;
+    }
+    const bool array = bm_json_part_is_array(&x->paths[path].parts[x->depth]);
+    if (kind == (array ? BM_JSON_ARRAY : BM_JSON_OBJECT)) {
+        f->on = x->depth + 1;
+        if (array || !many)
+            return true;
+        f->begun[x->depth] = f->all; /* the key is missing until it is there */
+    }
+    return !many || gather(x, path, BM_JSON_MISSING);
+}
+
+/* A value of this kind begins: tell the paths that lead to it. False: no memory. */
+static bool settle(bm_json_exact *x, bm_json_kind kind, bm_str source)
+{
+    for (size_t i = 0; i < x->n_paths; i++) {
+        follow *f = &x->follows[i];
+        bool leads = f->on == x->depth && (x->depth == 0 || f->hit ||
+                                           bm_json_part_is_array(&x->paths[i].parts[x->depth - 1]));
+        f->hit = f->wanted = false;
+        if (leads && !reach(x, i, kind, source))
+            return false;
+    }
+    return true;
+}
+
+static bool take_key(bm_json_exact *x, const bm_json_span *span)
+{
+    bm_str key = {.data = x->text.data + span->begin, .len = span->end - span->begin};
+    bm_json_repair repair = {0};
+    if (span->escapes || span->beyond_ascii) {
+        x->key.len = 0;
+        bm_status status = bm_json_string_plain(key, span->beyond_ascii, &x->key, &repair, x->err);
+        if (status != BM_OK)
+            return no_memory(x, status);
+        key = (bm_str){.data = x->key.data, .len = x->key.len};
+    }
+    for (size_t i = 0; i < x->n_paths && repair.n_invalid == 0; i++) {
+        follow *f = &x->follows[i];
+        if (f->on != x->depth)
+            continue;
+        const bm_str *part = &x->paths[i].parts[x->depth - 1];
+        if (part->len != key.len || (key.len > 0 && memcmp(part->data, key.data, key.len) != 0))
+            continue;
+        f->hit = true;
+        if (f->begun != NULL)
+            f->all = f->begun[x->depth - 1];
+        else
+            x->fields[i] = (bm_json_field){.kind = BM_JSON_MISSING};
+    }
+    return true;
+}
+
+static bool read_string(bm_json_exact *x, bm_json_span *span)
+{
+    const char *why = bm_json_string_end(x->text, x->pos + 1, span);
+    if (why != NULL)
+        return broken(x, span->end, why);
+    x->pos = span->end + 1;
+    return true;
+}
+
+/* Give what a string says to the paths that want it: `said`, or, if `in_out`, the end of x->out from
+ * `offset` on. */
+static bool give_string(bm_json_exact *x, bm_str said, bool in_out, size_t offset,
+                        const bm_json_repair *repair)
+{
+    for (size_t i = 0; i < x->n_paths; i++) {
+        follow *f = &x->follows[i];
+        if (!f->wanted)
+            continue;
+        f->wanted = false;
+        if (f->begun != NULL) {
+            if (!gather_string(x, f, said, repair))
+                return false;
+            continue;
+        }
+        f->in_out = in_out;
+        f->out_offset = offset;
+        x->fields[i].value = said;
+        x->fields[i].len_bytes = repair->len_bytes;
+        x->fields[i].n_invalid = repair->n_invalid;
+    }
+    return true;
+}
+
+/* The string is a value: read it, and unescape it once for all paths that want it. A short text is
+ * unescaped as it is read; of a long one, strings that need no rewriting are not copied. */
+static bool read_string_value(bm_json_exact *x)
+{
+    bm_json_span span;
+    bm_json_repair repair = {0};
+    if (!settle(x, BM_JSON_STRING, (bm_str){"", 0}))
+        return false;
+    bool wanted = false;
+    for (size_t i = 0; i < x->n_paths; i++)
+        wanted = wanted || x->follows[i].wanted;
+    const bool copies = wanted && x->text.len <= COPY_MAX;
+    const size_t offset = x->out.len;
+    char *copy = copies ? x->out.data + offset : NULL;
+    const char *why = copies ? bm_json_string_copy(x->text, x->pos + 1, &span, copy, &repair)
+                             : bm_json_string_end(x->text, x->pos + 1, &span);
+    if (why != NULL)
+        return broken(x, span.end, why);
+    x->pos = span.end + 1;
+    if (!wanted)
+        return true;
+    const bm_str raw = {.data = x->text.data + span.begin, .len = span.end - span.begin};
+    const bm_str said = copies ? (bm_str){copy, (size_t)repair.len_bytes} : raw;
+    if ((copies || !span.escapes) &&
+        (!span.beyond_ascii || bm_simd_utf8_valid(said.data, said.len))) {
+        if (copies)
+            x->out.len += said.len;
+        else
+            repair.len_bytes = raw.len;
+        return give_string(x, said, copies, offset, &repair);
+    }
+    repair = (bm_json_repair){0};
+    bm_status status = bm_json_string_plain(raw, span.beyond_ascii, &x->out, &repair, x->err);
+    if (status == BM_OK && copies) /* the rest of the text still fits */
+        status = bm_buf_reserve(&x->out, x->text.len + BM_JSON_COPY_MORE, x->err);
+    if (status != BM_OK)
+        return no_memory(x, status);
+    return give_string(x, (bm_str){x->out.data + offset, x->out.len - offset}, true, offset,
+                       &repair);
+}
+
+static size_t skip_digits(bm_str text, size_t pos)
+{
+    while (pos < text.len && text.data[pos] >= '0' && text.data[pos] <= '9')
+        pos++;
+    return pos;
+}
+
+/* -? (0 | 1-9 digits) (. digits)? ((e|E) (+|-)? digits)? */
+static bool read_number(bm_json_exact *x)
+{
+    bm_str t = x->text;
+    size_t begin = x->pos, pos = begin + (t.data[begin] == '-'), from = pos;
+    pos = skip_digits(t, pos);
+    if (pos == from)
+        return broken(x, pos, "a digit was expected");
+    if (t.data[from] == '0' && pos > from + 1)
+        return broken(x, from, "a number must not begin with 0");
+    if (pos < t.len && t.data[pos] == '.') {
+        from = pos + 1;
+        pos = skip_digits(t, from);
+        if (pos == from)
+            return broken(x, pos, "a digit was expected behind the point");
+    }
+    if (pos < t.len && (t.data[pos] == 'e' || t.data[pos] == 'E')) {
+        pos++;
+        pos += pos < t.len && (t.data[pos] == '+' || t.data[pos] == '-');
+        from = pos;
+        pos = skip_digits(t, from);
+        if (pos == from)
+            return broken(x, pos, "a digit was expected in the exponent");
+    }
+    x->pos = pos;
+    return settle(x, BM_JSON_NUMBER, (bm_str){.data = t.data + begin, .len = pos - begin});
+}
+
+static bool read_word(bm_json_exact *x, const char *word, bm_json_kind kind)
+{
+    size_t n = strlen(word);
+    if (x->text.len - x->pos < n || memcmp(x->text.data + x->pos, word, n) != 0)
+        return broken(x, x->pos, "a value was expected");
+    x->pos += n;
+    return settle(x, kind, (bm_str){.data = "", .len = 0});
+}
+
+static bool read_scalar(bm_json_exact *x, char byte)
+{
+    switch (byte) {
+    case '"':
+        return read_string_value(x);
+    case 't':
+        return read_word(x, "true", BM_JSON_BOOL);
+    case 'f':
+        return read_word(x, "false", BM_JSON_BOOL);
+    case 'n':
+        return read_word(x, "null", BM_JSON_NULL);
+    default:
+        if (byte == '-' || (byte >= '0' && byte <= '9'))
+            return read_number(x);
+        return broken(x, x->pos, "a value was expected");
+    }
+}
+
+static bool read_value(bm_json_exact *x, char byte)
+{
+    if (byte == '{' || byte == '[') {
+        return settle(x, byte == '{' ? BM_JSON_OBJECT : BM_JSON_ARRAY, (bm_str){"", 0}) &&
+               enter(x, byte == '{');
+    }
+    x->state = x->depth == 0 ? DONE : AFTER;
+    return read_scalar(x, byte);
+}
+
+static bool read_key(bm_json_exact *x, char byte)
+{
+    bm_json_span span;
+    if (byte != '"')
+        return broken(x, x->pos,
+                      x->state == KEY ? "a key in quotes was expected"
+                                      : "a key in quotes or } was expected");
+    x->state = COLON;
+    return read_string(x, &span) && take_key(x, &span);
+}
+
+/* One token; pos stands on its first byte. */
+static bool step(bm_json_exact *x, char byte)
+{
+    switch (x->state) {
+    case VALUE_OR_END:
+        if (byte != ']')
+            return read_value(x, byte);
+        break;
+    case VALUE:
+        return read_value(x, byte);
+    case KEY_OR_END:
+        if (byte != '}')
+            return read_key(x, byte);
+        break;
+    case KEY:
+        return read_key(x, byte);
+    case COLON:
+        if (byte != ':')
+            return broken(x, x->pos, "a colon was expected");
+        x->state = VALUE;
+        x->pos++;
+        return true;
+    case AFTER:
+        if (byte == ',') {
+            x->state = in_object(x) ? KEY : VALUE;
+            x->pos++;
+            return true;
+        }
+        if (byte != (in_object(x) ? '}' : ']'))
+            return broken(x, x->pos,
+                          in_object(x) ? "a comma or } was expected" : "a comma or ] was expected");
+        break;
+    case DONE:
+        return broken(x, x->pos, "nothing more was expected behind the value");
+    }
+    leave(x);
+    return true;
+}
+
+static bool read_text(bm_json_exact *x)
+{
+    const char *data = x->text.data;
+    size_t first = SIZE_MAX;
+    for (;;) {
+        while (x->pos < x->text.len && (data[x->pos] == ' ' || data[x->pos] == '\t' ||
+                                        data[x->pos] == '\n' || data[x->pos] == '\r'))
+            x->pos++;
+        if (x->pos == x->text.len)
+            break;
+        if (first == SIZE_MAX)
+            first = x->pos;
+        if (!step(x, data[x->pos]))
+            return false;
+    }
+    if (x->state != DONE)
+        return broken(x, x->pos, "it ends too early");
+    if (data[first] != '{') {
+        snprintf(x->reason, sizeof x->reason, "not a JSON object (one was expected)");
+        return false;
+    }
+    return true;
+}
+
+/* The field of a path through arrays. */
+static bm_json_field all_of(const follow *f)
+{
+    if (f->all.wrong_at != 0)
+        return (bm_json_field){.kind = f->all.wrong,
+                               .place = f->all.in_array ? f->all.wrong_at : 0};
+    return (bm_json_field){.kind = BM_JSON_STRING,
+                           .value = {f->text.data, f->all.len},
+                           .len_bytes = f->all.len_bytes,
+                           .n_invalid = f->all.n_invalid};
+}
+
+bm_status bm_json_exact_run(bm_json_exact *exact, bm_str text, bm_json_field *fields,
+                            const char **broken_why, bm_error *err)
+{
+    exact->text = text;
+    exact->fields = fields;
+    exact->pos = 0;
+    exact->depth = 0;
+    exact->state = VALUE;
+    exact->out.len = 0;
+    exact->status = BM_OK;
+    exact->err = err;
+    for (size_t i = 0; i < exact->n_paths; i++) {
+        follow *f = &exact->follows[i];
+        f->on = 0;
+        f->hit = f->wanted = f->in_out = false;
+        f->all = (gathered){0};
+        f->text.len = 0;
+        fields[i] = (bm_json_field){.kind = BM_JSON_MISSING};
+    }
+    if (exact->n_paths > 0 && text.len <= COPY_MAX)
+        BM_TRY(bm_buf_reserve(&exact->out, text.len + BM_JSON_COPY_MORE, err));
+    *broken_why = read_text(exact) ? NULL : exact->reason;
+    if (exact->status != BM_OK)
+        return exact->status;
+    for (size_t i = 0; i < exact->n_paths; i++) {
+        const follow *f = &exact->follows[i];
+        if (f->begun != NULL)
+            fields[i] = all_of(f);
+        else if (fields[i].kind == BM_JSON_STRING && f->in_out)
+            fields[i].value.data = exact->out.data + f->out_offset;
+        if (fields[i].value.data == NULL)
+            fields[i].value.data = "";
+    }
+    return BM_OK;
+}

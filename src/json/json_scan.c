@@ -1,0 +1,200 @@
+/* json_scan.c -- a walk over JSON text by brackets and quotes. Values are parts of the text; only
+ * bm_json_scan_copy recurses, and goes no deeper than MAX_DEPTH. */
+#include "json/json_scan.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "json/json_string.h"
+
+#define MAX_DEPTH 64u
+
+static size_t skip_space(bm_str text, size_t at)
+{
+    while (at < text.len && (text.data[at] == ' ' || text.data[at] == '\t' ||
+                             text.data[at] == '\n' || text.data[at] == '\r'))
+        at++;
+    return at;
+}
+
+/* One past the closing quote of the string that begins at `at`. */
+static size_t skip_string(bm_str text, size_t at)
+{
+    bm_json_span span;
+    return bm_json_string_end(text, at + 1, &span) == NULL ? span.end + 1 : text.len;
+}
+
+/* One past the bracket that closes the one at `at`. */
+static size_t skip_brackets(bm_str text, size_t at)
+{
+    size_t depth = 0;
+    while (at < text.len) {
+        char c = text.data[at];
+        if (c == '"') {
+            at = skip_string(text, at);
+            continue;
+        }
+        at++;
+        if (c == '{' || c == '[')
+            depth++;
+        else if ((c == '}' || c == ']') && --depth == 0)
+            return at;
+    }
+    return text.len;
+}
+
+static size_t skip_value(bm_str text, size_t at)
+{
+    if (at >= text.len)
+        return text.len;
+    if (text.data[at] == '"')
+        return skip_string(text, at);
+    if (text.data[at] == '{' || text.data[at] == '[')
+        return skip_brackets(text, at);
+    while (at < text.len && memchr(",]} \t\n\r", text.data[at], 7) == NULL)
+        at++;
+    return at;
+}
+
+/* Step to the next item inside the brackets; false at the closing one. */
+static bool next_item(bm_str text, char bracket, size_t *at)
+{
+    size_t i = skip_space(text, *at);
+    if (*at == 0) {
+        if (i >= text.len || text.data[i] != bracket)
+            return false;
+        i = skip_space(text, i + 1);
+    } else {
+        if (i >= text.len || text.data[i] != ',')
+            return false;
+        i = skip_space(text, i + 1);
+    }
+    *at = i;
+    return i < text.len && text.data[i] != '}' && text.data[i] != ']';
+}
+
+static bool take_value(bm_str text, size_t *at, bm_str *value)
+{
+    size_t end = skip_value(text, *at);
+    if (end == *at)
+        return false;
+    *value = (bm_str){text.data + *at, end - *at};
+    *at = end;
+    return true;
+}
+
+bool bm_json_scan_member(bm_str object, size_t *at, bm_str *key, bm_str *value)
+{
+    if (!next_item(object, '{', at) || object.data[*at] != '"')
+        return false;
+    size_t end = skip_string(object, *at);
+    *key = (bm_str){object.data + *at, end - *at};
+    *at = skip_space(object, end);
+    if (*at >= object.len || object.data[*at] != ':')
+        return false;
+    *at = skip_space(object, *at + 1);
+    return take_value(object, at, value);
+}
+
+bool bm_json_scan_element(bm_str array, size_t *at, bm_str *value)
+{
+    return next_item(array, '[', at) && take_value(array, at, value);
+}
+
+static bool find_key(bm_str object, const char *key, size_t len, bm_str *value)
+{
+    size_t at = 0;
+    bm_str name, candidate;
+    bool found = false;
+    while (bm_json_scan_member(object, &at, &name, &candidate)) {
+        if (name.len == len + 2 && memcmp(name.data + 1, key, len) == 0) {
+            *value = candidate;
+            found = true;
+        }
+    }
+    return found;
+}
+
+bool bm_json_scan_find(bm_str object, const char *key, bm_str *value)
+{
+    return find_key(object, key, strlen(key), value);
+}
+
+bool bm_json_scan_path(bm_str object, const char *path, bm_str *value)
+{
+    *value = object;
+    for (size_t len; (len = strcspn(path, ".")) > 0; path += len + 1) {
+        if (!find_key(*value, path, len, value))
+            return false;
+        if (path[len] == '\0')
+            return true;
+    }
+    return false;
+}
+
+bm_status bm_json_scan_string(bm_str quoted, bm_buf *out, bm_error *err)
+{
+    if (quoted.len < 2 || quoted.data[0] != '"' || quoted.data[quoted.len - 1] != '"')
+        return bm_fail(err, BM_ERR_FORMAT, "a value is no string");
+    bm_json_repair repair = {0};
+    return bm_json_string_plain((bm_str){quoted.data + 1, quoted.len - 2}, false, out, &repair,
+                                err);
+}
+
+bool bm_json_scan_is(bm_str value, const char *text)
+{
+    return value.len == strlen(text) && memcmp(value.data, text, value.len) == 0;
+}
+
+bool bm_json_scan_uint(bm_str value, uint64_t *out)
+{
+    uint64_t n = 0;
+    if (value.len == 0)
+        return false;
+    for (size_t i = 0; i < value.len; i++) {
+        if (value.data[i] < '0' || value.data[i] > '9' || __builtin_mul_overflow(n, 10, &n) ||
+            __builtin_add_overflow(n, (uint64_t)(value.data[i] - '0'), &n))
+            return false;
+    }
+    *out = n;
+    return true;
+}
+
+static void copy_key(bm_str key, bm_json *out)
+{
+    bm_buf name = {0};
+    bm_status status = bm_json_scan_string(key, &name, NULL);
+    if (status == BM_OK)
+        status = bm_buf_end(&name, NULL);
+    if (status == BM_OK)
+        bm_json_key(out, name.data);
+    else
+        out->status = status;
+    bm_buf_reset(&name);
+}
+
+static void copy_value(bm_str value, bm_json *out, unsigned depth)
+{
+    size_t at = 0;
+    bm_str key, item;
+    if (value.len == 0 || depth > MAX_DEPTH || (value.data[0] != '{' && value.data[0] != '[')) {
+        bm_json_raw_part(out, value);
+    } else if (value.data[0] == '{') {
+        bm_json_begin_object(out);
+        while (bm_json_scan_member(value, &at, &key, &item)) {
+            copy_key(key, out);
+            copy_value(item, out, depth + 1);
+        }
+        bm_json_end_object(out);
+    } else {
+        bm_json_begin_array(out);
+        while (bm_json_scan_element(value, &at, &item))
+            copy_value(item, out, depth + 1);
+        bm_json_end_array(out);
+    }
+}
+
+void bm_json_scan_copy(bm_str value, bm_json *out)
+{
+    copy_value(value, out, 0);
+}

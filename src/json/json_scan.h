@@ -1,0 +1,34 @@
+/* json_scan.h -- walking the JSON text of our own reports: members of an object, elements of an
+ * array.
+ *
+ * For text that a real parser has accepted (json_exact.h). Broken text ends a walk early, and is
+ * never read past its end. Values are given as the part of the text that holds them; nothing is
+ * allocated but what bm_json_scan_string appends. */
+#ifndef BM_IO_JSON_JSON_SCAN_H
+#define BM_IO_JSON_JSON_SCAN_H
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#include "base/memory.h"
+#include "json/json_write.h"
+
+/* The next member of an object, whose text begins at its brace; *at is 0 at first. `key` is with
+ * its quotes. False: that was the last. */
+bool bm_json_scan_member(bm_str object, size_t *at, bm_str *key, bm_str *value);
+/* The next element of an array, in the same way. */
+bool bm_json_scan_element(bm_str array, size_t *at, bm_str *value);
+/* The value of a key that needs no escapes, of equal keys the last one's; false: there is none. */
+bool bm_json_scan_find(bm_str object, const char *key, bm_str *value);
+/* The same through objects, by dotted path. */
+bool bm_json_scan_path(bm_str object, const char *path, bm_str *value);
+/* Append what a string in quotes says, unescaped. BM_ERR_FORMAT: it is no string. */
+bm_status bm_json_scan_string(bm_str quoted, bm_buf *out, bm_error *err);
+/* Is a value this text ("null")? */
+bool bm_json_scan_is(bm_str value, const char *text);
+/* A number without sign, fraction and exponent, below 2^64; false: it is none. */
+bool bm_json_scan_uint(bm_str value, uint64_t *out);
+/* Write a value again, in the layout of `out`. */
+void bm_json_scan_copy(bm_str value, bm_json *out);
+
+#endif

@@ -1,0 +1,262 @@
+/* json_string.c -- strings are scanned 32 bytes at a time, and unescaped run by run.
+ *
+ * A run between two escapes is repaired for itself: no UTF-8 sequence goes on past a backslash, so
+ * the result is that of the whole string.
+ *
+ * Tests: tests/unit/json/test_json_read.c, tests/unit/json/test_json_exact.c
+ * Tests: tests/fuzz/fuzz_json.c */
+#include "json/json_string.h"
+
+#include <string.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
+#include "base/error.h"
+#include "base/utf8.h"
+#include "base/utf8_code.h"
+#include "json/json_simd.h"
+
+#define ONES  UINT64_C(0x0101010101010101)
+#define HIGHS UINT64_C(0x8080808080808080)
+
+#define BLOCK BM_JSON_COPY_MORE
+
+typedef unsigned char bytes16 __attribute__((vector_size(16)));
+
+static uint64_t fold(bytes16 bytes)
+{
+    uint64_t halves[2];
+    memcpy(halves, &bytes, sizeof halves);
+    return halves[0] | halves[1];
+}
+
+/* All bits where a byte ends a plain run, as a quote, a backslash and a control character do. */
+static bytes16 run_ends(bytes16 bytes)
+{
+    const bytes16 zero = {0};
+    return (bytes16)(bytes == zero + '"') | (bytes16)(bytes == zero + '\\') |
+           (bytes16)(bytes < zero + ' ');
+}
+
+/* How many of the 32 bytes come before the first that ends a plain run: 32 where none does. Without
+ * SSE2: 0 where one does, and the position is found word by word. `seen` collects their bits. */
+static inline size_t plain_of_block(const char *data, bytes16 *seen, char *copy)
+{
+    bytes16 a, b;
+    memcpy(&a, data, sizeof a);
+    memcpy(&b, data + sizeof a, sizeof b);
+    *seen |= a | b;
+    if (copy != NULL) {
+        memcpy(copy, &a, sizeof a);
+        memcpy(copy + sizeof a, &b, sizeof b);
+    }
+    a = run_ends(a);
+    b = run_ends(b);
+#ifdef __SSE2__
+    const unsigned ends =
+        (unsigned)_mm_movemask_epi8((__m128i)a) | (unsigned)_mm_movemask_epi8((__m128i)b) << 16;
+    return ends == 0 ? BLOCK : (size_t)__builtin_ctz(ends);
+#else
+    return fold(a | b) == 0 ? BLOCK : 0;
+#endif
+}
+
+static uint64_t has_zero(uint64_t word)
+{
+    return (word - ONES) & ~word & HIGHS;
+}
+
+/* How many of the 8 bytes come before the first that ends a plain run; 8: all. The lowest flag of
+ * each test is right, for a borrow comes from a lower one. */
+static size_t plain_of_word(uint64_t word)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    const uint64_t flags = has_zero(word ^ ONES * '"') | has_zero(word ^ ONES * '\\') |
+                           ((word - ONES * 0x20) & ~word & HIGHS);
+    return flags == 0 ? 8 : (size_t)__builtin_ctzll(flags) / 8;
+}
+
+static bool ends_run(char byte)
+{
+    return byte == '"' || byte == '\\' || (unsigned char)byte < 0x20;
+}
+
+/* The first position from `pos` on whose byte ends a plain run, or text.len. `seen` collects the
+ * bits of the bytes before it, and perhaps of some behind it. Where `copy` is not NULL the bytes are
+ * written there, and up to BM_JSON_COPY_MORE more. */
+static inline size_t skip_plain(bm_str text, size_t pos, uint64_t *seen, char *copy)
+{
+    bytes16 wide = {0};
+    size_t plain = BLOCK;
+    while (text.len - pos >= BLOCK && plain == BLOCK) {
+        plain = plain_of_block(text.data + pos, &wide, copy);
+        pos += plain;
+        if (copy != NULL)
+            copy += plain;
+    }
+    *seen |= fold(wide);
+#ifdef __SSE2__
+    if (plain < BLOCK)
+        return pos;
+#endif
+    for (uint64_t word; text.len - pos >= sizeof word;) {
+        memcpy(&word, text.data + pos, sizeof word);
+        plain = plain_of_word(word);
+        *seen |= word;
+        pos += plain;
+        if (copy != NULL) {
+            memcpy(copy, &word, sizeof word);
+            copy += plain;
+        }
+        if (plain < sizeof word)
+            return pos;
+    }
+    for (; pos < text.len && !ends_run(text.data[pos]); pos++) {
+        *seen |= (unsigned char)text.data[pos];
+        if (copy != NULL)
+            *copy++ = text.data[pos];
+    }
+    return pos;
+}
+
+/* The value of a hexadecimal digit and 1 more; 0: it is none. */
+static const uint8_t hex_digits[256] = {
+    ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
+    ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
+    ['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16};
+
+/* What a backslash and this byte stand for; 0: they are no escape, or \u. */
+static const char escapes[256] = {['"'] = '"',  ['\\'] = '\\', ['/'] = '/',  ['b'] = '\b',
+                                  ['f'] = '\f', ['n'] = '\n',  ['r'] = '\r', ['t'] = '\t'};
+
+#define NO_CODE UINT32_MAX
+
+/* The code of the \uXXXX at `pos`, or NO_CODE. */
+static uint32_t u_code(bm_str text, size_t pos)
+{
+    if (text.len - pos < 6 || text.data[pos] != '\\' || text.data[pos + 1] != 'u')
+        return NO_CODE;
+    uint32_t code = 0;
+    for (size_t i = 2; i < 6; i++) {
+        const uint32_t digit = hex_digits[(unsigned char)text.data[pos + i]];
+        if (digit == 0)
+            return NO_CODE;
+        code = code << 4 | (digit - 1);
+    }
+    return code;
+}
+
+/* Write what the escape at `pos` stands for to `out`, *n_out bytes, up to 4: of a pair of surrogates
+ * both halves, of an unpaired one U+FFFD, counted. Returns the position behind; 0: it is no escape. */
+static size_t unescape(bm_str text, size_t pos, char *out, size_t *n_out, uint64_t *n_unpaired)
+{
+    if (text.len - pos < 2)
+        return 0;
+    *out = escapes[(unsigned char)text.data[pos + 1]];
+    *n_out = 1;
+    if (*out != '\0')
+        return pos + 2;
+    uint32_t code = u_code(text, pos);
+    if (code == NO_CODE)
+        return 0;
+    pos += 6;
+    if (code >= 0xD800 && code < 0xE000) {
+        const uint32_t low = code < 0xDC00 ? u_code(text, pos) : NO_CODE;
+        if (low >= 0xDC00 && low < 0xE000) {
+            code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
+            pos += 6;
+        } else {
+            code = BM_REPLACEMENT;
+            ++*n_unpaired;
+        }
+    }
+    *n_out = (size_t)(bm_utf8_put(out, code) - out);
+    return pos;
+}
+
+/* bm_json_string_end and bm_json_string_copy, made for each: `copy` is NULL or not. */
+static inline const char *read_string(bm_str text, size_t from, bm_json_span *span, char *copy,
+                                      bm_json_repair *repair)
+{
+    size_t pos = from, n;
+    uint64_t seen = 0, n_unpaired = 0;
+    char *to = copy, unused[4];
+    *span = (bm_json_span){.begin = from};
+    for (;;) {
+        const size_t begin = pos;
+        pos = skip_plain(text, pos, &seen, to);
+        if (to != NULL)
+            to += pos - begin;
+        span->end = pos;
+        if (pos == text.len)
+            return "the string is never closed";
+        if (text.data[pos] == '"')
+            break;
+        if (text.data[pos] != '\\')
+            return "a control character in a string must be escaped";
+        span->escapes = true;
+        pos = unescape(text, pos, to != NULL ? to : unused, &n, &n_unpaired);
+        if (pos == 0)
+            return "an escape was expected behind the backslash: \" \\ / b f n r t or u and four "
+                   "hex digits";
+        if (to != NULL)
+            to += n;
+    }
+    span->beyond_ascii = (seen & HIGHS) != 0;
+    if (to != NULL)
+        *repair = (bm_json_repair){.len_bytes = (uint64_t)(to - copy), .n_invalid = n_unpaired};
+    return NULL;
+}
+
+const char *bm_json_string_end(bm_str text, size_t from, bm_json_span *span)
+{
+    return read_string(text, from, span, NULL, NULL);
+}
+
+const char *bm_json_string_copy(bm_str text, size_t from, bm_json_span *span, char *copy,
+                                bm_json_repair *repair)
+{
+    return read_string(text, from, span, copy, repair);
+}
+
+/* Append a run that is no UTF-8. `out` has room for all that is left of the string, `left` bytes,
+ * and has so afterwards. */
+static bm_status repair_run(bm_str run, size_t left, bm_buf *out, uint64_t *n_invalid,
+                            bm_error *err)
+{
+    BM_TRY(bm_utf8_repair(run.data, run.len, out, n_invalid, err));
+    return bm_buf_reserve(out, left - run.len, err);
+}
+
+bm_status bm_json_string_plain(bm_str raw, bool beyond_ascii, bm_buf *out, bm_json_repair *repair,
+                               bm_error *err)
+{
+    if (raw.len == 0)
+        return BM_OK;
+    BM_TRY(bm_buf_reserve(out, raw.len, err)); /* an escape is no shorter than what it stands for */
+    for (size_t pos = 0; pos < raw.len;) {
+        const char *slash = memchr(raw.data + pos, '\\', raw.len - pos);
+        const size_t end = slash == NULL ? raw.len : (size_t)(slash - raw.data);
+        const bm_str run = {.data = raw.data + pos, .len = end - pos};
+        if (beyond_ascii && !bm_simd_utf8_valid(run.data, run.len)) {
+            BM_TRY(repair_run(run, raw.len - pos, out, &repair->n_invalid, err));
+        } else {
+            memcpy(out->data + out->len, run.data, run.len);
+            out->len += run.len;
+        }
+        repair->len_bytes += run.len;
+        pos = end;
+        if (slash == NULL)
+            break;
+        size_t n = 0;
+        pos = unescape(raw, pos, out->data + out->len, &n, &repair->n_invalid);
+        if (pos == 0)
+            return bm_fail(err, BM_ERR_FORMAT, "a broken escape");
+        repair->len_bytes += n;
+        out->len += n;
+    }
+    return BM_OK;
+}

@@ -1,0 +1,241 @@
+/* json_write.c -- JSON text into a growing buffer.
+ *
+ * Numbers do not depend on the locale: of a double the C library prints decimal digits and an
+ * exponent, and the layout is ours. It is tried with 15 digits, then 16, then 17 (subnormal
+ * numbers: from one on), until the text reads back as the same bits. */
+#include "json/json_write.h"
+
+#include <float.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+static void put(bm_json *json, const void *data, size_t len)
+{
+    if (json->status == BM_OK)
+        json->status = bm_buf_add(&json->buf, data, len, NULL);
+}
+
+static void put_line(bm_json *json)
+{
+    put(json, "\n", 1);
+    for (uint32_t i = 0; i < json->depth; i++)
+        put(json, "  ", 2);
+}
+
+/* Write what stands between the last value or key and the next. */
+static void separate(bm_json *json)
+{
+    if (json->after_key) {
+        json->after_key = false;
+        return;
+    }
+    if (json->comma)
+        put(json, ",", 1);
+    if (json->pretty && json->depth > 0)
+        put_line(json);
+}
+
+static void put_escaped(bm_json *json, bm_str text)
+{
+    static const char digits[] = "0123456789abcdef";
+    static const char named[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
+    size_t from = 0;
+    put(json, "\"", 1);
+    for (size_t i = 0; i < text.len; i++) {
+        unsigned char c = (unsigned char)text.data[i];
+        if (c >= 0x20 && c != '"' && c != '\\')
+            continue;
+        put(json, text.data + from, i - from);
+        from = i + 1;
+        char escape[6] = {'\\', 'u', '0', '0', digits[c >> 4], digits[c & 15]};
+        const char *hit = memchr(named, c, sizeof named - 1);
+        if (hit != NULL)
+            escape[1] = letters[hit - named];
+        put(json, escape, hit != NULL ? 2 : 6);
+    }
+    if (from < text.len)
+        put(json, text.data + from, text.len - from);
+    put(json, "\"", 1);
+}
+
+static void begin(bm_json *json, const char *bracket)
+{
+    separate(json);
+    put(json, bracket, 1);
+    json->depth++;
+    json->comma = false;
+}
+
+static void end(bm_json *json, const char *bracket)
+{
+    if (json->depth == 0 || json->after_key) {
+        json->status = json->status != BM_OK ? json->status : BM_ERR_INTERNAL;
+        return;
+    }
+    json->depth--;
+    if (json->pretty && json->comma)
+        put_line(json);
+    put(json, bracket, 1);
+    json->comma = true;
+}
+
+static void value(bm_json *json, const char *text, size_t len)
+{
+    separate(json);
+    put(json, text, len);
+    json->comma = true;
+}
+
+void bm_json_begin_object(bm_json *json)
+{
+    begin(json, "{");
+}
+
+void bm_json_end_object(bm_json *json)
+{
+    end(json, "}");
+}
+
+void bm_json_begin_array(bm_json *json)
+{
+    begin(json, "[");
+}
+
+void bm_json_end_array(bm_json *json)
+{
+    end(json, "]");
+}
+
+void bm_json_key(bm_json *json, const char *key)
+{
+    separate(json);
+    put_escaped(json, (bm_str){key, strlen(key)});
+    put(json, ": ", json->pretty ? 2 : 1);
+    json->after_key = true;
+}
+
+void bm_json_string(bm_json *json, bm_str text)
+{
+    separate(json);
+    put_escaped(json, text);
+    json->comma = true;
+}
+
+void bm_json_text(bm_json *json, const char *text)
+{
+    if (text == NULL)
+        value(json, "null", 4);
+    else
+        bm_json_string(json, (bm_str){text, strlen(text)});
+}
+
+void bm_json_uint(bm_json *json, uint64_t number)
+{
+    char text[24];
+    int len = snprintf(text, sizeof text, "%" PRIu64, number);
+    value(json, text, (size_t)len);
+}
+
+/* Fills `digits` with the decimal digits of a positive finite number, without zeros at the end, and
+ * *exponent with the power of ten of the first: 0.025 gives "25" and -2. Returns how many. */
+static size_t shortest_digits(double number, char digits[20], int *exponent)
+{
+    int first = number < DBL_MIN ? 0 : 14;
+    size_t n = 0;
+    for (int precision = first; precision <= 16; precision++) {
+        char text[40], again[48];
+        snprintf(text, sizeof text, "%.*e", precision, number);
+        n = 0;
+        const char *c = text;
+        for (; *c != 'e'; c++) /* the decimal point is whatever the locale makes it */
+            if (*c >= '0' && *c <= '9' && n < 18)
+                digits[n++] = *c;
+        *exponent = (int)strtol(c + 1, NULL, 10);
+        while (n > 1 && digits[n - 1] == '0')
+            n--;
+        digits[n] = '\0';
+        snprintf(again, sizeof again, "%se%d", digits, *exponent - (int)(n - 1));
+        if (strtod(again, NULL) == number)
+            break;
+    }
+    return n;
+}
+
+void bm_json_double(bm_json *json, double number)
+{
+    char digits[20], text[64];
+    int exponent = 0, len = 0;
+    if (!isfinite(number)) {
+        value(json, "null", 4);
+        return;
+    }
+    const char *sign = signbit(number) ? "-" : "";
+    if (number == 0) {
+        len = snprintf(text, sizeof text, "%s0", sign);
+        value(json, text, (size_t)len);
+        return;
+    }
+    int n = (int)shortest_digits(fabs(number), digits, &exponent);
+    if (exponent < -5 || exponent > 16)
+        len = snprintf(text, sizeof text, "%s%c%s%se%+03d", sign, digits[0], n > 1 ? "." : "",
+                       digits + 1, exponent);
+    else if (exponent < 0)
+        len = snprintf(text, sizeof text, "%s0.%.*s%s", sign, -exponent - 1, "0000", digits);
+    else if (exponent >= n - 1)
+        len = snprintf(text, sizeof text, "%s%s%.*s", sign, digits, exponent - (n - 1),
+                       "00000000000000000");
+    else
+        len = snprintf(text, sizeof text, "%s%.*s.%s", sign, exponent + 1, digits,
+                       digits + exponent + 1);
+    value(json, text, (size_t)len);
+}
+
+void bm_json_bool(bm_json *json, bool truth)
+{
+    value(json, truth ? "true" : "false", truth ? 4 : 5);
+}
+
+void bm_json_raw(bm_json *json, const char *text)
+{
+    value(json, text, strlen(text));
+}
+
+void bm_json_raw_part(bm_json *json, bm_str part)
+{
+    value(json, part.data, part.len);
+}
+
+void bm_json_key_text(bm_json *json, const char *key, const char *text)
+{
+    bm_json_key(json, key);
+    bm_json_text(json, text);
+}
+
+void bm_json_key_uint(bm_json *json, const char *key, uint64_t number)
+{
+    bm_json_key(json, key);
+    bm_json_uint(json, number);
+}
+
+void bm_json_key_double(bm_json *json, const char *key, double number)
+{
+    bm_json_key(json, key);
+    bm_json_double(json, number);
+}
+
+bm_status bm_json_finish(bm_json *json, bm_error *err)
+{
+    put(json, "\n", 1);
+    put(json, "", 1);
+    if (json->status == BM_ERR_NOMEM)
+        return bm_fail_nomem(err, json->buf.len);
+    if (json->status != BM_OK || json->depth != 0 || json->after_key)
+        return bm_fail(err, BM_ERR_INTERNAL, "JSON text was not closed as it was opened");
+    json->buf.len--;
+    return BM_OK;
+}

@@ -1,0 +1,399 @@
+/* all_pairs.c -- all pairs above a threshold by an inverted index of rare shingles.
+ *
+ * The algorithms are AllPairs and PPJoin: Chaudhuri, Ganti and Kaushik 2006 (prefixes); Bayardo, Ma
+ * and Srikant, "Scaling up all pairs similarity search", 2007 (documents by size, sizes bounded);
+ * Xiao, Wang, Lin and Yu 2008 (a shorter prefix in the index, the places of a meeting).
+ *
+ * Documents are taken by size. A document x meets the smaller ones in the lists of its prefix
+ * (prefix_search.c), and is compared with what is left of these (verify.c).
+ *
+ * Where memory is bounded, the index holds a block of the documents at a time, and every document
+ * as large as the block's first or larger, up to the size that the block's last can still reach,
+ * looks into it; a document outside the block has its prefix made again for each block. Counters do
+ * not shrink: prefixes, and so the number of pairs that are compared, are the same for any memory.
+ *
+ * Where sets are not in memory, prefixes come from a store, which is read from front to back for
+ * each block, and pairs that pass the filters are handed on, to be compared by the caller.
+ *
+ * Threads: 64 lanes of 64 documents each are searched at once, each into a buffer of its own; then
+ * this thread hands the buffers on in order, and lanes that are finished get the next documents. A
+ * lane whose buffer is full stops where it is, in the middle of a document if need be, and goes on
+ * in the next round. So neither the order nor the memory depends on threads.
+ *
+ * Work depends on the corpus: seconds where shared shingles are rare, quadratic where the threshold
+ * is low and all documents look alike. */
+#include "lsh/all_pairs.h"
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "lsh/prefix_search.h"
+#include "lsh/verify.h"
+
+#define LANES     64u /* parts of the documents that are searched at once */
+#define LANE_DOCS 64u
+#define FULL_MAX  65536u /* pairs in a lane's buffer */
+#define FULL_MIN  1024u
+#define CHUNK     65536u
+#define LEAST     (256u << 10) /* bytes that an index may use at least */
+
+typedef struct lane {
+    size_t next, end; /* positions */
+    size_t compared;  /* candidates of the document at `next` that are done */
+    bm_pair *pairs;
+    size_t n, cap;
+    uint64_t n_compared;
+} lane;
+
+typedef struct search {
+    const bm_all_pairs_job *job;
+    bm_set_list sets;
+    bm_shingle_counts counts;
+    bm_sized_sets docs;
+    uint32_t *order; /* owned; NULL with a store */
+    bm_prefix_index index;
+    size_t full; /* pairs with which a lane's buffer is full */
+    size_t end;  /* position after the last document that looks into the index */
+    bm_prefix_finder *finders;
+    uint32_t n_threads;
+    lane lanes[LANES];
+    bm_pair *chunk;
+    size_t n_chunk;
+    bm_all_pairs_stats stats;
+    double began_s;
+} search;
+
+/* --- comparing --- */
+
+/* Is there room in the lane's buffer? */
+static bool has_room(const search *s, const lane *l)
+{
+    return l->n < s->full;
+}
+
+/* The similarity of two documents, negative where it is below the threshold. With a store it is not
+ * known yet, and 0. */
+static double similarity_of(const search *s, uint32_t x, uint32_t y)
+{
+    const bm_set_list *sets = &s->sets;
+    if (sets->docs == NULL)
+        return 0;
+    return bm_similarity_at_least(s->docs.rule.measure, sets->docs[x], sets->sizes[x],
+                                  sets->docs[y], sets->sizes[y], s->docs.rule.threshold);
+}
+
+static bm_status compare(const search *s, const bm_prefix_finder *f, lane *l, bm_error *err)
+{
+    uint32_t doc_x = s->docs.order[l->next];
+    for (; l->compared < f->n_found && has_room(s, l); l->compared++) {
+        uint32_t doc_y = s->docs.order[f->found[l->compared]];
+        double similarity = similarity_of(s, doc_x, doc_y);
+        l->n_compared++;
+        if (similarity < 0)
+            continue;
+        BM_TRY(bm_grow(&l->pairs, &l->cap, l->n + 1, sizeof *l->pairs, err));
+        l->pairs[l->n++] = (bm_pair){.a = doc_x < doc_y ? doc_x : doc_y,
+                                     .b = doc_x < doc_y ? doc_y : doc_x,
+                                     .similarity = similarity};
+    }
+    return BM_OK;
+}
+
+static bm_status search_lanes(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    search *s = ctx;
+    bm_prefix_finder *f = &s->finders[thread];
+    for (size_t i = begin; i < end; i++) {
+        lane *l = &s->lanes[i];
+        while (l->next < l->end && has_room(s, l)) {
+            BM_TRY(bm_prefix_find(f, l->next, err));
+            BM_TRY(compare(s, f, l, err));
+            if (l->compared == f->n_found) {
+                l->next++;
+                l->compared = 0;
+            }
+        }
+    }
+    return BM_OK;
+}
+
+/* --- handing on --- */
+
+static bm_status flush(search *s, bm_error *err)
+{
+    size_t n = s->n_chunk;
+    s->n_chunk = 0;
+    return n == 0 ? BM_OK : s->job->fn(s->job->ctx, s->chunk, n, err);
+}
+
+static bm_status emit(search *s, bm_error *err)
+{
+    bm_status status = BM_OK;
+    for (size_t i = 0; i < LANES; i++) {
+        lane *l = &s->lanes[i];
+        for (size_t k = 0; status == BM_OK && k < l->n;) {
+            size_t room = CHUNK - s->n_chunk, many = l->n - k < room ? l->n - k : room;
+            memcpy(s->chunk + s->n_chunk, l->pairs + k, many * sizeof *s->chunk);
+            k += many;
+            s->n_chunk += many;
+            status = s->n_chunk == CHUNK ? flush(s, err) : BM_OK;
+        }
+        l->n = 0;
+        s->stats.n_compared += l->n_compared;
+        l->n_compared = 0;
+    }
+    return status;
+}
+
+/* Report progress as a number of documents: those of earlier blocks, and of this block the share
+ * that has been looked into. */
+static bm_status report(const search *s, size_t at, bm_error *err)
+{
+    const bm_callbacks *callbacks = s->job->callbacks;
+    if (callbacks == NULL)
+        return BM_OK;
+    if (callbacks->cancelled != NULL && callbacks->cancelled(callbacks->ctx))
+        return bm_fail(err, BM_ERR_CANCELLED, "interrupted");
+    if (callbacks->progress != NULL) {
+        double all = (double)(s->end - s->index.begin), part = (double)(at - s->index.begin);
+        double block = (double)(s->index.end - s->index.begin);
+        size_t left_out = s->sets.n_docs - s->docs.n;
+        size_t done = left_out + s->index.begin + (all > 0 ? (size_t)(block * part / all) : 0);
+        bm_progress progress = {.stage = "compare",
+                                .done = done,
+                                .total = s->sets.n_docs,
+                                .unit = "documents",
+                                .n_docs = done,
+                                .elapsed_s = bm_clock_seconds() - s->began_s};
+        callbacks->progress(callbacks->ctx, &progress);
+    }
+    return BM_OK;
+}
+
+/* Give finished lanes their next documents. False: all is done. */
+static bool refill(search *s, size_t *at)
+{
+    bool work = false;
+    for (size_t i = 0; i < LANES; i++) {
+        lane *l = &s->lanes[i];
+        if (l->next == l->end && *at < s->end) {
+            l->next = *at;
+            l->end = s->end - *at < LANE_DOCS ? s->end : *at + LANE_DOCS;
+            *at = l->end;
+        }
+        work |= l->next < l->end;
+    }
+    return work;
+}
+
+static bm_status search_block(search *s, bm_error *err)
+{
+    size_t at = s->index.begin;
+    BM_TRY(report(s, at, err));
+    while (refill(s, &at)) {
+        if (s->job->pool != NULL)
+            BM_TRY(bm_pool_for(s->job->pool, (bm_pool_split){LANES, 1}, search_lanes, s, err));
+        else
+            BM_TRY(search_lanes(s, 0, 0, LANES, err));
+        BM_TRY(emit(s, err));
+        BM_TRY(report(s, at, err));
+    }
+    return BM_OK;
+}
+
+/* --- opening --- */
+
+static bm_status sort_by_size(search *s, bm_error *err)
+{
+    const bm_all_pairs_job *job = s->job;
+    s->docs = (bm_sized_sets){.sets = &s->sets,
+                              .order = job->order,
+                              .n = job->n_order,
+                              .store = job->store,
+                              .rule = job->rule};
+    if (job->store != NULL)
+        return BM_OK;
+    BM_TRY(bm_new(&s->order, job->n_docs, err));
+    s->docs.order = s->order;
+    s->docs.counts = &s->counts;
+    return bm_order_by_size(&s->sets, s->order, &s->docs.n, err);
+}
+
+#define A_PAIR (LANES * sizeof(bm_pair) * 3 / 2) /* bytes of one more pair in each lane's buffer */
+
+/* Bytes that are needed beside the index and the lanes' buffers, and the size of the longest
+ * document. */
+static uint64_t fixed_bytes(const bm_all_pairs_job *job, size_t *longest)
+{
+    bm_set_list sets = {.sizes = job->sizes, .skip = job->skip, .n_docs = job->n_docs};
+    uint32_t n_threads = job->pool == NULL ? 1 : bm_pool_size(job->pool);
+    uint64_t n_shingles = 0, bytes = CHUNK * sizeof(bm_pair);
+    *longest = 0;
+    for (size_t doc = 0; doc < sets.n_docs; doc++) {
+        if (!bm_set_list_has(&sets, doc))
+            continue;
+        n_shingles += sets.sizes[doc];
+        *longest = sets.sizes[doc] > *longest ? sets.sizes[doc] : *longest;
+    }
+    if (job->store == NULL)
+        bytes += (uint64_t)job->n_docs * 20 +
+                 bm_shingle_counts_bytes(bm_shingle_counts_bits(n_shingles));
+    return bytes + n_threads * bm_prefix_finder_bytes(job->store, *longest);
+}
+
+/* Bytes of the largest range of documents that an index may have to hold. */
+static uint64_t largest_range(const bm_all_pairs_job *job, size_t longest)
+{
+    bm_set_list sets = {.sizes = job->sizes, .n_docs = job->n_docs};
+    bm_sized_sets docs = {.sets = &sets,
+                          .order = job->order,
+                          .n = job->n_order,
+                          .store = job->store,
+                          .rule = job->rule};
+    uint64_t largest = 0;
+    if (job->store == NULL)
+        return BM_PREFIX_RANGE * bm_prefix_index_bytes(job->rule, longest);
+    for (size_t at = 0; at < docs.n; at += BM_PREFIX_RANGE) {
+        uint64_t bytes = bm_prefix_range_bytes(&docs, at);
+        largest = bytes > largest ? bytes : largest;
+    }
+    return largest;
+}
+
+uint64_t bm_all_pairs_least(const bm_all_pairs_job *job)
+{
+    size_t longest;
+    uint64_t fixed = fixed_bytes(job, &longest), index = largest_range(job, longest);
+    return fixed + (index < LEAST ? LEAST : index) + A_PAIR * FULL_MIN;
+}
+
+/* Divide job->memory: into the size of the buffers, and the bytes that the index of a block may
+ * need. */
+static bm_status share_memory(search *s, uint64_t *block, bm_error *err)
+{
+    uint64_t memory = s->job->memory, least = bm_all_pairs_least(s->job);
+    size_t longest;
+    s->full = FULL_MAX;
+    *block = 0;
+    if (memory == 0)
+        return BM_OK;
+    if (memory < least)
+        return bm_fail(err, BM_ERR_NOMEM,
+                       "comparing all pairs needs %llu MiB beside the documents, and `memory` "
+                       "leaves %llu MiB",
+                       (unsigned long long)(least >> 20) + 1, (unsigned long long)(memory >> 20));
+    s->full = FULL_MIN + (size_t)((memory - least) / 8 / A_PAIR);
+    s->full = s->full > FULL_MAX ? FULL_MAX : s->full;
+    s->stats.bytes = fixed_bytes(s->job, &longest) + A_PAIR * s->full;
+    *block = memory - s->stats.bytes;
+    return BM_OK;
+}
+
+static bm_status open_finders(search *s, bm_error *err)
+{
+    for (uint32_t i = 0; i < s->n_threads; i++)
+        BM_TRY(bm_prefix_finder_open(&s->finders[i], &s->docs, &s->index, err));
+    return BM_OK;
+}
+
+static void close_finders(search *s)
+{
+    for (uint32_t i = 0; s->finders != NULL && i < s->n_threads; i++)
+        bm_prefix_finder_close(&s->finders[i]);
+}
+
+/* The position after the last document that can reach the threshold with one of the block. */
+static size_t last_of_block(const search *s)
+{
+    size_t largest = bm_sized_size(&s->docs, s->index.end - 1);
+    size_t low = s->index.end, high = s->docs.n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (bm_least_size(s->docs.rule, bm_sized_size(&s->docs, middle)) <= largest)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bm_status search_all(search *s, uint64_t memory, bm_error *err)
+{
+    bm_status status = BM_OK;
+    uint64_t fixed = s->stats.bytes;
+    for (size_t begin = 0; status == BM_OK && begin < s->docs.n;) {
+        bm_prefix_block block = {.docs = &s->docs,
+                                 .begin = begin,
+                                 .memory = memory,
+                                 .beside = s->n_threads * BM_PREFIX_FINDER_DOC,
+                                 .pool = s->job->pool};
+        status = bm_prefix_index_build(&s->index, &block, err);
+        if (status == BM_OK)
+            status = open_finders(s, err);
+        if (status == BM_OK) {
+            s->end = last_of_block(s);
+            s->stats.n_blocks++;
+            if (s->stats.bytes < fixed + s->index.bytes)
+                s->stats.bytes = fixed + s->index.bytes;
+            begin = s->index.end;
+            status = search_block(s, err);
+        }
+        close_finders(s);
+        bm_prefix_index_reset(&s->index);
+    }
+    return status == BM_OK ? flush(s, err) : status;
+}
+
+static void search_free(search *s)
+{
+    close_finders(s);
+    for (size_t i = 0; i < LANES; i++)
+        bm_free(s->lanes[i].pairs);
+    bm_free(s->finders);
+    bm_free(s->chunk);
+    bm_free(s->order);
+    bm_shingle_counts_reset(&s->counts);
+    bm_free(s);
+}
+
+static bm_status check(const bm_all_pairs_job *job, bm_error *err)
+{
+    if (!(job->rule.threshold > 0 && job->rule.threshold <= 1))
+        return bm_fail(err, BM_ERR_USAGE, "threshold %g is out of range (above 0, at most 1)",
+                       job->rule.threshold);
+    if (job->n_docs > BM_DOCS_MAX)
+        return bm_fail(err, BM_ERR_USAGE, "%zu documents are too many (at most %u)", job->n_docs,
+                       BM_DOCS_MAX);
+    return BM_OK;
+}
+
+bm_status bm_all_pairs(const bm_all_pairs_job *job, bm_all_pairs_stats *stats, bm_error *err)
+{
+    uint64_t block = 0;
+    BM_TRY(check(job, err));
+    search *s = NULL;
+    BM_TRY(bm_new_zero(&s, 1, err));
+    s->job = job;
+    s->sets = (bm_set_list){
+        .docs = job->docs, .sizes = job->sizes, .skip = job->skip, .n_docs = job->n_docs};
+    s->n_threads = job->pool == NULL ? 1 : bm_pool_size(job->pool);
+    s->began_s = bm_clock_seconds();
+    s->finders = bm_alloc_zero(s->n_threads, sizeof *s->finders);
+    s->chunk = bm_alloc(CHUNK, sizeof *s->chunk);
+    bm_status status = BM_OK;
+    if (s->finders == NULL || s->chunk == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, CHUNK * sizeof *s->chunk));
+    BM_TRY_OUT(report(s, 0, err));
+    BM_TRY_OUT(sort_by_size(s, err));
+    BM_TRY_OUT(share_memory(s, &block, err));
+    if (job->store == NULL)
+        BM_TRY_OUT(bm_shingle_counts_make(&s->counts, &s->sets, job->pool, err));
+    BM_TRY_OUT(search_all(s, block, err));
+    if (stats != NULL)
+        *stats = s->stats;
+out:
+    search_free(s);
+    return status;
+}

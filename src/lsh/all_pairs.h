@@ -1,0 +1,49 @@
+/* all_pairs.h -- every pair that shares a shingle and reaches the threshold: exact, without LSH
+ * (--candidates all). */
+#ifndef BM_LSH_ALL_PAIRS_H
+#define BM_LSH_ALL_PAIRS_H
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#include "base/pool.h"
+#include "lsh/candidates_job.h"
+#include "lsh/prefix_index.h"
+
+typedef struct bm_all_pairs_job {
+    /* Sorted distinct sets: docs[i] points at sizes[i] hashes. NULL: sets lie elsewhere. Then there
+     * is a `store` of the prefixes of the n_order documents of `order` (bm_order_by_size), and `fn`
+     * gets candidates, which it is to compare itself; their similarity says nothing. */
+    const uint64_t *const *docs;
+    const bm_prefix_store *store;
+    const uint32_t *order;
+    size_t n_order;
+    const uint32_t *sizes;
+    const uint8_t *skip; /* non-zero: left out; NULL: none */
+    size_t n_docs;
+    bm_join_rule rule;
+    uint64_t memory; /* bytes that may be used beside the sets; 0: no bound */
+    bm_pool *pool;   /* NULL: this thread alone */
+    bm_candidates_fn fn;
+    void *ctx;
+    const bm_callbacks *callbacks; /* NULL: none */
+} bm_all_pairs_job;
+
+typedef struct bm_all_pairs_stats {
+    uint64_t n_compared; /* pairs whose sets were compared: they meet by one of their rarest
+                            shingles, and neither sizes nor places rule them out */
+    uint64_t n_blocks;   /* indexes built, one after another */
+    uint64_t bytes;      /* of memory at most, as counted beforehand */
+} bm_all_pairs_stats;
+
+/* Calls `fn`, on this thread, with the pairs whose similarity is >= threshold, exact, a before b,
+ * in chunks of at most 65,536; with a store, with all that may be such pairs. Each pair comes once.
+ * Their order is not that of the documents; it does not depend on threads unless memory is bounded:
+ * then it depends on what fits into a block. The pairs and n_compared depend on neither. `stats`
+ * may be NULL. Stage "compare", unit "documents". BM_ERR_USAGE: threshold, number of documents.
+ * BM_ERR_NOMEM: `memory` is too little, and the message names the least. */
+bm_status bm_all_pairs(const bm_all_pairs_job *job, bm_all_pairs_stats *stats, bm_error *err);
+/* The least job->memory that would do, with an index of few documents at a time. */
+uint64_t bm_all_pairs_least(const bm_all_pairs_job *job);
+
+#endif

@@ -1,0 +1,147 @@
+/* prefix_index.h -- an inverted index of the prefixes of a block of documents: the structure under
+ * all_pairs.c. */
+#ifndef BM_LSH_PREFIX_INDEX_H
+#define BM_LSH_PREFIX_INDEX_H
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#include "base/hash_table.h"
+#include "base/pool.h"
+#include "lsh/rare_prefix.h"
+
+#define BM_PREFIX_RANGE 16u /* documents whose prefixes lie in one array */
+
+/* Prefixes to probe that were made beforehand, for sets that are not in memory. A record has the
+ * prefixes of a range of positions (16 k … 16 k + 15):
+ *
+ *     [ 16 heads | keys of the first | keys of the second | … ]
+ *
+ * A head says how many shingles a document has alone, and how many keys (bm_prefix_head). */
+typedef struct bm_prefix_store {
+    /* Read the record of range k; any thread. */
+    bm_status (*read)(void *ctx, size_t range, uint64_t *record, bm_error *err);
+    void *ctx;
+    const uint32_t *n_keys; /* of each range */
+    size_t most;            /* greatest of them */
+} bm_prefix_store;
+
+static inline uint64_t bm_prefix_head(size_t n_alone, size_t n_keys)
+{
+    return (uint64_t)n_alone << 32 | n_keys;
+}
+
+/* All documents by size. The position of a document is its place in `order`. */
+typedef struct bm_sized_sets {
+    const bm_set_list *sets; /* with a store, sizes only */
+    const uint32_t *order;   /* n documents by size, then by number */
+    size_t n;
+    const bm_shingle_counts *counts; /* NULL where there is a store */
+    const bm_prefix_store *store;    /* NULL: prefixes are made of the sets */
+    bm_join_rule rule;
+} bm_sized_sets;
+
+/* List the documents that have shingles and are not left out, by size, then by number: *n of them.
+ * `order` has room for sets->n_docs; 16 bytes a document are needed meanwhile. */
+bm_status bm_order_by_size(const bm_set_list *sets, uint32_t *order, size_t *n, bm_error *err);
+
+static inline const uint64_t *bm_sized_set(const bm_sized_sets *docs, size_t position)
+{
+    return docs->sets->docs[docs->order[position]];
+}
+
+static inline size_t bm_sized_size(const bm_sized_sets *docs, size_t position)
+{
+    return docs->sets->sizes[docs->order[position]];
+}
+
+/* A key, the position of a document that has it, and how many of its shingles are rarer. */
+typedef struct bm_prefix_entry {
+    uint64_t key;
+    uint32_t position, rank;
+} bm_prefix_entry;
+
+typedef struct bm_prefix_part {
+    size_t entries_at;
+    bm_hash_table table; /* of its keys: the place of the first entry of each */
+} bm_prefix_part;
+
+typedef struct bm_prefix_index {
+    size_t begin, end; /* positions */
+    /* The prefix to probe of each document: the keys that it looks for. */
+    uint64_t **ranges;
+    size_t *key_ends; /* of each document's keys in the array of its range */
+    uint32_t *n_alone;
+    size_t cap_ranges;
+    /* The prefixes to index, by which documents are found: entries of one key lie side by side,
+     * positions ascending. */
+    bm_prefix_entry *entries;
+    size_t n_entries;
+    bm_prefix_part *parts;
+    unsigned part_bits;
+    uint64_t bytes; /* of memory at most, while it was built too */
+} bm_prefix_index;  /* {0} is empty */
+
+/* Bytes that a document of n shingles can need at most. */
+uint64_t bm_prefix_index_bytes(bm_join_rule rule, size_t n);
+/* The same for the documents of the range that begins at the position `at`; with a store, only for
+ * the keys that it has. */
+uint64_t bm_prefix_range_bytes(const bm_sized_sets *docs, size_t at);
+
+/* The documents to index, as far as they fit. */
+typedef struct bm_prefix_block {
+    const bm_sized_sets *docs;
+    size_t begin;    /* first position */
+    uint64_t memory; /* bytes; 0: no bound */
+    uint64_t beside; /* bytes of them that the caller needs for each document of the block */
+    bm_pool *pool;   /* NULL: this thread alone */
+} bm_prefix_block;
+
+/* The index of positions block->begin up to where block->memory is certain not to be passed, but of
+ * BM_PREFIX_RANGE documents at least, of all that there are at most. The same for any pool. */
+bm_status bm_prefix_index_build(bm_prefix_index *index, const bm_prefix_block *block,
+                                bm_error *err);
+void bm_prefix_index_reset(bm_prefix_index *index);
+
+/* The keys of a document of the block. */
+static inline const uint64_t *bm_prefix_index_keys(const bm_prefix_index *index, size_t position,
+                                                   size_t *n_keys, size_t *n_alone)
+{
+    size_t at = position - index->begin;
+    size_t first = at % BM_PREFIX_RANGE == 0 ? 0 : index->key_ends[at - 1];
+    *n_keys = index->key_ends[at] - first;
+    *n_alone = index->n_alone[at];
+    return index->ranges[at / BM_PREFIX_RANGE] + first;
+}
+
+static inline const bm_prefix_part *bm_prefix_index_part(const bm_prefix_index *index, uint64_t key)
+{
+    return &index->parts[(key & ((UINT64_C(1) << 48) - 1)) >> (48 - index->part_bits)];
+}
+
+static inline void bm_prefix_index_fetch(const bm_prefix_index *index, uint64_t key)
+{
+    bm_hash_table_fetch(&bm_prefix_index_part(index, key)->table, key << 32);
+}
+
+/* The hash of a key in the table of its part. */
+static inline uint64_t bm_prefix_hash(uint64_t key, uint64_t seed)
+{
+    return seed == 0 ? key << 32 : bm_hash_seeded(key, 0, seed);
+}
+
+static inline bool bm_prefix_has_key(const void *entries, uint32_t place, const void *key)
+{
+    return ((const bm_prefix_entry *)entries)[place].key == *(const uint64_t *)key;
+}
+
+/* The place of the first entry of `key`, or n_entries where it has none. */
+static inline size_t bm_prefix_index_find(const bm_prefix_index *index, uint64_t key)
+{
+    const bm_hash_table *table = &bm_prefix_index_part(index, key)->table;
+    const size_t at = bm_hash_table_find(table, bm_prefix_hash(key, table->seed), bm_prefix_has_key,
+                                         index->entries, &key);
+    return bm_hash_table_is_free(table, at) ? index->n_entries : bm_hash_table_number(table, at);
+}
+
+#endif

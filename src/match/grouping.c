@@ -1,0 +1,353 @@
+/* grouping.c -- labels, the one to keep, the reason for each removal.
+ *
+ * Components read the union-find that matching left. Stars (lsh/stars.h) walk the neighbours of the
+ * representatives (turn_links.h), in the order of the turns (lsh/turns.h).
+ * Memory: about 30 bytes a document. Sequential but for the similarities, since everything here is
+ * linear. */
+#include "match/grouping.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "lsh/stars.h"
+#include "match/holders.h"
+#include "match/known_groups.h"
+#include "match/match.h"
+#include "match/turn_links.h"
+
+#define COMPARE_PAIRS 65536u /* removed documents compared at a time */
+
+void bm_grouping_reset(bm_grouping *grouping)
+{
+    bm_free(grouping->label);
+    bm_free(grouping->kept);
+    bm_free(grouping->reason);
+    bm_free(grouping->similarity);
+    bm_free(grouping->members);
+    bm_free(grouping->begin);
+    bm_free(grouping->known);
+    bm_free(grouping->divided);
+    bm_free(grouping->known_members);
+    bm_free(grouping->known_begin);
+    memset(grouping, 0, sizeof *grouping);
+}
+
+/* --- components --- */
+
+static bm_status group_by_components(const bm_match *match, const bm_keep_rank *rank,
+                                     bm_grouping *out, bm_error *err)
+{
+    const bm_corpus *corpus = match->settings.corpus;
+    uint32_t *best = NULL;
+    BM_TRY(bm_new(&best, out->n, err));
+    bm_union_find groups = match->result.groups; /* halving paths changes no root */
+    for (size_t i = 0; i < out->n; i++)
+        out->label[i] = bm_union_find_root(&groups, corpus->rep[i]);
+    bm_status status = out->from != NULL ? bm_known_join(out, corpus->rep, err) : BM_OK;
+    if (status != BM_OK) {
+        bm_free(best);
+        return status;
+    }
+    bm_keep_rank_best(rank, out->label, out->n, best);
+    for (size_t i = 0; i < out->n; i++)
+        out->kept[i] = best[out->label[i]];
+    bm_free(best);
+    return BM_OK;
+}
+
+/* --- stars --- */
+
+static bm_status take_turns(const bm_match *match, const bm_turns *turns, bm_error *err)
+{
+    bm_turn_links links;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_turn_links_open(match, turns, &links, err));
+    for (size_t i = 0; i < turns->n_order; i++) {
+        const uint32_t doc = turns->order[i], *near;
+        size_t n;
+        BM_TRY_OUT(bm_turn_links_next(&links, i, &near, &n, err));
+        if (!bm_star_begin(turns->centres, doc))
+            continue;
+        for (size_t k = 0; k < n; k++)
+            bm_star_take(turns->centres, doc, near[k]);
+    }
+out:
+    bm_turn_links_close(&links);
+    return status;
+}
+
+/* Stars among all documents, or among those of divided components. */
+static bm_status group_by_stars(const bm_match *match, const bm_keep_rank *rank, bm_grouping *out,
+                                bm_error *err)
+{
+    const uint32_t *rep = match->settings.corpus->rep;
+    bm_turns turns;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_turns_make(rank, rep, out->n, &turns, err));
+    for (size_t i = 0; i < out->n; i++) {
+        if (bm_grouping_leaves(out, i) || (out->from != NULL && out->from->best[i] != BM_NO_KNOWN))
+            turns.centres[i] = (uint32_t)i;
+    } /* taken, and takes nobody */
+    BM_TRY_OUT(take_turns(match, &turns, err));
+    for (size_t i = 0; i < out->n; i++) {
+        if (bm_grouping_leaves(out, i))
+            continue;
+        uint32_t centre = turns.centres[rep[i]];
+        out->kept[i] = turns.best[centre];
+        out->label[i] = centre;
+    }
+    for (size_t i = 0; out->from != NULL && i < out->n; i++)
+        if (!bm_grouping_leaves(out, i))
+            out->known[i] = out->from->best[rep[i]];
+    if (out->from != NULL)
+        BM_TRY_OUT(bm_known_take(out, err));
+out:
+    bm_turns_reset(&turns);
+    return status;
+}
+
+/* --- components that are too large --- */
+
+/* Mark the documents of components of more than `most` documents. */
+static bm_status mark_large(bm_grouping *out, uint64_t most, bm_error *err)
+{
+    uint32_t *sizes = NULL;
+    BM_TRY(bm_new_zero(&sizes, out->n, err));
+    bm_status status = BM_OK;
+    for (size_t i = 0; i < out->n; i++)
+        sizes[out->label[i]]++;
+    for (size_t i = 0; i < out->n; i++)
+        out->n_divided += sizes[i] > most;
+    if (out->n_divided > 0)
+        BM_TRY_OUT(bm_new(&out->divided, out->n, err));
+    for (size_t i = 0; out->divided != NULL && i < out->n; i++)
+        out->divided[i] = sizes[out->label[i]] > most;
+out:
+    bm_free(sizes);
+    return status;
+}
+
+/* Where matching stored no edges, those that stars need are looked for now that some are needed. */
+static bm_status divide(const bm_match *match, const bm_grouping_options *options, bm_grouping *out,
+                        bm_error *err)
+{
+    bm_match again = {.settings = match->settings};
+    BM_TRY(mark_large(out, options->most, err));
+    if (out->divided == NULL)
+        return BM_OK;
+    if (!match->settings.only_groups)
+        return group_by_stars(match, options->rank, out, err);
+    again.settings.only_groups = false;
+    again.settings.stars = options->rank;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_match_run(&again, err));
+    status = group_by_stars(&again, options->rank, out, err);
+out:
+    bm_match_reset(&again);
+    return status;
+}
+
+/* --- labels, members, reasons --- */
+
+/* The label of a group is any of its documents: make it the smallest. `scratch` holds n. */
+static void smallest_labels(bm_grouping *out, uint32_t *scratch)
+{
+    for (size_t i = 0; i < out->n; i++)
+        scratch[i] = UINT32_MAX;
+    for (size_t i = 0; i < out->n; i++)
+        if (scratch[out->label[i]] == UINT32_MAX)
+            scratch[out->label[i]] = (uint32_t)i;
+    for (size_t i = 0; i < out->n; i++)
+        out->label[i] = scratch[out->label[i]];
+}
+
+/* List the members of each group, by counting. Groups come in the order of their labels, which are
+ * their smallest documents. */
+static bm_status gather(bm_grouping *out, bm_error *err)
+{
+    uint32_t *size = bm_alloc_zero(out->n, sizeof *size);
+    uint64_t *place = bm_alloc(out->n, sizeof *place);
+    if (size == NULL || place == NULL) {
+        bm_free(size);
+        bm_free(place);
+        return bm_fail_nomem(err, out->n * sizeof *place);
+    }
+    uint64_t total = 0;
+    for (size_t i = 0; i < out->n; i++)
+        size[out->label[i]]++;
+    for (size_t i = 0; i < out->n; i++) {
+        if (size[i] < 2 && !(size[i] == 1 && bm_grouping_is_known(out, i)))
+            continue;
+        out->begin[out->n_groups++] = total;
+        place[i] = total;
+        total += size[i];
+        out->largest = size[i] > out->largest ? size[i] : out->largest;
+    }
+    out->begin[out->n_groups] = total;
+    for (size_t i = 0; i < out->n; i++)
+        if (size[out->label[i]] >= 2 || bm_grouping_is_known(out, i))
+            out->members[place[out->label[i]]++] = (uint32_t)i;
+    bm_free(size);
+    bm_free(place);
+    return BM_OK;
+}
+
+/* Is the removed document a near the kept document b? Without verification: was it a candidate of
+ * it? */
+static bool is_near(const bm_match *match, uint32_t a, uint32_t b, double similarity)
+{
+    if (match->settings.verify != BM_VERIFY_NONE)
+        return similarity >= match->settings.threshold;
+    const bm_corpus *corpus = match->settings.corpus;
+    const bm_band_keyset *keys = &match->result.keys;
+    uint32_t x = corpus->rep[a], y = corpus->rep[b];
+    for (uint32_t band = 0; band < keys->bands; band++)
+        if (bm_band_keyset_at(keys, band, x) == bm_band_keyset_at(keys, band, y))
+            return true;
+    return false;
+}
+
+static void give_reason(const bm_match *match, bm_grouping *out, uint32_t doc, double similarity)
+{
+    out->similarity[doc] = similarity;
+    out->reason[doc] =
+        is_near(match, doc, out->kept[doc], similarity) ? BM_REASON_NEAR : BM_REASON_CHAINED;
+}
+
+/* Compare each removed document (a) with the kept one (b), and give it its reason. */
+static bm_status compare_removed(const bm_match *match, bm_grouping *out, bm_pair *pairs, size_t n,
+                                 bm_error *err)
+{
+    bm_comparison how = {.verify = match->settings.verify, .pool = match->settings.pool};
+    BM_TRY(bm_corpus_compare(match->settings.corpus, &how, pairs, n, err));
+    for (size_t i = 0; i < n; i++)
+        give_reason(match, out, pairs[i].a, pairs[i].similarity);
+    return BM_OK;
+}
+
+/* Did matching compare the document with the kept one, and find an edge? */
+static bool is_known(const bm_match *match, uint32_t doc, uint32_t kept, double *similarity)
+{
+    uint32_t x = match->settings.corpus->rep[doc], y = match->settings.corpus->rep[kept];
+    uint32_t first = x < y ? x : y, second = x < y ? y : x;
+    const bm_earlier_edges *earlier = &match->result.earlier;
+    if (earlier->docs == NULL || earlier->docs[second] != first)
+        return false;
+    *similarity = earlier->similarities[second];
+    return true;
+}
+
+static bm_status give_reasons(const bm_match *match, bm_grouping *out, bm_error *err)
+{
+    const uint32_t *rep = match->settings.corpus->rep;
+    size_t n = 0;
+    bm_status status = BM_OK;
+    bm_pair *pairs = NULL;
+    BM_TRY(bm_new(&pairs, COMPARE_PAIRS, err));
+    for (size_t i = 0; i < out->n; i++) {
+        if (bm_grouping_is_known(out, i)) {
+            bm_known_reason(match, out, (uint32_t)i);
+            continue;
+        }
+        if (out->kept[i] == BM_NO_KEPT)
+            continue;
+        const bool copy = rep[i] == rep[out->kept[i]];
+        if (!copy && match->settings.verify == BM_VERIFY_CONTAINED) {
+            out->reason[i] = BM_REASON_CONTAINED; /* with its similarity */
+            continue;
+        }
+        out->similarity[i] = 1.0;
+        out->reason[i] = out->kept[i] == i ? BM_REASON_KEPT : BM_REASON_IDENTICAL;
+        if (copy)
+            continue;
+        double similarity;
+        if (is_known(match, (uint32_t)i, out->kept[i], &similarity)) {
+            give_reason(match, out, (uint32_t)i, similarity);
+            continue;
+        }
+        pairs[n++] = (bm_pair){(uint32_t)i, out->kept[i], 0.0};
+        if (n == COMPARE_PAIRS) {
+            BM_TRY_OUT(compare_removed(match, out, pairs, n, err));
+            n = 0;
+        }
+    }
+    status = compare_removed(match, out, pairs, n, err);
+out:
+    bm_free(pairs);
+    return status;
+}
+
+/* No member of a group is kept. */
+static bm_status keep_none(const bm_match *match, bm_grouping *out, bm_error *err)
+{
+    const uint32_t *rep = match->settings.corpus->rep;
+    uint32_t *copies = NULL; /* of each representative, itself among them */
+    BM_TRY(bm_new_zero(&copies, out->n, err));
+    for (size_t i = 0; i < out->n; i++)
+        copies[rep[i]]++;
+    for (uint64_t i = 0; i < out->begin[out->n_groups]; i++) {
+        const uint32_t doc = out->members[i];
+        if (bm_grouping_is_known(out, doc))
+            continue;
+        out->kept[doc] = BM_NO_KEPT;
+        out->similarity[doc] = NAN;
+        out->reason[doc] = copies[rep[doc]] > 1 ? BM_REASON_IDENTICAL : BM_REASON_NEAR;
+    }
+    bm_free(copies);
+    return BM_OK;
+}
+
+static bm_status alloc_grouping(size_t n, const bm_known *known, bm_grouping *out, bm_error *err)
+{
+    *out = (bm_grouping){.n = n, .from = known};
+    out->label = bm_alloc(n, sizeof *out->label);
+    out->kept = bm_alloc(n, sizeof *out->kept);
+    out->reason = bm_alloc(n, sizeof *out->reason);
+    out->similarity = bm_alloc(n, sizeof *out->similarity);
+    out->members = bm_alloc(n, sizeof *out->members);
+    out->begin = bm_alloc((known != NULL ? n : n / 2) + 2, sizeof *out->begin);
+    if (out->label == NULL || out->kept == NULL || out->reason == NULL || out->similarity == NULL ||
+        out->members == NULL || out->begin == NULL)
+        return bm_fail_nomem(err, n * sizeof *out->similarity);
+    return known != NULL ? bm_known_begin(out, err) : BM_OK;
+}
+
+static void count(bm_grouping *out)
+{
+    for (size_t i = 0; i < out->n; i++) {
+        out->n_removed += out->reason[i] != BM_REASON_KEPT;
+        out->n_chained += out->reason[i] == BM_REASON_CHAINED;
+        out->n_identical += out->reason[i] == BM_REASON_IDENTICAL;
+        out->n_known += out->reason[i] == BM_REASON_KNOWN;
+    }
+}
+
+bm_status bm_grouping_make(const bm_match *match, const bm_grouping_options *options,
+                           bm_grouping *out, bm_error *err)
+{
+    bm_status status = BM_OK;
+    BM_TRY_OUT(alloc_grouping(match->settings.corpus->n, match->settings.known, out, err));
+    const bool contained = match->settings.verify == BM_VERIFY_CONTAINED,
+               stars = options->cluster == BM_CLUSTER_STAR;
+    BM_TRY_OUT(contained ? bm_holders_group(match, options->rank, out, err)
+               : stars   ? group_by_stars(match, options->rank, out, err)
+                         : group_by_components(match, options->rank, out, err));
+    if (options->most > 0)
+        BM_TRY_OUT(divide(match, options, out, err));
+    smallest_labels(out, out->members);
+    BM_TRY_OUT(gather(out, err));
+    if (out->from != NULL)
+        BM_TRY_OUT(bm_known_gather(out, !contained && !stars, err));
+    if (options->rank->none) /* before what would be compared with kept ones */
+        BM_TRY_OUT(keep_none(match, out, err));
+    status = give_reasons(match, out, err);
+out:
+    if (status == BM_OK)
+        count(out);
+    else
+        bm_grouping_reset(out);
+    return status;
+}

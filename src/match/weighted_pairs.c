@@ -1,0 +1,249 @@
+/* weighted_pairs.c -- documents looked up in an index of the heaviest shingles of those before them.
+ *
+ *     block    documents first … end-1, as many as the index of their heaviest shingles has room for
+ *     probe    each document from `first` on, by all its shingles: those of the block before it with
+ *              which it has one in common are candidates, once each, unless their sums rule them out
+ *     compare  candidates, a chunk at a time, like those of bands
+ *
+ * Why nothing is lost: weighted_index.c. The similarity is at most the smaller sum of weights over the
+ * greater one, so a pair whose sums are too far apart is left out, with the same allowance for rounding.
+ *
+ * Where not all documents fit into one block, the sets of those behind it are read once a block.
+ * All threads probe: a document at a time, until there are enough candidates to compare.
+ *
+ * Tests: tests/unit/match/test_weighted_pairs.c */
+#include "match/weighted_pairs.h"
+
+#include <stdatomic.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "corpus/corpus.h"
+#include "match/weighted_index.h"
+
+#define AHEAD       12u                 /* shingles between fetching their entries and looking */
+#define CHUNK_PAIRS 65536u              /* that are compared at a time */
+#define ROOM_LEAST  ((uint64_t)1 << 20) /* bytes of an index at least */
+#define ROOM_MOST   ((uint64_t)1 << 30) /* without a bound */
+
+/* Of one thread. */
+typedef struct prober {
+    uint32_t *met; /* of each document of the block: the last that met it, + 1 */
+    bm_set_reader reader;
+    bm_pair *pairs;
+    size_t n, cap;
+} prober;
+
+typedef struct search {
+    bm_match *match;
+    const bm_corpus *corpus;
+    bm_weighted_index index;
+    size_t first, end; /* the block */
+    double share;
+    size_t longest;
+    uint64_t room; /* bytes of an index */
+    prober *probers;
+    uint32_t n_probers;
+    atomic_size_t next;    /* document to probe */
+    atomic_size_t n_found; /* pairs that wait to be compared */
+} search;
+
+/* --- sets --- */
+
+static bm_status get_set(bm_set_reader *reader, size_t row, bm_weighted_set *out, bm_error *err)
+{
+    const void *set;
+    BM_TRY(bm_set_reader_get(reader, row, &set, err));
+    *out = bm_corpus_weighted(set, reader->corpus->sizes[row]);
+    return BM_OK;
+}
+
+/* --- the index of a block --- */
+
+/* What a document of the block takes beside its entries. */
+static uint64_t doc_bytes(const search *s)
+{
+    return sizeof *s->index.sums * 2 + s->n_probers * (sizeof(uint32_t) + sizeof(bm_pair));
+}
+
+static bm_status build_block(search *s, bm_error *err)
+{
+    const bm_corpus *corpus = s->corpus;
+    bm_set_reader reader = {.corpus = corpus};
+    void *scratch = NULL;
+    bm_status status = BM_OK;
+    BM_TRY(bm_new_by(bm_alloc, &scratch, s->longest, BM_WEIGHTED_SCRATCH, err));
+    bm_weighted_index_clear(&s->index);
+    for (s->end = s->first; s->end < corpus->n; s->end++) {
+        bm_weighted_set set = {NULL, NULL, 0};
+        const size_t n = corpus->skip[s->end] ? 0 : corpus->sizes[s->end];
+        if (s->end > s->first &&
+            (s->index.n + n) * BM_WEIGHTED_ENTRY + (s->index.n_docs + 1) * doc_bytes(s) > s->room)
+            break;
+        if (n > 0)
+            BM_TRY_OUT(get_set(&reader, s->end, &set, err));
+        BM_TRY_OUT(bm_weighted_index_add(&s->index, set, s->share, scratch, err));
+        if (s->end % CHUNK_PAIRS == 0)
+            BM_TRY_OUT(bm_meter_check(s->match->settings.meter, err));
+    }
+    status = bm_weighted_index_build(&s->index, err);
+out:
+    bm_free(scratch);
+    bm_set_reader_reset(&reader);
+    return status;
+}
+
+/* --- probing --- */
+
+static bm_status found(search *s, prober *p, uint32_t a, uint32_t b, bm_error *err)
+{
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_grow_array(&p->pairs, &p->cap, p->n + 1, err));
+    p->pairs[p->n++] = (bm_pair){.a = a, .b = b};
+out:
+    atomic_fetch_add_explicit(&s->n_found, 1, memory_order_relaxed);
+    return status;
+}
+
+static bm_status probe(search *s, prober *p, size_t row, bm_error *err)
+{
+    const bm_weighted_index *index = &s->index;
+    const uint32_t before = (uint32_t)((row < s->end ? row : s->end) - s->first),
+                   mark = (uint32_t)row + 1;
+    bm_weighted_set set;
+    BM_TRY(get_set(&p->reader, row, &set, err));
+    const double sum = bm_weighted_sum(set);
+    for (size_t i = 0; i < set.n; i++) {
+        uint64_t key;
+        size_t at;
+        if (i + AHEAD < set.n)
+            bm_weighted_index_expect(index, set.hashes[i + AHEAD]);
+        const size_t end = bm_weighted_index_find(index, set.hashes[i], &key, &at);
+        for (; at < end; at++) {
+            const uint32_t other = index->entries[at].doc;
+            if (index->entries[at].key != key || other >= before || p->met[other] == mark)
+                continue;
+            p->met[other] = mark;
+            const double x = index->sums[other], least = x < sum ? x : sum,
+                         most = x < sum ? sum : x;
+            if (least >= s->share * most)
+                BM_TRY(found(s, p, (uint32_t)(s->first + other), (uint32_t)row, err));
+        }
+    }
+    return BM_OK;
+}
+
+/* Documents one by one, until enough is found or there is none left. */
+static bm_status run_prober(void *ctx, uint32_t thread, bm_error *err)
+{
+    search *s = ctx;
+    const bm_corpus *corpus = s->corpus;
+    while (atomic_load(&s->n_found) < CHUNK_PAIRS) {
+        const size_t row = atomic_fetch_add(&s->next, 1);
+        if (row >= corpus->n)
+            break;
+        if (!corpus->skip[row] && corpus->sizes[row] > 0)
+            BM_TRY(probe(s, &s->probers[thread], row, err));
+    }
+    return BM_OK;
+}
+
+static bm_status compare_found(search *s, bm_error *err)
+{
+    bm_status status = BM_OK;
+    for (uint32_t t = 0; t < s->n_probers; t++) {
+        prober *p = &s->probers[t];
+        for (size_t at = 0; at < p->n; at += CHUNK_PAIRS)
+            BM_TRY_OUT(bm_edges_compare(s->match, p->pairs + at,
+                                        p->n - at < CHUNK_PAIRS ? p->n - at : CHUNK_PAIRS, err));
+        p->n = 0;
+    }
+out:
+    atomic_store(&s->n_found, 0);
+    return status;
+}
+
+static bm_status probe_all(search *s, bm_error *err)
+{
+    const size_t n = s->corpus->n;
+    bm_meter *meter = s->match->settings.meter;
+    atomic_store(&s->next, s->first + 1);
+    while (atomic_load(&s->next) < n) {
+        BM_TRY(bm_meter_check(meter, err));
+        BM_TRY(bm_pool_run(s->match->settings.pool, run_prober, s, err));
+        BM_TRY(compare_found(s, err));
+        const size_t done = atomic_load(&s->next);
+        bm_meter_progress(meter, done < n ? done : n, n, done < n ? done : n);
+    }
+    return BM_OK;
+}
+
+/* --- all --- */
+
+static bm_status open_probers(search *s, bm_error *err)
+{
+    for (uint32_t t = 0; t < s->n_probers; t++) {
+        prober *p = &s->probers[t];
+        bm_free(p->met);
+        BM_TRY(bm_new_zero(&p->met, s->index.n_docs, err));
+        p->reader.corpus = s->corpus;
+    }
+    return BM_OK;
+}
+
+static void reset(search *s)
+{
+    for (uint32_t t = 0; s->probers != NULL && t < s->n_probers; t++) {
+        bm_free(s->probers[t].met);
+        bm_set_reader_reset(&s->probers[t].reader);
+        bm_free(s->probers[t].pairs);
+    }
+    bm_free(s->probers);
+    bm_weighted_index_reset(&s->index);
+}
+
+/* How much the index may take; sets go to a file where they leave it too little. */
+static bm_status make_room(search *s, bm_error *err)
+{
+    bm_corpus *corpus = s->match->settings.corpus;
+    const uint64_t of_sets = s->longest * bm_corpus_element_bytes(corpus) * (s->n_probers + 2);
+    if (corpus->cfg.memory == 0) {
+        s->room = ROOM_MOST;
+        return BM_OK;
+    }
+    if (corpus->cfg.temp_dir != NULL &&
+        bm_corpus_matching_bytes(corpus) / 2 < ROOM_LEAST + of_sets + corpus->sets.bytes / 8)
+        BM_TRY(bm_corpus_sets_to_file(corpus, err));
+    BM_TRY(bm_corpus_check_matching(corpus, ROOM_LEAST + of_sets, err));
+    s->room = (bm_corpus_matching_bytes(corpus) - of_sets) / 2;
+    return BM_OK;
+}
+
+bm_status bm_match_weighted_pairs(bm_match *match, bm_error *err)
+{
+    const bm_corpus *corpus = match->settings.corpus;
+    search s = {.match = match, .corpus = corpus, .n_probers = bm_pool_size(match->settings.pool)};
+    uint64_t n_blocks = 0;
+    for (size_t i = 0; i < corpus->n; i++)
+        s.longest = corpus->sizes[i] > s.longest ? corpus->sizes[i] : s.longest;
+    s.share = bm_weighted_share(match->settings.threshold, s.longest);
+    s.probers = bm_alloc_zero(s.n_probers, sizeof *s.probers);
+    bm_status status = BM_OK;
+    if (s.probers == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, s.n_probers * sizeof *s.probers));
+    BM_TRY_OUT(make_room(&s, err));
+    bm_meter_stage(match->settings.meter, "compare", "documents");
+    for (; s.first < corpus->n; s.first = s.end, n_blocks++) {
+        BM_TRY_OUT(build_block(&s, err));
+        BM_TRY_OUT(open_probers(&s, err));
+        BM_TRY_OUT(probe_all(&s, err));
+    }
+    if (n_blocks > 1)
+        bm_meter_log(match->settings.meter, BM_LOG_INFO,
+                     "documents were compared through %llu indexes, one after another, to stay "
+                     "within `memory`",
+                     (unsigned long long)n_blocks);
+out:
+    reset(&s);
+    return status;
+}

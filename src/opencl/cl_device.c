@@ -1,0 +1,238 @@
+/* cl_device.c -- what OpenCL devices there are.
+ *
+ * Devices are numbered by platform and by place in the platform, in the order in which the loader
+ * gives them. A platform that fails to answer has no devices and is named in the note (PoCL without
+ * a cache directory answers -1); the others are still listed.
+ *
+ * Tests: tests/parity/test_parity_opencl.c, tests/fault/device/each_copied.sh */
+#include "opencl/cl_device.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "opencl/cl_listing.h"
+#include "base/error.h"
+#include "base/memory.h"
+
+#define MAX_PLATFORMS 64
+#define MAX_DEVICES   64
+#define MAX_CLAIMED   65536u /* more is no number of things that are there */
+
+static void platform_text(const bm_cl_api *api, cl_platform_id platform, cl_platform_info what,
+                          char *out, size_t cap)
+{
+    char text[1024] = "";
+    api->clGetPlatformInfo(platform, what, sizeof text - 1, text, NULL);
+    snprintf(out, cap, "%.*s", (int)cap - 1, text);
+}
+
+static void device_text(const bm_cl_api *api, cl_device_id id, cl_device_info what, char *out,
+                        size_t cap)
+{
+    char text[1024] = "";
+    api->clGetDeviceInfo(id, what, sizeof text - 1, text, NULL);
+    const char *start = text + strspn(text, " ");
+    snprintf(out, cap, "%.*s", (int)cap - 1, start);
+}
+
+static uint64_t device_number(const bm_cl_api *api, cl_device_id id, cl_device_info what,
+                              size_t size)
+{
+    uint64_t value = 0; /* little-endian hosts only, as everywhere here */
+    if (api->clGetDeviceInfo(id, what, size, &value, NULL) != CL_SUCCESS)
+        return 0;
+    return value;
+}
+
+static bm_device_kind kind_of(cl_device_type type)
+{
+    if (type & CL_DEVICE_TYPE_GPU)
+        return BM_DEVICE_CL_GPU;
+    return type & CL_DEVICE_TYPE_CPU ? BM_DEVICE_CL_CPU : BM_DEVICE_CL_OTHER;
+}
+
+static void judge(const bm_cl_api *api, cl_device_id id, bm_device_info *info)
+{
+    info->usable = false;
+    if (!device_number(api, id, CL_DEVICE_AVAILABLE, sizeof(cl_bool)))
+        snprintf(info->why, sizeof info->why, "the driver says that it is not available");
+    else if (!device_number(api, id, CL_DEVICE_COMPILER_AVAILABLE, sizeof(cl_bool)))
+        snprintf(info->why, sizeof info->why, "it has no compiler");
+    else if (!device_number(api, id, CL_DEVICE_ENDIAN_LITTLE, sizeof(cl_bool)))
+        snprintf(info->why, sizeof info->why, "it is not little-endian");
+    else if (info->max_alloc_bytes < (1u << 20))
+        snprintf(info->why, sizeof info->why, "it allows no buffer of 1 MiB");
+    else
+        info->usable = true;
+}
+
+/* What is known of a device; its platform, its id and its spec are set. */
+static void describe(const bm_cl_api *api, bm_cl_device *out)
+{
+    cl_platform_id platform = out->platform;
+    cl_device_id id = out->id;
+    bm_device_info *info = &out->info;
+    platform_text(api, platform, CL_PLATFORM_NAME, info->platform, sizeof info->platform);
+    platform_text(api, platform, CL_PLATFORM_VERSION, out->platform_version,
+                  sizeof out->platform_version);
+    device_text(api, id, CL_DEVICE_NAME, info->name, sizeof info->name);
+    device_text(api, id, CL_DEVICE_VENDOR, out->vendor, sizeof out->vendor);
+    device_text(api, id, CL_DEVICE_VERSION, out->version, sizeof out->version);
+    device_text(api, id, CL_DRIVER_VERSION, info->driver, sizeof info->driver);
+    out->type = device_number(api, id, CL_DEVICE_TYPE, sizeof(cl_device_type));
+    info->kind = kind_of(out->type);
+    info->compute_units =
+        (uint32_t)device_number(api, id, CL_DEVICE_MAX_COMPUTE_UNITS, sizeof(cl_uint));
+    info->clock_mhz =
+        (uint32_t)device_number(api, id, CL_DEVICE_MAX_CLOCK_FREQUENCY, sizeof(cl_uint));
+    info->memory_bytes = device_number(api, id, CL_DEVICE_GLOBAL_MEM_SIZE, sizeof(cl_ulong));
+    info->max_alloc_bytes = device_number(api, id, CL_DEVICE_MAX_MEM_ALLOC_SIZE, sizeof(cl_ulong));
+    info->local_bytes = device_number(api, id, CL_DEVICE_LOCAL_MEM_SIZE, sizeof(cl_ulong));
+    out->lanes =
+        (uint32_t)device_number(api, id, CL_DEVICE_NATIVE_VECTOR_WIDTH_INT, sizeof(cl_uint));
+    out->max_group = device_number(api, id, CL_DEVICE_MAX_WORK_GROUP_SIZE, sizeof(size_t));
+    out->unified = (out->type & CL_DEVICE_TYPE_CPU) != 0 ||
+                   device_number(api, id, CL_DEVICE_HOST_UNIFIED_MEMORY, sizeof(cl_bool)) != 0;
+    judge(api, id, info);
+}
+
+typedef struct visiting {
+    bool (*visit)(void *ctx, const bm_cl_device *device); /* false: enough */
+    void *ctx;
+    char *note; /* of `cap` bytes */
+    size_t cap;
+    bool sane; /* filled: false where what the drivers say makes no sense; the note says what */
+} visiting;
+
+/* Visit the devices of platform number `p`, which is given. False: no more are wanted, or what the
+ * driver says makes no sense (*sane). */
+static bool visit_platform(const bm_cl_api *api, cl_platform_id platform, cl_uint p, visiting *v)
+{
+    char name[128];
+    cl_device_id ids[MAX_DEVICES] = {NULL};
+    cl_uint n = 0;
+    const cl_int code = api->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, MAX_DEVICES, ids, &n);
+    if (code != CL_SUCCESS) {
+        platform_text(api, platform, CL_PLATFORM_NAME, name, sizeof name);
+        snprintf(v->note, v->cap, "the OpenCL platform %s has no device (%s %d)", name,
+                 bm_cl_code_name(code), (int)code);
+        return true;
+    }
+    for (cl_uint d = 0; d < n && d < MAX_DEVICES; ++d)
+        v->sane = v->sane && ids[d] != NULL;
+    if (!v->sane || n > MAX_CLAIMED) {
+        platform_text(api, platform, CL_PLATFORM_NAME, name, sizeof name);
+        snprintf(v->note, v->cap, "the OpenCL platform %s claims %u devices", name, n);
+        return v->sane = false;
+    }
+    for (cl_uint d = 0; d < n && d < MAX_DEVICES; ++d) {
+        bm_cl_device device = {.platform = platform, .id = ids[d]};
+        snprintf(device.info.spec, sizeof device.info.spec, "opencl:%u.%u", p, d);
+        describe(api, &device);
+        if (!v->visit(v->ctx, &device))
+            return false;
+    }
+    return true;
+}
+
+/* Visits each device. The note says why there is none, or which platform failed. */
+static void visit_devices(const bm_cl_api *api, visiting *v)
+{
+    cl_platform_id platforms[MAX_PLATFORMS] = {NULL};
+    cl_uint n_platforms = 0;
+    cl_int code = api->clGetPlatformIDs(MAX_PLATFORMS, platforms, &n_platforms);
+    v->sane = true;
+    if (code != CL_SUCCESS || n_platforms == 0) {
+        snprintf(v->note, v->cap, "no OpenCL platform is installed (%s %d)",
+                 bm_cl_code_name(code != CL_SUCCESS ? code : -1001), (int)code);
+        return;
+    }
+    for (cl_uint p = 0; p < n_platforms && p < MAX_PLATFORMS; ++p)
+        v->sane = v->sane && platforms[p] != NULL;
+    if (!v->sane || n_platforms > MAX_CLAIMED) {
+        v->sane = false;
+        snprintf(v->note, v->cap, "the OpenCL loader claims %u platforms", n_platforms);
+        return;
+    }
+    for (cl_uint p = 0; p < n_platforms && p < MAX_PLATFORMS; ++p)
+        if (!visit_platform(api, platforms[p], p, v))
+            return;
+}
+
+typedef struct search {
+    const char *spec;
+    bm_cl_device *out;
+    uint32_t n;
+    bool found;
+} search;
+
+static bool visit_search(void *ctx, const bm_cl_device *device)
+{
+    search *s = ctx;
+    ++s->n;
+    if (strcmp(device->info.spec, s->spec) != 0)
+        return true;
+    *s->out = *device;
+    s->found = true;
+    return false;
+}
+
+bm_status bm_cl_device_find(const bm_cl_api *api, const char *spec, bm_cl_device *out,
+                            bm_error *err)
+{
+    char note[256] = "";
+    search s = {.spec = spec, .out = out};
+    visiting v = {.visit = visit_search, .ctx = &s, .note = note, .cap = sizeof note};
+    visit_devices(api, &v);
+    if (!s.found && s.n == 0)
+        return bm_fail(err, BM_ERR_DEVICE, "there is no device %s: %s", spec,
+                       note[0] != '\0' ? note : "OpenCL has none");
+    if (!s.found)
+        return bm_fail(err, BM_ERR_DEVICE, "there is no device %s (OpenCL has %u)", spec, s.n);
+    if (!out->info.usable)
+        return bm_fail(err, BM_ERR_DEVICE, "%s (%s) cannot be used: %s", spec, out->info.name,
+                       out->info.why);
+    return BM_OK;
+}
+
+typedef struct listing {
+    bm_device_info *infos;
+    size_t n, cap;
+    bm_status status;
+    bm_error *err;
+} listing;
+
+static bool visit_listing(void *ctx, const bm_cl_device *device)
+{
+    listing *l = ctx;
+    void *infos = l->infos;
+    l->status = bm_grow(&infos, &l->cap, l->n + 1, sizeof *l->infos, l->err);
+    l->infos = infos;
+    if (l->status != BM_OK)
+        return false;
+    l->infos[l->n++] = device->info;
+    return true;
+}
+
+bm_status bm_cl_list(bm_cl_listing *out, bm_error *err)
+{
+    bm_cl_api api;
+    bm_error why = {0};
+    listing l = {.err = err};
+    *out = (bm_cl_listing){.n = 0};
+    if (bm_cl_load(&api, &why) != BM_OK) {
+        snprintf(out->note, sizeof out->note, "%.*s", (int)sizeof out->note - 1, why.message);
+        return BM_OK;
+    }
+    visiting v = {.visit = visit_listing, .ctx = &l, .note = out->note, .cap = sizeof out->note};
+    visit_devices(&api, &v);
+    if (l.status == BM_OK && !v.sane)
+        l.status = bm_fail(err, BM_ERR_DEVICE, "%s", out->note);
+    if (l.status != BM_OK) {
+        bm_free(l.infos);
+        return l.status;
+    }
+    out->devices = l.infos;
+    out->n = l.n;
+    return BM_OK;
+}

@@ -1,0 +1,369 @@
+/* cl_known_drivers.c -- see the header.
+ *
+ * The environment's key is a sum of hashes, so that neither the order of variables nor that of a
+ * folder counts. Which file a bare name in an .icd file means is decided by the dynamic linker: it
+ * depends on LD_LIBRARY_PATH, whose folders are looked into for each name, and on its own cache,
+ * whose file counts as a whole. The files that were loaded stand in the entry by their paths, with
+ * one hash of what stat says of them.
+ *
+ * Tests: tests/unit/opencl/test_cl_list.c, tests/fault/icd/drivers.sh */
+#include "opencl/cl_known_drivers.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <link.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "opencl/cl_cache.h"
+#include "base/clock.h"
+#include "base/memory.h"
+
+#define TITLE     "drivers that listed their devices, 1"
+#define ENDING    "known"
+#define HUNG      "hung"
+#define HANG_FOR  600.0 /* seconds that a hang is remembered */
+#define N_PLACES  16u
+#define MAX_ICD   4096 /* bytes of an .icd file that are read */
+#define MAX_FILES 256  /* of a folder */
+#define MAX_BLOB  ((size_t)256 << 10)
+
+extern char **environ;
+
+/* What loaders, drivers and the dynamic linker read. */
+static const char *const prefixes[] = {
+    "LD_",       "OCL_",  "OPENCL_", "POCL_",        "CUDA_", "NVIDIA_", "ROC",
+    "HIP_",      "HSA_",  "AMD_",    "GPU_",         "ZE_",   "ZES_",    "INTEL_",
+    "NEO_",      "IGC_",  "SYCL_",   "RUSTICL_",     "MESA_", "LIBGL",   "LP_",
+    "OCLGRIND_", "HOME=", "XDG_",    "CONDA_PREFIX="};
+
+/* Where loaders look if nothing says otherwise. */
+#define VENDORS "/etc/OpenCL/vendors"
+#define LAYERS  "/etc/OpenCL/layers"
+
+/* --- hashes --- */
+
+static void add_up(bm_cl_key *sum, bm_cl_key one)
+{
+    sum->lo += one.lo;
+    sum->hi += one.hi;
+}
+
+static bm_cl_key hash_of(const char *what, const char *text)
+{
+    const bm_cl_key key = bm_cl_key_add((bm_cl_key){0}, what, strlen(what));
+    return bm_cl_key_add(key, text, strlen(text));
+}
+
+static bm_cl_key hash_of_stat(bm_cl_key key, const struct stat *st)
+{
+    const int64_t words[] = {(int64_t)st->st_dev,         (int64_t)st->st_ino,
+                             (int64_t)st->st_size,        (int64_t)st->st_mode,
+                             (int64_t)st->st_mtim.tv_sec, (int64_t)st->st_mtim.tv_nsec,
+                             (int64_t)st->st_ctim.tv_sec, (int64_t)st->st_ctim.tv_nsec};
+    return bm_cl_key_add(key, words, sizeof words);
+}
+
+/* Of a file that may be there or not. */
+static bm_cl_key hash_of_file(const char *path)
+{
+    struct stat st;
+    const bm_cl_key key = hash_of("file", path);
+    return stat(path, &st) == 0 ? hash_of_stat(key, &st) : key;
+}
+
+/* --- the environment --- */
+
+/* The library `name` in each folder of LD_LIBRARY_PATH. */
+static void add_library(bm_cl_key *sum, const char *name)
+{
+    const char *folders = getenv("LD_LIBRARY_PATH");
+    char path[PATH_MAX];
+    if (strchr(name, '/') != NULL) {
+        add_up(sum, hash_of_file(name));
+        return;
+    }
+    while (folders != NULL) {
+        const size_t n = strcspn(folders, ":;");
+        const int len = n < PATH_MAX ? (int)n : 0;
+        snprintf(path, sizeof path, "%.*s/%s", n == 0 ? 1 : len, n == 0 ? "." : folders, name);
+        add_up(sum, hash_of_file(path));
+        folders = folders[n] != '\0' ? folders + n + 1 : NULL;
+    }
+}
+
+/* An .icd file: itself, what it says, and the library that it names. */
+static void add_icd(bm_cl_key *sum, const char *path)
+{
+    char text[MAX_ICD + 1];
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) {
+        const ssize_t n = read(fd, text, MAX_ICD);
+        text[n > 0 ? n : 0] = '\0';
+        add_up(sum, hash_of_stat(hash_of(path, text), &st));
+        text[strcspn(text, "\r\n")] = '\0';
+        add_library(sum, text);
+    }
+    close(fd);
+}
+
+/* The libraries that OCL_ICD_FILENAMES names. */
+static void add_named(bm_cl_key *sum, const char *names)
+{
+    char name[PATH_MAX];
+    while (names != NULL) {
+        const size_t n = strcspn(names, ":");
+        snprintf(name, sizeof name, "%.*s", n < PATH_MAX ? (int)n : 0, names);
+        add_library(sum, name);
+        names = names[n] != '\0' ? names + n + 1 : NULL;
+    }
+}
+
+/* A folder of .icd files; or one of them, which OCL_ICD_VENDORS may name. */
+static void add_vendors(bm_cl_key *sum, const char *folder)
+{
+    char path[PATH_MAX];
+    DIR *dir = opendir(folder);
+    if (dir == NULL) {
+        add_icd(sum, folder);
+        return;
+    }
+    const struct dirent *entry = readdir(dir);
+    for (int i = 0; entry != NULL && i < MAX_FILES; i++, entry = readdir(dir)) {
+        const int n = snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        if (entry->d_name[0] != '.' && n > 0 && (size_t)n < sizeof path)
+            add_icd(sum, path);
+    }
+    closedir(dir);
+}
+
+static void add_variables(bm_cl_key *sum)
+{
+    for (char **v = environ; v != NULL && *v != NULL; v++)
+        for (size_t i = 0; i < sizeof prefixes / sizeof *prefixes; i++)
+            if (strncmp(*v, prefixes[i], strlen(prefixes[i])) == 0) {
+                add_up(sum, hash_of("variable", *v));
+                break;
+            }
+}
+
+/* Which start of which machine this is. */
+static void add_start(bm_cl_key *sum)
+{
+    char id[64];
+    int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    const ssize_t n = fd < 0 ? -1 : read(fd, id, sizeof id - 1);
+    id[n > 0 ? n : 0] = '\0';
+    add_up(sum, hash_of("start", id));
+    if (fd >= 0)
+        close(fd);
+}
+
+static bm_cl_key environment_key(void)
+{
+    bm_cl_key sum = hash_of("", TITLE);
+    add_start(&sum);
+    add_variables(&sum);
+    add_up(&sum, hash_of_file("/etc/ld.so.cache"));
+    add_library(&sum, "libOpenCL.so.1");
+    add_named(&sum, getenv("OCL_ICD_FILENAMES"));
+    const char *const folders[] = {
+        VENDORS,
+        LAYERS,
+        getenv("OCL_ICD_VENDORS"),
+        getenv("OPENCL_VENDOR_PATH"),
+        getenv("OPENCL_LAYER_PATH"),
+    };
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++)
+        if (folders[i] != NULL)
+            add_vendors(&sum, folders[i]);
+    char path[PATH_MAX];
+    const char *conda = getenv("CONDA_PREFIX");
+    snprintf(path, sizeof path, "%s/etc/OpenCL/vendors", conda != NULL ? conda : "");
+    if (conda != NULL)
+        add_vendors(&sum, path);
+    return sum;
+}
+
+/* --- an entry: the environment's key, the hash of the files, and their paths, each with its NUL --- */
+
+typedef struct entry_head {
+    bm_cl_key environment, files;
+} entry_head;
+
+/* Where an entry of this environment lies. */
+static bm_cl_key place_of(bm_cl_key environment)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%u", (unsigned)(environment.lo % N_PLACES));
+    return hash_of(TITLE, text);
+}
+
+static bool files_key(const char *paths, size_t len, bm_cl_key *out)
+{
+    *out = (bm_cl_key){0};
+    if (len > 0 && paths[len - 1] != '\0')
+        return false;
+    for (const char *p = paths; p < paths + len; p += strlen(p) + 1)
+        add_up(out, hash_of_file(p));
+    return true;
+}
+
+static bool same(bm_cl_key a, bm_cl_key b)
+{
+    return a.lo == b.lo && a.hi == b.hi;
+}
+
+bool bm_cl_drivers_short_of_space(void)
+{
+    struct rlimit limit;
+    return getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
+}
+
+bool bm_cl_drivers_known(const char *cache_dir)
+{
+    bm_cl_cache cache;
+    void *data = NULL;
+    size_t len = 0;
+    if (bm_cl_drivers_short_of_space() || bm_cl_cache_open(&cache, cache_dir, NULL) != BM_OK)
+        return false;
+    entry_head head;
+    bm_cl_key files;
+    bool known = false;
+    cache.ending = ENDING;
+    const bm_cl_key key = environment_key();
+    if (bm_cl_cache_load(&cache, place_of(key), &data, &len, NULL) == BM_OK && len >= sizeof head) {
+        memcpy(&head, data, sizeof head);
+        known = same(head.environment, key) &&
+                files_key((const char *)data + sizeof head, len - sizeof head, &files) &&
+                same(head.files, files);
+    }
+    bm_free(data);
+    bm_cl_cache_close(&cache);
+    return known;
+}
+
+static int add_object(struct dl_phdr_info *info, size_t size, void *ctx)
+{
+    bm_buf *blob = ctx;
+    (void)size;
+    if (info->dlpi_name == NULL || info->dlpi_name[0] != '/')
+        return 0; /* the program itself, and what the kernel maps */
+    return bm_buf_add(blob, info->dlpi_name, strlen(info->dlpi_name) + 1, NULL) != BM_OK;
+}
+
+void bm_cl_drivers_remember(const char *cache_dir)
+{
+    bm_cl_cache cache;
+    entry_head head = {.environment = environment_key()};
+    bm_buf blob = {.max = MAX_BLOB};
+    if (bm_cl_drivers_short_of_space() || bm_cl_cache_open(&cache, cache_dir, NULL) != BM_OK)
+        return;
+    cache.ending = ENDING;
+    if (bm_buf_add(&blob, &head, sizeof head, NULL) == BM_OK &&
+        dl_iterate_phdr(add_object, &blob) == 0 &&
+        files_key(blob.data + sizeof head, blob.len - sizeof head, &head.files)) {
+        memcpy(blob.data, &head, sizeof head);
+        bm_cl_cache_store(&cache, place_of(head.environment), blob.data, blob.len, NULL);
+    }
+    bm_buf_reset(&blob);
+    bm_cl_cache_close(&cache);
+}
+
+/* --- hangs --- */
+
+/* There is one place for them: where none was remembered, looking costs next to nothing. */
+typedef struct hang_entry {
+    bm_cl_key environment;
+    bm_cl_hang hang;
+} hang_entry;
+
+void bm_cl_drivers_remember_hang(const char *cache_dir, const bm_cl_hang *hang)
+{
+    bm_cl_cache cache;
+    hang_entry entry;
+    memset(&entry, 0, sizeof entry); /* with what lies between its fields */
+    if (bm_cl_drivers_short_of_space() || bm_cl_cache_open(&cache, cache_dir, NULL) != BM_OK)
+        return;
+    cache.ending = HUNG;
+    entry.environment = environment_key();
+    entry.hang = *hang;
+    bm_cl_cache_store(&cache, hash_of(TITLE, HUNG), &entry, sizeof entry, NULL);
+    bm_cl_cache_close(&cache);
+}
+
+bool bm_cl_drivers_hung(const char *cache_dir, bm_cl_hang *out)
+{
+    bm_cl_cache cache;
+    hang_entry entry;
+    void *data = NULL;
+    size_t len = 0;
+    bool hung = false;
+    if (bm_cl_drivers_short_of_space() || bm_cl_cache_open(&cache, cache_dir, NULL) != BM_OK)
+        return false;
+    cache.ending = HUNG;
+    if (bm_cl_cache_load(&cache, hash_of(TITLE, HUNG), &data, &len, NULL) == BM_OK &&
+        len == sizeof entry) {
+        memcpy(&entry, data, sizeof entry);
+        const double age = bm_clock_seconds() - entry.hang.at;
+        hung = entry.hang.seconds > 0 && age >= 0 && age < HANG_FOR &&
+               same(entry.environment, environment_key());
+    }
+    if (hung) {
+        *out = entry.hang;
+        out->note[sizeof out->note - 1] = '\0';
+    }
+    bm_free(data);
+    bm_cl_cache_close(&cache);
+    return hung;
+}
+
+/* --- for messages --- */
+
+/* The names of the .icd files of a folder, at most three, and how many there are. */
+static unsigned icd_names(const char *folder, char *out, size_t cap)
+{
+    unsigned n = 0;
+    DIR *dir = opendir(folder);
+    out[0] = '\0';
+    for (struct dirent *entry; dir != NULL && (entry = readdir(dir)) != NULL;) {
+        const size_t len = strlen(entry->d_name), used = strlen(out);
+        if (len < 5 || strcmp(entry->d_name + len - 4, ".icd") != 0)
+            continue;
+        n++;
+        if (n <= 3)
+            snprintf(out + used, cap - used, "%s%.60s", n > 1 ? ", " : "", entry->d_name);
+        else if (n == 4)
+            snprintf(out + used, cap - used, " ...");
+    }
+    if (dir != NULL)
+        closedir(dir);
+    return n;
+}
+
+void bm_cl_drivers_names(char *out, size_t cap)
+{
+    char names[256];
+    const char *files = getenv("OCL_ICD_FILENAMES"), *folder = getenv("OCL_ICD_VENDORS");
+    if (folder == NULL || folder[0] == '\0')
+        folder = getenv("OPENCL_VENDOR_PATH");
+    if (folder == NULL || folder[0] == '\0')
+        folder = VENDORS;
+    const unsigned n = icd_names(folder, names, sizeof names);
+    out[0] = '\0';
+    if (files != NULL && files[0] != '\0')
+        snprintf(out, cap, "driver%s %.120s%s%s", n > 0 ? "s" : "", files, n > 0 ? ", " : "",
+                 names);
+    else if (n > 0)
+        snprintf(out, cap, "driver%s %s in %.120s", n > 1 ? "s" : "", names, folder);
+    else if (access(folder, F_OK) == 0)
+        snprintf(out, cap, "driver %.120s", folder);
+}

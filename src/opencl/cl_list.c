@@ -1,0 +1,289 @@
+/* cl_list.c -- which devices are there, without being at the mercy of their drivers.
+ *
+ *     drivers that listed without harm and are unchanged since -> asked here, by a thread of its own,
+ *                                                                 for whose answer we wait so long
+ *     drivers that hung, as long, less than ten minutes ago    -> not asked
+ *     any other                                                -> asked by a child process, so long
+ *
+ * The first way costs what asking costs, the second a process more. Either gives what is there now.
+ * A driver that did well once may hang all the same (its device is lost): its thread then stays where
+ * it is, with all that it may touch, and is counted (bm_device_settings.n_stuck).
+ *
+ * Tests: tests/unit/opencl/test_cl_list.c, tests/fault/icd/drivers.sh */
+#include "opencl/cl_list.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "opencl/cl_child.h"
+#include "opencl/cl_known_drivers.h"
+#include "opencl/cl_list_answer.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/thread.h"
+#include "program/program.h"
+
+#define LIST_SECONDS 60.0 /* where no limit is set: nothing is compiled */
+
+/* --- in this process --- */
+
+typedef struct asking {
+    pthread_mutex_t lock; /* of all below */
+    pthread_cond_t answered;
+    bool done;
+    bool alone; /* nobody waits any more */
+    bm_status status;
+    bm_error error;
+    bm_cl_listing listing;
+} asking;
+
+static void asking_close(asking *a)
+{
+    pthread_cond_destroy(&a->answered);
+    pthread_mutex_destroy(&a->lock);
+    bm_free(a);
+}
+
+/* Whoever is last closes it. */
+static void *ask(void *ctx)
+{
+    asking *a = ctx;
+    bm_error error = {0};
+    bm_cl_listing listing;
+    stack_t before; /* LLVM, inside of some drivers, gives the thread a signal stack of its own */
+    const bool saved = sigaltstack(NULL, &before) == 0;
+    const bm_status status = bm_cl_list(&listing, &error);
+    if (saved)
+        sigaltstack(&before, NULL);
+    pthread_mutex_lock(&a->lock);
+    a->status = status;
+    a->error = error;
+    a->listing = listing;
+    a->done = true;
+    const bool alone = a->alone;
+    pthread_cond_signal(&a->answered);
+    pthread_mutex_unlock(&a->lock);
+    if (alone) {
+        bm_free(listing.devices);
+        asking_close(a);
+    }
+    return NULL;
+}
+
+static asking *start(pthread_t *thread, bm_error *err)
+{
+    asking *a = bm_alloc_zero(1, sizeof *a);
+    if (a == NULL) {
+        bm_fail_nomem(err, sizeof *a);
+        return NULL;
+    }
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_mutex_init(&a->lock, NULL);
+    pthread_cond_init(&a->answered, &attributes);
+    pthread_condattr_destroy(&attributes);
+    const int failed = bm_thread_start(thread, ask, a);
+    if (failed == 0)
+        return a;
+    bm_free(a);
+    bm_fail_errno(err, failed, "", "cannot start a thread");
+    return NULL;
+}
+
+static struct timespec in_seconds(double seconds) /* less than one */
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    t.tv_nsec += (long)(seconds * 1e9);
+    if (t.tv_nsec >= 1000000000L) {
+        t.tv_sec++;
+        t.tv_nsec -= 1000000000L;
+    }
+    return t;
+}
+
+/* BM_NOT_FOUND: no answer as long as it was waited for. */
+static bm_status list_here(bm_cl_patience *patience, bm_cl_listing *out, bm_error *err)
+{
+    pthread_t thread;
+    double left;
+    asking *a = start(&thread, err);
+    if (a == NULL)
+        return err != NULL ? err->status : BM_ERR_NOMEM;
+    bm_cl_patience_begin(patience);
+    pthread_mutex_lock(&a->lock);
+    while (!a->done && (left = bm_cl_patience_left(patience)) > 0) {
+        const struct timespec until = in_seconds(left);
+        pthread_cond_timedwait(&a->answered, &a->lock, &until);
+    }
+    const bool done = a->done;
+    a->alone = !done;
+    if (!done)
+        pthread_detach(thread);
+    pthread_mutex_unlock(&a->lock);
+    if (!done)
+        return BM_NOT_FOUND;
+    pthread_join(thread, NULL);
+    const bm_status status = a->status;
+    if (status != BM_OK && err != NULL)
+        *err = a->error;
+    *out = a->listing;
+    asking_close(a);
+    return status;
+}
+
+/* --- in a child --- */
+
+/* `driver`: the library that is to blame; "": not known, so that all are named. */
+static void say_broken(bm_cl_listing *out, const char *what, const char *driver, const char *words)
+{
+    char drivers[300];
+    if (driver[0] != '\0')
+        snprintf(drivers, sizeof drivers, "%s", driver);
+    else
+        bm_cl_drivers_names(drivers, sizeof drivers);
+    *out = (bm_cl_listing){.broken = true};
+    snprintf(out->note, sizeof out->note, "%s%s%s%s%s%.150s", what, drivers[0] != '\0' ? " (" : "",
+             drivers, drivers[0] != '\0' ? ")" : "", words[0] != '\0' ? ": " : "", words);
+}
+
+/* What the end of a child means that has not answered. */
+static void judge(const bm_cl_ending *ending, double seconds, bm_cl_listing *out)
+{
+    char what[120];
+    if (ending->late) {
+        snprintf(what, sizeof what, "OpenCL did not list its devices within %.3g seconds", seconds);
+    } else if (WIFSIGNALED(ending->status)) {
+        const int number = WTERMSIG(ending->status);
+        const char *name = sigabbrev_np(number);
+        snprintf(what, sizeof what, "OpenCL died while it listed its devices, of signal %d (%s)",
+                 number, name != NULL ? name : "?");
+    } else if (!ending->told) {
+        snprintf(what, sizeof what,
+                 "OpenCL ended the process that listed its devices, with exit code %d",
+                 WEXITSTATUS(ending->status));
+    } else {
+        snprintf(what, sizeof what, "OpenCL cannot list its devices");
+    }
+    say_broken(out, what, ending->driver, ending->words);
+}
+
+static bm_status list_in_child(bm_cl_child *child, bm_cl_listing *out, bm_error *err)
+{
+    bm_cl_ending ending;
+    bm_error why = {0};
+    child->answer = memfd_create("bandmill-devices", MFD_CLOEXEC);
+    if (child->answer < 0)
+        return bm_fail_errno(err, errno, "", "cannot make a file in memory");
+    bm_status status = bm_cl_child_run(child, &ending, &why);
+    if (status != BM_OK) {
+        say_broken(out, "OpenCL devices cannot be listed", "", why.message);
+        status = BM_OK;
+    } else {
+        status = bm_cl_list_answer_read(child->answer, out, err);
+    }
+    if (status == BM_NOT_FOUND) {
+        bm_cl_patience_left(&child->patience); /* a signal may have ended it, and be for us too */
+        judge(&ending, child->patience.seconds, out);
+        out->late = ending.late;
+        status = BM_OK;
+    }
+    close(child->answer);
+    if (!child->patience.cancelled)
+        return status;
+    bm_free(out->devices);
+    *out = (bm_cl_listing){.n = 0};
+    return bm_fail(err, BM_ERR_CANCELLED, "interrupted");
+}
+
+bm_status bm_cl_list_in_child(const char *cache_dir, bm_error *err)
+{
+    const int answer = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    if (answer < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+        return bm_fail_errno(err, errno, "", "cannot redirect stdout");
+    bm_cl_listing listing;
+    BM_TRY(bm_cl_list(&listing, err));
+    bm_status status = BM_OK;
+    if (!bm_cl_list_answer_write(answer, &listing))
+        status = bm_fail_errno(err, errno, "", "cannot write the list");
+    else
+        bm_cl_drivers_remember(cache_dir);
+    bm_free(listing.devices);
+    close(answer);
+    return status;
+}
+
+/* --- which way --- */
+
+/* It was waited for at least as long as it would be now. */
+static void say_hung(const bm_cl_hang *hang, bm_cl_listing *out)
+{
+    *out = (bm_cl_listing){.broken = true};
+    snprintf(out->note, sizeof out->note,
+             "%.480s; that was %.0f s ago, and is tried again after ten minutes (a longer "
+             "`probe_seconds` tries now)",
+             hang->note, bm_clock_seconds() - hang->at);
+}
+
+static void remember_late(const char *cache_dir, double seconds, const char *note)
+{
+    bm_cl_hang hang = {.seconds = seconds, .at = bm_clock_seconds()};
+    snprintf(hang.note, sizeof hang.note, "%s", note);
+    bm_cl_drivers_remember_hang(cache_dir, &hang);
+}
+
+static bm_status list_by(bm_cl_child *child, bool in_child, const bm_device_settings *settings,
+                         bm_cl_listing *out, bm_error *err)
+{
+    bm_error why = {0};
+    if (in_child)
+        return list_in_child(child, out, err);
+    bm_status status = list_here(&child->patience, out, &why);
+    if (status == BM_NOT_FOUND) {
+        if (settings != NULL && settings->n_stuck != NULL)
+            __atomic_fetch_add(settings->n_stuck, 1, __ATOMIC_RELAXED);
+        judge(&(bm_cl_ending){.late = true}, child->patience.seconds, out);
+        out->late = !child->patience.cancelled;
+        return child->patience.cancelled ? bm_fail(err, BM_ERR_CANCELLED, "interrupted") : BM_OK;
+    }
+    if (status == BM_ERR_DEVICE) {
+        say_broken(out, "OpenCL cannot list its devices", "", why.message);
+        return BM_OK;
+    }
+    if (status != BM_OK && err != NULL)
+        *err = why;
+    return status;
+}
+
+bm_status bm_cl_list_safely(const bm_device_settings *settings, const char *cache_dir,
+                            const bm_callbacks *callbacks, bm_cl_listing *out, bm_error *err)
+{
+    bm_cl_child child;
+    bm_cl_hang hang;
+    *out = (bm_cl_listing){.n = 0};
+    const bool able = bm_cl_child_init(&child, settings, cache_dir, BM_PROBE_LIST);
+    child.patience.callbacks = callbacks;
+    if (settings == NULL || settings->probe_seconds <= 0)
+        child.patience.seconds = LIST_SECONDS;
+    const bool hung = bm_cl_drivers_hung(cache_dir, &hang);
+    if (hung && hang.seconds >= child.patience.seconds) {
+        say_hung(&hang, out);
+        return BM_OK;
+    }
+    BM_TRY(list_by(&child, able && !bm_cl_drivers_known(cache_dir), settings, out, err));
+    if (out->late) {
+        remember_late(cache_dir, child.patience.seconds, out->note);
+    } else if (hung)
+        bm_cl_drivers_remember_hang(cache_dir, &(bm_cl_hang){0});
+    return BM_OK;
+}

@@ -1,0 +1,29 @@
+/* cl_listing.h -- OpenCL devices, or why there are none. */
+#ifndef BM_BACKEND_DRIVERS_CL_LISTING_H
+#define BM_BACKEND_DRIVERS_CL_LISTING_H
+
+#include <bandmill/device.h>
+#include <bandmill/status.h>
+
+#include "model/device_settings.h"
+
+typedef struct bm_cl_listing {
+    bm_device_info *devices; /* in the order of platforms (bm_free) */
+    size_t n;
+    bool broken; /* a driver hung, died, ended the process or gave nonsense: no devices */
+    bool late;   /* because it hung */
+    char
+        note[640]; /* one line on why there is none, or which platform failed; "": nothing to say */
+} bm_cl_listing;
+
+/* Every OpenCL device, asked for in this process, by this thread: a driver that hangs or dies takes
+ * it along. No loader, no platform: zero devices and a note. BM_ERR_DEVICE: what the drivers say
+ * makes no sense. In cl_device.c. */
+bm_status bm_cl_list(bm_cl_listing *out, bm_error *err);
+/* The same, but safe from drivers (cl_list.c): a broken one is no error but zero devices, `broken`
+ * and a note. `settings` may be NULL; `cache_dir` as in cl_cache.h. Of `callbacks` (may be NULL)
+ * `log` is told where it takes long, and `cancelled` ends it: BM_ERR_CANCELLED. */
+bm_status bm_cl_list_safely(const bm_device_settings *settings, const char *cache_dir,
+                            const bm_callbacks *callbacks, bm_cl_listing *out, bm_error *err);
+
+#endif

@@ -1,0 +1,128 @@
+/* cl_probe_child.c -- the other side of cl_child.h: read what is to be opened, open it and close it;
+ * or list the devices.
+ *
+ * Where address space is limited, the process makes do with less than the limit, by what a job maps
+ * besides; and to list, by what its parent has mapped more than itself, which has not loaded the
+ * drivers yet. What is loaded here, the parent can load.
+ *
+ * Tests: tests/unit/opencl/test_cl_probe.c, tests/parity/test_probe_opencl.c */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "opencl/cl_backend.h"
+#include "opencl/cl_list.h"
+#include "opencl/cl_probe.h"
+#include "opencl/opencl_backend.h"
+#include "base/error.h"
+#include "program/program.h"
+#include "sketch/scheme.h"
+
+#define JOB_BYTES ((uint64_t)64 << 20) /* that a small job maps */
+
+/* What DEVICE says. */
+typedef struct request {
+    char spec[32], scheme[16];
+    bm_backend_cfg cfg;
+    bm_text_options text;
+    bm_device_settings settings;
+} request;
+
+/* The parts in brackets, from `p` to the end. */
+static bool read_rest(const char *p, request *out)
+{
+    uint32_t kind = 0;
+    int n = 0;
+    if (sscanf(p, "+%" SCNu32 ":%" SCNu32 "%n", &kind, &out->text.shingle_k, &n) == 2) {
+        if (kind > BM_SHINGLE_BYTE)
+            return false;
+        out->text.shingle = (bm_shingle_kind)kind;
+        out->cfg.text = &out->text;
+        p += n;
+    }
+    if (sscanf(p, "/%" SCNu64 "%n", &out->settings.buffer_limit_bytes, &n) == 1)
+        p += n;
+    if (*p == '=') {
+        out->settings.kernel_params = p + 1;
+        return true;
+    }
+    return *p == '\0';
+}
+
+static bool read_request(const char *device, request *out)
+{
+    int n = 0;
+    *out = (request){.cfg = {.device = out->spec, .settings = &out->settings}};
+    bm_sketch_options *sketch = &out->cfg.sketch;
+    if (sscanf(device, "%31[^@]@%15[^,],%" SCNu32 ",%" SCNu32 ",%" SCNu32 ",%" SCNu32 "%n",
+               out->spec, out->scheme, &sketch->perms, &out->cfg.bands, &out->cfg.rows,
+               &sketch->seed, &n) != 6)
+        return false;
+    const bm_scheme_ops *scheme = bm_scheme_find(out->scheme);
+    if (scheme == NULL)
+        return false;
+    sketch->scheme = scheme->scheme;
+    return read_rest(device + n, out);
+}
+
+static bm_status try_it(const char *device, const char *cache_dir, bm_error *err)
+{
+    request what;
+    if (!read_request(device, &what))
+        return bm_fail(err, BM_ERR_USAGE,
+                       "%s: not opencl:P.D@SCHEME,PERMS,BANDS,ROWS,SEED[+KIND:K]", device);
+    what.cfg.cache_dir = cache_dir;
+    bm_backend *backend = NULL;
+    bm_status status =
+        bm_cl_backend_open(&what.cfg, &(bm_cl_open_options){.no_probe = true}, &backend, err);
+    bm_backend_close(backend);
+    return status;
+}
+
+/* Bytes that a process has mapped; 0: not known. */
+static uint64_t mapped_bytes(const char *statm)
+{
+    unsigned long pages = 0;
+    FILE *file = fopen(statm, "re");
+    if (file == NULL)
+        return 0;
+    if (fscanf(file, "%lu", &pages) != 1)
+        pages = 0;
+    fclose(file);
+    return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static void leave_room(bool to_list)
+{
+    char parent[40];
+    struct rlimit limit;
+    uint64_t room = JOB_BYTES;
+    if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
+        return;
+    snprintf(parent, sizeof parent, "/proc/%ld/statm", (long)getppid());
+    const uint64_t theirs = mapped_bytes(parent), ours = mapped_bytes("/proc/self/statm");
+    if (to_list && theirs > ours)
+        room += theirs - ours;
+    limit.rlim_cur = limit.rlim_cur > room ? limit.rlim_cur - (rlim_t)room : 0;
+    setrlimit(RLIMIT_AS, &limit);
+}
+
+bm_status bm_backend_opencl_try(const char *device, const char *cache_dir, bm_error *err)
+{
+    bm_error why = {0};
+    char words[sizeof why.message];
+    const bool to_list = strcmp(device, BM_PROBE_LIST) == 0;
+    leave_room(to_list);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(to_list ? bm_cl_list_in_child(cache_dir, &why) : try_it(device, cache_dir, &why));
+    return BM_OK;
+out:
+    bm_error_format(&why, words, sizeof words);
+    bm_fail(err, status, BM_CL_PROBE_MARK "%s", words);
+    if (err != NULL)
+        err->code = why.code;
+    return status;
+}

@@ -1,0 +1,395 @@
+/* cl_watchdog.c -- the row bm_backend_opencl: an OpenCL device that may stop answering.
+ *
+ * A call into a driver cannot be timed, nor ended from outside. So every call on a device is made
+ * by a thread of its own, and the caller waits for the answer, but not for ever:
+ *
+ *     caller   post a call | wait until answered, or the limit
+ *     thread   take the call | into cl_backend.c, and the driver | answer
+ *
+ * A device that has not answered within the limit is stuck: the caller gets BM_ERR_DEVICE, for this
+ * call and all that follow, and goes on. Its thread stays where it is, and so does everything that
+ * it, or the device, may still touch: the watchdog, the backend inside, and all that the tasks
+ * under way point to, which the caller leaves alone too (bm_backend.stuck). This is leaked on
+ * purpose; a process that has such threads should end by _exit, since a driver's exit handlers may
+ * wait for them (bm_device_settings.n_stuck counts them).
+ *
+ * The limit: bm_device_settings.call_seconds, else 120 s + 1 us a hash under way + 20 times what
+ * they would take at the slowest pace seen. To open a device includes its trial run (or two), which has
+ * a limit of its own; the limit of the call begins anew when a trial run is over.
+ *
+ * Threads: as bm_backend says, one at a time. */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+
+#include "opencl/cl_backend.h"
+#include "opencl/cl_probe.h"
+#include "opencl/opencl_backend.h"
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/thread.h"
+
+#define DEFAULT_SECONDS 120.0
+#define HASH_SECONDS    1e-6
+#define PATIENCE        20.0
+#define SMALL_TASK      100000.0 /* hashes: a smaller one says little about the pace */
+#define N_STRINGS       7
+
+typedef enum what { NOTHING, OPEN, SUBMIT, WAIT, DRAIN, CLOSE } what;
+
+/* A task under way: our copy of the caller's, so that it lives as long as the device may need
+ * it. */
+typedef struct under_way {
+    bm_sign_task task;
+    const bm_sign_task *from;
+    double begin, n_hashes;
+    struct under_way *next;
+} under_way;
+
+/* What the backend is opened with: copies, which the thread may use for good. */
+typedef struct opening {
+    bm_backend_cfg cfg;
+    bm_text_options text;
+    bm_device_settings settings;
+    bm_callbacks callbacks;
+    char *strings[N_STRINGS];
+} opening;
+
+typedef struct watchdog {
+    bm_backend base;
+    pthread_t thread;
+    pthread_mutex_t lock; /* of all below */
+    pthread_cond_t posted, answered;
+    what call; /* NOTHING: answered */
+    under_way *subject;
+    bm_status status;
+    bm_error error;
+    bool stuck;
+    struct timespec deadline; /* of the call */
+    bm_backend *inner;
+    opening with;
+    const bm_callbacks *outer; /* the caller's, valid until open returned */
+    /* The caller's alone. */
+    under_way *tasks; /* oldest first */
+    double slowest;   /* seconds a hash */
+} watchdog;
+
+/* --- how long is too long --- */
+
+static double limit_of(const watchdog *w)
+{
+    double n_hashes = 0;
+    for (const under_way *u = w->tasks; u != NULL; u = u->next)
+        n_hashes += u->n_hashes;
+    if (w->with.settings.call_seconds > 0)
+        return w->with.settings.call_seconds;
+    return DEFAULT_SECONDS + n_hashes * (HASH_SECONDS + PATIENCE * w->slowest);
+}
+
+static double trial_limit_of(const watchdog *w)
+{
+    const double seconds = w->with.settings.probe_seconds;
+    return seconds > 0 ? seconds : BM_CL_PROBE_SECONDS;
+}
+
+static struct timespec deadline_in(double seconds)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    const double most = 1e9; /* thirty years */
+    seconds = seconds < most ? seconds : most;
+    t.tv_sec += (time_t)seconds;
+    t.tv_nsec += (long)((seconds - (double)(time_t)seconds) * 1e9);
+    if (t.tv_nsec >= 1000000000L) {
+        t.tv_sec++;
+        t.tv_nsec -= 1000000000L;
+    }
+    return t;
+}
+
+static bool is_over(const struct timespec *deadline)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec != deadline->tv_sec ? now.tv_sec > deadline->tv_sec
+                                          : now.tv_nsec >= deadline->tv_nsec;
+}
+
+/* A trial run of an open begins: it has a limit of its own. Or is over: the limit begins. */
+static void probing(void *ctx, bool begins)
+{
+    watchdog *w = ctx;
+    pthread_mutex_lock(&w->lock);
+    w->deadline = deadline_in(limit_of(w) + (begins ? trial_limit_of(w) : 0));
+    pthread_cond_signal(&w->answered); /* who waits looks at the deadline again */
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* --- the thread --- */
+
+static bm_status perform(watchdog *w, what call, under_way *subject, bm_error *err)
+{
+    const bm_backend_ops *ops = w->inner != NULL ? w->inner->ops : NULL;
+    switch (call) {
+    case OPEN:
+        return bm_cl_backend_open(&w->with.cfg,
+                                  &(bm_cl_open_options){.probing = probing, .probing_ctx = w},
+                                  &w->inner, err);
+    case SUBMIT:
+        return ops->submit(w->inner, &subject->task, err);
+    case WAIT:
+        return ops->wait(w->inner, &subject->task, err);
+    case DRAIN:
+        return ops->drain(w->inner, err);
+    case CLOSE:
+        if (ops != NULL)
+            ops->close(w->inner);
+        return BM_OK;
+    case NOTHING:
+        break;
+    }
+    return BM_ERR_INTERNAL;
+}
+
+static void *serve(void *ctx)
+{
+    watchdog *w = ctx;
+    stack_t before; /* LLVM, inside of some drivers, gives the thread a signal stack of its own */
+    const bool known = sigaltstack(NULL, &before) == 0;
+    pthread_mutex_lock(&w->lock);
+    for (;;) {
+        while (w->call == NOTHING)
+            pthread_cond_wait(&w->posted, &w->lock);
+        const what call = w->call;
+        under_way *subject = w->subject;
+        bm_error error = {0};
+        pthread_mutex_unlock(&w->lock);
+        const bm_status status = perform(w, call, subject, &error);
+        pthread_mutex_lock(&w->lock);
+        w->status = status;
+        w->error = error;
+        w->call = NOTHING;
+        if (w->stuck || call == CLOSE)
+            break; /* too late: nobody listens */
+        pthread_cond_signal(&w->answered);
+    }
+    if (known)
+        sigaltstack(&before, NULL);
+    pthread_cond_signal(&w->answered);
+    pthread_mutex_unlock(&w->lock);
+    return NULL;
+}
+
+static void forward_log(void *ctx, bm_log_level level, const char *message)
+{
+    watchdog *w = ctx;
+    pthread_mutex_lock(&w->lock);
+    if (!w->stuck && w->outer != NULL && w->outer->log != NULL)
+        w->outer->log(w->outer->ctx, level, message);
+    pthread_mutex_unlock(&w->lock);
+}
+
+/* --- the caller --- */
+
+static bm_status stuck_error(double limit, bm_error *err)
+{
+    return bm_fail(err, BM_ERR_DEVICE, "the device did not answer within %.3g seconds", limit);
+}
+
+/* Make a call and wait for its answer. */
+static bm_status ask(watchdog *w, what call, under_way *subject, bm_error *err)
+{
+    const double limit = limit_of(w);
+    const double trial = call == OPEN ? trial_limit_of(w) : 0;
+    pthread_mutex_lock(&w->lock);
+    w->deadline = deadline_in(limit + trial);
+    if (!w->stuck) {
+        w->call = call;
+        w->subject = subject;
+        pthread_cond_signal(&w->posted);
+        while (w->call != NOTHING && !is_over(&w->deadline)) {
+            const struct timespec until = w->deadline;
+            pthread_cond_timedwait(&w->answered, &w->lock, &until);
+        }
+        if (w->call != NOTHING) {
+            w->stuck = w->base.stuck = true;
+            if (w->with.settings.n_stuck != NULL)
+                __atomic_fetch_add(w->with.settings.n_stuck, 1, __ATOMIC_RELAXED);
+            pthread_detach(w->thread);
+        }
+    }
+    const bool stuck = w->stuck;
+    const bm_status status = w->status;
+    if (!stuck && status != BM_OK && err != NULL)
+        *err = w->error;
+    if (!stuck && w->inner != NULL && call != CLOSE)
+        w->base.kernel_seconds = w->inner->kernel_seconds;
+    pthread_mutex_unlock(&w->lock);
+    return stuck ? stuck_error(limit, err) : status;
+}
+
+static void forget(watchdog *w, under_way *one)
+{
+    under_way **at = &w->tasks;
+    while (*at != NULL && *at != one)
+        at = &(*at)->next;
+    if (*at != NULL)
+        *at = one->next;
+    bm_free(one);
+}
+
+static bm_status watchdog_submit(bm_backend *backend, bm_sign_task *task, bm_error *err)
+{
+    watchdog *w = (watchdog *)backend;
+    under_way *one = bm_alloc_zero(1, sizeof *one), **end = &w->tasks;
+    if (one == NULL)
+        return bm_fail_nomem(err, sizeof *one);
+    one->task = *task;
+    one->from = task;
+    one->begin = bm_clock_seconds();
+    one->n_hashes = (double)(task->offsets[task->n_docs] - task->offsets[0]);
+    while (*end != NULL)
+        end = &(*end)->next;
+    *end = one;
+    bm_status status = ask(w, SUBMIT, one, err);
+    if (status == BM_ERR_NOMEM && ask(w, DRAIN, NULL, NULL) != BM_OK)
+        return status; /* what was begun of it stays under way */
+    if (status == BM_ERR_NOMEM || status == BM_ERR_UNSUPPORTED)
+        forget(w, one); /* nothing is done with it any more: it may come again */
+    return status;
+}
+
+static bm_status watchdog_wait(bm_backend *backend, bm_sign_task *task, bm_error *err)
+{
+    watchdog *w = (watchdog *)backend;
+    under_way *one = w->tasks;
+    while (one != NULL && one->from != task)
+        one = one->next;
+    if (one == NULL)
+        return BM_OK;
+    BM_TRY(ask(w, WAIT, one, err));
+    const double pace = (bm_clock_seconds() - one->begin) / (one->n_hashes + SMALL_TASK);
+    if (pace > w->slowest)
+        w->slowest = pace;
+    forget(w, one);
+    return BM_OK;
+}
+
+static bm_status watchdog_drain(bm_backend *backend, bm_error *err)
+{
+    watchdog *w = (watchdog *)backend;
+    BM_TRY(ask(w, DRAIN, NULL, err));
+    while (w->tasks != NULL) {
+        forget(w, w->tasks);
+    }
+    return BM_OK;
+}
+
+static void watchdog_free(watchdog *w)
+{
+    while (w->tasks != NULL)
+        forget(w, w->tasks);
+    pthread_cond_destroy(&w->posted);
+    pthread_cond_destroy(&w->answered);
+    pthread_mutex_destroy(&w->lock);
+    for (size_t i = 0; i < N_STRINGS; i++)
+        bm_free(w->with.strings[i]);
+    bm_free(w);
+}
+
+static void watchdog_close(bm_backend *backend)
+{
+    watchdog *w = (watchdog *)backend;
+    if (w == NULL)
+        return;
+    ask(w, CLOSE, NULL, NULL);
+    if (w->stuck)
+        return; /* the thread, and all it may touch, stay */
+    pthread_join(w->thread, NULL);
+    watchdog_free(w);
+}
+
+/* --- opening --- */
+
+/* Everything that the configuration points to. */
+static bm_status copy_cfg(watchdog *w, const bm_backend_cfg *cfg, bm_error *err)
+{
+    opening *o = &w->with;
+    o->cfg = *cfg;
+    if (cfg->text != NULL) {
+        o->text = *cfg->text;
+        o->cfg.text = &o->text;
+    }
+    if (cfg->settings != NULL)
+        o->settings = *cfg->settings;
+    o->cfg.settings = &o->settings;
+    w->outer = cfg->callbacks;
+    o->callbacks = (bm_callbacks){.ctx = w, .log = forward_log};
+    o->cfg.callbacks = &o->callbacks;
+    const char **const strings[N_STRINGS] = {&o->cfg.device,
+                                             &o->cfg.cpu,
+                                             &o->cfg.cache_dir,
+                                             &o->settings.probe_program,
+                                             &o->settings.tuning_path,
+                                             &o->settings.kernel_family,
+                                             &o->settings.kernel_params};
+    for (size_t i = 0; i < N_STRINGS; i++) {
+        if (*strings[i] == NULL)
+            continue;
+        o->strings[i] = bm_strdup(*strings[i]);
+        if (o->strings[i] == NULL)
+            return bm_fail_nomem(err, strlen(*strings[i]));
+        *strings[i] = o->strings[i];
+    }
+    return BM_OK;
+}
+
+static bm_status start_thread(watchdog *w, bm_error *err)
+{
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->posted, &attributes);
+    pthread_cond_init(&w->answered, &attributes);
+    pthread_condattr_destroy(&attributes);
+    const int failed = bm_thread_start(&w->thread, serve, w);
+    return failed == 0 ? BM_OK : bm_fail_errno(err, failed, "", "cannot start a thread");
+}
+
+static bm_status watchdog_open(const bm_backend_cfg *cfg, bm_backend **out, bm_error *err)
+{
+    watchdog *w = NULL;
+    BM_TRY(bm_new_zero(&w, 1, err));
+    bm_status status = BM_OK;
+    bool started = false;
+    BM_TRY_OUT(copy_cfg(w, cfg, err));
+    BM_TRY_OUT(start_thread(w, err));
+    started = true;
+    status = ask(w, OPEN, NULL, err);
+out:
+    pthread_mutex_lock(&w->lock);
+    w->outer = NULL;
+    pthread_mutex_unlock(&w->lock);
+    if (status == BM_OK) {
+        w->base = *w->inner;
+        w->base.ops = &bm_backend_opencl;
+        *out = &w->base;
+        return BM_OK;
+    }
+    if (started)
+        watchdog_close(&w->base);
+    else
+        watchdog_free(w);
+    return status;
+}
+
+const bm_backend_ops bm_backend_opencl = {.name = "opencl",
+                                          .open = watchdog_open,
+                                          .submit = watchdog_submit,
+                                          .wait = watchdog_wait,
+                                          .drain = watchdog_drain,
+                                          .close = watchdog_close};

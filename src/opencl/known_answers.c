@@ -1,0 +1,6 @@
+/* known_answers.c -- a file of its own, so that a program can be linked with another in its place.
+ *
+ * Tests: tests/parity/test_parity_opencl.c */
+#include "opencl/known_answers.h"
+
+const bool bm_devices_are_checked = true;

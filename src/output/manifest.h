@@ -1,0 +1,138 @@
+/* manifest.h -- reading manifest.json and report.json, which lie beside what a job wrote.
+ *
+ * Both are one JSON object: "tool" is "bandmill", "kind" is "signatures" or "dedup", then
+ * "provenance", "plan", "counts", "inputs", "outputs" (from names, escaped as in TSV files, to
+ * SHA-256), "outputs_xxh3_128", and how files are digested: "digests" 2 by pieces of
+ * "outputs_piece_bytes"; without them as wholes. At the end of "run" stands the report's own digest
+ * (manifest_seal.h), which is compared. Threads: an open manifest may be read by several at once. */
+#ifndef BM_IO_MANIFEST_MANIFEST_H
+#define BM_IO_MANIFEST_MANIFEST_H
+
+#include <bandmill/job.h>
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#include "output/digest.h"
+#include "output/manifest_provenance.h"
+
+#define BM_MANIFEST_FORMAT 1u /* the only value of provenance.format that this reader knows */
+
+/* Of a share: its number, how many there are, and XXH3 128 of what they are shares of. */
+typedef struct bm_manifest_shard {
+    uint64_t index, of;
+    const char *whole;
+} bm_manifest_shard;
+
+/* Members of a report that its reader asks for. */
+#define BM_MANIFEST_SHARD          "shard"
+#define BM_SHARD_INDEX             "index"
+#define BM_SHARD_OF                "of"
+#define BM_SHARD_WHOLE             "inputs_xxh3_128"
+#define BM_INPUT_REMOVED_BYTES     "removed_bytes" /* of text, of its documents that were removed */
+#define BM_INPUT_FROM              "from_byte"     /* of an input of which a part was read, */
+#define BM_INPUT_FILE_BYTES        "file_bytes"    /* and the bytes of all of it; */
+#define BM_INPUT_PARTS             "parts"         /* or of one of which all was read, in parts */
+#define BM_INPUT_OFFSETS           "offsets"       /* of an input that is an array of hashes */
+#define BM_RUN_FOUND               "inputs_found"
+#define BM_RUN_FROM_HERE           "inputs_from_here"
+#define BM_RUN_ASKED               "asked" /* what was to be written */
+#define BM_MANIFEST_OUTPUTS        "outputs"
+#define BM_MANIFEST_OUTPUTS_XXH3   "outputs_xxh3_128"
+#define BM_MANIFEST_OUTPUTS_PIECES "outputs_pieces_xxh3_128"
+#define BM_MANIFEST_PIECE_BYTES    "outputs_piece_bytes"
+#define BM_MANIFEST_DIGESTS        "digests"
+
+/* Bytes of a file of which each share was read by itself (input/input_shard.h). */
+typedef struct bm_manifest_part {
+    uint64_t from, bytes;
+    const char *xxh3_128; /* of them; 32 hex digits */
+} bm_manifest_part;
+
+typedef struct bm_manifest_input {
+    const char *file; /* as given, unescaped */
+    uint64_t bytes;
+    uint64_t piece_bytes;          /* by which it was digested; 0: as a whole */
+    const char *xxh3_128;          /* 32 hex digits; empty: it was read in parts, */
+    const bm_manifest_part *parts; /* these, one behind the other; NULL: as a whole */
+    size_t n_parts;
+    const char *found; /* where it was read, if that was elsewhere; NULL: there */
+    const char *here;  /* its path from the manifest's directory; NULL: not known */
+} bm_manifest_input;
+
+typedef struct bm_manifest_output_row {
+    const char *name;     /* unescaped */
+    const char *sha256;   /* 64 hex digits */
+    const char *xxh3_128; /* 32; NULL: an earlier version has not listed it */
+    bm_str
+        pieces; /* a JSON array of XXH3 128 of its pieces; empty: it has one, or none are listed */
+} bm_manifest_output_row;
+
+typedef struct bm_manifest bm_manifest;
+
+/* BM_ERR_FORMAT names the file and the field: no JSON, not ours, or of a later version. `memory`: bytes
+ * that it may take; past them BM_ERR_NOMEM names what would do; 0: no limit. */
+bm_status bm_manifest_open(const char *path, uint64_t memory, bm_manifest **out, bm_error *err);
+/* The manifest.json of a directory, or else its report.json. */
+bm_status bm_manifest_open_dir(const char *folder, uint64_t memory, bm_manifest **out,
+                               bm_error *err);
+/* The same, of a part of the memory. */
+bm_status bm_manifest_open_share(const char *folder, bm_manifest_room room, bm_manifest **out,
+                                 bm_error *err);
+/* One whose text stands in another file of ours, and was written by it: it is taken for JSON. `path`: of that
+ * file, for messages. */
+bm_status bm_manifest_of_text(const char *path, bm_str text, bm_manifest **out, bm_error *err);
+/* Bytes that it takes. */
+uint64_t bm_manifest_bytes(const bm_manifest *manifest);
+void bm_manifest_close(bm_manifest *manifest); /* NULL is fine */
+
+const char *bm_manifest_path(const bm_manifest *manifest);
+/* The whole file, until close. */
+bm_str bm_manifest_text(const bm_manifest *manifest);
+/* *out: the path of a file in the same folder, the caller's to bm_free. */
+bm_status bm_manifest_beside(const bm_manifest *manifest, const char *name, char **out,
+                             bm_error *err);
+const char *bm_manifest_kind(const bm_manifest *manifest);
+const char *bm_manifest_version(const bm_manifest *manifest);
+/* BM_ERR_FORMAT where a field is missing or of another type. */
+bm_status bm_manifest_provenance(const bm_manifest *manifest, const bm_provenance **out,
+                                 bm_error *err);
+/* *out: the JSON text of a member of the whole object ("counts"), valid until close; false: there
+ * is none. */
+bool bm_manifest_member(const bm_manifest *manifest, const char *name, bm_str *out);
+bm_status bm_manifest_count(const bm_manifest *manifest, const char *name, uint64_t *out,
+                            bm_error *err);
+size_t bm_manifest_n_inputs(const bm_manifest *manifest);
+const bm_manifest_input *bm_manifest_input_at(const bm_manifest *manifest, size_t index);
+/* NULL: it is of no share. */
+const bm_manifest_shard *bm_manifest_shard_of(const bm_manifest *manifest);
+/* Of arrays of hashes, the file of offsets; NULL: the manifest names none. */
+const bm_manifest_input *bm_manifest_offsets(const bm_manifest *manifest);
+/* The pieces by which outputs and inputs were digested; 0: as wholes, by an earlier version. */
+uint64_t bm_manifest_piece_bytes(const bm_manifest *manifest);
+size_t bm_manifest_n_outputs(const bm_manifest *manifest);
+const bm_manifest_output_row *bm_manifest_output_at(const bm_manifest *manifest, size_t index);
+/* An output, NULL if it is not listed. */
+const bm_manifest_output_row *bm_manifest_output_find(const bm_manifest *manifest,
+                                                      const char *name);
+/* Its SHA-256. */
+const char *bm_manifest_output(const bm_manifest *manifest, const char *name);
+/* Is it `n` that the manifest counts of something? BM_ERR_FORMAT, where `file` has `n`: no. */
+bm_status bm_manifest_compare_count(const bm_manifest *manifest, const char *name, uint64_t n,
+                                    const char *file, bm_error *err);
+/* A file as it is. */
+typedef struct bm_manifest_found {
+    const char *path;
+    const bm_digests *digests;
+    const bm_digest_piece *pieces;
+    size_t n_pieces;
+} bm_manifest_found;
+
+/* Is a file what its row lists? Digests that it lacks, or the row, are not compared. BM_ERR_FORMAT
+ * names the path, and the first piece that differs where the row lists them. */
+bm_status bm_manifest_compare(const bm_manifest *manifest, const bm_manifest_output_row *row,
+                              const bm_manifest_found *is, bm_error *err);
+/* Read every listed output in `folder`, on all processors where that is much: BM_ERR_FORMAT names the
+ * first that is missing or differs. */
+bm_status bm_manifest_check(const bm_manifest *manifest, const char *folder, bm_error *err);
+
+#endif

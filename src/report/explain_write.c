@@ -1,0 +1,536 @@
+/* explain_write.c -- the answer of `explain`, in three forms.
+ *
+ * Text and graph are read by people: hidden characters of ids (base/plain_text.h) are shown as \xHH,
+ * so that a hostile id cannot drive a terminal or break out of a label. JSON has ids as groups.jsonl
+ * has them. What is written goes out line by line; nothing here grows with the group but one line.
+ *
+ * Tests: tests/cli/cases/explain.sh, tests/reference/test_groups.py */
+#include "report/explainer.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/plain_text.h"
+#include "json/json_write.h"
+#include "model/file_heads.h"
+
+static bool chain_asked(const bm_explainer *e)
+{
+    return e->options->group == 0;
+}
+
+static bm_str id_of(const bm_explainer *e, uint32_t doc)
+{
+    return doc == BM_ID_NONE ? (bm_str){e->known.data, e->known.len} : bm_id_set_id(&e->ids, doc);
+}
+
+/* --- text --- */
+
+typedef struct page { /* errors stick */
+    const bm_explainer *e;
+    bm_rows *rows;
+    bm_status status;
+    bm_error *err;
+} page;
+
+static void put(page *p, const char *text)
+{
+    if (p->status == BM_OK)
+        p->status = bm_buf_add_text(&p->rows->buf, text, p->err);
+}
+
+static void put_uint(page *p, uint64_t number)
+{
+    if (p->status == BM_OK)
+        p->status = bm_buf_add_format(&p->rows->buf, p->err, "%" PRIu64, number);
+}
+
+/* "4 documents", "1 document". */
+static void put_count(page *p, uint64_t number, const char *noun)
+{
+    put_uint(p, number);
+    put(p, noun);
+    put(p, number == 1 ? "" : "s");
+}
+
+static void put_similarity(page *p, double similarity)
+{
+    if (isnan(similarity))
+        put(p, "not known");
+    else if (p->status == BM_OK)
+        p->status = bm_buf_add_format(&p->rows->buf, p->err, "%.6f", similarity);
+}
+
+/* The end of a line: what has gathered may go out. */
+static void end_row(page *p)
+{
+    put(p, "\n");
+    if (p->status == BM_OK)
+        p->status = bm_rows_flush(p->rows, false, p->err);
+}
+
+/* Escaped as in our files, and what is hidden from terminals too. In a quoted string of Graphviz
+ * backslashes are doubled and quotes escaped. */
+static void put_id(page *p, uint32_t doc, bool quoted)
+{
+    bm_buf escaped = {0}, plain = {0}, *to = &p->rows->buf;
+    bm_status status = p->status;
+    BM_TRY_OUT(status);
+    BM_TRY_OUT(bm_tsv_escape(&escaped, id_of(p->e, doc), p->err));
+    BM_TRY_OUT(bm_buf_add_plain(&plain, (bm_str){escaped.data, escaped.len}, p->err));
+    for (size_t i = 0, n; i < plain.len; i += n) {
+        for (n = 1; i + n < plain.len && plain.data[i + n] != '"' && plain.data[i + n] != '\\';)
+            n++;
+        if (quoted && (plain.data[i] == '"' || plain.data[i] == '\\'))
+            BM_TRY_OUT(bm_buf_add(to, "\\", 1, p->err));
+        BM_TRY_OUT(bm_buf_add(to, plain.data + i, n, p->err));
+    }
+out:
+    bm_buf_reset(&escaped);
+    bm_buf_reset(&plain);
+    p->status = status;
+}
+
+static void put_pair(page *p, size_t pair)
+{
+    put_id(p, p->e->pairs[pair].a, false);
+    put(p, " -- ");
+    put_id(p, p->e->pairs[pair].b, false);
+    put(p, "  ");
+    put_similarity(p, p->e->pairs[pair].similarity);
+}
+
+static void text_head(page *p)
+{
+    const bm_explainer *e = p->e;
+    put(p, "group ");
+    put_uint(p, e->group);
+    put(p, ": ");
+    put_count(p, e->ids.n, " document");
+    put(p, ", ");
+    put_count(p, e->n_pairs, " pair");
+    put(p, ", ");
+    if (!e->none)
+        put_id(p, e->kept, false);
+    put(p, e->none                 ? "none is kept"
+           : e->kept == BM_ID_NONE ? ", which is known, is kept"
+                                   : " is kept");
+    end_row(p);
+    if (e->divided == 0)
+        return;
+    put(p, "groups are components, but ");
+    put_uint(p, e->divided);
+    put(p, e->divided == 1 ? " of them that was larger than the job allowed was"
+                           : " of them that were larger than the job allowed were");
+    put(p, " divided into stars");
+    end_row(p);
+}
+
+static void text_themselves(page *p)
+{
+    const bm_explainer *e = p->e;
+    put_id(p, e->a, false);
+    put(p, " and ");
+    put_id(p, e->b, false);
+    put(p, " themselves: ");
+    put_similarity(p, e->answer.similarity);
+    if (e->find.verify != BM_VERIFY_CONTAINED && e->answer.similarity < e->find.bands.threshold &&
+        bm_link_graph_find(&e->answer.graph, e->a, e->b) == SIZE_MAX)
+        put(p, ", below the threshold: joined through others only");
+    end_row(p);
+}
+
+static void text_cut(page *p)
+{
+    const bm_explainer *e = p->e;
+    put(p, "to part them ");
+    put_count(p, e->answer.cut.n, " link");
+    put(p, " must go; ");
+    put_count(p, e->answer.cut.n_near, " document");
+    put(p, " would stay with ");
+    put_id(p, e->a, false);
+    put(p, ", ");
+    put_uint(p, e->ids.n - e->answer.cut.n_near);
+    put(p, " with ");
+    put_id(p, e->b, false);
+    put(p, ":");
+    end_row(p);
+    for (size_t i = 0; i < e->answer.cut.n; i++) {
+        put(p, "  ");
+        put_pair(p, e->answer.cut.pairs[i]);
+        end_row(p);
+    }
+}
+
+/* What the two have in common at a stretch, in quotes, on a line of its own. */
+static void text_run(page *p)
+{
+    static const char *const nouns[] = {" word", " character", " byte", " word"};
+    const bm_shared_run *run = &p->e->answer.run;
+    bm_buf escaped = {0};
+    if (!run->known)
+        return;
+    put(p, "the longest run of both: ");
+    put_count(p, run->n, nouns[run->units]);
+    for (size_t i = 0; i < 2 && run->n > 0; i++) {
+        put(p, i == 0 ? ", bytes " : ", ");
+        put_uint(p, run->from[i]);
+        put(p, " to ");
+        put_uint(p, run->to[i]);
+        put(p, " of ");
+        put_id(p, i == 0 ? p->e->a : p->e->b, false);
+    }
+    end_row(p);
+    if (run->n > 0) {
+        put(p, "  ");
+        if (p->status == BM_OK)
+            p->status = bm_tsv_escape(&escaped, (bm_str){run->text.data, run->text.len}, p->err);
+        if (p->status == BM_OK)
+            p->status =
+                bm_buf_add_plain(&p->rows->buf, (bm_str){escaped.data, escaped.len}, p->err);
+        end_row(p);
+    }
+    bm_buf_reset(&escaped);
+}
+
+static void text_chain(page *p)
+{
+    const bm_explainer *e = p->e;
+    const bm_chain *chain = &e->answer.chain;
+    text_head(p);
+    put(p, "\nthe shortest chain has ");
+    put_count(p, chain->n_links, " link");
+    put(p, ":");
+    end_row(p);
+    for (size_t i = 0; i <= chain->n_links; i++) {
+        put(p, "  ");
+        put_id(p, chain->docs[i], false);
+        end_row(p);
+        if (i == chain->n_links)
+            break;
+        put(p, "    ");
+        put_similarity(p, e->pairs[chain->pairs[i]].similarity);
+        put(p, chain->n_links > 1 && i == chain->weakest ? "  the weakest link" : "");
+        end_row(p);
+    }
+    put(p, "\n");
+    text_themselves(p);
+    text_run(p);
+    text_cut(p);
+}
+
+static void text_bridges(page *p)
+{
+    const bm_bridges *bridges = &p->e->answer.bridges;
+    put(p, bridges->n_bridges == 0
+               ? "\nno bridges: no single link holds the group together"
+               : "\nbridges, links without which the group falls in two (documents on each side):");
+    end_row(p);
+    for (size_t i = 0; i < bridges->n_bridges; i++) {
+        put(p, "  ");
+        put_pair(p, bridges->bridges[i].pair);
+        put(p, "  ");
+        put_uint(p, bridges->bridges[i].n_a);
+        put(p, " + ");
+        put_uint(p, bridges->bridges[i].n_b);
+        end_row(p);
+    }
+}
+
+static void text_group(page *p)
+{
+    const bm_explainer *e = p->e;
+    size_t articulation_point = 0;
+    text_head(p);
+    put(p, "\ndocuments and their links; what holds the group together, with the parts that it "
+           "falls into without it:");
+    end_row(p);
+    for (uint32_t doc = 0; doc < e->ids.n; doc++) {
+        put(p, "  ");
+        put_id(p, doc, false);
+        put(p, "  ");
+        put_count(p, e->answer.graph.begins[doc + 1] - e->answer.graph.begins[doc], " link");
+        if (articulation_point < e->answer.bridges.n_articulation_points &&
+            e->answer.bridges.articulation_points[articulation_point].doc == doc) {
+            put(p, "  holds ");
+            put_uint(p, e->answer.bridges.articulation_points[articulation_point++].n_parts);
+            put(p, " parts");
+        }
+        end_row(p);
+    }
+    text_bridges(p);
+}
+
+/* --- a graph for Graphviz --- */
+
+static bool is_bridge(const bm_explainer *e, size_t pair, size_t *at)
+{
+    *at += *at < e->answer.bridges.n_bridges && e->answer.bridges.bridges[*at].pair < pair;
+    return *at < e->answer.bridges.n_bridges && e->answer.bridges.bridges[*at].pair == pair;
+}
+
+static void dot_node(page *p, uint32_t doc, const char *style)
+{
+    put(p, "  n");
+    put_uint(p, doc);
+    put(p, " [label=\"");
+    put_id(p, doc, true);
+    put(p, "\"");
+    put(p, doc == p->e->kept ? ", peripheries=2" : "");
+    put(p, style);
+    put(p, "];");
+    end_row(p);
+}
+
+static void dot_link(page *p, const bm_pair *pair, const char *style)
+{
+    put(p, "  n");
+    put_uint(p, pair->a);
+    put(p, " -- n");
+    put_uint(p, pair->b);
+    put(p, " [label=\"");
+    if (!isnan(pair->similarity))
+        put_similarity(p, pair->similarity);
+    put(p, "\"");
+    put(p, style);
+    put(p, "];");
+    end_row(p);
+}
+
+static void dot_group(page *p)
+{
+    const bm_explainer *e = p->e;
+    size_t articulation_point = 0, bridge = 0;
+    for (uint32_t doc = 0; doc < e->ids.n; doc++) {
+        bool holds = articulation_point < e->answer.bridges.n_articulation_points &&
+                     e->answer.bridges.articulation_points[articulation_point].doc == doc;
+        articulation_point += holds;
+        dot_node(p, doc, holds ? ", color=red" : "");
+    }
+    for (size_t i = 0; i < e->n_pairs; i++)
+        dot_link(p, &e->pairs[i], is_bridge(e, i, &bridge) ? ", color=red, penwidth=2" : "");
+}
+
+enum { IN_CHAIN = 1, IN_CUT = 2 };
+
+typedef struct shown_link {
+    size_t pair;
+    unsigned in;
+} shown_link;
+
+static int by_pair(const void *x, const void *y)
+{
+    size_t a = ((const shown_link *)x)->pair, b = ((const shown_link *)y)->pair;
+    return a < b ? -1 : a > b;
+}
+
+/* Links of chain and cut in the order of the pairs, each once. Returns how many. */
+static size_t shown_links(const bm_explainer *e, shown_link *links)
+{
+    size_t n = 0, kept = 0;
+    for (size_t i = 0; i < e->answer.chain.n_links; i++)
+        links[n++] = (shown_link){e->answer.chain.pairs[i], IN_CHAIN};
+    for (size_t i = 0; i < e->answer.cut.n; i++)
+        links[n++] = (shown_link){e->answer.cut.pairs[i], IN_CUT};
+    qsort(links, n, sizeof *links, by_pair);
+    for (size_t i = 0; i < n; i++) {
+        if (kept > 0 && links[kept - 1].pair == links[i].pair)
+            links[kept - 1].in |= links[i].in;
+        else
+            links[kept++] = links[i];
+    }
+    return kept;
+}
+
+/* The chain (bold), the cut (red), and dashed what the two are themselves. */
+static void dot_chain(page *p)
+{
+    const bm_explainer *e = p->e;
+    static const char *const styles[] = {"", ", penwidth=2", ", color=red",
+                                         ", color=red, penwidth=2"};
+    shown_link *links = bm_alloc(e->answer.chain.n_links + e->answer.cut.n, sizeof *links);
+    uint8_t *shown = bm_alloc_zero(e->ids.n, sizeof *shown);
+    if (links == NULL || shown == NULL) {
+        p->status = bm_fail_nomem(p->err, e->ids.n);
+    } else {
+        size_t n = shown_links(e, links);
+        for (size_t i = 0; i < n; i++)
+            shown[e->pairs[links[i].pair].a] = shown[e->pairs[links[i].pair].b] = 1;
+        for (uint32_t doc = 0; doc < e->ids.n; doc++)
+            if (shown[doc] != 0)
+                dot_node(p, doc, doc == e->a || doc == e->b ? ", penwidth=2" : "");
+        for (size_t i = 0; i < n; i++)
+            dot_link(p, &e->pairs[links[i].pair], styles[links[i].in]);
+        if (bm_link_graph_find(&e->answer.graph, e->a, e->b) == SIZE_MAX)
+            dot_link(p, &(bm_pair){e->a, e->b, e->answer.similarity},
+                     ", style=dashed, constraint=false");
+    }
+    bm_free(links);
+    bm_free(shown);
+}
+
+static void dot(page *p)
+{
+    put(p, BM_HEAD_GRAPH "\n  node [shape=box];\n");
+    if (chain_asked(p->e))
+        dot_chain(p);
+    else
+        dot_group(p);
+    put(p, "}\n");
+}
+
+/* --- JSON --- */
+
+static void json_id(bm_json *json, const bm_explainer *e, const char *key, uint32_t doc)
+{
+    bm_json_key(json, key);
+    bm_json_string(json, id_of(e, doc));
+}
+
+/* An object that is left open. */
+static void json_pair(bm_json *json, const bm_explainer *e, uint32_t from, uint32_t to, size_t pair)
+{
+    bm_json_begin_object(json);
+    json_id(json, e, "id_a", from);
+    json_id(json, e, "id_b", to);
+    bm_json_key_double(json, "jaccard", e->pairs[pair].similarity);
+}
+
+static void json_pairs(bm_json *json, const bm_explainer *e, const char *key, const size_t *pairs,
+                       size_t n)
+{
+    bm_json_key(json, key);
+    bm_json_begin_array(json);
+    for (size_t i = 0; i < n; i++) {
+        size_t pair = pairs != NULL ? pairs[i] : i;
+        json_pair(json, e, e->pairs[pair].a, e->pairs[pair].b, pair);
+        bm_json_end_object(json);
+    }
+    bm_json_end_array(json);
+}
+
+static void json_run(bm_json *json, const bm_explainer *e)
+{
+    static const char *const sides[] = {"a", "b"};
+    const bm_shared_run *run = &e->answer.run;
+    bm_json_key(json, "run");
+    if (!run->known) {
+        bm_json_text(json, NULL);
+        return;
+    }
+    bm_json_begin_object(json);
+    bm_json_key_uint(json, "units", run->n);
+    bm_json_key(json, "text");
+    bm_json_string(json, (bm_str){run->text.data, run->text.len});
+    for (size_t i = 0; i < 2; i++) {
+        bm_json_key(json, sides[i]);
+        bm_json_begin_array(json);
+        bm_json_uint(json, run->from[i]);
+        bm_json_uint(json, run->to[i]);
+        bm_json_end_array(json);
+    }
+    bm_json_end_object(json);
+}
+
+static void json_chain(bm_json *json, const bm_explainer *e)
+{
+    const bm_chain *chain = &e->answer.chain;
+    json_id(json, e, "a", e->a);
+    json_id(json, e, "b", e->b);
+    bm_json_key_double(json, "similarity", e->answer.similarity);
+    bm_json_key(json, "chain");
+    bm_json_begin_array(json);
+    for (size_t i = 0; i < chain->n_links; i++) {
+        json_pair(json, e, chain->docs[i], chain->docs[i + 1], chain->pairs[i]);
+        bm_json_end_object(json);
+    }
+    bm_json_end_array(json);
+    bm_json_key_uint(json, "weakest", chain->weakest);
+    json_pairs(json, e, "cut", e->answer.cut.pairs, e->answer.cut.n);
+    bm_json_key_uint(json, "with_a", e->answer.cut.n_near);
+    bm_json_key_uint(json, "with_b", e->ids.n - e->answer.cut.n_near);
+    json_run(json, e);
+}
+
+static void json_group(bm_json *json, const bm_explainer *e)
+{
+    bm_json_key(json, "members");
+    bm_json_begin_array(json);
+    for (uint32_t doc = 0; doc < e->ids.n; doc++)
+        bm_json_string(json, id_of(e, doc));
+    bm_json_end_array(json);
+    json_pairs(json, e, "links", NULL, e->n_pairs);
+    bm_json_key(json, "bridges");
+    bm_json_begin_array(json);
+    for (size_t i = 0; i < e->answer.bridges.n_bridges; i++) {
+        const bm_bridge *bridge = &e->answer.bridges.bridges[i];
+        json_pair(json, e, e->pairs[bridge->pair].a, e->pairs[bridge->pair].b, bridge->pair);
+        bm_json_key_uint(json, "with_a", bridge->n_a);
+        bm_json_key_uint(json, "with_b", bridge->n_b);
+        bm_json_end_object(json);
+    }
+    bm_json_end_array(json);
+    bm_json_key(json, "articulation_points");
+    bm_json_begin_array(json);
+    for (size_t i = 0; i < e->answer.bridges.n_articulation_points; i++) {
+        bm_json_begin_object(json);
+        json_id(json, e, "id", e->answer.bridges.articulation_points[i].doc);
+        bm_json_key_uint(json, "parts", e->answer.bridges.articulation_points[i].n_parts);
+        bm_json_end_object(json);
+    }
+    bm_json_end_array(json);
+}
+
+static bm_status write_json(const bm_explainer *e, bm_rows *rows, bm_error *err)
+{
+    bm_json json = {0};
+    bm_json_begin_object(&json);
+    bm_json_key_uint(&json, "schema", 1);
+    bm_json_key_text(&json, "kind", "explain");
+    bm_json_key_double(&json, "threshold", e->find.bands.threshold);
+    bm_json_key_text(&json, "cluster",
+                     e->find.verify == BM_VERIFY_CONTAINED ? "contained"
+                     : e->star                             ? "star"
+                                                           : "components");
+    bm_json_key_uint(&json, "group", e->group);
+    if (e->none)
+        bm_json_key_text(&json, "kept", NULL);
+    else
+        json_id(&json, e, "kept", e->kept);
+    if (e->kept == BM_ID_NONE && !e->none) {
+        bm_json_key(&json, "known");
+        bm_json_bool(&json, true);
+    }
+    if (e->divided > 0)
+        bm_json_key_uint(&json, "divided", e->divided);
+    bm_json_key_uint(&json, "documents", e->ids.n);
+    bm_json_key_uint(&json, "pairs", e->n_pairs);
+    if (chain_asked(e))
+        json_chain(&json, e);
+    else
+        json_group(&json, e);
+    bm_json_end_object(&json);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_json_finish(&json, err));
+    status = bm_buf_add(&rows->buf, json.buf.data, json.buf.len, err);
+out:
+    bm_buf_reset(&json.buf);
+    return status;
+}
+
+bm_status bm_explain_write(const bm_explainer *e, bm_rows *rows, bm_error *err)
+{
+    page p = {.e = e, .rows = rows, .err = err};
+    if (e->options->form == BM_EXPLAIN_JSON)
+        p.status = write_json(e, rows, err);
+    else if (e->options->form == BM_EXPLAIN_DOT)
+        dot(&p);
+    else if (chain_asked(e))
+        text_chain(&p);
+    else
+        text_group(&p);
+    return p.status == BM_OK ? bm_rows_flush(rows, true, err) : p.status;
+}

@@ -1,0 +1,215 @@
+/* job_explain.c -- why two documents are in one group, or what holds a group together.
+ *
+ *     report, groups.jsonl -> the group -> its pairs -> chain and cut, or bridges -> the answer
+ *
+ * Everything works on one group: memory is that of its ids and pairs, and, where pairs must be
+ * computed again, of its shingles. Threads are used while inputs are read and pairs verified.
+ *
+ * Tests: tests/unit/jobs/test_job_explain.c, tests/cli/cases/explain.sh
+ * Tests: tests/fault/explain_calls.c */
+#include <bandmill/explain.h>
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "model/file_names.h"
+#include "base/sized_struct.h"
+#include "report/explainer.h"
+
+static bm_status check_options(const bm_explain_options *o, bm_error *err)
+{
+    if (o->path == NULL)
+        return bm_fail_field(err, "path", "no input given (a directory that dedup wrote)");
+    if ((unsigned)o->form > BM_EXPLAIN_DOT)
+        return bm_enum_check("form", o->form, BM_EXPLAIN_DOT + 1, err);
+    if (o->output.path == NULL && o->write == NULL)
+        return bm_fail_field(err, "write", "no place for the answer given (`output` or `write`)");
+    if ((o->id_a == NULL) != (o->id_b == NULL) || (o->id_a != NULL) == (o->group != 0))
+        return bm_fail(err, BM_ERR_USAGE, "two ids or a group are explained (one or the other)");
+    if (o->id_a != NULL && strcmp(o->id_a, o->id_b) == 0)
+        return bm_fail(err, BM_ERR_USAGE, "'%s' twice (two documents)", o->id_a);
+    return o->output.path == NULL
+               ? BM_OK
+               : bm_out_file_check(o->output.path, bm_out_existing_of(o->output.force), &o->path, 1,
+                                   err);
+}
+
+/* --- two documents in no group together --- */
+
+/* Which of the two are in no group, and are they documents at all? Only the inputs can tell. */
+static bm_status look_for(bm_explainer *e, const bm_str *ids, const uint64_t *groups, bm_error *err)
+{
+    bm_id_set wanted = {0};
+    uint32_t number;
+    bm_error inner = {0};
+    char why[2100];
+    bm_status status = BM_OK;
+    for (size_t i = 0; i < 2; i++) {
+        if (groups[i] == 0)
+            BM_TRY_OUT(bm_id_set_add(&wanted, ids[i], &number, &inner));
+    }
+    BM_TRY_OUT(bm_explain_sets_read(e->settings, e->manifest, e->options->streams[0], &wanted,
+                                    &e->sets, &inner));
+    for (uint32_t i = 0; i < wanted.n; i++) {
+        bm_str id = bm_id_set_id(&wanted, i);
+        if (e->sets.place[i] == BM_ID_NONE)
+            BM_TRY_OUT(bm_fail(&inner, BM_ERR_USAGE,
+                               "no document '%.*s' (ids as the inputs have them)",
+                               (int)(id.len < 500 ? id.len : 500), id.data));
+    }
+out:
+    if (status == BM_ERR_IO || status == BM_ERR_FORMAT || status == BM_ERR_INPUT) {
+        bm_str id = bm_id_set_id(&wanted, 0);
+        bm_error_format(&inner, why, sizeof why);
+        status = bm_fail(&inner, BM_ERR_USAGE,
+                         "'%.*s' is in no group: unknown, or like no other document (the inputs "
+                         "cannot tell: %.500s)",
+                         (int)(id.len < 300 ? id.len : 300), id.data, why);
+    }
+    if (status != BM_OK && err != NULL)
+        *err = inner;
+    bm_id_set_reset(&wanted);
+    return status;
+}
+
+static void place_text(uint64_t group, char out[48])
+{
+    if (group == 0)
+        snprintf(out, 48, "no group");
+    else
+        snprintf(out, 48, "group %" PRIu64, group);
+}
+
+static bm_status no_chain(bm_explainer *e, const bm_str *ids, const uint64_t *groups, bm_error *err)
+{
+    char a[48], b[48];
+    if (groups[0] == 0 || groups[1] == 0)
+        BM_TRY(look_for(e, ids, groups, err));
+    place_text(groups[0], a);
+    place_text(groups[1], b);
+    return bm_fail(err, BM_NOT_FOUND, "no chain: '%.300s' is in %s, '%.300s' in %s%s",
+                   e->options->id_a, a, e->options->id_b, b,
+                   e->divided > 0 ? " (components that were too large were divided into stars)"
+                                  : "");
+}
+
+/* --- the group --- */
+
+static bm_status load_group(bm_explainer *e, bm_error *err)
+{
+    const bm_explain_options *o = e->options;
+    if (o->group != 0)
+        return bm_explain_load(e, o->group, err);
+    const bm_str ids[2] = {{o->id_a, strlen(o->id_a)}, {o->id_b, strlen(o->id_b)}};
+    uint64_t groups[2];
+    BM_TRY(bm_explain_find(e, ids, 2, groups, err));
+    if ((groups[0] == 0 || groups[0] != groups[1]))
+        return no_chain(e, ids, groups, err);
+    BM_TRY(bm_explain_load(e, groups[0], err));
+    e->a = bm_id_set_find(&e->ids, ids[0]);
+    e->b = bm_id_set_find(&e->ids, ids[1]);
+    return BM_OK;
+}
+
+static bm_status explain_chain(bm_explainer *e, bm_error *err)
+{
+    BM_TRY(bm_explain_similarity(e, err));
+    BM_TRY(bm_shortest_chain(&e->answer.graph, e->a, e->b, &e->answer.chain, err));
+    if (e->answer.chain.n_links == 0 && e->kept == BM_ID_NONE && !e->none)
+        return bm_fail(err, BM_NOT_FOUND,
+                       "no chain: known documents, such as '%.*s', join the two (group %" PRIu64
+                       ")",
+                       (int)(e->known.len < 300 ? e->known.len : 300), e->known.data, e->group);
+    if (e->answer.chain.n_links == 0)
+        return bm_fail_at(err, BM_ERR_FORMAT, e->options->path, 0,
+                          "its pairs do not join the two, which are in its group %" PRIu64,
+                          e->group);
+    BM_TRY(bm_min_cut(&e->answer.graph, e->a, e->b, &e->answer.cut, err));
+    return bm_explain_run(e, err);
+}
+
+static bm_status explain_group(bm_explainer *e, bm_error *err)
+{
+    BM_TRY(load_group(e, err));
+    BM_TRY(bm_explain_pairs(e, err));
+    bm_meter_log(&e->context.meter, BM_LOG_INFO, "%s",
+                 e->from_inputs ? "the pairs of the group were computed again from the inputs"
+                 : bm_manifest_output(e->manifest, BM_FILE_PAIRS) != NULL
+                     ? "the pairs of the group are those of pairs.tsv"
+                     : "the pairs of the group are those of removed.tsv");
+    bm_job_context_stage(&e->context, "group", "documents");
+    BM_TRY(bm_link_graph_init(&e->answer.graph, e->pairs, e->n_pairs, e->ids.n, err));
+    BM_TRY(bm_meter_check(&e->context.meter, err));
+    return e->options->group == 0 ? explain_chain(e, err)
+                                  : bm_bridges_find(&e->answer.graph, &e->answer.bridges, err);
+}
+
+/* --- the job --- */
+
+static bm_status write_answer(bm_explainer *e, bm_error *err)
+{
+    const bm_explain_options *o = e->options;
+    bm_rows rows = {.write = o->write, .write_ctx = o->write_ctx};
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_rows_open(&rows, &o->output, err));
+    status = bm_explain_write(e, &rows, err);
+out:
+    return bm_rows_end(&rows, status, err);
+}
+
+static bm_status give_summary(const bm_explainer *e, bm_explain_summary *out, bm_error *err)
+{
+    bm_explain_summary summary = {.group = e->group,
+                                  .documents = e->ids.n,
+                                  .pairs = e->n_pairs,
+                                  .from_inputs = e->from_inputs,
+                                  .links = e->answer.chain.n_links,
+                                  .cut = e->answer.cut.n,
+                                  .weakest = NAN,
+                                  .similarity = e->answer.similarity,
+                                  .bridges = e->answer.bridges.n_bridges,
+                                  .articulation_points = e->answer.bridges.n_articulation_points};
+    if (e->answer.chain.n_links > 0)
+        summary.weakest = e->pairs[e->answer.chain.pairs[e->answer.chain.weakest]].similarity;
+    return bm_sized_give(&summary, BM_SIZED_TYPE(bm_explain_summary, articulation_points), out,
+                         err);
+}
+
+static bm_status run_job(bm_explainer *e, bm_explain_summary *out, bm_error *err)
+{
+    BM_TRY(bm_job_context_open(e->settings, &e->context, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_explain_open(e, err));
+    BM_TRY_OUT(explain_group(e, err));
+    BM_TRY_OUT(write_answer(e, err));
+    status = give_summary(e, out, err);
+out:
+    bm_chain_reset(&e->answer.chain);
+    bm_cut_reset(&e->answer.cut);
+    bm_buf_reset(&e->answer.run.text);
+    bm_bridges_reset(&e->answer.bridges);
+    bm_link_graph_reset(&e->answer.graph);
+    bm_explain_sets_reset(&e->sets);
+    bm_id_set_reset(&e->ids);
+    bm_buf_reset(&e->known);
+    bm_free(e->pairs);
+    bm_job_context_close(&e->context);
+    bm_manifest_close(e->manifest);
+    return status;
+}
+
+bm_status bm_explain(const bm_explain_options *options, bm_explain_summary *out, bm_error *err)
+{
+    bm_settings settings;
+    bm_explain_options used = {0};
+    BM_TRY(bm_settings_of_explain(options, &settings, err));
+    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_explain_options, callbacks), &used, err));
+    BM_TRY(check_options(&used, err));
+    if (out != NULL)
+        BM_TRY(bm_sized_check(out, BM_SIZED_TYPE(bm_explain_summary, articulation_points), err));
+    bm_explainer e = {.options = &used, .settings = &settings, .answer = {.similarity = NAN}};
+    return run_job(&e, out, err);
+}

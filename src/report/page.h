@@ -1,0 +1,249 @@
+/* page.h -- all that a page of `report` says, as data: filled by readers of the directory and its inputs, then written as
+ * one JSON object, of which --json prints the public members and the page is filled from all (template.h).
+ *
+ *     report.json, sources.tsv      page_dir.c       plan, words, sizes, inputs
+ *     removed.tsv, groups.jsonl                      the largest groups; pairs to show; reasons
+ *     pairs.tsv                                      similarities; pairs to show; stars, groups at other thresholds
+ *     the inputs                    page_texts.c     which of them are what they were; texts and sets of documents shown
+ *     a group                       page_graph.c     its links, what holds it together, a drawing
+ *
+ *     page -> page_json.c                            a member a part of the page
+ *          -> page.html, template.c                  for people
+ *
+ * A number more on the page is a member in page_json.c and a place in page.html. Ids, names and texts are bytes of
+ * strangers: only template.c decides how they are shown. Threads: one. */
+#ifndef BM_PAGE_PAGE_H
+#define BM_PAGE_PAGE_H
+
+#include <bandmill/job.h>
+#include <bandmill/report.h>
+
+#include "output/manifest.h"
+#include "results/listed_order.h"
+#include "lsh/bridges.h"
+#include "model/id_set.h"
+#include "model/shingle_batch.h"
+#include "job/settings.h"
+#include "job/histogram.h"
+#include "job/rows.h"
+
+typedef struct bm_page_size { /* so many groups have so many documents */
+    uint64_t size, groups;
+} bm_page_size;
+
+typedef struct bm_page_source { /* of the manifest's input of the same number */
+    uint64_t documents, skipped, removed;
+    uint64_t removed_bytes; /* of text; BM_COUNT_UNKNOWN */
+    char *gone;             /* why its texts cannot be shown; NULL: they can */
+    char *path;             /* where it is now; NULL: gone */
+} bm_page_source;
+
+/* --- documents and pairs that are shown --- */
+
+typedef struct bm_page_doc {
+    bool found;          /* in an input that is what it was */
+    bool counted;        /* its shingles are there */
+    char *text;          /* as read, valid UTF-8: its first bytes */
+    size_t held;         /* of them */
+    uint64_t text_bytes; /* all of it */
+    uint64_t *hashes;    /* its distinct shingles, ascending; owned */
+    size_t n_hashes;
+    bm_hash128 content;
+    uint32_t file; /* input of the manifest, and where its record begins */
+    uint64_t line;
+} bm_page_doc;
+
+#define BM_PAGE_NO_DOC UINT32_MAX
+/* Numbers from here on are of known documents, of an earlier collection: their ids may be those of others, and their
+ * texts are not in the inputs. */
+#define BM_PAGE_KNOWN UINT32_C(0x80000000)
+
+typedef struct bm_page_pair {
+    uint32_t a, b;     /* numbers of documents shown; of removed ones a is the one kept */
+    double jaccard;    /* NAN: not known */
+    const char *label; /* of the sample: "right" or "wrong"; NULL: nobody said */
+} bm_page_pair;
+
+typedef struct bm_page_pairs {
+    bm_page_pair *rows;
+    size_t n, cap;
+    uint64_t of; /* how many there are in all; 0: not known */
+} bm_page_pairs;
+
+typedef struct bm_page_group {
+    uint64_t number, size;
+    uint64_t identical, chained, removed; /* of its documents */
+    uint32_t kept;                        /* shown; NO_DOC: none is kept */
+    uint32_t least_doc;                   /* shown: the member least like the kept one, or NO_DOC */
+    double least;                         /* their similarity; NAN: not known */
+    bool known;                           /* the kept one is known, of an earlier collection */
+} bm_page_group;
+
+/* --- what another choice would have done --- */
+
+typedef struct bm_page_choice {
+    double threshold;
+    uint64_t pairs, groups, largest, removed;
+} bm_page_choice;
+
+#define BM_PAGE_CHOICES 3u
+
+typedef struct bm_page_what_if {
+    const char *why_not;      /* nothing is known of other thresholds, and why; NULL: it is */
+    const char *why_no_stars; /* likewise */
+    bm_page_choice thresholds[BM_PAGE_CHOICES], stars;
+    size_t n_thresholds;
+    uint64_t room;       /* bytes for what follows */
+    bm_id_set ids;       /* of pairs.tsv */
+    bm_listed_docs docs; /* likewise */
+    bm_pair *pairs;
+    size_t n_pairs, cap_pairs;
+    uint64_t *lengths; /* of the texts of `ids`, where stars begin with the longest or shortest */
+} bm_page_what_if;
+
+/* --- the graph of one group --- */
+
+typedef struct bm_page_node {
+    uint32_t doc;     /* place among the group's members */
+    uint32_t n_links; /* in all of the group */
+    uint32_t n_parts; /* into which the group falls without it; 0: it does not */
+    double x, y;      /* 0 to 1 */
+} bm_page_node;
+
+typedef struct bm_page_graph {
+    const char *why_not;  /* there is none, and why; NULL: there is one */
+    uint64_t group, kept; /* kept: place among the members */
+    bool known;           /* no member is kept */
+    bool from_inputs;     /* the pairs were computed again */
+    bm_id_set ids;        /* the members, in input order */
+    bm_page_doc *members; /* of them, where pairs.tsv is not there and their shingles are wanted */
+    bm_pair *pairs;       /* of members, by a, then b */
+    size_t n_pairs, cap_pairs;
+    bm_bridges bridges;
+    size_t *bridge_order; /* numbers of bridges: those that part most documents first */
+    size_t *point_order;  /* of articulation points: those with most parts first */
+    bm_page_node *nodes;  /* that are drawn, by doc */
+    uint32_t *node_of;    /* of each member, its place among them; BM_ID_NONE: it is not drawn */
+    size_t n_nodes;
+    size_t *weakest; /* pairs, the least similar first */
+    size_t n_weakest;
+} bm_page_graph;
+
+/* --- the page --- */
+
+typedef struct bm_page {
+    const bm_report_options *options;
+    const bm_settings *settings; /* as the report says */
+    const bm_manifest *manifest;
+    bm_result_dir dir;
+    /* what report.json says */
+    bm_counts counts;
+    double threshold, predicted_recall; /* NAN: there is no plan */
+    uint32_t bands, rows;               /* bands 0: no plan */
+    bm_verify verify;
+    bm_cluster cluster;
+    bm_keep keep;
+    bool keep_is_list;   /* of rules, so that `keep` says nothing */
+    bool against;        /* some documents were known */
+    bool has_pairs;      /* there is a pairs.tsv */
+    double seconds;      /* of the job */
+    bm_page_size *sizes; /* ascending */
+    size_t n_sizes, cap_sizes;
+    bm_page_source *sources; /* an input of the manifest each */
+    size_t n_gone;
+    /* what its tables say */
+    uint64_t
+        similarities[BM_HISTOGRAM_BINS]; /* of pairs, or of removed documents with the kept ones */
+    uint64_t n_similarities;
+    bm_page_group *groups; /* the largest first, of equal ones the first */
+    size_t n_groups, cap_groups;
+    uint64_t
+        largest_chained; /* number of the largest group with chained documents; 0: there is none */
+    bm_page_pairs near, chained, sample;
+    bm_page_what_if what_if;
+    bm_page_graph graph;
+    /* documents shown */
+    bm_id_set ids;
+    bm_id_set known_ids; /* of known ones, by their numbers without BM_PAGE_KNOWN */
+    bm_page_doc *docs;
+    size_t cap_docs;
+    bool has_texts; /* documents are texts */
+    char *no_texts; /* the inputs are there, but could not be read, and why; NULL: they could */
+    bool weighted;  /* shingles have weights, which shared counts leave out */
+} bm_page;          /* {0} is empty */
+
+/* --- page_dir.c --- */
+
+void bm_page_reset(bm_page *page);
+/* The number of a document that will be shown. */
+bm_status bm_page_show(bm_page *page, bm_str id, uint32_t *number, bm_error *err);
+bm_str bm_page_id(const bm_page *page, uint32_t number);
+/* What was read of it; of a known one nothing. */
+const bm_page_doc *bm_page_doc_of(const bm_page *page, uint32_t number);
+/* Fill what report.json says. BM_ERR_FORMAT: it is no report of dedup, or holds what no dedup writes. */
+bm_status bm_page_read_facts(bm_page *page, bm_error *err);
+/* Fill what the tables say. BM_ERR_FORMAT names file and line; BM_ERR_NOMEM. */
+bm_status bm_page_read_tables(bm_page *page, bm_error *err);
+/* Stars. Lengths that have places are filled in, as far as texts were found. */
+bm_status bm_page_what_if_stars(bm_page *page, bm_error *err);
+
+/* Labels of the sample. BM_ERR_INPUT names file, line and id. */
+bm_status bm_page_read_labels(bm_page *page, bm_error *err);
+
+/* Of many pairs those of least rank (similarity, or a random number), of equal ones the first, with their ids. */
+typedef struct bm_page_least_row {
+    double rank, jaccard;
+    bool known; /* a is a known document, of an earlier collection */
+    char *ids;  /* both, one behind the other; owned */
+    size_t len_a, len_b;
+} bm_page_least_row;
+
+typedef struct bm_page_least {
+    size_t most;             /* stay; set by the caller */
+    uint64_t of;             /* were offered */
+    bm_page_least_row *rows; /* ascending */
+    size_t n, cap;
+} bm_page_least; /* {0}, but for `most` */
+
+/* A pair on offer; ids are borrowed during the call. */
+typedef struct bm_page_offer {
+    bm_str a, b;
+    double rank, jaccard;
+    bool known;
+} bm_page_offer;
+bm_status bm_page_least_offer(bm_page_least *least, const bm_page_offer *offer, bm_error *err);
+/* Those that stayed are pairs to show. */
+bm_status bm_page_least_show(const bm_page_least *least, bm_page *page, bm_page_pairs *out,
+                             bm_error *err);
+void bm_page_least_reset(bm_page_least *least);
+
+/* --- page_texts.c --- */
+
+#define BM_PAGE_NO_LENGTH UINT64_MAX
+
+/* Which inputs are what they were: sources[i].gone of the others says why they are not. */
+bm_status bm_page_check_inputs(bm_page *page, bm_error *err);
+/* Read the inputs that are there until all documents are found: those shown, the members of the graph and lengths, as far
+ * as these have places. What is not found stays as it was. */
+bm_status bm_page_read_texts(bm_page *page, bm_error *err);
+
+/* --- page_graph.c --- */
+
+/* Fill the graph with the members, and the links where pairs.tsv has them. */
+bm_status bm_page_graph_load(bm_page *page, bm_error *err);
+/* The links from the members' shingles, where these were wanted; of all of them, or there are no links. */
+bm_status bm_page_graph_link(bm_page *page, bm_error *err);
+/* Bridges, articulation points, weakest links, and the documents that are drawn. */
+bm_status bm_page_graph_draw(bm_page *page, bm_error *err);
+/* Places of n nodes (x and y of each are filled) with these links between them, numbers of nodes, two a link: linked ones
+ * near each other, by springs. Of the same graph always the same places, on every machine: additions, multiplications,
+ * divisions and roots alone. Quadratic in n, which should be some hundreds. BM_ERR_NOMEM. */
+bm_status bm_page_graph_place(bm_page_node *nodes, size_t n, const uint32_t *links, size_t n_links,
+                              bm_error *err);
+
+/* --- page_json.c: one JSON object, or one HTML document; *n_bytes that were written --- */
+
+bm_status bm_page_write_json(const bm_page *page, bm_rows *rows, uint64_t *n_bytes, bm_error *err);
+bm_status bm_page_write_html(const bm_page *page, bm_rows *rows, uint64_t *n_bytes, bm_error *err);
+
+#endif

@@ -1,0 +1,859 @@
+/* page_json.c -- the page as one object, a member a part of it, and what of it is written how. --json prints the public
+ * members; what the page needs beside them follows in write_inside: parts of lists, places in pictures, words that join
+ * several members. Texts, ids and names are as they are, escaped as JSON asks for.
+ *
+ * Pairs of texts are many and long: they are made one at a time, while the page is written (bm_template.stream).
+ *
+ * The policy in the page's head forbids everything but its own style sheet and script, each by its SHA-256: there is
+ * nothing to load, and nothing in a text could run even if it came through.
+ *
+ * Tests: tests/cli/cases/report.sh, tests/reference/test_report.py */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bandmill/version.h>
+
+#include "base/error.h"
+#include "json/json_scan.h"
+#include "lsh/verify.h"
+#include "job/assets.h"
+#include "job/figure.h"
+#include "report/page.h"
+#include "report/template.h"
+#include "report/word_diff.h"
+
+#define LISTED_MAX  10u   /* bridges and articulation points */
+#define INPUTS_MAX  50u   /* that are listed */
+#define LINKS_MAX   4000u /* that are drawn, beside bridges */
+#define COMMAND_MAX 4000u /* bytes that are shown */
+#define OPEN_PAIRS  2u    /* of each kind: the others are folded */
+#define AROUND      12u   /* words that stay at both ends of a stretch that is folded */
+#define FOLD_AT     40u   /* words, from which on a stretch is folded */
+
+static void key_text_of(bm_json *json, const char *key, bm_str text)
+{
+    bm_json_key(json, key);
+    bm_json_string(json, text);
+}
+
+static void key_bool(bm_json *json, const char *key, bool value)
+{
+    bm_json_key(json, key);
+    bm_json_bool(json, value);
+}
+
+/* The members of object i of a list. */
+typedef void (*element_fn)(bm_json *json, const bm_page *p, size_t i);
+
+static void put_object(bm_json *json, const char *key, const bm_page *p, element_fn fn)
+{
+    bm_json_key(json, key);
+    bm_json_begin_object(json);
+    fn(json, p, 0);
+    bm_json_end_object(json);
+}
+
+/* Of n objects; `order`: their numbers, NULL: ascending. */
+static void put_list(bm_json *json, const char *key, const bm_page *p, const size_t *order,
+                     size_t n, element_fn fn)
+{
+    bm_json_key(json, key);
+    bm_json_begin_array(json);
+    for (size_t i = 0; i < n; i++) {
+        bm_json_begin_object(json);
+        fn(json, p, order != NULL ? order[i] : i);
+        bm_json_end_object(json);
+    }
+    bm_json_end_array(json);
+}
+
+/* --- what --json prints: numbers --- */
+
+static void input(bm_json *json, const bm_page *p, size_t i)
+{
+    const bm_page_source *source = &p->sources[i];
+    bm_json_key_text(json, "file", bm_manifest_input_at(p->manifest, i)->file);
+    bm_json_key_uint(json, "documents", source->documents);
+    bm_json_key_uint(json, "skipped", source->skipped);
+    bm_json_key_uint(json, "removed", source->removed);
+    bm_json_key_uint(json, "kept", source->documents - source->removed);
+    if (source->removed_bytes != BM_COUNT_UNKNOWN)
+        bm_json_key_uint(json, "removed_bytes", source->removed_bytes);
+    bm_json_key_text(json, "gone", source->gone);
+}
+
+static void bin(bm_json *json, const bm_page *p, size_t i)
+{
+    bm_json_key_double(json, "low", (double)i / BM_HISTOGRAM_BINS);
+    bm_json_key_double(json, "high", (double)(i + 1) / BM_HISTOGRAM_BINS);
+    bm_json_key_uint(json, "n", p->similarities[i]);
+}
+
+static void similarities(bm_json *json, const bm_page *p, size_t i)
+{
+    size_t filled[BM_HISTOGRAM_BINS], n = 0;
+    for (i = 0; i < BM_HISTOGRAM_BINS; i++)
+        if (p->similarities[i] > 0)
+            filled[n++] = i;
+    bm_json_key_text(json, "of", p->has_pairs ? "pairs" : "removed");
+    bm_json_key_uint(json, "n", p->n_similarities);
+    put_list(json, "bins", p, filled, n, bin);
+}
+
+static void size_of_groups(bm_json *json, const bm_page *p, size_t i)
+{
+    bm_json_key_uint(json, "size", p->sizes[i].size);
+    bm_json_key_uint(json, "groups", p->sizes[i].groups);
+}
+
+static void group(bm_json *json, const bm_page *p, size_t i)
+{
+    const bm_page_group *g = &p->groups[i];
+    bm_json_key_uint(json, "group", g->number);
+    if (g->kept != BM_PAGE_NO_DOC)
+        key_text_of(json, "kept", bm_page_id(p, g->kept));
+    else
+        bm_json_key_text(json, "kept", NULL);
+    key_bool(json, "known", g->known);
+    bm_json_key_uint(json, "size", g->size);
+    bm_json_key_uint(json, "removed", g->removed);
+    bm_json_key_uint(json, "identical", g->identical);
+    bm_json_key_uint(json, "chained", g->chained);
+    bm_json_key_double(json, "least_jaccard", g->least);
+    if (g->least_doc != BM_PAGE_NO_DOC)
+        key_text_of(json, "least_like_kept", bm_page_id(p, g->least_doc));
+}
+
+static void document(bm_json *json, const bm_page *p, size_t i)
+{
+    const bm_page_doc *doc = &p->docs[i];
+    const size_t most = p->options->text_bytes;
+    key_text_of(json, "id", bm_page_id(p, (uint32_t)i));
+    key_bool(json, "found", doc->found);
+    if (doc->found) {
+        size_t n = doc->held < most ? doc->held : most;
+        while (n > 0 && n < doc->held && ((unsigned char)doc->text[n] & 0xC0) == 0x80)
+            n--;
+        bm_json_key_text(json, "file", bm_manifest_input_at(p->manifest, doc->file)->file);
+        bm_json_key_uint(json, "line", doc->line);
+        bm_json_key_uint(json, "bytes", doc->text_bytes);
+        key_text_of(json, "text", (bm_str){doc->text, n});
+    }
+    if (doc->counted)
+        bm_json_key_uint(json, "shingles", doc->n_hashes);
+}
+
+/* How many shingles two documents share; false: not known. */
+static bool shared_shingles(const bm_page *p, const bm_page_pair *pair, size_t *shared)
+{
+    const bm_page_doc *a = bm_page_doc_of(p, pair->a), *b = bm_page_doc_of(p, pair->b);
+    if (!a->counted || !b->counted)
+        return false;
+    *shared = bm_hashes_common(a->hashes, a->n_hashes, b->hashes, b->n_hashes);
+    return true;
+}
+
+static void put_pair(bm_json *json, const bm_page *p, const bm_page_pair *pair)
+{
+    size_t shared;
+    key_text_of(json, "a", bm_page_id(p, pair->a));
+    key_text_of(json, "b", bm_page_id(p, pair->b));
+    if ((pair->a & BM_PAGE_KNOWN) != 0)
+        key_bool(json, "a_known", true);
+    bm_json_key_double(json, "jaccard", pair->jaccard);
+    if (shared_shingles(p, pair, &shared))
+        bm_json_key_uint(json, "shared_shingles", shared);
+}
+
+static void near_pair(bm_json *json, const bm_page *p, size_t i)
+{
+    put_pair(json, p, &p->near.rows[i]);
+}
+
+static void chained_pair(bm_json *json, const bm_page *p, size_t i)
+{
+    put_pair(json, p, &p->chained.rows[i]);
+}
+
+static void sample_pair(bm_json *json, const bm_page *p, size_t i)
+{
+    put_pair(json, p, &p->sample.rows[i]);
+    bm_json_key_text(json, "label", p->sample.rows[i].label);
+}
+
+/* How many of those that somebody judged are right, with Wilson's interval of 95 %. */
+static void sample(bm_json *json, const bm_page *p, size_t i)
+{
+    const double z = 1.959963984540054;
+    size_t labelled = 0, right = 0;
+    for (i = 0; i < p->sample.n; i++) {
+        labelled += p->sample.rows[i].label != NULL;
+        right += p->sample.rows[i].label != NULL && strcmp(p->sample.rows[i].label, "right") == 0;
+    }
+    const double n = (double)labelled, share = (double)right / n, all = 1 + z * z / n;
+    const double middle = (share + z * z / (2 * n)) / all,
+                 half = z * sqrt(share * (1 - share) / n + z * z / (4 * n * n)) / all;
+    bm_json_key_uint(json, "of", p->sample.of);
+    bm_json_key_uint(json, "n", p->sample.n);
+    bm_json_key_uint(json, "seed", p->options->sample_seed);
+    bm_json_key_uint(json, "labelled", labelled);
+    bm_json_key_uint(json, "right", right);
+    bm_json_key_uint(json, "wrong", labelled - right);
+    if (labelled > 0) {
+        bm_json_key_double(json, "precision", share);
+        bm_json_key_double(json, "low", middle - half);
+        bm_json_key_double(json, "high", middle + half);
+    }
+}
+
+static void link_between(bm_json *json, const bm_page *p, size_t pair)
+{
+    const bm_page_graph *graph = &p->graph;
+    key_text_of(json, "a", bm_id_set_id(&graph->ids, graph->pairs[pair].a));
+    key_text_of(json, "b", bm_id_set_id(&graph->ids, graph->pairs[pair].b));
+    bm_json_key_double(json, "jaccard", graph->pairs[pair].similarity);
+}
+
+static void bridge(bm_json *json, const bm_page *p, size_t i)
+{
+    const bm_bridge *b = &p->graph.bridges.bridges[i];
+    link_between(json, p, b->pair);
+    bm_json_key_uint(json, "with_a", b->n_a);
+    bm_json_key_uint(json, "with_b", b->n_b);
+}
+
+static void point(bm_json *json, const bm_page *p, size_t i)
+{
+    const bm_articulation_point *one = &p->graph.bridges.articulation_points[i];
+    key_text_of(json, "id", bm_id_set_id(&p->graph.ids, one->doc));
+    bm_json_key_uint(json, "parts", one->n_parts);
+}
+
+static void chained_group(bm_json *json, const bm_page *p, size_t i)
+{
+    const bm_page_graph *graph = &p->graph;
+    (void)i;
+    bm_json_key_text(json, "why_not", graph->why_not);
+    bm_json_key_uint(json, "group", graph->group);
+    bm_json_key_uint(json, "documents", graph->ids.n);
+    if (graph->why_not != NULL)
+        return;
+    bm_json_key_uint(json, "links", graph->n_pairs);
+    key_bool(json, "from_inputs", graph->from_inputs);
+    bm_json_key_uint(json, "drawn", graph->n_nodes);
+    put_list(json, "weakest", p, graph->weakest, graph->n_weakest, link_between);
+    put_list(json, "bridges", p, NULL, graph->bridges.n_bridges, bridge);
+    put_list(json, "articulation_points", p, NULL, graph->bridges.n_articulation_points, point);
+}
+
+static void put_choice(bm_json *json, const bm_page_choice *choice)
+{
+    bm_json_key_double(json, "threshold", choice->threshold);
+    bm_json_key_uint(json, "pairs", choice->pairs);
+    bm_json_key_uint(json, "groups", choice->groups);
+    bm_json_key_uint(json, "largest", choice->largest);
+    bm_json_key_uint(json, "removed", choice->removed);
+}
+
+static void threshold(bm_json *json, const bm_page *p, size_t i)
+{
+    put_choice(json, &p->what_if.thresholds[i]);
+}
+
+static void star(bm_json *json, const bm_page *p, size_t i)
+{
+    (void)i;
+    put_choice(json, &p->what_if.stars);
+}
+
+static void copy_member(bm_json *json, const bm_page *p, const char *name)
+{
+    bm_str value;
+    if (!bm_manifest_member(p->manifest, name, &value))
+        return;
+    bm_json_key(json, name);
+    bm_json_scan_copy(value, json);
+}
+
+/* `whole`: with inputs and texts, of which the page shows parts. */
+static void write_public(bm_json *json, const bm_page *p, bool whole)
+{
+    static const char *const copied[] = {"provenance",     "parameters",    "plan",
+                                         "counts",         "chained_share", "dominant_group",
+                                         "keep_not_ranked"};
+    const bm_page_what_if *what_if = &p->what_if;
+    bm_json_key_uint(json, "schema", 1);
+    bm_json_key_text(json, "kind", "report");
+    bm_json_key_text(json, "version", bm_manifest_version(p->manifest));
+    for (size_t i = 0; i < sizeof copied / sizeof copied[0]; i++)
+        copy_member(json, p, copied[i]);
+    if (whole)
+        put_list(json, "inputs", p, NULL, bm_manifest_n_inputs(p->manifest), input);
+    put_object(json, "similarities", p, similarities);
+    put_list(json, "group_sizes", p, NULL, p->n_sizes, size_of_groups);
+    put_list(json, "largest_groups", p, NULL, p->n_groups, group);
+    put_object(json, "sample", p, sample);
+    if (whole) {
+        put_list(json, "sample_pairs", p, NULL, p->sample.n, sample_pair);
+        put_list(json, "just_above", p, NULL, p->near.n, near_pair);
+        put_list(json, "most_chained", p, NULL, p->chained.n, chained_pair);
+        put_list(json, "documents", p, NULL, p->ids.n, document);
+    }
+    bm_json_key_text(json, "no_texts", p->no_texts);
+    put_object(json, "chained_group", p, chained_group);
+    put_list(json, "other_thresholds", p, NULL, what_if->n_thresholds, threshold);
+    bm_json_key_text(json, "no_other_thresholds", what_if->why_not);
+    if (what_if->why_no_stars == NULL)
+        put_object(json, "star", p, star);
+    else
+        bm_json_key_text(json, "star", NULL);
+    bm_json_key_text(json, "no_star", what_if->why_no_stars);
+    copy_member(json, p, "run");
+}
+
+bm_status bm_page_write_json(const bm_page *p, bm_rows *rows, uint64_t *n_bytes, bm_error *err)
+{
+    bm_json json = {0};
+    bm_json_begin_object(&json);
+    write_public(&json, p, true);
+    bm_json_end_object(&json);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_json_finish(&json, err));
+    *n_bytes = json.buf.len;
+    BM_TRY_OUT(bm_buf_add(&rows->buf, json.buf.data, json.buf.len, err));
+    status = bm_rows_flush(rows, true, err);
+out:
+    bm_buf_reset(&json.buf);
+    return status;
+}
+
+/* --- what the page needs beside them: pictures --- */
+
+static void key_px(bm_json *json, const char *key, double value)
+{
+    bm_json_key_text(json, key, bm_svg_px(value).text);
+}
+
+/* A text of ours that was made in a buffer, which is freed. */
+static void key_made(bm_json *json, const char *key, bm_buf *text, bm_status status)
+{
+    key_text_of(json, key, (bm_str){text->data, text->len});
+    if (json->status == BM_OK)
+        json->status = status;
+    bm_buf_reset(text);
+}
+
+static uint64_t minus(uint64_t a, uint64_t b)
+{
+    return a > b ? a - b : 0;
+}
+
+/* What became of the documents, as stretches of a bar of 520 pixels. */
+static void write_shares(bm_json *json, const bm_page *p)
+{
+    const bm_counts *n = &p->counts;
+    const uint64_t same = n->results.removed_identical, known = n->results.known,
+                   near = minus(minus(minus(n->removed, n->chained), same), known);
+    const struct share {
+        const char *colour, *words;
+        uint64_t n;
+    } shares[] = {{"blue", "kept", n->kept},
+                  {"violet", "removed, identical to the one kept", same},
+                  {"amber",
+                   p->verify == BM_VERIFY_CONTAINED ? "removed, contained in the one kept"
+                                                    : "removed, near the one kept",
+                   near},
+                  {"red", "removed, chained to it", n->chained},
+                  {"grey", "removed, near a known one", known}};
+    double x = 0;
+    bm_json_key(json, "shares");
+    bm_json_begin_array(json);
+    for (size_t i = 0; n->documents > 0 && i < sizeof shares / sizeof shares[0]; i++) {
+        const double width = (double)shares[i].n / (double)n->documents * 520;
+        if (shares[i].n == 0)
+            continue;
+        bm_json_begin_object(json);
+        bm_json_key_text(json, "colour", shares[i].colour);
+        bm_json_key_text(json, "words", shares[i].words);
+        bm_json_key_uint(json, "n", shares[i].n);
+        key_px(json, "x", x);
+        key_px(json, "width", width > 3 ? width - 2 : width > 1 ? width : 1);
+        bm_json_end_object(json);
+        x += width;
+    }
+    bm_json_end_array(json);
+}
+
+static const bm_figure plot = {.left = 84, .right = 468, .top = 44, .bottom = 234};
+
+static void draw_similarities(bm_json *json, const bm_page *p)
+{
+    double counts[BM_HISTOGRAM_BINS];
+    uint32_t first = bm_histogram_bin(p->threshold);
+    bm_buf out = {0};
+    bm_figure f = plot;
+    for (uint32_t i = BM_HISTOGRAM_BINS; i-- > 0;) {
+        counts[i] = (double)p->similarities[i];
+        first = p->similarities[i] > 0 && i < first ? i : first;
+    }
+    first = first >= 20 ? first / 20 * 20 - 20 : 0;
+    f.out = &out;
+    f.low = (double)first / BM_HISTOGRAM_BINS;
+    bm_figure_scale(&f, counts, BM_HISTOGRAM_BINS);
+    bm_figure_counts(&f, p->has_pairs ? "pairs" : "removed documents");
+    bm_figure_bars(&f, counts, .4);
+    bm_figure_similarities(&f, first >= 50 ? 10 : 20);
+    bm_figure_threshold(&f, p->threshold);
+    if (p->bands != 0) {
+        bm_figure_curve(&f, "chosen", p->bands, p->rows);
+        bm_figure_chances(&f);
+    }
+    key_made(json, "similarities_plot", &out, f.status);
+}
+
+/* Bin i > 0 holds sizes from 2^i + 1 to 2^(i+1), bin 0 the size 2 (and 1, of groups with a known document). */
+static void draw_sizes(bm_json *json, const bm_page *p)
+{
+    double counts[64] = {0};
+    uint32_t n = 4;
+    bm_buf out = {0};
+    bm_figure f = plot;
+    for (size_t i = 0; i < p->n_sizes; i++) {
+        uint32_t bin = 0;
+        while (bin < 62 && p->sizes[i].size > (uint64_t)2 << bin)
+            bin++;
+        counts[bin] += (double)p->sizes[i].groups;
+        n = bin + 1 > n ? bin + 1 : n;
+    }
+    f.out = &out;
+    const double step = (f.right - f.left) / n;
+    bm_figure_scale(&f, counts, n);
+    bm_figure_counts(&f, "groups");
+    for (uint32_t i = 0; i < n; i++) {
+        const double x = f.left + i * step;
+        const bm_svg_text high = bm_svg_count((uint64_t)2 << i);
+        if (bm_figure_bar(&f, x + step * .12, x + step * .88, counts[i]))
+            bm_figure_put(&f, "><title>%s group%s of %s to %s documents</title></rect>\n",
+                          bm_svg_count((uint64_t)counts[i]).text, counts[i] == 1 ? "" : "s",
+                          bm_svg_count(((uint64_t)1 << i) + 1).text, high.text);
+        if (n <= 10 || i % 2 == 0)
+            bm_figure_text(&f, "mid soft", x + step / 2, f.bottom + 20, high.text);
+    }
+    bm_figure_line(&f, "axis", f.left, f.bottom, f.right, f.bottom);
+    bm_figure_text(&f, "mid soft", (f.left + f.right) / 2, f.bottom + 42,
+                   "documents of a group, up to");
+    key_made(json, "sizes_plot", &out, f.status);
+}
+
+/* The group is drawn in 520 by 360 pixels. */
+static bm_svg_text dot_x(const bm_page_node *node)
+{
+    return bm_svg_px(16 + node->x * 488);
+}
+
+static bm_svg_text dot_y(const bm_page_node *node)
+{
+    return bm_svg_px(16 + node->y * 328);
+}
+
+/* The dots of a link; false: one of them is not drawn. */
+static bool dots_of(const bm_page_graph *graph, size_t pair, const bm_page_node *dots[2])
+{
+    const uint32_t a = graph->node_of[graph->pairs[pair].a],
+                   b = graph->node_of[graph->pairs[pair].b];
+    if (a == BM_ID_NONE || b == BM_ID_NONE)
+        return false;
+    dots[0] = &graph->nodes[a];
+    dots[1] = &graph->nodes[b];
+    return true;
+}
+
+static void drawn_bridge(bm_json *json, const bm_page *p, size_t i)
+{
+    const bm_bridge *b = &p->graph.bridges.bridges[i];
+    const bm_page_node *dots[2] = {NULL};
+    dots_of(&p->graph, b->pair, dots);
+    bm_json_key_text(json, "x1", dot_x(dots[0]).text);
+    bm_json_key_text(json, "y1", dot_y(dots[0]).text);
+    bm_json_key_text(json, "x2", dot_x(dots[1]).text);
+    bm_json_key_text(json, "y2", dot_y(dots[1]).text);
+    bm_json_key_double(json, "jaccard", p->graph.pairs[b->pair].similarity);
+    bm_json_key_uint(json, "with_a", b->n_a);
+    bm_json_key_uint(json, "with_b", b->n_b);
+}
+
+/* Bridges, and the links that are none as one path. */
+static void draw_links(bm_json *json, const bm_page *p)
+{
+    const bm_page_graph *graph = &p->graph;
+    const bm_bridges *bridges = &graph->bridges;
+    const bm_page_node *dots[2];
+    bm_buf path = {0};
+    bm_status status = BM_OK;
+    size_t next = 0, n = 0, n_drawn = 0, *drawn = NULL;
+    BM_TRY_OUT(bm_new(&drawn, bridges->n_bridges, NULL));
+    for (size_t i = 0; i < graph->n_pairs; i++) {
+        const bool is_bridge = next < bridges->n_bridges && bridges->bridges[next].pair == i,
+                   is_drawn = dots_of(graph, i, dots);
+        next += is_bridge;
+        if (is_drawn && is_bridge)
+            drawn[n_drawn++] = next - 1;
+        if (is_drawn && !is_bridge && n++ < LINKS_MAX)
+            BM_TRY_OUT(bm_buf_add_format(&path, NULL, "M%s %sL%s %s", dot_x(dots[0]).text,
+                                         dot_y(dots[0]).text, dot_x(dots[1]).text,
+                                         dot_y(dots[1]).text));
+    }
+    put_list(json, "bridges", p, drawn, n_drawn, drawn_bridge);
+out:
+    key_made(json, "links", &path, status);
+    bm_free(drawn);
+}
+
+static void node(bm_json *json, const bm_page *p, size_t i)
+{
+    const bm_page_node *one = &p->graph.nodes[i];
+    key_text_of(json, "id", bm_id_set_id(&p->graph.ids, one->doc));
+    bm_json_key_text(json, "x", dot_x(one).text);
+    bm_json_key_text(json, "y", dot_y(one).text);
+    bm_json_key_uint(json, "links", one->n_links);
+    bm_json_key_uint(json, "parts", one->n_parts);
+    key_bool(json, "kept", !p->graph.known && one->doc == p->graph.kept);
+}
+
+static size_t at_most(size_t n, size_t most)
+{
+    return n < most ? n : most;
+}
+
+static void drawing(bm_json *json, const bm_page *p, size_t i)
+{
+    const bm_page_graph *graph = &p->graph;
+    const size_t n_bridges = graph->bridges.n_bridges,
+                 n_points = graph->bridges.n_articulation_points;
+    (void)i;
+    bm_json_key_uint(json, "n_bridges", n_bridges);
+    bm_json_key_uint(json, "n_points", n_points);
+    bm_json_key_uint(json, "more_bridges", minus(n_bridges, LISTED_MAX));
+    bm_json_key_uint(json, "more_points", minus(n_points, LISTED_MAX));
+    key_bool(json, "is_part", graph->n_nodes < graph->ids.n);
+    put_list(json, "listed_bridges", p, graph->bridge_order, at_most(n_bridges, LISTED_MAX),
+             bridge);
+    put_list(json, "listed_points", p, graph->point_order, at_most(n_points, LISTED_MAX), point);
+    draw_links(json, p);
+    put_list(json, "nodes", p, NULL, graph->n_nodes, node);
+}
+
+/* --- parts of lists, and words --- */
+
+static int most_removed(const void *x, const void *y, void *ctx)
+{
+    const bm_page_source *sources = ctx;
+    const size_t a = *(const size_t *)x, b = *(const size_t *)y;
+    if (sources[a].removed != sources[b].removed)
+        return sources[a].removed > sources[b].removed ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+/* All inputs, or those of which most was removed. */
+static void write_listed_inputs(bm_json *json, const bm_page *p)
+{
+    const size_t n = bm_manifest_n_inputs(p->manifest);
+    size_t *order = bm_alloc(n, sizeof *order);
+    if (order == NULL) {
+        json->status = BM_ERR_NOMEM;
+        return;
+    }
+    for (size_t i = 0; i < n; i++)
+        order[i] = i;
+    if (n > INPUTS_MAX)
+        qsort_r(order, n, sizeof *order, most_removed, p->sources);
+    put_list(json, "listed_inputs", p, order, at_most(n, INPUTS_MAX), input);
+    bm_json_key_uint(json, "more_inputs", minus(n, INPUTS_MAX));
+    bm_free(order);
+}
+
+static void section(bm_json *json, const bm_page *p, size_t i)
+{
+    const char *const ids[] = {"sample", "near", "chained", "of-groups"};
+    const uint64_t pairs[] = {p->sample.n, p->near.n, p->chained.n, p->n_groups},
+                   of[] = {p->sample.of, p->near.of, p->chained.of, p->n_groups};
+    bm_json_key_text(json, "id", ids[i]);
+    bm_json_key_uint(json, "pairs", pairs[i]);
+    bm_json_key_uint(json, "of", of[i]);
+}
+
+/* A word as a shell takes it. */
+static bm_status quote(bm_str word, bm_buf *out)
+{
+    bool plain = word.len > 0;
+    for (size_t i = 0; i < word.len; i++) {
+        const char c = word.data[i];
+        plain = plain && ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                          (c >= '0' && c <= '9') || memchr("_-./:,=+@%", c, 10) != NULL);
+    }
+    bm_status status = BM_OK;
+    BM_TRY_OUT(plain ? BM_OK : bm_buf_add_text(out, "'", NULL));
+    for (size_t i = 0; i < word.len; i++)
+        BM_TRY_OUT(word.data[i] == '\'' ? bm_buf_add_text(out, "'\\''", NULL)
+                                        : bm_buf_add(out, word.data + i, 1, NULL));
+out:
+    return plain || status != BM_OK ? status : bm_buf_add_text(out, "'", NULL);
+}
+
+static void write_command(bm_json *json, const bm_page *p)
+{
+    bm_str run = {0}, command = {0}, word;
+    bm_buf out = {0}, text = {0};
+    bm_status status = BM_OK;
+    size_t at = 0, n_bytes = 0;
+    bm_manifest_member(p->manifest, "run", &run);
+    bm_json_scan_find(run, "command", &command);
+    while (bm_json_scan_element(command, &at, &word)) {
+        text.len = 0;
+        if (bm_json_scan_string(word, &text, NULL) != BM_OK ||
+            (n_bytes += text.len) > COMMAND_MAX) {
+            status = bm_buf_add_text(&out, " \xE2\x80\xA6", NULL);
+            break;
+        }
+        BM_TRY_OUT(bm_buf_add_text(&out, out.len > 0 ? " " : "", NULL));
+        BM_TRY_OUT(quote((bm_str){text.data, text.len}, &out));
+    }
+out:
+    bm_buf_reset(&text);
+    key_made(json, "command", &out, status);
+}
+
+/* "1.2 MB", as the program says it. */
+static void key_bytes(bm_json *json, const char *key, uint64_t bytes)
+{
+    static const char *const units[] = {"B", "kB", "MB", "GB", "TB"};
+    char text[32];
+    double value = (double)bytes;
+    size_t unit = 0;
+    for (; value >= 999.5 && unit < 4; unit++)
+        value /= 1000;
+    snprintf(text, sizeof text, unit > 0 && value < 99.95 ? "%.1f %s" : "%.0f %s", value,
+             units[unit]);
+    bm_json_key_text(json, key, text);
+}
+
+static void write_inside(bm_json *json, const bm_page *p)
+{
+    const bm_page_what_if *what_if = &p->what_if;
+    char seconds[64];
+    bm_json_key_text(json, "style_hash", bm_assets[BM_ASSET_PAGE].sha256);
+    bm_json_key_text(json, "script_hash", bm_assets[BM_ASSET_SCRIPT].sha256);
+    bm_json_key_text(json, "style", bm_assets[BM_ASSET_PAGE].text);
+    bm_json_key_text(json, "script", bm_assets[BM_ASSET_SCRIPT].text);
+    bm_json_key_text(json, "program_version", bm_version()->version);
+    if (p->counts.results.removed_bytes != BM_COUNT_UNKNOWN)
+        key_bytes(json, "removed_text", p->counts.results.removed_bytes);
+    write_shares(json, p);
+    write_listed_inputs(json, p);
+    bm_json_key_uint(json, "missed",
+                     p->bands != 0 ? (uint64_t)lround(1000 * (1 - p->predicted_recall)) : 0);
+    if (p->n_similarities > 0)
+        draw_similarities(json, p);
+    if (p->n_sizes > 0)
+        draw_sizes(json, p);
+    bm_json_key_uint(json, "largest_size", p->n_sizes > 0 ? p->sizes[p->n_sizes - 1].size : 0);
+    key_bool(json, "has_texts", p->has_texts);
+    bm_json_key_uint(json, "gone_inputs", p->n_gone);
+    bm_json_key_uint(json, "all_inputs", bm_manifest_n_inputs(p->manifest));
+    key_bool(json, "weighted", p->weighted);
+    const bool of_groups = p->n_groups > 0 && p->keep != BM_KEEP_NONE;
+    put_list(json, "text_sections", p, NULL,
+             p->sample.n + p->near.n + p->chained.n + of_groups > 0 ? 3 + of_groups : 0, section);
+    if (p->graph.why_not == NULL)
+        put_object(json, "drawing", p, drawing);
+    bm_json_key_text(json, "nothing_known",
+                     what_if->why_not == what_if->why_no_stars ? what_if->why_not : NULL);
+    snprintf(seconds, sizeof seconds, "%s.%02u", bm_svg_count((uint64_t)p->seconds).text,
+             (unsigned)((p->seconds - (double)(uint64_t)p->seconds) * 100));
+    bm_json_key_text(json, "seconds", seconds);
+    write_command(json, p);
+}
+
+/* --- two texts side by side: what both have, what each has alone --- */
+
+/* Long stretches that both have are folded to their ends, in both texts alike, so that the differences come within the
+ * bytes that are shown of each. */
+typedef struct side {
+    bm_json *json;
+    const bm_diff_text *words;
+    const char *own; /* name of what it has alone */
+    bool folds;      /* long stretches that both have */
+    size_t left;     /* bytes that may still be shown */
+} side;
+
+static void put_piece(side *s, const char *name, const char *data, size_t len)
+{
+    if (len == 0)
+        return;
+    bm_json_begin_object(s->json);
+    key_text_of(s->json, name, (bm_str){data, len});
+    bm_json_end_object(s->json);
+}
+
+/* As many of the words from … to-1 as there is room for, and the beginning of the first that does not fit, which cuts no
+ * character. True: all of them. */
+static bool put_words(side *s, const char *name, size_t from, size_t to)
+{
+    const bm_diff_word *words = s->words->words;
+    size_t at = from, len = 0;
+    if (from == to)
+        return true;
+    const char *data = s->words->text.data + words[from].begin;
+    for (; at < to && words[at].end - words[from].begin <= s->left; at++)
+        len = words[at].end - words[from].begin;
+    if (at < to) {
+        for (len = s->left; len > 0 && ((unsigned char)data[len] & 0xC0) == 0x80; len--)
+            ;
+        s->left = len;
+    }
+    put_piece(s, name, data, len);
+    s->left -= len;
+    return at == to;
+}
+
+static bool put_common(side *s, size_t from, size_t to)
+{
+    const bool at_begin = from == 0, at_end = to == s->words->n;
+    const size_t first = at_begin ? 0 : AROUND, last = at_end ? 0 : AROUND;
+    if (!s->folds || to - from < FOLD_AT || (at_begin && at_end))
+        return put_words(s, "both", from, to);
+    if (!put_words(s, "both", from, from + first))
+        return false;
+    if (!at_begin)
+        put_piece(s, "both", " ", 1);
+    bm_json_begin_object(s->json);
+    bm_json_key_uint(s->json, "gap", to - from - first - last);
+    bm_json_end_object(s->json);
+    return put_words(s, "both", to - last, to);
+}
+
+/* White space before it is not marked. */
+static bool put_alone(side *s, size_t from, size_t to)
+{
+    bm_diff_word *word = &s->words->words[from];
+    const size_t space = word->word - word->begin;
+    if (space < s->left) {
+        put_piece(s, "both", s->words->text.data + word->begin, space);
+        s->left -= space;
+        word->begin = word->word;
+    }
+    return put_words(s, s->own, from, to);
+}
+
+static void write_side(side *s, const bm_page *p, uint32_t number, const char *role)
+{
+    const bm_page_doc *doc = bm_page_doc_of(p, number);
+    const bm_diff_text *t = s->words;
+    bool room = true;
+    bm_json_begin_object(s->json);
+    bm_json_key_text(s->json, "role", (number & BM_PAGE_KNOWN) != 0 ? "Known" : role);
+    key_text_of(s->json, "id", bm_page_id(p, number));
+    key_bool(s->json, "found", doc->found);
+    bm_json_key_uint(s->json, "bytes", doc->text_bytes);
+    bm_json_key_uint(s->json, "line", doc->line);
+    if (doc->counted)
+        bm_json_key_uint(s->json, "shingles", doc->n_hashes);
+    if (bm_manifest_n_inputs(p->manifest) > 1)
+        bm_json_key_text(s->json, "file", bm_manifest_input_at(p->manifest, doc->file)->file);
+    bm_json_key(s->json, "words");
+    bm_json_begin_array(s->json);
+    for (size_t at = 0, to; room && at < t->n; at = to) {
+        for (to = at + 1; to < t->n && t->words[to].common == t->words[at].common; to++)
+            ;
+        room = t->words[at].common ? put_common(s, at, to) : put_alone(s, at, to);
+    }
+    bm_json_end_array(s->json);
+    key_bool(s->json, "more", !room || doc->held < doc->text_bytes);
+    bm_json_end_object(s->json);
+}
+
+static bm_status write_texts(bm_json *json, const bm_page *p, const bm_page_pair *pair, bool open,
+                             const char *const roles[2], bm_error *err)
+{
+    const bm_page_doc *a = bm_page_doc_of(p, pair->a), *b = bm_page_doc_of(p, pair->b);
+    const size_t most = p->options->text_bytes;
+    const bool folds = a->text_bytes > most || b->text_bytes > most;
+    bm_diff_text x = {.text = {a->text, a->held}}, y = {.text = {b->text, b->held}};
+    size_t shared;
+    const bm_status status = bm_word_diff(&x, &y, err);
+    bm_json_begin_object(json);
+    key_text_of(json, "a", bm_page_id(p, pair->a));
+    key_text_of(json, "b", bm_page_id(p, pair->b));
+    bm_json_key_double(json, "jaccard", pair->jaccard);
+    key_bool(json, "open", open);
+    bm_json_key_text(json, "label", pair->label);
+    if (shared_shingles(p, pair, &shared)) {
+        bm_json_key_uint(json, "shared_shingles", shared);
+        bm_json_key_uint(json, "all_shingles", a->n_hashes + b->n_hashes - shared);
+    }
+    bm_json_key(json, "sides");
+    bm_json_begin_array(json);
+    write_side(&(side){json, &x, "a", folds, most}, p, pair->a, roles[0]);
+    write_side(&(side){json, &y, "b", folds, most}, p, pair->b, roles[1]);
+    bm_json_end_array(json);
+    bm_json_end_object(json);
+    bm_diff_text_reset(&x);
+    bm_diff_text_reset(&y);
+    return status;
+}
+
+/* A stream of bm_template: the pairs of a section. */
+typedef struct pair_stream {
+    const bm_page *page;
+    size_t group; /* the next */
+} pair_stream;
+
+static bm_status next_pair(void *ctx, bm_str name, size_t i, bm_json *json, bool *more,
+                           bm_error *err)
+{
+    static const char *const any[] = {"A", "B"}, *const removed[] = {"Kept", "Removed"};
+    pair_stream *s = ctx;
+    const bm_page *p = s->page;
+    const bool near = bm_json_scan_is(name, "\"near\"");
+    const bm_page_pairs *pairs = near                                  ? &p->near
+                                 : bm_json_scan_is(name, "\"sample\"") ? &p->sample
+                                                                       : &p->chained;
+    bm_page_pair pair = {0};
+    if (bm_json_scan_is(name, "\"of-groups\"")) {
+        while (s->group < p->n_groups && p->groups[s->group].least_doc == BM_PAGE_NO_DOC)
+            s->group++;
+        *more = s->group < p->n_groups;
+        const bm_page_group *group = &p->groups[s->group++];
+        if (*more)
+            pair = (bm_page_pair){.a = group->kept, .b = group->least_doc, .jaccard = group->least};
+    } else {
+        *more = i < pairs->n;
+        if (*more)
+            pair = pairs->rows[i];
+    }
+    return *more ? write_texts(json, p, &pair, i < OPEN_PAIRS, near && p->has_pairs ? any : removed,
+                               err)
+                 : BM_OK;
+}
+
+bm_status bm_page_write_html(const bm_page *p, bm_rows *rows, uint64_t *n_bytes, bm_error *err)
+{
+    bm_json json = {0};
+    pair_stream pairs = {.page = p};
+    bm_json_begin_object(&json);
+    write_public(&json, p, false);
+    write_inside(&json, p);
+    bm_json_end_object(&json);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_json_finish(&json, err));
+    const bm_template page = {.text = bm_assets[BM_ASSET_TEMPLATE].text,
+                              .values = {json.buf.data, json.buf.len},
+                              .stream = next_pair,
+                              .ctx = &pairs};
+    status = bm_template_fill(&page, rows, n_bytes, err);
+out:
+    bm_buf_reset(&json.buf);
+    return status;
+}

@@ -1,0 +1,251 @@
+/* page_texts.c -- every input is digested before any text of it is looked at: what stands on the page is what dedup has
+ * read, or it does not stand there. Then records are parsed and, but for a few, neither cut nor kept: one thread keeps up
+ * with the disk. Reading ends with the last document that is wanted.
+ *
+ * Repeated ids that were numbered are settled by all that stands before them: then every id goes into a
+ * table, and what stands behind an input that is gone is not looked at.
+ *
+ * Tests: tests/cli/cases/report.sh, tests/reference/test_report.py */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "lsh/verify.h"
+#include "job/input_finder.h"
+#include "job/record_room.h"
+#include "report/page.h"
+#include "text/shingler.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#define TEXT_HELD_LEAST 8192u /* bytes of a text that are compared, even where fewer are shown */
+#define TEXT_HELD_TIMES 4u
+#define SHARE           4u /* of the memory: for shingles, and to make those of one text */
+
+/* --- inputs --- */
+
+static bm_status check_bytes(const bm_manifest_input *input, const char *path,
+                             const bm_callbacks *callbacks, bm_error *err)
+{
+    bool same = false;
+    BM_TRY(bm_input_is_same(input, path, callbacks, &same, err));
+    return same ? BM_OK
+                : bm_fail_at(err, BM_ERR_FORMAT, path, 0,
+                             "the file is not the one that dedup has read (its bytes differ)");
+}
+
+bm_status bm_page_check_inputs(bm_page *p, bm_error *err)
+{
+    const bm_settings *settings = p->settings;
+    const bm_input_places places = {.manifest = bm_manifest_path(p->manifest),
+                                    .sources = settings->recorded.sources,
+                                    .callbacks = &settings->callbacks};
+    const size_t n = bm_manifest_n_inputs(p->manifest);
+    if (p->options->stream != NULL)
+        return n == 1 && settings->input.format == BM_FORMAT_ARROW
+                   ? BM_OK
+                   : bm_fail_field(err, "stream", "`stream` is for the result of one table");
+    for (size_t i = 0; i < n; i++) {
+        const bm_manifest_input *input = bm_manifest_input_at(p->manifest, i);
+        bm_page_source *source = &p->sources[i];
+        bm_error why = {0};
+        char message[2100];
+        bm_status status = bm_input_find(input, &places, &source->path, &why);
+        if (status == BM_OK)
+            status = check_bytes(input, source->path, &settings->callbacks, &why);
+        if (status == BM_OK)
+            continue;
+        if (status != BM_ERR_IO && status != BM_ERR_FORMAT && status != BM_ERR_INPUT) {
+            if (err != NULL)
+                *err = why;
+            return status;
+        }
+        bm_free(source->path);
+        source->path = NULL;
+        bm_error_format(&why, message, sizeof message);
+        source->gone = bm_strdup(message);
+        p->n_gone++;
+        if (source->gone == NULL)
+            return bm_fail_nomem(err, strlen(message));
+    }
+    return BM_OK;
+}
+
+/* --- documents --- */
+
+typedef struct reader {
+    bm_page *page;
+    bm_job_context *context;
+    size_t left;             /* documents and lengths that are not found yet */
+    bool enough;             /* none is */
+    const uint32_t *numbers; /* of each input that is read, in the manifest */
+    bm_shingler *shingler;
+    bm_shingle_batch one; /* shingles of one document */
+    uint64_t room, hash_bytes;
+} reader;
+
+static bm_status take_text(const bm_page *p, bm_str text, bm_page_doc *doc, bm_error *err)
+{
+    const size_t times = (size_t)p->options->text_bytes * TEXT_HELD_TIMES,
+                 most = times > TEXT_HELD_LEAST ? times : TEXT_HELD_LEAST;
+    doc->held = bm_utf8_valid_prefix(text.data, text.len < most ? text.len : most);
+    doc->text = bm_alloc(doc->held, 1); /* no half of a character */
+    if (doc->text == NULL)
+        return bm_fail_nomem(err, doc->held);
+    if (doc->held > 0)
+        memcpy(doc->text, text.data, doc->held);
+    return BM_OK;
+}
+
+/* Distinct and ascending. A document whose shingles do not fit has none counted. */
+static bm_status take_shingles(reader *r, bm_str text, bm_page_doc *doc, bm_error *err)
+{
+    bm_shingle_batch_clear(&r->one);
+    bm_status status = bm_shingler_add(r->shingler, text, &r->one, err);
+    if (status == BM_ERR_NOMEM && bm_shingler_needed(r->shingler) > 0)
+        return BM_OK;
+    if (status != BM_OK)
+        return status;
+    const size_t n = bm_shingle_batch_hashes(&r->one);
+    if (r->room != 0 && r->hash_bytes + 2 * n * sizeof *doc->hashes > r->room)
+        return BM_OK;
+    uint64_t *scratch = bm_alloc(n, sizeof *scratch);
+    doc->hashes = bm_alloc(n, sizeof *doc->hashes);
+    if (scratch == NULL || doc->hashes == NULL) {
+        bm_free(scratch);
+        return bm_fail_nomem(err, n * sizeof *scratch);
+    }
+    if (n > 0)
+        memcpy(doc->hashes, r->one.hashes, n * sizeof *doc->hashes);
+    bm_hashes_sort(doc->hashes, n, scratch);
+    doc->n_hashes = bm_hashes_distinct(doc->hashes, n);
+    doc->content = r->one.content[0];
+    doc->counted = true;
+    r->hash_bytes += n * sizeof *doc->hashes;
+    bm_free(scratch);
+    return BM_OK;
+}
+
+/* One that is shown, or a member of the graph, whose text is not. */
+static bm_status take_wanted(reader *r, const bm_record *record, bool is_shown, bm_page_doc *doc,
+                             bm_error *err)
+{
+    if (doc->found)
+        return BM_OK;
+    doc->file = r->numbers[record->file];
+    doc->line = record->line;
+    doc->text_bytes = record->text.len;
+    bm_status status = BM_OK;
+    if (is_shown)
+        BM_TRY_OUT(take_text(r->page, record->text, doc, err));
+    status = take_shingles(r, record->text, doc, err);
+out:
+    doc->found = status == BM_OK;
+    r->left--;
+    return status;
+}
+
+static uint32_t find(const bm_id_set *ids, const void *places, bm_str id)
+{
+    return places != NULL && ids->n > 0 ? bm_id_set_find(ids, id) : BM_ID_NONE;
+}
+
+static bm_status take_document(reader *r, bm_str id, const bm_record *record, bm_error *err)
+{
+    bm_page *p = r->page;
+    const bm_page_what_if *what_if = &p->what_if;
+    const uint32_t shown = find(&p->ids, p->docs, id),
+                   member = find(&p->graph.ids, p->graph.members, id),
+                   length = find(&what_if->ids, what_if->lengths, id);
+    if (length != BM_ID_NONE && what_if->lengths[length] == BM_PAGE_NO_LENGTH) {
+        what_if->lengths[length] = record->text_bytes;
+        r->left--;
+    }
+    if (shown != BM_ID_NONE)
+        BM_TRY(take_wanted(r, record, true, &p->docs[shown], err));
+    if (member != BM_ID_NONE)
+        BM_TRY(take_wanted(r, record, false, &p->graph.members[member], err));
+    r->enough = r->left == 0;
+    return BM_OK;
+}
+
+static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
+{
+    reader *r = ctx;
+    bm_doc_table *docs = &r->context->docs;
+    const bm_doc_row row = {.file = record->file, .line = record->line};
+    if (record->bad)
+        return BM_OK;
+    if (!docs->number_duplicates)
+        return take_document(r, record->id, record, err);
+    const bm_doc_id id = {record->id, XXH3_64bits(record->id.data, record->id.len)};
+    BM_TRY(bm_doc_table_add(docs, &row, id, r->context->inputs.names.names[record->file], err));
+    return take_document(r, bm_doc_table_id(docs, docs->n - 1), record, err);
+}
+
+static bm_status read_source(reader *r, const bm_settings *settings, bm_error *err)
+{
+    BM_TRY(bm_job_context_inputs(r->context, err));
+    BM_TRY(bm_shingler_open(&settings->text, settings->device.cpu, &r->shingler, err));
+    bm_shingler_limit(r->shingler, settings->memory / SHARE);
+    return bm_records_read(r->context, on_record, r, &r->enough, err);
+}
+
+/* The inputs that are there, in their order. */
+static bm_status read_present(reader *r, const char **paths, const char **names, uint32_t *numbers,
+                              bm_error *err)
+{
+    const bm_page *p = r->page;
+    const bool in_order = p->settings->input.duplicate_ids == BM_DUPLICATE_IDS_NUMBER;
+    bm_settings reading = *p->settings;
+    bm_job_context context;
+    size_t n = 0;
+    for (size_t i = 0; i < bm_manifest_n_inputs(p->manifest); i++) {
+        if (p->sources[i].gone != NULL && in_order)
+            break;
+        if (p->sources[i].gone != NULL)
+            continue;
+        paths[n] = p->sources[i].path;
+        names[n] = bm_manifest_input_at(p->manifest, i)->file;
+        numbers[n++] = (uint32_t)i;
+    }
+    if (n == 0)
+        return BM_OK;
+    reading.input.paths = paths;
+    reading.recorded.names = names;
+    reading.input.n_paths = reading.recorded.n_names = n;
+    if (p->options->stream != NULL) {
+        reading.input.stream = p->options->stream;
+        reading.input.stream_name = names[0];
+        reading.input.n_paths = 0;
+    }
+    reading.output = (bm_output_options){0};
+    BM_TRY(bm_job_context_open(&reading, &context, err));
+    r->context = &context;
+    r->numbers = numbers;
+    bm_status status = read_source(r, &reading, err);
+    bm_shingler_close(r->shingler);
+    bm_shingle_batch_reset(&r->one);
+    bm_job_context_close(&context);
+    return status;
+}
+
+bm_status bm_page_read_texts(bm_page *p, bm_error *err)
+{
+    const size_t n = bm_manifest_n_inputs(p->manifest);
+    const char **places = bm_alloc(2 * n, sizeof *places);
+    uint32_t *numbers = bm_alloc(n, sizeof *numbers);
+    reader r = {.page = p, .room = p->settings->memory / SHARE};
+    bm_status status = BM_OK;
+    r.left = p->ids.n + (p->graph.members != NULL ? p->graph.ids.n : 0) +
+             (p->what_if.lengths != NULL ? p->what_if.ids.n : 0);
+    if (places == NULL || numbers == NULL)
+        status = bm_fail_nomem(err, 2 * n * sizeof *places);
+    else if (r.left > 0)
+        status = read_present(&r, places, places + n, numbers, err);
+    bm_free(places);
+    bm_free(numbers);
+    return status;
+}

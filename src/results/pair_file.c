@@ -1,0 +1,180 @@
+/* pair_file.c -- the fields of a row, taken apart and unescaped where they lie.
+ *
+ * A number of six decimals, as ours are, is read as an integer of millionths. Another one is checked against the
+ * grammar digits [. digits] [e [+-] digits] before it is read, so that "nan", "0x1" and " 1" are bad rows; then
+ * strtod_l reads it in the C locale, whatever the program's is. Rounding is exact in both, so a similarity that
+ * equals the threshold as written equals it as read. */
+#include "results/pair_file.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/open_file.h"
+#include "json/json_write.h"
+#include "results/result_tables.h"
+
+#define NUMBER_MAX 64u
+
+static bm_status bad_row(const bm_pair_file *file, bm_error *err, const char *field,
+                         const char *what)
+{
+    return bm_fail_at(err, file->bad, file->lines.name, file->lines.number, "%s %s", field, what);
+}
+
+/* The next line without its end. */
+static bm_status next_row(bm_pair_file *file, bool *more, bm_error *err)
+{
+    bm_line_file *lines = &file->lines;
+    BM_TRY(bm_line_file_next(lines, more, err));
+    if (*more)
+        lines->len -= lines->len > 0 && lines->text[lines->len - 1] == '\r';
+    return BM_OK;
+}
+
+bm_status bm_pair_file_open(const char *path, bm_status bad, const bm_callbacks *callbacks,
+                            bm_pair_file *out, bm_error *err)
+{
+    memset(out, 0, sizeof *out);
+    out->bad = bad;
+    out->own_fd = strcmp(path, "-") != 0;
+    int fd = STDIN_FILENO;
+    bm_status status = out->own_fd ? bm_open_given(path, bad, &fd, err) : BM_OK;
+    out->lines = (bm_line_file){.fd = fd,
+                                .name = path,
+                                .longest = BM_TABLE_ROW_MAX,
+                                .too_long = bad,
+                                .callbacks = callbacks};
+    if (status != BM_OK)
+        return status;
+    bool more = false;
+    out->plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+    status = out->plain != (locale_t)0
+                 ? next_row(out, &more, err)
+                 : bm_fail_errno(err, errno, path, "no C locale to read numbers with");
+    bm_str line = {out->lines.text, out->lines.len};
+    if (more && line.len >= 3 && memcmp(line.data, "\xEF\xBB\xBF", 3) == 0)
+        line = (bm_str){line.data + 3, line.len - 3};
+    const bm_table table = more ? bm_table_of_header(line) : BM_N_TABLES;
+    out->has_edit = table == BM_TABLE_PAIRS_EDIT;
+    if (status == BM_OK && (table == BM_TABLE_CONTAINED || table == BM_TABLE_CONTAINED_EDIT))
+        status =
+            bm_fail_at(err, bad, path, 1,
+                       "its pairs are of containment, which joins no groups (expected id_a, id_b, "
+                       "jaccard)");
+    else if (status == BM_OK && table != BM_TABLE_PAIRS && !out->has_edit)
+        status = bm_fail_at(err, bad, path, 1,
+                            "the header row is another (expected id_a, id_b, jaccard, separated by "
+                            "tabs)");
+    if (status != BM_OK)
+        bm_pair_file_close(out);
+    return status;
+}
+
+void bm_pair_file_close(bm_pair_file *file)
+{
+    if (file->own_fd && file->lines.fd >= 0)
+        close(file->lines.fd);
+    if (file->plain != (locale_t)0)
+        freelocale(file->plain);
+    bm_line_file_reset(&file->lines);
+    memset(file, 0, sizeof *file);
+}
+
+/* Past the digits at `at`; the same place where there are none. */
+static size_t skip_digits(bm_str text, size_t at)
+{
+    while (at < text.len && text.data[at] >= '0' && text.data[at] <= '9')
+        at++;
+    return at;
+}
+
+static bool is_number(bm_str text)
+{
+    size_t at = skip_digits(text, 0), begin;
+    if (at == 0)
+        return false;
+    if (at < text.len && text.data[at] == '.') {
+        begin = at + 1;
+        at = skip_digits(text, begin);
+        if (at == begin)
+            return false;
+    }
+    if (at < text.len && (text.data[at] == 'e' || text.data[at] == 'E')) {
+        at++;
+        at += at < text.len && (text.data[at] == '+' || text.data[at] == '-');
+        begin = at;
+        at = skip_digits(text, begin);
+        if (at == begin)
+            return false;
+    }
+    return at == text.len;
+}
+
+static bm_status read_similarity(bm_pair_file *file, bm_str text, bm_error *err)
+{
+    static const char wanted[] = "is no number from 0 to 1 (or empty: not known)";
+    char copy[NUMBER_MAX + 1];
+    if (bm_table_similarity(text, &file->similarity)) /* as we write it */
+        return BM_OK;
+    if (text.len > NUMBER_MAX || !is_number(text))
+        return bad_row(file, err, "jaccard", wanted);
+    memcpy(copy, text.data, text.len);
+    copy[text.len] = '\0';
+    file->similarity = strtod_l(copy, NULL, file->plain);
+    return file->similarity <= 1.0 ? BM_OK : bad_row(file, err, "jaccard", wanted);
+}
+
+/* The id between `text` and `end`, unescaped where it lies. */
+static bm_status read_field_id(const bm_pair_file *file, char *text, const char *end, bm_str *out,
+                               bm_error *err)
+{
+    size_t plain = bm_tsv_unescape(text, (size_t)(end - text));
+    if (plain == SIZE_MAX)
+        return bad_row(file, err, out == &file->id_a ? "id_a" : "id_b",
+                       "holds a broken escape (expected \\\\ \\t \\n \\r \\xHH)");
+    *out = (bm_str){text, plain};
+    return BM_OK;
+}
+
+bm_status bm_pair_file_next(bm_pair_file *file, bool *more, bm_error *err)
+{
+    BM_TRY(next_row(file, more, err));
+    if (!*more)
+        return BM_OK;
+    char *row = file->lines.text, *end = row + file->lines.len;
+    char *first = memchr(row, '\t', file->lines.len);
+    char *second = first != NULL ? memchr(first + 1, '\t', (size_t)(end - first - 1)) : NULL;
+    char *third = second != NULL ? memchr(second + 1, '\t', (size_t)(end - second - 1)) : NULL;
+    if (second == NULL || (third != NULL) != file->has_edit ||
+        (third != NULL && memchr(third + 1, '\t', (size_t)(end - third - 1)) != NULL))
+        return bad_row(file, err, "the row",
+                       file->has_edit ? "has another number of fields (expected 4)"
+                                      : "has another number of fields (expected 3)");
+    if (third != NULL &&
+        skip_digits((bm_str){third + 1, (size_t)(end - third - 1)}, 0) != (size_t)(end - third - 1))
+        return bad_row(file, err, "edit", "is no whole number (or empty: not known)");
+    end = third != NULL ? third : end;
+    BM_TRY(read_field_id(file, row, first, &file->id_a, err));
+    BM_TRY(read_field_id(file, first + 1, second, &file->id_b, err));
+    if (file->id_a.len == file->id_b.len &&
+        memcmp(file->id_a.data, file->id_b.data, file->id_a.len) == 0)
+        return bad_row(file, err, "id_b", "is id_a again (expected two documents)");
+    return read_similarity(file, (bm_str){second + 1, (size_t)(end - second - 1)}, err);
+}
+
+bm_status bm_pair_file_each(bm_pair_file *file, bm_listed *listed, bm_pair_row_fn fn, void *ctx,
+                            bm_error *err)
+{
+    bool more = true;
+    BM_TRY(bm_line_file_compare(&file->lines, listed, err));
+    BM_TRY(bm_pair_file_next(file, &more, err));
+    while (more) {
+        BM_TRY(fn(ctx, file, err));
+        BM_TRY(bm_pair_file_next(file, &more, err));
+    }
+    return BM_OK;
+}

@@ -1,0 +1,173 @@
+/* result_dir.c -- a loop a kind of file, which opens it, compares it with the report and closes it. */
+#include "results/result_dir.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "json/json_scan.h"
+#include "output/listed.h"
+#include "model/file_names.h"
+
+bm_status bm_result_check_kind(const bm_manifest *manifest, const char *path, bm_error *err)
+{
+    const char *kind = bm_manifest_kind(manifest);
+    return strcmp(kind, "dedup") == 0
+               ? BM_OK
+               : bm_fail_at(err, BM_ERR_FORMAT, path, 0,
+                            "it holds '%s' (a directory that dedup wrote)", kind);
+}
+
+bm_status bm_result_fail(const bm_result_dir *dir, const char *name, uint64_t line,
+                         const char *what, bm_error *err)
+{
+    char *path = NULL;
+    BM_TRY(bm_manifest_beside(dir->manifest, name, &path, err));
+    const bm_status status = bm_fail_at(err, BM_ERR_FORMAT, path, line, "%s", what);
+    bm_free(path);
+    return status;
+}
+
+/* --- report.json --- */
+
+void bm_result_facts_begin(bm_result_facts *f, const bm_manifest *manifest, bm_error *err)
+{
+    *f = (bm_result_facts){.manifest = manifest,
+                           .doc = {bm_manifest_path(manifest), bm_manifest_text(manifest)},
+                           .err = err};
+}
+
+bm_status bm_result_facts_end(bm_result_facts *f)
+{
+    return f->status;
+}
+
+void bm_result_facts_unknown(bm_result_facts *f, const char *field)
+{
+    if (f->status == BM_OK)
+        f->status = bm_fail_at(f->err, BM_ERR_FORMAT, f->doc.path, 0,
+                               "%s is not known to this version", field);
+}
+
+unsigned bm_result_facts_word(bm_result_facts *f, bm_option option)
+{
+    bm_buf word = {0};
+    char path[64];
+    unsigned value = 0;
+    snprintf(path, sizeof path, "parameters.%s", bm_option_field(option));
+    if (f->status == BM_OK)
+        f->status = bm_json_doc_string(&f->doc, path, &word, f->err);
+    if (f->status == BM_OK && !bm_option_value(option, word.data, word.len, &value))
+        bm_result_facts_unknown(f, path);
+    bm_buf_reset(&word);
+    return value;
+}
+
+double bm_result_facts_double(bm_result_facts *f, const char *path)
+{
+    double value = NAN;
+    if (f->status == BM_OK)
+        f->status = bm_json_doc_double(&f->doc, path, &value, f->err);
+    return value;
+}
+
+uint64_t bm_result_facts_uint(bm_result_facts *f, const char *path)
+{
+    uint64_t value = 0;
+    if (f->status == BM_OK)
+        f->status = bm_json_doc_uint(&f->doc, path, &value, f->err);
+    return value;
+}
+
+double bm_result_facts_threshold(bm_result_facts *f)
+{
+    const double threshold = bm_result_facts_double(f, "parameters.threshold");
+    if (f->status == BM_OK && !(threshold > 0 && threshold <= 1))
+        f->status = bm_fail_at(f->err, BM_ERR_FORMAT, f->doc.path, 0,
+                               "parameters.threshold is %g (more than 0, at most 1)", threshold);
+    return threshold;
+}
+
+bool bm_result_is_against(const bm_manifest *manifest)
+{
+    bm_str parameters, against;
+    return bm_manifest_member(manifest, "parameters", &parameters) &&
+           bm_json_scan_find(parameters, "against", &against) && !bm_json_scan_is(against, "null");
+}
+
+/* --- its tables --- */
+
+/* A file of the directory, and what it must be. */
+typedef struct beside {
+    char *path;
+    bm_listed *listed;
+} beside;
+
+static bm_status find_beside(const bm_result_dir *dir, const char *name, beside *out, bm_error *err)
+{
+    *out = (beside){0};
+    BM_TRY(bm_manifest_beside(dir->manifest, name, &out->path, err));
+    return bm_listed_open(dir->manifest, name, out->path, &out->listed, err);
+}
+
+static void forget_beside(beside *file)
+{
+    bm_listed_close(file->listed);
+    bm_free(file->path);
+}
+
+bm_status bm_result_groups(const bm_result_dir *dir, bm_result_group_fn fn, void *ctx,
+                           bm_error *err)
+{
+    beside at;
+    bm_group_file file = {.lines.fd = -1};
+    bool more = true, stop = false;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(find_beside(dir, BM_FILE_GROUPS, &at, err));
+    BM_TRY_OUT(bm_group_file_open(at.path, dir->memory, &file, err));
+    file.lines.callbacks = dir->callbacks;
+    BM_TRY_OUT(bm_line_file_compare(&file.lines, at.listed, err));
+    while (more && !stop) {
+        BM_TRY_OUT(bm_group_file_next(&file, &more, err));
+        if (more)
+            BM_TRY_OUT(fn(ctx, &file, &stop, err));
+    }
+out:
+    bm_group_file_close(&file);
+    forget_beside(&at);
+    return status;
+}
+
+bm_status bm_result_pairs(const bm_result_dir *dir, bm_pair_row_fn fn, void *ctx, bm_error *err)
+{
+    beside at;
+    bm_pair_file file;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(find_beside(dir, BM_FILE_PAIRS, &at, err));
+    BM_TRY_OUT(bm_pair_file_open(at.path, BM_ERR_FORMAT, dir->callbacks, &file, err));
+    status = bm_pair_file_each(&file, at.listed, fn, ctx, err);
+    bm_pair_file_close(&file);
+out:
+    forget_beside(&at);
+    return status;
+}
+
+bm_status bm_result_rows(const bm_result_dir *dir, bm_table table, bm_result_row_fn fn, void *ctx,
+                         bm_error *err)
+{
+    bm_tsv_table file;
+    bool end = false;
+    bm_status status = BM_OK;
+    BM_TRY(bm_tsv_table_open_listed(dir->manifest, table, &file, err));
+    file.lines.callbacks = dir->callbacks;
+    BM_TRY_OUT(bm_tsv_table_next(&file, &end, err));
+    while (!end) {
+        BM_TRY_OUT(fn(ctx, &file, err));
+        BM_TRY_OUT(bm_tsv_table_next(&file, &end, err));
+    }
+out:
+    bm_tsv_table_close(&file);
+    return status;
+}

@@ -1,0 +1,77 @@
+/* result_dir.h -- a directory that `dedup` wrote, read in this one place: what its report says of the job, and a walk over
+ * each of its tables.
+ *
+ *     report.json     bm_result_facts    words, threshold and plan of the job
+ *     groups.jsonl    bm_result_groups   a group at a time, its members one after another (group_file.h)
+ *     pairs.tsv       bm_result_pairs    a pair at a time (pair_file.h)
+ *     removed.tsv     bm_result_rows     a row at a time, its columns found by name (tsv_table.h)
+ *     skipped.tsv     bm_result_rows
+ *     sources.tsv     source_table.h     the columns of all inputs at once
+ *
+ * Rows are handed out while the file is read, of which a block, or the longest row, is in memory. A file is compared with what the
+ * report lists as it is read: once a walk has come to its end, BM_ERR_FORMAT where it is another. Errors name file and line.
+ * Threads: one a walk. */
+#ifndef BM_IO_RESULTS_RESULT_DIR_H
+#define BM_IO_RESULTS_RESULT_DIR_H
+
+#include "json/json_read.h"
+#include "output/manifest.h"
+#include "results/group_file.h"
+#include "results/pair_file.h"
+#include "results/result_tables.h"
+#include "results/tsv_table.h"
+#include "model/option_names.h"
+
+typedef struct bm_result_dir {
+    const bm_manifest
+        *manifest; /* its report.json (or manifest.json); borrowed, as are the callbacks */
+    const bm_callbacks *callbacks; /* are asked whether to stop; NULL: nobody is */
+    uint64_t memory;               /* bytes of the longest row of groups.jsonl */
+} bm_result_dir;
+
+/* Is it one that `dedup` wrote? BM_ERR_FORMAT names `path`. */
+bm_status bm_result_check_kind(const bm_manifest *manifest, const char *path, bm_error *err);
+
+/* BM_ERR_FORMAT, of a file of it; line 0: as a whole. */
+bm_status bm_result_fail(const bm_result_dir *dir, const char *name, uint64_t line,
+                         const char *what, bm_error *err);
+
+/* --- what report.json says of the job --- */
+
+/* One number or word after another; the first that is missing, or that no job can have, is what `end` returns, and all that
+ * follow are 0. */
+typedef struct bm_result_facts {
+    const bm_manifest *manifest;
+    bm_json_doc doc;
+    bm_status status;
+    bm_error *err;
+} bm_result_facts;
+
+void bm_result_facts_begin(bm_result_facts *facts, const bm_manifest *manifest, bm_error *err);
+bm_status bm_result_facts_end(bm_result_facts *facts);
+/* The value of an option's word under "parameters". */
+unsigned bm_result_facts_word(bm_result_facts *facts, bm_option option);
+/* `path`: "run.seconds". NAN where it is not there. */
+double bm_result_facts_double(bm_result_facts *facts, const char *path);
+uint64_t bm_result_facts_uint(bm_result_facts *facts, const char *path);
+/* More than 0, at most 1. */
+double bm_result_facts_threshold(bm_result_facts *facts);
+/* "`field` is not known to this version". */
+void bm_result_facts_unknown(bm_result_facts *facts, const char *field);
+/* Were documents compared with known ones, of an earlier collection? */
+bool bm_result_is_against(const bm_manifest *manifest);
+
+/* --- its tables --- */
+
+/* For each row; anything but BM_OK ends the walk, and so does *stop, after which nothing was compared. */
+typedef bm_status (*bm_result_group_fn)(void *ctx, bm_group_file *row, bool *stop, bm_error *err);
+bm_status bm_result_groups(const bm_result_dir *dir, bm_result_group_fn fn, void *ctx,
+                           bm_error *err);
+
+bm_status bm_result_pairs(const bm_result_dir *dir, bm_pair_row_fn fn, void *ctx, bm_error *err);
+
+typedef bm_status (*bm_result_row_fn)(void *ctx, const bm_tsv_table *row, bm_error *err);
+bm_status bm_result_rows(const bm_result_dir *dir, bm_table table, bm_result_row_fn fn, void *ctx,
+                         bm_error *err);
+
+#endif

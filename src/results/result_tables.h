@@ -1,0 +1,147 @@
+/* result_tables.h -- the tables and rows that bandmill writes, each defined once: header, columns,
+ * and the form of a row (docs/formats.md). Readers and writers of them are built on this.
+ *
+ * Text files: UTF-8, fields parted by tabs, LF at the end; in ids, paths and reasons backslash, tab,
+ * newline, carriage return are written \\ \t \n \r. A number that is not known is an empty field. */
+#ifndef BM_IO_RESULTS_RESULT_TABLES_H
+#define BM_IO_RESULTS_RESULT_TABLES_H
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#include "base/memory.h"
+#include "json/json_write.h"
+
+typedef enum bm_table {
+    BM_TABLE_PAIRS,      /* pairs.tsv */
+    BM_TABLE_CONTAINED,  /* the same of containment */
+    BM_TABLE_PAIRS_EDIT, /* both with edit distances */
+    BM_TABLE_CONTAINED_EDIT,
+    BM_TABLE_REMOVED,    /* removed.tsv */
+    BM_TABLE_SOURCES,    /* sources.tsv */
+    BM_TABLE_SKIPPED,    /* skipped.tsv */
+    BM_TABLE_THRESHOLDS, /* of `cluster` with several thresholds */
+    BM_TABLE_ANSWERS,    /* of `query` */
+    BM_TABLE_HOLDERS,    /* of `query` by containment */
+    BM_TABLE_HISTOGRAM,  /* of `pairs` */
+    BM_N_TABLES
+} bm_table;
+
+/* Bytes of the longest row that readers take, but for groups, which may have any number of members. */
+#define BM_TABLE_ROW_MAX ((size_t)64 << 20)
+
+/* Places of the columns that readers ask for, in the order in which they are written (tsv_table.h finds them by name). */
+enum {
+    BM_REMOVED_ID = 0,
+    BM_REMOVED_KEPT = 1,
+    BM_REMOVED_JACCARD = 2,
+    BM_REMOVED_REASON = 3,
+    BM_REMOVED_FILE = 4,
+    BM_REMOVED_LINE = 5,
+    BM_REMOVED_LOST = 6
+};
+/* Words of the reasons that readers ask for. */
+#define BM_REMOVED_IS_IDENTICAL "identical"
+#define BM_REMOVED_IS_CHAINED   "chained"
+#define BM_REMOVED_IS_CONTAINED "contained"
+#define BM_REMOVED_IS_KNOWN     "known"
+enum { BM_SKIPPED_FILE = 0, BM_SKIPPED_LINE = 1, BM_SKIPPED_REASON = 2 };
+enum {
+    BM_SOURCES_FILE = 0,
+    BM_SOURCES_DOCUMENTS = 2,
+    BM_SOURCES_SKIPPED = 3,
+    BM_SOURCES_REMOVED = 4
+};
+
+bm_table bm_table_of_pairs(bm_measure measure, bool edit);
+bm_table bm_table_of_answers(bm_measure measure);
+/* What stands in the header row: names of columns, parted by tabs. */
+typedef struct bm_table_head {
+    const char *columns; /* all of them, as they are written, without a newline */
+    size_t n_old;        /* the first of them, which files of every version have; 0: all */
+} bm_table_head;
+
+bm_table_head bm_table_head_of(bm_table table);
+const char *bm_table_header(bm_table table); /* its columns */
+/* Its name in a directory; NULL: it stands in none. */
+const char *bm_table_file(bm_table table);
+/* "pairs", "removed", "sources", "skipped", "thresholds", "answers", "histogram". */
+const char *bm_table_kind(bm_table table);
+/* The table of a header line, of this version or of an older one; BM_N_TABLES: none of ours. */
+bm_table bm_table_of_header(bm_str line);
+/* The header and a newline: all columns, or those that files of every version have. */
+bm_status bm_table_begin(bm_buf *out, bm_table table, bm_error *err);
+bm_status bm_table_begin_old(bm_buf *out, bm_table table, bm_error *err);
+
+#define BM_JACCARD_UNKNOWN UINT32_MAX
+/* A field of similarity, six decimals from 0.000000 to 1.000000, as millionths; unknown where it is empty. False: it is none of
+ * ours. */
+bool bm_table_jaccard(bm_str field, uint32_t *millionths);
+bool bm_table_similarity(bm_str field,
+                         double *out); /* the same as a number, NAN where it is unknown */
+
+/* --- rows: each with its newline --- */
+
+/* Two documents, or a query and its target. */
+typedef struct bm_pair_line {
+    bm_str id_a, id_b;
+    bm_measure measure;
+    double similarity; /* NaN: not known */
+    bool has_edit;
+    uint64_t edit; /* UINT64_MAX: not known */
+} bm_pair_line;
+bm_status bm_pair_line_add(bm_buf *out, const bm_pair_line *line, bm_error *err);
+/* The same as an object of JSON Lines. */
+bm_status bm_pair_line_add_json(bm_buf *out, const bm_pair_line *line, bm_error *err);
+
+bm_status bm_answer_line_add_json(bm_buf *out, const bm_pair_line *line, bm_error *err);
+
+typedef struct bm_removed_line {
+    bm_str id, kept;
+    double jaccard; /* of the two; NaN: not known */
+    const char *reason;
+    const char *file;
+    uint64_t line; /* 0: not known */
+    uint64_t lost; /* its shingles that the kept one lacks; UINT64_MAX: not known */
+} bm_removed_line;
+bm_status bm_removed_line_add(bm_buf *out, const bm_removed_line *line, bm_error *err);
+
+typedef struct bm_source_line {
+    const char *file;
+    uint64_t first_row, documents, skipped, removed;
+    bool of_share;        /* it has a column more: */
+    uint64_t from_record; /* records of the file before those that were read */
+} bm_source_line;
+bm_status bm_source_line_add(bm_buf *out, const bm_source_line *line, bm_error *err);
+
+typedef struct bm_skipped_line {
+    const char *file;
+    uint64_t line;
+    const char *reason;
+} bm_skipped_line;
+bm_status bm_skipped_line_add(bm_buf *out, const bm_skipped_line *line, bm_error *err);
+
+typedef struct bm_threshold_line {
+    double threshold;
+    uint64_t pairs, groups, largest, removed;
+} bm_threshold_line;
+bm_status bm_threshold_line_add(bm_buf *out, const bm_threshold_line *line, bm_error *err);
+
+/* --- groups.jsonl: {"group":1,"kept":ID,"size":N,"members":[ID,...]} --- */
+/* and where known documents belong to it, which are no members: ,"known":[ID,...] */
+
+#define BM_GROUP_NUMBER  "group"
+#define BM_GROUP_KEPT    "kept"
+#define BM_GROUP_SIZE    "size"
+#define BM_GROUP_MEMBERS "members"
+#define BM_GROUP_KNOWN   "known" /* only where the kept one is known, of an earlier collection */
+
+/* `json` is {0} before the first group and reused; its members are added with bm_json_string. */
+/* `kept` without data: no member is. */
+void bm_group_line_begin(bm_json *json, uint64_t group, bm_str kept, uint64_t size);
+/* Members end; known ones follow, the kept one first, in the same way. */
+void bm_group_line_known(bm_json *json);
+/* The whole row with its newline to `out`. */
+bm_status bm_group_line_end(bm_json *json, bm_buf *out, bm_error *err);
+
+#endif

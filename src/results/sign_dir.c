@@ -1,0 +1,473 @@
+/* sign_dir.c -- the files of a directory of signatures, checked against its manifest and read
+ * by pread. */
+#include "results/sign_dir.h"
+
+#include <bandmill/words.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "model/scheme_facts.h"
+#include "base/error.h"
+#include "base/open_file.h"
+#include "base/whole_io.h"
+#include "json/json_write.h"
+#include "results/npy.h"
+#include "output/listed.h"
+#include "model/file_names.h"
+
+#define PLACE_ROWS  1024u
+#define BLOCK_BYTES ((size_t)256 << 10)
+
+/* One of the files. */
+typedef struct part {
+    int fd; /* -1: not open */
+    char *path;
+    bm_npy_header header;
+} part;
+
+struct bm_sign_dir {
+    char *path;
+    bm_manifest *manifest;
+    const bm_provenance *provenance;
+    part words, counts, bytes, content, ids; /* bytes, content: not open in an older form */
+    uint64_t n_docs;
+    uint32_t perms, word_bytes; /* of a row of signatures.npy */
+    uint64_t *places;           /* in ids.txt, in bytes: of row 0, 1024, 2048 …, and of the end */
+    size_t n_places, cap_places;
+    bm_listed *listed; /* signatures.npy, as far as its rows were read in order; or NULL */
+    uint64_t next;     /* the row that would be next */
+};
+
+/* That so many bytes are there was checked at open; that they are not means that the file
+ * changed. */
+static bm_status read_bytes(const part *from, void *out, size_t len, uint64_t at, bm_error *err)
+{
+    size_t got;
+    const int code = bm_pread_all(from->fd, out, len, at, &got);
+    if (code != 0)
+        return bm_fail_errno(err, code, from->path, "cannot read");
+    return got == len
+               ? BM_OK
+               : bm_fail_at(err, BM_ERR_FORMAT, from->path, 0, "became shorter while it was read");
+}
+
+static bm_status open_part(const bm_sign_dir *dir, const char *name, part *out, bm_error *err)
+{
+    BM_TRY(bm_string_format(&out->path, err, "%s/%s", dir->path, name));
+    bm_error why = {0};
+    bm_status status = bm_open_regular(out->path, BM_ERR_FORMAT, &out->fd, &why);
+    if (status == BM_ERR_IO && why.code == ENOENT)
+        return bm_fail_at(err, BM_ERR_FORMAT, out->path, 0, "is missing (sign writes it)");
+    if (status != BM_OK && err != NULL)
+        *err = why;
+    return status;
+}
+
+/* Is it the file that the manifest lists? Reads it to its end. */
+static bm_status check_part(const bm_sign_dir *dir, const char *name, const part *from,
+                            bm_error *err)
+{
+    const bm_file_range whole = {from->fd, from->path, 0, UINT64_MAX};
+    return bm_listed_check(dir->manifest, name, &whole, err);
+}
+
+/* What an array must be. */
+typedef struct array_form {
+    const char *name, *type;
+    uint64_t columns; /* 0: one dimension */
+} array_form;
+
+static bm_status open_array(const bm_sign_dir *dir, array_form form, part *out, bm_error *err)
+{
+    const uint64_t columns = form.columns;
+    BM_TRY(open_part(dir, form.name, out, err));
+    bm_status status = bm_npy_header_read(out->fd, out->path, &out->header, err);
+    if (status == BM_ERR_INPUT) { /* a file of ours, not the caller's */
+        if (err != NULL)
+            err->status = BM_ERR_FORMAT;
+        return BM_ERR_FORMAT;
+    }
+    if (status != BM_OK)
+        return status;
+    const bm_npy_header *h = &out->header;
+    if (strcmp(h->type, form.type) != 0)
+        return bm_fail_at(err, BM_ERR_FORMAT, out->path, 0, "descr is %s (expected %s)", h->type,
+                          form.type);
+    if (h->shape[0] != dir->n_docs)
+        return bm_fail_at(err, BM_ERR_FORMAT, out->path, 0,
+                          "shape has %" PRIu64 " rows (expected %" PRIu64
+                          ", the manifest's counts.documents)",
+                          h->shape[0], dir->n_docs);
+    if (columns == 0 ? h->n_dims != 1 : h->n_dims != 2 || h->shape[1] != columns)
+        return bm_fail_at(err, BM_ERR_FORMAT, out->path, 0,
+                          "shape has another width (expected %" PRIu64 ")",
+                          columns == 0 ? 1 : columns);
+    return BM_OK;
+}
+
+/* An array of a few bytes a row, which is compared with the manifest before anything in it counts. */
+static bm_status open_small_array(const bm_sign_dir *dir, array_form form, part *out, bm_error *err)
+{
+    BM_TRY(open_array(dir, form, out, err));
+    return check_part(dir, form.name, out, err);
+}
+
+/* An array that directories of an older form do not have: there where the manifest lists it. */
+static bm_status open_later_array(const bm_sign_dir *dir, array_form form, part *out, bm_error *err)
+{
+    if (bm_manifest_output_find(dir->manifest, form.name) == NULL)
+        return BM_OK;
+    return open_small_array(dir, form, out, err);
+}
+
+static bm_status add_place(bm_sign_dir *dir, uint64_t place, bm_error *err)
+{
+    BM_TRY(bm_grow_array(&dir->places, &dir->cap_places, dir->n_places + 1, err));
+    dir->places[dir->n_places++] = place;
+    return BM_OK;
+}
+
+/* Count the lines of ids.txt, note the place of each PLACE_ROWS-th; and is it the file that is
+ * listed? */
+static bm_status index_ids(bm_sign_dir *dir, char *block, bm_listed *listed, bm_error *err)
+{
+    uint64_t at = 0, rows = 0;
+    char last = '\n';
+    size_t n = 0;
+    bm_status status = add_place(dir, 0, err);
+    while (status == BM_OK) {
+        const int code = bm_pread_all(dir->ids.fd, block, BLOCK_BYTES, at, &n);
+        if (code != 0)
+            return bm_fail_errno(err, code, dir->ids.path, "cannot read");
+        if (n == 0)
+            break;
+        const char *from = block, *end = block + n;
+        status = bm_listed_add(listed, block, n, err);
+        while (status == BM_OK && (from = memchr(from, '\n', (size_t)(end - from))) != NULL) {
+            from++;
+            if (++rows % PLACE_ROWS == 0)
+                status = add_place(dir, at + (uint64_t)(from - block), err);
+        }
+        last = end[-1];
+        at += n;
+    }
+    if (status == BM_OK && last != '\n')
+        status =
+            bm_fail_at(err, BM_ERR_FORMAT, dir->ids.path, rows + 1, "the last line has no newline");
+    if (status == BM_OK && rows != dir->n_docs)
+        status =
+            bm_fail_at(err, BM_ERR_FORMAT, dir->ids.path, 0,
+                       "%" PRIu64 " lines (expected %" PRIu64 ", the manifest's counts.documents)",
+                       rows, dir->n_docs);
+    if (status == BM_OK)
+        status = bm_listed_end(listed, err);
+    return status == BM_OK ? add_place(dir, at, err) : status;
+}
+
+static bm_status open_ids(bm_sign_dir *dir, bm_error *err)
+{
+    BM_TRY(open_part(dir, BM_FILE_IDS, &dir->ids, err));
+    char *block = bm_alloc(BLOCK_BYTES, 1);
+    if (block == NULL)
+        return bm_fail_nomem(err, BLOCK_BYTES);
+    bm_listed *listed = NULL;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_listed_open(dir->manifest, BM_FILE_IDS, dir->ids.path, &listed, err));
+    status = index_ids(dir, block, listed, err);
+out:
+    bm_listed_close(listed);
+    bm_free(block);
+    return status;
+}
+
+/* The words of all schemes are 32 bits wide. */
+/* *word_bytes: those of a word of its signatures. */
+static bool known_scheme(const char *name, uint32_t *word_bytes)
+{
+    unsigned scheme;
+    if (!bm_option_value(BM_OPTION_SCHEME, name, strlen(name), &scheme))
+        return false;
+    *word_bytes = bm_scheme_word_bytes((bm_scheme)scheme);
+    return true;
+}
+
+static bm_status fail_scheme(const char *path, const char *name, bm_error *err)
+{
+    char known[256] = "";
+    const char *word;
+    size_t n = 0;
+    for (unsigned i = 0; (word = bm_option_word(BM_OPTION_SCHEME, i)) != NULL && n < sizeof known;
+         i++) {
+        const bool last = bm_option_word(BM_OPTION_SCHEME, i + 1) == NULL;
+        const char *before = i == 0 ? "" : last ? " or " : ", ";
+        n += (size_t)snprintf(known + n, sizeof known - n, "%s\"%s\"", before, word);
+    }
+    return bm_fail_at(err, BM_ERR_FORMAT, path, 0, "\"provenance.scheme\" is \"%s\" (expected %s)",
+                      name, known);
+}
+
+static bm_status open_manifest(bm_sign_dir *dir, uint64_t memory, bm_error *err)
+{
+    char *path = NULL;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_string_format(&path, err, "%s/%s", dir->path, BM_FILE_MANIFEST));
+    BM_TRY_OUT(bm_manifest_open(path, memory, &dir->manifest, err));
+    if (strcmp(bm_manifest_kind(dir->manifest), "signatures") != 0)
+        BM_TRY_OUT(bm_fail_at(err, BM_ERR_FORMAT, path, 0,
+                              "\"kind\" is \"%s\" (expected \"signatures\")",
+                              bm_manifest_kind(dir->manifest)));
+    BM_TRY_OUT(bm_manifest_provenance(dir->manifest, &dir->provenance, err));
+    if (!known_scheme(dir->provenance->texts[BM_ROW_SCHEME], &dir->word_bytes))
+        BM_TRY_OUT(fail_scheme(path, dir->provenance->texts[BM_ROW_SCHEME], err));
+    if ((dir->provenance->numbers[BM_ROW_PERMS] < 1 ||
+         dir->provenance->numbers[BM_ROW_PERMS] > BM_PERMS_MAX))
+        BM_TRY_OUT(bm_fail_at(err, BM_ERR_FORMAT, path, 0,
+                              "\"provenance.perms\" is %" PRIu64 " (expected 1 to %u)",
+                              dir->provenance->numbers[BM_ROW_PERMS], BM_PERMS_MAX));
+    BM_TRY_OUT(bm_manifest_count(dir->manifest, "documents", &dir->n_docs, err));
+    dir->perms = (uint32_t)dir->provenance->numbers[BM_ROW_PERMS];
+out:
+    bm_free(path);
+    return status;
+}
+
+bm_status bm_sign_dir_open(const char *path, uint64_t memory, bm_sign_dir **out, bm_error *err)
+{
+    bm_sign_dir *dir = NULL;
+    BM_TRY(bm_new_zero(&dir, 1, err));
+    dir->words.fd = dir->counts.fd = dir->bytes.fd = dir->content.fd = dir->ids.fd = -1;
+    dir->path = bm_strdup(path);
+    bm_status status = BM_OK;
+    if (dir->path == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, strlen(path) + 1));
+    BM_TRY_OUT(open_manifest(dir, memory, err));
+    BM_TRY_OUT(open_array(
+        dir, (array_form){BM_FILE_SIGNATURES, dir->word_bytes == 8 ? "<u8" : "<u4", dir->perms},
+        &dir->words, err));
+    BM_TRY_OUT(
+        open_small_array(dir, (array_form){BM_FILE_N_SHINGLES, "<u4", 0}, &dir->counts, err));
+    BM_TRY_OUT(open_later_array(dir, (array_form){BM_FILE_N_BYTES, "<u8", 0}, &dir->bytes, err));
+    BM_TRY_OUT(open_later_array(dir, (array_form){BM_FILE_CONTENT, "<u8", 2}, &dir->content, err));
+    BM_TRY_OUT(open_ids(dir, err));
+    /* no row of it will be read */
+    if (dir->n_docs == 0)
+        BM_TRY_OUT(check_part(dir, BM_FILE_SIGNATURES, &dir->words, err));
+out:
+    if (status != BM_OK) {
+        bm_sign_dir_close(dir);
+        return status;
+    }
+    *out = dir;
+    return BM_OK;
+}
+
+void bm_sign_dir_close(bm_sign_dir *dir)
+{
+    if (dir == NULL)
+        return;
+    part *parts[] = {&dir->words, &dir->counts, &dir->bytes, &dir->content, &dir->ids};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        if (parts[i]->fd >= 0)
+            close(parts[i]->fd);
+        bm_free(parts[i]->path);
+    }
+    bm_listed_close(dir->listed);
+    bm_manifest_close(dir->manifest);
+    bm_free(dir->places);
+    bm_free(dir->path);
+    bm_free(dir);
+}
+
+const char *bm_sign_dir_path(const bm_sign_dir *dir)
+{
+    return dir->path;
+}
+
+uint64_t bm_sign_dir_docs(const bm_sign_dir *dir)
+{
+    return dir->n_docs;
+}
+
+uint32_t bm_sign_dir_perms(const bm_sign_dir *dir)
+{
+    return dir->perms;
+}
+
+const bm_manifest *bm_sign_dir_manifest(const bm_sign_dir *dir)
+{
+    return dir->manifest;
+}
+
+bm_status bm_sign_dir_short(const bm_sign_dir *dir, uint64_t *n_short, uint64_t *n_none,
+                            bm_error *err)
+{
+    const char *skip = bm_option_word(BM_OPTION_SHORT, BM_SHORT_SKIP);
+    BM_TRY(bm_manifest_count(dir->manifest, "short", n_short, err));
+    *n_none = strcmp(bm_sign_dir_provenance(dir)->texts[BM_ROW_SHORT], skip) == 0 ? *n_short : 0;
+    return BM_OK;
+}
+
+const bm_provenance *bm_sign_dir_provenance(const bm_sign_dir *dir)
+{
+    return dir->provenance;
+}
+
+bool bm_sign_dir_same_provenance(const bm_sign_dir *a, const bm_sign_dir *b, const char **field)
+{
+    return bm_provenance_same(a->provenance, b->provenance, field);
+}
+
+static bm_status check_range(const bm_sign_dir *dir, uint64_t first, size_t n, bm_error *err)
+{
+    if (first <= dir->n_docs && n <= dir->n_docs - first)
+        return BM_OK;
+    return bm_fail_at(err, BM_ERR_INTERNAL, dir->path, 0, "rows that are not there were asked for");
+}
+
+/* Rows of an array. */
+typedef struct range {
+    uint64_t first;
+    size_t n, row_bytes;
+} range;
+
+static bm_status read_rows(const bm_sign_dir *dir, const part *from, range rows, void *out,
+                           bm_error *err)
+{
+    BM_TRY(check_range(dir, rows.first, rows.n, err));
+    return read_bytes(from, out, rows.n * rows.row_bytes,
+                      from->header.data_offset + rows.first * rows.row_bytes, err);
+}
+
+/* What stands before row 0. */
+static bm_status follow_header(bm_sign_dir *dir, bm_error *err)
+{
+    const size_t len = (size_t)dir->words.header.data_offset;
+    char *header = bm_alloc(len, 1);
+    if (header == NULL)
+        return bm_fail_nomem(err, len);
+    bm_listed_close(dir->listed);
+    dir->listed = NULL;
+    dir->next = 0;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(read_bytes(&dir->words, header, len, 0, err));
+    BM_TRY_OUT(
+        bm_listed_open(dir->manifest, BM_FILE_SIGNATURES, dir->words.path, &dir->listed, err));
+    status = bm_listed_add(dir->listed, header, len, err);
+out:
+    bm_free(header);
+    return status;
+}
+
+/* Rows were read: are they, with those before them, what the manifest lists? The last tells. */
+static bm_status follow_rows(bm_sign_dir *dir, range rows, const uint32_t *words, bm_error *err)
+{
+    bm_status status = rows.first == 0 ? follow_header(dir, err) : BM_OK;
+    if (rows.first != dir->next) { /* in another order: nobody asks for the whole */
+        bm_listed_close(dir->listed);
+        dir->listed = NULL;
+    }
+    if (status == BM_OK)
+        status = bm_listed_add(dir->listed, words, rows.n * rows.row_bytes, err);
+    dir->next = rows.first + rows.n;
+    return status == BM_OK && dir->next == dir->n_docs ? bm_listed_end(dir->listed, err) : status;
+}
+
+bm_status bm_sign_dir_rows(bm_sign_dir *dir, uint64_t first, size_t n, uint32_t *words,
+                           bm_error *err)
+{
+    const range rows = {first, n, (size_t)dir->perms * dir->word_bytes};
+    BM_TRY(read_rows(dir, &dir->words, rows, words, err));
+    return follow_rows(dir, rows, words, err);
+}
+
+bm_status bm_sign_dir_n_shingles(const bm_sign_dir *dir, uint64_t first, size_t n, uint32_t *out,
+                                 bm_error *err)
+{
+    return read_rows(dir, &dir->counts, (range){first, n, sizeof *out}, out, err);
+}
+
+bool bm_sign_dir_has_bytes(const bm_sign_dir *dir)
+{
+    return dir->bytes.fd >= 0;
+}
+
+bool bm_sign_dir_has_content(const bm_sign_dir *dir)
+{
+    return dir->content.fd >= 0;
+}
+
+bm_status bm_sign_dir_n_bytes(const bm_sign_dir *dir, uint64_t first, size_t n, uint64_t *out,
+                              bm_error *err)
+{
+    return read_rows(dir, &dir->bytes, (range){first, n, sizeof *out}, out, err);
+}
+
+bm_status bm_sign_dir_content(const bm_sign_dir *dir, uint64_t first, size_t n, bm_hash128 *out,
+                              bm_error *err)
+{
+    return read_rows(dir, &dir->content, (range){first, n, sizeof *out}, out, err);
+}
+
+/* Lines skip … skip+n-1 of those in `lines`, which begin at row `row` of the file. */
+typedef struct stretch {
+    bm_str lines;
+    uint64_t row;
+    size_t skip, n;
+} stretch;
+
+/* `ends` is that of the stretch's first id. */
+static bm_status take_ids(const bm_sign_dir *dir, const stretch *from, bm_buf *text, size_t *ends,
+                          bm_error *err)
+{
+    const char *at = from->lines.data, *end = from->lines.data + from->lines.len;
+    for (size_t i = 0; i < from->skip + from->n; i++) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        if (stop == NULL)
+            return bm_fail_at(err, BM_ERR_FORMAT, dir->ids.path, from->row + i + 1,
+                              "changed while it was read");
+        if (i >= from->skip) {
+            size_t begin = text->len;
+            BM_TRY(bm_buf_add(text, at, (size_t)(stop - at), err));
+            size_t len =
+                text->len == begin ? 0 : bm_tsv_unescape(text->data + begin, text->len - begin);
+            if (len == SIZE_MAX)
+                return bm_fail_at(err, BM_ERR_FORMAT, dir->ids.path, from->row + i + 1,
+                                  "a broken escape in an id");
+            text->len = begin + len;
+            ends[i - from->skip] = text->len;
+        }
+        at = stop + 1;
+    }
+    return BM_OK;
+}
+
+bm_status bm_sign_dir_ids(const bm_sign_dir *dir, uint64_t first, size_t n, const bm_sign_ids *out,
+                          bm_error *err)
+{
+    bm_buf lines = {0};
+    size_t *ends = out->ends;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(check_range(dir, first, n, err));
+    while (n > 0) { /* what lies between two places, at a time */
+        size_t place = (size_t)(first / PLACE_ROWS), skip = (size_t)(first % PLACE_ROWS);
+        size_t take = PLACE_ROWS - skip < n ? PLACE_ROWS - skip : n;
+        uint64_t begin = dir->places[place];
+        size_t len = (size_t)(dir->places[place + 1] - begin);
+        lines.len = 0;
+        BM_TRY_OUT(bm_buf_reserve(&lines, len, err));
+        BM_TRY_OUT(read_bytes(&dir->ids, lines.data, len, begin, err));
+        const stretch from = {{lines.data, len}, first - skip, skip, take};
+        BM_TRY_OUT(take_ids(dir, &from, out->text, ends, err));
+        first += take;
+        ends += take;
+        n -= take;
+    }
+out:
+    bm_buf_reset(&lines);
+    return status;
+}

@@ -1,0 +1,155 @@
+/* ingest_cfg.h -- what the files of the ingest, and those who call it, pass to each other: a batch
+ * of documents, the order to read, and where the time went. */
+#ifndef BM_INGEST_INGEST_CFG_H
+#define BM_INGEST_INGEST_CFG_H
+
+#include <bandmill/job.h>
+
+#include "base/meter.h"
+#include "input/batch_source.h"
+#include "model/doc_table.h"
+#include "model/shingle_batch.h"
+#include "model/text_batch.h"
+#include "devices/device_set.h"
+#include "sign/budget.h"
+#include "sign/ingest_times.h"
+
+typedef struct bm_ingest_doc {
+    bm_doc_row row;
+    uint64_t id_hash;
+    size_t id_begin, id_len; /* in bm_ingest_batch.ids */
+    size_t keep_key_len;     /* in bm_ingest_batch.keep_keys, one behind the other */
+} bm_ingest_doc;
+
+/* How many elements the arrays of a batch have room for. */
+typedef struct bm_ingest_room {
+    size_t docs, skipped, n_shingles, content, words, keys;
+} bm_ingest_room;
+
+/* What a device makes of texts beside words and keys, n_docs each. */
+typedef struct bm_ingest_made {
+    uint32_t *n_shingles;
+    bm_hash128 *content;
+} bm_ingest_made;
+
+/* What a batch with a document that is longer than a batch may use (ingest_long.h). */
+typedef struct bm_ingest_share {
+    uint64_t cost; /* of the share of batches; 0: a batch like others */
+    bool alone;    /* nothing else is in flight, and it may use ... */
+    uint64_t free; /* ... so many bytes */
+} bm_ingest_share;
+
+/* Which batch it is, in reading order. */
+typedef struct bm_ingest_turn {
+    uint64_t sequence;   /* 0, 1, 2 ... */
+    uint64_t bytes_read; /* of the inputs, as stored, up to its end */
+    size_t first_row;    /* of the table, once the sink has it */
+    bm_ingest_share share;
+    bm_content_place place; /* behind its last record, where ingest_cfg.places asks for it */
+} bm_ingest_turn;
+
+/* Places of an ingest that is sealed as it goes. */
+typedef struct bm_ingest_places {
+    bm_content_place check; /* known: the inputs must be as they were, up to here */
+    bm_content_place last;  /* filled: behind what was delivered last */
+    bool sink_failed;       /* filled: not the inputs */
+} bm_ingest_places;
+
+typedef struct bm_ingest_batch {
+    bm_ingest_turn turn;
+    bm_source_batch *raw; /* until it is parsed */
+    bm_ingest_doc *docs;
+    size_t n_docs;
+    bm_buf ids;
+    bm_buf keep_keys; /* where fields rank documents (input/keep_key.h) */
+    bm_skipped *skipped;
+    size_t n_skipped;
+    uint64_t n_invalid;
+    bm_shingle_batch shingles; /* as_text: of the documents that were left to the host */
+    bool as_text;              /* a device is to cut and hash the documents */
+    bm_text_batch text;
+    bm_ingest_made made; /* as_text */
+    uint32_t *words;     /* n_docs rows (bm_device_set.row_uints); NULL where not wanted */
+    uint64_t *keys;      /* n_docs * bands */
+    bm_ingest_room room;
+    bm_sign_task task;
+    bool shared_with_device; /* a stuck device may read shingles and text for ever: never freed */
+    bm_status status;        /* what came after the documents: a bad record, a failure */
+    bm_error error;
+} bm_ingest_batch; /* {0} is empty */
+
+/* The content hashes of its documents, which are signed. */
+static inline const bm_hash128 *bm_ingest_content(const bm_ingest_batch *batch)
+{
+    return batch->as_text ? batch->made.content : batch->shingles.content;
+}
+
+/* Called in input order, one at a time; the batch's first document is row `first_row` of the
+ * table. Borrows the batch. */
+typedef bm_status (*bm_ingest_sink)(void *ctx, const bm_ingest_batch *batch, size_t first_row,
+                                    bm_error *err);
+
+/* Called for each batch that the sink has accepted, by any thread, for any number of batches at once, in
+ * any order: what the sink has found a place for is written there. Of failures the first in input
+ * order counts. Borrows the batch. fn NULL: not wanted. */
+typedef struct bm_ingest_put {
+    bm_status (*fn)(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err);
+    /* Asked right before the sink gets a batch, whose rows the document table has: do places move,
+     * so that all before must be put first? NULL: never. */
+    bool (*moves)(void *ctx, const bm_ingest_batch *batch);
+    void *ctx;
+} bm_ingest_put;
+
+/* Asked behind each batch: where it is due, `fn` is called once all before it has been put, and
+ * before the sink gets another one. is_due NULL: not wanted. */
+typedef struct bm_ingest_pause {
+    bool (*is_due)(void *ctx);
+    void (*fn)(void *ctx);
+    void *ctx;
+} bm_ingest_pause;
+
+/* Asked about a long document while nothing is in flight: how many bytes are free? Where that is less
+ * than `wanted`, what can go to a file goes there. NULL: all but the rows of documents. */
+typedef struct bm_ingest_asked {
+    bm_status (*fn)(void *ctx, uint64_t wanted, uint64_t *free, bm_error *err);
+    void *ctx;
+} bm_ingest_asked;
+
+/* Called for each batch as soon as its documents are shingles, with their counts, by the thread that
+ * made them: any number of them at once, in any order. It may change hashes and offsets. NULL: not
+ * wanted. */
+typedef struct bm_ingest_weigh {
+    bm_status (*fn)(void *ctx, bm_shingle_batch *shingles, bm_error *err);
+    void *ctx;
+} bm_ingest_weigh;
+
+typedef struct bm_ingest_cfg {
+    bm_batch_source *source;
+    const bm_input_options *input; /* what to do about bad records */
+    const bm_text_options *text;
+    const char *cpu; /* instruction set of the fast paths; NULL: the best here */
+    uint32_t threads, batch_docs;
+    const bm_budget *budget; /* bounds the size of batches; NULL: nothing does */
+    /* So many records at the beginning of the inputs were delivered by an earlier run: bad ones
+     * that were skipped count, header rows and blank lines do not. They are read again, for digests
+     * and bytes_read, but neither parsed nor delivered. */
+    uint64_t skip_records;
+    bm_ingest_places *places;  /* NULL: not wanted, for they cost a hash of what is read */
+    bm_device_set *device_set; /* NULL: nothing is signed */
+    bool want_words, want_keys;
+    bm_meter *meter;
+    /* NULL: rows and ids are the sink's own, which looks whether ids differ, and of bad records that are
+     * skipped no list is kept: the first few are told. The sink gets a batch that fails too (its status says so): its
+     * documents before the failure are not signed, but may be what is wrong first. */
+    bm_doc_table *docs;
+    bm_counts *counts;
+    bm_ingest_sink sink; /* NULL: none */
+    void *sink_ctx;
+    bm_ingest_put put;
+    bm_ingest_pause pause;
+    bm_ingest_asked room;
+    bm_ingest_weigh weigh;
+    bm_ingest_times *times; /* filled; NULL: not wanted */
+} bm_ingest_cfg;
+
+#endif

@@ -1,0 +1,81 @@
+/* ingest_order.h -- batches come back in reading order, whoever finished them.
+ *
+ *     ring      [ 7 ][   ][   ][ 6 ]      `window` places; batch n has place n % window
+ *                          ^ next: 5 is still being made, 6 and 7 wait for it
+ *
+ * Whoever brings the batch whose turn it is delivers it and all that follow it in the ring; others
+ * only put theirs down, and so do the threads of devices, whose batches are delivered by whoever waits or
+ * brings another one. What was delivered stays in its place until a thread puts it
+ * (bm_ingest_cfg.put), any number of them at once; a thread leaves when there is nothing more to
+ * deliver or to put. A batch that fails carries its failure to its turn, so the first failure in
+ * input order is the one that is reported. A failure that belongs to no batch stops the ingest at
+ * once.
+ *
+ * Threads: any. A batch is owned by exactly one of: the list of free ones, the worker that reads,
+ * parses and signs it, the queue to the devices, a device worker, the ring. */
+#ifndef BM_INGEST_INGEST_ORDER_H
+#define BM_INGEST_INGEST_ORDER_H
+
+#include <pthread.h>
+
+#include "base/queue.h"
+#include "sign/ingest_cfg.h"
+
+/* The share of batches, and who holds how much of it. */
+typedef struct bm_ingest_shares {
+    uint64_t all;   /* bytes; 0: no limit */
+    uint64_t batch; /* of a batch like others */
+    uint64_t taken; /* of batches with long documents, beyond that */
+    uint64_t alone; /* 1 + the number of the batch that is alone; 0: none is */
+} bm_ingest_shares;
+
+typedef struct bm_ingest_order {
+    const bm_ingest_cfg *cfg;
+    bm_queue *queue; /* to the device workers: aborted by a failure; borrowed; NULL: none */
+    uint64_t window;
+    pthread_mutex_t lock; /* of all below */
+    pthread_cond_t moved; /* `done` moved, `stop` was set, or a device put a batch down */
+    bm_ingest_batch **ring;
+    uint64_t next; /* to deliver */
+    uint64_t put;  /* the first that was delivered, and that no thread has put */
+    uint64_t done; /* so many are in no place any more */
+    bool delivering, stop, put_failed;
+    bm_ingest_shares shares;
+    bm_ingest_batch **free;
+    size_t n_free;
+    bm_status status; /* the first failure in input order */
+    bm_error error;
+    uint64_t failed;       /* the number of its batch; 0 too where it belongs to none */
+    bm_ingest_times times; /* of the threads that have ended */
+} bm_ingest_order;
+
+/* `out` is good for close whatever the status. */
+bm_status bm_ingest_order_open(const bm_ingest_cfg *cfg, uint64_t window, bm_ingest_order *out,
+                               bm_error *err);
+void bm_ingest_order_close(bm_ingest_order *order); /* frees the batches in it */
+/* An empty batch; NULL: no memory. */
+bm_ingest_batch *bm_ingest_order_new_batch(bm_ingest_order *order);
+/* Wait until batch number `n` has a place in the ring; false: the ingest stops. */
+bool bm_ingest_order_wait(bm_ingest_order *order, uint64_t n);
+/* Batch number n, which is being read, takes `cost` of the share of batches, of which it has
+ * share->cost already: wait until that is free. False: the ingest stops. */
+bool bm_ingest_order_share(bm_ingest_order *order, uint64_t n, bm_ingest_share *share,
+                           uint64_t cost);
+/* Wait until all before batch number n, which is being read, is delivered; nothing behind it is
+ * read before it is delivered too. Batches without an owner are freed. */
+bool bm_ingest_order_alone(bm_ingest_order *order, uint64_t n, bm_ingest_share *share);
+/* The batch that is being read was dropped: its share is free again, and {0}. */
+void bm_ingest_order_leave(bm_ingest_order *order, bm_ingest_share *share);
+/* Put a finished batch down in its place, and leave the rest to others: for threads of devices. */
+void bm_ingest_order_place(bm_ingest_order *order, bm_ingest_batch *batch);
+/* The same (NULL: there is none), then deliver and put what can be. */
+void bm_ingest_order_deliver(bm_ingest_order *order, bm_ingest_batch *batch);
+/* There are n batches in all: deliver and put until they are dealt with, or the ingest stops. */
+void bm_ingest_order_finish(bm_ingest_order *order, uint64_t n);
+/* The ingest ends with this failure of batch number n (0: of none), unless one before it has failed. */
+void bm_ingest_order_fail(bm_ingest_order *order, uint64_t n, bm_status status,
+                          const bm_error *error);
+/* A thread ends, and took so long for what it did. */
+void bm_ingest_order_add_times(bm_ingest_order *order, const bm_ingest_times *times);
+
+#endif

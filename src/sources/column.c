@@ -1,0 +1,451 @@
+/* column.c -- see the header. Buffers have no lengths in this interface, so a table is trusted to
+ * have as many cells as it says; offsets, views and indices are checked, since they lead anywhere.
+ *
+ * Tests: tests/unit/sources/test_source_columns.c, tests/unit/sources/test_column.c */
+#include "sources/column.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/error.h"
+
+#define VIEW_BYTES  16u
+#define VIEW_INLINE 12
+
+/* --- types --- */
+
+static bm_column_type plain_type(const char *format)
+{
+    static const struct {
+        char format[3];
+        bm_column_type type;
+    } types[] = {{"u", {BM_COLUMN_BYTES, 4, BM_COLUMN_OTHER, 0}},
+                 {"U", {BM_COLUMN_BYTES, 8, BM_COLUMN_OTHER, 0}},
+                 {"z", {BM_COLUMN_BYTES, 4, BM_COLUMN_OTHER, 0}},
+                 {"Z", {BM_COLUMN_BYTES, 8, BM_COLUMN_OTHER, 0}},
+                 {"vu", {BM_COLUMN_VIEWS, 0, BM_COLUMN_OTHER, 0}},
+                 {"vz", {BM_COLUMN_VIEWS, 0, BM_COLUMN_OTHER, 0}},
+                 {"c", {BM_COLUMN_INT, 1, BM_COLUMN_OTHER, 0}},
+                 {"s", {BM_COLUMN_INT, 2, BM_COLUMN_OTHER, 0}},
+                 {"i", {BM_COLUMN_INT, 4, BM_COLUMN_OTHER, 0}},
+                 {"l", {BM_COLUMN_INT, 8, BM_COLUMN_OTHER, 0}},
+                 {"C", {BM_COLUMN_UINT, 1, BM_COLUMN_OTHER, 0}},
+                 {"S", {BM_COLUMN_UINT, 2, BM_COLUMN_OTHER, 0}},
+                 {"I", {BM_COLUMN_UINT, 4, BM_COLUMN_OTHER, 0}},
+                 {"L", {BM_COLUMN_UINT, 8, BM_COLUMN_OTHER, 0}},
+                 {"n", {BM_COLUMN_NULLS, 0, BM_COLUMN_OTHER, 0}}};
+    for (size_t i = 0; i < sizeof types / sizeof types[0]; i++)
+        if (strcmp(types[i].format, format) == 0)
+            return types[i].type;
+    return (bm_column_type){.kind = BM_COLUMN_OTHER};
+}
+
+bool bm_column_is_text(bm_column_type type)
+{
+    return type.kind == BM_COLUMN_BYTES || type.kind == BM_COLUMN_VIEWS ||
+           type.kind == BM_COLUMN_NULLS;
+}
+
+const char *bm_column_type_name(const struct ArrowSchema *schema)
+{
+    static const struct {
+        const char *format, *name;
+    } names[] = {{"n", "null"},   {"b", "boolean"}, {"e", "half float"},   {"f", "float"},
+                 {"g", "double"}, {"c", "int8"},    {"s", "int16"},        {"i", "int32"},
+                 {"l", "int64"},  {"C", "uint8"},   {"S", "uint16"},       {"I", "uint32"},
+                 {"L", "uint64"}, {"u", "utf8"},    {"U", "large_utf8"},   {"vu", "utf8_view"},
+                 {"z", "binary"}, {"+s", "struct"}, {"Z", "large_binary"}, {"vz", "binary_view"},
+                 {"+l", "list"},  {"+m", "map"},    {"+L", "large_list"}};
+    /* Of these the letters go on: widths, units, time zones. */
+    static const struct {
+        const char *begin, *name;
+    } families[] = {{"w:", "fixed_size_binary"},
+                    {"d:", "decimal"},
+                    {"+w:", "fixed_size_list"},
+                    {"td", "date"},
+                    {"tt", "time"},
+                    {"ts", "timestamp"},
+                    {"tD", "duration"},
+                    {"ti", "interval"}};
+    if (schema->dictionary != NULL)
+        return "dictionary";
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (strcmp(names[i].format, schema->format) == 0)
+            return names[i].name;
+    for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
+        if (strncmp(schema->format, families[i].begin, strlen(families[i].begin)) == 0)
+            return families[i].name;
+    return schema->format;
+}
+
+bm_column_type bm_column_type_of(const struct ArrowSchema *schema)
+{
+    const bm_column_type own = plain_type(schema->format);
+    if (schema->dictionary == NULL)
+        return own;
+    bm_column_type type = plain_type(schema->dictionary->format);
+    if (!bm_column_is_text(type) || type.kind == BM_COLUMN_NULLS ||
+        schema->dictionary->dictionary != NULL ||
+        (own.kind != BM_COLUMN_INT && own.kind != BM_COLUMN_UINT))
+        return (bm_column_type){.kind = BM_COLUMN_OTHER};
+    type.in_kind = own.kind;
+    type.in_width = own.width;
+    return type;
+}
+
+/* --- cells --- */
+
+/* The integer in cell `cell`, its sign extended where it has one. */
+static uint64_t cell_value(const bm_cells *cells, uint64_t cell)
+{
+    const char *at = (const char *)cells->values + cell * cells->width;
+    uint8_t v8;
+    uint16_t v16;
+    uint32_t v32;
+    uint64_t v64;
+    const bool is_signed = cells->kind == BM_COLUMN_INT;
+    switch (cells->width) {
+    case 1:
+        memcpy(&v8, at, 1);
+        return is_signed ? (uint64_t)(int8_t)v8 : v8;
+    case 2:
+        memcpy(&v16, at, 2);
+        return is_signed ? (uint64_t)(int16_t)v16 : v16;
+    case 4:
+        memcpy(&v32, at, 4);
+        return is_signed ? (uint64_t)(int32_t)v32 : v32;
+    default:
+        memcpy(&v64, at, 8);
+        return v64;
+    }
+}
+
+static bool cell_is_null(const bm_cells *cells, uint64_t cell)
+{
+    return cells->validity != NULL && (cells->validity[cell / 8] >> (cell % 8) & 1) == 0;
+}
+
+typedef struct view {
+    int32_t len;
+    char head[4];
+    int32_t buffer, offset; /* where it is longer than VIEW_INLINE */
+} view;
+
+static view view_at(const bm_cells *cells, uint64_t cell)
+{
+    view v;
+    memcpy(&v, (const char *)cells->values + cell * VIEW_BYTES, sizeof v);
+    return v;
+}
+
+static bm_str view_bytes(const bm_cells *cells, uint64_t cell)
+{
+    const view v = view_at(cells, cell);
+    const char *at = v.len <= VIEW_INLINE
+                         ? (const char *)cells->values + cell * VIEW_BYTES + sizeof v.len
+                         : (const char *)cells->buffers[v.buffer] + v.offset;
+    return (bm_str){.data = at, .len = (size_t)v.len};
+}
+
+static bm_str cell_bytes(const bm_cells *cells, uint64_t cell)
+{
+    if (cells->kind == BM_COLUMN_VIEWS)
+        return view_bytes(cells, cell);
+    const uint64_t begin = cell_value(cells, cell), end = cell_value(cells, cell + 1);
+    return (bm_str){.data = cells->bytes + begin, .len = (size_t)(end - begin)};
+}
+
+/* --- opening --- */
+
+/* Offsets of n cells never fall. (A negative one, read without its sign, is a large number.) */
+static bool offsets_fit(const bm_cells *cells, uint64_t n)
+{
+    uint64_t before = cell_value(cells, cells->first);
+    const uint64_t most = cells->width == 4 ? INT32_MAX : INT64_MAX;
+    for (uint64_t i = 1; i <= n; i++) {
+        uint64_t value = cell_value(cells, cells->first + i);
+        if (value < before)
+            return false;
+        before = value;
+    }
+    return before <= most;
+}
+
+/* Each view of n cells that are not null lies in its buffer. */
+static bool views_fit(const bm_cells *cells, uint64_t n, const struct ArrowArray *array)
+{
+    const int64_t n_buffers = array->n_buffers - 3;
+    const int64_t *sizes = array->buffers[array->n_buffers - 1];
+    for (uint64_t i = 0; i < n; i++) {
+        const uint64_t cell = cells->first + i;
+        if (cell_is_null(cells, cell))
+            continue;
+        const view v = view_at(cells, cell);
+        if (v.len < 0)
+            return false;
+        if (v.len <= VIEW_INLINE)
+            continue;
+        int64_t size;
+        if (v.buffer < 0 || v.buffer >= n_buffers || v.offset < 0)
+            return false;
+        memcpy(&size, sizes + v.buffer, sizeof size);
+        if ((int64_t)v.offset + v.len > size)
+            return false;
+    }
+    return true;
+}
+
+static const char *open_bytes(const struct ArrowArray *array, uint64_t n, bm_cells *out)
+{
+    static const char nothing[] = "";
+    out->bytes = array->buffers[2];
+    if (n > 0 && !offsets_fit(out, n))
+        return "offsets that fall";
+    if (out->bytes == NULL) /* as may be where all cells are empty */
+        out->bytes = nothing;
+    return NULL;
+}
+
+/* n cells from `first` on, of one array. */
+static const char *open_cells(const struct ArrowArray *array, uint64_t first, uint64_t n,
+                              bm_cells *out)
+{
+    const bool views = out->kind == BM_COLUMN_VIEWS, bytes = out->kind == BM_COLUMN_BYTES;
+    if (out->kind == BM_COLUMN_NULLS) /* which have no buffers, and some writers' one */
+        return array->n_buffers > 1 ? "another number of buffers than its type has" : NULL;
+    if (views ? array->n_buffers < 3 : array->n_buffers != (bytes ? 3 : 2))
+        return "another number of buffers than its type has";
+    out->validity = array->null_count != 0 ? array->buffers[0] : NULL;
+    out->values = array->buffers[1];
+    out->buffers = array->buffers + 2;
+    out->first = first;
+    if (n > 0 && out->values == NULL)
+        return "no buffer of values";
+    if (views && n > 0 && array->n_buffers > 3 && array->buffers[array->n_buffers - 1] == NULL)
+        return "no sizes of its buffers";
+    if (views && n > 0 && !views_fit(out, n, array))
+        return "views that lead out of their buffers";
+    return bytes ? open_bytes(array, n, out) : NULL;
+}
+
+static const char *open_dictionary(const struct ArrowArray *array, uint64_t n, bm_column *out)
+{
+    const struct ArrowArray *words = array->dictionary;
+    if (words == NULL || words->length < 0 || words->offset < 0)
+        return "no dictionary";
+    out->dictionary = (bm_cells){.kind = out->type.kind, .width = out->type.width};
+    const char *wrong =
+        open_cells(words, (uint64_t)words->offset, (uint64_t)words->length, &out->dictionary);
+    for (uint64_t i = 0; i < n && wrong == NULL; i++)
+        if (!cell_is_null(&out->cells, out->cells.first + i) &&
+            cell_value(&out->cells, out->cells.first + i) >= (uint64_t)words->length)
+            wrong = "indices that its dictionary does not have";
+    return wrong;
+}
+
+/* Where a column is looked for: an array, and which of its cells the rows of the table lead to. */
+typedef struct place {
+    const struct ArrowArray *array;
+    uint64_t
+        first; /* what is added to a number of a cell: of a row, or of a value of the list above */
+    uint64_t begin, n; /* these numbers */
+} place;
+
+static const char *into_child(place *at, uint32_t child)
+{
+    if (at->array->n_children < 0 || child >= (uint64_t)at->array->n_children)
+        return "fewer columns than its schema";
+    at->array = at->array->children[child];
+    const uint64_t behind = at->first + at->begin + at->n; /* what the child must reach */
+    if (at->array->offset < 0 || at->array->length < 0 || (uint64_t)at->array->length < behind ||
+        (uint64_t)at->array->offset > INT64_MAX - behind)
+        return "fewer cells than the table has rows";
+    at->first += (uint64_t)at->array->offset;
+    return NULL;
+}
+
+/* From a list to its values. */
+static const char *into_list(place *at, const bm_column_path *path, uint32_t i, bm_column *out)
+{
+    const struct ArrowArray *list = at->array;
+    const uint32_t fixed = path->child[i];
+    if (list->n_buffers != (path->width[i] == 0 ? 1 : 2) || list->n_children != 1)
+        return "another number of buffers than its type has";
+    bm_column_level *level = &out->levels[out->n_levels++];
+    *level =
+        (bm_column_level){.list = true,
+                          .fixed = fixed,
+                          .cells = {.kind = BM_COLUMN_BYTES,
+                                    .width = path->width[i],
+                                    .validity = list->null_count != 0 ? list->buffers[0] : NULL,
+                                    .first = at->first}};
+    out->many = true;
+    const uint64_t first = at->first + at->begin;
+    at->first = 0;
+    if (path->width[i] == 0) {
+        if (fixed != 0 && first + at->n > INT64_MAX / fixed)
+            return "fewer cells than the table has rows";
+        at->begin = first * fixed;
+        at->n *= fixed;
+        return into_child(at, 0);
+    }
+    level->cells.values = list->buffers[1];
+    if (at->n == 0) {
+        at->begin = 0;
+        return into_child(at, 0);
+    }
+    if (level->cells.values == NULL)
+        return "no buffer of values";
+    const bm_cells cells = {.values = level->cells.values, .width = path->width[i], .first = first};
+    if (!offsets_fit(&cells, at->n))
+        return "offsets that fall";
+    at->begin = cell_value(&cells, first);
+    at->n = cell_value(&cells, first + at->n) - at->begin;
+    return into_child(at, 0);
+}
+
+/* Down to the array of the column. */
+static const char *descend(const struct ArrowArray *table, const bm_column_path *path, place *at,
+                           bm_column *out)
+{
+    if (table->offset < 0 || table->length < 0 || table->offset > INT64_MAX - table->length)
+        return "a negative number of rows";
+    *at = (place){table, (uint64_t)table->offset, 0, (uint64_t)table->length};
+    const char *wrong = NULL;
+    for (uint32_t i = 0; i < path->n && wrong == NULL; i++) {
+        if (path->step[i] == BM_STEP_LIST) {
+            wrong = into_list(at, path, i, out);
+            continue;
+        }
+        const struct ArrowArray *parent = at->array;
+        if (i > 0 && parent->n_buffers != 1)
+            return "another number of buffers than its type has";
+        if (i > 0 && parent->null_count != 0 && parent->buffers[0] != NULL)
+            out->levels[out->n_levels++] =
+                (bm_column_level){.cells = {.validity = parent->buffers[0], .first = at->first}};
+        wrong = into_child(at, path->child[i]);
+    }
+    return wrong;
+}
+
+bool bm_column_list_step(const struct ArrowSchema *schema, bm_column_path *path)
+{
+    const uint32_t i = path->n;
+    const bool is_wide = strcmp(schema->format, "+L") == 0,
+               is_fixed = strncmp(schema->format, "+w:", 3) == 0;
+    if ((strcmp(schema->format, "+l") != 0 && !is_wide && !is_fixed) || schema->n_children != 1 ||
+        i >= BM_COLUMN_DEPTH)
+        return false;
+    const unsigned long long fixed = is_fixed ? strtoull(schema->format + 3, NULL, 10) : 0;
+    path->step[i] = BM_STEP_LIST;
+    path->child[i] = (uint32_t)fixed;
+    path->width[i] = is_fixed ? 0 : is_wide ? 8 : 4;
+    path->n++;
+    return fixed <= INT32_MAX;
+}
+
+const char *bm_column_open(const struct ArrowArray *table, const bm_column_path *path,
+                           bm_column_type type, bm_column *out)
+{
+    place at;
+    *out = (bm_column){.type = type, .cells = {.kind = type.kind, .width = type.width}};
+    const bool indexed = type.in_width != 0;
+    if (indexed)
+        out->cells = (bm_cells){.kind = type.in_kind, .width = type.in_width};
+    const char *wrong = descend(table, path, &at, out);
+    if (wrong != NULL)
+        return wrong;
+    wrong = open_cells(at.array, at.first + at.begin, at.n, &out->cells);
+    if (wrong == NULL && indexed)
+        wrong = open_dictionary(at.array, at.n, out);
+    out->cells.first = at.first;
+    return wrong;
+}
+
+/* --- rows --- */
+
+static bool is_null(const bm_column *column, uint64_t number)
+{
+    const uint64_t cell = column->cells.first + number;
+    if (cell_is_null(&column->cells, cell) || column->cells.kind == BM_COLUMN_NULLS)
+        return true;
+    return column->type.in_width != 0 &&
+           cell_is_null(&column->dictionary,
+                        column->dictionary.first + cell_value(&column->cells, cell));
+}
+
+bool bm_column_is_null(const bm_column *column, size_t row)
+{
+    for (uint32_t i = 0; i < column->n_levels; i++)
+        if (cell_is_null(&column->levels[i].cells, column->levels[i].cells.first + row))
+            return true;
+    return is_null(column, row);
+}
+
+bm_str bm_column_bytes(const bm_column *column, size_t row)
+{
+    const uint64_t cell = column->cells.first + row;
+    if (column->type.in_width == 0)
+        return cell_bytes(&column->cells, cell);
+    return cell_bytes(&column->dictionary,
+                      column->dictionary.first + cell_value(&column->cells, cell));
+}
+
+uint64_t bm_column_entry(const bm_column *column, size_t row)
+{
+    return column->type.in_width == 0 || bm_column_is_null(column, row)
+               ? UINT64_MAX
+               : cell_value(&column->cells, column->cells.first + row);
+}
+
+bm_str bm_column_decimal(const bm_column *column, size_t row, char digits[BM_COLUMN_DIGITS])
+{
+    uint64_t value = cell_value(&column->cells, column->cells.first + row);
+    int len = column->type.kind == BM_COLUMN_INT
+                  ? snprintf(digits, BM_COLUMN_DIGITS, "%" PRId64, (int64_t)value)
+                  : snprintf(digits, BM_COLUMN_DIGITS, "%" PRIu64, value);
+    return (bm_str){.data = digits, .len = (size_t)len};
+}
+
+/* What a walk over the values of a row needs at every level. */
+typedef struct walk {
+    const bm_column *column;
+    bm_column_fn fn;
+    void *ctx;
+} walk;
+
+/* The values below `number`, a cell of level `i`: levels are 16 at most. */
+static bm_status walk_from(const walk *w, uint32_t i, uint64_t number, bm_error *err)
+{
+    const bm_column *column = w->column;
+    for (; i < column->n_levels; i++) {
+        const bm_column_level *level = &column->levels[i];
+        const uint64_t cell = level->cells.first + number;
+        const bool null = cell_is_null(&level->cells, cell);
+        if (null && !level->list)
+            return w->fn(w->ctx, (bm_str){.data = ""}, err);
+        if (!level->list)
+            continue;
+        if (null)
+            return BM_OK;
+        uint64_t at =
+            level->cells.width == 0 ? cell * level->fixed : cell_value(&level->cells, cell);
+        const uint64_t end =
+            level->cells.width == 0 ? at + level->fixed : cell_value(&level->cells, cell + 1);
+        for (; at < end; at++)
+            BM_TRY(walk_from(w, i + 1, at, err));
+        return BM_OK;
+    }
+    const bm_str text =
+        is_null(column, number) ? (bm_str){.data = ""} : bm_column_bytes(column, (size_t)number);
+    return w->fn(w->ctx, text, err);
+}
+
+bm_status bm_column_each(const bm_column *column, size_t row, bm_column_fn fn, void *ctx,
+                         bm_error *err)
+{
+    const walk w = {column, fn, ctx};
+    return walk_from(&w, 0, row, err);
+}

@@ -1,0 +1,540 @@
+/* source_columns.c -- streams of Arrow arrays as batches of rows.
+ *
+ *     stream  ->  chunk (an array and its columns)  ->  batch: rows first … first + n - 1 of it
+ *
+ * A chunk is as large as whoever made the table liked, so batches are runs of its rows. It is
+ * shared by them and by the source, and counted.
+ *
+ * Where bad records are skipped, a file that cannot be opened is one: a batch of it alone. One that breaks
+ * off further behind ends the run: what is kept of it could not be written. */
+#include "sources/source_columns.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "input/input_digest.h"
+#include "input/input_set_state.h"
+#include "input/record_maker.h"
+#include "sources/chunk_texts.h"
+#include "sources/column_value.h"
+#include "sources/table_file.h"
+#include "sources/table_stream.h"
+#include "input/tables.h"
+
+typedef struct columns {
+    bm_batch_source base;
+    const bm_column_provider *provider; /* NULL: one stream, in memory */
+    bm_record_rules rules;
+    bm_batch_limits limits;
+    struct ArrowArrayStream in_memory; /* until it is begun; provider NULL */
+    bm_table_chunk **held;             /* of a stream in memory that is begun twice: all of it */
+    size_t n_held, cap_held, next_held;
+    bool all_held;
+    bm_table_stream stream;
+    bool inside; /* the stream is open */
+    size_t file; /* of the stream, or the next to open */
+    bool begun;
+    bm_table_chunk *chunk; /* NULL: ask the stream */
+    uint32_t n_chunks;
+    size_t row;    /* the next of the chunk */
+    uint64_t line; /* its number in its file, from 1 */
+    uint64_t bytes_read;
+    bm_error lost; /* why the file at hand cannot be read; status BM_OK: it can */
+} columns;
+
+typedef struct columns_batch {
+    bm_source_batch base;
+    char *lost; /* why a file cannot be read, of which this is the one bad record; else NULL */
+    bm_table_chunk *chunk; /* NULL where lost */
+    size_t first, n;
+    uint32_t file;
+    uint64_t first_line;
+} columns_batch;
+
+typedef struct columns_parser {
+    bm_batch_parser base;
+    const columns *source;
+    bm_record_maker maker;
+    bm_buf joined, repaired, repaired_id;
+    char digits[BM_COLUMN_DIGITS]; /* of an id that is an integer */
+    bm_keyer keyer;
+} columns_parser;
+
+/* --- the source and its streams --- */
+
+static void columns_end(bm_batch_source *base)
+{
+    columns *source = (columns *)base;
+    bm_table_chunk_release(source->chunk);
+    source->chunk = NULL;
+    bm_table_stream_close(&source->stream);
+    source->inside = false;
+}
+
+static void columns_close(bm_batch_source *base)
+{
+    columns *source = (columns *)base;
+    columns_end(base);
+    for (size_t i = 0; i < source->n_held; i++)
+        bm_table_chunk_release(source->held[i]);
+    bm_free(source->held);
+    if (source->in_memory.release != NULL)
+        source->in_memory.release(&source->in_memory);
+    bm_free(source);
+}
+
+static bm_status make_source(const bm_input_options *options, columns **out, bm_error *err)
+{
+    columns *source = NULL;
+    BM_TRY(bm_new_zero(&source, 1, err));
+    source->base.ops = &bm_source_columns;
+    bm_status status = bm_record_rules_init(options, BM_FORMAT_AUTO, &source->rules, err);
+    if (status == BM_OK)
+        *out = source;
+    else
+        columns_close(&source->base);
+    return status;
+}
+
+bm_status bm_source_columns_open_files(bm_input_set *inputs, const bm_column_provider *provider,
+                                       bm_batch_source **out, bm_error *err)
+{
+    columns *source = NULL;
+    BM_TRY(make_source(&inputs->options, &source, err));
+    source->base.inputs = inputs;
+    source->provider = provider;
+    *out = &source->base;
+    return BM_OK;
+}
+
+bm_status bm_source_columns_open_stream(struct ArrowArrayStream *stream, const char *name,
+                                        const bm_input_options *options, bm_batch_source **out,
+                                        bm_error *err)
+{
+    columns *source = NULL;
+    bm_status status = make_source(options, &source, err);
+    if (status != BM_OK) {
+        stream->release(stream);
+        return status;
+    }
+    source->base.name = name;
+    source->in_memory = *stream;
+    stream->release = NULL; /* moved */
+    *out = &source->base;
+    return BM_OK;
+}
+
+static bool columns_reads(bm_format format)
+{
+    return bm_format_is_table(format);
+}
+
+/* The table that stands in the options of the inputs, or files of tables. */
+static bm_status columns_open(bm_input_set *inputs, bm_batch_source **out, bm_error *err)
+{
+    struct ArrowArrayStream *stream = inputs->options.stream;
+    if (stream == NULL) {
+        BM_TRY(bm_source_columns_open_files(inputs, &bm_table_files, out, err));
+        (*out)->copies = true;
+        ((columns *)*out)->rules.keep = inputs->rules.keep;
+        return BM_OK;
+    }
+    if (stream->release == NULL)
+        return bm_fail_field(err, "stream", "the table (`stream`) has been released already");
+    BM_TRY(bm_source_columns_open_stream(stream, NULL, &inputs->options, out, err));
+    (*out)->inputs = inputs;
+    ((columns *)*out)->rules.keep = inputs->rules.keep;
+    return BM_OK;
+}
+
+static bm_status columns_begin(bm_batch_source *base, const bm_batch_limits *limits, bm_error *err)
+{
+    columns *source = (columns *)base;
+    if (source->provider == NULL && source->begun && !source->all_held)
+        return bm_fail_at(err, BM_ERR_IO, base->name, 0,
+                          "this input can be read only once, and was");
+    columns_end(base);
+    source->begun = true;
+    source->lost = (bm_error){0};
+    source->limits = *limits;
+    source->file = 0;
+    source->next_held = 0;
+    source->bytes_read = 0;
+    return BM_OK;
+}
+
+/* --- from streams to batches --- */
+
+/* Open the stream of the next file, or begin the one in memory. *more is false where there is
+ * none. */
+static bm_status begin_stream(columns *source, bool *more, bm_error *err)
+{
+    const bm_column_provider *provider = source->provider;
+    size_t n_files = provider != NULL ? bm_input_set_count(source->base.inputs) : 1;
+    *more = source->file < n_files;
+    if (!*more)
+        return BM_OK;
+    source->inside = true;
+    source->line = 1;
+    if (source->all_held)
+        return BM_OK;
+    struct ArrowArrayStream stream = source->in_memory;
+    source->in_memory.release = NULL; /* moved */
+    if (provider != NULL) {
+        const bm_table_file file = {.provider = provider,
+                                    .inputs = source->base.inputs,
+                                    .index = source->file,
+                                    .rules = source->limits.records_only ? NULL : &source->rules,
+                                    .batch_bytes = source->limits.bytes};
+        bm_status status = bm_table_file_open(&file, &stream, &source->lost, err);
+        if (status != BM_OK || source->lost.status != BM_OK) {
+            source->inside = false;
+            return status;
+        }
+    }
+    source->stream =
+        (bm_table_stream){.rules = source->limits.records_only ? NULL : &source->rules,
+                          .name = bm_batch_source_file(&source->base, (uint32_t)source->file),
+                          .stream = stream};
+    return bm_table_stream_begin(&source->stream, err);
+}
+
+/* All of a file was read, in whatever order: its digest is made now, of what the system still has. That of a
+ * copy was made with it. */
+static bm_status end_stream(columns *source, bm_error *err)
+{
+    bm_status status = BM_OK;
+    if (source->provider != NULL) {
+        bm_source *file = bm_input_set_source(source->base.inputs, source->file);
+        if (file->copy == NULL && file->unreadable == NULL) {
+            status = bm_input_digest_file(&BM_DIGEST_OF_FILE(file->path), NULL, &file->digest, err);
+            file->bytes_read = file->size;
+        }
+        source->bytes_read += file->bytes_read;
+    }
+    bm_table_stream_close(&source->stream);
+    source->inside = false;
+    source->file++;
+    return status;
+}
+
+/* The next array of the stream that is open, which has one user more; NULL: there is none. One that is begun twice is held, and
+ * comes from what is held the second time. */
+static bm_status next_chunk(columns *source, bm_error *err)
+{
+    if (source->all_held) {
+        source->chunk =
+            source->next_held < source->n_held ? source->held[source->next_held++] : NULL;
+    } else {
+        BM_TRY(bm_table_stream_next(&source->stream, &source->chunk, err));
+        if (source->chunk != NULL)
+            source->chunk->number = ++source->n_chunks;
+        if (source->provider != NULL || !source->base.begun_twice || source->limits.records_only)
+            return BM_OK;
+        source->all_held = source->chunk == NULL;
+        if (!source->all_held) {
+            BM_TRY(bm_grow_array(&source->held, &source->cap_held, source->n_held + 1, err));
+            source->held[source->n_held++] = source->chunk;
+        }
+    }
+    if (source->chunk != NULL)
+        bm_table_chunk_use(source->chunk);
+    return BM_OK;
+}
+
+/* Rows that have not been given out are in the chunk; NULL where there are no more, or the file at hand is
+ * lost. */
+static bm_status find_rows(columns *source, bm_error *err)
+{
+    bool more = true;
+    while (more && source->lost.status == BM_OK) {
+        if (source->chunk != NULL && source->row < source->chunk->n_rows)
+            return BM_OK;
+        bm_table_chunk_release(source->chunk);
+        source->chunk = NULL;
+        source->row = 0;
+        if (!source->inside) {
+            BM_TRY(begin_stream(source, &more, err));
+        } else {
+            BM_TRY(next_chunk(source, err));
+            if (source->chunk == NULL)
+                BM_TRY(end_stream(source, err));
+        }
+    }
+    return BM_OK;
+}
+
+static size_t text_bytes(const columns *source, const bm_table_chunk *c, size_t row)
+{
+    return source->limits.records_only ? 0 : bm_chunk_text_bytes(c, source->rules.n_text, row);
+}
+
+/* The next n rows have so many bytes of text, the last of them most: may they be held? */
+static bm_status ask_gate(const columns *source, size_t n, uint64_t bytes, bm_error *err)
+{
+    const bm_long_gate *gate = source->limits.gate;
+    const size_t last = source->row + n - 1;
+    bool may = true;
+    if (gate != NULL)
+        BM_TRY(gate->hold(gate->ctx, bytes, &may, err));
+    if (may)
+        return BM_OK;
+    bm_long_record record = {.file = bm_batch_source_file(&source->base, (uint32_t)source->file),
+                             .line = source->line + n - 1,
+                             .bytes = text_bytes(source, source->chunk, last)};
+    record.words = bm_chunk_text_words(source->chunk, source->rules.n_text, last);
+    return gate->refuse(gate->ctx, &record, err);
+}
+
+static void columns_free_batch(bm_source_batch *base)
+{
+    columns_batch *batch = (columns_batch *)base;
+    bm_table_chunk_release(batch->chunk);
+    bm_free(batch->lost);
+    bm_free(batch);
+}
+
+/* The one bad record that a file is which cannot be read. */
+static bm_status lost_batch(columns *source, bm_source_batch **out, bm_error *err)
+{
+    columns_batch *batch = NULL;
+    BM_TRY(bm_new_zero(&batch, 1, err));
+    batch->n = 1;
+    batch->file = (uint32_t)source->file;
+    batch->first_line = 1;
+    bm_status status =
+        bm_string_format(&batch->lost, err, "the file cannot be read: %s", source->lost.message);
+    source->lost.status = BM_OK;
+    if (status == BM_OK)
+        status = end_stream(source, err);
+    batch->base.bytes_read = source->bytes_read;
+    if (status == BM_OK)
+        *out = &batch->base;
+    else
+        columns_free_batch(&batch->base);
+    return status;
+}
+
+static bm_status columns_next(bm_batch_source *base, bm_source_batch **out, bm_error *err)
+{
+    columns *source = (columns *)base;
+    *out = NULL;
+    bm_status status = find_rows(source, err);
+    if (status == BM_OK && source->lost.status != BM_OK)
+        return lost_batch(source, out, err);
+    bm_table_chunk *c = source->chunk;
+    if (status != BM_OK || c == NULL)
+        return status;
+    columns_batch *batch = NULL;
+    BM_TRY(bm_new_zero(&batch, 1, err));
+    size_t bytes = 0, most = c->n_rows - source->row;
+    if (source->limits.docs != 0 && most > source->limits.docs)
+        most = source->limits.docs;
+    while (batch->n < most && (batch->n == 0 || bytes < source->limits.bytes))
+        bytes += text_bytes(source, c, source->row + batch->n++);
+    if (bytes > source->limits.bytes)
+        status = ask_gate(source, batch->n, bytes, err);
+    if (status != BM_OK) {
+        bm_free(batch);
+        return status;
+    }
+    bm_table_chunk_use(c);
+    batch->chunk = c;
+    batch->first = source->row;
+    batch->file = (uint32_t)source->file;
+    batch->first_line = source->line;
+    source->row += batch->n;
+    source->line += batch->n;
+    if (source->provider == NULL)
+        source->bytes_read += bytes;
+    batch->base.bytes_read = source->bytes_read;
+    *out = &batch->base;
+    return BM_OK;
+}
+
+static bm_status columns_count(bm_batch_source *base, const bm_source_batch *batch, uint64_t *n,
+                               bm_error *err)
+{
+    (void)base;
+    (void)err;
+    *n = ((const columns_batch *)batch)->n;
+    return BM_OK;
+}
+
+bool bm_source_columns_texts(const bm_batch_source *base, const bm_source_batch *base_batch,
+                             bm_batch_texts *out)
+{
+    if (base->ops != &bm_source_columns)
+        return false;
+    const columns *source = (const columns *)base;
+    const columns_batch *batch = (const columns_batch *)base_batch;
+    if (batch->lost != NULL || batch->chunk->has_id || source->rules.n_text != 1 ||
+        !source->rules.repairs)
+        return false;
+    *out = (bm_batch_texts){.column = &batch->chunk->columns[1],
+                            .first = batch->first,
+                            .n = batch->n,
+                            .most = source->rules.longest,
+                            .first_row = batch->first_line - 1};
+    return true;
+}
+
+/* --- from rows to documents --- */
+
+static void columns_close_parser(bm_batch_parser *base)
+{
+    columns_parser *parser = (columns_parser *)base;
+    bm_record_maker_reset(&parser->maker);
+    bm_keyer_reset(&parser->keyer);
+    bm_buf_reset(&parser->joined);
+    bm_buf_reset(&parser->repaired);
+    bm_buf_reset(&parser->repaired_id);
+    bm_free(parser);
+}
+
+static bm_status columns_open_parser(const bm_batch_source *base, bm_batch_parser **out,
+                                     bm_error *err)
+{
+    const columns *source = (const columns *)base;
+    columns_parser *parser = NULL;
+    BM_TRY(bm_new_zero(&parser, 1, err));
+    parser->base.ops = &bm_source_columns;
+    parser->source = source;
+    parser->maker.rules = &source->rules;
+    bm_status status = bm_keyer_init(&parser->keyer, source->rules.keep, err);
+    if (status != BM_OK) {
+        columns_close_parser(&parser->base);
+        return status;
+    }
+    *out = &parser->base;
+    return BM_OK;
+}
+
+/* The record's key, by the columns that `keep` looks at. */
+static bm_status make_key(columns_parser *parser, const bm_table_chunk *c, size_t row,
+                          bm_record *record, bm_error *err)
+{
+    const bm_record_rules *rules = &parser->source->rules;
+    bm_keyer *keyer = &parser->keyer;
+    for (size_t i = 0; i < bm_rules_n_keep(rules); i++)
+        BM_TRY(bm_column_value(&c->columns[1 + rules->n_text + i], row, &keyer->texts[i],
+                               &keyer->values[i], err));
+    return bm_keyer_make(keyer, parser->maker.file_name, record, err);
+}
+
+/* The entry of a dictionary that is the text of a row, which no other chunk has (but for what 32 bits do not hold). */
+static uint64_t entry_of(const columns_parser *parser, const bm_table_chunk *c, size_t row)
+{
+    const bm_column *column = &c->columns[1];
+    const uint64_t entry = parser->source->rules.n_text > 1 || column->many
+                               ? UINT64_MAX
+                               : bm_column_entry(column, row);
+    return entry > UINT32_MAX ? 0 : (uint64_t)c->number << 32 | entry;
+}
+
+static bm_status take_text(columns_parser *parser, const bm_table_chunk *c, size_t row,
+                           bm_record *record, bm_error *err)
+{
+    bm_record_maker *maker = &parser->maker;
+    const bm_text_wish wish = {parser->source->rules.n_text, row, &parser->joined};
+    BM_TRY(bm_chunk_text(c, &wish, &record->text, err));
+    record->text_bytes = record->text.len;
+    record->entry = entry_of(parser, c, row);
+    if (record->text_bytes > maker->rules->longest) {
+        bm_record_bad(maker, record, "the text is longer than %llu bytes (--max-doc-bytes)",
+                      (unsigned long long)maker->rules->longest);
+        return BM_OK;
+    }
+    const bm_utf8_value field = {"text", &parser->repaired, &record->text};
+    return bm_record_make_valid(maker, record, &field, err);
+}
+
+static bm_status parse_row(columns_parser *parser, const bm_table_chunk *c, size_t row,
+                           bm_record *record, bm_error *err)
+{
+    const bm_record_rules *rules = &parser->source->rules;
+    bm_status status = take_text(parser, c, row, record, err);
+    if (status != BM_OK || record->bad)
+        return status;
+    if (!c->has_id || (bm_column_is_null(&c->columns[0], row) && !rules->id_given))
+        return bm_record_place_id(&parser->maker, record, err);
+    if (bm_column_is_null(&c->columns[0], row)) {
+        bm_record_bad(&parser->maker, record, "column '%.64s' is null (a text or an integer)",
+                      rules->id);
+        return BM_OK;
+    }
+    if (!bm_column_is_text(c->columns[0].type)) {
+        record->id = bm_column_decimal(&c->columns[0], row, parser->digits);
+        return BM_OK;
+    }
+    record->id = bm_column_bytes(&c->columns[0], row);
+    const bm_utf8_value field = {"id", &parser->repaired_id, &record->id};
+    status = bm_record_make_valid(&parser->maker, record, &field, err);
+    bm_record_check_id(&parser->maker, record);
+    return status;
+}
+
+static bm_status give_lost(const columns_batch *batch, bm_record_fn fn, void *ctx, bm_error *err)
+{
+    const bm_record record = {
+        .file = batch->file, .line = batch->first_line, .bad = true, .reason = batch->lost};
+    return fn(ctx, &record, err);
+}
+
+static bm_status columns_parse(bm_batch_parser *base, const bm_source_batch *base_batch,
+                               bm_record_fn fn, void *ctx, bm_error *err)
+{
+    columns_parser *parser = (columns_parser *)base;
+    const columns_batch *batch = (const columns_batch *)base_batch;
+    if (batch->lost != NULL)
+        return give_lost(batch, fn, ctx, err);
+    parser->maker.file_name = bm_batch_source_file(&parser->source->base, batch->file);
+    for (size_t i = 0; i < batch->n; i++) {
+        bm_record record = {.file = batch->file, .line = batch->first_line + i};
+        BM_TRY(parse_row(parser, batch->chunk, batch->first + i, &record, err));
+        if (parser->keyer.rules != NULL && !record.bad)
+            BM_TRY(make_key(parser, batch->chunk, batch->first + i, &record, err));
+        BM_TRY(fn(ctx, &record, err));
+    }
+    return BM_OK;
+}
+
+/* A record is the number of its row, from 0: whoever writes tables asks for no more (kept_tables.c). */
+static bm_status columns_split(bm_batch_parser *base, const bm_source_batch *base_batch,
+                               bm_record_fn fn, void *ctx, bm_error *err)
+{
+    columns_parser *parser = (columns_parser *)base;
+    const columns_batch *batch = (const columns_batch *)base_batch;
+    if (batch->lost != NULL)
+        return give_lost(batch, fn, ctx, err);
+    parser->joined.len = 0;
+    for (size_t i = 0; i < batch->n; i++) {
+        const uint64_t row = batch->first_line + i - 1;
+        BM_TRY(bm_buf_add(&parser->joined, &row, sizeof row, err));
+    }
+    for (size_t i = 0; i < batch->n; i++) {
+        const bm_record record = {
+            .file = batch->file,
+            .line = batch->first_line + i,
+            .raw = {parser->joined.data + i * sizeof(uint64_t), sizeof(uint64_t)}};
+        BM_TRY(fn(ctx, &record, err));
+    }
+    return BM_OK;
+}
+
+const bm_batch_source_ops bm_source_columns = {
+    .name = "columns",
+    .has_text = true,
+    .places = true,
+    .reads = columns_reads,
+    .open = columns_open,
+    .begin = columns_begin,
+    .next = columns_next,
+    .count = columns_count,
+    .end = columns_end,
+    .free_batch = columns_free_batch,
+    .close = columns_close,
+    .open_parser = columns_open_parser,
+    .parse = columns_parse,
+    .split = columns_split,
+    .close_parser = columns_close_parser,
+};

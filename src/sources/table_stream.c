@@ -1,0 +1,275 @@
+/* table_stream.c -- see the header.
+ *
+ * Tests: tests/unit/sources/test_source_columns.c */
+#include "sources/table_stream.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "sources/column_value.h"
+
+static bm_status stream_failed(bm_table_stream *stream, int code, bm_error *err)
+{
+    const char *words = stream->stream.get_last_error(&stream->stream);
+    if (code == ENOMEM && (words == NULL || words[0] == '\0'))
+        return bm_fail_nomem(err, 0);
+    if (words == NULL)
+        words = strerror(code);
+    const char *own =
+        strstr(words, ". Detail:"); /* Arrow's: where in its sources, or in Python's */
+    const int len = own != NULL && own - words < 300 ? (int)(own - words) : 300;
+    return bm_fail_at(err, code == ENOMEM ? BM_ERR_NOMEM : BM_ERR_INPUT, stream->name, 0,
+                      "cannot read the table: %.*s", len, words);
+}
+
+static bm_status no_column(const bm_table_stream *stream, const struct ArrowSchema *schema,
+                           const char *field, bm_error *err)
+{
+    char names[200] = "";
+    size_t len = 0;
+    for (int64_t i = 0; i < schema->n_children && len < sizeof names - 1; i++) {
+        const char *name = schema->children[i]->name;
+        int n = snprintf(names + len, sizeof names - len, "%s%s", i > 0 ? ", " : "",
+                         name != NULL ? name : "");
+        len += (size_t)n;
+    }
+    return bm_fail_at(err, BM_ERR_INPUT, stream->name, 0, "no column '%.64s' (it has: %s)", field,
+                      names);
+}
+
+/* The child whose name is the `len` bytes at `name`; n_children where there is none, and one more than
+ * that where there are two. */
+static size_t child_named(const struct ArrowSchema *schema, const char *name, size_t len)
+{
+    const size_t n = schema->n_children > 0 ? (size_t)schema->n_children : 0;
+    size_t found = n;
+    for (size_t i = 0; i < n; i++) {
+        const char *own = schema->children[i]->name;
+        if (own == NULL || strlen(own) != len || memcmp(own, name, len) != 0)
+            continue;
+        if (found != n)
+            return n + 1;
+        found = i;
+    }
+    return found;
+}
+
+/* The next part of a name, up to a dot: its length without the brackets at its end, and how many of these. */
+static size_t part_of(const char *at, size_t *n_lists)
+{
+    const size_t len = strcspn(at, ".");
+    size_t end = len;
+    while (end >= 2 && at[end - 1] == ']' && at[end - 2] == '[')
+        end -= 2;
+    *n_lists = (len - end) / 2;
+    return end;
+}
+
+/* From a list to what its values are; NULL: it is none. */
+static const struct ArrowSchema *enter_lists(const struct ArrowSchema *schema, size_t n,
+                                             bm_column_path *path)
+{
+    for (; n > 0 && schema != NULL; n--)
+        schema = bm_column_list_step(schema, path) ? schema->children[0] : NULL;
+    return schema;
+}
+
+/* The column named `field`, as it is or, where there is none, from struct to struct along its dots, and into
+ * lists by its brackets. */
+static bm_status find_column(const bm_table_stream *stream, const struct ArrowSchema *schema,
+                             const char *field, bm_column_found *out, bm_error *err)
+{
+    const char *at = field;
+    *out = (bm_column_found){0};
+    while (out->ref.path.n < BM_COLUMN_DEPTH) {
+        const size_t n = schema->n_children > 0 ? (size_t)schema->n_children : 0;
+        size_t n_lists = 0, len = strlen(at), child = child_named(schema, at, len);
+        if (child == n) {
+            len = part_of(at, &n_lists);
+            child = child_named(schema, at, len);
+        }
+        if (child > n)
+            return bm_fail_at(err, BM_ERR_INPUT, stream->name, 0, "there are two columns '%.64s'",
+                              field);
+        if (child == n)
+            break;
+        out->ref.path.step[out->ref.path.n] = BM_STEP_CHILD;
+        out->ref.path.child[out->ref.path.n++] = (uint32_t)child;
+        schema = enter_lists(schema->children[child], n_lists, &out->ref.path);
+        at += len + 2 * n_lists;
+        if (schema != NULL && *at == '\0') {
+            out->ref.path.found = true;
+            out->ref.type = bm_column_type_of(schema);
+            out->schema = schema;
+            return BM_OK;
+        }
+        if (schema == NULL || strcmp(schema->format, "+s") != 0)
+            break;
+        at++;
+    }
+    *out = (bm_column_found){0};
+    return BM_OK;
+}
+
+static bm_status find_text(bm_table_stream *stream, const struct ArrowSchema *schema, size_t i,
+                           bm_error *err)
+{
+    const char *field = stream->rules->text[i];
+    bm_column_found found;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(find_column(stream, schema, field, &found, err));
+    if (found.schema == NULL)
+        BM_TRY_OUT(no_column(stream, schema, field, err));
+    if (!bm_column_is_text(found.ref.type))
+        BM_TRY_OUT(bm_fail_at(err, BM_ERR_INPUT, stream->name, 0,
+                              "column '%.64s' has the type %.32s (text: utf8 or binary, large, as "
+                              "views, or a dictionary of such; [] leads to the values of a list)",
+                              field, bm_column_type_name(found.schema)));
+out:
+    stream->refs[1 + i] = found.ref;
+    return status;
+}
+
+static bm_status find_id(bm_table_stream *stream, const struct ArrowSchema *schema, bm_error *err)
+{
+    const char *field = stream->rules->id;
+    bm_column_found found = {0};
+    bm_status status = BM_OK;
+    if (field != NULL)
+        BM_TRY_OUT(find_column(stream, schema, field, &found, err));
+    if (found.schema == NULL && stream->rules->id_given)
+        BM_TRY_OUT(no_column(stream, schema, field, err));
+    if (found.schema != NULL && found.ref.type.kind == BM_COLUMN_OTHER)
+        BM_TRY_OUT(bm_fail_at(err, BM_ERR_INPUT, stream->name, 0,
+                              "column '%.64s' has the type %.32s (an id: text or an integer)",
+                              field, bm_column_type_name(found.schema)));
+out:
+    stream->refs[0] = found.ref;
+    return status;
+}
+
+/* A column that `keep` looks at: it may be missing. */
+static bm_status find_keep(bm_table_stream *stream, const struct ArrowSchema *schema, size_t i,
+                           bm_error *err)
+{
+    bm_column_found found;
+    BM_TRY(find_column(stream, schema, stream->rules->keep->fields[i], &found, err));
+    if (found.schema != NULL)
+        found.ref.form = bm_value_form_of(found.schema);
+    stream->refs[1 + stream->rules->n_text + i] = found.ref;
+    return BM_OK;
+}
+
+static bm_status find_all(bm_table_stream *stream, const struct ArrowSchema *schema, bm_error *err)
+{
+    BM_TRY(find_id(stream, schema, err));
+    for (size_t i = 0; i < stream->rules->n_text; i++)
+        BM_TRY(find_text(stream, schema, i, err));
+    for (size_t i = 0; i < bm_rules_n_keep(stream->rules); i++)
+        BM_TRY(find_keep(stream, schema, i, err));
+    return BM_OK;
+}
+
+/* No table, but one column: the text, whatever its name. */
+static bm_status take_whole(bm_table_stream *stream, const struct ArrowSchema *schema,
+                            bm_error *err)
+{
+    const bm_column_found found = {
+        .ref = {.path = {.found = true}, .type = bm_column_type_of(schema)}, .schema = schema};
+    if (!bm_column_is_text(found.ref.type) || stream->rules->n_text != 1)
+        return bm_fail_at(err, BM_ERR_INPUT, stream->name, 0,
+                          "a stream of %.32s (a table with columns, or one column of text)",
+                          bm_column_type_name(found.schema));
+    if (stream->rules->id_given)
+        return bm_fail_at(err, BM_ERR_INPUT, stream->name, 0,
+                          "no column '%.64s' (it is one column of text)", stream->rules->id);
+    memset(stream->refs, 0, bm_columns_count(stream->rules) * sizeof *stream->refs);
+    stream->refs[1] = found.ref;
+    return BM_OK;
+}
+
+bm_status bm_table_stream_begin(bm_table_stream *stream, bm_error *err)
+{
+    struct ArrowSchema schema = {0};
+    if (stream->rules == NULL)
+        return BM_OK;
+    size_t n = bm_columns_count(stream->rules);
+    if ((stream->refs = bm_alloc(n, sizeof *stream->refs)) == NULL)
+        return bm_fail_nomem(err, n * sizeof *stream->refs);
+    int code = stream->stream.get_schema(&stream->stream, &schema);
+    if (code != 0)
+        return stream_failed(stream, code, err);
+    bm_status status = BM_OK;
+    status = strcmp(schema.format, "+s") == 0 ? find_all(stream, &schema, err)
+                                              : take_whole(stream, &schema, err);
+    if (schema.release != NULL)
+        schema.release(&schema);
+    return status;
+}
+
+static bm_status open_columns(const bm_table_stream *stream, bm_table_chunk *c, bm_error *err)
+{
+    const char *wrong = NULL;
+    if (stream->rules == NULL) {
+        c->n_rows = c->array.length > 0 ? (size_t)c->array.length : 0;
+        return BM_OK;
+    }
+    size_t n = bm_columns_count(stream->rules);
+    if (stream->refs[1].path.n > 0 && c->array.null_count > 0 && c->array.n_buffers > 0 &&
+        c->array.buffers[0] != NULL)
+        wrong = "rows that are null";
+    c->has_id = stream->refs[0].path.found;
+    for (size_t i = c->has_id ? 0 : 1; i < n && wrong == NULL; i++) {
+        const bm_column_ref *ref = &stream->refs[i];
+        if (i <= stream->rules->n_text || ref->form.kind > BM_FORM_OTHER)
+            wrong = bm_column_open(&c->array, &ref->path, ref->type, &c->columns[i]);
+        c->columns[i].form = ref->form;
+    }
+    if (wrong != NULL)
+        return bm_fail_at(err, BM_ERR_INPUT, stream->name, 0, "a broken table: it has %s", wrong);
+    c->n_rows = (size_t)c->array.length;
+    return BM_OK;
+}
+
+bm_status bm_table_stream_next(bm_table_stream *stream, bm_table_chunk **out, bm_error *err)
+{
+    size_t n = stream->rules != NULL ? bm_columns_count(stream->rules) : 0;
+    *out = NULL;
+    bm_table_chunk *c = bm_alloc_zero(1, sizeof *c + n * sizeof c->columns[0]);
+    if (c == NULL)
+        return bm_fail_nomem(err, sizeof *c);
+    atomic_init(&c->users, 1);
+    bm_status status = BM_OK;
+    int code = stream->stream.get_next(&stream->stream, &c->array);
+    if (code != 0) {
+        c->array.release = NULL; /* not filled */
+        status = stream_failed(stream, code, err);
+    } else if (c->array.release != NULL) {
+        status = open_columns(stream, c, err);
+        if (status == BM_OK)
+            *out = c;
+    }
+    if (*out == NULL)
+        bm_table_chunk_release(c);
+    return status;
+}
+
+void bm_table_stream_close(bm_table_stream *stream)
+{
+    if (stream->stream.release != NULL)
+        stream->stream.release(&stream->stream);
+    bm_free(stream->refs);
+    *stream = (bm_table_stream){0};
+}
+
+void bm_table_chunk_release(bm_table_chunk *chunk)
+{
+    if (chunk == NULL || atomic_fetch_sub(&chunk->users, 1) > 1)
+        return;
+    if (chunk->array.release != NULL)
+        chunk->array.release(&chunk->array);
+    bm_free(chunk);
+}

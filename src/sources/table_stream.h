@@ -1,0 +1,57 @@
+/* table_stream.h -- a stream of Arrow arrays as chunks of rows, with the columns that are wanted of
+ * them found by their names. */
+#ifndef BM_IO_SOURCES_TABLE_STREAM_H
+#define BM_IO_SOURCES_TABLE_STREAM_H
+
+#include <stdatomic.h>
+
+#include <bandmill/status.h>
+
+#include "sources/column.h"
+#include "input/record_rules.h"
+
+/* Where a stream has a column that is wanted. */
+typedef struct bm_column_ref {
+    bm_column_path path; /* n 0: it has no such column */
+    bm_column_type type;
+    bm_value_form form; /* of a field of `keep` */
+} bm_column_ref;
+
+/* A column of a schema that was looked for. */
+typedef struct bm_column_found {
+    bm_column_ref ref;
+    const struct ArrowSchema *schema; /* its own; NULL: there is no such column */
+} bm_column_found;
+
+typedef struct bm_table_stream {
+    const bm_record_rules *rules; /* borrowed; NULL: of no column, rows alone */
+    const char *name;             /* for messages; borrowed */
+    struct ArrowArrayStream stream;
+    bm_column_ref *refs; /* bm_columns_count: the id's, one a text field, one a field of `keep` */
+} bm_table_stream;       /* {0} is closed */
+
+/* One array. Whoever uses it counts among its users, and the last one frees it. */
+typedef struct bm_table_chunk {
+    atomic_size_t users;
+    struct ArrowArray array;
+    size_t n_rows;
+    bool has_id;
+    uint32_t number;     /* which one of its source it is, from 1 */
+    bm_column columns[]; /* as bm_table_stream.refs; [0] only where has_id */
+} bm_table_chunk;
+
+/* `stream`, whose rules, name and stream are set, finds its columns in the schema. BM_ERR_INPUT:
+ * a column that is missing, stands twice or has a type that is not read. Good for close whatever
+ * the status. */
+bm_status bm_table_stream_begin(bm_table_stream *stream, bm_error *err);
+/* The next array, with one user; NULL at the end. */
+bm_status bm_table_stream_next(bm_table_stream *stream, bm_table_chunk **out, bm_error *err);
+void bm_table_stream_close(bm_table_stream *stream);
+
+static inline void bm_table_chunk_use(bm_table_chunk *chunk)
+{
+    atomic_fetch_add(&chunk->users, 1);
+}
+void bm_table_chunk_release(bm_table_chunk *chunk); /* NULL is fine */
+
+#endif

@@ -1,0 +1,78 @@
+/* test_input_digest.c -- digests of whole files: published values, sizes round the block, files that
+ * cannot be read. */
+#include <criterion/criterion.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "input/input_digest.h"
+#include "tests/unit/base/scratch.h"
+
+static bm_status digest_text(scratch *s, const char *data, size_t len, char hex[33])
+{
+    bm_hash128 digest;
+    bm_error err = {0};
+    scratch_put(s, "file", data, len);
+    bm_status status =
+        bm_input_digest_file(&BM_DIGEST_OF_FILE(scratch_at(s, "file")), NULL, &digest, &err);
+    bm_hash128_hex(digest, hex);
+    return status;
+}
+
+/* The values that xxhsum -H2 and Python's xxhash give. */
+Test(input_digest, is_xxh3_128)
+{
+    scratch s;
+    char hex[BM_HASH128_HEX];
+    scratch_open(&s);
+    cr_assert_eq(digest_text(&s, "", 0, hex), BM_OK);
+    cr_expect_str_eq(hex, "99aa06d3014798d86001c324468d497f");
+    cr_assert_eq(digest_text(&s, "abc", 3, hex), BM_OK);
+    cr_expect_str_eq(hex, "06b05ab6733a618578af5f94892f3950");
+    scratch_close(&s);
+}
+
+Test(input_digest, of_files_round_the_size_of_a_block)
+{
+    const size_t block = (size_t)1 << 20, sizes[] = {block - 1, block, block + 1, 3 * block + 7};
+    char *data = malloc(4 * block);
+    scratch s;
+    scratch_open(&s);
+    for (size_t i = 0; i < 4 * block; i++)
+        data[i] = (char)(i * 2654435761u >> 13);
+    for (size_t i = 0; i < 4; i++) {
+        char hex[BM_HASH128_HEX], expected[40];
+        const XXH128_hash_t sum = XXH3_128bits(data, sizes[i]); /* at once */
+        snprintf(expected, sizeof expected, "%016llx%016llx", (unsigned long long)sum.high64,
+                 (unsigned long long)sum.low64);
+        cr_assert_eq(digest_text(&s, data, sizes[i], hex), BM_OK);
+        cr_expect_str_eq(hex, expected);
+    }
+    free(data);
+    scratch_close(&s);
+}
+
+static bool always(void *ctx)
+{
+    (void)ctx;
+    return true;
+}
+
+Test(input_digest, what_cannot_be_read_is_named)
+{
+    scratch s;
+    bm_hash128 digest;
+    bm_error err = {0};
+    scratch_open(&s);
+    cr_expect_eq(
+        bm_input_digest_file(&BM_DIGEST_OF_FILE(scratch_at(&s, "none")), NULL, &digest, &err),
+        BM_ERR_IO);
+    cr_expect_str_eq(err.file, scratch_at(&s, "none"));
+    cr_expect_eq(bm_input_digest_file(&BM_DIGEST_OF_FILE(s.root), NULL, &digest, &err), BM_ERR_IO);
+    scratch_put_text(&s, "file", "x");
+    const bm_callbacks stop = {.cancelled = always};
+    cr_expect_eq(
+        bm_input_digest_file(&BM_DIGEST_OF_FILE(scratch_at(&s, "file")), &stop, &digest, &err),
+        BM_ERR_CANCELLED);
+    scratch_close(&s);
+}

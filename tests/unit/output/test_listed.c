@@ -1,0 +1,149 @@
+/* test_listed.c -- a file that is read in any steps is the one that its manifest lists, or it is
+ * refused; by XXH3 where that is listed, else by SHA-256. "abc" is FIPS 180-2's example; its XXH3 is
+ * that of the `xxhash` package for Python. */
+#include <criterion/criterion.h>
+#include <string.h>
+
+#include "output/listed.h"
+#include "tests/unit/base/scratch.h"
+
+#define HEAD   "{\"schema\":1,\"tool\":\"bandmill\",\"kind\":\"dedup\",\"version\":\"0\",\"outputs\":"
+#define SHA256 "{\"a.tsv\":\"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad\"}"
+#define OTHER  "{\"a.tsv\":\"00\"}"
+#define XXH3   "{\"a.tsv\":\"06b05ab6733a618578af5f94892f3950\"}"
+
+static bm_manifest *manifest_of(scratch *s, const char *text)
+{
+    bm_manifest *manifest = NULL;
+    bm_error err = {0};
+    scratch_put_text(s, "report.json", text);
+    cr_assert_eq(bm_manifest_open(scratch_at(s, "report.json"), 0, &manifest, &err), BM_OK, "%s",
+                 err.message);
+    return manifest;
+}
+
+static bm_status compare(const bm_manifest *manifest, const char *text, size_t step, bm_error *err)
+{
+    bm_listed *listed = NULL;
+    bm_status status = bm_listed_open(manifest, "a.tsv", "dir/a.tsv", &listed, err);
+    for (size_t at = 0; status == BM_OK && at < strlen(text); at += step)
+        status = bm_listed_add(listed, text + at, step, err);
+    if (status == BM_OK)
+        status = bm_listed_end(listed, err);
+    bm_listed_close(listed);
+    return status;
+}
+
+Test(listed, bytes_are_those_listed_or_refused)
+{
+    static const char *const texts[] = {
+        HEAD SHA256 "}",                               /* of an earlier version */
+        HEAD SHA256 ",\"outputs_xxh3_128\":" XXH3 "}", /* ours */
+        HEAD OTHER ",\"outputs_xxh3_128\":" XXH3 "}",  /* the second is what counts here */
+    };
+    scratch s;
+    scratch_open(&s);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        bm_error err = {0};
+        bm_manifest *manifest = manifest_of(&s, texts[i]);
+        cr_expect_eq(compare(manifest, "abc", 1, &err), BM_OK, "%zu: %s", i, err.message);
+        cr_expect_eq(compare(manifest, "abc", 3, &err), BM_OK);
+        cr_expect_eq(compare(manifest, "abd", 3, &err), BM_ERR_FORMAT);
+        cr_expect_str_eq(err.file, "dir/a.tsv");
+        cr_expect_not_null(strstr(err.message, "report.json lists"), "%s", err.message);
+        cr_expect_eq(compare(manifest, "abca", 4, &err), BM_ERR_FORMAT);
+        cr_expect_eq(compare(manifest, "", 1, &err), BM_ERR_FORMAT);
+        bm_manifest_close(manifest);
+    }
+    scratch_close(&s);
+}
+
+Test(listed, a_file_that_nobody_listed_is_refused_by_its_name)
+{
+    scratch s;
+    bm_listed *listed = NULL;
+    bm_error err = {0};
+    scratch_open(&s);
+    bm_manifest *manifest = manifest_of(&s, HEAD SHA256 "}");
+    cr_expect_eq(bm_listed_open(manifest, "b.tsv", "b.tsv", &listed, &err), BM_ERR_FORMAT);
+    cr_expect_not_null(strstr(err.message, "b.tsv"), "%s", err.message);
+    cr_expect_eq(bm_listed_add(NULL, "x", 1, NULL), BM_OK, "nothing to compare with");
+    cr_expect_eq(bm_listed_end(NULL, NULL), BM_OK);
+    bm_listed_close(NULL);
+    bm_manifest_close(manifest);
+    scratch_close(&s);
+}
+
+Test(listed, a_second_digest_of_no_output_is_refused)
+{
+    scratch s;
+    bm_manifest *manifest = NULL;
+    scratch_open(&s);
+    scratch_put_text(&s, "report.json", HEAD "{},\"outputs_xxh3_128\":" XXH3 "}");
+    cr_expect_eq(bm_manifest_open(scratch_at(&s, "report.json"), 0, &manifest, NULL),
+                 BM_ERR_FORMAT);
+    scratch_close(&s);
+}
+
+/* --- files of several pieces: "abc" by 2 bytes, as Python's hashlib and xxhash say --- */
+
+#define PIECES_SHA                                                                                 \
+    "{\"a.tsv\":\"115323e562c4a4fdf7ceacedca660dc4bbe1389dab9323aad08440907c7426d0\"}"
+#define PIECES_XXH3 "{\"a.tsv\":\"de87d2c272b918a6e809d31f49a84356\"}"
+#define PIECES_LIST                                                                                \
+    "{\"a.tsv\":[\"89c65ebc828eebaca873719c24d5735c\",\"12d8bdd17f74de858c40219a46b9f81b\"]}"
+#define BY_TWO ",\"outputs_piece_bytes\":2,\"digests\":2}"
+
+Test(listed, a_file_is_compared_by_the_pieces_that_the_manifest_says)
+{
+    static const char *const texts[] = {HEAD PIECES_SHA BY_TWO, HEAD PIECES_SHA
+                                        ",\"outputs_xxh3_128\":" PIECES_XXH3 BY_TWO};
+    scratch s;
+    scratch_open(&s);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        bm_error err = {0};
+        bm_manifest *manifest = manifest_of(&s, texts[i]);
+        cr_expect_eq(bm_manifest_piece_bytes(manifest), 2);
+        cr_expect_eq(compare(manifest, "abc", 1, &err), BM_OK, "%zu: %s", i, err.message);
+        cr_expect_eq(compare(manifest, "abd", 3, &err), BM_ERR_FORMAT);
+        cr_expect_null(strstr(err.message, "piece"), "%s", err.message);
+        bm_manifest_close(manifest);
+    }
+    scratch_close(&s);
+}
+
+Test(listed, the_first_piece_that_differs_is_named_where_pieces_are_listed)
+{
+    scratch s;
+    bm_error err = {0};
+    scratch_open(&s);
+    bm_manifest *manifest =
+        manifest_of(&s, HEAD PIECES_SHA ",\"outputs_xxh3_128\":" PIECES_XXH3
+                                        ",\"outputs_pieces_xxh3_128\":" PIECES_LIST BY_TWO);
+    cr_expect_eq(compare(manifest, "abc", 3, &err), BM_OK, "%s", err.message);
+    cr_expect_eq(compare(manifest, "abd", 3, &err), BM_ERR_FORMAT);
+    cr_expect_not_null(strstr(err.message, "of piece 2 of 2 (from byte 2 on)"), "%s", err.message);
+    cr_expect_eq(compare(manifest, "bbc", 3, &err), BM_ERR_FORMAT);
+    cr_expect_not_null(strstr(err.message, "of piece 1 of 2 (from byte 0 on)"), "%s", err.message);
+    bm_manifest_close(manifest);
+    scratch_close(&s);
+}
+
+Test(listed, digests_of_a_later_version_or_of_no_pieces_are_refused)
+{
+    static const char *const texts[] = {
+        HEAD "{},\"outputs_piece_bytes\":2,\"digests\":3}",
+        HEAD "{},\"outputs_piece_bytes\":0,\"digests\":2}",
+        HEAD "{},\"digests\":2}",
+        HEAD "{},\"outputs_pieces_xxh3_128\":" PIECES_LIST BY_TWO,
+    };
+    scratch s;
+    scratch_open(&s);
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        bm_manifest *manifest = NULL;
+        scratch_put_text(&s, "report.json", texts[i]);
+        cr_expect_eq(bm_manifest_open(scratch_at(&s, "report.json"), 0, &manifest, NULL),
+                     BM_ERR_FORMAT, "%zu", i);
+    }
+    scratch_close(&s);
+}

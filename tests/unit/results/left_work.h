@@ -1,0 +1,57 @@
+/* left_work.h -- a work directory as a job leaves it that was stopped. Header only. */
+#ifndef BM_TESTS_LEFT_WORK_H
+#define BM_TESTS_LEFT_WORK_H
+
+#include "output/out_dir.h"
+#include "tests/unit/base/scratch.h"
+
+#define NEW "out.partial/output" /* where the outputs lie */
+
+static inline void add_text(bm_out_dir *dir, const char *name, const char *text)
+{
+    bm_out_file *file = NULL;
+    bm_error err = {0};
+    cr_assert_eq(bm_out_dir_file(dir, name, &file, &err), BM_OK, "%s", err.message);
+    cr_assert_eq(bm_out_file_write(file, text, strlen(text), &err), BM_OK);
+    cr_assert_eq(bm_out_file_close(file, &err), BM_OK, "%s", err.message);
+}
+
+static inline void add_state(bm_out_dir *dir, const char *name, const char *text)
+{
+    char *path = NULL;
+    cr_assert_eq(bm_out_dir_state_path(dir, name, &path, NULL), BM_OK);
+    FILE *file = fopen(path, "w");
+    cr_assert_not_null(file, "%s", path);
+    fputs(text, file);
+    fclose(file);
+    free(path);
+}
+
+/* OUT.partial as a job leaves it that was stopped: a journal, one more file of state, outputs. */
+static inline void leave(scratch *s, bool journal)
+{
+    bm_out_dir *dir = NULL;
+    cr_assert_eq(bm_out_dir_open(scratch_at(s, "out"), BM_OUT_REFUSE, &dir, NULL), BM_OK);
+    if (journal)
+        add_state(dir, BM_OUT_JOURNAL, "noted");
+    add_state(dir, ".bandmill-sets", "sets");
+    add_text(dir, "ids.txt", "a\nb\nc\n");
+    add_text(dir, "kept/x/a.jsonl", "{}\n");
+    add_text(dir, "kept/y/b.jsonl", "{}\n");
+    add_text(dir, "kept.txt", "z\n");
+    bm_out_dir_preserve(dir, true);
+    bm_out_dir_close(dir);
+}
+
+static inline bm_out_dir *again(scratch *s, bool expected)
+{
+    bm_out_dir *dir = NULL;
+    bm_error err = {0};
+    bool found = !expected;
+    cr_assert_eq(bm_out_dir_open_again(scratch_at(s, "out"), BM_OUT_REFUSE, &dir, &found, &err),
+                 BM_OK, "%s: %s", err.file, err.message);
+    cr_assert_eq(found, expected);
+    return dir;
+}
+
+#endif

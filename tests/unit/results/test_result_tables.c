@@ -1,0 +1,205 @@
+/* Headers and rows of our own tables against the text that docs/formats.md promises, written here
+ * by hand. */
+#include <criterion/criterion.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "results/result_tables.h"
+
+static bm_str str(const char *text)
+{
+    return (bm_str){text, strlen(text)};
+}
+
+static void expect_text(bm_buf *buf, const char *wanted)
+{
+    cr_assert_eq(bm_buf_end(buf, NULL), BM_OK);
+    cr_expect_str_eq(buf->data, wanted);
+    bm_buf_reset(buf);
+}
+
+Test(result_tables, headers_are_told_apart_whole)
+{
+    static const struct {
+        const char *kind, *header;
+    } wanted[BM_N_TABLES] = {
+        {"pairs", "id_a\tid_b\tjaccard"},
+        {"pairs", "id_a\tid_b\tcontainment"},
+        {"pairs", "id_a\tid_b\tjaccard\tedit"},
+        {"pairs", "id_a\tid_b\tcontainment\tedit"},
+        {"removed", "id\tkept\tjaccard\treason\tfile\tline\tlost"},
+        {"sources", "file\tfirst_row\tdocuments\tskipped\tremoved\tkept\tfrom_record"},
+        {"skipped", "file\tline\treason"},
+        {"thresholds", "threshold\tpairs\tgroups\tlargest\tremoved"},
+        {"answers", "query\ttarget\tjaccard"},
+        {"answers", "query\ttarget\tcontainment"},
+        {"histogram", "low\thigh\tpairs"},
+    };
+    for (unsigned i = 0; i < BM_N_TABLES; i++) {
+        const char *header = wanted[i].header;
+        bm_buf out = {0};
+        char begun[128];
+        cr_expect_str_eq(bm_table_header((bm_table)i), header);
+        cr_expect_str_eq(bm_table_kind((bm_table)i), wanted[i].kind);
+        cr_expect_eq(bm_table_of_header(str(header)), i);
+        cr_expect_eq(bm_table_of_header((bm_str){header, strlen(header) - 1}), BM_N_TABLES);
+        cr_assert_eq(bm_table_begin(&out, (bm_table)i, NULL), BM_OK);
+        snprintf(begun, sizeof begun, "%s\n", header);
+        expect_text(&out, begun);
+    }
+    cr_expect_eq(bm_table_of_header(str("")), BM_N_TABLES);
+    cr_expect_eq(bm_table_of_header(str("id_a\tid_b\tjaccard\tmore")), BM_N_TABLES);
+}
+
+static void expect_decimals(double jaccard)
+{
+    const bm_pair_line line = {
+        .id_a = str("a"), .id_b = str("b"), .measure = BM_MEASURE_JACCARD, .similarity = jaccard};
+    bm_buf out = {0};
+    char wanted[32];
+    snprintf(wanted, sizeof wanted, "a\tb\t%.6f\n", jaccard);
+    cr_assert_eq(bm_pair_line_add(&out, &line, NULL), BM_OK);
+    cr_assert(out.len == strlen(wanted) && memcmp(out.data, wanted, out.len) == 0, "%.17g",
+              jaccard);
+    bm_buf_reset(&out);
+}
+
+/* Six decimals are those of printf: for every ratio of small sets, for numbers right in the middle between two (k / 128 and so
+ * on: the even one is taken), and for those next to the middle. */
+Test(result_tables, similarities_are_rounded_as_printf_does)
+{
+    for (unsigned common, all = 1; all <= 400; all++)
+        for (common = 0; common <= all; common++)
+            expect_decimals((double)common / all);
+    for (unsigned k = 0; k <= 1u << 14; k++)
+        expect_decimals(k / (double)(1u << 14));
+    for (unsigned k = 0; k < 1000000; k += 37) {
+        const double middle = (k + 0.5) / 1e6;
+        expect_decimals(middle);
+        expect_decimals(nextafter(middle, 0));
+        expect_decimals(nextafter(middle, 1));
+    }
+    expect_decimals(nextafter(1, 0));
+    expect_decimals(0x1p-1074);
+}
+
+/* The places of columns that readers ask for are those of the header. */
+Test(result_tables, columns_stand_where_their_names_do)
+{
+    static const struct {
+        bm_table table;
+        size_t column;
+        const char *name;
+    } columns[] = {{BM_TABLE_REMOVED, BM_REMOVED_FILE, "file"},
+                   {BM_TABLE_REMOVED, BM_REMOVED_LINE, "line"},
+                   {BM_TABLE_REMOVED, BM_REMOVED_LOST, "lost"},
+                   {BM_TABLE_SKIPPED, BM_SKIPPED_FILE, "file"},
+                   {BM_TABLE_SKIPPED, BM_SKIPPED_LINE, "line"}};
+    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
+        const char *at = bm_table_header(columns[i].table);
+        for (size_t c = 0; c < columns[i].column; c++)
+            at = strchr(at, '\t') + 1;
+        cr_expect_eq(strcspn(at, "\t"), strlen(columns[i].name));
+        cr_expect_eq(strncmp(at, columns[i].name, strlen(columns[i].name)), 0);
+    }
+}
+
+Test(result_tables, an_answer_names_its_query_and_its_target)
+{
+    bm_buf out = {0};
+    const bm_pair_line line = {.id_a = str("q\t1"),
+                               .id_b = str("a\"b"),
+                               .measure = BM_MEASURE_JACCARD,
+                               .similarity = 2.0 / 3.0};
+    cr_assert_eq(bm_pair_line_add(&out, &line, NULL), BM_OK);
+    expect_text(&out, "q\\t1\ta\"b\t0.666667\n");
+    cr_assert_eq(bm_answer_line_add_json(&out, &line, NULL), BM_OK);
+    expect_text(&out, "{\"query\":\"q\\t1\",\"target\":\"a\\\"b\","
+                      "\"jaccard\":0.6666666666666666}\n");
+}
+
+Test(result_tables, a_pair_has_six_decimals_or_none)
+{
+    bm_buf out = {0};
+    const bm_pair_line known = {
+        .id_a = str("a"), .id_b = str("b\t\\"), .measure = BM_MEASURE_JACCARD, .similarity = 0.8};
+    const bm_pair_line unknown = {
+        .id_a = str("a\n"), .id_b = str("\r"), .measure = BM_MEASURE_JACCARD, .similarity = NAN};
+    const bm_pair_line third = {
+        .id_a = str("x"), .id_b = str("y"), .measure = BM_MEASURE_JACCARD, .similarity = 2.0 / 3.0};
+    cr_assert_eq(bm_pair_line_add(&out, &known, NULL), BM_OK);
+    cr_assert_eq(bm_pair_line_add(&out, &unknown, NULL), BM_OK);
+    cr_assert_eq(bm_pair_line_add(&out, &third, NULL), BM_OK);
+    expect_text(&out, "a\tb\\t\\\\\t0.800000\na\\n\t\\r\t\nx\ty\t0.666667\n");
+}
+
+Test(result_tables, a_pair_is_an_object_with_the_same_names)
+{
+    bm_buf out = {0};
+    const bm_pair_line known = {
+        .id_a = str("a\""), .id_b = str("b\t"), .measure = BM_MEASURE_JACCARD, .similarity = 0.5};
+    const bm_pair_line unknown = {
+        .id_a = str("a"), .id_b = str("b"), .measure = BM_MEASURE_JACCARD, .similarity = NAN};
+    cr_assert_eq(bm_pair_line_add_json(&out, &known, NULL), BM_OK);
+    cr_assert_eq(bm_pair_line_add_json(&out, &unknown, NULL), BM_OK);
+    expect_text(&out, "{\"id_a\":\"a\\\"\",\"id_b\":\"b\\t\",\"jaccard\":0.5}\n"
+                      "{\"id_a\":\"a\",\"id_b\":\"b\",\"jaccard\":null}\n");
+}
+
+Test(result_tables, a_removed_document_says_where_it_was_as_far_as_that_is_known)
+{
+    bm_buf out = {0};
+    const bm_removed_line whole = {str("r"), str("k"), 1.0, "identical", "in\t.jsonl", 7, 0};
+    const bm_removed_line less = {str("r"), str("k"), NAN, "similar", "-", 0, UINT64_MAX};
+    cr_assert_eq(bm_removed_line_add(&out, &whole, NULL), BM_OK);
+    cr_assert_eq(bm_removed_line_add(&out, &less, NULL), BM_OK);
+    expect_text(&out, "r\tk\t1.000000\tidentical\tin\\t.jsonl\t7\t0\nr\tk\t\tsimilar\t-\t\t\n");
+}
+
+Test(result_tables, sources_count_what_is_kept_and_skipped_records_have_their_line)
+{
+    bm_buf out = {0};
+    bm_source_line source = {.file = "a b",
+                             .first_row = 1,
+                             .documents = UINT64_C(5000000000),
+                             .skipped = 3,
+                             .removed = 2};
+    const bm_skipped_line skipped = {"f", 9, "no text\nhere"};
+    cr_assert_eq(bm_source_line_add(&out, &source, NULL), BM_OK);
+    cr_assert_eq(bm_skipped_line_add(&out, &skipped, NULL), BM_OK);
+    source.of_share = true;
+    source.from_record = 70;
+    cr_assert_eq(bm_table_begin_old(&out, BM_TABLE_SOURCES, NULL), BM_OK);
+    cr_assert_eq(bm_source_line_add(&out, &source, NULL), BM_OK);
+    expect_text(&out, "a b\t1\t5000000000\t3\t2\t4999999998\nf\t9\tno text\\nhere\n"
+                      "file\tfirst_row\tdocuments\tskipped\tremoved\tkept\n"
+                      "a b\t1\t5000000000\t3\t2\t4999999998\t70\n");
+}
+
+/* 0.7 is no binary fraction: it is written so that it reads back, and no longer. */
+Test(result_tables, a_threshold_reads_back_as_it_was_given)
+{
+    bm_buf out = {0};
+    const bm_threshold_line lines[] = {{0.7, 1, 2, 3, 4}, {1, 0, 0, 0, 0}, {0.1 + 0.2, 0, 0, 0, 0}};
+    for (size_t i = 0; i < 3; i++)
+        cr_assert_eq(bm_threshold_line_add(&out, &lines[i], NULL), BM_OK);
+    expect_text(&out, "0.7\t1\t2\t3\t4\n1\t0\t0\t0\t0\n0.30000000000000004\t0\t0\t0\t0\n");
+}
+
+Test(result_tables, groups_are_objects_one_after_another_from_one_writer)
+{
+    bm_buf out = {0};
+    bm_json json = {0};
+    for (uint64_t group = 1; group <= 2; group++) {
+        bm_group_line_begin(&json, group, str("k\""), group + 1);
+        for (uint64_t i = 0; i <= group; i++)
+            bm_json_string(&json, str("m"));
+        cr_assert_eq(bm_group_line_end(&json, &out, NULL), BM_OK);
+    }
+    bm_buf_reset(&json.buf);
+    expect_text(&out, "{\"group\":1,\"kept\":\"k\\\"\",\"size\":2,\"members\":[\"m\",\"m\"]}\n"
+                      "{\"group\":2,\"kept\":\"k\\\"\",\"size\":3,\"members\":[\"m\",\"m\",\"m\"]}"
+                      "\n");
+}

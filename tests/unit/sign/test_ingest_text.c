@@ -1,0 +1,154 @@
+/* test_ingest_text.c -- a batch of texts ends as one of hashes does: after a device, after none, and
+ * where some documents were left to the host. The device is played by the scalar reference. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cpu/cpu_backend.h"
+#include "sign/ingest_text.h"
+#include "sketch/scheme.h"
+
+enum { PERMS = 24, BANDS = 6, ROWS = 4, N = 7 };
+
+static const bm_text_options options = {.normalize = BM_NORM_LOWER, .shingle_k = 2};
+static char long_word[300];
+
+typedef struct setting {
+    bm_device_set device_set;
+    bm_shingler *shingler;
+    bm_shingle_batch right; /* what bm_shingler_add says */
+    bm_ingest_batch batch;
+    uint32_t words[N * PERMS], right_words[N * PERMS], n_shingles[N];
+    uint64_t keys[N * BANDS], right_keys[N * BANDS];
+} setting;
+
+static bm_str text_of(size_t i)
+{
+    static const char *const texts[N] = {
+        "The cat sat on the mat", "", "one", long_word, "a b a b a b", "x y", long_word};
+    return (bm_str){texts[i], strlen(texts[i])};
+}
+
+static void begin(setting *s)
+{
+    memset(s, 0, sizeof *s);
+    memset(long_word, 'w', sizeof long_word - 1);
+    memcpy(long_word + 20, " and a ", 7);
+    const bm_backend_cfg cfg = {
+        .sketch = {.perms = PERMS, .seed = 3}, .bands = BANDS, .rows = ROWS, .device = "cpu"};
+    s->device_set =
+        (bm_device_set){.perms_used = PERMS, .row_uints = PERMS, .bands = BANDS, .rows = ROWS};
+    cr_assert_eq(bm_backend_cpu.open(&cfg, &s->device_set.cpu, NULL), BM_OK);
+    cr_assert_eq(bm_scheme_draw(&cfg.sketch, &s->device_set.params, NULL), BM_OK);
+    cr_assert_eq(bm_shingler_open(&options, NULL, &s->shingler, NULL), BM_OK);
+    bm_ingest_batch *batch = &s->batch;
+    batch->as_text = true;
+    batch->text.options = options;
+    batch->n_docs = N;
+    batch->docs = calloc(N, sizeof *batch->docs);
+    batch->made.n_shingles = s->n_shingles;
+    for (size_t i = 0; i < N; ++i) {
+        cr_assert_eq(bm_unit_text_add(s->shingler, text_of(i), &batch->text, NULL), BM_OK);
+        cr_assert_eq(bm_shingler_add(s->shingler, text_of(i), &s->right, NULL), BM_OK);
+        const size_t n = (size_t)(s->right.offsets[i + 1] - s->right.offsets[i]);
+        bm_scheme_affine32.sign(&s->device_set.params, s->right.hashes + s->right.offsets[i], n,
+                                s->right_words + i * PERMS);
+        bm_band_keys_scalar(s->right_words + i * PERMS, BANDS, ROWS, n == 0,
+                            s->right_keys + i * BANDS);
+    }
+    cr_assert_eq(batch->text.n_by_host, 2, "the texts with the long word");
+    batch->task = (bm_sign_task){.offsets = batch->text.slots,
+                                 .text = &batch->text,
+                                 .n_docs = N,
+                                 .words = s->words,
+                                 .keys = s->keys,
+                                 .n_shingles = s->n_shingles};
+}
+
+static void end(setting *s)
+{
+    free(s->batch.docs);
+    bm_text_batch_reset(&s->batch.text);
+    bm_shingle_batch_reset(&s->batch.shingles);
+    bm_shingle_batch_reset(&s->right);
+    bm_shingler_close(s->shingler);
+    bm_scheme_params_reset(&s->device_set.params);
+    bm_backend_cpu.close(s->device_set.cpu);
+}
+
+static void check_counts(const setting *s)
+{
+    for (size_t i = 0; i < N; ++i)
+        cr_assert_eq(s->batch.docs[i].row.n_shingles, s->right.offsets[i + 1] - s->right.offsets[i],
+                     "document %zu", i);
+    cr_assert_eq(s->batch.shingles.n_empty + s->batch.text.n_empty, s->right.n_empty);
+    cr_assert_eq(s->batch.shingles.n_short + s->batch.text.n_short, s->right.n_short);
+}
+
+Test(ingest_text, what_a_device_left_to_the_host_is_signed_into_its_own_row)
+{
+    setting s;
+    begin(&s);
+    memset(s.words, 0xFF, sizeof s.words); /* as if they were empty */
+    memset(s.keys, 0xFF, sizeof s.keys);
+    for (size_t i = 0; i < N; ++i) {
+        if (s.batch.text.docs[i].by_host)
+            continue;
+        memcpy(s.words + i * PERMS, s.right_words + i * PERMS, PERMS * sizeof *s.words);
+        memcpy(s.keys + i * BANDS, s.right_keys + i * BANDS, BANDS * sizeof *s.keys);
+        s.n_shingles[i] = (uint32_t)(s.right.offsets[i + 1] - s.right.offsets[i]);
+    }
+    cr_assert_eq(bm_ingest_text_finish(&s.device_set, &s.batch, s.shingler, NULL), BM_OK);
+    cr_assert_arr_eq(s.words, s.right_words, sizeof s.words);
+    cr_assert_arr_eq(s.keys, s.right_keys, sizeof s.keys);
+    check_counts(&s);
+    end(&s);
+}
+
+Test(ingest_text, keys_alone_and_words_alone_are_signed_as_well)
+{
+    setting s;
+    begin(&s);
+    for (int words = 0; words < 2; ++words) {
+        memset(s.words, 0xFF, sizeof s.words);
+        memset(s.keys, 0xFF, sizeof s.keys);
+        s.batch.task.words = words ? s.words : NULL;
+        s.batch.task.keys = words ? NULL : s.keys;
+        cr_assert_eq(bm_ingest_text_finish(&s.device_set, &s.batch, s.shingler, NULL), BM_OK);
+        for (size_t i = 3; i < N; i += 3) {
+            cr_assert_eq(memcmp(s.words + i * PERMS, s.right_words + i * PERMS,
+                                sizeof(uint32_t) * PERMS) == 0,
+                         words);
+            cr_assert_eq(
+                memcmp(s.keys + i * BANDS, s.right_keys + i * BANDS, sizeof(uint64_t) * BANDS) == 0,
+                !words);
+        }
+    }
+    end(&s);
+}
+
+Test(ingest_text, a_batch_that_no_device_took_has_the_hashes_of_the_shingler)
+{
+    setting s;
+    begin(&s);
+    cr_assert_eq(bm_ingest_text_hash(&s.batch, s.shingler, NULL), BM_OK);
+    cr_assert_not(s.batch.as_text);
+    cr_assert_eq(s.batch.shingles.n_docs, N);
+    cr_assert_arr_eq(s.batch.shingles.offsets, s.right.offsets, (N + 1) * sizeof *s.right.offsets);
+    cr_assert_arr_eq(s.batch.shingles.hashes, s.right.hashes,
+                     s.right.offsets[N] * sizeof *s.right.hashes);
+    check_counts(&s);
+    end(&s);
+}
+
+Test(ingest_text, a_batch_is_hashed_here_where_more_than_an_eighth_of_it_is_left_to_the_host)
+{
+    bm_ingest_batch batch = {.text.bytes.len = 800, .text.host_bytes.len = 100};
+    cr_assert_not(bm_ingest_text_pointless(&batch));
+    batch.text.host_bytes.len = 101;
+    cr_assert(bm_ingest_text_pointless(&batch));
+    batch.text.bytes.len = 0;
+    cr_assert(bm_ingest_text_pointless(&batch));
+    batch.text.host_bytes.len = 0;
+    cr_assert_not(bm_ingest_text_pointless(&batch), "nothing at all");
+}
