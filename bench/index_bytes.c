@@ -10,8 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "store/posting_piece.h"
-#include "store/set_code.h"
+#include "store/piece.h"
 
 #define ROUNDS     9
 #define KEYS_AHEAD 8u

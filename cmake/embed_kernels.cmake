@@ -3,7 +3,7 @@
 #   cmake -DOUT=embedded.c -DFILES="a.h;b.cl" -P embed_kernels.cmake
 #
 # Each file becomes an array ended by NUL (not counted) and a row of bm_kernel_files: name, text, length. The order is that of FILES.
-set(code "/* Made by cmake/embed_kernels.cmake from kernels/. */\n#include \"opencl/kernel_files.h\"\n\n")
+set(code "/* Made by cmake/embed_kernels.cmake from kernels/. */\n#include \"opencl/cl_program.h\"\n\n")
 set(rows "")
 set(n 0)
 foreach(path IN LISTS FILES)

@@ -17,7 +17,7 @@ set(BM_HEADERS_cl "${BM_OPENCL_DIR}")
 set(BM_FILES_utf8proc ${UTF8PROC_LINK_LIBRARIES})
 set(BM_FILES_simdjson ${SIMDJSON_LINK_LIBRARIES})
 
-# bm_opened(word file... HEADERS folder...): a library that is opened when it is wanted (src/base/shared_library.h). Rooms that name it get
+# bm_opened(word file... HEADERS folder...): a library that is opened when it is wanted (src/base/system.h). Rooms that name it get
 # its headers and, as BM_SONAME_<WORD>, the name by which the dynamic linker finds it.
 function(bm_opened word)
     cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "HEADERS")

@@ -10,7 +10,7 @@
  *
  * All kernels see the same buffers and one layout:
  *
- *   hashes  units: a quad (uint4) of 32-bit hashes, or one hash of 64 bits (cl_chunks.h)
+ *   hashes  units: a quad (uint4) of 32-bit hashes, or one hash of 64 bits (cl_stream.h)
  *   in      quads: (hashes, if staged) | offsets, n_docs + 1 uints | chunks, a quad each | split, uints
  *                                        layout.x                    layout.y              layout.z
  *   words   from layout.w on, which counts uints: BM_PERMS words a document

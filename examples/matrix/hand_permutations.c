@@ -1,5 +1,5 @@
 /* hand_permutations.c -- minima through permutations written by hand, by the library's own scalar
- * reference (sketch/minima.h), and similarities by its verification (lsh/verify.h).
+ * reference (sketch/scheme_row.h), and similarities by its verification (lsh/verify.h).
  *
  *     hand_permutations           for people
  *     hand_permutations numbers   a line each: name, value
@@ -13,7 +13,7 @@
 #include <bandmill/types.h>
 
 #include "lsh/verify.h"
-#include "sketch/minima.h"
+#include "sketch/scheme_row.h"
 
 #define ROWS    7u
 #define COLUMNS 4u

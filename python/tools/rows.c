@@ -1,5 +1,5 @@
 /* What rows and files are, so that they are known again. */
-#include "sources/row_digest.h"
+#include "sources/source_columns.h"
 #include "model/file_names.h"
 #include "model/stream_hash.h"
 

@@ -3,10 +3,64 @@
 #ifndef BM_BASE_UTF8_H
 #define BM_BASE_UTF8_H
 
+#include <stdint.h>
+
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
 #include "base/memory.h"
+
+/* utf8_code -- one code point out of, or into, UTF-8 that is known to be valid.
+ *
+ * Decoding never reads past `end`, whatever the bytes are: a sequence that is cut off counts as
+ * one
+ * U+FFFD and takes one byte. Other broken sequences give some code point <= U+10FFFF. */
+
+#define BM_REPLACEMENT 0xFFFDu
+
+/* *p < end; *p moves behind the code point. */
+static inline uint32_t bm_utf8_next(const char **p, const char *end)
+{
+    const unsigned char *s = (const unsigned char *)*p;
+    uint32_t lead = s[0];
+    if (lead < 0x80) {
+        *p += 1;
+        return lead;
+    }
+    int len = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+    if (end - *p < len) {
+        *p += 1;
+        return BM_REPLACEMENT;
+    }
+    *p += len;
+    if (len == 2)
+        return (lead & 0x1F) << 6 | (s[1] & 0x3Fu);
+    if (len == 3)
+        return (lead & 0x0F) << 12 | (s[1] & 0x3Fu) << 6 | (s[2] & 0x3Fu);
+    uint32_t cp = (lead & 7) << 18 | (s[1] & 0x3Fu) << 12 | (s[2] & 0x3Fu) << 6 | (s[3] & 0x3Fu);
+    return cp <= 0x10FFFF ? cp : BM_REPLACEMENT;
+}
+
+/* Writes 1 to 4 bytes, returns behind them. */
+static inline char *bm_utf8_put(char *out, uint32_t cp)
+{
+    if (cp < 0x80) {
+        *out++ = (char)cp;
+    } else if (cp < 0x800) {
+        *out++ = (char)(0xC0 | cp >> 6);
+        *out++ = (char)(0x80 | (cp & 0x3F));
+    } else if (cp < 0x10000) {
+        *out++ = (char)(0xE0 | cp >> 12);
+        *out++ = (char)(0x80 | (cp >> 6 & 0x3F));
+        *out++ = (char)(0x80 | (cp & 0x3F));
+    } else {
+        *out++ = (char)(0xF0 | cp >> 18);
+        *out++ = (char)(0x80 | (cp >> 12 & 0x3F));
+        *out++ = (char)(0x80 | (cp >> 6 & 0x3F));
+        *out++ = (char)(0x80 | (cp & 0x3F));
+    }
+    return out;
+}
 
 /* Bytes of the longest valid prefix (len: all of it is valid). Fast on ASCII. */
 size_t bm_utf8_valid_prefix(const char *data, size_t len);
@@ -22,5 +76,11 @@ static inline size_t bm_bom_bytes(const char *data, size_t len)
                ? 3
                : 0;
 }
+
+/* plain_text -- texts of strangers (ids, paths, what a driver says) in what people read.
+ * bm_text_next (bandmill/status.h) says which characters are not shown as they are. */
+
+/* Append the text, each byte of a hidden character as \xHH. On failure `out` is as before. */
+bm_status bm_buf_add_plain(bm_buf *out, bm_str text, bm_error *err);
 
 #endif

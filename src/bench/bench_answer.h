@@ -18,7 +18,7 @@
 #include <bandmill/device.h>
 
 #include "bench/bench.h"
-#include "bench/bench_text.h"
+#include "bench/bench_work.h"
 #include "json/json_write.h"
 
 /* A folder of its own in $TMPDIR (/tmp), `name` being a part of its name: path to `path`. */

@@ -1,6 +1,6 @@
 /* bench_run.c -- which figures are taken on which device, and their rows.
  *
- *     each          arithmetic limit       of its own processors: bench_limit.h
+ *     each          arithmetic limit       of its own processors: bench_work.h
  *     native CPU    resident hashes        prepared batches through the backend
  *     OpenCL        resident hashes        the kernel alone, by the device's clock
  *                   hashes from the host   the same batches by the wall clock: copies, launches
@@ -12,31 +12,175 @@
  *     each          documents of N         resident hashes by each scheme, over the first one
  *
  * Ratios are to the arithmetic limit of the same device, in shingles, on as many processors; the
- * resident hashes and their limit are measured in turns. A GPU's limit is computed; where that cannot
- * be, its rows have no ratio. Each row says its threads and compute units. Without a device list every usable device is measured, and one that fails is a
+ * resident hashes and their limit are measured in turns. A GPU's limit is computed; where that
+ * cannot
+ * be, its rows have no ratio. Each row says its threads and compute units. Without a device list
+ * every usable device is measured, and one that fails is a
  * warning; a device that was asked for must work. */
-#include "bench/bench.h"
-
+#include <bandmill/device.h>
+#include <bandmill/version.h>
 #include <bandmill/words.h>
+
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/utsname.h>
 
-#include "opencl/cl_link_rate.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/meter.h"
-#include "base/thread.h"
+#include "base/system.h"
+#include "base/threads.h"
+#include "bench/bench.h"
 #include "bench/bench_answer.h"
-#include "bench/bench_limit.h"
-#include "bench/bench_report.h"
 #include "bench/bench_work.h"
+#include "devices/device_set.h"
+#include "json/json_write.h"
 #include "model/option_check.h"
 #include "model/scheme_facts.h"
-#include "devices/device_pick.h"
+#include "opencl/cl_link_rate.h"
 #include "sketch/scheme.h"
+
+/* bench_report -- the benchmark's figures as JSON. */
+
+typedef struct bm_bench_report {
+    const bm_bench_options *options; /* as used */
+    const bm_device_info *devices;
+    size_t n_devices;
+    const bm_bench_row *rows;
+    size_t n_rows;
+    const bm_bench_job *jobs;
+    size_t n_jobs;
+    const bm_bench_rates *rates; /* of each device, and of the disk */
+    size_t text_bytes, text_docs;
+    bool text_made;
+} bm_bench_report;
+
+/* One object and a newline: *json is the caller's (bm_string_free). */
+bm_status bm_bench_report_write(const bm_bench_report *report, char **json, bm_error *err);
+
+/* bench_report -- machine, devices, settings and rows, so that a figure is never seen without
+ * what it was taken on. */
+
+static void write_machine(bm_json *json, const bm_bench_options *options)
+{
+    char name[128], isa_text[16] = "";
+    bm_isa isa;
+    bm_cpu_name(name, sizeof name);
+    if (bm_isa_choose(options->device.cpu, &isa, NULL) == BM_OK)
+        snprintf(isa_text, sizeof isa_text, "%s", bm_isa_name(isa));
+    struct utsname system;
+    bm_json_key(json, "machine");
+    bm_json_begin_object(json);
+    bm_json_key_text(json, "processor", name);
+    bm_json_key_uint(json, "processors", bm_cpu_count());
+    bm_json_key_text(json, "instruction_set", isa_text);
+    if (uname(&system) == 0) {
+        char text[sizeof system.sysname + sizeof system.release + 2];
+        snprintf(text, sizeof text, "%s %s", system.sysname, system.release);
+        bm_json_key_text(json, "system", text);
+        bm_json_key_text(json, "architecture", system.machine);
+    }
+    bm_json_end_object(json);
+}
+
+static void write_settings(bm_json *json, const bm_bench_report *report)
+{
+    const bm_bench_options *options = report->options;
+    bm_json_key(json, "settings");
+    bm_json_begin_object(json);
+    bm_json_key_uint(json, "threads", options->threads);
+    bm_json_key_text(json, "scheme", bm_option_word(BM_OPTION_SCHEME, options->sketch.scheme));
+    bm_json_key_uint(json, "perms", options->sketch.perms);
+    bm_json_key_uint(json, "seed", options->sketch.seed);
+    bm_json_key_uint(json, "repeats", options->repeats);
+    bm_json_key_double(json, "min_seconds", options->min_seconds);
+    bm_json_key_double(json, "seconds", options->seconds);
+    bm_json_key_double(json, "price", options->price);
+    bm_json_key_double(json, "watts", options->watts);
+    bm_json_key_text(json, "words", bm_option_word(BM_OPTION_WORDS, options->text.words));
+    bm_json_key_uint(json, "normalize_bits", options->text.normalize);
+    bm_json_key_text(json, "text", report->text_made ? "made" : "documents");
+    bm_json_key_uint(json, "text_bytes", report->text_bytes);
+    bm_json_key_uint(json, "text_documents", report->text_docs);
+    bm_json_end_object(json);
+}
+
+static void write_devices(bm_json *json, const bm_bench_report *report)
+{
+    bm_json_key(json, "devices");
+    bm_json_begin_array(json);
+    for (size_t i = 0; i < report->n_devices; i++) {
+        const bm_device_info *device = &report->devices[i];
+        bm_json_begin_object(json);
+        bm_json_key_text(json, "device", device->spec);
+        bm_json_key_text(json, "name", device->name);
+        bm_json_key_text(json, "platform", device->platform);
+        bm_json_key_text(json, "driver", device->driver);
+        bm_json_key_uint(json, "compute_units", device->compute_units);
+        bm_json_key_uint(json, "memory_bytes", device->memory_bytes);
+        const bm_bench_rates *rates = &report->rates[i];
+        bm_json_key_double(json, "mshingles_s", rates->mshingles_s);
+        bm_json_key_double(json, "up_mb_s", rates->up_mb_s);
+        bm_json_key_double(json, "down_mb_s", rates->down_mb_s);
+        bm_json_key_double(json, "disk_read_mb_s", rates->read_mb_s);
+        bm_json_key_double(json, "disk_write_mb_s", rates->write_mb_s);
+        bm_json_key_uint(json, "host_cores", rates->cores);
+        bm_json_end_object(json);
+    }
+    bm_json_end_array(json);
+}
+
+static void write_rows(bm_json *json, const bm_bench_report *report)
+{
+    bm_json_key(json, "rows");
+    bm_json_begin_array(json);
+    for (size_t i = 0; i < report->n_rows; i++) {
+        const bm_bench_row *row = &report->rows[i];
+        bm_json_begin_object(json);
+        bm_json_key_text(json, "device", row->device);
+        bm_json_key_text(json, "what", row->what);
+        bm_json_key_text(json, "unit", row->unit);
+        bm_json_key_uint(json, "threads", row->threads);
+        bm_json_key_uint(json, "compute_units", row->compute_units);
+        bm_json_key_double(json, "median", row->median);
+        bm_json_key_double(json, "min", row->min);
+        bm_json_key_double(json, "max", row->max);
+        if (row->ratio > 0) {
+            bm_json_key_double(json, "ratio", row->ratio);
+            bm_json_key_text(json, "ratio_to", row->ratio_to);
+        }
+        bm_json_end_object(json);
+    }
+    bm_json_end_array(json);
+}
+
+bm_status bm_bench_report_write(const bm_bench_report *report, char **json, bm_error *err)
+{
+    const bm_version_info *version = bm_version();
+    bm_json out = {.pretty = true};
+    bm_json_begin_object(&out);
+    bm_json_key_uint(&out, "schema", 1);
+    bm_json_key_text(&out, "version", version->version);
+    bm_json_key_text(&out, "compiler", version->compiler);
+    bm_json_key_text(&out, "kernels", version->kernels);
+    write_machine(&out, report->options);
+    write_settings(&out, report);
+    write_devices(&out, report);
+    bm_bench_answer_json(&out, report->jobs, report->n_jobs);
+    write_rows(&out, report);
+    bm_json_end_object(&out);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_json_finish(&out, err));
+    *json = bm_strdup(out.buf.data);
+    if (*json == NULL)
+        status = bm_fail_nomem(err, out.buf.len);
+out:
+    bm_buf_reset(&out.buf);
+    return status;
+}
 
 #define LINK_BYTES     ((size_t)64 << 20)
 #define LINK_SECONDS   120.0 /* of the copies at most */

@@ -2,20 +2,101 @@
  *
  * A bench_device is a backend and, for each thread, what a job would hold: a shingler and slots,
  * each a batch with room for its words. While a device signs one slot the thread fills the next.
- * Several threads share one device of its own: a mutex makes their calls one at a time, and at most
+ * Several threads share one device of its own: a mutex makes their calls one at a time, and at
+ * most
  * backend->depth tasks are under way. */
 #ifndef BM_BENCH_BENCH_WORK_H
 #define BM_BENCH_BENCH_WORK_H
 
 #include <pthread.h>
 
+#include <bandmill/device.h>
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#include "base/memory.h"
+#include "base/threads.h"
 #include "bench/bench.h"
-#include "model/backend.h"
 #include "cpu/sign_loops_row.h"
-#include "model/shingle_batch.h"
-#include "bench/bench_rate.h"
-#include "bench/bench_text.h"
+#include "model/backend.h"
+#include "model/batches.h"
 #include "text/shingler.h"
+
+/* bench_text -- the texts that the benchmark cuts and signs: a job's own, or made ones. */
+
+/* At most so many bytes of text are taken from files: enough to leave every cache. */
+#define BM_BENCH_TEXT_MAX ((size_t)256 << 20)
+
+typedef struct bm_bench_text {
+    bm_buf bytes;    /* document after document */
+    uint64_t *begin; /* n + 1 offsets */
+    size_t n, cap;
+    bool made;     /* by the generator */
+    bm_buf common; /* of made text: its commonest words, a list of stop words; else empty */
+} bm_bench_text;   /* {0} is empty */
+
+/* Documents of `paths` (any format that jobs read); none: 32 MB of words whose frequencies and
+ * lengths are like those of English, from a fixed seed. `callbacks`
+ * (or NULL) are asked whether to stop. BM_ERR_INPUT: bad records, or no text. BM_ERR_CANCELLED. */
+bm_status bm_bench_text_open(const char *const *paths, size_t n_paths,
+                             const bm_callbacks *callbacks, bm_bench_text *out, bm_error *err);
+/* A third each of made documents in Latin letters with accents, in Greek, and in Chinese without
+ * spaces: 16 MB from a fixed seed. */
+bm_status bm_bench_text_foreign(bm_bench_text *out, bm_error *err);
+void bm_bench_text_reset(bm_bench_text *text);
+
+static inline bm_str bm_bench_text_get(const bm_bench_text *text, size_t i)
+{
+    return (bm_str){text->bytes.data + text->begin[i],
+                    (size_t)(text->begin[i + 1] - text->begin[i])};
+}
+
+/* bench_rate -- how often something can be done in a second, on several threads.
+ *
+ * A measurement is one warm-up and `repeats` runs. In a run every thread repeats its work until
+ * min_seconds have passed, then work under way is finished; the rate of the run is what was done
+ * over the time until the last thread ended. The figures are median, least and greatest of the
+ * runs. */
+
+/* What one call of `work` did, added up over calls and threads. */
+typedef struct bm_bench_done {
+    double shingles, bytes;
+    double seconds; /* 0: the wall clock counts; else seconds of the device's own clock */
+} bm_bench_done;
+
+typedef struct bm_bench_work {
+    void *ctx;
+    /* Some of the work, on one thread; adds to *done. */
+    bm_status (*work)(void *ctx, uint32_t thread, bm_bench_done *done, bm_error *err);
+    /* Wait for what this thread left under way; NULL: nothing can be. */
+    bm_status (*finish)(void *ctx, uint32_t thread, bm_error *err);
+} bm_bench_work;
+
+typedef struct bm_bench_plan {
+    bm_pool *pool;
+    uint32_t threads; /* that work; at most the pool's */
+    uint32_t repeats;
+    double min_seconds;
+    const bm_callbacks *callbacks; /* asked between runs whether to go on; NULL: none */
+} bm_bench_plan;
+
+typedef struct bm_bench_rate {
+    double median, min, max;
+} bm_bench_rate;
+
+/* One thing to measure. Either rate, in millions a second, may be NULL. */
+typedef struct bm_bench_series {
+    bm_bench_plan plan;
+    bm_bench_work work;
+    bm_bench_rate *shingles, *bytes; /* filled */
+} bm_bench_series;
+
+/* Run by run in turns, so that what disturbs the machine for a while disturbs all of them; repeats are
+ * those of the first. BM_ERR_CANCELLED, or what `work` answered. */
+bm_status bm_bench_measure_all(const bm_bench_series *series, size_t n, bm_error *err);
+/* One alone. */
+bm_status bm_bench_measure(const bm_bench_plan *plan, const bm_bench_work *work,
+                           bm_bench_rate *shingles, bm_bench_rate *bytes, bm_error *err);
 
 #define BM_BENCH_SLOTS     2u /* of a thread: one is filled while the other is signed */
 #define BM_BENCH_DEPTH_MAX 8u
@@ -71,5 +152,28 @@ typedef struct bm_bench_limit {
     bm_scheme_params params;
 } bm_bench_limit;
 extern const bm_bench_work bm_bench_work_limit; /* ctx: a bm_bench_limit */
+
+/* bench_limit -- what bounds a device: the arithmetic of its own processors, and of as many of
+ * them
+ * as work.
+ *
+ *     native CPU           the signature loop without memory traffic, on the threads of the rows
+ *     OpenCL, processors   the same loop on all processors that the device is made of
+ *     OpenCL, GPU          computed: compute units * clock * 32-bit multiply-adds a clock / permutations
+ *
+ * A limit that is measured is measured in turns with the row that it is the limit of. */
+
+/* Of a native device, `threads` threads; of OpenCL's the processors that it is made of. 0: none is
+ * measured. */
+uint32_t bm_bench_limit_threads(const bm_device_info *info, uint32_t threads);
+
+/* The loop of the instruction set in use on a native device, of the best one else. Close it with
+ * bm_scheme_params_reset(&limit->params). */
+bm_status bm_bench_limit_open(const bm_bench_options *options, const bm_device_info *info,
+                              bm_bench_limit *limit, bm_error *err);
+
+/* Millions of shingles a second by a GPU of NVIDIA (64 multiply-adds a clock of a compute unit) or AMD
+ * (16); 0: not known. */
+double bm_bench_limit_computed(const bm_device_info *info, uint32_t perms);
 
 #endif

@@ -3,12 +3,16 @@
  *
  * Coordinate descent: one column at a time takes each of its values while all others stay; what is
  * better by a margin stays too. Kernels have few columns and they are nearly independent, so two
- * rounds over the columns are enough; a round that changes nothing is the last. Columns that belong
+ * rounds over the columns are enough; a round that changes nothing is the last. Columns that
+ * belong
  * together (a tile and what is packed into it) are set together. */
 #ifndef BM_BENCH_KERNEL_TUNE_SEARCH_H
 #define BM_BENCH_KERNEL_TUNE_SEARCH_H
 
-#include "opencl/cl_kernel_params.h"
+#include "bench/bench.h"
+#include "model/backend.h"
+#include "model/batches.h"
+#include "opencl/cl_program.h"
 
 #define BM_KERNEL_TUNE_MARGIN 1.02 /* a row wins when it is so many times as fast */
 
@@ -30,5 +34,34 @@ bm_status bm_kernel_tune_search(const bm_kernel_tune_trial *trial, bm_kernel_par
                                 bm_kernel_tune_score *score, bm_error *err);
 /* Rows of one round, for a meter. */
 size_t bm_kernel_tune_round(const bm_kernel_params *row);
+
+/* kernel_tune_rate -- how fast a device signs with one row of kernel parameters, and whether it
+ * signs right.
+ *
+ * The documents are made: 70 % of the hashes in documents of 20 to 216 (118 is the mean of real
+ * text in word 5-shingles), 20 % of 500 to 3,500, 10 % of 60,000, so that packed, whole and split
+ * documents all count. Their right words come from the native backend; every word of every
+ * document
+ * is compared before a row is timed. */
+
+typedef struct bm_kernel_tune_corpus {
+    bm_shingle_batch batch;
+    uint32_t *words, *right; /* n_docs * row_uints */
+    uint32_t row_uints;
+} bm_kernel_tune_corpus; /* {0} is empty */
+
+/* About n_hashes, at least 100,000. */
+bm_status bm_kernel_tune_corpus_open(const bm_kernel_tune_options *options, size_t n_hashes,
+                                     bm_kernel_tune_corpus *out, bm_error *err);
+void bm_kernel_tune_corpus_reset(bm_kernel_tune_corpus *corpus);
+
+/* Sign all documents once: BM_ERR_SELFTEST if a word differs. Warms up, too. */
+bm_status bm_kernel_tune_check(bm_kernel_tune_corpus *corpus, bm_backend *backend, bm_error *err);
+/* One run: half of `seconds` one task at a time, for the kernels' rate (side by side they would be
+ * counted twice), and half with tasks in flight, for the host's; each one pass over the documents
+ * at least, at most 10 seconds. The backend was opened with `profile`; a driver that gives no times
+ * has its host's rate for both. */
+bm_status bm_kernel_tune_run(bm_kernel_tune_corpus *corpus, bm_backend *backend, double seconds,
+                             bm_kernel_tune_score *score, bm_error *err);
 
 #endif

@@ -12,7 +12,79 @@
 #ifndef BM_CLI_ARGS_H
 #define BM_CLI_ARGS_H
 
-#include "cli/args_value.h"
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+#include <bandmill/words.h>
+
+/* args_value -- an option and its value: the inner half of args.h. */
+
+typedef enum arg_type {
+    ARG_FLAG,   /* bool: set */
+    ARG_COUNT,  /* uint32_t: one more each time */
+    ARG_TEXT,   /* const char *: not empty */
+    ARG_LIST,   /* arg_list: one more text each time */
+    ARG_CHOICE, /* int, an enum or bool (by size): the value of a word of args_choice */
+    ARG_WHOLE,  /* uint32_t or uint64_t (by size): min … max */
+    ARG_SIZE,   /* uint64_t: bytes, with K, KB, KiB, M … T for powers of 1024; min … max */
+    ARG_REAL,   /* double: low … high, the ends by `open` */
+    ARG_PARSED, /* whatever `parse` fills */
+    ARG_LATER   /* a name of a later version: always an error that says so */
+} arg_type;
+
+enum { ARG_OPEN_LOW = 1, ARG_OPEN_HIGH = 2 }; /* the end itself is not allowed */
+
+/* Borrowed texts; `items` has room for every argument. */
+typedef struct arg_list {
+    const char **items;
+    size_t n;
+} arg_list;
+
+/* A list of words that are the program's own; the library's come from bm_option_word. */
+typedef struct arg_choice {
+    const char *name; /* NULL ends the list */
+    unsigned value;
+} arg_choice;
+
+/* Words of arg_option.offer that are none themselves. */
+#define ARG_OFFER_LIST    "%list"    /* those of `words`, several separated by commas */
+#define ARG_OFFER_KINDS   "%kinds"   /* those of `words`, each before a colon */
+#define ARG_OFFER_DEVICES "%devices" /* what `devices` lists; several separated by commas */
+
+typedef struct arg_option {
+    const char *name; /* without "--" */
+    char letter;      /* 0: none */
+    arg_type type;
+    uint32_t commands; /* bit c: command c takes it */
+    int group;         /* of the help text */
+    const char *value; /* name of the value in the help text; NULL: by type */
+    const char *help;
+    const char *member;  /* the field's name in the target, as "text.short_rule" */
+    size_t offset, size; /* of the field in the target */
+    /* Of a choice of `words`: the first value that may be asked for, and the last that is offered (0: all). */
+    uint64_t min, max;
+    unsigned without; /* Of `words`: a value that nobody asks for; 0: none */
+    double low, high;
+    int open;
+    const arg_choice *choices; /* NULL: the library's, of `words` */
+    bm_option words;
+    const char *const *later; /* choices of a later version, ended by NULL; NULL: none */
+    /* Fill `field` from `text`, or return false and what was expected in `why`. */
+    bool (*parse)(const char *text, void *field, char *why, size_t cap);
+    /* What a shell may offer for the value, by blanks, where the words of a choice and the name of the
+     * value do not say it: words, ARG_OFFER_*, and endings of files as "*.svg". NULL: nothing. */
+    const char *offer;
+    uint64_t bit; /* of the field that it sets on purpose (BM_FIELD_*, types.h); 0: none */
+} arg_option;
+
+/* Store `text` (NULL for options without a value) in the option's field of `target`. BM_OK or
+ * BM_ERR_USAGE. */
+bm_status args_store(const arg_option *option, const char *text, void *target, bm_error *err);
+/* The words of a choice, by index, with the value of each; NULL: there are no more. */
+const char *args_choice(const arg_option *option, unsigned index, unsigned *value);
+/* "K" or "a whole number from 1 to 1024": what the option expects, for messages and help. */
+void args_expected(const arg_option *option, char *out, size_t cap);
+/* Fill *err with a usage error. Returns BM_ERR_USAGE. */
+bm_status args_fail(bm_error *err, const char *format, ...) BM_PRINTF(2, 3);
 
 /* What other tools call something, for those who come from them. */
 typedef struct arg_foreign {

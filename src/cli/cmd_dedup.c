@@ -5,7 +5,7 @@
 
 #include <bandmill/sketch.h>
 
-#include "cli/args_value.h"
+#include "cli/args.h"
 #include "cli/cmd_job.h"
 #include "cli/job_callbacks.h"
 #include "cli/options.h"

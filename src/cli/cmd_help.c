@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "cli/command_sets.h"
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "cli/options.h"
 #include "cli/presets.h"
 

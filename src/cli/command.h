@@ -1,4 +1,5 @@
-/* command.h -- what a command is, and gets: a line of CLI_COMMAND_LIST (option_settings.h), a row of commands.c and
+/* command.h -- what a command is, and gets: a line of CLI_COMMAND_LIST (option_settings.h), a
+ * row of commands.c and
  * a file cmd_NAME.c each. */
 #ifndef BM_CLI_COMMAND_H
 #define BM_CLI_COMMAND_H
@@ -40,5 +41,15 @@ void cli_print_version(cli_console *console);
 
 /* The hidden command __probe-opencl. Does not return. */
 int cli_probe(const char *device, const char *cache_dir);
+
+/* commands -- the table of commands. */
+
+/* CLI_N_COMMANDS rows, by cli_command_id. */
+extern const cli_command cli_commands[];
+
+#define CLI_INDEX "index" /* the first word of commands of two */
+
+/* The row of a name, "sign" or "index build". Otherwise BM_ERR_USAGE: a name of a later version, or the nearest one. */
+bm_status cli_command_find(const char *name, cli_command_id *out, bm_error *err);
 
 #endif

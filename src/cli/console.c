@@ -3,19 +3,111 @@
  * A message is put together in memory and written at once, so that lines of several processes on
  * one terminal do not mix.
  *
- * Tests: tests/cli/cases/usage.sh, tests/cli/test_json_printer.c */
+ * Tests: tests/cli/cases/query_follow.sh, tests/cli/cases/stdout_place.sh,
+ *        tests/cli/cases/usage.sh, tests/cli/test_json_printer.c */
 #include "cli/console.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/field_names.h"
+#include "cli/interrupt.h"
+#include "cli/options.h"
+
+/* stdout_place -- the file behind standard output against those that the options name. The library
+ * compares all others; it does not know where the program's rows go. */
+
+static bool is_stdout(const struct stat *out, const char *path)
+{
+    struct stat info;
+    if (path == NULL || (strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &info) : stat(path, &info)))
+        return false;
+    return info.st_dev == out->st_dev && info.st_ino == out->st_ino;
+}
+
+bm_status cli_check_stdout(const cli_settings *settings, cli_command_id command, bm_error *err)
+{
+    const bool writes = settings->output.path == NULL || settings->messages.json;
+    const arg_list *operands = &settings->operands;
+    const bool ids = command == CLI_EXPLAIN || command == CLI_INDEX_REMOVE; /* behind the first */
+    const size_t n_files = ids && operands->n > 1 ? 1 : operands->n;
+    const char *const outputs[] = {settings->output.path, settings->output.report,
+                                   settings->results.histogram, settings->results.histogram_svg,
+                                   settings->tune.svg};
+    const char *const lists[] = {settings->input.files_from, settings->input.offsets_path};
+    struct stat out;
+    if (!writes || fstat(STDOUT_FILENO, &out) != 0 || !S_ISREG(out.st_mode))
+        return BM_OK;
+    for (size_t i = 0; i < sizeof outputs / sizeof outputs[0]; i++)
+        if (is_stdout(&out, outputs[i]))
+            return args_fail(err, "standard output is the output %s too (a file for each)",
+                             outputs[i]);
+    for (size_t i = 0; i < n_files + 2; i++) {
+        const char *path = i < n_files ? operands->items[i] : lists[i - n_files];
+        if (is_stdout(&out, path))
+            return args_fail(err, "standard output is the input %s (expected a place of its own)",
+                             path);
+    }
+    for (size_t i = 0; i < settings->index.targets.n; i++)
+        if (is_stdout(&out, settings->index.targets.items[i]))
+            return args_fail(err, "standard output is the input %s (expected a place of its own)",
+                             settings->index.targets.items[i]);
+    return BM_OK;
+}
+
+/* bus_error -- SIGBUS becomes an error line and exit code 4.
+ *
+ * There is no way back from such a read, so the process ends where it is: what a writer of an
+ * index has not
+ * committed is gone, as after any other end. Only calls that a handler may make are made; the
+ * texts are
+ * there before. */
+
+#define WORDS                                                                                      \
+    "a file that is open as memory cannot be read (an index on a disk that fails, or that was "    \
+    "cut "                                                                                         \
+    "short meanwhile)"
+
+enum { IO_ERROR = 4 }; /* bm_status_exit_code(BM_ERR_IO) */
+
+static void say(const char *line, size_t len)
+{
+    (void)cli_write_descriptor(STDERR_FILENO, line, len);
+    _exit(IO_ERROR);
+}
+
+static void on_bus_error(int number)
+{
+    static const char line[] = "bandmill: " WORDS "\n";
+    (void)number;
+    say(line, sizeof line - 1);
+}
+
+static void on_bus_error_json(int number)
+{
+    static const char line[] =
+        "{\"error\":{\"exit\":4,\"status\":\"io\",\"file\":null,\"line\":null,"
+        "\"message\":\"" WORDS "\"}}\n";
+    (void)number;
+    say(line, sizeof line - 1);
+}
+
+void cli_catch_bus_error(bool json)
+{
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    sigemptyset(&action.sa_mask);
+    action.sa_handler = json ? on_bus_error_json : on_bus_error;
+    sigaction(SIGBUS, &action, NULL);
+}
 
 size_t cli_write_descriptor(int fd, const char *data, size_t len)
 {
@@ -164,7 +256,7 @@ void cli_say_error(cli_console *console, const bm_error *err, int exit_code)
 }
 
 /* `kind` "warning", "info" …; "" for a note. */
-static void say(cli_console *console, const char *kind, const char *text)
+static void console_say(cli_console *console, const char *kind, const char *text)
 {
     cli_message message;
     if (!message_begin(&message))
@@ -189,7 +281,7 @@ void cli_say_note(cli_console *console, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    say(console, "", text);
+    console_say(console, "", text);
 }
 
 void cli_say_log(void *ctx, bm_log_level level, const char *message)
@@ -200,7 +292,7 @@ void cli_say_log(void *ctx, bm_log_level level, const char *message)
     if (!console->quiet && level <= BM_LOG_DEBUG && (uint32_t)level <= shown) {
         char text[4096];
         cli_show_fields(message, console->command, text, sizeof text);
-        say(console, kinds[level], text);
+        console_say(console, kinds[level], text);
     }
 }
 

@@ -12,7 +12,7 @@
 #include <malloc.h>
 #endif
 
-#include "cli/commands.h"
+#include "cli/command.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/presets.h"

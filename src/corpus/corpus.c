@@ -1,15 +1,687 @@
 /* corpus.c -- adding documents: room for them, then their sizes, which are copies, their sets,
- * words and keys. A representative's set is copied once, by any thread, and never moved while pointers
+ * words and keys. A representative's set is copied once, by any thread, and never moved while
+ * pointers
  * to it exist.
  *
- * Tests: tests/unit/job/test_corpus_spill.c, tests/unit/match/test_grouping.c */
+ * Tests: tests/unit/job/test_checkpoint_documents.c, tests/unit/job/test_corpus_range.c,
+ *        tests/unit/job/test_corpus_spill.c, tests/unit/match/test_grouping.c,
+ *        tests/unit/match/test_match_all_pairs.c */
 #include "corpus/corpus.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "corpus/corpus_copies.h"
-#include "corpus/corpus_room.h"
+#include "corpus/corpus_parts.h"
+#include "lsh/verify.h"
+#include "model/option_words.h"
+#include "sketch/scheme.h"
+
+/* corpus_room -- what goes to files, and when.
+ *
+ * Where the job at its fullest (corpus_sets.c) would pass --memory, sets go first, being by far
+ * the largest (8 bytes a shingle), then band keys (8 bytes a band). A document without both costs
+ * what docs/memory.md says. */
+
+#define FORESEEN_SPARE 1.05
+#define FORESEEN_MOST  4.0
+
+/* Rows to make room for, where the inputs so far hold `need`: as many as all of them seem to hold, since to grow is
+ * to copy, and to wait for those who write to the columns. No more than four times as many, for the rest may be
+ * different. What is never touched is no memory. */
+static size_t foresee(const bm_corpus *corpus, size_t need, uint64_t read)
+{
+    const double all = (double)corpus->cfg.input_bytes,
+                 fold = read > 0 ? all / (double)read * FORESEEN_SPARE : 1;
+    size_t cap = corpus->cap + corpus->cap / 2 + 1024;
+    cap = cap < need ? need : cap;
+    const size_t foreseen = (size_t)((double)need * (fold < FORESEEN_MOST ? fold : FORESEEN_MOST));
+    return foreseen > cap ? foreseen : cap;
+}
+
+static bm_status grow(bm_corpus *corpus, size_t need, uint64_t read, bm_error *err)
+{
+    if (need <= corpus->cap)
+        return BM_OK;
+    const size_t cap = foresee(corpus, need, read);
+    BM_TRY(bm_corpus_column(&corpus->rep, cap, sizeof *corpus->rep, err));
+    BM_TRY(bm_corpus_column(&corpus->skip, cap, sizeof *corpus->skip, err));
+    BM_TRY(bm_corpus_column(&corpus->sizes, cap, sizeof *corpus->sizes, err));
+    if (corpus->cfg.find_identical)
+        BM_TRY(bm_corpus_column(&corpus->copies.content, cap, sizeof *corpus->copies.content, err));
+    BM_TRY(bm_corpus_sets_grow(corpus, cap, err));
+    BM_TRY(bm_corpus_keys_grow(corpus, cap, err));
+    corpus->cap = cap;
+    return BM_OK;
+}
+
+static bool fits(const bm_corpus *corpus, size_t n, uint64_t set_bytes)
+{
+    uint64_t memory = corpus->cfg.memory;
+    return memory == 0 || bm_corpus_bytes_needed(corpus, n, set_bytes) <= memory;
+}
+
+/* Move to files what would not fit beside n documents with so many bytes of sets. */
+static bm_status spill(bm_corpus *corpus, size_t n, uint64_t set_bytes, uint64_t read,
+                       bm_error *err)
+{
+    const bm_corpus_cfg *cfg = &corpus->cfg;
+    if (!cfg->spill_now && fits(corpus, n, set_bytes))
+        return BM_OK;
+    if (cfg->temp_dir != NULL && (cfg->hashes || cfg->words.uints > 0))
+        BM_TRY(bm_corpus_move_sets(corpus, set_bytes, read, err));
+    if (cfg->temp_dir != NULL && (cfg->spill_now || !fits(corpus, n, set_bytes)))
+        BM_TRY(bm_corpus_move_keys(corpus, read, err));
+    if (fits(corpus, n, set_bytes))
+        return BM_OK;
+    return bm_corpus_too_large(corpus, n, bm_corpus_bytes_needed(corpus, n, set_bytes), err);
+}
+
+bm_status bm_corpus_room(void *ctx, uint64_t wanted, uint64_t *free, bm_error *err)
+{
+    bm_corpus *corpus = ctx;
+    const bm_corpus_cfg *cfg = &corpus->cfg;
+    bm_status status = BM_OK;
+    corpus->batch_bytes = 0;
+    *free = bm_corpus_free_bytes(corpus);
+    if (*free < wanted && cfg->temp_dir != NULL && corpus->sets.bytes > BM_SETS_BUFFER)
+        status = bm_corpus_move_sets(corpus, corpus->sets.bytes, cfg->input_bytes, err);
+    *free = bm_corpus_free_bytes(corpus);
+    return status;
+}
+
+/* What the bytes needed depend on beside documents and sets. */
+static void see_batch(bm_corpus *corpus, const bm_corpus_more *more)
+{
+    corpus->batch_bytes = more->batch_bytes;
+    corpus->longest = corpus->longest > more->longest ? corpus->longest : more->longest;
+}
+
+bool bm_corpus_moves_for(bm_corpus *corpus, const bm_corpus_more *more)
+{
+    const size_t n = corpus->n + more->docs;
+    see_batch(corpus, more);
+    return n > corpus->cap || corpus->cfg.spill_now ||
+           !fits(corpus, n, corpus->sets.bytes + more->set_bytes);
+}
+
+bm_status bm_corpus_make_room(bm_corpus *corpus, const bm_corpus_more *more, bm_error *err)
+{
+    size_t n = corpus->n + more->docs;
+    if (n > BM_DOCS_MAX)
+        return bm_fail(err, BM_ERR_INPUT, "more than %u documents in one run",
+                       (unsigned)BM_DOCS_MAX);
+    see_batch(corpus, more);
+    BM_TRY(spill(corpus, n, corpus->sets.bytes + more->set_bytes, more->input_bytes_read, err));
+    return grow(corpus, n, more->input_bytes_read, err);
+}
+
+/* corpus_sort -- sets in memory are sorted when somebody first needs them, since most documents
+ * are never a candidate. */
+
+#define SORT_GRAIN 64u
+
+typedef struct sort_job {
+    bm_corpus *corpus;
+    uint32_t *docs;
+    size_t n, cap;
+} sort_job;
+
+static bm_status sort_range(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    (void)thread;
+    sort_job *job = ctx;
+    bm_corpus *corpus = job->corpus;
+    size_t largest = 0;
+    for (size_t i = begin; i < end; i++)
+        largest = corpus->sizes[job->docs[i]] > largest ? corpus->sizes[job->docs[i]] : largest;
+    const size_t cap = largest < BM_SORT_SCRATCH ? largest : BM_SORT_SCRATCH;
+    uint64_t *scratch = NULL;
+    BM_TRY(bm_new(&scratch, cap, err));
+    for (size_t i = begin; i < end; i++)
+        bm_hashes_sort_within(corpus->sets.hashes[job->docs[i]], corpus->sizes[job->docs[i]],
+                              scratch, cap);
+    bm_free(scratch);
+    return BM_OK;
+}
+
+static bm_status want_sorted(sort_job *job, uint32_t doc, bm_error *err)
+{
+    uint32_t rep = job->corpus->rep[doc];
+    if (job->corpus->sets.sorted[rep] || job->corpus->cfg.weighted) /* they came sorted */
+        return BM_OK;
+    BM_TRY(bm_grow(&job->docs, &job->cap, job->n + 1, sizeof *job->docs, err));
+    job->docs[job->n++] = rep;
+    job->corpus->sets.sorted[rep] = 1;
+    return BM_OK;
+}
+
+static bm_status sort_wanted(sort_job *job, bm_status status, bm_pool *pool, bm_error *err)
+{
+    if (status == BM_OK)
+        status = bm_pool_for(pool, (bm_pool_split){job->n, SORT_GRAIN}, sort_range, job, err);
+    bm_free(job->docs);
+    return status;
+}
+
+bm_status bm_corpus_sort(bm_corpus *corpus, const bm_pair *pairs, size_t n, bm_pool *pool,
+                         bm_error *err)
+{
+    sort_job job = {.corpus = corpus};
+    bm_status status = BM_OK;
+    for (size_t i = 0; i < n; i++) {
+        BM_TRY_OUT(want_sorted(&job, pairs[i].a, err));
+        BM_TRY_OUT(want_sorted(&job, pairs[i].b, err));
+    }
+out:
+    return sort_wanted(&job, status, pool, err);
+}
+
+bm_status bm_corpus_sort_docs(bm_corpus *corpus, const uint32_t *docs, size_t n, bm_pool *pool,
+                              bm_error *err)
+{
+    sort_job job = {.corpus = corpus};
+    bm_status status = BM_OK;
+    for (size_t i = 0; i < n; i++)
+        BM_TRY_OUT(want_sorted(&job, docs[i], err));
+out:
+    return sort_wanted(&job, status, pool, err);
+}
+
+bm_status bm_corpus_sort_all(bm_corpus *corpus, bm_pool *pool, bm_error *err)
+{
+    sort_job job = {.corpus = corpus};
+    bm_status status = BM_OK;
+    for (size_t i = 0; i < corpus->n; i++)
+        BM_TRY_OUT(want_sorted(&job, (uint32_t)i, err));
+out:
+    return sort_wanted(&job, status, pool, err);
+}
+
+/* corpus_copies -- a table of content hashes (base/hash_table.h), by row, which compares all 128
+ * bits. */
+
+#define ROWS_AHEAD 8u /* rows between fetching a slot and using it */
+
+static uint64_t hash_of(bm_hash128 content, uint64_t seed)
+{
+    return seed == 0 ? content.lo : bm_hash_seeded(content.lo, content.hi, seed);
+}
+
+static uint64_t hash_again(const void *owner, uint32_t row, uint64_t seed)
+{
+    return hash_of(((const bm_corpus_copies *)owner)->content[row], seed);
+}
+
+static bool has_content(const void *owner, uint32_t row, const void *key)
+{
+    const bm_hash128 *other = &((const bm_corpus_copies *)owner)->content[row], *content = key;
+    return other->lo == content->lo && other->hi == content->hi;
+}
+
+/* Set the representative of `row`, whose content hash is set. */
+static bm_status find_rep(bm_corpus *corpus, uint32_t row, bm_error *err)
+{
+    bm_corpus_copies *copies = &corpus->copies;
+    corpus->rep[row] = row;
+    if (!corpus->cfg.find_identical || corpus->sizes[row] == 0)
+        return BM_OK;
+    BM_TRY(bm_hash_table_reserve(&copies->table, hash_again, copies, err));
+    const uint64_t hash = hash_of(copies->content[row], copies->table.seed);
+    const size_t at =
+        bm_hash_table_find(&copies->table, hash, has_content, copies, &copies->content[row]);
+    if (bm_hash_table_is_free(&copies->table, at)) {
+        bm_hash_table_put(&copies->table, at, hash, row);
+        return BM_OK;
+    }
+    corpus->rep[row] = bm_hash_table_number(&copies->table, at);
+    corpus->n_identical++;
+    return BM_OK;
+}
+
+bm_status bm_corpus_find_copies(bm_corpus *corpus, size_t first, size_t n, bm_error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        uint32_t row = (uint32_t)(first + i);
+        if (corpus->copies.content != NULL && i + ROWS_AHEAD < n) /* beyond any cache */
+            bm_hash_table_fetch(&corpus->copies.table, corpus->copies.content[row + ROWS_AHEAD].lo);
+        BM_TRY(find_rep(corpus, row, err));
+        corpus->skip[row] =
+            (corpus->sizes[row] == 0 && !corpus->cfg.given_keys) || corpus->rep[row] != row;
+    }
+    return BM_OK;
+}
+
+void bm_corpus_copies_reset(bm_corpus_copies *copies)
+{
+    bm_free(copies->content);
+    bm_hash_table_reset(&copies->table);
+    *copies = (bm_corpus_copies){0};
+}
+
+/* corpus_compare -- similarities of pairs, wherever the sets lie.
+ *
+ * Where sets are in memory, those that the pairs need are sorted unless they are, and compared.
+ * Where they are in a file, as many pairs are taken at a time as their sets fit into the arena;
+ * their documents are listed once each in ascending order, which is the order of their places on
+ * disk, read on all threads, sorted and compared.
+ *
+ *     pairs   (3,9) (3,20) (9,12) …        documents   3 9 12 20      data   -> arena
+ *
+ * Reading a set again costs less than making it again from its text, which would have to be found,
+ * read, parsed and hashed; and a stream cannot be read twice. The pages read were mostly written a
+ * moment ago and are still in the system's cache, which is not the process's memory. */
+
+#define PAIR_GRAIN 256u
+#define DOC_GRAIN  512u
+
+typedef struct comparison {
+    bm_corpus *corpus;
+    bm_verify verify;
+    bm_measure measure;
+    double threshold;
+    bm_share share;
+    bm_pool *pool;
+    bm_pair *pairs;
+    size_t n;
+    /* Where sets are in a file: the documents of the pairs at hand. */
+    uint64_t *docs; /* distinct, ascending */
+    uint64_t *at;   /* byte of the arena where the set of each begins; scratch before that */
+    size_t n_docs;
+} comparison;
+
+/* --- comparing --- */
+
+static const void *set_of(const comparison *c, uint32_t rep)
+{
+    const bm_corpus_sets *sets = &c->corpus->sets;
+    if (!bm_corpus_sets_in_file(c->corpus))
+        return c->verify == BM_VERIFY_SIGNATURE ? (const void *)sets->words[rep]
+                                                : (const void *)sets->hashes[rep];
+    size_t begin = 0, end = c->n_docs;
+    while (end - begin > 1) {
+        size_t middle = begin + (end - begin) / 2;
+        if (c->docs[middle] <= rep)
+            begin = middle;
+        else
+            end = middle;
+    }
+    return sets->arena + c->at[begin];
+}
+
+static double similarity(const comparison *c, uint32_t a, uint32_t b)
+{
+    const bm_corpus *corpus = c->corpus;
+    uint32_t x = corpus->rep[a], y = corpus->rep[b];
+    const void *set_x = set_of(c, x), *set_y = set_of(c, y);
+    if (c->verify == BM_VERIFY_SIGNATURE)
+        return bm_agreement_at_least(set_x, set_y, corpus->cfg.words, c->threshold);
+    if (x == y)
+        return 1.0;
+    if (corpus->cfg.weighted)
+        return bm_weighted_jaccard(bm_corpus_weighted(set_x, corpus->sizes[x]),
+                                   bm_corpus_weighted(set_y, corpus->sizes[y]));
+    if (c->verify == BM_VERIFY_CONTAINED)
+        return bm_jaccard_held(set_x, corpus->sizes[x], set_y, corpus->sizes[y], c->share);
+    return bm_similarity_at_least(c->measure, set_x, corpus->sizes[x], set_y, corpus->sizes[y],
+                                  c->threshold);
+}
+
+static bm_status compare_range(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    (void)thread;
+    (void)err;
+    comparison *c = ctx;
+    for (size_t i = begin; i < end; i++)
+        c->pairs[i].similarity = similarity(c, c->pairs[i].a, c->pairs[i].b);
+    return BM_OK;
+}
+
+static bm_status compare(comparison *c, bm_error *err)
+{
+    if (c->n <= PAIR_GRAIN) /* not worth waking anybody */
+        return compare_range(c, 0, 0, c->n, err);
+    return bm_pool_for(c->pool, (bm_pool_split){c->n, PAIR_GRAIN}, compare_range, c, err);
+}
+
+/* --- sets in a file: of the documents of as many pairs as fit --- */
+
+static size_t set_len(const comparison *c, uint64_t rep)
+{
+    const bm_corpus *corpus = c->corpus;
+    return c->verify == BM_VERIFY_SIGNATURE ? corpus->cfg.words.uints * sizeof(uint32_t)
+                                            : corpus->sizes[rep] * bm_corpus_element_bytes(corpus);
+}
+
+/* List the documents of the first c->n pairs; how many bytes their sets have. */
+static uint64_t list_docs(comparison *c)
+{
+    size_t n = 0;
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < c->n; i++) {
+        c->docs[n++] = c->corpus->rep[c->pairs[i].a];
+        c->docs[n++] = c->corpus->rep[c->pairs[i].b];
+    }
+    bm_hashes_sort(c->docs, n, c->at); /* numbers of documents here */
+    c->n_docs = bm_hashes_distinct(c->docs, n);
+    for (size_t i = 0; i < c->n_docs; i++)
+        bytes += set_len(c, c->docs[i]);
+    return bytes;
+}
+
+/* Take as many of the next `left` pairs as fit, one at least; how many bytes their sets have. */
+static uint64_t take(comparison *c, size_t left)
+{
+    uint64_t most = c->corpus->cfg.budget.arena;
+    c->n = left;
+    for (;;) {
+        uint64_t bytes = list_docs(c);
+        if (bytes <= most || c->n == 1)
+            return bytes;
+        size_t fewer = (size_t)((double)c->n * (double)most / (double)bytes * .9);
+        c->n = fewer < 1 ? 1 : fewer < c->n ? fewer : c->n - 1;
+    }
+}
+
+static bm_status read_sets(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    (void)thread;
+    comparison *c = ctx;
+    size_t largest = 0;
+    for (size_t i = begin; i < end; i++)
+        largest = set_len(c, c->docs[i]) > largest ? set_len(c, c->docs[i]) : largest;
+    bool sorts = c->verify != BM_VERIFY_SIGNATURE && !c->corpus->cfg.weighted;
+    size_t cap = largest / sizeof(uint64_t);
+    cap = !sorts ? 1 : cap < BM_SORT_SCRATCH ? cap : BM_SORT_SCRATCH;
+    bm_set_reader reader = {.corpus = c->corpus};
+    uint64_t *scratch = NULL;
+    BM_TRY(bm_new(&scratch, cap, err));
+    bm_status status = BM_OK;
+    for (size_t i = begin; i < end; i++) {
+        size_t len = set_len(c, c->docs[i]);
+        void *to = c->corpus->sets.arena + c->at[i];
+        BM_TRY_OUT(bm_set_reader_copy(&reader, c->docs[i], to, len, err));
+        if (sorts)
+            bm_hashes_sort_within(to, len / sizeof *scratch, scratch, cap);
+    }
+out:
+    bm_set_reader_reset(&reader);
+    bm_free(scratch);
+    return status;
+}
+
+static bm_status load(comparison *c, uint64_t bytes, bm_error *err)
+{
+    bm_corpus_sets *sets = &c->corpus->sets;
+    const uint64_t arena = c->corpus->cfg.budget.arena;
+    if (bytes > arena && arena != 0) {
+        /* two long documents */
+        BM_TRY(bm_corpus_check_matching(c->corpus, bytes - arena, err));
+    }
+    if (bytes > sets->cap_arena) {
+        bm_free(sets->arena);
+        sets->arena = NULL;
+        sets->cap_arena = 0;
+        sets->arena = bm_alloc((size_t)bytes, 1);
+        if (sets->arena == NULL)
+            return bm_fail_nomem(err, (size_t)bytes);
+        sets->cap_arena = (size_t)bytes;
+    }
+    uint64_t at = 0;
+    for (size_t i = 0; i < c->n_docs; i++) {
+        c->at[i] = at;
+        at += set_len(c, c->docs[i]);
+    }
+    sets->bytes_back += bytes;
+    return bm_pool_for(c->pool, (bm_pool_split){c->n_docs, DOC_GRAIN}, read_sets, c, err);
+}
+
+static bm_status compare_from_file(comparison *c, size_t n, bm_error *err)
+{
+    bm_status status = BM_OK;
+    c->docs = bm_alloc(2 * n, sizeof *c->docs);
+    c->at = bm_alloc(2 * n, sizeof *c->at);
+    if (c->docs == NULL || c->at == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, 2 * n * (sizeof *c->docs + sizeof *c->at)));
+    for (size_t left = n; left > 0; left -= c->n) {
+        uint64_t bytes = take(c, left);
+        BM_TRY_OUT(load(c, bytes, err));
+        BM_TRY_OUT(compare(c, err));
+        c->pairs += c->n;
+    }
+out:
+    bm_free(c->docs);
+    bm_free(c->at);
+    return status;
+}
+
+bm_status bm_corpus_compare(bm_corpus *corpus, const bm_comparison *how, bm_pair *pairs, size_t n,
+                            bm_error *err)
+{
+    comparison c = {.corpus = corpus,
+                    .verify = how->verify,
+                    .measure = how->measure,
+                    .threshold = how->threshold,
+                    .share = how->share,
+                    .pool = how->pool,
+                    .pairs = pairs,
+                    .n = n};
+    if (how->verify == BM_VERIFY_NONE) {
+        for (size_t i = 0; i < n; i++)
+            pairs[i].similarity = NAN;
+        return BM_OK;
+    }
+    if (bm_corpus_sets_in_file(corpus))
+        return n == 0 ? BM_OK : compare_from_file(&c, n, err);
+    if (bm_verify_reads_sets(how->verify))
+        BM_TRY(bm_corpus_sort(corpus, pairs, n, how->pool, err));
+    return compare(&c, err);
+}
+
+/* corpus_range -- keys are copied, sets sorted where they lie, or read back from their file. */
+
+#define SET_GRAIN 512u
+
+void bm_corpus_range_reset(bm_corpus_range *range)
+{
+    bm_free(range->docs);
+    bm_free(range->sizes);
+    bm_free(range->keys);
+    bm_free(range->sets);
+    bm_free(range->words);
+    bm_free(range->arena);
+    *range = (bm_corpus_range){0};
+}
+
+/* Columns for `cap` documents. */
+static bm_status range_grow(const bm_corpus *corpus, bm_corpus_range *range, size_t cap,
+                            bm_error *err)
+{
+    BM_TRY(bm_grow_array(&range->keys, &range->cap_keys, cap * corpus->cfg.bands, err));
+    if (corpus->cfg.words.uints > 0)
+        BM_TRY(bm_grow_array(&range->words, &range->cap_words, cap * corpus->cfg.words.uints, err));
+    if (cap <= range->cap)
+        return BM_OK;
+    BM_TRY(bm_corpus_column(&range->docs, cap, sizeof *range->docs, err));
+    BM_TRY(bm_corpus_column(&range->sizes, cap, sizeof *range->sizes, err));
+    BM_TRY(bm_corpus_column(&range->sets, cap, sizeof *range->sets, err));
+    range->cap = cap;
+    return BM_OK;
+}
+
+/* How many rows from range->next on; *hashes: in their sets. */
+static size_t count_rows(const bm_corpus *corpus, const bm_corpus_range *range, uint64_t most,
+                         uint64_t *hashes)
+{
+    const uint64_t each =
+        corpus->cfg.bands * sizeof(uint64_t) + corpus->cfg.words.uints * sizeof(uint32_t);
+    const uint64_t fit = each > 0 ? most / BM_RANGE_PART / each : 0;
+    const uint64_t n_rows = fit < BM_RANGE_ROWS ? BM_RANGE_ROWS : fit;
+    size_t row = range->next;
+    *hashes = 0;
+    for (; row < corpus->n && row - range->next < n_rows; row++) {
+        const uint64_t size = corpus->skip[row] ? 0 : corpus->sizes[row];
+        if (*hashes > 0 && (*hashes + size) * sizeof(uint64_t) > most)
+            break;
+        *hashes += size;
+    }
+    return row - range->next;
+}
+
+/* Keys of all rows, of which those stay that can be compared. */
+static bm_status take_rows(const bm_corpus *corpus, bm_corpus_range *range, size_t n_rows,
+                           bm_error *err)
+{
+    const uint32_t bands = corpus->cfg.bands;
+    bm_status status = bm_corpus_copy_keys(corpus, range->next, n_rows, range->keys, err);
+    range->n = 0;
+    for (size_t i = 0; status == BM_OK && i < n_rows; i++) {
+        const size_t row = range->next + i;
+        if (corpus->skip[row])
+            continue;
+        range->docs[range->n] = (uint32_t)row;
+        range->sizes[range->n] = corpus->sizes[row];
+        memmove(range->keys + range->n++ * bands, range->keys + i * bands,
+                bands * sizeof *range->keys);
+    }
+    range->next += n_rows;
+    return status;
+}
+
+/* --- sets --- */
+
+typedef struct reading {
+    const bm_corpus *corpus;
+    bm_corpus_range *range;
+} reading;
+
+static bm_status sort(uint64_t *hashes, size_t n, bm_error *err)
+{
+    const size_t cap = n < 16 ? 16 : n < BM_SORT_SCRATCH ? n : BM_SORT_SCRATCH;
+    uint64_t *scratch = NULL;
+    BM_TRY(bm_new(&scratch, cap, err));
+    bm_hashes_sort_within(hashes, n, scratch, cap);
+    bm_free(scratch);
+    return BM_OK;
+}
+
+bm_status bm_corpus_copy_set(bm_set_reader *reader, size_t row, void *to, bm_error *err)
+{
+    const bm_corpus *corpus = reader->corpus;
+    const size_t words = corpus->cfg.words.uints,
+                 len = words > 0 ? words * sizeof(uint32_t) : corpus->sizes[row] * sizeof(uint64_t);
+    BM_TRY(bm_set_reader_copy(reader, row, to, len, err));
+    return words > 0 ? BM_OK : sort(to, corpus->sizes[row], err);
+}
+
+static bm_status read_some(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    (void)thread;
+    const reading *r = ctx;
+    const bm_corpus_range *range = r->range;
+    const size_t perms = r->corpus->cfg.words.uints;
+    bm_set_reader reader = {.corpus = r->corpus};
+    bm_status status = BM_OK;
+    for (size_t i = begin; i < end; i++) {
+        void *to = perms > 0 ? (void *)(range->words + i * perms)
+                             : range->arena + (range->sets[i] - range->arena);
+        BM_TRY_OUT(bm_corpus_copy_set(&reader, range->docs[i], to, err));
+    }
+out:
+    bm_set_reader_reset(&reader);
+    return status;
+}
+
+static bm_status sort_in_memory(bm_corpus *corpus, bm_corpus_range *range, bm_pool *pool,
+                                bm_error *err)
+{
+    BM_TRY(bm_corpus_sort_docs(corpus, range->docs, range->n, pool, err));
+    for (size_t i = 0; i < range->n; i++)
+        range->sets[i] = corpus->sets.hashes[range->docs[i]];
+    return BM_OK;
+}
+
+static bm_status place_in_arena(bm_corpus_range *range, uint64_t hashes, bm_error *err)
+{
+    size_t at = 0;
+    BM_TRY(bm_grow_array(&range->arena, &range->cap_arena, (size_t)hashes, err));
+    for (size_t i = 0; i < range->n; i++) {
+        range->sets[i] = range->arena + at;
+        at += range->sizes[i];
+    }
+    return BM_OK;
+}
+
+bm_status bm_corpus_range_next(bm_corpus *corpus, uint64_t most, bm_pool *pool,
+                               bm_corpus_range *range, bm_error *err)
+{
+    const bool in_file = bm_corpus_sets_in_file(corpus), words = corpus->cfg.words.uints > 0;
+    reading r = {corpus, range};
+    uint64_t hashes;
+    if (range->next >= corpus->n)
+        return BM_NOT_FOUND;
+    const size_t n_rows = count_rows(corpus, range, most, &hashes);
+    BM_TRY(range_grow(corpus, range, n_rows, err));
+    BM_TRY(take_rows(corpus, range, n_rows, err));
+    if (!in_file && !words)
+        return sort_in_memory(corpus, range, pool, err);
+    if (in_file)
+        BM_TRY(bm_spill_flush(corpus->sets.file, err));
+    if (!words)
+        BM_TRY(place_in_arena(range, hashes, err));
+    return bm_pool_for(pool, (bm_pool_split){range->n, SET_GRAIN}, read_some, &r, err);
+}
+
+/* corpus_save -- rows of a corpus that was saved, taken back. */
+
+static bm_status restore_copies(bm_corpus *corpus, const bm_corpus_rows *rows, bm_error *err)
+{
+    size_t first = corpus->n;
+    if (rows->content != NULL && corpus->copies.content == NULL)
+        return bm_fail(err, BM_ERR_FORMAT,
+                       "documents are saved with content hashes, and this job has none");
+    for (size_t i = 0; i < rows->n && rows->content != NULL; i++)
+        corpus->copies.content[first + i] = rows->content[i];
+    if (rows->rep == NULL)
+        return bm_corpus_find_copies(corpus, first, rows->n, err);
+    for (size_t i = 0; i < rows->n; i++) {
+        size_t row = first + i;
+        uint32_t rep = rows->rep[i];
+        if (rep > row || (rep < row && corpus->rep[rep] != rep))
+            return bm_fail(err, BM_ERR_FORMAT, "document %zu is saved as a copy of no original",
+                           row);
+        corpus->rep[row] = rep;
+        corpus->skip[row] = corpus->sizes[row] == 0 || rep != row;
+        corpus->n_identical += rep != row;
+    }
+    return BM_OK;
+}
+
+bm_status bm_corpus_restore_rows(bm_corpus *corpus, const bm_corpus_rows *rows, bm_error *err)
+{
+    size_t first = corpus->n;
+    BM_TRY(bm_corpus_make_room(corpus, &(bm_corpus_more){.docs = rows->n}, err));
+    for (size_t i = 0; i < rows->n; i++)
+        corpus->sizes[first + i] = rows->docs[i].n_shingles;
+    bm_corpus_sets_clear(corpus, first, rows->n);
+    BM_TRY(restore_copies(corpus, rows, err));
+    bm_corpus_sets_place(corpus, first, rows->n);
+    BM_TRY(bm_corpus_add_keys(corpus, rows->keys, rows->n, err));
+    bm_corpus_put_keys(corpus, rows->keys, first, rows->n);
+    corpus->n += rows->n;
+    return BM_OK;
+}
+
+bm_status bm_corpus_restore_end(bm_corpus *corpus, bm_error *err)
+{
+    const bm_corpus_sets *sets = &corpus->sets;
+    if (!bm_corpus_sets_in_file(corpus) || (sets->saved.bytes == bm_spill_bytes(sets->file) &&
+                                            sets->saved.records == bm_spill_records(sets->file)))
+        return BM_OK;
+    return bm_fail(
+        err, BM_ERR_FORMAT, "the saved sets are those of other documents (%llu bytes, not %llu)",
+        (unsigned long long)bm_spill_bytes(sets->file), (unsigned long long)sets->saved.bytes);
+}
 
 void bm_corpus_init(bm_corpus *corpus, const bm_corpus_cfg *cfg)
 {

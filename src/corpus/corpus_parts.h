@@ -1,11 +1,12 @@
 /* corpus_parts.h -- what a corpus is made of: one struct a part, each of which one file fills.
  *
  *     bm_corpus          rows of all documents                   corpus.c
- *       copies           which documents are identical           corpus_copies.c
+ *       copies           which documents are identical           corpus.c
  *       sets             shingle hashes, or words                corpus_sets.c
- *       keys             band keys                               corpus_keys.c
+ *       keys             band keys                               corpus_sets.c
  *
- * For the files of this room. Others read the fields of bm_corpus itself, and ask functions for the
+ * For the files of this room. Others read the fields of bm_corpus itself, and ask functions for
+ * the
  * rest. */
 #ifndef BM_CORPUS_CORPUS_PARTS_H
 #define BM_CORPUS_CORPUS_PARTS_H
@@ -14,9 +15,11 @@
 
 #include "base/hash_table.h"
 #include "base/memory.h"
-#include "base/pool.h"
-#include "model/doc_table.h"
-#include "model/shingle_batch.h"
+#include "base/threads.h"
+#include "lsh/candidates.h"
+#include "lsh/verify.h"
+#include "model/batches.h"
+#include "model/ids.h"
 #include "sign/budget.h"
 #include "sketch/scheme.h"
 #include "spill/spill_file.h"
@@ -47,7 +50,7 @@ typedef struct bm_corpus_copies {
     bm_hash_table table; /* of those that differ, by row */
 } bm_corpus_copies;
 
-/* Where the sets are. corpus_sets.h has the table of transitions. */
+/* Where the sets are. corpus_parts.h has the table of transitions. */
 typedef enum bm_sets_state {
     BM_SETS_IN_MEMORY,
     BM_SETS_COPIED,       /* in memory; and in a file that has a name, as far as `saved` says */
@@ -99,7 +102,7 @@ typedef struct bm_corpus_keys {
     uint64_t *block;     /* going to a file: of block_rows documents, band after band */
     size_t block_rows, n_in_block;
     uint64_t file_bytes; /* once adding has ended */
-    uint32_t **labels;   /* bands arrays of n (lsh/band_keyset.h) */
+    uint32_t **labels;   /* bands arrays of n (lsh/candidates.h) */
 } bm_corpus_keys;
 
 typedef struct bm_corpus {
@@ -139,5 +142,162 @@ static inline bm_status bm_corpus_column(void *column, size_t cap, size_t size, 
     size_t had = 0;
     return bm_grow(column, &had, cap, size, err);
 }
+
+/* corpus_sets -- the sets of a corpus: shingle hashes, or words, in memory or in a file.
+ *
+ * A file has the record of each representative in input order. It may have a name and outlive the
+ * process, so that another one goes on from it.
+ *
+ *     state            save               move              restore
+ *     IN_MEMORY        -> COPIED          -> IN_FILE        -> IN_NAMED_FILE (of an empty corpus)
+ *     COPIED           copies what is new -> IN_NAMED_FILE
+ *     IN_FILE          -> IN_NAMED_FILE
+ *     IN_NAMED_FILE    counts what is new
+ *
+ * Which of them changes no result. Threads: one at a time, but for bm_corpus_put_sets
+ * and readers. */
+
+/* Columns for `cap` documents. */
+bm_status bm_corpus_sets_grow(bm_corpus *corpus, size_t cap, bm_error *err);
+/* Rows first … first+n-1, whose sizes, rep and skip are set, have no sets yet. */
+void bm_corpus_sets_clear(bm_corpus *corpus, size_t first, size_t n);
+/* Places for the sets of n rows from `first`, in memory or in the file: bm_corpus_put_sets fills them. */
+bm_status bm_corpus_place_sets(bm_corpus *corpus, size_t first, size_t n, bm_error *err);
+/* Put the hashes of a batch, or its words (cfg.words.uints each), to the places of the rows from `first`. Any
+ * thread; columns of the corpus do not move meanwhile. */
+bm_status bm_corpus_put_sets(const bm_corpus *corpus, const bm_shingle_batch *shingles,
+                             const uint32_t *words, size_t first, bm_error *err);
+/* Move what is in memory to a file; `bytes` of sets, the next batch included, are foreseen. BM_OK
+ * where it is in a file already. */
+bm_status bm_corpus_move_sets(bm_corpus *corpus, uint64_t bytes, uint64_t input_bytes_read,
+                              bm_error *err);
+/* Adding has ended: write what is buffered. Again is fine. */
+bm_status bm_corpus_sets_end(bm_corpus *corpus, bm_error *err);
+void bm_corpus_sets_reset(bm_corpus_sets *sets);
+
+/* A weighted set as it is held: n hashes, and behind them their weights. */
+static inline bm_weighted_set bm_corpus_weighted(const void *set, size_t n)
+{
+    const uint64_t *hashes = set;
+    return (bm_weighted_set){hashes, n > 0 ? (const void *)(hashes + n) : NULL, n};
+}
+
+/* Bytes of the record that a document has in the file; 0: it has none (a copy, empty). */
+size_t bm_corpus_set_len(const bm_corpus *corpus, size_t row);
+
+/* Sets of representatives one after another, wherever they lie; one thread each. {.corpus = …} is
+ * the beginning. */
+typedef struct bm_set_reader {
+    const bm_corpus *corpus; /* borrowed */
+    bm_spill_get get;
+    void *own; /* of a set that is read back */
+    size_t cap_own;
+} bm_set_reader;
+
+void bm_set_reader_reset(bm_set_reader *reader);
+/* The set of `row` as it is held; until the next call where it is in the file. */
+bm_status bm_set_reader_get(bm_set_reader *reader, size_t row, const void **out, bm_error *err);
+/* Copy it, `len` bytes, to `to`. */
+bm_status bm_set_reader_copy(bm_set_reader *reader, size_t row, void *to, size_t len,
+                             bm_error *err);
+
+/* From now on the file that sets are saved to, or restored from, lies in this open folder
+ * (bm_name_in), which is borrowed. */
+void bm_corpus_sets_in_folder(bm_corpus *corpus, int folder);
+/* Bring the sets of all documents into the file `path`, where they stay; sets.saved says how much
+ * of it that is. The same path every time. BM_ERR_IO, BM_ERR_NOMEM. */
+bm_status bm_corpus_save_sets(bm_corpus *corpus, const char *path, bm_error *err);
+/* Bytes of sets that bm_corpus_save_sets would write now, about. */
+uint64_t bm_corpus_unsaved_bytes(const bm_corpus *corpus);
+/* An empty corpus takes over the file that was saved, of so many bytes and records. */
+bm_status bm_corpus_restore_sets(bm_corpus *corpus, const char *path, uint64_t bytes,
+                                 uint64_t records, bm_error *err);
+/* Rows first … first+n-1 have their records behind those that were placed before. */
+void bm_corpus_sets_place(bm_corpus *corpus, size_t first, size_t n);
+
+/* corpus_keys -- the band keys of a corpus: columns in memory, or blocks in a file that come back
+ * as labels.
+ *
+ *     state            changed by
+ *     IN_MEMORY
+ *     GOING_TO_FILE    bm_corpus_move_keys       columns become blocks of the file
+ *     IN_FILE          bm_corpus_keys_end        the last block is written
+ *     AS_LABELS        bm_corpus_keyset          bands read back, one by one; the file is gone
+ *
+ * Each state follows the one above it, or the job ends before; keys that were made elsewhere go
+ * from
+ * the first to the last where they are in memory. Which of them changes no result.
+ * Threads: one at a time, but for bm_corpus_put_keys. */
+
+/* Columns for `cap` documents, where keys are in memory. */
+bm_status bm_corpus_keys_grow(bm_corpus *corpus, size_t cap, bm_error *err);
+/* The keys of n documents from `first`, bands of each side by side, where they go to a file. */
+bm_status bm_corpus_add_keys(bm_corpus *corpus, const uint64_t *keys, size_t n, bm_error *err);
+/* The same, where they are in memory: any thread; the columns do not move meanwhile. */
+void bm_corpus_put_keys(const bm_corpus *corpus, const uint64_t *keys, size_t first, size_t n);
+/* From memory to a file. BM_OK where there are no keys, or they went before. */
+bm_status bm_corpus_move_keys(bm_corpus *corpus, uint64_t input_bytes_read, bm_error *err);
+/* Adding has ended: write what is buffered. Again is fine. */
+bm_status bm_corpus_keys_end(bm_corpus *corpus, bm_error *err);
+void bm_corpus_keys_reset(bm_corpus *corpus);
+
+/* All keys, for the search for candidates; as labels where they are in a file. Adding has ended. */
+bm_status bm_corpus_keyset(bm_corpus *corpus, bm_pool *pool, bm_band_keyset *out, bm_error *err);
+
+/* The keys of n documents from `first`, bands of each side by side: n * bands. In memory, or going
+ * to a file. */
+bm_status bm_corpus_copy_keys(const bm_corpus *corpus, size_t first, size_t n, uint64_t *to,
+                              bm_error *err);
+
+/* corpus_copies -- identical documents: those whose content hashes are equal
+ * (model/stream_hash.h). */
+
+/* Fill rep and skip of n documents from `first`, whose sizes and content hashes are set, and count the
+ * copies among them. */
+bm_status bm_corpus_find_copies(bm_corpus *corpus, size_t first, size_t n, bm_error *err);
+void bm_corpus_copies_reset(bm_corpus_copies *copies);
+
+/* corpus_room -- room for more documents: columns grow, sets and keys move to files. */
+
+typedef struct bm_corpus_more {
+    size_t docs;
+    uint64_t set_bytes;        /* of their sets, at most */
+    uint64_t batch_bytes;      /* of the hashes that come, copies too, which stay for that long */
+    uint64_t longest;          /* bytes of their longest text */
+    uint64_t input_bytes_read; /* so far, to foresee the files' size */
+} bm_corpus_more;
+
+/* Would that move columns, or sets and keys to files? */
+bool bm_corpus_moves_for(bm_corpus *corpus, const bm_corpus_more *more);
+/* Before documents are added: move to files what would not fit, then make room in every column.
+ * BM_ERR_NOMEM where that is not enough; BM_ERR_IO. */
+bm_status bm_corpus_make_room(bm_corpus *corpus, const bm_corpus_more *more, bm_error *err);
+
+/* The `room` of an ingest (ingest_cfg.h); ctx is the corpus: sets go to a file where the bytes that
+ * are wanted are not free. */
+bm_status bm_corpus_room(void *ctx, uint64_t wanted, uint64_t *free, bm_error *err);
+
+/* corpus_budget -- does the job fit into --memory, and its files onto the disk? */
+
+#define BM_SETS_BUFFER ((size_t)1 << 20) /* bytes of sets that are written at a time */
+#define BM_KEYS_BUFFER ((size_t)1 << 20) /* bytes of a block of keys, about */
+
+/* Bytes of the job at its fullest, with `n` documents and `set_bytes` of sets in memory. */
+uint64_t bm_corpus_bytes_needed(const bm_corpus *corpus, size_t n, uint64_t set_bytes);
+/* Bytes of cfg.memory that nothing holds while documents are added, but for batches. */
+uint64_t bm_corpus_free_bytes(const bm_corpus *corpus);
+/* BM_ERR_NOMEM when what is held and `more` bytes pass cfg.memory. */
+bm_status bm_corpus_check_memory(const bm_corpus *corpus, uint64_t more, bm_error *err);
+/* The same for the time of matching alone, which needs no room for grouping. */
+bm_status bm_corpus_check_matching(const bm_corpus *corpus, uint64_t more, bm_error *err);
+/* Bytes that cfg.memory leaves for matching, 1 at least; 0: there is no bound. */
+uint64_t bm_corpus_matching_bytes(const bm_corpus *corpus);
+/* BM_ERR_NOMEM: `needed` bytes for n documents are more than cfg.memory. */
+bm_status bm_corpus_too_large(const bm_corpus *corpus, size_t n, uint64_t needed, bm_error *err);
+
+/* BM_ERR_IO where temp_dir cannot hold a file that now has `bytes`, as large as it will be in the
+ * end: as far as the share of the input that was read tells. */
+bm_status bm_corpus_check_disk(const bm_corpus *corpus, uint64_t bytes, uint64_t input_bytes_read,
+                               bm_error *err);
 
 #endif

@@ -1,18 +1,22 @@
 /* df_table.h -- document frequencies to look up.
  *
- * Only shingles that stand in two documents or more are listed: any other that is looked up stands in
- * one, since what is looked up comes from the documents that were counted. Of text that leaves a small
- * part of the shingles. The list lies in memory as long as it fits, else in a temporary file of blocks
+ * Only shingles that stand in two documents or more are listed: any other that is looked up
+ * stands in
+ * one, since what is looked up comes from the documents that were counted. Of text that leaves a
+ * small
+ * part of the shingles. The list lies in memory as long as it fits, else in a temporary file of
+ * blocks
  * whose first keys are in memory.
  *
  * Threads: any number of them may look up. */
-#ifndef BM_WEIGHTS_DF_TABLE_H
-#define BM_WEIGHTS_DF_TABLE_H
+#ifndef BM_CORPUS_DF_TABLE_H
+#define BM_CORPUS_DF_TABLE_H
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#include "model/content_sums.h"
+#include "model/batches.h"
+#include "model/stream_hash.h"
 
 typedef struct bm_df_cfg {
     uint64_t memory;       /* bytes that counting may take; 0: no bound */
@@ -48,5 +52,25 @@ uint64_t bm_df_table_bytes(const bm_df_table *table);
 /* Of n hashes the numbers of documents in which they stand. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT. */
 bm_status bm_df_table_look_up(const bm_df_table *table, const uint64_t *hashes, size_t n,
                               uint32_t *df, bm_error *err);
+
+/* df_count -- document frequencies: in how many documents each shingle stands.
+ *
+ * Documents are counted as they come, batch by batch, on any number of threads; the counts are
+ * whole
+ * numbers that are added up, so neither the order nor the threads change them. They are exact
+ * however
+ * little memory there is: what does not fit goes to sorted runs on disk (df_table.c). */
+
+typedef struct bm_df_count bm_df_count;
+
+/* `cfg.temp_dir` is borrowed until the table is closed. */
+bm_status bm_df_count_open(const bm_df_cfg *cfg, bm_df_count **out, bm_error *err);
+void bm_df_count_close(bm_df_count *count); /* NULL is fine */
+/* Every document of the batch, each of whose hashes stands once. Any thread. BM_ERR_NOMEM, BM_ERR_IO. */
+bm_status bm_df_count_add(bm_df_count *count, const bm_shingle_batch *batch, bm_error *err);
+/* Steps that insertions took past the slots of other keys. While nobody adds. */
+uint64_t bm_df_count_steps(const bm_df_count *count);
+/* No more documents come: the table of them, which the caller closes. */
+bm_status bm_df_count_end(bm_df_count *count, bm_df_table **out, bm_error *err);
 
 #endif

@@ -6,10 +6,10 @@
 #ifndef BM_CORPUS_KEEP_KEYS_H
 #define BM_CORPUS_KEEP_KEYS_H
 
-#include "lsh/keep_rank.h"
+#include "lsh/groups.h"
 #include "model/keep_rules.h"
 #include "sign/ingest.h"
-#include "spill/sorted_bytes.h"
+#include "spill/sorted_runs.h"
 
 /* What a rule that looks at a field could not compare: documents. */
 typedef struct bm_keep_counts {

@@ -7,7 +7,7 @@
 #ifndef BM_WEIGHTS_WEIGH_H
 #define BM_WEIGHTS_WEIGH_H
 
-#include "model/shingle_batch.h"
+#include "model/batches.h"
 #include "corpus/df_table.h"
 
 /* Of each document of a counted batch: its elements in ascending order, with weights. The documents are

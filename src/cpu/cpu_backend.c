@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cpu/native_table.h"
+#include "cpu/native_row.h"
 #include "cpu/sign_loops.h"
 #include "base/error.h"
 #include "base/memory.h"

@@ -6,8 +6,8 @@
  * A scheme of weighted documents signs each as a whole, by `sign_weighted` alone.
  *
  * Pure functions: any number of threads. */
-#ifndef BM_BACKEND_CPU_NATIVE_ROW_H
-#define BM_BACKEND_CPU_NATIVE_ROW_H
+#ifndef BM_CPU_NATIVE_ROW_H
+#define BM_CPU_NATIVE_ROW_H
 
 #include "cpu/sign_loops_row.h"
 #include "sketch/scheme_row.h"
@@ -48,5 +48,10 @@ typedef struct bm_native_ops {
 extern const bm_native_ops bm_native_affine32, bm_native_oph, bm_native_cws;
 extern const bm_native_ops bm_native_legacy, bm_native_text_dedup, bm_native_nemo, bm_native_lance;
 extern const bm_native_ops bm_native_affine64, bm_native_datatrove;
+
+/* native_table -- the schemes that the native CPU signs by. */
+
+/* NULL: it has no loops for this scheme. */
+const bm_native_ops *bm_native_find(const bm_scheme_ops *scheme);
 
 #endif

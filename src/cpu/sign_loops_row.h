@@ -17,7 +17,7 @@
 #include "cpu/key_loops.h"
 #include "cpu/oph_bins.h"
 #include "cpu/wide_loops.h"
-#include "base/cpu.h"
+#include "base/system.h"
 #include "sketch/scheme_row.h"
 
 #define BM_SIGN_BLOCK 1024u /* hashes; 4 KiB once premixed */

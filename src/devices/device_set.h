@@ -1,7 +1,8 @@
 /* device_set.h -- the devices of a job: the native CPU, and a worker for each OpenCL device.
  *
  * Every batch that comes back from a worker is checked: one document in 1,024 (at least one a
- * batch, spread over it) is signed again by the scalar reference, from its text if that is what the
+ * batch, spread over it) is signed again by the scalar reference, from its text if that is what
+ * the
  * device got. A worker that fails or answers wrong is dead: its batches are signed on the CPU when
  * the device was chosen by `auto`, else the job ends with BM_ERR_DEVICE. Results never depend on
  * who signed what.
@@ -12,14 +13,45 @@
 
 #include <stdatomic.h>
 
+#include <bandmill/device.h>
 #include <bandmill/types.h>
 
-#include "model/backend.h"
 #include "base/meter.h"
-#include "devices/device_pick.h"
 #include "devices/text_offload.h"
+#include "model/backend.h"
 #include "sketch/scheme.h"
 #include "text/shingler.h"
+
+/* device_pick -- what `--device` means on this machine: a list of devices to open.
+ *
+ * auto (GPUs if there are, else the CPU), cpu, gpu (every GPU), opencl (the first device),
+ * opencl:P.D, all (every GPU and the native CPU), or a part of a device's name; several with
+ * commas. "cpu" alone loads no OpenCL. */
+
+typedef struct bm_device_pick {
+    bm_device_info *devices; /* in the order of bm_device_list, each once */
+    size_t n;
+    bool fallback; /* `auto`: a device that fails ends on the CPU with a warning */
+    bool broken;   /* an OpenCL driver is: none of its devices is there, and `why` is a warning */
+    char why[700]; /* one line for people on what `auto` chose; empty: nothing to say */
+} bm_device_pick;
+
+/* What options->device means (NULL or "": auto). Nothing matches: BM_ERR_DEVICE, naming the word.
+ * `callbacks` (may be NULL): drivers may be waited for, see cl_listing.h. */
+bm_status bm_device_pick_open(const bm_device_options *options, const bm_callbacks *callbacks,
+                              bm_device_pick *out, bm_error *err);
+/* All devices, the native CPU first. `why`: why there is no OpenCL device, or "". */
+bm_status bm_device_pick_list(const bm_device_options *options, const bm_callbacks *callbacks,
+                              bm_device_pick *out, bm_error *err);
+void bm_device_pick_reset(bm_device_pick *pick);
+
+/* device_open -- one device of the listing, opened as a backend: the only place that chooses
+ * between the rows of the table of backends. */
+
+/* The native CPU or the OpenCL device that `device` is; cfg->device is not read. Closed with
+ * bm_backend_close. */
+bm_status bm_device_open(const bm_device_info *device, const bm_backend_cfg *cfg, bm_backend **out,
+                         bm_error *err);
 
 typedef struct bm_device_worker {
     bm_backend *backend;

@@ -16,7 +16,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "opencl/kernel_files.h"
+#include "opencl/cl_program.h"
 #include "text/normalize.h"
 
 #define TEXT_OF(x)    #x

@@ -1,17 +1,20 @@
-/* exporter.h -- signatures on their way into the form of another tool: what each form is given, and
+/* exporter.h -- signatures on their way into the form of another tool: what each form is given,
+ * and
  * the table of forms.
  *
- * A form is a row in export_form.c and a function that writes its files into the directory of the
+ * A form is a row in export.c and a function that writes its files into the directory of the
  * job. It walks over the documents as often as it needs; each walk compares what it reads with the
  * digests of the manifest. */
 #ifndef BM_EXCHANGE_EXPORTER_H
 #define BM_EXCHANGE_EXPORTER_H
 
+#include <bandmill/arrow.h>
 #include <bandmill/exchange.h>
+#include <bandmill/types.h>
 
-#include "results/sign_dir.h"
-#include "output/out_dir.h"
 #include "job/job_context.h"
+#include "output/out_dir.h"
+#include "results/sign_dir.h"
 
 typedef struct bm_exporter {
     bm_job_context *context;
@@ -100,5 +103,110 @@ bm_status bm_export_datatrove(bm_exporter *exporter, bm_error *err);
 
 /* ids.txt and n_shingles.npy, where the form has no place for them. */
 bm_status bm_export_beside(bm_exporter *exporter, bm_error *err);
+
+/* export_table -- forms that are tables: their columns, and a stream of their rows. */
+
+/* What a column holds. */
+typedef enum bm_export_cells {
+    BM_CELLS_ID,     /* utf8 */
+    BM_CELLS_NUMBER, /* int64, of the row */
+    BM_CELLS_SIZE,   /* uint32, number of shingles */
+    BM_CELLS_WORDS,  /* a list of unsigned words */
+    BM_CELLS_KEYS,   /* a list of uint64 */
+    BM_CELLS_BANDS   /* a list of binaries: the words of each band, the high byte first */
+} bm_export_cells;
+
+typedef struct bm_export_column {
+    const char *name; /* NULL ends a list */
+    bm_export_cells cells;
+} bm_export_column;
+
+typedef struct bm_export_layout {
+    const char *file;
+    bm_export_column columns[4];
+    bool parquet;
+    bool fixed;     /* lists are of a fixed size */
+    bool annotated; /* the provenance stands in the schema */
+} bm_export_layout;
+
+/* A stream that reads as it is asked. A failure of ours is kept for whoever made it. */
+typedef struct bm_export_stream {
+    const bm_export_layout *layout;
+    bm_export_reader reader;
+    bm_buf provenance; /* JSON */
+    bm_status status;
+    bm_error err;
+} bm_export_stream;
+
+/* Good for close whatever the status. `out`, which the stream must outlive, may be released before. */
+bm_status bm_export_stream_open(bm_exporter *exporter, const bm_export_layout *layout,
+                                bm_export_stream *stream, struct ArrowArrayStream *out,
+                                bm_error *err);
+void bm_export_stream_close(bm_export_stream *stream);
+
+/* trove_numbers -- the documents as datatrove counts them: a rank is an input, and its documents
+ * have
+ * the numbers 0, 1, 2 … in their order. Its readers pass over a document whose text is empty, so
+ * that
+ * has no number. */
+
+#define BM_TROVE_NO_NUMBER UINT32_MAX
+
+typedef struct bm_trove_numbers {
+    bm_sign_dir *dir;
+    uint64_t *documents; /* of each rank */
+    size_t n_ranks;
+    uint64_t most; /* documents of the largest rank */
+    /* where the walk is */
+    size_t rank;
+    uint64_t left; /* documents of the rank */
+    uint32_t next;
+    uint64_t *bytes; /* of the texts of a block */
+    size_t cap_bytes;
+} bm_trove_numbers;
+
+/* Good for close whatever the status. BM_ERR_FORMAT: sources.tsv is not what the manifest lists. */
+bm_status bm_trove_numbers_open(bm_sign_dir *dir, bm_trove_numbers *out, bm_error *err);
+void bm_trove_numbers_close(bm_trove_numbers *numbers);
+/* A walk begins. */
+void bm_trove_numbers_begin(bm_trove_numbers *numbers);
+/* Fetch what numbering the block needs. */
+bm_status bm_trove_numbers_load(bm_trove_numbers *numbers, const bm_export_block *block,
+                                bm_error *err);
+/* Is the rank at its end? Then the next one begins. */
+bool bm_trove_numbers_rank_ends(bm_trove_numbers *numbers);
+/* The number of document `i` of the block that was loaded, within numbers->rank; documents are asked
+ * for in their order, where the rank is not at its end. */
+uint32_t bm_trove_numbers_take(bm_trove_numbers *numbers, size_t i);
+
+/* exchange_settings -- the options of exports and imports as settings. */
+
+/* As bm_settings_of_sign. `taken`: the options as this version has them, for their paths. */
+bm_status bm_settings_of_export(const bm_export_options *options, bm_settings *out,
+                                bm_export_options *taken, bm_error *err);
+/* Once the manifest has settled how the documents were signed: bands for the form, if it needs any. */
+bm_status bm_export_settle_plan(const bm_export_form *form, const bm_manifest *manifest,
+                                bm_settings *settings, bm_error *err);
+
+/* lean_record -- the records of datasketch's LeanMinHash, all little-endian:
+ *
+ *     legacy             int64 seed, int32 k, k words of 4 bytes
+ *     affine32, affine64 int64 seed, int32 -k, uint8 1 or 2, k words of 4 or 8 bytes */
+
+#define BM_LEAN_HEAD_MOST 13u /* bytes of a head */
+
+typedef struct bm_lean_head {
+    const char *scheme; /* its word; NULL: none that is known */
+    int64_t seed;
+    int64_t perms; /* 1 or more in a head that is good */
+    uint32_t word_bytes;
+} bm_lean_head;
+
+/* Of this scheme; false: such records have none of it. */
+bool bm_lean_word_bytes(const char *scheme, uint32_t *word_bytes);
+/* Fill `out`; returns its bytes. head->scheme is one that records have. */
+size_t bm_lean_head_write(const bm_lean_head *head, char out[BM_LEAN_HEAD_MOST]);
+/* Of `len` bytes at the beginning of a record: how many are the head's; 0: there are too few. */
+size_t bm_lean_head_read(const char *data, size_t len, bm_lean_head *out);
 
 #endif

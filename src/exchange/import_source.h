@@ -1,6 +1,7 @@
 /* import_source.h -- signatures that other tools have made, file by file and block by block.
  *
- * An input is a file of a form, or a directory that an export job wrote: that has a report beside the
+ * An input is a file of a form, or a directory that an export job wrote: that has a report
+ * beside the
  * file, which says how the signatures were made, and the lists that the form has no place for. */
 #ifndef BM_EXCHANGE_IMPORT_SOURCE_H
 #define BM_EXCHANGE_IMPORT_SOURCE_H
@@ -8,6 +9,7 @@
 #include <bandmill/exchange.h>
 
 #include "base/memory.h"
+#include "job/settings.h"
 #include "output/manifest.h"
 
 /* What a file says of its signatures. */
@@ -72,5 +74,51 @@ bm_status bm_import_npy_open(const char *path, bm_import_source **out, bm_error 
 bm_status bm_import_lean_open(const char *path, bm_import_source **out, bm_error *err);
 bm_status bm_import_table_open(const char *path, const bm_import_asked *asked,
                                bm_import_source **out, bm_error *err);
+
+/* import_lists -- what lies beside the signatures of an import: ids, a line each, and numbers of
+ * shingles. Read in step with the rows. */
+
+typedef struct bm_import_ids {
+    int fd; /* -1: there is none */
+    const char *path;
+    uint64_t at, line; /* of the next byte, of the next line from 1 */
+    bm_buf raw;        /* bytes that were read and not taken */
+    size_t taken;      /* of them */
+    bm_buf text;       /* of a block of ids, unescaped */
+    size_t ends[BM_IMPORT_BLOCK_ROWS];
+} bm_import_ids;
+
+/* `path` is borrowed. Good for close whatever the status. */
+bm_status bm_import_ids_open(const char *path, bm_import_ids *out, bm_error *err);
+/* The next n ids, at most BM_IMPORT_BLOCK_ROWS, into text and ends. BM_ERR_INPUT: there are fewer, or one has a broken
+ * escape. */
+bm_status bm_import_ids_next(bm_import_ids *ids, size_t n, bm_error *err);
+/* BM_ERR_INPUT: there are more. */
+bm_status bm_import_ids_end(bm_import_ids *ids, bm_error *err);
+void bm_import_ids_close(bm_import_ids *ids);
+
+typedef struct bm_import_sizes {
+    int fd; /* -1: there is none */
+    const char *path;
+    uint64_t n, offset;
+    uint32_t block[BM_IMPORT_BLOCK_ROWS];
+} bm_import_sizes;
+
+bm_status bm_import_sizes_open(const char *path, bm_import_sizes *out, bm_error *err);
+/* Rows first … first+n-1 into the block. */
+bm_status bm_import_sizes_read(bm_import_sizes *sizes, uint64_t first, size_t n, bm_error *err);
+void bm_import_sizes_close(bm_import_sizes *sizes);
+
+/* import_settle -- how imported signatures were made: by what their file says, and by the options. */
+
+/* As bm_settings_of_export. */
+bm_status bm_settings_of_import(const bm_import_options *options, bm_settings *out,
+                                bm_import_options *taken, bm_error *err);
+/* Put it into the settings, which borrow from the head's manifest. BM_ERR_USAGE names an option that
+ * contradicts the file, or that is missing. */
+bm_status bm_import_settle(const bm_import_source *first, bm_settings *settings, bm_error *err);
+/* Was another file made in the same way? BM_ERR_FORMAT: no. */
+bm_status bm_import_check_same(const bm_import_source *first, const bm_import_source *other,
+                               bm_error *err);
 
 #endif

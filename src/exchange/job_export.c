@@ -11,11 +11,11 @@
 
 #include "base/error.h"
 #include "model/file_names.h"
-#include "model/option_names.h"
-#include "job/job_stages.h"
+#include "model/option_words.h"
+#include "job/job_context.h"
 #include "job/recipe.h"
-#include "exchange/exchange_settings.h"
-#include "job/report_counts.h"
+#include "exchange/exporter.h"
+#include "job/report_file.h"
 #include "job/job_steps.h"
 #include "model/scheme_facts.h"
 

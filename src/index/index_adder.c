@@ -1,19 +1,645 @@
 /* index_adder.c -- what becomes of each document of a batch.
  *
- * With `unique` the index answers for a whole batch at once (or as much of it as fits into memory), as it was
- * before the batch; what the batch itself changes is told by index_near.h and index_ids.h.
+ * With `unique` the index answers for a whole batch at once (or as much of it as fits into
+ * memory), as it was
+ * before the batch; what the batch itself changes is told by index_adder.h and index_adder.h.
  *
- * Tests: tests/cli/cases/index_add.sh, tests/cli/cases/index_unique.sh, tests/cli/cases/index_ids.sh */
+ * Tests: tests/cli/cases/index_add.sh, tests/cli/cases/index_ids.sh,
+ *        tests/cli/cases/index_resume.sh, tests/cli/cases/index_unique.sh,
+ *        tests/unit/index/test_index_ids.c, tests/unit/index/test_index_near.c,
+ *        tests/unit/index/test_index_notes.c */
 #include "index/index_adder.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-#include "model/scheme_facts.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "lsh/verify.h"
+#include "model/scheme_facts.h"
 #include "results/result_tables.h"
+#include "sketch/scheme.h"
+
+/* index_ids -- the index is asked for all ids of a batch together, in the order of their hashes. */
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+static void clear(bm_index_ids *ids)
+{
+    for (size_t i = 0; i < ids->n_texts; i++)
+        bm_free(ids->texts[i]);
+    ids->n_texts = ids->n_gone = ids->n_sorted = 0;
+    bm_id_set_reset(&ids->set);
+}
+
+void bm_index_ids_reset(bm_index_ids *ids)
+{
+    clear(ids);
+    bm_free(ids->texts);
+    bm_free(ids->known);
+    bm_free(ids->holder);
+    bm_free(ids->gone);
+    bm_free(ids->sorted);
+    bm_free(ids->is_gone);
+    *ids = (bm_index_ids){0};
+}
+
+static bool same(bm_str a, bm_str b)
+{
+    return a.len == b.len && memcmp(a.data, b.data, a.len) == 0;
+}
+
+/* --- what the index has --- */
+
+typedef struct id_key {
+    uint64_t hash;
+    uint32_t doc;
+} id_key;
+
+static int by_hash(const void *x, const void *y)
+{
+    const id_key *a = x, *b = y;
+    if (a->hash != b->hash)
+        return a->hash < b->hash ? -1 : 1;
+    return a->doc < b->doc ? -1 : a->doc > b->doc;
+}
+
+static bm_status note_hits(bm_index_ids *ids, const id_key *keys, const bm_store_hits *hits,
+                           bm_error *err)
+{
+    for (size_t i = 0; i < hits->n; i++) {
+        bm_store_doc doc;
+        const uint32_t asked = keys[hits->list[i].asked].doc;
+        bm_status status = bm_store_view_doc(ids->view, hits->list[i].number, &doc, err);
+        if (status != BM_OK)
+            return status == BM_NOT_FOUND ? bm_fail(err, BM_ERR_FORMAT,
+                                                    "the index is damaged: an id names a document "
+                                                    "that is not there")
+                                          : status;
+        if (same(doc.id, ids->batch->docs[asked].id)) /* else their hashes are equal */
+            ids->known[asked] = hits->list[i].number;
+    }
+    return BM_OK;
+}
+
+static bm_status look_up(bm_index_ids *ids, uint32_t table, bm_error *err)
+{
+    const size_t n = ids->batch->n;
+    bm_store_hits hits = {0};
+    id_key *keys = bm_alloc(n, sizeof *keys);
+    uint64_t *hashes = bm_alloc(n, sizeof *hashes);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(keys != NULL && hashes != NULL
+                   ? BM_OK
+                   : bm_fail_nomem(err, n * (sizeof *keys + sizeof *hashes)));
+    for (size_t i = 0; i < n; i++) {
+        const bm_str id = ids->batch->docs[i].id;
+        keys[i] = (id_key){XXH3_64bits(id.data, id.len), (uint32_t)i};
+    }
+    qsort(keys, n, sizeof *keys, by_hash);
+    for (size_t i = 0; i < n; i++)
+        hashes[i] = keys[i].hash;
+    const bm_store_ask ask = {.table = table, .keys = hashes, .n = n};
+    BM_TRY_OUT(bm_store_view_find(ids->view, &ask, &hits, err));
+    status = note_hits(ids, keys, &hits, err);
+out:
+    bm_free(hits.list);
+    bm_free(keys);
+    bm_free(hashes);
+    return status;
+}
+
+static int by_number(const void *x, const void *y)
+{
+    const uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+    return a < b ? -1 : a > b;
+}
+
+static bm_status sort_known(bm_index_ids *ids, bm_error *err)
+{
+    for (size_t i = 0; i < ids->batch->n; i++) {
+        if (ids->known[i] == BM_ID_NONE)
+            continue;
+        bm_status status = bm_grow_array(&ids->sorted, &ids->cap_sorted, ids->n_sorted + 1, err);
+        if (status != BM_OK)
+            return status;
+        ids->sorted[ids->n_sorted++] = ids->known[i];
+    }
+    if (ids->n_sorted > 1)
+        qsort(ids->sorted, ids->n_sorted, sizeof *ids->sorted, by_number);
+    bm_status status = bm_grow_array(&ids->is_gone, &ids->cap_is_gone, ids->n_sorted, err);
+    if (status == BM_OK && ids->n_sorted > 0)
+        memset(ids->is_gone, 0, ids->n_sorted * sizeof *ids->is_gone);
+    return status;
+}
+
+bm_status bm_index_ids_begin(bm_index_ids *ids, const bm_store_view *view, uint32_t table,
+                             const bm_gathered *batch, bm_error *err)
+{
+    clear(ids);
+    ids->view = view;
+    ids->batch = batch;
+    BM_TRY(bm_grow_array(&ids->known, &ids->cap_known, batch->n, err));
+    if (batch->n == 0)
+        return BM_OK;
+    for (size_t i = 0; i < batch->n; i++)
+        ids->known[i] = BM_ID_NONE;
+    BM_TRY(look_up(ids, table, err));
+    return sort_known(ids, err);
+}
+
+/* Into `sorted`, unless it is there. */
+static bm_status add_known(bm_index_ids *ids, uint32_t number, bm_error *err)
+{
+    size_t at = ids->n_sorted;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_grow_array(&ids->sorted, &ids->cap_sorted, ids->n_sorted + 1, err));
+    status = bm_grow_array(&ids->is_gone, &ids->cap_is_gone, ids->n_sorted + 1, err);
+out:
+    while (at > 0 && ids->sorted[at - 1] > number)
+        at--;
+    if (status != BM_OK || (at > 0 && ids->sorted[at - 1] == number))
+        return status;
+    memmove(ids->sorted + at + 1, ids->sorted + at, (ids->n_sorted - at) * sizeof *ids->sorted);
+    memmove(ids->is_gone + at + 1, ids->is_gone + at, (ids->n_sorted - at) * sizeof *ids->is_gone);
+    ids->sorted[at] = number;
+    ids->is_gone[at] = false;
+    ids->n_sorted++;
+    return BM_OK;
+}
+
+bm_status bm_index_ids_look_up(bm_index_ids *ids, size_t i, bm_error *err)
+{
+    uint32_t number;
+    BM_TRY(bm_grow_array(&ids->known, &ids->cap_known, i + 1, err));
+    ids->known[i] = BM_ID_NONE;
+    bm_status status = bm_store_view_id(ids->view, ids->batch->docs[i].id, &number, err);
+    if (status != BM_OK)
+        return status == BM_NOT_FOUND ? BM_OK : status;
+    ids->known[i] = number;
+    return add_known(ids, number, err);
+}
+
+/* --- who has an id --- */
+
+/* The first place of a number in `sorted`; n_sorted: it is not there. Several documents of the batch may
+ * have the same id. */
+static size_t place_of(const bm_index_ids *ids, uint32_t number)
+{
+    size_t begin = 0, end = ids->n_sorted;
+    while (begin < end) {
+        const size_t middle = begin + (end - begin) / 2;
+        if (ids->sorted[middle] < number)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    return begin < ids->n_sorted && ids->sorted[begin] == number ? begin : ids->n_sorted;
+}
+
+bool bm_index_ids_is_gone(const bm_index_ids *ids, uint32_t number)
+{
+    const size_t at = place_of(ids, number);
+    return at < ids->n_sorted && ids->is_gone[at];
+}
+
+static uint32_t holder_of(const bm_index_ids *ids, bm_str id)
+{
+    const uint32_t number = ids->set.n == 0 ? BM_ID_NONE : bm_id_set_find(&ids->set, id);
+    return number == BM_ID_NONE ? BM_ID_NONE : ids->holder[number];
+}
+
+bool bm_index_ids_taken(const bm_index_ids *ids, size_t i, bool *in_batch, uint32_t *who)
+{
+    const uint32_t holder = holder_of(ids, ids->batch->docs[i].id), known = ids->known[i];
+    *in_batch = holder != BM_ID_NONE;
+    if (*in_batch)
+        *who = holder;
+    else if (known != BM_ID_NONE && !bm_index_ids_is_gone(ids, known))
+        *who = known;
+    else
+        return false;
+    return true;
+}
+
+bm_status bm_index_ids_hold(bm_index_ids *ids, size_t i, bm_error *err)
+{
+    uint32_t number;
+    BM_TRY(bm_id_set_add(&ids->set, ids->batch->docs[i].id, &number, err));
+    BM_TRY(bm_grow_array(&ids->holder, &ids->cap_holder, number + 1, err));
+    ids->holder[number] = (uint32_t)i;
+    return BM_OK;
+}
+
+bm_status bm_index_ids_drop(bm_index_ids *ids, size_t i, uint32_t *dropped, bm_error *err)
+{
+    bool in_batch;
+    uint32_t who;
+    *dropped = BM_ID_NONE;
+    if (!bm_index_ids_taken(ids, i, &in_batch, &who))
+        return BM_OK;
+    if (in_batch) {
+        ids->holder[bm_id_set_find(&ids->set, ids->batch->docs[i].id)] = BM_ID_NONE;
+        *dropped = who;
+        return BM_OK;
+    }
+    BM_TRY(bm_grow_array(&ids->gone, &ids->cap_gone, ids->n_gone + 1, err));
+    ids->gone[ids->n_gone++] = who;
+    ids->is_gone[place_of(ids, who)] = true;
+    return BM_OK;
+}
+
+/* --- id#N --- */
+
+bm_status bm_index_ids_number(bm_index_ids *ids, bm_str id, bm_str *out, bm_error *err)
+{
+    bm_status status = bm_grow_array(&ids->texts, &ids->cap_texts, ids->n_texts + 1, err);
+    if (status != BM_OK)
+        return status;
+    for (uint32_t number = 2;; number++) {
+        char *text = NULL;
+        uint32_t who;
+        bm_buf made = {0};
+        status = bm_buf_add(&made, id.data, id.len, err);
+        if (status == BM_OK)
+            status = bm_buf_add_format(&made, err, "#%" PRIu32, number);
+        text = made.data;
+        if (status == BM_OK) {
+            *out = (bm_str){text, made.len};
+            if (holder_of(ids, *out) == BM_ID_NONE)
+                status = bm_store_view_id(ids->view, *out, &who, err);
+        }
+        if (status == BM_NOT_FOUND) {
+            ids->texts[ids->n_texts++] = text;
+            return BM_OK;
+        }
+        bm_buf_reset(&made);
+        if (status != BM_OK)
+            return status;
+    }
+}
+
+/* index_near -- chains of documents that share a band key. */
+
+bm_status bm_index_near_begin(bm_index_near *near, const bm_gathered *batch, size_t n,
+                              const bm_gather_shape *shape, bm_error *err)
+{
+    const size_t entries = n * shape->bands;
+    size_t n_heads = 1024;
+    while (n_heads < entries)
+        n_heads *= 2;
+    near->batch = batch;
+    near->shape = shape;
+    if (entries >= UINT32_MAX)
+        return bm_fail_nomem(err, entries * sizeof *near->next);
+    BM_TRY(bm_grow_array(&near->heads, &near->cap_heads, n_heads, err));
+    BM_TRY(bm_grow_array(&near->next, &near->cap_next, entries, err));
+    BM_TRY(bm_grow_array(&near->seen, &near->cap_seen, n, err));
+    BM_TRY(bm_grow_array(&near->there, &near->cap_there, n, err));
+    near->n_heads = n_heads;
+    near->question = 0;
+    memset(near->heads, 0, n_heads * sizeof *near->heads);
+    if (n > 0) {
+        memset(near->seen, 0, n * sizeof *near->seen);
+        memset(near->there, 0, n * sizeof *near->there);
+    }
+    return BM_OK;
+}
+
+void bm_index_near_reset(bm_index_near *near)
+{
+    bm_free(near->heads);
+    bm_free(near->next);
+    bm_free(near->seen);
+    bm_free(near->there);
+    *near = (bm_index_near){0};
+}
+
+/* Keys are hashes already; those of different bands are of different documents hardly ever equal. */
+static uint32_t *head_of(const bm_index_near *near, uint64_t key)
+{
+    return &near->heads[(size_t)key & (near->n_heads - 1)];
+}
+
+void bm_index_near_add(bm_index_near *near, size_t i)
+{
+    const uint32_t bands = near->shape->bands;
+    near->there[i] = true;
+    if (near->batch->docs[i].n_shingles == 0)
+        return;
+    for (size_t e = i * bands; e < (i + 1) * bands; e++) {
+        uint32_t *head = head_of(near, near->batch->keys[e]);
+        near->next[e] = *head;
+        *head = (uint32_t)e + 1;
+    }
+}
+
+void bm_index_near_take_out(bm_index_near *near, size_t i)
+{
+    near->there[i] = false;
+}
+
+static double compare(bm_index_near *near, size_t i, size_t other)
+{
+    const bm_gathered *g = near->batch;
+    const uint32_t words = near->shape->words;
+    near->verified++;
+    if (near->shape->sets)
+        return bm_jaccard_at_least(g->sets[i], g->docs[i].n_shingles, g->sets[other],
+                                   g->docs[other].n_shingles, near->threshold);
+    return bm_agreement_at_least(g->words + i * words, g->words + other * words,
+                                 (bm_word_rows){words, near->shape->word_bytes}, near->threshold);
+}
+
+bool bm_index_near_best(bm_index_near *near, size_t i, size_t but, size_t *best, double *similarity)
+{
+    const bm_gathered *g = near->batch;
+    const uint32_t bands = near->shape->bands;
+    bool found = false;
+    near->question++;
+    for (size_t b = 0; g->docs[i].n_shingles > 0 && b < bands; b++) {
+        const uint64_t key = g->keys[i * bands + b];
+        for (uint32_t e = *head_of(near, key); e != 0; e = near->next[e - 1]) {
+            const size_t other = (e - 1) / bands;
+            if ((e - 1) % bands != b || g->keys[e - 1] != key || other == but ||
+                !near->there[other] || near->seen[other] == near->question)
+                continue;
+            near->seen[other] = near->question;
+            near->candidates++;
+            const double s = compare(near, i, other);
+            if (s < 0 || (found && (s < *similarity || (s == *similarity && other > *best))))
+                continue;
+            found = true;
+            *best = other;
+            *similarity = s;
+        }
+    }
+    return found;
+}
+
+/* index_notes -- lines of text, written whole each time.
+ *
+ * Of an add: names, settings, records, file, bytes, digest (two numbers), whether the place is
+ * known, before; all
+ * in hexadecimal. */
+
+#include <xxhash.h>
+
+#include "base/error.h"
+#include "json/json_write.h"
+#include "job/settings.h"
+#include "job/report_file.h"
+
+#define ADDS_MAX 64u /* lines */
+#define N_FIELDS 9u
+
+/* --- inputs --- */
+
+static size_t count_lines(bm_str text)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < text.len; i++)
+        n += text.data[i] == '\n';
+    return n;
+}
+
+static bm_status add_names(const bm_job_context *job, bm_buf *out, bm_error *err)
+{
+    if (job->settings->index.follow) /* its inputs are not open */
+        return bm_buf_add_text(out, "-\n", err);
+    for (size_t i = 0; i < job->inputs.names.n; i++) {
+        const char *name = job->inputs.names.names[i];
+        BM_TRY(bm_tsv_escape(out, (bm_str){name, strlen(name)}, err));
+        BM_TRY(bm_buf_add(out, "\n", 1, err));
+    }
+    return BM_OK;
+}
+
+/* Where whole lines of `all` are these lines; SIZE_MAX: nowhere. */
+static size_t find_lines(bm_str all, bm_str lines)
+{
+    for (size_t at = 0; lines.len > 0 && at + lines.len <= all.len;) {
+        const char *found = memmem(all.data + at, all.len - at, lines.data, lines.len);
+        if (found == NULL)
+            return SIZE_MAX;
+        if (found == all.data || found[-1] == '\n')
+            return (size_t)(found - all.data);
+        at = (size_t)(found - all.data) + 1;
+    }
+    return SIZE_MAX;
+}
+
+bm_status bm_index_inputs_list(const bm_job_context *job, const bm_store_view *view, bm_buf *names,
+                               uint32_t *first, bm_error *err)
+{
+    const bm_str listed =
+        view != NULL ? bm_store_view_note(view, BM_NOTE_INPUTS) : (bm_str){NULL, 0};
+    bm_buf own = {0};
+    *first = BM_INDEX_NO_INPUT;
+    bm_status status = bm_buf_add(names, listed.data, listed.len, err);
+    if (status != BM_OK || bm_job_context_format(job) == BM_FORMAT_FILES)
+        return status;
+    status = add_names(job, &own, err);
+    if (status == BM_OK) {
+        const size_t at = find_lines(listed, (bm_str){own.data, own.len});
+        *first = (uint32_t)count_lines((bm_str){listed.data, at == SIZE_MAX ? listed.len : at});
+        if (at == SIZE_MAX)
+            status = bm_buf_add(names, own.data, own.len, err);
+    }
+    bm_buf_reset(&own);
+    return status;
+}
+
+bm_status bm_index_input_name(bm_str names, uint32_t input, bm_buf *out, bm_error *err)
+{
+    const char *at = names.data, *end = names.len > 0 ? at + names.len : at;
+    for (uint32_t i = 0; at < end && i < input; i++) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        at = newline == NULL ? end : newline + 1;
+    }
+    out->len = 0;
+    if (at == end || at == NULL)
+        return bm_buf_end(out, err);
+    const char *newline = memchr(at, '\n', (size_t)(end - at));
+    BM_TRY(bm_buf_add(out, at, (size_t)((newline == NULL ? end : newline) - at), err));
+    const size_t len = bm_tsv_unescape(out->data, out->len);
+    out->len = len == SIZE_MAX ? out->len : len;
+    return bm_buf_end(out, err);
+}
+
+/* --- what an add is --- */
+
+static void hash_setting(void *ctx, const bm_setting *setting)
+{
+    uint64_t *hash = ctx;
+    bm_json json = {0};
+    bm_report_setting_value(&json, setting);
+    *hash = XXH3_64bits_withSeed(setting->name, strlen(setting->name), *hash);
+    *hash = XXH3_64bits_withSeed(json.buf.data, json.buf.len, *hash);
+    bm_buf_reset(&json.buf);
+}
+
+static void identify(const bm_job_context *job, bm_index_add_note *note)
+{
+    const bm_file_names *names = &job->inputs.names;
+    bm_settings_list(job->settings, bm_job_context_format(job), hash_setting, &note->settings);
+    for (size_t i = 0; i < names->n; i++)
+        note->names = XXH3_64bits_withSeed(names->names[i], strlen(names->names[i]), note->names);
+}
+
+/* Inputs before `n`, which are read to their ends. */
+static bm_status hash_before(bm_index_add_note *note, const bm_job_context *job, size_t n,
+                             bm_error *err)
+{
+    for (; note->n_before < n; note->n_before++) {
+        const bm_source *source = bm_input_set_source(job->inputs.set, note->n_before);
+        struct stat info = {0};
+        if (source->unreadable == NULL && stat(source->path, &info) != 0)
+            return bm_fail_errno(err, errno, source->name, "cannot look at");
+        const uint64_t told[] = {(uint64_t)info.st_size, (uint64_t)info.st_mtim.tv_sec,
+                                 (uint64_t)info.st_mtim.tv_nsec};
+        note->before = XXH3_64bits_withSeed(told, sizeof told, note->before);
+    }
+    return BM_OK;
+}
+
+/* --- lines --- */
+
+/* Numbers of a line, in their order. */
+static bool read_line(const char *line, uint64_t fields[N_FIELDS])
+{
+    for (size_t i = 0; i < N_FIELDS; i++) {
+        char *end;
+        fields[i] = strtoull(line, &end, 16);
+        if (end == line || *end != (i + 1 < N_FIELDS ? '\t' : '\n'))
+            return false;
+        line = end + 1;
+    }
+    return true;
+}
+
+/* Part the lines of other adds from this one's. `text` ends with a NUL behind it. */
+static bm_status part(const char *text, bm_index_add_note *note, uint64_t fields[N_FIELDS],
+                      bool *found, bm_error *err)
+{
+    uint64_t line[N_FIELDS];
+    *found = false;
+    for (const char *next; *text != '\0'; text = next) {
+        const char *newline = strchr(text, '\n');
+        next = newline == NULL ? text + strlen(text) : newline + 1;
+        /* of a later version, maybe */
+        if (newline == NULL || !read_line(text, line))
+            continue;
+        if (line[0] == note->names) {
+            memcpy(fields, line, sizeof line);
+            *found = true;
+            continue;
+        }
+        BM_TRY(bm_buf_add(&note->others, text, (size_t)(next - text), err));
+    }
+    return BM_OK;
+}
+
+static bm_status go_on(bm_index_add_note *note, const bm_job_context *job,
+                       const uint64_t fields[N_FIELDS], bm_index_add_place *place, bm_error *err)
+{
+    const char *path = job->settings->output.path;
+    const size_t n = bm_input_set_count(job->inputs.set);
+    if (fields[1] != note->settings)
+        return bm_fail_at(err, BM_ERR_FORMAT, path, 0,
+                          "the interrupted add of these inputs had other options (the same ones, "
+                          "or without `resume`)");
+    *place = (bm_index_add_place){.records = fields[2],
+                                  .place = {.file = fields[3],
+                                            .bytes = fields[4],
+                                            .digest = {.lo = fields[5], .hi = fields[6]},
+                                            .known = fields[7] != 0}};
+    BM_TRY(place->place.known && place->place.file < n
+               ? hash_before(note, job, (size_t)place->place.file, err)
+               : hash_before(note, job, n, err));
+    if (note->before != fields[8])
+        return bm_fail_at(err, BM_ERR_FORMAT, path, 0,
+                          "inputs have changed since the add of them was interrupted (sizes or "
+                          "times of those that were read)");
+    return BM_OK;
+}
+
+bm_status bm_index_add_note_open(const bm_job_context *job, const bm_store_view *view,
+                                 bm_index_add_note *note, bm_index_add_place *place, bm_error *err)
+{
+    const bm_str noted = bm_store_view_note(view, BM_NOTE_ADDS);
+    uint64_t fields[N_FIELDS];
+    bool found;
+    bm_buf text = {0};
+    *place = (bm_index_add_place){0};
+    if (job->inputs.set == NULL) /* standard input that is followed, or signatures */
+        return BM_OK;
+    note->noted = bm_input_set_stays(job->inputs.set);
+    if (job->settings->results.resume && !note->noted)
+        return bm_fail_field(err, "resume",
+                             "`resume` needs inputs that can be read again (regular files, not "
+                             "standard input or a pipe)");
+    identify(job, note);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_buf_add(&text, noted.data, noted.len, err));
+    BM_TRY_OUT(bm_buf_end(&text, err));
+    BM_TRY_OUT(part(text.data, note, fields, &found, err));
+    if (found && job->settings->results.resume)
+        BM_TRY_OUT(go_on(note, job, fields, place, err));
+out:
+    bm_buf_reset(&text);
+    return status;
+}
+
+void bm_index_add_note_reset(bm_index_add_note *note)
+{
+    bm_buf_reset(&note->others);
+    *note = (bm_index_add_note){0};
+}
+
+/* Without the first of too many lines. */
+static bm_str last_lines(const bm_buf *lines)
+{
+    bm_str text = {lines->data, lines->len};
+    for (size_t n = count_lines(text); n >= ADDS_MAX; n--) {
+        const size_t len =
+            (size_t)((const char *)memchr(text.data, '\n', text.len) - text.data) + 1;
+        text = (bm_str){text.data + len, text.len - len};
+    }
+    return text;
+}
+
+bm_status bm_index_add_note_save(bm_index_add_note *note, const bm_job_context *job,
+                                 const bm_index_add_place *place, bm_store *store, bm_error *err)
+{
+    const bm_content_place *p = &place->place;
+    bm_buf text = {0};
+    if (!note->noted)
+        return BM_OK;
+    const size_t n = bm_input_set_count(job->inputs.set);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(hash_before(note, job, p->known && p->file < n ? (size_t)p->file : n, err));
+    const bm_str others = last_lines(&note->others);
+    BM_TRY_OUT(bm_buf_add(&text, others.data, others.len, err));
+    BM_TRY_OUT(bm_buf_add_format(&text, err,
+                                 "%016" PRIx64 "\t%016" PRIx64 "\t%" PRIx64 "\t%" PRIx64
+                                 "\t%" PRIx64 "\t%016" PRIx64 "\t%016" PRIx64 "\t%d\t%016" PRIx64
+                                 "\n",
+                                 note->names, note->settings, place->records, p->file, p->bytes,
+                                 p->digest.lo, p->digest.hi, p->known, note->before));
+    status = bm_store_note(store, BM_NOTE_ADDS, (bm_str){text.data, text.len}, err);
+out:
+    bm_buf_reset(&text);
+    return status;
+}
 
 #define COMMIT_INPUT   (UINT64_C(64) << 20)
 #define COMMIT_SECONDS 10.0

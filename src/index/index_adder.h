@@ -12,13 +12,123 @@
 #ifndef BM_INDEX_INDEX_ADDER_H
 #define BM_INDEX_INDEX_ADDER_H
 
-#include "job/job_context.h"
-#include "index/index_gather.h"
-#include "index/index_ids.h"
-#include "index/index_near.h"
-#include "index/index_notes.h"
+#include "index/index_feed.h"
 #include "index/search.h"
+#include "job/job_context.h"
 #include "job/rows.h"
+#include "model/ids.h"
+#include "store/store_write.h"
+
+/* index_ids -- ids of a batch against those of the index, and against each other, in input order. */
+
+/* Of one batch after another. {0} is empty. */
+typedef struct bm_index_ids {
+    const bm_store_view *view;
+    const bm_gathered *batch;
+    uint32_t *known;  /* of each document: the one of the index that has its id; BM_ID_NONE */
+    bm_id_set set;    /* ids of documents of the batch that stay, or stayed */
+    uint32_t *holder; /* of each of these ids: the document; BM_ID_NONE: it was dropped */
+    uint32_t *gone;   /* documents of the index that are to be removed */
+    size_t n_gone, cap_known, cap_holder, cap_gone;
+    uint32_t *sorted; /* those of `known` that are numbers, ascending */
+    bool *is_gone;    /* of each of `sorted` */
+    size_t n_sorted, cap_sorted, cap_is_gone;
+    char **texts; /* of ids that were made here */
+    size_t n_texts, cap_texts;
+} bm_index_ids;
+
+/* Look up the ids of a settled batch in the view; both are borrowed until the next one. */
+bm_status bm_index_ids_begin(bm_index_ids *ids, const bm_store_view *view, uint32_t table,
+                             const bm_gathered *batch, bm_error *err);
+/* The same for one more document, i, of a batch that grows. */
+bm_status bm_index_ids_look_up(bm_index_ids *ids, size_t i, bm_error *err);
+void bm_index_ids_reset(bm_index_ids *ids);
+
+/* Who has the id of document i: one before it in the batch (*in_batch), or one of the index. False: nobody. */
+bool bm_index_ids_taken(const bm_index_ids *ids, size_t i, bool *in_batch, uint32_t *who);
+/* Document i stays, under the id docs[i].id, which nobody has. */
+bm_status bm_index_ids_hold(bm_index_ids *ids, size_t i, bm_error *err);
+/* Whoever has the id of document i goes: *dropped is the one of the batch, BM_ID_NONE: one of the
+ * index. */
+bm_status bm_index_ids_drop(bm_index_ids *ids, size_t i, uint32_t *dropped, bm_error *err);
+/* Is a document of the index among those that go? */
+bool bm_index_ids_is_gone(const bm_index_ids *ids, uint32_t number);
+/* *out: the first of id#2, id#3 … that nobody has, the batch's own. */
+bm_status bm_index_ids_number(bm_index_ids *ids, bm_str id, bm_str *out, bm_error *err);
+
+/* index_near -- documents of one batch against those before them in it: the part of `unique`
+ * that an
+ * index cannot answer, since they are not in it yet.
+ *
+ * The same candidates and the same similarities as a search of the index (search.h) would give.
+ * One thread. */
+
+typedef struct bm_index_near {
+    const bm_gathered *batch;
+    const bm_gather_shape *shape;
+    double threshold;
+    uint32_t *heads,
+        *next;      /* chains of entries, one a document and band; 0: the end, else entry + 1 */
+    uint32_t *seen; /* of each document: in which question it was compared last */
+    uint32_t question;
+    bool *there; /* it is in the chains, and was not taken out */
+    size_t n_heads, cap_heads, cap_next, cap_seen, cap_there;
+    uint64_t candidates, verified; /* summed over all batches */
+} bm_index_near;                   /* {0} is empty */
+
+/* A settled batch, none of whose documents is in yet, which may grow to `n`; borrowed until the next one. Questions are
+ * fewer than 2^32. */
+bm_status bm_index_near_begin(bm_index_near *near, const bm_gathered *batch, size_t n,
+                              const bm_gather_shape *shape, bm_error *err);
+void bm_index_near_reset(bm_index_near *near);
+void bm_index_near_add(bm_index_near *near, size_t i);
+void bm_index_near_take_out(bm_index_near *near, size_t i);
+/* The document in it that is most like document i and reaches the threshold, of equal ones the first, but for
+ * document `but`; *similarity. False: there is none. */
+bool bm_index_near_best(bm_index_near *near, size_t i, size_t but, size_t *best,
+                        double *similarity);
+
+/* index_notes -- what an index notes of those that filled it: the names of inputs, and how far
+ * each add came.
+ *
+ *     inputs   a name a line (escaped as in TSV); bm_store_doc.input is the number of the line, from 0
+ *     adds     a line an add, the last 64 of them: what it is, how far it came, so that it can go on
+ *
+ * Inputs that are each one document (format files) are not listed: there the id says which it was. */
+
+#define BM_INDEX_NO_INPUT UINT32_MAX
+
+/* List the inputs of a job behind those that are listed in the view (NULL: none are); *first: the number of file 0,
+ * BM_INDEX_NO_INPUT where they are not listed. `names`: the whole list, the caller's to reset. */
+bm_status bm_index_inputs_list(const bm_job_context *job, const bm_store_view *view, bm_buf *names,
+                               uint32_t *first, bm_error *err);
+/* The name of an input, unescaped, into an empty buffer; "" where there is none. */
+bm_status bm_index_input_name(bm_str names, uint32_t input, bm_buf *out, bm_error *err);
+
+/* Where an add has come to. */
+typedef struct bm_index_add_place {
+    uint64_t records;
+    bm_content_place place; /* behind the last of them; not known: the end of all inputs */
+} bm_index_add_place;
+
+/* What an add is, and what is noted of others. */
+typedef struct bm_index_add_note {
+    uint64_t names, settings; /* hashes of the names of its inputs, of what decides its results */
+    uint64_t before;          /* of the first n_before inputs: names, sizes, times of change */
+    size_t n_before;
+    bm_buf others;   /* lines */
+    bool noted;      /* its inputs can be read again, so it could go on */
+} bm_index_add_note; /* {0}; reset */
+
+/* What this job is, and, with `resume`, where it came to before: records 0 is the beginning. BM_ERR_FORMAT:
+ * inputs before that place are not what they were, or the options are others. BM_ERR_USAGE: inputs that cannot be read
+ * again. */
+bm_status bm_index_add_note_open(const bm_job_context *job, const bm_store_view *view,
+                                 bm_index_add_note *note, bm_index_add_place *place, bm_error *err);
+void bm_index_add_note_reset(bm_index_add_note *note);
+/* With the next commit it has come so far. */
+bm_status bm_index_add_note_save(bm_index_add_note *note, const bm_job_context *job,
+                                 const bm_index_add_place *place, bm_store *store, bm_error *err);
 
 /* When what was added is committed, where it is at all before the end. */
 typedef struct bm_index_commits {
@@ -31,7 +141,7 @@ typedef struct bm_index_adder {
     bm_job_context *job;
     bm_store *store;
     bm_gather_shape shape;
-    bm_buf input_names; /* the whole list (index_notes.h) */
+    bm_buf input_names; /* the whole list (index_adder.h) */
     bm_index_add_note note;
     bm_index_add_place place; /* behind what was added last */
     uint64_t skipped_records; /* that an interrupted add had added */

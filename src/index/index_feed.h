@@ -7,8 +7,64 @@
 #ifndef BM_INDEX_INDEX_FEED_H
 #define BM_INDEX_INDEX_FEED_H
 
+#include "base/threads.h"
 #include "job/job_context.h"
-#include "index/index_gather.h"
+#include "sign/ingest_cfg.h"
+#include "store/store_write.h"
+
+/* index_gather -- documents of batches of the ingest, copied one behind another until they are
+ * worth
+ * a run of the index.
+ *
+ * One thread at a time. */
+
+/* What of each document is gathered. */
+typedef struct bm_gather_shape {
+    bool sets;             /* shingle hashes; else words */
+    uint32_t bands, words; /* as the facts of the index: keys, and uints of words */
+    uint32_t word_bytes;   /* of the words: 4 or 8 */
+    bool unsorted;         /* sets stay as they came: not all are wanted in order */
+    uint32_t first_input;  /* that of file 0 of the inputs; UINT32_MAX: none is told */
+} bm_gather_shape;
+
+/* Room of the arrays below. */
+typedef struct bm_gather_room {
+    size_t docs, sets, hashes, words, keys;
+} bm_gather_room;
+
+typedef struct bm_gathered {
+    size_t n;
+    bm_store_doc *docs;    /* ids and sets are found once they are settled */
+    bm_buf ids;            /* one behind another */
+    uint64_t *hashes;      /* likewise; those of a document sorted once they are settled */
+    const uint64_t **sets; /* of each document, once they are settled */
+    uint32_t *words;
+    uint64_t *keys;
+    size_t n_hashes;
+    bm_gather_room room;
+    uint64_t input_bytes;   /* of texts, or of hashes */
+    uint64_t records;       /* of the inputs, up to the end of the last document */
+    bm_content_place place; /* behind it */
+    bool broken;            /* what came behind failed, and the last documents are not signed */
+} bm_gathered;              /* {0} is empty */
+
+/* Room for n documents, but not for their hashes. BM_ERR_NOMEM. */
+bm_status bm_gathered_reserve(bm_gathered *g, const bm_gather_shape *shape, size_t n,
+                              bm_error *err);
+/* Behind what is there. BM_ERR_NOMEM. */
+bm_status bm_gathered_add(bm_gathered *to, const bm_gather_shape *shape,
+                          const bm_ingest_batch *batch, bm_error *err);
+/* Nothing more is added: sort the sets, on all threads, unless they are to stay unsorted, and let documents and `sets` point to what is
+ * theirs. */
+bm_status bm_gathered_settle(bm_gathered *g, const bm_gather_shape *shape, bm_pool *pool,
+                             bm_error *err);
+/* Leave out the documents for which stays[i] is false: those behind them move up. */
+void bm_gathered_drop(bm_gathered *g, const bm_gather_shape *shape, const bool *stays);
+uint64_t bm_gathered_bytes(const bm_gathered *g); /* that it holds */
+/* It holds `most` bytes, and half of them are in use: room that an earlier one left is no documents. */
+bool bm_gathered_is_full(const bm_gathered *g, const bm_gather_shape *shape, uint64_t most);
+void bm_gathered_clear(bm_gathered *g); /* in the same memory */
+void bm_gathered_reset(bm_gathered *g); /* frees */
 
 /* Called in input order on the caller's thread. The documents are settled, the callee may change
  * them. */

@@ -1,17 +1,494 @@
 /* index_fill.c -- see the header.
  *
- * Tests: tests/cli/cases/index_build.sh, tests/cli/cases/index_add.sh, tests/cli/cases/index_resume.sh */
+ * Tests: tests/cli/cases/index_add.sh, tests/cli/cases/index_build.sh,
+ *        tests/cli/cases/index_follow.sh, tests/cli/cases/index_resume.sh,
+ *        tests/cli/cases/index_signed.sh */
 #include "index/index_fill.h"
 
-#include <inttypes.h>
+#include <bandmill/sketch.h>
+#include <bandmill/words.h>
 
-#include "model/scheme_facts.h"
+#include <inttypes.h>
+#include <string.h>
+
 #include "base/error.h"
-#include "results/result_tables.h"
-#include "job/job_stages.h"
+#include "base/memory.h"
 #include "index/index_feed.h"
-#include "index/index_follow.h"
 #include "index/index_place.h"
+#include "index/signed_lines.h"
+#include "job/job_context.h"
+#include "job/settings.h"
+#include "model/scheme_facts.h"
+#include "results/result_tables.h"
+
+/* index_sources -- settings of documents from manifests.
+ *
+ * An add commits as it goes, so the bytes of all inputs are compared before it begins: they are
+ * read twice. */
+
+void bm_index_sources_reset(bm_index_sources *sources)
+{
+    bm_recipe_reset(&sources->recipe);
+    bm_free(sources->manifests);
+    *sources = (bm_index_sources){0};
+}
+
+static bm_status list_manifests(bm_sign_dir *const *dirs, size_t n, bm_index_sources *out,
+                                bm_error *err)
+{
+    BM_TRY(bm_new(&out->manifests, n, err));
+    for (size_t i = 0; i < n; i++)
+        out->manifests[i] = bm_sign_dir_manifest(dirs[i]);
+    out->recipe = (bm_recipe){.manifests = out->manifests, .n = n};
+    return BM_OK;
+}
+
+bm_status bm_index_sources_settle(bm_sign_dir *const *dirs, size_t n, bm_settings *settings,
+                                  bm_index_sources *out, bm_error *err)
+{
+    bm_settings are = *settings;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_job_context_check_outputs(settings, settings->input.paths,
+                                            settings->input.n_paths, err));
+    BM_TRY_OUT(list_manifests(dirs, n, out, err));
+    BM_TRY_OUT(bm_recipe_settle(&out->recipe, &are, err));
+    BM_TRY_OUT(bm_recorded_options_check(settings, &are, bm_sign_dir_path(dirs[0]), err));
+    BM_TRY_OUT(bm_recipe_find(&out->recipe, &are, err));
+    status = bm_recipe_check_files(&out->recipe, &are.callbacks, err);
+out:
+    if (status == BM_ERR_IO) { /* of files that our own name */
+        status = BM_ERR_FORMAT;
+        if (err != NULL)
+            err->status = status;
+    }
+    if (status != BM_OK)
+        return status;
+    if (settings->input.duplicate_ids != BM_DUPLICATE_IDS_ERROR) /* of all that the index holds */
+        are.input.duplicate_ids = settings->input.duplicate_ids;
+    are.input.patterns = (bm_name_patterns){0};
+    settings->input = are.input;
+    settings->recorded = are.recorded;
+    return BM_OK;
+}
+
+/* index_signed -- words come from signatures.npy, keys are made of them; no text is read. Which
+ * line of which input
+ * a document was is not told. */
+
+static bm_status are_signed(const bm_settings *s, bool *out, bm_error *err)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->input.n_paths; i++) {
+        bool is = false;
+        BM_TRY(bm_sign_dir_is(s->input.paths[i], s->memory, &is, err));
+        n += is;
+    }
+    *out = n > 0;
+    if (n > 0 && (n < s->input.n_paths || s->input.files_from != NULL))
+        return bm_fail(err, BM_ERR_USAGE,
+                       "signatures and documents together (all inputs of one kind)");
+    return BM_OK;
+}
+
+static bm_status open_dirs(const bm_settings *s, bm_index_signed *out, bm_error *err)
+{
+    const char *field;
+    BM_TRY(bm_new_zero(&out->dirs, s->input.n_paths, err));
+    for (size_t i = 0; i < s->input.n_paths; i++) {
+        BM_TRY(bm_sign_dir_open(s->input.paths[i], s->memory / 4 + 1, &out->dirs[i], err));
+        out->n = out->n_open = i + 1;
+        if (!bm_sign_dir_same_provenance(out->dirs[0], out->dirs[i], &field))
+            return bm_fail_at(err, BM_ERR_FORMAT, bm_sign_dir_path(out->dirs[i]), 0,
+                              "provenance.%s differs from that of %s (signatures made alike)",
+                              field, bm_sign_dir_path(out->dirs[0]));
+    }
+    return BM_OK;
+}
+
+/* The first way in which documents are signed differently; NULL: none. */
+static const char *differs(const bm_settings *a, const bm_settings *b)
+{
+    if (a->sketch.scheme != b->sketch.scheme)
+        return "scheme";
+    if (strcmp(a->hash_name, b->hash_name) != 0)
+        return "hash";
+    if (a->sketch.seed != b->sketch.seed)
+        return "seed";
+    if (a->sketch.perms != b->sketch.perms && a->index.store == BM_INDEX_SIGNATURES)
+        return "perms";
+    return bm_text_differs(&a->text, &b->text);
+}
+
+static bm_status settle(const bm_index_signed *dirs, const char *path, bm_settings *s,
+                        bm_error *err)
+{
+    const char *dir = bm_sign_dir_path(dirs->dirs[0]);
+    bm_settings are = *s;
+    BM_TRY(bm_recipe_signed(bm_sign_dir_manifest(dirs->dirs[0]), &are, err));
+    if (path != NULL) {
+        const char *field = differs(s, &are);
+        return field == NULL ? BM_OK
+                             : bm_fail_at(err, BM_ERR_FORMAT, dir, 0,
+                                          "provenance.%s differs from that of the index %s "
+                                          "(signatures made alike)",
+                                          field, path);
+    }
+    BM_TRY(bm_recorded_options_check(s, &are, dir, err));
+    if (s->sketch.perms != 0 && s->sketch.perms != are.sketch.perms)
+        return bm_fail_field(err, "perms", "%u permutations asked for, the signatures have %u",
+                             s->sketch.perms, are.sketch.perms);
+    s->text = are.text;
+    s->sketch = are.sketch;
+    s->hash_name = strcmp(are.hash_name, BM_HASH_GIVEN) == 0
+                       ? BM_HASH_GIVEN
+                       : bm_option_word(BM_OPTION_HASH, are.text.hash);
+    return bm_settings_keep_stop_words(s, err);
+}
+
+bm_status bm_index_signed_open(bm_settings *settings, const char *path, bm_index_signed *out,
+                               bm_error *err)
+{
+    bool is = false;
+    *out = (bm_index_signed){0};
+    bm_status status = are_signed(settings, &is, err);
+    if (status != BM_OK || !is)
+        return status;
+    if (settings->results.resume)
+        return bm_fail_field(err, "resume", "`resume` continues documents, not signatures");
+    status = open_dirs(settings, out, err);
+    if (status == BM_OK)
+        status = settle(out, path, settings, err);
+    if (status == BM_OK && settings->index.store == BM_INDEX_SETS)
+        status = bm_index_sources_settle(out->dirs, out->n_open, settings, &out->sources, err);
+    if (status == BM_OK && settings->index.store == BM_INDEX_SETS)
+        out->n = 0; /* it is a job over documents now */
+    if (status != BM_OK)
+        bm_index_signed_close(out);
+    return status;
+}
+
+void bm_index_signed_close(bm_index_signed *dirs)
+{
+    for (size_t i = 0; i < dirs->n_open; i++)
+        bm_sign_dir_close(dirs->dirs[i]);
+    bm_index_sources_reset(&dirs->sources);
+    bm_free(dirs->dirs);
+    *dirs = (bm_index_signed){0};
+}
+
+/* --- documents --- */
+
+/* What of a row stands in arrays of its own. */
+typedef struct columns {
+    size_t *ends;
+    uint32_t *n_shingles;
+    uint64_t *n_bytes;
+    bm_hash128 *content;
+} columns;
+
+static void reset_columns(columns *c)
+{
+    bm_free(c->ends);
+    bm_free(c->n_shingles);
+    bm_free(c->n_bytes);
+    bm_free(c->content);
+}
+
+static bm_status make_columns(columns *c, size_t n, bm_error *err)
+{
+    *c = (columns){bm_alloc(n, sizeof *c->ends), bm_alloc(n, sizeof *c->n_shingles),
+                   bm_alloc_zero(n, sizeof *c->n_bytes), bm_alloc_zero(n, sizeof *c->content)};
+    if (c->ends != NULL && c->n_shingles != NULL && c->n_bytes != NULL && c->content != NULL)
+        return BM_OK;
+    reset_columns(c);
+    return bm_fail_nomem(err, n * sizeof *c->content);
+}
+
+static void add_documents(bm_gathered *g, const columns *c, const bm_gather_shape *shape, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const size_t begin = i == 0 ? 0 : c->ends[i - 1];
+        g->docs[i] = (bm_store_doc){.id = {NULL, c->ends[i] - begin},
+                                    .content = c->content[i],
+                                    .text_bytes = c->n_bytes[i],
+                                    .input = BM_INDEX_NO_INPUT,
+                                    .n_shingles = c->n_shingles[i]};
+        for (uint32_t b = 0; c->n_shingles[i] == 0 && b < shape->bands; b++)
+            g->keys[i * shape->bands + b] = BM_NO_BAND_KEY;
+        g->input_bytes += shape->words * sizeof *g->words;
+    }
+    g->n = n;
+}
+
+/* Rows first … first+n-1 of a directory. */
+typedef struct block {
+    bm_sign_dir *dir;
+    uint64_t first;
+    size_t n;
+} block;
+
+/* Into an empty batch. */
+static bm_status load(const block *b, const bm_index_adder *adder, bm_gathered *g, bm_error *err)
+{
+    const bm_gather_shape *shape = &adder->shape;
+    bm_sign_dir *dir = b->dir;
+    const uint64_t first = b->first;
+    const size_t n = b->n;
+    columns c;
+    BM_TRY(make_columns(&c, n, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_gathered_reserve(g, shape, n, err));
+    BM_TRY_OUT(bm_sign_dir_rows(dir, first, n, g->words, err));
+    BM_TRY_OUT(bm_sign_dir_n_shingles(dir, first, n, c.n_shingles, err));
+    if (bm_sign_dir_has_bytes(dir))
+        BM_TRY_OUT(bm_sign_dir_n_bytes(dir, first, n, c.n_bytes, err));
+    if (bm_sign_dir_has_content(dir))
+        BM_TRY_OUT(bm_sign_dir_content(dir, first, n, c.content, err));
+    BM_TRY_OUT(bm_sign_dir_ids(dir, first, n, &(bm_sign_ids){&g->ids, c.ends}, err));
+    BM_TRY_OUT(
+        bm_signed_rows_keys(&(bm_signed_rows){adder->job->settings->sketch.scheme, g->words, n},
+                            &adder->job->settings->plan, g->keys, err));
+    add_documents(g, &c, shape, n);
+out:
+    reset_columns(&c);
+    return status;
+}
+
+static bm_status add_block(const block *b, bm_index_adder *adder, bm_gathered *g, bm_error *err)
+{
+    const size_t n = b->n;
+    bm_counts *counts = &adder->job->counts;
+    bm_gathered_clear(g);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_meter_check(&adder->job->meter, err));
+    BM_TRY_OUT(load(b, adder, g, err));
+    BM_TRY_OUT(bm_gathered_settle(g, &adder->shape, adder->job->pool, err));
+    for (size_t i = 0; i < n; i++) {
+        counts->empty += g->docs[i].n_shingles == 0;
+        counts->shingles += g->docs[i].n_shingles;
+    }
+out:
+    counts->documents += n;
+    counts->records += n;
+    return status == BM_OK ? bm_index_adder_take(adder, g, err) : status;
+}
+
+static bm_status count_short(const bm_sign_dir *dir, bm_counts *counts, bm_error *err)
+{
+    uint64_t n_short = 0, n_none = 0;
+    BM_TRY(bm_sign_dir_short(dir, &n_short, &n_none, err));
+    counts->short_docs += n_short;
+    counts->empty -= n_none < counts->empty ? n_none : counts->empty;
+    return BM_OK;
+}
+
+bm_status bm_index_signed_run(const bm_index_signed *dirs, bm_index_adder *adder,
+                              uint64_t full_bytes, bm_error *err)
+{
+    const bm_gather_shape *shape = &adder->shape;
+    const size_t row = sizeof(bm_store_doc) + shape->words * sizeof(uint32_t) +
+                       shape->bands * sizeof(uint64_t) + 100;
+    const size_t most = full_bytes / row < 256 ? 256 : (size_t)(full_bytes / row);
+    bm_gathered g = {0};
+    bm_status status = BM_OK;
+    for (size_t d = 0; d < dirs->n; d++) {
+        const uint64_t n_docs = bm_sign_dir_docs(dirs->dirs[d]);
+        for (uint64_t at = 0; at < n_docs; at += most) {
+            const block b = {dirs->dirs[d], at, n_docs - at < most ? (size_t)(n_docs - at) : most};
+            BM_TRY_OUT(add_block(&b, adder, &g, err));
+        }
+        BM_TRY_OUT(count_short(dirs->dirs[d], &adder->job->counts, err));
+    }
+out:
+    bm_gathered_reset(&g);
+    return status;
+}
+
+/* index_follow -- one thread that reads, signs, looks up, and answers.
+ *
+ * A run of the index for each document would be as many runs as documents, so those that are
+ * added wait in a
+ * batch, as they do elsewhere: a document is compared with the index as it was before the batch,
+ * and with the batch.
+ * The batch goes into the index when it is full, and before each commit. */
+
+#define BATCH_DOCS  4096u
+#define BATCH_BYTES ((uint64_t)8 << 20)
+
+typedef struct follow {
+    bm_index_adder *adder;
+    bm_signed_lines lines;
+    bm_gathered batch;
+    void **owned; /* copies of ids and sets of the batch */
+    size_t n_owned, cap_owned;
+    uint64_t bytes;      /* of these copies */
+    bool begun;          /* the adder knows the batch */
+    bool uncommitted;    /* something was added since the last commit */
+    bm_status committed; /* while nothing came: not BM_OK, why not */
+    bm_error why;
+} follow;
+
+/* --- the batch --- */
+
+/* The document that was appended last does not stay. */
+static void drop_last(follow *f)
+{
+    const size_t n = f->adder->shape.sets ? 2 : 1;
+    f->batch.n--;
+    for (size_t i = 0; i < n; i++)
+        bm_free(f->owned[--f->n_owned]);
+}
+
+static void clear_batch(follow *f)
+{
+    while (f->n_owned > 0)
+        bm_free(f->owned[--f->n_owned]);
+    bm_gathered_clear(&f->batch);
+    f->bytes = 0;
+    f->begun = false;
+}
+
+/* What waits goes into the index. */
+static bm_status write_batch(follow *f, bm_error *err)
+{
+    bm_status status = BM_OK;
+    if (f->begun)
+        status = bm_index_adder_end_batch(f->adder, &f->batch, err);
+    clear_batch(f);
+    return status;
+}
+
+static bm_status begin_batch(follow *f, bm_error *err)
+{
+    if (f->begun)
+        return BM_OK;
+    bm_status status = bm_index_adder_begin_batch(f->adder, &f->batch, BATCH_DOCS, err);
+    f->begun = status == BM_OK;
+    return status;
+}
+
+/* A copy, freed with the batch; NULL: no memory. */
+static void *own(follow *f, const void *data, size_t len)
+{
+    void *copy = bm_grow_array(&f->owned, &f->cap_owned, f->n_owned + 1, NULL) == BM_OK
+                     ? bm_alloc(len, 1)
+                     : NULL;
+    if (copy != NULL && len > 0)
+        memcpy(copy, data, len);
+    if (copy != NULL)
+        f->owned[f->n_owned++] = copy;
+    return copy;
+}
+
+/* The document that was just signed, behind the others. */
+static bm_status append(follow *f, const bm_record *record, bm_error *err)
+{
+    const bm_gather_shape *shape = &f->adder->shape;
+    const bm_doc_signer *s = &f->lines.signer;
+    bm_gathered *g = &f->batch;
+    const size_t n = g->n, n_shingles = s->n_shingles[0];
+    BM_TRY(bm_gathered_reserve(g, shape, n + 1, err));
+    const char *id = own(f, record->id.data, record->id.len);
+    const uint64_t *set = NULL;
+    if (id != NULL && shape->sets)
+        set = own(f, n_shingles > 0 ? s->sets[0] : NULL, n_shingles * sizeof *set);
+    if (id == NULL || (shape->sets && set == NULL))
+        return bm_fail_nomem(err, n_shingles * sizeof *set);
+    g->docs[n] = (bm_store_doc){.id = {id, record->id.len},
+                                .content = s->batch.content[0],
+                                .text_bytes = record->text_bytes,
+                                .line = record->line,
+                                .input = shape->first_input,
+                                .n_shingles = s->n_shingles[0]};
+    if (shape->sets)
+        g->sets[n] = set;
+    else
+        memcpy(g->words + n * shape->words, s->words, shape->words * sizeof *g->words);
+    memcpy(g->keys + n * shape->bands, s->keys, shape->bands * sizeof *g->keys);
+    g->n++;
+    g->input_bytes = record->text_bytes;
+    f->bytes += n_shingles * sizeof *set + record->id.len;
+    return BM_OK;
+}
+
+/* --- commits --- */
+
+static bool is_due(const follow *f)
+{
+    return f->uncommitted && bm_index_adder_is_due(f->adder);
+}
+
+static bm_status commit(follow *f, bm_error *err)
+{
+    bm_status status = write_batch(f, err);
+    f->uncommitted = false;
+    return status == BM_OK ? bm_index_adder_finish(f->adder, err) : status;
+}
+
+/* Asked while nothing comes: the time for a commit may be over. */
+static bool on_wait(void *ctx)
+{
+    follow *f = ctx;
+    if (f->committed == BM_OK && is_due(f))
+        f->committed = commit(f, &f->why);
+    return f->committed != BM_OK || bm_meter_check(&f->adder->job->meter, NULL) != BM_OK;
+}
+
+/* --- lines --- */
+
+static bm_status add(void *ctx, const bm_record *record, bm_error *err)
+{
+    follow *f = ctx;
+    BM_TRY(begin_batch(f, err));
+    BM_TRY(append(f, record, err));
+    const size_t last = f->batch.n - 1;
+    bm_status status = bm_index_adder_take_one(f->adder, &f->batch, err);
+    if (status == BM_OK && !f->adder->stays[last])
+        drop_last(f);
+    else
+        f->uncommitted = true;
+    return status;
+}
+
+static bm_status answer_lines(follow *f, bm_error *err)
+{
+    bm_rows *rows = &f->adder->rows;
+    bm_line_got got = BM_LINE_RECORD;
+    bm_status status = BM_OK;
+    for (;;) {
+        BM_TRY_OUT(bm_signed_lines_next(&f->lines, add, f, &got, err));
+        if (got == BM_LINE_END)
+            break;
+        BM_TRY_OUT(bm_buf_add(&rows->buf, "\n", 1, err));
+        BM_TRY_OUT(bm_rows_flush(rows, true, err));
+        if ((f->batch.n >= BATCH_DOCS || f->bytes >= BATCH_BYTES))
+            BM_TRY_OUT(write_batch(f, err));
+        if (is_due(f))
+            BM_TRY_OUT(commit(f, err));
+    }
+out:
+    if (f->committed != BM_OK) { /* that is why the reading stopped */
+        status = f->committed;
+        if (err != NULL)
+            *err = f->why;
+    }
+    return status == BM_OK ? write_batch(f, err) : status;
+}
+
+bm_status bm_index_follow_run(bm_index_adder *adder, bm_error *err)
+{
+    follow f = {.adder = adder};
+    const bm_callbacks callbacks = {.ctx = &f, .cancelled = on_wait};
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_signed_lines_open(adder->job, !adder->shape.sets, &callbacks, &f.lines, err));
+    status = answer_lines(&f, err);
+out:
+    clear_batch(&f);
+    bm_gathered_reset(&f.batch);
+    bm_free(f.owned);
+    bm_signed_lines_close(&f.lines);
+    return status;
+}
 
 #define FULL_INPUT ((uint64_t)64 << 20)
 

@@ -4,17 +4,19 @@
 #include "index/index_handle.h"
 
 #include <limits.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/files.h"
 #include "base/memory.h"
 #include "base/sized_struct.h"
-#include "model/option_check.h"
-#include "model/option_defaults.h"
 #include "index/index_place.h"
-#include "index/index_settings.h"
 #include "inmem/documents.h"
+#include "model/option_check.h"
+#include "model/option_words.h"
+#include "model/scheme_facts.h"
 #include "text/stop_words.h"
 
 #define LOOK_SECONDS 0.25
@@ -318,4 +320,545 @@ bm_status bm_index_stats(bm_index *index, bm_index_statistics *out, bm_error *er
                                        .file_bytes = counts.file_bytes,
                                        .free_bytes = counts.free_bytes};
     return bm_sized_give(&facts, type, out, err);
+}
+
+/* handle_query -- documents of a call against the newest view; what is found belongs to the
+ * caller. */
+
+#define CHUNK 8192u /* documents that are signed and looked up as one */
+
+struct bm_matches {
+    size_t n_docs;
+    uint64_t *offsets; /* n_docs + 1 */
+    double *similarities;
+    uint64_t *id_ends; /* in ids */
+    bm_buf ids;
+    size_t cap_similarities, cap_id_ends;
+};
+
+static const bm_match_options match_defaults = {0};
+
+void bm_match_options_init_sized(bm_match_options *options, size_t struct_size)
+{
+    bm_sized_init(options, struct_size, &match_defaults, sizeof match_defaults);
+}
+
+/* --- matches --- */
+
+static bm_status take_answers(bm_matches *m, const bm_store_view *view,
+                              const bm_search_result *found, size_t first, bm_error *err)
+{
+    uint64_t n = m->offsets[first];
+    for (size_t i = 0; i < found->n; i++) {
+        for (uint64_t k = found->begin[i]; k < found->begin[i + 1]; k++) {
+            bm_store_doc doc;
+            BM_TRY(bm_store_view_doc(view, found->list[k].number, &doc, err));
+            BM_TRY(bm_grow_array(&m->similarities, &m->cap_similarities, (size_t)n + 1, err));
+            BM_TRY(bm_grow_array(&m->id_ends, &m->cap_id_ends, (size_t)n + 1, err));
+            BM_TRY(bm_buf_add(&m->ids, doc.id.data, doc.id.len, err));
+            m->similarities[n] = found->list[k].similarity;
+            m->id_ends[n++] = m->ids.len;
+        }
+        m->offsets[first + i + 1] = n;
+    }
+    return BM_OK;
+}
+
+size_t bm_matches_count(const bm_matches *matches)
+{
+    return matches != NULL ? matches->n_docs : 0;
+}
+
+const uint64_t *bm_matches_offsets(const bm_matches *matches)
+{
+    return matches != NULL ? matches->offsets : NULL;
+}
+
+const double *bm_matches_similarities(const bm_matches *matches)
+{
+    return matches != NULL ? matches->similarities : NULL;
+}
+
+bm_str bm_matches_id(const bm_matches *matches, uint64_t match)
+{
+    if (matches == NULL || match >= matches->offsets[matches->n_docs])
+        return (bm_str){NULL, 0};
+    const uint64_t begin = match == 0 ? 0 : matches->id_ends[match - 1];
+    return (bm_str){matches->ids.data + begin, (size_t)(matches->id_ends[match] - begin)};
+}
+
+void bm_matches_free(bm_matches *matches)
+{
+    if (matches == NULL)
+        return;
+    bm_free(matches->offsets);
+    bm_free(matches->similarities);
+    bm_free(matches->id_ends);
+    bm_buf_reset(&matches->ids);
+    bm_free(matches);
+}
+
+/* --- the query --- */
+
+typedef struct asked {
+    bm_index *index;
+    bm_documents docs;
+    bm_match_options options;
+    bm_search_cfg search;
+    bm_search_result found;
+    bm_matches *matches;
+} asked;
+
+static bm_status query_chunk(asked *a, size_t begin, size_t end, bm_error *err)
+{
+    bm_handle_signed chunk;
+    BM_TRY(bm_check_cancelled(&a->index->settings.callbacks, err));
+    BM_TRY(bm_handle_sign(a->index, &a->docs, (const size_t[]){begin, end}, &chunk, err));
+    const bm_search_batch batch = {.n = chunk.n,
+                                   .keys = chunk.keys,
+                                   .n_shingles = chunk.n_shingles,
+                                   .sets = chunk.sets,
+                                   .words = chunk.words,
+                                   .ids = a->options.ids != NULL ? a->options.ids + begin : NULL};
+    a->search.pool = chunk.pool;
+    bm_status status = bm_search_run(&a->search, &batch, &a->found, err);
+    bm_handle_signed_leave(a->index, &chunk);
+    return status == BM_OK ? take_answers(a->matches, a->search.view, &a->found, begin, err)
+                           : status;
+}
+
+static bm_status query(asked *a, bm_error *err)
+{
+    const size_t n = a->docs.n_docs;
+    const bm_answer_rule *rule = &a->options.answers;
+    bm_handle_view *view = NULL;
+    a->matches->n_docs = n;
+    BM_TRY(bm_new(&a->matches->offsets, n + 1, err));
+    a->matches->offsets[0] = 0;
+    BM_TRY(bm_handle_enter(a->index, &view, err));
+    a->search = (bm_search_cfg){
+        .word_bytes = bm_scheme_word_bytes(a->index->settings.sketch.scheme),
+        .view = view->view,
+        .facts = bm_store_facts_of(view->from->store),
+        .measure = rule->measure,
+        .threshold = rule->threshold > 0 ? rule->threshold : a->index->settings.bands.threshold,
+        .top = rule->top,
+        .skip_same_id = rule->skip_same_id,
+        .first = BM_SEARCH_FIRST};
+    bm_status status = BM_OK;
+    if (rule->measure == BM_MEASURE_CONTAINMENT && a->search.facts->kind != BM_STORE_SETS)
+        BM_TRY_OUT(bm_fail_field(err, "measure",
+                                 "`measure` containment needs sets, the index keeps signatures"));
+    for (size_t i = 0; i < n; i += CHUNK)
+        BM_TRY_OUT(query_chunk(a, i, n - i < CHUNK ? n : i + CHUNK, err));
+out:
+    bm_handle_leave(a->index, view);
+    bm_search_result_reset(&a->found);
+    return status;
+}
+
+static bm_status query_take_options(asked *a, const bm_match_options *options, bm_error *err)
+{
+    a->options = match_defaults;
+    if (options != NULL)
+        BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_match_options, ids), &a->options, err));
+    BM_TRY(bm_answer_rule_check(&a->options.answers, err));
+    if (a->options.answers.skip_same_id && a->options.ids == NULL && a->docs.n_docs > 0)
+        return bm_fail_field(err, "ids", "`skip_same_id` without `ids`");
+    for (size_t i = 0; a->options.ids != NULL && i < a->docs.n_docs; i++) {
+        if (a->options.ids[i].data == NULL && a->options.ids[i].len != 0)
+            return bm_fail_field(err, "ids", "`ids`: %zu is NULL and has a length", i);
+    }
+    return BM_OK;
+}
+
+bm_status bm_index_query(bm_index *index, const bm_match_options *options,
+                         const bm_documents *documents, bm_matches **out, bm_error *err)
+{
+    bm_error why = {0};
+    asked a = {.index = index};
+    if (index == NULL)
+        return bm_fail_field(err, "index", "no index given");
+    if (out == NULL)
+        return bm_fail_field(err, "out", "no place for the matches given");
+    BM_TRY(bm_handle_check_documents(index, documents, &a.docs, err));
+    BM_TRY(query_take_options(&a, options, err));
+    BM_TRY(bm_new_zero(&a.matches, 1, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(query(&a, &why));
+    *out = a.matches;
+    return BM_OK;
+out:
+    if (err != NULL)
+        *err = why;
+    bm_matches_free(a.matches);
+    return status;
+}
+
+/* handle_sign -- documents of a call, signed.
+ *
+ * What is little is done by the thread of the call, with one signer. Else the threads of the
+ * pool share the
+ * documents, each with a signer of its own: sets stay where they were made, keys and words are
+ * copied to
+ * their documents' places. */
+
+#define LITTLE (UINT64_C(256) << 10) /* work, as bm_document_work counts it */
+#define GRAIN  16u                   /* documents that a thread takes at a time */
+
+typedef struct sign_job {
+    const bm_documents *docs;
+    size_t begin;
+    bm_handle_signed *out;
+    atomic_size_t next;
+} sign_job;
+
+static bm_status add(const sign_job *job, bm_handle_worker *worker, size_t i, bm_error *err)
+{
+    const bm_documents *docs = job->docs;
+    const size_t doc = job->begin + i, n = worker->signer.batch.n_docs;
+    BM_TRY(bm_grow_array(&worker->docs, &worker->cap_docs, n + 1, err));
+    worker->docs[n] = (uint32_t)i;
+    if (docs->texts != NULL)
+        return bm_doc_signer_add(&worker->signer, docs->texts[doc], err);
+    return bm_doc_signer_add_hashes(&worker->signer, docs->hashes + docs->offsets[doc],
+                                    (size_t)(docs->offsets[doc + 1] - docs->offsets[doc]), err);
+}
+
+static bm_status sign_some(void *ctx, uint32_t thread, bm_error *err)
+{
+    sign_job *job = ctx;
+    bm_handle_signed *out = job->out;
+    bm_handle_worker *worker = out->workers[thread];
+    bm_doc_signer *signer = &worker->signer;
+    size_t begin;
+    while ((begin = atomic_fetch_add(&job->next, GRAIN)) < out->n) {
+        for (size_t i = begin; i < begin + GRAIN && i < out->n; i++)
+            BM_TRY(add(job, worker, i, err));
+    }
+    BM_TRY(bm_doc_signer_sign(signer, err));
+    for (size_t k = 0; k < signer->batch.n_docs; k++) {
+        const size_t i = worker->docs[k];
+        out->sets[i] = signer->sets[k];
+        out->n_shingles[i] = signer->n_shingles[k];
+        out->content[i] = signer->batch.content[k];
+        memcpy(out->keys + i * signer->bands, signer->keys + k * signer->bands,
+               signer->bands * sizeof *out->keys);
+        if (out->words != NULL)
+            memcpy(out->words + i * signer->row_uints, signer->words + k * signer->row_uints,
+                   signer->row_uints * sizeof *out->words);
+    }
+    return BM_OK;
+}
+
+static bm_status make_room(bm_index *index, bm_handle_signed *out, bm_error *err)
+{
+    const bm_doc_recipe *recipe = &index->recipe;
+    const size_t n = out->n, a_doc = sizeof *out->sets + sizeof *out->n_shingles +
+                                     sizeof *out->content + recipe->bands * sizeof *out->keys;
+    out->sets = bm_alloc(n, sizeof *out->sets);
+    out->n_shingles = bm_alloc(n, sizeof *out->n_shingles);
+    out->content = bm_alloc(n, sizeof *out->content);
+    out->keys = bm_alloc(n, recipe->bands * sizeof *out->keys);
+    if (recipe->words)
+        out->words =
+            bm_alloc(n, bm_scheme_row_uints(recipe->sketch->scheme, recipe->sketch->perms) *
+                            sizeof *out->words);
+    out->workers = bm_alloc_zero(out->n_workers, sizeof(bm_handle_worker *));
+    if (out->sets == NULL || out->n_shingles == NULL || out->content == NULL || out->keys == NULL ||
+        out->workers == NULL || (recipe->words && out->words == NULL))
+        return bm_fail_nomem(err, n * a_doc);
+    for (uint32_t i = 0; i < out->n_workers; i++)
+        if ((out->workers[i] = bm_handle_worker_take(index, err)) == NULL)
+            return err != NULL ? err->status : BM_ERR_NOMEM;
+    return BM_OK;
+}
+
+/* The pool, where nobody has it; it is started when it is wanted first. */
+static bm_pool *take_pool(bm_index *index)
+{
+    if (index->settings.threads < 2 || pthread_mutex_trylock(&index->pool_lock) != 0)
+        return NULL;
+    if (index->pool == NULL && bm_pool_open(index->settings.threads, &index->pool, NULL) != BM_OK)
+        pthread_mutex_unlock(&index->pool_lock);
+    return index->pool;
+}
+
+bm_status bm_handle_sign(bm_index *index, const bm_documents *documents, const size_t range[2],
+                         bm_handle_signed *out, bm_error *err)
+{
+    sign_job job = {.docs = documents, .begin = range[0], .out = out};
+    uint64_t work = 0;
+    *out = (bm_handle_signed){.n = range[1] - range[0], .n_workers = 1};
+    for (size_t i = range[0]; i < range[1]; i++)
+        work += bm_document_work(documents, i);
+    if (work > LITTLE && out->n > 1)
+        out->pool = take_pool(index);
+    if (out->pool != NULL)
+        out->n_workers = bm_pool_size(out->pool);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(make_room(index, out, err));
+    status =
+        out->pool != NULL ? bm_pool_run(out->pool, sign_some, &job, err) : sign_some(&job, 0, err);
+out:
+    if (status != BM_OK)
+        bm_handle_signed_leave(index, out);
+    return status;
+}
+
+void bm_handle_signed_leave(bm_index *index, bm_handle_signed *chunk)
+{
+    for (uint32_t i = 0; chunk->workers != NULL && i < chunk->n_workers; i++)
+        if (chunk->workers[i] != NULL)
+            bm_handle_worker_give(index, chunk->workers[i]);
+    if (chunk->pool != NULL)
+        pthread_mutex_unlock(&index->pool_lock);
+    bm_free(chunk->workers);
+    bm_free(chunk->sets);
+    bm_free(chunk->n_shingles);
+    bm_free(chunk->content);
+    bm_free(chunk->keys);
+    bm_free(chunk->words);
+    *chunk = (bm_handle_signed){0};
+}
+
+/* handle_write -- add, remove, commit: one at a time.
+ *
+ * Which ids there are is known from the last commit, which the newest view shows, and from what
+ * was
+ * changed since, which is remembered until the next. */
+
+#define SHOWN    200
+#define NO_INPUT UINT32_MAX /* of no input that has a name */
+
+/* --- ids --- */
+
+static bm_status check_writes(const bm_index *index, bm_error *err)
+{
+    if (index == NULL)
+        return bm_fail_field(err, "index", "no index given");
+    if (!index->writes)
+        return bm_fail_field(err, "index", "the index was opened without `write`");
+    return BM_OK;
+}
+
+/* Under the lock of writers. */
+static bm_status check_works(const bm_index *index, bm_error *err)
+{
+    const bm_handle_changes *changes = &index->changes;
+    if (changes->failed)
+        return bm_fail_at(err, BM_ERR_IO, index->path, 0,
+                          "an earlier call failed: the index can only be closed");
+    if (changes->pending && pthread_equal(changes->by, pthread_self()) == 0)
+        return bm_fail_field(err, "index",
+                             "another thread has added or removed, and not committed yet");
+    return BM_OK;
+}
+
+static bm_status check_ids(const bm_str *ids, size_t n, bool named, bm_error *err)
+{
+    if (ids == NULL && n != 0)
+        return bm_fail_field(err, "ids", "`ids` is NULL and has %zu entries", n);
+    for (size_t i = 0; i < n; i++) {
+        if (ids[i].data == NULL && ids[i].len != 0)
+            return bm_fail_field(err, "ids", "`ids`: %zu is NULL and has a length", i);
+        if (named && ids[i].len == 0)
+            return bm_fail(err, BM_ERR_INPUT, "id %zu is empty (documents of an index have one)",
+                           i);
+    }
+    return BM_OK;
+}
+
+/* *number: of the document that has this id now; BM_ID_NONE: there is none. */
+static bm_status find_id(const bm_index *index, bm_str id, uint32_t *number, bm_error *err)
+{
+    const bm_handle_changes *changes = &index->changes;
+    const uint32_t changed = changes->ids.n > 0 ? bm_id_set_find(&changes->ids, id) : BM_ID_NONE;
+    *number = BM_ID_NONE;
+    if (changed != BM_ID_NONE) {
+        *number = changes->numbers[changed];
+        return BM_OK;
+    }
+    /* Only a commit replaces the newest view, and that is ours to make. */
+    bm_status status = bm_store_view_id(index->newest->view, id, number, err);
+    if (status == BM_NOT_FOUND)
+        *number = BM_ID_NONE;
+    return status == BM_NOT_FOUND ? BM_OK : status;
+}
+
+/* From now on the id has this number, or none. */
+static bm_status note_id(bm_index *index, bm_str id, uint32_t number, bm_error *err)
+{
+    bm_handle_changes *changes = &index->changes;
+    uint32_t at;
+    BM_TRY(bm_grow_array(&changes->numbers, &changes->cap_numbers, changes->ids.n + 1, err));
+    BM_TRY(bm_id_set_add(&changes->ids, id, &at, err));
+    changes->numbers[at] = number;
+    return BM_OK;
+}
+
+/* The store is about to have something that is not committed. */
+static void begin_changes(bm_index *index)
+{
+    index->changes.pending = true;
+    index->changes.by = pthread_self();
+}
+
+/* --- add --- */
+
+static bm_status check_new(const bm_index *index, const bm_str *ids, size_t n, bm_error *err)
+{
+    bm_id_set here = {0};
+    bm_status status = BM_OK;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t number;
+        bool repeated = bm_id_set_find(&here, ids[i]) != BM_ID_NONE;
+        BM_TRY_OUT(bm_id_set_add(&here, ids[i], &number, err));
+        if (!repeated) {
+            BM_TRY_OUT(find_id(index, ids[i], &number, err));
+            repeated = number != BM_ID_NONE;
+        }
+        if (repeated)
+            BM_TRY_OUT(bm_fail_at(err, BM_ERR_INPUT, index->path, 0,
+                                  "the id '%.*s' is there already (ids must differ)",
+                                  (int)(ids[i].len < SHOWN ? ids[i].len : SHOWN), ids[i].data));
+    }
+out:
+    bm_id_set_reset(&here);
+    return status;
+}
+
+static bm_status store_chunk(bm_index *index, const bm_str *ids, const bm_documents *docs,
+                             const bm_handle_signed *chunk, bm_error *err)
+{
+    uint32_t first;
+    bm_store_doc *stored = NULL;
+    BM_TRY(bm_new(&stored, chunk->n, err));
+    for (size_t i = 0; i < chunk->n; i++)
+        stored[i] = (bm_store_doc){.id = ids[i],
+                                   .content = chunk->content[i],
+                                   .text_bytes = docs->texts != NULL ? docs->texts[i].len : 0,
+                                   .input = NO_INPUT,
+                                   .n_shingles = chunk->n_shingles[i]};
+    const bm_store_batch batch = {.n = chunk->n,
+                                  .docs = stored,
+                                  .sets = chunk->sets,
+                                  .words = chunk->words,
+                                  .keys = chunk->keys};
+    begin_changes(index);
+    bm_status status = bm_store_add(index->newest->from->store, &batch, &first, err);
+    bm_free(stored);
+    for (size_t i = 0; status == BM_OK && i < chunk->n; i++)
+        status = note_id(index, ids[i], first + (uint32_t)i, err);
+    index->changes.failed = status != BM_OK; /* what the store has then is not known */
+    return status;
+}
+
+static bm_status write_add(bm_index *index, const bm_str *ids, const bm_documents *docs,
+                           bm_error *err)
+{
+    bm_handle_signed chunk;
+    BM_TRY(check_works(index, err));
+    BM_TRY(bm_check_cancelled(&index->settings.callbacks, err));
+    BM_TRY(check_new(index, ids, docs->n_docs, err));
+    BM_TRY(bm_handle_sign(index, docs, (const size_t[]){0, docs->n_docs}, &chunk, err));
+    bm_status status = store_chunk(index, ids, docs, &chunk, err);
+    bm_handle_signed_leave(index, &chunk);
+    return status;
+}
+
+bm_status bm_index_add(bm_index *index, const bm_str *ids, const bm_documents *documents,
+                       bm_error *err)
+{
+    bm_documents docs;
+    bm_error why = {0};
+    bm_status status = check_writes(index, &why);
+    if (status == BM_OK)
+        status = bm_handle_check_documents(index, documents, &docs, &why);
+    if (status == BM_OK)
+        status = check_ids(ids, docs.n_docs, true, &why);
+    if (status == BM_OK && docs.n_docs > 0) {
+        pthread_mutex_lock(&index->write_lock);
+        status = write_add(index, ids, &docs, &why);
+        pthread_mutex_unlock(&index->write_lock);
+    }
+    if (status != BM_OK && err != NULL)
+        *err = why;
+    return status;
+}
+
+/* --- remove --- */
+
+static bm_status remove_ids(bm_index *index, const bm_str *ids, size_t n, size_t *missing,
+                            bm_error *err)
+{
+    uint32_t *numbers = NULL;
+    size_t n_found = 0;
+    bm_status status = BM_OK;
+    *missing = 0;
+    BM_TRY(check_works(index, err));
+    BM_TRY(bm_new(&numbers, n, err));
+    for (size_t i = 0; i < n; i++) {
+        uint32_t number;
+        BM_TRY_OUT(find_id(index, ids[i], &number, err));
+        if (number == BM_ID_NONE) {
+            ++*missing;
+            continue;
+        }
+        numbers[n_found++] = number;
+        BM_TRY_OUT(note_id(index, ids[i], BM_ID_NONE, err));
+    }
+    if (n_found > 0) {
+        begin_changes(index);
+        status = bm_store_remove(index->newest->from->store, numbers, n_found, err);
+    }
+out: /* What was noted as removed and is not: */
+    index->changes.failed = index->changes.failed || (status != BM_OK && n_found > 0);
+    bm_free(numbers);
+    return status;
+}
+
+bm_status bm_index_remove(bm_index *index, const bm_str *ids, size_t n_ids, bm_error *err)
+{
+    size_t missing = 0;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(check_writes(index, err));
+    status = check_ids(ids, n_ids, false, err);
+out:
+    if (status != BM_OK || n_ids == 0)
+        return status;
+    pthread_mutex_lock(&index->write_lock);
+    status = remove_ids(index, ids, n_ids, &missing, err);
+    pthread_mutex_unlock(&index->write_lock);
+    return status == BM_OK && missing > 0
+               ? bm_fail(err, BM_NOT_FOUND, "%zu of %zu ids are not there", missing, n_ids)
+               : status;
+}
+
+/* --- commit --- */
+
+static bm_status commit(bm_index *index, bm_error *err)
+{
+    bm_handle_changes *changes = &index->changes;
+    BM_TRY(check_works(index, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_store_commit(index->newest->from->store, err));
+    status = bm_handle_show_commit(index, err);
+out:
+    if (status != BM_OK) {
+        changes->failed = true;
+        return status;
+    }
+    changes->pending = false;
+    bm_id_set_reset(&changes->ids);
+    return BM_OK;
+}
+
+bm_status bm_index_commit(bm_index *index, bm_error *err)
+{
+    BM_TRY(check_writes(index, err));
+    pthread_mutex_lock(&index->write_lock);
+    bm_status status = commit(index, err);
+    pthread_mutex_unlock(&index->write_lock);
+    return status;
 }

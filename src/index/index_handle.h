@@ -1,9 +1,9 @@
 /* index_handle.h -- an index that a program keeps open (bm_index of index.h): what its files share.
  *
  *     index_handle.c    open, close, facts; which commit is seen
- *     handle_sign.c     documents to sets, keys and words, on one thread or on all
- *     handle_query.c    queries, matches
- *     handle_write.c    add, remove, commit
+ *     index_handle.c     documents to sets, keys and words, on one thread or on all
+ *     index_handle.c    queries, matches
+ *     index_handle.c    add, remove, commit
  *
  * Queries run on a view that they hold while they last; the handle holds the newest. Signers are lent out,
  * each to one thread at a time. The threads of the pool serve one call at a time: who finds them
@@ -15,11 +15,11 @@
 
 #include <bandmill/index.h>
 
-#include "base/pool.h"
-#include "model/id_set.h"
+#include "base/threads.h"
+#include "model/ids.h"
 #include "job/settings.h"
 #include "index/search.h"
-#include "inmem/doc_signer.h"
+#include "inmem/documents.h"
 #include "store/store_write.h"
 
 /* A store, open as long as views of it are. */
@@ -80,7 +80,7 @@ void bm_handle_worker_give(bm_index *index, bm_handle_worker *worker);
 bm_status bm_handle_check_documents(const bm_index *index, const bm_documents *documents,
                                     bm_documents *out, bm_error *err);
 
-/* --- handle_sign.c --- */
+/* --- index_handle.c --- */
 /* Documents of a chunk, signed; valid until it is left. */
 typedef struct bm_handle_signed {
     size_t n;

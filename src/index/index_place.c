@@ -1,13 +1,17 @@
 /* index_place.c -- see the header.
  *
- * Tests: tests/cli/cases/index_build.sh, tests/cli/cases/index_remove.sh */
+ * Tests: tests/cli/cases/index_build.sh, tests/cli/cases/index_remove.sh,
+ *        tests/cli/cases/index_usage.sh */
 #include "index/index_place.h"
+
+#include <bandmill/version.h>
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -15,7 +19,172 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "job/recipe.h"
+#include "job/report_file.h"
+#include "job/settings.h"
+#include "json/json_scan.h"
+#include "json/json_write.h"
 #include "model/file_names.h"
+#include "model/option_words.h"
+#include "model/scheme_facts.h"
+#include "output/manifest.h"
+#include "sketch/scheme.h"
+
+/* index_settings -- written with the report's words, read with the manifest's. */
+
+uint32_t bm_index_perms_used(const bm_settings *settings)
+{
+    return settings->index.store == BM_INDEX_SETS
+               ? bm_scheme_words(&settings->sketch, settings->plan.bands * settings->plan.rows)
+               : 0;
+}
+
+bm_status bm_index_settings_write(const bm_job_context *job, bm_buf *out, bm_error *err)
+{
+    bm_json json = {0};
+    bm_json_begin_object(&json);
+    bm_json_key_uint(&json, "schema", BM_REPORT_SCHEMA);
+    bm_json_key_text(&json, "tool", "bandmill");
+    bm_json_key_text(&json, "kind", BM_INDEX_KIND);
+    bm_json_key_text(&json, "version", bm_version()->version);
+    bm_report_settings(&json, job);
+    bm_json_end_object(&json);
+    bm_status status = bm_json_finish(&json, err);
+    *out = json.buf;
+    return status;
+}
+
+bm_store_facts bm_index_facts(const bm_settings *settings, const bm_buf *text)
+{
+    const bool sets = settings->index.store == BM_INDEX_SETS;
+    return (bm_store_facts){
+        .kind = sets ? BM_STORE_SETS : BM_STORE_SIGNATURES,
+        .bands = settings->plan.bands,
+        .words = sets ? 0 : bm_scheme_row_uints(settings->sketch.scheme, settings->sketch.perms),
+        .settings = {text->data, text->len}};
+}
+
+/* --- reading --- */
+
+static bm_status bad(const char *path, const char *field, bm_error *err)
+{
+    return bm_fail_at(err, BM_ERR_FORMAT, path, 0,
+                      "the settings of the index have no %s that this version knows", field);
+}
+
+/* A member of a section ("plan", "bands"). */
+static bool find(const bm_manifest *manifest, const char *section, const char *name, bm_str *out)
+{
+    bm_str object;
+    return bm_manifest_member(manifest, section, &object) && bm_json_scan_find(object, name, out);
+}
+
+/* 0 … 1; less than 0: it is none. */
+static double read_share(bm_str value)
+{
+    char digits[64];
+    if (value.len == 0 || value.len >= sizeof digits)
+        return -1;
+    memcpy(digits, value.data, value.len);
+    digits[value.len] = '\0';
+    char *end;
+    const double number = strtod(digits, &end);
+    return *end == '\0' && number >= 0 && number <= 1 ? number : -1;
+}
+
+static bm_status read_plan(const bm_manifest *manifest, bm_settings *out, bm_error *err)
+{
+    static const char *const names[] = {"threshold", "recall"};
+    double *const shares[] = {&out->bands.threshold, &out->bands.recall};
+    const char *path = bm_manifest_path(manifest);
+    uint64_t bands = 0, rows = 0;
+    bm_str value;
+    out->bands = (bm_band_options){0};
+    for (size_t i = 0; i < 2; i++) {
+        if (!find(manifest, "parameters", names[i], &value) || (*shares[i] = read_share(value)) < 0)
+            return bad(path, names[i], err);
+    }
+    if (!find(manifest, "plan", "bands", &value) || !bm_json_scan_uint(value, &bands) ||
+        bands == 0 || bands > BM_PERMS_MAX)
+        return bad(path, "bands", err);
+    if (!find(manifest, "plan", "rows", &value) || !bm_json_scan_uint(value, &rows) || rows == 0 ||
+        bands * rows > out->sketch.perms)
+        return bad(path, "rows", err);
+    out->bands.bands = (uint32_t)bands;
+    out->bands.rows = (uint32_t)rows;
+    return bm_settings_plan(out, err);
+}
+
+/* Words are cut by the tables of Unicode: documents that are cut by others would not be found. */
+static bm_status check_unicode(const bm_manifest *manifest, bm_error *err)
+{
+    const bm_provenance *p;
+    const bm_version_info *here = bm_version();
+    BM_TRY(bm_manifest_provenance(manifest, &p, err));
+    const bool ours = strcmp(p->unicode, here->unicode) == 0;
+    if (ours && strcmp(p->utf8proc_unicode, here->utf8proc_unicode) == 0)
+        return BM_OK;
+    return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifest), 0,
+                      "its texts were cut by Unicode %s, and this program knows %s (build it anew)",
+                      ours ? p->utf8proc_unicode : p->unicode,
+                      ours ? here->utf8proc_unicode : here->unicode);
+}
+
+static bm_status read_fixed(const bm_manifest *manifest, const bm_store_facts *facts,
+                            bm_settings *out, bm_error *err)
+{
+    bm_str value;
+    unsigned store = 0;
+    const char *path = bm_manifest_path(manifest);
+    BM_TRY(strcmp(bm_manifest_kind(manifest), BM_INDEX_KIND) == 0 ? check_unicode(manifest, err)
+                                                                  : bad(path, "kind", err));
+    BM_TRY(bm_recipe_signed(manifest, out, err));
+    BM_TRY(read_plan(manifest, out, err));
+    if (!find(manifest, "parameters", "store", &value) || value.len < 2 ||
+        !bm_option_value(BM_OPTION_STORE, value.data + 1, value.len - 2, &store))
+        return bad(path, "store", err);
+    out->index.store = (bm_index_store)store;
+    out->perms_used = bm_index_perms_used(out);
+    const bm_store_facts wanted = bm_index_facts(out, &(bm_buf){0});
+    return wanted.kind == facts->kind && wanted.bands == facts->bands &&
+                   wanted.words == facts->words
+               ? BM_OK
+               : bad(path, "bands and words", err);
+}
+
+static bool is_given(const char *hash_name)
+{
+    return strcmp(hash_name, BM_HASH_GIVEN) == 0;
+}
+
+/* The name of a hash lives as long as the manifest: these live on. */
+static const char *hash_name(const bm_settings *fixed)
+{
+    return is_given(fixed->hash_name) ? BM_HASH_GIVEN
+                                      : bm_option_word(BM_OPTION_HASH, fixed->text.hash);
+}
+
+bm_status bm_index_settings_take(const bm_store_facts *facts, const char *path,
+                                 bm_settings *settings, bm_error *err)
+{
+    bm_manifest *manifest = NULL;
+    bm_settings fixed = *settings;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_manifest_of_text(path, facts->settings, &manifest, err));
+    BM_TRY_OUT(read_fixed(manifest, facts, &fixed, err));
+    fixed.hash_name = hash_name(&fixed);
+    BM_TRY_OUT(bm_recorded_options_check_index(settings, &fixed, path, err));
+    if (settings->hash_name != NULL && is_given(settings->hash_name) != is_given(fixed.hash_name))
+        BM_TRY_OUT(bm_fail_field(err, "format",
+                                 "shingles are hashed by %s here, in the index %s by %s",
+                                 settings->hash_name, path, fixed.hash_name));
+    status = bm_settings_keep_stop_words(&fixed, err);
+out:
+    bm_manifest_close(manifest);
+    if (status == BM_OK)
+        *settings = fixed;
+    return status;
+}
 
 #define MIB ((uint64_t)1 << 20)
 

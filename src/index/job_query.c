@@ -1,33 +1,471 @@
-/* job_query.c -- documents against an index, or against an index of other documents that is made for the call.
+/* job_query.c -- documents against an index, or against an index of other documents that is made
+ * for the call.
  *
  *     index, or targets -> view
- *     queries -> ingest -> batches of thousands (query_documents.h) -> search -> rows
- *     or, followed: a line -> rows, a line -> rows ... (query_follow.h)
+ *     queries -> ingest -> batches of thousands (query.h) -> search -> rows
+ *     or, followed: a line -> rows, a line -> rows ... (query.h)
  *
- * Memory: the batches of the ingest, two batches of queries, and what a batch finds. The index itself is a map of its
+ * Memory: the batches of the ingest, two batches of queries, and what a batch finds. The index
+ * itself is a map of its
  * file.
  *
- * Tests: tests/unit/jobs/test_public_api_query.c, tests/cli/cases/query.sh, tests/reference/test_query.py */
+ * Tests: tests/cli/cases/query.sh, tests/cli/cases/query_follow.sh,
+ *        tests/reference/test_query.py, tests/unit/jobs/test_public_api_query.c */
 #include <bandmill/index.h>
 
+#include <limits.h>
+#include <string.h>
 #include <sys/resource.h>
 
+#include "base/clock.h"
 #include "base/error.h"
-#include "model/scheme_facts.h"
-#include "results/sign_dir.h"
-#include "output/out_dir.h"
-#include "lsh/band_plan.h"
-#include "job/job_stages.h"
+#include "base/memory.h"
+#include "index/index_fill.h"
 #include "index/index_place.h"
-#include "index/query_documents.h"
-#include "index/query_follow.h"
-#include "index/query_targets.h"
-#include "job/rows.h"
+#include "index/query.h"
+#include "index/signed_lines.h"
+#include "job/job_context.h"
 #include "job/job_steps.h"
+#include "job/rows.h"
+#include "lsh/band_plan.h"
+#include "model/scheme_facts.h"
+#include "output/out_dir.h"
+#include "results/result_tables.h"
+#include "results/sign_dir.h"
 
-#define FEW_BYTES ((uint64_t)256 << 20) /* of queries: not worth starting a driver for */
+/* answer_rows -- the id of an answer is read from the index when it is written: its page was
+ * read a
+ * moment ago, with its set. */
 
-typedef struct query {
+#define ROWS_A_QUESTION 4096u /* whether the caller wants to stop */
+
+bm_status bm_answer_rows_begin(bm_answer_rows *out, bm_error *err)
+{
+    return out->json ? BM_OK
+                     : bm_table_begin(&out->rows->buf, bm_table_of_answers(out->measure), err);
+}
+
+bm_status bm_answer_rows_add(bm_answer_rows *out, const bm_search_result *result, size_t i,
+                             bm_str query, bm_error *err)
+{
+    bm_status status = BM_OK;
+    for (uint64_t k = result->begin[i]; status == BM_OK && k < result->begin[i + 1]; k++) {
+        const bm_answer *answer = &result->list[k];
+        bm_store_doc doc;
+        if (out->n_rows % ROWS_A_QUESTION == 0)
+            status = bm_meter_check(out->meter, err);
+        if (status == BM_OK)
+            status = bm_store_view_doc(out->view, answer->number, &doc, err);
+        if (status != BM_OK)
+            break;
+        const bm_pair_line line = {.id_a = query,
+                                   .id_b = doc.id,
+                                   .measure = out->measure,
+                                   .similarity = answer->similarity};
+        status = out->json ? bm_answer_line_add_json(&out->rows->buf, &line, err)
+                           : bm_pair_line_add(&out->rows->buf, &line, err);
+        out->n_rows++;
+    }
+    out->n_matched += result->begin[i + 1] > result->begin[i];
+    return status;
+}
+
+void bm_answer_rows_end(const bm_answer_rows *out, const bm_search_result *result)
+{
+    if (result->read_all > 0 && bm_store_view_filters(out->view) > 0)
+        bm_meter_log(out->meter, BM_LOG_INFO,
+                     "the filters of the index would have cost more than they save for %llu of the "
+                     "queries (many at once, short ones, or a low threshold): its %llu documents "
+                     "were scanned",
+                     (unsigned long long)result->read_all,
+                     (unsigned long long)bm_store_view_counts(out->view).documents);
+}
+
+/* query_source -- open, look for what is newer, close. */
+
+#define LOOK_SECONDS 0.25
+
+static const bm_store_cfg reads = {.mode = BM_STORE_READ, .look_ups = true};
+
+bm_status bm_query_source_open(const char *path, bm_settings *settings, bm_query_source *out,
+                               bm_error *err)
+{
+    char real[PATH_MAX];
+    *out = (bm_query_source){.looked = bm_clock_seconds()};
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_index_find(path, real, sizeof real, err));
+    if ((out->path = bm_strdup(real)) == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, sizeof real));
+    BM_TRY_OUT(bm_store_open(out->path, &reads, &out->store, err));
+    BM_TRY_OUT(bm_index_settings_take(bm_store_facts_of(out->store), path, settings, err));
+    status = bm_store_view_open(out->store, &out->view, err);
+out:
+    if (status != BM_OK)
+        bm_query_source_close(out);
+    return status;
+}
+
+void bm_query_source_close(bm_query_source *source)
+{
+    bm_store_view_close(source->view);
+    bm_store_close(source->store);
+    bm_free(source->path);
+    *source = (bm_query_source){0};
+}
+
+/* Another file stands at the path: compact put it there, or somebody built the index anew. */
+static bm_status open_again(bm_query_source *source, bool *moved, bm_error *err)
+{
+    bm_query_source next = {.looked = source->looked};
+    const bm_store_facts *now = bm_store_facts_of(source->store);
+    BM_TRY(bm_store_open(source->path, &reads, &next.store, err));
+    const bm_store_facts *then = bm_store_facts_of(next.store);
+    const bool same = then->kind == now->kind && then->settings.len == now->settings.len &&
+                      memcmp(then->settings.data, now->settings.data, now->settings.len) == 0;
+    bm_status status = same ? bm_store_view_open(next.store, &next.view, err)
+                            : bm_fail_at(err, BM_ERR_FORMAT, source->path, 0,
+                                         "another index has taken its place, with other settings");
+    if (status == BM_OK) {
+        next.path = source->path;
+        source->path = NULL;
+        bm_query_source_close(source);
+        *source = next;
+        *moved = true;
+    } else {
+        bm_query_source_close(&next);
+    }
+    return status;
+}
+
+bm_status bm_query_source_refresh(bm_query_source *source, bool *moved, bm_error *err)
+{
+    const double now = bm_clock_seconds();
+    bm_store_view *view = NULL;
+    bm_error why = {0};
+    bm_status status = BM_OK;
+    *moved = false;
+    if (source->path == NULL || now - source->looked < LOOK_SECONDS)
+        return BM_OK;
+    source->looked = now;
+    if (bm_store_is_replaced(source->store)) {
+        status = open_again(source, moved, &why);
+    } else if (!bm_store_view_is_last(source->view)) {
+        status = bm_store_view_open(source->store, &view, &why);
+        if (status == BM_OK) {
+            bm_store_view_close(source->view);
+            source->view = view;
+            *moved = true;
+        }
+    }
+    if (status != BM_ERR_NOMEM)
+        return BM_OK;
+    if (err != NULL)
+        *err = why;
+    return status;
+}
+
+/* query_documents -- the feed (index_feed.h) brings batches, whose documents are looked up as one.
+ *
+ * The more documents are asked for at once, the more of their keys lie in one piece of the
+ * index, and the
+ * nearer to one another are the sets that are read. While a batch is looked up, on all threads,
+ * the next is
+ * read and signed.
+ *
+ * Of queries that are identical the first is looked up, and answers for all.
+ *
+ * Of the queries rows and ids stay in memory, as in other jobs: their ids must differ. */
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/error.h"
+#include "base/hash_table.h"
+#include "input/batch_source.h"
+#include "index/index_feed.h"
+
+#define FULL_INPUT ((uint64_t)64 << 20)
+
+typedef struct asker {
+    const bm_query_documents *query;
+    bm_search_result found;
+    uint32_t *n_shingles; /* of the batch */
+    bm_str *ids;
+    uint32_t *same;      /* of what is asked at once: bm_search_batch.same */
+    bm_hash_table table; /* of what is asked at once, by content */
+    size_t cap_n_shingles, cap_ids, cap_same;
+} asker;
+
+/* Ids differ, or get numbers: a batch of the feed has them as they were read. */
+static bm_status settle_ids(asker *a, const bm_gathered *batch, bm_error *err)
+{
+    bm_job_context *job = a->query->job;
+    bm_doc_table *docs = &job->docs;
+    const size_t first = docs->n;
+    BM_TRY(bm_grow_array(&a->n_shingles, &a->cap_n_shingles, batch->n, err));
+    BM_TRY(bm_grow_array(&a->ids, &a->cap_ids, batch->n, err));
+    for (size_t i = 0; i < batch->n; i++) {
+        const bm_store_doc *doc = &batch->docs[i];
+        const bm_doc_row row = {.line = doc->line,
+                                .text_bytes = doc->text_bytes,
+                                .file = doc->input,
+                                .n_shingles = doc->n_shingles};
+        const bm_doc_id id = {doc->id, XXH3_64bits(doc->id.data, doc->id.len)};
+        BM_TRY(bm_doc_table_add(docs, &row, id,
+                                bm_batch_source_file(job->inputs.source, doc->input), err));
+        a->n_shingles[i] = doc->n_shingles;
+    }
+    for (size_t i = 0; i < batch->n; i++) /* the table lies still now */
+        a->ids[i] = bm_doc_table_id(docs, first + i);
+    return BM_OK;
+}
+
+static uint64_t hash_of(const bm_store_doc *doc, uint64_t seed)
+{
+    return seed == 0 ? doc->content.lo : bm_hash_seeded(doc->content.lo, doc->content.hi, seed);
+}
+
+static uint64_t hash_again(const void *owner, uint32_t number, uint64_t seed)
+{
+    return hash_of((const bm_store_doc *)owner + number, seed);
+}
+
+static bool is_identical(const void *owner, uint32_t number, const void *key)
+{
+    const bm_store_doc *other = (const bm_store_doc *)owner + number, *doc = key;
+    return doc->content.lo == other->content.lo && doc->content.hi == other->content.hi &&
+           doc->n_shingles == other->n_shingles;
+}
+
+/* Of n documents the first that is identical to each. *any: there is one that is not itself the first. */
+static bm_status find_same(asker *a, const bm_store_doc *docs, size_t n, bool *any, bm_error *err)
+{
+    *any = false;
+    BM_TRY(bm_grow_array(&a->same, &a->cap_same, n, err));
+    BM_TRY(bm_hash_table_clear(&a->table, n, err));
+    for (uint32_t i = 0; i < n; i++) {
+        BM_TRY(bm_hash_table_reserve(&a->table, hash_again, docs, err));
+        const uint64_t hash = hash_of(&docs[i], a->table.seed);
+        const size_t at = bm_hash_table_find(&a->table, hash, is_identical, docs, &docs[i]);
+        if (bm_hash_table_is_free(&a->table, at))
+            bm_hash_table_put(&a->table, at, hash, i);
+        a->same[i] = bm_hash_table_number(&a->table, at);
+        *any = *any || a->same[i] != i;
+    }
+    return BM_OK;
+}
+
+/* The documents from `first` on, as many as fit into the memory of the search. */
+static bm_status search_from(asker *a, const bm_gathered *batch, size_t first, bm_error *err)
+{
+    const bm_query_documents *q = a->query;
+    const bm_store_facts *facts = q->search->facts;
+    const bool sets = facts->kind == BM_STORE_SETS;
+    bool any = false;
+    bm_search_batch asked = {.n = batch->n - first,
+                             .keys = batch->keys + first * facts->bands,
+                             .n_shingles = a->n_shingles + first,
+                             .sets = sets ? batch->sets + first : NULL,
+                             .words = sets ? NULL : batch->words + first * facts->words,
+                             .ids = a->ids + first,
+                             .unsorted = sets ? batch->hashes : NULL};
+    bm_status status = BM_OK;
+    if (!q->search->skip_same_id)
+        status = find_same(a, batch->docs + first, asked.n, &any, err);
+    asked.same = any ? a->same : NULL;
+    if (status == BM_OK)
+        status = bm_search_run(q->search, &asked, &a->found, err);
+    for (size_t i = 0; status == BM_OK && i < a->found.n; i++) {
+        status =
+            bm_answer_rows_add(q->rows, &a->found, any ? a->same[i] : i, a->ids[first + i], err);
+        if (status == BM_OK)
+            status = bm_rows_flush(q->rows->rows, false, err);
+    }
+    return status;
+}
+
+static bm_status take_batch(void *ctx, bm_gathered *batch, bm_error *err)
+{
+    asker *a = ctx;
+    BM_TRY(settle_ids(a, batch, err));
+    for (size_t first = 0; first < batch->n; first += a->found.n)
+        BM_TRY(search_from(a, batch, first, err));
+    return BM_OK;
+}
+
+bm_status bm_query_documents_run(const bm_query_documents *query, bm_error *err)
+{
+    bm_job_context *job = query->job;
+    const bm_store_facts *facts = query->search->facts;
+    asker a = {.query = query};
+    bm_index_feed feed = {.job = job,
+                          .shape = {.sets = facts->kind == BM_STORE_SETS,
+                                    .bands = facts->bands,
+                                    .words = facts->words,
+                                    .unsorted = true},
+                          .full_bytes = query->gather,
+                          .full_input = FULL_INPUT,
+                          .take = take_batch,
+                          .take_ctx = &a};
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_answer_rows_begin(query->rows, err));
+    status = bm_index_feed_run(&feed, err);
+out:
+    job->counts.candidates = a.found.candidates;
+    job->counts.verified = a.found.verified;
+    job->counts.not_compared = a.found.not_compared;
+    bm_meter_log(&job->meter, BM_LOG_DEBUG, "comparing took %llu steps",
+                 (unsigned long long)a.found.steps);
+    bm_answer_rows_end(query->rows, &a.found);
+    bm_search_result_reset(&a.found);
+    bm_free(a.n_shingles);
+    bm_free(a.ids);
+    bm_free(a.same);
+    bm_hash_table_reset(&a.table);
+    return status == BM_OK ? bm_rows_flush(query->rows->rows, true, err) : status;
+}
+
+/* query_follow -- read a line, sign it, look it up, write, flush.
+ *
+ * All of it on one thread (signed_lines.h). What is written goes out as one call: the rows of
+ * the line, and an empty line behind them, from which the other side knows that
+ * there are no more. */
+
+typedef struct state {
+    bm_follow *follow;
+    bm_signed_lines lines;
+} state;
+
+static bm_status look_up(void *ctx, const bm_record *record, bm_error *err)
+{
+    const state *s = ctx;
+    bm_follow *f = s->follow;
+    const bm_doc_signer *signer = &s->lines.signer;
+    const bm_str id = record->id;
+    bool moved;
+    const bm_search_batch asked = {.n = 1,
+                                   .keys = signer->keys,
+                                   .n_shingles = signer->n_shingles,
+                                   .sets = signer->sets,
+                                   .words = signer->words,
+                                   .ids = &id};
+    bm_status status = bm_query_source_refresh(f->source, &moved, err);
+    f->search.view = f->rows->view = f->source->view;
+    if (moved)
+        f->search.facts = bm_store_facts_of(f->source->store);
+    if (status == BM_OK)
+        status = bm_search_run(&f->search, &asked, &f->result, err);
+    return status == BM_OK ? bm_answer_rows_add(f->rows, &f->result, 0, id, err) : status;
+}
+
+static bm_status answer_lines(state *s, bm_error *err)
+{
+    bm_rows *rows = s->follow->rows->rows;
+    bm_line_got got = BM_LINE_RECORD;
+    for (;;) {
+        BM_TRY(bm_signed_lines_next(&s->lines, look_up, s, &got, err));
+        if (got == BM_LINE_END)
+            break;
+        BM_TRY(bm_buf_add(&rows->buf, "\n", 1, err));
+        BM_TRY(bm_rows_flush(rows, true, err));
+    }
+    return BM_OK;
+}
+
+bm_status bm_query_follow(bm_follow *follow, bm_error *err)
+{
+    state s = {.follow = follow};
+    follow->search.pool = NULL;
+    bm_job_context_take(follow->job, follow->search.memory);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_signed_lines_open(follow->job, follow->search.facts->kind == BM_STORE_SIGNATURES,
+                                    &follow->job->callbacks, &s.lines, err));
+    status = answer_lines(&s, err);
+out:
+    bm_signed_lines_close(&s.lines);
+    return status;
+}
+
+/* query_targets -- a job within a job: that of `index build`, whose store is kept open.
+ *
+ * The file of the index has no name, so that whatever ends the process, nothing is left of it. */
+
+#define FEW_BYTES ((uint64_t)256 << 20) /* of targets: not worth starting a driver for */
+
+/* The settings of a build of the same options. */
+static bm_settings settings_of_build(const bm_settings *query)
+{
+    bm_settings s = *query;
+    s.kind = BM_JOB_INDEX_BUILD;
+    s.input.paths = query->index.query.targets;
+    s.input.n_paths = query->index.query.n_targets;
+    s.input.files_from = NULL;
+    s.input.files_from_nul = false;
+    s.output = (bm_output_options){0};
+    s.results = (bm_result_settings){0};
+    s.index = (bm_index_settings){
+        .store = query->pairs.verify == BM_VERIFY_SIGNATURE ? BM_INDEX_SIGNATURES : BM_INDEX_SETS};
+    s.perms_used = bm_index_perms_used(&s);
+    return s;
+}
+
+/* In the directory for temporary files; where none was asked for and it cannot be written to, in that of the
+ * system. */
+static bm_status create(bm_job_context *job, const bm_store_facts *facts, bm_store **out,
+                        bm_error *err)
+{
+    const bm_settings *s = job->settings;
+    bm_store_cfg cfg = bm_index_store_cfg(job, BM_STORE_WRITE);
+    bm_error why = {0};
+    cfg.temp_dir = s->temp_dir;
+    bm_status status = bm_store_create_unnamed(facts, &cfg, out, &why);
+    if (status == BM_ERR_IO && s->resources.temp_dir == NULL) {
+        cfg.temp_dir = "/tmp";
+        status = bm_store_create_unnamed(facts, &cfg, out, NULL);
+    }
+    if (status != BM_OK && err != NULL)
+        *err = why;
+    return status;
+}
+
+static bm_status fill(bm_job *build, bm_job_context *job, bm_query_source *out, bm_error *err)
+{
+    bm_buf text = {0};
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_index_settings_write(&build->context, &text, err));
+    const bm_store_facts facts = bm_index_facts(build->context.settings, &text);
+    BM_TRY_OUT(create(job, &facts, &out->store, err));
+    BM_TRY_OUT(bm_index_fill_run(&(bm_index_fill){.job = build, .store = out->store}, err));
+    status = bm_store_view_open(out->store, &out->view, err);
+out:
+    bm_buf_reset(&text);
+    return status;
+}
+
+bm_status bm_query_targets_open(bm_job_context *job, bm_settings *settings, bm_query_source *out,
+                                bm_error *err)
+{
+    bm_summary *none = NULL;
+    bm_job build;
+    *out = (bm_query_source){0};
+    BM_TRY(bm_settings_plan(settings, err));
+    bm_settings s = settings_of_build(settings);
+    settings->perms_used = s.perms_used;
+    BM_TRY(bm_job_open(&s, &build, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_job_begin(&build, BM_STEP_INPUTS, err));
+    if (s.device.device == NULL && bm_input_set_total_bytes(build.context.inputs.set) < FEW_BYTES)
+        s.device.device = "cpu";
+    BM_TRY_OUT(bm_job_begin(&build, BM_STEP_DEVICES | BM_STEP_KEYS, err));
+    status = fill(&build, job, out, err);
+out:
+    status = bm_job_close(&build, status, &none);
+    if (status != BM_OK)
+        bm_query_source_close(out);
+    return status;
+}
+
+typedef struct query_query {
     bm_settings *settings;
     bm_job job;
     bm_query_source source;
@@ -35,11 +473,11 @@ typedef struct query {
     bm_rows rows;
     bm_answer_rows answers;
     struct rusage before;
-} query;
+} query_query;
 
 /* --- what is searched, and how --- */
 
-static bm_status check_measure(query *q, bm_error *err)
+static bm_status check_measure(query_query *q, bm_error *err)
 {
     if (q->search.measure == BM_MEASURE_JACCARD)
         return BM_OK;
@@ -54,7 +492,7 @@ static bm_status check_measure(query *q, bm_error *err)
     return BM_OK;
 }
 
-static bm_status check_verify(const query *q, bm_error *err)
+static bm_status check_verify(const query_query *q, bm_error *err)
 {
     const bm_verify verify = q->settings->pairs.verify;
     const bool sets = q->search.facts->kind == BM_STORE_SETS;
@@ -68,7 +506,7 @@ static bm_status check_verify(const query *q, bm_error *err)
 }
 
 /* Another threshold than that of the plan changes the recall, which is told. */
-static void settle_threshold(query *q)
+static void settle_threshold(query_query *q)
 {
     bm_settings *s = q->settings;
     const double own = s->bands.threshold, asked = s->index.query.answers.threshold;
@@ -87,7 +525,7 @@ static void settle_threshold(query *q)
     s->plan.predicted_recall = recall;
 }
 
-static bm_status open_source(query *q, bm_error *err)
+static bm_status open_source(query_query *q, bm_error *err)
 {
     bm_settings *s = q->settings;
     const bm_query_settings *asked = &s->index.query;
@@ -111,7 +549,7 @@ static bm_status open_source(query *q, bm_error *err)
 
 /* --- the rows --- */
 
-static bm_status open_rows(query *q, bm_error *err)
+static bm_status open_rows(query_query *q, bm_error *err)
 {
     const bm_settings *s = q->settings;
     q->rows = (bm_rows){.write = s->results.write, .write_ctx = s->results.write_ctx};
@@ -127,14 +565,14 @@ static bm_status open_rows(query *q, bm_error *err)
 }
 
 /* A driver takes longer to start than the native CPU for so little. */
-static void settle_device(query *q)
+static void settle_device(query_query *q)
 {
     bm_settings *s = q->settings;
     if (s->device.device == NULL && bm_input_set_total_bytes(q->job.context.inputs.set) < FEW_BYTES)
         s->device.device = "cpu";
 }
 
-static bm_status answer_documents(query *q, bm_error *err)
+static bm_status answer_documents(query_query *q, bm_error *err)
 {
     const bm_index_shares shares = bm_index_share(q->settings->memory);
     const bm_query_documents documents = {
@@ -146,7 +584,7 @@ static bm_status answer_documents(query *q, bm_error *err)
     return bm_query_documents_run(&documents, err);
 }
 
-static bm_status answer_lines(query *q, bm_error *err)
+static bm_status query_answer_lines(query_query *q, bm_error *err)
 {
     bm_follow follow = {
         .job = &q->job.context, .source = &q->source, .search = q->search, .rows = &q->answers};
@@ -161,7 +599,7 @@ static bm_status answer_lines(query *q, bm_error *err)
 
 /* --- the job --- */
 
-static void say_faults(query *q)
+static void say_faults(query_query *q)
 {
     struct rusage now = {0};
     const double n =
@@ -173,7 +611,7 @@ static void say_faults(query *q)
                  (double)(now.ru_minflt - q->before.ru_minflt) / n);
 }
 
-static bm_status run_steps(query *q, bm_error *err)
+static bm_status run_steps(query_query *q, bm_error *err)
 {
     const bm_query_settings *asked = &q->settings->index.query;
     bm_counts *counts = &q->job.context.counts;
@@ -189,7 +627,7 @@ static bm_status run_steps(query *q, bm_error *err)
     BM_TRY(open_source(q, err));
     BM_TRY(open_rows(q, err));
     getrusage(RUSAGE_SELF, &q->before);
-    bm_status status = asked->follow ? answer_lines(q, err) : answer_documents(q, err);
+    bm_status status = asked->follow ? query_answer_lines(q, err) : answer_documents(q, err);
     say_faults(q);
     if (q->search.measure == BM_MEASURE_CONTAINMENT)
         q->settings->plan = (bm_band_plan){0}; /* of no use to it */
@@ -201,7 +639,7 @@ static bm_status run_steps(query *q, bm_error *err)
 bm_status bm_job_query(const bm_query_options *options, bm_summary **out, bm_error *err)
 {
     bm_settings settings;
-    query q = {.settings = &settings};
+    query_query q = {.settings = &settings};
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the summary given");
     BM_TRY(bm_settings_of_query(options, &settings, err));

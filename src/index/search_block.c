@@ -1,7 +1,7 @@
-/* search_block.c -- see search_block.h.
+/* search_block.c -- see search_hits.h.
  *
  * Tests: tests/unit/index/test_search.c */
-#include "index/search_block.h"
+#include "index/search_hits.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,24 +1,23 @@
-/* search_crowds.c -- see search_crowds.h.
+/* search_crowds.c -- see search_hits.h.
  *
  *     crowded keys -> crowds: keys that queries have in common, their documents, their queries
  *     hits of a crowd's query with a crowd's document -> extras, for the pair is met there
- *     a block of a crowd's documents (search_block.h), a bit a document for each key
+ *     a block of a crowd's documents (search_hits.h), a bit a document for each key
  *             -> each query: bits of its keys and extras, counts of each kind -> answers
  *
  * A query belongs to one crowd, a document of the index may be in several; a pair is in one place only. Neither how crowds
  * come about nor how they are cut into blocks, nor who works on them, changes which pairs are compared, or an answer.
  *
  * Tests: tests/unit/index/test_search.c */
-#include "index/search_crowds.h"
+#include "index/search_hits.h"
 
 #include <stdatomic.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "lsh/union_find.h"
+#include "lsh/groups.h"
 #include "lsh/verify.h"
-#include "index/search_block.h"
 
 #define NONE            UINT32_MAX
 #define BLOCK_MEMORY    64u /* bytes of a shingle, in a block */

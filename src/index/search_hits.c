@@ -7,7 +7,7 @@
  *     band 1    ...                                                           -> list 1
  *
  * A key that many documents of the index have (a crowded bucket) is kept as it is: who asks, and who has it, once each and
- * not as pairs (search_crowds.h). Where few ask for it, it is listed in the end.
+ * not as pairs (search_hits.h). Where few ask for it, it is listed in the end.
  *
  * Of all that a document finds the first so many are its candidates. Who may find more is told by the sizes of its keys;
  * for these the numbers are gone through in ascending order, a range at a time, a bit a number for each key, until as many

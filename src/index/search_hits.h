@@ -1,13 +1,15 @@
-/* search_hits.h -- what a search is given; and band keys of documents to the numbers that share one, its first half. */
+/* search_hits.h -- what a search is given; and band keys of documents to the numbers that share
+ * one, its first half. */
 #ifndef BM_INDEX_SEARCH_HITS_H
 #define BM_INDEX_SEARCH_HITS_H
+
+#include <string.h>
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#include <string.h>
-
-#include "base/pool.h"
+#include "base/hash_table.h"
+#include "base/threads.h"
 #include "store/store_view.h"
 
 /* Documents to look up; borrowed. */
@@ -139,5 +141,165 @@ static inline size_t bm_bits_count(const uint64_t *words, size_t n)
 size_t bm_numbers_below(const uint32_t *list, size_t n, uint64_t number);
 /* Sort n hits, and drop repeats; what is left in *n. */
 bm_status bm_hits_sort(uint64_t *list, size_t *n, bm_error *err);
+
+/* search_block -- documents of an index that are compared: one, or a block of them that many
+ * queries are compared with.
+ *
+ *     shingles of a block    in more than half of its documents    core: kinds that lack it
+ *                            in few                                rare: documents that have it
+ *                            others                                kinds that have it
+ *     kind                   documents of one size that lack the same of the core, and have the same of the others
+ *     place                  documents in the order of their kinds, then of their numbers
+ *
+ * Of signatures a shingle is a word at its place. */
+
+/* --- one document --- */
+
+typedef struct bm_search_target {
+    uint32_t number;
+    bm_store_doc doc;
+    bool read; /* its set, or words */
+    uint64_t *set;
+    uint32_t *words;
+    size_t cap_set, cap_words;
+} bm_search_target; /* {0} before */
+
+/* BM_ERR_FORMAT where it is not there, for bands name it. */
+bm_status bm_search_target_find(const bm_search_cfg *cfg, uint32_t number, bm_search_target *target,
+                                bm_error *err);
+/* Its set, or words; once, if it is called again. */
+bm_status bm_search_target_read(const bm_search_cfg *cfg, bm_search_target *target, bm_error *err);
+void bm_search_target_reset(bm_search_target *target);
+
+/* --- a block --- */
+
+/* The shingles of a block, numbered as they come. */
+typedef struct bm_block_shingles {
+    bm_hash_table table;
+    uint64_t *values; /* by number */
+    size_t cap_values;
+} bm_block_shingles;
+
+typedef struct bm_search_block {
+    size_t n;
+    const uint32_t *numbers; /* ascending; borrowed */
+    uint32_t *place;         /* of each */
+    uint32_t *number_at;     /* of each place */
+    uint32_t *kind_of;       /* of each place */
+    size_t n_kinds, n_sizes, n_core;
+    uint32_t *kind_begin;   /* places; n_kinds + 1 */
+    uint32_t *kind_missing; /* of the core */
+    uint32_t *kind_size;    /* which of the sizes */
+    uint32_t *sizes;        /* ascending */
+    bm_block_shingles shingles;
+    uint8_t *roles;       /* of each shingle */
+    uint32_t *core;       /* shingles */
+    uint32_t *core_at;    /* of each shingle of the core, where in `core` */
+    uint64_t *list_begin; /* of each shingle; n + 1 */
+    uint32_t *lists;
+} bm_search_block; /* {0} before */
+
+/* How many of the documents, one at least, have `most` shingles or less together. */
+bm_status bm_search_block_reach(const bm_search_cfg *cfg, const uint32_t *numbers, size_t n,
+                                uint64_t most, size_t *reach, bm_error *err);
+bm_status bm_search_block_make(const bm_search_cfg *cfg, const uint32_t *numbers, size_t n,
+                               bm_search_block *out, bm_error *err);
+void bm_search_block_reset(bm_search_block *block);
+
+/* What a query shares with a block. */
+typedef struct bm_block_counts {
+    uint32_t *shared;  /* with each kind, but for rare shingles */
+    uint32_t *rare;    /* of each place: rare ones; 0 where it is not among the touched */
+    uint32_t *touched; /* places */
+    uint32_t *seen;    /* of each of the core: the last question in which it was met */
+    size_t n_touched;
+    uint32_t question;
+    uint64_t steps;
+} bm_block_counts;
+
+bm_status bm_block_counts_init(bm_block_counts *counts, const bm_search_block *block,
+                               bm_error *err);
+void bm_block_counts_reset(bm_block_counts *counts);
+/* Count what document `doc` of the batch shares. */
+void bm_search_block_count(const bm_search_block *block, const bm_search_cfg *cfg,
+                           const bm_search_batch *batch, uint32_t doc, bm_block_counts *counts);
+
+/* search_crowds -- what documents find in crowded buckets: many against many, without comparing
+ * each with each.
+ *
+ * Queries that share a crowded key, directly or by others, are a crowd, with all documents of
+ * the index that such a key
+ * names. Of these a block at a time is read, as many as fit into memory, once for all queries:
+ *
+ *     shingles of the block    in most documents       core, listed where it is missing
+ *                              in some                 listed by kinds of documents
+ *                              in very few             listed by documents
+ *     kind                     documents of the same size that lack the same of the core and have the same of the second
+ *     who has a key            a bit a document, in the order of the kinds
+ *
+ * A query counts what it shares with each kind, from the lists of the shingles that it has and
+ * of those of the core that it
+ * lacks, then with the few documents that share a rare shingle with it. What is counted is
+ * exact, so the similarity is
+ * that of two sets which are merged. n documents that differ in one word are a few hundred
+ * kinds, however large n is.
+ *
+ * Which pairs are candidates is as ever: who shares a key. */
+
+typedef struct bm_found {
+    uint32_t doc;
+    bm_answer answer;
+} bm_found;
+
+/* What a part of a search found, in any order. */
+typedef struct bm_found_list {
+    bm_found *list;
+    size_t n, cap;
+    uint64_t candidates, verified, steps; /* as in bm_search_result */
+} bm_found_list;
+
+bm_status bm_found_add(bm_found_list *found, bm_found one, bm_error *err);
+/* Add one to a list of which only the best `top` are wanted, 0: all. The first of a full one is the last in order. */
+bm_status bm_found_keep(bm_found_list *found, uint32_t top, bm_found one, bm_error *err);
+/* Before the other in a row of answers? */
+static inline bool bm_answer_before(const bm_answer *a, const bm_answer *b)
+{
+    return a->similarity != b->similarity ? a->similarity > b->similarity : a->number < b->number;
+}
+
+typedef struct bm_crowd_search {
+    const bm_search_cfg *cfg;
+    const bm_search_batch *batch;
+    size_t n;                /* of the batch, that are asked */
+    const uint32_t *weights; /* NULL: 1 each */
+    bm_search_hits *hits;    /* those that crowds answer are taken out */
+    size_t most;             /* answers; SIZE_MAX: no bound */
+    bool many;               /* there are more: what was found is not whole */
+    bm_found_list *found;
+    size_t n_found, cap_found;
+} bm_crowd_search;
+
+/* Answer for the crowded keys among the hits; `found` is the caller's to free, list by list. */
+bm_status bm_search_crowds(bm_crowd_search *search, bm_error *err);
+
+/* --- by containment: without bands (search.c) --- */
+
+typedef struct bm_scan {
+    const bm_search_cfg *cfg;
+    const bm_search_batch *batch;
+    size_t n;                /* of the batch, that are asked */
+    const uint32_t *weights; /* of each, for how many it answers; NULL: 1 */
+    size_t most;             /* answers; SIZE_MAX: no bound */
+    bool alone;              /* one document is asked: there is no bound */
+    bool many;               /* there are more: what was found is not whole */
+    bool read_all;           /* no filter left out a document */
+    bm_found_list
+        *found; /* a list a part of the index, in order; the caller's to free, one by one */
+    size_t n_found;
+} bm_scan;
+
+/* Find the documents that hold a share of cfg->threshold at least of a query's shingles: exact. BM_ERR_NOMEM,
+ * BM_ERR_FORMAT (damaged). */
+bm_status bm_search_scan(bm_scan *scan, bm_error *err);
 
 #endif

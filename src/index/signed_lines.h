@@ -6,8 +6,8 @@
 #define BM_INDEX_SIGNED_LINES_H
 
 #include "sources/line_input.h"
-#include "job/record_room.h"
-#include "inmem/doc_signer.h"
+#include "job/job_context.h"
+#include "inmem/documents.h"
 
 typedef struct bm_signed_lines {
     bm_job_context *job;  /* borrowed; its counts are kept */

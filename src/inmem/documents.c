@@ -1,15 +1,24 @@
 /* documents.c -- checks of what a caller hands in, and guided ranges of it.
  *
- * A range is a share of what is left: a third of it divided by the threads, within bounds. With two
- * threads and ranges of 256 KiB the last ones are 16 KiB, some 25 microseconds of work, and that is
+ * A range is a share of what is left: a third of it divided by the threads, within bounds. With
+ * two
+ * threads and ranges of 256 KiB the last ones are 16 KiB, some 25 microseconds of work, and that
+ * is
  * the most that one thread waits for the other, but for a document that is longer.
  *
- * Tests: tests/unit/inmem/test_documents.c */
+ * Tests: tests/unit/inmem/test_doc_signer.c, tests/unit/inmem/test_documents.c,
+ *        tests/unit/inmem/test_hash_sets.c, tests/unit/inmem/test_signer.c */
 #include "inmem/documents.h"
 
 #include "base/error.h"
 #include "base/portable_log.h"
 #include "base/sized_struct.h"
+#include "base/system.h"
+#include "base/utf8.h"
+#include "cpu/cpu_backend.h"
+#include "lsh/verify.h"
+#include "model/scheme_facts.h"
+#include "sketch/scheme.h"
 
 #define LONG_RANGES  2u /* a document of so many ranges is handed out alone, and first */
 #define SHARES_LEFT  3u
@@ -173,4 +182,161 @@ bool bm_doc_ranges_take(bm_doc_ranges *ranges, size_t *begin, size_t *end)
 void bm_doc_ranges_end(bm_doc_ranges *ranges)
 {
     pthread_mutex_destroy(&ranges->lock);
+}
+
+/* text_hasher -- only a text that is not valid UTF-8 is copied. */
+
+#define KEEP ((size_t)4 << 20) /* bytes kept between documents */
+
+bm_status bm_text_hasher_init(bm_text_hasher *hasher, const bm_text_options *options,
+                              const char *cpu, bm_error *err)
+{
+    *hasher = (bm_text_hasher){0};
+    return bm_shingler_open(options, cpu, &hasher->shingler, err);
+}
+
+void bm_text_hasher_reset(bm_text_hasher *hasher)
+{
+    bm_shingler_close(hasher->shingler);
+    bm_buf_reset(&hasher->repaired);
+    *hasher = (bm_text_hasher){0};
+}
+
+bm_status bm_text_hasher_add(bm_text_hasher *hasher, bm_str text, bm_shingle_batch *batch,
+                             bm_error *err)
+{
+    bm_buf *repaired = &hasher->repaired;
+    uint64_t n_replaced = 0;
+    /* NULL is fine */
+    if (text.len == 0)
+        text.data = "";
+    if (bm_utf8_valid_prefix(text.data, text.len) == text.len)
+        return bm_shingler_add(hasher->shingler, text, batch, err);
+    repaired->len = 0;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_utf8_repair(text.data, text.len, repaired, &n_replaced, err));
+    status = bm_shingler_add(hasher->shingler, (bm_str){repaired->data, repaired->len}, batch, err);
+out:
+    if (repaired->cap > KEEP)
+        bm_buf_reset(repaired);
+    return status;
+}
+
+/* doc_signer -- add, sign, read; clear and begin anew.
+ *
+ * Hashes are signed as they come and sorted afterwards: a minimum asks for no order. */
+
+#define KEEP_HASHES ((size_t)1 << 20) /* that stay allocated between documents */
+
+bm_status bm_doc_backend_open(const bm_doc_recipe *recipe, bm_backend **out, bm_error *err)
+{
+    const uint32_t keyed = recipe->bands * recipe->rows;
+    const bm_backend_cfg cfg = {.sketch = *recipe->sketch,
+                                .perms_used =
+                                    recipe->words ? 0 : bm_scheme_words(recipe->sketch, keyed),
+                                .bands = recipe->bands,
+                                .rows = recipe->rows,
+                                .device = "cpu",
+                                .cpu = recipe->cpu,
+                                .cache_dir = ""};
+    return bm_backend_cpu.open(&cfg, out, err);
+}
+
+bm_status bm_doc_signer_init(bm_doc_signer *signer, const bm_doc_recipe *recipe,
+                             bm_backend *backend, bm_error *err)
+{
+    *signer = (bm_doc_signer){
+        .backend = backend,
+        .bands = recipe->bands,
+        .row_uints = bm_scheme_row_uints(recipe->sketch->scheme, recipe->sketch->perms),
+        .wants_words = recipe->words,
+        .sets_given = {.bag = recipe->text->bag}};
+    BM_TRY(bm_isa_choose(recipe->cpu, &signer->sets_given.isa, err));
+    return bm_text_hasher_init(&signer->hasher, recipe->text, recipe->cpu, err);
+}
+
+void bm_doc_signer_reset(bm_doc_signer *signer)
+{
+    bm_text_hasher_reset(&signer->hasher);
+    bm_set_shingler_reset(&signer->sets_given);
+    bm_shingle_batch_reset(&signer->batch);
+    bm_free(signer->scratch);
+    bm_free(signer->sets);
+    bm_free(signer->n_shingles);
+    bm_free(signer->keys);
+    bm_free(signer->words);
+    *signer = (bm_doc_signer){0};
+}
+
+void bm_doc_signer_clear(bm_doc_signer *signer)
+{
+    if (signer->batch.cap_hashes > KEEP_HASHES)
+        bm_shingle_batch_reset(&signer->batch);
+    else
+        bm_shingle_batch_clear(&signer->batch);
+}
+
+void bm_doc_signer_limit(bm_doc_signer *signer, uint64_t bytes)
+{
+    bm_shingler_limit(signer->hasher.shingler, bytes);
+}
+
+uint64_t bm_doc_signer_needed(const bm_doc_signer *signer)
+{
+    return bm_shingler_needed(signer->hasher.shingler);
+}
+
+bm_status bm_doc_signer_add(bm_doc_signer *signer, bm_str text, bm_error *err)
+{
+    return bm_text_hasher_add(&signer->hasher, text, &signer->batch, err);
+}
+
+bm_status bm_doc_signer_add_hashes(bm_doc_signer *signer, const uint64_t *hashes, size_t n,
+                                   bm_error *err)
+{
+    return bm_shingle_set_add(&signer->sets_given, hashes, n, &signer->batch, err);
+}
+
+static bm_status make_room(bm_doc_signer *s, bm_error *err)
+{
+    const size_t n = s->batch.n_docs;
+    BM_TRY(bm_grow_array(&s->sets, &s->cap_sets, n, err));
+    BM_TRY(bm_grow_array(&s->n_shingles, &s->cap_n_shingles, n, err));
+    BM_TRY(bm_grow_array(&s->keys, &s->cap_keys, n * s->bands, err));
+    if (s->wants_words)
+        BM_TRY(bm_grow_array(&s->words, &s->cap_words, n * s->row_uints, err));
+    return BM_OK;
+}
+
+static bm_status sort_sets(bm_doc_signer *s, bm_error *err)
+{
+    for (size_t i = 0; i < s->batch.n_docs; i++) {
+        uint64_t *set = s->batch.hashes + s->batch.offsets[i];
+        const size_t n = (size_t)(s->batch.offsets[i + 1] - s->batch.offsets[i]);
+        BM_TRY(bm_grow_array(&s->scratch, &s->cap_scratch, n, err));
+        bm_hashes_sort(set, n, s->scratch);
+        s->sets[i] = set;
+        s->n_shingles[i] = (uint32_t)n;
+    }
+    if (s->cap_scratch > KEEP_HASHES) {
+        bm_free(s->scratch);
+        s->scratch = NULL;
+        s->cap_scratch = 0;
+    }
+    return BM_OK;
+}
+
+bm_status bm_doc_signer_sign(bm_doc_signer *signer, bm_error *err)
+{
+    BM_TRY(make_room(signer, err));
+    if (signer->batch.n_docs == 0)
+        return BM_OK;
+    bm_sign_task task = {.offsets = signer->batch.offsets,
+                         .hashes = signer->batch.hashes,
+                         .n_docs = signer->batch.n_docs,
+                         .words = signer->words,
+                         .keys = signer->keys};
+    BM_TRY(signer->backend->ops->submit(signer->backend, &task, err));
+    BM_TRY(signer->backend->ops->wait(signer->backend, &task, err));
+    return sort_sets(signer, err);
 }

@@ -1,15 +1,22 @@
 /* group.c -- bm_group_components and bm_group_stars: from a list of pairs to groups.
  *
- * What comes in is checked before the labels are touched; the rest is done by lsh/union_find.h and
- * lsh/stars.h.
+ * What comes in is checked before the labels are touched; the rest is done by lsh/groups.h and
+ * lsh/groups.h.
  *
- * Pure functions; any thread. */
+ * Pure functions; any thread.
+ *
+ * Tests: tests/unit/inmem/test_group.c, tests/unit/inmem/test_group_pairs.c */
 #include "inmem/group.h"
+
+#include <bandmill/sketch.h>
+
+#include <stdlib.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "lsh/stars.h"
-#include "lsh/union_find.h"
+#include "base/sized_struct.h"
+#include "lsh/groups.h"
+#include "model/option_words.h"
 
 static bm_status check_pairs(bm_pair_list list, bm_error *err)
 {
@@ -63,4 +70,189 @@ bm_status bm_group_stars(bm_pair_list list, const uint32_t *order, uint32_t *lab
     BM_TRY(check_pairs(list, err));
     BM_TRY(check_order(order, list.n_docs, err));
     return bm_stars(list, order, labels, err);
+}
+
+/* group_pairs -- bm_group_pairs: labels, the document that is kept of each group, and the members
+ * of each.
+ *
+ * The rules are those of `dedup` (docs/pairing.md), and so is the result, where the pairs are the
+ * same. Memory: some 24 bytes a document, and what group.c needs. One thread. */
+
+struct bm_groups {
+    uint32_t *kept, *labels;
+    uint64_t *offsets;
+    uint32_t *members;
+    bm_group_stats stats;
+};
+
+static const bm_group_options group_defaults = {.n_docs = 0};
+
+void bm_group_options_init_sized(bm_group_options *options, size_t struct_size)
+{
+    bm_sized_init(options, struct_size, &group_defaults, sizeof group_defaults);
+}
+
+/* kept[i]: any document of the group, the same for all -> the preferred one. `best` holds n_docs. */
+static void prefer(const bm_keep_rank *rank, uint32_t *kept, size_t n, uint32_t *best)
+{
+    bm_keep_rank_best(rank, kept, n, best);
+    for (size_t i = 0; i < n; i++)
+        kept[i] = best[kept[i]];
+}
+
+/* labels[i]: the smallest document of those with the same kept[i]. */
+static void label(const bm_group_options *options, bm_groups *g, uint32_t *first)
+{
+    for (size_t i = 0; i < options->n_docs; i++)
+        first[i] = UINT32_MAX;
+    for (size_t i = 0; i < options->n_docs; i++) {
+        uint32_t *f = &first[g->kept[i]];
+        *f = *f == UINT32_MAX ? (uint32_t)i : *f;
+        g->labels[i] = *f;
+    }
+}
+
+/* Members by counting. size: n_docs zeroes; place: n_docs. */
+static void gather(const bm_group_options *options, bm_groups *g, uint32_t *size, uint64_t *place)
+{
+    uint64_t total = 0;
+    g->stats = (bm_group_stats){0};
+    for (size_t i = 0; i < options->n_docs; i++) {
+        size[g->labels[i]]++;
+        g->stats.removed += g->kept[i] != i;
+    }
+    for (size_t i = 0; i < options->n_docs; i++) {
+        if (size[i] < 2)
+            continue;
+        g->offsets[g->stats.groups++] = place[i] = total;
+        total += size[i];
+        g->stats.largest = size[i] > g->stats.largest ? size[i] : g->stats.largest;
+    }
+    g->offsets[g->stats.groups] = total;
+    for (size_t i = 0; i < options->n_docs; i++)
+        if (size[g->labels[i]] >= 2)
+            g->members[place[g->labels[i]]++] = (uint32_t)i;
+}
+
+static bm_status find_kept(const bm_group_options *options, const bm_pair *pairs, size_t n_pairs,
+                           bm_groups *g, bm_error *err)
+{
+    const size_t n = options->n_docs;
+    const bm_pair_list list = {.pairs = pairs, .n = n_pairs, .n_docs = n};
+    const bm_keep_column sizes = {
+        .first = options->sizes, .stride = sizeof(uint64_t), .width = sizeof(uint64_t)};
+    bm_keep_rank rank;
+    bm_turns turns = {0};
+    BM_TRY(bm_keep_rank_of_rule(options->keep, &sizes, n, &rank, err));
+    bm_status status = BM_OK;
+    if (options->cluster == BM_CLUSTER_COMPONENTS) {
+        BM_TRY_OUT(bm_group_components(list, g->kept, err));
+        prefer(&rank, g->kept, n, g->labels);
+    } else {
+        BM_TRY_OUT(bm_turns_make(&rank, NULL, n, &turns, err));
+        status = bm_group_stars(list, turns.order, g->kept, err);
+    }
+out:
+    bm_turns_reset(&turns);
+    bm_keep_rank_reset(&rank);
+    return status;
+}
+
+static bm_status make(const bm_group_options *options, const bm_pair *pairs, size_t n_pairs,
+                      bm_groups *g, bm_error *err)
+{
+    const size_t n = options->n_docs;
+    g->kept = bm_alloc(n, sizeof *g->kept);
+    g->labels = bm_alloc(n, sizeof *g->labels);
+    g->members = bm_alloc(n, sizeof *g->members);
+    g->offsets = bm_alloc(n / 2 + 1, sizeof *g->offsets);
+    uint32_t *size = bm_alloc_zero(n, sizeof *size);
+    uint64_t *place = bm_alloc(n, sizeof *place);
+    bm_status status = BM_OK;
+    if (g->kept == NULL || g->labels == NULL || g->members == NULL || g->offsets == NULL ||
+        size == NULL || place == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, n * 28));
+    BM_TRY_OUT(find_kept(options, pairs, n_pairs, g, err));
+    label(options, g, g->members);
+    gather(options, g, size, place);
+out:
+    bm_free(size);
+    bm_free(place);
+    return status;
+}
+
+static bm_status take_options(const bm_group_options *options, bm_group_options *used,
+                              bm_error *err)
+{
+    *used = group_defaults;
+    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_group_options, sizes), used, err));
+    BM_TRY(bm_option_check(BM_OPTION_CLUSTER, used->cluster, err));
+    BM_TRY(bm_option_check(BM_OPTION_KEEP, used->keep, err));
+    if (used->keep == BM_KEEP_NONE)
+        return bm_fail_field(err, "keep",
+                             "`keep` none of groups in memory (first last longest shortest)");
+    if (used->n_docs > BM_DOCS_MAX)
+        return bm_fail_field(err, "n_docs", "%zu documents are too many (at most %u)", used->n_docs,
+                             BM_DOCS_MAX);
+    const bool by_size = used->keep == BM_KEEP_LONGEST || used->keep == BM_KEEP_SHORTEST;
+    if (by_size && used->sizes == NULL && used->n_docs != 0)
+        return bm_fail_field(err, "sizes", "`sizes` is NULL (`keep` is by size)");
+    return BM_OK;
+}
+
+bm_status bm_group_pairs(const bm_group_options *options, const bm_pair *pairs, size_t n_pairs,
+                         bm_groups **out, bm_error *err)
+{
+    bm_group_options used;
+    BM_TRY(take_options(options, &used, err));
+    if (pairs == NULL && n_pairs != 0)
+        return bm_fail_field(err, "pairs", "`pairs` is NULL and has %zu entries", n_pairs);
+    if (out == NULL)
+        return bm_fail_field(err, "out", "no place for the groups given");
+    bm_groups *groups = NULL;
+    BM_TRY(bm_new_zero(&groups, 1, err));
+    bm_status status = make(&used, pairs, n_pairs, groups, err);
+    if (status == BM_OK)
+        *out = groups;
+    else
+        bm_groups_free(groups);
+    return status;
+}
+
+/* --- the result --- */
+
+const uint32_t *bm_groups_kept(const bm_groups *groups)
+{
+    return groups != NULL ? groups->kept : NULL;
+}
+
+const uint32_t *bm_groups_labels(const bm_groups *groups)
+{
+    return groups != NULL ? groups->labels : NULL;
+}
+
+const uint64_t *bm_groups_offsets(const bm_groups *groups)
+{
+    return groups != NULL ? groups->offsets : NULL;
+}
+
+const uint32_t *bm_groups_members(const bm_groups *groups)
+{
+    return groups != NULL ? groups->members : NULL;
+}
+
+const bm_group_stats *bm_groups_stats(const bm_groups *groups)
+{
+    return groups != NULL ? &groups->stats : NULL;
+}
+
+void bm_groups_free(bm_groups *groups)
+{
+    if (groups == NULL)
+        return;
+    bm_free(groups->kept);
+    bm_free(groups->labels);
+    bm_free(groups->offsets);
+    bm_free(groups->members);
+    bm_free(groups);
 }

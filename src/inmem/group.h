@@ -8,7 +8,7 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#include "lsh/neighbours.h"
+#include "lsh/link_graph.h"
 
 /* Connected components of the pairs: labels[i] (filled, list.n_docs) is the smallest document of i's
  * group. */

@@ -4,19 +4,487 @@
  * What is allocated lives as long as the signer and grows to the largest call: a call of documents
  * like those before it allocates nothing. After an error from a device only close is left.
  *
- * Tests: tests/unit/inmem/test_signer.c, tests/unit/inmem/test_signer_memory.c,
- * tests/unit/inmem/test_sketch_usage.c */
+ * Tests: tests/race/race_inmem.c, tests/unit/inmem/test_signer.c,
+ *        tests/unit/inmem/test_signer_device.c, tests/unit/inmem/test_signer_memory.c,
+ *        tests/unit/inmem/test_signer_tasks.c, tests/unit/inmem/test_signer_threads.c,
+ *        tests/unit/inmem/test_sketch_usage.c */
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
-#include "base/cpu.h"
-#include "model/scheme_facts.h"
 #include "base/error.h"
 #include "base/sized_struct.h"
-#include "model/option_check.h"
-#include "model/option_defaults.h"
+#include "base/system.h"
+#include "base/threads.h"
+#include "devices/device_set.h"
 #include "inmem/signer_state.h"
+#include "lsh/verify.h"
+#include "model/option_check.h"
+#include "model/option_words.h"
+#include "model/scheme_facts.h"
 #include "sketch/scheme.h"
 #include "text/stop_words.h"
+
+/* signer_tasks -- calls of a signer, one after another in the order in which they came.
+ *
+ * Every call takes a number. One that its maker waits for (bm_signer_sign) is done on the maker's
+ * thread when its turn comes; what was submitted is done by a thread of the signer's, which is
+ * started by the first of these. Tasks lie in the signer: submitting allocates nothing. */
+
+void bm_signer_tasks_init(bm_signer_tasks *tasks)
+{
+    pthread_mutex_init(&tasks->lock, NULL);
+    pthread_cond_init(&tasks->changed, NULL);
+}
+
+bm_status bm_signer_do(bm_signer *signer, const bm_signer_call *call, bm_error *err)
+{
+    bm_signer_tasks *tasks = &signer->tasks;
+    pthread_mutex_lock(&tasks->lock);
+    const uint64_t turn = tasks->next_turn++;
+    while (tasks->turn != turn)
+        pthread_cond_wait(&tasks->changed, &tasks->lock);
+    pthread_mutex_unlock(&tasks->lock);
+    bm_status status = bm_signer_work(signer, call, err);
+    pthread_mutex_lock(&tasks->lock);
+    tasks->turn++;
+    pthread_cond_broadcast(&tasks->changed);
+    pthread_mutex_unlock(&tasks->lock);
+    return status;
+}
+
+/* --- what was submitted --- */
+
+/* Under the lock; NULL: none. */
+static bm_signer_task *find(bm_signer_tasks *tasks, bm_task_state state, uint64_t turn)
+{
+    for (size_t i = 0; i < BM_SIGNER_TASKS_MAX; i++)
+        if (tasks->tasks[i].state == state && tasks->tasks[i].turn == turn)
+            return &tasks->tasks[i];
+    return NULL;
+}
+
+static void *do_tasks(void *arg)
+{
+    bm_signer *signer = arg;
+    bm_signer_tasks *tasks = &signer->tasks;
+    pthread_mutex_lock(&tasks->lock);
+    while (!tasks->closing) {
+        bm_signer_task *task = find(tasks, BM_TASK_WAITING, tasks->turn);
+        if (task == NULL) {
+            pthread_cond_wait(&tasks->changed, &tasks->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&tasks->lock);
+        bm_status status = bm_signer_work(signer, &task->call, &task->error);
+        pthread_mutex_lock(&tasks->lock);
+        task->status = status;
+        task->state = BM_TASK_DONE;
+        tasks->turn++;
+        pthread_cond_broadcast(&tasks->changed);
+    }
+    pthread_mutex_unlock(&tasks->lock);
+    return NULL;
+}
+
+/* Under the lock. */
+static bm_status start(bm_signer *signer, bm_error *err)
+{
+    bm_signer_tasks *tasks = &signer->tasks;
+    if (tasks->started)
+        return BM_OK;
+    int rc = bm_thread_start(&tasks->thread, do_tasks, signer);
+    tasks->started = rc == 0;
+    return rc == 0 ? BM_OK : bm_fail_errno(err, rc, NULL, "cannot start a thread");
+}
+
+bm_status bm_signer_enqueue(bm_signer *signer, const bm_signer_call *call, uint64_t *task,
+                            bm_error *err)
+{
+    bm_signer_tasks *tasks = &signer->tasks;
+    bm_signer_task *place = NULL;
+    pthread_mutex_lock(&tasks->lock);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(start(signer, err));
+    for (size_t i = 0; place == NULL && i < BM_SIGNER_TASKS_MAX; i++)
+        place = tasks->tasks[i].state == BM_TASK_FREE ? &tasks->tasks[i] : NULL;
+    if (place == NULL)
+        BM_TRY_OUT(bm_fail_field(err, "task",
+                                 "%u tasks were submitted and not waited for (at most "
+                                 "%u)",
+                                 BM_SIGNER_TASKS_MAX, BM_SIGNER_TASKS_MAX));
+    *place = (bm_signer_task){.state = BM_TASK_WAITING, .turn = tasks->next_turn++, .call = *call};
+    *task = place->turn;
+    pthread_cond_broadcast(&tasks->changed);
+out:
+    pthread_mutex_unlock(&tasks->lock);
+    return status;
+}
+
+bm_status bm_signer_wait(bm_signer *signer, uint64_t task, bm_error *err)
+{
+    if (signer == NULL)
+        return bm_fail_field(err, "signer", "no signer given");
+    bm_signer_tasks *tasks = &signer->tasks;
+    bm_signer_task *place;
+    pthread_mutex_lock(&tasks->lock);
+    while ((place = find(tasks, BM_TASK_DONE, task)) == NULL &&
+           find(tasks, BM_TASK_WAITING, task) != NULL)
+        pthread_cond_wait(&tasks->changed, &tasks->lock);
+    bm_status status = BM_OK;
+    if (place == NULL) {
+        status = bm_fail_field(err, "task",
+                               "there is no task %llu (submitted, and not yet waited "
+                               "for)",
+                               (unsigned long long)task);
+    } else {
+        status = place->status;
+        if (status != BM_OK && err != NULL)
+            *err = place->error;
+        place->state = BM_TASK_FREE;
+    }
+    pthread_mutex_unlock(&tasks->lock);
+    return status;
+}
+
+void bm_signer_tasks_reset(bm_signer *signer)
+{
+    bm_signer_tasks *tasks = &signer->tasks;
+    pthread_mutex_lock(&tasks->lock);
+    tasks->closing = true;
+    pthread_cond_broadcast(&tasks->changed);
+    pthread_mutex_unlock(&tasks->lock);
+    if (tasks->started)
+        pthread_join(tasks->thread, NULL);
+    pthread_cond_destroy(&tasks->changed);
+    pthread_mutex_destroy(&tasks->lock);
+}
+
+/* signer_work -- the documents of one call, on all threads.
+ *
+ *     range of documents -> the thread's slot: shingle hashes -> backend -> words and keys, straight
+ * into the caller's arrays
+ *
+ * A thread takes a range (documents.h) and signs it a slot at a time: whole documents up to the
+ * number of hashes that the backend asks for. 64-bit hashes made elsewhere are signed where they
+ * lie; 32-bit ones are widened into the slot. Each document's rows are written by whoever took it,
+ * so nothing has to be put in order. What is less than SMALL is signed by the caller alone: to
+ * wake
+ * a thread costs as much. */
+
+#define SMALL (UINT64_C(96) << 10) /* work, as bm_document_work counts it */
+
+typedef struct progress {
+    bm_signer *signer;
+    const bm_signer_call *call;
+    bm_doc_ranges ranges;
+    atomic_bool stopped; /* some thread has an error */
+    atomic_size_t n_done;
+} progress;
+
+/* Hashes of 32 bits as a document of the batch, repeats and all. */
+static bm_status widen(const bm_documents *docs, size_t doc, bm_shingle_batch *batch, bm_error *err)
+{
+    size_t begin = (size_t)docs->offsets[doc], n = (size_t)docs->offsets[doc + 1] - begin;
+    BM_TRY(bm_shingle_batch_reserve(batch, 1, n, err));
+    size_t at = bm_shingle_batch_hashes(batch);
+    for (size_t i = 0; i < n; i++)
+        batch->hashes[at + i] = docs->hashes32[begin + i];
+    batch->offsets[++batch->n_docs] = at + n;
+    return BM_OK;
+}
+
+static bm_status reserve_scratch(bm_signer_thread *thread, size_t n, bm_error *err)
+{
+    if (n <= thread->cap_scratch)
+        return BM_OK;
+    uint64_t *scratch = bm_alloc(n, 2 * sizeof *scratch);
+    if (scratch == NULL)
+        return bm_fail_nomem(err, n * 2 * sizeof *scratch);
+    bm_free(thread->scratch);
+    thread->scratch = scratch;
+    thread->cap_scratch = n;
+    return BM_OK;
+}
+
+/* Hashes as a bag of the batch: its elements. */
+static bm_status add_bag(bm_signer_thread *thread, const bm_documents *docs, size_t doc,
+                         bm_error *err)
+{
+    const size_t begin = (size_t)docs->offsets[doc], n = (size_t)docs->offsets[doc + 1] - begin;
+    bm_shingle_batch *batch = &thread->slot->batch;
+    if (docs->hashes != NULL)
+        return bm_shingle_set_add(&thread->sets, docs->hashes + begin, n, batch, err);
+    BM_TRY(reserve_scratch(thread, n, err));
+    for (size_t i = 0; i < n; i++)
+        thread->scratch[i] = docs->hashes32[begin + i];
+    return bm_shingle_set_add(&thread->sets, thread->scratch, n, batch, err);
+}
+
+/* How many distinct hashes a document has; its own order stays. */
+static bm_status count_distinct(bm_signer_thread *thread, const uint64_t *hashes, size_t n,
+                                uint32_t *out, bm_error *err)
+{
+    *out = 0;
+    if (n == 0)
+        return BM_OK;
+    BM_TRY(reserve_scratch(thread, n, err));
+    memcpy(thread->scratch, hashes, n * sizeof *hashes);
+    bm_hashes_sort(thread->scratch, n, thread->scratch + n);
+    *out = (uint32_t)bm_hashes_distinct(thread->scratch, n);
+    return BM_OK;
+}
+
+static bm_status count_shingles(bm_signer_thread *thread, bool distinct, uint32_t *n_shingles,
+                                bm_error *err)
+{
+    const bm_sign_task *task = &thread->slot->task;
+    bm_status status = BM_OK;
+    for (size_t i = 0; status == BM_OK && i < task->n_docs; i++) {
+        size_t n = (size_t)(task->offsets[i + 1] - task->offsets[i]);
+        if (distinct) /* already */
+            n_shingles[i] = (uint32_t)n;
+        else
+            status =
+                count_distinct(thread, task->hashes + task->offsets[i], n, &n_shingles[i], err);
+    }
+    return status;
+}
+
+/* Fill the slot with documents from `first` on, as many as make a batch. */
+static bm_status fill(const bm_signer *signer, bm_signer_thread *thread, const bm_documents *docs,
+                      size_t range[2], bm_error *err)
+{
+    bm_signer_slot *slot = thread->slot;
+    const size_t first = range[0];
+    const bool direct = docs->hashes != NULL && !signer->bag;
+    size_t doc = first, n_hashes = 0;
+    if (slot->batch.cap_hashes > signer->keep_hashes)
+        bm_shingle_batch_reset(&slot->batch);
+    bm_shingle_batch_clear(&slot->batch);
+    for (; doc < range[1] && doc - first < signer->batch_docs && n_hashes < signer->batch_hashes;
+         doc++) {
+        if (docs->texts != NULL) {
+            BM_TRY(bm_text_hasher_add(&thread->hasher, docs->texts[doc], &slot->batch, err));
+        } else if (signer->bag) {
+            BM_TRY(add_bag(thread, docs, doc, err));
+        } else if (docs->hashes32 != NULL)
+            BM_TRY(widen(docs, doc, &slot->batch, err));
+        n_hashes = direct ? (size_t)(docs->offsets[doc + 1] - docs->offsets[first])
+                          : bm_shingle_batch_hashes(&slot->batch);
+    }
+    static const uint64_t none; /* where no document of the slot has a hash */
+    const uint64_t *own = slot->batch.hashes != NULL ? slot->batch.hashes : &none;
+    slot->task = (bm_sign_task){.offsets = direct ? docs->offsets + first : slot->batch.offsets,
+                                .hashes = direct ? docs->hashes : own,
+                                .weights = docs->weights,
+                                .n_docs = doc - first};
+    range[0] = doc;
+    return BM_OK;
+}
+
+static bm_status sign_range(progress *p, bm_signer_thread *thread, size_t begin, size_t end,
+                            bm_error *err)
+{
+    bm_signer *signer = p->signer;
+    const bm_signer_out *out = &p->call->out;
+    size_t range[] = {begin, end};
+    bm_status status = BM_OK;
+    while (status == BM_OK && range[0] < end) {
+        const size_t first = range[0];
+        status = fill(signer, thread, &p->call->docs, range, err);
+        if (status == BM_OK && out->n_shingles != NULL)
+            status = count_shingles(thread, p->call->docs.texts != NULL || signer->bag,
+                                    out->n_shingles + first, err);
+        if (status != BM_OK || (out->words == NULL && out->keys == NULL))
+            continue;
+        bm_sign_task *task = &thread->slot->task;
+        task->words = out->words == NULL
+                          ? NULL
+                          : out->words + first * bm_scheme_row_uints(signer->sketch.scheme,
+                                                                     signer->info.perms);
+        task->keys = out->keys == NULL ? NULL : out->keys + first * signer->info.bands;
+        status = bm_signer_hand_over(signer, thread, err);
+    }
+    return status;
+}
+
+/* The caller's thread, number 0, asks for all whether to stop. */
+static bm_status look_up(progress *p, bm_error *err)
+{
+    const size_t n_done = atomic_load(&p->n_done);
+    bm_meter_progress(&p->signer->meter, n_done, p->call->docs.n_docs, n_done);
+    if (atomic_load(&p->signer->closing))
+        return bm_fail(err, BM_ERR_CANCELLED, "the signer is being closed");
+    return bm_meter_check(&p->signer->meter, err);
+}
+
+static bm_status run_thread(void *ctx, uint32_t number, bm_error *err)
+{
+    progress *p = ctx;
+    size_t begin, end;
+    bm_status status = BM_OK;
+    while (status == BM_OK && !atomic_load(&p->stopped)) {
+        if (number == 0)
+            status = look_up(p, err);
+        if (status != BM_OK || !bm_doc_ranges_take(&p->ranges, &begin, &end))
+            break;
+        status = sign_range(p, &p->signer->threads[number], begin, end, err);
+        atomic_fetch_add(&p->n_done, end - begin);
+    }
+    if (status != BM_OK)
+        atomic_store(&p->stopped, true);
+    return status;
+}
+
+bm_status bm_signer_work(bm_signer *signer, const bm_signer_call *call, bm_error *err)
+{
+    progress p = {.signer = signer, .call = call};
+    const bool alone = call->work <= SMALL || signer->info.threads == 1;
+    bm_range_size size = call->docs.texts != NULL ? signer->text_range : signer->hash_range;
+    if (signer->failed)
+        return bm_fail(err, BM_ERR_DEVICE,
+                       "the signer's device failed before (only close is left)");
+    size.takers = alone ? 1 : size.takers;
+    bm_meter_stage(&signer->meter, "sign", "documents");
+    atomic_store(&signer->meter.stopped, false); /* of an earlier call */
+    bm_doc_ranges_begin(&p.ranges, &call->docs, call->work, &size);
+    bm_status status =
+        alone ? run_thread(&p, 0, err) : bm_pool_run(signer->pool, run_thread, &p, err);
+    bm_doc_ranges_end(&p.ranges);
+    bm_status settled = bm_signer_settle(signer, status != BM_OK, status == BM_OK ? err : NULL);
+    return status == BM_OK ? settled : status;
+}
+
+/* signer_device -- the one device of a signer.
+ *
+ * `auto` takes the first GPU and falls back to the CPU when that cannot be opened; any other word
+ * must name exactly one device. A device that fails later is an error: there is no one here to
+ * sign
+ * its batches again. */
+
+bm_status bm_signer_device_open(const bm_signer_options *options, bm_signer *signer, bm_error *err)
+{
+    bm_device_options device = options->device;
+    if (device.device == NULL)
+        device.device = "cpu";
+    const char *words = device.device;
+    const bool automatic = words[0] == '\0' || strcasecmp(words, "auto") == 0;
+    const bm_callbacks callbacks = bm_meter_callbacks(&signer->meter);
+    bm_device_pick pick;
+    BM_TRY(bm_device_pick_open(&device, &callbacks, &pick, err));
+    if (pick.broken)
+        bm_meter_log(&signer->meter, BM_LOG_WARNING, "%s", pick.why);
+    bm_status status = BM_OK;
+    if (pick.n != 1 && !automatic)
+        status = bm_fail_field(err, "device", "'%s' names %zu devices (a signer takes one)", words,
+                               pick.n);
+    pick.n = 1;
+    const bm_device_settings settings = bm_device_settings_of(&options->device);
+    bm_device_set_cfg cfg = {.pick = &pick,
+                             .sketch = options->sketch,
+                             .bands = options->bands,
+                             .rows = options->rows,
+                             .threads = signer->info.threads,
+                             .cpu = options->device.cpu,
+                             .cache_dir = options->device.cache_dir,
+                             .settings = &settings,
+                             .meter = &signer->meter};
+    if (status == BM_OK)
+        status = bm_device_set_open(&cfg, &signer->devices, err);
+    bm_device_pick_reset(&pick);
+    if (status != BM_OK)
+        return status;
+    const bm_device_set *devices = &signer->devices;
+    signer->backend =
+        devices->n_device_workers > 0 ? devices->device_workers[0].backend : devices->cpu;
+    const bm_device_info *info = &signer->backend->info;
+    snprintf(signer->info.device, sizeof signer->info.device, "%s", info->spec);
+    snprintf(signer->info.device_name, sizeof signer->info.device_name, "%s", info->name);
+    return BM_OK;
+}
+
+bm_status bm_signer_ring_init(bm_signer *signer, bm_error *err)
+{
+    bm_signer_ring *ring = &signer->ring;
+    ring->in_flight = bm_alloc(signer->n_slots, sizeof(bm_signer_slot *));
+    ring->spare = bm_alloc(signer->n_slots, sizeof(bm_signer_slot *));
+    if (ring->in_flight == NULL || ring->spare == NULL)
+        return bm_fail_nomem(err, signer->n_slots * sizeof(bm_signer_slot *));
+    ring->depth = signer->n_slots - signer->info.threads;
+    for (size_t i = signer->info.threads; i < signer->n_slots; i++)
+        ring->spare[ring->n_spare++] = &signer->slots[i];
+    return BM_OK;
+}
+
+void bm_signer_ring_reset(bm_signer_ring *ring)
+{
+    bm_free(ring->in_flight);
+    bm_free(ring->spare);
+}
+
+/* Under the lock, or alone. A sample of what came back is signed again here (device_set.h). */
+static bm_status wait_for_oldest(bm_signer *signer, bm_error *err)
+{
+    bm_signer_ring *ring = &signer->ring;
+    bm_signer_slot *slot = ring->in_flight[ring->oldest];
+    ring->oldest = (ring->oldest + 1) % signer->n_slots;
+    ring->n_in_flight--;
+    ring->spare[ring->n_spare++] = slot;
+    BM_TRY(signer->backend->ops->wait(signer->backend, &slot->task, err));
+    return bm_device_set_check(&signer->devices, &signer->devices.device_workers[0], &slot->task,
+                               err);
+}
+
+static bm_status submit(bm_signer *signer, bm_signer_thread *thread, bm_error *err)
+{
+    bm_signer_ring *ring = &signer->ring;
+    if (ring->n_in_flight == ring->depth)
+        BM_TRY(wait_for_oldest(signer, err));
+    BM_TRY(signer->backend->ops->submit(signer->backend, &thread->slot->task, err));
+    ring->in_flight[(ring->oldest + ring->n_in_flight++) % signer->n_slots] = thread->slot;
+    thread->slot = ring->spare[--ring->n_spare];
+    return BM_OK;
+}
+
+bm_status bm_signer_hand_over(bm_signer *signer, bm_signer_thread *thread, bm_error *err)
+{
+    bm_backend *backend = signer->backend;
+    bm_status status;
+    if (backend->parallel) {
+        status = backend->ops->submit(backend, &thread->slot->task, err);
+        return status == BM_OK ? backend->ops->wait(backend, &thread->slot->task, err) : status;
+    }
+    pthread_mutex_lock(&signer->ring.lock);
+    if (signer->failed) /* the thread that saw it has the error */
+        status = bm_fail(err, BM_ERR_DEVICE, "the signer's device failed");
+    else
+        status = submit(signer, thread, err);
+    signer->failed = signer->failed || (status != BM_OK && status != BM_ERR_NOMEM);
+    pthread_mutex_unlock(&signer->ring.lock);
+    return status;
+}
+
+bm_status bm_signer_settle(bm_signer *signer, bool failed, bm_error *err)
+{
+    bm_signer_ring *ring = &signer->ring;
+    bm_status status = BM_OK;
+    if (signer->backend->parallel)
+        return BM_OK;
+    while (!failed && ring->n_in_flight > 0)
+        BM_TRY_OUT(wait_for_oldest(signer, err));
+    if (!failed)
+        return BM_OK;
+out:;
+    bm_status drained = signer->backend->ops->drain(signer->backend, NULL);
+    signer->failed = signer->failed || drained != BM_OK || status != BM_OK;
+    while (ring->n_in_flight > 0) {
+        ring->n_in_flight--;
+        ring->spare[ring->n_spare++] = ring->in_flight[ring->oldest];
+        ring->oldest = (ring->oldest + 1) % signer->n_slots;
+    }
+    return status;
+}
 
 #define BATCH_DOCS   65536u /* documents a batch, so that a million empty ones are not one batch */
 #define BATCH_HASHES 4096u  /* hashes a batch, at least */

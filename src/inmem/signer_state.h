@@ -1,9 +1,9 @@
 /* signer_state.h -- what the parts of a signer share.
  *
  *     signer.c        open, close, options, the calls
- *     signer_work.c   one call's documents, on all threads
- *     signer_device.c batches on their way through a device that takes them from one thread
- *     signer_tasks.c  calls one after another, and those that were submitted
+ *     signer.c   one call's documents, on all threads
+ *     signer.c batches on their way through a device that takes them from one thread
+ *     signer.c  calls one after another, and those that were submitted
  */
 #ifndef BM_INMEM_SIGNER_STATE_H
 #define BM_INMEM_SIGNER_STATE_H
@@ -17,10 +17,9 @@
 #include "model/backend.h"
 #include "base/memory.h"
 #include "base/meter.h"
-#include "base/pool.h"
+#include "base/threads.h"
 #include "devices/device_set.h"
 #include "inmem/documents.h"
-#include "inmem/text_hasher.h"
 #include "text/set_shingler.h"
 
 /* On cache lines of its own: it is written for every document. */
@@ -96,7 +95,7 @@ struct bm_signer {
 /* Sign the documents of a call: one at a time. */
 bm_status bm_signer_work(bm_signer *signer, const bm_signer_call *call, bm_error *err);
 
-/* --- signer_device.c --- */
+/* --- signer.c --- */
 /* `device` is one of them, NULL: "cpu". */
 bm_status bm_signer_device_open(const bm_signer_options *options, bm_signer *signer, bm_error *err);
 bm_status bm_signer_ring_init(bm_signer *signer, bm_error *err);
@@ -107,7 +106,7 @@ bm_status bm_signer_hand_over(bm_signer *signer, bm_signer_thread *thread, bm_er
  * caller's arrays are nobody else's, or the signer has failed. */
 bm_status bm_signer_settle(bm_signer *signer, bool failed, bm_error *err);
 
-/* --- signer_tasks.c --- */
+/* --- signer.c --- */
 void bm_signer_tasks_init(bm_signer_tasks *tasks);
 void bm_signer_tasks_reset(bm_signer *signer);
 /* Do a call when its turn has come. */

@@ -23,9 +23,9 @@
 
 #include <bandmill/job.h>
 
-#include "input/content_place.h"
+#include "input/input_digest.h"
 #include "input/input_set.h"
-#include "input/long_gate.h"
+#include "input/raw_batch.h"
 #include "input/record.h"
 
 /* What a source has read and a parser is to turn into documents. Its row's own batch begins with

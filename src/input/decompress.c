@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "input/unpack.h"
-#include "input/window_of.h"
 
 #define PIECE_BYTES ((size_t)64 << 10)
 

@@ -12,7 +12,7 @@
 #include <bandmill/status.h>
 
 #include "input/compression_kinds.h"
-#include "input/decompress_step.h"
+#include "input/unpack.h"
 
 typedef struct bm_decompress bm_decompress;
 

@@ -23,12 +23,12 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/thread.h"
-#include "base/wait_readable.h"
+#include "base/threads.h"
+#include "base/files.h"
 #include "input/members.h"
-#include "input/window_of.h"
+#include "input/unpack.h"
 #include "input/input_bytes.h"
-#include "input/input_set_state.h"
+#include "input/input_set.h"
 
 #define SMALL_BLOCK ((size_t)1 << 20) /* where there is little memory; else of members: */
 #define MEMBER_BLOCK                                                                               \

@@ -1,10 +1,11 @@
-/* input_bytes.h -- the bytes of the inputs, one source after another: read, digested, decompressed.
+/* input_bytes.h -- the bytes of the inputs, one source after another: read, digested,
+ * decompressed.
  *
  * The digest (XXH3, 128 bits) is of the bytes as stored. When a source is read a second time and
- * its digest or length differs from the first time, the read fails: its file changed under the job.
- */
-#ifndef BM_IO_INPUT_INPUT_BYTES_H
-#define BM_IO_INPUT_INPUT_BYTES_H
+ * its digest or length differs from the first time, the read fails: its file changed under the
+ * job. */
+#ifndef BM_INPUT_INPUT_BYTES_H
+#define BM_INPUT_INPUT_BYTES_H
 
 #include "input/input_set.h"
 
@@ -43,5 +44,14 @@ bm_status bm_input_bytes_pass_over(bm_input_bytes *bytes, bm_error *err);
 /* Bytes as stored: of all sources so far, of this one. */
 uint64_t bm_input_bytes_stored(const bm_input_bytes *bytes);
 uint64_t bm_input_bytes_in_source(const bm_input_bytes *bytes);
+
+/* input_copy -- tables on standard input or a pipe. Whoever reads a table goes to and fro in it,
+ * so all of
+ * one is copied to a file without a name first: it is gone however the job ends. */
+
+/* Copy source `index`, unless it is a regular file or was copied: bm_source_place leads to the copy then, and
+ * its digest and size are known. BM_ERR_IO names the directory that cannot hold it (bm_input_room.temp_dir);
+ * BM_ERR_CANCELLED, BM_ERR_NOMEM. By whoever reads the set. */
+bm_status bm_input_copy(bm_input_set *set, size_t index, bm_error *err);
 
 #endif

@@ -1,15 +1,99 @@
 /* input_digest.c -- large reads into one block, XXH3 128 of them.
  *
- * Tests: tests/unit/input/test_input_digest.c */
+ * Tests: tests/unit/input/test_content_place.c, tests/unit/input/test_input_digest.c */
 #include "input/input_digest.h"
 
 #include <errno.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/memory.h"
-#include "base/wait_readable.h"
-#include "base/open_file.h"
+#include "model/stream_hash.h"
+
+/* content_place -- a running XXH3 of the current file. */
+
+struct bm_content_tracker {
+    bm_stream_hash *hash;
+    uint64_t file, bytes;
+    bm_content_place check;
+    bool checks; /* the place has not been passed */
+    bool lost;
+};
+
+bm_status bm_content_tracker_open(const bm_content_place *check, bm_content_tracker **out,
+                                  bm_error *err)
+{
+    bm_content_tracker *tracker = NULL;
+    BM_TRY(bm_new(&tracker, 1, err));
+    bm_status status = bm_stream_hash_open(bm_isa_best(), &tracker->hash, err);
+    if (status != BM_OK) {
+        bm_free(tracker);
+        return status;
+    }
+    tracker->check = check != NULL ? *check : (bm_content_place){0};
+    tracker->checks = tracker->check.known;
+    bm_content_tracker_begin(tracker, 0);
+    *out = tracker;
+    return BM_OK;
+}
+
+void bm_content_tracker_close(bm_content_tracker *tracker)
+{
+    if (tracker != NULL)
+        bm_stream_hash_close(tracker->hash);
+    bm_free(tracker);
+}
+
+void bm_content_tracker_begin(bm_content_tracker *tracker, size_t file)
+{
+    bm_stream_hash_begin(tracker->hash);
+    tracker->file = file;
+    tracker->bytes = 0;
+    tracker->lost = false;
+}
+
+void bm_content_tracker_lose(bm_content_tracker *tracker)
+{
+    tracker->lost = true;
+}
+
+bm_content_place bm_content_tracker_place(const bm_content_tracker *tracker)
+{
+    return (bm_content_place){tracker->file, tracker->bytes, bm_stream_hash_end(tracker->hash),
+                              !tracker->lost};
+}
+
+static bm_status changed(const char *name, bm_error *err)
+{
+    return bm_fail_at(err, BM_ERR_FORMAT, name, 0,
+                      "has changed before the place up to which its documents are saved (repair it "
+                      "behind that place only; start again with `force`)");
+}
+
+bm_status bm_content_tracker_add(bm_content_tracker *tracker, const char *data, size_t len,
+                                 const char *name, bm_error *err)
+{
+    const bm_content_place *check = &tracker->check;
+    size_t first = 0;
+    if (tracker->checks && tracker->file == check->file && len >= check->bytes - tracker->bytes) {
+        first = (size_t)(check->bytes - tracker->bytes);
+        bm_stream_hash_add(tracker->hash, data, first);
+        tracker->bytes += first;
+        tracker->checks = false;
+        const bm_content_place here = bm_content_tracker_place(tracker);
+        if (here.digest.lo != check->digest.lo || here.digest.hi != check->digest.hi)
+            return changed(name, err);
+    }
+    bm_stream_hash_add(tracker->hash, data + first, len - first);
+    tracker->bytes += len - first;
+    return BM_OK;
+}
+
+bm_status bm_content_tracker_end(const bm_content_tracker *tracker, const char *name, bm_error *err)
+{
+    return tracker->checks && tracker->file == tracker->check.file ? changed(name, err) : BM_OK;
+}
 
 #define BLOCK_BYTES ((size_t)1 << 20)
 

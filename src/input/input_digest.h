@@ -1,12 +1,48 @@
-/* input_digest.h -- the digest of a file as stored, as reports name their inputs, without reading any
+/* input_digest.h -- the digest of a file as stored, as reports name their inputs, without
+ * reading any
  * record. */
-#ifndef BM_IO_INPUT_INPUT_DIGEST_H
-#define BM_IO_INPUT_INPUT_DIGEST_H
+#ifndef BM_INPUT_INPUT_DIGEST_H
+#define BM_INPUT_INPUT_DIGEST_H
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#include "model/piece_hash.h"
+#include "model/batches.h"
+#include "model/stream_hash.h"
+
+/* content_place -- a place in the inputs, known by the bytes before it.
+ *
+ * What an interrupted job has sealed are the records up to some place. Where a file was repaired
+ * behind it, the job may go on; so the place is remembered with a digest of all bytes of its file
+ * before it, as they are once compression is off, and found again by it. */
+
+typedef struct bm_content_place {
+    uint64_t file;     /* index into the inputs */
+    uint64_t bytes;    /* of the file's content, before the place */
+    bm_hash128 digest; /* XXH3 of these */
+    bool known;
+} bm_content_place;
+
+/* Where a reader is; one thread. */
+typedef struct bm_content_tracker bm_content_tracker;
+
+/* `check`: a place that has to be passed with its digest; NULL: none; copied. */
+bm_status bm_content_tracker_open(const bm_content_place *check, bm_content_tracker **out,
+                                  bm_error *err);
+void bm_content_tracker_close(bm_content_tracker *tracker); /* NULL is fine */
+void bm_content_tracker_begin(bm_content_tracker *tracker, size_t file);
+/* The next bytes of the file, whose name is `name`. BM_ERR_FORMAT: they are not those that stood
+ * before the place. */
+bm_status bm_content_tracker_add(bm_content_tracker *tracker, const char *data, size_t len,
+                                 const char *name, bm_error *err);
+/* The rest of the file cannot be read and is passed over: until the next one begins no place is known,
+ * for a record that nobody has seen is before it. */
+void bm_content_tracker_lose(bm_content_tracker *tracker);
+/* The file has ended. BM_ERR_FORMAT: before the place. */
+bm_status bm_content_tracker_end(const bm_content_tracker *tracker, const char *name,
+                                 bm_error *err);
+/* Behind what was added last. */
+bm_content_place bm_content_tracker_place(const bm_content_tracker *tracker);
 
 /* What is digested, and how. */
 typedef struct bm_digest_of {

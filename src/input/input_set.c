@@ -1,11 +1,30 @@
-/* input_set.c -- questions to the set, and its end. */
+/* input_set.c -- questions to the set, and its end.
+ *
+ * Tests: tests/cli/cases/told_formats.sh, tests/unit/input/test_input_set.c */
 #include "input/input_set.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/error.h"
+#include "base/files.h"
+#include "base/glob.h"
 #include "base/memory.h"
-#include "input/window_of.h"
-#include "input/input_set_state.h"
+#include "base/utf8.h"
+#include "input/compression_kinds.h"
+#include "input/decompress.h"
+#include "input/record_format.h"
+#include "input/tables.h"
+#include "input/unpack.h"
+#include "json/json_exact.h"
+#include "model/file_names.h"
 
 void bm_input_set_close(bm_input_set *set)
 {
@@ -134,4 +153,774 @@ void bm_input_set_limit_windows(bm_input_set *set, uint64_t bytes)
     while (UINT64_C(2) << log <= bytes || UINT64_C(1) << log < largest)
         log++;
     set->window_log = log;
+}
+
+#define BLOCK_BYTES ((size_t)64 << 10)
+
+/* Fill `out` from the compressed file, as far as it goes. */
+static bm_status unpack(bm_decompress *d, int fd, char *block, bm_head *out)
+{
+    bm_decompress_step step = {.in = {block, 0}};
+    bm_status status = BM_OK;
+    while (status == BM_OK && out->len < sizeof out->bytes) {
+        step.out = out->bytes + out->len;
+        step.out_cap = sizeof out->bytes - out->len;
+        status = bm_decompress_run(d, &step, NULL);
+        out->len += status == BM_OK ? step.n_out : 0;
+        if (status != BM_OK || step.n_out > 0)
+            continue;
+        ssize_t n = step.end ? 0 : read(fd, block, BLOCK_BYTES);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 || step.end)
+            break;
+        step.in.len = (size_t)n;
+        step.used = 0;
+        step.end = n == 0;
+    }
+    return status == BM_ERR_NOMEM ? status : BM_OK;
+}
+
+static bm_status unpack_head(const bm_source *source, bm_head *out, bm_error *err)
+{
+    bm_decompress *d = NULL;
+    char *block = NULL;
+    out->len = 0;
+    int fd;
+    if (bm_open_regular(source->path, BM_ERR_INPUT, &fd, NULL) != BM_OK)
+        return BM_OK; /* whoever reads it will say so */
+    bm_status status = bm_decompress_open(source->compression, &d, err);
+    if (status == BM_OK && (block = bm_alloc(BLOCK_BYTES, 1)) == NULL)
+        status = bm_fail_nomem(err, BLOCK_BYTES);
+    if (status == BM_OK) {
+        bm_decompress_begin(d, source->name);
+        status = unpack(d, fd, block, out);
+        if (status != BM_OK)
+            status = bm_fail_nomem(err, BLOCK_BYTES);
+    }
+    bm_free(block);
+    bm_decompress_close(d);
+    close(fd);
+    return status;
+}
+
+static size_t behind_space(bm_str text, size_t at)
+{
+    while (at < text.len && memchr(" \t\r\n", text.data[at], 4) != NULL)
+        at++;
+    return at;
+}
+
+/* `{ "key" :`, of a line that is longer than what is here of it. */
+static bool begins_object(bm_str line)
+{
+    size_t at = behind_space(line, 1);
+    if (at >= line.len || line.data[at] != '"')
+        return false;
+    for (at++; at < line.len && line.data[at] != '"'; at++)
+        at += line.data[at] == '\\';
+    at = behind_space(line, at + 1);
+    return at < line.len && line.data[at] == ':';
+}
+
+static bm_status is_object(bm_str line, bool *is, bm_error *err)
+{
+    bm_json_exact *exact = NULL;
+    const char *broken = NULL;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_json_exact_open(NULL, 0, &exact, err));
+    status = bm_json_exact_run(exact, line, NULL, &broken, err);
+out:
+    bm_json_exact_close(exact);
+    *is = status == BM_OK && broken == NULL;
+    return status;
+}
+
+static bm_status judge(const bm_head *head, bm_beginning *out, bm_error *err)
+{
+    const size_t bom = bm_bom_bytes(head->bytes, head->len);
+    const bm_str text = {head->bytes + bom, head->len - bom};
+    const size_t at = behind_space(text, 0);
+    *out = BM_BEGINS_OTHERWISE;
+    if (at == text.len)
+        *out = BM_BEGINS_NOT;
+    else if (text.data[at] == '[')
+        *out = BM_BEGINS_ARRAY;
+    if (at == text.len || text.data[0] != '{')
+        return BM_OK;
+    const char *newline = memchr(text.data, '\n', text.len);
+    const bool whole = newline != NULL || head->len < sizeof head->bytes;
+    const bm_str line = {text.data, newline != NULL ? (size_t)(newline - text.data) : text.len};
+    bool is = !whole && begins_object(line);
+    bm_status status = whole ? is_object(line, &is, err) : BM_OK;
+    if (is)
+        *out = BM_BEGINS_OBJECT;
+    return status;
+}
+
+bm_status bm_input_beginning(const bm_source *source, const bm_head *head, bm_beginning *out,
+                             bm_error *err)
+{
+    bm_head unpacked;
+    *out = BM_BEGINS_OTHERWISE;
+    if (source->compression == BM_COMPRESSION_NONE)
+        return judge(head, out, err);
+    if (source->size == 0) /* a pipe: its bytes can be read only once */
+        return BM_OK;
+    BM_TRY(unpack_head(source, &unpacked, err));
+    return judge(&unpacked, out, err);
+}
+
+/* input_set_paths -- paths to files: directories are walked, lists are read.
+ *
+ * A directory is walked with a stack of paths, not by recursion, so depth costs memory only. Its
+ * files are sorted by the bytes of their paths at the end; the order does not depend on readdir. */
+
+/* `path` is taken. */
+static bm_status add_source(struct bm_input_set *set, char *path, bm_error *err)
+{
+    bm_status status =
+        bm_grow(&set->sources, &set->cap_sources, set->n_sources + 1, sizeof *set->sources, err);
+    if (status != BM_OK) {
+        bm_free(path);
+        return status;
+    }
+    set->sources[set->n_sources++] = (bm_source){.path = path, .name = path};
+    return BM_OK;
+}
+
+static bm_status add_copy(struct bm_input_set *set, const char *path, bm_error *err)
+{
+    char *copy = bm_strdup(path);
+    return copy != NULL ? add_source(set, copy, err) : bm_fail_nomem(err, strlen(path));
+}
+
+/* What cannot be read is left to input_set.c, which notes it as a bad record. */
+static bool is_skipped(const struct bm_input_set *set, int errnum)
+{
+    return set->options.on_error == BM_ON_ERROR_SKIP && bm_errno_is_of_file(errnum);
+}
+
+static int by_path(const void *a, const void *b)
+{
+    return strcmp(((const bm_source *)a)->path, ((const bm_source *)b)->path);
+}
+
+static char *join(const char *dir, const char *name)
+{
+    size_t n = strlen(dir), m = strlen(name);
+    char *path = bm_alloc(n + m + 2, 1);
+    if (path == NULL)
+        return NULL;
+    memcpy(path, dir, n);
+    if (n > 0 && dir[n - 1] != '/')
+        path[n++] = '/';
+    memcpy(path + n, name, m + 1);
+    return path;
+}
+
+typedef struct walk {
+    struct bm_input_set *set;
+    size_t root_len; /* of the directory given, without slashes at its end */
+    char **dirs;     /* still to read; owned */
+    size_t n, cap;
+} walk;
+
+static bool matches_one(const char *const *patterns, size_t n, const char *path)
+{
+    for (size_t i = 0; i < n; i++)
+        if (bm_glob_match(patterns[i], path))
+            return true;
+    return false;
+}
+
+/* Is this file, found by the walk, one of those asked for? */
+static bool is_chosen(const walk *w, const char *path)
+{
+    const bm_input_options *o = &w->set->options;
+    const char *below = path + w->root_len;
+    while (*below == '/')
+        below++;
+    return (o->patterns.n_include == 0 ||
+            matches_one(o->patterns.include, o->patterns.n_include, below)) &&
+           !matches_one(o->patterns.exclude, o->patterns.n_exclude, below);
+}
+
+/* `path` is taken. */
+static bm_status push_dir(walk *w, char *path, bm_error *err)
+{
+    bm_status status = bm_grow(&w->dirs, &w->cap, w->n + 1, sizeof *w->dirs, err);
+    if (status != BM_OK)
+        bm_free(path);
+    else
+        w->dirs[w->n++] = path;
+    return status;
+}
+
+/* DT_REG, DT_DIR, or DT_UNKNOWN for what a directory does not stand for: pipes, links to
+ * directories, links to nothing. */
+static bm_status entry_type(int dir_fd, const char *dir, const struct dirent *entry,
+                            unsigned char *type, bm_error *err)
+{
+    struct stat st;
+    *type = entry->d_type;
+    if (*type == DT_UNKNOWN) {
+        if (fstatat(dir_fd, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0)
+            return bm_fail_errno(err, errno, dir, "cannot look at a file in this directory");
+        *type = S_ISREG(st.st_mode)   ? DT_REG
+                : S_ISDIR(st.st_mode) ? DT_DIR
+                : S_ISLNK(st.st_mode) ? DT_LNK
+                                      : DT_UNKNOWN;
+    }
+    if (*type == DT_LNK)
+        *type = fstatat(dir_fd, entry->d_name, &st, 0) == 0 && S_ISREG(st.st_mode) ? DT_REG
+                                                                                   : DT_UNKNOWN;
+    return BM_OK;
+}
+
+static bm_status take_entry(walk *w, DIR *stream, const char *dir, const struct dirent *entry,
+                            bm_error *err)
+{
+    if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+        return BM_OK;
+    if (entry->d_name[0] == '.' || entry->d_name[0] == '_') {
+        w->set->n_hidden++;
+        return BM_OK;
+    }
+    unsigned char type;
+    BM_TRY(entry_type(dirfd(stream), dir, entry, &type, err));
+    if ((type != DT_REG && type != DT_DIR))
+        return BM_OK;
+    char *path = join(dir, entry->d_name);
+    if (path == NULL)
+        return bm_fail_nomem(err, strlen(dir));
+    if (type == DT_DIR)
+        return push_dir(w, path, err);
+    if (is_chosen(w, path))
+        return add_source(w->set, path, err);
+    w->set->n_left_out++;
+    bm_free(path);
+    return BM_OK;
+}
+
+static bm_status read_dir(walk *w, const char *dir, bm_error *err)
+{
+    DIR *stream = opendir(dir);
+    if (stream == NULL && is_skipped(w->set, errno))
+        return add_copy(w->set, dir, err);
+    if (stream == NULL)
+        return bm_fail_errno(err, errno, dir, "cannot read the directory");
+    bm_status status = BM_OK;
+    while (status == BM_OK) {
+        errno = 0;
+        const struct dirent *entry = readdir(stream);
+        if (entry == NULL) {
+            if (errno != 0)
+                status = bm_fail_errno(err, errno, dir, "cannot read the directory");
+            break;
+        }
+        status = take_entry(w, stream, dir, entry, err);
+    }
+    closedir(stream);
+    return status;
+}
+
+/* Does the directory hold a report of ours? */
+static bool is_result(const char *dir)
+{
+    char head[BM_FILE_HEAD_BYTES];
+    char *path = join(dir, BM_FILE_REPORT);
+    const int fd = path != NULL ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+    const ssize_t n = fd >= 0 ? read(fd, head, sizeof head) : 0;
+    if (fd >= 0)
+        close(fd);
+    bm_free(path);
+    return n > 0 && bm_file_head_is_ours(head, (size_t)n);
+}
+
+/* What dedup wrote has tables beside the kept documents, and these alone can be meant. */
+static bm_status refuse_result(const char *dir, bm_error *err)
+{
+    char kept[NAME_MAX + 1] = "";
+    DIR *stream = opendir(dir);
+    const struct dirent *entry;
+    while (stream != NULL && kept[0] == '\0' && (entry = readdir(stream)) != NULL)
+        if (strncmp(entry->d_name, BM_FILE_KEPT, strlen(BM_FILE_KEPT)) == 0 &&
+            strcmp(entry->d_name, BM_FILE_KEPT_IDS) != 0)
+            snprintf(kept, sizeof kept, "%s", entry->d_name);
+    if (stream != NULL)
+        closedir(stream);
+    return kept[0] != '\0'
+               ? bm_fail_at(err, BM_ERR_USAGE, dir, 0,
+                            "is a result of bandmill (its documents are in %.300s/%s)", dir, kept)
+               : bm_fail_at(err, BM_ERR_USAGE, dir, 0,
+                            "is a result of bandmill, without kept documents");
+}
+
+static bm_status add_dir(struct bm_input_set *set, const char *path, bm_error *err)
+{
+    if (set->options.format == BM_FORMAT_AUTO && set->options.patterns.n_include == 0 &&
+        is_result(path))
+        return refuse_result(path, err);
+    walk w = {.set = set, .root_len = strlen(path)};
+    size_t first = set->n_sources;
+    while (w.root_len > 0 && path[w.root_len - 1] == '/')
+        w.root_len--;
+    char *root = bm_strdup(path);
+    if (root == NULL)
+        return bm_fail_nomem(err, strlen(path));
+    bm_status status = push_dir(&w, root, err);
+    while (status == BM_OK && w.n > 0) {
+        char *dir = w.dirs[--w.n];
+        status = read_dir(&w, dir, err);
+        bm_free(dir);
+    }
+    while (w.n > 0)
+        bm_free(w.dirs[--w.n]);
+    bm_free(w.dirs);
+    if (status == BM_OK && set->n_sources > first)
+        qsort(set->sources + first, set->n_sources - first, sizeof *set->sources, by_path);
+    return status;
+}
+
+static bm_status take_stdin(struct bm_input_set *set, bm_error *err)
+{
+    if (set->stdin_taken)
+        return bm_fail(err, BM_ERR_USAGE, "standard input is named twice (- once)");
+    set->stdin_taken = true;
+    return BM_OK;
+}
+
+static bm_status add_path(struct bm_input_set *set, const char *path, bm_error *err)
+{
+    bool is_stdin = strcmp(path, "-") == 0;
+    if (is_stdin) {
+        BM_TRY(take_stdin(set, err));
+    } else {
+        struct stat st;
+        const bool there = stat(path, &st) == 0;
+        if (!there && !is_skipped(set, errno))
+            return bm_fail_errno(err, errno, path, "cannot open");
+        if (there && S_ISDIR(st.st_mode))
+            return add_dir(set, path, err);
+    }
+    return add_copy(set, path, err);
+}
+
+/* A signal to stop came while the list waited for its writer. */
+static bool is_cancelled(const struct bm_input_set *set, int code)
+{
+    const bm_callbacks *callbacks = set->callbacks;
+    return code == EINTR && callbacks != NULL && callbacks->cancelled != NULL &&
+           callbacks->cancelled(callbacks->ctx);
+}
+
+/* A stream that waits for its writer, also where the descriptor does not block. */
+typedef struct list_file {
+    const struct bm_input_set *set;
+    int fd;
+} list_file;
+
+static ssize_t read_some(void *ctx, char *out, size_t cap)
+{
+    const list_file *file = ctx;
+    ssize_t n;
+    if (bm_read_ready(file->set->callbacks, file->fd, out, cap, &n, NULL) == BM_OK)
+        return n;
+    errno = EINTR;
+    return -1;
+}
+
+static bm_status read_list(struct bm_input_set *set, FILE *list, bm_error *err)
+{
+    const char *name = set->options.files_from;
+    int separator = set->options.files_from_nul ? '\0' : '\n';
+    char *entry = NULL;
+    size_t cap = 0;
+    uint64_t line = 0;
+    bm_status status = BM_OK;
+    while (status == BM_OK) {
+        errno = 0;
+        ssize_t len = getdelim(&entry, &cap, separator, list);
+        if (len < 0) {
+            if (is_cancelled(set, errno))
+                status = bm_fail(err, BM_ERR_CANCELLED, "interrupted");
+            else if (ferror(list) || errno == ENOMEM)
+                status = bm_fail_errno(err, errno, name, "cannot read the list of files");
+            break;
+        }
+        line++;
+        if (len > 0 && entry[len - 1] == separator)
+            entry[--len] = '\0';
+        if (memchr(entry, '\0', (size_t)len) != NULL)
+            status = bm_fail_at(err, BM_ERR_INPUT, name, line,
+                                "a NUL in a list with a path a line (-0 for NUL-separated paths)");
+        else if (len > 0)
+            status = add_path(set, entry, err);
+    }
+    free(entry);
+    return status;
+}
+
+static bm_status add_list(struct bm_input_set *set, bm_error *err)
+{
+    const char *name = set->options.files_from;
+    const bool is_stdin = strcmp(name, "-") == 0;
+    list_file file = {set, STDIN_FILENO};
+    BM_TRY(is_stdin ? take_stdin(set, err) : bm_open_given(name, BM_ERR_INPUT, &file.fd, err));
+    FILE *list = fopencookie(&file, "r", (cookie_io_functions_t){.read = read_some});
+    bm_status status = list != NULL
+                           ? read_list(set, list, err)
+                           : bm_fail_errno(err, errno, name, "cannot open the list of files");
+    if (list != NULL)
+        fclose(list);
+    if (!is_stdin)
+        close(file.fd);
+    return status;
+}
+
+bm_status bm_input_set_expand(struct bm_input_set *set, bm_error *err)
+{
+    for (size_t i = 0; i < set->options.n_paths; i++)
+        BM_TRY(add_path(set, set->options.paths[i], err));
+    if (set->options.files_from != NULL)
+        BM_TRY(add_list(set, err));
+    return BM_OK;
+}
+
+/* input_set_probe -- see the header.
+ *
+ * Regular files are opened, looked at and closed again: ten thousand inputs need no ten thousand
+ * descriptors. Standard input and pipes are held, with the bytes that were looked at. */
+
+#define PIPE_BYTES (1 << 20)
+
+bm_status bm_probe_refused(const char *name, const char *head, size_t len, bm_error *err)
+{
+    const bm_refused_format format = bm_refused_format_of(head, len);
+    return format.what == NULL
+               ? BM_OK
+               : bm_fail_at(err, BM_ERR_INPUT, name, 0, "this is %s, which is not read (%s)",
+                            format.what, format.hint);
+}
+
+static bm_compression promised_by(const bm_source *source)
+{
+    size_t name_len = strlen(source->name);
+    return bm_compression_of_name(source->name, &name_len);
+}
+
+/* Does the name promise a compression that the first bytes do not have? */
+static bool breaks_promise(const bm_source *source)
+{
+    bm_compression promised = promised_by(source);
+    return promised != BM_COMPRESSION_NONE && source->compression != promised;
+}
+
+/* Does its name leave open what it is? */
+static bool is_open(const struct bm_input_set *set, const bm_source *source)
+{
+    size_t len = strlen(source->name);
+    (void)bm_compression_of_name(source->name, &len);
+    const bm_format format = bm_format_of_name(source->name, len);
+    return set->options.format == BM_FORMAT_AUTO && strcmp(source->path, "-") != 0 &&
+           (format == BM_FORMAT_FILES || format == BM_FORMAT_JSON);
+}
+
+/* A file of tables, where one is wanted; and what is called like one is one. */
+static bm_status judge_table(const struct bm_input_set *set, bm_source *source, const bm_head *head,
+                             bm_error *err)
+{
+    size_t len = strlen(source->name);
+    const bm_compression promised = bm_compression_of_name(source->name, &len);
+    const bm_format asked = set->options.format,
+                    found = bm_table_format_of_bytes(head->bytes, head->len);
+    const bm_format named =
+        asked == BM_FORMAT_AUTO ? bm_table_format_of_name(source->name, len) : asked;
+    if (found != BM_FORMAT_AUTO && asked != BM_FORMAT_AUTO && asked != found)
+        return bm_fail_at(err, BM_ERR_INPUT, source->name, 0,
+                          "this is a file of the format %s (`format` is %s)", bm_format_name(found),
+                          bm_format_name(asked));
+    if (bm_format_is_table(named) && promised != BM_COMPRESSION_NONE)
+        return bm_fail_at(err, BM_ERR_INPUT, source->name, 0,
+                          "a compressed file of tables is not read (decompress it; "
+                          "tables are compressed inside)");
+    if (bm_format_is_table(named) && found != named)
+        return bm_fail_at(err, BM_ERR_INPUT, source->name, 0,
+                          "this is no file of the format %s: its first bytes are something else",
+                          bm_format_name(named));
+    source->table = found;
+    return BM_OK;
+}
+
+/* The first bytes of a source are here: what is it? */
+static bm_status probe_judge(const struct bm_input_set *set, bm_source *source, const bm_head *head,
+                             bm_error *err)
+{
+    bm_status told = judge_table(set, source, head, err);
+    if (told != BM_OK || source->table != BM_FORMAT_AUTO)
+        return told;
+    source->compression = bm_compression_of_bytes(head->bytes, head->len, promised_by(source));
+    source->window = bm_window_of(source->compression, head->bytes, head->len);
+    BM_TRY(bm_probe_refused(source->name, head->bytes, head->len, err));
+    if (breaks_promise(source))
+        return bm_fail_at(err, BM_ERR_INPUT, source->name, 0,
+                          "the name promises %s, the first bytes are something else",
+                          bm_compression_name(promised_by(source)));
+    if (is_open(set, source))
+        BM_TRY(bm_input_beginning(source, head, &source->beginning, err));
+    return BM_OK;
+}
+
+/* As many bytes as there are, up to the size of a head. */
+static bm_status read_head(const struct bm_input_set *set, int fd, const char *name, bm_head *head,
+                           bm_error *err)
+{
+    head->len = 0;
+    while (head->len < sizeof head->bytes) {
+        ssize_t got;
+        BM_TRY(bm_read_ready(set->callbacks, fd, head->bytes + head->len,
+                             sizeof head->bytes - head->len, &got, err));
+        if (got < 0)
+            return bm_fail_errno(err, errno, name, "cannot read");
+        if (got == 0)
+            break;
+        head->len += (size_t)got;
+    }
+    return BM_OK;
+}
+
+/* A pipe of 64 KiB stands still whenever either side is busy. Larger ones are a wish: the system
+ * may have a limit, and what is no pipe has none. */
+static void widen(int fd)
+{
+#if defined(F_SETPIPE_SZ)
+    (void)fcntl(fd, F_SETPIPE_SZ, PIPE_BYTES);
+#else
+    (void)fd;
+#endif
+}
+
+/* The descriptor is taken, whatever the status. */
+static bm_status hold(struct bm_input_set *set, size_t index, int fd, bm_error *err)
+{
+    bm_status status = bm_grow(&set->held, &set->cap_held, set->n_held + 1, sizeof *set->held, err);
+    if (status != BM_OK) {
+        if (fd > STDIN_FILENO)
+            close(fd);
+        return status;
+    }
+    bm_held *h = &set->held[set->n_held++];
+    *h = (bm_held){.source = index, .fd = fd, .spool_fd = -1};
+    bm_source *source = &set->sources[index];
+    set->unknown_size = true;
+    widen(fd);
+    status = read_head(set, fd, source->name, &h->head, err);
+    return status != BM_OK ? status : probe_judge(set, source, &h->head, err);
+}
+
+static bm_status probe_one(struct bm_input_set *set, size_t index, bm_error *err)
+{
+    bm_source *source = &set->sources[index];
+    if (strcmp(source->path, "-") == 0)
+        return hold(set, index, STDIN_FILENO, err);
+    struct stat st;
+    int fd;
+    BM_TRY(bm_open_given(source->path, BM_ERR_INPUT, &fd, err));
+    bm_status status = BM_OK;
+    if (fstat(fd, &st) != 0) {
+        status = bm_fail_errno(err, errno, source->name, "cannot look at the file");
+        close(fd);
+        return status;
+    }
+    if (!S_ISREG(st.st_mode))
+        return hold(set, index, fd, err);
+    source->size = (uint64_t)st.st_size;
+    set->total_bytes += source->size;
+    bm_head head;
+    status = read_head(set, fd, source->name, &head, err);
+    close(fd);
+    return status != BM_OK ? status : probe_judge(set, source, &head, err);
+}
+
+/* Where bad records are skipped, a source that cannot be read is one: note why, and go on. */
+static bm_status note_unreadable(bm_source *source, bm_status status, const bm_error *why,
+                                 bm_error *err)
+{
+    if (status == BM_OK)
+        return BM_OK;
+    if (status != BM_ERR_INPUT && (status != BM_ERR_IO || !bm_errno_is_of_file((int)why->code))) {
+        if (err != NULL)
+            *err = *why;
+        return status;
+    }
+    source->compression = promised_by(source);
+    source->unreadable = bm_strdup(why->message);
+    return source->unreadable != NULL ? BM_OK : bm_fail_nomem(err, strlen(why->message));
+}
+
+/* That no source at all can be read is no matter of records: a name is misspelt, a format is not read. */
+static bm_status probe_skipping(struct bm_input_set *set, bm_error *err)
+{
+    bm_error first = {0}, why;
+    bm_status first_status = BM_OK;
+    size_t n_lost = 0;
+    for (size_t i = 0; i < set->n_sources; i++) {
+        bm_source *source = &set->sources[i];
+        why = (bm_error){0};
+        bm_status found = probe_one(set, i, &why);
+        if (found != BM_OK && !(found == BM_ERR_INPUT && breaks_promise(source)) && n_lost++ == 0) {
+            first = why;
+            first_status = found;
+        }
+        BM_TRY(note_unreadable(source, found, &why, err));
+    }
+    if (n_lost < set->n_sources)
+        return BM_OK;
+    if (err != NULL)
+        *err = first;
+    return first_status;
+}
+
+bm_status bm_input_set_probe(struct bm_input_set *set, bm_error *err)
+{
+    if (set->options.on_error == BM_ON_ERROR_SKIP)
+        return probe_skipping(set, err);
+    for (size_t i = 0; i < set->n_sources; i++)
+        BM_TRY(probe_one(set, i, err));
+    return BM_OK;
+}
+
+/* input_set_open -- expand the paths, settle one format, look at the first bytes. */
+
+static bm_format format_of_source(const bm_source *source)
+{
+    if (source->table != BM_FORMAT_AUTO)
+        return source->table;
+    if (strcmp(source->path, "-") == 0)
+        return BM_FORMAT_JSONL;
+    size_t len = strlen(source->name);
+    (void)bm_compression_of_name(source->name, &len);
+    bm_format format = bm_format_of_name(source->name, len);
+    return format == BM_FORMAT_JSON && source->beginning != BM_BEGINS_ARRAY ? BM_FORMAT_JSONL
+                                                                            : format;
+}
+
+/* Nothing is known of it: it cannot be read, or its name ends in .json and it is empty. */
+static bool may_be_any(const bm_source *source)
+{
+    size_t len = strlen(source->name);
+    (void)bm_compression_of_name(source->name, &len);
+    return source->unreadable != NULL || (source->beginning == BM_BEGINS_NOT &&
+                                          bm_format_of_name(source->name, len) == BM_FORMAT_JSON);
+}
+
+/* A name that says nothing means that the file is one document: not where it begins like JSON Lines. */
+static bm_status check_whole_file(const bm_source *source, bm_error *err)
+{
+    if (source->beginning != BM_BEGINS_OBJECT)
+        return BM_OK;
+    return bm_fail_at(err, BM_ERR_USAGE, source->name, 0,
+                      "its first line is a JSON object, and its name tells no format (`format` "
+                      "jsonl: a document a line; `format` files: all of it is one document)");
+}
+
+static bm_status settle_format(bm_input_set *set, bm_error *err)
+{
+    set->format = set->options.format;
+    if (set->format != BM_FORMAT_AUTO)
+        return BM_OK;
+    const bm_source *first = NULL;
+    for (size_t i = 0; i < set->n_sources; i++) {
+        const bm_source *source = &set->sources[i];
+        if (may_be_any(source))
+            continue;
+        if (first == NULL)
+            first = source;
+        bm_format one = format_of_source(first), other = format_of_source(source);
+        if (other != one)
+            return bm_fail(err, BM_ERR_USAGE,
+                           "inputs differ in format: %.300s is %s, %.300s is %s (one `format` for "
+                           "all)",
+                           first->name, bm_format_name(one), source->name, bm_format_name(other));
+    }
+    set->format = format_of_source(first != NULL ? first : &set->sources[0]);
+    for (size_t i = 0; i < set->n_sources && set->format == BM_FORMAT_FILES; i++)
+        BM_TRY(check_whole_file(&set->sources[i], err));
+    return BM_OK;
+}
+
+static bm_status fill_set(bm_input_set *set, bm_error *err)
+{
+    if (set->options.n_paths == 0 && set->options.files_from == NULL)
+        return bm_fail(err, BM_ERR_USAGE, "no input (files, directories, or - for stdin)");
+    BM_TRY(bm_input_set_expand(set, err));
+    if (set->n_sources == 0) {
+        const char *where =
+            set->options.n_paths > 0 ? set->options.paths[0] : set->options.files_from;
+        if (set->n_left_out > 0)
+            return bm_fail_at(err, BM_ERR_INPUT, where, 0,
+                              "no files there that `include` and `exclude` choose (%llu were left "
+                              "out)",
+                              (unsigned long long)set->n_left_out);
+        return bm_fail_at(err, BM_ERR_INPUT, where, 0,
+                          "no files there (%llu names that begin with . or _ were left out)",
+                          (unsigned long long)set->n_hidden);
+    }
+    /* What holds no records, arrays of hashes, is looked at by its own reader. */
+    if (set->options.format == BM_FORMAT_AUTO || bm_format_is_table(set->options.format) ||
+        bm_record_format_of(set->options.format) != NULL)
+        BM_TRY(bm_input_set_probe(set, err));
+    BM_TRY(settle_format(set, err));
+    return bm_record_rules_init(&set->options, set->format, &set->rules, err);
+}
+
+bm_status bm_input_set_open(const bm_input_options *options, const char *spool_dir,
+                            bm_input_set **out, bm_error *err)
+{
+    return bm_input_set_open_watched(options, spool_dir, NULL, out, err);
+}
+
+bm_status bm_input_set_open_watched(const bm_input_options *options, const char *spool_dir,
+                                    const bm_callbacks *callbacks, bm_input_set **out,
+                                    bm_error *err)
+{
+    bm_input_set *set = NULL;
+    BM_TRY(bm_new_zero(&set, 1, err));
+    set->options = *options;
+    set->callbacks = callbacks;
+    bm_status status = BM_OK;
+    if (spool_dir != NULL && (set->spool_dir = bm_strdup(spool_dir)) == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, strlen(spool_dir)));
+    status = fill_set(set, err);
+out:
+    if (status == BM_OK)
+        *out = set;
+    else
+        bm_input_set_close(set);
+    return status;
+}
+
+bm_status bm_input_set_open_stream(const bm_input_options *options, const char *name,
+                                   bm_input_set **out, bm_error *err)
+{
+    bm_input_set *set = bm_alloc_zero(1, sizeof *set);
+    char *path = bm_strdup(name);
+    if (set == NULL || path == NULL ||
+        (set->sources = bm_alloc_zero(1, sizeof(bm_source))) == NULL) {
+        bm_free(set);
+        bm_free(path);
+        return bm_fail_nomem(err, sizeof *set);
+    }
+    set->options = *options;
+    set->format = options->format;
+    set->sources[0] = (bm_source){.path = path, .name = path};
+    set->n_sources = 1;
+    set->unknown_size = true;
+    bm_status status = bm_record_rules_init(&set->options, set->format, &set->rules, err);
+    if (status == BM_OK)
+        *out = set;
+    else
+        bm_input_set_close(set);
+    return status;
 }

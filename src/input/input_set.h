@@ -1,13 +1,16 @@
 /* input_set.h -- what a job reads: a list of files, each with its format and compression told.
- * input_set_open.h makes one.
+ * input_set.h makes one.
  *
  * Threads: read-only once it is open, but for the digests, which the one reader fills. */
-#ifndef BM_IO_INPUT_INPUT_SET_H
-#define BM_IO_INPUT_INPUT_SET_H
+#ifndef BM_INPUT_INPUT_SET_H
+#define BM_INPUT_INPUT_SET_H
 
 #include <bandmill/job.h>
+#include <bandmill/status.h>
 
+#include "input/compression_kinds.h"
 #include "input/input_source.h"
+#include "input/record_rules.h"
 #include "model/keep_rules.h"
 
 typedef struct bm_input_set bm_input_set;
@@ -42,7 +45,120 @@ bool bm_input_set_stays(const bm_input_set *set);
 uint64_t bm_input_set_copied(const bm_input_set *set);
 /* Names that were left out because they begin with . or _. */
 uint64_t bm_input_set_hidden(const bm_input_set *set);
-/* The held stream of a source (input_set_state.h); NULL: it is a regular file. */
+/* The held stream of a source (input_set.h); NULL: it is a regular file. */
 struct bm_held *bm_input_set_held(const bm_input_set *set, size_t source);
+
+/* input_set_state -- the inputs of a job as the files of this room see them: those that fill the
+ * set (input_set_paths, input_set_probe, input_set_open) and those that read from it.
+ *
+ * A source that can be read only once (standard input, a pipe) is *held*: its descriptor stays
+ * open
+ * from the first look at its bytes, and those bytes are kept for the reader. With a spool
+ * directory
+ * the first reader copies what it reads to an unlinked file, from which later readers read. */
+
+/* The first bytes of a source. */
+typedef struct bm_head {
+    char bytes[BM_HEAD_BYTES];
+    size_t len;
+} bm_head;
+
+typedef struct bm_held {
+    size_t source;
+    int fd;
+    int spool_fd; /* -1: none */
+    uint64_t spool_bytes;
+    bm_head head;
+    bool taken;   /* a reader has begun to read it */
+    bool spooled; /* all of it is in the spool */
+} bm_held;
+
+/* How readers of the set unpack ahead (input_ahead.h); zeros: not at all. */
+typedef struct bm_ahead_plan {
+    uint32_t threads;
+    size_t places, blocks; /* sources that are open at once; of all of them, ... */
+    size_t block_bytes;    /* ... of so many bytes */
+    unsigned window_log;   /* of the largest window of their decoders */
+    uint64_t bytes;        /* of all that */
+} bm_ahead_plan;
+
+struct bm_input_set {
+    bm_input_options options;
+    bm_format format;
+    bm_record_rules rules;
+    bm_source *sources; /* paths are owned here; names are the same strings, or lent */
+    size_t n_sources, cap_sources;
+    bm_source offsets; /* of arrays of hashes, borrowed; path NULL: none */
+    bm_held *held;
+    size_t n_held, cap_held;
+    uint64_t total_bytes;
+    uint64_t n_hidden;   /* names left out because they begin with . or _ */
+    uint64_t n_left_out; /* files left out by `include` and `exclude` */
+    bool unknown_size;   /* there is standard input or a pipe */
+    bool stdin_taken;    /* standard input was named */
+    char *spool_dir;
+    bm_input_shard shard;
+    bm_input_room room;
+    bm_ahead_plan ahead;
+    unsigned window_log;           /* of the largest window of a decoder; 0: any that is read */
+    const bm_callbacks *callbacks; /* NULL: nobody asks to stop */
+};
+
+/* input_set_open -- from paths to the set of files that a job reads.
+ *
+ * Opening expands directories in byte order of their paths, reads `--files-from`, settles one
+ * format for the run, and reads the first bytes of each file: its compression, and formats that
+ * are
+ * refused. */
+
+/* BM_ERR_USAGE: no input named, standard input named twice, formats that differ, fields that the
+ * header rule forbids. BM_ERR_INPUT: no files, a format that we do not read, a name that promises
+ * another compression. BM_ERR_IO: a path that cannot be read. BM_ERR_NOMEM. `options` is copied,
+ * but what it points to is borrowed until bm_input_set_close.
+ *
+ * In a directory, names that begin with . or _ are left out and counted; what is no regular file
+ * (and no link to one), and what `include` and `exclude` do not choose, is left out. A path
+ * itself leads to a regular file, or is the name of a descriptor that the process was given
+ * (base/files.h): of that a pipe is read once, like standard input.
+ * `spool_dir`: where standard input and pipes are copied to, while they are read, so that they can
+ * be read a second time; NULL: they are read once. */
+bm_status bm_input_set_open(const bm_input_options *options, const char *spool_dir,
+                            bm_input_set **out, bm_error *err);
+/* The same with callbacks (borrowed until close, may be NULL): while a pipe or a terminal has
+ * nothing to read, `cancelled` is asked a few times a second, and BM_ERR_CANCELLED returned. */
+bm_status bm_input_set_open_watched(const bm_input_options *options, const char *spool_dir,
+                                    const bm_callbacks *callbacks, bm_input_set **out,
+                                    bm_error *err);
+/* One stream of this name, which somebody else reads: nothing is opened, nor looked at. The format of the
+ * options is not AUTO. BM_ERR_USAGE: fields that the header rule forbids. */
+bm_status bm_input_set_open_stream(const bm_input_options *options, const char *name,
+                                   bm_input_set **out, bm_error *err);
+
+/* input_set_probe -- what the first bytes of a file say: compressed, or a format that is
+ * refused. */
+
+struct bm_input_set;
+
+/* Look at the first bytes of each source: fills its compression and size, and holds what can be
+ * read only once. Where bad records are skipped, one that cannot be read is noted as `unreadable`; but
+ * if none can be read, the first failure is returned. */
+bm_status bm_input_set_probe(struct bm_input_set *set, bm_error *err);
+/* BM_ERR_INPUT where these first bytes of `name` belong to a format that is not read. */
+bm_status bm_probe_refused(const char *name, const char *head, size_t len, bm_error *err);
+
+/* input_set_paths -- paths to files: directories are walked, lists are read. Used by
+ * input_set.c only. */
+
+struct bm_input_set;
+
+/* Expand options.paths and options.files_from of the set into its sources, appended. */
+bm_status bm_input_set_expand(struct bm_input_set *set, bm_error *err);
+
+/* input_beginning -- how a source begins, where its name does not settle its format. */
+
+/* `head`: its first bytes as stored. Of a compressed one that is a regular file as much is unpacked as is
+ * needed to see its text begin; damage is left to the reader. Fails for want of memory only. */
+bm_status bm_input_beginning(const bm_source *source, const bm_head *head, bm_beginning *out,
+                             bm_error *err);
 
 #endif

@@ -14,13 +14,12 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/open_file.h"
+#include "base/files.h"
 #include "base/utf8.h"
-#include "base/wait_readable.h"
-#include "input/newlines.h"
-#include "input/record_formats.h"
-#include "input/input_set_state.h"
-#include "model/piece_hash.h"
+#include "input/record_rules.h"
+#include "input/record_format.h"
+#include "input/input_set.h"
+#include "model/stream_hash.h"
 
 #define BLOCK_BYTES ((size_t)1 << 20)
 

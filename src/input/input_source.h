@@ -7,7 +7,7 @@
 #include <bandmill/types.h>
 
 #include "input/compression_kinds.h"
-#include "model/shingle_batch.h" /* bm_hash128 */
+#include "model/batches.h" /* bm_hash128 */
 
 /* Of the first line, behind a byte order mark; an array's bracket may stand behind white space. */
 typedef enum bm_beginning {
@@ -44,7 +44,7 @@ typedef struct bm_source {
     uint64_t bytes_read; /* as stored, likewise */
     bm_hash128
         header; /* XXH3 128 of its row of names; zeros until that was read, or where it has none */
-    /* Of a table that can be read only once: where its copy is opened (input_copy.h); NULL: none was made.
+    /* Of a table that can be read only once: where its copy is opened (input_bytes.h); NULL: none was made.
      * Owned by the set. */
     char *copy;
 } bm_source;

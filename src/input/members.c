@@ -12,8 +12,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/shared_library.h"
-#include "input/window_of.h"
+#include "base/system.h"
+#include "input/unpack.h"
 
 #define GZ_HEADER  10u
 #define GZ_LEAST   18u                 /* with the end of a member, and no data */

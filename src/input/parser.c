@@ -8,10 +8,9 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
-#include "input/input_set_state.h"
-#include "input/newlines.h"
-#include "input/parser_state.h"
-#include "input/record_formats.h"
+#include "input/input_set.h"
+#include "input/record_rules.h"
+#include "input/record_format.h"
 #include "json/json_simd.h"
 
 #define SCRATCH_MAX ((size_t)1 << 20) /* bytes of each buffer that stay allocated */

@@ -1,6 +1,6 @@
 /* raw_batch.c -- see the header.
  *
- * Tests: tests/unit/input/test_reader.c */
+ * Tests: tests/unit/input/test_long_gate.c, tests/unit/input/test_reader.c */
 #include "input/raw_batch.h"
 
 #include "base/error.h"
@@ -28,4 +28,19 @@ bm_status bm_raw_batch_reserve(bm_raw_batch *batch, size_t len, bm_error *err)
     batch->data = data;
     batch->cap = len;
     return BM_OK;
+}
+
+/* long_gate -- how many words a record can have, told from its bytes alone. */
+
+uint64_t bm_long_words(const char *data, size_t len)
+{
+    uint64_t breaks = 0, high = 0;
+    for (size_t i = 0; i < len; i++) {
+        const unsigned char c = (unsigned char)data[i];
+        const unsigned char letter = (unsigned char)((c | 0x20) - 'a'),
+                            digit = (unsigned char)(c - '0');
+        high += c >= 0x80;
+        breaks += c < 0x80 && letter >= 26 && digit >= 10;
+    }
+    return breaks + (2 * high + 2) / 3 + 1;
 }

@@ -11,10 +11,15 @@
  * Where every newline ends a record, the cut is found from the back by memrchr; otherwise (csv, or
  * where the limit of records is near) it is found by walking from record to record.
  *
- * A record longer than a document may be is not held: its first bytes become a piece of their own, the
- * rest is read and dropped (reader_rest.c, as what cannot be read). Limits: a batch holds at most such a
+ * A record longer than a document may be is not held: its first bytes become a piece of their
+ * own, the
+ * rest is read and dropped (reader.c, as what cannot be read). Limits: a batch holds at
+ * most such a
  * record and a batch's worth more.
- * Threads: one. */
+ * Threads: one.
+ *
+ * Tests: tests/cli/cases/broken_files.sh, tests/unit/input/test_reader.c,
+ *        tests/unit/sources/test_batch_sources.c */
 #include "input/reader.h"
 
 #include <string.h>
@@ -23,11 +28,258 @@
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "input/input_ahead.h"
-#include "input/input_set_state.h"
-#include "input/newlines.h"
-#include "input/reader_piece.h"
-#include "input/reader_rest.h"
-#include "input/record_formats.h"
+#include "input/input_set.h"
+#include "input/parser.h"
+#include "input/record_format.h"
+#include "input/record_rules.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/error.h"
+
+/* The columns of a file stand once in a batch, before the first of its pieces there. */
+static bm_status add_columns(struct bm_reader *reader, bm_raw_batch *batch, bm_raw_piece *piece,
+                             bm_error *err)
+{
+    const bm_raw_piece *last = batch->n_pieces > 0 ? &batch->pieces[batch->n_pieces - 1] : NULL;
+    if (last != NULL && last->file == piece->file) {
+        piece->columns = last->columns;
+        return BM_OK;
+    }
+    size_t n = bm_columns_count(reader->rules);
+    BM_TRY(bm_grow(&batch->columns, &batch->cap_columns, batch->n_columns + n,
+                   sizeof *batch->columns, err));
+    memcpy(batch->columns + batch->n_columns, reader->columns, n * sizeof *reader->columns);
+    piece->columns = batch->n_columns;
+    batch->n_columns += n;
+    return BM_OK;
+}
+
+bm_status bm_reader_add_piece(struct bm_reader *reader, bm_raw_batch *batch, bm_raw_piece piece,
+                              bm_error *err)
+{
+    piece.file = (uint32_t)reader->file;
+    piece.first_line = reader->line;
+    piece.state = reader->state;
+    piece.file_begin = !reader->begun;
+    BM_TRY(bm_grow(&batch->pieces, &batch->cap_pieces, batch->n_pieces + 1, sizeof *batch->pieces,
+                   err));
+    if (reader->format->table)
+        BM_TRY(add_columns(reader, batch, &piece, err));
+    batch->pieces[batch->n_pieces++] = piece;
+    batch->len = piece.end;
+    reader->begun = true;
+    return BM_OK;
+}
+
+bm_status bm_reader_header_too_long(const struct bm_reader *reader, bm_error *err)
+{
+    return bm_fail_at(err, BM_ERR_INPUT, bm_input_set_source(reader->set, reader->file)->name, 1,
+                      "the header is longer than `max_doc_bytes`");
+}
+
+bm_status bm_reader_header(struct bm_reader *reader, const bm_cutter *c, bm_error *err)
+{
+    const char *data = c->batch->data;
+    size_t begin = c->begin + bm_bom_bytes(data + c->begin, c->cut - c->begin);
+    if (begin == c->cut)
+        return BM_OK; /* an empty file: no documents */
+    bm_scan scan = {.syntax = reader->rules->syntax};
+    size_t end = reader->format->record_end(&scan, data, begin, c->cut);
+    if (end == BM_SCAN_MORE)
+        end = c->cut;
+    return bm_reader_columns(reader, (bm_str){.data = data + begin, .len = end - begin}, err);
+}
+
+bm_status bm_reader_columns(struct bm_reader *reader, bm_str row, bm_error *err)
+{
+    row = bm_without_line_end(row);
+    if (row.len > reader->rules->longest)
+        return bm_reader_header_too_long(reader, err);
+    const char *name = bm_input_set_source(reader->set, reader->file)->name;
+    const XXH128_hash_t sum = XXH3_128bits(row.data, row.len);
+    reader->set->sources[reader->file].header = (bm_hash128){.lo = sum.low64, .hi = sum.high64};
+    const bm_header_row header = {.row = row, .syntax = reader->rules->syntax, .file = name};
+    return bm_columns_from_header(reader->rules, &header, reader->columns, err);
+}
+
+bm_status bm_reader_saw(const struct bm_reader *reader, const char *data, size_t len, bm_error *err)
+{
+    if (reader->watch.tracker == NULL)
+        return BM_OK;
+    return bm_content_tracker_add(reader->watch.tracker, data, len,
+                                  bm_input_set_source(reader->set, reader->file)->name, err);
+}
+
+bm_status bm_reader_end_file(struct bm_reader *reader, bm_error *err)
+{
+    const char *name = bm_input_set_source(reader->set, reader->file)->name;
+    reader->open = false;
+    reader->file++;
+    return reader->watch.tracker == NULL ? BM_OK
+                                         : bm_content_tracker_end(reader->watch.tracker, name, err);
+}
+
+#define SKIP_BLOCK ((size_t)64 << 10)
+#define END_BYTES  5u /* a byte order mark and a line ending are not of a record */
+
+/* --- broken files --- */
+
+/* reader->broken.error says why the current file is broken: skip the rest of it. Its bytes are still read, as
+ * far as that goes, for their digest. */
+static bm_status give_up(struct bm_reader *reader, bm_error *err)
+{
+    reader->broken.rest = reader->file_end = true;
+    return bm_input_ahead_pass_over(reader->bytes, err);
+}
+
+/* A call of input_bytes ended so, with its error in reader->broken.error. */
+static bm_status settle(struct bm_reader *reader, bm_status status, bm_error *err)
+{
+    if (status == BM_OK)
+        return BM_OK;
+    if (reader->set->options.on_error == BM_ON_ERROR_SKIP &&
+        bm_input_ahead_is_broken(reader->bytes))
+        return give_up(reader, err);
+    if (err != NULL)
+        *err = reader->broken.error;
+    reader->broken.error.status = BM_OK;
+    return status;
+}
+
+bm_status bm_reader_begin_file(struct bm_reader *reader, bm_error *err)
+{
+    const bm_source_cut *cut = &bm_input_set_source(reader->set, reader->file)->cut;
+    reader->file_end = reader->broken.rest = false;
+    reader->begun = cut->from > 0;
+    reader->line = 1 + cut->lines;
+    reader->state = 0;
+    if (cut->header != NULL)
+        BM_TRY(bm_reader_columns(reader, (bm_str){cut->header, cut->header_len}, err));
+    if (reader->watch.tracker != NULL)
+        bm_content_tracker_begin(reader->watch.tracker, reader->file);
+    return settle(reader, bm_input_ahead_begin(reader->bytes, reader->file, &reader->broken.error),
+                  err);
+}
+
+bm_status bm_reader_read(struct bm_reader *reader, char *out, size_t cap, size_t *got,
+                         bm_error *err)
+{
+    *got = 0;
+    if (reader->broken.rest)
+        return BM_OK;
+    return settle(reader, bm_input_ahead_read(reader->bytes, out, cap, got, &reader->broken.error),
+                  err);
+}
+
+bm_status bm_reader_add_rest(struct bm_reader *reader, bm_raw_batch *batch, uint64_t line,
+                             bm_error *err)
+{
+    char *why = NULL;
+    BM_TRY(bm_string_format(&why, err, "the %sfile cannot be read: %s",
+                            line > 1 ? "rest of the " : "", reader->broken.error.message));
+    reader->line = line;
+    reader->n_records++;
+    if (reader->watch.tracker != NULL)
+        bm_content_tracker_lose(reader->watch.tracker);
+    bm_raw_piece piece = {.begin = batch->len, .end = batch->len, .broken = why, .file_end = true};
+    bm_status status = bm_reader_add_piece(reader, batch, piece, err);
+    if (status != BM_OK)
+        bm_free(why);
+    reader->broken.error.status = BM_OK;
+    return status;
+}
+
+bm_status bm_reader_break_off(struct bm_reader *reader, uint64_t line, const char *why,
+                              bm_error *err)
+{
+    const char *name = bm_input_set_source(reader->set, reader->file)->name;
+    (void)bm_fail_at(&reader->broken.error, BM_ERR_INPUT, name, line, "broken JSON: %s", why);
+    if (reader->set->options.on_error == BM_ON_ERROR_SKIP)
+        return give_up(reader, err);
+    reader->file_end = false;
+    return BM_OK;
+}
+
+/* --- records that are too long --- */
+
+/* What is known of a record that was read over. */
+typedef struct skipped_record {
+    uint64_t lines, bytes, words;
+    bool wants_words; /* they take a while to count */
+    bool line_end;    /* it ends with a newline */
+} skipped_record;
+
+static void count_bytes(skipped_record *record, const char *data, size_t len)
+{
+    record->lines += bm_count_newlines(data, len);
+    record->bytes += len;
+    record->line_end = len > 0 && data[len - 1] == '\n';
+    if (record->wants_words)
+        record->words += bm_long_words(data, len);
+}
+
+/* Read over the rest of a record that is too long, behind the bytes that are shown of it; what
+ * follows the record goes to carry. */
+static bm_status skip_record(struct bm_reader *reader, bm_cutter *c, size_t shown,
+                             skipped_record *out, bm_error *err)
+{
+    count_bytes(out, c->batch->data + c->begin, c->end - c->begin);
+    BM_TRY(bm_reader_saw(reader, c->batch->data + c->begin, c->end - c->begin, err));
+    BM_TRY(bm_raw_batch_reserve(c->batch, shown + SKIP_BLOCK, err));
+    char *rest = c->batch->data + shown;
+    for (;;) {
+        size_t got = 0;
+        BM_TRY(bm_reader_read(reader, rest, SKIP_BLOCK, &got, err));
+        if (got == 0) {
+            reader->file_end = true;
+            break;
+        }
+        size_t at = reader->format->record_end(&c->scan, rest, 0, got);
+        if (c->scan.broken != NULL)
+            return bm_reader_break_off(
+                reader, reader->line + out->lines + bm_count_newlines(rest, c->scan.at),
+                c->scan.broken, err);
+        const size_t taken = at == BM_SCAN_MORE ? got : at;
+        count_bytes(out, rest, taken);
+        BM_TRY(bm_reader_saw(reader, rest, taken, err));
+        if (at != BM_SCAN_MORE)
+            return bm_buf_add(&reader->carry, rest + at, got - at, err);
+    }
+    if (reader->format->elements && !reader->broken.rest)
+        BM_TRY(bm_reader_break_off(reader, reader->line, bm_elements_unclosed(&c->scan), err));
+    return BM_OK;
+}
+
+bm_status bm_reader_take_too_long(struct bm_reader *reader, bm_cutter *c, bool to_refuse,
+                                  bm_error *err)
+{
+    const char *name = bm_input_set_source(reader->set, reader->file)->name;
+    bm_raw_piece piece = {.begin = c->begin, .cut = true};
+    piece.end = c->begin + bm_bom_bytes(c->batch->data + c->begin, reader->begun ? 0 : 3) +
+                bm_too_long_prefix(reader->rules->longest);
+    skipped_record skipped = {.wants_words = to_refuse};
+    BM_TRY(skip_record(reader, c, piece.end, &skipped, err));
+    if (reader->broken.rest) /* the record is part of what cannot be read */
+        return bm_reader_add_rest(reader, c->batch, reader->line, err);
+    const bool broken = reader->broken.error.status != BM_OK;
+    if (to_refuse && !broken && skipped.bytes - END_BYTES <= reader->rules->longest) {
+        const bm_long_record record = {name, reader->line, skipped.bytes, skipped.words};
+        return reader->watch.gate->refuse(reader->watch.gate->ctx, &record, err);
+    }
+    piece.n_behind = skipped.lines - skipped.line_end;
+    if (reader->format->table && reader->rules->header && !reader->begun)
+        return bm_reader_header_too_long(reader, err);
+    piece.file_end = reader->file_end;
+    if (broken) /* an element without an end is no record */
+        piece = (bm_raw_piece){.begin = c->begin, .end = c->begin};
+    bm_status status = bm_reader_add_piece(reader, c->batch, piece, err);
+    reader->line += skipped.lines;
+    reader->state = c->scan.state;
+    reader->n_records++;
+    return status;
+}
 
 #define PIECES_MAX 65536u /* in a batch, each of another file */
 #define READ_AHEAD 4096u  /* bytes more than records of the mean length have */
@@ -405,3 +657,161 @@ out:
     *out = batch;
     return BM_OK;
 }
+
+/* source_records -- the reader and the parser (reader.h, parser.h) as a batch source. */
+
+typedef struct records {
+    bm_batch_source base;
+    bm_reader *reader;   /* NULL: not begun */
+    bm_parser *splitter; /* counts records that are passed over; opened when needed */
+} records;
+
+typedef struct records_batch {
+    bm_source_batch base;
+    bm_raw_batch *raw;
+} records_batch;
+
+typedef struct records_parser {
+    bm_batch_parser base;
+    bm_parser *parser;
+} records_parser;
+
+static bool records_reads(bm_format format)
+{
+    return bm_record_format_of(format) != NULL;
+}
+
+static bm_status records_open(bm_input_set *inputs, bm_batch_source **out, bm_error *err)
+{
+    records *source = NULL;
+    BM_TRY(bm_new_zero(&source, 1, err));
+    source->base = (bm_batch_source){
+        .ops = &bm_source_records,
+        .inputs = inputs,
+        .copies = !bm_record_format_of(bm_input_set_format(inputs))->whole_file,
+    };
+    *out = &source->base;
+    return BM_OK;
+}
+
+static void records_end(bm_batch_source *base)
+{
+    records *source = (records *)base;
+    bm_parser_close(source->splitter);
+    bm_reader_close(source->reader);
+    source->splitter = NULL;
+    source->reader = NULL;
+}
+
+static bm_status records_begin(bm_batch_source *base, const bm_batch_limits *limits, bm_error *err)
+{
+    records *source = (records *)base;
+    records_end(base);
+    BM_TRY(bm_reader_open(base->inputs, limits->bytes, limits->docs, &source->reader, err));
+    bm_reader_set_gate(source->reader, limits->gate);
+    if (limits->helped)
+        bm_reader_set_helped(source->reader);
+    if (limits->places != NULL)
+        BM_TRY(bm_reader_track(source->reader, limits->places, err));
+    return BM_OK;
+}
+
+static void records_free_batch(bm_source_batch *base)
+{
+    bm_raw_batch_free(((records_batch *)base)->raw);
+    bm_free(base);
+}
+
+static bm_status records_next(bm_batch_source *base, bm_source_batch **out, bm_error *err)
+{
+    records *source = (records *)base;
+    bm_raw_batch *raw = NULL;
+    *out = NULL;
+    BM_TRY(bm_reader_next(source->reader, &raw, err));
+    if (raw == NULL)
+        return BM_OK;
+    records_batch *batch = bm_alloc_zero(1, sizeof *batch);
+    if (batch == NULL) {
+        bm_raw_batch_free(raw);
+        return bm_fail_nomem(err, sizeof *batch);
+    }
+    batch->raw = raw;
+    batch->base.bytes_read = raw->bytes_read;
+    batch->base.place = raw->place;
+    *out = &batch->base;
+    return BM_OK;
+}
+
+static bool records_help(bm_batch_source *base)
+{
+    return bm_reader_help(((records *)base)->reader);
+}
+
+static bm_status records_count(bm_batch_source *base, const bm_source_batch *batch, uint64_t *n,
+                               bm_error *err)
+{
+    records *source = (records *)base;
+    if (source->splitter == NULL)
+        BM_TRY(bm_parser_open(base->inputs, &source->splitter, err));
+    *n = 0;
+    return bm_parser_count(source->splitter, ((const records_batch *)batch)->raw, n, err);
+}
+
+static void records_close(bm_batch_source *base)
+{
+    records_end(base);
+    bm_free(base);
+}
+
+static bm_status records_open_parser(const bm_batch_source *base, bm_batch_parser **out,
+                                     bm_error *err)
+{
+    records_parser *parser = NULL;
+    BM_TRY(bm_new_zero(&parser, 1, err));
+    parser->base.ops = &bm_source_records;
+    bm_status status = bm_parser_open(base->inputs, &parser->parser, err);
+    if (status == BM_OK)
+        *out = &parser->base;
+    else
+        bm_free(parser);
+    return status;
+}
+
+static bm_status records_parse(bm_batch_parser *parser, const bm_source_batch *batch,
+                               bm_record_fn fn, void *ctx, bm_error *err)
+{
+    return bm_parser_run(((records_parser *)parser)->parser, ((const records_batch *)batch)->raw,
+                         fn, ctx, err);
+}
+
+static bm_status records_split(bm_batch_parser *parser, const bm_source_batch *batch,
+                               bm_record_fn fn, void *ctx, bm_error *err)
+{
+    return bm_parser_split(((records_parser *)parser)->parser, ((const records_batch *)batch)->raw,
+                           fn, ctx, err);
+}
+
+static void records_close_parser(bm_batch_parser *base)
+{
+    bm_parser_close(((records_parser *)base)->parser);
+    bm_free(base);
+}
+
+const bm_batch_source_ops bm_source_records = {
+    .name = "records",
+    .places = true,
+    .has_text = true,
+    .reads = records_reads,
+    .open = records_open,
+    .begin = records_begin,
+    .next = records_next,
+    .help = records_help,
+    .count = records_count,
+    .end = records_end,
+    .free_batch = records_free_batch,
+    .close = records_close,
+    .open_parser = records_open_parser,
+    .parse = records_parse,
+    .split = records_split,
+    .close_parser = records_close_parser,
+};

@@ -1,17 +1,22 @@
 /* reader.h -- from files to batches of whole records.
  *
- * The reader (one thread) reads large blocks, takes compression off, and cuts at record boundaries:
+ * The reader (one thread) reads large blocks, takes compression off, and cuts at record
+ * boundaries:
  * a raw batch holds pieces, each a run of whole records of one file. A parser (parser.h) finds the
  * records in it. */
-#ifndef BM_IO_INPUT_READER_H
-#define BM_IO_INPUT_READER_H
+#ifndef BM_INPUT_READER_H
+#define BM_INPUT_READER_H
 
 #include <bandmill/status.h>
 
-#include "input/content_place.h"
+#include "base/memory.h"
+#include "input/batch_source.h"
+#include "input/input_ahead.h"
+#include "input/input_digest.h"
 #include "input/input_set.h"
-#include "input/long_gate.h"
 #include "input/raw_batch.h"
+#include "input/record_format.h"
+#include "input/record_rules.h"
 
 typedef struct bm_reader bm_reader;
 
@@ -30,5 +35,115 @@ bool bm_reader_help(bm_reader *reader);
 /* *out is taken by the caller (bm_raw_batch_free); NULL at the end. */
 bm_status bm_reader_next(bm_reader *reader, bm_raw_batch **out, bm_error *err);
 void bm_reader_close(bm_reader *reader); /* NULL is fine */
+
+/* reader_state -- what a reader knows between two batches, and while it looks for a cut. For the
+ * files of the reader alone. */
+
+struct bm_input_set;
+
+/* What was handed out. */
+typedef struct bm_reader_batches {
+    uint64_t n;
+    bm_status failed; /* not BM_OK: there are no more, the reader can only be closed */
+} bm_reader_batches;
+
+/* The current file is broken. */
+typedef struct bm_reader_break {
+    bm_error error; /* not BM_OK: to be returned next, when what stood before is handed out; */
+    bool rest;      /* or, where bad records are skipped, what is left of the file is one of them */
+} bm_reader_break;
+
+/* Who is told of what is read. */
+typedef struct bm_reader_watch {
+    const bm_long_gate *gate;    /* borrowed; NULL: any record may be held */
+    bm_content_tracker *tracker; /* NULL: places are not wanted */
+} bm_reader_watch;
+
+struct bm_reader {
+    struct bm_input_set *set;
+    const bm_record_format *format;
+    const bm_record_rules *rules;
+    size_t batch_bytes;
+    uint32_t batch_records;
+    bm_input_ahead *bytes;
+    size_t file;         /* the current file, or the next to open */
+    bool open, file_end; /* a file is open; all of it has been read */
+    bool begun;          /* a piece of the current file has been made */
+    uint64_t line;       /* on which the next piece begins */
+    unsigned state;      /* of the scan there */
+    bm_buf carry;        /* the beginning of the next batch */
+    uint32_t *columns;   /* of the current file (record_rules.h) */
+    double mean_bytes;   /* of the records so far, the last ones counting most */
+    uint64_t n_records;  /* in the batch being made */
+    bm_reader_break broken;
+    bm_reader_batches batches;
+    bm_reader_watch watch;
+};
+
+/* The search for a cut in the current piece. */
+typedef struct bm_cutter {
+    bm_raw_batch *batch;
+    size_t begin; /* of the piece, in the batch */
+    size_t end;   /* of the bytes read */
+    size_t seen;  /* looked at so far */
+    size_t cut;   /* behind the last whole record; begin: none yet */
+    bm_scan scan;
+    unsigned state; /* of the scan at `cut` */
+    bool counted;   /* how many newlines there are before `cut`: ... */
+    uint64_t lines; /* so many */
+    bool full;      /* the batch must end at `cut` */
+} bm_cutter;
+
+/* reader_piece -- a run of whole records of one file becomes a piece of a batch. */
+
+struct bm_reader;
+
+/* data[piece.begin … piece.end-1] of the batch becomes a piece of the current file. */
+bm_status bm_reader_add_piece(struct bm_reader *reader, bm_raw_batch *batch, bm_raw_piece piece,
+                              bm_error *err);
+/* The current file begins with the current piece: its header row says where its columns are. */
+bm_status bm_reader_header(struct bm_reader *reader, const bm_cutter *c, bm_error *err);
+/* `row`, without a byte order mark, is that row. */
+bm_status bm_reader_columns(struct bm_reader *reader, bm_str row, bm_error *err);
+/* BM_ERR_INPUT: it is longer than a document may be. */
+bm_status bm_reader_header_too_long(const struct bm_reader *reader, bm_error *err);
+/* So many bytes more of the current file are taken in. BM_ERR_FORMAT: they are not those that stood
+ * before the place that is looked for. */
+bm_status bm_reader_saw(const struct bm_reader *reader, const char *data, size_t len,
+                        bm_error *err);
+/* All of the current file is read: the next one follows. BM_ERR_FORMAT: it ended before that place. */
+bm_status bm_reader_end_file(struct bm_reader *reader, bm_error *err);
+
+/* reader_rest -- what the reader does not hold or cannot read: records that are too long, and
+ * the rest
+ * of a file that is broken.
+ *
+ * A file may be broken where its bytes cannot be read (a failing disk, damaged compression) or
+ * where its
+ * array of JSON ends. Where bad records are skipped, what is left of it, from the record that
+ * has begun, is
+ * then one bad record: an empty piece with `broken` ends the file, and the next file follows. Else
+ * reading ends with the error. */
+
+/* Begin the current file, and read from it. Where the file is broken and bad records are skipped: BM_OK,
+ * *got 0, and reader->broken.rest. */
+bm_status bm_reader_begin_file(struct bm_reader *reader, bm_error *err);
+bm_status bm_reader_read(struct bm_reader *reader, char *out, size_t cap, size_t *got,
+                         bm_error *err);
+/* The piece that stands for the rest of the file, which begins on `line`. */
+bm_status bm_reader_add_rest(struct bm_reader *reader, bm_raw_batch *batch, uint64_t line,
+                             bm_error *err);
+/* The array of the current file is broken on this line: once what stands before is handed out, that is the
+ * end, or the rest of the file is passed over. */
+bm_status bm_reader_break_off(struct bm_reader *reader, uint64_t line, const char *why,
+                              bm_error *err);
+/* The record that has begun is longer than a document may be: its first bytes become a piece of their own. Or
+ * else (`to_refuse`) the gate will not have it held, and how long it is has yet to be seen. */
+bm_status bm_reader_take_too_long(struct bm_reader *reader, bm_cutter *c, bool to_refuse,
+                                  bm_error *err);
+
+/* source_records -- records of text files: the reader cuts them, parsers parse them. */
+
+extern const bm_batch_source_ops bm_source_records;
 
 #endif

@@ -4,14 +4,16 @@
  * `record_end` serves the reader (which cuts) and the parser alike, so both see the same records.
  * It can stop and go on at any byte: `scan` carries what it knows of the record that has begun.
  * `parse` turns the bytes of one record into id and text. */
-#ifndef BM_IO_FORMATS_RECORD_FORMAT_H
-#define BM_IO_FORMATS_RECORD_FORMAT_H
+#ifndef BM_INPUT_RECORD_FORMAT_H
+#define BM_INPUT_RECORD_FORMAT_H
 
 #include <bandmill/job.h>
 
-#include "input/parse_row.h"
+#include "base/memory.h"
+#include "input/keep_key.h"
 #include "input/record.h"
-#include "json/json_exact.h" /* BM_JSON_DEPTH_MAX */
+#include "input/record_rules.h"
+#include "json/json_exact.h"
 
 struct bm_parser;
 
@@ -108,5 +110,73 @@ static inline size_t bm_too_long_prefix(uint64_t longest)
 {
     return longest < 255 ? (size_t)longest + 1 : 256;
 }
+
+/* record_maker -- what every way of making records shares: the verdict on a bad one, the id of a
+ * record that has none of its own, and the rules for UTF-8. A maker a thread. */
+
+typedef struct bm_record_maker {
+    const bm_record_rules *rules; /* borrowed */
+    bool all_valid;               /* whatever comes is known to be valid UTF-8 */
+    const char *file_name;        /* of the records that come now; set by the owner, borrowed */
+    bm_buf place;                 /* "FILE:" of place_name, then room for the line */
+    size_t place_len;             /* of "FILE:" */
+    const char *place_name;       /* the file_name of which `place` was made; NULL: none yet */
+    char reason[640];
+} bm_record_maker; /* {0}, then rules */
+
+void bm_record_maker_reset(bm_record_maker *maker);
+/* The record is bad: a reason in the maker's buffer. */
+void bm_record_bad(bm_record_maker *maker, bm_record *record, const char *format, ...)
+    BM_PRINTF(3, 4);
+/* id = FILE:LINE; id = FILE. A view of the maker's buffer until the next call of either. */
+bm_status bm_record_place_id(bm_record_maker *maker, bm_record *record, bm_error *err);
+bm_status bm_record_file_id(bm_record_maker *maker, bm_record *record, bm_error *err);
+/* A record whose id is longer than readers of our files take is bad. */
+void bm_record_check_id(bm_record_maker *maker, bm_record *record);
+/* Count n invalid bytes that were found in `what` ("text"). False: the record is bad, for that or
+ * already. */
+bool bm_record_count_invalid(bm_record_maker *maker, bm_record *record, uint64_t n,
+                             const char *what);
+/* Make *value valid UTF-8: it stays as it is, or becomes a view of its repaired copy in `buf`
+ * (emptied before); what was replaced is counted. */
+typedef struct bm_utf8_value {
+    const char *what; /* "text", "id" */
+    bm_buf *buf;
+    bm_str *value;
+} bm_utf8_value;
+bm_status bm_record_make_valid(bm_record_maker *maker, bm_record *record,
+                               const bm_utf8_value *field, bm_error *err);
+
+/* parser_state -- what a parser lends to the parse function of its format, to make a record.
+ *
+ * Text and id of a record are views of the batch where its bytes can stay as they are, else of the
+ * parser's own buffers, which live until the next record. */
+
+struct bm_input_set;
+
+struct bm_parser {
+    const struct bm_input_set *set;
+    const bm_record_format *format;
+    const bm_record_rules *rules;
+    bm_record_maker maker;
+
+    const uint32_t *columns; /* of the piece's file (tsv, csv) */
+    bm_buf text, id;         /* rewritten or joined */
+    bm_buf joined, repaired, repaired_id;
+    bm_json_exact *json; /* jsonl only */
+    bm_json_field *json_fields;
+    bm_str *cells; /* of the text fields of a table, then those of `keep`; data NULL: missing */
+    bm_keyer keyer;
+};
+
+/* record_formats -- the table of the formats of records. To add one: a split_*.c or parse_*.c
+ * file with its functions (record_format.h), and a row. */
+
+/* The row of a format; NULL where it has none: AUTO, and formats that hold no records. */
+const bm_record_format *bm_record_format_of(bm_format format);
+/* The format that a name means, an ending for its compression already taken off (len): FILES where
+ * nothing fits. */
+bm_format bm_format_of_name(const char *name, size_t len);
+const char *bm_format_name(bm_format format);
 
 #endif

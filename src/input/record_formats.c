@@ -1,12 +1,917 @@
 /* record_formats.c -- the rows.
  *
- * Tests: tests/unit/input/test_input_set.c, tests/unit/input/test_parser.c */
-#include "input/record_formats.h"
-
+ * Tests: tests/reference/test_records.py, tests/unit/input/test_input_set.c,
+ *        tests/unit/input/test_parser.c, tests/unit/input/test_reader.c,
+ *        tests/unit/input/test_split_json.c */
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
-#include "input/name_ending.h"
-#include "model/option_names.h"
+#include "base/error.h"
+#include "base/utf8.h"
+#include "input/compression_kinds.h"
+#include "input/record_format.h"
+#include "input/record_rules.h"
+#include "model/ids.h"
+#include "model/option_words.h"
+
+/* record_maker -- see the header. "FILE:" is made once a file; the line is written behind it. */
+
+#define LINE_DIGITS 20u
+
+void bm_record_maker_reset(bm_record_maker *maker)
+{
+    bm_buf_reset(&maker->place);
+    maker->place_name = NULL;
+}
+
+void bm_record_bad(bm_record_maker *maker, bm_record *record, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(maker->reason, sizeof maker->reason, format, args);
+    va_end(args);
+    record->bad = true;
+    record->reason = maker->reason;
+}
+
+/* Append a file's name as UTF-8, so that no two names become one. A name that is UTF-8 and has no "\x"
+ * stays as it is. In any other each byte that is not UTF-8 becomes \xhh and each backslash two, so that
+ * there is an "\x" in it, and the name can be had back. */
+static bm_status add_name(bm_buf *out, const char *name, bm_error *err)
+{
+    const size_t len = strlen(name);
+    if (bm_utf8_valid_prefix(name, len) == len && strstr(name, "\\x") == NULL)
+        return bm_buf_add(out, name, len, err);
+    for (size_t at = 0; at < len;) {
+        const size_t valid = bm_utf8_valid_prefix(name + at, len - at);
+        for (const size_t end = at + valid; at < end; at++)
+            BM_TRY(bm_buf_add(out, name[at] == '\\' ? "\\\\" : name + at, name[at] == '\\' ? 2 : 1,
+                              err));
+        if (at < len)
+            BM_TRY(bm_buf_add_format(out, err, "\\x%02x", (unsigned char)name[at++]));
+    }
+    return BM_OK;
+}
+
+/* "FILE:" of the current file. */
+static bm_status set_place(bm_record_maker *maker, bm_error *err)
+{
+    if (maker->place_name == maker->file_name)
+        return BM_OK;
+    const char *name = maker->file_name;
+    maker->place.len = 0;
+    maker->place_name = NULL;
+    BM_TRY(add_name(&maker->place, name, err));
+    BM_TRY(bm_buf_add(&maker->place, ":", 1, err));
+    BM_TRY(bm_buf_reserve(&maker->place, LINE_DIGITS, err));
+    maker->place_len = maker->place.len;
+    maker->place_name = name;
+    return BM_OK;
+}
+
+bm_status bm_record_place_id(bm_record_maker *maker, bm_record *record, bm_error *err)
+{
+    BM_TRY(set_place(maker, err));
+    char digits[LINE_DIGITS];
+    size_t n = 0;
+    for (uint64_t line = record->line; line > 0 || n == 0; line /= 10)
+        digits[LINE_DIGITS - ++n] = (char)('0' + line % 10);
+    memcpy(maker->place.data + maker->place_len, digits + LINE_DIGITS - n, n);
+    record->id = (bm_str){.data = maker->place.data, .len = maker->place_len + n};
+    return BM_OK;
+}
+
+bm_status bm_record_file_id(bm_record_maker *maker, bm_record *record, bm_error *err)
+{
+    BM_TRY(set_place(maker, err));
+    record->id = (bm_str){.data = maker->place.data, .len = maker->place_len - 1};
+    return BM_OK;
+}
+
+void bm_record_check_id(bm_record_maker *maker, bm_record *record)
+{
+    if (!record->bad && record->id.len > BM_ID_BYTES_MAX)
+        bm_record_bad(maker, record, "the id has %zu bytes (at most %zu)", record->id.len,
+                      BM_ID_BYTES_MAX);
+}
+
+bool bm_record_count_invalid(bm_record_maker *maker, bm_record *record, uint64_t n,
+                             const char *what)
+{
+    record->n_invalid += n;
+    if (n > 0 && !maker->rules->repairs)
+        bm_record_bad(maker, record, "invalid UTF-8 in the %.64s, %llu times (--invalid-utf8)",
+                      what, (unsigned long long)n);
+    return !record->bad;
+}
+
+bm_status bm_record_make_valid(bm_record_maker *maker, bm_record *record,
+                               const bm_utf8_value *field, bm_error *err)
+{
+    bm_str bytes = *field->value;
+    if (maker->all_valid || bm_utf8_valid_prefix(bytes.data, bytes.len) == bytes.len)
+        return BM_OK;
+    uint64_t n = 0;
+    field->buf->len = 0;
+    BM_TRY(bm_utf8_repair(bytes.data, bytes.len, field->buf, &n, err));
+    *field->value = (bm_str){.data = field->buf->data, .len = field->buf->len};
+    bm_record_count_invalid(maker, record, n, field->what);
+    return BM_OK;
+}
+
+/* parse_lines -- a line, or a whole file, is the text of a document. */
+
+#define BINARY_BYTES 8192u /* of a file, in which a NUL tells that it is no text */
+
+static bm_status take_text(struct bm_parser *parser, bm_str content, bm_record *record,
+                           bm_error *err)
+{
+    record->text = content;
+    record->text_bytes = content.len;
+    const bm_utf8_value field = {"text", &parser->text, &record->text};
+    return bm_record_make_valid(&parser->maker, record, &field, err);
+}
+
+bm_status bm_parse_line(struct bm_parser *parser, bm_str content, bm_record *record, bm_error *err)
+{
+    bm_status status = take_text(parser, content, record, err);
+    return status != BM_OK || record->bad ? status
+                                          : bm_record_place_id(&parser->maker, record, err);
+}
+
+bm_status bm_parse_file(struct bm_parser *parser, bm_str content, bm_record *record, bm_error *err)
+{
+    const size_t first = content.len < BINARY_BYTES ? content.len : BINARY_BYTES;
+    if (first > 0 && memchr(content.data, '\0', first) != NULL) {
+        bm_record_bad(&parser->maker, record,
+                      "a binary file (NUL bytes among its first %u; a text has none)",
+                      BINARY_BYTES);
+        return BM_OK;
+    }
+    bm_status status = take_text(parser, content, record, err);
+    return status != BM_OK || record->bad ? status : bm_record_file_id(&parser->maker, record, err);
+}
+
+/* parse_table -- a row of tsv or csv to id and text.
+ *
+ * A row of tsv is read up to the last column that is needed; a row of csv to its end, since broken
+ * quoting anywhere makes it a bad record. A cell is copied only where it holds a doubled quote or
+ * invalid UTF-8. An empty row is a row of one empty cell. */
+
+/* A row on its way to a record. */
+typedef struct row_job {
+    struct bm_parser *parser;
+    bm_record *record;
+    bm_str id;        /* data NULL: the row is too short to have one */
+    uint32_t n_cells; /* that were read */
+} row_job;
+
+static uint32_t last_column(const struct bm_parser *parser)
+{
+    uint32_t last = parser->columns[0] == BM_NO_COLUMN ? 0 : parser->columns[0];
+    for (size_t i = 1; i < bm_columns_count(parser->rules); i++)
+        if (parser->columns[i] > last && parser->columns[i] != BM_NO_COLUMN)
+            last = parser->columns[i];
+    return last;
+}
+
+/* The id's and the text's cells of a row. Cells with doubled quotes are rewritten into parser->id
+ * and, for the text, into parser->text, which has room for all of the row from the start. */
+static bm_status find_cells(row_job *job, bm_str content, bm_error *err)
+{
+    struct bm_parser *parser = job->parser;
+    bool csv = parser->format->quoted;
+    uint32_t last = csv ? UINT32_MAX : last_column(parser), n = 0;
+    size_t n_cells = bm_columns_count(parser->rules) - 1;
+    bm_row row = bm_row_begin(content, parser->rules->syntax);
+    bm_cell cell;
+    for (size_t i = 0; i < n_cells; i++)
+        parser->cells[i] = (bm_str){0};
+    parser->text.len = parser->id.len = 0;
+    while (n <= last && bm_row_next(&row, &cell)) {
+        if (n == parser->columns[0]) {
+            job->id = cell.value;
+            if (cell.doubled)
+                BM_TRY(bm_cell_plain(&cell, &parser->id, &job->id, err));
+        }
+        for (size_t i = 0; i < n_cells; i++) {
+            if (n != parser->columns[1 + i])
+                continue;
+            parser->cells[i] = cell.value;
+            if (!cell.doubled)
+                continue;
+            /* Room at once for this row's cells in every field: views of the buffer that were
+             * taken for earlier cells must not move. */
+            if (parser->text.len == 0)
+                BM_TRY(bm_buf_reserve(&parser->text, content.len * n_cells, err));
+            BM_TRY(bm_cell_plain(&cell, &parser->text, &parser->cells[i], err));
+        }
+        n++;
+    }
+    job->n_cells = n;
+    if (row.broken != NULL) {
+        char why[320];
+        const bm_row_place place = {.begin = content.data,
+                                    .line = job->record->line,
+                                    .n_behind = bm_count_newlines(content.data, content.len)};
+        bm_row_explain(&row, &place, why, sizeof why);
+        job->record->n_behind = row.opened != NULL ? place.n_behind : 0;
+        bm_record_bad(&parser->maker, job->record, "broken row: %s", why);
+    }
+    return BM_OK;
+}
+
+/* All text cells joined by newlines, in a buffer that is not that of the cells. */
+static bm_status join_cells(struct bm_parser *parser, bm_str *out, bm_buf *buf, bm_error *err)
+{
+    if (parser->rules->n_text == 1) {
+        *out = parser->cells[0];
+        return BM_OK;
+    }
+    bm_status status = BM_OK;
+    buf->len = 0;
+    for (size_t i = 0; i < parser->rules->n_text; i++) {
+        if (i > 0)
+            BM_TRY_OUT(bm_buf_add(buf, "\n", 1, err));
+        BM_TRY_OUT(bm_buf_add(buf, parser->cells[i].data, parser->cells[i].len, err));
+    }
+out:
+    *out = (bm_str){.data = buf->data, .len = buf->len};
+    return status;
+}
+
+static bm_status parse_table_take_text(row_job *job, bm_error *err)
+{
+    struct bm_parser *parser = job->parser;
+    for (size_t i = 0; i < parser->rules->n_text; i++)
+        if (parser->cells[i].data == NULL) {
+            bm_record_bad(&parser->maker, job->record, "no field '%.64s': the row has %u field%s",
+                          parser->rules->text[i], job->n_cells, job->n_cells == 1 ? "" : "s");
+            return BM_OK;
+        }
+    BM_TRY(join_cells(parser, &job->record->text, &parser->joined, err));
+    job->record->text_bytes = job->record->text.len;
+    const bm_utf8_value field = {"text", &parser->repaired, &job->record->text};
+    return bm_record_make_valid(&parser->maker, job->record, &field, err);
+}
+
+static bm_status take_id(row_job *job, bm_error *err)
+{
+    struct bm_parser *parser = job->parser;
+    if (job->id.data == NULL && parser->rules->id_given) {
+        bm_record_bad(&parser->maker, job->record, "no field '%.64s': the row has %u field%s",
+                      parser->rules->id, job->n_cells, job->n_cells == 1 ? "" : "s");
+        return BM_OK;
+    }
+    if (job->id.data == NULL)
+        return bm_record_place_id(&parser->maker, job->record, err);
+    job->record->id = job->id;
+    const bm_utf8_value field = {"id", &parser->repaired_id, &job->record->id};
+    return bm_record_make_valid(&parser->maker, job->record, &field, err);
+}
+
+/* What the fields of `keep` hold, whose cells follow those of the text: a cell that is wholly a number of JSON is one. */
+static void take_values(struct bm_parser *parser)
+{
+    const bm_str *cells = parser->cells + parser->rules->n_text;
+    for (size_t i = 0; i < bm_rules_n_keep(parser->rules); i++)
+        parser->keyer.values[i] =
+            cells[i].data == NULL ? (bm_value){.kind = BM_VALUE_MISSING}
+            : bm_value_is_number(cells[i])
+                ? (bm_value){.kind = BM_VALUE_NUMBER, .text = cells[i], .number = cells[i]}
+                : (bm_value){.kind = BM_VALUE_STRING, .text = cells[i]};
+}
+
+bm_status bm_parse_table(struct bm_parser *parser, bm_str content, bm_record *record, bm_error *err)
+{
+    row_job job = {.parser = parser, .record = record};
+    BM_TRY(find_cells(&job, content, err));
+    if (!record->bad)
+        BM_TRY(parse_table_take_text(&job, err));
+    if (!record->bad)
+        BM_TRY(take_id(&job, err));
+    if (record->bad || parser->keyer.rules == NULL)
+        return BM_OK;
+    take_values(parser);
+    return bm_keyer_make(&parser->keyer, parser->maker.file_name, record, err);
+}
+
+/* parse_jsonl -- a JSON object to id and text: what counts as missing, as empty, as bad. */
+
+static const char *kind_name(bm_json_kind kind)
+{
+    switch (kind) {
+    case BM_JSON_MISSING:
+        return "missing";
+    case BM_JSON_NULL:
+        return "null";
+    case BM_JSON_BOOL:
+        return "true or false";
+    case BM_JSON_NUMBER:
+        return "a number";
+    case BM_JSON_STRING:
+        return "a string";
+    case BM_JSON_ARRAY:
+        return "an array";
+    case BM_JSON_OBJECT:
+        return "an object";
+    }
+    return "unknown";
+}
+
+/* The field of this name is not there (what was expected): say which are. */
+static void missing(struct bm_parser *parser, bm_str content, const char *name,
+                    const char *expected, bm_record *record)
+{
+    bm_name_list names = {0};
+    bm_name_list_json(&names, content, name);
+    bm_record_bad(&parser->maker, record, "no field '%.64s' (%s; the record has %s)", name,
+                  expected, bm_name_list_words(&names));
+}
+
+/* A text field must be there, and be a string or null; its invalid bytes are counted. */
+static bool check_text(struct bm_parser *parser, bm_str content, size_t i, bm_record *record)
+{
+    const bm_json_field *field = &parser->json_fields[i];
+    const char *name = parser->rules->text[i];
+    const size_t len = strlen(name);
+    const bool numbers = field->place > 0 && len > 2 && strcmp(name + len - 2, "[]") == 0;
+    const char *expected = numbers ? "a string, a number or null" : "a string or null";
+    if (field->kind == BM_JSON_STRING || field->kind == BM_JSON_NULL)
+        return bm_record_count_invalid(&parser->maker, record, field->n_invalid, "text");
+    if (field->place > 0)
+        bm_record_bad(&parser->maker, record, "value %llu of field '%.64s' is %s (%s)",
+                      (unsigned long long)field->place, name, kind_name(field->kind), expected);
+    else if (field->kind == BM_JSON_MISSING)
+        missing(parser, content, name, expected, record);
+    else
+        bm_record_bad(&parser->maker, record, "field '%.64s' is %s (%s)", name,
+                      kind_name(field->kind), expected);
+    return false;
+}
+
+static bm_status parse_jsonl_take_text(struct bm_parser *parser, bm_str content, bm_record *record,
+                                       bm_error *err)
+{
+    size_t n = parser->rules->n_text;
+    for (size_t i = 0; i < n; i++) {
+        if (!check_text(parser, content, i, record))
+            return BM_OK;
+        record->text_bytes += parser->json_fields[i].len_bytes + (i > 0);
+    }
+    if (n == 1) {
+        record->text = parser->json_fields[0].value;
+        return BM_OK;
+    }
+    bm_status status = BM_OK;
+    parser->text.len = 0;
+    for (size_t i = 0; i < n; i++) {
+        bm_str value = parser->json_fields[i].value;
+        if (i > 0)
+            BM_TRY_OUT(bm_buf_add(&parser->text, "\n", 1, err));
+        BM_TRY_OUT(bm_buf_add(&parser->text, value.data, value.len, err));
+    }
+out:
+    record->text = (bm_str){.data = parser->text.data, .len = parser->text.len};
+    return status;
+}
+
+static bm_status parse_jsonl_take_id(struct bm_parser *parser, bm_str content, bm_record *record,
+                                     bm_error *err)
+{
+    const bm_record_rules *rules = parser->rules;
+    if (rules->id == NULL)
+        return bm_record_place_id(&parser->maker, record, err);
+    const bm_json_field *field = &parser->json_fields[rules->n_text];
+    switch (field->kind) {
+    case BM_JSON_STRING:
+        bm_record_count_invalid(&parser->maker, record, field->n_invalid, "id");
+        record->id = field->value;
+        return BM_OK;
+    case BM_JSON_NUMBER:
+        record->id = field->value;
+        return BM_OK;
+    case BM_JSON_MISSING:
+    case BM_JSON_NULL:
+        if (!rules->id_given)
+            return bm_record_place_id(&parser->maker, record, err);
+        if (field->kind == BM_JSON_MISSING) {
+            missing(parser, content, rules->id, "a string or a number", record);
+            return BM_OK;
+        }
+        break;
+    case BM_JSON_BOOL:
+    case BM_JSON_ARRAY:
+    case BM_JSON_OBJECT:
+        break;
+    }
+    bm_record_bad(&parser->maker, record, "field '%.64s' is %s (a string or a number)", rules->id,
+                  kind_name(field->kind));
+    return BM_OK;
+}
+
+/* What the fields of `keep` hold, which follow those of the text and the id. */
+static void parse_jsonl_take_values(struct bm_parser *parser)
+{
+    const bm_record_rules *rules = parser->rules;
+    const bm_json_field *found = &parser->json_fields[rules->n_text + (rules->id != NULL)];
+    for (size_t i = 0; i < bm_rules_n_keep(rules); i++) {
+        bm_value *value = &parser->keyer.values[i];
+        *value = (bm_value){.kind = BM_VALUE_OTHER, .text = found[i].value};
+        if (found[i].kind == BM_JSON_MISSING || found[i].kind == BM_JSON_NULL)
+            value->kind = BM_VALUE_MISSING;
+        else if (found[i].kind == BM_JSON_STRING)
+            value->kind = BM_VALUE_STRING;
+        else if (found[i].kind == BM_JSON_NUMBER)
+            *value = (bm_value){
+                .kind = BM_VALUE_NUMBER, .text = found[i].value, .number = found[i].value};
+    }
+}
+
+bm_status bm_parse_jsonl(struct bm_parser *parser, bm_str content, bm_record *record, bm_error *err)
+{
+    const char *broken;
+    BM_TRY(bm_json_exact_run(parser->json, content, parser->json_fields, &broken, err));
+    if (broken != NULL) {
+        bm_record_bad(&parser->maker, record, "%s", broken);
+        return BM_OK;
+    }
+    BM_TRY(parse_jsonl_take_text(parser, content, record, err));
+    if (!record->bad)
+        BM_TRY(parse_jsonl_take_id(parser, content, record, err));
+    if (record->bad || parser->keyer.rules == NULL)
+        return BM_OK;
+    parse_jsonl_take_values(parser);
+    return bm_keyer_make(&parser->keyer, parser->maker.file_name, record, err);
+}
+
+/* parse_wet -- records of Common Crawl's text files (WARC, of which WET are the ones of type
+ * `conversion`): where one
+ * ends, and its id and text.
+ *
+ *     FIRST --line--> FIELDS --empty line--> BODY --so many bytes--> ENDING --two line ends--> the next record
+ *
+ * Content-Length says how many bytes of text follow the header, whatever they are. A record
+ * without it, or that begins with
+ * something else than "WARC/", ends with its header: it is bad, and so is what stands where the
+ * next should begin, up to
+ * the next empty line, which is where reading finds its way again. Other types are no documents;
+ * the first record of a file,
+ * if it is of type `warcinfo`, is copied like the header of a table.
+ *
+ * Limits: a field's line is not continued on the next. */
+
+enum { FIRST, FIELDS, BODY, ENDING };
+
+#define WARC "WARC/"
+
+/* The value, without blanks around it, of a line "NAME: VALUE"; data NULL: of another name. */
+static bm_str value_of(bm_str line, const char *name)
+{
+    const size_t n = strlen(name);
+    if (line.len <= n || line.data[n] != ':' || strncasecmp(line.data, name, n) != 0)
+        return (bm_str){0};
+    bm_str value = {line.data + n + 1, line.len - n - 1};
+    for (; value.len > 0 && (*value.data == ' ' || *value.data == '\t'); value.len--)
+        value.data++;
+    while (value.len > 0 && (value.data[value.len - 1] == ' ' || value.data[value.len - 1] == '\t'))
+        value.len--;
+    return value;
+}
+
+static bool begins_record(bm_str line)
+{
+    return line.len >= strlen(WARC) && memcmp(line.data, WARC, strlen(WARC)) == 0;
+}
+
+static bool read_length(bm_str value, uint64_t *out)
+{
+    uint64_t length = 0;
+    for (size_t i = 0; i < value.len; i++)
+        if (value.data[i] < '0' || value.data[i] > '9' ||
+            __builtin_mul_overflow(length, 10, &length) ||
+            __builtin_add_overflow(length, (uint64_t)(value.data[i] - '0'), &length))
+            return false;
+    *out = length;
+    return value.len > 0;
+}
+
+static size_t end_record(bm_scan *scan, size_t at)
+{
+    scan->state = FIRST;
+    scan->wet = (bm_wet_scan){0};
+    return at;
+}
+
+/* A line of the header is complete. False: it is the last of a record that has nothing behind its header. */
+static bool take_line(bm_scan *scan)
+{
+    bm_wet_scan *w = &scan->wet;
+    const bm_str line = bm_without_line_end((bm_str){w->line, w->line_len});
+    w->line_len = 0;
+    if (line.len == 0) {
+        scan->state = w->left > 0 ? BODY : ENDING;
+        return w->begun && w->has_length;
+    }
+    const bm_str length = value_of(line, BM_WET_LENGTH);
+    if (scan->state == FIRST)
+        w->begun = begins_record(line);
+    else if (length.data != NULL && !(w->has_length = read_length(length, &w->left)))
+        w->left = 0;
+    scan->state = FIELDS;
+    return true;
+}
+
+size_t bm_wet_end(bm_scan *scan, const char *data, size_t from, size_t to)
+{
+    bm_wet_scan *w = &scan->wet;
+    for (size_t at = from; at < to;) {
+        if (scan->state == BODY) {
+            const size_t n = w->left < to - at ? (size_t)w->left : to - at;
+            at += n;
+            w->left -= n;
+            if (w->left == 0)
+                scan->state = ENDING;
+        } else if (scan->state == ENDING) { /* line_len counts line ends */
+            if (data[at] != '\n' && data[at] != '\r')
+                return end_record(scan, at);
+            if (data[at++] == '\n' && ++w->line_len == 2)
+                return end_record(scan, at);
+        } else {
+            const char *newline = memchr(data + at, '\n', to - at);
+            const size_t n = newline != NULL ? (size_t)(newline - data) + 1 - at : to - at;
+            const size_t room = sizeof w->line - w->line_len;
+            memcpy(w->line + w->line_len, data + at, n < room ? n : room);
+            w->line_len += n < room ? n : room;
+            at += n;
+            if (newline != NULL && !take_line(scan))
+                return end_record(scan, at);
+        }
+    }
+    return BM_SCAN_MORE;
+}
+
+/* What the header of a record says; data NULL: nothing of it. */
+typedef struct wet_record {
+    bm_str type, id, uri, text;
+    const char *broken; /* why it is none, for people; NULL: nothing is wrong with it */
+    uint64_t length;
+    bool blank; /* nothing but line ends */
+} wet_record;
+
+static wet_record read_record(bm_str all)
+{
+    wet_record r = {.blank = true};
+    bool first = true, ended = false, has_length = false;
+    size_t at = 0;
+    while (at < all.len && !ended) {
+        const char *newline = memchr(all.data + at, '\n', all.len - at);
+        const size_t end = newline != NULL ? (size_t)(newline - all.data) + 1 : all.len;
+        const bm_str line = bm_without_line_end((bm_str){all.data + at, end - at});
+        at = end;
+        ended = line.len == 0;
+        r.blank = r.blank && ended;
+        if (first && !ended && !begins_record(line)) {
+            r.broken = "it does not begin with \"" WARC "\" (a record of WARC)";
+            return r;
+        }
+        first = false;
+        struct {
+            const char *name;
+            bm_str *out;
+        } const fields[] = {{"WARC-Type", &r.type},
+                            {BM_WET_ID, &r.id},
+                            {BM_WET_URI, &r.uri},
+                            {BM_WET_LENGTH, &r.text}};
+        for (size_t i = 0; i < sizeof fields / sizeof fields[0]; i++) {
+            const bm_str value = value_of(line, fields[i].name);
+            if (value.data != NULL)
+                *fields[i].out = value;
+        }
+    }
+    has_length = read_length(r.text, &r.length);
+    const uint64_t left = all.len - at;
+    if (r.type.data == NULL)
+        r.broken = "no WARC-Type in its header";
+    else if (!has_length)
+        r.broken = "no " BM_WET_LENGTH " in its header that is a number";
+    else if (!ended || r.length > left)
+        r.broken = BM_WET_LENGTH " is more than there is (the file was cut short?)";
+    r.text = (bm_str){all.data + at, r.length <= left ? (size_t)r.length : 0};
+    return r;
+}
+
+static bool is_word(bm_str value, const char *word)
+{
+    return value.len == strlen(word) && strncasecmp(value.data, word, value.len) == 0;
+}
+
+bm_record_role bm_wet_role(bm_str raw)
+{
+    const wet_record r = read_record(raw);
+    if (r.blank)
+        return BM_ROLE_NONE;
+    if (r.broken != NULL || is_word(r.type, "conversion"))
+        return BM_ROLE_DOCUMENT;
+    return is_word(r.type, "warcinfo") ? BM_ROLE_HEADER : BM_ROLE_NONE;
+}
+
+bm_status bm_parse_wet(struct bm_parser *parser, bm_str content, bm_record *record, bm_error *err)
+{
+    const char *end = record->raw.data + record->raw.len; /* a line end may be the text's */
+    const wet_record r = read_record((bm_str){content.data, (size_t)(end - content.data)});
+    const bool by_uri = parser->rules->id != NULL && strcmp(parser->rules->id, "uri") == 0;
+    record->id = by_uri ? r.uri : r.id;
+    if (r.broken != NULL)
+        bm_record_bad(&parser->maker, record, "broken record: %s", r.broken);
+    else if (record->id.data == NULL && parser->rules->id_given)
+        bm_record_bad(&parser->maker, record, "no %s in the record's header",
+                      by_uri ? BM_WET_URI : BM_WET_ID);
+    if (record->bad)
+        return BM_OK;
+    record->text = r.text;
+    record->text_bytes = r.text.len;
+    const bm_utf8_value text = {"text", &parser->text, &record->text},
+                        id = {"id", &parser->repaired_id, &record->id};
+    BM_TRY(bm_record_make_valid(&parser->maker, record, &text, err));
+    if (record->bad)
+        return BM_OK;
+    return parser->rules->id == NULL || record->id.data == NULL
+               ? bm_record_place_id(&parser->maker, record, err)
+               : bm_record_make_valid(&parser->maker, record, &id, err);
+}
+
+/* split_lines -- where a record ends if it is a line, or a whole file. */
+
+size_t bm_line_end(bm_scan *scan, const char *data, size_t from, size_t to)
+{
+    (void)scan;
+    if (from >= to)
+        return BM_SCAN_MORE;
+    const char *newline = memchr(data + from, '\n', to - from);
+    return newline == NULL ? BM_SCAN_MORE : (size_t)(newline - data) + 1;
+}
+
+size_t bm_file_end(bm_scan *scan, const char *data, size_t from, size_t to)
+{
+    (void)scan;
+    (void)data;
+    (void)from;
+    (void)to;
+    return BM_SCAN_MORE;
+}
+
+/* split_csv -- where a row of RFC 4180 ends: at a newline that no quotes enclose.
+ *
+ *     state     byte: "         ,        newline   other      (the comma, or what else splits rows)
+ *     FIELD     -> QUOTED    FIELD    end       PLAIN      at the beginning of a field
+ *     PLAIN     PLAIN        FIELD    end       PLAIN      in a field without quotes
+ *     QUOTED    -> AFTER     QUOTED   QUOTED    QUOTED
+ *     AFTER     QUOTED       FIELD    end       PLAIN      a quote was seen inside quotes
+ *
+ * A quote in the middle of a plain field and text behind a closing quote are errors of the row
+ * (record_rules.c says so); here they only must not move the bounds of the rows around it. The place
+ * of the next newline is remembered until it is passed, so that each byte is searched by memchr a
+ * bounded number of times. */
+
+enum { FIELD, PLAIN, QUOTED, AFTER };
+
+static size_t find(const char *data, size_t from, size_t to, char byte)
+{
+    const char *found = from < to ? memchr(data + from, byte, to - from) : NULL;
+    return found == NULL ? to : (size_t)(found - data);
+}
+
+size_t bm_csv_end(bm_scan *scan, const char *data, size_t from, size_t to)
+{
+    unsigned state = scan->state;
+    size_t pos = from, newline = from;
+    bool newline_known = false;
+    while (pos < to) {
+        if (state == QUOTED) {
+            pos = find(data, pos, to, '"');
+            if (pos < to) {
+                pos++;
+                state = AFTER;
+            }
+        } else if (state == AFTER && data[pos] == '"') {
+            pos++;
+            state = QUOTED;
+        } else {
+            if (state == AFTER)
+                state = PLAIN; /* a comma or a newline is found below */
+            if (!newline_known || newline < pos)
+                newline = find(data, pos, to, '\n');
+            newline_known = true;
+            size_t quote = find(data, pos, newline, '"');
+            if (quote == newline && newline < to) {
+                scan->state = FIELD;
+                return newline + 1;
+            }
+            bool at_field =
+                quote == pos ? state == FIELD : bm_row_splits_at(scan->syntax, data[quote - 1]);
+            if (quote == to) { /* no quote and no newline: in which state do the bytes end? */
+                state = bm_row_splits_at(scan->syntax, data[to - 1]) ? FIELD : PLAIN;
+                pos = to;
+            } else {
+                state = at_field ? QUOTED : PLAIN;
+                pos = quote + 1;
+            }
+        }
+    }
+    scan->state = state;
+    return BM_SCAN_MORE;
+}
+
+/* split_json -- where an element of one top-level array ends: strict between elements, by brackets
+ * and strings within them.
+ *
+ *     START --[--> FIRST --]--> END                    white space is passed over in all of these
+ *                    '--element--> AFTER --]--> END
+ *                        '-- NEXT <--,--'
+ *
+ * An element whose brackets and quotes fit is a record whatever else is wrong with it: the parser
+ * says what (record_formats.c), and reading goes on behind it. Where they do not fit nobody can say
+ * where the next element begins, so the file is broken there. Limits: of the levels deeper than
+ * BM_JSON_DEPTH_MAX only the number of brackets counts; such a record is bad anyway. */
+
+enum { START, split_json_FIRST, NEXT, split_json_AFTER, END, SCALAR, INSIDE, STRING, ESCAPE };
+
+#define ONES  UINT64_C(0x0101010101010101)
+#define HIGHS UINT64_C(0x8080808080808080)
+
+static bool is_space(char byte)
+{
+    return byte == ' ' || byte == '\n' || byte == '\r' || byte == '\t';
+}
+
+static void broken(bm_scan *scan, size_t at, const char *why)
+{
+    scan->broken = why;
+    scan->at = at;
+}
+
+/* Not 0 where some byte is 0. */
+static uint64_t has_zero(uint64_t word)
+{
+    return (word - ONES) & ~word & HIGHS;
+}
+
+/* The next quote or backslash, eight bytes at a time; `to`: none. */
+static size_t skip_plain(const char *data, size_t pos, size_t to)
+{
+    for (uint64_t word; to - pos >= sizeof word; pos += sizeof word) {
+        memcpy(&word, data + pos, sizeof word);
+        if ((has_zero(word ^ ONES * '"') | has_zero(word ^ ONES * '\\')) != 0)
+            break;
+    }
+    while (pos < to && data[pos] != '"' && data[pos] != '\\')
+        pos++;
+    return pos;
+}
+
+static void open_bracket(bm_scan *scan, bool object)
+{
+    uint32_t level = scan->depth++;
+    if (level >= BM_JSON_DEPTH_MAX)
+        return;
+    uint8_t bit = (uint8_t)(1u << (level % 8));
+    uint8_t *objects = &scan->objects[level / 8];
+    *objects = (uint8_t)(object ? *objects | bit : *objects & ~bit);
+}
+
+/* False: another bracket was open. */
+static bool close_bracket(bm_scan *scan, bool object)
+{
+    uint32_t level = --scan->depth;
+    return level >= BM_JSON_DEPTH_MAX ||
+           ((scan->objects[level / 8] >> (level % 8) & 1) != 0) == object;
+}
+
+static void begin_element(bm_scan *scan, size_t pos, char byte)
+{
+    if (memchr("}:,]", byte, 4) != NULL) {
+        broken(scan, pos, "an element was expected in the array");
+        return;
+    }
+    scan->before = scan->state;
+    scan->begin = pos;
+    scan->depth = 0;
+    scan->state = byte == '"' ? STRING : byte == '{' || byte == '[' ? INSIDE : SCALAR;
+    if (scan->state == INSIDE)
+        open_bracket(scan, byte == '{');
+}
+
+/* One byte outside of elements. */
+static void step_between(bm_scan *scan, size_t pos, char byte)
+{
+    if (is_space(byte))
+        return;
+    switch (scan->state) {
+    case START:
+        if (byte == '[')
+            scan->state = split_json_FIRST;
+        else
+            broken(scan, pos, "an array was expected (of an object a line: `format` jsonl)");
+        break;
+    case split_json_FIRST:
+    case NEXT:
+        if (byte == ']' && scan->state == split_json_FIRST)
+            scan->state = END;
+        else
+            begin_element(scan, pos, byte);
+        break;
+    case split_json_AFTER:
+        if (byte == ',' || byte == ']')
+            scan->state = byte == ',' ? NEXT : END;
+        else
+            broken(scan, pos, "a comma or ] was expected behind an element of the array");
+        break;
+    default:
+        broken(scan, pos, "nothing more was expected behind the array");
+    }
+}
+
+/* One byte inside of brackets, outside of strings. True: the element ends with it. */
+static bool step_inside(bm_scan *scan, size_t pos, char byte)
+{
+    if (byte == '"')
+        scan->state = STRING;
+    else if (byte == '{' || byte == '[')
+        open_bracket(scan, byte == '{');
+    else if ((byte == '}' || byte == ']') && !close_bracket(scan, byte == '}'))
+        broken(scan, pos, byte == '}' ? "} where a [ is open" : "] where a { is open");
+    if (scan->depth > 0 || scan->broken != NULL)
+        return false;
+    scan->state = split_json_AFTER;
+    return true;
+}
+
+/* In a string; *pos is moved on. True: the element was that string, and ends. */
+static bool step_string(bm_scan *scan, const char *data, size_t *pos, size_t to)
+{
+    *pos = skip_plain(data, *pos, to);
+    if (*pos == to)
+        return false;
+    if (data[(*pos)++] == '\\') {
+        scan->state = ESCAPE;
+        return false;
+    }
+    scan->state = scan->depth == 0 ? split_json_AFTER : INSIDE;
+    return scan->depth == 0;
+}
+
+size_t bm_element_end(bm_scan *scan, const char *data, size_t from, size_t to)
+{
+    if (scan->state <= END)
+        scan->begin = BM_SCAN_MORE;
+    for (size_t pos = from; pos < to && scan->broken == NULL;) {
+        switch (scan->state) {
+        case STRING:
+            if (step_string(scan, data, &pos, to))
+                return pos;
+            break;
+        case ESCAPE:
+            scan->state = STRING;
+            pos++;
+            break;
+        case INSIDE:
+            if (step_inside(scan, pos, data[pos]))
+                return pos + 1;
+            pos++;
+            break;
+        case SCALAR:
+            if (is_space(data[pos]) || memchr("{}[],:\"", data[pos], 7) != NULL) {
+                scan->state = split_json_AFTER;
+                return pos;
+            }
+            pos++;
+            break;
+        default:
+            step_between(scan, pos, data[pos]);
+            pos++;
+        }
+    }
+    return BM_SCAN_MORE;
+}
+
+const char *bm_elements_unclosed(const bm_scan *scan)
+{
+    switch (scan->state) {
+    case END:
+        return NULL;
+    case START:
+        return "the file ends (an array was expected)";
+    case split_json_FIRST:
+    case NEXT:
+    case split_json_AFTER:
+        return "the file ends before the array is closed";
+    default:
+        return "the file ends within the element that begins here";
+    }
+}
 
 static const bm_record_format formats[] = {
     {.format = BM_FORMAT_JSONL,

@@ -1,16 +1,223 @@
 /* record_rules.c -- options become rules; field names and numbers become columns.
  *
- * Tests: tests/unit/input/test_record_rules.c, tests/unit/input/test_parser.c */
+ * Tests: tests/unit/input/test_name_list.c, tests/unit/input/test_parse_row.c,
+ *        tests/unit/input/test_parser.c, tests/unit/input/test_reader.c,
+ *        tests/unit/input/test_record_rules.c */
 #include "input/record_rules.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "input/name_list.h"
-#include "input/newlines.h"
-#include "input/parse_row.h"
-#include "model/option_names.h"
+#include "base/utf8.h"
+#include "json/json_scan.h"
+#include "model/option_words.h"
+
+/* name_list -- see the header. Only for messages: an object is walked once more by its brackets
+ * (json_scan.h). */
+
+#define SHOWN_MAX 10u /* names */
+#define NAME_MAX  48u /* bytes of one */
+#define REST_MAX  48u /* bytes for what is said behind them */
+
+/* Append a name, or as much of it as is shown, with a question mark for each byte that is no UTF-8. */
+static void put_name(bm_name_list *list, bm_str name)
+{
+    size_t len = name.len, pos = 0;
+    if (len > NAME_MAX) /* not within a character */
+        for (len = NAME_MAX; len > NAME_MAX - 4 && ((unsigned char)name.data[len] & 0xC0) == 0x80;)
+            len--;
+    while (pos < len) {
+        size_t good = bm_utf8_valid_prefix(name.data + pos, len - pos);
+        memcpy(list->text + list->len, name.data + pos, good);
+        list->len += good;
+        pos += good;
+        if (pos < len) {
+            list->text[list->len++] = '?';
+            pos++;
+        }
+    }
+    if (len < name.len) {
+        memcpy(list->text + list->len, "...", 3);
+        list->len += 3;
+    }
+}
+
+void bm_name_list_add(bm_name_list *list, bm_str prefix, bm_str name)
+{
+    const size_t most = 2 * (NAME_MAX + 3) + sizeof ", ''." + REST_MAX;
+    list->n++;
+    if (list->n_shown == SHOWN_MAX || list->n_shown + 1 < list->n ||
+        list->len + most > sizeof list->text)
+        return;
+    if (list->n_shown++ > 0) {
+        memcpy(list->text + list->len, ", ", 2);
+        list->len += 2;
+    }
+    list->text[list->len++] = '\'';
+    if (prefix.len > 0) {
+        put_name(list, prefix);
+        list->text[list->len++] = '.';
+    }
+    put_name(list, name);
+    list->text[list->len++] = '\'';
+}
+
+const char *bm_name_list_words(bm_name_list *list)
+{
+    char *end = list->text + list->len;
+    size_t room = sizeof list->text - list->len;
+    if (list->n == 0)
+        snprintf(end, room, "no fields");
+    else if (list->n > list->n_shown)
+        snprintf(end, room, " and %zu more", list->n - list->n_shown);
+    else
+        *end = '\0';
+    return list->text;
+}
+
+/* The last member of this name, if it is an object. Keys with escapes are equal to none. */
+static bool find_object(bm_str object, bm_str name, bm_str *out)
+{
+    size_t at = 0;
+    bm_str key, value;
+    bool found = false;
+    while (bm_json_scan_member(object, &at, &key, &value))
+        if (key.len == name.len + 2 && memcmp(key.data + 1, name.data, name.len) == 0) {
+            found = value.len > 0 && value.data[0] == '{';
+            *out = value;
+        }
+    return found;
+}
+
+void bm_name_list_json(bm_name_list *list, bm_str object, const char *path)
+{
+    bm_str key, value, prefix = {path, 0};
+    for (const char *part = path, *dot; (dot = strchr(part, '.')) != NULL; part = dot + 1) {
+        if (!find_object(object, (bm_str){part, (size_t)(dot - part)}, &value))
+            break;
+        object = value;
+        prefix.len = (size_t)(dot - path);
+    }
+    for (size_t at = 0; bm_json_scan_member(object, &at, &key, &value);)
+        bm_name_list_add(list, prefix, (bm_str){key.data + 1, key.len - 2});
+}
+
+uint64_t bm_count_newlines(const char *data, size_t len)
+{
+    uint64_t n = 0;
+    size_t i = 0;
+    while (len - i >= 64) {
+        uint8_t counters[64] = {0};
+        size_t blocks = (len - i) / 64 < 255 ? (len - i) / 64 : 255;
+        for (size_t b = 0; b < blocks; b++, i += 64)
+            for (size_t j = 0; j < 64; j++)
+                counters[j] = (uint8_t)(counters[j] + (data[i + j] == '\n'));
+        for (size_t j = 0; j < 64; j++)
+            n += counters[j];
+    }
+    for (; i < len; i++)
+        n += data[i] == '\n';
+    return n;
+}
+
+/* parse_row -- cells by memchr: a tab ends a cell of tsv; csv follows RFC 4180 to the letter. */
+
+bm_row bm_row_begin(bm_str content, bm_row_syntax syntax)
+{
+    return (bm_row){
+        .pos = content.len > 0 ? content.data : "", .left = content.len, .syntax = syntax};
+}
+
+static bool broken(bm_row *row, const char *opened, const char *why, const char *expected)
+{
+    row->broken = why;
+    row->expected = expected;
+    row->opened = opened;
+    row->pos = NULL;
+    return false;
+}
+
+void bm_row_explain(const bm_row *row, const bm_row_place *place, char *out, size_t cap)
+{
+    char where[96] = "", swallowed[96] = "";
+    if (row->opened != NULL) {
+        uint64_t before = bm_count_newlines(place->begin, (size_t)(row->opened - place->begin));
+        uint64_t n = place->n_behind - before;
+        snprintf(where, sizeof where, ": field %" PRIu32 " begins with a quote on line %" PRIu64,
+                 row->n_cells, place->line + before);
+        if (n > 0)
+            snprintf(swallowed, sizeof swallowed, " and swallowed the %" PRIu64 " line%s behind it",
+                     n, n == 1 ? "" : "s");
+    }
+    snprintf(out, cap, "%s%s%s (%s)", row->broken, where, swallowed, row->expected);
+}
+
+/* The cell is known and takes `used` bytes; go behind the separator, if there is one. */
+static bool go_behind(bm_row *row, size_t used)
+{
+    bool last = used == row->left;
+    row->pos = last ? NULL : row->pos + used + 1;
+    row->left = last ? 0 : row->left - used - 1;
+    return true;
+}
+
+static bool next_quoted(bm_row *row, bm_cell *cell)
+{
+    const char *begin = row->pos + 1;
+    size_t len = row->left - 1, at = 0; /* at: where the next quote is */
+    for (;;) {
+        const char *quote = at < len ? memchr(begin + at, '"', len - at) : NULL;
+        if (quote == NULL)
+            return broken(row, begin - 1, "a quoted field is never closed", "a quote");
+        at = (size_t)(quote - begin);
+        if (at + 1 == len || quote[1] != '"')
+            break;
+        cell->doubled = true;
+        at += 2;
+    }
+    if (at + 1 < len && begin[at + 1] != row->syntax.delimiter)
+        return broken(row, begin - 1, "text behind a closing quote",
+                      row->syntax.delimiter == ',' ? "a comma or the end of the row"
+                                                   : "the delimiter or the end of the row");
+    cell->value = (bm_str){.data = begin, .len = at};
+    return go_behind(row, at + 2);
+}
+
+bool bm_row_next(bm_row *row, bm_cell *cell)
+{
+    if (row->pos == NULL)
+        return false;
+    cell->doubled = false;
+    row->n_cells++;
+    if (row->syntax.quoted && row->left > 0 && *row->pos == '"')
+        return next_quoted(row, cell);
+    const char *at = memchr(row->pos, row->syntax.delimiter, row->left);
+    size_t len = at != NULL ? (size_t)(at - row->pos) : row->left;
+    if (row->syntax.quoted && memchr(row->pos, '"', len) != NULL)
+        return broken(row, NULL, "a quote inside a field without quotes",
+                      "RFC 4180: quote the field, double the quote");
+    cell->value = (bm_str){.data = row->pos, .len = len};
+    return go_behind(row, len);
+}
+
+bm_status bm_cell_plain(const bm_cell *cell, bm_buf *out, bm_str *value, bm_error *err)
+{
+    size_t begin = out->len;
+    BM_TRY(bm_buf_reserve(out, cell->value.len, err));
+    const char *pos = cell->value.data, *end = pos + cell->value.len;
+    while (pos < end) {
+        const char *quote = memchr(pos, '"', (size_t)(end - pos));
+        const char *stop = quote == NULL ? end : quote + 1; /* of two quotes the first is copied */
+        memcpy(out->data + out->len, pos, (size_t)(stop - pos));
+        out->len += (size_t)(stop - pos);
+        pos = quote == NULL ? end : quote + 2;
+    }
+    *value = (bm_str){.data = out->data + begin, .len = out->len - begin};
+    return BM_OK;
+}
 
 static const char *const default_text[] = {"text"};
 

@@ -1,21 +1,108 @@
-/* record_rules.h -- how records are read: which of their fields are the text and the id, how rows are
- * written, and what makes a record bad. Made once of the options of the inputs, and borrowed by whoever
+/* record_rules.h -- how records are read: which of their fields are the text and the id, how
+ * rows are
+ * written, and what makes a record bad. Made once of the options of the inputs, and borrowed by
+ * whoever
  * reads, cuts or parses: a new option of reading is a member here, set in bm_record_rules_init.
  *
  * For tsv and csv a field is a header's name or a number from 1. `--header` is `no` exactly when
  * all fields given are numbers. With a header, a name that stands in it goes before the number.
  * What a row needs is then a list of columns from 0: the id's first (BM_NO_COLUMN: it has none),
- * then one for each text field, then one for each field that `keep` looks at, which may be missing.
+ * then one for each text field, then one for each field that `keep` looks at, which may be
+ * missing.
  * Those of `keep` do not count for the rule of the header. */
-#ifndef BM_IO_FORMATS_RECORD_RULES_H
-#define BM_IO_FORMATS_RECORD_RULES_H
+#ifndef BM_INPUT_RECORD_RULES_H
+#define BM_INPUT_RECORD_RULES_H
+
+#include <stddef.h>
+#include <stdint.h>
 
 #include <bandmill/job.h>
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#include "input/parse_row.h"
+#include "base/memory.h"
 #include "model/keep_rules.h"
+
+/* name_list -- the names of the fields that a record has, for the message about one that it has
+ * not: "'id', 'body', 'meta' and 4 more". Of bounded length, and valid UTF-8. */
+
+typedef struct bm_name_list {
+    char text[320]; /* ended by NUL once the list is */
+    size_t len;
+    size_t n, n_shown;
+} bm_name_list; /* {0} is empty */
+
+/* Add "PREFIX.NAME", or NAME where prefix is empty. */
+void bm_name_list_add(bm_name_list *list, bm_str prefix, bm_str name);
+/* The list in words; "no fields" where it is empty. Nothing may be added any more. */
+const char *bm_name_list_words(bm_name_list *list);
+
+/* The names of the object, in the text of a JSON object, that the path leads to before a part of it
+ * is missing. `path` is dotted, as fields are given. */
+void bm_name_list_json(bm_name_list *list, bm_str object, const char *path);
+
+/* newlines -- counting lines. */
+
+/* Newlines in a run of bytes, by 64 counters of a byte each, one for each place in a block of 64
+ * bytes; they are summed before they can overflow. Compilers turn this into vector code. */
+uint64_t bm_count_newlines(const char *data, size_t len);
+
+/* parse_row -- the cells of one row of tsv or csv.
+ *
+ *     bm_row row = bm_row_begin(content, syntax);
+ *     bm_cell cell;
+ *     while (bm_row_next(&row, &cell)) …
+ *     if (row.broken != NULL) … it is no row of RFC 4180
+ *
+ * An empty row has one empty cell. No copies: a cell is a view of the row; only one that holds ""
+ * must be rewritten (bm_cell_plain). */
+
+typedef struct bm_row_syntax {
+    char delimiter; /* between cells */
+    bool quoted;    /* RFC 4180: cells may stand in quotes */
+} bm_row_syntax;
+
+typedef struct bm_row {
+    const char *pos; /* NULL: no more cells */
+    size_t left;     /* bytes from pos to the end of the row */
+    bm_row_syntax syntax;
+    uint32_t n_cells;     /* given so far, with the one that is broken */
+    const char *broken;   /* why this is no row; NULL: nothing found so far */
+    const char *expected; /* instead of it */
+    const char *opened; /* the quote with which the broken cell begins; NULL: it begins with none */
+} bm_row;
+
+typedef struct bm_cell {
+    bm_str value; /* without its quotes */
+    bool doubled; /* csv: it holds "" for a quote */
+} bm_cell;
+
+/* Does the byte end a cell that stands in no quotes? */
+static inline bool bm_row_splits_at(bm_row_syntax syntax, char byte)
+{
+    return byte == syntax.delimiter;
+}
+
+bm_row bm_row_begin(bm_str content, bm_row_syntax syntax);
+/* false: no more cells, or the row is broken. */
+bool bm_row_next(bm_row *row, bm_cell *cell);
+/* Where a broken row stands. */
+typedef struct bm_row_place {
+    const char *begin; /* its first byte */
+    uint64_t line;     /* of that byte */
+    uint64_t n_behind; /* lines behind that one that belong to the row */
+} bm_row_place;
+
+/* Why a row is broken, for people: where a cell in quotes begins, and how many lines it swallowed.
+ */
+void bm_row_explain(const bm_row *row, const bm_row_place *place, char *out, size_t cap);
+/* Append what stands between two cells. */
+static inline bm_status bm_row_split(bm_row_syntax syntax, bm_buf *out, bm_error *err)
+{
+    return bm_buf_add(out, &syntax.delimiter, 1, err);
+}
+/* Append the cell to `out` with each "" as one quote; *value is a view of what was appended. */
+bm_status bm_cell_plain(const bm_cell *cell, bm_buf *out, bm_str *value, bm_error *err);
 
 #define BM_NO_COLUMN UINT32_MAX
 

@@ -3,7 +3,7 @@
  * Tests: tests/unit/input/test_tables.c, tests/reference/test_tables.py */
 #include "input/table_library.h"
 
-#include "base/shared_library.h"
+#include "base/system.h"
 
 #define FUNCTIONS(X) X(bm_table_module_get)
 typedef struct calls {

@@ -1,18 +1,37 @@
-/* unpack.h -- one library that takes a compression off, as decompress.c sees it: a table of functions a
+/* unpack.h -- one library that takes a compression off, as decompress.c sees it: a table of
+ * functions a
  * library, in unpack_NAME.c.
  *
- * What a file holds is a run of *members* (of gzip, streams of xz and bzip2, frames of Zstandard and
+ * What a file holds is a run of *members* (of gzip, streams of xz and bzip2, frames of Zstandard
+ * and
  * LZ4), each whole in itself. Where damage is found all bytes that came before it have been given,
- * whatever the sizes of the steps: a file that breaks off is then the same for any batch. A library
- * that loses, with the error, what it had made in the same call is given no more than one block of its
- * own at a time (unpack_zst.c, unpack_lz4.c). And all but zlib, which goes symbol by symbol, are given
- * pieces of one size (`pieces`), since what they make of a damaged block depends on what they have. */
-#ifndef BM_IO_BYTES_UNPACK_H
-#define BM_IO_BYTES_UNPACK_H
+ * whatever the sizes of the steps: a file that breaks off is then the same for any batch. A
+ * library
+ * that loses, with the error, what it had made in the same call is given no more than one block
+ * of its
+ * own at a time (unpack.c, unpack.c). And all but zlib, which goes symbol by symbol, are
+ * given
+ * pieces of one size (`pieces`), since what they make of a damaged block depends on what they
+ * have. */
+#ifndef BM_INPUT_UNPACK_H
+#define BM_INPUT_UNPACK_H
 
 #include <stdbool.h>
 
-#include "input/decompress_step.h"
+#include <bandmill/types.h>
+
+#include "input/compression_kinds.h"
+
+/* decompress_step -- one step of taking a compression off: from where to where. */
+
+typedef struct bm_decompress_step {
+    bm_str in;
+    size_t used; /* of `in`: advanced by each step */
+    bool end;    /* nothing comes behind `in` */
+    char *out;
+    size_t out_cap;
+    size_t n_out; /* set by each step */
+} bm_decompress_step;
 
 typedef enum bm_unpack_got {
     BM_UNPACK_MORE,      /* the member goes on */
@@ -37,7 +56,7 @@ typedef struct bm_unpack_ops {
     /* What it gives before damage depends on how much it has at a time: it reads and writes whole
      * pieces, the last of a file but for the end. */
     bool pieces;
-    /* Opens the library too, which need not be there (base/shared_library.h). BM_ERR_NOMEM,
+    /* Opens the library too, which need not be there (base/system.h). BM_ERR_NOMEM,
      * BM_ERR_IO. */
     bm_status (*open)(void **state, bm_error *err);
     /* Windows have 2^window_log bytes at most from now on; NULL: there are none to speak of. */
@@ -52,5 +71,17 @@ typedef struct bm_unpack_ops {
 extern const bm_unpack_ops bm_unpack_gz, bm_unpack_zst, bm_unpack_xz, bm_unpack_bz2, bm_unpack_lz4;
 
 #define BM_WINDOW_LOG_MAX 27
+
+/* window_of -- what a decoder will hold of what it has given, told from the first bytes of a file. */
+
+/* Bytes of the window of the first frame of Zstandard, or of the dictionary of the first block of xz;
+ * 0: the bytes do not say it, or the compression has a small window whatever it holds. */
+uint64_t bm_window_of(bm_compression kind, const char *head, size_t len);
+/* Does the compression have windows that files choose? */
+bool bm_has_windows(bm_compression kind);
+
+#define BM_WINDOW_MAX (UINT64_C(1) << 27) /* a larger one is refused */
+/* A sixteenth of so many MiB of memory has room for the largest that is read. */
+#define BM_WINDOW_MEMORY_MIB 2048u
 
 #endif

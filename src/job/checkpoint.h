@@ -16,7 +16,7 @@
 #define BM_CHECKPOINT_CHECKPOINT_H
 
 #include "job/checkpoint_state.h"
-#include "job/job_stages.h"
+#include "job/job_context.h"
 
 /* Open the output directory. With settings->results.resume what lies there is checked against the job,
  * whose inputs are open and whose settings are settled; without, sealed documents that lie there are

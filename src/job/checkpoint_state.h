@@ -1,26 +1,32 @@
 /* checkpoint_state.h -- what a checkpoint knows of itself, and the names of its files.
  *
  *     OUTPUT.partial/ .bandmill-journal     what the job is, then a line for each saved stage (journal.h)
- *                     .bandmill-documents   rows, ids, columns (checkpoint_documents.h)
- *                     .bandmill-sets        shingle sets (corpus_save.h); with --temp-dir there,
+ *                     .bandmill-documents   rows, ids, columns (checkpoint_state.h)
+ *                     .bandmill-sets        shingle sets (corpus.h); with --temp-dir there,
  *                                           as .bandmill-HASH-sets, HASH of the output's path
- *                     .bandmill-matches     edges or groups (checkpoint_matches.h)
- *                     signatures.npy …      of sign: their first rows are saved with the documents
- */
-#ifndef BM_CHECKPOINT_CHECKPOINT_STATE_H
-#define BM_CHECKPOINT_CHECKPOINT_STATE_H
+ *                     .bandmill-matches     edges or groups (checkpoint_state.h)
+ *                     signatures.npy …      of sign: their first rows are saved with the documents */
+#ifndef BM_JOB_CHECKPOINT_STATE_H
+#define BM_JOB_CHECKPOINT_STATE_H
 
-#include "output/out_dir.h"
+#include <bandmill/job.h>
+
+#include "corpus/corpus.h"
+#include "corpus/keep_keys.h"
+#include "input/input_set.h"
 #include "job/job_context.h"
 #include "match/match.h"
+#include "model/ids.h"
+#include "output/out_dir.h"
 #include "spill/journal.h"
+#include "spill/spill_file.h"
 
 #define BM_CHECKPOINT_DOCS   BM_OUT_STATE_PREFIX "documents"
 #define BM_CHECKPOINT_SETS   BM_OUT_STATE_PREFIX "sets"
 #define BM_CHECKPOINT_MATCH  BM_OUT_STATE_PREFIX "matches"
 #define BM_CHECKPOINT_BUFFER ((size_t)1 << 20)
 
-/* Lines of the journal, beside those of checkpoint_identity.h and checkpoint_line.h: where the sets
+/* Lines of the journal, beside those of checkpoint_state.h and checkpoint_state.h: where the sets
  * lie (a path, escaped as in a TSV file, or "." for BM_CHECKPOINT_SETS in the work directory); and
  * that the outputs are whole and the checkpoint is being removed. */
 #define BM_CHECKPOINT_SETS_AT     "sets\t"
@@ -79,5 +85,146 @@ typedef struct bm_checkpoint {
     double rate;     /* bytes a second that saving writes */
     double every;    /* seconds between two, as asked for; less than 0: where it is worth it */
 } bm_checkpoint;
+
+/* checkpoint_done -- a job that is to be resumed and has been done already: its output stands. */
+
+/* Does the output of this very job stand at its place: the same program, settings and inputs, every
+ * file that its report lists? Then *out is the summary of its report, the caller's; else NULL. The
+ * inputs are read for their digests, where all else is the same. What is left of the job's work is
+ * removed, if it is nobody's. BM_ERR_NOMEM, BM_ERR_CANCELLED. */
+bm_status bm_checkpoint_done(const bm_job_context *job, bm_summary **out, bm_error *err);
+
+/* checkpoint_identity -- what must be the same for an interrupted job to be resumed: the program,
+ * the settings that decide results, the inputs.
+ *
+ *     program   version, digest of the kernels
+ *     digests   how files are digested (output/digest.h)
+ *     setting   "name": value, of each setting that decides results (settings.h)
+ *     input     name, bytes, time of the last change, XXH3 64 of the first and last 64 KiB
+ *     repaired  which input, and its line as it is now
+ *
+ * Where the job ended since an input was broken behind what is sealed, the inputs from the place
+ * that
+ * is sealed on may be others, for whoever reads them again holds the bytes before the place
+ * against
+ * their digest (input/input_digest.h). From then on they must stay as they are.
+ *
+ * --threads, --memory, --device, --temp-dir, --progress and what only says how to speak are not
+ * among them. */
+
+/* Add these lines to an empty journal. BM_ERR_IO, BM_ERR_NOMEM. */
+bm_status bm_checkpoint_identity_add(const bm_job_context *job, bm_journal *journal, bm_error *err);
+/* Compare with the first lines of a journal; *n_lines of them. `saved`: what it says is saved.
+ * Inputs that were repaired are noted in it. BM_ERR_FORMAT names what differs; BM_ERR_IO. */
+bm_status bm_checkpoint_identity_check(const bm_job_context *job, bm_journal *journal,
+                                       const bm_checkpoint_saved *saved, size_t *n_lines,
+                                       bm_error *err);
+
+/* checkpoint_line -- the lines of the journal that say how far a job has come.
+ *
+ *     documents  rows, skipped, complete, bytes and records of .bandmill-documents, the same of sets
+ *     arrays     sums of the rows of signatures.npy, content_hash.npy, band_keys.npy, which belong to
+ *                the documents of the next line; two numbers each
+ *     place      input, bytes of its content, their XXH3: behind the last of these documents
+ *     broken     an input was broken behind the place
+ *     matched    bytes and records of .bandmill-matches
+ *
+ * Fields are parted by tabs; a later line stands for all it says again. */
+
+#define BM_CHECKPOINT_LINE_BYTES 256u /* with its NUL */
+
+void bm_checkpoint_line_of_documents(const bm_checkpoint_saved *saved,
+                                     char out[BM_CHECKPOINT_LINE_BYTES]);
+void bm_checkpoint_line_of_arrays(const bm_checkpoint_saved *saved,
+                                  char out[BM_CHECKPOINT_LINE_BYTES]);
+void bm_checkpoint_line_of_place(const bm_checkpoint_saved *saved,
+                                 char out[BM_CHECKPOINT_LINE_BYTES]);
+void bm_checkpoint_line_of_match(const bm_checkpoint_saved *saved,
+                                 char out[BM_CHECKPOINT_LINE_BYTES]);
+/* Is it one of these? Then `saved` holds what it says, too. */
+bool bm_checkpoint_line_read(const char *line, bm_checkpoint_saved *saved);
+
+/* checkpoint_documents -- the documents that a job has read, in a file: rows, ids, counts, and the
+ * columns of the corpus (but for sets, corpus.h).
+ *
+ *     record   header | rows | ids | content hashes or representatives | band keys | skipped records |
+ *              digests of the inputs | keys that rank   (one block of documents; spill_file.h)
+ *
+ * Integers as they lie in memory: the file is for the same program on the same machine, which the
+ * journal makes sure of. Threads: one at a time, while nobody adds. */
+
+/* What is saved, and where it comes back to. */
+typedef struct bm_checkpoint_documents {
+    bm_doc_table *docs;
+    bm_counts *counts;
+    bm_corpus *corpus;    /* NULL: the job has none */
+    bm_keep_keys *keep;   /* NULL: documents have no keys that rank them */
+    bm_input_set *inputs; /* for the digests of those that were read to their ends */
+    bool complete;        /* for saving: all inputs were read */
+} bm_checkpoint_documents;
+
+/* Bytes that saving the documents from `first` on would write, about. */
+uint64_t bm_checkpoint_documents_unsaved_bytes(const bm_checkpoint_documents *what, size_t first);
+/* Append the documents from `first_doc` and the skipped records from `first_skipped` on, with the
+ * counts as they are. Flushes. */
+bm_status bm_checkpoint_documents_save(const bm_checkpoint_documents *what, size_t first_doc,
+                                       size_t first_skipped, bm_spill_file *file, bm_error *err);
+/* Into an empty table and corpus (whose sets were restored). BM_ERR_FORMAT: not what was saved. */
+bm_status bm_checkpoint_documents_load(const bm_checkpoint_documents *what,
+                                       const bm_spill_file *file, bm_error *err);
+
+/* checkpoint_matches -- what matching found, in a file: counts, and edges or groups.
+ *
+ *     record   header
+ *     record   with only_groups: a block of labels, edges to earlier documents, their similarities;
+ *              else a block of edges                          (spill_file.h; integers of the host)
+ *
+ * Threads: one at a time. */
+
+/* After bm_match_run; flushes. */
+bm_status bm_checkpoint_matches_save(bm_match *match, bm_spill_file *file, bm_error *err);
+/* Instead of bm_match_run, with the same fields filled in. BM_ERR_FORMAT: not what was saved. */
+bm_status bm_checkpoint_matches_load(bm_match *match, const bm_spill_file *file, bm_error *err);
+
+/* checkpoint_save -- saving the stages of a job. */
+
+/* What bm_checkpoint_documents_save and bm_checkpoint_documents_load work on. */
+bm_checkpoint_documents bm_checkpoint_docs(const bm_checkpoint *checkpoint);
+/* Is it time to save? */
+bool bm_checkpoint_is_due(const bm_checkpoint *checkpoint);
+/* Save what is not saved yet, where it is time. A failure is reported, and ends saving, not the job. */
+void bm_checkpoint_save_if_due(bm_checkpoint *checkpoint);
+/* The same now, whatever it costs. */
+void bm_checkpoint_save_now(bm_checkpoint *checkpoint);
+/* The job ends so: save what it has done, where it can go on from there once what was wrong is
+ * mended. */
+void bm_checkpoint_save_ended(bm_checkpoint *checkpoint, bm_status status);
+/* `status` is that of an input which is broken behind what is sealed: note that it may be repaired
+ * there (checkpoint_state.h). */
+void bm_checkpoint_note_broken(bm_checkpoint *checkpoint, bm_status status);
+
+/* checkpoint_sets -- where the file of sets lies: in the work directory, or in --temp-dir.
+ *
+ * A path in --temp-dir is believed only if all of these say so: the journal, the marker of the
+ * work
+ * directory, which lists it, its name, which is that of this work directory, and the file itself,
+ * which begins as such a file does. So neither a journal that somebody else wrote nor a name that
+ * somebody else chose can lead anywhere else. */
+
+/* Fill checkpoint->sets_path for a job that begins. */
+bm_status bm_checkpoint_sets_find(bm_checkpoint *checkpoint, bm_error *err);
+/* List that path in the marker, before the file is made; and the line of the journal that names it. */
+bm_status bm_checkpoint_sets_list(bm_checkpoint *checkpoint, bm_error *err);
+bm_status bm_checkpoint_sets_add_line(bm_checkpoint *checkpoint, bm_error *err);
+/* A line of an earlier job's journal: where it names a file of sets, that is checkpoint->sets_path
+ * now. BM_ERR_FORMAT: it names something that is not this work directory's. */
+bm_status bm_checkpoint_sets_take(bm_checkpoint *checkpoint, const char *line, bm_error *err);
+/* Remove the file of sets. */
+void bm_checkpoint_sets_remove(const bm_checkpoint *checkpoint);
+/* Remove the files in --temp-dir that lines of the journal name, of this work directory. */
+void bm_checkpoint_sets_remove_named(const bm_checkpoint *checkpoint, const bm_journal *journal);
+/* Remove what an earlier job for this output left at checkpoint->sets_path in --temp-dir. BM_ERR_USAGE
+ * where it is no file of ours. */
+bm_status bm_checkpoint_sets_remove_left(const bm_checkpoint *checkpoint, bm_error *err);
 
 #endif

@@ -12,7 +12,7 @@
 #include <inttypes.h>
 
 #include "base/error.h"
-#include "model/file_heads.h"
+#include "model/file_names.h"
 #include "job/figure.h"
 
 uint32_t bm_histogram_bin(double similarity)

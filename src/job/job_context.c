@@ -1,21 +1,472 @@
 /* job_context.c -- opening and closing what a job works with.
  *
- * Tests: tests/unit/jobs/test_jobs.c */
+ * Tests: tests/cli/cases/bounds.sh, tests/cli/cases/progress.sh, tests/cli/cases/staged.sh,
+ *        tests/cli/cases/weights.sh, tests/reference/test_weights.py,
+ *        tests/scale/long_documents.sh, tests/unit/job/test_input_finder.c,
+ *        tests/unit/jobs/test_jobs.c */
 #include "job/job_context.h"
 
+#include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "sources/batch_sources.h"
-#include "input/input_ahead.h"
-#include "input/input_set_open.h"
-#include "input/input_shard.h"
-#include "output/out_apart.h"
-#include "input/tables.h"
-#include "model/option_names.h"
-#include "output/out_dir.h"
+#include "base/memory.h"
+#include "corpus/df_table.h"
 #include "corpus/weigh.h"
+#include "input/input_ahead.h"
+#include "input/input_digest.h"
+#include "input/input_set.h"
+#include "input/input_shard.h"
+#include "input/tables.h"
+#include "model/option_words.h"
+#include "output/out_dir.h"
+#include "output/out_target.h"
+#include "sources/batch_sources.h"
+#include "text/shingler.h"
+
+/* job_stages -- the plan of a job for its meter.
+ *
+ * Weights are shares of the time of signing, as measured on 120 MB of JSON Lines with two cores
+ * ; they only have to be near, for what a stage shows itself counts for more
+ * (base/meter.h). */
+
+typedef struct plan {
+    bm_forecast_step steps[BM_FORECAST_STEPS];
+    uint32_t n;
+} plan;
+
+static void add(plan *p, const char *stage, double weight)
+{
+    p->steps[p->n++] = (bm_forecast_step){stage, weight, NULL};
+}
+
+/* Until there are documents to pair, or all are signed. */
+static void add_reading(plan *p, const bm_settings *s, bm_job_start start)
+{
+    const bool signs = bm_job_does(s, BM_JOB_SIGNS) || (s->pairs.candidates == BM_CANDIDATES_LSH &&
+                                                        s->input.format != BM_FORMAT_KEYS);
+    if (start != BM_START_DOCUMENTS)
+        add(p, BM_STAGE_LOAD, 0.2);
+    if (start == BM_START_SIGNATURES_AND_TEXTS)
+        add(p, BM_STAGE_READ, 0.6);
+    else if (start != BM_START_SIGNATURES)
+        add(p, signs ? BM_STAGE_SIGN : BM_STAGE_READ, start == BM_START_RESUMED_WHOLE ? 0 : 1);
+}
+
+static void add_matching(plan *p, const bm_settings *s)
+{
+    if (s->pairs.candidates == BM_CANDIDATES_LSH) {
+        add(p, BM_STAGE_MATCH,
+            bm_verify_reads_sets(s->pairs.verify)    ? 0.35
+            : s->pairs.verify == BM_VERIFY_SIGNATURE ? 0.15
+                                                     : 0.1);
+        return;
+    }
+    add(p, BM_STAGE_MATCH, 2);
+    p->steps[p->n - 1].within = BM_STAGE_COMPARE;
+}
+
+static bool is_compressed(const bm_input_set *set)
+{
+    return set != NULL && bm_input_set_count(set) > 0 &&
+           bm_input_set_source(set, 0)->compression != BM_COMPRESSION_NONE;
+}
+
+static double weight_of_writing(const bm_job_context *job, bm_kept kept)
+{
+    if (kept == BM_KEPT_NO)
+        return 0.05;
+    const bool compresses = kept == BM_KEPT_GZ || kept == BM_KEPT_ZST ||
+                            (kept == BM_KEPT_SAME && is_compressed(job->inputs.set));
+    return compresses ? 3 : 0.5;
+}
+
+/* Of copying records: what is kept is most of them. */
+static double weight_of_copying(const bm_job_context *job, bool texts)
+{
+    const bm_result_settings *results = &job->settings->results;
+    const double kept = weight_of_writing(job, texts ? results->kept : BM_KEPT_NO);
+    return kept < 0.5 && bm_settings_write_removed(job->settings)
+               ? weight_of_writing(job, results->removed)
+               : kept;
+}
+
+void bm_job_context_plan(bm_job_context *job, bm_job_start start)
+{
+    const bm_settings *s = job->settings;
+    const bm_job_row *row = bm_job_row_of(s);
+    plan p = {.n = 0};
+    if (bm_job_does(s, BM_JOB_FILLS_INDEX)) { /* most is written while the rest is read */
+        add(&p, BM_STAGE_SIGN, 1);
+        add(&p, BM_STAGE_WRITE, row->write_weight);
+        bm_meter_plan(&job->meter, p.steps, p.n);
+        return;
+    }
+    if (!bm_job_does(s, BM_JOB_COPIES))
+        add_reading(&p, s, start);
+    else if (s->recorded.read_twice)
+        add(&p, BM_STAGE_READ, 0.5);
+    if (s->pairs.against != NULL)
+        add(&p, BM_STAGE_KNOWN, 0.5);
+    if (bm_job_does(s, BM_JOB_MATCHES))
+        add_matching(&p, s);
+    if (bm_job_does(s, BM_JOB_GROUPS))
+        add(&p, BM_STAGE_GROUP, 0.03);
+    if (bm_job_does(s, BM_JOB_COMPARES)) {
+        add(&p, BM_STAGE_COMPARE, 1);
+        bm_meter_plan(&job->meter, p.steps, p.n);
+        return;
+    }
+    if (bm_job_does(s, BM_JOB_COPIES))
+        add(&p, BM_STAGE_COPY, weight_of_copying(job, true));
+    else if (bm_job_does(s, BM_JOB_GROUPS))
+        add(&p, BM_STAGE_WRITE, weight_of_copying(job, start != BM_START_SIGNATURES));
+    else
+        add(&p, BM_STAGE_WRITE, row->write_weight);
+    if (row->seal_weight > 0)
+        add(&p, BM_STAGE_SEAL, row->seal_weight);
+    bm_meter_plan(&job->meter, p.steps, p.n);
+}
+
+#define BATCH_BYTES  (1u << 20)
+#define BATCH_HASHES (1u << 17)
+
+/* Bytes that the job may hold beside the rows of its documents; what dedup holds of a corpus makes
+ * room for its longest record (corpus_sets.c). */
+static uint64_t free_bytes(const bm_job_context *job)
+{
+    const uint64_t held = job->budget.fixed + bm_doc_table_bytes(&job->docs);
+    return job->budget.total > held ? job->budget.total - held : 0;
+}
+
+/* Of a record that was read to its end. */
+static uint64_t needed_bytes(const bm_record_room *room, uint64_t record_bytes)
+{
+    return record_bytes + record_bytes / 8 + room->copies * record_bytes;
+}
+
+/* `bytes` are those of the record so far, and what may be read behind it: a sixteenth. */
+static bm_status hold(void *ctx, uint64_t bytes, bool *may, bm_error *err)
+{
+    const bm_record_room *room = ctx;
+    (void)err;
+    *may = room->job->budget.total == 0 ||
+           bytes + room->copies * (bytes - bytes / 17) <= free_bytes(room->job);
+    return BM_OK;
+}
+
+uint64_t bm_record_room_left(const bm_record_room *room, uint64_t record_bytes)
+{
+    const uint64_t all = free_bytes(room->job), held = needed_bytes(room, record_bytes);
+    if (room->job->budget.total == 0)
+        return 0;
+    return all > held ? all - held : 1;
+}
+
+bm_status bm_record_room_refuse(const bm_record_room *room, const bm_long_record *record,
+                                uint64_t shingling, bm_error *err)
+{
+    const uint64_t total = room->job->budget.total, taken = room->job->taken;
+    uint64_t least = total - free_bytes(room->job) + needed_bytes(room, record->bytes) + shingling;
+    if (room->shingles && taken < total) /* the shares of an index are parts of the memory */
+        least = (uint64_t)((double)(least - taken) * ((double)total / (double)(total - taken)));
+    return bm_fail_at(err, BM_ERR_NOMEM, record->file, record->line,
+                      "a record of %llu bytes does not fit into `memory` of %lluM (at least %lluM)",
+                      (unsigned long long)record->bytes, (unsigned long long)(total >> 20),
+                      (unsigned long long)(least >> 20) + 3);
+}
+
+static bm_status refuse(void *ctx, const bm_long_record *record, bm_error *err)
+{
+    const bm_record_room *room = ctx;
+    const bm_text_options *text = &room->job->settings->text;
+    const uint64_t units = bm_shingle_is_of_words(text->shingle) ? record->words : record->bytes;
+    return bm_record_room_refuse(
+        room, record, room->shingles ? bm_shingler_bytes(text, record->bytes, units) : 0, err);
+}
+
+void bm_record_room_init(const bm_job_context *job, bm_record_use use, bm_record_room *out)
+{
+    const bool elements =
+        job->inputs.set != NULL && bm_input_set_format(job->inputs.set) == BM_FORMAT_JSON;
+    *out = (bm_record_room){
+        .job = job, .shingles = use == BM_RECORDS_SHINGLED, .gate = {out, hold, refuse}};
+    if (use != BM_RECORDS_SPLIT ||
+        elements) /* elements of an array are parsed even where they are split */
+        out->copies = job->settings->input.n_text_fields > 1 ? 2 : 1;
+}
+
+static bm_status read_batches(bm_job_context *job, bm_batch_parser *parser, bm_record_fn fn,
+                              void *ctx, const bool *enough, bm_error *err)
+{
+    bm_batch_source *source = job->inputs.source;
+    bm_batch_next next;
+    while (enough == NULL || !*enough) {
+        BM_TRY(bm_meter_check(&job->meter, err));
+        BM_TRY(bm_batch_source_next(source, &next, err));
+        if (next.got == BM_BATCH_END)
+            return BM_OK;
+        const bm_status status = bm_batch_parser_run(parser, next.batch, fn, ctx, err);
+        bm_meter_progress(&job->meter, next.bytes_read, bm_batch_source_total_bytes(source),
+                          job->docs.n);
+        bm_batch_source_free_batch(source, next.batch);
+        BM_TRY(status);
+    }
+    return BM_OK;
+}
+
+bm_status bm_records_read(bm_job_context *job, bm_record_fn fn, void *ctx, const bool *enough,
+                          bm_error *err)
+{
+    bm_record_room room;
+    bm_batch_parser *parser = NULL;
+    bm_record_room_init(job, BM_RECORDS_PARSED, &room);
+    const bm_batch_limits limits = {
+        .bytes = BATCH_BYTES, .hashes = BATCH_HASHES, .gate = &room.gate};
+    bm_job_context_stage(job, BM_STAGE_READ, "bytes");
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_batch_source_begin(job->inputs.source, &limits, 0, err));
+    BM_TRY_OUT(bm_batch_parser_open(job->inputs.source, &parser, err));
+    status = read_batches(job, parser, fn, ctx, enough, err);
+out:
+    bm_batch_parser_close(parser);
+    bm_batch_source_end(job->inputs.source);
+    return status;
+}
+
+bm_status bm_table_room(const bm_settings *settings, uint64_t *out, bm_error *err)
+{
+    bm_budget budget;
+    BM_TRY(bm_budget_make(settings->memory, settings->threads, 0, &budget, err));
+    *out = bm_budget_rows(&budget);
+    return BM_OK;
+}
+
+bm_status bm_table_room_refuse(const bm_settings *settings, const char *what, uint64_t bytes,
+                               bm_error *err)
+{
+    bm_budget budget;
+    BM_TRY(bm_budget_make(settings->memory, settings->threads, 0, &budget, err));
+    return bm_fail(err, BM_ERR_NOMEM, "%s do not fit into `memory` of %lluM (at least %lluM)", what,
+                   (unsigned long long)(settings->memory >> 20),
+                   (unsigned long long)(bm_budget_least(&budget, bytes) >> 20) + 1);
+}
+
+/* input_finder -- one place after another.
+ *
+ * A file of the recorded size counts as found without a look at its bytes: whoever reads it learns
+ * its digest on the way, and says so if it is another. Only where several different files have
+ * that
+ * size are they digested here. */
+
+#define FOUND_MAX 8u /* different files of the recorded size that are looked at */
+
+typedef struct found {
+    char *path;
+    dev_t device;
+    ino_t inode;
+} found;
+
+typedef struct search {
+    const bm_manifest_input *input;
+    const bm_input_places *places;
+    char *beside; /* the manifest's directory */
+    found found[FOUND_MAX];
+    size_t n;
+    char *other; /* the first file there is, of another size */
+    uint64_t other_bytes;
+} search;
+
+/* `path` is taken. */
+static void look_at(search *s, char *path)
+{
+    struct stat st;
+    const bool there = stat(path, &st) == 0 && S_ISREG(st.st_mode);
+    bool known = s->n == FOUND_MAX;
+    for (size_t i = 0; there && i < s->n; i++)
+        known = known || (s->found[i].device == st.st_dev && s->found[i].inode == st.st_ino);
+    if (there && (uint64_t)st.st_size == s->input->bytes && !known) {
+        s->found[s->n++] = (found){path, st.st_dev, st.st_ino};
+    } else if (there && (uint64_t)st.st_size != s->input->bytes && s->other == NULL) {
+        s->other = path;
+        s->other_bytes = (uint64_t)st.st_size;
+    } else {
+        bm_free(path);
+    }
+}
+
+/* dir/name, or `name` alone where dir is NULL. */
+static bm_status look_in(search *s, const char *dir, const char *name, bm_error *err)
+{
+    char *path = NULL;
+    BM_TRY(dir == NULL ? bm_string_format(&path, err, "%s", name)
+                       : bm_string_format(&path, err, "%s/%s", dir, name));
+    look_at(s, path);
+    return BM_OK;
+}
+
+/* The name without its first step, NULL: it has only one. */
+static const char *without_first(const char *name)
+{
+    const char *slash = strchr(name, '/');
+    while (slash != NULL && *slash == '/')
+        slash++;
+    return slash != NULL && *slash != '\0' ? slash : NULL;
+}
+
+/* Steps upwards would lead out of the directory. */
+static bool leads_up(const char *name)
+{
+    for (const char *step = name; step != NULL; step = without_first(step))
+        if (strncmp(step, "..", 2) == 0 && (step[2] == '/' || step[2] == '\0'))
+            return true;
+    return false;
+}
+
+static bm_status look_below(search *s, const char *dir, bm_error *err)
+{
+    const char *name = s->input->file;
+    if (name[0] == '/')
+        name = without_first(name);
+    for (; name != NULL; name = without_first(name)) {
+        if (!leads_up(name))
+            BM_TRY(look_in(s, dir, name, err));
+    }
+    return BM_OK;
+}
+
+/* The directory that holds this one; where its path is a link, that which the link stands in. */
+static bm_status look_around(search *s, bm_error *err)
+{
+    char *parent = bm_strdup(s->beside);
+    if (parent == NULL)
+        return bm_fail_nomem(err, strlen(s->beside) + 1);
+    size_t len = strlen(parent);
+    while (len > 1 && parent[len - 1] == '/')
+        parent[--len] = '\0';
+    char *slash = strrchr(parent, '/');
+    const char *last = slash != NULL ? slash + 1 : parent;
+    bm_status status;
+    if (strcmp(last, ".") == 0 || strcmp(last, "..") == 0) {
+        char *above = NULL;
+        status = bm_string_format(&above, err, "%s/..", parent);
+        if (status == BM_OK)
+            status = look_in(s, above, s->input->file, err);
+        bm_free(above);
+    } else {
+        if (slash != NULL)
+            slash[slash == parent ? 1 : 0] = '\0';
+        status = look_in(s, slash != NULL ? parent : NULL, s->input->file, err);
+    }
+    bm_free(parent);
+    return status;
+}
+
+static bm_status look_everywhere(search *s, bm_error *err)
+{
+    const char *name = s->input->file;
+    BM_TRY(look_in(s, NULL, name, err));
+    if (s->input->found != NULL)
+        BM_TRY(look_in(s, NULL, s->input->found, err));
+    if (name[0] != '/') {
+        BM_TRY(look_in(s, s->beside, name, err));
+        BM_TRY(look_around(s, err));
+    }
+    if (s->places->sources != NULL)
+        BM_TRY(look_below(s, s->places->sources, err));
+    if (s->input->here != NULL)
+        BM_TRY(look_in(s, s->beside, s->input->here, err));
+    return BM_OK;
+}
+
+bm_status bm_input_is_same(const bm_manifest_input *input, const char *path,
+                           const bm_callbacks *callbacks, bool *same, bm_error *err)
+{
+    const bm_manifest_part whole = {0, UINT64_MAX, input->xxh3_128};
+    const bm_manifest_part *parts = input->n_parts > 0 ? input->parts : &whole;
+    const size_t n = input->n_parts > 0 ? input->n_parts : 1;
+    *same = false;
+    for (size_t i = 0; i < n; i++) {
+        const bm_digest_of of = {path, parts[i].from, parts[i].bytes, input->piece_bytes};
+        bm_hash128 digest;
+        char hex[BM_HASH128_HEX];
+        BM_TRY(bm_input_digest_file(&of, callbacks, &digest, err));
+        bm_hash128_hex(digest, hex);
+        if (strcmp(hex, parts[i].xxh3_128) != 0)
+            return BM_OK;
+    }
+    *same = true;
+    return BM_OK;
+}
+
+/* Of several files of that size: the first that has the bytes, else the first. A file that cannot
+ * be read is not the one. */
+static bm_status choose(const search *s, size_t *at, bm_error *err)
+{
+    *at = 0;
+    for (size_t i = 0; s->n > 1 && i < s->n; i++) {
+        bm_error inner = {0};
+        bool same = false;
+        bm_status status =
+            bm_input_is_same(s->input, s->found[i].path, s->places->callbacks, &same, &inner);
+        if (status == BM_ERR_CANCELLED || status == BM_ERR_NOMEM) {
+            if (err != NULL)
+                *err = inner;
+            return status;
+        }
+        if (same) {
+            *at = i;
+            return BM_OK;
+        }
+    }
+    return BM_OK;
+}
+
+static bm_status not_found(const search *s, bm_error *err)
+{
+    const char *sources = s->places->sources;
+    if (s->other != NULL)
+        return bm_fail_at(err, BM_ERR_FORMAT, s->other, 0,
+                          "the file is not the one that %s was made from (it has %" PRIu64
+                          " bytes, had %" PRIu64 ")",
+                          s->places->manifest, s->other_bytes, s->input->bytes);
+    return bm_fail_at(err, BM_ERR_IO, s->input->file, 0,
+                      "the file is not there any more (looked for here, beside %s%s%s%s)",
+                      s->beside, sources != NULL ? " and below " : "",
+                      sources != NULL ? sources : "",
+                      sources != NULL ? "" : "; `sources` says where else");
+}
+
+bm_status bm_input_find(const bm_manifest_input *input, const bm_input_places *places, char **path,
+                        bm_error *err)
+{
+    search s = {.input = input, .places = places};
+    size_t at = 0;
+    if (strcmp(input->file, "-") == 0)
+        return bm_fail_at(err, BM_ERR_FORMAT, places->manifest, 0,
+                          "its input was standard input, which cannot be read again");
+    if (strspn(input->xxh3_128, "0") == BM_HASH128_HEX - 1) { /* it could not be read then */
+        *path = bm_strdup(input->file);
+        return *path != NULL ? BM_OK : bm_fail_nomem(err, strlen(input->file));
+    }
+    const char *slash = strrchr(places->manifest, '/');
+    s.beside = slash == NULL ? bm_strdup(".")
+                             : bm_strndup(places->manifest, (size_t)(slash - places->manifest));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(s.beside != NULL ? look_everywhere(&s, err)
+                                : bm_fail_nomem(err, strlen(places->manifest)));
+    BM_TRY_OUT(s.n > 0 ? choose(&s, &at, err) : not_found(&s, err));
+    *path = s.found[at].path;
+    s.found[at].path = NULL;
+out:
+    for (size_t i = 0; i < s.n; i++)
+        bm_free(s.found[i].path);
+    bm_free(s.other);
+    bm_free(s.beside);
+    return status;
+}
 
 /* Of a decoder: that of xz and zstd at usual levels, and the largest that is read. */
 #define WINDOW_LEAST ((uint64_t)8 << 20)
@@ -414,4 +865,84 @@ bm_status bm_job_context_ingest(bm_job_context *job, const bm_ingest_wish *wish,
     bm_meter_log(&job->meter, BM_LOG_DEBUG, "the flow was bound by: %s",
                  bm_ingest_bottleneck(&job->story.ingest_times));
     return status;
+}
+
+/* job_weights -- an ingest without a table of documents, without devices, whose batches are
+ * counted by
+ * the threads that parse them.
+ *
+ * Memory: of what documents may have, half while counting, a quarter for the table from then on. */
+
+static bm_status count_batch(void *ctx, bm_shingle_batch *shingles, bm_error *err)
+{
+    return bm_df_count_add(ctx, shingles, err);
+}
+
+/* All inputs; what is skipped is told when they are read again. */
+static bm_status count_documents(bm_job_context *job, bm_df_count *count, bm_error *err)
+{
+    const bm_settings *s = job->settings;
+    bm_meter meter;
+    bm_counts counts = {0};
+    bm_callbacks quiet = job->callbacks;
+    quiet.log = NULL;
+    bm_meter_init(&meter, &quiet);
+    bm_meter_stage(&meter, BM_STAGE_COUNT, "bytes");
+    const bm_ingest_cfg cfg = {.input = &s->input,
+                               .text = &s->text,
+                               .cpu = s->device.cpu,
+                               .threads = s->threads,
+                               .budget = &job->budget,
+                               .batch_docs = s->resources.batch_docs,
+                               .source = job->inputs.source,
+                               .meter = &meter,
+                               .counts = &counts,
+                               .weigh = {count_batch, count}};
+    bm_status status = bm_ingest_run(&cfg, err);
+    bm_meter_reset(&meter);
+    return status;
+}
+
+/* Say what was counted; is it what a manifest says? */
+static bm_status settle(const bm_job_context *job, const bm_df_facts *facts, bm_error *err)
+{
+    bm_weighed *weighed = job->settings->recorded.weighed;
+    bm_weighed counted = {.n_docs = facts->n_docs};
+    bm_hash128_hex(facts->digest, counted.digest);
+    if (weighed->digest[0] != '\0' &&
+        (weighed->n_docs != counted.n_docs || strcmp(weighed->digest, counted.digest) != 0))
+        return bm_fail(err, BM_ERR_FORMAT,
+                       "the inputs are not those that were signed: their shingles stand in other "
+                       "numbers of documents");
+    *weighed = counted;
+    return BM_OK;
+}
+
+bm_status bm_job_weights_count(bm_job_context *job, bm_error *err)
+{
+    const bm_settings *s = job->settings;
+    const uint64_t rows = bm_budget_rows(&job->budget);
+    const bm_df_cfg cfg = {.memory = rows / 2, .table_memory = rows / 4, .temp_dir = s->temp_dir};
+    bm_df_count *count = NULL;
+    if (!bm_settings_weigh(s))
+        return BM_OK;
+    bm_job_context_stage(job, BM_STAGE_COUNT, "bytes");
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_df_count_open(&cfg, &count, err));
+    BM_TRY_OUT(count_documents(job, count, err));
+    status = bm_df_count_end(count, &job->frequencies, err);
+out:
+    bm_df_count_close(count);
+    bm_memory_trim();
+    if (status != BM_OK)
+        return status;
+    const bm_df_facts *facts = bm_df_table_facts(job->frequencies);
+    bm_job_context_take(job, bm_df_table_bytes(job->frequencies));
+    bm_meter_log(&job->meter, BM_LOG_DEBUG,
+                 "weights: %llu documents, %llu shingles, of which %llu stand in several; %llu MiB "
+                 "of temporary files",
+                 (unsigned long long)facts->n_docs, (unsigned long long)facts->n_shingles,
+                 (unsigned long long)facts->n_listed,
+                 (unsigned long long)((facts->file_bytes + ((1 << 20) - 1)) >> 20));
+    return settle(job, facts, err);
 }

@@ -4,21 +4,22 @@
  * The steps of a job, in their order (jobs/job_steps.h walks them):
  *     settings -> open -> inputs -> work directory -> devices -> ingest -> ... -> report -> close
  * Not public. */
-#ifndef BM_CONTEXT_JOB_CONTEXT_H
-#define BM_CONTEXT_JOB_CONTEXT_H
+#ifndef BM_JOB_JOB_CONTEXT_H
+#define BM_JOB_JOB_CONTEXT_H
 
 #include <time.h>
 
 #include "base/meter.h"
-#include "base/pool.h"
-#include "input/batch_source.h"
-#include "input/input_set.h"
-#include "model/doc_table.h"
-#include "job/settings.h"
+#include "base/threads.h"
 #include "corpus/corpus.h"
 #include "corpus/keep_keys.h"
-#include "devices/device_pick.h"
 #include "devices/device_set.h"
+#include "input/batch_source.h"
+#include "input/input_set.h"
+#include "input/raw_batch.h"
+#include "job/settings.h"
+#include "model/ids.h"
+#include "output/manifest.h"
 #include "sign/budget.h"
 #include "sign/ingest.h"
 
@@ -90,14 +91,14 @@ typedef struct bm_job_context {
     bm_job_story story;
     bm_keep_keys keep; /* where fields rank documents */
     bm_job_against against;
-    struct bm_df_table *frequencies; /* job_weights.h; NULL: there are no weights */
+    struct bm_df_table *frequencies; /* job_context.h; NULL: there are no weights */
 } bm_job_context;
 
 /* Start threads. `settings` is borrowed until close. On failure nothing is to be closed. */
 bm_status bm_job_context_open(const bm_settings *settings, bm_job_context *out, bm_error *err);
 void bm_job_context_close(bm_job_context *job);
 /* Refuse an output that is one of the inputs, is another output, or may not be replaced (out_target.h,
- * out_apart.h). `inputs` are the paths as given, before they are opened; the lists, the offsets and what is
+ * out_target.h). `inputs` are the paths as given, before they are opened; the lists, the offsets and what is
  * known, where the settings name them, are among them. */
 bm_status bm_job_context_check_outputs(const bm_settings *settings, const char *const *inputs,
                                        size_t n, bm_error *err);
@@ -132,5 +133,114 @@ typedef struct bm_ingest_wish {
 
 /* Documents through the devices into the job's document table and the sink, in input order. */
 bm_status bm_job_context_ingest(bm_job_context *job, const bm_ingest_wish *wish, bm_error *err);
+
+/* job_stages -- the stages of a job: their names, and what share of the job each may take. */
+
+#define BM_STAGE_LOAD    "load" /* signatures, or what an interrupted job has left */
+#define BM_STAGE_READ    "read"
+#define BM_STAGE_COUNT   "count" /* in how many documents each shingle stands */
+#define BM_STAGE_SIGN    "sign"
+#define BM_STAGE_KNOWN   "known" /* documents are compared with those that are known */
+#define BM_STAGE_MATCH   "match"
+#define BM_STAGE_COMPARE "compare" /* the last part of matching all pairs */
+#define BM_STAGE_GROUP   "group"
+#define BM_STAGE_WRITE   "write"
+#define BM_STAGE_COPY    "copy"
+#define BM_STAGE_SEAL    "seal"
+#define BM_STAGE_QUERY   "query"
+
+/* What a job begins with. */
+typedef enum bm_job_start {
+    BM_START_DOCUMENTS,
+    BM_START_SIGNATURES,           /* and nothing else */
+    BM_START_SIGNATURES_AND_TEXTS, /* which are read again */
+    BM_START_RESUMED,              /* documents, some of which an interrupted job has read */
+    BM_START_RESUMED_WHOLE         /* and all of which it has */
+} bm_job_start;
+
+/* Say to the meter what stages there will be, once inputs and settings are known. */
+void bm_job_context_plan(bm_job_context *job, bm_job_start start);
+
+/* record_room -- memory of who has one record at a time, and of tables that were read from a
+ * directory: the
+ * passes that read inputs again (`dedup`'s second one, those of `filter`), and lines that are
+ * followed.
+ *
+ * What a record takes that is longer than a batch is itself, what is read behind it, copies of its
+ * text where it is parsed, and joined text and hashes where it is shingled. The ingest, which
+ * has many in flight, has a gate of
+ * its own. */
+
+typedef struct bm_record_room {
+    const bm_job_context *job; /* borrowed */
+    uint64_t copies;           /* of a record's text at most */
+    bool shingles;             /* it is shingled while it is held */
+    bm_long_gate gate;         /* for the limits of the source */
+} bm_record_room;
+
+typedef enum bm_record_use {
+    BM_RECORDS_SPLIT,
+    BM_RECORDS_PARSED,
+    BM_RECORDS_SHINGLED /* parsed, and shingled one by one */
+} bm_record_use;
+
+/* `out` stays where it is: its gate points to it. */
+void bm_record_room_init(const bm_job_context *job, bm_record_use use, bm_record_room *out);
+/* Bytes that the shingler may use for a record of so many, which is held; 0: any number. */
+uint64_t bm_record_room_left(const bm_record_room *room, uint64_t record_bytes);
+/* BM_ERR_NOMEM: shingling the record takes `shingling` bytes, more than is left. */
+bm_status bm_record_room_refuse(const bm_record_room *room, const bm_long_record *record,
+                                uint64_t shingling, bm_error *err);
+
+/* Read the inputs, which are open, on this thread: each record parsed, its text not cut. One batch, or one record, is in memory.
+ * Ends once *enough, which is asked before each batch (NULL: never). */
+bm_status bm_records_read(bm_job_context *job, bm_record_fn fn, void *ctx, const bool *enough,
+                          bm_error *err);
+
+/* Bytes that such tables may take; 0: there is no limit. Names the least `memory` to work with, where
+ * there is less. */
+bm_status bm_table_room(const bm_settings *settings, uint64_t *out, bm_error *err);
+/* They would take `bytes`: BM_ERR_NOMEM, naming `what` they are and a `memory` that is enough. */
+bm_status bm_table_room_refuse(const bm_settings *settings, const char *what, uint64_t bytes,
+                               bm_error *err);
+
+/* input_finder -- where a file is now that a manifest names. */
+
+typedef struct bm_input_places {
+    const char *manifest;          /* its path */
+    const char *sources;           /* a directory that the caller knows; NULL: none */
+    const bm_callbacks *callbacks; /* while digests are computed; may be NULL */
+} bm_input_places;
+
+/* *path is the caller's, to bm_free. Of the places where a file of the recorded size lies, the first
+ * that has the recorded bytes, which are looked at only where there are several. The order:
+ *
+ *     the name as it is (a relative one: in the current directory); where the job read it
+ *     NAME in the directory of the manifest, and in the one that holds that directory
+ *     sources/NAME, and then without the first directories of the name, one after another
+ *     where it lay as seen from the directory of the manifest
+ *
+ * BM_ERR_IO: it is nowhere. BM_ERR_FORMAT: only files of another size are there, or it was standard
+ * input. Both name it. */
+bm_status bm_input_find(const bm_manifest_input *input, const bm_input_places *places, char **path,
+                        bm_error *err);
+
+/* *same: are the bytes of the file at `path` those that were read? All of them are looked at. `callbacks` may be NULL;
+ * BM_ERR_IO, BM_ERR_INPUT (it is no regular file), BM_ERR_NOMEM, BM_ERR_CANCELLED. */
+bm_status bm_input_is_same(const bm_manifest_input *input, const char *path,
+                           const bm_callbacks *callbacks, bool *same, bm_error *err);
+
+/* job_weights -- the pass over the inputs that weights need: in how many documents each shingle
+ * stands.
+ *
+ * It comes before the documents are read for what the job is for, by all threads, and reads the
+ * inputs
+ * in the same way; an input that is another one the second time ends the job
+ * (input/input_bytes.c). */
+
+/* Once the inputs are open: count, and keep the table in the job; from then on bm_job_context_ingest
+ * weighs documents. What was counted goes to settings->weighed; where that already has a digest, which a
+ * manifest named, it must be the same: BM_ERR_FORMAT. Nothing happens without weights. */
+bm_status bm_job_weights_count(bm_job_context *job, bm_error *err);
 
 #endif

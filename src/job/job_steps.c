@@ -6,9 +6,8 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "job/job_stages.h"
-#include "job/job_weights.h"
-#include "output/out_place.h"
+#include "job/job_context.h"
+#include "output/out_target.h"
 #include "job/kept_pass.h"
 #include "job/report_file.h"
 #include "job/report_read.h"

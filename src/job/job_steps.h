@@ -11,10 +11,10 @@
 #ifndef BM_STEPS_JOB_STEPS_H
 #define BM_STEPS_JOB_STEPS_H
 
-#include "output/out_group.h"
+#include "output/out_file.h"
 #include "job/checkpoint.h"
 #include "job/job_context.h"
-#include "match/grouping.h"
+#include "match/edges.h"
 
 typedef struct bm_job {
     bm_job_context context;

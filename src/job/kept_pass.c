@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "job/record_room.h"
+#include "job/job_context.h"
 #include "job/rows.h"
 
 #define BATCH_BYTES  (1u << 20)

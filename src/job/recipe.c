@@ -1,6 +1,7 @@
 /* recipe.c -- from the words of a manifest back to options.
  *
- * Tests: tests/unit/jobs/test_jobs.c, tests/cli/cases/dedup.sh, tests/cli/cases/explain.sh */
+ * Tests: tests/cli/cases/against_exact.sh, tests/cli/cases/dedup.sh, tests/cli/cases/explain.sh,
+ *        tests/unit/jobs/test_jobs.c */
 #include "job/recipe.h"
 
 #include <inttypes.h>
@@ -9,10 +10,12 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "model/scheme_facts.h"
+#include "input/input_set.h"
+#include "job/job_context.h"
 #include "model/option_check.h"
-#include "model/option_names.h"
-#include "job/input_finder.h"
+#include "model/option_words.h"
+#include "model/scheme_facts.h"
+#include "sources/batch_sources.h"
 #include "text/stop_words.h"
 
 /* Words of a manifest that become options; the first that is not known decides. */
@@ -473,5 +476,61 @@ bm_status bm_recipe_blame(const bm_recipe *recipe, bm_input_set *inputs,
             *err = why;
         return looked;
     }
+    return status;
+}
+
+/* recipe_ingest -- a set of inputs beside that of the job, for as long as it is read. */
+
+/* The meter of the job, but for what is said of records that were skipped, which was said before. */
+static void open_quiet(bm_meter *meter, const bm_job_context *job)
+{
+    bm_callbacks callbacks = job->callbacks;
+    callbacks.log = NULL;
+    bm_meter_init(meter, &callbacks);
+}
+
+static bm_status ingest(bm_batch_source *source, const bm_settings *read, bm_job_context *job,
+                        const bm_ingest_wish *wish, bm_error *err)
+{
+    bm_counts counts = {0};
+    bm_meter meter;
+    open_quiet(&meter, job);
+    const bm_ingest_cfg cfg = {.input = &read->input,
+                               .text = &read->text,
+                               .cpu = job->settings->device.cpu,
+                               .threads = job->settings->threads,
+                               .budget = &job->budget,
+                               .batch_docs = job->settings->resources.batch_docs,
+                               .source = source,
+                               .meter = &meter,
+                               .counts = &counts,
+                               .sink = wish->sink,
+                               .sink_ctx = wish->sink_ctx,
+                               .put = wish->put,
+                               .room = {wish->room, wish->room_ctx}};
+    const bm_status status = bm_ingest_run(&cfg, err);
+    bm_meter_reset(&meter);
+    return status;
+}
+
+bm_status bm_recipe_ingest(const bm_recipe *recipe, const bm_settings *read, bm_job_context *job,
+                           const bm_ingest_wish *wish, bm_error *err)
+{
+    bm_input_options input = read->input;
+    bm_input_set *set = NULL;
+    bm_batch_source *source = NULL;
+    input.paths = (const char *const *)recipe->paths;
+    input.n_paths = recipe->n_inputs;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_input_set_open_watched(&input, NULL, &job->callbacks, &set, err));
+    BM_TRY_OUT(bm_job_context_windows(job, set, err));
+    bm_input_set_rename(set, recipe->names, read->recorded.offsets_name);
+    BM_TRY_OUT(bm_batch_source_open(set, &source, err));
+    status = ingest(source, read, job, wish, err);
+out:
+    status = status == BM_OK ? bm_recipe_check_inputs(recipe, set, err)
+                             : bm_recipe_blame(recipe, set, &job->callbacks, status, err);
+    bm_batch_source_close(source);
+    bm_input_set_close(set);
     return status;
 }

@@ -1,11 +1,12 @@
 /* recipe.h -- the settings that manifests tell of, so that their inputs can be read again in the
  * same way. */
-#ifndef BM_CONTEXT_RECIPE_H
-#define BM_CONTEXT_RECIPE_H
+#ifndef BM_JOB_RECIPE_H
+#define BM_JOB_RECIPE_H
 
 #include "input/input_set.h"
-#include "output/manifest.h"
+#include "job/job_context.h"
 #include "job/settings.h"
+#include "output/manifest.h"
 
 /* Manifests of directories whose documents are read as one, in order; borrowed. */
 typedef struct bm_recipe {
@@ -30,7 +31,7 @@ bm_status bm_recipe_settle(bm_recipe *recipe, bm_settings *settings, bm_error *e
 /* Of one manifest, how documents are cut and signed alone: text and sketch options, and the name of the hash,
  * which is the manifest's own. BM_ERR_FORMAT names what this version does not know. */
 bm_status bm_recipe_signed(const bm_manifest *manifest, bm_settings *settings, bm_error *err);
-/* Find the inputs (input_finder.h), and put their paths into the settings. BM_ERR_IO or
+/* Find the inputs (job_context.h), and put their paths into the settings. BM_ERR_IO or
  * BM_ERR_FORMAT names the first that is missing or has another size. */
 bm_status bm_recipe_find(bm_recipe *recipe, bm_settings *settings, bm_error *err);
 /* The same for the offsets alone, of inputs that are arrays of hashes; of others nothing. */
@@ -48,5 +49,15 @@ bm_status bm_recipe_check_files(const bm_recipe *recipe, const bm_callbacks *cal
  * NULL: they were never opened. */
 bm_status bm_recipe_blame(const bm_recipe *recipe, bm_input_set *inputs,
                           const bm_callbacks *callbacks, bm_status status, bm_error *err);
+
+/* recipe_ingest -- the documents of a recipe's inputs, which are not the job's own: read again
+ * as they were. */
+
+/* Read the inputs of the recipe, at recipe->paths, as `read` says (input, text, recorded.offsets_name) with the threads and
+ * the memory of the job. Only shingle hashes come to the sink, in the order of the inputs; wish->words and wish->keys are
+ * not asked for. Records that were skipped are skipped, and not told again. Afterwards their bytes are compared:
+ * BM_ERR_FORMAT names the first input that is not what it was. */
+bm_status bm_recipe_ingest(const bm_recipe *recipe, const bm_settings *read, bm_job_context *job,
+                           const bm_ingest_wish *wish, bm_error *err);
 
 #endif

@@ -1,28 +1,508 @@
 /* report_file.c -- one function a section, in the order in which they stand in the file.
  *
- * Tests: tests/cli/cases/dedup.sh, tests/cli/cases/bad_records.sh, tests/cli/cases/oph.sh
- * Tests: tests/identity/test_product.py, tests/unit/jobs/test_public_api_job.c */
+ * Tests: tests/cli/cases/bad_records.sh, tests/cli/cases/dedup.sh, tests/cli/cases/hashes.sh,
+ *        tests/cli/cases/oph.sh, tests/cli/cases/ownership.sh, tests/cli/cases/staged.sh,
+ *        tests/identity/test_product.py, tests/unit/job/test_report_groups.c,
+ *        tests/unit/job/test_report_ingest.c, tests/unit/jobs/test_public_api_job.c */
 #include "job/report_file.h"
 
+#include <bandmill/version.h>
+
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
 
-#include <bandmill/version.h>
-
 #include "base/clock.h"
-#include "base/cpu.h"
 #include "base/error.h"
+#include "base/memory.h"
+#include "base/system.h"
+#include "input/input_shard.h"
+#include "job/recipe.h"
+#include "job/rows.h"
 #include "json/json_write.h"
 #include "output/manifest.h"
-#include "output/manifest_seal.h"
-#include "job/report_counts.h"
-#include "job/report_ingest.h"
-#include "job/report_groups.h"
-#include "job/report_inputs.h"
-#include "job/report_spill.h"
-#include "job/rows.h"
+
+/* report_counts -- loops over the rows of counts (model/counts.h). */
+
+void bm_report_counts(bm_json *json, const bm_counts *counts, bm_report_counts_of of)
+{
+    bm_json_key(json, "counts");
+    bm_json_begin_object(json);
+    for (size_t i = 0; i < BM_N_COUNTS; i++) {
+        const bm_report_counts_of which = bm_count_rows[i].of;
+        const uint64_t n = *(const uint64_t *)((const char *)counts + bm_count_rows[i].at);
+        const bool groups = of == BM_COUNTS_OF_GROUPS || of == BM_COUNTS_OF_AGAINST;
+        if (which == BM_COUNTS_OF_ALL || which == of || (which == BM_COUNTS_OF_SOME && n > 0) ||
+            (which == BM_COUNTS_OF_LOSS && groups && n != BM_COUNT_UNKNOWN) ||
+            (which == BM_COUNTS_OF_GROUPS && groups))
+            bm_json_key_uint(json, bm_count_rows[i].name, n);
+    }
+    bm_json_end_object(json);
+}
+
+bm_status bm_report_read_counts(const bm_manifest *report, bm_counts *out, bm_error *err)
+{
+    bm_status status = BM_OK;
+    for (size_t i = 0; status == BM_OK && i < BM_N_COUNTS; i++) {
+        uint64_t *at = bm_count_at(out, &bm_count_rows[i]);
+        const bm_report_counts_of of = bm_count_rows[i].of;
+        const bool all = of == BM_COUNTS_OF_ALL;
+        if (of == BM_COUNTS_OF_INDEX)
+            continue;
+        status = bm_manifest_count(report, bm_count_rows[i].name, at, all ? err : NULL);
+        if (status != BM_OK && (of == BM_COUNTS_OF_SOME || of == BM_COUNTS_OF_LOSS)) {
+            *at = of == BM_COUNTS_OF_LOSS ? BM_COUNT_UNKNOWN : 0;
+            status = BM_OK;
+        }
+        if (status != BM_OK && !all)
+            return BM_OK; /* a report of signatures */
+    }
+    return status;
+}
+
+/* report_groups -- by counting; 8 bytes for each size up to the largest while it works. */
+
+#define DOMINANT_LEAST 1000u
+
+static uint64_t size_of(const bm_grouping *g, size_t group)
+{
+    return g->begin[group + 1] - g->begin[group];
+}
+
+static bm_status write_sizes(bm_json *json, const bm_grouping *g, bm_error *err)
+{
+    uint64_t *of_size = NULL;
+    BM_TRY(bm_new_zero(&of_size, (size_t)g->largest + 1, err));
+    for (size_t i = 0; i < g->n_groups; i++)
+        of_size[size_of(g, i)]++;
+    bm_json_key(json, "group_sizes");
+    bm_json_begin_array(json);
+    for (uint64_t size = 0; size <= g->largest; size++) {
+        if (of_size[size] == 0)
+            continue;
+        bm_json_begin_object(json);
+        bm_json_key_uint(json, "size", size);
+        bm_json_key_uint(json, "groups", of_size[size]);
+        bm_json_end_object(json);
+    }
+    bm_json_end_array(json);
+    bm_free(of_size);
+    return BM_OK;
+}
+
+/* The largest groups, in order; returns how many. */
+static size_t find_largest(const bm_grouping *g, size_t out[BM_LARGEST_GROUPS])
+{
+    size_t n = 0;
+    for (size_t i = 0; i < g->n_groups; i++) {
+        size_t at = n;
+        while (at > 0 && size_of(g, out[at - 1]) < size_of(g, i))
+            at--;
+        if (at == BM_LARGEST_GROUPS)
+            continue;
+        n += n < BM_LARGEST_GROUPS;
+        for (size_t j = n - 1; j > at; j--)
+            out[j] = out[j - 1];
+        out[at] = i;
+    }
+    return n;
+}
+
+static void write_largest(bm_json *json, const bm_grouping *g, const bm_doc_table *docs)
+{
+    size_t largest[BM_LARGEST_GROUPS], n = find_largest(g, largest);
+    bm_json_key(json, "largest_groups");
+    bm_json_begin_array(json);
+    for (size_t i = 0; i < n; i++) {
+        uint64_t begin = g->begin[largest[i]], end = g->begin[largest[i] + 1], chained = 0;
+        for (uint64_t j = begin; j < end; j++)
+            chained += g->reason[g->members[j]] == BM_REASON_CHAINED;
+        bm_json_begin_object(json);
+        bm_json_key_uint(json, "group", largest[i] + 1);
+        bm_json_key(json, "kept");
+        if (g->known != NULL && g->known[g->members[begin]] != BM_NO_KNOWN)
+            bm_json_string(json,
+                           bm_known_id(g->from, g->known_members[g->known_begin[largest[i]]]));
+        else if (g->kept[g->members[begin]] == BM_NO_KEPT)
+            bm_json_text(json, NULL);
+        else
+            bm_json_string(json, bm_doc_table_id(docs, g->kept[g->members[begin]]));
+        bm_json_key_uint(json, "size", end - begin);
+        bm_json_key_uint(json, "chained", chained);
+        bm_json_end_object(json);
+    }
+    bm_json_end_array(json);
+}
+
+bool bm_group_is_dominant(uint64_t size, uint64_t n_docs)
+{
+    return size > DOMINANT_LEAST && size > n_docs / 100;
+}
+
+bm_status bm_report_groups(bm_json *json, const bm_grouping *grouping, const bm_doc_table *docs,
+                           bm_error *err)
+{
+    BM_TRY(write_sizes(json, grouping, err));
+    write_largest(json, grouping, docs);
+    double removed = grouping->n_removed > 0 ? (double)grouping->n_removed : 1;
+    bm_json_key_double(json, "chained_share", (double)grouping->n_chained / removed);
+    if (!bm_group_is_dominant(grouping->largest, grouping->n))
+        return BM_OK;
+    bm_json_key(json, "dominant_group");
+    bm_json_begin_object(json);
+    bm_json_key_uint(json, "size", grouping->largest);
+    bm_json_key(json, "helps");
+    bm_json_begin_array(json);
+    bm_json_text(json, "cluster star");
+    bm_json_text(json, "max_group_size");
+    bm_json_text(json, "weights tfidf");
+    bm_json_end_array(json);
+    bm_json_end_object(json);
+    return BM_OK;
+}
+
+void bm_report_similarities(bm_json *json, const uint64_t *histogram)
+{
+    bm_json_key(json, "similarities");
+    bm_json_begin_array(json);
+    for (uint32_t i = 0; i < BM_HISTOGRAM_BINS; i++) {
+        if (histogram[i] == 0)
+            continue;
+        bm_json_begin_object(json);
+        bm_json_key_double(json, "low", (double)i / BM_HISTOGRAM_BINS);
+        bm_json_key_double(json, "high", (double)(i + 1) / BM_HISTOGRAM_BINS);
+        bm_json_key_uint(json, "pairs", histogram[i]);
+        bm_json_end_object(json);
+    }
+    bm_json_end_array(json);
+}
+
+/* report_ingest -- busy and waiting seconds, and the stage that bounds the ingest. */
+
+void bm_report_ingest(bm_json *json, const bm_ingest_times *times)
+{
+    const struct {
+        const char *name;
+        double seconds;
+    } rows[] = {
+        {"elapsed", times->elapsed}, {"read", times->read},        {"text", times->text},
+        {"sign", times->sign},       {"device", times->device},    {"deliver", times->deliver},
+        {"put", times->put},         {"worker_wait", times->wait}, {"device_idle", times->idle}};
+    if (times->workers == 0)
+        return;
+    bm_json_key(json, "flow");
+    bm_json_begin_object(json);
+    bm_json_key_text(json, "bottleneck", bm_ingest_bottleneck(times));
+    bm_json_key_uint(json, "workers", times->workers);
+    bm_json_key_uint(json, "devices", times->device_workers);
+    bm_json_key(json, "thread_seconds");
+    bm_json_begin_object(json);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        bm_json_key_double(json, rows[i].name, rows[i].seconds);
+    bm_json_end_object(json);
+    bm_json_end_object(json);
+}
+
+static void write_trial(bm_json *json, const bm_text_offload *path)
+{
+    const struct {
+        const char *name;
+        double rate;
+    } rows[] = {{"text", path->text_rate},
+                {"text_host", path->host_text_rate},
+                {"text_device", path->device_text_rate},
+                {"hashes", path->hash_rate},
+                {"hashes_host", path->host_hash_rate},
+                {"hashes_device", path->device_hash_rate}};
+    bm_json_key(json, "trial_bytes_per_second");
+    bm_json_begin_object(json);
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        bm_json_key_double(json, rows[i].name, rows[i].rate);
+    bm_json_end_object(json);
+}
+
+void bm_report_text_offload(bm_json *json, const bm_text_offload *path)
+{
+    if (!path->able && !path->own_processors)
+        return;
+    bm_json_key(json, "device_input");
+    bm_json_begin_object(json);
+    bm_json_key_text(json, "form", path->taken ? "text" : "hashes");
+    if (path->own_processors)
+        bm_json_key_text(json, "because", "the device is made of the host's own processors");
+    if (path->measured)
+        write_trial(json, path);
+    bm_json_end_object(json);
+}
+
+/* report_inputs -- as they were read; where their texts were not read, as the manifests of the
+ * signatures have them. */
+
+void bm_report_text(bm_json *json, const char *text)
+{
+    bm_buf name = {0};
+    if (bm_tsv_escape(&name, (bm_str){text, strlen(text)}, NULL) != BM_OK)
+        json->status = BM_ERR_NOMEM;
+    bm_json_string(json, (bm_str){name.data, name.len});
+    bm_buf_reset(&name);
+}
+
+/* One part, or more that are not known as a whole. */
+static void write_parts(bm_json *json, const bm_manifest_input *input)
+{
+    bm_json_key_uint(json, "bytes", input->n_parts == 1 ? input->parts[0].bytes : input->bytes);
+    if (input->n_parts == 1) {
+        bm_json_key_text(json, "xxh3_128", input->parts[0].xxh3_128);
+        bm_json_key_uint(json, BM_INPUT_FROM, input->parts[0].from);
+        bm_json_key_uint(json, BM_INPUT_FILE_BYTES, input->bytes);
+        return;
+    }
+    bm_json_key(json, BM_INPUT_PARTS);
+    bm_json_begin_array(json);
+    for (size_t i = 0; i < input->n_parts; i++) {
+        bm_json_begin_object(json);
+        bm_json_key_uint(json, BM_INPUT_FROM, input->parts[i].from);
+        bm_json_key_uint(json, "bytes", input->parts[i].bytes);
+        bm_json_key_text(json, "xxh3_128", input->parts[i].xxh3_128);
+        bm_json_end_object(json);
+    }
+    bm_json_end_array(json);
+}
+
+/* An input, but for the end of its object. */
+static void begin_input(bm_json *json, const bm_manifest_input *input)
+{
+    bm_json_begin_object(json);
+    bm_json_key(json, "file");
+    bm_report_text(json, input->file);
+    if (input->n_parts > 0) {
+        write_parts(json, input);
+        return;
+    }
+    bm_json_key_uint(json, "bytes", input->bytes);
+    bm_json_key_text(json, "xxh3_128", input->xxh3_128);
+}
+
+static void begin_source(bm_json *json, const bm_source *source)
+{
+    char hex[BM_HASH128_HEX];
+    bm_hash128_hex(source->digest, hex);
+    const bm_manifest_part part = {source->cut.from, source->bytes_read, hex};
+    const bool cut = source->cut.to != 0;
+    begin_input(json, &(bm_manifest_input){.file = source->name,
+                                           .bytes = cut ? source->size : source->bytes_read,
+                                           .xxh3_128 = hex,
+                                           .parts = &part,
+                                           .n_parts = cut});
+}
+
+static void key_removed(bm_json *json, const uint64_t *removed_bytes, size_t i)
+{
+    if (removed_bytes != NULL)
+        bm_json_key_uint(json, BM_INPUT_REMOVED_BYTES, removed_bytes[i]);
+}
+
+static void write_read(bm_json *json, bm_input_set *set, const uint64_t *removed_bytes)
+{
+    const bm_source *offsets = bm_input_set_offsets(set);
+    for (size_t i = 0; i < bm_input_set_count(set); i++) {
+        begin_source(json, bm_input_set_source(set, i));
+        key_removed(json, removed_bytes, i);
+        if (offsets != NULL) {
+            bm_json_key(json, BM_INPUT_OFFSETS);
+            begin_source(json, offsets);
+            bm_json_end_object(json);
+        }
+        bm_json_end_object(json);
+    }
+}
+
+static void write_recorded(bm_json *json, const bm_recipe *recipe, const uint64_t *removed_bytes)
+{
+    const bm_manifest_input *offsets =
+        recipe->n > 0 ? bm_manifest_offsets(recipe->manifests[0]) : NULL;
+    for (size_t i = 0; i < recipe->n_inputs; i++) {
+        begin_input(json, recipe->inputs[i]);
+        key_removed(json, removed_bytes, i);
+        if (offsets != NULL && recipe->n_inputs == 1) {
+            bm_json_key(json, BM_INPUT_OFFSETS);
+            begin_input(json, offsets);
+            bm_json_end_object(json);
+        }
+        bm_json_end_object(json);
+    }
+}
+
+static void write_shard(bm_json *json, const bm_input_shard *shard)
+{
+    char hex[BM_HASH128_HEX];
+    bm_hash128_hex(shard->whole, hex);
+    bm_json_key(json, BM_MANIFEST_SHARD);
+    bm_json_begin_object(json);
+    bm_json_key_uint(json, BM_SHARD_INDEX, shard->index);
+    bm_json_key_uint(json, BM_SHARD_OF, shard->of);
+    bm_json_key_text(json, BM_SHARD_WHOLE, hex);
+    bm_json_end_object(json);
+}
+
+void bm_report_inputs(bm_json *json, const bm_job_context *job, const uint64_t *removed_bytes)
+{
+    if (job->settings->results.n_shards > 0)
+        write_shard(json, bm_input_set_shard_of(job->inputs.set));
+    bm_json_key(json, "inputs");
+    bm_json_begin_array(json);
+    if (job->inputs.set != NULL)
+        write_read(json, job->inputs.set, removed_bytes);
+    else if (job->inputs.recorded != NULL)
+        write_recorded(json, job->inputs.recorded, removed_bytes);
+    bm_json_end_array(json);
+}
+
+/* --- where they are --- */
+
+typedef void write_path_fn(bm_json *json, const bm_source *source, const char *from);
+
+/* Where it was read; null: where its name says. */
+static void write_found(bm_json *json, const bm_source *source, const char *from)
+{
+    (void)from;
+    if (strcmp(source->path, source->name) != 0)
+        bm_report_text(json, source->path);
+    else
+        bm_json_text(json, NULL);
+}
+
+/* The real directory of a file, with a slash at its end, the caller's to free; NULL: there is none. A link
+ * that is the file itself is not followed: it was copied along. */
+static char *real_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = slash == NULL ? bm_strdup(".") : bm_strndup(path, (size_t)(slash - path) + 1);
+    char *real = folder != NULL ? realpath(folder, NULL) : NULL, *ended = NULL;
+    bm_free(folder);
+    if (real != NULL)
+        bm_string_format(&ended, NULL, "%s%s", real, strcmp(real, "/") == 0 ? "" : "/");
+    free(real);
+    return ended;
+}
+
+/* The path from the real directory `from`; null: standard input, or a file that is gone. */
+static void write_from_here(bm_json *json, const bm_source *source, const char *from)
+{
+    const char *slash = strrchr(source->path, '/');
+    char *folder = strcmp(source->path, "-") == 0 ? NULL : real_folder(source->path);
+    if (folder == NULL) {
+        bm_json_text(json, NULL);
+        return;
+    }
+    bm_buf path = {0};
+    bm_status status = BM_OK;
+    size_t common = 0;
+    for (size_t i = 0; from[i] != '\0' && from[i] == folder[i]; i++)
+        if (from[i] == '/')
+            common = i + 1;
+    for (const char *step = from + common; *step != '\0'; step++)
+        if (*step == '/')
+            BM_TRY_OUT(bm_buf_add_text(&path, "../", NULL));
+    BM_TRY_OUT(bm_buf_add_text(&path, folder + common, NULL));
+    BM_TRY_OUT(bm_buf_add_text(&path, slash != NULL ? slash + 1 : source->path, NULL));
+    status = bm_buf_end(&path, NULL);
+out:
+    if (status == BM_OK)
+        bm_report_text(json, path.data);
+    else
+        json->status = status;
+    bm_buf_reset(&path);
+    bm_free(folder);
+}
+
+static void write_paths(bm_json *json, bm_input_set *set, const char *from, write_path_fn *write)
+{
+    const bm_source *offsets = bm_input_set_offsets(set);
+    bm_json_begin_array(json);
+    for (size_t i = 0; i < bm_input_set_count(set); i++)
+        write(json, bm_input_set_source(set, i), from);
+    if (offsets != NULL)
+        write(json, offsets, from);
+    bm_json_end_array(json);
+}
+
+static bool elsewhere(const bm_source *source)
+{
+    return source != NULL && strcmp(source->path, source->name) != 0;
+}
+
+void bm_report_inputs_found(bm_json *json, const bm_job_context *job, const bm_out_dir *dir)
+{
+    bm_input_set *set = job->inputs.set;
+    if (set == NULL)
+        return;
+    bool any = elsewhere(bm_input_set_offsets(set));
+    for (size_t i = 0; !any && i < bm_input_set_count(set); i++)
+        any = elsewhere(bm_input_set_source(set, i));
+    if (any) {
+        bm_json_key(json, BM_RUN_FOUND);
+        write_paths(json, set, NULL, write_found);
+    }
+    char *work = NULL, *from = NULL;
+    if (dir != NULL && bm_string_format(&work, NULL, "%s/", bm_out_dir_work(dir)) == BM_OK)
+        from = real_folder(work); /* it lies beside the directory whose name it will get */
+    if (from != NULL) {
+        bm_json_key(json, BM_RUN_FROM_HERE);
+        write_paths(json, set, from, write_from_here);
+    }
+    bm_free(from);
+    bm_free(work);
+}
+
+/* report_spill -- bytes of temporary files, copies of standard input too, and where verification
+ * took its sets from. */
+
+static uint64_t copied(const bm_job_context *job)
+{
+    return job->inputs.set != NULL ? bm_input_set_copied(job->inputs.set) : 0;
+}
+
+static void report_corpus(bm_json *json, const bm_job_context *job)
+{
+    bm_corpus_spilled files = bm_corpus_spilled_bytes(job->story.corpus);
+    bm_json_key_text(json, "sets_from", files.set_bytes > 0 ? "file" : "memory");
+    bm_json_key_uint(json, "set_bytes", files.set_bytes);
+    bm_json_key_uint(json, "set_bytes_read_back", files.bytes_back);
+    bm_json_key_uint(json, "key_bytes", files.key_bytes);
+    bm_json_key_uint(json, "edge_bytes", job->story.edge_bytes);
+}
+
+void bm_report_spill(bm_json *json, const bm_job_context *job)
+{
+    if (job->story.corpus == NULL && copied(job) == 0)
+        return;
+    bm_json_key(json, "temporary_files");
+    bm_json_begin_object(json);
+    if (job->story.corpus != NULL)
+        report_corpus(json, job);
+    bm_json_key_uint(json, "input_bytes", copied(job));
+    bm_json_end_object(json);
+}
+
+static unsigned long long mib(uint64_t bytes)
+{
+    return (unsigned long long)((bytes + (1u << 20) - 1) >> 20);
+}
+
+void bm_say_spill(bm_job_context *job)
+{
+    bm_corpus_spilled files = bm_corpus_spilled_bytes(job->story.corpus);
+    if (files.set_bytes + files.key_bytes + job->story.edge_bytes == 0)
+        return;
+    bm_meter_log(&job->meter, BM_LOG_DEBUG,
+                 "temporary files under %s: %llu MiB of sets, %llu MiB of band keys, %llu MiB of "
+                 "edges; verification read %llu MiB of sets back, in order of their places",
+                 job->settings->temp_dir, mib(files.set_bytes), mib(files.key_bytes),
+                 mib(job->story.edge_bytes), mib(files.bytes_back));
+}
 
 struct bm_summary {
     bm_counts counts;

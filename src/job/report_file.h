@@ -1,16 +1,75 @@
-/* report_file.h -- manifest.json and report.json: what was asked, what was done, what came out; and the
+/* report_file.h -- manifest.json and report.json: what was asked, what was done, what came out;
+ * and the
  * summary handed to the caller.
  *
  * Everything outside "run" is the same for any device, threads, batch size and memory. */
-#ifndef BM_OUTPUT_REPORT_FILE_H
-#define BM_OUTPUT_REPORT_FILE_H
+#ifndef BM_JOB_REPORT_FILE_H
+#define BM_JOB_REPORT_FILE_H
 
-#include "json/json_write.h"
-#include "match/grouping.h"
-#include "output/out_dir.h"
-#include "output/out_group.h"
+#include <bandmill/job.h>
+
+#include "devices/text_offload.h"
 #include "job/job_context.h"
-#include "job/settings_list.h"
+#include "job/settings.h"
+#include "json/json_write.h"
+#include "match/edges.h"
+#include "model/counts.h"
+#include "model/ids.h"
+#include "output/manifest.h"
+#include "output/out_dir.h"
+#include "output/out_file.h"
+#include "sign/ingest.h"
+
+/* report_counts -- the member "counts" of a report, written and read back. */
+
+void bm_report_counts(bm_json *json, const bm_counts *counts, bm_report_counts_of of);
+/* What stands there; the others stay as they are. BM_ERR_FORMAT. */
+bm_status bm_report_read_counts(const bm_manifest *report, bm_counts *out, bm_error *err);
+
+/* report_groups -- what a report says about groups and pairs: sizes, the largest, the chained,
+ * how similar. The same for any device, threads, batch size and memory. */
+
+#define BM_LARGEST_GROUPS 10u
+
+/* Members of the report's object:
+ *   group_sizes      [{"size":2,"groups":10}, ...], ascending
+ *   largest_groups   [{"group":1,"kept":ID,"size":50,"chained":3}, ...], at most ten, the largest
+ *                    first, of equal ones the first
+ *   chained_share    of the removed documents; 0 where none was removed
+ *   dominant_group   {"size":5000,"helps":["cluster star", ...]}, where the largest is one */
+bm_status bm_report_groups(bm_json *json, const bm_grouping *grouping, const bm_doc_table *docs,
+                           bm_error *err);
+/* Is a group of this size so large, more than 1 % of the documents and more than 1,000, that a template or a chain of links has
+ * rather made it than likeness? */
+bool bm_group_is_dominant(uint64_t size, uint64_t n_docs);
+/* similarities      [{"low":0.8,"high":0.85,"pairs":7}, ...], bins of BM_HISTOGRAM_BINS that are
+ *                   not empty */
+void bm_report_similarities(bm_json *json, const uint64_t *histogram);
+
+/* report_ingest -- where the time of the ingest went, as a member of a report's "run". */
+
+/* "flow": {…}; nothing where no documents went through. */
+void bm_report_ingest(bm_json *json, const bm_ingest_times *times);
+/* "device_input": what devices were given, and the rule or the rates that decided it; nothing where
+ * there was no choice. */
+void bm_report_text_offload(bm_json *json, const bm_text_offload *path);
+
+/* report_inputs -- the inputs in a report: names, bytes, digests; and where they are. */
+
+/* A name, or an argument, whose bytes may be any: escaped as in TSV. */
+void bm_report_text(bm_json *json, const char *text);
+/* The member "inputs". `removed_bytes`: of the text of removed documents, of each input; NULL: not known. */
+void bm_report_inputs(bm_json *json, const bm_job_context *job, const uint64_t *removed_bytes);
+/* Of "run": where the inputs were found, if that was not where their names say; and the paths to them from
+ * the directory of outputs, where there is one (NULL: none). */
+void bm_report_inputs_found(bm_json *json, const bm_job_context *job, const bm_out_dir *dir);
+
+/* report_spill -- what of a job lay in temporary files, as a member of a report's "run". */
+
+/* "temporary_files": {…}; nothing where there was no pairing, and no input was copied. */
+void bm_report_spill(bm_json *json, const bm_job_context *job);
+/* The same in a line of the log, where there were files. */
+void bm_say_spill(bm_job_context *job);
 
 #define BM_REPORT_SCHEMA 1u
 

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "json/json_scan.h"
-#include "job/report_counts.h"
+#include "job/report_file.h"
 
 /* --- the same job --- */
 

@@ -1,12 +1,21 @@
 /* rows.c -- ids, sources, skipped records, removals and groups.
  *
- * Tests: tests/unit/jobs/test_jobs.c, tests/unit/results/test_result_tables.c */
+ * Tests: tests/cli/cases/pairs.sh, tests/reference/test_measure.py,
+ *        tests/unit/job/test_corpus_spill.c, tests/unit/jobs/test_jobs.c,
+ *        tests/unit/results/test_result_tables.c */
 #include "job/rows.h"
 
+#include <math.h>
+#include <stdlib.h>
+
 #include "base/error.h"
+#include "base/memory.h"
+#include "job/job_context.h"
 #include "json/json_write.h"
-#include "results/result_tables.h"
+#include "lsh/two_sequences.h"
 #include "model/file_names.h"
+#include "model/ids.h"
+#include "results/result_tables.h"
 
 #define FLUSH_BYTES (256u << 10)
 
@@ -292,4 +301,422 @@ bm_status bm_rows_groups(bm_out_dir *dir, const bm_doc_table *docs, const bm_gro
 {
     context c = {.docs = docs, .grouping = grouping};
     return write_file(dir, BM_FILE_GROUPS, fill_groups, &c, err);
+}
+
+/* rows_pairs -- pairs in input order of a, then b; a is the earlier document, or, of
+ * containment, the smaller one.
+ *
+ * Edges join representatives. With `chain`, a copy adds one row, (representative, copy). Without
+ * it
+ * every document stands for itself: the partners of a document are the copies of its
+ * representative
+ * and, for each neighbour of that, the neighbour and all its copies. Neighbours come from sorted
+ * runs, in the order of documents. Partners of one document are gathered, sorted and written, so
+ * the
+ * memory is that of one document's partners. */
+
+#define ROWS_A_QUESTION 4096u
+#define GATHERED        1024u /* rows, whose edit distances are computed at once */
+
+typedef struct partner {
+    uint32_t doc;
+    double similarity;
+} partner;
+
+typedef struct partners {
+    const bm_pair_rows *rows;
+    bm_sorted_runs *links; /* of documents to representatives that an edge joins to theirs */
+    bm_run_record link;    /* the next */
+    bool ended;            /* there is none */
+    uint64_t *copy_begin;  /* of each representative's documents in `copies`, itself first */
+    uint32_t *copies;
+    partner *row; /* of one document */
+    size_t n_row, cap_row;
+    bm_pair gathered[GATHERED];
+    bm_edit_pair edits[GATHERED];
+    size_t n_gathered;
+} partners;
+
+static int by_doc(const void *x, const void *y)
+{
+    uint32_t a = ((const partner *)x)->doc, b = ((const partner *)y)->doc;
+    return a < b ? -1 : a > b;
+}
+
+static bm_status index_copies(partners *p, bm_error *err)
+{
+    const bm_corpus *corpus = p->rows->match->settings.corpus;
+    size_t n = corpus->n;
+    p->copy_begin = bm_alloc_zero(n + 2, sizeof *p->copy_begin);
+    p->copies = bm_alloc(n, sizeof *p->copies);
+    if (p->copy_begin == NULL || p->copies == NULL)
+        return bm_fail_nomem(err, n * sizeof *p->copy_begin);
+    for (size_t i = 0; i < n; i++)
+        p->copy_begin[corpus->rep[i] + 2]++;
+    for (size_t i = 0; i < n; i++)
+        p->copy_begin[i + 2] += p->copy_begin[i + 1];
+    for (size_t i = 0; i < n; i++)
+        p->copies[p->copy_begin[corpus->rep[i] + 1]++] = (uint32_t)i;
+    return BM_OK;
+}
+
+/* Does document a stand before b in the row of the two? */
+static bool stands_first(const partners *p, uint32_t a, uint32_t b)
+{
+    const bm_corpus *corpus = p->rows->match->settings.corpus;
+    const uint32_t size_a = corpus->sizes[corpus->rep[a]], size_b = corpus->sizes[corpus->rep[b]];
+    return p->rows->measure == BM_MEASURE_CONTAINMENT && size_a != size_b ? size_a < size_b : a < b;
+}
+
+static bm_status add_partner(partners *p, uint32_t doc, uint32_t other, double similarity,
+                             bm_error *err)
+{
+    if (other == doc || !stands_first(p, doc, other))
+        return BM_OK;
+    BM_TRY(bm_grow(&p->row, &p->cap_row, p->n_row + 1, sizeof *p->row, err));
+    p->row[p->n_row++] = (partner){other, similarity};
+    return BM_OK;
+}
+
+static bm_status add_copies(partners *p, uint32_t doc, uint32_t rep, double similarity,
+                            bm_error *err)
+{
+    for (uint64_t i = p->copy_begin[rep]; i < p->copy_begin[rep + 1]; i++)
+        BM_TRY(add_partner(p, doc, p->copies[i], similarity, err));
+    return BM_OK;
+}
+
+/* Does the caller want to stop? Asked once in so many rows. */
+static bm_status ask(const bm_pair_rows *pairs, bm_error *err)
+{
+    bm_meter *meter = pairs->match->settings.meter;
+    if (pairs->n_written % ROWS_A_QUESTION != 0)
+        return BM_OK;
+    bm_meter_progress(meter, pairs->n_written, 0, 0);
+    return bm_meter_check(meter, err);
+}
+
+/* Rows that are next to be written. */
+static bm_status write_gathered(bm_rows *rows, bm_pair_rows *pairs, partners *p, bm_error *err)
+{
+    const uint32_t *rep = pairs->match->settings.corpus->rep;
+    if (pairs->texts != NULL)
+        BM_TRY(bm_pair_texts_compare(pairs->texts, p->edits, p->n_gathered, err));
+    for (size_t i = 0; i < p->n_gathered; i++) {
+        const bm_pair *pair = &p->gathered[i];
+        bm_pair_line line = {.id_a = bm_doc_table_id(pairs->docs, pair->a),
+                             .id_b = bm_doc_table_id(pairs->docs, pair->b),
+                             .measure = pairs->measure,
+                             .similarity = pair->similarity};
+        BM_TRY(ask(pairs, err));
+        if (pairs->texts != NULL) {
+            line.has_edit = true;
+            line.edit = p->edits[i].distance;
+            pairs->n_edit_unknown += line.edit == BM_EDIT_UNKNOWN;
+        }
+        BM_TRY(pairs->json ? bm_pair_line_add_json(&rows->buf, &line, err)
+                           : bm_pair_line_add(&rows->buf, &line, err));
+        BM_TRY(bm_rows_flush(rows, false, err));
+        if (pairs->histogram != NULL && !isnan(pair->similarity))
+            pairs->histogram[bm_histogram_bin(pair->similarity)]++;
+        pairs->n_written++;
+        pairs->n_identical += rep[pair->a] == rep[pair->b];
+    }
+    p->n_gathered = 0;
+    return BM_OK;
+}
+
+static bm_status write_row(bm_rows *rows, bm_pair_rows *pairs, partners *p, uint32_t doc,
+                           partner other, bm_error *err)
+{
+    p->edits[p->n_gathered] = (bm_edit_pair){.a = doc, .b = other.doc};
+    p->gathered[p->n_gathered++] =
+        (bm_pair){.a = doc, .b = other.doc, .similarity = other.similarity};
+    return p->n_gathered == GATHERED ? write_gathered(rows, pairs, p, err) : BM_OK;
+}
+
+/* --- links --- */
+
+/* A document of one end with the representative of the other: with `chain` the one that stands
+ * first; else each copy of both. */
+static bm_status sort_edge(const partners *p, const bm_pair *edge, bm_error *err)
+{
+    const uint64_t bits = bm_edge_bits(edge->similarity);
+    for (int turned = 0; turned < 2; turned++) {
+        const uint32_t from = turned ? edge->b : edge->a, to = turned ? edge->a : edge->b;
+        if (p->rows->chain && !stands_first(p, from, to))
+            continue;
+        const uint64_t end = p->rows->chain ? p->copy_begin[from] + 1 : p->copy_begin[from + 1];
+        for (uint64_t i = p->copy_begin[from]; i < end; i++)
+            BM_TRY(bm_sorted_runs_add(p->links, bm_pair_key(p->copies[i], to), bits, err));
+    }
+    return bm_meter_check(p->rows->match->settings.meter, err);
+}
+
+static bm_status next_link(partners *p, bm_error *err)
+{
+    const bm_status status = bm_sorted_runs_next(p->links, &p->link, err);
+    p->ended = status == BM_NOT_FOUND;
+    return p->ended ? BM_OK : status;
+}
+
+static bm_status sort_links(partners *p, bm_error *err)
+{
+    const bm_match *match = p->rows->match;
+    bm_pair edge;
+    bm_status status = BM_OK;
+    BM_TRY(bm_edges_open_runs(match->settings.corpus, &p->links, err));
+    BM_TRY(bm_edges_begin(match, err));
+    while ((status = bm_edges_next(match, &edge, err)) == BM_OK)
+        BM_TRY(sort_edge(p, &edge, err));
+    BM_TRY(status == BM_NOT_FOUND ? BM_OK : status);
+    BM_TRY(bm_sorted_runs_begin(p->links, err));
+    return next_link(p, err);
+}
+
+static bm_status gather(partners *p, uint32_t doc, bm_error *err)
+{
+    const uint32_t rep = p->rows->match->settings.corpus->rep[doc];
+    const bool chain = p->rows->chain;
+    p->n_row = 0;
+    /* a copy has the row (representative, copy) only */
+    if (!chain || rep == doc)
+        BM_TRY(add_copies(p, doc, rep, 1.0, err));
+    while (!p->ended && p->link.key >> 32 == doc) {
+        const uint32_t other = (uint32_t)p->link.key;
+        const double similarity = bm_edge_similarity(p->link.value);
+        BM_TRY(chain ? add_partner(p, doc, other, similarity, err)
+                     : add_copies(p, doc, other, similarity, err));
+        BM_TRY(next_link(p, err));
+    }
+    if (p->n_row > 1)
+        qsort(p->row, p->n_row, sizeof *p->row, by_doc);
+    return BM_OK;
+}
+
+static bm_status write_rows(bm_rows *rows, partners *p, bm_pair_rows *pairs, bm_error *err)
+{
+    BM_TRY(sort_links(p, err));
+    for (size_t i = 0; i < pairs->match->settings.corpus->n; i++) {
+        BM_TRY(gather(p, (uint32_t)i, err));
+        for (size_t k = 0; k < p->n_row; k++)
+            BM_TRY(write_row(rows, pairs, p, (uint32_t)i, p->row[k], err));
+    }
+    return BM_OK;
+}
+
+bm_status bm_rows_pairs(bm_rows *rows, bm_pair_rows *pairs, bm_error *err)
+{
+    partners *p = NULL;
+    BM_TRY(bm_new_zero(&p, 1, err));
+    p->rows = pairs;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(pairs->json
+                   ? BM_OK
+                   : bm_table_begin(&rows->buf,
+                                    bm_table_of_pairs(pairs->measure, pairs->texts != NULL), err));
+    BM_TRY_OUT(index_copies(p, err));
+    BM_TRY_OUT(write_rows(rows, p, pairs, err));
+    BM_TRY_OUT(write_gathered(rows, pairs, p, err));
+    status = bm_rows_flush(rows, true, err);
+out:
+    bm_sorted_runs_close(p->links);
+    bm_free(p->copy_begin);
+    bm_free(p->copies);
+    bm_free(p->row);
+    bm_free(p);
+    return status;
+}
+
+/* pair_texts -- the texts go to a temporary file, from which those of a pair are read when its
+ * row is written.
+ *
+ * Identical documents have the same shingles, not the same text, so each has a text of its own.
+ * Records are matched with
+ * documents by their order, and by file and line, which a sample has too.
+ *
+ * Memory: 16 bytes a document, and the two texts of a pair for each thread. */
+
+#define WRITE_BYTES ((size_t)1 << 20)
+#define GRAIN       4u
+
+typedef struct reading {
+    bm_job_context *job;
+    bm_pair_texts *texts;
+    const uint8_t *wanted; /* of each document: it is in a pair */
+    size_t next;           /* document */
+    bool enough;
+} reading;
+
+/* --- reading --- */
+
+static uint32_t root_of(const bm_union_find *groups, uint32_t doc)
+{
+    while (groups->parent[doc] != doc)
+        doc = groups->parent[doc];
+    return doc;
+}
+
+/* Documents that share a group with others, or are copies: only these can be in a pair. */
+static bm_status mark_wanted(const bm_match *match, uint8_t *wanted, bm_error *err)
+{
+    const bm_corpus *corpus = match->settings.corpus;
+    const bm_union_find *groups = &match->result.groups;
+    uint32_t *size = NULL;
+    BM_TRY(bm_new_zero(&size, corpus->n, err));
+    for (size_t i = 0; i < corpus->n; i++)
+        size[root_of(groups, corpus->rep[i])]++;
+    for (size_t i = 0; i < corpus->n; i++)
+        wanted[i] = size[root_of(groups, corpus->rep[i])] > 1;
+    bm_free(size);
+    return BM_OK;
+}
+
+static uint32_t count_points(bm_str text)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < text.len; i++)
+        n += ((unsigned char)text.data[i] & 0xC0) != 0x80;
+    return n < UINT32_MAX ? (uint32_t)n : UINT32_MAX;
+}
+
+static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
+{
+    reading *r = ctx;
+    const bm_doc_table *docs = &r->job->docs;
+    bm_pair_texts *t = r->texts;
+    if (record->bad || r->next == docs->n)
+        return BM_OK;
+    const bm_doc_row *row = &docs->rows[r->next];
+    if (row->file != record->file || row->line != record->line ||
+        row->text_bytes != record->text_bytes)
+        return BM_OK; /* of a sample; or the inputs have changed, which the end tells */
+    const size_t doc = r->next++;
+    r->enough = r->next == docs->n;
+    if (!r->wanted[doc])
+        return BM_OK;
+    t->points[doc] = record->text.len < UINT32_MAX ? count_points(record->text) : UINT32_MAX;
+    if (t->points[doc] == UINT32_MAX)
+        return BM_OK;
+    t->bytes[doc] = (uint32_t)record->text.len;
+    return bm_spill_add(t->file, record->text.data, record->text.len, &t->places[doc], err);
+}
+
+bm_status bm_pair_texts_read(bm_job_context *job, const bm_match *match, bm_pair_texts *out,
+                             bm_error *err)
+{
+    const bm_settings *s = job->settings;
+    uint8_t *wanted = NULL;
+    reading r = {.job = job, .texts = out};
+    *out = (bm_pair_texts){.n = job->docs.n, .pool = job->pool};
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_new_zero(&wanted, out->n, err));
+    BM_TRY_OUT(bm_new_zero(&out->places, out->n, err));
+    BM_TRY_OUT(bm_new_zero(&out->bytes, out->n, err));
+    BM_TRY_OUT(bm_new_zero(&out->points, out->n, err));
+    BM_TRY_OUT(mark_wanted(match, wanted, err));
+    BM_TRY_OUT(bm_spill_open(s->temp_dir, BM_SPILL_TEXTS, WRITE_BYTES, &out->file, err));
+    r.wanted = wanted;
+    r.enough = out->n == 0;
+    BM_TRY_OUT(bm_records_read(job, on_record, &r, &r.enough, err));
+    if (!r.enough)
+        BM_TRY_OUT(bm_fail_at(err, BM_ERR_INPUT,
+                              bm_batch_source_file(job->inputs.source, job->docs.rows[r.next].file),
+                              job->docs.rows[r.next].line,
+                              "the file changed while it was read (the same records twice)"));
+    status = bm_spill_flush(out->file, err);
+out:
+    bm_free(wanted);
+    if (status != BM_OK)
+        bm_pair_texts_close(out);
+    return status;
+}
+
+void bm_pair_texts_close(bm_pair_texts *texts)
+{
+    bm_spill_close(texts->file);
+    bm_free(texts->places);
+    bm_free(texts->bytes);
+    bm_free(texts->points);
+    *texts = (bm_pair_texts){0};
+}
+
+/* --- comparing --- */
+
+typedef struct comparing {
+    const bm_pair_texts *texts;
+    bm_edit_pair *pairs;
+} comparing;
+
+/* Of one thread: a text as it was read, and its code points. */
+typedef struct held_text {
+    char *bytes;
+    uint32_t *points;
+    size_t cap_bytes, cap_points;
+    uint32_t doc;
+    bool any;
+} held_text;
+
+/* Valid UTF-8, as records have it. */
+static size_t decode(const char *text, size_t len, uint32_t *out)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    size_t n = 0;
+    for (size_t i = 0; i < len;) {
+        const uint32_t c = p[i];
+        const size_t more = c < 0x80 ? 0 : c < 0xE0 ? 1 : c < 0xF0 ? 2 : 3;
+        uint32_t point = more == 0 ? c : c & (0x3Fu >> more);
+        for (size_t k = 1; k <= more && i + k < len; k++)
+            point = point << 6 | (p[i + k] & 0x3F);
+        out[n++] = point;
+        i += more + 1;
+    }
+    return n;
+}
+
+static bm_status hold(const bm_pair_texts *t, uint32_t doc, held_text *out, bm_error *err)
+{
+    if (out->any && out->doc == doc)
+        return BM_OK;
+    out->any = false;
+    BM_TRY(bm_grow_array(&out->bytes, &out->cap_bytes, (size_t)t->bytes[doc] + 1, err));
+    BM_TRY(bm_grow_array(&out->points, &out->cap_points, (size_t)t->points[doc] + 1, err));
+    BM_TRY(bm_spill_read(t->file, t->places[doc], out->bytes, t->bytes[doc], err));
+    decode(out->bytes, t->bytes[doc], out->points);
+    out->doc = doc;
+    out->any = true;
+    return BM_OK;
+}
+
+static bm_status compare_range(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    (void)thread;
+    const comparing *c = ctx;
+    const bm_pair_texts *t = c->texts;
+    held_text a = {0}, b = {0};
+    bm_status status = BM_OK;
+    for (size_t i = begin; i < end; i++) {
+        bm_edit_pair *pair = &c->pairs[i];
+        const uint64_t n_a = t->points[pair->a], n_b = t->points[pair->b];
+        pair->distance = BM_EDIT_UNKNOWN;
+        if (n_a == UINT32_MAX || n_b == UINT32_MAX || n_a * n_b > BM_EDIT_CELLS_MAX)
+            continue;
+        BM_TRY_OUT(hold(t, pair->a, &a, err));
+        BM_TRY_OUT(hold(t, pair->b, &b, err));
+        BM_TRY_OUT(bm_edit_distance((bm_points){a.points, (size_t)n_a},
+                                    (bm_points){b.points, (size_t)n_b}, &pair->distance, err));
+    }
+out:
+    bm_free(a.bytes);
+    bm_free(a.points);
+    bm_free(b.bytes);
+    bm_free(b.points);
+    return status;
+}
+
+bm_status bm_pair_texts_compare(const bm_pair_texts *texts, bm_edit_pair *pairs, size_t n,
+                                bm_error *err)
+{
+    comparing c = {.texts = texts, .pairs = pairs};
+    return bm_pool_for(texts->pool, (bm_pool_split){n, GRAIN}, compare_range, &c, err);
 }

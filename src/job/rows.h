@@ -9,11 +9,10 @@
 
 #include "base/memory.h"
 #include "output/out_dir.h"
-#include "output/out_group.h"
-#include "model/doc_table.h"
+#include "output/out_file.h"
+#include "model/ids.h"
 #include "job/job_context.h"
-#include "match/grouping.h"
-#include "match/lost_shingles.h"
+#include "match/edges.h"
 #include "job/histogram.h"
 #include "spill/spill_file.h"
 
@@ -53,7 +52,7 @@ bm_status bm_rows_removed(bm_out_dir *dir, const bm_doc_table *docs, const bm_lo
 bm_status bm_rows_groups(bm_out_dir *dir, const bm_doc_table *docs, const bm_grouping *grouping,
                          bm_error *err);
 
-/* --- texts of the documents that are in a pair, read once more as they stand in the inputs (pair_texts.c) --- */
+/* --- texts of the documents that are in a pair, read once more as they stand in the inputs (rows.c) --- */
 
 #define BM_EDIT_UNKNOWN UINT64_MAX
 /* Cells of the table that defines the distance, code points times code points: of more none is computed. */

@@ -1,24 +1,704 @@
 /* settings.c -- options of the public calls to settings: checked once, in one place.
  *
- * Tests: tests/unit/job/test_settings.c, tests/unit/jobs/test_public_api_job.c */
+ * Tests: tests/cli/cases/progress.sh, tests/cli/cases/query_usage.sh,
+ *        tests/cli/cases/signature_options.sh, tests/cli/cases/special_shingles.sh,
+ *        tests/unit/job/test_settings.c, tests/unit/job/test_settings_fields.c,
+ *        tests/unit/job/test_settings_keys.c, tests/unit/job/test_settings_list.c,
+ *        tests/unit/jobs/test_checkpoint.c, tests/unit/jobs/test_public_api_index.c,
+ *        tests/unit/jobs/test_public_api_job.c, tests/unit/jobs/test_public_api_query.c */
 #include "job/settings.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <utf8proc.h>
 
-#include "base/cpu.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/sized_struct.h"
+#include "base/system.h"
 #include "lsh/band_plan.h"
-#include "lsh/containment.h"
-#include "model/scheme_facts.h"
+#include "lsh/verify.h"
+#include "model/field_rows.h"
 #include "model/option_check.h"
-#include "model/option_defaults.h"
-#include "model/option_names.h"
+#include "model/option_words.h"
+#include "model/scheme_facts.h"
+#include "output/manifest.h"
 #include "sign/budget.h"
 #include "sketch/scheme.h"
+#include "text/normalize.h"
 #include "text/stop_words.h"
+#include "text/stop_words_en.h"
+
+/* job_row -- the rows. */
+
+#define WEIGHS (BM_JOB_TAKES_WEIGHTS | BM_JOB_WEIGHS)
+
+const bm_job_row bm_job_rows[BM_N_JOBS] = {
+    [BM_JOB_SIGN] = {"signatures", BM_JOB_SIGNS | BM_JOB_WRITES_DIR | WEIGHS, 0, BM_COUNTS_OF_ALL,
+                     .03, .2},
+    [BM_JOB_DEDUP] = {"dedup", BM_JOB_MATCHES | BM_JOB_GROUPS | BM_JOB_WRITES_DIR | WEIGHS,
+                      BM_FIELD_OF_PAIRS, BM_COUNTS_OF_GROUPS, .5, .05},
+    [BM_JOB_PAIRS] = {"pairs", BM_JOB_MATCHES | BM_JOB_TAKES_KEYS | WEIGHS, BM_FIELD_OF_PAIRS,
+                      BM_COUNTS_OF_GROUPS, .03, 0},
+    [BM_JOB_FILTER] = {"filter", BM_JOB_COPIES | BM_JOB_WRITES_DIR | BM_JOB_TAKES_WEIGHTS,
+                       BM_FIELD_OF_PAIRS, BM_COUNTS_OF_GROUPS, 0, .05},
+    [BM_JOB_EXPLAIN] = {"explain", WEIGHS, BM_FIELD_OF_PAIRS, BM_COUNTS_OF_GROUPS, .03, .05},
+    [BM_JOB_INDEX_BUILD] = {"index build", BM_JOB_FILLS_INDEX | BM_JOB_WRITES_DIR,
+                            BM_FIELD_OF_INDEX, BM_COUNTS_OF_INDEX, .5, 0},
+    [BM_JOB_INDEX_ADD] = {"index add", BM_JOB_FILLS_INDEX | BM_JOB_ADDS | BM_JOB_WRITES_DIR,
+                          BM_FIELD_OF_INDEX | BM_FIELD_OF_ADDING, BM_COUNTS_OF_INDEX, .05, 0},
+    [BM_JOB_INDEX_REMOVE] = {"index remove", 0, BM_FIELD_OF_PAIRS, BM_COUNTS_OF_INDEX, .03, .05},
+    [BM_JOB_INDEX_COMPACT] = {"index compact", 0, BM_FIELD_OF_PAIRS, BM_COUNTS_OF_INDEX, .03, .05},
+    [BM_JOB_TUNE] = {"tune", BM_JOB_COMPARES, BM_FIELD_OF_PAIRS, BM_COUNTS_OF_GROUPS, 0, 0},
+    [BM_JOB_QUERY] = {"query", 0, BM_FIELD_OF_PAIRS, BM_COUNTS_OF_GROUPS, .03, .05},
+    [BM_JOB_EXPORT] = {"export", BM_JOB_WRITES_DIR | BM_JOB_TAKES_WEIGHTS, BM_FIELD_OF_EXPORT,
+                       BM_COUNTS_OF_ALL, .03, .05},
+};
+
+/* settings_fields -- each field as words, those asked for beside those that are recorded. */
+
+#define WORDS_MAX 320
+
+/* --- values as words --- */
+
+/* Names joined by commas, as much of them as there is space for. */
+static void join(const char *const *names, size_t n, char out[WORDS_MAX])
+{
+    size_t used = 0;
+    snprintf(out, WORDS_MAX, n == 0 ? "text" : "");
+    for (size_t i = 0; i < n && used + 1 < WORDS_MAX; i++) {
+        snprintf(out + used, WORDS_MAX - used, "%s%s", i == 0 ? "" : ",", names[i]);
+        used += strlen(out + used);
+    }
+}
+
+/* The value of a field that is a text, or a list as one. */
+static const char *text_of(const bm_field_row *field, const bm_settings *s)
+{
+    const bm_option_parts parts = bm_settings_parts(s);
+    return *(const char *const *)bm_field_at(field, &parts);
+}
+
+/* The value of a field as a message has it. `are`: the settings that are recorded, which say what hash
+ * was given and of what format a character is. */
+static void field_words(const bm_field_row *field, const bm_settings *s, const bm_settings *are,
+                        char out[WORDS_MAX])
+{
+    const bm_option_parts parts = bm_settings_parts(s);
+    const char *text = NULL;
+    char character = '\0';
+    switch (field->type) {
+    case BM_FIELD_TYPE_WORD:
+        text = field == &bm_field_rows[BM_ROW_HASH] && s == are
+                   ? s->hash_name
+                   : bm_option_word_or(field->option, (unsigned)bm_field_number(field, &parts),
+                                       "as the fields say");
+        snprintf(out, WORDS_MAX, "%s", text);
+        break;
+    case BM_FIELD_TYPE_BOOL:
+        snprintf(out, WORDS_MAX, "%s", bm_field_number(field, &parts) != 0 ? "yes" : "no");
+        break;
+    case BM_FIELD_TYPE_TEXT:
+        text = text_of(field, s);
+        snprintf(out, WORDS_MAX, "%s",
+                 text != NULL                               ? text
+                 : field == &bm_field_rows[BM_ROW_ID_FIELD] ? "id, where there is one"
+                                                            : "none");
+        break;
+    case BM_FIELD_TYPE_TEXTS:
+        join(s->input.text_fields, s->input.n_text_fields, out);
+        break;
+    case BM_FIELD_TYPE_CHARACTER: /* of csv a comma, of tsv a tab, unless it was given */
+        character = (char)bm_field_number(field, &parts);
+        if (character == '\0')
+            character = are->input.format == BM_FORMAT_TSV ? '\t' : ',';
+        snprintf(out, WORDS_MAX, "%.*s", 2, character == '\t' ? "\\t" : (char[2]){character, '\0'});
+        break;
+    case BM_FIELD_TYPE_STEPS:
+        bm_normalize_words(s->text.normalize, out, WORDS_MAX);
+        break;
+    case BM_FIELD_TYPE_SHINGLE:
+        bm_shingle_words(&s->text, out, WORDS_MAX);
+        break;
+    case BM_FIELD_TYPE_STOPWORDS:
+        bm_stop_words_name(text_of(field, s), out);
+        break;
+    default:
+        snprintf(out, WORDS_MAX, "%" PRIu64, bm_field_number(field, &parts));
+        break;
+    }
+}
+
+/* --- beside what is recorded --- */
+
+typedef struct comparison {
+    const bm_settings *asked, *are;
+    const char *what, *dir; /* "the signatures of", their path */
+} comparison;
+
+static bool bit_is_set(const bm_settings *s, const bm_field_row *field)
+{
+    return (s->recorded.set_fields & field->bit) != 0;
+}
+
+/* Does the field ask for anything? */
+static bool asks(const comparison *c, const bm_field_row *field)
+{
+    const bm_settings *s = c->asked;
+    const bm_option_parts parts = bm_settings_parts(s);
+    switch ((bm_field_id)(field - bm_field_rows)) {
+    case BM_ROW_DUPLICATE_IDS: /* numbers go with everything */
+        return s->input.duplicate_ids == BM_DUPLICATE_IDS_ERROR && bit_is_set(s, field);
+    case BM_ROW_STOPWORDS: /* English is what nobody has asked for; the kind of the shingles says the rest */
+        return text_of(field, s) != NULL && text_of(field, c->are) != NULL &&
+               (strcmp(text_of(field, s), bm_stop_words_en) != 0 || bit_is_set(s, field));
+    case BM_ROW_HEADER: /* a header by the fields is a wish for nothing */
+    case BM_ROW_TEXT_FIELDS:
+    case BM_ROW_ID_FIELD:
+        return bm_field_is_set(field, &parts, true);
+    default:
+        return bm_field_is_set(field, &parts, true) || bit_is_set(s, field);
+    }
+}
+
+static bm_status compare(const comparison *c, const bm_field_row *field, bm_error *err)
+{
+    char asked[WORDS_MAX], are[WORDS_MAX];
+    if (!asks(c, field))
+        return BM_OK;
+    if (field->uses & BM_FIELD_READING)
+        return bm_fail_field(err, field->name,
+                             "`%s` means nothing for the signatures of %s (their documents "
+                             "were read)",
+                             field->name, c->dir);
+    field_words(field, c->asked, c->are, asked);
+    field_words(field, c->are, c->are, are);
+    return strcmp(asked, are) == 0
+               ? BM_OK
+               : bm_fail_field(err, field->name, "`%s` %s contradicts %s %s (%s)", field->name,
+                               asked, c->what, c->dir, are);
+}
+
+/* Choices first, then values, and last what follows the scheme: so that of several contradictions the
+ * one is named that brings the others along. */
+static bm_status compare_all(const comparison *c, bool (*wanted)(const bm_field_row *),
+                             bm_error *err)
+{
+    enum { CHOICES, VALUES, OF_SCHEME, N_RANKS };
+    for (int place = 0; place < N_RANKS * BM_N_PARTS; place++)
+        for (size_t i = 0; i < BM_N_ROWS; i++) {
+            const bm_field_row *field = &bm_field_rows[i];
+            const int rank = (field->uses & BM_FIELD_SCHEMES)    ? OF_SCHEME
+                             : field->type == BM_FIELD_TYPE_WORD ? CHOICES
+                                                                 : VALUES;
+            if (place == rank * BM_N_PARTS + (int)field->part && wanted(field))
+                BM_TRY(compare(c, field, err));
+        }
+    return BM_OK;
+}
+
+static bool of_signatures(const bm_field_row *field)
+{
+    return field->part <= BM_PART_SKETCH && field != &bm_field_rows[BM_ROW_PERMS];
+}
+
+static bool of_index(const bm_field_row *field)
+{
+    return (field->uses & BM_FIELD_INDEXED) != 0;
+}
+
+bm_status bm_recorded_options_check(const bm_settings *asked, const bm_settings *are,
+                                    const char *dir, bm_error *err)
+{
+    return compare_all(&(comparison){asked, are, "the signatures of", dir}, of_signatures, err);
+}
+
+bm_status bm_recorded_options_check_index(const bm_settings *asked, const bm_settings *are,
+                                          const char *dir, bm_error *err)
+{
+    bm_settings planned = *are;
+    planned.bands.bands = are->plan.bands;
+    planned.bands.rows = are->plan.rows;
+    return compare_all(&(comparison){asked, &planned, "the index", dir}, of_index, err);
+}
+
+/* --- beside band keys made elsewhere --- */
+
+static bm_status refuse_for_keys(const char *name, bm_error *err)
+{
+    return bm_fail_field(err, name,
+                         "`%s` means nothing for `format` keys (band keys made elsewhere)", name);
+}
+
+bm_status bm_settings_check_keys(const bm_settings *s, bm_error *err)
+{
+    const bm_option_parts parts = bm_settings_parts(s);
+    if (s->input.format != BM_FORMAT_KEYS)
+        return BM_OK;
+    for (size_t i = 0; i < BM_N_ROWS; i++)
+        if (bm_field_rows[i].check_keys != NULL)
+            BM_TRY(bm_field_rows[i].check_keys(&parts, err));
+    for (bm_field_part part = 0; part < BM_N_PARTS; part++)
+        for (size_t i = 0; i < BM_N_ROWS; i++) {
+            const bm_field_row *field = &bm_field_rows[i];
+            const uint32_t uses = field->uses & (BM_FIELD_NO_KEYS | BM_FIELD_KEYS_BY_VALUE);
+            if (field->part == part && uses != 0 &&
+                (bm_field_is_set(field, &parts, false) ||
+                 (uses == BM_FIELD_NO_KEYS && bit_is_set(s, field))))
+                return refuse_for_keys(field->name, err);
+        }
+    return s->recorded.sources == NULL ? BM_OK : refuse_for_keys("sources", err);
+}
+
+/* --- how texts are cut --- */
+
+const char *bm_text_differs(const bm_text_options *a, const bm_text_options *b)
+{
+    const bm_option_parts first = {.text = a}, second = {.text = b};
+    for (size_t i = 0; i < BM_N_ROWS; i++)
+        if (bm_field_rows[i].part == BM_PART_TEXT && i != BM_ROW_HASH &&
+            !bm_field_same(&bm_field_rows[i], &first, &second))
+            return bm_field_rows[i].key;
+    return a->hash != b->hash ? bm_field_rows[BM_ROW_HASH].key : NULL;
+}
+
+/* settings_list -- one function a section, in the order in which they stand in a report. */
+
+typedef struct listing {
+    bm_setting_section section;
+    bm_setting_fn fn;
+    void *ctx;
+} listing;
+
+static void say_text(const listing *l, const char *name, const char *text)
+{
+    l->fn(l->ctx, &(bm_setting){l->section, name, BM_SETTING_TEXT, .text = text});
+}
+
+static void say_word(const listing *l, const char *name, bm_option option, unsigned value)
+{
+    say_text(l, name, bm_option_word(option, value));
+}
+
+static void say_uint(const listing *l, const char *name, uint64_t number)
+{
+    l->fn(l->ctx, &(bm_setting){l->section, name, BM_SETTING_UINT, .number = number});
+}
+
+static void say_double(const listing *l, const char *name, double real)
+{
+    l->fn(l->ctx, &(bm_setting){l->section, name, BM_SETTING_DOUBLE, .real = real});
+}
+
+/* The name of a field in manifests and reports. */
+static const char *key_of(const bm_field_row *field)
+{
+    return field->key != NULL ? field->key : field->name;
+}
+
+/* A field, by its key. `given`: of band keys that were made elsewhere it is not known. */
+static void say_field(const listing *l, const bm_field_row *field, const bm_settings *s, bool given)
+{
+    static const char *const default_fields[] = {"text"};
+    const bm_option_parts parts = bm_settings_parts(s);
+    const char *const key = key_of(field);
+    char words[64];
+    switch (field->type) {
+    case BM_FIELD_TYPE_WORD:
+        say_text(l, key,
+                 given ? BM_HASH_GIVEN
+                 : field == &bm_field_rows[BM_ROW_HASH]
+                     ? s->hash_name
+                     : bm_option_word(field->option, (unsigned)bm_field_number(field, &parts)));
+        break;
+    case BM_FIELD_TYPE_STEPS:
+        bm_normalize_words(s->text.normalize, words, sizeof words);
+        say_text(l, key, given ? BM_HASH_GIVEN : words);
+        break;
+    case BM_FIELD_TYPE_SHINGLE:
+        bm_shingle_words(&s->text, words, sizeof words);
+        say_text(l, key, given ? BM_HASH_GIVEN : words);
+        break;
+    case BM_FIELD_TYPE_STOPWORDS: {
+        const char *list = given ? NULL : *(const char *const *)bm_field_at(field, &parts);
+        char digest_key[32];
+        if (list != NULL)
+            bm_stop_words_digest(list, words);
+        say_text(l, key, list);
+        snprintf(digest_key, sizeof digest_key, "%s_xxh3", key);
+        say_text(l, digest_key, list != NULL ? words : NULL);
+        break;
+    }
+    case BM_FIELD_TYPE_TEXT:
+        say_text(l, key, *(const char *const *)bm_field_at(field, &parts));
+        break;
+    case BM_FIELD_TYPE_KEEP: {
+        const char *rules = *(const char *const *)bm_field_at(field, &parts);
+        say_text(l, key, rules != NULL ? rules : bm_option_word(BM_OPTION_KEEP, BM_KEEP_FIRST));
+        break;
+    }
+    case BM_FIELD_TYPE_AGAINST:
+        say_text(l, key, s->pairs.against);
+        say_text(l, "against_state", s->pairs.against_state);
+        break;
+    case BM_FIELD_TYPE_REAL:
+        say_double(l, key, *(const double *)bm_field_at(field, &parts));
+        break;
+    case BM_FIELD_TYPE_TEXTS: {
+        const bool some = s->input.n_text_fields > 0;
+        l->fn(l->ctx, &(bm_setting){l->section, key, BM_SETTING_TEXTS,
+                                    .texts = some ? s->input.text_fields : default_fields,
+                                    .n_texts = some ? s->input.n_text_fields : 1});
+        break;
+    }
+    case BM_FIELD_TYPE_CHARACTER:
+        words[0] = (char)bm_field_number(field, &parts);
+        words[1] = '\0';
+        say_text(l, key, words[0] != '\0' ? words : NULL);
+        break;
+    default:
+        say_uint(l, key, given ? 0 : bm_field_number(field, &parts));
+        break;
+    }
+}
+
+/* `format` is that of the inputs, once they are open. */
+static void list_provenance(const listing *l, const bm_settings *s, bm_format format)
+{
+    const bool given = format == BM_FORMAT_KEYS;
+    for (size_t i = 0; i < BM_N_ROWS; i++) /* weights stand there only where there are some */
+        if ((bm_field_rows[i].uses & BM_FIELD_SIGNED) && i != BM_ROW_WEIGHTS)
+            say_field(l, &bm_field_rows[i], s, given);
+    say_text(l, "unicode", bm_unicode_version());
+    say_text(l, "utf8proc_unicode", utf8proc_unicode_version());
+    if (!given && s->text.weights != BM_WEIGHTS_NONE && s->recorded.weighed != NULL) {
+        say_field(l, &bm_field_rows[BM_ROW_WEIGHTS], s, given);
+        say_uint(l, "weights_documents", s->recorded.weighed->n_docs);
+        say_text(l, "weights_digest", s->recorded.weighed->digest);
+    }
+    say_uint(l, "format", BM_MANIFEST_FORMAT);
+    for (size_t i = 0; i < BM_N_ROWS; i++) {
+        if (i == BM_ROW_FORMAT)
+            say_word(l, bm_field_rows[i].key, BM_OPTION_FORMAT, format);
+        else if (bm_field_rows[i].uses & BM_FIELD_READ)
+            say_field(l, &bm_field_rows[i], s, false);
+    }
+}
+
+/* The fields that have one of these bits (BM_FIELD_OF_*). */
+static void list_fields(const listing *l, const bm_settings *s, uint32_t bits)
+{
+    const bm_option_parts parts = bm_settings_parts(s);
+    const bool keys = s->input.format == BM_FORMAT_KEYS;
+    for (size_t i = 0; i < BM_N_ROWS; i++) {
+        const bm_field_row *field = &bm_field_rows[i];
+        if ((field->uses & bits) == 0 || (keys && (field->uses & BM_FIELD_NO_KEYS)) ||
+            ((field->uses & BM_FIELD_WHERE_SET) && !bm_field_is_set(field, &parts, false)))
+            continue;
+        if (i == BM_ROW_THRESHOLD && s->index.threshold > 0)
+            say_double(l, key_of(field), s->index.threshold);
+        else
+            say_field(l, field, s, false);
+    }
+}
+
+/* The curve takes the words of a signature for independent; those of oph are so only where a document
+ * has many shingles for each of them. */
+static void list_plan(const listing *l, const bm_band_plan *plan, bm_scheme scheme)
+{
+    if (plan->bands == 0) {
+        l->fn(l->ctx, &(bm_setting){l->section, "plan", BM_SETTING_NULL, .text = NULL});
+        return;
+    }
+    say_uint(l, "bands", plan->bands);
+    say_uint(l, "rows", plan->rows);
+    say_uint(l, "unused_perms", plan->perms - plan->bands * plan->rows);
+    say_double(l, "predicted_recall", plan->predicted_recall);
+    say_text(l, "predicted_recall_is",
+             scheme == BM_SCHEME_OPH ? "an estimate for short documents" : "exact");
+}
+
+void bm_settings_list(const bm_settings *settings, bm_format format, bm_setting_fn fn, void *ctx)
+{
+    listing l = {.section = BM_SECTION_OUTPUT, .fn = fn, .ctx = ctx};
+    say_text(&l, "command", bm_job_row_of(settings)->name); /* another job differs by it first */
+    l.section = BM_SECTION_PROVENANCE;
+    list_provenance(&l, settings, format);
+    l.section = BM_SECTION_PARAMETERS;
+    list_fields(&l, settings, bm_job_row_of(settings)->lists);
+    l.section = BM_SECTION_PLAN;
+    list_plan(&l, &settings->plan, settings->sketch.scheme);
+    l.section = BM_SECTION_OUTPUT;
+    list_fields(&l, settings, BM_FIELD_OF_OUTPUT);
+}
+
+/* settings_index -- options of the calls of index.h to settings. */
+
+static const bm_index_build_options build_defaults = {.input = BM_INPUT_DEFAULTS,
+                                                      .text = BM_TEXT_DEFAULTS,
+                                                      .sketch = BM_SKETCH_DEFAULTS,
+                                                      .bands = BM_BAND_DEFAULTS,
+                                                      .resources = BM_RESOURCE_DEFAULTS};
+static const bm_index_add_options add_defaults = {.input = BM_INPUT_DEFAULTS,
+                                                  .text = BM_TEXT_DEFAULTS,
+                                                  .sketch = BM_SKETCH_DEFAULTS,
+                                                  .bands = BM_BAND_DEFAULTS,
+                                                  .resources = BM_RESOURCE_DEFAULTS};
+static const bm_index_remove_options remove_defaults = {.resources = BM_RESOURCE_DEFAULTS};
+static const bm_index_compact_options compact_defaults = {.resources = BM_RESOURCE_DEFAULTS};
+
+void bm_index_build_options_init_sized(bm_index_build_options *options, size_t struct_size)
+{
+    bm_sized_init(options, struct_size, &build_defaults, sizeof build_defaults);
+}
+
+void bm_index_add_options_init_sized(bm_index_add_options *options, size_t struct_size)
+{
+    bm_sized_init(options, struct_size, &add_defaults, sizeof add_defaults);
+}
+
+void bm_index_remove_options_init_sized(bm_index_remove_options *options, size_t struct_size)
+{
+    bm_sized_init(options, struct_size, &remove_defaults, sizeof remove_defaults);
+}
+
+void bm_index_compact_options_init_sized(bm_index_compact_options *options, size_t struct_size)
+{
+    bm_sized_init(options, struct_size, &compact_defaults, sizeof compact_defaults);
+}
+
+static bm_status check_path(const char *path, bm_error *err)
+{
+    return path != NULL ? BM_OK : bm_fail_field(err, "path", "no index given");
+}
+
+bm_status bm_settings_of_index_build(const bm_index_build_options *options, bm_settings *out,
+                                     bm_error *err)
+{
+    bm_index_build_options o = build_defaults;
+    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_index_build_options, set_fields), &o, err));
+    *out = (bm_settings){.kind = BM_JOB_INDEX_BUILD,
+                         .input = o.input,
+                         .text = o.text,
+                         .sketch = o.sketch,
+                         .bands = o.bands,
+                         .device = o.device,
+                         .resources = o.resources,
+                         .output = o.output,
+                         .callbacks = o.callbacks,
+                         .recorded = {.set_fields = o.set_fields, .sources = o.sources},
+                         .index = {.store = o.store}};
+    const bm_option_parts parts = bm_settings_parts(out);
+    BM_TRY(check_path(o.output.path, err));
+    BM_TRY(bm_option_check(BM_OPTION_STORE, o.store, err));
+    BM_TRY(bm_option_set_fields_check(o.set_fields, err));
+    return bm_settings_settle(out, &parts, err);
+}
+
+/* What `unique` and `follow` need from the rest. */
+static bm_status check_add(const bm_index_add_options *o, bm_error *err)
+{
+    if (o->follow && !o->unique)
+        return bm_fail_field(err, "follow", "`follow` without `unique` (there are no answers)");
+    if (!(o->threshold >= 0 && o->threshold <= 1))
+        return bm_fail_field(err, "threshold", "threshold %g (more than 0, at most 1)",
+                             o->threshold);
+    if (o->threshold > 0 && !o->unique)
+        return bm_fail_field(err, "threshold",
+                             "`threshold` without `unique` (that of the index is fixed)");
+    if (o->unique && o->write == NULL)
+        return bm_fail_field(err, "write", "no place for what is not added (`write`)");
+    if (o->follow && bm_input_given(&o->input))
+        return bm_fail_field(err, "follow", "`follow` reads standard input alone (no other input)");
+    if (o->follow && o->resume)
+        return bm_fail_field(err, "resume",
+                             "`resume` needs inputs that can be read again, and "
+                             "`follow` reads standard input");
+    return BM_OK;
+}
+
+bm_status bm_settings_of_index_add(const bm_index_add_options *options, bm_settings *out,
+                                   bm_error *err)
+{
+    bm_index_add_options o = add_defaults;
+    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_index_add_options, set_fields), &o, err));
+    *out = (bm_settings){
+        .kind = BM_JOB_INDEX_ADD,
+        .input = o.input,
+        .text = o.text,
+        .sketch = o.sketch,
+        .bands = o.bands,
+        .results = {.resume = o.resume, .json = o.json, .write = o.write, .write_ctx = o.write_ctx},
+        .device = o.device,
+        .resources = o.resources,
+        .output = o.output,
+        .callbacks = o.callbacks,
+        .recorded = {.set_fields = o.set_fields, .sources = o.sources},
+        .index = {.unique = o.unique, .follow = o.follow, .threshold = o.threshold},
+    };
+    static const char *const standard_input[] = {"-"};
+    out->output.path = o.path;
+    if (o.follow) {
+        out->input.paths = standard_input;
+        out->input.n_paths = 1;
+    }
+    const bm_option_parts parts = bm_settings_parts(out);
+    BM_TRY(check_path(o.path, err));
+    BM_TRY(bm_option_set_fields_check(o.set_fields, err));
+    BM_TRY(check_add(&o, err));
+    return bm_settings_settle(out, &parts, err);
+}
+
+/* Of a job without documents: `out` has its parts. */
+static bm_status settle_plain(bm_settings *out, const char *path, bm_error *err)
+{
+    out->input = (bm_input_options)BM_INPUT_DEFAULTS;
+    out->text = (bm_text_options)BM_TEXT_DEFAULTS;
+    out->sketch = (bm_sketch_options)BM_SKETCH_DEFAULTS;
+    out->bands = (bm_band_options)BM_BAND_DEFAULTS;
+    out->output.path = path;
+    const bm_option_parts parts = {
+        .resources = &out->resources, .output = &out->output, .callbacks = &out->callbacks};
+    BM_TRY(check_path(path, err));
+    return bm_settings_settle(out, &parts, err);
+}
+
+bm_status bm_settings_of_index_remove(const bm_index_remove_options *options, bm_settings *out,
+                                      bm_index_remove_options *taken, bm_error *err)
+{
+    bm_index_remove_options o = remove_defaults;
+    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_index_remove_options, callbacks), &o, err));
+    *out = (bm_settings){.kind = BM_JOB_INDEX_REMOVE,
+                         .resources = o.resources,
+                         .output = o.output,
+                         .callbacks = o.callbacks};
+    bm_status status = BM_OK;
+    BM_TRY_OUT(settle_plain(out, o.path, err));
+    BM_TRY_OUT(bm_option_list_check("ids", o.ids, o.n_ids, err));
+    if (o.n_ids == 0 && o.ids_from == NULL)
+        BM_TRY_OUT(bm_fail_field(err, "ids", "no ids given"));
+out:
+    *taken = o;
+    return status;
+}
+
+bm_status bm_settings_of_index_compact(const bm_index_compact_options *options, bm_settings *out,
+                                       bm_error *err)
+{
+    bm_index_compact_options o = compact_defaults;
+    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_index_compact_options, callbacks), &o, err));
+    *out = (bm_settings){.kind = BM_JOB_INDEX_COMPACT,
+                         .resources = o.resources,
+                         .output = o.output,
+                         .callbacks = o.callbacks};
+    return settle_plain(out, o.path, err);
+}
+
+/* settings_query -- options of a query to settings. */
+
+static const bm_query_options query_defaults = {.input = BM_INPUT_DEFAULTS,
+                                                .text = BM_TEXT_DEFAULTS,
+                                                .sketch = BM_SKETCH_DEFAULTS,
+                                                .bands = BM_BAND_DEFAULTS,
+                                                .resources = BM_RESOURCE_DEFAULTS};
+
+void bm_query_options_init_sized(bm_query_options *options, size_t struct_size)
+{
+    bm_sized_init(options, struct_size, &query_defaults, sizeof query_defaults);
+}
+
+bm_status bm_answer_rule_check(const bm_answer_rule *rule, bm_error *err)
+{
+    BM_TRY(bm_option_number_check("threshold", rule->threshold, err));
+    if (!(rule->threshold >= 0 && rule->threshold <= 1))
+        return bm_fail_field(err, "threshold", "`threshold` %g (0 to 1)", rule->threshold);
+    BM_TRY(bm_option_check(BM_OPTION_MEASURE, rule->measure, err));
+    if (rule->reserved_flags != 0)
+        BM_TRY(bm_reserved_check("answers", &(uint64_t){rule->reserved_flags}, 1, err));
+    return bm_reserved_check("answers", rule->reserved,
+                             sizeof rule->reserved / sizeof *rule->reserved, err);
+}
+
+static bm_status check_follow(const bm_query_options *o, bm_error *err)
+{
+    if (bm_input_given(&o->input))
+        return bm_fail_field(err, "follow", "`follow` reads standard input alone (no other input)");
+    if (o->output.path != NULL)
+        return bm_fail_field(err, "output", "`follow` answers as it is asked (no `output`)");
+    return BM_OK;
+}
+
+static bool has_standard_input(const char *const *paths, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(paths[i], "-") == 0)
+            return true;
+    return false;
+}
+
+static bm_status check_query(const bm_query_options *o, bm_error *err)
+{
+    BM_TRY(bm_option_check(BM_OPTION_VERIFY, o->verify, err));
+    if (o->verify == BM_VERIFY_CONTAINED)
+        return bm_fail_field(err, "verify", "`verify` contained is for dedup (exact, signature)");
+    BM_TRY(bm_answer_rule_check(&o->answers, err));
+    BM_TRY(bm_option_list_check("targets", o->targets, o->n_targets, err));
+    BM_TRY(bm_option_set_fields_check(o->set_fields, err));
+    if (o->path == NULL && o->n_targets == 0)
+        return bm_fail_field(err, "path", "no index given, and no `targets`");
+    if (o->path != NULL && o->n_targets > 0)
+        return bm_fail_field(err, "targets", "an index and `targets` (one or the other)");
+    if (o->verify == BM_VERIFY_NONE)
+        return bm_fail_field(err, "verify", "`verify` none has no best answer (exact, signature)");
+    if (o->answers.measure == BM_MEASURE_CONTAINMENT && o->verify == BM_VERIFY_SIGNATURE)
+        return bm_fail_field(err, "verify",
+                             "`verify` signature with `measure` containment (exact)");
+    if (o->output.path == NULL && o->write == NULL)
+        return bm_fail_field(err, "write", "no place for the answers given (`output` or `write`)");
+    if (has_standard_input(o->targets, o->n_targets) &&
+        (o->follow || has_standard_input(o->input.paths, o->input.n_paths)))
+        return bm_fail_field(err, "targets", "standard input cannot be both queries and `targets`");
+    return BM_OK;
+}
+
+bm_status bm_settings_of_query(const bm_query_options *options, bm_settings *out, bm_error *err)
+{
+    bm_query_options o = query_defaults;
+    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_query_options, set_fields), &o, err));
+    *out = (bm_settings){.kind = BM_JOB_QUERY,
+                         .input = o.input,
+                         .text = o.text,
+                         .sketch = o.sketch,
+                         .bands = o.bands,
+                         .pairs = {.verify = o.verify, .measure = o.answers.measure},
+                         .results = {.json = o.json, .write = o.write, .write_ctx = o.write_ctx},
+                         .device = o.device,
+                         .resources = o.resources,
+                         .output = o.output,
+                         .callbacks = o.callbacks,
+                         .recorded = {.set_fields = o.set_fields},
+                         .index = {.query = {.index = o.path,
+                                             .targets = o.targets,
+                                             .n_targets = o.n_targets,
+                                             .answers = o.answers,
+                                             .follow = o.follow}}};
+    static const char *const standard_input[] = {"-"};
+    if (o.follow)
+        BM_TRY(check_follow(&o, err));
+    if (o.follow) {
+        out->input.paths = standard_input;
+        out->input.n_paths = 1;
+    }
+    const bm_option_parts parts = bm_settings_parts(out);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_settings_settle(out, &parts, err));
+    status = check_query(&o, err);
+out:
+    if (status != BM_OK)
+        bm_settings_reset(out);
+    return status;
+}
 
 #define DEFAULT_LEAST (UINT64_C(256) << 20) /* of --memory where it is not given */
 

@@ -1,20 +1,72 @@
 /* settings.h -- what a job was asked for, checked and settled: it does not change while the job
  * runs.
  *
- * bm_settings_of_NAME takes the options of a public call. Where the inputs are directories of ours,
+ * bm_settings_of_NAME takes the options of a public call. Where the inputs are directories of
+ * ours,
  * how their documents were read and signed stands in their manifests: bm_recipe_settle (recipe.h)
- * puts that into the settings. bm_settings_plan settles the bands. After that the settings are only
+ * puts that into the settings. bm_settings_plan settles the bands. After that the settings are
+ * only
  * read. Not public. */
-#ifndef BM_CONTEXT_SETTINGS_H
-#define BM_CONTEXT_SETTINGS_H
+#ifndef BM_JOB_SETTINGS_H
+#define BM_JOB_SETTINGS_H
+
+#include <stdint.h>
 
 #include <bandmill/explain.h>
 #include <bandmill/job.h>
 
+#include "model/counts.h"
 #include "model/job_settings.h"
-#include "model/option_check.h"
 #include "model/keep_rules.h"
-#include "job/job_row.h"
+#include "model/option_check.h"
+
+/* job_row -- the kinds of jobs, a row each: what a job reads and writes, which stages it has,
+ * and what
+ * its report tells. Code that jobs share asks the row and never which job it is, so a new job is
+ * a row
+ * and what it does itself. */
+
+typedef enum bm_job_kind {
+    BM_JOB_SIGN,
+    BM_JOB_DEDUP,
+    BM_JOB_PAIRS,
+    BM_JOB_FILTER,
+    BM_JOB_EXPLAIN,
+    BM_JOB_INDEX_BUILD,
+    BM_JOB_INDEX_ADD,
+    BM_JOB_INDEX_REMOVE,
+    BM_JOB_INDEX_COMPACT,
+    BM_JOB_TUNE,
+    BM_JOB_QUERY,
+    BM_JOB_EXPORT,
+    BM_N_JOBS
+} bm_job_kind;
+
+enum {                           /* bits of bm_job_row.does */
+       BM_JOB_SIGNS = 1u << 0,   /* it signs all documents, and nothing else */
+       BM_JOB_MATCHES = 1u << 1, /* it finds pairs, of documents or of signatures */
+       BM_JOB_GROUPS =
+           1u << 2, /* and groups, which are kept and resumed; pairs are rows if wanted */
+       BM_JOB_WRITES_DIR = 1u << 3, /* its output is a directory */
+       BM_JOB_COPIES = 1u << 4,     /* it copies records that another job has chosen */
+       BM_JOB_COMPARES = 1u << 5,   /* it compares a sample, and that is all */
+       BM_JOB_FILLS_INDEX = 1u << 6,
+       BM_JOB_ADDS = 1u << 7,       /* to an index that is there */
+       BM_JOB_TAKES_KEYS = 1u << 8, /* band keys made elsewhere */
+       BM_JOB_TAKES_WEIGHTS = 1u << 9,
+       BM_JOB_WEIGHS = 1u << 10 /* it counts shingles and weighs documents itself */
+};
+
+typedef struct bm_job_row {
+    const char *name; /* "signatures", "dedup", "index add" …: as reports have it */
+    uint32_t does;    /* BM_JOB_* bits */
+    uint32_t lists;   /* BM_FIELD_OF_* bits (model/field_rows.h): the parameters of its report */
+    bm_report_counts_of counts;
+    /* Shares of the time of signing (job_context.c); 0: there is no such stage. */
+    double write_weight, seal_weight;
+} bm_job_row;
+
+extern const bm_job_row bm_job_rows[BM_N_JOBS];
 
 /* What weights come from, as reports name it. */
 typedef struct bm_weighed {
@@ -128,5 +180,65 @@ bool bm_settings_weigh(const bm_settings *settings);
 /* Settle the plan from threshold, recall, bands, rows and perms; and perms where bands and rows
  * settle it. BM_ERR_USAGE: there is none. */
 bm_status bm_settings_plan(bm_settings *settings, bm_error *err);
+
+/* settings_fields -- fields of settings beside those that are recorded, and beside inputs for
+ * which
+ * they mean nothing: loops over model/field_rows.h. */
+
+/* `asked`: as the caller set them; `are`: as the signatures in `dir` were made and their documents
+ * read. BM_ERR_USAGE names the first field of the parts input, text and sketch (but for its number
+ * of permutations) that asks for something else. Ids may be numbered where those of each directory
+ * were not: they shall differ over all of them. A field asks where it differs from its default or
+ * has its bit in asked->recorded.set_fields. */
+bm_status bm_recorded_options_check(const bm_settings *asked, const bm_settings *are,
+                                    const char *dir, bm_error *err);
+/* The same for an index `dir`, in which nothing is fixed about how documents are read: of text and
+ * sketch, with its number of permutations, and of bands and rows. */
+bm_status bm_recorded_options_check_index(const bm_settings *asked, const bm_settings *are,
+                                          const char *dir, bm_error *err);
+
+/* BM_ERR_USAGE where `format` is keys and something is asked for that band keys made elsewhere do not
+ * have: texts, ids of their own, signatures, a plan, a verification. */
+bm_status bm_settings_check_keys(const bm_settings *settings, bm_error *err);
+
+/* The key of the first field in which texts are cut and hashed differently; NULL: none. Stop words are
+ * settled lists. */
+const char *bm_text_differs(const bm_text_options *a, const bm_text_options *b);
+
+/* settings_list -- the settings that decide a job's results, one after another, by their names and
+ * words: what a report tells, and what an interrupted job must have in common with the one that
+ * resumes it. */
+
+typedef enum bm_setting_kind {
+    BM_SETTING_NULL,
+    BM_SETTING_TEXT, /* `text` NULL: null */
+    BM_SETTING_UINT,
+    BM_SETTING_DOUBLE,
+    BM_SETTING_TEXTS
+} bm_setting_kind;
+
+typedef enum bm_setting_section {
+    BM_SECTION_PROVENANCE, /* how documents are read, cut and signed */
+    BM_SECTION_PARAMETERS, /* which pairs and groups are wanted; not for signatures */
+    BM_SECTION_PLAN,       /* of the bands; one setting of kind NULL where there is none */
+    BM_SECTION_OUTPUT      /* what is written; not in reports */
+} bm_setting_section;
+
+/* Valid during the call. */
+typedef struct bm_setting {
+    bm_setting_section section;
+    const char *name;
+    bm_setting_kind kind;
+    const char *text;
+    uint64_t number;
+    double real;
+    const char *const *texts;
+    size_t n_texts;
+} bm_setting;
+
+typedef void (*bm_setting_fn)(void *ctx, const bm_setting *setting);
+
+/* Call back for each, section after section. `format` is that of the inputs, once they are open. */
+void bm_settings_list(const bm_settings *settings, bm_format format, bm_setting_fn fn, void *ctx);
 
 #endif

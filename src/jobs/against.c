@@ -1,23 +1,779 @@
 /* against.c -- ranges of the corpus through the search of the index.
  *
- * Tests: tests/cli/cases/dedup_against.sh, tests/cli/cases/against_exact.sh, tests/reference/test_against.py, tests/fault/against_calls.c */
+ * Tests: tests/cli/cases/against_exact.sh, tests/cli/cases/dedup_against.sh,
+ *        tests/fault/against_calls.c, tests/reference/test_against.py */
 #include "jobs/against.h"
 
-#include <math.h>
+#include <bandmill/sketch.h>
 
-#include "model/scheme_facts.h"
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
 #include "base/error.h"
 #include "base/memory.h"
-#include "lsh/containment.h"
-#include "lsh/verify.h"
-#include "job/job_stages.h"
 #include "corpus/corpus.h"
-#include "corpus/corpus_range.h"
+#include "corpus/corpus_parts.h"
+#include "index/index_place.h"
 #include "index/search.h"
-#include "jobs/against_signed.h"
-#include "jobs/against_state.h"
-#include "match/known_groups.h"
+#include "index/search_hits.h"
+#include "job/job_context.h"
+#include "job/recipe.h"
+#include "job/settings.h"
+#include "lsh/verify.h"
+#include "match/edges.h"
+#include "model/file_names.h"
+#include "model/option_words.h"
+#include "model/scheme_facts.h"
+#include "results/listed_order.h"
+#include "results/result_tables.h"
 #include "sketch/scheme.h"
+#include "store/store_write.h"
+
+/* against_open -- an index as it stands, or signatures, whose inputs are looked for where exact
+ * similarities may be
+ * wanted. */
+
+void bm_against_close(bm_against *against)
+{
+    if (against == NULL)
+        return;
+    bm_store_view_close(against->view);
+    bm_store_close(against->store);
+    bm_recipe_reset(&against->recipe);
+    bm_sign_dir_close(against->dir);
+    bm_settings_reset(&against->known);
+    bm_free(against);
+}
+
+/* --- what the known ones are --- */
+
+static bm_status open_index(bm_against *against, bm_settings *settings, bm_error *err)
+{
+    const char *path = settings->pairs.against;
+    BM_TRY(bm_store_open(path, &(bm_store_cfg){.mode = BM_STORE_READ}, &against->store, err));
+    BM_TRY(bm_store_view_open(against->store, &against->view, err));
+    BM_TRY(bm_index_settings_take(bm_store_facts_of(against->store), path, &against->known, err));
+    const bm_store_counts counts = bm_store_view_counts(against->view);
+    snprintf(settings->pairs.against_state, sizeof settings->pairs.against_state,
+             "%" PRIu64 " documents of %" PRIu64 " shingles and %" PRIu64
+             " bytes, the next is number %" PRIu64,
+             counts.documents, counts.shingles, counts.text_bytes, counts.next_number);
+    return BM_OK;
+}
+
+static bm_status open_signatures(bm_against *against, bm_settings *settings, bm_error *err)
+{
+    const char *path = settings->pairs.against;
+    bm_settings *known = &against->known;
+    BM_TRY(bm_sign_dir_open(path, settings->memory, &against->dir, err));
+    against->manifest = bm_sign_dir_manifest(against->dir);
+    against->recipe = (bm_recipe){.manifests = &against->manifest, .n = 1};
+    bm_status status = bm_recipe_settle(&against->recipe, known, err);
+    known->input.patterns = (bm_name_patterns){0}; /* of the job's own inputs */
+    known->sketch.perms = bm_sign_dir_perms(against->dir);
+    known->plan.bands = settings->bands.bands;
+    known->plan.rows = settings->bands.rows;
+    if (status == BM_OK && known->text.weights != BM_WEIGHTS_NONE)
+        status =
+            bm_fail_field(err, "against",
+                          "`against` %s has `weights` (which other documents do not share)", path);
+    if (status == BM_OK)
+        status = bm_recorded_options_check_index(settings, known, path, err);
+    const char *digest = bm_manifest_output(against->manifest, BM_FILE_SIGNATURES);
+    snprintf(settings->pairs.against_state, sizeof settings->pairs.against_state, "%s",
+             digest != NULL ? digest : "");
+    return status;
+}
+
+/* --- verification --- */
+
+/* What is there of known documents: `verify` is how they are compared. */
+static bm_status refuse_verify(const bm_settings *settings, const char *what, const char *verify,
+                               bm_error *err)
+{
+    return bm_fail_field(err, "verify", "`verify` %s: `against` %s has %s (`verify` %s)",
+                         bm_option_word(BM_OPTION_VERIFY, settings->pairs.verify),
+                         settings->pairs.against, what, verify);
+}
+
+static bm_status settle_index(const bm_against *against, bm_settings *settings, bm_error *err)
+{
+    const bool words = bm_store_facts_of(against->store)->kind == BM_STORE_SIGNATURES;
+    const bm_verify verify = words ? BM_VERIFY_SIGNATURE : BM_VERIFY_EXACT;
+    if (settings->pairs.verify == BM_VERIFY_CONTAINED)
+        return words ? bm_fail_at(err, BM_ERR_FORMAT, settings->pairs.against, 0,
+                                  "it has only the signatures of its documents (`verify` contained "
+                                  "compares sets: `store` sets)")
+                     : BM_OK;
+    if (settings->pairs.verify != BM_VERIFY_AUTO && settings->pairs.verify != verify)
+        return refuse_verify(settings,
+                             words ? "only the signatures of its documents"
+                                   : "the sets of its documents, and no signatures",
+                             bm_option_word(BM_OPTION_VERIFY, verify), err);
+    settings->pairs.verify = verify;
+    return BM_OK;
+}
+
+/* Sets are made of the inputs again: are they there, and is no output one of them? */
+static bm_status find_inputs(bm_against *against, const bm_settings *settings, bm_error *err)
+{
+    bm_input_options *input = &against->known.input;
+    bm_status status = bm_recipe_find(&against->recipe, &against->known, err);
+    if (status == BM_ERR_IO) /* of files that our own name */
+        status = BM_ERR_FORMAT;
+    return status == BM_OK
+               ? bm_job_context_check_outputs(settings, input->paths, input->n_paths, err)
+               : status;
+}
+
+static bm_status settle_signatures(bm_against *against, bm_settings *settings, bm_error *err)
+{
+    const bm_verify asked = settings->pairs.verify;
+    bm_error why = {0};
+    if (asked == BM_VERIFY_NONE)
+        return refuse_verify(settings, "signatures, and inputs that they were made from",
+                             "exact or signature", err);
+    if (asked == BM_VERIFY_SIGNATURE)
+        return BM_OK;
+    against->may_give_way = asked == BM_VERIFY_AUTO;
+    bm_status status = find_inputs(against, settings, &why);
+    against->changed = status == BM_ERR_FORMAT;
+    if (status == BM_OK || bm_against_give_way(against, settings, status, &why))
+        return BM_OK;
+    if (err != NULL) {
+        *err = why;
+        err->status = status;
+    }
+    return status;
+}
+
+bool bm_against_give_way(bm_against *against, bm_settings *settings, bm_status status,
+                         const bm_error *why)
+{
+    if (!against->may_give_way || !against->changed || status != BM_ERR_FORMAT)
+        return false;
+    against->may_give_way = false;
+    against->why = *why;
+    settings->pairs.verify = BM_VERIFY_SIGNATURE;
+    return true;
+}
+
+void bm_against_say(const bm_against *against, bm_meter *meter)
+{
+    char why[2100];
+    if (against->why.status == BM_OK)
+        return;
+    bm_error_format(&against->why, why, sizeof why);
+    bm_meter_log(meter, BM_LOG_WARNING, "%s: known documents are compared by their signatures only",
+                 why);
+}
+
+/* --- opening --- */
+
+bm_status bm_against_open(bm_settings *settings, bm_against **out, bm_error *err)
+{
+    const char *path = settings->pairs.against;
+    bool is = bm_store_is(path), is_signatures = false;
+    bm_status status = is ? BM_OK : bm_sign_dir_is(path, settings->memory, &is_signatures, err);
+    if (status == BM_OK && !is && !is_signatures && access(path, F_OK) != 0)
+        return bm_fail_errno(err, errno, path, "cannot open");
+    if (status == BM_OK && !is && !is_signatures)
+        return bm_fail_field(err, "against",
+                             "`against` %s is no index and no directory that sign wrote", path);
+    bm_against *against = status == BM_OK ? bm_alloc_zero(1, sizeof *against) : NULL;
+    if (status == BM_OK && against == NULL)
+        status = bm_fail_nomem(err, sizeof *against);
+    if (status != BM_OK)
+        return status;
+    against->known = *settings;
+    against->known.stop = (bm_stop_settings){0};
+    against->known.keep = (bm_keep_rules){0};
+    status = is ? open_index(against, settings, err) : open_signatures(against, settings, err);
+    if (status == BM_OK)
+        status =
+            is ? settle_index(against, settings, err) : settle_signatures(against, settings, err);
+    if (status == BM_OK) {
+        settings->bands = against->known.bands;
+        if (is && settings->pairs.against_threshold > 0)
+            settings->bands.threshold = settings->pairs.against_threshold;
+        *out = against;
+    } else {
+        bm_against_close(against);
+    }
+    return status;
+}
+
+void bm_against_settle(const bm_against *against, bm_settings *settings)
+{
+    settings->text = against->known.text;
+    settings->sketch = against->known.sketch;
+    settings->hash_name = against->known.hash_name;
+}
+
+bm_status bm_against_check(const bm_against *against, const bm_settings *settings, bm_error *err)
+{
+    const bm_settings *known = &against->known;
+    const char *differs = NULL;
+    if (bm_text_differs(&known->text, &settings->text) != NULL)
+        differs = "text";
+    else if (known->sketch.scheme != settings->sketch.scheme ||
+             known->sketch.seed != settings->sketch.seed ||
+             known->sketch.perms != settings->sketch.perms)
+        differs = "signatures";
+    else if (strcmp(known->hash_name, settings->hash_name) != 0)
+        differs = "hash";
+    return differs == NULL ? BM_OK
+                           : bm_fail_at(err, BM_ERR_FORMAT, settings->pairs.against, 0,
+                                        "the %s of its documents differ from those of the inputs "
+                                        "(documents that were cut and signed alike)",
+                                        differs);
+}
+
+/* against_sets -- the inputs of signatures are read as they were when they were signed, through
+ * the ingest.
+ *
+ *     rows of the directory    input 0  |   input 1   | input 2 ...       sources.tsv: how many of each
+ *     marked                    *    *  |             |    *
+ *     read                     ----------             ----------          documents in order are rows in order
+ *
+ * That a file is the one that was signed is known when its last byte was read, by its digest;
+ * before that, a document
+ * that has another number of shingles tells that it is not. */
+
+/* The inputs that are read: all arrays are of `part.n_inputs`. */
+typedef struct chosen {
+    bm_recipe part;  /* borrows from the recipe of all, but for the arrays */
+    uint64_t *begin; /* first row of each */
+    uint64_t *end;   /* behind its last */
+} chosen;
+
+typedef struct reading {
+    bm_against *against;
+    const bm_row_marks *rows;
+    chosen inputs;
+    size_t file;  /* of the chosen, that is being read */
+    uint64_t row; /* of its next document */
+    bm_spill_file *out;
+} reading;
+
+/* --- which inputs --- */
+
+static bool has_marked(const bm_row_marks *rows, uint64_t begin, uint64_t end)
+{
+    for (uint64_t row = begin; row < end; row++) {
+        if (row % 64 == 0)
+            while (end - row >= 64 && rows->bits[row / 64] == 0)
+                row += 64;
+        if (row < end && bm_row_is_marked(rows, row))
+            return true;
+    }
+    return false;
+}
+
+static void reset_chosen(chosen *c)
+{
+    bm_free(c->part.inputs);
+    bm_free(c->part.names);
+    bm_free(c->part.paths);
+    bm_free(c->begin);
+    bm_free(c->end);
+}
+
+static bm_status alloc_chosen(chosen *c, size_t n, bm_error *err)
+{
+    c->part.inputs = bm_alloc(n, sizeof *c->part.inputs);
+    c->part.names = bm_alloc(n, sizeof *c->part.names);
+    c->part.paths = bm_alloc(n, sizeof *c->part.paths);
+    c->begin = bm_alloc(n, sizeof *c->begin);
+    c->end = bm_alloc(n, sizeof *c->end);
+    return c->part.inputs == NULL || c->part.names == NULL || c->part.paths == NULL ||
+                   c->begin == NULL || c->end == NULL
+               ? bm_fail_nomem(err, n * sizeof *c->begin)
+               : BM_OK;
+}
+
+static bm_status choose(reading *r, bm_error *err)
+{
+    const bm_recipe *all = &r->against->recipe;
+    chosen *c = &r->inputs;
+    uint64_t row = 0;
+    bm_source_column column = {.field = BM_SOURCES_DOCUMENTS};
+    c->part = (bm_recipe){.manifests = all->manifests, .n = all->n};
+    bm_status status = BM_OK;
+    BM_TRY_OUT(alloc_chosen(c, all->n_inputs, err));
+    column.rows = bm_alloc(all->n_inputs, sizeof *column.rows);
+    if (column.rows == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, all->n_inputs * sizeof *column.rows));
+    BM_TRY_OUT(bm_source_table_read(r->against->manifest, &column, 1, err));
+    if (column.sum != r->rows->n_rows)
+        BM_TRY_OUT(bm_fail_at(err, BM_ERR_FORMAT, bm_sign_dir_path(r->against->dir), 0,
+                              "%s counts %" PRIu64 " documents (the manifest %" PRIu64 ")",
+                              BM_FILE_SOURCES, column.sum, r->rows->n_rows));
+    for (size_t i = 0; i < all->n_inputs; i++) {
+        const uint64_t begin = row, end = row + column.rows[i];
+        const size_t n = c->part.n_inputs;
+        row = end;
+        if (!has_marked(r->rows, begin, end))
+            continue;
+        c->part.inputs[n] = all->inputs[i];
+        c->part.names[n] = all->names[i];
+        c->part.paths[n] = all->paths[i];
+        c->begin[n] = begin;
+        c->end[n] = end;
+        c->part.n_inputs++;
+    }
+out:
+    bm_free(column.rows);
+    return status;
+}
+
+/* --- their documents --- */
+
+static bm_status other_documents(const reading *r, bm_error *err)
+{
+    return bm_fail_at(err, BM_ERR_FORMAT, r->inputs.part.names[r->file], 0,
+                      "its documents are not those that %s was made from",
+                      bm_sign_dir_path(r->against->dir));
+}
+
+/* The next document is of this file: those before it have all that they should. */
+static bm_status move_to(reading *r, size_t file, bm_error *err)
+{
+    for (; r->file < file; r->row = r->inputs.begin[++r->file])
+        if (r->row != r->inputs.end[r->file])
+            return other_documents(r, err);
+    return BM_OK;
+}
+
+static bm_status take(reading *r, const bm_shingle_batch *shingles, size_t i, bm_error *err)
+{
+    const uint64_t begin = shingles->offsets[i], n = shingles->offsets[i + 1] - begin;
+    uint32_t signed_n;
+    BM_TRY(bm_sign_dir_n_shingles(r->against->dir, r->row, 1, &signed_n, err));
+    if (n != signed_n)
+        BM_TRY(other_documents(r, err));
+    return bm_spill_add(r->out, shingles->hashes + begin, (size_t)n * sizeof *shingles->hashes,
+                        NULL, err);
+}
+
+/* A bm_ingest_sink. Of a batch that failed nothing is wanted. */
+static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
+{
+    (void)first_row;
+    reading *r = ctx;
+    for (size_t i = 0; batch->status == BM_OK && i < batch->n_docs; i++) {
+        BM_TRY(move_to(r, batch->docs[i].row.file, err));
+        if (r->row == r->inputs.end[r->file])
+            BM_TRY(other_documents(r, err));
+        if (bm_row_is_marked(r->rows, r->row))
+            BM_TRY(take(r, &batch->shingles, i, err));
+        r->row++;
+    }
+    return BM_OK;
+}
+
+/* --- all of it --- */
+
+static bm_status read_inputs(reading *r, bm_job_context *context, bm_corpus *corpus, bm_error *err)
+{
+    const chosen *c = &r->inputs;
+    const bm_ingest_wish wish = {
+        .sink = on_batch, .sink_ctx = r, .room = bm_corpus_room, .room_ctx = corpus};
+    r->row = c->begin[0];
+    BM_TRY(bm_recipe_ingest(&c->part, &r->against->known, context, &wish, err));
+    BM_TRY(move_to(r, c->part.n_inputs - 1, err));
+    if (r->row != c->end[r->file])
+        BM_TRY(other_documents(r, err));
+    return BM_OK;
+}
+
+bm_status bm_against_sets(bm_against *against, bm_job_context *context, bm_corpus *corpus,
+                          bm_marked_sets *sets, bm_error *err)
+{
+    reading r = {.against = against, .rows = &sets->rows};
+    bm_status status = choose(&r, err);
+    if (status == BM_OK)
+        bm_meter_log(&context->meter, BM_LOG_DEBUG,
+                     "%" PRIu64 " of %" PRIu64 " known documents are candidates: %zu of %zu inputs "
+                     "of %s are read again",
+                     r.rows->n, r.rows->n_rows, r.inputs.part.n_inputs, against->recipe.n_inputs,
+                     bm_sign_dir_path(against->dir));
+    if (status == BM_OK)
+        status =
+            bm_spill_open(context->settings->temp_dir, BM_SPILL_SETS, BM_SETS_BUFFER, &r.out, err);
+    if (status == BM_OK && r.inputs.part.n_inputs > 0) {
+        status = read_inputs(&r, context, corpus, err);
+        against->changed = status == BM_ERR_FORMAT;
+    }
+    if (status == BM_OK)
+        status = bm_spill_flush(r.out, err);
+    sets->file = r.out;
+    reset_chosen(&r.inputs);
+    return status;
+}
+
+/* against_signed -- rows of signatures.npy to band keys, and these into an index.
+ *
+ * For estimates one index does: all documents, with their words. Exact similarities need sets,
+ * and only of documents that
+ * share a band with one of the job's:
+ *
+ *     keys of all known documents -> index without words -> which are found by keys of the corpus -> marks
+ *     marked documents' inputs, read again -> sets (against.h) -> index of these alone
+ *
+ * The second index answers as one of all known documents would: it holds every candidate, in the
+ * same order. */
+
+#define BLOCK_ROWS 4096u
+#define SORT_GRAIN 16u
+#define HIT_BYTES  16u /* in a list of hits, while it is sorted */
+#define HITS_LEAST ((size_t)1 << 16)
+
+/* --- blocks of rows --- */
+
+/* Of the rows of one block those that are wanted. */
+typedef struct block {
+    bm_sign_dir *dir;
+    const bm_band_plan *plan;
+    bm_scheme scheme;
+    size_t n;
+    uint32_t *words, *n_shingles;
+    uint64_t *keys;
+    size_t *ends;
+    bm_buf ids;
+    bm_store_doc *docs;
+    const uint64_t **sets; /* into `hashes` */
+    uint64_t *hashes;
+    size_t cap_hashes;
+} block;
+
+static bm_status open_block(block *b, bm_sign_dir *dir, const bm_settings *s, bm_error *err)
+{
+    const bm_band_plan *plan = &s->plan;
+    const size_t row = bm_scheme_row_uints(s->sketch.scheme, plan->perms);
+    *b = (block){.dir = dir, .plan = plan, .scheme = s->sketch.scheme};
+    b->words = bm_alloc(BLOCK_ROWS * row, sizeof *b->words);
+    b->n_shingles = bm_alloc(BLOCK_ROWS, sizeof *b->n_shingles);
+    b->keys = bm_alloc((size_t)BLOCK_ROWS * plan->bands, sizeof *b->keys);
+    b->ends = bm_alloc(BLOCK_ROWS, sizeof *b->ends);
+    b->docs = bm_alloc(BLOCK_ROWS, sizeof *b->docs);
+    b->sets = bm_alloc(BLOCK_ROWS, sizeof *b->sets);
+    return b->words == NULL || b->n_shingles == NULL || b->keys == NULL || b->ends == NULL ||
+                   b->docs == NULL || b->sets == NULL
+               ? bm_fail_nomem(err, BLOCK_ROWS * row * sizeof *b->words)
+               : BM_OK;
+}
+
+static void reset_block(block *b)
+{
+    bm_free(b->words);
+    bm_free(b->n_shingles);
+    bm_free(b->keys);
+    bm_free(b->ends);
+    bm_free(b->docs);
+    bm_free(b->sets);
+    bm_free(b->hashes);
+    bm_buf_reset(&b->ids);
+}
+
+/* Rows at … at+BLOCK_ROWS-1, or as many as there are; all of them, or those that are marked. */
+static bm_status load_block(block *b, uint64_t at, const bm_row_marks *marks, bm_error *err)
+{
+    const uint64_t left = bm_sign_dir_docs(b->dir) - at;
+    const size_t n = left < BLOCK_ROWS ? (size_t)left : BLOCK_ROWS, bands = b->plan->bands;
+    b->n = b->ids.len = 0;
+    bool any = marks == NULL;
+    for (size_t i = 0; !any && i < n; i++)
+        any = bm_row_is_marked(marks, at + i);
+    if (!any)
+        return BM_OK;
+    BM_TRY(bm_sign_dir_rows(b->dir, at, n, b->words, err));
+    BM_TRY(bm_sign_dir_n_shingles(b->dir, at, n, b->n_shingles, err));
+    BM_TRY(bm_sign_dir_ids(b->dir, at, n, &(bm_sign_ids){&b->ids, b->ends}, err));
+    BM_TRY(bm_signed_rows_keys(&(bm_signed_rows){b->scheme, b->words, n}, b->plan, b->keys, err));
+    for (size_t i = 0; i < n; i++) {
+        const size_t begin = i == 0 ? 0 : b->ends[i - 1];
+        if (marks != NULL && !bm_row_is_marked(marks, at + i))
+            continue;
+        b->docs[b->n] = (bm_store_doc){.id = {b->ids.data + begin, b->ends[i] - begin},
+                                       .n_shingles = b->n_shingles[i]};
+        if (b->n < i)
+            memcpy(b->keys + b->n * bands, b->keys + i * bands, bands * sizeof *b->keys);
+        b->n++;
+    }
+    return BM_OK;
+}
+
+/* --- all documents, with their words or without --- */
+
+static bm_status load_all(bm_against *against, bm_job_context *context, uint32_t words,
+                          bm_error *err)
+{
+    const bm_settings *s = context->settings;
+    const bm_store_facts facts = {
+        .kind = BM_STORE_SIGNATURES, .bands = s->plan.bands, .words = words};
+    const bm_store_cfg cfg = {
+        .mode = BM_STORE_WRITE, .memory = context->budget.arena, .temp_dir = s->temp_dir};
+    const uint64_t n_docs = bm_sign_dir_docs(against->dir);
+    block b;
+    uint32_t first;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(open_block(&b, against->dir, s, err));
+    BM_TRY_OUT(bm_store_create_unnamed(&facts, &cfg, &against->store, err));
+    for (uint64_t at = 0; at < n_docs; at += BLOCK_ROWS) {
+        BM_TRY_OUT(load_block(&b, at, NULL, err));
+        const bm_store_batch batch = {
+            .n = b.n, .docs = b.docs, .words = words > 0 ? b.words : NULL, .keys = b.keys};
+        BM_TRY_OUT(bm_store_add(against->store, &batch, &first, err));
+        BM_TRY_OUT(bm_meter_check(&context->meter, err));
+    }
+out:
+    reset_block(&b);
+    return status;
+}
+
+static bm_status end_store(bm_against *against, bm_error *err)
+{
+    BM_TRY(bm_store_commit(against->store, err));
+    return bm_store_view_open(against->store, &against->view, err);
+}
+
+static void close_store(bm_against *against)
+{
+    bm_store_view_close(against->view);
+    bm_store_close(against->store);
+    against->view = NULL;
+    against->store = NULL;
+}
+
+/* --- candidates --- */
+
+typedef struct asking {
+    uint64_t *keys;
+    uint32_t *n_shingles;
+    bm_row_marks *marks;
+} asking;
+
+static void mark_found(const bm_search_hits *hits, size_t n, bm_row_marks *marks, uint64_t *left)
+{
+    for (size_t i = 0; i < hits->n_lists; i++) {
+        const bm_hit_list *list = &hits->lists[i];
+        for (size_t k = 0; k < list->n; k++)
+            bm_row_mark(marks, list->list[k] >> 32);
+        for (size_t c = 0; c < list->n_crowded; c++)
+            for (size_t k = 0; k < list->crowded[c].n_numbers; k++)
+                bm_row_mark(marks, list->crowded[c].numbers[k]);
+    }
+    for (size_t i = 0; hits->left != NULL && i < n; i++)
+        *left += hits->left[i];
+}
+
+/* Mark what n documents find, of which fewer are asked for at once where they find very much; *left: documents that were
+ * left out, summed. */
+static bm_status ask(const bm_key_batch *all, bm_row_marks *marks, uint64_t *left, bm_error *err)
+{
+    bm_status status = BM_OK;
+    for (size_t at = 0, n = all->n; status == BM_OK && at < all->n;) {
+        bm_key_batch batch = *all;
+        bm_search_hits hits = {0};
+        bool many = false;
+        batch.n = n < all->n - at ? n : all->n - at;
+        batch.alone = batch.n == 1;
+        batch.keys = all->keys + at * all->bands;
+        batch.n_shingles = all->n_shingles + at;
+        status = bm_search_look_up(&batch, &hits, &many, err);
+        if (status == BM_OK && many) {
+            n = batch.n / 2;
+            continue;
+        }
+        if (status == BM_OK)
+            mark_found(&hits, batch.n, marks, left);
+        bm_search_hits_reset(&hits);
+        at += batch.n;
+    }
+    return status;
+}
+
+/* Copies and documents without shingles ask for nothing. */
+static bm_status ask_rows(const bm_against *against, bm_job_context *context,
+                          const bm_corpus *corpus, asking *a, bm_error *err)
+{
+    bm_key_batch batch = {.view = against->view,
+                          .pool = context->pool,
+                          .bands = corpus->cfg.bands,
+                          .keys = a->keys,
+                          .n_shingles = a->n_shingles,
+                          .most = (size_t)(context->budget.arena / HIT_BYTES),
+                          .first = BM_SEARCH_FIRST,
+                          .keep_crowded = true};
+    if (batch.most < HITS_LEAST)
+        batch.most = HITS_LEAST;
+    for (size_t row = 0; row < corpus->n; row += batch.n) {
+        batch.n = corpus->n - row < BLOCK_ROWS ? corpus->n - row : BLOCK_ROWS;
+        for (size_t i = 0; i < batch.n; i++)
+            a->n_shingles[i] = corpus->skip[row + i] ? 0 : corpus->sizes[row + i];
+        BM_TRY(bm_corpus_copy_keys(corpus, row, batch.n, a->keys, err));
+        BM_TRY(ask(&batch, a->marks, &context->against.not_compared, err));
+        BM_TRY(bm_meter_check(&context->meter, err));
+    }
+    return BM_OK;
+}
+
+static bm_status find_candidates(const bm_against *against, bm_job_context *context,
+                                 const bm_corpus *corpus, bm_row_marks *out, bm_error *err)
+{
+    const size_t n_keys = (size_t)BLOCK_ROWS * corpus->cfg.bands;
+    asking a = {.keys = bm_alloc(n_keys, sizeof *a.keys),
+                .n_shingles = bm_alloc(BLOCK_ROWS, sizeof *a.n_shingles),
+                .marks = out};
+    bm_status status = a.keys == NULL || a.n_shingles == NULL
+                           ? bm_fail_nomem(err, n_keys * sizeof *a.keys)
+                           : ask_rows(against, context, corpus, &a, err);
+    bm_free(a.keys);
+    bm_free(a.n_shingles);
+    return status;
+}
+
+/* --- candidates with their sets --- */
+
+typedef struct filling {
+    bm_store *store;
+    bm_pool *pool;
+    const bm_spill_file *file;
+    uint64_t place; /* of the next record */
+    uint64_t most;  /* bytes of sets at a time */
+} filling;
+
+static bm_status sort_sets(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    (void)thread;
+    const block *b = ctx;
+    size_t largest = 16;
+    for (size_t i = begin; i < end; i++)
+        largest = b->docs[i].n_shingles > largest ? b->docs[i].n_shingles : largest;
+    const size_t cap = largest < BM_SORT_SCRATCH ? largest : BM_SORT_SCRATCH;
+    uint64_t *scratch = NULL;
+    BM_TRY(bm_new(&scratch, cap, err));
+    for (size_t i = begin; i < end; i++)
+        bm_hashes_sort_within(b->hashes + (b->sets[i] - b->hashes), b->docs[i].n_shingles, scratch,
+                              cap);
+    bm_free(scratch);
+    return BM_OK;
+}
+
+/* Sets of documents first … first+n-1 of the block, n being as many as fit, one at least. */
+static bm_status read_sets(filling *f, block *b, size_t first, size_t *n, bm_error *err)
+{
+    uint64_t hashes = b->docs[first].n_shingles;
+    for (*n = 1; first + *n < b->n; ++*n) {
+        const uint64_t more = b->docs[first + *n].n_shingles;
+        if ((hashes + more) * sizeof *b->hashes > f->most)
+            break;
+        hashes += more;
+    }
+    bm_status status = bm_grow_array(&b->hashes, &b->cap_hashes, (size_t)hashes, err);
+    uint64_t *to = b->hashes;
+    for (size_t i = first; status == BM_OK && i < first + *n; i++) {
+        const size_t bytes = b->docs[i].n_shingles * sizeof *to;
+        status = bm_spill_read(f->file, f->place, to, bytes, err);
+        f->place += BM_SPILL_RECORD + bytes;
+        b->sets[i] = to;
+        to += b->docs[i].n_shingles;
+    }
+    return status;
+}
+
+static bm_status add_block(filling *f, block *b, bm_error *err)
+{
+    uint32_t number;
+    for (size_t first = 0, n = 0; first < b->n; first += n) {
+        BM_TRY(read_sets(f, b, first, &n, err));
+        block part = *b;
+        part.docs = b->docs + first;
+        part.sets = b->sets + first;
+        BM_TRY(bm_pool_for(f->pool, (bm_pool_split){n, SORT_GRAIN}, sort_sets, &part, err));
+        const bm_store_batch batch = {
+            .n = n, .docs = part.docs, .sets = part.sets, .keys = b->keys + first * b->plan->bands};
+        BM_TRY(bm_store_add(f->store, &batch, &number, err));
+    }
+    return BM_OK;
+}
+
+static bm_status load_marked(bm_against *against, bm_job_context *context,
+                             const bm_marked_sets *sets, bm_error *err)
+{
+    const bm_settings *s = context->settings;
+    const bm_store_facts facts = {.kind = BM_STORE_SETS, .bands = s->plan.bands};
+    const bm_store_cfg cfg = {
+        .mode = BM_STORE_WRITE, .memory = context->budget.arena / 2, .temp_dir = s->temp_dir};
+    filling f = {.pool = context->pool,
+                 .file = sets->file,
+                 .place = BM_SPILL_HEADER,
+                 .most = context->budget.arena / 4};
+    block b;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(open_block(&b, against->dir, s, err));
+    BM_TRY_OUT(bm_store_create_unnamed(&facts, &cfg, &against->store, err));
+    f.store = against->store;
+    for (uint64_t at = 0; at < sets->rows.n_rows; at += BLOCK_ROWS) {
+        BM_TRY_OUT(load_block(&b, at, &sets->rows, err));
+        BM_TRY_OUT(add_block(&f, &b, err));
+        BM_TRY_OUT(bm_meter_check(&context->meter, err));
+    }
+out:
+    reset_block(&b);
+    return status;
+}
+
+static bm_status load_exact(bm_against *against, bm_job_context *context, bm_corpus *corpus,
+                            bm_error *err)
+{
+    bm_marked_sets sets = {.rows = {.n_rows = bm_sign_dir_docs(against->dir)}};
+    const size_t n_bits = (size_t)(sets.rows.n_rows / 64 + 1);
+    bm_status status = load_all(against, context, 0, err);
+    if (status == BM_OK)
+        status = end_store(against, err);
+    sets.rows.bits = bm_alloc_zero(n_bits, sizeof *sets.rows.bits);
+    if (status == BM_OK && sets.rows.bits == NULL)
+        status = bm_fail_nomem(err, n_bits * sizeof *sets.rows.bits);
+    if (status == BM_OK)
+        status = find_candidates(against, context, corpus, &sets.rows, err);
+    close_store(against);
+    bm_job_context_stage(context, BM_STAGE_READ, "bytes");
+    if (status == BM_OK)
+        status = bm_against_sets(against, context, corpus, &sets, err);
+    if (status == BM_OK)
+        status = load_marked(against, context, &sets, err);
+    bm_spill_close(sets.file);
+    bm_free(sets.rows.bits);
+    return status;
+}
+
+bm_status bm_against_load(bm_against *against, bm_job_context *context, bm_corpus *corpus,
+                          bm_error *err)
+{
+    const bm_settings *s = context->settings;
+    if (against->dir == NULL)
+        return BM_OK;
+    close_store(against); /* of a run that gave way */
+    bm_job_context_stage(context, BM_STAGE_LOAD, "documents");
+    BM_TRY(bm_verify_reads_sets(s->pairs.verify)
+               ? load_exact(against, context, corpus, err)
+               : load_all(against, context, bm_scheme_row_uints(s->sketch.scheme, s->plan.perms),
+                          err));
+    return end_store(against, err);
+}
+
+uint64_t bm_against_documents(const bm_against *against)
+{
+    if (against->dir != NULL)
+        return bm_sign_dir_docs(against->dir);
+    return bm_store_view_counts(against->view).documents;
+}
 
 #define RANGE_BYTES  ((uint64_t)32 << 20) /* of sets, where the job has no arena */
 #define SHARES_A_BIT 1e-300               /* a threshold that any shared shingle reaches */

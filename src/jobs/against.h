@@ -1,15 +1,108 @@
-/* against.h -- the documents of a job against those that are known already: of an index, or of a directory that
+/* against.h -- the documents of a job against those that are known already: of an index, or of a
+ * directory that
  * `sign` wrote.
  *
- * Of the known ones only what is a candidate is read: band keys are looked up in the index, and the sets (or words) of those
- * found there are compared. A directory of signatures becomes an index in a file without a name first
- * (against_signed.h), for which sets of candidates are made of its inputs again. */
+ * Of the known ones only what is a candidate is read: band keys are looked up in the index, and
+ * the sets (or words) of those
+ * found there are compared. A directory of signatures becomes an index in a file without a name
+ * first
+ * (against.h), for which sets of candidates are made of its inputs again. */
 #ifndef BM_JOBS_AGAINST_H
 #define BM_JOBS_AGAINST_H
 
-#include "jobs/against_open.h"
-#include "match/grouping.h"
-#include "match/known.h"
+#include <bandmill/types.h>
+
+#include "corpus/corpus.h"
+#include "job/job_context.h"
+#include "job/recipe.h"
+#include "match/edges.h"
+#include "results/sign_dir.h"
+#include "spill/spill_file.h"
+#include "store/store_view.h"
+
+/* row_marks -- some of the rows of a directory of signatures: a bit each. */
+
+typedef struct bm_row_marks {
+    uint64_t *bits; /* (n_rows + 63) / 64; bm_free */
+    uint64_t n_rows;
+    uint64_t n; /* that are marked */
+} bm_row_marks;
+
+static inline bool bm_row_is_marked(const bm_row_marks *marks, uint64_t row)
+{
+    return (marks->bits[row / 64] >> row % 64 & 1) != 0;
+}
+
+static inline void bm_row_mark(bm_row_marks *marks, uint64_t row)
+{
+    const uint64_t bit = (uint64_t)1 << row % 64;
+    marks->n += (marks->bits[row / 64] & bit) == 0;
+    marks->bits[row / 64] |= bit;
+}
+
+/* against_state -- what against.c opens, against.c loads and against.c asks. */
+
+struct bm_against {
+    bm_sign_dir *dir; /* NULL: an index */
+    bm_store *store;  /* of signatures only once they are loaded, like the view */
+    bm_store_view *view;
+    bm_settings
+        known; /* text, sketch and plan of the known ones; of signatures how they were read, too */
+    /* Of signatures: */
+    const bm_manifest *manifest;
+    bm_recipe recipe;  /* with the places of the inputs, where sets are made of them again */
+    bool may_give_way; /* exact verification, which nobody asked for */
+    bool changed;      /* an input that was read again is not the one that was signed */
+    bm_error why;      /* exact verification gave way */
+};
+
+/* against_open -- the known documents of a job, and what they settle. */
+
+typedef struct bm_against bm_against;
+
+/* Open what settings->pairs.against names, and settle bands, verification and its state from what it is. Verification
+ * stays AUTO where signatures are known whose inputs are all there: it may be exact. BM_ERR_USAGE: settings that ask
+ * for something else; an output that is an input of the signatures. BM_ERR_FORMAT: exact verification was asked
+ * for, and an input is missing or has another size. */
+bm_status bm_against_open(bm_settings *settings, bm_against **out, bm_error *err);
+void bm_against_close(bm_against *against); /* NULL is fine */
+/* Text and sketch of documents that were not signed before. */
+void bm_against_settle(const bm_against *against, bm_settings *settings);
+/* Were documents that were signed before, and settled text and sketch, cut and signed as the known ones? BM_ERR_FORMAT. */
+bm_status bm_against_check(const bm_against *against, const bm_settings *settings, bm_error *err);
+/* The job ended with `status`, as *why says: was it because an input of the known ones is not what it was, and is
+ * verification by signature now, since nobody has asked for it? Then the job may be run again. */
+bool bm_against_give_way(bm_against *against, bm_settings *settings, bm_status status,
+                         const bm_error *why);
+/* Say what was settled, where nobody asked for it. */
+void bm_against_say(const bm_against *against, bm_meter *meter);
+
+/* against_sets -- sets of known documents, made again of the inputs that were signed.
+ *
+ * Only inputs that hold marked documents are opened, each is read to its end, and only the sets
+ * of marked documents
+ * are kept: in a temporary file, one behind another, in their order. */
+
+typedef struct bm_marked_sets {
+    bm_row_marks rows;
+    bm_spill_file *
+        file; /* filled: a record for each of the rows, its n_shingles hashes in any order; bm_spill_close */
+} bm_marked_sets;
+
+/* The documents of the job, which wait in `corpus`, give way where memory is short. BM_ERR_FORMAT, and against->changed:
+ * an input is not the one that was signed. */
+bm_status bm_against_sets(bm_against *against, bm_job_context *context, bm_corpus *corpus,
+                          bm_marked_sets *sets, bm_error *err);
+
+/* against_signed -- signatures of known documents as an index, in a file without a name. */
+
+/* Plan and verification are settled: an index of all known documents with their words; or, where similarities are
+ * exact, of those that are candidates of documents in the corpus (before bm_corpus_end_adding), with their sets, which
+ * are made of the inputs again. Known documents that are an index already stay as they are. */
+bm_status bm_against_load(bm_against *against, bm_job_context *context, bm_corpus *corpus,
+                          bm_error *err);
+/* Documents that are known. */
+uint64_t bm_against_documents(const bm_against *against);
 
 /* All documents of the corpus, before bm_corpus_end_adding: which are known. `known` is filled, with the ids of those found. */
 bm_status bm_against_find(bm_against *against, bm_job_context *context, bm_corpus *corpus,

@@ -14,7 +14,7 @@
 #ifndef BM_JOBS_ANNOTATION_H
 #define BM_JOBS_ANNOTATION_H
 
-#include "input/parse_row.h"
+#include "input/record_rules.h"
 #include "input/record.h"
 #include "json/json_exact.h"
 #include "base/memory.h"

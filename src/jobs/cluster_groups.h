@@ -2,7 +2,7 @@
 #ifndef BM_JOBS_CLUSTER_GROUPS_H
 #define BM_JOBS_CLUSTER_GROUPS_H
 
-#include "model/id_set.h"
+#include "model/ids.h"
 #include "job/rows.h"
 
 typedef struct bm_cluster_groups {

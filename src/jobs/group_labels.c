@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "model/file_names.h"
-#include "job/record_room.h"
+#include "job/job_context.h"
 
 /* What is read so far; where there is no room for all of it, it is only counted any more. */
 typedef struct loading {

@@ -7,7 +7,7 @@
 #include <bandmill/types.h>
 
 #include "results/result_dir.h"
-#include "model/id_set.h"
+#include "model/ids.h"
 #include "job/settings.h"
 
 typedef struct bm_group_label {

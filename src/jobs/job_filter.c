@@ -1,30 +1,489 @@
 /* job_filter.c -- the kept documents of a directory that `dedup` wrote, from its inputs: finding
  * and removing as two steps.
  *
- * The tables of the directory name the records to leave out (filter_drops.h); the inputs are walked
- * once and the rest is copied. Where records are known by their ids only, and for formats whose ids
+ * The tables of the directory name the records to leave out (job_filter.c); the inputs are
+ * walked
+ * once and the rest is copied. Where records are known by their ids only, and for formats whose
+ * ids
  * are all that is kept, the inputs are read for these first. Inputs stand for those of
  * the report by position, so they may have moved; their digests must be the same.
  *
  * With `annotate` the removed ones are written too, each record with its group (annotation.h).
  *
- * Tests: tests/unit/jobs/test_public_api_job.c, tests/cli/cases/dedup.sh
- * Tests: tests/cli/cases/staged.sh */
+ * Tests: tests/cli/cases/annotate.sh, tests/cli/cases/dedup.sh, tests/cli/cases/filter.sh,
+ *        tests/cli/cases/staged.sh, tests/unit/jobs/test_annotation.c,
+ *        tests/unit/jobs/test_public_api_job.c */
 #include <bandmill/job.h>
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
-#include "output/manifest.h"
-#include "model/file_names.h"
-#include "job/job_stages.h"
-#include "job/recipe.h"
-#include "job/record_room.h"
-#include "jobs/annotation.h"
-#include "jobs/filter_drops.h"
-#include "jobs/group_labels.h"
+#include "base/memory.h"
+#include "base/utf8.h"
+#include "input/record_format.h"
+#include "input/record_rules.h"
+#include "input/tables.h"
+#include "job/job_context.h"
 #include "job/job_steps.h"
 #include "job/kept_pass.h"
+#include "job/recipe.h"
+#include "job/settings.h"
+#include "jobs/annotation.h"
+#include "jobs/group_labels.h"
+#include "model/file_names.h"
+#include "model/ids.h"
+#include "output/manifest.h"
+#include "results/listed_order.h"
+#include "results/result_dir.h"
+#include "results/result_tables.h"
+
+/* filter_drops -- the records that a directory of `dedup` leaves out: those that it removed, and
+ * those that were skipped.
+ *
+ * removed.tsv and skipped.tsv have them in input order, as many of each input as sources.tsv
+ * counts;
+ * so it is known which input a row is of, even if two have one name. A record is known
+ *
+ *     by its line, which says enough where no two records begin in one;
+ *     by its id (`by_id`) where they do, where there are no lines (dedup had only signatures), and
+ *     where ids are all that is kept. Then the inputs are read once for their ids (job_filter.c), and
+ *     a place is the number of a record, from 0, among those of all inputs. */
+
+typedef struct bm_drop {
+    uint32_t file;  /* number of the input */
+    uint64_t place; /* line, or number */
+} bm_drop;
+
+/* Records in input order. */
+typedef struct bm_drop_list {
+    bm_drop *rows;
+    size_t n, cap, next;
+} bm_drop_list;
+
+typedef struct bm_drops {
+    bool by_id;
+    bool no_lines;                 /* dedup had only signatures */
+    bm_id_set bases;               /* then: X of the removed documents X#N */
+    const bm_settings *settings;   /* borrowed: what says how much they may take */
+    bm_drop_list removed, skipped; /* by id: the first has both, filled by reading */
+    bm_id_set ids;                 /* by id: of the removed documents */
+    uint64_t n_removed, n_skipped;
+    uint64_t bytes; /* that they will take at most */
+} bm_drops;         /* {0} is empty, but for `settings` */
+
+/* Read the tables of the directory, whose report is open. out->by_id: ids are wanted whatever the
+ * tables say. BM_ERR_FORMAT names file and line, or the file where its bytes are not those that the
+ * report lists; BM_ERR_NOMEM names a `memory` that is enough. */
+bm_status bm_drops_load(const bm_manifest *manifest, bm_drops *out, bm_error *err);
+void bm_drops_reset(bm_drops *drops); /* frees */
+/* By id: reading has met one of them, in the input `name`. BM_ERR_INPUT: more than there were. */
+bm_status bm_drops_meet(bm_drops *drops, bm_drop drop, const char *name, bm_error *err);
+/* Is this record left out? Asked for records in input order. */
+bool bm_drops_take(bm_drops *drops, bm_drop here);
+/* How many were left out so far. */
+uint64_t bm_drops_taken(const bm_drops *drops);
+/* No lines are known, and `id` is an X#N: would it matter to a removed document whether the input has it
+ * so, or `sign` had numbered it? */
+bool bm_drops_doubt(const bm_drops *drops, bm_str id);
+/* Is a document of this id removed? */
+bool bm_drops_has_id(const bm_drops *drops, bm_str id);
+
+/* filter_drops -- three tables into one list. */
+
+/* One table after another, into the drops. */
+typedef struct loading {
+    bm_drops *out;
+    bm_source_walk rows;
+    bool removed;             /* removed.tsv; else skipped.tsv */
+    uint64_t n;               /* rows of it so far */
+    uint64_t room;            /* bytes that there are; 0: no limit */
+    uint64_t n_ids, id_bytes; /* so far */
+} loading;
+
+static int by_place(bm_drop a, bm_drop b)
+{
+    if (a.file != b.file)
+        return a.file < b.file ? -1 : 1;
+    return a.place < b.place ? -1 : a.place > b.place;
+}
+
+static bm_status add_drop(bm_drop_list *list, bm_drop drop, bm_error *err)
+{
+    BM_TRY(bm_grow_array(&list->rows, &list->cap, list->n + 1, err));
+    list->rows[list->n++] = drop;
+    return BM_OK;
+}
+
+/* Known once sources.tsv was read; ids come to that. */
+static uint64_t bytes_of_rows(const bm_drops *drops)
+{
+    return (drops->n_removed + drops->n_skipped) * sizeof(bm_drop);
+}
+
+/* An id, or its bytes only, once all of them are more than there is room for. */
+static bm_status load_id(bm_drops *out, loading *now, bm_str id, bm_error *err)
+{
+    uint32_t number;
+    now->n_ids++;
+    now->id_bytes += id.len;
+    out->bytes = bytes_of_rows(out) + bm_id_set_bytes(now->n_ids, now->id_bytes);
+    if (now->room != 0 && out->bytes > now->room) {
+        bm_id_set_reset(&out->ids);
+        bm_id_set_reset(&out->bases);
+        return BM_OK;
+    }
+    BM_TRY(bm_id_set_add(&out->ids, id, &number, err));
+    bm_str base;
+    uint32_t repeat;
+    if (out->no_lines && bm_numbered_id(id, &base, &repeat))
+        BM_TRY(bm_id_set_add(&out->bases, base, &number, err));
+    return BM_OK;
+}
+
+/* A bm_result_row_fn. */
+static bm_status load_row(void *ctx, const bm_tsv_table *row, bm_error *err)
+{
+    loading *now = ctx;
+    bm_drops *out = now->out;
+    const size_t line = now->removed ? BM_REMOVED_LINE : BM_SKIPPED_LINE;
+    bm_drop_list *list = now->removed ? &out->removed : &out->skipped;
+    BM_TRY(
+        bm_source_walk_row(&now->rows, row, now->removed ? BM_REMOVED_FILE : BM_SKIPPED_FILE, err));
+    bm_drop drop = {.file = (uint32_t)now->rows.file};
+    now->n++;
+    /* no row has a line */
+    if (now->removed && list->n == 0 && row->fields[line].len == 0)
+        out->by_id = out->no_lines = true;
+    if (out->by_id)
+        return now->removed ? load_id(out, now, row->fields[BM_REMOVED_ID], err) : BM_OK;
+    BM_TRY(bm_tsv_table_uint(row, line, &drop.place, err));
+    if (list->n > 0 && by_place(list->rows[list->n - 1], drop) > 0)
+        return bm_fail_at(err, BM_ERR_FORMAT, row->path, row->line,
+                          "the rows are not in the order of the inputs");
+    return add_drop(list, drop, err);
+}
+
+static bm_status load_rows(loading *now, bool removed, bm_error *err)
+{
+    const bm_drops *out = now->out;
+    const bm_result_dir dir = {.manifest = now->rows.manifest,
+                               .callbacks = &out->settings->callbacks};
+    const bm_table table = removed ? BM_TABLE_REMOVED : BM_TABLE_SKIPPED;
+    const uint64_t expected = removed ? out->n_removed : out->n_skipped;
+    now->removed = removed;
+    now->n = 0;
+    BM_TRY(bm_result_rows(&dir, table, load_row, now, err));
+    if (now->n == expected)
+        return BM_OK;
+    char message[100];
+    snprintf(message, sizeof message, "%llu rows (" BM_FILE_SOURCES " counts %llu)",
+             (unsigned long long)now->n, (unsigned long long)expected);
+    return bm_result_fail(&dir, bm_table_file(table), 0, message, err);
+}
+
+static bm_status check_room(bm_drops *out, const loading *now, bm_error *err)
+{
+    if (out->bytes < bytes_of_rows(out))
+        out->bytes = bytes_of_rows(out);
+    return now->room == 0 || out->bytes <= now->room
+               ? BM_OK
+               : bm_table_room_refuse(out->settings, "the removed and skipped records", out->bytes,
+                                      err);
+}
+
+bm_status bm_drops_load(const bm_manifest *manifest, bm_drops *out, bm_error *err)
+{
+    loading now = {.out = out};
+    bm_source_walk *rows = &now.rows;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_source_walk_open(manifest, rows, err));
+    BM_TRY_OUT(bm_table_room(out->settings, &now.room, err));
+    /* both sums first: they say what the rows will take */
+    BM_TRY_OUT(bm_source_walk_begin(rows, BM_SOURCES_SKIPPED, &out->n_skipped, err));
+    BM_TRY_OUT(bm_source_walk_begin(rows, BM_SOURCES_REMOVED, &out->n_removed, err));
+    BM_TRY_OUT(check_room(out, &now, err));
+    BM_TRY_OUT(load_rows(&now, true, err));
+    BM_TRY_OUT(check_room(out, &now, err));
+    if (out->n_skipped > 0) {
+        BM_TRY_OUT(bm_source_walk_begin(rows, BM_SOURCES_SKIPPED, &out->n_skipped, err));
+        BM_TRY_OUT(load_rows(&now, false, err));
+    }
+    BM_TRY_OUT(
+        bm_manifest_compare_count(manifest, "removed", out->n_removed, BM_FILE_REMOVED, err));
+    status = bm_manifest_compare_count(manifest, "skipped", out->n_skipped, BM_FILE_SOURCES, err);
+out:
+    bm_source_walk_close(rows);
+    return status;
+}
+
+void bm_drops_reset(bm_drops *drops)
+{
+    bm_free(drops->removed.rows);
+    bm_free(drops->skipped.rows);
+    bm_id_set_reset(&drops->ids);
+    bm_id_set_reset(&drops->bases);
+    memset(drops, 0, sizeof *drops);
+}
+
+/* --- the lists --- */
+
+bm_status bm_drops_meet(bm_drops *drops, bm_drop drop, const char *name, bm_error *err)
+{
+    if (drops->removed.n >= drops->n_removed + drops->n_skipped)
+        return bm_fail_at(err, BM_ERR_INPUT, name, 0,
+                          "the inputs hold more removed and skipped records than there were (%llu)",
+                          (unsigned long long)(drops->n_removed + drops->n_skipped));
+    return add_drop(&drops->removed, drop, err);
+}
+
+static bool take(bm_drop_list *list, bm_drop here)
+{
+    if (list->next >= list->n || by_place(list->rows[list->next], here) != 0)
+        return false;
+    list->next++;
+    return true;
+}
+
+bool bm_drops_take(bm_drops *drops, bm_drop here)
+{
+    return take(&drops->removed, here) || take(&drops->skipped, here);
+}
+
+uint64_t bm_drops_taken(const bm_drops *drops)
+{
+    return drops->removed.next + drops->skipped.next;
+}
+
+bool bm_drops_doubt(const bm_drops *drops, bm_str id)
+{
+    bm_str base;
+    uint32_t number;
+    return drops->bases.n > 0 && bm_numbered_id(id, &base, &number) &&
+           (bm_id_set_find(&drops->bases, base) != BM_ID_NONE ||
+            bm_id_set_find(&drops->bases, id) != BM_ID_NONE);
+}
+
+bool bm_drops_has_id(const bm_drops *drops, bm_str id)
+{
+    return drops->ids.n > 0 && bm_id_set_find(&drops->ids, id) != BM_ID_NONE;
+}
+
+/* annotation -- where a record's group goes, and its words. See annotation.h. */
+
+#define FIELD   "bandmill"
+#define JACCARD "jaccard"
+
+static const char *const columns[] = {FIELD "_" BM_GROUP_NUMBER, FIELD "_" BM_GROUP_SIZE,
+                                      FIELD "_" BM_GROUP_KEPT, FIELD "_" JACCARD};
+enum { N_COLUMNS = sizeof columns / sizeof columns[0] };
+
+bm_status bm_annotation_open(const bm_input_options *input, bm_annotation *out, bm_error *err)
+{
+    static const char *const path[] = {FIELD};
+    const bm_format format = input->format;
+    *out = (bm_annotation){.table = format == BM_FORMAT_CSV || format == BM_FORMAT_TSV,
+                           .labels = bm_format_is_table(format),
+                           .syntax = bm_row_syntax_of(input, format)};
+    if (out->table || out->labels)
+        return BM_OK;
+    if (format == BM_FORMAT_JSONL || format == BM_FORMAT_JSON)
+        return bm_json_exact_open_text(path, 1, &out->json, err);
+    return bm_fail_field(err, "annotate",
+                         "`annotate`: these records have no place for a group (jsonl, json, tsv, "
+                         "csv, parquet or arrow)");
+}
+
+void bm_annotation_close(bm_annotation *a)
+{
+    bm_json_exact_close(a->json);
+    bm_buf_reset(&a->text);
+    memset(a, 0, sizeof *a);
+}
+
+/* "0.843750", or `unknown`. */
+static bm_status add_jaccard(bm_buf *out, uint32_t millionths, const char *unknown, bm_error *err)
+{
+    return millionths == BM_JACCARD_UNKNOWN
+               ? bm_buf_add_text(out, unknown, err)
+               : bm_buf_add_format(out, err, "%" PRIu32 ".%06" PRIu32, millionths / 1000000,
+                                   millionths % 1000000);
+}
+
+/* The number of a group, or its size. */
+static bm_status add_number(bm_buf *out, uint64_t number, const char *none, bm_error *err)
+{
+    return number == 0 ? bm_buf_add_text(out, none, err)
+                       : bm_buf_add_format(out, err, "%" PRIu64, number);
+}
+
+static const char *truth(bool kept)
+{
+    return kept ? "true" : "false";
+}
+
+/* --- JSON --- */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static bm_status check_field(const bm_annotation *a, const bm_annotated *what, bm_error *err)
+{
+    const bm_record *record = what->record;
+    const size_t bom = bm_bom_bytes(record->raw.data, record->raw.len);
+    const bm_str text = {record->raw.data + bom, bm_without_line_end(record->raw).len - bom};
+    bm_json_field field;
+    const char *broken = NULL;
+    BM_TRY(bm_json_exact_run(a->json, text, &field, &broken, err));
+    if (broken != NULL)
+        return bm_fail_at(err, BM_ERR_INPUT, what->file, record->line, "%s", broken);
+    if (field.kind != BM_JSON_MISSING)
+        return bm_fail_at(err, BM_ERR_INPUT, what->file, record->line,
+                          "the record has a field '" FIELD "' already");
+    return BM_OK;
+}
+
+static bm_status add_object(bm_buf *out, const bm_group_label *label, bool first, bm_error *err)
+{
+    BM_TRY(bm_buf_add_text(out, first ? "" : ",", err));
+    BM_TRY(bm_buf_add_text(out, "\"" FIELD "\":{\"" BM_GROUP_NUMBER "\":", err));
+    BM_TRY(add_number(out, label->group, "null", err));
+    BM_TRY(bm_buf_add_text(out, ",\"" BM_GROUP_SIZE "\":", err));
+    BM_TRY(add_number(out, label->size, "null", err));
+    BM_TRY(bm_buf_add_format(out, err,
+                             ",\"" BM_GROUP_KEPT "\":%s,\"" JACCARD "\":", truth(label->kept)));
+    BM_TRY(add_jaccard(out, label->millionths, "null", err));
+    return bm_buf_add_text(out, "}", err);
+}
+
+static bm_status annotate_object(bm_annotation *a, const bm_annotated *what, bm_insertion *out,
+                                 bm_error *err)
+{
+    const bm_record *record = what->record;
+    BM_TRY(check_field(a, what, err));
+    const char *const data = record->raw.data;
+    size_t at = record->raw.len; /* it is an object: the last brace closes it */
+    while (data[at - 1] != '}')
+        at--;
+    size_t before = --at;
+    while (is_blank(data[before - 1]))
+        before--;
+    out->at = at;
+    return add_object(&a->text, what->label, data[before - 1] == '{', err);
+}
+
+/* --- rows --- */
+
+static bool is_column(const bm_cell *cell)
+{
+    for (size_t i = 0; i < N_COLUMNS; i++)
+        if (strlen(columns[i]) == cell->value.len &&
+            memcmp(columns[i], cell->value.data, cell->value.len) == 0)
+            return true;
+    return false;
+}
+
+/* The cells of a row, and whether it fits those before it. */
+static bm_status count_cells(bm_annotation *a, const bm_annotated *what, size_t *n, bm_error *err)
+{
+    const bm_record *record = what->record;
+    const size_t bom = bm_bom_bytes(record->raw.data, record->raw.len);
+    const bm_str content = {record->raw.data + bom, bm_without_line_end(record->raw).len - bom};
+    bm_row row = bm_row_begin(content, a->syntax);
+    bm_cell cell;
+    for (*n = 0; bm_row_next(&row, &cell); ++*n)
+        if (record->is_header && is_column(&cell))
+            return bm_fail_at(err, BM_ERR_INPUT, what->file, record->line,
+                              "the header has a column '%.*s' already", (int)cell.value.len,
+                              cell.value.data);
+    if (row.broken != NULL)
+        return bm_fail_at(err, BM_ERR_INPUT, what->file, record->line, "broken row: %s",
+                          row.broken);
+    if (!a->begun || a->file != record->file) {
+        a->begun = true;
+        a->file = record->file;
+        a->n_columns = *n;
+    }
+    return *n <= a->n_columns
+               ? BM_OK
+               : bm_fail_at(err, BM_ERR_INPUT, what->file, record->line,
+                            "%zu fields, and %zu in the file's first row: the columns of a group "
+                            "would not stand below each other",
+                            *n, a->n_columns);
+}
+
+/* The separators before the first of our columns; `record` has n cells. */
+static bm_status begin_columns(bm_annotation *a, const bm_annotated *what, bm_insertion *out,
+                               bm_error *err)
+{
+    size_t n = 0;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(count_cells(a, what, &n, err));
+    for (; n <= a->n_columns; n++)
+        BM_TRY_OUT(bm_row_split(a->syntax, &a->text, err));
+out:
+    out->at = bm_without_line_end(what->record->raw).len;
+    return status;
+}
+
+static bm_status annotate_row(bm_annotation *a, const bm_annotated *what, bm_insertion *out,
+                              bm_error *err)
+{
+    const bm_group_label *label = what->label;
+    BM_TRY(begin_columns(a, what, out, err));
+    BM_TRY(add_number(&a->text, label->group, "", err));
+    BM_TRY(bm_row_split(a->syntax, &a->text, err));
+    BM_TRY(add_number(&a->text, label->size, "", err));
+    BM_TRY(bm_row_split(a->syntax, &a->text, err));
+    BM_TRY(bm_buf_add_text(&a->text, truth(label->kept), err));
+    BM_TRY(bm_row_split(a->syntax, &a->text, err));
+    return add_jaccard(&a->text, label->millionths, "", err);
+}
+
+static bm_status name_columns(bm_annotation *a, const bm_annotated *what, bm_insertion *out,
+                              bm_error *err)
+{
+    BM_TRY(begin_columns(a, what, out, err));
+    for (size_t i = 0; i < N_COLUMNS; i++) {
+        if (i > 0)
+            BM_TRY(bm_row_split(a->syntax, &a->text, err));
+        BM_TRY(bm_buf_add_text(&a->text, columns[i], err));
+    }
+    return BM_OK;
+}
+
+/* --- files of tables --- */
+
+static bm_status add_label(bm_buf *out, const bm_group_label *label, bm_error *err)
+{
+    _Static_assert(BM_JACCARD_UNKNOWN == BM_TABLE_JACCARD_UNKNOWN, "one word for both");
+    const bm_table_label own = {.group = label->group,
+                                .size = label->size,
+                                .millionths = label->millionths,
+                                .kept = label->kept};
+    return bm_buf_add(out, &own, sizeof own, err);
+}
+
+/* --- a record --- */
+
+bm_status bm_annotation_find(bm_annotation *a, const bm_annotated *what, bm_insertion *out,
+                             bm_error *err)
+{
+    bm_status status = BM_OK;
+    a->text.len = 0;
+    out->at = what->record->raw.len;
+    if (a->labels)
+        status = what->label != NULL ? add_label(&a->text, what->label, err) : BM_OK;
+    else if (what->label == NULL)
+        status = a->table ? name_columns(a, what, out, err) : BM_OK;
+    else
+        status = a->table ? annotate_row(a, what, out, err) : annotate_object(a, what, out, err);
+    out->text = (bm_str){a->text.data, a->text.len};
+    return status;
+}
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

@@ -8,12 +8,11 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "model/option_names.h"
-#include "job/job_stages.h"
-#include "job/record_room.h"
-#include "corpus/corpus_room.h"
+#include "model/option_words.h"
+#include "job/job_context.h"
+#include "corpus/corpus_parts.h"
 #include "corpus/sample.h"
-#include "job/report_spill.h"
+#include "job/report_file.h"
 #include "sketch/scheme.h"
 
 #define KEY_DOC   16u

@@ -1,15 +1,18 @@
 /* signature_inputs.h -- directories that `sign` wrote as the input of dedup and pairs.
  *
  * Words come from signatures.npy, keys are computed here; texts are read again only for exact
- * verification, from the inputs that the manifests name, wherever they are now (input_finder.h).
+ * verification, from the inputs that the manifests name, wherever they are now (job_context.h).
  * Identical documents are known from content_hash.npy, lengths from n_bytes.npy; an older form of
  * directory has neither. Where it was not asked how to verify: exact if every input is there as it
  * was, else by signature, and a line says which is not. */
 #ifndef BM_JOBS_SIGNATURE_INPUTS_H
 #define BM_JOBS_SIGNATURE_INPUTS_H
 
-#include "job/job_context.h"
 #include "corpus/corpus.h"
+#include "job/job_context.h"
+#include "job/recipe.h"
+#include "model/ids.h"
+#include "results/sign_dir.h"
 
 typedef struct bm_signature_inputs bm_signature_inputs;
 
@@ -51,5 +54,49 @@ bm_status bm_signature_inputs_blame(const bm_signature_inputs *inputs,
 /* The texts were read: are they those that were signed, n_docs documents? Else BM_ERR_FORMAT. */
 bm_status bm_signature_inputs_check(const bm_signature_inputs *inputs,
                                     const bm_job_context *context, size_t n_docs, bm_error *err);
+
+/* signature_inputs_state -- directories of signatures as the files see them that load from them:
+ * signature_inputs.c and signature_inputs.c. */
+
+struct bm_signature_inputs {
+    bm_sign_dir **dirs;
+    const bm_manifest **manifests;
+    size_t n;
+    bm_recipe recipe;
+    bool may_give_way; /* exact verification, which nobody asked for */
+    bm_error why;      /* why it did */
+    bool no_content;   /* one of them is of an older form, without content hashes: */
+    size_t older;      /* this one */
+    uint64_t bytes;    /* that the manifests take */
+};
+
+/* Where no texts are read, the longest document is known from n_bytes.npy only: BM_ERR_FORMAT, one
+ * of them has none. */
+bm_status bm_signature_inputs_check_keep(const bm_signature_inputs *inputs, const bm_settings *s,
+                                         bm_error *err);
+
+/* signature_ids -- what the ids of a directory that `sign --duplicate-ids number` wrote were in
+ * its
+ * inputs: X for an X#N that it numbered.
+ *
+ * Several directories give the ids that all their inputs would have given at once, so that whoever
+ * reads these inputs again (filter, explain) meets the same. Which ids were numbered is not
+ * written
+ * down: an X#N is taken for one where X stands before it and N is the number that it would have
+ * got. An input whose own id looks like that cannot be told from it (job_filter.c refuses it). */
+
+typedef struct bm_signature_ids {
+    bm_id_set known;      /* the ids X#N of the directory, and each such X */
+    bool *seen;           /* of each */
+    bm_next_numbers next; /* of each X that was repeated */
+    bm_buf scratch;
+} bm_signature_ids; /* {0} is of a directory without such ids */
+
+/* Reads all ids of the directory. BM_ERR_IO, BM_ERR_FORMAT, BM_ERR_NOMEM. */
+bm_status bm_signature_ids_load(const bm_sign_dir *dir, bm_signature_ids *out, bm_error *err);
+/* *original: of the next id, in order; a view of it. BM_ERR_NOMEM. */
+bm_status bm_signature_ids_original(bm_signature_ids *ids, bm_str id, bm_str *original,
+                                    bm_error *err);
+void bm_signature_ids_reset(bm_signature_ids *ids);
 
 #endif

@@ -1,10 +1,14 @@
 /* json_scan.c -- a walk over JSON text by brackets and quotes. Values are parts of the text; only
- * bm_json_scan_copy recurses, and goes no deeper than MAX_DEPTH. */
+ * bm_json_scan_copy recurses, and goes no deeper than MAX_DEPTH.
+ *
+ * Tests: tests/unit/json/test_json_read.c, tests/unit/json/test_json_scan.c */
 #include "json/json_scan.h"
 
 #include <string.h>
 
 #include "base/error.h"
+#include "json/json_exact.h"
+#include "json/json_simd.h"
 #include "json/json_string.h"
 
 #define MAX_DEPTH 64u
@@ -197,4 +201,61 @@ static void copy_value(bm_str value, bm_json *out, unsigned depth)
 void bm_json_scan_copy(bm_str value, bm_json *out)
 {
     copy_value(value, out, 0);
+}
+
+/* json_read -- fields of a document of ours: what json_exact.c has accepted is walked by
+ * json_scan.c. */
+
+bm_status bm_json_doc_check(const bm_json_doc *doc, bm_error *err)
+{
+    bm_json_exact *exact = NULL;
+    const char *broken = NULL;
+    BM_TRY(bm_json_exact_open(NULL, 0, &exact, err));
+    bm_status status = bm_json_exact_run(exact, doc->text, NULL, &broken, err);
+    if (status == BM_OK && broken != NULL)
+        status = bm_fail_at(err, BM_ERR_FORMAT, doc->path, 0, "%s", broken);
+    bm_json_exact_close(exact);
+    return status;
+}
+
+static bm_status lacks(const bm_json_doc *doc, const char *type, const char *field, bm_error *err)
+{
+    return bm_fail_at(err, BM_ERR_FORMAT, doc->path, 0, "no %s in field '%s'", type, field);
+}
+
+/* The text of the number at a field. */
+static bm_status find_number(const bm_json_doc *doc, const char *field, bm_str *out, bm_error *err)
+{
+    if (!bm_json_scan_path(doc->text, field, out) ||
+        (out->data[0] != '-' && (out->data[0] < '0' || out->data[0] > '9')))
+        return lacks(doc, "number", field, err);
+    return BM_OK;
+}
+
+bm_status bm_json_doc_string(const bm_json_doc *doc, const char *field, bm_buf *out, bm_error *err)
+{
+    bm_str quoted;
+    if (!bm_json_scan_path(doc->text, field, &quoted) || quoted.data[0] != '"')
+        return lacks(doc, "string", field, err);
+    BM_TRY(bm_json_scan_string(quoted, out, err));
+    return bm_buf_end(out, err);
+}
+
+bm_status bm_json_doc_uint(const bm_json_doc *doc, const char *field, uint64_t *out, bm_error *err)
+{
+    bm_str text;
+    BM_TRY(find_number(doc, field, &text, err));
+    if (bm_json_scan_uint(text, out))
+        return BM_OK;
+    return bm_fail_at(err, BM_ERR_FORMAT, doc->path, 0,
+                      "field '%s' is no whole number from 0 to 2^64-1", field);
+}
+
+bm_status bm_json_doc_double(const bm_json_doc *doc, const char *field, double *out, bm_error *err)
+{
+    bm_str text;
+    BM_TRY(find_number(doc, field, &text, err));
+    if (bm_simd_double(text, out))
+        return BM_OK;
+    return bm_fail_at(err, BM_ERR_FORMAT, doc->path, 0, "field '%s' is out of range", field);
 }

@@ -14,7 +14,6 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
-#include "base/utf8_code.h"
 #include "json/json_simd.h"
 
 #define ONES  UINT64_C(0x0101010101010101)

@@ -8,12 +8,69 @@
  * then corrected by P itself, so that "reaches the recall" has one meaning everywhere. More rows
  * never need fewer bands, hence the least K that has any plan is that of one row.
  *
- * Pure functions; any thread. */
+ * Pure functions; any thread.
+ *
+ * Tests: tests/unit/lsh/test_band_curve.c, tests/unit/lsh/test_band_plan.c,
+ *        tests/unit/lsh/test_plan_list.c */
 #include "lsh/band_plan.h"
 
+#include <bandmill/sketch.h>
+#include <bandmill/tune.h>
+
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "base/error.h"
+#include "base/memory.h"
+
+/* band_curve -- the shape of P(s) = 1 - (1 - s^r)^b: how steep it is, and where most.
+ *
+ * P'(s) = b r s^(r-1) (1 - s^r)^(b-1), and P''(s) = 0 where (r - 1)(1 - s^r) = (b - 1) r s^r,
+ * which is
+ * s^r = (r - 1) / (b r - 1) = (1 - 1/r) / (b - 1/r). The logarithm of P' is a sum, so nothing in
+ * it
+ * under- or overflows before P' itself does.
+ *
+ * The inverse of P is s^r = 1 - (1 - p)^(1/b) = -expm1(log1p(-p) / b), which keeps its digits
+ * for small p
+ * and for many bands.
+ *
+ * Pure functions; any thread. Tests: tests/unit/lsh/test_band_curve.c */
+
+double bm_band_slope(uint32_t bands, uint32_t rows, double similarity)
+{
+    const double b = bands, r = rows, s = similarity;
+    if (isnan(s) || bands == 0 || rows == 0 || s < 0 || s > 1)
+        return isnan(s) ? s : 0;
+    if (s <= 0)
+        return rows == 1 ? b : 0;
+    const double agree = pow(s, r);
+    if (agree >= 1)
+        return bands == 1 ? r : 0;
+    return exp(log(b) + log(r) + (r - 1) * log(s) + (b - 1) * log1p(-agree));
+}
+
+double bm_band_steepest(uint32_t bands, uint32_t rows)
+{
+    const double b = bands, r = rows;
+    if (bands == 0 || rows <= 1)
+        return 0;
+    return bands == 1 ? 1 : pow((r - 1) / (b * r - 1), 1 / r);
+}
+
+double bm_band_steepest_about(uint32_t bands, uint32_t rows)
+{
+    return bands == 0 || rows == 0 ? 0 : pow(bands, -1.0 / rows);
+}
+
+double bm_band_similarity(uint32_t bands, uint32_t rows, double probability)
+{
+    if (bands == 0 || rows == 0 || !(probability >= 0 && probability <= 1))
+        return NAN;
+    return pow(-expm1(log1p(-probability) / bands), 1.0 / rows);
+}
 
 /* Beyond this many bands nobody is helped by the exact number. */
 #define BANDS_MANY 1e15
@@ -98,4 +155,128 @@ bm_status bm_band_plan_fixed(const bm_band_plan *wanted, bm_band_plan *out, bm_e
     *out = *wanted;
     out->predicted_recall = predicted;
     return BM_OK;
+}
+
+/* plan_list -- band plans between a recall and a ceiling.
+ *
+ * For given rows P rises with the bands, at every similarity. So the plans of these rows are those
+ * from the least bands that reach the recall (a quotient of logarithms, settled by P itself:
+ * band_plan.h) up to the last that stays below the ceiling, and if the least does not, none
+ * does. More
+ * rows never need fewer bands, so that the first rows whose least bands stay below the ceiling
+ * have
+ * the least permutations of all.
+ *
+ * Pure functions; any thread. Tests: tests/unit/lsh/test_plan_list.c */
+
+/* Rows after which the search for the least permutations is given up: thresholds so close to 1, or to
+ * the ceiling's similarity, are nobody's. */
+#define ROWS_MANY 1000000u
+
+static bool has_ceiling(const bm_plan_wish *wish)
+{
+    return wish->ceiling_similarity > 0;
+}
+
+static bool is_below_ceiling(const bm_plan_wish *wish, uint32_t bands, uint32_t rows)
+{
+    return !has_ceiling(wish) ||
+           bm_band_probability(bands, rows, wish->ceiling_similarity) <= wish->ceiling_probability;
+}
+
+bm_status bm_plan_wish_check(const bm_plan_wish *wish, bm_error *err)
+{
+    const double s = wish->ceiling_similarity, p = wish->ceiling_probability;
+    if (!(wish->threshold > 0 && wish->threshold <= 1))
+        return bm_fail_field(err, "threshold", "threshold %g (more than 0, at most 1)",
+                             wish->threshold);
+    if (!(wish->recall > 0 && wish->recall < 1))
+        return bm_fail_field(err, "recall", "recall %g (more than 0, less than 1)", wish->recall);
+    if (wish->perms == 0 || wish->perms > BM_TUNE_PERMS_MAX)
+        return bm_fail_field(err, "perms", "%u permutations (1 to %u)", wish->perms,
+                             BM_TUNE_PERMS_MAX);
+    if (s == 0 && p == 0)
+        return BM_OK;
+    if (!(s > 0 && s <= 1))
+        return bm_fail_field(err, "ceiling_similarity",
+                             "`ceiling_similarity` is %g (more than 0, at most 1)", s);
+    if (!(p > 0 && p < 1))
+        return bm_fail_field(err, "ceiling_probability",
+                             "`ceiling_probability` is %g (more than 0, less than 1)", p);
+    return BM_OK;
+}
+
+uint64_t bm_plan_least_perms(const bm_plan_wish *wish)
+{
+    for (uint32_t rows = 1; rows <= ROWS_MANY; rows++) {
+        double bands = bm_band_least(rows, wish->threshold, wish->recall);
+        if (bands * rows > UINT32_MAX)
+            break;
+        if (is_below_ceiling(wish, (uint32_t)bands, rows))
+            return (uint64_t)bands * rows;
+    }
+    return 0;
+}
+
+static bm_status none(const bm_plan_wish *wish, bm_error *err)
+{
+    char ceiling[96] = "", least[128], most[48] = "";
+    const uint64_t perms = bm_plan_least_perms(wish);
+    if (has_ceiling(wish))
+        snprintf(ceiling, sizeof ceiling, " and at most %g at %g", wish->ceiling_probability,
+                 wish->ceiling_similarity);
+    if (perms > BM_PERMS_MAX)
+        snprintf(most, sizeof most, ", and a signature has at most %u", BM_PERMS_MAX);
+    if (perms == 0)
+        snprintf(least, sizeof least, "no number of permutations%s has one",
+                 wish->ceiling_similarity < wish->threshold ? " below 2^32" : "");
+    else
+        snprintf(least, sizeof least, "the least number that has one is %" PRIu64 "%s", perms,
+                 most);
+    return bm_fail(err, BM_NOT_FOUND,
+                   "no plan of at most %u permutations finds a share of %g at the threshold %g%s "
+                   "(%s)",
+                   wish->perms, wish->recall, wish->threshold, ceiling, least);
+}
+
+static int by_cost(const void *x, const void *y)
+{
+    const bm_band_shape *a = x, *b = y;
+    const uint64_t cost_a = (uint64_t)a->bands * a->rows, cost_b = (uint64_t)b->bands * b->rows;
+    if (cost_a != cost_b)
+        return cost_a < cost_b ? -1 : 1;
+    return a->bands < b->bands ? -1 : a->bands > b->bands;
+}
+
+bm_status bm_plan_list_make(const bm_plan_wish *wish, bm_plan_list *out, bm_error *err)
+{
+    bm_plan_list list = {0};
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_plan_wish_check(wish, err));
+    for (uint32_t rows = 1; rows <= wish->perms; rows++) {
+        double least = bm_band_least(rows, wish->threshold, wish->recall);
+        if (least > wish->perms / rows)
+            break;
+        for (uint32_t bands = (uint32_t)least;
+             bands <= wish->perms / rows && is_below_ceiling(wish, bands, rows); bands++) {
+            BM_TRY_OUT(bm_grow_array(&list.shapes, &list.cap, list.n + 1, err));
+            list.shapes[list.n++] = (bm_band_shape){bands, rows};
+        }
+    }
+    if (list.n == 0)
+        BM_TRY_OUT(none(wish, err));
+out:
+    if (status != BM_OK) {
+        bm_plan_list_reset(&list);
+        return status;
+    }
+    qsort(list.shapes, list.n, sizeof *list.shapes, by_cost);
+    *out = list;
+    return BM_OK;
+}
+
+void bm_plan_list_reset(bm_plan_list *list)
+{
+    bm_free(list->shapes);
+    *list = (bm_plan_list){0};
 }

@@ -4,6 +4,8 @@
 #define BM_LSH_BAND_PLAN_H
 
 #include <bandmill/sketch.h>
+#include <bandmill/status.h>
+#include <bandmill/types.h>
 
 /* A plan by hand, which `wanted` gives but for its predicted_recall: checks it, and fills that in.
  * BM_ERR_USAGE (such as bands * rows > perms), and `out` is as it was. */
@@ -11,5 +13,34 @@ bm_status bm_band_plan_fixed(const bm_band_plan *wanted, bm_band_plan *out, bm_e
 /* The least number of bands with P(threshold) >= recall; a value above 2^32 - 1 is approximate, and
  * infinite where threshold^rows is 0 in double. */
 double bm_band_least(uint32_t rows, double threshold, double recall);
+
+/* plan_list -- every band plan that a wish allows. */
+
+/* P is that of bm_band_probability. */
+typedef struct bm_plan_wish {
+    double threshold, recall; /* P(threshold) >= recall */
+    /* P(ceiling_similarity) <= ceiling_probability; both 0: no ceiling */
+    double ceiling_similarity, ceiling_probability;
+    uint32_t perms; /* bands * rows <= perms */
+} bm_plan_wish;
+
+typedef struct bm_band_shape {
+    uint32_t bands, rows;
+} bm_band_shape;
+
+typedef struct bm_plan_list {
+    bm_band_shape *shapes; /* owned */
+    size_t n, cap;
+} bm_plan_list; /* {0} is empty */
+
+/* BM_ERR_USAGE names the field that is out of range. */
+bm_status bm_plan_wish_check(const bm_plan_wish *wish, bm_error *err);
+
+/* All plans of the wish, cheapest first: by bands * rows, then by bands. BM_NOT_FOUND: there is none,
+ * and the message names the least number of permutations that has one. BM_ERR_USAGE: as bm_plan_wish_check. */
+bm_status bm_plan_list_make(const bm_plan_wish *wish, bm_plan_list *out, bm_error *err);
+void bm_plan_list_reset(bm_plan_list *list);
+/* The least bands * rows of a plan of the wish, whatever its perms; 0: none below 2^32. */
+uint64_t bm_plan_least_perms(const bm_plan_wish *wish);
 
 #endif

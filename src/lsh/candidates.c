@@ -1,39 +1,747 @@
 /* candidates.c -- from band keys to pairs of documents, each pair once.
  *
- * Band by band the documents are bucketed (band_buckets.c), then the buckets are walked in the
- * order of their first documents and the pairs of each are enumerated, one chunk at a time: no list
+ * Band by band the documents are bucketed (candidates.c), then the buckets are walked in the
+ * order of their first documents and the pairs of each are enumerated, one chunk at a time: no
+ * list
  * of all pairs is ever held, a bucket of 10^5 documents (5 * 10^9 pairs) included.
  *
  * A pair belongs to the first band in which its keys agree. In a later band it is dropped after a
- * look at the earlier bands' keys, band 0 first, which is where similar documents mostly met. Where
- * all documents of a bucket were already together in one earlier band, as near-copies are in almost
+ * look at the earlier bands' keys, band 0 first, which is where similar documents mostly met.
+ * Where
+ * all documents of a bucket were already together in one earlier band, as near-copies are in
+ * almost
  * every band, none of its pairs can be new and the bucket is left in linear time.
  *
  * Where only components are wanted, a band is walked twice. First each bucket is a star: its first
  * document with every other one; the stars of all buckets fill common chunks, so that many small
- * buckets are verified at once. That joins most. Then each bucket that still lies in several groups
- * gets its pairs across groups: a small one straight away, a large one by bucket_join.c.
+ * buckets are verified at once. That joins most. Then each bucket that still lies in several
+ * groups
+ * gets its pairs across groups: a small one straight away, a large one by candidates.c.
  *
  * Where stars are wanted, a small bucket gets its pairs as it comes, and a large one is kept for
- * later (crowded_buckets.h).
+ * later (candidates.h).
  *
- * Bucketing uses the pool; enumeration runs on the calling thread between, so that `fn` may use the
- * pool itself. Memory: 13 bytes a document, the largest bucket's numbers, and one chunk. */
+ * Bucketing uses the pool; enumeration runs on the calling thread between, so that `fn` may use
+ * the
+ * pool itself. Memory: 13 bytes a document, the largest bucket's numbers, and one chunk.
+ *
+ * Tests: tests/unit/lsh/test_band_buckets.c, tests/unit/lsh/test_bucket_join.c,
+ *        tests/unit/lsh/test_candidates.c, tests/unit/match/test_match_stars.c */
 #include "lsh/candidates.h"
+
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "lsh/band_buckets.h"
-#include "lsh/bucket_join.h"
-#include "lsh/candidate_walk.h"
-#include "lsh/crowded_buckets.h"
+#include "lsh/groups.h"
+
+/* band_buckets -- bucket one band: radix partition, then a small hash table for each part.
+ *
+ * 1. Each key is mixed once more (one multiplication), so that keys of any origin spread. The top
+ *    bits name its part; the low 32 bits, its tag, go beside the document's number into an entry:
+ *
+ *        entries   [ tag doc | tag doc | …  part 0 ][ … part 1 ][ … ]       8 bytes a document
+ *
+ *    Documents are counted and scattered in blocks, block by block in each part, so that a part
+ *    lists its documents in ascending order whatever the threads did.
+ * 2. A part (about 2,048 documents) is looked up in a table of its own (base/hash_table.h), which
+ *    stays in the first caches. A slot holds the tag of a key and the last document that had it;
+ *    where tags agree the two keys themselves are compared. An equal key appends the document to
+ *    its chain. The table grows with the distinct keys, not with the documents, so a million copies
+ *    of one document fill one slot.
+ *
+ * Against one table for the whole band: no cache miss a lookup, no prefetch, and parts are
+ * independent, so that all threads work on one band and the memory does not grow with them. */
+
+#define PART_DOCS  2048u  /* documents of a part, about */
+#define PARTS_MAX  4096u  /* write streams of the scatter */
+#define BLOCK_DOCS 65536u /* documents of a block of the scatter, at least */
+#define BLOCKS_MAX 64u    /* blocks of the scatter at most */
+
+static uint64_t mix(uint64_t key)
+{
+    key *= UINT64_C(0x9E3779B97F4A7C15);
+    return key ^ key >> 32;
+}
+
+static size_t block_begin(const bm_band_buckets *b, size_t block)
+{
+    size_t size = (b->n_docs + b->n_blocks - 1) / b->n_blocks;
+    size_t begin = block * size;
+    return begin < b->n_docs ? begin : b->n_docs;
+}
+
+static bm_status count_blocks(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    (void)thread;
+    (void)err;
+    bm_band_buckets *b = ctx;
+    for (size_t block = begin; block < end; block++) {
+        size_t *counts = b->ends + block * b->n_parts;
+        memset(counts, 0, b->n_parts * sizeof *counts);
+        size_t stop = block_begin(b, block + 1);
+        for (size_t doc = block_begin(b, block); doc < stop; doc++) {
+            if (b->skip == NULL || b->skip[doc] == 0)
+                counts[mix(b->keys[doc]) >> 1 >> b->part_shift]++;
+        }
+    }
+    return BM_OK;
+}
+
+/* Turn counts into where each block's share of each part begins. */
+static void sum_counts(bm_band_buckets *b)
+{
+    size_t sum = 0;
+    for (size_t part = 0; part < b->n_parts; part++) {
+        for (size_t block = 0; block < b->n_blocks; block++) {
+            size_t *slot = &b->ends[block * b->n_parts + part];
+            size_t count = *slot;
+            *slot = sum;
+            sum += count;
+        }
+    }
+}
+
+static bm_status scatter_blocks(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    (void)thread;
+    (void)err;
+    bm_band_buckets *b = ctx;
+    for (size_t block = begin; block < end; block++) {
+        size_t *ends = b->ends + block * b->n_parts;
+        size_t stop = block_begin(b, block + 1);
+        for (size_t doc = block_begin(b, block); doc < stop; doc++) {
+            b->next[doc] = BM_NO_DOC;
+            b->inner[doc] = 0;
+            if (b->skip != NULL && b->skip[doc] != 0)
+                continue;
+            uint64_t mixed = mix(b->keys[doc]);
+            b->entries[ends[mixed >> 1 >> b->part_shift]++] = mixed << 32 | doc;
+        }
+    }
+    return BM_OK;
+}
+
+static uint64_t hash_again(const void *owner, uint32_t doc, uint64_t seed)
+{
+    return bm_hash_seeded(((const bm_band_buckets *)owner)->keys[doc], 0, seed);
+}
+
+static bool has_key(const void *owner, uint32_t doc, const void *key)
+{
+    return ((const bm_band_buckets *)owner)->keys[doc] == *(const uint64_t *)key;
+}
+
+/* Append the entry's document to the chain of its key, or begin a chain. */
+static void chain(bm_band_buckets *b, bm_hash_table *table, uint64_t entry)
+{
+    const uint32_t doc = (uint32_t)entry;
+    const uint64_t hash = table->seed == 0 ? entry : hash_again(b, doc, table->seed);
+    const size_t at = bm_hash_table_find(table, hash, has_key, b, &b->keys[doc]);
+    if (bm_hash_table_is_free(table, at)) {
+        bm_hash_table_put(table, at, hash, doc);
+        return;
+    }
+    b->next[bm_hash_table_number(table, at)] = doc;
+    b->inner[doc] = 1;
+    bm_hash_table_renumber(table, at, doc);
+}
+
+static bm_status chain_parts(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    bm_band_buckets *b = ctx;
+    bm_hash_table *table = &b->tables[thread];
+    const size_t *ends = b->ends + (b->n_blocks - 1) * b->n_parts; /* of the last block: of all */
+    for (size_t part = begin; part < end; part++) {
+        BM_TRY(bm_hash_table_clear(table, PART_DOCS, err));
+        for (size_t i = part == 0 ? 0 : ends[part - 1]; i < ends[part]; i++) {
+            BM_TRY(bm_hash_table_reserve(table, hash_again, b, err));
+            chain(b, table, b->entries[i]);
+        }
+    }
+    return BM_OK;
+}
+
+bm_status bm_band_buckets_init(bm_band_buckets *b, size_t n_docs, const uint8_t *skip,
+                               bm_pool *pool, bm_error *err)
+{
+    unsigned part_bits = 0;
+    while (((size_t)1 << part_bits) < PARTS_MAX && n_docs >> part_bits > PART_DOCS)
+        part_bits++;
+    size_t blocks = n_docs / BLOCK_DOCS;
+    uint32_t threads = pool == NULL ? 1 : bm_pool_size(pool);
+    *b = (bm_band_buckets){.n_docs = n_docs, .skip = skip};
+    b->n_parts = (size_t)1 << part_bits;
+    b->part_shift = 63 - part_bits;
+    b->n_blocks = blocks < 1 ? 1 : blocks > BLOCKS_MAX ? BLOCKS_MAX : blocks;
+    b->pool = n_docs > BLOCK_DOCS && threads > 1 ? pool : NULL;
+    b->next = bm_alloc(n_docs, sizeof *b->next);
+    b->inner = bm_alloc(n_docs, sizeof *b->inner);
+    b->entries = bm_alloc(n_docs, sizeof *b->entries);
+    b->ends = bm_alloc(b->n_blocks * b->n_parts, sizeof *b->ends);
+    b->tables = bm_alloc_zero(threads, sizeof *b->tables);
+    if (b->next != NULL && b->inner != NULL && b->entries != NULL && b->ends != NULL &&
+        b->tables != NULL)
+        return BM_OK;
+    bm_band_buckets_reset(b);
+    return bm_fail_nomem(err, n_docs * 13);
+}
+
+static bm_status run(bm_band_buckets *b, size_t n, bm_pool_range_fn fn, bm_error *err)
+{
+    return b->pool == NULL ? fn(b, 0, 0, n, err)
+                           : bm_pool_for(b->pool, (bm_pool_split){n, 1}, fn, b, err);
+}
+
+bm_status bm_band_buckets_fill(bm_band_buckets *b, const uint64_t *keys, bm_error *err)
+{
+    b->keys = keys;
+    BM_TRY(run(b, b->n_blocks, count_blocks, err));
+    sum_counts(b);
+    BM_TRY(run(b, b->n_blocks, scatter_blocks, err));
+    return run(b, b->n_parts, chain_parts, err);
+}
+
+/* --- labels --- */
+
+void bm_band_buckets_label(const bm_band_buckets *b, uint32_t *labels)
+{
+    for (size_t doc = 0; doc < b->n_docs; doc++) {
+        if (b->inner[doc] != 0)
+            continue;
+        labels[doc] = (uint32_t)doc;
+        for (uint32_t at = b->next[doc]; at != BM_NO_DOC; at = b->next[at])
+            labels[at] = (uint32_t)doc;
+    }
+}
+
+void bm_band_buckets_fill_labels(bm_band_buckets *b, const uint32_t *labels)
+{
+    uint64_t *last = b->entries; /* of the chain that a document begins */
+    for (size_t doc = 0; doc < b->n_docs; doc++) {
+        b->next[doc] = BM_NO_DOC;
+        b->inner[doc] = 0;
+        last[doc] = doc;
+        if (b->skip != NULL && b->skip[doc] != 0)
+            continue;
+        uint32_t first = labels[doc];
+        if (first == doc)
+            continue;
+        b->next[last[first]] = (uint32_t)doc;
+        b->inner[doc] = 1;
+        last[first] = doc;
+    }
+}
+
+void bm_band_buckets_reset(bm_band_buckets *b)
+{
+    uint32_t threads = b->pool == NULL ? 1 : bm_pool_size(b->pool);
+    for (uint32_t i = 0; b->tables != NULL && i < threads; i++)
+        bm_hash_table_reset(&b->tables[i]);
+    bm_free(b->tables);
+    bm_free(b->ends);
+    bm_free(b->entries);
+    bm_free(b->inner);
+    bm_free(b->next);
+    *b = (bm_band_buckets){0};
+}
+
+/* candidate_walk -- handing a chunk of candidates on, and stopping in time. */
+
+bm_status bm_candidate_walk_check(const bm_candidate_walk *w, bm_error *err)
+{
+    const bm_callbacks *callbacks = w->job.callbacks;
+    if (callbacks != NULL && callbacks->cancelled != NULL && callbacks->cancelled(callbacks->ctx))
+        return bm_fail(err, BM_ERR_CANCELLED, "interrupted");
+    return BM_OK;
+}
+
+bm_status bm_candidate_walk_flush(bm_candidate_walk *w, bm_error *err)
+{
+    BM_TRY(bm_candidate_walk_check(w, err));
+    if (w->n_pairs == 0)
+        return BM_OK;
+    size_t n = w->n_pairs;
+    w->n_pairs = 0;
+    return w->job.fn(w->job.ctx, w->pairs, n, err);
+}
+
+/* crowded_buckets -- keeping buckets while bands come by, rows out of them afterwards.
+ *
+ * A row may meet the same document in several bands. It is emitted in the first of them whose
+ * bucket
+ * is crowded and open, unless the two agree in a small bucket, where they were compared before. */
+
+#define MEMBER_BYTES 18u /* 12, and half as much again while arrays grow */
+
+/* The state of a band for the centre of a row. */
+enum { SMALL, CROWDED, WALKED, CLOSED };
+
+void bm_crowded_buckets_init(bm_crowded_buckets *crowded, size_t n_docs)
+{
+    *crowded = (bm_crowded_buckets){.n_docs = n_docs};
+}
+
+void bm_crowded_buckets_reset(bm_crowded_buckets *crowded)
+{
+    bm_free(crowded->buckets);
+    bm_free(crowded->members);
+    bm_free(crowded->links);
+    bm_free(crowded->heads);
+    bm_free(crowded->band_states);
+    bm_free(crowded->waiting);
+    *crowded = (bm_crowded_buckets){0};
+}
+
+/* Room for n more members. */
+static bm_status make_room(bm_crowded_buckets *c, const bm_candidates_job *job, size_t n,
+                           bm_error *err)
+{
+    const size_t need = c->n_members + n;
+    if (need >= UINT32_MAX)
+        return bm_fail(err, BM_ERR_NOMEM, "too many documents in crowded buckets");
+    if (c->heads == NULL && (c->heads = bm_alloc_zero(c->n_docs, sizeof *c->heads)) == NULL)
+        return bm_fail_nomem(err, c->n_docs * sizeof *c->heads);
+    if (need > c->cap_members && job->reserve != NULL)
+        BM_TRY(job->reserve(job->ctx, c->n_docs * sizeof *c->heads + (uint64_t)need * MEMBER_BYTES,
+                            err));
+    BM_TRY(bm_grow_array(&c->members, &c->cap_members, need, err));
+    BM_TRY(bm_grow_array(&c->links, &c->cap_links, need, err));
+    return bm_grow_array(&c->buckets, &c->cap_buckets, c->n_buckets + 1, err);
+}
+
+bm_status bm_crowded_buckets_keep(bm_crowded_buckets *c, const bm_candidate_walk *w, bm_error *err)
+{
+    BM_TRY(make_room(c, &w->job, w->n_members, err));
+    c->buckets[c->n_buckets] = (bm_crowded_bucket){.begin = c->n_members,
+                                                   .end = c->n_members + w->n_members,
+                                                   .left = bm_bucket_join_budget(w->n_members),
+                                                   .n_live = (uint32_t)w->n_members,
+                                                   .band = w->band};
+    for (size_t i = 0; i < w->n_members; i++) {
+        uint32_t *head = &c->heads[w->members[i]];
+        c->members[c->n_members] = w->members[i];
+        c->links[c->n_members] = (bm_crowded_link){(uint32_t)c->n_buckets, *head};
+        *head = (uint32_t)++c->n_members;
+    }
+    c->n_buckets++;
+    return BM_OK;
+}
+
+bool bm_crowded_buckets_have(const bm_crowded_buckets *c, uint32_t band, uint32_t doc)
+{
+    for (uint32_t at = c->heads == NULL ? 0 : c->heads[doc]; at != 0; at = c->links[at - 1].next)
+        if (c->buckets[c->links[at - 1].bucket].band == band)
+            return true;
+    return false;
+}
+
+bm_status bm_crowded_buckets_begin_rows(bm_crowded_buckets *c, uint32_t bands,
+                                        const uint32_t *centres, bm_error *err)
+{
+    c->centres = centres;
+    c->band_states = bm_alloc_zero(bands, 1);
+    c->waiting = bm_alloc_zero(c->n_docs, 1);
+    return c->band_states != NULL && c->waiting != NULL ? BM_OK : bm_fail_nomem(err, c->n_docs);
+}
+
+void bm_crowded_buckets_leave(bm_crowded_buckets *c, uint32_t doc)
+{
+    for (uint32_t at = c->heads[doc]; at != 0; at = c->links[at - 1].next)
+        c->buckets[c->links[at - 1].bucket].n_live--;
+}
+
+/* Were, or will the two be compared elsewhere? */
+static bool met(const bm_crowded_buckets *c, const bm_candidate_walk *w, uint32_t a, uint32_t b)
+{
+    const bm_band_keyset *keys = w->job.keys;
+    for (uint32_t band = 0; band < keys->bands; band++)
+        if ((c->band_states[band] == SMALL || c->band_states[band] == WALKED) &&
+            bm_band_keyset_at(keys, band, a) == bm_band_keyset_at(keys, band, b))
+            return true;
+    return false;
+}
+
+static bm_status walk_bucket(bm_crowded_buckets *c, bm_candidate_walk *w, bm_crowded_bucket *bucket,
+                             uint32_t centre, bm_error *err)
+{
+    size_t kept = bucket->begin, i = bucket->begin;
+    bm_status status = BM_OK;
+    for (; i < bucket->end; i++) {
+        const uint32_t doc = c->members[i];
+        if (c->centres[doc] != BM_NOT_TAKEN)
+            continue;
+        c->members[kept++] = doc;
+        if (met(c, w, centre, doc))
+            continue;
+        c->waiting[doc] = 1;
+        BM_TRY_OUT(bm_candidate_walk_emit(w, centre, doc, err));
+    }
+out:
+    bucket->end = kept;
+    return status;
+}
+
+/* Close the bucket where the row is more than it may cost; then say that it was not compared. */
+static bool is_closed(bm_crowded_buckets *c, bm_crowded_bucket *bucket)
+{
+    if (bucket->left >= (int64_t)bucket->n_live) {
+        bucket->left -= (int64_t)bucket->n_live;
+        return false;
+    }
+    c->stats.n_cut += bucket->left >= 0;
+    c->stats.n_not_compared += bucket->n_live;
+    bucket->left = -1;
+    return true;
+}
+
+bm_status bm_crowded_buckets_row(bm_crowded_buckets *c, bm_candidate_walk *w, uint32_t centre,
+                                 bm_error *err)
+{
+    const uint32_t head = c->heads[centre];
+    bm_status status = BM_OK;
+    for (uint32_t at = head; at != 0; at = c->links[at - 1].next) {
+        bm_crowded_bucket *bucket = &c->buckets[c->links[at - 1].bucket];
+        c->band_states[bucket->band] = is_closed(c, bucket) ? CLOSED : CROWDED;
+    }
+    for (uint32_t at = head; status == BM_OK && at != 0; at = c->links[at - 1].next) {
+        bm_crowded_bucket *bucket = &c->buckets[c->links[at - 1].bucket];
+        if (c->band_states[bucket->band] == CLOSED)
+            continue;
+        status = walk_bucket(c, w, bucket, centre, err);
+        c->band_states[bucket->band] = WALKED;
+    }
+    for (uint32_t at = head; at != 0; at = c->links[at - 1].next)
+        c->band_states[c->buckets[c->links[at - 1].bucket].band] = SMALL;
+    return status;
+}
+
+/* bucket_join -- one large bucket, row by row, between looks at the groups.
+ *
+ * `live` holds the documents whose row (the pairs of it with all others) is still to come, ordered
+ * by group:
+ *
+ *     live  [ a a a a a | b b | c | d | … ]      a row of b is  [ a a a a a ]  and  [ c | d | … ]
+ *
+ * So pairs within a group, which are most of the pairs in a bucket of copies, are never walked
+ * over. A round emits rows, waits for their verification, and orders `live` anew: O(n) for at
+ * least
+ * n/2 pairs looked at. Groups of which no document had its row yet come first: with k clusters of
+ * near-copies, about k rows are enough. Rounds grow, so that verification has enough to share
+ * among
+ * threads where little is joined.
+ *
+ * The budget counts pairs looked at, not only those compared: a look at the keys of earlier bands
+ * costs time too. Pairs across groups can only become fewer than they are. So once they fit into
+ * what is left, the rest of the bucket is exact.
+ *
+ * Sub-buckets: pairs that agree in a second band are the likelier ones. Only later bands are
+ * asked,
+ * since what agreed in an earlier one was looked at there. Of a large sub-bucket again only a
+ * star.
+ *
+ * Keys made so as to collide in the table of sub-buckets cost time. One thread at a time. */
+
+#define EXACT_DOCS      1024u  /* documents of a bucket of which every pair is looked at */
+#define PAIRS_A_DOC     64u    /* of a larger bucket: pairs a document */
+#define REPRESENTATIVES 8u     /* rows that are emitted before sub-buckets are tried */
+#define ROUND_PAIRS     65536u /* pairs of a round at most, about */
+#define SCRATCH_BYTES   42u /* a document: 22 here, 4 (and room) for members, up to 16 for slots */
+
+typedef bm_candidate_walk walk;
+typedef bm_bucket_join join;
+
+int64_t bm_bucket_join_budget(size_t n)
+{
+    int64_t docs = (int64_t)n, least = (int64_t)EXACT_DOCS * (EXACT_DOCS - 1) / 2;
+    return docs * PAIRS_A_DOC > least ? docs * PAIRS_A_DOC : least;
+}
+
+void bm_bucket_join_init(join *j, size_t n_docs)
+{
+    *j = (join){.n_docs = n_docs};
+}
+
+static void free_scratch(join *j)
+{
+    bm_free(j->live);
+    bm_free(j->spent);
+    bm_free(j->group);
+    bm_free(j->other);
+    bm_free(j->begin);
+    bm_free(j->taken);
+    bm_free(j->had);
+    j->live = j->spent = j->group = j->other = j->begin = NULL;
+    j->taken = j->had = NULL;
+    j->cap = 0;
+}
+
+void bm_bucket_join_reset(join *j)
+{
+    free_scratch(j);
+    bm_free(j->place);
+    bm_free(j->slots);
+    *j = (join){0};
+}
+
+static bm_status reserve(join *j, bm_error *err)
+{
+    const walk *w = j->walk;
+    size_t n = w->n_members;
+    if (j->place == NULL) {
+        BM_TRY(bm_new(&j->place, j->n_docs, err));
+        memset(j->place, 0xFF, j->n_docs * sizeof *j->place); /* BM_NO_DOC */
+    }
+    if (n <= j->cap)
+        return BM_OK;
+    size_t cap = n + n / 4;
+    if (w->job.reserve != NULL) {
+        BM_TRY(w->job.reserve(w->job.ctx, (uint64_t)cap * SCRATCH_BYTES, err));
+    }
+    free_scratch(j);
+    j->live = bm_alloc(cap, sizeof *j->live);
+    j->spent = bm_alloc(cap, sizeof *j->spent);
+    j->group = bm_alloc(cap, sizeof *j->group);
+    j->other = bm_alloc(cap, sizeof *j->other);
+    j->begin = bm_alloc(cap + 2, sizeof *j->begin);
+    j->taken = bm_alloc_zero(cap, sizeof *j->taken);
+    j->had = bm_alloc(cap, sizeof *j->had);
+    if (j->live == NULL || j->spent == NULL || j->group == NULL || j->other == NULL ||
+        j->begin == NULL || j->taken == NULL || j->had == NULL)
+        return bm_fail_nomem(err, cap * 22);
+    j->cap = cap;
+    return BM_OK;
+}
+
+/* Order `live` by group, groups by their first document in it; fill `begin` and `had` of each. */
+static void regroup(join *j)
+{
+    const walk *w = j->walk;
+    uint32_t *place = j->place, *begin = j->begin, n_groups = 0;
+    for (size_t i = 0; i < j->n_live; i++) {
+        uint32_t *g = &place[bm_union_find_root(w->job.groups, j->live[i])];
+        if (*g == BM_NO_DOC)
+            *g = n_groups++;
+        j->group[i] = *g;
+    }
+    memset(begin, 0, ((size_t)n_groups + 2) * sizeof *begin);
+    memset(j->had, 0, n_groups);
+    for (size_t i = 0; i < j->n_spent; i++) {
+        uint32_t g = place[bm_union_find_root(w->job.groups, j->spent[i])];
+        if (g != BM_NO_DOC)
+            j->had[g] = 1;
+    }
+    for (size_t i = 0; i < j->n_live; i++) {
+        place[bm_union_find_root(w->job.groups, j->live[i])] = BM_NO_DOC;
+        begin[j->group[i] + 2]++;
+    }
+    for (size_t g = 0; g < n_groups; g++)
+        begin[g + 2] += begin[g + 1];
+    for (size_t i = 0; i < j->n_live; i++)
+        j->other[begin[j->group[i] + 1]++] = j->live[i];
+    uint32_t *live = j->other;
+    j->other = j->live;
+    j->live = live;
+    j->n_groups = n_groups;
+}
+
+/* How many pairs of live documents are in different groups. */
+static int64_t across(const join *j)
+{
+    int64_t pairs = 0;
+    for (size_t g = 0; g < j->n_groups; g++)
+        pairs += (int64_t)(j->begin[g + 1] - j->begin[g]) * (int64_t)(j->n_live - j->begin[g + 1]);
+    return pairs;
+}
+
+/* Emit the live document at `x` with those at from … to-1, but for pairs of an earlier band. */
+static bm_status look(join *j, size_t x, size_t from, size_t to, bm_error *err)
+{
+    walk *w = j->walk;
+    for (size_t i = from; i < to; i++) {
+        if (j->taken[i] != 0)
+            continue;
+        j->left--;
+        if (!bm_candidate_walk_met(w, w->band, w->band, j->live[x], j->live[i]))
+            BM_TRY(bm_candidate_walk_emit(w, j->live[x], j->live[i], err));
+    }
+    return BM_OK;
+}
+
+/* Emit the row of the live document at `x`, which is in group g: it with all of other groups. */
+static bm_status row(join *j, size_t x, size_t g, bm_error *err)
+{
+    j->taken[x] = 1;
+    BM_TRY(look(j, x, 0, j->begin[g], err));
+    return look(j, x, j->begin[g + 1], j->n_live, err);
+}
+
+/* Move the taken documents from `live` to `spent`. */
+static void spend(join *j)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < j->n_live; i++) {
+        if (j->taken[i] != 0)
+            j->spent[j->n_spent++] = j->live[i];
+        else
+            j->live[left++] = j->live[i];
+        j->taken[i] = 0;
+    }
+    j->n_live = left;
+}
+
+/* Emit rows of at least `pairs` pairs, or all there are; wait for their verification, and order
+ * `live` anew. */
+static bm_status round_of(join *j, int64_t pairs, bm_error *err)
+{
+    walk *w = j->walk;
+    int64_t stop = j->left - pairs;
+    bm_status status = BM_OK;
+    for (size_t g = 0; g < j->n_groups && j->left > stop; g++) {
+        if (j->had[g] == 0)
+            BM_TRY_OUT(row(j, j->begin[g], g, err));
+    }
+    for (size_t g = 0; g < j->n_groups && j->left > stop; g++) {
+        for (size_t x = j->begin[g]; x < j->begin[g + 1] && j->left > stop; x++) {
+            if (j->taken[x] == 0)
+                BM_TRY_OUT(row(j, x, g, err));
+        }
+    }
+    status = bm_candidate_walk_flush(w, err);
+out:
+    spend(j);
+    regroup(j);
+    return status;
+}
+
+/* Emit every pair across groups, since they fit into what is left. */
+static bm_status look_at_all(join *j, bm_error *err)
+{
+    walk *w = j->walk;
+    int64_t pairs = (int64_t)w->n_members / 2;
+    while (across(j) > 0) {
+        BM_TRY(round_of(j, pairs, err));
+        if (pairs < ROUND_PAIRS)
+            pairs *= 2;
+    }
+    return BM_OK;
+}
+
+/* Emit at most `rows` rows, while the pairs across groups are more than what is left. */
+static bm_status representatives(join *j, uint64_t rows, bm_error *err)
+{
+    for (; rows > 0 && j->left > 0 && across(j) > j->left; rows--)
+        BM_TRY(round_of(j, 1, err));
+    return BM_OK;
+}
+
+/* --- sub-buckets --- */
+
+/* Chain the live documents by their keys: other[i] is the place of the next one, plus 1; group[i]
+ * tells whether one comes before. */
+static bm_status chain_by_key(join *j, const bm_band_keyset *keys, uint32_t band, bm_error *err)
+{
+    size_t n_slots = 16;
+    while (n_slots < j->n_live * 2)
+        n_slots *= 2;
+    if (n_slots > j->cap_slots) {
+        bm_free(j->slots);
+        j->slots = bm_alloc(n_slots, sizeof *j->slots);
+        j->cap_slots = j->slots == NULL ? 0 : n_slots;
+        if (j->slots == NULL)
+            return bm_fail_nomem(err, n_slots * sizeof *j->slots);
+    }
+    memset(j->slots, 0, n_slots * sizeof *j->slots);
+    for (size_t i = 0; i < j->n_live; i++) {
+        uint64_t key = bm_band_keyset_at(keys, band, j->live[i]);
+        uint64_t mixed = key * UINT64_C(0x9E3779B97F4A7C15);
+        size_t at = (size_t)(mixed >> 32) & (n_slots - 1);
+        while (j->slots[at] != 0 && bm_band_keyset_at(keys, band, j->live[j->slots[at] - 1]) != key)
+            at = (at + 1) & (n_slots - 1);
+        j->group[i] = j->slots[at] != 0;
+        j->other[i] = 0;
+        if (j->slots[at] != 0)
+            j->other[j->slots[at] - 1] = (uint32_t)i + 1;
+        j->slots[at] = (uint32_t)i + 1;
+    }
+    return BM_OK;
+}
+
+/* Emit pairs of the sub-bucket docs[0] … docs[n-1], which agrees in `band` too: all of them where
+ * they are few, else those of the first document. */
+static bm_status sub_bucket(join *j, uint32_t band, const uint32_t *docs, size_t n, bm_error *err)
+{
+    walk *w = j->walk;
+    uint64_t pairs = (uint64_t)n * (n - 1) / 2;
+    size_t rows = pairs <= (uint64_t)n * PAIRS_A_DOC && pairs <= (uint64_t)j->left ? n - 1 : 1;
+    for (size_t a = 0; a < rows; a++) {
+        for (size_t b = a + 1; b < n; b++) {
+            j->left--;
+            if (!bm_candidate_walk_joined(w, docs[a], docs[b]) &&
+                !bm_candidate_walk_met(w, band, w->band, docs[a], docs[b]))
+                BM_TRY(bm_candidate_walk_emit(w, docs[a], docs[b], err));
+        }
+    }
+    return BM_OK;
+}
+
+/* Emit pairs of the sub-buckets that `band` makes of the live documents. */
+static bm_status sub_band(join *j, uint32_t band, bm_error *err)
+{
+    walk *w = j->walk;
+    BM_TRY(chain_by_key(j, w->job.keys, band, err));
+    uint32_t *docs = j->begin; /* of no use until live is grouped again */
+    for (size_t i = 0; i < j->n_live && j->left > 0; i++) {
+        if (j->group[i] != 0 || j->other[i] == 0)
+            continue;
+        size_t n = 0;
+        for (size_t at = i + 1; at != 0; at = j->other[at - 1])
+            docs[n++] = j->live[at - 1];
+        BM_TRY(sub_bucket(j, band, docs, n, err));
+    }
+    return bm_candidate_walk_flush(w, err);
+}
+
+/* The same for each band after that of the bucket, while the budget lasts. */
+static bm_status sub_bands(join *j, bm_error *err)
+{
+    walk *w = j->walk;
+    bm_status status = BM_OK;
+    for (uint32_t band = w->band + 1; band < w->job.keys->bands && j->left > 0; band++)
+        BM_TRY_OUT(sub_band(j, band, err));
+out:
+    regroup(j);
+    return status;
+}
+
+bm_status bm_bucket_join_run(join *j, walk *w, bm_error *err)
+{
+    j->walk = w;
+    BM_TRY(reserve(j, err));
+    BM_TRY(bm_candidate_walk_flush(w, err));
+    j->spent[0] = w->members[0];
+    j->n_spent = 1;
+    j->n_live = w->n_members - 1;
+    memcpy(j->live, w->members + 1, j->n_live * sizeof *j->live);
+    j->left = bm_bucket_join_budget(w->n_members);
+    regroup(j);
+    BM_TRY(representatives(j, REPRESENTATIVES, err));
+    if (across(j) > j->left)
+        BM_TRY(sub_bands(j, err));
+    BM_TRY(representatives(j, UINT64_MAX, err));
+    if (across(j) <= j->left)
+        return look_at_all(j, err);
+    j->stats.n_cut++;
+    j->stats.n_not_compared += (uint64_t)across(j);
+    return BM_OK;
+}
 
 #define CHUNK_DEFAULT 65536u
 #define ASK_ROWS      1024u /* rows of a bucket between two questions whether to stop */
 #define SMALL_BUCKET  BM_SMALL_BUCKET
 
-typedef bm_candidate_walk walk;
+typedef bm_candidate_walk candidates_walk;
 
 /* The consumers of large buckets; NULL where the search does not use one. */
 typedef struct sinks {
@@ -42,7 +750,7 @@ typedef struct sinks {
 } sinks;
 
 /* Do all documents of the bucket share the key of one earlier band? */
-static bool all_met_before(const walk *w)
+static bool all_met_before(const candidates_walk *w)
 {
     for (uint32_t band = 0; band < w->band; band++) {
         uint64_t first = bm_band_keyset_at(w->job.keys, band, w->members[0]);
@@ -56,7 +764,8 @@ static bool all_met_before(const walk *w)
 }
 
 /* List the documents of the bucket that begins with `first`. */
-static bm_status gather(walk *w, const bm_band_buckets *buckets, uint32_t first, bm_error *err)
+static bm_status gather(candidates_walk *w, const bm_band_buckets *buckets, uint32_t first,
+                        bm_error *err)
 {
     w->n_members = 0;
     for (uint32_t doc = first; doc != BM_NO_DOC; doc = buckets->next[doc]) {
@@ -70,7 +779,7 @@ static bm_status gather(walk *w, const bm_band_buckets *buckets, uint32_t first,
 }
 
 /* Emit row i of the bucket: its i-th document with each that follows. */
-static bm_status pair_row(walk *w, size_t i, bm_error *err)
+static bm_status pair_row(candidates_walk *w, size_t i, bm_error *err)
 {
     uint32_t a = w->members[i];
     for (size_t j = i + 1; j < w->n_members; j++) {
@@ -83,7 +792,7 @@ static bm_status pair_row(walk *w, size_t i, bm_error *err)
 }
 
 /* Emit the rows of the bucket from `first` on. */
-static bm_status pair_rows(walk *w, size_t first, bm_error *err)
+static bm_status pair_rows(candidates_walk *w, size_t first, bm_error *err)
 {
     for (size_t i = first; i + 1 < w->n_members; i++) {
         /* a bucket may be huge and yet yield nothing new */
@@ -95,7 +804,7 @@ static bm_status pair_rows(walk *w, size_t first, bm_error *err)
 }
 
 /* Do the bucket's documents lie in one group? */
-static bool all_joined(const walk *w, const bm_band_buckets *buckets, uint32_t first)
+static bool all_joined(const candidates_walk *w, const bm_band_buckets *buckets, uint32_t first)
 {
     uint32_t root = bm_union_find_root(w->job.groups, first);
     for (uint32_t doc = buckets->next[first]; doc != BM_NO_DOC; doc = buckets->next[doc])
@@ -105,7 +814,7 @@ static bool all_joined(const walk *w, const bm_band_buckets *buckets, uint32_t f
 }
 
 /* Emit the pairs of a small bucket but those of an earlier one that was small too. */
-static bm_status pair_small(walk *w, const bm_crowded_buckets *crowded, bm_error *err)
+static bm_status pair_small(candidates_walk *w, const bm_crowded_buckets *crowded, bm_error *err)
 {
     const bm_band_keyset *keys = w->job.keys;
     for (size_t i = 0; i < w->n_members; i++) {
@@ -125,28 +834,28 @@ static bm_status pair_small(walk *w, const bm_crowded_buckets *crowded, bm_error
 
 /* --- what is done with a bucket: one of four functions --- */
 
-typedef bm_status (*bucket_fn)(walk *w, sinks *to, bm_error *err);
+typedef bm_status (*bucket_fn)(candidates_walk *w, sinks *to, bm_error *err);
 
-static bm_status every_pair(walk *w, sinks *to, bm_error *err)
+static bm_status every_pair(candidates_walk *w, sinks *to, bm_error *err)
 {
     (void)to;
     return w->n_members == 2 || !all_met_before(w) ? pair_rows(w, 0, err) : BM_OK;
 }
 
-static bm_status keep_crowded(walk *w, sinks *to, bm_error *err)
+static bm_status keep_crowded(candidates_walk *w, sinks *to, bm_error *err)
 {
     if (w->n_members > SMALL_BUCKET)
         return bm_crowded_buckets_keep(to->crowded, w, err);
     return to->crowded->n_buckets > 0 ? pair_small(w, to->crowded, err) : every_pair(w, to, err);
 }
 
-static bm_status star(walk *w, sinks *to, bm_error *err)
+static bm_status star(candidates_walk *w, sinks *to, bm_error *err)
 {
     (void)to;
     return w->n_members == 2 || !all_met_before(w) ? pair_row(w, 0, err) : BM_OK;
 }
 
-static bm_status after_star(walk *w, sinks *to, bm_error *err)
+static bm_status after_star(candidates_walk *w, sinks *to, bm_error *err)
 {
     if (w->n_members == 2 || all_met_before(w))
         return BM_OK;
@@ -154,8 +863,8 @@ static bm_status after_star(walk *w, sinks *to, bm_error *err)
                                         : bm_bucket_join_run(&to->join, w, err);
 }
 
-static bm_status walk_band(walk *w, const bm_band_buckets *buckets, bucket_fn fn, sinks *to,
-                           bm_error *err)
+static bm_status walk_band(candidates_walk *w, const bm_band_buckets *buckets, bucket_fn fn,
+                           sinks *to, bm_error *err)
 {
     for (size_t doc = 0; doc < buckets->n_docs; doc++) {
         if (buckets->next[doc] == BM_NO_DOC || buckets->inner[doc] != 0 ||
@@ -167,7 +876,7 @@ static bm_status walk_band(walk *w, const bm_band_buckets *buckets, bucket_fn fn
     return BM_OK;
 }
 
-static bm_status report(const walk *w, double began_s, bm_error *err)
+static bm_status report(const candidates_walk *w, double began_s, bm_error *err)
 {
     const bm_callbacks *callbacks = w->job.callbacks;
     BM_TRY(bm_candidate_walk_check(w, err));
@@ -183,7 +892,7 @@ static bm_status report(const walk *w, double began_s, bm_error *err)
     return BM_OK;
 }
 
-static bm_status fill(const walk *w, bm_band_buckets *buckets, bm_error *err)
+static bm_status fill(const candidates_walk *w, bm_band_buckets *buckets, bm_error *err)
 {
     if (w->job.keys->labels == NULL)
         return bm_band_buckets_fill(buckets, w->job.keys->keys[w->band], err);
@@ -191,7 +900,7 @@ static bm_status fill(const walk *w, bm_band_buckets *buckets, bm_error *err)
     return BM_OK;
 }
 
-static bm_status walk_bands(walk *w, bm_band_buckets *buckets, sinks *to, bm_error *err)
+static bm_status walk_bands(candidates_walk *w, bm_band_buckets *buckets, sinks *to, bm_error *err)
 {
     double began_s = bm_clock_seconds();
     const bucket_fn fn = w->job.groups != NULL ? star
@@ -215,8 +924,8 @@ static bm_status walk_bands(walk *w, bm_band_buckets *buckets, sinks *to, bm_err
     return status == BM_OK ? report(w, began_s, err) : status;
 }
 
-static bm_status run(const bm_candidates_job *job, bm_crowded_buckets *crowded,
-                     bm_join_stats *stats, bm_error *err)
+static bm_status candidates_run(const bm_candidates_job *job, bm_crowded_buckets *crowded,
+                                bm_join_stats *stats, bm_error *err)
 {
     size_t n_docs = job->keys->n_docs;
     if (n_docs > BM_DOCS_MAX)
@@ -224,7 +933,7 @@ static bm_status run(const bm_candidates_job *job, bm_crowded_buckets *crowded,
                        BM_DOCS_MAX);
     if (n_docs == 0)
         return BM_OK; /* there are no arrays of keys either */
-    walk w = {.job = *job};
+    candidates_walk w = {.job = *job};
     bm_band_buckets buckets;
     sinks to = {.crowded = crowded};
     w.job.chunk = job->chunk == 0 ? CHUNK_DEFAULT : job->chunk;
@@ -245,16 +954,16 @@ static bm_status run(const bm_candidates_job *job, bm_crowded_buckets *crowded,
 
 bm_status bm_candidates(const bm_candidates_job *job, bm_error *err)
 {
-    return run(job, NULL, NULL, err);
+    return candidates_run(job, NULL, NULL, err);
 }
 
 bm_status bm_candidates_of_small(const bm_candidates_job *job, bm_crowded_buckets *crowded,
                                  bm_error *err)
 {
-    return run(job, crowded, NULL, err);
+    return candidates_run(job, crowded, NULL, err);
 }
 
 bm_status bm_candidates_join(const bm_candidates_job *job, bm_join_stats *stats, bm_error *err)
 {
-    return run(job, NULL, stats, err);
+    return candidates_run(job, NULL, stats, err);
 }

@@ -7,12 +7,242 @@
  * bm_candidates emits every pair; order: band, then the bucket by its first document, then a, then
  * b. bm_candidates_join emits what is needed to know the connected components of the pairs that
  * `fn` verifies: a pair whose documents are already joined is left out, and a bucket costs time
- * linear in its size (bucket_join.h). Neither the order nor the chunks depend on threads. */
+ * linear in its size (candidates.h). Neither the order nor the chunks depend on threads. */
 #ifndef BM_LSH_CANDIDATES_H
 #define BM_LSH_CANDIDATES_H
 
-#include "lsh/candidates_job.h"
-#include "lsh/crowded_buckets.h"
+#include <math.h>
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#include "base/hash_table.h"
+#include "base/threads.h"
+#include "lsh/groups.h"
+
+/* band_buckets -- the documents of one band, threaded into chains of equal keys.
+ *
+ * next[doc] is the next document with the same key, BM_NO_DOC at the end of a chain and for a
+ * document whose key nobody shares; inner[doc] is non-zero for all of a chain but its first. So
+ * doc begins a bucket of two or more exactly where !inner[doc] && next[doc] != BM_NO_DOC, and a
+ * chain names its documents in ascending order. */
+
+#define BM_NO_DOC UINT32_C(0xFFFFFFFF)
+
+typedef struct bm_band_buckets {
+    size_t n_docs;
+    uint32_t *next;       /* n_docs */
+    uint8_t *inner;       /* n_docs */
+    const uint8_t *skip;  /* borrowed; n_docs or NULL */
+    const uint64_t *keys; /* borrowed; of the band at hand */
+    uint64_t *entries;    /* scratch, n_docs: the band, partitioned */
+    size_t *ends;         /* scratch, n_blocks * n_parts */
+    size_t n_parts, n_blocks;
+    unsigned part_shift;
+    bm_pool *pool;         /* borrowed; NULL where the caller alone works */
+    bm_hash_table *tables; /* one a thread */
+} bm_band_buckets;
+
+/* 13 bytes a document, and one small table a thread. `skip` and `pool` (each may be NULL) stay
+ * borrowed until reset. n_docs <= BM_DOCS_MAX. */
+bm_status bm_band_buckets_init(bm_band_buckets *buckets, size_t n_docs, const uint8_t *skip,
+                               bm_pool *pool, bm_error *err);
+/* Thread the chains of a band: fills next and inner. BM_OK or BM_ERR_NOMEM. */
+bm_status bm_band_buckets_fill(bm_band_buckets *buckets, const uint64_t *keys, bm_error *err);
+/* labels[doc] = the first document of its chain, itself where it is in none: n_docs, filled. */
+void bm_band_buckets_label(const bm_band_buckets *buckets, uint32_t *labels);
+/* The same chains as fill makes from the keys that the labels stand for. */
+void bm_band_buckets_fill_labels(bm_band_buckets *buckets, const uint32_t *labels);
+void bm_band_buckets_reset(bm_band_buckets *buckets);
+
+/* band_keyset -- the band keys of all documents, as the search for candidates reads them.
+ *
+ * Keys are band-major: keys[band][doc], n_docs each. Documents whose `skip` byte is set (no
+ * shingles, copies) are in no bucket. */
+
+typedef struct bm_band_keyset {
+    uint32_t bands;
+    size_t n_docs;
+    const uint64_t *const *keys; /* bands arrays of n_docs */
+    const uint8_t *skip;         /* n_docs bytes, non-zero: left out; NULL: none */
+    /* Instead of keys, half as large: each document's label is the first document that has the same
+     * key in that band (bm_band_buckets_label). The same pairs in the same order. NULL: keys. */
+    const uint32_t *const *labels;
+} bm_band_keyset; /* borrows all of it */
+
+/* The key or label that all documents of one bucket share. */
+static inline uint64_t bm_band_keyset_at(const bm_band_keyset *keys, uint32_t band, uint32_t doc)
+{
+    return keys->labels != NULL ? keys->labels[band][doc] : keys->keys[band][doc];
+}
+
+/* candidates_job -- what a search for candidates is given, and what it counts. */
+
+/* Takes a chunk of pairs, which it borrows and may write to. What is not BM_OK ends the search,
+ * which returns it. */
+typedef bm_status (*bm_candidates_fn)(void *ctx, bm_pair *pairs, size_t n, bm_error *err);
+
+typedef struct bm_candidates_job {
+    const bm_band_keyset *keys;
+    bm_pool *pool; /* for bucketing; NULL: this thread alone */
+    size_t chunk;  /* pairs handed to `fn` at a time, at most; 0: a default */
+    bm_candidates_fn fn;
+    void *ctx;
+    const bm_callbacks *callbacks; /* NULL: none */
+    bm_union_find *groups;         /* for bm_candidates_join only: borrowed, n_docs */
+    /* Asked before so many bytes are allocated for crowded buckets; anything but BM_OK ends the work
+     * with that. NULL: not asked. */
+    bm_status (*reserve)(void *ctx, uint64_t bytes, bm_error *err);
+} bm_candidates_job;
+
+typedef struct bm_join_stats {
+    uint64_t n_cut;          /* buckets of which not every pair was looked at */
+    uint64_t n_not_compared; /* their pairs that were neither compared nor joined, at most: a pair
+                                that was compared for another band may be among them */
+} bm_join_stats;
+
+/* candidate_walk -- the walk over buckets that candidates.c, candidates.c and candidates.c
+ * share: the band and the bucket at hand, and the chunk of pairs that is being filled. For
+ * these, and
+ * for who walks stars. */
+
+typedef struct bm_candidate_walk {
+    bm_candidates_job job; /* a copy; job.groups NULL: every pair is wanted */
+    uint32_t band;
+    uint32_t *members; /* of the bucket at hand */
+    size_t n_members, cap_members;
+    bm_pair *pairs; /* the chunk: room for job.chunk */
+    size_t n_pairs;
+} bm_candidate_walk;
+
+/* BM_ERR_CANCELLED where the caller wants to stop. */
+bm_status bm_candidate_walk_check(const bm_candidate_walk *walk, bm_error *err);
+/* Hand the chunk to job.fn unless it is empty. BM_ERR_CANCELLED likewise. */
+bm_status bm_candidate_walk_flush(bm_candidate_walk *walk, bm_error *err);
+
+/* Do the keys of a and b agree in a band before `end` other than `but`? */
+static inline bool bm_candidate_walk_met(const bm_candidate_walk *walk, uint32_t end, uint32_t but,
+                                         uint32_t a, uint32_t b)
+{
+    const bm_band_keyset *keys = walk->job.keys;
+    for (uint32_t band = 0; band < end; band++)
+        if (band != but && bm_band_keyset_at(keys, band, a) == bm_band_keyset_at(keys, band, b))
+            return true;
+    return false;
+}
+
+static inline bool bm_candidate_walk_joined(const bm_candidate_walk *walk, uint32_t a, uint32_t b)
+{
+    return bm_union_find_root(walk->job.groups, a) == bm_union_find_root(walk->job.groups, b);
+}
+
+static inline bm_status bm_candidate_walk_emit(bm_candidate_walk *walk, uint32_t a, uint32_t b,
+                                               bm_error *err)
+{
+    walk->pairs[walk->n_pairs++] =
+        (bm_pair){.a = a < b ? a : b, .b = a < b ? b : a, .similarity = NAN};
+    return walk->n_pairs < walk->job.chunk ? BM_OK : bm_candidate_walk_flush(walk, err);
+}
+
+/* crowded_buckets -- the large buckets of all bands, for stars: whom a centre may take is looked
+ * at
+ * when its turn comes, not before.
+ *
+ *     buckets   band 0 | band 0 | band 3 …           begin, end in `members`
+ *     members   [ 0 4 5 9 … ][ 2 3 7 … ][ … ]        who is taken is dropped at the next look
+ *     heads     document -> its links: bucket, next link
+ *
+ * A document that was taken needs no pairs of its own, so n near-copies cost n - 1 looks, not
+ * n(n-1)/2. Where few are taken a bucket would cost its square: after bm_bucket_join_budget
+ * pairs it
+ * is closed, and what is not compared in it is counted. Pairs that agree in a small bucket are no
+ * matter of these (candidates.h).
+ *
+ * 12 bytes a document of a crowded bucket, 4 a document. One thread. */
+
+#define BM_SMALL_BUCKET 32u /* documents of which all pairs are simply tried */
+
+typedef struct bm_crowded_bucket {
+    size_t begin, end; /* of its members that are still listed */
+    int64_t left;      /* pairs that may still be looked at; -1: it is closed */
+    uint32_t n_live;   /* members whose turn is to come and whom nobody took */
+    uint32_t band;
+} bm_crowded_bucket;
+
+typedef struct bm_crowded_link {
+    uint32_t bucket;
+    uint32_t next; /* the link of an earlier band, plus 1; 0: none */
+} bm_crowded_link;
+
+typedef struct bm_crowded_buckets {
+    size_t n_docs;
+    bm_crowded_bucket *buckets;
+    size_t n_buckets, cap_buckets;
+    uint32_t *members;
+    bm_crowded_link *links; /* one a member */
+    size_t n_members, cap_members, cap_links;
+    uint32_t *heads;         /* n_docs, the last link plus 1; NULL while there is no bucket */
+    const uint32_t *centres; /* n_docs, borrowed (groups.h): who is taken */
+    uint8_t *band_states;    /* scratch of a row: of each band */
+    uint8_t *waiting;        /* n_docs: a pair of it is in the chunk */
+    bm_join_stats stats;
+} bm_crowded_buckets;
+
+void bm_crowded_buckets_init(bm_crowded_buckets *crowded, size_t n_docs);
+void bm_crowded_buckets_reset(bm_crowded_buckets *crowded);
+/* Keep the bucket walk->members of walk->band. BM_ERR_NOMEM, or what walk->job.reserve says. */
+bm_status bm_crowded_buckets_keep(bm_crowded_buckets *crowded, const bm_candidate_walk *walk,
+                                  bm_error *err);
+/* Is the document in a crowded bucket of this band? */
+bool bm_crowded_buckets_have(const bm_crowded_buckets *crowded, uint32_t band, uint32_t doc);
+/* All buckets are kept; before the first row. */
+bm_status bm_crowded_buckets_begin_rows(bm_crowded_buckets *crowded, uint32_t bands,
+                                        const uint32_t *centres, bm_error *err);
+/* The document is taken, or a centre: it leaves its buckets. Once each. */
+void bm_crowded_buckets_leave(bm_crowded_buckets *crowded, uint32_t doc);
+/* Emit a centre, which has left, with every live document of its buckets that are not closed. */
+bm_status bm_crowded_buckets_row(bm_crowded_buckets *crowded, bm_candidate_walk *walk,
+                                 uint32_t centre, bm_error *err);
+
+/* bucket_join -- the pairs of one large bucket that settle which of its documents are joined, in
+ * time linear in its size.
+ *
+ * Not all pairs are enumerated, but those across the groups that there are already, so a bucket of
+ * copies costs one comparison a document. Where these are at most bm_bucket_join_budget(n), all of
+ * them are looked at, and the components are exactly those of all pairs. A bucket that has more is
+ * refined:
+ *
+ *     a few representatives against all -> sub-buckets by the keys of later bands -> further
+ *     representatives against all, until the budget is spent
+ *
+ * What was not looked at then is counted. */
+
+typedef struct bm_bucket_join {
+    bm_candidate_walk *walk; /* that the bucket at hand belongs to; borrowed */
+    size_t n_docs;
+    uint32_t *place; /* n_docs: the group of a root while grouping, else BM_NO_DOC */
+    uint32_t *live;  /* the bucket's documents whose row is still to come, group after group */
+    uint32_t *spent; /* the bucket's documents whose row was emitted */
+    uint32_t *group; /* scratch: the group of each live document */
+    uint32_t *other; /* scratch */
+    uint32_t *begin; /* of each group in `live`, one more than groups */
+    uint8_t *taken;  /* of each live document: it is about to be spent */
+    uint8_t *had;    /* of each group: a document of it was spent */
+    uint32_t *slots; /* of the table of sub-buckets */
+    size_t cap, cap_slots, n_live, n_spent, n_groups;
+    int64_t left; /* of the budget */
+    bm_join_stats stats;
+} bm_bucket_join;
+
+/* Pairs of a bucket of n documents that may be looked at. */
+int64_t bm_bucket_join_budget(size_t n);
+
+/* Allocates nothing yet. */
+void bm_bucket_join_init(bm_bucket_join *join, size_t n_docs);
+void bm_bucket_join_reset(bm_bucket_join *join);
+/* The bucket walk->members of walk->band, whose first document was compared with all others before.
+ * BM_OK, BM_ERR_NOMEM, or what walk->fn says. */
+bm_status bm_bucket_join_run(bm_bucket_join *join, bm_candidate_walk *walk, bm_error *err);
 
 /* job->groups is NULL. bm_progress through the callbacks, stage "bucket", unit "bands". */
 bm_status bm_candidates(const bm_candidates_job *job, bm_error *err);

@@ -1,5 +1,5 @@
 /* intersect_loops.h -- the loops that bm_intersect chooses from. All keep its contract: they differ
- * in speed only. For intersect.c, for tests and for benchmarks. */
+ * in speed only. For verify.c, for tests and for benchmarks. */
 #ifndef BM_LSH_INTERSECT_LOOPS_H
 #define BM_LSH_INTERSECT_LOOPS_H
 

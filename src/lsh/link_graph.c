@@ -1,18 +1,23 @@
 /* link_graph.c -- neighbours in ascending order.
  *
- * They come out sorted without a sort: the lists of neighbours.c, in the order of the pairs, are
+ * They come out sorted without a sort: the lists of link_graph.c, in the order of the pairs, are
  * transposed. Document u, walked in ascending order, is appended to the list of each of its
  * neighbours, so every list fills in ascending order; pairs of the same two documents keep theirs.
  * Linear in documents and pairs; 16 bytes a direction, and 12 more while it is built.
  *
- * Pure; read by any number of threads once built. */
+ * Pure; read by any number of threads once built.
+ *
+ * Tests: tests/unit/lsh/test_bridges.c, tests/unit/lsh/test_link_graph.c,
+ *        tests/unit/lsh/test_min_cut.c, tests/unit/lsh/test_neighbours.c,
+ *        tests/unit/lsh/test_shortest_chain.c */
 #include "lsh/link_graph.h"
 
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "lsh/neighbours.h"
 
 static bm_status check(const bm_pair *pairs, size_t n_pairs, size_t n_docs, bm_error *err)
 {
@@ -79,4 +84,483 @@ size_t bm_link_graph_find(const bm_link_graph *graph, uint32_t a, uint32_t b)
             high = middle;
     }
     return low < end && graph->links[low].doc == b ? graph->links[low].pair : SIZE_MAX;
+}
+
+/* neighbours -- count, sum up, fill.
+ *
+ * While the lists are filled, begins[doc + 1] is where the next neighbour of `doc` goes; at the
+ * end
+ * that is where its list ends and the next one begins. So no second array of places is needed.
+ * Linear in documents and pairs. Pure; read by any number of threads once made. */
+
+/* begins[doc + 2] counts the neighbours of `doc`, then begins[doc + 1] is where they begin. */
+static void sum_up(bm_pair_list list, size_t *begins)
+{
+    for (size_t i = 0; i < list.n; i++) {
+        begins[list.pairs[i].a + (size_t)2]++;
+        begins[list.pairs[i].b + (size_t)2]++;
+    }
+    for (size_t doc = 0; doc < list.n_docs; doc++)
+        begins[doc + 2] += begins[doc + 1];
+}
+
+static void neighbours_fill(bm_pair_list list, const bm_neighbours *to)
+{
+    for (size_t i = 0; i < list.n; i++) {
+        uint32_t a = list.pairs[i].a, b = list.pairs[i].b;
+        size_t at_a = to->begins[a + (size_t)1]++, at_b = to->begins[b + (size_t)1]++;
+        to->docs[at_a] = b;
+        to->docs[at_b] = a;
+        if (to->pairs != NULL)
+            to->pairs[at_a] = to->pairs[at_b] = i;
+    }
+}
+
+bm_status bm_neighbours_make(bm_pair_list list, bm_neighbours_with with, bm_neighbours *out,
+                             bm_error *err)
+{
+    const bool numbers = with == BM_NEIGHBOURS_AND_PAIRS;
+    out->begins = bm_alloc_zero(list.n_docs + 2, sizeof *out->begins);
+    out->docs = bm_alloc(list.n, 2 * sizeof *out->docs);
+    out->pairs = numbers ? bm_alloc(list.n, 2 * sizeof *out->pairs) : NULL;
+    if (out->begins == NULL || out->docs == NULL || (numbers && out->pairs == NULL)) {
+        bm_neighbours_reset(out);
+        return bm_fail_nomem(err, list.n_docs * sizeof *out->begins + list.n * 8);
+    }
+    sum_up(list, out->begins);
+    neighbours_fill(list, out);
+    return BM_OK;
+}
+
+void bm_neighbours_reset(bm_neighbours *neighbours)
+{
+    bm_free(neighbours->begins);
+    bm_free(neighbours->docs);
+    bm_free(neighbours->pairs);
+    memset(neighbours, 0, sizeof *neighbours);
+}
+
+/* bridges -- Tarjan's low points, depth first on a stack of our own.
+ *
+ * Documents are numbered as they are met. low[d] is the least number that d and what lies below it
+ * reach by one link upwards other than the link they were met by. A child c of d with low[c] >
+ * number[d] hangs on a bridge; one with low[c] >= number[d] is parted from the rest when d goes.
+ * The first document of a component has nothing above it, so it parts only its children from each
+ * other. Two pairs of the same documents are two links, so neither is a bridge.
+ *
+ * Linear; 36 bytes a document. Pure. */
+
+#define NOT_SEEN UINT32_MAX
+
+typedef struct visit {
+    const bm_link_graph *graph;
+    uint32_t *number, *low;
+    uint32_t *below; /* documents at and below each */
+    uint32_t *parts; /* children that are parted from the rest without it */
+    size_t *next;    /* of each: the next link to look at */
+    size_t *came_by; /* of each: the pair by which it was met */
+    uint32_t *stack;
+    uint32_t met;
+    bm_bridges *out;
+} visit;
+
+static void meet(visit *v, uint32_t doc, size_t pair)
+{
+    v->number[doc] = v->low[doc] = v->met++;
+    v->below[doc] = 1;
+    v->parts[doc] = 0;
+    v->next[doc] = v->graph->begins[doc];
+    v->came_by[doc] = pair;
+}
+
+static void lower(visit *v, uint32_t doc, uint32_t to)
+{
+    if (to < v->low[doc])
+        v->low[doc] = to;
+}
+
+/* All below `child` was met: what that means for `doc`, from which `child` was met. */
+static bm_status leave(visit *v, uint32_t child, uint32_t doc, bm_error *err)
+{
+    bm_bridges *out = v->out;
+    lower(v, doc, v->low[child]);
+    v->below[doc] += v->below[child];
+    v->parts[doc] += v->low[child] >= v->number[doc];
+    if (v->low[child] <= v->number[doc])
+        return BM_OK;
+    BM_TRY(
+        bm_grow(&out->bridges, &out->cap_bridges, out->n_bridges + 1, sizeof *out->bridges, err));
+    size_t pair = v->came_by[child];
+    bool child_is_a = v->graph->pairs[pair].a == child;
+    out->bridges[out->n_bridges++] = (bm_bridge){.pair = pair,
+                                                 .n_a = child_is_a ? v->below[child] : 0,
+                                                 .n_b = child_is_a ? 0 : v->below[child]};
+    return BM_OK;
+}
+
+static bm_status walk_component(visit *v, uint32_t first, bm_error *err)
+{
+    const bm_link_graph *g = v->graph;
+    size_t depth = 0, first_bridge = v->out->n_bridges;
+    meet(v, first, SIZE_MAX);
+    v->stack[0] = first;
+    for (;;) {
+        uint32_t doc = v->stack[depth];
+        if (v->next[doc] < g->begins[doc + 1]) {
+            const bm_link *link = &g->links[v->next[doc]++];
+            if (v->number[link->doc] == NOT_SEEN) {
+                meet(v, link->doc, link->pair);
+                v->stack[++depth] = link->doc;
+            } else if (link->pair != v->came_by[doc]) {
+                lower(v, doc, v->number[link->doc]);
+            }
+            continue;
+        }
+        if (depth == 0)
+            break;
+        BM_TRY(leave(v, doc, v->stack[--depth], err));
+    }
+    v->parts[first] -= v->parts[first] > 0; /* there is no rest above it */
+    for (size_t i = first_bridge; i < v->out->n_bridges; i++) {
+        bm_bridge *bridge = &v->out->bridges[i];
+        *(bridge->n_a == 0 ? &bridge->n_a : &bridge->n_b) =
+            v->below[first] - (bridge->n_a + bridge->n_b);
+    }
+    return BM_OK;
+}
+
+static bm_status take_articulation_points(const visit *v, bm_error *err)
+{
+    bm_bridges *out = v->out;
+    for (size_t doc = 0; doc < v->graph->n_docs; doc++) {
+        if (v->parts[doc] == 0)
+            continue;
+        size_t need = out->n_articulation_points + 1;
+        BM_TRY(bm_grow(&out->articulation_points, &out->cap_articulation_points, need,
+                       sizeof *out->articulation_points, err));
+        out->articulation_points[out->n_articulation_points++] =
+            (bm_articulation_point){(uint32_t)doc, v->parts[doc] + 1};
+    }
+    return BM_OK;
+}
+
+static int by_pair(const void *x, const void *y)
+{
+    size_t p = ((const bm_bridge *)x)->pair, q = ((const bm_bridge *)y)->pair;
+    return p < q ? -1 : p > q;
+}
+
+static bm_status walk_all(visit *v, bm_error *err)
+{
+    size_t n = v->graph->n_docs;
+    memset(v->number, 0xFF, n * sizeof *v->number);
+    for (size_t doc = 0; doc < n; doc++) {
+        if (v->number[doc] == NOT_SEEN)
+            BM_TRY(walk_component(v, (uint32_t)doc, err));
+    }
+    if (v->out->n_bridges > 1)
+        qsort(v->out->bridges, v->out->n_bridges, sizeof *v->out->bridges, by_pair);
+    return take_articulation_points(v, err);
+}
+
+bm_status bm_bridges_find(const bm_link_graph *graph, bm_bridges *out, bm_error *err)
+{
+    bm_bridges found = {0};
+    size_t n = graph->n_docs;
+    visit v = {.graph = graph, .out = &found};
+    bm_status status;
+    uint32_t *numbers = bm_alloc(n, 5 * sizeof *numbers);
+    size_t *places = bm_alloc(n, 2 * sizeof *places);
+    if (numbers == NULL || places == NULL) {
+        status = bm_fail_nomem(err, n * 36);
+    } else {
+        v.number = numbers;
+        v.low = numbers + n;
+        v.below = numbers + 2 * n;
+        v.parts = numbers + 3 * n;
+        v.stack = numbers + 4 * n;
+        v.next = places;
+        v.came_by = places + n;
+        status = walk_all(&v, err);
+    }
+    bm_free(numbers);
+    bm_free(places);
+    if (status == BM_OK)
+        *out = found;
+    else
+        bm_bridges_reset(&found);
+    return status;
+}
+
+void bm_bridges_reset(bm_bridges *bridges)
+{
+    bm_free(bridges->bridges);
+    bm_free(bridges->articulation_points);
+    memset(bridges, 0, sizeof *bridges);
+}
+
+/* min_cut -- maximum flow with unit capacities (Dinic), then what its residual leaves with
+ * `from`.
+ *
+ * A pair may carry one unit either way: flow +1 runs from a to b, -1 from b to a. Each phase puts
+ * the documents into levels by their distance in the residual, and takes chains that go up a level
+ * with each link until none is left; a link that led nowhere is not looked at again in that phase.
+ * With unit capacities there are at most 2 sqrt(pairs) phases of linear work. The last phase
+ * reaches exactly the documents on the near side of the cut nearest `from` (max-flow min-cut),
+ * whichever flow was found.
+ *
+ * Chains are kept on a stack of our own: a group may be a chain of a million links. 16 bytes a
+ * document, 1 a pair. Pure. */
+
+typedef struct flow {
+    const bm_link_graph *graph;
+    int8_t *of;      /* flow of each pair: -1, 0, 1 */
+    uint32_t *level; /* in the residual */
+    uint32_t *queue; /* documents to visit; later the documents of the chain */
+    size_t *next;    /* of each document: the link to try */
+} flow;
+
+/* Can the pair carry a unit away from `doc`? */
+static bool open_link(const flow *f, uint32_t doc, size_t pair)
+{
+    return f->graph->pairs[pair].a == doc ? f->of[pair] < 1 : f->of[pair] > -1;
+}
+
+static void push_unit(const flow *f, uint32_t doc, size_t pair)
+{
+    f->of[pair] = (int8_t)(f->of[pair] + (f->graph->pairs[pair].a == doc ? 1 : -1));
+}
+
+/* Set the levels of all documents that can be reached from `from`, and count these. True: `to` is
+ * one of them. */
+static bool set_levels(const flow *f, uint32_t from, uint32_t to, size_t *n_reached)
+{
+    const bm_link_graph *g = f->graph;
+    size_t head = 0, tail = 0;
+    memset(f->level, 0xFF, g->n_docs * sizeof *f->level);
+    f->queue[tail++] = from;
+    f->level[from] = 0;
+    while (head < tail) {
+        uint32_t doc = f->queue[head++];
+        f->next[doc] = g->begins[doc];
+        for (size_t i = g->begins[doc]; i < g->begins[doc + 1]; i++) {
+            const bm_link *link = &g->links[i];
+            if (f->level[link->doc] != NOT_SEEN || !open_link(f, doc, link->pair))
+                continue;
+            f->level[link->doc] = f->level[doc] + 1;
+            f->queue[tail++] = link->doc;
+        }
+    }
+    *n_reached = tail;
+    return f->level[to] != NOT_SEEN;
+}
+
+/* Move f->next[doc] to the next link that goes up a level; false: there is none left. */
+static bool find_step(const flow *f, uint32_t doc)
+{
+    const bm_link_graph *g = f->graph;
+    for (; f->next[doc] < g->begins[doc + 1]; f->next[doc]++) {
+        const bm_link *link = &g->links[f->next[doc]];
+        if (f->level[link->doc] == f->level[doc] + 1 && open_link(f, doc, link->pair))
+            return true;
+    }
+    return false;
+}
+
+/* Send a unit along each chain that the levels have, until there is none left. f->queue holds the
+ * documents of the chain, f->next the links. */
+static void block(const flow *f, uint32_t from, uint32_t to)
+{
+    const bm_link_graph *g = f->graph;
+    uint32_t *chain = f->queue;
+    size_t n = 0; /* links so far */
+    chain[0] = from;
+    for (;;) {
+        uint32_t doc = chain[n];
+        if (doc == to) {
+            for (size_t i = 0; i < n; i++)
+                push_unit(f, chain[i], g->links[f->next[chain[i]]].pair);
+            n = 0;
+        } else if (find_step(f, doc)) {
+            chain[++n] = g->links[f->next[doc]].doc;
+        } else if (n > 0) {
+            f->next[chain[--n]]++; /* it led nowhere */
+        } else {
+            return;
+        }
+    }
+}
+
+/* The pairs between documents that can still be reached and those that cannot. */
+static bm_status take_cut(const flow *f, size_t n_near, bm_cut *out, bm_error *err)
+{
+    const bm_link_graph *g = f->graph;
+    bm_cut cut = {.n_near = n_near};
+    for (size_t i = 0; i < g->n_pairs; i++)
+        cut.n += (f->level[g->pairs[i].a] == NOT_SEEN) != (f->level[g->pairs[i].b] == NOT_SEEN);
+    BM_TRY(bm_new(&cut.pairs, cut.n, err));
+    cut.n = 0;
+    for (size_t i = 0; i < g->n_pairs; i++)
+        if ((f->level[g->pairs[i].a] == NOT_SEEN) != (f->level[g->pairs[i].b] == NOT_SEEN))
+            cut.pairs[cut.n++] = i;
+    *out = cut;
+    return BM_OK;
+}
+
+bm_status bm_min_cut(const bm_link_graph *graph, uint32_t from, uint32_t to, bm_cut *out,
+                     bm_error *err)
+{
+    flow f = {.graph = graph};
+    bm_status status = BM_OK;
+    if (from == to)
+        return bm_fail(err, BM_ERR_USAGE, "a document cannot be parted from itself");
+    f.of = bm_alloc_zero(graph->n_pairs, sizeof *f.of);
+    f.level = bm_alloc(graph->n_docs, sizeof *f.level);
+    f.queue = bm_alloc(graph->n_docs, sizeof *f.queue);
+    f.next = bm_alloc(graph->n_docs, sizeof *f.next);
+    if (f.of == NULL || f.level == NULL || f.queue == NULL || f.next == NULL) {
+        status = bm_fail_nomem(err, graph->n_docs * 16 + graph->n_pairs);
+    } else {
+        size_t n_near;
+        while (set_levels(&f, from, to, &n_near))
+            block(&f, from, to);
+        status = take_cut(&f, n_near, out, err);
+    }
+    bm_free(f.of);
+    bm_free(f.level);
+    bm_free(f.queue);
+    bm_free(f.next);
+    return status;
+}
+
+void bm_cut_reset(bm_cut *cut)
+{
+    bm_free(cut->pairs);
+    memset(cut, 0, sizeof *cut);
+}
+
+/* shortest_chain -- breadth first from the far end, then one walk from the near one.
+ *
+ * far[d] is the number of links from d to `to`. wide[d] is the best weakest link of all shortest
+ * chains from d to `to`: over the neighbours u with far[u] = far[d] - 1, the greatest
+ * min(similarity(d, u), wide[u]). Documents leave the queue in ascending order of `far`, so
+ * wide[u]
+ * is final when d asks for it. The walk from `from` then takes, at each step, the first neighbour
+ * from which a shortest chain as strong as wide[from] goes on: no choice is ever taken back.
+ *
+ * Linear in the documents and pairs of the component; 16 bytes a document. Pure. */
+
+#define UNKNOWN (-1.0)
+
+typedef struct search {
+    const bm_link_graph *graph;
+    uint32_t *far, *queue;
+    double *wide;
+} search;
+
+static double strength(const search *s, size_t pair)
+{
+    double similarity = s->graph->pairs[pair].similarity;
+    return isnan(similarity) ? UNKNOWN : similarity;
+}
+
+/* The weakest link of the best shortest chain that begins with this link. */
+static double through(const search *s, const bm_link *link)
+{
+    double own = strength(s, link->pair), rest = s->wide[link->doc];
+    return own < rest ? own : rest;
+}
+
+/* Fill `far` and `wide`, until those of `from` are final. */
+static void measure(const search *s, uint32_t from, uint32_t to)
+{
+    const bm_link_graph *g = s->graph;
+    size_t head = 0, tail = 0;
+    memset(s->far, 0xFF, g->n_docs * sizeof *s->far);
+    s->queue[tail++] = to;
+    s->far[to] = 0;
+    s->wide[to] = INFINITY;
+    while (head < tail) {
+        uint32_t doc = s->queue[head++];
+        double best = doc == to ? INFINITY : -INFINITY;
+        for (size_t i = g->begins[doc]; i < g->begins[doc + 1]; i++) {
+            const bm_link *link = &g->links[i];
+            if (s->far[link->doc] == NOT_SEEN) {
+                s->far[link->doc] = s->far[doc] + 1;
+                s->queue[tail++] = link->doc;
+            } else if (s->far[link->doc] + 1 == s->far[doc]) {
+                double chain = through(s, link);
+                best = chain > best ? chain : best;
+            }
+        }
+        s->wide[doc] = best;
+        if (doc == from)
+            return;
+    }
+}
+
+/* The first link of `doc` that goes on along a best chain. */
+static const bm_link *next_link(const search *s, uint32_t doc, double wanted)
+{
+    const bm_link_graph *g = s->graph;
+    for (size_t i = g->begins[doc]; i < g->begins[doc + 1]; i++) {
+        const bm_link *link = &g->links[i];
+        if (s->far[link->doc] != NOT_SEEN && s->far[link->doc] + 1 == s->far[doc] &&
+            through(s, link) >= wanted)
+            return link;
+    }
+    return NULL; /* never: wide[doc] came from one of them */
+}
+
+/* List the documents and pairs of the best chain. */
+static bm_status walk(const search *s, uint32_t from, bm_chain *out, bm_error *err)
+{
+    size_t n = s->far[from];
+    bm_chain chain = {.n_links = n};
+    chain.docs = bm_alloc(n + 1, sizeof *chain.docs);
+    chain.pairs = bm_alloc(n, sizeof *chain.pairs);
+    if (chain.docs == NULL || chain.pairs == NULL) {
+        bm_chain_reset(&chain);
+        return bm_fail_nomem(err, n * (sizeof *chain.docs + sizeof *chain.pairs));
+    }
+    uint32_t doc = chain.docs[0] = from;
+    for (size_t i = 0; i < n; i++) {
+        const bm_link *link = next_link(s, doc, s->wide[from]);
+        chain.pairs[i] = link->pair;
+        doc = chain.docs[i + 1] = link->doc;
+        if (strength(s, link->pair) < strength(s, chain.pairs[chain.weakest]))
+            chain.weakest = i;
+    }
+    *out = chain;
+    return BM_OK;
+}
+
+bm_status bm_shortest_chain(const bm_link_graph *graph, uint32_t from, uint32_t to, bm_chain *out,
+                            bm_error *err)
+{
+    search s = {.graph = graph};
+    bm_status status = BM_OK;
+    s.far = bm_alloc(graph->n_docs, sizeof *s.far);
+    s.queue = bm_alloc(graph->n_docs, sizeof *s.queue);
+    s.wide = bm_alloc(graph->n_docs, sizeof *s.wide);
+    if (s.far == NULL || s.queue == NULL || s.wide == NULL) {
+        status = bm_fail_nomem(err, graph->n_docs * 2 * sizeof *s.wide);
+    } else {
+        measure(&s, from, to);
+        if (s.far[from] == NOT_SEEN || from == to)
+            *out = (bm_chain){0};
+        else
+            status = walk(&s, from, out, err);
+    }
+    bm_free(s.far);
+    bm_free(s.queue);
+    bm_free(s.wide);
+    return status;
+}
+
+void bm_chain_reset(bm_chain *chain)
+{
+    bm_free(chain->docs);
+    bm_free(chain->pairs);
+    memset(chain, 0, sizeof *chain);
 }

@@ -6,7 +6,7 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#include "base/pool.h"
+#include "base/threads.h"
 
 /* Documents as distinct sets, all borrowed; skip may be NULL. */
 typedef struct bm_set_list {

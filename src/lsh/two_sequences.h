@@ -5,7 +5,7 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-/* --- how many characters must be inserted, deleted and replaced: the distance of Levenshtein (edit_distance.c) --- */
+/* --- how many characters must be inserted, deleted and replaced: the distance of Levenshtein (two_sequences.c) --- */
 
 /* A text as code points; fewer than 2^32. */
 typedef struct bm_points {
@@ -16,7 +16,7 @@ typedef struct bm_points {
 /* *distance of the two, exactly. BM_ERR_NOMEM: 8 bytes a code point of the longer are needed, and 24 of the shorter. */
 bm_status bm_edit_distance(bm_points x, bm_points y, uint64_t *distance, bm_error *err);
 
-/* --- the longest run of numbers that stands in two lists (common_run.c) --- */
+/* --- the longest run of numbers that stands in two lists (two_sequences.c) --- */
 
 typedef struct bm_common_run {
     size_t n;    /* 0: nothing is common */

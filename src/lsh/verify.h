@@ -5,6 +5,57 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
+#include "lsh/intersect_loops.h"
+
+/* intersect -- how many elements two sorted sets of hashes have in common: the loop under
+ * verify.c. */
+
+/* true and *common = |x and y| where that is at least `least`; else false, and *common says
+ * nothing. Chooses the fastest loop for these sizes and this processor; the answer does not depend
+ * on it. */
+bool bm_intersect(bm_sorted_set x, bm_sorted_set y, size_t least, size_t *common);
+
+/* weighted_jaccard -- exact Jaccard similarity of weighted sets: the sum of the smaller weights
+ * over
+ * the sum of the greater ones. */
+
+/* n elements: hashes in ascending order, and beside them their weights, all above 0. */
+typedef struct bm_weighted_set {
+    const uint64_t *hashes;
+    const double *weights;
+    size_t n;
+} bm_weighted_set;
+
+/* sum min / sum max over the elements, in ascending order of their hashes, where a missing element
+ * weighs 0. These additions, in this order, are the definition: the same bits
+ * for x, y and y, x, on every machine. 0 where both are empty. */
+double bm_weighted_jaccard(bm_weighted_set x, bm_weighted_set y);
+/* The weights of a set, added up in ascending order of the hashes. */
+double bm_weighted_sum(bm_weighted_set set);
+
+/* containment -- does one set hold so much of another? Decided in whole numbers.
+ *
+ * A set of n hashes is held by another at the share C when the two have at least C n hashes in
+ * common. C is a decimal such
+ * as .9; the double that stands for it is a little more or less, so that C n in double may miss
+ * a whole number. The share is
+ * therefore the fraction of whole numbers that the decimal is. */
+
+#define BM_SHARE_DECIMALS 15u /* a decimal of so many is a double's own */
+
+typedef struct bm_share {
+    uint64_t above, below; /* below: a power of ten up to 10^15 */
+} bm_share;
+
+/* The fraction that the double stands for. False: it is not more than 0 and at most 1, or has more decimals. */
+bool bm_share_of(double share, bm_share *out);
+/* The least number of n hashes that is enough: at least 1 of any. */
+uint32_t bm_share_least(bm_share share, uint32_t n);
+/* The similarity of two sorted distinct sets (verify.h) where one of them, or each, is held by the other; else a negative
+ * number, as soon as that is certain. */
+double bm_jaccard_held(const uint64_t *x, uint32_t n_x, const uint64_t *y, uint32_t n_y,
+                       bm_share share);
+
 /* Sort a document's hashes ascending (repeats are allowed); scratch of n words, n below 2^32. */
 void bm_hashes_sort(uint64_t *hashes, size_t n, uint64_t *scratch);
 /* The same with scratch of `cap` words, 16 at least, however many hashes there are. */

@@ -1,14 +1,623 @@
 /* edges.c -- verification in parallel over one chunk at a time; edges and groups change between
  * chunks only.
  *
- * Tests: tests/unit/job/test_corpus_spill.c, tests/unit/match/test_match_all_pairs.c */
+ * Tests: tests/reference/test_contained.py, tests/reference/test_lost.py,
+ *        tests/unit/job/test_corpus_spill.c, tests/unit/match/test_grouping.c,
+ *        tests/unit/match/test_holders.c, tests/unit/match/test_known.c,
+ *        tests/unit/match/test_lost_shingles.c, tests/unit/match/test_match_all_pairs.c,
+ *        tests/unit/match/test_match_stars.c, tests/unit/match/test_turn_links.c */
 #include "match/edges.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "model/pair_order.h"
+#include "base/memory.h"
+#include "lsh/candidates.h"
+#include "lsh/groups.h"
+#include "lsh/verify.h"
+#include "model/ids.h"
+
+/* known -- links are added at the end and now and then sorted: of those of one known document
+ * the first stays, and the
+ * others join its document. */
+
+#define LEAST_TAIL ((size_t)1 << 16) /* links that are sorted at once, at least */
+
+bm_status bm_known_init(bm_known *known, size_t n, bm_error *err)
+{
+    *known = (bm_known){.n = n};
+    known->best = bm_alloc(n, sizeof *known->best);
+    known->similarities = bm_alloc(n, sizeof *known->similarities);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(known->best == NULL || known->similarities == NULL
+                   ? bm_fail_nomem(err, n * sizeof *known->similarities)
+                   : bm_union_find_init(&known->joined, n, err));
+    for (size_t i = 0; i < n; i++)
+        known->best[i] = BM_NO_KNOWN;
+out:
+    if (status != BM_OK)
+        bm_known_reset(known);
+    return status;
+}
+
+void bm_known_reset(bm_known *known)
+{
+    bm_free(known->best);
+    bm_free(known->similarities);
+    bm_union_find_reset(&known->joined);
+    bm_free(known->links);
+    bm_buf_reset(&known->ids);
+    bm_free(known->id_ends);
+    bm_free(known->sizes);
+    *known = (bm_known){0};
+}
+
+static int by_number(const void *x, const void *y)
+{
+    const bm_known_link *a = x, *b = y;
+    if (a->number != b->number)
+        return a->number < b->number ? -1 : 1;
+    return a->doc < b->doc ? -1 : a->doc > b->doc;
+}
+
+static void sort_links(bm_known *known)
+{
+    size_t n = 0;
+    if (known->n_links > 1)
+        qsort(known->links, known->n_links, sizeof *known->links, by_number);
+    for (size_t i = 0; i < known->n_links; i++) {
+        const bm_known_link link = known->links[i];
+        if (n > 0 && known->links[n - 1].number == link.number)
+            bm_union_find_link(&known->joined, known->links[n - 1].doc, link.doc);
+        else
+            known->links[n++] = link;
+    }
+    known->n_links = known->n_sorted = n;
+}
+
+bm_status bm_known_add(bm_known *known, bm_known_link link, double similarity, bm_error *err)
+{
+    const size_t tail = known->n_links - known->n_sorted;
+    if (tail >= LEAST_TAIL && tail >= known->n_sorted)
+        sort_links(known);
+    BM_TRY(bm_grow_array(&known->links, &known->cap, known->n_links + 1, err));
+    known->links[known->n_links++] = link;
+    if (known->best[link.doc] == BM_NO_KNOWN) {
+        known->best[link.doc] = link.number;
+        known->similarities[link.doc] = similarity;
+    }
+    return BM_OK;
+}
+
+bm_status bm_known_end(bm_known *known, bm_error *err)
+{
+    sort_links(known);
+    BM_TRY(bm_new(&known->id_ends, known->n_links, err));
+    return bm_new(&known->sizes, known->n_links, err);
+}
+
+bm_status bm_known_add_id(bm_known *known, size_t i, bm_str id, uint32_t n_shingles, bm_error *err)
+{
+    bm_status status = bm_buf_add(&known->ids, id.data, id.len, err);
+    known->id_ends[i] = known->ids.len;
+    known->sizes[i] = n_shingles;
+    return status;
+}
+
+size_t bm_known_place(const bm_known *known, uint32_t number)
+{
+    size_t begin = 0, end = known->n_links;
+    while (end - begin > 1) {
+        const size_t middle = begin + (end - begin) / 2;
+        if (known->links[middle].number <= number)
+            begin = middle;
+        else
+            end = middle;
+    }
+    return begin;
+}
+
+bm_str bm_known_id(const bm_known *known, uint32_t number)
+{
+    const size_t i = bm_known_place(known, number);
+    const uint64_t begin = i == 0 ? 0 : known->id_ends[i - 1];
+    return (bm_str){known->ids.data + begin, (size_t)(known->id_ends[i] - begin)};
+}
+
+/* known_groups -- labels, kept ones and members where some documents are known. */
+
+bm_status bm_known_begin(bm_grouping *out, bm_error *err)
+{
+    BM_TRY(bm_new(&out->known, out->n, err));
+    for (size_t i = 0; i < out->n; i++)
+        out->known[i] = BM_NO_KNOWN;
+    return BM_OK;
+}
+
+/* Of each group that found one: the first known one. */
+static void keep_known(bm_grouping *out, const uint32_t *rep, uint32_t *first)
+{
+    const bm_known *from = out->from;
+    for (size_t i = 0; i < out->n; i++)
+        first[i] = BM_NO_KNOWN;
+    for (size_t i = from->n_links; i > 0; i--)
+        first[out->label[from->links[i - 1].doc]] = from->links[i - 1].number;
+    for (size_t i = 0; i < out->n; i++)
+        out->known[i] =
+            from->best[rep[i]] != BM_NO_KNOWN ? from->best[rep[i]] : first[out->label[i]];
+}
+
+bm_status bm_known_join(bm_grouping *out, const uint32_t *rep, bm_error *err)
+{
+    bm_union_find over = {0}, joined = out->from->joined; /* halving paths changes no root */
+    uint32_t *first = bm_alloc(out->n, sizeof *first);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(first == NULL ? bm_fail_nomem(err, out->n * sizeof *first)
+                             : bm_union_find_init(&over, out->n, err));
+    for (size_t i = 0; i < out->n; i++) {
+        bm_union_find_link(&over, (uint32_t)i, out->label[i]);
+        if (rep[i] == i)
+            bm_union_find_link(&over, (uint32_t)i, bm_union_find_root(&joined, (uint32_t)i));
+    }
+    for (size_t i = 0; i < out->n; i++)
+        out->label[i] = bm_union_find_root(&over, (uint32_t)i);
+    keep_known(out, rep, first);
+out:
+    bm_union_find_reset(&over);
+    bm_free(first);
+    return status;
+}
+
+bm_status bm_known_take(bm_grouping *out, bm_error *err)
+{
+    const bm_known *from = out->from;
+    uint32_t *first = bm_alloc(from->n_links, sizeof *first); /* that the known one took */
+    if (first == NULL)
+        return bm_fail_nomem(err, from->n_links * sizeof *first);
+    for (size_t i = 0; i < from->n_links; i++)
+        first[i] = BM_NO_KNOWN;
+    for (size_t i = 0; i < out->n; i++) {
+        if (out->known[i] == BM_NO_KNOWN || bm_grouping_leaves(out, i))
+            continue;
+        const size_t place = bm_known_place(from, out->known[i]);
+        if (first[place] == BM_NO_KNOWN)
+            first[place] = (uint32_t)i;
+        out->label[i] = first[place];
+    }
+    bm_free(first);
+    return BM_OK;
+}
+
+/* Of each group the known one that is kept, where it is known. */
+static void gather_kept(bm_grouping *out)
+{
+    uint64_t n = 0;
+    for (size_t g = 0; g < out->n_groups; g++) {
+        out->known_begin[g] = n;
+        if (bm_grouping_is_known(out, out->members[out->begin[g]]))
+            out->known_members[n++] = out->known[out->members[out->begin[g]]];
+    }
+    out->known_begin[out->n_groups] = n;
+}
+
+/* Of a divided component the one known document that took the members of the group; BM_NO_KNOWN: it is of none, or of no
+ * divided component. */
+static uint32_t taken_by(const bm_grouping *out, size_t group)
+{
+    const uint32_t first = out->members[out->begin[group]];
+    return bm_grouping_is_divided(out, first) ? out->known[first] : BM_NO_KNOWN;
+}
+
+bm_status bm_known_gather(bm_grouping *out, bool joined, bm_error *err)
+{
+    const bm_known_link *links = out->from->links;
+    const size_t n = out->from->n_links;
+    uint32_t *group = bm_alloc(out->n, sizeof *group);
+    out->known_begin = bm_alloc_zero(out->n_groups + 2, sizeof *out->known_begin);
+    out->known_members = bm_alloc(n + out->n_groups, sizeof *out->known_members);
+    if (group == NULL || out->known_begin == NULL || out->known_members == NULL) {
+        bm_free(group);
+        return bm_fail_nomem(err, out->n * sizeof *group);
+    }
+    if (!joined) {
+        bm_free(group);
+        gather_kept(out);
+        return BM_OK;
+    }
+    for (size_t g = 0; g < out->n_groups; g++)
+        for (uint64_t i = out->begin[g]; i < out->begin[g + 1]; i++)
+            group[out->members[i]] = (uint32_t)g;
+    /* known_begin[g + 2] counts, then known_begin[g + 1] is where the next of group g goes. */
+    for (size_t i = 0; i < n; i++)
+        out->known_begin[group[links[i].doc] + 2] += !bm_grouping_is_divided(out, links[i].doc);
+    for (size_t g = 0; g < out->n_groups; g++)
+        out->known_begin[g + 2] += taken_by(out, g) != BM_NO_KNOWN;
+    for (size_t g = 2; g < out->n_groups + 2; g++)
+        out->known_begin[g] += out->known_begin[g - 1];
+    for (size_t i = 0; i < n; i++)
+        if (!bm_grouping_is_divided(out, links[i].doc))
+            out->known_members[out->known_begin[group[links[i].doc] + 1]++] = links[i].number;
+    for (size_t g = 0; g < out->n_groups; g++)
+        if (taken_by(out, g) != BM_NO_KNOWN)
+            out->known_members[out->known_begin[g + 1]++] = taken_by(out, g);
+    bm_free(group);
+    return BM_OK;
+}
+
+void bm_known_reason(const bm_match *match, bm_grouping *out, uint32_t doc)
+{
+    const uint32_t rep = match->settings.corpus->rep[doc];
+    const bool itself = out->from->best[rep] == out->known[doc];
+    out->reason[doc] = itself ? BM_REASON_KNOWN : BM_REASON_CHAINED;
+    out->similarity[doc] = itself ? out->from->similarities[rep] : NAN;
+}
+
+void bm_grouping_compared(bm_grouping *grouping, uint32_t doc, double similarity, double threshold)
+{
+    grouping->similarity[doc] = similarity;
+    if (grouping->reason[doc] != BM_REASON_CHAINED || similarity < threshold)
+        return;
+    grouping->reason[doc] = BM_REASON_KNOWN;
+    grouping->n_chained--;
+    grouping->n_known++;
+}
+
+/* turn_links -- each edge twice through sorted runs. */
+
+/* Add each edge twice, sorted by the place of one end among the turns. */
+static bm_status sort_by_turn(const bm_match *match, const uint32_t *place, bm_sorted_runs *by_turn,
+                              bm_error *err)
+{
+    bm_pair edge;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_edges_begin(match, err));
+    for (;;) {
+        BM_TRY_OUT(bm_edges_next(match, &edge, err));
+        const uint64_t bits = bm_edge_bits(edge.similarity);
+        BM_TRY_OUT(bm_sorted_runs_add(by_turn, bm_pair_key(place[edge.a], edge.b), bits, err));
+        BM_TRY_OUT(bm_sorted_runs_add(by_turn, bm_pair_key(place[edge.b], edge.a), bits, err));
+    }
+out:
+    return status == BM_NOT_FOUND ? bm_sorted_runs_begin(by_turn, err) : status;
+}
+
+static bm_status next_link(bm_turn_links *links, bm_error *err)
+{
+    bm_status status = bm_sorted_runs_next(links->by_turn, &links->link, err);
+    links->ended = status == BM_NOT_FOUND;
+    return links->ended ? BM_OK : status;
+}
+
+bm_status bm_turn_links_open(const bm_match *match, const bm_turns *turns, bm_turn_links *out,
+                             bm_error *err)
+{
+    uint32_t *place = NULL;
+    *out = (bm_turn_links){.turns = turns};
+    BM_TRY(bm_new(&place, turns->n, err));
+    for (size_t i = 0; i < turns->n_order; i++)
+        place[turns->order[i]] = (uint32_t)i;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_edges_open_runs(match->settings.corpus, &out->by_turn, err));
+    BM_TRY_OUT(sort_by_turn(match, place, out->by_turn, err));
+    status = next_link(out, err);
+out:
+    bm_free(place);
+    return status;
+}
+
+bm_status bm_turn_links_next(bm_turn_links *links, size_t turn, const uint32_t **docs, size_t *n,
+                             bm_error *err)
+{
+    bm_status status = BM_OK;
+    *n = 0;
+    while (!links->ended && links->link.key >> 32 == turn) {
+        BM_TRY_OUT(bm_grow_array(&links->docs, &links->cap, *n + 1, err));
+        BM_TRY_OUT(bm_grow_array(&links->similarities, &links->cap_alike, *n + 1, err));
+        links->similarities[*n] = bm_edge_similarity(links->link.value);
+        links->docs[(*n)++] = (uint32_t)links->link.key;
+        BM_TRY_OUT(next_link(links, err));
+    }
+out:
+    *docs = links->docs;
+    return status;
+}
+
+void bm_turn_links_close(bm_turn_links *links)
+{
+    bm_sorted_runs_close(links->by_turn);
+    bm_free(links->docs);
+    bm_free(links->similarities);
+    *links = (bm_turn_links){0};
+}
+
+/* holders -- one walk over the turns and the edges of each kept document.
+ *
+ * How many shingles two documents share follows from the similarity of their edge
+ * (bm_jaccard_common). */
+
+static void hold_by_known(bm_holders *h)
+{
+    const bm_known *known = h->match->settings.known;
+    for (size_t i = 0; known != NULL && i < known->n; i++) {
+        if (known->best[i] == BM_NO_KNOWN)
+            continue;
+        h->docs[i] = BM_HELD_BY_KNOWN;
+        h->shared[i] =
+            (uint32_t)bm_jaccard_common(known->similarities[i], h->match->settings.corpus->sizes[i],
+                                        known->sizes[bm_known_place(known, known->best[i])]);
+    }
+}
+
+bm_status bm_holders_init(const bm_match *match, const bm_keep_rank *rank, const bm_turns *turns,
+                          bm_holders *out, bm_error *err)
+{
+    const size_t n = match->settings.corpus->n;
+    *out = (bm_holders){.match = match, .rank = rank, .turns = turns};
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_new(&out->docs, n, err));
+    BM_TRY_OUT(bm_new_zero(&out->shared, n, err));
+    for (size_t i = 0; i < n; i++)
+        out->docs[i] = BM_NO_DOC;
+    hold_by_known(out);
+out:
+    if (status != BM_OK)
+        bm_holders_reset(out);
+    return status;
+}
+
+void bm_holders_reset(bm_holders *holders)
+{
+    bm_free(holders->docs);
+    bm_free(holders->shared);
+    *holders = (bm_holders){0};
+}
+
+/* The place of a representative among the turns is that of the best of its copies. */
+static uint32_t place_of(const bm_holders *h, uint32_t doc)
+{
+    return bm_keep_rank_of(h->rank, h->turns->best[doc]);
+}
+
+void bm_holders_offer(bm_holders *h, uint32_t kept, uint32_t doc, double similarity)
+{
+    const uint32_t *sizes = h->match->settings.corpus->sizes, had = h->docs[doc];
+    if (place_of(h, doc) < place_of(h, kept))
+        return;
+    const uint32_t shared = (uint32_t)bm_jaccard_common(similarity, sizes[doc], sizes[kept]);
+    if (shared < bm_share_least(h->match->settings.share, sizes[doc]) || shared < h->shared[doc])
+        return;
+    if (shared == h->shared[doc] &&
+        (had == BM_HELD_BY_KNOWN || place_of(h, had) < place_of(h, kept)))
+        return;
+    h->docs[doc] = kept;
+    h->shared[doc] = shared;
+}
+
+static bm_status walk_turns(bm_holders *h, bm_error *err)
+{
+    bm_turn_links links;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_turn_links_open(h->match, h->turns, &links, err));
+    for (size_t i = 0; i < h->turns->n_order; i++) {
+        const uint32_t doc = h->turns->order[i], *near;
+        size_t n;
+        BM_TRY_OUT(bm_turn_links_next(&links, i, &near, &n, err));
+        for (size_t k = 0; h->docs[doc] == BM_NO_DOC && k < n; k++)
+            bm_holders_offer(h, doc, near[k], links.similarities[k]);
+    }
+out:
+    bm_turn_links_close(&links);
+    return status;
+}
+
+static void fill_in(const bm_holders *h, bm_grouping *out)
+{
+    const bm_corpus *corpus = h->match->settings.corpus;
+    for (size_t i = 0; i < out->n; i++) {
+        const uint32_t rep = corpus->rep[i], holder = h->docs[rep];
+        const bool held = holder != BM_NO_DOC && holder != BM_HELD_BY_KNOWN;
+        const uint32_t centre = held ? holder : rep;
+        if (holder == BM_HELD_BY_KNOWN)
+            out->known[i] = out->from->best[rep];
+        out->label[i] = centre;
+        out->kept[i] = h->turns->best[centre];
+        out->similarity[i] =
+            held ? bm_jaccard(h->shared[rep], corpus->sizes[rep], corpus->sizes[holder]) : 1.0;
+    }
+}
+
+bm_status bm_holders_group(const bm_match *match, const bm_keep_rank *rank, bm_grouping *out,
+                           bm_error *err)
+{
+    bm_turns turns;
+    bm_holders holders = {0};
+    bm_status status = BM_OK;
+    BM_TRY(bm_turns_make(rank, match->settings.corpus->rep, out->n, &turns, err));
+    BM_TRY_OUT(bm_holders_init(match, rank, &turns, &holders, err));
+    BM_TRY_OUT(walk_turns(&holders, err));
+    fill_in(&holders, out);
+    if (out->from != NULL)
+        BM_TRY_OUT(bm_known_take(out, err));
+out:
+    bm_holders_reset(&holders);
+    bm_turns_reset(&turns);
+    return status;
+}
+
+/* match_stars -- documents take their turns while edges are still being found.
+ *
+ * Pairs of a centre gather in a chunk, so that many are verified at once. Whether a document of
+ * them
+ * is taken is known only then: so the chunk is verified before that document's own turn, and
+ * before
+ * a later centre takes it by an edge that is known already. Who is taken is what it would be if
+ * each
+ * pair were verified at once; so edges and counts are the same for any threads. */
+
+#define ASK_TURNS 4096u /* between two questions whether to stop */
+
+typedef struct star_walk {
+    bm_match *match;
+    bm_turns turns;
+    bm_holders *holders; /* NULL: stars */
+    bm_crowded_buckets crowded;
+    bm_candidate_walk pairs;
+} star_walk;
+
+static void take(star_walk *s, uint32_t centre, uint32_t doc)
+{
+    if (s->turns.centres[doc] != BM_NOT_TAKEN)
+        return;
+    bm_star_take(s->turns.centres, centre, doc);
+    bm_crowded_buckets_leave(&s->crowded, doc);
+}
+
+/* The kept document and another are an edge. That of which all is held needs no pairs any more; others wait for who holds more. */
+static void hold(star_walk *s, uint32_t kept, uint32_t doc, double similarity)
+{
+    bm_holders_offer(s->holders, kept, doc, similarity);
+    if (bm_holders_have_all(s->holders, doc))
+        take(s, kept, doc);
+}
+
+/* A bm_candidates_fn: each pair is of a centre and a document that has not had its turn. */
+static bm_status verify(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
+{
+    star_walk *s = ctx;
+    BM_TRY(bm_edges_compare(s->match, pairs, n, err));
+    for (size_t i = 0; i < n; i++) {
+        const uint32_t a = pairs[i].a, b = pairs[i].b;
+        const bool a_is_centre = s->turns.centres[a] == a;
+        const uint32_t centre = a_is_centre ? a : b, doc = a_is_centre ? b : a;
+        s->crowded.waiting[doc] = 0;
+        if (!isnan(pairs[i].similarity) && pairs[i].similarity < s->match->settings.threshold)
+            continue;
+        if (s->holders != NULL)
+            hold(s, centre, doc, pairs[i].similarity);
+        else
+            take(s, centre, doc);
+    }
+    return BM_OK;
+}
+
+/* The turn of a document that nobody took. */
+static bm_status be_centre(star_walk *s, uint32_t doc, const uint32_t *near, size_t n,
+                           bm_error *err)
+{
+    bool waits = false;
+    for (size_t i = 0; i < n; i++)
+        waits = waits || s->crowded.waiting[near[i]] != 0;
+    if (waits)
+        BM_TRY(bm_candidate_walk_flush(&s->pairs, err));
+    for (size_t i = 0; i < n; i++)
+        take(s, doc, near[i]);
+    return bm_crowded_buckets_row(&s->crowded, &s->pairs, doc, err);
+}
+
+static bm_status match_stars_walk_turns(star_walk *s, bm_turn_links *links, bm_error *err)
+{
+    for (size_t i = 0; i < s->turns.n_order; i++) {
+        const uint32_t doc = s->turns.order[i], *near;
+        size_t n;
+        if (i % ASK_TURNS == ASK_TURNS - 1)
+            BM_TRY(bm_candidate_walk_check(&s->pairs, err));
+        BM_TRY(bm_turn_links_next(links, i, &near, &n, err));
+        if (s->crowded.waiting[doc] != 0)
+            BM_TRY(bm_candidate_walk_flush(&s->pairs, err));
+        if (s->holders != NULL && s->holders->docs[doc] != BM_NO_DOC)
+            take(s, s->holders->docs[doc], doc);
+        if (!bm_star_begin(s->turns.centres, doc))
+            continue;
+        bm_crowded_buckets_leave(&s->crowded, doc);
+        if (s->holders == NULL) {
+            BM_TRY(be_centre(s, doc, near, n, err));
+            continue;
+        }
+        for (size_t k = 0; k < n; k++)
+            hold(s, doc, near[k], links->similarities[k]);
+        BM_TRY(bm_crowded_buckets_row(&s->crowded, &s->pairs, doc, err));
+    }
+    return bm_candidate_walk_flush(&s->pairs, err);
+}
+
+static bm_status walk_crowded(star_walk *s, const bm_candidates_job *job, bm_error *err)
+{
+    const bm_corpus *corpus = s->match->settings.corpus;
+    bm_turn_links links = {0};
+    bm_holders holders = {0};
+    s->pairs.job = *job;
+    s->pairs.job.fn = verify;
+    s->pairs.job.ctx = s;
+    BM_TRY(bm_new(&s->pairs.pairs, job->chunk, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_turns_make(s->match->settings.stars, corpus->rep, corpus->n, &s->turns, err));
+    BM_TRY_OUT(bm_crowded_buckets_begin_rows(&s->crowded, job->keys->bands, s->turns.centres, err));
+    if (s->match->settings.verify == BM_VERIFY_CONTAINED) {
+        s->holders = &holders;
+        BM_TRY_OUT(bm_holders_init(s->match, s->match->settings.stars, &s->turns, &holders, err));
+    }
+    BM_TRY_OUT(bm_turn_links_open(s->match, &s->turns, &links, err));
+    status = match_stars_walk_turns(s, &links, err);
+out:
+    bm_turn_links_close(&links);
+    bm_holders_reset(&holders);
+    return status;
+}
+
+bm_status bm_match_stars(bm_match *match, const bm_candidates_job *job, bm_join_stats *stats,
+                         bm_error *err)
+{
+    star_walk s = {.match = match};
+    bm_crowded_buckets_init(&s.crowded, match->settings.corpus->n);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_candidates_of_small(job, &s.crowded, err));
+    if (s.crowded.n_buckets > 0)
+        BM_TRY_OUT(walk_crowded(&s, job, err));
+out:
+    *stats = s.crowded.stats;
+    bm_crowded_buckets_reset(&s.crowded);
+    bm_turns_reset(&s.turns);
+    bm_free(s.pairs.pairs);
+    return status;
+}
+
+/* lost_shingles -- one number a removed document, and their sums. */
+
+uint64_t bm_lost_shingles(const bm_lost_source *from, size_t doc)
+{
+    const bm_grouping *g = from->grouping;
+    const bm_corpus *corpus = from->corpus;
+    const uint32_t n = corpus->sizes[doc];
+    if (!corpus->cfg.hashes || corpus->cfg.weighted)
+        return UINT64_MAX;
+    if (!bm_grouping_is_known(g, doc) && g->kept[doc] == BM_NO_KEPT)
+        return n;
+    const uint32_t n_kept = bm_grouping_is_known(g, doc)
+                                ? g->from->sizes[bm_known_place(g->from, g->known[doc])]
+                                : corpus->sizes[g->kept[doc]];
+    return n - bm_jaccard_common(g->similarity[doc], n, n_kept);
+}
+
+bm_losses bm_lost_count(const bm_lost_source *from, const bm_doc_table *docs)
+{
+    bm_losses sum = {0};
+    for (size_t i = 0; i < from->grouping->n; i++) {
+        if (from->grouping->reason[i] == BM_REASON_KEPT)
+            continue;
+        const uint64_t bytes = docs->rows[i].text_bytes, lost = bm_lost_shingles(from, i);
+        sum.removed_shingles += from->corpus->sizes[i];
+        /* A document that is removed has shingles, and so has text: no bytes are none that are known. */
+        sum.removed_bytes =
+            bytes == 0 || sum.removed_bytes == UINT64_MAX ? UINT64_MAX : sum.removed_bytes + bytes;
+        sum.lost_shingles = lost == UINT64_MAX ? UINT64_MAX : sum.lost_shingles + lost;
+    }
+    if (!from->corpus->cfg.hashes || from->corpus->cfg.weighted)
+        sum.lost_shingles = UINT64_MAX;
+    return sum;
+}
 
 bm_status bm_edges_open_runs(const bm_corpus *corpus, bm_sorted_runs **out, bm_error *err)
 {

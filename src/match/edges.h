@@ -3,15 +3,64 @@
 #ifndef BM_MATCH_EDGES_H
 #define BM_MATCH_EDGES_H
 
+#include <bandmill/status.h>
 #include <bandmill/types.h>
 
+#include "base/memory.h"
 #include "base/meter.h"
-#include "lsh/containment.h"
-#include "lsh/keep_rank.h"
-#include "lsh/union_find.h"
 #include "corpus/corpus.h"
-#include "match/known.h"
+#include "lsh/candidates.h"
+#include "lsh/groups.h"
+#include "lsh/verify.h"
+#include "model/ids.h"
 #include "spill/sorted_runs.h"
+
+/* known -- documents of an earlier collection, an index or signatures, that documents of this
+ * job reach the
+ * threshold with.
+ *
+ * Of each document of the job the known one that is most like it; and which documents have a
+ * known one in common,
+ * which joins them. Copies have what their representative has. Memory grows with the known
+ * documents that were found, not
+ * with the pairs. Threads: one at a time. */
+
+#define BM_NO_KNOWN  UINT32_MAX
+#define BM_KNOWN_DOC 28u /* bytes a document: here 16, and 12 while they are grouped */
+
+/* That a document of the job found a known one. */
+typedef struct bm_known_link {
+    uint32_t number, doc;
+} bm_known_link;
+
+typedef struct bm_known {
+    size_t n;       /* documents of the job */
+    uint32_t *best; /* of each representative: the known one most like it; BM_NO_KNOWN: none */
+    double *similarities; /* to that one */
+    bm_union_find joined; /* representatives that found the same one */
+    bm_known_link *
+        links; /* once ended: each known one that was found, ascending, and the first that found it */
+    size_t n_links, cap;
+    size_t n_sorted; /* of the links: these are each once, ascending */
+    bm_buf ids;      /* of the known ones, side by side, in the order of the links */
+    uint64_t *id_ends;
+    uint32_t *sizes; /* of each: its distinct shingles */
+} bm_known;
+
+/* For n documents, none of which found one. BM_ERR_NOMEM, and nothing is to be reset. */
+bm_status bm_known_init(bm_known *known, size_t n, bm_error *err);
+void bm_known_reset(bm_known *known); /* of {0} too */
+/* Document `doc`, a representative, reaches the threshold with a known one. The first that is added of it is the one most
+ * like it. */
+bm_status bm_known_add(bm_known *known, bm_known_link link, double similarity, bm_error *err);
+/* All are added: the links are each once. */
+bm_status bm_known_end(bm_known *known, bm_error *err);
+/* The id of link i, which is the next one, i = 0, 1 …, and how many distinct shingles it has. */
+bm_status bm_known_add_id(bm_known *known, size_t i, bm_str id, uint32_t n_shingles, bm_error *err);
+/* The id of a known document that was found. */
+bm_str bm_known_id(const bm_known *known, uint32_t number);
+/* Its place in the links. */
+size_t bm_known_place(const bm_known *known, uint32_t number);
 
 typedef struct bm_match_settings {
     bm_corpus *corpus;
@@ -45,7 +94,7 @@ typedef struct bm_match_counts {
 typedef struct bm_match_result {
     bm_band_keyset keys;   /* that the candidates came from; 0 bands without */
     bm_union_find groups;  /* of representatives, joined by the edges */
-    bm_sorted_runs *edges; /* pairs of representatives that reach the threshold (model/pair_order.h:
+    bm_sorted_runs *edges; /* pairs of representatives that reach the threshold (model/ids.h:
                               key, value); NULL: there are none, or only_groups */
     bm_earlier_edges earlier;
     bm_match_counts counts;
@@ -72,5 +121,187 @@ bm_status bm_edges_next(const bm_match *match, bm_pair *out, bm_error *err);
 /* Open runs for edges, or for what is made of them: in memory half of the budget's share, and a
  * quarter of what is free. */
 bm_status bm_edges_open_runs(const bm_corpus *corpus, bm_sorted_runs **out, bm_error *err);
+
+/* group_columns -- what grouping says of each document, and of each group. */
+
+typedef enum bm_reason {
+    BM_REASON_KEPT,
+    BM_REASON_IDENTICAL, /* to the kept document */
+    BM_REASON_NEAR,      /* itself at the threshold to the kept document */
+    BM_REASON_CHAINED,   /* joined to the kept document by way of others only */
+    BM_REASON_CONTAINED, /* held by the kept document (edges.h) */
+    BM_REASON_KNOWN      /* at the threshold to the kept document, which is a known one */
+} bm_reason;
+
+#define BM_NO_KEPT UINT32_MAX /* no document of its group is kept */
+
+typedef struct bm_grouping {
+    size_t n;
+    uint32_t *label; /* of each document: the smallest document of its group */
+    uint32_t *kept; /* of each document: which one is kept for it; itself: it is kept; BM_NO_KEPT */
+    uint8_t *reason;    /* bm_reason of each */
+    double *similarity; /* of each removed document and its kept one; NAN: not known */
+    uint32_t *
+        members; /* documents of each group in input order, groups of one left out, but of those that found a known one */
+    uint64_t *begin; /* n_groups + 1 places in members */
+    size_t n_groups;
+    uint64_t n_removed, n_chained, n_identical, n_known, largest;
+    uint8_t *divided;   /* of each document: its component was divided into stars; NULL: none was */
+    uint64_t n_divided; /* components */
+    const bm_known *from;    /* borrowed; NULL: nothing is known, like the rest */
+    uint32_t *known;         /* of each document: the known one that is kept for it; BM_NO_KNOWN */
+    uint32_t *known_members; /* known ones of each group, ascending */
+    uint64_t *known_begin;   /* n_groups + 1 places in them */
+} bm_grouping;
+
+/* known_groups -- what known documents make of groups: the steps of grouping.c for them, in
+ * their order. */
+
+/* Columns of a grouping that has `from`. */
+bm_status bm_known_begin(bm_grouping *out, bm_error *err);
+/* Components: documents that found the same known one have one label; the first known one of a group is kept for
+ * those of it that found none themselves. */
+bm_status bm_known_join(bm_grouping *out, const uint32_t *rep, bm_error *err);
+/* Stars, and holders: those for which one known document is kept are a group. */
+bm_status bm_known_take(bm_grouping *out, bm_error *err);
+/* The known ones of each group, once the groups are gathered. `joined`: of components; else a group has the one that is kept. */
+bm_status bm_known_gather(bm_grouping *out, bool joined, bm_error *err);
+/* Reason and similarity of a document for which a known one is kept. */
+void bm_known_reason(const bm_match *match, bm_grouping *out, uint32_t doc);
+
+/* The similarity of a removed document to the known one that is kept for it: it is chained, unless it reaches the threshold. */
+void bm_grouping_compared(bm_grouping *grouping, uint32_t doc, double similarity, double threshold);
+
+/* Was its component divided into stars? And where some are: is it none of theirs? */
+static inline bool bm_grouping_is_divided(const bm_grouping *grouping, size_t doc)
+{
+    return grouping->divided != NULL && grouping->divided[doc] != 0;
+}
+static inline bool bm_grouping_leaves(const bm_grouping *grouping, size_t doc)
+{
+    return grouping->divided != NULL && grouping->divided[doc] == 0;
+}
+static inline bool bm_grouping_is_known(const bm_grouping *grouping, size_t doc)
+{
+    return grouping->known != NULL && grouping->known[doc] != BM_NO_KNOWN;
+}
+
+/* turn_links -- the edges that matching has found so far, as the neighbours of each document when
+ * its turn comes. */
+
+typedef struct bm_turn_links {
+    const bm_turns *turns; /* borrowed */
+    bm_sorted_runs *by_turn;
+    bm_run_record link; /* the next of by_turn */
+    bool ended;         /* there is none */
+    uint32_t *docs;     /* neighbours of the turn at hand */
+    double *similarities;
+    size_t cap, cap_alike;
+} bm_turn_links;
+
+/* The links are those of now: edges that are found later are not among them. Memory as edges.c and
+ * the corpus allow. On failure `out` is good for close. */
+bm_status bm_turn_links_open(const bm_match *match, const bm_turns *turns, bm_turn_links *out,
+                             bm_error *err);
+/* *docs and links->similarities: the neighbours of turns->order[turn], until the next call. Turns ascend, none is left out. */
+bm_status bm_turn_links_next(bm_turn_links *links, size_t turn, const uint32_t **docs, size_t *n,
+                             bm_error *err);
+void bm_turn_links_close(bm_turn_links *links);
+
+/* grouping -- from edges to groups, and which document of each is kept.
+ *
+ * Components: the connected components of the edges, copies with their representative. Stars: as
+ * in
+ * lsh/groups.h, documents in order of preference; so each removed document is itself joined to the
+ * kept one. The label of a group is its smallest document.
+ *
+ * Documents of an earlier collection (edges.h) are kept before all others. Components: documents
+ * that found the same known
+ * one are joined, and a group that found one keeps none of its own. Stars: known documents take
+ * their turns first. */
+
+typedef struct bm_grouping_options {
+    const bm_keep_rank *rank; /* which document of a group is kept; borrowed */
+    bm_cluster cluster;
+    uint64_t most; /* a component of more documents is divided into stars; 0: none */
+} bm_grouping_options;
+
+/* `match` has run. Removed documents whose similarity to the kept one is not known yet are compared
+ * with it, but where that is a known one: such are chained, with NAN (bm_grouping_compared). BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT, and `out` is empty. */
+bm_status bm_grouping_make(const bm_match *match, const bm_grouping_options *options,
+                           bm_grouping *out, bm_error *err);
+void bm_grouping_reset(bm_grouping *grouping);
+
+/* match_stars -- the edges that stars need: those of small buckets, and of crowded ones those of
+ * each centre with the documents that nobody took before its turn. */
+
+/* settings.stars says who has its turn first. `job`: of the search, with the keys of the result.
+ * Grouping makes the same stars of these edges as of those of all candidates, where stats->n_cut is
+ * 0. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT, BM_ERR_CANCELLED. */
+bm_status bm_match_stars(bm_match *match, const bm_candidates_job *job, bm_join_stats *stats,
+                         bm_error *err);
+
+/* lost_shingles -- what goes for good with the removed documents: their shingles that the
+ * document kept instead lacks.
+ *
+ * No set is compared for it. The number of shared shingles follows from the Jaccard similarity
+ * that grouping left of each removed
+ * document and its kept one, which is the very double that was made of that number
+ * (bm_jaccard_common). */
+
+typedef struct bm_lost_source {
+    const bm_grouping *grouping; /* every similarity is filled in */
+    const bm_corpus *corpus;
+} bm_lost_source; /* both are borrowed */
+
+/* How many distinct shingles of a removed document its kept one lacks; UINT64_MAX: not known, for no sets were compared, or their
+ * elements have weights. */
+uint64_t bm_lost_shingles(const bm_lost_source *from, size_t doc);
+
+/* Of all removed documents; UINT64_MAX: not known. */
+typedef struct bm_losses {
+    uint64_t removed_bytes; /* of text, as read */
+    uint64_t removed_shingles, lost_shingles;
+} bm_losses;
+
+bm_losses bm_lost_count(const bm_lost_source *from, const bm_doc_table *docs);
+
+/* holders -- which kept document holds each of the others (`verify` contained), and how much of
+ * it.
+ *
+ * Documents have their turns in the order of keeping. One that nobody before it holds is kept;
+ * it may hold those behind it that are
+ * an edge with it. Of several the one that shares most shingles holds a document, of these the
+ * first in the order. Nothing follows
+ * along a chain: only kept documents hold others. Known documents (edges.h) are kept before all.
+ *
+ * Copies have the holder of their representative. Threads: one at a time. */
+
+#define BM_HELD_BY_KNOWN (UINT32_MAX - 1) /* a holder that is no document of the job */
+
+typedef struct bm_holders {
+    const bm_match *match;    /* borrowed, like those below */
+    const bm_keep_rank *rank; /* of documents */
+    const bm_turns *turns;
+    uint32_t *docs;   /* of each representative: its holder; BM_NO_DOC: none so far */
+    uint32_t *shared; /* how many shingles it shares with it */
+} bm_holders;
+
+/* Nobody is held but by known documents. BM_ERR_NOMEM, and `out` is empty. */
+bm_status bm_holders_init(const bm_match *match, const bm_keep_rank *rank, const bm_turns *turns,
+                          bm_holders *out, bm_error *err);
+void bm_holders_reset(bm_holders *holders);
+/* Two representatives of this similarity are an edge, and `kept` is kept: it holds `doc`, where that comes later, it has enough of
+ * it, and nobody has more. */
+void bm_holders_offer(bm_holders *holders, uint32_t kept, uint32_t doc, double similarity);
+/* Is all of it held, so that nobody can have more? */
+static inline bool bm_holders_have_all(const bm_holders *holders, uint32_t doc)
+{
+    return holders->shared[doc] == holders->match->settings.corpus->sizes[doc];
+}
+
+/* Labels, kept ones, known ones and similarities of a grouping, from the edges that matching has found. */
+bm_status bm_holders_group(const bm_match *match, const bm_keep_rank *rank, bm_grouping *out,
+                           bm_error *err);
 
 #endif

@@ -1,10 +1,10 @@
 /* grouping.c -- labels, the one to keep, the reason for each removal.
  *
- * Components read the union-find that matching left. Stars (lsh/stars.h) walk the neighbours of the
- * representatives (turn_links.h), in the order of the turns (lsh/turns.h).
+ * Components read the union-find that matching left. Stars (lsh/groups.h) walk the neighbours of the
+ * representatives (edges.h), in the order of the turns (lsh/groups.h).
  * Memory: about 30 bytes a document. Sequential but for the similarities, since everything here is
  * linear. */
-#include "match/grouping.h"
+#include "match/edges.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,11 +12,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "lsh/stars.h"
-#include "match/holders.h"
-#include "match/known_groups.h"
+#include "lsh/groups.h"
 #include "match/match.h"
-#include "match/turn_links.h"
 
 #define COMPARE_PAIRS 65536u /* removed documents compared at a time */
 

@@ -6,10 +6,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "lsh/band_buckets.h"
 #include "lsh/candidates.h"
 #include "match/match_all_pairs.h"
-#include "match/match_stars.h"
+#include "match/edges.h"
 #include "match/weighted_pairs.h"
 
 #define CHUNK_PAIRS 65536u

@@ -1,15 +1,723 @@
 /* match_all_pairs.c -- the sets of a corpus joined with themselves (lsh/all_pairs.h).
  *
  * Where sets are in memory, they are sorted, and pairs come with their similarity. Where they are
- * in a file, prefixes are made and written first (all_pairs_prefixes.c); of these, the index of one
+ * in a file, prefixes are made and written first (match_all_pairs.c); of these, the index of
+ * one
  * block of documents after another is built. Pairs that pass its filters are compared like
- * candidates of bands: chunk by chunk, sets read back in order of their places. Either way the same
- * pairs are compared. */
+ * candidates of bands: chunk by chunk, sets read back in order of their places. Either way the
+ * same
+ * pairs are compared.
+ *
+ * Tests: tests/cli/cases/pairs.sh, tests/reference/test_measure.py,
+ *        tests/unit/match/test_all_pairs_counts.c, tests/unit/match/test_all_pairs_prefixes.c,
+ *        tests/unit/match/test_all_pairs_window.c, tests/unit/match/test_match_all_pairs.c */
 #include "match/match_all_pairs.h"
 
+#include <string.h>
+
 #include "base/error.h"
+#include "base/memory.h"
 #include "lsh/all_pairs.h"
-#include "match/all_pairs_prefixes.h"
+#include "lsh/prefix_index.h"
+#include "lsh/shingle_counts.h"
+#include "lsh/verify.h"
+#include "spill/spill_file.h"
+
+/* all_pairs_counts -- a table of counters larger than memory.
+ *
+ * A shingle's counter is chosen by the leading bits of its mixed hash. Shingles whose first
+ * part_bits agree are a part: no other shingle touches their counters.
+ *
+ *     1. add     hashes go to the file, by part, a block of 2,048 at a time
+ *                    [ part 0 | part 3 | part 0 | part 1 | … ]
+ *     2. end     part by part: its blocks are read, counted, read again, and their counts written,
+ *                in the order of the blocks
+ *     3. next    hashes come again in the same order, and take the next count of their part
+ *
+ * A whole table would be read at random, once for every shingle; here everything is read and
+ * written from front to back, block by block. Disk: 8 bytes a shingle, and 2 for its count.
+ * Threads: one adds and asks; counting uses the pool. */
+
+#define BLOCK       2048u
+#define BATCH       16u /* blocks whose counts are made at once */
+#define WRITE_BYTES ((size_t)64 << 10)
+
+typedef struct part {
+    uint64_t n;       /* shingles */
+    uint64_t at;      /* counts that were taken */
+    uint64_t *blocks; /* places in the file of hashes, later in that of counts */
+    size_t cap;
+    uint64_t *hashes; /* the block being filled */
+    uint16_t *counts; /* the block being asked */
+} part;
+
+struct bm_part_counts {
+    char *dir;
+    unsigned table_bits, part_bits;
+    size_t n_parts;
+    part *parts;
+    uint64_t *hashes;
+    uint16_t *counts;
+    bm_spill_file *hash_file, *count_file;
+    uint64_t written;
+};
+
+/* The part that is being counted. */
+typedef struct counting {
+    bm_part_counts *all;
+    part *part;
+    bm_shingle_counts table;
+    bool shared;
+    size_t first;     /* block of the batch at hand */
+    uint16_t *counts; /* of the batch at hand */
+} counting;
+
+uint64_t bm_part_counts_bytes(uint64_t n, unsigned table_bits, unsigned part_bits)
+{
+    uint64_t parts = (uint64_t)1 << part_bits;
+    uint64_t places = (n / BLOCK + parts * 8) * 2 * sizeof(uint64_t);
+    uint64_t buffers = parts * BLOCK * sizeof(uint64_t) + 2 * WRITE_BYTES;
+    uint64_t table = bm_shingle_counts_bytes(table_bits - part_bits) +
+                     (uint64_t)BATCH * BLOCK * sizeof(uint16_t);
+    return places + buffers + table;
+}
+
+bm_status bm_part_counts_open(const char *dir, unsigned table_bits, unsigned part_bits,
+                              bm_part_counts **out, bm_error *err)
+{
+    bm_part_counts *c = NULL;
+    BM_TRY(bm_new_zero(&c, 1, err));
+    c->table_bits = table_bits;
+    c->part_bits = part_bits;
+    c->n_parts = (size_t)1 << part_bits;
+    c->dir = bm_strdup(dir);
+    c->parts = bm_alloc_zero(c->n_parts, sizeof *c->parts);
+    c->hashes = bm_alloc(c->n_parts * BLOCK, sizeof *c->hashes);
+    bm_status status = BM_OK;
+    if (c->dir == NULL || c->parts == NULL || c->hashes == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, c->n_parts * BLOCK * sizeof *c->hashes));
+    status = bm_spill_open(dir, BM_SPILL_PREFIXES, WRITE_BYTES, &c->hash_file, err);
+out:
+    if (status != BM_OK) {
+        bm_part_counts_close(c);
+        return status;
+    }
+    for (size_t i = 0; i < c->n_parts; i++)
+        c->parts[i].hashes = c->hashes + i * BLOCK;
+    *out = c;
+    return BM_OK;
+}
+
+void bm_part_counts_close(bm_part_counts *c)
+{
+    if (c == NULL)
+        return;
+    for (size_t i = 0; c->parts != NULL && i < c->n_parts; i++)
+        bm_free(c->parts[i].blocks);
+    bm_spill_close(c->hash_file);
+    bm_spill_close(c->count_file);
+    bm_free(c->parts);
+    bm_free(c->hashes);
+    bm_free(c->counts);
+    bm_free(c->dir);
+    bm_free(c);
+}
+
+uint64_t bm_part_counts_written(const bm_part_counts *c)
+{
+    return c->written;
+}
+
+/* --- 1. add --- */
+
+static size_t n_blocks(const part *p)
+{
+    return (size_t)((p->n + BLOCK - 1) / BLOCK);
+}
+
+/* How many shingles a block has. */
+static size_t block_size(const part *p, size_t block)
+{
+    uint64_t left = p->n - (uint64_t)block * BLOCK;
+    return left < BLOCK ? (size_t)left : BLOCK;
+}
+
+static bm_status write_block(bm_part_counts *c, part *p, bm_error *err)
+{
+    size_t block = n_blocks(p) - 1, n = block_size(p, block);
+    BM_TRY(bm_grow(&p->blocks, &p->cap, block + 1, sizeof *p->blocks, err));
+    return bm_spill_add(c->hash_file, p->hashes, n * sizeof *p->hashes, &p->blocks[block], err);
+}
+
+bm_status bm_part_counts_add(bm_part_counts *c, uint64_t mixed, bm_error *err)
+{
+    part *p = &c->parts[mixed >> (64 - c->part_bits)];
+    p->hashes[p->n++ % BLOCK] = mixed << c->part_bits;
+    return p->n % BLOCK == 0 ? write_block(c, p, err) : BM_OK;
+}
+
+/* --- 2. end --- */
+
+static bm_status read_hashes(const counting *k, size_t block, uint64_t *hashes, bm_error *err)
+{
+    return bm_spill_read(k->all->hash_file, k->part->blocks[block], hashes,
+                         block_size(k->part, block) * sizeof *hashes, err);
+}
+
+static bm_status count_blocks(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    (void)thread;
+    counting *k = ctx;
+    for (size_t block = begin; block < end; block++) {
+        uint64_t hashes[BLOCK];
+        BM_TRY(read_hashes(k, block, hashes, err));
+        bm_shingle_counts_add(&k->table, hashes, block_size(k->part, block), k->shared);
+    }
+    return BM_OK;
+}
+
+static bm_status ask_blocks(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    (void)thread;
+    const counting *k = ctx;
+    for (size_t i = begin; i < end; i++) {
+        uint64_t hashes[BLOCK];
+        size_t n = block_size(k->part, k->first + i);
+        BM_TRY(read_hashes(k, k->first + i, hashes, err));
+        for (size_t h = 0; h < n; h++)
+            k->counts[i * BLOCK + h] = (uint16_t)bm_shingle_counts_get(&k->table, hashes[h]);
+    }
+    return BM_OK;
+}
+
+static bm_status count_part(counting *k, bm_pool *pool, bm_error *err)
+{
+    bm_part_counts *c = k->all;
+    part *p = k->part;
+    size_t n = n_blocks(p);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_shingle_counts_open(&k->table, c->table_bits - c->part_bits, err));
+    status = bm_pool_for(pool, (bm_pool_split){n, 1}, count_blocks, k, err);
+out:
+    for (k->first = 0; status == BM_OK && k->first < n; k->first += BATCH) {
+        size_t many = n - k->first < BATCH ? n - k->first : BATCH;
+        status = bm_pool_for(pool, (bm_pool_split){many, 1}, ask_blocks, k, err);
+        for (size_t i = 0; status == BM_OK && i < many; i++)
+            status = bm_spill_add(c->count_file, k->counts + i * BLOCK,
+                                  block_size(p, k->first + i) * sizeof *k->counts,
+                                  &p->blocks[k->first + i], err);
+    }
+    bm_shingle_counts_reset(&k->table);
+    return status;
+}
+
+/* The hashes are not needed any more: their file goes, their memory is taken by counts. */
+static bm_status begin_asking(bm_part_counts *c, bm_error *err)
+{
+    c->written = bm_spill_bytes(c->hash_file) + bm_spill_bytes(c->count_file);
+    bm_spill_close(c->hash_file);
+    bm_free(c->hashes);
+    c->hash_file = NULL;
+    c->hashes = NULL;
+    BM_TRY(bm_new(&c->counts, c->n_parts * BLOCK, err));
+    for (size_t i = 0; i < c->n_parts; i++)
+        c->parts[i].counts = c->counts + i * BLOCK;
+    return bm_spill_flush(c->count_file, err);
+}
+
+bm_status bm_part_counts_end(bm_part_counts *c, bm_pool *pool, bm_meter *meter, bm_error *err)
+{
+    counting k = {.all = c, .shared = bm_pool_size(pool) > 1};
+    for (size_t i = 0; i < c->n_parts; i++) {
+        if (c->parts[i].n % BLOCK != 0)
+            BM_TRY(write_block(c, &c->parts[i], err));
+    }
+    BM_TRY(bm_spill_flush(c->hash_file, err));
+    BM_TRY(bm_spill_open(c->dir, BM_SPILL_PREFIXES, WRITE_BYTES, &c->count_file, err));
+    BM_TRY(bm_new(&k.counts, (size_t)BATCH * BLOCK, err));
+    bm_status status = BM_OK;
+    for (size_t i = 0; i < c->n_parts; i++) {
+        k.part = &c->parts[i];
+        BM_TRY_OUT(bm_meter_check(meter, err));
+        BM_TRY_OUT(count_part(&k, pool, err));
+    }
+out:
+    bm_free(k.counts);
+    return status == BM_OK ? begin_asking(c, err) : status;
+}
+
+/* --- 3. next --- */
+
+bm_status bm_part_counts_next(bm_part_counts *c, uint64_t mixed, uint32_t *count, bm_error *err)
+{
+    part *p = &c->parts[mixed >> (64 - c->part_bits)];
+    bm_status status = BM_OK;
+    size_t block = (size_t)(p->at / BLOCK);
+    if (p->at % BLOCK == 0)
+        status = bm_spill_read(c->count_file, p->blocks[block], p->counts,
+                               block_size(p, block) * sizeof *p->counts, err);
+    *count = status == BM_OK ? p->counts[p->at++ % BLOCK] : 0;
+    return status;
+}
+
+/* all_pairs_window -- documents by size, read by place.
+ *
+ *     positions   | 0 … 15 | 16 … 31 | …       documents by size; a window ends where a range ends
+ *     reading     documents of the window by number, which is the order of their places in the file
+ *
+ * Where the file does not fit into a window, it is walked once for each window, always forward and
+ * with gaps. All threads read. */
+
+#define DOC_GRAIN 512u
+
+void bm_set_window_reset(bm_set_window *w)
+{
+    bm_free(w->words);
+    bm_free(w->at);
+    bm_free(w->places);
+    w->words = NULL;
+    w->at = NULL;
+    w->places = NULL;
+    w->begin = w->end = w->cap_words = w->cap_docs = 0;
+}
+
+uint64_t bm_set_window_least(const bm_set_window *w)
+{
+    size_t most = 2 * BM_PREFIX_RANGE - 1, words = BM_PREFIX_RANGE;
+    for (size_t i = 0; i < w->n && i < most; i++)
+        words += bm_set_window_size(w, w->n - 1 - i);
+    return words * sizeof *w->words + most * BM_SET_WINDOW_DOC;
+}
+
+/* Where the window ends that begins at w->begin, and how many words it needs. */
+static size_t measure(bm_set_window *w, size_t *end)
+{
+    size_t words = 0;
+    *end = w->begin;
+    while (*end < w->n) {
+        size_t next = w->n - *end < BM_PREFIX_RANGE ? w->n : *end + BM_PREFIX_RANGE;
+        size_t more = BM_PREFIX_RANGE;
+        for (size_t position = *end; position < next; position++)
+            more += bm_set_window_size(w, position);
+        uint64_t bytes =
+            (uint64_t)(words + more) * sizeof *w->words + (next - w->begin) * BM_SET_WINDOW_DOC;
+        if (*end > w->begin && bytes > w->most)
+            break;
+        words += more;
+        *end = next;
+    }
+    return words;
+}
+
+/* Nothing of the window before is needed any more, so arrays are made anew and not copied. */
+static bm_status make_room(bm_set_window *w, size_t words, size_t docs, bm_error *err)
+{
+    if (words <= w->cap_words && docs <= w->cap_docs)
+        return BM_OK;
+    size_t begin = w->begin, end = w->end;
+    bm_set_window_reset(w);
+    w->begin = begin;
+    w->end = end;
+    w->words = bm_alloc(words, sizeof *w->words);
+    w->at = bm_alloc(docs, sizeof *w->at);
+    w->places = bm_alloc(docs, 2 * sizeof *w->places);
+    if (w->words == NULL || w->at == NULL || w->places == NULL)
+        return bm_fail_nomem(err, words * sizeof *w->words + docs * BM_SET_WINDOW_DOC);
+    w->cap_words = words;
+    w->cap_docs = docs;
+    return BM_OK;
+}
+
+static bm_status read_range(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    (void)thread;
+    const bm_set_window *w = ctx;
+    bm_set_reader reader = {.corpus = w->corpus};
+    bm_status status = BM_OK;
+    for (size_t i = begin; i < end; i++) {
+        size_t position = w->begin + (uint32_t)w->places[i];
+        size_t len = bm_set_window_size(w, position) * sizeof(uint64_t);
+        BM_TRY_OUT(bm_set_reader_copy(&reader, w->order[position], bm_set_window_set(w, position),
+                                      len, err));
+    }
+out:
+    bm_set_reader_reset(&reader);
+    return status;
+}
+
+bm_status bm_set_window_next(bm_set_window *w, bm_error *err)
+{
+    size_t end, at = 0;
+    w->begin = w->end;
+    size_t words = measure(w, &end), n = end - w->begin;
+    if (n == 0) {
+        w->begin = w->end = 0;
+        return BM_NOT_FOUND;
+    }
+    BM_TRY(make_room(w, words, n, err));
+    w->end = end;
+    for (size_t i = 0; i < n; i++) {
+        at += i % BM_PREFIX_RANGE == 0 ? BM_PREFIX_RANGE : 0;
+        w->at[i] = at;
+        at += bm_set_window_size(w, w->begin + i);
+        w->places[i] = (uint64_t)w->order[w->begin + i] << 32 | i;
+    }
+    bm_hashes_sort(w->places, n, w->places + w->cap_docs);
+    w->corpus->sets.bytes_back +=
+        (words - (n + BM_PREFIX_RANGE - 1) / BM_PREFIX_RANGE * BM_PREFIX_RANGE) * sizeof *w->words;
+    return bm_pool_for(w->pool, (bm_pool_split){n, DOC_GRAIN}, read_range, w, err);
+}
+
+/* all_pairs_prefixes -- sets in, prefixes out, in two passes over the file of sets.
+ *
+ *     1. count       every shingle, into a table of 1 to 2 bytes a shingle; where that does not
+ *                    fit, part by part (match_all_pairs.c)
+ *     2. prefixes    of each document, made where its set stood, and written in the order of sizes:
+ *                    a record for 16 documents, which is what an index and a search read
+ *
+ *     window    [ 16 heads | set of 0 | set of 1 | … ][ 16 heads | set of 16 | … ]
+ *     record    [ 16 heads | keys of 0 | keys of 1 | … ]        in the same place
+ *
+ * In text most shingles stand in one document alone and have no key, so this file is a small part
+ * of that of the sets; each block of the search reads this one only. Counts are the same as where
+ * all is in memory, and so are the prefixes and the pairs that are compared.
+ *
+ * Memory beside the table: a window of sets, an eighth of what is given, and a scratch of the
+ * longest set for each thread. Threads: sets are read, counted and cut by all. */
+
+#define PREFIXES_WRITE_BYTES ((size_t)256 << 10)
+#define WINDOW_LEAST         ((uint64_t)256 << 10)
+#define WINDOW_MOST          ((uint64_t)32 << 20)
+#define PREFIXES_DOC_GRAIN   64u
+#define RANGE_GRAIN          4u
+
+typedef struct prefixes_making {
+    const bm_set_prefixes_job *job;
+    bm_set_prefixes *out;
+    bm_set_window window;
+    bm_shingle_counts table; /* the counts, where they fit */
+    bm_part_counts *parts;   /* the counts part by part; NULL: the table */
+    size_t longest;
+    uint64_t n_shingles;
+    bool shared;
+} prefixes_making;
+
+/* --- shares --- */
+
+static uint64_t order_bytes(const prefixes_making *m)
+{
+    return (uint64_t)m->job->corpus->n * sizeof *m->out->order +
+           m->out->n / BM_PREFIX_RANGE * (sizeof *m->out->places + sizeof *m->out->n_keys);
+}
+
+/* Bytes that are needed beside the counters. */
+static uint64_t fixed_bytes(const prefixes_making *m)
+{
+    uint64_t largest = bm_set_window_least(&m->window);
+    uint64_t window = m->window.most > largest ? m->window.most : largest;
+    uint64_t sorting = (uint64_t)m->job->corpus->n * 2 * sizeof(uint64_t);
+    uint64_t making_them =
+        window + m->longest * sizeof(uint64_t) * bm_pool_size(m->job->pool) + PREFIXES_WRITE_BYTES;
+    return order_bytes(m) + (sorting > making_them ? sorting : making_them);
+}
+
+/* Choose how the counters are made: whole, or in as few parts as fit. */
+static bm_status share_memory(prefixes_making *m, unsigned *table_bits, bm_error *err)
+{
+    uint64_t memory = m->job->memory;
+    m->window.most = memory / 8 < WINDOW_LEAST ? WINDOW_LEAST : memory / 8;
+    if (memory == 0 || m->window.most > WINDOW_MOST)
+        m->window.most = WINDOW_MOST;
+    *table_bits = bm_shingle_counts_bits(m->n_shingles);
+    uint64_t fixed = fixed_bytes(m), least = UINT64_MAX;
+    for (unsigned bits = 0; bits <= BM_PART_BITS_MAX; bits++) {
+        uint64_t bytes =
+            fixed + (bits == 0 ? bm_shingle_counts_bytes(*table_bits)
+                               : bm_part_counts_bytes(m->n_shingles, *table_bits, bits));
+        m->out->part_bits = bits;
+        if (memory == 0 || bytes <= memory)
+            return BM_OK;
+        least = bytes < least ? bytes : least;
+    }
+    return bm_fail(err, BM_ERR_NOMEM,
+                   "comparing all pairs needs %llu MiB beside the documents, and `memory` leaves "
+                   "%llu MiB",
+                   (unsigned long long)(least >> 20) + 1, (unsigned long long)(memory >> 20));
+}
+
+/* --- 1. count --- */
+
+static bm_status count_range(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    (void)thread;
+    (void)err;
+    prefixes_making *m = ctx;
+    const bm_set_window *w = &m->window;
+    for (size_t position = w->begin + begin; position < w->begin + end; position++) {
+        uint64_t *set = bm_set_window_set(w, position);
+        size_t n = bm_set_window_size(w, position);
+        for (size_t i = 0; i < n; i++)
+            set[i] = bm_shingle_mix(set[i]);
+        bm_shingle_counts_add(&m->table, set, n, m->shared);
+    }
+    return BM_OK;
+}
+
+static bm_status add_to_parts(prefixes_making *m, bm_error *err)
+{
+    const bm_set_window *w = &m->window;
+    for (size_t position = w->begin; position < w->end; position++) {
+        const uint64_t *set = bm_set_window_set(w, position);
+        size_t n = bm_set_window_size(w, position);
+        for (size_t i = 0; i < n; i++)
+            BM_TRY(bm_part_counts_add(m->parts, bm_shingle_mix(set[i]), err));
+    }
+    return BM_OK;
+}
+
+static bm_status count_window(prefixes_making *m, bm_error *err)
+{
+    if (m->parts != NULL)
+        return add_to_parts(m, err);
+    return bm_pool_for(m->job->pool,
+                       (bm_pool_split){m->window.end - m->window.begin, PREFIXES_DOC_GRAIN},
+                       count_range, m, err);
+}
+
+/* --- 2. prefixes --- */
+
+/* Where counts are made in parts: put the keys of each set in its place, and their number into its
+ * head. */
+static bm_status make_keys(prefixes_making *m, bm_error *err)
+{
+    const bm_set_window *w = &m->window;
+    for (size_t position = w->begin; position < w->end; position++) {
+        uint64_t *set = bm_set_window_set(w, position);
+        size_t n = bm_set_window_size(w, position), n_keys = 0;
+        size_t in_range = position % BM_PREFIX_RANGE;
+        for (size_t i = 0; i < n; i++) {
+            uint64_t mixed = bm_shingle_mix(set[i]);
+            uint32_t count;
+            BM_TRY(bm_part_counts_next(m->parts, mixed, &count, err));
+            set[n_keys] = bm_rare_key(mixed, count);
+            n_keys += count > 1;
+        }
+        (bm_set_window_set(w, position - in_range) - BM_PREFIX_RANGE)[in_range] = n_keys;
+    }
+    return BM_OK;
+}
+
+/* Put the record of a range where its sets stood; how many keys are in it. */
+static size_t cut_range(const prefixes_making *m, size_t first, uint64_t *scratch)
+{
+    const bm_set_window *w = &m->window;
+    uint64_t *record = bm_set_window_set(w, first) - BM_PREFIX_RANGE,
+             *to = record + BM_PREFIX_RANGE;
+    for (size_t i = 0; i < BM_PREFIX_RANGE; i++) {
+        if (first + i >= w->end) {
+            record[i] = 0;
+            continue;
+        }
+        uint64_t *set = bm_set_window_set(w, first + i);
+        size_t n = bm_set_window_size(w, first + i), n_keys, n_alone;
+        size_t length = bm_prefix_to_probe(m->job->rule, n);
+        if (m->parts != NULL) {
+            n_alone = n - (size_t)record[i];
+            n_keys = bm_rare_prefix_cut(set, (size_t)record[i], n, length, scratch);
+        } else {
+            bm_rare_prefix_room room = {.keys = set, .scratch = scratch};
+            bm_rare_prefix_size size = bm_rare_prefix(&m->table, set, n, length, room);
+            n_keys = size.n_keys;
+            n_alone = size.n_alone;
+        }
+        memmove(to, set, n_keys * sizeof *to);
+        to += n_keys;
+        record[i] = bm_prefix_head(n_alone, n_keys);
+    }
+    return (size_t)(to - record) - BM_PREFIX_RANGE;
+}
+
+static bm_status cut_ranges(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    (void)thread;
+    prefixes_making *m = ctx;
+    uint64_t *scratch = NULL;
+    BM_TRY(bm_new(&scratch, m->longest, err));
+    for (size_t i = begin; i < end; i++) {
+        size_t first = m->window.begin + i * BM_PREFIX_RANGE;
+        m->out->n_keys[first / BM_PREFIX_RANGE] = (uint32_t)cut_range(m, first, scratch);
+    }
+    bm_free(scratch);
+    return BM_OK;
+}
+
+static bm_status write_window(prefixes_making *m, bm_error *err)
+{
+    const bm_set_window *w = &m->window;
+    bm_set_prefixes *out = m->out;
+    size_t n_ranges = (w->end - w->begin + BM_PREFIX_RANGE - 1) / BM_PREFIX_RANGE;
+    if (m->parts != NULL)
+        BM_TRY(make_keys(m, err));
+    BM_TRY(bm_pool_for(m->job->pool, (bm_pool_split){n_ranges, RANGE_GRAIN}, cut_ranges, m, err));
+    for (size_t i = 0; i < n_ranges; i++) {
+        size_t first = w->begin + i * BM_PREFIX_RANGE, range = first / BM_PREFIX_RANGE;
+        size_t n_keys = out->n_keys[range];
+        out->store.most = n_keys > out->store.most ? n_keys : out->store.most;
+        BM_TRY(bm_spill_add(out->file, bm_set_window_set(w, first) - BM_PREFIX_RANGE,
+                            (BM_PREFIX_RANGE + n_keys) * sizeof(uint64_t), &out->places[range],
+                            err));
+    }
+    return BM_OK;
+}
+
+/* --- both passes --- */
+
+static bm_status each_window(prefixes_making *m, bm_status (*fn)(prefixes_making *, bm_error *),
+                             bm_error *err)
+{
+    bm_status status = BM_OK;
+    for (;;) {
+        BM_TRY_OUT(bm_meter_check(m->job->meter, err));
+        BM_TRY_OUT(bm_set_window_next(&m->window, err));
+        BM_TRY_OUT(fn(m, err));
+        bm_meter_progress(m->job->meter, m->window.end, m->out->n, m->window.end);
+    }
+out:
+    return status == BM_NOT_FOUND ? BM_OK : status;
+}
+
+static bm_status read_record(void *ctx, size_t range, uint64_t *record, bm_error *err)
+{
+    const bm_set_prefixes *p = ctx;
+    return bm_spill_read(p->file, p->places[range], record,
+                         (BM_PREFIX_RANGE + (size_t)p->n_keys[range]) * sizeof *record, err);
+}
+
+static bm_status count_all(prefixes_making *m, unsigned table_bits, bm_error *err)
+{
+    const char *dir = m->job->corpus->cfg.temp_dir;
+    unsigned part_bits = m->out->part_bits;
+    if (part_bits == 0) {
+        BM_TRY(bm_shingle_counts_open(&m->table, table_bits, err));
+        return each_window(m, count_window, err);
+    }
+    BM_TRY(bm_spill_room(dir, m->n_shingles * (sizeof(uint64_t) + sizeof(uint16_t)), err));
+    BM_TRY(bm_part_counts_open(dir, table_bits, part_bits, &m->parts, err));
+    BM_TRY(each_window(m, count_window, err));
+    return bm_part_counts_end(m->parts, m->job->pool, m->job->meter, err);
+}
+
+/* Set up the order of the documents, and arrays of their ranges. */
+static bm_status begin(prefixes_making *m, bm_error *err)
+{
+    bm_set_prefixes *out = m->out;
+    const bm_corpus *corpus = m->job->corpus;
+    bm_set_list sets = {.sizes = corpus->sizes, .skip = corpus->skip, .n_docs = corpus->n};
+    BM_TRY(bm_new(&out->order, corpus->n, err));
+    bm_status status = bm_order_by_size(&sets, out->order, &out->n, err);
+    size_t n_ranges = (out->n + BM_PREFIX_RANGE - 1) / BM_PREFIX_RANGE;
+    out->places = bm_alloc(n_ranges, sizeof *out->places);
+    out->n_keys = bm_alloc(n_ranges, sizeof *out->n_keys);
+    if (status == BM_OK && (out->places == NULL || out->n_keys == NULL))
+        return bm_fail_nomem(err, n_ranges * (sizeof *out->places + sizeof *out->n_keys));
+    for (size_t i = 0; i < out->n; i++)
+        m->n_shingles += corpus->sizes[out->order[i]];
+    m->longest = out->n == 0 ? 0 : corpus->sizes[out->order[out->n - 1]];
+    m->window.order = out->order;
+    m->window.n = out->n;
+    out->store = (bm_prefix_store){.read = read_record, .ctx = out, .n_keys = out->n_keys};
+    return status;
+}
+
+bm_status bm_set_prefixes_make(const bm_set_prefixes_job *job, bm_set_prefixes *out, bm_error *err)
+{
+    *out = (bm_set_prefixes){0};
+    prefixes_making m = {.job = job,
+                         .out = out,
+                         .window = {.corpus = job->corpus, .pool = job->pool},
+                         .shared = bm_pool_size(job->pool) > 1};
+    unsigned table_bits = 0;
+    bm_meter_stage(job->meter, "count", "documents");
+    bm_status status = BM_OK;
+    BM_TRY_OUT(begin(&m, err));
+    BM_TRY_OUT(share_memory(&m, &table_bits, err));
+    BM_TRY_OUT(count_all(&m, table_bits, err));
+    bm_meter_stage(job->meter, "prefixes", "documents");
+    BM_TRY_OUT(bm_spill_open(job->corpus->cfg.temp_dir, BM_SPILL_PREFIXES, PREFIXES_WRITE_BYTES,
+                             &out->file, err));
+    BM_TRY_OUT(each_window(&m, write_window, err));
+    BM_TRY_OUT(bm_spill_flush(out->file, err));
+    out->bytes_held = order_bytes(&m);
+    out->bytes_written = bm_spill_bytes(out->file);
+    out->bytes_written += m.parts != NULL ? bm_part_counts_written(m.parts) : 0;
+out:
+    bm_part_counts_close(m.parts);
+    bm_shingle_counts_reset(&m.table);
+    bm_set_window_reset(&m.window);
+    return status;
+}
+
+void bm_set_prefixes_reset(bm_set_prefixes *p)
+{
+    bm_spill_close(p->file);
+    bm_free(p->order);
+    bm_free(p->places);
+    bm_free(p->n_keys);
+    *p = (bm_set_prefixes){0};
+}
+
+/* match_every_pair -- documents times documents, a square of 256 times 256 of them after another.
+ *
+ *            b ->
+ *     a   [ 0,0 ][ 0,1 ][ 0,2 ]       a square needs the sets of 512 documents at most, however many
+ *                [ 1,1 ][ 1,2 ]       there are, so that those in a file are read n / 256 times
+ *                       [ 2,2 ]
+ *
+ * There is nothing to leave out: each pair is a row, and the rows are what the time goes into. */
+
+#define SIDE 256u /* documents of a square */
+
+/* The documents that are compared, in input order. */
+typedef struct compared {
+    uint32_t *docs;
+    size_t n;
+    bm_pair *pairs; /* of a square */
+} compared;
+
+static bm_status compare_square(bm_match *match, compared *c, size_t first_a, size_t first_b,
+                                bm_error *err)
+{
+    const size_t end_a = c->n - first_a < SIDE ? c->n : first_a + SIDE;
+    const size_t end_b = c->n - first_b < SIDE ? c->n : first_b + SIDE;
+    size_t n = 0;
+    for (size_t a = first_a; a < end_a; a++)
+        for (size_t b = a < first_b ? first_b : a + 1; b < end_b; b++)
+            c->pairs[n++] = (bm_pair){.a = c->docs[a], .b = c->docs[b]};
+    return bm_edges_compare(match, c->pairs, n, err);
+}
+
+bm_status bm_match_every_pair(bm_match *match, bm_error *err)
+{
+    const bm_corpus *corpus = match->settings.corpus;
+    bm_meter *meter = match->settings.meter;
+    compared c = {0};
+    bm_status status = BM_OK;
+    bm_meter_stage(meter, "compare", "documents");
+    BM_TRY_OUT(bm_new(&c.docs, corpus->n, err));
+    BM_TRY_OUT(bm_new(&c.pairs, (size_t)SIDE * SIDE, err));
+    for (size_t i = 0; i < corpus->n; i++)
+        if (!corpus->skip[i] && corpus->sizes[i] > 0)
+            c.docs[c.n++] = (uint32_t)i;
+    for (size_t a = 0; a < c.n; a += SIDE) {
+        for (size_t b = a; b < c.n; b += SIDE)
+            BM_TRY_OUT(compare_square(match, &c, a, b, err));
+        bm_meter_progress(meter, a, c.n, a);
+    }
+out:
+    bm_free(c.docs);
+    bm_free(c.pairs);
+    return status;
+}
 
 #define ROOM_LEAST ((uint64_t)1 << 20) /* bytes beyond the least that the search can work with */
 
@@ -25,7 +733,7 @@ static uint64_t share_of(uint64_t left, const bm_all_pairs_job *job)
 
 /* Sets move to a file where they leave little room for an index: with less than an eighth of their
  * size there would be so many blocks that reading the sets back costs less. */
-static bm_status make_room(bm_corpus *corpus, const bm_all_pairs_job *job, bm_error *err)
+static bm_status pairs_make_room(bm_corpus *corpus, const bm_all_pairs_job *job, bm_error *err)
 {
     uint64_t wanted = bm_all_pairs_least(job) + corpus->sets.bytes / 8;
     if (corpus->cfg.memory == 0 || corpus->cfg.temp_dir == NULL ||
@@ -92,7 +800,7 @@ bm_status bm_match_all_pairs(bm_match *match, const bm_callbacks *callbacks, bm_
                             .pool = match->settings.pool,
                             .ctx = match,
                             .callbacks = callbacks};
-    BM_TRY(make_room(match->settings.corpus, &job, err));
+    BM_TRY(pairs_make_room(match->settings.corpus, &job, err));
     return bm_corpus_sets_in_file(corpus) ? match_in_file(match, &job, err)
                                           : match_in_memory(match, &job, err);
 }

@@ -2,13 +2,109 @@
 #ifndef BM_MATCH_MATCH_ALL_PAIRS_H
 #define BM_MATCH_MATCH_ALL_PAIRS_H
 
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#include "base/meter.h"
+#include "base/threads.h"
+#include "corpus/corpus.h"
+#include "lsh/prefix_index.h"
 #include "match/edges.h"
+
+/* all_pairs_counts -- in how many documents each shingle stands, where the counters do not fit
+ * into memory: part by part, by way of files. */
+
+#define BM_PART_BITS_MAX 8u
+
+typedef struct bm_part_counts bm_part_counts;
+
+/* Bytes of memory at most, for n shingles whose whole table has 2^table_bits counters. */
+uint64_t bm_part_counts_bytes(uint64_t n, unsigned table_bits, unsigned part_bits);
+/* Files go to `dir`. Counts are those of a table of 2^table_bits counters (lsh/shingle_counts.h),
+ * made in 2^part_bits parts; 1 <= part_bits <= BM_PART_BITS_MAX. */
+bm_status bm_part_counts_open(const char *dir, unsigned table_bits, unsigned part_bits,
+                              bm_part_counts **out, bm_error *err);
+void bm_part_counts_close(bm_part_counts *counts); /* NULL is fine */
+/* Count a mixed hash. */
+bm_status bm_part_counts_add(bm_part_counts *counts, uint64_t mixed, bm_error *err);
+/* No more are added. BM_ERR_CANCELLED as the meter says. */
+bm_status bm_part_counts_end(bm_part_counts *counts, bm_pool *pool, bm_meter *meter, bm_error *err);
+/* The count of a hash. Hashes are asked for in the order in which they were added. */
+bm_status bm_part_counts_next(bm_part_counts *counts, uint64_t mixed, uint32_t *count,
+                              bm_error *err);
+uint64_t bm_part_counts_written(const bm_part_counts *counts); /* bytes, to files */
+
+/* all_pairs_window -- sets of a corpus, read back from its file in the order of the documents'
+ * sizes, as many at a time as a bound allows. */
+
+/* `words` holds for each range of BM_PREFIX_RANGE positions: as many words for the caller's use,
+ * then the sets of its documents, as they lie in the file, one after another. */
+typedef struct bm_set_window {
+    bm_corpus *corpus;
+    const uint32_t *order; /* documents by size */
+    size_t n;
+    uint64_t most; /* bytes; one range may need more */
+    bm_pool *pool;
+    size_t begin, end; /* positions at hand: begin is a multiple of BM_PREFIX_RANGE */
+    uint64_t *words;
+    size_t *at; /* of each position at hand: where its set begins */
+    uint64_t *places;
+    size_t cap_words, cap_docs;
+} bm_set_window;
+
+#define BM_SET_WINDOW_DOC 24u /* bytes of a document beside its set */
+
+/* Fill in the first five fields before. Reads the next documents, the first time the first ones.
+ * BM_NOT_FOUND (and no error) behind the last; the call after that begins anew. */
+bm_status bm_set_window_next(bm_set_window *window, bm_error *err);
+void bm_set_window_reset(bm_set_window *window);
+/* Bytes of a window of one range, whichever: of the last whole one, and what is behind it. */
+uint64_t bm_set_window_least(const bm_set_window *window);
+
+static inline size_t bm_set_window_size(const bm_set_window *window, size_t position)
+{
+    return window->corpus->sizes[window->order[position]];
+}
+
+static inline uint64_t *bm_set_window_set(const bm_set_window *window, size_t position)
+{
+    return window->words + window->at[position - window->begin];
+}
+
+/* all_pairs_prefixes -- prefixes of all documents in a file, for --candidates all where the sets
+ * lie in one (lsh/prefix_index.h has what they are for). */
+
+typedef struct bm_set_prefixes {
+    bm_prefix_store store;
+    uint32_t *order; /* n documents by size */
+    size_t n;
+    bm_spill_file *file;
+    uint64_t *places;       /* in the file, of the record of each range */
+    uint32_t *n_keys;       /* of each range */
+    uint64_t bytes_held;    /* in memory, from now on */
+    uint64_t bytes_written; /* to temporary files, some of which are gone again */
+    unsigned part_bits;     /* counters were made in 2^part_bits parts */
+} bm_set_prefixes;
+
+typedef struct bm_set_prefixes_job {
+    bm_corpus *corpus; /* whose sets are in a file */
+    bm_join_rule rule;
+    uint64_t memory; /* bytes that may be used; 0: no bound */
+    bm_pool *pool;
+    bm_meter *meter;
+} bm_set_prefixes_job;
+
+/* `out` stays where it is as long as it is used. The same prefixes for any memory and pool.
+ * BM_ERR_NOMEM: `memory` is too little, and the message names the least. BM_ERR_IO, BM_ERR_FORMAT,
+ * BM_ERR_CANCELLED. Stages "count" and "prefixes", unit "documents". */
+bm_status bm_set_prefixes_make(const bm_set_prefixes_job *job, bm_set_prefixes *out, bm_error *err);
+void bm_set_prefixes_reset(bm_set_prefixes *prefixes);
 
 /* Fills the result of `match`, whose groups are set up. BM_ERR_NOMEM: `memory` is too little for
  * the search. BM_ERR_IO, BM_ERR_FORMAT, BM_ERR_CANCELLED. */
 bm_status bm_match_all_pairs(bm_match *match, const bm_callbacks *callbacks, bm_error *err);
 
-/* The same at a threshold of 0: all pairs of representatives that have shingles (match_every_pair.c). */
+/* The same at a threshold of 0: all pairs of representatives that have shingles (match_all_pairs.c). */
 bm_status bm_match_every_pair(bm_match *match, bm_error *err);
 
 #endif

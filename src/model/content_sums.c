@@ -1,7 +1,7 @@
 /* content_sums.c -- one block after the other; see kernels/content_hash.h.
  *
  * Tests: tests/unit/model/test_content_sums.c, tests/reference/test_content.py */
-#include "model/content_sums.h"
+#include "model/stream_hash.h"
 
 #include <string.h>
 

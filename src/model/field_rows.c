@@ -8,7 +8,7 @@
 #include <bandmill/words.h>
 
 #include "base/error.h"
-#include "model/option_defaults.h"
+#include "model/option_words.h"
 
 #define PLACE_INPUT(m)   BM_PART_INPUT, offsetof(bm_input_options, m)
 #define PLACE_TEXT(m)    BM_PART_TEXT, offsetof(bm_text_options, m)

@@ -4,8 +4,8 @@
  * A row says where the field lies, what its value is, what its default is, and what it is for. All else
  * is a loop over the rows: what a manifest writes and reads back (output), what two directories
  * must have in common, what contradicts them, what means nothing for some input
- * (job/settings_fields.c), and what a report tells of a job and a job that resumes compares
- * (job/settings_list.c). A field that needs more than its type says has a type of its
+ * (job/settings.c), and what a report tells of a job and a job that resumes compares
+ * (job/settings.c). A field that needs more than its type says has a type of its
  * own, and the function that knows it stands beside the loop.
  *
  * Rows stand in the order in which manifests and reports have them. Threads: any; the table is
@@ -17,7 +17,7 @@
 #include <bandmill/types.h>
 
 #include "model/job_settings.h"
-#include "model/option_names.h"
+#include "model/option_words.h"
 
 typedef enum bm_field_id {
     BM_ROW_SCHEME,

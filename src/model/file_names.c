@@ -1,4 +1,7 @@
-/* file_names.c -- a row for each name; see file_names.h. */
+/* file_names.c -- a row for each name; see file_names.h.
+ *
+ * Tests: tests/cli/cases/force_file.sh, tests/unit/model/test_file_heads.c,
+ *        tests/unit/model/test_file_names.c */
 #include "model/file_names.h"
 
 #include <stddef.h>
@@ -27,4 +30,57 @@ bm_file_kind bm_file_kind_of(const char *name)
                            sizeof(BM_FILE_REMOVED_RECORDS ".") - 1) == 0
                ? BM_FILE_KIND_KEPT
                : BM_FILE_KIND_FOREIGN;
+}
+
+/* file_heads -- a pattern a kind of file; in it # stands for a number. */
+
+static const char *const patterns[] = {
+    BM_HEAD_PAIRS "\n",
+    BM_HEAD_CONTAINED "\n",
+    BM_HEAD_PAIRS BM_HEAD_EDIT "\n",
+    BM_HEAD_CONTAINED BM_HEAD_EDIT "\n",
+    BM_HEAD_ANSWERS "\n",
+    BM_HEAD_HOLDERS "\n",
+    BM_HEAD_THRESHOLDS "\n",
+    BM_HEAD_HISTOGRAM "\n",
+    BM_HEAD_GRAPH "\n",
+    BM_HEAD_PICTURE,
+    BM_HEAD_PLANS_PICTURE("#"),
+    "{\"group\":#,\"kept\":\"",                         /* groups */
+    "{\n  \"schema\": #,\n  \"tool\": \"bandmill\",\n", /* reports */
+    "{\"schema\":#,\"kind\":\"cluster\",",
+    "{\"schema\":#,\"kind\":\"explain\",",
+    "{\"schema\":#,\"kind\":\"report\",",
+    BM_HEAD_PAGE,
+    "group #: # document", /* explain */
+};
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool begins_so(const char *head, size_t len, const char *pattern)
+{
+    size_t at = 0;
+    for (; *pattern != '\0' && at < len; pattern++) {
+        if (*pattern != '#') {
+            if (head[at++] != *pattern)
+                return false;
+            continue;
+        }
+        if (!is_digit(head[at]))
+            return false;
+        while (at < len && is_digit(head[at]))
+            at++;
+    }
+    return *pattern == '\0';
+}
+
+bool bm_file_head_is_ours(const char *head, size_t len)
+{
+    for (size_t i = 0; i < sizeof patterns / sizeof patterns[0]; i++)
+        if (begins_so(head, len, patterns[i]))
+            return true;
+    return len == 0;
 }

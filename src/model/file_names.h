@@ -9,10 +9,26 @@
  * To ask the other way round, what a name that lies in a directory stands for, is bm_file_kind_of:
  * so `--force` knows an output of ours, and `inspect` a list of ids. A new file is a constant here
  * and a row in file_names.c, and nothing else has to learn of it. The columns of the tables stand
- * in results; the files of an interrupted job (.bandmill-...) in output/out_state.h, since
+ * in results; the files of an interrupted job (.bandmill-...) in output/out_target.h, since
  * they are never outputs. */
 #ifndef BM_MODEL_FILE_NAMES_H
 #define BM_MODEL_FILE_NAMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* compression -- how the bytes of a file are compressed, on the way in and on the way out. */
+
+typedef enum bm_compression {
+    BM_COMPRESSION_NONE,
+    BM_COMPRESSION_GZ,
+    BM_COMPRESSION_ZST,
+    BM_COMPRESSION_XZ,
+    BM_COMPRESSION_BZ2,
+    BM_COMPRESSION_LZ4
+} bm_compression;
+
+#define BM_COMPRESSIONS 6u /* values of bm_compression */
 
 #define BM_FILE_SIGNATURES "signatures.npy"
 #define BM_FILE_BAND_KEYS  "band_keys.npy"
@@ -60,5 +76,40 @@ typedef enum bm_file_kind {
 
 /* What stands under `name`, a name at the top of an output directory. */
 bm_file_kind bm_file_kind_of(const char *name);
+
+/* file_heads -- how the files begin that bandmill writes outside its directories: rows of `pairs`,
+ * `query` and `cluster`, the answer of `explain`, reports and histograms. So one of ours that
+ * stands at an
+ * output's place is known from a file of somebody else (`force`). */
+
+/* Columns, of the tables that are not for directories alone (results/result_tables.h). */
+#define BM_HEAD_PAIRS      "id_a\tid_b\tjaccard"
+#define BM_HEAD_CONTAINED  "id_a\tid_b\tcontainment"
+#define BM_HEAD_EDIT       "\tedit" /* behind these two */
+#define BM_HEAD_ANSWERS    "query\ttarget\tjaccard"
+#define BM_HEAD_HOLDERS    "query\ttarget\tcontainment"
+#define BM_HEAD_THRESHOLDS "threshold\tpairs\tgroups\tlargest\tremoved"
+#define BM_HEAD_HISTOGRAM  "low\thigh\tpairs"
+/* The first words of others. */
+#define BM_HEAD_GRAPH "graph bandmill {"
+#define BM_HEAD_PICTURE                                                                            \
+    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 720 400\" width=\"720\" "             \
+    "height=\"400\" role=\"img\" aria-labelledby=\"title desc\">\n"                                \
+    "<title id=\"title\">Similarities of pairs</title>\n"
+/* `width`: in pixels, as text. */
+#define BM_HEAD_PLANS_PICTURE(width)                                                               \
+    "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " width " 430\" width=\"" width       \
+    "\" height=\"430\" role=\"img\" aria-labelledby=\"title desc\">\n"                             \
+    "<title id=\"title\">Band plans over similarities</title>\n"
+
+#define BM_HEAD_PAGE                                                                               \
+    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"                      \
+    "<meta name=\"generator\" content=\"bandmill report\">\n"
+
+#define BM_FILE_HEAD_BYTES 256u /* so many tell */
+
+/* `head`: the first bytes of a file, BM_FILE_HEAD_BYTES of them where it has so many. An empty one is
+ * nobody's, so it is ours. */
+bool bm_file_head_is_ours(const char *head, size_t len);
 
 #endif

@@ -2,7 +2,7 @@
  * its enum; an empty word is a value that has none.
  *
  * Tests: tests/unit/model/test_option_names.c */
-#include "model/option_names.h"
+#include "model/option_words.h"
 
 #include <bandmill/words.h>
 #include <stdio.h>

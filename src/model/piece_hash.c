@@ -1,6 +1,6 @@
 /* piece_hash.c -- one hash for the piece, another for the list of those before it. A piece ends
  * when a byte behind it comes, so that a file of exactly one piece has no list. */
-#include "model/piece_hash.h"
+#include "model/stream_hash.h"
 
 #include <inttypes.h>
 #include <stdio.h>

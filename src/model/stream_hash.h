@@ -1,14 +1,50 @@
-/* stream_hash.h -- XXH3 with 128 bits of a stream of bytes: the digest of an input. xxHash is built once for each
+/* stream_hash.h -- XXH3 with 128 bits of a stream of bytes: the digest of an input. xxHash is
+ * built once for each
  * set of vector instructions; the bits are the same. */
 #ifndef BM_MODEL_STREAM_HASH_H
 #define BM_MODEL_STREAM_HASH_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 #include <bandmill/status.h>
 
-#include "base/cpu.h"
-#include "model/content_sums.h"
+#include "base/system.h"
+
+/* content_sums -- the hash by which identical documents are known: the scalar definition, and
+ * taking a document in by parts. The formula and the argument for it: kernels/content_hash.h. */
+
+#define BM_CONTENT_PART 128u /* hashes of a stretch, BM_CONTENT_STRETCH */
+
+typedef struct bm_hash128 {
+    uint64_t lo, hi;
+} bm_hash128;
+
+/* C and D of the formula, over the blocks so far; the sums of parts add up. */
+typedef struct bm_content_sums {
+    uint64_t c, d;
+} bm_content_sums;
+
+/* Add the blocks of the n hashes at positions at … at+n-1; `at` is a multiple of BM_CONTENT_PART,
+ * and so is n, but for the last hashes of a document. The definition; other implementations of this
+ * type are equal to it. */
+typedef void bm_content_add_fn(const uint64_t *run, size_t n, uint64_t at, bm_content_sums *sums);
+bm_content_add_fn bm_content_add;
+
+/* The hash of a document of n shingles. */
+bm_hash128 bm_content_end(const bm_content_sums *sums, uint64_t n);
+
+/* A document whose hashes come in parts of any size. {0}: none yet. */
+typedef struct bm_content_parts {
+    bm_content_sums sums;
+    uint64_t n;
+    uint64_t pending[BM_CONTENT_PART]; /* the last n % BM_CONTENT_PART */
+} bm_content_parts;
+
+void bm_content_parts_begin(bm_content_parts *parts);
+void bm_content_parts_add(bm_content_parts *parts, bm_content_add_fn *add, const uint64_t *run,
+                          size_t n);
+bm_hash128 bm_content_parts_end(bm_content_parts *parts, bm_content_add_fn *add);
 
 typedef struct bm_stream_hash bm_stream_hash;
 
@@ -19,5 +55,32 @@ void bm_stream_hash_add(bm_stream_hash *hash, const void *data, size_t n);
 /* Of all bytes added since it began; more may follow. */
 bm_hash128 bm_stream_hash_end(const bm_stream_hash *hash);
 void bm_stream_hash_close(bm_stream_hash *hash); /* NULL is fine */
+
+/* piece_hash -- XXH3 with 128 bits of a file by its pieces, which is what reports list:
+ *
+ *     a file of up to BM_FILE_PIECE_BYTES    of its bytes
+ *     a longer one                      of its pieces' digests one after another, 16 bytes each,
+ *                                       as their hexadecimal digits say them
+ *
+ * So pieces may be hashed by several threads. The last piece may be shorter; an empty file is one
+ * empty piece. One thread at a time for each hash. */
+
+#define BM_FILE_PIECE_BYTES ((uint64_t)64 << 20)
+#define BM_HASH128_LEN      16u
+#define BM_HASH128_HEX      33u /* 32 digits and a NUL */
+
+/* A digest as xxh128sum writes it, in lower case; and its bytes in the order of these digits. */
+void bm_hash128_hex(bm_hash128 hash, char hex[BM_HASH128_HEX]);
+void bm_hash128_bytes(bm_hash128 hash, unsigned char out[BM_HASH128_LEN]);
+
+typedef struct bm_piece_hash bm_piece_hash;
+
+/* Pieces of `piece_bytes`; 0: of the whole, as versions before the pieces did. BM_ERR_NOMEM. */
+bm_status bm_piece_hash_open(uint64_t piece_bytes, bm_piece_hash **out, bm_error *err);
+void bm_piece_hash_begin(bm_piece_hash *hash); /* forget what came before */
+void bm_piece_hash_add(bm_piece_hash *hash, const void *data, size_t n);
+/* Of all bytes added since it began. Only begin and close may follow. */
+bm_hash128 bm_piece_hash_end(bm_piece_hash *hash);
+void bm_piece_hash_close(bm_piece_hash *hash); /* NULL is fine */
 
 #endif

@@ -1,11 +1,12 @@
-/* cl_backend.h -- an OpenCL device as a backend, whose calls are made by the caller's own thread: a
+/* cl_backend.h -- an OpenCL device as a backend, whose calls are made by the caller's own
+ * thread: a
  * driver that hangs hangs it too. */
-#ifndef BM_BACKEND_OPENCL_CL_BACKEND_H
-#define BM_BACKEND_OPENCL_CL_BACKEND_H
+#ifndef BM_OPENCL_CL_BACKEND_H
+#define BM_OPENCL_CL_BACKEND_H
 
 #include "model/backend.h"
-#include "opencl/cl_kernel_params.h"
 #include "opencl/cl_open_options.h"
+#include "opencl/cl_program.h"
 
 /* bm_backend_opencl.open is this with all options at 0, on a thread of its own (cl_watchdog.c). */
 bm_status bm_cl_backend_open(const bm_backend_cfg *cfg, const bm_cl_open_options *options,
@@ -20,5 +21,18 @@ bm_status bm_cl_backend_effect(const bm_backend *backend, const bm_kernel_params
                                size_t cap, bm_error *err);
 /* Words and keys that the self-test compared at open. */
 uint32_t bm_cl_backend_checks(const bm_backend *backend);
+
+/* opencl_backend -- OpenCL devices as a backend: what a job sees of this room.
+ *
+ * A backend that is opened through the table may stop answering and is watched (cl_watchdog.c).
+ * The
+ * search for kernel parameters opens a device without that (cl_backend.h). */
+
+extern const bm_backend_ops bm_backend_opencl;
+
+/* In a process of its own (cl_child.h): open the device without a trial and close it again; or list
+ * the devices on stdout. `device` is the text that the process was given. The error's message is the line that the process must
+ * print; it holds all that the error says. */
+bm_status bm_backend_opencl_try(const char *device, const char *cache_dir, bm_error *err);
 
 #endif

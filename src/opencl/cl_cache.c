@@ -16,7 +16,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/whole_io.h"
+#include "base/files.h"
 
 #define MAGIC     "BMCLBIN1"
 #define FOLDER    "opencl"

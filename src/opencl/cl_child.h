@@ -18,7 +18,7 @@
 
 #include <bandmill/status.h>
 
-#include "model/device_settings.h"
+#include "model/backend.h"
 
 #define BM_CL_PROBE_MARK    "bandmill-probe: " /* that its last word begins with */
 #define BM_CL_PROBE_SECONDS 120.0              /* where no limit is set */

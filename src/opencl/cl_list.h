@@ -1,11 +1,24 @@
 /* cl_list.h -- the list of devices from a process of its own (cl_child.h). */
-#ifndef BM_BACKEND_DRIVERS_CL_LIST_H
-#define BM_BACKEND_DRIVERS_CL_LIST_H
+#ifndef BM_OPENCL_CL_LIST_H
+#define BM_OPENCL_CL_LIST_H
 
 #include <bandmill/status.h>
 
-/* In the child: list the devices, write them to stdout (cl_list_answer.h) and remember that it went
+#include "opencl/cl_listing.h"
+
+/* In the child: list the devices, write them to stdout (cl_list.h) and remember that it went
  * well. What drivers write to stdout goes to stderr from now on. */
 bm_status bm_cl_list_in_child(const char *cache_dir, bm_error *err);
+
+/* cl_list_answer -- the list of devices on its way from one process to another: a file that the
+ * child writes whole, at its end, and that says by itself whether it is whole.
+ *
+ *     "BMCLLST1" | bytes of a bm_device_info, 4 | devices, 4 | note, 640 | the devices */
+
+/* False: it could not be written. */
+bool bm_cl_list_answer_write(int fd, const bm_cl_listing *listing);
+/* Read the file from its beginning. BM_NOT_FOUND: it is not there as a whole, or is of another
+ * version. *out is filled; its devices are the caller's. */
+bm_status bm_cl_list_answer_read(int fd, bm_cl_listing *out, bm_error *err);
 
 #endif

@@ -5,7 +5,7 @@
 #include <bandmill/device.h>
 #include <bandmill/status.h>
 
-#include "model/device_settings.h"
+#include "model/backend.h"
 
 typedef struct bm_cl_listing {
     bm_device_info *devices; /* in the order of platforms (bm_free) */

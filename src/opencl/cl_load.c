@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/shared_library.h"
+#include "base/system.h"
 
 #define LOADER "libOpenCL.so.1"
 

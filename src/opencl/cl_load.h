@@ -8,7 +8,7 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#include "base/shared_library.h"
+#include "base/system.h"
 
 /* Every function of OpenCL 1.2 that is called here. */
 #define BM_CL_FUNCTIONS(X)                                                                         \

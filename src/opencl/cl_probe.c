@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 
 #include "base/error.h"
-#include "model/option_names.h"
+#include "model/option_words.h"
 
 static bm_status judge(const bm_cl_ending *ending, const char *name, bm_error *err)
 {

@@ -8,7 +8,7 @@
  *     opencl:P.D@SCHEME,PERMS,BANDS,ROWS,SEED[+KIND:K][/LIMIT][=PARAMS]
  *
  * KIND, K: bm_text_options.shingle, .shingle_k, where texts are to be cut. LIMIT: bytes of a
- * buffer. PARAMS: a row of kernel parameters (cl_kernel_params.h). */
+ * buffer. PARAMS: a row of kernel parameters (cl_program.h). */
 #ifndef BM_BACKEND_OPENCL_CL_PROBE_H
 #define BM_BACKEND_OPENCL_CL_PROBE_H
 
@@ -16,7 +16,7 @@
 
 #include "model/backend.h"
 #include "opencl/cl_child.h"
-#include "opencl/cl_kernel_params.h"
+#include "opencl/cl_program.h"
 
 #define BM_CL_PROBE_TEXT (BM_KERNEL_PARAMS_TEXT + 160u) /* bytes of what it is told, at most */
 

@@ -16,7 +16,6 @@
 #include "opencl/cl_backend.h"
 #include "opencl/cl_list.h"
 #include "opencl/cl_probe.h"
-#include "opencl/opencl_backend.h"
 #include "base/error.h"
 #include "program/program.h"
 #include "sketch/scheme.h"

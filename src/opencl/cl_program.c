@@ -3,18 +3,369 @@
  * The files go to the compiler as separate strings, each behind a #line, so that its log names
  * them. What differs between programs is in the options alone.
  *
- * Tests: tests/parity/test_parity_opencl.c, tests/unit/opencl/test_cl_kernel_tune.c */
+ * Tests: tests/parity/test_parity_opencl.c, tests/unit/opencl/test_cl_kernel_params.c,
+ *        tests/unit/opencl/test_cl_kernel_tune.c */
 #include "opencl/cl_program.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
+#include <unistd.h>
 
-#include "opencl/kernel_files.h"
 #include "base/error.h"
+#include "base/files.h"
 #include "base/memory.h"
+
+/* cl_kernel_params -- reading, writing and looking up rows of parameters. See cl_program.h.
+ *
+ * A file has comments (#), empty lines, rows, and lines with the names of the columns, which are
+ * passed over wherever they stand: files may be put together with cat. A bad row in our own file
+ * is
+ * a bug and said as such. The user's file is read each time a device opens, before anything is
+ * built. */
+
+#define TUNING_FILE "opencl.csv"
+#define MAX_BYTES   ((size_t)1 << 20) /* of the user's file */
+
+const char bm_kernel_params_header[] =
+    "device,vendor,type,shape,lanes,acc,each,group,tile,pack,whole,"
+    "part,batch,lend,unroll";
+
+static const struct {
+    uint32_t least, most;
+} columns[BM_CL_N_COLUMNS] = {
+    [BM_CL_LANES] = {0, 64},       [BM_CL_ACC] = {1, 32},        [BM_CL_EACH] = {1, 8},
+    [BM_CL_GROUP] = {1, 1024},     [BM_CL_TILE] = {1, 4096},     [BM_CL_PACK] = {1, 1u << 24},
+    [BM_CL_WHOLE] = {1, 1u << 24}, [BM_CL_PART] = {1, 1u << 24}, [BM_CL_BATCH] = {1, 1u << 16},
+    [BM_CL_ZERO_COPY] = {0, 1},    [BM_CL_UNROLL] = {2, 16},
+};
+
+static bool is_sound(const bm_kernel_params *row)
+{
+    if (strcmp(row->shape, "gpu") != 0 && strcmp(row->shape, "cpu") != 0)
+        return false;
+    for (int i = 0; i < BM_CL_N_COLUMNS; ++i)
+        if (row->number[i] < columns[i].least || row->number[i] > columns[i].most)
+            return false;
+    const uint32_t unroll = row->number[BM_CL_UNROLL];
+    return (unroll & (unroll - 1)) == 0;
+}
+
+bool bm_kernel_params_parse(const char *line, bm_kernel_params *row)
+{
+    int at = 0;
+    if (sscanf(line, "%63[^,\n],%63[^,\n],%7[^,\n],%7[^,\n]%n", row->device, row->vendor, row->type,
+               row->shape, &at) != 4)
+        return false;
+    const char *p = line + at;
+    for (int i = 0; i < BM_CL_N_COLUMNS; ++i) {
+        if (*p++ != ',' || *p < '0' || *p > '9')
+            return false;
+        char *end;
+        const unsigned long value = strtoul(p, &end, 10);
+        row->number[i] = value <= UINT32_MAX ? (uint32_t)value : UINT32_MAX;
+        p = end;
+    }
+    p += *p == '\r';
+    return (*p == '\n' || *p == '\0') && is_sound(row);
+}
+
+void bm_kernel_params_format(const bm_kernel_params *row, char out[BM_KERNEL_PARAMS_TEXT])
+{
+    size_t n = (size_t)snprintf(out, BM_KERNEL_PARAMS_TEXT, "%s,%s,%s,%s", row->device, row->vendor,
+                                row->type, row->shape);
+    for (int i = 0; i < BM_CL_N_COLUMNS; ++i)
+        n += (size_t)snprintf(out + n, BM_KERNEL_PARAMS_TEXT - n, ",%u", row->number[i]);
+}
+
+/* What of a name can stand in a field and is still a part of the name: up to a comma. */
+static void name_part(char *field, size_t cap, const char *name)
+{
+    const size_t len = strcspn(name, ",\r\n");
+    snprintf(field, cap, "%.*s", (int)(len < cap ? len : cap - 1), name);
+    if (field[0] == '\0' || field[0] == '#')
+        snprintf(field, cap, "*");
+}
+
+static const char *type_name(bm_device_kind kind)
+{
+    static const char *const names[] = {"native", "cpu", "gpu", "other"};
+    return names[kind];
+}
+
+void bm_kernel_params_name(bm_kernel_params *row, const bm_device_info *info)
+{
+    name_part(row->device, sizeof row->device, info->name);
+    name_part(row->vendor, sizeof row->vendor, info->platform);
+    snprintf(row->type, sizeof row->type, "%s", type_name(info->kind));
+}
+
+/* --- look-up --- */
+
+typedef struct search {
+    bm_kernel_params_search what;
+    bool any_type; /* with a family: a row for every device and vendor fits, whatever its type */
+    int best;      /* 0: none yet */
+    bm_kernel_params *out;
+} search;
+
+static bool contains(const char *text, const char *part)
+{
+    return strcmp(part, "*") == 0 || strcasestr(text, part) != NULL;
+}
+
+/* How well a row fits: 0 not at all, else higher is more exact. */
+static int fit(const search *s, const bm_kernel_params *row)
+{
+    const bm_kernel_params_search *what = &s->what;
+    const bool any = strcmp(row->type, "*") == 0;
+    if (what->family != NULL && strcmp(row->shape, what->family) != 0)
+        return 0;
+    if (!contains(what->info->name, row->device) ||
+        !(contains(what->vendor, row->vendor) || contains(what->info->platform, row->vendor)))
+        return 0;
+    if (!any && strcmp(row->type, type_name(what->info->kind)) != 0)
+        return what->family != NULL && s->any_type && row->device[0] == '*' &&
+               row->vendor[0] == '*';
+    return 1 + !any + 2 * (row->vendor[0] != '*') + 4 * (row->device[0] != '*');
+}
+
+/* The number of the first bad line, 0: none. */
+static uint64_t look_up(search *s, const char *text)
+{
+    const size_t header = strlen(bm_kernel_params_header);
+    uint64_t number = 1;
+    for (const char *line = text; *line != '\0'; ++number) {
+        const char *end = strchr(line, '\n');
+        const size_t len = end != NULL ? (size_t)(end - line) : strlen(line);
+        bm_kernel_params row;
+        if (*line != '#' && line[strspn(line, " \t\r")] != '\n' &&
+            strncmp(line, bm_kernel_params_header, header) != 0) {
+            if (len >= BM_KERNEL_PARAMS_TEXT || !bm_kernel_params_parse(line, &row))
+                return number;
+            const int f = fit(s, &row);
+            if (f > 0 && f >= s->best) {
+                s->best = f;
+                *s->out = row;
+            }
+        }
+        line += len + (end != NULL);
+    }
+    return 0;
+}
+
+static bm_status read_file(const char *path, char **text, bm_error *err)
+{
+    int fd;
+    bm_error why = {0};
+    bm_status status = bm_open_given(path, BM_ERR_USAGE, &fd, &why);
+    FILE *file = status == BM_OK ? fdopen(fd, "r") : NULL;
+    if (file == NULL) {
+        if (fd >= 0)
+            close(fd);
+        return bm_fail_at(err, BM_ERR_USAGE, path, 0, "cannot read $BANDMILL_TUNING: %s",
+                          status != BM_OK ? why.message : strerror(errno));
+    }
+    char *bytes = bm_alloc_zero(MAX_BYTES + 2, 1);
+    size_t n = bytes != NULL ? fread(bytes, 1, MAX_BYTES + 1, file) : 0;
+    if (bytes == NULL)
+        status = bm_fail_nomem(err, MAX_BYTES);
+    else if (ferror(file) || n > MAX_BYTES)
+        status = bm_fail_at(err, BM_ERR_USAGE, path, 0, "cannot read $BANDMILL_TUNING: %s",
+                            n > MAX_BYTES ? "more than 1 MiB" : "the read failed");
+    fclose(file);
+    if (status != BM_OK) {
+        bm_free(bytes);
+        return status;
+    }
+    *text = bytes;
+    return BM_OK;
+}
+
+static bm_status look_up_file(search *s, const char *path, bm_error *err)
+{
+    char *text = NULL;
+    BM_TRY(read_file(path, &text, err));
+    const uint64_t bad = look_up(s, text);
+    bm_free(text);
+    if (bad > 0)
+        return bm_fail_at(err, BM_ERR_USAGE, path, bad,
+                          "not a row of kernel parameters (expected %s)", bm_kernel_params_header);
+    return BM_OK;
+}
+
+static const char *our_file(void)
+{
+    for (unsigned i = 0; i < bm_n_kernel_files; ++i)
+        if (strcmp(bm_kernel_files[i].name, TUNING_FILE) == 0)
+            return bm_kernel_files[i].text;
+    return "";
+}
+
+bm_status bm_kernel_params_choose(const bm_kernel_params_search *what, bm_kernel_params *out,
+                                  bm_error *err)
+{
+    search s = {.what = *what, .out = out};
+    if (what->path != NULL && what->path[0] != '\0')
+        BM_TRY(look_up_file(&s, what->path, err));
+    if (s.best > 0)
+        return BM_OK;
+    s.any_type = true;
+    const uint64_t bad = look_up(&s, our_file());
+    if (bad > 0)
+        return bm_fail(err, BM_ERR_INTERNAL, TUNING_FILE ":%llu: bad row", (unsigned long long)bad);
+    if (s.best == 0)
+        return bm_fail(err, BM_ERR_INTERNAL, TUNING_FILE ": no row fits (shape %s)",
+                       what->family != NULL ? what->family : "any");
+    return BM_OK;
+}
+
+/* cl_kernel_tune -- from a row of parameters to the shape of the kernels on one device.
+ *
+ * What depends on the number of permutations is worked out here, so that a row serves all of them:
+ *   cpu: passes = ceil(vectors / acc), then the fewest accumulators that need no more passes;
+ *   gpu: the row's `each`, or another one if that leaves fewer lanes without work; a team is
+ *        ceil(perms / each) work-items, filled up so that no document begins within a warp that
+ *        another one half fills; as many teams as fit the group. */
+
+static uint32_t ceil_div(uint32_t n, uint32_t by)
+{
+    return (n + by - 1) / by;
+}
+
+static void fit_cpu(bm_cl_shape *s, const bm_cl_device *device)
+{
+    bm_cl_vectors *v = &s->vectors;
+    if (v->lanes == 0)
+        v->lanes = device->lanes;
+    v->lanes = v->lanes >= 16 ? 16 : v->lanes >= 8 ? 8 : 4;
+    uint32_t vectors = ceil_div(s->perms, v->lanes);
+    v->passes = ceil_div(vectors, v->acc);
+    v->acc = ceil_div(vectors, v->passes);
+    s->coef_words = v->lanes * v->acc * v->passes;
+    s->group = 1;
+}
+
+/* Work-items that run in step: a warp, or a wave. */
+static uint32_t warp_of(const bm_cl_device *device)
+{
+    return strcasestr(device->vendor, "AMD") != NULL ||
+                   strcasestr(device->vendor, "Advanced Micro Devices") != NULL
+               ? 64
+               : 32;
+}
+
+/* Items of a team of `each` words an item: they divide a warp, or are whole warps; with `two`, they
+ * are half of what two teams need together, which share the warp in their middle. */
+static uint32_t team_of(uint32_t perms, uint32_t each, uint32_t warp, bool two)
+{
+    const uint32_t items = ceil_div(perms, each);
+    uint32_t team = 1;
+    while (team < items && team < warp)
+        team *= 2;
+    if (items <= warp)
+        return team;
+    const uint32_t whole = ceil_div(items, warp) * warp,
+                   half = ceil_div(2 * items, warp) * warp / 2;
+    return two && half < whole ? half : whole;
+}
+
+/* The `each` of 2 … 7, or the row's, and the team that compute least, with what lanes without a word
+ * compute; another than the row's if it saves a sixteenth. With 8 where no team is within `most`. */
+static bm_cl_teams best_team(uint32_t perms, uint32_t each, uint32_t warp, uint32_t most)
+{
+    bm_cl_teams best = {.each = 8, .team = ceil_div(perms, 8), .teams = 1};
+    uint32_t least = UINT32_MAX;
+    for (uint32_t away = 0; away < 8; ++away)
+        for (uint32_t way = 0; way < 4; ++way) {
+            const bool two = way >= 2;
+            const uint32_t e = way % 2 == 0 ? each - away : each + away;
+            if ((e < 2 || e > 7) && away > 0)
+                continue;
+            const uint32_t team = team_of(perms, e, warp, two);
+            if ((two ? 2 * team : team) > most || (uint64_t)e * team >= least)
+                continue;
+            best.each = e;
+            best.team = team;
+            best.teams = two && team % warp != 0 ? 2 : 1;
+            least = e * team - (away == 0 && !two ? perms / 16 : 0);
+        }
+    return best;
+}
+
+static void fit_gpu(bm_cl_shape *s, const bm_cl_device *device)
+{
+    bm_cl_teams *t = &s->teams;
+    const uint32_t warp = warp_of(device), turn = t->each * t->unroll;
+    uint32_t most = device->max_group > 1024 ? 1024 : (uint32_t)device->max_group;
+    if (most == 0)
+        most = 1;
+    /* Few permutations: more items, fewer words each; but 32 items a team are enough. */
+    const uint32_t few = s->group / 8 < 32 ? s->group / 8 : 32;
+    while (t->each > 1 && ceil_div(s->perms, t->each - 1) <= few)
+        --t->each;
+    const bm_cl_teams best = best_team(s->perms, t->each, warp, most);
+    t->each = best.each;
+    /* A turn of the loop is no longer than the row's: Intel's compiler for CPUs fails on longer ones. */
+    while (t->unroll > 2 && t->each * t->unroll > turn)
+        t->unroll /= 2;
+    t->team = best.team;
+    t->teams = best.teams > 1 ? best.teams : s->group > t->team ? s->group / t->team : 1;
+    if (t->team * t->teams > most)
+        t->teams = most / t->team;
+    /* A quarter for what teams leave each other (kernels/teams.cl), half for the tile. */
+    while (t->teams > 1 &&
+           (uint64_t)t->teams * t->each * t->team * 8 * 4 > device->info.local_bytes)
+        --t->teams;
+    /* Many teams want more documents at once, of which fewer are left for a last round. */
+    if (t->teams > 4 && warp == 32 && t->tile <= s->chunk.pack) {
+        t->tile *= 2;
+        s->chunk.pack *= 2;
+    }
+    while (t->tile > 32 && (uint64_t)t->tile * 16 * 2 > device->info.local_bytes)
+        t->tile /= 2;
+    if (s->chunk.pack > t->tile)
+        s->chunk.pack = t->tile;
+    s->chunk.whole = s->chunk.pack;
+    s->coef_words = t->each * t->team;
+    s->group = t->team * t->teams;
+}
+
+bm_status bm_cl_kernel_shape(const bm_cl_device *device, const bm_kernel_params *row,
+                             const uint32_t plan[3], bm_cl_shape *out, bm_error *err)
+{
+    memset(out, 0, sizeof *out);
+    out->gpu = strcmp(row->shape, "gpu") == 0;
+    out->unit = out->gpu ? 4 : 1;
+    out->perms = plan[0];
+    out->bands = plan[1];
+    out->rows = plan[1] > 0 ? plan[2] : 0;
+    out->vectors.lanes = row->number[BM_CL_LANES];
+    out->vectors.acc = row->number[BM_CL_ACC];
+    out->teams.each = row->number[BM_CL_EACH];
+    out->group = row->number[BM_CL_GROUP];
+    out->teams.tile = row->number[BM_CL_TILE];
+    out->chunk.pack = row->number[BM_CL_PACK];
+    out->chunk.whole = row->number[BM_CL_WHOLE];
+    out->chunk.part = row->number[BM_CL_PART];
+    out->batch_kilo_hashes = row->number[BM_CL_BATCH];
+    out->zero_copy = row->number[BM_CL_ZERO_COPY] != 0 && !out->gpu;
+    out->teams.unroll = row->number[BM_CL_UNROLL];
+    out->split_group = device->max_group >= 64 ? 64 : 1;
+    if (out->gpu)
+        fit_gpu(out, device);
+    else
+        fit_cpu(out, device);
+    if (out->gpu && out->teams.team > device->max_group)
+        return bm_fail(err, BM_ERR_DEVICE, "%s: work-groups of %zu are too small for %u words",
+                       device->info.spec, device->max_group, out->perms);
+    return BM_OK;
+}
 
 #define MAX_FILES    12
 #define BUILD_TRIES  3

@@ -7,23 +7,604 @@
  * prefix. A CPU uses the task's own hashes, words and keys instead, so that nothing is copied
  * either way (zero copy); only offsets and chunks are staged. Texts are staged always: they are a
  * byte a shingle, and making hashes of them takes longer than copying. Buffers stay from batch to
- * batch and grow. When memory runs out, everything under way is finished, all buffers are released,
+ * batch and grow. When memory runs out, everything under way is finished, all buffers are
+ * released,
  * the limit is halved and the batch is planned again, down to BM_CL_MIN_LIMIT.
  *
- * Tests: tests/parity/test_parity_opencl.c, tests/parity/test_parity_text.c */
+ * Tests: tests/parity/test_oclgrind.c, tests/parity/test_parity_opencl.c,
+ *        tests/parity/test_parity_text.c, tests/unit/opencl/test_cl_chunks.c,
+ *        tests/unit/opencl/test_cl_text.c */
 #include "opencl/cl_stream.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
-#include "opencl/cl_launch.h"
-#include "opencl/cl_text.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "model/scheme_facts.h"
 #include "sketch/scheme.h"
+
+/* cl_chunks -- the cutting of work, apart from any device so that it can be tested alone.
+ *
+ * One walk over the documents. Short ones are packed into a chunk until it holds pack_units; one
+ * of
+ * up to whole_units is a chunk of its own; a longer one is cut into parts of part_units and listed
+ * in `split`. A document that exceeds a whole batch is cut into slices, a batch each, whose words
+ * the host merges. */
+
+#define MAX_PACKED_DOCS 4096u /* of no or few hashes, in one chunk */
+
+static uint64_t units_of(const bm_cl_cut *cut, uint64_t n_hashes)
+{
+    return (n_hashes + cut->unit - 1) / cut->unit;
+}
+
+static bm_status add_chunk(bm_cl_plan *plan, bm_cl_chunk chunk, bm_error *err)
+{
+    void *array = plan->chunks;
+    BM_TRY(bm_grow(&array, &plan->cap_chunks, plan->n_chunks + 1, sizeof chunk, err));
+    plan->chunks = array;
+    plan->chunks[plan->n_chunks++] = chunk;
+    return BM_OK;
+}
+
+/* A document into the last chunk, or a chunk of its own. */
+static bm_status add_whole(bm_cl_plan *plan, const bm_cl_cut *cut, bm_cl_chunk chunk, bm_error *err)
+{
+    if (plan->n_chunks > 0) {
+        bm_cl_chunk *last = &plan->chunks[plan->n_chunks - 1];
+        if (last->n > 0 && last->n < MAX_PACKED_DOCS &&
+            chunk.end - last->begin <= cut->pack_units) {
+            ++last->n;
+            last->end = chunk.end;
+            return BM_OK;
+        }
+    }
+    return add_chunk(plan, chunk, err);
+}
+
+static bm_status add_split(bm_cl_plan *plan, const bm_cl_cut *cut, bm_cl_chunk chunk, bm_error *err)
+{
+    void *array = plan->split;
+    bm_status status =
+        bm_grow(&array, &plan->cap_split, plan->n_split + 1, sizeof *plan->split, err);
+    plan->split = array;
+    if (status != BM_OK)
+        return status;
+    plan->split[plan->n_split++] = chunk.doc;
+    const uint32_t end = chunk.end;
+    while (status == BM_OK && chunk.begin < end) {
+        chunk.end = end - chunk.begin > cut->part_units ? chunk.begin + cut->part_units : end;
+        status = add_chunk(plan, chunk, err);
+        chunk.begin = chunk.end;
+    }
+    return status;
+}
+
+/* The next document, or a slice of it, into the plan. */
+static bm_status add_document(bm_cl_plan *plan, const bm_cl_cut *cut, uint64_t units, bm_error *err)
+{
+    void *array = plan->offsets;
+    bm_status status =
+        bm_grow(&array, &plan->cap_offsets, plan->n_docs + 2, sizeof *plan->offsets, err);
+    plan->offsets = array;
+    if (status != BM_OK)
+        return status;
+    if (plan->n_docs == 0)
+        plan->offsets[0] = 0;
+    const uint32_t begin = plan->offsets[plan->n_docs];
+    const uint32_t end = begin + (uint32_t)units;
+    bm_cl_chunk chunk = {.doc = (uint32_t)plan->n_docs, .n = 1, .begin = begin, .end = end};
+    if (units <= cut->whole_units) {
+        status = add_whole(plan, cut, chunk, err);
+    } else {
+        chunk.n = 0;
+        status = add_split(plan, cut, chunk, err);
+    }
+    if (status == BM_OK)
+        plan->offsets[++plan->n_docs] = end;
+    return status;
+}
+
+/* Bytes of the task's texts begin … end-1; 0 where it has none. */
+static uint64_t text_bytes(const bm_sign_task *task, size_t begin, size_t end)
+{
+    if (task->text == NULL)
+        return 0;
+    return bm_text_batch_bytes_end(task->text, end) - task->text->docs[begin].begin;
+}
+
+bm_status bm_cl_plan_next(bm_cl_plan *plan, const bm_cl_cut *cut, const bm_sign_task *task,
+                          bm_cl_cursor *at, bm_error *err)
+{
+    plan->unit = cut->unit;
+    plan->first_doc = at->doc;
+    plan->n_docs = plan->n_chunks = plan->n_split = 0;
+    plan->slice_begin = plan->n_hashes = 0;
+    plan->sliced = plan->last_slice = false;
+    const uint64_t most =
+        cut->doc_units > 0 && cut->doc_units < cut->max_units ? cut->doc_units : cut->max_units;
+    bm_cl_cursor next = *at;
+    while (next.doc < task->n_docs && plan->n_docs < cut->max_docs &&
+           (plan->n_chunks < cut->max_chunks || plan->n_docs == 0)) {
+        uint64_t left = task->offsets[next.doc + 1] - task->offsets[next.doc] - next.hash;
+        uint64_t units = units_of(cut, left);
+        bool slice = next.hash > 0 || units > most;
+        const uint64_t bytes = text_bytes(task, plan->first_doc, next.doc + 1);
+        if (plan->n_docs > 0 && (slice || bm_cl_plan_units(plan) + units > cut->max_units ||
+                                 bytes > cut->max_text_bytes))
+            break;
+        if (task->text != NULL && (slice || bytes > cut->max_text_bytes))
+            return bm_fail(err, BM_ERR_UNSUPPORTED, "a text of %" PRIu64 " bytes is too long",
+                           bytes);
+        if (slice && units > most) {
+            units = most;
+            left = units * cut->unit;
+        }
+        BM_TRY(add_document(plan, cut, units, err));
+        plan->slice_begin = next.hash;
+        plan->n_hashes = left;
+        next.hash += left;
+        if (next.hash == task->offsets[next.doc + 1] - task->offsets[next.doc]) {
+            plan->last_slice = slice;
+            ++next.doc;
+            next.hash = 0;
+        }
+        if (slice) {
+            plan->sliced = true;
+            break;
+        }
+    }
+    *at = next;
+    return BM_OK;
+}
+
+void bm_cl_plan_reset(bm_cl_plan *plan)
+{
+    bm_free(plan->offsets);
+    bm_free(plan->chunks);
+    bm_free(plan->split);
+    memset(plan, 0, sizeof *plan);
+}
+
+const uint64_t *bm_cl_plan_hashes(const bm_cl_plan *plan, const bm_sign_task *task)
+{
+    return task->hashes + task->offsets[plan->first_doc] + plan->slice_begin * plan->sliced;
+}
+
+static void copy_halves(uint32_t *restrict out, const uint64_t *restrict hashes, size_t n)
+{
+    for (size_t i = 0; i < n; ++i)
+        out[i] = (uint32_t)hashes[i];
+    for (size_t i = n; i % 4 != 0; ++i)
+        out[i] = (uint32_t)hashes[n - 1];
+}
+
+void bm_cl_plan_copy(const bm_cl_plan *plan, const bm_sign_task *task, void *out)
+{
+    const uint64_t *offsets = task->offsets + plan->first_doc;
+    uint32_t *halves = out;
+    if (plan->unit == 1)
+        memcpy(out, bm_cl_plan_hashes(plan, task), (size_t)bm_cl_plan_units(plan) * 8);
+    else if (plan->sliced)
+        copy_halves(halves, bm_cl_plan_hashes(plan, task), (size_t)plan->n_hashes);
+    else
+        for (size_t i = 0; i < plan->n_docs; ++i)
+            copy_halves(halves + (size_t)plan->offsets[i] * 4, task->hashes + offsets[i],
+                        (size_t)(offsets[i + 1] - offsets[i]));
+}
+
+/* cl_launch -- a table says which arguments each kernel takes; one loop sets them and starts it.
+ * At most seven kernels a batch: words of split documents to all ones, hashes of texts, their
+ * counts,
+ * their content hashes, the chunks, then of split documents what the scheme does at their end,
+ * and their keys. */
+
+typedef enum argument {
+    ARG_HASHES,
+    ARG_IN,
+    ARG_WORDS,
+    ARG_KEYS,
+    ARG_COEF,
+    ARG_LAYOUT,
+    ARG_WANT_KEYS,
+    ARG_N_SPLIT,
+    ARG_TABLE,
+    ARG_COUNTS,
+    ARG_CONTENT,
+    ARG_TEXT,
+    ARG_FACTOR
+} argument;
+
+static const struct {
+    uint32_t n;
+    argument args[7];
+} signatures[BM_CL_N_KERNELS] = {
+    [BM_CL_SIGN] = {7,
+                    {ARG_HASHES, ARG_IN, ARG_WORDS, ARG_KEYS, ARG_COEF, ARG_LAYOUT, ARG_WANT_KEYS}},
+    [BM_CL_SPLIT_BEGIN] = {4, {ARG_IN, ARG_WORDS, ARG_LAYOUT, ARG_N_SPLIT}},
+    [BM_CL_SPLIT_FILL] = {4, {ARG_IN, ARG_WORDS, ARG_COEF, ARG_LAYOUT}},
+    [BM_CL_SPLIT_KEYS] = {5, {ARG_IN, ARG_WORDS, ARG_KEYS, ARG_LAYOUT, ARG_N_SPLIT}},
+    [BM_CL_TEXT_HASH] = {6, {ARG_IN, ARG_HASHES, ARG_TABLE, ARG_COUNTS, ARG_LAYOUT, ARG_TEXT}},
+    [BM_CL_TEXT_COUNT] = {7,
+                          {ARG_IN, ARG_HASHES, ARG_TABLE, ARG_COUNTS, ARG_LAYOUT, ARG_TEXT,
+                           ARG_FACTOR}},
+    [BM_CL_TEXT_CONTENT] = {5, {ARG_IN, ARG_HASHES, ARG_CONTENT, ARG_LAYOUT, ARG_TEXT}},
+};
+
+bm_cl_layout bm_cl_layout_of(const bm_cl_plan *plan, const bm_cl_shape *shape,
+                             const bm_sign_task *task, bm_cl_parts parts)
+{
+    bm_cl_layout at = {0};
+    const size_t unit_bytes = shape->unit == 4 ? 16 : 8;
+    size_t hashes = parts.hashes ? ((size_t)bm_cl_plan_units(plan) * unit_bytes + 15) / 16 : 0;
+    if (task->text != NULL)
+        hashes = bm_cl_text_layout(plan, task->text, &at);
+    const size_t offsets = (plan->n_docs + 1 + 3) / 4;
+    const size_t split = (plan->n_split + 3) / 4;
+    const size_t key_uints = parts.keys ? plan->n_docs * shape->bands * 2 : 0;
+    const size_t word_uints = parts.words ? plan->n_docs * shape->row_uints : 0;
+    at.offsets_at = (uint32_t)hashes;
+    at.chunks_at = (uint32_t)(hashes + offsets);
+    at.split_at = (uint32_t)(hashes + offsets + plan->n_chunks);
+    at.in_bytes = (hashes + offsets + plan->n_chunks + split) * 16;
+    at.words_at = parts.words ? (uint32_t)key_uints : 0;
+    at.out_bytes = (key_uints + word_uints) * sizeof(uint32_t);
+    return at;
+}
+
+/* Work-items of a kernel for this batch, and of its groups. */
+static void grid_of(bm_cl_kernel_id id, const bm_cl_shape *shape, const bm_cl_plan *plan,
+                    size_t *global, size_t *local)
+{
+    if (id == BM_CL_SIGN || id >= BM_CL_TEXT_HASH) {
+        *local = shape->group;
+        *global = plan->n_chunks * shape->group;
+        return;
+    }
+    *local = shape->split_group;
+    if (id == BM_CL_SPLIT_FILL) {
+        *global = plan->n_split * shape->split_group;
+        return;
+    }
+    *global = plan->n_split * (id == BM_CL_SPLIT_KEYS ? shape->bands : shape->perms);
+    *global = (*global + *local - 1) / *local * *local;
+}
+
+/* A kernel about to be started. */
+typedef struct launch {
+    const bm_cl_stream *stream;
+    const bm_cl_slot *slot;
+    const bm_cl_layout *layout;
+    cl_kernel kernel;
+} launch;
+
+static cl_int set(const launch *l, cl_uint index, const void *value, size_t bytes)
+{
+    return l->stream->api->clSetKernelArg(l->kernel, index, bytes, value);
+}
+
+/* `mem`, or where there is none `other`, which holds the same part. */
+static cl_int set_mem(const launch *l, cl_uint index, cl_mem mem, cl_mem other)
+{
+    return set(l, index, mem != NULL ? &mem : &other, sizeof mem);
+}
+
+static cl_int set_argument(const launch *l, cl_uint index, argument what)
+{
+    const bm_cl_layout *layout = l->layout;
+    const bm_cl_slot *slot = l->slot;
+    const cl_uint4 at = {
+        .s = {layout->offsets_at, layout->chunks_at, layout->split_at, layout->words_at}};
+    const cl_uint want_keys = slot->want_keys;
+    const cl_uint n_split = (cl_uint)slot->plan.n_split;
+    const cl_uint4 text = {.s = {layout->docs_at, layout->bases_at, layout->starts_at,
+                                 (cl_uint)bm_cl_plan_units(&slot->plan)}};
+    switch (what) {
+    case ARG_HASHES:
+        return slot->text ? set_mem(l, index, slot->hashes.mem, NULL)
+                          : set_mem(l, index, slot->task_hashes.mem, slot->in.device);
+    case ARG_IN:
+        return set_mem(l, index, slot->in.device, NULL);
+    case ARG_WORDS:
+        return set_mem(l, index, slot->task_words.mem, slot->out.device);
+    case ARG_KEYS:
+        return set_mem(l, index, slot->task_keys.mem, slot->out.device);
+    case ARG_COEF:
+        return set_mem(l, index, l->stream->coef, NULL);
+    case ARG_LAYOUT:
+        return set(l, index, &at, sizeof at);
+    case ARG_WANT_KEYS:
+        return set(l, index, &want_keys, sizeof want_keys);
+    case ARG_N_SPLIT:
+        return set(l, index, &n_split, sizeof n_split);
+    case ARG_TABLE:
+        return set_mem(l, index, slot->table.mem, NULL);
+    case ARG_COUNTS:
+        return set_mem(l, index, slot->counts.device, NULL);
+    case ARG_CONTENT:
+        return set_mem(l, index, slot->content.device, NULL);
+    case ARG_TEXT:
+        return set(l, index, &text, sizeof text);
+    case ARG_FACTOR:
+        return set(l, index, &l->stream->factor, sizeof l->stream->factor);
+    }
+    return CL_INVALID_VALUE;
+}
+
+/* PoCL before 6.0 keeps a loaded kernel for each width of grid, but counts down the users of the
+ * first one that it finds, whatever its width: where two grids of one kernel overlap, its count
+ * falls below zero and the process is aborted. There each kernel waits for the one before it. */
+static bool kernels_may_overlap(const bm_device_info *info)
+{
+    unsigned major = 0;
+    return strcmp(info->platform, "Portable Computing Language") != 0 ||
+           sscanf(info->driver, "%u.", &major) != 1 || major >= 6;
+}
+
+static cl_int launch_one(bm_cl_stream *stream, bm_cl_slot *slot, const bm_cl_layout *layout,
+                         bm_cl_kernel_id id)
+{
+    const launch l = {stream, slot, layout, stream->program->kernels[id]};
+    for (cl_uint i = 0; i < signatures[id].n; ++i) {
+        cl_int code = set_argument(&l, i, signatures[id].args[i]);
+        if (code != CL_SUCCESS)
+            return code;
+    }
+    size_t global, local;
+    grid_of(id, stream->shape, &slot->plan, &global, &local);
+    const bm_cl_api *api = stream->api;
+    const bool timed = stream->profile && id == BM_CL_SIGN;
+    const bool in_turn = !kernels_may_overlap(&stream->device->info);
+    cl_event event = NULL;
+    cl_int code = api->clEnqueueNDRangeKernel(
+        slot->queue.commands, l.kernel, 1, NULL, &global, &local, stream->in_turn != NULL,
+        stream->in_turn != NULL ? &stream->in_turn : NULL, timed || in_turn ? &event : NULL);
+    if (code != CL_SUCCESS)
+        return code;
+    if (timed && in_turn)
+        code = api->clRetainEvent(event);
+    if (timed)
+        slot->kernel = event;
+    if (in_turn) {
+        bm_cl_event_release(api, &stream->in_turn);
+        stream->in_turn = event;
+    }
+    return code;
+}
+
+cl_int bm_cl_launch(bm_cl_stream *stream, bm_cl_slot *slot, const bm_cl_layout *layout)
+{
+    const bool split = slot->plan.n_split > 0;
+    cl_int code = CL_SUCCESS;
+    if (split)
+        code = launch_one(stream, slot, layout, BM_CL_SPLIT_BEGIN);
+    if (code == CL_SUCCESS && slot->text)
+        code = launch_one(stream, slot, layout, BM_CL_TEXT_HASH);
+    if (code == CL_SUCCESS && slot->text)
+        code = launch_one(stream, slot, layout, BM_CL_TEXT_COUNT);
+    if (code == CL_SUCCESS && slot->want_content)
+        code = launch_one(stream, slot, layout, BM_CL_TEXT_CONTENT);
+    if (code == CL_SUCCESS)
+        code = launch_one(stream, slot, layout, BM_CL_SIGN);
+    if (code == CL_SUCCESS && split && stream->shape->scheme->device.fills)
+        code = launch_one(stream, slot, layout, BM_CL_SPLIT_FILL);
+    if (code == CL_SUCCESS && split && slot->want_keys)
+        code = launch_one(stream, slot, layout, BM_CL_SPLIT_KEYS);
+    return code;
+}
+
+/* cl_text -- see kernels/text_hash.cl for the layout.
+ *
+ * Starts of words go as 16 bits each, and 32 bits for every 256 of them: no word that comes here
+ * is
+ * longer than a shingle, 240 bytes, so 256 of them and their blanks span less than 2^16. */
+
+#define BLOCK      256u
+#define RANKS      64u /* bytes of text for each count of code points */
+#define ASCII      UINT32_MAX
+#define SUMS_BYTES sizeof(bm_content_sums)
+#define AHEAD      8u /* bytes behind a text that kernels read (kernels/xxh3.h) */
+
+static size_t quads(size_t bytes)
+{
+    return (bytes + 15) / 16;
+}
+
+/* Characters that are not all ASCII: these need counts of code points. */
+static bool is_ranked(const bm_text_batch *text, size_t doc)
+{
+    return text->options.shingle == BM_SHINGLE_CHAR && !text->docs[doc].ascii;
+}
+
+static bool has_ranks(const bm_cl_plan *plan, const bm_text_batch *text)
+{
+    bool any = false;
+    for (size_t i = 0; i < plan->n_docs && !any; ++i)
+        any = is_ranked(text, plan->first_doc + i);
+    return any;
+}
+
+/* What of the batch's texts the plan takes. */
+typedef struct extent {
+    uint64_t bytes_begin, starts_begin;
+    size_t n_bytes, n_starts;
+} extent;
+
+static extent extent_of(const bm_cl_plan *plan, const bm_text_batch *text)
+{
+    const bm_text_doc *first = &text->docs[plan->first_doc];
+    const size_t end = plan->first_doc + plan->n_docs;
+    extent e = {.bytes_begin = first->begin, .starts_begin = first->first_start};
+    e.n_bytes = (size_t)(bm_text_batch_bytes_end(text, end) - e.bytes_begin);
+    e.n_starts = (size_t)(bm_text_batch_starts_end(text, end) - e.starts_begin);
+    return e;
+}
+
+size_t bm_cl_text_layout(const bm_cl_plan *plan, const bm_text_batch *text, bm_cl_layout *at)
+{
+    const extent e = extent_of(plan, text);
+    const size_t n_bases =
+        has_ranks(plan, text) ? e.n_bytes / RANKS + 1 : (e.n_starts + BLOCK - 1) / BLOCK;
+    at->docs_at = (uint32_t)quads(e.n_bytes + AHEAD);
+    at->bases_at = at->docs_at + (uint32_t)plan->n_docs;
+    at->starts_at = at->bases_at + (uint32_t)quads(n_bases * sizeof(uint32_t));
+    return at->starts_at + quads(e.n_starts * sizeof(uint16_t));
+}
+
+static void fill_docs(const bm_cl_plan *plan, const bm_text_batch *text, const extent *e,
+                      uint32_t *out)
+{
+    const bool words = text->options.shingle == BM_SHINGLE_WORD;
+    for (size_t i = 0; i < plan->n_docs; ++i, out += 4) {
+        const size_t at = plan->first_doc + i;
+        const bm_text_doc *doc = &text->docs[at];
+        const uint32_t first = (uint32_t)(doc->first_start - e->starts_begin);
+        out[0] = (uint32_t)(doc->begin - e->bytes_begin);
+        out[1] = words ? first + doc->n_starts - 1 : (uint32_t)doc->len;
+        out[2] = (uint32_t)(text->slots[at + 1] - text->slots[at]);
+        out[3] = words ? first : is_ranked(text, at) ? (uint32_t)doc->n_shingles : ASCII;
+    }
+}
+
+/* The starts, which never fall from one document to the next. */
+static void fill_starts(const bm_cl_plan *plan, const bm_text_batch *text, const extent *e,
+                        uint32_t *bases, uint16_t *out)
+{
+    size_t n = 0;
+    for (size_t i = plan->first_doc; i < plan->first_doc + plan->n_docs; ++i) {
+        const bm_text_doc *doc = &text->docs[i];
+        if (doc->n_starts == 0)
+            continue;
+        const uint32_t *starts = text->starts + doc->first_start;
+        const uint32_t begin = (uint32_t)(doc->begin - e->bytes_begin);
+        for (size_t j = 0; j < doc->n_starts; ++j, ++n) {
+            if (n % BLOCK == 0)
+                bases[n / BLOCK] = begin + starts[j];
+            out[n] = (uint16_t)(begin + starts[j] - bases[n / BLOCK]);
+        }
+    }
+}
+
+/* At each RANKS-th byte of the text how many code points of its document begin before it. */
+static void fill_ranks(const bm_cl_plan *plan, const bm_text_batch *text, const extent *e,
+                       uint32_t *out)
+{
+    memset(out, 0, (e->n_bytes / RANKS + 1) * sizeof *out);
+    for (size_t i = plan->first_doc; i < plan->first_doc + plan->n_docs; ++i) {
+        if (!is_ranked(text, i))
+            continue;
+        const size_t begin = (size_t)(text->docs[i].begin - e->bytes_begin);
+        const char *bytes = text->bytes.data + e->bytes_begin;
+        uint32_t rank = 0;
+        for (size_t at = begin; at < begin + text->docs[i].len; ++at) {
+            if (at % RANKS == 0)
+                out[at / RANKS] = rank;
+            rank += ((unsigned char)bytes[at] & 0xC0) != 0x80;
+        }
+    }
+}
+
+void bm_cl_text_fill(const bm_cl_plan *plan, const bm_text_batch *text, const bm_cl_layout *at,
+                     char *in)
+{
+    const extent e = extent_of(plan, text);
+    if (e.n_bytes > 0)
+        memcpy(in, text->bytes.data + e.bytes_begin, e.n_bytes);
+    memset(in + e.n_bytes, 0, (size_t)at->docs_at * 16 - e.n_bytes);
+    fill_docs(plan, text, &e, (uint32_t *)(void *)(in + (size_t)at->docs_at * 16));
+    uint32_t *bases = (uint32_t *)(void *)(in + (size_t)at->bases_at * 16);
+    if (has_ranks(plan, text))
+        fill_ranks(plan, text, &e, bases);
+    else
+        fill_starts(plan, text, &e, bases, (uint16_t *)(void *)(in + (size_t)at->starts_at * 16));
+}
+
+/* Where sums of parts begin behind those of documents. */
+static size_t parts_at(const bm_cl_plan *plan)
+{
+    return (plan->n_docs / 4 + 1) * 4;
+}
+
+cl_int bm_cl_text_reserve(const bm_cl_stream *stream, bm_cl_slot *slot)
+{
+    const size_t slots = (size_t)bm_cl_plan_units(&slot->plan) * stream->shape->unit;
+    const size_t bytes = slots > 0 ? slots * sizeof(uint64_t) : sizeof(uint64_t);
+    cl_int code = bm_cl_scratch_reserve(&slot->queue, &slot->hashes, bytes);
+    if (code == CL_SUCCESS) /* two 32-bit entries a slot */
+        code = bm_cl_scratch_reserve(&slot->queue, &slot->table, bytes);
+    if (code == CL_SUCCESS)
+        code =
+            bm_cl_buffer_reserve(&slot->queue, &slot->counts, slot->plan.n_docs * sizeof(uint32_t));
+    if (code == CL_SUCCESS && slot->want_content)
+        code = bm_cl_buffer_reserve(&slot->queue, &slot->content,
+                                    (parts_at(&slot->plan) + slot->plan.n_chunks) * SUMS_BYTES);
+    return code;
+}
+
+cl_int bm_cl_text_begin_read(bm_cl_slot *slot)
+{
+    const bm_cl_plan *plan = &slot->plan;
+    cl_int code = bm_cl_buffer_begin_read(&slot->queue, &slot->counts, 0,
+                                          plan->n_docs * sizeof(uint32_t), &slot->done);
+    if (code != CL_SUCCESS || !slot->want_content)
+        return code;
+    slot->queue.api->clReleaseEvent(slot->done);
+    slot->done = NULL;
+    const size_t n = plan->n_split > 0 ? parts_at(plan) + plan->n_chunks : plan->n_docs;
+    return bm_cl_buffer_begin_read(&slot->queue, &slot->content, 0, n * SUMS_BYTES, &slot->done);
+}
+
+cl_int bm_cl_text_end_read(bm_cl_slot *slot)
+{
+    const cl_int code = bm_cl_buffer_end_read(&slot->queue, &slot->counts);
+    return code == CL_SUCCESS && slot->want_content
+               ? bm_cl_buffer_end_read(&slot->queue, &slot->content)
+               : code;
+}
+
+/* Sums of documents, those in parts added up here, to hashes. */
+static void copy_content(const bm_cl_slot *slot)
+{
+    const bm_cl_plan *plan = &slot->plan;
+    const bm_text_doc *docs = slot->task->text->docs + plan->first_doc;
+    bm_hash128 *out = slot->task->content + plan->first_doc;
+    const bm_content_sums *whole = slot->content.host, *parts = whole + parts_at(plan);
+    for (size_t i = 0; i < plan->n_docs; ++i)
+        out[i] = (bm_hash128){whole[i].c, whole[i].d};
+    for (size_t i = 0; i < plan->n_split; ++i)
+        out[plan->split[i]] = (bm_hash128){0};
+    for (size_t i = 0; i < plan->n_chunks && plan->n_split > 0; ++i) {
+        if (plan->chunks[i].n != 0)
+            continue;
+        out[plan->chunks[i].doc].lo += parts[i].c;
+        out[plan->chunks[i].doc].hi += parts[i].d;
+    }
+    for (size_t i = 0; i < plan->n_docs; ++i)
+        out[i] = bm_content_end(&(bm_content_sums){out[i].lo, out[i].hi}, docs[i].n_shingles);
+}
+
+void bm_cl_text_copy_out(const bm_cl_slot *slot)
+{
+    memcpy(slot->task->n_shingles + slot->plan.first_doc, slot->counts.host,
+           slot->plan.n_docs * sizeof(uint32_t));
+    if (slot->want_content)
+        copy_content(slot);
+}
+
+bm_cl_cut bm_cl_text_cut(const bm_cl_stream *stream)
+{
+    bm_cl_cut cut = stream->cut;
+    const size_t limit = stream->limit_bytes;
+    cut.max_text_bytes = limit / 2; /* its words have two bytes or more each, and a start two */
+    if (cut.max_docs > limit / 64)  /* a quad each */
+        cut.max_docs = limit / 64;
+    return cut;
+}
 
 #define MAX_LIMIT  ((size_t)512 << 20)
 #define MAX_CHUNKS 32768u /* PoCL compiles another variant for grids of 65,536 and more */

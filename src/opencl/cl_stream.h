@@ -1,8 +1,142 @@
-/* cl_stream.h -- batches on their way through a device (the state: cl_slot.h). One thread. */
-#ifndef BM_BACKEND_OPENCL_CL_STREAM_H
-#define BM_BACKEND_OPENCL_CL_STREAM_H
+/* cl_stream.h -- batches on their way through a device (the state: cl_stream.h). One thread. */
+#ifndef BM_OPENCL_CL_STREAM_H
+#define BM_OPENCL_CL_STREAM_H
 
-#include "opencl/cl_slot.h"
+#include <bandmill/status.h>
+
+#include "model/backend.h"
+#include "opencl/cl_buffer.h"
+#include "opencl/cl_program.h"
+
+/* cl_chunks -- a task cut into batches for the device, and a batch into chunks for work-groups: a
+ * chunk is what one group signs (several short documents, one longer one, or a part of a long
+ * one).
+ * No OpenCL here. */
+
+/* How documents are cut; see bm_cl_shape. A unit is what a kernel reads at once: a quad of 32-bit
+ * hashes (unit 4), or one hash of 64 bits as it came (unit 1). */
+typedef struct bm_cl_cut {
+    uint32_t unit; /* hashes */
+    uint32_t pack_units, whole_units, part_units;
+    uint64_t max_units; /* of hashes in a batch */
+    uint64_t doc_units; /* of them of one document: a longer one comes in slices; 0: as many */
+    size_t max_docs, max_chunks;
+    uint64_t max_text_bytes; /* of texts in a batch; tasks of hashes have none */
+} bm_cl_cut;
+
+/* As the kernels read it: first document, n (0: a part), begin, end in units. */
+typedef struct bm_cl_chunk {
+    uint32_t doc, n, begin, end;
+} bm_cl_chunk;
+
+/* One batch. Documents are numbered from 0 in it. */
+typedef struct bm_cl_plan {
+    uint32_t unit;            /* of the cut */
+    size_t first_doc, n_docs; /* of the task */
+    uint64_t slice_begin;     /* of a sliced document: the first hash, from its own first */
+    uint64_t n_hashes;        /* of a sliced document: hashes here */
+    bool sliced, last_slice;  /* one document that no single batch can hold */
+    uint32_t *offsets;        /* n_docs + 1, in units */
+    bm_cl_chunk *chunks;      /* n_chunks */
+    uint32_t *split;          /* n_split documents that parts meet in */
+    size_t n_chunks, n_split;
+    size_t cap_offsets, cap_chunks, cap_split;
+} bm_cl_plan; /* {0} is empty; its arrays serve batch after batch */
+
+/* Where the next batch of a task begins. */
+typedef struct bm_cl_cursor {
+    size_t doc;
+    uint64_t hash; /* hashes of `doc` that were in earlier batches */
+} bm_cl_cursor;
+
+/* Plan the batch at `at` and move on behind it. At least one document, or a slice of one. BM_OK or
+ * BM_ERR_NOMEM (then `at` is as it was); BM_ERR_UNSUPPORTED: a text that no batch can hold. */
+bm_status bm_cl_plan_next(bm_cl_plan *plan, const bm_cl_cut *cut, const bm_sign_task *task,
+                          bm_cl_cursor *at, bm_error *err);
+void bm_cl_plan_reset(bm_cl_plan *plan);
+
+static inline uint64_t bm_cl_plan_units(const bm_cl_plan *plan)
+{
+    return plan->n_docs == 0 ? 0 : plan->offsets[plan->n_docs];
+}
+
+/* Copy the batch's hashes to `out` (filled). Unit 4: the low halves, 16 bytes a unit, each
+ * document's last quad filled up with its last hash. Unit 1: as they are, 8 bytes a unit. */
+void bm_cl_plan_copy(const bm_cl_plan *plan, const bm_sign_task *task, void *out);
+/* The first of the batch's hashes. */
+const uint64_t *bm_cl_plan_hashes(const bm_cl_plan *plan, const bm_sign_task *task);
+
+/* cl_slot -- what a stream of batches holds, for those who fill it (cl_stream.c), start its kernels
+ * (cl_stream.c) and bring results back (cl_stream.c).
+ *
+ * A ring of slots, each with an in-order queue and buffers of its own, so that one slot's copies
+ * run beside another's kernels. */
+
+#define BM_CL_DEPTH 3u /* batches under way */
+
+/* A batch on its way. */
+typedef struct bm_cl_slot {
+    bm_cl_queue queue;
+    bm_cl_buffer in, out;
+    bm_cl_plan plan;
+    bm_sign_task *task; /* NULL: free */
+    cl_event done;      /* of the last command */
+    bool want_keys;     /* keys are made on the device */
+    /* Of the task, where it is used as it is. */
+    bm_cl_zero_copy task_hashes, task_words, task_keys;
+    size_t words_at, read_begin, read_end; /* bytes into `out`; begin = end: nothing */
+    cl_event kernel;                       /* of bm_sign, for profiling */
+    bool text;                             /* the task is one of texts: */
+    bool want_content;                     /* and content hashes are wanted */
+    bm_cl_scratch hashes, table;           /* made and used on the device */
+    bm_cl_buffer counts;                   /* a uint a document */
+    bm_cl_buffer content;                  /* sums (kernels/text_content.cl) */
+} bm_cl_slot;
+
+typedef struct bm_cl_stream {
+    const bm_cl_api *api;
+    const bm_cl_device *device;
+    const bm_cl_program *program;
+    const bm_cl_shape *shape;
+    const bm_scheme_params *params; /* of the shape's scheme, with their plan */
+    cl_context context;
+    cl_mem coef;
+    bm_cl_cut cut;
+    size_t limit_bytes; /* of a buffer; halved when memory runs out */
+    bm_cl_slot slots[BM_CL_DEPTH];
+    uint32_t head, n_busy; /* the oldest busy slot, and how many are */
+    uint32_t *sliced;      /* words of a document that comes in slices */
+    uint64_t factor;  /* odd, drawn at random: where hashes lie in the tables of text_count.cl */
+    cl_event in_turn; /* the last kernel, where kernels may not overlap; else NULL */
+    double kernel_seconds;   /* by the device's clock, if `profile` */
+    bool profile, zero_copy; /* zero_copy: the task's memory is used as it is */
+    bool brief;              /* known answers without the long document */
+} bm_cl_stream;
+
+static inline void bm_cl_event_release(const bm_cl_api *api, cl_event *event)
+{
+    if (*event != NULL)
+        api->clReleaseEvent(*event);
+    *event = NULL;
+}
+
+/* Hashes that one work-group signs of a document whose parts do not meet on a device: so many turns
+ * of a loop, which llvmpipe leaves after 65,535 in all (docs/opencl.md). More come in slices. */
+#define BM_CL_ALONE_UNITS 49152u
+
+/* How long the parts of a long document may be: all of it where they do not meet on a device. */
+static inline uint32_t bm_cl_part_units(const bm_cl_shape *shape, uint32_t most)
+{
+    return shape->scheme->device.alone ? UINT32_MAX : most;
+}
+
+/* Where the parts of a batch lie in its buffers (kernels/band_keys.cl, kernels/text_hash.cl). */
+typedef struct bm_cl_layout {
+    uint32_t docs_at, bases_at, starts_at;    /* of texts: quads into `in`; the text at 0 */
+    uint32_t offsets_at, chunks_at, split_at; /* quads into `in`; hashes or text, if there, at 0 */
+    uint32_t words_at;                        /* uints into `out`; keys, if there, at 0 */
+    size_t in_bytes, out_bytes;
+} bm_cl_layout;
 
 #define BM_CL_MIN_LIMIT ((size_t)64 << 10)
 
@@ -19,5 +153,37 @@ bm_status bm_cl_stream_run(bm_cl_stream *stream, bm_sign_task *task, bm_error *e
 
 /* How documents are cut under the stream's limits. */
 void bm_cl_stream_cut(bm_cl_stream *stream);
+
+/* cl_launch -- the one place where kernels get their arguments and are started. */
+
+/* What of a batch lies in its buffers, beside offsets, chunks and texts. */
+typedef struct bm_cl_parts {
+    bool hashes, keys, words;
+} bm_cl_parts;
+
+/* The layout of a plan of `task`, with room for its texts, if it has any, and for `parts`. */
+bm_cl_layout bm_cl_layout_of(const bm_cl_plan *plan, const bm_cl_shape *shape,
+                             const bm_sign_task *task, bm_cl_parts parts);
+
+/* Enqueue the kernels of a slot's batch on its queue. With stream->profile the event of bm_sign
+ * stays in the slot. */
+cl_int bm_cl_launch(bm_cl_stream *stream, bm_cl_slot *slot, const bm_cl_layout *layout);
+
+/* cl_text -- texts in a batch: where they lie in `in`, and what the device needs beside it. */
+
+/* Places of the parts of the plan's texts into `at`; returns the quads that they take. */
+size_t bm_cl_text_layout(const bm_cl_plan *plan, const bm_text_batch *text, bm_cl_layout *at);
+/* The parts themselves to `in` (filled up to at->offsets_at). */
+void bm_cl_text_fill(const bm_cl_plan *plan, const bm_text_batch *text, const bm_cl_layout *at,
+                     char *in);
+/* Room on the device for hashes, tables, counts and content hashes of the slot's batch. */
+cl_int bm_cl_text_reserve(const bm_cl_stream *stream, bm_cl_slot *slot);
+/* Begin to bring back counts and, where the task wants them, sums of content hashes; slot->done is
+ * the last command's. Then to the task; and hand the memory back. */
+cl_int bm_cl_text_begin_read(bm_cl_slot *slot);
+void bm_cl_text_copy_out(const bm_cl_slot *slot);
+cl_int bm_cl_text_end_read(bm_cl_slot *slot);
+/* How texts are cut into batches under the stream's limits: so that each buffer stays within. */
+bm_cl_cut bm_cl_text_cut(const bm_cl_stream *stream);
 
 #endif

@@ -1,5 +1,5 @@
 /* cl_text_check.c -- texts made by a fixed generator from a small alphabet, so that shingles
- * repeat; their shingles are cut here by the letter of model/text_batch.h and hashed by the xxHash
+ * repeat; their shingles are cut here by the letter of model/batches.h and hashed by the xxHash
  * library.
  *
  * Code points of one to four bytes stand among them; the documents are of no unit up to some

@@ -26,11 +26,10 @@
 
 #include "opencl/cl_backend.h"
 #include "opencl/cl_probe.h"
-#include "opencl/opencl_backend.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/thread.h"
+#include "base/threads.h"
 
 #define DEFAULT_SECONDS 120.0
 #define HASH_SECONDS    1e-6

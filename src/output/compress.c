@@ -1,13 +1,625 @@
-/* compress.c -- the libraries that compress are behind pack.h.
+/* compress.c -- the libraries that compress are behind compress.h.
  *
- * Tests: tests/unit/output/test_out_file.c, tests/unit/results/test_kept_writer.c
- * Tests: tests/fault/compression_memory.c */
+ * Tests: tests/fault/compression_memory.c, tests/race/race_pipeline.c,
+ *        tests/unit/output/test_out_file.c, tests/unit/results/test_kept_writer.c */
 #include "output/compress.h"
+
+#include <bzlib.h>
+#include <libdeflate.h>
+#include <limits.h>
+#include <lz4frame.h>
+#include <lzma.h>
+#include <pthread.h>
+#include <string.h>
+#include <zstd.h>
+#include <zstd_errors.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "output/pack.h"
-#include "output/pack_blocks.h"
+#include "base/system.h"
+#include "base/threads.h"
+
+/* pack_gz -- members of gz by libdeflate, level 6: zlib's sizes in .34 to .44 of its time
+ * (members of
+ * 4 MiB of text). The header carries no name and no time. */
+
+#define LEVEL 6
+
+#define FUNCTIONS(X)                                                                               \
+    X(libdeflate_alloc_compressor)                                                                 \
+    X(libdeflate_gzip_compress)                                                                    \
+    X(libdeflate_gzip_compress_bound)                                                              \
+    X(libdeflate_free_compressor)
+
+typedef struct libdeflate {
+    FUNCTIONS(BM_LIBRARY_MEMBER)
+} libdeflate;
+
+static const char *const pack_gz_names[] = {FUNCTIONS(BM_LIBRARY_NAME) NULL};
+
+typedef struct gz {
+    libdeflate lib;
+    struct libdeflate_compressor *compressor;
+} gz;
+
+static bm_status gz_open(void **state, bm_error *err)
+{
+    gz *g = *state = bm_alloc_zero(1, sizeof *g);
+    if (g == NULL)
+        return bm_fail_nomem(err, sizeof *g);
+    BM_TRY(bm_shared_library_open(BM_SONAME_DEFLATE, pack_gz_names, &g->lib, err));
+    if ((g->compressor = g->lib.libdeflate_alloc_compressor(LEVEL)) == NULL)
+        return bm_fail(err, BM_ERR_NOMEM, "the library found no memory");
+    return BM_OK;
+}
+
+static void gz_close(void *state)
+{
+    gz *g = state;
+    if (g != NULL && g->compressor != NULL)
+        g->lib.libdeflate_free_compressor(g->compressor);
+    bm_free(g);
+}
+
+static size_t gz_bound(void *state, size_t n)
+{
+    gz *g = state;
+    return g->lib.libdeflate_gzip_compress_bound(g->compressor, n);
+}
+
+static bm_packed gz_block(void *state, bm_str in, char *out, size_t cap, size_t *len)
+{
+    gz *g = state;
+    *len = g->lib.libdeflate_gzip_compress(g->compressor, in.data, in.len, out, cap);
+    return (bm_packed){*len == 0 ? "a block did not fit its bound" : NULL, false};
+}
+
+const bm_pack_ops bm_pack_gz = {
+    .name = "gz", .open = gz_open, .bound = gz_bound, .block = gz_block, .close = gz_close};
+
+/* pack_zst -- frames of zst by libzstd, level 3, with a checksum. */
+
+#define PACK_ZST_LEVEL 3
+
+#define PACK_ZST_FUNCTIONS(X)                                                                      \
+    X(ZSTD_createCCtx)                                                                             \
+    X(ZSTD_freeCCtx)                                                                               \
+    X(ZSTD_CCtx_setParameter)                                                                      \
+    X(ZSTD_compressBound)                                                                          \
+    X(ZSTD_compress2)                                                                              \
+    X(ZSTD_getErrorCode)                                                                           \
+    X(ZSTD_isError)                                                                                \
+    X(ZSTD_getErrorName)
+
+typedef struct libzstd {
+    PACK_ZST_FUNCTIONS(BM_LIBRARY_MEMBER)
+} libzstd;
+
+static const char *const pack_zst_names[] = {PACK_ZST_FUNCTIONS(BM_LIBRARY_NAME) NULL};
+
+typedef struct zst {
+    libzstd lib;
+    ZSTD_CCtx *context;
+} zst;
+
+static bm_status zst_open(void **state, bm_error *err)
+{
+    zst *z = *state = bm_alloc_zero(1, sizeof *z);
+    if (z == NULL)
+        return bm_fail_nomem(err, sizeof *z);
+    BM_TRY(bm_shared_library_open(BM_SONAME_ZSTD, pack_zst_names, &z->lib, err));
+    ZSTD_CCtx *c = z->context = z->lib.ZSTD_createCCtx();
+    if (c != NULL &&
+        !z->lib.ZSTD_isError(
+            z->lib.ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel, PACK_ZST_LEVEL)) &&
+        !z->lib.ZSTD_isError(z->lib.ZSTD_CCtx_setParameter(c, ZSTD_c_checksumFlag, 1)))
+        return BM_OK;
+    return bm_fail(err, BM_ERR_NOMEM, "the library found no memory");
+}
+
+static void zst_close(void *state)
+{
+    zst *z = state;
+    if (z != NULL && z->context != NULL)
+        z->lib.ZSTD_freeCCtx(z->context);
+    bm_free(z);
+}
+
+static size_t zst_bound(void *state, size_t n)
+{
+    zst *z = state;
+    return z->lib.ZSTD_compressBound(n);
+}
+
+static bm_packed zst_block(void *state, bm_str in, char *out, size_t cap, size_t *len)
+{
+    zst *z = state;
+    const size_t n = z->lib.ZSTD_compress2(z->context, out, cap, in.data, in.len);
+    if (z->lib.ZSTD_isError(n))
+        return (bm_packed){z->lib.ZSTD_getErrorName(n),
+                           z->lib.ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation};
+    *len = n;
+    return (bm_packed){NULL, false};
+}
+
+const bm_pack_ops bm_pack_zst = {
+    .name = "zst", .open = zst_open, .bound = zst_bound, .block = zst_block, .close = zst_close};
+
+/* pack_xz -- xz by liblzma, preset 1, with a CRC64. Higher presets take up to 674 MB of memory;
+ * this one
+ * takes 9, and a tenth of their time. */
+
+#define PRESET 1
+
+#define PACK_XZ_FUNCTIONS(X) X(lzma_easy_encoder) X(lzma_code) X(lzma_end)
+
+typedef struct liblzma {
+    PACK_XZ_FUNCTIONS(BM_LIBRARY_MEMBER)
+} liblzma;
+
+static const char *const pack_xz_names[] = {PACK_XZ_FUNCTIONS(BM_LIBRARY_NAME) NULL};
+
+typedef struct xz {
+    liblzma lib;
+    lzma_stream stream;
+} xz;
+
+static bm_status xz_open(void **state, bm_error *err)
+{
+    xz *x = *state = bm_alloc_zero(1, sizeof *x);
+    if (x == NULL)
+        return bm_fail_nomem(err, sizeof *x);
+    x->stream = (lzma_stream)LZMA_STREAM_INIT;
+    BM_TRY(bm_shared_library_open(BM_SONAME_LZMA, pack_xz_names, &x->lib, err));
+    if (x->lib.lzma_easy_encoder(&x->stream, PRESET, LZMA_CHECK_CRC64) != LZMA_OK)
+        return bm_fail(err, BM_ERR_NOMEM, "the library found no memory");
+    return BM_OK;
+}
+
+static void xz_close(void *state)
+{
+    xz *x = state;
+    if (x != NULL && x->lib.lzma_end != NULL)
+        x->lib.lzma_end(&x->stream);
+    bm_free(x);
+}
+
+static bm_packed xz_run(void *state, bm_compress_step *step)
+{
+    xz *x = state;
+    lzma_stream *s = &x->stream;
+    const size_t given = step->in.len;
+    s->next_in = (const uint8_t *)step->in.data;
+    s->avail_in = given;
+    s->next_out = (uint8_t *)step->out + step->len;
+    s->avail_out = step->cap - step->len;
+    lzma_ret code = x->lib.lzma_code(s, step->end ? LZMA_FINISH : LZMA_RUN);
+    step->len = step->cap - s->avail_out;
+    bm_pack_took(step, given - s->avail_in);
+    if (code != LZMA_OK && code != LZMA_STREAM_END && code != LZMA_BUF_ERROR)
+        return (bm_packed){"liblzma refused it", code == LZMA_MEM_ERROR};
+    step->done = step->end ? code == LZMA_STREAM_END : step->in.len == 0;
+    return (bm_packed){NULL, false};
+}
+
+const bm_pack_ops bm_pack_xz = {.name = "xz", .open = xz_open, .run = xz_run, .close = xz_close};
+
+/* pack_bz2 -- bz2 by libbz2, blocks of 900,000 bytes, its default. */
+
+#define PACK_BZ2_LEVEL 9
+
+#define PACK_BZ2_FUNCTIONS(X) X(BZ2_bzCompressInit) X(BZ2_bzCompress) X(BZ2_bzCompressEnd)
+
+typedef struct libbz2 {
+    PACK_BZ2_FUNCTIONS(BM_LIBRARY_MEMBER)
+} libbz2;
+
+static const char *const pack_bz2_names[] = {PACK_BZ2_FUNCTIONS(BM_LIBRARY_NAME) NULL};
+
+typedef struct bz2 {
+    libbz2 lib;
+    bz_stream stream;
+} bz2;
+
+static bm_status bz2_open(void **state, bm_error *err)
+{
+    bz2 *b = *state = bm_alloc_zero(1, sizeof *b);
+    if (b == NULL)
+        return bm_fail_nomem(err, sizeof *b);
+    BM_TRY(bm_shared_library_open(BM_SONAME_BZ2, pack_bz2_names, &b->lib, err));
+    if (b->lib.BZ2_bzCompressInit(&b->stream, PACK_BZ2_LEVEL, 0, 0) != BZ_OK)
+        return bm_fail(err, BM_ERR_NOMEM, "the library found no memory");
+    return BM_OK;
+}
+
+static void bz2_close(void *state)
+{
+    bz2 *b = state;
+    if (b != NULL && b->stream.state != NULL)
+        b->lib.BZ2_bzCompressEnd(&b->stream);
+    bm_free(b);
+}
+
+static unsigned at_most(size_t n)
+{
+    return n < UINT_MAX ? (unsigned)n : UINT_MAX;
+}
+
+static bm_packed bz2_run(void *state, bm_compress_step *step)
+{
+    bz2 *b = state;
+    bz_stream *s = &b->stream;
+    const unsigned given = at_most(step->in.len), room = at_most(step->cap - step->len);
+    const bool last = step->end && given == step->in.len;
+    step->done = given == 0 && !last;
+    if (step->done) /* to run on nothing is an error to it */
+        return (bm_packed){NULL, false};
+    s->next_in = (char *)(uintptr_t)step->in.data; /* it only reads */
+    s->avail_in = given;
+    s->next_out = step->out + step->len;
+    s->avail_out = room;
+    int code = b->lib.BZ2_bzCompress(s, last ? BZ_FINISH : BZ_RUN);
+    step->len += room - s->avail_out;
+    bm_pack_took(step, given - s->avail_in);
+    if (code != BZ_RUN_OK && code != BZ_FINISH_OK && code != BZ_STREAM_END)
+        return (bm_packed){"libbz2 refused it", code == BZ_MEM_ERROR};
+    step->done = last ? code == BZ_STREAM_END : step->in.len == 0;
+    return (bm_packed){NULL, false};
+}
+
+const bm_pack_ops bm_pack_bz2 = {
+    .name = "bz2", .open = bz2_open, .run = bz2_run, .close = bz2_close};
+
+/* pack_lz4 -- lz4 by liblz4: frames of independent blocks of 1 MiB, with a checksum of the
+ * content.
+ *
+ * The library needs room for all that a call may give, so whole blocks are gathered here,
+ * compressed,
+ * and what comes out is handed on as there is room:
+ *
+ *     in  ->  block (1 MiB)  ->  LZ4F  ->  packed  ->  out */
+
+#define BLOCK_BYTES ((size_t)1 << 20)
+
+#define PACK_LZ4_FUNCTIONS(X)                                                                      \
+    X(LZ4F_createCompressionContext)                                                               \
+    X(LZ4F_freeCompressionContext)                                                                 \
+    X(LZ4F_compressBound)                                                                          \
+    X(LZ4F_compressBegin)                                                                          \
+    X(LZ4F_compressUpdate)                                                                         \
+    X(LZ4F_compressEnd)                                                                            \
+    X(LZ4F_isError)                                                                                \
+    X(LZ4F_getErrorName)
+
+typedef struct liblz4 {
+    PACK_LZ4_FUNCTIONS(BM_LIBRARY_MEMBER)
+} liblz4;
+
+static const char *const pack_lz4_names[] = {PACK_LZ4_FUNCTIONS(BM_LIBRARY_NAME) NULL};
+
+typedef enum lz4_stage { LZ4_BEGIN, LZ4_BLOCKS, LZ4_ENDED } lz4_stage;
+
+typedef struct lz4 {
+    liblz4 lib;
+    LZ4F_cctx *context;
+    LZ4F_preferences_t preferences;
+    lz4_stage stage;
+    char *block, *packed;
+    size_t n_block; /* bytes gathered */
+    size_t packed_pos, packed_len, packed_cap;
+} lz4;
+
+static void lz4_close(void *state)
+{
+    lz4 *l = state;
+    if (l == NULL)
+        return;
+    if (l->context != NULL)
+        l->lib.LZ4F_freeCompressionContext(l->context);
+    bm_free(l->block);
+    bm_free(l->packed);
+    bm_free(l);
+}
+
+static bm_status lz4_open(void **state, bm_error *err)
+{
+    lz4 *l = *state = bm_alloc_zero(1, sizeof *l);
+    if (l == NULL)
+        return bm_fail_nomem(err, sizeof *l);
+    BM_TRY(bm_shared_library_open(BM_SONAME_LZ4, pack_lz4_names, &l->lib, err));
+    l->preferences.frameInfo.blockSizeID = LZ4F_max1MB;
+    l->preferences.frameInfo.blockMode = LZ4F_blockIndependent;
+    l->preferences.frameInfo.contentChecksumFlag = LZ4F_contentChecksumEnabled;
+    l->preferences.autoFlush = 1;
+    l->packed_cap = l->lib.LZ4F_compressBound(BLOCK_BYTES, &l->preferences);
+    if (l->packed_cap < LZ4F_HEADER_SIZE_MAX)
+        l->packed_cap = LZ4F_HEADER_SIZE_MAX;
+    l->block = bm_alloc(BLOCK_BYTES, 1);
+    l->packed = bm_alloc(l->packed_cap, 1);
+    if (l->block != NULL && l->packed != NULL &&
+        !l->lib.LZ4F_isError(l->lib.LZ4F_createCompressionContext(&l->context, LZ4F_VERSION)))
+        return BM_OK;
+    return bm_fail_nomem(err, l->packed_cap);
+}
+
+static void hand_on(lz4 *l, bm_compress_step *step)
+{
+    size_t left = l->packed_len - l->packed_pos, room = step->cap - step->len;
+    size_t n = left < room ? left : room;
+    memcpy(step->out + step->len, l->packed + l->packed_pos, n);
+    l->packed_pos += n;
+    step->len += n;
+}
+
+static void gather(lz4 *l, bm_compress_step *step)
+{
+    size_t room = BLOCK_BYTES - l->n_block, n = step->in.len < room ? step->in.len : room;
+    if (n > 0)
+        memcpy(l->block + l->n_block, step->in.data, n);
+    l->n_block += n;
+    bm_pack_took(step, n);
+}
+
+/* Fill `packed`, which is empty, with what comes next: the header, a block, the end. */
+static size_t pack_next(lz4 *l)
+{
+    if (l->stage == LZ4_BEGIN) {
+        l->stage = LZ4_BLOCKS;
+        return l->lib.LZ4F_compressBegin(l->context, l->packed, l->packed_cap, &l->preferences);
+    }
+    if (l->n_block > 0) {
+        size_t n = l->n_block;
+        l->n_block = 0;
+        return l->lib.LZ4F_compressUpdate(l->context, l->packed, l->packed_cap, l->block, n, NULL);
+    }
+    l->stage = LZ4_ENDED;
+    return l->lib.LZ4F_compressEnd(l->context, l->packed, l->packed_cap, NULL);
+}
+
+static bm_packed lz4_run(void *state, bm_compress_step *step)
+{
+    lz4 *l = state;
+    step->done = false;
+    for (;;) {
+        hand_on(l, step);
+        if (l->packed_pos < l->packed_len)
+            return (bm_packed){NULL, false}; /* no room */
+        gather(l, step);
+        const bool block_is_full = l->n_block == BLOCK_BYTES;
+        step->done = l->stage == LZ4_ENDED || (!step->end && !block_is_full);
+        if (step->done)
+            return (bm_packed){NULL, false};
+        size_t n = pack_next(l);
+        if (l->lib.LZ4F_isError(n)) {
+            const char *why = l->lib.LZ4F_getErrorName(n);
+            return (bm_packed){why, strcmp(why, "ERROR_allocation_failed") == 0};
+        }
+        l->packed_pos = 0;
+        l->packed_len = n;
+    }
+}
+
+const bm_pack_ops bm_pack_lz4 = {
+    .name = "lz4", .open = lz4_open, .run = lz4_run, .close = lz4_close};
+
+/* pack_blocks -- a ring of blocks: the caller fills them and hands on what came of them, in order;
+ * threads compress them in between.
+ *
+ *     n_written          n_begun           n_filled
+ *     | done, being      | being           | being
+ *     | handed on        | compressed      | filled
+ *
+ * When the ring is full the caller compresses the next block itself, and waits only where all are
+ * begun. So a ring of one block, without threads, is the same code. */
+
+#define BLOCKS_SHARE 8u /* of the memory, for all blocks */
+
+typedef struct pack_blocks_block {
+    char *in, *out;
+    size_t n_in, n_out, cap_out;
+    size_t handed_on; /* of n_out */
+    bool done;        /* under the lock */
+    bm_packed packed;
+} pack_blocks_block;
+
+struct bm_pack_blocks {
+    const bm_pack_ops *ops;
+    void *state; /* the caller's */
+    pack_blocks_block *ring;
+    size_t n_ring;
+    uint64_t n_filled, n_written; /* the caller's */
+    uint64_t n_ready, n_begun;    /* under the lock */
+    bool ended, stop;
+    pthread_mutex_t lock;
+    pthread_cond_t work, finished;
+    pthread_t *threads;
+    size_t n_threads, most_threads;
+};
+
+bm_status bm_pack_blocks_open(const bm_pack_ops *ops, bm_pack_lanes lanes, bm_pack_blocks **out,
+                              bm_error *err)
+{
+    bm_pack_blocks *b = NULL;
+    BM_TRY(bm_new_zero(&b, 1, err));
+    pthread_mutex_init(&b->lock, NULL);
+    pthread_cond_init(&b->work, NULL);
+    pthread_cond_init(&b->finished, NULL);
+    b->ops = ops;
+    b->n_ring = lanes.threads > 1 ? (size_t)lanes.threads + 1 : 1;
+    const uint64_t fit = lanes.memory / BLOCKS_SHARE / (2 * BM_PACK_BLOCK_BYTES);
+    if (lanes.memory != 0 && b->n_ring > fit)
+        b->n_ring = fit > 2 ? (size_t)fit : 1;
+    b->most_threads = b->n_ring > 1 ? b->n_ring - 2 : 0;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_new_zero(&b->ring, b->n_ring, err));
+    BM_TRY_OUT(bm_new_zero(&b->threads, b->most_threads, err));
+    BM_TRY_OUT(ops->open(&b->state, err));
+    *out = b;
+    return BM_OK;
+out:
+    bm_pack_blocks_close(b);
+    return status;
+}
+
+void bm_pack_blocks_close(bm_pack_blocks *b)
+{
+    if (b == NULL)
+        return;
+    pthread_mutex_lock(&b->lock);
+    b->stop = true;
+    pthread_cond_broadcast(&b->work);
+    pthread_mutex_unlock(&b->lock);
+    for (size_t i = 0; i < b->n_threads; i++)
+        pthread_join(b->threads[i], NULL);
+    for (size_t i = 0; b->ring != NULL && i < b->n_ring; i++) {
+        bm_free(b->ring[i].in);
+        bm_free(b->ring[i].out);
+    }
+    b->ops->close(b->state);
+    pthread_cond_destroy(&b->finished);
+    pthread_cond_destroy(&b->work);
+    pthread_mutex_destroy(&b->lock);
+    bm_free(b->threads);
+    bm_free(b->ring);
+    bm_free(b);
+}
+
+/* Compress a block; its memory grows to what its bytes may become. */
+static void compress_block(const bm_pack_ops *ops, void *state, pack_blocks_block *one)
+{
+    const size_t most = ops->bound(state, one->n_in);
+    if (most > one->cap_out) {
+        bm_free(one->out);
+        one->out = bm_alloc(most, 1);
+        one->cap_out = one->out != NULL ? most : 0;
+    }
+    one->n_out = one->handed_on = 0;
+    one->packed = (bm_packed){NULL, one->out == NULL};
+    if (one->out != NULL)
+        one->packed =
+            ops->block(state, (bm_str){one->in, one->n_in}, one->out, one->cap_out, &one->n_out);
+}
+
+/* Under the lock, which is let go meanwhile: compress the next block that nobody has begun. */
+static void compress_next(bm_pack_blocks *b, void *state)
+{
+    pack_blocks_block *one = &b->ring[b->n_begun++ % b->n_ring];
+    pthread_mutex_unlock(&b->lock);
+    compress_block(b->ops, state, one);
+    pthread_mutex_lock(&b->lock);
+    one->done = true;
+    pthread_cond_signal(&b->finished);
+}
+
+static void *run_thread(void *arg)
+{
+    bm_pack_blocks *b = arg;
+    void *state = NULL;
+    /* Without a state of its own a thread leaves its blocks to the others. */
+    if (b->ops->open(&state, NULL) == BM_OK) {
+        pthread_mutex_lock(&b->lock);
+        while (!b->stop) {
+            if (b->n_begun < b->n_ready)
+                compress_next(b, state);
+            else
+                pthread_cond_wait(&b->work, &b->lock);
+        }
+        pthread_mutex_unlock(&b->lock);
+    }
+    b->ops->close(state);
+    return NULL;
+}
+
+/* The block that is being filled is full, or the last. */
+static void give_block(bm_pack_blocks *b)
+{
+    if (b->n_filled == 1) /* the second: it is worth threads */
+        while (b->n_threads < b->most_threads &&
+               bm_thread_start(&b->threads[b->n_threads], run_thread, b) == 0)
+            b->n_threads++;
+    pthread_mutex_lock(&b->lock);
+    b->ring[b->n_filled % b->n_ring].done = false;
+    b->n_ready = ++b->n_filled;
+    pthread_cond_signal(&b->work);
+    pthread_mutex_unlock(&b->lock);
+}
+
+static void wait_for(bm_pack_blocks *b, const pack_blocks_block *one)
+{
+    pthread_mutex_lock(&b->lock);
+    while (!one->done) {
+        if (b->n_begun < b->n_ready)
+            compress_next(b, b->state);
+        else
+            pthread_cond_wait(&b->finished, &b->lock);
+    }
+    pthread_mutex_unlock(&b->lock);
+}
+
+/* Hand on the oldest block. *whole: all of it was. */
+static bm_packed pack_blocks_hand_on(bm_pack_blocks *b, bm_compress_step *step, bool *whole)
+{
+    pack_blocks_block *oldest = &b->ring[b->n_written % b->n_ring];
+    wait_for(b, oldest);
+    *whole = false;
+    if (oldest->packed.why != NULL || oldest->packed.no_memory)
+        return oldest->packed;
+    const size_t left = oldest->n_out - oldest->handed_on, room = step->cap - step->len;
+    const size_t n = left < room ? left : room;
+    memcpy(step->out + step->len, oldest->out + oldest->handed_on, n);
+    step->len += n;
+    oldest->handed_on += n;
+    *whole = n == left;
+    b->n_written += *whole;
+    return (bm_packed){NULL, false};
+}
+
+/* Fill the block that comes next from step->in; false: no memory for one. */
+static bool fill_block(bm_pack_blocks *b, bm_compress_step *step)
+{
+    pack_blocks_block *one = &b->ring[b->n_filled % b->n_ring];
+    if (one->in == NULL && (one->in = bm_alloc(BM_PACK_BLOCK_BYTES, 1)) == NULL)
+        return false;
+    const size_t room = BM_PACK_BLOCK_BYTES - one->n_in;
+    const size_t n = step->in.len < room ? step->in.len : room;
+    if (n > 0)
+        memcpy(one->in + one->n_in, step->in.data, n);
+    one->n_in += n;
+    bm_pack_took(step, n);
+    return true;
+}
+
+bm_packed bm_pack_blocks_run(bm_pack_blocks *b, bm_compress_step *step)
+{
+    step->done = false;
+    for (;;) {
+        const bool full = b->n_filled - b->n_written == b->n_ring;
+        if (full || (b->ended && b->n_written < b->n_filled)) {
+            bool whole;
+            const bm_packed packed = pack_blocks_hand_on(b, step, &whole);
+            if (packed.why != NULL || packed.no_memory || !whole)
+                return packed;
+            if (!b->ended)
+                b->ring[b->n_filled % b->n_ring].n_in = 0;
+            continue;
+        }
+        step->done = b->ended;
+        if (b->ended)
+            return (bm_packed){NULL, false};
+        if (!fill_block(b, step))
+            return (bm_packed){NULL, true};
+        const size_t n_in = b->ring[b->n_filled % b->n_ring].n_in;
+        b->ended = step->end && step->in.len == 0;
+        /* An empty stream is one empty block. */
+        if (n_in == BM_PACK_BLOCK_BYTES || (step->part && step->in.len == 0 && n_in > 0) ||
+            (b->ended && (n_in > 0 || b->n_filled == 0)))
+            give_block(b);
+        else if (!b->ended) {
+            step->done = true;
+            return (bm_packed){NULL, false};
+        }
+    }
+}
 
 struct bm_compressor {
     const char *shown;

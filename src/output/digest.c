@@ -1,18 +1,25 @@
 /* digest.c -- SHA-256 by libcrypto and XXH3, of blocks of 256 KiB by pread.
  *
- * Files are read back and not hashed on their way out: what is read back is what a reader will get,
+ * Files are read back and not hashed on their way out: what is read back is what a reader will
+ * get,
  * and any thread can do it. It still lies in the system's page cache then. Both digests are of one
- * block while it is in the processor's cache. */
+ * block while it is in the processor's cache.
+ *
+ * Tests: tests/unit/output/test_digest.c, tests/unit/output/test_digest_files.c,
+ *        tests/unit/output/test_digest_follow.c */
 #include "output/digest.h"
 
 #include <errno.h>
 #include <openssl/evp.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/shared_library.h"
+#include "base/system.h"
+#include "base/threads.h"
 
 #define BLOCK_BYTES ((size_t)256 << 10)
 
@@ -243,4 +250,297 @@ bm_status bm_digests_bytes(const void *data, size_t len, unsigned kinds, bm_dige
 out:
     bm_digest_close(digest);
     return status;
+}
+
+/* digest_files -- the pieces of all files are numbered one after another, and the threads share
+ * them out one by one: a few large files keep all threads as busy as many small ones.
+ *
+ * Each thread has a digest of its own, made with its first piece. Where there is little to hash,
+ * waking threads takes longer than the work. */
+
+#define SHARED_BYTES ((uint64_t)1 << 20) /* less is done by the caller */
+
+typedef struct hashing {
+    const bm_digest_work *work;
+    size_t *first;       /* the number of the first piece of each file, and behind the last */
+    bm_digest **digests; /* a thread each; NULL: not yet */
+    atomic_uint_fast64_t n_begun;
+} hashing;
+
+/* The file that a piece belongs to. */
+static size_t file_of(const hashing *h, size_t piece)
+{
+    size_t low = 0, high = h->work->n;
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+        if (h->first[middle] <= piece)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bm_status hash_piece(hashing *h, uint32_t thread, size_t number, bm_error *err)
+{
+    const bm_digest_work *work = h->work;
+    const size_t at = file_of(h, number);
+    const bm_digest_file *file = &work->files[at];
+    const uint64_t from = (number - h->first[at]) * work->piece_bytes;
+    const bool last = number + 1 == h->first[at + 1];
+    bm_digest_piece *piece = &file->pieces[number - h->first[at]];
+    bm_digest **digest = &h->digests[thread];
+    bool owned = false;
+    int fd = -1;
+    bm_status status = BM_OK;
+    if (from == 0 && work->meter != NULL)
+        bm_meter_progress(work->meter, atomic_fetch_add(&h->n_begun, 1) + 1, work->meter_total, 0);
+    if (piece->known)
+        return BM_OK;
+    BM_TRY_OUT(work->open(work->ctx, at, &fd, &owned, err));
+    if (*digest == NULL)
+        BM_TRY_OUT(bm_digest_open(work->kinds, 0, digest, err));
+    const bm_file_range range = {fd, file->shown, from,
+                                 last ? file->bytes : from + work->piece_bytes};
+    BM_TRY_OUT(bm_digest_add_file(*digest, &range, err));
+    status = bm_digest_end_piece(*digest, piece, err);
+out:
+    if (owned)
+        close(fd);
+    return status;
+}
+
+static bm_status hash_range(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    for (size_t i = begin; i < end; i++)
+        BM_TRY(hash_piece(ctx, thread, i, err));
+    return BM_OK;
+}
+
+bm_status bm_digest_files(const bm_digest_work *work, bm_error *err)
+{
+    const uint32_t n_threads = work->pool != NULL ? bm_pool_size(work->pool) : 1;
+    hashing h = {.work = work};
+    uint64_t bytes = 0;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_new_zero(&h.first, work->n + 1, err));
+    BM_TRY_OUT(bm_new_zero(&h.digests, n_threads, err));
+    for (size_t i = 0; i < work->n; i++) {
+        bytes += work->files[i].bytes;
+        h.first[i + 1] =
+            h.first[i] + bm_digest_count_pieces(work->files[i].bytes, work->piece_bytes);
+    }
+    const size_t n_pieces = h.first[work->n];
+    status = n_threads > 1 && bytes >= SHARED_BYTES
+                 ? bm_pool_for(work->pool, (bm_pool_split){n_pieces, 1}, hash_range, &h, err)
+                 : hash_range(&h, 0, 0, n_pieces, err);
+out:
+    for (uint32_t i = 0; h.digests != NULL && i < n_threads; i++)
+        bm_digest_close(h.digests[i]);
+    bm_free(h.digests);
+    bm_free(h.first);
+    return status;
+}
+
+/* digest_follow -- threads that hash the pieces of a file behind its writer.
+ *
+ *     written      |=======|=======|=======|====...
+ *     thread 1      ######   it is slow, or the system gave it no processor:
+ *     thread 2              ##     the second is started when piece 2 is whole and nobody has it
+ *
+ * A thread takes the first piece that nobody has, follows the writer through it, and takes the
+ * next.
+ * It sleeps until the writer is WAKE_BYTES ahead: waking it for each block would cost more than
+ * hashing one. A failure is told at the end. */
+
+#define WAKE_BYTES  ((uint64_t)1 << 20)
+#define THREADS_MAX 16u
+
+struct bm_digest_follow {
+    bm_digest_followed file;
+    pthread_mutex_t lock;
+    pthread_cond_t more;
+    uint64_t told;         /* the writer's: what threads were last woken for */
+    uint32_t n_threads;    /* the writer's, */
+    uint32_t threads_most; /* like this */
+    pthread_t threads[THREADS_MAX];
+    /* from here on under the lock */
+    uint64_t reached; /* bytes that will not change */
+    bool end;         /* no more will come */
+    bool stop;        /* and no result is wanted */
+    size_t next;      /* the first piece that nobody has */
+    bm_digest_piece *pieces;
+    size_t n, cap; /* of them; those before `n` have been taken or left out */
+    bm_status status;
+    bm_error error;
+};
+
+/* Wait until bytes at … least-1 are there, or the end. Returns up to where; *last: no more will come. */
+static uint64_t wait_for(bm_digest_follow *follow, uint64_t at, uint64_t least, bool *last)
+{
+    pthread_mutex_lock(&follow->lock);
+    while (!follow->end && follow->status == BM_OK && follow->reached < least)
+        pthread_cond_wait(&follow->more, &follow->lock);
+    *last = follow->end || follow->status != BM_OK;
+    const uint64_t reached = follow->stop || follow->status != BM_OK ? at : follow->reached;
+    pthread_mutex_unlock(&follow->lock);
+    return reached;
+}
+
+/* Take the first piece that nobody has, once bytes of it are there: false at the end. */
+static bool take_piece(bm_digest_follow *follow, size_t *out)
+{
+    const uint64_t size = follow->file.piece_bytes;
+    pthread_mutex_lock(&follow->lock);
+    while (!follow->end && follow->status == BM_OK && follow->reached <= follow->next * size)
+        pthread_cond_wait(&follow->more, &follow->lock);
+    bool taken = !follow->end && follow->status == BM_OK;
+    if (taken) {
+        *out = follow->next++;
+        follow->status = bm_grow_array(&follow->pieces, &follow->cap, *out + 1, &follow->error);
+        taken = follow->status == BM_OK;
+        for (; taken && follow->n <= *out; follow->n++)
+            follow->pieces[follow->n] = (bm_digest_piece){0};
+    }
+    pthread_mutex_unlock(&follow->lock);
+    return taken;
+}
+
+/* Hash a piece as far as it comes. */
+static bm_status follow_hash_piece(bm_digest_follow *follow, size_t index, bm_digest *digest,
+                                   bm_digest_piece *out, bm_error *err)
+{
+    uint64_t at = index * follow->file.piece_bytes;
+    const uint64_t end = at + follow->file.piece_bytes;
+    for (bool last = false; !last && at < end;) {
+        uint64_t to = wait_for(follow, at, end - at < WAKE_BYTES ? end : at + WAKE_BYTES, &last);
+        to = to < end ? to : end;
+        BM_TRY(
+            bm_digest_add_file(digest, &(bm_file_range){follow->file.fd, "output", at, to}, err));
+        at = to;
+    }
+    return bm_digest_end_piece(digest, out, err);
+}
+
+static void *loop(void *arg)
+{
+    bm_digest_follow *follow = arg;
+    bm_digest *digest = NULL;
+    bm_error error = {0};
+    size_t index;
+    bm_status status =
+        bm_digest_open(BM_DIGEST_BOTH, 0, &digest, &error); /* .6 ms the first time */
+    while (status == BM_OK && take_piece(follow, &index)) {
+        bm_digest_piece piece = {0};
+        status = follow_hash_piece(follow, index, digest, &piece, &error);
+        pthread_mutex_lock(&follow->lock);
+        follow->pieces[index] = piece;
+        pthread_mutex_unlock(&follow->lock);
+    }
+    if (status != BM_OK) {
+        pthread_mutex_lock(&follow->lock);
+        follow->status = status; /* of several failures one is told */
+        follow->error = error;
+        pthread_cond_broadcast(&follow->more);
+        pthread_mutex_unlock(&follow->lock);
+    }
+    bm_digest_close(digest);
+    return NULL;
+}
+
+static int start_thread(bm_digest_follow *follow)
+{
+    const int rc = bm_thread_start(&follow->threads[follow->n_threads], loop, follow);
+    follow->n_threads += rc == 0;
+    return rc;
+}
+
+static void destroy(bm_digest_follow *follow)
+{
+    pthread_cond_destroy(&follow->more);
+    pthread_mutex_destroy(&follow->lock);
+    bm_free(follow->pieces);
+    bm_free(follow);
+}
+
+bm_status bm_digest_follow_open(const bm_digest_followed *file, bm_digest_follow **out,
+                                bm_error *err)
+{
+    bm_digest_follow *follow = NULL;
+    BM_TRY(bm_new_zero(&follow, 1, err));
+    const uint32_t cpus = bm_cpu_count();
+    follow->file = *file;
+    follow->next =
+        file->unsettled == 0 ? 0 : bm_digest_count_pieces(file->unsettled, file->piece_bytes);
+    follow->threads_most = cpus < THREADS_MAX ? cpus : THREADS_MAX;
+    pthread_mutex_init(&follow->lock, NULL);
+    pthread_cond_init(&follow->more, NULL);
+    const int rc = start_thread(follow);
+    if (rc != 0) {
+        destroy(follow);
+        return bm_fail_errno(err, rc, NULL, "cannot start a thread");
+    }
+    *out = follow;
+    return BM_OK;
+}
+
+void bm_digest_follow_reach(bm_digest_follow *follow, uint64_t n)
+{
+    if (n - follow->told < WAKE_BYTES) /* only the writer changes `told` */
+        return;
+    pthread_mutex_lock(&follow->lock);
+    follow->reached = follow->told = n;
+    const bool behind = n >= (follow->next + 1) * follow->file.piece_bytes;
+    pthread_cond_broadcast(&follow->more);
+    pthread_mutex_unlock(&follow->lock);
+    if (behind && follow->n_threads < follow->threads_most)
+        (void)start_thread(follow); /* else what is left is hashed at the end */
+}
+
+/* All `n` bytes are there, or with `stop` nobody wants the result: wait for the threads to end. */
+static void join(bm_digest_follow *follow, bool stop, uint64_t n)
+{
+    pthread_mutex_lock(&follow->lock);
+    follow->reached = n;
+    follow->end = true;
+    follow->stop = stop;
+    pthread_cond_broadcast(&follow->more);
+    pthread_mutex_unlock(&follow->lock);
+    for (uint32_t i = 0; i < follow->n_threads; i++)
+        pthread_join(follow->threads[i], NULL);
+}
+
+/* Room for all pieces of the file. */
+static bm_status complete(bm_digest_follow *follow, uint64_t n, bm_error *err)
+{
+    const size_t n_pieces = bm_digest_count_pieces(n, follow->file.piece_bytes);
+    BM_TRY(bm_grow_array(&follow->pieces, &follow->cap, n_pieces, err));
+    for (; follow->n < n_pieces; follow->n++)
+        follow->pieces[follow->n] = (bm_digest_piece){0};
+    return BM_OK;
+}
+
+bm_status bm_digest_follow_end(bm_digest_follow *follow, uint64_t n, const char *shown,
+                               bm_digest_piece **pieces, bm_error *err)
+{
+    join(follow, false, n);
+    bm_status status = follow->status;
+    if (status == BM_ERR_IO)
+        BM_TRY_OUT(bm_fail_errno(err, (int)follow->error.code, shown, "cannot read"));
+    if (status != BM_OK)
+        BM_TRY_OUT(bm_fail_at(err, status, shown, 0, "%s", follow->error.message));
+    BM_TRY_OUT(complete(follow, n, err));
+    *pieces = follow->pieces;
+    follow->pieces = NULL;
+out:
+    destroy(follow);
+    return status;
+}
+
+void bm_digest_follow_close(bm_digest_follow *follow)
+{
+    if (follow == NULL)
+        return;
+    join(follow, true, 0);
+    destroy(follow);
 }

@@ -1,20 +1,25 @@
-/* digest.h -- digests of files, as the reports of a job list them: SHA-256, which everybody's tools
- * check, and XXH3 128, by which our own readers tell whether a file is what was written. The second
+/* digest.h -- digests of files, as the reports of a job list them: SHA-256, which everybody's
+ * tools
+ * check, and XXH3 128, by which our own readers tell whether a file is what was written. The
+ * second
  * costs a twentieth of the first.
  *
- * Both are of a file by its pieces of BM_FILE_PIECE_BYTES: of a file that is no longer than one, the
+ * Both are of a file by its pieces of BM_FILE_PIECE_BYTES: of a file that is no longer than one,
+ * the
  * digest of its bytes; of a longer one the digest of its pieces' binary digests, one after another
- * (model/piece_hash.h). Any thread may hash any piece. Versions before 2 listed digests of whole
+ * (model/stream_hash.h). Any thread may hash any piece. Versions before 2 listed digests of whole
  * files: pieces of 0 bytes. */
-#ifndef BM_IO_MANIFEST_DIGEST_H
-#define BM_IO_MANIFEST_DIGEST_H
+#ifndef BM_OUTPUT_DIGEST_H
+#define BM_OUTPUT_DIGEST_H
 
 #include <stdbool.h>
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#include "model/piece_hash.h"
+#include "base/meter.h"
+#include "base/threads.h"
+#include "model/stream_hash.h"
 
 #define BM_DIGESTS_VERSION 2u /* what manifests call the rule of pieces */
 
@@ -73,5 +78,64 @@ const bm_digest_piece *bm_digest_pieces(const bm_digest *digest, size_t *n);
  * More may follow. */
 bm_status bm_digest_end_piece(bm_digest *digest, bm_digest_piece *out, bm_error *err);
 void bm_digest_close(bm_digest *digest); /* NULL is fine */
+
+/* digest_files -- pieces of files, hashed by several threads. */
+
+typedef struct bm_digest_file {
+    const char *shown; /* in errors */
+    uint64_t bytes;
+    bm_digest_piece
+        *pieces; /* bm_digest_count_pieces of them: filled, but for those that are known */
+} bm_digest_file;
+
+/* Fills *fd for file number `file`; *owned: it is closed once the piece is hashed. Called on any
+ * thread, once a piece. */
+typedef bm_status bm_digest_open_fn(void *ctx, size_t file, int *fd, bool *owned, bm_error *err);
+
+typedef struct bm_digest_work {
+    const bm_digest_file *files;
+    size_t n;
+    uint64_t piece_bytes; /* 0: a file is one piece */
+    unsigned kinds;
+    bm_digest_open_fn *open;
+    void *ctx;
+    bm_pool *pool;   /* NULL: the caller alone */
+    bm_meter *meter; /* told how many files were begun, of `meter_total`; NULL: nobody watches */
+    uint64_t meter_total;
+} bm_digest_work;
+
+/* BM_ERR_IO names the first file that cannot be read. */
+bm_status bm_digest_files(const bm_digest_work *work, bm_error *err);
+
+/* digest_follow -- the pieces of a file are hashed while it is being written, on other threads.
+ *
+ * The writer says how many bytes are final; a thread reads them back from the page cache and
+ * hashes
+ * them. While it is a whole piece behind, another one takes the next piece, so that hashing is
+ * never
+ * slower than the writer for want of threads. For files that are written from front to back and
+ * not
+ * rewritten, but for their first bytes. All calls come from the one thread that writes. */
+
+typedef struct bm_digest_follow bm_digest_follow;
+
+typedef struct bm_digest_followed {
+    int fd; /* open for reading; borrowed until end or close */
+    uint64_t piece_bytes;
+    uint64_t unsettled; /* bytes at the front that may be rewritten: their pieces are left out */
+} bm_digest_followed;
+
+/* BM_ERR_NOMEM; BM_ERR_IO where no thread can be started. */
+bm_status bm_digest_follow_open(const bm_digest_followed *file, bm_digest_follow **out,
+                                bm_error *err);
+/* Bytes 0 … n-1 will not change any more; n never falls. */
+void bm_digest_follow_reach(bm_digest_follow *follow, uint64_t n);
+/* The file is complete with `n` bytes: waits for the pieces that were begun. *pieces: all pieces of
+ * the file, the caller's to bm_free; those that no thread has come to are not known. BM_ERR_IO names
+ * `shown`. The handle is gone, whatever the status. */
+bm_status bm_digest_follow_end(bm_digest_follow *follow, uint64_t n, const char *shown,
+                               bm_digest_piece **pieces, bm_error *err);
+/* End it without a result. NULL is fine. */
+void bm_digest_follow_close(bm_digest_follow *follow);
 
 #endif

@@ -1,26 +1,364 @@
 /* manifest.c -- manifest.json and report.json into plain tables.
  *
- * The parser of json_read.h must accept the file; then json_scan.h walks through its text. Whatever
+ * The parser of json_scan.h must accept the file; then json_scan.h walks through its text.
+ * Whatever
  * is not as expected is BM_ERR_FORMAT with the file and the field. All strings are on one list,
  * which close frees.
  *
- * Tests: tests/unit/results/test_sign_dir.c, tests/unit/jobs/test_inspect.c
- * Tests: tests/cli/cases/bad_output.sh */
+ * Tests: tests/cli/cases/bad_output.sh, tests/cli/cases/bounds.sh,
+ *        tests/cli/cases/damaged_outputs.sh, tests/unit/jobs/test_inspect.c,
+ *        tests/unit/output/test_listed.c, tests/unit/output/test_manifest_seal.c,
+ *        tests/unit/results/test_sign_dir.c */
 #include "output/manifest.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/memory.h"
-#include "json/json_read.h"
+#include "base/system.h"
 #include "json/json_scan.h"
-#include "output/manifest_text.h"
-#include "output/manifest_fields.h"
-#include "output/manifest_seal.h"
 #include "model/file_names.h"
+#include "output/digest.h"
+
+/* listed -- a digest that grows with the reading, and what it must come to. */
+
+struct bm_listed {
+    const bm_manifest *manifest;
+    const bm_manifest_output_row *row;
+    const char *path;
+    bm_digest *digest;
+    bool ended;
+};
+
+bm_status bm_listed_open(const bm_manifest *manifest, const char *name, const char *path,
+                         bm_listed **out, bm_error *err)
+{
+    const bm_manifest_output_row *row = bm_manifest_output_find(manifest, name);
+    if (row == NULL)
+        return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifest), 0,
+                          "it lists no %s among its outputs", name);
+    bm_listed *listed = NULL;
+    BM_TRY(bm_new_zero(&listed, 1, err));
+    *listed = (bm_listed){.manifest = manifest, .row = row, .path = path};
+    const unsigned kind = row->xxh3_128 != NULL ? BM_DIGEST_XXH3 : BM_DIGEST_SHA256;
+    bm_status status =
+        bm_digest_open(kind, bm_manifest_piece_bytes(manifest), &listed->digest, err);
+    if (status == BM_OK)
+        *out = listed;
+    else
+        bm_listed_close(listed);
+    return status;
+}
+
+void bm_listed_close(bm_listed *listed)
+{
+    if (listed == NULL)
+        return;
+    bm_digest_close(listed->digest);
+    bm_free(listed);
+}
+
+bm_status bm_listed_add(bm_listed *listed, const void *data, size_t len, bm_error *err)
+{
+    return listed == NULL || listed->ended ? BM_OK : bm_digest_add(listed->digest, data, len, err);
+}
+
+bm_status bm_listed_end(bm_listed *listed, bm_error *err)
+{
+    bm_digests whole;
+    if (listed == NULL || listed->ended)
+        return BM_OK;
+    listed->ended = true;
+    BM_TRY(bm_digest_end(listed->digest, &whole, err));
+    bm_manifest_found is = {.path = listed->path, .digests = &whole};
+    is.pieces = bm_digest_pieces(listed->digest, &is.n_pieces);
+    return bm_manifest_compare(listed->manifest, listed->row, &is, err);
+}
+
+bm_status bm_listed_check(const bm_manifest *manifest, const char *name, const bm_file_range *whole,
+                          bm_error *err)
+{
+    bm_listed *listed = NULL;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_listed_open(manifest, name, whole->shown, &listed, err));
+    BM_TRY_OUT(bm_digest_add_file(listed->digest, whole, err));
+    status = bm_listed_end(listed, err);
+out:
+    bm_listed_close(listed);
+    return status;
+}
+
+#define TEXT_MAX ((size_t)1 << 30)
+
+/* A manifest takes about twice its file, once more while that is read; one that holds hardly anything
+ * but names of a letter takes more. */
+#define USUAL_FOLD    3u
+#define GREATEST_FOLD 32u
+
+bm_status bm_manifest_too_large(const char *path, uint64_t bytes, unsigned share, bool by_strings,
+                                bm_error *err)
+{
+    const uint64_t needed = bytes * share * (by_strings ? GREATEST_FOLD : USUAL_FOLD);
+    return bm_fail_at(err, BM_ERR_NOMEM, path, 0,
+                      "%llu bytes are more than fit into `memory` (at least %lluM)",
+                      (unsigned long long)bytes, (unsigned long long)(needed >> 20) + 1);
+}
+
+/* Does the beginning of a file have the name of the tool? In ours it stands in the second member. */
+static bool begins_as_ours(const char *path)
+{
+    char head[4096];
+    int fd;
+    const ssize_t got = bm_open_regular(path, BM_ERR_FORMAT, &fd, NULL) == BM_OK
+                            ? pread(fd, head, sizeof head, 0)
+                            : -1;
+    if (fd >= 0)
+        close(fd);
+    return got > 0 && memmem(head, (size_t)got, "\"bandmill\"", 10) != NULL;
+}
+
+bm_status bm_manifest_check_size(const char *path, bm_manifest_room room, bm_error *err)
+{
+    struct stat info;
+    if (room.memory == 0 || stat(path, &info) != 0 || !S_ISREG(info.st_mode))
+        return BM_OK; /* opening it says what is wrong */
+    const uint64_t bytes = (uint64_t)info.st_size;
+    if (bytes <= room.memory / room.share / USUAL_FOLD)
+        return BM_OK;
+    return begins_as_ours(path)
+               ? bm_manifest_too_large(path, bytes, room.share, false, err)
+               : bm_fail_at(err, BM_ERR_FORMAT, path, 0, "is no report of bandmill");
+}
+
+bm_status bm_manifest_read(const char *path, bm_buf *out, bm_error *err)
+{
+    int fd;
+    bm_status status = bm_open_regular(path, BM_ERR_FORMAT, &fd, err);
+    out->max = TEXT_MAX;
+    while (status == BM_OK) {
+        status = bm_buf_reserve(out, 65536, err);
+        ssize_t n = status == BM_OK ? read(fd, out->data + out->len, 65536) : 0;
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            status = bm_fail_errno(err, errno, path, "cannot read");
+        if (n <= 0)
+            break;
+        out->len += (size_t)n;
+    }
+    if (fd >= 0)
+        close(fd);
+    return status;
+}
+
+/* manifest_fields -- every field is looked for by its name, and is of its type or refused. */
+
+#define STRING_BYTES 96u /* of a string, and of what names it, beside its own */
+
+bm_status bm_manifest_field_bad(const bm_manifest_fields *fields, const char *field,
+                                const char *expected, bm_error *err)
+{
+    return bm_fail_at(err, BM_ERR_FORMAT, fields->path, 0, "\"%s\" is missing or wrong (%s)", field,
+                      expected);
+}
+
+bm_status bm_manifest_field_own(bm_manifest_fields *fields, bm_str value, bool escaped,
+                                const char **out, bm_error *err)
+{
+    bm_buf text = {0};
+    fields->string_bytes += value.len + STRING_BYTES;
+    if (fields->room.memory != 0 &&
+        fields->text_bytes + fields->string_bytes > fields->room.memory / fields->room.share)
+        return bm_manifest_too_large(fields->path, fields->text_bytes, fields->room.share, true,
+                                     err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_grow_array(&fields->strings, &fields->cap_strings, fields->n_strings + 1, err));
+    BM_TRY_OUT(bm_json_scan_string(value, &text, err));
+    BM_TRY_OUT(bm_buf_reserve(&text, 1, err));
+    if (escaped && text.len > 0) {
+        text.len = bm_tsv_unescape(text.data, text.len);
+        if (text.len == SIZE_MAX) {
+            text.len = 0;
+            BM_TRY_OUT(bm_fail(err, BM_ERR_FORMAT, "a name has a broken escape"));
+        }
+    }
+    if (text.len > 0 && memchr(text.data, '\0', text.len) != NULL)
+        BM_TRY_OUT(bm_fail(err, BM_ERR_FORMAT, "a text holds a NUL"));
+    status = bm_buf_end(&text, err);
+out:
+    if (status != BM_OK) {
+        bm_buf_reset(&text);
+        return status;
+    }
+    *out = fields->strings[fields->n_strings++] = text.data;
+    return BM_OK;
+}
+
+bm_status bm_manifest_field_string(bm_manifest_fields *fields, bm_str object, const char *key,
+                                   const char **out, bm_error *err)
+{
+    bm_str value;
+    if (!bm_json_scan_find(object, key, &value) || value.len < 2 || value.data[0] != '"')
+        return bm_manifest_field_bad(fields, key, "expected a string", err);
+    bm_status status = bm_manifest_field_own(fields, value, false, out, err);
+    return status == BM_ERR_FORMAT ? bm_manifest_field_bad(fields, key, "expected a string", err)
+                                   : status;
+}
+
+bm_status bm_manifest_field_uint(const bm_manifest_fields *fields, bm_str object, const char *key,
+                                 uint64_t *out, bm_error *err)
+{
+    bm_str value;
+    if (!bm_json_scan_find(object, key, &value) || !bm_json_scan_uint(value, out))
+        return bm_manifest_field_bad(fields, key, "expected a whole number", err);
+    return BM_OK;
+}
+
+void bm_manifest_fields_reset(bm_manifest_fields *fields)
+{
+    for (size_t i = 0; i < fields->n_strings; i++)
+        bm_free(fields->strings[i]);
+    bm_free(fields->strings);
+    bm_free(fields->text_fields);
+    bm_free(fields->path);
+}
+
+/* manifest_provenance -- how documents were read and signed: a loop over the fields. */
+
+#define PROVENANCE (BM_FIELD_SIGNED | BM_FIELD_READ)
+
+static bm_status read_text_fields(bm_manifest_fields *fields, bm_str object, bm_provenance *out,
+                                  bm_error *err)
+{
+    bm_str list, item;
+    size_t at = 0, cap = 0, n = 0;
+    if (!bm_json_scan_find(object, "text_fields", &list) || list.data[0] != '[')
+        return bm_manifest_field_bad(fields, "text_fields", "expected a list of names", err);
+    while (bm_json_scan_element(list, &at, &item)) {
+        BM_TRY(bm_grow_array(&fields->text_fields, &cap, n + 1, err));
+        const bm_status status =
+            bm_manifest_field_own(fields, item, false, &fields->text_fields[n], err);
+        if (status == BM_ERR_FORMAT)
+            return bm_manifest_field_bad(fields, "text_fields", "expected a list of names", err);
+        BM_TRY(status);
+        n++;
+    }
+    out->text_fields = fields->text_fields;
+    out->n_text_fields = n;
+    return BM_OK;
+}
+
+/* Older manifests lack some fields that may be null. */
+static bm_status read_field(bm_manifest_fields *fields, bm_str object, const bm_field_row *field,
+                            bm_provenance *p, bm_error *err)
+{
+    const size_t row = (size_t)(field - bm_field_rows);
+    bm_str value;
+    if ((field->uses & BM_FIELD_NULLABLE) &&
+        (!bm_json_scan_find(object, field->key, &value) || bm_json_scan_is(value, "null")))
+        return BM_OK;
+    switch (field->type) {
+    case BM_FIELD_TYPE_TEXTS:
+        return read_text_fields(fields, object, p, err);
+    case BM_FIELD_TYPE_UINT32:
+    case BM_FIELD_TYPE_UINT64:
+        return bm_manifest_field_uint(fields, object, field->key, &p->numbers[row], err);
+    case BM_FIELD_TYPE_BOOL:
+        return bm_json_scan_uint(value, &p->numbers[row]) && p->numbers[row] <= 1
+                   ? BM_OK
+                   : bm_manifest_field_bad(fields, field->key, "expected 0 or 1", err);
+    default:
+        return bm_manifest_field_string(fields, object, field->key, &p->texts[row], err);
+    }
+}
+
+/* What tables alone have: a header or none, and one character between cells. */
+static bm_status check_table(const bm_manifest_fields *fields, const bm_provenance *p,
+                             bm_error *err)
+{
+    const char *header = p->texts[BM_ROW_HEADER];
+    if (header != NULL && strcmp(header, "yes") != 0 && strcmp(header, "no") != 0)
+        return bm_manifest_field_bad(fields, "header", "expected \"yes\", \"no\" or null", err);
+    for (size_t i = 0; i < BM_N_ROWS; i++) {
+        const char *text = p->texts[i];
+        if (bm_field_rows[i].type == BM_FIELD_TYPE_CHARACTER && text != NULL &&
+            (strlen(text) > 1 || !bm_field_is_character(text[0])))
+            return bm_manifest_field_bad(fields, bm_field_rows[i].key,
+                                         "expected one character or null", err);
+    }
+    return BM_OK;
+}
+
+bm_status bm_provenance_read(bm_manifest_fields *fields, bm_str object, bm_provenance *p,
+                             bm_error *err)
+{
+    p->weights_digest = "";
+    for (size_t i = 0; i < BM_N_ROWS; i++)
+        if (bm_field_rows[i].uses & PROVENANCE)
+            BM_TRY(read_field(fields, object, &bm_field_rows[i], p, err));
+    BM_TRY(bm_manifest_field_string(fields, object, "unicode", &p->unicode, err));
+    BM_TRY(bm_manifest_field_string(fields, object, "utf8proc_unicode", &p->utf8proc_unicode, err));
+    BM_TRY(bm_manifest_field_uint(fields, object, "format", &p->format, err));
+    if (p->texts[BM_ROW_WEIGHTS] != NULL) {
+        BM_TRY(bm_manifest_field_string(fields, object, "weights_digest", &p->weights_digest, err));
+        BM_TRY(bm_manifest_field_uint(fields, object, "weights_documents", &p->weights_documents,
+                                      err));
+    } else {
+        p->texts[BM_ROW_WEIGHTS] = "none";
+    }
+    return check_table(fields, p, err);
+}
+
+static bool same_text(const char *a, const char *b)
+{
+    return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
+}
+
+/* Weights decide the scheme, so they are compared first. */
+bool bm_provenance_same(const bm_provenance *a, const bm_provenance *b, const char **key)
+{
+    *key = !same_text(a->texts[BM_ROW_WEIGHTS], b->texts[BM_ROW_WEIGHTS]) ? "weights"
+           : !same_text(a->weights_digest, b->weights_digest)             ? "weights_digest"
+                                                                          : NULL;
+    for (size_t i = 0; i < BM_N_ROWS && *key == NULL; i++)
+        if ((bm_field_rows[i].uses & BM_FIELD_SIGNED) &&
+            (!same_text(a->texts[i], b->texts[i]) || a->numbers[i] != b->numbers[i]))
+            *key = bm_field_rows[i].key;
+    if (*key == NULL && !same_text(a->unicode, b->unicode))
+        *key = "unicode";
+    if (*key == NULL && !same_text(a->utf8proc_unicode, b->utf8proc_unicode))
+        *key = "utf8proc_unicode";
+    if (*key == NULL && a->format != b->format)
+        *key = "format";
+    return *key == NULL;
+}
+
+const char *bm_provenance_reads(const bm_provenance *a, const bm_provenance *b)
+{
+    for (size_t i = 0; i < BM_N_ROWS; i++) {
+        if (!(bm_field_rows[i].uses & BM_FIELD_READ))
+            continue;
+        /* A missing id field is no empty name. */
+        if ((a->texts[i] == NULL) != (b->texts[i] == NULL) ||
+            !same_text(a->texts[i], b->texts[i]) || a->numbers[i] != b->numbers[i])
+            return bm_field_rows[i].key;
+        if (bm_field_rows[i].type != BM_FIELD_TYPE_TEXTS)
+            continue;
+        bool same = a->n_text_fields == b->n_text_fields;
+        for (size_t k = 0; same && k < a->n_text_fields; k++)
+            same = strcmp(a->text_fields[k], b->text_fields[k]) == 0;
+        if (!same)
+            return bm_field_rows[i].key;
+    }
+    return NULL;
+}
 
 struct bm_manifest {
     bm_manifest_fields fields;
@@ -480,4 +818,242 @@ const char *bm_manifest_output(const bm_manifest *manifest, const char *name)
 {
     const bm_manifest_output_row *row = find_output(manifest, name);
     return row != NULL ? row->sha256 : NULL;
+}
+
+/* manifest_seal -- the last place where the member's name stands is the member: what is behind it
+ * is its value and two brackets. */
+
+#define SEAL   "report_xxh3_128"
+#define QUOTED "\"" SEAL "\""
+
+void bm_manifest_seal(bm_json *json)
+{
+    bm_digests before = {0};
+    if (bm_digests_bytes(json->buf.data, json->buf.len, BM_DIGEST_XXH3, &before, NULL) != BM_OK)
+        json->status = BM_ERR_NOMEM;
+    bm_json_key(json, SEAL);
+    bm_json_text(json, before.xxh3);
+}
+
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+/* Where the member's name begins; SIZE_MAX: there is none. */
+static size_t find(bm_str text)
+{
+    const size_t len = sizeof QUOTED - 1;
+    for (size_t at = text.len < len ? 0 : text.len - len + 1; at > 0; at--)
+        if (text.data[at - 1] == '"' && memcmp(text.data + at - 1, QUOTED, len) == 0)
+            return at - 1;
+    return SIZE_MAX;
+}
+
+bm_status bm_manifest_seal_check(const char *path, bm_str text, bm_error *err)
+{
+    bm_digests before;
+    size_t at = find(text), end = at;
+    if (at == SIZE_MAX)
+        return BM_OK;
+    while (end > 0 && is_space(text.data[end - 1]))
+        end--;
+    end -= end > 0 && text.data[end - 1] == ',';
+    BM_TRY(bm_digests_bytes(text.data, end, BM_DIGEST_XXH3, &before, err));
+    for (at += sizeof QUOTED - 1;
+         at < text.len && (is_space(text.data[at]) || text.data[at] == ':');)
+        at++;
+    if (text.len - at >= BM_HASH128_HEX + 1 && text.data[at] == '"' &&
+        memcmp(text.data + at + 1, before.xxh3, BM_HASH128_HEX - 1) == 0 &&
+        text.data[at + BM_HASH128_HEX] == '"')
+        return BM_OK;
+    return bm_fail_at(err, BM_ERR_FORMAT, path, 0,
+                      "its bytes are not those that were written: \"run." SEAL
+                      "\" should be %s (if you edited it on purpose, remove that member)",
+                      before.xxh3);
+}
+
+/* manifest_check -- what is asked of a manifest once it is read: are the outputs as it says? */
+
+#define THREADS_FROM ((uint64_t)8 << 20) /* bytes of outputs: fewer are hashed by the caller */
+
+/* What messages call the manifest: the last part of its path. */
+static const char *shown(const bm_manifest *manifest)
+{
+    const char *path = bm_manifest_path(manifest), *slash = strrchr(path, '/');
+    return slash != NULL ? slash + 1 : path;
+}
+
+bm_status bm_manifest_beside(const bm_manifest *manifest, const char *name, char **out,
+                             bm_error *err)
+{
+    const char *path = bm_manifest_path(manifest), *last = shown(manifest);
+    return bm_string_format(out, err, "%.*s%s", (int)(last - path), path, name);
+}
+
+bm_status bm_manifest_compare_count(const bm_manifest *manifest, const char *name, uint64_t n,
+                                    const char *file, bm_error *err)
+{
+    uint64_t counted = 0;
+    bm_status status = bm_manifest_count(manifest, name, &counted, err);
+    return status != BM_OK || counted == n
+               ? status
+               : bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(manifest), 0,
+                            "counts.%s is %" PRIu64 " (%s has %" PRIu64 ")", name, counted, file,
+                            n);
+}
+
+/* The first piece that is not the one listed: SIZE_MAX where none is found. *listed: its digest. */
+static size_t find_piece(const bm_manifest_output_row *row, const bm_manifest_found *is,
+                         char listed[BM_HASH128_HEX])
+{
+    char hex[BM_HASH128_HEX];
+    bm_str item;
+    size_t at = 0, i = 0;
+    for (; i < is->n_pieces && bm_json_scan_element(row->pieces, &at, &item); i++) {
+        bm_hash128_hex(is->pieces[i].xxh3, hex);
+        if (item.len != BM_HASH128_HEX + 1 || memcmp(item.data + 1, hex, BM_HASH128_HEX - 1) == 0)
+            continue;
+        memcpy(listed, item.data + 1, BM_HASH128_HEX - 1);
+        listed[BM_HASH128_HEX - 1] = '\0';
+        return i;
+    }
+    return SIZE_MAX;
+}
+
+static bm_status changed(const bm_manifest *manifest, const char *path, const char *place,
+                         const char *kind, const char *is, const char *listed, bm_error *err)
+{
+    return bm_fail_at(err, BM_ERR_FORMAT, path, 0,
+                      "the file has changed since it was written: %s%s is %s (%s lists %s)", place,
+                      kind, is, shown(manifest), listed);
+}
+
+/* A file that is another: where? */
+static bm_status changed_piece(const bm_manifest *manifest, const bm_manifest_found *found,
+                               size_t index, const char *listed, bm_error *err)
+{
+    const uint64_t size = bm_manifest_piece_bytes(manifest);
+    char is[BM_HASH128_HEX], place[96];
+    bm_hash128_hex(found->pieces[index].xxh3, is);
+    snprintf(place, sizeof place, "of piece %zu of %zu (from byte %" PRIu64 " on) ", index + 1,
+             found->n_pieces, index * size);
+    return changed(manifest, found->path, place, "XXH3 128", is, listed, err);
+}
+
+bm_status bm_manifest_compare(const bm_manifest *manifest, const bm_manifest_output_row *row,
+                              const bm_manifest_found *found, bm_error *err)
+{
+    const bm_digests *is = found->digests;
+    const struct {
+        const char *name, *is, *listed;
+    } kinds[] = {{"SHA-256", is->sha256, row->sha256}, {"XXH3 128", is->xxh3, row->xxh3_128}};
+    char piece[BM_HASH128_HEX];
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (kinds[i].is[0] == '\0' || kinds[i].listed == NULL ||
+            strcmp(kinds[i].is, kinds[i].listed) == 0)
+            continue;
+        const size_t index = is->xxh3[0] != '\0' ? find_piece(row, found, piece) : SIZE_MAX;
+        return index != SIZE_MAX ? changed_piece(manifest, found, index, piece, err)
+                                 : changed(manifest, found->path, "", kinds[i].name, kinds[i].is,
+                                           kinds[i].listed, err);
+    }
+    return BM_OK;
+}
+
+/* --- all outputs --- */
+
+typedef struct checking {
+    const bm_manifest *manifest;
+    char **paths; /* an output each, like the next */
+    bm_digest_file *files;
+    size_t n;
+} checking;
+
+static bm_status open_output(void *ctx, size_t index, int *fd, bool *owned, bm_error *err)
+{
+    const checking *c = ctx;
+    *owned = true;
+    return bm_open_regular(c->paths[index], BM_ERR_FORMAT, fd, err);
+}
+
+/* Where an output is, and how long. */
+static bm_status look_at(checking *c, const char *folder, size_t index, bm_error *err)
+{
+    const char *name = bm_manifest_output_at(c->manifest, index)->name;
+    bm_digest_file *file = &c->files[index];
+    struct stat info;
+    bm_error inner = {0};
+    int fd = -1;
+    BM_TRY(bm_string_format(&c->paths[index], err, "%s/%s", folder, name));
+    bm_status status = bm_open_regular(c->paths[index], BM_ERR_FORMAT, &fd, &inner);
+    if (status == BM_ERR_IO && inner.code == ENOENT)
+        return bm_fail_at(err, BM_ERR_FORMAT, c->paths[index], 0,
+                          "is missing (the manifest lists it)");
+    if (status != BM_OK && err != NULL)
+        *err = inner;
+    BM_TRY(status);
+    if (fstat(fd, &info) != 0)
+        status = bm_fail_errno(err, errno, c->paths[index], "cannot look at the file");
+    close(fd);
+    BM_TRY(status);
+    *file = (bm_digest_file){.shown = c->paths[index], .bytes = (uint64_t)info.st_size};
+    return bm_new_zero(&file->pieces,
+                       bm_digest_count_pieces(file->bytes, bm_manifest_piece_bytes(c->manifest)),
+                       err);
+}
+
+static bm_status check_output(const checking *c, size_t index, bm_error *err)
+{
+    const bm_digest_file *file = &c->files[index];
+    const size_t n = bm_digest_count_pieces(file->bytes, bm_manifest_piece_bytes(c->manifest));
+    bm_digests whole;
+    BM_TRY(bm_digests_join(file->pieces, n, BM_DIGEST_BOTH, &whole, err));
+    return bm_manifest_compare(c->manifest, bm_manifest_output_at(c->manifest, index),
+                               &(bm_manifest_found){c->paths[index], &whole, file->pieces, n}, err);
+}
+
+static bm_status digest_outputs(const checking *c, bm_error *err)
+{
+    uint64_t bytes = 0;
+    bm_pool *pool = NULL;
+    bm_status status = BM_OK;
+    for (size_t i = 0; i < c->n; i++)
+        bytes += c->files[i].bytes;
+    if (bytes >= THREADS_FROM)
+        BM_TRY_OUT(bm_pool_open(bm_cpu_count(), &pool, err));
+    const bm_digest_work work = {.files = c->files,
+                                 .n = c->n,
+                                 .piece_bytes = bm_manifest_piece_bytes(c->manifest),
+                                 .kinds = BM_DIGEST_BOTH,
+                                 .open = open_output,
+                                 .ctx = (void *)c,
+                                 .pool = pool};
+    status = bm_digest_files(&work, err);
+out:
+    bm_pool_close(pool);
+    return status;
+}
+
+bm_status bm_manifest_check(const bm_manifest *manifest, const char *folder, bm_error *err)
+{
+    checking c = {.manifest = manifest, .n = bm_manifest_n_outputs(manifest)};
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_new_zero(&c.paths, c.n + 1, err));
+    BM_TRY_OUT(bm_new_zero(&c.files, c.n + 1, err));
+    for (size_t i = 0; i < c.n; i++)
+        BM_TRY_OUT(look_at(&c, folder, i, err));
+    BM_TRY_OUT(digest_outputs(&c, err));
+    for (size_t i = 0; i < c.n; i++)
+        BM_TRY_OUT(check_output(&c, i, err));
+out:
+    for (size_t i = 0; i < c.n; i++) {
+        if (c.paths != NULL)
+            bm_free(c.paths[i]);
+        if (c.files != NULL)
+            bm_free(c.files[i].pieces);
+    }
+    bm_free(c.paths);
+    bm_free(c.files);
+    return status;
 }

@@ -3,17 +3,88 @@
  * Both are one JSON object: "tool" is "bandmill", "kind" is "signatures" or "dedup", then
  * "provenance", "plan", "counts", "inputs", "outputs" (from names, escaped as in TSV files, to
  * SHA-256), "outputs_xxh3_128", and how files are digested: "digests" 2 by pieces of
- * "outputs_piece_bytes"; without them as wholes. At the end of "run" stands the report's own digest
- * (manifest_seal.h), which is compared. Threads: an open manifest may be read by several at once. */
-#ifndef BM_IO_MANIFEST_MANIFEST_H
-#define BM_IO_MANIFEST_MANIFEST_H
+ * "outputs_piece_bytes"; without them as wholes. At the end of "run" stands the report's own
+ * digest
+ * (manifest.h), which is compared. Threads: an open manifest may be read by several at once. */
+#ifndef BM_OUTPUT_MANIFEST_H
+#define BM_OUTPUT_MANIFEST_H
+
+#include <stdbool.h>
 
 #include <bandmill/job.h>
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
+#include "base/memory.h"
+#include "json/json_write.h"
+#include "model/field_rows.h"
 #include "output/digest.h"
-#include "output/manifest_provenance.h"
+
+/* manifest_text -- the text of a manifest, and how large it may be. For manifest*.c. */
+
+/* The memory that a manifest may take. Messages name the least of the whole. */
+typedef struct bm_manifest_room {
+    uint64_t memory; /* 0: no limit */
+    unsigned share;  /* this part of it, 1: all */
+} bm_manifest_room;
+
+/* Before all of it is read: will it fit? Else BM_ERR_NOMEM, or
+ * BM_ERR_FORMAT where it does not begin as ours do: a folder of documents may hold a large file of that
+ * name. */
+bm_status bm_manifest_check_size(const char *path, bm_manifest_room room, bm_error *err);
+/* A file of `bytes` does not fit; `by_strings`: for the many names in it. Never BM_OK. */
+bm_status bm_manifest_too_large(const char *path, uint64_t bytes, unsigned share, bool by_strings,
+                                bm_error *err);
+/* All of the file, which is a regular one. */
+bm_status bm_manifest_read(const char *path, bm_buf *out, bm_error *err);
+
+/* manifest_fields -- values of a manifest's JSON, and the strings that they became. */
+
+typedef struct bm_manifest_fields {
+    char *path; /* of the manifest, for messages */
+    char **strings;
+    size_t n_strings, cap_strings;
+    const char **text_fields; /* the list of that name, of strings above */
+    bm_manifest_room room;    /* that all may take */
+    uint64_t text_bytes;      /* of the manifest's text */
+    uint64_t string_bytes;    /* of the strings, and of what names them */
+} bm_manifest_fields;         /* reset frees all of it */
+
+void bm_manifest_fields_reset(bm_manifest_fields *fields);
+/* BM_ERR_FORMAT: a field is not what it should be. */
+bm_status bm_manifest_field_bad(const bm_manifest_fields *fields, const char *field,
+                                const char *expected, bm_error *err);
+/* *out: what a JSON string says, as a C string that the fields own; with `escaped` it is unescaped as
+ * in TSV, too. BM_ERR_FORMAT does not name the field. BM_ERR_NOMEM: past its room. */
+bm_status bm_manifest_field_own(bm_manifest_fields *fields, bm_str value, bool escaped,
+                                const char **out, bm_error *err);
+/* Members of an object, which must be there. */
+bm_status bm_manifest_field_string(bm_manifest_fields *fields, bm_str object, const char *key,
+                                   const char **out, bm_error *err);
+bm_status bm_manifest_field_uint(const bm_manifest_fields *fields, bm_str object, const char *key,
+                                 uint64_t *out, bm_error *err);
+
+/* manifest_provenance -- how the documents of a job were signed and read, as its manifest says. */
+
+/* What an object "provenance" says of the fields (model/field_rows.h) that are SIGNED or READ, by their
+ * rows. Strings are the manifest's own. */
+typedef struct bm_provenance {
+    const char *texts[BM_N_ROWS]; /* words, names, lists as one text; NULL: null, or missing */
+    uint64_t numbers[BM_N_ROWS];
+    const char *const *text_fields;
+    size_t n_text_fields;
+    const char *unicode, *utf8proc_unicode;
+    const char *weights_digest; /* "": not weighed */
+    uint64_t weights_documents, format;
+} bm_provenance;
+
+/* From the object "provenance". BM_ERR_FORMAT where a field is missing or of another type. */
+bm_status bm_provenance_read(bm_manifest_fields *fields, bm_str object, bm_provenance *p,
+                             bm_error *err);
+/* May the signatures of both be used together? False: *key names what differs. */
+bool bm_provenance_same(const bm_provenance *a, const bm_provenance *b, const char **key);
+/* The first key in which two jobs read their inputs differently; NULL: none. */
+const char *bm_provenance_reads(const bm_provenance *a, const bm_provenance *b);
 
 #define BM_MANIFEST_FORMAT 1u /* the only value of provenance.format that this reader knows */
 
@@ -134,5 +205,43 @@ bm_status bm_manifest_compare(const bm_manifest *manifest, const bm_manifest_out
 /* Read every listed output in `folder`, on all processors where that is much: BM_ERR_FORMAT names the
  * first that is missing or differs. */
 bm_status bm_manifest_check(const bm_manifest *manifest, const char *folder, bm_error *err);
+
+/* listed -- is a file the one that its manifest lists? Asked while it is read, from front to back,
+ * by whoever reads it anyway.
+ *
+ * Compared is XXH3 128; where the manifest has none (of an earlier version), SHA-256. A reader
+ * that
+ * stops before the end has compared nothing. */
+
+typedef struct bm_listed bm_listed;
+
+/* `name`: as the manifest lists it; `path`: where it is, for messages. Both and the manifest are
+ * borrowed until close. BM_ERR_FORMAT: it is not listed. */
+bm_status bm_listed_open(const bm_manifest *manifest, const char *name, const char *path,
+                         bm_listed **out, bm_error *err);
+/* The next bytes of the file. NULL is fine, here and below: a file that nobody has listed. */
+bm_status bm_listed_add(bm_listed *listed, const void *data, size_t len, bm_error *err);
+/* That was all: BM_ERR_FORMAT names the file where it is another. Once; later calls are BM_OK. */
+bm_status bm_listed_end(bm_listed *listed, bm_error *err);
+void bm_listed_close(bm_listed *listed);
+
+/* The same of a whole file that is open, read for this alone. */
+bm_status bm_listed_check(const bm_manifest *manifest, const char *name, const bm_file_range *whole,
+                          bm_error *err);
+
+/* manifest_seal -- a report's word for itself: XXH3 128 of all that stands before it, as the last
+ * member of "run", which is the last of the report.
+ *
+ *     …                                    these bytes, without the comma,
+ *     "report_xxh3_128": "32 digits"       are what this is of
+ *       }
+ *     }
+ *
+ * A report without it is of an earlier version, or was edited by somebody who took it out. */
+
+/* Write the member: all that follows is the end of the object, and of those around it. */
+void bm_manifest_seal(bm_json *json);
+/* Are the bytes of the report `path` those that it was written with? BM_ERR_FORMAT: no. */
+bm_status bm_manifest_seal_check(const char *path, bm_str text, bm_error *err);
 
 #endif

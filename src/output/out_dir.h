@@ -1,29 +1,33 @@
 /* out_dir.h -- a directory of outputs that appears whole or not at all.
  *
  * Its files are written in a work directory beside the target, TARGET.partial, and synced there;
- * then one rename puts them in place. The job holds that directory, and the marker in it, locked from
+ * then one rename puts them in place. The job holds that directory, and the marker in it, locked
+ * from
  * before its first file to after its last rename: a second job for the same target gets
  * BM_ERR_LOCKED. What a killed job left is told from what is somebody else's by the list in the
- * marker (out_ours.h). Folders above the target that are missing are made. Without commit, close
+ * marker (out_target.h). Folders above the target that are missing are made. Without commit, close
  * removes what was begun, those folders too.
  *
  * A work directory can also outlive its job, to be gone on with. What the job notes about itself
- * lies in files of state beside the outputs (bm_out_dir_state_path), the chief of them the journal;
+ * lies in files of state beside the outputs (bm_out_dir_state_path), the chief of them the
+ * journal;
  * bm_out_dir_preserve makes close leave all of it, and a job that is killed leaves it anyway.
  * bm_out_dir_open_again takes over a work directory that has a journal. No file of state ever
  * reaches the target.
  *
  * Threads: one at a time. */
-#ifndef BM_IO_OUTPUT_OUT_DIR_H
-#define BM_IO_OUTPUT_OUT_DIR_H
+#ifndef BM_OUTPUT_OUT_DIR_H
+#define BM_OUTPUT_OUT_DIR_H
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
 #include "base/meter.h"
-#include "base/pool.h"
+#include "base/threads.h"
+#include "json/json_write.h"
+#include "output/digest.h"
 #include "output/out_file.h"
-#include "output/out_state.h"
+#include "output/out_lock.h"
 #include "output/out_target.h"
 
 typedef struct bm_out_dir bm_out_dir;
@@ -105,5 +109,58 @@ bm_status bm_out_dir_clear(bm_out_dir *dir, const char *const *stay, size_t n_st
  * BM_ERR_FORMAT, with nothing changed: it is missing, shorter or no regular file. */
 bm_status bm_out_dir_file_again(bm_out_dir *dir, const char *name, uint64_t bytes,
                                 bm_out_file **out, bm_error *err);
+
+/* out_entries -- the files of an output directory that were closed: digested, synced and listed. */
+
+/* A file that was closed. */
+typedef struct bm_out_entry {
+    char *name; /* below the folder of outputs */
+    int fd;     /* -1: closed, and opened again for the digest and the sync */
+    uint64_t bytes;
+    bm_digest_piece *pieces; /* NULL: none is known yet */
+    size_t n_pieces;
+    bm_digests of;
+    bm_sealed_part sealed;
+    bool synced;
+} bm_out_entry;
+
+typedef struct bm_out_entries {
+    bm_out_entry *rows; /* after finish sorted by name, but for those that came later */
+    size_t n, cap;
+    unsigned n_held; /* with a descriptor */
+    bool finished;
+    bm_pool *pool;   /* whose threads digest; NULL: the caller's alone */
+    bm_meter *meter; /* told how many are done, of twice as many; NULL: nobody watches */
+    size_t n_told;
+} bm_out_entries; /* reset closes and frees */
+
+/* The work directory in which the folder of outputs lies. */
+typedef struct bm_out_entries_at {
+    int folder;
+    const char *path;
+} bm_out_entries_at;
+
+/* A file is complete: its descriptor and its name are taken, unless that fails. */
+bm_status bm_out_entries_take(bm_out_entries *list, bm_out_file *file, bm_error *err);
+/* Digest and sync all of them. Once. BM_ERR_FORMAT: a part of one is not what was sealed. */
+bm_status bm_out_entries_finish(bm_out_entries *list, bm_out_entries_at at, bm_error *err);
+/* Sync those that are not yet, and let go of their descriptors. */
+bm_status bm_out_entries_sync(bm_out_entries *list, bm_out_entries_at at, bm_error *err);
+/* After finish: an object without a newline behind it, from names to digests of one kind
+ * (BM_DIGEST_SHA256, BM_DIGEST_XXH3). */
+bm_status bm_out_entries_write(const bm_out_entries *list, unsigned kind, bm_json *out,
+                               bm_error *err);
+/* The same of files of several pieces: from names to arrays of XXH3 128 of each piece. */
+bm_status bm_out_entries_write_pieces(const bm_out_entries *list, bm_json *out, bm_error *err);
+void bm_out_entries_reset(bm_out_entries *list);
+
+/* out_replace -- the new output takes the place of an earlier one. */
+
+/* Exchange the folder of outputs in the claimed directory `work` and `target`, an output of ours or an
+ * empty directory. The old one lies in the claimed directory then, every file of it listed there: closing
+ * the claim removes it, and so does the next job where this one is killed. BM_ERR_USAGE: it is not ours,
+ * or is not any more once it is exchanged, which is undone. */
+bm_status bm_out_replace(bm_out_claim *claim, const char *work, const char *target,
+                         bm_out_existing existing, bm_error *err);
 
 #endif

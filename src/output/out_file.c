@@ -1,9 +1,12 @@
 /* out_file.c -- one output file: buffered, and (if it is a single file) synced and renamed.
  *
- * Bytes gather in a buffer of 256 KiB, which a compressor fills too. Every 8 MiB the kernel is told
+ * Bytes gather in a buffer of 256 KiB, which a compressor fills too. Every 8 MiB the kernel is
+ * told
  * to start writing them to the disk, so that the sync at the end is short. The first failure
  * sticks: later calls return it, and close removes what was begun. A single file is written under
- * the name TARGET.partial.PID.N (O_EXCL) and gets its own by one rename (out_file_place.h). */
+ * the name TARGET.partial.PID.N (O_EXCL) and gets its own by one rename (out_file.h).
+ *
+ * Tests: tests/unit/output/test_out_file.c, tests/unit/output/test_out_group.c */
 #include "output/out_file.h"
 
 #include <errno.h>
@@ -15,10 +18,9 @@
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/memory.h"
-#include "base/whole_io.h"
-#include "output/out_file_inside.h"
-#include "output/out_file_place.h"
+#include "output/out_target.h"
 
 #define BUFFER_BYTES ((size_t)256 << 10)
 #define START_BYTES  ((uint64_t)8 << 20)
@@ -530,4 +532,126 @@ void bm_out_file_compare(bm_out_file *file, const bm_sealed_part *sealed)
 uint64_t bm_out_file_bytes(const bm_out_file *file)
 {
     return file->accepted;
+}
+
+/* out_file_place -- the rename of a single file, and the way back.
+ *
+ * A file that replaces another is exchanged with it: so both are there until nothing can fail any
+ * more, and at every moment one of them has the name. */
+
+bm_status bm_out_single_sync(struct bm_out_file *file, bm_error *err)
+{
+    struct stat info;
+    if (fsync(file->fd) != 0)
+        return bm_fail_errno(err, errno, file->target, "cannot sync");
+    if (fstat(file->fd, &info) != 0)
+        return bm_fail_errno(err, errno, file->target, "cannot look at");
+    file->single.device = info.st_dev;
+    file->single.node = info.st_ino;
+    int fd = file->fd;
+    file->fd = -1;
+    if (close(fd) != 0 && errno != EINTR)
+        return bm_fail_errno(err, errno, file->target, "cannot close");
+    return BM_OK;
+}
+
+/* The rename. */
+static bm_status move(struct bm_out_file *file, bm_error *err)
+{
+    bm_out_single *single = &file->single;
+    bool replaces = false;
+    bm_status status = BM_OK;
+    if (single->existing.is == BM_OUT_IS_REPLACED)
+        BM_TRY_OUT(bm_place_look(file->target, &replaces, err));
+    status = replaces ? bm_place_exchange(AT_FDCWD, file->path, file->target, err)
+                      : bm_place_file(file->path, file->target, err);
+out:
+    single->placed = status == BM_OK;
+    single->replaced = single->placed && replaces;
+    return status;
+}
+
+bm_status bm_out_single_place(struct bm_out_file *file, bm_error *err)
+{
+    char *parent = NULL;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_place_parent(file->target, &parent, err));
+    /* as at open? */
+    BM_TRY_OUT(bm_out_target_file(file->target, file->single.existing, err));
+    BM_TRY_OUT(move(file, err));
+    BM_TRY_OUT(bm_place_sync_folder(parent, err));
+    status = bm_out_parents_sync(&file->single.parents, err);
+out:
+    bm_free(parent);
+    return status;
+}
+
+void bm_out_single_settle(struct bm_out_file *file)
+{
+    if (file->single.replaced)
+        (void)unlink(file->path); /* what fails here leaves the old one beside the new one */
+    bm_free(file->path);
+    file->path = NULL;
+}
+
+/* Is it still ours that has the name? */
+static bool has_name(const struct bm_out_file *file)
+{
+    struct stat info;
+    return lstat(file->target, &info) == 0 && info.st_dev == file->single.device &&
+           info.st_ino == file->single.node;
+}
+
+void bm_out_single_take_back(struct bm_out_file *file)
+{
+    bm_out_single *single = &file->single;
+    if (!single->placed)
+        return;
+    bool done = has_name(file);
+    if (done && single->replaced)
+        done = bm_place_exchange(AT_FDCWD, file->path, file->target, NULL) == BM_OK;
+    else if (done)
+        (void)unlink(file->target);
+    if (single->replaced && !done) { /* the old one is not where it was: it stays where it is */
+        bm_free(file->path);
+        file->path = NULL;
+    }
+    single->placed = single->replaced = false;
+}
+
+/* out_group -- one file after another; backwards on the way back, so that folders that the first
+ * one
+ * made are empty when it comes to them. */
+
+bm_status bm_out_group_take(bm_out_group *group, bm_out_file *file, bm_error *err)
+{
+    if (group->n == BM_OUT_GROUP_MAX) {
+        bm_out_file_abort(file);
+        return bm_fail(err, BM_ERR_INTERNAL, "more than %u files in a group", BM_OUT_GROUP_MAX);
+    }
+    BM_TRY(bm_out_file_ready(file, err));
+    group->files[group->n++] = file;
+    return BM_OK;
+}
+
+bm_status bm_out_group_place(bm_out_group *group, bm_error *err)
+{
+    bm_status status = BM_OK;
+    for (size_t i = 0; i < group->n; i++)
+        BM_TRY_OUT(bm_out_file_place(group->files[i], err));
+out:
+    if (status != BM_OK)
+        bm_out_group_end(group, false);
+    return status;
+}
+
+void bm_out_group_end(bm_out_group *group, bool stays)
+{
+    while (group->n > 0) {
+        bm_out_file *file = group->files[--group->n];
+        if (stays)
+            bm_out_file_settle(file);
+        else
+            bm_out_file_abort(file);
+    }
 }

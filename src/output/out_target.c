@@ -1,9 +1,13 @@
 /* out_target.c -- may this target be written: is what stands there ours, and is no input touched?
  *
- * Which directories are ours: out_ours.h. Paths are compared after links are resolved, and by device
+ * Which directories are ours: out_target.h. Paths are compared after links are resolved, and by
+ * device
  * and inode where both exist (hard links, bind mounts).
  *
- * Tests: tests/unit/output/test_out_dir.c */
+ * Tests: tests/cli/cases/one_file_twice.sh, tests/cli/cases/output_places.sh,
+ *        tests/cli/cases/ownership.sh, tests/fault/full_disk_calls.c,
+ *        tests/unit/output/test_out_apart.c, tests/unit/output/test_out_dir.c,
+ *        tests/unit/output/test_out_file.c, tests/unit/output/test_out_ours.c */
 #include "output/out_target.h"
 
 #include <dirent.h>
@@ -18,11 +22,475 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "output/manifest.h"
-#include "output/out_parents.h"
-#include "output/out_place.h"
-#include "model/file_heads.h"
 #include "model/file_names.h"
+#include "output/manifest.h"
+
+/* out_place -- renames that replace nothing, and exchanges.
+ *
+ * renameat2 does either rename in one step. Where the file system lacks it, a file is linked under
+ * its new name and unlinked under the old one; and an exchange is three renames, the
+ * first of which is undone if the second fails. So the old output is complete at all times, under
+ * one of two names. */
+
+bm_status bm_place_parent(const char *path, char **out, bm_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL)
+        *out = bm_strdup(".");
+    else
+        *out = bm_strndup(path, slash == path ? 1 : (size_t)(slash - path));
+    return *out != NULL ? BM_OK : bm_fail_nomem(err, strlen(path) + 1);
+}
+
+bm_status bm_place_sync_folder(const char *path, bm_error *err)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return bm_fail_errno(err, errno, path, "cannot open the directory");
+    bm_status status = BM_OK;
+    if (fsync(fd) != 0 && errno != EINVAL) /* EINVAL: this file system syncs no directories */
+        status = bm_fail_errno(err, errno, path, "cannot sync the directory");
+    close(fd);
+    return status;
+}
+
+bm_status bm_place_look(const char *path, bool *there, bm_error *err)
+{
+    struct stat info;
+    *there = lstat(path, &info) == 0;
+    return *there || errno == ENOENT ? BM_OK
+                                     : bm_fail_errno(err, errno, path, "cannot look at the output");
+}
+
+static bool lacks_renameat2(int code)
+{
+    return code == EINVAL || code == ENOSYS || code == ENOTSUP;
+}
+
+/* 0, or -1 and errno, as rename, which replaces an empty directory; EEXIST where anything else is at
+ * `to`. */
+static int rename_dir_slowly(int folder, const char *name, const char *to)
+{
+    struct stat there;
+    if (lstat(to, &there) == 0 && !S_ISDIR(there.st_mode)) {
+        errno = EEXIST;
+        return -1;
+    }
+    return renameat(folder, name, AT_FDCWD, to);
+}
+
+static int rename_file_slowly(const char *from, const char *to)
+{
+    if (link(from, to) == 0) {
+        unlink(from);
+        return 0;
+    }
+    if (errno != EPERM && errno != ENOTSUP)
+        return -1;
+    struct stat there; /* a file system without links */
+    if (lstat(to, &there) == 0) {
+        errno = EEXIST;
+        return -1;
+    }
+    return rename(from, to);
+}
+
+/* `code`: that of the rename. */
+static bm_status placed(int code, const char *to, bm_error *err)
+{
+    if (code == 0)
+        return BM_OK;
+    if (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR)
+        return bm_fail_at(err, BM_ERR_USAGE, to, 0, "the output appeared while the job ran");
+    return bm_fail_errno(err, errno, to, "cannot rename the new output into place");
+}
+
+bm_status bm_place_file(const char *from, const char *to, bm_error *err)
+{
+    int code = renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE);
+    if (code != 0 && lacks_renameat2(errno))
+        code = rename_file_slowly(from, to);
+    return placed(code, to, err);
+}
+
+bm_status bm_place_dir(int folder, const char *name, const char *to, bm_error *err)
+{
+    int code = renameat2(folder, name, AT_FDCWD, to, RENAME_NOREPLACE);
+    if (code != 0 && (lacks_renameat2(errno) || errno == EEXIST))
+        code = rename_dir_slowly(folder, name, to);
+    return placed(code, to, err);
+}
+
+static bm_status exchange_slowly(int folder, const char *name, const char *to, bm_error *err)
+{
+    char *aside = NULL;
+    BM_TRY(bm_string_format(&aside, err, "%s.replaced.%ld", to, (long)getpid()));
+    bm_status status = BM_OK;
+    if (rename(to, aside) != 0) {
+        status = bm_fail_errno(err, errno, to, "cannot move the old output aside");
+    } else if (renameat(folder, name, AT_FDCWD, to) != 0) {
+        status = bm_fail_errno(err, errno, to, "cannot rename the new output into place");
+        (void)rename(aside, to); /* where this fails too, the old output is left there */
+    } else if (renameat(AT_FDCWD, aside, folder, name) != 0) {
+        status = bm_fail_errno(err, errno, aside, "the replaced output could not be removed");
+    }
+    bm_free(aside);
+    return status;
+}
+
+bm_status bm_place_exchange(int folder, const char *name, const char *to, bm_error *err)
+{
+    if (renameat2(folder, name, AT_FDCWD, to, RENAME_EXCHANGE) == 0)
+        return BM_OK;
+    if (lacks_renameat2(errno))
+        return exchange_slowly(folder, name, to, err);
+    return bm_fail_errno(err, errno, to, "cannot exchange the old output for the new one");
+}
+
+/* out_ours -- a list of names, and walking through a directory beside it.
+ *
+ * The walk opens each folder from the one above it and follows no link, so it cannot leave the
+ * directory, and goes into no folder that is not ours. */
+
+/* --- the list --- */
+
+bool bm_ours_is_name(const char *name)
+{
+    for (const char *step = name;; step++) {
+        const size_t len = strcspn(step, "/");
+        if (len == 0 || (len == 1 && step[0] == '.') ||
+            (len == 2 && step[0] == '.' && step[1] == '.'))
+            return false;
+        step += len;
+        if (*step == '\0')
+            return true;
+    }
+}
+
+static bm_status add_text(bm_id_set *set, const char *text, size_t len, bm_error *err)
+{
+    uint32_t number;
+    return bm_id_set_add(set, (bm_str){text, len}, &number, err);
+}
+
+bm_status bm_ours_add(bm_ours *ours, const char *name, bm_error *err)
+{
+    for (const char *slash = strchr(name, '/'); slash != NULL; slash = strchr(slash + 1, '/'))
+        BM_TRY(add_text(&ours->folders, name, (size_t)(slash - name), err));
+    return add_text(&ours->files, name, strlen(name), err);
+}
+
+bm_status bm_ours_add_folder(bm_ours *ours, const char *name, bm_error *err)
+{
+    return add_text(&ours->folders, name, strlen(name), err);
+}
+
+static bool has_text(const bm_id_set *set, bm_str text)
+{
+    return set->n > 0 && bm_id_set_find(set, text) != BM_ID_NONE;
+}
+
+bool bm_ours_has(const bm_ours *ours, const char *name)
+{
+    return has_text(&ours->files, (bm_str){name, strlen(name)});
+}
+
+void bm_ours_reset(bm_ours *ours)
+{
+    bm_id_set_reset(&ours->files);
+    bm_id_set_reset(&ours->folders);
+}
+
+bm_status bm_ours_add_manifest(bm_ours *ours, const bm_manifest *manifest, bm_error *err)
+{
+    const char *path = bm_manifest_path(manifest), *slash = strrchr(path, '/');
+    BM_TRY(bm_ours_add(ours, slash != NULL ? slash + 1 : path, err));
+    for (size_t i = 0; i < bm_manifest_n_outputs(manifest); i++) {
+        const char *name = bm_manifest_output_at(manifest, i)->name;
+        if (bm_ours_is_name(name))
+            BM_TRY(bm_ours_add(ours, name, err));
+    }
+    return BM_OK;
+}
+
+/* --- the walk --- */
+
+typedef struct ours_walk {
+    const bm_ours *ours;
+    bm_ours_at at;
+    char *other;        /* where the name of what is not ours goes; NULL: remove what is */
+    bm_ours_goes *goes; /* NULL: all */
+    const void *ctx;
+    bm_buf name; /* of what is looked at, ended by NUL: relative to the directory */
+} ours_walk;
+
+static bm_status walk_folder(ours_walk *w, int fd, bm_error *err);
+
+static bm_status failed(const ours_walk *w, int code, const char *what, bm_error *err)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "%s%s%s", w->at.path, w->name.len > 0 ? "/" : "",
+             w->name.len > 0 ? w->name.data : "");
+    return bm_fail_errno(err, code, path, what);
+}
+
+static bm_status enter(ours_walk *w, int folder, const char *entry, bm_error *err)
+{
+    const int fd = openat(folder, entry, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return failed(w, errno, "cannot open the directory", err);
+    BM_TRY(walk_folder(w, fd, err));
+    if (w->other == NULL && unlinkat(folder, entry, AT_REMOVEDIR) != 0 && errno != ENOTEMPTY &&
+        errno != EEXIST && errno != ENOENT)
+        BM_TRY(failed(w, errno, "cannot remove", err));
+    return BM_OK;
+}
+
+/* `entry` of the open folder is what w->name says. */
+static bm_status walk_entry(ours_walk *w, int folder, const char *entry, bm_error *err)
+{
+    struct stat info;
+    const bm_str name = {w->name.data, w->name.len};
+    if (fstatat(folder, entry, &info, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT ? BM_OK : failed(w, errno, "cannot look at", err);
+    if (S_ISDIR(info.st_mode) && has_text(&w->ours->folders, name))
+        return enter(w, folder, entry, err);
+    const bool ours = S_ISREG(info.st_mode) && has_text(&w->ours->files, name) &&
+                      (!w->at.single || info.st_nlink < 2);
+    if (w->other != NULL && !ours)
+        snprintf(w->other, BM_OUT_NAME_BYTES, "%s", w->name.data);
+    if (w->other != NULL || !ours || (w->goes != NULL && !w->goes(w->ctx, w->name.data)))
+        return BM_OK;
+    if (unlinkat(folder, entry, 0) != 0 && errno != ENOENT)
+        return failed(w, errno, "cannot remove", err);
+    return BM_OK;
+}
+
+/* Back to the first `len` bytes of the name. */
+static void end_name(ours_walk *w, size_t len)
+{
+    w->name.len = len;
+    if (w->name.data != NULL)
+        w->name.data[len] = '\0';
+}
+
+/* All in the open folder (`fd` is taken) whose name is w->name. */
+static bm_status walk_folder(ours_walk *w, int fd, bm_error *err)
+{
+    bm_status status = BM_OK;
+    const size_t len = w->name.len;
+    struct dirent *entry;
+    DIR *folder = fdopendir(fd);
+    if (folder == NULL) {
+        status = failed(w, errno, "cannot read the directory", err);
+        close(fd);
+        return status;
+    }
+    while (status == BM_OK && (w->other == NULL || w->other[0] == '\0') &&
+           (errno = 0, entry = readdir(folder)) != NULL) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        status = bm_buf_add_format(&w->name, err, "%s%s", len > 0 ? "/" : "", entry->d_name);
+        if (status == BM_OK)
+            status = bm_buf_end(&w->name, err);
+        if (status == BM_OK)
+            status = walk_entry(w, dirfd(folder), entry->d_name, err);
+        end_name(w, len);
+        errno = 0;
+    }
+    if (status == BM_OK && errno != 0)
+        status = failed(w, errno, "cannot read the directory", err);
+    closedir(folder);
+    return status;
+}
+
+static bm_status walk_all(ours_walk *w, bm_error *err)
+{
+    const int fd = openat(w->at.folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bm_status status =
+        fd >= 0 ? walk_folder(w, fd, err) : failed(w, errno, "cannot open the directory", err);
+    bm_buf_reset(&w->name);
+    return status;
+}
+
+bm_status bm_ours_find_other(const bm_ours *ours, bm_ours_at at, char other[BM_OUT_NAME_BYTES],
+                             bm_error *err)
+{
+    ours_walk w = {.ours = ours, .at = at, .other = other};
+    other[0] = '\0';
+    return walk_all(&w, err);
+}
+
+bm_status bm_ours_remove(const bm_ours *ours, bm_ours_at at, bm_ours_goes *goes, const void *ctx,
+                         bm_error *err)
+{
+    ours_walk w = {.ours = ours, .at = at, .goes = goes, .ctx = ctx};
+    return walk_all(&w, err);
+}
+
+/* out_parents -- folders above an output, made one after another from the top.
+ *
+ * What a job has made it removes only if nobody else has put anything there, and only if the name
+ * still leads to what it made. rmdir does the first in one step; the second is a look before it. */
+
+/* --- making --- */
+
+static bm_status note(bm_out_parents *parents, const char *path, bm_error *err)
+{
+    struct stat info;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_grow_array(&parents->made, &parents->cap, parents->n + 1, err));
+    if (stat(path, &info) != 0)
+        BM_TRY_OUT(bm_fail_errno(err, errno, path, "cannot look at"));
+out:;
+    char *copy = status == BM_OK ? bm_strdup(path) : NULL;
+    if (copy == NULL) {
+        (void)rmdir(path);
+        return status != BM_OK ? status : bm_fail_nomem(err, strlen(path) + 1);
+    }
+    parents->made[parents->n++] = (bm_out_parent){copy, info.st_dev, info.st_ino};
+    return BM_OK;
+}
+
+static bm_status make_one(bm_out_parents *parents, const char *path, bm_error *err)
+{
+    struct stat info;
+    if (stat(path, &info) == 0)
+        return S_ISDIR(info.st_mode) ? BM_OK
+                                     : bm_fail_errno(err, ENOTDIR, path, "cannot hold an output");
+    if (errno != ENOENT)
+        return bm_fail_errno(err, errno, path, "cannot look at");
+    if (mkdir(path, 0777) == 0)
+        return note(parents, path, err);
+    if (errno == EEXIST && stat(path, &info) == 0 && S_ISDIR(info.st_mode))
+        return BM_OK; /* another job was quicker */
+    return bm_fail_errno(err, errno, path, "cannot make the directory");
+}
+
+bm_status bm_out_parents_make(bm_out_parents *parents, const char *target, bm_error *err)
+{
+    char *path = bm_strdup(target);
+    bm_status status = path != NULL ? BM_OK : bm_fail_nomem(err, strlen(target) + 1);
+    for (char *c = path; status == BM_OK && *c != '\0'; c++) {
+        if (*c != '/' || c == path || c[1] == '/' || c[1] == '\0')
+            continue;
+        *c = '\0';
+        status = make_one(parents, path, err);
+        *c = '/';
+    }
+    bm_free(path);
+    return status;
+}
+
+bm_status bm_out_parents_sync(const bm_out_parents *parents, bm_error *err)
+{
+    bm_status status = BM_OK;
+    for (size_t i = 0; i < parents->n && status == BM_OK; i++) {
+        char *above = NULL;
+        status = bm_place_parent(parents->made[i].path, &above, err);
+        if (status == BM_OK)
+            status = bm_place_sync_folder(above, err);
+        bm_free(above);
+    }
+    return status;
+}
+
+void bm_out_parents_remove(bm_out_parents *parents)
+{
+    for (size_t i = parents->n; i > 0; i--) {
+        const bm_out_parent *p = &parents->made[i - 1];
+        struct stat info;
+        if (lstat(p->path, &info) != 0 || info.st_dev != p->device || info.st_ino != p->node ||
+            rmdir(p->path) != 0)
+            break;
+    }
+    bm_out_parents_reset(parents);
+}
+
+void bm_out_parents_reset(bm_out_parents *parents)
+{
+    for (size_t i = 0; i < parents->n; i++)
+        bm_free(parents->made[i].path);
+    bm_free(parents->made);
+    memset(parents, 0, sizeof *parents);
+}
+
+/* --- resolving --- */
+
+/* Follow the steps of `rest` from the resolved path in `at` (room for both), none of which is there
+ * yet: so ".." takes the step before it back. */
+static void walk(char *at, const char *rest)
+{
+    size_t used = strcmp(at, "/") == 0 ? 0 : strlen(at);
+    for (size_t len; *rest != '\0'; rest += len) {
+        rest += strspn(rest, "/");
+        len = strcspn(rest, "/");
+        if (len == 0 || (len == 1 && rest[0] == '.'))
+            continue;
+        if (len == 2 && rest[0] == '.' && rest[1] == '.') {
+            while (used > 0 && at[--used] != '/')
+                continue;
+        } else {
+            at[used++] = '/';
+            memcpy(at + used, rest, len);
+            used += len;
+        }
+    }
+    if (used == 0)
+        at[used++] = '/';
+    at[used] = '\0';
+}
+
+/* The longest beginning of `path` (whole steps) that is there: its bytes, and in *real the
+ * resolved path of it, freed with free. */
+static bm_status find_there(const char *path, size_t *len, char **real, bm_error *err)
+{
+    char *begin = bm_strdup(path);
+    if (begin == NULL)
+        return bm_fail_nomem(err, strlen(path) + 1);
+    *len = strlen(begin);
+    for (;;) {
+        *real = realpath(*len > 0 ? begin : ".", NULL);
+        if (*real != NULL || errno != ENOENT || *len == 0)
+            break;
+        while (*len > 0 && begin[*len - 1] == '/')
+            --*len;
+        while (*len > 0 && begin[*len - 1] != '/')
+            --*len;
+        begin[*len] = '\0';
+    }
+    int code = errno;
+    bm_free(begin);
+    return *real != NULL ? BM_OK
+                         : bm_fail_errno(err, code, path, "no directory to write the output into");
+}
+
+bm_status bm_out_parents_resolve(const char *target, char **out, bm_error *err)
+{
+    char *parent = NULL, *real = NULL;
+    size_t len = 0;
+    bm_status status = bm_place_parent(target, &parent, err);
+    if (status == BM_OK)
+        status = find_there(parent, &len, &real, err);
+    if (status != BM_OK)
+        goto out;
+    const char *rest = parent + len;
+    if (rest[0] != '\0' && access(real, W_OK | X_OK) != 0) {
+        status = bm_fail_errno(err, errno, parent, "cannot make the directory");
+        goto out;
+    }
+    *out = bm_alloc(strlen(real) + strlen(rest) + 2, 1);
+    if (*out == NULL) {
+        status = bm_fail_nomem(err, strlen(real) + strlen(rest) + 2);
+        goto out;
+    }
+    memcpy(*out, real, strlen(real) + 1);
+    walk(*out, rest);
+out:
+    free(real);
+    bm_free(parent);
+    return status;
+}
 
 /* Of the job's memory, for the report of an output that is to be replaced: what batches had is free
  * when it is read for the last time, beside all rows (sign/budget.h). */
@@ -261,13 +729,13 @@ bool bm_out_lies_in(const char *inner, const char *outer)
 }
 
 /* A path of the output against an input. */
-typedef struct output {
+typedef struct target_output {
     const char *shown, *resolved;
     const struct stat *there; /* what stands there; NULL: nothing, or it does not matter */
-} output;
+} target_output;
 
 /* Is it what stands at the output? "-" is standard input. */
-static bool is_there(const output *out, const char *input)
+static bool is_there(const target_output *out, const char *input)
 {
     struct stat info;
     if (out->there == NULL)
@@ -277,7 +745,7 @@ static bool is_there(const output *out, const char *input)
     return info.st_dev == out->there->st_dev && info.st_ino == out->there->st_ino;
 }
 
-static bm_status check_input(const output *out, const char *input, bm_error *err)
+static bm_status check_input(const target_output *out, const char *input, bm_error *err)
 {
     const bool is_stdin = strcmp(input, "-") == 0;
     char *path = is_stdin ? NULL : realpath(input, NULL);
@@ -311,8 +779,8 @@ static bm_status check_inputs(const char *target, output_kind kind, const char *
     if (code != 0 && code != ENOENT && code != ENOTDIR)
         BM_TRY_OUT(bm_fail_errno(err, code, target, "cannot look at the output"));
     const bool there = code == 0 && !S_ISLNK(info.st_mode);
-    const output new_output = {target, resolved, there ? &info : NULL};
-    const output work_dir = {target, work, NULL}; /* what lies there would be cleared */
+    const target_output new_output = {target, resolved, there ? &info : NULL};
+    const target_output work_dir = {target, work, NULL}; /* what lies there would be cleared */
     for (size_t i = 0; i < n_inputs; i++) {
         BM_TRY_OUT(check_input(&new_output, inputs[i], err));
         if (kind == A_DIR)
@@ -336,4 +804,103 @@ bm_status bm_out_file_check(const char *target, bm_out_existing existing, const 
 {
     BM_TRY(check_inputs(target, A_FILE, inputs, n_inputs, err));
     return check_target(target, A_FILE, existing, err);
+}
+
+/* out_apart -- outputs against each other, two at a time. */
+
+/* Where a path leads. */
+typedef struct place {
+    char *resolved;
+    char *work; /* of a directory; NULL: none */
+    bool there;
+    struct stat info;
+} place;
+
+static void reset(place *p)
+{
+    bm_free(p->resolved);
+    bm_free(p->work);
+}
+
+static bm_status find(const bm_out_named *output, place *out, bm_error *err)
+{
+    *out = (place){0};
+    BM_TRY(bm_out_target_resolve(output->path, &out->resolved, err));
+    if (output->is_dir)
+        BM_TRY(bm_string_format(&out->work, err, "%s.partial", out->resolved));
+    out->there = lstat(out->resolved, &out->info) == 0;
+    return out->there || errno == ENOENT || errno == ENOTDIR
+               ? BM_OK
+               : bm_fail_errno(err, errno, output->path, "cannot look at the output");
+}
+
+static bool same_node(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* What `a` is to `b`; NULL: nothing. */
+static const char *relation(const place *a, const place *b)
+{
+    if (strcmp(a->resolved, b->resolved) == 0 ||
+        (a->there && b->there && same_node(&a->info, &b->info)))
+        return "is";
+    if (bm_out_lies_in(a->resolved, b->resolved) ||
+        (b->work != NULL && bm_out_lies_in(a->resolved, b->work)))
+        return "lies in";
+    return NULL;
+}
+
+static bm_status check_two(const bm_out_named *first, const bm_out_named *second, bm_error *err)
+{
+    place a = {0}, b = {0};
+    bm_status status = find(first, &a, err);
+    if (status == BM_OK)
+        status = find(second, &b, err);
+    const bm_out_named *inner = second, *outer = first;
+    const char *what = status == BM_OK ? relation(&b, &a) : NULL;
+    if (status == BM_OK && what == NULL) {
+        what = relation(&a, &b);
+        inner = first;
+        outer = second;
+    }
+    if (what != NULL && strcmp(what, "is") == 0)
+        status = bm_fail_at(err, BM_ERR_USAGE, inner->path, 0,
+                            "two outputs in one file (a file for each)");
+    else if (what != NULL)
+        status = bm_fail_at(err, BM_ERR_USAGE, inner->path, 0,
+                            "the output %s the output %s (expected a place of its own)", what,
+                            outer->path);
+    reset(&a);
+    reset(&b);
+    return status;
+}
+
+bm_status bm_out_apart(const bm_out_named *outputs, size_t n, bm_error *err)
+{
+    for (size_t i = 1; i < n; i++) {
+        for (size_t k = 0; k < i; k++)
+            BM_TRY(check_two(&outputs[k], &outputs[i], err));
+    }
+    return BM_OK;
+}
+
+bm_status bm_out_apart_from_temp(const char *target, const char *temp_dir, bm_error *err)
+{
+    place output = {0};
+    char *real = realpath(temp_dir, NULL);
+    /* who opens it says why */
+    if (real == NULL)
+        return errno == ENOMEM ? bm_fail_nomem(err, PATH_MAX) : BM_OK;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(find(&(bm_out_named){target, true}, &output, err));
+    if ((bm_out_lies_in(real, output.resolved) || bm_out_lies_in(real, output.work)))
+        BM_TRY_OUT(bm_fail_at(err, BM_ERR_USAGE, temp_dir, 0,
+                              "temporary files would lie in the output %s (expected another "
+                              "directory)",
+                              target));
+out:
+    free(real);
+    reset(&output);
+    return status;
 }

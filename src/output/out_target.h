@@ -1,11 +1,138 @@
 /* out_target.h -- what may stand where an output is to go. */
-#ifndef BM_IO_OUTPUT_OUT_TARGET_H
-#define BM_IO_OUTPUT_OUT_TARGET_H
+#ifndef BM_OUTPUT_OUT_TARGET_H
+#define BM_OUTPUT_OUT_TARGET_H
+
+#include <stdbool.h>
+#include <string.h>
+#include <sys/types.h>
 
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#include "output/out_ours.h"
+#include "model/ids.h"
+#include "output/manifest.h"
+
+/* out_state -- the names in a work directory, TARGET.partial.
+ *
+ *     TARGET.partial/ .bandmill-work     the marker: whose it is, and a list of what is in it
+ *                     .bandmill-…        what the job needs to be resumed
+ *                     output/            what one rename makes the target
+ *
+ * The marker and the files of state lie beside the outputs and never among them, so that the
+ * marker
+ * stays, locked, until the last rename is done. */
+
+#define BM_OUT_STATE_PREFIX ".bandmill-"
+/* What an interrupted job has done; without it the job cannot be resumed. */
+#define BM_OUT_JOURNAL BM_OUT_STATE_PREFIX "journal"
+/* Says that the directory is ours, and lists what is in it; locked while its job lives. */
+#define BM_OUT_MARKER BM_OUT_STATE_PREFIX "work"
+/* The folder of the outputs; during the last steps over an earlier output, that one. */
+#define BM_OUT_NEW "output"
+
+/* Is it a name of a file of state, the marker's included? */
+static inline bool bm_out_is_state(const char *name)
+{
+    return strncmp(name, BM_OUT_STATE_PREFIX, sizeof BM_OUT_STATE_PREFIX - 1) == 0;
+}
+
+/* out_place -- the steps by which an output gets its name: renaming and syncing. */
+
+/* *out: the folder that `path` lies in, the caller's to free. */
+bm_status bm_place_parent(const char *path, char **out, bm_error *err);
+bm_status bm_place_sync_folder(const char *path, bm_error *err);
+/* Does anything stand at `path`, a link too? BM_ERR_IO: that cannot be told. */
+bm_status bm_place_look(const char *path, bool *there, bm_error *err);
+/* Rename a file without replacing anything: BM_ERR_USAGE where `to` is there. */
+bm_status bm_place_file(const char *from, const char *to, bm_error *err);
+/* The same of the directory `name` in the open folder; an empty directory at `to` is replaced. */
+bm_status bm_place_dir(int folder, const char *name, const char *to, bm_error *err);
+/* Exchange the directory `name` (new) in the open folder and `to` (old): afterwards the old one is
+ * `name`. */
+bm_status bm_place_exchange(int folder, const char *name, const char *to, bm_error *err);
+
+/* out_ours -- what in a directory is ours: the one rule by which anything is cleared, replaced or
+ * removed.
+ *
+ *     a work directory, TARGET.partial   is ours by its marker (out_lock.h), which lists what jobs
+ *                                        of ours put there, each name before the thing itself
+ *     an output                          is ours by its manifest.json or report.json, which lists
+ *                                        its files
+ *
+ * Names alone prove nothing. A name that is listed stands for a regular file; a folder is ours
+ * where
+ * a listed name lies in it. All else is somebody else's: a file that nobody listed, a link or a
+ * pipe
+ * under a listed name, an empty folder. A directory that holds anything of somebody else's is
+ * neither cleared nor replaced, and of one that is, only what is listed is removed, through its
+ * descriptor, so that a path which has come to mean something else harms nobody.
+ *
+ * Threads: one at a time. */
+
+#define BM_OUT_NAME_BYTES 300u /* of a name in a directory, in messages */
+
+/* Names of files, relative to a directory, with slashes. {0}: none. */
+typedef struct bm_ours {
+    bm_id_set files;
+    bm_id_set folders; /* those above the files, without a slash at their ends */
+} bm_ours;
+
+/* Can it be the name of something in a directory? Relative, without empty steps, "." and "..". */
+bool bm_ours_is_name(const char *name);
+/* List a file. Listed twice is listed once. BM_ERR_NOMEM. */
+bm_status bm_ours_add(bm_ours *ours, const char *name, bm_error *err);
+/* A folder that is ours even where no listed name lies in it. BM_ERR_NOMEM. */
+bm_status bm_ours_add_folder(bm_ours *ours, const char *name, bm_error *err);
+bool bm_ours_has(const bm_ours *ours, const char *name);
+void bm_ours_reset(bm_ours *ours); /* frees */
+/* List the files of an output: those in its manifest, and the manifest. BM_ERR_NOMEM. */
+bm_status bm_ours_add_manifest(bm_ours *ours, const bm_manifest *manifest, bm_error *err);
+
+/* A directory: its descriptor is borrowed, its path is for messages. */
+typedef struct bm_ours_at {
+    int folder;
+    const char *path;
+    bool single; /* a file that has a second name elsewhere (a hard link) is not ours */
+} bm_ours_at;
+
+/* Fill `other` with the name of something that is not ours; "": all is. */
+bm_status bm_ours_find_other(const bm_ours *ours, bm_ours_at at, char other[BM_OUT_NAME_BYTES],
+                             bm_error *err);
+/* Which of the files that are ours are to go? `name` as it is listed. */
+typedef bool bm_ours_goes(const void *ctx, const char *name);
+/* Remove those that go (`goes` NULL: all) and the folders that are empty then, and nothing else. On
+ * failure some are removed. */
+bm_status bm_ours_remove(const bm_ours *ours, bm_ours_at at, bm_ours_goes *goes, const void *ctx,
+                         bm_error *err);
+
+/* out_parents -- the folders that an output lies in: those that are missing are made, and removed
+ * again where the output does not come to be. */
+
+/* A folder that was made. */
+typedef struct bm_out_parent {
+    char *path; /* owned */
+    dev_t device;
+    ino_t node;
+} bm_out_parent;
+
+/* {0}: none. */
+typedef struct bm_out_parents {
+    bm_out_parent *made; /* a folder stands before those in it */
+    size_t n, cap;
+} bm_out_parents;
+
+/* Make the folders above `target` that are missing, and note them. On failure some may be made: they
+ * are noted too. BM_ERR_IO with the code ENOENT also where another job removes them meanwhile. */
+bm_status bm_out_parents_make(bm_out_parents *parents, const char *target, bm_error *err);
+/* That they have their names is on the disk. */
+bm_status bm_out_parents_sync(const bm_out_parents *parents, bm_error *err);
+/* Remove those that were made, are still the same and empty; and free. */
+void bm_out_parents_remove(bm_out_parents *parents);
+/* Free; the folders stay. */
+void bm_out_parents_reset(bm_out_parents *parents);
+/* *out: the absolute path that the folder above `target` has, or will have once it is made: without
+ * links, "." and "..". The caller's to free. BM_ERR_IO: it could not be made. */
+bm_status bm_out_parents_resolve(const char *target, char **out, bm_error *err);
 
 /* Directories of ours that have no report, which says itself what they hold. */
 typedef struct bm_out_kind {
@@ -15,8 +142,8 @@ typedef struct bm_out_kind {
 } bm_out_kind;
 
 /* What happens to something that stands there already. A file is replaced if it is a regular file
- * that is empty or begins as ours do (model/file_heads.h); a directory only if it is ours whole
- * (out_ours.h). An empty directory counts as nothing, but for a mount point. */
+ * that is empty or begins as ours do (model/file_names.h); a directory only if it is ours whole
+ * (out_target.h). An empty directory counts as nothing, but for a mount point. */
 typedef struct bm_out_existing {
     enum {
         BM_OUT_IS_REFUSED,
@@ -67,5 +194,20 @@ bool bm_out_lies_in(const char *inner, const char *outer);
  * existing.memory (0: any does). `out` is to be reset in any case. */
 bm_status bm_out_target_list(const char *target, bm_out_existing existing, bm_ours *out,
                              bm_error *err);
+
+/* out_apart -- do a job's outputs lie apart from each other? By whatever spelling or link they are
+ * named: what counts is the folder and the name that a path leads to, and where there is something
+ * already, what it is. */
+
+typedef struct bm_out_named {
+    const char *path;
+    bool is_dir; /* so its work directory is taken too */
+} bm_out_named;
+
+/* BM_ERR_USAGE: two of the outputs are one, or one lies in another. */
+bm_status bm_out_apart(const bm_out_named *outputs, size_t n, bm_error *err);
+/* BM_ERR_USAGE: the folder of temporary files is the directory `target`, its work directory, or lies
+ * in one of them. A folder that is not there lies nowhere. */
+bm_status bm_out_apart_from_temp(const char *target, const char *temp_dir, bm_error *err);
 
 #endif

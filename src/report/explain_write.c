@@ -1,6 +1,6 @@
 /* explain_write.c -- the answer of `explain`, in three forms.
  *
- * Text and graph are read by people: hidden characters of ids (base/plain_text.h) are shown as \xHH,
+ * Text and graph are read by people: hidden characters of ids (base/utf8.h) are shown as \xHH,
  * so that a hostile id cannot drive a terminal or break out of a label. JSON has ids as groups.jsonl
  * has them. What is written goes out line by line; nothing here grows with the group but one line.
  *
@@ -13,9 +13,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/plain_text.h"
+#include "base/utf8.h"
 #include "json/json_write.h"
-#include "model/file_heads.h"
+#include "model/file_names.h"
 
 static bool chain_asked(const bm_explainer *e)
 {

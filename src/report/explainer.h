@@ -2,30 +2,53 @@
  * found in them.
  *
  *     job_explain.c    the job: which group, in which order things are done
- *     explain_group.c  the report's words, the group and its members
- *     explain_pairs.c  the group's pairs: from pairs.tsv, or from the inputs (explain_sets.c)
- *     explain_run.c    what two documents have in common at a stretch
+ *     explain.c  the report's words, the group and its members
+ *     explain.c  the group's pairs: from pairs.tsv, or from the inputs (explain.c)
+ *     explain.c    what two documents have in common at a stretch
  *     explain_write.c  the answer as text, JSON or a graph
  *
  * Documents are numbered by their place in the group, which is their order in the inputs.
- * Similarities have the six decimals of our files, also where they were computed again, so that the
+ * Similarities have the six decimals of our files, also where they were computed again, so that
+ * the
  * answer does not depend on where the pairs came from. */
-#ifndef BM_EXPLAIN_EXPLAINER_H
-#define BM_EXPLAIN_EXPLAINER_H
+#ifndef BM_REPORT_EXPLAINER_H
+#define BM_REPORT_EXPLAINER_H
 
 #include <bandmill/explain.h>
 #include <bandmill/sketch.h>
 
-#include "output/manifest.h"
-#include "results/result_dir.h"
-#include "lsh/bridges.h"
-#include "lsh/link_graph.h"
-#include "lsh/min_cut.h"
-#include "lsh/shortest_chain.h"
-#include "report/explain_sets.h"
-#include "model/id_set.h"
 #include "job/job_context.h"
 #include "job/rows.h"
+#include "lsh/link_graph.h"
+#include "model/ids.h"
+#include "output/manifest.h"
+#include "results/result_dir.h"
+
+/* explain_sets -- the shingle sets of a few documents, out of the inputs that a report names. */
+
+typedef struct bm_explain_sets {
+    size_t n;             /* documents met, in input order */
+    uint32_t *numbers;    /* of each in the set of ids that was wanted */
+    uint32_t *place;      /* of each wanted one in the above; BM_ID_NONE: it is not in the inputs */
+    uint64_t *offsets;    /* n + 1, into hashes */
+    bm_hash128 *contents; /* of each: equal for identical documents */
+    uint64_t *hashes;
+    double *weights; /* beside them; NULL: there are none */
+    size_t cap, cap_hashes, cap_weights;
+} bm_explain_sets; /* {0} is empty */
+
+/* Read all inputs of the manifest, in the way it says, and fill *out with the wanted documents;
+ * `settings`: threads, memory and callbacks. `rows`: of a table in memory its rows, which are moved; NULL: none. BM_ERR_FORMAT names an input that is not the one that the manifest
+ * was made from; BM_ERR_IO one that is gone; BM_ERR_NOMEM past the memory. */
+bm_status bm_explain_sets_read(const bm_settings *settings, const bm_manifest *manifest,
+                               struct ArrowArrayStream *rows, const bm_id_set *wanted,
+                               bm_explain_sets *out, bm_error *err);
+/* The same inputs, but the texts of the wanted documents as they were read, by their numbers in the set, into empty buffers;
+ * *text: how they were cut into shingles. BM_ERR_INPUT: these inputs have no texts. */
+bm_status bm_explain_texts_read(const bm_settings *settings, const bm_manifest *manifest,
+                                struct ArrowArrayStream *rows, const bm_id_set *wanted,
+                                bm_buf *texts, bm_text_options *text, bm_error *err);
+void bm_explain_sets_reset(bm_explain_sets *sets);
 
 /* The longest run of units that two texts have in common. */
 typedef struct bm_shared_run {
@@ -68,7 +91,7 @@ typedef struct bm_explainer {
     bm_explanation answer;
 } bm_explainer;
 
-/* --- explain_group.c --- */
+/* --- explain.c --- */
 /* Open the report, see that groups.jsonl is the one it lists, read how pairs were found. */
 bm_status bm_explain_open(bm_explainer *e, bm_error *err);
 /* The groups of n ids; 0: none. */
@@ -77,14 +100,14 @@ bm_status bm_explain_find(const bm_explainer *e, const bm_str *ids, size_t n, ui
 /* Fill ids and kept of group `number`. BM_ERR_USAGE: there is none of that number. */
 bm_status bm_explain_load(bm_explainer *e, uint64_t number, bm_error *err);
 
-/* --- explain_pairs.c --- */
+/* --- explain.c --- */
 /* The pairs of the group's documents. */
 bm_status bm_explain_pairs(bm_explainer *e, bm_error *err);
 /* The similarity of e->a and e->b themselves, as the directory's pairs are measured: of their link,
  * else from the inputs. Where these cannot be read: a warning, and NAN. */
 bm_status bm_explain_similarity(bm_explainer *e, bm_error *err);
 
-/* --- explain_run.c --- */
+/* --- explain.c --- */
 /* The longest run that e->a and e->b have in common, out of the inputs. Where these cannot be read: a warning, and it is not
  * known. */
 bm_status bm_explain_run(bm_explainer *e, bm_error *err);

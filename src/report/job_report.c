@@ -16,7 +16,7 @@
 #include "base/meter.h"
 #include "base/sized_struct.h"
 #include "sources/batch_sources.h"
-#include "model/option_defaults.h"
+#include "model/option_words.h"
 #include "job/job_context.h"
 #include "job/recipe.h"
 #include "report/page.h"

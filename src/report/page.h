@@ -1,5 +1,7 @@
-/* page.h -- all that a page of `report` says, as data: filled by readers of the directory and its inputs, then written as
- * one JSON object, of which --json prints the public members and the page is filled from all (template.h).
+/* page.h -- all that a page of `report` says, as data: filled by readers of the directory and
+ * its inputs, then written as
+ * one JSON object, of which --json prints the public members and the page is filled from all
+ * (page.h).
  *
  *     report.json, sources.tsv      page_dir.c       plan, words, sizes, inputs
  *     removed.tsv, groups.jsonl                      the largest groups; pairs to show; reasons
@@ -10,22 +12,26 @@
  *     page -> page_json.c                            a member a part of the page
  *          -> page.html, template.c                  for people
  *
- * A number more on the page is a member in page_json.c and a place in page.html. Ids, names and texts are bytes of
+ * A number more on the page is a member in page_json.c and a place in page.html. Ids, names and
+ * texts are bytes of
  * strangers: only template.c decides how they are shown. Threads: one. */
-#ifndef BM_PAGE_PAGE_H
-#define BM_PAGE_PAGE_H
+#ifndef BM_REPORT_PAGE_H
+#define BM_REPORT_PAGE_H
 
 #include <bandmill/job.h>
 #include <bandmill/report.h>
+#include <bandmill/status.h>
+#include <bandmill/types.h>
 
-#include "output/manifest.h"
-#include "results/listed_order.h"
-#include "lsh/bridges.h"
-#include "model/id_set.h"
-#include "model/shingle_batch.h"
-#include "job/settings.h"
 #include "job/histogram.h"
 #include "job/rows.h"
+#include "job/settings.h"
+#include "json/json_write.h"
+#include "lsh/link_graph.h"
+#include "model/batches.h"
+#include "model/ids.h"
+#include "output/manifest.h"
+#include "results/listed_order.h"
 
 typedef struct bm_page_size { /* so many groups have so many documents */
     uint64_t size, groups;
@@ -245,5 +251,67 @@ bm_status bm_page_graph_place(bm_page_node *nodes, size_t n, const uint32_t *lin
 
 bm_status bm_page_write_json(const bm_page *page, bm_rows *rows, uint64_t *n_bytes, bm_error *err);
 bm_status bm_page_write_html(const bm_page *page, bm_rows *rows, uint64_t *n_bytes, bm_error *err);
+
+/* word_diff -- the words that two texts have in common, in one order, and those that each has
+ * alone.
+ *
+ * A word is a run of bytes that are no ASCII white space, together with the white space before
+ * it; two words are
+ * equal where their bytes are, whatever white space stands before them. */
+
+typedef struct bm_diff_word {
+    size_t begin; /* of the white space before it */
+    size_t word;  /* of the word itself; white space at the end of a text is a word without bytes */
+    size_t end;
+    uint64_t hash;
+    bool common;
+} bm_diff_word;
+
+typedef struct bm_diff_text {
+    bm_str text; /* borrowed */
+    bm_diff_word *words;
+    size_t n, cap;
+} bm_diff_text; /* {0} but for `text` */
+
+/* Cut both texts and mark what they have in common: as many `common` words in the one as in the other, the i-th of
+ * them equal. The longest such sequence, but where the texts differ so much that looking for it would take long: then a
+ * long one. BM_ERR_NOMEM. */
+bm_status bm_word_diff(bm_diff_text *a, bm_diff_text *b, bm_error *err);
+void bm_diff_text_reset(bm_diff_text *text);
+
+/* template -- a page with holes (page.html), filled from a JSON object.
+ *
+ *     {{path}}            a value as plain text, for attributes and tooltips
+ *     {{FILTER path}}     a value written in another way; the table of filters is in template.c
+ *     {{#if path}} … {{else}} … {{/if}}    the value is there, and not null, false, 0 or empty
+ *     {{#has path}} …     it is there and not null
+ *     {{#is path word}} … it is this word or number
+ *     {{#each path}} …    for each element of an array, or member of an object; else, where there is none
+ *     {{#stream path}} …  for each object that the caller's `stream` makes of this name, so that they are never all in memory
+ *
+ * A path is a name or several with dots between them. Its first name is looked up in the element
+ * at hand, then in what
+ * encloses that, at last in the whole object; with a dot before it (".name") in the element at
+ * hand alone. "." is the
+ * element itself and "@key" its name in the object that is walked. A tag of the second kind that
+ * has a line for itself
+ * takes the line with it.
+ *
+ * The template is ours and its text is markup. Values are of strangers: each is escaped,
+ * whatever filter writes it, and so
+ * can begin no element and no attribute; `raw` alone is not, and is for style sheets, scripts
+ * and pictures of our own. */
+
+typedef struct bm_template {
+    const char *text;
+    bm_str values; /* a JSON object */
+    /* Write object i of a name (JSON text) to `json`, which is empty; *more false: there is none left. NULL: no streams. */
+    bm_status (*stream)(void *ctx, bm_str name, size_t i, bm_json *json, bool *more, bm_error *err);
+    void *ctx;
+} bm_template;
+
+/* Fill it into rows; *n_bytes that were written. BM_ERR_FORMAT: the template is broken. */
+bm_status bm_template_fill(const bm_template *page, bm_rows *rows, uint64_t *n_bytes,
+                           bm_error *err);
 
 #endif

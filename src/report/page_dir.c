@@ -21,16 +21,16 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/open_file.h"
+#include "base/files.h"
 #include "base/random.h"
 #include "json/json_scan.h"
 #include "json/json_write.h"
 #include "results/result_dir.h"
-#include "results/source_table.h"
-#include "lsh/pair_groups.h"
+#include "results/listed_order.h"
+#include "lsh/groups.h"
 #include "model/file_names.h"
-#include "job/record_room.h"
-#include "job/report_counts.h"
+#include "job/job_context.h"
+#include "job/report_file.h"
 #include "report/page.h"
 
 /* --- documents that are shown --- */

@@ -16,8 +16,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "lsh/link_graph.h"
-#include "model/pair_order.h"
-#include "inmem/set_links.h"
+#include "model/ids.h"
+#include "inmem/finder.h"
 #include "report/page.h"
 
 #define NODES_MAX    120u  /* documents that are drawn */

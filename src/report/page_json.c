@@ -21,8 +21,6 @@
 #include "job/assets.h"
 #include "job/figure.h"
 #include "report/page.h"
-#include "report/template.h"
-#include "report/word_diff.h"
 
 #define LISTED_MAX  10u   /* bridges and articulation points */
 #define INPUTS_MAX  50u   /* that are listed */

@@ -2,7 +2,7 @@
  * Every text of somebody else goes through put_escaped.
  *
  * Tests: tests/unit/report/test_template.c, tests/cli/cases/report.sh, tests/reference/test_report.py */
-#include "report/template.h"
+#include "report/page.h"
 
 #include <inttypes.h>
 #include <locale.h>
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/plain_text.h"
+#include "base/utf8.h"
 #include "json/json_scan.h"
 #include "job/figure.h"
 

@@ -1,12 +1,794 @@
 /* kept_writer.c -- which way of writing kept documents each format has.
  *
- * Tests: tests/unit/results/test_kept_writer.c */
+ * Tests: tests/reference/test_tables.py, tests/unit/results/test_kept_writer.c */
 #include "results/kept_writer.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "results/kept_files.h"
-#include "results/kept_writer_ops.h"
+#include "base/utf8.h"
+#include "input/compression_kinds.h"
+#include "input/record_format.h"
+#include "input/tables.h"
+#include "json/json_write.h"
+#include "model/file_names.h"
+
+/* kept_id_list -- the ids of kept documents, a line each, where there are no records to copy. */
+
+typedef struct id_list {
+    bm_out_file *file;
+    bm_buf line;
+} id_list;
+
+static void id_list_close(void *state)
+{
+    id_list *list = state;
+    if (list == NULL)
+        return;
+    bm_out_file_abort(list->file);
+    bm_buf_reset(&list->line);
+    bm_free(list);
+}
+
+static bm_status id_list_open(const bm_kept_cfg *cfg, void **state, bm_error *err)
+{
+    id_list *list = NULL;
+    BM_TRY(bm_new_zero(&list, 1, err));
+    bm_status status = cfg->write != NULL
+                           ? bm_kept_file_open(NULL, cfg, 0, &list->file, err)
+                           : bm_out_dir_file(cfg->dir, BM_FILE_KEPT_IDS, &list->file, err);
+    if (status == BM_OK)
+        *state = list;
+    else
+        id_list_close(list);
+    return status;
+}
+
+static bm_status id_list_add(void *state, bm_str id, bm_error *err)
+{
+    id_list *list = state;
+    if (list->file == NULL)
+        return bm_fail(err, BM_ERR_INTERNAL, "a kept id behind the end");
+    list->line.len = 0;
+    BM_TRY(bm_tsv_escape(&list->line, id, err));
+    BM_TRY(bm_buf_add(&list->line, "\n", 1, err));
+    return bm_out_file_write(list->file, list->line.data, list->line.len, err);
+}
+
+static bm_status id_list_finish(void *state, bm_error *err)
+{
+    id_list *list = state;
+    bm_out_file *file = list->file;
+    list->file = NULL;
+    return file != NULL ? bm_out_file_close(file, err) : BM_OK;
+}
+
+const bm_kept_writer_ops bm_kept_ids = {.wants_ids = true,
+                                        .open = id_list_open,
+                                        .id = id_list_add,
+                                        .finish = id_list_finish,
+                                        .close = id_list_close};
+
+/* kept_records -- kept records byte for byte, one kept file at a time, in the order of the
+ * inputs. Plain files
+ * of records that stand side by side are written at places that were reserved, by any number of
+ * threads.
+ * Names come from kept_writer.c. Elements of an array become an array again, an element after
+ * another; a byte order mark stays before its bracket.
+ *
+ * A stream is one file for all inputs: a byte order mark stands at its beginning alone, and
+ * where the last record of an
+ * input has no line ending, one is written before the next. */
+
+typedef struct records {
+    bm_kept_cfg cfg;
+    bm_kept_files files;
+    size_t next; /* inputs below it have their file */
+    bm_out_file *file;
+    bool fresh;        /* nothing was written of the input that is open */
+    char last;         /* byte that was written */
+    bool array;        /* records are elements of one */
+    bool parts;        /* each is a member of its own, where the file is compressed */
+    uint64_t elements; /* in the file that is open */
+    bool marked;       /* that file begins with a byte order mark */
+    uint64_t reserved; /* bytes of it, where they are reserved */
+} records;
+
+static void records_close(void *state)
+{
+    records *r = state;
+    if (r == NULL)
+        return;
+    bm_out_file_abort(r->file);
+    bm_kept_files_reset(&r->files);
+    bm_free(r);
+}
+
+static bm_status records_open(const bm_kept_cfg *cfg, void **state, bm_error *err)
+{
+    records *r = NULL;
+    BM_TRY(bm_new_zero(&r, 1, err));
+    r->cfg = *cfg;
+    r->array = bm_input_set_format(cfg->set) == BM_FORMAT_JSON;
+    r->parts = bm_input_set_format(cfg->set) == BM_FORMAT_WET;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_kept_files_name(&r->files, cfg, err));
+    status = cfg->write != NULL ? bm_kept_file_open(&r->files, cfg, 0, &r->file, err)
+                                : bm_out_dir_expect(cfg->dir, (const char *const *)r->files.names,
+                                                    r->files.n, err);
+out:
+    if (status == BM_OK)
+        *state = r;
+    else
+        records_close(r);
+    return status;
+}
+
+static bm_status write_text(records *r, const char *text, bm_error *err)
+{
+    return bm_out_file_write(r->file, text, strlen(text), err);
+}
+
+static bm_status close_file(records *r, bm_error *err)
+{
+    if (r->file == NULL)
+        return BM_OK;
+    bm_status status = BM_OK;
+    if (r->array)
+        status = write_text(r, r->elements > 0 ? "\n]\n" : "[]\n", err);
+    bm_out_file *file = r->file;
+    r->file = NULL;
+    if (status == BM_OK)
+        return bm_out_file_close(file, err);
+    bm_out_file_abort(file);
+    return status;
+}
+
+static bm_status records_end_file(void *state, bm_error *err)
+{
+    records *r = state;
+    return r->cfg.write != NULL ? BM_OK : close_file(r, err);
+}
+
+static bm_status records_begin_file(void *state, size_t index, bm_error *err)
+{
+    records *r = state;
+    r->fresh = true;
+    if (r->cfg.write != NULL)
+        return BM_OK;
+    if (index >= r->files.n || index < r->next || r->file != NULL)
+        return bm_fail(err, BM_ERR_INTERNAL, "kept files are begun in order, one at a time");
+    for (; r->next <= index; r->next++) {
+        /* one that was left out */
+        BM_TRY(close_file(r, err));
+        BM_TRY(bm_kept_file_open(&r->files, &r->cfg, r->next, &r->file, err));
+        r->elements = r->reserved = 0;
+        r->marked = false;
+    }
+    return BM_OK;
+}
+
+/* What is first written of an input comes behind another's in the stream. */
+static bm_status join_stream(records *r, bm_str *raw, bm_error *err)
+{
+    if (!r->fresh || r->cfg.write == NULL || bm_out_file_bytes(r->file) == 0)
+        return BM_OK;
+    const size_t mark = bm_bom_bytes(raw->data, raw->len);
+    *raw = (bm_str){raw->data + mark, raw->len - mark};
+    return r->array || r->last == '\n' ? BM_OK : write_text(r, "\n", err);
+}
+
+/* Records side by side, a member each. */
+static bm_status write_parts(records *r, bm_str raw, bm_error *err)
+{
+    bm_scan scan = {0};
+    while (raw.len > 0) {
+        const size_t end = bm_wet_end(&scan, raw.data, 0, raw.len);
+        const size_t n = end == BM_SCAN_MORE ? raw.len : end;
+        BM_TRY(bm_out_file_write(r->file, raw.data, n, err));
+        BM_TRY(bm_out_file_end_part(r->file, err));
+        raw = (bm_str){raw.data + n, raw.len - n};
+    }
+    return BM_OK;
+}
+
+static bm_status records_write(void *state, bm_str raw, bm_error *err)
+{
+    records *r = state;
+    if (r->file == NULL)
+        return bm_fail(err, BM_ERR_INTERNAL, "a kept record without a file");
+    BM_TRY(join_stream(r, &raw, err));
+    r->fresh = false;
+    if (raw.len == 0) /* it was a mark, and nothing else */
+        return BM_OK;
+    r->last = raw.data[raw.len - 1];
+    bool mark =
+        r->array && r->elements == 0 && !r->marked && bm_bom_bytes(raw.data, raw.len) == raw.len;
+    if (mark)
+        r->marked = true;
+    else if (r->array) {
+        BM_TRY(write_text(r, r->elements++ > 0 ? ",\n" : "[\n", err));
+    }
+    return r->parts ? write_parts(r, raw, err) : bm_out_file_write(r->file, raw.data, raw.len, err);
+}
+
+static bm_status records_more(void *state, bm_str bytes, bm_error *err)
+{
+    records *r = state;
+    return r->file != NULL ? bm_out_file_write(r->file, bytes.data, bytes.len, err)
+                           : bm_fail(err, BM_ERR_INTERNAL, "more of a record without a file");
+}
+
+static bm_status records_reserve(void *state, uint64_t len, bm_kept_place *out, bm_error *err)
+{
+    records *r = state;
+    if (r->file == NULL)
+        return bm_fail(err, BM_ERR_INTERNAL, "kept records without a file");
+    if (r->array || r->cfg.write != NULL ||
+        r->files.compressions[r->next - 1] != BM_COMPRESSION_NONE)
+        return BM_OK;
+    *out = (bm_kept_place){r->file, r->reserved};
+    r->reserved += len;
+    return BM_OK;
+}
+
+static bm_status records_finish(void *state, bm_error *err)
+{
+    records *r = state;
+    BM_TRY(close_file(r, err));
+    if (r->cfg.write == NULL && r->next < r->files.n)
+        BM_TRY(records_begin_file(r, r->files.n - 1, err));
+    return close_file(r, err);
+}
+
+const bm_kept_writer_ops bm_kept_records = {.names_files = true,
+                                            .open = records_open,
+                                            .begin_file = records_begin_file,
+                                            .write = records_write,
+                                            .more = records_more,
+                                            .reserve = records_reserve,
+                                            .end_file = records_end_file,
+                                            .finish = records_finish,
+                                            .close = records_close};
+
+/* kept_tables -- the rows of tables that stay, as files of the same kind. What is handed in as a
+ * record
+ * is the number of its row, from 0 (source_columns.c), what more is said of it its label; the
+ * library that reads tables writes the file
+ * when all of its rows are known (input). */
+
+typedef struct tables_tables {
+    bm_kept_cfg cfg;
+    bm_kept_files files;
+    size_t next, begun; /* inputs below `next` have their file; `begun` is open, where `inside` */
+    bool inside;
+    bm_buf rows;   /* a bit a row */
+    bm_buf labels; /* a bm_table_label a row that stays, where they have any */
+    uint64_t n_rows;
+    bm_out_file *file; /* while it is written */
+    bm_status status;  /* of what was written */
+    bm_error error;
+} tables_tables;
+
+static void tables_close(void *state)
+{
+    tables_tables *t = state;
+    if (t == NULL)
+        return;
+    bm_out_file_abort(t->file);
+    bm_kept_files_reset(&t->files);
+    bm_buf_reset(&t->rows);
+    bm_buf_reset(&t->labels);
+    bm_free(t);
+}
+
+static bm_status tables_open(const bm_kept_cfg *cfg, void **state, bm_error *err)
+{
+    tables_tables *t = NULL;
+    BM_TRY(bm_new_zero(&t, 1, err));
+    t->cfg = *cfg;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_kept_files_name(&t->files, cfg, err));
+    if (cfg->write == NULL)
+        status = bm_out_dir_expect(cfg->dir, (const char *const *)t->files.names, t->files.n, err);
+out:
+    if (status == BM_OK)
+        *state = t;
+    else
+        tables_close(t);
+    return status;
+}
+
+static int write_bytes(void *ctx, const char *data, size_t len)
+{
+    tables_tables *t = ctx;
+    t->status = bm_out_file_write(t->file, data, len, &t->error);
+    return t->status != BM_OK;
+}
+
+/* The file of input `index`, with the rows that were told. */
+static bm_status write_table(tables_tables *t, size_t index, bm_error *err)
+{
+    const bm_source *source = bm_input_set_source(t->cfg.set, index);
+    if (source->lost) /* there is no table without a schema */
+        return BM_OK;
+    BM_TRY(bm_kept_file_open(&t->files, &t->cfg, index, &t->file, err));
+    static const bm_table_label none;
+    const bm_table_label *labels = t->labels.len > 0  ? (const bm_table_label *)t->labels.data
+                                   : t->cfg.annotated ? &none
+                                                      : NULL;
+    const bm_input_room room = bm_input_set_room(t->cfg.set);
+    const bm_table_kept kept = {.path = bm_source_place(source),
+                                .parquet = bm_input_set_format(t->cfg.set) == BM_FORMAT_PARQUET,
+                                .rows = (const uint8_t *)t->rows.data,
+                                .n_rows = t->n_rows,
+                                .labels = labels,
+                                .n_labels = t->labels.len / sizeof(bm_table_label),
+                                .threads = room.threads,
+                                .memory = room.memory,
+                                .write = write_bytes,
+                                .write_ctx = t};
+    t->status = BM_OK;
+    bm_status status = bm_table_keep(source->name, &kept, err);
+    if (t->status != BM_OK) { /* not the table, but what it was written to */
+        status = t->status;
+        if (err != NULL)
+            *err = t->error;
+    }
+    bm_out_file *file = t->file;
+    t->file = NULL;
+    if (status == BM_OK)
+        return bm_out_file_close(file, err);
+    bm_out_file_abort(file);
+    return status;
+}
+
+static bm_status tables_end_file(void *state, bm_error *err)
+{
+    tables_tables *t = state;
+    if (!t->inside)
+        return BM_OK;
+    t->inside = false;
+    bm_status status = write_table(t, t->begun, err);
+    t->rows.len = t->labels.len = 0;
+    t->n_rows = 0;
+    return status;
+}
+
+static bm_status tables_begin_file(void *state, size_t index, bm_error *err)
+{
+    tables_tables *t = state;
+    if (index >= t->files.n || index < t->next || t->inside)
+        return bm_fail(err, BM_ERR_INTERNAL, "kept files are begun in order, one at a time");
+    for (; t->next <= index; t->next++) {
+        /* one of which nothing stays */
+        BM_TRY(tables_end_file(t, err));
+        t->begun = t->next;
+        t->inside = true;
+    }
+    return BM_OK;
+}
+
+/* The bit of a row, and those before it that are new and 0. */
+static bm_status set_row(tables_tables *t, uint64_t row, bm_error *err)
+{
+    static const char zeros[4096];
+    while (row / 8 >= t->rows.len) {
+        BM_TRY(bm_buf_add(&t->rows, zeros, sizeof zeros, err));
+    }
+    t->rows.data[row / 8] = (char)((unsigned char)t->rows.data[row / 8] | 1u << row % 8);
+    t->n_rows = row + 1;
+    return BM_OK;
+}
+
+static bm_status tables_write(void *state, bm_str raw, bm_error *err)
+{
+    tables_tables *t = state;
+    for (size_t at = 0; at < raw.len; at += sizeof(uint64_t)) {
+        uint64_t row;
+        memcpy(&row, raw.data + at, sizeof row);
+        BM_TRY(set_row(t, row, err));
+    }
+    return BM_OK;
+}
+
+/* The group of the row that was told last. */
+static bm_status tables_more(void *state, bm_str bytes, bm_error *err)
+{
+    tables_tables *t = state;
+    return bm_buf_add(&t->labels, bytes.data, bytes.len, err);
+}
+
+static bm_status tables_finish(void *state, bm_error *err)
+{
+    tables_tables *t = state;
+    BM_TRY(tables_end_file(t, err));
+    if (t->next < t->files.n)
+        BM_TRY(tables_begin_file(t, t->files.n - 1, err));
+    return tables_end_file(t, err);
+}
+
+const bm_kept_writer_ops bm_kept_tables = {.names_files = true,
+                                           .open = tables_open,
+                                           .begin_file = tables_begin_file,
+                                           .write = tables_write,
+                                           .more = tables_more,
+                                           .end_file = tables_end_file,
+                                           .finish = tables_finish,
+                                           .close = tables_close};
+
+/* kept_names -- names of kept files: endings, compression, the deepest common directory.
+ *
+ * A path is made absolute and plain first ("." and ".." taken out by its text, links not
+ * followed),
+ * so what is left below the common directory can hold no "..": a kept file cannot leave the output
+ * whatever its input is called. */
+
+static const char *format_ending(bm_format format)
+{
+    switch (format) {
+    case BM_FORMAT_TSV:
+        return ".tsv";
+    case BM_FORMAT_CSV:
+        return ".csv";
+    case BM_FORMAT_LINES:
+        return ".txt";
+    case BM_FORMAT_JSON:
+        return ".json";
+    case BM_FORMAT_WET:
+        return ".warc.wet";
+    case BM_FORMAT_PARQUET:
+        return ".parquet";
+    case BM_FORMAT_ARROW:
+        return ".arrow";
+    default:
+        return ".jsonl";
+    }
+}
+
+/* The ending of compression that a kept file gets: its own under `same`, in which `own` is what the
+ * name has ("" if its bytes are compressed but its name does not say so). */
+static const char *compression_ending(bm_kept kept, const char *own)
+{
+    switch (kept) {
+    case BM_KEPT_GZ:
+        return bm_compression_ending(BM_COMPRESSION_GZ);
+    case BM_KEPT_ZST:
+        return bm_compression_ending(BM_COMPRESSION_ZST);
+    case BM_KEPT_SAME:
+        return own;
+    default:
+        return "";
+    }
+}
+
+/* How files are named here; `single` puts `base` for all of a name but the ending. */
+typedef struct names_naming {
+    bm_kept_naming asked;
+    const char *base;
+    bool single;
+} names_naming;
+
+/* Append the file name `name` (a last step, or "-") as it is kept. */
+static bm_status add_file_name(bm_buf *out, const char *name, const bm_kept_source *source,
+                               const names_naming *how, bm_error *err)
+{
+    bool is_stdin = strcmp(source->name, "-") == 0;
+    size_t plain = strlen(name);
+    (void)bm_compression_of_name(name, &plain);
+    if (plain == 0) /* ".gz": all of it is the name */
+        plain = strlen(name);
+    const char *own = is_stdin ? bm_compression_ending(source->compression) : name + plain;
+    const char *ending = format_ending(how->asked.format);
+    size_t ending_len = strlen(ending), stem = plain;
+    if (!is_stdin) {
+        while (stem > 0 && name[stem - 1] != '.')
+            stem--;
+        if (how->asked.format == BM_FORMAT_WET && bm_name_ends(name, plain, ending))
+            stem = plain - ending_len + 1; /* two steps of its name say what it is */
+        if (stem > 1 && stem < plain) {    /* "a.b", not ".b" and not "a." */
+            ending = name + stem - 1;
+            ending_len = plain - (stem - 1);
+        }
+    }
+    if (how->single) {
+        BM_TRY(bm_buf_add_text(out, how->base, err));
+        BM_TRY(bm_buf_add(out, ending, ending_len, err));
+    } else if (is_stdin)
+        BM_TRY(bm_buf_add_format(out, err, "stdin%s", ending));
+    else
+        BM_TRY(bm_buf_add(out, name, plain, err));
+    return bm_buf_add_text(out, compression_ending(how->asked.kept, own), err);
+}
+
+/* `name` made absolute and plain, appended: "/a/b/c". */
+static bm_status add_plain_path(bm_buf *out, const char *cwd, const char *name, bm_error *err)
+{
+    const char *parts[2] = {name[0] == '/' ? "" : cwd, name};
+    for (int i = 0; i < 2; i++) {
+        for (const char *c = parts[i]; *c != '\0';) {
+            size_t len = strcspn(c, "/");
+            if (len == 2 && memcmp(c, "..", 2) == 0) {
+                while (out->len > 0 && out->data[--out->len] != '/')
+                    ;
+            } else if (len > 0 && !(len == 1 && *c == '.')) {
+                BM_TRY(bm_buf_add(out, "/", 1, err));
+                BM_TRY(bm_buf_add(out, c, len, err));
+            }
+            c += len;
+            c += *c == '/';
+        }
+    }
+    return bm_buf_end(out, err);
+}
+
+/* How much of `path` stays in common with the folder path[0 … common-1] of those before. */
+static size_t shared_folder(const char *first, const char *path, size_t common)
+{
+    size_t same = 0;
+    while (same < common && first[same] == path[same])
+        same++;
+    while (same > 0 && first[same - 1] != '/')
+        same--;
+    return same; /* with its last slash */
+}
+
+/* Paths made plain, and what they have in common. */
+typedef struct plain_list {
+    char **paths; /* NULL: standard input */
+    size_t n, common;
+} plain_list;
+
+static bm_status plain_paths(const bm_kept_source *sources, const char *cwd, plain_list *out,
+                             bm_error *err)
+{
+    const char *first = NULL;
+    for (size_t i = 0; i < out->n; i++) {
+        if (strcmp(sources[i].name, "-") == 0)
+            continue;
+        bm_buf path = {0};
+        bm_status status = add_plain_path(&path, cwd, sources[i].name, err);
+        if (status != BM_OK) {
+            bm_buf_reset(&path);
+            return status;
+        }
+        out->paths[i] = path.data;
+        const char *slash = strrchr(path.data, '/');
+        if (first == NULL)
+            out->common = slash != NULL ? (size_t)(slash - path.data) + 1 : 0;
+        else
+            out->common = shared_folder(first, path.data, out->common);
+        first = first != NULL ? first : path.data;
+    }
+    return BM_OK;
+}
+
+static int by_text(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* One name twice, or once as a file and once as a directory. Sorted by bytes, what begins with
+ * NAME/ need not follow NAME at once ("a", "a.b", "a/c"): so each folder of each name is looked up.
+ */
+static bm_status check_distinct(char *const *names, size_t n, const bm_kept_naming *asked,
+                                bm_error *err)
+{
+    bm_status status = BM_OK;
+    const char *clash = NULL;
+    char **sorted = bm_alloc(n, sizeof *sorted);
+    if (sorted == NULL)
+        return bm_fail_nomem(err, n * sizeof *sorted);
+    memcpy(sorted, names, n * sizeof *sorted);
+    qsort(sorted, n, sizeof *sorted, by_text);
+    for (size_t i = 1; i < n && clash == NULL; i++)
+        if (strcmp(sorted[i - 1], sorted[i]) == 0)
+            clash = sorted[i];
+    for (size_t i = 0; i < n && clash == NULL && status == BM_OK; i++) {
+        char *folder = bm_strdup(names[i]), *slash;
+        if (folder == NULL)
+            status = bm_fail_nomem(err, strlen(names[i]) + 1);
+        while (clash == NULL && folder != NULL && (slash = strrchr(folder, '/')) != NULL) {
+            *slash = '\0';
+            char **hit = bsearch(&folder, sorted, n, sizeof *sorted, by_text);
+            clash = hit != NULL ? *hit : NULL;
+        }
+        bm_free(folder);
+    }
+    if (clash != NULL)
+        status =
+            bm_fail(err, BM_ERR_USAGE,
+                    "two inputs would both be %s as %s (leave one out, or use `%s` %sno)",
+                    asked->removed ? "written" : "kept", clash, asked->removed ? "removed" : "kept",
+                    asked->kept != BM_KEPT_SAME ? "same, or " : "");
+    bm_free(sorted);
+    return status;
+}
+
+/* `below`: the path below the common folder, "-" for standard input. */
+static bm_status make_name(const bm_kept_source *source, const char *below, const names_naming *how,
+                           char **out, bm_error *err)
+{
+    bm_buf name = {0};
+    const char *slash = strrchr(below, '/');
+    const char *last = slash != NULL ? slash + 1 : below;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_buf_add_format(&name, err, "%s/", how->base));
+    BM_TRY_OUT(bm_buf_add(&name, below, (size_t)(last - below), err));
+    BM_TRY_OUT(add_file_name(&name, last, source, how, err));
+    status = bm_buf_end(&name, err);
+out:
+    if (status != BM_OK)
+        bm_buf_reset(&name);
+    else
+        *out = name.data;
+    return status;
+}
+
+/* The records that are removed from one .tsv leave the name removed.tsv to the table that is called so: they lie where
+ * those of several inputs would. */
+static bm_status single_name(const bm_kept_source *source, const names_naming *how, char **out,
+                             bm_error *err)
+{
+    bm_buf name = {0};
+    const char *slash = strrchr(source->name, '/');
+    const char *last = slash != NULL ? slash + 1 : source->name;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(add_file_name(&name, last, source, how, err));
+    BM_TRY_OUT(bm_buf_end(&name, err));
+    if (strcmp(name.data, BM_FILE_REMOVED) == 0) {
+        const names_naming within = {.asked = how->asked, .base = how->base};
+        bm_buf_reset(&name);
+        return make_name(source, last, &within, out, err);
+    }
+out:
+    if (status != BM_OK)
+        bm_buf_reset(&name);
+    else
+        *out = name.data;
+    return status;
+}
+
+bm_status bm_kept_names(const bm_kept_source *sources, size_t n, const bm_kept_naming *asked,
+                        char **names, bm_error *err)
+{
+    const names_naming how = {.asked = *asked,
+                              .base = asked->removed ? BM_FILE_REMOVED_RECORDS : BM_FILE_KEPT,
+                              .single = n == 1};
+    for (size_t i = 0; i < n; i++)
+        names[i] = NULL;
+    if (n == 0)
+        return BM_OK;
+    if (n == 1)
+        return single_name(&sources[0], &how, &names[0], err);
+    plain_list plain = {.paths = bm_alloc_zero(n, sizeof *plain.paths), .n = n};
+    if (plain.paths == NULL)
+        return bm_fail_nomem(err, n * sizeof *plain.paths);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(plain_paths(sources, asked->cwd, &plain, err));
+    for (size_t i = 0; i < n; i++) {
+        const char *below = plain.paths[i] != NULL ? plain.paths[i] + plain.common : "-";
+        BM_TRY_OUT(make_name(&sources[i], below, &how, &names[i], err));
+    }
+    status = check_distinct(names, n, asked, err);
+out:
+    for (size_t i = 0; i < n; i++) {
+        bm_free(plain.paths[i]);
+        if (status != BM_OK) {
+            bm_free(names[i]);
+            names[i] = NULL;
+        }
+    }
+    bm_free(plain.paths);
+    return status;
+}
+
+/* kept_files -- see the header. Names come from kept_writer.c. */
+
+static bm_compression compression_of(bm_kept kept, bm_compression own)
+{
+    switch (kept) {
+    case BM_KEPT_GZ:
+        return BM_COMPRESSION_GZ;
+    case BM_KEPT_ZST:
+        return BM_COMPRESSION_ZST;
+    case BM_KEPT_SAME:
+        return own;
+    default:
+        return BM_COMPRESSION_NONE;
+    }
+}
+
+/* Inputs of several machines may have had one name; where they are now may tell them apart. False:
+ * all are where their names say. */
+static bool name_by_path(bm_kept_source *sources, const bm_input_set *set)
+{
+    bool other = false;
+    for (size_t i = 0; i < bm_input_set_count(set); i++) {
+        const bm_source *source = bm_input_set_source(set, i);
+        other = other || strcmp(source->path, sources[i].name) != 0;
+        sources[i].name = source->path;
+    }
+    return other;
+}
+
+bm_status bm_kept_files_name(bm_kept_files *r, const bm_kept_cfg *cfg, bm_error *err)
+{
+    const bm_input_set *set = cfg->set;
+    size_t n = bm_input_set_count(set);
+    bm_kept_source *sources = bm_alloc_zero(n, sizeof *sources);
+    bm_kept_naming naming;
+    bm_status status = BM_OK;
+    char *cwd = NULL;
+    if (cfg->write != NULL) {
+        bm_free(sources);
+        r->n = n;
+        return BM_OK;
+    }
+    r->names = bm_alloc_zero(n, sizeof *r->names);
+    r->compressions = bm_alloc_zero(n, sizeof *r->compressions);
+    if (sources == NULL || r->names == NULL || r->compressions == NULL) {
+        status = bm_fail_nomem(err, n * sizeof *sources);
+        goto out;
+    }
+    for (size_t i = 0; i < n; i++) {
+        const bm_source *source = bm_input_set_source(set, i);
+        sources[i].name = strcmp(source->path, "-") == 0 ? "-" : source->name;
+        sources[i].compression = source->compression;
+        r->compressions[i] = compression_of(cfg->kept, source->compression);
+    }
+    cwd = n > 1 ? getcwd(NULL, 0) : strdup("/"); /* one input needs none */
+    if (cwd == NULL) {
+        status = bm_fail_errno(err, errno, ".", "cannot tell the current directory");
+        goto out;
+    }
+    naming = (bm_kept_naming){
+        .format = bm_input_set_format(set), .kept = cfg->kept, .cwd = cwd, .removed = cfg->removed};
+    status = bm_kept_names(sources, n, &naming, r->names, err);
+    if (status == BM_ERR_USAGE && name_by_path(sources, set)) {
+        bm_error again = {0};
+        status = bm_kept_names(sources, n, &naming, r->names, &again);
+        if (status != BM_OK && status != BM_ERR_USAGE && err != NULL)
+            *err = again;
+    }
+    if (status == BM_OK)
+        r->n = n;
+out:
+    free(cwd);
+    bm_free(sources);
+    return status;
+}
+
+bm_status bm_kept_file_open(const bm_kept_files *files, const bm_kept_cfg *cfg, size_t index,
+                            bm_out_file **out, bm_error *err)
+{
+    const bm_input_room room = bm_input_set_room(cfg->set);
+    const bm_pack_lanes lanes = {room.threads, room.memory / (cfg->halves ? 2 : 1)};
+    const bool tables = bm_format_is_table(bm_input_set_format(cfg->set));
+    if (cfg->write != NULL) {
+        BM_TRY(bm_out_file_stream(cfg->write, cfg->write_ctx, out, err));
+        return bm_out_file_compress(*out, compression_of(cfg->kept, BM_COMPRESSION_NONE), lanes,
+                                    err);
+    }
+    BM_TRY(bm_out_dir_file(cfg->dir, files->names[index], out, err));
+    if (!tables) /* they are compressed inside */
+        BM_TRY(bm_out_file_compress(*out, files->compressions[index], lanes, err));
+    bm_out_file_digest_early(*out, 0);
+    return BM_OK;
+}
+
+void bm_kept_files_reset(bm_kept_files *files)
+{
+    for (size_t i = 0; files->names != NULL && i < files->n; i++)
+        bm_free(files->names[i]);
+    bm_free(files->names);
+    bm_free(files->compressions);
+    *files = (bm_kept_files){0};
+}
 
 struct bm_kept_writer {
     const bm_kept_writer_ops *ops;

@@ -1,12 +1,15 @@
-/* kept_writer.h -- the kept documents, back in files like the ones they came from (docs/formats.md).
+/* kept_writer.h -- the kept documents, back in files like the ones they came from
+ * (docs/formats.md).
  *
- * One input: `kept` and that file's own ending (a.jsonl.zst -> kept.jsonl.zst). Several: kept/PATH,
+ * One input: `kept` and that file's own ending (a.jsonl.zst -> kept.jsonl.zst). Several:
+ * kept/PATH,
  * a file for each input under its own name, relative to the deepest common directory. A file
  * without an ending, and stdin, get that of the format: .jsonl .tsv .csv, .txt for lines; stdin
  * among several is kept/stdin.jsonl.
  *
  * Compression: `same` keeps what each input has, and its name; `none` takes .gz, .zst, .xz,
- * .bz2 and .lz4 off the name; `gz` and `zst` put their own in their place. Two inputs that would get one name (a.jsonl
+ * .bz2 and .lz4 off the name; `gz` and `zst` put their own in their place. Two inputs that would
+ * get one name (a.jsonl
  * and a.jsonl.gz under `none`, or one file given twice) are BM_ERR_USAGE.
  *
  * Formats files and hashes have no records to copy: their ids go to kept_ids.txt, a line each.
@@ -16,14 +19,62 @@
  * too.
  *
  * Threads: one at a time, but for what was reserved. */
-#ifndef BM_IO_RESULTS_KEPT_WRITER_H
-#define BM_IO_RESULTS_KEPT_WRITER_H
+#ifndef BM_RESULTS_KEPT_WRITER_H
+#define BM_RESULTS_KEPT_WRITER_H
 
 #include <bandmill/job.h>
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#include "results/kept_cfg.h"
+#include "base/memory.h"
+#include "input/compression_kinds.h"
+#include "input/input_set.h"
+#include "output/out_dir.h"
+
+/* kept_cfg -- what a writer of kept documents, or of removed ones, is opened with. */
+
+/* Both are borrowed until it is closed. */
+typedef struct bm_kept_cfg {
+    bm_out_dir *dir; /* NULL: all goes to `write`, as one stream */
+    bm_write_fn write;
+    void *write_ctx;
+    const bm_input_set *set;
+    bm_kept kept;
+    bool annotated; /* each record has more: so has a table without rows */
+    bool removed;   /* of what is removed: the files are called so */
+    bool halves;    /* another writer is open beside it, which takes half of the memory */
+} bm_kept_cfg;
+
+/* Bytes of a kept file that were set aside for someone. */
+typedef struct bm_kept_place {
+    bm_out_file *file; /* NULL: there are none */
+    uint64_t at;       /* for bm_out_file_write_at */
+} bm_kept_place;
+
+/* kept_writer_ops -- the table of writers of kept documents: a row is a way of writing them, and
+ * each input format has one (kept_writer.c). To add a way is a new file and a row. */
+
+/* Calls that a way has no use for are NULL: nothing happens then. */
+typedef struct bm_kept_writer_ops {
+    bool wants_ids;   /* ids rather than records */
+    bool names_files; /* a file for each input, named by kept_writer.h */
+    bm_status (*open)(const bm_kept_cfg *cfg, void **state, bm_error *err);
+    /* The input of this number is the next of which something is kept; those between are empty. */
+    bm_status (*begin_file)(void *state, size_t index, bm_error *err);
+    bm_status (*write)(void *state, bm_str raw, bm_error *err);
+    bm_status (*more)(void *state, bm_str bytes, bm_error *err); /* of the record written last */
+    /* As bm_kept_writer_reserve. */
+    bm_status (*reserve)(void *state, uint64_t len, bm_kept_place *out, bm_error *err);
+    bm_status (*end_file)(void *state, bm_error *err);
+    bm_status (*id)(void *state, bm_str id, bm_error *err);
+    bm_status (*finish)(void *state, bm_error *err);
+    void (*close)(void *state); /* drops what is still open */
+} bm_kept_writer_ops;
+
+/* The rows. */
+extern const bm_kept_writer_ops bm_kept_records; /* kept_writer.c: byte for byte, in files */
+extern const bm_kept_writer_ops bm_kept_tables;  /* kept_writer.c: rows, in files of tables */
+extern const bm_kept_writer_ops bm_kept_ids;     /* kept_writer.c: kept_ids.txt */
 
 typedef struct bm_kept_writer bm_kept_writer;
 
@@ -51,5 +102,43 @@ bm_status bm_kept_writer_id(bm_kept_writer *writer, bm_str id, bm_error *err);
 bm_status bm_kept_writer_finish(bm_kept_writer *writer, bm_error *err);
 /* Frees; a file that is still open is dropped. Before bm_out_dir_close. NULL is fine. */
 void bm_kept_writer_close(bm_kept_writer *writer);
+
+/* kept_names -- what each input's kept file is called, and the one of what is removed from it.
+ * Pure functions of names. */
+
+typedef struct bm_kept_source {
+    const char *name; /* as given; "-": stdin */
+    bm_compression compression;
+} bm_kept_source;
+
+/* How kept files are named. */
+typedef struct bm_kept_naming {
+    bm_format format;
+    bm_kept kept;
+    const char *cwd; /* the directory that relative names start from, absolute */
+    bool removed;    /* of removed records: `removed` stands for `kept` */
+} bm_kept_naming;
+
+/* names[i] (filled, n; the caller's, bm_free each): relative, without "..". BM_ERR_USAGE where two
+ * would be the same, or one a directory of the other. */
+bm_status bm_kept_names(const bm_kept_source *sources, size_t n, const bm_kept_naming *naming,
+                        char **names, bm_error *err);
+
+/* kept_files -- the files that kept documents go to: one for each input, what it is called and how
+ * it is compressed. */
+
+typedef struct bm_kept_files {
+    size_t n; /* inputs, once all are named */
+    char **names;
+    bm_compression *compressions;
+} bm_kept_files; /* {0} is none */
+
+/* One for each input of the set. BM_ERR_USAGE: two would have one name. Of a stream there is no name. Good for reset
+ * whatever the status. */
+bm_status bm_kept_files_name(bm_kept_files *files, const bm_kept_cfg *cfg, bm_error *err);
+/* The file of input `index`, compressed as it is to be; or the stream of all of them. */
+bm_status bm_kept_file_open(const bm_kept_files *files, const bm_kept_cfg *cfg, size_t index,
+                            bm_out_file **out, bm_error *err);
+void bm_kept_files_reset(bm_kept_files *files);
 
 #endif

@@ -1,25 +1,67 @@
-/* listed_order.h -- of the documents of a pairs.tsv that `dedup` wrote: in what order they stood in the input, and which of them are
+/* listed_order.h -- of the documents of a pairs.tsv that `dedup` wrote: in what order they stood
+ * in the input, and which of them are
  * identical.
  *
- * The file itself has neither. Rows are in input order of a, then b, a before b: that orders all documents that
- * are an a, but not those that are only a b among each other. Of identical documents each has a row with the
- * first of them, and the first alone has their links. Where the job made components, groups.jsonl has the rest
- * of the order: every document of the file is in a group, with all that it is linked to, in input order.
+ * The file itself has neither. Rows are in input order of a, then b, a before b: that orders all
+ * documents that
+ * are an a, but not those that are only a b among each other. Of identical documents each has a
+ * row with the
+ * first of them, and the first alone has their links. Where the job made components,
+ * groups.jsonl has the rest
+ * of the order: every document of the file is in a group, with all that it is linked to, in
+ * input order.
  *
- * Where it made stars, the linked documents of one group lie in several, so that order is lost. What remains is
+ * Where it made stars, the linked documents of one group lie in several, so that order is lost.
+ * What remains is
  * enough to keep the first: each document comes after all that stand as an a beside it.
  *
- * A document is a copy where it stands in one row alone, as b, with similarity 1. One that stands so and is no
- * copy has the set of its a; its a has no other links either, since a set that equals another has the same
- * signature and similarities. Then it makes no difference. (Two sets of two million shingles that differ in one
+ * A document is a copy where it stands in one row alone, as b, with similarity 1. One that
+ * stands so and is no
+ * copy has the set of its a; its a has no other links either, since a set that equals another
+ * has the same
+ * signature and similarities. Then it makes no difference. (Two sets of two million shingles
+ * that differ in one
  * have 1.000000 too: such a document might differ.)
  *
  * Memory: 32 bytes a document, and 12 for the order. */
-#ifndef BM_IO_RESULTS_LISTED_ORDER_H
-#define BM_IO_RESULTS_LISTED_ORDER_H
+#ifndef BM_RESULTS_LISTED_ORDER_H
+#define BM_RESULTS_LISTED_ORDER_H
 
+#include "model/ids.h"
+#include "output/manifest.h"
+#include "results/line_file.h"
 #include "results/result_dir.h"
-#include "model/id_set.h"
+
+/* source_table -- the numbers of sources.tsv: a row an input, in the order in which the manifest
+ * or
+ * report beside it names them. */
+
+typedef struct bm_source_column {
+    size_t field;   /* BM_SOURCES_DOCUMENTS, … (result_tables.h) */
+    uint64_t *rows; /* of each input, filled */
+    uint64_t sum;   /* filled */
+} bm_source_column;
+
+/* BM_ERR_FORMAT: other inputs, no numbers, not the file that the manifest lists. */
+bm_status bm_source_table_read(const bm_manifest *manifest, bm_source_column *columns, size_t n,
+                               bm_error *err);
+
+/* The rows of a table that stand in the order of the inputs, as many of each as a column of sources.tsv counts. So it is known
+ * which input a row is of, even if two have one name. */
+typedef struct bm_source_walk {
+    const bm_manifest *manifest; /* borrowed */
+    uint64_t *left;              /* rows that are still to come of each input */
+    size_t n;                    /* inputs */
+    size_t file;                 /* of the row read last */
+} bm_source_walk;
+
+bm_status bm_source_walk_open(const bm_manifest *manifest, bm_source_walk *out, bm_error *err);
+void bm_source_walk_close(bm_source_walk *walk);
+/* From the first row on; *sum: how many there should be. */
+bm_status bm_source_walk_begin(bm_source_walk *walk, size_t column, uint64_t *sum, bm_error *err);
+/* Find the input of a row, whose name stands in `field`. BM_ERR_FORMAT: it is not the row that should come. */
+bm_status bm_source_walk_row(bm_source_walk *walk, const bm_tsv_table *row, size_t field,
+                             bm_error *err);
 
 typedef struct bm_listed_doc {
     uint64_t key, place; /* documents sorted by the first, then by the second, are in input order */

@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/whole_io.h"
+#include "base/files.h"
 
 #define MAGIC      "\x93NUMPY"
 #define DICT_BYTES (BM_NPY_HEADER_BYTES - 10u)

@@ -2,11 +2,11 @@
  * each of its tables.
  *
  *     report.json     bm_result_facts    words, threshold and plan of the job
- *     groups.jsonl    bm_result_groups   a group at a time, its members one after another (group_file.h)
+ *     groups.jsonl    bm_result_groups   a group at a time, its members one after another (pair_file.h)
  *     pairs.tsv       bm_result_pairs    a pair at a time (pair_file.h)
- *     removed.tsv     bm_result_rows     a row at a time, its columns found by name (tsv_table.h)
+ *     removed.tsv     bm_result_rows     a row at a time, its columns found by name (line_file.h)
  *     skipped.tsv     bm_result_rows
- *     sources.tsv     source_table.h     the columns of all inputs at once
+ *     sources.tsv     listed_order.h     the columns of all inputs at once
  *
  * Rows are handed out while the file is read, of which a block, or the longest row, is in memory. A file is compared with what the
  * report lists as it is read: once a walk has come to its end, BM_ERR_FORMAT where it is another. Errors name file and line.
@@ -14,13 +14,12 @@
 #ifndef BM_IO_RESULTS_RESULT_DIR_H
 #define BM_IO_RESULTS_RESULT_DIR_H
 
-#include "json/json_read.h"
+#include "json/json_scan.h"
 #include "output/manifest.h"
-#include "results/group_file.h"
 #include "results/pair_file.h"
 #include "results/result_tables.h"
-#include "results/tsv_table.h"
-#include "model/option_names.h"
+#include "results/line_file.h"
+#include "model/option_words.h"
 
 typedef struct bm_result_dir {
     const bm_manifest

@@ -8,10 +8,9 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "model/file_heads.h"
 #include "model/file_names.h"
-#include "model/id_bytes.h"
-#include "model/option_names.h"
+#include "model/ids.h"
+#include "model/option_words.h"
 
 /* Two ids with every byte escaped, a path, and what else stands in a row. */
 _Static_assert(4 * BM_ID_BYTES_MAX + ((size_t)1 << 20) <= BM_TABLE_ROW_MAX,

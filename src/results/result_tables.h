@@ -30,7 +30,7 @@ typedef enum bm_table {
 /* Bytes of the longest row that readers take, but for groups, which may have any number of members. */
 #define BM_TABLE_ROW_MAX ((size_t)64 << 20)
 
-/* Places of the columns that readers ask for, in the order in which they are written (tsv_table.h finds them by name). */
+/* Places of the columns that readers ask for, in the order in which they are written (line_file.h finds them by name). */
 enum {
     BM_REMOVED_ID = 0,
     BM_REMOVED_KEPT = 1,

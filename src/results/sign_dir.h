@@ -5,7 +5,7 @@
  * n_shingles.npy <u4 (N), n_bytes.npy <u8 (N), content_hash.npy <u8 (N, 2), and ids.txt has N
  * lines: else BM_ERR_FORMAT names the file and the field. The manifests of earlier versions do not
  * list n_bytes.npy and content_hash.npy: such a directory is read without them.
- * What is read is compared with the digests that the manifest lists (listed.h): ids.txt and the small
+ * What is read is compared with the digests that the manifest lists (manifest.h): ids.txt and the small
  * arrays when they are opened, signatures.npy while its rows are read in order.
  * Rows are read from the files as they are asked for. For the ids, a table holds the place of every
  * 1,024th line (8 bytes each), so that reading can begin at any row.
@@ -19,7 +19,7 @@
 
 #include "base/memory.h"
 #include "output/manifest.h"
-#include "model/content_sums.h"
+#include "model/stream_hash.h"
 
 typedef struct bm_sign_dir bm_sign_dir;
 

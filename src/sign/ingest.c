@@ -1,11 +1,16 @@
-/* ingest.c -- the threads of the ingest: workers read, parse and sign, and each device has a thread
- * of its own, its device worker (ingest_sign.h).
+/* ingest.c -- the threads of the ingest: workers read, parse and sign, and each device has a
+ * thread
+ * of its own, its device worker (ingest_stages.h).
  *
- * One mutex guards the reading, and who waits for it helps to unpack what will be read; another guards
+ * One mutex guards the reading, and who waits for it helps to unpack what will be read; another
+ * guards
  * the order (ingest_order.h). A failure to read becomes a batch of its own that fails in its turn,
  * behind what was read before.
  *
- * Tests: tests/unit/sign/test_ingest_read.c, tests/unit/sign/test_ingest_columns.c */
+ * Tests: tests/fault/device/calls.sh, tests/fault/device/deaths.sh, tests/race/race_pipeline.c,
+ *        tests/scale/long_documents.sh, tests/unit/sign/test_ingest_columns.c,
+ *        tests/unit/sign/test_ingest_entries.c, tests/unit/sign/test_ingest_read.c,
+ *        tests/unit/sign/test_ingest_text.c */
 #include "sign/ingest.h"
 
 #include <pthread.h>
@@ -14,13 +19,753 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/pool.h"
-#include "sign/ingest_batch.h"
-#include "sign/ingest_long.h"
+#include "base/threads.h"
 #include "sign/ingest_order.h"
-#include "sign/ingest_parse.h"
-#include "sign/ingest_read.h"
-#include "sign/ingest_sign.h"
+#include "sign/ingest_stages.h"
+
+#define SLOTS ((size_t)4096)
+
+static bm_ingest_entry *slot_of(const bm_ingest_entries *entries, uint64_t entry)
+{
+    return &entries->slots[entry % SLOTS];
+}
+
+/* Append a document of `from` to `to`, which counts what the other one does. */
+static bm_status copy_doc(const bm_shingle_batch *from, size_t doc, bm_shingle_batch *to,
+                          bm_error *err)
+{
+    const uint64_t begin = from->offsets[doc];
+    const size_t n = (size_t)(from->offsets[doc + 1] - begin), at = bm_shingle_batch_hashes(to);
+    BM_TRY(bm_shingle_batch_reserve(to, 1, n, err));
+    if (n > 0)
+        memcpy(to->hashes + at, from->hashes + begin, n * sizeof *to->hashes);
+    if (n > 0 && to->counted)
+        memcpy(to->counts + at, from->counts + begin, n * sizeof *to->counts);
+    bm_shingle_batch_commit(to, n, from->content[doc]);
+    return BM_OK;
+}
+
+bm_status bm_ingest_entries_add(bm_ingest_entries *entries, uint64_t entry, bm_shingle_batch *batch,
+                                bool *was_made, bm_error *err)
+{
+    entries->n_short = batch->n_short;
+    *was_made = entries->slots != NULL && slot_of(entries, entry)->number == entry;
+    if (!*was_made)
+        return BM_OK;
+    const bm_ingest_entry *slot = slot_of(entries, entry);
+    BM_TRY(copy_doc(&entries->made, slot->doc, batch, err));
+    batch->n_short += slot->is_short;
+    batch->n_empty += bm_shingle_batch_last(batch) == 0 && !slot->is_short;
+    return BM_OK;
+}
+
+/* Room for a document of so many shingles. */
+static bool make_room(bm_ingest_entries *entries, size_t n)
+{
+    const size_t doc_bytes = sizeof(bm_hash128) + sizeof(uint64_t),
+                 hash_bytes = sizeof(uint64_t) + (entries->made.counted ? sizeof(uint32_t) : 0);
+    const size_t most = entries->most_bytes / hash_bytes;
+    if (n + 1 > most)
+        return false;
+    if (entries->slots == NULL)
+        return bm_new_zero(&entries->slots, SLOTS, NULL) == BM_OK;
+    const size_t docs = (entries->made.n_docs + 1) * doc_bytes / hash_bytes;
+    if (bm_shingle_batch_hashes(&entries->made) + n + docs > most) {
+        memset(entries->slots, 0, SLOTS * sizeof *entries->slots);
+        bm_shingle_batch_clear(&entries->made);
+    }
+    return true;
+}
+
+void bm_ingest_entries_keep(bm_ingest_entries *entries, uint64_t entry,
+                            const bm_shingle_batch *batch)
+{
+    bm_shingle_batch *made = &entries->made;
+    if (entry == 0)
+        return;
+    made->counted = batch->counted;
+    if (!make_room(entries, bm_shingle_batch_last(batch)) ||
+        copy_doc(batch, batch->n_docs - 1, made, NULL) != BM_OK)
+        return;
+    *slot_of(entries, entry) = (bm_ingest_entry){.number = entry,
+                                                 .doc = (uint32_t)(made->n_docs - 1),
+                                                 .is_short = batch->n_short > entries->n_short};
+}
+
+void bm_ingest_entries_reset(bm_ingest_entries *entries)
+{
+    bm_free(entries->slots);
+    bm_shingle_batch_reset(&entries->made);
+    *entries = (bm_ingest_entries){.most_bytes = entries->most_bytes};
+}
+
+/* ingest_text -- see the header. Whichever way a batch goes, its rows, words and keys are the
+ * same.
+ *
+ * A document with a shingle of more than BM_TEXT_SHINGLE_MAX bytes (a long line of base64, say)
+ * comes back from the device as if it were empty, and is signed by the native CPU into its own
+ * row:
+ * such documents are few, else the whole batch is hashed by the worker. */
+
+#define HOST_SHARE 8u /* more than this part of the bytes left to the host is too much: an eighth */
+
+bool bm_ingest_text_pointless(const bm_ingest_batch *batch)
+{
+    return batch->text.host_bytes.len > batch->text.bytes.len / HOST_SHARE;
+}
+
+bm_status bm_ingest_text_hash(bm_ingest_batch *batch, bm_shingler *shingler, bm_error *err)
+{
+    bm_shingle_batch_clear(&batch->shingles);
+    for (size_t i = 0; i < batch->n_docs; i++) {
+        BM_TRY(bm_unit_text_hash(shingler, &batch->text, i, &batch->shingles, err));
+        batch->docs[i].row.n_shingles = bm_shingle_batch_last(&batch->shingles);
+    }
+    batch->as_text = false;
+    return BM_OK;
+}
+
+/* Hash and sign a document that was left to the host. */
+static bm_status sign_one(bm_device_set *device_set, bm_ingest_batch *batch, size_t doc,
+                          bm_shingler *shingler, bm_error *err)
+{
+    bm_shingle_batch *shingles = &batch->shingles;
+    BM_TRY(bm_unit_text_hash(shingler, &batch->text, doc, shingles, err));
+    const bm_sign_task *all = &batch->task;
+    bm_sign_task task = {.offsets = shingles->offsets + shingles->n_docs - 1,
+                         .hashes = shingles->hashes,
+                         .n_docs = 1,
+                         .words =
+                             all->words == NULL ? NULL : all->words + doc * device_set->row_uints,
+                         .keys = all->keys == NULL ? NULL : all->keys + doc * device_set->bands};
+    batch->docs[doc].row.n_shingles = bm_shingle_batch_last(shingles);
+    if (all->content != NULL)
+        all->content[doc] = shingles->content[shingles->n_docs - 1];
+    return bm_device_set_sign_cpu(device_set, &task, err);
+}
+
+bm_status bm_ingest_text_finish(bm_device_set *device_set, bm_ingest_batch *batch,
+                                bm_shingler *shingler, bm_error *err)
+{
+    for (size_t i = 0; i < batch->n_docs; i++) {
+        batch->docs[i].row.n_shingles = batch->made.n_shingles[i];
+        if (batch->text.docs[i].by_host)
+            BM_TRY(sign_one(device_set, batch, i, shingler, err));
+    }
+    return BM_OK;
+}
+
+/* ingest_read -- how large batches are, and how far reading is. */
+
+#define HASHES_WITHOUT_DEVICE 65536u
+#define BYTES_PER_HASH        6u /* of English text; only sizes batches */
+#define BATCH_BYTES_MIN       (64u << 10)
+#define BATCH_BYTES_MAX       (2u << 20) /* a larger one costs its page faults each time */
+#define REASON_BYTES          256u
+
+static size_t batch_bytes(const bm_ingest_cfg *cfg, uint64_t window)
+{
+    size_t most = cfg->budget != NULL ? bm_budget_batch_bytes(cfg->budget, window) : SIZE_MAX;
+    size_t hashes = cfg->device_set != NULL ? bm_device_set_batch_hashes(cfg->device_set) : 0;
+    size_t bytes = hashes * BYTES_PER_HASH;
+    if (bytes < BATCH_BYTES_MIN)
+        bytes = hashes == 0 ? 8 * BATCH_BYTES_MIN : BATCH_BYTES_MIN;
+    most = most < BATCH_BYTES_MAX ? most : BATCH_BYTES_MAX;
+    return bytes > most ? most : bytes;
+}
+
+/* What one document takes in a batch beside its text and hashes. A bad record takes its reason, which
+ * may be as much. */
+static uint64_t doc_bytes(const bm_ingest_cfg *cfg)
+{
+    uint64_t bytes = sizeof(bm_ingest_doc) + sizeof(uint64_t) + sizeof(bm_hash128);
+    if (cfg->device_set != NULL && cfg->want_words)
+        bytes += cfg->device_set->row_uints * sizeof(uint32_t);
+    if (cfg->device_set != NULL && cfg->want_keys)
+        bytes += cfg->device_set->bands * sizeof(uint64_t);
+    return bytes < REASON_BYTES ? REASON_BYTES : bytes;
+}
+
+/* Documents in a batch at most; 0: any number. */
+static uint32_t batch_docs(const bm_ingest_cfg *cfg, uint64_t window, size_t bytes)
+{
+    uint32_t most = cfg->budget != NULL
+                        ? bm_budget_batch_docs(cfg->budget, window, bytes, doc_bytes(cfg))
+                        : UINT32_MAX;
+    if (cfg->batch_docs != 0 && cfg->batch_docs < most)
+        return cfg->batch_docs;
+    return most < bytes ? most : cfg->batch_docs; /* none is shorter than a byte */
+}
+
+bm_status bm_ingest_read_begin(const bm_ingest_cfg *cfg, const bm_long_gate *gate, uint64_t window,
+                               bm_error *err)
+{
+    const size_t bytes = batch_bytes(cfg, window);
+    const bm_batch_limits limits = {.bytes = bytes,
+                                    .hashes = cfg->device_set != NULL
+                                                  ? bm_device_set_batch_hashes(cfg->device_set)
+                                                  : HASHES_WITHOUT_DEVICE,
+                                    .docs = batch_docs(cfg, window, bytes),
+                                    .gate = gate,
+                                    .helped = true,
+                                    .places = cfg->places != NULL ? &cfg->places->check : NULL};
+    return bm_batch_source_begin(cfg->source, &limits, cfg->skip_records, err);
+}
+
+bm_status bm_ingest_read_next(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, bm_batch_got *got,
+                              bm_error *err)
+{
+    bm_batch_next next;
+    bm_status status = bm_batch_source_next(cfg->source, &next, err);
+    *got = next.got;
+    batch->raw = next.batch;
+    batch->turn.bytes_read = next.bytes_read;
+    if (next.batch != NULL)
+        batch->turn.place = next.batch->place;
+    if (status == BM_OK && next.got == BM_BATCH_PASSED)
+        bm_meter_progress(cfg->meter, next.bytes_read, bm_batch_source_total_bytes(cfg->source),
+                          cfg->counts->documents);
+    return status;
+}
+
+#define MIB ((uint64_t)1 << 20)
+
+/* Bytes for one of a record in the worst case: itself, two copies on the way to joined text, and 8
+ * for the hash and at most 16 for the table of each shingle, of which words have one for two bytes,
+ * unless some are empty. */
+#define WORD_FOLD 16u
+#define BYTE_FOLD 28u
+/* Of hashes as they are read: themselves, those that are distinct, and the table. */
+#define HASH_FOLD 4u
+/* Of a bag more: 4 bytes for how often each shingle occurs. */
+#define BAG_WORD_FOLD 2u
+#define BAG_BYTE_FOLD 4u
+#define BAG_HASH_FOLD 1u
+
+static uint64_t fold_of(const bm_ingest_cfg *cfg)
+{
+    const bool bag = cfg->text->bag;
+    if (!cfg->source->ops->has_text)
+        return HASH_FOLD + (bag ? BAG_HASH_FOLD : 0);
+    return bm_shingle_is_of_words(cfg->text->shingle) && cfg->text->words != BM_WORDS_TEXT_DEDUP
+               ? WORD_FOLD + (bag ? BAG_WORD_FOLD : 0)
+               : BYTE_FOLD + (bag ? BAG_BYTE_FOLD : 0);
+}
+
+/* Of a record that is `held_bytes` long with what is read behind it. What normalising adds to a text is
+ * rare: it is counted when it happens. */
+static uint64_t held_and_text(const bm_ingest_cfg *cfg, uint64_t record_bytes, uint64_t held_bytes)
+{
+    const uint64_t copies = cfg->input->n_text_fields > 1 ? 2 : 1;
+    if (!cfg->source->ops->has_text)
+        return fold_of(cfg) * record_bytes + MIB;
+    return held_bytes + (copies + 1) * record_bytes + MIB;
+}
+
+static uint64_t least_bytes(const bm_ingest_cfg *cfg, uint64_t record_bytes)
+{
+    return held_and_text(cfg, record_bytes, bm_ingest_long_held(record_bytes));
+}
+
+/* The same while the record is read: a sixteenth of it may be of what stands behind it (reader.c), and
+ * what least_bytes names has to be enough. */
+static uint64_t least_so_far(const bm_ingest_cfg *cfg, uint64_t bytes)
+{
+    return held_and_text(cfg, cfg->source->ops->has_text ? bytes - bytes / 17 : bytes, bytes);
+}
+
+uint64_t bm_ingest_long_held(uint64_t record_bytes)
+{
+    return record_bytes + record_bytes / 8;
+}
+
+/* A device keeps staging of about a batch for each that is in flight. */
+static uint64_t device_part(const bm_ingest_cfg *cfg, uint64_t total)
+{
+    return cfg->device_set != NULL && cfg->device_set->n_device_workers > 0 ? total / 16 : 0;
+}
+
+static bm_status free_bytes(const bm_ingest_cfg *cfg, uint64_t wanted, uint64_t *out, bm_error *err)
+{
+    const bm_budget *budget = cfg->budget;
+    const uint64_t device = device_part(cfg, budget->total);
+    uint64_t all = 0;
+    bm_status status = BM_OK;
+    if (cfg->room.fn != NULL) {
+        status = cfg->room.fn(cfg->room.ctx, wanted + device, &all, err);
+    } else {
+        const uint64_t held =
+            budget->fixed + (cfg->docs != NULL ? bm_doc_table_bytes(cfg->docs) : 0);
+        all = budget->total > held ? budget->total - held : 0;
+    }
+    *out = all > device ? all - device : 0;
+    return status;
+}
+
+static bm_status be_alone(bm_ingest_long *now, bm_error *err)
+{
+    if (!bm_ingest_order_alone(now->order, now->number, &now->share))
+        return bm_fail(err, BM_ERR_CANCELLED, "the ingest has ended");
+    bm_memory_trim();
+    return BM_OK;
+}
+
+static bm_status hold(void *ctx, uint64_t bytes, bool *may, bm_error *err)
+{
+    bm_ingest_long *now = ctx;
+    const bm_ingest_cfg *cfg = now->cfg;
+    const uint64_t cost = bytes * fold_of(cfg);
+    bm_status status = BM_OK;
+    *may = true;
+    if (cfg->budget == NULL || cfg->budget->total == 0)
+        return BM_OK;
+    if (!now->share.alone && cost <= bm_budget_batches(cfg->budget)) {
+        if (!bm_ingest_order_share(now->order, now->number, &now->share, cost))
+            status = bm_fail(err, BM_ERR_CANCELLED, "the ingest has ended");
+        return status;
+    }
+    if (!now->share.alone)
+        status = be_alone(now, err);
+    if (status == BM_OK && now->share.free < cost) /* or there may be more */
+        status = free_bytes(cfg, cost, &now->share.free, err);
+    *may = least_so_far(cfg, bytes) <= now->share.free;
+    return status;
+}
+
+static bm_status refuse(void *ctx, const bm_long_record *record, bm_error *err)
+{
+    const bm_ingest_long *now = ctx;
+    const bm_text_options *text = now->cfg->text;
+    const uint64_t units = bm_shingle_is_of_words(text->shingle) ? record->words : record->bytes;
+    const uint64_t least = least_bytes(now->cfg, record->bytes),
+                   needed = bm_shingler_bytes(text, record->bytes, units);
+    const bool more = now->cfg->source->ops->has_text && needed > least;
+    return bm_ingest_long_refuse(now->cfg, &now->share, record, more ? needed : least, err);
+}
+
+bm_status bm_ingest_long_refuse(const bm_ingest_cfg *cfg, const bm_ingest_share *share,
+                                const bm_long_record *record, uint64_t needed, bm_error *err)
+{
+    const uint64_t total = cfg->budget->total, device = device_part(cfg, total);
+    uint64_t least = total - device - share->free + needed + MIB;
+    if (device != 0)
+        least += least / 15 + 1;
+    return bm_fail_at(err, BM_ERR_NOMEM, record->file, record->line,
+                      "a record of %llu bytes does not fit into `memory` of %lluM (at least %lluM)",
+                      (unsigned long long)record->bytes, (unsigned long long)(total / MIB),
+                      (unsigned long long)((least + MIB - 1) / MIB));
+}
+
+uint64_t bm_ingest_long_limit(const bm_ingest_share *share, uint64_t held_bytes)
+{
+    return share->free > held_bytes ? share->free - held_bytes : 1;
+}
+
+void bm_ingest_long_init(const bm_ingest_cfg *cfg, bm_ingest_order *order, bm_ingest_long *out)
+{
+    *out = (bm_ingest_long){.cfg = cfg, .order = order, .gate = {out, hold, refuse}};
+}
+
+void bm_ingest_long_begin(bm_ingest_long *now, uint64_t n)
+{
+    now->number = n;
+    now->share = (bm_ingest_share){0};
+}
+
+/* ingest_parse -- see the header. A bad record ends the batch under `--on-error fail`: the
+ * documents before it stay, since an earlier repeated id must be reported first. */
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/error.h"
+
+bm_status bm_ingest_worker_open(const bm_ingest_cfg *cfg, bm_ingest_worker *out, bm_error *err)
+{
+    memset(out, 0, sizeof *out);
+    out->cfg = cfg;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_batch_parser_open(cfg->source, &out->parser, err));
+    BM_TRY_OUT(bm_isa_choose(cfg->cpu, &out->sets.isa, err));
+    out->sets.bag = cfg->text->bag;
+    out->entries.most_bytes =
+        bm_budget_kept(cfg->budget != NULL ? cfg->budget->total : 0, cfg->threads);
+    if (cfg->source->ops->has_text)
+        BM_TRY_OUT(bm_shingler_open(cfg->text, cfg->cpu, &out->shingler, err));
+out:
+    if (status != BM_OK)
+        bm_ingest_worker_close(out);
+    return status;
+}
+
+void bm_ingest_worker_close(bm_ingest_worker *worker)
+{
+    bm_batch_parser_close(worker->parser);
+    bm_shingler_close(worker->shingler);
+    bm_set_shingler_reset(&worker->sets);
+    bm_ingest_entries_reset(&worker->entries);
+    worker->parser = NULL;
+    worker->shingler = NULL;
+}
+
+static bm_status add_doc(bm_ingest_batch *batch, const bm_doc_row *row, const bm_record *record,
+                         bm_error *err)
+{
+    const bm_str id = record->id, keep_key = record->keep_key;
+    BM_TRY(bm_grow(&batch->docs, &batch->room.docs, batch->n_docs + 1, sizeof *batch->docs, err));
+    size_t begin = batch->ids.len;
+    BM_TRY(bm_buf_add(&batch->ids, id.data, id.len, err));
+    bm_ingest_doc *doc = &batch->docs[batch->n_docs++];
+    doc->row = *row;
+    doc->id_hash = XXH3_64bits(id.data, id.len);
+    doc->id_begin = begin;
+    doc->id_len = id.len;
+    doc->keep_key_len = keep_key.len;
+    return keep_key.len > 0 ? bm_buf_add(&batch->keep_keys, keep_key.data, keep_key.len, err)
+                            : BM_OK;
+}
+
+static bm_status skip_record(bm_ingest_worker *worker, const bm_record *record, bm_error *err)
+{
+    bm_ingest_batch *batch = worker->batch;
+    const bm_ingest_cfg *cfg = worker->cfg;
+    if (cfg->input->on_error == BM_ON_ERROR_FAIL)
+        return bm_fail_at(err, BM_ERR_INPUT, bm_batch_source_file(cfg->source, record->file),
+                          record->line, "%s", record->reason);
+    BM_TRY(bm_grow(&batch->skipped, &batch->room.skipped, batch->n_skipped + 1,
+                   sizeof *batch->skipped, err));
+    char *reason = bm_strdup(record->reason);
+    if (reason == NULL)
+        return bm_fail_nomem(err, strlen(record->reason));
+    batch->skipped[batch->n_skipped++] =
+        (bm_skipped){record->line, record->file, reason, record->n_behind};
+    return BM_OK;
+}
+
+/* --- a batch that is alone (ingest_stages.h) --- */
+
+/* A document does not fit, if that is why the shingler has failed; `held` bytes of its record are
+ * still held. */
+static bm_status say_too_long(bm_ingest_worker *worker, const bm_ingest_doc *doc, uint64_t held,
+                              bm_error *err)
+{
+    const uint64_t needed = bm_shingler_needed(worker->shingler);
+    const bm_long_record record = {.file = bm_batch_source_file(worker->cfg->source, doc->row.file),
+                                   .line = doc->row.line,
+                                   .bytes = doc->row.text_bytes};
+    return needed == 0 ? BM_ERR_NOMEM
+                       : bm_ingest_long_refuse(worker->cfg, &worker->batch->turn.share, &record,
+                                               needed + held, err);
+}
+
+/* Hash the document that was joined, if there is one; `held` bytes of its record are still held. */
+static bm_status hash_joined(bm_ingest_worker *worker, uint64_t held, bm_error *err)
+{
+    bm_ingest_batch *batch = worker->batch;
+    if (worker->joined == 0)
+        return BM_OK;
+    bm_ingest_doc *doc = &batch->docs[worker->joined - 1];
+    worker->joined = 0;
+    bm_shingler_limit(worker->shingler, bm_ingest_long_limit(&batch->turn.share, held));
+    bm_status status = bm_shingler_add_last_joined(worker->shingler, &batch->shingles, err);
+    if (status == BM_ERR_NOMEM)
+        status = say_too_long(worker, doc, held, err);
+    if (status == BM_OK) {
+        doc->row.n_shingles = bm_shingle_batch_last(&batch->shingles);
+        bm_ingest_entries_keep(&worker->entries, worker->joined_entry, &batch->shingles);
+    }
+    bm_shingler_limit(worker->shingler, 0);
+    return status;
+}
+
+/* The text of a record, whose row was added last, becomes joined text; it is hashed when the record
+ * is no longer held, or when another one follows. */
+static bm_status join_alone(bm_ingest_worker *worker, const bm_record *record, bm_error *err)
+{
+    bm_ingest_batch *batch = worker->batch;
+    const struct bm_joined *joined;
+    const uint64_t held = bm_ingest_long_held(record->raw.len) + record->text.len;
+    bm_shingler_limit(worker->shingler, bm_ingest_long_limit(&batch->turn.share, held));
+    bm_status status = bm_shingler_join(worker->shingler, record->text, &joined, err);
+    if (status == BM_ERR_NOMEM)
+        return say_too_long(worker, &batch->docs[batch->n_docs - 1], held, err);
+    worker->joined = batch->n_docs;
+    worker->joined_entry = record->entry;
+    return status;
+}
+
+/* The batch was parsed, and its record is no longer wanted. */
+static void end_alone(bm_ingest_worker *worker)
+{
+    bm_ingest_batch *batch = worker->batch;
+    bm_error error = {0};
+    bm_set_shingler_reset(&worker->sets); /* of hashes that were read: no worker keeps it */
+    bm_memory_trim();
+    bm_status status = hash_joined(worker, 0, &error);
+    bm_memory_trim();
+    if (status == BM_OK || batch->status != BM_OK)
+        return;
+    batch->status = status;
+    batch->error = error;
+}
+
+/* --- any batch --- */
+
+/* Add the band keys of a document that brings no shingles: it is empty if it is in no bucket. */
+static bm_status add_keys(bm_ingest_batch *batch, const uint64_t *keys, size_t n, bm_error *err)
+{
+    bm_shingle_batch *shingles = &batch->shingles;
+    const size_t at = batch->n_docs * n;
+    BM_TRY(bm_grow(&batch->keys, &batch->room.keys, at + n, sizeof *keys, err));
+    BM_TRY(bm_shingle_batch_reserve(shingles, 1, 0, err));
+    memcpy(batch->keys + at, keys, n * sizeof *keys);
+    size_t n_none = 0;
+    for (size_t i = 0; i < n; i++)
+        n_none += keys[i] == BM_NO_BAND_KEY;
+    const size_t doc = shingles->n_docs++;
+    shingles->content[doc] = (bm_hash128){0};
+    shingles->offsets[doc + 1] = shingles->offsets[doc];
+    shingles->n_empty += n_none == n;
+    return BM_OK;
+}
+
+/* Add the shingles of a document to the batch, or its text where a device will make them. */
+static bm_status add_shingles(bm_ingest_worker *worker, const bm_record *record, bm_error *err)
+{
+    bm_ingest_batch *batch = worker->batch;
+    if (batch->as_text)
+        return bm_unit_text_add(worker->shingler, record->text, &batch->text, err);
+    if (worker->shingler != NULL) {
+        BM_TRY(bm_shingler_add(worker->shingler, record->text, &batch->shingles, err));
+        bm_ingest_entries_keep(&worker->entries, record->entry, &batch->shingles);
+        return BM_OK;
+    }
+    if (record->keys != NULL)
+        return add_keys(batch, record->keys, worker->cfg->source->n_keys, err);
+    return bm_shingle_set_add(&worker->sets, record->hashes, record->n_hashes, &batch->shingles,
+                              err);
+}
+
+static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
+{
+    bm_ingest_worker *worker = ctx;
+    if (record->bad)
+        return skip_record(worker, record, err);
+    bm_ingest_batch *batch = worker->batch;
+    bool was_made = false;
+    if (worker->joined != 0)
+        BM_TRY(hash_joined(worker, bm_ingest_long_held(record->raw.len), err));
+    if (record->entry != 0 && !batch->as_text)
+        BM_TRY(bm_ingest_entries_add(&worker->entries, record->entry, &batch->shingles, &was_made,
+                                     err));
+    const bool joins = batch->turn.share.alone && worker->shingler != NULL && !was_made;
+    if (!joins && !was_made)
+        BM_TRY(add_shingles(worker, record, err));
+    bm_doc_row row = {.line = record->line,
+                      .text_bytes = record->text_bytes,
+                      .file = record->file,
+                      .n_shingles =
+                          batch->as_text || joins ? 0 : bm_shingle_batch_last(&batch->shingles)};
+    batch->n_invalid += record->n_invalid;
+    bm_status status = add_doc(batch, &row, record, err);
+    return status == BM_OK && joins ? join_alone(worker, record, err) : status;
+}
+
+/* Elements may be fewer afterwards. */
+static void weigh(const bm_ingest_cfg *cfg, bm_ingest_batch *batch)
+{
+    const bm_shingle_batch *shingles = &batch->shingles;
+    bm_error error = {0};
+    bm_status status = cfg->weigh.fn(cfg->weigh.ctx, &batch->shingles, &error);
+    if (status != BM_OK) {
+        batch->status = status;
+        batch->error = error;
+    }
+    for (size_t i = 0; status == BM_OK && i < batch->n_docs; i++)
+        batch->docs[i].row.n_shingles = (uint32_t)(shingles->offsets[i + 1] - shingles->offsets[i]);
+}
+
+void bm_ingest_batch_parse(bm_ingest_worker *worker, bm_ingest_batch *batch)
+{
+    const bm_ingest_cfg *cfg = worker->cfg;
+    worker->batch = batch;
+    batch->text.options = *cfg->text;
+    worker->joined = 0;
+    batch->as_text = cfg->source->ops->has_text && cfg->device_set != NULL &&
+                     cfg->device_set->path.taken && !batch->turn.share.alone &&
+                     cfg->weigh.fn == NULL;
+    batch->shingles.counted = cfg->weigh.fn != NULL;
+    batch->status =
+        bm_batch_parser_run(worker->parser, batch->raw, on_record, worker, &batch->error);
+    if (batch->as_text && bm_ingest_text_pointless(batch)) {
+        bm_error error = {0};
+        bm_status status = bm_ingest_text_hash(batch, worker->shingler, &error);
+        if (status != BM_OK) {
+            batch->status = status;
+            batch->error = error;
+        }
+    }
+    bm_ingest_batch_drop_raw(cfg, batch);
+    if (batch->turn.share.alone)
+        end_alone(worker);
+    if (cfg->weigh.fn != NULL && batch->status == BM_OK)
+        weigh(cfg, batch);
+}
+
+/* ingest_sign -- the native CPU and the threads of devices.
+ *
+ *     queue ->  in_flight [2] [1] [0]  -> its place in the order, from which a worker delivers it
+ *                                 oldest: a device ends its tasks in the order they came */
+
+#define DEPTH_MAX 8u
+
+/* A device and the batches that it holds. */
+typedef struct device_run {
+    bm_ingest_order *order;
+    const bm_ingest_cfg *cfg;
+    bm_device_worker *device;
+    bm_ingest_batch *in_flight[DEPTH_MAX]; /* the oldest first */
+    uint32_t n;
+    bm_status after_death; /* of a dead device: BM_OK, the CPU signs; else why every batch fails */
+    bm_error error;
+} device_run;
+
+bm_status bm_ingest_sign_cpu(const bm_ingest_cfg *cfg, bm_ingest_batch *batch,
+                             bm_shingler *shingler, bm_error *err)
+{
+    if (batch->as_text) {
+        BM_TRY(bm_ingest_text_hash(batch, shingler, err));
+        BM_TRY(bm_ingest_batch_make_task(cfg, batch, err));
+    }
+    BM_TRY(bm_device_set_sign_cpu(cfg->device_set, &batch->task, err));
+    atomic_fetch_add(&cfg->device_set->cpu_docs, batch->n_docs);
+    return BM_OK;
+}
+
+/* The device is dead: sign what it held on the CPU, or fail each batch with its error. */
+static void do_without_device(device_run *run)
+{
+    for (uint32_t i = 0; i < run->n; i++) {
+        bm_ingest_batch *batch = run->in_flight[i];
+        batch->status = run->after_death;
+        batch->error = run->error;
+        if (run->after_death == BM_OK)
+            batch->status =
+                bm_ingest_sign_cpu(run->cfg, batch, run->device->shingler, &batch->error);
+    }
+    uint32_t n = run->n;
+    run->n = 0;
+    for (uint32_t i = 0; i < n; i++)
+        bm_ingest_order_place(run->order, run->in_flight[i]);
+}
+
+/* A device that is stuck has what it holds for good: go on with other batches of the same
+ * documents. */
+static void leave_batches_to_device(device_run *run)
+{
+    bm_error error = {0};
+    for (uint32_t i = 0; i < run->n; i++) {
+        bm_ingest_batch *other = bm_ingest_batch_leave_to_device(run->in_flight[i]);
+        bm_status status = BM_ERR_NOMEM;
+        if (other != NULL)
+            status = bm_ingest_batch_make_task(run->cfg, other, &error);
+        if (status != BM_OK) { /* the ingest ends here */
+            bm_ingest_order_fail(run->order, run->in_flight[i]->turn.sequence, status, &error);
+            bm_ingest_batch_free(other);
+            run->n = i;
+            return;
+        }
+        run->in_flight[i] = other;
+    }
+}
+
+/* Close the device first, for it may still write into what it held. */
+static void device_failed(device_run *run, bm_status status, const bm_error *error)
+{
+    bm_backend *backend = run->device->backend;
+    backend->ops->drain(backend, NULL);
+    if (backend->stuck)
+        leave_batches_to_device(run);
+    backend->ops->close(backend);
+    run->device->backend = NULL;
+    run->error = *error;
+    run->after_death =
+        bm_device_set_worker_failed(run->cfg->device_set, run->device, status, &run->error);
+    do_without_device(run);
+}
+
+static void submit(device_run *run, bm_ingest_batch *batch)
+{
+    bm_error error = {0};
+    run->in_flight[run->n++] = batch;
+    if (run->device->dead) {
+        do_without_device(run);
+        return;
+    }
+    bm_backend *backend = run->device->backend;
+    bm_status status = backend->ops->submit(backend, &batch->task, &error);
+    if (status == BM_ERR_UNSUPPORTED && batch->as_text) { /* a text beyond the device's buffers */
+        status = bm_ingest_text_hash(batch, run->device->shingler, &error);
+        if (status == BM_OK)
+            status = bm_ingest_batch_make_task(run->cfg, batch, &error);
+        if (status == BM_OK)
+            status = backend->ops->submit(backend, &batch->task, &error);
+    }
+    if (status != BM_OK)
+        device_failed(run, status, &error);
+}
+
+static void finish_oldest(device_run *run)
+{
+    bm_error error = {0};
+    bm_device_set *device_set = run->cfg->device_set;
+    bm_backend *backend = run->device->backend;
+    bm_ingest_batch *batch = run->in_flight[0];
+    bm_status status = backend->ops->wait(backend, &batch->task, &error);
+    if (status == BM_OK)
+        status = bm_device_set_check(device_set, run->device, &batch->task, &error);
+    if (status != BM_OK) {
+        device_failed(run, status, &error);
+        return;
+    }
+    if (batch->as_text)
+        batch->status =
+            bm_ingest_text_finish(device_set, batch, run->device->shingler, &batch->error);
+    run->device->n_docs += batch->n_docs;
+    run->n--;
+    memmove(run->in_flight, run->in_flight + 1, run->n * sizeof run->in_flight[0]);
+    bm_ingest_order_place(run->order, batch);
+}
+
+static uint32_t depth_of(const bm_device_worker *device)
+{
+    uint32_t depth = device->dead ? 1 : device->backend->depth;
+    return depth < 1 ? 1 : depth > DEPTH_MAX ? DEPTH_MAX : depth;
+}
+
+void bm_ingest_device_run(bm_ingest_order *order, bm_device_worker *device)
+{
+    device_run run = {.order = order, .cfg = order->cfg, .device = device};
+    const uint32_t depth = depth_of(device);
+    void *item;
+    bm_ingest_times times = {0};
+    double mark = bm_clock_seconds();
+    for (;;) {
+        if (run.n == 0) {
+            bool more = bm_queue_pop(order->queue, &item);
+            bm_ingest_lap(&times.idle, &mark);
+            if (!more)
+                break;
+            submit(&run, item);
+        } else if (run.n < depth && bm_queue_try_pop(order->queue, &item)) {
+            submit(&run, item);
+        } else {
+            finish_oldest(&run);
+        }
+        bm_ingest_lap(&times.device, &mark);
+    }
+    bm_ingest_order_add_times(order, &times);
+}
 
 typedef struct ingest {
     const bm_ingest_cfg *cfg;

@@ -1,18 +1,49 @@
 /* ingest_cfg.h -- what the files of the ingest, and those who call it, pass to each other: a batch
  * of documents, the order to read, and where the time went. */
-#ifndef BM_INGEST_INGEST_CFG_H
-#define BM_INGEST_INGEST_CFG_H
+#ifndef BM_SIGN_INGEST_CFG_H
+#define BM_SIGN_INGEST_CFG_H
+
+#include <stdint.h>
 
 #include <bandmill/job.h>
 
+#include "base/clock.h"
 #include "base/meter.h"
-#include "input/batch_source.h"
-#include "model/doc_table.h"
-#include "model/shingle_batch.h"
-#include "model/text_batch.h"
 #include "devices/device_set.h"
+#include "input/batch_source.h"
+#include "model/batches.h"
+#include "model/ids.h"
 #include "sign/budget.h"
-#include "sign/ingest_times.h"
+
+/* ingest_times -- where the time of an ingest went. */
+
+/* In seconds of all threads together. */
+typedef struct bm_ingest_times {
+    double elapsed;
+    double read;    /* reading and decompressing, one thread at a time */
+    double text;    /* parsing, normalising, shingling: workers */
+    double sign;    /* on the native CPU: workers */
+    double device;  /* submitting to devices and waiting for them: device workers */
+    double deliver; /* the ordered end, one thread at a time */
+    double put;     /* what was delivered, to its place: any thread */
+    double wait; /* workers: for input, for a place in the ring, for room in the devices' queue */
+    double idle; /* device workers: for work */
+    uint32_t workers, device_workers;
+} bm_ingest_times;
+
+/* Add the seconds since *mark to *sum, and set *mark to now. */
+static inline void bm_ingest_lap(double *sum, double *mark)
+{
+    double now = bm_clock_seconds();
+    *sum += now - *mark;
+    *mark = now;
+}
+
+/* Add the stages of one thread to those of all. */
+void bm_ingest_times_add(bm_ingest_times *all, const bm_ingest_times *thread);
+/* The stage that was busy for the greatest share of the time it could have been: "read", "text",
+ * "sign", "device" or "deliver". */
+const char *bm_ingest_bottleneck(const bm_ingest_times *times);
 
 typedef struct bm_ingest_doc {
     bm_doc_row row;
@@ -32,7 +63,7 @@ typedef struct bm_ingest_made {
     bm_hash128 *content;
 } bm_ingest_made;
 
-/* What a batch with a document that is longer than a batch may use (ingest_long.h). */
+/* What a batch with a document that is longer than a batch may use (ingest_stages.h). */
 typedef struct bm_ingest_share {
     uint64_t cost; /* of the share of batches; 0: a batch like others */
     bool alone;    /* nothing else is in flight, and it may use ... */

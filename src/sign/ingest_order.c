@@ -1,14 +1,244 @@
 /* ingest_order.c -- see the header.
  *
- * Tests: tests/unit/sign/test_ingest_order.c, tests/unit/sign/test_ingest_read.c */
+ * Tests: tests/unit/sign/test_ingest_order.c, tests/unit/sign/test_ingest_read.c,
+ *        tests/unit/sign/test_ingest_times.c */
 #include "sign/ingest_order.h"
 
+#include <inttypes.h>
+#include <stddef.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "sign/ingest_batch.h"
-#include "sign/ingest_deliver.h"
+#include "model/counts.h"
+#include "sign/ingest_cfg.h"
+
+void bm_ingest_times_add(bm_ingest_times *all, const bm_ingest_times *thread)
+{
+    all->read += thread->read;
+    all->text += thread->text;
+    all->sign += thread->sign;
+    all->device += thread->device;
+    all->deliver += thread->deliver;
+    all->put += thread->put;
+    all->wait += thread->wait;
+    all->idle += thread->idle;
+}
+
+const char *bm_ingest_bottleneck(const bm_ingest_times *times)
+{
+    const double workers = times->workers > 0 ? times->workers : 1;
+    const double device_workers = times->device_workers > 0 ? times->device_workers : 1;
+    const struct {
+        const char *name;
+        double busy; /* of one thread that may do it */
+    } stages[] = {{"read", times->read},           {"text", times->text / workers},
+                  {"sign", times->sign / workers}, {"device", times->device / device_workers},
+                  {"deliver", times->deliver},     {"put", times->put / workers}};
+    size_t most = 0;
+    for (size_t i = 1; i < sizeof stages / sizeof stages[0]; i++)
+        if (stages[i].busy > stages[most].busy)
+            most = i;
+    return stages[most].name;
+}
+
+void bm_ingest_batch_drop_raw(const bm_ingest_cfg *cfg, bm_ingest_batch *batch)
+{
+    bm_batch_source_free_batch(cfg->source, batch->raw);
+    batch->raw = NULL;
+}
+
+void bm_ingest_batch_clear(bm_ingest_batch *batch)
+{
+    batch->ids.len = 0;
+    batch->keep_keys.len = 0;
+    for (size_t i = 0; i < batch->n_skipped; i++)
+        bm_free(batch->skipped[i].reason);
+    batch->n_docs = batch->n_skipped = 0;
+    batch->n_invalid = 0;
+    if (batch->shared_with_device) {
+        memset(&batch->shingles, 0, sizeof batch->shingles);
+        memset(&batch->text, 0, sizeof batch->text);
+        batch->shared_with_device = false;
+    }
+    bm_shingle_batch_clear(&batch->shingles);
+    bm_text_batch_clear(&batch->text);
+    batch->as_text = false;
+    batch->status = BM_OK;
+}
+
+void bm_ingest_batch_free(bm_ingest_batch *batch)
+{
+    if (batch == NULL)
+        return;
+    bm_ingest_batch_clear(batch);
+    bm_buf_reset(&batch->ids);
+    bm_buf_reset(&batch->keep_keys);
+    bm_shingle_batch_reset(&batch->shingles);
+    bm_text_batch_reset(&batch->text);
+    bm_free(batch->made.n_shingles);
+    bm_free(batch->made.content);
+    bm_free(batch->docs);
+    bm_free(batch->skipped);
+    bm_free(batch->words);
+    bm_free(batch->keys);
+    bm_free(batch);
+}
+
+bm_status bm_ingest_batch_make_task(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, bm_error *err)
+{
+    const bm_device_set *device_set = cfg->device_set;
+    const bool as_text = batch->as_text;
+    bm_status status = BM_OK;
+    if (cfg->want_words)
+        BM_TRY_OUT(bm_grow(&batch->words, &batch->room.words, batch->n_docs * device_set->row_uints,
+                           sizeof *batch->words, err));
+    if (cfg->want_keys)
+        BM_TRY_OUT(bm_grow(&batch->keys, &batch->room.keys, batch->n_docs * device_set->bands,
+                           sizeof *batch->keys, err));
+    if (as_text)
+        BM_TRY_OUT(bm_grow(&batch->made.n_shingles, &batch->room.n_shingles, batch->n_docs,
+                           sizeof *batch->made.n_shingles, err));
+    if (as_text)
+        BM_TRY_OUT(bm_grow(&batch->made.content, &batch->room.content, batch->n_docs,
+                           sizeof *batch->made.content, err));
+out:
+    batch->task = (bm_sign_task){.offsets = as_text ? batch->text.slots : batch->shingles.offsets,
+                                 .hashes = as_text ? NULL : batch->shingles.hashes,
+                                 .weights = as_text ? NULL : batch->shingles.weights,
+                                 .text = as_text ? &batch->text : NULL,
+                                 .n_shingles = batch->made.n_shingles,
+                                 .content = as_text ? batch->made.content : NULL,
+                                 .n_docs = batch->n_docs,
+                                 .words = cfg->want_words ? batch->words : NULL,
+                                 .keys = cfg->want_keys ? batch->keys : NULL};
+    return status;
+}
+
+bm_ingest_batch *bm_ingest_batch_leave_to_device(const bm_ingest_batch *batch)
+{
+    bm_ingest_batch *other = bm_alloc(1, sizeof *other);
+    if (other == NULL)
+        return NULL;
+    *other = *batch;
+    other->words = NULL;
+    other->keys = NULL;
+    other->made = (bm_ingest_made){0};
+    other->room.words = other->room.keys = other->room.n_shingles = other->room.content = 0;
+    other->shared_with_device = true;
+    return other;
+}
+
+#define WARNINGS_MAX 5u  /* of one kind */
+#define IDS_AHEAD    16u /* documents between fetching from the table of ids and looking */
+
+static uint64_t sum_shingles(const bm_ingest_batch *batch)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < batch->n_docs; i++)
+        n += batch->docs[i].row.n_shingles;
+    return n;
+}
+
+static bm_status deliver_docs(const bm_ingest_cfg *cfg, const bm_ingest_batch *batch, bm_error *err)
+{
+    for (size_t i = 0; cfg->docs != NULL && i < batch->n_docs; i++) {
+        const bm_ingest_doc *doc = &batch->docs[i];
+        if (i + IDS_AHEAD < batch->n_docs)
+            bm_doc_table_expect(cfg->docs, batch->docs[i + IDS_AHEAD].id_hash);
+        bm_str id = {doc->id_len > 0 ? batch->ids.data + doc->id_begin : "", doc->id_len};
+        BM_TRY(bm_doc_table_add(cfg->docs, &doc->row, (bm_doc_id){id, doc->id_hash},
+                                bm_batch_source_file(cfg->source, doc->row.file), err));
+    }
+    return BM_OK;
+}
+
+/* It is the nth that is told. */
+static void warn_of_skipped(const bm_ingest_cfg *cfg, const bm_skipped *skipped, uint64_t nth)
+{
+    bm_meter_log(cfg->meter, BM_LOG_WARNING, "%s:%" PRIu64 ": skipped: %s%s",
+                 bm_batch_source_file(cfg->source, skipped->file), skipped->line, skipped->reason,
+                 nth == WARNINGS_MAX ? "; no more of these are reported" : "");
+}
+
+/* One skipped record may be most of a file where a quote is never closed: so the first few are told
+ * at once. */
+static void warn_of_swallowed(const bm_ingest_cfg *cfg, const bm_skipped *skipped)
+{
+    if (skipped->n_behind > 0 && cfg->docs->n_swallowing <= WARNINGS_MAX)
+        warn_of_skipped(cfg, skipped, cfg->docs->n_swallowing);
+}
+
+static bm_status deliver_skipped(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, bm_error *err)
+{
+    for (size_t i = 0; i < batch->n_skipped; i++) {
+        bm_skipped *skipped = &batch->skipped[i];
+        if (cfg->counts->skipped >= cfg->input->max_errors)
+            return bm_fail_at(err, BM_ERR_INPUT, bm_batch_source_file(cfg->source, skipped->file),
+                              skipped->line,
+                              "%s (more than %" PRIu64 " bad records, see `max_errors`)",
+                              skipped->reason, cfg->input->max_errors);
+        if (cfg->docs != NULL) {
+            BM_TRY(bm_doc_table_skip(cfg->docs, skipped, err));
+            warn_of_swallowed(cfg, skipped);
+            skipped->reason = NULL;                       /* taken */
+        } else if (cfg->counts->skipped < WARNINGS_MAX) { /* there is no list of them */
+            warn_of_skipped(cfg, skipped, cfg->counts->skipped + 1);
+        }
+        cfg->counts->skipped++;
+        cfg->counts->records++;
+    }
+    return BM_OK;
+}
+
+bm_status bm_ingest_batch_deliver(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, bm_error *err)
+{
+    const size_t first_row = cfg->docs != NULL ? cfg->docs->n : 0;
+    const size_t first_skipped = cfg->docs != NULL ? cfg->docs->n_skipped : 0;
+    const bm_counts before = *cfg->counts;
+    bm_status status = deliver_docs(cfg, batch, err);
+    if (status == BM_OK)
+        status = deliver_skipped(cfg, batch, err);
+    if (status == BM_OK && batch->status != BM_OK && cfg->docs == NULL && cfg->sink != NULL)
+        status =
+            cfg->sink(cfg->sink_ctx, batch, first_row, err); /* what is wrong with them first */
+    if (status == BM_OK && batch->status != BM_OK) {
+        status = batch->status;
+        if (err != NULL)
+            *err = batch->error;
+    }
+    if (status != BM_OK) { /* what was delivered before can be sealed */
+        if (cfg->docs != NULL)
+            bm_doc_table_cut(cfg->docs, first_row, first_skipped);
+        *cfg->counts = before;
+        return status;
+    }
+    batch->turn.first_row = first_row;
+    bm_counts *counts = cfg->counts;
+    bm_counts_add_docs(counts,
+                       &(bm_doc_counts){.n = batch->n_docs,
+                                        .n_empty = batch->shingles.n_empty + batch->text.n_empty,
+                                        .n_short = batch->shingles.n_short + batch->text.n_short,
+                                        .n_weightless = batch->shingles.n_weightless,
+                                        .n_invalid = batch->n_invalid,
+                                        .n_shingles = sum_shingles(batch)});
+    return BM_OK;
+}
+
+bm_status bm_ingest_batch_sink(const bm_ingest_cfg *cfg, const bm_ingest_batch *batch,
+                               bm_error *err)
+{
+    bm_status status = BM_OK;
+    if (cfg->sink != NULL)
+        status = cfg->sink(cfg->sink_ctx, batch, batch->turn.first_row, err);
+    if (cfg->places != NULL && status == BM_OK)
+        cfg->places->last = batch->turn.place;
+    else if (cfg->places != NULL)
+        cfg->places->sink_failed = true;
+    bm_meter_progress(cfg->meter, batch->turn.bytes_read, bm_batch_source_total_bytes(cfg->source),
+                      cfg->counts->documents);
+    return status;
+}
 
 bm_status bm_ingest_order_open(const bm_ingest_cfg *cfg, uint64_t window, bm_ingest_order *out,
                                bm_error *err)

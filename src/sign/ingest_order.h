@@ -4,7 +4,8 @@
  *                          ^ next: 5 is still being made, 6 and 7 wait for it
  *
  * Whoever brings the batch whose turn it is delivers it and all that follow it in the ring; others
- * only put theirs down, and so do the threads of devices, whose batches are delivered by whoever waits or
+ * only put theirs down, and so do the threads of devices, whose batches are delivered by whoever
+ * waits or
  * brings another one. What was delivered stays in its place until a thread puts it
  * (bm_ingest_cfg.put), any number of them at once; a thread leaves when there is nothing more to
  * deliver or to put. A batch that fails carries its failure to its turn, so the first failure in
@@ -13,13 +14,38 @@
  *
  * Threads: any. A batch is owned by exactly one of: the list of free ones, the worker that reads,
  * parses and signs it, the queue to the devices, a device worker, the ring. */
-#ifndef BM_INGEST_INGEST_ORDER_H
-#define BM_INGEST_INGEST_ORDER_H
+#ifndef BM_SIGN_INGEST_ORDER_H
+#define BM_SIGN_INGEST_ORDER_H
 
 #include <pthread.h>
 
-#include "base/queue.h"
+#include "base/threads.h"
 #include "sign/ingest_cfg.h"
+
+/* ingest_batch -- a batch's memory, and the order to sign it. */
+
+/* What was read and not parsed is given back. */
+void bm_ingest_batch_drop_raw(const bm_ingest_cfg *cfg, bm_ingest_batch *batch);
+/* Empty it, but keep its memory; free it all. Its raw batch has been dropped. */
+void bm_ingest_batch_clear(bm_ingest_batch *batch);
+void bm_ingest_batch_free(bm_ingest_batch *batch); /* NULL is fine */
+/* Room for the outputs, and the task that asks for them. */
+bm_status bm_ingest_batch_make_task(const bm_ingest_cfg *cfg, bm_ingest_batch *batch,
+                                    bm_error *err);
+/* The same documents in a new batch, to be signed anew with outputs of its own. For a device that
+ * is stuck and may go on to read and write what the old one points to: the old one is left to it,
+ * and the inputs, which both share, are never freed. NULL: no memory. */
+bm_ingest_batch *bm_ingest_batch_leave_to_device(const bm_ingest_batch *batch);
+
+/* ingest_deliver -- the ordered end of the ingest, for one batch. */
+
+/* Its rows and ids to the document table, its bad records to the list of skipped ones, its counts.
+ * Ends with the batch's own status where that is no BM_OK. One batch at a time, in input order. */
+bm_status bm_ingest_batch_deliver(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, bm_error *err);
+/* What was delivered goes to the sink. Whether places move (bm_ingest_put) is asked between the two:
+ * it depends on the document table. */
+bm_status bm_ingest_batch_sink(const bm_ingest_cfg *cfg, const bm_ingest_batch *batch,
+                               bm_error *err);
 
 /* The share of batches, and who holds how much of it. */
 typedef struct bm_ingest_shares {

@@ -1,7 +1,7 @@
 /* scheme_cws.c -- the scheme cws: consistent weighted sampling of shingles with weights; the scalar
  * reference.
  *
- * Like that of scheme_affine32.c the reference is the definition that every backend is compared
+ * Like that of scheme_affine.c the reference is the definition that every backend is compared
  * with; cws_draws.h has the formulas and where they come from. A word is the low 32 bits of the hash
  * of the element that was chosen, so that words of two documents agree where the same was chosen (or
  * another of the same 32 bits), and bands, verification by signatures and plans are those of any

@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "kernels/affine32.h"
 #include "kernels/affine64.h"
-#include "sketch/scheme_merge.h"
+#include "sketch/scheme_row.h"
 #include "sketch/scheme_params.h"
 
 /* Draw from SplitMix64, starting at the seed: a and b in turn, then all c. */

@@ -1,7 +1,7 @@
-/* scheme_merge.c -- see scheme_merge.h.
+/* scheme_merge.c -- see scheme_row.h.
  *
  * Tests: tests/unit/sketch/test_scheme_device.c */
-#include "sketch/scheme_merge.h"
+#include "sketch/scheme_row.h"
 
 #include <string.h>
 

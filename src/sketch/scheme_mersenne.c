@@ -2,7 +2,7 @@
  * text-dedup, whose words are the low 32 bits of values, and datatrove. They differ in the order in
  * which their coefficients are drawn, and in the bits of a hash that count.
  *
- * The scalar reference, as in scheme_affine32.c: one shingle, one permutation, one minimum. The
+ * The scalar reference, as in scheme_affine.c: one shingle, one permutation, one minimum. The
  * originals let the product wrap mod 2^64 before they take the modulus, and so do we.
  *
  * Threads: pure functions; parameters are read only after draw. */
@@ -12,7 +12,7 @@
 #include "base/random.h"
 #include "kernels/affine32.h"
 #include "kernels/affine64.h"
-#include "sketch/scheme_merge.h"
+#include "sketch/scheme_row.h"
 #include "sketch/scheme_params.h"
 
 /* a and b in turn. */

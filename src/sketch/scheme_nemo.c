@@ -10,8 +10,7 @@
 #include "base/random.h"
 #include "kernels/affine32.h"
 #include "model/scheme_facts.h"
-#include "sketch/minima.h"
-#include "sketch/scheme_merge.h"
+#include "sketch/scheme_row.h"
 #include "sketch/scheme_params.h"
 
 /* a and b in turn. */

@@ -11,6 +11,8 @@
 #ifndef BM_SKETCH_SCHEME_ROW_H
 #define BM_SKETCH_SCHEME_ROW_H
 
+#include <stdint.h>
+
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
@@ -73,5 +75,39 @@ typedef struct bm_scheme_ops {
 extern const bm_scheme_ops bm_scheme_affine32, bm_scheme_oph, bm_scheme_cws;
 extern const bm_scheme_ops bm_scheme_legacy, bm_scheme_text_dedup, bm_scheme_nemo, bm_scheme_lance;
 extern const bm_scheme_ops bm_scheme_affine64, bm_scheme_datatrove;
+
+/* minima -- what a word of a signature is: the least place that a permutation gives to an element
+ * of the set.
+ *
+ * The scalar reference of affine32 takes its minima here, with the permutations of its scheme; a
+ * test and examples/matrix do it with permutations written by hand, so that what they show is the
+ * reference's own step. In a header, so that the caller's permutation becomes part of the loop. */
+
+/* The place that permutation i of `permutations` gives to the element x. */
+typedef uint32_t bm_permutation(const void *permutations, uint32_t i, uint32_t x);
+
+/* Take one more element of a set into its k minima, which begin as BM_NO_SHINGLE32. */
+static inline void bm_minima_take(bm_permutation *permutation, const void *permutations, uint32_t k,
+                                  uint32_t x, uint32_t *minima)
+{
+    for (uint32_t i = 0; i < k; i++) {
+        uint32_t place = permutation(permutations, i, x);
+        if (place < minima[i])
+            minima[i] = place;
+    }
+}
+
+/* scheme_merge -- what rows of schemes of minima share: words merged from parts, coefficients as
+ * devices read them. */
+
+/* As `merge` of bm_scheme_device: the lesser of each two words. */
+void bm_words_merge32(const bm_scheme_params *params, const void *part, void *words);
+void bm_words_merge64(const bm_scheme_params *params, const void *part, void *words);
+/* As `upload` of it: a, then b, `padded` each. */
+bm_status bm_coefficients_upload32(const bm_scheme_params *params, uint32_t padded, void **out,
+                                   size_t *bytes, bm_error *err);
+/* The same of 64 bits; c behind them where there are some. */
+bm_status bm_coefficients_upload64(const bm_scheme_params *params, uint32_t padded, void **out,
+                                   size_t *bytes, bm_error *err);
 
 #endif

@@ -1,20 +1,771 @@
-/* batch_sources.c -- the rows. */
+/* batch_sources.c -- the rows.
+ *
+ * Tests: tests/unit/sources/test_batch_sources.c, tests/unit/sources/test_hash_input.c,
+ *        tests/unit/sources/test_source_keys.c */
 #include "sources/batch_sources.h"
 
-#include "base/error.h"
-#include "sources/source_columns.h"
-#include "sources/source_hashes.h"
-#include "sources/source_keys.h"
-#include "input/source_records.h"
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
-static const bm_batch_source_ops *const rows[] = {&bm_source_records, &bm_source_hashes,
-                                                  &bm_source_columns, &bm_source_keys};
+#include "base/error.h"
+#include "base/memory.h"
+#include "input/input_set.h"
+#include "input/reader.h"
+#include "sources/source_columns.h"
+
+/* hash_input -- shingle hashes made elsewhere, a few documents at a time.
+ *
+ * Both files are read by pread in blocks, so memory is that of one block (at least one document)
+ * whatever the files' size; 32-bit hashes are widened in place, from the end. An offset is
+ * compared
+ * with the one before it and with the number of hashes before anything is allocated by it. */
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "results/npy.h"
+
+#define DOCS_MAX   ((size_t)1 << 16) /* a block, whatever the caller asks for */
+#define DOCS_LEAST 64.0              /* offsets that are always looked at */
+#define HASH_CELLS 512u              /* offsets that are digested at a time */
+
+typedef struct array_file {
+    int fd;
+    char *path;
+    bm_npy_header header;
+    XXH3_state_t *digest; /* of its bytes so far */
+    uint64_t n_digested;
+} array_file;
+
+struct bm_hash_input {
+    array_file hashes, offsets;
+    uint64_t n_docs, n_hashes;
+    uint64_t next_doc, next_hash; /* next_hash: the offset where next_doc begins */
+};
+
+static bm_status open_array(array_file *file, const char *path, bm_error *err)
+{
+    file->path = bm_strdup(path);
+    if (file->path == NULL)
+        return bm_fail_nomem(err, strlen(path) + 1);
+    BM_TRY(bm_open_regular(path, BM_ERR_INPUT, &file->fd, err));
+    BM_TRY(bm_npy_header_read(file->fd, path, &file->header, err));
+    if (file->header.n_dims != 1)
+        return bm_fail_at(err, BM_ERR_INPUT, path, 0,
+                          "bad .npy header: shape has two dimensions (expected one)");
+    return BM_OK;
+}
+
+static bm_status read_bytes(const array_file *file, uint64_t from, size_t len, void *out,
+                            bm_error *err)
+{
+    size_t got;
+    const int code = bm_pread_all(file->fd, out, len, from, &got);
+    if (code != 0)
+        return bm_fail_errno(err, code, file->path, "cannot read");
+    return got == len
+               ? BM_OK
+               : bm_fail_at(err, BM_ERR_INPUT, file->path, 0, "became shorter while it was read");
+}
+
+static bm_status read_cells(const array_file *file, uint64_t first, size_t n, void *out,
+                            bm_error *err)
+{
+    size_t cell = (size_t)(file->header.type[2] - '0');
+    return read_bytes(file, file->header.data_offset + first * cell, n * cell, out, err);
+}
+
+/* --- digests --- */
+
+static void digest(array_file *file, const void *bytes, size_t len)
+{
+    XXH3_128bits_update(file->digest, bytes, len);
+    file->n_digested += len;
+}
+
+/* Begin anew with the header, and `cells` cells behind it. */
+static bm_status digest_begin(array_file *file, size_t cells, bm_error *err)
+{
+    size_t len = (size_t)file->header.data_offset + cells * (size_t)(file->header.type[2] - '0');
+    if (file->digest == NULL)
+        file->digest = bm_alloc_aligned(1, sizeof *file->digest);
+    char *bytes = bm_alloc(len, 1);
+    bm_status status = BM_OK;
+    if (file->digest == NULL || bytes == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, len));
+    BM_TRY_OUT(read_bytes(file, 0, len, bytes, err));
+    XXH3_128bits_reset(file->digest);
+    file->n_digested = 0;
+    digest(file, bytes, len);
+out:
+    bm_free(bytes);
+    return status;
+}
+
+/* The offsets of the block's documents, as they stand in the file. */
+static void digest_offsets(bm_hash_input *input, const bm_hash_block *block)
+{
+    uint64_t cells[HASH_CELLS];
+    for (size_t i = 0; i < block->n_docs;) {
+        size_t n = 0;
+        while (n < HASH_CELLS && i < block->n_docs)
+            cells[n++] = block->offsets[++i] + input->next_hash;
+        digest(&input->offsets, cells, n * sizeof cells[0]);
+    }
+}
+
+void bm_hash_input_files(const bm_hash_input *input, bm_hash_file files[2])
+{
+    const array_file *read[] = {&input->hashes, &input->offsets};
+    for (int i = 0; i < 2; i++) {
+        const XXH128_hash_t sum = XXH3_128bits_digest(read[i]->digest);
+        files[i] = (bm_hash_file){.bytes = read[i]->n_digested,
+                                  .digest = {.lo = sum.low64, .hi = sum.high64}};
+    }
+}
+
+/* --- documents --- */
+
+/* Types of both arrays, their lengths as far as the headers tell, and the first offset. */
+static bm_status check_arrays(const bm_hash_input *input, bm_error *err)
+{
+    const array_file *hashes = &input->hashes, *offsets = &input->offsets;
+    if (hashes->header.type[1] != 'u' || hashes->header.type[2] == '1')
+        return bm_fail_at(err, BM_ERR_INPUT, hashes->path, 0,
+                          "hashes of type %s (expected <u4 or <u8)", hashes->header.type);
+    if (strcmp(offsets->header.type, "<i8") != 0)
+        return bm_fail_at(err, BM_ERR_INPUT, offsets->path, 0, "offsets of type %s (expected <i8)",
+                          offsets->header.type);
+    if (offsets->header.shape[0] == 0)
+        return bm_fail_at(err, BM_ERR_INPUT, offsets->path, 0,
+                          "no offsets (expected N+1 of them for N documents)");
+    uint64_t first;
+    BM_TRY(read_cells(offsets, 0, 1, &first, err));
+    if (first != 0)
+        return bm_fail_at(err, BM_ERR_INPUT, offsets->path, 0, "row 0 is %" PRId64 " (expected 0)",
+                          (int64_t)first);
+    return BM_OK;
+}
+
+bm_status bm_hash_input_open(const char *hashes_path, const char *offsets_path, bm_hash_input **out,
+                             bm_error *err)
+{
+    if (offsets_path == NULL)
+        return bm_fail_at(err, BM_ERR_USAGE, hashes_path, 0,
+                          "hashes need `offsets` FILE (.npy <i8, N+1 of them)");
+    bm_hash_input *input = NULL;
+    BM_TRY(bm_new_zero(&input, 1, err));
+    input->hashes.fd = input->offsets.fd = -1;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(open_array(&input->hashes, hashes_path, err));
+    BM_TRY_OUT(open_array(&input->offsets, offsets_path, err));
+    status = check_arrays(input, err);
+out:
+    if (status != BM_OK) {
+        bm_hash_input_close(input);
+        return status;
+    }
+    input->n_docs = input->offsets.header.shape[0] - 1;
+    input->n_hashes = input->hashes.header.shape[0];
+    *out = input;
+    return BM_OK;
+}
+
+/* Check the offset in row `row`, given the one in the row before. */
+static bm_status check_offset(const bm_hash_input *input, uint64_t row, uint64_t before,
+                              uint64_t value, bm_error *err)
+{
+    if (value > INT64_MAX || value < before)
+        return bm_fail_at(err, BM_ERR_INPUT, input->offsets.path, 0,
+                          "row %" PRIu64 " is %" PRId64 " (expected at least %" PRIu64
+                          ": offsets never fall)",
+                          row, (int64_t)value, before);
+    if (value > input->n_hashes)
+        return bm_fail_at(err, BM_ERR_INPUT, input->offsets.path, 0,
+                          "row %" PRIu64 " is %" PRIu64 " (there are %" PRIu64 " hashes)", row,
+                          value, input->n_hashes);
+    if (row == input->n_docs && value != input->n_hashes)
+        return bm_fail_at(err, BM_ERR_INPUT, input->offsets.path, 0,
+                          "row %" PRIu64 ", the last, is %" PRIu64 " (expected %" PRIu64
+                          ", the number of hashes)",
+                          row, value, input->n_hashes);
+    return BM_OK;
+}
+
+/* Read and check the ends of up to `n` documents from next_doc on. As many of them as have at most
+ * max_hashes hashes, but at least one, become the block's. */
+static bm_status take_docs(const bm_hash_input *input, size_t n, size_t max_hashes,
+                           bm_hash_block *block, bm_error *err)
+{
+    BM_TRY(bm_grow(&block->offsets, &block->cap_offsets, n + 1, sizeof *block->offsets, err));
+    BM_TRY(read_cells(&input->offsets, input->next_doc + 1, n, block->offsets + 1, err));
+    uint64_t before = input->next_hash;
+    size_t i = 0;
+    bm_status status = BM_OK;
+    for (; i < n; i++) {
+        uint64_t value = block->offsets[i + 1];
+        status = check_offset(input, input->next_doc + i + 1, before, value, err);
+        if (status != BM_OK)
+            return status;
+        if (i > 0 && value - input->next_hash > max_hashes)
+            break;
+        before = value;
+        block->offsets[i + 1] = value - input->next_hash;
+    }
+    block->offsets[0] = 0;
+    block->n_docs = i;
+    return BM_OK;
+}
+
+static bm_status take_hashes(bm_hash_input *input, uint64_t n, bm_hash_block *block, bm_error *err)
+{
+    if (n > SIZE_MAX / sizeof(uint64_t))
+        return bm_fail_nomem(err, SIZE_MAX);
+    BM_TRY(bm_grow(&block->hashes, &block->cap_hashes, (size_t)n, sizeof *block->hashes, err));
+    if (n == 0) /* of no hashes there may be no array */
+        return BM_OK;
+    if (input->hashes.header.type[2] == '8') {
+        BM_TRY(read_cells(&input->hashes, input->next_hash, (size_t)n, block->hashes, err));
+        digest(&input->hashes, block->hashes, (size_t)n * 8);
+        return BM_OK;
+    }
+    /* 32 bits: read into the upper half of the block, then widened from the front. Word i is
+     * written to bytes 8i … 8i+7; the words that are still to be widened lie behind these. */
+    char *narrow = (char *)block->hashes + (size_t)n * 4;
+    BM_TRY(read_cells(&input->hashes, input->next_hash, (size_t)n, narrow, err));
+    digest(&input->hashes, narrow, (size_t)n * 4);
+    for (size_t i = 0; i < (size_t)n; i++) {
+        uint32_t word;
+        memcpy(&word, narrow + i * 4, 4);
+        block->hashes[i] = word;
+    }
+    return BM_OK;
+}
+
+/* How many offsets to look at for the next block: twice as many as documents of the mean length
+ * have max_hashes hashes. */
+static size_t docs_to_try(const bm_hash_input *input, const bm_hash_limits *limits)
+{
+    size_t n = limits->docs < DOCS_MAX ? limits->docs : DOCS_MAX;
+    if (input->n_hashes > 0) {
+        double mean = (double)input->n_hashes / (double)input->n_docs;
+        double wanted = 2 * (double)limits->hashes / mean + DOCS_LEAST;
+        if (wanted < (double)n)
+            n = (size_t)wanted;
+    }
+    return n > 0 ? n : 1;
+}
+
+/* May the hashes of the next document, so many bytes, be held? */
+static bm_status ask_gate(const bm_hash_input *input, const bm_long_gate *gate, uint64_t bytes,
+                          bm_error *err)
+{
+    bool may = false;
+    const bm_long_record record = {
+        .file = input->hashes.path, .line = input->next_doc + 1, .bytes = bytes};
+    bm_status status = gate->hold(gate->ctx, bytes, &may, err);
+    return status != BM_OK || may ? status : gate->refuse(gate->ctx, &record, err);
+}
+
+bm_status bm_hash_input_next(bm_hash_input *input, const bm_hash_limits *limits,
+                             bm_hash_block *block, bm_error *err)
+{
+    size_t n = docs_to_try(input, limits);
+    if (n > input->n_docs - input->next_doc)
+        n = (size_t)(input->n_docs - input->next_doc);
+    block->n_docs = 0;
+    block->first_doc = input->next_doc;
+    if (input->next_doc == 0)
+        BM_TRY(digest_begin(&input->hashes, 0, err));
+    if (input->next_doc == 0)
+        BM_TRY(digest_begin(&input->offsets, 1, err));
+    if (n == 0) {
+        if (input->n_docs == 0 && input->n_hashes != 0)
+            return check_offset(input, 0, 0, 0, err);
+        return BM_OK;
+    }
+    bm_status status = BM_OK;
+    BM_TRY_OUT(take_docs(input, n, limits->hashes, block, err));
+    if (limits->gate != NULL && block->offsets[block->n_docs] > limits->hashes)
+        BM_TRY_OUT(
+            ask_gate(input, limits->gate, block->offsets[block->n_docs] * sizeof(uint64_t), err));
+    status = take_hashes(input, block->offsets[block->n_docs], block, err);
+out:
+    if (status != BM_OK) {
+        block->n_docs = 0;
+        return status;
+    }
+    digest_offsets(input, block);
+    input->next_doc += block->n_docs;
+    input->next_hash += block->offsets[block->n_docs];
+    return BM_OK;
+}
+
+void bm_hash_input_rewind(bm_hash_input *input)
+{
+    input->next_doc = input->next_hash = 0;
+}
+
+void bm_hash_block_reset(bm_hash_block *block)
+{
+    bm_free(block->offsets);
+    bm_free(block->hashes);
+    *block = (bm_hash_block){0};
+}
+
+void bm_hash_input_close(bm_hash_input *input)
+{
+    if (input == NULL)
+        return;
+    array_file *files[] = {&input->hashes, &input->offsets};
+    for (int i = 0; i < 2; i++) {
+        if (files[i]->fd >= 0)
+            close(files[i]->fd);
+        bm_free(files[i]->path);
+        bm_free(files[i]->digest);
+    }
+    bm_free(input);
+}
+
+/* source_hashes -- blocks of the arrays as batches; "parsing" is a walk over their documents. */
+
+typedef struct source_hashes_hashes {
+    bm_batch_source base;
+    bm_hash_input *input;
+    bm_hash_limits limits;
+} source_hashes_hashes;
+
+typedef struct hashes_batch {
+    bm_source_batch base;
+    bm_hash_block block;
+} hashes_batch;
+
+static bool hashes_reads(bm_format format)
+{
+    return format == BM_FORMAT_HASHES;
+}
+
+static bm_status hashes_open(bm_input_set *inputs, bm_batch_source **out, bm_error *err)
+{
+    const char *offsets_path = inputs->options.offsets_path;
+    if (bm_input_set_count(inputs) != 1)
+        return bm_fail(err, BM_ERR_USAGE, "`format` hashes takes one .npy file (%zu given)",
+                       bm_input_set_count(inputs));
+    if (offsets_path == NULL)
+        return bm_fail(err, BM_ERR_USAGE, "`format` hashes needs `offsets` FILE");
+    source_hashes_hashes *source = NULL;
+    BM_TRY(bm_new_zero(&source, 1, err));
+    source->base =
+        (bm_batch_source){.ops = &bm_source_hashes, .inputs = inputs, .extra_path = offsets_path};
+    bm_status status =
+        bm_hash_input_open(bm_input_set_source(inputs, 0)->path, offsets_path, &source->input, err);
+    inputs->offsets = (bm_source){.path = offsets_path, .name = offsets_path};
+    if (status == BM_OK)
+        *out = &source->base;
+    else
+        bm_free(source);
+    return status;
+}
+
+static bm_status hashes_begin(bm_batch_source *base, const bm_batch_limits *limits, bm_error *err)
+{
+    (void)err;
+    source_hashes_hashes *source = (source_hashes_hashes *)base;
+    source->limits = (bm_hash_limits){.docs = limits->docs != 0 ? limits->docs : SIZE_MAX,
+                                      .hashes = limits->hashes,
+                                      .gate = limits->gate};
+    bm_hash_input_rewind(source->input);
+    return BM_OK;
+}
+
+static void hashes_free_batch(bm_source_batch *base)
+{
+    bm_hash_block_reset(&((hashes_batch *)base)->block);
+    bm_free(base);
+}
+
+/* What was read of a file, or, if it was read before, whether it is the same. */
+static bm_status note_digest(bm_source *source, const bm_hash_file *read, bm_error *err)
+{
+    const bool first = source->digest.lo == 0 && source->digest.hi == 0;
+    if (!first && memcmp(&source->digest, &read->digest, sizeof read->digest) != 0)
+        return bm_fail_at(err, BM_ERR_INPUT, source->name, 0,
+                          "the file changed while the job read it");
+    source->digest = read->digest;
+    source->bytes_read = read->bytes;
+    return BM_OK;
+}
+
+static bm_status note_end(const source_hashes_hashes *source, bm_error *err)
+{
+    bm_hash_file read[2];
+    bm_input_set *inputs = source->base.inputs;
+    bm_hash_input_files(source->input, read);
+    BM_TRY(note_digest(bm_input_set_source(inputs, 0), &read[0], err));
+    return note_digest(&inputs->offsets, &read[1], err);
+}
+
+static bm_status hashes_next(bm_batch_source *base, bm_source_batch **out, bm_error *err)
+{
+    source_hashes_hashes *source = (source_hashes_hashes *)base;
+    *out = NULL;
+    hashes_batch *batch = NULL;
+    BM_TRY(bm_new_zero(&batch, 1, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_hash_input_next(source->input, &source->limits, &batch->block, err));
+    if (batch->block.n_docs > 0) {
+        *out = &batch->base;
+        return BM_OK;
+    }
+out:
+    hashes_free_batch(&batch->base);
+    return status == BM_OK ? note_end(source, err) : status;
+}
+
+static bm_status hashes_count(bm_batch_source *base, const bm_source_batch *batch, uint64_t *n,
+                              bm_error *err)
+{
+    (void)base;
+    (void)err;
+    *n = ((const hashes_batch *)batch)->block.n_docs;
+    return BM_OK;
+}
+
+static void hashes_end(bm_batch_source *base)
+{
+    (void)base; /* nothing is held between batches but the two open files */
+}
+
+static void hashes_close(bm_batch_source *base)
+{
+    bm_hash_input_close(((source_hashes_hashes *)base)->input);
+    bm_free(base);
+}
+
+static bm_status hashes_open_parser(const bm_batch_source *base, bm_batch_parser **out,
+                                    bm_error *err)
+{
+    (void)base;
+    *out = bm_alloc_zero(1, sizeof **out);
+    if (*out == NULL)
+        return bm_fail_nomem(err, sizeof **out);
+    (*out)->ops = &bm_source_hashes;
+    return BM_OK;
+}
+
+static bm_status hashes_parse(bm_batch_parser *parser, const bm_source_batch *batch,
+                              bm_record_fn fn, void *ctx, bm_error *err)
+{
+    (void)parser;
+    const bm_hash_block *block = &((const hashes_batch *)batch)->block;
+    for (size_t i = 0; i < block->n_docs; i++) {
+        char id[24];
+        uint64_t row = block->first_doc + i;
+        int len = snprintf(id, sizeof id, "%" PRIu64, row);
+        size_t n_hashes = (size_t)(block->offsets[i + 1] - block->offsets[i]);
+        bm_record record = {.line = row + 1,
+                            .id = {.data = id, .len = (size_t)len},
+                            .text_bytes = n_hashes * sizeof *block->hashes,
+                            .hashes =
+                                n_hashes > 0 ? block->hashes + block->offsets[i] : block->hashes,
+                            .n_hashes = n_hashes};
+        BM_TRY(fn(ctx, &record, err));
+    }
+    return BM_OK;
+}
+
+static void hashes_close_parser(bm_batch_parser *parser)
+{
+    bm_free(parser);
+}
+
+const bm_batch_source_ops bm_source_hashes = {
+    .places = true,
+    .name = "hashes",
+    .reads = hashes_reads,
+    .open = hashes_open,
+    .begin = hashes_begin,
+    .next = hashes_next,
+    .count = hashes_count,
+    .end = hashes_end,
+    .free_batch = hashes_free_batch,
+    .close = hashes_close,
+    .open_parser = hashes_open_parser,
+    .parse = hashes_parse,
+    .close_parser = hashes_close_parser,
+};
+
+/* source_keys -- blocks of rows as batches; "parsing" is a walk over the rows. The file is read by
+ * pread, a block at a time, and digested on the way from its first byte to its last. */
+
+#include <xxhash.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "results/npy.h"
+
+#define ROWS_MAX ((size_t)1 << 16) /* a block, whatever the caller asks for */
+
+typedef struct keys {
+    bm_batch_source base;
+    int fd;
+    bm_npy_header header;
+    XXH3_state_t *digest; /* of the bytes so far */
+    uint64_t n_digested;
+    uint64_t next_row;
+    size_t block_rows;
+} keys;
+
+typedef struct keys_batch {
+    bm_source_batch base;
+    uint64_t first_row;
+    size_t n_rows;
+    uint64_t *keys;
+} keys_batch;
+
+static bool keys_reads(bm_format format)
+{
+    return format == BM_FORMAT_KEYS;
+}
+
+static const char *path_of(const keys *source)
+{
+    return bm_input_set_source(source->base.inputs, 0)->path;
+}
+
+/* --- opening --- */
+
+static bm_status check_header(const keys *source, bm_error *err)
+{
+    const bm_npy_header *header = &source->header;
+    const char *path = path_of(source);
+    if (strcmp(header->type, "<u8") != 0)
+        return bm_fail_at(err, BM_ERR_INPUT, path, 0, "band keys of type %s (expected <u8)",
+                          header->type);
+    if (header->n_dims != 2)
+        return bm_fail_at(err, BM_ERR_INPUT, path, 0,
+                          "bad .npy header: shape has one dimension (expected two: documents, "
+                          "bands)");
+    if (header->shape[1] == 0 || header->shape[1] > BM_PERMS_MAX)
+        return bm_fail_at(err, BM_ERR_INPUT, path, 0, "%" PRIu64 " bands (expected 1 to %u)",
+                          header->shape[1], BM_PERMS_MAX);
+    return BM_OK;
+}
+
+static void keys_close(bm_batch_source *base)
+{
+    keys *source = (keys *)base;
+    if (source->fd >= 0)
+        close(source->fd);
+    bm_free(source->digest);
+    bm_free(source);
+}
+
+static bm_status keys_open(bm_input_set *inputs, bm_batch_source **out, bm_error *err)
+{
+    if (bm_input_set_count(inputs) != 1)
+        return bm_fail(err, BM_ERR_USAGE, "`format` keys takes one .npy file (%zu given)",
+                       bm_input_set_count(inputs));
+    keys *source = NULL;
+    BM_TRY(bm_new_zero(&source, 1, err));
+    source->base = (bm_batch_source){.ops = &bm_source_keys, .inputs = inputs};
+    source->fd = -1;
+    bm_status status = BM_OK;
+    source->digest = bm_alloc_aligned(1, sizeof *source->digest);
+    if (source->digest == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, sizeof *source->digest));
+    BM_TRY_OUT(bm_open_regular(path_of(source), BM_ERR_INPUT, &source->fd, err));
+    BM_TRY_OUT(bm_npy_header_read(source->fd, path_of(source), &source->header, err));
+    status = check_header(source, err);
+out:
+    if (status != BM_OK) {
+        keys_close(&source->base);
+        return status;
+    }
+    source->base.n_keys = (uint32_t)source->header.shape[1];
+    *out = &source->base;
+    return BM_OK;
+}
+
+/* --- reading --- */
+
+static bm_status source_keys_read_bytes(keys *source, uint64_t from, size_t len, void *out,
+                                        bm_error *err)
+{
+    size_t got;
+    const int code = bm_pread_all(source->fd, out, len, from, &got);
+    if (code != 0)
+        return bm_fail_errno(err, code, path_of(source), "cannot read");
+    if (got != len)
+        return bm_fail_at(err, BM_ERR_INPUT, path_of(source), 0,
+                          "became shorter while it was read");
+    XXH3_128bits_update(source->digest, out, len);
+    source->n_digested += len;
+    return BM_OK;
+}
+
+static bm_status keys_begin(bm_batch_source *base, const bm_batch_limits *limits, bm_error *err)
+{
+    keys *source = (keys *)base;
+    size_t rows = limits->hashes / base->n_keys;
+    rows = limits->docs != 0 && limits->docs < rows ? limits->docs : rows;
+    rows = rows > ROWS_MAX ? ROWS_MAX : rows;
+    source->block_rows = rows > 0 ? rows : 1;
+    source->next_row = 0;
+    source->n_digested = 0;
+    XXH3_128bits_reset(source->digest);
+    const size_t len = (size_t)source->header.data_offset;
+    char *head = bm_alloc(len, 1);
+    bm_status status =
+        head == NULL ? bm_fail_nomem(err, len) : source_keys_read_bytes(source, 0, len, head, err);
+    bm_free(head);
+    return status;
+}
+
+static void keys_free_batch(bm_source_batch *base)
+{
+    bm_free(((keys_batch *)base)->keys);
+    bm_free(base);
+}
+
+/* What was read of the file, or, if it was read before, whether it is the same. */
+static bm_status source_keys_note_end(const keys *source, bm_error *err)
+{
+    bm_source *file = bm_input_set_source(source->base.inputs, 0);
+    const XXH128_hash_t sum = XXH3_128bits_digest(source->digest);
+    const bm_hash128 digest = {.lo = sum.low64, .hi = sum.high64};
+    const bool first = file->digest.lo == 0 && file->digest.hi == 0;
+    if (!first && memcmp(&file->digest, &digest, sizeof digest) != 0)
+        return bm_fail_at(err, BM_ERR_INPUT, file->name, 0,
+                          "the file changed while the job read it");
+    file->digest = digest;
+    file->bytes_read = source->n_digested;
+    return BM_OK;
+}
+
+static bm_status read_rows(keys *source, keys_batch *batch, bm_error *err)
+{
+    const size_t row_bytes = source->base.n_keys * sizeof *batch->keys;
+    batch->keys = bm_alloc(batch->n_rows, row_bytes);
+    if (batch->keys == NULL)
+        return bm_fail_nomem(err, batch->n_rows * row_bytes);
+    bm_status status =
+        source_keys_read_bytes(source, source->header.data_offset + source->next_row * row_bytes,
+                               batch->n_rows * row_bytes, batch->keys, err);
+    source->next_row += batch->n_rows;
+    batch->base.bytes_read = source->n_digested;
+    return status;
+}
+
+static bm_status keys_next(bm_batch_source *base, bm_source_batch **out, bm_error *err)
+{
+    keys *source = (keys *)base;
+    const uint64_t left = source->header.shape[0] - source->next_row;
+    *out = NULL;
+    if (left == 0)
+        return source_keys_note_end(source, err);
+    keys_batch *batch = NULL;
+    BM_TRY(bm_new_zero(&batch, 1, err));
+    batch->first_row = source->next_row;
+    batch->n_rows = left < source->block_rows ? (size_t)left : source->block_rows;
+    bm_status status = read_rows(source, batch, err);
+    if (status == BM_OK)
+        *out = &batch->base;
+    else
+        keys_free_batch(&batch->base);
+    return status;
+}
+
+static bm_status keys_count(bm_batch_source *base, const bm_source_batch *batch, uint64_t *n,
+                            bm_error *err)
+{
+    (void)base;
+    (void)err;
+    *n = ((const keys_batch *)batch)->n_rows;
+    return BM_OK;
+}
+
+static void keys_end(bm_batch_source *base)
+{
+    (void)base; /* nothing is held between batches but the open file */
+}
+
+/* --- parsing --- */
+
+typedef struct keys_parser {
+    bm_batch_parser base;
+    uint32_t n_keys;
+} keys_parser;
+
+static bm_status keys_open_parser(const bm_batch_source *base, bm_batch_parser **out, bm_error *err)
+{
+    keys_parser *parser = NULL;
+    BM_TRY(bm_new_zero(&parser, 1, err));
+    parser->base.ops = &bm_source_keys;
+    parser->n_keys = base->n_keys;
+    *out = &parser->base;
+    return BM_OK;
+}
+
+static bm_status keys_parse(bm_batch_parser *base, const bm_source_batch *raw, bm_record_fn fn,
+                            void *ctx, bm_error *err)
+{
+    const uint32_t n_keys = ((keys_parser *)base)->n_keys;
+    const keys_batch *batch = (const keys_batch *)raw;
+    for (size_t i = 0; i < batch->n_rows; i++) {
+        char id[24];
+        const uint64_t row = batch->first_row + i;
+        const int len = snprintf(id, sizeof id, "%" PRIu64, row);
+        const bm_record record = {.line = row + 1,
+                                  .id = {.data = id, .len = (size_t)len},
+                                  .text_bytes = n_keys * sizeof *batch->keys,
+                                  .keys = batch->keys + i * n_keys};
+        BM_TRY(fn(ctx, &record, err));
+    }
+    return BM_OK;
+}
+
+static void keys_close_parser(bm_batch_parser *parser)
+{
+    bm_free(parser);
+}
+
+const bm_batch_source_ops bm_source_keys = {
+    .name = "keys",
+    .places = true,
+    .reads = keys_reads,
+    .open = keys_open,
+    .begin = keys_begin,
+    .next = keys_next,
+    .count = keys_count,
+    .end = keys_end,
+    .free_batch = keys_free_batch,
+    .close = keys_close,
+    .open_parser = keys_open_parser,
+    .parse = keys_parse,
+    .close_parser = keys_close_parser,
+};
+
+static const bm_batch_source_ops *const sources_rows[] = {&bm_source_records, &bm_source_hashes,
+                                                          &bm_source_columns, &bm_source_keys};
 
 static const bm_batch_source_ops *row_of(bm_format format)
 {
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        if (rows[i]->reads(format))
-            return rows[i];
+    for (size_t i = 0; i < sizeof sources_rows / sizeof sources_rows[0]; i++)
+        if (sources_rows[i]->reads(format))
+            return sources_rows[i];
     return NULL;
 }
 

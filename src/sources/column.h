@@ -1,4 +1,5 @@
-/* column.h -- the cells of one column of an Arrow array (bandmill/arrow.h): text, bytes or integers.
+/* column.h -- the cells of one column of an Arrow array (bandmill/arrow.h): text, bytes or
+ * integers.
  *
  *     row r of the table is cell  table.offset + column.offset + r  of the column's buffers; of a
  *     column inside a struct, the struct's own offset counts too, and a row whose struct is null is null
@@ -11,12 +12,14 @@
  *     a dictionary        integers, each the number of a cell in an array of texts
  *     a list              buffers: validity, offsets; cell c is the cells offsets[c] … offsets[c+1]-1 of its one
  *                         child, so that a row may have any number of values. Of a fixed size: no offsets */
-#ifndef BM_IO_SOURCES_COLUMN_H
-#define BM_IO_SOURCES_COLUMN_H
+#ifndef BM_SOURCES_COLUMN_H
+#define BM_SOURCES_COLUMN_H
 
 #include <bandmill/arrow.h>
 #include <bandmill/status.h>
 #include <bandmill/types.h>
+
+#include "input/keep_key.h"
 
 typedef enum bm_column_kind {
     BM_COLUMN_OTHER, /* what is not read here */
@@ -69,7 +72,7 @@ typedef struct bm_column_level {
     bm_cells cells; /* validity; of a list its offsets */
 } bm_column_level;
 
-/* How the cells of a column are values that `keep` compares (column_value.h). */
+/* How the cells of a column are values that `keep` compares (column.h). */
 typedef enum bm_value_form_kind {
     BM_FORM_MISSING, /* there is no such column */
     BM_FORM_OTHER,   /* its type has no order */
@@ -124,5 +127,13 @@ bm_str bm_column_decimal(const bm_column *column, size_t row, char digits[BM_COL
 typedef bm_status (*bm_column_fn)(void *ctx, bm_str text, bm_error *err);
 bm_status bm_column_each(const bm_column *column, size_t row, bm_column_fn fn, void *ctx,
                          bm_error *err);
+
+/* column_value -- cells of any type that has an order, as the values of fields that `keep` looks
+ * at. */
+
+bm_value_form bm_value_form_of(const struct ArrowSchema *schema);
+/* The value in a row, by the column's form; `texts` (emptied) has its bytes where they do not stand in the column. */
+bm_status bm_column_value(const bm_column *column, size_t row, bm_buf *texts, bm_value *out,
+                          bm_error *err);
 
 #endif

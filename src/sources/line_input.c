@@ -17,9 +17,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/wait_readable.h"
-#include "input/input_set_open.h"
-#include "input/input_set_state.h"
+#include "base/files.h"
+#include "input/input_set.h"
 #include "input/parser.h"
 #include "input/record_format.h"
 

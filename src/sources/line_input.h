@@ -11,7 +11,7 @@
 #include <bandmill/types.h>
 
 #include "input/record.h"
-#include "input/long_gate.h"
+#include "input/raw_batch.h"
 
 typedef struct bm_line_input bm_line_input;
 

@@ -5,20 +5,322 @@
  * A chunk is as large as whoever made the table liked, so batches are runs of its rows. It is
  * shared by them and by the source, and counted.
  *
- * Where bad records are skipped, a file that cannot be opened is one: a batch of it alone. One that breaks
- * off further behind ends the run: what is kept of it could not be written. */
+ * Where bad records are skipped, a file that cannot be opened is one: a batch of it alone. One
+ * that breaks
+ * off further behind ends the run: what is kept of it could not be written.
+ *
+ * Tests: tests/reference/test_tables.py, tests/unit/sources/test_row_digest.c,
+ *        tests/unit/sources/test_source_columns.c */
 #include "sources/source_columns.h"
+
+#include <bandmill/version.h>
+
+#include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "input/input_bytes.h"
 #include "input/input_digest.h"
-#include "input/input_set_state.h"
-#include "input/record_maker.h"
-#include "sources/chunk_texts.h"
-#include "sources/column_value.h"
-#include "sources/table_file.h"
-#include "sources/table_stream.h"
+#include "input/input_set.h"
+#include "input/record_format.h"
 #include "input/tables.h"
+#include "sources/column.h"
+#include "sources/table_stream.h"
+
+/* row_digest -- a table stream whose arrays are borrowed from the stream that somebody else reads.
+ *
+ *     inner  ->  array  ->  reader
+ *                  |  while it passes
+ *                table stream  ->  chunk  ->  hashes of its rows
+ *
+ * What cannot be hashed (a column that is missing, no memory) is no error of the one who reads:
+ * there is no digest then.
+ * Threads: one at a time. The handle and the stream that passes are freed apart, in whatever
+ * order. */
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/error.h"
+#include "model/stream_hash.h"
+
+#define NO_ID UINT64_C(0)
+
+struct bm_row_digest {
+    struct ArrowArrayStream inner;
+    bm_record_rules rules;
+    bm_table_stream table; /* whose stream gives `passing` */
+    struct ArrowArray passing;
+    bm_stream_hash *hash;
+    bm_buf joined;
+    uint64_t *texts, *ids;
+    size_t cap_texts, cap_ids, n_rows;
+    bool each, has_ids, begun, failed, ended;
+    unsigned users; /* the handle, the stream that passes */
+};
+
+static void drop(bm_row_digest *rows)
+{
+    if (--rows->users > 0)
+        return;
+    if (rows->inner.release != NULL)
+        rows->inner.release(&rows->inner);
+    rows->table.stream.release = NULL; /* it is a part of this */
+    bm_table_stream_close(&rows->table);
+    bm_stream_hash_close(rows->hash);
+    bm_buf_reset(&rows->joined);
+    bm_free(rows->texts);
+    bm_free(rows->ids);
+    bm_free(rows);
+}
+
+void bm_row_digest_close(bm_row_digest *rows)
+{
+    if (rows != NULL)
+        drop(rows);
+}
+
+bm_status bm_row_digest_open(const bm_input_options *input, struct ArrowArrayStream *stream,
+                             bool each, bm_row_digest **out, bm_error *err)
+{
+    bm_row_digest *rows = NULL;
+    BM_TRY(bm_new_zero(&rows, 1, err));
+    rows->users = 1;
+    rows->each = each;
+    bm_status status = bm_record_rules_init(input, BM_FORMAT_AUTO, &rows->rules, err);
+    rows->rules.id_given = false;
+    if (status == BM_OK)
+        status = bm_stream_hash_open(bm_isa_best(), &rows->hash, err);
+    if (status != BM_OK) {
+        drop(rows);
+        return status;
+    }
+    rows->inner = *stream;
+    stream->release = NULL; /* moved */
+    *out = rows;
+    return BM_OK;
+}
+
+bm_row_facts bm_row_digest_facts(const bm_row_digest *rows)
+{
+    const bm_hash128 digest = bm_stream_hash_end(rows->hash);
+    return (bm_row_facts){.n_rows = rows->n_rows,
+                          .digest = {digest.lo, digest.hi},
+                          .ids = rows->has_ids ? rows->ids : NULL,
+                          .texts = rows->each ? rows->texts : NULL,
+                          .whole = rows->ended && !rows->failed};
+}
+
+/* --- hashes --- */
+
+static uint64_t hash_of(bm_str data)
+{
+    const uint64_t hash = XXH3_64bits(data.data, data.len);
+    return hash != NO_ID ? hash : 1;
+}
+
+static uint64_t hash_of_id(const bm_table_chunk *c, size_t row)
+{
+    char digits[BM_COLUMN_DIGITS];
+    const bm_column *column = &c->columns[0];
+    if (bm_column_is_null(column, row))
+        return NO_ID;
+    return hash_of(bm_column_is_text(column->type) ? bm_column_bytes(column, row)
+                                                   : bm_column_decimal(column, row, digits));
+}
+
+static bm_status add_rows(bm_row_digest *rows, const bm_table_chunk *c, bm_error *err)
+{
+    const size_t before = rows->n_rows, first = rows->each ? before : 0;
+    BM_TRY(bm_grow_array(&rows->texts, &rows->cap_texts, first + c->n_rows, err));
+    if (c->has_id)
+        BM_TRY(bm_grow_array(&rows->ids, &rows->cap_ids, before + c->n_rows, err));
+    for (size_t row = 0; row < c->n_rows; row++) {
+        const bm_text_wish wish = {rows->rules.n_text, row, &rows->joined};
+        bm_str text;
+        BM_TRY(bm_chunk_text(c, &wish, &text, err));
+        rows->texts[first + row] = hash_of(text);
+        if (c->has_id)
+            rows->ids[before + row] = hash_of_id(c, row);
+    }
+    if (c->n_rows > 0)
+        bm_stream_hash_add(rows->hash, rows->texts + first, c->n_rows * sizeof *rows->texts);
+    rows->has_ids = c->has_id;
+    rows->n_rows += c->n_rows;
+    return BM_OK;
+}
+
+/* --- the stream that the table stream has --- */
+
+static int inner_schema(struct ArrowArrayStream *stream, struct ArrowSchema *out)
+{
+    bm_row_digest *rows = stream->private_data;
+    return rows->inner.get_schema(&rows->inner, out);
+}
+
+static int inner_array(struct ArrowArrayStream *stream, struct ArrowArray *out)
+{
+    bm_row_digest *rows = stream->private_data;
+    *out = rows->passing;
+    rows->passing.release = NULL;
+    return 0;
+}
+
+static const char *inner_error(struct ArrowArrayStream *stream)
+{
+    bm_row_digest *rows = stream->private_data;
+    return rows->inner.get_last_error(&rows->inner);
+}
+
+static bm_status begin(bm_row_digest *rows, const char *name, bm_error *err)
+{
+    if (rows->begun)
+        return BM_OK;
+    rows->begun = true;
+    rows->table = (bm_table_stream){.rules = &rows->rules,
+                                    .name = name,
+                                    .stream = {.get_schema = inner_schema,
+                                               .get_next = inner_array,
+                                               .get_last_error = inner_error,
+                                               .private_data = rows}};
+    return bm_table_stream_begin(&rows->table, err);
+}
+
+static void release_not(struct ArrowArray *array)
+{
+    array->release = NULL;
+}
+
+/* The array stays that of who gave it. */
+static bm_status look_at(bm_row_digest *rows, const struct ArrowArray *array, const char *name,
+                         bm_error *err)
+{
+    bm_table_chunk *chunk = NULL;
+    BM_TRY(begin(rows, name, err));
+    rows->passing = *array;
+    rows->passing.release = release_not;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_table_stream_next(&rows->table, &chunk, err));
+    status = add_rows(rows, chunk, err);
+out:
+    bm_table_chunk_release(chunk);
+    return status;
+}
+
+bm_status bm_row_digest_read(bm_row_digest *rows, const char *name, bm_error *err)
+{
+    bm_status status = begin(rows, name, err);
+    while (status == BM_OK && !rows->ended) {
+        struct ArrowArray array = {0};
+        const int code = rows->inner.get_next(&rows->inner, &array);
+        if (code != 0) {
+            const char *why = rows->inner.get_last_error(&rows->inner);
+            return bm_fail_at(err, BM_ERR_INPUT, name, 0, "the table cannot be read: %s",
+                              why != NULL ? why : strerror(code));
+        }
+        rows->ended = array.release == NULL;
+        if (!rows->ended)
+            status = look_at(rows, &array, name, err);
+        if (array.release != NULL)
+            array.release(&array);
+    }
+    return status;
+}
+
+/* --- the stream that passes --- */
+
+static int pass_array(struct ArrowArrayStream *stream, struct ArrowArray *out)
+{
+    bm_row_digest *rows = stream->private_data;
+    const int code = rows->inner.get_next(&rows->inner, out);
+    if (code != 0)
+        rows->failed = true;
+    else if (out->release == NULL)
+        rows->ended = true;
+    else if (!rows->failed)
+        rows->failed = look_at(rows, out, "", NULL) != BM_OK;
+    return code;
+}
+
+static void pass_release(struct ArrowArrayStream *stream)
+{
+    drop(stream->private_data);
+    stream->release = NULL;
+}
+
+void bm_row_digest_pass(bm_row_digest *rows, struct ArrowArrayStream *out)
+{
+    rows->users++;
+    *out = (struct ArrowArrayStream){.get_schema = inner_schema,
+                                     .get_next = pass_array,
+                                     .get_last_error = inner_error,
+                                     .release = pass_release,
+                                     .private_data = rows};
+}
+
+/* The names of the columns that are wanted; of none: rows alone. */
+static bm_status open_table(void *ctx, const bm_table_asked *asked, struct ArrowArrayStream *out,
+                            bm_error *err)
+{
+    (void)ctx;
+    const bm_record_rules *rules = asked->rules;
+    const size_t n = rules != NULL ? bm_columns_count(rules) : 0;
+    const char **names = bm_alloc(n + 1, sizeof *names);
+    if (names == NULL)
+        return bm_fail_nomem(err, (n + 1) * sizeof *names);
+    bm_table_wish wish = {.path = bm_source_place(asked->file),
+                          .parquet = asked->format == BM_FORMAT_PARQUET,
+                          .columns = names,
+                          .threads = asked->room.threads,
+                          .batch_bytes = asked->batch_bytes,
+                          .memory = asked->room.memory};
+    for (size_t i = 0; rules != NULL && i < rules->n_text; i++)
+        names[wish.n_columns++] = rules->text[i];
+    wish.n_needed = wish.n_columns;
+    if (rules != NULL && rules->id != NULL)
+        names[wish.n_columns++] = rules->id;
+    if (rules != NULL && rules->id_given)
+        wish.n_needed = wish.n_columns;
+    for (size_t i = 0; rules != NULL && i < bm_rules_n_keep(rules); i++)
+        names[wish.n_columns++] = rules->keep->fields[i];
+    bm_status status = bm_table_open(asked->file->name, &wish, out, err);
+    bm_free(names);
+    return status;
+}
+
+const bm_column_provider bm_table_files = {.name = "tables", .open = open_table};
+
+/* May it be passed over as a bad record? Not for want of what reads tables. */
+static bool may_be_lost(const bm_input_set *inputs, bm_status status)
+{
+    return status == BM_ERR_INPUT && inputs->options.on_error == BM_ON_ERROR_SKIP &&
+           bm_version_tables() != NULL;
+}
+
+bm_status bm_table_file_open(const bm_table_file *file, struct ArrowArrayStream *out,
+                             bm_error *lost, bm_error *err)
+{
+    bm_source *source = bm_input_set_source(file->inputs, file->index);
+    const bm_table_asked asked = {.file = source,
+                                  .rules = file->rules,
+                                  .batch_bytes = file->batch_bytes,
+                                  .room = bm_input_set_room(file->inputs),
+                                  .format = bm_input_set_format(file->inputs)};
+    bm_error why = {0};
+    bm_status status = BM_OK;
+    if (source->unreadable != NULL)
+        BM_TRY_OUT(bm_fail_at(&why, BM_ERR_INPUT, source->name, 0, "%s", source->unreadable));
+    else
+        BM_TRY_OUT(bm_input_copy(file->inputs, file->index, &why));
+    status = file->provider->open(file->provider->ctx, &asked, out, &why);
+out:
+    source->lost = may_be_lost(file->inputs, status);
+    if (source->lost)
+        *lost = why;
+    else if (status != BM_OK && err != NULL)
+        *err = why;
+    return source->lost ? BM_OK : status;
+}
 
 typedef struct columns {
     bm_batch_source base;
@@ -498,7 +800,7 @@ static bm_status columns_parse(bm_batch_parser *base, const bm_source_batch *bas
     return BM_OK;
 }
 
-/* A record is the number of its row, from 0: whoever writes tables asks for no more (kept_tables.c). */
+/* A record is the number of its row, from 0: whoever writes tables asks for no more (kept_writer.c). */
 static bm_status columns_split(bm_batch_parser *base, const bm_source_batch *base_batch,
                                bm_record_fn fn, void *ctx, bm_error *err)
 {

@@ -1,25 +1,98 @@
-/* source_columns.h -- rows of tables, as streams of Arrow arrays (bandmill/arrow.h): a column is the
+/* source_columns.h -- rows of tables, as streams of Arrow arrays (bandmill/arrow.h): a column is
+ * the
  * text, another the id.
  *
- * bandmill/arrow.h says what is a document, a text and an id. the longest that a document may be bounds the text.
+ * bandmill/arrow.h says what is a document, a text and an id. the longest that a document may be
+ * bounds the text.
  *
- * Where the stream comes from is not known here. A *provider* opens a file as a stream: whoever can
+ * Where the stream comes from is not known here. A *provider* opens a file as a stream: whoever
+ * can
  * read Parquet or another table brings one; files of tables have theirs (input). Files are read in
- * whatever order, so that the digest of one is made, and its size counts as read, once its stream has
+ * whatever order, so that the digest of one is made, and its size counts as read, once its
+ * stream has
  * ended.
  *
  * Limits: the same columns in each array of a stream.
  *
  * Threads: the stream is called by the one thread that reads. An array is released by whichever
  * thread is the last to have used it, at the latest when the source is closed. */
-#ifndef BM_IO_SOURCES_SOURCE_COLUMNS_H
-#define BM_IO_SOURCES_SOURCE_COLUMNS_H
+#ifndef BM_SOURCES_SOURCE_COLUMNS_H
+#define BM_SOURCES_SOURCE_COLUMNS_H
 
 #include <bandmill/arrow.h>
+#include <bandmill/job.h>
 
 #include "input/batch_source.h"
+#include "input/input_set.h"
+#include "input/record_rules.h"
 #include "sources/column.h"
-#include "sources/table_file.h"
+
+/* row_digest -- what the rows of a table are, so that they are known again: a digest of their
+ * texts in order, and a hash
+ * of each id.
+ *
+ * Texts and ids are the cells that a source of columns reads (source_columns.h), as bytes; a
+ * null text is empty. How a table
+ * is cut into arrays, and which of Arrow's types its columns have, changes nothing. */
+
+typedef struct bm_row_digest bm_row_digest;
+
+/* Valid until close; all of it known once `whole`. */
+typedef struct bm_row_facts {
+    uint64_t n_rows;
+    uint64_t digest[2];    /* of the texts, in their order */
+    const uint64_t *ids;   /* n_rows; 0: null. NULL: there is no such column */
+    const uint64_t *texts; /* n_rows; NULL: were not asked for */
+    bool whole;            /* the table came to its end, and was understood */
+} bm_row_facts;
+
+/* `stream` is moved. `input` says which columns are the text and the id, is borrowed until close, and need not name an id
+ * that is there. `each`: the hash of each text is wanted too. */
+bm_status bm_row_digest_open(const bm_input_options *input, struct ArrowArrayStream *stream,
+                             bool each, bm_row_digest **out, bm_error *err);
+/* The same stream again: its arrays are looked at on their way to who reads it. It is released by its reader, before or
+ * after close. */
+void bm_row_digest_pass(bm_row_digest *rows, struct ArrowArrayStream *out);
+/* Read it here. BM_ERR_INPUT: a column that is missing, or of a type that is not read; what the stream fails with. */
+bm_status bm_row_digest_read(bm_row_digest *rows, const char *name, bm_error *err);
+bm_row_facts bm_row_digest_facts(const bm_row_digest *rows);
+void bm_row_digest_close(bm_row_digest *rows); /* NULL is fine */
+
+/* table_file -- opening a file of tables among the inputs. */
+
+/* A file of tables that is to be opened. */
+typedef struct bm_table_asked {
+    const bm_source *file;
+    bm_format format;
+    const bm_record_rules *rules; /* that will be read; NULL: rows alone */
+    size_t batch_bytes;           /* of batches that will be made of it */
+    bm_input_room room;
+} bm_table_asked;
+
+typedef struct bm_column_provider {
+    void *ctx;
+    const char *name; /* of what it reads, for messages: "Parquet" */
+    /* *out is filled; its `release` is called once it has ended or is not wanted any more. */
+    bm_status (*open)(void *ctx, const bm_table_asked *asked, struct ArrowArrayStream *out,
+                      bm_error *err);
+} bm_column_provider;
+
+/* Opens files of Parquet and Arrow's IPC format by what reads them here (input). */
+extern const bm_column_provider bm_table_files;
+
+typedef struct bm_table_file {
+    const bm_column_provider *provider;
+    bm_input_set *inputs;
+    size_t index; /* of the file in them */
+    const bm_record_rules *rules;
+    size_t batch_bytes; /* these two as in bm_table_asked */
+} bm_table_file;
+
+/* Fills `out`, or, where the file cannot be read and the inputs skip bad records, `lost` with the reason:
+ * BM_OK, and the source is marked as `lost`. BM_ERR_INPUT where they do not, or where nothing here reads
+ * tables; BM_ERR_IO, BM_ERR_NOMEM. */
+bm_status bm_table_file_open(const bm_table_file *file, struct ArrowArrayStream *out,
+                             bm_error *lost, bm_error *err);
 
 extern const bm_batch_source_ops bm_source_columns;
 

@@ -1,14 +1,16 @@
-/* table_stream.h -- a stream of Arrow arrays as chunks of rows, with the columns that are wanted of
+/* table_stream.h -- a stream of Arrow arrays as chunks of rows, with the columns that are wanted
+ * of
  * them found by their names. */
-#ifndef BM_IO_SOURCES_TABLE_STREAM_H
-#define BM_IO_SOURCES_TABLE_STREAM_H
+#ifndef BM_SOURCES_TABLE_STREAM_H
+#define BM_SOURCES_TABLE_STREAM_H
 
 #include <stdatomic.h>
 
 #include <bandmill/status.h>
 
-#include "sources/column.h"
+#include "base/memory.h"
 #include "input/record_rules.h"
+#include "sources/column.h"
 
 /* Where a stream has a column that is wanted. */
 typedef struct bm_column_ref {
@@ -53,5 +55,24 @@ static inline void bm_table_chunk_use(bm_table_chunk *chunk)
     atomic_fetch_add(&chunk->users, 1);
 }
 void bm_table_chunk_release(bm_table_chunk *chunk); /* NULL is fine */
+
+/* chunk_texts -- the texts of a row of a table: its cells, and the values of its lists.
+ *
+ * All of them are joined by newlines. Null is an empty text, and so is a list without values, or
+ * that is null. */
+
+/* Bytes of its n texts, without what joins them; words as a long gate counts them. */
+size_t bm_chunk_text_bytes(const bm_table_chunk *chunk, size_t n, size_t row);
+uint64_t bm_chunk_text_words(const bm_table_chunk *chunk, size_t n, size_t row);
+
+/* The texts that are wanted. */
+typedef struct bm_text_wish {
+    size_t n, row;
+    bm_buf *joined; /* where they are put, if there are several */
+} bm_text_wish;
+
+/* *out lies in the chunk where one cell is all, else in `joined`. */
+bm_status bm_chunk_text(const bm_table_chunk *chunk, const bm_text_wish *wish, bm_str *out,
+                        bm_error *err);
 
 #endif

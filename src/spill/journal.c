@@ -14,8 +14,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/open_file.h"
-#include "base/whole_io.h"
+#include "base/files.h"
 
 #define CHECK_DIGITS 16u
 #define READ_BYTES   ((size_t)64 << 10)

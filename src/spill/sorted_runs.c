@@ -3,11 +3,14 @@
  *     memory   [ records … | scratch of the sort … ]        half each
  *     file     [ block block block | block block | … ]      a run after another, 64 KiB a block
  *
- * The sort is a least-significant-digit radix sort of bytes, stable, that leaves out bytes in which
+ * The sort is a least-significant-digit radix sort of bytes, stable, that leaves out bytes in
+ * which
  * all keys agree; 16 bytes a record and a pass. While merging, memory holds one block of each run.
  * When there are as many runs as blocks fit, they are merged into one run of a new file, so the
  * memory stays what was given however many records come. Equal keys: the heap prefers the earlier
- * run, so the merge is stable too. */
+ * run, so the merge is stable too.
+ *
+ * Tests: tests/unit/spill/test_sorted_bytes.c, tests/unit/spill/test_sorted_runs.c */
 #include "spill/sorted_runs.h"
 
 #include <stdlib.h>
@@ -20,12 +23,12 @@
 #define BLOCK_RECORDS 4096u
 #define BLOCK_BYTES   ((size_t)BLOCK_RECORDS * sizeof(bm_run_record))
 
-typedef struct run {
+typedef struct runs_run {
     uint64_t place; /* of its first block */
     uint64_t n;     /* records */
     uint64_t at;    /* while merging: which record is next */
     bm_run_record *block;
-} run;
+} runs_run;
 
 struct bm_sorted_runs {
     char *dir;   /* NULL: no files */
@@ -33,7 +36,7 @@ struct bm_sorted_runs {
     bm_run_record *records;
     size_t n, cap;
     bm_spill_file *file;
-    run *runs;
+    runs_run *runs;
     size_t n_runs, cap_runs;
     size_t *heap; /* runs that are not at their end, the one with the least record first */
     size_t n_heap;
@@ -120,19 +123,19 @@ static bm_status sort_memory(bm_sorted_runs *runs, bm_error *err)
 /* --- runs --- */
 
 /* A run that begins at the end of the file; the caller counts it once it is written. */
-static bm_status new_run(bm_sorted_runs *runs, run **out, bm_error *err)
+static bm_status new_run(bm_sorted_runs *runs, runs_run **out, bm_error *err)
 {
     BM_TRY(bm_grow(&runs->runs, &runs->cap_runs, runs->n_runs + 1, sizeof *runs->runs, err));
     if (runs->file == NULL)
         BM_TRY(bm_spill_open(runs->dir, BM_SPILL_RUN, BLOCK_BYTES + BM_SPILL_RECORD, &runs->file,
                              err));
     *out = &runs->runs[runs->n_runs];
-    **out = (run){.place = bm_spill_bytes(runs->file)};
+    **out = (runs_run){.place = bm_spill_bytes(runs->file)};
     return BM_OK;
 }
 
-static bm_status add_block(bm_sorted_runs *runs, run *r, const bm_run_record *records, size_t n,
-                           bm_error *err)
+static bm_status add_block(bm_sorted_runs *runs, runs_run *r, const bm_run_record *records,
+                           size_t n, bm_error *err)
 {
     r->n += n;
     runs->spilled += n * sizeof *records + BM_SPILL_RECORD;
@@ -142,7 +145,7 @@ static bm_status add_block(bm_sorted_runs *runs, run *r, const bm_run_record *re
 /* --- merging --- */
 
 /* Read the block of the run's next record. */
-static bm_status load_block(bm_sorted_runs *runs, run *r, bm_error *err)
+static bm_status load_block(bm_sorted_runs *runs, runs_run *r, bm_error *err)
 {
     uint64_t block = r->at / BLOCK_RECORDS, left = r->n - r->at;
     size_t n = left < BLOCK_RECORDS ? (size_t)left : BLOCK_RECORDS;
@@ -152,7 +155,7 @@ static bm_status load_block(bm_sorted_runs *runs, run *r, bm_error *err)
 
 static const bm_run_record *in_hand(const bm_sorted_runs *runs, size_t i)
 {
-    const run *r = &runs->runs[i];
+    const runs_run *r = &runs->runs[i];
     return &r->block[r->at % BLOCK_RECORDS];
 }
 
@@ -204,7 +207,7 @@ static bm_status merge_next(bm_sorted_runs *runs, bm_run_record *out, bm_error *
 {
     if (runs->n_heap == 0)
         return BM_NOT_FOUND;
-    run *r = &runs->runs[runs->heap[0]];
+    runs_run *r = &runs->runs[runs->heap[0]];
     *out = *in_hand(runs, runs->heap[0]);
     r->at++;
     if (r->at == r->n) {
@@ -221,7 +224,7 @@ static bm_status merge_all(bm_sorted_runs *runs, bm_error *err)
     bm_sorted_runs merged = {.dir = runs->dir};
     bm_run_record *block = bm_alloc(BLOCK_RECORDS, sizeof *block);
     size_t n = 0;
-    run *r = NULL;
+    runs_run *r = NULL;
     bm_status status = block == NULL ? bm_fail_nomem(err, BLOCK_BYTES) : merge_begin(runs, err);
     if (status == BM_OK)
         status = new_run(&merged, &r, err);
@@ -264,7 +267,7 @@ static size_t fan_in(const bm_sorted_runs *runs)
 /* Write the records in memory as a run. */
 static bm_status spill(bm_sorted_runs *runs, bm_error *err)
 {
-    run *r;
+    runs_run *r;
     if (runs->dir == NULL)
         return bm_fail(err, BM_ERR_NOMEM, "%zu records to sort are more than `memory` allows",
                        runs->n);
@@ -332,4 +335,399 @@ bm_status bm_sorted_runs_next(bm_sorted_runs *runs, bm_run_record *out, bm_error
 uint64_t bm_sorted_runs_spilled(const bm_sorted_runs *runs)
 {
     return runs->spilled;
+}
+
+/* sorted_bytes -- items sorted in memory, runs in blocks, a merge by a heap of runs.
+ *
+ *     bytes    [ bytes of a record | bytes of the next | … ]
+ *     items    [ first 8 bytes, place, length, number | … ]          sorted by digits of the first 8 bytes, then compared
+ *     a run    [ block block block … ]      a block: length, number, bytes of a record, then the next; about BLOCK_BYTES
+ *
+ * While merging, memory holds one block of each run. When there are FAN_IN runs, they are merged
+ * into one of a new file. */
+
+#define BYTES_BLOCK_BYTES ((size_t)64 << 10)
+#define FAN_IN            16u /* runs that are merged at once */
+#define MEMORY_LEAST      ((size_t)2 * FAN_IN * BYTES_BLOCK_BYTES)
+#define DIGIT_BITS        11u
+#define DIGITS            (1u << DIGIT_BITS)
+
+typedef struct item {
+    uint64_t prefix; /* its first bytes, the first in the highest place; zeros behind the last */
+    size_t at;
+    uint32_t len, number;
+} item;
+
+typedef struct bytes_block {
+    uint64_t place; /* in the file */
+    size_t len;
+} bytes_block;
+
+typedef struct bytes_run {
+    size_t first_block, n_blocks;
+    size_t next_block; /* while merging */
+    bm_buf data;       /* the block at hand */
+    size_t at;         /* in it: behind the record at hand */
+    bm_bytes_record record;
+    uint64_t prefix;
+} bytes_run;
+
+struct bm_sorted_bytes {
+    char *dir;
+    size_t most;
+    bm_buf bytes;
+    item *items;
+    size_t n, cap;
+    bm_spill_file *file;
+    bytes_block *blocks;
+    size_t n_blocks, cap_blocks;
+    bytes_run *runs;
+    size_t n_runs, cap_runs;
+    size_t heap[FAN_IN]; /* runs that are not at their end, the one with the least record first */
+    size_t n_heap;
+    bool taken; /* the record of the first of the heap was given: it goes on before the next is */
+    uint64_t spilled;
+    size_t next; /* without files: the item to give next */
+};
+
+bm_status bm_sorted_bytes_open(const char *dir, size_t memory, bm_sorted_bytes **out, bm_error *err)
+{
+    bm_sorted_bytes *sorter = NULL;
+    BM_TRY(bm_new_zero(&sorter, 1, err));
+    sorter->most = memory > MEMORY_LEAST ? memory : MEMORY_LEAST;
+    if (dir != NULL && (sorter->dir = bm_strdup(dir)) == NULL) {
+        bm_sorted_bytes_close(sorter);
+        return bm_fail_nomem(err, strlen(dir));
+    }
+    *out = sorter;
+    return BM_OK;
+}
+
+static void close_file(bm_sorted_bytes *sorter)
+{
+    bm_spill_close(sorter->file);
+    for (size_t i = 0; i < sorter->n_runs; i++)
+        bm_buf_reset(&sorter->runs[i].data);
+    bm_free(sorter->blocks);
+    bm_free(sorter->runs);
+}
+
+void bm_sorted_bytes_close(bm_sorted_bytes *sorter)
+{
+    if (sorter == NULL)
+        return;
+    close_file(sorter);
+    bm_buf_reset(&sorter->bytes);
+    bm_free(sorter->items);
+    bm_free(sorter->dir);
+    bm_free(sorter);
+}
+
+/* --- comparing --- */
+
+static uint64_t prefix_of(const char *bytes, size_t len)
+{
+    uint64_t prefix = 0;
+    for (size_t i = 0; i < sizeof prefix; i++)
+        prefix = prefix << 8 | (i < len ? (unsigned char)bytes[i] : 0);
+    return prefix;
+}
+
+/* Records whose prefixes are equal. */
+static int compare(bm_str x, uint32_t x_number, bm_str y, uint32_t y_number)
+{
+    const size_t n = x.len < y.len ? x.len : y.len;
+    const int order = n > 0 ? memcmp(x.data, y.data, n) : 0;
+    if (order != 0)
+        return order;
+    if (x.len != y.len)
+        return x.len < y.len ? -1 : 1;
+    return x_number < y_number ? -1 : x_number > y_number;
+}
+
+static bm_str bytes_of(const bm_sorted_bytes *sorter, const item *i)
+{
+    return (bm_str){sorter->bytes.data + i->at, i->len};
+}
+
+static int by_bytes(const void *x, const void *y, void *ctx)
+{
+    const item *a = x, *b = y;
+    if (a->prefix != b->prefix)
+        return a->prefix < b->prefix ? -1 : 1;
+    return compare(bytes_of(ctx, a), a->number, bytes_of(ctx, b), b->number);
+}
+
+/* Sort by one digit of the prefixes into `to`; false: all have the same, and stay where they are. */
+static bool sort_by_digit(const item *from, size_t n, unsigned shift, item *to)
+{
+    size_t places[DIGITS] = {0}, at = 0;
+    for (size_t i = 0; i < n; i++)
+        places[from[i].prefix >> shift & (DIGITS - 1)]++;
+    if (places[from[0].prefix >> shift & (DIGITS - 1)] == n)
+        return false;
+    for (size_t digit = 0; digit < DIGITS; digit++) {
+        const size_t count = places[digit];
+        places[digit] = at;
+        at += count;
+    }
+    for (size_t i = 0; i < n; i++)
+        to[places[from[i].prefix >> shift & (DIGITS - 1)]++] = from[i];
+    return true;
+}
+
+/* The last digit first; then those whose prefixes are equal, most of which lie in order by then. */
+static bm_status sort_items(bm_sorted_bytes *sorter, bm_error *err)
+{
+    const size_t n = sorter->n;
+    item *other;
+    if (n < 2)
+        return BM_OK;
+    BM_TRY(bm_new(&other, sorter->cap, err));
+    for (unsigned shift = 0; shift < 64; shift += DIGIT_BITS)
+        if (sort_by_digit(sorter->items, n, shift, other)) {
+            item *swap = sorter->items;
+            sorter->items = other;
+            other = swap;
+        }
+    bm_free(other);
+    const item *items = sorter->items;
+    bool ordered = true;
+    for (size_t begin = 0, i = 1; i <= n; i++) {
+        if (i < n && items[i].prefix == items[begin].prefix) {
+            ordered = ordered && by_bytes(&items[i - 1], &items[i], sorter) < 0;
+            continue;
+        }
+        if (!ordered)
+            qsort_r(sorter->items + begin, i - begin, sizeof *items, by_bytes, sorter);
+        ordered = true;
+        begin = i;
+    }
+    return BM_OK;
+}
+
+/* --- runs --- */
+
+static bm_status begin_run(bm_sorted_bytes *sorter, bm_error *err)
+{
+    BM_TRY(bm_grow_array(&sorter->runs, &sorter->cap_runs, sorter->n_runs + 1, err));
+    if (sorter->file == NULL)
+        BM_TRY(bm_spill_open(sorter->dir, BM_SPILL_RUN, BYTES_BLOCK_BYTES + BM_SPILL_RECORD,
+                             &sorter->file, err));
+    sorter->runs[sorter->n_runs++] = (bytes_run){.first_block = sorter->n_blocks};
+    return BM_OK;
+}
+
+static bm_status write_block(bm_sorted_bytes *sorter, bm_buf *out, bm_error *err)
+{
+    if (out->len == 0)
+        return BM_OK;
+    BM_TRY(bm_grow_array(&sorter->blocks, &sorter->cap_blocks, sorter->n_blocks + 1, err));
+    bytes_block *b = &sorter->blocks[sorter->n_blocks];
+    BM_TRY(bm_spill_add(sorter->file, out->data, out->len, &b->place, err));
+    b->len = out->len;
+    sorter->n_blocks++;
+    sorter->runs[sorter->n_runs - 1].n_blocks++;
+    sorter->spilled += out->len + BM_SPILL_RECORD;
+    out->len = 0;
+    return BM_OK;
+}
+
+static bm_status write_record(bm_sorted_bytes *sorter, bm_buf *out, const bm_bytes_record *record,
+                              bm_error *err)
+{
+    const uint32_t head[] = {(uint32_t)record->bytes.len, record->number};
+    BM_TRY(bm_buf_add(out, head, sizeof head, err));
+    BM_TRY(bm_buf_add(out, record->bytes.data, record->bytes.len, err));
+    return out->len >= BYTES_BLOCK_BYTES ? write_block(sorter, out, err) : BM_OK;
+}
+
+/* --- merging --- */
+
+/* The next record of a run; *more is false at its end. */
+static bm_status next_of_run(bm_sorted_bytes *sorter, bytes_run *r, bool *more, bm_error *err)
+{
+    uint32_t head[2];
+    if (r->at == r->data.len) {
+        *more = r->next_block < r->n_blocks;
+        if (!*more)
+            return BM_OK;
+        const bytes_block *b = &sorter->blocks[r->first_block + r->next_block++];
+        r->data.len = r->at = 0;
+        BM_TRY(bm_buf_reserve(&r->data, b->len, err));
+        BM_TRY(bm_spill_read(sorter->file, b->place, r->data.data, b->len, err));
+        r->data.len = b->len;
+    }
+    *more = true;
+    memcpy(head, r->data.data + r->at, sizeof head);
+    r->record = (bm_bytes_record){{r->data.data + r->at + sizeof head, head[0]}, head[1]};
+    r->at += sizeof head + head[0];
+    r->prefix = prefix_of(r->record.bytes.data, head[0]);
+    return BM_OK;
+}
+
+/* Does the record of run x come before that of run y? */
+static bool bytes_before(const bm_sorted_bytes *sorter, size_t x, size_t y)
+{
+    const bytes_run *a = &sorter->runs[x], *b = &sorter->runs[y];
+    if (a->prefix != b->prefix)
+        return a->prefix < b->prefix;
+    return compare(a->record.bytes, a->record.number, b->record.bytes, b->record.number) < 0;
+}
+
+static void bytes_sink(bm_sorted_bytes *sorter, size_t at)
+{
+    size_t *heap = sorter->heap;
+    for (;;) {
+        size_t least = 2 * at + 1;
+        if (least >= sorter->n_heap)
+            return;
+        if (least + 1 < sorter->n_heap && bytes_before(sorter, heap[least + 1], heap[least]))
+            least++;
+        if (!bytes_before(sorter, heap[least], heap[at]))
+            return;
+        const size_t other = heap[at];
+        heap[at] = heap[least];
+        heap[least] = other;
+        at = least;
+    }
+}
+
+static bm_status begin_merge(bm_sorted_bytes *sorter, bm_error *err)
+{
+    sorter->n_heap = 0;
+    sorter->taken = false;
+    for (size_t i = 0; i < sorter->n_runs; i++) {
+        bool more;
+        BM_TRY(next_of_run(sorter, &sorter->runs[i], &more, err));
+        if (more)
+            sorter->heap[sorter->n_heap++] = i;
+    }
+    for (size_t i = sorter->n_heap / 2; i > 0; i--)
+        bytes_sink(sorter, i - 1);
+    return BM_OK;
+}
+
+static bm_status next_merged(bm_sorted_bytes *sorter, bm_bytes_record *out, bm_error *err)
+{
+    if (sorter->taken && sorter->n_heap > 0) {
+        bool more;
+        BM_TRY(next_of_run(sorter, &sorter->runs[sorter->heap[0]], &more, err));
+        if (!more)
+            sorter->heap[0] = sorter->heap[--sorter->n_heap];
+        bytes_sink(sorter, 0);
+    }
+    sorter->taken = true;
+    if (sorter->n_heap == 0)
+        return BM_NOT_FOUND;
+    *out = sorter->runs[sorter->heap[0]].record;
+    return BM_OK;
+}
+
+static bm_status merge_into(bm_sorted_bytes *sorter, bm_sorted_bytes *merged, bm_buf *out,
+                            bm_error *err)
+{
+    bm_bytes_record record;
+    bm_status status = BM_OK;
+    BM_TRY(begin_run(merged, err));
+    BM_TRY(begin_merge(sorter, err));
+    while ((status = next_merged(sorter, &record, err)) == BM_OK)
+        BM_TRY(write_record(merged, out, &record, err));
+    if (status != BM_NOT_FOUND)
+        return status;
+    BM_TRY(write_block(merged, out, err));
+    return bm_spill_flush(merged->file, err);
+}
+
+/* Merge all runs into one, in a new file. */
+static bm_status bytes_merge_all(bm_sorted_bytes *sorter, bm_error *err)
+{
+    bm_sorted_bytes merged = {.dir = sorter->dir};
+    bm_buf out = {0};
+    bm_status status = merge_into(sorter, &merged, &out, err);
+    bm_buf_reset(&out);
+    if (status != BM_OK) {
+        close_file(&merged);
+        return status;
+    }
+    close_file(sorter);
+    sorter->file = merged.file;
+    sorter->blocks = merged.blocks;
+    sorter->n_blocks = merged.n_blocks;
+    sorter->cap_blocks = merged.cap_blocks;
+    sorter->runs = merged.runs;
+    sorter->n_runs = merged.n_runs;
+    sorter->cap_runs = merged.cap_runs;
+    sorter->spilled += merged.spilled;
+    return BM_OK;
+}
+
+/* --- adding --- */
+
+/* Write what is in memory as a run. */
+static bm_status bytes_spill(bm_sorted_bytes *sorter, bm_error *err)
+{
+    bm_buf out = {0};
+    bm_status status = BM_OK;
+    if (sorter->n_runs == FAN_IN)
+        BM_TRY(bytes_merge_all(sorter, err));
+    BM_TRY(sort_items(sorter, err));
+    BM_TRY_OUT(begin_run(sorter, err));
+    for (size_t i = 0; i < sorter->n; i++) {
+        const item *one = &sorter->items[i];
+        const bm_bytes_record record = {bytes_of(sorter, one), one->number};
+        BM_TRY_OUT(write_record(sorter, &out, &record, err));
+    }
+    BM_TRY_OUT(write_block(sorter, &out, err));
+    status = bm_spill_flush(sorter->file, err);
+out:
+    bm_buf_reset(&out);
+    sorter->n = sorter->bytes.len = 0;
+    return status;
+}
+
+bm_status bm_sorted_bytes_add(bm_sorted_bytes *sorter, bm_str bytes, uint32_t number, bm_error *err)
+{
+    /* sorting takes the items once more */
+    const size_t held = sorter->bytes.len + bytes.len + 2 * (sorter->n + 1) * sizeof(item);
+    if (sorter->dir != NULL && sorter->n > 0 && held > sorter->most)
+        BM_TRY(bytes_spill(sorter, err));
+    BM_TRY(bm_grow_array(&sorter->items, &sorter->cap, sorter->n + 1, err));
+    sorter->items[sorter->n] = (item){.prefix = prefix_of(bytes.data, bytes.len),
+                                      .at = sorter->bytes.len,
+                                      .len = (uint32_t)bytes.len,
+                                      .number = number};
+    BM_TRY(bm_buf_add(&sorter->bytes, bytes.data, bytes.len, err));
+    sorter->n++;
+    return BM_OK;
+}
+
+bm_status bm_sorted_bytes_begin(bm_sorted_bytes *sorter, bm_error *err)
+{
+    sorter->next = 0;
+    if (sorter->n_runs == 0)
+        return sort_items(sorter, err);
+    if (sorter->n > 0)
+        BM_TRY(bytes_spill(sorter, err));
+    bm_buf_reset(&sorter->bytes);
+    bm_free(sorter->items);
+    sorter->items = NULL;
+    sorter->cap = 0;
+    return begin_merge(sorter, err);
+}
+
+bm_status bm_sorted_bytes_next(bm_sorted_bytes *sorter, bm_bytes_record *out, bm_error *err)
+{
+    if (sorter->n_runs > 0)
+        return next_merged(sorter, out, err);
+    if (sorter->next == sorter->n)
+        return BM_NOT_FOUND;
+    const item *one = &sorter->items[sorter->next++];
+    *out = (bm_bytes_record){bytes_of(sorter, one), one->number};
+    return BM_OK;
+}
+
+uint64_t bm_sorted_bytes_spilled(const bm_sorted_bytes *sorter)
+{
+    return sorter->spilled;
 }

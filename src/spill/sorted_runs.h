@@ -1,4 +1,5 @@
-/* sorted_runs.h -- many (key, value) records in, the same in ascending order of the key out, with a
+/* sorted_runs.h -- many (key, value) records in, the same in ascending order of the key out,
+ * with a
  * bounded amount of memory.
  *
  * Records gather in memory. Where they fill their share, they are sorted and written as a run; at
@@ -32,5 +33,35 @@ bm_status bm_sorted_runs_begin(bm_sorted_runs *runs, bm_error *err);
 bm_status bm_sorted_runs_next(bm_sorted_runs *runs, bm_run_record *out, bm_error *err);
 
 uint64_t bm_sorted_runs_spilled(const bm_sorted_runs *runs); /* bytes written to files */
+
+/* sorted_bytes -- many (bytes, number) records in, the same in ascending order of the bytes out,
+ * then of the number, with a
+ * bounded amount of memory. What sorted_runs.h is for keys of 64 bits, for keys of any length.
+ *
+ * Of two keys of which one begins with the other the shorter comes first. What comes does not
+ * depend on the memory given. One
+ * record always fits, however long it is.
+ *
+ * Threads: one at a time. */
+
+typedef struct bm_bytes_record {
+    bm_str bytes; /* valid until the next call */
+    uint32_t number;
+} bm_bytes_record;
+
+typedef struct bm_sorted_bytes bm_sorted_bytes;
+
+/* `dir`: where runs go; NULL: nowhere, and memory grows as it must. `memory` is raised to a least amount. */
+bm_status bm_sorted_bytes_open(const char *dir, size_t memory, bm_sorted_bytes **out,
+                               bm_error *err);
+void bm_sorted_bytes_close(bm_sorted_bytes *sorter); /* NULL is fine */
+bm_status bm_sorted_bytes_add(bm_sorted_bytes *sorter, bm_str bytes, uint32_t number,
+                              bm_error *err);
+/* No more are added: reading begins at the first, once. */
+bm_status bm_sorted_bytes_begin(bm_sorted_bytes *sorter, bm_error *err);
+/* The next record; BM_NOT_FOUND (and no error) at the end. */
+bm_status bm_sorted_bytes_next(bm_sorted_bytes *sorter, bm_bytes_record *out, bm_error *err);
+
+uint64_t bm_sorted_bytes_spilled(const bm_sorted_bytes *sorter); /* bytes written to files */
 
 #endif

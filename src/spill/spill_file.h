@@ -1,9 +1,10 @@
-/* spill_file.h -- a temporary file of records (spill_format.h), appended once, read at any place,
+/* spill_file.h -- a temporary file of records (spill_file.h), appended once, read at any place,
  * every record checked.
  *
  * A record is read where it was put: place and length are asked for, and a length, a kind or a
  * checksum that differs is BM_ERR_FORMAT, a file that is shorter too; what the system says is
- * BM_ERR_IO. So neither a changed byte nor a block of another file can turn into a result. A reader
+ * BM_ERR_IO. So neither a changed byte nor a block of another file can turn into a result. A
+ * reader
  * of the whole file finds every record by its length.
  *
  * The file has no name in its directory (O_TMPFILE, or unlinked at once): nothing is left when the
@@ -19,7 +20,86 @@
 #include <bandmill/types.h>
 
 #include "base/memory.h"
-#include "spill/spill_format.h"
+
+/* spill_format -- the form of a temporary file.
+ *
+ *     header        "bmspill1" kind version              32 bytes
+ *     record        kind and length | XXH3 | bytes       16 bytes and the payload
+ *     …
+ *
+ * The checksum of a record is seeded with its place, so that the same bytes at another place are
+ * another record. */
+
+#define BM_SPILL_HEADER 32u /* bytes before the first record */
+#define BM_SPILL_RECORD 16u /* bytes before a record's payload */
+
+typedef enum bm_spill_kind {
+    BM_SPILL_SETS = 1, /* a document's shingle hashes, or its words */
+    BM_SPILL_KEYS,     /* the keys of one band of a block of documents */
+    BM_SPILL_RUN,      /* a block of a sorted run */
+    BM_SPILL_ROWS,     /* a block of rows of the table of documents */
+    BM_SPILL_PREFIXES, /* for all pairs: the prefixes of a range of documents; a block of shingles,
+                          or of their counts */
+    BM_SPILL_FREQUENCIES, /* a block of shingles, and in how many documents each stands */
+    BM_SPILL_TEXTS        /* a document's text */
+} bm_spill_kind;
+
+typedef struct bm_spill_file bm_spill_file;
+
+/* spill_record -- the inside of a bm_spill_file: its bytes, and whether a record is the one that
+ * was written. For spill_file.c and spill_saved.c only. */
+
+struct bm_spill_file {
+    int fd;
+    bm_spill_kind kind;
+    char *dir;  /* where it was made: for messages */
+    char *path; /* its name; NULL: it has none */
+    char *buffer;
+    size_t used, cap;
+    uint64_t flushed, n_records;
+};
+
+typedef struct bm_spill_head { /* what stands before a record's payload */
+    uint64_t kind_len, check;
+} bm_spill_head;
+
+typedef struct bm_spill_record {
+    bm_spill_kind kind;
+    uint64_t place;
+    const void *data;
+    size_t len;
+} bm_spill_record;
+
+/* A handle without a file (fd -1) and with an empty buffer. */
+bm_status bm_spill_make(const char *dir, bm_spill_kind kind, size_t buffer, bm_spill_file **out,
+                        bm_error *err);
+/* Close the file, free the handle. NULL is fine. */
+void bm_spill_free(bm_spill_file *file);
+
+/* BM_ERR_IO: "`what` a temporary file". */
+bm_status bm_spill_io_error(const bm_spill_file *file, int errnum, const char *what, bm_error *err);
+/* BM_ERR_FORMAT: it is damaged at `place`, and how. */
+bm_status bm_spill_damaged(const bm_spill_file *file, uint64_t place, const char *how,
+                           bm_error *err);
+
+/* Put the header into the empty buffer. */
+void bm_spill_put_header(bm_spill_file *file);
+/* Is the header of the file what it was? */
+bm_status bm_spill_check_header(const bm_spill_file *file, bm_error *err);
+
+/* Write `len` bytes behind those that were flushed. */
+bm_status bm_spill_push(bm_spill_file *file, const void *data, size_t len, bm_error *err);
+/* Read `len` bytes from `place` on; a file that ends before is damaged. */
+bm_status bm_spill_pull(const bm_spill_file *file, uint64_t place, void *data, size_t len,
+                        bm_error *err);
+
+bm_spill_head bm_spill_head_of(const bm_spill_record *record);
+/* Bytes that a record says its payload has, and its kind. */
+uint64_t bm_spill_length(const bm_spill_head *head);
+bm_spill_kind bm_spill_kind_of(const bm_spill_head *head);
+/* Is this the head of the record? BM_ERR_FORMAT: another record is there, or a damaged one. */
+bm_status bm_spill_compare(const bm_spill_file *file, const bm_spill_head *head,
+                           const bm_spill_record *record, bm_error *err);
 
 /* A new file under the directory `dir`, with a write buffer of `buffer` bytes. BM_ERR_IO,
  * BM_ERR_NOMEM. */

@@ -19,9 +19,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/open_file.h"
-#include "base/whole_io.h"
-#include "spill/spill_record.h"
+#include "base/files.h"
+#include "spill/spill_file.h"
 
 #define WINDOW_BYTES ((size_t)256 << 10)
 #define ALIGN_BYTES  8u

@@ -1,7 +1,7 @@
 /* store.h -- the persistent index: documents, their ids, and the bands in which each is found.
  *
  * One directory with one environment of LMDB (data.mdb, lock.mdb), which gives atomic commits, snapshots and
- * any number of readers beside one writer, and the record of its last commit (store_record.h). What it keeps are pieces
+ * any number of readers beside one writer, and the record of its last commit (store_pages.h). What it keeps are pieces
  * of about 1 MiB (bytes/piece.h), so that the tree of keys stays small: it is read whole when a view opens
  * (store_snapshot.h).
  *
@@ -35,9 +35,8 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#include "base/pool.h"
-#include "store/document_piece.h"
-#include "store/posting_piece.h"
+#include "base/threads.h"
+#include "store/piece.h"
 
 #define BM_STORE_VERSION 2u
 

@@ -5,7 +5,7 @@
 #ifndef BM_STORE_STORE_FILTER_H
 #define BM_STORE_STORE_FILTER_H
 
-#include "store/filter_piece.h"
+#include "store/piece.h"
 #include "store/store_snapshot.h"
 
 typedef struct bm_store_filters {

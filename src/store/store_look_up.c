@@ -13,8 +13,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "store/le_bytes.h"
-#include "store/set_code.h"
+#include "store/piece.h"
 #include "store/store_filter.h"
 
 /* --- open and close --- */

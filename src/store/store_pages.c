@@ -1,24 +1,428 @@
 /* store_pages.c -- see store_pages.h.
  *
- * Tests: tests/unit/store/test_store_damage.c, tests/unit/store/test_store_processes.c */
+ * Tests: tests/fault/store_calls.c, tests/unit/store/test_store_damage.c,
+ *        tests/unit/store/test_store_processes.c, tests/unit/store/test_store_record.c,
+ *        tests/unit/store/test_store_state.c */
 #include "store/store_pages.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/error.h"
+#include "base/files.h"
+#include "base/memory.h"
+#include "spill/spill_file.h"
+#include "store/piece.h"
+
+/* store_env -- see store_pages.h. */
+
+#define TXN_BYTES   (UINT64_C(16) << 20)
+#define MAP_STEP    (UINT64_C(64) << 20)
+#define PROBE_BYTES (UINT64_C(1) << 20)
+#define RESIZES     16   /* of one look: no writer makes it larger so often meanwhile */
+#define MODE        0666 /* the umask takes its part */
+
+static const char *const names[] = {BM_LMDB_FUNCTIONS(BM_LIBRARY_NAME) NULL};
+
+bm_status bm_lmdb_library_open(bm_lmdb_library *lib, bm_error *err)
+{
+    return bm_shared_library_open(BM_SONAME_LMDB, names, lib, err);
+}
+
+bm_status bm_lmdb_fail(const bm_lmdb_library *lib, int code, const char *file, const char *what,
+                       bm_error *err)
+{
+    if (code > 0)
+        return bm_fail_errno(err, code, file, what);
+    const bool damaged = code == MDB_CORRUPTED || code == MDB_PAGE_NOTFOUND ||
+                         code == MDB_INVALID || code == MDB_VERSION_MISMATCH ||
+                         code == MDB_INCOMPATIBLE;
+    const bm_status status = damaged ? BM_ERR_FORMAT : BM_ERR_IO;
+    bm_fail_at(err, status, file, 0, "%s: %s", what, lib->mdb_strerror(code));
+    if (err != NULL)
+        err->code = code;
+    return status;
+}
+
+/* LMDB says EIO where the system wrote less than it was asked to, which it does on a disk that is full, at
+ * a quota and at the limit of a file's size; it does not ask for the rest, which would tell the cause. That
+ * is asked for here, by writing as far behind in a file without a name beside it. */
+static int cause_of(const bm_store_env *env)
+{
+    static const char block[64 << 10];
+    char *path = NULL;
+    bm_spill_file *file = NULL;
+    struct stat data;
+    bm_error err = {0};
+    if (bm_string_format(&path, NULL, "%s/" BM_STORE_DATA, env->name) == BM_OK &&
+        stat(path, &data) == 0)
+        bm_spill_open(env->name, BM_SPILL_RUN, sizeof block, &file, &err);
+    int code = (int)err.code;
+    for (uint64_t at = 0; file != NULL && code == 0 && at < PROBE_BYTES; at += sizeof block)
+        code = bm_pwrite_all(bm_spill_fd(file), block, sizeof block, (uint64_t)data.st_size + at);
+    bm_spill_close(file);
+    bm_free(path);
+    return code == ENOSPC || code == EDQUOT || code == EFBIG ? code : EIO;
+}
+
+static bm_status fail(const bm_store_env *env, int rc, const char *what, bm_error *err)
+{
+    if (rc == EIO)
+        rc = cause_of(env);
+    return bm_lmdb_fail(&env->lib, rc, env->name, what, err);
+}
+
+bm_status bm_store_env_open(const bm_store_env_cfg *cfg, bm_store_env *out, bm_error *err)
+{
+    *out = (bm_store_env){.name = cfg->name};
+    BM_TRY(bm_lmdb_library_open(&out->lib, err));
+    int rc = out->lib.mdb_env_create(&out->env);
+    if (rc == 0)
+        rc = out->lib.mdb_env_set_maxreaders(out->env, BM_STORE_READERS);
+    if (rc == 0)
+        rc = out->lib.mdb_env_set_mapsize(out->env, (cfg->file_bytes / MAP_STEP + 2) * MAP_STEP);
+    if (rc == 0)
+        rc = out->lib.mdb_env_open(out->env, cfg->path, cfg->flags | MDB_NOTLS, MODE);
+    if (rc == 0)
+        return BM_OK;
+    bm_status status = fail(out, rc, "cannot open the index", err);
+    bm_store_env_close(out);
+    return status;
+}
+
+void bm_store_env_close(bm_store_env *env)
+{
+    if (env->txn != NULL)
+        env->lib.mdb_txn_abort(env->txn);
+    if (env->env != NULL)
+        env->lib.mdb_env_close(env->env);
+    *env = (bm_store_env){0};
+}
+
+/* The map has room for a transaction of `bytes` values, its branches and leaves and its lists of free pages.
+ * None is being written. */
+static int make_room(bm_store_env *env, uint64_t bytes)
+{
+    MDB_envinfo info;
+    MDB_stat stat;
+    int rc = env->lib.mdb_env_info(env->env, &info);
+    if (rc == 0)
+        rc = env->lib.mdb_env_stat(env->env, &stat);
+    if (rc != 0)
+        return rc;
+    const uint64_t used = ((uint64_t)info.me_last_pgno + 1) * stat.ms_psize;
+    const uint64_t need = used + used / 64 + bytes + bytes / 8 + MAP_STEP;
+    if (need <= info.me_mapsize)
+        return 0;
+    return env->lib.mdb_env_set_mapsize(env->env,
+                                        (need + need / 4) / MAP_STEP * MAP_STEP + MAP_STEP);
+}
+
+static bm_status begin(bm_store_env *env, uint64_t bytes, bm_error *err)
+{
+    int rc = make_room(env, bytes > TXN_BYTES ? bytes : TXN_BYTES);
+    if (rc == 0)
+        rc = env->lib.mdb_txn_begin(env->env, NULL, 0, &env->txn);
+    if (rc == 0)
+        rc = env->lib.mdb_dbi_open(env->txn, NULL, 0, &env->table);
+    env->bytes = 0;
+    return rc == 0 ? BM_OK : fail(env, rc, "cannot write to the index", err);
+}
+
+static bm_status end(bm_store_env *env, bool synced, bm_error *err)
+{
+    env->together = false;
+    if (env->txn == NULL)
+        return BM_OK;
+    MDB_txn *txn = env->txn;
+    env->txn = NULL;
+    int rc = env->lib.mdb_env_set_flags(env->env, MDB_NOMETASYNC, !synced);
+    if (rc == 0)
+        rc = env->lib.mdb_txn_commit(txn);
+    else
+        env->lib.mdb_txn_abort(txn);
+    return rc == 0 ? BM_OK : fail(env, rc, "cannot write to the index", err);
+}
+
+bm_status bm_store_env_flush(bm_store_env *env, bm_error *err)
+{
+    return end(env, false, err);
+}
+
+bm_status bm_store_env_commit(bm_store_env *env, bm_error *err)
+{
+    return end(env, true, err);
+}
+
+/* A transaction that takes `more` bytes is open. */
+static bm_status open_for(bm_store_env *env, uint64_t more, bm_error *err)
+{
+    if (env->txn != NULL && !env->together && env->bytes + more > TXN_BYTES) {
+        BM_TRY(bm_store_env_flush(env, err));
+    }
+    return env->txn != NULL ? BM_OK : begin(env, more, err);
+}
+
+bm_status bm_store_env_put(bm_store_env *env, const bm_piece_key *key, size_t size, void **value,
+                           bm_error *err)
+{
+    char bytes[BM_PIECE_KEY_BYTES];
+    BM_TRY(open_for(env, size, err));
+    MDB_val k = {bm_piece_key_write(key, bytes).len, bytes}, v = {size, NULL};
+    const int rc = env->lib.mdb_put(env->txn, env->table, &k, &v, MDB_RESERVE);
+    if (rc != 0)
+        return fail(env, rc, "cannot write to the index", err);
+    env->bytes += size;
+    *value = v.mv_data;
+    return BM_OK;
+}
+
+bm_status bm_store_env_del(bm_store_env *env, const bm_piece_key *key, bm_error *err)
+{
+    char bytes[BM_PIECE_KEY_BYTES];
+    const uint64_t size = UINT64_C(256) << 10; /* few values a transaction */
+    BM_TRY(open_for(env, size, err));
+    MDB_val k = {bm_piece_key_write(key, bytes).len, bytes};
+    const int rc = env->lib.mdb_del(env->txn, env->table, &k, NULL);
+    env->bytes += size;
+    return rc == 0 || rc == MDB_NOTFOUND ? BM_OK : fail(env, rc, "cannot write to the index", err);
+}
+
+bm_status bm_store_env_together(bm_store_env *env, uint64_t bytes, bm_error *err)
+{
+    BM_TRY(open_for(env, bytes, err));
+    env->together = true;
+    return BM_OK;
+}
+
+bm_status bm_store_env_read(bm_store_env *env, MDB_txn **out, bm_error *err)
+{
+    int resizes = 0;
+    for (bool cleared = false;;) {
+        int dead, rc = env->lib.mdb_txn_begin(env->env, NULL, MDB_RDONLY, out);
+        if (rc == 0)
+            return BM_OK;
+        if (rc == MDB_MAP_RESIZED && resizes++ < RESIZES) { /* another process has made it larger */
+            rc = env->lib.mdb_env_set_mapsize(env->env, 0);
+        } else if (rc == MDB_READERS_FULL && !cleared) { /* of processes that were killed */
+            rc = env->lib.mdb_reader_check(env->env, &dead);
+            cleared = true;
+        }
+        if (rc != 0)
+            return fail(env, rc, "cannot read the index", err);
+    }
+}
+
+/* store_record -- see store_pages.h. */
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "base/error.h"
-#include "base/memory.h"
-#include "store/piece.h"
+#include "store/store.h"
+
+#define MAGIC      UINT64_C(0x54494D4D4F434D42) /* "BMCOMMIT" */
+#define FIXED      offsetof(bm_store_record, spans)
+#define SUM_BYTES  sizeof(uint64_t)
+#define SPANS_MOST ((BM_RECORD_SLOT - FIXED - SUM_BYTES) / sizeof(bm_page_span))
+/* Bytes of each slot that are allocated at the start, so that a full disk stops few commits. */
+#define ALLOCATED ((size_t)16 << 10)
+
+void bm_store_record_reset(bm_store_record *record)
+{
+    bm_free(record->spans);
+    *record = (bm_store_record){0};
+}
+
+/* The sum of the record's bytes in the file. */
+static uint64_t sum_of(const bm_store_record *record)
+{
+    XXH3_state_t state;
+    XXH3_64bits_reset(&state);
+    XXH3_64bits_update(&state, record, FIXED);
+    XXH3_64bits_update(&state, record->spans, (size_t)record->n_spans * sizeof *record->spans);
+    return XXH3_64bits_digest(&state);
+}
+
+/* --- the file --- */
+
+/* BM_NOT_FOUND: there is no whole one in this slot. */
+static bm_status read_slot(int fd, uint32_t slot, bm_store_record *out, bm_error *err)
+{
+    const uint64_t place = slot * BM_RECORD_SLOT;
+    uint64_t sum;
+    size_t got = 0;
+    if (bm_pread_all(fd, out, FIXED, place, &got) != 0 || got < FIXED || out->magic != MAGIC ||
+        out->n_spans > SPANS_MOST)
+        return BM_NOT_FOUND;
+    const size_t n = (size_t)out->n_spans, bytes = n * sizeof *out->spans;
+    BM_TRY(bm_grow_array(&out->spans, &out->cap_spans, n + 1, err)); /* and the sum behind them */
+    out->slot = slot;
+    if (bm_pread_all(fd, out->spans, bytes + SUM_BYTES, place + FIXED, &got) != 0 ||
+        got < bytes + SUM_BYTES)
+        return BM_NOT_FOUND;
+    memcpy(&sum, out->spans + n, SUM_BYTES);
+    return sum == sum_of(out) ? BM_OK : BM_NOT_FOUND;
+}
+
+static bm_status damaged(const bm_store_place *place, bm_error *err, const char *what)
+{
+    return bm_fail_at(err, BM_ERR_FORMAT, place->path, 0, "%s", what);
+}
+
+static bm_status open_record(const bm_store_place *place, int flags, int *fd, bm_error *err)
+{
+    struct stat info;
+    *fd = openat(place->dir, BM_STORE_RECORD, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+    if (*fd < 0 && errno == ENOENT)
+        return damaged(place, err,
+                       "it has no " BM_STORE_RECORD
+                       ": an index that was not finished, a part of one "
+                       "(copy all of its directory), or one of an earlier version (`index build` "
+                       "makes a new one)");
+    if (*fd < 0 && errno != ELOOP)
+        return bm_fail_errno(err, errno, place->path, "cannot open its " BM_STORE_RECORD);
+    if (*fd >= 0 && fstat(*fd, &info) == 0 && S_ISREG(info.st_mode) &&
+        ((flags & O_ACCMODE) == O_RDONLY || info.st_nlink == 1))
+        return BM_OK;
+    if (*fd >= 0)
+        close(*fd);
+    return damaged(place, err, "its " BM_STORE_RECORD " is a link or no file, or has another name");
+}
+
+bm_status bm_store_record_read(const bm_store_place *place, bm_store_record *out, bm_error *err)
+{
+    bm_store_record found[2] = {{0}, {0}};
+    bm_status is[2];
+    int fd;
+    BM_TRY(open_record(place, O_RDONLY, &fd, err));
+    for (uint32_t slot = 0; slot < 2; slot++)
+        is[slot] = read_slot(fd, slot, &found[slot], err);
+    close(fd);
+    const unsigned last = is[0] != BM_OK || (is[1] == BM_OK && found[1].txn > found[0].txn);
+    bm_status status = is[0] == BM_ERR_NOMEM ? is[0] : is[last];
+    if (status == BM_NOT_FOUND)
+        status = damaged(place, err, "the index is damaged: its " BM_STORE_RECORD);
+    else if (status == BM_OK && found[last].version != BM_STORE_VERSION)
+        status = bm_fail_at(err, BM_ERR_FORMAT, place->path, 0,
+                            "an index of version %" PRIu32
+                            " (this is for %u): `index build` makes a new one",
+                            found[last].version, BM_STORE_VERSION);
+    if (status == BM_OK) {
+        const bm_store_record old = *out;
+        *out = found[last];
+        found[last] = old;
+    }
+    bm_store_record_reset(&found[0]);
+    bm_store_record_reset(&found[1]);
+    return status;
+}
+
+/* By LMDB's first page, or where that is damaged by a record that is whole. */
+bool bm_store_is(const char *dir)
+{
+    bm_store_place place = {.data = -1};
+    bm_store_record record = {0};
+    uint8_t head[24];
+    size_t got = 0;
+    place.dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool is = place.dir >= 0 && bm_store_place_data(&place, NULL) == BM_OK;
+    if (is && (bm_pread_all(place.data, head, sizeof head, 0, &got) != 0 || got < sizeof head ||
+               bm_le32_get(head + 16) != UINT32_C(0xBEEFC0DE)))
+        is = bm_store_record_read(&place, &record, NULL) == BM_OK;
+    bm_store_record_reset(&record);
+    bm_store_place_close(&place);
+    return is;
+}
+
+/* A record (NULL: none) into a slot of the file, with zeros behind it up to ALLOCATED. */
+static bm_status put(const bm_store_place *place, uint32_t slot, int flags,
+                     const bm_store_record *record, bm_error *err)
+{
+    const size_t spans = record != NULL ? (size_t)record->n_spans * sizeof *record->spans : 0;
+    const size_t size = FIXED + spans + SUM_BYTES, room = size < ALLOCATED ? ALLOCATED : size;
+    uint8_t *bytes = NULL;
+    int fd;
+    BM_TRY(open_record(place, O_RDWR | flags, &fd, err));
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_new_zero(&bytes, room, err));
+    if (record != NULL) {
+        const uint64_t sum = sum_of(record);
+        memcpy(bytes, record, FIXED);
+        memcpy(bytes + FIXED, record->spans, spans);
+        memcpy(bytes + FIXED + spans, &sum, SUM_BYTES);
+    }
+    int code = bm_pwrite_all(fd, bytes, room, slot * BM_RECORD_SLOT);
+    if (code == 0 && record != NULL && fdatasync(fd) != 0)
+        code = errno;
+    if (code != 0)
+        status = bm_fail_errno(err, code, place->path, "cannot write its " BM_STORE_RECORD);
+out:
+    bm_free(bytes);
+    close(fd);
+    return status;
+}
+
+bm_status bm_store_record_prepare(const bm_store_place *place, uint32_t slot, bool make,
+                                  bm_error *err)
+{
+    return put(place, 1 - slot, make ? O_CREAT | O_EXCL : 0, NULL, err);
+}
+
+bm_status bm_store_record_write(const bm_store_place *place, bm_store_record *record, bm_error *err)
+{
+    if (record->n_spans > SPANS_MOST)
+        return bm_fail_at(err, BM_ERR_INPUT, place->path, 0, "the index is too large");
+    record->magic = MAGIC;
+    record->version = BM_STORE_VERSION;
+    BM_TRY(put(place, 1 - record->slot, 0, record, err));
+    record->slot = 1 - record->slot;
+    return BM_OK;
+}
+
+/* --- sums --- */
+
+bool bm_store_record_sum(bm_store_record *record, const uint8_t *bytes, size_t size)
+{
+    const uint64_t page = record->page_bytes, pages = page > 0 ? size / page : 0;
+    XXH3_state_t state;
+    if (pages < 2)
+        return false;
+    XXH3_64bits_reset(&state);
+    for (size_t i = 0; i < record->n_spans; i++) {
+        const bm_page_span *span = &record->spans[i];
+        if (span->first > pages || span->n > pages - span->first)
+            return false;
+        XXH3_64bits_update(&state, bytes + span->first * page, span->n * page);
+    }
+    record->tree = XXH3_64bits_digest(&state);
+    record->first[0] = XXH3_64bits(bytes, page);
+    record->first[1] = XXH3_64bits(bytes + page, page);
+    return true;
+}
+
+bool bm_store_record_holds(const bm_store_record *record, const uint8_t *bytes, size_t size)
+{
+    bm_store_record now = *record; /* borrows the spans */
+    const unsigned own = record->txn % 2;
+    return bm_store_record_sum(&now, bytes, size) && now.tree == record->tree &&
+           now.first[own] == record->first[own];
+}
+
+#include <xxhash.h>
+
+#include "base/error.h"
 
 #define FREE_TABLE  0u /* as mdb_stat has it */
 #define FIRST_PAGE  2u /* behind the two that say which transaction is the last */
@@ -36,7 +440,7 @@ typedef struct reading {
     bm_error *err;
 } reading;
 
-static bm_status damaged(const reading *r, const char *what)
+static bm_status pages_damaged(const reading *r, const char *what)
 {
     return bm_fail(r->err, BM_ERR_FORMAT, "the index is damaged: %s", what);
 }
@@ -53,13 +457,13 @@ static bm_status own(reading *r, uint64_t first, uint64_t n)
     const uint64_t most = r->of->size / r->out->page_bytes + r->of->size / sizeof(size_t);
     const size_t cap = r->cap_owned;
     if (first < FIRST_PAGE || first > most || n == 0 || n > most - first + 1)
-        return damaged(r, "it names a page that is not there");
+        return pages_damaged(r, "it names a page that is not there");
     const uint64_t last = first + n - 1;
     BM_TRY(bm_grow_array(&r->owned, &r->cap_owned, (size_t)(last / 64 + 1), r->err));
     memset(r->owned + cap, 0, (r->cap_owned - cap) * sizeof *r->owned);
     for (uint64_t page = first; page <= last; page++) {
         if (is_owned(r, page))
-            return damaged(r, "a page is used twice");
+            return pages_damaged(r, "a page is used twice");
         r->owned[page / 64] |= UINT64_C(1) << page % 64;
     }
     r->n_owned += n;
@@ -74,9 +478,9 @@ static bm_status take_piece(reading *r, const MDB_val *key, const MDB_val *value
     bm_piece_ref *ref = &to->list[to->n++];
     if (!bm_piece_key_read((bm_str){key->mv_data, key->mv_size}, &ref->key) ||
         value->mv_size > UINT32_MAX)
-        return damaged(r, "it has a key that none writes");
+        return pages_damaged(r, "it has a key that none writes");
     if (to->n > 1 && bm_piece_key_order(&ref[-1].key, &ref->key) >= 0)
-        return damaged(r, "its keys are not in order");
+        return pages_damaged(r, "its keys are not in order");
     ref->size = (uint32_t)value->mv_size;
     ref->bytes = value->mv_data; /* in LMDB's map */
     return BM_OK;
@@ -92,7 +496,7 @@ static bm_status take_free(reading *r, const MDB_val *key, const MDB_val *value)
     if (value->mv_size >= sizeof n)
         memcpy(&n, at, sizeof n);
     if (txn <= r->last_freed || value->mv_size < sizeof n || n > value->mv_size / sizeof n - 1)
-        return damaged(r, "a list of free pages");
+        return pages_damaged(r, "a list of free pages");
     r->last_freed = txn;
     for (size_t i = 1; i <= n; i++) {
         memcpy(&page, at + i * sizeof page, sizeof page);
@@ -136,7 +540,7 @@ static bm_status find_base(const reading *r, const uint8_t **base)
             *base = low - page * page_bytes;
             return BM_OK;
         }
-    return damaged(r, "a value is not in the file");
+    return pages_damaged(r, "a value is not in the file");
 }
 
 /* Each piece to its place in our map. */
@@ -152,7 +556,7 @@ static bm_status place_pieces(reading *r, uint64_t n_pages)
         bm_piece_ref *ref = &r->pieces->list[i];
         const uintptr_t at = (uintptr_t)ref->bytes - (uintptr_t)base;
         if (at > r->of->size || ref->size > r->of->size - at)
-            return damaged(r, "a value is not in the file");
+            return pages_damaged(r, "a value is not in the file");
         ref->bytes = r->of->bytes + at;
         if (at % page_bytes != VALUE_AT)
             continue;
@@ -162,7 +566,7 @@ static bm_status place_pieces(reading *r, uint64_t n_pages)
         n_pages -= n;
     }
     r->out->heads = XXH3_64bits_digest(&heads);
-    return n_pages == 0 ? BM_OK : damaged(r, "a value has other pages than LMDB counts");
+    return n_pages == 0 ? BM_OK : pages_damaged(r, "a value has other pages than LMDB counts");
 }
 
 /* List the remaining pages, which are LMDB's own. Their number gives the last page. */
@@ -171,7 +575,7 @@ static bm_status list_spans(reading *r, uint64_t n_pages)
     bm_store_record *out = r->out;
     out->last_page = FIRST_PAGE + r->n_owned + n_pages - 1;
     if (r->last_owned > out->last_page || n_pages > r->of->size / out->page_bytes)
-        return damaged(r, "a page is nobody's");
+        return pages_damaged(r, "a page is nobody's");
     for (uint64_t page = FIRST_PAGE; page <= out->last_page; page++) {
         if (is_owned(r, page))
             continue;
@@ -301,4 +705,336 @@ bm_status bm_pages_read_in_child(const bm_store_place *place, bool slot, bm_erro
     if (byte == BM_ERR_NOMEM || byte == BM_ERR_IO)
         return bm_fail_at(err, (bm_status)byte, name, 0, "a child cannot read the index");
     return bm_fail_at(err, BM_ERR_FORMAT, name, 0, "the index is damaged: LMDB cannot read it");
+}
+
+/* store_state -- see store_pages.h. */
+
+#define TEXTS       (1u + BM_STORE_NOTES)
+#define NUMBERS     (11u + TEXTS) /* of 64 bits */
+#define STATE_FIXED (BM_PIECE_HEAD_BYTES + 16u + 8u * NUMBERS)
+#define RUN_WORDS   4u
+
+_Static_assert(sizeof(bm_store_run) == 8 * RUN_WORDS, "a run is its words");
+
+bm_status bm_state_add_run(bm_state *state, const bm_store_run *run, bm_error *err)
+{
+    if (state->n_runs == BM_STORE_RUNS)
+        return bm_fail(err, BM_ERR_INTERNAL, "more runs than merging leaves");
+    state->runs[state->n_runs++] = *run;
+    return BM_OK;
+}
+
+/* --- as bytes --- */
+
+static bm_str text_of(const bm_state *state, size_t i)
+{
+    return i == 0 ? state->facts.settings : state->notes[i - 1];
+}
+
+size_t bm_state_size(const bm_state *state)
+{
+    size_t size = STATE_FIXED + state->n_runs * sizeof state->runs[0];
+    for (size_t i = 0; i < TEXTS; i++)
+        size += text_of(state, i).len;
+    return size;
+}
+
+static uint8_t *put_all(uint8_t *at, const uint64_t *numbers, size_t n)
+{
+    for (size_t i = 0; i < n; i++, at += 8)
+        bm_le64_put(at, numbers[i]);
+    return at;
+}
+
+static const uint8_t *get_all(const uint8_t *at, uint64_t *numbers, size_t n)
+{
+    for (size_t i = 0; i < n; i++, at += 8)
+        numbers[i] = bm_le64_get(at);
+    return at;
+}
+
+void bm_state_write(const bm_state *state, void *out)
+{
+    const bm_store_counts *c = &state->counts;
+    const bm_piece_head head = {.kind = BM_PIECE_STATE, .n = (uint32_t)state->n_runs};
+    const uint64_t numbers[NUMBERS] = {
+        state->index,        state->commit,      c->documents,
+        c->removed,          c->empty,           c->shingles,
+        c->text_bytes,       c->next_number,     state->next_run,
+        state->tail_first,   state->n_runs,      state->facts.settings.len,
+        state->notes[0].len, state->notes[1].len};
+    bm_piece_begin(out, &head);
+    uint8_t *at = (uint8_t *)out + BM_PIECE_HEAD_BYTES;
+    bm_le32_put(at, BM_STORE_VERSION);
+    bm_le32_put(at + 4, (uint32_t)state->facts.kind);
+    bm_le32_put(at + 8, state->facts.bands);
+    bm_le32_put(at + 12, state->facts.words);
+    at = put_all(at + 16, numbers, NUMBERS);
+    for (size_t i = 0; i < state->n_runs; i++)
+        at = put_all(at, &state->runs[i].id, RUN_WORDS);
+    for (size_t i = 0; i < TEXTS; at += text_of(state, i++).len)
+        if (text_of(state, i).len > 0)
+            memcpy(at, text_of(state, i).data, text_of(state, i).len);
+    bm_piece_seal(out, bm_state_size(state));
+}
+
+static bm_status state_damaged(bm_error *err, const char *what)
+{
+    return bm_fail(err, BM_ERR_FORMAT, "its state is damaged: %s", what);
+}
+
+static bool run_is_possible(const bm_state *state, size_t i)
+{
+    const bm_store_run *run = &state->runs[i];
+    const uint64_t bands = state->facts.bands;
+    const bool of_bands = run->first_table == 0 && run->n_tables == bands;
+    const bool of_ids = run->first_table == bands && run->n_tables == 1;
+    return (i == 0 || run->id > run[-1].id) && run->id < state->next_run && run->entries > 0 &&
+           run->entries <= state->counts.next_number && (of_bands || of_ids);
+}
+
+static bool counts_are_possible(const bm_state *state)
+{
+    const bm_store_counts *c = &state->counts;
+    const bool none = c->next_number == 0;
+    return c->next_number <= BM_DOCS_MAX && c->documents <= c->next_number &&
+           c->removed == c->next_number - c->documents && c->empty <= c->documents &&
+           (none ? state->tail_first == 0 : state->tail_first < c->next_number) &&
+           state->facts.kind <= BM_STORE_SIGNATURES && state->n_runs <= BM_STORE_RUNS;
+}
+
+bm_status bm_state_read(const void *bytes, size_t size, bm_state *out, bm_error *err)
+{
+    const uint8_t *at = bytes;
+    bm_piece_head head;
+    if (!bm_piece_head_of(bytes, size, BM_PIECE_STATE, &head) || size < STATE_FIXED)
+        return state_damaged(err, "it is none");
+    at += BM_PIECE_HEAD_BYTES;
+    if (bm_le32_get(at) != BM_STORE_VERSION)
+        return bm_fail(err, BM_ERR_FORMAT,
+                       "an index of version %" PRIu32
+                       " (this is for %u): `index build` makes a new one",
+                       bm_le32_get(at), BM_STORE_VERSION);
+    if (!bm_piece_check(bytes, size, BM_PIECE_STATE))
+        return state_damaged(err, "its sum is another");
+    uint64_t w[NUMBERS];
+    *out = (bm_state){.facts = {.kind = (bm_store_kind)bm_le32_get(at + 4),
+                                .bands = bm_le32_get(at + 8),
+                                .words = bm_le32_get(at + 12)}};
+    at = get_all(at + 16, w, NUMBERS);
+    out->index = w[0];
+    out->commit = w[1];
+    out->counts = (bm_store_counts){.documents = w[2],
+                                    .removed = w[3],
+                                    .empty = w[4],
+                                    .shingles = w[5],
+                                    .text_bytes = w[6],
+                                    .next_number = w[7]};
+    out->next_run = w[8];
+    out->tail_first = w[9];
+    out->n_runs = w[10];
+    uint64_t left = size - STATE_FIXED;
+    if (!counts_are_possible(out) || out->n_runs * sizeof out->runs[0] > left)
+        return state_damaged(err, "its counts cannot be");
+    left -= out->n_runs * sizeof out->runs[0];
+    for (size_t i = 0; i < out->n_runs; i++) {
+        at = get_all(at, &out->runs[i].id, RUN_WORDS);
+        if (!run_is_possible(out, i))
+            return state_damaged(err, "its lists cannot be");
+    }
+    for (size_t i = 0; i < TEXTS; i++) {
+        const uint64_t len = w[11 + i];
+        if (len > left || (i + 1 == TEXTS && len != left))
+            return state_damaged(err, "its counts cannot be");
+        *(i == 0 ? &out->facts.settings : &out->notes[i - 1]) = (bm_str){(const char *)at, len};
+        at += len;
+        left -= len;
+    }
+    return BM_OK;
+}
+
+bool bm_state_names(const bm_state *state, const bm_piece_key *key)
+{
+    size_t i = 0;
+    if (key->kind == BM_PIECE_DOCUMENTS)
+        return state->counts.next_number > 0 && key->number <= state->tail_first;
+    if (key->kind == BM_PIECE_FILTER)
+        return key->run < state->next_run;
+    while (i < state->n_runs && state->runs[i].id != key->run)
+        i++;
+    return key->kind != BM_PIECE_POSTINGS || i < state->n_runs;
+}
+
+/* store_place -- see store_pages.h. */
+
+#define LOCK_BYTES                                                                                 \
+    ((off_t)64 << 10) /* what LMDB wants for so many readers as store_pages.c allows */
+
+static int lock(int fd, int how)
+{
+    int rc;
+    while ((rc = flock(fd, how | LOCK_NB)) != 0 && errno == EINTR)
+        ;
+    return rc == 0 ? 0 : errno;
+}
+
+static bm_status in_use(const bm_store_place *place, bm_error *err)
+{
+    return bm_fail_at(
+        err, BM_ERR_LOCKED, place->path, 0,
+        "the index is in use by another process that writes to it, or reads it without "
+        "a place in its " BM_STORE_LOCK);
+}
+
+static bm_status hold_dir(const bm_store_place *place, bm_error *err)
+{
+    const int rc = lock(place->dir, LOCK_EX);
+    if (rc == EWOULDBLOCK)
+        return in_use(place, err);
+    return rc == 0 ? BM_OK : bm_fail_errno(err, rc, place->path, "cannot hold the index");
+}
+
+static bool is_same(int rc_a, const struct stat *a, int rc_b, const struct stat *b)
+{
+    return rc_a == 0 && rc_b == 0 && a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+bm_status bm_store_place_open(const char *path, bool alone, bm_store_place *out, bm_error *err)
+{
+    struct stat ours, theirs;
+    out->path = bm_strdup(path);
+    if (out->path == NULL)
+        return bm_fail_nomem(err, strlen(path));
+    out->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (out->dir < 0)
+        return bm_fail_errno(err, errno, path, "cannot open the index");
+    if (alone)
+        BM_TRY(hold_dir(out, err));
+    const int rc = fstat(out->dir, &ours);
+    if (alone && !is_same(rc, &ours, stat(path, &theirs), &theirs)) {
+        bm_fail_at(err, BM_ERR_LOCKED, path, 0, "the index is being replaced");
+        return BM_NOT_FOUND;
+    }
+    snprintf(out->name, sizeof out->name, "/proc/self/fd/%d", out->dir);
+    if (!is_same(rc, &ours, stat(out->name, &theirs), &theirs))
+        out->name[0] = '\0';
+    return BM_OK;
+}
+
+const char *bm_store_place_name(const bm_store_place *place)
+{
+    return place->name[0] != '\0' ? place->name : place->path;
+}
+
+bm_status bm_store_place_data(bm_store_place *place, bm_error *err)
+{
+    place->data = openat(place->dir, BM_STORE_DATA, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (place->data < 0 && (errno == ENOENT || errno == ELOOP))
+        return bm_fail_at(err, BM_ERR_FORMAT, place->path, 0,
+                          "no index of bandmill (it has no " BM_STORE_DATA ")");
+    if (place->data < 0)
+        return bm_fail_errno(err, errno, place->path, "cannot open its " BM_STORE_DATA);
+    struct stat info;
+    if (fstat(place->data, &info) != 0)
+        return bm_fail_errno(err, errno, place->path, "cannot read its " BM_STORE_DATA);
+    if (!S_ISREG(info.st_mode))
+        return bm_fail_at(err, BM_ERR_FORMAT, place->path, 0, "its " BM_STORE_DATA " is no file");
+    return BM_OK;
+}
+
+bm_status bm_store_place_hold(const bm_store_place *place, bool alone, bm_error *err)
+{
+    struct stat info;
+    if (fstat(place->data, &info) != 0)
+        return bm_fail_errno(err, errno, place->path, "cannot read its " BM_STORE_DATA);
+    if (alone && info.st_nlink > 1)
+        return bm_fail_at(err, BM_ERR_FORMAT, place->path, 0,
+                          "its " BM_STORE_DATA
+                          " has another name too (a hard link), and would change there (write to a "
+                          "copy: cp -a makes one, cp -al does not)");
+    /* Some file systems of networks have no such locks: then nobody else has one either, and
+     * writers hold the directory. */
+    if (lock(place->data, alone ? LOCK_EX : LOCK_SH) != EWOULDBLOCK)
+        return BM_OK;
+    if (alone)
+        return in_use(place, err);
+    return bm_fail_at(err, BM_ERR_LOCKED, place->path, 0,
+                      "the index is being written to, and without a place in its " BM_STORE_LOCK
+                      ", which is not there or not this user's, nothing that is read could be "
+                      "spared");
+}
+
+bm_status bm_store_place_lock(const bm_store_place *place, bool *has_slots, bm_error *err)
+{
+    struct stat lock_file, data, dir;
+    *has_slots = false;
+    if (fstatat(place->dir, BM_STORE_LOCK, &lock_file, AT_SYMLINK_NOFOLLOW) != 0)
+        return errno == ENOENT
+                   ? BM_OK
+                   : bm_fail_errno(err, errno, place->path, "cannot look at its " BM_STORE_LOCK);
+    if (!S_ISREG(lock_file.st_mode) || lock_file.st_nlink != 1)
+        return bm_fail_at(err, BM_ERR_FORMAT, place->path, 0,
+                          "its " BM_STORE_LOCK
+                          " is a link or no file, or has another name too (a hard link), where "
+                          "writing would change what is not the index (remove it, or copy the "
+                          "index: cp -a)");
+    if (fstat(place->data, &data) != 0 || fstat(place->dir, &dir) != 0)
+        return bm_fail_errno(err, errno, place->path, "cannot look at the index");
+    *has_slots = data.st_nlink == 1 && lock_file.st_uid == geteuid() && dir.st_uid == geteuid() &&
+                 lock_file.st_size >= (off_t)BM_STORE_READERS * 64 &&
+                 faccessat(place->dir, BM_STORE_LOCK, R_OK | W_OK, AT_EACCESS) == 0;
+    return BM_OK;
+}
+
+bool bm_store_place_same(const bm_store_place *place, int fd)
+{
+    struct stat ours, theirs;
+    return is_same(fstat(place->data, &ours), &ours, fstat(fd, &theirs), &theirs);
+}
+
+bool bm_store_place_is_replaced(const bm_store_place *place)
+{
+    struct stat ours, theirs;
+    char *path = NULL;
+    if (bm_string_format(&path, NULL, "%s/" BM_STORE_DATA, place->path) != BM_OK)
+        return false;
+    const int here = fstat(place->data, &ours), there = stat(path, &theirs);
+    bm_free(path);
+    return here == 0 && there == 0 && !is_same(here, &ours, there, &theirs);
+}
+
+bm_status bm_store_place_lock_room(const bm_store_place *place, bm_error *err)
+{
+    struct stat info;
+    bool made = false;
+    int fd = openat(place->dir, BM_STORE_LOCK, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT) {
+        fd = openat(place->dir, BM_STORE_LOCK, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        made = fd >= 0;
+    }
+    if (fd < 0 && errno != ENOSPC && errno != EDQUOT)
+        return BM_OK; /* LMDB says why */
+    int code = fd < 0 ? errno : 0;
+    if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
+        const off_t size = info.st_size > LOCK_BYTES ? info.st_size : LOCK_BYTES;
+        if (info.st_blocks < size / 512 && fallocate(fd, 0, 0, size) != 0 &&
+            (errno == ENOSPC || errno == EDQUOT)) /* not every file system can tell */
+            code = errno;
+    }
+    if (fd >= 0)
+        close(fd);
+    if (code != 0 && made)
+        unlinkat(place->dir, BM_STORE_LOCK, 0);
+    return code == 0 ? BM_OK
+                     : bm_fail_errno(err, code, place->path, "no room for its " BM_STORE_LOCK);
+}
+
+void bm_store_place_close(bm_store_place *place)
+{
+    if (place->data >= 0)
+        close(place->data);
+    if (place->dir >= 0)
+        close(place->dir);
+    bm_free(place->path);
+    *place = (bm_store_place){.dir = -1, .data = -1};
 }

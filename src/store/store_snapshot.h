@@ -2,7 +2,7 @@
  * the tree, read once.
  *
  * LMDB believes what stands in its pages, so that a changed byte can end the process. Before it reads a transaction, the
- * pages of its own are compared with the record of the last commit (store_record.h). Where the transaction is a later one (another
+ * pages of its own are compared with the record of the last commit (store_pages.h). Where the transaction is a later one (another
  * process writes at this moment, or was ended before its commit), there is no record of it: then a child reads it all first. */
 #ifndef BM_STORE_STORE_SNAPSHOT_H
 #define BM_STORE_STORE_SNAPSHOT_H
@@ -10,7 +10,6 @@
 #include <pthread.h>
 
 #include "store/store_pages.h"
-#include "store/store_state.h"
 #include "store/store_view.h"
 
 typedef struct bm_writer bm_writer; /* store_writer.h */

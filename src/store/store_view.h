@@ -7,7 +7,7 @@
 #ifndef BM_STORE_STORE_VIEW_H
 #define BM_STORE_STORE_VIEW_H
 
-#include "store/filter_piece.h"
+#include "store/piece.h"
 #include "store/store.h"
 
 typedef struct bm_store_view bm_store_view;

@@ -19,8 +19,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "store/le_bytes.h"
-#include "store/set_code.h"
+#include "store/piece.h"
 #include "store/store_runs.h"
 
 #define RECORD_BYTES 40u /* that sorting takes for each in memory */

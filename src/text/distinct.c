@@ -1,4 +1,5 @@
-/* distinct.c -- open addressing with linear probing over the positions of the list's values, in one
+/* distinct.c -- open addressing with linear probing over the positions of the list's values, in
+ * one
  * table for small documents and another for large ones.
  *
  *     slot = (value * factor) >> shift
@@ -7,7 +8,8 @@
  *
  * The near table is never cleared between documents, so it can afford to be sparse: its 16 KB,
  * which the first-level cache holds, are 30 slots for each value of a common document (118
- * shingles). A first probe then nearly always finds an empty slot or the value itself. That matters
+ * shingles). A first probe then nearly always finds an empty slot or the value itself. That
+ * matters
  * because a wrongly guessed branch costs more than all the rest.
  *
  * Past SMALL values memory counts: the far table has two to four slots a value, so that a document
@@ -15,7 +17,9 @@
  *
  * The factor is known, so somebody can make hashes that all meet in one slot. When insertions take
  * many more steps than chance allows, the table is filled again with a factor drawn at random.
- * Which factor is used has no effect on the result. */
+ * Which factor is used has no effect on the result.
+ *
+ * Tests: tests/unit/text/test_bag.c, tests/unit/text/test_distinct.c */
 #include "text/distinct.h"
 
 #include <string.h>
@@ -23,6 +27,8 @@
 #include "base/error.h"
 #include "base/hash_table.h"
 #include "base/memory.h"
+#include "kernels/affine32.h"
+#include "kernels/occurrence.h"
 
 #define SMALL        4096u /* values */
 #define NEAR_BITS    12u   /* of the least table: 16 KB */
@@ -250,4 +256,59 @@ bm_status bm_distinct_add(bm_distinct *set, const uint64_t *run, size_t n, bm_di
         done += insert(set, run + done, n - done, list);
     }
     return BM_OK;
+}
+
+/* repeats -- a run of elements at a time goes through the set of the document, so that one which
+ * meets another hash by chance, or on purpose, does not stand twice in the list.
+ *
+ * Which occurrence gets which number does not matter, so they are made from the counts once the
+ * document is complete: the loop over its shingles only counts. */
+
+#define RUN ((size_t)256)
+
+uint64_t bm_repeats_count(const uint32_t *counts, size_t n)
+{
+    uint64_t more = 0;
+    for (size_t i = 0; i < n; i++)
+        more += counts[i] - 1;
+    return more;
+}
+
+bm_status bm_repeats_add(bm_distinct *set, const uint32_t *counts, bm_distinct_list *list,
+                         bm_error *err)
+{
+    uint64_t run[RUN];
+    const size_t n = list->n;
+    bm_distinct_list out = {list->values, n, NULL};
+    bm_status status = BM_OK;
+    size_t filled = 0;
+    for (size_t i = 0; i < n; i++) {
+        for (uint32_t nth = 2; nth <= counts[i]; nth++) {
+            run[filled++] = bm_occurrence(list->values[i], nth);
+            if (filled == RUN) {
+                BM_TRY_OUT(bm_distinct_add(set, run, filled, &out, err));
+                filled = 0;
+            }
+        }
+    }
+    if (filled > 0)
+        BM_TRY_OUT(bm_distinct_add(set, run, filled, &out, err));
+out:
+    if (status != BM_OK)
+        return status;
+    list->n = out.n;
+    for (size_t i = 0; list->counts != NULL && i < out.n; i++)
+        list->counts[i] = 1;
+    return BM_OK;
+}
+
+void bm_repeats_replace(uint64_t *hashes, size_t n)
+{
+    uint64_t hash = 0;
+    uint32_t nth = 0;
+    for (size_t i = 0; i < n; i++) {
+        nth = i > 0 && hashes[i] == hash ? nth + 1 : 1;
+        hash = hashes[i];
+        hashes[i] = bm_occurrence(hash, nth);
+    }
 }

@@ -26,7 +26,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "text/unicode_tables.h"
-#include "base/utf8_code.h"
+#include "base/utf8.h"
 
 void bm_codes_reset(bm_codes *codes)
 {

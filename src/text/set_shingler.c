@@ -5,8 +5,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "text/repeats.h"
-#include "text/shingle_choose.h"
+#include "text/distinct.h"
+#include "text/shingle_ops.h"
 
 /* The distinct ones of the n > 0 hashes of a document. */
 static bm_status add_set(bm_set_shingler *shingler, const uint64_t *hashes, size_t n,

@@ -2,8 +2,8 @@
 #ifndef BM_TEXT_SET_SHINGLER_H
 #define BM_TEXT_SET_SHINGLER_H
 
-#include "base/cpu.h"
-#include "model/shingle_batch.h"
+#include "base/system.h"
+#include "model/batches.h"
 #include "text/distinct.h"
 
 /* The state of one thread. {0}: sets, scalar loops, no scratch yet. */

@@ -1,7 +1,7 @@
 /* shingle_choose.c -- a row for each instruction set; scalar where there is none.
  *
  * Tests: tests/unit/text/test_shingler.c */
-#include "text/shingle_choose.h"
+#include "text/shingle_ops.h"
 
 const bm_shingle_ops *bm_shingle_ops_of(bm_isa isa)
 {

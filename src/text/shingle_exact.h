@@ -6,7 +6,30 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#include "model/shingle_batch.h"
+#include "model/batches.h"
+#include "text/normalize.h"
+#include "text/shingle_ops.h"
+
+/* join_exact -- the buffer of joined text, and joining code point by code point what is not plain
+ * (shingle_ops.h). */
+
+/* How texts are joined for these options. */
+bm_join_rules bm_join_rules_of(const bm_text_options *options);
+
+/* Room for `more` bytes, and for both margins. */
+bm_status bm_joined_reserve(bm_joined *joined, size_t more, bm_error *err);
+/* A new document, in the same memory. */
+void bm_joined_begin(bm_joined *joined);
+/* The document is complete: drops a separator at its end. */
+void bm_joined_end(bm_joined *joined, bm_join_rule rule);
+void bm_joined_reset(bm_joined *joined); /* frees */
+
+/* Append the joined form of the stretch of valid UTF-8 that *rest begins with, where the fast path
+ * stopped, and move *rest behind it. The stretch has at least one byte. It ends where 16 bytes of
+ * ASCII follow or, so that scratch stays small, at the first place past 16 KiB where the
+ * normalisers allow a cut. `codes` are two scratch arrays. */
+bm_status bm_join_exact(const bm_join_rules *rules, bm_str *rest, bm_codes codes[2],
+                        bm_joined *joined, bm_error *err);
 
 /* Append one document. The options are known to be valid. */
 bm_status bm_shingle_exact_add(const bm_text_options *options, bm_str text, bm_shingle_batch *batch,

@@ -11,14 +11,14 @@
  * normalised text as it is.) So each shingle is contiguous and is hashed where it lies.
  *
  * `join` takes the plain part of a text: ASCII and, where the rules allow it, other bytes that no
- * rule touches. Where it stops, join_exact.c takes over for a stretch. */
+ * rule touches. Where it stops, shingle_exact.c takes over for a stretch. */
 #ifndef BM_TEXT_SHINGLE_OPS_H
 #define BM_TEXT_SHINGLE_OPS_H
 
 #include <bandmill/types.h>
 
-#include "base/cpu.h"
-#include "model/shingle_batch.h"
+#include "base/system.h"
+#include "model/batches.h"
 
 typedef enum bm_join_rule {
     BM_JOIN_SPACE, /* words end at White_Space */
@@ -77,7 +77,7 @@ typedef struct bm_shingle_ops {
     void (*hash_slices)(const bm_slices *slices, size_t n);
     /* XXH3_64bits of the n windows of k bytes that begin at p, p+1, … */
     void (*hash_windows)(const char *p, size_t n, size_t k, uint64_t *hashes);
-    bm_content_add_fn *add_content; /* model/content_sums.h */
+    bm_content_add_fn *add_content; /* model/stream_hash.h */
 } bm_shingle_ops;
 
 extern const bm_shingle_ops bm_shingle_ops_scalar;
@@ -86,5 +86,10 @@ extern const bm_shingle_ops bm_shingle_ops_avx2, bm_shingle_ops_avx512;
 #elif defined(__aarch64__)
 extern const bm_shingle_ops bm_shingle_ops_neon;
 #endif
+
+/* shingle_choose -- the inner loops of one instruction set. */
+
+/* The table of an instruction set that this processor has. */
+const bm_shingle_ops *bm_shingle_ops_of(bm_isa isa);
 
 #endif

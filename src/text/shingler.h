@@ -9,8 +9,8 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#include "base/cpu.h"
-#include "model/shingle_batch.h"
+#include "base/system.h"
+#include "model/batches.h"
 
 typedef struct bm_shingler bm_shingler;
 struct bm_joined;

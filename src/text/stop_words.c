@@ -10,9 +10,8 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/read_file.h"
+#include "base/files.h"
 #include "base/utf8.h"
-#include "base/utf8_code.h"
 #include "text/shingle_ops.h"
 #include "text/shingler.h"
 #include "text/stop_words_en.h"

@@ -20,7 +20,7 @@
 #define OPENSSL_SUPPRESS_DEPRECATED /* one-shot calls of its newer interface cost five times as much */
 #include <openssl/sha.h>
 
-#include "base/shared_library.h"
+#include "base/system.h"
 #include "text/shingle_ops.h"
 
 typedef struct bm_token_hasher bm_token_hasher;

@@ -1,9 +1,12 @@
 /* unit_text.h -- documents as joined text with their unit boundaries, for a device that cuts and
- * hashes the shingles itself (model/text_batch.h). */
+ * hashes the shingles itself (model/batches.h). */
 #ifndef BM_TEXT_UNIT_TEXT_H
 #define BM_TEXT_UNIT_TEXT_H
 
-#include "model/text_batch.h"
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#include "model/batches.h"
 #include "text/shingler.h"
 
 /* Append one document to `batch`, whose options are the shingler's. On failure the batch is as
@@ -14,5 +17,25 @@ bm_status bm_unit_text_add(bm_shingler *shingler, bm_str text, bm_text_batch *ba
  * counted in `batch`. */
 bm_status bm_unit_text_hash(bm_shingler *shingler, const bm_text_batch *batch, size_t doc,
                             bm_shingle_batch *out, bm_error *err);
+
+/* text_units -- a text as its units, of which shingles are made, and where each stands in the
+ * text. */
+
+typedef struct bm_text_unit {
+    uint64_t hash;   /* of what it is after normalisation */
+    size_t from, to; /* bytes of the text */
+} bm_text_unit;
+
+typedef struct bm_text_units {
+    bm_text_unit *list; /* owned */
+    size_t n, cap;
+} bm_text_units; /* {0} is empty */
+
+/* The units of a text of valid UTF-8, by the options' kind of shingle: words (of a stop word shingle too), code points of
+ * normalised text in which a run of White_Space is one, bytes of normalised text. Where normalisation merges characters,
+ * a unit stands where all of these do. BM_ERR_NOMEM, BM_ERR_INPUT. */
+bm_status bm_text_units_make(const bm_text_options *options, bm_str text, bm_text_units *out,
+                             bm_error *err);
+void bm_text_units_reset(bm_text_units *units);
 
 #endif

@@ -5,12 +5,19 @@
  *     walk    each distinct document of the corpus looks its hashes up, on all threads: what it has in
  *             common with every drawn one, hence the similarity
  *
- * A pair of a drawn document with any other is looked at, n D of them, at the cost of the hashes of the
- * corpus and of those that are in common; sets in a file are read once more, in order. All that is kept
- * are whole numbers, added up atomically, so the order in which documents are walked changes nothing.
+ * A pair of a drawn document with any other is looked at, n D of them, at the cost of the hashes
+ * of the
+ * corpus and of those that are in common; sets in a file are read once more, in order. All that
+ * is kept
+ * are whole numbers, added up atomically, so the order in which documents are walked changes
+ * nothing.
  *
- * Tests: tests/unit/tune/test_pair_census.c, tests/reference/test_forecast.py */
+ * Tests: tests/reference/test_forecast.py, tests/reference/test_tune_range.py,
+ *        tests/unit/jobs/test_job_tune.c, tests/unit/tune/test_pair_census.c,
+ *        tests/unit/tune/test_pair_total.c, tests/unit/tune/test_trial_runs.c */
 #include "tune/pair_census.h"
+
+#include <bandmill/sketch.h>
 
 #include <math.h>
 #include <stdlib.h>
@@ -18,18 +25,304 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/random.h"
+#include "base/system.h"
+#include "corpus/sample.h"
+#include "cpu/sign_loops.h"
 #include "lsh/set_overlaps.h"
 #include "lsh/verify.h"
-#include "corpus/sample.h"
+#include "sketch/scheme.h"
+
+/* trial_runs -- permutations, keys, buckets, pairs; once for each seed, the seeds on all threads.
+ *
+ * A pair that shares several bands counts once: pairs are bits of a square. A large bucket is a
+ * row of bits that is
+ * added to those of its documents, 64 at a time, so that a crowd costs little.
+ *
+ * The work is bounded: beyond WORK_MAX the documents of a run are fewer, drawn at random. */
+
+#define WORK_MAX     8e9 /* minima: a second or two */
+#define WORK_KEY     64u /* minima that a key costs as much as */
+#define SMALL_BUCKET 32u
+#define Z_90         1.6448536269514722 /* nine of ten of a normal distribution lie within */
+#define NO_DOC       UINT32_MAX
+
+/* What one thread has for itself. */
+typedef struct bench {
+    _Alignas(BM_ALIGNMENT) uint32_t words[2 * BM_PERMS_MAX];
+    uint32_t block[BM_SIGN_BLOCK];
+    uint64_t *keys;  /* of each document */
+    uint64_t *bits;  /* of each document, those that it shares a band with, as rows of `n_words` */
+    uint64_t *mask;  /* of one bucket */
+    uint32_t *slots; /* the first document of each key */
+    uint32_t *next;  /* in its bucket */
+} bench;
+
+typedef struct trying {
+    const bm_trial_job *job;
+    bm_hash_sets docs;
+    size_t n_words, n_slots;
+    const bm_sign_loops *loops;
+    bench *benches;
+    bm_trials *to;
+} trying;
+
+static uint32_t words_of(const bm_trial_job *job)
+{
+    return job->plan->bands * job->plan->rows;
+}
+
+static size_t slots_for(size_t n)
+{
+    size_t slots = 16;
+    while (slots < 2 * n)
+        slots *= 2;
+    return slots;
+}
+
+static uint64_t bench_bytes(const bm_trial_job *job, size_t n)
+{
+    const size_t n_words = n / 64 + 1;
+    return n * job->plan->bands * sizeof(uint64_t) + (n + 1) * n_words * sizeof(uint64_t) +
+           (slots_for(n) + n) * sizeof(uint32_t) + sizeof(bench);
+}
+
+uint64_t bm_trial_bytes(const bm_trial_job *job, uint64_t n, uint32_t n_threads)
+{
+    const size_t most = n < BM_TRIAL_DOCS ? (size_t)n : BM_TRIAL_DOCS;
+    return words_of(job) <= BM_PERMS_MAX ? n_threads * bench_bytes(job, most) : 0;
+}
+
+/* --- one run --- */
+
+static bm_status make_keys(const trying *t, uint32_t seed, bench *b, bm_error *err)
+{
+    const bm_band_plan *plan = t->job->plan;
+    const bm_sketch_options sketch = {.perms = words_of(t->job), .seed = seed};
+    bm_scheme_params params;
+    BM_TRY(bm_scheme_draw(&sketch, &params, err));
+    for (size_t doc = 0; doc < t->docs.n; doc++) {
+        const size_t n = t->docs.sizes[doc];
+        for (size_t at = 0; at < n; at += BM_SIGN_BLOCK) {
+            const size_t more = n - at < BM_SIGN_BLOCK ? n - at : BM_SIGN_BLOCK;
+            t->loops->premix(t->docs.sets[doc] + at, more, b->block);
+            t->loops->minima(&params, b->block, more, at > 0, b->words);
+        }
+        bm_band_keys_scalar(b->words, plan->bands, plan->rows, n == 0, b->keys + doc * plan->bands);
+    }
+    bm_scheme_params_reset(&params);
+    return BM_OK;
+}
+
+/* Each document into the bucket of its key, before the others; `slots` has the last of each bucket. */
+static void fill_buckets(const trying *t, uint32_t band, bench *b)
+{
+    const uint32_t bands = t->job->plan->bands;
+    memset(b->slots, 0xFF, t->n_slots * sizeof *b->slots);
+    for (size_t doc = 0; doc < t->docs.n; doc++) {
+        const uint64_t key = b->keys[doc * bands + band];
+        size_t at = (size_t)key & (t->n_slots - 1);
+        while (b->slots[at] != NO_DOC && b->keys[(size_t)b->slots[at] * bands + band] != key)
+            at = (at + 1) & (t->n_slots - 1);
+        b->next[doc] = b->slots[at];
+        b->slots[at] = (uint32_t)doc;
+    }
+}
+
+static void set_bit(const trying *t, bench *b, uint32_t row, uint32_t bit)
+{
+    b->bits[row * t->n_words + bit / 64] |= UINT64_C(1) << bit % 64;
+}
+
+static void join_large(const trying *t, uint32_t head, bench *b)
+{
+    memset(b->mask, 0, t->n_words * sizeof *b->mask);
+    for (uint32_t doc = head; doc != NO_DOC; doc = b->next[doc])
+        b->mask[doc / 64] |= UINT64_C(1) << doc % 64;
+    for (uint32_t doc = head; doc != NO_DOC; doc = b->next[doc])
+        for (size_t k = 0; k < t->n_words; k++)
+            b->bits[doc * t->n_words + k] |= b->mask[k];
+}
+
+static void join_bucket(const trying *t, uint32_t head, bench *b)
+{
+    size_t n = 0;
+    for (uint32_t doc = head; doc != NO_DOC && n <= SMALL_BUCKET; doc = b->next[doc])
+        n++;
+    if (n > SMALL_BUCKET) {
+        join_large(t, head, b);
+        return;
+    }
+    for (uint32_t x = head; x != NO_DOC; x = b->next[x])
+        for (uint32_t y = b->next[x]; y != NO_DOC; y = b->next[y]) {
+            set_bit(t, b, x, y);
+            set_bit(t, b, y, x);
+        }
+}
+
+/* Each pair has two bits; a document of a large bucket one with itself, which is none. */
+static uint64_t count_pairs(const trying *t, const bench *b)
+{
+    uint64_t n = 0;
+    for (size_t doc = 0; doc < t->docs.n; doc++) {
+        const uint64_t *row = b->bits + doc * t->n_words;
+        n -= row[doc / 64] >> doc % 64 & 1;
+        for (size_t k = 0; k < t->n_words; k++)
+            n += (uint64_t)__builtin_popcountll(row[k]);
+    }
+    return n / 2;
+}
+
+static bm_status run_once(const trying *t, uint32_t seed, bench *b, uint64_t *count, bm_error *err)
+{
+    BM_TRY(make_keys(t, seed, b, err));
+    memset(b->bits, 0, t->docs.n * t->n_words * sizeof *b->bits);
+    for (uint32_t band = 0; band < t->job->plan->bands; band++) {
+        fill_buckets(t, band, b);
+        for (size_t at = 0; at < t->n_slots; at++)
+            if (b->slots[at] != NO_DOC)
+                join_bucket(t, b->slots[at], b);
+    }
+    *count = count_pairs(t, b);
+    return BM_OK;
+}
+
+static bm_status run_range(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    trying *t = ctx;
+    for (size_t i = begin; i < end; i++) {
+        const uint32_t seed = t->job->seed + (uint32_t)(i + 1) * UINT32_C(0x9E3779B9);
+        BM_TRY(run_once(t, seed, &t->benches[thread], &t->to->counts[i], err));
+    }
+    return BM_OK;
+}
+
+/* --- the documents of a run --- */
+
+/* Draw fewer of the documents where all of them would be too much work, in their order. */
+static void choose_docs(const bm_trial_job *job, const bm_hash_sets *drawn, trying *t,
+                        const uint64_t **sets, uint32_t *sizes)
+{
+    const uint32_t seed = job->seed;
+    double work = 0;
+    bm_random random;
+    for (size_t i = 0; i < drawn->n; i++)
+        work += ((double)drawn->sizes[i] * words_of(job) + (double)WORK_KEY * job->plan->bands) *
+                BM_TRIALS;
+    size_t most = drawn->n < BM_TRIAL_DOCS ? drawn->n : BM_TRIAL_DOCS;
+    if (work > WORK_MAX && (double)most > (double)drawn->n * WORK_MAX / work)
+        most = (size_t)((double)drawn->n * WORK_MAX / work);
+    bm_random_init(&random, seed);
+    t->docs = (bm_hash_sets){sets, sizes, 0};
+    for (size_t i = 0; i < drawn->n; i++)
+        if (bm_random_range(&random, 0, drawn->n - i) < most - t->docs.n) {
+            sets[t->docs.n] = drawn->sets[i];
+            sizes[t->docs.n++] = drawn->sizes[i];
+        }
+}
+
+static bm_status open_bench(const trying *t, bench *b, bm_error *err)
+{
+    const size_t n = t->docs.n;
+    b->keys = bm_alloc(n * t->job->plan->bands, sizeof *b->keys);
+    b->bits = bm_alloc(n * t->n_words, sizeof *b->bits);
+    b->mask = bm_alloc(t->n_words, sizeof *b->mask);
+    b->slots = bm_alloc(t->n_slots, sizeof *b->slots);
+    b->next = bm_alloc(n, sizeof *b->next);
+    return b->keys != NULL && b->bits != NULL && b->mask != NULL && b->slots != NULL &&
+                   b->next != NULL
+               ? BM_OK
+               : bm_fail_nomem(err, (size_t)bench_bytes(t->job, n));
+}
+
+static void close_bench(bench *b)
+{
+    bm_free(b->keys);
+    bm_free(b->bits);
+    bm_free(b->mask);
+    bm_free(b->slots);
+    bm_free(b->next);
+}
+
+static int by_count(const void *x, const void *y)
+{
+    const uint64_t a = *(const uint64_t *)x, b = *(const uint64_t *)y;
+    return a < b ? -1 : a > b;
+}
+
+static bm_status try_all(trying *t, bm_pool *pool, bm_error *err)
+{
+    const uint32_t n_threads = bm_pool_size(pool);
+    t->n_words = t->docs.n / 64 + 1;
+    t->n_slots = slots_for(t->docs.n);
+    BM_TRY(bm_new_aligned(&t->benches, n_threads, err));
+    memset(t->benches, 0, n_threads * sizeof *t->benches);
+    bm_status status = BM_OK;
+    for (uint32_t i = 0; i < n_threads; i++)
+        BM_TRY_OUT(open_bench(t, &t->benches[i], err));
+    status = bm_pool_for(pool, (bm_pool_split){BM_TRIALS, 1}, run_range, t, err);
+out:
+    for (uint32_t i = 0; i < n_threads; i++)
+        close_bench(&t->benches[i]);
+    bm_free(t->benches);
+    return status;
+}
+
+bm_status bm_trials_make(const bm_trial_job *job, const bm_hash_sets *drawn, bm_pool *pool,
+                         bm_trials *out, bm_error *err)
+{
+    trying t = {.job = job, .to = out};
+    bm_isa isa;
+    *out = (bm_trials){0};
+    if (words_of(job) > BM_PERMS_MAX || drawn->n < 2)
+        return BM_OK;
+    const uint64_t **sets = bm_alloc(drawn->n, sizeof *sets);
+    uint32_t *sizes = bm_alloc(drawn->n, sizeof *sizes);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(sets != NULL && sizes != NULL
+                   ? bm_isa_choose(job->cpu, &isa, err)
+                   : bm_fail_nomem(err, drawn->n * (sizeof *sets + sizeof *sizes)));
+    if ((t.loops = bm_sign_loops_find(isa)) == NULL)
+        BM_TRY_OUT(bm_fail_field(err, "cpu", "this build has no loops for %s", bm_isa_name(isa)));
+    choose_docs(job, drawn, &t, sets, sizes);
+    if (t.docs.n >= 2)
+        BM_TRY_OUT(try_all(&t, pool, err));
+    if (t.docs.n >= 2) {
+        out->n_docs = t.docs.n;
+        qsort(out->counts, BM_TRIALS, sizeof *out->counts, by_count);
+    }
+out:
+    bm_free(sets);
+    bm_free(sizes);
+    return status;
+}
+
+void bm_trials_range(const bm_trials *trials, uint64_t n_docs, double candidates, double error,
+                     double *low, double *high)
+{
+    const double least = (double)trials->counts[BM_TRIALS_TAIL - 1],
+                 greatest = (double)trials->counts[BM_TRIALS - BM_TRIALS_TAIL];
+    double mean = 0;
+    for (uint32_t i = 0; i < BM_TRIALS; i++)
+        mean += (double)trials->counts[i] / BM_TRIALS;
+    *low = *high = NAN;
+    if (trials->n_docs > 0 && trials->n_docs == n_docs) {
+        *low = least;
+        *high = greatest;
+    } else if (trials->n_docs > 0 && mean > 0) {
+        *low = fmax(0, candidates - Z_90 * error) * least / mean;
+        *high = (candidates + Z_90 * error) * greatest / mean;
+    }
+}
 
 #define GRAIN       64u    /* documents that a thread takes at once */
 #define OFFSET_UNIT 65536u /* parts of a thousandth */
 #define NOT_DRAWN   UINT32_MAX
 
-typedef struct drawn {
+typedef struct census_drawn {
     uint64_t priority;
     uint32_t row;
-} drawn;
+} census_drawn;
 
 /* What one thread has for itself. */
 typedef struct walker {
@@ -54,19 +347,19 @@ static bool is_distinct(const bm_corpus *corpus, size_t row)
     return corpus->skip[row] == 0 && corpus->sizes[row] > 0;
 }
 
-static bool is_later(const drawn *x, const drawn *y)
+static bool is_later(const census_drawn *x, const census_drawn *y)
 {
     return x->priority != y->priority ? x->priority > y->priority : x->row > y->row;
 }
 
 /* The entry at the top of a heap, the latest first, goes down to its place. */
-static void sift_down(drawn *heap, size_t n)
+static void sift_down(census_drawn *heap, size_t n)
 {
     for (size_t at = 0, child; (child = 2 * at + 1) < n; at = child) {
         child += child + 1 < n && is_later(&heap[child + 1], &heap[child]);
         if (!is_later(&heap[child], &heap[at]))
             break;
-        const drawn was = heap[at];
+        const census_drawn was = heap[at];
         heap[at] = heap[child];
         heap[child] = was;
     }
@@ -86,13 +379,13 @@ static int by_row(const void *x, const void *y)
 static bm_status draw(const bm_census_job *job, bm_pair_census *census, bm_error *err)
 {
     const bm_corpus *corpus = job->corpus;
-    drawn *heap = NULL;
+    census_drawn *heap = NULL;
     size_t n = 0, cap = 0;
     bm_status status = BM_OK;
     for (size_t row = 0; row < corpus->n; row++) {
         if (!is_distinct(corpus, row))
             continue;
-        const drawn d = {bm_sample_priority(job->seed, row), (uint32_t)row};
+        const census_drawn d = {bm_sample_priority(job->seed, row), (uint32_t)row};
         census->n_docs++;
         if (n < job->wanted) {
             BM_TRY_OUT(bm_grow_array(&heap, &cap, n + 1, err));
@@ -338,4 +631,169 @@ uint32_t bm_census_hundredth(const bm_pair_census *census, uint32_t cell)
     const uint32_t bin = cell - (cell >= census->first_at ? 1 : 0);
     return bin >= BM_CENSUS_BINS ? BM_HISTOGRAM_BINS - 1
                                  : bin / (BM_CENSUS_BINS / BM_HISTOGRAM_BINS);
+}
+
+/* pair_total -- the estimator of pair_census.h. */
+
+static double variance(const double *halves, size_t n, uint64_t n_docs)
+{
+    const double d = (double)n_docs;
+    double mean = 0, squares = 0;
+    if (n == n_docs || n == 0)
+        return 0;
+    if (n == 1)
+        return INFINITY;
+    for (size_t i = 0; i < n; i++)
+        mean += halves[i];
+    mean /= (double)n;
+    for (size_t i = 0; i < n; i++)
+        squares += (halves[i] - mean) * (halves[i] - mean);
+    return d * d * (1 - (double)n / d) * squares / ((double)n - 1) / (double)n;
+}
+
+bm_total bm_pair_total(const double *halves, size_t n, uint64_t n_docs)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; i++)
+        sum += halves[i];
+    return (bm_total){n > 0 ? sum * ((double)n_docs / (double)n) : 0,
+                      sqrt(variance(halves, n, n_docs))};
+}
+
+bm_total bm_pair_total_rare(const double *halves, size_t n, uint64_t n_docs, double most)
+{
+    bm_total total = bm_pair_total(halves, n, n_docs);
+    if (n == 0 || n == n_docs)
+        return total;
+    const double d = (double)n_docs, one = d / (double)n * most / 2;
+    total.error = sqrt(total.error * total.error + one * one * (1 - (double)n / d));
+    return total;
+}
+
+/* plan_forecast -- sums of the census, weighted by curves.
+ *
+ * All pairs of a cell count with P at the mean of their similarities. A cell is a thousandth
+ * wide, and P is
+ * nearly straight over it: what its curvature leaves is P''/24 millionths, far below any digit
+ * shown. At the
+ * threshold cells end, so no pair is on its wrong side.
+ *
+ * Plans are worked on side by side; each is summed in one order, so digits do not depend on
+ * threads. */
+
+typedef struct forecasting {
+    const bm_pair_census *census;
+    const bm_tune_result *plans;
+    bm_tune_documents *to;
+    double **halves; /* of each thread: of each drawn document */
+} forecasting;
+
+/* Half of what the pairs of each document add up to, where a pair of cell c in begin … end-1 counts
+ * weights[c], or 1 where there are none. */
+static void add_halves(const bm_pair_census *census, const double *weights, uint32_t begin,
+                       uint32_t end, double *halves)
+{
+    uint32_t cells[BM_CENSUS_CELLS], n = 0;
+    for (uint32_t c = begin; c < end; c++)
+        if (census->pairs[c] > 0)
+            cells[n++] = c;
+    for (size_t i = 0; i < census->n; i++) {
+        const uint32_t *seen = census->seen + i * BM_CENSUS_CELLS;
+        double sum = 0;
+        for (uint32_t k = 0; k < n; k++)
+            sum += seen[cells[k]] * (weights != NULL ? weights[cells[k]] : 1);
+        halves[i] = sum / 2;
+    }
+}
+
+static bm_total total_of(const bm_pair_census *census, const double *halves, double most)
+{
+    return bm_pair_total_rare(halves, census->n, census->n_docs, most);
+}
+
+static void forecast_plan(const forecasting *f, const bm_tune_plan *plan, double *halves,
+                          bm_tune_forecast *to)
+{
+    const bm_pair_census *census = f->census;
+    const uint32_t at = census->first_at;
+    double found[BM_CENSUS_CELLS], missed[BM_CENSUS_CELLS];
+    for (uint32_t c = 0; c < BM_CENSUS_CELLS; c++) {
+        found[c] = bm_band_probability(plan->bands, plan->rows, census->similarity[c]);
+        missed[c] = 1 - found[c];
+    }
+    add_halves(census, found, 0, BM_CENSUS_CELLS, halves);
+    const bm_total candidates = total_of(census, halves, 1);
+    add_halves(census, found, at, BM_CENSUS_CELLS, halves);
+    const bm_total verified = total_of(census, halves, 1);
+    add_halves(census, missed, at, BM_CENSUS_CELLS, halves);
+    const bm_total lost = total_of(census, halves, 1 - plan->recall);
+    *to = (bm_tune_forecast){candidates.value, candidates.error, verified.value,
+                             verified.error,   lost.value,       lost.error};
+}
+
+static bm_status forecast_range(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    const forecasting *f = ctx;
+    (void)err;
+    for (size_t i = begin; i < end; i++)
+        forecast_plan(f, &f->plans->plans[i], f->halves[thread], &f->to->forecasts[i]);
+    return BM_OK;
+}
+
+/* --- the histogram --- */
+
+/* Half of the pairs of each document that have nothing in common: all that are in no cell. */
+static void add_unlike(const bm_pair_census *census, double *halves)
+{
+    for (size_t i = 0; i < census->n; i++) {
+        uint64_t alike = 0;
+        for (uint32_t c = 0; c < BM_CENSUS_CELLS; c++)
+            alike += census->seen[i * BM_CENSUS_CELLS + c];
+        halves[i] += (double)(census->n_docs - 1 - alike) / 2;
+    }
+}
+
+static void make_histogram(const bm_pair_census *census, double *halves, bm_tune_documents *to)
+{
+    uint32_t begin = 0;
+    for (uint32_t bin = 0; bin < BM_TUNE_BINS; bin++) {
+        uint32_t end = begin;
+        while (end < BM_CENSUS_CELLS && bm_census_hundredth(census, end) == bin)
+            end++;
+        add_halves(census, NULL, begin, end, halves);
+        if (bin == 0)
+            add_unlike(census, halves);
+        const bm_total total = total_of(census, halves, 1);
+        to->pairs[bin] = total.value;
+        to->pairs_error[bin] = total.error;
+        begin = end;
+    }
+    memcpy(to->sample_pairs, census->sample_pairs, sizeof to->sample_pairs);
+    add_halves(census, NULL, census->first_at, BM_CENSUS_CELLS, halves);
+    const bm_total similar = total_of(census, halves, 1);
+    to->sample.similar_pairs = similar.value;
+    to->sample.similar_pairs_error = similar.error;
+}
+
+bm_status bm_plan_forecast(const bm_pair_census *census, const bm_tune_result *plans,
+                           bm_tune_documents *to, bm_pool *pool, bm_error *err)
+{
+    const uint32_t n_threads = bm_pool_size(pool);
+    forecasting f = {.census = census, .plans = plans, .to = to};
+    double *room = bm_alloc(n_threads * census->n, sizeof *room);
+    bm_status status = BM_OK;
+    f.halves = bm_alloc(n_threads, sizeof *f.halves);
+    if (room == NULL || f.halves == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, n_threads * census->n * sizeof *room));
+    for (uint32_t t = 0; t < n_threads; t++)
+        f.halves[t] = room + t * census->n;
+    make_histogram(census, f.halves[0], to);
+    BM_TRY_OUT(bm_pool_for(pool, (bm_pool_split){plans->n_plans, 1}, forecast_range, &f, err));
+    const bm_tune_forecast *chosen = &to->forecasts[plans->chosen];
+    bm_trials_range(&census->trials, census->n_docs, chosen->candidates, chosen->candidates_error,
+                    &to->sample.candidates_low, &to->sample.candidates_high);
+out:
+    bm_free(f.halves);
+    bm_free(room);
+    return status;
 }

@@ -1,24 +1,80 @@
-/* pair_census.h -- how similar the documents of a sample are to all documents of a corpus, exactly.
+/* pair_census.h -- how similar the documents of a sample are to all documents of a corpus,
+ * exactly.
  *
- * Of identical documents the first counts, and documents without shingles do not: these are the D distinct
+ * Of identical documents the first counts, and documents without shingles do not: these are the
+ * D distinct
  * documents, which are what banding compares. n of them are drawn by their priorities
- * (bm_sample_priority), and each is compared with all others. Of each its pairs are counted by cells:
+ * (bm_sample_priority), and each is compared with all others. Of each its pairs are counted by
+ * cells:
  *
  *     cell   0 … k           thousandths 0 … k of similarities below the threshold, which lies in k
  *     cell   k+1 … 1001      thousandths k … 999, and 1 itself, of those that reach it
  *
- * A thousandth is 1000 c / u in whole numbers, for c hashes in common of u in all. Pairs that have none in
+ * A thousandth is 1000 c / u in whole numbers, for c hashes in common of u in all. Pairs that
+ * have none in
  * common are in no cell: n_docs - 1 less what the cells of a document hold is their number. */
 #ifndef BM_TUNE_PAIR_CENSUS_H
 #define BM_TUNE_PAIR_CENSUS_H
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include <bandmill/types.h>
 
 #include "base/meter.h"
-#include "base/pool.h"
+#include "base/threads.h"
 #include "corpus/corpus.h"
 #include "job/histogram.h"
-#include "tune/trial_runs.h"
+#include "lsh/set_overlaps.h"
+#include "tune/tune_result.h"
+
+/* trial_runs -- by how much runs of a plan differ, tried out.
+ *
+ * How many candidates a run has depends on its permutations: where one common shingle is the
+ * least of one, all
+ * documents that have it agree at once. Such crowds are rare and large, so that neither a
+ * standard deviation nor a
+ * handful of bands tells what a run may come to. So BM_TRIALS runs are made, of the documents
+ * that were drawn, each
+ * with a seed of its own, and their candidates are counted. Another run of the same documents is
+ * one more of the same
+ * kind: it lies between the third least and the third greatest with a probability of 94 in 100,
+ * whatever the
+ * distribution is, for all places among 100 are equally likely. Nine of ten is what is said,
+ * since of 99 runs
+ * that share is known to two or three in 100 only.
+ *
+ * Of a corpus of which some documents were drawn, runs differ by the same share or less: a crowd
+ * has the same share of
+ * the sample as of the corpus, but of the few pairs of a sample also chance has its share. */
+
+#define BM_TRIALS      99u   /* runs */
+#define BM_TRIALS_TAIL 3u    /* on either side of the range: 6 in 100 */
+#define BM_TRIAL_DOCS  2000u /* at most */
+
+/* Runs of a plan; `seed` starts theirs; `cpu` is an instruction set (bm_device_options.cpu). */
+typedef struct bm_trial_job {
+    const bm_band_plan *plan;
+    uint32_t seed;
+    const char *cpu;
+} bm_trial_job;
+
+typedef struct bm_trials {
+    size_t n_docs;              /* in each run; 0: none was made */
+    uint64_t counts[BM_TRIALS]; /* candidates, ascending */
+} bm_trials;
+
+/* Bytes that it takes for n drawn documents. */
+uint64_t bm_trial_bytes(const bm_trial_job *job, uint64_t n, uint32_t n_threads);
+/* Runs of the drawn documents, or of as many of them as the work allows; none of a plan of more words than a signature
+ * may have, or of fewer than two documents. The same for any number of threads. BM_ERR_NOMEM; BM_ERR_USAGE: no such
+ * instruction set. */
+bm_status bm_trials_make(const bm_trial_job *job, const bm_hash_sets *drawn, bm_pool *pool,
+                         bm_trials *out, bm_error *err);
+/* The range of nine runs of ten, where `candidates` are expected with a standard error, of a corpus of n_docs; both NAN:
+ * not known. Where all of it was tried, the counts themselves; else their shares of their mean, on top of 1.645 errors. */
+void bm_trials_range(const bm_trials *trials, uint64_t n_docs, double candidates, double error,
+                     double *low, double *high);
 
 #define BM_CENSUS_BINS  1000u
 #define BM_CENSUS_CELLS (BM_CENSUS_BINS + 2)
@@ -53,5 +109,43 @@ void bm_pair_census_reset(bm_pair_census *census);
 
 /* The hundredth of similarity in which a cell lies. */
 uint32_t bm_census_hundredth(const bm_pair_census *census, uint32_t cell);
+
+/* pair_total -- from what a sample of documents has with all others to a number of the whole
+ * corpus.
+ *
+ * A corpus of D documents has the number T = sum of f over its pairs, for some f between 0 and 1
+ * (one for
+ * each pair at the threshold, P(s) for candidates). With y_i half the sum of f over the pairs of
+ * document
+ * i with each other document, T is the sum of y_i over all documents. n of them are drawn without
+ * replacement, every set of n being equally likely, and all pairs of these are looked at. Then,
+ * whatever
+ * the corpus is like (Cochran, Sampling Techniques, 3rd edition, 1977, theorems 2.1, 2.2 and 2.4),
+ *
+ *     t = D/n sum y_i                                    has the mean T,
+ *     v = D^2 (1 - n/D) s^2 / n,  s^2 = sum (y_i - y)^2 / (n - 1),   has the mean of its square's error.
+ *
+ * Pairs that share a document are not independent, and need not be: it is documents that are
+ * drawn.
+ * Pairs within a sample, by contrast, would be (n/D)^2 of all, and of rare ones there would be
+ * none. */
+
+typedef struct bm_total {
+    double value, error;
+} bm_total;
+
+/* t, and the root of v. `halves`: y_i of the n documents drawn of D. n >= 2, or D is n: then the total is
+ * exact and the error 0. */
+bm_total bm_pair_total(const double *halves, size_t n, uint64_t n_docs);
+/* The same, but of an error that allows for what nothing in the sample shows: as if one pair more had been
+ * seen, once, with an f of `most`. Without it, nothing seen would mean that there is nothing. */
+bm_total bm_pair_total_rare(const double *halves, size_t n, uint64_t n_docs, double most);
+
+/* plan_forecast -- what each plan would find in the corpus of a census. */
+
+/* Fill in `to`: the histogram, the pairs at the threshold, and a forecast for each of n plans, which
+ * to->forecasts has room for. */
+bm_status bm_plan_forecast(const bm_pair_census *census, const bm_tune_result *plans,
+                           bm_tune_documents *to, bm_pool *pool, bm_error *err);
 
 #endif

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "cpu/native_row.h"
-#include "base/cpu.h"
+#include "base/system.h"
 #include "sketch/scheme_params.h"
 #include "tests/unit/sketch/cws_vectors.h"
 

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "sources/chunk_texts.h"
 #include "sources/table_stream.h"
 #include "input/table_module.h"
 

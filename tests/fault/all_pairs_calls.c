@@ -6,7 +6,7 @@
 
 #include "tests/unit/match/all_pairs_world.h"
 
-#include "match/all_pairs_prefixes.h"
+#include "match/match_all_pairs.h"
 
 static struct {
     bool armed, memory;

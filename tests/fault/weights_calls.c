@@ -6,7 +6,7 @@
 
 #include "tests/unit/match/weighted_world.h"
 
-#include "corpus/df_count.h"
+#include "corpus/df_table.h"
 #include "corpus/weigh.h"
 
 static struct {

@@ -2,7 +2,7 @@
 #ifndef TEST_FUZZ_EACH_RECORD_H
 #define TEST_FUZZ_EACH_RECORD_H
 
-#include "input/input_set_open.h"
+#include "input/input_set.h"
 #include "input/parser.h"
 #include "input/reader.h"
 

@@ -9,12 +9,8 @@
  * Nothing is read outside of the bytes (they are copied to memory of just their size), and what is taken is in order:
  * a set, a piece, written again, is the same bytes. */
 #include "fuzz_check.h"
-#include "store/le_bytes.h"
-#include "store/document_piece.h"
-#include "store/filter_piece.h"
-#include "store/posting_piece.h"
-#include "store/set_code.h"
-#include "store/store_state.h"
+#include "store/piece.h"
+#include "store/store_pages.h"
 
 static uint8_t *copy_of(const uint8_t *data, size_t size)
 {

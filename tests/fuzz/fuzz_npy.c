@@ -8,7 +8,7 @@
 
 #include "fuzz_folder.h"
 #include "results/npy.h"
-#include "sources/hash_input.h"
+#include "sources/batch_sources.h"
 
 static bm_status read_header(const char *path, bm_npy_header *out)
 {

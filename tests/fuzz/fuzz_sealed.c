@@ -8,11 +8,9 @@
 #include <fcntl.h>
 
 #include "fuzz_folder.h"
-#include "input/input_set_open.h"
-#include "job/checkpoint_documents.h"
-#include "job/checkpoint_line.h"
-#include "job/checkpoint_matches.h"
-#include "match/grouping.h"
+#include "input/input_set.h"
+#include "job/checkpoint_state.h"
+#include "match/edges.h"
 #include "spill/spill_saved.h"
 #include "tests/unit/match/ranked.h"
 

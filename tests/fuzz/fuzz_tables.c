@@ -9,10 +9,9 @@
 #include <bandmill/job.h>
 
 #include "fuzz_folder.h"
-#include "results/group_file.h"
 #include "results/pair_file.h"
 #include "results/result_tables.h"
-#include "results/tsv_table.h"
+#include "results/line_file.h"
 #include "jobs/group_labels.h"
 #include "tests/unit/base/file_digests.h"
 

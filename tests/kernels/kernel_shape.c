@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opencl/cl_kernel_tune.h"
+#include "opencl/cl_program.h"
 
 int main(int argc, char **argv)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "opencl/opencl_backend.h"
+#include "opencl/cl_backend.h"
 
 int main(int argc, char **argv)
 {

@@ -9,7 +9,7 @@
 
 #include "opencl/cl_backend.h"
 #include "opencl/cl_stream.h"
-#include "opencl/kernel_files.h"
+#include "opencl/cl_program.h"
 #include "base/memory.h"
 #include "tests/parity/parity_batch.h"
 

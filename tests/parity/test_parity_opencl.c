@@ -13,7 +13,6 @@
 #include "opencl/cl_backend.h"
 #include "opencl/cl_cache.h"
 #include "opencl/cl_link_rate.h"
-#include "opencl/opencl_backend.h"
 #include "base/memory.h"
 #include "tests/parity/parity_able.h"
 #include "tests/parity/parity_batch.h"

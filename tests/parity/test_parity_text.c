@@ -11,7 +11,6 @@
 
 #include "opencl/cl_listing.h"
 #include "opencl/cl_backend.h"
-#include "opencl/opencl_backend.h"
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "sketch/scheme.h"

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "opencl/cl_listing.h"
-#include "opencl/opencl_backend.h"
+#include "opencl/cl_backend.h"
 #include "base/memory.h"
 
 static void shell(const char *format, const char *dir)

@@ -13,13 +13,12 @@
 
 #include <bandmill/bandmill.h>
 
-#include "base/pool.h"
-#include "base/queue.h"
+#include "base/threads.h"
 #include "input/input_ahead.h"
-#include "input/input_set_open.h"
+#include "input/input_set.h"
 #include "output/out_file.h"
 #include "lsh/all_pairs.h"
-#include "match/all_pairs_prefixes.h"
+#include "match/match_all_pairs.h"
 #include "match/match.h"
 
 #define N_DOCS 4000u

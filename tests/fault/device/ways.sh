@@ -47,7 +47,7 @@ check [ "$(calls copied sign many clEnqueueReadBuffer)" -gt 8 ] || fail "copied:
 check [ "$(calls mapped sign many clEnqueueReadBuffer)" -eq 0 ] || fail "mapped: results are copied"
 check [ "$(calls lent sign many clCreateBuffer)" -gt "$(calls mapped sign many clCreateBuffer)" ] || fail "lent: nothing is lent"
 
-# Kernels of PoCL before 6.0 run one after another, also of batches whose queues are not the same (cl_launch.c): all wait but the first of
+# Kernels of PoCL before 6.0 run one after another, also of batches whose queues are not the same (cl_stream.c): all wait but the first of
 # the trial run, of the self-test and of the job.
 taken_in_turn() {
     check awk '$1 == "kernel" { n[$2]++ } END { exit !(n[0] <= 3 && n[1] > 8) }' "log.$1" ||

@@ -1,7 +1,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "base/cpu.h"
+#include "base/system.h"
 
 Test(cpu, the_best_set_is_available_and_has_a_name_that_chooses_it)
 {

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "base/forecast.h"
+#include "base/meter.h"
 
 static const bm_forecast_step steps[] = {
     {"read", 1, NULL}, {"match", 2, "compare"}, {"group", 0.5, NULL}, {"write", 1.5, NULL}};

@@ -11,7 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "base/open_file.h"
+#include "base/files.h"
 
 static char folder[] = "/tmp/bm_open_file_XXXXXX";
 

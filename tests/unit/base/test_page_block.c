@@ -2,7 +2,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "base/page_block.h"
+#include "base/memory.h"
 
 /* What was written stays, wherever the block moves; what was not is zero. */
 Test(page_block, growth_keeps_the_contents_and_the_rest_is_zero)

@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-#include "base/plain_text.h"
-#include "base/utf8_code.h"
+#include "base/utf8.h"
 
 static const uint32_t ranges[][2] = {{0x00, 0x1F},     {0x7F, 0x9F},     {0x061C, 0x061C},
                                      {0x200E, 0x200F}, {0x2028, 0x202E}, {0x2066, 0x2069}};

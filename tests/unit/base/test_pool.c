@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/pool.h"
+#include "base/threads.h"
 
 typedef struct tally {
     atomic_uint calls[16];

@@ -2,7 +2,7 @@
 #include <pthread.h>
 #include <stdint.h>
 
-#include "base/queue.h"
+#include "base/threads.h"
 
 #define N_ITEMS 20000u
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/read_file.h"
+#include "base/files.h"
 
 Test(read_file, gives_all_bytes_up_to_the_bound)
 {

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/shared_library.h"
+#include "base/system.h"
 
 #define LIBM "libm.so.6"
 

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <unistd.h>
 
-#include "base/thread.h"
+#include "base/threads.h"
 
 static void *read_mask(void *arg)
 {

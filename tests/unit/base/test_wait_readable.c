@@ -6,7 +6,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include "base/wait_readable.h"
+#include "base/files.h"
 
 typedef struct caller {
     unsigned asked, stop_at; /* 0: never */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/whole_io.h"
+#include "base/files.h"
 
 static int temporary_file(void)
 {

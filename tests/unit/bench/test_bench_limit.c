@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "bench/bench_limit.h"
+#include "bench/bench_work.h"
 
 static bm_device_info device(bm_device_kind kind, const char *platform, const char *name,
                              uint32_t units, uint32_t clock_mhz)

@@ -4,7 +4,7 @@
 #include <time.h>
 
 #include "base/error.h"
-#include "bench/bench_rate.h"
+#include "bench/bench_work.h"
 
 typedef struct fake {
     atomic_uint calls, finishes, threads_seen;

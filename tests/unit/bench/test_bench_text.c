@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/utf8.h"
-#include "bench/bench_text.h"
+#include "bench/bench_work.h"
 
 static char *write_file(const char *ending, const char *content)
 {

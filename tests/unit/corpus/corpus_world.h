@@ -10,7 +10,7 @@
 
 #include "tests/unit/base/scratch.h"
 #include "corpus/corpus.h"
-#include "match/grouping.h"
+#include "match/edges.h"
 #include "match/match.h"
 
 #define N     9000u /* more than two blocks of keys */

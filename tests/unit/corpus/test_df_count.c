@@ -1,6 +1,6 @@
 /* test_df_count.c -- document frequencies against a count by sorting, for every way of fitting and not
- * fitting into the memory: sources src/corpus/df_count.c, src/corpus/df_table.c. */
-#include "corpus/df_count.h"
+ * fitting into the memory: sources src/corpus/df_table.c, src/corpus/df_table.c. */
+#include "corpus/df_table.h"
 
 #include <criterion/criterion.h>
 #include <pthread.h>

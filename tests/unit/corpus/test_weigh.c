@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "corpus/df_count.h"
+#include "corpus/df_table.h"
 
 #define N 5u
 

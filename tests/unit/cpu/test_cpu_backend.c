@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "cpu/cpu_backend.h"
-#include "base/cpu.h"
+#include "base/system.h"
 #include "base/memory.h"
-#include "base/pool.h"
+#include "base/threads.h"
 #include "base/random.h"
 #include "model/scheme_facts.h"
 #include "sketch/scheme.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cpu/cpu_backend.h"
-#include "base/cpu.h"
+#include "base/system.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "sketch/scheme.h"

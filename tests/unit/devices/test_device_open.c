@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cpu/cpu_backend.h"
-#include "devices/device_open.h"
+#include "devices/device_set.h"
 #include "sketch/scheme.h"
 
 Test(device_open, the_native_cpu_is_opened_whatever_device_the_configuration_names)

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "devices/device_pick.h"
+#include "devices/device_set.h"
 
 static bm_status pick_of(const char *words, const char *cpu, bm_device_pick *out, bm_error *err)
 {

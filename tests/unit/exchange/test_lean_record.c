@@ -1,5 +1,5 @@
-/* src/exchange/lean_record.c: heads as datasketch has them. */
-#include "exchange/lean_record.h"
+/* src/exchange/export.c: heads as datasketch has them. */
+#include "exchange/exporter.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "index/index_gather.h"
+#include "index/index_feed.h"
 
 #define BANDS 3u
 #define WORDS 5u

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "index/index_ids.h"
+#include "index/index_adder.h"
 
 #define BANDS 1u
 

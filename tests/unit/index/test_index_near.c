@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "index/index_near.h"
+#include "index/index_adder.h"
 
 #define BANDS 4u
 #define WORDS 8u

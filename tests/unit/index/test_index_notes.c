@@ -6,8 +6,8 @@
 #include <utime.h>
 
 #include "base/error.h"
-#include "input/input_set_open.h"
-#include "index/index_notes.h"
+#include "input/input_set.h"
+#include "index/index_adder.h"
 #include "tests/unit/base/scratch.h"
 
 #define N_INPUTS 3u

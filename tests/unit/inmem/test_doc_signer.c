@@ -6,8 +6,8 @@
 
 #include <bandmill/sketch.h>
 
-#include "model/option_defaults.h"
-#include "inmem/doc_signer.h"
+#include "model/option_words.h"
+#include "inmem/documents.h"
 
 #define N     4u
 #define BANDS 5u

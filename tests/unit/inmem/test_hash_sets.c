@@ -9,7 +9,7 @@
 
 #include <bandmill/sketch.h>
 
-#include "model/content_sums.h"
+#include "model/stream_hash.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

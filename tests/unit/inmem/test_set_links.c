@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "inmem/set_links.h"
+#include "inmem/finder.h"
 
 enum { SETS = 24, WORDS = 20 };
 

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "input/input_set_open.h"
+#include "input/input_set.h"
 #include "input/parser.h"
 #include "input/reader.h"
 #include "tests/unit/base/remove_tree.h"

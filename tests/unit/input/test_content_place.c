@@ -1,6 +1,6 @@
 /* Places: the digest of the bytes before one, however they come, and the check of a place that was
  * noted. */
-#include "input/content_place.h"
+#include "input/input_digest.h"
 
 #include <criterion/criterion.h>
 #include <string.h>

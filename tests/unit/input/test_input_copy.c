@@ -2,8 +2,8 @@
 #include <fcntl.h>
 #include <sys/wait.h>
 
-#include "base/open_file.h"
-#include "input/input_copy.h"
+#include "base/files.h"
+#include "input/input_bytes.h"
 #include "input/input_digest.h"
 #include "read_records.h"
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "input/name_list.h"
+#include "input/record_rules.h"
 
 static const char *of_json(bm_name_list *list, const char *object, const char *path)
 {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "input/parse_row.h"
+#include "input/record_rules.h"
 
 /* The cells of a row, each in <>; "!" where the row is broken. */
 static void cells(const char *text, bool csv, char *out)

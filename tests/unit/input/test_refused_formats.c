@@ -4,7 +4,7 @@
 #include <iconv.h>
 #include <string.h>
 
-#include "input/refused_formats.h"
+#include "input/compression_kinds.h"
 
 static const char *what_is(const char *head, size_t len)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "input/window_of.h"
+#include "input/unpack.h"
 
 enum { CAP = 1 << 16 };
 

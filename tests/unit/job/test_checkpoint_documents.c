@@ -1,7 +1,7 @@
 /* test_checkpoint_documents.c -- a corpus that is left and taken up again, any number of times, is the corpus
  * that was never left. The model is the documents as they were drawn. */
 #include <fcntl.h>
-#include "job/checkpoint_documents.h"
+#include "job/checkpoint_state.h"
 
 #include "tests/unit/corpus/corpus_world.h"
 
@@ -11,8 +11,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "corpus/corpus_save.h"
-#include "input/input_set_open.h"
+#include "corpus/corpus.h"
+#include "input/input_set.h"
 #include "spill/spill_saved.h"
 
 typedef struct job {

@@ -1,6 +1,6 @@
 #include <criterion/criterion.h>
 
-#include "job/checkpoint_line.h"
+#include "job/checkpoint_state.h"
 
 static const bm_checkpoint_saved some = {.docs = 3,
                                          .skipped = UINT64_MAX,

@@ -1,7 +1,7 @@
 /* test_saved_match.c -- matches that were saved and loaded make the same groups and pairs as those
  * that were found. */
-#include "model/pair_order.h"
-#include "job/checkpoint_matches.h"
+#include "model/ids.h"
+#include "job/checkpoint_state.h"
 
 #include "tests/unit/corpus/corpus_world.h"
 #include "tests/unit/match/ranked.h"

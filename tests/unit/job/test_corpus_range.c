@@ -2,7 +2,7 @@
  * representative once, in order, with its keys and its set, sorted. */
 #include "tests/unit/corpus/corpus_world.h"
 
-#include "corpus/corpus_range.h"
+#include "corpus/corpus.h"
 
 static void fill_open(world *w, const bm_corpus_cfg *cfg, bm_corpus *corpus)
 {

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "job/input_finder.h"
+#include "job/job_context.h"
 #include "tests/unit/base/scratch.h"
 
 #define EMPTY "99aa06d3014798d86001c324468d497f" /* of no bytes */

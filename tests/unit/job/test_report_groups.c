@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "job/report_groups.h"
+#include "job/report_file.h"
 #include "job/rows.h"
 
 /* Groups of these sizes, one document after another; the last document of each is chained, the

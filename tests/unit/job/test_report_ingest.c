@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "job/report_ingest.h"
+#include "job/report_file.h"
 
 /* The members that a part of the report has written, in an object of their own. */
 static void expect(bm_json *json, const char *wanted)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/cpu.h"
+#include "base/system.h"
 #include "job/settings.h"
 
 #define GIB (UINT64_C(1) << 30)

@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "model/option_defaults.h"
-#include "job/settings_fields.h"
+#include "model/option_words.h"
+#include "job/settings.h"
 
 /* Signatures of JSON Lines under every default. */
 static bm_settings defaults(void)

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "job/settings_fields.h"
+#include "job/settings.h"
 
 static int take_nothing(void *ctx, const char *data, size_t len)
 {

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/option_defaults.h"
-#include "job/settings_list.h"
+#include "model/option_words.h"
+#include "job/settings.h"
 
 typedef struct names {
     bm_setting_section section;

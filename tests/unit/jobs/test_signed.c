@@ -1,5 +1,5 @@
 /* test_signed.c -- signatures of a table in memory are those that a job writes, to the byte; what takes a
- * job is told apart before the table is touched. Also covers row_signer.c, sign_table.c, signed_save.c. */
+ * job is told apart before the table is touched. Also covers sign_table.c, sign_table.c, sign_table.c. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
 

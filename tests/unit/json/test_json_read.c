@@ -1,6 +1,6 @@
 /* Documents of ours by dotted path, and lines. */
 #include "json/json_exact.h"
-#include "json/json_read.h"
+#include "json/json_scan.h"
 #include "tests/unit/input/read_records.h"
 
 static bm_json_doc doc_of(const char *text)

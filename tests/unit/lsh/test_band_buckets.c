@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "lsh/band_buckets.h"
+#include "lsh/candidates.h"
 #include "tests/unit/base/sized.h"
 
 static uint64_t state = 17;
@@ -62,7 +62,7 @@ Test(band_buckets, chains_equal_looking_for_the_next_equal_key)
     }
 }
 
-/* The key that band_buckets.c mixes into `product` before it folds the halves. */
+/* The key that candidates.c mixes into `product` before it folds the halves. */
 static uint64_t unmix(uint64_t product)
 {
     uint64_t inverse = 1; /* Newton: each round doubles the bits that are right */

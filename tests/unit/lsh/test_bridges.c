@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "graph_model.h"
-#include "lsh/bridges.h"
+#include "lsh/link_graph.h"
 
 static void check_bridges(const graph_model *m, const bm_bridges *found)
 {

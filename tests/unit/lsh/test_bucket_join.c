@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "lsh/bucket_join.h"
 #include "lsh/candidates.h"
 #include "tests/unit/base/sized.h"
 

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "lsh/containment.h"
+#include "lsh/verify.h"
 
 static bm_share share_of(double value)
 {

@@ -4,8 +4,7 @@
 
 #include <stdlib.h>
 
-#include "base/cpu.h"
-#include "lsh/intersect.h"
+#include "base/system.h"
 #include "lsh/verify.h"
 
 static uint64_t state = 7;

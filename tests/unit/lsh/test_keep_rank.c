@@ -3,8 +3,7 @@
 
 #include <stdlib.h>
 
-#include "lsh/keep_rank.h"
-#include "lsh/turns.h"
+#include "lsh/groups.h"
 
 #define N 700u
 

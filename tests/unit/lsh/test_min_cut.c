@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "graph_model.h"
-#include "lsh/min_cut.h"
+#include "lsh/link_graph.h"
 
 static size_t across(const graph_model *m, uint32_t near)
 {

@@ -2,7 +2,7 @@
  * model looks through all pairs for each document. */
 #include <criterion/criterion.h>
 
-#include "lsh/neighbours.h"
+#include "lsh/link_graph.h"
 
 enum { DOCS = 40, PAIRS = 150 };
 

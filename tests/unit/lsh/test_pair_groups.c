@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "lsh/pair_groups.h"
+#include "lsh/groups.h"
 
 enum { DOCS = 40, PAIRS = 50 };
 

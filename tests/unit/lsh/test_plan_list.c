@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "lsh/plan_list.h"
+#include "lsh/band_plan.h"
 
 static bool fits(const bm_plan_wish *w, uint32_t b, uint32_t r)
 {

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "lsh/prefix_index.h"
-#include "lsh/prefix_search.h"
+#include "lsh/all_pairs.h"
 #include "lsh/verify.h"
 #include "tests/unit/base/colliding.h"
 #include "tests/unit/base/sized.h"

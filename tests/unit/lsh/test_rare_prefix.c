@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lsh/rare_prefix.h"
+#include "lsh/prefix_index.h"
 #include "lsh/verify.h"
 
 static uint64_t state = 9;

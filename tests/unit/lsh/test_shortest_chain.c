@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "graph_model.h"
-#include "lsh/shortest_chain.h"
+#include "lsh/link_graph.h"
 
 static double known(double similarity)
 {

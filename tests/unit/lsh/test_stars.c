@@ -1,7 +1,7 @@
 /* test_stars.c -- the promise of stars, whatever the pairs and the order of the turns. */
 #include <criterion/criterion.h>
 
-#include "lsh/stars.h"
+#include "lsh/groups.h"
 
 enum { DOCS = 40, PAIRS = 80 };
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "lsh/union_find.h"
+#include "lsh/groups.h"
 
 static uint64_t state;
 

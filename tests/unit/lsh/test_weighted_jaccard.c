@@ -1,5 +1,5 @@
 /* test_weighted_jaccard.c -- against sums over every element of both, by a plain look-up. */
-#include "lsh/weighted_jaccard.h"
+#include "lsh/verify.h"
 
 #include <criterion/criterion.h>
 #include <math.h>

@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-#include "lsh/keep_rank.h"
-#include "model/doc_table.h"
+#include "lsh/groups.h"
+#include "model/ids.h"
 
 static inline bm_keep_rank ranked(const bm_doc_table *docs, bm_keep keep)
 {

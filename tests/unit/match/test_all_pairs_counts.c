@@ -7,7 +7,7 @@
 
 #include "tests/unit/base/scratch.h"
 #include "lsh/shingle_counts.h"
-#include "match/all_pairs_counts.h"
+#include "match/match_all_pairs.h"
 
 enum { DISTINCT = 30000, N = 200000, TABLE_BITS = 17 };
 

@@ -2,7 +2,7 @@
  * any memory and any number of threads. */
 #include "all_pairs_world.h"
 
-#include "match/all_pairs_prefixes.h"
+#include "match/match_all_pairs.h"
 
 /* Positions are in order of size, then number, and each prefix is that of the counts of all sets.
  */

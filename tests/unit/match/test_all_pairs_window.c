@@ -2,7 +2,7 @@
  * and again when it begins anew. */
 #include "all_pairs_world.h"
 
-#include "match/all_pairs_window.h"
+#include "match/match_all_pairs.h"
 
 Test(all_pairs_window, every_set_comes_once_in_order_and_again)
 {

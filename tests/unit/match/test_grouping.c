@@ -8,8 +8,8 @@
 
 #include <bandmill/sketch.h>
 
-#include "base/pool.h"
-#include "match/grouping.h"
+#include "base/threads.h"
+#include "match/edges.h"
 #include "match/match.h"
 #include "sketch/scheme.h"
 #include "tests/unit/match/ranked.h"

@@ -2,9 +2,8 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "model/pair_order.h"
-#include "match/grouping.h"
-#include "match/holders.h"
+#include "model/ids.h"
+#include "match/edges.h"
 #include "match/match.h"
 
 #define N       80u

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/pair_order.h"
-#include "match/grouping.h"
+#include "model/ids.h"
+#include "match/edges.h"
 #include "match/match.h"
 
 #define N       70u

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "match/lost_shingles.h"
+#include "match/edges.h"
 
 #define N       60u
 #define N_KNOWN 9u

@@ -1,6 +1,6 @@
 /* test_match_all_pairs.c -- edges of --candidates all with sets in a file, against comparing every
  * two documents; any memory, any number of threads. */
-#include "model/pair_order.h"
+#include "model/ids.h"
 #include "all_pairs_world.h"
 #include "tests/unit/base/sized.h"
 

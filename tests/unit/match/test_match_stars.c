@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "match/grouping.h"
+#include "match/edges.h"
 #include "match/match.h"
 #include "tests/unit/match/ranked.h"
 

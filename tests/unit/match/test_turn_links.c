@@ -1,8 +1,8 @@
 /* test_turn_links.c -- links are those of the time when they were opened, whatever is found later. */
 #include <criterion/criterion.h>
 
-#include "model/pair_order.h"
-#include "match/turn_links.h"
+#include "model/ids.h"
+#include "match/edges.h"
 
 enum { DOCS = 5, EDGES = 4 };
 

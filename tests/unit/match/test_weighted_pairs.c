@@ -1,11 +1,11 @@
 /* test_weighted_pairs.c -- edges of weighted documents without bands, against comparing every two; sets
  * in memory and in a file, any memory, any number of threads: sources src/match/weighted_pairs.c,
- * src/match/weighted_index.c. */
+ * src/match/weighted_pairs.c. */
 #include "match/weighted_pairs.h"
 
 #include <string.h>
 
-#include "model/pair_order.h"
+#include "model/ids.h"
 #include "weighted_world.h"
 
 #define LONGEST 100u          /* shingles of a document */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "all_pairs_world.h"
-#include "lsh/weighted_jaccard.h"
+#include "lsh/verify.h"
 
 /* Of a hash in a document: its own logarithm, and how often it stands there. Copies have the same. */
 static inline double weight_of(const drawn *s, size_t doc, uint64_t hash)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/content_sums.h"
+#include "model/stream_hash.h"
 
 static uint64_t draw(uint64_t *state)
 {

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/doc_table.h"
+#include "model/ids.h"
 #include "tests/unit/base/colliding.h"
 #include "tests/unit/base/sized.h"
 

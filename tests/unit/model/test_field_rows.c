@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "model/field_rows.h"
-#include "model/option_defaults.h"
+#include "model/option_words.h"
 
 typedef struct settings {
     bm_input_options input;

@@ -1,7 +1,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "model/file_heads.h"
+#include "model/file_names.h"
 
 static bool is_ours(const char *text)
 {

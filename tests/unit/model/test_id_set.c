@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/id_set.h"
+#include "model/ids.h"
 #include "tests/unit/base/colliding.h"
 #include "tests/unit/base/sized.h"
 

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "model/next_numbers.h"
+#include "model/ids.h"
 
 #define N_ROWS 5000u
 

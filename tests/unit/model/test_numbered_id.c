@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "model/numbered_id.h"
+#include "model/ids.h"
 
 Test(numbered_id, is_what_numbering_makes_and_nothing_else)
 {

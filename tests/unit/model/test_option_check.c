@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "model/option_check.h"
-#include "model/option_defaults.h"
+#include "model/option_words.h"
 
 static const char *const one[] = {"one"};
 

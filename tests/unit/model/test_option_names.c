@@ -7,7 +7,7 @@
 #include <bandmill/exchange.h>
 #include <bandmill/index.h>
 
-#include "model/option_names.h"
+#include "model/option_words.h"
 
 typedef struct list {
     bm_option option;

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 
-#include "model/pair_order.h"
+#include "model/ids.h"
 
 static const bm_pair pairs[] = {{0, 1, .5}, {0, UINT32_MAX, 1}, {1, 0, 0},
                                 {1, 2, -1}, {7, 7, INFINITY},   {UINT32_MAX, 0, .1}};

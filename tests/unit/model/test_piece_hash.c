@@ -1,7 +1,7 @@
 /* test_piece_hash.c -- XXH3 by pieces, against Python's xxhash, for bytes that come in any steps. */
 #include <criterion/criterion.h>
 
-#include "model/piece_hash.h"
+#include "model/stream_hash.h"
 #include "tests/unit/output/pieces.h"
 
 static void hash_in_steps(bm_piece_hash *hash, size_t len, size_t step, char hex[BM_HASH128_HEX])

@@ -1,6 +1,6 @@
 #include <criterion/criterion.h>
 
-#include "model/shingle_batch.h"
+#include "model/batches.h"
 
 static void add(bm_shingle_batch *batch, size_t n, uint64_t base)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opencl/cl_chunks.h"
+#include "opencl/cl_stream.h"
 
 static uint64_t next(uint64_t *state)
 {

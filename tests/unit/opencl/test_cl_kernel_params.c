@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "opencl/cl_kernel_params.h"
+#include "opencl/cl_program.h"
 
 static bm_device_info gpu_of(const char *name, const char *platform)
 {

@@ -12,7 +12,7 @@
 
 #include "opencl/cl_child.h"
 #include "opencl/cl_known_drivers.h"
-#include "opencl/cl_list_answer.h"
+#include "opencl/cl_list.h"
 #include "base/clock.h"
 #include "base/memory.h"
 

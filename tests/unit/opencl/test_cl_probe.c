@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "opencl/cl_probe.h"
-#include "opencl/opencl_backend.h"
+#include "opencl/cl_backend.h"
 #include "base/clock.h"
 
 static char script_path[64];

@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opencl/cl_launch.h"
-#include "opencl/cl_text.h"
+#include "opencl/cl_stream.h"
 
 enum { N = 500, K = 3 };
 

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "opencl/opencl_backend.h"
+#include "opencl/cl_backend.h"
 
 /* What happens when a driver hangs is shown by tests/fault/device/deaths.sh, with the program. */
 

@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 
-#include "output/digest_files.h"
+#include "output/digest.h"
 #include "tests/unit/base/scratch.h"
 #include "tests/unit/output/pieces.h"
 

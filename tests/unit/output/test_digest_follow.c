@@ -1,6 +1,6 @@
 /* test_digest_follow.c -- a digest that runs behind the writer, against NIST's vector and the
  * system's sha256sum. */
-#include "output/digest_follow.h"
+#include "output/digest.h"
 
 #include <fcntl.h>
 

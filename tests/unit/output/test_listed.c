@@ -4,7 +4,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "output/listed.h"
+#include "output/manifest.h"
 #include "tests/unit/base/scratch.h"
 
 #define HEAD   "{\"schema\":1,\"tool\":\"bandmill\",\"kind\":\"dedup\",\"version\":\"0\",\"outputs\":"

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "output/manifest_seal.h"
+#include "output/manifest.h"
 
 static bm_status check(const char *text, size_t len, bm_error *err)
 {

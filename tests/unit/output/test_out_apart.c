@@ -2,7 +2,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "output/out_apart.h"
+#include "output/out_target.h"
 #include "tests/unit/base/scratch.h"
 
 /* Two outputs below the scratch folder. */

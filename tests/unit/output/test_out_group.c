@@ -1,7 +1,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "output/out_group.h"
+#include "output/out_file.h"
 #include "tests/unit/base/scratch.h"
 
 #define OURS "id_a\tid_b\tjaccard\nearlier\trow\t1.000000\n" /* so it may be replaced */

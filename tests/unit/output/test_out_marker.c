@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include "output/out_dir.h"
-#include "output/out_marker.h"
-#include "output/out_state.h"
+#include "output/out_lock.h"
+#include "output/out_target.h"
 #include "tests/unit/base/scratch.h"
 
 #define HEADER "bandmill work directory 1\n"

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/file_heads.h"
+#include "model/file_names.h"
 #include "job/assets.h"
-#include "report/template.h"
+#include "report/page.h"
 
 /* Objects {"i":0} … of the stream "three"; none of another. */
 static bm_status three(void *ctx, bm_str name, size_t i, bm_json *json, bool *more, bm_error *err)

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/word_diff.h"
+#include "report/page.h"
 
 static bm_str str(const char *text)
 {

@@ -5,7 +5,7 @@
 
 #include "tests/unit/base/scratch.h"
 #include "json/json_write.h"
-#include "results/group_file.h"
+#include "results/pair_file.h"
 
 static bm_status open_text(scratch *s, const char *text, bm_group_file *file)
 {

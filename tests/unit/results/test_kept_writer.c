@@ -5,10 +5,9 @@
 #include <zstd.h>
 
 #include "base/memory.h"
-#include "results/kept_names.h"
 #include "results/kept_writer.h"
 #include "tests/unit/base/scratch.h"
-#include "input/input_set_open.h"
+#include "input/input_set.h"
 
 /* --- names --- */
 

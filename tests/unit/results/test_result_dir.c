@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "results/result_dir.h"
-#include "results/source_table.h"
+#include "results/listed_order.h"
 #include "tests/unit/results/folder.h"
 
 #define SOURCES "file\tfirst_row\tdocuments\tskipped\tremoved\tkept\n"

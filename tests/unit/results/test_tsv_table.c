@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "results/tsv_table.h"
+#include "results/line_file.h"
 #include "tests/unit/base/scratch.h"
 
 #define HEADER "id\tsize\tnote"

@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "sign/ingest_entries.h"
+#include "sign/ingest_stages.h"
 
 #define KIB ((size_t)1 << 10)
 

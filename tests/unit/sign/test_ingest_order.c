@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "input/input_set_open.h"
+#include "input/input_set.h"
 #include "sources/batch_sources.h"
 #include "sign/ingest.h"
 #include "tests/unit/base/scratch.h"

@@ -13,7 +13,7 @@
 #include "tests/unit/base/scratch.h"
 #include "results/npy.h"
 #include "sources/batch_sources.h"
-#include "input/input_set_open.h"
+#include "input/input_set.h"
 #include "sign/ingest.h"
 
 #define LONG_BYTES 200000u /* more than a batch, many times max_doc_bytes */

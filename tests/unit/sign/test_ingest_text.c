@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cpu/cpu_backend.h"
-#include "sign/ingest_text.h"
+#include "sign/ingest_stages.h"
 #include "sketch/scheme.h"
 
 enum { PERMS = 24, BANDS = 6, ROWS = 4, N = 7 };

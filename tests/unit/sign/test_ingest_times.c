@@ -1,7 +1,7 @@
 /* test_ingest_times.c -- the bottleneck is the stage that left its threads the least time. */
 #include <criterion/criterion.h>
 
-#include "sign/ingest_times.h"
+#include "sign/ingest_cfg.h"
 
 Test(ingest_times, stages_are_compared_by_the_time_of_one_thread)
 {

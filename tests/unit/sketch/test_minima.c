@@ -1,4 +1,4 @@
-/* minima.h, and with it the reference's own step, through permutations written by hand. The matrix, the permutations and the signatures
+/* scheme_row.h, and with it the reference's own step, through permutations written by hand. The matrix, the permutations and the signatures
  * are those of Mining of Massive Datasets (Leskovec, Rajaraman, Ullman), chapter 3, and of its lectures; so is the stream. */
 #include <criterion/criterion.h>
 
@@ -6,7 +6,7 @@
 
 #include <bandmill/types.h>
 
-#include "sketch/minima.h"
+#include "sketch/scheme_row.h"
 
 #define ROWS    7u
 #define COLUMNS 4u

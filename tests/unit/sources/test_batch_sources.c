@@ -1,5 +1,5 @@
 /* test_batch_sources.c -- each format has its source, which says what it can do, reads the same
- * again, and passes over. Covers batch_source.c, source_records.c and source_hashes.c; columns have
+ * again, and passes over. Covers batch_source.c, reader.c and batch_sources.c; columns have
  * a test of their own, whole runs are in tests/unit/sign/test_ingest_read.c. */
 #include "results/npy.h"
 #include "sources/batch_sources.h"

@@ -7,7 +7,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "sources/hash_input.h"
+#include "sources/batch_sources.h"
 #include "results/npy.h"
 #include "tests/unit/base/scratch.h"
 

@@ -1,6 +1,6 @@
 /* test_row_digest.c -- rows are known again, however their table is cut, and others are not. */
 #include "arrow_table.h"
-#include "sources/row_digest.h"
+#include "sources/source_columns.h"
 
 static const test_array whole = {
     .n_rows = 4,

@@ -1,7 +1,7 @@
 /* test_source_columns.c -- rows of Arrow streams made by hand (arrow_table.h) become the documents
  * that stand in them; also covers table_stream.c. */
 #include "arrow_table.h"
-#include "input/input_set_open.h"
+#include "input/input_set.h"
 #include "sources/source_columns.h"
 #include "tests/unit/input/read_records.h"
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "spill/sorted_bytes.h"
+#include "spill/sorted_runs.h"
 
 typedef struct record {
     size_t len;

@@ -1,5 +1,5 @@
 /* test_document_piece.c -- documents come back as they were added, and every damage is seen. */
-#include "store/document_piece.h"
+#include "store/piece.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>

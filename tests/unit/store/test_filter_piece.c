@@ -1,13 +1,11 @@
 /* test_filter_piece.c -- a filter finds whom its bits tell, as docs/formats.md has them; no document that holds enough is left out. */
-#include "store/filter_piece.h"
+#include "store/piece.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "store/le_bytes.h"
-#include "store/set_code.h"
 #include "tests/unit/store/numbers.h"
 
 #define DOCS  700u

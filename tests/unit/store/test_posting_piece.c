@@ -1,6 +1,6 @@
 /* test_posting_piece.c -- entries come back in their order, each key is found where a plain search finds it, and
  * every damage is seen. */
-#include "store/posting_piece.h"
+#include "store/piece.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -200,7 +200,7 @@ Test(posting_piece, no_changed_bit_is_believed)
     }
 }
 
-/* As posting_piece.h has it: the sums of blocks, and that of the head over them. */
+/* As piece.h has it: the sums of blocks, and that of the head over them. */
 static void seal_all(uint8_t *bytes, size_t size)
 {
     for (size_t b = 0, at = BM_PIECE_HEAD; at < size; b++, at += BM_PIECE_PAGE) {

@@ -1,5 +1,5 @@
 /* test_set_code.c -- every set comes back as it was, and no other bytes are a set. */
-#include "store/set_code.h"
+#include "store/piece.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 
 #include <fcntl.h>
 
-#include "store/le_bytes.h"
+#include "store/piece.h"
 #include "tests/unit/base/scratch.h"
 #include "tests/unit/base/sized.h"
 

@@ -4,8 +4,8 @@
 #include <sys/stat.h>
 
 #include "base/memory.h"
-#include "base/pool.h"
-#include "store/store_env.h"
+#include "base/threads.h"
+#include "store/store_pages.h"
 #include "tests/unit/base/scratch.h"
 
 static bm_status try_open(const char *dir, bm_store_mode mode, bm_error *err)

@@ -8,7 +8,7 @@
 #include <sys/mount.h>
 #include <sys/wait.h>
 
-#include "base/pool.h"
+#include "base/threads.h"
 #include "tests/unit/base/scratch.h"
 
 /* What parent and child both see. */

@@ -1,5 +1,5 @@
 /* test_store_state.c -- a state comes back from its bytes, and any change of them is refused. */
-#include "store/store_state.h"
+#include "store/store_pages.h"
 
 #include <criterion/criterion.h>
 #include <stdlib.h>

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "text/shingle_choose.h"
+#include "text/shingle_ops.h"
 
 #define SIZE 700u
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cpu.h"
+#include "base/system.h"
 #include "text/shingler.h"
 
 static const char *const isas[] = {"scalar", "avx2", "avx512", "neon"};

@@ -10,7 +10,7 @@
 #include "base/memory.h"
 #include "kernels/affine32.h"
 #include "kernels/occurrence.h"
-#include "text/repeats.h"
+#include "text/distinct.h"
 #include "text/set_shingler.h"
 
 static uint64_t element(uint64_t hash, uint32_t n)

@@ -6,7 +6,7 @@
 #include "text/normalize.h"
 #include "text/shingler.h"
 #include "text/unicode_tables.h"
-#include "base/utf8_code.h"
+#include "base/utf8.h"
 #include "tests/unit/base/sized.h"
 
 Test(normalize, knows_the_classes_of_the_standard)

@@ -10,7 +10,7 @@
 
 #include "text/normalize.h"
 #include "text/unicode_tables.h"
-#include "base/utf8_code.h"
+#include "base/utf8.h"
 
 static size_t n_asked, n_wrong;
 

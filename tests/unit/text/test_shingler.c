@@ -8,8 +8,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "base/cpu.h"
-#include "base/utf8_code.h"
+#include "base/system.h"
+#include "base/utf8.h"
 #include "text/set_shingler.h"
 #include "text/shingler.h"
 #include "tests/unit/base/sized.h"

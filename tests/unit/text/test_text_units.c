@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "text/text_units.h"
+#include "text/unit_text.h"
 
 static bm_text_options options_of(bm_shingle_kind kind, bm_words words, uint32_t normalize)
 {

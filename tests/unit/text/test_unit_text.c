@@ -1,5 +1,5 @@
 /* test_unit_text.c -- slots and starts against a naive reading of the definition in
- * model/text_batch.h, and the hashes of the slots against the exact shingler. */
+ * model/batches.h, and the hashes of the slots against the exact shingler. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "tune/pair_total.h"
+#include "tune/pair_census.h"
 
 enum { SMALL = 9 };
 

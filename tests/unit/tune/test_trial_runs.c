@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/random.h"
-#include "tune/trial_runs.h"
+#include "tune/pair_census.h"
 #include "sketch/scheme.h"
 
 enum { DOCS = 150, MOST = 12 };

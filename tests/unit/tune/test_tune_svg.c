@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/file_heads.h"
+#include "model/file_names.h"
 #include "tune/tune_result.h"
 
 static bm_tune_plan plans[] = {{.bands = 20, .rows = 5, .recall = .9996},

@@ -1,0 +1,67 @@
+/* files.h -- opening files that somebody else named, reading them whole, waiting until there is
+ * something to read. */
+#ifndef BM_BASE_FILES_H
+#define BM_BASE_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#include "base/memory.h"
+
+/* open_file -- opening what somebody else named, without waiting and without touching a device.
+ *
+ * Opening a FIFO waits for its writer, opening a device may do anything, and neither is a document
+ * or a file of ours. So what a path leads to is looked at before it is opened, and once more
+ * through the descriptor, since it may be another file by then. */
+
+/* Open a regular file for reading; *fd -1 on failure. `other`: the status of a FIFO, a socket
+ * or a device, whose message says which it is. BM_ERR_IO, and the error's code, for what the system
+ * says, and for a directory (EISDIR). */
+bm_status bm_open_regular(const char *path, bm_status other, int *fd, bm_error *err);
+/* The same; and for a path that names a descriptor which the process was given (/dev/stdin,
+ * /dev/fd/N, /proc/self/fd/N: process substitution) whatever that is, a pipe or a terminal. Reading
+ * it waits. */
+bm_status bm_open_given(const char *path, bm_status other, int *fd, bm_error *err);
+
+/* Where a call takes an open folder and a path, the last part of the path is the name of a file in the
+ * folder, whatever the path has come to lead to, and the path is for messages; AT_FDCWD: the file is
+ * that of the path. The name, for openat and its like: */
+const char *bm_name_in(int folder, const char *path);
+
+/* read_file -- a small file as a whole. */
+
+/* Append all of a file, or of a pipe that the process was given (bm_open_given), to `out`.
+ * BM_ERR_INPUT: it is no file, or has more than `most` bytes. BM_ERR_IO, as bm_open_given. */
+bm_status bm_read_file(const char *path, size_t most, bm_buf *out, bm_error *err);
+
+/* whole_io -- reading and writing all of a block at a place of a file: what a call leaves goes
+ * into the
+ * next, and one that a signal breaks off is done again. The file's own position stays as it is. */
+
+/* 0, or an errno; ENOSPC where nothing more is taken. */
+int bm_pwrite_all(int fd, const void *data, size_t len, uint64_t place);
+/* 0, or an errno. *got: bytes that were read, less than `len` where the file ends before. */
+int bm_pread_all(int fd, void *data, size_t len, uint64_t place, size_t *got);
+
+/* wait_readable -- waiting for input from a pipe or a terminal, in a way that can be
+ * cancelled. */
+
+/* BM_OK once a read of `fd` would not wait (of a file: at once), or would fail, and then says
+ * itself why. Until then callbacks->cancelled is asked five times a second: BM_ERR_CANCELLED where
+ * it says so. Without that callback BM_OK comes at once, and the read is what waits. */
+bm_status bm_wait_readable(const bm_callbacks *callbacks, int fd, bm_error *err);
+
+/* Wait so, and read what there is, at most `cap` bytes, also of a descriptor that does not block. BM_OK: *got as read
+ * returns it (below 0: errno says why; 0: the end). */
+bm_status bm_read_ready(const bm_callbacks *callbacks, int fd, void *out, size_t cap, ssize_t *got,
+                        bm_error *err);
+
+/* BM_ERR_CANCELLED where callbacks->cancelled says so, else BM_OK. For loops over what is read. */
+bm_status bm_check_cancelled(const bm_callbacks *callbacks, bm_error *err);
+
+#endif

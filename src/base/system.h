@@ -1,0 +1,64 @@
+/* system.h -- what the processor can do, and libraries that are opened when a job needs them. */
+#ifndef BM_BASE_SYSTEM_H
+#define BM_BASE_SYSTEM_H
+
+#include <stdbool.h>
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+/* cpu -- what the processor can do. The compiler's run-time library finds it out once in a
+ * process; it is the one global fact of the library. */
+
+typedef enum bm_isa { BM_ISA_SCALAR, BM_ISA_AVX2, BM_ISA_AVX512, BM_ISA_NEON } bm_isa;
+
+/* AVX2 means AVX2 and BMI2; AVX512 means F, BW, DQ, VL and BMI2 (code that can use more asks for it
+ * itself); NEON is part of every AArch64. */
+bool bm_isa_available(bm_isa isa);
+bm_isa bm_isa_best(void);
+const char *bm_isa_name(bm_isa isa);
+/* `name` NULL or "": the best. Unknown or not available here: BM_ERR_USAGE. */
+bm_status bm_isa_choose(const char *name, bm_isa *out, bm_error *err);
+/* Processors that this process may use (by affinity mask and cgroup quota), at least 1. */
+uint32_t bm_cpu_count(void);
+/* Fills `out` with the processor's name for reports ("AMD EPYC 9634"), cut to `cap` bytes with its
+ * NUL. */
+void bm_cpu_name(char *out, size_t cap);
+
+/* shared_library -- a shared library that is opened when something wants it. One that is linked
+ * costs each
+ * start of the program .05 to .6 ms, whether or not a file of its kind turns up.
+ *
+ * What a module calls of a library is a list of names, from which the table of pointers and the
+ * names to look
+ * up are made:
+ *
+ *     #define FUNCTIONS(X) X(inflate) X(inflateEnd)
+ *     typedef struct zlib {
+ *         FUNCTIONS(BM_LIBRARY_MEMBER)
+ *     } zlib;
+ *     static const char *const names[] = {FUNCTIONS(BM_LIBRARY_NAME) NULL};
+ *
+ * The build gives the file's name, its SONAME, as BM_SONAME_ZLIB (cmake/rooms.cmake). */
+
+#define BM_LIBRARY_MEMBER(name) __typeof__(name) *name;
+#define BM_LIBRARY_NAME(name)   #name,
+
+/* Opens `file`, found as the dynamic linker finds it, and fills `table`: pointers to functions, one for each
+ * of `names`, which ends with NULL. The library stays for the life of the process: to open it again costs
+ * microseconds, and what it left behind (threads, exit handlers) keeps its code. Where it is missing or lacks
+ * one of the names: BM_ERR_IO, in the linker's words or with the name; BM_ERR_NOMEM. Any thread. */
+bm_status bm_shared_library_open(const char *file, const char *const *names, void *table,
+                                 bm_error *err);
+
+/* What was wanted: one of the two. */
+typedef struct bm_library_lack {
+    const char *library; /* the linker's words, until it is asked again in this thread */
+    const char *name;    /* of `names` */
+} bm_library_lack;
+
+/* The same for who has words of his own: false where there is something in `lack`. */
+bool bm_shared_library_find(const char *file, const char *const *names, void *table,
+                            bm_library_lack *lack);
+
+#endif

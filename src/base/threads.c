@@ -1,0 +1,377 @@
+/* threads.c -- threads leave the program's signals alone; the pool and the queue use one lock
+ * each.
+ *
+ * Tests: tests/unit/base/test_pool.c, tests/unit/base/test_queue.c, tests/unit/base/test_thread.c */
+#include "base/threads.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+/* thread -- a thread inherits the signal mask of the one that starts it, so that one blocks the
+ * signals for a moment. */
+
+/* Signals that stay unblocked: those of faults, and a profiler's. */
+static const int unblocked[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGPROF, SIGSEGV, SIGSYS, SIGTRAP};
+
+int bm_thread_start(pthread_t *thread, void *(*run)(void *), void *arg)
+{
+    sigset_t others, before;
+    sigfillset(&others);
+    for (size_t i = 0; i < sizeof unblocked / sizeof unblocked[0]; i++)
+        sigdelset(&others, unblocked[i]);
+    pthread_sigmask(SIG_BLOCK, &others, &before);
+    const int rc = pthread_create(thread, NULL, run, arg);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return rc;
+}
+
+/* queue -- a ring under one mutex and two conditions. Batches are large, so the lock is taken
+ * seldom and kept short. */
+
+struct bm_queue {
+    pthread_mutex_t lock;
+    pthread_cond_t not_full, not_empty;
+    size_t capacity, head, count;
+    bool closed, aborted;
+    void *items[];
+};
+
+bm_status bm_queue_open(size_t capacity, bm_queue **out, bm_error *err)
+{
+    if (capacity == 0)
+        capacity = 1;
+    if (capacity > (SIZE_MAX - sizeof(bm_queue)) / sizeof(void *))
+        return bm_fail_nomem(err, SIZE_MAX);
+    size_t bytes = sizeof(bm_queue) + capacity * sizeof(void *);
+    bm_queue *queue = bm_alloc_zero(1, bytes);
+    if (queue == NULL)
+        return bm_fail_nomem(err, bytes);
+    pthread_mutex_init(&queue->lock, NULL);
+    pthread_cond_init(&queue->not_full, NULL);
+    pthread_cond_init(&queue->not_empty, NULL);
+    queue->capacity = capacity;
+    *out = queue;
+    return BM_OK;
+}
+
+void bm_queue_free(bm_queue *queue)
+{
+    if (queue == NULL)
+        return;
+    pthread_cond_destroy(&queue->not_full);
+    pthread_cond_destroy(&queue->not_empty);
+    pthread_mutex_destroy(&queue->lock);
+    bm_free(queue);
+}
+
+static bool push(bm_queue *queue, void *item, bool wait)
+{
+    pthread_mutex_lock(&queue->lock);
+    while (wait && queue->count == queue->capacity && !queue->closed && !queue->aborted)
+        pthread_cond_wait(&queue->not_full, &queue->lock);
+    bool ok = !queue->closed && !queue->aborted && queue->count < queue->capacity;
+    if (ok) {
+        queue->items[(queue->head + queue->count) % queue->capacity] = item;
+        queue->count++;
+        pthread_cond_signal(&queue->not_empty);
+    }
+    pthread_mutex_unlock(&queue->lock);
+    return ok;
+}
+
+bool bm_queue_push(bm_queue *queue, void *item)
+{
+    return push(queue, item, true);
+}
+
+bool bm_queue_try_push(bm_queue *queue, void *item)
+{
+    return push(queue, item, false);
+}
+
+static void *take(bm_queue *queue)
+{
+    void *item = queue->items[queue->head];
+    queue->head = (queue->head + 1) % queue->capacity;
+    queue->count--;
+    pthread_cond_signal(&queue->not_full);
+    return item;
+}
+
+bool bm_queue_pop(bm_queue *queue, void **item)
+{
+    pthread_mutex_lock(&queue->lock);
+    while (queue->count == 0 && !queue->closed && !queue->aborted)
+        pthread_cond_wait(&queue->not_empty, &queue->lock);
+    bool ok = queue->count != 0 && !queue->aborted;
+    if (ok)
+        *item = take(queue);
+    pthread_mutex_unlock(&queue->lock);
+    return ok;
+}
+
+bool bm_queue_try_pop(bm_queue *queue, void **item)
+{
+    pthread_mutex_lock(&queue->lock);
+    bool ok = queue->count != 0 && !queue->aborted;
+    if (ok)
+        *item = take(queue);
+    pthread_mutex_unlock(&queue->lock);
+    return ok;
+}
+
+bool bm_queue_drain(bm_queue *queue, void **item)
+{
+    pthread_mutex_lock(&queue->lock);
+    bool ok = queue->count != 0;
+    if (ok)
+        *item = take(queue);
+    pthread_mutex_unlock(&queue->lock);
+    return ok;
+}
+
+static void end(bm_queue *queue, bool abort)
+{
+    pthread_mutex_lock(&queue->lock);
+    queue->closed = true;
+    queue->aborted = queue->aborted || abort;
+    pthread_cond_broadcast(&queue->not_full);
+    pthread_cond_broadcast(&queue->not_empty);
+    pthread_mutex_unlock(&queue->lock);
+}
+
+void bm_queue_close(bm_queue *queue)
+{
+    end(queue, false);
+}
+
+void bm_queue_abort(bm_queue *queue)
+{
+    end(queue, true);
+}
+
+/* pool -- threads that wait for the next round of work: awake for a moment, then on a condition.
+ *
+ * Rounds are numbered. A thread runs when it sees a new number, and counts itself out at the end.
+ * Where candidates are verified bucket by bucket, a round takes a tenth of a millisecond, which is
+ * what it costs to wake a thread. So a thread that waits looks at the number for some 20
+ * microseconds before it sleeps; not where there are more threads than processors. Each thread has
+ * its own error, and the first by thread number is the one reported, so that it depends on timing
+ * no more than it must. */
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+#include "base/system.h"
+#include "base/error.h"
+
+#define LOOKS 1024u /* at the number of the round, before a thread sleeps */
+
+typedef struct worker {
+    bm_pool *pool;
+    pthread_t thread;
+    uint32_t index;
+    bm_status status;
+    bm_error error;
+} worker;
+
+struct bm_pool {
+    pthread_mutex_t lock;
+    pthread_cond_t start, done;
+    atomic_ullong round; /* this and the next two: changed under the lock, looked at without */
+    atomic_uint n_running;
+    atomic_bool stop;
+    uint32_t n_threads, looks;
+    bm_pool_fn fn;
+    void *ctx;
+    worker workers[];
+};
+
+static void run_one(worker *w)
+{
+    w->status = w->pool->fn(w->pool->ctx, w->index, &w->error);
+}
+
+static void pause_a_moment(void)
+{
+#if defined(__x86_64__)
+    _mm_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+/* Wait for a round other than `seen`, or the end of the pool, but not for long. */
+static void look_for_round(const bm_pool *pool, uint64_t seen)
+{
+    for (uint32_t i = 0; i < pool->looks; i++) {
+        if (atomic_load(&pool->round) != seen || atomic_load(&pool->stop))
+            return;
+        pause_a_moment();
+    }
+}
+
+static void look_for_end(const bm_pool *pool)
+{
+    for (uint32_t i = 0; i < pool->looks && atomic_load(&pool->n_running) != 0; i++)
+        pause_a_moment();
+}
+
+static void *loop(void *arg)
+{
+    worker *w = arg;
+    bm_pool *pool = w->pool;
+    uint64_t seen = 0;
+    for (;;) {
+        look_for_round(pool, seen);
+        pthread_mutex_lock(&pool->lock);
+        while (!atomic_load(&pool->stop) && atomic_load(&pool->round) == seen)
+            pthread_cond_wait(&pool->start, &pool->lock);
+        bool stop = atomic_load(&pool->stop);
+        seen = atomic_load(&pool->round);
+        pthread_mutex_unlock(&pool->lock);
+        if (stop)
+            return NULL;
+        run_one(w);
+        pthread_mutex_lock(&pool->lock);
+        if (atomic_fetch_sub(&pool->n_running, 1) == 1)
+            pthread_cond_signal(&pool->done);
+        pthread_mutex_unlock(&pool->lock);
+    }
+}
+
+bm_status bm_pool_open(uint32_t n_threads, bm_pool **out, bm_error *err)
+{
+    if (n_threads == 0)
+        n_threads = 1;
+    size_t bytes = sizeof(bm_pool) + n_threads * sizeof(worker);
+    bm_pool *pool = bm_alloc_zero(1, bytes);
+    if (pool == NULL)
+        return bm_fail_nomem(err, bytes);
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->start, NULL);
+    pthread_cond_init(&pool->done, NULL);
+    pool->n_threads = 1;
+    pool->looks = n_threads <= bm_cpu_count() ? LOOKS : 0;
+    pool->workers[0].pool = pool;
+    for (uint32_t i = 1; i < n_threads; i++) {
+        worker *w = &pool->workers[i];
+        w->pool = pool;
+        w->index = i;
+        int rc = bm_thread_start(&w->thread, loop, w);
+        if (rc != 0) {
+            bm_pool_close(pool);
+            return bm_fail_errno(err, rc, NULL, "cannot start a thread");
+        }
+        pool->n_threads++;
+    }
+    *out = pool;
+    return BM_OK;
+}
+
+void bm_pool_close(bm_pool *pool)
+{
+    if (pool == NULL)
+        return;
+    pthread_mutex_lock(&pool->lock);
+    atomic_store(&pool->stop, true);
+    pthread_cond_broadcast(&pool->start);
+    pthread_mutex_unlock(&pool->lock);
+    for (uint32_t i = 1; i < pool->n_threads; i++)
+        pthread_join(pool->workers[i].thread, NULL);
+    pthread_cond_destroy(&pool->start);
+    pthread_cond_destroy(&pool->done);
+    pthread_mutex_destroy(&pool->lock);
+    bm_free(pool);
+}
+
+uint32_t bm_pool_size(const bm_pool *pool)
+{
+    return pool->n_threads;
+}
+
+bm_status bm_pool_run(bm_pool *pool, bm_pool_fn fn, void *ctx, bm_error *err)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->fn = fn;
+    pool->ctx = ctx;
+    atomic_store(&pool->n_running, pool->n_threads - 1);
+    atomic_fetch_add(&pool->round, 1);
+    pthread_cond_broadcast(&pool->start);
+    pthread_mutex_unlock(&pool->lock);
+    run_one(&pool->workers[0]);
+    look_for_end(pool);
+    pthread_mutex_lock(&pool->lock);
+    while (atomic_load(&pool->n_running) != 0)
+        pthread_cond_wait(&pool->done, &pool->lock);
+    pthread_mutex_unlock(&pool->lock);
+    for (uint32_t i = 0; i < pool->n_threads; i++) {
+        if (pool->workers[i].status == BM_OK)
+            continue;
+        if (err != NULL)
+            *err = pool->workers[i].error;
+        return pool->workers[i].status;
+    }
+    return BM_OK;
+}
+
+typedef struct range_job {
+    bm_pool_range_fn fn;
+    void *ctx;
+    size_t n, grain;
+    atomic_size_t next;
+    atomic_bool failed;
+    pthread_mutex_t lock; /* of the three below */
+    size_t failed_at;
+    bm_status status;
+    bm_error error;
+} range_job;
+
+static bm_status run_ranges(void *ctx, uint32_t thread, bm_error *err)
+{
+    (void)err;
+    range_job *job = ctx;
+    for (;;) {
+        size_t begin = atomic_fetch_add(&job->next, job->grain);
+        if (begin >= job->n || atomic_load(&job->failed))
+            return BM_OK;
+        size_t end = job->n - begin < job->grain ? job->n : begin + job->grain;
+        bm_error error = {0};
+        bm_status status = job->fn(job->ctx, thread, begin, end, &error);
+        if (status == BM_OK)
+            continue;
+        pthread_mutex_lock(&job->lock);
+        if (job->status == BM_OK || begin < job->failed_at) {
+            job->status = status;
+            job->error = error;
+            job->failed_at = begin;
+        }
+        pthread_mutex_unlock(&job->lock);
+        atomic_store(&job->failed, true);
+    }
+}
+
+bm_status bm_pool_for(bm_pool *pool, bm_pool_split split, bm_pool_range_fn fn, void *ctx,
+                      bm_error *err)
+{
+    range_job job = {.fn = fn,
+                     .ctx = ctx,
+                     .n = split.n,
+                     .grain = split.grain == 0 ? 1 : split.grain,
+                     .status = BM_OK};
+    if (split.n == 0)
+        return BM_OK;
+    pthread_mutex_init(&job.lock, NULL);
+    bm_pool_run(pool, run_ranges, &job, NULL);
+    pthread_mutex_destroy(&job.lock);
+    if (job.status != BM_OK && err != NULL)
+        *err = job.error;
+    return job.status;
+}

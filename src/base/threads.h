@@ -1,0 +1,69 @@
+/* threads.h -- threads, the pool that shares work among them, and the bounded queue between them. */
+#ifndef BM_BASE_THREADS_H
+#define BM_BASE_THREADS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include <bandmill/status.h>
+
+/* thread -- starting a thread that leaves the program's signals alone. */
+
+/* pthread_create with default attributes: 0, or an errno. The new thread, and threads that a driver
+ * starts from it, block the signals that are sent to the process, so that these go to the program's
+ * own threads. Not blocked are the signals of faults, which come to the thread at fault, and
+ * SIGPROF. */
+int bm_thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
+
+/* queue -- a bounded queue of pointers between threads.
+ *
+ * push waits while the queue is full, pop while it is empty. After close nothing more can be
+ * pushed, and what is inside can still be popped. After abort both return false at once; whoever
+ * owns the items that are left inside takes them out with drain, to free them. */
+
+typedef struct bm_queue bm_queue;
+
+bm_status bm_queue_open(size_t capacity, bm_queue **out, bm_error *err);
+void bm_queue_free(bm_queue *queue); /* not the items; NULL is fine */
+/* False: closed or aborted; the item stays the caller's. try_push does not wait, and is false where
+ * the queue is full too. */
+bool bm_queue_push(bm_queue *queue, void *item);
+bool bm_queue_try_push(bm_queue *queue, void *item);
+/* False: closed and empty, or aborted. try_pop does not wait, and is false where the queue is empty
+ * too. */
+bool bm_queue_pop(bm_queue *queue, void **item);
+bool bm_queue_try_pop(bm_queue *queue, void **item);
+void bm_queue_close(bm_queue *queue);
+void bm_queue_abort(bm_queue *queue);
+/* After an abort: the items that are left, one a call; false: none. */
+bool bm_queue_drain(bm_queue *queue, void **item);
+
+/* pool -- a fixed number of threads that run one function at a time.
+ *
+ * bm_pool_run calls fn(ctx, i) once on each of the n threads (i = 0 … n-1) and returns when all
+ * have returned; fn itself shares out the work, by an atomic counter or a queue. Thread 0 is the
+ * caller, so a pool of one starts no thread. One caller at a time. The first status by thread
+ * number that is not BM_OK is returned, with its error. */
+
+typedef struct bm_pool bm_pool;
+typedef bm_status (*bm_pool_fn)(void *ctx, uint32_t thread, bm_error *err);
+
+bm_status bm_pool_open(uint32_t n_threads, bm_pool **out, bm_error *err);
+void bm_pool_close(bm_pool *pool); /* NULL is fine */
+uint32_t bm_pool_size(const bm_pool *pool);
+bm_status bm_pool_run(bm_pool *pool, bm_pool_fn fn, void *ctx, bm_error *err);
+
+/* 0 … n-1 in ranges of `grain` (0 counts as 1); the last may be shorter. */
+typedef struct bm_pool_split {
+    size_t n, grain;
+} bm_pool_split;
+
+/* Call fn(ctx, thread, begin, end) for each range, on all threads. The ranges are the same for any
+ * number of threads; which thread gets which is not. Stops early after a failure, and returns that
+ * of the lowest range that failed. */
+typedef bm_status (*bm_pool_range_fn)(void *ctx, uint32_t thread, size_t begin, size_t end,
+                                      bm_error *err);
+bm_status bm_pool_for(bm_pool *pool, bm_pool_split split, bm_pool_range_fn fn, void *ctx,
+                      bm_error *err);
+
+#endif

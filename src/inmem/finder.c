@@ -1,0 +1,1121 @@
+/* finder.c -- pairs of texts in memory: hash sets, copies, candidates, comparison.
+ *
+ * Tests: tests/reference/test_groups.py, tests/reference/test_report.py,
+ *        tests/unit/inmem/test_compare_pairs.c, tests/unit/inmem/test_find_pairs.c,
+ *        tests/unit/inmem/test_hash_sets.c, tests/unit/inmem/test_set_links.c,
+ *        tests/unit/inmem/test_sketch_usage.c */
+#include "inmem/finder.h"
+
+#include <bandmill/sketch.h>
+
+#include <math.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/sized_struct.h"
+#include "base/system.h"
+#include "base/threads.h"
+#include "cpu/cpu_backend.h"
+#include "inmem/documents.h"
+#include "lsh/all_pairs.h"
+#include "lsh/band_plan.h"
+#include "lsh/candidates.h"
+#include "lsh/verify.h"
+#include "model/option_check.h"
+#include "model/option_words.h"
+#include "model/scheme_facts.h"
+#include "sketch/scheme.h"
+#include "text/distinct.h"
+#include "text/stop_words.h"
+
+/* set_links -- copies are put aside, and the rest is what bm_find_pairs takes. */
+
+double bm_six_decimals(double similarity)
+{
+    char text[32];
+    uint32_t millionths = 0;
+    if (isnan(similarity))
+        return similarity;
+    snprintf(text, sizeof text, "%.6f", similarity); /* rounds exactly, as no product does */
+    for (const char *c = text; *c != '\0'; c++)
+        if (*c >= '0' && *c <= '9') /* whatever the locale puts between them */
+            millionths = millionths * 10 + (uint32_t)(*c - '0');
+    return millionths / 1e6;
+}
+
+static bool same_content(const bm_hash128 *x, const bm_hash128 *y)
+{
+    return x->hi == y->hi && x->lo == y->lo;
+}
+
+/* Documents by what is in them, copies in input order. */
+static int by_content(const void *x, const void *y, void *ctx)
+{
+    const bm_hash128 *contents = ctx;
+    const uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+    const bm_hash128 *p = &contents[a], *q = &contents[b];
+    if (p->hi != q->hi)
+        return p->hi < q->hi ? -1 : 1;
+    if (p->lo != q->lo)
+        return p->lo < q->lo ? -1 : 1;
+    return a < b ? -1 : a > b;
+}
+
+typedef struct rest {
+    uint32_t *order;   /* sets by what is in them */
+    uint8_t *copy;     /* of each set */
+    uint32_t *numbers; /* of the sets that are no copies */
+    uint64_t *offsets; /* of these */
+    size_t n;
+} rest;
+
+/* Each copy becomes a link of the first like it. */
+static bm_status link_copies(const bm_linked_sets *s, rest *r, bm_set_link_fn fn, void *ctx,
+                             bm_error *err)
+{
+    for (size_t i = 0; i < s->n; i++)
+        r->order[i] = (uint32_t)i;
+    qsort_r(r->order, s->n, sizeof *r->order, by_content, (void *)(uintptr_t)s->contents);
+    for (size_t i = 1, first = 0; i < s->n; i++) {
+        const uint32_t a = r->order[first], b = r->order[i];
+        if (!same_content(&s->contents[a], &s->contents[b])) {
+            first = i;
+            continue;
+        }
+        r->copy[b] = 1;
+        BM_TRY(fn(ctx, (bm_pair){a, b, 1.0}, err));
+    }
+    return BM_OK;
+}
+
+/* The sets that are no copies, moved together. */
+static void gather(const bm_linked_sets *s, rest *r)
+{
+    r->offsets[0] = 0;
+    for (size_t i = 0; i < s->n; i++) {
+        const size_t size = (size_t)(s->offsets[i + 1] - s->offsets[i]);
+        if (r->copy[i] != 0)
+            continue;
+        if (size > 0)
+            memmove(s->hashes + r->offsets[r->n], s->hashes + s->offsets[i],
+                    size * sizeof *s->hashes);
+        if (size > 0 && s->weights != NULL)
+            memmove(s->weights + r->offsets[r->n], s->weights + s->offsets[i],
+                    size * sizeof *s->weights);
+        r->offsets[r->n + 1] = r->offsets[r->n] + size;
+        r->numbers[r->n++] = (uint32_t)i;
+    }
+}
+
+static bm_status find_pairs(const bm_find_options *options, const bm_linked_sets *s, const rest *r,
+                            bm_set_link_fn fn, void *ctx, bm_error *err)
+{
+    bm_pair_set *found = NULL;
+    const bm_documents docs = bm_documents_of_weights(r->offsets, s->hashes, s->weights, r->n);
+    BM_TRY(bm_find_pairs(options, &docs, &found, err));
+    const bm_pair *pairs = bm_pair_set_data(found);
+    bm_status status = BM_OK;
+    for (size_t i = 0; i < bm_pair_set_count(found); i++)
+        BM_TRY_OUT(fn(ctx,
+                      (bm_pair){r->numbers[pairs[i].a], r->numbers[pairs[i].b],
+                                bm_six_decimals(pairs[i].similarity)},
+                      err));
+out:
+    bm_pair_set_free(found);
+    return status;
+}
+
+bm_status bm_set_links(const bm_find_options *options, const bm_linked_sets *sets,
+                       bm_set_link_fn fn, void *ctx, bm_error *err)
+{
+    const size_t n = sets->n;
+    rest r = {.order = bm_alloc(n, sizeof *r.order),
+              .copy = bm_alloc_zero(n, sizeof *r.copy),
+              .numbers = bm_alloc(n, sizeof *r.numbers),
+              .offsets = bm_alloc(n + 1, sizeof *r.offsets)};
+    bm_status status = BM_OK;
+    if (r.order == NULL || r.copy == NULL || r.numbers == NULL || r.offsets == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, n * 17));
+    BM_TRY_OUT(link_copies(sets, &r, fn, ctx, err));
+    gather(sets, &r);
+    status = find_pairs(options, sets, &r, fn, ctx, err);
+out:
+    bm_free(r.order);
+    bm_free(r.copy);
+    bm_free(r.numbers);
+    bm_free(r.offsets);
+    return status;
+}
+
+/* hash_sets -- bm_shingle_texts.
+ *
+ *     ranges of texts -> hashes of each range, kept as a chunk -> sizes summed up -> chunks copied to
+ * their places, each freed when it is
+ *
+ * How many hashes a text has is known when it has been cut, so chunks come first. While they are
+ * copied the memory in use stays about that of the result, as the pages of the result come into
+ * being when those of the chunks go. */
+
+#define RANGE_WORK (UINT64_C(512) << 10)
+#define LEAST_WORK (UINT64_C(16) << 10)
+
+typedef struct chunk {
+    size_t first; /* document */
+    size_t n_hashes;
+    uint64_t *hashes;
+} chunk;
+
+typedef struct maker {
+    const bm_hash_sets_job *job;
+    bm_hash_sets *out; /* offsets[i + 1]: size of document i, until they are summed up */
+    bm_doc_ranges ranges;
+    atomic_bool stopped;
+    atomic_size_t n_done;
+    pthread_mutex_t lock; /* of the chunks */
+    chunk *chunks;
+    size_t n_chunks, cap_chunks;
+    uint64_t n_hashes;
+} maker;
+
+void bm_hash_sets_reset(bm_hash_sets *sets)
+{
+    bm_free(sets->offsets);
+    bm_free(sets->hashes);
+    bm_free(sets->content);
+    *sets = (bm_hash_sets){0};
+}
+
+/* Each document's hashes ascending. */
+static bm_status sort_batch(bm_shingle_batch *batch, bm_error *err)
+{
+    size_t longest = 0;
+    for (size_t i = 0; i < batch->n_docs; i++) {
+        size_t n = (size_t)(batch->offsets[i + 1] - batch->offsets[i]);
+        longest = n > longest ? n : longest;
+    }
+    uint64_t *scratch = NULL;
+    BM_TRY(bm_new(&scratch, longest, err));
+    for (size_t i = 0; i < batch->n_docs; i++)
+        bm_hashes_sort(batch->hashes + batch->offsets[i],
+                       (size_t)(batch->offsets[i + 1] - batch->offsets[i]), scratch);
+    bm_free(scratch);
+    return BM_OK;
+}
+
+static bm_status add_chunk(maker *m, chunk add, bm_error *err)
+{
+    pthread_mutex_lock(&m->lock);
+    void *chunks = m->chunks;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_grow(&chunks, &m->cap_chunks, m->n_chunks + 1, sizeof *m->chunks, err));
+    m->chunks = chunks;
+    m->n_hashes += add.n_hashes;
+    const uint64_t memory = m->job->memory;
+    if (memory != 0 && m->n_hashes > memory / sizeof(uint64_t))
+        BM_TRY_OUT(bm_fail(err, BM_ERR_NOMEM,
+                           "the hashes of the texts need more than %llu bytes "
+                           "(`memory`)",
+                           (unsigned long long)memory));
+    m->chunks[m->n_chunks++] = add;
+out:
+    pthread_mutex_unlock(&m->lock);
+    return status;
+}
+
+static bm_status make_chunk(maker *m, bm_text_hasher *hasher, bm_shingle_batch *batch,
+                            const size_t range[2], bm_error *err)
+{
+    bm_shingle_batch_clear(batch);
+    for (size_t doc = range[0]; doc < range[1]; doc++) {
+        BM_TRY(bm_text_hasher_add(hasher, m->job->docs->texts[doc], batch, err));
+        m->out->offsets[doc + 1] = bm_shingle_batch_last(batch);
+    }
+    for (size_t i = 0; m->out->content != NULL && i < batch->n_docs; i++) {
+        m->out->content[2 * (range[0] + i)] = batch->content[i].lo;
+        m->out->content[2 * (range[0] + i) + 1] = batch->content[i].hi;
+    }
+    if (m->job->sorted)
+        BM_TRY(sort_batch(batch, err));
+    chunk made = {.first = range[0], .n_hashes = bm_shingle_batch_hashes(batch)};
+    BM_TRY(bm_new(&made.hashes, made.n_hashes, err));
+    if (made.n_hashes != 0)
+        memcpy(made.hashes, batch->hashes, made.n_hashes * sizeof *made.hashes);
+    bm_status status = add_chunk(m, made, err);
+    if (status != BM_OK)
+        bm_free(made.hashes);
+    return status;
+}
+
+static bm_status make_chunks(void *ctx, uint32_t thread, bm_error *err)
+{
+    maker *m = ctx;
+    bm_text_hasher hasher;
+    bm_shingle_batch batch = {0};
+    size_t range[2];
+    bm_status status = bm_text_hasher_init(&hasher, m->job->text, m->job->cpu, err);
+    while (status == BM_OK && !atomic_load(&m->stopped)) {
+        if (thread == 0) {
+            size_t n_done = atomic_load(&m->n_done);
+            bm_meter_progress(m->job->meter, n_done, m->job->docs->n_docs, n_done);
+            status = bm_meter_check(m->job->meter, err);
+        }
+        if (status != BM_OK || !bm_doc_ranges_take(&m->ranges, &range[0], &range[1]))
+            break;
+        status = make_chunk(m, &hasher, &batch, range, err);
+        atomic_fetch_add(&m->n_done, range[1] - range[0]);
+    }
+    if (status != BM_OK)
+        atomic_store(&m->stopped, true);
+    bm_shingle_batch_reset(&batch);
+    bm_text_hasher_reset(&hasher);
+    return status;
+}
+
+static bm_status place_chunks(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    (void)thread;
+    (void)err;
+    maker *m = ctx;
+    for (size_t i = begin; i < end; i++) {
+        chunk *c = &m->chunks[i];
+        if (c->n_hashes != 0)
+            memcpy(m->out->hashes + m->out->offsets[c->first], c->hashes,
+                   c->n_hashes * sizeof *c->hashes);
+        bm_free(c->hashes);
+        c->hashes = NULL;
+    }
+    return BM_OK;
+}
+
+static bm_status place(maker *m, bm_error *err)
+{
+    bm_hash_sets *out = m->out;
+    for (size_t i = 0; i < out->n_docs; i++)
+        out->offsets[i + 1] += out->offsets[i];
+    BM_TRY(bm_new(&out->hashes, (size_t)m->n_hashes, err));
+    return bm_pool_for(m->job->pool, (bm_pool_split){m->n_chunks, 1}, place_chunks, m, err);
+}
+
+bm_status bm_hash_sets_make(const bm_hash_sets_job *job, bm_hash_sets *out, bm_error *err)
+{
+    const size_t n = job->docs->n_docs;
+    *out = (bm_hash_sets){.n_docs = n};
+    out->offsets = bm_alloc(n + 1, sizeof *out->offsets);
+    if (job->content)
+        out->content = bm_alloc(n, 2 * sizeof *out->content);
+    if (out->offsets == NULL || (job->content && out->content == NULL)) {
+        bm_hash_sets_reset(out);
+        return bm_fail_nomem(err, (n + 1) * 2 * sizeof *out->content);
+    }
+    out->offsets[0] = 0;
+    maker m = {.job = job, .out = out};
+    bm_range_size size = {bm_pool_size(job->pool), RANGE_WORK, LEAST_WORK};
+    pthread_mutex_init(&m.lock, NULL);
+    bm_doc_ranges_begin(&m.ranges, job->docs, job->work, &size);
+    bm_meter_stage(job->meter, "shingle", "documents");
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_pool_run(job->pool, make_chunks, &m, err));
+    status = place(&m, err);
+out:
+    for (size_t i = 0; i < m.n_chunks; i++)
+        bm_free(m.chunks[i].hashes);
+    bm_free(m.chunks);
+    bm_doc_ranges_end(&m.ranges);
+    pthread_mutex_destroy(&m.lock);
+    if (status != BM_OK)
+        bm_hash_sets_reset(out);
+    return status;
+}
+
+/* --- the public call --- */
+
+static const bm_shingle_options shingle_defaults = {.text = BM_TEXT_DEFAULTS,
+                                                    .resources = BM_RESOURCE_DEFAULTS};
+
+void bm_shingle_options_init_sized(bm_shingle_options *options, size_t struct_size)
+{
+    bm_sized_init(options, struct_size, &shingle_defaults, sizeof shingle_defaults);
+}
+
+static bm_status shingle(const bm_shingle_options *options, const bm_documents *docs, uint64_t work,
+                         bm_hash_sets *out, bm_error *err)
+{
+    bm_meter meter;
+    bm_hash_sets_job job = {.docs = docs,
+                            .work = work,
+                            .text = &options->text,
+                            .cpu = options->cpu,
+                            .sorted = options->sorted,
+                            .content = true,
+                            .memory = options->resources.memory,
+                            .meter = &meter};
+    const uint32_t threads = options->resources.threads;
+    bm_meter_init(&meter, &options->callbacks);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_pool_open(threads != 0 ? threads : bm_cpu_count(), &job.pool, err));
+    status = bm_hash_sets_make(&job, out, err);
+out:
+    bm_pool_close(job.pool);
+    bm_meter_reset(&meter);
+    return status;
+}
+
+bm_status bm_shingle_texts(const bm_shingle_options *options, const bm_str *texts, size_t n_docs,
+                           bm_hash_sets **out, bm_error *err)
+{
+    bm_shingle_options used = shingle_defaults;
+    bm_documents docs, given = bm_documents_of_texts(texts, n_docs);
+    uint64_t work;
+    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_shingle_options, callbacks), &used, err));
+    BM_TRY(bm_option_parts_check(&(bm_option_parts){.text = &used.text,
+                                                    .resources = &used.resources,
+                                                    .callbacks = &used.callbacks},
+                                 err));
+    if (texts == NULL && n_docs != 0)
+        return bm_fail_field(err, "texts", "`texts` is NULL and has %zu entries", n_docs);
+    if (out == NULL)
+        return bm_fail_field(err, "out", "no place for the sets given");
+    BM_TRY(bm_documents_take(&given, &docs, &work, err));
+    bm_hash_sets *sets = bm_alloc_zero(1, sizeof *sets);
+    char *stop_words = NULL;
+    if (sets == NULL)
+        return bm_fail_nomem(err, sizeof *sets);
+    used.text.of_scheme = 0;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_stop_words_settle(&used.text, &stop_words, err));
+    status = shingle(&used, &docs, work, sets, err);
+out:
+    bm_free(stop_words);
+    if (status == BM_OK)
+        *out = sets;
+    else
+        bm_free(sets);
+    return status;
+}
+
+const uint64_t *bm_hash_sets_content(const bm_hash_sets *sets)
+{
+    return sets != NULL ? sets->content : NULL;
+}
+
+size_t bm_hash_sets_count(const bm_hash_sets *sets)
+{
+    return sets != NULL ? sets->n_docs : 0;
+}
+
+const uint64_t *bm_hash_sets_offsets(const bm_hash_sets *sets)
+{
+    return sets != NULL ? sets->offsets : NULL;
+}
+
+const uint64_t *bm_hash_sets_hashes(const bm_hash_sets *sets)
+{
+    return sets != NULL ? sets->hashes : NULL;
+}
+
+void bm_hash_sets_free(bm_hash_sets *sets)
+{
+    if (sets == NULL)
+        return;
+    bm_hash_sets_reset(sets);
+    bm_free(sets);
+}
+
+/* find_sets -- from texts or hashes to sorted sets of distinct hashes, and to band keys.
+ *
+ * Only the bands*rows words that the plan needs are computed, and none is stored unless signatures
+ * verify. Band keys come out of the backend a document after another and are turned band by band
+ * while a range is in cache. */
+
+#define DOC_GRAIN 256u /* documents a range */
+
+bm_status bm_finder_reserve(bm_finder *finder, uint64_t bytes, bm_error *err)
+{
+    const uint64_t memory = finder->options->resources.memory;
+    finder->bytes += bytes;
+    if (memory != 0 && finder->bytes > memory)
+        return bm_fail(err, BM_ERR_NOMEM, "%llu bytes are needed (`memory` is %llu)",
+                       (unsigned long long)finder->bytes, (unsigned long long)memory);
+    return BM_OK;
+}
+
+/* Whether to go on, asked on the caller's thread alone. */
+static bm_status look_up(bm_finder *f, uint32_t thread, size_t n_done, bm_error *err)
+{
+    if (thread != 0)
+        return BM_OK;
+    bm_meter_progress(&f->meter, n_done, f->sets.n_docs, n_done);
+    return bm_meter_check(&f->meter, err);
+}
+
+/* --- sets --- */
+
+/* Of hashes that the caller brought: a copy. */
+static void copy_set(bm_finder *f, size_t doc, uint64_t *scratch)
+{
+    const uint64_t *offsets = f->sets.offsets;
+    size_t n = (size_t)(offsets[doc + 1] - offsets[doc]);
+    uint64_t *set = f->sets.hashes + offsets[doc];
+    if (n != 0)
+        memcpy(set, f->input.hashes + offsets[doc], n * sizeof *set);
+    bm_hashes_sort(set, n, scratch);
+    if (f->options->text.bag) {
+        bm_repeats_replace(set, n);
+        bm_hashes_sort(set, n, scratch);
+    }
+}
+
+typedef struct element {
+    uint64_t hash;
+    double weight;
+} element;
+
+/* Of equal hashes the greatest weight first. */
+static int by_hash(const void *x, const void *y)
+{
+    const element *a = x, *b = y;
+    if (a->hash != b->hash)
+        return a->hash < b->hash ? -1 : 1;
+    return (a->weight < b->weight) - (a->weight > b->weight);
+}
+
+/* The same with weights: a hash that repeats has its greatest; how many are left. */
+static size_t copy_weighted(bm_finder *f, size_t doc, element *scratch)
+{
+    const uint64_t begin = f->sets.offsets[doc];
+    const size_t n = (size_t)(f->sets.offsets[doc + 1] - begin);
+    size_t left = 0;
+    for (size_t i = 0; i < n; i++)
+        scratch[i] = (element){f->input.hashes[begin + i], f->input.weights[begin + i]};
+    if (n > 1)
+        qsort(scratch, n, sizeof *scratch, by_hash);
+    for (size_t i = 0; i < n; i++) {
+        if (i > 0 && scratch[i].hash == scratch[i - 1].hash)
+            continue;
+        f->sets.hashes[begin + left] = scratch[i].hash;
+        f->weights[begin + left++] = scratch[i].weight;
+    }
+    return left;
+}
+
+/* The sorted set of hashes that the caller brought; how many are left. */
+static size_t take_set(bm_finder *f, size_t doc, void *scratch)
+{
+    if (f->weights != NULL)
+        return copy_weighted(f, doc, scratch);
+    copy_set(f, doc, scratch);
+    return bm_hashes_distinct(f->sets.hashes + f->sets.offsets[doc],
+                              (size_t)(f->sets.offsets[doc + 1] - f->sets.offsets[doc]));
+}
+
+static bm_status prepare_range(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    bm_finder *f = ctx;
+    const bool copied = f->input.texts == NULL;
+    const uint64_t *offsets = f->sets.offsets;
+    size_t longest = 0;
+    BM_TRY(look_up(f, thread, begin, err));
+    for (size_t i = begin; copied && i < end; i++) {
+        size_t n = (size_t)(offsets[i + 1] - offsets[i]);
+        longest = n > longest ? n : longest;
+    }
+    element *scratch = NULL;
+    BM_TRY(bm_new(&scratch, longest, err));
+    for (size_t i = begin; i < end; i++) {
+        size_t n = (size_t)(offsets[i + 1] - offsets[i]);
+        f->docs[i] = f->sets.hashes + offsets[i];
+        f->sizes[i] = (uint32_t)(copied ? take_set(f, i, scratch) : n);
+        f->skip[i] = n == 0;
+    }
+    bm_free(scratch);
+    return BM_OK;
+}
+
+/* Sets of the input's own offsets. */
+static bm_status copy_offsets(bm_finder *f, bm_error *err)
+{
+    const size_t n = f->input.n_docs, n_hashes = n == 0 ? 0 : (size_t)f->input.offsets[n];
+    BM_TRY(bm_finder_reserve(f, (n_hashes + n) * sizeof(uint64_t), err));
+    f->sets.n_docs = n;
+    f->sets.hashes = bm_alloc(n_hashes, sizeof *f->sets.hashes);
+    f->sets.offsets = bm_alloc(n + 1, sizeof *f->sets.offsets);
+    if (f->sets.hashes == NULL || f->sets.offsets == NULL)
+        return bm_fail_nomem(err, (n_hashes + n) * sizeof *f->sets.hashes);
+    bm_status status = BM_OK;
+    if (f->input.weights != NULL) {
+        status = bm_finder_reserve(f, n_hashes * sizeof *f->weights, err);
+        f->weights = status == BM_OK ? bm_alloc(n_hashes, sizeof *f->weights) : NULL;
+        if (f->weights == NULL)
+            return status != BM_OK ? status : bm_fail_nomem(err, n_hashes * sizeof *f->weights);
+    }
+    f->sets.offsets[0] = 0;
+    if (n != 0)
+        memcpy(f->sets.offsets, f->input.offsets, (n + 1) * sizeof *f->sets.offsets);
+    return BM_OK;
+}
+
+static bm_status make_sets(bm_finder *f, bm_error *err)
+{
+    if (f->input.texts == NULL)
+        return copy_offsets(f, err);
+    bm_hash_sets_job job = {.docs = &f->input,
+                            .work = f->work,
+                            .text = &f->options->text,
+                            .cpu = f->options->cpu,
+                            .sorted = true,
+                            .memory = f->options->resources.memory,
+                            .pool = f->pool,
+                            .meter = &f->meter};
+    BM_TRY(bm_hash_sets_make(&job, &f->sets, err));
+    const uint64_t n_hashes = f->sets.offsets[f->sets.n_docs];
+    return bm_finder_reserve(f, (n_hashes + f->sets.n_docs) * sizeof(uint64_t), err);
+}
+
+bm_status bm_finder_prepare(bm_finder *finder, bm_error *err)
+{
+    bm_finder *f = finder;
+    const size_t n = f->input.n_docs,
+                 row = bm_scheme_row_uints(f->options->sketch.scheme, f->options->sketch.perms) *
+                       sizeof *f->words;
+    const bool words = f->options->verify == BM_VERIFY_SIGNATURE;
+    const size_t a_doc = sizeof *f->docs + sizeof *f->sizes + sizeof *f->skip + (words ? row : 0);
+    BM_TRY(make_sets(f, err));
+    BM_TRY(bm_finder_reserve(f, (uint64_t)n * a_doc, err));
+    f->docs = bm_alloc(n, sizeof *f->docs);
+    f->sizes = bm_alloc(n, sizeof *f->sizes);
+    f->skip = bm_alloc(n, sizeof *f->skip);
+    f->words = words ? bm_alloc(n, row) : NULL;
+    if (f->docs == NULL || f->sizes == NULL || f->skip == NULL || (words && f->words == NULL))
+        return bm_fail_nomem(err, n * a_doc);
+    bm_meter_stage(&f->meter, "prepare", "documents");
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_pool_for(f->pool, (bm_pool_split){n, DOC_GRAIN}, prepare_range, f, err));
+    for (size_t i = 0; i < n; i++) {
+        f->out->stats.shingles += f->sizes[i];
+        f->out->stats.empty += f->skip[i];
+    }
+out:
+    f->out->stats.documents = n;
+    return status;
+}
+
+/* --- band keys, and words where they are compared --- */
+
+static bm_status sign_range(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    bm_finder *f = ctx;
+    const size_t n = end - begin;
+    const uint32_t bands = f->out->plan.bands;
+    BM_TRY(look_up(f, thread, begin, err));
+    uint64_t *keys = NULL;
+    BM_TRY(bm_new(&keys, n * bands, err));
+    bm_sign_task task = {.offsets = f->sets.offsets + begin,
+                         .hashes = f->input.texts == NULL ? f->input.hashes : f->sets.hashes,
+                         .weights = f->input.weights,
+                         .n_docs = n,
+                         .keys = bands == 0 ? NULL : keys,
+                         .words = f->words};
+    if (f->words != NULL)
+        task.words +=
+            begin * bm_scheme_row_uints(f->options->sketch.scheme, f->options->sketch.perms);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(f->backend->ops->submit(f->backend, &task, err));
+    BM_TRY_OUT(f->backend->ops->wait(f->backend, &task, err));
+    for (uint32_t band = 0; band < bands; band++) {
+        for (size_t i = 0; i < n; i++)
+            f->keys[band][begin + i] = keys[i * bands + band];
+    }
+out:
+    bm_free(keys);
+    return status;
+}
+
+bm_status bm_finder_sign(bm_finder *finder, bm_error *err)
+{
+    bm_finder *f = finder;
+    const size_t n = f->sets.n_docs;
+    const uint32_t bands = f->out->plan.bands, rows = f->out->plan.rows;
+    if (bands == 0 && f->words == NULL)
+        return BM_OK;
+    bm_backend_cfg cfg = {
+        .sketch = f->options->sketch,
+        .perms_used = f->words == NULL ? bm_scheme_words(&f->options->sketch, bands * rows) : 0,
+        .bands = bands,
+        .rows = rows,
+        .device = "cpu",
+        .cpu = f->options->cpu,
+        .cache_dir = ""};
+    BM_TRY(bm_finder_reserve(f, (uint64_t)n * bands * sizeof **f->keys, err));
+    BM_TRY(bm_new_zero(&f->keys, bands, err));
+    for (uint32_t band = 0; band < bands; band++) {
+        BM_TRY(bm_new(&f->keys[band], n, err));
+    }
+    bm_meter_stage(&f->meter, "sign", "documents");
+    BM_TRY(bm_backend_cpu.open(&cfg, &f->backend, err));
+    return bm_pool_for(f->pool, (bm_pool_split){n, DOC_GRAIN}, sign_range, f, err);
+}
+
+/* find_search -- from band keys, or all sets, to verified pairs in order. */
+
+#define PAIR_GRAIN   1024u  /* pairs a range */
+#define CHUNK        65536u /* candidates a chunk */
+#define SHARES_A_BIT 1e-300 /* a threshold that any shared hash reaches */
+
+static bm_weighted_set weighted_set(const bm_finder *f, uint32_t doc)
+{
+    return (bm_weighted_set){f->docs[doc], f->weights + (f->docs[doc] - f->sets.hashes),
+                             f->sizes[doc]};
+}
+
+static bool comes_with_similarity(const bm_finder *f)
+{
+    return f->options->verify == BM_VERIFY_EXACT && f->weights == NULL;
+}
+
+/* A pair that is no edge gets a similarity below every threshold: -1. */
+static bm_status verify_range(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    (void)thread;
+    (void)err;
+    bm_finder *f = ctx;
+    const bm_word_rows rows = bm_scheme_rows(f->options->sketch.scheme, f->options->sketch.perms);
+    const double threshold = f->options->bands.threshold;
+    for (size_t i = begin; i < end; i++) {
+        bm_pair *p = &f->chunk[i];
+        if (f->options->verify == BM_VERIFY_EXACT && f->weights != NULL) {
+            p->similarity = bm_weighted_jaccard(weighted_set(f, p->a), weighted_set(f, p->b));
+            p->similarity = p->similarity >= threshold ? p->similarity : -1;
+        } else if (f->options->verify == BM_VERIFY_EXACT) {
+            p->similarity = bm_jaccard_at_least(f->docs[p->a], f->sizes[p->a], f->docs[p->b],
+                                                f->sizes[p->b], threshold);
+        } else if (f->options->verify == BM_VERIFY_SIGNATURE) {
+            p->similarity =
+                bm_agreement_at_least(f->words + (size_t)p->a * rows.uints,
+                                      f->words + (size_t)p->b * rows.uints, rows, threshold);
+        } else {
+            p->similarity = NAN;
+        }
+    }
+    return BM_OK;
+}
+
+/* Twice the pairs, as they are put in order by copying. */
+static bm_status check_room(const bm_finder *f, bm_error *err)
+{
+    const uint64_t max_pairs = f->options->max_pairs, memory = f->options->resources.memory;
+    if (max_pairs != 0 && f->out->n > max_pairs)
+        return bm_fail(err, BM_ERR_NOMEM, "more than %llu pairs", (unsigned long long)max_pairs);
+    if (memory != 0 && f->out->n > (memory - f->bytes) / (2 * sizeof *f->out->pairs))
+        return bm_fail(err, BM_ERR_NOMEM,
+                       "more than %zu pairs need more than %llu bytes "
+                       "(`memory`)",
+                       f->out->n - 1, (unsigned long long)memory);
+    return BM_OK;
+}
+
+static bm_status keep(bm_finder *f, const bm_pair *pairs, size_t n, bm_error *err)
+{
+    bm_pair_set *out = f->out;
+    void *kept = out->pairs;
+    bm_status status = bm_grow(&kept, &f->cap_pairs, out->n + n, sizeof *out->pairs, err);
+    out->pairs = kept;
+    for (size_t i = 0; status == BM_OK && i < n; i++) {
+        out->pairs[out->n] = pairs[i];
+        out->n += !(pairs[i].similarity < 0);
+    }
+    return status == BM_OK ? check_room(f, err) : status;
+}
+
+static bm_status on_candidates(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
+{
+    bm_finder *f = ctx;
+    f->chunk = pairs;
+    f->out->stats.candidates += n;
+    f->out->stats.verified += f->options->verify == BM_VERIFY_NONE ? 0 : n;
+    BM_TRY(bm_pool_for(f->pool, (bm_pool_split){n, PAIR_GRAIN}, verify_range, f, err));
+    return keep(f, pairs, n, err);
+}
+
+/* Exact similarities are there already, but for weighted documents, whose pairs share a hash. */
+static bm_status on_all_pairs(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
+{
+    bm_finder *f = ctx;
+    return comes_with_similarity(f) ? keep(f, pairs, n, err) : on_candidates(ctx, pairs, n, err);
+}
+
+static bm_status search_all(bm_finder *f, const bm_callbacks *callbacks, bm_error *err)
+{
+    const bool exact = comes_with_similarity(f);
+    const uint64_t memory = f->options->resources.memory;
+    bm_all_pairs_stats stats = {0};
+    bm_all_pairs_job job = {
+        .docs = f->docs,
+        .sizes = f->sizes,
+        .skip = f->skip,
+        .n_docs = f->sets.n_docs,
+        .rule = {BM_MEASURE_JACCARD, exact ? f->options->bands.threshold : SHARES_A_BIT},
+        .memory = memory == 0 ? 0 : memory - f->bytes + 1,
+        .pool = f->pool,
+        .fn = on_all_pairs,
+        .ctx = f,
+        .callbacks = callbacks};
+    bm_status status = bm_all_pairs(&job, &stats, err);
+    if (exact)
+        f->out->stats.candidates = f->out->stats.verified = stats.n_compared;
+    return status;
+}
+
+bm_status bm_finder_search(bm_finder *finder, bm_error *err)
+{
+    bm_callbacks callbacks = bm_meter_callbacks(&finder->meter);
+    bm_status status;
+    if (finder->options->candidates == BM_CANDIDATES_ALL) {
+        bm_meter_stage(&finder->meter, "compare", "documents");
+        status = search_all(finder, &callbacks, err);
+    } else {
+        bm_band_keyset keys = {.bands = finder->out->plan.bands,
+                               .n_docs = finder->sets.n_docs,
+                               .keys = (const uint64_t *const *)finder->keys,
+                               .skip = finder->skip};
+        bm_meter_stage(&finder->meter, "bucket", "bands");
+        status = bm_candidates(&(bm_candidates_job){.keys = &keys,
+                                                    .pool = finder->pool,
+                                                    .chunk = CHUNK,
+                                                    .fn = on_candidates,
+                                                    .ctx = finder,
+                                                    .callbacks = &callbacks},
+                               err);
+    }
+    finder->out->stats.edges = finder->out->n;
+    return status;
+}
+
+/* One round of a stable counting sort, by a or by b. begins: n_docs + 1 zeroes. */
+static void order_by(const bm_finder *f, const bm_pair *from, bm_pair *to, bool by_a,
+                     size_t *begins)
+{
+    for (size_t i = 0; i < f->out->n; i++)
+        begins[(size_t)(by_a ? from[i].a : from[i].b) + 1]++;
+    for (size_t doc = 1; doc <= f->sets.n_docs; doc++)
+        begins[doc] += begins[doc - 1];
+    for (size_t i = 0; i < f->out->n; i++)
+        to[begins[by_a ? from[i].a : from[i].b]++] = from[i];
+}
+
+/* By a, then b, in O(pairs + documents). */
+bm_status bm_finder_order(bm_finder *finder, bm_error *err)
+{
+    bm_finder *f = finder;
+    const size_t n_docs = f->sets.n_docs, n_pairs = f->out->n;
+    if (n_pairs < 2)
+        return BM_OK;
+    bm_pair *other = bm_alloc(n_pairs, sizeof *other);
+    size_t *begins = bm_alloc_zero(n_docs + 1, 2 * sizeof *begins);
+    bm_status status = BM_OK;
+    if (other == NULL || begins == NULL) {
+        status = bm_fail_nomem(err, n_pairs * sizeof *other + n_docs * 2 * sizeof *begins);
+    } else {
+        order_by(f, f->out->pairs, other, false, begins);
+        order_by(f, other, f->out->pairs, true, begins + n_docs + 1);
+    }
+    bm_free(other);
+    bm_free(begins);
+    return status;
+}
+
+/* find_pairs -- bm_find_pairs: pairs of similar documents, in memory, from texts or from sets of
+ * hashes.
+ *
+ *     hashes, sorted, no repeats -> sign on the native CPU -> band keys -> candidates -> verify ->
+ * sort
+ *
+ * Every step runs over ranges of documents or pairs on all threads.
+ *
+ * Memory: 8 bytes a hash, 16 with its weight, 8 bytes a band and document (4 a word and document
+ * under SIGNATURE), 21
+ * bytes a document, and 32 a pair found; with a bound, what is known to be more is refused
+ * before it
+ * is allocated. Tables of buckets, some 12 bytes a document, are not counted.
+ *
+ * A call owns its threads; different calls are independent. */
+
+static const bm_find_options find_defaults = {.text = BM_TEXT_DEFAULTS,
+                                              .sketch = BM_SKETCH_DEFAULTS,
+                                              .bands = BM_BAND_DEFAULTS,
+                                              .resources = BM_RESOURCE_DEFAULTS};
+
+void bm_find_options_init_sized(bm_find_options *options, size_t struct_size)
+{
+    bm_sized_init(options, struct_size, &find_defaults, sizeof find_defaults);
+}
+
+static bm_status take_options(const bm_find_options *options, bm_find_options *used, bm_error *err)
+{
+    *used = find_defaults;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_sized_take(options, BM_SIZED_TYPE(bm_find_options, callbacks), used, err));
+    BM_TRY_OUT(bm_option_parts_check(&(bm_option_parts){.text = &used->text,
+                                                        .sketch = &used->sketch,
+                                                        .bands = &used->bands,
+                                                        .resources = &used->resources,
+                                                        .callbacks = &used->callbacks},
+                                     err));
+    BM_TRY_OUT(bm_option_check(BM_OPTION_CANDIDATES, used->candidates, err));
+    BM_TRY_OUT(bm_option_check(BM_OPTION_VERIFY, used->verify, err));
+    if (used->verify == BM_VERIFY_CONTAINED)
+        BM_TRY_OUT(bm_fail_field(err, "verify",
+                                 "`verify` contained is for dedup (exact, signature or none)"));
+out:
+    if (used->verify == BM_VERIFY_AUTO)
+        used->verify = BM_VERIFY_EXACT;
+    if (used->candidates == BM_CANDIDATES_LENGTH)
+        used->candidates = BM_CANDIDATES_ALL;
+    if (used->sketch.perms == 0) {
+        const uint32_t n_keyed = used->bands.bands * used->bands.rows;
+        used->sketch.perms = n_keyed != 0 ? n_keyed : BM_PERMS_DEFAULT;
+    }
+    return status;
+}
+
+/* Documents with weights are of a scheme of their own. */
+static bm_status check_weights(const bm_find_options *options, const bm_documents *docs,
+                               bm_error *err)
+{
+    if (docs->weights != NULL && options->text.bag)
+        return bm_fail_field(err, "bag", "`bag` of hashes that have `weights`");
+    return bm_scheme_weights_check(&options->sketch, docs->weights != NULL, err);
+}
+
+/* Bands and rows of the options; none given: chosen for the threshold. */
+static bm_status settle_plan(const bm_find_options *options, bm_band_plan *plan, bm_error *err)
+{
+    const bm_band_options *bands = &options->bands;
+    *plan = (bm_band_plan){0};
+    if (options->candidates != BM_CANDIDATES_LSH)
+        return BM_OK;
+    if (bands->bands == 0)
+        return bm_band_plan_choose(bands->threshold, bands->recall, options->sketch.perms, plan,
+                                   err);
+    const bm_band_plan wanted = {.perms = options->sketch.perms,
+                                 .bands = bands->bands,
+                                 .rows = bands->rows,
+                                 .threshold = bands->threshold,
+                                 .recall = bands->recall};
+    return bm_band_plan_fixed(&wanted, plan, err);
+}
+
+/* The steps, with the time that each took. */
+static bm_status find(bm_finder *f, bm_error *err)
+{
+    bm_find_stats *stats = &f->out->stats;
+    const double begin = bm_clock_seconds();
+    BM_TRY(bm_finder_prepare(f, err));
+    const double prepared = bm_clock_seconds();
+    BM_TRY(bm_finder_sign(f, err));
+    const double has_keys = bm_clock_seconds();
+    BM_TRY(bm_finder_search(f, err));
+    BM_TRY(bm_finder_order(f, err));
+    const double end = bm_clock_seconds();
+    stats->prepare_seconds = prepared - begin;
+    stats->sign_seconds = has_keys - prepared;
+    stats->search_seconds = end - has_keys;
+    stats->seconds = end - begin;
+    return BM_OK;
+}
+
+static void finder_reset(bm_finder *f)
+{
+    if (f->backend != NULL)
+        f->backend->ops->close(f->backend);
+    for (uint32_t band = 0; f->keys != NULL && band < f->out->plan.bands; band++)
+        bm_free(f->keys[band]);
+    bm_free(f->keys);
+    bm_free(f->words);
+    bm_free(f->skip);
+    bm_free(f->sizes);
+    bm_free(f->docs);
+    bm_free(f->weights);
+    bm_hash_sets_reset(&f->sets);
+    bm_meter_reset(&f->meter);
+    bm_pool_close(f->pool);
+}
+
+bm_status bm_find_pairs(const bm_find_options *options, const bm_documents *documents,
+                        bm_pair_set **out, bm_error *err)
+{
+    bm_find_options used;
+    bm_finder f = {.options = &used};
+    bm_band_plan plan;
+    char *stop_words = NULL;
+    BM_TRY(take_options(options, &used, err));
+    BM_TRY(bm_documents_take(documents, &f.input, &f.work, err));
+    BM_TRY(check_weights(&used, &f.input, err));
+    if (f.input.hashes32 != NULL && f.input.n_docs != 0)
+        return bm_fail_field(err, "hashes32", "`hashes32` cannot be compared (64-bit `hashes`)");
+    if (out == NULL)
+        return bm_fail_field(err, "out", "no place for the pairs given");
+    BM_TRY(settle_plan(&used, &plan, err));
+    BM_TRY(bm_stop_words_settle(&used.text, &stop_words, err));
+    bm_scheme_note_hashing(&used.sketch, &used.text);
+    f.out = bm_alloc_zero(1, sizeof *f.out);
+    if (f.out == NULL) {
+        bm_free(stop_words);
+        return bm_fail_nomem(err, sizeof *f.out);
+    }
+    f.out->plan = plan;
+    bm_meter_init(&f.meter, &used.callbacks);
+    const uint32_t threads = used.resources.threads;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_pool_open(threads != 0 ? threads : bm_cpu_count(), &f.pool, err));
+    status = find(&f, err);
+out:
+    finder_reset(&f);
+    bm_free(stop_words);
+    if (status == BM_OK)
+        *out = f.out;
+    else
+        bm_pair_set_free(f.out);
+    return status;
+}
+
+/* --- the result --- */
+
+size_t bm_pair_set_count(const bm_pair_set *pairs)
+{
+    return pairs != NULL ? pairs->n : 0;
+}
+
+const bm_pair *bm_pair_set_data(const bm_pair_set *pairs)
+{
+    return pairs != NULL ? pairs->pairs : NULL;
+}
+
+const bm_find_stats *bm_pair_set_stats(const bm_pair_set *pairs)
+{
+    return pairs != NULL ? &pairs->stats : NULL;
+}
+
+const bm_band_plan *bm_pair_set_plan(const bm_pair_set *pairs)
+{
+    return pairs != NULL ? &pairs->plan : NULL;
+}
+
+void bm_pair_set_free(bm_pair_set *pairs)
+{
+    if (pairs == NULL)
+        return;
+    bm_free(pairs->pairs);
+    bm_free(pairs);
+}
+
+/* compare_pairs -- bm_compare_pairs: exact similarities of pairs that somebody else chose, over
+ * sets of
+ * hashes that are sorted already.
+ *
+ * For programs that find candidates by means of their own, such as a cluster that shuffles band
+ * keys: what
+ * is left to do is to count common hashes. Nothing is copied and nothing is sorted; the sets are
+ * looked
+ * through once, since the counting loops rely on their order.
+ *
+ * A call owns its threads; different calls are independent. */
+
+static const bm_compare_options compare_defaults = {.resources = BM_RESOURCE_DEFAULTS};
+
+void bm_compare_options_init_sized(bm_compare_options *options, size_t struct_size)
+{
+    bm_sized_init(options, struct_size, &compare_defaults, sizeof compare_defaults);
+}
+
+typedef struct comparing {
+    const bm_documents *docs;
+    double threshold;
+    bm_pair *pairs;
+} comparing;
+
+static bm_status check_sets(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    (void)thread;
+    const bm_documents *docs = ((comparing *)ctx)->docs;
+    for (size_t doc = begin; doc < end; doc++)
+        for (uint64_t i = docs->offsets[doc] + 1; i < docs->offsets[doc + 1]; i++)
+            if (docs->hashes[i - 1] >= docs->hashes[i])
+                return bm_fail(err, BM_ERR_INPUT,
+                               "document %zu: its hashes do not ascend (sorted, each once)", doc);
+    return BM_OK;
+}
+
+static bm_status check_numbers(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    (void)thread;
+    const comparing *c = ctx;
+    for (size_t i = begin; i < end; i++)
+        if (c->pairs[i].a >= c->docs->n_docs || c->pairs[i].b >= c->docs->n_docs)
+            return bm_fail(err, BM_ERR_INPUT, "pair %zu is of documents %u and %u (there are %zu)",
+                           i, c->pairs[i].a, c->pairs[i].b, c->docs->n_docs);
+    return BM_OK;
+}
+
+static bm_status compare(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    (void)thread;
+    (void)err;
+    const comparing *c = ctx;
+    const uint64_t *offsets = c->docs->offsets, *hashes = c->docs->hashes;
+    for (size_t i = begin; i < end; i++) {
+        bm_pair *p = &c->pairs[i];
+        p->similarity = bm_jaccard_at_least(
+            hashes + offsets[p->a], offsets[p->a + 1] - offsets[p->a], hashes + offsets[p->b],
+            offsets[p->b + 1] - offsets[p->b], c->threshold);
+    }
+    return BM_OK;
+}
+
+static bm_status compare_pairs_take_options(const bm_compare_options *options,
+                                            bm_compare_options *used, bm_error *err)
+{
+    *used = compare_defaults;
+    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_compare_options, resources), used, err));
+    BM_TRY(bm_option_parts_check(&(bm_option_parts){.resources = &used->resources}, err));
+    if (!(used->threshold >= 0.0 && used->threshold <= 1.0))
+        return bm_fail_field(err, "threshold", "`threshold` %g (0 to 1)", used->threshold);
+    return BM_OK;
+}
+
+static bm_status take_documents(const bm_documents *documents, bm_documents *docs, bm_error *err)
+{
+    uint64_t work;
+    BM_TRY(bm_documents_take(documents, docs, &work, err));
+    BM_TRY(bm_documents_no_weights(docs, err));
+    if ((docs->texts != NULL || docs->hashes32 != NULL))
+        return bm_fail_field(err, docs->texts != NULL ? "texts" : "hashes32",
+                             "only sets of 64-bit `hashes` are compared");
+    return BM_OK;
+}
+
+bm_status bm_compare_pairs(const bm_compare_options *options, const bm_documents *documents,
+                           bm_pair *pairs, size_t n_pairs, bm_error *err)
+{
+    bm_compare_options used;
+    bm_documents docs;
+    bm_pool *pool = NULL;
+    BM_TRY(compare_pairs_take_options(options, &used, err));
+    BM_TRY(take_documents(documents, &docs, err));
+    if (pairs == NULL && n_pairs != 0)
+        return bm_fail_field(err, "pairs", "`pairs` is NULL and has %zu entries", n_pairs);
+    const uint32_t threads = used.resources.threads;
+    BM_TRY(bm_pool_open(threads != 0 ? threads : bm_cpu_count(), &pool, err));
+    comparing c = {.docs = &docs, .threshold = used.threshold, .pairs = pairs};
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_pool_for(pool, (bm_pool_split){docs.n_docs, DOC_GRAIN}, check_sets, &c, err));
+    BM_TRY_OUT(bm_pool_for(pool, (bm_pool_split){n_pairs, PAIR_GRAIN}, check_numbers, &c, err));
+    status = bm_pool_for(pool, (bm_pool_split){n_pairs, PAIR_GRAIN}, compare, &c, err);
+out:
+    bm_pool_close(pool);
+    return status;
+}

@@ -1,0 +1,314 @@
+/* two_sequences.c -- two sequences beside each other: their longest common run, their edit
+ * distance.
+ *
+ * Tests: tests/reference/test_measure.py, tests/unit/lsh/test_common_run.c,
+ *        tests/unit/lsh/test_edit_distance.c */
+#include "lsh/two_sequences.h"
+
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "lsh/verify.h"
+
+/* common_run -- a length is tried by the hashes of all windows, and the longest found by
+ * bisection.
+ *
+ * Where a run of length n is common, so is one of n - 1. For a length, the windows of b are
+ * sorted by a polynomial hash
+ * modulo 2^61 - 1, which is made of sums over the beginnings of the list (Karp and Rabin, 1987),
+ * and each window of a is
+ * looked for. What has the same hash is compared, number by number, so a collision costs time
+ * alone. About log2(n) rounds,
+ * linear but for the look-ups. */
+
+#define PRIME ((UINT64_C(1) << 61) - 1)
+#define BASE  UINT64_C(0x1A3B5C7D9E2F4601) /* below the prime */
+
+typedef struct list {
+    const uint64_t *numbers;
+    size_t n;
+    uint64_t *sums; /* n + 1: of the first i numbers */
+} list;
+
+typedef struct search {
+    list a, b;
+    uint64_t *
+        sorted; /* windows of b: the upper bits of their hashes, and where they begin; scratch behind them */
+} search;
+
+static uint64_t times(uint64_t x, uint64_t y)
+{
+    __extension__ const unsigned __int128 product = (unsigned __int128)x * y;
+    const uint64_t sum = (uint64_t)(product & PRIME) + (uint64_t)(product >> 61);
+    return sum >= PRIME ? sum - PRIME : sum;
+}
+
+static uint64_t plus(uint64_t x, uint64_t y)
+{
+    const uint64_t sum = x + y;
+    return sum >= PRIME ? sum - PRIME : sum;
+}
+
+static bm_status sum_list(list *l, bm_error *err)
+{
+    BM_TRY(bm_new(&l->sums, l->n + 1, err));
+    l->sums[0] = 0;
+    for (size_t i = 0; i < l->n; i++)
+        l->sums[i + 1] = plus(times(l->sums[i], BASE), l->numbers[i] % PRIME);
+    return BM_OK;
+}
+
+/* `power`: of the base, to the length. */
+static uint64_t hash_of(const list *l, size_t at, size_t length, uint64_t power)
+{
+    return plus(l->sums[at + length], PRIME - times(l->sums[at], power));
+}
+
+static uint64_t key_of(uint64_t hash, size_t at)
+{
+    return hash >> 29 << 32 | at;
+}
+
+/* The first common run of this length: in a, then in b. False: there is none. */
+static bool find(search *s, size_t length, bm_common_run *out)
+{
+    const size_t n = s->b.n - length + 1;
+    uint64_t power = 1;
+    for (size_t i = 0; i < length; i++)
+        power = times(power, BASE);
+    for (size_t at = 0; at < n; at++)
+        s->sorted[at] = key_of(hash_of(&s->b, at, length, power), at);
+    bm_hashes_sort(s->sorted, n, s->sorted + s->b.n);
+    for (size_t at = 0; at + length <= s->a.n; at++) {
+        const uint64_t hash = hash_of(&s->a, at, length, power), key = key_of(hash, 0);
+        size_t low = 0, high = n;
+        while (low < high) {
+            const size_t middle = low + (high - low) / 2;
+            if (s->sorted[middle] < key)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        for (; low < n && s->sorted[low] >> 32 == key >> 32; low++) {
+            const size_t other = (uint32_t)s->sorted[low];
+            if (hash_of(&s->b, other, length, power) != hash ||
+                memcmp(s->a.numbers + at, s->b.numbers + other, length * sizeof *s->a.numbers) != 0)
+                continue;
+            *out = (bm_common_run){length, at, other};
+            return true;
+        }
+    }
+    return false;
+}
+
+bm_status bm_common_run_find(const uint64_t *a, size_t n_a, const uint64_t *b, size_t n_b,
+                             bm_common_run *out, bm_error *err)
+{
+    search s = {.a = {.numbers = a, .n = n_a}, .b = {.numbers = b, .n = n_b}};
+    size_t low = 0,
+           high = n_a < n_b ? n_a : n_b; /* a run of `low` is common, none is longer than `high` */
+    *out = (bm_common_run){0};
+    bm_status status = BM_OK;
+    BM_TRY_OUT(sum_list(&s.a, err));
+    BM_TRY_OUT(sum_list(&s.b, err));
+    BM_TRY_OUT(bm_new(&s.sorted, 2 * n_b, err));
+    while (low < high) {
+        const size_t middle = low + (high - low + 1) / 2;
+        if (find(&s, middle, out))
+            low = middle;
+        else
+            high = middle - 1;
+    }
+out:
+    bm_free(s.a.sums);
+    bm_free(s.b.sums);
+    bm_free(s.sorted);
+    return status;
+}
+
+/* edit_distance -- the bit vectors of Myers, 64 rows at a time, within a band that is widened
+ * until it is enough.
+ *
+ * D[i][j] is the distance of the first i code points of the shorter text (rows) and the first j
+ * of the longer (columns).
+ * Myers, "A fast bit-vector algorithm for approximate string matching" (JACM 1999), holds the
+ * differences between 64
+ * neighbours of a column in two words; Hyyrö (2003) gives the step for a strip of rows that has
+ * others above it, of which
+ * it needs the difference from column to column alone.
+ *
+ *                 j ->   left          right
+ *     i  strip 0   [ ----+==============+            ]     in the band: computed
+ *        strip 1   [     +====|==============+       ]     left of it:  from above, one more a row
+ *        strip 2   [          +====|==============+  ]     above the right end: one more a column
+ *
+ * A path of k steps lies between two diagonals (Ukkonen 1985). What is taken for the cells
+ * beside the band is the cost of
+ * some path, never less than the distance; so the result is not too small, and where it is at
+ * most k it is the distance.
+ * k is doubled until then: for texts that are much alike the work is their length times a few
+ * words.
+ *
+ * Strip by strip, and not column by column, a table of which rows have a symbol is needed for 64
+ * rows only: memory
+ * does not depend on how many different symbols there are. That is why this is here: edlib, the
+ * library for such
+ * distances, has bytes for symbols, and two texts in Chinese or Korean often share more than 256
+ * characters. */
+
+#define STRIP     64u
+#define K_LEAST   64u
+#define NO_SYMBOL UINT32_MAX
+
+typedef struct problem {
+    bm_points rows, columns; /* what is left of the shorter and the longer text */
+    uint32_t *table;         /* open addresses: the number of a symbol of the rows, in `numbers` */
+    uint32_t *of_row;        /* the number of each row's symbol */
+    uint32_t *of_column;     /* likewise; NO_SYMBOL: no row has it */
+    uint32_t *bottom;        /* of the strip above: the distance at each column, 0 ... n */
+    uint64_t *has;           /* of each symbol: the rows of the strip that have it */
+    uint32_t *first;         /* of each symbol: a row that has it */
+    uint32_t n_symbols;
+    unsigned shift;
+} problem;
+
+/* --- symbols --- */
+
+/* The slot of the code point, or a free one. */
+static uint32_t *slot_of(const problem *p, uint32_t point)
+{
+    const size_t mask = ((size_t)1 << (64 - p->shift)) - 1;
+    size_t at = (size_t)(point * UINT64_C(0x9E3779B97F4A7C15) >> p->shift);
+    while (p->table[at] != NO_SYMBOL && p->rows.points[p->first[p->table[at]]] != point)
+        at = (at + 1) & mask;
+    return &p->table[at];
+}
+
+static bm_status number_symbols(problem *p, bm_error *err)
+{
+    const size_t m = p->rows.n, n = p->columns.n;
+    unsigned bits = 1;
+    while ((size_t)1 << bits < 2 * m)
+        bits++;
+    p->shift = 64 - bits;
+    BM_TRY(bm_new(&p->table, (size_t)1 << bits, err));
+    BM_TRY(bm_new(&p->of_row, m, err));
+    BM_TRY(bm_new(&p->first, m, err));
+    BM_TRY(bm_new_zero(&p->has, m, err));
+    BM_TRY(bm_new(&p->of_column, n, err));
+    BM_TRY(bm_new(&p->bottom, n + 1, err));
+    memset(p->table, 0xFF, ((size_t)1 << bits) * sizeof *p->table);
+    for (size_t i = 0; i < m; i++) {
+        uint32_t *slot = slot_of(p, p->rows.points[i]);
+        if (*slot == NO_SYMBOL) {
+            p->first[p->n_symbols] = (uint32_t)i;
+            *slot = p->n_symbols++;
+        }
+        p->of_row[i] = *slot;
+    }
+    for (size_t j = 0; j < n; j++)
+        p->of_column[j] = *slot_of(p, p->columns.points[j]);
+    return BM_OK;
+}
+
+/* --- a strip --- */
+
+typedef struct strip {
+    size_t first, n;    /* rows, from 0 */
+    size_t left, right; /* columns left+1 ... right are computed */
+    size_t above;       /* the last column that the strip above has */
+} strip;
+
+/* From the bottom of the strip above to that of this one. */
+static void fill_strip(problem *p, const strip *s)
+{
+    const unsigned last = (unsigned)s->n - 1;
+    uint64_t up = ~UINT64_C(0),
+             down = 0; /* rows whose cell is one more, one less, than the one above */
+    uint32_t above = p->bottom[s->left], here = above + (uint32_t)s->n;
+    p->bottom[s->left] = here;
+    for (size_t j = s->left + 1; j <= s->right; j++) {
+        const uint32_t symbol = p->of_column[j - 1];
+        uint64_t equal = symbol == NO_SYMBOL ? 0 : p->has[symbol];
+        const uint32_t next = j <= s->above ? p->bottom[j] : above + 1;
+        const uint64_t more = next > above, less = next < above;
+        const uint64_t vertical = equal | down;
+        equal |= less;
+        const uint64_t zero = (((equal & up) + up) ^ up) | equal;
+        uint64_t right_more = down | ~(zero | up), right_less = up & zero;
+        here += (uint32_t)(right_more >> last & 1) - (uint32_t)(right_less >> last & 1);
+        right_more = right_more << 1 | more;
+        right_less = right_less << 1 | less;
+        up = right_less | ~(vertical | right_more);
+        down = right_more & vertical;
+        above = next;
+        p->bottom[j] = here;
+    }
+}
+
+/* The distance where it is at most k; else more than k. */
+static uint64_t within(problem *p, uint64_t k)
+{
+    const size_t m = p->rows.n, n = p->columns.n;
+    const uint64_t before = (k - (n - m)) / 2, behind = n - m + before; /* of the diagonals */
+    size_t right = behind < n ? (size_t)behind : n;
+    for (size_t j = 0; j <= right; j++)
+        p->bottom[j] = (uint32_t)j;
+    for (size_t first = 0; first < m; first += STRIP) {
+        strip s = {.first = first, .n = m - first < STRIP ? m - first : STRIP, .above = right};
+        const uint64_t end = first + s.n + behind;
+        s.left = first > before ? (size_t)(first - before) : 0;
+        s.right = right = end < n ? (size_t)end : n;
+        for (size_t i = 0; i < s.n; i++)
+            p->has[p->of_row[first + i]] |= UINT64_C(1) << i;
+        fill_strip(p, &s);
+        for (size_t i = 0; i < s.n; i++)
+            p->has[p->of_row[first + i]] = 0;
+    }
+    return p->bottom[n];
+}
+
+/* --- both texts --- */
+
+static void drop_common_ends(bm_points *x, bm_points *y)
+{
+    size_t most = x->n < y->n ? x->n : y->n, same = 0;
+    while (same < most && x->points[same] == y->points[same])
+        same++;
+    *x = (bm_points){x->points + same, x->n - same};
+    *y = (bm_points){y->points + same, y->n - same};
+    for (most -= same, same = 0; same < most;) {
+        if (x->points[x->n - 1 - same] != y->points[y->n - 1 - same])
+            break;
+        same++;
+    }
+    x->n -= same;
+    y->n -= same;
+}
+
+bm_status bm_edit_distance(bm_points x, bm_points y, uint64_t *distance, bm_error *err)
+{
+    drop_common_ends(&x, &y);
+    problem p = {.rows = x.n < y.n ? x : y, .columns = x.n < y.n ? y : x};
+    const size_t n = p.columns.n;
+    *distance = n;
+    if (p.rows.n == 0)
+        return BM_OK;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(number_symbols(&p, err));
+    for (uint64_t k = n - p.rows.n + K_LEAST;; k *= 2) {
+        k = k < n ? k : n;
+        *distance = within(&p, k);
+        if (*distance <= k)
+            break;
+    }
+out:
+    bm_free(p.table);
+    bm_free(p.of_row);
+    bm_free(p.first);
+    bm_free(p.has);
+    bm_free(p.of_column);
+    bm_free(p.bottom);
+    return status;
+}

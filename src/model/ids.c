@@ -1,0 +1,385 @@
+/* ids.c -- documents by number and by id.
+ *
+ * Tests: tests/unit/model/test_doc_table.c, tests/unit/model/test_id_set.c,
+ *        tests/unit/model/test_next_numbers.c, tests/unit/model/test_numbered_id.c,
+ *        tests/unit/model/test_pair_order.c */
+#include "model/ids.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "base/memory.h"
+
+/* doc_table -- the rows, and the set of ids, which holds row numbers (base/hash_table.h), so
+ * that an
+ * id is stored once. */
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/error.h"
+
+#define CHECK_ROWS 1024u /* between two looks at the memory */
+
+void bm_doc_table_reset(bm_doc_table *table)
+{
+    for (size_t i = 0; i < table->n_skipped; i++)
+        bm_free(table->skipped[i].reason);
+    bm_free(table->skipped);
+    bm_free(table->rows);
+    bm_hash_table_reset(&table->set);
+    bm_next_numbers_reset(&table->next);
+    bm_buf_reset(&table->ids);
+    memset(table, 0, sizeof *table);
+}
+
+uint64_t bm_doc_table_bytes(const bm_doc_table *table)
+{
+    return table->n * sizeof *table->rows + table->ids.len +
+           table->set.n_slots * sizeof *table->set.slots +
+           table->n_skipped * sizeof *table->skipped + table->reason_bytes +
+           bm_next_numbers_bytes(&table->next);
+}
+
+void bm_doc_table_end_adding(bm_doc_table *table)
+{
+    bm_hash_table_reset(&table->set);
+    bm_next_numbers_reset(&table->next);
+}
+
+bm_str bm_doc_table_id(const bm_doc_table *table, size_t row)
+{
+    uint64_t begin = row == 0 ? 0 : table->rows[row - 1].id_end;
+    if (table->rows[row].id_end == begin) /* of empty ids alone there is no array */
+        return (bm_str){"", 0};
+    return (bm_str){table->ids.data + begin, (size_t)(table->rows[row].id_end - begin)};
+}
+
+/* More are not known yet, so what would do is told for those that are. The part of the memory that is
+ * theirs grows at least as the memory does. */
+static bm_status too_large(const bm_doc_table *table, uint64_t needed, bm_error *err)
+{
+    const double least = (double)needed * (double)table->memory_all / (double)table->memory;
+    return bm_fail(err, BM_ERR_NOMEM,
+                   "the first %zu documents and %zu bad records do not fit into `memory` of %lluM "
+                   "(at least %lluM)",
+                   table->n, table->n_skipped, (unsigned long long)(table->memory_all >> 20),
+                   (unsigned long long)(least / (1 << 20)) + 1);
+}
+
+static bm_status check_bytes(const bm_doc_table *table, bm_error *err)
+{
+    const uint64_t bytes = bm_doc_table_bytes(table);
+    return table->memory != 0 && bytes > table->memory ? too_large(table, bytes, err) : BM_OK;
+}
+
+/* --- the set of ids --- */
+
+static uint64_t hash_again(const void *owner, uint32_t row, uint64_t seed)
+{
+    const bm_str id = bm_doc_table_id(owner, row);
+    return XXH3_64bits_withSeed(id.data, id.len, seed);
+}
+
+static bool has_id(const void *owner, uint32_t row, const void *key)
+{
+    const bm_str other = bm_doc_table_id(owner, row), id = *(const bm_str *)key;
+    return other.len == id.len && memcmp(other.data, id.data, id.len) == 0;
+}
+
+static uint64_t hash_of(const bm_doc_table *table, bm_doc_id id)
+{
+    return table->set.seed == 0 ? id.hash
+                                : XXH3_64bits_withSeed(id.text.data, id.text.len, table->set.seed);
+}
+
+static bm_status reserve(bm_doc_table *table, bm_error *err)
+{
+    if (table->memory != 0 && bm_hash_table_is_full(&table->set)) {
+        const uint64_t needed =
+            bm_doc_table_bytes(table) + bm_hash_table_rebuilt_bytes(&table->set);
+        if (needed > table->memory)
+            return too_large(table, needed, err);
+    }
+    return bm_hash_table_reserve(&table->set, hash_again, table, err);
+}
+
+/* The slot of an id, or the free one where it belongs. */
+static size_t find(const bm_doc_table *table, bm_doc_id id)
+{
+    return bm_hash_table_find(&table->set, hash_of(table, id), has_id, table, &id.text);
+}
+
+/* *out: the next free id#N of the id of row `first`, whose text lies in `text`. */
+static bm_status next_free(bm_doc_table *table, uint32_t first, bm_buf *text, bm_doc_id *out,
+                           bm_error *err)
+{
+    const bm_str id = bm_doc_table_id(table, first);
+    uint32_t *number;
+    bm_status status = bm_next_numbers_of(&table->next, first, &number, err);
+    if (status == BM_OK)
+        status = bm_buf_add(text, id.data, id.len, err);
+    for (; status == BM_OK; (*number)++) {
+        text->len = id.len;
+        status = bm_buf_add_format(text, err, "#%" PRIu32, *number);
+        if (status != BM_OK)
+            break;
+        *out = (bm_doc_id){{text->data, text->len}, XXH3_64bits(text->data, text->len)};
+        table->n_tried++;
+        if (bm_hash_table_is_free(&table->set, find(table, *out)))
+            break;
+    }
+    return status;
+}
+
+/* `slot` is the free one where the id belongs. */
+static bm_status append(bm_doc_table *table, const bm_doc_row *row, bm_doc_id id, size_t slot,
+                        bm_error *err)
+{
+    if (table->n % CHECK_ROWS == 0)
+        BM_TRY(check_bytes(table, err));
+    BM_TRY(bm_grow_array(&table->rows, &table->cap, table->n + 1, err));
+    BM_TRY(bm_buf_add(&table->ids, id.text.data, id.text.len, err));
+    table->rows[table->n] = *row;
+    table->rows[table->n].id_end = table->ids.len;
+    table->n++;
+    bm_hash_table_put(&table->set, slot, hash_of(table, id), (uint32_t)table->n - 1);
+    return BM_OK;
+}
+
+/* The row's id is that of the row `first`. */
+static bm_status repeated(const bm_doc_table *table, const bm_doc_row *row, uint64_t first,
+                          const char *file_name, bm_error *err)
+{
+    const bm_doc_row *other = &table->rows[first];
+    const bm_str id = bm_doc_table_id(table, first);
+    const int len = (int)(id.len > 200 ? 200 : id.len);
+    char place[400] = "before";
+    if (table->files != NULL && other->file < table->files->n) {
+        const char *name = table->files->names[other->file];
+        int used = snprintf(place, sizeof place, "before, at %.350s", name);
+        if (other->line > 0)
+            snprintf(place + used, sizeof place - (size_t)used, ":%" PRIu64, other->line);
+    }
+    return bm_fail_at(err, BM_ERR_INPUT, file_name, row->line,
+                      "the id '%.*s' was seen %s (ids must differ; `duplicate_ids` number makes "
+                      "them so)",
+                      len, id.data, place);
+}
+
+bm_status bm_doc_table_add(bm_doc_table *table, const bm_doc_row *row, bm_doc_id id,
+                           const char *file_name, bm_error *err)
+{
+    if (table->n >= BM_DOCS_MAX)
+        return bm_fail_at(err, BM_ERR_INPUT, file_name, row->line,
+                          "more than %u documents in one run", (unsigned)BM_DOCS_MAX);
+    BM_TRY(reserve(table, err));
+    const size_t slot = find(table, id);
+    if (bm_hash_table_is_free(&table->set, slot))
+        return append(table, row, id, slot, err);
+    const uint32_t first = bm_hash_table_number(&table->set, slot);
+    if (!table->number_duplicates)
+        return repeated(table, row, first, file_name, err);
+    bm_buf text = {0};
+    bm_doc_id numbered;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(next_free(table, first, &text, &numbered, err));
+    status = append(table, row, numbered, find(table, numbered), err);
+out:
+    bm_buf_reset(&text);
+    return status;
+}
+
+void bm_doc_table_expect(const bm_doc_table *table, uint64_t id_hash)
+{
+    bm_hash_table_fetch(&table->set, id_hash);
+}
+
+/* With what an allocation costs. */
+static uint64_t reason_bytes(const bm_skipped *skipped)
+{
+    return strlen(skipped->reason) + 1 + 2 * sizeof(void *);
+}
+
+bm_status bm_doc_table_skip(bm_doc_table *table, const bm_skipped *skipped, bm_error *err)
+{
+    if (table->n_skipped % CHECK_ROWS == 0)
+        BM_TRY(check_bytes(table, err));
+    BM_TRY(bm_grow_array(&table->skipped, &table->cap_skipped, table->n_skipped + 1, err));
+    table->skipped[table->n_skipped++] = *skipped;
+    table->reason_bytes += reason_bytes(skipped);
+    table->n_swallowing += skipped->n_behind > 0;
+    return BM_OK;
+}
+
+void bm_doc_table_cut(bm_doc_table *table, size_t n_rows, size_t n_skipped)
+{
+    while (table->n_skipped > n_skipped) {
+        table->reason_bytes -= reason_bytes(&table->skipped[--table->n_skipped]);
+        bm_free(table->skipped[table->n_skipped].reason);
+    }
+    table->ids.len = n_rows == 0 ? 0 : (size_t)table->rows[n_rows - 1].id_end;
+    table->n = n_rows;
+}
+
+/* id_set -- a table of numbers (base/hash_table.h) over one block of text. 19 to 29 bytes an id
+ * beside its text. */
+
+#include <xxhash.h>
+
+#include "base/error.h"
+
+void bm_id_set_reset(bm_id_set *set)
+{
+    bm_buf_reset(&set->text);
+    bm_free(set->ends);
+    bm_hash_table_reset(&set->table);
+    memset(set, 0, sizeof *set);
+}
+
+bm_str bm_id_set_id(const bm_id_set *set, uint32_t number)
+{
+    uint64_t begin = number == 0 ? 0 : set->ends[number - 1];
+    if (set->ends[number] == begin) /* of empty ids alone there is no array */
+        return (bm_str){"", 0};
+    return (bm_str){set->text.data + begin, (size_t)(set->ends[number] - begin)};
+}
+
+static uint64_t id_set_hash_again(const void *owner, uint32_t number, uint64_t seed)
+{
+    const bm_str id = bm_id_set_id(owner, number);
+    return XXH3_64bits_withSeed(id.data, id.len, seed);
+}
+
+static bool id_set_has_id(const void *owner, uint32_t number, const void *key)
+{
+    const bm_str other = bm_id_set_id(owner, number), id = *(const bm_str *)key;
+    return other.len == id.len && (id.len == 0 || memcmp(other.data, id.data, id.len) == 0);
+}
+
+uint64_t bm_id_set_bytes(uint64_t n, uint64_t text_bytes)
+{
+    return text_bytes + n * sizeof(uint64_t) + bm_hash_table_bytes(n) * 3 / 2;
+}
+
+bm_status bm_id_set_add(bm_id_set *set, bm_str id, uint32_t *number, bm_error *err)
+{
+    BM_TRY(bm_hash_table_reserve(&set->table, id_set_hash_again, set, err));
+    const uint64_t hash = XXH3_64bits_withSeed(id.data, id.len, set->table.seed);
+    const size_t at = bm_hash_table_find(&set->table, hash, id_set_has_id, set, &id);
+    if (!bm_hash_table_is_free(&set->table, at)) {
+        *number = bm_hash_table_number(&set->table, at);
+        return BM_OK;
+    }
+    if (set->n >= BM_DOCS_MAX)
+        return bm_fail(err, BM_ERR_INPUT, "more than %u documents in one run",
+                       (unsigned)BM_DOCS_MAX);
+    BM_TRY(bm_grow_array(&set->ends, &set->cap, set->n + 1, err));
+    BM_TRY(bm_buf_add(&set->text, id.data, id.len, err));
+    set->ends[set->n] = set->text.len;
+    *number = (uint32_t)set->n++;
+    bm_hash_table_put(&set->table, at, hash, *number);
+    return BM_OK;
+}
+
+uint32_t bm_id_set_find(const bm_id_set *set, bm_str id)
+{
+    if (set->n == 0)
+        return BM_ID_NONE;
+    const uint64_t hash = XXH3_64bits_withSeed(id.data, id.len, set->table.seed);
+    const size_t at = bm_hash_table_find(&set->table, hash, id_set_has_id, set, &id);
+    return bm_hash_table_is_free(&set->table, at) ? BM_ID_NONE
+                                                  : bm_hash_table_number(&set->table, at);
+}
+
+/* numbered_id -- digits from the end to the '#'. */
+
+bool bm_numbered_id(bm_str id, bm_str *base, uint32_t *number)
+{
+    uint64_t value = 0, unit = 1;
+    size_t at = id.len;
+    for (; at > 0 && id.data[at - 1] >= '0' && id.data[at - 1] <= '9' && unit < 10000000000u;
+         unit *= 10)
+        value += unit * (uint64_t)(id.data[--at] - '0');
+    if (at == 0 || at == id.len || id.data[at - 1] != '#' || id.data[at] == '0' || value < 2 ||
+        value > UINT32_MAX)
+        return false;
+    *base = (bm_str){id.data, at - 1};
+    *number = (uint32_t)value;
+    return true;
+}
+
+/* next_numbers -- a list of the ids that were repeated, and a table of it by row; there is none
+ * as long
+ * as no id is repeated. */
+
+void bm_next_numbers_reset(bm_next_numbers *numbers)
+{
+    bm_free(numbers->list);
+    bm_hash_table_reset(&numbers->table);
+    *numbers = (bm_next_numbers){0};
+}
+
+uint64_t bm_next_numbers_bytes(const bm_next_numbers *numbers)
+{
+    return numbers->cap * sizeof *numbers->list +
+           numbers->table.n_slots * sizeof *numbers->table.slots;
+}
+
+static uint64_t next_numbers_hash_again(const void *owner, uint32_t number, uint64_t seed)
+{
+    return bm_hash_seeded(((const bm_next_numbers *)owner)->list[number].row, 0, seed);
+}
+
+static bool has_row(const void *owner, uint32_t number, const void *key)
+{
+    return ((const bm_next_numbers *)owner)->list[number].row == *(const uint32_t *)key;
+}
+
+bm_status bm_next_numbers_of(bm_next_numbers *numbers, uint32_t row, uint32_t **out, bm_error *err)
+{
+    bm_hash_table *table = &numbers->table;
+    BM_TRY(bm_hash_table_reserve(table, next_numbers_hash_again, numbers, err));
+    BM_TRY(bm_grow_array(&numbers->list, &numbers->cap, table->n + 1, err));
+    const uint64_t hash =
+        table->seed == 0 ? row * UINT64_C(0x9E3779B97F4A7C15) : bm_hash_seeded(row, 0, table->seed);
+    const size_t at = bm_hash_table_find(table, hash, has_row, numbers, &row);
+    if (bm_hash_table_is_free(table, at)) {
+        numbers->list[table->n] = (bm_next_number){row, 2};
+        bm_hash_table_put(table, at, hash, (uint32_t)table->n);
+    }
+    *out = &numbers->list[bm_hash_table_number(table, at)].number;
+    return BM_OK;
+}
+
+/* pair_order -- comparing pairs by their documents; a similarity as bits and back. Pure. */
+
+int bm_pair_by_place(const void *x, const void *y)
+{
+    const bm_pair *p = x, *q = y;
+    if (p->a != q->a)
+        return p->a < q->a ? -1 : 1;
+    return p->b < q->b ? -1 : p->b > q->b;
+}
+
+uint64_t bm_edge_bits(double similarity)
+{
+    uint64_t bits;
+    memcpy(&bits, &similarity, sizeof bits);
+    return bits;
+}
+
+double bm_edge_similarity(uint64_t bits)
+{
+    double similarity;
+    memcpy(&similarity, &bits, sizeof similarity);
+    return similarity;
+}
+
+bm_pair bm_pair_of_key(uint64_t key, uint64_t bits)
+{
+    return (bm_pair){
+        .a = (uint32_t)(key >> 32), .b = (uint32_t)key, .similarity = bm_edge_similarity(bits)};
+}

@@ -1,0 +1,56 @@
+/* option_words.h -- words of option values and the defaults of the documentation; each stands
+ * once. bm_option_word and bm_option_value are public (bandmill/words.h). */
+#ifndef BM_MODEL_OPTION_WORDS_H
+#define BM_MODEL_OPTION_WORDS_H
+
+#include <bandmill/types.h>
+#include <bandmill/words.h>
+
+/* option_names -- words of option values, from enum to word and back: each stands once, in
+ * option_names.c. bm_option_word and bm_option_value are public (bandmill/words.h). */
+
+/* The word, or `otherwise` (may be NULL) for a value without one. */
+const char *bm_option_word_or(bm_option option, unsigned value, const char *otherwise);
+/* The name of its field in options and reports: "cluster". */
+const char *bm_option_field(bm_option option);
+/* BM_ERR_USAGE naming the option's field, unless it has such a value. */
+bm_status bm_option_check(bm_option option, unsigned value, bm_error *err);
+/* The list of normalisation steps, "none" for 0: `out` is filled, cut short at `cap`. */
+void bm_normalize_words(uint32_t bits, char *out, size_t cap);
+/* And back; false: a word that is none. Steps that exclude each other are for others to refuse. */
+bool bm_normalize_value(const char *list, uint32_t *bits);
+/* KIND:K. */
+void bm_shingle_words(const bm_text_options *text, char *out, size_t cap);
+
+/* Are the sets of documents compared? */
+static inline bool bm_verify_reads_sets(bm_verify verify)
+{
+    return verify == BM_VERIFY_EXACT || verify == BM_VERIFY_CONTAINED;
+}
+
+/* option_defaults -- the defaults of the documentation, of the parts that several calls share. */
+
+#define BM_DEFAULT_MAX_DOC_BYTES (UINT64_C(1) << 30)
+
+#define BM_INPUT_DEFAULTS                                                                          \
+    {                                                                                              \
+        .max_errors = UINT64_MAX, .max_doc_bytes = BM_DEFAULT_MAX_DOC_BYTES                        \
+    }
+#define BM_TEXT_DEFAULTS                                                                           \
+    {                                                                                              \
+        .normalize = BM_NORM_LOWER, .shingle_k = 5                                                 \
+    }
+#define BM_SKETCH_DEFAULTS                                                                         \
+    {                                                                                              \
+        .seed = 1                                                                                  \
+    }
+#define BM_BAND_DEFAULTS                                                                           \
+    {                                                                                              \
+        .threshold = 0.8, .recall = 0.95                                                           \
+    }
+#define BM_RESOURCE_DEFAULTS                                                                       \
+    {                                                                                              \
+        .checkpoint_seconds = -1                                                                   \
+    }
+
+#endif

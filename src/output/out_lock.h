@@ -1,0 +1,117 @@
+/* out_lock.h -- the lock of a work directory, its marker, and what is removed with it. */
+#ifndef BM_OUTPUT_OUT_LOCK_H
+#define BM_OUTPUT_OUT_LOCK_H
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#include "output/out_target.h"
+
+/* out_marker -- the marker of a work directory: a locked file that lists what jobs of ours put
+ * there (out_target.h).
+ *
+ *     bandmill work directory 1
+ *     output/signatures.npy              a name a line, escaped as in TSV files
+ *     .bandmill-documents
+ *     /tmp/.bandmill-…-sets              what lies elsewhere has a slash before it
+ *
+ * A name is written, and on the disk, before the thing itself is made. So what a job left is
+ * listed, whenever it
+ * was killed or the machine lost its power; at most the last line is torn, and nothing stands
+ * for it yet. The
+ * marker's own name is synced by whoever holds the folder (out_lock.c).
+ *
+ * Threads: one at a time. */
+
+typedef struct bm_out_marker {
+    int fd;         /* locked until it is closed; -1: none */
+    bm_ours ours;   /* what it lists, itself and the journal */
+    uint64_t bytes; /* of the whole lines in it */
+    bool torn;      /* there is more behind them, which goes before the next line is written */
+} bm_out_marker;
+
+/* What became of it. */
+typedef enum bm_out_marker_state {
+    BM_OUT_MARKER_HELD,
+    BM_OUT_MARKER_MISSING, /* no such name */
+    BM_OUT_MARKER_LOCKED,  /* by another process */
+    BM_OUT_MARKER_MOVED,   /* it lost its name before it was locked */
+    BM_OUT_MARKER_OTHER    /* something by its name that we did not write */
+} bm_out_marker_state;
+
+/* Open and lock the marker in the open folder `at`, `make`: one that is not there yet, and read the
+ * list. One that is there is not written to. `out` is {.fd = -1} but for BM_OUT_MARKER_HELD.
+ * BM_ERR_IO, BM_ERR_NOMEM. */
+bm_status bm_out_marker_open(bm_ours_at at, bool make, bm_out_marker *out,
+                             bm_out_marker_state *state, bm_error *err);
+/* Does it still have its name in the folder? */
+bool bm_out_marker_has_name(const bm_out_marker *marker, int folder);
+/* List names, each once, and sync them: once for all that are new. BM_ERR_IO, BM_ERR_NOMEM. `path`: of the
+ * directory, for messages. */
+bm_status bm_out_marker_list(bm_out_marker *marker, const char *path, const char *const *names,
+                             size_t n, bm_error *err);
+/* Does it list anything but itself and the journal? */
+bool bm_out_marker_is_used(const bm_out_marker *marker);
+/* Forget the list: the directory is empty. Not synced. */
+bm_status bm_out_marker_begin(bm_out_marker *marker, const char *path, bm_error *err);
+bm_status bm_out_marker_sync(const bm_out_marker *marker, const char *path, bm_error *err);
+void bm_out_marker_close(bm_out_marker *marker); /* the file stays, unlocked */
+
+/* out_dir_lock -- a work directory is claimed: made or taken over, and held until it is let go. */
+
+/* What to do with the work that an earlier job left. */
+typedef enum bm_out_leavings {
+    BM_OUT_CLEAR,       /* cleared; where it has a journal, BM_ERR_USAGE */
+    BM_OUT_CLEAR_SAVED, /* cleared, with the journal */
+    BM_OUT_TAKE_OVER    /* where it has a journal, kept as it is; else cleared */
+} bm_out_leavings;
+
+/* The directory that this job holds. */
+typedef struct bm_out_claim {
+    int folder;           /* of the work directory, locked; -1: nothing is held */
+    bm_out_marker marker; /* in it, locked */
+    bool taken_over;      /* an earlier job's work lies in it, as that left it */
+} bm_out_claim;
+
+/* Claim the directory `work`, whose parent is there (else BM_ERR_IO with the code ENOENT).
+ * BM_ERR_LOCKED: another job holds it. BM_ERR_USAGE, naming it, where anything in it is not ours
+ * (out_target.h): nothing is changed then. On failure `out` holds nothing. */
+bm_status bm_out_claim_open(const char *work, bm_out_leavings leavings, bm_out_claim *out,
+                            bm_error *err);
+/* BM_OK: `work` still names what this job holds. BM_ERR_IO: it was removed, moved or made anew. */
+bm_status bm_out_claim_check(const bm_out_claim *claim, const char *work, bm_error *err);
+/* List what is going to be made in it; on the disk when it returns, with one sync for all names. */
+bm_status bm_out_claim_list(bm_out_claim *claim, const char *work, const char *const *names,
+                            size_t n, bm_error *err);
+/* Let go. `leave`: all in it stays; else it is removed, as far as it is still this job's. */
+void bm_out_claim_close(bm_out_claim *claim, const char *work, bool leave);
+/* Remove what a job left at `work` that was killed behind its rename: nothing but what is ours, that
+ * nobody holds, and that no journal speaks of. */
+void bm_out_claim_sweep(const char *work);
+
+/* out_work -- what lies in a work directory that is held (out_lock.h): folders made in it, and
+ * what is removed from it. All goes through descriptors; paths are for messages. */
+
+/* Make the folders of `name`, relative to the open folder, that are missing. `path`: of the folder. */
+bm_status bm_out_work_folders(int folder, const char *name, const char *path, bm_error *err);
+/* Sync the outputs' folder and all folders below it that hold what is listed. */
+bm_status bm_out_work_sync(int folder, const bm_ours *ours, const char *path, bm_error *err);
+
+/* Which outputs of an earlier job stay: files, and folders with all they hold, by their names below
+ * the folder of outputs. */
+typedef struct bm_out_stay {
+    const char *const *names;
+    size_t n;
+} bm_out_stay;
+
+/* Of what is listed, remove every output but those that stay; files of state stay too. On failure some
+ * are removed. */
+bm_status bm_out_work_clear(bm_ours_at at, const bm_ours *ours, const bm_out_stay *stay,
+                            bm_error *err);
+/* Remove the files of state but for the marker, the journal first: without a journal there is
+ * nothing to resume, whatever else is left. */
+bm_status bm_out_work_drop_state(bm_ours_at at, const bm_ours *ours, bm_error *err);
+/* Remove all that is listed but the marker, the journal first for the same reason. */
+bm_status bm_out_work_empty(bm_ours_at at, const bm_ours *ours, bm_error *err);
+
+#endif

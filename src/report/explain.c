@@ -1,0 +1,711 @@
+/* explain.c -- documents are read again and compared: sets, longest run, pairs, groups.
+ *
+ * Tests: tests/cli/cases/explain.sh, tests/fault/explain_calls.c, tests/reference/test_groups.py,
+ *        tests/reference/test_measure.py, tests/unit/jobs/test_job_explain.c */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/error.h"
+#include "base/files.h"
+#include "base/memory.h"
+#include "inmem/finder.h"
+#include "json/json_scan.h"
+#include "lsh/two_sequences.h"
+#include "model/file_names.h"
+#include "model/ids.h"
+#include "output/manifest.h"
+#include "report/explainer.h"
+#include "results/result_dir.h"
+#include "sketch/scheme.h"
+#include "text/unit_text.h"
+
+/* explain_sets -- the ingest of the other jobs without signing; its sink takes what is wanted.
+ *
+ * Everything is read, whatever is wanted: ids are settled by all that stands before them, and only
+ * a whole read shows that an input is the same as it was. Sizes are looked at first, so that most
+ * changed inputs are refused before anything is read. */
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/error.h"
+#include "job/job_context.h"
+#include "job/recipe.h"
+
+#define TEXT_SHARE                                                                                 \
+    64u /* of the memory: a byte of a text may be a unit, of which so many bytes are held */
+
+typedef struct collector {
+    const bm_doc_table *docs;
+    const bm_id_set *wanted;
+    uint64_t memory;
+    bool weighted;
+    bm_explain_sets *out;
+    bm_job_context *context;
+    bm_buf *texts; /* of the wanted ones, instead of sets; NULL: sets */
+    size_t n_texts;
+} collector;
+
+/* One document more, with so many hashes. Growing by half at a time, so the memory asked for is at
+ * most half as much again as what is counted. */
+static bm_status make_room(const collector *k, size_t n_hashes, bm_error *err)
+{
+    bm_explain_sets *s = k->out;
+    size_t cap = s->cap, have = s->n == 0 ? 0 : (size_t)s->offsets[s->n];
+    const size_t each = sizeof *s->hashes + (k->weighted ? sizeof *s->weights : 0);
+    uint64_t bytes = bm_doc_table_bytes(k->docs) + (have + n_hashes) * each +
+                     (s->n + 1) * (sizeof *s->offsets + sizeof *s->contents + sizeof *s->numbers);
+    if (k->memory != 0 && bytes > k->memory)
+        return bm_fail(err, BM_ERR_NOMEM,
+                       "the shingles of the group's documents do not fit into %" PRIu64
+                       " bytes (`memory`; dedup `pairs` writes the pairs, which need less)",
+                       k->memory);
+    BM_TRY(bm_grow_array(&s->hashes, &s->cap_hashes, have + n_hashes, err));
+    BM_TRY(bm_grow_array(&s->weights, &s->cap_weights, k->weighted ? have + n_hashes + 1 : 0, err));
+    BM_TRY(bm_grow_array(&s->numbers, &cap, s->n + 1, err));
+    if (cap == s->cap)
+        return BM_OK;
+    uint64_t *offsets = bm_resize(s->offsets, cap + 1, sizeof *offsets);
+    s->offsets = offsets != NULL ? offsets : s->offsets;
+    bm_hash128 *contents = bm_resize(s->contents, cap, sizeof *contents);
+    s->contents = contents != NULL ? contents : s->contents;
+    if (offsets == NULL || contents == NULL)
+        return bm_fail_nomem(err, cap * sizeof *contents);
+    s->cap = cap;
+    return BM_OK;
+}
+
+static bm_status keep_wanted(void *ctx, const bm_ingest_batch *batch, size_t first_row,
+                             bm_error *err)
+{
+    collector *k = ctx;
+    bm_explain_sets *s = k->out;
+    const bm_shingle_batch *shingles = &batch->shingles;
+    for (size_t i = 0; i < batch->n_docs; i++) {
+        uint32_t number = bm_id_set_find(k->wanted, bm_doc_table_id(k->docs, first_row + i));
+        if (number == BM_ID_NONE)
+            continue;
+        uint64_t begin = shingles->offsets[i], n = shingles->offsets[i + 1] - begin;
+        BM_TRY(make_room(k, (size_t)n, err));
+        if (s->n == 0)
+            s->offsets[0] = 0;
+        if (n > 0)
+            memcpy(s->hashes + s->offsets[s->n], shingles->hashes + begin,
+                   (size_t)n * sizeof *s->hashes);
+        if (n > 0 && k->weighted)
+            memcpy(s->weights + s->offsets[s->n], shingles->weights + begin,
+                   (size_t)n * sizeof *s->weights);
+        s->offsets[s->n + 1] = s->offsets[s->n] + n;
+        s->contents[s->n] = shingles->content[i];
+        s->numbers[s->n] = number;
+        s->place[number] = (uint32_t)s->n++;
+    }
+    return BM_OK;
+}
+
+/* A bm_record_fn. */
+static bm_status keep_text(void *ctx, const bm_record *record, bm_error *err)
+{
+    collector *k = ctx;
+    bm_doc_table *docs = &k->context->docs;
+    bm_str id = record->id;
+    if (record->bad)
+        return BM_OK;
+    if (docs->number_duplicates) {
+        const bm_doc_row row = {.file = record->file, .line = record->line};
+        const bm_doc_id named = {id, XXH3_64bits(id.data, id.len)};
+        BM_TRY(
+            bm_doc_table_add(docs, &row, named, k->context->inputs.names.names[record->file], err));
+        id = bm_doc_table_id(docs, docs->n - 1);
+    }
+    const uint32_t number = bm_id_set_find(k->wanted, id);
+    if (number == BM_ID_NONE)
+        return BM_OK;
+    k->n_texts++;
+    if (k->memory != 0 && record->text.len > k->memory / TEXT_SHARE)
+        return bm_fail_at(err, BM_ERR_NOMEM, k->context->inputs.names.names[record->file],
+                          record->line,
+                          "a text of %zu bytes does not fit into %" PRIu64
+                          " bytes (`memory`), of which its units need most",
+                          record->text.len, k->memory);
+    return bm_buf_add(&k->texts[number], record->text.data, record->text.len, err);
+}
+
+static bm_status read_wanted(bm_job_context *context, collector *k, bm_error *err)
+{
+    const bm_ingest_wish wish = {.sink = keep_wanted, .sink_ctx = k};
+    if (k->texts == NULL) {
+        BM_TRY(bm_job_weights_count(context, err));
+        return bm_job_context_ingest(context, &wish, err);
+    }
+    if (!context->inputs.source->ops->has_text)
+        return bm_fail(err, BM_ERR_INPUT, "the inputs have no texts");
+    BM_TRY(bm_records_read(context, keep_text, k, NULL, err));
+    return k->n_texts == k->wanted->n
+               ? BM_OK
+               : bm_fail(err, BM_ERR_FORMAT, "%zu of %zu documents are in the inputs", k->n_texts,
+                         (size_t)k->wanted->n);
+}
+
+static bm_status read_inputs(const bm_settings *settings, const bm_recipe *recipe, collector *k,
+                             bm_error *err)
+{
+    bm_job_context context;
+    BM_TRY(bm_job_context_open(settings, &context, err));
+    k->docs = &context.docs;
+    k->context = &context;
+    k->weighted = settings->text.weights != BM_WEIGHTS_NONE;
+    bm_job_context_stage(&context, "read", "bytes");
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_job_context_inputs(&context, err));
+    status = read_wanted(&context, k, err);
+out:
+    if (settings->input.stream == NULL && status == BM_OK)
+        status = bm_recipe_check_inputs(recipe, context.inputs.set, err);
+    else if (settings->input.stream == NULL)
+        status = bm_recipe_blame(recipe, context.inputs.set, &context.callbacks, status, err);
+    bm_job_context_close(&context);
+    return status;
+}
+
+/* Find the inputs of the manifest, or take the rows, and read them. */
+static bm_status read_recorded(const bm_settings *settings, const bm_manifest *manifest,
+                               struct ArrowArrayStream *rows, collector *k, bm_text_options *text,
+                               bm_error *err)
+{
+    bm_settings reading = *settings; /* as dedup read its inputs */
+    bm_recipe recipe = {.manifests = &manifest, .n = 1};
+    bm_weighed weighed = {0};
+    reading.recorded.weighed = &weighed;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_recipe_settle(&recipe, &reading, err));
+    if (rows != NULL && reading.input.format == BM_FORMAT_ARROW && reading.input.n_paths == 1) {
+        reading.input.stream = rows;
+        reading.input.stream_name = reading.input.paths[0];
+        reading.input.n_paths = 0;
+    } else if (rows != NULL) {
+        BM_TRY_OUT(bm_fail_field(err, "streams", "`streams` is for the result of one table"));
+    } else {
+        BM_TRY_OUT(bm_recipe_find(&recipe, &reading, err));
+        /* the answer must not go to one of them */
+        BM_TRY_OUT(bm_job_context_check_outputs(&reading, reading.input.paths,
+                                                reading.input.n_paths, err));
+    }
+    reading.output = (bm_output_options){0};
+    BM_TRY_OUT(read_inputs(&reading, &recipe, k, err));
+    if (text != NULL)
+        *text = reading.text;
+out:
+    bm_recipe_reset(&recipe);
+    return status;
+}
+
+bm_status bm_explain_texts_read(const bm_settings *settings, const bm_manifest *manifest,
+                                struct ArrowArrayStream *rows, const bm_id_set *wanted,
+                                bm_buf *texts, bm_text_options *text, bm_error *err)
+{
+    collector k = {.wanted = wanted, .memory = settings->memory, .texts = texts};
+    return read_recorded(settings, manifest, rows, &k, text, err);
+}
+
+bm_status bm_explain_sets_read(const bm_settings *settings, const bm_manifest *manifest,
+                               struct ArrowArrayStream *rows, const bm_id_set *wanted,
+                               bm_explain_sets *out, bm_error *err)
+{
+    bm_explain_sets sets = {0};
+    collector k = {.wanted = wanted, .memory = settings->memory, .out = &sets};
+    BM_TRY(bm_new(&sets.place, wanted->n, err));
+    memset(sets.place, 0xFF, wanted->n * sizeof *sets.place);
+    const bm_status status = read_recorded(settings, manifest, rows, &k, NULL, err);
+    if (status == BM_OK)
+        *out = sets;
+    else
+        bm_explain_sets_reset(&sets);
+    return status;
+}
+
+void bm_explain_sets_reset(bm_explain_sets *sets)
+{
+    bm_free(sets->numbers);
+    bm_free(sets->place);
+    bm_free(sets->offsets);
+    bm_free(sets->contents);
+    bm_free(sets->hashes);
+    bm_free(sets->weights);
+    memset(sets, 0, sizeof *sets);
+}
+
+/* explain_run -- the texts of two documents, read again, as units (text/unit_text.h); then the
+ * longest run that is in both. */
+
+static bm_status find_run(const bm_text_units units[2], bm_common_run *run, bm_error *err)
+{
+    uint64_t *hashes = NULL;
+    const size_t n_a = units[0].n, n_b = units[1].n;
+    BM_TRY(bm_new(&hashes, n_a + n_b, err));
+    for (size_t i = 0; i < n_a; i++)
+        hashes[i] = units[0].list[i].hash;
+    for (size_t i = 0; i < n_b; i++)
+        hashes[n_a + i] = units[1].list[i].hash;
+    const bm_status status = bm_common_run_find(hashes, n_a, hashes + n_a, n_b, run, err);
+    bm_free(hashes);
+    return status;
+}
+
+static bm_status compare_texts(const bm_text_options *options, const bm_buf texts[2],
+                               bm_shared_run *out, bm_error *err)
+{
+    bm_text_units units[2] = {{0}, {0}};
+    bm_common_run run;
+    bm_status status = BM_OK;
+    for (size_t i = 0; i < 2; i++)
+        BM_TRY_OUT(
+            bm_text_units_make(options, (bm_str){texts[i].data, texts[i].len}, &units[i], err));
+    BM_TRY_OUT(find_run(units, &run, err));
+    out->known = true;
+    out->units = options->shingle;
+    out->n = run.n;
+    const size_t begins[] = {run.a, run.b};
+    for (size_t i = 0; i < 2 && run.n > 0; i++) {
+        out->from[i] = units[i].list[begins[i]].from;
+        out->to[i] = units[i].list[begins[i] + run.n - 1].to;
+    }
+    if (run.n > 0)
+        status =
+            bm_buf_add(&out->text, texts[0].data + out->from[0], out->to[0] - out->from[0], err);
+out:
+    bm_text_units_reset(&units[0]);
+    bm_text_units_reset(&units[1]);
+    return status;
+}
+
+static bm_status read_and_compare(bm_explainer *e, bm_error *err)
+{
+    bm_id_set two = {0};
+    bm_buf texts[2] = {{0}, {0}};
+    bm_text_options options;
+    uint32_t number;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_id_set_add(&two, bm_id_set_id(&e->ids, e->a), &number, err));
+    BM_TRY_OUT(bm_id_set_add(&two, bm_id_set_id(&e->ids, e->b), &number, err));
+    BM_TRY_OUT(bm_explain_texts_read(e->settings, e->manifest, e->options->streams[1], &two, texts,
+                                     &options, err));
+    status = compare_texts(&options, texts, &e->answer.run, err);
+out:
+    bm_id_set_reset(&two);
+    bm_buf_reset(&texts[0]);
+    bm_buf_reset(&texts[1]);
+    return status;
+}
+
+bm_status bm_explain_run(bm_explainer *e, bm_error *err)
+{
+    bm_error inner = {0};
+    char why[2100];
+    if (e->a == e->b)
+        return BM_OK;
+    const bm_status status = read_and_compare(e, &inner);
+    if (status == BM_ERR_IO || status == BM_ERR_FORMAT || status == BM_ERR_INPUT) {
+        bm_error_format(&inner, why, sizeof why);
+        bm_meter_log(&e->context.meter, BM_LOG_WARNING,
+                     "what the two have in common is not known: %s", why);
+        return BM_OK;
+    }
+    if (status != BM_OK && err != NULL)
+        *err = inner;
+    return status;
+}
+
+/* explain_pairs -- the verified pairs of one group.
+ *
+ * Where `dedup --pairs` left pairs.tsv, its rows of the group's documents. Else the group's
+ * documents are read again, signed and banded as the report says, and every candidate pair among
+ * them is verified (finder.h).
+ *
+ * A group whose pairs do not fit into the memory of the job is refused: 24 bytes a pair here, and
+ * 64 in the graph while it is built. */
+
+#define BYTES_A_PAIR 88u
+#define ROWS_A_LOOK  65536u
+#define SHARES_A_BIT 1e-300 /* a threshold that any shared shingle reaches */
+
+static bm_status too_many(const bm_explainer *e, bm_error *err)
+{
+    return bm_fail(err, BM_ERR_NOMEM,
+                   "the pairs of the group's %zu documents do not fit into %" PRIu64
+                   " bytes (`memory`; %" PRIu64 " of them do)",
+                   e->ids.n, e->settings->memory, e->settings->memory / BYTES_A_PAIR);
+}
+
+static bm_status add_pair(bm_explainer *e, bm_pair pair, bm_error *err)
+{
+    if (e->n_pairs >= e->settings->memory / BYTES_A_PAIR)
+        return too_many(e, err);
+    BM_TRY(bm_grow_array(&e->pairs, &e->cap_pairs, e->n_pairs + 1, err));
+    e->pairs[e->n_pairs++] = pair;
+    return BM_OK;
+}
+
+/* --- from pairs.tsv --- */
+
+typedef struct pairs_reading {
+    bm_explainer *e;
+    uint64_t n_rows;
+} pairs_reading;
+
+/* A bm_pair_row_fn. */
+static bm_status read_row(void *ctx, const bm_pair_file *row, bm_error *err)
+{
+    pairs_reading *r = ctx;
+    bm_explainer *e = r->e;
+    const uint32_t a = bm_id_set_find(&e->ids, row->id_a);
+    const uint32_t b = a == BM_ID_NONE ? BM_ID_NONE : bm_id_set_find(&e->ids, row->id_b);
+    if (b != BM_ID_NONE)
+        BM_TRY(add_pair(e, (bm_pair){a, b, row->similarity}, err));
+    if (++r->n_rows % ROWS_A_LOOK != 0)
+        return BM_OK;
+    bm_meter_progress(&e->context.meter, row->lines.n_bytes, 0, r->n_rows);
+    return bm_meter_check(&e->context.meter, err);
+}
+
+static bm_status read_pairs(bm_explainer *e, bm_error *err)
+{
+    const bm_result_dir dir = {e->manifest, &e->context.callbacks, e->settings->memory};
+    pairs_reading r = {.e = e};
+    bm_job_context_stage(&e->context, "read", "bytes");
+    return bm_result_pairs(&dir, read_row, &r, err);
+}
+
+/* --- from removed.tsv --- */
+
+/* A bm_result_row_fn: under `verify` contained a document is in its group by the one that is kept, and by nothing else. */
+static bm_status read_held(void *ctx, const bm_tsv_table *row, bm_error *err)
+{
+    bm_explainer *e = ctx;
+    const bool known = bm_json_scan_is(row->fields[BM_REMOVED_REASON], BM_REMOVED_IS_KNOWN);
+    const uint32_t a = known ? BM_ID_NONE : bm_id_set_find(&e->ids, row->fields[BM_REMOVED_KEPT]),
+                   b = a == BM_ID_NONE ? BM_ID_NONE
+                                       : bm_id_set_find(&e->ids, row->fields[BM_REMOVED_ID]);
+    double similarity;
+    if (b == BM_ID_NONE)
+        return BM_OK;
+    if (!bm_table_similarity(row->fields[BM_REMOVED_JACCARD], &similarity))
+        return bm_fail_at(err, BM_ERR_FORMAT, row->path, row->line,
+                          "the similarity is none of six decimals");
+    return add_pair(e, (bm_pair){a < b ? a : b, a < b ? b : a, similarity}, err);
+}
+
+static bm_status read_holders(bm_explainer *e, bm_error *err)
+{
+    const bm_result_dir dir = {e->manifest, &e->context.callbacks, e->settings->memory};
+    bm_job_context_stage(&e->context, "read", "bytes");
+    BM_TRY(bm_result_rows(&dir, BM_TABLE_REMOVED, read_held, e, err));
+    if (e->n_pairs > 1)
+        qsort(e->pairs, e->n_pairs, sizeof *e->pairs, bm_pair_by_place);
+    return BM_OK;
+}
+
+/* --- of two documents themselves --- */
+
+/* The hashes of two sets one behind the other, and their weights where there are some: the caller's to
+ * free. */
+static bm_status copy_two(const bm_explain_sets *s, size_t x, size_t y, bm_documents *out,
+                          bm_error *err)
+{
+    const size_t n_x = (size_t)(s->offsets[x + 1] - s->offsets[x]),
+                 n = n_x + (size_t)(s->offsets[y + 1] - s->offsets[y]);
+    uint64_t *hashes = bm_alloc(n, sizeof *hashes);
+    double *weights = s->weights != NULL ? bm_alloc(n, sizeof *weights) : NULL;
+    if (hashes == NULL || (s->weights != NULL && weights == NULL)) {
+        bm_free(hashes);
+        bm_free(weights);
+        return bm_fail_nomem(err, n * (sizeof *hashes + sizeof *weights));
+    }
+    memcpy(hashes, s->hashes + s->offsets[x], n_x * sizeof *hashes);
+    memcpy(hashes + n_x, s->hashes + s->offsets[y], (n - n_x) * sizeof *hashes);
+    if (weights != NULL) {
+        memcpy(weights, s->weights + s->offsets[x], n_x * sizeof *weights);
+        memcpy(weights + n_x, s->weights + s->offsets[y], (n - n_x) * sizeof *weights);
+    }
+    *out = bm_documents_of_weights(NULL, hashes, weights, 2);
+    return BM_OK;
+}
+
+/* Of two sets, whatever it is: exactly, or by the agreement of their signatures where that is how
+ * the directory's pairs were verified. */
+static bm_status measure(bm_explainer *e, size_t x, size_t y, bm_error *err)
+{
+    const bm_explain_sets *s = &e->sets;
+    uint64_t n_x = s->offsets[x + 1] - s->offsets[x], n_y = s->offsets[y + 1] - s->offsets[y];
+    uint64_t offsets[] = {0, n_x, n_x + n_y};
+    bm_find_options options = e->find;
+    uint32_t perms = options.sketch.perms;
+    bm_pair_set *pairs = NULL;
+    bm_documents two;
+    BM_TRY(copy_two(s, x, y, &two, err));
+    two.offsets = offsets;
+    bool words = options.verify == BM_VERIFY_SIGNATURE;
+    options.verify = words ? BM_VERIFY_SIGNATURE : BM_VERIFY_EXACT;
+    options.bands.threshold = words ? .5 / perms : SHARES_A_BIT;
+    options.candidates = words ? BM_CANDIDATES_LSH : BM_CANDIDATES_ALL;
+    options.bands.bands = perms; /* of one row: any common word */
+    options.bands.rows = 1;
+    options.resources.threads = 1;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_find_pairs(&options, &two, &pairs, err));
+    e->answer.similarity = bm_pair_set_count(pairs) == 0
+                               ? 0.0
+                               : bm_six_decimals(bm_pair_set_data(pairs)[0].similarity);
+out:
+    bm_pair_set_free(pairs);
+    bm_free((void *)(uintptr_t)two.hashes);
+    bm_free((void *)(uintptr_t)two.weights);
+    return status;
+}
+
+/* The inputs once more, for two documents. */
+static bm_status read_two(bm_explainer *e, bm_error *err)
+{
+    bm_id_set two = {0};
+    uint32_t number;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_id_set_add(&two, bm_id_set_id(&e->ids, e->a), &number, err));
+    BM_TRY_OUT(bm_id_set_add(&two, bm_id_set_id(&e->ids, e->b), &number, err));
+    BM_TRY_OUT(bm_explain_sets_read(e->settings, e->manifest, e->options->streams[0], &two,
+                                    &e->sets, err));
+    if (e->sets.n != 2)
+        BM_TRY_OUT(bm_fail_at(err, BM_ERR_FORMAT, e->options->path, 0,
+                              "%zu of two documents are in the inputs", e->sets.n));
+    status = measure(e, e->sets.place[0], e->sets.place[1], err);
+out:
+    bm_id_set_reset(&two);
+    return status;
+}
+
+bm_status bm_explain_similarity(bm_explainer *e, bm_error *err)
+{
+    bm_error inner = {0};
+    char why[2100];
+    size_t link = bm_link_graph_find(&e->answer.graph, e->a, e->b);
+    if (link != SIZE_MAX)
+        e->answer.similarity = e->pairs[link].similarity;
+    if (link != SIZE_MAX || e->from_inputs)
+        return BM_OK;
+    bm_status status = read_two(e, &inner);
+    if (status == BM_ERR_IO || status == BM_ERR_FORMAT || status == BM_ERR_INPUT) {
+        bm_error_format(&inner, why, sizeof why);
+        bm_meter_log(&e->context.meter, BM_LOG_WARNING,
+                     "the similarity of the two themselves is not known: %s", why);
+        return BM_OK;
+    }
+    if (status != BM_OK && err != NULL)
+        *err = inner;
+    return status;
+}
+
+/* --- from the inputs --- */
+
+/* A bm_set_link_fn: from sets to documents of the group. */
+static bm_status add_link(void *ctx, bm_pair link, bm_error *err)
+{
+    bm_explainer *e = ctx;
+    const uint32_t *numbers = e->sets.numbers;
+    return add_pair(e, (bm_pair){numbers[link.a], numbers[link.b], link.similarity}, err);
+}
+
+static bm_status compute_pairs(bm_explainer *e, bm_error *err)
+{
+    bm_explain_sets *s = &e->sets;
+    BM_TRY(bm_explain_sets_read(e->settings, e->manifest, e->options->streams[0], &e->ids, s, err));
+    if (s->n != e->ids.n)
+        return bm_fail_at(err, BM_ERR_FORMAT, e->options->path, 0,
+                          "%zu of the group's %zu documents are in the inputs", s->n, e->ids.n);
+    bm_job_context_stage(&e->context, "match", "pairs");
+    if (e->a != e->b) /* before the sets of copies are lost */
+        BM_TRY(measure(e, s->place[e->a], s->place[e->b], err));
+    bm_find_options options = e->find;
+    options.resources.threads = e->settings->threads;
+    options.callbacks = e->context.callbacks;
+    options.max_pairs = e->settings->memory / BYTES_A_PAIR;
+    const bm_linked_sets sets = {s->offsets, s->hashes, s->weights, s->contents, s->n};
+    const bm_status status = bm_set_links(&options, &sets, add_link, e, err);
+    if (status == BM_ERR_NOMEM)
+        return too_many(e, err);
+    if (e->n_pairs > 1)
+        qsort(e->pairs, e->n_pairs, sizeof *e->pairs, bm_pair_by_place);
+    return status;
+}
+
+bm_status bm_explain_pairs(bm_explainer *e, bm_error *err)
+{
+    const bool no_pairs = bm_manifest_output(e->manifest, BM_FILE_PAIRS) == NULL;
+    if (no_pairs && e->find.verify == BM_VERIFY_CONTAINED)
+        return read_holders(e, err);
+    e->from_inputs = no_pairs;
+    return e->from_inputs ? compute_pairs(e, err) : read_pairs(e, err);
+}
+
+/* explain_group -- from a directory that dedup wrote to the members of one group.
+ *
+ * groups.jsonl is walked once to find the group and once more to load it: ids are looked at where
+ * they lie, so only one group is ever held. */
+
+/* --- the report --- */
+
+static bm_status check_plan(const bm_explainer *e, uint64_t bands, uint64_t rows, bm_error *err)
+{
+    const bm_provenance *p;
+    const bool all = e->find.candidates != BM_CANDIDATES_LSH;
+    BM_TRY(bm_manifest_provenance(e->dir.manifest, &p, err));
+    const uint64_t perms = p->numbers[BM_ROW_PERMS];
+    if (perms < 1 || perms > BM_PERMS_MAX || bands > perms || rows > perms ||
+        bands * rows > perms || (bands == 0) != all || (rows == 0) != all)
+        return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(e->dir.manifest), 0,
+                          "%" PRIu64 " bands of %" PRIu64 " rows from %" PRIu64 " permutations",
+                          bands, rows, perms);
+    return BM_OK;
+}
+
+/* How the pairs of the directory were found. */
+static bm_status read_report(bm_explainer *e, bm_error *err)
+{
+    bm_result_facts f;
+    const bm_provenance *p;
+    uint64_t bands = 0, rows = 0;
+    BM_TRY(bm_manifest_provenance(e->dir.manifest, &p, err));
+    const bm_scheme_ops *scheme = bm_scheme_find(p->texts[BM_ROW_SCHEME]);
+    const uint64_t seed = p->numbers[BM_ROW_SEED];
+    bm_find_options_init(&e->find);
+    bm_result_facts_begin(&f, e->dir.manifest, err);
+    e->find.verify = (bm_verify)bm_result_facts_word(&f, BM_OPTION_VERIFY);
+    if (e->find.verify == BM_VERIFY_AUTO)
+        bm_result_facts_unknown(&f, "parameters.verify");
+    e->star = bm_result_facts_word(&f, BM_OPTION_CLUSTER) == BM_CLUSTER_STAR;
+    if (bm_manifest_count(e->dir.manifest, "divided", &e->divided, NULL) != BM_OK)
+        e->divided = 0; /* none was */
+    e->find.candidates = (bm_candidate_rule)bm_result_facts_word(&f, BM_OPTION_CANDIDATES);
+    if (e->find.candidates == BM_CANDIDATES_LSH) {
+        bands = bm_result_facts_uint(&f, "plan.bands");
+        rows = bm_result_facts_uint(&f, "plan.rows");
+    }
+    if (scheme == NULL)
+        bm_result_facts_unknown(&f, "provenance.scheme");
+    e->find.bands.threshold = bm_result_facts_threshold(&f);
+    if (seed > UINT32_MAX)
+        bm_result_facts_unknown(&f, "provenance.seed");
+    BM_TRY(bm_result_facts_end(&f));
+    BM_TRY(check_plan(e, bands, rows, err));
+    e->find.sketch = (bm_sketch_options){.perms = (uint32_t)p->numbers[BM_ROW_PERMS],
+                                         .seed = (uint32_t)seed,
+                                         .scheme = scheme->scheme};
+    e->find.bands.bands = (uint32_t)bands;
+    e->find.bands.rows = (uint32_t)rows;
+    return BM_OK;
+}
+
+/* groups.jsonl must be as the report lists it, before its ids are searched. */
+static bm_status check_groups(const bm_explainer *e, bm_error *err)
+{
+    char *path = NULL;
+    bm_file_range whole = {-1, NULL, 0, UINT64_MAX};
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_manifest_beside(e->dir.manifest, BM_FILE_GROUPS, &path, err));
+    whole.shown = path;
+    BM_TRY_OUT(bm_open_regular(path, BM_ERR_FORMAT, &whole.fd, err));
+    status = bm_listed_check(e->dir.manifest, BM_FILE_GROUPS, &whole, err);
+    close(whole.fd);
+out:
+    bm_free(path);
+    return status;
+}
+
+bm_status bm_explain_open(bm_explainer *e, bm_error *err)
+{
+    const char *dir = e->options->path;
+    BM_TRY(bm_manifest_open_dir(dir, e->settings->memory, &e->manifest, err));
+    e->dir = (bm_result_dir){e->manifest, &e->settings->callbacks, e->settings->memory};
+    BM_TRY(bm_result_check_kind(e->manifest, dir, err));
+    BM_TRY(read_report(e, err));
+    return check_groups(e, err);
+}
+
+/* --- the groups --- */
+
+/* Ids, and the groups that they were found in; 0: not yet. */
+typedef struct search {
+    const bm_str *ids;
+    uint64_t *groups;
+    size_t n;
+} search;
+
+/* A bm_group_member_fn. */
+static bm_status look(void *ctx, const bm_group_file *file, bm_str id, bm_error *err)
+{
+    const search *s = ctx;
+    (void)err;
+    for (size_t i = 0; i < s->n; i++)
+        if (id.len == s->ids[i].len && memcmp(id.data, s->ids[i].data, id.len) == 0)
+            s->groups[i] = file->group;
+    return BM_OK;
+}
+
+static bool all_found(const search *s)
+{
+    for (size_t i = 0; i < s->n; i++)
+        if (s->groups[i] == 0)
+            return false;
+    return true;
+}
+
+/* A bm_result_group_fn. */
+static bm_status look_in(void *ctx, bm_group_file *row, bool *stop, bm_error *err)
+{
+    bm_str kept;
+    BM_TRY(bm_group_file_members(row, look, ctx, &kept, err));
+    *stop = all_found(ctx);
+    return BM_OK;
+}
+
+bm_status bm_explain_find(const bm_explainer *e, const bm_str *ids, size_t n, uint64_t *groups,
+                          bm_error *err)
+{
+    search s = {.ids = ids, .groups = groups, .n = n};
+    memset(groups, 0, n * sizeof *groups);
+    return bm_result_groups(&e->dir, look_in, &s, err);
+}
+
+typedef struct load {
+    bm_explainer *e;
+    uint64_t wanted, last; /* groups */
+} load;
+
+/* A bm_result_group_fn: members and the kept one of the group that is wanted. */
+static bm_status load_group(void *ctx, bm_group_file *file, bool *stop, bm_error *err)
+{
+    load *l = ctx;
+    bm_explainer *e = l->e;
+    bm_group_members members = {.ids = &e->ids, .most = UINT64_MAX};
+    l->last = file->group;
+    if (file->group != l->wanted)
+        return BM_OK;
+    *stop = true;
+    BM_TRY(bm_group_file_load(file, &members, err));
+    e->kept = members.kept;
+    e->none = !file->known && members.kept == BM_ID_NONE;
+    return file->known ? bm_buf_add(&e->known, members.kept_id.data, members.kept_id.len, err)
+                       : BM_OK;
+}
+
+bm_status bm_explain_load(bm_explainer *e, uint64_t number, bm_error *err)
+{
+    load l = {.e = e, .wanted = number};
+    e->group = number;
+    BM_TRY(bm_result_groups(&e->dir, load_group, &l, err));
+    return l.last == number
+               ? BM_OK
+               : bm_fail(err, BM_ERR_USAGE, "no group %" PRIu64 " (%s has %" PRIu64 ")", number,
+                         e->options->path, l.last);
+}

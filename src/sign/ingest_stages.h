@@ -1,0 +1,138 @@
+/* ingest_stages.h -- the stages of an ingest: reading, parsing, cutting, signing. */
+#ifndef BM_SIGN_INGEST_STAGES_H
+#define BM_SIGN_INGEST_STAGES_H
+
+#include "input/raw_batch.h"
+#include "model/batches.h"
+#include "sign/ingest_cfg.h"
+#include "sign/ingest_order.h"
+#include "text/set_shingler.h"
+#include "text/shingler.h"
+#include "text/unit_text.h"
+
+/* ingest_read -- the source of an ingest, a batch at a time. One thread at a time. */
+
+/* Begin to read, in batches that suit the devices and the budget; `window` of them may exist at
+ * once; `gate` is asked about longer documents, and borrowed until the end. bm_batch_source_end ends it. */
+bm_status bm_ingest_read_begin(const bm_ingest_cfg *cfg, const bm_long_gate *gate, uint64_t window,
+                               bm_error *err);
+/* Read the next batch into `batch`, which is empty, and is again where *got is not READ.
+ * BM_ERR_FORMAT: the inputs end before what is to be passed over. */
+bm_status bm_ingest_read_next(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, bm_batch_got *got,
+                              bm_error *err);
+
+/* ingest_entries -- the shingles of texts that are entries of dictionaries, each made once by a
+ * worker: a file of a
+ * few kB may have a long text in every row.
+ *
+ *     slots    entry -> document          one for all entries whose numbers end alike: the last of them
+ *     made     documents of a batch       until they would take more than `most_bytes`; then all begins anew
+ *
+ * Whoever has no dictionaries pays for nothing. */
+
+typedef struct bm_ingest_entry {
+    uint64_t number; /* bm_record.entry; 0: none */
+    uint32_t doc;    /* of `made` */
+    bool is_short;   /* it was counted so */
+} bm_ingest_entry;
+
+typedef struct bm_ingest_entries {
+    size_t most_bytes;
+    bm_ingest_entry *slots; /* NULL while there was no entry */
+    bm_shingle_batch made;
+    uint64_t n_short; /* of a batch, before the document that was asked for last */
+} bm_ingest_entries;  /* but for most_bytes, {0} has none */
+
+/* Where the document of the entry is there, append it to `batch`: then *was_made. */
+bm_status bm_ingest_entries_add(bm_ingest_entries *entries, uint64_t entry, bm_shingle_batch *batch,
+                                bool *was_made, bm_error *err);
+/* The last document of `batch` is that of `entry` (0: of none), which was asked for and not there. Where there is no room
+ * for it, it is not kept. */
+void bm_ingest_entries_keep(bm_ingest_entries *entries, uint64_t entry,
+                            const bm_shingle_batch *batch);
+void bm_ingest_entries_reset(bm_ingest_entries *entries); /* frees */
+
+/* ingest_parse -- a worker's own: from a raw batch to documents with their shingles. */
+
+/* The scratch of one worker. */
+typedef struct bm_ingest_worker {
+    const bm_ingest_cfg *cfg;
+    bm_batch_parser *parser;
+    bm_shingler *shingler;  /* NULL where the source has no texts */
+    bm_set_shingler sets;   /* of shingle hashes that were read */
+    bm_ingest_batch *batch; /* being filled by the parser's callback */
+    bm_ingest_entries entries;
+    size_t joined; /* 1 + the document that is joined and not yet hashed; 0: there is none */
+    uint64_t joined_entry; /* of its record */
+} bm_ingest_worker;
+
+bm_status bm_ingest_worker_open(const bm_ingest_cfg *cfg, bm_ingest_worker *out, bm_error *err);
+void bm_ingest_worker_close(bm_ingest_worker *worker);
+/* Parse and shingle the batch; failures go to batch->status. */
+void bm_ingest_batch_parse(bm_ingest_worker *worker, bm_ingest_batch *batch);
+
+/* ingest_long -- documents that are longer than a batch, and the memory that they get.
+ *
+ * What a document needs in the worst case is foreseen from its bytes: the record, its text, joined
+ * text, a hash of each shingle and the table that finds the distinct ones.
+ *
+ *     fits into the share of batches    it waits until so much of the share is free, and then goes
+ *                                       its way beside others
+ *     else                              it is *alone*: what was read before is delivered first, and
+ *                                       nothing is read behind it before it is delivered. All that
+ *                                       nobody holds is then its own, and what it really needs is
+ *                                       counted while it is shingled
+ *     more than that                    BM_ERR_NOMEM, naming the document and what would do
+ *
+ * The reader is the only one who waits for memory, and those before it only give theirs back: so
+ * there is always one who can go on. */
+
+/* What the batch that is being read was granted; one thread at a time. */
+typedef struct bm_ingest_long {
+    const bm_ingest_cfg *cfg;
+    bm_ingest_order *order;
+    uint64_t number; /* of the batch */
+    bm_ingest_share share;
+    bm_long_gate gate;
+} bm_ingest_long;
+
+/* `out` stays where it is: its gate points to it. */
+void bm_ingest_long_init(const bm_ingest_cfg *cfg, bm_ingest_order *order, bm_ingest_long *out);
+/* Batch number `n` is being read. */
+void bm_ingest_long_begin(bm_ingest_long *now, uint64_t n);
+
+/* Bytes that the shingler may use for a document of a batch that is alone, while `held_bytes` of
+ * its record are held. */
+uint64_t bm_ingest_long_limit(const bm_ingest_share *share, uint64_t held_bytes);
+/* BM_ERR_NOMEM: a document would need `needed` bytes beside what others hold. */
+bm_status bm_ingest_long_refuse(const bm_ingest_cfg *cfg, const bm_ingest_share *share,
+                                const bm_long_record *record, uint64_t needed, bm_error *err);
+/* Bytes of a record of so many, with what is read behind it. */
+uint64_t bm_ingest_long_held(uint64_t record_bytes);
+
+/* ingest_text -- batches that go to a device as texts: filled, checked, finished, or turned into
+ * hashes after all. */
+
+/* Make hashes of all texts of the batch, which then is one of hashes: for the native CPU, or where
+ * a device cannot take it. */
+bm_status bm_ingest_text_hash(bm_ingest_batch *batch, bm_shingler *shingler, bm_error *err);
+/* The device has done its part: counts of shingles to the rows, and the documents that were left to
+ * the host are hashed and signed. */
+bm_status bm_ingest_text_finish(bm_device_set *device_set, bm_ingest_batch *batch,
+                                bm_shingler *shingler, bm_error *err);
+/* Is so much of the batch left to the host that it had better hash it all? */
+bool bm_ingest_text_pointless(const bm_ingest_batch *batch);
+
+/* ingest_sign -- signing a batch: on the native CPU, or by the thread of a device. */
+
+/* Sign a batch that has a task on the native CPU, whatever its form. */
+bm_status bm_ingest_sign_cpu(const bm_ingest_cfg *cfg, bm_ingest_batch *batch,
+                             bm_shingler *shingler, bm_error *err);
+/* The thread of one device: take batches from order->queue, keep as many of them on the device as
+ * it likes, deliver each, until the queue is closed or aborted.
+ *
+ * A device that fails is closed, and its batches and all that come are signed on the CPU, or fail
+ * with the device's error where the device was asked for (bm_device_set_worker_failed decides). */
+void bm_ingest_device_run(bm_ingest_order *order, bm_device_worker *device);
+
+#endif
