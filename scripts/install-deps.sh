@@ -17,10 +17,10 @@ if [[ $(uname -m) == x86_64 ]]; then
 fi
 
 # What scripts/inspect-kernels.sh compiles kernels with (one libclc at a time can be installed, and Mesa needs this one), and the versions
-# that format and check the sources; their tests skip elsewhere. And the compiler of Ubuntu
+# that format and check the sources, and the browser that looks at the site; their tests skip elsewhere. And the compiler of Ubuntu
 # 22.04, for its warnings.
 if grep -qs '^VERSION_CODENAME=bookworm' /etc/os-release; then
-    test_packages+=(libclc-15 clang-15 clang-format-14 clang-tidy-14 gcc-11 g++-11)
+    test_packages+=(chromium libclc-15 clang-15 clang-format-14 clang-tidy-14 gcc-11 g++-11)
 fi
 
 say() { printf '== %s\n' "$*"; }
