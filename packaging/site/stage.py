@@ -3,7 +3,8 @@
 
 The pages keep their places, so links between them hold. What differs from GitHub is rewritten: a link to a file that is no page becomes
 plain text with the file's path; a bar behind a backslash within code, which GitHub's tables need, is a bar. Notebooks become pages, and
-docs/options.md is made of `BANDMILL help --json`, with what docs/cli.md says where. Python's standard library is enough."""
+docs/tasks.md and docs/options.md are made of `BANDMILL help --json`, with what docs/cli.md says where. Python's standard library is
+enough."""
 import glob
 import json
 import os
@@ -66,11 +67,7 @@ def of_notebook(path):
     return "\n\n".join([*out, f"The notebook: [{os.path.basename(path)}]({os.path.basename(path)})"]) + "\n"
 
 
-# --- docs/options.md: by task, then by name ---
-
-def anchor_of(flag):
-    return flag.strip("-").lower()
-
+# --- options by task and by name ---
 
 def explained():
     """For each name of an option, the headings of docs/cli.md below which a row of a table is about it."""
@@ -91,27 +88,32 @@ def value_of(option):
     return f" {option['value']}" if has_value(option) else ""
 
 
-def options_page(program):
-    out = ["---\nsearch:\n  boost: 3\n---", "# Every option", "By task, and [by name](#by-name). What an option means in full stands in [The command line](cli.md)."]
+def tasks_page(program):
+    out = ["# Options by task", "What an option means stands behind its link ([by name](options.md)), and in full in [The command line](cli.md)."]
     for command in program["commands"]:
         own = [o for o in program["options"] if command["name"] in o["commands"]]
         out += [f"## {capital(command['summary'])}: `{command['name']}`", f"    bandmill {command['name']} {command['operands']}".rstrip()]
         rows = ["| for | options |", "|---|---|"]
         for group in program["groups"]:
-            links = ", ".join(f"[`--{o['name']}`](#{anchor_of(o['name'])})" for o in own if o["group"] == group)
+            links = ", ".join(f"[`--{o['name']}`](options.md#{o['name']})" for o in own if o["group"] == group)
             if links:
                 rows.append(f"| {group} | {links} |")
         out.append("\n".join(rows))
         out += [f"`{example['line']}`: {example['does']}" for example in command["examples"]]
-    out.append("## By name")
+    return "\n\n".join(out) + "\n"
+
+
+def options_page(program):
+    """The search puts it first: who looks for an option finds it here, and from here the rest."""
+    out = ["---\nsearch:\n  boost: 3\n---", "# Options by name", "[By task](tasks.md); what they mean in full stands in [The command line](cli.md)."]
     places = explained()
     for name in sorted({o["name"] for o in program["options"]}):
-        out.append(f"### `--{name}` {{#{anchor_of(name)}}}")
+        out.append(f"## `--{name}` {{#{name}}}")
         for option in (o for o in program["options"] if o["name"] == name):
             letter = f"`-{option['letter']}`, " if option["letter"] else ""
-            commands = "all commands" if len(option["commands"]) >= len(program["commands"]) - 1 else ", ".join(f"`{c}`" for c in option["commands"])
+            commands = "all commands" if len(option["commands"]) == len(program["commands"]) else ", ".join(f"`{c}`" for c in option["commands"])
             out.append(f"{letter}`--{name}{value_of(option)}`: {option['help']}")
-            out.append(f"Of {commands}.")
+            out.append(f"Commands: {commands}.")
         if name in places:
             out.append("More: " + ", ".join(f"[{heading}](cli.md#{heading.lower().replace(' ', '-')})" for heading in places[name]) + ".")
     return "\n\n".join(out) + "\n"
@@ -122,8 +124,8 @@ def main():
     pages, assets = found(PAGES), found(ASSETS)
     made = {RENAMED.get(page, page): for_site(read(page), page, {*pages, *assets}) for page in pages}
     made.update({re.sub("ipynb$", "md", path): of_notebook(path) for path in assets if path.endswith(".ipynb")})
-    help_json = subprocess.run([bandmill, "help", "--json"], check=True, capture_output=True, text=True).stdout
-    made["docs/options.md"] = options_page(json.loads(help_json))
+    program = json.loads(subprocess.run([bandmill, "help", "--json"], check=True, capture_output=True, text=True).stdout)
+    made.update({"docs/tasks.md": tasks_page(program), "docs/options.md": options_page(program)})
     shutil.rmtree(folder, ignore_errors=True)
     for path in {*made, *assets}:
         os.makedirs(os.path.dirname(os.path.join(folder, path)), exist_ok=True)

@@ -57,7 +57,7 @@ def dom(url, folder):
 def failures_of(site, folder):
     failures = []
     # As somebody types it who has seen it in a shell, and as a word.
-    for word, option in (("--max-group-size", "max-group-size"), ("skip-same-id", "skip-same-id")):
+    for word, option in (("--threshold", "threshold"), ("skip-same-id", "skip-same-id")):
         results = re.findall(r'<a href="([^"]*)" class="md-search-result__link', dom(f"file://{site}/index.html?q={word}", folder))
         places = [html.unescape(result).partition("?")[0] + "#" + result.partition("#")[2] for result in results[:2]]  # a page and its best part
         print(f"{word}: {len(results)} results")
