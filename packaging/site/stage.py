@@ -2,9 +2,9 @@
 """stage.py BANDMILL DIR -- lay the pages of the documentation out in DIR, for mkdocs (mkdocs.yml).
 
 The pages keep their places, so links between them hold. What differs from GitHub is rewritten: a link to a file that is no page becomes
-plain text with the file's path; a bar behind a backslash within code, which GitHub's tables need, is a bar. Notebooks become pages, and
-docs/tasks.md and docs/options.md are made of `BANDMILL help --json`, with what docs/cli.md says where. Python's standard library is
-enough."""
+plain text with the file's path; a bar behind a backslash within code, which GitHub's tables need, is a bar; a list begins behind a blank
+line; a fence names a language alone. Notebooks become pages, and docs/tasks.md and docs/options.md are made of `BANDMILL help --json`,
+with what docs/cli.md says where. Python's standard library is enough."""
 import glob
 import json
 import os
@@ -47,10 +47,12 @@ def relinked(text, page, staged):
 
 
 def for_site(text, page, staged):
-    """A page, but for its blocks of code."""
+    """A page, but for what stands in its blocks of code."""
+    text = re.sub(r"^(```\w+) .*$", r"\1", text, flags=re.M)
     parts = re.split(r"(^```(?s:.*?)^```$|^    .*$)", text, flags=re.M)
     for i in range(0, len(parts), 2):
         part = CODE.sub(lambda code: code[0].replace("\\|", "|"), parts[i])
+        part = re.sub(r"^((?!- )\S.*)\n(?=- )", r"\1\n\n", part, flags=re.M)
         parts[i] = relinked(part, page, staged)
     return "".join(parts)
 
