@@ -1,9 +1,10 @@
-/* index_bytes.c -- what the bytes of an index cost beside plain arrays: a set read, beside memcpy of its hashes; a key found,
- * beside a binary search without branches over an array of keys.
+/* index_bytes.c -- what the bytes of an index cost beside plain arrays: a set read, beside memcpy
+ * of its hashes; a key found, beside a binary search without branches over an array of keys.
  *
  *     index_bytes        a row a size: nanoseconds a hash, a key; the least of some rounds
  *
- * "in cache" and "in memory" is where the bytes lie: 100 sets, one piece; 100,000 sets, 300 pieces, asked for once a round. */
+ * "in cache" and "in memory" is where the bytes lie: 100 sets, one piece; 100,000 sets, 300 pieces,
+ * asked for once a round. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

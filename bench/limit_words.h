@@ -1,4 +1,5 @@
-/* limit_words.h -- where the words of a text begin. SLACK bytes before and after a text are read. */
+/* limit_words.h -- where the words of a text begin. SLACK bytes before and after a text are read.
+ */
 #ifndef BM_BENCH_LIMIT_WORDS_H
 #define BM_BENCH_LIMIT_WORDS_H
 

@@ -1,10 +1,12 @@
-/* plain_containment.c -- which documents hold a share of another, by a plain scan: every document is compared with every other by a
- * merge of their sorted sets. The yardstick of `pairs --measure containment`.
+/* plain_containment.c -- which documents hold a share of another, by a plain scan: every document
+ * is compared with every other by a merge of their sorted sets. The yardstick of `pairs --measure
+ * containment`.
  *
  *   plain_containment DOCUMENTS.tsv THRESHOLD    rows "id TAB text" (plain_sets.h)
  *
- * Prints "contained TAB other TAB share", in the order of `pairs`: by the contained one, then by the other. One thread; it
- * skips nothing, not even what two sizes exclude, so its time hardly depends on the threshold. */
+ * Prints "contained TAB other TAB share", in the order of `pairs`: by the contained one, then by
+ * the other. One thread; it skips nothing, not even what two sizes exclude, so its time hardly
+ * depends on the threshold. */
 #include "plain_sets.h"
 
 #include <stdio.h>

@@ -1,16 +1,18 @@
-/* plain_index.c -- the yardstick for `query`: an index as somebody would write it who has all of it in memory, on one core,
- * with nothing of the library.
+/* plain_index.c -- the yardstick for `query`: an index as somebody would write it who has all of it
+ * in memory, on one core, with nothing of the library.
  *
  *   plain_index CORPUS.tsv CORPUS_KEYS.npy QUERIES.tsv QUERY_KEYS.npy THRESHOLD [--repeat N]
  *
- * The documents have rows "id TAB text"; the band keys are those that `bandmill sign --band-keys` writes of the same rows.
- * Shingles are 5 words (runs of ASCII letters and digits and of bytes over 127, ASCII letters in lower case), hashed with
- * XXH3_64bits, sorted, each once: a plain array a document. Of each band one open-addressing table at half load, keys and
- * numbers side by side. A query looks up each of its keys, takes each document found once, and compares the sets by
- * a merge that stops as soon as the threshold is out of reach. Timed is the loop over the queries only: cutting and hashing
- * their texts, and their keys, are not in it. One JSON object: queries a second, the median over the repeats, and how many
- * candidates and answers there were, so that it can be seen that it did the same work as another program; and how many bytes
- * ids, sets and keys take as plain arrays. */
+ * The documents have rows "id TAB text"; the band keys are those that `bandmill sign --band-keys`
+ * writes of the same rows. Shingles are 5 words (runs of ASCII letters and digits and of bytes over
+ * 127, ASCII letters in lower case), hashed with XXH3_64bits, sorted, each once: a plain array a
+ * document. Of each band one open-addressing table at half load, keys and numbers side by side. A
+ * query looks up each of its keys, takes each document found once, and compares the sets by a merge
+ * that stops as soon as the threshold is out of reach. Timed is the loop over the queries only:
+ * cutting and hashing their texts, and their keys, are not in it. One JSON object: queries a
+ * second, the median over the repeats, and how many candidates and answers there were, so that it
+ * can be seen that it did the same work as another program; and how many bytes ids, sets and keys
+ * take as plain arrays. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>

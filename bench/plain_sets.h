@@ -1,7 +1,9 @@
-/* plain_sets.h -- what the yardsticks in C share: rows "id TAB text" to sets of shingle hashes, with nothing of the library.
+/* plain_sets.h -- what the yardsticks in C share: rows "id TAB text" to sets of shingle hashes,
+ * with nothing of the library.
  *
- * Shingles are 5 words (runs of ASCII letters and digits and of bytes over 127, ASCII letters in lower case), hashed with
- * XXH3_64bits, sorted, each once. What goes wrong ends the program with a line on stderr. */
+ * Shingles are 5 words (runs of ASCII letters and digits and of bytes over 127, ASCII letters in
+ * lower case), hashed with XXH3_64bits, sorted, each once. What goes wrong ends the program with a
+ * line on stderr. */
 #ifndef BENCH_PLAIN_SETS_H
 #define BENCH_PLAIN_SETS_H
 

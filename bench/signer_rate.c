@@ -7,9 +7,9 @@
  *
  * Each repeat signs the file with one thread, then with N (2), in calls of the whole file; which
  * goes first alternates. A ratio is that of one repeat's two rates, so that what the machine does
- * beside it falls on both. `cpu` is the processor time of all threads over the time on the clock: on
- * a machine with nothing else to do it is the number of threads, and a repeat in which it is less
- * than 97 % of that had to share its processors. `ratio_quiet` is the median over the repeats
+ * beside it falls on both. `cpu` is the processor time of all threads over the time on the clock:
+ * on a machine with nothing else to do it is the number of threads, and a repeat in which it is
+ * less than 97 % of that had to share its processors. `ratio_quiet` is the median over the repeats
  * without these. `checksum` of the signatures is the same for both. Any error is one line on stderr
  * and exit code 1.
  *

@@ -1,14 +1,14 @@
-/* weighted_signer.c -- weighted documents to signatures of scheme cws by bm_signer_sign, of the public
- * library: for cws.py, and for the test that holds its words against other programs.
+/* weighted_signer.c -- weighted documents to signatures of scheme cws by bm_signer_sign, of the
+ * public library: for cws.py, and for the test that holds its words against other programs.
  *
  *   weighted_signer [--perms K] [--seeds FIRST:N] [--threads N] [--repeats N] [--words OUT] FILE
  *   prints one JSON object: the seconds of each repeat
  *
- * FILE, little-endian: the number of documents n and of elements m (64 bits each), n + 1 offsets (64
- * bits), m hashes (64 bits), m weights (doubles). OUT: for each seed the words of all documents (32
- * bits each). A repeat signs with every seed; opening the signers is not in its time, and the signer of a
- * seed is the same in all repeats: the first is that of one which knows no element yet. Any error is one
- * line on stderr and exit code 1. */
+ * FILE, little-endian: the number of documents n and of elements m (64 bits each), n + 1 offsets
+ * (64 bits), m hashes (64 bits), m weights (doubles). OUT: for each seed the words of all documents
+ * (32 bits each). A repeat signs with every seed; opening the signers is not in its time, and the
+ * signer of a seed is the same in all repeats: the first is that of one which knows no element yet.
+ * Any error is one line on stderr and exit code 1. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -8,8 +8,8 @@
  *
  * Comes after affine32.h, in the common subset of C11 and OpenCL C 1.2: integers only, no pointers.
  *
- * Sources: datasketch 2 (affine64), datasketch 1 (legacy), datatrove, text-dedup and Lance, as docs/schemes.md
- * has them. In all of them the product wraps mod 2^64 before the modulus. */
+ * Sources: datasketch 2 (affine64), datasketch 1 (legacy), datatrove, text-dedup and Lance, as
+ * docs/schemes.md has them. In all of them the product wraps mod 2^64 before the modulus. */
 #ifndef BANDMILL_KERNELS_AFFINE64_H
 #define BANDMILL_KERNELS_AFFINE64_H
 
@@ -20,8 +20,8 @@ BM_SHARED bm_u64 bm_affine64_value(bm_u64 a, bm_u64 h, bm_u64 b)
     return a * h + b;
 }
 
-/* v mod 2^61 - 1. 2^61 is 1, so the upper three bits count once more: then at most 2^61 + 6 is left,
- * less than twice the modulus. */
+/* v mod 2^61 - 1. 2^61 is 1, so the upper three bits count once more: then at most 2^61 + 6 is
+ * left, less than twice the modulus. */
 BM_SHARED bm_u64 bm_mod_mersenne61(bm_u64 v)
 {
     const bm_u64 sum = (v & BM_MERSENNE_61) + (v >> 61);

@@ -30,8 +30,8 @@
  *     Two or more positions that changed in any other way have equal A with 2^-64, and equal B with
  *     2^-64, independent of it.
  *   - (A, B) -> (u, v xor turned u) is one to one for each j: what changes in one block alone
- *     changes (C, D) for certain. Two or more blocks that changed have equal C with 2^-64, and equal
- *     D with 2^-64. fmix64 is not linear and j goes through it: blocks that repeat, change places
+ *     changes (C, D) for certain. Two or more blocks that changed have equal C with 2^-64, and
+ * equal D with 2^-64. fmix64 is not linear and j goes through it: blocks that repeat, change places
  *     or move are different blocks.
  *   - (C, D) -> (lo, hi) is one to one for each n.
  * So two documents collide with about 2^-128, like under XXH3; where an array of hashes given by a

@@ -1,8 +1,9 @@
 /* xxh3.h -- XXH3_64bits (seed 0, default secret) of 1 to 240 bytes, once for host and device.
  *
  * Common subset of C11 and OpenCL C 1.2. Comes after affine32.h, whose types it uses. At most 8
- * bytes behind what is hashed are read and not used. Text is read in aligned words of 32 bits, since
- * a device need not be able to read others; with BM_TEXT_BYTES (OpenCL C only) at any address.
+ * bytes behind what is hashed are read and not used. Text is read in aligned words of 32 bits,
+ * since a device need not be able to read others; with BM_TEXT_BYTES (OpenCL C only) at any
+ * address.
  *
  * Formula and secret: the xxHash specification (doc/xxhash_spec.md, "XXH3"); every length is tested
  * against the xxHash library. */

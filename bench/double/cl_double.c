@@ -1,8 +1,11 @@
-/* cl_double.c -- an OpenCL library whose copies and kernels cost nothing: what the host does beside a device, without one.
+/* cl_double.c -- an OpenCL library whose copies and kernels cost nothing: what the host does beside
+ * a device, without one.
  *
- * Built as libOpenCL.so.1 beside a program whose devices are not checked (unchecked.c), which finds it first. Nothing is copied and nothing
- * computed. What is read back is a run of numbers that never come again, so that no two documents share a key: writing these is all that takes
- * time of a processor (some 8 GB/s, a hundredth of what the host does). What the environment asks for is waited for, each queue for itself:
+ * Built as libOpenCL.so.1 beside a program whose devices are not checked (unchecked.c), which finds
+ * it first. Nothing is copied and nothing computed. What is read back is a run of numbers that
+ * never come again, so that no two documents share a key: writing these is all that takes time of a
+ * processor (some 8 GB/s, a hundredth of what the host does). What the environment asks for is
+ * waited for, each queue for itself:
  *
  *     CL_DOUBLE_GPUS=N          so many devices (1), each of 80 GiB, not sharing the host's memory
  *     CL_DOUBLE_LINK=GB/S       a copy takes its bytes at this rate (0: no time)

@@ -11,7 +11,8 @@
 
 #include <bandmill/sketch.h>
 
-/* The bytes of the files behind one another (free); NULL: a file that cannot be read, which is said. */
+/* The bytes of the files behind one another (free); NULL: a file that cannot be read, which is
+ * said. */
 static char *read_all(char **paths, size_t *len)
 {
     char *text = NULL;

@@ -7,25 +7,25 @@
  *     bm_dedup_options options;
  *     bm_dedup_options_init(&options);
  *     options.input.stream = &stream;
- *     options.input.stream_name = "table";    ids are table:1, table:2 ... where it has no id column
- *     options.output.path = "out";
- *     bm_job_dedup(&options, &summary, &err);
+ *     options.input.stream_name = "table";    ids are table:1, table:2 ... where it has no id
+ * column options.output.path = "out"; bm_job_dedup(&options, &summary, &err);
  *
- * A row is a document. `text_fields` and `id_field` name columns. Texts: utf8, large_utf8, utf8_view,
- * binary, large_binary, binary_view, or a dictionary of such; null is an empty text; several are
- * joined by one newline. An id is such a column or one of integers, written in decimal; a row whose
- * id is null is NAME:ROW, a bad record where `id_field` was given. Invalid UTF-8 is U+FFFD as
- * everywhere. A name with dots leads into columns that are structs, one with [] into lists
- * ("messages[].content"), whose values are joined by newlines. Of any other type: BM_ERR_INPUT, which
- * names column and type.
+ * A row is a document. `text_fields` and `id_field` name columns. Texts: utf8, large_utf8,
+ * utf8_view, binary, large_binary, binary_view, or a dictionary of such; null is an empty text;
+ * several are joined by one newline. An id is such a column or one of integers, written in decimal;
+ * a row whose id is null is NAME:ROW, a bad record where `id_field` was given. Invalid UTF-8 is
+ * U+FFFD as everywhere. A name with dots leads into columns that are structs, one with [] into
+ * lists
+ * ("messages[].content"), whose values are joined by newlines. Of any other type: BM_ERR_INPUT,
+ * which names column and type.
  *
  * Texts are cut where they lie; arrays are released when their rows are done, by any thread. A
  * stream is read once: what needs two passes (the records that are kept) is not written, but the
  * ids of what is kept (kept_ids.txt).
  *
  * The structs and their guards are those of the specification
- * (arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html), so that several headers
- * that declare them live together. A struct whose `release` is NULL has been released. */
+ * (arrow.apache.org/docs/format/CDataInterface.html, CStreamInterface.html), so that several
+ * headers that declare them live together. A struct whose `release` is NULL has been released. */
 #ifndef BANDMILL_ARROW_H
 #define BANDMILL_ARROW_H
 

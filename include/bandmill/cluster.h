@@ -42,10 +42,11 @@ static inline void bm_cluster_options_init(bm_cluster_options *options)
     bm_cluster_options_init_sized(options, sizeof *options);
 }
 
-/* Where `path` is a pairs.tsv beside the report of the `dedup` that wrote it, documents are in the order of its
- * input, and the groups are those that `dedup` makes at the threshold. BM_ERR_USAGE: that job compared with known
- * documents, or made stars and `keep` is LAST; BM_ERR_FORMAT: one of its files is not what was written. Documents
- * of any other file are in order of first appearance, which a warning says.
+/* Where `path` is a pairs.tsv beside the report of the `dedup` that wrote it, documents are in the
+ * order of its input, and the groups are those that `dedup` makes at the threshold. BM_ERR_USAGE:
+ * that job compared with known documents, or made stars and `keep` is LAST; BM_ERR_FORMAT: one of
+ * its files is not what was written. Documents of any other file are in order of first appearance,
+ * which a warning says.
  *
  * *out is filled on BM_OK, as much as its struct_size says (begin with {.struct_size = sizeof});
  * it may be NULL. A bad row is BM_ERR_INPUT with file, line and field. */

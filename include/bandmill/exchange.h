@@ -1,9 +1,9 @@
 /* exchange.h -- signatures for other tools, and from them.
  *
- * bm_job_export writes the signatures of a directory that a sign job made in the form of another tool
- * (docs/exchange.md): into a directory again, with a report.json that holds their provenance, and
- * beside them what that form has no place for (ids.txt, n_shingles.npy). bm_job_import makes such
- * files, or those of another tool, a directory as a sign job writes it, without texts: for
+ * bm_job_export writes the signatures of a directory that a sign job made in the form of another
+ * tool (docs/exchange.md): into a directory again, with a report.json that holds their provenance,
+ * and beside them what that form has no place for (ids.txt, n_shingles.npy). bm_job_import makes
+ * such files, or those of another tool, a directory as a sign job writes it, without texts: for
  * `verify` signature and none.
  *
  * Options, summaries and errors are those of job.h. */
@@ -40,9 +40,9 @@ typedef struct bm_export_options {
     const char *path; /* of a directory that a sign job wrote */
     bm_exchange to;
     bm_export_what what;
-    /* Of keys, and of forms that are made of bands. Bands and rows 0: chosen where threshold or recall is
-     * not its default; else those of the directory's plan, or the tool's own where the signatures have so
-     * many words, or chosen. */
+    /* Of keys, and of forms that are made of bands. Bands and rows 0: chosen where threshold or
+     * recall is not its default; else those of the directory's plan, or the tool's own where the
+     * signatures have so many words, or chosen. */
     bm_band_options bands;
     bm_resource_options resources;
     bm_output_options output; /* `path`: a directory */
@@ -60,8 +60,9 @@ typedef struct bm_import_options {
     const char *id_field;        /* column of the ids; "none": FILE:ROW; NULL: as the form has it */
     const char *signature_field; /* column of the signatures; NULL: as the form has it */
     bm_duplicate_ids duplicate_ids;
-    /* How the documents were cut and signed, as far as the files do not say it themselves: scheme, seed
-     * and hash must then be among `set_fields` (BM_ERR_USAGE). What they do say must not be contradicted. */
+    /* How the documents were cut and signed, as far as the files do not say it themselves: scheme,
+     * seed and hash must then be among `set_fields` (BM_ERR_USAGE). What they do say must not be
+     * contradicted. */
     bm_text_options text;
     bm_sketch_options sketch;
     bm_resource_options resources;
@@ -82,8 +83,8 @@ static inline void bm_import_options_init(bm_import_options *options)
     bm_import_options_init_sized(options, sizeof *options);
 }
 
-/* BM_OK and a summary (the caller frees it), or an error and nothing at the target. What the form cannot
- * hold is said by `log`. BM_ERR_FORMAT: a directory of ours is damaged. */
+/* BM_OK and a summary (the caller frees it), or an error and nothing at the target. What the form
+ * cannot hold is said by `log`. BM_ERR_FORMAT: a directory of ours is damaged. */
 BM_API bm_status bm_job_export(const bm_export_options *options, bm_summary **out, bm_error *err);
 /* BM_ERR_INPUT names the file and the record that is not what it should be. */
 BM_API bm_status bm_job_import(const bm_import_options *options, bm_summary **out, bm_error *err);

@@ -1,10 +1,10 @@
 /* index.h -- an index that lives: documents on disk, found by what they have in common with others.
  *
  * An index is a directory with one environment of LMDB; how its documents are cut and signed, the
- * plan of bands and what is kept of each document are fixed when it is built and stand in it. What a
- * commit holds survives the end of the process and loss of power. Any number of processes may read
- * it beside one that writes; a second writer is BM_ERR_LOCKED. An index of another format version,
- * or of a machine of the other byte order, is BM_ERR_FORMAT. */
+ * plan of bands and what is kept of each document are fixed when it is built and stand in it. What
+ * a commit holds survives the end of the process and loss of power. Any number of processes may
+ * read it beside one that writes; a second writer is BM_ERR_LOCKED. An index of another format
+ * version, or of a machine of the other byte order, is BM_ERR_FORMAT. */
 #ifndef BANDMILL_INDEX_H
 #define BANDMILL_INDEX_H
 
@@ -25,8 +25,9 @@ typedef enum bm_index_store {
 
 /* --- jobs over documents --- */
 
-/* A new index of documents, or of directories that a sign job wrote: with BM_INDEX_SIGNATURES of their rows, with
- * BM_INDEX_SETS of their inputs, which are read again as they were (BM_ERR_FORMAT names one that is missing or changed). */
+/* A new index of documents, or of directories that a sign job wrote: with BM_INDEX_SIGNATURES of
+ * their rows, with BM_INDEX_SETS of their inputs, which are read again as they were (BM_ERR_FORMAT
+ * names one that is missing or changed). */
 typedef struct bm_index_build_options {
     size_t struct_size;
     bm_input_options input;
@@ -42,13 +43,13 @@ typedef struct bm_index_build_options {
     const char *sources; /* of signatures: inputs may lie below this directory now; NULL: none */
 } bm_index_build_options;
 
-/* Documents, or such directories, into an index. It knows how its documents are read, cut and signed: fields
- * of `input`, `text`, `sketch` and `bands` that ask for something else are BM_ERR_USAGE (a
- * field asks where it differs from its default, and where its bit of `set_fields` is set). How these
- * inputs are read (format, fields, what to do about bad records and ids that repeat) is this call's
- * own. It commits every 64 MiB of input or 10 s (`resources.checkpoint_seconds`, where that is not
- * negative), and at the end; a call that fails or is cancelled
- * leaves the index as at its last commit. */
+/* Documents, or such directories, into an index. It knows how its documents are read, cut and
+ * signed: fields of `input`, `text`, `sketch` and `bands` that ask for something else are
+ * BM_ERR_USAGE (a field asks where it differs from its default, and where its bit of `set_fields`
+ * is set). How these inputs are read (format, fields, what to do about bad records and ids that
+ * repeat) is this call's own. It commits every 64 MiB of input or 10 s
+ * (`resources.checkpoint_seconds`, where that is not negative), and at the end; a call that fails
+ * or is cancelled leaves the index as at its last commit. */
 typedef struct bm_index_add_options {
     size_t struct_size;
     const char *path; /* of the index */
@@ -59,13 +60,14 @@ typedef struct bm_index_add_options {
     bm_device_options device;
     bm_resource_options resources;
     bm_output_options output; /* `report` and `command`; no `path` */
-    /* A document that reaches the threshold with one that is there, or with one that this call added before it,
-     * is not added; its best match goes to `write` as a row: query, target, jaccard. */
+    /* A document that reaches the threshold with one that is there, or with one that this call
+     * added before it, is not added; its best match goes to `write` as a row: query, target,
+     * jaccard. */
     bool unique;
     double threshold; /* of `unique`; 0: that of the index */
     bool follow; /* with `unique`: each line of standard input is answered before the next is waited
-                    for, with its row, if it has one, and an empty line, as one call of `write`. `input` then has no
-                    paths; its format is jsonl, lines or tsv */
+                    for, with its row, if it has one, and an empty line, as one call of `write`.
+                    `input` then has no paths; its format is jsonl, lines or tsv */
     bool resume; /* pass over what an interrupted call with the same inputs has committed */
     bool json;   /* rows as JSON Lines */
     bm_write_fn write;
@@ -123,7 +125,8 @@ typedef struct bm_index_check_options {
     size_t struct_size;
     const char *path; /* of the index */
     bm_resource_options resources;
-    /* Called with each thing that is wrong, a line each, the first 100 of them; NULL: nobody asks. */
+    /* Called with each thing that is wrong, a line each, the first 100 of them; NULL: nobody asks.
+     */
     void (*wrong)(void *ctx, const char *what);
     void *wrong_ctx;
     bm_callbacks callbacks;
@@ -164,28 +167,29 @@ BM_API bm_status bm_index_info(const char *path, char **json, bm_error *err);
 
 /* Which documents of an index are answers. A part of options: its size stays. */
 typedef struct bm_answer_rule {
-    double
-        threshold; /* least similarity; 0: that of the index. Its bands were chosen for its own: with
-                          another they find more of the answers, or fewer */
-    uint32_t top;  /* best answers of each query; 0: all */
+    double threshold;  /* least similarity; 0: that of the index. Its bands were chosen for its own:
+                         with another they find more of the answers, or fewer */
+    uint32_t top;      /* best answers of each query; 0: all */
     bool skip_same_id; /* a document is no answer to one of its own id */
-    /* BM_MEASURE_CONTAINMENT, of sets: the share of the query that a document holds, exactly and of all documents: the
-     * index's filters leave out most, where that pays; bands count for nothing */
+    /* BM_MEASURE_CONTAINMENT, of sets: the share of the query that a document holds, exactly and of
+     * all documents: the index's filters leave out most, where that pays; bands count for nothing
+     */
     bm_measure measure;
     uint32_t reserved_flags;
     uint64_t reserved[3];
 } bm_answer_rule;
 
-/* For each document of `input`: the documents of an index, or of `targets`, that reach the threshold. A row each,
- * query, target and Jaccard similarity; queries in their order, of each the best target first, of equal ones that
- * which was inserted first. They are those that bm_job_pairs would find between the two. */
+/* For each document of `input`: the documents of an index, or of `targets`, that reach the
+ * threshold. A row each, query, target and Jaccard similarity; queries in their order, of each the
+ * best target first, of equal ones that which was inserted first. They are those that bm_job_pairs
+ * would find between the two. */
 typedef struct bm_query_options {
     size_t struct_size;
     const char
         *path; /* of the index. It knows how its documents are cut and signed: fields of `text`,
                          `sketch` and `bands` that ask for something else are BM_ERR_USAGE */
-    /* Instead of `path`: documents, which an index is made of for this call. They are read as the queries are.
-     * Borrowed. */
+    /* Instead of `path`: documents, which an index is made of for this call. They are read as the
+     * queries are. Borrowed. */
     const char *const *targets;
     size_t n_targets;
     bm_input_options input; /* the queries */
@@ -195,9 +199,9 @@ typedef struct bm_query_options {
     bm_verify verify; /* what the index keeps decides: EXACT with sets, SIGNATURE with signatures;
                               with `targets` either */
     bm_answer_rule answers;
-    /* Each line of standard input is answered before the next is waited for: its rows and an empty line
-     * come as one call of `write`. `input` then has no paths; its format is jsonl, lines or tsv. A bad
-     * record ends the call, or, where it is skipped, is logged and has no rows. */
+    /* Each line of standard input is answered before the next is waited for: its rows and an empty
+     * line come as one call of `write`. `input` then has no paths; its format is jsonl, lines or
+     * tsv. A bad record ends the call, or, where it is skipped, is logged and has no rows. */
     bool follow;
     bm_device_options device; /* `device` NULL: the native CPU for few queries, else "auto" */
     bm_resource_options resources;
@@ -221,8 +225,8 @@ BM_API bm_status bm_job_query(const bm_query_options *options, bm_summary **out,
 
 /* --- an index in a program --- */
 
-/* An index that is kept open: queries of texts, or of sets of hashes, by any number of threads, while one adds,
- * removes and commits.
+/* An index that is kept open: queries of texts, or of sets of hashes, by any number of threads,
+ * while one adds, removes and commits.
  *
  *     bm_index *index = NULL;
  *     bm_matches *matches = NULL;
@@ -231,13 +235,14 @@ BM_API bm_status bm_job_query(const bm_query_options *options, bm_summary **out,
  *     bm_documents asked = bm_documents_of_texts(texts, n);
  *     if (bm_index_query(index, NULL, &asked, &matches, &err) != BM_OK) ...
  *     for (size_t i = 0; i < n; i++)
- *         for (uint64_t k = bm_matches_offsets(matches)[i]; k < bm_matches_offsets(matches)[i + 1]; k++)
+ *         for (uint64_t k = bm_matches_offsets(matches)[i]; k < bm_matches_offsets(matches)[i + 1];
+ * k++)
  *             ... bm_matches_id(matches, k), bm_matches_similarities(matches)[k]
  *     bm_matches_free(matches);
  *     bm_index_close(index);
  *
- * A query sees the last commit: one of this handle at once, one of another process within a quarter of a
- * second. One handle of an index in a process. */
+ * A query sees the last commit: one of this handle at once, one of another process within a quarter
+ * of a second. One handle of an index in a process. */
 typedef struct bm_index bm_index;
 
 typedef struct bm_index_options {
@@ -292,9 +297,10 @@ static inline void bm_match_options_init(bm_match_options *options)
     bm_match_options_init_sized(options, sizeof *options);
 }
 
-/* For each document those of the index that reach the threshold, the best first, of equal ones that which was
- * inserted first. options NULL: all at the threshold of the index. Few documents are looked up by the thread
- * of the call alone. BM_ERR_USAGE, BM_ERR_NOMEM, BM_ERR_FORMAT (damaged), BM_ERR_CANCELLED. */
+/* For each document those of the index that reach the threshold, the best first, of equal ones that
+ * which was inserted first. options NULL: all at the threshold of the index. Few documents are
+ * looked up by the thread of the call alone. BM_ERR_USAGE, BM_ERR_NOMEM, BM_ERR_FORMAT (damaged),
+ * BM_ERR_CANCELLED. */
 typedef struct bm_matches bm_matches;
 BM_API bm_status bm_index_query(bm_index *index, const bm_match_options *options,
                                 const bm_documents *documents, bm_matches **out, bm_error *err);
@@ -307,17 +313,17 @@ BM_API bm_str bm_matches_id(const bm_matches *matches,
                             uint64_t match);      /* {NULL, 0}: there is none */
 BM_API void bm_matches_free(bm_matches *matches); /* NULL is fine */
 
-/* Of a handle that writes; any thread, one after another. What a thread adds and removes it commits itself, or closes the
- * handle: before that these calls are BM_ERR_USAGE in others.
+/* Of a handle that writes; any thread, one after another. What a thread adds and removes it commits
+ * itself, or closes the handle: before that these calls are BM_ERR_USAGE in others.
  *
- * Add documents under ids, all or none of them. An id is not empty, and no other document has it: else BM_ERR_INPUT names
- * it. Many at once cost less than one by one. */
+ * Add documents under ids, all or none of them. An id is not empty, and no other document has it:
+ * else BM_ERR_INPUT names it. Many at once cost less than one by one. */
 BM_API bm_status bm_index_add(bm_index *index, const bm_str *ids, const bm_documents *documents,
                               bm_error *err);
 /* BM_NOT_FOUND: some ids were not there; the rest is removed. */
 BM_API bm_status bm_index_remove(bm_index *index, const bm_str *ids, size_t n_ids, bm_error *err);
-/* All that was added and removed, at once, on the disk. After BM_ERR_IO the index is as at the last commit, and the
- * handle can only be closed. */
+/* All that was added and removed, at once, on the disk. After BM_ERR_IO the index is as at the last
+ * commit, and the handle can only be closed. */
 BM_API bm_status bm_index_commit(bm_index *index, bm_error *err);
 
 #if defined(__cplusplus)

@@ -5,9 +5,9 @@
  * its target when it fails. One of sign or dedup that was cancelled, or ended by BM_ERR_INPUT,
  * BM_ERR_IO, BM_ERR_NOMEM or BM_ERR_DEVICE after a checkpoint, leaves that in OUTPUT.partial, for a
  * job with `resume`; another job for the same output is BM_ERR_USAGE where documents are sealed
- * there, and removes them with `force`. With `resume` a job whose output stands already is BM_OK, with
- * the summary that the output has. What lies at OUTPUT.partial and no job listed in the marker there
- * is BM_ERR_USAGE, and stays.
+ * there, and removes them with `force`. With `resume` a job whose output stands already is BM_OK,
+ * with the summary that the output has. What lies at OUTPUT.partial and no job listed in the marker
+ * there is BM_ERR_USAGE, and stays.
  *
  * Threads: several jobs may run at once in different threads. The threads that a job starts take no
  * signals of the process (SIGTERM, SIGCHLD and the like): those are left to the program's own. */
@@ -37,9 +37,10 @@ typedef struct bm_sign_options {
     bool band_keys; /* write band_keys.npy too */
     bm_callbacks callbacks;
     uint64_t set_fields; /* BM_FIELD_* bits (types.h): of a scheme for documents with weights */
-    /* Of n_shards contiguous shares of the inputs the one of this number, from 1; both 0: all. Shares are cut at records by the
-     * names and sizes of the files alone, and hold, one after another, the rows of the whole (docs/cli.md). Files only,
-     * without weights, and without numbers for repeated ids. */
+    /* Of n_shards contiguous shares of the inputs the one of this number, from 1; both 0: all.
+     * Shares are cut at records by the names and sizes of the files alone, and hold, one after
+     * another, the rows of the whole (docs/cli.md). Files only, without weights, and without
+     * numbers for repeated ids. */
     uint32_t shard, n_shards;
 } bm_sign_options;
 
@@ -62,33 +63,39 @@ typedef struct bm_dedup_options {
     bm_callbacks callbacks;
     uint64_t set_fields; /* BM_FIELD_* bits (types.h) */
     const char *sources; /* of signatures: inputs may lie below this directory now; NULL: none */
-    /* Documents that are known: of an index, or of a directory that a sign job wrote. What reaches the threshold with one
-     * of them is removed; with components so is what is joined to such a document. How documents are cut and signed,
-     * and the plan of an index, are those of the known ones: fields of `text`, `sketch` and `bands` that ask for
-     * something else (as in bm_index_add_options) are BM_ERR_USAGE. Signatures are compared exactly, by sets that are made
-     * of their inputs again (`sources`), where these are all there as they were; else, unless `verify` asks for that
-     * (BM_ERR_FORMAT), by signature. NULL: none. */
+    /* Documents that are known: of an index, or of a directory that a sign job wrote. What reaches
+     * the threshold with one of them is removed; with components so is what is joined to such a
+     * document. How documents are cut and signed, and the plan of an index, are those of the known
+     * ones: fields of `text`, `sketch` and `bands` that ask for something else (as in
+     * bm_index_add_options) are BM_ERR_USAGE. Signatures are compared exactly, by sets that are
+     * made of their inputs again (`sources`), where these are all there as they were; else, unless
+     * `verify` asks for that (BM_ERR_FORMAT), by signature. NULL: none. */
     const char *against;
-    double
-        against_threshold; /* with an index, whose own is meant otherwise (0), the bands being the same */
-    /* The same as `keep`, and more, as a list: "max:score,longest". Rules are first, last, longest, shortest, max:FIELD,
-     * min:FIELD, order:FIELD=A|B|C, sources:A|B|C and none; the first that decides, then the first in the input
-     * (docs/pairing.md). `keep` is FIRST then. NULL: `keep`. */
+    double against_threshold; /* with an index, whose own is meant otherwise (0), the bands being
+                                 the same */
+    /* The same as `keep`, and more, as a list: "max:score,longest". Rules are first, last, longest,
+     * shortest, max:FIELD, min:FIELD, order:FIELD=A|B|C, sources:A|B|C and none; the first that
+     * decides, then the first in the input (docs/pairing.md). `keep` is FIRST then. NULL: `keep`.
+     */
     const char *keep_rules;
-    /* With `verify` CONTAINED: the share of its distinct shingles that a kept document must hold of one that goes, more than
-     * 0 and at most 1, with up to 15 decimals; 0: 1. `cluster` is COMPONENTS then, and `keep` FIRST without
-     * `keep_rules` means: most distinct shingles, then longest, then first. */
+    /* With `verify` CONTAINED: the share of its distinct shingles that a kept document must hold of
+     * one that goes, more than 0 and at most 1, with up to 15 decimals; 0: 1. `cluster` is
+     * COMPONENTS then, and `keep` FIRST without `keep_rules` means: most distinct shingles, then
+     * longest, then first. */
     double containment;
-    /* A component of more documents, copies counted, is divided into stars, which may still be larger; documents that no star
-     * takes stay. At least 2; with STAR BM_ERR_USAGE. 0: none is divided. */
+    /* A component of more documents, copies counted, is divided into stars, which may still be
+     * larger; documents that no star takes stay. At least 2; with STAR BM_ERR_USAGE. 0: none is
+     * divided. */
     uint64_t max_group_size;
-    /* The records that are removed, byte for byte, in files like those of `kept`: `removed` with the input's ending, or
-     * removed/PATH (docs/formats.md). Of records alone: BM_ERR_USAGE for formats FILES and HASHES and for a table in memory.
-     * Inputs of signatures are read again, and must be there as they were. BM_KEPT_NO, the default: none is written. */
+    /* The records that are removed, byte for byte, in files like those of `kept`: `removed` with
+     * the input's ending, or removed/PATH (docs/formats.md). Of records alone: BM_ERR_USAGE for
+     * formats FILES and HASHES and for a table in memory. Inputs of signatures are read again, and
+     * must be there as they were. BM_KEPT_NO, the default: none is written. */
     bm_kept removed;
-    /* Without output.path the kept records go here, in input order, as one stream (one header, one array), once groups are
-     * known; nothing else is written but output.report. SAME is no compression. Non-zero: stop, with BM_ERR_PIPE. With
-     * `resume`, `write_pairs`, `removed`, `kept` BM_KEPT_NO, or several tables: BM_ERR_USAGE. */
+    /* Without output.path the kept records go here, in input order, as one stream (one header, one
+     * array), once groups are known; nothing else is written but output.report. SAME is no
+     * compression. Non-zero: stop, with BM_ERR_PIPE. With `resume`, `write_pairs`, `removed`,
+     * `kept` BM_KEPT_NO, or several tables: BM_ERR_USAGE. */
     bm_write_fn write;
     void *write_ctx;
 } bm_dedup_options;
@@ -116,13 +123,15 @@ typedef struct bm_pairs_options {
     bm_callbacks callbacks;
     uint64_t set_fields; /* as in bm_dedup_options, like `sources` */
     const char *sources;
-    /* BM_MEASURE_CONTAINMENT compares every pair (`candidates` all; BM_FIELD_CANDIDATES of `set_fields` with
-     * BM_CANDIDATES_LSH is BM_ERR_USAGE), exactly, of documents without weights. The smaller document of a row stands
-     * first, of equal ones the earlier; rows are in its input order, then in the other's. */
+    /* BM_MEASURE_CONTAINMENT compares every pair (`candidates` all; BM_FIELD_CANDIDATES of
+     * `set_fields` with BM_CANDIDATES_LSH is BM_ERR_USAGE), exactly, of documents without weights.
+     * The smaller document of a row stands first, of equal ones the earlier; rows are in its input
+     * order, then in the other's. */
     bm_measure measure;
-    /* A fourth column, `edit`: the Levenshtein distance of the two texts as they were read, in code points. The inputs are
-     * read once more: of a table in memory the arrays are held for that. Not of signatures whose inputs are not there. Of pairs
-     * that take more than 10^10 cells it is empty, and they are counted (bm_result_counts.edit_unknown). */
+    /* A fourth column, `edit`: the Levenshtein distance of the two texts as they were read, in code
+     * points. The inputs are read once more: of a table in memory the arrays are held for that. Not
+     * of signatures whose inputs are not there. Of pairs that take more than 10^10 cells it is
+     * empty, and they are counted (bm_result_counts.edit_unknown). */
     bool edit;
 } bm_pairs_options;
 
@@ -193,8 +202,8 @@ typedef struct bm_result_counts {
     uint64_t known;             /* with bm_dedup_options.against a third: these are not near */
     bm_index_counts index;
     uint64_t weightless; /* documents with shingles, all of which weigh nothing */
-    /* Of the removed documents: bytes of text as read; distinct shingles, summed; and of these those that the
-     * document kept instead lacks. BM_COUNT_UNKNOWN: not known. */
+    /* Of the removed documents: bytes of text as read; distinct shingles, summed; and of these
+     * those that the document kept instead lacks. BM_COUNT_UNKNOWN: not known. */
     uint64_t removed_bytes, removed_shingles, lost_shingles;
     uint64_t edit_unknown; /* rows of pairs whose edit distance takes too many cells */
     uint64_t divided;      /* with bm_dedup_options.max_group_size: components that were larger */
@@ -238,8 +247,8 @@ BM_API bm_status bm_job_filter(const bm_filter_options *options, bm_summary **ou
 /* What a file or directory of ours holds, as one JSON object; *json is the caller's, freed with
  * bm_string_free. */
 BM_API bm_status bm_inspect(const char *path, char **json, bm_error *err);
-/* The same within so many bytes of memory, the text among them; 0: half of what is free, which is what
- * bm_inspect does. BM_ERR_NOMEM: it does not fit; the message names what would do. */
+/* The same within so many bytes of memory, the text among them; 0: half of what is free, which is
+ * what bm_inspect does. BM_ERR_NOMEM: it does not fit; the message names what would do. */
 BM_API bm_status bm_inspect_within(const char *path, uint64_t memory, char **json, bm_error *err);
 
 #if defined(__cplusplus)

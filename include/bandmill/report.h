@@ -10,8 +10,9 @@ extern "C" {
 #endif
 
 typedef enum bm_report_form {
-    BM_REPORT_HTML, /* one file, whole in itself: no network, no other file, readable without scripts */
-    BM_REPORT_JSON /* the same content: one object, "schema":1 */
+    BM_REPORT_HTML, /* one file, whole in itself: no network, no other file, readable without
+                       scripts */
+    BM_REPORT_JSON  /* the same content: one object, "schema":1 */
 } bm_report_form;
 
 typedef struct bm_report_options {
@@ -27,14 +28,17 @@ typedef struct bm_report_options {
     bm_resource_options resources; /* threads and memory */
     bm_callbacks callbacks;
     const char *sources; /* the inputs of the report may lie below this directory now; NULL: none */
-    /* Of a result of a table in memory: the same rows once more, for their texts, moved as bm_input_options.stream is.
-     * That they are the same is for the caller to know. NULL: texts of such a table are not shown. */
+    /* Of a result of a table in memory: the same rows once more, for their texts, moved as
+     * bm_input_options.stream is. That they are the same is for the caller to know. NULL: texts of
+     * such a table are not shown. */
     struct ArrowArrayStream *stream;
-    /* Removed documents drawn at random, so many at most, each with the kept one: row i of removed.tsv, from 0, is one of them
-     * when output i of SplitMix64 that begins with `sample_seed` is among the least (its upper 53 bits). */
+    /* Removed documents drawn at random, so many at most, each with the kept one: row i of
+     * removed.tsv, from 0, is one of them when output i of SplitMix64 that begins with
+     * `sample_seed` is among the least (its upper 53 bits). */
     uint32_t sample, sample_seed;
-    /* A file that says of documents of the sample whether they are rightly removed: "ID<tab>right" or "ID<tab>wrong" a line, ids
-     * as in removed.tsv, perhaps below a header "id<tab>...". BM_ERR_INPUT names line and id that is not in the sample. NULL: none. */
+    /* A file that says of documents of the sample whether they are rightly removed: "ID<tab>right"
+     * or "ID<tab>wrong" a line, ids as in removed.tsv, perhaps below a header "id<tab>...".
+     * BM_ERR_INPUT names line and id that is not in the sample. NULL: none. */
     const char *sample_labels;
 } bm_report_options;
 

@@ -41,12 +41,13 @@ typedef struct bm_signed_arrays {
     uint32_t word_bytes;        /* of a word: 4, or 8 (affine64, datatrove) */
 } bm_signed_arrays;
 
-/* Sign the table of `options`, whose `output` is not set, nor `resume`; `bands` and `rows` make keys
- * with `band_keys`. What the options point to is borrowed until bm_signed_free, but for the stream.
+/* Sign the table of `options`, whose `output` is not set, nor `resume`; `bands` and `rows` make
+ * keys with `band_keys`. What the options point to is borrowed until bm_signed_free, but for the
+ * stream.
  *
  * BM_ERR_UNSUPPORTED: this takes a job (paths instead of a table, a device that is not the native
- * CPU, bad records that are to be skipped, weights); a table is then as it was. Else what bm_job_sign
- * returns. */
+ * CPU, bad records that are to be skipped, weights); a table is then as it was. Else what
+ * bm_job_sign returns. */
 BM_API bm_status bm_sign_table(const bm_sign_options *options, bm_signed **out, bm_error *err);
 BM_API const bm_signed_arrays *bm_signed_data(const bm_signed *made);
 /* The report, as manifest.json without digests of files; valid until free. */

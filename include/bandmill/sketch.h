@@ -30,13 +30,13 @@
  * empty bin takes the word of another, chosen by a 2-universal hash of (bin, attempt). docs/
  * schemes.md has it to the bit.
  *
- * Schemes of others: legacy, text-dedup, nemo, lance, affine64, datatrove (docs/schemes.md). The words of the last
- * two have 64 bits (bm_scheme_word_bytes, words.h).
+ * Schemes of others: legacy, text-dedup, nemo, lance, affine64, datatrove (docs/schemes.md). The
+ * words of the last two have 64 bits (bm_scheme_word_bytes, words.h).
  *
- * Scheme cws signs documents with weights, bm_documents.weights, and no others: word i is the low 32
- * bits of the hash that consistent weighted sampling chooses in permutation i, so that two words agree
- * with the probability sum min / sum max of the weights. By the native CPU, whatever device was asked
- * for.
+ * Scheme cws signs documents with weights, bm_documents.weights, and no others: word i is the low
+ * 32 bits of the hash that consistent weighted sampling chooses in permutation i, so that two words
+ * agree with the probability sum min / sum max of the weights. By the native CPU, whatever device
+ * was asked for.
  *
  * Every result is the same for any number of threads and any device.
  *
@@ -64,8 +64,8 @@ extern "C" {
 /* What the calls below read, all of it borrowed: texts, or sets of shingle hashes that were made
  * elsewhere (CSR: document i has hashes[offsets[i]] … hashes[offsets[i+1]-1], in any order, repeats
  * allowed, which count where text.bag asks for it; offsets[0] is 0 and they never fall, else
- * BM_ERR_INPUT names the row). Exactly one of texts, hashes and hashes32 is given; without documents
- * none need be, and without hashes theirs may be NULL. */
+ * BM_ERR_INPUT names the row). Exactly one of texts, hashes and hashes32 is given; without
+ * documents none need be, and without hashes theirs may be NULL. */
 typedef struct bm_documents {
     size_t struct_size;
     size_t n_docs;
@@ -76,8 +76,9 @@ typedef struct bm_documents {
     const uint32_t
         *hashes32; /* the token hash x alone: to be signed, not to be compared; not under affine64,
                                  datatrove and lance, which take 64 bits */
-    /* Of the hashes, beside them, for scheme cws: each finite and more than 0, else BM_ERR_INPUT names
-     * the row. With `hashes` only, and of bm_signer_sign, bm_signer_submit and bm_find_pairs only. */
+    /* Of the hashes, beside them, for scheme cws: each finite and more than 0, else BM_ERR_INPUT
+     * names the row. With `hashes` only, and of bm_signer_sign, bm_signer_submit and bm_find_pairs
+     * only. */
     const double *weights;
 } bm_documents;
 
@@ -148,8 +149,8 @@ BM_API const bm_signer_info *bm_signer_describe(const bm_signer *signer);
  * {.struct_size = sizeof}. After an error its contents are not defined. */
 typedef struct bm_signer_out {
     size_t struct_size;
-    /* n_docs * perms, row after row; where word_bytes is 8, as many of 64 bits: an array of uint64_t,
-     * given as a pointer to uint32_t */
+    /* n_docs * perms, row after row; where word_bytes is 8, as many of 64 bits: an array of
+     * uint64_t, given as a pointer to uint32_t */
     uint32_t *words;
     uint64_t *keys;       /* n_docs * bands */
     uint32_t *n_shingles; /* n_docs; distinct, of a bag all. 0: words and keys are all one bits */
@@ -222,8 +223,8 @@ BM_API bm_status bm_shingle_texts(const bm_shingle_options *options, const bm_st
 BM_API size_t bm_hash_sets_count(const bm_hash_sets *sets);            /* documents */
 BM_API const uint64_t *bm_hash_sets_offsets(const bm_hash_sets *sets); /* count + 1 */
 BM_API const uint64_t *bm_hash_sets_hashes(const bm_hash_sets *sets);  /* offsets[count] */
-/* count * 2: of each text the two halves of a hash of its shingle hashes, in order, with repeats, as
- * content_hash.npy has them: equal for identical documents. 0, 0 where there are no shingles. */
+/* count * 2: of each text the two halves of a hash of its shingle hashes, in order, with repeats,
+ * as content_hash.npy has them: equal for identical documents. 0, 0 where there are no shingles. */
 BM_API const uint64_t *bm_hash_sets_content(const bm_hash_sets *sets);
 BM_API void bm_hash_sets_free(bm_hash_sets *sets); /* NULL is fine */
 /* To go on with. */
@@ -280,8 +281,8 @@ BM_API void bm_pair_set_free(bm_pair_set *pairs); /* NULL is fine */
 
 typedef struct bm_compare_options {
     size_t struct_size;
-    /* 0 … 1: a pair that does not reach it gets the similarity -1, as soon as that is certain; 0: all
-     * are told. */
+    /* 0 … 1: a pair that does not reach it gets the similarity -1, as soon as that is certain; 0:
+     * all are told. */
     double threshold;
     bm_resource_options resources; /* `threads` */
 } bm_compare_options;
@@ -292,10 +293,11 @@ static inline void bm_compare_options_init(bm_compare_options *options)
     bm_compare_options_init_sized(options, sizeof *options);
 }
 
-/* The exact Jaccard similarity of pairs that somebody else chose, in any order; `similarity` of each
- * is filled. Documents are sets of 64-bit `hashes`, each ascending and without repeats, as
- * bm_shingle_texts makes them with `sorted`; two empty ones have 0. BM_ERR_INPUT: a set is in another
- * order, or a pair is of a document that there is not; similarities are then not defined. */
+/* The exact Jaccard similarity of pairs that somebody else chose, in any order; `similarity` of
+ * each is filled. Documents are sets of 64-bit `hashes`, each ascending and without repeats, as
+ * bm_shingle_texts makes them with `sorted`; two empty ones have 0. BM_ERR_INPUT: a set is in
+ * another order, or a pair is of a document that there is not; similarities are then not defined.
+ */
 BM_API bm_status bm_compare_pairs(const bm_compare_options *options, const bm_documents *documents,
                                   bm_pair *pairs, size_t n_pairs, bm_error *err);
 
@@ -325,8 +327,8 @@ typedef struct bm_group_stats {
     uint64_t removed; /* documents that are not kept */
 } bm_group_stats;
 
-/* Pairs of anybody's, in any order, in a plain array (bm_pair never changes), borrowed. BM_ERR_INPUT
- * names a pair of a document that there is not. */
+/* Pairs of anybody's, in any order, in a plain array (bm_pair never changes), borrowed.
+ * BM_ERR_INPUT names a pair of a document that there is not. */
 typedef struct bm_groups bm_groups;
 BM_API bm_status bm_group_pairs(const bm_group_options *options, const bm_pair *pairs,
                                 size_t n_pairs, bm_groups **out, bm_error *err);

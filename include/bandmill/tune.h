@@ -1,9 +1,9 @@
 /* tune.h -- bands and rows chosen with open eyes: the plans that a wish allows, and their S-curves.
  *
  * Two documents of Jaccard similarity s share a band, and so become candidates, with probability
- * P(s) = 1 - (1 - s^r)^b under b bands of r rows (bm_band_probability in sketch.h). A wish is a recall
- * R at a threshold T, P(T) >= R, and perhaps a ceiling, P(S) <= P at some S below: how many dissimilar
- * pairs may be compared in vain. */
+ * P(s) = 1 - (1 - s^r)^b under b bands of r rows (bm_band_probability in sketch.h). A wish is a
+ * recall R at a threshold T, P(T) >= R, and perhaps a ceiling, P(S) <= P at some S below: how many
+ * dissimilar pairs may be compared in vain. */
 #ifndef BANDMILL_TUNE_H
 #define BANDMILL_TUNE_H
 
@@ -18,17 +18,19 @@ extern "C" {
 
 /* P'(s) = b r s^(r-1) (1 - s^r)^(b-1). */
 BM_API double bm_band_slope(uint32_t bands, uint32_t rows, double similarity);
-/* Where P is steepest: ((1 - 1/r) / (b - 1/r))^(1/r); 0 with one row, 1 with one band of several. */
+/* Where P is steepest: ((1 - 1/r) / (b - 1/r))^(1/r); 0 with one row, 1 with one band of several.
+ */
 BM_API double bm_band_steepest(uint32_t bands, uint32_t rows);
 /* What is often given for it, (1/b)^(1/r), where s^r = 1/b and P is 1 - (1 - 1/b)^b, about 0.63. */
 BM_API double bm_band_steepest_about(uint32_t bands, uint32_t rows);
-/* Where P is `probability`: the inverse of bm_band_probability, (1 - (1 - p)^(1/b))^(1/r). NAN: no bands, no rows,
- * or no probability. */
+/* Where P is `probability`: the inverse of bm_band_probability, (1 - (1 - p)^(1/b))^(1/r). NAN: no
+ * bands, no rows, or no probability. */
 BM_API double bm_band_similarity(uint32_t bands, uint32_t rows, double probability);
 
 /* --- plans --- */
 
-/* K at most, here alone: plans are computed, not signed. A signature has BM_PERMS_MAX words at most. */
+/* K at most, here alone: plans are computed, not signed. A signature has BM_PERMS_MAX words at
+ * most. */
 #define BM_TUNE_PERMS_MAX 65536u
 
 typedef struct bm_tune_options {
@@ -39,8 +41,9 @@ typedef struct bm_tune_options {
     uint32_t perms; /* K, bands * rows at most, to BM_TUNE_PERMS_MAX; 0: bands * rows where both are
                        given, else 128 */
     uint32_t seed;  /* by which the sample is drawn */
-    /* Documents to forecast from; neither paths nor files_from: none, and what follows is not looked at.
-     * Standard input can be read for one text only; directories of signatures are BM_ERR_USAGE. */
+    /* Documents to forecast from; neither paths nor files_from: none, and what follows is not
+     * looked at. Standard input can be read for one text only; directories of signatures are
+     * BM_ERR_USAGE. */
     bm_input_options input;
     const bm_text_options
         *texts; /* how documents are cut: a forecast each; none: the default one */
@@ -68,17 +71,18 @@ typedef struct bm_tune_plan {
 
 /* --- forecasts --- */
 
-/* Documents as one text cuts them. What banding compares are the distinct ones: those with shingles, of
- * identical ones the first. A pair is one of these.
+/* Documents as one text cuts them. What banding compares are the distinct ones: those with
+ * shingles, of identical ones the first. A pair is one of these.
  *
- * How it is estimated. n of the D distinct documents are drawn, every set of n being equally likely, and
- * each is compared with all others, exactly. With y_i half of what the pairs of document i add up to
- * (1 each for a number of pairs, P(s) for candidates), the number for the corpus is t = D/n sum y_i, and
- * its standard error the root of D^2 (1 - n/D) s^2/n, s^2 being the variance of the y_i drawn (Cochran,
- * Sampling Techniques, 1977, theorems 2.2 and 2.4). Documents are what is drawn, so pairs that share one
- * need not be independent. To the square of the error (1 - n/D) (D/2n)^2 is added, times the square of the
- * greatest value that one pair could have: what a pair seen once would have made. Where D is at most
- * `sample`, everything is exact and the errors are 0.
+ * How it is estimated. n of the D distinct documents are drawn, every set of n being equally
+ * likely, and each is compared with all others, exactly. With y_i half of what the pairs of
+ * document i add up to (1 each for a number of pairs, P(s) for candidates), the number for the
+ * corpus is t = D/n sum y_i, and its standard error the root of D^2 (1 - n/D) s^2/n, s^2 being the
+ * variance of the y_i drawn (Cochran, Sampling Techniques, 1977, theorems 2.2 and 2.4). Documents
+ * are what is drawn, so pairs that share one need not be independent. To the square of the error (1
+ * - n/D) (D/2n)^2 is added, times the square of the greatest value that one pair could have: what a
+ * pair seen once would have made. Where D is at most `sample`, everything is exact and the errors
+ * are 0.
  *
  * The library's own: read by pointer, later versions may add fields behind. */
 typedef struct bm_tune_sample {
@@ -89,19 +93,21 @@ typedef struct bm_tune_sample {
     uint64_t identical_pairs;   /* pairs of identical documents, which need no bands: exact */
     uint64_t distinct, sampled; /* D, n */
     double similar_pairs, similar_pairs_error; /* at the threshold and above */
-    /* Nine runs of ten under the chosen plan, each with permutations of its own, have so many candidates:
-     * 99 runs of the documents drawn were made, and the two least and the two greatest left out. Where
-     * not all documents were drawn, the error of the forecast is in it too. NAN: not known (a plan of more
-     * than BM_PERMS_MAX words, or no candidates among the documents drawn). */
+    /* Nine runs of ten under the chosen plan, each with permutations of its own, have so many
+     * candidates: 99 runs of the documents drawn were made, and the two least and the two greatest
+     * left out. Where not all documents were drawn, the error of the forecast is in it too. NAN:
+     * not known (a plan of more than BM_PERMS_MAX words, or no candidates among the documents
+     * drawn). */
     double candidates_low, candidates_high;
-    /* BM_TUNE_BINS each: pairs of two documents of the sample, exact; pairs of the corpus, and errors */
+    /* BM_TUNE_BINS each: pairs of two documents of the sample, exact; pairs of the corpus, and
+     * errors */
     const uint64_t *sample_pairs;
     const double *pairs, *pairs_error;
 } bm_tune_sample;
 
-/* What one run of `pairs` with a plan is expected to find, in the mean over seeds. Beside the standard
- * errors one run differs from it by the chance of its permutations (the range of bm_tune_sample). The
- * same; read by pointer. */
+/* What one run of `pairs` with a plan is expected to find, in the mean over seeds. Beside the
+ * standard errors one run differs from it by the chance of its permutations (the range of
+ * bm_tune_sample). The same; read by pointer. */
 typedef struct bm_tune_forecast {
     double candidates, candidates_error; /* pairs that share a band, each of which is compared */
     double verified_pairs, verified_pairs_error; /* of these at the threshold */
@@ -116,15 +122,16 @@ static inline void bm_tune_options_init(bm_tune_options *options)
     bm_tune_options_init_sized(options, sizeof *options);
 }
 
-/* All plans of the wish, cheapest first: by the words of a signature that they use, b r, which is what
- * signing under exact verification costs; of plans that use as many, those of fewer bands, which is what
- * looking for candidates costs. One of them is chosen: where there is a ceiling, the cheapest; else the
- * one that dedup and pairs choose (bm_band_plan_choose), which has the most rows, since without a ceiling
- * the cheapest plan makes nearly every pair a candidate.
+/* All plans of the wish, cheapest first: by the words of a signature that they use, b r, which is
+ * what signing under exact verification costs; of plans that use as many, those of fewer bands,
+ * which is what looking for candidates costs. One of them is chosen: where there is a ceiling, the
+ * cheapest; else the one that dedup and pairs choose (bm_band_plan_choose), which has the most
+ * rows, since without a ceiling the cheapest plan makes nearly every pair a candidate.
  *
- * BM_NOT_FOUND: no plan fits, and the message names the least K that has one. BM_ERR_USAGE names the
- * field. With documents also BM_ERR_INPUT, BM_ERR_IO, BM_ERR_NOMEM, BM_ERR_FORMAT, BM_ERR_CANCELLED; the
- * picture appears whole, or not at all. On BM_OK *out is the caller's, freed with bm_tune_result_free. */
+ * BM_NOT_FOUND: no plan fits, and the message names the least K that has one. BM_ERR_USAGE names
+ * the field. With documents also BM_ERR_INPUT, BM_ERR_IO, BM_ERR_NOMEM, BM_ERR_FORMAT,
+ * BM_ERR_CANCELLED; the picture appears whole, or not at all. On BM_OK *out is the caller's, freed
+ * with bm_tune_result_free. */
 BM_API bm_status bm_tune(const bm_tune_options *options, bm_tune_result **out, bm_error *err);
 /* Of NULL: 0 or NULL. */
 BM_API size_t bm_tune_result_count(const bm_tune_result *result);

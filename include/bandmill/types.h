@@ -58,8 +58,9 @@ typedef enum bm_format {
     BM_FORMAT_ARROW, /* rows of a table: in memory (arrow.h), or of files of Arrow's IPC format */
     BM_FORMAT_KEYS,  /* band keys made elsewhere; for pairs only */
     BM_FORMAT_PARQUET,
-    BM_FORMAT_SIGNATURES, /* what reports say of imported signatures, whose texts nobody has; never asked for */
-    BM_FORMAT_WET /* records of type `conversion` of Common Crawl's text files */
+    BM_FORMAT_SIGNATURES, /* what reports say of imported signatures, whose texts nobody has; never
+                             asked for */
+    BM_FORMAT_WET         /* records of type `conversion` of Common Crawl's text files */
 } bm_format;
 
 typedef enum bm_header {
@@ -103,12 +104,12 @@ typedef struct bm_input_options {
     uint64_t max_doc_bytes; /* a longer document is a bad record; 0: 1 GiB */
     bm_name_patterns patterns;
     char delimiter; /* of tsv and csv: ASCII, no quote, no line ending; 0: a tab, a comma */
-    /* A table in memory instead of paths. It is asked for its arrays once. The call moves it: where `release`
-     * is still set afterwards, it was refused before that, and stays the caller's. */
+    /* A table in memory instead of paths. It is asked for its arrays once. The call moves it: where
+     * `release` is still set afterwards, it was refused before that, and stays the caller's. */
     struct ArrowArrayStream *stream;
     const char *stream_name; /* for ids and messages; NULL: "table" */
-    /* What ids, messages and reports call each of `paths`, of which none is a directory then: for copies of files
-     * that lie elsewhere. NULL: as its path says. */
+    /* What ids, messages and reports call each of `paths`, of which none is a directory then: for
+     * copies of files that lie elsewhere. NULL: as its path says. */
     const char *const *names;
     uint64_t reserved[1];
 } bm_input_options;
@@ -136,10 +137,11 @@ typedef enum bm_shingle_kind {
 } bm_shingle_kind;
 typedef enum bm_short_rule { BM_SHORT_WHOLE, BM_SHORT_SKIP } bm_short_rule;
 typedef enum bm_token_hash { /* 64 bits of each; schemes of 32 bits take the low half */
-                             BM_TOKEN_XXH3,  /* XXH3_64bits, seed 0 */
-                             BM_TOKEN_XXH64, /* seed 0 */
-                             BM_TOKEN_SHA1,  /* the first 8 bytes, little-endian */
-                             BM_TOKEN_MURMUR3 /* low half: MurmurHash3_x86_32, seed 0; high half: that of XXH3 */
+                             BM_TOKEN_XXH3,   /* XXH3_64bits, seed 0 */
+                             BM_TOKEN_XXH64,  /* seed 0 */
+                             BM_TOKEN_SHA1,   /* the first 8 bytes, little-endian */
+                             BM_TOKEN_MURMUR3 /* low half: MurmurHash3_x86_32, seed 0; high half:
+                                                 that of XXH3 */
 } bm_token_hash;
 typedef enum bm_weights {
     BM_WEIGHTS_NONE, /* a document is a set */
@@ -155,8 +157,8 @@ typedef struct bm_text_options {
     bm_weights weights;
     const char *stopwords; /* of BM_SHINGLE_STOPWORD: "en", or the path of a file; NULL: "en" */
     bool bag;              /* the n-th occurrence of a shingle is an element of its own */
-    bm_token_hash
-        hash; /* of a shingle; must go with the scheme: bm_scheme_hash (words.h) says one that does */
+    bm_token_hash hash; /* of a shingle; must go with the scheme: bm_scheme_hash (words.h) says one
+                           that does */
     uint64_t of_scheme; /* the library's own: what stands here is overwritten */
     uint64_t reserved[5];
 } bm_text_options;
@@ -230,8 +232,8 @@ typedef enum bm_candidate_rule {
 /* How alike two sets are. */
 typedef enum bm_measure {
     BM_MEASURE_JACCARD, /* |x and y| / |x or y| */
-    /* Exactly: of two documents |x and y| / |the smaller of them|, the greater share of both directions; of a query
-     * |query and target| / |query| */
+    /* Exactly: of two documents |x and y| / |the smaller of them|, the greater share of both
+     * directions; of a query |query and target| / |query| */
     BM_MEASURE_CONTAINMENT
 } bm_measure;
 typedef enum bm_verify {
@@ -239,7 +241,8 @@ typedef enum bm_verify {
     BM_VERIFY_EXACT,
     BM_VERIFY_SIGNATURE,
     BM_VERIFY_NONE,
-    BM_VERIFY_CONTAINED /* of dedup: a document goes only where a kept one holds it, or a share of it */
+    BM_VERIFY_CONTAINED /* of dedup: a document goes only where a kept one holds it, or a share of
+                           it */
 } bm_verify;
 typedef enum bm_identical {
     BM_IDENTICAL_ALL,  /* every pair of identical documents */
@@ -337,10 +340,11 @@ typedef struct bm_output_options {
     /* What was asked for, as the caller was asked, for "run" of the report: an argument each, ended
      * by NULL. NULL: not known. */
     const char *const *command;
-    /* Of sign, dedup, pairs and filter; NULL: none. Called once, from the thread of the call, when all
-     * files are written and on the disk and none has its name yet: so what the caller writes of the
-     * summary, or passes on of the rows, can still be all or nothing. Any other status than BM_OK
-     * ends the job with it, and with what `err` was filled with; nothing is left at the targets. */
+    /* Of sign, dedup, pairs and filter; NULL: none. Called once, from the thread of the call, when
+     * all files are written and on the disk and none has its name yet: so what the caller writes of
+     * the summary, or passes on of the rows, can still be all or nothing. Any other status than
+     * BM_OK ends the job with it, and with what `err` was filled with; nothing is left at the
+     * targets. */
     bm_ready_fn ready;
     void *ready_ctx;
     uint64_t reserved[1];
@@ -357,7 +361,8 @@ typedef struct bm_progress {
     const char *unit;     /* "bytes", "documents", "bands", "pairs" */
     uint64_t n_docs;      /* documents so far */
     double elapsed_s;     /* since the stage began */
-    /* Of the whole job, where it has a plan (n_stages 0: none): sign, dedup, pairs, filter, cluster. */
+    /* Of the whole job, where it has a plan (n_stages 0: none): sign, dedup, pairs, filter,
+     * cluster. */
     uint32_t stage_number, n_stages; /* "2 of 4"; number 0: before the first */
     double job_done;                 /* share, 0 … 1; never less than before */
     double job_elapsed_s;

@@ -44,9 +44,9 @@ BM_API const char *bm_option_word(bm_option option, unsigned value);
 /* The value of a word (`len` bytes). False: the option has no such word. */
 BM_API bool bm_option_value(bm_option option, const char *word, size_t len, unsigned *value);
 
-/* The hash of a shingle, and the seed, that a scheme goes by where nobody asks for others: of those that are
- * others' these are what their authors take; of ours XXH3 and 1. docs/schemes.md says which hashes a
- * scheme goes with. */
+/* The hash of a shingle, and the seed, that a scheme goes by where nobody asks for others: of those
+ * that are others' these are what their authors take; of ours XXH3 and 1. docs/schemes.md says
+ * which hashes a scheme goes with. */
 BM_API bm_token_hash bm_scheme_hash(bm_scheme scheme);
 BM_API uint32_t bm_scheme_seed(bm_scheme scheme);
 /* Bytes of a word of a signature: 4 or 8. */

@@ -1,16 +1,19 @@
-/* What the tables of a MinHashLSH hold, for queries alone: from the bytes of a band to the documents that have them.
+/* What the tables of a MinHashLSH hold, for queries alone: from the bytes of a band to the
+ * documents that have them.
  *
  *     slots      the hash of a band, and the last document that has it
- *     documents  the bytes of their bands, and for each band the document before that is in the same bucket
+ *     documents  the bytes of their bands, and for each band the document before that is in the
+ * same bucket
  *
  * bm_py_buckets gives a function of Python's,
  *
  *     look(sketch, scheme, number of its values, keys, waiting) -> list of keys, or None
  *
- * which first takes in what waits, and then finds the keys of the sketch's buckets. What waits is a list of pairs: a key, and the
- * bytes of all its hash values as they lie in memory, or the tuple of its bands. None: it cannot tell, and the tables have to be
- * asked: another type of sketch, another scheme, bands of another width. The keys stay with the caller: document i is keys[i]. A
- * key that comes twice would be found twice.
+ * which first takes in what waits, and then finds the keys of the sketch's buckets. What waits is a
+ * list of pairs: a key, and the bytes of all its hash values as they lie in memory, or the tuple of
+ * its bands. None: it cannot tell, and the tables have to be asked: another type of sketch, another
+ * scheme, bands of another width. The keys stay with the caller: document i is keys[i]. A key that
+ * comes twice would be found twice.
  *
  * bm_py_taker gives the function that insertions begin with,
  *
@@ -27,10 +30,10 @@ struct bm_py_slot {
 };
 
 struct bm_py_buckets {
-    PyTypeObject *types[2]; /* of sketches; they live as long as the module */
+    PyTypeObject *types[2];                       /* of sketches; they live as long as the module */
     PyObject *values, *scheme, *bytes, *itemsize; /* names */
     uint32_t bands, rows, n_docs, cap_docs, turn; /* rows: values of a band */
-    size_t width; /* bytes of a band; 0: there are no documents */
+    size_t width;                                 /* bytes of a band; 0: there are no documents */
     bool broken;
     unsigned char *docs; /* bands * width each */
     uint32_t *before;    /* bands each */
@@ -81,14 +84,16 @@ static uint64_t bm_py_band_hash(const unsigned char *data, size_t size, uint32_t
 }
 
 /* The slot of a band: one of these bytes, or the free one where it would be. */
-static struct bm_py_slot *bm_py_find(const struct bm_py_buckets *b, const unsigned char *data, uint32_t band, uint64_t hash)
+static struct bm_py_slot *bm_py_find(const struct bm_py_buckets *b, const unsigned char *data,
+                                     uint32_t band, uint64_t hash)
 {
     for (size_t at = (size_t)hash & (b->n_slots - 1);; at = (at + 1) & (b->n_slots - 1)) {
         struct bm_py_slot *slot = &b->slots[at];
         if (slot->last == BM_PY_NONE)
             return slot;
         if (slot->hash == hash &&
-            memcmp(b->docs + ((size_t)slot->last * b->bands + band) * b->width, data, b->width) == 0)
+            memcmp(b->docs + ((size_t)slot->last * b->bands + band) * b->width, data, b->width) ==
+                0)
             return slot;
     }
 }
@@ -163,7 +168,8 @@ static bool bm_py_place_bands(struct bm_py_buckets *b, PyObject *bands)
         PyObject *band = PyTuple_GetItem(bands, (Py_ssize_t)i);
         if (!PyBytes_CheckExact(band) || !bm_py_make_room(b, (size_t)PyBytes_Size(band)))
             return false;
-        memcpy(b->docs + ((size_t)b->n_docs * b->bands + i) * b->width, PyBytes_AsString(band), b->width);
+        memcpy(b->docs + ((size_t)b->n_docs * b->bands + i) * b->width, PyBytes_AsString(band),
+               b->width);
     }
     return true;
 }
@@ -171,12 +177,14 @@ static bool bm_py_place_bands(struct bm_py_buckets *b, PyObject *bands)
 /* The bytes of one of so many hash values; 0: they are no integers. */
 static size_t bm_py_item(PyObject *bytes, Py_ssize_t n_values)
 {
-    const size_t size = (size_t)PyBytes_Size(bytes), item = n_values > 0 ? size / (size_t)n_values : 0;
+    const size_t size = (size_t)PyBytes_Size(bytes),
+                 item = n_values > 0 ? size / (size_t)n_values : 0;
     return (item == 4 || item == 8) && item * (size_t)n_values == size ? item : 0;
 }
 
 /* The first values, which the bands are of, with the bytes of each turned, as bands are kept. */
-static void bm_py_turn(const struct bm_py_buckets *b, const unsigned char *from, size_t item, unsigned char *to)
+static void bm_py_turn(const struct bm_py_buckets *b, const unsigned char *from, size_t item,
+                       unsigned char *to)
 {
     const size_t used = b->bands * b->width;
     for (size_t at = 0; at < used; at += item) {
@@ -197,13 +205,16 @@ static void bm_py_turn(const struct bm_py_buckets *b, const unsigned char *from,
 static bool bm_py_place_values(struct bm_py_buckets *b, PyObject *bytes, Py_ssize_t n_values)
 {
     const size_t item = bm_py_item(bytes, n_values);
-    if (item == 0 || (size_t)b->bands * b->rows > (size_t)n_values || !bm_py_make_room(b, item * b->rows))
+    if (item == 0 || (size_t)b->bands * b->rows > (size_t)n_values ||
+        !bm_py_make_room(b, item * b->rows))
         return false;
-    bm_py_turn(b, (const unsigned char *)PyBytes_AsString(bytes), item, b->docs + (size_t)b->n_docs * b->bands * b->width);
+    bm_py_turn(b, (const unsigned char *)PyBytes_AsString(bytes), item,
+               b->docs + (size_t)b->n_docs * b->bands * b->width);
     return true;
 }
 
-/* The hashes of bands, and a word to the CPU that their slots are wanted: they lie anywhere in memory. */
+/* The hashes of bands, and a word to the CPU that their slots are wanted: they lie anywhere in
+ * memory. */
 static void bm_py_hash_bands(struct bm_py_buckets *b, const unsigned char *data)
 {
     for (uint32_t i = 0; i < b->bands; i++, data += b->width) {
@@ -227,7 +238,8 @@ static void bm_py_enter(struct bm_py_buckets *b)
     b->n_docs++;
 }
 
-static bool bm_py_take_waiting(struct bm_py_buckets *b, PyObject *keys, PyObject *waiting, Py_ssize_t n_values)
+static bool bm_py_take_waiting(struct bm_py_buckets *b, PyObject *keys, PyObject *waiting,
+                               Py_ssize_t n_values)
 {
     const Py_ssize_t n = PyList_Size(waiting);
     if (!bm_py_more_slots(b, (size_t)n * b->bands))
@@ -237,7 +249,8 @@ static bool bm_py_take_waiting(struct bm_py_buckets *b, PyObject *keys, PyObject
         if (!PyTuple_Check(pair) || PyTuple_Size(pair) != 2)
             return false;
         PyObject *given = PyTuple_GetItem(pair, 1);
-        if (PyBytes_CheckExact(given) ? !bm_py_place_values(b, given, n_values) : !bm_py_place_bands(b, given))
+        if (PyBytes_CheckExact(given) ? !bm_py_place_values(b, given, n_values)
+                                      : !bm_py_place_bands(b, given))
             return false;
         if (PyList_Append(keys, PyTuple_GetItem(pair, 0)) != 0)
             return false;
@@ -256,7 +269,8 @@ static bool bm_py_collect(struct bm_py_buckets *b, PyObject *keys, PyObject *fou
     bm_py_hash_bands(b, data);
     for (uint32_t i = 0; i < b->bands; i++, data += b->width) {
         const struct bm_py_slot *slot = bm_py_find(b, data, i, b->hashes[i]);
-        for (uint32_t doc = slot->last; doc != BM_PY_NONE; doc = b->before[(size_t)doc * b->bands + i]) {
+        for (uint32_t doc = slot->last; doc != BM_PY_NONE;
+             doc = b->before[(size_t)doc * b->bands + i]) {
             if (b->seen[doc] == b->turn)
                 continue;
             b->seen[doc] = b->turn;
@@ -277,7 +291,8 @@ static bool bm_py_has_size(PyObject *values, PyObject *name, size_t item)
 }
 
 /* The sketch's values as they are kept; false: it is not one of ours, or not of this index. */
-static bool bm_py_take_sketch(struct bm_py_buckets *b, PyObject *sketch, PyObject *scheme, Py_ssize_t n_values)
+static bool bm_py_take_sketch(struct bm_py_buckets *b, PyObject *sketch, PyObject *scheme,
+                              Py_ssize_t n_values)
 {
     if (Py_TYPE(sketch) != b->types[0] && Py_TYPE(sketch) != b->types[1])
         return false;
@@ -286,8 +301,10 @@ static bool bm_py_take_sketch(struct bm_py_buckets *b, PyObject *sketch, PyObjec
     Py_XDECREF(own);
     PyObject *values = same ? PyObject_GetAttr(sketch, b->values) : NULL;
     PyObject *bytes = values != NULL ? PyObject_CallMethodObjArgs(values, b->bytes, NULL) : NULL;
-    const size_t item = bytes != NULL && PyBytes_CheckExact(bytes) ? bm_py_item(bytes, n_values) : 0;
-    const bool good = item != 0 && b->width == item * b->rows && bm_py_has_size(values, b->itemsize, item);
+    const size_t item =
+        bytes != NULL && PyBytes_CheckExact(bytes) ? bm_py_item(bytes, n_values) : 0;
+    const bool good =
+        item != 0 && b->width == item * b->rows && bm_py_has_size(values, b->itemsize, item);
     if (good)
         bm_py_turn(b, (const unsigned char *)PyBytes_AsString(bytes), item, b->asked);
     Py_XDECREF(values);
@@ -302,12 +319,13 @@ static PyObject *bm_py_look(PyObject *self, PyObject *args)
         return NULL;
     PyObject *keys = PyTuple_GetItem(args, 3), *waiting = PyTuple_GetItem(args, 4);
     const Py_ssize_t n_values = PyLong_AsSsize_t(PyTuple_GetItem(args, 2));
-    PyErr_Clear(); /* -1 is no sketch's number */
+    PyErr_Clear();                   /* -1 is no sketch's number */
     PyObject *found = PyList_New(0); /* first, for it may collect garbage, which may ask too */
     if (!b->broken && PyList_Size(waiting) > 0)
         b->broken = !bm_py_take_waiting(b, keys, waiting, n_values);
     if (found != NULL && !b->broken && b->n_docs > 0 &&
-        bm_py_take_sketch(b, PyTuple_GetItem(args, 0), PyTuple_GetItem(args, 1), n_values) && bm_py_collect(b, keys, found))
+        bm_py_take_sketch(b, PyTuple_GetItem(args, 0), PyTuple_GetItem(args, 1), n_values) &&
+        bm_py_collect(b, keys, found))
         return found;
     Py_XDECREF(found);
     PyErr_Clear();
@@ -322,21 +340,27 @@ static void bm_py_buckets_end(PyObject *capsule)
     bm_py_buckets_free(PyCapsule_GetPointer(capsule, NULL));
 }
 
-/* A new reference to the function, of sketches of these two types, as a number; 0: no memory. Holds Python's lock. */
-static uintptr_t bm_py_buckets(uintptr_t first_type, uintptr_t second_type, uint32_t bands, uint32_t rows)
+/* A new reference to the function, of sketches of these two types, as a number; 0: no memory. Holds
+ * Python's lock. */
+static uintptr_t bm_py_buckets(uintptr_t first_type, uintptr_t second_type, uint32_t bands,
+                               uint32_t rows)
 {
     PyGILState_STATE lock = PyGILState_Ensure();
     struct bm_py_buckets *b = calloc(1, sizeof *b);
     PyObject *look = NULL;
     if (b != NULL) {
-        *b = (struct bm_py_buckets){.types = {(PyTypeObject *)first_type, (PyTypeObject *)second_type}, .bands = bands, .rows = rows};
+        *b = (struct bm_py_buckets){
+            .types = {(PyTypeObject *)first_type, (PyTypeObject *)second_type},
+            .bands = bands,
+            .rows = rows};
         b->values = PyUnicode_InternFromString("hashvalues");
         b->scheme = PyUnicode_InternFromString("scheme");
         b->bytes = PyUnicode_InternFromString("tobytes");
         b->itemsize = PyUnicode_InternFromString("itemsize");
-        PyObject *capsule = b->values != NULL && b->scheme != NULL && b->bytes != NULL && b->itemsize != NULL
-                                ? PyCapsule_New(b, NULL, bm_py_buckets_end)
-                                : NULL;
+        PyObject *capsule =
+            b->values != NULL && b->scheme != NULL && b->bytes != NULL && b->itemsize != NULL
+                ? PyCapsule_New(b, NULL, bm_py_buckets_end)
+                : NULL;
         if (capsule == NULL)
             bm_py_buckets_free(b);
         else
@@ -353,7 +377,7 @@ enum { BM_PY_SKETCHES = 2, BM_PY_DTYPES = 2 };
 
 struct bm_py_taker {
     PyTypeObject *sketches[BM_PY_SKETCHES], *array;
-    PyObject *dtypes[BM_PY_DTYPES]; /* of 4 and 8 bytes */
+    PyObject *dtypes[BM_PY_DTYPES];            /* of 4 and 8 bytes */
     PyObject *values, *scheme, *bytes, *dtype; /* names */
 };
 
@@ -366,8 +390,10 @@ static void bm_py_taker_free(struct bm_py_taker *taker)
     free(taker);
 }
 
-/* The sketch's hash values, a new reference: an array of one of the types, of `item` bytes each; else NULL. */
-static PyObject *bm_py_values(const struct bm_py_taker *taker, PyObject *sketch, PyObject *scheme, size_t *item)
+/* The sketch's hash values, a new reference: an array of one of the types, of `item` bytes each;
+ * else NULL. */
+static PyObject *bm_py_values(const struct bm_py_taker *taker, PyObject *sketch, PyObject *scheme,
+                              size_t *item)
 {
     if (Py_TYPE(sketch) != taker->sketches[0] && Py_TYPE(sketch) != taker->sketches[1])
         return NULL;
@@ -377,7 +403,8 @@ static PyObject *bm_py_values(const struct bm_py_taker *taker, PyObject *sketch,
     PyObject *values = same ? PyObject_GetAttr(sketch, taker->values) : NULL;
     if (values == NULL)
         return NULL;
-    PyObject *dtype = Py_TYPE(values) == taker->array ? PyObject_GetAttr(values, taker->dtype) : NULL;
+    PyObject *dtype =
+        Py_TYPE(values) == taker->array ? PyObject_GetAttr(values, taker->dtype) : NULL;
     *item = dtype == NULL ? 0 : dtype == taker->dtypes[0] ? 4 : dtype == taker->dtypes[1] ? 8 : 0;
     Py_XDECREF(dtype);
     if (*item == 0)
@@ -393,11 +420,14 @@ static PyObject *bm_py_take(PyObject *self, PyObject *args)
     const Py_ssize_t n_values = PyLong_AsSsize_t(PyTuple_GetItem(args, 2));
     PyErr_Clear(); /* -1 is no sketch's number */
     size_t item = 0;
-    PyObject *values = bm_py_values(taker, PyTuple_GetItem(args, 0), PyTuple_GetItem(args, 1), &item), *bytes = NULL;
+    PyObject *values =
+                 bm_py_values(taker, PyTuple_GetItem(args, 0), PyTuple_GetItem(args, 1), &item),
+             *bytes = NULL;
     if (values != NULL && PyObject_Size(values) == n_values)
         bytes = PyObject_CallMethodObjArgs(values, taker->bytes, NULL);
     Py_XDECREF(values);
-    if (bytes != NULL && PyBytes_CheckExact(bytes) && bm_py_item(bytes, n_values) == item) /* rows of one value */
+    if (bytes != NULL && PyBytes_CheckExact(bytes) &&
+        bm_py_item(bytes, n_values) == item) /* rows of one value */
         return bytes;
     Py_XDECREF(bytes);
     PyErr_Clear();
@@ -412,22 +442,24 @@ static void bm_py_taker_end(PyObject *capsule)
     bm_py_taker_free(PyCapsule_GetPointer(capsule, NULL));
 }
 
-/* A new reference to the function, as a number; 0: no memory. `objects`: two types of sketches, that of arrays, and the types of
- * their values of 4 and of 8 bytes. */
+/* A new reference to the function, as a number; 0: no memory. `objects`: two types of sketches,
+ * that of arrays, and the types of their values of 4 and of 8 bytes. */
 static uintptr_t bm_py_taker(const uintptr_t *objects)
 {
     PyGILState_STATE lock = PyGILState_Ensure();
     struct bm_py_taker *taker = calloc(1, sizeof *taker);
     PyObject *take = NULL;
     if (taker != NULL) {
-        *taker = (struct bm_py_taker){.sketches = {(PyTypeObject *)objects[0], (PyTypeObject *)objects[1]},
-                                      .array = (PyTypeObject *)objects[2],
-                                      .dtypes = {(PyObject *)objects[3], (PyObject *)objects[4]},
-                                      .values = PyUnicode_InternFromString("hashvalues"),
-                                      .scheme = PyUnicode_InternFromString("scheme"),
-                                      .bytes = PyUnicode_InternFromString("tobytes"),
-                                      .dtype = PyUnicode_InternFromString("dtype")};
-        const bool named = taker->values != NULL && taker->scheme != NULL && taker->bytes != NULL && taker->dtype != NULL;
+        *taker = (struct bm_py_taker){
+            .sketches = {(PyTypeObject *)objects[0], (PyTypeObject *)objects[1]},
+            .array = (PyTypeObject *)objects[2],
+            .dtypes = {(PyObject *)objects[3], (PyObject *)objects[4]},
+            .values = PyUnicode_InternFromString("hashvalues"),
+            .scheme = PyUnicode_InternFromString("scheme"),
+            .bytes = PyUnicode_InternFromString("tobytes"),
+            .dtype = PyUnicode_InternFromString("dtype")};
+        const bool named = taker->values != NULL && taker->scheme != NULL && taker->bytes != NULL &&
+                           taker->dtype != NULL;
         PyObject *capsule = named ? PyCapsule_New(taker, NULL, bm_py_taker_end) : NULL;
         if (capsule == NULL)
             bm_py_taker_free(taker);

@@ -1,9 +1,10 @@
-/* What Python cannot do while its lock is free: be asked whether to stop, and give out one column. */
+/* What Python cannot do while its lock is free: be asked whether to stop, and give out one column.
+ */
 #include <errno.h>
 #include <string.h>
 
 struct bm_py_cancel { /* what the callbacks of a job get */
-    void *python; /* the handle of the call */
+    void *python;     /* the handle of the call */
     int stop;
 };
 
@@ -34,7 +35,8 @@ struct bm_py_view {
 
 enum { BM_PY_INLINE = 12 }; /* bytes that stand in a view */
 
-/* A text, or bytes; None is an empty one. False: it is neither, or has no UTF-8, or is too long for a view. */
+/* A text, or bytes; None is an empty one. False: it is neither, or has no UTF-8, or is too long for
+ * a view. */
 static bool bm_py_cell(PyObject *item, const char **data, Py_ssize_t *size)
 {
     *data = "", *size = 0;
@@ -51,9 +53,10 @@ static bool bm_py_cell(PyObject *item, const char **data, Py_ssize_t *size)
     return *data != NULL && *size <= INT32_MAX;
 }
 
-/* The n items of the tuple at this address as views of 16 bytes, with a buffer each. -1: all are; else the first that is none.
- * Holds Python's lock, for the items are the caller's. */
-static int64_t bm_py_views(uintptr_t items, int64_t n, void *views, const void **buffers, int64_t *sizes)
+/* The n items of the tuple at this address as views of 16 bytes, with a buffer each. -1: all are;
+ * else the first that is none. Holds Python's lock, for the items are the caller's. */
+static int64_t bm_py_views(uintptr_t items, int64_t n, void *views, const void **buffers,
+                           int64_t *sizes)
 {
     PyGILState_STATE lock = PyGILState_Ensure();
     int64_t wrong = -1;
@@ -116,25 +119,21 @@ static const char *no_words(struct ArrowArrayStream *stream)
 }
 
 /* `buffers`: none, views, those of the texts, and their sizes. */
-static void bm_py_table_stream(struct bm_py_table *table, const void **buffers, int64_t n_buffers, int64_t n,
-                               struct ArrowArrayStream *out)
+static void bm_py_table_stream(struct bm_py_table *table, const void **buffers, int64_t n_buffers,
+                               int64_t n, struct ArrowArrayStream *out)
 {
     memset(table, 0, sizeof *table);
     table->children[0] = &table->child;
-    table->child = (struct ArrowSchema){.format = "vz",
-                                        .name = "text",
-                                        .flags = ARROW_FLAG_NULLABLE,
-                                        .release = no_release_schema};
+    table->child = (struct ArrowSchema){
+        .format = "vz", .name = "text", .flags = ARROW_FLAG_NULLABLE, .release = no_release_schema};
     table->schema = (struct ArrowSchema){.format = "+s",
                                          .name = "",
                                          .n_children = 1,
                                          .children = table->children,
                                          .release = no_release_schema};
     table->columns[0] = &table->column;
-    table->column = (struct ArrowArray){.length = n,
-                                        .n_buffers = n_buffers,
-                                        .buffers = buffers,
-                                        .release = bm_py_no_release_array};
+    table->column = (struct ArrowArray){
+        .length = n, .n_buffers = n_buffers, .buffers = buffers, .release = bm_py_no_release_array};
     table->array = (struct ArrowArray){.length = n,
                                        .n_buffers = 1,
                                        .buffers = table->none,

@@ -1,11 +1,12 @@
-/* The program (src/cli), whose main is linked by this name: what the command `bandmill` of the wheel runs. */
+/* The program (src/cli), whose main is linked by this name: what the command `bandmill` of the
+ * wheel runs. */
 #include <locale.h>
 #include <stdlib.h>
 
 int bm_program_main(int argc, char **argv);
 
-/* Does not return: what the program's end does (buffers, handlers of drivers) is done, and Python, which has nothing left to do,
- * is not asked. Python had set the user's locale. */
+/* Does not return: what the program's end does (buffers, handlers of drivers) is done, and Python,
+ * which has nothing left to do, is not asked. Python had set the user's locale. */
 static void bm_py_program(int argc, char **argv)
 {
     setlocale(LC_ALL, "C");

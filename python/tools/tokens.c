@@ -1,9 +1,10 @@
-/* SHA-1 (FIPS 180-4) of many short byte strings of Python's at once, sixteen beside each other, of which only the first one or two
- * words are wanted: what datasketch takes for the hash of a token.
+/* SHA-1 (FIPS 180-4) of many short byte strings of Python's at once, sixteen beside each other, of
+ * which only the first one or two words are wanted: what datasketch takes for the hash of a token.
  *
- * The library hashes with libcrypto's SHA-1 (src/text/token_hash.c), text by text. Of tokens of 30 bytes that takes 45 ns each where
- * the CPU has instructions for SHA-1 and 70 ns where not; this takes 15 ns with AVX-512. Hashing is more than half of MinHash.bulk:
- * with libcrypto's it would be 11 times as fast as datasketch's, and 20 times are promised. */
+ * The library hashes with libcrypto's SHA-1 (src/text/token_hash.c), text by text. Of tokens of 30
+ * bytes that takes 45 ns each where the CPU has instructions for SHA-1 and 70 ns where not; this
+ * takes 15 ns with AVX-512. Hashing is more than half of MinHash.bulk: with libcrypto's it would be
+ * 11 times as fast as datasketch's, and 20 times are promised. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,8 @@ static inline void bm_py_copy_short(unsigned char *to, const unsigned char *from
 }
 
 /* Block `at` of the padded message, as its bytes stand. */
-static inline void bm_py_load_block(const struct bm_py_bytes *token, size_t at, unsigned char *block)
+static inline void bm_py_load_block(const struct bm_py_bytes *token, size_t at,
+                                    unsigned char *block)
 {
     size_t from = at * BM_PY_BLOCK, size = token->size;
     if (from + BM_PY_BLOCK <= size) {
@@ -60,58 +62,63 @@ static inline void bm_py_load_block(const struct bm_py_bytes *token, size_t at, 
 }
 
 #define BM_PY_TURN(x, n) (((x) << (n)) | ((x) >> (32 - (n))))
-#define BM_PY_ROUND(i, mix, constant)                                                       \
-    do {                                                                                    \
-        if ((i) >= 16) {                                                                    \
-            bm_py_lanes x = w[((i) + 13) & 15] ^ w[((i) + 8) & 15] ^ w[((i) + 2) & 15] ^ w[(i) & 15]; \
-            w[(i) & 15] = BM_PY_TURN(x, 1);                                                 \
-        }                                                                                   \
-        bm_py_lanes t = BM_PY_TURN(a, 5) + (mix) + e + w[(i) & 15] + (constant);            \
-        e = d, d = c, c = BM_PY_TURN(b, 30), b = a, a = t;                                  \
+#define BM_PY_ROUND(i, mix, constant)                                                              \
+    do {                                                                                           \
+        if ((i) >= 16) {                                                                           \
+            bm_py_lanes x =                                                                        \
+                w[((i) + 13) & 15] ^ w[((i) + 8) & 15] ^ w[((i) + 2) & 15] ^ w[(i)&15];            \
+            w[(i)&15] = BM_PY_TURN(x, 1);                                                          \
+        }                                                                                          \
+        bm_py_lanes t = BM_PY_TURN(a, 5) + (mix) + e + w[(i)&15] + (constant);                     \
+        e = d, d = c, c = BM_PY_TURN(b, 30), b = a, a = t;                                         \
     } while (0)
 
-/* Rows i and i + width of a matrix change the parts of `width` lanes that stand across from each other: four times, of 8, 4, 2
- * and 1, and it is turned. */
-#define BM_PY_SWAP(w, width, low, high) \
-    _Pragma("GCC unroll 16") for (int i = 0; i < BM_PY_LANES; i++) \
-        if ((i & (width)) == 0) { \
-            bm_py_lanes x = w[i], y = w[i + (width)]; \
-            w[i] = __builtin_shuffle(x, y, low); \
-            w[i + (width)] = __builtin_shuffle(x, y, high); \
-        }
+/* Rows i and i + width of a matrix change the parts of `width` lanes that stand across from each
+ * other: four times, of 8, 4, 2 and 1, and it is turned. */
+#define BM_PY_SWAP(w, width, low, high)                                                            \
+    _Pragma("GCC unroll 16") for (int i = 0; i < BM_PY_LANES; i++) if ((i & (width)) == 0)         \
+    {                                                                                              \
+        bm_py_lanes x = w[i], y = w[i + (width)];                                                  \
+        w[i] = __builtin_shuffle(x, y, low);                                                       \
+        w[i + (width)] = __builtin_shuffle(x, y, high);                                            \
+    }
 
-static const bm_py_lanes bm_py_low[4] = {{0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23},
-                                         {0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27},
-                                         {0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29},
-                                         {0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30}};
-static const bm_py_lanes bm_py_high[4] = {{8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31},
-                                          {4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31},
-                                          {2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31},
-                                          {1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31}};
+static const bm_py_lanes bm_py_low[4] = {
+    {0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23},
+    {0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27},
+    {0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29},
+    {0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30}};
+static const bm_py_lanes bm_py_high[4] = {
+    {8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31},
+    {4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31},
+    {2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31},
+    {1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31}};
 
-/* One for each instruction set, by a macro: vectors of an inlined function would be cut to the width of its own. */
-#define BM_PY_COMPRESS(name, attribute) \
-    attribute static void name(bm_py_lanes *state, const bm_py_lanes *blocks) \
-    { \
-        bm_py_lanes w[BM_PY_LANES]; \
-        _Pragma("GCC unroll 16") for (int i = 0; i < BM_PY_LANES; i++) { \
-            bm_py_lanes x = blocks[i]; \
-            w[i] = (x << 24) | ((x & 0xff00u) << 8) | ((x >> 8) & 0xff00u) | (x >> 24); \
-        } \
-        BM_PY_SWAP(w, 8, bm_py_low[0], bm_py_high[0]) \
-        BM_PY_SWAP(w, 4, bm_py_low[1], bm_py_high[1]) \
-        BM_PY_SWAP(w, 2, bm_py_low[2], bm_py_high[2]) \
-        BM_PY_SWAP(w, 1, bm_py_low[3], bm_py_high[3]) \
-        bm_py_lanes a = state[0], b = state[1], c = state[2], d = state[3], e = state[4]; \
-        _Pragma("GCC unroll 20") for (int i = 0; i < 20; i++) \
-            BM_PY_ROUND(i, d ^ (b & (c ^ d)), 0x5a827999u); \
-        _Pragma("GCC unroll 20") for (int i = 20; i < 40; i++) \
-            BM_PY_ROUND(i, b ^ c ^ d, 0x6ed9eba1u); \
-        _Pragma("GCC unroll 20") for (int i = 40; i < 60; i++) \
-            BM_PY_ROUND(i, (b & c) | (d & (b | c)), 0x8f1bbcdcu); \
-        _Pragma("GCC unroll 20") for (int i = 60; i < 80; i++) \
-            BM_PY_ROUND(i, b ^ c ^ d, 0xca62c1d6u); \
-        state[0] += a, state[1] += b, state[2] += c, state[3] += d, state[4] += e; \
+/* One for each instruction set, by a macro: vectors of an inlined function would be cut to the
+ * width of its own. */
+#define BM_PY_COMPRESS(name, attribute)                                                            \
+    attribute static void name(bm_py_lanes *state, const bm_py_lanes *blocks)                      \
+    {                                                                                              \
+        bm_py_lanes w[BM_PY_LANES];                                                                \
+        _Pragma("GCC unroll 16") for (int i = 0; i < BM_PY_LANES; i++)                             \
+        {                                                                                          \
+            bm_py_lanes x = blocks[i];                                                             \
+            w[i] = (x << 24) | ((x & 0xff00u) << 8) | ((x >> 8) & 0xff00u) | (x >> 24);            \
+        }                                                                                          \
+        BM_PY_SWAP(w, 8, bm_py_low[0], bm_py_high[0])                                              \
+        BM_PY_SWAP(w, 4, bm_py_low[1], bm_py_high[1])                                              \
+        BM_PY_SWAP(w, 2, bm_py_low[2], bm_py_high[2])                                              \
+        BM_PY_SWAP(w, 1, bm_py_low[3], bm_py_high[3])                                              \
+        bm_py_lanes a = state[0], b = state[1], c = state[2], d = state[3], e = state[4];          \
+        _Pragma("GCC unroll 20") for (int i = 0; i < 20; i++)                                      \
+            BM_PY_ROUND(i, d ^ (b & (c ^ d)), 0x5a827999u);                                        \
+        _Pragma("GCC unroll 20") for (int i = 20; i < 40; i++)                                     \
+            BM_PY_ROUND(i, b ^ c ^ d, 0x6ed9eba1u);                                                \
+        _Pragma("GCC unroll 20") for (int i = 40; i < 60; i++)                                     \
+            BM_PY_ROUND(i, (b & c) | (d & (b | c)), 0x8f1bbcdcu);                                  \
+        _Pragma("GCC unroll 20") for (int i = 60; i < 80; i++)                                     \
+            BM_PY_ROUND(i, b ^ c ^ d, 0xca62c1d6u);                                                \
+        state[0] += a, state[1] += b, state[2] += c, state[3] += d, state[4] += e;                 \
     }
 
 BM_PY_COMPRESS(bm_py_compress_plain, )
@@ -135,7 +142,8 @@ static bm_py_compress *bm_py_best_compress(void)
 }
 
 /* Takes in block `at` of each token that has one; the other lanes mean nothing after it. */
-static void bm_py_take_blocks(bm_py_compress *compress, const struct bm_py_bytes *tokens, int n, size_t at, bm_py_lanes *state)
+static void bm_py_take_blocks(bm_py_compress *compress, const struct bm_py_bytes *tokens, int n,
+                              size_t at, bm_py_lanes *state)
 {
     bm_py_lanes blocks[BM_PY_LANES];
     for (int lane = 0; lane < n; lane++)
@@ -149,9 +157,11 @@ static void bm_py_take_blocks(bm_py_compress *compress, const struct bm_py_bytes
 }
 
 /* The hashes of up to sixteen tokens. A lane whose message has ended keeps its state. */
-static void bm_py_hash_group(bm_py_compress *compress, const struct bm_py_bytes *tokens, int n, bm_py_lanes *state)
+static void bm_py_hash_group(bm_py_compress *compress, const struct bm_py_bytes *tokens, int n,
+                             bm_py_lanes *state)
 {
-    static const uint32_t start[BM_PY_STATE] = {0x67452301u, 0xefcdab89u, 0x98badcfeu, 0x10325476u, 0xc3d2e1f0u};
+    static const uint32_t start[BM_PY_STATE] = {0x67452301u, 0xefcdab89u, 0x98badcfeu, 0x10325476u,
+                                                0xc3d2e1f0u};
     size_t most = 0;
     for (int i = 0; i < BM_PY_STATE; i++)
         state[i] = start[i] + (bm_py_lanes){0};
@@ -199,22 +209,26 @@ static bool bm_py_hash_set(struct bm_py_hashing *hashing, PyObject *set, int64_t
         Py_ssize_t size;
         if (PyBytes_AsStringAndSize(item, &data, &size) != 0)
             return false;
-        hashing->tokens[hashing->waiting++] = (struct bm_py_bytes){(const unsigned char *)data, (size_t)size};
+        hashing->tokens[hashing->waiting++] =
+            (struct bm_py_bytes){(const unsigned char *)data, (size_t)size};
         if (hashing->waiting == BM_PY_LANES)
             bm_py_hash_waiting(hashing);
     }
     return true;
 }
 
-/* The first `words` (1 or 2) little-endian words of the SHA-1 of each item of each list in the list at this address, of `lengths[i]`
- * items. False: an item is not of type bytes, or a list is not as long. Holds Python's lock, for the lists are the caller's. */
-static bool bm_py_token_hashes(uintptr_t sets, const int64_t *lengths, int64_t n_sets, int words, uint32_t *out)
+/* The first `words` (1 or 2) little-endian words of the SHA-1 of each item of each list in the list
+ * at this address, of `lengths[i]` items. False: an item is not of type bytes, or a list is not as
+ * long. Holds Python's lock, for the lists are the caller's. */
+static bool bm_py_token_hashes(uintptr_t sets, const int64_t *lengths, int64_t n_sets, int words,
+                               uint32_t *out)
 {
     struct bm_py_hashing hashing = {.compress = bm_py_best_compress(), .words = words, .out = out};
     PyGILState_STATE lock = PyGILState_Ensure();
     bool good = true;
     for (int64_t i = 0; i < n_sets && good; i++)
-        good = bm_py_hash_set(&hashing, PyList_GetItem((PyObject *)sets, (Py_ssize_t)i), lengths[i]);
+        good =
+            bm_py_hash_set(&hashing, PyList_GetItem((PyObject *)sets, (Py_ssize_t)i), lengths[i]);
     if (hashing.waiting > 0)
         bm_py_hash_waiting(&hashing);
     PyErr_Clear();

@@ -1,1 +1,2 @@
-_Bool bm_py_token_hashes(uintptr_t sets, const int64_t *lengths, int64_t n_sets, int words, uint32_t *out);
+_Bool bm_py_token_hashes(uintptr_t sets, const int64_t *lengths, int64_t n_sets, int words,
+                         uint32_t *out);

@@ -18,8 +18,8 @@ bm_status bm_fail_field(bm_error *err, const char *field, const char *format, ..
 /* A system call failed: BM_ERR_NOMEM for ENOMEM, BM_ERR_PIPE for EPIPE, else BM_ERR_IO. The message
  * is `what`, a colon and the system's words for `errnum`. */
 bm_status bm_fail_errno(bm_error *err, int errnum, const char *file, const char *what);
-/* Does this error say something of the file (it is not there, may not be read, its disk fails), and not
- * of the process (no memory, too many open files)? */
+/* Does this error say something of the file (it is not there, may not be read, its disk fails), and
+ * not of the process (no memory, too many open files)? */
 bool bm_errno_is_of_file(int errnum);
 /* Return what `call` returns where it failed. Only where the function owns nothing yet. */
 #define BM_TRY(call)                                                                               \
@@ -28,8 +28,8 @@ bool bm_errno_is_of_file(int errnum);
         if (bm_tried != BM_OK)                                                                     \
             return bm_tried;                                                                       \
     } while (0)
-/* Where it owns something: keep what `call` returns in the local `status`, and go to the label `out`,
- * which undoes in reverse, where it failed. */
+/* Where it owns something: keep what `call` returns in the local `status`, and go to the label
+ * `out`, which undoes in reverse, where it failed. */
 #define BM_TRY_OUT(call)                                                                           \
     do {                                                                                           \
         status = (call);                                                                           \

@@ -28,9 +28,9 @@ bm_status bm_open_regular(const char *path, bm_status other, int *fd, bm_error *
  * it waits. */
 bm_status bm_open_given(const char *path, bm_status other, int *fd, bm_error *err);
 
-/* Where a call takes an open folder and a path, the last part of the path is the name of a file in the
- * folder, whatever the path has come to lead to, and the path is for messages; AT_FDCWD: the file is
- * that of the path. The name, for openat and its like: */
+/* Where a call takes an open folder and a path, the last part of the path is the name of a file in
+ * the folder, whatever the path has come to lead to, and the path is for messages; AT_FDCWD: the
+ * file is that of the path. The name, for openat and its like: */
 const char *bm_name_in(int folder, const char *path);
 
 /* read_file -- a small file as a whole. */
@@ -56,8 +56,8 @@ int bm_pread_all(int fd, void *data, size_t len, uint64_t place, size_t *got);
  * it says so. Without that callback BM_OK comes at once, and the read is what waits. */
 bm_status bm_wait_readable(const bm_callbacks *callbacks, int fd, bm_error *err);
 
-/* Wait so, and read what there is, at most `cap` bytes, also of a descriptor that does not block. BM_OK: *got as read
- * returns it (below 0: errno says why; 0: the end). */
+/* Wait so, and read what there is, at most `cap` bytes, also of a descriptor that does not block.
+ * BM_OK: *got as read returns it (below 0: errno says why; 0: the end). */
 bm_status bm_read_ready(const bm_callbacks *callbacks, int fd, void *out, size_t cap, ssize_t *got,
                         bm_error *err);
 

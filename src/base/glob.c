@@ -1,5 +1,5 @@
-/* glob.c -- one pass over both, going back to the last star: an earlier one need take no more than it
- * has, for what stood behind it has been found.
+/* glob.c -- one pass over both, going back to the last star: an earlier one need take no more than
+ * it has, for what stood behind it has been found.
  *
  * Tests: tests/unit/base/test_glob.c */
 #include "base/glob.h"
@@ -35,8 +35,8 @@ static uint32_t next_char(const char **text)
     return value;
 }
 
-/* Is `c` in the set that begins behind the "[" of *pattern? *pattern is moved behind its "]"; it stays
- * where there is none. */
+/* Is `c` in the set that begins behind the "[" of *pattern? *pattern is moved behind its "]"; it
+ * stays where there is none. */
 static bool in_set(const char **pattern, uint32_t c, bool *is_set)
 {
     const char *at = *pattern;
@@ -59,8 +59,8 @@ static bool in_set(const char **pattern, uint32_t c, bool *is_set)
     return found != negated;
 }
 
-/* Does the element of the pattern that begins at *pattern, no star, take the character at *path? Both
- * are moved. */
+/* Does the element of the pattern that begins at *pattern, no star, take the character at *path?
+ * Both are moved. */
 static bool take_one(const char **pattern, const char **path)
 {
     uint32_t c = next_char(path);

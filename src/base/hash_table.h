@@ -1,18 +1,18 @@
-/* hash_table.h -- which number a key has: the open-addressing table of ids, content hashes, band keys,
- * and shingles.
+/* hash_table.h -- which number a key has: the open-addressing table of ids, content hashes, band
+ * keys, and shingles.
  *
  *     slot    tag, 32 bits | number + 1        0: free
  *     home    the leading bits of the tag; then linear probing, three quarters full at most
  *
- * The table holds no keys. Its owner keeps them by number, hands in a hash whose upper half is the tag,
- * and says whether a number is that of the key which is looked for; it is asked only where tags agree.
- * A table grows without its keys, for a tag leads to its home in a table of any size: slots move in their
- * order, from one end of the old table to the other end of the new one.
+ * The table holds no keys. Its owner keeps them by number, hands in a hash whose upper half is the
+ * tag, and says whether a number is that of the key which is looked for; it is asked only where
+ * tags agree. A table grows without its keys, for a tag leads to its home in a table of any size:
+ * slots move in their order, from one end of the old table to the other end of the new one.
  *
- * The hashes are known to everybody, so somebody can make keys that all have one home, or one hash. Steps
- * past the slots of others are counted therefore. When insertions take many more of them than chance
- * allows, a seed is drawn at random, and the owner hashes its keys again with it. Which seed it is changes
- * no number and no answer.
+ * The hashes are known to everybody, so somebody can make keys that all have one home, or one hash.
+ * Steps past the slots of others are counted therefore. When insertions take many more of them than
+ * chance allows, a seed is drawn at random, and the owner hashes its keys again with it. Which seed
+ * it is changes no number and no answer.
  *
  * Threads: any number may look up while nobody adds. Limit: 2^32 - 1 keys.
  *
@@ -53,8 +53,8 @@ void bm_hash_table_reset(bm_hash_table *table); /* frees */
 bm_status bm_hash_table_clear(bm_hash_table *table, size_t n, bm_error *err);
 /* Bytes of slots with room for n keys; while such a table grows it takes half as much again. */
 uint64_t bm_hash_table_bytes(uint64_t n);
-/* Bytes of the slots that bm_hash_table_reserve makes while the table is full; those that there are stay
- * meanwhile. */
+/* Bytes of the slots that bm_hash_table_reserve makes while the table is full; those that there are
+ * stay meanwhile. */
 uint64_t bm_hash_table_rebuilt_bytes(const bm_hash_table *table);
 /* A seed that nobody knows, odd. */
 uint64_t bm_hash_draw_seed(void);
@@ -71,8 +71,8 @@ static inline uint64_t bm_hash_seeded(uint64_t lo, uint64_t hi, uint64_t seed)
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-/* An insertion took so many steps; false: a seed is to be drawn. For tables with slots of their own form
- * too. */
+/* An insertion took so many steps; false: a seed is to be drawn. For tables with slots of their own
+ * form too. */
 static inline bool bm_hash_spend(int64_t *patience, size_t steps)
 {
     *patience += BM_HASH_STEPS - (int64_t)steps;

@@ -24,8 +24,8 @@ void bm_memory_trim(void);
 char *bm_strdup(const char *text);
 char *bm_strndup(const char *text, size_t len);
 
-/* The same with `err` filled: `out` is the address of a pointer to the elements, which is NULL where there is no
- * memory (BM_ERR_NOMEM with the size that was asked for).
+/* The same with `err` filled: `out` is the address of a pointer to the elements, which is NULL
+ * where there is no memory (BM_ERR_NOMEM with the size that was asked for).
  *
  *     BM_TRY(bm_new(&list->rows, n, err)); */
 #define bm_new(out, n, err)         bm_new_by(bm_alloc, (out), (n), sizeof **(out), (err))

@@ -12,8 +12,8 @@
 /* Bytes of a struct up to the end of a field. */
 #define BM_SIZE_UP_TO(type, member) (offsetof(type, member) + sizeof(((type *)0)->member))
 
-/* A struct of the public headers as this version has it. `least`: the bytes that it had in the first
- * version of the SOVERSION, for ever; a program built then has no more. */
+/* A struct of the public headers as this version has it. `least`: the bytes that it had in the
+ * first version of the SOVERSION, for ever; a program built then has no more. */
 typedef struct bm_sized_type {
     const char *name;
     size_t whole, least;
@@ -24,7 +24,8 @@ typedef struct bm_sized_type {
 
 /* For bm_NAME_options_init_sized: fill the caller's struct of `struct_size` bytes with `defaults`
  * (`whole` bytes, whose first field counts for nothing) as far as it goes, and set its struct_size.
- * What is there beyond `whole`, of a program newer than this library, becomes zero. NULL is fine. */
+ * What is there beyond `whole`, of a program newer than this library, becomes zero. NULL is fine.
+ */
 void bm_sized_init(void *caller, size_t struct_size, const void *defaults, size_t whole);
 
 /* BM_ERR_USAGE: there is no struct, or its struct_size is less than the least (so it was not
@@ -37,8 +38,8 @@ bm_status bm_sized_check(const void *caller, bm_sized_type type, bm_error *err);
 bm_status bm_sized_take(const void *caller, bm_sized_type type, void *out, bm_error *err);
 
 /* A struct that goes out: copy as much of `in` (the whole of it) as the caller's struct has room
- * for, behind its struct_size, which stays. NULL is fine. BM_ERR_USAGE: struct_size is less than the
- * least. */
+ * for, behind its struct_size, which stays. NULL is fine. BM_ERR_USAGE: struct_size is less than
+ * the least. */
 bm_status bm_sized_give(const void *in, bm_sized_type type, void *caller, bm_error *err);
 
 /* BM_ERR_USAGE naming `field`, unless value < n. */

@@ -1,7 +1,8 @@
 /* threads.c -- threads leave the program's signals alone; the pool and the queue use one lock
  * each.
  *
- * Tests: tests/unit/base/test_pool.c, tests/unit/base/test_queue.c, tests/unit/base/test_thread.c */
+ * Tests: tests/unit/base/test_pool.c, tests/unit/base/test_queue.c, tests/unit/base/test_thread.c
+ */
 #include "base/threads.h"
 
 #include <pthread.h>

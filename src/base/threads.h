@@ -1,4 +1,5 @@
-/* threads.h -- threads, the pool that shares work among them, and the bounded queue between them. */
+/* threads.h -- threads, the pool that shares work among them, and the bounded queue between them.
+ */
 #ifndef BM_BASE_THREADS_H
 #define BM_BASE_THREADS_H
 

@@ -1,9 +1,9 @@
-/* bench.h -- `bandmill bench`: how fast each device is on this machine, against its own limit, and the search for better
- * kernel parameters.
+/* bench.h -- `bandmill bench`: how fast each device is on this machine, against its own limit, and
+ * the search for better kernel parameters.
  *
  * A room of the program, in no library: it may see what lies below the calls of the library. All
- * figures are medians over `repeats` runs after one warm-up, with minimum and maximum; ratios are taken
- * in the same run. Whoever calls has checked the ranges of numbers. */
+ * figures are medians over `repeats` runs after one warm-up, with minimum and maximum; ratios are
+ * taken in the same run. Whoever calls has checked the ranges of numbers. */
 #ifndef BM_BENCH_BENCH_H
 #define BM_BENCH_BENCH_H
 

@@ -54,7 +54,8 @@ void bm_bench_answer_compute(const bm_bench_options *options, const bm_bench_rat
     const double seconds = job->seconds > disk ? job->seconds : disk;
     job->gb_s = over(job->bytes * 1e-9, seconds);
     job->documents_s = over(job->documents, seconds);
-    /* Cores that would be busy with this on the CPU alone, less those that are busy beside the device. */
+    /* Cores that would be busy with this on the CPU alone, less those that are busy beside the
+     * device. */
     job->replaces = native != NULL ? (native->cpu_seconds - job->cpu_seconds) / seconds : 0;
     job->hours = over(1e9, job->documents_s) / 3600;
     job->cost = job->hours * options->price;
@@ -138,8 +139,8 @@ out:
     return status;
 }
 
-/* What was waited for, beside the thread's own work since `begin` (wall clock, the thread's clock), as a rate in MB/s; 0: next
- * to nothing, as where files lie in memory. */
+/* What was waited for, beside the thread's own work since `begin` (wall clock, the thread's clock),
+ * as a rate in MB/s; 0: next to nothing, as where files lie in memory. */
 static double wait_rate(double bytes, const double begin[2])
 {
     const double seconds = bm_clock_seconds() - begin[0];
@@ -147,7 +148,8 @@ static double wait_rate(double bytes, const double begin[2])
     return waited > seconds * .1 ? bytes * 1e-6 / waited : 0;
 }
 
-/* Of a regular file, out of the page cache where the system lets go of it; 0: cannot be read, or at once. */
+/* Of a regular file, out of the page cache where the system lets go of it; 0: cannot be read, or at
+ * once. */
 static double read_rate(const char *path)
 {
     char *piece = bm_alloc(READ_PIECE, 1);
@@ -245,8 +247,8 @@ static void keep_least(spent *least, const spent *now)
         now->cpu_seconds < least->cpu_seconds ? now->cpu_seconds : least->cpu_seconds;
 }
 
-/* All jobs once: those of one document, and of all. In the first round devices behind the first are left out once the time is
- * over: *n is less then. */
+/* All jobs once: those of one document, and of all. In the first round devices behind the first are
+ * left out once the time is over: *n is less then. */
 static bm_status run_round(const runner *r, bm_bench_job *jobs, size_t *n, spent (*least)[2],
                            bool first, bm_error *err)
 {

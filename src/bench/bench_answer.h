@@ -1,17 +1,19 @@
-/* bench_answer.h -- what `bench` is asked: how fast are whole jobs of these documents on each device, what binds them, how
- * many cores does a device replace, and what does a billion documents cost?
+/* bench_answer.h -- what `bench` is asked: how fast are whole jobs of these documents on each
+ * device, what binds them, how many cores does a device replace, and what does a billion documents
+ * cost?
  *
- * The documents are written as JSON Lines, and `sign` and `dedup` run over them on each device, as often as the time allows;
- * the least is taken, and what a job of one document takes is taken off. Beside it stand the seconds that each part would
- * take alone (bm_bench_job.part), by rates that were measured in the same run:
+ * The documents are written as JSON Lines, and `sign` and `dedup` run over them on each device, as
+ * often as the time allows; the least is taken, and what a job of one document takes is taken off.
+ * Beside it stand the seconds that each part would take alone (bm_bench_job.part), by rates that
+ * were measured in the same run:
  *
  *     arithmetic   shingles, at the rate of resident hashes; `dedup` has b * r permutations
- *     link         what must be sent (the lesser of hashes and texts), or comes back, over the link's rate
- *     host         CPU seconds over threads, without those of the arithmetic
- *     disk         the documents and what the job writes, at the rates of the disk
+ *     link         what must be sent (the lesser of hashes and texts), or comes back, over the
+ * link's rate host         CPU seconds over threads, without those of the arithmetic disk the
+ * documents and what the job writes, at the rates of the disk
  *
- * The longest binds. A job in the page cache waits for no disk: where the disk's part is longer than the job took, the job is
- * as fast as the disk. */
+ * The longest binds. A job in the page cache waits for no disk: where the disk's part is longer
+ * than the job took, the job is as fast as the disk. */
 #ifndef BM_BENCH_BENCH_ANSWER_H
 #define BM_BENCH_BENCH_ANSWER_H
 
@@ -24,7 +26,8 @@
 /* A folder of its own in $TMPDIR (/tmp), `name` being a part of its name: path to `path`. */
 #define BM_BENCH_FOLDER_BYTES 4096u
 bm_status bm_bench_folder_make(const char *name, char path[BM_BENCH_FOLDER_BYTES], bm_error *err);
-/* Remove a folder that only we write to, with all in it; how many bytes its files had. "": nothing. */
+/* Remove a folder that only we write to, with all in it; how many bytes its files had. "": nothing.
+ */
 double bm_bench_folder_clear(const char *path);
 
 /* Rates of a device and of the machine; 0: not known, or nothing is to be waited for. */
@@ -36,13 +39,14 @@ typedef struct bm_bench_rates {
     uint32_t cores; /* of the host that the device's arithmetic takes; 0: it has its own */
 } bm_bench_rates;
 
-/* From what was measured to what is answered: part, binds, gb_s, documents_s, hours, cost and kwh. `native`: the same job on the
- * CPU, for `replaces`; NULL: there is none. */
+/* From what was measured to what is answered: part, binds, gb_s, documents_s, hours, cost and kwh.
+ * `native`: the same job on the CPU, for `replaces`; NULL: there is none. */
 void bm_bench_answer_compute(const bm_bench_options *options, const bm_bench_rates *rates,
                              const bm_bench_job *native, bm_bench_job *job);
 
-/* Run the jobs until the clock shows `until` (0: options->repeats rounds). `rates` has one for each device, without those of
- * the disk, which are filled; so are *n_jobs of `jobs`, which has place for 2 * n: devices behind the first may be left out. */
+/* Run the jobs until the clock shows `until` (0: options->repeats rounds). `rates` has one for each
+ * device, without those of the disk, which are filled; so are *n_jobs of `jobs`, which has place
+ * for 2 * n: devices behind the first may be left out. */
 bm_status bm_bench_answer_run(const bm_bench_options *options, const bm_bench_text *text,
                               const bm_device_info *devices, bm_bench_rates *rates, size_t n,
                               double until, bm_bench_job *jobs, size_t *n_jobs, bm_error *err);

@@ -171,8 +171,8 @@ static void make_vocabulary(bm_random *random, const script *of, text_word *word
     }
 }
 
-/* The words that come most often, as a list of stop words (text/stop_words.h): the least word that is greater
- * than the one before, again and again. */
+/* The words that come most often, as a list of stop words (text/stop_words.h): the least word that
+ * is greater than the one before, again and again. */
 static bm_status list_common(const text_word *words, bm_buf *out, bm_error *err)
 {
     const text_word *before = NULL, *least;

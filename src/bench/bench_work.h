@@ -91,8 +91,8 @@ typedef struct bm_bench_series {
     bm_bench_rate *shingles, *bytes; /* filled */
 } bm_bench_series;
 
-/* Run by run in turns, so that what disturbs the machine for a while disturbs all of them; repeats are
- * those of the first. BM_ERR_CANCELLED, or what `work` answered. */
+/* Run by run in turns, so that what disturbs the machine for a while disturbs all of them; repeats
+ * are those of the first. BM_ERR_CANCELLED, or what `work` answered. */
 bm_status bm_bench_measure_all(const bm_bench_series *series, size_t n, bm_error *err);
 /* One alone. */
 bm_status bm_bench_measure(const bm_bench_plan *plan, const bm_bench_work *work,
@@ -159,7 +159,8 @@ extern const bm_bench_work bm_bench_work_limit; /* ctx: a bm_bench_limit */
  *
  *     native CPU           the signature loop without memory traffic, on the threads of the rows
  *     OpenCL, processors   the same loop on all processors that the device is made of
- *     OpenCL, GPU          computed: compute units * clock * 32-bit multiply-adds a clock / permutations
+ *     OpenCL, GPU          computed: compute units * clock * 32-bit multiply-adds a clock /
+ * permutations
  *
  * A limit that is measured is measured in turns with the row that it is the limit of. */
 
@@ -172,8 +173,8 @@ uint32_t bm_bench_limit_threads(const bm_device_info *info, uint32_t threads);
 bm_status bm_bench_limit_open(const bm_bench_options *options, const bm_device_info *info,
                               bm_bench_limit *limit, bm_error *err);
 
-/* Millions of shingles a second by a GPU of NVIDIA (64 multiply-adds a clock of a compute unit) or AMD
- * (16); 0: not known. */
+/* Millions of shingles a second by a GPU of NVIDIA (64 multiply-adds a clock of a compute unit) or
+ * AMD (16); 0: not known. */
 double bm_bench_limit_computed(const bm_device_info *info, uint32_t perms);
 
 #endif

@@ -461,7 +461,8 @@ bm_status args_parse(const arg_request *request, int argc, const char *const *ar
     return BM_OK;
 }
 
-/* The option at argv[*at], of whatever command, and its value where that is an argument of its own. */
+/* The option at argv[*at], of whatever command, and its value where that is an argument of its own.
+ */
 static bm_status pass_option(const arg_request *any, int argc, const char *const *argv, int *at,
                              bm_error *err)
 {

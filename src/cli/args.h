@@ -60,7 +60,8 @@ typedef struct arg_option {
     const char *help;
     const char *member;  /* the field's name in the target, as "text.short_rule" */
     size_t offset, size; /* of the field in the target */
-    /* Of a choice of `words`: the first value that may be asked for, and the last that is offered (0: all). */
+    /* Of a choice of `words`: the first value that may be asked for, and the last that is offered
+     * (0: all). */
     uint64_t min, max;
     unsigned without; /* Of `words`: a value that nobody asks for; 0: none */
     double low, high;
@@ -70,8 +71,9 @@ typedef struct arg_option {
     const char *const *later; /* choices of a later version, ended by NULL; NULL: none */
     /* Fill `field` from `text`, or return false and what was expected in `why`. */
     bool (*parse)(const char *text, void *field, char *why, size_t cap);
-    /* What a shell may offer for the value, by blanks, where the words of a choice and the name of the
-     * value do not say it: words, ARG_OFFER_*, and endings of files as "*.svg". NULL: nothing. */
+    /* What a shell may offer for the value, by blanks, where the words of a choice and the name of
+     * the value do not say it: words, ARG_OFFER_*, and endings of files as "*.svg". NULL: nothing.
+     */
     const char *offer;
     uint64_t bit; /* of the field that it sets on purpose (BM_FIELD_*, types.h); 0: none */
 } arg_option;
@@ -114,7 +116,8 @@ typedef struct arg_request {
  * half filled. */
 bm_status args_parse(const arg_request *request, int argc, const char *const *argv, bm_error *err);
 /* *out: where the first argument stands that is neither an option, of whatever command, nor its
- * value: the command. argc: there is none. BM_ERR_USAGE: an option before it that no command has. */
+ * value: the command. argc: there is none. BM_ERR_USAGE: an option before it that no command has.
+ */
 bm_status args_find_operand(const arg_table *table, int argc, const char *const *argv, int *out,
                             bm_error *err);
 /* Whether the option of this name was given. */

@@ -1,5 +1,5 @@
-/* cmd_bench.c -- bandmill bench: what whole jobs reach on each device, and what binds them; with -v the rows against the
- * device's limit; with --tune a search for better kernel parameters.
+/* cmd_bench.c -- bandmill bench: what whole jobs reach on each device, and what binds them; with -v
+ * the rows against the device's limit; with --tune a search for better kernel parameters.
  *
  * Tests: tests/cli/cases/bench.sh, tests/cli/cases/bench_tune.sh */
 #include <inttypes.h>

@@ -100,7 +100,8 @@ static void fill_options(cli_context *context, bm_dedup_options *options)
         options->against_threshold = settings->bands.threshold;
 }
 
-/* How often the bands propose a document that is wholly contained in another, by how much larger that is. */
+/* How often the bands propose a document that is wholly contained in another, by how much larger
+ * that is. */
 static void say_recall(cli_context *context, const bm_band_plan *plan)
 {
     static const double sizes[] = {1, .8, .5, .2};

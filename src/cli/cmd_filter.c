@@ -1,5 +1,5 @@
-/* cmd_filter.c -- bandmill filter: write the documents that an earlier dedup keeps, or all of them, each
- * with its group.
+/* cmd_filter.c -- bandmill filter: write the documents that an earlier dedup keeps, or all of them,
+ * each with its group.
  *
  * Tests: tests/cli/cases/dedup.sh */
 #include "cli/cmd_job.h"

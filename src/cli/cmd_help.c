@@ -1,7 +1,7 @@
 /* cmd_help.c -- help, help COMMAND and --version: all made from the tables.
  *
- * With --json the help is the rows of the tables themselves, of which packaging/make_pages.py makes manual
- * pages and completions; docs/cli.md lists the members.
+ * With --json the help is the rows of the tables themselves, of which packaging/make_pages.py makes
+ * manual pages and completions; docs/cli.md lists the members.
  *
  * Tests: tests/cli/cases/help_json.sh, tests/cli/cases/usage.sh, tests/pages/test_pages.py */
 #include <errno.h>

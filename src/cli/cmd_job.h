@@ -1,11 +1,12 @@
-/* cmd_job.h -- what sign, dedup, pairs and filter share: the end of a job, and saying what it did. */
+/* cmd_job.h -- what sign, dedup, pairs and filter share: the end of a job, and saying what it did.
+ */
 #ifndef BM_CLI_CMD_JOB_H
 #define BM_CLI_CMD_JOB_H
 
 #include "cli/command.h"
 
-/* The output options of the job. Before the outputs get their names all of stdout is out: the rows, or
- * with --json the summary. */
+/* The output options of the job. Before the outputs get their names all of stdout is out: the rows,
+ * or with --json the summary. */
 bm_output_options cli_job_output(cli_context *context);
 /* What a job is followed by: the meter goes. `status` is the job's; returns what the command shall
  * answer. */

@@ -2,10 +2,10 @@
  * process of its own, before it trusts an OpenCL driver with ours. With `list` for DEVICE it lists
  * what there is.
  *
- * A driver may abort, hang or call exit; here it takes down only the probe. The error goes to stderr
- * as a line of its own, behind whatever the driver wrote there, and the parent quotes it. It leaves
- * with _exit, so that no exit handler of a driver can change the answer. Where there are several
- * drivers, and one ends the process, the calls under way say which.
+ * A driver may abort, hang or call exit; here it takes down only the probe. The error goes to
+ * stderr as a line of its own, behind whatever the driver wrote there, and the parent quotes it. It
+ * leaves with _exit, so that no exit handler of a driver can change the answer. Where there are
+ * several drivers, and one ends the process, the calls under way say which.
  *
  * Tests: tests/unit/opencl/test_cl_probe.c, tests/fault/icd/drivers.sh */
 #include <dlfcn.h>
@@ -50,7 +50,8 @@ static void put(const char *text)
         return;
 }
 
-/* The outermost call of ours, below which stands who called us: Python, maybe. A driver's own thread has none. */
+/* The outermost call of ours, below which stands who called us: Python, maybe. A driver's own
+ * thread has none. */
 static int outermost(void *const *frames, int n)
 {
     Dl_info at;

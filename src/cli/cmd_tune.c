@@ -1,5 +1,5 @@
-/* cmd_tune.c -- bandmill tune: the band plans that fit a wish, their S-curves, and what they would find
- * among documents.
+/* cmd_tune.c -- bandmill tune: the band plans that fit a wish, their S-curves, and what they would
+ * find among documents.
  *
  * Tests: tests/cli/cases/tune.sh, tests/cli/cases/tune_documents.sh */
 #include <bandmill/sketch.h>

@@ -5,9 +5,9 @@
  *   {"warning":{"message":"..."}}   {"info":{"message":"..."}}
  * Texts of strangers (names of files, ids, what a driver says) reach a terminal without the
  * characters that bm_text_next hides: bytes of these are written as \xHH, in JSON as \uHHHH. The
- * meter is taken away before each message. stdout carries data only, which goes through cli_write as
- * it is, or what people asked to see, through the others; a reader that goes away is exit 141 and no
- * message. */
+ * meter is taken away before each message. stdout carries data only, which goes through cli_write
+ * as it is, or what people asked to see, through the others; a reader that goes away is exit 141
+ * and no message. */
 #ifndef BM_CLI_CONSOLE_H
 #define BM_CLI_CONSOLE_H
 
@@ -27,12 +27,12 @@ typedef struct cli_console {
     int out_errno;    /* of the first write to stdout that failed; 0: none */
 } cli_console;
 
-/* Write all of `data`, also where the descriptor does not block: node, ssh and asyncio set that on what
- * they share with others. Returns the bytes that went out; where they are fewer, errno says why (EINTR:
- * a signal came meanwhile). A signal handler may call it. */
+/* Write all of `data`, also where the descriptor does not block: node, ssh and asyncio set that on
+ * what they share with others. Returns the bytes that went out; where they are fewer, errno says
+ * why (EINTR: a signal came meanwhile). A signal handler may call it. */
 size_t cli_write_descriptor(int fd, const char *data, size_t len);
-/* A stream that writes so, buffered; `standard` where there is no memory for one. `stream` is borrowed as long as
- * it is used, and flushed at the end of the process. */
+/* A stream that writes so, buffered; `standard` where there is no memory for one. `stream` is
+ * borrowed as long as it is used, and flushed at the end of the process. */
 typedef struct cli_stream {
     int fd;
     char buffer[1 << 16];
@@ -40,12 +40,13 @@ typedef struct cli_stream {
 
 FILE *cli_open_stream(cli_stream *stream, FILE *standard);
 
-/* One line for an error that ends the run, with our options for the library's fields. `exit_code`: what the process will answer. */
+/* One line for an error that ends the run, with our options for the library's fields. `exit_code`:
+ * what the process will answer. */
 void cli_say_error(cli_console *console, const bm_error *err, int exit_code);
 /* For people; not said under --quiet or --json. One line, without "bandmill: " and newline. */
 void cli_say_note(cli_console *console, const char *format, ...) BM_PRINTF(2, 3);
-/* bm_callbacks.log, the same: nothing under --quiet; warnings and, for people, information; with -v one level
- * more. ctx: the cli_console. */
+/* bm_callbacks.log, the same: nothing under --quiet; warnings and, for people, information; with -v
+ * one level more. ctx: the cli_console. */
 void cli_say_log(void *ctx, bm_log_level level, const char *message);
 
 /* bm_write_fn: data to stdout. ctx: the cli_console. Non-zero: the write failed. */

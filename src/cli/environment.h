@@ -15,8 +15,8 @@
 void cli_environment_device(bm_device_options *options);
 /* BANDMILL_SEAL_SECONDS. BM_ERR_USAGE: it is no number of seconds. */
 bm_status cli_environment_resources(bm_resource_options *options, bm_error *err);
-/* The variable that a field of bm_device_options or bm_resource_options has ("cpu", `len` bytes), as
- * messages name it; NULL: none. */
+/* The variable that a field of bm_device_options or bm_resource_options has ("cpu", `len` bytes),
+ * as messages name it; NULL: none. */
 const char *cli_environment_name(const char *field, size_t len);
 
 #endif

@@ -2,9 +2,10 @@
  *
  * A first SIGINT or SIGTERM sets a flag that the job asks at each batch. A second one, of either
  * kind, ends the process at once, by that signal, so that a shell sees what happened; whatever the
- * threads are waiting for. SIGPIPE and SIGXFSZ are ignored, so that a reader who goes away, and a file
- * that reaches the limit set for files, are a status like others. The flag is the one global variable: a signal handler has no other way; it is atomic,
- * since a driver's threads may be given a signal beside the main one.
+ * threads are waiting for. SIGPIPE and SIGXFSZ are ignored, so that a reader who goes away, and a
+ * file that reaches the limit set for files, are a status like others. The flag is the one global
+ * variable: a signal handler has no other way; it is atomic, since a driver's threads may be given
+ * a signal beside the main one.
  *
  * Tests: tests/cli/cases/interrupt.sh, tests/cli/cases/file_size_limit.sh */
 #include "cli/interrupt.h"

@@ -14,7 +14,8 @@
 
 #include "cli/console.h"
 
-/* `json` is one valid JSON value (the library's own). What is not JSON ends the json_printer early. */
+/* `json` is one valid JSON value (the library's own). What is not JSON ends the json_printer early.
+ */
 void cli_print_json(cli_console *console, const char *json);
 
 #endif

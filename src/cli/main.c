@@ -1,7 +1,8 @@
 /* main.c -- the program: find the command, read its options, run it, answer with the exit code of
  * the documentation. Signals are interrupt.c.
  *
- * Tests: tests/cli/cases/usage.sh, tests/cli/cases/before_command.sh, tests/cli/cases/interrupt.sh */
+ * Tests: tests/cli/cases/usage.sh, tests/cli/cases/before_command.sh, tests/cli/cases/interrupt.sh
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -18,9 +19,9 @@
 #include "cli/presets.h"
 
 /* Blocks of 4 MiB and more are mapped for themselves: what a long document needed goes back to the
- * system when it is freed, and arrays that grow move without a copy and leave no gap. Left alone, the
- * allocator would raise that to 32 MiB by and by. What is freed in an arena stays there up to the trim
- * threshold: with one for each of many threads that would be more than all else. */
+ * system when it is freed, and arrays that grow move without a copy and leave no gap. Left alone,
+ * the allocator would raise that to 32 MiB by and by. What is freed in an arena stays there up to
+ * the trim threshold: with one for each of many threads that would be more than all else. */
 static void settle_allocator(void)
 {
 #if defined(__GLIBC__)
@@ -125,7 +126,8 @@ static bm_status run_command(cli_context *context, const char *name, int n, cons
     return runs[id](context, err);
 }
 
-/* "index" and the word that follows it, which goes from `args`, are one name: `cap` bytes of `out`. */
+/* "index" and the word that follows it, which goes from `args`, are one name: `cap` bytes of `out`.
+ */
 static bm_status second_word(int *n, const char **args, char *out, size_t cap, bm_error *err)
 {
     int at;

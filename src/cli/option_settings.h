@@ -10,7 +10,8 @@
 #include "cli/args.h"
 #include "cli/progress.h"
 
-/* The commands, in the order in which help lists them: id, name, and what follows cli_run_ in the function that runs it. */
+/* The commands, in the order in which help lists them: id, name, and what follows cli_run_ in the
+ * function that runs it. */
 #define CLI_COMMAND_LIST(X)                                                                        \
     X(SIGN, "sign", sign)                                                                          \
     X(DEDUP, "dedup", dedup)                                                                       \

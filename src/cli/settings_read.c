@@ -1,5 +1,5 @@
-/* settings_read.c -- from arguments to settings: defaults, the environment, the options of options.c, and what these
- * need from each other.
+/* settings_read.c -- from arguments to settings: defaults, the environment, the options of
+ * options.c, and what these need from each other.
  *
  * Tests: tests/cli/cases/usage.sh */
 #include <bandmill/words.h>
@@ -13,8 +13,8 @@
 #include "cli/options.h"
 #include "cli/presets.h"
 
-/* Of band keys made elsewhere there is nothing to cut, sign, plan or compare: an option that would do
- * so contradicts them, its default too. */
+/* Of band keys made elsewhere there is nothing to cut, sign, plan or compare: an option that would
+ * do so contradicts them, its default too. */
 static bm_status check_keys(const cli_settings *s, bm_error *err)
 {
     static const char *const fine[] = {

@@ -26,9 +26,9 @@
 #define FORESEEN_SPARE 1.05
 #define FORESEEN_MOST  4.0
 
-/* Rows to make room for, where the inputs so far hold `need`: as many as all of them seem to hold, since to grow is
- * to copy, and to wait for those who write to the columns. No more than four times as many, for the rest may be
- * different. What is never touched is no memory. */
+/* Rows to make room for, where the inputs so far hold `need`: as many as all of them seem to hold,
+ * since to grow is to copy, and to wait for those who write to the columns. No more than four times
+ * as many, for the rest may be different. What is never touched is no memory. */
 static size_t foresee(const bm_corpus *corpus, size_t need, uint64_t read)
 {
     const double all = (double)corpus->cfg.input_bytes,

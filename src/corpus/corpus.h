@@ -24,8 +24,8 @@ void bm_corpus_reset(bm_corpus *corpus);
 bm_status bm_corpus_add(bm_corpus *corpus, const bm_ingest_batch *batch, size_t first_row,
                         bm_error *err);
 
-/* The same in two parts, a bm_ingest_sink and a bm_ingest_put; ctx is the corpus: sizes, copies and places in
- * order, then keys, and sets that go to a file, on any thread. */
+/* The same in two parts, a bm_ingest_sink and a bm_ingest_put; ctx is the corpus: sizes, copies and
+ * places in order, then keys, and sets that go to a file, on any thread. */
 bm_status bm_corpus_sink(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err);
 bm_status bm_corpus_put(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err);
 bool bm_corpus_moves(void *ctx, const bm_ingest_batch *batch);
@@ -65,8 +65,8 @@ bm_status bm_corpus_sort_all(bm_corpus *corpus, bm_pool *pool, bm_error *err);
 typedef struct bm_comparison {
     bm_verify verify; /* EXACT and CONTAINED compare hashes, SIGNATURE words, NONE gives NAN */
     double threshold; /* a pair that does not reach it may get a negative number; 0: never */
-    bm_share
-        share; /* CONTAINED: a pair of which neither holds so much of the other gets a negative number */
+    bm_share share; /* CONTAINED: a pair of which neither holds so much of the other gets a negative
+                       number */
     bm_pool *pool;
     bm_measure measure; /* of hashes without weights */
 } bm_comparison;
@@ -90,7 +90,8 @@ bm_corpus_spilled bm_corpus_spilled_bytes(const bm_corpus *corpus);
  *
  * Before bm_corpus_end_adding. Copies and documents without shingles are left out. */
 
-/* Documents of the corpus looked at for one range, at most: so many, or more whose keys and words take a part of the memory. */
+/* Documents of the corpus looked at for one range, at most: so many, or more whose keys and words
+ * take a part of the memory. */
 #define BM_RANGE_ROWS 8192u
 #define BM_RANGE_PART 4u
 
@@ -107,8 +108,8 @@ typedef struct bm_corpus_range {
     uint64_t *arena; /* of sets that were read back */
 } bm_corpus_range;
 
-/* The documents from range->next on, of as many that their sets take `most` bytes, one at least. BM_NOT_FOUND (and no
- * error): there is none left. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT. */
+/* The documents from range->next on, of as many that their sets take `most` bytes, one at least.
+ * BM_NOT_FOUND (and no error): there is none left. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT. */
 bm_status bm_corpus_range_next(bm_corpus *corpus, uint64_t most, bm_pool *pool,
                                bm_corpus_range *range, bm_error *err);
 void bm_corpus_range_reset(bm_corpus_range *range);

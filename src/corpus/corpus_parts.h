@@ -161,10 +161,11 @@ static inline bm_status bm_corpus_column(void *column, size_t cap, size_t size, 
 bm_status bm_corpus_sets_grow(bm_corpus *corpus, size_t cap, bm_error *err);
 /* Rows first … first+n-1, whose sizes, rep and skip are set, have no sets yet. */
 void bm_corpus_sets_clear(bm_corpus *corpus, size_t first, size_t n);
-/* Places for the sets of n rows from `first`, in memory or in the file: bm_corpus_put_sets fills them. */
+/* Places for the sets of n rows from `first`, in memory or in the file: bm_corpus_put_sets fills
+ * them. */
 bm_status bm_corpus_place_sets(bm_corpus *corpus, size_t first, size_t n, bm_error *err);
-/* Put the hashes of a batch, or its words (cfg.words.uints each), to the places of the rows from `first`. Any
- * thread; columns of the corpus do not move meanwhile. */
+/* Put the hashes of a batch, or its words (cfg.words.uints each), to the places of the rows from
+ * `first`. Any thread; columns of the corpus do not move meanwhile. */
 bm_status bm_corpus_put_sets(const bm_corpus *corpus, const bm_shingle_batch *shingles,
                              const uint32_t *words, size_t first, bm_error *err);
 /* Move what is in memory to a file; `bytes` of sets, the next batch included, are foreseen. BM_OK
@@ -252,8 +253,8 @@ bm_status bm_corpus_copy_keys(const bm_corpus *corpus, size_t first, size_t n, u
 /* corpus_copies -- identical documents: those whose content hashes are equal
  * (model/stream_hash.h). */
 
-/* Fill rep and skip of n documents from `first`, whose sizes and content hashes are set, and count the
- * copies among them. */
+/* Fill rep and skip of n documents from `first`, whose sizes and content hashes are set, and count
+ * the copies among them. */
 bm_status bm_corpus_find_copies(bm_corpus *corpus, size_t first, size_t n, bm_error *err);
 void bm_corpus_copies_reset(bm_corpus_copies *copies);
 

@@ -311,8 +311,8 @@ static bm_status read_blocks(void *ctx, uint32_t thread, size_t begin, size_t en
     return BM_OK;
 }
 
-/* The room that labels are made in: for keys that are read back, and, where keys were made elsewhere,
- * for who has none of a band. */
+/* The room that labels are made in: for keys that are read back, and, where keys were made
+ * elsewhere, for who has none of a band. */
 typedef struct label_room {
     uint64_t *keys;
     uint8_t *none;

@@ -1,7 +1,7 @@
 /* df_table.c -- a sorted list of keys, in chunks of memory or in blocks of a file.
  *
- *     memory   chunks of 65,536 keys and frequencies     starts: where the keys of each leading bits begin
- *     file     [ 512 keys | 512 frequencies ][ … ]       firsts: the first key of each block
+ *     memory   chunks of 65,536 keys and frequencies     starts: where the keys of each leading
+ * bits begin file     [ 512 keys | 512 frequencies ][ … ]       firsts: the first key of each block
  *
  * Keys are mixed, so that their leading bits spread evenly and a look-up in memory is a scan of
  * a few

@@ -29,8 +29,8 @@ typedef struct bm_df_facts {
     uint64_t n_shingles; /* distinct ones of all documents */
     uint64_t n_listed;   /* of which stand in two documents or more */
     uint64_t file_bytes; /* written to temporary files; 0: there are none */
-    /* Sums over all shingles and their frequencies, and N: two inputs that differ in any of them have
-     * different ones, but for accidents of 128 bits. */
+    /* Sums over all shingles and their frequencies, and N: two inputs that differ in any of them
+     * have different ones, but for accidents of 128 bits. */
     bm_hash128 digest;
 } bm_df_facts;
 
@@ -49,7 +49,8 @@ bm_status bm_df_table_end(bm_df_table *table, uint64_t n_docs, uint64_t run_byte
 const bm_df_facts *bm_df_table_facts(const bm_df_table *table);
 /* Bytes that it holds in memory. */
 uint64_t bm_df_table_bytes(const bm_df_table *table);
-/* Of n hashes the numbers of documents in which they stand. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT. */
+/* Of n hashes the numbers of documents in which they stand. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT.
+ */
 bm_status bm_df_table_look_up(const bm_df_table *table, const uint64_t *hashes, size_t n,
                               uint32_t *df, bm_error *err);
 
@@ -66,7 +67,8 @@ typedef struct bm_df_count bm_df_count;
 /* `cfg.temp_dir` is borrowed until the table is closed. */
 bm_status bm_df_count_open(const bm_df_cfg *cfg, bm_df_count **out, bm_error *err);
 void bm_df_count_close(bm_df_count *count); /* NULL is fine */
-/* Every document of the batch, each of whose hashes stands once. Any thread. BM_ERR_NOMEM, BM_ERR_IO. */
+/* Every document of the batch, each of whose hashes stands once. Any thread. BM_ERR_NOMEM,
+ * BM_ERR_IO. */
 bm_status bm_df_count_add(bm_df_count *count, const bm_shingle_batch *batch, bm_error *err);
 /* Steps that insertions took past the slots of other keys. While nobody adds. */
 uint64_t bm_df_count_steps(const bm_df_count *count);

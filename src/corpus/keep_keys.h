@@ -1,8 +1,8 @@
-/* keep_keys.h -- the keys by which fields rank documents (input/keep_key.h), gathered as documents come, and the ranks
- * that they give in the end.
+/* keep_keys.h -- the keys by which fields rank documents (input/keep_key.h), gathered as documents
+ * come, and the ranks that they give in the end.
  *
- * Keys go to a sorter that may use files. Where a job is sealed as it goes, those that were not saved yet are held too, in the
- * order of the documents. Threads: one at a time. */
+ * Keys go to a sorter that may use files. Where a job is sealed as it goes, those that were not
+ * saved yet are held too, in the order of the documents. Threads: one at a time. */
 #ifndef BM_CORPUS_KEEP_KEYS_H
 #define BM_CORPUS_KEEP_KEYS_H
 

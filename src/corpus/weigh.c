@@ -1,8 +1,9 @@
-/* weigh.c -- frequencies of a whole batch are looked up at once; then each document is sorted by its
- * hashes and written over itself, without what weighs nothing.
+/* weigh.c -- frequencies of a whole batch are looked up at once; then each document is sorted by
+ * its hashes and written over itself, without what weighs nothing.
  *
- * Hashes of n elements lie about as evenly as they can, so each is put where its upper half says, among
- * n places, and then has to pass a few neighbours at most. Where they do not, qsort sorts them.
+ * Hashes of n elements lie about as evenly as they can, so each is put where its upper half says,
+ * among n places, and then has to pass a few neighbours at most. Where they do not, qsort sorts
+ * them.
  *
  * Tests: tests/unit/corpus/test_weigh.c */
 #include "corpus/weigh.h"
@@ -92,7 +93,8 @@ static size_t longest(const bm_shingle_batch *batch)
     return most;
 }
 
-/* The elements of document i to the place `to` of the batch, which is not behind its own; how many. */
+/* The elements of document i to the place `to` of the batch, which is not behind its own; how many.
+ */
 static size_t weigh_document(weighing *w, bm_shingle_batch *batch, size_t i, uint64_t begin,
                              size_t to)
 {

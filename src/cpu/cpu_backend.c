@@ -2,9 +2,9 @@
  *
  * The loops are chosen once, at open. submit computes in the calling thread; what it shares is read
  * only, and its scratch (a block of mixed hashes, one padded signature: 16 KiB) lies on its own
- * stack, so any number of threads may submit at once and nothing is allocated, but for what a row keeps for
- * each thread (native_row.h). Band keys follow
- * each document's minima while these are in the first-level cache. */
+ * stack, so any number of threads may submit at once and nothing is allocated, but for what a row
+ * keeps for each thread (native_row.h). Band keys follow each document's minima while these are in
+ * the first-level cache. */
 #include "cpu/cpu_backend.h"
 
 #include <bandmill/words.h>

@@ -1,5 +1,5 @@
-/* cws_few_lanes.h -- cws_lanes.h for sets without instructions that pack lanes or convert words without a
- * sign; cws_<set>.c says LANES, and `at_most`. */
+/* cws_few_lanes.h -- cws_lanes.h for sets without instructions that pack lanes or convert words
+ * without a sign; cws_<set>.c says LANES, and `at_most`. */
 #ifndef BM_BACKEND_CPU_CWS_FEW_LANES_H
 #define BM_BACKEND_CPU_CWS_FEW_LANES_H
 

@@ -1,14 +1,15 @@
-/* cws_kept.h -- what cws keeps of elements from one document to the next, so that one that comes again
- * costs little arithmetic: its five words, and for each permutation a byte that tells how small its value
- * may be (cws_lanes.h). All of it depends on the element and the coefficients alone, so it changes no
- * word.
+/* cws_kept.h -- what cws keeps of elements from one document to the next, so that one that comes
+ * again costs little arithmetic: its five words, and for each permutation a byte that tells how
+ * small its value may be (cws_lanes.h). All of it depends on the element and the coefficients
+ * alone, so it changes no word.
  *
  *     hash -> place (16 bits of the hash, 16 of a slot) -> slot: hash, e_0 … e_4 | bytes
  *
- * Slots are given out in the order in which elements come: documents that hold the same ones in the same
- * order, as vectors of a fixed dimension do, go through them one after the other. A store that is full
- * forgets everything; what comes often is soon there again. A store is one thread's at a time: whoever
- * signs borrows one and gives it back, and there are as many as were ever borrowed at once.
+ * Slots are given out in the order in which elements come: documents that hold the same ones in the
+ * same order, as vectors of a fixed dimension do, go through them one after the other. A store that
+ * is full forgets everything; what comes often is soon there again. A store is one thread's at a
+ * time: whoever signs borrows one and gives it back, and there are as many as were ever borrowed at
+ * once.
  *
  * Threads: borrow and give_back by any number at once. Tests: tests/unit/cpu/test_cws_kept.c */
 #ifndef BM_BACKEND_CPU_CWS_KEPT_H

@@ -1,24 +1,24 @@
 /* cws_lanes.h -- the loops of cws for vectors of LANES doubles, or 2 LANES floats and words of 32
  * bits; for cws_<set>.c, which says LANES and how bytes are compared (at_most).
  *
- * The vectors are the compiler's own (an extension that gcc and clang share): the same operations, in
- * the same order, become the instructions of each set. Those on doubles are the ones of
- * base/portable_log.h and sketch/cws_draws.h, one by one, so that all bits are theirs. A number of 32
- * bits becomes a double by putting it into the last bits of 2^52, which is exact.
+ * The vectors are the compiler's own (an extension that gcc and clang share): the same operations,
+ * in the same order, become the instructions of each set. Those on doubles are the ones of
+ * base/portable_log.h and sketch/cws_draws.h, one by one, so that all bits are theirs. A number of
+ * 32 bits becomes a double by putting it into the last bits of 2^52, which is exact.
  *
  * Floats only tell which elements are worth it. With u_j as cws_draws.h has them,
  *
  *     c exp(-r) = -ln(u_2 u_3) u_0 u_1 >= (d + d^2/2 + d^3/3) u_0 u_1,
  *     d = 1 - u_2 u_3 = p_2 + p_3 (1 - p_2),  p_j = 1 - u_j
  *
- * (the series of -ln(1-d), cut). No term is negative, and 1 - p_2 is small only where p_2 is most of d. So
- * the roundings to 24 bits, less than twenty, together make it larger by less than 2^-19 of itself,
- * and the limits of native_cws.c are larger by more.
+ * (the series of -ln(1-d), cut). No term is negative, and 1 - p_2 is small only where p_2 is most
+ * of d. So the roundings to 24 bits, less than twenty, together make it larger by less than 2^-19
+ * of itself, and the limits of native_cws.c are larger by more.
  *
- * Of such a bound, and of a limit, a byte is left: the exponent and the first four bits behind the point,
- * counted from 2^-15, and 0 or 255 beyond. It never falls where the number grows, so what is within its
- * limit has a byte that is within the limit's. A byte of 255, which a limit that is infinite or no
- * number has, lets everything pass. */
+ * Of such a bound, and of a limit, a byte is left: the exponent and the first four bits behind the
+ * point, counted from 2^-15, and 0 or 255 beyond. It never falls where the number grows, so what is
+ * within its limit has a byte that is within the limit's. A byte of 255, which a limit that is
+ * infinite or no number has, lets everything pass. */
 #ifndef BM_BACKEND_CPU_CWS_LANES_H
 #define BM_BACKEND_CPU_CWS_LANES_H
 
@@ -42,8 +42,8 @@ static inline f32_lanes shares_of(u32_lanes w);
 static inline uint64_t at_most(const uint8_t *bytes, uint8_t limit);
 /* first + more + each of eight bytes * 2^16, the lowest first, into `out`; `more` is a constant. */
 static inline void put_eight(uint64_t bytes, uint32_t first, uint32_t more, uint32_t *out);
-/* first + the number of each lane whose x is at most `most`, filled into `out`, which has room for all
- * lanes; how many. */
+/* first + the number of each lane whose x is at most `most`, filled into `out`, which has room for
+ * all lanes; how many. */
 static inline size_t append_low(uint32_t first, f64_lanes x, double most, uint32_t *out);
 
 #define TWO_52_BITS UINT64_C(0x4330000000000000) /* of the double 2^52 */
@@ -122,9 +122,9 @@ static inline f64_lanes gamma_of(u64_lanes words)
     return -log_of(half_lanes(words & UINT32_MAX) * half_lanes(words >> 32) * 0x1p-64);
 }
 
-/* bm_cws_value, a step of all at a time: a step waits long for its own result, and a processor sees some
- * hundred operations ahead. What is behind the pairs is looked at to the end of the last register, and
- * taken off. */
+/* bm_cws_value, a step of all at a time: a step waits long for its own result, and a processor sees
+ * some hundred operations ahead. What is behind the pairs is looked at to the end of the last
+ * register, and taken off. */
 static size_t values(const bm_cws_block *block, const bm_scheme_params *params, size_t first,
                      double most, bm_cws_batch *batch)
 {
@@ -205,8 +205,8 @@ static inline uint32_t *append_bits(uint32_t first, uint64_t bits, uint32_t *out
     return out;
 }
 
-/* Those masks of the next elements that are not empty, as many as there is room for. First all masks,
- * then what follows from them: so rows are waited for together. */
+/* Those masks of the next elements that are not empty, as many as there is room for. First all
+ * masks, then what follows from them: so rows are waited for together. */
 static inline void look_at_rows(const bm_cws_block *block, const bm_cws_open *open,
                                 bm_cws_scan *scan)
 {

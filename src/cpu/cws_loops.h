@@ -29,7 +29,8 @@ typedef struct bm_cws_block {
     uint32_t n;
 } bm_cws_block;
 
-/* A look at the bounds of a block: which are within their limits, on its way through the elements. */
+/* A look at the bounds of a block: which are within their limits, on its way through the elements.
+ */
 typedef struct bm_cws_scan {
     const uint8_t *bytes; /* rows of `stride` */
     uint32_t stride;
@@ -67,16 +68,17 @@ typedef struct bm_cws_loops {
                    uint8_t *out);
     /* `ln_weight` of a block whose n is set. */
     void (*weigh)(const double *weights, bm_cws_block *block);
-    /* The limit of each element: its weight / greatest * factor, in units of the row's own; its byte. */
+    /* The limit of each element: its weight / greatest * factor, in units of the row's own; its
+     * byte. */
     void (*set_limits)(const double *weights, double greatest, double factor, bm_cws_block *block);
     /* Append to the pairs of `batch`, for the elements of a block from scan->next on, each open
      * permutation in which the bound may be within the limit: all where it is, and some where it is
      * larger. Ends when there are BM_CWS_BATCH pairs. False: these were the last. */
     bool (*candidates)(const bm_cws_block *block, const bm_cws_open *open, bm_cws_scan *scan,
                        bm_cws_batch *batch);
-    /* `words` and `ln_weight` of the BM_CWS_BATCH pairs from `first` on, or as many as there are, and
-     * `value`; into `low` the numbers, counted from `first`, of those whose value is at most `most`.
-     * How many these are. */
+    /* `words` and `ln_weight` of the BM_CWS_BATCH pairs from `first` on, or as many as there are,
+     * and `value`; into `low` the numbers, counted from `first`, of those whose value is at most
+     * `most`. How many these are. */
     size_t (*values)(const bm_cws_block *block, const bm_scheme_params *params, size_t first,
                      double most, bm_cws_batch *batch);
 } bm_cws_loops;

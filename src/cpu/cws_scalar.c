@@ -7,8 +7,8 @@
 
 #define EACH UINT64_C(0x0101010101010101)
 
-/* Eight bytes at a time, of 7 bits each, so that a subtraction borrows nothing from the next: a bound
- * that is one above its limit may pass too. */
+/* Eight bytes at a time, of 7 bits each, so that a subtraction borrows nothing from the next: a
+ * bound that is one above its limit may pass too. */
 static inline uint64_t at_most(const uint8_t *bytes, uint8_t limit)
 {
     const uint64_t all = (limit >> 1 | 0x80) * EACH;

@@ -5,23 +5,23 @@
  *              -> by its bytes the permutations in which it is a candidate -> batch
  *              -> their values, exactly -> the least of each permutation
  *
- * A value costs three logarithms, and a document of n elements has some 3 ln n in a permutation that
- * can be chosen. Which ones is told by a bound that needs none: a >= c exp(-r) / S, since the
+ * A value costs three logarithms, and a document of n elements has some 3 ln n in a permutation
+ * that can be chosen. Which ones is told by a bound that needs none: a >= c exp(-r) / S, since the
  * z = y exp(r) of cws_draws.h is at most S exp(r). The least a of a document is exponentially
- * distributed, with the sum W of its weights as rate: it is above level/W once in exp(level). So all
- * elements whose a may be as small as level/W are looked at; in a permutation whose least is above that
- * all the same, again with a higher level, and at last every element.
+ * distributed, with the sum W of its weights as rate: it is above level/W once in exp(level). So
+ * all elements whose a may be as small as level/W are looked at; in a permutation whose least is
+ * above that all the same, again with a higher level, and at last every element.
  *
  * Nothing is lost: what is passed over has an a above level/W, and what is chosen has none. Of the
- * roundings between the two, floats make the bound larger by 2^-19 at most, and ln a, made of numbers
- * below 2^11 by some ten operations in double, is off by less than 2^-36. The limit of an element,
- * level S/W, is larger by 2^-14 for that. That both are then compared as bytes only lets more pass
- * (cws_lanes.h). Nor does the order in which candidates are looked at matter: the least value is the
- * same in any, and of equal ones the lower hash is taken.
+ * roundings between the two, floats make the bound larger by 2^-19 at most, and ln a, made of
+ * numbers below 2^11 by some ten operations in double, is off by less than 2^-36. The limit of an
+ * element, level S/W, is larger by 2^-14 for that. That both are then compared as bytes only lets
+ * more pass (cws_lanes.h). Nor does the order in which candidates are looked at matter: the least
+ * value is the same in any, and of equal ones the lower hash is taken.
  *
  * The bound c exp(-r) of an element is the same in every document. Its byte for each permutation is
- * kept, so that an element that comes again costs a comparison for 64 permutations. r, c and beta are
- * not kept: 24 bytes for each permutation would fill the caches, and few of them are wanted.
+ * kept, so that an element that comes again costs a comparison for 64 permutations. r, c and beta
+ * are not kept: 24 bytes for each permutation would fill the caches, and few of them are wanted.
  *
  * What is not kept lies on the stack, 64 KiB. Tests: tests/unit/cpu/test_native_cws.c */
 #include "cpu/cws_kept.h"
@@ -31,7 +31,8 @@
 #define EVERY __builtin_inf()
 
 /* For the first anything from 2 to 3 is as fast: a higher one has more candidates, a lower one more
- * second turns. A document of several blocks, which would be fetched again, begins with the second. */
+ * second turns. A document of several blocks, which would be fetched again, begins with the second.
+ */
 static const double levels[] = {2.5, 7.0, 16.0, EVERY};
 #define N_LEVELS (sizeof levels / sizeof levels[0])
 
@@ -59,8 +60,8 @@ typedef struct chooser {
     size_t fetched;   /* behind the last element of the block; 0: it is none of this document's */
 } chooser;
 
-/* Which value is the least nobody could guess, so both are taken and one is kept. Equal ones are seen
- * next to never. */
+/* Which value is the least nobody could guess, so both are taken and one is kept. Equal ones are
+ * seen next to never. */
 static inline void offer(choice *best, double value, uint64_t hash)
 {
     if (value == best->value && hash < best->hash)
@@ -70,7 +71,8 @@ static inline void offer(choice *best, double value, uint64_t hash)
     best->value = value < best->value ? value : best->value;
 }
 
-/* Pairs of the batch: whole lots, or all; what is above `most` is not chosen, whatever else there is. */
+/* Pairs of the batch: whole lots, or all; what is above `most` is not chosen, whatever else there
+ * is. */
 static void look_at_batch(chooser *c, const uint64_t *hashes, bool all)
 {
     bm_cws_batch *batch = &c->batch;
@@ -100,8 +102,8 @@ static uint32_t keep(const chooser *c, uint64_t hash)
     return slot;
 }
 
-/* The words and rows of all elements of the block, which are on their way from the caches before the
- * first is wanted. */
+/* The words and rows of all elements of the block, which are on their way from the caches before
+ * the first is wanted. */
 static void fetch_block(chooser *c, const uint64_t *hashes)
 {
     bm_cws_store *store = c->store;

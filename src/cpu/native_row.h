@@ -32,7 +32,8 @@ typedef struct bm_native_ops {
                  void *words);
     /* After the last block of a document: what lies there becomes words; NULL: they are. */
     void (*finish)(const bm_native_choice *choice, void *words);
-    /* n > 0 weighted shingles, all of one document, into its words, as above; the others are NULL. */
+    /* n > 0 weighted shingles, all of one document, into its words, as above; the others are NULL.
+     */
     void (*sign_weighted)(const bm_native_choice *choice, const uint64_t *hashes,
                           const double *weights, size_t n, uint32_t *words);
     /* What is kept from one document to the next, about `kept_bytes` for each thread (0: as the row

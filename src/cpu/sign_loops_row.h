@@ -7,9 +7,10 @@
  *
  *     hashes (64 bit) --premix--> block (32 bit, L1) --minima, a group a pass--> words
  *
- * That is affine32; the scheme oph goes by oph_bins.h, with its hash and one minimum from here, and cws by
- * cws_loops.h, those with wider coefficients by wide_loops.h. The files say what limits each. Each must equal the scheme's `sign` word for word. Pure functions:
- * any number of threads. */
+ * That is affine32; the scheme oph goes by oph_bins.h, with its hash and one minimum from here, and
+ * cws by cws_loops.h, those with wider coefficients by wide_loops.h. The files say what limits
+ * each. Each must equal the scheme's `sign` word for word. Pure functions: any number of threads.
+ */
 #ifndef BM_BACKEND_CPU_SIGN_LOOPS_ROW_H
 #define BM_BACKEND_CPU_SIGN_LOOPS_ROW_H
 

@@ -1,11 +1,12 @@
-/* wide_lanes.h -- the loops of wide_loops.h for vectors of LANES words of 64 bits; for wide_<set>.c, which says
- * LANES, GROUP (how many vectors of minima a pass holds) and how lanes are multiplied and compared.
+/* wide_lanes.h -- the loops of wide_loops.h for vectors of LANES words of 64 bits; for
+ * wide_<set>.c, which says LANES, GROUP (how many vectors of minima a pass holds) and how lanes are
+ * multiplied and compared.
  *
  * A pass holds the minima of GROUP vectors in registers; coefficients that find no room there are
  * read again for each shingle, from the first-level cache.
  *
- * For sets that compare lanes only with their sign, affine turns the uppermost bit of each value: it
- * is added to b, and added again at the end. Values mod 2^61 - 1 have none. */
+ * For sets that compare lanes only with their sign, affine turns the uppermost bit of each value:
+ * it is added to b, and added again at the end. Values mod 2^61 - 1 have none. */
 #ifndef BM_BACKEND_CPU_WIDE_LANES_H
 #define BM_BACKEND_CPU_WIDE_LANES_H
 

@@ -1,7 +1,8 @@
-/* wide_loops.h -- the inner loops of the schemes with coefficients of 64 bits (kernels/affine64.h): a
- * row for each instruction set, in its own file wide_<set>.c.
+/* wide_loops.h -- the inner loops of the schemes with coefficients of 64 bits (kernels/affine64.h):
+ * a row for each instruction set, in its own file wide_<set>.c.
  *
- *     hashes (64 bit) --mix--> block (64 bit, first-level cache) --minima, a group a pass--> least values
+ *     hashes (64 bit) --mix--> block (64 bit, first-level cache) --minima, a group a pass--> least
+ * values
  *
  * The values are those of a scheme before the last step: of legacy only the low 32 bits of each
  * count. Pure functions: any number of threads. */
@@ -10,9 +11,9 @@
 
 #include "sketch/scheme_row.h"
 
-/* least[i] = the least value over the block of permutation i, and least[i] itself if the document was
- * begun with an earlier block. For i < perms; `least` holds perms_padded, is aligned to 64 bytes,
- * and may be overwritten with anything past perms. n <= BM_SIGN_BLOCK. */
+/* least[i] = the least value over the block of permutation i, and least[i] itself if the document
+ * was begun with an earlier block. For i < perms; `least` holds perms_padded, is aligned to 64
+ * bytes, and may be overwritten with anything past perms. n <= BM_SIGN_BLOCK. */
 typedef void bm_wide_minima_fn(const bm_scheme_params *params, const uint64_t *block, size_t n,
                                bool begun, uint64_t *least);
 

@@ -265,7 +265,8 @@ static void *open_one(void *ctx)
     return NULL;
 }
 
-/* Open all of them at once: a driver that takes its time to start, in the trial run and here, takes it once. */
+/* Open all of them at once: a driver that takes its time to start, in the trial run and here, takes
+ * it once. */
 static void open_all(opening *openings, size_t n)
 {
     for (size_t i = 1; i < n; i++)

@@ -1,8 +1,8 @@
 /* text_offload.c -- the trial of both ways.
  *
  * The text is made by a fixed generator: words of 1 to 10 letters, a megabyte in documents of
- * 2 KiB. The host makes it twice and the second counts, since the first allocates; a device gets each
- * form once more than it has slots, and the last counts, for which a slot is used again.
+ * 2 KiB. The host makes it twice and the second counts, since the first allocates; a device gets
+ * each form once more than it has slots, and the last counts, for which a slot is used again.
  *
  * Tests: tests/unit/devices/test_text_offload.c */
 #include "devices/text_offload.h"

@@ -7,8 +7,8 @@
  * devices are opened (some hundredths of a second), and the faster one is taken for the whole job:
  *
  *     rate of a way = the slower of what the host's threads and what the devices do
- *     of the host   = by the seconds of its processors: to make texts or hashes, and beside the device
- *     where one of the devices is made of the host's processors: the two one after the other
+ *     of the host   = by the seconds of its processors: to make texts or hashes, and beside the
+ * device where one of the devices is made of the host's processors: the two one after the other
  *
  * A device that fails in the trial is treated like one that does not open.
  *
@@ -31,8 +31,8 @@ typedef struct bm_text_offload {
     double device_text_rate, device_hash_rate; /* all devices */
 } bm_text_offload;
 
-/* What BM_OFFLOAD_AUTO comes to on these devices: BM_OFFLOAD_OFF or BM_OFFLOAD_TRIAL. The native CPU, which
- * takes no texts, has no say. */
+/* What BM_OFFLOAD_AUTO comes to on these devices: BM_OFFLOAD_OFF or BM_OFFLOAD_TRIAL. The native
+ * CPU, which takes no texts, has no say. */
 bm_offload bm_text_offload_rule(const bm_device_info *devices, size_t n);
 
 /* A fixed text in both forms, and what devices took for each so far. */

@@ -57,8 +57,8 @@ typedef struct bm_export_reader {
 /* Good for close whatever the status. */
 bm_status bm_export_reader_open(bm_exporter *exporter, bool ids, bm_export_reader *out,
                                 bm_error *err);
-/* The next block, valid until the next call; n 0: that was all. BM_ERR_FORMAT: the files are not those
- * that the manifest lists (the last block tells). */
+/* The next block, valid until the next call; n 0: that was all. BM_ERR_FORMAT: the files are not
+ * those that the manifest lists (the last block tells). */
 bm_status bm_export_reader_next(bm_export_reader *reader, bm_export_block *out, bm_error *err);
 void bm_export_reader_close(bm_export_reader *reader);
 
@@ -138,7 +138,8 @@ typedef struct bm_export_stream {
     bm_error err;
 } bm_export_stream;
 
-/* Good for close whatever the status. `out`, which the stream must outlive, may be released before. */
+/* Good for close whatever the status. `out`, which the stream must outlive, may be released before.
+ */
 bm_status bm_export_stream_open(bm_exporter *exporter, const bm_export_layout *layout,
                                 bm_export_stream *stream, struct ArrowArrayStream *out,
                                 bm_error *err);
@@ -175,8 +176,8 @@ bm_status bm_trove_numbers_load(bm_trove_numbers *numbers, const bm_export_block
                                 bm_error *err);
 /* Is the rank at its end? Then the next one begins. */
 bool bm_trove_numbers_rank_ends(bm_trove_numbers *numbers);
-/* The number of document `i` of the block that was loaded, within numbers->rank; documents are asked
- * for in their order, where the rank is not at its end. */
+/* The number of document `i` of the block that was loaded, within numbers->rank; documents are
+ * asked for in their order, where the rank is not at its end. */
 uint32_t bm_trove_numbers_take(bm_trove_numbers *numbers, size_t i);
 
 /* exchange_settings -- the options of exports and imports as settings. */
@@ -184,7 +185,8 @@ uint32_t bm_trove_numbers_take(bm_trove_numbers *numbers, size_t i);
 /* As bm_settings_of_sign. `taken`: the options as this version has them, for their paths. */
 bm_status bm_settings_of_export(const bm_export_options *options, bm_settings *out,
                                 bm_export_options *taken, bm_error *err);
-/* Once the manifest has settled how the documents were signed: bands for the form, if it needs any. */
+/* Once the manifest has settled how the documents were signed: bands for the form, if it needs any.
+ */
 bm_status bm_export_settle_plan(const bm_export_form *form, const bm_manifest *manifest,
                                 bm_settings *settings, bm_error *err);
 

@@ -90,8 +90,8 @@ typedef struct bm_import_ids {
 
 /* `path` is borrowed. Good for close whatever the status. */
 bm_status bm_import_ids_open(const char *path, bm_import_ids *out, bm_error *err);
-/* The next n ids, at most BM_IMPORT_BLOCK_ROWS, into text and ends. BM_ERR_INPUT: there are fewer, or one has a broken
- * escape. */
+/* The next n ids, at most BM_IMPORT_BLOCK_ROWS, into text and ends. BM_ERR_INPUT: there are fewer,
+ * or one has a broken escape. */
 bm_status bm_import_ids_next(bm_import_ids *ids, size_t n, bm_error *err);
 /* BM_ERR_INPUT: there are more. */
 bm_status bm_import_ids_end(bm_import_ids *ids, bm_error *err);
@@ -109,13 +109,14 @@ bm_status bm_import_sizes_open(const char *path, bm_import_sizes *out, bm_error 
 bm_status bm_import_sizes_read(bm_import_sizes *sizes, uint64_t first, size_t n, bm_error *err);
 void bm_import_sizes_close(bm_import_sizes *sizes);
 
-/* import_settle -- how imported signatures were made: by what their file says, and by the options. */
+/* import_settle -- how imported signatures were made: by what their file says, and by the options.
+ */
 
 /* As bm_settings_of_export. */
 bm_status bm_settings_of_import(const bm_import_options *options, bm_settings *out,
                                 bm_import_options *taken, bm_error *err);
-/* Put it into the settings, which borrow from the head's manifest. BM_ERR_USAGE names an option that
- * contradicts the file, or that is missing. */
+/* Put it into the settings, which borrow from the head's manifest. BM_ERR_USAGE names an option
+ * that contradicts the file, or that is missing. */
 bm_status bm_import_settle(const bm_import_source *first, bm_settings *settings, bm_error *err);
 /* Was another file made in the same way? BM_ERR_FORMAT: no. */
 bm_status bm_import_check_same(const bm_import_source *first, const bm_import_source *other,

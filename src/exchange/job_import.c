@@ -1,7 +1,9 @@
-/* job_import.c -- signatures of other tools as a directory that sign might have written, without texts.
+/* job_import.c -- signatures of other tools as a directory that sign might have written, without
+ * texts.
  *
- * The first file settles how the signatures were made; it is opened twice, so that what the settings borrow
- * stays. Words are written as they come; ids and numbers of shingles are known to the end.
+ * The first file settles how the signatures were made; it is opened twice, so that what the
+ * settings borrow stays. Words are written as they come; ids and numbers of shingles are known to
+ * the end.
  *
  * Tests: tests/cli/cases/import.sh, tests/reference/test_exchange.py */
 #include <bandmill/exchange.h>

@@ -190,8 +190,8 @@ bm_status bm_index_ids_look_up(bm_index_ids *ids, size_t i, bm_error *err)
 
 /* --- who has an id --- */
 
-/* The first place of a number in `sorted`; n_sorted: it is not there. Several documents of the batch may
- * have the same id. */
+/* The first place of a number in `sorted`; n_sorted: it is not there. Several documents of the
+ * batch may have the same id. */
 static size_t place_of(const bm_index_ids *ids, uint32_t number)
 {
     size_t begin = 0, end = ids->n_sorted;
@@ -323,7 +323,8 @@ void bm_index_near_reset(bm_index_near *near)
     *near = (bm_index_near){0};
 }
 
-/* Keys are hashes already; those of different bands are of different documents hardly ever equal. */
+/* Keys are hashes already; those of different bands are of different documents hardly ever equal.
+ */
 static uint32_t *head_of(const bm_index_near *near, uint64_t key)
 {
     return &near->heads[(size_t)key & (near->n_heads - 1)];

@@ -2,11 +2,10 @@
  *
  * Each document, in input order:
  *
- *     its id is there           error, or it is passed over, replaces the one that is there, or gets
- *                               the next free number (bm_duplicate_ids)
- *     unique, and it reaches    it is not added; a row says its best match. With `replace` the document
- *     the threshold             of its own id is no match
- *     else                      it is added
+ *     its id is there           error, or it is passed over, replaces the one that is there, or
+ * gets the next free number (bm_duplicate_ids) unique, and it reaches    it is not added; a row
+ * says its best match. With `replace` the document the threshold             of its own id is no
+ * match else                      it is added
  *
  * What batches there are changes nothing. One thread. */
 #ifndef BM_INDEX_INDEX_ADDER_H
@@ -19,7 +18,8 @@
 #include "model/ids.h"
 #include "store/store_write.h"
 
-/* index_ids -- ids of a batch against those of the index, and against each other, in input order. */
+/* index_ids -- ids of a batch against those of the index, and against each other, in input order.
+ */
 
 /* Of one batch after another. {0} is empty. */
 typedef struct bm_index_ids {
@@ -44,7 +44,8 @@ bm_status bm_index_ids_begin(bm_index_ids *ids, const bm_store_view *view, uint3
 bm_status bm_index_ids_look_up(bm_index_ids *ids, size_t i, bm_error *err);
 void bm_index_ids_reset(bm_index_ids *ids);
 
-/* Who has the id of document i: one before it in the batch (*in_batch), or one of the index. False: nobody. */
+/* Who has the id of document i: one before it in the batch (*in_batch), or one of the index. False:
+ * nobody. */
 bool bm_index_ids_taken(const bm_index_ids *ids, size_t i, bool *in_batch, uint32_t *who);
 /* Document i stays, under the id docs[i].id, which nobody has. */
 bm_status bm_index_ids_hold(bm_index_ids *ids, size_t i, bm_error *err);
@@ -76,30 +77,33 @@ typedef struct bm_index_near {
     uint64_t candidates, verified; /* summed over all batches */
 } bm_index_near;                   /* {0} is empty */
 
-/* A settled batch, none of whose documents is in yet, which may grow to `n`; borrowed until the next one. Questions are
- * fewer than 2^32. */
+/* A settled batch, none of whose documents is in yet, which may grow to `n`; borrowed until the
+ * next one. Questions are fewer than 2^32. */
 bm_status bm_index_near_begin(bm_index_near *near, const bm_gathered *batch, size_t n,
                               const bm_gather_shape *shape, bm_error *err);
 void bm_index_near_reset(bm_index_near *near);
 void bm_index_near_add(bm_index_near *near, size_t i);
 void bm_index_near_take_out(bm_index_near *near, size_t i);
-/* The document in it that is most like document i and reaches the threshold, of equal ones the first, but for
- * document `but`; *similarity. False: there is none. */
+/* The document in it that is most like document i and reaches the threshold, of equal ones the
+ * first, but for document `but`; *similarity. False: there is none. */
 bool bm_index_near_best(bm_index_near *near, size_t i, size_t but, size_t *best,
                         double *similarity);
 
 /* index_notes -- what an index notes of those that filled it: the names of inputs, and how far
  * each add came.
  *
- *     inputs   a name a line (escaped as in TSV); bm_store_doc.input is the number of the line, from 0
- *     adds     a line an add, the last 64 of them: what it is, how far it came, so that it can go on
+ *     inputs   a name a line (escaped as in TSV); bm_store_doc.input is the number of the line,
+ * from 0 adds     a line an add, the last 64 of them: what it is, how far it came, so that it can
+ * go on
  *
- * Inputs that are each one document (format files) are not listed: there the id says which it was. */
+ * Inputs that are each one document (format files) are not listed: there the id says which it was.
+ */
 
 #define BM_INDEX_NO_INPUT UINT32_MAX
 
-/* List the inputs of a job behind those that are listed in the view (NULL: none are); *first: the number of file 0,
- * BM_INDEX_NO_INPUT where they are not listed. `names`: the whole list, the caller's to reset. */
+/* List the inputs of a job behind those that are listed in the view (NULL: none are); *first: the
+ * number of file 0, BM_INDEX_NO_INPUT where they are not listed. `names`: the whole list, the
+ * caller's to reset. */
 bm_status bm_index_inputs_list(const bm_job_context *job, const bm_store_view *view, bm_buf *names,
                                uint32_t *first, bm_error *err);
 /* The name of an input, unescaped, into an empty buffer; "" where there is none. */
@@ -120,9 +124,9 @@ typedef struct bm_index_add_note {
     bool noted;      /* its inputs can be read again, so it could go on */
 } bm_index_add_note; /* {0}; reset */
 
-/* What this job is, and, with `resume`, where it came to before: records 0 is the beginning. BM_ERR_FORMAT:
- * inputs before that place are not what they were, or the options are others. BM_ERR_USAGE: inputs that cannot be read
- * again. */
+/* What this job is, and, with `resume`, where it came to before: records 0 is the beginning.
+ * BM_ERR_FORMAT: inputs before that place are not what they were, or the options are others.
+ * BM_ERR_USAGE: inputs that cannot be read again. */
 bm_status bm_index_add_note_open(const bm_job_context *job, const bm_store_view *view,
                                  bm_index_add_note *note, bm_index_add_place *place, bm_error *err);
 void bm_index_add_note_reset(bm_index_add_note *note);
@@ -159,8 +163,9 @@ typedef struct bm_index_adder {
 
 /* The documents of a settled batch: a bm_feed_fn (index_feed.h), `ctx` is the adder. */
 bm_status bm_index_adder_take(void *ctx, bm_gathered *batch, bm_error *err);
-/* The same for a batch that grows, up to `most` documents: take_one decides about the last one, which the callee may leave
- * in (adder->stays[] of it); the documents that stay go into the index at the end. */
+/* The same for a batch that grows, up to `most` documents: take_one decides about the last one,
+ * which the callee may leave in (adder->stays[] of it); the documents that stay go into the index
+ * at the end. */
 bm_status bm_index_adder_begin_batch(bm_index_adder *adder, const bm_gathered *batch, size_t most,
                                      bm_error *err);
 bm_status bm_index_adder_take_one(bm_index_adder *adder, const bm_gathered *batch, bm_error *err);

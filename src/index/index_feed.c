@@ -244,7 +244,8 @@ out:
     return status;
 }
 
-/* A long document is read: what was gathered before goes first, and it will stand twice in memory. */
+/* A long document is read: what was gathered before goes first, and it will stand twice in memory.
+ */
 static bm_status feed_make_room(void *ctx, uint64_t wanted, uint64_t *free, bm_error *err)
 {
     (void)wanted, (void)err;

@@ -1,7 +1,7 @@
 /* index_feed.h -- documents of the inputs, gathered while those before them are being added.
  *
- *     ingest, on a thread of its own   -> [ filling ]   [ ready ] ->  the caller's thread, which alone
- *                                                                     writes to the index
+ *     ingest, on a thread of its own   -> [ filling ]   [ ready ] ->  the caller's thread, which
+ * alone writes to the index
  *
  * One is handed over when it is full; also when it is due, as long as it holds anything. */
 #ifndef BM_INDEX_INDEX_FEED_H
@@ -54,14 +54,15 @@ bm_status bm_gathered_reserve(bm_gathered *g, const bm_gather_shape *shape, size
 /* Behind what is there. BM_ERR_NOMEM. */
 bm_status bm_gathered_add(bm_gathered *to, const bm_gather_shape *shape,
                           const bm_ingest_batch *batch, bm_error *err);
-/* Nothing more is added: sort the sets, on all threads, unless they are to stay unsorted, and let documents and `sets` point to what is
- * theirs. */
+/* Nothing more is added: sort the sets, on all threads, unless they are to stay unsorted, and let
+ * documents and `sets` point to what is theirs. */
 bm_status bm_gathered_settle(bm_gathered *g, const bm_gather_shape *shape, bm_pool *pool,
                              bm_error *err);
 /* Leave out the documents for which stays[i] is false: those behind them move up. */
 void bm_gathered_drop(bm_gathered *g, const bm_gather_shape *shape, const bool *stays);
 uint64_t bm_gathered_bytes(const bm_gathered *g); /* that it holds */
-/* It holds `most` bytes, and half of them are in use: room that an earlier one left is no documents. */
+/* It holds `most` bytes, and half of them are in use: room that an earlier one left is no
+ * documents. */
 bool bm_gathered_is_full(const bm_gathered *g, const bm_gather_shape *shape, uint64_t most);
 void bm_gathered_clear(bm_gathered *g); /* in the same memory */
 void bm_gathered_reset(bm_gathered *g); /* frees */
@@ -75,8 +76,8 @@ typedef struct bm_index_feed {
     bm_gather_shape shape;
     uint64_t full_bytes; /* that one may hold, of the job's memory */
     uint64_t full_input; /* bytes of input in it */
-    /* When what there is is handed over (bm_clock_seconds): read while nothing is being added. NULL: when it is
-     * full. */
+    /* When what there is is handed over (bm_clock_seconds): read while nothing is being added.
+     * NULL: when it is full. */
     const double *due;
     bm_feed_fn take;
     void *take_ctx;

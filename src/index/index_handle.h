@@ -5,9 +5,9 @@
  *     index_handle.c    queries, matches
  *     index_handle.c    add, remove, commit
  *
- * Queries run on a view that they hold while they last; the handle holds the newest. Signers are lent out,
- * each to one thread at a time. The threads of the pool serve one call at a time: who finds them
- * taken does the work itself. */
+ * Queries run on a view that they hold while they last; the handle holds the newest. Signers are
+ * lent out, each to one thread at a time. The threads of the pool serve one call at a time: who
+ * finds them taken does the work itself. */
 #ifndef BM_QUERY_INDEX_HANDLE_H
 #define BM_QUERY_INDEX_HANDLE_H
 

@@ -21,12 +21,13 @@
 bm_status bm_index_settings_write(const bm_job_context *job, bm_buf *out, bm_error *err);
 /* Facts of a new index; facts->settings borrows `text`. */
 bm_store_facts bm_index_facts(const bm_settings *settings, const bm_buf *text);
-/* What the index at `path` has fixed into settings that are checked: text, sketch, hash, bands, plan, perms_used
- * and store. BM_ERR_FORMAT: not what this version knows (or Unicode tables of another version). BM_ERR_USAGE: the settings asked for
- * something else, and the field is named. */
+/* What the index at `path` has fixed into settings that are checked: text, sketch, hash, bands,
+ * plan, perms_used and store. BM_ERR_FORMAT: not what this version knows (or Unicode tables of
+ * another version). BM_ERR_USAGE: the settings asked for something else, and the field is named. */
 bm_status bm_index_settings_take(const bm_store_facts *facts, const char *path,
                                  bm_settings *settings, bm_error *err);
-/* Words of a signature that are computed: as many as its bands need where only sets are kept. 0: all. */
+/* Words of a signature that are computed: as many as its bands need where only sets are kept. 0:
+ * all. */
 uint32_t bm_index_perms_used(const bm_settings *settings);
 
 /* As an output that `force` replaces. */
@@ -43,8 +44,8 @@ bm_index_shares bm_index_share(uint64_t memory);
 /* What the store is opened with; it asks the job's meter whether to stop. */
 bm_store_cfg bm_index_store_cfg(bm_job_context *job, bm_store_mode mode);
 
-/* `path`, or where it leads to if it is a link: `cap` bytes of `out`. BM_ERR_IO: nothing is there. BM_ERR_FORMAT:
- * something else than an index is. */
+/* `path`, or where it leads to if it is a link: `cap` bytes of `out`. BM_ERR_IO: nothing is there.
+ * BM_ERR_FORMAT: something else than an index is. */
 bm_status bm_index_find(const char *path, char *out, size_t cap, bm_error *err);
 
 /* A new index that is made in a work directory beside its place. */
@@ -54,8 +55,8 @@ typedef struct bm_index_work {
     int old;      /* the index that it replaces, locked; -1: none */
 } bm_index_work;
 
-/* `replaces`: an index may stand there. BM_ERR_LOCKED: another process writes to it, or makes this one.
- * `lock`: hold the one that stands there (who has opened it for writing holds it already). */
+/* `replaces`: an index may stand there. BM_ERR_LOCKED: another process writes to it, or makes this
+ * one. `lock`: hold the one that stands there (who has opened it for writing holds it already). */
 bm_status bm_index_work_open(const bm_settings *settings, bool replaces, bool lock,
                              bm_index_work *out, bm_error *err);
 void bm_index_work_close(bm_index_work *work); /* {0} with old -1 is fine */

@@ -237,7 +237,8 @@ static bool is_identical(const void *owner, uint32_t number, const void *key)
            doc->n_shingles == other->n_shingles;
 }
 
-/* Of n documents the first that is identical to each. *any: there is one that is not itself the first. */
+/* Of n documents the first that is identical to each. *any: there is one that is not itself the
+ * first. */
 static bm_status find_same(asker *a, const bm_store_doc *docs, size_t n, bool *any, bm_error *err)
 {
     *any = false;
@@ -409,8 +410,8 @@ static bm_settings settings_of_build(const bm_settings *query)
     return s;
 }
 
-/* In the directory for temporary files; where none was asked for and it cannot be written to, in that of the
- * system. */
+/* In the directory for temporary files; where none was asked for and it cannot be written to, in
+ * that of the system. */
 static bm_status create(bm_job_context *job, const bm_store_facts *facts, bm_store **out,
                         bm_error *err)
 {

@@ -42,9 +42,9 @@ typedef struct bm_query_source {
 bm_status bm_query_source_open(const char *path, bm_settings *settings, bm_query_source *out,
                                bm_error *err);
 void bm_query_source_close(bm_query_source *source);
-/* See the last commit from now on, and the index that took the place of this one; looks a few times a second
- * at most, however often it is called. *moved: the view is another. What cannot be opened leaves the view that
- * there was, but for BM_ERR_NOMEM. */
+/* See the last commit from now on, and the index that took the place of this one; looks a few times
+ * a second at most, however often it is called. *moved: the view is another. What cannot be opened
+ * leaves the view that there was, but for BM_ERR_NOMEM. */
 bm_status bm_query_source_refresh(bm_query_source *source, bool *moved, bm_error *err);
 
 /* query_documents -- documents of the inputs, looked up by the thousand, and their answers as
@@ -73,10 +73,11 @@ typedef struct bm_follow {
 /* Until standard input ends (BM_OK), or nobody takes the answers (BM_ERR_PIPE). */
 bm_status bm_query_follow(bm_follow *follow, bm_error *err);
 
-/* query_targets -- an index of documents that is made for one call, and of which nothing is left. */
+/* query_targets -- an index of documents that is made for one call, and of which nothing is left.
+ */
 
-/* Settle the plan of the job's settings, `settings`, read their targets, and put them into an index without a
- * name, as `index build` would. */
+/* Settle the plan of the job's settings, `settings`, read their targets, and put them into an index
+ * without a name, as `index build` would. */
 bm_status bm_query_targets_open(bm_job_context *job, bm_settings *settings, bm_query_source *out,
                                 bm_error *err);
 

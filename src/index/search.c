@@ -2,8 +2,8 @@
  *
  *     hits of each band (search_hits.c), sorted    |  part 0  |   part 1   |  part 2 ...
  *     a part: its slices of all lists, merged, sorted, each hit once
- *             -> each number read once, in the order of the file, and compared with all that found it
- *     answers of all parts -> by document, best first
+ *             -> each number read once, in the order of the file, and compared with all that found
+ * it answers of all parts -> by document, best first
  *
  * Parts are cut so that each has about as many hits; threads share them. What a part's answers
  * are does
@@ -35,8 +35,9 @@
 /* search_scan -- an inverted index of the queries, and the documents of the index looked up in it.
  *
  *     queries of the batch -> bm_overlap_index (lsh/set_overlaps.h)
- *                          -> filters of the index (store_view.h) -> a bit for each document that may hold one
- *     numbers 0 ... n-1, cut into parts -> document, its set -> what it shares with each query -> enough of one?
+ *                          -> filters of the index (store_view.h) -> a bit for each document that
+ * may hold one numbers 0 ... n-1, cut into parts -> document, its set -> what it shares with each
+ * query -> enough of one?
  *
  * A query is contained by documents of any size, and by its rarest shingle or by its commonest:
  * bands tell nothing about
@@ -95,8 +96,9 @@ static bm_status list_queries(scanning *s, bm_error *err)
 
 /* --- filters --- */
 
-/* The share of documents that pass the filters and have nothing in common with a query: `least` of n rows are set by chance. The tail of the
- * binomial distribution, from its first term by Stirling's formula and the ratio of its terms. */
+/* The share of documents that pass the filters and have nothing in common with a query: `least` of
+ * n rows are set by chance. The tail of the binomial distribution, from its first term by
+ * Stirling's formula and the ratio of its terms. */
 static double pass_rate(const bm_filter_ask *ask)
 {
     const double set = SET_BY_CHANCE, n = ask->n, share = (double)ask->least / n;
@@ -109,7 +111,8 @@ static double pass_rate(const bm_filter_ask *ask)
     return fmin(1, first / (1 - (1 - share) / share * set / (1 - set)));
 }
 
-/* Is it worth asking the filters first? What takes as long as to read a shingle of the index counts as one. */
+/* Is it worth asking the filters first? What takes as long as to read a shingle of the index counts
+ * as one. */
 static bool filters_help(const scanning *s)
 {
     const bm_store_counts counts = bm_store_view_counts(s->scan->cfg->view);
@@ -336,8 +339,8 @@ static inline void expect(const search *s, const bm_hit_list *hits, size_t i)
         bm_store_view_expect(s->cfg->view, (uint32_t)(hits->list[i + DOCS_AHEAD] >> 32), true);
 }
 
-/* The similarity that an answer needs. Of one document alone numbers ascend: where `top` are found, one behind them must be
- * better than the last of these. */
+/* The similarity that an answer needs. Of one document alone numbers ascend: where `top` are found,
+ * one behind them must be better than the last of these. */
 static double wanted(const search *s, const bm_found_list *found)
 {
     const uint32_t top = s->cfg->top;
@@ -447,7 +450,8 @@ static inline uint64_t bits_of(double similarity)
     return ~bits;
 }
 
-/* Many answers have few different similarities: those are sorted, and answers by the rank of theirs and their number. */
+/* Many answers have few different similarities: those are sorted, and answers by the rank of theirs
+ * and their number. */
 static bm_status sort_many(bm_answer *list, size_t n, bm_error *err)
 {
     uint64_t *ranks = bm_alloc(n, sizeof *ranks), *keys = bm_alloc(n, sizeof *keys);

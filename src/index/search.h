@@ -2,12 +2,13 @@
  *
  * For each document that is asked for:
  *
- *     band keys -> postings of each band -> candidates, each once -> its set (or words), read -> similarity
+ *     band keys -> postings of each band -> candidates, each once -> its set (or words), read ->
+ * similarity
  *
- * A batch is asked as one: its keys are looked up band by band in ascending order, and sets are read in the order
- * in which they lie in the file, so that an index larger than memory is read forwards. Answers do not depend on the
- * batch, the threads or the order of look-ups: they are those that `pairs` would give between the two documents with
- * the same plan. */
+ * A batch is asked as one: its keys are looked up band by band in ascending order, and sets are
+ * read in the order in which they lie in the file, so that an index larger than memory is read
+ * forwards. Answers do not depend on the batch, the threads or the order of look-ups: they are
+ * those that `pairs` would give between the two documents with the same plan. */
 #ifndef BM_INDEX_SEARCH_H
 #define BM_INDEX_SEARCH_H
 
@@ -16,15 +17,15 @@
 
 #include "index/search_hits.h"
 
-/* The answers of document i are list[begin[i]] … list[begin[i+1]-1]: best first, of equal ones the number that is
- * less. {0} before; the same memory serves batch after batch. */
+/* The answers of document i are list[begin[i]] … list[begin[i+1]-1]: best first, of equal ones the
+ * number that is less. {0} before; the same memory serves batch after batch. */
 typedef struct bm_search_result {
     size_t n; /* documents that are answered: all of the batch, where memory is not bounded */
     uint64_t *begin; /* n + 1 */
     bm_answer *list;
     size_t cap_begin, cap_list;
-    size_t
-        fits; /* different documents that a run could ask for at once, where it could not ask for all; else 0 */
+    size_t fits; /* different documents that a run could ask for at once, where it could not ask for
+                    all; else 0 */
     uint64_t candidates, verified; /* summed over all batches, for each document that is answered */
     uint64_t
         not_compared; /* beyond `first`, likewise; a pair once for each key that leaves it out */

@@ -430,7 +430,8 @@ static inline void add_places(const bm_search_block *b, size_t id, bm_block_coun
     c->steps += end - begin;
 }
 
-/* A kind shares what the query has of the core, less what the kind lacks, and what both lack was taken off twice. */
+/* A kind shares what the query has of the core, less what the kind lacks, and what both lack was
+ * taken off twice. */
 void bm_search_block_count(const bm_search_block *b, const bm_search_cfg *cfg,
                            const bm_search_batch *batch, uint32_t doc, bm_block_counts *c)
 {

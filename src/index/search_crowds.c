@@ -5,8 +5,9 @@
  *     a block of a crowd's documents (search_hits.h), a bit a document for each key
  *             -> each query: bits of its keys and extras, counts of each kind -> answers
  *
- * A query belongs to one crowd, a document of the index may be in several; a pair is in one place only. Neither how crowds
- * come about nor how they are cut into blocks, nor who works on them, changes which pairs are compared, or an answer.
+ * A query belongs to one crowd, a document of the index may be in several; a pair is in one place
+ * only. Neither how crowds come about nor how they are cut into blocks, nor who works on them,
+ * changes which pairs are compared, or an answer.
  *
  * Tests: tests/unit/index/test_search.c */
 #include "index/search_hits.h"
@@ -200,8 +201,8 @@ static bm_status list_docs(crowds *c, bm_error *err)
     return BM_OK;
 }
 
-/* The numbers of a crowd's keys, each once, behind those of the crowds before it: through a bit each from the least to the
- * largest, or sorted where they lie far apart. */
+/* The numbers of a crowd's keys, each once, behind those of the crowds before it: through a bit
+ * each from the least to the largest, or sorted where they lie far apart. */
 static bm_status add_numbers(crowds *c, size_t crowd, size_t *n, size_t *cap, bm_error *err)
 {
     const size_t begin = c->keys_begin[crowd], end = c->keys_begin[crowd + 1];
@@ -330,8 +331,8 @@ typedef struct crowd_block {
     block_key *keys;
     uint64_t *bits;
     uint32_t *places;
-    uint64_t *
-        before; /* where queries have a bound: bits of the first BEFORE_STEP documents of the block, of twice as many, … */
+    uint64_t *before; /* where queries have a bound: bits of the first BEFORE_STEP documents of the
+                         block, of twice as many, … */
     const uint32_t *docs; /* of the batch */
     size_t n_docs, grain;
     bm_found_list *found; /* of each range of them; with `top` of each */
@@ -591,7 +592,8 @@ static inline uint64_t bits_within(size_t w, size_t begin, size_t end)
     return bits;
 }
 
-/* Those of a kind, but for those that share rare shingles too, in the order of their numbers; no more than may be wanted. */
+/* Those of a kind, but for those that share rare shingles too, in the order of their numbers; no
+ * more than may be wanted. */
 static bm_status keep_kind(asker *a, uint32_t doc, uint32_t kind, bm_error *err)
 {
     const bm_search_block *block = &a->b->block;
@@ -648,8 +650,8 @@ static void add_matched(asker *a, size_t w, uint64_t bits)
     a->counts.steps++;
 }
 
-/* The answers of a query, as bits; the best of them. Of a kind that is closed one answer tells as much as all. false: there is
- * none. */
+/* The answers of a query, as bits; the best of them. Of a kind that is closed one answer tells as
+ * much as all. false: there is none. */
 static bool match(asker *a, uint32_t doc, bm_answer *best)
 {
     const bm_search_block *block = &a->b->block;
@@ -726,7 +728,8 @@ static bm_status add_place(asker *a, uint32_t doc, size_t place, bm_error *err)
         err);
 }
 
-/* What was found in word w: who finds it first, and whom the query is joined with by what others found. */
+/* What was found in word w: who finds it first, and whom the query is joined with by what others
+ * found. */
 static bm_status join_word(asker *a, uint32_t doc, uint32_t self, size_t w, bm_error *err)
 {
     joining *j = &a->joining;

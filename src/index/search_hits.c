@@ -1,22 +1,24 @@
 /* search_hits.c -- band keys of documents to the numbers that share one.
  *
- * Band by band, which threads share: the keys of all documents of the batch in ascending order, each once, are
- * looked up as one; what a key finds is found for each document that has it.
+ * Band by band, which threads share: the keys of all documents of the batch in ascending order,
+ * each once, are looked up as one; what a key finds is found for each document that has it.
  *
  *     band 0    keys of documents, sorted -> store -> (number, document) sorted -> list 0
  *     band 1    ...                                                           -> list 1
  *
- * A key that many documents of the index have (a crowded bucket) is kept as it is: who asks, and who has it, once each and
- * not as pairs (search_hits.h). Where few ask for it, it is listed in the end.
+ * A key that many documents of the index have (a crowded bucket) is kept as it is: who asks, and
+ * who has it, once each and not as pairs (search_hits.h). Where few ask for it, it is listed in the
+ * end.
  *
- * Of all that a document finds the first so many are its candidates. Who may find more is told by the sizes of its keys;
- * for these the numbers are gone through in ascending order, a range at a time, a bit a number for each key, until as many
- * bits are set in any of its keys. What is behind is dropped before it is listed, and counted.
+ * Of all that a document finds the first so many are its candidates. Who may find more is told by
+ * the sizes of its keys; for these the numbers are gone through in ascending order, a range at a
+ * time, a bit a number for each key, until as many bits are set in any of its keys. What is behind
+ * is dropped before it is listed, and counted.
  *
  * What is too little for several threads goes to one list. Where documents find very many
  * they are given back to the caller, who asks for fewer at once; of one document
- * the hits are sorted, and repeats dropped, as often as they fill the room, so that there are never more than the
- * index has documents, twice.
+ * the hits are sorted, and repeats dropped, as often as they fill the room, so that there are never
+ * more than the index has documents, twice.
  *
  * Tests: tests/unit/index/test_search.c */
 #include "index/search_hits.h"
@@ -31,8 +33,8 @@
 
 #define SMALL_BUCKET 24u
 #define KEYS_AT_ONCE 1024u /* so that too many hits are noticed in time */
-/* A key is crowded that so many documents of the index have; where fewer of the batch than ASKERS ask for it, and these are
- * fewer hits than LISTED, it is listed after all. */
+/* A key is crowded that so many documents of the index have; where fewer of the batch than ASKERS
+ * ask for it, and these are fewer hits than LISTED, it is listed after all. */
 #define CROWDED       64u
 #define ASKERS        8u
 #define LISTED        1024u
@@ -120,8 +122,8 @@ static inline bool is_asked(const bm_key_batch *batch, size_t i)
     return batch->n_shingles[i] != 0 && (batch->same == NULL || batch->same[i] == i);
 }
 
-/* Documents with shingles by their keys: keys are hashes, so that as many buckets as documents, by the first bits, hold about one
- * each. */
+/* Documents with shingles by their keys: keys are hashes, so that as many buckets as documents, by
+ * the first bits, hold about one each. */
 static void order_by_key(const bm_key_batch *batch, uint32_t band, band_scratch *s)
 {
     unsigned bits = 1;
@@ -245,7 +247,8 @@ static bm_status take_key(look_up *l, found_key *k, bm_hit_list *out, bm_error *
     const bool listed =
         !batch->keep_crowded || batch->alone || (k->n_docs < ASKERS && more < LISTED);
     if (crowded && !listed) {
-        /* Numbers do not become fewer with the documents that ask: as many as a few may find are no reason to ask for fewer. */
+        /* Numbers do not become fewer with the documents that ask: as many as a few may find are no
+         * reason to ask for fewer. */
         const size_t all = atomic_fetch_add(&l->n_numbers, k->n_numbers) + k->n_numbers;
         const size_t free = (size_t)FREE_NUMBERS * batch->bands * batch->first;
         more = all <= free ? 0 : all - free < k->n_numbers ? all - free : k->n_numbers;
@@ -268,7 +271,8 @@ static int by_number(const void *x, const void *y)
     return a < b ? -1 : a > b;
 }
 
-/* The keys of a call in order: of each its numbers, which lie in as many places as there are runs, side by side. */
+/* The keys of a call in order: of each its numbers, which lie in as many places as there are runs,
+ * side by side. */
 static bm_status take_large(look_up *l, band_scratch *s, size_t first_key, size_t n_keys,
                             bm_hit_list *out, bm_error *err)
 {
@@ -624,7 +628,8 @@ static bool meet(bounding *b, uint32_t doc)
     return true;
 }
 
-/* Of each document what is above its last candidate: of its keys, and of the hits that are listed. */
+/* Of each document what is above its last candidate: of its keys, and of the hits that are listed.
+ */
 static void count_left(bounding *b)
 {
     bm_search_hits *hits = b->hits;
@@ -677,7 +682,8 @@ out:
 
 /* --- all bands --- */
 
-/* List the keys for which few ask, drop those that have no candidates left, and what is above a bound, and sort. */
+/* List the keys for which few ask, drop those that have no candidates left, and what is above a
+ * bound, and sort. */
 static bm_status finish_list(const look_up *l, bm_hit_list *list, bm_error *err)
 {
     const uint32_t *last = l->out->last;

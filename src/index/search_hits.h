@@ -20,15 +20,17 @@ typedef struct bm_search_batch {
     const uint64_t *const *sets; /* SETS: of each n_shingles hashes, ascending, distinct */
     const uint32_t *words;       /* SIGNATURES: n * facts.words */
     const bm_str *ids;           /* of each, for skip_same_id; else NULL */
-    /* What the sets lie in, where they are not in order yet: those that are compared are sorted there. NULL: they are. */
+    /* What the sets lie in, where they are not in order yet: those that are compared are sorted
+     * there. NULL: they are. */
     uint64_t *unsorted;
-    /* Of each the first of the batch with the same set (or words), itself where none is before it: that one alone is asked,
-     * and answers for the others, which have no answers of their own. Not with skip_same_id. NULL: all differ. */
+    /* Of each the first of the batch with the same set (or words), itself where none is before it:
+     * that one alone is asked, and answers for the others, which have no answers of their own. Not
+     * with skip_same_id. NULL: all differ. */
     const uint32_t *same;
 } bm_search_batch;
 
-/* Of the documents that share a band key with a query the first so many, by number, are its candidates: all of that key or of
- * any other together. The others are counted. */
+/* Of the documents that share a band key with a query the first so many, by number, are its
+ * candidates: all of that key or of any other together. The others are counted. */
 #define BM_SEARCH_FIRST 20000u
 
 typedef struct bm_search_cfg {
@@ -40,13 +42,14 @@ typedef struct bm_search_cfg {
     double threshold;
     uint32_t top;      /* best answers of each document; 0: all */
     bool skip_same_id; /* a document is no answer to one of its own id */
-    /* Of answers only the best of each document is wanted, each document of the index that is one, and who has one in
-     * common: an answer that tells nothing more about these may be left out. Not with `top`. */
+    /* Of answers only the best of each document is wanted, each document of the index that is one,
+     * and who has one in common: an answer that tells nothing more about these may be left out. Not
+     * with `top`. */
     bool joins;
     uint32_t first; /* BM_SEARCH_FIRST, or 0: no bound */
     /* Bytes that what is found may take; 0: no bound. Where a batch finds more, the first of its
-     * documents are answered (bm_search_result.n), one at least, and the caller comes again with the
-     * rest. */
+     * documents are answered (bm_search_result.n), one at least, and the caller comes again with
+     * the rest. */
     uint64_t memory;
 } bm_search_cfg;
 
@@ -63,8 +66,8 @@ typedef struct bm_answer {
     double similarity;
 } bm_answer;
 
-/* A key that many documents of the index have and several of the batch ask for: their hits are not listed one by one. Numbers
- * that are candidates of none of those that ask are not there. */
+/* A key that many documents of the index have and several of the batch ask for: their hits are not
+ * listed one by one. Numbers that are candidates of none of those that ask are not there. */
 typedef struct bm_crowded_key {
     uint32_t *numbers; /* ascending; the documents that ask lie behind them, in the same block */
     uint32_t *docs;    /* ascending */
@@ -73,8 +76,8 @@ typedef struct bm_crowded_key {
     bool listed;   /* in the end: few ask for it, and few have it */
 } bm_crowded_key;
 
-/* A document of the index and one that was asked for, number << 32 | place in the batch: in ascending order
- * they are in the order of the file. */
+/* A document of the index and one that was asked for, number << 32 | place in the batch: in
+ * ascending order they are in the order of the file. */
 typedef struct bm_hit_list {
     uint64_t *list;
     size_t n, cap;
@@ -87,11 +90,11 @@ typedef struct bm_hit_list {
 typedef struct bm_search_hits {
     bm_hit_list *lists;
     size_t n_lists;
-    uint32_t *
-        last; /* of each document of the batch: no candidate has a number above; NULL: there is no bound */
-    uint64_t *
-        left; /* of each: documents above, once for each key that many have, once for all others; NULL: none */
-} bm_search_hits; /* {0} is empty */
+    uint32_t *last; /* of each document of the batch: no candidate has a number above; NULL: there
+                       is no bound */
+    uint64_t *left; /* of each: documents above, once for each key that many have, once for all
+                       others; NULL: none */
+} bm_search_hits;   /* {0} is empty */
 
 #define BM_SEARCH_TOGETHER 4096u /* keys of a batch, or hits, that are worth waking threads for */
 
@@ -110,8 +113,8 @@ typedef struct bm_key_batch {
     bool keep_crowded;          /* keys that several ask for and many have: see bm_crowded_key */
 } bm_key_batch;
 
-/* *many is set where there are more hits than `most`: nothing is filled then, and fewer documents must be
- * asked for at once. */
+/* *many is set where there are more hits than `most`: nothing is filled then, and fewer documents
+ * must be asked for at once. */
 bm_status bm_search_look_up(const bm_key_batch *batch, bm_search_hits *out, bool *many,
                             bm_error *err);
 void bm_search_hits_reset(bm_search_hits *hits);
@@ -148,8 +151,9 @@ bm_status bm_hits_sort(uint64_t *list, size_t *n, bm_error *err);
  *     shingles of a block    in more than half of its documents    core: kinds that lack it
  *                            in few                                rare: documents that have it
  *                            others                                kinds that have it
- *     kind                   documents of one size that lack the same of the core, and have the same of the others
- *     place                  documents in the order of their kinds, then of their numbers
+ *     kind                   documents of one size that lack the same of the core, and have the
+ * same of the others place                  documents in the order of their kinds, then of their
+ * numbers
  *
  * Of signatures a shingle is a word at its place. */
 
@@ -234,8 +238,8 @@ void bm_search_block_count(const bm_search_block *block, const bm_search_cfg *cf
  *     shingles of the block    in most documents       core, listed where it is missing
  *                              in some                 listed by kinds of documents
  *                              in very few             listed by documents
- *     kind                     documents of the same size that lack the same of the core and have the same of the second
- *     who has a key            a bit a document, in the order of the kinds
+ *     kind                     documents of the same size that lack the same of the core and have
+ * the same of the second who has a key            a bit a document, in the order of the kinds
  *
  * A query counts what it shares with each kind, from the lists of the shingles that it has and
  * of those of the core that it
@@ -259,7 +263,8 @@ typedef struct bm_found_list {
 } bm_found_list;
 
 bm_status bm_found_add(bm_found_list *found, bm_found one, bm_error *err);
-/* Add one to a list of which only the best `top` are wanted, 0: all. The first of a full one is the last in order. */
+/* Add one to a list of which only the best `top` are wanted, 0: all. The first of a full one is the
+ * last in order. */
 bm_status bm_found_keep(bm_found_list *found, uint32_t top, bm_found one, bm_error *err);
 /* Before the other in a row of answers? */
 static inline bool bm_answer_before(const bm_answer *a, const bm_answer *b)
@@ -298,8 +303,8 @@ typedef struct bm_scan {
     size_t n_found;
 } bm_scan;
 
-/* Find the documents that hold a share of cfg->threshold at least of a query's shingles: exact. BM_ERR_NOMEM,
- * BM_ERR_FORMAT (damaged). */
+/* Find the documents that hold a share of cfg->threshold at least of a query's shingles: exact.
+ * BM_ERR_NOMEM, BM_ERR_FORMAT (damaged). */
 bm_status bm_search_scan(bm_scan *scan, bm_error *err);
 
 #endif

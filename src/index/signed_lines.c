@@ -1,6 +1,7 @@
 /* signed_lines.c -- read a line, admit it, sign it.
  *
- * Tests: tests/cli/cases/bounds.sh, tests/cli/cases/query_follow.sh, tests/cli/cases/index_follow.sh */
+ * Tests: tests/cli/cases/bounds.sh, tests/cli/cases/query_follow.sh,
+ * tests/cli/cases/index_follow.sh */
 #include "index/signed_lines.h"
 
 #include <inttypes.h>

@@ -1,7 +1,8 @@
-/* signed_lines.h -- lines of standard input, each signed on this thread before the next is waited for.
+/* signed_lines.h -- lines of standard input, each signed on this thread before the next is waited
+ * for.
  *
- * To wake another thread costs as much as a document takes. A line that does not fit into the job's memory ends
- * the job, as such a record of a file does (BM_ERR_NOMEM). */
+ * To wake another thread costs as much as a document takes. A line that does not fit into the job's
+ * memory ends the job, as such a record of a file does (BM_ERR_NOMEM). */
 #ifndef BM_INDEX_SIGNED_LINES_H
 #define BM_INDEX_SIGNED_LINES_H
 
@@ -20,12 +21,13 @@ typedef struct bm_signed_lines {
     void *ctx;
 } bm_signed_lines;
 
-/* `words`: all words of a signature are wanted, not only keys. `callbacks` are borrowed. `out` stays where it is; closed
- * in either case. */
+/* `words`: all words of a signature are wanted, not only keys. `callbacks` are borrowed. `out`
+ * stays where it is; closed in either case. */
 bm_status bm_signed_lines_open(bm_job_context *job, bool words, const bm_callbacks *callbacks,
                                bm_signed_lines *out, bm_error *err);
 void bm_signed_lines_close(bm_signed_lines *lines);
-/* The next line: `fn` is called for a document that was signed; a bad record is refused, or counted and told. */
+/* The next line: `fn` is called for a document that was signed; a bad record is refused, or counted
+ * and told. */
 bm_status bm_signed_lines_next(bm_signed_lines *lines, bm_record_fn fn, void *ctx, bm_line_got *got,
                                bm_error *err);
 

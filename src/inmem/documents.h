@@ -124,8 +124,9 @@ bm_status bm_doc_signer_init(bm_doc_signer *signer, const bm_doc_recipe *recipe,
 void bm_doc_signer_reset(bm_doc_signer *signer);
 /* No documents, in the same memory, or in none where it was much. */
 void bm_doc_signer_clear(bm_doc_signer *signer);
-/* From now on a text takes so many bytes at most while it is cut; 0: any number. One that needs more is BM_ERR_NOMEM, and
- * bm_doc_signer_needed says how many would do; 0: that was not the reason. */
+/* From now on a text takes so many bytes at most while it is cut; 0: any number. One that needs
+ * more is BM_ERR_NOMEM, and bm_doc_signer_needed says how many would do; 0: that was not the
+ * reason. */
 void bm_doc_signer_limit(bm_doc_signer *signer, uint64_t bytes);
 uint64_t bm_doc_signer_needed(const bm_doc_signer *signer);
 /* Append a document: a text, or n hashes in order, repeats and all. */

@@ -154,8 +154,8 @@ out:
 
 /* hash_sets -- bm_shingle_texts.
  *
- *     ranges of texts -> hashes of each range, kept as a chunk -> sizes summed up -> chunks copied to
- * their places, each freed when it is
+ *     ranges of texts -> hashes of each range, kept as a chunk -> sizes summed up -> chunks copied
+ * to their places, each freed when it is
  *
  * How many hashes a text has is known when it has been cut, so chunks come first. While they are
  * copied the memory in use stays about that of the result, as the pages of the result come into

@@ -87,7 +87,8 @@ typedef struct bm_linked_sets {
 
 /* a before b, both below n; the similarity has six decimals. Anything but BM_OK ends the search. */
 typedef bm_status (*bm_set_link_fn)(void *ctx, bm_pair link, bm_error *err);
-/* Borrows the sets, whose hashes and weights are moved together: those of copies are lost. What bm_find_pairs returns. */
+/* Borrows the sets, whose hashes and weights are moved together: those of copies are lost. What
+ * bm_find_pairs returns. */
 bm_status bm_set_links(const bm_find_options *options, const bm_linked_sets *sets,
                        bm_set_link_fn fn, void *ctx, bm_error *err);
 

@@ -92,7 +92,8 @@ void bm_group_options_init_sized(bm_group_options *options, size_t struct_size)
     bm_sized_init(options, struct_size, &group_defaults, sizeof group_defaults);
 }
 
-/* kept[i]: any document of the group, the same for all -> the preferred one. `best` holds n_docs. */
+/* kept[i]: any document of the group, the same for all -> the preferred one. `best` holds n_docs.
+ */
 static void prefer(const bm_keep_rank *rank, uint32_t *kept, size_t n, uint32_t *best)
 {
     bm_keep_rank_best(rank, kept, n, best);

@@ -162,8 +162,8 @@ void bm_signer_tasks_reset(bm_signer *signer)
 
 /* signer_work -- the documents of one call, on all threads.
  *
- *     range of documents -> the thread's slot: shingle hashes -> backend -> words and keys, straight
- * into the caller's arrays
+ *     range of documents -> the thread's slot: shingle hashes -> backend -> words and keys,
+ * straight into the caller's arrays
  *
  * A thread takes a range (documents.h) and signs it a slot at a time: whole documents up to the
  * number of hashes that the backend asks for. 64-bit hashes made elsewhere are signed where they

@@ -37,9 +37,9 @@ typedef struct bm_signer_thread {
     size_t cap_scratch;
 } bm_signer_thread;
 
-/* Slots of a backend that is not `parallel`. A thread that has filled its slot takes the lock, hands
- * it over and goes on with a free one; where as many are in flight as the backend likes, it waits
- * for the oldest first, and the other threads fill theirs meanwhile. */
+/* Slots of a backend that is not `parallel`. A thread that has filled its slot takes the lock,
+ * hands it over and goes on with a free one; where as many are in flight as the backend likes, it
+ * waits for the oldest first, and the other threads fill theirs meanwhile. */
 typedef struct bm_signer_ring {
     pthread_mutex_t lock;
     bm_signer_slot **in_flight, **spare; /* room for all slots each */

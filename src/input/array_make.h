@@ -1,5 +1,5 @@
-/* array_make.h -- schemas and arrays of the Arrow C data interface (bandmill/arrow.h), made by us for
- * whoever takes them. */
+/* array_make.h -- schemas and arrays of the Arrow C data interface (bandmill/arrow.h), made by us
+ * for whoever takes them. */
 #ifndef BM_IO_TABLES_ARRAY_MAKE_H
 #define BM_IO_TABLES_ARRAY_MAKE_H
 
@@ -16,8 +16,8 @@ typedef struct bm_schema_parts {
     size_t n_children;         /* at most BM_ARRAY_CHILDREN */
 } bm_schema_parts;
 
-/* *out: without nulls. Its children are released ones, to be filled by the caller; release of *out releases
- * those that were. BM_ERR_NOMEM: *out is released. */
+/* *out: without nulls. Its children are released ones, to be filled by the caller; release of *out
+ * releases those that were. BM_ERR_NOMEM: *out is released. */
 bm_status bm_schema_make(const bm_schema_parts *parts, struct ArrowSchema *out, bm_error *err);
 /* Give it the metadata `key`: `value`; one only. */
 bm_status bm_schema_annotate(struct ArrowSchema *schema, bm_str key, bm_str value, bm_error *err);

@@ -65,8 +65,8 @@ typedef struct bm_batch_source_ops {
     bm_status (*begin)(bm_batch_source *source, const bm_batch_limits *limits, bm_error *err);
     /* *out is NULL at the end. */
     bm_status (*next)(bm_batch_source *source, bm_source_batch **out, bm_error *err);
-    /* While another thread calls `next`: a small part of what it has to do later. False: there is nothing. NULL: there
-     * never is. */
+    /* While another thread calls `next`: a small part of what it has to do later. False: there is
+     * nothing. NULL: there never is. */
     bool (*help)(bm_batch_source *source);
     /* How many records has a batch, bad ones too? */
     bm_status (*count)(bm_batch_source *source, const bm_source_batch *batch, uint64_t *n,
@@ -110,7 +110,8 @@ uint64_t bm_batch_source_total_bytes(const bm_batch_source *source);
 bm_status bm_batch_source_begin(bm_batch_source *source, const bm_batch_limits *limits,
                                 uint64_t skip, bm_error *err);
 
-/* Lock what lets one thread at a time call next; as long as another one has it, help that. The source was begun `helped`. */
+/* Lock what lets one thread at a time call next; as long as another one has it, help that. The
+ * source was begun `helped`. */
 void bm_batch_source_lock(bm_batch_source *source, pthread_mutex_t *lock);
 
 typedef enum bm_batch_got {

@@ -143,7 +143,8 @@ static bool is_plain(char c)
     return (c >= 0x20 && c < 0x7F) || c == '\t' || c == '\n' || c == '\r';
 }
 
-/* Are these units of `width` bytes, of which the one at `at` is plain ASCII and the others are zero? */
+/* Are these units of `width` bytes, of which the one at `at` is plain ASCII and the others are
+ * zero? */
 static bool in_units(const char *head, size_t len, size_t width, size_t at)
 {
     size_t n = len / width < PLAIN_UNITS ? len / width : PLAIN_UNITS;

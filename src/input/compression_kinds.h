@@ -27,9 +27,9 @@ static inline bool bm_name_ends(const char *name, size_t len, const char *ending
     return true;
 }
 
-/* What these first bytes of a file begin. Zstandard and LZ4 share their skippable frames, with which
- * a file of either may begin: then it is what follows them, where that is among these bytes, else
- * what the name promised. */
+/* What these first bytes of a file begin. Zstandard and LZ4 share their skippable frames, with
+ * which a file of either may begin: then it is what follows them, where that is among these bytes,
+ * else what the name promised. */
 bm_compression bm_compression_of_bytes(const char *head, size_t len, bm_compression promised);
 /* What the ending of a name promises, in either case. *len, the length of the name, is shortened by
  * that ending. */

@@ -1,16 +1,18 @@
 /* input_ahead.c -- see the header.
  *
- * One mutex guards all but what a thread does with the source that it is busy with, and with a block that it has
- * taken. A block is taken, filled and put into the list of its source; the reader copies from it and gives it
- * back. Other sources than that of the reader leave him some blocks, or he might wait for ever.
+ * One mutex guards all but what a thread does with the source that it is busy with, and with a
+ * block that it has taken. A block is taken, filled and put into the list of its source; the reader
+ * copies from it and gives it back. Other sources than that of the reader leave him some blocks, or
+ * he might wait for ever.
  *
- * Members that end where it can be told (members.h) are cut off by one thread at a time, which reads the source in order,
- * and unpacked by all; what cannot be cut is unpacked as a stream, by one thread at a time. Where others help, the reader
- * unpacks its own stream, straight into the caller's buffer, and helps too before it waits: handing blocks on costs a
- * twentieth of what is done with them, and is worth that only to a thread that would do nothing.
+ * Members that end where it can be told (members.h) are cut off by one thread at a time, which
+ * reads the source in order, and unpacked by all; what cannot be cut is unpacked as a stream, by
+ * one thread at a time. Where others help, the reader unpacks its own stream, straight into the
+ * caller's buffer, and helps too before it waits: handing blocks on costs a twentieth of what is
+ * done with them, and is worth that only to a thread that would do nothing.
  *
- * Blocks of a plain file are claimed one behind the other and read by their place, by helpers alone; what nobody has claimed
- * the reader claims and reads himself. He digests all of it.
+ * Blocks of a plain file are claimed one behind the other and read by their place, by helpers
+ * alone; what nobody has claimed the reader claims and reads himself. He digests all of it.
  *
  * Tests: tests/unit/input/test_input_ahead.c, tests/race/race_pipeline.c */
 #include "input/input_ahead.h"
@@ -116,8 +118,8 @@ struct bm_input_ahead {
     size_t next;   /* the source that may be begun next */
     block *blocks; /* free ones */
     size_t n_used; /* that are not in the list of free ones */
-    size_t
-        n_most; /* that there may be so far: more are worth their memory where the reader has to wait */
+    size_t n_most; /* that there may be so far: more are worth their memory where the reader has to
+                      wait */
 };
 
 /* --- what is granted --- */
@@ -362,8 +364,8 @@ static bool read_at(int fd, char *out, size_t n, uint64_t from)
     return got > 0;
 }
 
-/* Fill the block as far as the source goes, and a small one is full: what is larger costs more page faults than it spares
- * of handing on. */
+/* Fill the block as far as the source goes, and a small one is full: what is larger costs more page
+ * faults than it spares of handing on. */
 static place_state fill_block(place *p, block *b)
 {
     size_t got = 1;
@@ -377,7 +379,8 @@ static place_state fill_block(place *p, block *b)
     return got > 0 ? PLACE_OPEN : PLACE_ENDED;
 }
 
-/* Read until members can be cut off p->packed; *cut: they can. Where the first cannot, it is a stream from now on. */
+/* Read until members can be cut off p->packed; *cut: they can. Where the first cannot, it is a
+ * stream from now on. */
 static place_state read_members(const bm_input_ahead *ahead, place *p, bool *cut)
 {
     const size_t most = ahead->plan.block_bytes;
@@ -406,8 +409,8 @@ static place_state read_members(const bm_input_ahead *ahead, place *p, bool *cut
     }
 }
 
-/* Cut members off, which are left in `p->packed`; what follows them goes to `rest`, which takes its place. Returns them; NULL: there
- * are none. */
+/* Cut members off, which are left in `p->packed`; what follows them goes to `rest`, which takes its
+ * place. Returns them; NULL: there are none. */
 static block *cut_members(const bm_input_ahead *ahead, place *p, block *rest, place_state *state)
 {
     bool cut = false;
@@ -657,8 +660,8 @@ void bm_input_ahead_close(bm_input_ahead *ahead)
 
 /* --- the reader --- */
 
-/* Wait until a thread is done with a block of the place, for a while at most; the lock is held. False: it was too
- * long. */
+/* Wait until a thread is done with a block of the place, for a while at most; the lock is held.
+ * False: it was too long. */
 static bool await(bm_input_ahead *ahead, const place *p)
 {
     struct timespec until;

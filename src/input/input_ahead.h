@@ -1,23 +1,25 @@
-/* input_ahead.h -- the bytes of the inputs as input_bytes.h gives them, of which threads of its own have
- * unpacked what comes next.
+/* input_ahead.h -- the bytes of the inputs as input_bytes.h gives them, of which threads of its own
+ * have unpacked what comes next.
  *
  *     sources     a.gz   b.gz   c.gz   d.gz   e.gz ...
  *                  |      |      |      '-- nobody has begun with it
- *                reader   '------'--------- open: each has its own decompressor and a list of blocks,
- *                                           which some thread goes on filling, the nearest first
+ *                reader   '------'--------- open: each has its own decompressor and a list of
+ * blocks, which some thread goes on filling, the nearest first
  *
- * Who reads sees no difference but time. Blocks come in the order of the bytes, source by source. A thread that
- * unpacks tells nobody of an error: what it has given stays, and the reader reads that source again by itself, drops
- * what it was given, and meets what is wrong as if it had been alone. So a source that is never reached changes
- * nothing. The digest of a source is told to the set by the reader, when he comes to its end.
+ * Who reads sees no difference but time. Blocks come in the order of the bytes, source by source. A
+ * thread that unpacks tells nobody of an error: what it has given stays, and the reader reads that
+ * source again by itself, drops what it was given, and meets what is wrong as if it had been alone.
+ * So a source that is never reached changes nothing. The digest of a source is told to the set by
+ * the reader, when he comes to its end.
  *
- * Of a file whose members can be told apart (members.h), ours and those of tools that compress in blocks, several are
- * unpacked at once; any other by one thread, so that two files are needed. Where others help, they read plain files ahead
- * too. Standard input, pipes and very small files are read as they are asked for. A source with which nobody has begun is not waited for.
+ * Of a file whose members can be told apart (members.h), ours and those of tools that compress in
+ * blocks, several are unpacked at once; any other by one thread, so that two files are needed.
+ * Where others help, they read plain files ahead too. Standard input, pipes and very small files
+ * are read as they are asked for. A source with which nobody has begun is not waited for.
  *
- * Memory: no more than was granted, for blocks, windows and all else; a thread that gets none sleeps.
- * Threads: one reads; those that unpack are others that wait for it and help meanwhile, or else this file's own, begun
- * with the first source and ended by close. */
+ * Memory: no more than was granted, for blocks, windows and all else; a thread that gets none
+ * sleeps. Threads: one reads; those that unpack are others that wait for it and help meanwhile, or
+ * else this file's own, begun with the first source and ended by close. */
 #ifndef BM_IO_INPUT_INPUT_AHEAD_H
 #define BM_IO_INPUT_INPUT_AHEAD_H
 
@@ -25,8 +27,9 @@
 
 typedef struct bm_input_ahead bm_input_ahead;
 
-/* Whoever reads the set may unpack ahead with so many threads, within so many bytes. Returns how many of these
- * it will use at most; 0: it will not unpack ahead, since there is nothing to gain, or too little memory. */
+/* Whoever reads the set may unpack ahead with so many threads, within so many bytes. Returns how
+ * many of these it will use at most; 0: it will not unpack ahead, since there is nothing to gain,
+ * or too little memory. */
 uint64_t bm_input_ahead_grant(bm_input_set *set, uint32_t threads, uint64_t bytes);
 
 /* The calls of input_bytes.h. */
@@ -34,7 +37,8 @@ bm_status bm_input_ahead_open(bm_input_set *set, bm_input_ahead **out, bm_error 
 void bm_input_ahead_close(bm_input_ahead *ahead); /* NULL is fine */
 /* Before the first begin: whoever waits for the reader calls bm_input_ahead_help. */
 void bm_input_ahead_set_helped(bm_input_ahead *ahead);
-/* By any thread but the reader's, between open and close: unpack a block of what comes next. False: there is nothing to do. */
+/* By any thread but the reader's, between open and close: unpack a block of what comes next. False:
+ * there is nothing to do. */
 bool bm_input_ahead_help(bm_input_ahead *ahead);
 bm_status bm_input_ahead_begin(bm_input_ahead *ahead, size_t source, bm_error *err);
 bm_status bm_input_ahead_read(bm_input_ahead *ahead, char *out, size_t cap, size_t *got,
@@ -43,8 +47,9 @@ bool bm_input_ahead_is_broken(const bm_input_ahead *ahead);
 bm_status bm_input_ahead_pass_over(bm_input_ahead *ahead, bm_error *err);
 uint64_t bm_input_ahead_stored(const bm_input_ahead *ahead);
 
-/* A record of so many bytes is going to be held. Where whoever bounds the memory may need all of it for such a
- * record, what was unpacked ahead is dropped, and nothing more is before the next source. */
+/* A record of so many bytes is going to be held. Where whoever bounds the memory may need all of it
+ * for such a record, what was unpacked ahead is dropped, and nothing more is before the next
+ * source. */
 bm_status bm_input_ahead_yield(bm_input_ahead *ahead, uint64_t record_bytes, bm_error *err);
 
 #endif

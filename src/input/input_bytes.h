@@ -13,8 +13,8 @@ typedef struct bm_input_bytes bm_input_bytes;
 
 bm_status bm_input_bytes_open(bm_input_set *set, bm_input_bytes **out, bm_error *err);
 void bm_input_bytes_close(bm_input_bytes *bytes); /* NULL is fine */
-/* From the first begin on: read beside whoever reads the set. The set is only looked at, these callbacks are
- * asked from now on (borrowed), and windows have 2^window_log bytes at most. */
+/* From the first begin on: read beside whoever reads the set. The set is only looked at, these
+ * callbacks are asked from now on (borrowed), and windows have 2^window_log bytes at most. */
 void bm_input_bytes_set_apart(bm_input_bytes *bytes, const bm_callbacks *callbacks,
                               unsigned window_log);
 /* Tell the set the digest and the length of the source that was read apart, to its end. */
@@ -26,17 +26,19 @@ bm_status bm_input_bytes_begin(bm_input_bytes *bytes, size_t source, bm_error *e
  * file is closed. */
 bm_status bm_input_bytes_read(bm_input_bytes *bytes, char *out, size_t cap, size_t *got,
                               bm_error *err);
-/* Behind begin, in place of read: a compressed source as it is stored, from its first byte on. BM_ERR_UNSUPPORTED: begin
- * had to read too much of it. */
+/* Behind begin, in place of read: a compressed source as it is stored, from its first byte on.
+ * BM_ERR_UNSUPPORTED: begin had to read too much of it. */
 bm_status bm_input_bytes_read_packed(bm_input_bytes *bytes, char *out, size_t cap, size_t *got,
                                      bm_error *err);
-/* A descriptor of the regular file that was begun, for others to read by place; -1: there is none. Owned by the caller. */
+/* A descriptor of the regular file that was begun, for others to read by place; -1: there is none.
+ * Owned by the caller. */
 int bm_input_bytes_share(const bm_input_bytes *bytes);
-/* In place of read, which goes on behind them: these bytes, which come next in a source that is not compressed, were read so. */
+/* In place of read, which goes on behind them: these bytes, which come next in a source that is not
+ * compressed, were read so. */
 void bm_input_bytes_pass(bm_input_bytes *bytes, const char *data, size_t n);
 /* Was the last failure of begin or read that of the file itself: it cannot be opened or read, its
- * compression is damaged, it holds a format that is not read? Then what came before has been given, and the
- * next source may be begun. */
+ * compression is damaged, it holds a format that is not read? Then what came before has been given,
+ * and the next source may be begun. */
 bool bm_input_bytes_is_broken(const bm_input_bytes *bytes);
 /* Read what is left of a broken file as stored, as far as it can be read: its digest is known then.
  * Fails where it has changed. */
@@ -49,9 +51,9 @@ uint64_t bm_input_bytes_in_source(const bm_input_bytes *bytes);
  * so all of
  * one is copied to a file without a name first: it is gone however the job ends. */
 
-/* Copy source `index`, unless it is a regular file or was copied: bm_source_place leads to the copy then, and
- * its digest and size are known. BM_ERR_IO names the directory that cannot hold it (bm_input_room.temp_dir);
- * BM_ERR_CANCELLED, BM_ERR_NOMEM. By whoever reads the set. */
+/* Copy source `index`, unless it is a regular file or was copied: bm_source_place leads to the copy
+ * then, and its digest and size are known. BM_ERR_IO names the directory that cannot hold it
+ * (bm_input_room.temp_dir); BM_ERR_CANCELLED, BM_ERR_NOMEM. By whoever reads the set. */
 bm_status bm_input_copy(bm_input_set *set, size_t index, bm_error *err);
 
 #endif

@@ -35,8 +35,8 @@ void bm_content_tracker_begin(bm_content_tracker *tracker, size_t file);
  * before the place. */
 bm_status bm_content_tracker_add(bm_content_tracker *tracker, const char *data, size_t len,
                                  const char *name, bm_error *err);
-/* The rest of the file cannot be read and is passed over: until the next one begins no place is known,
- * for a record that nobody has seen is before it. */
+/* The rest of the file cannot be read and is passed over: until the next one begins no place is
+ * known, for a record that nobody has seen is before it. */
 void bm_content_tracker_lose(bm_content_tracker *tracker);
 /* The file has ended. BM_ERR_FORMAT: before the place. */
 bm_status bm_content_tracker_end(const bm_content_tracker *tracker, const char *name,

@@ -759,7 +759,8 @@ static bm_status note_unreadable(bm_source *source, bm_status status, const bm_e
     return source->unreadable != NULL ? BM_OK : bm_fail_nomem(err, strlen(why->message));
 }
 
-/* That no source at all can be read is no matter of records: a name is misspelt, a format is not read. */
+/* That no source at all can be read is no matter of records: a name is misspelt, a format is not
+ * read. */
 static bm_status probe_skipping(struct bm_input_set *set, bm_error *err)
 {
     bm_error first = {0}, why;
@@ -815,7 +816,8 @@ static bool may_be_any(const bm_source *source)
                                           bm_format_of_name(source->name, len) == BM_FORMAT_JSON);
 }
 
-/* A name that says nothing means that the file is one document: not where it begins like JSON Lines. */
+/* A name that says nothing means that the file is one document: not where it begins like JSON
+ * Lines. */
 static bm_status check_whole_file(const bm_source *source, bm_error *err)
 {
     if (source->beginning != BM_BEGINS_OBJECT)

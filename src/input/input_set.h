@@ -24,14 +24,14 @@ bm_source *bm_input_set_offsets(bm_input_set *set);
 /* Where files are not where they once were: their names, one for each source, as ids and messages
  * shall show them; `offsets` NULL: none. Borrowed until close. */
 void bm_input_set_rename(bm_input_set *set, const char *const *names, const char *offsets);
-/* Its records are to have keys of these rules (borrowed until close), where they look at fields. BM_ERR_USAGE: records of
- * its format have none. */
+/* Its records are to have keys of these rules (borrowed until close), where they look at fields.
+ * BM_ERR_USAGE: records of its format have none. */
 bm_status bm_input_set_rank(bm_input_set *set, const bm_keep_rules *rules, bm_error *err);
 bool bm_input_set_is_stream(const bm_input_set *set);       /* a table in memory: it has no files */
 bm_format bm_input_set_format(const bm_input_set *set);     /* never AUTO */
 uint64_t bm_input_set_total_bytes(const bm_input_set *set); /* 0: not known (standard input) */
-/* What decoders will hold at once, as far as the first bytes tell; *largest: the source that has the
- * largest window. False: none has one to speak of. */
+/* What decoders will hold at once, as far as the first bytes tell; *largest: the source that has
+ * the largest window. False: none has one to speak of. */
 bool bm_input_set_windows(const bm_input_set *set, uint64_t *bytes, size_t *largest);
 /* A window that first bytes do not tell has so many bytes at most, rounded down to a power of 2; a
  * larger one is BM_ERR_NOMEM. */
@@ -129,8 +129,8 @@ bm_status bm_input_set_open(const bm_input_options *options, const char *spool_d
 bm_status bm_input_set_open_watched(const bm_input_options *options, const char *spool_dir,
                                     const bm_callbacks *callbacks, bm_input_set **out,
                                     bm_error *err);
-/* One stream of this name, which somebody else reads: nothing is opened, nor looked at. The format of the
- * options is not AUTO. BM_ERR_USAGE: fields that the header rule forbids. */
+/* One stream of this name, which somebody else reads: nothing is opened, nor looked at. The format
+ * of the options is not AUTO. BM_ERR_USAGE: fields that the header rule forbids. */
 bm_status bm_input_set_open_stream(const bm_input_options *options, const char *name,
                                    bm_input_set **out, bm_error *err);
 
@@ -140,8 +140,8 @@ bm_status bm_input_set_open_stream(const bm_input_options *options, const char *
 struct bm_input_set;
 
 /* Look at the first bytes of each source: fills its compression and size, and holds what can be
- * read only once. Where bad records are skipped, one that cannot be read is noted as `unreadable`; but
- * if none can be read, the first failure is returned. */
+ * read only once. Where bad records are skipped, one that cannot be read is noted as `unreadable`;
+ * but if none can be read, the first failure is returned. */
 bm_status bm_input_set_probe(struct bm_input_set *set, bm_error *err);
 /* BM_ERR_INPUT where these first bytes of `name` belong to a format that is not read. */
 bm_status bm_probe_refused(const char *name, const char *head, size_t len, bm_error *err);
@@ -156,8 +156,9 @@ bm_status bm_input_set_expand(struct bm_input_set *set, bm_error *err);
 
 /* input_beginning -- how a source begins, where its name does not settle its format. */
 
-/* `head`: its first bytes as stored. Of a compressed one that is a regular file as much is unpacked as is
- * needed to see its text begin; damage is left to the reader. Fails for want of memory only. */
+/* `head`: its first bytes as stored. Of a compressed one that is a regular file as much is unpacked
+ * as is needed to see its text begin; damage is left to the reader. Fails for want of memory only.
+ */
 bm_status bm_input_beginning(const bm_source *source, const bm_head *head, bm_beginning *out,
                              bm_error *err);
 

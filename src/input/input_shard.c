@@ -1,7 +1,7 @@
 /* input_shard.c -- which files a share has, and where it begins and ends in them.
  *
- * Where every newline ends a record, the end of a share is looked for from its range on; in CSV it is
- * known to who has read all that stands before it.
+ * Where every newline ends a record, the end of a share is looked for from its range on; in CSV it
+ * is known to who has read all that stands before it.
  *
  * Tests: tests/unit/input/test_input_shard.c, tests/cli/cases/shard.sh */
 #include "input/input_shard.h"
@@ -173,7 +173,8 @@ static bool can_be_cut(const struct bm_input_set *set, const bm_source *source)
            source->compression == BM_COMPRESSION_NONE && source->unreadable == NULL;
 }
 
-/* The file whose first byte is byte `begin` of all of them: does the share have it, or a part of it? */
+/* The file whose first byte is byte `begin` of all of them: does the share have it, or a part of
+ * it? */
 static bm_status take_part(const struct bm_input_set *set, bm_source *source, uint64_t begin,
                            bool *has, bm_error *err)
 {

@@ -1,18 +1,18 @@
 /* input_shard.h -- one of N contiguous shares of the inputs, for N machines.
  *
  *     file 0          file 1 (gz)       file 2
- *     |---------------|-----------------|--------------------|    bytes as stored, one file after another
- *             ^                  ^                 ^              N ranges of equal length
+ *     |---------------|-----------------|--------------------|    bytes as stored, one file after
+ * another ^                  ^                 ^              N ranges of equal length
  *             '- cut behind      '- not cut        '- cut
  *                the record
  *
- * A record of a plain file of lines, TSV or CSV is of the range in which its first byte lies. Any other
- * file (compressed, a JSON array, a table, a document) goes as a whole to the range in which its middle
- * lies. So names, sizes and N alone decide which bytes are looked at, and the shares one after another
- * hold each record once, in input order.
+ * A record of a plain file of lines, TSV or CSV is of the range in which its first byte lies. Any
+ * other file (compressed, a JSON array, a table, a document) goes as a whole to the range in which
+ * its middle lies. So names, sizes and N alone decide which bytes are looked at, and the shares one
+ * after another hold each record once, in input order.
  *
- * What stands in a file before its share is read, but not parsed: its lines and records are counted, and
- * CSV has quotes. */
+ * What stands in a file before its share is read, but not parsed: its lines and records are
+ * counted, and CSV has quotes. */
 #ifndef BM_IO_INPUT_INPUT_SHARD_H
 #define BM_IO_INPUT_INPUT_SHARD_H
 
@@ -22,9 +22,9 @@
 
 struct bm_input_set;
 
-/* Leave of the set's files those that the share has, perhaps none. BM_ERR_USAGE: standard input, a pipe, or
- * arrays of hashes. BM_ERR_IO: a file cannot be read up to the end of its share; BM_ERR_INPUT: its header is
- * longer than a document may be; BM_ERR_NOMEM, BM_ERR_CANCELLED. */
+/* Leave of the set's files those that the share has, perhaps none. BM_ERR_USAGE: standard input, a
+ * pipe, or arrays of hashes. BM_ERR_IO: a file cannot be read up to the end of its share;
+ * BM_ERR_INPUT: its header is longer than a document may be; BM_ERR_NOMEM, BM_ERR_CANCELLED. */
 bm_status bm_input_set_shard(struct bm_input_set *set, uint32_t index, uint32_t of, bm_error *err);
 /* What was left, of `of` shares. */
 const bm_input_shard *bm_input_set_shard_of(const struct bm_input_set *set);

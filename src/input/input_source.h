@@ -17,7 +17,8 @@ typedef enum bm_beginning {
     BM_BEGINS_OBJECT     /* the line is an object of JSON */
 } bm_beginning;
 
-/* The part of a plain file that is read, where its records are shared out (input_shard.h): whole records. */
+/* The part of a plain file that is read, where its records are shared out (input_shard.h): whole
+ * records. */
 typedef struct bm_source_cut {
     uint64_t from, to; /* bytes of the file; `to` 0: all of it */
     uint64_t lines;    /* of the file before them, */
@@ -29,8 +30,8 @@ typedef struct bm_source_cut {
 typedef struct bm_source {
     const char *path; /* to open; "-" for standard input */
     const char *name; /* as given or found: what ids and messages show */
-    /* Not NULL: it was found to be unreadable when the inputs were opened, and bad records are skipped:
-     * why. Owned by the set. */
+    /* Not NULL: it was found to be unreadable when the inputs were opened, and bad records are
+     * skipped: why. Owned by the set. */
     char *unreadable;
     bool
         lost; /* of a table: it could not be opened when it was to be read, and is one bad record */
@@ -44,8 +45,8 @@ typedef struct bm_source {
     uint64_t bytes_read; /* as stored, likewise */
     bm_hash128
         header; /* XXH3 128 of its row of names; zeros until that was read, or where it has none */
-    /* Of a table that can be read only once: where its copy is opened (input_bytes.h); NULL: none was made.
-     * Owned by the set. */
+    /* Of a table that can be read only once: where its copy is opened (input_bytes.h); NULL: none
+     * was made. Owned by the set. */
     char *copy;
 } bm_source;
 

@@ -1,8 +1,8 @@
 /* keep_key.c -- numbers, strings and places of a list as bytes in their order.
  *
- * The double that is nearest to a number never falls as the number grows. So two numbers compare as their doubles do where these
- * differ; where they agree, the numbers lie within half a unit of the same double, and it counts on which side: only two on the
- * same side need their digits.
+ * The double that is nearest to a number never falls as the number grows. So two numbers compare as
+ * their doubles do where these differ; where they agree, the numbers lie within half a unit of the
+ * same double, and it counts on which side: only two on the same side need their digits.
  *
  * Tests: tests/unit/input/test_keep_key.c */
 #include "input/keep_key.h"
@@ -79,7 +79,8 @@ typedef struct decimal {
     char digits[DIGITS_MOST];
 } decimal;
 
-/* The number that `text` spells: an optional minus, digits, perhaps a point (or what a locale has) and more of them. */
+/* The number that `text` spells: an optional minus, digits, perhaps a point (or what a locale has)
+ * and more of them. */
 static void read_decimal(bm_str text, decimal *out)
 {
     bool behind = false;

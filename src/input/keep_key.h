@@ -1,18 +1,18 @@
-/* keep_key.h -- what the rules of `keep` see of a record, as bytes in the order of keeping: of two keys the one that memcmp
- * puts first is rather kept.
+/* keep_key.h -- what the rules of `keep` see of a record, as bytes in the order of keeping: of two
+ * keys the one that memcmp puts first is rather kept.
  *
  * A rule after another adds its part:
  *
  *     longest, shortest  8 bytes: the length, the greatest byte first; of longest its complement
- *     sources, order     4 bytes: which of the listed values; behind them any other; last (order) one that is missing
- *     max, min           a class (1 number, 2 string, 3 neither), then
- *         a number       8 bytes: the nearest double, as an integer in its order; 1 byte: is the number below it (0), equal (1)
- *                        or above (2)? But for equal, exponent and decimal digits of the number, so that integers of 64 bits and
- *                        decimals of tables compare exactly with one another and with doubles
- *         a string       its bytes, NUL as 00 01, and 00 00 at the end
- *                        (of max all behind the class is complemented)
+ *     sources, order     4 bytes: which of the listed values; behind them any other; last (order)
+ * one that is missing max, min           a class (1 number, 2 string, 3 neither), then a number 8
+ * bytes: the nearest double, as an integer in its order; 1 byte: is the number below it (0), equal
+ * (1) or above (2)? But for equal, exponent and decimal digits of the number, so that integers of
+ * 64 bits and decimals of tables compare exactly with one another and with doubles a string its
+ * bytes, NUL as 00 01, and 00 00 at the end (of max all behind the class is complemented)
  *
- * At the end stands a byte for each rule that looks at a field, which is not compared: bm_keep_seen. */
+ * At the end stands a byte for each rule that looks at a field, which is not compared:
+ * bm_keep_seen. */
 #ifndef BM_IO_FORMATS_KEEP_KEY_H
 #define BM_IO_FORMATS_KEEP_KEY_H
 

@@ -19,8 +19,8 @@ bm_status bm_parser_open(const bm_input_set *set, bm_parser **out, bm_error *err
 bm_status bm_parser_run(bm_parser *parser, const bm_raw_batch *batch, bm_record_fn fn, void *ctx,
                         bm_error *err);
 /* Bounds only: raw, file, line, is_header. Records that full parsing calls bad are records here
- * like any other. Elements of an array are parsed all the same, and have `bad` and `id`: several may
- * begin on one line, so that file and line do not say which is which. */
+ * like any other. Elements of an array are parsed all the same, and have `bad` and `id`: several
+ * may begin on one line, so that file and line do not say which is which. */
 bm_status bm_parser_split(bm_parser *parser, const bm_raw_batch *batch, bm_record_fn fn, void *ctx,
                           bm_error *err);
 /* How many records a batch has, bad ones too, from their bounds alone. */

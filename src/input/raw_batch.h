@@ -18,7 +18,8 @@ typedef struct bm_raw_piece {
      * last piece may be empty. */
     bool file_begin, file_end;
     unsigned state; /* of the scan (record_format.h) at its beginning */
-    /* Not NULL: an empty piece, which stands for the rest of a file that cannot be read, and why. Owned. */
+    /* Not NULL: an empty piece, which stands for the rest of a file that cannot be read, and why.
+     * Owned. */
     char *broken;
     bool
         cut; /* one record, longer than a document may be, of which only the first bytes are here */

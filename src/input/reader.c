@@ -126,8 +126,8 @@ bm_status bm_reader_end_file(struct bm_reader *reader, bm_error *err)
 
 /* --- broken files --- */
 
-/* reader->broken.error says why the current file is broken: skip the rest of it. Its bytes are still read, as
- * far as that goes, for their digest. */
+/* reader->broken.error says why the current file is broken: skip the rest of it. Its bytes are
+ * still read, as far as that goes, for their digest. */
 static bm_status give_up(struct bm_reader *reader, bm_error *err)
 {
     reader->broken.rest = reader->file_end = true;

@@ -20,14 +20,14 @@
 
 typedef struct bm_reader bm_reader;
 
-/* A batch ends when it holds batch_bytes (a longer record makes it longer, up to the longest that a document may
- * be and a bit) or `batch_records` records (0: no limit). */
+/* A batch ends when it holds batch_bytes (a longer record makes it longer, up to the longest that a
+ * document may be and a bit) or `batch_records` records (0: no limit). */
 bm_status bm_reader_open(bm_input_set *set, size_t batch_bytes, uint32_t batch_records,
                          bm_reader **out, bm_error *err);
 /* Ask before a record that is longer than a batch is held; borrowed; NULL: any may be. */
 void bm_reader_set_gate(bm_reader *reader, const bm_long_gate *gate);
-/* Tell the place behind each batch, and whether the bytes before `check` (copied), where it is known,
- * are those that they were. */
+/* Tell the place behind each batch, and whether the bytes before `check` (copied), where it is
+ * known, are those that they were. */
 bm_status bm_reader_track(bm_reader *reader, const bm_content_place *check, bm_error *err);
 /* bm_input_ahead_set_helped, and _help, of its inputs. */
 void bm_reader_set_helped(bm_reader *reader);
@@ -111,7 +111,8 @@ bm_status bm_reader_header_too_long(const struct bm_reader *reader, bm_error *er
  * before the place that is looked for. */
 bm_status bm_reader_saw(const struct bm_reader *reader, const char *data, size_t len,
                         bm_error *err);
-/* All of the current file is read: the next one follows. BM_ERR_FORMAT: it ended before that place. */
+/* All of the current file is read: the next one follows. BM_ERR_FORMAT: it ended before that place.
+ */
 bm_status bm_reader_end_file(struct bm_reader *reader, bm_error *err);
 
 /* reader_rest -- what the reader does not hold or cannot read: records that are too long, and
@@ -125,20 +126,21 @@ bm_status bm_reader_end_file(struct bm_reader *reader, bm_error *err);
  * then one bad record: an empty piece with `broken` ends the file, and the next file follows. Else
  * reading ends with the error. */
 
-/* Begin the current file, and read from it. Where the file is broken and bad records are skipped: BM_OK,
- * *got 0, and reader->broken.rest. */
+/* Begin the current file, and read from it. Where the file is broken and bad records are skipped:
+ * BM_OK, *got 0, and reader->broken.rest. */
 bm_status bm_reader_begin_file(struct bm_reader *reader, bm_error *err);
 bm_status bm_reader_read(struct bm_reader *reader, char *out, size_t cap, size_t *got,
                          bm_error *err);
 /* The piece that stands for the rest of the file, which begins on `line`. */
 bm_status bm_reader_add_rest(struct bm_reader *reader, bm_raw_batch *batch, uint64_t line,
                              bm_error *err);
-/* The array of the current file is broken on this line: once what stands before is handed out, that is the
- * end, or the rest of the file is passed over. */
+/* The array of the current file is broken on this line: once what stands before is handed out, that
+ * is the end, or the rest of the file is passed over. */
 bm_status bm_reader_break_off(struct bm_reader *reader, uint64_t line, const char *why,
                               bm_error *err);
-/* The record that has begun is longer than a document may be: its first bytes become a piece of their own. Or
- * else (`to_refuse`) the gate will not have it held, and how long it is has yet to be seen. */
+/* The record that has begun is longer than a document may be: its first bytes become a piece of
+ * their own. Or else (`to_refuse`) the gate will not have it held, and how long it is has yet to be
+ * seen. */
 bm_status bm_reader_take_too_long(struct bm_reader *reader, bm_cutter *c, bool to_refuse,
                                   bm_error *err);
 

@@ -28,9 +28,9 @@ typedef struct bm_record {
     size_t n_hashes;        /* in order, with repeats */
     bm_str keep_key;        /* where fields rank it: keep_key.h */
     const uint64_t
-        *keys; /* instead of both, from sources of band keys: as many as the source has */
-    uint64_t
-        entry; /* where the text is one of a dictionary: which; those of one number are the same; or 0 */
+        *keys;      /* instead of both, from sources of band keys: as many as the source has */
+    uint64_t entry; /* where the text is one of a dictionary: which; those of one number are the
+                       same; or 0 */
 } bm_record;
 
 /* Anything but BM_OK stops the parser, which returns it. */

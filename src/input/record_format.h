@@ -105,7 +105,8 @@ static inline bm_str bm_without_line_end(bm_str row)
     return row;
 }
 
-/* A record longer than a document may be is known by its first bytes: so many, wherever it was cut. */
+/* A record longer than a document may be is known by its first bytes: so many, wherever it was cut.
+ */
 static inline size_t bm_too_long_prefix(uint64_t longest)
 {
     return longest < 255 ? (size_t)longest + 1 : 256;

@@ -36,9 +36,9 @@ void bm_record_bad(bm_record_maker *maker, bm_record *record, const char *format
     record->reason = maker->reason;
 }
 
-/* Append a file's name as UTF-8, so that no two names become one. A name that is UTF-8 and has no "\x"
- * stays as it is. In any other each byte that is not UTF-8 becomes \xhh and each backslash two, so that
- * there is an "\x" in it, and the name can be had back. */
+/* Append a file's name as UTF-8, so that no two names become one. A name that is UTF-8 and has no
+ * "\x" stays as it is. In any other each byte that is not UTF-8 becomes \xhh and each backslash
+ * two, so that there is an "\x" in it, and the name can be had back. */
 static bm_status add_name(bm_buf *out, const char *name, bm_error *err)
 {
     const size_t len = strlen(name);
@@ -272,7 +272,8 @@ static bm_status take_id(row_job *job, bm_error *err)
     return bm_record_make_valid(&parser->maker, job->record, &field, err);
 }
 
-/* What the fields of `keep` hold, whose cells follow those of the text: a cell that is wholly a number of JSON is one. */
+/* What the fields of `keep` hold, whose cells follow those of the text: a cell that is wholly a
+ * number of JSON is one. */
 static void take_values(struct bm_parser *parser)
 {
     const bm_str *cells = parser->cells + parser->rules->n_text;
@@ -451,7 +452,8 @@ bm_status bm_parse_jsonl(struct bm_parser *parser, bm_str content, bm_record *re
  * `conversion`): where one
  * ends, and its id and text.
  *
- *     FIRST --line--> FIELDS --empty line--> BODY --so many bytes--> ENDING --two line ends--> the next record
+ *     FIRST --line--> FIELDS --empty line--> BODY --so many bytes--> ENDING --two line ends--> the
+ * next record
  *
  * Content-Length says how many bytes of text follow the header, whatever they are. A record
  * without it, or that begins with
@@ -505,7 +507,8 @@ static size_t end_record(bm_scan *scan, size_t at)
     return at;
 }
 
-/* A line of the header is complete. False: it is the last of a record that has nothing behind its header. */
+/* A line of the header is complete. False: it is the last of a record that has nothing behind its
+ * header. */
 static bool take_line(bm_scan *scan)
 {
     bm_wet_scan *w = &scan->wet;
@@ -672,9 +675,9 @@ size_t bm_file_end(bm_scan *scan, const char *data, size_t from, size_t to)
  *     AFTER     QUOTED       FIELD    end       PLAIN      a quote was seen inside quotes
  *
  * A quote in the middle of a plain field and text behind a closing quote are errors of the row
- * (record_rules.c says so); here they only must not move the bounds of the rows around it. The place
- * of the next newline is remembered until it is passed, so that each byte is searched by memchr a
- * bounded number of times. */
+ * (record_rules.c says so); here they only must not move the bounds of the rows around it. The
+ * place of the next newline is remembered until it is passed, so that each byte is searched by
+ * memchr a bounded number of times. */
 
 enum { FIELD, PLAIN, QUOTED, AFTER };
 

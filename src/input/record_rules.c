@@ -22,7 +22,8 @@
 #define NAME_MAX  48u /* bytes of one */
 #define REST_MAX  48u /* bytes for what is said behind them */
 
-/* Append a name, or as much of it as is shown, with a question mark for each byte that is no UTF-8. */
+/* Append a name, or as much of it as is shown, with a question mark for each byte that is no UTF-8.
+ */
 static void put_name(bm_name_list *list, bm_str name)
 {
     size_t len = name.len, pos = 0;

@@ -124,8 +124,8 @@ bm_status bm_record_rules_init(const bm_input_options *options, bm_format format
                                bm_record_rules *out, bm_error *err);
 /* How rows of the format are written; of others than tsv and csv nothing. */
 bm_row_syntax bm_row_syntax_of(const bm_input_options *options, bm_format format);
-/* Records are ranked by the fields of `keep` too (borrowed). BM_ERR_USAGE: the format has no fields, or rows have no such
- * column. */
+/* Records are ranked by the fields of `keep` too (borrowed). BM_ERR_USAGE: the format has no
+ * fields, or rows have no such column. */
 bm_status bm_record_rules_rank(bm_record_rules *rules, bm_format format, const bm_keep_rules *keep,
                                bm_error *err);
 static inline size_t bm_rules_n_keep(const bm_record_rules *rules)

@@ -1,6 +1,6 @@
-/* table_module.h -- what reads and writes Parquet and Arrow's IPC files: a shared library of its own,
- * bandmill_parquet (src/parquet), which is opened when such a file turns up. So the program does without
- * Arrow's libraries where nobody has tables.
+/* table_module.h -- what reads and writes Parquet and Arrow's IPC files: a shared library of its
+ * own, bandmill_parquet (src/parquet), which is opened when such a file turns up. So the program
+ * does without Arrow's libraries where nobody has tables.
  *
  * Also included by that library, in C++: it is their whole agreement. Where that changes, so does
  * BM_TABLE_MODULE_ABI. */
@@ -21,8 +21,8 @@ extern "C" {
 typedef struct bm_table_wish {
     const char *path;
     bool parquet; /* else IPC, a file or a stream */
-    /* Names of columns, dots leading into structs, [] into lists; those that are not there are passed over.
-     * Of none: rows alone. */
+    /* Names of columns, dots leading into structs, [] into lists; those that are not there are
+     * passed over. Of none: rows alone. */
     const char *const *columns;
     size_t n_columns;
     size_t n_needed;    /* of them, the first: where one is not there, all columns are given */
@@ -48,8 +48,8 @@ typedef struct bm_table_kept {
     const uint8_t *rows; /* a bit a row, lowest first: it stays */
     uint64_t n_rows;     /* of the bits: rows behind them do not stay */
     /* NULL, or one for each row that stays: a column more, `bandmill`, a struct of them as it says:
-     * group, size (int64, null: none), kept (bool), jaccard (double, null: not known). BM_ERR_INPUT: the file has
-     * a column of this name. */
+     * group, size (int64, null: none), kept (bool), jaccard (double, null: not known).
+     * BM_ERR_INPUT: the file has a column of this name. */
     const bm_table_label *labels;
     uint64_t n_labels;
     uint32_t threads;  /* 1: no row is read beside writing; the file is the same for any number */
@@ -58,7 +58,8 @@ typedef struct bm_table_kept {
     void *write_ctx;
 } bm_table_kept;
 
-/* The key of a schema's metadata under which our own tables have their provenance: a report's first members. */
+/* The key of a schema's metadata under which our own tables have their provenance: a report's first
+ * members. */
 #define BM_TABLE_PROVENANCE "bandmill"
 
 /* A new file. */
@@ -78,13 +79,13 @@ typedef struct bm_table_words {
 typedef struct bm_table_module {
     uint32_t abi;
     const char *version; /* "Arrow 26.0.1" */
-    /* BM_OK, BM_ERR_INPUT (it is broken, encrypted, or no such file), BM_ERR_IO, BM_ERR_NOMEM (there is
-     * none, or it would be more than `memory`). Arrays of the stream may outlive it. */
+    /* BM_OK, BM_ERR_INPUT (it is broken, encrypted, or no such file), BM_ERR_IO, BM_ERR_NOMEM
+     * (there is none, or it would be more than `memory`). Arrays of the stream may outlive it. */
     bm_status (*open)(const bm_table_wish *wish, struct ArrowArrayStream *out,
                       bm_table_words *words);
-    /* Write the rows that stay, with the file's own schema, metadata and compression, a row group for each
-     * of its own (or none, where none of its rows stays); IPC as an IPC file. Also BM_ERR_PIPE, where
-     * `write` said so. */
+    /* Write the rows that stay, with the file's own schema, metadata and compression, a row group
+     * for each of its own (or none, where none of its rows stays); IPC as an IPC file. Also
+     * BM_ERR_PIPE, where `write` said so. */
     bm_status (*keep)(const bm_table_kept *kept, bm_table_words *words);
     /* Write a new file. BM_ERR_IO: the stream failed; BM_ERR_PIPE: `write` did. */
     bm_status (*write)(const bm_table_made *made, bm_table_words *words);

@@ -1,4 +1,5 @@
-/* table_provider.c -- see the header: alone in its file, so that the linker leaves it out where there is another.
+/* table_provider.c -- see the header: alone in its file, so that the linker leaves it out where
+ * there is another.
  *
  * Tests: tests/unit/input/test_tables.c */
 #include "input/table_provider.h"

@@ -1,6 +1,6 @@
-/* table_provider.h -- who reads and writes tables: the library, but whoever links the static libbandmill may have
- * another definition of this function, and with it a reader of its own, as the Python package does with pyarrow
- * (python/tools/tables.c). */
+/* table_provider.h -- who reads and writes tables: the library, but whoever links the static
+ * libbandmill may have another definition of this function, and with it a reader of its own, as the
+ * Python package does with pyarrow (python/tools/tables.c). */
 #ifndef BM_IO_TABLES_TABLE_PROVIDER_H
 #define BM_IO_TABLES_TABLE_PROVIDER_H
 

@@ -19,8 +19,8 @@ static uint32_t read_u32(const char *bytes)
     return value;
 }
 
-/* A message of the IPC stream: four bytes FF, the length of its metadata, a multiple of eight, and the
- * offset of the root table in them. */
+/* A message of the IPC stream: four bytes FF, the length of its metadata, a multiple of eight, and
+ * the offset of the root table in them. */
 static bool is_stream(const char *head, size_t len)
 {
     if (len < 12 || read_u32(head) != UINT32_MAX)

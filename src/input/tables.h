@@ -15,7 +15,8 @@ static inline bool bm_format_is_table(bm_format format)
     return format == BM_FORMAT_PARQUET || format == BM_FORMAT_ARROW;
 }
 
-/* Open, by who reads tables (table_provider.h), a file that messages call `name`. BM_ERR_INPUT where nobody does. */
+/* Open, by who reads tables (table_provider.h), a file that messages call `name`. BM_ERR_INPUT
+ * where nobody does. */
 bm_status bm_table_open(const char *name, const bm_table_wish *wish, struct ArrowArrayStream *out,
                         bm_error *err);
 /* Write what is kept; what `write` failed with is for the caller to know (BM_ERR_PIPE). */

@@ -19,10 +19,10 @@
 /* window_of -- the headers of RFC 8878 and of the xz file format, as far as the size of the
  * window.
  *
- *     Zstandard   28 B5 2F FD | descriptor | window, unless it is a single segment | dictionary id |
- *                 size of the content, which is the window of a single segment
- *     xz          stream header (12 bytes) | size of the block header | flags | sizes, where the flags
- *                 say so | filters: id, size of properties, properties; of LZMA2 (id 21) one byte */
+ *     Zstandard   28 B5 2F FD | descriptor | window, unless it is a single segment | dictionary id
+ * | size of the content, which is the window of a single segment xz          stream header (12
+ * bytes) | size of the block header | flags | sizes, where the flags say so | filters: id, size of
+ * properties, properties; of LZMA2 (id 21) one byte */
 
 #define STREAM_HEADER 12u
 #define LZMA2_ID      0x21u

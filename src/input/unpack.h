@@ -72,10 +72,11 @@ extern const bm_unpack_ops bm_unpack_gz, bm_unpack_zst, bm_unpack_xz, bm_unpack_
 
 #define BM_WINDOW_LOG_MAX 27
 
-/* window_of -- what a decoder will hold of what it has given, told from the first bytes of a file. */
+/* window_of -- what a decoder will hold of what it has given, told from the first bytes of a file.
+ */
 
-/* Bytes of the window of the first frame of Zstandard, or of the dictionary of the first block of xz;
- * 0: the bytes do not say it, or the compression has a small window whatever it holds. */
+/* Bytes of the window of the first frame of Zstandard, or of the dictionary of the first block of
+ * xz; 0: the bytes do not say it, or the compression has a small window whatever it holds. */
 uint64_t bm_window_of(bm_compression kind, const char *head, size_t len);
 /* Does the compression have windows that files choose? */
 bool bm_has_windows(bm_compression kind);

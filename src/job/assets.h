@@ -1,4 +1,5 @@
-/* assets.h -- style sheets, scripts and templates of what people look at, embedded at build time (cmake/embed_assets.cmake). */
+/* assets.h -- style sheets, scripts and templates of what people look at, embedded at build time
+ * (cmake/embed_assets.cmake). */
 #ifndef BM_OUTPUT_ASSETS_H
 #define BM_OUTPUT_ASSETS_H
 

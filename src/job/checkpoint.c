@@ -86,8 +86,8 @@ static bm_status work_of(const char *target, char **out, bm_error *err)
     return bm_string_format(out, err, "%.*s.partial", (int)len, target);
 }
 
-/* A journal goes before the rename: where one stands, `force` was to replace what is there with work
- * that is not done. */
+/* A journal goes before the rename: where one stands, `force` was to replace what is there with
+ * work that is not done. */
 static bm_status has_journal(const char *work, bool *out, bm_error *err)
 {
     struct stat info;

@@ -2,14 +2,14 @@
  * directory (checkpoint_state.h).
  *
  * A stage is saved by one line of the journal, written when all it speaks of has been handed to the
- * system: a process may be killed at any time, and the line says how much of each file counts. Nothing is
- * synced: after a crash of the machine what is missing is found by checksums and lengths, and
- * refused.
+ * system: a process may be killed at any time, and the line says how much of each file counts.
+ * Nothing is synced: after a crash of the machine what is missing is found by checksums and
+ * lengths, and refused.
  *
  * When: at the first signal whatever it costs; else once the seconds of work since the last
  * checkpoint are 20 times what saving is foreseen to take, and 10 at least. So a job of some
- * seconds writes nothing at all, and none spends more than about a twentieth of its time. Or every N seconds
- * of work, 0 after each batch (bm_resource_options.checkpoint_seconds).
+ * seconds writes nothing at all, and none spends more than about a twentieth of its time. Or every
+ * N seconds of work, 0 after each batch (bm_resource_options.checkpoint_seconds).
  *
  * Threads: one at a time, as the ordered end of ingesting is. */
 #ifndef BM_CHECKPOINT_CHECKPOINT_H
@@ -18,12 +18,13 @@
 #include "job/checkpoint_state.h"
 #include "job/job_context.h"
 
-/* Open the output directory. With settings->results.resume what lies there is checked against the job,
- * whose inputs are open and whose settings are settled; without, sealed documents that lie there are
- * BM_ERR_USAGE unless settings->output.force discards them, and what holds none is cleared. `saves`:
- * this kind of job can be saved. Where settings->results.resume finds the job done, out->done is its summary, the
- * caller's, and there is nothing to do and no directory. BM_ERR_FORMAT: what lies there is of another job, and stays;
- * BM_ERR_LOCKED, BM_ERR_IO. On failure nothing is to be closed. */
+/* Open the output directory. With settings->results.resume what lies there is checked against the
+ * job, whose inputs are open and whose settings are settled; without, sealed documents that lie
+ * there are BM_ERR_USAGE unless settings->output.force discards them, and what holds none is
+ * cleared. `saves`: this kind of job can be saved. Where settings->results.resume finds the job
+ * done, out->done is its summary, the caller's, and there is nothing to do and no directory.
+ * BM_ERR_FORMAT: what lies there is of another job, and stays; BM_ERR_LOCKED, BM_ERR_IO. On failure
+ * nothing is to be closed. */
 bm_status bm_checkpoint_open(bm_job_context *job, bool saves, bm_checkpoint *out, bm_error *err);
 /* What the job begins with, for bm_job_context_plan. */
 bm_job_start bm_checkpoint_start(const bm_checkpoint *checkpoint);

@@ -1,11 +1,11 @@
 /* checkpoint_state.h -- what a checkpoint knows of itself, and the names of its files.
  *
- *     OUTPUT.partial/ .bandmill-journal     what the job is, then a line for each saved stage (journal.h)
- *                     .bandmill-documents   rows, ids, columns (checkpoint_state.h)
- *                     .bandmill-sets        shingle sets (corpus.h); with --temp-dir there,
- *                                           as .bandmill-HASH-sets, HASH of the output's path
+ *     OUTPUT.partial/ .bandmill-journal     what the job is, then a line for each saved stage
+ * (journal.h) .bandmill-documents   rows, ids, columns (checkpoint_state.h) .bandmill-sets shingle
+ * sets (corpus.h); with --temp-dir there, as .bandmill-HASH-sets, HASH of the output's path
  *                     .bandmill-matches     edges or groups (checkpoint_state.h)
- *                     signatures.npy …      of sign: their first rows are saved with the documents */
+ *                     signatures.npy …      of sign: their first rows are saved with the documents
+ */
 #ifndef BM_JOB_CHECKPOINT_STATE_H
 #define BM_JOB_CHECKPOINT_STATE_H
 
@@ -66,8 +66,8 @@ typedef struct bm_checkpoint {
     bm_job_context *job;
     bm_out_dir *dir;
     bm_corpus *corpus; /* NULL: the job has none */
-    /* Before documents are saved: bring the arrays that the job itself has written to the system, and
-     * say their sums. */
+    /* Before documents are saved: bring the arrays that the job itself has written to the system,
+     * and say their sums. */
     bm_status (*flush)(void *ctx, bm_array_sums *sums, bm_error *err);
     void *flush_ctx;
     bool can_save;    /* false: inputs that cannot be read again, or saving failed */
@@ -122,12 +122,11 @@ bm_status bm_checkpoint_identity_check(const bm_job_context *job, bm_journal *jo
 
 /* checkpoint_line -- the lines of the journal that say how far a job has come.
  *
- *     documents  rows, skipped, complete, bytes and records of .bandmill-documents, the same of sets
- *     arrays     sums of the rows of signatures.npy, content_hash.npy, band_keys.npy, which belong to
- *                the documents of the next line; two numbers each
- *     place      input, bytes of its content, their XXH3: behind the last of these documents
- *     broken     an input was broken behind the place
- *     matched    bytes and records of .bandmill-matches
+ *     documents  rows, skipped, complete, bytes and records of .bandmill-documents, the same of
+ * sets arrays     sums of the rows of signatures.npy, content_hash.npy, band_keys.npy, which belong
+ * to the documents of the next line; two numbers each place      input, bytes of its content, their
+ * XXH3: behind the last of these documents broken     an input was broken behind the place matched
+ * bytes and records of .bandmill-matches
  *
  * Fields are parted by tabs; a later line stands for all it says again. */
 
@@ -147,8 +146,8 @@ bool bm_checkpoint_line_read(const char *line, bm_checkpoint_saved *saved);
 /* checkpoint_documents -- the documents that a job has read, in a file: rows, ids, counts, and the
  * columns of the corpus (but for sets, corpus.h).
  *
- *     record   header | rows | ids | content hashes or representatives | band keys | skipped records |
- *              digests of the inputs | keys that rank   (one block of documents; spill_file.h)
+ *     record   header | rows | ids | content hashes or representatives | band keys | skipped
+ * records | digests of the inputs | keys that rank   (one block of documents; spill_file.h)
  *
  * Integers as they lie in memory: the file is for the same program on the same machine, which the
  * journal makes sure of. Threads: one at a time, while nobody adds. */
@@ -192,7 +191,8 @@ bm_status bm_checkpoint_matches_load(bm_match *match, const bm_spill_file *file,
 bm_checkpoint_documents bm_checkpoint_docs(const bm_checkpoint *checkpoint);
 /* Is it time to save? */
 bool bm_checkpoint_is_due(const bm_checkpoint *checkpoint);
-/* Save what is not saved yet, where it is time. A failure is reported, and ends saving, not the job. */
+/* Save what is not saved yet, where it is time. A failure is reported, and ends saving, not the
+ * job. */
 void bm_checkpoint_save_if_due(bm_checkpoint *checkpoint);
 /* The same now, whatever it costs. */
 void bm_checkpoint_save_now(bm_checkpoint *checkpoint);
@@ -213,7 +213,8 @@ void bm_checkpoint_note_broken(bm_checkpoint *checkpoint, bm_status status);
 
 /* Fill checkpoint->sets_path for a job that begins. */
 bm_status bm_checkpoint_sets_find(bm_checkpoint *checkpoint, bm_error *err);
-/* List that path in the marker, before the file is made; and the line of the journal that names it. */
+/* List that path in the marker, before the file is made; and the line of the journal that names it.
+ */
 bm_status bm_checkpoint_sets_list(bm_checkpoint *checkpoint, bm_error *err);
 bm_status bm_checkpoint_sets_add_line(bm_checkpoint *checkpoint, bm_error *err);
 /* A line of an earlier job's journal: where it names a file of sets, that is checkpoint->sets_path
@@ -223,8 +224,8 @@ bm_status bm_checkpoint_sets_take(bm_checkpoint *checkpoint, const char *line, b
 void bm_checkpoint_sets_remove(const bm_checkpoint *checkpoint);
 /* Remove the files in --temp-dir that lines of the journal name, of this work directory. */
 void bm_checkpoint_sets_remove_named(const bm_checkpoint *checkpoint, const bm_journal *journal);
-/* Remove what an earlier job for this output left at checkpoint->sets_path in --temp-dir. BM_ERR_USAGE
- * where it is no file of ours. */
+/* Remove what an earlier job for this output left at checkpoint->sets_path in --temp-dir.
+ * BM_ERR_USAGE where it is no file of ours. */
 bm_status bm_checkpoint_sets_remove_left(const bm_checkpoint *checkpoint, bm_error *err);
 
 #endif

@@ -1,6 +1,7 @@
 /* figure.c -- see the header.
  *
- * Tests: tests/unit/job/test_histogram.c, tests/unit/tune/test_tune_svg.c, tests/reference/test_report.py */
+ * Tests: tests/unit/job/test_histogram.c, tests/unit/tune/test_tune_svg.c,
+ * tests/reference/test_report.py */
 #include "job/figure.h"
 
 #include <inttypes.h>

@@ -1,9 +1,10 @@
-/* figure.h -- the one hand that draws our pictures: numbers as text, axes, bars, curves and the threshold, of the page of
- * `report`, of histograms and of band plans. Their look is figure.css, in the page or in the picture itself. Numbers are
- * written by integers only, so that no locale changes them.
+/* figure.h -- the one hand that draws our pictures: numbers as text, axes, bars, curves and the
+ * threshold, of the page of `report`, of histograms and of band plans. Their look is figure.css, in
+ * the page or in the picture itself. Numbers are written by integers only, so that no locale
+ * changes them.
  *
- *     counts  |        |   : 100 %        counts of pairs at the left, a curve's chance at the right
- *             | ._     |   :
+ *     counts  |        |   : 100 %        counts of pairs at the left, a curve's chance at the
+ * right | ._     |   :
  *             |_|_|____|___: 0 %
  *              similarities  1            from `low` to 1 */
 #ifndef BM_OUTPUT_FIGURE_H
@@ -32,8 +33,8 @@ typedef struct bm_figure {
     bm_status status; /* the first failure: what follows is not drawn */
     double left, right, top, bottom;
     double low; /* similarity at the left end; at the right one 1 */
-    /* The axis of counts. Where the greatest has a hundred times the least that is not 0, it is logarithmic, from a half,
-     * so that a single one is still a bar; else linear. */
+    /* The axis of counts. Where the greatest has a hundred times the least that is not 0, it is
+     * logarithmic, from a half, so that a single one is still a bar; else linear. */
     bool log;
     double most;   /* the value at the upper end */
     uint64_t step; /* between ticks; where logarithmic, the factor */
@@ -50,7 +51,8 @@ void bm_figure_text(bm_figure *f, const char *class_name, double x, double y, co
 void bm_figure_scale(bm_figure *f, const double *counts, size_t n);
 /* Draw it with its lines; `what`: of what, a word of ours. */
 void bm_figure_counts(bm_figure *f, const char *what);
-/* A bar from x to x as high as a count, of which the caller writes title and end; false: it would have no height. */
+/* A bar from x to x as high as a count, of which the caller writes title and end; false: it would
+ * have no height. */
 bool bm_figure_bar(bm_figure *f, double from, double to, double count);
 /* The bars of hundredths of similarity, with so much air at both sides. */
 void bm_figure_bars(bm_figure *f, const double counts[BM_FIGURE_BINS], double air);

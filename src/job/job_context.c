@@ -530,8 +530,9 @@ void bm_job_context_take(bm_job_context *job, uint64_t bytes)
     job->taken += before;
 }
 
-/* Decoders of xz and Zstandard hold a window. That of the first frame is known; for later ones there is
- * as much, or a sixteenth of the memory, if that is more. WINDOW_LEAST is no part of the memory. */
+/* Decoders of xz and Zstandard hold a window. That of the first frame is known; for later ones
+ * there is as much, or a sixteenth of the memory, if that is more. WINDOW_LEAST is no part of the
+ * memory. */
 bm_status bm_job_context_windows(bm_job_context *job, bm_input_set *set, bm_error *err)
 {
     const uint64_t total = job->budget.total, ahead = job->ahead;
@@ -568,7 +569,8 @@ typedef struct path_list {
     size_t n;
 } path_list;
 
-/* With `resume` what stands there may be the job's own, which is looked at later; an index is added to. */
+/* With `resume` what stands there may be the job's own, which is looked at later; an index is added
+ * to. */
 static bm_out_existing existing_of(const bm_settings *settings, bool is_dir)
 {
     bm_out_existing existing = bm_out_existing_within(settings->output.force, settings->memory);
@@ -584,7 +586,8 @@ static bool reads_texts_twice(const bm_settings *s)
     return s->recorded.read_twice || bm_settings_weigh(s);
 }
 
-/* Are the inputs read once more? Of a table in memory ids alone are written, so nothing is copied of it. */
+/* Are the inputs read once more? Of a table in memory ids alone are written, so nothing is copied
+ * of it. */
 static bool reads_twice(const bm_settings *s)
 {
     return (bm_job_does(s, BM_JOB_GROUPS) && s->results.kept != BM_KEPT_NO) ||

@@ -97,17 +97,19 @@ typedef struct bm_job_context {
 /* Start threads. `settings` is borrowed until close. On failure nothing is to be closed. */
 bm_status bm_job_context_open(const bm_settings *settings, bm_job_context *out, bm_error *err);
 void bm_job_context_close(bm_job_context *job);
-/* Refuse an output that is one of the inputs, is another output, or may not be replaced (out_target.h,
- * out_target.h). `inputs` are the paths as given, before they are opened; the lists, the offsets and what is
- * known, where the settings name them, are among them. */
+/* Refuse an output that is one of the inputs, is another output, or may not be replaced
+ * (out_target.h, out_target.h). `inputs` are the paths as given, before they are opened; the lists,
+ * the offsets and what is known, where the settings name them, are among them. */
 bm_status bm_job_context_check_outputs(const bm_settings *settings, const char *const *inputs,
                                        size_t n, bm_error *err);
 /* Open the inputs, refuse an output that is one of them. Standard input is made readable again
  * where kept documents are copied. */
 bm_status bm_job_context_inputs(bm_job_context *job, bm_error *err);
-/* Something takes so many bytes for as long as the job goes on, which documents cannot have then. */
+/* Something takes so many bytes for as long as the job goes on, which documents cannot have then.
+ */
 void bm_job_context_take(bm_job_context *job, uint64_t bytes);
-/* Room for what decoders of these inputs hold at once, and for what they may unpack ahead, from now on. BM_ERR_NOMEM: more than there is. */
+/* Room for what decoders of these inputs hold at once, and for what they may unpack ahead, from now
+ * on. BM_ERR_NOMEM: more than there is. */
 bm_status bm_job_context_windows(bm_job_context *job, bm_input_set *set, bm_error *err);
 /* The format of the inputs: settled once they are open. */
 bm_format bm_job_context_format(const bm_job_context *job);
@@ -192,13 +194,14 @@ uint64_t bm_record_room_left(const bm_record_room *room, uint64_t record_bytes);
 bm_status bm_record_room_refuse(const bm_record_room *room, const bm_long_record *record,
                                 uint64_t shingling, bm_error *err);
 
-/* Read the inputs, which are open, on this thread: each record parsed, its text not cut. One batch, or one record, is in memory.
- * Ends once *enough, which is asked before each batch (NULL: never). */
+/* Read the inputs, which are open, on this thread: each record parsed, its text not cut. One batch,
+ * or one record, is in memory. Ends once *enough, which is asked before each batch (NULL: never).
+ */
 bm_status bm_records_read(bm_job_context *job, bm_record_fn fn, void *ctx, const bool *enough,
                           bm_error *err);
 
-/* Bytes that such tables may take; 0: there is no limit. Names the least `memory` to work with, where
- * there is less. */
+/* Bytes that such tables may take; 0: there is no limit. Names the least `memory` to work with,
+ * where there is less. */
 bm_status bm_table_room(const bm_settings *settings, uint64_t *out, bm_error *err);
 /* They would take `bytes`: BM_ERR_NOMEM, naming `what` they are and a `memory` that is enough. */
 bm_status bm_table_room_refuse(const bm_settings *settings, const char *what, uint64_t bytes,
@@ -212,8 +215,8 @@ typedef struct bm_input_places {
     const bm_callbacks *callbacks; /* while digests are computed; may be NULL */
 } bm_input_places;
 
-/* *path is the caller's, to bm_free. Of the places where a file of the recorded size lies, the first
- * that has the recorded bytes, which are looked at only where there are several. The order:
+/* *path is the caller's, to bm_free. Of the places where a file of the recorded size lies, the
+ * first that has the recorded bytes, which are looked at only where there are several. The order:
  *
  *     the name as it is (a relative one: in the current directory); where the job read it
  *     NAME in the directory of the manifest, and in the one that holds that directory
@@ -225,8 +228,9 @@ typedef struct bm_input_places {
 bm_status bm_input_find(const bm_manifest_input *input, const bm_input_places *places, char **path,
                         bm_error *err);
 
-/* *same: are the bytes of the file at `path` those that were read? All of them are looked at. `callbacks` may be NULL;
- * BM_ERR_IO, BM_ERR_INPUT (it is no regular file), BM_ERR_NOMEM, BM_ERR_CANCELLED. */
+/* *same: are the bytes of the file at `path` those that were read? All of them are looked at.
+ * `callbacks` may be NULL; BM_ERR_IO, BM_ERR_INPUT (it is no regular file), BM_ERR_NOMEM,
+ * BM_ERR_CANCELLED. */
 bm_status bm_input_is_same(const bm_manifest_input *input, const char *path,
                            const bm_callbacks *callbacks, bool *same, bm_error *err);
 
@@ -238,9 +242,10 @@ bm_status bm_input_is_same(const bm_manifest_input *input, const char *path,
  * in the same way; an input that is another one the second time ends the job
  * (input/input_bytes.c). */
 
-/* Once the inputs are open: count, and keep the table in the job; from then on bm_job_context_ingest
- * weighs documents. What was counted goes to settings->weighed; where that already has a digest, which a
- * manifest named, it must be the same: BM_ERR_FORMAT. Nothing happens without weights. */
+/* Once the inputs are open: count, and keep the table in the job; from then on
+ * bm_job_context_ingest weighs documents. What was counted goes to settings->weighed; where that
+ * already has a digest, which a manifest named, it must be the same: BM_ERR_FORMAT. Nothing happens
+ * without weights. */
 bm_status bm_job_weights_count(bm_job_context *job, bm_error *err);
 
 #endif

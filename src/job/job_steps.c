@@ -56,8 +56,9 @@ out:
     return status;
 }
 
-/* What may happen to a file that stands where the copy of the report is to go. With `resume` it may be
- * that of this very job, which was killed among its last renames, or is done: then it is replaced. */
+/* What may happen to a file that stands where the copy of the report is to go. With `resume` it may
+ * be that of this very job, which was killed among its last renames, or is done: then it is
+ * replaced. */
 static bm_status look_at_report(bm_job *job, bm_error *err)
 {
     const bm_settings *s = job->context.settings;

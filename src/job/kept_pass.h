@@ -1,5 +1,5 @@
-/* kept_pass.h -- the inputs a second time, to copy the records that are kept, and where asked for those that are
- * removed, byte for byte.
+/* kept_pass.h -- the inputs a second time, to copy the records that are kept, and where asked for
+ * those that are removed, byte for byte.
  *
  * The input must be what it was: every record has to be a document or a skipped record of the first
  * pass, in the same order, and the bytes must have the same digest; else BM_ERR_INPUT says that the
@@ -20,8 +20,9 @@ typedef struct bm_kept_at {
     size_t doc, skipped;
 } bm_kept_at;
 
-/* Where does the record go? `at` stands before it, and is moved behind it by a rule that goes by it. Records are only split (parser.h); elements
- * of an array, whose line others may share, have `bad` and `id` too. Anything but BM_OK ends the pass. */
+/* Where does the record go? `at` stands before it, and is moved behind it by a rule that goes by
+ * it. Records are only split (parser.h); elements of an array, whose line others may share, have
+ * `bad` and `id` too. Anything but BM_OK ends the pass. */
 typedef bm_status (*bm_keep_fn)(void *ctx, const bm_record *record, bm_kept_at *at,
                                 bm_copy_side *side, bm_error *err);
 
@@ -39,24 +40,26 @@ typedef struct bm_kept_rule {
     bm_keep_fn keep;
     bm_insert_fn insert; /* NULL: all is written byte for byte */
     void *ctx;           /* of both */
-    /* NULL: the rule does not go by it. Else where the records begin, and in the end behind the last: it is
-     * BM_ERR_INPUT where two neighbours in the input are none in the job's table of documents. */
+    /* NULL: the rule does not go by it. Else where the records begin, and in the end behind the
+     * last: it is BM_ERR_INPUT where two neighbours in the input are none in the job's table of
+     * documents. */
     bm_kept_at *at;
-    /* The place of a record is found by its file and line in that table: many threads ask at once, each for records of
-     * its own in order. Else one at a time asks, for all in input order. */
+    /* The place of a record is found by its file and line in that table: many threads ask at once,
+     * each for records of its own in order. Else one at a time asks, for all in input order. */
     bool by_place;
 } bm_kept_rule;
 
-/* Copy each record to the writer of its side (NULL: nothing there is written), on the job's threads; header rows to
- * each. Digests of the sources are computed again. */
+/* Copy each record to the writer of its side (NULL: nothing there is written), on the job's
+ * threads; header rows to each. Digests of the sources are computed again. */
 bm_status bm_kept_copy(bm_job_context *job, bm_kept_writer *const writers[BM_N_COPIES],
                        const bm_kept_rule *rule, bm_error *err);
 
 /* Would two inputs of the job, which are open, be copied to files of one name? */
 bm_status bm_kept_check_names(const bm_job_context *job, bm_error *err);
-/* After dedup: dropped[i] not 0: document i is removed, else kept; skipped records are neither. Without text,
- * and for formats without records of their own, kept_ids.txt. `dir` NULL: the same as one stream, to results.write of the
- * settings; BM_ERR_INPUT, before anything is written, where two tables have different headers. */
+/* After dedup: dropped[i] not 0: document i is removed, else kept; skipped records are neither.
+ * Without text, and for formats without records of their own, kept_ids.txt. `dir` NULL: the same as
+ * one stream, to results.write of the settings; BM_ERR_INPUT, before anything is written, where two
+ * tables have different headers. */
 bm_status bm_kept_pass(bm_job_context *job, const uint8_t *dropped, bool has_text, bm_out_dir *dir,
                        bm_error *err);
 

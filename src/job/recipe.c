@@ -179,7 +179,8 @@ static bool was_imported(const bm_manifest *manifest)
                   bm_option_word(BM_OPTION_FORMAT, BM_FORMAT_SIGNATURES)) == 0;
 }
 
-/* Its one input has no digest, as one that could not be read, and yet documents came of it, or nothing was wrong. */
+/* Its one input has no digest, as one that could not be read, and yet documents came of it, or
+ * nothing was wrong. */
 static bool was_in_memory(const bm_manifest *manifest)
 {
     uint64_t documents = 0, skipped = 0;
@@ -414,9 +415,9 @@ static bm_status check_file(const bm_recipe *recipe, size_t index, const char *p
     return same ? BM_OK : differs(recipe, index, path, err);
 }
 
-/* A file that a job has read: its digest is by pieces as they are today. Where an earlier version has
- * listed that of the whole, and the file is longer than a piece, or shares of it were read, it is read
- * once more. */
+/* A file that a job has read: its digest is by pieces as they are today. Where an earlier version
+ * has listed that of the whole, and the file is longer than a piece, or shares of it were read, it
+ * is read once more. */
 static bm_status check_source(const bm_recipe *recipe, size_t index, const bm_source *source,
                               bm_error *err)
 {
@@ -481,7 +482,8 @@ bm_status bm_recipe_blame(const bm_recipe *recipe, bm_input_set *inputs,
 
 /* recipe_ingest -- a set of inputs beside that of the job, for as long as it is read. */
 
-/* The meter of the job, but for what is said of records that were skipped, which was said before. */
+/* The meter of the job, but for what is said of records that were skipped, which was said before.
+ */
 static void open_quiet(bm_meter *meter, const bm_job_context *job)
 {
     bm_callbacks callbacks = job->callbacks;

@@ -15,9 +15,9 @@ typedef struct bm_recipe {
     const bm_manifest_input *
         *inputs;        /* of all of them, once settled: the manifests' own, or `joined`; */
     const char **names; /* their names, */
-    const bm_manifest **
-        sources; /* and the manifest that names each (of several the first); NULL: the one that there is */
-    bm_manifest_input *joined; /* files of which parts were read, and all their parts */
+    const bm_manifest **sources; /* and the manifest that names each (of several the first); NULL:
+                                    the one that there is */
+    bm_manifest_input *joined;   /* files of which parts were read, and all their parts */
     bm_manifest_part *parts;
     char **paths; /* where they are, once they are found */
     size_t n_inputs;
@@ -28,8 +28,8 @@ typedef struct bm_recipe {
  * recipe until its reset, and the names of the inputs. They must have been read in one way: else
  * BM_ERR_FORMAT naming the field. */
 bm_status bm_recipe_settle(bm_recipe *recipe, bm_settings *settings, bm_error *err);
-/* Of one manifest, how documents are cut and signed alone: text and sketch options, and the name of the hash,
- * which is the manifest's own. BM_ERR_FORMAT names what this version does not know. */
+/* Of one manifest, how documents are cut and signed alone: text and sketch options, and the name of
+ * the hash, which is the manifest's own. BM_ERR_FORMAT names what this version does not know. */
 bm_status bm_recipe_signed(const bm_manifest *manifest, bm_settings *settings, bm_error *err);
 /* Find the inputs (job_context.h), and put their paths into the settings. BM_ERR_IO or
  * BM_ERR_FORMAT names the first that is missing or has another size. */
@@ -37,7 +37,8 @@ bm_status bm_recipe_find(bm_recipe *recipe, bm_settings *settings, bm_error *err
 /* The same for the offsets alone, of inputs that are arrays of hashes; of others nothing. */
 bm_status bm_recipe_find_offsets(bm_recipe *recipe, bm_settings *settings, bm_error *err);
 void bm_recipe_reset(bm_recipe *recipe);
-/* Does the first input of a manifest go on in the file in which the last of `before` ends? The two are one input of a recipe. */
+/* Does the first input of a manifest go on in the file in which the last of `before` ends? The two
+ * are one input of a recipe. */
 bool bm_manifest_continues(const bm_manifest *before, const bm_manifest *manifest);
 /* After reading: are they the same bytes? BM_ERR_FORMAT names the first that changed. */
 bm_status bm_recipe_check_inputs(const bm_recipe *recipe, bm_input_set *inputs, bm_error *err);
@@ -45,18 +46,19 @@ bm_status bm_recipe_check_inputs(const bm_recipe *recipe, bm_input_set *inputs, 
 bm_status bm_recipe_check_files(const bm_recipe *recipe, const bm_callbacks *callbacks,
                                 bm_error *err);
 /* Reading them ended with `status`, and *err says why. Where that may be because an input is not
- * what it was, their bytes are looked at: BM_ERR_FORMAT in place of `status` names the one. `inputs`
- * NULL: they were never opened. */
+ * what it was, their bytes are looked at: BM_ERR_FORMAT in place of `status` names the one.
+ * `inputs` NULL: they were never opened. */
 bm_status bm_recipe_blame(const bm_recipe *recipe, bm_input_set *inputs,
                           const bm_callbacks *callbacks, bm_status status, bm_error *err);
 
 /* recipe_ingest -- the documents of a recipe's inputs, which are not the job's own: read again
  * as they were. */
 
-/* Read the inputs of the recipe, at recipe->paths, as `read` says (input, text, recorded.offsets_name) with the threads and
- * the memory of the job. Only shingle hashes come to the sink, in the order of the inputs; wish->words and wish->keys are
- * not asked for. Records that were skipped are skipped, and not told again. Afterwards their bytes are compared:
- * BM_ERR_FORMAT names the first input that is not what it was. */
+/* Read the inputs of the recipe, at recipe->paths, as `read` says (input, text,
+ * recorded.offsets_name) with the threads and the memory of the job. Only shingle hashes come to
+ * the sink, in the order of the inputs; wish->words and wish->keys are not asked for. Records that
+ * were skipped are skipped, and not told again. Afterwards their bytes are compared: BM_ERR_FORMAT
+ * names the first input that is not what it was. */
 bm_status bm_recipe_ingest(const bm_recipe *recipe, const bm_settings *read, bm_job_context *job,
                            const bm_ingest_wish *wish, bm_error *err);
 

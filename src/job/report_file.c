@@ -374,8 +374,8 @@ static void write_found(bm_json *json, const bm_source *source, const char *from
         bm_json_text(json, NULL);
 }
 
-/* The real directory of a file, with a slash at its end, the caller's to free; NULL: there is none. A link
- * that is the file itself is not followed: it was copied along. */
+/* The real directory of a file, with a slash at its end, the caller's to free; NULL: there is none.
+ * A link that is the file itself is not followed: it was copied along. */
 static char *real_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
@@ -625,8 +625,8 @@ static void write_sample(bm_json *json, const bm_job_context *job)
     bm_json_end_object(json);
 }
 
-/* How often the bands propose a document that is wholly contained in another, by the ratio of their sizes: the similarity of the two.
- * Only where that is asked. */
+/* How often the bands propose a document that is wholly contained in another, by the ratio of their
+ * sizes: the similarity of the two. Only where that is asked. */
 static void write_containment_recall(bm_json *json, const bm_job_context *job)
 {
     static const double ratios[] = {1, .8, .5, .2};

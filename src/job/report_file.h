@@ -39,8 +39,8 @@ bm_status bm_report_read_counts(const bm_manifest *report, bm_counts *out, bm_er
  *   dominant_group   {"size":5000,"helps":["cluster star", ...]}, where the largest is one */
 bm_status bm_report_groups(bm_json *json, const bm_grouping *grouping, const bm_doc_table *docs,
                            bm_error *err);
-/* Is a group of this size so large, more than 1 % of the documents and more than 1,000, that a template or a chain of links has
- * rather made it than likeness? */
+/* Is a group of this size so large, more than 1 % of the documents and more than 1,000, that a
+ * template or a chain of links has rather made it than likeness? */
 bool bm_group_is_dominant(uint64_t size, uint64_t n_docs);
 /* similarities      [{"low":0.8,"high":0.85,"pairs":7}, ...], bins of BM_HISTOGRAM_BINS that are
  *                   not empty */
@@ -58,10 +58,11 @@ void bm_report_text_offload(bm_json *json, const bm_text_offload *path);
 
 /* A name, or an argument, whose bytes may be any: escaped as in TSV. */
 void bm_report_text(bm_json *json, const char *text);
-/* The member "inputs". `removed_bytes`: of the text of removed documents, of each input; NULL: not known. */
+/* The member "inputs". `removed_bytes`: of the text of removed documents, of each input; NULL: not
+ * known. */
 void bm_report_inputs(bm_json *json, const bm_job_context *job, const uint64_t *removed_bytes);
-/* Of "run": where the inputs were found, if that was not where their names say; and the paths to them from
- * the directory of outputs, where there is one (NULL: none). */
+/* Of "run": where the inputs were found, if that was not where their names say; and the paths to
+ * them from the directory of outputs, where there is one (NULL: none). */
 void bm_report_inputs_found(bm_json *json, const bm_job_context *job, const bm_out_dir *dir);
 
 /* report_spill -- what of a job lay in temporary files, as a member of a report's "run". */

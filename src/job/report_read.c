@@ -1,5 +1,5 @@
-/* report_read.c -- a report begins with what decides its job's results, as text that the job at hand
- * makes anew and compares; what was to be written stands in "run".
+/* report_read.c -- a report begins with what decides its job's results, as text that the job at
+ * hand makes anew and compares; what was to be written stands in "run".
  *
  * Tests: tests/cli/cases/ownership.sh */
 #include "job/report_read.h"

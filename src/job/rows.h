@@ -52,10 +52,12 @@ bm_status bm_rows_removed(bm_out_dir *dir, const bm_doc_table *docs, const bm_lo
 bm_status bm_rows_groups(bm_out_dir *dir, const bm_doc_table *docs, const bm_grouping *grouping,
                          bm_error *err);
 
-/* --- texts of the documents that are in a pair, read once more as they stand in the inputs (rows.c) --- */
+/* --- texts of the documents that are in a pair, read once more as they stand in the inputs
+ * (rows.c) --- */
 
 #define BM_EDIT_UNKNOWN UINT64_MAX
-/* Cells of the table that defines the distance, code points times code points: of more none is computed. */
+/* Cells of the table that defines the distance, code points times code points: of more none is
+ * computed. */
 #define BM_EDIT_CELLS_MAX UINT64_C(10000000000)
 
 typedef struct bm_pair_texts {
@@ -72,7 +74,8 @@ typedef struct bm_edit_pair {
     uint64_t distance;
 } bm_edit_pair;
 
-/* Read the inputs of the job again. BM_ERR_INPUT where they have changed; BM_ERR_IO, BM_ERR_NOMEM, BM_ERR_CANCELLED. */
+/* Read the inputs of the job again. BM_ERR_INPUT where they have changed; BM_ERR_IO, BM_ERR_NOMEM,
+ * BM_ERR_CANCELLED. */
 bm_status bm_pair_texts_read(bm_job_context *job, const bm_match *match, bm_pair_texts *out,
                              bm_error *err);
 /* Fill in the distances of n pairs, on all threads. */

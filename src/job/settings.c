@@ -80,8 +80,8 @@ static const char *text_of(const bm_field_row *field, const bm_settings *s)
     return *(const char *const *)bm_field_at(field, &parts);
 }
 
-/* The value of a field as a message has it. `are`: the settings that are recorded, which say what hash
- * was given and of what format a character is. */
+/* The value of a field as a message has it. `are`: the settings that are recorded, which say what
+ * hash was given and of what format a character is. */
 static void field_words(const bm_field_row *field, const bm_settings *s, const bm_settings *are,
                         char out[WORDS_MAX])
 {
@@ -150,7 +150,8 @@ static bool asks(const comparison *c, const bm_field_row *field)
     switch ((bm_field_id)(field - bm_field_rows)) {
     case BM_ROW_DUPLICATE_IDS: /* numbers go with everything */
         return s->input.duplicate_ids == BM_DUPLICATE_IDS_ERROR && bit_is_set(s, field);
-    case BM_ROW_STOPWORDS: /* English is what nobody has asked for; the kind of the shingles says the rest */
+    case BM_ROW_STOPWORDS: /* English is what nobody has asked for; the kind of the shingles says
+                              the rest */
         return text_of(field, s) != NULL && text_of(field, c->are) != NULL &&
                (strcmp(text_of(field, s), bm_stop_words_en) != 0 || bit_is_set(s, field));
     case BM_ROW_HEADER: /* a header by the fields is a wish for nothing */
@@ -180,8 +181,8 @@ static bm_status compare(const comparison *c, const bm_field_row *field, bm_erro
                                asked, c->what, c->dir, are);
 }
 
-/* Choices first, then values, and last what follows the scheme: so that of several contradictions the
- * one is named that brings the others along. */
+/* Choices first, then values, and last what follows the scheme: so that of several contradictions
+ * the one is named that brings the others along. */
 static bm_status compare_all(const comparison *c, bool (*wanted)(const bm_field_row *),
                              bm_error *err)
 {
@@ -403,8 +404,8 @@ static void list_fields(const listing *l, const bm_settings *s, uint32_t bits)
     }
 }
 
-/* The curve takes the words of a signature for independent; those of oph are so only where a document
- * has many shingles for each of them. */
+/* The curve takes the words of a signature for independent; those of oph are so only where a
+ * document has many shingles for each of them. */
 static void list_plan(const listing *l, const bm_band_plan *plan, bm_scheme scheme)
 {
     if (plan->bands == 0) {

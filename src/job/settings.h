@@ -122,10 +122,11 @@ typedef struct bm_settings {
 } bm_settings;
 
 /* Check the options and take them over; what they point to stays borrowed. BM_ERR_USAGE names the
- * field. Everything that needs no file but that of the stop words is settled, but for the plan. On BM_OK
- * bm_settings_reset gives back what they own. */
+ * field. Everything that needs no file but that of the stop words is settled, but for the plan. On
+ * BM_OK bm_settings_reset gives back what they own. */
 bm_status bm_settings_of_sign(const bm_sign_options *options, bm_settings *out, bm_error *err);
-/* The same of a table whose signatures stay in memory. BM_ERR_UNSUPPORTED: it takes a job with files. */
+/* The same of a table whose signatures stay in memory. BM_ERR_UNSUPPORTED: it takes a job with
+ * files. */
 bm_status bm_settings_of_table(const bm_sign_options *options, bm_settings *out, bm_error *err);
 /* What of perms and plan signatures are made with. */
 bm_status bm_settings_plan_signatures(bm_settings *settings, bm_error *err);
@@ -172,7 +173,8 @@ static inline bool bm_settings_write_removed(const bm_settings *settings)
     return bm_job_does(settings, BM_JOB_GROUPS) && settings->results.removed != BM_KEPT_NO;
 }
 
-/* BM_ERR_USAGE: the scheme is for weighted documents and there are no weights, or the other way round. */
+/* BM_ERR_USAGE: the scheme is for weighted documents and there are no weights, or the other way
+ * round. */
 bm_status bm_settings_check_scheme(const bm_settings *settings, bm_error *err);
 /* Does the job count shingles and weigh documents? `filter` only reads that another has. */
 bool bm_settings_weigh(const bm_settings *settings);
@@ -197,12 +199,12 @@ bm_status bm_recorded_options_check(const bm_settings *asked, const bm_settings 
 bm_status bm_recorded_options_check_index(const bm_settings *asked, const bm_settings *are,
                                           const char *dir, bm_error *err);
 
-/* BM_ERR_USAGE where `format` is keys and something is asked for that band keys made elsewhere do not
- * have: texts, ids of their own, signatures, a plan, a verification. */
+/* BM_ERR_USAGE where `format` is keys and something is asked for that band keys made elsewhere do
+ * not have: texts, ids of their own, signatures, a plan, a verification. */
 bm_status bm_settings_check_keys(const bm_settings *settings, bm_error *err);
 
-/* The key of the first field in which texts are cut and hashed differently; NULL: none. Stop words are
- * settled lists. */
+/* The key of the first field in which texts are cut and hashed differently; NULL: none. Stop words
+ * are settled lists. */
 const char *bm_text_differs(const bm_text_options *a, const bm_text_options *b);
 
 /* settings_list -- the settings that decide a job's results, one after another, by their names and

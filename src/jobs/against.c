@@ -236,9 +236,9 @@ bm_status bm_against_check(const bm_against *against, const bm_settings *setting
 /* against_sets -- the inputs of signatures are read as they were when they were signed, through
  * the ingest.
  *
- *     rows of the directory    input 0  |   input 1   | input 2 ...       sources.tsv: how many of each
- *     marked                    *    *  |             |    *
- *     read                     ----------             ----------          documents in order are rows in order
+ *     rows of the directory    input 0  |   input 1   | input 2 ...       sources.tsv: how many of
+ * each marked                    *    *  |             |    * read                     ----------
+ * ----------          documents in order are rows in order
  *
  * That a file is the one that was signed is known when its last byte was read, by its digest;
  * before that, a document
@@ -422,8 +422,8 @@ bm_status bm_against_sets(bm_against *against, bm_job_context *context, bm_corpu
  * and only of documents that
  * share a band with one of the job's:
  *
- *     keys of all known documents -> index without words -> which are found by keys of the corpus -> marks
- *     marked documents' inputs, read again -> sets (against.h) -> index of these alone
+ *     keys of all known documents -> index without words -> which are found by keys of the corpus
+ * -> marks marked documents' inputs, read again -> sets (against.h) -> index of these alone
  *
  * The second index answers as one of all known documents would: it holds every candidate, in the
  * same order. */
@@ -572,8 +572,8 @@ static void mark_found(const bm_search_hits *hits, size_t n, bm_row_marks *marks
         *left += hits->left[i];
 }
 
-/* Mark what n documents find, of which fewer are asked for at once where they find very much; *left: documents that were
- * left out, summed. */
+/* Mark what n documents find, of which fewer are asked for at once where they find very much;
+ * *left: documents that were left out, summed. */
 static bm_status ask(const bm_key_batch *all, bm_row_marks *marks, uint64_t *left, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -792,7 +792,8 @@ typedef struct finding {
     bm_share share;
 } finding;
 
-/* What holds a document, of all known ones that share a band and a shingle with it: that which has most of it. */
+/* What holds a document, of all known ones that share a band and a shingle with it: that which has
+ * most of it. */
 static bm_status take_holder(finding *f, size_t i, uint32_t doc, bm_error *err)
 {
     const bm_search_result *result = &f->result;
@@ -874,7 +875,8 @@ out:
     return status == BM_NOT_FOUND ? BM_OK : status;
 }
 
-/* What is known takes no part in stars: neither are its pairs wanted. Of what a known one holds in part another document may hold more. */
+/* What is known takes no part in stars: neither are its pairs wanted. Of what a known one holds in
+ * part another document may hold more. */
 static void leave_out(const finding *f)
 {
     const bm_settings *s = f->context->settings;
@@ -915,7 +917,8 @@ out:
     context->against.candidates = f.result.candidates;
     context->against.verified = f.result.verified;
     context->against.found = known->n_links;
-    /* Of a directory whose inputs were read again only the candidates are asked: the count is that of all. */
+    /* Of a directory whose inputs were read again only the candidates are asked: the count is that
+     * of all. */
     if (context->against.not_compared == 0)
         context->against.not_compared = f.result.not_compared;
     if (against->view != NULL)

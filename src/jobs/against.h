@@ -60,18 +60,21 @@ struct bm_against {
 
 typedef struct bm_against bm_against;
 
-/* Open what settings->pairs.against names, and settle bands, verification and its state from what it is. Verification
- * stays AUTO where signatures are known whose inputs are all there: it may be exact. BM_ERR_USAGE: settings that ask
- * for something else; an output that is an input of the signatures. BM_ERR_FORMAT: exact verification was asked
- * for, and an input is missing or has another size. */
+/* Open what settings->pairs.against names, and settle bands, verification and its state from what
+ * it is. Verification stays AUTO where signatures are known whose inputs are all there: it may be
+ * exact. BM_ERR_USAGE: settings that ask for something else; an output that is an input of the
+ * signatures. BM_ERR_FORMAT: exact verification was asked for, and an input is missing or has
+ * another size. */
 bm_status bm_against_open(bm_settings *settings, bm_against **out, bm_error *err);
 void bm_against_close(bm_against *against); /* NULL is fine */
 /* Text and sketch of documents that were not signed before. */
 void bm_against_settle(const bm_against *against, bm_settings *settings);
-/* Were documents that were signed before, and settled text and sketch, cut and signed as the known ones? BM_ERR_FORMAT. */
+/* Were documents that were signed before, and settled text and sketch, cut and signed as the known
+ * ones? BM_ERR_FORMAT. */
 bm_status bm_against_check(const bm_against *against, const bm_settings *settings, bm_error *err);
-/* The job ended with `status`, as *why says: was it because an input of the known ones is not what it was, and is
- * verification by signature now, since nobody has asked for it? Then the job may be run again. */
+/* The job ended with `status`, as *why says: was it because an input of the known ones is not what
+ * it was, and is verification by signature now, since nobody has asked for it? Then the job may be
+ * run again. */
 bool bm_against_give_way(bm_against *against, bm_settings *settings, bm_status status,
                          const bm_error *why);
 /* Say what was settled, where nobody asked for it. */
@@ -85,29 +88,32 @@ void bm_against_say(const bm_against *against, bm_meter *meter);
 
 typedef struct bm_marked_sets {
     bm_row_marks rows;
-    bm_spill_file *
-        file; /* filled: a record for each of the rows, its n_shingles hashes in any order; bm_spill_close */
+    bm_spill_file *file; /* filled: a record for each of the rows, its n_shingles hashes in any
+                            order; bm_spill_close */
 } bm_marked_sets;
 
-/* The documents of the job, which wait in `corpus`, give way where memory is short. BM_ERR_FORMAT, and against->changed:
- * an input is not the one that was signed. */
+/* The documents of the job, which wait in `corpus`, give way where memory is short. BM_ERR_FORMAT,
+ * and against->changed: an input is not the one that was signed. */
 bm_status bm_against_sets(bm_against *against, bm_job_context *context, bm_corpus *corpus,
                           bm_marked_sets *sets, bm_error *err);
 
 /* against_signed -- signatures of known documents as an index, in a file without a name. */
 
-/* Plan and verification are settled: an index of all known documents with their words; or, where similarities are
- * exact, of those that are candidates of documents in the corpus (before bm_corpus_end_adding), with their sets, which
- * are made of the inputs again. Known documents that are an index already stay as they are. */
+/* Plan and verification are settled: an index of all known documents with their words; or, where
+ * similarities are exact, of those that are candidates of documents in the corpus (before
+ * bm_corpus_end_adding), with their sets, which are made of the inputs again. Known documents that
+ * are an index already stay as they are. */
 bm_status bm_against_load(bm_against *against, bm_job_context *context, bm_corpus *corpus,
                           bm_error *err);
 /* Documents that are known. */
 uint64_t bm_against_documents(const bm_against *against);
 
-/* All documents of the corpus, before bm_corpus_end_adding: which are known. `known` is filled, with the ids of those found. */
+/* All documents of the corpus, before bm_corpus_end_adding: which are known. `known` is filled,
+ * with the ids of those found. */
 bm_status bm_against_find(bm_against *against, bm_job_context *context, bm_corpus *corpus,
                           bm_known *known, bm_error *err);
-/* The similarities that grouping left open: of chained documents to the known one that is kept for them. */
+/* The similarities that grouping left open: of chained documents to the known one that is kept for
+ * them. */
 bm_status bm_against_compare(bm_against *against, const bm_match *match, bm_grouping *grouping,
                              bm_error *err);
 

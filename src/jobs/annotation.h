@@ -1,16 +1,18 @@
-/* annotation.h -- a record with its group: one field more at the end of a JSON object, three columns
- * more at the end of a row of tsv or csv. All other bytes stay.
+/* annotation.h -- a record with its group: one field more at the end of a JSON object, three
+ * columns more at the end of a row of tsv or csv. All other bytes stay.
  *
- *     {"id":"a","text":"..."}  ->  {"id":"a","text":"...","bandmill":{"group":1,"kept":false,"jaccard":0.843750}}
- *     id,text                  ->  id,text,bandmill_group,bandmill_kept,bandmill_jaccard
- *     a,...                    ->  a,...,1,false,0.843750
+ *     {"id":"a","text":"..."}  ->
+ * {"id":"a","text":"...","bandmill":{"group":1,"kept":false,"jaccard":0.843750}} id,text ->
+ * id,text,bandmill_group,bandmill_kept,bandmill_jaccard a,...                    ->
+ * a,...,1,false,0.843750
  *
- * In files of tables it is a column more, a struct of the three: what is put in there is a bm_table_label.
+ * In files of tables it is a column more, a struct of the three: what is put in there is a
+ * bm_table_label.
  *
  * What is not known, and the group of a document that is in none, is null, or an empty field. A row
  * that is shorter than the header (without a header, than its file's first row) gets empty fields
- * before the columns; a longer one is BM_ERR_INPUT, and so is a record that has the field, or a header
- * that has one of the columns. */
+ * before the columns; a longer one is BM_ERR_INPUT, and so is a record that has the field, or a
+ * header that has one of the columns. */
 #ifndef BM_JOBS_ANNOTATION_H
 #define BM_JOBS_ANNOTATION_H
 

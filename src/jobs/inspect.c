@@ -11,8 +11,8 @@
  *
  * Files are told by their bytes, not by their names, where their bytes tell. Anything else is
  * BM_ERR_FORMAT. Text is read line by line; a row of more than 64 MiB is no table of ours, but a
- * group may have any number of documents, as far as memory goes. A manifest is in memory, and what is
- * shown of it: counted before it is written.
+ * group may have any number of documents, as far as memory goes. A manifest is in memory, and what
+ * is shown of it: counted before it is written.
  *
  * Tests: tests/unit/jobs/test_inspect.c, tests/cli/cases/bounds.sh */
 #include <bandmill/index.h>
@@ -415,7 +415,8 @@ static bm_status show_file(const target *t, bm_error *err)
         return show_ids(t, err);
     }
     bm_manifest *manifest = NULL;
-    /* Of another name: kept documents begin like a manifest too, but the tool is its second member. */
+    /* Of another name: kept documents begin like a manifest too, but the tool is its second member.
+     */
     if (bm_file_kind_of(name) != BM_FILE_KIND_REPORT &&
         (n == 0 || head[0] != '{' || memmem(head, n, "\"tool\"", 6) == NULL))
         return bm_fail_at(err, BM_ERR_FORMAT, t->path, 0,

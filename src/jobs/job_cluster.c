@@ -205,8 +205,8 @@ static bm_status open_report(const char *path, int folder_len, bm_manifest **out
     return status;
 }
 
-/* Does a report of `dedup` beside `path` list it, under its name? Borrows path until close. Where there is no report, or one of
- * somebody else, nothing is listed. */
+/* Does a report of `dedup` beside `path` list it, under its name? Borrows path until close. Where
+ * there is no report, or one of somebody else, nothing is listed. */
 static bm_status open_listed(const char *path, listed_pairs *out, bm_error *err)
 {
     const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
@@ -374,7 +374,8 @@ out:
     return status;
 }
 
-/* Groups of one level, which `n_pairs` rows reach: their numbers, and their rows where they are asked for. */
+/* Groups of one level, which `n_pairs` rows reach: their numbers, and their rows where they are
+ * asked for. */
 static bm_status finish_level(cluster *c, bm_pair_level *level, uint64_t n_pairs, bm_rows *rows,
                               bm_error *err)
 {

@@ -48,8 +48,8 @@
  *
  *     by its line, which says enough where no two records begin in one;
  *     by its id (`by_id`) where they do, where there are no lines (dedup had only signatures), and
- *     where ids are all that is kept. Then the inputs are read once for their ids (job_filter.c), and
- *     a place is the number of a record, from 0, among those of all inputs. */
+ *     where ids are all that is kept. Then the inputs are read once for their ids (job_filter.c),
+ * and a place is the number of a record, from 0, among those of all inputs. */
 
 typedef struct bm_drop {
     uint32_t file;  /* number of the input */
@@ -84,8 +84,8 @@ bm_status bm_drops_meet(bm_drops *drops, bm_drop drop, const char *name, bm_erro
 bool bm_drops_take(bm_drops *drops, bm_drop here);
 /* How many were left out so far. */
 uint64_t bm_drops_taken(const bm_drops *drops);
-/* No lines are known, and `id` is an X#N: would it matter to a removed document whether the input has it
- * so, or `sign` had numbered it? */
+/* No lines are known, and `id` is an X#N: would it matter to a removed document whether the input
+ * has it so, or `sign` had numbered it? */
 bool bm_drops_doubt(const bm_drops *drops, bm_str id);
 /* Is a document of this id removed? */
 bool bm_drops_has_id(const bm_drops *drops, bm_str id);
@@ -508,8 +508,9 @@ static bool annotates(const filter *f)
 
 /* --- the ids of the inputs' documents, as dedup had them --- */
 
-/* A bm_record_fn. Ids are settled by all that stands before them (repeated ones may be numbered), so every document goes into the
- * table; the numbers of the records that are left out, removed by their ids or bad, become rows of the drops. */
+/* A bm_record_fn. Ids are settled by all that stands before them (repeated ones may be numbered),
+ * so every document goes into the table; the numbers of the records that are left out, removed by
+ * their ids or bad, become rows of the drops. */
 static bm_status read_id(void *ctx, const bm_record *record, bm_error *err)
 {
     filter *f = ctx;
@@ -557,8 +558,8 @@ static bm_status keep_record(void *ctx, const bm_record *record, bm_kept_at *at,
     return BM_OK;
 }
 
-/* The group of a record that is written. Documents were read once before, and are asked for in the same
- * order. */
+/* The group of a record that is written. Documents were read once before, and are asked for in the
+ * same order. */
 static bm_status insert_group(void *ctx, const bm_record *record, bm_insertion *out, bm_error *err)
 {
     filter *f = ctx;

@@ -1,7 +1,8 @@
 /* job_sign.c -- documents to a directory of signatures.
  *
- * Rows go to their places in signatures.npy, content_hash.npy (and band_keys.npy) from whichever thread
- * has made them; ids, bytes and counts of shingles are known to the end and written there. The directory appears whole, by one rename.
+ * Rows go to their places in signatures.npy, content_hash.npy (and band_keys.npy) from whichever
+ * thread has made them; ids, bytes and counts of shingles are known to the end and written there.
+ * The directory appears whole, by one rename.
  *
  * Tests: tests/unit/jobs/test_jobs.c */
 #include <bandmill/job.h>

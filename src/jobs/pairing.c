@@ -398,7 +398,8 @@ static bm_status find_edges(bm_pairing *pairing, bm_error *err)
     return status;
 }
 
-/* One file by itself that no name tells to be more than one document has nothing to be compared with. */
+/* One file by itself that no name tells to be more than one document has nothing to be compared
+ * with. */
 static void hint_at_lines(const bm_pairing *pairing)
 {
     bm_job_context *context = &pairing->job->context;

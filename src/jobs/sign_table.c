@@ -51,7 +51,8 @@ bm_status bm_signed_reserve(bm_signed *made, uint64_t n_docs, bm_error *err);
 
 /* row_signer -- one thread's way from a batch of rows to words, straight into the arrays.
  *
- *     texts in the table -> shingle hashes -> words, keys, numbers of shingles: row by row in their places
+ *     texts in the table -> shingle hashes -> words, keys, numbers of shingles: row by row in their
+ * places
  *
  * Where rows have ids, or more than one text, the parser of their source makes records of them,
  * and

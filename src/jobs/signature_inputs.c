@@ -363,8 +363,9 @@ static bool of_one_whole(const bm_manifest_shard *a, const bm_manifest_shard *b)
     return b != NULL && a->of == b->of && strcmp(a->whole, b->whole) == 0;
 }
 
-/* The directories in the order of their documents: shares of the same inputs stand where the first of them was given, in
- * their own order. One that is missing is named, and one that is there twice. */
+/* The directories in the order of their documents: shares of the same inputs stand where the first
+ * of them was given, in their own order. One that is missing is named, and one that is there twice.
+ */
 static bm_status order_shares(bm_signature_inputs *inputs, bm_error *err)
 {
     bm_sign_dir **ordered = NULL;
@@ -435,8 +436,8 @@ static bm_status open_dirs(const bm_settings *settings, bm_signature_inputs *out
     return BM_OK;
 }
 
-/* Exact verification reads the inputs again. Where nobody asked for it, it gives way. Fields that `keep` looks at, and
- * records that are removed, stand in the inputs alone. */
+/* Exact verification reads the inputs again. Where nobody asked for it, it gives way. Fields that
+ * `keep` looks at, and records that are removed, stand in the inputs alone. */
 static bm_status settle_verify(bm_signature_inputs *inputs, bm_settings *s, bm_error *err)
 {
     const bool asked = s->pairs.verify != BM_VERIFY_AUTO;

@@ -47,7 +47,8 @@ bm_status bm_signature_inputs_words(bm_signature_inputs *inputs, bm_job_context 
  * that they came from; their lines are not known. Of records that were skipped, all. */
 bm_status bm_signature_inputs_documents(const bm_signature_inputs *inputs, bm_job_context *context,
                                         bm_error *err);
-/* Reading the texts ended with `status`: is it that an input is not what it was? As bm_recipe_blame.
+/* Reading the texts ended with `status`: is it that an input is not what it was? As
+ * bm_recipe_blame.
  */
 bm_status bm_signature_inputs_blame(const bm_signature_inputs *inputs,
                                     const bm_job_context *context, bm_status status, bm_error *err);

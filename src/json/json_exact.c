@@ -5,9 +5,9 @@
  *       '--[--> VALUE or ]
  *
  * Paths are followed while the text is read. A path leads through the outermost `on` of the objects
- * and arrays that are open: in the one at depth d its part d-1 is looked for. That part is a key, or
- * every element of an array. A second key of the same name forgets what the first one held; what a
- * path through arrays has gathered goes back to what it was when the object began. */
+ * and arrays that are open: in the one at depth d its part d-1 is looked for. That part is a key,
+ * or every element of an array. A second key of the same name forgets what the first one held; what
+ * a path through arrays has gathered goes back to what it was when the object began. */
 #include "json/json_exact.h"
 
 #include <stdio.h>
@@ -313,8 +313,8 @@ static bool read_string(bm_json_exact *x, bm_json_span *span)
     return true;
 }
 
-/* Give what a string says to the paths that want it: `said`, or, if `in_out`, the end of x->out from
- * `offset` on. */
+/* Give what a string says to the paths that want it: `said`, or, if `in_out`, the end of x->out
+ * from `offset` on. */
 static bool give_string(bm_json_exact *x, bm_str said, bool in_out, size_t offset,
                         const bm_json_repair *repair)
 {

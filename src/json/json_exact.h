@@ -35,7 +35,8 @@ static inline bool bm_json_path_is_many(const bm_json_path *path, size_t n)
     return false;
 }
 
-/* Does the path end in elements of an array? Of these a number is a value too, as its source text. */
+/* Does the path end in elements of an array? Of these a number is a value too, as its source text.
+ */
 static inline bool bm_json_path_has_numbers(const bm_json_path *path)
 {
     return path->n_parts > 0 && bm_json_part_is_array(&path->parts[path->n_parts - 1]);
@@ -77,9 +78,9 @@ bm_status bm_json_exact_open_text(const char *const *paths, size_t n, bm_json_ex
 void bm_json_exact_give_back(bm_json_exact *exact, size_t keep);
 void bm_json_exact_close(bm_json_exact *exact); /* NULL is fine */
 
-/* Parse all of `text`. Fills fields[n_paths] (numbers with their source text); they are valid until the
- * next call, and views of `text` where a string needs no rewriting. *broken: NULL, or, until the next
- * call, why it is no JSON object; fields are undefined then. Only BM_ERR_NOMEM fails. */
+/* Parse all of `text`. Fills fields[n_paths] (numbers with their source text); they are valid until
+ * the next call, and views of `text` where a string needs no rewriting. *broken: NULL, or, until
+ * the next call, why it is no JSON object; fields are undefined then. Only BM_ERR_NOMEM fails. */
 bm_status bm_json_exact_run(bm_json_exact *exact, bm_str text, bm_json_field *fields,
                             const char **broken, bm_error *err);
 

@@ -42,8 +42,8 @@ typedef struct bm_json_doc {
 } bm_json_doc;
 /* BM_ERR_FORMAT where the text is no JSON object: to be asked first. */
 bm_status bm_json_doc_check(const bm_json_doc *doc, bm_error *err);
-/* BM_ERR_FORMAT names the file and the field that is missing or of another type. A string is appended
- * to `out`, and a NUL put behind it. */
+/* BM_ERR_FORMAT names the file and the field that is missing or of another type. A string is
+ * appended to `out`, and a NUL put behind it. */
 bm_status bm_json_doc_string(const bm_json_doc *doc, const char *field, bm_buf *out, bm_error *err);
 bm_status bm_json_doc_uint(const bm_json_doc *doc, const char *field, uint64_t *out, bm_error *err);
 bm_status bm_json_doc_double(const bm_json_doc *doc, const char *field, double *out, bm_error *err);

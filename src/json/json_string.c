@@ -84,8 +84,8 @@ static bool ends_run(char byte)
 }
 
 /* The first position from `pos` on whose byte ends a plain run, or text.len. `seen` collects the
- * bits of the bytes before it, and perhaps of some behind it. Where `copy` is not NULL the bytes are
- * written there, and up to BM_JSON_COPY_MORE more. */
+ * bits of the bytes before it, and perhaps of some behind it. Where `copy` is not NULL the bytes
+ * are written there, and up to BM_JSON_COPY_MORE more. */
 static inline size_t skip_plain(bm_str text, size_t pos, uint64_t *seen, char *copy)
 {
     bytes16 wide = {0};
@@ -148,8 +148,9 @@ static uint32_t u_code(bm_str text, size_t pos)
     return code;
 }
 
-/* Write what the escape at `pos` stands for to `out`, *n_out bytes, up to 4: of a pair of surrogates
- * both halves, of an unpaired one U+FFFD, counted. Returns the position behind; 0: it is no escape. */
+/* Write what the escape at `pos` stands for to `out`, *n_out bytes, up to 4: of a pair of
+ * surrogates both halves, of an unpaired one U+FFFD, counted. Returns the position behind; 0: it is
+ * no escape. */
 static size_t unescape(bm_str text, size_t pos, char *out, size_t *n_out, uint64_t *n_unpaired)
 {
     if (text.len - pos < 2)

@@ -169,8 +169,8 @@ bm_status bm_band_plan_fixed(const bm_band_plan *wanted, bm_band_plan *out, bm_e
  *
  * Pure functions; any thread. Tests: tests/unit/lsh/test_plan_list.c */
 
-/* Rows after which the search for the least permutations is given up: thresholds so close to 1, or to
- * the ceiling's similarity, are nobody's. */
+/* Rows after which the search for the least permutations is given up: thresholds so close to 1, or
+ * to the ceiling's similarity, are nobody's. */
 #define ROWS_MANY 1000000u
 
 static bool has_ceiling(const bm_plan_wish *wish)

@@ -36,8 +36,9 @@ typedef struct bm_plan_list {
 /* BM_ERR_USAGE names the field that is out of range. */
 bm_status bm_plan_wish_check(const bm_plan_wish *wish, bm_error *err);
 
-/* All plans of the wish, cheapest first: by bands * rows, then by bands. BM_NOT_FOUND: there is none,
- * and the message names the least number of permutations that has one. BM_ERR_USAGE: as bm_plan_wish_check. */
+/* All plans of the wish, cheapest first: by bands * rows, then by bands. BM_NOT_FOUND: there is
+ * none, and the message names the least number of permutations that has one. BM_ERR_USAGE: as
+ * bm_plan_wish_check. */
 bm_status bm_plan_list_make(const bm_plan_wish *wish, bm_plan_list *out, bm_error *err);
 void bm_plan_list_reset(bm_plan_list *list);
 /* The least bands * rows of a plan of the wish, whatever its perms; 0: none below 2^32. */

@@ -90,8 +90,8 @@ typedef struct bm_candidates_job {
     void *ctx;
     const bm_callbacks *callbacks; /* NULL: none */
     bm_union_find *groups;         /* for bm_candidates_join only: borrowed, n_docs */
-    /* Asked before so many bytes are allocated for crowded buckets; anything but BM_OK ends the work
-     * with that. NULL: not asked. */
+    /* Asked before so many bytes are allocated for crowded buckets; anything but BM_OK ends the
+     * work with that. NULL: not asked. */
     bm_status (*reserve)(void *ctx, uint64_t bytes, bm_error *err);
 } bm_candidates_job;
 
@@ -247,9 +247,9 @@ bm_status bm_bucket_join_run(bm_bucket_join *join, bm_candidate_walk *walk, bm_e
 /* job->groups is NULL. bm_progress through the callbacks, stage "bucket", unit "bands". */
 bm_status bm_candidates(const bm_candidates_job *job, bm_error *err);
 
-/* The pairs of buckets of up to BM_SMALL_BUCKET documents, a pair that agrees in several of them in the
- * first; the other buckets are kept in `crowded`. Where none is, these are the pairs of bm_candidates
- * in the same order. */
+/* The pairs of buckets of up to BM_SMALL_BUCKET documents, a pair that agrees in several of them in
+ * the first; the other buckets are kept in `crowded`. Where none is, these are the pairs of
+ * bm_candidates in the same order. */
 bm_status bm_candidates_of_small(const bm_candidates_job *job, bm_crowded_buckets *crowded,
                                  bm_error *err);
 

@@ -55,8 +55,8 @@ typedef struct bm_keep_order {
 
 /* Rank n documents. Linear; 8 bytes a document, 4 of which stay. BM_ERR_NOMEM, and `out` is {0}. */
 bm_status bm_keep_rank_make(const bm_keep_order *order, size_t n, bm_keep_rank *out, bm_error *err);
-/* The order of one rule. `sizes` is the column of lengths of texts (its `greatest` does not count), for LONGEST and
- * SHORTEST. */
+/* The order of one rule. `sizes` is the column of lengths of texts (its `greatest` does not count),
+ * for LONGEST and SHORTEST. */
 bm_status bm_keep_rank_of_rule(bm_keep keep, const bm_keep_column *sizes, size_t n,
                                bm_keep_rank *out, bm_error *err);
 void bm_keep_rank_reset(bm_keep_rank *rank);
@@ -80,7 +80,8 @@ typedef struct bm_turns {
     size_t n, n_order;
 } bm_turns;
 
-/* `rep`: of each of n documents, the first of its copies; NULL: no two are copies. BM_ERR_NOMEM, and `out` is empty. */
+/* `rep`: of each of n documents, the first of its copies; NULL: no two are copies. BM_ERR_NOMEM,
+ * and `out` is empty. */
 bm_status bm_turns_make(const bm_keep_rank *rank, const uint32_t *rep, size_t n, bm_turns *out,
                         bm_error *err);
 void bm_turns_reset(bm_turns *turns);
@@ -149,14 +150,17 @@ typedef struct bm_pair_levels {
 bm_status bm_pair_levels_open(const double *thresholds, size_t n, bm_pair_levels *out,
                               bm_error *err);
 void bm_pair_levels_reset(bm_pair_levels *levels);
-/* Count a pair, whose similarity may be unknown (NAN: it counts everywhere); the highest level that it reaches, levels->n: none. */
+/* Count a pair, whose similarity may be unknown (NAN: it counts everywhere); the highest level that
+ * it reaches, levels->n: none. */
 size_t bm_pair_levels_count(bm_pair_levels *levels, double similarity);
-/* Join its documents there and below. There are n_docs of them so far, some maybe in no pair yet. */
+/* Join its documents there and below. There are n_docs of them so far, some maybe in no pair yet.
+ */
 bm_status bm_pair_levels_join(bm_pair_levels *levels, size_t at, uint32_t a, uint32_t b,
                               size_t n_docs, bm_error *err);
 
-/* Stars as dedup makes them: copies have one turn, and go where the first of them goes. labels[i] is the document that is kept of the
- * star of document i. `rep`: of each document the first of its copies; NULL: no two are copies. */
+/* Stars as dedup makes them: copies have one turn, and go where the first of them goes. labels[i]
+ * is the document that is kept of the star of document i. `rep`: of each document the first of its
+ * copies; NULL: no two are copies. */
 bm_status bm_pair_stars(bm_pair_list pairs, const bm_keep_rank *rank, const uint32_t *rep,
                         uint32_t *labels, bm_error *err);
 

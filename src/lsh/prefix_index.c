@@ -448,8 +448,8 @@ static bm_status number_keys(grouped *g, bm_hash_table *table, bm_error *err)
     return BM_OK;
 }
 
-/* Put the entries of the part side by side by their keys, and into the table the place of the first of
- * each key. */
+/* Put the entries of the part side by side by their keys, and into the table the place of the first
+ * of each key. */
 static bm_status regroup(bm_prefix_index *index, bm_prefix_part *p, grouped *g, bm_error *err)
 {
     bm_prefix_entry *entries = index->entries + p->entries_at;

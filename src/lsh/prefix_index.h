@@ -21,7 +21,8 @@ typedef struct bm_join_rule {
 
 /* The size that a document must have at least to be a pair with one of n shingles. */
 size_t bm_least_size(bm_join_rule rule, size_t n);
-/* How many of its rarest shingles a document of n looks for others by: n - bm_least_share(n) + 1, of containment n. */
+/* How many of its rarest shingles a document of n looks for others by: n - bm_least_share(n) + 1,
+ * of containment n. */
 size_t bm_prefix_to_probe(bm_join_rule rule, size_t n);
 /* n - c + 1 with the least c that is enough for two documents of n shingles: of a document in an
  * index where only documents of n or more shingles look. Never longer than the other. */

@@ -6,8 +6,8 @@
  *     list     [ sets with hash a | sets with hash b | … ]
  *
  * A look-up costs a step for each hash and one for each (hash, set) in common: exact, whatever the
- * similarity, and cheap where sets have little in common. Hashes are mixed once more, since those that
- * came from elsewhere may be anything.
+ * similarity, and cheap where sets have little in common. Hashes are mixed once more, since those
+ * that came from elsewhere may be anything.
  *
  * Tests: tests/unit/lsh/test_set_overlaps.c */
 #include "lsh/set_overlaps.h"

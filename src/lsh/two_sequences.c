@@ -33,8 +33,8 @@ typedef struct list {
 
 typedef struct search {
     list a, b;
-    uint64_t *
-        sorted; /* windows of b: the upper bits of their hashes, and where they begin; scratch behind them */
+    uint64_t *sorted; /* windows of b: the upper bits of their hashes, and where they begin; scratch
+                         behind them */
 } search;
 
 static uint64_t times(uint64_t x, uint64_t y)

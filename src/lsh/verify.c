@@ -320,7 +320,8 @@ double bm_jaccard(size_t common, size_t n_x, size_t n_y)
     return all == 0 ? 0 : (double)common / (double)all;
 }
 
-/* c = J (n_x + n_y) / (1 + J), with a relative error of a few 2^-53: less than a half for any sets of fewer than 2^50 hashes. */
+/* c = J (n_x + n_y) / (1 + J), with a relative error of a few 2^-53: less than a half for any sets
+ * of fewer than 2^50 hashes. */
 size_t bm_jaccard_common(double jaccard, size_t n_x, size_t n_y)
 {
     return (size_t)(jaccard * ((double)n_x + (double)n_y) / (1 + jaccard) + 0.5);

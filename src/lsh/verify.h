@@ -47,12 +47,13 @@ typedef struct bm_share {
     uint64_t above, below; /* below: a power of ten up to 10^15 */
 } bm_share;
 
-/* The fraction that the double stands for. False: it is not more than 0 and at most 1, or has more decimals. */
+/* The fraction that the double stands for. False: it is not more than 0 and at most 1, or has more
+ * decimals. */
 bool bm_share_of(double share, bm_share *out);
 /* The least number of n hashes that is enough: at least 1 of any. */
 uint32_t bm_share_least(bm_share share, uint32_t n);
-/* The similarity of two sorted distinct sets (verify.h) where one of them, or each, is held by the other; else a negative
- * number, as soon as that is certain. */
+/* The similarity of two sorted distinct sets (verify.h) where one of them, or each, is held by the
+ * other; else a negative number, as soon as that is certain. */
 double bm_jaccard_held(const uint64_t *x, uint32_t n_x, const uint64_t *y, uint32_t n_y,
                        bm_share share);
 
@@ -79,8 +80,8 @@ double bm_jaccard_at_least(const uint64_t *x, size_t n_x, const uint64_t *y, siz
 
 /* |and| / |the smaller of them| in double; 0 where one is empty. */
 double bm_containment(size_t common, size_t n_x, size_t n_y);
-/* The least c with (double)c / (double)n >= threshold, n if there is none: how many of its n shingles a document must
- * share, so that they are a share of `threshold`. */
+/* The least c with (double)c / (double)n >= threshold, n if there is none: how many of its n
+ * shingles a document must share, so that they are a share of `threshold`. */
 size_t bm_least_share(size_t n, double threshold);
 /* bm_jaccard_at_least, or the same of containment. */
 double bm_similarity_at_least(bm_measure measure, const uint64_t *x, size_t n_x, const uint64_t *y,

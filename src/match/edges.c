@@ -203,8 +203,8 @@ static void gather_kept(bm_grouping *out)
     out->known_begin[out->n_groups] = n;
 }
 
-/* Of a divided component the one known document that took the members of the group; BM_NO_KNOWN: it is of none, or of no
- * divided component. */
+/* Of a divided component the one known document that took the members of the group; BM_NO_KNOWN: it
+ * is of none, or of no divided component. */
 static uint32_t taken_by(const bm_grouping *out, size_t group)
 {
     const uint32_t first = out->members[out->begin[group]];
@@ -475,7 +475,8 @@ static void take(star_walk *s, uint32_t centre, uint32_t doc)
     bm_crowded_buckets_leave(&s->crowded, doc);
 }
 
-/* The kept document and another are an edge. That of which all is held needs no pairs any more; others wait for who holds more. */
+/* The kept document and another are an edge. That of which all is held needs no pairs any more;
+ * others wait for who holds more. */
 static void hold(star_walk *s, uint32_t kept, uint32_t doc, double similarity)
 {
     bm_holders_offer(s->holders, kept, doc, similarity);
@@ -609,7 +610,8 @@ bm_losses bm_lost_count(const bm_lost_source *from, const bm_doc_table *docs)
             continue;
         const uint64_t bytes = docs->rows[i].text_bytes, lost = bm_lost_shingles(from, i);
         sum.removed_shingles += from->corpus->sizes[i];
-        /* A document that is removed has shingles, and so has text: no bytes are none that are known. */
+        /* A document that is removed has shingles, and so has text: no bytes are none that are
+         * known. */
         sum.removed_bytes =
             bytes == 0 || sum.removed_bytes == UINT64_MAX ? UINT64_MAX : sum.removed_bytes + bytes;
         sum.lost_shingles = lost == UINT64_MAX ? UINT64_MAX : sum.lost_shingles + lost;

@@ -38,8 +38,8 @@ typedef struct bm_known {
     uint32_t *best; /* of each representative: the known one most like it; BM_NO_KNOWN: none */
     double *similarities; /* to that one */
     bm_union_find joined; /* representatives that found the same one */
-    bm_known_link *
-        links; /* once ended: each known one that was found, ascending, and the first that found it */
+    bm_known_link *links; /* once ended: each known one that was found, ascending, and the first
+                             that found it */
     size_t n_links, cap;
     size_t n_sorted; /* of the links: these are each once, ascending */
     bm_buf ids;      /* of the known ones, side by side, in the order of the links */
@@ -50,8 +50,8 @@ typedef struct bm_known {
 /* For n documents, none of which found one. BM_ERR_NOMEM, and nothing is to be reset. */
 bm_status bm_known_init(bm_known *known, size_t n, bm_error *err);
 void bm_known_reset(bm_known *known); /* of {0} too */
-/* Document `doc`, a representative, reaches the threshold with a known one. The first that is added of it is the one most
- * like it. */
+/* Document `doc`, a representative, reaches the threshold with a known one. The first that is added
+ * of it is the one most like it. */
 bm_status bm_known_add(bm_known *known, bm_known_link link, double similarity, bm_error *err);
 /* All are added: the links are each once. */
 bm_status bm_known_end(bm_known *known, bm_error *err);
@@ -141,9 +141,9 @@ typedef struct bm_grouping {
     uint32_t *kept; /* of each document: which one is kept for it; itself: it is kept; BM_NO_KEPT */
     uint8_t *reason;    /* bm_reason of each */
     double *similarity; /* of each removed document and its kept one; NAN: not known */
-    uint32_t *
-        members; /* documents of each group in input order, groups of one left out, but of those that found a known one */
-    uint64_t *begin; /* n_groups + 1 places in members */
+    uint32_t *members;  /* documents of each group in input order, groups of one left out, but of
+                           those that found a known one */
+    uint64_t *begin;    /* n_groups + 1 places in members */
     size_t n_groups;
     uint64_t n_removed, n_chained, n_identical, n_known, largest;
     uint8_t *divided;   /* of each document: its component was divided into stars; NULL: none was */
@@ -159,17 +159,19 @@ typedef struct bm_grouping {
 
 /* Columns of a grouping that has `from`. */
 bm_status bm_known_begin(bm_grouping *out, bm_error *err);
-/* Components: documents that found the same known one have one label; the first known one of a group is kept for
- * those of it that found none themselves. */
+/* Components: documents that found the same known one have one label; the first known one of a
+ * group is kept for those of it that found none themselves. */
 bm_status bm_known_join(bm_grouping *out, const uint32_t *rep, bm_error *err);
 /* Stars, and holders: those for which one known document is kept are a group. */
 bm_status bm_known_take(bm_grouping *out, bm_error *err);
-/* The known ones of each group, once the groups are gathered. `joined`: of components; else a group has the one that is kept. */
+/* The known ones of each group, once the groups are gathered. `joined`: of components; else a group
+ * has the one that is kept. */
 bm_status bm_known_gather(bm_grouping *out, bool joined, bm_error *err);
 /* Reason and similarity of a document for which a known one is kept. */
 void bm_known_reason(const bm_match *match, bm_grouping *out, uint32_t doc);
 
-/* The similarity of a removed document to the known one that is kept for it: it is chained, unless it reaches the threshold. */
+/* The similarity of a removed document to the known one that is kept for it: it is chained, unless
+ * it reaches the threshold. */
 void bm_grouping_compared(bm_grouping *grouping, uint32_t doc, double similarity, double threshold);
 
 /* Was its component divided into stars? And where some are: is it none of theirs? */
@@ -203,7 +205,8 @@ typedef struct bm_turn_links {
  * the corpus allow. On failure `out` is good for close. */
 bm_status bm_turn_links_open(const bm_match *match, const bm_turns *turns, bm_turn_links *out,
                              bm_error *err);
-/* *docs and links->similarities: the neighbours of turns->order[turn], until the next call. Turns ascend, none is left out. */
+/* *docs and links->similarities: the neighbours of turns->order[turn], until the next call. Turns
+ * ascend, none is left out. */
 bm_status bm_turn_links_next(bm_turn_links *links, size_t turn, const uint32_t **docs, size_t *n,
                              bm_error *err);
 void bm_turn_links_close(bm_turn_links *links);
@@ -227,7 +230,8 @@ typedef struct bm_grouping_options {
 } bm_grouping_options;
 
 /* `match` has run. Removed documents whose similarity to the kept one is not known yet are compared
- * with it, but where that is a known one: such are chained, with NAN (bm_grouping_compared). BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT, and `out` is empty. */
+ * with it, but where that is a known one: such are chained, with NAN (bm_grouping_compared).
+ * BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT, and `out` is empty. */
 bm_status bm_grouping_make(const bm_match *match, const bm_grouping_options *options,
                            bm_grouping *out, bm_error *err);
 void bm_grouping_reset(bm_grouping *grouping);
@@ -254,8 +258,8 @@ typedef struct bm_lost_source {
     const bm_corpus *corpus;
 } bm_lost_source; /* both are borrowed */
 
-/* How many distinct shingles of a removed document its kept one lacks; UINT64_MAX: not known, for no sets were compared, or their
- * elements have weights. */
+/* How many distinct shingles of a removed document its kept one lacks; UINT64_MAX: not known, for
+ * no sets were compared, or their elements have weights. */
 uint64_t bm_lost_shingles(const bm_lost_source *from, size_t doc);
 
 /* Of all removed documents; UINT64_MAX: not known. */
@@ -291,8 +295,8 @@ typedef struct bm_holders {
 bm_status bm_holders_init(const bm_match *match, const bm_keep_rank *rank, const bm_turns *turns,
                           bm_holders *out, bm_error *err);
 void bm_holders_reset(bm_holders *holders);
-/* Two representatives of this similarity are an edge, and `kept` is kept: it holds `doc`, where that comes later, it has enough of
- * it, and nobody has more. */
+/* Two representatives of this similarity are an edge, and `kept` is kept: it holds `doc`, where
+ * that comes later, it has enough of it, and nobody has more. */
 void bm_holders_offer(bm_holders *holders, uint32_t kept, uint32_t doc, double similarity);
 /* Is all of it held, so that nobody can have more? */
 static inline bool bm_holders_have_all(const bm_holders *holders, uint32_t doc)
@@ -300,7 +304,8 @@ static inline bool bm_holders_have_all(const bm_holders *holders, uint32_t doc)
     return holders->shared[doc] == holders->match->settings.corpus->sizes[doc];
 }
 
-/* Labels, kept ones, known ones and similarities of a grouping, from the edges that matching has found. */
+/* Labels, kept ones, known ones and similarities of a grouping, from the edges that matching has
+ * found. */
 bm_status bm_holders_group(const bm_match *match, const bm_keep_rank *rank, bm_grouping *out,
                            bm_error *err);
 

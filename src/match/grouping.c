@@ -1,9 +1,8 @@
 /* grouping.c -- labels, the one to keep, the reason for each removal.
  *
- * Components read the union-find that matching left. Stars (lsh/groups.h) walk the neighbours of the
- * representatives (edges.h), in the order of the turns (lsh/groups.h).
- * Memory: about 30 bytes a document. Sequential but for the similarities, since everything here is
- * linear. */
+ * Components read the union-find that matching left. Stars (lsh/groups.h) walk the neighbours of
+ * the representatives (edges.h), in the order of the turns (lsh/groups.h). Memory: about 30 bytes a
+ * document. Sequential but for the similarities, since everything here is linear. */
 #include "match/edges.h"
 
 #include <math.h>

@@ -2,8 +2,8 @@
  *
  * Candidates come in chunks whose size and order do not depend on threads. With `only_groups` a
  * pair whose ends are already in one group is not enumerated, hence no candidate in the counts, and
- * crowded buckets are refined (lsh/candidates.h): what was left out is counted and said. The same of
- * `stars` (edges.h), for which a document that is taken needs no pairs. */
+ * crowded buckets are refined (lsh/candidates.h): what was left out is counted and said. The same
+ * of `stars` (edges.h), for which a document that is taken needs no pairs. */
 #ifndef BM_MATCH_MATCH_H
 #define BM_MATCH_MATCH_H
 

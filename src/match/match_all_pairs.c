@@ -669,9 +669,8 @@ void bm_set_prefixes_reset(bm_set_prefixes *p)
 /* match_every_pair -- documents times documents, a square of 256 times 256 of them after another.
  *
  *            b ->
- *     a   [ 0,0 ][ 0,1 ][ 0,2 ]       a square needs the sets of 512 documents at most, however many
- *                [ 1,1 ][ 1,2 ]       there are, so that those in a file are read n / 256 times
- *                       [ 2,2 ]
+ *     a   [ 0,0 ][ 0,1 ][ 0,2 ]       a square needs the sets of 512 documents at most, however
+ * many [ 1,1 ][ 1,2 ]       there are, so that those in a file are read n / 256 times [ 2,2 ]
  *
  * There is nothing to leave out: each pair is a row, and the rows are what the time goes into. */
 

@@ -104,7 +104,8 @@ void bm_set_prefixes_reset(bm_set_prefixes *prefixes);
  * the search. BM_ERR_IO, BM_ERR_FORMAT, BM_ERR_CANCELLED. */
 bm_status bm_match_all_pairs(bm_match *match, const bm_callbacks *callbacks, bm_error *err);
 
-/* The same at a threshold of 0: all pairs of representatives that have shingles (match_all_pairs.c). */
+/* The same at a threshold of 0: all pairs of representatives that have shingles
+ * (match_all_pairs.c). */
 bm_status bm_match_every_pair(bm_match *match, bm_error *err);
 
 #endif

@@ -1,9 +1,9 @@
 /* weighted_pairs.c -- documents looked up in an index of the heaviest shingles of those before
  * them.
  *
- *     block    documents first … end-1, as many as the index of their heaviest shingles has room for
- *     probe    each document from `first` on, by all its shingles: those of the block before it with
- *              which it has one in common are candidates, once each, unless their sums rule them out
+ *     block    documents first … end-1, as many as the index of their heaviest shingles has room
+ * for probe    each document from `first` on, by all its shingles: those of the block before it
+ * with which it has one in common are candidates, once each, unless their sums rule them out
  *     compare  candidates, a chunk at a time, like those of bands
  *
  * Why nothing is lost: weighted_pairs.c. The similarity is at most the smaller sum of weights

@@ -1,9 +1,9 @@
-/* field_rows.h -- the fields that say how documents are read, cut, signed, banded, paired and written: a
- * row each.
+/* field_rows.h -- the fields that say how documents are read, cut, signed, banded, paired and
+ * written: a row each.
  *
- * A row says where the field lies, what its value is, what its default is, and what it is for. All else
- * is a loop over the rows: what a manifest writes and reads back (output), what two directories
- * must have in common, what contradicts them, what means nothing for some input
+ * A row says where the field lies, what its value is, what its default is, and what it is for. All
+ * else is a loop over the rows: what a manifest writes and reads back (output), what two
+ * directories must have in common, what contradicts them, what means nothing for some input
  * (job/settings.c), and what a report tells of a job and a job that resumes compares
  * (job/settings.c). A field that needs more than its type says has a type of its
  * own, and the function that knows it stands beside the loop.
@@ -131,7 +131,8 @@ typedef struct bm_field_row {
     size_t offset; /* in the struct of its part */
     /* BM_ERR_USAGE: it may not have this value; NULL: its type says all. */
     bm_status (*check)(const struct bm_option_parts *parts, bm_error *err);
-    /* BM_ERR_USAGE where band keys made elsewhere do not go with its value; NULL: `uses` says all. */
+    /* BM_ERR_USAGE where band keys made elsewhere do not go with its value; NULL: `uses` says all.
+     */
     bm_status (*check_keys)(const struct bm_option_parts *parts, bm_error *err);
 } bm_field_row;
 

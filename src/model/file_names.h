@@ -60,7 +60,8 @@ typedef enum bm_compression {
 #define BM_FILE_INDEX_DATA         "data.mdb" /* of an index; the names are LMDB's */
 #define BM_FILE_INDEX_LOCK         "lock.mdb"
 #define BM_FILE_INDEX_RECORD       "last_commit"
-/* The kept documents, and the removed ones: a folder, or one file of this name and an ending ("kept.jsonl.gz"). */
+/* The kept documents, and the removed ones: a folder, or one file of this name and an ending
+ * ("kept.jsonl.gz"). */
 #define BM_FILE_KEPT            "kept"
 #define BM_FILE_REMOVED_RECORDS "removed"
 
@@ -108,8 +109,8 @@ bm_file_kind bm_file_kind_of(const char *name);
 
 #define BM_FILE_HEAD_BYTES 256u /* so many tell */
 
-/* `head`: the first bytes of a file, BM_FILE_HEAD_BYTES of them where it has so many. An empty one is
- * nobody's, so it is ours. */
+/* `head`: the first bytes of a file, BM_FILE_HEAD_BYTES of them where it has so many. An empty one
+ * is nobody's, so it is ours. */
 bool bm_file_head_is_ours(const char *head, size_t len);
 
 #endif

@@ -57,8 +57,8 @@ bm_str bm_doc_table_id(const bm_doc_table *table, size_t row)
     return (bm_str){table->ids.data + begin, (size_t)(table->rows[row].id_end - begin)};
 }
 
-/* More are not known yet, so what would do is told for those that are. The part of the memory that is
- * theirs grows at least as the memory does. */
+/* More are not known yet, so what would do is told for those that are. The part of the memory that
+ * is theirs grows at least as the memory does. */
 static bm_status too_large(const bm_doc_table *table, uint64_t needed, bm_error *err)
 {
     const double least = (double)needed * (double)table->memory_all / (double)table->memory;

@@ -1,6 +1,6 @@
-/* job_settings.h -- settings that are of some jobs only: what is paired, what is written, and what an
- * index is asked. Public options have them one by one; a field that is written to reports, compared
- * or refused has a row in field_rows.c. */
+/* job_settings.h -- settings that are of some jobs only: what is paired, what is written, and what
+ * an index is asked. Public options have them one by one; a field that is written to reports,
+ * compared or refused has a row in field_rows.c. */
 #ifndef BM_MODEL_JOB_SETTINGS_H
 #define BM_MODEL_JOB_SETTINGS_H
 
@@ -8,7 +8,8 @@
 #include <bandmill/index.h>
 #include <bandmill/types.h>
 
-/* The order of CONTAINED where none is asked for, as reports have it: most distinct shingles, longest, first. */
+/* The order of CONTAINED where none is asked for, as reports have it: most distinct shingles,
+ * longest, first. */
 #define BM_KEEP_BY_SHINGLES "shingles,longest"
 
 /* Which pairs are wanted, and which document of a group stays. */

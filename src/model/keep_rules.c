@@ -1,4 +1,5 @@
-/* keep_rules.c -- a list taken apart at its commas, each rule at its colon, its values at their bars. */
+/* keep_rules.c -- a list taken apart at its commas, each rule at its colon, its values at their
+ * bars. */
 #include "model/keep_rules.h"
 
 #include <string.h>
@@ -23,7 +24,8 @@ static bm_status refuse(const char *rule, const char *why, bm_error *err)
                          rule, why);
 }
 
-/* Where the part of the text that ends at `stop` ends: at a `stop` without a backslash, or at its end. */
+/* Where the part of the text that ends at `stop` ends: at a `stop` without a backslash, or at its
+ * end. */
 static size_t part_end(const char *text, char stop)
 {
     size_t at = 0;
@@ -32,7 +34,8 @@ static size_t part_end(const char *text, char stop)
     return at;
 }
 
-/* The same text with the escapes taken off, in `out`, which has as much room; returns its end, a NUL. */
+/* The same text with the escapes taken off, in `out`, which has as much room; returns its end, a
+ * NUL. */
 static char *unescape(const char *text, size_t len, char *out)
 {
     for (size_t i = 0; i < len; i++) {

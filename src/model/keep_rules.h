@@ -1,6 +1,7 @@
 /* keep_rules.h -- the list of rules that say which document of a group stays, taken apart.
  *
- *     RULE[,RULE...]   first last longest shortest  max:FIELD min:FIELD  order:FIELD=A|B|C  sources:A|B|C  none
+ *     RULE[,RULE...]   first last longest shortest  max:FIELD min:FIELD  order:FIELD=A|B|C
+ * sources:A|B|C  none
  *
  * `\,` stands for a comma and `\|` for a bar in a name or value; any other backslash is itself. */
 #ifndef BM_MODEL_KEEP_RULES_H
@@ -39,7 +40,8 @@ typedef struct bm_keep_rules {
     bool none;         /* no document of a group stays; no rules then */
 } bm_keep_rules;       /* {0}: the first in the input */
 
-/* What a rule that looks at a field found in a record: the last bytes of its key (input/keep_key.h). */
+/* What a rule that looks at a field found in a record: the last bytes of its key
+ * (input/keep_key.h). */
 typedef enum bm_keep_seen {
     BM_KEEP_SEEN,
     BM_KEEP_SEEN_MISSING, /* no value */

@@ -1,4 +1,5 @@
-/* scheme_facts.c -- a row a scheme; the public calls bm_scheme_hash, bm_scheme_seed and bm_scheme_word_bytes.
+/* scheme_facts.c -- a row a scheme; the public calls bm_scheme_hash, bm_scheme_seed and
+ * bm_scheme_word_bytes.
  *
  * Tests: tests/unit/model/test_scheme_facts.c */
 #include "model/scheme_facts.h"
@@ -45,7 +46,8 @@ uint32_t bm_scheme_word_bytes(bm_scheme scheme)
     return (unsigned)scheme < N_ROWS ? rows[scheme].word_bytes : sizeof(uint32_t);
 }
 
-/* nemo: the first multiplier of the scheme is the seed of its hash, as sketch/scheme_nemo.c draws it. */
+/* nemo: the first multiplier of the scheme is the seed of its hash, as sketch/scheme_nemo.c draws
+ * it. */
 static uint32_t nemo_hash_seed(uint32_t seed)
 {
     bm_random random;

@@ -1,6 +1,6 @@
-/* scheme_facts.h -- what of a scheme others than its row ask for (bandmill/words.h has the rest): which hashes of
- * shingles go with it (docs/schemes.md), only such pairs whose words
- * somebody else makes too, and those of our own schemes. */
+/* scheme_facts.h -- what of a scheme others than its row ask for (bandmill/words.h has the rest):
+ * which hashes of shingles go with it (docs/schemes.md), only such pairs whose words somebody else
+ * makes too, and those of our own schemes. */
 #ifndef BM_MODEL_SCHEME_FACTS_H
 #define BM_MODEL_SCHEME_FACTS_H
 
@@ -9,15 +9,15 @@
 #define BM_NEMO_RANGE    UINT64_C(0x7FFFFFFF) /* of the coefficients of nemo: below it */
 #define BM_SCHEME_HASHES 64u                  /* bytes that bm_scheme_hash_words needs at most */
 
-/* Signatures lie in memory as rows of uint32_t, whatever the scheme: a word of 64 bits takes two. How many a row
- * of n words takes. */
+/* Signatures lie in memory as rows of uint32_t, whatever the scheme: a word of 64 bits takes two.
+ * How many a row of n words takes. */
 static inline uint32_t bm_scheme_row_uints(bm_scheme scheme, uint32_t n)
 {
     return n * (bm_scheme_word_bytes(scheme) / (uint32_t)sizeof(uint32_t));
 }
 
-/* How a scheme has shingles hashed, into text->of_scheme, for whoever opens a shingler: nemo and lance
- * begin their hash with a seed, lance joins words by another byte. Else 0. */
+/* How a scheme has shingles hashed, into text->of_scheme, for whoever opens a shingler: nemo and
+ * lance begin their hash with a seed, lance joins words by another byte. Else 0. */
 void bm_scheme_note_hashing(const bm_sketch_options *sketch, bm_text_options *text);
 static inline uint32_t bm_hashing_seed(const bm_text_options *text)
 {

@@ -48,7 +48,8 @@ bm_hash128 bm_content_parts_end(bm_content_parts *parts, bm_content_add_fn *add)
 
 typedef struct bm_stream_hash bm_stream_hash;
 
-/* A hash of nothing yet, by the instructions of `isa`, which is available here (bm_isa_best()). BM_ERR_NOMEM. One thread at a time. */
+/* A hash of nothing yet, by the instructions of `isa`, which is available here (bm_isa_best()).
+ * BM_ERR_NOMEM. One thread at a time. */
 bm_status bm_stream_hash_open(bm_isa isa, bm_stream_hash **out, bm_error *err);
 void bm_stream_hash_begin(bm_stream_hash *hash); /* forget what came before */
 void bm_stream_hash_add(bm_stream_hash *hash, const void *data, size_t n);

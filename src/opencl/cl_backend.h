@@ -31,8 +31,8 @@ uint32_t bm_cl_backend_checks(const bm_backend *backend);
 extern const bm_backend_ops bm_backend_opencl;
 
 /* In a process of its own (cl_child.h): open the device without a trial and close it again; or list
- * the devices on stdout. `device` is the text that the process was given. The error's message is the line that the process must
- * print; it holds all that the error says. */
+ * the devices on stdout. `device` is the text that the process was given. The error's message is
+ * the line that the process must print; it holds all that the error says. */
 bm_status bm_backend_opencl_try(const char *device, const char *cache_dir, bm_error *err);
 
 #endif

@@ -1,8 +1,8 @@
 /* cl_child.c -- run a program, read what it says, and do not wait for ever.
  *
  * posix_spawn, since the parent may have threads. The child's stderr is read through a pipe; its
- * end of file, the child's end or the deadline ends the wait. Drivers write to it too: what counts is
- * the line that carries our mark, wherever it stands, and only where there is none the last one.
+ * end of file, the child's end or the deadline ends the wait. Drivers write to it too: what counts
+ * is the line that carries our mark, wherever it stands, and only where there is none the last one.
  *
  * Tests: tests/unit/opencl/test_cl_probe.c, tests/fault/icd/drivers.sh */
 #include "opencl/cl_child.h"

@@ -6,11 +6,12 @@
  *
  *     PROGRAM __probe-opencl WHAT CACHE_DIR
  *
- * which must call bm_backend_opencl_try with the two, print the error's message as a line of its own
- * on stderr (drivers write there too, so it begins with a mark), and leave with
- * _exit(bm_status_exit_code(status)). WHAT is a device to be tried (cl_probe.h) or the word that asks
- * for the list of devices (cl_list.h). The program is bm_device_settings.probe_program ("" means:
- * none), else the running program if its file is named `bandmill`; any other program does without. */
+ * which must call bm_backend_opencl_try with the two, print the error's message as a line of its
+ * own on stderr (drivers write there too, so it begins with a mark), and leave with
+ * _exit(bm_status_exit_code(status)). WHAT is a device to be tried (cl_probe.h) or the word that
+ * asks for the list of devices (cl_list.h). The program is bm_device_settings.probe_program (""
+ * means: none), else the running program if its file is named `bandmill`; any other program does
+ * without. */
 #ifndef BM_BACKEND_DRIVERS_CL_CHILD_H
 #define BM_BACKEND_DRIVERS_CL_CHILD_H
 

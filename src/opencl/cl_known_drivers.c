@@ -193,7 +193,8 @@ static bm_cl_key environment_key(void)
     return sum;
 }
 
-/* --- an entry: the environment's key, the hash of the files, and their paths, each with its NUL --- */
+/* --- an entry: the environment's key, the hash of the files, and their paths, each with its NUL
+ * --- */
 
 typedef struct entry_head {
     bm_cl_key environment, files;

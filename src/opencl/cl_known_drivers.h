@@ -1,12 +1,12 @@
-/* cl_known_drivers.h -- drivers that have listed their devices without harm, and are unchanged since;
- * and drivers that hung when they were asked, not long ago.
+/* cl_known_drivers.h -- drivers that have listed their devices without harm, and are unchanged
+ * since; and drivers that hung when they were asked, not long ago.
  *
  * What is remembered of a listing is that it went well, not what it gave. It holds for the same
  * environment (variables that loaders and drivers read, what stands in the folders of vendors, the
  * start of the machine) and as long as every file that was loaded for it is the same one: path,
  * device, inode, size and times. It lies in the cache of programs (cl_cache.h), in one of a few
- * places, so that old ones make room. A process whose address space is limited neither remembers nor
- * is told: what it can load depends on what else it holds.
+ * places, so that old ones make room. A process whose address space is limited neither remembers
+ * nor is told: what it can load depends on what else it holds.
  *
  * Of a listing that hung, what was said of it and how long it was waited for is remembered for ten
  * minutes, as long as the environment is the same: nobody knows which files it had loaded. */
@@ -15,8 +15,8 @@
 
 #include <bandmill/types.h>
 
-/* Costs a tenth of a millisecond or two, and loads nothing. `cache_dir` as in cl_cache.h. False where
- * there is no cache to ask. */
+/* Costs a tenth of a millisecond or two, and loads nothing. `cache_dir` as in cl_cache.h. False
+ * where there is no cache to ask. */
 bool bm_cl_drivers_known(const char *cache_dir);
 /* In a process that has just listed its devices. What fails is not remembered. */
 void bm_cl_drivers_remember(const char *cache_dir);
@@ -31,8 +31,8 @@ typedef struct bm_cl_hang {
 void bm_cl_drivers_remember_hang(const char *cache_dir, const bm_cl_hang *hang);
 /* Is one of this environment remembered, less than ten minutes old? */
 bool bm_cl_drivers_hung(const char *cache_dir, bm_cl_hang *out);
-/* Filled with the drivers that loaders find here, in words: "driver pocl.icd", "drivers a.icd, b.icd
- * in /etc/OpenCL/vendors"; "" where none is known. */
+/* Filled with the drivers that loaders find here, in words: "driver pocl.icd", "drivers a.icd,
+ * b.icd in /etc/OpenCL/vendors"; "" where none is known. */
 void bm_cl_drivers_names(char *out, size_t cap);
 /* Is the address space of this process limited? */
 bool bm_cl_drivers_short_of_space(void);

@@ -1,9 +1,9 @@
 /* cl_list.c -- which devices are there, without being at the mercy of their drivers.
  *
- *     drivers that listed without harm and are unchanged since -> asked here, by a thread of its own,
- *                                                                 for whose answer we wait so long
- *     drivers that hung, as long, less than ten minutes ago    -> not asked
- *     any other                                                -> asked by a child process, so long
+ *     drivers that listed without harm and are unchanged since -> asked here, by a thread of its
+ * own, for whose answer we wait so long drivers that hung, as long, less than ten minutes ago    ->
+ * not asked any other                                                -> asked by a child process,
+ * so long
  *
  * The first way costs what asking costs, the second a process more. Either gives what is there
  * now.

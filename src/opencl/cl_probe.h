@@ -1,9 +1,9 @@
 /* cl_probe.h -- the first use of a driver's compiler, in a process of its own (cl_child.h).
  *
  * PoCL aborts on a truncated file in its cache, at every run until the cache is removed, and calls
- * exit when its cache disk is full. So before a device is opened here, it is opened there: the child
- * builds the kernels, compares known answers, and leaves the binary in the cache. What it is told is
- * all that decides what is built (one line; what is in brackets may be missing):
+ * exit when its cache disk is full. So before a device is opened here, it is opened there: the
+ * child builds the kernels, compares known answers, and leaves the binary in the cache. What it is
+ * told is all that decides what is built (one line; what is in brackets may be missing):
  *
  *     opencl:P.D@SCHEME,PERMS,BANDS,ROWS,SEED[+KIND:K][/LIMIT][=PARAMS]
  *
@@ -26,8 +26,8 @@ void bm_cl_probe_device(const bm_backend_cfg *cfg, const bm_kernel_params *row,
 
 /* Run the probe for what `cfg` opens, with these kernel parameters, and wait, at most
  * settings->probe_seconds. BM_OK: it succeeded, or there is no program to run. BM_ERR_DEVICE, and
- * the message says how: it failed and told why (err->code is 0), it died without a word (ECHILD), it
- * hung (ETIMEDOUT), or it could not be run (errno). `name`: the device's, for the message. */
+ * the message says how: it failed and told why (err->code is 0), it died without a word (ECHILD),
+ * it hung (ETIMEDOUT), or it could not be run (errno). `name`: the device's, for the message. */
 bm_status bm_cl_probe_run(const bm_backend_cfg *cfg, const bm_kernel_params *row, const char *name,
                           bm_error *err);
 

@@ -1,5 +1,5 @@
-/* cl_probe_child.c -- the other side of cl_child.h: read what is to be opened, open it and close it;
- * or list the devices.
+/* cl_probe_child.c -- the other side of cl_child.h: read what is to be opened, open it and close
+ * it; or list the devices.
  *
  * Where address space is limited, the process makes do with less than the limit, by what a job maps
  * besides; and to list, by what its parent has mapped more than itself, which has not loaded the

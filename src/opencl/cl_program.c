@@ -275,8 +275,9 @@ static uint32_t team_of(uint32_t perms, uint32_t each, uint32_t warp, bool two)
     return two && half < whole ? half : whole;
 }
 
-/* The `each` of 2 … 7, or the row's, and the team that compute least, with what lanes without a word
- * compute; another than the row's if it saves a sixteenth. With 8 where no team is within `most`. */
+/* The `each` of 2 … 7, or the row's, and the team that compute least, with what lanes without a
+ * word compute; another than the row's if it saves a sixteenth. With 8 where no team is within
+ * `most`. */
 static bm_cl_teams best_team(uint32_t perms, uint32_t each, uint32_t warp, uint32_t most)
 {
     bm_cl_teams best = {.each = 8, .team = ceil_div(perms, 8), .teams = 1};
@@ -311,7 +312,8 @@ static void fit_gpu(bm_cl_shape *s, const bm_cl_device *device)
         --t->each;
     const bm_cl_teams best = best_team(s->perms, t->each, warp, most);
     t->each = best.each;
-    /* A turn of the loop is no longer than the row's: Intel's compiler for CPUs fails on longer ones. */
+    /* A turn of the loop is no longer than the row's: Intel's compiler for CPUs fails on longer
+     * ones. */
     while (t->unroll > 2 && t->each * t->unroll > turn)
         t->unroll /= 2;
     t->team = best.team;

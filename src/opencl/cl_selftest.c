@@ -46,8 +46,8 @@ static void reset(answers *a)
     bm_free(a->right_words);
 }
 
-/* n shingles, more than DISTINCT: those of a set but one over and over, then that one, which makes a
- * difference. The last DISTINCT are the set. */
+/* n shingles, more than DISTINCT: those of a set but one over and over, then that one, which makes
+ * a difference. The last DISTINCT are the set. */
 static void make_long(const bm_cl_stream *stream, uint64_t *hashes, size_t n)
 {
     const bm_scheme_ops *scheme = stream->shape->scheme;

@@ -14,8 +14,8 @@
  * wait for them (bm_device_settings.n_stuck counts them).
  *
  * The limit: bm_device_settings.call_seconds, else 120 s + 1 us a hash under way + 20 times what
- * they would take at the slowest pace seen. To open a device includes its trial run (or two), which has
- * a limit of its own; the limit of the call begins anew when a trial run is over.
+ * they would take at the slowest pace seen. To open a device includes its trial run (or two), which
+ * has a limit of its own; the limit of the call begins anew when a trial run is over.
  *
  * Threads: as bm_backend says, one at a time. */
 #include <errno.h>

@@ -375,7 +375,8 @@ struct bm_digest_follow {
     bm_error error;
 };
 
-/* Wait until bytes at … least-1 are there, or the end. Returns up to where; *last: no more will come. */
+/* Wait until bytes at … least-1 are there, or the end. Returns up to where; *last: no more will
+ * come. */
 static uint64_t wait_for(bm_digest_follow *follow, uint64_t at, uint64_t least, bool *last)
 {
     pthread_mutex_lock(&follow->lock);

@@ -131,8 +131,8 @@ bm_status bm_digest_follow_open(const bm_digest_followed *file, bm_digest_follow
 /* Bytes 0 … n-1 will not change any more; n never falls. */
 void bm_digest_follow_reach(bm_digest_follow *follow, uint64_t n);
 /* The file is complete with `n` bytes: waits for the pieces that were begun. *pieces: all pieces of
- * the file, the caller's to bm_free; those that no thread has come to are not known. BM_ERR_IO names
- * `shown`. The handle is gone, whatever the status. */
+ * the file, the caller's to bm_free; those that no thread has come to are not known. BM_ERR_IO
+ * names `shown`. The handle is gone, whatever the status. */
 bm_status bm_digest_follow_end(bm_digest_follow *follow, uint64_t n, const char *shown,
                                bm_digest_piece **pieces, bm_error *err);
 /* End it without a result. NULL is fine. */

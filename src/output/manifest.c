@@ -97,8 +97,8 @@ out:
 
 #define TEXT_MAX ((size_t)1 << 30)
 
-/* A manifest takes about twice its file, once more while that is read; one that holds hardly anything
- * but names of a letter takes more. */
+/* A manifest takes about twice its file, once more while that is read; one that holds hardly
+ * anything but names of a letter takes more. */
 #define USUAL_FOLD    3u
 #define GREATEST_FOLD 32u
 
@@ -111,7 +111,8 @@ bm_status bm_manifest_too_large(const char *path, uint64_t bytes, unsigned share
                       (unsigned long long)bytes, (unsigned long long)(needed >> 20) + 1);
 }
 
-/* Does the beginning of a file have the name of the tool? In ours it stands in the second member. */
+/* Does the beginning of a file have the name of the tool? In ours it stands in the second member.
+ */
 static bool begins_as_ours(const char *path)
 {
     char head[4096];
@@ -387,7 +388,8 @@ static bm_status read_part(bm_manifest *manifest, bm_str item, bm_error *err)
     return bm_manifest_field_string(&manifest->fields, item, "xxh3_128", &part->xxh3_128, err);
 }
 
-/* *is: a part of the file was read, or all of it in parts; the parts are where they are once all are there. */
+/* *is: a part of the file was read, or all of it in parts; the parts are where they are once all
+ * are there. */
 static bm_status read_parts(bm_manifest *manifest, bm_str item, bm_manifest_input *out, bool *is,
                             bm_error *err)
 {
@@ -465,7 +467,8 @@ static bm_status read_shard(bm_manifest *manifest, bm_error *err)
                                        "expected a number from 1 to that of all shares", err);
 }
 
-/* Paths of the inputs, or null: in their order, the offsets last. `field`: the place in bm_manifest_input. */
+/* Paths of the inputs, or null: in their order, the offsets last. `field`: the place in
+ * bm_manifest_input. */
 static bm_status read_paths(bm_manifest *manifest, const char *name, size_t field, bm_error *err)
 {
     bm_str run, list, item;

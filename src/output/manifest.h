@@ -29,8 +29,8 @@ typedef struct bm_manifest_room {
 } bm_manifest_room;
 
 /* Before all of it is read: will it fit? Else BM_ERR_NOMEM, or
- * BM_ERR_FORMAT where it does not begin as ours do: a folder of documents may hold a large file of that
- * name. */
+ * BM_ERR_FORMAT where it does not begin as ours do: a folder of documents may hold a large file of
+ * that name. */
 bm_status bm_manifest_check_size(const char *path, bm_manifest_room room, bm_error *err);
 /* A file of `bytes` does not fit; `by_strings`: for the many names in it. Never BM_OK. */
 bm_status bm_manifest_too_large(const char *path, uint64_t bytes, unsigned share, bool by_strings,
@@ -54,8 +54,8 @@ void bm_manifest_fields_reset(bm_manifest_fields *fields);
 /* BM_ERR_FORMAT: a field is not what it should be. */
 bm_status bm_manifest_field_bad(const bm_manifest_fields *fields, const char *field,
                                 const char *expected, bm_error *err);
-/* *out: what a JSON string says, as a C string that the fields own; with `escaped` it is unescaped as
- * in TSV, too. BM_ERR_FORMAT does not name the field. BM_ERR_NOMEM: past its room. */
+/* *out: what a JSON string says, as a C string that the fields own; with `escaped` it is unescaped
+ * as in TSV, too. BM_ERR_FORMAT does not name the field. BM_ERR_NOMEM: past its room. */
 bm_status bm_manifest_field_own(bm_manifest_fields *fields, bm_str value, bool escaped,
                                 const char **out, bm_error *err);
 /* Members of an object, which must be there. */
@@ -66,8 +66,8 @@ bm_status bm_manifest_field_uint(const bm_manifest_fields *fields, bm_str object
 
 /* manifest_provenance -- how the documents of a job were signed and read, as its manifest says. */
 
-/* What an object "provenance" says of the fields (model/field_rows.h) that are SIGNED or READ, by their
- * rows. Strings are the manifest's own. */
+/* What an object "provenance" says of the fields (model/field_rows.h) that are SIGNED or READ, by
+ * their rows. Strings are the manifest's own. */
 typedef struct bm_provenance {
     const char *texts[BM_N_ROWS]; /* words, names, lists as one text; NULL: null, or missing */
     uint64_t numbers[BM_N_ROWS];
@@ -140,8 +140,8 @@ typedef struct bm_manifest_output_row {
 
 typedef struct bm_manifest bm_manifest;
 
-/* BM_ERR_FORMAT names the file and the field: no JSON, not ours, or of a later version. `memory`: bytes
- * that it may take; past them BM_ERR_NOMEM names what would do; 0: no limit. */
+/* BM_ERR_FORMAT names the file and the field: no JSON, not ours, or of a later version. `memory`:
+ * bytes that it may take; past them BM_ERR_NOMEM names what would do; 0: no limit. */
 bm_status bm_manifest_open(const char *path, uint64_t memory, bm_manifest **out, bm_error *err);
 /* The manifest.json of a directory, or else its report.json. */
 bm_status bm_manifest_open_dir(const char *folder, uint64_t memory, bm_manifest **out,
@@ -149,8 +149,8 @@ bm_status bm_manifest_open_dir(const char *folder, uint64_t memory, bm_manifest 
 /* The same, of a part of the memory. */
 bm_status bm_manifest_open_share(const char *folder, bm_manifest_room room, bm_manifest **out,
                                  bm_error *err);
-/* One whose text stands in another file of ours, and was written by it: it is taken for JSON. `path`: of that
- * file, for messages. */
+/* One whose text stands in another file of ours, and was written by it: it is taken for JSON.
+ * `path`: of that file, for messages. */
 bm_status bm_manifest_of_text(const char *path, bm_str text, bm_manifest **out, bm_error *err);
 /* Bytes that it takes. */
 uint64_t bm_manifest_bytes(const bm_manifest *manifest);
@@ -202,8 +202,8 @@ typedef struct bm_manifest_found {
  * names the path, and the first piece that differs where the row lists them. */
 bm_status bm_manifest_compare(const bm_manifest *manifest, const bm_manifest_output_row *row,
                               const bm_manifest_found *is, bm_error *err);
-/* Read every listed output in `folder`, on all processors where that is much: BM_ERR_FORMAT names the
- * first that is missing or differs. */
+/* Read every listed output in `folder`, on all processors where that is much: BM_ERR_FORMAT names
+ * the first that is missing or differs. */
 bm_status bm_manifest_check(const bm_manifest *manifest, const char *folder, bm_error *err);
 
 /* listed -- is a file the one that its manifest lists? Asked while it is read, from front to back,

@@ -41,10 +41,11 @@ bm_status bm_out_dir_open(const char *target, bm_out_existing existing, bm_out_d
 const char *bm_out_dir_work(const bm_out_dir *dir);
 /* A new file. `name` may have slashes: folders are made. */
 bm_status bm_out_dir_file(bm_out_dir *dir, const char *name, bm_out_file **out, bm_error *err);
-/* Files of these names, of state too, will be asked for: they are listed with one sync, where each alone takes one. */
+/* Files of these names, of state too, will be asked for: they are listed with one sync, where each
+ * alone takes one. */
 bm_status bm_out_dir_expect(bm_out_dir *dir, const char *const *names, size_t n, bm_error *err);
-/* For `names`, which a library of somebody else's makes in *out, a folder (the caller's to free): they are listed,
- * but neither digested nor synced here. */
+/* For `names`, which a library of somebody else's makes in *out, a folder (the caller's to free):
+ * they are listed, but neither digested nor synced here. */
 bm_status bm_out_dir_room_for(bm_out_dir *dir, const char *const *names, size_t n, char **out,
                               bm_error *err);
 /* Digest and sync all files that were closed. Once: a file that is closed later (the report, which
@@ -57,7 +58,8 @@ void bm_out_dir_give(bm_out_dir *dir, bm_meter *meter, bm_pool *pool);
 bm_status bm_out_dir_digests(bm_out_dir *dir, const char **json, bm_error *err);
 /* The same with XXH3 128. */
 bm_status bm_out_dir_digests_xxh3(bm_out_dir *dir, const char **json, bm_error *err);
-/* The same with an array of the pieces' XXH3 128, of files that have several; "{}": there is none. */
+/* The same with an array of the pieces' XXH3 128, of files that have several; "{}": there is none.
+ */
 bm_status bm_out_dir_digests_pieces(bm_out_dir *dir, const char **json, bm_error *err);
 /* BM_OK: the work directory is still the one that this job holds. BM_ERR_IO: it was removed, moved,
  * or made anew by somebody else. */
@@ -84,24 +86,24 @@ bm_status bm_out_dir_open_again(const char *target, bm_out_existing existing, bm
  * bm_out_dir_open_again? At first they do not. */
 void bm_out_dir_preserve(bm_out_dir *dir, bool preserve);
 /* *out: the path of a file of state, which is listed, the caller's to free. `name` begins with
- * BM_OUT_STATE_PREFIX, has no slash and is not the marker's (BM_ERR_INTERNAL). The caller opens, syncs
- * and closes the file. */
+ * BM_OUT_STATE_PREFIX, has no slash and is not the marker's (BM_ERR_INTERNAL). The caller opens,
+ * syncs and closes the file. */
 bm_status bm_out_dir_state_path(bm_out_dir *dir, const char *name, char **out, bm_error *err);
-/* The work directory, open, until close: files of state are opened in it by their names, which is safe
- * where another directory has come to its path. */
+/* The work directory, open, until close: files of state are opened in it by their names, which is
+ * safe where another directory has come to its path. */
 int bm_out_dir_folder(const bm_out_dir *dir);
 /* The folder that the work directory and the target lie in, until close. */
 const char *bm_out_dir_beside(const bm_out_dir *dir);
-/* List a file that the job makes elsewhere, by its absolute path: nothing here removes it, but a later
- * job that is told of it elsewhere can ask whether it was a job's own. */
+/* List a file that the job makes elsewhere, by its absolute path: nothing here removes it, but a
+ * later job that is told of it elsewhere can ask whether it was a job's own. */
 bm_status bm_out_dir_list_outside(bm_out_dir *dir, const char *path, bm_error *err);
 bool bm_out_dir_lists_outside(const bm_out_dir *dir, const char *path);
 /* Remove all files of state but the marker, the journal first: the job cannot be resumed any more.
  * Commit does it too. */
 bm_status bm_out_dir_drop_state(const bm_out_dir *dir, bm_error *err);
-/* After a take-over, before anything is written: remove all outputs that are listed but those named in
- * `stay` (by their names in the directory; a folder stays with all it holds). Files of state stay. On
- * failure some are removed. */
+/* After a take-over, before anything is written: remove all outputs that are listed but those named
+ * in `stay` (by their names in the directory; a folder stays with all it holds). Files of state
+ * stay. On failure some are removed. */
 bm_status bm_out_dir_clear(bm_out_dir *dir, const char *const *stay, size_t n_stay, bm_error *err);
 /* After a take-over: a file that is there is cut to its first `bytes` and written on behind them;
  * bm_out_file_bytes begins with `bytes`, digest and sync are of the whole file. Each file of the
@@ -156,10 +158,10 @@ void bm_out_entries_reset(bm_out_entries *list);
 
 /* out_replace -- the new output takes the place of an earlier one. */
 
-/* Exchange the folder of outputs in the claimed directory `work` and `target`, an output of ours or an
- * empty directory. The old one lies in the claimed directory then, every file of it listed there: closing
- * the claim removes it, and so does the next job where this one is killed. BM_ERR_USAGE: it is not ours,
- * or is not any more once it is exchanged, which is undone. */
+/* Exchange the folder of outputs in the claimed directory `work` and `target`, an output of ours or
+ * an empty directory. The old one lies in the claimed directory then, every file of it listed
+ * there: closing the claim removes it, and so does the next job where this one is killed.
+ * BM_ERR_USAGE: it is not ours, or is not any more once it is exchanged, which is undone. */
 bm_status bm_out_replace(bm_out_claim *claim, const char *work, const char *target,
                          bm_out_existing existing, bm_error *err);
 

@@ -22,24 +22,26 @@ typedef struct bm_out_file bm_out_file;
 /* A single file. Folders above it that are missing are made; abort removes them again. */
 bm_status bm_out_file_open(const char *target, bm_out_existing existing, bm_out_file **out,
                            bm_error *err);
-/* What is written goes to the caller as it comes, behind the buffer (and compression): BM_ERR_PIPE where he takes no more.
- * Nothing is read back or rewritten. */
+/* What is written goes to the caller as it comes, behind the buffer (and compression): BM_ERR_PIPE
+ * where he takes no more. Nothing is read back or rewritten. */
 bm_status bm_out_file_stream(bm_write_fn pass, void *ctx, bm_out_file **out, bm_error *err);
 /* To be chosen before the first write (else BM_ERR_INTERNAL). */
 bm_status bm_out_file_compress(bm_out_file *file, bm_compression compression, bm_pack_lanes lanes,
                                bm_error *err);
 /* Buffered. After a failure every later call fails as well. */
 bm_status bm_out_file_write(bm_out_file *file, const void *data, size_t len, bm_error *err);
-/* What was written so far ends a member of gz, or a frame of zst; of other files, and where it does already, nothing. */
+/* What was written so far ends a member of gz, or a frame of zst; of other files, and where it does
+ * already, nothing. */
 bm_status bm_out_file_end_part(bm_out_file *file, bm_error *err);
-/* Write bytes from byte `at` on, where none were written; from any thread, any number of such calls at
- * once. In the end no byte may be missing before others. Other calls come before or after these, and
- * bm_out_file_write before only. Not with compression. */
+/* Write bytes from byte `at` on, where none were written; from any thread, any number of such calls
+ * at once. In the end no byte may be missing before others. Other calls come before or after these,
+ * and bm_out_file_write before only. Not with compression. */
 bm_status bm_out_file_write_at(bm_out_file *file, uint64_t at, const void *data, size_t len,
                                bm_error *err);
-/* For a file of a directory that will be large and is never rewritten, but for its first `unsettled`
- * bytes: hash its pieces on other threads while it is written, so that bm_out_dir_finish need not;
- * those of the first bytes are left to it. Before the first write; nothing else changes. */
+/* For a file of a directory that will be large and is never rewritten, but for its first
+ * `unsettled` bytes: hash its pieces on other threads while it is written, so that
+ * bm_out_dir_finish need not; those of the first bytes are left to it. Before the first write;
+ * nothing else changes. */
 void bm_out_file_digest_early(bm_out_file *file, uint64_t unsettled);
 /* For a file of a directory: when that is finished, and reads the file for its digests, the part is
  * compared, BM_ERR_FORMAT. That part must not be rewritten. */
@@ -65,8 +67,8 @@ bm_status bm_out_file_close(bm_out_file *file, bm_error *err);
 /* The first part of close: everything is written and on the disk, and only the name is missing. On
  * failure the handle is gone. */
 bm_status bm_out_file_ready(bm_out_file *file, bm_error *err);
-/* After it: the file gets its name. Settle or abort is to follow, whatever the status; abort takes the
- * name back, and what had it before has it again. */
+/* After it: the file gets its name. Settle or abort is to follow, whatever the status; abort takes
+ * the name back, and what had it before has it again. */
 bm_status bm_out_file_place(bm_out_file *file, bm_error *err);
 /* The name stays. The handle is gone. */
 void bm_out_file_settle(bm_out_file *file);
@@ -144,8 +146,8 @@ typedef struct bm_out_spot {
 
 /* A new file (O_EXCL). */
 bm_status bm_out_file_create(bm_out_spot spot, struct bm_out_file **out, bm_error *err);
-/* A regular file that is there, cut to its first `bytes`, behind which writing goes on. BM_ERR_FORMAT:
- * it is missing, shorter or no regular file; BM_ERR_IO; BM_ERR_NOMEM. */
+/* A regular file that is there, cut to its first `bytes`, behind which writing goes on.
+ * BM_ERR_FORMAT: it is missing, shorter or no regular file; BM_ERR_IO; BM_ERR_NOMEM. */
 bm_status bm_out_file_reopen(bm_out_spot spot, uint64_t bytes, struct bm_out_file **out,
                              bm_error *err);
 
@@ -181,8 +183,8 @@ typedef struct bm_out_group {
 bm_status bm_out_group_take(bm_out_group *group, bm_out_file *file, bm_error *err);
 /* On failure none has its name, and the group is empty. */
 bm_status bm_out_group_place(bm_out_group *group, bm_error *err);
-/* After place: the names stay. Otherwise, or without place: what was written is removed, and what had
- * the names before has them again. The group is empty. */
+/* After place: the names stay. Otherwise, or without place: what was written is removed, and what
+ * had the names before has them again. The group is empty. */
 void bm_out_group_end(bm_out_group *group, bool stays);
 
 #endif

@@ -322,7 +322,8 @@ static bm_status lock_folder(const char *work, bm_out_claim *claim, bool *made, 
     return BM_OK;
 }
 
-/* The marker of the locked directory: an earlier job's, or a new one where the directory is empty. */
+/* The marker of the locked directory: an earlier job's, or a new one where the directory is empty.
+ */
 static bm_status lock_marker(const char *work, bm_out_claim *claim, bool *again, bm_error *err)
 {
     char other[BM_OUT_NAME_BYTES] = "";
@@ -447,7 +448,8 @@ bm_status bm_out_claim_list(bm_out_claim *claim, const char *work, const char *c
     return bm_out_marker_list(&claim->marker, work, names, n, err);
 }
 
-/* Remove all that is ours, the marker, then the directory if it is empty. *bare: the marker is gone. */
+/* Remove all that is ours, the marker, then the directory if it is empty. *bare: the marker is
+ * gone. */
 static bool clear_away(const bm_out_claim *claim, const char *work, bool *bare)
 {
     const bm_ours_at at = {claim->folder, work, false};

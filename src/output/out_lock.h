@@ -46,8 +46,8 @@ bm_status bm_out_marker_open(bm_ours_at at, bool make, bm_out_marker *out,
                              bm_out_marker_state *state, bm_error *err);
 /* Does it still have its name in the folder? */
 bool bm_out_marker_has_name(const bm_out_marker *marker, int folder);
-/* List names, each once, and sync them: once for all that are new. BM_ERR_IO, BM_ERR_NOMEM. `path`: of the
- * directory, for messages. */
+/* List names, each once, and sync them: once for all that are new. BM_ERR_IO, BM_ERR_NOMEM. `path`:
+ * of the directory, for messages. */
 bm_status bm_out_marker_list(bm_out_marker *marker, const char *path, const char *const *names,
                              size_t n, bm_error *err);
 /* Does it list anything but itself and the journal? */
@@ -85,14 +85,15 @@ bm_status bm_out_claim_list(bm_out_claim *claim, const char *work, const char *c
                             size_t n, bm_error *err);
 /* Let go. `leave`: all in it stays; else it is removed, as far as it is still this job's. */
 void bm_out_claim_close(bm_out_claim *claim, const char *work, bool leave);
-/* Remove what a job left at `work` that was killed behind its rename: nothing but what is ours, that
- * nobody holds, and that no journal speaks of. */
+/* Remove what a job left at `work` that was killed behind its rename: nothing but what is ours,
+ * that nobody holds, and that no journal speaks of. */
 void bm_out_claim_sweep(const char *work);
 
 /* out_work -- what lies in a work directory that is held (out_lock.h): folders made in it, and
  * what is removed from it. All goes through descriptors; paths are for messages. */
 
-/* Make the folders of `name`, relative to the open folder, that are missing. `path`: of the folder. */
+/* Make the folders of `name`, relative to the open folder, that are missing. `path`: of the folder.
+ */
 bm_status bm_out_work_folders(int folder, const char *name, const char *path, bm_error *err);
 /* Sync the outputs' folder and all folders below it that hold what is listed. */
 bm_status bm_out_work_sync(int folder, const bm_ours *ours, const char *path, bm_error *err);
@@ -104,8 +105,8 @@ typedef struct bm_out_stay {
     size_t n;
 } bm_out_stay;
 
-/* Of what is listed, remove every output but those that stay; files of state stay too. On failure some
- * are removed. */
+/* Of what is listed, remove every output but those that stay; files of state stay too. On failure
+ * some are removed. */
 bm_status bm_out_work_clear(bm_ours_at at, const bm_ours *ours, const bm_out_stay *stay,
                             bm_error *err);
 /* Remove the files of state but for the marker, the journal first: without a journal there is

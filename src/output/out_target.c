@@ -67,8 +67,8 @@ static bool lacks_renameat2(int code)
     return code == EINVAL || code == ENOSYS || code == ENOTSUP;
 }
 
-/* 0, or -1 and errno, as rename, which replaces an empty directory; EEXIST where anything else is at
- * `to`. */
+/* 0, or -1 and errno, as rename, which replaces an empty directory; EEXIST where anything else is
+ * at `to`. */
 static int rename_dir_slowly(int folder, const char *name, const char *to)
 {
     struct stat there;

@@ -121,8 +121,9 @@ typedef struct bm_out_parents {
     size_t n, cap;
 } bm_out_parents;
 
-/* Make the folders above `target` that are missing, and note them. On failure some may be made: they
- * are noted too. BM_ERR_IO with the code ENOENT also where another job removes them meanwhile. */
+/* Make the folders above `target` that are missing, and note them. On failure some may be made:
+ * they are noted too. BM_ERR_IO with the code ENOENT also where another job removes them meanwhile.
+ */
 bm_status bm_out_parents_make(bm_out_parents *parents, const char *target, bm_error *err);
 /* That they have their names is on the disk. */
 bm_status bm_out_parents_sync(const bm_out_parents *parents, bm_error *err);
@@ -172,8 +173,9 @@ static inline bm_out_existing bm_out_existing_within(bool force, uint64_t memory
 }
 
 /* Before a job begins. BM_ERR_USAGE: something stands at `target` that is not to be replaced, or
- * the output is one of the inputs, lies in one or above one. BM_ERR_NOMEM: as bm_out_target_list. Inputs are paths of files and
- * directories ("-": standard input, which may be a file), compared after links are resolved. */
+ * the output is one of the inputs, lies in one or above one. BM_ERR_NOMEM: as bm_out_target_list.
+ * Inputs are paths of files and directories ("-": standard input, which may be a file), compared
+ * after links are resolved. */
 bm_status bm_out_dir_check(const char *target, bm_out_existing existing, const char *const *inputs,
                            size_t n_inputs, bm_error *err);
 bm_status bm_out_file_check(const char *target, bm_out_existing existing, const char *const *inputs,
@@ -183,8 +185,8 @@ bm_status bm_out_file_check(const char *target, bm_out_existing existing, const 
 bm_status bm_out_target_dir(const char *target, bm_out_existing existing, bm_error *err);
 bm_status bm_out_target_file(const char *target, bm_out_existing existing, bm_error *err);
 
-/* *out: the absolute path of a target that may not exist: its folder, which may not either, resolved,
- * its name as it is. The caller's to free. */
+/* *out: the absolute path of a target that may not exist: its folder, which may not either,
+ * resolved, its name as it is. The caller's to free. */
 bm_status bm_out_target_resolve(const char *target, char **out, bm_error *err);
 /* Is `inner` equal to `outer` or below it? Both are absolute and resolved. */
 bool bm_out_lies_in(const char *inner, const char *outer);
@@ -206,8 +208,8 @@ typedef struct bm_out_named {
 
 /* BM_ERR_USAGE: two of the outputs are one, or one lies in another. */
 bm_status bm_out_apart(const bm_out_named *outputs, size_t n, bm_error *err);
-/* BM_ERR_USAGE: the folder of temporary files is the directory `target`, its work directory, or lies
- * in one of them. A folder that is not there lies nowhere. */
+/* BM_ERR_USAGE: the folder of temporary files is the directory `target`, its work directory, or
+ * lies in one of them. A folder that is not there lies nowhere. */
 bm_status bm_out_apart_from_temp(const char *target, const char *temp_dir, bm_error *err);
 
 #endif

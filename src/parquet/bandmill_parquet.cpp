@@ -1,6 +1,7 @@
-// bandmill_parquet.cpp -- the library that table_module.h speaks of, over Arrow C++: Parquet (module_parquet.cpp)
-// and Arrow's IPC files (module_ipc.cpp) as streams of arrays, and the rows of them that stay as files of the same
-// kind; new files of ours. Arrow runs on the thread that calls. No exception leaves it.
+// bandmill_parquet.cpp -- the library that table_module.h speaks of, over Arrow C++: Parquet
+// (module_parquet.cpp) and Arrow's IPC files (module_ipc.cpp) as streams of arrays, and the rows of
+// them that stay as files of the same kind; new files of ours. Arrow runs on the thread that calls.
+// No exception leaves it.
 
 #include "module_common.h"
 
@@ -16,8 +17,8 @@ namespace bandmill_tables
 
 // --- which columns ---
 
-// The child of a schema that a name with dots and brackets leads into: all of the name, or what stands
-// before the first of them.
+// The child of a schema that a name with dots and brackets leads into: all of the name, or what
+// stands before the first of them.
 static int child_of(const arrow::Schema &schema, std::string_view name)
 {
     const int whole = schema.GetFieldIndex(std::string(name));

@@ -1,4 +1,5 @@
-// module_common.cpp -- see the header. Memory is counted and bounded, for a footer or a page may say any length.
+// module_common.cpp -- see the header. Memory is counted and bounded, for a footer or a page may
+// say any length.
 
 #include "module_common.h"
 
@@ -26,8 +27,8 @@ bm_status fail(const arrow::Status &status, bm_table_words *words)
 
 // --- memory ---
 
-// What it gives is Arrow's own. Arrays of a stream outlive the stream, and they give their memory back
-// here: so each block is a user, and the last one takes the pool with it.
+// What it gives is Arrow's own. Arrays of a stream outlive the stream, and they give their memory
+// back here: so each block is a user, and the last one takes the pool with it.
 class Bounded : public arrow::ProxyMemoryPool
 {
   public:

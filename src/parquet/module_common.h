@@ -1,5 +1,6 @@
-/* module_common.h -- what the parts of the module share, in C++: what goes wrong, the memory that is counted, and
- * reading beside writing. Everything lies in namespace bandmill_tables; the module exports one function. */
+/* module_common.h -- what the parts of the module share, in C++: what goes wrong, the memory that
+ * is counted, and reading beside writing. Everything lies in namespace bandmill_tables; the module
+ * exports one function. */
 #ifndef BANDMILL_PARQUET_MODULE_COMMON_H
 #define BANDMILL_PARQUET_MODULE_COMMON_H
 
@@ -49,12 +50,13 @@ template <class Body> bm_status guarded(bm_table_words *words, Body body)
     return status.ok() ? BM_OK : fail(status, words);
 }
 
-// Arrow's memory with a bound of its own (0: none). It lives until it and all that it gave are dropped.
+// Arrow's memory with a bound of its own (0: none). It lives until it and all that it gave are
+// dropped.
 using Pool = std::shared_ptr<arrow::MemoryPool>;
 Pool make_pool(uint64_t bytes);
 
-// `read` hands over steps, which are done in their order: at once, or, `beside` reading, each by another thread while
-// this one reads on.
+// `read` hands over steps, which are done in their order: at once, or, `beside` reading, each by
+// another thread while this one reads on.
 using Step = std::function<arrow::Status()>;
 using Push = std::function<arrow::Status(Step)>;
 arrow::Status read_beside(bool beside, const std::function<arrow::Status(const Push &)> &read);
@@ -90,8 +92,8 @@ arrow::Status keep_parquet(const bm_table_kept &kept, const Output &sink);
 arrow::Result<Reader> ipc_stream(const bm_table_wish &wish);
 arrow::Status keep_ipc(const bm_table_kept &kept, const Output &sink);
 
-// The columns asked for, each once, in their order; all of them where one that must be there is not: then
-// whoever reads says which there are. (bandmill_parquet.cpp)
+// The columns asked for, each once, in their order; all of them where one that must be there is
+// not: then whoever reads says which there are. (bandmill_parquet.cpp)
 std::vector<int> children_of(const arrow::Schema &schema, const bm_table_wish &wish);
 
 } // namespace bandmill_tables

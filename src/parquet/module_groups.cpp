@@ -1,8 +1,9 @@
-// module_groups.cpp -- a row group of Parquet after another, of each the rows that stay: levels and values as Arrow's
-// readers of columns give them, no arrays between, so that nothing of a column is lost on the way.
+// module_groups.cpp -- a row group of Parquet after another, of each the rows that stay: levels and
+// values as Arrow's readers of columns give them, no arrays between, so that nothing of a column is
+// lost on the way.
 //
-// Values that are bytes point into the page that was read, until the next batch. Where another thread writes
-// them they are copied. What is written depends on neither thread nor pool.
+// Values that are bytes point into the page that was read, until the next batch. Where another
+// thread writes them they are copied. What is written depends on neither thread nor pool.
 
 #include "module_common.h"
 
@@ -328,8 +329,9 @@ std::shared_ptr<parquet::WriterProperties> properties_like(const Parquet &p)
 
 using Metadata = std::shared_ptr<const arrow::KeyValueMetadata>;
 
-// Spark reads the columns that its own word in the metadata names, and no others. So the column of groups has its place in
-// that word too; where the word is not as Spark writes it, the file has none, and Spark reads what is there.
+// Spark reads the columns that its own word in the metadata names, and no others. So the column of
+// groups has its place in that word too; where the word is not as Spark writes it, the file has
+// none, and Spark reads what is there.
 constexpr const char *kSparkKey = "org.apache.spark.sql.parquet.row.metadata";
 constexpr std::string_view kSparkHead = R"({"type":"struct","fields":[)", kSparkTail = "]}";
 constexpr std::string_view kSparkLabel =
@@ -339,7 +341,8 @@ constexpr std::string_view kSparkLabel =
     R"({"name":"kept","type":"boolean","nullable":false,"metadata":{}},)"
     R"({"name":"jaccard","type":"double","nullable":true,"metadata":{}}]},"nullable":false,"metadata":{}})";
 
-// One object, of a type and the list of its fields, and nothing behind that list. Of JSON only brackets and strings are looked at.
+// One object, of a type and the list of its fields, and nothing behind that list. Of JSON only
+// brackets and strings are looked at.
 bool is_struct(std::string_view text)
 {
     if (text.size() < kSparkHead.size() + kSparkTail.size() ||

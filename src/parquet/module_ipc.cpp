@@ -1,15 +1,20 @@
-// module_ipc.cpp -- Arrow's IPC, files and streams, batch by batch: as a stream of arrays, and those of its rows that
-// stay. What the batches take in memory is checked before any of them is read, as their metadata say:
+// module_ipc.cpp -- Arrow's IPC, files and streams, batch by batch: as a stream of arrays, and
+// those of its rows that stay. What the batches take in memory is checked before any of them is
+// read, as their metadata say:
 //
-//     a batch        the buffers of the columns that are asked for; of a stream all of its body, which Arrow reads whole. Of
-//                    buffers that are compressed also as many bytes as each says, in its first 8, to be without that
-//     a dictionary   its buffers, and those that were added to it, until another one of its number comes
+//     a batch        the buffers of the columns that are asked for; of a stream all of its body,
+//     which Arrow reads whole. Of
+//                    buffers that are compressed also as many bytes as each says, in its first 8,
+//                    to be without that
+//     a dictionary   its buffers, and those that were added to it, until another one of its number
+//     comes
 //
-// Two batches are there at a time: one whose rows are in use, and the next one, or those of its rows that stay.
-// All of it, and how a batch is compressed, stands in flatbuffers, of which this reads single fields, each within its bytes:
+// Two batches are there at a time: one whose rows are in use, and the next one, or those of its
+// rows that stay. All of it, and how a batch is compressed, stands in flatbuffers, of which this
+// reads single fields, each within its bytes:
 //
-//     stream   message, message, …        message   FFFFFFFF, length of the metadata, metadata, body
-//     file     ARROW1 00 00, stream, footer, its length, ARROW1
+//     stream   message, message, …        message   FFFFFFFF, length of the metadata, metadata,
+//     body file     ARROW1 00 00, stream, footer, its length, ARROW1
 
 #include "module_common.h"
 
@@ -237,7 +242,8 @@ struct Scan {
         }
         return sum;
     }
-    // Which of its `n` buffers are of columns that are asked for; all where it has other ones than the schema says.
+    // Which of its `n` buffers are of columns that are asked for; all where it has other ones than
+    // the schema says.
     std::vector<bool> choose(const Flat &flat, int64_t batch, int64_t n, bool all) const
     {
         Order order{static_cast<std::size_t>(n), {}, {}};
@@ -295,7 +301,8 @@ arrow::Result<IpcFile> ipc_find(const char *path)
     return ipc;
 }
 
-// Of these columns; all where there are none. OutOfMemory, with the least that is needed, where two batches do not fit.
+// Of these columns; all where there are none. OutOfMemory, with the least that is needed, where two
+// batches do not fit.
 arrow::Result<IpcNeeds> ipc_needs(const IpcFile &ipc, const arrow::Schema &schema,
                                   const std::vector<int> &fields, uint64_t memory)
 {
@@ -337,7 +344,8 @@ arrow::Result<Reader> open_batches(const IpcFile &ipc, const Pool &pool,
     return arrow::RecordBatchReader::MakeFromIterator(std::move(batches), file->schema());
 }
 
-// What Arrow may take where `memory` is all that there is (0: any): more than was checked, for what nobody tells before.
+// What Arrow may take where `memory` is all that there is (0: any): more than was checked, for what
+// nobody tells before.
 Pool ipc_pool(uint64_t memory)
 {
     return make_pool(memory > UINT64_MAX / 2 ? 0 : memory * 2);
@@ -402,7 +410,8 @@ arrow::Result<Reader> ipc_stream(const bm_table_wish &wish)
     if (!fields.empty()) { // no field at all would stand for every field
         ARROW_ASSIGN_OR_RAISE(reader, open_batches(ipc, pool, fields));
     }
-    // Buffers are checked: what is handed on is trusted to be as long as it says. What goes wrong has its place.
+    // Buffers are checked: what is handed on is trusted to be as long as it says. What goes wrong
+    // has its place.
     auto next = [pool = std::move(pool), reader,
                  row = int64_t{0}]() mutable -> arrow::Result<Batch> {
         Batch batch;

@@ -1,8 +1,9 @@
-// module_parquet.cpp -- Parquet files as streams of arrays: of the columns that are asked for, row group by row
-// group. What a file says of itself is checked before Arrow acts on it, as far as that can be.
+// module_parquet.cpp -- Parquet files as streams of arrays: of the columns that are asked for, row
+// group by row group. What a file says of itself is checked before Arrow acts on it, as far as that
+// can be.
 //
-// A column of texts all of whose pages are indices into dictionaries is read as such: a text that comes again
-// and again is there once, however small the file is and however long the text.
+// A column of texts all of whose pages are indices into dictionaries is read as such: a text that
+// comes again and again is there once, however small the file is and however long the text.
 
 #include "module_common.h"
 
@@ -101,8 +102,8 @@ int64_t value_bytes(const parquet::ColumnChunkMetaData &chunk)
          sizes != nullptr ? sizes->unencoded_byte_array_data_bytes.value_or(0) : 0});
 }
 
-// A column of texts, in no list and no struct, of which nothing but indices and dictionaries is in the file; not where
-// each comes about once, as ids do.
+// A column of texts, in no list and no struct, of which nothing but indices and dictionaries is in
+// the file; not where each comes about once, as ids do.
 bool has_indices(const Parquet &p, int child, int leaf)
 {
     const auto *column = p.meta->schema()->Column(leaf);

@@ -14,8 +14,9 @@
                                                     when the process ended; may be missing */
 
 /* Build the kernels of one OpenCL device and compare one known answer, or list the devices: what
- * `bandmill __probe-opencl DEVICE CACHE_DIR` runs. `device` is that command's own language (cl_probe.c). The
- * error's message is the line that the library reads from that process's stderr. */
+ * `bandmill __probe-opencl DEVICE CACHE_DIR` runs. `device` is that command's own language
+ * (cl_probe.c). The error's message is the line that the library reads from that process's stderr.
+ */
 bm_status bm_device_probe(const char *device, const char *cache_dir, bm_error *err);
 
 #endif

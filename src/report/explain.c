@@ -381,7 +381,8 @@ static bm_status read_pairs(bm_explainer *e, bm_error *err)
 
 /* --- from removed.tsv --- */
 
-/* A bm_result_row_fn: under `verify` contained a document is in its group by the one that is kept, and by nothing else. */
+/* A bm_result_row_fn: under `verify` contained a document is in its group by the one that is kept,
+ * and by nothing else. */
 static bm_status read_held(void *ctx, const bm_tsv_table *row, bm_error *err)
 {
     bm_explainer *e = ctx;
@@ -410,8 +411,8 @@ static bm_status read_holders(bm_explainer *e, bm_error *err)
 
 /* --- of two documents themselves --- */
 
-/* The hashes of two sets one behind the other, and their weights where there are some: the caller's to
- * free. */
+/* The hashes of two sets one behind the other, and their weights where there are some: the caller's
+ * to free. */
 static bm_status copy_two(const bm_explain_sets *s, size_t x, size_t y, bm_documents *out,
                           bm_error *err)
 {

@@ -38,13 +38,15 @@ typedef struct bm_explain_sets {
 } bm_explain_sets; /* {0} is empty */
 
 /* Read all inputs of the manifest, in the way it says, and fill *out with the wanted documents;
- * `settings`: threads, memory and callbacks. `rows`: of a table in memory its rows, which are moved; NULL: none. BM_ERR_FORMAT names an input that is not the one that the manifest
- * was made from; BM_ERR_IO one that is gone; BM_ERR_NOMEM past the memory. */
+ * `settings`: threads, memory and callbacks. `rows`: of a table in memory its rows, which are
+ * moved; NULL: none. BM_ERR_FORMAT names an input that is not the one that the manifest was made
+ * from; BM_ERR_IO one that is gone; BM_ERR_NOMEM past the memory. */
 bm_status bm_explain_sets_read(const bm_settings *settings, const bm_manifest *manifest,
                                struct ArrowArrayStream *rows, const bm_id_set *wanted,
                                bm_explain_sets *out, bm_error *err);
-/* The same inputs, but the texts of the wanted documents as they were read, by their numbers in the set, into empty buffers;
- * *text: how they were cut into shingles. BM_ERR_INPUT: these inputs have no texts. */
+/* The same inputs, but the texts of the wanted documents as they were read, by their numbers in the
+ * set, into empty buffers; *text: how they were cut into shingles. BM_ERR_INPUT: these inputs have
+ * no texts. */
 bm_status bm_explain_texts_read(const bm_settings *settings, const bm_manifest *manifest,
                                 struct ArrowArrayStream *rows, const bm_id_set *wanted,
                                 bm_buf *texts, bm_text_options *text, bm_error *err);
@@ -108,8 +110,8 @@ bm_status bm_explain_pairs(bm_explainer *e, bm_error *err);
 bm_status bm_explain_similarity(bm_explainer *e, bm_error *err);
 
 /* --- explain.c --- */
-/* The longest run that e->a and e->b have in common, out of the inputs. Where these cannot be read: a warning, and it is not
- * known. */
+/* The longest run that e->a and e->b have in common, out of the inputs. Where these cannot be read:
+ * a warning, and it is not known. */
 bm_status bm_explain_run(bm_explainer *e, bm_error *err);
 
 /* --- explain_write.c --- */

@@ -1,11 +1,13 @@
 /* job_report.c -- from a directory that dedup wrote, and its inputs, to one page.
  *
- *     report, tables, pairs -> what is to be shown -> inputs: digests, then texts -> the group -> JSON or the page
+ *     report, tables, pairs -> what is to be shown -> inputs: digests, then texts -> the group ->
+ * JSON or the page
  *
- * Files are walked and hardly held; memory is that of what is shown, of ids where groups are compared with what
- * other thresholds would give, and of one group.
+ * Files are walked and hardly held; memory is that of what is shown, of ids where groups are
+ * compared with what other thresholds would give, and of one group.
  *
- * Tests: tests/unit/jobs/test_job_report.c, tests/cli/cases/report.sh, tests/reference/test_report.py */
+ * Tests: tests/unit/jobs/test_job_report.c, tests/cli/cases/report.sh,
+ * tests/reference/test_report.py */
 #include <bandmill/report.h>
 
 #include <stdio.h>
@@ -108,8 +110,8 @@ static bm_status check_outputs(const bm_page *p, bm_error *err)
     return status;
 }
 
-/* Inputs that are what they were and cannot be read all the same (a reader of tables that is not there) leave the page
- * without texts. */
+/* Inputs that are what they were and cannot be read all the same (a reader of tables that is not
+ * there) leave the page without texts. */
 static bm_status read_texts(bm_page *p, bm_error *err)
 {
     bm_error why = {0};

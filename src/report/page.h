@@ -5,9 +5,10 @@
  *
  *     report.json, sources.tsv      page_dir.c       plan, words, sizes, inputs
  *     removed.tsv, groups.jsonl                      the largest groups; pairs to show; reasons
- *     pairs.tsv                                      similarities; pairs to show; stars, groups at other thresholds
- *     the inputs                    page_texts.c     which of them are what they were; texts and sets of documents shown
- *     a group                       page_graph.c     its links, what holds it together, a drawing
+ *     pairs.tsv                                      similarities; pairs to show; stars, groups at
+ * other thresholds the inputs                    page_texts.c     which of them are what they were;
+ * texts and sets of documents shown a group                       page_graph.c     its links, what
+ * holds it together, a drawing
  *
  *     page -> page_json.c                            a member a part of the page
  *          -> page.html, template.c                  for people
@@ -60,8 +61,8 @@ typedef struct bm_page_doc {
 } bm_page_doc;
 
 #define BM_PAGE_NO_DOC UINT32_MAX
-/* Numbers from here on are of known documents, of an earlier collection: their ids may be those of others, and their
- * texts are not in the inputs. */
+/* Numbers from here on are of known documents, of an earlier collection: their ids may be those of
+ * others, and their texts are not in the inputs. */
 #define BM_PAGE_KNOWN UINT32_C(0x80000000)
 
 typedef struct bm_page_pair {
@@ -186,7 +187,8 @@ bm_status bm_page_show(bm_page *page, bm_str id, uint32_t *number, bm_error *err
 bm_str bm_page_id(const bm_page *page, uint32_t number);
 /* What was read of it; of a known one nothing. */
 const bm_page_doc *bm_page_doc_of(const bm_page *page, uint32_t number);
-/* Fill what report.json says. BM_ERR_FORMAT: it is no report of dedup, or holds what no dedup writes. */
+/* Fill what report.json says. BM_ERR_FORMAT: it is no report of dedup, or holds what no dedup
+ * writes. */
 bm_status bm_page_read_facts(bm_page *page, bm_error *err);
 /* Fill what the tables say. BM_ERR_FORMAT names file and line; BM_ERR_NOMEM. */
 bm_status bm_page_read_tables(bm_page *page, bm_error *err);
@@ -196,7 +198,8 @@ bm_status bm_page_what_if_stars(bm_page *page, bm_error *err);
 /* Labels of the sample. BM_ERR_INPUT names file, line and id. */
 bm_status bm_page_read_labels(bm_page *page, bm_error *err);
 
-/* Of many pairs those of least rank (similarity, or a random number), of equal ones the first, with their ids. */
+/* Of many pairs those of least rank (similarity, or a random number), of equal ones the first, with
+ * their ids. */
 typedef struct bm_page_least_row {
     double rank, jaccard;
     bool known; /* a is a known document, of an earlier collection */
@@ -229,21 +232,23 @@ void bm_page_least_reset(bm_page_least *least);
 
 /* Which inputs are what they were: sources[i].gone of the others says why they are not. */
 bm_status bm_page_check_inputs(bm_page *page, bm_error *err);
-/* Read the inputs that are there until all documents are found: those shown, the members of the graph and lengths, as far
- * as these have places. What is not found stays as it was. */
+/* Read the inputs that are there until all documents are found: those shown, the members of the
+ * graph and lengths, as far as these have places. What is not found stays as it was. */
 bm_status bm_page_read_texts(bm_page *page, bm_error *err);
 
 /* --- page_graph.c --- */
 
 /* Fill the graph with the members, and the links where pairs.tsv has them. */
 bm_status bm_page_graph_load(bm_page *page, bm_error *err);
-/* The links from the members' shingles, where these were wanted; of all of them, or there are no links. */
+/* The links from the members' shingles, where these were wanted; of all of them, or there are no
+ * links. */
 bm_status bm_page_graph_link(bm_page *page, bm_error *err);
 /* Bridges, articulation points, weakest links, and the documents that are drawn. */
 bm_status bm_page_graph_draw(bm_page *page, bm_error *err);
-/* Places of n nodes (x and y of each are filled) with these links between them, numbers of nodes, two a link: linked ones
- * near each other, by springs. Of the same graph always the same places, on every machine: additions, multiplications,
- * divisions and roots alone. Quadratic in n, which should be some hundreds. BM_ERR_NOMEM. */
+/* Places of n nodes (x and y of each are filled) with these links between them, numbers of nodes,
+ * two a link: linked ones near each other, by springs. Of the same graph always the same places, on
+ * every machine: additions, multiplications, divisions and roots alone. Quadratic in n, which
+ * should be some hundreds. BM_ERR_NOMEM. */
 bm_status bm_page_graph_place(bm_page_node *nodes, size_t n, const uint32_t *links, size_t n_links,
                               bm_error *err);
 
@@ -273,9 +278,9 @@ typedef struct bm_diff_text {
     size_t n, cap;
 } bm_diff_text; /* {0} but for `text` */
 
-/* Cut both texts and mark what they have in common: as many `common` words in the one as in the other, the i-th of
- * them equal. The longest such sequence, but where the texts differ so much that looking for it would take long: then a
- * long one. BM_ERR_NOMEM. */
+/* Cut both texts and mark what they have in common: as many `common` words in the one as in the
+ * other, the i-th of them equal. The longest such sequence, but where the texts differ so much that
+ * looking for it would take long: then a long one. BM_ERR_NOMEM. */
 bm_status bm_word_diff(bm_diff_text *a, bm_diff_text *b, bm_error *err);
 void bm_diff_text_reset(bm_diff_text *text);
 
@@ -286,8 +291,10 @@ void bm_diff_text_reset(bm_diff_text *text);
  *     {{#if path}} … {{else}} … {{/if}}    the value is there, and not null, false, 0 or empty
  *     {{#has path}} …     it is there and not null
  *     {{#is path word}} … it is this word or number
- *     {{#each path}} …    for each element of an array, or member of an object; else, where there is none
- *     {{#stream path}} …  for each object that the caller's `stream` makes of this name, so that they are never all in memory
+ *     {{#each path}} …    for each element of an array, or member of an object; else, where there
+ * is none
+ *     {{#stream path}} …  for each object that the caller's `stream` makes of this name, so that
+ * they are never all in memory
  *
  * A path is a name or several with dots between them. Its first name is looked up in the element
  * at hand, then in what
@@ -305,7 +312,8 @@ void bm_diff_text_reset(bm_diff_text *text);
 typedef struct bm_template {
     const char *text;
     bm_str values; /* a JSON object */
-    /* Write object i of a name (JSON text) to `json`, which is empty; *more false: there is none left. NULL: no streams. */
+    /* Write object i of a name (JSON text) to `json`, which is empty; *more false: there is none
+     * left. NULL: no streams. */
     bm_status (*stream)(void *ctx, bm_str name, size_t i, bm_json *json, bool *more, bm_error *err);
     void *ctx;
 } bm_template;

@@ -1,18 +1,21 @@
-/* page_dir.c -- the directory that dedup wrote: its report, and walks over its tables, of which only what will be shown
- * stays in memory:
+/* page_dir.c -- the directory that dedup wrote: its report, and walks over its tables, of which
+ * only what will be shown stays in memory:
  *
- *     removed.tsv     the most chained; a sample; which kept documents have chained ones (their ids stay)
- *     groups.jsonl    the largest groups; the largest that has chained documents; then the ids of the largest
- *     removed.tsv     of the largest groups: why their documents went, the least like the kept one
- *     pairs.tsv       similarities, the pairs just above the threshold; the pairs, for what other thresholds would give
+ *     removed.tsv     the most chained; a sample; which kept documents have chained ones (their ids
+ * stay) groups.jsonl    the largest groups; the largest that has chained documents; then the ids of
+ * the largest removed.tsv     of the largest groups: why their documents went, the least like the
+ * kept one pairs.tsv       similarities, the pairs just above the threshold; the pairs, for what
+ * other thresholds would give
  *
- * A group at a higher threshold is a part of a group at the one that was used, so its pairs are all there: components by a
- * union-find a threshold. Stars are a walk in the order of the documents.
+ * A group at a higher threshold is a part of a group at the one that was used, so its pairs are all
+ * there: components by a union-find a threshold. Stars are a walk in the order of the documents.
  *
- * Stars take their turns in the order in which dedup would keep documents (listed_order.h). Lengths of texts are in no
- * file of the directory: stars that begin with the longest or shortest wait until the inputs were read.
+ * Stars take their turns in the order in which dedup would keep documents (listed_order.h). Lengths
+ * of texts are in no file of the directory: stars that begin with the longest or shortest wait
+ * until the inputs were read.
  *
- * Tests: tests/unit/report/test_page_dir.c, tests/cli/cases/report.sh, tests/reference/test_report.py */
+ * Tests: tests/unit/report/test_page_dir.c, tests/cli/cases/report.sh,
+ * tests/reference/test_report.py */
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
@@ -99,7 +102,8 @@ const bm_page_doc *bm_page_doc_of(const bm_page *p, uint32_t number)
     return (number & BM_PAGE_KNOWN) != 0 ? &none : &p->docs[number];
 }
 
-/* --- the pairs of least similarity: a short sorted list; most of what is offered is only looked at --- */
+/* --- the pairs of least similarity: a short sorted list; most of what is offered is only looked at
+ * --- */
 
 bm_status bm_page_least_offer(bm_page_least *least, const bm_page_offer *offer, bm_error *err)
 {
@@ -267,8 +271,8 @@ typedef struct reading {
     bm_page_least chained, near, sample;
     uint64_t draws;     /* state of the generator that draws the sample */
     uint64_t best_size; /* of the largest group with chained documents */
-    /* Of the largest groups: the kept documents, and which group each is of. Where there are known documents, whose ids may
-     * be those of others: the members. */
+    /* Of the largest groups: the kept documents, and which group each is of. Where there are known
+     * documents, whose ids may be those of others: the members. */
     bm_id_set keys;
     size_t *group_of, cap_group_of;
     size_t at_group;
@@ -334,8 +338,8 @@ static bm_status first_walk(void *ctx, const bm_tsv_table *table, bm_error *err)
     return isnan(row->jaccard) ? BM_OK : offer(&r->chained, row, row->jaccard, err);
 }
 
-/* Are removed documents found by their own ids? Kept ones that are known may have the ids of others, and where none is kept there is
- * none to be found by. */
+/* Are removed documents found by their own ids? Kept ones that are known may have the ids of
+ * others, and where none is kept there is none to be found by. */
 static bool goes_by_members(const bm_page *p)
 {
     return p->against || p->keep == BM_KEEP_NONE;
@@ -413,8 +417,8 @@ static bm_status add_key(reading *r, bm_str id, bm_error *err)
     return BM_OK;
 }
 
-/* Of a collection with known documents. Is the member one of the most chained, and the kept one of its group known? Then
- * so is it there. */
+/* Of a collection with known documents. Is the member one of the most chained, and the kept one of
+ * its group known? Then so is it there. */
 static bm_status take_member(void *ctx, const bm_group_file *file, bm_str id, bm_error *err)
 {
     reading *r = ctx;

@@ -1,12 +1,14 @@
-/* page_graph.c -- the largest chained group: its links, what holds it together, and where it is drawn. Of a large group
- * those documents are drawn that hold it together, with the ends of its weakest links, and then those nearest to the kept
- * one.
+/* page_graph.c -- the largest chained group: its links, what holds it together, and where it is
+ * drawn. Of a large group those documents are drawn that hold it together, with the ends of its
+ * weakest links, and then those nearest to the kept one.
  *
- * They are placed by springs: nodes push each other away, links pull, and all are drawn to the middle. After Fruchterman
- * and Reingold (1991): with the natural length k of a link, two nodes at distance d push with k²/d and a link pulls with
- * d²/k; a node moves at most the temperature, which falls. Nodes begin on a spiral, so that no two are at one place.
+ * They are placed by springs: nodes push each other away, links pull, and all are drawn to the
+ * middle. After Fruchterman and Reingold (1991): with the natural length k of a link, two nodes at
+ * distance d push with k²/d and a link pulls with d²/k; a node moves at most the temperature, which
+ * falls. Nodes begin on a spiral, so that no two are at one place.
  *
- * Tests: tests/unit/report/test_page_graph.c, tests/cli/cases/report.sh, tests/reference/test_report.py */
+ * Tests: tests/unit/report/test_page_graph.c, tests/cli/cases/report.sh,
+ * tests/reference/test_report.py */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,7 +176,8 @@ static int by_value(const void *x, const void *y, void *ctx)
     return a < b ? -1 : a > b;
 }
 
-/* *out: the numbers below n by what their values are, of equal ones the first before; the caller's to free. */
+/* *out: the numbers below n by what their values are, of equal ones the first before; the caller's
+ * to free. */
 static bm_status sort_by(double *values, size_t n, size_t **out, bm_error *err)
 {
     BM_TRY(bm_new(out, n, err));
@@ -213,9 +216,9 @@ out:
 typedef struct drawing {
     bm_page_graph *graph;
     bm_link_graph links;
-    uint8_t *chosen; /* a member each */
-    uint32_t *
-        before; /* of each member: the one before it on a shortest way from the first; itself: of the first */
+    uint8_t *chosen;  /* a member each */
+    uint32_t *before; /* of each member: the one before it on a shortest way from the first; itself:
+                         of the first */
     uint32_t *queue;
     size_t n_chosen;
 } drawing;
@@ -241,7 +244,8 @@ static void find_ways(drawing *d)
     }
 }
 
-/* A document and the way to it, so that the drawing is one piece; nothing where there is no room for all of it. */
+/* A document and the way to it, so that the drawing is one piece; nothing where there is no room
+ * for all of it. */
 static void choose(drawing *d, uint32_t doc)
 {
     size_t n = 0;

@@ -1,11 +1,13 @@
-/* page_json.c -- the page as one object, a member a part of it, and what of it is written how. --json prints the public
- * members; what the page needs beside them follows in write_inside: parts of lists, places in pictures, words that join
- * several members. Texts, ids and names are as they are, escaped as JSON asks for.
+/* page_json.c -- the page as one object, a member a part of it, and what of it is written how.
+ * --json prints the public members; what the page needs beside them follows in write_inside: parts
+ * of lists, places in pictures, words that join several members. Texts, ids and names are as they
+ * are, escaped as JSON asks for.
  *
- * Pairs of texts are many and long: they are made one at a time, while the page is written (bm_template.stream).
+ * Pairs of texts are many and long: they are made one at a time, while the page is written
+ * (bm_template.stream).
  *
- * The policy in the page's head forbids everything but its own style sheet and script, each by its SHA-256: there is
- * nothing to load, and nothing in a text could run even if it came through.
+ * The policy in the page's head forbids everything but its own style sheet and script, each by its
+ * SHA-256: there is nothing to load, and nothing in a text could run even if it came through.
  *
  * Tests: tests/cli/cases/report.sh, tests/reference/test_report.py */
 #include <math.h>
@@ -411,7 +413,8 @@ static void draw_similarities(bm_json *json, const bm_page *p)
     key_made(json, "similarities_plot", &out, f.status);
 }
 
-/* Bin i > 0 holds sizes from 2^i + 1 to 2^(i+1), bin 0 the size 2 (and 1, of groups with a known document). */
+/* Bin i > 0 holds sizes from 2^i + 1 to 2^(i+1), bin 0 the size 2 (and 1, of groups with a known
+ * document). */
 static void draw_sizes(bm_json *json, const bm_page *p)
 {
     double counts[64] = {0};
@@ -676,8 +679,8 @@ static void write_inside(bm_json *json, const bm_page *p)
 
 /* --- two texts side by side: what both have, what each has alone --- */
 
-/* Long stretches that both have are folded to their ends, in both texts alike, so that the differences come within the
- * bytes that are shown of each. */
+/* Long stretches that both have are folded to their ends, in both texts alike, so that the
+ * differences come within the bytes that are shown of each. */
 typedef struct side {
     bm_json *json;
     const bm_diff_text *words;
@@ -695,8 +698,8 @@ static void put_piece(side *s, const char *name, const char *data, size_t len)
     bm_json_end_object(s->json);
 }
 
-/* As many of the words from … to-1 as there is room for, and the beginning of the first that does not fit, which cuts no
- * character. True: all of them. */
+/* As many of the words from … to-1 as there is room for, and the beginning of the first that does
+ * not fit, which cuts no character. True: all of them. */
 static bool put_words(side *s, const char *name, size_t from, size_t to)
 {
     const bm_diff_word *words = s->words->words;

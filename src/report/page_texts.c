@@ -87,7 +87,8 @@ static bool same(const differ *d, long x, long y)
            memcmp(d->a->text.data + p->word, d->b->text.data + q->word, p->end - p->word) == 0;
 }
 
-/* Where diagonal k is met after so many steps: from the diagonal above or from that below (*from), whichever is farther. */
+/* Where diagonal k is met after so many steps: from the diagonal above or from that below (*from),
+ * whichever is farther. */
 static long enter(const differ *d, long steps, long k, long *from)
 {
     const int32_t *before = row_of(d, steps - 1);

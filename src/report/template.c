@@ -1,7 +1,8 @@
-/* template.c -- the template is cut into its tags, of which each knows where its block goes on; then they are walked.
- * Every text of somebody else goes through put_escaped.
+/* template.c -- the template is cut into its tags, of which each knows where its block goes on;
+ * then they are walked. Every text of somebody else goes through put_escaped.
  *
- * Tests: tests/unit/report/test_template.c, tests/cli/cases/report.sh, tests/reference/test_report.py */
+ * Tests: tests/unit/report/test_template.c, tests/cli/cases/report.sh,
+ * tests/reference/test_report.py */
 #include "report/page.h"
 
 #include <inttypes.h>
@@ -91,8 +92,8 @@ static bool same(bm_str a, const char *b)
 
 typedef enum text_kind { RUNNING_TEXT, NAME, PLAIN_NAME } text_kind;
 
-/* What neither a terminal nor a page should get: what bm_text_next calls hidden, and what is invisible, or no
- * character at all. */
+/* What neither a terminal nor a page should get: what bm_text_next calls hidden, and what is
+ * invisible, or no character at all. */
 static bool is_unseen(uint32_t code)
 {
     return (code & 0xFFFE) == 0xFFFE || (code >= 0xFDD0 && code <= 0xFDEF) || /* no characters */
@@ -120,7 +121,8 @@ static size_t next_character(bm_str text, size_t at, text_kind kind, uint32_t *c
     return n;
 }
 
-/* Markup is escaped; a hidden character is shown by its number ("U+202E"), a byte that belongs to no character as
+/* Markup is escaped; a hidden character is shown by its number ("U+202E"), a byte that belongs to
+ * no character as
  * "\x9b", both marked where an element can stand. */
 static void put_escaped(filler *f, bm_str text, text_kind kind)
 {
@@ -194,7 +196,8 @@ static void pop(filler *f)
     f->n_members = f->scopes[f->depth--].first;
 }
 
-/* The first name of a path, from the innermost scope on to the one whose members begin at `first`. */
+/* The first name of a path, from the innermost scope on to the one whose members begin at `first`.
+ */
 static bool find_first(const filler *f, size_t first, bm_str name, bm_str *value)
 {
     for (size_t k = f->n_members; k-- > first;) {

@@ -629,8 +629,8 @@ out:
     return status;
 }
 
-/* The records that are removed from one .tsv leave the name removed.tsv to the table that is called so: they lie where
- * those of several inputs would. */
+/* The records that are removed from one .tsv leave the name removed.tsv to the table that is called
+ * so: they lie where those of several inputs would. */
 static bm_status single_name(const bm_kept_source *source, const names_naming *how, char **out,
                              bm_error *err)
 {

@@ -91,8 +91,8 @@ bm_status bm_kept_writer_begin_file(bm_kept_writer *writer, size_t index, bm_err
 bm_status bm_kept_writer_write(bm_kept_writer *writer, bm_str raw, bm_error *err);
 /* Further bytes of the record that was written last. */
 bm_status bm_kept_writer_more(bm_kept_writer *writer, bm_str bytes, bm_error *err);
-/* In place of write and more: `len` bytes of records, which any thread may write there by itself before end_file is
- * called. out->file NULL: they have to be given to write. */
+/* In place of write and more: `len` bytes of records, which any thread may write there by itself
+ * before end_file is called. out->file NULL: they have to be given to write. */
 bm_status bm_kept_writer_reserve(bm_kept_writer *writer, uint64_t len, bm_kept_place *out,
                                  bm_error *err);
 bm_status bm_kept_writer_end_file(bm_kept_writer *writer, bm_error *err);
@@ -133,8 +133,8 @@ typedef struct bm_kept_files {
     bm_compression *compressions;
 } bm_kept_files; /* {0} is none */
 
-/* One for each input of the set. BM_ERR_USAGE: two would have one name. Of a stream there is no name. Good for reset
- * whatever the status. */
+/* One for each input of the set. BM_ERR_USAGE: two would have one name. Of a stream there is no
+ * name. Good for reset whatever the status. */
 bm_status bm_kept_files_name(bm_kept_files *files, const bm_kept_cfg *cfg, bm_error *err);
 /* The file of input `index`, compressed as it is to be; or the stream of all of them. */
 bm_status bm_kept_file_open(const bm_kept_files *files, const bm_kept_cfg *cfg, size_t index,

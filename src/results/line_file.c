@@ -43,8 +43,8 @@ static bm_status read_more(bm_line_file *file, bm_error *err)
                        : bm_listed_add(file->listed, block->data + block->len - n, (size_t)n, err);
 }
 
-/* The line goes on behind the block. Where that is for want of memory, its end is looked for, to say
- * what would do: so many bytes of three quarters of it (budget.c). */
+/* The line goes on behind the block. Where that is for want of memory, its end is looked for, to
+ * say what would do: so many bytes of three quarters of it (budget.c). */
 static bm_status fail_too_long(bm_line_file *file, bm_error *err)
 {
     bm_buf *block = &file->block;

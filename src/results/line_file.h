@@ -37,8 +37,9 @@ typedef struct bm_line_file {
  * BM_ERR_IO, BM_ERR_NOMEM, BM_ERR_CANCELLED, `too_long` with the line. */
 bm_status bm_line_file_next(bm_line_file *file, bool *more, bm_error *err);
 void bm_line_file_reset(bm_line_file *file);
-/* The file is listed by a manifest: said before the second line is asked for. The end of the file is
- * BM_ERR_FORMAT where it is another than that. `listed` is borrowed until then; NULL: nothing. */
+/* The file is listed by a manifest: said before the second line is asked for. The end of the file
+ * is BM_ERR_FORMAT where it is another than that. `listed` is borrowed until then; NULL: nothing.
+ */
 bm_status bm_line_file_compare(bm_line_file *file, bm_listed *listed, bm_error *err);
 
 /* tsv_table -- reading the TSV files that we wrote: a header row, then rows of escaped fields, one
@@ -57,12 +58,13 @@ typedef struct bm_tsv_table {
     uint64_t line;                     /* of the row read last */
     size_t n_columns;                  /* of the file; 0: not open */
     size_t columns[BM_TSV_FIELDS_MAX]; /* of each column of the file: its place in the head */
-    /* Of the row read last, unescaped, until the next: by their places in the head; data NULL: the file has no such column. */
+    /* Of the row read last, unescaped, until the next: by their places in the head; data NULL: the
+     * file has no such column. */
     bm_str fields[BM_TSV_FIELDS_MAX];
 } bm_tsv_table; /* {0} is not open, and can be closed */
 
-/* The header must name columns of `head`, each once and all old ones: else BM_ERR_FORMAT. Borrows path. A row
- * longer than BM_TABLE_ROW_MAX is none of ours. */
+/* The header must name columns of `head`, each once and all old ones: else BM_ERR_FORMAT. Borrows
+ * path. A row longer than BM_TABLE_ROW_MAX is none of ours. */
 bm_status bm_tsv_table_open(const char *path, bm_table_head head, bm_tsv_table *out, bm_error *err);
 /* The table beside its manifest, which is borrowed until close: once all rows are read, it is
  * BM_ERR_FORMAT where the file is not the one that the manifest lists. */

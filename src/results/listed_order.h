@@ -46,8 +46,8 @@ typedef struct bm_source_column {
 bm_status bm_source_table_read(const bm_manifest *manifest, bm_source_column *columns, size_t n,
                                bm_error *err);
 
-/* The rows of a table that stand in the order of the inputs, as many of each as a column of sources.tsv counts. So it is known
- * which input a row is of, even if two have one name. */
+/* The rows of a table that stand in the order of the inputs, as many of each as a column of
+ * sources.tsv counts. So it is known which input a row is of, even if two have one name. */
 typedef struct bm_source_walk {
     const bm_manifest *manifest; /* borrowed */
     uint64_t *left;              /* rows that are still to come of each input */
@@ -59,7 +59,8 @@ bm_status bm_source_walk_open(const bm_manifest *manifest, bm_source_walk *out, 
 void bm_source_walk_close(bm_source_walk *walk);
 /* From the first row on; *sum: how many there should be. */
 bm_status bm_source_walk_begin(bm_source_walk *walk, size_t column, uint64_t *sum, bm_error *err);
-/* Find the input of a row, whose name stands in `field`. BM_ERR_FORMAT: it is not the row that should come. */
+/* Find the input of a row, whose name stands in `field`. BM_ERR_FORMAT: it is not the row that
+ * should come. */
 bm_status bm_source_walk_row(bm_source_walk *walk, const bm_tsv_table *row, size_t field,
                              bm_error *err);
 
@@ -87,8 +88,9 @@ typedef struct bm_listed_order {
     uint32_t *rep;    /* of each place, the place of the first of its copies, or itself */
 } bm_listed_order;    /* {0} is empty */
 
-/* All rows were added. `ids` are those of the documents; `dir`: of the file, NULL where its groups are stars. BM_ERR_FORMAT: groups.jsonl is
- * missing, or another than that of the report; BM_ERR_CANCELLED; `out` is empty then. */
+/* All rows were added. `ids` are those of the documents; `dir`: of the file, NULL where its groups
+ * are stars. BM_ERR_FORMAT: groups.jsonl is missing, or another than that of the report;
+ * BM_ERR_CANCELLED; `out` is empty then. */
 bm_status bm_listed_docs_order(bm_listed_docs *docs, const bm_result_dir *dir, const bm_id_set *ids,
                                bm_listed_order *out, bm_error *err);
 void bm_listed_order_reset(bm_listed_order *order);

@@ -50,19 +50,21 @@ bm_status bm_npy_writer_open(bm_out_dir *dir, const bm_npy_array *array, bm_npy_
 bm_status bm_npy_writer_open_again(bm_out_dir *dir, const bm_npy_array *array, uint64_t n_rows,
                                    bm_npy_writer *out, bm_error *err);
 /* Keep XXH3 128 of the rows from the first on. Those that are there already are
- * read back: where their sum is not *wanted (NULL: it is not known), BM_ERR_FORMAT names the file. */
+ * read back: where their sum is not *wanted (NULL: it is not known), BM_ERR_FORMAT names the file.
+ */
 bm_status bm_npy_writer_keep_sum(bm_npy_writer *writer, const bm_hash128 *wanted, bm_error *err);
-/* For an array that has all its rows: their sum is compared when the directory is finished and reads the
- * file anyway (BM_ERR_FORMAT then). Rows are BM_ERR_INTERNAL from now on. */
+/* For an array that has all its rows: their sum is compared when the directory is finished and
+ * reads the file anyway (BM_ERR_FORMAT then). Rows are BM_ERR_INTERNAL from now on. */
 void bm_npy_writer_compare_late(bm_npy_writer *writer, const bm_hash128 *wanted);
-/* Give the rows written so far to the system. *sum (NULL: not asked): of all of them, for which those that
- * came since it was asked for last are read back; {0} where none is kept. Without an open file, nothing. */
+/* Give the rows written so far to the system. *sum (NULL: not asked): of all of them, for which
+ * those that came since it was asked for last are read back; {0} where none is kept. Without an
+ * open file, nothing. */
 bm_status bm_npy_writer_flush(bm_npy_writer *writer, bm_hash128 *sum, bm_error *err);
 /* `row_bytes` is the width of a row, which must be the array's (BM_ERR_INTERNAL). */
 bm_status bm_npy_writer_rows(bm_npy_writer *writer, const void *rows, uint64_t n_rows,
                              size_t row_bytes, bm_error *err);
-/* Rows `first` … first+n_rows-1, from any thread, any number of such calls at once; no others meanwhile,
- * and none are missing in the end (bm_out_file_write_at). */
+/* Rows `first` … first+n_rows-1, from any thread, any number of such calls at once; no others
+ * meanwhile, and none are missing in the end (bm_out_file_write_at). */
 bm_status bm_npy_writer_rows_at(const bm_npy_writer *writer, uint64_t first, const void *rows,
                                 uint64_t n_rows, size_t row_bytes, bm_error *err);
 /* Without an open file (closed, aborted or {0}), nothing. */

@@ -24,8 +24,8 @@ typedef struct bm_pair_file {
     /* the row read last, until the next */
     bm_str id_a, id_b;
     double similarity; /* NAN: not known */
-    bool
-        has_edit; /* a fourth column of edit distances, which are not looked at but for their form */
+    bool has_edit; /* a fourth column of edit distances, which are not looked at but for their form
+                    */
 } bm_pair_file;
 
 /* `path`, or standard input for "-". `bad` is BM_ERR_INPUT for a file of others, BM_ERR_FORMAT for
@@ -38,7 +38,8 @@ void bm_pair_file_close(bm_pair_file *file);
 bm_status bm_pair_file_next(bm_pair_file *file, bool *more, bm_error *err);
 /* For each row; anything but BM_OK ends the walk. */
 typedef bm_status (*bm_pair_row_fn)(void *ctx, const bm_pair_file *row, bm_error *err);
-/* All rows of a file that was just opened. `listed`: what it must be, once it is read to its end (NULL: nobody has listed it). */
+/* All rows of a file that was just opened. `listed`: what it must be, once it is read to its end
+ * (NULL: nobody has listed it). */
 bm_status bm_pair_file_each(bm_pair_file *file, bm_listed *listed, bm_pair_row_fn fn, void *ctx,
                             bm_error *err);
 
@@ -70,8 +71,10 @@ void bm_group_file_close(bm_group_file *file);
 bm_status bm_group_file_next(bm_group_file *file, bool *more, bm_error *err);
 /* The fields of a row into a file that is {0} or open; false: it is no group. */
 bool bm_group_file_parse(bm_group_file *file, bm_str row);
-/* Ids are given byte for byte as dedup had them, UTF-8 or not, and stay until the next id or row is asked for. */
-/* The row's next member; *more false: it had `size` of them. Another number of them: BM_ERR_FORMAT. */
+/* Ids are given byte for byte as dedup had them, UTF-8 or not, and stay until the next id or row is
+ * asked for. */
+/* The row's next member; *more false: it had `size` of them. Another number of them: BM_ERR_FORMAT.
+ */
 bm_status bm_group_file_member(bm_group_file *file, bm_str *id, bool *more, bm_error *err);
 /* For each member of a row; anything but BM_OK ends the walk. */
 typedef bm_status (*bm_group_member_fn)(void *ctx, const bm_group_file *file, bm_str id,
@@ -84,12 +87,13 @@ typedef struct bm_group_members {
     bm_id_set *ids; /* is filled with the members, in their order; borrowed */
     uint64_t most;  /* bytes that they may take: past them nothing more is added */
     bool fits;      /* filled */
-    uint32_t
-        kept; /* filled: the number of the kept one; BM_ID_NONE: it is known, and no member, or none is kept */
+    uint32_t kept; /* filled: the number of the kept one; BM_ID_NONE: it is known, and no member, or
+                      none is kept */
     bm_str kept_id; /* filled */
 } bm_group_members;
 
-/* Load the row read last. BM_ERR_FORMAT: a document is twice in it, or the kept one is no member. */
+/* Load the row read last. BM_ERR_FORMAT: a document is twice in it, or the kept one is no member.
+ */
 bm_status bm_group_file_load(bm_group_file *file, bm_group_members *out, bm_error *err);
 /* The one that is kept, alone. */
 /* Without data: no member is. */

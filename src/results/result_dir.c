@@ -1,4 +1,5 @@
-/* result_dir.c -- a loop a kind of file, which opens it, compares it with the report and closes it. */
+/* result_dir.c -- a loop a kind of file, which opens it, compares it with the report and closes it.
+ */
 #include "results/result_dir.h"
 
 #include <math.h>

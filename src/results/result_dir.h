@@ -1,16 +1,15 @@
-/* result_dir.h -- a directory that `dedup` wrote, read in this one place: what its report says of the job, and a walk over
- * each of its tables.
+/* result_dir.h -- a directory that `dedup` wrote, read in this one place: what its report says of
+ * the job, and a walk over each of its tables.
  *
  *     report.json     bm_result_facts    words, threshold and plan of the job
- *     groups.jsonl    bm_result_groups   a group at a time, its members one after another (pair_file.h)
- *     pairs.tsv       bm_result_pairs    a pair at a time (pair_file.h)
- *     removed.tsv     bm_result_rows     a row at a time, its columns found by name (line_file.h)
- *     skipped.tsv     bm_result_rows
- *     sources.tsv     listed_order.h     the columns of all inputs at once
+ *     groups.jsonl    bm_result_groups   a group at a time, its members one after another
+ * (pair_file.h) pairs.tsv       bm_result_pairs    a pair at a time (pair_file.h) removed.tsv
+ * bm_result_rows     a row at a time, its columns found by name (line_file.h) skipped.tsv
+ * bm_result_rows sources.tsv     listed_order.h     the columns of all inputs at once
  *
- * Rows are handed out while the file is read, of which a block, or the longest row, is in memory. A file is compared with what the
- * report lists as it is read: once a walk has come to its end, BM_ERR_FORMAT where it is another. Errors name file and line.
- * Threads: one a walk. */
+ * Rows are handed out while the file is read, of which a block, or the longest row, is in memory. A
+ * file is compared with what the report lists as it is read: once a walk has come to its end,
+ * BM_ERR_FORMAT where it is another. Errors name file and line. Threads: one a walk. */
 #ifndef BM_IO_RESULTS_RESULT_DIR_H
 #define BM_IO_RESULTS_RESULT_DIR_H
 
@@ -37,8 +36,8 @@ bm_status bm_result_fail(const bm_result_dir *dir, const char *name, uint64_t li
 
 /* --- what report.json says of the job --- */
 
-/* One number or word after another; the first that is missing, or that no job can have, is what `end` returns, and all that
- * follow are 0. */
+/* One number or word after another; the first that is missing, or that no job can have, is what
+ * `end` returns, and all that follow are 0. */
 typedef struct bm_result_facts {
     const bm_manifest *manifest;
     bm_json_doc doc;
@@ -62,7 +61,8 @@ bool bm_result_is_against(const bm_manifest *manifest);
 
 /* --- its tables --- */
 
-/* For each row; anything but BM_OK ends the walk, and so does *stop, after which nothing was compared. */
+/* For each row; anything but BM_OK ends the walk, and so does *stop, after which nothing was
+ * compared. */
 typedef bm_status (*bm_result_group_fn)(void *ctx, bm_group_file *row, bool *stop, bm_error *err);
 bm_status bm_result_groups(const bm_result_dir *dir, bm_result_group_fn fn, void *ctx,
                            bm_error *err);

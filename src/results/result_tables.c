@@ -147,8 +147,9 @@ static bm_status add_field(bm_buf *out, bm_str field, char end, bm_error *err)
     return bm_buf_add(out, &end, 1, err);
 }
 
-/* Six decimals; nothing where it is not known. They are those of printf, which takes ten times as long: the product is off by 2^-33
- * at most, so only where it lies about in the middle between two numbers is it printf that decides. */
+/* Six decimals; nothing where it is not known. They are those of printf, which takes ten times as
+ * long: the product is off by 2^-33 at most, so only where it lies about in the middle between two
+ * numbers is it printf that decides. */
 static bm_status add_similarity(bm_buf *out, double similarity, bm_error *err)
 {
     if (isnan(similarity))

@@ -1,8 +1,9 @@
 /* result_tables.h -- the tables and rows that bandmill writes, each defined once: header, columns,
  * and the form of a row (docs/formats.md). Readers and writers of them are built on this.
  *
- * Text files: UTF-8, fields parted by tabs, LF at the end; in ids, paths and reasons backslash, tab,
- * newline, carriage return are written \\ \t \n \r. A number that is not known is an empty field. */
+ * Text files: UTF-8, fields parted by tabs, LF at the end; in ids, paths and reasons backslash,
+ * tab, newline, carriage return are written \\ \t \n \r. A number that is not known is an empty
+ * field. */
 #ifndef BM_IO_RESULTS_RESULT_TABLES_H
 #define BM_IO_RESULTS_RESULT_TABLES_H
 
@@ -27,10 +28,12 @@ typedef enum bm_table {
     BM_N_TABLES
 } bm_table;
 
-/* Bytes of the longest row that readers take, but for groups, which may have any number of members. */
+/* Bytes of the longest row that readers take, but for groups, which may have any number of members.
+ */
 #define BM_TABLE_ROW_MAX ((size_t)64 << 20)
 
-/* Places of the columns that readers ask for, in the order in which they are written (line_file.h finds them by name). */
+/* Places of the columns that readers ask for, in the order in which they are written (line_file.h
+ * finds them by name). */
 enum {
     BM_REMOVED_ID = 0,
     BM_REMOVED_KEPT = 1,
@@ -74,8 +77,8 @@ bm_status bm_table_begin(bm_buf *out, bm_table table, bm_error *err);
 bm_status bm_table_begin_old(bm_buf *out, bm_table table, bm_error *err);
 
 #define BM_JACCARD_UNKNOWN UINT32_MAX
-/* A field of similarity, six decimals from 0.000000 to 1.000000, as millionths; unknown where it is empty. False: it is none of
- * ours. */
+/* A field of similarity, six decimals from 0.000000 to 1.000000, as millionths; unknown where it is
+ * empty. False: it is none of ours. */
 bool bm_table_jaccard(bm_str field, uint32_t *millionths);
 bool bm_table_similarity(bm_str field,
                          double *out); /* the same as a number, NAN where it is unknown */

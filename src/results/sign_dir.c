@@ -113,7 +113,8 @@ static bm_status open_array(const bm_sign_dir *dir, array_form form, part *out, 
     return BM_OK;
 }
 
-/* An array of a few bytes a row, which is compared with the manifest before anything in it counts. */
+/* An array of a few bytes a row, which is compared with the manifest before anything in it counts.
+ */
 static bm_status open_small_array(const bm_sign_dir *dir, array_form form, part *out, bm_error *err)
 {
     BM_TRY(open_array(dir, form, out, err));

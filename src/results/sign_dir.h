@@ -1,14 +1,14 @@
 /* sign_dir.h -- reading a directory that `sign` wrote.
  *
  * Opening checks that manifest.json is ours and of kind "signatures", and with N its count of
- * documents and K the permutations of its provenance, that signatures.npy is <u4 (N, K), <u8 of schemes with words of 64 bits,
- * n_shingles.npy <u4 (N), n_bytes.npy <u8 (N), content_hash.npy <u8 (N, 2), and ids.txt has N
- * lines: else BM_ERR_FORMAT names the file and the field. The manifests of earlier versions do not
- * list n_bytes.npy and content_hash.npy: such a directory is read without them.
- * What is read is compared with the digests that the manifest lists (manifest.h): ids.txt and the small
- * arrays when they are opened, signatures.npy while its rows are read in order.
- * Rows are read from the files as they are asked for. For the ids, a table holds the place of every
- * 1,024th line (8 bytes each), so that reading can begin at any row.
+ * documents and K the permutations of its provenance, that signatures.npy is <u4 (N, K), <u8 of
+ * schemes with words of 64 bits, n_shingles.npy <u4 (N), n_bytes.npy <u8 (N), content_hash.npy <u8
+ * (N, 2), and ids.txt has N lines: else BM_ERR_FORMAT names the file and the field. The manifests
+ * of earlier versions do not list n_bytes.npy and content_hash.npy: such a directory is read
+ * without them. What is read is compared with the digests that the manifest lists (manifest.h):
+ * ids.txt and the small arrays when they are opened, signatures.npy while its rows are read in
+ * order. Rows are read from the files as they are asked for. For the ids, a table holds the place
+ * of every 1,024th line (8 bytes each), so that reading can begin at any row.
  *
  * Threads: once open, all but rows may be read by several threads at once. */
 #ifndef BM_IO_ARRAYS_SIGN_DIR_H
@@ -38,7 +38,8 @@ uint64_t bm_sign_dir_docs(const bm_sign_dir *dir);
 uint32_t bm_sign_dir_perms(const bm_sign_dir *dir);
 const bm_manifest *bm_sign_dir_manifest(const bm_sign_dir *dir);
 const bm_provenance *bm_sign_dir_provenance(const bm_sign_dir *dir);
-/* *n_short: documents of fewer units than a shingle has; *n_none: how many of these have no shingles, by
+/* *n_short: documents of fewer units than a shingle has; *n_none: how many of these have no
+ * shingles, by
  * `--short skip`. They are not empty, though their rows look the same. */
 bm_status bm_sign_dir_short(const bm_sign_dir *dir, uint64_t *n_short, uint64_t *n_none,
                             bm_error *err);
@@ -47,8 +48,8 @@ bool bm_sign_dir_same_provenance(const bm_sign_dir *a, const bm_sign_dir *b, con
 
 /* Fills `words` with the signatures first … first+n-1: n * perms words, of 64 bits where the
  * scheme's are (bm_scheme_row_uints). Where all rows are asked for
- * in their order, from row 0 on, the last call is BM_ERR_FORMAT where signatures.npy is not the file
- * that the manifest lists; and so often as they are asked for. */
+ * in their order, from row 0 on, the last call is BM_ERR_FORMAT where signatures.npy is not the
+ * file that the manifest lists; and so often as they are asked for. */
 bm_status bm_sign_dir_rows(bm_sign_dir *dir, uint64_t first, size_t n, uint32_t *words,
                            bm_error *err);
 /* Their numbers of distinct shingles. */

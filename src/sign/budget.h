@@ -21,7 +21,8 @@ typedef struct bm_budget {
 /* Share `total` for so many threads and devices. BM_ERR_NOMEM names the least that would do. */
 bm_status bm_budget_make(uint64_t total, uint32_t threads, uint32_t devices, bm_budget *out,
                          bm_error *err);
-/* Bytes of `batches` that are left for batches, and those that may be for what is unpacked ahead, by so many threads. */
+/* Bytes of `batches` that are left for batches, and those that may be for what is unpacked ahead,
+ * by so many threads. */
 uint64_t bm_budget_batches(const bm_budget *budget);
 uint64_t bm_budget_ahead(const bm_budget *budget, uint32_t threads);
 /* Bytes that rows and ids of documents may take while batches are in flight. */

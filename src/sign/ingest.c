@@ -174,8 +174,8 @@ static size_t batch_bytes(const bm_ingest_cfg *cfg, uint64_t window)
     return bytes > most ? most : bytes;
 }
 
-/* What one document takes in a batch beside its text and hashes. A bad record takes its reason, which
- * may be as much. */
+/* What one document takes in a batch beside its text and hashes. A bad record takes its reason,
+ * which may be as much. */
 static uint64_t doc_bytes(const bm_ingest_cfg *cfg)
 {
     uint64_t bytes = sizeof(bm_ingest_doc) + sizeof(uint64_t) + sizeof(bm_hash128);
@@ -252,8 +252,8 @@ static uint64_t fold_of(const bm_ingest_cfg *cfg)
                : BYTE_FOLD + (bag ? BAG_BYTE_FOLD : 0);
 }
 
-/* Of a record that is `held_bytes` long with what is read behind it. What normalising adds to a text is
- * rare: it is counted when it happens. */
+/* Of a record that is `held_bytes` long with what is read behind it. What normalising adds to a
+ * text is rare: it is counted when it happens. */
 static uint64_t held_and_text(const bm_ingest_cfg *cfg, uint64_t record_bytes, uint64_t held_bytes)
 {
     const uint64_t copies = cfg->input->n_text_fields > 1 ? 2 : 1;
@@ -267,8 +267,8 @@ static uint64_t least_bytes(const bm_ingest_cfg *cfg, uint64_t record_bytes)
     return held_and_text(cfg, record_bytes, bm_ingest_long_held(record_bytes));
 }
 
-/* The same while the record is read: a sixteenth of it may be of what stands behind it (reader.c), and
- * what least_bytes names has to be enough. */
+/* The same while the record is read: a sixteenth of it may be of what stands behind it (reader.c),
+ * and what least_bytes names has to be enough. */
 static uint64_t least_so_far(const bm_ingest_cfg *cfg, uint64_t bytes)
 {
     return held_and_text(cfg, cfg->source->ops->has_text ? bytes - bytes / 17 : bytes, bytes);

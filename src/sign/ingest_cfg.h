@@ -120,9 +120,9 @@ static inline const bm_hash128 *bm_ingest_content(const bm_ingest_batch *batch)
 typedef bm_status (*bm_ingest_sink)(void *ctx, const bm_ingest_batch *batch, size_t first_row,
                                     bm_error *err);
 
-/* Called for each batch that the sink has accepted, by any thread, for any number of batches at once, in
- * any order: what the sink has found a place for is written there. Of failures the first in input
- * order counts. Borrows the batch. fn NULL: not wanted. */
+/* Called for each batch that the sink has accepted, by any thread, for any number of batches at
+ * once, in any order: what the sink has found a place for is written there. Of failures the first
+ * in input order counts. Borrows the batch. fn NULL: not wanted. */
 typedef struct bm_ingest_put {
     bm_status (*fn)(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err);
     /* Asked right before the sink gets a batch, whose rows the document table has: do places move,
@@ -139,16 +139,16 @@ typedef struct bm_ingest_pause {
     void *ctx;
 } bm_ingest_pause;
 
-/* Asked about a long document while nothing is in flight: how many bytes are free? Where that is less
- * than `wanted`, what can go to a file goes there. NULL: all but the rows of documents. */
+/* Asked about a long document while nothing is in flight: how many bytes are free? Where that is
+ * less than `wanted`, what can go to a file goes there. NULL: all but the rows of documents. */
 typedef struct bm_ingest_asked {
     bm_status (*fn)(void *ctx, uint64_t wanted, uint64_t *free, bm_error *err);
     void *ctx;
 } bm_ingest_asked;
 
-/* Called for each batch as soon as its documents are shingles, with their counts, by the thread that
- * made them: any number of them at once, in any order. It may change hashes and offsets. NULL: not
- * wanted. */
+/* Called for each batch as soon as its documents are shingles, with their counts, by the thread
+ * that made them: any number of them at once, in any order. It may change hashes and offsets. NULL:
+ * not wanted. */
 typedef struct bm_ingest_weigh {
     bm_status (*fn)(void *ctx, bm_shingle_batch *shingles, bm_error *err);
     void *ctx;
@@ -169,9 +169,10 @@ typedef struct bm_ingest_cfg {
     bm_device_set *device_set; /* NULL: nothing is signed */
     bool want_words, want_keys;
     bm_meter *meter;
-    /* NULL: rows and ids are the sink's own, which looks whether ids differ, and of bad records that are
-     * skipped no list is kept: the first few are told. The sink gets a batch that fails too (its status says so): its
-     * documents before the failure are not signed, but may be what is wrong first. */
+    /* NULL: rows and ids are the sink's own, which looks whether ids differ, and of bad records
+     * that are skipped no list is kept: the first few are told. The sink gets a batch that fails
+     * too (its status says so): its documents before the failure are not signed, but may be what is
+     * wrong first. */
     bm_doc_table *docs;
     bm_counts *counts;
     bm_ingest_sink sink; /* NULL: none */

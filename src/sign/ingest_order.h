@@ -42,8 +42,8 @@ bm_ingest_batch *bm_ingest_batch_leave_to_device(const bm_ingest_batch *batch);
 /* Its rows and ids to the document table, its bad records to the list of skipped ones, its counts.
  * Ends with the batch's own status where that is no BM_OK. One batch at a time, in input order. */
 bm_status bm_ingest_batch_deliver(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, bm_error *err);
-/* What was delivered goes to the sink. Whether places move (bm_ingest_put) is asked between the two:
- * it depends on the document table. */
+/* What was delivered goes to the sink. Whether places move (bm_ingest_put) is asked between the
+ * two: it depends on the document table. */
 bm_status bm_ingest_batch_sink(const bm_ingest_cfg *cfg, const bm_ingest_batch *batch,
                                bm_error *err);
 
@@ -98,7 +98,8 @@ void bm_ingest_order_place(bm_ingest_order *order, bm_ingest_batch *batch);
 void bm_ingest_order_deliver(bm_ingest_order *order, bm_ingest_batch *batch);
 /* There are n batches in all: deliver and put until they are dealt with, or the ingest stops. */
 void bm_ingest_order_finish(bm_ingest_order *order, uint64_t n);
-/* The ingest ends with this failure of batch number n (0: of none), unless one before it has failed. */
+/* The ingest ends with this failure of batch number n (0: of none), unless one before it has
+ * failed. */
 void bm_ingest_order_fail(bm_ingest_order *order, uint64_t n, bm_status status,
                           const bm_error *error);
 /* A thread ends, and took so long for what it did. */

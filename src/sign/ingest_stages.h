@@ -13,7 +13,8 @@
 /* ingest_read -- the source of an ingest, a batch at a time. One thread at a time. */
 
 /* Begin to read, in batches that suit the devices and the budget; `window` of them may exist at
- * once; `gate` is asked about longer documents, and borrowed until the end. bm_batch_source_end ends it. */
+ * once; `gate` is asked about longer documents, and borrowed until the end. bm_batch_source_end
+ * ends it. */
 bm_status bm_ingest_read_begin(const bm_ingest_cfg *cfg, const bm_long_gate *gate, uint64_t window,
                                bm_error *err);
 /* Read the next batch into `batch`, which is empty, and is again where *got is not READ.
@@ -25,8 +26,9 @@ bm_status bm_ingest_read_next(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, 
  * worker: a file of a
  * few kB may have a long text in every row.
  *
- *     slots    entry -> document          one for all entries whose numbers end alike: the last of them
- *     made     documents of a batch       until they would take more than `most_bytes`; then all begins anew
+ *     slots    entry -> document          one for all entries whose numbers end alike: the last of
+ * them made     documents of a batch       until they would take more than `most_bytes`; then all
+ * begins anew
  *
  * Whoever has no dictionaries pays for nothing. */
 
@@ -46,8 +48,8 @@ typedef struct bm_ingest_entries {
 /* Where the document of the entry is there, append it to `batch`: then *was_made. */
 bm_status bm_ingest_entries_add(bm_ingest_entries *entries, uint64_t entry, bm_shingle_batch *batch,
                                 bool *was_made, bm_error *err);
-/* The last document of `batch` is that of `entry` (0: of none), which was asked for and not there. Where there is no room
- * for it, it is not kept. */
+/* The last document of `batch` is that of `entry` (0: of none), which was asked for and not there.
+ * Where there is no room for it, it is not kept. */
 void bm_ingest_entries_keep(bm_ingest_entries *entries, uint64_t entry,
                             const bm_shingle_batch *batch);
 void bm_ingest_entries_reset(bm_ingest_entries *entries); /* frees */

@@ -1,15 +1,15 @@
 /* cws_draws.h -- what consistent weighted sampling draws for an element and a permutation, and what
  * comes of it: the arithmetic of the scheme cws, once, for the reference and for the native CPU.
  *
- * Ioffe, "Improved Consistent Sampling, Weighted Minhash and L1 Sketching" (ICDM 2010), algorithm 1:
- * for an element k of weight S draw r, c ~ Gamma(2, 1) and beta ~ Uniform(0, 1), which depend on k and
- * the permutation alone, and then
+ * Ioffe, "Improved Consistent Sampling, Weighted Minhash and L1 Sketching" (ICDM 2010), algorithm
+ * 1: for an element k of weight S draw r, c ~ Gamma(2, 1) and beta ~ Uniform(0, 1), which depend on
+ * k and the permutation alone, and then
  *
  *     t = floor(ln S / r + beta),  ln a = ln c - r (t - beta + 1)
  *
- * (his y = exp(r (t - beta)) and a = c / (y exp r), whose logarithm this is). The element of the least
- * a is chosen; two documents choose the same with a probability of sum min / sum max of their weights.
- * The word is the element without t: 0-bit consistent weighted sampling (Li, KDD 2015).
+ * (his y = exp(r (t - beta)) and a = c / (y exp r), whose logarithm this is). The element of the
+ * least a is chosen; two documents choose the same with a probability of sum min / sum max of their
+ * weights. The word is the element without t: 0-bit consistent weighted sampling (Li, KDD 2015).
  *
  * A Gamma(2, 1) variable is -ln(u u') of two independent uniform ones. So there are five uniform
  * variables, each (w + 1/2) / 2^32 of a 32-bit word w, which is never 0 and never 1:
@@ -18,12 +18,13 @@
  *     r = -ln(u_0 u_1),  c = -ln(u_2 u_3),  beta = u_4
  *
  * where the e_j are the halves of fmix64(x + n G) of the element's hash x, n = 0, 1, 2, and G the
- * fraction of the golden ratio: e_0, e_1 low and high half for n = 0, e_2, e_3 for 1, e_4 low for 2.
- * Multiplications and additions of such words are those of affine32, which is 2-universal; each of the
- * five has coefficients and words of its own, so the five are independent of each other.
+ * fraction of the golden ratio: e_0, e_1 low and high half for n = 0, e_2, e_3 for 1, e_4 low
+ * for 2. Multiplications and additions of such words are those of affine32, which is 2-universal;
+ * each of the five has coefficients and words of its own, so the five are independent of each
+ * other.
  *
- * Integers, and IEEE 754 doubles as in base/portable_log.h: what does these operations in this order
- * has the same bits. */
+ * Integers, and IEEE 754 doubles as in base/portable_log.h: what does these operations in this
+ * order has the same bits. */
 #ifndef BM_SKETCH_CWS_DRAWS_H
 #define BM_SKETCH_CWS_DRAWS_H
 

@@ -23,8 +23,8 @@ bm_status bm_scheme_plan(bm_scheme_params *params, bm_error *err);
  * all where the scheme is no prefix scheme. */
 uint32_t bm_scheme_words(const bm_sketch_options *options, uint32_t wanted);
 
-/* BM_ERR_USAGE naming `scheme`: it wants weights and there are none, or the other way round. Whoever
- * signs asks before it opens anything. */
+/* BM_ERR_USAGE naming `scheme`: it wants weights and there are none, or the other way round.
+ * Whoever signs asks before it opens anything. */
 bm_status bm_scheme_weights_check(const bm_sketch_options *options, bool weights, bm_error *err);
 
 /* Keys of one document's bands (scalar reference): `bands` of them, filled. empty: all one bits. */
@@ -42,14 +42,16 @@ typedef struct bm_signed_rows {
 bm_status bm_signed_rows_keys(const bm_signed_rows *rows, const bm_band_plan *plan, uint64_t *keys,
                               bm_error *err);
 
-/* The words of signatures in memory: rows of `uints` of 32 bits, in which a word of 8 bytes takes two. */
+/* The words of signatures in memory: rows of `uints` of 32 bits, in which a word of 8 bytes takes
+ * two. */
 typedef struct bm_word_rows {
     uint32_t uints, word_bytes;
 } bm_word_rows;
 bm_word_rows bm_scheme_rows(bm_scheme scheme, uint32_t perms);
 /* Share of the words on which two signatures agree. */
 double bm_signature_agreement(const uint32_t *x, const uint32_t *y, bm_word_rows rows);
-/* The same where it is >= threshold; else a negative number, as bm_jaccard_at_least has it of sets. */
+/* The same where it is >= threshold; else a negative number, as bm_jaccard_at_least has it of sets.
+ */
 double bm_agreement_at_least(const uint32_t *x, const uint32_t *y, bm_word_rows rows,
                              double threshold);
 

@@ -2,10 +2,10 @@
  * reference.
  *
  * Like that of scheme_affine.c the reference is the definition that every backend is compared
- * with; cws_draws.h has the formulas and where they come from. A word is the low 32 bits of the hash
- * of the element that was chosen, so that words of two documents agree where the same was chosen (or
- * another of the same 32 bits), and bands, verification by signatures and plans are those of any
- * scheme. Neither the order of elements nor one that is given again changes a word.
+ * with; cws_draws.h has the formulas and where they come from. A word is the low 32 bits of the
+ * hash of the element that was chosen, so that words of two documents agree where the same was
+ * chosen (or another of the same 32 bits), and bands, verification by signatures and plans are
+ * those of any scheme. Neither the order of elements nor one that is given again changes a word.
  *
  * Coefficients, five a permutation: all a_ij = 2 (n32 & 0x7fffffff) + 1 first, permutation after
  * permutation, then all b_ij = n32. The first words do not depend on the others.

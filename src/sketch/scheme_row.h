@@ -45,8 +45,8 @@ typedef struct bm_scheme_device {
      * that a kernel reads, at least params->perms. `params` have their plan. */
     bm_status (*upload)(const bm_scheme_params *params, uint32_t padded, void **out, size_t *bytes,
                         bm_error *err);
-    /* Take the words of another part into `words`, which begin as all one bits. NULL: they cannot be
-     * merged, and a document that no batch can hold is signed by `sign`. */
+    /* Take the words of another part into `words`, which begin as all one bits. NULL: they cannot
+     * be merged, and a document that no batch can hold is signed by `sign`. */
     void (*merge)(const bm_scheme_params *params, const void *part, void *words);
     /* After the last part; NULL: nothing is left to do. */
     void (*finish)(const bm_scheme_params *params, void *words);

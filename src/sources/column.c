@@ -552,7 +552,8 @@ static void take_float(const char *cell, uint8_t width, bm_value *out)
                          : (bm_value){.kind = BM_VALUE_REAL, .real = number};
 }
 
-/* A whole number, its sign and its digits, and how many of these stand behind the point; less than 0: so many zeros follow. */
+/* A whole number, its sign and its digits, and how many of these stand behind the point; less than
+ * 0: so many zeros follow. */
 static bm_status add_fixed(bm_buf *out, bool negative, const char *whole, int digits, bm_error *err)
 {
     const size_t len = strlen(whole), behind = digits > 0 ? (size_t)digits : 0;
@@ -573,7 +574,8 @@ static bm_status add_fixed(bm_buf *out, bool negative, const char *whole, int di
                       : BM_OK;
 }
 
-/* Digits of an integer of `width` bytes in two's complement, lowest first, without its sign: divided by ten again and again. */
+/* Digits of an integer of `width` bytes in two's complement, lowest first, without its sign:
+ * divided by ten again and again. */
 static void spell_integer(const char *cell, size_t width, bool *negative, char *out)
 {
     unsigned char bytes[32];
@@ -614,7 +616,8 @@ static bm_status take_decimal(const char *cell, const bm_value_form *form, bm_bu
     return BM_OK;
 }
 
-/* Day 0 is 1970-01-01; the proleptic Gregorian calendar, by eras of 400 years that begin on a 1st of March. */
+/* Day 0 is 1970-01-01; the proleptic Gregorian calendar, by eras of 400 years that begin on a 1st
+ * of March. */
 static bm_status add_date(bm_buf *out, int64_t day, bm_error *err)
 {
     const int64_t shifted = day + 719468;
@@ -674,7 +677,8 @@ static bm_status take_time(const char *cell, const bm_value_form *form, bm_buf *
     return BM_OK;
 }
 
-/* The texts of a row's lists, a newline before each but the first, as those of a text field are joined. */
+/* The texts of a row's lists, a newline before each but the first, as those of a text field are
+ * joined. */
 static bm_status join(void *ctx, bm_str text, bm_error *err)
 {
     bm_buf *out = ctx;

@@ -2,16 +2,16 @@
  * integers.
  *
  *     row r of the table is cell  table.offset + column.offset + r  of the column's buffers; of a
- *     column inside a struct, the struct's own offset counts too, and a row whose struct is null is null
+ *     column inside a struct, the struct's own offset counts too, and a row whose struct is null is
+ * null
  *
- *     utf8, binary        buffers: validity, offsets, bytes; cell c is bytes offsets[c] … offsets[c+1]-1
- *     utf8_view, …_view   buffers: validity, views of 16 bytes, any number of buffers of bytes, and an
- *                         array of their sizes; a cell of up to 12 bytes stands in its view
- *     integers            buffers: validity, values
- *     null                no buffers, and every cell is null
- *     a dictionary        integers, each the number of a cell in an array of texts
- *     a list              buffers: validity, offsets; cell c is the cells offsets[c] … offsets[c+1]-1 of its one
- *                         child, so that a row may have any number of values. Of a fixed size: no offsets */
+ *     utf8, binary        buffers: validity, offsets, bytes; cell c is bytes offsets[c] …
+ * offsets[c+1]-1 utf8_view, …_view   buffers: validity, views of 16 bytes, any number of buffers of
+ * bytes, and an array of their sizes; a cell of up to 12 bytes stands in its view integers buffers:
+ * validity, values null                no buffers, and every cell is null a dictionary integers,
+ * each the number of a cell in an array of texts a list              buffers: validity, offsets;
+ * cell c is the cells offsets[c] … offsets[c+1]-1 of its one child, so that a row may have any
+ * number of values. Of a fixed size: no offsets */
 #ifndef BM_SOURCES_COLUMN_H
 #define BM_SOURCES_COLUMN_H
 
@@ -118,12 +118,13 @@ bool bm_column_list_step(const struct ArrowSchema *schema, bm_column_path *path)
 bool bm_column_is_null(const bm_column *column, size_t row);
 /* A cell of text; a cell of integers in decimal, written to `digits`. Not for nulls. */
 bm_str bm_column_bytes(const bm_column *column, size_t row);
-/* The entry of its dictionary that a row points to; UINT64_MAX: it is none, or null. Not where `many`. */
+/* The entry of its dictionary that a row points to; UINT64_MAX: it is none, or null. Not where
+ * `many`. */
 uint64_t bm_column_entry(const bm_column *column, size_t row);
 bm_str bm_column_decimal(const bm_column *column, size_t row, char digits[BM_COLUMN_DIGITS]);
 
-/* Each text of a row, in order; one that is null, or stands in a struct that is, is empty, and a list that is
- * null has none. Anything but BM_OK ends it. */
+/* Each text of a row, in order; one that is null, or stands in a struct that is, is empty, and a
+ * list that is null has none. Anything but BM_OK ends it. */
 typedef bm_status (*bm_column_fn)(void *ctx, bm_str text, bm_error *err);
 bm_status bm_column_each(const bm_column *column, size_t row, bm_column_fn fn, void *ctx,
                          bm_error *err);
@@ -132,7 +133,8 @@ bm_status bm_column_each(const bm_column *column, size_t row, bm_column_fn fn, v
  * at. */
 
 bm_value_form bm_value_form_of(const struct ArrowSchema *schema);
-/* The value in a row, by the column's form; `texts` (emptied) has its bytes where they do not stand in the column. */
+/* The value in a row, by the column's form; `texts` (emptied) has its bytes where they do not stand
+ * in the column. */
 bm_status bm_column_value(const bm_column *column, size_t row, bm_buf *texts, bm_value *out,
                           bm_error *err);
 

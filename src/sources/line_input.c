@@ -3,10 +3,10 @@
  *     bytes   [ line 7 \n line 8 \n lin ]      read as they come; begin: of the line that is next
  *     batch   [ line 7 \n zeros ]              a copy, as parsers want it
  *
- * Most clients wait for each answer: then a read brings one line, which is all that lies there. Of a line that is
- * longer than a document may be the first bytes are kept, which tell what it is, and the rest is passed over; so is that of
- * one which the gate refuses. Behind a long line little is read, and what held it is given back: while it is copied
- * there are two of it, and then one.
+ * Most clients wait for each answer: then a read brings one line, which is all that lies there. Of
+ * a line that is longer than a document may be the first bytes are kept, which tell what it is, and
+ * the rest is passed over; so is that of one which the gate refuses. Behind a long line little is
+ * read, and what held it is given back: while it is copied there are two of it, and then one.
  *
  * Tests: tests/unit/sources/test_line_input.c */
 #include "sources/line_input.h"
@@ -140,8 +140,8 @@ static bm_status read_more(bm_line_input *in, bm_error *err)
     return BM_OK;
 }
 
-/* Pass over the rest of a line of which enough is known: up to its newline, which stays. `passed`: what it was; its words
- * are counted where `words` says so. */
+/* Pass over the rest of a line of which enough is known: up to its newline, which stays. `passed`:
+ * what it was; its words are counted where `words` says so. */
 static bm_status drop_rest(bm_line_input *in, size_t keep, bool words, bm_long_record *passed,
                            bm_error *err)
 {

@@ -1,10 +1,11 @@
 /* line_input.h -- records that come a line at a time, each to be answered before the next is waited
  * for.
  *
- * Where a reader (reader.h) takes in large blocks and looks at the first bytes before anything else, this one
- * asks for no byte more than the line at hand needs: its other end may wait for an answer. The lines are
- * those of one stream, uncompressed, of a format that is settled before anything is read: jsonl (also for
- * AUTO), lines, or tsv whose fields are numbers. A long line is held as far as a gate lets it. One thread. */
+ * Where a reader (reader.h) takes in large blocks and looks at the first bytes before anything
+ * else, this one asks for no byte more than the line at hand needs: its other end may wait for an
+ * answer. The lines are those of one stream, uncompressed, of a format that is settled before
+ * anything is read: jsonl (also for AUTO), lines, or tsv whose fields are numbers. A long line is
+ * held as far as a gate lets it. One thread. */
 #ifndef BM_IO_SOURCES_LINE_INPUT_H
 #define BM_IO_SOURCES_LINE_INPUT_H
 
@@ -15,8 +16,9 @@
 
 typedef struct bm_line_input bm_line_input;
 
-/* Standard input, whatever the paths of the options say. `gate` is asked before more of a line than a MiB is held; NULL:
- * any may be. All are borrowed until close. BM_ERR_USAGE: another format; fields that need a header. */
+/* Standard input, whatever the paths of the options say. `gate` is asked before more of a line than
+ * a MiB is held; NULL: any may be. All are borrowed until close. BM_ERR_USAGE: another format;
+ * fields that need a header. */
 bm_status bm_line_input_open(const bm_input_options *options, const bm_callbacks *callbacks,
                              const bm_long_gate *gate, bm_line_input **out, bm_error *err);
 void bm_line_input_close(bm_line_input *in); /* NULL is fine */

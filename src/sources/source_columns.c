@@ -500,8 +500,8 @@ static bm_status begin_stream(columns *source, bool *more, bm_error *err)
     return bm_table_stream_begin(&source->stream, err);
 }
 
-/* All of a file was read, in whatever order: its digest is made now, of what the system still has. That of a
- * copy was made with it. */
+/* All of a file was read, in whatever order: its digest is made now, of what the system still has.
+ * That of a copy was made with it. */
 static bm_status end_stream(columns *source, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -519,8 +519,8 @@ static bm_status end_stream(columns *source, bm_error *err)
     return status;
 }
 
-/* The next array of the stream that is open, which has one user more; NULL: there is none. One that is begun twice is held, and
- * comes from what is held the second time. */
+/* The next array of the stream that is open, which has one user more; NULL: there is none. One that
+ * is begun twice is held, and comes from what is held the second time. */
 static bm_status next_chunk(columns *source, bm_error *err)
 {
     if (source->all_held) {
@@ -543,8 +543,8 @@ static bm_status next_chunk(columns *source, bm_error *err)
     return BM_OK;
 }
 
-/* Rows that have not been given out are in the chunk; NULL where there are no more, or the file at hand is
- * lost. */
+/* Rows that have not been given out are in the chunk; NULL where there are no more, or the file at
+ * hand is lost. */
 static bm_status find_rows(columns *source, bm_error *err)
 {
     bool more = true;
@@ -723,7 +723,8 @@ static bm_status make_key(columns_parser *parser, const bm_table_chunk *c, size_
     return bm_keyer_make(keyer, parser->maker.file_name, record, err);
 }
 
-/* The entry of a dictionary that is the text of a row, which no other chunk has (but for what 32 bits do not hold). */
+/* The entry of a dictionary that is the text of a row, which no other chunk has (but for what 32
+ * bits do not hold). */
 static uint64_t entry_of(const columns_parser *parser, const bm_table_chunk *c, size_t row)
 {
     const bm_column *column = &c->columns[1];
@@ -800,7 +801,8 @@ static bm_status columns_parse(bm_batch_parser *base, const bm_source_batch *bas
     return BM_OK;
 }
 
-/* A record is the number of its row, from 0: whoever writes tables asks for no more (kept_writer.c). */
+/* A record is the number of its row, from 0: whoever writes tables asks for no more
+ * (kept_writer.c). */
 static bm_status columns_split(bm_batch_parser *base, const bm_source_batch *base_batch,
                                bm_record_fn fn, void *ctx, bm_error *err)
 {

@@ -46,14 +46,15 @@ typedef struct bm_row_facts {
     bool whole;            /* the table came to its end, and was understood */
 } bm_row_facts;
 
-/* `stream` is moved. `input` says which columns are the text and the id, is borrowed until close, and need not name an id
- * that is there. `each`: the hash of each text is wanted too. */
+/* `stream` is moved. `input` says which columns are the text and the id, is borrowed until close,
+ * and need not name an id that is there. `each`: the hash of each text is wanted too. */
 bm_status bm_row_digest_open(const bm_input_options *input, struct ArrowArrayStream *stream,
                              bool each, bm_row_digest **out, bm_error *err);
-/* The same stream again: its arrays are looked at on their way to who reads it. It is released by its reader, before or
- * after close. */
+/* The same stream again: its arrays are looked at on their way to who reads it. It is released by
+ * its reader, before or after close. */
 void bm_row_digest_pass(bm_row_digest *rows, struct ArrowArrayStream *out);
-/* Read it here. BM_ERR_INPUT: a column that is missing, or of a type that is not read; what the stream fails with. */
+/* Read it here. BM_ERR_INPUT: a column that is missing, or of a type that is not read; what the
+ * stream fails with. */
 bm_status bm_row_digest_read(bm_row_digest *rows, const char *name, bm_error *err);
 bm_row_facts bm_row_digest_facts(const bm_row_digest *rows);
 void bm_row_digest_close(bm_row_digest *rows); /* NULL is fine */
@@ -88,9 +89,9 @@ typedef struct bm_table_file {
     size_t batch_bytes; /* these two as in bm_table_asked */
 } bm_table_file;
 
-/* Fills `out`, or, where the file cannot be read and the inputs skip bad records, `lost` with the reason:
- * BM_OK, and the source is marked as `lost`. BM_ERR_INPUT where they do not, or where nothing here reads
- * tables; BM_ERR_IO, BM_ERR_NOMEM. */
+/* Fills `out`, or, where the file cannot be read and the inputs skip bad records, `lost` with the
+ * reason: BM_OK, and the source is marked as `lost`. BM_ERR_INPUT where they do not, or where
+ * nothing here reads tables; BM_ERR_IO, BM_ERR_NOMEM. */
 bm_status bm_table_file_open(const bm_table_file *file, struct ArrowArrayStream *out,
                              bm_error *lost, bm_error *err);
 
@@ -105,8 +106,8 @@ bm_status bm_source_columns_open_stream(struct ArrowArrayStream *stream, const c
                                         const bm_input_options *options, bm_batch_source **out,
                                         bm_error *err);
 
-/* The texts of a batch as they lie in the table, for who needs no record of each: of one column, with
- * ids by their places, whose cells need no check but of their length and of UTF-8. */
+/* The texts of a batch as they lie in the table, for who needs no record of each: of one column,
+ * with ids by their places, whose cells need no check but of their length and of UTF-8. */
 typedef struct bm_batch_texts {
     const bm_column *column;
     size_t first, n;    /* rows of the column */

@@ -113,8 +113,8 @@ static bm_status no_column(const bm_table_stream *stream, const struct ArrowSche
                       names);
 }
 
-/* The child whose name is the `len` bytes at `name`; n_children where there is none, and one more than
- * that where there are two. */
+/* The child whose name is the `len` bytes at `name`; n_children where there is none, and one more
+ * than that where there are two. */
 static size_t child_named(const struct ArrowSchema *schema, const char *name, size_t len)
 {
     const size_t n = schema->n_children > 0 ? (size_t)schema->n_children : 0;
@@ -130,7 +130,8 @@ static size_t child_named(const struct ArrowSchema *schema, const char *name, si
     return found;
 }
 
-/* The next part of a name, up to a dot: its length without the brackets at its end, and how many of these. */
+/* The next part of a name, up to a dot: its length without the brackets at its end, and how many of
+ * these. */
 static size_t part_of(const char *at, size_t *n_lists)
 {
     const size_t len = strcspn(at, ".");
@@ -150,8 +151,8 @@ static const struct ArrowSchema *enter_lists(const struct ArrowSchema *schema, s
     return schema;
 }
 
-/* The column named `field`, as it is or, where there is none, from struct to struct along its dots, and into
- * lists by its brackets. */
+/* The column named `field`, as it is or, where there is none, from struct to struct along its dots,
+ * and into lists by its brackets. */
 static bm_status find_column(const bm_table_stream *stream, const struct ArrowSchema *schema,
                              const char *field, bm_column_found *out, bm_error *err)
 {

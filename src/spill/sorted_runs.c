@@ -340,8 +340,9 @@ uint64_t bm_sorted_runs_spilled(const bm_sorted_runs *runs)
 /* sorted_bytes -- items sorted in memory, runs in blocks, a merge by a heap of runs.
  *
  *     bytes    [ bytes of a record | bytes of the next | … ]
- *     items    [ first 8 bytes, place, length, number | … ]          sorted by digits of the first 8 bytes, then compared
- *     a run    [ block block block … ]      a block: length, number, bytes of a record, then the next; about BLOCK_BYTES
+ *     items    [ first 8 bytes, place, length, number | … ]          sorted by digits of the first
+ * 8 bytes, then compared a run    [ block block block … ]      a block: length, number, bytes of a
+ * record, then the next; about BLOCK_BYTES
  *
  * While merging, memory holds one block of each run. When there are FAN_IN runs, they are merged
  * into one of a new file. */
@@ -458,7 +459,8 @@ static int by_bytes(const void *x, const void *y, void *ctx)
     return compare(bytes_of(ctx, a), a->number, bytes_of(ctx, b), b->number);
 }
 
-/* Sort by one digit of the prefixes into `to`; false: all have the same, and stay where they are. */
+/* Sort by one digit of the prefixes into `to`; false: all have the same, and stay where they are.
+ */
 static bool sort_by_digit(const item *from, size_t n, unsigned shift, item *to)
 {
     size_t places[DIGITS] = {0}, at = 0;

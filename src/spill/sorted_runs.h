@@ -27,7 +27,8 @@ typedef struct bm_sorted_runs bm_sorted_runs;
 bm_status bm_sorted_runs_open(const char *dir, size_t memory, bm_sorted_runs **out, bm_error *err);
 void bm_sorted_runs_close(bm_sorted_runs *runs); /* NULL is fine */
 bm_status bm_sorted_runs_add(bm_sorted_runs *runs, uint64_t key, uint64_t value, bm_error *err);
-/* Reading begins at the first. Calling it again begins anew, which it must where more were added. */
+/* Reading begins at the first. Calling it again begins anew, which it must where more were added.
+ */
 bm_status bm_sorted_runs_begin(bm_sorted_runs *runs, bm_error *err);
 /* The next record; BM_NOT_FOUND (and no error) at the end. */
 bm_status bm_sorted_runs_next(bm_sorted_runs *runs, bm_run_record *out, bm_error *err);
@@ -51,7 +52,8 @@ typedef struct bm_bytes_record {
 
 typedef struct bm_sorted_bytes bm_sorted_bytes;
 
-/* `dir`: where runs go; NULL: nowhere, and memory grows as it must. `memory` is raised to a least amount. */
+/* `dir`: where runs go; NULL: nowhere, and memory grows as it must. `memory` is raised to a least
+ * amount. */
 bm_status bm_sorted_bytes_open(const char *dir, size_t memory, bm_sorted_bytes **out,
                                bm_error *err);
 void bm_sorted_bytes_close(bm_sorted_bytes *sorter); /* NULL is fine */

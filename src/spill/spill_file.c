@@ -326,8 +326,8 @@ bm_status bm_spill_read(const bm_spill_file *file, uint64_t place, void *data, s
     return bm_spill_compare(file, &head, &record, err);
 }
 
-/* Read what follows from `place` on, `whole` bytes of it at least: twice as much as before where that
- * was near. */
+/* Read what follows from `place` on, `whole` bytes of it at least: twice as much as before where
+ * that was near. */
 static bm_status get_more(bm_spill_get *get, uint64_t place, size_t whole, bm_error *err)
 {
     const uint64_t end = get->place + get->buf.len, flushed = get->file->flushed,

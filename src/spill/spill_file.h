@@ -111,13 +111,13 @@ void bm_spill_close(bm_spill_file *file);
 /* Append a record; *place is where to read it again (NULL: not asked). */
 bm_status bm_spill_add(bm_spill_file *file, const void *data, size_t len, uint64_t *place,
                        bm_error *err);
-/* Places for n records that will be put, `bytes` with their heads (BM_SPILL_RECORD each), side by side from
- * *place on: they are behind all that was added. */
+/* Places for n records that will be put, `bytes` with their heads (BM_SPILL_RECORD each), side by
+ * side from *place on: they are behind all that was added. */
 bm_status bm_spill_reserve(bm_spill_file *file, uint64_t n, uint64_t bytes, uint64_t *place,
                            bm_error *err);
 
-/* Records on their way to places that were reserved, some at a time. {.file = …} is the beginning; one
- * thread each. */
+/* Records on their way to places that were reserved, some at a time. {.file = …} is the beginning;
+ * one thread each. */
 typedef struct bm_spill_put {
     const bm_spill_file *file; /* borrowed */
     uint64_t place;            /* of what is in `buf` */

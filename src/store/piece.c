@@ -189,8 +189,8 @@ static uint64_t word_at(const uint8_t *bytes, size_t at, size_t size)
     return bm_le64_get(tail);
 }
 
-/* Ask for the lines of bytes from … from+n-1 of a code, those that it has. A set is read where it lies in a file that is
- * mapped: what would be a wait for each line in turn is one for all. */
+/* Ask for the lines of bytes from … from+n-1 of a code, those that it has. A set is read where it
+ * lies in a file that is mapped: what would be a wait for each line in turn is one for all. */
 static inline void prefetch(const uint8_t *code, size_t size, size_t from, size_t n)
 {
     for (size_t at = from; at < size && at < from + n; at += 64)
@@ -215,8 +215,9 @@ static bool rest_is_zero(const uint8_t *high, size_t bits)
     return bits % 8 == 0 || high[bits / 8] >> (bits % 8) == 0;
 }
 
-/* L = 7: high parts are bytes, and a byte of the code has those of up to 8 hashes, which a table gives at once. All of
- * them are unpacked first: as many as there can be bits, so that no byte of the code has to be asked. */
+/* L = 7: high parts are bytes, and a byte of the code has those of up to 8 hashes, which a table
+ * gives at once. All of them are unpacked first: as many as there can be bits, so that no byte of
+ * the code has to be asked. */
 #define SEVEN_MAX  8160u
 #define SEVEN_BITS (SEVEN_MAX + 255u)
 
@@ -471,8 +472,8 @@ bool bm_document_piece_valid(const bm_document_piece *piece)
 #define KEYS_AT BM_PIECE_HEAD_BYTES /* the first keys of blocks; of a small piece its keys */
 #define SUMS_AT (KEYS_AT + 8 * BM_POSTING_BLOCKS)
 
-/* If n hashes are spread evenly, a guess of how many are below a value is off by sqrt(n) / 2 at most: 147 of a full
- * piece, half a block, and 9 of a block. */
+/* If n hashes are spread evenly, a guess of how many are below a value is off by sqrt(n) / 2 at
+ * most: 147 of a full piece, half a block, and 9 of a block. */
 #define NEAR_BLOCKS 2u
 #define NEAR_KEYS   8u
 
@@ -596,8 +597,8 @@ static inline uint64_t key_at(keys k, size_t i)
     return bm_le64_get(k.bytes + 8 * i);
 }
 
-/* How many of the keys begin … begin+n-1 are less than `key`, where they ascend. No branch depends on a key, and three
- * are asked at once, so that their lines are fetched at once. */
+/* How many of the keys begin … begin+n-1 are less than `key`, where they ascend. No branch depends
+ * on a key, and three are asked at once, so that their lines are fetched at once. */
 static inline size_t count_less(keys k, size_t begin, size_t n, uint64_t key)
 {
     size_t low = begin, more = 0;
@@ -619,8 +620,8 @@ static inline bool is_between(keys k, size_t begin, size_t end, uint64_t key)
     return (begin == 0 || key_at(k, begin - 1) < key) && (end == k.n || key_at(k, end) >= key);
 }
 
-/* How many of the keys are less than `key`: about `guess`. What is looked at first are a few keys before it and
- * behind it; where that was not enough, four times as many, then all. */
+/* How many of the keys are less than `key`: about `guess`. What is looked at first are a few keys
+ * before it and behind it; where that was not enough, four times as many, then all. */
 static inline size_t count_less_near(keys k, size_t guess, size_t few, uint64_t key)
 {
     for (size_t around = few; around <= 4 * few; around *= 4) {
@@ -655,7 +656,8 @@ static inline place place_of(const bm_posting_piece *piece, uint64_t key)
     place p = {.block = {piece->bytes + KEYS_AT, head->n}};
     uint64_t first = head->first, last = head->last;
     if (head->n > BM_POSTING_SMALL) {
-        /* The last block whose first key is less: what is looked for is in it, or begins the next one. */
+        /* The last block whose first key is less: what is looked for is in it, or begins the next
+         * one. */
         const keys firsts = {piece->bytes + KEYS_AT, blocks_of(head->n)};
         const size_t guess = part_of(head->n, first, last, key) / BM_POSTING_BLOCK;
         const size_t less = count_less_near(firsts, guess + 1, NEAR_BLOCKS, key);
@@ -700,8 +702,8 @@ void bm_posting_piece_expect(const bm_posting_piece *piece, uint64_t key)
 
 /* --- check --- */
 
-/* Each block is as its sum says, and its first key the one that the head has of it; what is not used, in the head and behind full
- * blocks, is 0. */
+/* Each block is as its sum says, and its first key the one that the head has of it; what is not
+ * used, in the head and behind full blocks, is 0. */
 static bool head_is_right(const bm_posting_piece *piece)
 {
     const size_t n = piece->head.n, blocks = blocks_of(n);

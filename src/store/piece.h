@@ -96,23 +96,25 @@ int bm_piece_key_order(const bm_piece_key *a, const bm_piece_key *b);
 #define BM_PIECE_HEAD_BYTES 32u
 typedef struct bm_piece_head {
     uint32_t kind;
-    uint32_t n; /* entries, documents ... */
-    uint64_t
-        sum; /* XXH3_64bits of the piece (postings: of its first BM_PIECE_HEAD bytes) with this field 0 */
+    uint32_t n;   /* entries, documents ... */
+    uint64_t sum; /* XXH3_64bits of the piece (postings: of its first BM_PIECE_HEAD bytes) with this
+                     field 0 */
     uint64_t first; /* key or number of the first entry */
     uint64_t last;  /* of the last */
 } bm_piece_head;
 
-/* Put a head at the beginning of a piece: BM_PIECE_HEAD_BYTES bytes. The sum is what bm_piece_seal fills in. */
+/* Put a head at the beginning of a piece: BM_PIECE_HEAD_BYTES bytes. The sum is what bm_piece_seal
+ * fills in. */
 void bm_piece_begin(void *piece, const bm_piece_head *head);
 /* Fill in the sum of a piece that is whole but for it. `size` is BM_PIECE_HEAD_BYTES or more. */
 void bm_piece_seal(void *piece, size_t size);
-/* The sum of a part of a piece: the low half of its XXH3_64bits, seeded with the number of the part. */
+/* The sum of a part of a piece: the low half of its XXH3_64bits, seeded with the number of the
+ * part. */
 uint32_t bm_piece_part_sum(const uint8_t *bytes, size_t size, uint64_t seed);
 /* true: it is of the kind and every byte that its sum covers is as it was sealed. */
 bool bm_piece_check(const void *piece, size_t size, bm_piece_kind kind);
-/* The head, where the piece is large enough to have one and of the kind; else false. Sums are not looked
- * at. */
+/* The head, where the piece is large enough to have one and of the kind; else false. Sums are not
+ * looked at. */
 bool bm_piece_head_of(const void *piece, size_t size, bm_piece_kind kind, bm_piece_head *out);
 
 /* set_code -- a sorted set of 64-bit hashes in fewer bytes, exactly.
@@ -120,8 +122,9 @@ bool bm_piece_head_of(const void *piece, size_t size, bm_piece_kind kind, bm_pie
  * Elias-Fano with whole bytes below (P. Elias 1974; R. M. Fano 1971):
  *
  *     low    n times L bytes    the low 8*L bits of each hash
- *     high   bits, of a byte the lowest first: n ones and 2^(64-8L) - 1 zeros. The one of hash i has as many zeros
- *            before it as the high 64-8L bits of the hash say; so it is bit (hash >> 8*L) + i. The last byte's rest is 0
+ *     high   bits, of a byte the lowest first: n ones and 2^(64-8L) - 1 zeros. The one of hash i
+ * has as many zeros before it as the high 64-8L bits of the hash say; so it is bit (hash >> 8*L) +
+ * i. The last byte's rest is 0
  *
  * L is what makes that the fewest bytes, of two such the larger: 8 (no bits at all) to 37
  * hashes, 7 to 8,160, then 6, 5, 4.
@@ -134,16 +137,17 @@ size_t bm_set_code_size(size_t n);
 void bm_set_code_write(const uint64_t *hashes, size_t n, uint8_t *out);
 /* L, 4 or more: of a code of n hashes the first n * L bytes are the low ones of each. */
 unsigned bm_set_code_low(size_t n);
-/* The n hashes of `code`, which has `size` bytes, into `out`. false: those bytes are no set of n hashes
- * (another size, another number of ones, not ascending); `out` is then filled with anything. */
+/* The n hashes of `code`, which has `size` bytes, into `out`. false: those bytes are no set of n
+ * hashes (another size, another number of ones, not ascending); `out` is then filled with anything.
+ */
 bool bm_set_code_read(const uint8_t *code, size_t size, size_t n, uint64_t *out);
 
 /* document_piece -- documents of consecutive numbers.
  *
  *     head
- *     offsets   n + 1 of 32 bits: where each document begins in the piece, and where the last one ends
- *     documents each: sum (32 bits); content (two words of 64 bits), text_bytes, line (64), input, n_shingles, bytes of the id
- *               (32); the id; the body, up to where the next one begins
+ *     offsets   n + 1 of 32 bits: where each document begins in the piece, and where the last one
+ * ends documents each: sum (32 bits); content (two words of 64 bits), text_bytes, line (64), input,
+ * n_shingles, bytes of the id (32); the id; the body, up to where the next one begins
  *
  * The sum of a document is the low half of the XXH3_64bits of what follows it, with the
  * document's number as the seed.
@@ -195,15 +199,17 @@ bool bm_document_piece_open(const void *bytes, size_t size, bm_document_piece *o
 bool bm_document_piece_at(const bm_document_piece *piece, uint32_t number, bm_store_doc *out);
 /* The same of one whose sum was compared before. */
 bool bm_document_piece_again(const bm_document_piece *piece, uint32_t number, bm_store_doc *out);
-/* Fetch the offset of its i-th document, or (`there`) what the offset says. Of damaged bytes nothing, or anything of the piece. */
+/* Fetch the offset of its i-th document, or (`there`) what the offset says. Of damaged bytes
+ * nothing, or anything of the piece. */
 void bm_document_piece_expect(const uint8_t *bytes, size_t size, size_t i, bool there);
 /* The sum, and that every document is there, one behind the other: what `check` asks. */
 bool bm_document_piece_valid(const bm_document_piece *piece);
 
 /* posting_piece -- (key, document number) entries, ascending by key, then number.
  *
- *     head, the first key of each block, its sum (bytes 2,072 on)    BM_PIECE_HEAD bytes, what is not used 0
- *     block 0 … 254, a page each                                     340 keys, 340 numbers, 16 bytes of 0
+ *     head, the first key of each block, its sum (bytes 2,072 on)    BM_PIECE_HEAD bytes, what is
+ * not used 0 block 0 … 254, a page each                                     340 keys, 340 numbers,
+ * 16 bytes of 0
  *
  * The last block has the rest of the entries, its keys and right behind them its numbers, and
  * ends the piece. A piece of
@@ -236,25 +242,28 @@ typedef struct bm_posting_piece {
     const uint8_t *bytes;
     size_t size;
     bm_piece_head head;
-    /* BM_POSTING_COMPARED bytes, 1 where the head, or a block, was compared before; any thread. NULL: nobody notes it. */
+    /* BM_POSTING_COMPARED bytes, 1 where the head, or a block, was compared before; any thread.
+     * NULL: nobody notes it. */
     uint8_t *compared;
 } bm_posting_piece;
 
 #define BM_POSTING_COMPARED (1u + BM_POSTING_BLOCKS)
 #define BM_POSTING_DAMAGED  SIZE_MAX
 
-/* false: not a piece of postings, or its head is not as it was written, or does not fit its size. */
+/* false: not a piece of postings, or its head is not as it was written, or does not fit its size.
+ */
 bool bm_posting_piece_open(const void *bytes, size_t size, uint8_t *compared,
                            bm_posting_piece *out);
 /* Is the block of entry i as it was written? */
 bool bm_posting_piece_whole_at(const bm_posting_piece *piece, size_t i);
 /* The i-th entry, i < head.n, whatever its block is. */
 bm_posting bm_posting_piece_at(const bm_posting_piece *piece, size_t i);
-/* The first entry with a key >= `key`; head.n where there is none. BM_POSTING_DAMAGED: the block where it would be is not as
- * it was written. */
+/* The first entry with a key >= `key`; head.n where there is none. BM_POSTING_DAMAGED: the block
+ * where it would be is not as it was written. */
 size_t bm_posting_piece_find(const bm_posting_piece *piece, uint64_t key);
-/* That key will be looked for soon: the lines where it is guessed to stand are fetched meanwhile. Where the piece is in memory
- * and in no cache, asking for keys that ascend eight ahead takes a quarter off. */
+/* That key will be looked for soon: the lines where it is guessed to stand are fetched meanwhile.
+ * Where the piece is in memory and in no cache, asking for keys that ascend eight ahead takes a
+ * quarter off. */
 void bm_posting_piece_expect(const bm_posting_piece *piece, uint64_t key);
 /* Every sum, order and bound: what `check` asks. */
 bool bm_posting_piece_valid(const bm_posting_piece *piece);
@@ -264,10 +273,10 @@ bool bm_posting_piece_valid(const bm_posting_piece *piece);
  * document and a hash names a row.
  *
  *     head      first, last: numbers of the documents that it is about; n: columns
- *     groups    their number (32 bits); of each its columns, rows and the most shingles of one document (32 bits each)
- *     columns   of each, group by group, its document less the first (16 bits)
- *     bits      of each group its rows, of as many bytes as its columns need, of a byte the lowest bit first
- *     0         7 bytes, so that the last row can be read as words
+ *     groups    their number (32 bits); of each its columns, rows and the most shingles of one
+ * document (32 bits each) columns   of each, group by group, its document less the first (16 bits)
+ *     bits      of each group its rows, of as many bytes as its columns need, of a byte the lowest
+ * bit first 0         7 bytes, so that the last row can be read as words
  *
  * It is the compact bit-sliced index of COBS (T. Bingmann, P. Bradley, F. Gauger, Z. Iqbal,
  * SPIRE 2019) with one hash function:
@@ -279,7 +288,8 @@ bool bm_posting_piece_valid(const bm_posting_piece *piece);
 #define BM_FILTER_BITS      6u
 #define BM_FILTER_SHINGLES  ((size_t)1 << 18) /* a piece is full with so many */
 #define BM_FILTER_DOCUMENTS ((uint32_t)1 << 16)
-/* The most that a writer holds of a piece: the codes of its shingles, and more of the last document. */
+/* The most that a writer holds of a piece: the codes of its shingles, and more of the last
+ * document. */
 #define BM_FILTER_WRITER_BYTES ((size_t)9 << 19)
 
 typedef struct bm_filter_size {
@@ -331,8 +341,8 @@ typedef struct bm_filter_ask {
     uint32_t n, least;
 } bm_filter_ask;
 
-/* Set the bit of each document that may hold one of n_asks, in `bits`, which has one for each document number; other threads
- * may set bits of other pieces. */
+/* Set the bit of each document that may hold one of n_asks, in `bits`, which has one for each
+ * document number; other threads may set bits of other pieces. */
 void bm_filter_piece_find(const bm_filter_piece *piece, const bm_filter_ask *asks, size_t n_asks,
                           uint8_t *bits);
 

@@ -1,34 +1,34 @@
 /* store.h -- the persistent index: documents, their ids, and the bands in which each is found.
  *
- * One directory with one environment of LMDB (data.mdb, lock.mdb), which gives atomic commits, snapshots and
- * any number of readers beside one writer, and the record of its last commit (store_pages.h). What it keeps are pieces
- * of about 1 MiB (bytes/piece.h), so that the tree of keys stays small: it is read whole when a view opens
- * (store_snapshot.h).
+ * One directory with one environment of LMDB (data.mdb, lock.mdb), which gives atomic commits,
+ * snapshots and any number of readers beside one writer, and the record of its last commit
+ * (store_pages.h). What it keeps are pieces of about 1 MiB (bytes/piece.h), so that the tree of
+ * keys stays small: it is read whole when a view opens (store_snapshot.h).
  *
  *     table         key                        piece
  *     documents  'D' first number               documents (bytes/document_piece.h)
- *     postings   'P' run, table, first entry    (band key, number) entries; table `bands` is that of ids, whose
- *                                               key is XXH3_64bits of the id (bytes/posting_piece.h)
- *     removed    'R'                            a bit for each number
- *     state      'S'                            what is visible: facts, counts, runs, next number, commit; notes of the
- *                                               caller's: inputs, how far an add has come
+ *     postings   'P' run, table, first entry    (band key, number) entries; table `bands` is that
+ * of ids, whose key is XXH3_64bits of the id (bytes/posting_piece.h) removed    'R' a bit for each
+ * number state      'S'                            what is visible: facts, counts, runs, next
+ * number, commit; notes of the caller's: inputs, how far an add has come
  *
- * Entries of a batch are sorted into a run of their own; runs of like size are merged at the commit, so that there
- * are at most three of each power of four, and a look-up asks each. Pieces reach the file in transactions of at most
- * 16 MiB before the state names them; what no state names is an interrupted writer's, and the next writer clears it
- * away. All that is on the disk after a crash is the state of a commit, whole.
+ * Entries of a batch are sorted into a run of their own; runs of like size are merged at the
+ * commit, so that there are at most three of each power of four, and a look-up asks each. Pieces
+ * reach the file in transactions of at most 16 MiB before the state names them; what no state names
+ * is an interrupted writer's, and the next writer clears it away. All that is on the disk after a
+ * crash is the state of a commit, whole.
  *
- * A directory is held by its writer with flock on the directory itself and on data.mdb, which must have no other name.
- * An environment may be opened once
- * in a process (LMDB's rule). Views of a bm_store that reads are opened and closed by any thread; those of one that
- * writes are opened by the thread that writes, and then serve any.
+ * A directory is held by its writer with flock on the directory itself and on data.mdb, which must
+ * have no other name. An environment may be opened once in a process (LMDB's rule). Views of a
+ * bm_store that reads are opened and closed by any thread; those of one that writes are opened by
+ * the thread that writes, and then serve any.
  *
- * A reader has a slot in lock.mdb, by which writers know what it may still see. Where that file is not there, may not be
- * written, or is another user's, it holds data.mdb shared instead and writes nothing: then no writer can begin before it
- * closes, and it is BM_ERR_LOCKED beside one.
+ * A reader has a slot in lock.mdb, by which writers know what it may still see. Where that file is
+ * not there, may not be written, or is another user's, it holds data.mdb shared instead and writes
+ * nothing: then no writer can begin before it closes, and it is BM_ERR_LOCKED beside one.
  *
- * Errors: BM_ERR_FORMAT (damaged, another version, another byte order, files that are links or have other names), BM_ERR_IO, BM_ERR_NOMEM,
- * BM_ERR_LOCKED (another writer), BM_ERR_CANCELLED. */
+ * Errors: BM_ERR_FORMAT (damaged, another version, another byte order, files that are links or have
+ * other names), BM_ERR_IO, BM_ERR_NOMEM, BM_ERR_LOCKED (another writer), BM_ERR_CANCELLED. */
 #ifndef BM_STORE_STORE_H
 #define BM_STORE_STORE_H
 
@@ -74,21 +74,22 @@ typedef struct bm_store bm_store;
 typedef struct bm_store_cfg {
     bm_store_mode mode;
     uint64_t memory; /* of a writer: for what is gathered, sorted and merged; 0: 256 MiB */
-    /* The folder where a build sorts postings; NULL: the index's own directory. For an unnamed one it is given. Borrowed while it is
-     * made. */
+    /* The folder where a build sorts postings; NULL: the index's own directory. For an unnamed one
+     * it is given. Borrowed while it is made. */
     const char *temp_dir;
     bool (*cancelled)(void *ctx); /* asked at each piece; NULL: never. true: BM_ERR_CANCELLED */
     void *cancelled_ctx;
-    /* Keys and documents will be asked for here and there: the system is told to read the pages that are touched,
-     * and not 128 KiB about each. Who reads all of an index leaves it. */
+    /* Keys and documents will be asked for here and there: the system is told to read the pages
+     * that are touched, and not 128 KiB about each. Who reads all of an index leaves it. */
     bool look_ups;
 } bm_store_cfg;
 
 bm_status bm_store_open(const char *dir, const bm_store_cfg *cfg, bm_store **out, bm_error *err);
-/* A new one in a directory that has none (the caller made and holds it): nobody else opens it before it is closed.
- * Postings of bands are sorted aside and written at its first commit, as one run: until then, bm_store_view_find
- * finds none of them (ids are found at once). Nothing is synced before that. After it, it is like one that was
- * opened. BM_ERR_USAGE: there is an index already. */
+/* A new one in a directory that has none (the caller made and holds it): nobody else opens it
+ * before it is closed. Postings of bands are sorted aside and written at its first commit, as one
+ * run: until then, bm_store_view_find finds none of them (ids are found at once). Nothing is synced
+ * before that. After it, it is like one that was opened. BM_ERR_USAGE: there is an index already.
+ */
 bm_status bm_store_create(const char *dir, const bm_store_facts *facts, const bm_store_cfg *cfg,
                           bm_store **out, bm_error *err);
 /* The same in a file without a name below cfg->temp_dir: it ends with close. */

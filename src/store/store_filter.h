@@ -1,7 +1,8 @@
-/* store_filter.h -- the filters of an index of sets (bytes/filter_piece.h), which a writer adds as documents come.
+/* store_filter.h -- the filters of an index of sets (bytes/filter_piece.h), which a writer adds as
+ * documents come.
  *
- * They are about the documents from 0 on, piece by piece; the last ones, too few for a piece, are in none, and those that come next are
- * put together with them. */
+ * They are about the documents from 0 on, piece by piece; the last ones, too few for a piece, are
+ * in none, and those that come next are put together with them. */
 #ifndef BM_STORE_STORE_FILTER_H
 #define BM_STORE_STORE_FILTER_H
 

@@ -1,7 +1,7 @@
 /* store_look_up.c -- views: see store_view.h.
  *
- * Of a key, each run that has the table is asked: the piece by its first entry, then the place in it. Documents that
- * were removed are left out by their bits.
+ * Of a key, each run that has the table is asked: the piece by its first entry, then the place in
+ * it. Documents that were removed are left out by their bits.
  *
  * Tests: tests/unit/store/test_store_model.c */
 #include "store/store_writer.h"
@@ -81,8 +81,8 @@ void bm_store_view_close(bm_store_view *v)
     bm_free(v);
 }
 
-/* Asked often, by readers that live long: so nothing of the index is looked at but the record of its last commit. In doubt
- * nothing is newer: whoever asks will ask again. */
+/* Asked often, by readers that live long: so nothing of the index is looked at but the record of
+ * its last commit. In doubt nothing is newer: whoever asks will ask again. */
 bool bm_store_view_is_last(const bm_store_view *v)
 {
     const bm_snapshot *s = &v->snapshot;
@@ -192,8 +192,8 @@ static bm_status add_hit(const bm_store_view *v, bm_store_hits *hits, bm_store_h
     return BM_OK;
 }
 
-/* Count the entries of the key that are left from entry i of piece `at` on, but for removed documents: where none was
- * removed, the last of them is looked for, and no other is read. */
+/* Count the entries of the key that are left from entry i of piece `at` on, but for removed
+ * documents: where none was removed, the last of them is looked for, and no other is read. */
 static bm_status count_rest(table_walk *t, size_t at, size_t i, uint64_t key, uint64_t *n,
                             bm_error *err)
 {

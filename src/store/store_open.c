@@ -1,6 +1,7 @@
 /* store_open.c -- opening and closing an index, making a new one.
  *
- * LMDB opens no file before its pages were compared with the record of the last commit (store_snapshot.h).
+ * LMDB opens no file before its pages were compared with the record of the last commit
+ * (store_snapshot.h).
  *
  * Tests: tests/unit/store/test_store_processes.c, tests/unit/store/test_store_errors.c */
 #include <errno.h>
@@ -104,8 +105,8 @@ static bm_status open_files(bm_store *store, const char *dir, bm_error *err)
     return open_env(store, MDB_RDONLY | MDB_NOLOCK, err);
 }
 
-/* The commit that an interrupted writer had made is recorded, so that the next one is not two ahead, and what it has left is
- * deleted. */
+/* The commit that an interrupted writer had made is recorded, so that the next one is not two
+ * ahead, and what it has left is deleted. */
 static bm_status clear_up(bm_store *store, const bm_piece_refs *leavings, bm_error *err)
 {
     BM_TRY(bm_writer_record(store, err));

@@ -55,9 +55,10 @@ bm_status bm_lmdb_fail(const bm_lmdb_library *lib, int code, const char *file, c
     return status;
 }
 
-/* LMDB says EIO where the system wrote less than it was asked to, which it does on a disk that is full, at
- * a quota and at the limit of a file's size; it does not ask for the rest, which would tell the cause. That
- * is asked for here, by writing as far behind in a file without a name beside it. */
+/* LMDB says EIO where the system wrote less than it was asked to, which it does on a disk that is
+ * full, at a quota and at the limit of a file's size; it does not ask for the rest, which would
+ * tell the cause. That is asked for here, by writing as far behind in a file without a name beside
+ * it. */
 static int cause_of(const bm_store_env *env)
 {
     static const char block[64 << 10];
@@ -110,8 +111,8 @@ void bm_store_env_close(bm_store_env *env)
     *env = (bm_store_env){0};
 }
 
-/* The map has room for a transaction of `bytes` values, its branches and leaves and its lists of free pages.
- * None is being written. */
+/* The map has room for a transaction of `bytes` values, its branches and leaves and its lists of
+ * free pages. None is being written. */
 static int make_room(bm_store_env *env, uint64_t bytes)
 {
     MDB_envinfo info;
@@ -450,8 +451,8 @@ static bool is_owned(const reading *r, uint64_t page)
     return page / 64 < r->cap_owned && (r->owned[page / 64] >> page % 64 & 1) != 0;
 }
 
-/* Pages first … first+n-1 get an owner. Of free pages at the end some may never have been written, but each has a number in
- * the file. */
+/* Pages first … first+n-1 get an owner. Of free pages at the end some may never have been written,
+ * but each has a number in the file. */
 static bm_status own(reading *r, uint64_t first, uint64_t n)
 {
     const uint64_t most = r->of->size / r->out->page_bytes + r->of->size / sizeof(size_t);
@@ -525,8 +526,9 @@ out:
     return status;
 }
 
-/* *base: where page 0 is in LMDB's map. Below the value of the lowest address there are pages of LMDB's own and free ones: of
- * the others the first that is the same as that value's page in LMDB's map is that page. */
+/* *base: where page 0 is in LMDB's map. Below the value of the lowest address there are pages of
+ * LMDB's own and free ones: of the others the first that is the same as that value's page in LMDB's
+ * map is that page. */
 static bm_status find_base(const reading *r, const uint8_t **base)
 {
     const size_t page_bytes = r->out->page_bytes;

@@ -59,8 +59,8 @@ typedef struct bm_lmdb_library {
 
 /* BM_ERR_IO: it is not installed. BM_ERR_NOMEM. */
 bm_status bm_lmdb_library_open(bm_lmdb_library *lib, bm_error *err);
-/* "`what`: " and what the code means, of `file`. Damage is BM_ERR_FORMAT, what the system says as in
- * bm_fail_errno, the rest BM_ERR_IO. */
+/* "`what`: " and what the code means, of `file`. Damage is BM_ERR_FORMAT, what the system says as
+ * in bm_fail_errno, the rest BM_ERR_IO. */
 bm_status bm_lmdb_fail(const bm_lmdb_library *lib, int code, const char *file, const char *what,
                        bm_error *err);
 
@@ -117,23 +117,24 @@ bm_status bm_store_env_read(bm_store_env *env, MDB_txn **out, bm_error *err);
 #define BM_STORE_READERS 1022u
 
 typedef struct bm_store_place {
-    char *path; /* of the directory, as it was given */
-    char name
-        [40]; /* the same for LMDB: through the descriptor, so that no other can come to its place; "": no /proc */
+    char *path;    /* of the directory, as it was given */
+    char name[40]; /* the same for LMDB: through the descriptor, so that no other can come to its
+                      place; "": no /proc */
     int dir, data /* read only */; /* descriptors, -1: none */
 } bm_store_place;
 
-/* Open the directory; `alone`: and hold it. BM_ERR_LOCKED; BM_ERR_IO. BM_NOT_FOUND: another took its place at this moment
- * (compact), which `err` says too. *out is to be closed in any case. */
+/* Open the directory; `alone`: and hold it. BM_ERR_LOCKED; BM_ERR_IO. BM_NOT_FOUND: another took
+ * its place at this moment (compact), which `err` says too. *out is to be closed in any case. */
 bm_status bm_store_place_open(const char *path, bool alone, bm_store_place *out, bm_error *err);
 /* Open its data file, a regular file and no link. BM_ERR_FORMAT: there is none. */
 bm_status bm_store_place_data(bm_store_place *place, bm_error *err);
-/* Hold the data file, shared or alone. BM_ERR_LOCKED. Alone, BM_ERR_FORMAT: it has more than one name, so that it
- * would change in another directory too. */
+/* Hold the data file, shared or alone. BM_ERR_LOCKED. Alone, BM_ERR_FORMAT: it has more than one
+ * name, so that it would change in another directory too. */
 bm_status bm_store_place_hold(const bm_store_place *place, bool alone, bm_error *err);
-/* May LMDB see lock.mdb, which it opens by its name, and writes to? BM_OK: it is a regular file of one name, or is not there.
- * BM_ERR_FORMAT. *has_slots: a reader may take a slot in it: it is there, and this user's own, as the directory is, in which
- * nobody else can exchange it for a link; nothing is made or grown by that. */
+/* May LMDB see lock.mdb, which it opens by its name, and writes to? BM_OK: it is a regular file of
+ * one name, or is not there. BM_ERR_FORMAT. *has_slots: a reader may take a slot in it: it is
+ * there, and this user's own, as the directory is, in which nobody else can exchange it for a link;
+ * nothing is made or grown by that. */
 bm_status bm_store_place_lock(const bm_store_place *place, bool *has_slots, bm_error *err);
 /* Its path for LMDB. */
 const char *bm_store_place_name(const bm_store_place *place);
@@ -141,8 +142,9 @@ const char *bm_store_place_name(const bm_store_place *place);
 bool bm_store_place_same(const bm_store_place *place, int fd);
 /* Is another file at its path now? */
 bool bm_store_place_is_replaced(const bm_store_place *place);
-/* The blocks of lock.mdb are there: LMDB writes it through a map, which on a full disk would end the process. BM_ERR_IO with
- * ENOSPC or EDQUOT: there is no room for them, and no file is left that was not there; what else is wrong LMDB says. */
+/* The blocks of lock.mdb are there: LMDB writes it through a map, which on a full disk would end
+ * the process. BM_ERR_IO with ENOSPC or EDQUOT: there is no room for them, and no file is left that
+ * was not there; what else is wrong LMDB says. */
 bm_status bm_store_place_lock_room(const bm_store_place *place, bm_error *err);
 void bm_store_place_close(bm_store_place *place); /* {.dir = -1, .data = -1} is fine */
 
@@ -167,7 +169,8 @@ typedef struct bm_page_span {
     uint64_t first, n;
 } bm_page_span;
 
-/* Up to `spans` as it stands in the file, in the order of bytes that LMDB's pages have: that of the machine. */
+/* Up to `spans` as it stands in the file, in the order of bytes that LMDB's pages have: that of the
+ * machine. */
 typedef struct bm_store_record {
     uint64_t magic;
     uint32_t version, page_bytes;
@@ -184,8 +187,8 @@ typedef struct bm_store_record {
 
 /* The newest that is whole. BM_ERR_FORMAT: there is none, or it is one of another version. */
 bm_status bm_store_record_read(const bm_store_place *place, bm_store_record *out, bm_error *err);
-/* The slot that is not `slot` is empty, and has its blocks: a disk that is full says so before the commit. `make`: the file is
- * new. */
+/* The slot that is not `slot` is empty, and has its blocks: a disk that is full says so before the
+ * commit. `make`: the file is new. */
 bm_status bm_store_record_prepare(const bm_store_place *place, uint32_t slot, bool make,
                                   bm_error *err);
 /* On the disk before it returns, in the slot that is not record->slot, which it then is. */
@@ -195,8 +198,8 @@ void bm_store_record_reset(bm_store_record *record); /* frees */
 
 /* Fill in `first` and `tree` of the file as it is. false: a page is not in it. */
 bool bm_store_record_sum(bm_store_record *record, const uint8_t *bytes, size_t size);
-/* Are these pages as they were recorded? Of the two first ones that of the transaction: LMDB writes them in turn, and the other one
- * may be half of a commit that did not come to its end. */
+/* Are these pages as they were recorded? Of the two first ones that of the transaction: LMDB writes
+ * them in turn, and the other one may be half of a commit that did not come to its end. */
 bool bm_store_record_holds(const bm_store_record *record, const uint8_t *bytes, size_t size);
 
 /* A piece as it lies in the map; nothing in it was looked at. */
@@ -219,14 +222,15 @@ typedef struct bm_pages_of {
     size_t size;
 } bm_pages_of;
 
-/* All pieces, in the order of their keys, as they lie in our map; and of `out` all but index, commit and the sums of pages.
- * BM_ERR_FORMAT: LMDB cannot read it, or a page has two owners, or none. */
+/* All pieces, in the order of their keys, as they lie in our map; and of `out` all but index,
+ * commit and the sums of pages. BM_ERR_FORMAT: LMDB cannot read it, or a page has two owners, or
+ * none. */
 bm_status bm_pages_read(const bm_pages_of *of, bm_piece_refs *pieces, bm_store_record *out,
                         bm_error *err);
 
-/* The same in a child of this process, of which LMDB may make an end. BM_OK where it came to its end; that the child came to
- * another is BM_ERR_FORMAT. `slot`: it takes one in lock.mdb, so that no writer writes over what it reads (else somebody holds
- * that for it). */
+/* The same in a child of this process, of which LMDB may make an end. BM_OK where it came to its
+ * end; that the child came to another is BM_ERR_FORMAT. `slot`: it takes one in lock.mdb, so that
+ * no writer writes over what it reads (else somebody holds that for it). */
 bm_status bm_pages_read_in_child(const bm_store_place *place, bool slot, bm_error *err);
 
 /* store_state -- what a commit makes visible: the piece of state, 'S'.
@@ -236,15 +240,15 @@ bm_status bm_pages_read_in_child(const bm_store_place *place, bool slot, bm_erro
  * writer that was interrupted. What it does not name is a leaving. What was removed ('R') is put
  * in the transaction of the state, and needs no name.
  *
- *     head; version, kind, bands, words (32 bits each); index, commit; documents, removed, empty, shingles, text_bytes,
- *     next number; next run; first number of the last documents; runs (count), bytes of each text (64 bits each)
- *     runs      number, first table, tables, entries     64 bits each
+ *     head; version, kind, bands, words (32 bits each); index, commit; documents, removed, empty,
+ * shingles, text_bytes, next number; next run; first number of the last documents; runs (count),
+ * bytes of each text (64 bits each) runs      number, first table, tables, entries     64 bits each
  *     texts     settings, inputs, adds
  *
  * Index and commit are what the record of the last commit says too (store_pages.h). */
 
-/* Runs of one state: three of each power of four that numbers of documents can be, of bands and of ids; and those that a
- * merge is about to replace. */
+/* Runs of one state: three of each power of four that numbers of documents can be, of bands and of
+ * ids; and those that a merge is about to replace. */
 #define BM_STORE_RUNS 128u
 
 /* Postings that are sorted together: of each of its tables so many entries. */

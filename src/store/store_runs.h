@@ -1,8 +1,9 @@
-/* store_runs.h -- runs of postings: of each of their tables as many entries, ascending by key, then number. Writing one, reading
- * several as one list, and merging, so that they stay few.
+/* store_runs.h -- runs of postings: of each of their tables as many entries, ascending by key, then
+ * number. Writing one, reading several as one list, and merging, so that they stay few.
  *
- * Runs whose numbers of entries have the same logarithm (base 4) are of one size. Where there are too many of a size, these and all
- * smaller ones become one. So each entry is written about log4(all / batch) times. */
+ * Runs whose numbers of entries have the same logarithm (base 4) are of one size. Where there are
+ * too many of a size, these and all smaller ones become one. So each entry is written about
+ * log4(all / batch) times. */
 #ifndef BM_STORE_STORE_RUNS_H
 #define BM_STORE_STORE_RUNS_H
 
@@ -11,8 +12,9 @@
 /* Is called with postings in their order; `ctx` is the caller's. */
 typedef bm_status bm_posting_fn(void *ctx, bm_posting posting, bm_error *err);
 
-/* The entries of a table of these of snapshot->state.runs (NULL: of all) as one list; those without the table add nothing. Each
- * piece is checked whole before one of its entries is given. BM_ERR_FORMAT; BM_ERR_CANCELLED; what `fn` returned. */
+/* The entries of a table of these of snapshot->state.runs (NULL: of all) as one list; those without
+ * the table add nothing. Each piece is checked whole before one of its entries is given.
+ * BM_ERR_FORMAT; BM_ERR_CANCELLED; what `fn` returned. */
 bm_status bm_postings_each(const bm_snapshot *snapshot, const bool chosen[BM_STORE_RUNS],
                            uint32_t table, bm_posting_fn *fn, void *ctx, bm_error *err);
 

@@ -115,8 +115,8 @@ static bm_status trust(bm_snapshot *s, const bm_store_record *record, bm_error *
                : damaged(s->store, err, "its pages are others than its last commit has written");
 }
 
-/* The transaction begins first: the record that is read then is of its commit or the one before. Where it is of a later one, a writer
- * has gone on meanwhile, and another try sees that. */
+/* The transaction begins first: the record that is read then is of its commit or the one before.
+ * Where it is of a later one, a writer has gone on meanwhile, and another try sees that. */
 static bm_status hold_once(bm_snapshot *s, bool own, bm_store_record *record, bm_error *err)
 {
     BM_TRY(bm_store_env_read(&s->store->env, &s->txn, err));
@@ -175,7 +175,8 @@ const bm_piece_ref *bm_snapshot_piece(const bm_snapshot *s, const bm_piece_key *
                : NULL;
 }
 
-/* The state that the file has: of the last commit, or of the next one, whose writer was ended before it had recorded it. */
+/* The state that the file has: of the last commit, or of the next one, whose writer was ended
+ * before it had recorded it. */
 static bm_status read_state(bm_snapshot *s, const bm_store_record *record, bm_error *err)
 {
     const bm_piece_ref *last = bm_snapshot_piece(s, &(bm_piece_key){.kind = BM_PIECE_STATE});

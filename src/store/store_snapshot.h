@@ -1,9 +1,10 @@
-/* store_snapshot.h -- where each piece of a state lies: a transaction that holds the pages, our map of the file, and the keys of
- * the tree, read once.
+/* store_snapshot.h -- where each piece of a state lies: a transaction that holds the pages, our map
+ * of the file, and the keys of the tree, read once.
  *
- * LMDB believes what stands in its pages, so that a changed byte can end the process. Before it reads a transaction, the
- * pages of its own are compared with the record of the last commit (store_pages.h). Where the transaction is a later one (another
- * process writes at this moment, or was ended before its commit), there is no record of it: then a child reads it all first. */
+ * LMDB believes what stands in its pages, so that a changed byte can end the process. Before it
+ * reads a transaction, the pages of its own are compared with the record of the last commit
+ * (store_pages.h). Where the transaction is a later one (another process writes at this moment, or
+ * was ended before its commit), there is no record of it: then a child reads it all first. */
 #ifndef BM_STORE_STORE_SNAPSHOT_H
 #define BM_STORE_STORE_SNAPSHOT_H
 
@@ -14,7 +15,8 @@
 
 typedef struct bm_writer bm_writer; /* store_writer.h */
 
-/* The data file in memory. Where the file has outgrown it, another one follows; views may still read the one before. */
+/* The data file in memory. Where the file has outgrown it, another one follows; views may still
+ * read the one before. */
 typedef struct bm_store_map {
     uint8_t *bytes;
     size_t size; /* of the map; the file may be shorter */
@@ -73,7 +75,8 @@ const bm_piece_ref *bm_snapshot_piece(const bm_snapshot *snapshot, const bm_piec
 /* The pieces of a table of state.runs[run], where it has that table; else none. */
 const bm_piece_ref *bm_snapshot_table(const bm_snapshot *snapshot, size_t run, uint32_t table,
                                       size_t *n);
-/* Piece i of documents, i < snapshot->postings, with all its sums compared; out->head.last is the last that the state knows. */
+/* Piece i of documents, i < snapshot->postings, with all its sums compared; out->head.last is the
+ * last that the state knows. */
 bm_status bm_snapshot_documents(const bm_snapshot *snapshot, size_t i, bm_document_piece *out,
                                 bm_error *err);
 /* The piece in which a document of this number would be; NULL: there are none before it. */

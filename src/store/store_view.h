@@ -1,9 +1,9 @@
 /* store_view.h -- a snapshot of an index: look-ups by key, documents by number.
  *
- * A view sees the last commit (a writer's own: all that it has added and removed) as it was when it was opened,
- * whatever others write later. Where a store writes, its view is opened by the thread that does. Any number of
- * threads may read one; what it hands out lies in the map of
- * the file and is valid until the view is closed. */
+ * A view sees the last commit (a writer's own: all that it has added and removed) as it was when it
+ * was opened, whatever others write later. Where a store writes, its view is opened by the thread
+ * that does. Any number of threads may read one; what it hands out lies in the map of the file and
+ * is valid until the view is closed. */
 #ifndef BM_STORE_STORE_VIEW_H
 #define BM_STORE_STORE_VIEW_H
 
@@ -17,8 +17,8 @@ void bm_store_view_close(bm_store_view *view); /* NULL is fine */
 bm_store_counts bm_store_view_counts(const bm_store_view *view);
 /* Is what it shows still the last commit of its store? Cheap: the head of the file is read. */
 bool bm_store_view_is_last(const bm_store_view *view);
-/* Is another file now at the path of the index (compact, a build that replaced it)? Views of this store go
- * on with the old one; another bm_store_open sees the new. */
+/* Is another file now at the path of the index (compact, a build that replaced it)? Views of this
+ * store go on with the old one; another bm_store_open sees the new. */
 bool bm_store_is_replaced(const bm_store *store);
 
 /* A document found by the key of that place in the array that was asked for. */
@@ -48,14 +48,15 @@ typedef struct bm_store_ask {
     uint32_t most; /* of a key and run the first so many, and how many more there are; 0: all */
 } bm_store_ask;
 
-/* Append the documents of each key that are there (none that was removed), run by run. Any thread, with hits of
- * its own. BM_ERR_NOMEM, BM_ERR_FORMAT. */
+/* Append the documents of each key that are there (none that was removed), run by run. Any thread,
+ * with hits of its own. BM_ERR_NOMEM, BM_ERR_FORMAT. */
 bm_status bm_store_view_find(const bm_store_view *view, const bm_store_ask *ask,
                              bm_store_hits *hits, bm_error *err);
 /* BM_NOT_FOUND (and no error): there is none of this number, or it was removed. */
 bm_status bm_store_view_doc(const bm_store_view *view, uint32_t number, bm_store_doc *out,
                             bm_error *err);
-/* It is asked for soon: fetch the place where it lies; `there`: that was fetched, now its first bytes. */
+/* It is asked for soon: fetch the place where it lies; `there`: that was fetched, now its first
+ * bytes. */
 void bm_store_view_expect(const bm_store_view *view, uint32_t number, bool there);
 /* The number of the document with this id. BM_NOT_FOUND. */
 bm_status bm_store_view_id(const bm_store_view *view, bm_str id, uint32_t *number, bm_error *err);
@@ -67,19 +68,20 @@ bm_status bm_store_doc_words(const bm_store_doc *doc, uint32_t *words, uint32_t 
 
 /* How many filters it has; none of signatures, of an unnamed index, or of few documents. */
 size_t bm_store_view_filters(const bm_store_view *view);
-/* Set the bit of each document that no filter is about, removed ones too; `bits` has one for each number. */
+/* Set the bit of each document that no filter is about, removed ones too; `bits` has one for each
+ * number. */
 void bm_store_view_unfiltered(const bm_store_view *view, uint8_t *bits);
-/* Set those of the documents of one filter, 0 to bm_store_view_filters(view) - 1, that may hold one of n_asks. Any thread, another filter
- * each. BM_ERR_FORMAT. */
+/* Set those of the documents of one filter, 0 to bm_store_view_filters(view) - 1, that may hold one
+ * of n_asks. Any thread, another filter each. BM_ERR_FORMAT. */
 bm_status bm_store_view_filter(const bm_store_view *view, size_t filter, const bm_filter_ask *asks,
                                size_t n_asks, uint8_t *bits, bm_error *err);
 
 /* A note; len 0 where there is none. */
 bm_str bm_store_view_note(const bm_store_view *view, bm_store_note_kind note);
 
-/* Everything compared: pages, sums, orders, counts; that each document is found under its id, and each posting names a
- * document that is there or was removed. `say` is called with each thing that is wrong, a line each; the first ones,
- * 100 at most. BM_ERR_FORMAT where there was one. */
+/* Everything compared: pages, sums, orders, counts; that each document is found under its id, and
+ * each posting names a document that is there or was removed. `say` is called with each thing that
+ * is wrong, a line each; the first ones, 100 at most. BM_ERR_FORMAT where there was one. */
 typedef struct bm_store_check_cfg {
     bm_pool *pool; /* NULL: this thread alone */
     void (*say)(void *ctx, const char *what);

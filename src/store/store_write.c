@@ -1,10 +1,11 @@
 /* store_write.c -- adding, removing, and the commit: see store_write.h.
  *
- * The ids of a batch are sorted and written as a run of their own, and so are the keys of each band; those of a build are
- * sorted aside until its commit.
+ * The ids of a batch are sorted and written as a run of their own, and so are the keys of each
+ * band; those of a build are sorted aside until its commit.
  *
- * A commit's pieces may take several transactions; the last one has the state and what was removed, and what is no longer named
- * goes in it. After it all of them are on the disk, and the commit is recorded.
+ * A commit's pieces may take several transactions; the last one has the state and what was removed,
+ * and what is no longer named goes in it. After it all of them are on the disk, and the commit is
+ * recorded.
  *
  * Tests: tests/unit/store/test_store_model.c, tests/fault/store_calls.c */
 #include "store/store_write.h"

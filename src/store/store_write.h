@@ -1,14 +1,14 @@
 /* store_write.h -- adding to an index and removing from it; one writer, one thread.
  *
- * What add and remove do is seen by views of this bm_store that are opened afterwards, and by all others from the
- * commit on. A writer that ends without a commit has changed nothing. */
+ * What add and remove do is seen by views of this bm_store that are opened afterwards, and by all
+ * others from the commit on. A writer that ends without a commit has changed nothing. */
 #ifndef BM_STORE_STORE_WRITE_H
 #define BM_STORE_STORE_WRITE_H
 
 #include "store/store_view.h"
 
-/* Documents in the order in which they get their numbers. Ids must be new: the caller has looked (bm_store_view_id), and within
- * the batch too. */
+/* Documents in the order in which they get their numbers. Ids must be new: the caller has looked
+ * (bm_store_view_id), and within the batch too. */
 typedef struct bm_store_batch {
     size_t n;
     const bm_store_doc *docs;    /* their bodies are not read; an id is not empty */
@@ -24,12 +24,12 @@ bm_status bm_store_add(bm_store *store, const bm_store_batch *batch, uint32_t *f
 bm_status bm_store_remove(bm_store *store, const uint32_t *numbers, size_t n, bm_error *err);
 /* Written with the next commit. */
 bm_status bm_store_note(bm_store *store, bm_store_note_kind note, bm_str bytes, bm_error *err);
-/* All of it, at once, on the disk. After BM_ERR_IO (disk full) the index is as at the last commit, and the
- * store can only be closed. */
+/* All of it, at once, on the disk. After BM_ERR_IO (disk full) the index is as at the last commit,
+ * and the store can only be closed. */
 bm_status bm_store_commit(bm_store *store, bm_error *err);
 
-/* All documents that are there, in their order with new numbers from 0, into a new index (made by bm_store_create, empty);
- * notes too. Not committed. */
+/* All documents that are there, in their order with new numbers from 0, into a new index (made by
+ * bm_store_create, empty); notes too. Not committed. */
 bm_status bm_store_copy(bm_store *from, bm_store *to, bm_error *err);
 
 #endif

@@ -1,7 +1,7 @@
 /* store_writer.c -- see store_writer.h.
  *
- * The last piece of documents is put again while it is small, before a commit too: then it has more documents than the state
- * knows, and the same ones before them.
+ * The last piece of documents is put again while it is small, before a commit too: then it has more
+ * documents than the state knows, and the same ones before them.
  *
  * Tests: tests/unit/store/test_store_model.c */
 #include "store/store_writer.h"

@@ -1,5 +1,5 @@
-/* store_writer.h -- what a writer holds beside its bm_store: the state that its next commit makes visible, and what is not in
- * the file yet. */
+/* store_writer.h -- what a writer holds beside its bm_store: the state that its next commit makes
+ * visible, and what is not in the file yet. */
 #ifndef BM_STORE_STORE_WRITER_H
 #define BM_STORE_STORE_WRITER_H
 
@@ -38,7 +38,8 @@ bm_status bm_writer_ready(const bm_store *store, bm_error *err);
 /* Keep the failure, and hand it on. */
 bm_status bm_writer_failed(bm_store *store, bm_status status, const bm_error *err);
 
-/* The state names this piece no longer: it goes with the next commit, or at once where the last one does not name it. */
+/* The state names this piece no longer: it goes with the next commit, or at once where the last one
+ * does not name it. */
 bm_status bm_writer_drop(bm_store *store, const bm_piece_key *key, bm_error *err);
 /* The document of the next number. Its body is all there. */
 bm_status bm_writer_document(bm_store *store, const bm_store_doc *doc, bm_error *err);
@@ -46,7 +47,8 @@ bm_status bm_writer_document(bm_store *store, const bm_store_doc *doc, bm_error 
 bm_status bm_writer_put(bm_store *store, bm_error *err);
 /* All that was added can be read. */
 bm_status bm_writer_flush(bm_store *store, bm_error *err);
-/* Record the commit that is on the disk; a writer that is ended before it has not acknowledged that one. */
+/* Record the commit that is on the disk; a writer that is ended before it has not acknowledged that
+ * one. */
 bm_status bm_writer_record(bm_store *store, bm_error *err);
 /* For the next commit: as bm_store_note. */
 bm_status bm_writer_note(bm_writer *writer, bm_store_note_kind note, bm_str bytes, bm_error *err);

@@ -155,8 +155,9 @@ static bm_status make_room(bm_distinct *set, size_t need, const bm_distinct_list
 }
 
 /* Insert run[0 … n-1]; stops once too many probes have hit the slot of another value. Returns how
- * many were inserted. `counted` is a constant in each copy. Whether a hash is new is a branch: forms without one took 1.1 to 1.3 times as
- * long (word:5 and char:5, Zen 4), for they must wait where a branch guesses. */
+ * many were inserted. `counted` is a constant in each copy. Whether a hash is new is a branch:
+ * forms without one took 1.1 to 1.3 times as long (word:5 and char:5, Zen 4), for they must wait
+ * where a branch guesses. */
 static inline __attribute__((always_inline)) size_t insert_near(const bm_distinct *set,
                                                                 const uint64_t *run, size_t n,
                                                                 bm_distinct_list *list,

@@ -30,8 +30,8 @@ uint64_t bm_distinct_bytes(uint64_t n);
 /* A new document begins. */
 void bm_distinct_begin(bm_distinct *set);
 /* Append to the document's list those of run[0 … n-1] that are not in it yet. It has room for n
- * more values, and as many counts where these are asked for; both may be moved between calls. BM_ERR_NOMEM, or BM_ERR_INPUT past 2^32-2 distinct
- * values: list->n is as before then. */
+ * more values, and as many counts where these are asked for; both may be moved between calls.
+ * BM_ERR_NOMEM, or BM_ERR_INPUT past 2^32-2 distinct values: list->n is as before then. */
 bm_status bm_distinct_add(bm_distinct *set, const uint64_t *run, size_t n, bm_distinct_list *list,
                           bm_error *err);
 void bm_distinct_reset(bm_distinct *set); /* frees */

@@ -209,8 +209,8 @@ static inline bool ascii_ahead(const char *at, const char *end)
 }
 
 /* A stretch where no character depends on another; a single one where the fast path stops at
- * White_Space only. Inlined, so that `rule` and `maps`, whether digits or punctuation are looked for,
- * are constants in each copy. Returns the end of what was taken. */
+ * White_Space only. Inlined, so that `rule` and `maps`, whether digits or punctuation are looked
+ * for, are constants in each copy. Returns the end of what was taken. */
 static inline __attribute__((always_inline)) const char *join_codes(const bm_join_rules *rules,
                                                                     const bm_join_rule rule,
                                                                     const bool maps, bm_str rest,

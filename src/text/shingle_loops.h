@@ -41,9 +41,10 @@ static inline bm_block load_upto(const char *p, size_t left)
 }
 
 /* Lead bytes in whose sequences no White_Space begins, as far as the block shows them: what lies
- * behind it counts as nothing, and so keeps the lead. White_Space is U+0085 and U+00A0 (C2 85, C2 A0),
- * U+1680 (E1 9A 80), U+2000 to U+200A, U+2028, U+2029, U+202F (E2 80 ..), U+205F (E2 81 9F) and U+3000
- * (E3 80 80). Dashes, quotation marks (E2 80 9x) and the ellipsis (E2 80 A6) are common. */
+ * behind it counts as nothing, and so keeps the lead. White_Space is U+0085 and U+00A0 (C2 85, C2
+ * A0), U+1680 (E1 9A 80), U+2000 to U+200A, U+2028, U+2029, U+202F (E2 80 ..), U+205F (E2 81 9F)
+ * and U+3000 (E3 80 80). Dashes, quotation marks (E2 80 9x) and the ellipsis (E2 80 A6) are common.
+ */
 static inline uint64_t block_no_space(bm_block b)
 {
     const uint64_t high = block_high(b), is_80 = block_equal(b, (char)0x80);
@@ -89,8 +90,8 @@ static inline char *copy_runs(const bm_join_rules *rules, const bm_join_rule rul
 
 /* How many bytes of a block can be taken, with `left` bytes of text from it on; *last: the stretch
  * ends with them. Where characters compose, the one before a stop is not taken; it may be the last
- * of the block, so that of a full block only 63 are. A lead byte among the last two may be seen whole
- * in the next block, which begins with it. */
+ * of the block, so that of a full block only 63 are. A lead byte among the last two may be seen
+ * whole in the next block, which begins with it. */
 static inline size_t takeable(uint64_t stop, size_t left, bool composes, bool *last)
 {
     size_t n = left < 64 ? left : 64;
@@ -125,8 +126,8 @@ static inline bm_dropped dropped_with_punct(uint64_t sep, uint64_t punct, size_t
     return (bm_dropped){.mask = (sep & behind) | punct, .after_sep = last};
 }
 
-/* Inlined, so that nothing is left of `drops_punct` where it is false, nor of the rule BM_JOIN_EACH where
- * `each`, which says whether it is the rule, is. */
+/* Inlined, so that nothing is left of `drops_punct` where it is false, nor of the rule BM_JOIN_EACH
+ * where `each`, which says whether it is the rule, is. */
 static inline __attribute__((always_inline)) size_t join_blocks(const bm_join_rules *rules,
                                                                 const bool drops_punct,
                                                                 const bool each, const char *in,

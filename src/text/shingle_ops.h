@@ -37,8 +37,8 @@ typedef struct bm_join_rules {
     bool high_is_plain;
 } bm_join_rules;
 
-/* A byte is ASCII of category P if the entry of its low half and that of its high half have a bit in
- * common. A bit stands for a high half: 2, 3, 4, 5, 7. */
+/* A byte is ASCII of category P if the entry of its low half and that of its high half have a bit
+ * in common. A bit stands for a high half: 2, 3, 4, 5, 7. */
 #define BM_PUNCT_BY_LOW  4, 1, 1, 1, 0, 1, 1, 1, 1, 1, 3, 26, 9, 25, 1, 11
 #define BM_PUNCT_BY_HIGH 0, 0, 1, 2, 4, 8, 0, 16, 0, 0, 0, 0, 0, 0, 0, 0
 

@@ -1,8 +1,9 @@
 /* stop_table.c -- buckets of two keys, with a factor for which each word finds room in its own.
  *
- * The table has two to four buckets a word; that of the usual list is 8 KB. Some factors are tried, and then
- * tables of twice and four times the size, so that no bucket has a third word. For thousands of words there
- * is no such factor: then words go to the next bucket that has room, and are looked for there.
+ * The table has two to four buckets a word; that of the usual list is 8 KB. Some factors are tried,
+ * and then tables of twice and four times the size, so that no bucket has a third word. For
+ * thousands of words there is no such factor: then words go to the next bucket that has room, and
+ * are looked for there.
  *
  * Who wrote the list waits for the steps that its words take, and nobody else does.
  *
@@ -35,7 +36,8 @@ static uint64_t key_of(const char *word, size_t len)
     return bm_stop_key(block + 8, len);
 }
 
-/* Put all words into the table; false: one finds no room in its own bucket, unless `any` will do. */
+/* Put all words into the table; false: one finds no room in its own bucket, unless `any` will do.
+ */
 static bool fill(bm_stop_table *table, size_t len, bool any)
 {
     memset(table->keys, 0, (table->mask + 1) * BM_STOP_BUCKET * sizeof *table->keys);

@@ -1,12 +1,12 @@
 /* stop_table.h -- is a word one of the stop words?
  *
- * Asked of every word of a text, where the answer cannot be guessed, so it is found without a branch: a word
- * becomes a key of 64 bits, and the keys of one bucket are compared with it.
+ * Asked of every word of a text, where the answer cannot be guessed, so it is found without a
+ * branch: a word becomes a key of 64 bits, and the keys of one bucket are compared with it.
  *
- *     length 1 … 7     the bytes of the word, and its length in the highest byte: the key is the word
- *     longer           a mix of its first and last eight bytes and its length, and 0xFF in the highest
- *                      byte; where it is found, the whole word is compared
- *     bucket           the upper bits of key * factor */
+ *     length 1 … 7     the bytes of the word, and its length in the highest byte: the key is the
+ * word longer           a mix of its first and last eight bytes and its length, and 0xFF in the
+ * highest byte; where it is found, the whole word is compared bucket           the upper bits of
+ * key * factor */
 #ifndef BM_TEXT_STOP_TABLE_H
 #define BM_TEXT_STOP_TABLE_H
 
@@ -41,7 +41,8 @@ static inline uint64_t bm_stop_load(const char *p)
     return value;
 }
 
-/* Eight bytes from `word` on, and eight before its end, may be read, whatever its length is; len > 0. */
+/* Eight bytes from `word` on, and eight before its end, may be read, whatever its length is; len >
+ * 0. */
 static inline uint64_t bm_stop_key(const char *word, size_t len)
 {
     const uint64_t first = bm_stop_load(word), last = bm_stop_load(word + len - 8);
@@ -56,8 +57,8 @@ static inline size_t bm_stop_bucket(const bm_stop_table *table, uint64_t key)
     return (size_t)(key * table->factor >> table->shift);
 }
 
-/* Whether a word that was not found in its own bucket, or was found there and is a long one, is in the list.
- * Out of line, for it is rare. */
+/* Whether a word that was not found in its own bucket, or was found there and is a long one, is in
+ * the list. Out of line, for it is rare. */
 bool bm_stop_table_look(const bm_stop_table *table, const char *word, size_t len, uint64_t key);
 
 /* As bm_stop_key of the word, which may be empty: no list has such a word. */

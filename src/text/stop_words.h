@@ -1,8 +1,9 @@
 /* stop_words.h -- lists of stop words: English, or those of a file, normalised and cut as the texts
  * are.
  *
- * A settled list is one text: its words in byte order, each once, with one 0x20 between them (no word
- * has one inside). So two lists are the same where their texts are, and a manifest can hold it. */
+ * A settled list is one text: its words in byte order, each once, with one 0x20 between them (no
+ * word has one inside). So two lists are the same where their texts are, and a manifest can hold
+ * it. */
 #ifndef BM_TEXT_STOP_WORDS_H
 #define BM_TEXT_STOP_WORDS_H
 
@@ -18,11 +19,11 @@ const char *bm_stop_words_path(const bm_text_options *options);
  * shingles have no stop words. *owned: where it is a file's, its memory, the caller's to
  * bm_free; else NULL. The options are valid. BM_ERR_INPUT names the line of the file; BM_ERR_IO. */
 bm_status bm_stop_words_settle(bm_text_options *options, char **owned, bm_error *err);
-/* The list of settled options becomes *owned, whose memory is freed, unless it is English, or *owned
- * already. */
+/* The list of settled options becomes *owned, whose memory is freed, unless it is English, or
+ * *owned already. */
 bm_status bm_stop_words_keep(bm_text_options *settled, char **owned, bm_error *err);
-/* Options of which all else is known get the list that a manifest has (NULL: none), which they borrow.
- * False: it is no list, or the shingles have none. */
+/* Options of which all else is known get the list that a manifest has (NULL: none), which they
+ * borrow. False: it is no list, or the shingles have none. */
 bool bm_stop_words_recorded(const char *words, bm_text_options *out);
 /* Settled options with the word for the list of English stop words, as public options have them. */
 bm_text_options bm_stop_words_shown(const bm_text_options *settled);

@@ -5,8 +5,8 @@
  *     sha1      the first 8 bytes of the SHA-1, little-endian
  *     murmur3   low half: MurmurHash3_x86_32, seed 0; high half: that of XXH3_64bits
  *
- * Under the scheme nemo murmur3 has a seed, under lance xxh64, and words are joined by the byte 0x1F
- * (bm_scheme_note_hashing).
+ * Under the scheme nemo murmur3 has a seed, under lance xxh64, and words are joined by the byte
+ * 0x1F (bm_scheme_note_hashing).
  *
  * Schemes of 32 bits take the low half, which is so what others call the token hash: SHA-1[0:4],
  * MurmurHash3. Sets keep all 64 bits, so that exact similarities are as exact under each: 32 bits
@@ -17,7 +17,8 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
-#define OPENSSL_SUPPRESS_DEPRECATED /* one-shot calls of its newer interface cost five times as much */
+#define OPENSSL_SUPPRESS_DEPRECATED /* one-shot calls of its newer interface cost five times as \
+                                          much */
 #include <openssl/sha.h>
 
 #include "base/system.h"

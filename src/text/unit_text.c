@@ -195,9 +195,9 @@ bm_status bm_unit_text_hash(bm_shingler *shingler, const bm_text_batch *batch, s
 /* text_units -- joined text (shingle_exact.h) made segment by segment, so that each of its bytes
  * leads back to the text.
  *
- *     text      | A | l | m | a |   |   | e | U+0301 | .        a segment: what no normaliser composes with what is before it
- *     joined      a   l   m   a  20       é ............          its bytes come from the segment
- *     units     [ a   l   m   a ]       [ é            ]
+ *     text      | A | l | m | a |   |   | e | U+0301 | .        a segment: what no normaliser
+ * composes with what is before it joined      a   l   m   a  20       é ............          its
+ * bytes come from the segment units     [ a   l   m   a ]       [ é            ]
  *
  * A character begins a segment where it is no mark (of combining class 0) and the normal form of
  * the segment before it and
@@ -252,7 +252,8 @@ static bool same_codes(const bm_codes *a, const bm_codes *b)
            (a->len == 0 || memcmp(a->data, b->data, a->len * sizeof *a->data) == 0);
 }
 
-/* *may: the text may be cut at `at`, behind the segment that begins at `begin`; the character there ends at `end`. */
+/* *may: the text may be cut at `at`, behind the segment that begins at `begin`; the character there
+ * ends at `end`. */
 static bm_status may_cut(mapping *m, size_t begin, size_t at, size_t end, bool *may, bm_error *err)
 {
     const char *text = m->text.data;
@@ -319,7 +320,8 @@ static bm_status join(mapping *m, bm_error *err)
     return BM_OK;
 }
 
-/* The unit of bytes begin ... end-1 of joined text; of none: an empty piece between two separators. */
+/* The unit of bytes begin ... end-1 of joined text; of none: an empty piece between two separators.
+ */
 static bm_status add_unit(const mapping *m, size_t begin, size_t end, bm_text_units *out,
                           bm_error *err)
 {

@@ -31,9 +31,10 @@ typedef struct bm_text_units {
     size_t n, cap;
 } bm_text_units; /* {0} is empty */
 
-/* The units of a text of valid UTF-8, by the options' kind of shingle: words (of a stop word shingle too), code points of
- * normalised text in which a run of White_Space is one, bytes of normalised text. Where normalisation merges characters,
- * a unit stands where all of these do. BM_ERR_NOMEM, BM_ERR_INPUT. */
+/* The units of a text of valid UTF-8, by the options' kind of shingle: words (of a stop word
+ * shingle too), code points of normalised text in which a run of White_Space is one, bytes of
+ * normalised text. Where normalisation merges characters, a unit stands where all of these do.
+ * BM_ERR_NOMEM, BM_ERR_INPUT. */
 bm_status bm_text_units_make(const bm_text_options *options, bm_str text, bm_text_units *out,
                              bm_error *err);
 void bm_text_units_reset(bm_text_units *units);

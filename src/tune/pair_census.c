@@ -2,8 +2,8 @@
  *
  *     draw    the n least priorities of the distinct documents, in a heap
  *     index   their sets (lsh/set_overlaps.h)
- *     walk    each distinct document of the corpus looks its hashes up, on all threads: what it has in
- *             common with every drawn one, hence the similarity
+ *     walk    each distinct document of the corpus looks its hashes up, on all threads: what it has
+ * in common with every drawn one, hence the similarity
  *
  * A pair of a drawn document with any other is looked at, n D of them, at the cost of the hashes
  * of the
@@ -114,7 +114,8 @@ static bm_status make_keys(const trying *t, uint32_t seed, bench *b, bm_error *e
     return BM_OK;
 }
 
-/* Each document into the bucket of its key, before the others; `slots` has the last of each bucket. */
+/* Each document into the bucket of its key, before the others; `slots` has the last of each bucket.
+ */
 static void fill_buckets(const trying *t, uint32_t band, bench *b)
 {
     const uint32_t bands = t->job->plan->bands;
@@ -418,7 +419,8 @@ static uint64_t drawn_hashes(const bm_census_job *job, const bm_pair_census *cen
     return n;
 }
 
-/* What is needed beside the corpus fits into `memory`, perhaps when the sets have gone to a file. */
+/* What is needed beside the corpus fits into `memory`, perhaps when the sets have gone to a file.
+ */
 static bm_status check_memory(const bm_census_job *job, const bm_pair_census *census, bm_error *err)
 {
     const uint64_t n = census->n, hashes = drawn_hashes(job, census);
@@ -564,8 +566,8 @@ static void add_up(const walk *w)
     census->sample_pairs[0] += in_sample; /* that have nothing in common */
 }
 
-/* The thousandth in which a threshold lies: of pairs below it none lies in a later one, and of those that
- * reach it none in an earlier one. */
+/* The thousandth in which a threshold lies: of pairs below it none lies in a later one, and of
+ * those that reach it none in an earlier one. */
 static uint32_t thousandth_of(double threshold)
 {
     uint32_t bin = (uint32_t)(threshold * BM_CENSUS_BINS);

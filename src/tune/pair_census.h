@@ -66,13 +66,14 @@ typedef struct bm_trials {
 
 /* Bytes that it takes for n drawn documents. */
 uint64_t bm_trial_bytes(const bm_trial_job *job, uint64_t n, uint32_t n_threads);
-/* Runs of the drawn documents, or of as many of them as the work allows; none of a plan of more words than a signature
- * may have, or of fewer than two documents. The same for any number of threads. BM_ERR_NOMEM; BM_ERR_USAGE: no such
- * instruction set. */
+/* Runs of the drawn documents, or of as many of them as the work allows; none of a plan of more
+ * words than a signature may have, or of fewer than two documents. The same for any number of
+ * threads. BM_ERR_NOMEM; BM_ERR_USAGE: no such instruction set. */
 bm_status bm_trials_make(const bm_trial_job *job, const bm_hash_sets *drawn, bm_pool *pool,
                          bm_trials *out, bm_error *err);
-/* The range of nine runs of ten, where `candidates` are expected with a standard error, of a corpus of n_docs; both NAN:
- * not known. Where all of it was tried, the counts themselves; else their shares of their mean, on top of 1.645 errors. */
+/* The range of nine runs of ten, where `candidates` are expected with a standard error, of a corpus
+ * of n_docs; both NAN: not known. Where all of it was tried, the counts themselves; else their
+ * shares of their mean, on top of 1.645 errors. */
 void bm_trials_range(const bm_trials *trials, uint64_t n_docs, double candidates, double error,
                      double *low, double *high);
 
@@ -102,8 +103,8 @@ typedef struct bm_pair_census {
     bm_trials trials;
 } bm_pair_census; /* {0} is empty */
 
-/* The same for any number of threads. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT (a damaged temporary file),
- * BM_ERR_CANCELLED. */
+/* The same for any number of threads. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT (a damaged temporary
+ * file), BM_ERR_CANCELLED. */
 bm_status bm_pair_census_make(const bm_census_job *job, bm_pair_census *out, bm_error *err);
 void bm_pair_census_reset(bm_pair_census *census);
 
@@ -123,7 +124,8 @@ uint32_t bm_census_hundredth(const bm_pair_census *census, uint32_t cell);
  * the corpus is like (Cochran, Sampling Techniques, 3rd edition, 1977, theorems 2.1, 2.2 and 2.4),
  *
  *     t = D/n sum y_i                                    has the mean T,
- *     v = D^2 (1 - n/D) s^2 / n,  s^2 = sum (y_i - y)^2 / (n - 1),   has the mean of its square's error.
+ *     v = D^2 (1 - n/D) s^2 / n,  s^2 = sum (y_i - y)^2 / (n - 1),   has the mean of its square's
+ * error.
  *
  * Pairs that share a document are not independent, and need not be: it is documents that are
  * drawn.
@@ -134,17 +136,18 @@ typedef struct bm_total {
     double value, error;
 } bm_total;
 
-/* t, and the root of v. `halves`: y_i of the n documents drawn of D. n >= 2, or D is n: then the total is
- * exact and the error 0. */
+/* t, and the root of v. `halves`: y_i of the n documents drawn of D. n >= 2, or D is n: then the
+ * total is exact and the error 0. */
 bm_total bm_pair_total(const double *halves, size_t n, uint64_t n_docs);
-/* The same, but of an error that allows for what nothing in the sample shows: as if one pair more had been
- * seen, once, with an f of `most`. Without it, nothing seen would mean that there is nothing. */
+/* The same, but of an error that allows for what nothing in the sample shows: as if one pair more
+ * had been seen, once, with an f of `most`. Without it, nothing seen would mean that there is
+ * nothing. */
 bm_total bm_pair_total_rare(const double *halves, size_t n, uint64_t n_docs, double most);
 
 /* plan_forecast -- what each plan would find in the corpus of a census. */
 
-/* Fill in `to`: the histogram, the pairs at the threshold, and a forecast for each of n plans, which
- * to->forecasts has room for. */
+/* Fill in `to`: the histogram, the pairs at the threshold, and a forecast for each of n plans,
+ * which to->forecasts has room for. */
 bm_status bm_plan_forecast(const bm_pair_census *census, const bm_tune_result *plans,
                            bm_tune_documents *to, bm_pool *pool, bm_error *err);
 

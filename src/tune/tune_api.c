@@ -280,7 +280,8 @@ static bm_status take_plans(const bm_tune_options *o, const bm_band_shape *shape
     return BM_OK;
 }
 
-/* The plan that dedup and pairs choose (bm_band_plan_choose): of those with the most rows the least bands. */
+/* The plan that dedup and pairs choose (bm_band_plan_choose): of those with the most rows the least
+ * bands. */
 static size_t most_rows(const bm_tune_result *result)
 {
     size_t best = 0;

@@ -1,4 +1,5 @@
-/* test_json_printer.c -- JSON reports as outlines for people, and messages that a terminal can bear. */
+/* test_json_printer.c -- JSON reports as outlines for people, and messages that a terminal can
+ * bear. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

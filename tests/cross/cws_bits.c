@@ -3,8 +3,8 @@
  * made (tests/reference/cws_model.py).
  *
  * A plain program without any test library: tests/cross/cws_bits.sh builds it in several ways,
- * scripts/test-neon.sh for AArch64. Prints one line "N passed, N failed" and ends with 1 when a check
- * failed. */
+ * scripts/test-neon.sh for AArch64. Prints one line "N passed, N failed" and ends with 1 when a
+ * check failed. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,9 +1,10 @@
-/* against_calls.c -- each allocation and each system call of a dedup against known documents fails once, in turn, until a run
- * has no failure (the first fifty each, then fewer and fewer): against an index, and against signatures, which become one, with words or
- * with sets that are made of the inputs again.
+/* against_calls.c -- each allocation and each system call of a dedup against known documents fails
+ * once, in turn, until a run has no failure (the first fifty each, then fewer and fewer): against
+ * an index, and against signatures, which become one, with words or with sets that are made of the
+ * inputs again.
  *
- * A run that fails says why and keeps no block of memory and no open file; one that goes on all the same gives the
- * right rows. */
+ * A run that fails says why and keeps no block of memory and no open file; one that goes on all the
+ * same gives the right rows. */
 #include <criterion/criterion.h>
 
 #include <bandmill/bandmill.h>

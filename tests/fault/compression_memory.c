@@ -1,8 +1,9 @@
-/* compression_memory.c -- each allocation of the libraries that compress, and that take a compression
- * off, fails once, in turn: it is BM_ERR_NOMEM, and no word of broken data or of a bug of ours.
+/* compression_memory.c -- each allocation of the libraries that compress, and that take a
+ * compression off, fails once, in turn: it is BM_ERR_NOMEM, and no word of broken data or of a bug
+ * of ours.
  *
- * The libraries are shared ones, whose calls of malloc the linker cannot wrap. So this program has a
- * malloc of its own, which they find first: the C library's, but for the call that is to fail. */
+ * The libraries are shared ones, whose calls of malloc the linker cannot wrap. So this program has
+ * a malloc of its own, which they find first: the C library's, but for the call that is to fail. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,10 @@
-/* exchange_calls.c -- each allocation and each system call of export and import fails once, in turn, until a run has no failure.
+/* exchange_calls.c -- each allocation and each system call of export and import fails once, in
+ * turn, until a run has no failure.
  *
- * A run that fails says why, leaves nothing at the target (or the whole new output, where only its directory would not be synced; or work that
- * the next job there takes over), and keeps no block of memory and no open file. One that goes on all the same gives the right bytes. Tables are read and written by what
- * stands in for the module here: its own calls are Arrow's. */
+ * A run that fails says why, leaves nothing at the target (or the whole new output, where only its
+ * directory would not be synced; or work that the next job there takes over), and keeps no block of
+ * memory and no open file. One that goes on all the same gives the right bytes. Tables are read and
+ * written by what stands in for the module here: its own calls are Arrow's. */
 #include <bandmill/exchange.h>
 #include <bandmill/job.h>
 

@@ -1,5 +1,5 @@
-/* explain_calls.c -- each allocation and each system call of explain, cluster and report fails once, in
- * turn, until a run has no failure.
+/* explain_calls.c -- each allocation and each system call of explain, cluster and report fails
+ * once, in turn, until a run has no failure.
  *
  * A run that fails says why, leaves the earlier output as it was (or the whole new one in its
  * place) and nothing beside it, and keeps no block of memory and no open file. One that goes on all
@@ -202,7 +202,8 @@ static const task tasks[] = {
 };
 enum { TASKS = sizeof tasks / sizeof tasks[0] };
 
-/* Fail call 0, 1, 2 … until a run has no failure; how many there were. In the small size one in three. */
+/* Fail call 0, 1, 2 … until a run has no failure; how many there were. In the small size one in
+ * three. */
 static long fail_each(scratch *s, const task *t, bool memory)
 {
     size_t n_warnings;

@@ -1,14 +1,17 @@
-/* fork_server.c -- a library for LD_PRELOAD that runs the program's main() in a child of its own for each job it is told, so that a
- * script with hundreds of jobs loads the OpenCL driver, which costs more than a small job, once. A child is what exec would have made:
- * nothing of the program or of the driver has run before the fork; the driver's libraries are mapped and relocated, which is all.
+/* fork_server.c -- a library for LD_PRELOAD that runs the program's main() in a child of its own
+ * for each job it is told, so that a script with hundreds of jobs loads the OpenCL driver, which
+ * costs more than a small job, once. A child is what exec would have made: nothing of the program
+ * or of the driver has run before the fork; the driver's libraries are mapped and relocated, which
+ * is all.
  *
  *   LD_PRELOAD=libfork_server.so FORK_SERVER_LOAD="libpocl.so.2 ..." PROGRAM
  *
  * What each job opens for its digests is mapped too.
  *
- * Standard input has a job a line, of words between tabs: DIRECTORY STDOUT STDERR SECONDS VAR=VALUE... -- ARGUMENT... A variable in the
- * form VAR alone is unset. After each job a line with its exit code is written to standard output: 128 and the number of a signal, 124
- * where it ran longer than SECONDS, as `timeout` says it. The server ends with its input. */
+ * Standard input has a job a line, of words between tabs: DIRECTORY STDOUT STDERR SECONDS
+ * VAR=VALUE... -- ARGUMENT... A variable in the form VAR alone is unset. After each job a line with
+ * its exit code is written to standard output: 128 and the number of a signal, 124 where it ran
+ * longer than SECONDS, as `timeout` says it. The server ends with its input. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,10 +1,11 @@
-/* job_calls.c -- each system call of a whole job's claim, seal, commit and resume fails once, in turn,
- * until a run has no failure: with EIO, ENOSPC, EACCES one after another. In the small size one in three.
+/* job_calls.c -- each system call of a whole job's claim, seal, commit and resume fails once, in
+ * turn, until a run has no failure: with EIO, ENOSPC, EACCES one after another. In the small size
+ * one in three.
  *
- * After each: the job failed and says why, or it went on because it can do without (`borne`). No block
- * of memory and no open file is kept. At the target stands nothing, or what stood there before, or the
- * whole result, and the report beside it likewise. And the same job, run again with `resume`, makes
- * the bytes of one that nobody disturbed. */
+ * After each: the job failed and says why, or it went on because it can do without (`borne`). No
+ * block of memory and no open file is kept. At the target stands nothing, or what stood there
+ * before, or the whole result, and the report beside it likewise. And the same job, run again with
+ * `resume`, makes the bytes of one that nobody disturbed. */
 #include <bandmill/job.h>
 
 #include <stdio.h>
@@ -81,8 +82,8 @@ static const struct {
     {"realpath", "of an input: the reader, which opens it next, says why"},
     {"stat",
      "the same; or of what may be a directory of signatures, and is then read as documents"},
-    /* Sealing: a job that cannot goes on without, or goes on from what was sealed before. And a claim
-     * that was not sure of its marker is tried again. */
+    /* Sealing: a job that cannot goes on without, or goes on from what was sealed before. And a
+     * claim that was not sure of its marker is tried again. */
     {"fstat", "sealing, claiming"},
     {"fstatat", "sealing, claiming; or clearing away"},
     {"lstat", "sealing, claiming"},
@@ -480,7 +481,8 @@ static void fail_all(kind what)
 #define WORK  "outputs/out.partial"
 #define MOVED "outputs/moved"
 
-/* As a job would that takes the first for leavings: removed (here: out of the way), and made anew. */
+/* As a job would that takes the first for leavings: removed (here: out of the way), and made anew.
+ */
 static void exchange(void)
 {
     const int code = errno;

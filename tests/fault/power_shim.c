@@ -1,21 +1,20 @@
-/* power_shim.c -- a record of what a process does to files, in the order in which it does it, for tests: loaded before the C library
- * (LD_PRELOAD). scale/power.py makes of it the states in which a loss of power may leave the disk.
+/* power_shim.c -- a record of what a process does to files, in the order in which it does it, for
+ * tests: loaded before the C library (LD_PRELOAD). scale/power.py makes of it the states in which a
+ * loss of power may leave the disk.
  *
  *     POWER_SHIM_LOG=FILE   where the record goes; nothing is recorded without it
  *
  * A line a call, words between tabs; a file and a folder is its inode, a path is absolute:
  *
- *     make PATH INO       opened with O_CREAT: it is new there, unless this very file has the name already
- *     unnamed INO         O_TMPFILE
- *     write INO AT BYTES  behind the line, the bytes
- *     synced INO AT BYTES the same on a descriptor with O_DSYNC or O_SYNC
- *     cut INO BYTES       ftruncate, O_TRUNC
+ *     make PATH INO       opened with O_CREAT: it is new there, unless this very file has the name
+ * already unnamed INO         O_TMPFILE write INO AT BYTES  behind the line, the bytes synced INO
+ * AT BYTES the same on a descriptor with O_DSYNC or O_SYNC cut INO BYTES       ftruncate, O_TRUNC
  *     sync INO            fsync, fdatasync; of a folder too
  *     syncfs
  *     mkdir PATH INO, rmdir PATH, unlink PATH, link PATH INO, rename FROM TO, exchange FROM TO
  *
- * Calls that fail are not there, and what goes to the standard streams, to pipes and through maps is not. Threads: any; a call and
- * its line are one step. */
+ * Calls that fail are not there, and what goes to the standard streams, to pipes and through maps
+ * is not. Threads: any; a call and its line are one step. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,9 @@
-/* store_calls.c -- each system call and each allocation of an index fails once, in turn, those of LMDB too: the caller is told,
- * and the index is as it was at the last commit; or, where nothing that counts has failed, all is done.
+/* store_calls.c -- each system call and each allocation of an index fails once, in turn, those of
+ * LMDB too: the caller is told, and the index is as it was at the last commit; or, where nothing
+ * that counts has failed, all is done.
  *
- * LMDB is opened at run time and finds these functions before the C library's, since the program exports them. */
+ * LMDB is opened at run time and finds these functions before the C library's, since the program
+ * exports them. */
 #include "tests/unit/store/store_model.h"
 
 #include <dlfcn.h>
@@ -20,8 +22,8 @@
 
 #define FIRST_PAGE 4096
 
-/* How many transactions LMDB has ended, by a write into one of its two first pages; and how many it had when the call of the plan
- * failed (LMDB itself writes there again after a failure). */
+/* How many transactions LMDB has ended, by a write into one of its two first pages; and how many it
+ * had when the call of the plan failed (LMDB itself writes there again after a failure). */
 static long ended, ended_at_failure;
 
 static bool fails_now(const char *which, bool memory)
@@ -212,7 +214,8 @@ static long fail_each_write(int code, bool memory)
         bm_store_view *view = NULL;
         store = model_open(dir, BM_STORE_READ);
         cr_assert_eq(bm_store_view_open(store, &view, NULL), BM_OK);
-        /* Only where LMDB's last transaction has ended, and then its record failed, is a commit there that was not acknowledged. */
+        /* Only where LMDB's last transaction has ended, and then its record failed, is a commit
+         * there that was not acknowledged. */
         const bool there = committed || ended_at_failure == all_ended;
         unrecorded += there && !committed;
         cr_assert(model_same(there ? after : before, view, true, why), "call %ld (%s): %s: %s", n,
@@ -243,7 +246,8 @@ Test(store_calls, each_allocation_that_fails_leaves_the_last_commit)
     cr_assert_gt(fail_each_write(0, true), 100);
 }
 
-/* A copy into a new index, as `compact` makes it: whole, or an error, and the first one is as it was. */
+/* A copy into a new index, as `compact` makes it: whole, or an error, and the first one is as it
+ * was. */
 static void fail_each_copy(int code, bool memory)
 {
     scratch s;
@@ -353,7 +357,8 @@ Test(store_calls, a_full_disk_leaves_the_last_commit)
     scratch_close(&s);
 }
 
-/* A disk of 1 MiB in memory, where the test may mount one. LMDB itself speaks of an input/output error. */
+/* A disk of 1 MiB in memory, where the test may mount one. LMDB itself speaks of an input/output
+ * error. */
 Test(store_calls, a_disk_that_is_full_is_named_as_the_cause)
 {
     scratch s;

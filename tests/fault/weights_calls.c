@@ -1,6 +1,6 @@
-/* weights_calls.c -- calls and allocations fail, one a run, while documents are counted, looked up and
- * weighed with little memory, and while weighted documents are compared with sets in a file: the job says
- * why, and never gives a result. */
+/* weights_calls.c -- calls and allocations fail, one a run, while documents are counted, looked up
+ * and weighed with little memory, and while weighted documents are compared with sets in a file:
+ * the job says why, and never gives a result. */
 #include <errno.h>
 #include <stdarg.h>
 

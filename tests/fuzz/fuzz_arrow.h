@@ -1,9 +1,10 @@
-/* fuzz_arrow.h -- a table of signatures made of the bytes of an input, as a reader of tables gives it: every array is as Arrow's
- * specification wants it, and of whatever types, lengths, offsets and nulls the bytes say. Buffers have exactly the size that they need,
- * so that a sanitizer sees a byte too many. Header only.
+/* fuzz_arrow.h -- a table of signatures made of the bytes of an input, as a reader of tables gives
+ * it: every array is as Arrow's specification wants it, and of whatever types, lengths, offsets and
+ * nulls the bytes say. Buffers have exactly the size that they need, so that a sanitizer sees a
+ * byte too many. Header only.
  *
  *     byte 0 … 4   which: type of the signatures, of their words, of the ids, of n_shingles; flags
- *     then         for each array: rows, offset, and for each row what it has                     */
+ *     then         for each array: rows, offset, and for each row what it has */
 #ifndef TEST_FUZZ_ARROW_H
 #define TEST_FUZZ_ARROW_H
 

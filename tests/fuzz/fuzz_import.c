@@ -1,11 +1,14 @@
 /* fuzz_import.c -- signatures that others made, as a directory of ours.
  *
- * The first byte of an input says the form (npy, leanminhash, tables twice), whether words are of 8 bytes, whether a list of ids is given,
- * and whether a second file is read behind the first. Behind it stands the file, then `---`, the list of ids (of tables: the provenance in their
- * metadata), `---`, and the second file. Tables are made of the bytes (fuzz_arrow.h) by what stands in for their reader here.
+ * The first byte of an input says the form (npy, leanminhash, tables twice), whether words are of 8
+ * bytes, whether a list of ids is given, and whether a second file is read behind the first. Behind
+ * it stands the file, then `---`, the list of ids (of tables: the provenance in their metadata),
+ * `---`, and the second file. Tables are made of the bytes (fuzz_arrow.h) by what stands in for
+ * their reader here.
  *
- * Whatever is in them: a status that the documentation has, with words and without an output; or a directory with as many ids as rows, of
- * which the words of an array are those of the file, byte for byte. */
+ * Whatever is in them: a status that the documentation has, with words and without an output; or a
+ * directory with as many ids as rows, of which the words of an array are those of the file, byte
+ * for byte. */
 #include <bandmill/exchange.h>
 
 #include "fuzz_arrow.h"

@@ -6,8 +6,8 @@
  *     5   what a commit makes visible, with its sum put right
  *     6   a filter, whose sum is not looked at: only its own documents are found
  *
- * Nothing is read outside of the bytes (they are copied to memory of just their size), and what is taken is in order:
- * a set, a piece, written again, is the same bytes. */
+ * Nothing is read outside of the bytes (they are copied to memory of just their size), and what is
+ * taken is in order: a set, a piece, written again, is the same bytes. */
 #include "fuzz_check.h"
 #include "store/piece.h"
 #include "store/store_pages.h"

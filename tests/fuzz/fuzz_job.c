@@ -3,8 +3,8 @@
  *
  * An input is a list of changes of eight bytes: job (with the highest bit: together with the next
  * change), file, what is done, place (2), value, length (2). After each the job ends with a status
- * that the documentation has, leaves nothing at its target when it fails, and succeeds only with the
- * bytes that it makes of the directory as it was. */
+ * that the documentation has, leaves nothing at its target when it fails, and succeeds only with
+ * the bytes that it makes of the directory as it was. */
 #include <bandmill/cluster.h>
 #include <bandmill/explain.h>
 #include <bandmill/job.h>

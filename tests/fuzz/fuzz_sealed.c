@@ -1,6 +1,6 @@
 /* fuzz_sealed.c -- any bytes as what an interrupted job has left. The first says what they are: a
- * journal; the lines of one; a temporary file that was saved; the records of sealed documents, or of
- * sealed matches, which are put into a file with right checksums first, so that what lies behind
+ * journal; the lines of one; a temporary file that was saved; the records of sealed documents, or
+ * of sealed matches, which are put into a file with right checksums first, so that what lies behind
  * these is reached too.
  *
  * It is taken as it was written, or refused with a message (BM_ERR_FORMAT); what was loaded holds
@@ -18,8 +18,8 @@
 
 /* --- journals --- */
 
-/* Sums of arrays count for the documents that the next line names, and for those alone. `so_far`: what
- * the lines before this one said. */
+/* Sums of arrays count for the documents that the next line names, and for those alone. `so_far`:
+ * what the lines before this one said. */
 static void check_sums(const char *line, bm_checkpoint_saved *so_far)
 {
     const bm_checkpoint_saved before = *so_far;
@@ -95,7 +95,8 @@ static void check_goes_on(const char *path)
     bm_journal_close(journal);
 }
 
-/* With `lines` as they were written, cut or with another byte at `place`: the beginning, or damage. */
+/* With `lines` as they were written, cut or with another byte at `place`: the beginning, or damage.
+ */
 static void check_damage(const char *path, const bm_journal *whole, const bm_buf *bytes,
                          size_t place)
 {

@@ -1,5 +1,5 @@
-/* fuzz_tables.c -- any bytes as a table that bandmill writes. The first says which: pairs, groups, a
- * table of TSV, groups and removed together, pairs to be clustered.
+/* fuzz_tables.c -- any bytes as a table that bandmill writes. The first says which: pairs, groups,
+ * a table of TSV, groups and removed together, pairs to be clustered.
  *
  * What can be read is written again, and reads as the same; an error names the file. Clusters are
  * those of a plain model. */

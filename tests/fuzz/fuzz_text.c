@@ -50,7 +50,8 @@ static void check_document(const bm_shingle_batch *batch, size_t doc, const bm_s
     CHECK(memcmp(&batch->content[doc], &right->content[0], sizeof right->content[0]) == 0);
 }
 
-/* The text as a file of stop words: a list, of words that are themselves in it, or an error that names a line. */
+/* The text as a file of stop words: a list, of words that are themselves in it, or an error that
+ * names a line. */
 static void check_list(bm_text_options options, bm_str text)
 {
     char *words = NULL;
@@ -115,7 +116,8 @@ static void check_cuts(const char *cpu, const bm_text_options *options, bm_str t
     bm_shingler_close(shingler);
 }
 
-/* A way of signing, opened once for all inputs: what is drawn for it takes longer than a document. */
+/* A way of signing, opened once for all inputs: what is drawn for it takes longer than a document.
+ */
 typedef struct signing {
     bm_scheme_params params;
     uint32_t rows;

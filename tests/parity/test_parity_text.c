@@ -1,5 +1,6 @@
-/* Texts cut and hashed on every OpenCL device here, in both shapes of the kernels: words, keys, counts
- * of distinct shingles and content hashes equal the exact shingler's hashes under the scalar reference.
+/* Texts cut and hashed on every OpenCL device here, in both shapes of the kernels: words, keys,
+ * counts of distinct shingles and content hashes equal the exact shingler's hashes under the scalar
+ * reference.
  *
  * No device: the tests are skipped, with the reason. BANDMILL_REQUIRE_OPENCL=N: fewer than N
  * platforms is a failure. BANDMILL_TEST_DEVICE=opencl:P.D: that device alone, in both shapes with
@@ -251,8 +252,8 @@ static bm_backend *open_device(const bm_device_info *device, const bm_text_optio
     return backend;
 }
 
-/* Of the four pairs of two devices and two shapes, or the two of one device, one is met with each K, in
- * turn. */
+/* Of the four pairs of two devices and two shapes, or the two of one device, one is met with each
+ * K, in turn. */
 static void check_options(const bm_device_info *infos, size_t n, const bm_text_options *options,
                           size_t turn)
 {
@@ -285,8 +286,8 @@ static void check_options(const bm_device_info *infos, size_t n, const bm_text_o
     free_corpus(&c);
 }
 
-/* In an order in which lengths of one case of XXH3 meet both shapes, and PoCL, where it is the second
- * device, has the programs of tests/cli/cases/device_text.sh. */
+/* In an order in which lengths of one case of XXH3 meet both shapes, and PoCL, where it is the
+ * second device, has the programs of tests/cli/cases/device_text.sh. */
 static void check_kind(bm_shingle_kind kind, const uint32_t *ks)
 {
     size_t n;

@@ -1,5 +1,6 @@
-/* race_index.c -- queries of several threads through one handle of an index, while another thread adds, removes and commits:
- * few documents, by the thread of the call, and many, by the threads of the pool. */
+/* race_index.c -- queries of several threads through one handle of an index, while another thread
+ * adds, removes and commits: few documents, by the thread of the call, and many, by the threads of
+ * the pool. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>

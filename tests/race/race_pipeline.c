@@ -1,8 +1,9 @@
 /* race_pipeline.c -- the threads of the library at work, as a plain program for ThreadSanitizer.
  *
- * The pool and the queue under load; inputs unpacked ahead; sign, dedup and pairs with several threads, small batches,
- * callbacks, a cancel in the middle, and every OpenCL device beside the CPU; two jobs at once. What
- * comes out must be what one thread makes. Prints "N passed, N failed"; exits 1 if any failed. */
+ * The pool and the queue under load; inputs unpacked ahead; sign, dedup and pairs with several
+ * threads, small batches, callbacks, a cancel in the middle, and every OpenCL device beside the
+ * CPU; two jobs at once. What comes out must be what one thread makes. Prints "N passed, N failed";
+ * exits 1 if any failed. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -152,8 +153,8 @@ static void *help(void *ahead)
     return NULL;
 }
 
-/* Bytes of all sources until one fails, when `yields`, or when the reader leaves; its own threads unpack ahead, or those that
- * help. */
+/* Bytes of all sources until one fails, when `yields`, or when the reader leaves; its own threads
+ * unpack ahead, or those that help. */
 static size_t read_ahead(bm_input_set *set, bool helped, bool yields, size_t leaves,
                          bm_status *status)
 {

@@ -6,9 +6,9 @@
  *     ACTION   hang, abort, segv, exit0, exit1, exit_now (_exit(0)); claim: 2^32-1 platforms or
  *              devices; garbage: pointers that lead nowhere; null: none, and success all the same;
  *              endless: names without end, and a size that is another each time it is asked for
- *     WHERE    load (the constructor), platforms, devices, info (of the device), context (to be made)
- *     FAKE_ICD_LOG=FILE       a letter is appended for each time devices are asked for: t in a trial
- *                             run's process (`__probe-opencl`), j in a job's
+ *     WHERE    load (the constructor), platforms, devices, info (of the device), context (to be
+ * made) FAKE_ICD_LOG=FILE       a letter is appended for each time devices are asked for: t in a
+ * trial run's process (`__probe-opencl`), j in a job's
  *
  * It serves as an ICD, behind a loader, and as a loader itself under the name libOpenCL.so.1. It
  * includes no header of OpenCL, so that its functions may have other types than these say. */

@@ -1,9 +1,10 @@
-/* colliding.h -- keys that meet in one place of a hash table whose hash everybody knows. Header only.
+/* colliding.h -- keys that meet in one place of a hash table whose hash everybody knows. Header
+ * only.
  *
- * XXH3_64bits of 8 bytes is one to one, so it is gone back from a hash: of the hashes that agree in some
- * bits, those whose 8 bytes are printable make ids (about one of 3,300 such hashes does). Of 17 to
- * 32 bytes it multiplies two words, each of which a constant was added to by XOR: where one product is of 0,
- * eight bytes change nothing, and ids agree in all 64 bits. */
+ * XXH3_64bits of 8 bytes is one to one, so it is gone back from a hash: of the hashes that agree in
+ * some bits, those whose 8 bytes are printable make ids (about one of 3,300 such hashes does). Of
+ * 17 to 32 bytes it multiplies two words, each of which a constant was added to by XOR: where one
+ * product is of 0, eight bytes change nothing, and ids agree in all 64 bits. */
 #ifndef BM_TESTS_COLLIDING_H
 #define BM_TESTS_COLLIDING_H
 
@@ -71,7 +72,8 @@ static inline bool colliding_is_text(const uint8_t *bytes, size_t n)
     return true;
 }
 
-/* Ids of 8 characters of ASCII, which JSON takes as they are, whose hashes agree in `bits` bits: the leading ones, or the lowest. */
+/* Ids of 8 characters of ASCII, which JSON takes as they are, whose hashes agree in `bits` bits:
+ * the leading ones, or the lowest. */
 typedef struct colliding_ids {
     unsigned bits; /* at most 32 */
     bool leading;

@@ -1,5 +1,6 @@
-/* sized.h -- how often a test repeats what it claims. Header only. With BANDMILL_TEST_SIZE=small, as builds with sanitizers have it, less
- * often: such a build looks for bad accesses on each path, and many rounds of one path are of the release build. */
+/* sized.h -- how often a test repeats what it claims. Header only. With BANDMILL_TEST_SIZE=small,
+ * as builds with sanitizers have it, less often: such a build looks for bad accesses on each path,
+ * and many rounds of one path are of the release build. */
 #ifndef BM_TESTS_SIZED_H
 #define BM_TESTS_SIZED_H
 

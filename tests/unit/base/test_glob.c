@@ -1,5 +1,5 @@
-/* test_glob.c -- patterns of paths: what base/glob.h says of each sign; and against fnmatch(3), which
- * has the same meaning in the C locale where no slash is special. */
+/* test_glob.c -- patterns of paths: what base/glob.h says of each sign; and against fnmatch(3),
+ * which has the same meaning in the C locale where no slash is special. */
 #include <criterion/criterion.h>
 #include <fnmatch.h>
 #include <string.h>

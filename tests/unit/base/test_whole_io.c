@@ -1,4 +1,5 @@
-/* test_whole_io.c -- blocks at places of a file, its end, descriptors that do not serve, a full disk. */
+/* test_whole_io.c -- blocks at places of a file, its end, descriptors that do not serve, a full
+ * disk. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,4 +1,5 @@
-/* test_bench_answer.c -- what follows from what was measured: by hand, and by a model that goes from time to rates instead. */
+/* test_bench_answer.c -- what follows from what was measured: by hand, and by a model that goes
+ * from time to rates instead. */
 #include <criterion/criterion.h>
 
 #include <bandmill/bandmill.h>

@@ -82,7 +82,8 @@ static void naive(uint64_t seed, size_t n, size_t wanted, bool in[MOST])
         in[i] = wanted >= n || bm_sample_priority(seed, i) < sorted[wanted];
 }
 
-/* Sample, and look at everything that comes of it. Of odd seeds the sets are words of signatures. */
+/* Sample, and look at everything that comes of it. Of odd seeds the sets are words of signatures.
+ */
 static void check(uint64_t seed, size_t n, size_t wanted, size_t batch_docs)
 {
     bm_corpus corpus;

@@ -154,8 +154,9 @@ static void expect_on(const trial *t, const batch *b, const expected *right)
     bm_free(keys);
 }
 
-/* What is wanted alone changes from plan to plan and from one instruction set to the next: whether words or keys are handed out is decided
- * after all words of a document are made, whatever made them. */
+/* What is wanted alone changes from plan to plan and from one instruction set to the next: whether
+ * words or keys are handed out is decided after all words of a document are made, whatever made
+ * them. */
 static void expect_reference_on_every_isa(bm_scheme scheme)
 {
     static const uint32_t plans[][3] = {{1, 1, 1},     {16, 16, 1},    {100, 20, 5},

@@ -1,5 +1,5 @@
-/* What cws keeps of elements: every one is found again as long as nothing was forgotten, and what was kept
- * for other elements, or for none, changes no word. */
+/* What cws keeps of elements: every one is found again as long as nothing was forgotten, and what
+ * was kept for other elements, or for none, changes no word. */
 #include <criterion/criterion.h>
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
-/* Every set of loops of cws that this processor runs, bit by bit against sketch/cws_draws.h, and its
- * candidates against the exact bound. */
+/* Every set of loops of cws that this processor runs, bit by bit against sketch/cws_draws.h, and
+ * its candidates against the exact bound. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -136,7 +136,8 @@ static double bound_of(const uint32_t *w)
     return -log((w[2] + 0.5) * (w[3] + 0.5) * 0x1p-64) * q;
 }
 
-/* What native_cws.c does before it asks for candidates: of row N - 1 - i of the bounds element i. */
+/* What native_cws.c does before it asks for candidates: of row N - 1 - i of the bounds element i.
+ */
 static uint8_t *make_scan(const bm_cws_loops *loops, const bm_scheme_params *params,
                           const bm_cws_block *block, bm_cws_scan *scan)
 {
@@ -185,9 +186,9 @@ static size_t find(const bm_cws_loops *loops, const bm_cws_block *block, bm_cws_
     return n_found;
 }
 
-/* Every element whose bound is within its limit; of the others fewer than six tenths of as many again (the
- * first terms of -ln(1-d) let some 1.2 of them pass, the bytes up to 1.13 of these), and 2^-11 of all,
- * which are below the least byte. */
+/* Every element whose bound is within its limit; of the others fewer than six tenths of as many
+ * again (the first terms of -ln(1-d) let some 1.2 of them pass, the bytes up to 1.13 of these), and
+ * 2^-11 of all, which are below the least byte. */
 static void expect_candidates(const bm_cws_loops *loops, double limit, const char *isa)
 {
     static bool found[PERMS][N];

@@ -1,5 +1,5 @@
-/* Every set of loops that this processor runs, against the arithmetic of kernels/affine64.h one value at a
- * time; hashes at the ends of their range, where lost carries and signs would show. */
+/* Every set of loops that this processor runs, against the arithmetic of kernels/affine64.h one
+ * value at a time; hashes at the ends of their range, where lost carries and signs would show. */
 #include <criterion/criterion.h>
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Documents of a job's inputs, handed over in input order: every one once, whatever is full, and what is wrong in its turn. */
+/* Documents of a job's inputs, handed over in input order: every one once, whatever is full, and
+ * what is wrong in its turn. */
 #include <criterion/criterion.h>
 
 #include <stdio.h>
@@ -19,7 +20,8 @@ typedef struct world {
     const char *paths[1];
 } world;
 
-/* Documents d0, d1 … of as many words as their number modulo 7 says; `broken`: the record that is none; N: none is. */
+/* Documents d0, d1 … of as many words as their number modulo 7 says; `broken`: the record that is
+ * none; N: none is. */
 static void open_world(world *w, int broken)
 {
     bm_index_build_options options;

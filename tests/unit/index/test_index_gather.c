@@ -1,4 +1,5 @@
-/* Documents of several batches one behind another: each with the values that it came with, its set sorted. */
+/* Documents of several batches one behind another: each with the values that it came with, its set
+ * sorted. */
 #include <criterion/criterion.h>
 
 #include <stdio.h>

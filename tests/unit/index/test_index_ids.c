@@ -1,4 +1,5 @@
-/* Ids of a batch against those of an index, as a plain table has them: who has an id, who goes, which number is free. */
+/* Ids of a batch against those of an index, as a plain table has them: who has an id, who goes,
+ * which number is free. */
 #include <criterion/criterion.h>
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* The best document of a batch before another, against a naive model: every document that is in and was not taken out, with a key of
- * some band in common, its similarity counted value by value. */
+/* The best document of a batch before another, against a naive model: every document that is in and
+ * was not taken out, with a key of some band in common, its similarity counted value by value. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -71,7 +71,8 @@ static bool are_near(const world *w, size_t i, size_t k)
     return false;
 }
 
-/* Documents are asked in their order, then added; now and then one is taken out, or left out of a question. */
+/* Documents are asked in their order, then added; now and then one is taken out, or left out of a
+ * question. */
 static void expect_as_model(const bm_gather_shape *shape, double threshold)
 {
     world *w = make_world();

@@ -1,5 +1,5 @@
-/* What an index notes of inputs and adds, through a store: names and their numbers; how far an add came, and that another is not
- * taken for it. */
+/* What an index notes of inputs and adds, through a store: names and their numbers; how far an add
+ * came, and that another is not taken for it. */
 #include <criterion/criterion.h>
 
 #include <string.h>

@@ -1,6 +1,6 @@
-/* Answers of a search against a naive model: every document of the index that shares a key in some band, its
- * similarity counted hash by hash; for any batch, threads and memory, with sets in any order, and where the first of the same
- * documents answers for the others. */
+/* Answers of a search against a naive model: every document of the index that shares a key in some
+ * band, its similarity counted hash by hash; for any batch, threads and memory, with sets in any
+ * order, and where the first of the same documents answers for the others. */
 #include <criterion/criterion.h>
 
 #include <stdio.h>
@@ -166,7 +166,8 @@ static int best_first(const void *x, const void *y)
     return a->number < b->number ? -1 : 1;
 }
 
-/* Documents of the index that have a key of the asked one; more than `first`, or 64 and more, are many. */
+/* Documents of the index that have a key of the asked one; more than `first`, or 64 and more, are
+ * many. */
 static bool is_large(const world *w, const doc *asked, uint32_t key, uint32_t first)
 {
     uint32_t n = 0;
@@ -175,8 +176,8 @@ static bool is_large(const world *w, const doc *asked, uint32_t key, uint32_t fi
     return n > first || n >= 64;
 }
 
-/* Of those that share a key the first `first` are candidates; how many are left out stands in w->left: each once for each key
- * that many have, once for all others. */
+/* Of those that share a key the first `first` are candidates; how many are left out stands in
+ * w->left: each once for each key that many have, once for all others. */
 static void compare_all(world *w, uint32_t first)
 {
     if (w->similarity == NULL)
@@ -386,7 +387,8 @@ static void join(uint32_t *parents, uint32_t a, uint32_t b)
         parents[x] = y;
 }
 
-/* Asked documents that found one in common, directly or by others: parents of both kinds, of documents of the index behind. */
+/* Asked documents that found one in common, directly or by others: parents of both kinds, of
+ * documents of the index behind. */
 typedef struct found_by {
     uint32_t parents[N_ASKED + N_DOCS], first[N_DOCS];
     bm_answer best[N_ASKED];
@@ -482,7 +484,8 @@ Test(search, joins_tell_the_best_who_was_found_and_who_found_the_same)
 
 #define NEAR 40u /* hashes of a document, of which one is its own */
 
-/* Steps of n documents that differ in one hash, and share all keys, asked for against themselves. */
+/* Steps of n documents that differ in one hash, and share all keys, asked for against themselves.
+ */
 static uint64_t steps_of(uint32_t n, bm_search_cfg cfg)
 {
     const bm_store_cfg store_cfg = {.mode = BM_STORE_WRITE, .temp_dir = "/tmp"};

@@ -1,5 +1,5 @@
-/* test_find_weighted.c -- bm_find_pairs of documents that bring weights, against the plain formula over
- * every two: sources src/inmem/finder.c, src/inmem/finder.c. */
+/* test_find_weighted.c -- bm_find_pairs of documents that bring weights, against the plain formula
+ * over every two: sources src/inmem/finder.c, src/inmem/finder.c. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>

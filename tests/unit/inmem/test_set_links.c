@@ -1,4 +1,5 @@
-/* test_set_links.c -- links among random sets, of which some are copies, against all pairs compared one by one. */
+/* test_set_links.c -- links among random sets, of which some are copies, against all pairs compared
+ * one by one. */
 #include <criterion/criterion.h>
 
 #include <math.h>

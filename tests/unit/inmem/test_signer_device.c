@@ -1,6 +1,6 @@
-/* Which device a signer takes, and that every OpenCL device here signs what the CPU signs: texts and
- * hashes, by several threads, in calls and in tasks. Without such devices only the first two tests
- * say something. */
+/* Which device a signer takes, and that every OpenCL device here signs what the CPU signs: texts
+ * and hashes, by several threads, in calls and in tasks. Without such devices only the first two
+ * tests say something. */
 #include <criterion/criterion.h>
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* test_special_texts.c -- bags and stop words in memory: similarities by hand, and the same from texts and from the
- * hashes of their shingles. */
+/* test_special_texts.c -- bags and stop words in memory: similarities by hand, and the same from
+ * texts and from the hashes of their shingles. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>
@@ -11,7 +11,8 @@
 static const bm_str texts[] = {{"x y x x z y x w", 15}, {"w w y y y x x q", 15}, {"", 0}, {"x", 1}};
 enum { N = sizeof texts / sizeof texts[0] };
 
-/* The shingles of the texts, repeats and all, as the library hashes them: of one word each, asked for alone. */
+/* The shingles of the texts, repeats and all, as the library hashes them: of one word each, asked
+ * for alone. */
 static size_t hash_words(uint64_t *hashes, uint64_t offsets[N + 1])
 {
     bm_shingle_options options;

@@ -1,5 +1,5 @@
-/* test_compression_kinds.c -- kinds by the first bytes and by the endings of names, as docs/inputs.md 2
- * has them. */
+/* test_compression_kinds.c -- kinds by the first bytes and by the endings of names, as
+ * docs/inputs.md 2 has them. */
 #include <criterion/criterion.h>
 #include <string.h>
 

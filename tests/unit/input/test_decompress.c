@@ -1,5 +1,5 @@
-/* test_decompress.c -- members, padding, ends, windows, damage, of every kind. What is decompressed was
- * compressed by the libraries themselves, here. */
+/* test_decompress.c -- members, padding, ends, windows, damage, of every kind. What is decompressed
+ * was compressed by the libraries themselves, here. */
 #include <bzlib.h>
 #include <criterion/criterion.h>
 #include <lz4frame.h>
@@ -187,8 +187,8 @@ Test(decompress, zeros_behind_a_gzip_member_are_padding_and_other_bytes_are_not)
 
 Test(decompress, a_damaged_checksum_is_found)
 {
-    /* Bytes of the checksum of the content from the end: CRC32 before the size; XXH64's low half; in
-     * the index of xz, whose check lies before it; the stream's CRC32; XXH32. */
+    /* Bytes of the checksum of the content from the end: CRC32 before the size; XXH64's low half;
+     * in the index of xz, whose check lies before it; the stream's CRC32; XXH32. */
     static const size_t behind[N_KINDS] = {6, 2, 14, 3, 2};
     char packed[1000], out[1000];
     for (int k = 0; k < N_KINDS; k++) {

@@ -1,5 +1,5 @@
-/* Unpacking ahead: the bytes, digests and errors of sources are those that were packed, or those of one thread, whatever
- * threads and memory there are, and whatever is wrong. */
+/* Unpacking ahead: the bytes, digests and errors of sources are those that were packed, or those of
+ * one thread, whatever threads and memory there are, and whatever is wrong. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -345,7 +345,8 @@ Test(input_ahead, nothing_is_unpacked_ahead_by_one_thread_or_with_little_memory)
     unmake(&s);
 }
 
-/* A frame behind the first asks for more than the first frames tell: the reader's own decoder has room for it. */
+/* A frame behind the first asks for more than the first frames tell: the reader's own decoder has
+ * room for it. */
 Test(input_ahead, a_window_larger_than_was_foreseen_is_read_by_the_reader)
 {
     sources s;

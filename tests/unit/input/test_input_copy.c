@@ -1,4 +1,5 @@
-/* Tables on standard input: all of it in a file without a name. What reads them: tests/reference/test_tables.py */
+/* Tables on standard input: all of it in a file without a name. What reads them:
+ * tests/reference/test_tables.py */
 #include <fcntl.h>
 #include <sys/wait.h>
 

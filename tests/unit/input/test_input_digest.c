@@ -1,5 +1,5 @@
-/* test_input_digest.c -- digests of whole files: published values, sizes round the block, files that
- * cannot be read. */
+/* test_input_digest.c -- digests of whole files: published values, sizes round the block, files
+ * that cannot be read. */
 #include <criterion/criterion.h>
 
 #define XXH_INLINE_ALL

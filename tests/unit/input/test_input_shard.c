@@ -1,4 +1,5 @@
-/* Shares of a file for every number of shares: one after another they have the records of the whole file. */
+/* Shares of a file for every number of shares: one after another they have the records of the whole
+ * file. */
 #include "read_records.h"
 
 #include "input/input_shard.h"

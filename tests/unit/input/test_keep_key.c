@@ -1,11 +1,13 @@
-/* test_keep_key.c -- keys of values that are listed in their order compare as the list says, for `max` and for `min`. */
+/* test_keep_key.c -- keys of values that are listed in their order compare as the list says, for
+ * `max` and for `min`. */
 #include <criterion/criterion.h>
 
 #include <string.h>
 
 #include "input/keep_key.h"
 
-/* N: as JSON has it, E: exact to its last digit, S: a string, -: no value, =: of a type without an order. The same rank: equal. */
+/* N: as JSON has it, E: exact to its last digit, S: a string, -: no value, =: of a type without an
+ * order. The same rank: equal. */
 static const struct {
     char kind;
     const char *text;

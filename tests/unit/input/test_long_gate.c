@@ -1,5 +1,5 @@
-/* The gate: who is asked about a record that is longer than a batch, and what is said of one that may
- * not be held. */
+/* The gate: who is asked about a record that is longer than a batch, and what is said of one that
+ * may not be held. */
 #include "input/raw_batch.h"
 
 #include "read_records.h"

@@ -1,4 +1,5 @@
-/* Members in memory: they are cut where those who packed them ended them, and unpacked they are what was packed. */
+/* Members in memory: they are cut where those who packed them ended them, and unpacked they are
+ * what was packed. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>

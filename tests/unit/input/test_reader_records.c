@@ -1,9 +1,9 @@
-/* test_reader_records.c -- the limit of records in a batch where the reader does not look for the end of
- * each. */
+/* test_reader_records.c -- the limit of records in a batch where the reader does not look for the
+ * end of each. */
 #include "tests/unit/input/read_records.h"
 
-/* A limit of records that long lines never reach, so that nobody looks for the end of each, until short
- * ones come; and the other way round. */
+/* A limit of records that long lines never reach, so that nobody looks for the end of each, until
+ * short ones come; and the other way round. */
 Test(reader_records, a_limit_of_records_holds_wherever_they_become_short)
 {
     enum { LONG = 600, N_LONG = 300, N_SHORT = 20000 };

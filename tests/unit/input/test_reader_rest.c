@@ -1,14 +1,14 @@
-/* test_reader_rest.c -- files that break off, where bad records are skipped: the same records whatever the
- * size of batches, in full parsing and in splitting, and the files behind them. Of a gzip member without its
- * checksum all is read, so what must come is known. */
+/* test_reader_rest.c -- files that break off, where bad records are skipped: the same records
+ * whatever the size of batches, in full parsing and in splitting, and the files behind them. Of a
+ * gzip member without its checksum all is read, so what must come is known. */
 #include <zlib.h>
 
 #include "read_records.h"
 
 enum { CAP = 1 << 16 };
 
-/* DIR/name: the text as one gzip member, without its last `cut` bytes. The checksum and the length are the
- * last eight. */
+/* DIR/name: the text as one gzip member, without its last `cut` bytes. The checksum and the length
+ * are the last eight. */
 static char *put_gz(const char *dir, const char *name, const char *text, size_t cut)
 {
     static char packed[CAP];

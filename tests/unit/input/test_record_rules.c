@@ -1,5 +1,5 @@
-/* test_record_rules.c -- what options of reading become: settled values, so that nobody who reads asks the
- * options again. */
+/* test_record_rules.c -- what options of reading become: settled values, so that nobody who reads
+ * asks the options again. */
 #include <criterion/criterion.h>
 
 #include "input/record_rules.h"

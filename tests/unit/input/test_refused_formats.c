@@ -1,5 +1,5 @@
-/* test_refused_formats.c -- formats and encodings by their first bytes: those of docs/inputs.md 2, and texts that
- * only look like one. Encoded by iconv(3). */
+/* test_refused_formats.c -- formats and encodings by their first bytes: those of docs/inputs.md 2,
+ * and texts that only look like one. Encoded by iconv(3). */
 #include <criterion/criterion.h>
 #include <iconv.h>
 #include <string.h>

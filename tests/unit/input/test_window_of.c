@@ -1,5 +1,5 @@
-/* test_window_of.c -- windows as the libraries made them: frames and streams of known parameters, made by
- * the compressors themselves. */
+/* test_window_of.c -- windows as the libraries made them: frames and streams of known parameters,
+ * made by the compressors themselves. */
 #include <criterion/criterion.h>
 #include <lzma.h>
 #include <stdlib.h>

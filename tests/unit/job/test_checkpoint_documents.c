@@ -1,5 +1,5 @@
-/* test_checkpoint_documents.c -- a corpus that is left and taken up again, any number of times, is the corpus
- * that was never left. The model is the documents as they were drawn. */
+/* test_checkpoint_documents.c -- a corpus that is left and taken up again, any number of times, is
+ * the corpus that was never left. The model is the documents as they were drawn. */
 #include <fcntl.h>
 #include "job/checkpoint_state.h"
 

@@ -1,5 +1,6 @@
-/* test_settings_keys.c -- of band keys made elsewhere: pairs alone, unverified, and each field that means
- * nothing for them is refused by its name, whether it differs from its default or was asked for. */
+/* test_settings_keys.c -- of band keys made elsewhere: pairs alone, unverified, and each field that
+ * means nothing for them is refused by its name, whether it differs from its default or was asked
+ * for. */
 #include <criterion/criterion.h>
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* test_settings_list.c -- which settings a report tells of a job, by their names and in their order. */
+/* test_settings_list.c -- which settings a report tells of a job, by their names and in their
+ * order. */
 #include <criterion/criterion.h>
 
 #include <stdio.h>

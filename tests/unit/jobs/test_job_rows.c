@@ -1,4 +1,5 @@
-/* Rows of pairs and of queries: who wants to stop while they are written is heard, however many are to come. */
+/* Rows of pairs and of queries: who wants to stop while they are written is heard, however many are
+ * to come. */
 #include <bandmill/index.h>
 #include <bandmill/job.h>
 

@@ -1,7 +1,7 @@
-/* bm_tune over documents whose similarities are known by construction: where all are sampled its numbers
- * are sums over all pairs; of a sample, what must hold whatever is drawn; the same bytes for any threads,
- * batches and places of the sets; what a caller may do wrong. That the errors are right is shown in
- * tests/unit/tune/test_pair_total.c and tests/reference/test_forecast.py. */
+/* bm_tune over documents whose similarities are known by construction: where all are sampled its
+ * numbers are sums over all pairs; of a sample, what must hold whatever is drawn; the same bytes
+ * for any threads, batches and places of the sets; what a caller may do wrong. That the errors are
+ * right is shown in tests/unit/tune/test_pair_total.c and tests/reference/test_forecast.py. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -16,7 +16,8 @@
 enum { DOCS = 150, WORDS = 40, COPIES = 3, ALONE = 20 };
 
 /* Document i has the words from 3 i on; so two of them have max(0, 40 - 3 d) in common. Then ALONE
- * documents that are like none, COPIES of the first one and as many of the second, and two without words. */
+ * documents that are like none, COPIES of the first one and as many of the second, and two without
+ * words. */
 static void make_input(scratch *s)
 {
     FILE *file = fopen(scratch_at(s, "in.jsonl"), "w");

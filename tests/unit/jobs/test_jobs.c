@@ -265,7 +265,8 @@ Test(jobs, progress_never_falls_and_knows_the_total)
 
 #define LINE_BYTES 1024u
 
-/* Lines of one length, each a document of its own; a batch of the pass that copies ends between lines 1000 and 1050. */
+/* Lines of one length, each a document of its own; a batch of the pass that copies ends between
+ * lines 1000 and 1050. */
 static void write_lines(const place *p, unsigned n)
 {
     FILE *file = fopen(p->input, "w");

@@ -1,5 +1,5 @@
-/* bandmill/exchange.h: its calls with options that are too short, too long, of no value that there is, or
- * with pointers missing. */
+/* bandmill/exchange.h: its calls with options that are too short, too long, of no value that there
+ * is, or with pointers missing. */
 #include "tests/unit/jobs/public_api.h"
 
 static void init_export(void *options, size_t struct_size)

@@ -1,5 +1,5 @@
-/* The queries of bandmill/index.h: options that are missing, out of range or at odds, pointers that are NULL. Each is
- * BM_ERR_USAGE and names its field, before anything is opened. */
+/* The queries of bandmill/index.h: options that are missing, out of range or at odds, pointers that
+ * are NULL. Each is BM_ERR_USAGE and names its field, before anything is opened. */
 #include "tests/unit/jobs/public_api.h"
 
 #include <math.h>

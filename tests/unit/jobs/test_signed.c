@@ -1,5 +1,6 @@
-/* test_signed.c -- signatures of a table in memory are those that a job writes, to the byte; what takes a
- * job is told apart before the table is touched. Also covers sign_table.c, sign_table.c, sign_table.c. */
+/* test_signed.c -- signatures of a table in memory are those that a job writes, to the byte; what
+ * takes a job is told apart before the table is touched. Also covers sign_table.c, sign_table.c,
+ * sign_table.c. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
 

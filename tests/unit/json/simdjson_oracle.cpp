@@ -1,12 +1,13 @@
-/* simdjson_oracle.cpp -- fields of a JSON line by simdjson's DOM, which shares no code with ours: what
- * the parser is held against, in unit tests and in the fuzzer.
+/* simdjson_oracle.cpp -- fields of a JSON line by simdjson's DOM, which shares no code with ours:
+ * what the parser is held against, in unit tests and in the fuzzer.
  *
  * The DOM validates all of a line, and walking an object shows every key, so that the last of equal
  * keys can count. No answer, though simdjson may accept them, have
  *   a line that begins with a byte order mark        (later versions skip it)
  *   a string with an unpaired surrogate              (some versions let the low half through)
- *   a surrogate escape, before simdjson 3.0          (any escape behind a high half was its low half)
- *   a number whose source text is wanted but cannot be told from its value        (-0, doubles) */
+ *   a surrogate escape, before simdjson 3.0          (any escape behind a high half was its low
+ * half) a number whose source text is wanted but cannot be told from its value        (-0, doubles)
+ */
 #include "tests/unit/json/simdjson_oracle.h"
 
 #include <array>
@@ -104,7 +105,8 @@ bool read_number(digits *text, const element &value, bm_json_field *field)
     return false;
 }
 
-// `number`: where the source text of a number is written, and stays until it is used; NULL: it is not wanted.
+// `number`: where the source text of a number is written, and stays until it is used; NULL: it is
+// not wanted.
 bool read_value(const element &value, digits *number, bm_json_field *field)
 {
     switch (value.type()) {

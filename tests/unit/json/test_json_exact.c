@@ -213,7 +213,8 @@ Test(json_exact, nests_1024_levels_and_says_so_beyond)
     }
 }
 
-/* What is wanted of a string: its bytes, how many of the source were invalid, and its length there. */
+/* What is wanted of a string: its bytes, how many of the source were invalid, and its length there.
+ */
 typedef struct wanted_string {
     const char *bytes;
     size_t len;

@@ -334,7 +334,8 @@ static bm_all_pairs_job job_of_store(const corpus *c, store *s, double threshold
     return job;
 }
 
-/* The candidates of a store, compared, are the pairs that sets in memory give. The blocks it took. */
+/* The candidates of a store, compared, are the pairs that sets in memory give. The blocks it took.
+ */
 static uint64_t expect_from_store(const corpus *c, bm_all_pairs_job job, const list *wanted,
                                   uint64_t compared)
 {

@@ -1,5 +1,5 @@
-/* test_band_curve.c -- slope and steepest point against derivatives taken numerically, in long double
- * arithmetic, of 1 - (1 - s^r)^b written as it stands. */
+/* test_band_curve.c -- slope and steepest point against derivatives taken numerically, in long
+ * double arithmetic, of 1 - (1 - s^r)^b written as it stands. */
 #include <criterion/criterion.h>
 
 #include <math.h>

@@ -89,7 +89,8 @@ Test(edit_distance, equals_the_recurrence_for_any_two_texts)
     }
 }
 
-/* A block that moved: the path leaves the diagonal by its length, so that bands of many widths are tried. */
+/* A block that moved: the path leaves the diagonal by its length, so that bands of many widths are
+ * tried. */
 Test(edit_distance, of_a_text_whose_parts_changed_places)
 {
     enum { N = 1500 };

@@ -1,4 +1,5 @@
-/* test_keep_rank.c -- ranks against a sort that compares columns one after the other; turns of stars against a walk. */
+/* test_keep_rank.c -- ranks against a sort that compares columns one after the other; turns of
+ * stars against a walk. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* test_pair_groups.c -- groups of random pairs, against plain models: labels that spread until nothing changes, and stars by their
- * definition. */
+/* test_pair_groups.c -- groups of random pairs, against plain models: labels that spread until
+ * nothing changes, and stars by their definition. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -130,8 +130,9 @@ Test(pair_groups, counts_are_of_groups_of_two_and_more)
     }
 }
 
-/* Documents from FIRST_COPY on are copies of the one so many places before them, and in no pair. In the order of the ranks, each
- * that nobody took takes those that it is joined to; a copy counts where the first of them does. */
+/* Documents from FIRST_COPY on are copies of the one so many places before them, and in no pair. In
+ * the order of the ranks, each that nobody took takes those that it is joined to; a copy counts
+ * where the first of them does. */
 Test(pair_groups, stars_keep_the_preferred_copy_of_each_centre)
 {
     enum { FIRST_COPY = 30 };

@@ -1,5 +1,5 @@
-/* test_plan_list.c -- lists of plans against a search that tries every one; the published case of 128
- * permutations; the least number of permutations against trying one after another. */
+/* test_plan_list.c -- lists of plans against a search that tries every one; the published case of
+ * 128 permutations; the least number of permutations against trying one after another. */
 #include <criterion/criterion.h>
 
 #include <bandmill/sketch.h>

@@ -1,5 +1,5 @@
-/* test_set_overlaps.c -- hashes in common against counting them one by one, for sets of all sizes, hashes
- * that are anything, and many look-ups with one scratch. */
+/* test_set_overlaps.c -- hashes in common against counting them one by one, for sets of all sizes,
+ * hashes that are anything, and many look-ups with one scratch. */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>

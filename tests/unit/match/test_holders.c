@@ -1,4 +1,5 @@
-/* test_holders.c -- who holds whom: sets are bits of a word, and the model counts the bits that two have in common. */
+/* test_holders.c -- who holds whom: sets are bits of a word, and the model counts the bits that two
+ * have in common. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
@@ -139,7 +140,8 @@ static void close_world(world *w)
     free(w);
 }
 
-/* Of each representative its holder: known ones come before all, then those that are kept, in their order. */
+/* Of each representative its holder: known ones come before all, then those that are kept, in their
+ * order. */
 static void model_holders(const world *w, uint32_t *holder)
 {
     uint32_t kept[N], n_kept = 0;

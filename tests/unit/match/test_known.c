@@ -1,5 +1,6 @@
-/* test_known.c -- groups where some documents are known, on random graphs against a model that walks them: documents
- * and known ones are its nodes, and known ones are never joined to each other. */
+/* test_known.c -- groups where some documents are known, on random graphs against a model that
+ * walks them: documents and known ones are its nodes, and known ones are never joined to each
+ * other. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* test_lost_shingles.c -- sets are bits of a word: lost are the bits of the removed document that the kept one lacks. */
+/* test_lost_shingles.c -- sets are bits of a word: lost are the bits of the removed document that
+ * the kept one lacks. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
@@ -26,7 +27,8 @@ static uint64_t draw(uint64_t *state)
     return *state >> 33;
 }
 
-/* Document 0 is kept, of the others every third; the rest goes to one of these, to a known one, or to nobody. */
+/* Document 0 is kept, of the others every third; the rest goes to one of these, to a known one, or
+ * to nobody. */
 static void open_world(world *w, uint64_t seed)
 {
     uint64_t state = seed;

@@ -1,5 +1,5 @@
-/* test_match_stars.c -- stars whose crowded buckets are looked at turn by turn: against a model that
- * compares all pairs and takes turns, and the work of large buckets, counted in pairs. */
+/* test_match_stars.c -- stars whose crowded buckets are looked at turn by turn: against a model
+ * that compares all pairs and takes turns, and the work of large buckets, counted in pairs. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,4 +1,5 @@
-/* test_turn_links.c -- links are those of the time when they were opened, whatever is found later. */
+/* test_turn_links.c -- links are those of the time when they were opened, whatever is found later.
+ */
 #include <criterion/criterion.h>
 
 #include "model/ids.h"

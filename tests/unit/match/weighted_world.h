@@ -1,4 +1,5 @@
-/* weighted_world.h -- the random sets of all_pairs_world.h with weights, in a corpus. Header only. */
+/* weighted_world.h -- the random sets of all_pairs_world.h with weights, in a corpus. Header only.
+ */
 #ifndef BM_TESTS_WEIGHTED_WORLD_H
 #define BM_TESTS_WEIGHTED_WORLD_H
 
@@ -7,7 +8,8 @@
 #include "all_pairs_world.h"
 #include "lsh/verify.h"
 
-/* Of a hash in a document: its own logarithm, and how often it stands there. Copies have the same. */
+/* Of a hash in a document: its own logarithm, and how often it stands there. Copies have the same.
+ */
 static inline double weight_of(const drawn *s, size_t doc, uint64_t hash)
 {
     uint64_t state = hash, here = hash ^ s->same_as[doc];

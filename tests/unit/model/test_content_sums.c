@@ -1,5 +1,6 @@
-/* test_content_sums.c -- known answers by tests/reference/content_model.py; parts against the whole;
- * and sequences with structure, whose hashes must collide no more than those of chance would. */
+/* test_content_sums.c -- known answers by tests/reference/content_model.py; parts against the
+ * whole; and sequences with structure, whose hashes must collide no more than those of chance
+ * would. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* test_field_rows.c -- each row names a field that is there: what is set is read back, a default is none
- * that was asked for, and rows agree with the public bits and words. */
+/* test_field_rows.c -- each row names a field that is there: what is set is read back, a default is
+ * none that was asked for, and rows agree with the public bits and words. */
 #include <criterion/criterion.h>
 
 #include <string.h>

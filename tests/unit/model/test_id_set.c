@@ -1,4 +1,5 @@
-/* test_id_set.c -- numbers of ids against a plain list that is looked through from its beginning. */
+/* test_id_set.c -- numbers of ids against a plain list that is looked through from its beginning.
+ */
 #include <criterion/criterion.h>
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* test_piece_hash.c -- XXH3 by pieces, against Python's xxhash, for bytes that come in any steps. */
+/* test_piece_hash.c -- XXH3 by pieces, against Python's xxhash, for bytes that come in any steps.
+ */
 #include <criterion/criterion.h>
 
 #include "model/stream_hash.h"

@@ -1,4 +1,5 @@
-/* test_stream_hash.c -- every instruction set gives what xxHash gives in one call, whatever the pieces. */
+/* test_stream_hash.c -- every instruction set gives what xxHash gives in one call, whatever the
+ * pieces. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

@@ -1,5 +1,5 @@
-/* test_template.c -- holes, blocks and what is escaped; and that the page itself is a whole template that shows every member
- * it names. */
+/* test_template.c -- holes, blocks and what is escaped; and that the page itself is a whole
+ * template that shows every member it names. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -170,7 +170,8 @@ Test(template, a_broken_template_is_refused)
     }
 }
 
-/* Both sides of each block: each block's word is turned into one that is filled, then into one that is not. */
+/* Both sides of each block: each block's word is turned into one that is filled, then into one that
+ * is not. */
 Test(template, the_page_is_whole_whatever_its_values_are)
 {
     const char *page = bm_assets[BM_ASSET_TEMPLATE].text;

@@ -1,4 +1,5 @@
-/* folder.h -- a directory of `dedup` written by hand: four files, and a report that lists them as they are. Header only. */
+/* folder.h -- a directory of `dedup` written by hand: four files, and a report that lists them as
+ * they are. Header only. */
 #ifndef BM_TESTS_FOLDER_H
 #define BM_TESTS_FOLDER_H
 

@@ -1,4 +1,5 @@
-/* test_listed_order.c -- documents of a pairs.tsv, put into the order of an input that is known here. */
+/* test_listed_order.c -- documents of a pairs.tsv, put into the order of an input that is known
+ * here. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -57,7 +58,8 @@ static void reset(reading *r, bm_listed_order *o)
     bm_id_set_reset(&r->ids);
 }
 
-/* Each a of a row stands where its first row does; what is only a b follows the a before it in its group, as that says. g is identical to b. */
+/* Each a of a row stands where its first row does; what is only a b follows the a before it in its
+ * group, as that says. g is identical to b. */
 Test(listed_order, groups_tell_the_order_and_a_row_alone_with_1_a_copy)
 {
     static const char *const files[4] = {

@@ -66,8 +66,8 @@ static void expect_decimals(double jaccard)
     bm_buf_reset(&out);
 }
 
-/* Six decimals are those of printf: for every ratio of small sets, for numbers right in the middle between two (k / 128 and so
- * on: the even one is taken), and for those next to the middle. */
+/* Six decimals are those of printf: for every ratio of small sets, for numbers right in the middle
+ * between two (k / 128 and so on: the even one is taken), and for those next to the middle. */
 Test(result_tables, similarities_are_rounded_as_printf_does)
 {
     for (unsigned common, all = 1; all <= 400; all++)

@@ -1,5 +1,5 @@
-/* test_tsv_table.c -- tables written here by hand, by the rules of docs/formats.md: fields come back
- * without their escapes; what is not as it should be is refused with its file and line. */
+/* test_tsv_table.c -- tables written here by hand, by the rules of docs/formats.md: fields come
+ * back without their escapes; what is not as it should be is refused with its file and line. */
 #include <criterion/criterion.h>
 
 #include <string.h>
@@ -239,8 +239,8 @@ Test(tsv_table, a_missing_file_is_a_broken_output_and_one_that_cannot_be_read_an
     close_all(&f);
 }
 
-/* 8 MiB of rows, of which one block is held; a row past the bound, which nothing but a hole makes, is
- * refused with its line and not held either. */
+/* 8 MiB of rows, of which one block is held; a row past the bound, which nothing but a hole makes,
+ * is refused with its line and not held either. */
 Test(tsv_table, the_file_is_not_held)
 {
     fixture f = {0};

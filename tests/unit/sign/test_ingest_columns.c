@@ -1,5 +1,6 @@
 /* test_ingest_columns.c -- a table in memory goes through the whole ingest: the same documents and
- * shingles as the same texts in a file of records, for any number of threads and size of batches. */
+ * shingles as the same texts in a file of records, for any number of threads and size of batches.
+ */
 #include "sources/batch_sources.h"
 #include "input/input_set.h"
 #include "sources/source_columns.h"

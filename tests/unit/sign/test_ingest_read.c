@@ -2,8 +2,8 @@
  * delivers what a whole run delivers behind the k-th record, wherever batches end.
  *
  * Whole runs, so that this is the test of every file of the ingest but budget.c and of the paths of
- * devices. Which records there are, in which file and line, and which are bad, stands beside each input, by
- * hand. Their ids and shingles are those of a whole run. */
+ * devices. Which records there are, in which file and line, and which are bad, stands beside each
+ * input, by hand. Their ids and shingles are those of a whole run. */
 #include <criterion/criterion.h>
 #include <stdatomic.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* test_ingest_text.c -- a batch of texts ends as one of hashes does: after a device, after none, and
- * where some documents were left to the host. The device is played by the scalar reference. */
+/* test_ingest_text.c -- a batch of texts ends as one of hashes does: after a device, after none,
+ * and where some documents were left to the host. The device is played by the scalar reference. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>

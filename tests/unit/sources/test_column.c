@@ -1,5 +1,5 @@
-/* test_column.c -- columns of Arrow arrays that lie about themselves are refused, and those in structs, of
- * views and of dictionaries are read as the specification lays them out. */
+/* test_column.c -- columns of Arrow arrays that lie about themselves are refused, and those in
+ * structs, of views and of dictionaries are read as the specification lays them out. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -207,8 +207,8 @@ static bm_status add_value(void *ctx, bm_str text, bm_error *err)
         cr_assert_str_eq(found.text, expected);                                                    \
     } while (0)
 
-/* Rows 1 … 3 of a list of texts whose own cells are 1 … 4, the third of them null, and whose values begin at
- * their second cell. */
+/* Rows 1 … 3 of a list of texts whose own cells are 1 … 4, the third of them null, and whose values
+ * begin at their second cell. */
 Test(column, lists)
 {
     const int32_t text_offsets[] = {0, 1, 2, 4, 4, 5, 7};

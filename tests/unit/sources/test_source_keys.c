@@ -1,5 +1,6 @@
-/* test_source_keys.c -- band keys made elsewhere: read back row by row for any size of batches, again
- * and past the first rows, digested; arrays that are not what they should be are refused by name. */
+/* test_source_keys.c -- band keys made elsewhere: read back row by row for any size of batches,
+ * again and past the first rows, digested; arrays that are not what they should be are refused by
+ * name. */
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

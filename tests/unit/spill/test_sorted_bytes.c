@@ -1,4 +1,5 @@
-/* test_sorted_bytes.c -- against qsort of all records, in memory and through files, with keys of any length. */
+/* test_sorted_bytes.c -- against qsort of all records, in memory and through files, with keys of
+ * any length. */
 #include <criterion/criterion.h>
 
 #include <stdio.h>

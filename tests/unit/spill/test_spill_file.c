@@ -95,7 +95,8 @@ Test(spill_file, records_that_are_read_one_after_another_are_those_read_alone)
     scratch_close(&s);
 }
 
-/* Between records that are added, others are put from behind, in two parts that know nothing of each other. */
+/* Between records that are added, others are put from behind, in two parts that know nothing of
+ * each other. */
 Test(spill_file, records_put_at_reserved_places_are_those_that_are_added)
 {
     scratch s;

@@ -1,4 +1,5 @@
-/* store_model.h -- an index as plain arrays, and whether a bm_store answers like it. Header only. */
+/* store_model.h -- an index as plain arrays, and whether a bm_store answers like it. Header only.
+ */
 #ifndef BM_TESTS_STORE_MODEL_H
 #define BM_TESTS_STORE_MODEL_H
 
@@ -173,7 +174,8 @@ static inline int by_key(const void *a, const void *b)
                             : (x->number > y->number) - (x->number < y->number);
 }
 
-/* The documents that can be found by a key of the band, in the order of keys, then of numbers; how many. */
+/* The documents that can be found by a key of the band, in the order of keys, then of numbers; how
+ * many. */
 static inline size_t model_holders(const model *m, uint32_t band, model_holder *out)
 {
     size_t n = 0;

@@ -1,4 +1,5 @@
-/* test_filter_piece.c -- a filter finds whom its bits tell, as docs/formats.md has them; no document that holds enough is left out. */
+/* test_filter_piece.c -- a filter finds whom its bits tell, as docs/formats.md has them; no
+ * document that holds enough is left out. */
 #include "store/piece.h"
 
 #include <criterion/criterion.h>
@@ -45,7 +46,8 @@ static void unmake(made *m, uint32_t n)
     free(m->bytes);
 }
 
-/* How many of the ask's hashes have a bit in the column of a document, by the page; UINT32_MAX: it has no column. */
+/* How many of the ask's hashes have a bit in the column of a document, by the page; UINT32_MAX: it
+ * has no column. */
 static uint32_t bits_by_page(const made *m, uint32_t doc, const bm_filter_ask *ask)
 {
     const uint32_t groups = bm_le32_get(m->bytes + 32), all = bm_le32_get(m->bytes + 4);

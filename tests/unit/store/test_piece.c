@@ -1,4 +1,5 @@
-/* test_piece.c -- a head comes back as it was put, and a sealed piece has no byte that could be another. */
+/* test_piece.c -- a head comes back as it was put, and a sealed piece has no byte that could be
+ * another. */
 #include "store/piece.h"
 
 #include <criterion/criterion.h>

@@ -1,5 +1,5 @@
-/* test_posting_piece.c -- entries come back in their order, each key is found where a plain search finds it, and
- * every damage is seen. */
+/* test_posting_piece.c -- entries come back in their order, each key is found where a plain search
+ * finds it, and every damage is seen. */
 #include "store/piece.h"
 
 #include <criterion/criterion.h>
@@ -18,8 +18,8 @@ typedef struct made {
     bm_posting_piece piece;
 } made;
 
-/* Keys: 0: hashes; 1: runs of equal ones, some longer than a block; 2: small numbers; 3: at both ends only; 4: each
- * twice as far as the one before; 5: all the same. */
+/* Keys: 0: hashes; 1: runs of equal ones, some longer than a block; 2: small numbers; 3: at both
+ * ends only; 4: each twice as far as the one before; 5: all the same. */
 static uint64_t key_of(int kind, size_t i, size_t n)
 {
     switch (kind) {
@@ -168,7 +168,8 @@ Test(posting_piece, every_changed_byte_is_found_and_read_safely)
     }
 }
 
-/* What is read of a changed piece is refused, or is as it was: each entry, and where each key is. */
+/* What is read of a changed piece is refused, or is as it was: each entry, and where each key is.
+ */
 Test(posting_piece, no_changed_bit_is_believed)
 {
     static const size_t sizes[] = {5, 337, 338, 700, 1021};

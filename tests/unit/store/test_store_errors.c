@@ -1,4 +1,5 @@
-/* test_store_errors.c -- what is no index, what is not allowed, what is broken off: an error that says so, and nothing changed. */
+/* test_store_errors.c -- what is no index, what is not allowed, what is broken off: an error that
+ * says so, and nothing changed. */
 #include "tests/unit/store/store_model.h"
 
 #include <sys/stat.h>

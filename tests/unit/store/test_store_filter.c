@@ -1,4 +1,5 @@
-/* test_store_filter.c -- filters of a store that grows: they tell of every document that holds enough, and of damage. */
+/* test_store_filter.c -- filters of a store that grows: they tell of every document that holds
+ * enough, and of damage. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -79,7 +80,8 @@ static bool has(const uint8_t *bits, uint32_t d)
     return bits[d / 8] >> d % 8 & 1;
 }
 
-/* Document d of 0 to n - 1, of which the first `gone` have no number, is found by a half of itself; hardly any other is. */
+/* Document d of 0 to n - 1, of which the first `gone` have no number, is found by a half of itself;
+ * hardly any other is. */
 static void assert_told(const bm_store_view *view, uint32_t n, size_t at_least, uint32_t gone)
 {
     const size_t filters = bm_store_view_filters(view);
@@ -167,7 +169,8 @@ Test(store_filter, tells_of_all_that_were_added_in_any_pieces)
     scratch_close(&s);
 }
 
-/* What a writer has left that was ended before its commit is no filter, and the next one makes its own. */
+/* What a writer has left that was ended before its commit is no filter, and the next one makes its
+ * own. */
 Test(store_filter, forgets_those_of_an_interrupted_writer)
 {
     scratch s;

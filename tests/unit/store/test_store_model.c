@@ -1,4 +1,5 @@
-/* test_store_model.c -- thousands of random operations, and after each the index answers as plain arrays do. */
+/* test_store_model.c -- thousands of random operations, and after each the index answers as plain
+ * arrays do. */
 #include "tests/unit/store/store_model.h"
 
 #include "tests/unit/base/scratch.h"

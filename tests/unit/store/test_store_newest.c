@@ -1,4 +1,5 @@
-/* test_store_newest.c -- a reader learns that somebody has committed, and that another index stands at the path. */
+/* test_store_newest.c -- a reader learns that somebody has committed, and that another index stands
+ * at the path. */
 #include <sys/wait.h>
 #include <unistd.h>
 

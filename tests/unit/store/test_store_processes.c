@@ -1,4 +1,5 @@
-/* test_store_processes.c -- readers beside a writer, a writer beside a writer, and processes that are killed. */
+/* test_store_processes.c -- readers beside a writer, a writer beside a writer, and processes that
+ * are killed. */
 #include "tests/unit/store/store_model.h"
 
 #include <fcntl.h>
@@ -281,8 +282,8 @@ Test(store_processes, a_copy_of_an_index_that_is_written_is_checked)
     scratch_close(&s);
 }
 
-/* A writer that is ended has put documents into the last piece, as many as one has; the next writer goes on behind those of the last
- * commit, which end in the midst of it. */
+/* A writer that is ended has put documents into the last piece, as many as one has; the next writer
+ * goes on behind those of the last commit, which end in the midst of it. */
 Test(store_processes, a_full_piece_of_an_interrupted_writer_ends_at_the_last_commit)
 {
     scratch s;
@@ -555,7 +556,8 @@ Test(store_processes, a_full_disk_without_a_lock_file_is_read)
     scratch_close(&s);
 }
 
-/* Who may exchange lock.mdb for a link could have a reader of another user write to what it leads to. */
+/* Who may exchange lock.mdb for a link could have a reader of another user write to what it leads
+ * to. */
 Test(store_processes, an_index_of_another_user_is_read_without_its_lock_file)
 {
     scratch s;

@@ -1,4 +1,5 @@
-/* test_store_record.c -- the record of the last commit comes back, and the one before where the last is damaged. */
+/* test_store_record.c -- the record of the last commit comes back, and the one before where the
+ * last is damaged. */
 #include "store/store_pages.h"
 
 #include <criterion/criterion.h>

@@ -1,4 +1,5 @@
-/* special_check.h -- for the tests of stop word shingles and bags: a batch of one document on each path. */
+/* special_check.h -- for the tests of stop word shingles and bags: a batch of one document on each
+ * path. */
 #ifndef BM_TEST_SPECIAL_CHECK_H
 #define BM_TEST_SPECIAL_CHECK_H
 

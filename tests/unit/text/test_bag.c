@@ -1,5 +1,5 @@
-/* test_bag.c -- bags: the n-th occurrence of a shingle is an element of its own. Elements are computed here
- * from the words of kernels/occurrence.h once more. */
+/* test_bag.c -- bags: the n-th occurrence of a shingle is an element of its own. Elements are
+ * computed here from the words of kernels/occurrence.h once more. */
 #include "tests/unit/text/special_check.h"
 
 #include <stdio.h>
@@ -63,8 +63,8 @@ static int by_value(const void *x, const void *y)
     return (a > b) - (a < b);
 }
 
-/* As a set, a bag does not depend on the order of its shingles; and equal elements of two bags are as many as the
- * least counts of both add up to. */
+/* As a set, a bag does not depend on the order of its shingles; and equal elements of two bags are
+ * as many as the least counts of both add up to. */
 Test(bag, two_bags_share_as_much_as_their_counts_say)
 {
     bm_shingle_batch a = shingle(&bag1, (special_path){0}, (bm_str){"x y x x z y x w", 15});

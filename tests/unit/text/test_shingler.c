@@ -51,7 +51,8 @@ static bm_shingle_batch shingle(bm_text_options options, const char *isa, bm_str
     return batch;
 }
 
-/* By the definition, which tests/unit/model/test_content_sums.c holds against an independent one. */
+/* By the definition, which tests/unit/model/test_content_sums.c holds against an independent one.
+ */
 static bm_hash128 content_of(const uint64_t *run, size_t n)
 {
     bm_content_sums sums = {0};
@@ -388,8 +389,9 @@ Test(shingler, gives_on_every_path_what_the_exact_path_gives)
                 }
 }
 
-/* Under `space` the fast paths look at two bytes behind a lead byte that may begin a White_Space: each such
- * character, where it begins with one of the last bytes of a block, and where it lies across the border. */
+/* Under `space` the fast paths look at two bytes behind a lead byte that may begin a White_Space:
+ * each such character, where it begins with one of the last bytes of a block, and where it lies
+ * across the border. */
 Test(shingler, finds_white_space_across_the_border_of_two_blocks)
 {
     const bm_text_options options = {

@@ -1,5 +1,5 @@
-/* test_stop_words.c -- lists of stop words, the table that they are looked up in, and shingles that begin
- * with them, written down by hand from the rules and hashed here with the xxHash library. */
+/* test_stop_words.c -- lists of stop words, the table that they are looked up in, and shingles that
+ * begin with them, written down by hand from the rules and hashed here with the xxHash library. */
 #include "tests/unit/text/special_check.h"
 
 #include <stdio.h>
@@ -108,7 +108,8 @@ Test(stop_words, gives_on_every_path_what_the_exact_path_gives)
     }
 }
 
-/* Longer than the windows that a text is gone through in, with words that lie across their borders. */
+/* Longer than the windows that a text is gone through in, with words that lie across their borders.
+ */
 Test(stop_words, carries_shingles_from_window_to_window)
 {
     static char text[20 * 1024];
@@ -306,8 +307,8 @@ static bool has(const bm_stop_table *table, const char *word, size_t len)
     return bm_stop_table_has(table, block + 16, len);
 }
 
-/* Words of 6 to 11 bytes, many with the same eight first, `n` of them from 100000 on; true: some have no room in
- * their own buckets. */
+/* Words of 6 to 11 bytes, many with the same eight first, `n` of them from 100000 on; true: some
+ * have no room in their own buckets. */
 static bool expect_table(unsigned n)
 {
     bm_buf list = {0};

@@ -1,5 +1,5 @@
-/* test_text_units.c -- units of texts and where they stand, against what was written down by hand; and each unit, made of its
- * own stretch of the text alone, is itself. */
+/* test_text_units.c -- units of texts and where they stand, against what was written down by hand;
+ * and each unit, made of its own stretch of the text alone, is itself. */
 #include <criterion/criterion.h>
 
 #include <string.h>

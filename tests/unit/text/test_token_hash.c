@@ -1,5 +1,6 @@
-/* test_token_hash.c -- each hash of a shingle against known answers: those of RFC 3174 and FIPS 180 for SHA-1, of xxHash's and
- * MurmurHash3's own test values; and the loops over slices against the function alone. */
+/* test_token_hash.c -- each hash of a shingle against known answers: those of RFC 3174 and FIPS 180
+ * for SHA-1, of xxHash's and MurmurHash3's own test values; and the loops over slices against the
+ * function alone. */
 #include <criterion/criterion.h>
 
 #include <string.h>
@@ -99,8 +100,8 @@ Test(token_hash, slices_and_windows_are_hashed_one_by_one)
     }
 }
 
-/* Under nemo MurmurHash3 begins with the first multiplier of the scheme; values that its author's own code
- * and others print for these seeds. */
+/* Under nemo MurmurHash3 begins with the first multiplier of the scheme; values that its author's
+ * own code and others print for these seeds. */
 Test(token_hash, murmur3_has_the_seed_that_a_scheme_notes)
 {
     static const struct {

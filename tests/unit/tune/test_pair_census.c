@@ -1,5 +1,6 @@
-/* test_pair_census.c -- the pairs of drawn documents, cell by cell, against comparing each with every other
- * one by one; from sets in memory and in a file; who is drawn; a sample that does not fit. */
+/* test_pair_census.c -- the pairs of drawn documents, cell by cell, against comparing each with
+ * every other one by one; from sets in memory and in a file; who is drawn; a sample that does not
+ * fit. */
 #include "tests/unit/corpus/corpus_world.h"
 
 #include <math.h>
@@ -24,7 +25,8 @@ static bool is_distinct(const world *w, uint32_t i)
     return w->sizes[i] > 0 && w->identity[i] == i;
 }
 
-/* In whole numbers: similarities of sets of up to 40 are told apart by thousandths' exact quotients. */
+/* In whole numbers: similarities of sets of up to 40 are told apart by thousandths' exact
+ * quotients. */
 static uint32_t cell_of(double similarity, uint32_t n_x, uint32_t n_y, double threshold)
 {
     const double common = similarity * (n_x + n_y) / (1 + similarity);

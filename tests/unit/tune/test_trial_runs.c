@@ -1,4 +1,5 @@
-/* test_trial_runs.c -- the candidates of trial runs against pairs that are counted one by one; ranges by hand. */
+/* test_trial_runs.c -- the candidates of trial runs against pairs that are counted one by one;
+ * ranges by hand. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -16,7 +17,8 @@ typedef struct world {
     uint32_t sizes[DOCS];
 } world;
 
-/* Documents of few words out of few, so that many share bands; a third have one word that is the same. */
+/* Documents of few words out of few, so that many share bands; a third have one word that is the
+ * same. */
 static void make_world(world *w)
 {
     bm_random random;

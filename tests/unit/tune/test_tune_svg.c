@@ -1,5 +1,5 @@
-/* test_tune_svg.c -- the picture of plans: one panel a text, bars as high as their counts on the axis, curves
- * through P, words for who cannot see it. */
+/* test_tune_svg.c -- the picture of plans: one panel a text, bars as high as their counts on the
+ * axis, curves through P, words for who cannot see it. */
 #include <criterion/criterion.h>
 
 #include <bandmill/sketch.h>
