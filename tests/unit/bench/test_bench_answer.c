@@ -125,8 +125,8 @@ Test(bench_answer, the_words_name_each_device_and_only_what_was_asked_for)
     static const char *const has[] = {
         "1000000 documents of 1000 bytes, made from a seed", "on 4 CPU cores (EPYC) sign 0.5 GB/s",
         "on opencl:0.0 (H200) sign 0.5 GB/s, bound by the arithmetic, in place of 2.0 cores; dedup",
-        "take sign on cpu 0.556 hours, a cost of 1.67; dedup on cpu 0.556 hours, a cost of 1.67; "
-        "dedup on opencl:0.0 0.556 hours, a cost of 1.67.",
+        ("take sign on cpu 0.556 hours, a cost of 1.67; dedup on cpu 0.556 hours, a cost of 1.67; "
+         "dedup on opencl:0.0 0.556 hours, a cost of 1.67."),
         "\nopencl:0.0   dedup    0.500 GB/s  ########################################\n"};
     for (size_t i = 0; i < sizeof has / sizeof has[0]; i++)
         cr_expect_not_null(strstr(text, has[i]), "no %s in %s", has[i], text);
