@@ -247,14 +247,16 @@ calls_of_listing() {
 
 # --- every call of a small job fails, one run after another, until a run has no fault. Small buffers: several batches under way. ---
 
-# in_turn MODE DEVICE CODE FIRST [COMMAND STEP]; in the small size one call in five of these
+# in_turn MODE DEVICE CODE FIRST [COMMAND STEP]; in the small size one call in five of these. Where ways are tried for a time, a fast
+# device makes any number of calls: from the thousandth on they lie ever further apart.
 in_turn() {
     n=$4 step=${6:-1}
     [ "${BANDMILL_TEST_SIZE:-normal}" != small ] || step=$((step * 5))
-    while [ "$n" -le 5000 ]; do
+    while [ "$n" -le 1000000 ]; do
         job "$1" "${5:-dedup}" few "$2" "CL_SHIM_FAIL=any:$n:$3" BANDMILL_PROBE= BANDMILL_CL_LIMIT=65536
         faulted || break
         if [ "$2" != auto ] && [ "$rc" != 0 ]; then refused ''; else right_bytes; fi
+        [ "$n" -lt 1000 ] || [ "$step" -gt $((n / 4)) ] || step=$((n / 4))
         n=$((n + step))
     done
     right_bytes

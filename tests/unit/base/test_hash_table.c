@@ -72,13 +72,14 @@ Test(hash_table, keys_that_chance_made_take_few_steps_and_no_seed)
     cr_expect_leq(steps, 4 * n, "%zu steps", (size_t)steps);
 }
 
-/* All have one home, and one tag: their hash is 0. */
+/* All have one home, and one tag: their hash is 0. One seed in some hundred spreads even keys badly
+ * and is drawn again, which costs BM_HASH_STEPS a key more; the bound has room for two of these. */
 Test(hash_table, keys_that_all_have_one_hash_take_no_more_than_a_factor)
 {
     for (size_t n = 1000; n <= sized(320000, 32000); n *= 2) {
         const uint64_t steps = steps_for(n, 63, 2, true);
-        cr_expect_leq(steps, 24 * n + 2 * BM_HASH_PATIENCE, "%zu steps for %zu keys", (size_t)steps,
-                      n);
+        cr_expect_leq(steps, (24 + 2 * BM_HASH_STEPS) * n + 4 * BM_HASH_PATIENCE,
+                      "%zu steps for %zu keys", (size_t)steps, n);
     }
 }
 
