@@ -836,7 +836,7 @@ static size_t column_bytes(const bm_checkpoint_documents *what)
 
 static uint64_t id_begin(const bm_doc_table *docs, size_t row)
 {
-    return row == 0 ? 0 : docs->rows[row - 1].id_end;
+    return row == 0 ? 0 : docs->ids.ends[row - 1];
 }
 
 uint64_t bm_checkpoint_documents_unsaved_bytes(const bm_checkpoint_documents *what, size_t first)
@@ -854,12 +854,12 @@ static bm_status put_rows(const bm_doc_table *docs, const block_header *h, bm_bu
         const bm_doc_row *row = &docs->rows[h->first + i];
         uint64_t from = id_begin(docs, (size_t)h->first + i);
         saved_row saved = {row->line, row->text_bytes, row->file, row->n_shingles,
-                           row->id_end - from};
+                           id_begin(docs, (size_t)h->first + i + 1) - from};
         BM_TRY_OUT(bm_buf_add(out, &saved, sizeof saved, err));
     }
 out:
     return status == BM_OK && h->id_bytes > 0
-               ? bm_buf_add(out, docs->ids.data + begin, (size_t)h->id_bytes, err)
+               ? bm_buf_add(out, docs->ids.text.data + begin, (size_t)h->id_bytes, err)
                : status;
 }
 

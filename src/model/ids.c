@@ -9,19 +9,97 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/error.h"
-#include "base/memory.h"
-
-/* doc_table -- the rows, and the set of ids, which holds row numbers (base/hash_table.h), so
- * that an
- * id is stored once. */
-
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "base/error.h"
+#include "base/memory.h"
 
-#define CHECK_ROWS 1024u /* between two looks at the memory */
+/* id_set -- a table of numbers (base/hash_table.h) over one block of text. An id takes 19 to 29
+ * bytes beside its text. */
+
+void bm_id_set_reset(bm_id_set *set)
+{
+    bm_buf_reset(&set->text);
+    bm_free(set->ends);
+    bm_hash_table_reset(&set->table);
+    memset(set, 0, sizeof *set);
+}
+
+bm_str bm_id_set_id(const bm_id_set *set, uint32_t number)
+{
+    uint64_t begin = number == 0 ? 0 : set->ends[number - 1];
+    if (set->ends[number] == begin) /* if all ids are empty, there is no text */
+        return (bm_str){"", 0};
+    return (bm_str){set->text.data + begin, (size_t)(set->ends[number] - begin)};
+}
+
+static uint64_t hash_again(const void *owner, uint32_t number, uint64_t seed)
+{
+    const bm_str id = bm_id_set_id(owner, number);
+    return XXH3_64bits_withSeed(id.data, id.len, seed);
+}
+
+static bool has_id(const void *owner, uint32_t number, const void *key)
+{
+    const bm_str other = bm_id_set_id(owner, number), id = *(const bm_str *)key;
+    return other.len == id.len && (id.len == 0 || memcmp(other.data, id.data, id.len) == 0);
+}
+
+static uint64_t hash_of(const bm_id_set *set, bm_doc_id id)
+{
+    return set->table.seed == 0 ? id.hash
+                                : XXH3_64bits_withSeed(id.text.data, id.text.len, set->table.seed);
+}
+
+/* The slot of an id, or the free one where it belongs. */
+static size_t find(const bm_id_set *set, bm_doc_id id)
+{
+    return bm_hash_table_find(&set->table, hash_of(set, id), has_id, set, &id.text);
+}
+
+/* `slot` is the free one where the id belongs. */
+static bm_status append_id(bm_id_set *set, bm_doc_id id, size_t slot, bm_error *err)
+{
+    BM_TRY(bm_grow_array(&set->ends, &set->cap, set->n + 1, err));
+    BM_TRY(bm_buf_add(&set->text, id.text.data, id.text.len, err));
+    set->ends[set->n] = set->text.len;
+    bm_hash_table_put(&set->table, slot, hash_of(set, id), (uint32_t)set->n++);
+    return BM_OK;
+}
+
+uint64_t bm_id_set_bytes(uint64_t n, uint64_t text_bytes)
+{
+    return text_bytes + n * sizeof(uint64_t) + bm_hash_table_bytes(n) * 3 / 2;
+}
+
+bm_status bm_id_set_add(bm_id_set *set, bm_str text, uint32_t *number, bm_error *err)
+{
+    const bm_doc_id id = {text, XXH3_64bits(text.data, text.len)};
+    BM_TRY(bm_hash_table_reserve(&set->table, hash_again, set, err));
+    const size_t slot = find(set, id);
+    if (bm_hash_table_is_free(&set->table, slot)) {
+        if (set->n >= BM_DOCS_MAX)
+            return bm_fail(err, BM_ERR_INPUT, "more than %u documents in one run",
+                           (unsigned)BM_DOCS_MAX);
+        BM_TRY(append_id(set, id, slot, err));
+    }
+    *number = bm_hash_table_number(&set->table, slot);
+    return BM_OK;
+}
+
+uint32_t bm_id_set_find(const bm_id_set *set, bm_str id)
+{
+    if (set->n == 0)
+        return BM_ID_NONE;
+    const size_t slot = find(set, (bm_doc_id){id, XXH3_64bits(id.data, id.len)});
+    return bm_hash_table_is_free(&set->table, slot) ? BM_ID_NONE
+                                                    : bm_hash_table_number(&set->table, slot);
+}
+
+/* doc_table -- the rows, and the set of their ids, which numbers them alike. */
+
+#define CHECK_ROWS 1024u /* between two checks of the memory */
 
 void bm_doc_table_reset(bm_doc_table *table)
 {
@@ -29,36 +107,32 @@ void bm_doc_table_reset(bm_doc_table *table)
         bm_free(table->skipped[i].reason);
     bm_free(table->skipped);
     bm_free(table->rows);
-    bm_hash_table_reset(&table->set);
+    bm_id_set_reset(&table->ids);
     bm_next_numbers_reset(&table->next);
-    bm_buf_reset(&table->ids);
     memset(table, 0, sizeof *table);
 }
 
 uint64_t bm_doc_table_bytes(const bm_doc_table *table)
 {
-    return table->n * sizeof *table->rows + table->ids.len +
-           table->set.n_slots * sizeof *table->set.slots +
+    return table->n * (sizeof *table->rows + sizeof *table->ids.ends) + table->ids.text.len +
+           table->ids.table.n_slots * sizeof *table->ids.table.slots +
            table->n_skipped * sizeof *table->skipped + table->reason_bytes +
            bm_next_numbers_bytes(&table->next);
 }
 
 void bm_doc_table_end_adding(bm_doc_table *table)
 {
-    bm_hash_table_reset(&table->set);
+    bm_hash_table_reset(&table->ids.table);
     bm_next_numbers_reset(&table->next);
 }
 
 bm_str bm_doc_table_id(const bm_doc_table *table, size_t row)
 {
-    uint64_t begin = row == 0 ? 0 : table->rows[row - 1].id_end;
-    if (table->rows[row].id_end == begin) /* of empty ids alone there is no array */
-        return (bm_str){"", 0};
-    return (bm_str){table->ids.data + begin, (size_t)(table->rows[row].id_end - begin)};
+    return bm_id_set_id(&table->ids, (uint32_t)row);
 }
 
-/* More are not known yet, so what would do is told for those that are. The part of the memory that
- * is theirs grows at least as the memory does. */
+/* The message names the memory that the documents so far would need, for no others are known yet.
+ * Their part of the memory grows at least as the memory does. */
 static bm_status too_large(const bm_doc_table *table, uint64_t needed, bm_error *err)
 {
     const double least = (double)needed * (double)table->memory_all / (double)table->memory;
@@ -75,41 +149,15 @@ static bm_status check_bytes(const bm_doc_table *table, bm_error *err)
     return table->memory != 0 && bytes > table->memory ? too_large(table, bytes, err) : BM_OK;
 }
 
-/* --- the set of ids --- */
-
-static uint64_t hash_again(const void *owner, uint32_t row, uint64_t seed)
-{
-    const bm_str id = bm_doc_table_id(owner, row);
-    return XXH3_64bits_withSeed(id.data, id.len, seed);
-}
-
-static bool has_id(const void *owner, uint32_t row, const void *key)
-{
-    const bm_str other = bm_doc_table_id(owner, row), id = *(const bm_str *)key;
-    return other.len == id.len && memcmp(other.data, id.data, id.len) == 0;
-}
-
-static uint64_t hash_of(const bm_doc_table *table, bm_doc_id id)
-{
-    return table->set.seed == 0 ? id.hash
-                                : XXH3_64bits_withSeed(id.text.data, id.text.len, table->set.seed);
-}
-
 static bm_status reserve(bm_doc_table *table, bm_error *err)
 {
-    if (table->memory != 0 && bm_hash_table_is_full(&table->set)) {
+    if (table->memory != 0 && bm_hash_table_is_full(&table->ids.table)) {
         const uint64_t needed =
-            bm_doc_table_bytes(table) + bm_hash_table_rebuilt_bytes(&table->set);
+            bm_doc_table_bytes(table) + bm_hash_table_rebuilt_bytes(&table->ids.table);
         if (needed > table->memory)
             return too_large(table, needed, err);
     }
-    return bm_hash_table_reserve(&table->set, hash_again, table, err);
-}
-
-/* The slot of an id, or the free one where it belongs. */
-static size_t find(const bm_doc_table *table, bm_doc_id id)
-{
-    return bm_hash_table_find(&table->set, hash_of(table, id), has_id, table, &id.text);
+    return bm_hash_table_reserve(&table->ids.table, hash_again, &table->ids, err);
 }
 
 /* *out: the next free id#N of the id of row `first`, whose text lies in `text`. */
@@ -118,20 +166,16 @@ static bm_status next_free(bm_doc_table *table, uint32_t first, bm_buf *text, bm
 {
     const bm_str id = bm_doc_table_id(table, first);
     uint32_t *number;
-    bm_status status = bm_next_numbers_of(&table->next, first, &number, err);
-    if (status == BM_OK)
-        status = bm_buf_add(text, id.data, id.len, err);
-    for (; status == BM_OK; (*number)++) {
+    BM_TRY(bm_next_numbers_of(&table->next, first, &number, err));
+    BM_TRY(bm_buf_add(text, id.data, id.len, err));
+    for (;; (*number)++) {
         text->len = id.len;
-        status = bm_buf_add_format(text, err, "#%" PRIu32, *number);
-        if (status != BM_OK)
-            break;
+        BM_TRY(bm_buf_add_format(text, err, "#%" PRIu32, *number));
         *out = (bm_doc_id){{text->data, text->len}, XXH3_64bits(text->data, text->len)};
         table->n_tried++;
-        if (bm_hash_table_is_free(&table->set, find(table, *out)))
-            break;
+        if (bm_hash_table_is_free(&table->ids.table, find(&table->ids, *out)))
+            return BM_OK;
     }
-    return status;
 }
 
 /* `slot` is the free one where the id belongs. */
@@ -141,11 +185,8 @@ static bm_status append(bm_doc_table *table, const bm_doc_row *row, bm_doc_id id
     if (table->n % CHECK_ROWS == 0)
         BM_TRY(check_bytes(table, err));
     BM_TRY(bm_grow_array(&table->rows, &table->cap, table->n + 1, err));
-    BM_TRY(bm_buf_add(&table->ids, id.text.data, id.text.len, err));
-    table->rows[table->n] = *row;
-    table->rows[table->n].id_end = table->ids.len;
-    table->n++;
-    bm_hash_table_put(&table->set, slot, hash_of(table, id), (uint32_t)table->n - 1);
+    BM_TRY(append_id(&table->ids, id, slot, err));
+    table->rows[table->n++] = *row;
     return BM_OK;
 }
 
@@ -176,17 +217,17 @@ bm_status bm_doc_table_add(bm_doc_table *table, const bm_doc_row *row, bm_doc_id
         return bm_fail_at(err, BM_ERR_INPUT, file_name, row->line,
                           "more than %u documents in one run", (unsigned)BM_DOCS_MAX);
     BM_TRY(reserve(table, err));
-    const size_t slot = find(table, id);
-    if (bm_hash_table_is_free(&table->set, slot))
+    const size_t slot = find(&table->ids, id);
+    if (bm_hash_table_is_free(&table->ids.table, slot))
         return append(table, row, id, slot, err);
-    const uint32_t first = bm_hash_table_number(&table->set, slot);
+    const uint32_t first = bm_hash_table_number(&table->ids.table, slot);
     if (!table->number_duplicates)
         return repeated(table, row, first, file_name, err);
     bm_buf text = {0};
     bm_doc_id numbered;
     bm_status status = BM_OK;
     BM_TRY_OUT(next_free(table, first, &text, &numbered, err));
-    status = append(table, row, numbered, find(table, numbered), err);
+    status = append(table, row, numbered, find(&table->ids, numbered), err);
 out:
     bm_buf_reset(&text);
     return status;
@@ -194,10 +235,10 @@ out:
 
 void bm_doc_table_expect(const bm_doc_table *table, uint64_t id_hash)
 {
-    bm_hash_table_fetch(&table->set, id_hash);
+    bm_hash_table_fetch(&table->ids.table, id_hash);
 }
 
-/* With what an allocation costs. */
+/* This includes what an allocation costs. */
 static uint64_t reason_bytes(const bm_skipped *skipped)
 {
     return strlen(skipped->reason) + 1 + 2 * sizeof(void *);
@@ -220,78 +261,8 @@ void bm_doc_table_cut(bm_doc_table *table, size_t n_rows, size_t n_skipped)
         table->reason_bytes -= reason_bytes(&table->skipped[--table->n_skipped]);
         bm_free(table->skipped[table->n_skipped].reason);
     }
-    table->ids.len = n_rows == 0 ? 0 : (size_t)table->rows[n_rows - 1].id_end;
-    table->n = n_rows;
-}
-
-/* id_set -- a table of numbers (base/hash_table.h) over one block of text. 19 to 29 bytes an id
- * beside its text. */
-
-#include <xxhash.h>
-
-#include "base/error.h"
-
-void bm_id_set_reset(bm_id_set *set)
-{
-    bm_buf_reset(&set->text);
-    bm_free(set->ends);
-    bm_hash_table_reset(&set->table);
-    memset(set, 0, sizeof *set);
-}
-
-bm_str bm_id_set_id(const bm_id_set *set, uint32_t number)
-{
-    uint64_t begin = number == 0 ? 0 : set->ends[number - 1];
-    if (set->ends[number] == begin) /* of empty ids alone there is no array */
-        return (bm_str){"", 0};
-    return (bm_str){set->text.data + begin, (size_t)(set->ends[number] - begin)};
-}
-
-static uint64_t id_set_hash_again(const void *owner, uint32_t number, uint64_t seed)
-{
-    const bm_str id = bm_id_set_id(owner, number);
-    return XXH3_64bits_withSeed(id.data, id.len, seed);
-}
-
-static bool id_set_has_id(const void *owner, uint32_t number, const void *key)
-{
-    const bm_str other = bm_id_set_id(owner, number), id = *(const bm_str *)key;
-    return other.len == id.len && (id.len == 0 || memcmp(other.data, id.data, id.len) == 0);
-}
-
-uint64_t bm_id_set_bytes(uint64_t n, uint64_t text_bytes)
-{
-    return text_bytes + n * sizeof(uint64_t) + bm_hash_table_bytes(n) * 3 / 2;
-}
-
-bm_status bm_id_set_add(bm_id_set *set, bm_str id, uint32_t *number, bm_error *err)
-{
-    BM_TRY(bm_hash_table_reserve(&set->table, id_set_hash_again, set, err));
-    const uint64_t hash = XXH3_64bits_withSeed(id.data, id.len, set->table.seed);
-    const size_t at = bm_hash_table_find(&set->table, hash, id_set_has_id, set, &id);
-    if (!bm_hash_table_is_free(&set->table, at)) {
-        *number = bm_hash_table_number(&set->table, at);
-        return BM_OK;
-    }
-    if (set->n >= BM_DOCS_MAX)
-        return bm_fail(err, BM_ERR_INPUT, "more than %u documents in one run",
-                       (unsigned)BM_DOCS_MAX);
-    BM_TRY(bm_grow_array(&set->ends, &set->cap, set->n + 1, err));
-    BM_TRY(bm_buf_add(&set->text, id.data, id.len, err));
-    set->ends[set->n] = set->text.len;
-    *number = (uint32_t)set->n++;
-    bm_hash_table_put(&set->table, at, hash, *number);
-    return BM_OK;
-}
-
-uint32_t bm_id_set_find(const bm_id_set *set, bm_str id)
-{
-    if (set->n == 0)
-        return BM_ID_NONE;
-    const uint64_t hash = XXH3_64bits_withSeed(id.data, id.len, set->table.seed);
-    const size_t at = bm_hash_table_find(&set->table, hash, id_set_has_id, set, &id);
-    return bm_hash_table_is_free(&set->table, at) ? BM_ID_NONE
-                                                  : bm_hash_table_number(&set->table, at);
+    table->ids.text.len = n_rows == 0 ? 0 : (size_t)table->ids.ends[n_rows - 1];
+    table->ids.n = table->n = n_rows;
 }
 
 /* numbered_id -- digits from the end to the '#'. */
@@ -311,9 +282,8 @@ bool bm_numbered_id(bm_str id, bm_str *base, uint32_t *number)
     return true;
 }
 
-/* next_numbers -- a list of the ids that were repeated, and a table of it by row; there is none
- * as long
- * as no id is repeated. */
+/* next_numbers -- a list of the ids that were repeated, and a table of it by row; both are empty as
+ * long as no id is repeated. */
 
 void bm_next_numbers_reset(bm_next_numbers *numbers)
 {
@@ -328,7 +298,7 @@ uint64_t bm_next_numbers_bytes(const bm_next_numbers *numbers)
            numbers->table.n_slots * sizeof *numbers->table.slots;
 }
 
-static uint64_t next_numbers_hash_again(const void *owner, uint32_t number, uint64_t seed)
+static uint64_t hash_row_again(const void *owner, uint32_t number, uint64_t seed)
 {
     return bm_hash_seeded(((const bm_next_numbers *)owner)->list[number].row, 0, seed);
 }
@@ -341,7 +311,7 @@ static bool has_row(const void *owner, uint32_t number, const void *key)
 bm_status bm_next_numbers_of(bm_next_numbers *numbers, uint32_t row, uint32_t **out, bm_error *err)
 {
     bm_hash_table *table = &numbers->table;
-    BM_TRY(bm_hash_table_reserve(table, next_numbers_hash_again, numbers, err));
+    BM_TRY(bm_hash_table_reserve(table, hash_row_again, numbers, err));
     BM_TRY(bm_grow_array(&numbers->list, &numbers->cap, table->n + 1, err));
     const uint64_t hash =
         table->seed == 0 ? row * UINT64_C(0x9E3779B97F4A7C15) : bm_hash_seeded(row, 0, table->seed);

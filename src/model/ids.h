@@ -11,11 +11,10 @@
 #include "base/hash_table.h"
 #include "base/memory.h"
 
-/* id_bytes -- how long an id may be: as long as every reader of our own files takes it.
+/* id_bytes -- how long an id may be: as long as every reader of our own files accepts it.
  *
  * A row of pairs.tsv and of removed.tsv holds two ids, which escapes may double, and a path;
- * readers
- * take rows of BM_TABLE_ROW_MAX (results/result_tables.h). Longer ids are bad records. */
+ * readers accept rows of BM_TABLE_ROW_MAX (results/result_tables.h). Longer ids are bad records. */
 
 #define BM_ID_BYTES_MAX ((size_t)15 << 20)
 
@@ -24,13 +23,10 @@
 /* Is it one? *base: X; *number: N. */
 bool bm_numbered_id(bm_str id, bm_str *base, uint32_t *number);
 
-/* next_numbers -- of each id that was repeated, the number at which the search for a free id#N
- * goes
- * on.
+/* next_numbers -- for each repeated id, the number at which the search for a free id#N continues.
  *
- * Ids are never taken back, so a number that was found taken stays taken. Each id X#N is walked
- * over
- * for one X only, the text before its last '#', and once: all searches together take no more steps
+ * Ids are never withdrawn, so a number that is in use stays in use. The search passes each id X#N
+ * once, and for one X only, the text before its last '#': all searches together take no more steps
  * than there are ids. */
 
 typedef struct bm_next_number {
@@ -46,7 +42,8 @@ typedef struct bm_next_numbers {
 
 void bm_next_numbers_reset(bm_next_numbers *numbers); /* frees */
 uint64_t bm_next_numbers_bytes(const bm_next_numbers *numbers);
-/* *out: that of the id of `row`, for reading and writing until the next call. BM_ERR_NOMEM. */
+/* *out: the number for the id of `row`, for reading and writing until the next call.
+ * BM_ERR_NOMEM. */
 bm_status bm_next_numbers_of(bm_next_numbers *numbers, uint32_t row, uint32_t **out, bm_error *err);
 
 /* id_set -- from ids to numbers and back: a new id gets the next number. */
@@ -61,16 +58,22 @@ typedef struct bm_id_set {
 } bm_id_set; /* {0} is empty */
 
 void bm_id_set_reset(bm_id_set *set); /* frees */
-/* *number: that of the id, which is added if it is new. BM_ERR_NOMEM; BM_ERR_INPUT past
+/* *number: the number of the id, which is added if it is new. BM_ERR_NOMEM; BM_ERR_INPUT past
  * BM_DOCS_MAX. */
 bm_status bm_id_set_add(bm_id_set *set, bm_str id, uint32_t *number, bm_error *err);
-/* The number of an id; BM_ID_NONE: it is not there. */
+/* The number of an id, or BM_ID_NONE. */
 uint32_t bm_id_set_find(const bm_id_set *set, bm_str id);
 /* The id of a number, until the next add. */
 bm_str bm_id_set_id(const bm_id_set *set, uint32_t number);
 
-/* What a set of `n` ids of so many bytes takes, while it grows too. */
+/* The bytes that a set of `n` ids with so much text needs, also while it grows. */
 uint64_t bm_id_set_bytes(uint64_t n, uint64_t text_bytes);
+
+/* An id, and XXH3_64bits of it. */
+typedef struct bm_doc_id {
+    bm_str text;
+    uint64_t hash;
+} bm_doc_id;
 
 /* doc_table -- what a job remembers of each document, in input order: its id, where it stands,
  * how long it is.
@@ -81,7 +84,6 @@ uint64_t bm_id_set_bytes(uint64_t n, uint64_t text_bytes);
 typedef struct bm_doc_row {
     uint64_t line;
     uint64_t text_bytes;
-    uint64_t id_end; /* of its id in bm_doc_table.ids; it begins where the one before ends */
     uint32_t file;
     uint32_t n_shingles;
 } bm_doc_row;
@@ -90,8 +92,7 @@ typedef struct bm_doc_row {
 typedef struct bm_file_names {
     const char **names;
     size_t n;
-    uint64_t *from_records; /* of a share: records of each that other shares have before it; NULL:
-                               of none */
+    uint64_t *from_records; /* for each, how many of its records precede this share; NULL: none */
 } bm_file_names;
 
 typedef struct bm_skipped {
@@ -104,34 +105,27 @@ typedef struct bm_skipped {
 typedef struct bm_doc_table {
     bm_doc_row *rows;
     size_t n, cap;
-    bm_buf ids;
-    bm_hash_table set; /* of the ids, by row */
+    bm_id_set ids; /* the number of an id is its row */
     bm_skipped *skipped;
     size_t n_skipped, cap_skipped;
-    size_t n_swallowing;    /* of those skipped now, not by an earlier run: lines went with them */
+    size_t n_swallowing;    /* those, skipped by this run, that took lines behind them along */
     bool number_duplicates; /* a repeated id becomes the next free id#N; else it is an error */
-    bm_next_numbers next;   /* of those that were repeated */
-    uint64_t n_tried;       /* id#N that were looked up to find a free one */
-    uint64_t memory;        /* bytes at most; 0: no limit */
-    uint64_t memory_all;    /* of which that is a part, for messages */
-    uint64_t reason_bytes;  /* of those skipped */
+    bm_next_numbers next;
+    uint64_t n_tried;           /* id#N that were looked up to find a free one */
+    uint64_t memory;            /* bytes at most; 0: no limit */
+    uint64_t memory_all;        /* the limit that `memory` is a part of, for messages */
+    uint64_t reason_bytes;      /* in `skipped` */
     const bm_file_names *files; /* borrowed, for messages; NULL: they name no other place */
 } bm_doc_table;                 /* {0} is empty */
 
-/* An id, and XXH3_64bits of it. */
-typedef struct bm_doc_id {
-    bm_str text;
-    uint64_t hash;
-} bm_doc_id;
-
 void bm_doc_table_reset(bm_doc_table *table); /* frees */
-/* Bytes of what it holds. */
+/* The bytes that it holds. */
 uint64_t bm_doc_table_bytes(const bm_doc_table *table);
 /* No more documents are added: frees the set of ids. */
 void bm_doc_table_end_adding(bm_doc_table *table);
 /* The id of a row, as given (unescaped). */
 bm_str bm_doc_table_id(const bm_doc_table *table, size_t row);
-/* Append a document; the table fills in id_end itself. BM_ERR_INPUT names `file_name` and the line
+/* Append a document. BM_ERR_INPUT names `file_name` and the line
  * where the id is repeated and not numbered, and the place where it was first. BM_ERR_NOMEM past
  * table->memory too. */
 bm_status bm_doc_table_add(bm_doc_table *table, const bm_doc_row *row, bm_doc_id id,
@@ -140,8 +134,8 @@ bm_status bm_doc_table_add(bm_doc_table *table, const bm_doc_row *row, bm_doc_id
 void bm_doc_table_expect(const bm_doc_table *table, uint64_t id_hash);
 /* Append a document that was left out; on BM_OK skipped->reason is taken. */
 bm_status bm_doc_table_skip(bm_doc_table *table, const bm_skipped *skipped, bm_error *err);
-/* Take back the rows from `n_rows` and the skipped ones from `n_skipped` on; nothing is added
- * afterwards, for the set of ids still holds theirs. */
+/* Remove the rows from `n_rows` on and the skipped ones from `n_skipped` on. Nothing may be added
+ * afterwards, for the hash table of ids still holds theirs. */
 void bm_doc_table_cut(bm_doc_table *table, size_t n_rows, size_t n_skipped);
 
 /* pair_order -- the order of pairs, and a pair as two words that sort in that order.

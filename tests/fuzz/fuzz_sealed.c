@@ -217,8 +217,8 @@ static bm_input_set *open_inputs(void)
 static void check_documents(const bm_doc_table *docs, const bm_corpus *corpus)
 {
     for (size_t i = 0; i < docs->n; i++) {
-        CHECK(docs->rows[i].file < 2 && docs->rows[i].id_end <= docs->ids.len);
-        CHECK(i == 0 || docs->rows[i - 1].id_end <= docs->rows[i].id_end);
+        CHECK(docs->rows[i].file < 2 && docs->ids.ends[i] <= docs->ids.text.len);
+        CHECK(i == 0 || docs->ids.ends[i - 1] <= docs->ids.ends[i]);
         if (corpus != NULL)
             CHECK(corpus->rep[i] <= i && corpus->rep[corpus->rep[i]] == corpus->rep[i]);
     }
