@@ -4,38 +4,27 @@
  *        tests/unit/sources/test_source_keys.c */
 #include "sources/batch_sources.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "base/error.h"
-#include "base/memory.h"
-#include "input/input_set.h"
-#include "input/reader.h"
-#include "sources/source_columns.h"
-
-/* hash_input -- shingle hashes made elsewhere, a few documents at a time.
- *
- * Both files are read by pread in blocks, so memory is that of one block (at least one document)
- * whatever the files' size; 32-bit hashes are widened in place, from the end. An offset is
- * compared
- * with the one before it and with the number of hashes before anything is allocated by it. */
+#include <unistd.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include <fcntl.h>
-#include <inttypes.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "base/error.h"
 #include "base/files.h"
+#include "base/memory.h"
+#include "input/input_set.h"
+#include "input/reader.h"
 #include "results/npy.h"
+#include "sources/source_columns.h"
 
-#define DOCS_MAX   ((size_t)1 << 16) /* a block, whatever the caller asks for */
-#define DOCS_LEAST 64.0              /* offsets that are always looked at */
-#define HASH_CELLS 512u              /* offsets that are digested at a time */
+#define DOCS_MAX ((size_t)1 << 16) /* in a block, whatever the caller asks for */
+
+/* array_file -- a .npy file that is read by pread, a block at a time, and digested from its first
+ * byte to its last. */
 
 typedef struct array_file {
     int fd;
@@ -45,23 +34,21 @@ typedef struct array_file {
     uint64_t n_digested;
 } array_file;
 
-struct bm_hash_input {
-    array_file hashes, offsets;
-    uint64_t n_docs, n_hashes;
-    uint64_t next_doc, next_hash; /* next_hash: the offset where next_doc begins */
-};
-
 static bm_status open_array(array_file *file, const char *path, bm_error *err)
 {
     file->path = bm_strdup(path);
     if (file->path == NULL)
         return bm_fail_nomem(err, strlen(path) + 1);
     BM_TRY(bm_open_regular(path, BM_ERR_INPUT, &file->fd, err));
-    BM_TRY(bm_npy_header_read(file->fd, path, &file->header, err));
-    if (file->header.n_dims != 1)
-        return bm_fail_at(err, BM_ERR_INPUT, path, 0,
-                          "bad .npy header: shape has two dimensions (expected one)");
-    return BM_OK;
+    return bm_npy_header_read(file->fd, path, &file->header, err);
+}
+
+static void close_array(array_file *file)
+{
+    if (file->fd >= 0)
+        close(file->fd);
+    bm_free(file->path);
+    bm_free(file->digest);
 }
 
 static bm_status read_bytes(const array_file *file, uint64_t from, size_t len, void *out,
@@ -83,15 +70,13 @@ static bm_status read_cells(const array_file *file, uint64_t first, size_t n, vo
     return read_bytes(file, file->header.data_offset + first * cell, n * cell, out, err);
 }
 
-/* --- digests --- */
-
 static void digest(array_file *file, const void *bytes, size_t len)
 {
     XXH3_128bits_update(file->digest, bytes, len);
     file->n_digested += len;
 }
 
-/* Begin anew with the header, and `cells` cells behind it. */
+/* Begin again with the header, and `cells` cells behind it. */
 static bm_status digest_begin(array_file *file, size_t cells, bm_error *err)
 {
     size_t len = (size_t)file->header.data_offset + cells * (size_t)(file->header.type[2] - '0');
@@ -110,7 +95,49 @@ out:
     return status;
 }
 
-/* The offsets of the block's documents, as they stand in the file. */
+static bm_hash_file digest_end(const array_file *file)
+{
+    const XXH128_hash_t sum = XXH3_128bits_digest(file->digest);
+    return (bm_hash_file){.bytes = file->n_digested, .digest = {.lo = sum.low64, .hi = sum.high64}};
+}
+
+/* Record the digest of a file; if it was read before, check that it is the same. */
+static bm_status record_digest(bm_source *source, bm_hash_file read, bm_error *err)
+{
+    const bool first = source->digest.lo == 0 && source->digest.hi == 0;
+    if (!first && memcmp(&source->digest, &read.digest, sizeof read.digest) != 0)
+        return bm_fail_at(err, BM_ERR_INPUT, source->name, 0,
+                          "the file changed while the job read it");
+    source->digest = read.digest;
+    source->bytes_read = read.bytes;
+    return BM_OK;
+}
+
+/* hash_input -- shingle hashes made elsewhere, a few documents at a time.
+ *
+ * Both files are read in blocks, so memory is that of one block (at least one document) whatever
+ * the files' size; 32-bit hashes are widened in place, from the end. An offset is compared with the
+ * one before it and with the number of hashes before anything is allocated by it. */
+
+#define DOCS_LEAST 64.0 /* offsets that are always read */
+#define HASH_CELLS 512u /* offsets that are digested at a time */
+
+struct bm_hash_input {
+    array_file hashes, offsets;
+    uint64_t n_docs, n_hashes;
+    uint64_t next_doc, next_hash; /* next_hash: the offset where next_doc begins */
+};
+
+static bm_status open_list(array_file *file, const char *path, bm_error *err)
+{
+    BM_TRY(open_array(file, path, err));
+    return file->header.n_dims == 1
+               ? BM_OK
+               : bm_fail_at(err, BM_ERR_INPUT, path, 0,
+                            "bad .npy header: shape has two dimensions (expected one)");
+}
+
+/* Digest the offsets of the block's documents as they stand in the file. */
 static void digest_offsets(bm_hash_input *input, const bm_hash_block *block)
 {
     uint64_t cells[HASH_CELLS];
@@ -124,17 +151,12 @@ static void digest_offsets(bm_hash_input *input, const bm_hash_block *block)
 
 void bm_hash_input_files(const bm_hash_input *input, bm_hash_file files[2])
 {
-    const array_file *read[] = {&input->hashes, &input->offsets};
-    for (int i = 0; i < 2; i++) {
-        const XXH128_hash_t sum = XXH3_128bits_digest(read[i]->digest);
-        files[i] = (bm_hash_file){.bytes = read[i]->n_digested,
-                                  .digest = {.lo = sum.low64, .hi = sum.high64}};
-    }
+    files[0] = digest_end(&input->hashes);
+    files[1] = digest_end(&input->offsets);
 }
 
-/* --- documents --- */
-
-/* Types of both arrays, their lengths as far as the headers tell, and the first offset. */
+/* Check the types of both arrays, their lengths as far as the headers give them, and the first
+ * offset. */
 static bm_status check_arrays(const bm_hash_input *input, bm_error *err)
 {
     const array_file *hashes = &input->hashes, *offsets = &input->offsets;
@@ -165,8 +187,8 @@ bm_status bm_hash_input_open(const char *hashes_path, const char *offsets_path, 
     BM_TRY(bm_new_zero(&input, 1, err));
     input->hashes.fd = input->offsets.fd = -1;
     bm_status status = BM_OK;
-    BM_TRY_OUT(open_array(&input->hashes, hashes_path, err));
-    BM_TRY_OUT(open_array(&input->offsets, offsets_path, err));
+    BM_TRY_OUT(open_list(&input->hashes, hashes_path, err));
+    BM_TRY_OUT(open_list(&input->offsets, offsets_path, err));
     status = check_arrays(input, err);
 out:
     if (status != BM_OK) {
@@ -202,19 +224,16 @@ static bm_status check_offset(const bm_hash_input *input, uint64_t row, uint64_t
 
 /* Read and check the ends of up to `n` documents from next_doc on. As many of them as have at most
  * max_hashes hashes, but at least one, become the block's. */
-static bm_status take_docs(const bm_hash_input *input, size_t n, size_t max_hashes,
+static bm_status read_docs(const bm_hash_input *input, size_t n, size_t max_hashes,
                            bm_hash_block *block, bm_error *err)
 {
     BM_TRY(bm_grow(&block->offsets, &block->cap_offsets, n + 1, sizeof *block->offsets, err));
     BM_TRY(read_cells(&input->offsets, input->next_doc + 1, n, block->offsets + 1, err));
     uint64_t before = input->next_hash;
     size_t i = 0;
-    bm_status status = BM_OK;
     for (; i < n; i++) {
         uint64_t value = block->offsets[i + 1];
-        status = check_offset(input, input->next_doc + i + 1, before, value, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(check_offset(input, input->next_doc + i + 1, before, value, err));
         if (i > 0 && value - input->next_hash > max_hashes)
             break;
         before = value;
@@ -225,12 +244,12 @@ static bm_status take_docs(const bm_hash_input *input, size_t n, size_t max_hash
     return BM_OK;
 }
 
-static bm_status take_hashes(bm_hash_input *input, uint64_t n, bm_hash_block *block, bm_error *err)
+static bm_status read_hashes(bm_hash_input *input, uint64_t n, bm_hash_block *block, bm_error *err)
 {
     if (n > SIZE_MAX / sizeof(uint64_t))
         return bm_fail_nomem(err, SIZE_MAX);
     BM_TRY(bm_grow(&block->hashes, &block->cap_hashes, (size_t)n, sizeof *block->hashes, err));
-    if (n == 0) /* of no hashes there may be no array */
+    if (n == 0) /* there may be no array */
         return BM_OK;
     if (input->hashes.header.type[2] == '8') {
         BM_TRY(read_cells(&input->hashes, input->next_hash, (size_t)n, block->hashes, err));
@@ -250,7 +269,7 @@ static bm_status take_hashes(bm_hash_input *input, uint64_t n, bm_hash_block *bl
     return BM_OK;
 }
 
-/* How many offsets to look at for the next block: twice as many as documents of the mean length
+/* How many offsets to read for the next block: twice as many as documents of the mean length
  * have max_hashes hashes. */
 static size_t docs_to_try(const bm_hash_input *input, const bm_hash_limits *limits)
 {
@@ -265,8 +284,8 @@ static size_t docs_to_try(const bm_hash_input *input, const bm_hash_limits *limi
 }
 
 /* May the hashes of the next document, so many bytes, be held? */
-static bm_status ask_gate(const bm_hash_input *input, const bm_long_gate *gate, uint64_t bytes,
-                          bm_error *err)
+static bm_status check_gate(const bm_hash_input *input, const bm_long_gate *gate, uint64_t bytes,
+                            bm_error *err)
 {
     bool may = false;
     const bm_long_record record = {
@@ -293,11 +312,11 @@ bm_status bm_hash_input_next(bm_hash_input *input, const bm_hash_limits *limits,
         return BM_OK;
     }
     bm_status status = BM_OK;
-    BM_TRY_OUT(take_docs(input, n, limits->hashes, block, err));
+    BM_TRY_OUT(read_docs(input, n, limits->hashes, block, err));
     if (limits->gate != NULL && block->offsets[block->n_docs] > limits->hashes)
         BM_TRY_OUT(
-            ask_gate(input, limits->gate, block->offsets[block->n_docs] * sizeof(uint64_t), err));
-    status = take_hashes(input, block->offsets[block->n_docs], block, err);
+            check_gate(input, limits->gate, block->offsets[block->n_docs] * sizeof(uint64_t), err));
+    status = read_hashes(input, block->offsets[block->n_docs], block, err);
 out:
     if (status != BM_OK) {
         block->n_docs = 0;
@@ -325,23 +344,18 @@ void bm_hash_input_close(bm_hash_input *input)
 {
     if (input == NULL)
         return;
-    array_file *files[] = {&input->hashes, &input->offsets};
-    for (int i = 0; i < 2; i++) {
-        if (files[i]->fd >= 0)
-            close(files[i]->fd);
-        bm_free(files[i]->path);
-        bm_free(files[i]->digest);
-    }
+    close_array(&input->hashes);
+    close_array(&input->offsets);
     bm_free(input);
 }
 
 /* source_hashes -- blocks of the arrays as batches; "parsing" is a walk over their documents. */
 
-typedef struct source_hashes_hashes {
+typedef struct hashes_source {
     bm_batch_source base;
     bm_hash_input *input;
     bm_hash_limits limits;
-} source_hashes_hashes;
+} hashes_source;
 
 typedef struct hashes_batch {
     bm_source_batch base;
@@ -361,7 +375,7 @@ static bm_status hashes_open(bm_input_set *inputs, bm_batch_source **out, bm_err
                        bm_input_set_count(inputs));
     if (offsets_path == NULL)
         return bm_fail(err, BM_ERR_USAGE, "`format` hashes needs `offsets` FILE");
-    source_hashes_hashes *source = NULL;
+    hashes_source *source = NULL;
     BM_TRY(bm_new_zero(&source, 1, err));
     source->base =
         (bm_batch_source){.ops = &bm_source_hashes, .inputs = inputs, .extra_path = offsets_path};
@@ -378,7 +392,7 @@ static bm_status hashes_open(bm_input_set *inputs, bm_batch_source **out, bm_err
 static bm_status hashes_begin(bm_batch_source *base, const bm_batch_limits *limits, bm_error *err)
 {
     (void)err;
-    source_hashes_hashes *source = (source_hashes_hashes *)base;
+    hashes_source *source = (hashes_source *)base;
     source->limits = (bm_hash_limits){.docs = limits->docs != 0 ? limits->docs : SIZE_MAX,
                                       .hashes = limits->hashes,
                                       .gate = limits->gate};
@@ -392,30 +406,9 @@ static void hashes_free_batch(bm_source_batch *base)
     bm_free(base);
 }
 
-/* What was read of a file, or, if it was read before, whether it is the same. */
-static bm_status note_digest(bm_source *source, const bm_hash_file *read, bm_error *err)
-{
-    const bool first = source->digest.lo == 0 && source->digest.hi == 0;
-    if (!first && memcmp(&source->digest, &read->digest, sizeof read->digest) != 0)
-        return bm_fail_at(err, BM_ERR_INPUT, source->name, 0,
-                          "the file changed while the job read it");
-    source->digest = read->digest;
-    source->bytes_read = read->bytes;
-    return BM_OK;
-}
-
-static bm_status note_end(const source_hashes_hashes *source, bm_error *err)
-{
-    bm_hash_file read[2];
-    bm_input_set *inputs = source->base.inputs;
-    bm_hash_input_files(source->input, read);
-    BM_TRY(note_digest(bm_input_set_source(inputs, 0), &read[0], err));
-    return note_digest(&inputs->offsets, &read[1], err);
-}
-
 static bm_status hashes_next(bm_batch_source *base, bm_source_batch **out, bm_error *err)
 {
-    source_hashes_hashes *source = (source_hashes_hashes *)base;
+    hashes_source *source = (hashes_source *)base;
     *out = NULL;
     hashes_batch *batch = NULL;
     BM_TRY(bm_new_zero(&batch, 1, err));
@@ -427,7 +420,12 @@ static bm_status hashes_next(bm_batch_source *base, bm_source_batch **out, bm_er
     }
 out:
     hashes_free_batch(&batch->base);
-    return status == BM_OK ? note_end(source, err) : status;
+    if (status != BM_OK)
+        return status;
+    bm_hash_file read[2];
+    bm_hash_input_files(source->input, read);
+    BM_TRY(record_digest(bm_input_set_source(base->inputs, 0), read[0], err));
+    return record_digest(&base->inputs->offsets, read[1], err);
 }
 
 static bm_status hashes_count(bm_batch_source *base, const bm_source_batch *batch, uint64_t *n,
@@ -439,14 +437,14 @@ static bm_status hashes_count(bm_batch_source *base, const bm_source_batch *batc
     return BM_OK;
 }
 
-static void hashes_end(bm_batch_source *base)
+static void end_reading(bm_batch_source *base)
 {
-    (void)base; /* nothing is held between batches but the two open files */
+    (void)base; /* nothing is held between batches but open files */
 }
 
 static void hashes_close(bm_batch_source *base)
 {
-    bm_hash_input_close(((source_hashes_hashes *)base)->input);
+    bm_hash_input_close(((hashes_source *)base)->input);
     bm_free(base);
 }
 
@@ -454,9 +452,7 @@ static bm_status hashes_open_parser(const bm_batch_source *base, bm_batch_parser
                                     bm_error *err)
 {
     (void)base;
-    *out = bm_alloc_zero(1, sizeof **out);
-    if (*out == NULL)
-        return bm_fail_nomem(err, sizeof **out);
+    BM_TRY(bm_new_zero(out, 1, err));
     (*out)->ops = &bm_source_hashes;
     return BM_OK;
 }
@@ -482,7 +478,7 @@ static bm_status hashes_parse(bm_batch_parser *parser, const bm_source_batch *ba
     return BM_OK;
 }
 
-static void hashes_close_parser(bm_batch_parser *parser)
+static void close_parser(bm_batch_parser *parser)
 {
     bm_free(parser);
 }
@@ -495,35 +491,19 @@ const bm_batch_source_ops bm_source_hashes = {
     .begin = hashes_begin,
     .next = hashes_next,
     .count = hashes_count,
-    .end = hashes_end,
+    .end = end_reading,
     .free_batch = hashes_free_batch,
     .close = hashes_close,
     .open_parser = hashes_open_parser,
     .parse = hashes_parse,
-    .close_parser = hashes_close_parser,
+    .close_parser = close_parser,
 };
 
-/* source_keys -- blocks of rows as batches; "parsing" is a walk over the rows. The file is read by
- * pread, a block at a time, and digested on the way from its first byte to its last. */
-
-#include <xxhash.h>
-
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
-
-#include "base/error.h"
-#include "results/npy.h"
-
-#define ROWS_MAX ((size_t)1 << 16) /* a block, whatever the caller asks for */
+/* source_keys -- blocks of rows as batches; "parsing" is a walk over the rows. */
 
 typedef struct keys {
     bm_batch_source base;
-    int fd;
-    bm_npy_header header;
-    XXH3_state_t *digest; /* of the bytes so far */
-    uint64_t n_digested;
+    array_file file;
     uint64_t next_row;
     size_t block_rows;
 } keys;
@@ -540,17 +520,10 @@ static bool keys_reads(bm_format format)
     return format == BM_FORMAT_KEYS;
 }
 
-static const char *path_of(const keys *source)
+static bm_status check_header(const array_file *file, bm_error *err)
 {
-    return bm_input_set_source(source->base.inputs, 0)->path;
-}
-
-/* --- opening --- */
-
-static bm_status check_header(const keys *source, bm_error *err)
-{
-    const bm_npy_header *header = &source->header;
-    const char *path = path_of(source);
+    const bm_npy_header *header = &file->header;
+    const char *path = file->path;
     if (strcmp(header->type, "<u8") != 0)
         return bm_fail_at(err, BM_ERR_INPUT, path, 0, "band keys of type %s (expected <u8)",
                           header->type);
@@ -566,11 +539,8 @@ static bm_status check_header(const keys *source, bm_error *err)
 
 static void keys_close(bm_batch_source *base)
 {
-    keys *source = (keys *)base;
-    if (source->fd >= 0)
-        close(source->fd);
-    bm_free(source->digest);
-    bm_free(source);
+    close_array(&((keys *)base)->file);
+    bm_free(base);
 }
 
 static bm_status keys_open(bm_input_set *inputs, bm_batch_source **out, bm_error *err)
@@ -581,38 +551,17 @@ static bm_status keys_open(bm_input_set *inputs, bm_batch_source **out, bm_error
     keys *source = NULL;
     BM_TRY(bm_new_zero(&source, 1, err));
     source->base = (bm_batch_source){.ops = &bm_source_keys, .inputs = inputs};
-    source->fd = -1;
+    source->file.fd = -1;
     bm_status status = BM_OK;
-    source->digest = bm_alloc_aligned(1, sizeof *source->digest);
-    if (source->digest == NULL)
-        BM_TRY_OUT(bm_fail_nomem(err, sizeof *source->digest));
-    BM_TRY_OUT(bm_open_regular(path_of(source), BM_ERR_INPUT, &source->fd, err));
-    BM_TRY_OUT(bm_npy_header_read(source->fd, path_of(source), &source->header, err));
-    status = check_header(source, err);
+    BM_TRY_OUT(open_array(&source->file, bm_input_set_source(inputs, 0)->path, err));
+    status = check_header(&source->file, err);
 out:
     if (status != BM_OK) {
         keys_close(&source->base);
         return status;
     }
-    source->base.n_keys = (uint32_t)source->header.shape[1];
+    source->base.n_keys = (uint32_t)source->file.header.shape[1];
     *out = &source->base;
-    return BM_OK;
-}
-
-/* --- reading --- */
-
-static bm_status source_keys_read_bytes(keys *source, uint64_t from, size_t len, void *out,
-                                        bm_error *err)
-{
-    size_t got;
-    const int code = bm_pread_all(source->fd, out, len, from, &got);
-    if (code != 0)
-        return bm_fail_errno(err, code, path_of(source), "cannot read");
-    if (got != len)
-        return bm_fail_at(err, BM_ERR_INPUT, path_of(source), 0,
-                          "became shorter while it was read");
-    XXH3_128bits_update(source->digest, out, len);
-    source->n_digested += len;
     return BM_OK;
 }
 
@@ -621,17 +570,10 @@ static bm_status keys_begin(bm_batch_source *base, const bm_batch_limits *limits
     keys *source = (keys *)base;
     size_t rows = limits->hashes / base->n_keys;
     rows = limits->docs != 0 && limits->docs < rows ? limits->docs : rows;
-    rows = rows > ROWS_MAX ? ROWS_MAX : rows;
+    rows = rows > DOCS_MAX ? DOCS_MAX : rows;
     source->block_rows = rows > 0 ? rows : 1;
     source->next_row = 0;
-    source->n_digested = 0;
-    XXH3_128bits_reset(source->digest);
-    const size_t len = (size_t)source->header.data_offset;
-    char *head = bm_alloc(len, 1);
-    bm_status status =
-        head == NULL ? bm_fail_nomem(err, len) : source_keys_read_bytes(source, 0, len, head, err);
-    bm_free(head);
-    return status;
+    return digest_begin(&source->file, 0, err);
 }
 
 static void keys_free_batch(bm_source_batch *base)
@@ -640,42 +582,25 @@ static void keys_free_batch(bm_source_batch *base)
     bm_free(base);
 }
 
-/* What was read of the file, or, if it was read before, whether it is the same. */
-static bm_status source_keys_note_end(const keys *source, bm_error *err)
-{
-    bm_source *file = bm_input_set_source(source->base.inputs, 0);
-    const XXH128_hash_t sum = XXH3_128bits_digest(source->digest);
-    const bm_hash128 digest = {.lo = sum.low64, .hi = sum.high64};
-    const bool first = file->digest.lo == 0 && file->digest.hi == 0;
-    if (!first && memcmp(&file->digest, &digest, sizeof digest) != 0)
-        return bm_fail_at(err, BM_ERR_INPUT, file->name, 0,
-                          "the file changed while the job read it");
-    file->digest = digest;
-    file->bytes_read = source->n_digested;
-    return BM_OK;
-}
-
 static bm_status read_rows(keys *source, keys_batch *batch, bm_error *err)
 {
-    const size_t row_bytes = source->base.n_keys * sizeof *batch->keys;
-    batch->keys = bm_alloc(batch->n_rows, row_bytes);
-    if (batch->keys == NULL)
-        return bm_fail_nomem(err, batch->n_rows * row_bytes);
-    bm_status status =
-        source_keys_read_bytes(source, source->header.data_offset + source->next_row * row_bytes,
-                               batch->n_rows * row_bytes, batch->keys, err);
+    const uint32_t n_keys = source->base.n_keys;
+    const size_t n = batch->n_rows * n_keys;
+    BM_TRY(bm_new(&batch->keys, n, err));
+    BM_TRY(read_cells(&source->file, source->next_row * n_keys, n, batch->keys, err));
+    digest(&source->file, batch->keys, n * sizeof *batch->keys);
     source->next_row += batch->n_rows;
-    batch->base.bytes_read = source->n_digested;
-    return status;
+    batch->base.bytes_read = source->file.n_digested;
+    return BM_OK;
 }
 
 static bm_status keys_next(bm_batch_source *base, bm_source_batch **out, bm_error *err)
 {
     keys *source = (keys *)base;
-    const uint64_t left = source->header.shape[0] - source->next_row;
+    const uint64_t left = source->file.header.shape[0] - source->next_row;
     *out = NULL;
     if (left == 0)
-        return source_keys_note_end(source, err);
+        return record_digest(bm_input_set_source(base->inputs, 0), digest_end(&source->file), err);
     keys_batch *batch = NULL;
     BM_TRY(bm_new_zero(&batch, 1, err));
     batch->first_row = source->next_row;
@@ -696,13 +621,6 @@ static bm_status keys_count(bm_batch_source *base, const bm_source_batch *batch,
     *n = ((const keys_batch *)batch)->n_rows;
     return BM_OK;
 }
-
-static void keys_end(bm_batch_source *base)
-{
-    (void)base; /* nothing is held between batches but the open file */
-}
-
-/* --- parsing --- */
 
 typedef struct keys_parser {
     bm_batch_parser base;
@@ -737,11 +655,6 @@ static bm_status keys_parse(bm_batch_parser *base, const bm_source_batch *raw, b
     return BM_OK;
 }
 
-static void keys_close_parser(bm_batch_parser *parser)
-{
-    bm_free(parser);
-}
-
 const bm_batch_source_ops bm_source_keys = {
     .name = "keys",
     .places = true,
@@ -750,12 +663,12 @@ const bm_batch_source_ops bm_source_keys = {
     .begin = keys_begin,
     .next = keys_next,
     .count = keys_count,
-    .end = keys_end,
+    .end = end_reading,
     .free_batch = keys_free_batch,
     .close = keys_close,
     .open_parser = keys_open_parser,
     .parse = keys_parse,
-    .close_parser = keys_close_parser,
+    .close_parser = close_parser,
 };
 
 static const bm_batch_source_ops *const sources_rows[] = {&bm_source_records, &bm_source_hashes,
