@@ -46,7 +46,7 @@ static void sign_column(uint32_t column, uint32_t *minima)
     size_t n = rows_of(column, rows);
     memset(minima, 0xFF, PERMS * sizeof *minima); /* BM_NO_SHINGLE32 */
     for (size_t r = 0; r < n; r++)
-        bm_minima_take(of_table, places, PERMS, (uint32_t)rows[r], minima);
+        bm_minima_update(of_table, places, PERMS, (uint32_t)rows[r], minima);
 }
 
 static double similarity(uint32_t x, uint32_t y)
@@ -115,7 +115,7 @@ static void show_stream(bool numbers)
     for (uint32_t x = 1; x <= 5; x++) {
         for (uint32_t set = 0; set < 2; set++)
             if (rows[x - 1][set] == '1')
-                bm_minima_take(of_line, lines, 2, x, minima[set]);
+                bm_minima_update(of_line, lines, 2, x, minima[set]);
         if (numbers)
             continue;
         printf(" %u   %s   %u %u  ", x, rows[x - 1], of_line(lines, 0, x), of_line(lines, 1, x));

@@ -40,8 +40,8 @@ typedef struct bm_export_options {
     const char *path; /* of a directory that a sign job wrote */
     bm_exchange to;
     bm_export_what what;
-    /* Of keys, and of forms that are made of bands. Bands and rows 0: chosen where threshold or
-     * recall is not its default; else those of the directory's plan, or the tool's own where the
+    /* For keys, and for forms that are made of bands. Bands and rows 0: chosen if threshold or
+     * recall is not its default; else those of the directory's plan, or the tool's own if the
      * signatures have so many words, or chosen. */
     bm_band_options bands;
     bm_resource_options resources;

@@ -30,9 +30,9 @@ typedef struct bm_explain_options {
     bm_resource_options resources; /* threads and memory */
     bm_callbacks callbacks;
     const char *sources; /* the inputs of the report may lie below this directory now; NULL: none */
-    /* Of a result of a table in memory: the same rows, twice, for what only the inputs tell; moved
-     * as bm_input_options.stream is, each where it is needed. That they are the same is for the
-     * caller to know. Both NULL: what such a table alone could tell is not known. */
+    /* For the result of a table in memory: the same rows, twice, for what only the inputs hold;
+     * moved as bm_input_options.stream is, each if it is needed. The caller has to make sure that
+     * they are the same. Both NULL: what only such a table holds is not known. */
     struct ArrowArrayStream *streams[2];
 } bm_explain_options;
 

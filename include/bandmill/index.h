@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/* What is kept of each document, to verify candidates. */
+/* An index keeps this of each document, to verify candidates. */
 typedef enum bm_index_store {
     BM_INDEX_SETS,      /* its shingle hashes: answers are exact */
     BM_INDEX_SIGNATURES /* its signature, 4 bytes a permutation: answers are estimates */
@@ -159,13 +159,13 @@ static inline void bm_index_compact_options_init(bm_index_compact_options *optio
 BM_API bm_status bm_job_index_check(const bm_index_check_options *options, bm_error *err);
 BM_API bm_status bm_job_index_compact(const bm_index_compact_options *options, bm_summary **out,
                                       bm_error *err);
-/* What an index is and holds, as one JSON object; *json is the caller's, freed with
+/* The kind and contents of an index as one JSON object; *json is the caller's, freed with
  * bm_string_free. */
 BM_API bm_status bm_index_info(const char *path, char **json, bm_error *err);
 
 /* --- queries --- */
 
-/* Which documents of an index are answers. A part of options: its size stays. */
+/* The rule by which documents of an index are answers. It is a part of options: its size stays. */
 typedef struct bm_answer_rule {
     double threshold;  /* least similarity; 0: that of the index. Its bands were chosen for its own:
                          with another they find more of the answers, or fewer */
@@ -264,10 +264,11 @@ static inline void bm_index_options_init(bm_index_options *options)
 /* options NULL: the defaults. BM_ERR_IO, BM_ERR_FORMAT, BM_ERR_LOCKED, BM_ERR_NOMEM. */
 BM_API bm_status bm_index_open(const char *path, const bm_index_options *options, bm_index **out,
                                bm_error *err);
-/* What was not committed is gone. No call of the handle is under way. NULL is fine. */
+/* Changes that were not committed are lost. No call of the handle may be under way. NULL is
+ * fine. */
 BM_API void bm_index_close(bm_index *index);
 
-/* What an index is, and what it holds as of the last commit. */
+/* The settings of an index, and what it holds as of the last commit. */
 typedef struct bm_index_statistics {
     size_t struct_size;
     bm_index_store store;
@@ -313,8 +314,9 @@ BM_API bm_str bm_matches_id(const bm_matches *matches,
                             uint64_t match);      /* {NULL, 0}: there is none */
 BM_API void bm_matches_free(bm_matches *matches); /* NULL is fine */
 
-/* Of a handle that writes; any thread, one after another. What a thread adds and removes it commits
- * itself, or closes the handle: before that these calls are BM_ERR_USAGE in others.
+/* These calls are for a handle that writes; from any thread, one after another. A thread commits
+ * what it has added and removed, or closes the handle; before that, these calls are BM_ERR_USAGE in
+ * other threads.
  *
  * Add documents under ids, all or none of them. An id is not empty, and no other document has it:
  * else BM_ERR_INPUT names it. Many at once cost less than one by one. */

@@ -37,10 +37,10 @@ typedef struct bm_sign_options {
     bool band_keys; /* write band_keys.npy too */
     bm_callbacks callbacks;
     uint64_t set_fields; /* BM_FIELD_* bits (types.h): of a scheme for documents with weights */
-    /* Of n_shards contiguous shares of the inputs the one of this number, from 1; both 0: all.
-     * Shares are cut at records by the names and sizes of the files alone, and hold, one after
-     * another, the rows of the whole (docs/cli.md). Files only, without weights, and without
-     * numbers for repeated ids. */
+    /* The inputs are cut into n_shards contiguous shares, of which the one of this number is read,
+     * from 1; both 0: all. Shares are cut at records by the names and sizes of the files alone, and
+     * hold, one after another, the rows of the whole (docs/cli.md). Files only, without weights,
+     * and without numbers for repeated ids. */
     uint32_t shard, n_shards;
 } bm_sign_options;
 
@@ -180,7 +180,7 @@ static inline void bm_filter_options_init(bm_filter_options *options)
 
 /* --- what a job did --- */
 
-/* Of a job that changed an index: documents. */
+/* The documents of a job that changed an index. */
 typedef struct bm_index_counts {
     uint64_t added;       /* those that were numbered or took another's place too */
     uint64_t replaced;    /* that had the id of one that was added */
@@ -194,7 +194,7 @@ typedef struct bm_index_counts {
 
 #define BM_COUNT_UNKNOWN UINT64_MAX
 
-/* Of what a job wrote. */
+/* counts of a job's results */
 typedef struct bm_result_counts {
     uint64_t pairs;             /* rows of pairs, those of identical documents too */
     uint64_t identical_pairs;   /* these alone */
@@ -202,8 +202,8 @@ typedef struct bm_result_counts {
     uint64_t known;             /* with bm_dedup_options.against a third: these are not near */
     bm_index_counts index;
     uint64_t weightless; /* documents with shingles, all of which weigh nothing */
-    /* Of the removed documents: bytes of text as read; distinct shingles, summed; and of these
-     * those that the document kept instead lacks. BM_COUNT_UNKNOWN: not known. */
+    /* The removed documents' bytes of text, as read; their distinct shingles, summed; and how many
+     * of these the document kept instead lacks. BM_COUNT_UNKNOWN: not known. */
     uint64_t removed_bytes, removed_shingles, lost_shingles;
     uint64_t edit_unknown; /* rows of pairs whose edit distance takes too many cells */
     uint64_t divided;      /* with bm_dedup_options.max_group_size: components that were larger */
@@ -221,7 +221,7 @@ typedef struct bm_counts {
 } bm_counts;
 
 typedef struct bm_summary bm_summary;
-/* Of NULL: NULL or 0. */
+/* If the summary is NULL, these return NULL or 0. */
 BM_API const bm_counts *bm_summary_counts(const bm_summary *summary);
 /* The plan used; bands 0 where the job had none. */
 BM_API const bm_band_plan *bm_summary_plan(const bm_summary *summary);
@@ -244,7 +244,7 @@ BM_API bm_status bm_job_dedup(const bm_dedup_options *options, bm_summary **out,
 BM_API bm_status bm_job_pairs(const bm_pairs_options *options, bm_summary **out, bm_error *err);
 BM_API bm_status bm_job_filter(const bm_filter_options *options, bm_summary **out, bm_error *err);
 
-/* What a file or directory of ours holds, as one JSON object; *json is the caller's, freed with
+/* The contents of a file or directory of ours as one JSON object; *json is the caller's, freed with
  * bm_string_free. */
 BM_API bm_status bm_inspect(const char *path, char **json, bm_error *err);
 /* The same within so many bytes of memory, the text among them; 0: half of what is free, which is

@@ -28,9 +28,9 @@ typedef struct bm_report_options {
     bm_resource_options resources; /* threads and memory */
     bm_callbacks callbacks;
     const char *sources; /* the inputs of the report may lie below this directory now; NULL: none */
-    /* Of a result of a table in memory: the same rows once more, for their texts, moved as
-     * bm_input_options.stream is. That they are the same is for the caller to know. NULL: texts of
-     * such a table are not shown. */
+    /* For the result of a table in memory: the same rows once more, for their texts, moved as
+     * bm_input_options.stream is. The caller has to make sure that they are the same. NULL: texts
+     * of such a table are not shown. */
     struct ArrowArrayStream *stream;
     /* Removed documents drawn at random, so many at most, each with the kept one: row i of
      * removed.tsv, from 0, is one of them when output i of SplitMix64 that begins with

@@ -61,10 +61,10 @@ extern "C" {
 
 /* --- documents --- */
 
-/* What the calls below read, all of it borrowed: texts, or sets of shingle hashes that were made
- * elsewhere (CSR: document i has hashes[offsets[i]] … hashes[offsets[i+1]-1], in any order, repeats
- * allowed, which count where text.bag asks for it; offsets[0] is 0 and they never fall, else
- * BM_ERR_INPUT names the row). Exactly one of texts, hashes and hashes32 is given; without
+/* The documents that the calls below read, all borrowed: texts, or sets of shingle hashes that were
+ * made elsewhere (CSR: document i has hashes[offsets[i]] … hashes[offsets[i+1]-1], in any order,
+ * repeats allowed, which count where text.bag asks for it; offsets[0] is 0 and they never fall,
+ * else BM_ERR_INPUT names the row). Exactly one of texts, hashes and hashes32 is given; without
  * documents none need be, and without hashes theirs may be NULL. */
 typedef struct bm_documents {
     size_t struct_size;
@@ -76,9 +76,9 @@ typedef struct bm_documents {
     const uint32_t
         *hashes32; /* the token hash x alone: to be signed, not to be compared; not under affine64,
                                  datatrove and lance, which take 64 bits */
-    /* Of the hashes, beside them, for scheme cws: each finite and more than 0, else BM_ERR_INPUT
-     * names the row. With `hashes` only, and of bm_signer_sign, bm_signer_submit and bm_find_pairs
-     * only. */
+    /* Weights of the hashes, beside them, for scheme cws: each finite and more than 0, else
+     * BM_ERR_INPUT names the row. With `hashes` only, and only for bm_signer_sign, bm_signer_submit
+     * and bm_find_pairs. */
     const double *weights;
 } bm_documents;
 
@@ -132,11 +132,11 @@ static inline void bm_signer_options_init(bm_signer_options *options)
 
 /* BM_ERR_USAGE, BM_ERR_DEVICE (no such device, or it cannot be used), BM_ERR_NOMEM. */
 BM_API bm_status bm_signer_open(const bm_signer_options *options, bm_signer **out, bm_error *err);
-/* What was submitted and is not done ends with BM_ERR_CANCELLED first. NULL is fine. */
+/* Batches that were submitted and are not done end with BM_ERR_CANCELLED first. NULL is fine. */
 BM_API void bm_signer_close(bm_signer *signer);
 
-/* What a signer came to. The library's own: read by pointer, later versions may add fields behind.
- */
+/* The choices of a signer. The library owns it; it is read by pointer, for later versions may add
+ * fields behind. */
 typedef struct bm_signer_info {
     uint32_t perms, bands, rows; /* words and keys a document */
     uint32_t threads;
@@ -145,7 +145,7 @@ typedef struct bm_signer_info {
 } bm_signer_info;
 BM_API const bm_signer_info *bm_signer_describe(const bm_signer *signer);
 
-/* What a call fills, the caller's memory; each pointer may be NULL. Begin with
+/* The caller's memory that a call fills; each pointer may be NULL. Begin with
  * {.struct_size = sizeof}. After an error its contents are not defined. */
 typedef struct bm_signer_out {
     size_t struct_size;

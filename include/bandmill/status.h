@@ -48,9 +48,9 @@ typedef enum bm_status {
 #undef BM_STATUS_ENUM
 } bm_status;
 
-/* What went wrong, in words. `file`, `field`, `line`, `code` are empty or 0 where they say nothing.
- * The caller's memory; its size never changes. The message names fields of options in backquotes,
- * as in "`bands` without `rows`", so that a program can show its own names for them. */
+/* An error in words. `file`, `field`, `line`, `code` are empty or 0 where they say nothing. The
+ * caller's memory; its size never changes. The message names fields of options in backquotes, as in
+ * "`bands` without `rows`", so that a program can show its own names for them. */
 typedef struct bm_error {
     bm_status status;
     int64_t code;       /* errno, cl_int, or another library's own code; 0: none */

@@ -21,10 +21,11 @@ BM_API double bm_band_slope(uint32_t bands, uint32_t rows, double similarity);
 /* Where P is steepest: ((1 - 1/r) / (b - 1/r))^(1/r); 0 with one row, 1 with one band of several.
  */
 BM_API double bm_band_steepest(uint32_t bands, uint32_t rows);
-/* What is often given for it, (1/b)^(1/r), where s^r = 1/b and P is 1 - (1 - 1/b)^b, about 0.63. */
+/* The usual approximation of it, (1/b)^(1/r), where s^r = 1/b and P is 1 - (1 - 1/b)^b, about
+ * 0.63. */
 BM_API double bm_band_steepest_about(uint32_t bands, uint32_t rows);
-/* Where P is `probability`: the inverse of bm_band_probability, (1 - (1 - p)^(1/b))^(1/r). NAN: no
- * bands, no rows, or no probability. */
+/* The similarity where P is `probability`, (1 - (1 - p)^(1/b))^(1/r): the inverse of
+ * bm_band_probability. NAN: no bands, no rows, or no probability. */
 BM_API double bm_band_similarity(uint32_t bands, uint32_t rows, double probability);
 
 /* --- plans --- */
@@ -105,8 +106,8 @@ typedef struct bm_tune_sample {
     const double *pairs, *pairs_error;
 } bm_tune_sample;
 
-/* What one run of `pairs` with a plan is expected to find, in the mean over seeds. Beside the
- * standard errors one run differs from it by the chance of its permutations (the range of
+/* The pairs that one run of `pairs` with a plan is expected to find, in the mean over seeds. Beside
+ * the standard errors, one run differs from it by the chance of its permutations (the range of
  * bm_tune_sample). The same; read by pointer. */
 typedef struct bm_tune_forecast {
     double candidates, candidates_error; /* pairs that share a band, each of which is compared */
@@ -133,7 +134,7 @@ static inline void bm_tune_options_init(bm_tune_options *options)
  * BM_ERR_CANCELLED; the picture appears whole, or not at all. On BM_OK *out is the caller's, freed
  * with bm_tune_result_free. */
 BM_API bm_status bm_tune(const bm_tune_options *options, bm_tune_result **out, bm_error *err);
-/* Of NULL: 0 or NULL. */
+/* If the result is NULL, these return 0 or NULL. */
 BM_API size_t bm_tune_result_count(const bm_tune_result *result);
 /* NULL: there are no more. Valid until free. */
 BM_API const bm_tune_plan *bm_tune_result_plan(const bm_tune_result *result, size_t index);

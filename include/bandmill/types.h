@@ -108,8 +108,8 @@ typedef struct bm_input_options {
      * `release` is still set afterwards, it was refused before that, and stays the caller's. */
     struct ArrowArrayStream *stream;
     const char *stream_name; /* for ids and messages; NULL: "table" */
-    /* What ids, messages and reports call each of `paths`, of which none is a directory then: for
-     * copies of files that lie elsewhere. NULL: as its path says. */
+    /* The names of `paths` in ids, messages and reports, for copies of files that lie elsewhere;
+     * then no path is a directory. NULL: the paths themselves. */
     const char *const *names;
     uint64_t reserved[1];
 } bm_input_options;
@@ -169,7 +169,7 @@ typedef enum bm_scheme {
     BM_SCHEME_AFFINE32, /* K permutations of each shingle, the minimum of each */
     BM_SCHEME_OPH,      /* one hash a shingle, K bins, the minimum of each bin, densified */
     BM_SCHEME_CWS,      /* of weighted shingles: consistent weighted sampling, the one chosen */
-    /* Those of others, word for word; each has its own hashes (bm_scheme_hash) and seed */
+    /* schemes of other tools, word for word; each has its own hashes (bm_scheme_hash) and seed */
     BM_SCHEME_LEGACY,     /* datasketch 1 */
     BM_SCHEME_TEXT_DEDUP, /* text-dedup */
     BM_SCHEME_NEMO,       /* NeMo Curator, 32 bits */
@@ -337,14 +337,13 @@ typedef struct bm_output_options {
     const char *path;   /* a directory or a file, as the call says */
     bool force;         /* replace an output of ours as a whole */
     const char *report; /* a second copy of the summary; NULL: none */
-    /* What was asked for, as the caller was asked, for "run" of the report: an argument each, ended
-     * by NULL. NULL: not known. */
+    /* The caller's own arguments, ended by NULL, for "run" of the report. NULL: not known. */
     const char *const *command;
-    /* Of sign, dedup, pairs and filter; NULL: none. Called once, from the thread of the call, when
-     * all files are written and on the disk and none has its name yet: so what the caller writes of
-     * the summary, or passes on of the rows, can still be all or nothing. Any other status than
-     * BM_OK ends the job with it, and with what `err` was filled with; nothing is left at the
-     * targets. */
+    /* For sign, dedup, pairs and filter; NULL: none. It is called once, from the thread of the
+     * call, when all files are written and on the disk and none has its name yet: so the summary
+     * that the caller writes, or the rows that it passes on, can still be all or nothing. Any other
+     * status than BM_OK ends the job with it, and with what `err` was filled with; nothing is left
+     * at the targets. */
     bm_ready_fn ready;
     void *ready_ctx;
     uint64_t reserved[1];
@@ -361,8 +360,7 @@ typedef struct bm_progress {
     const char *unit;     /* "bytes", "documents", "bands", "pairs" */
     uint64_t n_docs;      /* documents so far */
     double elapsed_s;     /* since the stage began */
-    /* Of the whole job, where it has a plan (n_stages 0: none): sign, dedup, pairs, filter,
-     * cluster. */
+    /* The whole job, if it has a plan (n_stages 0: none): sign, dedup, pairs, filter, cluster. */
     uint32_t stage_number, n_stages; /* "2 of 4"; number 0: before the first */
     double job_done;                 /* share, 0 … 1; never less than before */
     double job_elapsed_s;

@@ -25,9 +25,10 @@ typedef struct bm_version_info {
 /* Never NULL; the same at each call, from any thread, for as long as the library is loaded. */
 BM_API const bm_version_info *bm_version(void);
 
-/* What reads and writes Parquet and Arrow files here, such as "Arrow 26.0.1"; NULL: nothing does,
- * and such files are BM_ERR_INPUT (docs/install.md, bandmill-parquet). The first call opens a
- * library of some 20 MB. The words stay for as long as this library is loaded. Any thread. */
+/* The library that reads and writes Parquet and Arrow files here, such as "Arrow 26.0.1"; NULL:
+ * there is none, and such files are BM_ERR_INPUT (docs/install.md, bandmill-parquet). The first
+ * call opens a library of some 20 MB. The words stay for as long as this library is loaded. Any
+ * thread. */
 BM_API const char *bm_version_tables(void);
 
 #if defined(__cplusplus)

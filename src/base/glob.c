@@ -61,7 +61,7 @@ static bool in_set(const char **pattern, uint32_t c, bool *is_set)
 
 /* Does the element of the pattern that begins at *pattern, no star, take the character at *path?
  * Both are moved. */
-static bool take_one(const char **pattern, const char **path)
+static bool match_one(const char **pattern, const char **path)
 {
     uint32_t c = next_char(path);
     if (**pattern == '\0')
@@ -91,7 +91,7 @@ bool bm_glob_match(const char *pattern, const char *path)
         if (*pattern == '*') {
             star = ++pattern;
             from = path;
-        } else if (!take_one(&pattern, &path)) {
+        } else if (!match_one(&pattern, &path)) {
             if (star == NULL)
                 return false;
             pattern = star;

@@ -58,7 +58,7 @@ uint64_t bm_hash_table_bytes(uint64_t n);
 uint64_t bm_hash_table_rebuilt_bytes(const bm_hash_table *table);
 /* A seed that nobody knows, odd. */
 uint64_t bm_hash_draw_seed(void);
-/* What bm_hash_table_reserve does where there is something to do. */
+/* Rebuild a full table for bm_hash_table_reserve. */
 bm_status bm_hash_table_rebuild(bm_hash_table *table, bm_hash_again_fn *again, const void *owner,
                                 bm_error *err);
 

@@ -41,7 +41,7 @@ bm_status bm_new_by(void *(*alloc)(size_t n, size_t size), void *out, size_t n, 
 #define bm_grow_array(array, cap, need, err)                                                       \
     bm_grow((array), (cap), (need), sizeof **(array), (err))
 
-/* What bm_grow_array calls: `array` is the address of a pointer to elements of `size` bytes. */
+/* bm_grow_array calls this: `array` is the address of a pointer to elements of `size` bytes. */
 bm_status bm_grow(void *array, size_t *cap, size_t need, size_t size, bm_error *err);
 
 /* *out: the text that a printf format makes, the caller's to bm_free; on failure *out is as

@@ -52,7 +52,7 @@ void bm_forecast_stage(bm_forecast *f, const char *stage, double now_s)
     f->counts = f->steps[next].within == NULL;
 }
 
-/* Of the step that runs. Less than 0: not known. */
+/* Seconds left of the running step; less than 0: not known. */
 static double step_left(const bm_forecast *f, double now_s)
 {
     const double elapsed = now_s - f->step_began_s, share = f->share;
@@ -64,7 +64,7 @@ static double step_left(const bm_forecast *f, double now_s)
     return share < 0 ? left : (1 - share) * ((1 - share) * left + now_s - f->told_s);
 }
 
-/* Of the job. Less than 0: not known. */
+/* Seconds left of the job; less than 0: not known. */
 static double seconds_left(const bm_forecast *f, double now_s)
 {
     const double left = step_left(f, now_s);
@@ -77,7 +77,7 @@ static double seconds_left(const bm_forecast *f, double now_s)
     return left + later * (f->past_s + now_s - f->step_began_s + left) / known;
 }
 
-bm_forecast_view bm_forecast_look(bm_forecast *f, double share, double now_s)
+bm_forecast_view bm_forecast_update(bm_forecast *f, double share, double now_s)
 {
     bm_forecast_view view = {.left_s = -1};
     if (f->n == 0)
@@ -118,11 +118,11 @@ void bm_meter_reset(bm_meter *meter)
 
 /* Call back, with the lock held. The rest of the job is looked at with what is known of the stage:
  * `done` of `total`. */
-static void tell(bm_meter *meter, bm_progress *progress, double now)
+static void report(bm_meter *meter, bm_progress *progress, double now)
 {
     const double share =
         progress->total > 0 ? (double)progress->done / (double)progress->total : -1;
-    const bm_forecast_view view = bm_forecast_look(&meter->forecast, share, now);
+    const bm_forecast_view view = bm_forecast_update(&meter->forecast, share, now);
     progress->elapsed_s = now - meter->stage_begin;
     progress->stage_number = view.number;
     progress->n_stages = view.n;
@@ -149,16 +149,16 @@ void bm_meter_stage(bm_meter *meter, const char *stage, const char *unit)
     atomic_store(&meter->next_call, 0.0);
     bm_forecast_stage(&meter->forecast, stage, now);
     if (meter->forecast.n > 0 && meter->callbacks.progress != NULL)
-        tell(meter, &(bm_progress){.stage = stage, .unit = unit}, now);
+        report(meter, &(bm_progress){.stage = stage, .unit = unit}, now);
     pthread_mutex_unlock(&meter->lock);
 }
 
-void bm_meter_aside(bm_meter *meter, const char *what, uint64_t n_docs)
+void bm_meter_detour(bm_meter *meter, const char *what, uint64_t n_docs)
 {
     if (meter->callbacks.progress == NULL)
         return;
     pthread_mutex_lock(&meter->lock);
-    tell(meter, &(bm_progress){.stage = what, .unit = "", .n_docs = n_docs}, bm_clock_seconds());
+    report(meter, &(bm_progress){.stage = what, .unit = "", .n_docs = n_docs}, bm_clock_seconds());
     atomic_store(&meter->next_call, 0.0);
     pthread_mutex_unlock(&meter->lock);
 }
@@ -173,13 +173,13 @@ void bm_meter_progress(bm_meter *meter, uint64_t done, uint64_t total, uint64_t 
     pthread_mutex_lock(&meter->lock);
     if (now >= atomic_load(&meter->next_call)) {
         atomic_store(&meter->next_call, now + SECONDS_BETWEEN_CALLS);
-        tell(meter,
-             &(bm_progress){.stage = meter->stage,
-                            .done = done,
-                            .total = total,
-                            .unit = meter->unit,
-                            .n_docs = n_docs},
-             now);
+        report(meter,
+               &(bm_progress){.stage = meter->stage,
+                              .done = done,
+                              .total = total,
+                              .unit = meter->unit,
+                              .n_docs = n_docs},
+               now);
     }
     pthread_mutex_unlock(&meter->lock);
 }

@@ -17,12 +17,10 @@
 /* forecast -- how far a job is, and how long the rest will take.
  *
  * A job says its steps beforehand, with weights that it guesses from what it knows: shares of the
- * whole time, in any unit that all steps have in common. What has gone by since tells what one
- * unit
- * of weight takes here. Within a step the guess gives way to what the step itself has shown, in
- * proportion to how much of it is done; so nothing jumps where one step ends and the next begins.
- * The share that is done never goes back: a job that turns out to be longer stands still for a
- * while.
+ * whole time, in any unit that all steps have in common. The time since then shows what one unit of
+ * weight takes here. Within a step this guess is replaced by the step's own pace, in proportion to
+ * how much of it is done; so nothing jumps where one step ends and the next begins. The share that
+ * is done never goes back: a job that turns out to be longer stands still for a while.
  *
  * Times come from the caller. Threads: one at a time. */
 
@@ -56,7 +54,7 @@ void bm_forecast_plan(bm_forecast *f, const bm_forecast_step *steps, uint32_t n,
 /* The stage begins. One that is not planned, or lies behind, is a part of the step that runs. */
 void bm_forecast_stage(bm_forecast *f, const char *stage, double now_s);
 /* So much of the stage is done; less than 0: not known. */
-bm_forecast_view bm_forecast_look(bm_forecast *f, double share, double now_s);
+bm_forecast_view bm_forecast_update(bm_forecast *f, double share, double now_s);
 
 typedef struct bm_meter {
     bm_callbacks callbacks;
@@ -71,13 +69,13 @@ typedef struct bm_meter {
 /* `callbacks` are copied; NULL: none. */
 void bm_meter_init(bm_meter *meter, const bm_callbacks *callbacks);
 void bm_meter_reset(bm_meter *meter);
-/* What stages there will be (base/meter.h): from here on progress says how far the whole job is,
- * and each stage says that it begins. */
+/* Set the stages to come: from here on progress includes that of the whole job, and each stage
+ * reports its beginning. */
 void bm_meter_plan(bm_meter *meter, const bm_forecast_step *steps, uint32_t n);
 /* A stage begins ("read", counted in "bytes"), and its clock. Both words are borrowed for good. */
 void bm_meter_stage(bm_meter *meter, const char *stage, const char *unit);
-/* Something else is done for a while within the stage, after `n_docs` documents. */
-void bm_meter_aside(bm_meter *meter, const char *what, uint64_t n_docs);
+/* Report that something else runs for a while within the stage, after `n_docs` documents. */
+void bm_meter_detour(bm_meter *meter, const char *what, uint64_t n_docs);
 /* So many of `total` units of the stage are done (total 0: nobody knows), after `n_docs`
  * documents. */
 void bm_meter_progress(bm_meter *meter, uint64_t done, uint64_t total, uint64_t n_docs);

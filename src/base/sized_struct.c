@@ -33,7 +33,7 @@ bm_status bm_sized_check(const void *caller, bm_sized_type type, bm_error *err)
     return BM_OK;
 }
 
-bm_status bm_sized_take(const void *caller, bm_sized_type type, void *out, bm_error *err)
+bm_status bm_sized_read(const void *caller, bm_sized_type type, void *out, bm_error *err)
 {
     BM_TRY(bm_sized_check(caller, type, err));
     const size_t size = size_of(caller);
@@ -48,7 +48,7 @@ bm_status bm_sized_take(const void *caller, bm_sized_type type, void *out, bm_er
     return BM_OK;
 }
 
-bm_status bm_sized_give(const void *in, bm_sized_type type, void *caller, bm_error *err)
+bm_status bm_sized_write(const void *in, bm_sized_type type, void *caller, bm_error *err)
 {
     if (caller == NULL)
         return BM_OK;

@@ -35,12 +35,12 @@ bm_status bm_sized_check(const void *caller, bm_sized_type type, bm_error *err);
 /* A struct that comes in: `out` (the whole of it) holds the defaults and receives what the caller's
  * struct has. BM_ERR_USAGE: as bm_sized_check, or something is set that this version does not know.
  */
-bm_status bm_sized_take(const void *caller, bm_sized_type type, void *out, bm_error *err);
+bm_status bm_sized_read(const void *caller, bm_sized_type type, void *out, bm_error *err);
 
 /* A struct that goes out: copy as much of `in` (the whole of it) as the caller's struct has room
  * for, behind its struct_size, which stays. NULL is fine. BM_ERR_USAGE: struct_size is less than
  * the least. */
-bm_status bm_sized_give(const void *in, bm_sized_type type, void *caller, bm_error *err);
+bm_status bm_sized_write(const void *in, bm_sized_type type, void *caller, bm_error *err);
 
 /* BM_ERR_USAGE naming `field`, unless value < n. */
 bm_status bm_enum_check(const char *field, unsigned value, unsigned n, bm_error *err);

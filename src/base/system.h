@@ -52,7 +52,7 @@ void bm_cpu_name(char *out, size_t cap);
 bm_status bm_shared_library_open(const char *file, const char *const *names, void *table,
                                  bm_error *err);
 
-/* What was wanted: one of the two. */
+/* What could not be found: one of the two. */
 typedef struct bm_library_lack {
     const char *library; /* the linker's words, until it is asked again in this thread */
     const char *name;    /* of `names` */

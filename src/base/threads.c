@@ -96,7 +96,7 @@ bool bm_queue_try_push(bm_queue *queue, void *item)
     return push(queue, item, false);
 }
 
-static void *take(bm_queue *queue)
+static void *pop(bm_queue *queue)
 {
     void *item = queue->items[queue->head];
     queue->head = (queue->head + 1) % queue->capacity;
@@ -112,7 +112,7 @@ bool bm_queue_pop(bm_queue *queue, void **item)
         pthread_cond_wait(&queue->not_empty, &queue->lock);
     bool ok = queue->count != 0 && !queue->aborted;
     if (ok)
-        *item = take(queue);
+        *item = pop(queue);
     pthread_mutex_unlock(&queue->lock);
     return ok;
 }
@@ -122,7 +122,7 @@ bool bm_queue_try_pop(bm_queue *queue, void **item)
     pthread_mutex_lock(&queue->lock);
     bool ok = queue->count != 0 && !queue->aborted;
     if (ok)
-        *item = take(queue);
+        *item = pop(queue);
     pthread_mutex_unlock(&queue->lock);
     return ok;
 }
@@ -132,7 +132,7 @@ bool bm_queue_drain(bm_queue *queue, void **item)
     pthread_mutex_lock(&queue->lock);
     bool ok = queue->count != 0;
     if (ok)
-        *item = take(queue);
+        *item = pop(queue);
     pthread_mutex_unlock(&queue->lock);
     return ok;
 }
@@ -189,7 +189,7 @@ struct bm_pool {
     atomic_ullong round; /* this and the next two: changed under the lock, looked at without */
     atomic_uint n_running;
     atomic_bool stop;
-    uint32_t n_threads, looks;
+    uint32_t n_threads, spins;
     bm_pool_fn fn;
     void *ctx;
     worker workers[];
@@ -210,18 +210,18 @@ static void pause_a_moment(void)
 }
 
 /* Wait for a round other than `seen`, or the end of the pool, but not for long. */
-static void look_for_round(const bm_pool *pool, uint64_t seen)
+static void spin_for_round(const bm_pool *pool, uint64_t seen)
 {
-    for (uint32_t i = 0; i < pool->looks; i++) {
+    for (uint32_t i = 0; i < pool->spins; i++) {
         if (atomic_load(&pool->round) != seen || atomic_load(&pool->stop))
             return;
         pause_a_moment();
     }
 }
 
-static void look_for_end(const bm_pool *pool)
+static void spin_for_end(const bm_pool *pool)
 {
-    for (uint32_t i = 0; i < pool->looks && atomic_load(&pool->n_running) != 0; i++)
+    for (uint32_t i = 0; i < pool->spins && atomic_load(&pool->n_running) != 0; i++)
         pause_a_moment();
 }
 
@@ -231,7 +231,7 @@ static void *loop(void *arg)
     bm_pool *pool = w->pool;
     uint64_t seen = 0;
     for (;;) {
-        look_for_round(pool, seen);
+        spin_for_round(pool, seen);
         pthread_mutex_lock(&pool->lock);
         while (!atomic_load(&pool->stop) && atomic_load(&pool->round) == seen)
             pthread_cond_wait(&pool->start, &pool->lock);
@@ -260,7 +260,7 @@ bm_status bm_pool_open(uint32_t n_threads, bm_pool **out, bm_error *err)
     pthread_cond_init(&pool->start, NULL);
     pthread_cond_init(&pool->done, NULL);
     pool->n_threads = 1;
-    pool->looks = n_threads <= bm_cpu_count() ? LOOKS : 0;
+    pool->spins = n_threads <= bm_cpu_count() ? LOOKS : 0;
     pool->workers[0].pool = pool;
     for (uint32_t i = 1; i < n_threads; i++) {
         worker *w = &pool->workers[i];
@@ -308,7 +308,7 @@ bm_status bm_pool_run(bm_pool *pool, bm_pool_fn fn, void *ctx, bm_error *err)
     pthread_cond_broadcast(&pool->start);
     pthread_mutex_unlock(&pool->lock);
     run_one(&pool->workers[0]);
-    look_for_end(pool);
+    spin_for_end(pool);
     pthread_mutex_lock(&pool->lock);
     while (atomic_load(&pool->n_running) != 0)
         pthread_cond_wait(&pool->done, &pool->lock);

@@ -669,7 +669,7 @@ bm_status bm_bench_run(const bm_bench_options *options, bm_bench_result *out, bm
                                  err));
     BM_TRY(bm_scheme_weights_check(&used.sketch, false, err));
     used.sketch.perms = used.sketch.perms != 0 ? used.sketch.perms : BM_PERMS_DEFAULT;
-    bm_scheme_note_hashing(&used.sketch, &used.text);
+    bm_scheme_set_hashing(&used.sketch, &used.text);
     BM_TRY_OUT(open_bench(&used, &b, err));
     BM_TRY_OUT(all_rows(&b, err));
     BM_TRY_OUT(bm_new_zero(&out->jobs, 2 * b.pick.n, err));

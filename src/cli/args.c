@@ -279,13 +279,13 @@ const char *args_nearest(const char *word, const char *const *candidates, size_t
     return best;
 }
 
-static bool takes_value(arg_type type)
+static bool needs_value(arg_type type)
 {
     return type != ARG_FLAG && type != ARG_COUNT && type != ARG_LATER;
 }
 
 /* Whether the command takes the option; before the command is known, any may. */
-static bool takes(const arg_request *request, const arg_option *option)
+static bool accepts(const arg_request *request, const arg_option *option)
 {
     return request->command >= request->table->n_commands ||
            (option->commands & (1u << request->command)) != 0;
@@ -304,7 +304,7 @@ static bool same_word(const char *given, const char *word)
     return *given == *word;
 }
 
-/* What to write for a word of other tools, where the command takes that; else NULL. */
+/* Our option for an option of other tools, if the command accepts it; else NULL. */
 static const char *foreign_word(const arg_request *request, const char *name)
 {
     const arg_table *table = request->table;
@@ -316,7 +316,7 @@ static const char *foreign_word(const arg_request *request, const char *name)
             return row->instead;
         for (size_t k = 0; k < table->n; k++)
             if (strcmp(table->options[k].name, row->option) == 0 &&
-                takes(request, &table->options[k]))
+                accepts(request, &table->options[k]))
                 return row->instead;
     }
     return NULL;
@@ -345,7 +345,7 @@ static bm_status unknown_option(const arg_request *request, const arg_option *el
     const char *names[128];
     size_t n = 0;
     for (size_t i = 0; i < table->n && n < 128; i++) {
-        if (takes(request, &table->options[i]))
+        if (accepts(request, &table->options[i]))
             names[n++] = table->options[i].name;
     }
     const char *nearest = args_nearest(name, names, n);
@@ -369,7 +369,7 @@ static const arg_option *find_option(const arg_request *request, const char *nam
                         : strncmp(option->name, name, len) == 0 && option->name[len] == '\0';
         if (!same)
             continue;
-        if (takes(request, option))
+        if (accepts(request, option))
             return option;
         *elsewhere = option;
     }
@@ -383,11 +383,11 @@ typedef struct arg_cursor {
 } arg_cursor;
 
 /* The value of `option`: `attached`, or the next argument. */
-static bm_status take_value(const arg_request *request, const arg_option *option,
+static bm_status read_value(const arg_request *request, const arg_option *option,
                             const char *attached, arg_cursor *cursor, bm_error *err)
 {
     const char *text = attached;
-    if (!takes_value(option->type)) {
+    if (!needs_value(option->type)) {
         if (attached != NULL && option->type != ARG_LATER)
             return args_fail(err, "--%s takes no value (got \"%.200s\")", option->name, attached);
     } else if (text == NULL) {
@@ -415,7 +415,7 @@ static bm_status parse_long(const arg_request *request, const char *name, arg_cu
         snprintf(word, sizeof word, "%.*s", (int)smaller(len, 200), name);
         return unknown_option(request, elsewhere, word, err);
     }
-    return take_value(request, option, name[len] == '=' ? name + len + 1 : NULL, cursor, err);
+    return read_value(request, option, name[len] == '=' ? name + len + 1 : NULL, cursor, err);
 }
 
 /* A cluster such as -qv or -oDIR. */
@@ -429,8 +429,8 @@ static bm_status parse_letters(const arg_request *request, const char *letters, 
             char word[2] = {*at, '\0'};
             return unknown_option(request, elsewhere, word, err);
         }
-        bool rest = takes_value(option->type) && at[1] != '\0';
-        bm_status status = take_value(request, option, rest ? at + 1 : NULL, cursor, err);
+        bool rest = needs_value(option->type) && at[1] != '\0';
+        bm_status status = read_value(request, option, rest ? at + 1 : NULL, cursor, err);
         if (status != BM_OK || rest)
             return status;
     }
@@ -463,7 +463,7 @@ bm_status args_parse(const arg_request *request, int argc, const char *const *ar
 
 /* The option at argv[*at], of whatever command, and its value where that is an argument of its own.
  */
-static bm_status pass_option(const arg_request *any, int argc, const char *const *argv, int *at,
+static bm_status skip_option(const arg_request *any, int argc, const char *const *argv, int *at,
                              bm_error *err)
 {
     const char *arg = argv[*at];
@@ -479,13 +479,13 @@ static bm_status pass_option(const arg_request *any, int argc, const char *const
             snprintf(word, sizeof word, "%.*s", (int)smaller(len, 200), name);
             return unknown_option(any, NULL, word, err);
         }
-        if (is_long || takes_value(option->type)) {
+        if (is_long || needs_value(option->type)) {
             attached = name[len] != '\0';
             break;
         }
     }
     const char *next = *at + 1 < argc ? argv[*at + 1] : NULL;
-    if (takes_value(option->type) && !attached && next != NULL && strncmp(next, "--", 2) != 0)
+    if (needs_value(option->type) && !attached && next != NULL && strncmp(next, "--", 2) != 0)
         ++*at;
     return BM_OK;
 }
@@ -502,7 +502,7 @@ bm_status args_find_operand(const arg_table *table, int argc, const char *const 
         if (strcmp(argv[at], "--") == 0)
             at = argc - 1;
         else
-            status = pass_option(&any, argc, argv, &at, err);
+            status = skip_option(&any, argc, argv, &at, err);
     }
     *out = at;
     return status;

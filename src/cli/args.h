@@ -60,10 +60,10 @@ typedef struct arg_option {
     const char *help;
     const char *member;  /* the field's name in the target, as "text.short_rule" */
     size_t offset, size; /* of the field in the target */
-    /* Of a choice of `words`: the first value that may be asked for, and the last that is offered
-     * (0: all). */
+    /* For a choice of `words`: the first value that may be given, and the last that is offered (0:
+     * all). */
     uint64_t min, max;
-    unsigned without; /* Of `words`: a value that nobody asks for; 0: none */
+    unsigned without; /* a value of `words` that cannot be given; 0: none */
     double low, high;
     int open;
     const arg_choice *choices; /* NULL: the library's, of `words` */
@@ -71,9 +71,9 @@ typedef struct arg_option {
     const char *const *later; /* choices of a later version, ended by NULL; NULL: none */
     /* Fill `field` from `text`, or return false and what was expected in `why`. */
     bool (*parse)(const char *text, void *field, char *why, size_t cap);
-    /* What a shell may offer for the value, by blanks, where the words of a choice and the name of
-     * the value do not say it: words, ARG_OFFER_*, and endings of files as "*.svg". NULL: nothing.
-     */
+    /* Completions for the value, separated by blanks, if the words of a choice and the name of the
+     * value do not give them: words, ARG_OFFER_*, and endings of files such as "*.svg". NULL:
+     * none. */
     const char *offer;
     uint64_t bit; /* of the field that it sets on purpose (BM_FIELD_*, types.h); 0: none */
 } arg_option;
@@ -88,7 +88,7 @@ void args_expected(const arg_option *option, char *out, size_t cap);
 /* Fill *err with a usage error. Returns BM_ERR_USAGE. */
 bm_status args_fail(bm_error *err, const char *format, ...) BM_PRINTF(2, 3);
 
-/* What other tools call something, for those who come from them. */
+/* The name that other tools use for an option, for those who come from them. */
 typedef struct arg_foreign {
     const char *word;    /* without "--"; in any case, with '_' for '-' too */
     const char *option;  /* the name of ours; NULL: it is none */

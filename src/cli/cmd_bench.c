@@ -13,7 +13,7 @@
 #define BENCH_SECONDS 20.0
 
 /* Threads; of an OpenCL device its compute units, and the threads that feed it: "132+16". */
-static void say_cores(const bm_bench_row *row, char *out, size_t cap)
+static void report_cores(const bm_bench_row *row, char *out, size_t cap)
 {
     if (row->compute_units == 0)
         snprintf(out, cap, "%" PRIu32, row->threads);
@@ -30,7 +30,7 @@ static void print_rows(cli_console *console, const bm_bench_result *result)
     for (size_t i = 0; i < result->n; i++) {
         const bm_bench_row *row = &result->rows[i];
         char cores[32];
-        say_cores(row, cores, sizeof cores);
+        report_cores(row, cores, sizeof cores);
         cli_print(console, "%-12s %-30s %9s %12.2f %-12s %12.2f %12.2f", row->device, row->what,
                   cores, row->median, row->unit, row->min, row->max);
         if (row->ratio > 0)
@@ -90,8 +90,8 @@ static bm_status run_tune(cli_context *context, bm_error *err)
         return status;
     cli_write(&context->console, text, strlen(text));
     bm_string_free(text);
-    cli_say_note(&context->console, "to use these rows: keep them in a file and name it in "
-                                    "BANDMILL_TUNING");
+    cli_report_note(&context->console, "to use these rows: keep them in a file and name it in "
+                                       "BANDMILL_TUNING");
     return cli_finish(&context->console, err);
 }
 

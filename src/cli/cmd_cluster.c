@@ -6,23 +6,24 @@
 #include "cli/command.h"
 #include "cli/job_callbacks.h"
 
-static void say_summary(cli_context *context, const bm_cluster_summary *s, bool table)
+static void report_summary(cli_context *context, const bm_cluster_summary *s, bool table)
 {
     char n[4][48];
-    cli_say_note(&context->console, "%s of %s", cli_format_of(s->pairs, "pair", n[0], sizeof n[0]),
-                 cli_format_of(s->documents, "document", n[1], sizeof n[1]));
+    cli_report_note(&context->console, "%s of %s",
+                    cli_format_of(s->pairs, "pair", n[0], sizeof n[0]),
+                    cli_format_of(s->documents, "document", n[1], sizeof n[1]));
     if (s->unknown > 0)
-        cli_say_note(&context->console, "%s %s at every threshold",
-                     cli_format_of(s->unknown, "pair", n[0], sizeof n[0]),
-                     cli_verb_of(s->unknown, "has no similarity and counts",
-                                 "have no similarity and count"));
+        cli_report_note(&context->console, "%s %s at every threshold",
+                        cli_format_of(s->unknown, "pair", n[0], sizeof n[0]),
+                        cli_verb_of(s->unknown, "has no similarity and counts",
+                                    "have no similarity and count"));
     if (!table)
-        cli_say_note(&context->console, "%s %s: %s, the largest of %s; %s removed",
-                     cli_format_of(s->first.pairs, "pair", n[0], sizeof n[0]),
-                     cli_verb_of(s->first.pairs, "counts", "count"),
-                     cli_format_of(s->first.groups, "group", n[1], sizeof n[1]),
-                     cli_format_count(s->first.largest, n[2], sizeof n[2]),
-                     cli_format_count(s->first.removed, n[3], sizeof n[3]));
+        cli_report_note(&context->console, "%s %s: %s, the largest of %s; %s removed",
+                        cli_format_of(s->first.pairs, "pair", n[0], sizeof n[0]),
+                        cli_verb_of(s->first.pairs, "counts", "count"),
+                        cli_format_of(s->first.groups, "group", n[1], sizeof n[1]),
+                        cli_format_count(s->first.largest, n[2], sizeof n[2]),
+                        cli_format_count(s->first.removed, n[3], sizeof n[3]));
 }
 
 bm_status cli_run_cluster(cli_context *context, bm_error *err)
@@ -46,6 +47,6 @@ bm_status cli_run_cluster(cli_context *context, bm_error *err)
     if (status == BM_OK || (status == BM_ERR_PIPE && context->console.out_errno != 0))
         status = cli_finish(&context->console, err);
     if (status == BM_OK)
-        say_summary(context, &summary, options.n_thresholds > 1);
+        report_summary(context, &summary, options.n_thresholds > 1);
     return status;
 }

@@ -10,8 +10,8 @@
 #include "cli/job_callbacks.h"
 #include "cli/options.h"
 
-/* What goes with the removed documents. */
-static void say_losses(cli_context *context, const bm_counts *counts)
+/* Report the text and shingles that are lost with the removed documents. */
+static void report_losses(cli_context *context, const bm_counts *counts)
 {
     const bm_result_counts *results = &counts->results;
     char bytes[32] = "", n[2][48], share[16];
@@ -21,53 +21,53 @@ static void say_losses(cli_context *context, const bm_counts *counts)
         cli_format_bytes((double)results->removed_bytes, bytes, sizeof bytes);
     cli_format_of(results->removed_shingles, "shingle", n[0], sizeof n[0]);
     if (results->lost_shingles == BM_COUNT_UNKNOWN) {
-        cli_say_note(&context->console, "removed: %s%s%s", bytes,
-                     bytes[0] != '\0' ? " of text, " : "", n[0]);
+        cli_report_note(&context->console, "removed: %s%s%s", bytes,
+                        bytes[0] != '\0' ? " of text, " : "", n[0]);
         return;
     }
     snprintf(share, sizeof share, "%.1f",
              100.0 * (double)results->lost_shingles / (double)results->removed_shingles);
-    cli_say_note(&context->console,
-                 "removed: %s%s%s, %s of them (%s %%) not in the document kept instead", bytes,
-                 bytes[0] != '\0' ? " of text, " : "", n[0],
-                 cli_format_count(results->lost_shingles, n[1], sizeof n[1]), share);
+    cli_report_note(&context->console,
+                    "removed: %s%s%s, %s of them (%s %%) not in the document kept instead", bytes,
+                    bytes[0] != '\0' ? " of text, " : "", n[0],
+                    cli_format_count(results->lost_shingles, n[1], sizeof n[1]), share);
 }
 
-static void say_groups(cli_context *context, const bm_counts *counts)
+static void report_groups(cli_context *context, const bm_counts *counts)
 {
     const uint64_t near = counts->removed - counts->results.removed_identical - counts->chained -
                           counts->results.known;
     const bool contained = context->settings.match.verify == BM_VERIFY_CONTAINED;
     char n[7][48];
-    cli_say_note(&context->console, "%s, the largest of %s",
-                 cli_format_of(counts->groups, "group", n[0], sizeof n[0]),
-                 cli_format_count(counts->largest_group, n[1], sizeof n[1]));
-    cli_say_note(&context->console,
-                 contained
-                     ? "%s kept, %s removed: %s identical to the kept one, %s contained in it"
-                     : "%s kept, %s removed: %s identical to the kept one, %s near it, %s chained",
-                 cli_format_count(counts->kept, n[2], sizeof n[2]),
-                 cli_format_count(counts->removed, n[3], sizeof n[3]),
-                 cli_format_count(counts->results.removed_identical, n[4], sizeof n[4]),
-                 cli_format_count(near, n[5], sizeof n[5]),
-                 cli_format_count(counts->chained, n[6], sizeof n[6]));
-    say_losses(context, counts);
+    cli_report_note(&context->console, "%s, the largest of %s",
+                    cli_format_of(counts->groups, "group", n[0], sizeof n[0]),
+                    cli_format_count(counts->largest_group, n[1], sizeof n[1]));
+    cli_report_note(
+        &context->console,
+        contained ? "%s kept, %s removed: %s identical to the kept one, %s contained in it"
+                  : "%s kept, %s removed: %s identical to the kept one, %s near it, %s chained",
+        cli_format_count(counts->kept, n[2], sizeof n[2]),
+        cli_format_count(counts->removed, n[3], sizeof n[3]),
+        cli_format_count(counts->results.removed_identical, n[4], sizeof n[4]),
+        cli_format_count(near, n[5], sizeof n[5]),
+        cli_format_count(counts->chained, n[6], sizeof n[6]));
+    report_losses(context, counts);
     if (context->settings.match.against != NULL)
-        cli_say_note(&context->console, "%s of the removed %s known",
-                     cli_format_count(counts->results.known, n[0], sizeof n[0]),
-                     cli_verb_of(counts->results.known, "is", "are"));
+        cli_report_note(&context->console, "%s of the removed %s known",
+                        cli_format_count(counts->results.known, n[0], sizeof n[0]),
+                        cli_verb_of(counts->results.known, "is", "are"));
     if (counts->results.divided > 0)
-        cli_say_note(
+        cli_report_note(
             &context->console, "%s of more than %s %s divided into stars",
             cli_format_of(counts->results.divided, "component", n[0], sizeof n[0]),
             cli_format_of(context->settings.match.max_group_size, "document", n[1], sizeof n[1]),
             cli_verb_of(counts->results.divided, "was", "were"));
     if (counts->chained > 0)
-        cli_say_note(&context->console,
-                     "%s of the removed %s chained: below the threshold to the kept one, joined "
-                     "through others (--cluster star avoids that)",
-                     cli_format_count(counts->chained, n[0], sizeof n[0]),
-                     cli_verb_of(counts->chained, "is", "are"));
+        cli_report_note(&context->console,
+                        "%s of the removed %s chained: below the threshold to the kept one, joined "
+                        "through others (--cluster star avoids that)",
+                        cli_format_count(counts->chained, n[0], sizeof n[0]),
+                        cli_verb_of(counts->chained, "is", "are"));
 }
 
 static void fill_options(cli_context *context, bm_dedup_options *options)
@@ -102,13 +102,13 @@ static void fill_options(cli_context *context, bm_dedup_options *options)
 
 /* How often the bands propose a document that is wholly contained in another, by how much larger
  * that is. */
-static void say_recall(cli_context *context, const bm_band_plan *plan)
+static void report_recall(cli_context *context, const bm_band_plan *plan)
 {
     static const double sizes[] = {1, .8, .5, .2};
     double recall[4];
     for (size_t i = 0; i < 4; i++)
         recall[i] = 100 * bm_band_probability(plan->bands, plan->rows, sizes[i]);
-    cli_say_note(
+    cli_report_note(
         &context->console,
         "a document that is wholly contained in another is found with %.1f %%, %.1f %%, %.1f %%, "
         "%.1f %% where it has 1, .8, .5, .2 of its shingles",
@@ -127,13 +127,13 @@ bm_status cli_run_dedup(cli_context *context, bm_error *err)
     bm_status status = bm_job_dedup(&options, &summary, err);
     status = cli_end_job(context, status, err);
     if (status == BM_OK) {
-        cli_say_documents(context, summary);
-        cli_say_plan(context, summary);
+        cli_report_documents(context, summary);
+        cli_report_plan(context, summary);
         if (contained)
-            say_recall(context, bm_summary_plan(summary));
-        cli_say_pairs(context, summary);
-        say_groups(context, bm_summary_counts(summary));
-        cli_say_end(context, "done", summary);
+            report_recall(context, bm_summary_plan(summary));
+        cli_report_pairs(context, summary);
+        report_groups(context, bm_summary_counts(summary));
+        cli_report_end(context, "done", summary);
     }
     bm_summary_free(summary);
     return status;

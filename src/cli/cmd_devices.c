@@ -162,7 +162,7 @@ bm_status cli_run_devices(cli_context *context, bm_error *err)
     const char *note = bm_device_list_note(devices);
     const bool broken = bm_device_list_broken(devices);
     if (broken)
-        cli_say_log(console, BM_LOG_WARNING, note);
+        cli_report_log(console, BM_LOG_WARNING, note);
     if (console->json)
         cli_print(console, "{\"schema\":1,\"devices\":[");
     else
@@ -177,7 +177,7 @@ bm_status cli_run_devices(cli_context *context, bm_error *err)
             cli_print(console, "null");
         cli_print(console, "}\n");
     } else if (note[0] != '\0' && !broken) {
-        cli_say_note(console, "%s", note);
+        cli_report_note(console, "%s", note);
     }
     bm_device_list_close(devices);
     bm_error late;

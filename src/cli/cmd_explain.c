@@ -4,7 +4,7 @@
 #include "cli/command.h"
 #include "cli/job_callbacks.h"
 
-/* What was found goes to stdout; the form of it is all that the options decide. */
+/* The answer goes to stdout; the options decide only its form. */
 bm_status cli_run_explain(cli_context *context, bm_error *err)
 {
     const cli_settings *settings = &context->settings;

@@ -20,9 +20,9 @@ bm_status cli_run_export(cli_context *context, bm_error *err)
     bm_status status = bm_job_export(&options, &summary, err);
     status = cli_end_job(context, status, err);
     if (status == BM_OK) {
-        cli_say_documents(context, summary);
-        cli_say_plan(context, summary);
-        cli_say_end(context, "exported", summary);
+        cli_report_documents(context, summary);
+        cli_report_plan(context, summary);
+        cli_report_end(context, "exported", summary);
     }
     bm_summary_free(summary);
     return status;

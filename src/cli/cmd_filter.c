@@ -33,12 +33,12 @@ bm_status cli_run_filter(cli_context *context, bm_error *err)
     if (status == BM_OK) {
         char n[3][48];
         const bm_counts *counts = bm_summary_counts(summary);
-        cli_say_note(&context->console, "%s kept, %s removed, %s skipped%s",
-                     cli_format_count(counts->kept, n[0], sizeof n[0]),
-                     cli_format_count(counts->removed, n[1], sizeof n[1]),
-                     cli_format_of(counts->skipped, "record", n[2], sizeof n[2]),
-                     options.annotate ? "; each document is written with its group" : "");
-        cli_say_end(context, options.annotate ? "annotated" : "filtered", summary);
+        cli_report_note(&context->console, "%s kept, %s removed, %s skipped%s",
+                        cli_format_count(counts->kept, n[0], sizeof n[0]),
+                        cli_format_count(counts->removed, n[1], sizeof n[1]),
+                        cli_format_of(counts->skipped, "record", n[2], sizeof n[2]),
+                        options.annotate ? "; each document is written with its group" : "");
+        cli_report_end(context, options.annotate ? "annotated" : "filtered", summary);
     }
     bm_summary_free(summary);
     return status;

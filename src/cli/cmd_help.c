@@ -241,7 +241,7 @@ static void print_examples(cli_console *console, cli_command_id id)
                   cli_commands[id].examples[i].does);
 }
 
-/* What each cannot match, which it says when it is used, too. */
+/* Each preset lists what it cannot match; it reports that when it is used, too. */
 static void print_presets(cli_console *console)
 {
     cli_print(console, "\nPresets:\n");

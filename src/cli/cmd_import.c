@@ -27,8 +27,8 @@ bm_status cli_run_import(cli_context *context, bm_error *err)
     bm_status status = bm_job_import(&options, &summary, err);
     status = cli_end_job(context, status, err);
     if (status == BM_OK) {
-        cli_say_documents(context, summary);
-        cli_say_end(context, "imported", summary);
+        cli_report_documents(context, summary);
+        cli_report_end(context, "imported", summary);
     }
     bm_summary_free(summary);
     return status;

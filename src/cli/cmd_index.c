@@ -13,32 +13,32 @@
 /* --- what was done --- */
 
 /* "3 were replaced", unless there are none; `one` says it of a single document. */
-static void say_count(cli_context *context, uint64_t n, const char *one, const char *many)
+static void report_count(cli_context *context, uint64_t n, const char *one, const char *many)
 {
     char number[32];
     if (n > 0)
-        cli_say_note(&context->console, "%s %s", cli_format_count(n, number, sizeof number),
-                     cli_verb_of(n, one, many));
+        cli_report_note(&context->console, "%s %s", cli_format_count(n, number, sizeof number),
+                        cli_verb_of(n, one, many));
 }
 
 /* `reads`: the job has read documents. */
-static void say_index(cli_context *context, const bm_summary *summary, bool reads)
+static void report_index(cli_context *context, const bm_summary *summary, bool reads)
 {
     const bm_index_counts *counts = &bm_summary_counts(summary)->results.index;
     char n[2][48];
-    say_count(context, counts->numbered, "was added under the next number, for its id was there",
-              "were added under the next number, for their ids were there");
-    say_count(context, counts->replaced, "was replaced by a document of the same id",
-              "were replaced by documents of the same id");
-    say_count(context, counts->passed_over, "was not added, for its id is there",
-              "were not added, for their ids are there");
-    say_count(context, counts->matched,
-              "was not added, for it reaches the threshold with one that is there",
-              "were not added, for they reach the threshold with one that is there");
-    cli_say_note(&context->console, "%s %s; the index holds %s",
-                 cli_format_count(reads ? counts->added : counts->removed, n[0], sizeof n[0]),
-                 reads ? "added" : "removed",
-                 cli_format_of(counts->documents, "document", n[1], sizeof n[1]));
+    report_count(context, counts->numbered, "was added under the next number, for its id was there",
+                 "were added under the next number, for their ids were there");
+    report_count(context, counts->replaced, "was replaced by a document of the same id",
+                 "were replaced by documents of the same id");
+    report_count(context, counts->passed_over, "was not added, for its id is there",
+                 "were not added, for their ids are there");
+    report_count(context, counts->matched,
+                 "was not added, for it reaches the threshold with one that is there",
+                 "were not added, for they reach the threshold with one that is there");
+    cli_report_note(&context->console, "%s %s; the index holds %s",
+                    cli_format_count(reads ? counts->added : counts->removed, n[0], sizeof n[0]),
+                    reads ? "added" : "removed",
+                    cli_format_of(counts->documents, "document", n[1], sizeof n[1]));
 }
 
 /* The job has ended with `status`; `verb` is what it did. */
@@ -54,11 +54,11 @@ static bm_status end_job(cli_context *context, const char *verb, bm_summary *sum
         status = cli_end_job(context, status, err);
     if (summary != NULL) {
         if (reads) {
-            cli_say_documents(context, summary);
-            cli_say_plan(context, summary);
+            cli_report_documents(context, summary);
+            cli_report_plan(context, summary);
         }
-        say_index(context, summary, reads);
-        cli_say_end(context, verb, summary);
+        report_index(context, summary, reads);
+        cli_report_end(context, verb, summary);
     }
     bm_summary_free(summary);
     return status;
@@ -170,7 +170,7 @@ bm_status cli_run_index_info(cli_context *context, bm_error *err)
     return cli_finish(&context->console, err);
 }
 
-/* What is wrong, as it is found: lines, or elements of a list. */
+/* The faults as they are found: lines, or elements of a list. */
 typedef struct wrong_list {
     cli_context *context;
     size_t n;
@@ -212,6 +212,6 @@ bm_status cli_run_index_check(cli_context *context, bm_error *err)
     if (status == BM_OK && out != BM_OK)
         *err = late;
     if (status == BM_OK && out == BM_OK)
-        cli_say_note(&context->console, "%s is sound", options.path);
+        cli_report_note(&context->console, "%s is sound", options.path);
     return status != BM_OK ? status : out;
 }

@@ -10,98 +10,98 @@
 #include <inttypes.h>
 #include <string.h>
 
-void cli_say_plan(cli_context *context, const bm_summary *summary)
+void cli_report_plan(cli_context *context, const bm_summary *summary)
 {
     const bm_band_plan *plan = bm_summary_plan(summary);
     if (plan == NULL || plan->bands == 0)
         return;
     uint32_t used = plan->bands * plan->rows;
     char n[2][48];
-    cli_say_note(&context->console,
-                 "plan: %s of %s, %" PRIu32 " of %" PRIu32
-                 " permutations; finds %.1f %% of the pairs at %g%s",
-                 cli_format_of(plan->bands, "band", n[0], sizeof n[0]),
-                 cli_format_of(plan->rows, "row", n[1], sizeof n[1]), used, plan->perms,
-                 100 * plan->predicted_recall, plan->threshold,
-                 bm_summary_scheme(summary) == BM_SCHEME_OPH
-                     ? " (an estimate for documents of fewer shingles than ten times the "
-                       "permutations)"
-                     : "");
+    cli_report_note(&context->console,
+                    "plan: %s of %s, %" PRIu32 " of %" PRIu32
+                    " permutations; finds %.1f %% of the pairs at %g%s",
+                    cli_format_of(plan->bands, "band", n[0], sizeof n[0]),
+                    cli_format_of(plan->rows, "row", n[1], sizeof n[1]), used, plan->perms,
+                    100 * plan->predicted_recall, plan->threshold,
+                    bm_summary_scheme(summary) == BM_SCHEME_OPH
+                        ? " (an estimate for documents of fewer shingles than ten times the "
+                          "permutations)"
+                        : "");
     if (context->console.verbose > 0)
-        cli_say_note(&context->console,
-                     "its curve: bandmill tune --bands %" PRIu32 " --rows %" PRIu32
-                     " --threshold %g --perms %" PRIu32,
-                     plan->bands, plan->rows, plan->threshold, plan->perms);
+        cli_report_note(&context->console,
+                        "its curve: bandmill tune --bands %" PRIu32 " --rows %" PRIu32
+                        " --threshold %g --perms %" PRIu32,
+                        plan->bands, plan->rows, plan->threshold, plan->perms);
 }
 
-void cli_say_documents(cli_context *context, const bm_summary *summary)
+void cli_report_documents(cli_context *context, const bm_summary *summary)
 {
     const bm_counts *counts = bm_summary_counts(summary);
     char n[4][48];
-    cli_say_note(&context->console, "%s (%s empty, %s skipped), %s",
-                 cli_format_of(counts->documents, "document", n[0], sizeof n[0]),
-                 cli_format_count(counts->empty, n[1], sizeof n[1]),
-                 cli_format_of(counts->skipped, "record", n[2], sizeof n[2]),
-                 cli_format_of(counts->shingles, "shingle", n[3], sizeof n[3]));
+    cli_report_note(&context->console, "%s (%s empty, %s skipped), %s",
+                    cli_format_of(counts->documents, "document", n[0], sizeof n[0]),
+                    cli_format_count(counts->empty, n[1], sizeof n[1]),
+                    cli_format_of(counts->skipped, "record", n[2], sizeof n[2]),
+                    cli_format_of(counts->shingles, "shingle", n[3], sizeof n[3]));
     if (counts->records == 0)
-        cli_say_note(&context->console, "the input is empty: there is nothing to do");
+        cli_report_note(&context->console, "the input is empty: there is nothing to do");
     if (context->settings.match.sample > 0)
-        cli_say_note(&context->console, "a sample of %s of them, drawn by the seed %" PRIu32,
-                     cli_format_count(counts->sampled, n[0], sizeof n[0]),
-                     context->settings.sketch.seed);
+        cli_report_note(&context->console, "a sample of %s of them, drawn by the seed %" PRIu32,
+                        cli_format_count(counts->sampled, n[0], sizeof n[0]),
+                        context->settings.sketch.seed);
     if (counts->results.weightless > 0)
-        cli_say_note(&context->console, "%s %s shingles stands in all documents",
-                     cli_format_of(counts->results.weightless, "document", n[0], sizeof n[0]),
-                     cli_verb_of(counts->results.weightless, "weighs nothing: each of its",
-                                 "weigh nothing: each of their"));
+        cli_report_note(&context->console, "%s %s shingles stands in all documents",
+                        cli_format_of(counts->results.weightless, "document", n[0], sizeof n[0]),
+                        cli_verb_of(counts->results.weightless, "weighs nothing: each of its",
+                                    "weigh nothing: each of their"));
     if (counts->invalid_utf8 > 0)
-        cli_say_note(&context->console, "%s of UTF-8 %s read as U+FFFD",
-                     cli_format_of(counts->invalid_utf8, "invalid byte", n[0], sizeof n[0]),
-                     cli_verb_of(counts->invalid_utf8, "was", "were"));
+        cli_report_note(&context->console, "%s of UTF-8 %s read as U+FFFD",
+                        cli_format_of(counts->invalid_utf8, "invalid byte", n[0], sizeof n[0]),
+                        cli_verb_of(counts->invalid_utf8, "was", "were"));
     if (counts->hidden_files > 0)
-        cli_say_note(&context->console, "%s in directories %s with . or _ and %s left out",
-                     cli_format_of(counts->hidden_files, "name", n[0], sizeof n[0]),
-                     cli_verb_of(counts->hidden_files, "starts", "start"),
-                     cli_verb_of(counts->hidden_files, "was", "were"));
+        cli_report_note(&context->console, "%s in directories %s with . or _ and %s left out",
+                        cli_format_of(counts->hidden_files, "name", n[0], sizeof n[0]),
+                        cli_verb_of(counts->hidden_files, "starts", "start"),
+                        cli_verb_of(counts->hidden_files, "was", "were"));
 }
 
-void cli_say_pairs(cli_context *context, const bm_summary *summary)
+void cli_report_pairs(cli_context *context, const bm_summary *summary)
 {
     const bm_counts *counts = bm_summary_counts(summary);
     char n[4][48];
     if (counts->identical > 0)
-        cli_say_note(&context->console,
-                     "%s %s identical to an earlier one (the same shingles in the same order), "
-                     "which stands for %s among the candidates",
-                     cli_format_of(counts->identical, "document", n[0], sizeof n[0]),
-                     cli_verb_of(counts->identical, "is", "are"),
-                     cli_verb_of(counts->identical, "it", "them"));
+        cli_report_note(&context->console,
+                        "%s %s identical to an earlier one (the same shingles in the same order), "
+                        "which stands for %s among the candidates",
+                        cli_format_of(counts->identical, "document", n[0], sizeof n[0]),
+                        cli_verb_of(counts->identical, "is", "are"),
+                        cli_verb_of(counts->identical, "it", "them"));
     if (counts->verified == 0 && counts->candidates > 0)
-        cli_say_note(&context->console, "%s, none verified: all of them count",
-                     cli_format_of(counts->candidates, "candidate", n[0], sizeof n[0]));
+        cli_report_note(&context->console, "%s, none verified: all of them count",
+                        cli_format_of(counts->candidates, "candidate", n[0], sizeof n[0]));
     else
-        cli_say_note(&context->console,
-                     context->settings.match.verify == BM_VERIFY_CONTAINED
-                         ? "%s, all verified: in %s one holds the other, in %s neither"
-                         : "%s, all verified: %s at the threshold, %s below",
-                     cli_format_of(counts->candidates, "candidate", n[0], sizeof n[0]),
-                     cli_format_count(counts->edges, n[1], sizeof n[1]),
-                     cli_format_count(counts->verified - counts->edges, n[2], sizeof n[2]));
+        cli_report_note(&context->console,
+                        context->settings.match.verify == BM_VERIFY_CONTAINED
+                            ? "%s, all verified: in %s one holds the other, in %s neither"
+                            : "%s, all verified: %s at the threshold, %s below",
+                        cli_format_of(counts->candidates, "candidate", n[0], sizeof n[0]),
+                        cli_format_count(counts->edges, n[1], sizeof n[1]),
+                        cli_format_count(counts->verified - counts->edges, n[2], sizeof n[2]));
     if (counts->not_compared > 0)
-        cli_say_note(&context->console, "up to %s of crowded buckets %s not compared",
-                     cli_format_of(counts->not_compared, "pair", n[0], sizeof n[0]),
-                     cli_verb_of(counts->not_compared, "is no candidate: it was",
-                                 "are no candidates: they were"));
+        cli_report_note(&context->console, "up to %s of crowded buckets %s not compared",
+                        cli_format_of(counts->not_compared, "pair", n[0], sizeof n[0]),
+                        cli_verb_of(counts->not_compared, "is no candidate: it was",
+                                    "are no candidates: they were"));
     if (counts->results.pairs > 0)
-        cli_say_note(&context->console, "%s written: %s of identical documents, %s others",
-                     cli_format_of(counts->results.pairs, "pair", n[0], sizeof n[0]),
-                     cli_format_count(counts->results.identical_pairs, n[1], sizeof n[1]),
-                     cli_format_count(counts->results.pairs - counts->results.identical_pairs, n[2],
-                                      sizeof n[2]));
+        cli_report_note(&context->console, "%s written: %s of identical documents, %s others",
+                        cli_format_of(counts->results.pairs, "pair", n[0], sizeof n[0]),
+                        cli_format_count(counts->results.identical_pairs, n[1], sizeof n[1]),
+                        cli_format_count(counts->results.pairs - counts->results.identical_pairs,
+                                         n[2], sizeof n[2]));
     if (counts->results.edit_unknown > 0)
-        cli_say_note(&context->console, "%s %s no edit distance: it takes more than 10^10 cells",
-                     cli_format_of(counts->results.edit_unknown, "pair", n[0], sizeof n[0]),
-                     cli_verb_of(counts->results.edit_unknown, "has", "have"));
+        cli_report_note(&context->console, "%s %s no edit distance: it takes more than 10^10 cells",
+                        cli_format_of(counts->results.edit_unknown, "pair", n[0], sizeof n[0]),
+                        cli_verb_of(counts->results.edit_unknown, "has", "have"));
 }
 
 /* A directory that is called like a file was probably meant as one. */
@@ -116,21 +116,21 @@ static void hint_at_directory(cli_context *context, const char *output)
         return;
     for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
         if (strcmp(dot, endings[i]) == 0)
-            cli_say_note(&context->console, "%s is a directory%s", output,
-                         command == CLI_SIGN ? "" : ", in which the kept documents lie");
+            cli_report_note(&context->console, "%s is a directory%s", output,
+                            command == CLI_SIGN ? "" : ", in which the kept documents lie");
 }
 
-void cli_say_end(cli_context *context, const char *verb, const bm_summary *summary)
+void cli_report_end(cli_context *context, const char *verb, const bm_summary *summary)
 {
     const char *output = context->settings.output.path, *device = bm_summary_device(summary);
     bool signed_here = device != NULL && device[0] != '\0';
-    cli_say_note(&context->console, "%s in %.2f s%s%s%s%s", verb, bm_summary_seconds(summary),
-                 signed_here ? " on " : "", signed_here ? device : "",
-                 output != NULL ? ", written to " : "", output != NULL ? output : "");
+    cli_report_note(&context->console, "%s in %.2f s%s%s%s%s", verb, bm_summary_seconds(summary),
+                    signed_here ? " on " : "", signed_here ? device : "",
+                    output != NULL ? ", written to " : "", output != NULL ? output : "");
     hint_at_directory(context, output);
 }
 
-static bm_status hand_out(void *ctx, const bm_summary *summary, bm_error *err)
+static bm_status deliver(void *ctx, const bm_summary *summary, bm_error *err)
 {
     cli_context *context = ctx;
     const bool records = context->settings.results.to_stdout;
@@ -150,7 +150,7 @@ static bm_status hand_out(void *ctx, const bm_summary *summary, bm_error *err)
 bm_output_options cli_job_output(cli_context *context)
 {
     bm_output_options output = context->settings.output;
-    output.ready = hand_out;
+    output.ready = deliver;
     output.ready_ctx = context;
     return output;
 }

@@ -34,19 +34,19 @@ static void fill_options(cli_context *context, bm_query_options *options)
     options->set_fields = cli_set_fields(settings);
 }
 
-static void say_answers(cli_context *context, const bm_summary *summary)
+static void report_answers(cli_context *context, const bm_summary *summary)
 {
     const bm_counts *counts = bm_summary_counts(summary);
     char n[3][48];
-    cli_say_note(&context->console, "%s, all verified: %s to %s",
-                 cli_format_of(counts->candidates, "candidate", n[0], sizeof n[0]),
-                 cli_format_of(counts->edges, "answer", n[1], sizeof n[1]),
-                 cli_format_of(counts->documents, "query", n[2], sizeof n[2]));
+    cli_report_note(&context->console, "%s, all verified: %s to %s",
+                    cli_format_of(counts->candidates, "candidate", n[0], sizeof n[0]),
+                    cli_format_of(counts->edges, "answer", n[1], sizeof n[1]),
+                    cli_format_of(counts->documents, "query", n[2], sizeof n[2]));
     if (counts->not_compared > 0)
-        cli_say_note(&context->console, "up to %s of crowded buckets %s not compared",
-                     cli_format_of(counts->not_compared, "pair", n[0], sizeof n[0]),
-                     cli_verb_of(counts->not_compared, "is no candidate: it was",
-                                 "are no candidates: they were"));
+        cli_report_note(&context->console, "up to %s of crowded buckets %s not compared",
+                        cli_format_of(counts->not_compared, "pair", n[0], sizeof n[0]),
+                        cli_verb_of(counts->not_compared, "is no candidate: it was",
+                                    "are no candidates: they were"));
 }
 
 bm_status cli_run_query(cli_context *context, bm_error *err)
@@ -60,10 +60,10 @@ bm_status cli_run_query(cli_context *context, bm_error *err)
     else
         cli_meter_end(&context->meter);
     if (summary != NULL) {
-        cli_say_documents(context, summary);
-        cli_say_plan(context, summary);
-        say_answers(context, summary);
-        cli_say_end(context, "done", summary);
+        cli_report_documents(context, summary);
+        cli_report_plan(context, summary);
+        report_answers(context, summary);
+        cli_report_end(context, "done", summary);
     }
     bm_summary_free(summary);
     return status;

@@ -9,15 +9,15 @@
 #include "cli/job_callbacks.h"
 #include "cli/options.h"
 
-static void say_result(cli_context *context, const bm_report_result *result)
+static void report_result(cli_context *context, const bm_report_result *result)
 {
     const char *path = context->settings.output.path;
     char n[3][48];
-    cli_say_note(&context->console, "%s shown, %s not available; %s bytes%s%s",
-                 cli_format_of(result->shown, "text", n[0], sizeof n[0]),
-                 cli_format_count(result->missing, n[1], sizeof n[1]),
-                 cli_format_count(result->bytes, n[2], sizeof n[2]),
-                 path != NULL ? " written to " : "", path != NULL ? path : "");
+    cli_report_note(&context->console, "%s shown, %s not available; %s bytes%s%s",
+                    cli_format_of(result->shown, "text", n[0], sizeof n[0]),
+                    cli_format_count(result->missing, n[1], sizeof n[1]),
+                    cli_format_count(result->bytes, n[2], sizeof n[2]),
+                    path != NULL ? " written to " : "", path != NULL ? path : "");
 }
 
 /* The desktop knows by what; where there is none the page is there all the same. */
@@ -29,7 +29,7 @@ static void open_page(cli_context *context, const char *path)
     int code = 1;
     if (posix_spawnp(&child, opener, NULL, NULL, words, environ) != 0 ||
         waitpid(child, &code, 0) < 0 || code != 0)
-        cli_say_log(&context->console, BM_LOG_WARNING, "xdg-open could not open the page");
+        cli_report_log(&context->console, BM_LOG_WARNING, "xdg-open could not open the page");
 }
 
 bm_status cli_run_report(cli_context *context, bm_error *err)
@@ -63,7 +63,7 @@ bm_status cli_run_report(cli_context *context, bm_error *err)
     if (status == BM_OK || (status == BM_ERR_PIPE && context->console.out_errno != 0))
         status = cli_finish(&context->console, err);
     if (wrote && status == BM_OK)
-        say_result(context, &result);
+        report_result(context, &result);
     if (wrote && status == BM_OK && settings->page.open)
         open_page(context, settings->output.path);
     return status;

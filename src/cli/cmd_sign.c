@@ -27,9 +27,9 @@ bm_status cli_run_sign(cli_context *context, bm_error *err)
     bm_status status = bm_job_sign(&options, &summary, err);
     status = cli_end_job(context, status, err);
     if (status == BM_OK) {
-        cli_say_documents(context, summary);
-        cli_say_plan(context, summary);
-        cli_say_end(context, "signed", summary);
+        cli_report_documents(context, summary);
+        cli_report_plan(context, summary);
+        cli_report_end(context, "signed", summary);
     }
     bm_summary_free(summary);
     return status;

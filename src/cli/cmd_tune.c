@@ -12,20 +12,20 @@
 #include "cli/command.h"
 #include "cli/job_callbacks.h"
 
-static void say_chosen(cli_context *context, const bm_tune_result *result)
+static void report_chosen(cli_context *context, const bm_tune_result *result)
 {
     const bm_tune_plan *plan = bm_tune_result_plan(result, bm_tune_result_chosen(result));
     const size_t n = bm_tune_result_count(result);
     char of[4][48];
-    cli_say_note(&context->console,
-                 "%s; chosen: %s of %s, which %s %.1f %% of the pairs at %g and %s %s unused%s",
-                 cli_format_of(n, "plan", of[0], sizeof of[0]),
-                 cli_format_of(plan->bands, "band", of[1], sizeof of[1]),
-                 cli_format_of(plan->rows, "row", of[2], sizeof of[2]),
-                 cli_verb_of(plan->bands, "finds", "find"), 100 * plan->recall,
-                 context->settings.bands.threshold, cli_verb_of(plan->bands, "leaves", "leave"),
-                 cli_format_of(plan->unused, "permutation", of[3], sizeof of[3]),
-                 plan->words > BM_PERMS_MAX ? "; a signature has 1,024 words at most" : "");
+    cli_report_note(&context->console,
+                    "%s; chosen: %s of %s, which %s %.1f %% of the pairs at %g and %s %s unused%s",
+                    cli_format_of(n, "plan", of[0], sizeof of[0]),
+                    cli_format_of(plan->bands, "band", of[1], sizeof of[1]),
+                    cli_format_of(plan->rows, "row", of[2], sizeof of[2]),
+                    cli_verb_of(plan->bands, "finds", "find"), 100 * plan->recall,
+                    context->settings.bands.threshold, cli_verb_of(plan->bands, "leaves", "leave"),
+                    cli_format_of(plan->unused, "permutation", of[3], sizeof of[3]),
+                    plan->words > BM_PERMS_MAX ? "; a signature has 1,024 words at most" : "");
 }
 
 /* "1,200"; of little, a decimal. */
@@ -50,29 +50,29 @@ static const char *format_total(double value, double error, char *out, size_t ca
     return out;
 }
 
-static void say_sample(cli_context *context, const bm_tune_result *result, size_t i)
+static void report_sample(cli_context *context, const bm_tune_result *result, size_t i)
 {
     const bm_tune_sample *s = bm_tune_result_sample(result, i);
     const bm_tune_forecast *f = bm_tune_result_forecast(result, i, bm_tune_result_chosen(result));
     char n[4][48], totals[4][80];
-    cli_say_note(&context->console,
-                 "%s: %s (%s empty, %s identical to an earlier one); %s of %s distinct "
-                 "ones were compared with all others",
-                 s->shingle, cli_format_of(s->documents, "document", n[0], sizeof n[0]),
-                 cli_format_count(s->empty, n[1], sizeof n[1]),
-                 cli_format_count(s->identical, n[2], sizeof n[2]),
-                 cli_format_count(s->sampled, n[3], sizeof n[3]),
-                 cli_format_count(s->distinct, totals[0], sizeof totals[0]));
-    cli_say_note(
+    cli_report_note(&context->console,
+                    "%s: %s (%s empty, %s identical to an earlier one); %s of %s distinct "
+                    "ones were compared with all others",
+                    s->shingle, cli_format_of(s->documents, "document", n[0], sizeof n[0]),
+                    cli_format_count(s->empty, n[1], sizeof n[1]),
+                    cli_format_count(s->identical, n[2], sizeof n[2]),
+                    cli_format_count(s->sampled, n[3], sizeof n[3]),
+                    cli_format_count(s->distinct, totals[0], sizeof totals[0]));
+    cli_report_note(
         &context->console,
         "%s: the chosen plan would compare %s candidates and find %s pairs; it would miss %s",
         s->shingle, format_total(f->candidates, f->candidates_error, totals[0], sizeof totals[0]),
         format_total(f->verified_pairs, f->verified_pairs_error, totals[1], sizeof totals[1]),
         format_total(f->missed_pairs, f->missed_pairs_error, totals[2], sizeof totals[2]));
     if (s->candidates_low == s->candidates_low) /* no NAN */
-        cli_say_note(&context->console, "%s: nine runs of ten compare %s to %s candidates",
-                     s->shingle, format_total(s->candidates_low, 0, totals[0], sizeof totals[0]),
-                     format_total(s->candidates_high, 0, totals[1], sizeof totals[1]));
+        cli_report_note(&context->console, "%s: nine runs of ten compare %s to %s candidates",
+                        s->shingle, format_total(s->candidates_low, 0, totals[0], sizeof totals[0]),
+                        format_total(s->candidates_high, 0, totals[1], sizeof totals[1]));
 }
 
 static bool any_of_stop_words(const cli_shingles *shingles)
@@ -198,9 +198,9 @@ bm_status cli_run_tune(cli_context *context, bm_error *err)
         cli_write(&context->console, text, strlen(text));
     status = cli_finish(&context->console, err);
     if (status == BM_OK) {
-        say_chosen(context, result);
+        report_chosen(context, result);
         for (size_t i = 0; i < bm_tune_result_n_samples(result); i++)
-            say_sample(context, result, i);
+            report_sample(context, result, i);
     }
     bm_tune_result_free(result);
     return status;

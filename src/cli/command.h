@@ -22,7 +22,7 @@ typedef struct cli_example {
     const char *does;
 } cli_example;
 
-/* What help says of a command; its name is that of CLI_COMMAND_LIST. */
+/* The help of a command; its name is that of CLI_COMMAND_LIST. */
 typedef struct cli_command {
     const char *operands; /* "INPUT…" */
     const char *summary;  /* one line */

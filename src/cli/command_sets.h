@@ -21,7 +21,7 @@
 #define PLANS     (JOBS | BIT(CLI_TUNE))
 #define INPUTS    (READS | BIT(CLI_TUNE))
 #define CUTS      (SIGNS | BIT(CLI_TUNE))
-/* What says how signatures were made. */
+/* the commands whose options tell how signatures were made */
 #define TELLS (CUTS | BIT(CLI_IMPORT))
 #define ALL   (BIT(CLI_N_COMMANDS) - 1u)
 

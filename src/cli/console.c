@@ -78,7 +78,7 @@ bm_status cli_check_stdout(const cli_settings *settings, cli_command_id command,
 
 enum { IO_ERROR = 4 }; /* bm_status_exit_code(BM_ERR_IO) */
 
-static void say(const char *line, size_t len)
+static void write_and_exit(const char *line, size_t len)
 {
     (void)cli_write_descriptor(STDERR_FILENO, line, len);
     _exit(IO_ERROR);
@@ -88,7 +88,7 @@ static void on_bus_error(int number)
 {
     static const char line[] = "bandmill: " WORDS "\n";
     (void)number;
-    say(line, sizeof line - 1);
+    write_and_exit(line, sizeof line - 1);
 }
 
 static void on_bus_error_json(int number)
@@ -97,7 +97,7 @@ static void on_bus_error_json(int number)
         "{\"error\":{\"exit\":4,\"status\":\"io\",\"file\":null,\"line\":null,"
         "\"message\":\"" WORDS "\"}}\n";
     (void)number;
-    say(line, sizeof line - 1);
+    write_and_exit(line, sizeof line - 1);
 }
 
 void cli_catch_bus_error(bool json)
@@ -222,7 +222,7 @@ static void message_end(cli_message *message, cli_console *console)
     free(message->text);
 }
 
-void cli_say_error(cli_console *console, const bm_error *err, int exit_code)
+void cli_report_error(cli_console *console, const bm_error *err, int exit_code)
 {
     cli_message message;
     char text[sizeof err->file + sizeof err->message + 32], word[32];
@@ -256,7 +256,7 @@ void cli_say_error(cli_console *console, const bm_error *err, int exit_code)
 }
 
 /* `kind` "warning", "info" …; "" for a note. */
-static void console_say(cli_console *console, const char *kind, const char *text)
+static void report(cli_console *console, const char *kind, const char *text)
 {
     cli_message message;
     if (!message_begin(&message))
@@ -272,7 +272,7 @@ static void console_say(cli_console *console, const char *kind, const char *text
     message_end(&message, console);
 }
 
-void cli_say_note(cli_console *console, const char *format, ...)
+void cli_report_note(cli_console *console, const char *format, ...)
 {
     char text[4096];
     if (console->quiet || console->json)
@@ -281,10 +281,10 @@ void cli_say_note(cli_console *console, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    console_say(console, "", text);
+    report(console, "", text);
 }
 
-void cli_say_log(void *ctx, bm_log_level level, const char *message)
+void cli_report_log(void *ctx, bm_log_level level, const char *message)
 {
     cli_console *console = ctx;
     const char *const kinds[] = {"warning", "warning", console->json ? "info" : "", "debug"};
@@ -292,12 +292,12 @@ void cli_say_log(void *ctx, bm_log_level level, const char *message)
     if (!console->quiet && level <= BM_LOG_DEBUG && (uint32_t)level <= shown) {
         char text[4096];
         cli_show_fields(message, console->command, text, sizeof text);
-        console_say(console, kinds[level], text);
+        report(console, kinds[level], text);
     }
 }
 
 /* The first write to stdout that fails is the one that counts. */
-static void note_failure(cli_console *console)
+static void record_failure(cli_console *console)
 {
     if (ferror(console->out) && console->out_errno == 0)
         console->out_errno = errno != 0 ? errno : EIO;
@@ -338,7 +338,7 @@ static void write_lines(cli_console *console, const char *text, size_t len,
         if (newline != NULL)
             fputc('\n', console->out);
     }
-    note_failure(console);
+    record_failure(console);
 }
 
 void cli_write_json(cli_console *console, const char *json, size_t len)
@@ -350,7 +350,7 @@ void cli_print_text(cli_console *console, const char *text, size_t len)
 {
     errno = 0;
     cli_put_plain(console->out, text, len);
-    note_failure(console);
+    record_failure(console);
 }
 
 void cli_print(cli_console *console, const char *format, ...)

@@ -42,12 +42,12 @@ FILE *cli_open_stream(cli_stream *stream, FILE *standard);
 
 /* One line for an error that ends the run, with our options for the library's fields. `exit_code`:
  * what the process will answer. */
-void cli_say_error(cli_console *console, const bm_error *err, int exit_code);
+void cli_report_error(cli_console *console, const bm_error *err, int exit_code);
 /* For people; not said under --quiet or --json. One line, without "bandmill: " and newline. */
-void cli_say_note(cli_console *console, const char *format, ...) BM_PRINTF(2, 3);
+void cli_report_note(cli_console *console, const char *format, ...) BM_PRINTF(2, 3);
 /* bm_callbacks.log, the same: nothing under --quiet; warnings and, for people, information; with -v
  * one level more. ctx: the cli_console. */
-void cli_say_log(void *ctx, bm_log_level level, const char *message);
+void cli_report_log(void *ctx, bm_log_level level, const char *message);
 
 /* bm_write_fn: data to stdout. ctx: the cli_console. Non-zero: the write failed. */
 int cli_write(void *ctx, const char *data, size_t len);

@@ -14,7 +14,7 @@ static void read_text(const char *name, bool also_empty, const char **field)
         *field = value;
 }
 
-/* What follows the number does not matter. */
+/* Text behind the number is ignored. */
 static void read_seconds(const char *name, double *field)
 {
     const char *value = getenv(name);

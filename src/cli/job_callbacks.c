@@ -14,7 +14,7 @@ static bool callback_cancelled(void *ctx)
 static void callback_log(void *ctx, bm_log_level level, const char *message)
 {
     cli_context *context = ctx;
-    cli_say_log(&context->console, level, message);
+    cli_report_log(&context->console, level, message);
 }
 
 static void callback_progress(void *ctx, const bm_progress *progress)

@@ -22,7 +22,7 @@
  * system when it is freed, and arrays that grow move without a copy and leave no gap. Left alone,
  * the allocator would raise that to 32 MiB by and by. What is freed in an arena stays there up to
  * the trim threshold: with one for each of many threads that would be more than all else. */
-static void settle_allocator(void)
+static void configure_allocator(void)
 {
 #if defined(__GLIBC__)
     (void)mallopt(M_MMAP_THRESHOLD, 4 << 20);
@@ -33,7 +33,7 @@ static void settle_allocator(void)
 
 /* A descriptor of 0, 1, 2 that is closed must not become a file of ours: it is opened so that using
  * it fails as it would have failed. */
-static void hold_standard_descriptors(void)
+static void reserve_standard_descriptors(void)
 {
     for (int fd = 0; fd < 3; fd++) {
         if (fcntl(fd, F_GETFD) != -1 || errno != EBADF)
@@ -122,7 +122,7 @@ static bm_status run_command(cli_context *context, const char *name, int n, cons
     begin_messages(context);
     const cli_preset *preset = cli_preset_of(settings);
     if (preset != NULL)
-        cli_say_note(&context->console, "--preset %s: %s", preset->name, preset->note);
+        cli_report_note(&context->console, "--preset %s: %s", preset->name, preset->note);
     return runs[id](context, err);
 }
 
@@ -177,7 +177,7 @@ static bm_status answer(cli_context *context, int argc, char **argv, bm_error *e
 
 /* The usual end; but not where a device left threads in its driver, for whose end its exit handlers
  * might wait, nor where a signal came while stdout waited for its reader, who may never read. */
-static int leave(const cli_context *context, int code)
+static int end_process(const cli_context *context, int code)
 {
     bool waiting = context->console.out_errno == EINTR;
     if (waiting || context->n_stuck > 0) {
@@ -202,8 +202,8 @@ int main(int argc, char **argv)
     bm_status status;
     memset(&context, 0, sizeof context);
     memset(&err, 0, sizeof err);
-    hold_standard_descriptors();
-    settle_allocator();
+    reserve_standard_descriptors();
+    configure_allocator();
     if (argc == 4 && strcmp(argv[1], "__probe-opencl") == 0)
         return cli_probe(argv[2], argv[3]);
     cli_catch_signals();
@@ -224,7 +224,7 @@ int main(int argc, char **argv)
     cli_settings_free(&context.settings);
     if (status != BM_OK && status != BM_ERR_PIPE) {
         err.status = status;
-        cli_say_error(&context.console, &err, exit_code(status));
+        cli_report_error(&context.console, &err, exit_code(status));
     }
-    return leave(&context, exit_code(status));
+    return end_process(&context, exit_code(status));
 }

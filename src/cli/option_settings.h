@@ -51,7 +51,7 @@ typedef struct cli_thresholds {
     size_t n;
 } cli_thresholds;
 
-/* What becomes a pair, and what of pairs. */
+/* which documents become pairs, and how they are grouped */
 typedef struct cli_match_settings {
     bm_candidate_rule candidates;
     bm_measure measure;
@@ -68,7 +68,7 @@ typedef struct cli_match_settings {
     const char *against;       /* dedup; NULL: not given */
 } cli_match_settings;
 
-/* Of export and import. */
+/* settings of export and import */
 typedef struct cli_exchange_settings {
     bm_exchange tool; /* to which, or from which */
     bm_export_what what;
@@ -81,7 +81,7 @@ typedef struct cli_shard {
     uint32_t index, of;
 } cli_shard;
 
-/* What is written, and how. */
+/* which results are written, and how */
 typedef struct cli_result_settings {
     bm_kept kept, removed;
     bool band_keys, write_pairs, annotate, resume;
@@ -96,7 +96,7 @@ typedef struct cli_explain_settings {
     bool dot;
 } cli_explain_settings;
 
-/* Of a page; where they were given. */
+/* settings of a page that were given */
 typedef struct cli_page_settings {
     uint32_t groups, pairs, text_bytes, sample, sample_seed;
     const char *sample_labels; /* NULL: none */
@@ -134,7 +134,7 @@ typedef struct cli_bench_settings {
     bool tune;
 } cli_bench_settings;
 
-/* Of an index, or of a query. */
+/* settings of an index, or of a query */
 typedef struct cli_index_settings {
     bm_index_store store;
     bool unique, follow, skip_same_id;
@@ -149,7 +149,7 @@ typedef struct cli_message_settings {
     cli_progress_when progress;
 } cli_message_settings;
 
-/* Which files of a directory, and where files lie now. */
+/* The choice of files in a directory, and where files lie now. */
 typedef struct cli_file_choice {
     arg_list include, exclude;
     const char *sources; /* NULL: not given */

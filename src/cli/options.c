@@ -378,7 +378,7 @@ static const arg_choice cluster_keep_choices[] = {
 static const arg_choice preset_choices[] = {{"datasketch", 1}, {"datatrove", 2}, {"nemo", 3},
                                             {"text-dedup", 4}, {"lance", 5},     {"slimpajama", 6},
                                             {"SEDD", 7},       {NULL, 0}};
-/* Those that import reads. */
+/* the formats that import reads */
 static const arg_choice from_choices[] = {{"leanminhash", BM_EXCHANGE_LEANMINHASH},
                                           {"nemo", BM_EXCHANGE_NEMO},
                                           {"npy", BM_EXCHANGE_NPY},

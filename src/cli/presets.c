@@ -44,7 +44,7 @@ const cli_preset *cli_preset_of(const cli_settings *settings)
 }
 
 /* Shall the preset fill this option? Then it counts as given. */
-static bool take(cli_settings *settings, cli_command_id command, const char *name)
+static bool claim(cli_settings *settings, cli_command_id command, const char *name)
 {
     if (cli_was_given(settings, name))
         return false;
@@ -62,11 +62,11 @@ static void apply_text(const cli_preset *p, cli_settings *s, cli_command_id comm
 {
     if (p->shingle_k == 0)
         return;
-    if (take(s, command, "normalize"))
+    if (claim(s, command, "normalize"))
         s->text.normalize = p->normalize;
-    if (take(s, command, "words"))
+    if (claim(s, command, "words"))
         s->text.words = p->words;
-    if (!take(s, command, "shingle"))
+    if (!claim(s, command, "shingle"))
         return;
     s->text.shingle = p->shingle;
     s->text.shingle_k = p->shingle_k;
@@ -79,14 +79,14 @@ static void apply_text(const cli_preset *p, cli_settings *s, cli_command_id comm
 static void apply_plan(const cli_preset *p, cli_settings *s, cli_command_id command)
 {
     const bool by_hand = cli_was_given(s, "bands") || cli_was_given(s, "rows");
-    if (p->threshold > 0 && !by_hand && take(s, command, "threshold"))
+    if (p->threshold > 0 && !by_hand && claim(s, command, "threshold"))
         s->bands.threshold = p->threshold;
     if (p->bands == 0 || cli_was_given(s, "recall") ||
         (!by_hand && p->bands * p->rows > s->sketch.perms))
         return;
-    if (take(s, command, "bands"))
+    if (claim(s, command, "bands"))
         s->bands.bands = p->bands;
-    if (take(s, command, "rows"))
+    if (claim(s, command, "rows"))
         s->bands.rows = p->rows;
 }
 
@@ -97,13 +97,13 @@ void cli_preset_apply(cli_settings *s, cli_command_id command)
         return;
     apply_text(p, s, command);
     const bool own_scheme = cli_was_given(s, "scheme");
-    if (take(s, command, "scheme"))
+    if (claim(s, command, "scheme"))
         s->sketch.scheme = p->scheme;
-    if (!own_scheme && take(s, command, "hash")) /* another scheme has its own hash and seed */
+    if (!own_scheme && claim(s, command, "hash")) /* another scheme has its own hash and seed */
         s->text.hash = p->hash;
-    if (!own_scheme && take(s, command, "seed"))
+    if (!own_scheme && claim(s, command, "seed"))
         s->sketch.seed = bm_scheme_seed(p->scheme);
-    if (take(s, command, "perms"))
+    if (claim(s, command, "perms"))
         s->sketch.perms = p->perms;
     apply_plan(p, s, command);
 }

@@ -163,7 +163,7 @@ void cli_meter_format(const bm_progress *progress, char *out, size_t cap)
     cli_meter_format_within(progress, SIZE_MAX, out, cap);
 }
 
-/* Of the terminal, now; 80 where it does not say. */
+/* The width of the terminal now; 80 if it is not known. */
 static size_t terminal_columns(const cli_meter *meter)
 {
     struct winsize size;

@@ -13,8 +13,8 @@
 #include "cli/options.h"
 #include "cli/presets.h"
 
-/* Of band keys made elsewhere there is nothing to cut, sign, plan or compare: an option that would
- * do so contradicts them, its default too. */
+/* Band keys made elsewhere leave nothing to cut, sign, plan or compare: an option that would do so
+ * contradicts them, even at its default. */
 static bm_status check_keys(const cli_settings *s, bm_error *err)
 {
     static const char *const fine[] = {
@@ -66,7 +66,7 @@ static bm_status check_together(cli_settings *s, cli_command_id command, bm_erro
 }
 
 /* "-" is standard output where rows or a page are written, and the name of no file or directory. */
-static bm_status take_dash(cli_settings *s, cli_command_id command, bm_error *err)
+static bm_status resolve_dash(cli_settings *s, cli_command_id command, bm_error *err)
 {
     const struct {
         const char *name, *path;
@@ -195,8 +195,8 @@ static bm_status check_operands(cli_settings *s, cli_command_id command, bm_erro
     return BM_OK;
 }
 
-/* What was listed goes to where the library reads it. */
-static void take_lists(cli_settings *s)
+/* Hand the lists over in the form that the library reads. */
+static void link_lists(cli_settings *s)
 {
     if (s->text_fields.n > 0) {
         s->input.text_fields = s->text_fields.items;
@@ -209,7 +209,7 @@ static void take_lists(cli_settings *s)
 }
 
 /* A scheme has its own hash and seed, which count where no others are given. */
-static void take_scheme(cli_settings *s)
+static void apply_scheme(cli_settings *s)
 {
     if (!cli_was_given(s, "hash"))
         s->text.hash = bm_scheme_hash(s->sketch.scheme);
@@ -259,14 +259,14 @@ bm_status cli_settings_read(cli_settings *settings, cli_command_id command, int 
     bm_status status = args_parse(&request, argc, argv, err);
     if (status != BM_OK || settings->messages.help || command == CLI_HELP)
         return status;
-    take_scheme(settings);
+    apply_scheme(settings);
     cli_preset_apply(settings, command);
-    if ((status = take_dash(settings, command, err)) != BM_OK ||
+    if ((status = resolve_dash(settings, command, err)) != BM_OK ||
         (status = check_keys(settings, err)) != BM_OK ||
         (status = check_together(settings, command, err)) != BM_OK ||
         (status = check_operands(settings, command, err)) != BM_OK)
         return status;
-    take_lists(settings);
+    link_lists(settings);
     return BIT(command) & (SEALS | BIT(CLI_INDEX_ADD))
                ? cli_environment_resources(&settings->resources, err)
                : BM_OK;

@@ -82,7 +82,7 @@ static void cpu_close(bm_backend *backend)
     bm_free(cpu);
 }
 
-/* What signing needs: the scheme's coefficients, and the loops for it. */
+/* Choose what signing needs: the scheme's coefficients and loops. */
 static bm_status choose(cpu_backend *cpu, const bm_backend_cfg *cfg, bm_isa isa, bm_error *err)
 {
     cpu->choice = (bm_native_choice){.loops = bm_sign_loops_find(isa), .params = &cpu->params};
@@ -209,11 +209,11 @@ static bm_status cpu_submit(bm_backend *backend, bm_sign_task *task, bm_error *e
     if (cpu->ops->sign_weighted != NULL && task->weights == NULL)
         return bm_fail(err, BM_ERR_INTERNAL, "no weights for a scheme of weighted documents");
     mixed m = {.cpu = cpu, .choice = cpu->choice, .task = task}; /* an empty block */
-    if (cpu->ops->lend != NULL)
-        BM_TRY(cpu->ops->lend(m.choice.kept, &m.choice.lent, err));
+    if (cpu->ops->borrow != NULL)
+        BM_TRY(cpu->ops->borrow(m.choice.kept, &m.choice.borrowed, err));
     sign_task(&m);
-    if (cpu->ops->take_back != NULL)
-        cpu->ops->take_back(m.choice.kept, m.choice.lent);
+    if (cpu->ops->release != NULL)
+        cpu->ops->release(m.choice.kept, m.choice.borrowed);
     return BM_OK;
 }
 

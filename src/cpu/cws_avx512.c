@@ -36,7 +36,7 @@ static inline size_t append_low(uint32_t first, f64_lanes x, double most, uint32
 }
 
 const bm_cws_loops bm_cws_loops_avx512 = {.bounds = bounds,
-                                          .weigh = weigh,
+                                          .log_weights = log_weights,
                                           .set_limits = set_limits,
                                           .candidates = candidates,
                                           .values = values};

@@ -19,7 +19,7 @@ static uint32_t padded(uint32_t n, uint32_t to)
     return (n + to - 1) / to * to;
 }
 
-/* Of the words' complements, ~w = -a e + ~b, for w_2 and w_3. */
+/* Coefficients of the complements of the words, ~w = -a e + ~b, for w_2 and w_3. */
 static void fill_coefs(bm_cws_kept *kept)
 {
     const bm_scheme_params *params = kept->params;
@@ -32,7 +32,7 @@ static void fill_coefs(bm_cws_kept *kept)
         }
 }
 
-/* Of a slot, with as many places as it has at most. */
+/* Bytes of a slot with the most places that it can have. */
 static size_t slot_bytes(const bm_cws_kept *kept)
 {
     return kept->stride + sizeof(bm_cws_slot) + 4 * sizeof(uint32_t);
@@ -112,7 +112,7 @@ bm_status bm_cws_kept_borrow(bm_cws_kept *kept, bm_cws_store **out, bm_error *er
     return store_open(kept, out, err);
 }
 
-void bm_cws_kept_give_back(bm_cws_kept *kept, bm_cws_store *store)
+void bm_cws_kept_return(bm_cws_kept *kept, bm_cws_store *store)
 {
     for (size_t i = 0; i < BM_CWS_STORES; i++) {
         bm_cws_store *none = NULL;

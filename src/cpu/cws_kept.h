@@ -37,7 +37,7 @@ typedef struct bm_cws_store {
     int64_t patience;
 } bm_cws_store;
 
-/* What all threads share. */
+/* The part that all threads share. */
 typedef struct bm_cws_kept {
     const bm_scheme_params *params; /* borrowed */
     uint32_t *coefs;                /* as bm_cws_loops.bounds wants them, rows of `stride` */
@@ -53,7 +53,7 @@ bm_status bm_cws_kept_open(const bm_scheme_params *params, size_t bytes, bm_cws_
 void bm_cws_kept_close(bm_cws_kept *kept); /* NULL is fine */
 /* A store for this thread alone, filled into *out. */
 bm_status bm_cws_kept_borrow(bm_cws_kept *kept, bm_cws_store **out, bm_error *err);
-void bm_cws_kept_give_back(bm_cws_kept *kept, bm_cws_store *store);
+void bm_cws_kept_return(bm_cws_kept *kept, bm_cws_store *store);
 /* Room for so many elements more, at most BM_CWS_BLOCK; all others may be forgotten for it. */
 void bm_cws_store_reserve(bm_cws_store *store, uint32_t n);
 /* A slot for an element that has none, and has room; its words and bounds are to be filled in. */

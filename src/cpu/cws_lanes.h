@@ -38,7 +38,7 @@ typedef uint64_t two_pairs __attribute__((vector_size(16)));
 
 /* w / 2^32 times SHARES, to the nearest or less. */
 static inline f32_lanes shares_of(u32_lanes w);
-/* Of 64 bytes a bit each: is it at most `limit`? A set may let a few more pass. */
+/* A bit for each of 64 bytes: is it at most `limit`? An instruction set may let a few more pass. */
 static inline uint64_t at_most(const uint8_t *bytes, uint8_t limit);
 /* first + more + each of eight bytes * 2^16, the lowest first, into `out`; `more` is a constant. */
 static inline void put_eight(uint64_t bytes, uint32_t first, uint32_t more, uint32_t *out);
@@ -205,8 +205,8 @@ static inline uint32_t *append_bits(uint32_t first, uint64_t bits, uint32_t *out
     return out;
 }
 
-/* Those masks of the next elements that are not empty, as many as there is room for. First all
- * masks, then what follows from them: so rows are waited for together. */
+/* Collect the masks of the next elements that are not empty, as many as fit. All masks are read
+ * first, so that the loads of rows overlap. */
 static inline void look_at_rows(const bm_cws_block *block, const bm_cws_open *open,
                                 bm_cws_scan *scan)
 {
@@ -249,7 +249,7 @@ static inline f64_lanes log_of_weights(u64_lanes bits)
     return log_lanes((small & (u64_lanes)whole) | (~small & bits), small & (0 - UINT64_C(1074)));
 }
 
-static void weigh(const double *weights, bm_cws_block *block)
+static void log_weights(const double *weights, bm_cws_block *block)
 {
     for (uint32_t i = 0; i < block->n; i += LANES) {
         u64_lanes weight = {0};

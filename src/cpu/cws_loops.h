@@ -46,7 +46,7 @@ typedef struct bm_cws_batch {
     size_t n;
     /* permutation * 2^16 + element; whole registers are written */
     alignas(BM_ALIGNMENT) uint32_t pairs[BM_CWS_BATCH + BM_CWS_MASK + 2 * BM_CWS_LANES];
-    /* Of the pairs that are looked at: w_0 and w_1 (the upper half), w_2 and w_3, w_4 */
+    /* the words of the pairs in question: w_0 and w_1 (the upper half), w_2 and w_3, w_4 */
     alignas(BM_ALIGNMENT) uint64_t words[3][BM_CWS_BATCH];
     alignas(BM_ALIGNMENT) double ln_weight[BM_CWS_BATCH];
     alignas(BM_ALIGNMENT) double r[BM_CWS_BATCH], c[BM_CWS_BATCH];
@@ -67,7 +67,7 @@ typedef struct bm_cws_loops {
     void (*bounds)(const uint32_t *coefs, uint32_t stride, uint32_t n, const uint32_t *mixed,
                    uint8_t *out);
     /* `ln_weight` of a block whose n is set. */
-    void (*weigh)(const double *weights, bm_cws_block *block);
+    void (*log_weights)(const double *weights, bm_cws_block *block);
     /* The limit of each element: its weight / greatest * factor, in units of the row's own; its
      * byte. */
     void (*set_limits)(const double *weights, double greatest, double factor, bm_cws_block *block);

@@ -32,7 +32,7 @@ static inline void put_eight(uint64_t bytes, uint32_t first, uint32_t more, uint
 }
 
 const bm_cws_loops bm_cws_loops_scalar = {.bounds = bounds,
-                                          .weigh = weigh,
+                                          .log_weights = log_weights,
                                           .set_limits = set_limits,
                                           .candidates = candidates,
                                           .values = values};

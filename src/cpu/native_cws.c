@@ -60,9 +60,9 @@ typedef struct chooser {
     size_t fetched;   /* behind the last element of the block; 0: it is none of this document's */
 } chooser;
 
-/* Which value is the least nobody could guess, so both are taken and one is kept. Equal ones are
- * seen next to never. */
-static inline void offer(choice *best, double value, uint64_t hash)
+/* A branch on which value is less could not be predicted, so there is none. Equal values are very
+ * rare. */
+static inline void keep_less(choice *best, double value, uint64_t hash)
 {
     if (value == best->value && hash < best->hash)
         best->hash = hash;
@@ -73,7 +73,7 @@ static inline void offer(choice *best, double value, uint64_t hash)
 
 /* Pairs of the batch: whole lots, or all; what is above `most` is not chosen, whatever else there
  * is. */
-static void look_at_batch(chooser *c, const uint64_t *hashes, bool all)
+static void scan_batch(chooser *c, const uint64_t *hashes, bool all)
 {
     bm_cws_batch *batch = &c->batch;
     size_t first = 0;
@@ -81,7 +81,7 @@ static void look_at_batch(chooser *c, const uint64_t *hashes, bool all)
         const size_t n = c->loops->values(&c->block, c->params, first, c->most, batch);
         for (size_t k = 0; k < n; k++) {
             const uint32_t pair = batch->pairs[first + batch->low[k]];
-            offer(&c->best[pair >> 16], batch->value[batch->low[k]], hashes[pair & 0xFFFF]);
+            keep_less(&c->best[pair >> 16], batch->value[batch->low[k]], hashes[pair & 0xFFFF]);
         }
         first += BM_CWS_BATCH;
     }
@@ -123,14 +123,14 @@ static void fetch_block(chooser *c, const uint64_t *hashes)
 }
 
 /* The elements from `begin` on, as many as a block holds; how many. */
-static size_t look_at_block(chooser *c, size_t begin, double level)
+static size_t scan_block(chooser *c, size_t begin, double level)
 {
     const size_t left = c->n - begin;
     const uint64_t *hashes = c->hashes + begin;
     bm_cws_block *block = &c->block;
     block->n = left < BM_CWS_BLOCK ? (uint32_t)left : BM_CWS_BLOCK;
     if (c->fetched != begin + block->n) {
-        c->loops->weigh(c->weights + begin, block);
+        c->loops->log_weights(c->weights + begin, block);
         fetch_block(c, hashes);
         c->fetched = begin + block->n;
     }
@@ -138,21 +138,21 @@ static size_t look_at_block(chooser *c, size_t begin, double level)
     c->scan.next = c->scan.at = c->scan.n = 0;
     for (bool more = true; more;) {
         more = c->loops->candidates(block, &c->open, &c->scan, &c->batch);
-        look_at_batch(c, hashes, !more);
+        scan_batch(c, hashes, !more);
     }
     return block->n;
 }
 
 /* All elements whose a may be as small as level/W. Are there permutations left whose least is above
  * that? `open` afterwards: these. */
-static bool look_at_document(chooser *c, double level)
+static bool scan_document(chooser *c, double level)
 {
     bool left = false;
     c->most = EVERY;
     if (level < EVERY)
         c->most = bm_portable_log(level / c->sum) - bm_portable_log(c->greatest);
     for (size_t begin = 0; begin < c->n;)
-        begin += look_at_block(c, begin, level);
+        begin += scan_block(c, begin, level);
     memset(c->open.masks, 0, sizeof c->open.masks);
     for (uint32_t i = 0; i < c->params->perms; i++) {
         const bool open = c->best[i].value == EVERY;
@@ -163,7 +163,7 @@ static bool look_at_document(chooser *c, double level)
 }
 
 /* Four at a time: a result need not wait for the one before. */
-static void weigh_document(chooser *c)
+static void sum_weights(chooser *c)
 {
     double greatest[4] = {0}, sum[4] = {0};
     const size_t n = c->n / 4 * 4;
@@ -194,7 +194,7 @@ static void begin_document(chooser *c)
     }
     for (uint32_t i = 0; i < perms; i++)
         c->best[i] = (choice){EVERY, UINT64_MAX};
-    weigh_document(c);
+    sum_weights(c);
 }
 
 static void cws_sign(const bm_native_choice *native, const uint64_t *hashes, const double *weights,
@@ -204,14 +204,14 @@ static void cws_sign(const bm_native_choice *native, const uint64_t *hashes, con
     c.params = native->params;
     c.loops = native->loops->cws;
     c.kept = native->kept;
-    c.store = native->lent;
+    c.store = native->borrowed;
     c.scan.bytes = c.store->bounds;
     c.scan.stride = c.store->stride;
     c.hashes = hashes;
     c.weights = weights;
     c.n = n;
     begin_document(&c);
-    for (size_t i = n > BM_CWS_BLOCK ? 1 : 0; i < N_LEVELS && look_at_document(&c, levels[i]);)
+    for (size_t i = n > BM_CWS_BLOCK ? 1 : 0; i < N_LEVELS && scan_document(&c, levels[i]);)
         i++;
     for (uint32_t i = 0; i < c.params->perms; i++)
         words[i] = (uint32_t)c.best[i].hash;
@@ -231,7 +231,7 @@ static void cws_close(void *kept)
     bm_cws_kept_close(kept);
 }
 
-static bm_status cws_lend(void *kept, void **out, bm_error *err)
+static bm_status cws_borrow(void *kept, void **out, bm_error *err)
 {
     bm_cws_store *store = NULL;
     bm_status status = bm_cws_kept_borrow(kept, &store, err);
@@ -239,14 +239,14 @@ static bm_status cws_lend(void *kept, void **out, bm_error *err)
     return status;
 }
 
-static void cws_take_back(void *kept, void *lent)
+static void cws_release(void *kept, void *borrowed)
 {
-    bm_cws_kept_give_back(kept, lent);
+    bm_cws_kept_return(kept, borrowed);
 }
 
 const bm_native_ops bm_native_cws = {.scheme = &bm_scheme_cws,
                                      .sign_weighted = cws_sign,
                                      .open = cws_open,
                                      .close = cws_close,
-                                     .lend = cws_lend,
-                                     .take_back = cws_take_back};
+                                     .borrow = cws_borrow,
+                                     .release = cws_release};

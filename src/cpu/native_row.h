@@ -12,12 +12,12 @@
 #include "cpu/sign_loops_row.h"
 #include "sketch/scheme_row.h"
 
-/* What was chosen when the backend was opened; borrowed. */
+/* The loops and parameters chosen when the backend was opened; borrowed. */
 typedef struct bm_native_choice {
     const bm_sign_loops *loops;
     const bm_scheme_params *params; /* of the words in use, with their plan */
     void *kept;                     /* what the row's `open` made; NULL: it has none */
-    void *lent;                     /* what its `lend` gave to this thread */
+    void *borrowed;                 /* what `borrow` gave to this thread */
 } bm_native_choice;
 
 typedef struct bm_native_ops {
@@ -36,14 +36,14 @@ typedef struct bm_native_ops {
      */
     void (*sign_weighted)(const bm_native_choice *choice, const uint64_t *hashes,
                           const double *weights, size_t n, uint32_t *words);
-    /* What is kept from one document to the next, about `kept_bytes` for each thread (0: as the row
-     * thinks best), and that of one thread, for as long as it signs; it changes no word. All NULL:
-     * nothing. `params` are borrowed. */
+    /* State that is kept from one document to the next, about `kept_bytes` for each thread (0: the
+     * row decides); a thread borrows its part while it signs. It changes no word. All NULL: no
+     * state. `params` are borrowed. */
     bm_status (*open)(const bm_scheme_params *params, size_t kept_bytes, void **kept,
                       bm_error *err);
     void (*close)(void *kept); /* NULL is fine */
-    bm_status (*lend)(void *kept, void **lent, bm_error *err);
-    void (*take_back)(void *kept, void *lent);
+    bm_status (*borrow)(void *kept, void **borrowed, bm_error *err);
+    void (*release)(void *kept, void *borrowed);
 } bm_native_ops;
 
 extern const bm_native_ops bm_native_affine32, bm_native_oph, bm_native_cws;

@@ -64,7 +64,7 @@ static inline uint32_t first_of(uint32_t x, uint32_t y)
 
 /* Each empty bin asks down its list. Found words are put in place at the end: a bin that was given
  * one counts as empty still. */
-static void ask(const bm_oph_plan *plan, const uint64_t *empty, uint32_t *words)
+static void pull_donors(const bm_oph_plan *plan, const uint64_t *empty, uint32_t *words)
 {
     uint16_t bins[BM_PERMS_MAX], waiting[BM_PERMS_MAX];
     uint32_t found[BM_PERMS_MAX]; /* by bin */
@@ -88,8 +88,8 @@ static void ask(const bm_oph_plan *plan, const uint64_t *empty, uint32_t *words)
 }
 
 /* Each filled bin offers itself to all; donors are filled bins, and these do not change. */
-static void offer(const bm_oph_plan *plan, bm_oph_best_fn best_of, const uint16_t *filled,
-                  uint32_t n_filled, uint32_t *words)
+static void push_donors(const bm_oph_plan *plan, bm_oph_best_fn best_of, const uint16_t *filled,
+                        uint32_t n_filled, uint32_t *words)
 {
     alignas(BM_ALIGNMENT) uint16_t best[BM_PERMS_MAX];
     best_of(plan, filled, n_filled, best);
@@ -115,7 +115,7 @@ void bm_oph_densify(const bm_oph_plan *plan, const bm_oph_loops *loops, uint32_t
     if (n_empty == 0 || n_filled == 0)
         return;
     if (n_filled >= plan->bins / ASK_PART)
-        ask(plan, empty, words);
+        pull_donors(plan, empty, words);
     else
-        offer(plan, loops->best, filled, list_of(met, n_masks, filled), words);
+        push_donors(plan, loops->best, filled, list_of(met, n_masks, filled), words);
 }

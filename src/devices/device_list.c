@@ -51,7 +51,7 @@ bm_status bm_device_list_open_with(const bm_device_list_options *options, bm_dev
                                    bm_error *err)
 {
     bm_device_list_options used = {0};
-    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_device_list_options, callbacks), &used, err));
+    BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_device_list_options, callbacks), &used, err));
     BM_TRY(bm_option_parts_check(&(bm_option_parts){.device = &used.device}, err));
     return open_list(&used.device, &used.callbacks, out, err);
 }
@@ -238,7 +238,7 @@ bm_status bm_device_self_test(const bm_self_test_options *options, uint32_t *n_c
     bm_self_test_options used = {0};
     bm_device_pick pick = {0};
     uint32_t checks = 0;
-    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_self_test_options, device), &used, err));
+    BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_self_test_options, device), &used, err));
     BM_TRY(bm_option_parts_check(&(bm_option_parts){.device = &used.device}, err));
     test_case *test = NULL;
     BM_TRY(bm_new_zero(&test, 1, err));

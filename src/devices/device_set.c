@@ -289,7 +289,7 @@ static bm_status try_opened(opening *opened, bm_text_trial **trial, bm_backend *
         *err = opened->error;
         return status;
     }
-    if (*trial != NULL && backend->takes_text)
+    if (*trial != NULL && backend->accepts_text)
         BM_TRY_OUT(bm_text_trial_run(*trial, backend, err));
     *out = backend;
     return BM_OK;
@@ -380,7 +380,7 @@ static bm_status choose_offload(bm_device_set *set, const bm_device_set_cfg *cfg
                      "hashes go to the device: it is made of the host's own processors");
     offload->able = set->n_device_workers > 0;
     for (size_t i = 0; i < set->n_device_workers; i++)
-        offload->able = offload->able && set->device_workers[i].backend->takes_text;
+        offload->able = offload->able && set->device_workers[i].backend->accepts_text;
     if (!offload->able)
         return BM_OK;
     offload->taken = asked_of(cfg) == BM_OFFLOAD_ON;

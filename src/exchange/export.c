@@ -101,7 +101,7 @@ bm_status bm_settings_of_export(const bm_export_options *options, bm_settings *o
                                 bm_export_options *taken, bm_error *err)
 {
     bm_export_options o = export_defaults;
-    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_export_options, callbacks), &o, err));
+    BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_export_options, callbacks), &o, err));
     *taken = o;
     *out = (bm_settings){.kind = BM_JOB_EXPORT,
                          .input = BM_INPUT_DEFAULTS,
@@ -133,8 +133,8 @@ static uint32_t planned(const bm_manifest *manifest, const char *name)
     return (uint32_t)n;
 }
 
-bm_status bm_export_settle_plan(const bm_export_form *form, const bm_manifest *manifest,
-                                bm_settings *s, bm_error *err)
+bm_status bm_export_resolve_plan(const bm_export_form *form, const bm_manifest *manifest,
+                                 bm_settings *s, bm_error *err)
 {
     const char *to = bm_option_word(BM_OPTION_EXCHANGE, form->to);
     const bool keys = s->results.exchange.what == BM_EXPORT_BANDS;
@@ -251,7 +251,7 @@ out:
     return status;
 }
 
-bm_status bm_export_walk(bm_exporter *exporter, bool ids, bm_export_take take, void *ctx,
+bm_status bm_export_walk(bm_exporter *exporter, bool ids, bm_export_take add_block, void *ctx,
                          bm_error *err)
 {
     bm_export_reader reader;
@@ -261,7 +261,7 @@ bm_status bm_export_walk(bm_exporter *exporter, bool ids, bm_export_take take, v
     while (block.n > 0) {
         BM_TRY_OUT(bm_export_reader_next(&reader, &block, err));
         if (block.n > 0)
-            BM_TRY_OUT(take(ctx, &block, err));
+            BM_TRY_OUT(add_block(ctx, &block, err));
     }
 out:
     bm_export_reader_close(&reader);
@@ -316,7 +316,7 @@ bool bm_trove_numbers_rank_ends(bm_trove_numbers *numbers)
     return true;
 }
 
-uint32_t bm_trove_numbers_take(bm_trove_numbers *numbers, size_t i)
+uint32_t bm_trove_numbers_next(bm_trove_numbers *numbers, size_t i)
 {
     numbers->left--;
     if (numbers->bytes != NULL && numbers->bytes[i] == 0)
@@ -352,13 +352,13 @@ typedef struct lean {
     size_t head_bytes, words_bytes; /* of a record */
 } lean;
 
-bool bm_export_lean_takes(const char *scheme)
+bool bm_export_lean_accepts(const char *scheme)
 {
     uint32_t word_bytes;
     return bm_lean_word_bytes(scheme, &word_bytes);
 }
 
-static bm_status take_lean(void *ctx, const bm_export_block *block, bm_error *err)
+static bm_status write_lean(void *ctx, const bm_export_block *block, bm_error *err)
 {
     lean *l = ctx;
     for (size_t i = 0; i < block->n; i++) {
@@ -379,7 +379,7 @@ bm_status bm_export_lean(bm_exporter *e, bm_error *err)
     l.head_bytes = bm_lean_head_write(&head, l.head);
     BM_TRY(bm_out_dir_file(e->out, BM_FILE_LEAN, &l.file, err));
     bm_out_file_digest_early(l.file, 0);
-    return close_file(l.file, bm_export_walk(e, false, take_lean, &l, err), err);
+    return close_file(l.file, bm_export_walk(e, false, write_lean, &l, err), err);
 }
 
 /* --- NumPy --- */
@@ -390,7 +390,7 @@ typedef struct arrays_rows {
     bool keys;
 } arrays_rows;
 
-static bm_status take_rows(void *ctx, const bm_export_block *block, bm_error *err)
+static bm_status write_array(void *ctx, const bm_export_block *block, bm_error *err)
 {
     arrays_rows *r = ctx;
     return bm_npy_writer_rows(&r->writer, r->keys ? (const void *)block->keys : block->words,
@@ -401,7 +401,7 @@ static bm_status write_rows(bm_exporter *e, const bm_npy_array *array, arrays_ro
                             bm_error *err)
 {
     BM_TRY(bm_npy_writer_open(e->out, array, &r->writer, err));
-    return close_array(&r->writer, bm_export_walk(e, false, take_rows, r, err), err);
+    return close_array(&r->writer, bm_export_walk(e, false, write_array, r, err), err);
 }
 
 bm_status bm_export_npy(bm_exporter *e, bm_error *err)
@@ -604,7 +604,7 @@ static void add_record(trove *t, const char *words, uint32_t number)
     t->n_records++;
 }
 
-static bm_status take(void *ctx, const bm_export_block *block, bm_error *err)
+static bm_status add_block(void *ctx, const bm_export_block *block, bm_error *err)
 {
     trove *t = ctx;
     const size_t row_bytes =
@@ -612,7 +612,7 @@ static bm_status take(void *ctx, const bm_export_block *block, bm_error *err)
     BM_TRY(bm_trove_numbers_load(&t->numbers, block, err));
     for (size_t i = 0; i < block->n; i++) {
         BM_TRY(end_ranks(t, err));
-        const uint32_t number = bm_trove_numbers_take(&t->numbers, i);
+        const uint32_t number = bm_trove_numbers_next(&t->numbers, i);
         if (block->n_shingles[i] > 0 && number != BM_TROVE_NO_NUMBER)
             add_record(t, (const char *)block->words + i * row_bytes, number);
     }
@@ -620,7 +620,7 @@ static bm_status take(void *ctx, const bm_export_block *block, bm_error *err)
 }
 
 /* How many bands at once? */
-static bm_status make_room(trove *t, uint32_t *at_once, bm_error *err)
+static bm_status choose_at_once(trove *t, uint32_t *at_once, bm_error *err)
 {
     const bm_budget *budget = &t->exporter->context->budget;
     const uint32_t bands = t->exporter->context->settings->plan.bands;
@@ -649,11 +649,11 @@ static bm_status write_bands(trove *t, bm_error *err)
     const bm_band_plan *plan = &t->exporter->context->settings->plan;
     uint32_t at_once = 0;
     bm_status status = BM_OK;
-    BM_TRY_OUT(make_room(t, &at_once, err));
+    BM_TRY_OUT(choose_at_once(t, &at_once, err));
     for (t->first = 0; t->first < plan->bands; t->first += t->n) {
         t->n = plan->bands - t->first < at_once ? plan->bands - t->first : at_once;
         bm_trove_numbers_begin(&t->numbers);
-        BM_TRY_OUT(bm_export_walk(t->exporter, false, take, t, err));
+        BM_TRY_OUT(bm_export_walk(t->exporter, false, add_block, t, err));
         BM_TRY_OUT(end_ranks(t, err));
     }
 out:
@@ -678,7 +678,7 @@ static bm_status list(void *ctx, const bm_export_block *block, bm_error *err)
         while (bm_trove_numbers_rank_ends(l->numbers))
             ;
         const unsigned rank = (unsigned)l->numbers->rank;
-        const uint32_t number = bm_trove_numbers_take(l->numbers, i);
+        const uint32_t number = bm_trove_numbers_next(l->numbers, i);
         l->text.len = 0;
         if (number == BM_TROVE_NO_NUMBER)
             BM_TRY(bm_buf_add_format(&l->text, err, "%u\t\t", rank));
@@ -707,7 +707,7 @@ out:;
 }
 
 /* Its stage 2 leaves off at the first word of 2^61 - 1 or more. */
-bool bm_export_datatrove_takes(const char *scheme)
+bool bm_export_datatrove_accepts(const char *scheme)
 {
     return strcmp(scheme, "affine64") != 0;
 }
@@ -1041,7 +1041,7 @@ static bm_status flush(table *t, bm_error *err)
     return status;
 }
 
-static bm_status tsv_take(void *ctx, const bm_export_block *block, bm_error *err)
+static bm_status write_tsv(void *ctx, const bm_export_block *block, bm_error *err)
 {
     table *t = ctx;
     for (size_t i = 0; i < block->n; i++) {
@@ -1070,7 +1070,7 @@ bm_status bm_export_tsv(bm_exporter *e, bm_error *err)
     bm_out_file_digest_early(t.file, 0);
     bm_status status = BM_OK;
     BM_TRY_OUT(write_head(&t, err));
-    status = bm_export_walk(e, true, tsv_take, &t, err);
+    status = bm_export_walk(e, true, write_tsv, &t, err);
 out:;
     bm_status closed = bm_out_file_close(t.file, status == BM_OK ? err : NULL);
     bm_buf_reset(&t.text);
@@ -1143,7 +1143,7 @@ typedef struct sink {
     bm_error err;
 } sink;
 
-static int layouts_take(void *ctx, const char *data, size_t len)
+static int write_layout(void *ctx, const char *data, size_t len)
 {
     sink *to = ctx;
     if (to->status == BM_OK)
@@ -1151,7 +1151,7 @@ static int layouts_take(void *ctx, const char *data, size_t len)
     return to->status != BM_OK;
 }
 
-/* What went wrong first is what the caller hears of. */
+/* Return the first error. */
 static bm_status outcome(bm_status status, const sink *to, const bm_export_stream *stream,
                          bm_error *err)
 {
@@ -1176,7 +1176,7 @@ static bm_status write_stream(bm_exporter *e, const bm_export_layout *layout, si
         const bm_table_made made = {.parquet = layout->parquet,
                                     .stream = &rows,
                                     .group_rows = GROUP_BYTES / row,
-                                    .write = layouts_take,
+                                    .write = write_layout,
                                     .write_ctx = to};
         status = bm_table_write(layout->file, &made, err);
         status = outcome(status, to, &stream, err);
@@ -1202,14 +1202,14 @@ bm_status bm_export_table(bm_exporter *e, bm_error *err)
 
 static const bm_export_form forms[] = {
     {.to = BM_EXCHANGE_LEANMINHASH,
-     .takes = bm_export_lean_takes,
+     .takes = bm_export_lean_accepts,
      .taken = "affine32, affine64 or legacy",
      .write = bm_export_lean},
     {.to = BM_EXCHANGE_DATATROVE,
      .has = BM_FORM_OF_BANDS | BM_FORM_BY_DOCUMENT,
      .bands = 14,
      .rows = 8,
-     .takes = bm_export_datatrove_takes,
+     .takes = bm_export_datatrove_accepts,
      .taken = "words below 2^61 - 1: any but affine64",
      .write = bm_export_datatrove},
     {.to = BM_EXCHANGE_NEMO, .write = bm_export_table},

@@ -67,7 +67,7 @@ typedef bm_status (*bm_export_take)(void *ctx, const bm_export_block *block, bm_
 bm_status bm_export_walk(bm_exporter *exporter, bool ids, bm_export_take take, void *ctx,
                          bm_error *err);
 
-/* What a form has a place for. The rest lies beside its files. */
+/* The parts of a document that a form can hold. The others lie beside its files. */
 enum {
     BM_FORM_HAS_IDS = 1u << 0,
     BM_FORM_HAS_SIZES = 1u << 1, /* numbers of shingles */
@@ -92,13 +92,13 @@ const bm_export_form *bm_export_form_of(bm_exchange to);
 bm_status bm_export_form_check(const bm_export_form *form, const bm_settings *settings,
                                bm_error *err);
 
-bool bm_export_lean_takes(const char *scheme);
+bool bm_export_lean_accepts(const char *scheme);
 bm_status bm_export_lean(bm_exporter *exporter, bm_error *err);
 bm_status bm_export_npy(bm_exporter *exporter, bm_error *err);
 bm_status bm_export_milvus(bm_exporter *exporter, bm_error *err);
 bm_status bm_export_tsv(bm_exporter *exporter, bm_error *err);
 bm_status bm_export_table(bm_exporter *exporter, bm_error *err);
-bool bm_export_datatrove_takes(const char *scheme);
+bool bm_export_datatrove_accepts(const char *scheme);
 bm_status bm_export_datatrove(bm_exporter *exporter, bm_error *err);
 
 /* ids.txt and n_shingles.npy, where the form has no place for them. */
@@ -106,7 +106,7 @@ bm_status bm_export_beside(bm_exporter *exporter, bm_error *err);
 
 /* export_table -- forms that are tables: their columns, and a stream of their rows. */
 
-/* What a column holds. */
+/* The contents of a column. */
 typedef enum bm_export_cells {
     BM_CELLS_ID,     /* utf8 */
     BM_CELLS_NUMBER, /* int64, of the row */
@@ -178,7 +178,7 @@ bm_status bm_trove_numbers_load(bm_trove_numbers *numbers, const bm_export_block
 bool bm_trove_numbers_rank_ends(bm_trove_numbers *numbers);
 /* The number of document `i` of the block that was loaded, within numbers->rank; documents are
  * asked for in their order, where the rank is not at its end. */
-uint32_t bm_trove_numbers_take(bm_trove_numbers *numbers, size_t i);
+uint32_t bm_trove_numbers_next(bm_trove_numbers *numbers, size_t i);
 
 /* exchange_settings -- the options of exports and imports as settings. */
 
@@ -187,8 +187,8 @@ bm_status bm_settings_of_export(const bm_export_options *options, bm_settings *o
                                 bm_export_options *taken, bm_error *err);
 /* Once the manifest has settled how the documents were signed: bands for the form, if it needs any.
  */
-bm_status bm_export_settle_plan(const bm_export_form *form, const bm_manifest *manifest,
-                                bm_settings *settings, bm_error *err);
+bm_status bm_export_resolve_plan(const bm_export_form *form, const bm_manifest *manifest,
+                                 bm_settings *settings, bm_error *err);
 
 /* lean_record -- the records of datasketch's LeanMinHash, all little-endian:
  *
@@ -204,11 +204,12 @@ typedef struct bm_lean_head {
     uint32_t word_bytes;
 } bm_lean_head;
 
-/* Of this scheme; false: such records have none of it. */
+/* The bytes of a word under this scheme; false: records cannot hold it. */
 bool bm_lean_word_bytes(const char *scheme, uint32_t *word_bytes);
 /* Fill `out`; returns its bytes. head->scheme is one that records have. */
 size_t bm_lean_head_write(const bm_lean_head *head, char out[BM_LEAN_HEAD_MOST]);
-/* Of `len` bytes at the beginning of a record: how many are the head's; 0: there are too few. */
+/* Read the head of a record from its first `len` bytes. Returns the bytes of the head; 0: there are
+ * too few. */
 size_t bm_lean_head_read(const char *data, size_t len, bm_lean_head *out);
 
 #endif

@@ -43,7 +43,7 @@ static const struct {
              {BM_EXCHANGE_PARQUET, BM_FILE_SIGNATURES_PARQUET, false}};
 
 /* Is a parameter of the export this word? */
-static bool says(const bm_manifest *manifest, const char *name, const char *word)
+static bool parameter_is(const bm_manifest *manifest, const char *name, const char *word)
 {
     bm_str parameters, value;
     return bm_manifest_member(manifest, "parameters", &parameters) &&
@@ -51,13 +51,14 @@ static bool says(const bm_manifest *manifest, const char *name, const char *word
            memcmp(value.data + 1, word, strlen(word)) == 0;
 }
 
-static bm_status open_report(const char *folder, const bm_import_asked *asked, bm_import_place *out,
-                             bm_error *err)
+static bm_status open_report(const char *folder, const bm_import_request *asked,
+                             bm_import_place *out, bm_error *err)
 {
     const char *form = bm_option_word(BM_OPTION_EXCHANGE, asked->from);
     BM_TRY(bm_manifest_open_dir(folder, asked->memory, &out->manifest, err));
     if (strcmp(bm_manifest_kind(out->manifest), "export") != 0 ||
-        !says(out->manifest, "to", form) || !says(out->manifest, "what", "signatures"))
+        !parameter_is(out->manifest, "to", form) ||
+        !parameter_is(out->manifest, "what", "signatures"))
         return bm_fail_at(err, BM_ERR_FORMAT, folder, 0,
                           "is no export of signatures in the form of %s", form);
     return bm_manifest_check(out->manifest, folder, err);
@@ -77,8 +78,8 @@ static bm_status find_files(const char *folder, bm_exchange from, bm_import_plac
     return BM_OK;
 }
 
-bm_status bm_import_place_find(const char *path, const bm_import_asked *asked, bm_import_place *out,
-                               bm_error *err)
+bm_status bm_import_place_find(const char *path, const bm_import_request *asked,
+                               bm_import_place *out, bm_error *err)
 {
     struct stat info;
     *out = (bm_import_place){0};
@@ -100,7 +101,7 @@ void bm_import_place_reset(bm_import_place *place)
 }
 
 #define READ_BYTES ((size_t)64 << 10)
-/* Of a line: an id with all its bytes escaped. */
+/* the longest line: an id with all its bytes escaped */
 #define LINE_MOST (4 * (size_t)BM_ID_BYTES_MAX)
 
 /* --- ids --- */
@@ -492,7 +493,7 @@ static bool read_list_type(const struct ArrowSchema *schema, list_type *out)
 
 /* An int32, and so many bytes behind it; NULL: there are none. The interface says nothing of where
  * metadata end: they come from a reader that is trusted. */
-static const char *take_text(const char *at, bm_str *out)
+static const char *read_counted(const char *at, bm_str *out)
 {
     int32_t len;
     memcpy(&len, at, sizeof len);
@@ -528,9 +529,9 @@ static bm_status read_metadata(table_table *t, const struct ArrowSchema *schema,
     memcpy(&n, schema->metadata, sizeof n);
     const char *at = schema->metadata + sizeof n;
     for (int32_t i = 0; i < n && at != NULL; i++) {
-        at = take_text(at, &key);
+        at = read_counted(at, &key);
         if (at != NULL)
-            at = take_text(at, &value);
+            at = read_counted(at, &value);
         if (at == NULL || key.len != strlen(BM_TABLE_PROVENANCE) ||
             memcmp(key.data, BM_TABLE_PROVENANCE, key.len) != 0)
             continue;
@@ -783,7 +784,7 @@ static bm_status read_head(table_table *t, bm_error *err)
     return t->words != NULL ? BM_OK : bm_fail_nomem(err, BM_IMPORT_BLOCK_ROWS * (size_t)perms);
 }
 
-bm_status bm_import_table_open(const char *path, const bm_import_asked *asked,
+bm_status bm_import_table_open(const char *path, const bm_import_request *asked,
                                bm_import_source **out, bm_error *err)
 {
     const bool nemo = asked->from == BM_EXCHANGE_NEMO;
@@ -871,7 +872,7 @@ bm_status bm_settings_of_import(const bm_import_options *options, bm_settings *o
                                 bm_import_options *taken, bm_error *err)
 {
     bm_import_options o = import_defaults;
-    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_import_options, set_fields), &o, err));
+    BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_import_options, set_fields), &o, err));
     *taken = o;
     *out = (bm_settings){.kind = BM_JOB_SIGN,
                          .input = BM_INPUT_DEFAULTS,
@@ -895,7 +896,7 @@ bm_status bm_settings_of_import(const bm_import_options *options, bm_settings *o
 /* --- what the file says --- */
 
 /* A record of LeanMinHash says scheme and seed. */
-static bm_status take_head(const bm_import_source *source, bm_settings *s, bm_error *err)
+static bm_status apply_head(const bm_import_source *source, bm_settings *s, bm_error *err)
 {
     const bm_import_head *head = &source->head;
     const uint64_t asked = s->recorded.set_fields;
@@ -922,8 +923,8 @@ static bm_status take_head(const bm_import_source *source, bm_settings *s, bm_er
     return BM_OK;
 }
 
-/* What nobody has said must not be made up. */
-static bm_status check_said(const bm_import_source *source, const bm_settings *s, bm_error *err)
+/* Parameters that nobody has given must not be made up. */
+static bm_status check_given(const bm_import_source *source, const bm_settings *s, bm_error *err)
 {
     static const struct {
         const char *field;
@@ -940,22 +941,22 @@ static bm_status check_said(const bm_import_source *source, const bm_settings *s
     return bm_settings_check_scheme(s, err);
 }
 
-static bm_status take_manifest(const bm_import_source *source, bm_settings *s, bm_error *err)
+static bm_status apply_manifest(const bm_import_source *source, bm_settings *s, bm_error *err)
 {
     const bm_settings asked = *s;
     BM_TRY(bm_recipe_signed(source->head.manifest, s, err));
     return bm_recorded_options_check(&asked, s, source->path, err);
 }
 
-bm_status bm_import_settle(const bm_import_source *first, bm_settings *s, bm_error *err)
+bm_status bm_import_resolve(const bm_import_source *first, bm_settings *s, bm_error *err)
 {
     const bm_import_head *head = &first->head;
     const uint32_t asked_perms = s->sketch.perms;
     if (head->manifest != NULL) {
-        BM_TRY(take_manifest(first, s, err));
+        BM_TRY(apply_manifest(first, s, err));
     } else {
-        BM_TRY(take_head(first, s, err));
-        BM_TRY(check_said(first, s, err));
+        BM_TRY(apply_head(first, s, err));
+        BM_TRY(check_given(first, s, err));
     }
     const uint32_t perms = head->perms != 0         ? head->perms
                            : head->manifest != NULL ? s->sketch.perms

@@ -12,7 +12,7 @@
 #include "job/settings.h"
 #include "output/manifest.h"
 
-/* What a file says of its signatures. */
+/* The head of a file: how its signatures were made. */
 typedef struct bm_import_head {
     const bm_manifest *manifest; /* NULL: it has no provenance of ours */
     const char *scheme;          /* NULL: it does not say */
@@ -34,12 +34,12 @@ typedef struct bm_import_block {
 #define BM_IMPORT_BLOCK_ROWS 1024u
 
 /* How to read. */
-typedef struct bm_import_asked {
+typedef struct bm_import_request {
     bm_exchange from;
     const char *id_field, *signature_field; /* NULL: as the form has it */
     uint32_t threads;
     uint64_t memory;
-} bm_import_asked;
+} bm_import_request;
 
 /* Where the parts of an input are. */
 typedef struct bm_import_place {
@@ -50,8 +50,8 @@ typedef struct bm_import_place {
 
 /* BM_ERR_FORMAT: a directory that is no export in this form, or one of whose files is not what its
  * report lists. */
-bm_status bm_import_place_find(const char *path, const bm_import_asked *asked, bm_import_place *out,
-                               bm_error *err);
+bm_status bm_import_place_find(const char *path, const bm_import_request *asked,
+                               bm_import_place *out, bm_error *err);
 void bm_import_place_reset(bm_import_place *place);
 
 typedef struct bm_import_source bm_import_source;
@@ -72,7 +72,7 @@ struct bm_import_source {
 /* The three kinds. BM_ERR_INPUT names what is wrong. */
 bm_status bm_import_npy_open(const char *path, bm_import_source **out, bm_error *err);
 bm_status bm_import_lean_open(const char *path, bm_import_source **out, bm_error *err);
-bm_status bm_import_table_open(const char *path, const bm_import_asked *asked,
+bm_status bm_import_table_open(const char *path, const bm_import_request *asked,
                                bm_import_source **out, bm_error *err);
 
 /* import_lists -- what lies beside the signatures of an import: ids, a line each, and numbers of
@@ -117,7 +117,7 @@ bm_status bm_settings_of_import(const bm_import_options *options, bm_settings *o
                                 bm_import_options *taken, bm_error *err);
 /* Put it into the settings, which borrow from the head's manifest. BM_ERR_USAGE names an option
  * that contradicts the file, or that is missing. */
-bm_status bm_import_settle(const bm_import_source *first, bm_settings *settings, bm_error *err);
+bm_status bm_import_resolve(const bm_import_source *first, bm_settings *settings, bm_error *err);
 /* Was another file made in the same way? BM_ERR_FORMAT: no. */
 bm_status bm_import_check_same(const bm_import_source *first, const bm_import_source *other,
                                bm_error *err);

@@ -19,8 +19,8 @@
 #include "job/job_steps.h"
 #include "model/scheme_facts.h"
 
-/* What the form had no place for, and where it is. */
-static void say_beside(const bm_exporter *e)
+/* Log which files hold the parts that the form cannot hold. */
+static void log_companions(const bm_exporter *e)
 {
     const char *to = bm_option_word(BM_OPTION_EXCHANGE, e->form->to);
     const unsigned has = e->form->has;
@@ -68,20 +68,20 @@ static bm_status run_job(const bm_settings *settings, bm_sign_dir *dir, const bm
     BM_TRY_OUT(write_all(&e, err));
     BM_TRY_OUT(
         bm_job_finish(&job, &(bm_job_ending){.dir = e.out, .report_name = BM_FILE_REPORT}, err));
-    say_beside(&e);
+    log_companions(&e);
 out:
     bm_out_dir_close(e.out);
     return bm_job_close(&job, status, out);
 }
 
 /* How the documents were signed, and whether the form takes that. */
-static bm_status settle(bm_sign_dir *dir, bm_recipe *recipe, bm_settings *settings, bm_error *err)
+static bm_status resolve(bm_sign_dir *dir, bm_recipe *recipe, bm_settings *settings, bm_error *err)
 {
     const bm_export_form *form = bm_export_form_of(settings->results.exchange.to);
     const bm_manifest *manifest = bm_sign_dir_manifest(dir);
     BM_TRY(bm_recipe_settle(recipe, settings, err));
     BM_TRY(bm_export_form_check(form, settings, err));
-    return bm_export_settle_plan(form, manifest, settings, err);
+    return bm_export_resolve_plan(form, manifest, settings, err);
 }
 
 static bm_status open_dir(const bm_settings *settings, const char *path, bm_sign_dir **out,
@@ -113,7 +113,7 @@ bm_status bm_job_export(const bm_export_options *options, bm_summary **out, bm_e
     BM_TRY_OUT(bm_job_context_check_outputs(&settings, &taken.path, 1, err));
     BM_TRY_OUT(open_dir(&settings, taken.path, &dir, err));
     manifest = bm_sign_dir_manifest(dir);
-    BM_TRY_OUT(settle(dir, &recipe, &settings, err));
+    BM_TRY_OUT(resolve(dir, &recipe, &settings, err));
     status = run_job(&settings, dir, &recipe, out, err);
 out:
     bm_recipe_reset(&recipe);

@@ -29,34 +29,34 @@
 /* A file, with what lies beside it. */
 typedef struct input {
     bm_import_place place;
-    bm_import_source *source; /* NULL: not open */
-    bm_manifest_input told;   /* for the report */
+    bm_import_source *source;   /* NULL: not open */
+    bm_manifest_input recorded; /* for the report */
     char digest[BM_HASH128_HEX];
 } input;
 
 typedef struct importer {
     const bm_import_options *options;
-    bm_import_asked asked;
+    bm_import_request request;
     bm_job *job;
     bm_out_dir *out;
     bm_npy_writer words;
     input *inputs;
-    const bm_manifest_input **told; /* of all inputs */
-    bm_import_ids ids;              /* for all inputs, or of the one at hand */
-    bm_import_sizes sizes;          /* of that */
-    bm_buf numbers;                 /* ids that are numbers of rows */
+    const bm_manifest_input **recorded; /* of all inputs */
+    bm_import_ids ids;                  /* for all inputs, or of the one at hand */
+    bm_import_sizes sizes;              /* of that */
+    bm_buf numbers;                     /* ids that are numbers of rows */
     size_t ends[BM_IMPORT_BLOCK_ROWS];
 } importer;
 
 static bm_status open_input(const importer *im, size_t i, input *out, bm_error *err)
 {
-    const bm_exchange from = im->asked.from;
-    BM_TRY(bm_import_place_find(im->options->paths[i], &im->asked, &out->place, err));
+    const bm_exchange from = im->request.from;
+    BM_TRY(bm_import_place_find(im->options->paths[i], &im->request, &out->place, err));
     const char *path = out->place.file;
     BM_TRY(from == BM_EXCHANGE_NPY ? bm_import_npy_open(path, &out->source, err)
            : from == BM_EXCHANGE_LEANMINHASH
                ? bm_import_lean_open(path, &out->source, err)
-               : bm_import_table_open(path, &im->asked, &out->source, err));
+               : bm_import_table_open(path, &im->request, &out->source, err));
     if (out->place.manifest != NULL) {
         out->source->head.manifest = out->place.manifest;
     } else if (out->source->head.word_bytes == 0)
@@ -129,7 +129,7 @@ static bm_status add_document(importer *im, const bm_import_block *block, size_t
                             path, err);
 }
 
-static bm_status take_block(importer *im, bm_import_block *block, uint32_t file, bm_error *err)
+static bm_status import_block(importer *im, bm_import_block *block, uint32_t file, bm_error *err)
 {
     const bm_settings *s = im->job->context.settings;
     BM_TRY(bm_meter_check(&im->job->context.meter, err));
@@ -157,7 +157,7 @@ static bm_status digest_input(importer *im, input *in, bm_error *err)
     BM_TRY(
         bm_input_digest_file(&BM_DIGEST_OF_FILE(path), &im->job->context.callbacks, &digest, err));
     bm_hash128_hex(digest, in->digest);
-    in->told =
+    in->recorded =
         (bm_manifest_input){.file = path, .bytes = (uint64_t)info.st_size, .xxh3_128 = in->digest};
     return BM_OK;
 }
@@ -174,7 +174,7 @@ static bm_status read_input(importer *im, size_t i, bm_error *err)
     while (block.n > 0) {
         BM_TRY_OUT(in->source->ops->next(in->source, &block, err));
         if (block.n > 0)
-            BM_TRY_OUT(take_block(im, &block, (uint32_t)i, err));
+            BM_TRY_OUT(import_block(im, &block, (uint32_t)i, err));
     }
     if (own_list)
         BM_TRY_OUT(bm_import_ids_end(&im->ids, err));
@@ -185,7 +185,7 @@ out:
     return status == BM_OK ? digest_input(im, in, err) : status;
 }
 
-/* Of a first file without rows the number of words was only taken to be what the options say. */
+/* If the first file has no rows, its number of words was only assumed from the options. */
 static bm_status check_perms(const importer *im, const bm_import_source *source, bm_error *err)
 {
     const uint32_t perms = source->head.perms, wanted = im->job->context.settings->sketch.perms;
@@ -268,29 +268,29 @@ static bm_status write_all(importer *im, const input *first, bm_error *err)
 }
 
 /* Room for the names and what the report tells of the inputs. */
-static bm_status make_room(importer *im, bm_recipe *recipe, bm_error *err)
+static bm_status alloc_inputs(importer *im, bm_recipe *recipe, bm_error *err)
 {
     const size_t n = im->options->n_paths;
     im->inputs = bm_alloc_zero(n, sizeof *im->inputs);
-    im->told = bm_alloc_zero(n, sizeof *im->told);
+    im->recorded = bm_alloc_zero(n, sizeof *im->recorded);
     im->job->context.inputs.names.names = bm_alloc_zero(n, sizeof(const char *));
-    if (im->inputs == NULL || im->told == NULL || im->job->context.inputs.names.names == NULL)
+    if (im->inputs == NULL || im->recorded == NULL || im->job->context.inputs.names.names == NULL)
         return bm_fail_nomem(err, n * sizeof *im->inputs);
     for (size_t i = 0; i < n; i++)
-        im->told[i] = &im->inputs[i].told;
-    *recipe = (bm_recipe){.inputs = im->told, .n_inputs = n};
+        im->recorded[i] = &im->inputs[i].recorded;
+    *recipe = (bm_recipe){.inputs = im->recorded, .n_inputs = n};
     im->job->context.inputs.recorded = recipe;
     return BM_OK;
 }
 
-static void give_back(importer *im)
+static void close_inputs(importer *im)
 {
     for (size_t i = 0; im->inputs != NULL && i < im->options->n_paths; i++) {
         close_source(&im->inputs[i]);
         bm_import_place_reset(&im->inputs[i].place);
     }
     bm_free(im->inputs);
-    bm_free(im->told);
+    bm_free(im->recorded);
     bm_buf_reset(&im->numbers);
 }
 
@@ -302,7 +302,7 @@ static bm_status run_job(importer *im, const bm_settings *settings, const input 
     BM_TRY(bm_job_open(settings, &job, err));
     im->job = &job;
     bm_status status = BM_OK;
-    BM_TRY_OUT(make_room(im, &recipe, err));
+    BM_TRY_OUT(alloc_inputs(im, &recipe, err));
     BM_TRY_OUT(bm_job_begin(&job, 0, err));
     BM_TRY_OUT(bm_out_dir_open(settings->output.path,
                                bm_out_existing_within(settings->output.force, settings->memory),
@@ -313,7 +313,7 @@ static bm_status run_job(importer *im, const bm_settings *settings, const input 
 out:
     bm_out_dir_close(im->out);
     status = bm_job_close(&job, status, out);
-    give_back(im);
+    close_inputs(im);
     return status;
 }
 
@@ -343,17 +343,17 @@ bm_status bm_job_import(const bm_import_options *options, bm_summary **out, bm_e
     BM_TRY(bm_settings_of_import(options, &settings, &taken, err));
     settings.recorded.weighed = &weighed;
     importer im = {.options = &taken,
-                   .asked = {.from = taken.from,
-                             .id_field = taken.id_field,
-                             .signature_field = taken.signature_field,
-                             .threads = settings.threads,
-                             .memory = settings.memory},
+                   .request = {.from = taken.from,
+                               .id_field = taken.id_field,
+                               .signature_field = taken.signature_field,
+                               .threads = settings.threads,
+                               .memory = settings.memory},
                    .ids = {.fd = -1},
                    .sizes = {.fd = -1}};
     bm_status status = BM_OK;
     BM_TRY_OUT(check_outputs(&taken, &settings, err));
     BM_TRY_OUT(open_input(&im, 0, &first, err));
-    BM_TRY_OUT(bm_import_settle(first.source, &settings, err));
+    BM_TRY_OUT(bm_import_resolve(first.source, &settings, err));
     status = run_job(&im, &settings, &first, out, err);
 out:
     close_source(&first);

@@ -208,7 +208,7 @@ static bm_status take_options(const bm_index_options *options, bm_index_options 
     bm_isa isa;
     *out = index_defaults;
     if (options != NULL)
-        BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_index_options, callbacks), out, err));
+        BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_index_options, callbacks), out, err));
     BM_TRY(bm_option_parts_check(
         &(bm_option_parts){.resources = &out->resources, .callbacks = &out->callbacks}, err));
     return bm_isa_choose(out->cpu, &isa, err);
@@ -319,7 +319,7 @@ bm_status bm_index_stats(bm_index *index, bm_index_statistics *out, bm_error *er
                                        .text_bytes = counts.text_bytes,
                                        .file_bytes = counts.file_bytes,
                                        .free_bytes = counts.free_bytes};
-    return bm_sized_give(&facts, type, out, err);
+    return bm_sized_write(&facts, type, out, err);
 }
 
 /* handle_query -- documents of a call against the newest view; what is found belongs to the
@@ -461,7 +461,7 @@ static bm_status query_take_options(asked *a, const bm_match_options *options, b
 {
     a->options = match_defaults;
     if (options != NULL)
-        BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_match_options, ids), &a->options, err));
+        BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_match_options, ids), &a->options, err));
     BM_TRY(bm_answer_rule_check(&a->options.answers, err));
     if (a->options.answers.skip_same_id && a->options.ids == NULL && a->docs.n_docs > 0)
         return bm_fail_field(err, "ids", "`skip_same_id` without `ids`");

@@ -437,7 +437,7 @@ static bm_status take(const bm_index_check_options *options, bm_index_check_opti
                       bm_error *err)
 {
     *o = defaults;
-    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_index_check_options, callbacks), o, err));
+    BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_index_check_options, callbacks), o, err));
     const bm_option_parts parts = {.resources = &o->resources, .callbacks = &o->callbacks};
     BM_TRY(bm_option_parts_check(&parts, err));
     if (o->path == NULL)

@@ -82,7 +82,7 @@ bm_status bm_documents_take(const bm_documents *documents, bm_documents *out, ui
 {
     *out = (bm_documents){0};
     *work = 0;
-    BM_TRY(bm_sized_take(documents, BM_SIZED_TYPE(bm_documents, hashes32), out, err));
+    BM_TRY(bm_sized_read(documents, BM_SIZED_TYPE(bm_documents, hashes32), out, err));
     if (out->n_docs == 0)
         return BM_OK;
     if ((out->texts != NULL) + (out->hashes != NULL) + (out->hashes32 != NULL) > 1)

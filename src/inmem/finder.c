@@ -371,7 +371,7 @@ bm_status bm_shingle_texts(const bm_shingle_options *options, const bm_str *text
     bm_shingle_options used = shingle_defaults;
     bm_documents docs, given = bm_documents_of_texts(texts, n_docs);
     uint64_t work;
-    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_shingle_options, callbacks), &used, err));
+    BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_shingle_options, callbacks), &used, err));
     BM_TRY(bm_option_parts_check(&(bm_option_parts){.text = &used.text,
                                                     .resources = &used.resources,
                                                     .callbacks = &used.callbacks},
@@ -387,7 +387,7 @@ bm_status bm_shingle_texts(const bm_shingle_options *options, const bm_str *text
         return bm_fail_nomem(err, sizeof *sets);
     used.text.of_scheme = 0;
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_stop_words_settle(&used.text, &stop_words, err));
+    BM_TRY_OUT(bm_stop_words_load(&used.text, &stop_words, err));
     status = shingle(&used, &docs, work, sets, err);
 out:
     bm_free(stop_words);
@@ -858,7 +858,7 @@ static bm_status take_options(const bm_find_options *options, bm_find_options *u
 {
     *used = find_defaults;
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_sized_take(options, BM_SIZED_TYPE(bm_find_options, callbacks), used, err));
+    BM_TRY_OUT(bm_sized_read(options, BM_SIZED_TYPE(bm_find_options, callbacks), used, err));
     BM_TRY_OUT(bm_option_parts_check(&(bm_option_parts){.text = &used->text,
                                                         .sketch = &used->sketch,
                                                         .bands = &used->bands,
@@ -960,8 +960,8 @@ bm_status bm_find_pairs(const bm_find_options *options, const bm_documents *docu
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the pairs given");
     BM_TRY(settle_plan(&used, &plan, err));
-    BM_TRY(bm_stop_words_settle(&used.text, &stop_words, err));
-    bm_scheme_note_hashing(&used.sketch, &used.text);
+    BM_TRY(bm_stop_words_load(&used.text, &stop_words, err));
+    bm_scheme_set_hashing(&used.sketch, &used.text);
     f.out = bm_alloc_zero(1, sizeof *f.out);
     if (f.out == NULL) {
         bm_free(stop_words);
@@ -1080,7 +1080,7 @@ static bm_status compare_pairs_take_options(const bm_compare_options *options,
                                             bm_compare_options *used, bm_error *err)
 {
     *used = compare_defaults;
-    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_compare_options, resources), used, err));
+    BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_compare_options, resources), used, err));
     BM_TRY(bm_option_parts_check(&(bm_option_parts){.resources = &used->resources}, err));
     if (!(used->threshold >= 0.0 && used->threshold <= 1.0))
         return bm_fail_field(err, "threshold", "`threshold` %g (0 to 1)", used->threshold);

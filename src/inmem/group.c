@@ -186,7 +186,7 @@ static bm_status take_options(const bm_group_options *options, bm_group_options 
                               bm_error *err)
 {
     *used = group_defaults;
-    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_group_options, sizes), used, err));
+    BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_group_options, sizes), used, err));
     BM_TRY(bm_option_check(BM_OPTION_CLUSTER, used->cluster, err));
     BM_TRY(bm_option_check(BM_OPTION_KEEP, used->keep, err));
     if (used->keep == BM_KEEP_NONE)

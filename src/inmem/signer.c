@@ -509,7 +509,7 @@ static bm_status take_options(const bm_signer_options *options, bm_signer_option
                               bm_error *err)
 {
     *used = signer_defaults;
-    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_signer_options, callbacks), used, err));
+    BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_signer_options, callbacks), used, err));
     const uint64_t n_keyed = (uint64_t)used->bands * used->rows;
     BM_TRY(bm_option_parts_check(&(bm_option_parts){.text = &used->text,
                                                     .sketch = &used->sketch,
@@ -627,8 +627,8 @@ bm_status bm_signer_open(const bm_signer_options *options, bm_signer **out, bm_e
     BM_TRY_OUT(take_options(options, &used, err));
     if (out == NULL)
         BM_TRY_OUT(bm_fail_field(err, "out", "no place for the signer given"));
-    BM_TRY_OUT(bm_stop_words_settle(&used.text, &stop_words, err));
-    bm_scheme_note_hashing(&used.sketch, &used.text);
+    BM_TRY_OUT(bm_stop_words_load(&used.text, &stop_words, err));
+    bm_scheme_set_hashing(&used.sketch, &used.text);
     status = open_signer(&used, out, err);
 out:
     bm_free(stop_words); /* the threads have them by now */
@@ -690,7 +690,7 @@ static bm_status take_call(const bm_signer *signer, const bm_documents *document
     *call = (bm_signer_call){.work = 0};
     if (signer == NULL)
         return bm_fail_field(err, "signer", "no signer given");
-    BM_TRY(bm_sized_take(out, BM_SIZED_TYPE(bm_signer_out, n_shingles), &call->out, err));
+    BM_TRY(bm_sized_read(out, BM_SIZED_TYPE(bm_signer_out, n_shingles), &call->out, err));
     BM_TRY(bm_documents_take(documents, &call->docs, &call->work, err));
     BM_TRY(check_weights(signer, &call->docs, err));
     if (call->out.keys != NULL && signer->info.bands == 0)

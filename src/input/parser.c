@@ -272,7 +272,7 @@ static void give_back(bm_parser *parser)
         if (buffers[i]->cap > SCRATCH_MAX)
             bm_buf_reset(buffers[i]);
     if (parser->json != NULL)
-        bm_json_exact_give_back(parser->json, SCRATCH_MAX);
+        bm_json_exact_trim(parser->json, SCRATCH_MAX);
 }
 
 bm_status bm_parser_run(bm_parser *parser, const bm_raw_batch *batch, bm_record_fn fn, void *ctx,

@@ -746,7 +746,7 @@ static bm_status load_edges(matches_loading *l, const void *data, size_t len, bm
             !is_similarity(edges[i].similarity))
             return damaged("edges", err);
     l->n += n;
-    return bm_edges_take(l->match, edges, n, err);
+    return bm_edges_add(l->match, edges, n, err);
 }
 
 static bm_status load_block(void *ctx, uint64_t place, const void *data, size_t len, bm_error *err)
@@ -1363,7 +1363,7 @@ void bm_checkpoint_save_now(bm_checkpoint *checkpoint)
         return;
     uint64_t bytes = bytes_to_write(checkpoint);
     double began = bm_clock_seconds();
-    bm_meter_aside(&checkpoint->job->meter, BM_STAGE_SEAL, checkpoint->job->docs.n);
+    bm_meter_detour(&checkpoint->job->meter, BM_STAGE_SEAL, checkpoint->job->docs.n);
     bm_status status = save(checkpoint, &err);
     checkpoint->last = bm_clock_seconds();
     if (bytes >= TIMED_BYTES)

@@ -158,7 +158,7 @@ static void read_signed(word_reader *r, const bm_provenance *p, bool given, bm_s
     else if (!given)
         read_field(r, p, &bm_field_rows[BM_ROW_HASH], settings);
     check_ranges(r, p, settings);
-    bm_scheme_note_hashing(&settings->sketch, &settings->text);
+    bm_scheme_set_hashing(&settings->sketch, &settings->text);
 }
 
 bm_status bm_recipe_signed(const bm_manifest *manifest, bm_settings *settings, bm_error *err)

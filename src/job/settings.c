@@ -478,7 +478,7 @@ bm_status bm_settings_of_index_build(const bm_index_build_options *options, bm_s
                                      bm_error *err)
 {
     bm_index_build_options o = build_defaults;
-    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_index_build_options, set_fields), &o, err));
+    BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_index_build_options, set_fields), &o, err));
     *out = (bm_settings){.kind = BM_JOB_INDEX_BUILD,
                          .input = o.input,
                          .text = o.text,
@@ -523,7 +523,7 @@ bm_status bm_settings_of_index_add(const bm_index_add_options *options, bm_setti
                                    bm_error *err)
 {
     bm_index_add_options o = add_defaults;
-    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_index_add_options, set_fields), &o, err));
+    BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_index_add_options, set_fields), &o, err));
     *out = (bm_settings){
         .kind = BM_JOB_INDEX_ADD,
         .input = o.input,
@@ -569,7 +569,7 @@ bm_status bm_settings_of_index_remove(const bm_index_remove_options *options, bm
                                       bm_index_remove_options *taken, bm_error *err)
 {
     bm_index_remove_options o = remove_defaults;
-    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_index_remove_options, callbacks), &o, err));
+    BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_index_remove_options, callbacks), &o, err));
     *out = (bm_settings){.kind = BM_JOB_INDEX_REMOVE,
                          .resources = o.resources,
                          .output = o.output,
@@ -588,7 +588,7 @@ bm_status bm_settings_of_index_compact(const bm_index_compact_options *options, 
                                        bm_error *err)
 {
     bm_index_compact_options o = compact_defaults;
-    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_index_compact_options, callbacks), &o, err));
+    BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_index_compact_options, callbacks), &o, err));
     *out = (bm_settings){.kind = BM_JOB_INDEX_COMPACT,
                          .resources = o.resources,
                          .output = o.output,
@@ -666,7 +666,7 @@ static bm_status check_query(const bm_query_options *o, bm_error *err)
 bm_status bm_settings_of_query(const bm_query_options *options, bm_settings *out, bm_error *err)
 {
     bm_query_options o = query_defaults;
-    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_query_options, set_fields), &o, err));
+    BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_query_options, set_fields), &o, err));
     *out = (bm_settings){.kind = BM_JOB_QUERY,
                          .input = o.input,
                          .text = o.text,
@@ -808,7 +808,7 @@ static void find_temp_dir(const bm_settings *settings, char *out, size_t cap)
 static bm_status settle_stop_words(bm_settings *s, bm_error *err)
 {
     s->stop.path = bm_stop_words_path(&s->text);
-    return bm_stop_words_settle(&s->text, &s->stop.words, err);
+    return bm_stop_words_load(&s->text, &s->stop.words, err);
 }
 
 bm_status bm_settings_keep_stop_words(bm_settings *s, bm_error *err)
@@ -876,7 +876,7 @@ bm_status bm_settings_settle(bm_settings *s, const bm_option_parts *parts, bm_er
                              bm_option_word(BM_OPTION_DUPLICATE_IDS, s->input.duplicate_ids));
     if (s->input.max_doc_bytes == 0)
         s->input.max_doc_bytes = BM_DEFAULT_MAX_DOC_BYTES;
-    bm_scheme_note_hashing(&s->sketch, &s->text);
+    bm_scheme_set_hashing(&s->sketch, &s->text);
     s->hash_name = s->input.format == BM_FORMAT_HASHES
                        ? BM_HASH_GIVEN
                        : bm_option_word(BM_OPTION_HASH, s->text.hash);
@@ -942,7 +942,7 @@ static bm_status check_stream(const bm_settings *s, bm_error *err)
 static bm_status take_sign(const bm_sign_options *options, bm_settings *out, bm_error *err)
 {
     bm_sign_options o = sign_defaults;
-    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_sign_options, callbacks), &o, err));
+    BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_sign_options, callbacks), &o, err));
     *out = (bm_settings){.kind = BM_JOB_SIGN,
                          .input = o.input,
                          .text = o.text,
@@ -1084,7 +1084,7 @@ static bm_status refuse_contained(bm_verify verify, bm_error *err)
 bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out, bm_error *err)
 {
     bm_dedup_options o = dedup_defaults;
-    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_dedup_options, callbacks), &o, err));
+    BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_dedup_options, callbacks), &o, err));
     *out = (bm_settings){.kind = BM_JOB_DEDUP,
                          .input = o.input,
                          .text = o.text,
@@ -1145,7 +1145,7 @@ static bm_status check_measure(const bm_pairs_options *o, bm_error *err)
 bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out, bm_error *err)
 {
     bm_pairs_options o = pairs_defaults;
-    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_pairs_options, callbacks), &o, err));
+    BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_pairs_options, callbacks), &o, err));
     *out = (bm_settings){
         .kind = BM_JOB_PAIRS,
         .input = o.input,
@@ -1198,7 +1198,7 @@ out:
 bm_status bm_settings_of_filter(const bm_filter_options *options, bm_settings *out, bm_error *err)
 {
     bm_filter_options o = filter_defaults;
-    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_filter_options, callbacks), &o, err));
+    BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_filter_options, callbacks), &o, err));
     *out = (bm_settings){.kind = BM_JOB_FILTER,
                          .input = BM_INPUT_DEFAULTS,
                          .text = BM_TEXT_DEFAULTS,
@@ -1231,7 +1231,7 @@ bm_status bm_settings_of_filter(const bm_filter_options *options, bm_settings *o
 bm_status bm_settings_of_explain(const bm_explain_options *options, bm_settings *out, bm_error *err)
 {
     bm_explain_options o = explain_defaults;
-    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_explain_options, callbacks), &o, err));
+    BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_explain_options, callbacks), &o, err));
     *out = (bm_settings){.kind = BM_JOB_EXPLAIN,
                          .input = BM_INPUT_DEFAULTS,
                          .text = BM_TEXT_DEFAULTS,

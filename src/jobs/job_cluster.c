@@ -516,7 +516,7 @@ bm_status bm_cluster_pairs(const bm_cluster_options *options, bm_cluster_summary
                            bm_error *err)
 {
     bm_cluster_options used = defaults;
-    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_cluster_options, callbacks), &used, err));
+    BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_cluster_options, callbacks), &used, err));
     BM_TRY(check_options(&used, err));
     if (out != NULL)
         BM_TRY(bm_sized_check(out, BM_SIZED_TYPE(bm_cluster_summary, first), err));
@@ -524,7 +524,7 @@ bm_status bm_cluster_pairs(const bm_cluster_options *options, bm_cluster_summary
     bm_meter_init(&c.meter, &used.callbacks);
     bm_status status = BM_OK;
     BM_TRY_OUT(run(&c, err));
-    status = bm_sized_give(
+    status = bm_sized_write(
         &(bm_cluster_summary){
             .pairs = c.n_rows, .documents = c.ids.n, .unknown = c.n_unknown, .first = c.results[0]},
         BM_SIZED_TYPE(bm_cluster_summary, first), out, err);

@@ -22,7 +22,7 @@
 
 typedef enum state { VALUE, VALUE_OR_END, KEY, KEY_OR_END, COLON, AFTER, DONE } state;
 
-/* What a path through arrays has brought together: its text is follow.text. */
+/* The values that a path through arrays has gathered; their text is follow.text. */
 typedef struct gathered {
     size_t len; /* of the text */
     uint64_t n; /* values */
@@ -152,7 +152,7 @@ void bm_json_exact_close(bm_json_exact *exact)
     bm_free(exact);
 }
 
-void bm_json_exact_give_back(bm_json_exact *exact, size_t keep)
+void bm_json_exact_trim(bm_json_exact *exact, size_t keep)
 {
     if (exact->out.cap > keep)
         bm_buf_reset(&exact->out);
@@ -195,7 +195,7 @@ static bool enter(bm_json_exact *x, bool object)
     return true;
 }
 
-static void leave(bm_json_exact *x)
+static void close_container(bm_json_exact *x)
 {
     for (size_t i = 0; i < x->n_paths; i++)
         if (x->follows[i].on == x->depth)
@@ -224,7 +224,7 @@ static bool gather(bm_json_exact *x, size_t path, bm_json_kind kind)
     return status == BM_OK || no_memory(x, status);
 }
 
-/* What a value says that is gathered; `said` is a view that lives until more is rewritten. */
+/* Gather a string; `said` is a view that is valid until more is rewritten. */
 static bool gather_string(bm_json_exact *x, follow *f, bm_str said, const bm_json_repair *repair)
 {
     f->text.len = f->all.len;
@@ -264,7 +264,7 @@ static bool reach(bm_json_exact *x, size_t path, bm_json_kind kind, bm_str sourc
 }
 
 /* A value of this kind begins: tell the paths that lead to it. False: no memory. */
-static bool settle(bm_json_exact *x, bm_json_kind kind, bm_str source)
+static bool begin_value(bm_json_exact *x, bm_json_kind kind, bm_str source)
 {
     for (size_t i = 0; i < x->n_paths; i++) {
         follow *f = &x->follows[i];
@@ -277,7 +277,7 @@ static bool settle(bm_json_exact *x, bm_json_kind kind, bm_str source)
     return true;
 }
 
-static bool take_key(bm_json_exact *x, const bm_json_span *span)
+static bool match_key(bm_json_exact *x, const bm_json_span *span)
 {
     bm_str key = {.data = x->text.data + span->begin, .len = span->end - span->begin};
     bm_json_repair repair = {0};
@@ -315,8 +315,8 @@ static bool read_string(bm_json_exact *x, bm_json_span *span)
 
 /* Give what a string says to the paths that want it: `said`, or, if `in_out`, the end of x->out
  * from `offset` on. */
-static bool give_string(bm_json_exact *x, bm_str said, bool in_out, size_t offset,
-                        const bm_json_repair *repair)
+static bool deliver_string(bm_json_exact *x, bm_str said, bool in_out, size_t offset,
+                           const bm_json_repair *repair)
 {
     for (size_t i = 0; i < x->n_paths; i++) {
         follow *f = &x->follows[i];
@@ -343,7 +343,7 @@ static bool read_string_value(bm_json_exact *x)
 {
     bm_json_span span;
     bm_json_repair repair = {0};
-    if (!settle(x, BM_JSON_STRING, (bm_str){"", 0}))
+    if (!begin_value(x, BM_JSON_STRING, (bm_str){"", 0}))
         return false;
     bool wanted = false;
     for (size_t i = 0; i < x->n_paths; i++)
@@ -366,7 +366,7 @@ static bool read_string_value(bm_json_exact *x)
             x->out.len += said.len;
         else
             repair.len_bytes = raw.len;
-        return give_string(x, said, copies, offset, &repair);
+        return deliver_string(x, said, copies, offset, &repair);
     }
     repair = (bm_json_repair){0};
     bm_status status = bm_json_string_plain(raw, span.beyond_ascii, &x->out, &repair, x->err);
@@ -374,8 +374,8 @@ static bool read_string_value(bm_json_exact *x)
         status = bm_buf_reserve(&x->out, x->text.len + BM_JSON_COPY_MORE, x->err);
     if (status != BM_OK)
         return no_memory(x, status);
-    return give_string(x, (bm_str){x->out.data + offset, x->out.len - offset}, true, offset,
-                       &repair);
+    return deliver_string(x, (bm_str){x->out.data + offset, x->out.len - offset}, true, offset,
+                          &repair);
 }
 
 static size_t skip_digits(bm_str text, size_t pos)
@@ -410,7 +410,7 @@ static bool read_number(bm_json_exact *x)
             return broken(x, pos, "a digit was expected in the exponent");
     }
     x->pos = pos;
-    return settle(x, BM_JSON_NUMBER, (bm_str){.data = t.data + begin, .len = pos - begin});
+    return begin_value(x, BM_JSON_NUMBER, (bm_str){.data = t.data + begin, .len = pos - begin});
 }
 
 static bool read_word(bm_json_exact *x, const char *word, bm_json_kind kind)
@@ -419,7 +419,7 @@ static bool read_word(bm_json_exact *x, const char *word, bm_json_kind kind)
     if (x->text.len - x->pos < n || memcmp(x->text.data + x->pos, word, n) != 0)
         return broken(x, x->pos, "a value was expected");
     x->pos += n;
-    return settle(x, kind, (bm_str){.data = "", .len = 0});
+    return begin_value(x, kind, (bm_str){.data = "", .len = 0});
 }
 
 static bool read_scalar(bm_json_exact *x, char byte)
@@ -443,7 +443,7 @@ static bool read_scalar(bm_json_exact *x, char byte)
 static bool read_value(bm_json_exact *x, char byte)
 {
     if (byte == '{' || byte == '[') {
-        return settle(x, byte == '{' ? BM_JSON_OBJECT : BM_JSON_ARRAY, (bm_str){"", 0}) &&
+        return begin_value(x, byte == '{' ? BM_JSON_OBJECT : BM_JSON_ARRAY, (bm_str){"", 0}) &&
                enter(x, byte == '{');
     }
     x->state = x->depth == 0 ? DONE : AFTER;
@@ -458,7 +458,7 @@ static bool read_key(bm_json_exact *x, char byte)
                       x->state == KEY ? "a key in quotes was expected"
                                       : "a key in quotes or } was expected");
     x->state = COLON;
-    return read_string(x, &span) && take_key(x, &span);
+    return read_string(x, &span) && match_key(x, &span);
 }
 
 /* One token; pos stands on its first byte. */
@@ -496,7 +496,7 @@ static bool step(bm_json_exact *x, char byte)
     case DONE:
         return broken(x, x->pos, "nothing more was expected behind the value");
     }
-    leave(x);
+    close_container(x);
     return true;
 }
 

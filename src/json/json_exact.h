@@ -75,7 +75,7 @@ bm_status bm_json_exact_open(const bm_json_path *paths, size_t n_paths, bm_json_
 bm_status bm_json_exact_open_text(const char *const *paths, size_t n, bm_json_exact **out,
                                   bm_error *err);
 /* Free buffers of more than `keep` bytes. */
-void bm_json_exact_give_back(bm_json_exact *exact, size_t keep);
+void bm_json_exact_trim(bm_json_exact *exact, size_t keep);
 void bm_json_exact_close(bm_json_exact *exact); /* NULL is fine */
 
 /* Parse all of `text`. Fills fields[n_paths] (numbers with their source text); they are valid until

@@ -77,7 +77,7 @@ static bool next_item(bm_str text, char bracket, size_t *at)
     return i < text.len && text.data[i] != '}' && text.data[i] != ']';
 }
 
-static bool take_value(bm_str text, size_t *at, bm_str *value)
+static bool read_value(bm_str text, size_t *at, bm_str *value)
 {
     size_t end = skip_value(text, *at);
     if (end == *at)
@@ -97,12 +97,12 @@ bool bm_json_scan_member(bm_str object, size_t *at, bm_str *key, bm_str *value)
     if (*at >= object.len || object.data[*at] != ':')
         return false;
     *at = skip_space(object, *at + 1);
-    return take_value(object, at, value);
+    return read_value(object, at, value);
 }
 
 bool bm_json_scan_element(bm_str array, size_t *at, bm_str *value)
 {
-    return next_item(array, '[', at) && take_value(array, at, value);
+    return next_item(array, '[', at) && read_value(array, at, value);
 }
 
 static bool find_key(bm_str object, const char *key, size_t len, bm_str *value)

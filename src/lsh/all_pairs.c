@@ -182,7 +182,7 @@ static bm_status prefix_of(bm_prefix_finder *f, size_t x, prefix *out, bm_error 
     if (docs->store != NULL)
         return stored_prefix(f, x, out, err);
     size_t n_x = bm_sized_size(docs, x);
-    bm_rare_prefix_room room = {.keys = f->keys, .scratch = f->keys + f->longest};
+    bm_rare_prefix_buffers room = {.keys = f->keys, .scratch = f->keys + f->longest};
     bm_rare_prefix_size size = bm_rare_prefix(docs->counts, bm_sized_set(docs, x), n_x,
                                               bm_prefix_to_probe(docs->rule, n_x), room);
     *out = (prefix){f->keys, size.n_keys, size.n_alone};

@@ -173,18 +173,18 @@ bm_status bm_band_plan_fixed(const bm_band_plan *wanted, bm_band_plan *out, bm_e
  * to the ceiling's similarity, are nobody's. */
 #define ROWS_MANY 1000000u
 
-static bool has_ceiling(const bm_plan_wish *wish)
+static bool has_ceiling(const bm_plan_goal *wish)
 {
     return wish->ceiling_similarity > 0;
 }
 
-static bool is_below_ceiling(const bm_plan_wish *wish, uint32_t bands, uint32_t rows)
+static bool is_below_ceiling(const bm_plan_goal *wish, uint32_t bands, uint32_t rows)
 {
     return !has_ceiling(wish) ||
            bm_band_probability(bands, rows, wish->ceiling_similarity) <= wish->ceiling_probability;
 }
 
-bm_status bm_plan_wish_check(const bm_plan_wish *wish, bm_error *err)
+bm_status bm_plan_goal_check(const bm_plan_goal *wish, bm_error *err)
 {
     const double s = wish->ceiling_similarity, p = wish->ceiling_probability;
     if (!(wish->threshold > 0 && wish->threshold <= 1))
@@ -206,7 +206,7 @@ bm_status bm_plan_wish_check(const bm_plan_wish *wish, bm_error *err)
     return BM_OK;
 }
 
-uint64_t bm_plan_least_perms(const bm_plan_wish *wish)
+uint64_t bm_plan_least_perms(const bm_plan_goal *wish)
 {
     for (uint32_t rows = 1; rows <= ROWS_MANY; rows++) {
         double bands = bm_band_least(rows, wish->threshold, wish->recall);
@@ -218,7 +218,7 @@ uint64_t bm_plan_least_perms(const bm_plan_wish *wish)
     return 0;
 }
 
-static bm_status none(const bm_plan_wish *wish, bm_error *err)
+static bm_status none(const bm_plan_goal *wish, bm_error *err)
 {
     char ceiling[96] = "", least[128], most[48] = "";
     const uint64_t perms = bm_plan_least_perms(wish);
@@ -248,11 +248,11 @@ static int by_cost(const void *x, const void *y)
     return a->bands < b->bands ? -1 : a->bands > b->bands;
 }
 
-bm_status bm_plan_list_make(const bm_plan_wish *wish, bm_plan_list *out, bm_error *err)
+bm_status bm_plan_list_make(const bm_plan_goal *wish, bm_plan_list *out, bm_error *err)
 {
     bm_plan_list list = {0};
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_plan_wish_check(wish, err));
+    BM_TRY_OUT(bm_plan_goal_check(wish, err));
     for (uint32_t rows = 1; rows <= wish->perms; rows++) {
         double least = bm_band_least(rows, wish->threshold, wish->recall);
         if (least > wish->perms / rows)

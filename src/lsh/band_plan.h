@@ -17,12 +17,12 @@ double bm_band_least(uint32_t rows, double threshold, double recall);
 /* plan_list -- every band plan that a wish allows. */
 
 /* P is that of bm_band_probability. */
-typedef struct bm_plan_wish {
+typedef struct bm_plan_goal {
     double threshold, recall; /* P(threshold) >= recall */
     /* P(ceiling_similarity) <= ceiling_probability; both 0: no ceiling */
     double ceiling_similarity, ceiling_probability;
     uint32_t perms; /* bands * rows <= perms */
-} bm_plan_wish;
+} bm_plan_goal;
 
 typedef struct bm_band_shape {
     uint32_t bands, rows;
@@ -34,14 +34,14 @@ typedef struct bm_plan_list {
 } bm_plan_list; /* {0} is empty */
 
 /* BM_ERR_USAGE names the field that is out of range. */
-bm_status bm_plan_wish_check(const bm_plan_wish *wish, bm_error *err);
+bm_status bm_plan_goal_check(const bm_plan_goal *wish, bm_error *err);
 
 /* All plans of the wish, cheapest first: by bands * rows, then by bands. BM_NOT_FOUND: there is
  * none, and the message names the least number of permutations that has one. BM_ERR_USAGE: as
- * bm_plan_wish_check. */
-bm_status bm_plan_list_make(const bm_plan_wish *wish, bm_plan_list *out, bm_error *err);
+ * bm_plan_goal_check. */
+bm_status bm_plan_list_make(const bm_plan_goal *wish, bm_plan_list *out, bm_error *err);
 void bm_plan_list_reset(bm_plan_list *list);
 /* The least bands * rows of a plan of the wish, whatever its perms; 0: none below 2^32. */
-uint64_t bm_plan_least_perms(const bm_plan_wish *wish);
+uint64_t bm_plan_least_perms(const bm_plan_goal *wish);
 
 #endif

@@ -97,7 +97,7 @@ size_t bm_rare_prefix_cut(uint64_t *keys, size_t n_keys, size_t n, size_t length
 }
 
 bm_rare_prefix_size bm_rare_prefix(const bm_shingle_counts *counts, const uint64_t *set, size_t n,
-                                   size_t length, bm_rare_prefix_room room)
+                                   size_t length, bm_rare_prefix_buffers room)
 {
     size_t n_keys = 0;
     for (size_t at = 0; at < n; at += BLOCK) {
@@ -202,7 +202,7 @@ static bm_status take_range(build *b, size_t at, bm_error *err)
     }
     uint64_t *keys = NULL;
     BM_TRY(bm_new(&keys, most + 2 * longest, err));
-    bm_rare_prefix_room own = {.keys = keys + most, .scratch = keys + most + longest};
+    bm_rare_prefix_buffers own = {.keys = keys + most, .scratch = keys + most + longest};
     for (size_t position = at; position < end; position++) {
         size_t n = bm_sized_size(docs, position);
         bm_rare_prefix_size size = bm_rare_prefix(docs->counts, bm_sized_set(docs, position), n,

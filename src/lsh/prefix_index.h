@@ -33,10 +33,10 @@ size_t bm_prefix_to_index(bm_join_rule rule, size_t n);
  * first such key, with i keys before it in x and j in y, they share at most min(|x| - i, |y| - j)
  * shingles. */
 
-typedef struct bm_rare_prefix_room {
+typedef struct bm_rare_prefix_buffers {
     uint64_t *keys;    /* room for all shingles of the document; may be the very place of its set */
     uint64_t *scratch; /* as much */
-} bm_rare_prefix_room;
+} bm_rare_prefix_buffers;
 
 typedef struct bm_rare_prefix_size {
     size_t n_keys;  /* ascending, in room.keys[0 …] */
@@ -46,7 +46,7 @@ typedef struct bm_rare_prefix_size {
 /* The keys of the `length` rarest shingles of a document of n shingles, but for those that it has
  * alone, which come first and have no key. `set` need not be in any order. */
 bm_rare_prefix_size bm_rare_prefix(const bm_shingle_counts *counts, const uint64_t *set, size_t n,
-                                   size_t length, bm_rare_prefix_room room);
+                                   size_t length, bm_rare_prefix_buffers room);
 
 /* The same in two steps, for counts from elsewhere. First the key of each shingle that stands in
  * `count` documents, 2 at least. */

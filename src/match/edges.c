@@ -137,7 +137,7 @@ bm_status bm_known_begin(bm_grouping *out, bm_error *err)
     return BM_OK;
 }
 
-/* Of each group that found one: the first known one. */
+/* The first known document that a member found is kept for each group that has one. */
 static void keep_known(bm_grouping *out, const uint32_t *rep, uint32_t *first)
 {
     const bm_known *from = out->from;
@@ -171,7 +171,7 @@ out:
     return status;
 }
 
-bm_status bm_known_take(bm_grouping *out, bm_error *err)
+bm_status bm_known_group(bm_grouping *out, bm_error *err)
 {
     const bm_known *from = out->from;
     uint32_t *first = bm_alloc(from->n_links, sizeof *first); /* that the known one took */
@@ -191,7 +191,7 @@ bm_status bm_known_take(bm_grouping *out, bm_error *err)
     return BM_OK;
 }
 
-/* Of each group the known one that is kept, where it is known. */
+/* Note for each group the known document that is kept, if there is one. */
 static void gather_kept(bm_grouping *out)
 {
     uint64_t n = 0;
@@ -203,9 +203,9 @@ static void gather_kept(bm_grouping *out)
     out->known_begin[out->n_groups] = n;
 }
 
-/* Of a divided component the one known document that took the members of the group; BM_NO_KNOWN: it
- * is of none, or of no divided component. */
-static uint32_t taken_by(const bm_grouping *out, size_t group)
+/* The known document to which the members of the group fell when their component was divided;
+ * BM_NO_KNOWN: none, or the component was not divided. */
+static uint32_t known_of_group(const bm_grouping *out, size_t group)
 {
     const uint32_t first = out->members[out->begin[group]];
     return bm_grouping_is_divided(out, first) ? out->known[first] : BM_NO_KNOWN;
@@ -234,15 +234,15 @@ bm_status bm_known_gather(bm_grouping *out, bool joined, bm_error *err)
     for (size_t i = 0; i < n; i++)
         out->known_begin[group[links[i].doc] + 2] += !bm_grouping_is_divided(out, links[i].doc);
     for (size_t g = 0; g < out->n_groups; g++)
-        out->known_begin[g + 2] += taken_by(out, g) != BM_NO_KNOWN;
+        out->known_begin[g + 2] += known_of_group(out, g) != BM_NO_KNOWN;
     for (size_t g = 2; g < out->n_groups + 2; g++)
         out->known_begin[g] += out->known_begin[g - 1];
     for (size_t i = 0; i < n; i++)
         if (!bm_grouping_is_divided(out, links[i].doc))
             out->known_members[out->known_begin[group[links[i].doc] + 1]++] = links[i].number;
     for (size_t g = 0; g < out->n_groups; g++)
-        if (taken_by(out, g) != BM_NO_KNOWN)
-            out->known_members[out->known_begin[g + 1]++] = taken_by(out, g);
+        if (known_of_group(out, g) != BM_NO_KNOWN)
+            out->known_members[out->known_begin[g + 1]++] = known_of_group(out, g);
     bm_free(group);
     return BM_OK;
 }
@@ -440,7 +440,7 @@ bm_status bm_holders_group(const bm_match *match, const bm_keep_rank *rank, bm_g
     BM_TRY_OUT(walk_turns(&holders, err));
     fill_in(&holders, out);
     if (out->from != NULL)
-        BM_TRY_OUT(bm_known_take(out, err));
+        BM_TRY_OUT(bm_known_group(out, err));
 out:
     bm_holders_reset(&holders);
     bm_turns_reset(&turns);
@@ -467,7 +467,7 @@ typedef struct star_walk {
     bm_candidate_walk pairs;
 } star_walk;
 
-static void take(star_walk *s, uint32_t centre, uint32_t doc)
+static void assign(star_walk *s, uint32_t centre, uint32_t doc)
 {
     if (s->turns.centres[doc] != BM_NOT_TAKEN)
         return;
@@ -477,11 +477,11 @@ static void take(star_walk *s, uint32_t centre, uint32_t doc)
 
 /* The kept document and another are an edge. That of which all is held needs no pairs any more;
  * others wait for who holds more. */
-static void hold(star_walk *s, uint32_t kept, uint32_t doc, double similarity)
+static void hold_by_kept(star_walk *s, uint32_t kept, uint32_t doc, double similarity)
 {
     bm_holders_offer(s->holders, kept, doc, similarity);
     if (bm_holders_have_all(s->holders, doc))
-        take(s, kept, doc);
+        assign(s, kept, doc);
 }
 
 /* A bm_candidates_fn: each pair is of a centre and a document that has not had its turn. */
@@ -497,9 +497,9 @@ static bm_status verify(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
         if (!isnan(pairs[i].similarity) && pairs[i].similarity < s->match->settings.threshold)
             continue;
         if (s->holders != NULL)
-            hold(s, centre, doc, pairs[i].similarity);
+            hold_by_kept(s, centre, doc, pairs[i].similarity);
         else
-            take(s, centre, doc);
+            assign(s, centre, doc);
     }
     return BM_OK;
 }
@@ -514,7 +514,7 @@ static bm_status be_centre(star_walk *s, uint32_t doc, const uint32_t *near, siz
     if (waits)
         BM_TRY(bm_candidate_walk_flush(&s->pairs, err));
     for (size_t i = 0; i < n; i++)
-        take(s, doc, near[i]);
+        assign(s, doc, near[i]);
     return bm_crowded_buckets_row(&s->crowded, &s->pairs, doc, err);
 }
 
@@ -529,7 +529,7 @@ static bm_status match_stars_walk_turns(star_walk *s, bm_turn_links *links, bm_e
         if (s->crowded.waiting[doc] != 0)
             BM_TRY(bm_candidate_walk_flush(&s->pairs, err));
         if (s->holders != NULL && s->holders->docs[doc] != BM_NO_DOC)
-            take(s, s->holders->docs[doc], doc);
+            assign(s, s->holders->docs[doc], doc);
         if (!bm_star_begin(s->turns.centres, doc))
             continue;
         bm_crowded_buckets_leave(&s->crowded, doc);
@@ -538,7 +538,7 @@ static bm_status match_stars_walk_turns(star_walk *s, bm_turn_links *links, bm_e
             continue;
         }
         for (size_t k = 0; k < n; k++)
-            hold(s, doc, near[k], links->similarities[k]);
+            hold_by_kept(s, doc, near[k], links->similarities[k]);
         BM_TRY(bm_crowded_buckets_row(&s->crowded, &s->pairs, doc, err));
     }
     return bm_candidate_walk_flush(&s->pairs, err);
@@ -646,7 +646,7 @@ bm_status bm_edges_next(const bm_match *match, bm_pair *out, bm_error *err)
     return BM_OK;
 }
 
-static void take_earlier(bm_earlier_edges *earlier, const bm_pair *edge)
+static void record_earlier(bm_earlier_edges *earlier, const bm_pair *edge)
 {
     if (earlier->docs == NULL || edge->a > earlier->docs[edge->b])
         return;
@@ -654,7 +654,7 @@ static void take_earlier(bm_earlier_edges *earlier, const bm_pair *edge)
     earlier->similarities[edge->b] = edge->similarity;
 }
 
-bm_status bm_edges_take(bm_match *match, const bm_pair *pairs, size_t n, bm_error *err)
+bm_status bm_edges_add(bm_match *match, const bm_pair *pairs, size_t n, bm_error *err)
 {
     bm_match_result *result = &match->result;
     double threshold = match->settings.threshold;
@@ -666,7 +666,7 @@ bm_status bm_edges_take(bm_match *match, const bm_pair *pairs, size_t n, bm_erro
             continue;
         result->counts.edges++;
         bm_union_find_link(&result->groups, pairs[i].a, pairs[i].b);
-        take_earlier(&result->earlier, &pairs[i]);
+        record_earlier(&result->earlier, &pairs[i]);
         if (stored)
             BM_TRY(bm_sorted_runs_add(result->edges, bm_pair_key(pairs[i].a, pairs[i].b),
                                       bm_edge_bits(pairs[i].similarity), err));
@@ -678,7 +678,7 @@ bm_status bm_edges_found(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
 {
     bm_match *match = ctx;
     BM_TRY(bm_meter_check(match->settings.meter, err));
-    return bm_edges_take(match, pairs, n, err);
+    return bm_edges_add(match, pairs, n, err);
 }
 
 bm_status bm_edges_compare(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
@@ -698,5 +698,5 @@ bm_status bm_edges_compare(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
     bm_status status = bm_corpus_compare(settings->corpus, &how, pairs, n, err);
     counts->verify_seconds += bm_clock_seconds() - began_s;
     BM_TRY(status);
-    return bm_edges_take(match, pairs, n, err);
+    return bm_edges_add(match, pairs, n, err);
 }

@@ -112,7 +112,7 @@ bm_status bm_edges_found(void *ctx, bm_pair *pairs, size_t n, bm_error *err);
 /* Pairs come with their similarity: those of n that reach the threshold, or whose
  * similarity is not known (NAN), are edges. They join groups, and are stored unless only groups are
  * wanted. */
-bm_status bm_edges_take(bm_match *match, const bm_pair *pairs, size_t n, bm_error *err);
+bm_status bm_edges_add(bm_match *match, const bm_pair *pairs, size_t n, bm_error *err);
 
 /* Read the edges that were found so far, by a, then b, from the first. */
 bm_status bm_edges_begin(const bm_match *match, bm_error *err);
@@ -163,7 +163,7 @@ bm_status bm_known_begin(bm_grouping *out, bm_error *err);
  * group is kept for those of it that found none themselves. */
 bm_status bm_known_join(bm_grouping *out, const uint32_t *rep, bm_error *err);
 /* Stars, and holders: those for which one known document is kept are a group. */
-bm_status bm_known_take(bm_grouping *out, bm_error *err);
+bm_status bm_known_group(bm_grouping *out, bm_error *err);
 /* The known ones of each group, once the groups are gathered. `joined`: of components; else a group
  * has the one that is kept. */
 bm_status bm_known_gather(bm_grouping *out, bool joined, bm_error *err);
@@ -262,7 +262,7 @@ typedef struct bm_lost_source {
  * no sets were compared, or their elements have weights. */
 uint64_t bm_lost_shingles(const bm_lost_source *from, size_t doc);
 
-/* Of all removed documents; UINT64_MAX: not known. */
+/* totals of all removed documents; UINT64_MAX: not known */
 typedef struct bm_losses {
     uint64_t removed_bytes; /* of text, as read */
     uint64_t removed_shingles, lost_shingles;

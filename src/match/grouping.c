@@ -56,7 +56,7 @@ static bm_status group_by_components(const bm_match *match, const bm_keep_rank *
 
 /* --- stars --- */
 
-static bm_status take_turns(const bm_match *match, const bm_turns *turns, bm_error *err)
+static bm_status form_stars(const bm_match *match, const bm_turns *turns, bm_error *err)
 {
     bm_turn_links links;
     bm_status status = BM_OK;
@@ -87,7 +87,7 @@ static bm_status group_by_stars(const bm_match *match, const bm_keep_rank *rank,
         if (bm_grouping_leaves(out, i) || (out->from != NULL && out->from->best[i] != BM_NO_KNOWN))
             turns.centres[i] = (uint32_t)i;
     } /* taken, and takes nobody */
-    BM_TRY_OUT(take_turns(match, &turns, err));
+    BM_TRY_OUT(form_stars(match, &turns, err));
     for (size_t i = 0; i < out->n; i++) {
         if (bm_grouping_leaves(out, i))
             continue;
@@ -99,7 +99,7 @@ static bm_status group_by_stars(const bm_match *match, const bm_keep_rank *rank,
         if (!bm_grouping_leaves(out, i))
             out->known[i] = out->from->best[rep[i]];
     if (out->from != NULL)
-        BM_TRY_OUT(bm_known_take(out, err));
+        BM_TRY_OUT(bm_known_group(out, err));
 out:
     bm_turns_reset(&turns);
     return status;
@@ -206,7 +206,7 @@ static bool is_near(const bm_match *match, uint32_t a, uint32_t b, double simila
     return false;
 }
 
-static void give_reason(const bm_match *match, bm_grouping *out, uint32_t doc, double similarity)
+static void set_reason(const bm_match *match, bm_grouping *out, uint32_t doc, double similarity)
 {
     out->similarity[doc] = similarity;
     out->reason[doc] =
@@ -220,7 +220,7 @@ static bm_status compare_removed(const bm_match *match, bm_grouping *out, bm_pai
     bm_comparison how = {.verify = match->settings.verify, .pool = match->settings.pool};
     BM_TRY(bm_corpus_compare(match->settings.corpus, &how, pairs, n, err));
     for (size_t i = 0; i < n; i++)
-        give_reason(match, out, pairs[i].a, pairs[i].similarity);
+        set_reason(match, out, pairs[i].a, pairs[i].similarity);
     return BM_OK;
 }
 
@@ -236,7 +236,7 @@ static bool is_known(const bm_match *match, uint32_t doc, uint32_t kept, double 
     return true;
 }
 
-static bm_status give_reasons(const bm_match *match, bm_grouping *out, bm_error *err)
+static bm_status set_reasons(const bm_match *match, bm_grouping *out, bm_error *err)
 {
     const uint32_t *rep = match->settings.corpus->rep;
     size_t n = 0;
@@ -261,7 +261,7 @@ static bm_status give_reasons(const bm_match *match, bm_grouping *out, bm_error 
             continue;
         double similarity;
         if (is_known(match, (uint32_t)i, out->kept[i], &similarity)) {
-            give_reason(match, out, (uint32_t)i, similarity);
+            set_reason(match, out, (uint32_t)i, similarity);
             continue;
         }
         pairs[n++] = (bm_pair){(uint32_t)i, out->kept[i], 0.0};
@@ -339,7 +339,7 @@ bm_status bm_grouping_make(const bm_match *match, const bm_grouping_options *opt
         BM_TRY_OUT(bm_known_gather(out, !contained && !stars, err));
     if (options->rank->none) /* before what would be compared with kept ones */
         BM_TRY_OUT(keep_none(match, out, err));
-    status = give_reasons(match, out, err);
+    status = set_reasons(match, out, err);
 out:
     if (status == BM_OK)
         count(out);

@@ -13,8 +13,8 @@
 
 #define CHUNK_PAIRS 65536u
 
-/* What is not compared is never silent. */
-static void say_cut(const bm_match *match, const bm_join_stats *stats)
+/* Warn of buckets whose pairs were not compared. */
+static void warn_of_cut(const bm_match *match, const bm_join_stats *stats)
 {
     if (stats->n_cut == 0)
         return;
@@ -51,7 +51,7 @@ static bm_status match_bands(bm_match *match, const bm_callbacks *callbacks, bm_
     BM_TRY(settings->only_groups ? bm_candidates_join(&job, &stats, err)
                                  : bm_match_stars(match, &job, &stats, err));
     result->counts.not_compared = stats.n_not_compared;
-    say_cut(match, &stats);
+    warn_of_cut(match, &stats);
     return BM_OK;
 }
 

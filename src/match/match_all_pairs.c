@@ -176,7 +176,7 @@ static bm_status count_blocks(void *ctx, uint32_t thread, size_t begin, size_t e
     return BM_OK;
 }
 
-static bm_status ask_blocks(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+static bm_status look_up_blocks(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
 {
     (void)thread;
     const counting *k = ctx;
@@ -201,7 +201,7 @@ static bm_status count_part(counting *k, bm_pool *pool, bm_error *err)
 out:
     for (k->first = 0; status == BM_OK && k->first < n; k->first += BATCH) {
         size_t many = n - k->first < BATCH ? n - k->first : BATCH;
-        status = bm_pool_for(pool, (bm_pool_split){many, 1}, ask_blocks, k, err);
+        status = bm_pool_for(pool, (bm_pool_split){many, 1}, look_up_blocks, k, err);
         for (size_t i = 0; status == BM_OK && i < many; i++)
             status = bm_spill_add(c->count_file, k->counts + i * BLOCK,
                                   block_size(p, k->first + i) * sizeof *k->counts,
@@ -212,7 +212,7 @@ out:
 }
 
 /* The hashes are not needed any more: their file goes, their memory is taken by counts. */
-static bm_status begin_asking(bm_part_counts *c, bm_error *err)
+static bm_status begin_lookup(bm_part_counts *c, bm_error *err)
 {
     c->written = bm_spill_bytes(c->hash_file) + bm_spill_bytes(c->count_file);
     bm_spill_close(c->hash_file);
@@ -243,7 +243,7 @@ bm_status bm_part_counts_end(bm_part_counts *c, bm_pool *pool, bm_meter *meter, 
     }
 out:
     bm_free(k.counts);
-    return status == BM_OK ? begin_asking(c, err) : status;
+    return status == BM_OK ? begin_lookup(c, err) : status;
 }
 
 /* --- 3. next --- */
@@ -310,7 +310,7 @@ static size_t measure(bm_set_window *w, size_t *end)
 }
 
 /* Nothing of the window before is needed any more, so arrays are made anew and not copied. */
-static bm_status make_room(bm_set_window *w, size_t words, size_t docs, bm_error *err)
+static bm_status reserve_window(bm_set_window *w, size_t words, size_t docs, bm_error *err)
 {
     if (words <= w->cap_words && docs <= w->cap_docs)
         return BM_OK;
@@ -354,7 +354,7 @@ bm_status bm_set_window_next(bm_set_window *w, bm_error *err)
         w->begin = w->end = 0;
         return BM_NOT_FOUND;
     }
-    BM_TRY(make_room(w, words, n, err));
+    BM_TRY(reserve_window(w, words, n, err));
     w->end = end;
     for (size_t i = 0; i < n; i++) {
         at += i % BM_PREFIX_RANGE == 0 ? BM_PREFIX_RANGE : 0;
@@ -525,7 +525,7 @@ static size_t cut_range(const prefixes_making *m, size_t first, uint64_t *scratc
             n_alone = n - (size_t)record[i];
             n_keys = bm_rare_prefix_cut(set, (size_t)record[i], n, length, scratch);
         } else {
-            bm_rare_prefix_room room = {.keys = set, .scratch = scratch};
+            bm_rare_prefix_buffers room = {.keys = set, .scratch = scratch};
             bm_rare_prefix_size size = bm_rare_prefix(&m->table, set, n, length, room);
             n_keys = size.n_keys;
             n_alone = size.n_alone;
@@ -732,7 +732,7 @@ static uint64_t share_of(uint64_t left, const bm_all_pairs_job *job)
 
 /* Sets move to a file where they leave little room for an index: with less than an eighth of their
  * size there would be so many blocks that reading the sets back costs less. */
-static bm_status pairs_make_room(bm_corpus *corpus, const bm_all_pairs_job *job, bm_error *err)
+static bm_status move_sets(bm_corpus *corpus, const bm_all_pairs_job *job, bm_error *err)
 {
     uint64_t wanted = bm_all_pairs_least(job) + corpus->sets.bytes / 8;
     if (corpus->cfg.memory == 0 || corpus->cfg.temp_dir == NULL ||
@@ -799,7 +799,7 @@ bm_status bm_match_all_pairs(bm_match *match, const bm_callbacks *callbacks, bm_
                             .pool = match->settings.pool,
                             .ctx = match,
                             .callbacks = callbacks};
-    BM_TRY(pairs_make_room(match->settings.corpus, &job, err));
+    BM_TRY(move_sets(match->settings.corpus, &job, err));
     return bm_corpus_sets_in_file(corpus) ? match_in_file(match, &job, err)
                                           : match_in_memory(match, &job, err);
 }

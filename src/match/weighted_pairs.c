@@ -152,7 +152,7 @@ void bm_weighted_index_reset(bm_weighted_index *index)
 #define ROOM_LEAST  ((uint64_t)1 << 20) /* bytes of an index at least */
 #define ROOM_MOST   ((uint64_t)1 << 30) /* without a bound */
 
-/* Of one thread. */
+/* The state of one thread. */
 typedef struct prober {
     uint32_t *met; /* of each document of the block: the last that met it, + 1 */
     bm_set_reader reader;
@@ -167,7 +167,7 @@ typedef struct search {
     size_t first, end; /* the block */
     double share;
     size_t longest;
-    uint64_t room; /* bytes of an index */
+    uint64_t index_bytes; /* at most */
     prober *probers;
     uint32_t n_probers;
     atomic_size_t next;    /* document to probe */
@@ -186,7 +186,7 @@ static bm_status get_set(bm_set_reader *reader, size_t row, bm_weighted_set *out
 
 /* --- the index of a block --- */
 
-/* What a document of the block takes beside its entries. */
+/* The bytes that a document of the block takes beside its entries. */
 static uint64_t doc_bytes(const search *s)
 {
     return sizeof *s->index.sums * 2 + s->n_probers * (sizeof(uint32_t) + sizeof(bm_pair));
@@ -204,7 +204,8 @@ static bm_status build_block(search *s, bm_error *err)
         bm_weighted_set set = {NULL, NULL, 0};
         const size_t n = corpus->skip[s->end] ? 0 : corpus->sizes[s->end];
         if (s->end > s->first &&
-            (s->index.n + n) * BM_WEIGHTED_ENTRY + (s->index.n_docs + 1) * doc_bytes(s) > s->room)
+            (s->index.n + n) * BM_WEIGHTED_ENTRY + (s->index.n_docs + 1) * doc_bytes(s) >
+                s->index_bytes)
             break;
         if (n > 0)
             BM_TRY_OUT(get_set(&reader, s->end, &set, err));
@@ -329,19 +330,19 @@ static void reset(search *s)
 }
 
 /* How much the index may take; sets go to a file where they leave it too little. */
-static bm_status make_room(search *s, bm_error *err)
+static bm_status budget_index(search *s, bm_error *err)
 {
     bm_corpus *corpus = s->match->settings.corpus;
     const uint64_t of_sets = s->longest * bm_corpus_element_bytes(corpus) * (s->n_probers + 2);
     if (corpus->cfg.memory == 0) {
-        s->room = ROOM_MOST;
+        s->index_bytes = ROOM_MOST;
         return BM_OK;
     }
     if (corpus->cfg.temp_dir != NULL &&
         bm_corpus_matching_bytes(corpus) / 2 < ROOM_LEAST + of_sets + corpus->sets.bytes / 8)
         BM_TRY(bm_corpus_sets_to_file(corpus, err));
     BM_TRY(bm_corpus_check_matching(corpus, ROOM_LEAST + of_sets, err));
-    s->room = (bm_corpus_matching_bytes(corpus) - of_sets) / 2;
+    s->index_bytes = (bm_corpus_matching_bytes(corpus) - of_sets) / 2;
     return BM_OK;
 }
 
@@ -357,7 +358,7 @@ bm_status bm_match_weighted_pairs(bm_match *match, bm_error *err)
     bm_status status = BM_OK;
     if (s.probers == NULL)
         BM_TRY_OUT(bm_fail_nomem(err, s.n_probers * sizeof *s.probers));
-    BM_TRY_OUT(make_room(&s, err));
+    BM_TRY_OUT(budget_index(&s, err));
     bm_meter_stage(match->settings.meter, "compare", "documents");
     for (; s.first < corpus->n; s.first = s.end, n_blocks++) {
         BM_TRY_OUT(build_block(&s, err));

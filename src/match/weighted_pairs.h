@@ -47,7 +47,7 @@ size_t bm_weighted_index_find(const bm_weighted_index *index, uint64_t hash, uin
 void bm_weighted_index_clear(bm_weighted_index *index);
 void bm_weighted_index_reset(bm_weighted_index *index);
 
-/* Of a corpus of weighted sets, in memory or in a file; adding has ended. The pairs that are
+/* The corpus has weighted sets, in memory or in a file, and is complete. The pairs that are
  * compared depend on neither threads nor memory. */
 bm_status bm_match_weighted_pairs(bm_match *match, bm_error *err);
 

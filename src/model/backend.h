@@ -44,7 +44,7 @@ typedef struct bm_device_settings {
     uint32_t *n_stuck;
 } bm_device_settings;
 
-/* Those that the public options hold. */
+/* The settings in the public options. */
 static inline bm_device_settings bm_device_settings_of(const bm_device_options *options)
 {
     return (bm_device_settings){.probe_program = options->probe_program,
@@ -66,7 +66,7 @@ static inline bm_device_settings bm_device_settings_of(const bm_device_options *
  *
  * With `text` there are no hashes: the backend cuts and hashes the documents itself, offsets are
  * text->slots, and it counts the distinct hashes of each document. Only a backend that was opened
- * for such texts takes them (bm_backend.takes_text). It may still answer BM_ERR_UNSUPPORTED,
+ * for such texts takes them (bm_backend.accepts_text). It may still answer BM_ERR_UNSUPPORTED,
  * having
  * done nothing; then the task is to be given as hashes. Documents that are left to the host come
  * back as if they were empty. Everything is borrowed until the task is done. */
@@ -108,12 +108,12 @@ typedef struct bm_backend_ops {
     void (*close)(bm_backend *backend); /* drains first; NULL is fine */
 } bm_backend_ops;
 
-/* What every backend begins with; its own state follows. */
+/* Every backend begins with this; its own state follows. */
 struct bm_backend {
     const bm_backend_ops *ops;
     bool parallel;
     bool stuck;            /* the device stopped answering; see above */
-    bool takes_text;       /* tasks may hold texts, cut as bm_backend_cfg.text said */
+    bool accepts_text;     /* tasks may hold texts, cut as bm_backend_cfg.text said */
     uint32_t depth;        /* tasks in flight that keep it busy; 1 where parallel */
     size_t batch_hashes;   /* hashes a task should hold about, for speed */
     double kernel_seconds; /* of signing, by the device's clock, in what was waited for; with

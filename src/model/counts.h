@@ -5,7 +5,7 @@
 #include <bandmill/job.h>
 #include <stddef.h>
 
-/* Which reports have a count. */
+/* The reports that include a count. */
 typedef enum bm_report_counts_of {
     BM_COUNTS_OF_ALL,
     BM_COUNTS_OF_GROUPS,

@@ -136,7 +136,7 @@ typedef struct bm_field_row {
     bm_status (*check_keys)(const struct bm_option_parts *parts, bm_error *err);
 } bm_field_row;
 
-/* Those that the call has; the others NULL. */
+/* The option structs that the call has; the others are NULL. */
 typedef struct bm_option_parts {
     const bm_input_options *input;
     const bm_text_options *text;

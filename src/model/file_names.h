@@ -44,7 +44,7 @@ typedef enum bm_compression {
 #define BM_FILE_GROUPS     "groups.jsonl"
 #define BM_FILE_MANIFEST   "manifest.json" /* of `sign` */
 #define BM_FILE_REPORT     "report.json"   /* of `dedup` and `filter` */
-/* Of `export`. */
+/* files that `export` writes */
 #define BM_FILE_LEAN               "signatures.leanminhash"
 #define BM_FILE_SIGNATURES_TSV     "signatures.tsv"
 #define BM_FILE_BANDS_TSV          "band_keys.tsv"
@@ -75,7 +75,7 @@ typedef enum bm_file_kind {
     BM_FILE_KIND_KEPT     /* documents, in the format of the input */
 } bm_file_kind;
 
-/* What stands under `name`, a name at the top of an output directory. */
+/* The kind of the file `name`, at the top of an output directory. */
 bm_file_kind bm_file_kind_of(const char *name);
 
 /* file_heads -- how the files begin that bandmill writes outside its directories: rows of `pairs`,

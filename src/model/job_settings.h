@@ -12,7 +12,7 @@
  * longest, first. */
 #define BM_KEEP_BY_SHINGLES "shingles,longest"
 
-/* Which pairs are wanted, and which document of a group stays. */
+/* These settings choose pairs, and the document of a group that stays. */
 typedef struct bm_pair_settings {
     bm_candidate_rule candidates;
     bm_measure measure;
@@ -30,13 +30,13 @@ typedef struct bm_pair_settings {
     char against_state[128];  /* what of it there is: settled once it is open */
 } bm_pair_settings;
 
-/* Of an export. */
+/* settings of export */
 typedef struct bm_exchange_settings {
     bm_exchange to;
     bm_export_what what;
 } bm_exchange_settings;
 
-/* What is written beside the rows and the summary. */
+/* These results are written beside the rows and the summary. */
 typedef struct bm_result_settings {
     bm_kept kept;
     bm_kept removed; /* of dedup alone: bm_settings_write_removed */
@@ -51,7 +51,7 @@ typedef struct bm_result_settings {
     bm_exchange_settings exchange;
 } bm_result_settings;
 
-/* Of a query. */
+/* settings of query */
 typedef struct bm_query_settings {
     const char *index; /* NULL: `targets` */
     const char *const *targets;
@@ -60,7 +60,7 @@ typedef struct bm_query_settings {
     bool follow;
 } bm_query_settings;
 
-/* What a persistent index is told, or asked. */
+/* settings of the commands of an index */
 typedef struct bm_index_settings {
     bm_index_store store;
     bool unique, follow;

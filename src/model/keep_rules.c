@@ -94,8 +94,8 @@ static bm_status add_values(bm_keep_rule *rule, const char *text, bm_error *err)
     return BM_OK;
 }
 
-/* What follows the colon of `rule`. */
-static bm_status take_rest(bm_keep_rules *out, bm_keep_rule *rule, const char *rest, bm_error *err)
+/* Parse the part of `rule` behind its colon. */
+static bm_status parse_rest(bm_keep_rules *out, bm_keep_rule *rule, const char *rest, bm_error *err)
 {
     if (rule->kind == BM_KEEP_RULE_SOURCES)
         return rest[0] == '\0' ? refuse(rule->words, "it names no source", err)
@@ -129,7 +129,7 @@ static bm_status add_rule(bm_keep_rules *out, const char *text, size_t len, bm_e
         const bool more = kinds[i].word[n - 1] == ':';
         rule->kind = kinds[i].kind;
         if (more && strncmp(words, kinds[i].word, n) == 0)
-            return take_rest(out, rule, words + n, err);
+            return parse_rest(out, rule, words + n, err);
         if (!more && strcmp(words, kinds[i].word) == 0)
             return BM_OK;
     }

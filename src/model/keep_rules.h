@@ -40,7 +40,7 @@ typedef struct bm_keep_rules {
     bool none;         /* no document of a group stays; no rules then */
 } bm_keep_rules;       /* {0}: the first in the input */
 
-/* What a rule that looks at a field found in a record: the last bytes of its key
+/* The kind of value that a rule found in a field of a record: the last bytes of its key
  * (input/keep_key.h). */
 typedef enum bm_keep_seen {
     BM_KEEP_SEEN,
@@ -54,7 +54,7 @@ bm_status bm_keep_rules_parse(const char *list, bm_keep_rules *out, bm_error *er
 void bm_keep_rules_reset(bm_keep_rules *rules);
 /* Does one of them go by the length of texts, or by the source? */
 bool bm_keep_rules_have(const bm_keep_rules *rules, bm_keep_kind kind);
-/* Which of its values this is; n_values: none of them. */
+/* The place of `value` among the values of the rule; n_values: it is none of them. */
 size_t bm_keep_rule_place(const bm_keep_rule *rule, bm_str value);
 
 #endif

@@ -142,7 +142,7 @@ bm_status bm_option_hash_check(const bm_text_options *text, const bm_sketch_opti
                                bm_error *err)
 {
     char known[BM_SCHEME_HASHES];
-    if (bm_scheme_takes_hash(sketch->scheme, text->hash))
+    if (bm_scheme_accepts_hash(sketch->scheme, text->hash))
         return BM_OK;
     bm_scheme_hash_words(sketch->scheme, known);
     return bm_fail_field(err, "hash", "`hash` %s with `scheme` %s (%s)",

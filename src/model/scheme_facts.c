@@ -55,7 +55,7 @@ static uint32_t nemo_hash_seed(uint32_t seed)
     return (uint32_t)bm_random_range(&random, 1, BM_NEMO_RANGE);
 }
 
-void bm_scheme_note_hashing(const bm_sketch_options *sketch, bm_text_options *text)
+void bm_scheme_set_hashing(const bm_sketch_options *sketch, bm_text_options *text)
 {
     text->of_scheme = 0;
     if (sketch->scheme == BM_SCHEME_NEMO)
@@ -64,7 +64,7 @@ void bm_scheme_note_hashing(const bm_sketch_options *sketch, bm_text_options *te
         text->of_scheme = sketch->seed | (uint64_t)LANCE_JOINT << 32;
 }
 
-bool bm_scheme_takes_hash(bm_scheme scheme, bm_token_hash hash)
+bool bm_scheme_accepts_hash(bm_scheme scheme, bm_token_hash hash)
 {
     return (unsigned)scheme < N_ROWS && (rows[scheme].hashes & ONLY(hash)) != 0;
 }
@@ -75,7 +75,7 @@ void bm_scheme_hash_words(bm_scheme scheme, char out[BM_SCHEME_HASHES])
     const char *word;
     out[0] = '\0';
     for (unsigned hash = 0; (word = bm_option_word(BM_OPTION_HASH, hash)) != NULL; hash++)
-        if (bm_scheme_takes_hash(scheme, (bm_token_hash)hash))
+        if (bm_scheme_accepts_hash(scheme, (bm_token_hash)hash))
             used += (size_t)snprintf(out + used, BM_SCHEME_HASHES - used, "%s%s",
                                      used == 0 ? "it goes with " : ", ", word);
 }

@@ -18,7 +18,7 @@ static inline uint32_t bm_scheme_row_uints(bm_scheme scheme, uint32_t n)
 
 /* How a scheme has shingles hashed, into text->of_scheme, for whoever opens a shingler: nemo and
  * lance begin their hash with a seed, lance joins words by another byte. Else 0. */
-void bm_scheme_note_hashing(const bm_sketch_options *sketch, bm_text_options *text);
+void bm_scheme_set_hashing(const bm_sketch_options *sketch, bm_text_options *text);
 static inline uint32_t bm_hashing_seed(const bm_text_options *text)
 {
     return (uint32_t)text->of_scheme;
@@ -29,7 +29,7 @@ static inline char bm_hashing_joint(const bm_text_options *text)
     return text->of_scheme >> 32 != 0 ? (char)(text->of_scheme >> 32) : ' ';
 }
 
-bool bm_scheme_takes_hash(bm_scheme scheme, bm_token_hash hash);
+bool bm_scheme_accepts_hash(bm_scheme scheme, bm_token_hash hash);
 /* "xxh3, sha1", for messages; filled. */
 void bm_scheme_hash_words(bm_scheme scheme, char out[BM_SCHEME_HASHES]);
 

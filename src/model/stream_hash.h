@@ -53,7 +53,7 @@ typedef struct bm_stream_hash bm_stream_hash;
 bm_status bm_stream_hash_open(bm_isa isa, bm_stream_hash **out, bm_error *err);
 void bm_stream_hash_begin(bm_stream_hash *hash); /* forget what came before */
 void bm_stream_hash_add(bm_stream_hash *hash, const void *data, size_t n);
-/* Of all bytes added since it began; more may follow. */
+/* The hash of all bytes added since it began; more may follow. */
 bm_hash128 bm_stream_hash_end(const bm_stream_hash *hash);
 void bm_stream_hash_close(bm_stream_hash *hash); /* NULL is fine */
 
@@ -80,7 +80,7 @@ typedef struct bm_piece_hash bm_piece_hash;
 bm_status bm_piece_hash_open(uint64_t piece_bytes, bm_piece_hash **out, bm_error *err);
 void bm_piece_hash_begin(bm_piece_hash *hash); /* forget what came before */
 void bm_piece_hash_add(bm_piece_hash *hash, const void *data, size_t n);
-/* Of all bytes added since it began. Only begin and close may follow. */
+/* The hash of all bytes added since it began. Only begin and close may follow. */
 bm_hash128 bm_piece_hash_end(bm_piece_hash *hash);
 void bm_piece_hash_close(bm_piece_hash *hash); /* NULL is fine */
 

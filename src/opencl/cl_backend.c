@@ -194,7 +194,7 @@ static void describe(cl_backend *be)
     const size_t most = (size_t)be->stream.cut.max_units * 4;
     be->base.ops = &backend_ops;
     be->base.parallel = false;
-    be->base.takes_text = be->shape.text.used;
+    be->base.accepts_text = be->shape.text.used;
     be->base.depth = BM_CL_DEPTH;
     be->base.batch_hashes = batch < most ? batch : most;
     be->base.info = be->device.info;

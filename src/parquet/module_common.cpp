@@ -27,8 +27,8 @@ bm_status fail(const arrow::Status &status, bm_table_words *words)
 
 // --- memory ---
 
-// What it gives is Arrow's own. Arrays of a stream outlive the stream, and they give their memory
-// back here: so each block is a user, and the last one takes the pool with it.
+// The memory comes from Arrow's own pool. Arrays of a stream outlive the stream and free their
+// memory here: so each block is a user, and the last one deletes the pool.
 class Bounded : public arrow::ProxyMemoryPool
 {
   public:

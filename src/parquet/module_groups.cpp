@@ -107,7 +107,7 @@ template <class Type> class Copier
             return kPoints ? type_bytes_ : static_cast<int64_t>(sizeof(T));
     }
 
-    // Those of rows that stay move to the front.
+    // Move the values of rows that stay to the front.
     arrow::Status pick(int64_t n, int64_t n_values)
     {
         int64_t value = 0;
@@ -167,7 +167,7 @@ template <class Type> class Copier
         return arrow::Status::OK();
     }
 
-    // What the slice points to becomes its own.
+    // Give the slice its own copy of what it points to.
     arrow::Status copy(Slice<T> *slice) const
     {
         const auto copied = [&]<class U>(const U **from, int64_t n) {

@@ -104,7 +104,7 @@ class Flat
         const uint16_t ahead = get<uint16_t>(layout + slot);
         return ahead != 0 ? table + ahead : 0;
     }
-    // What the field points to.
+    // The table that the field points to.
     int64_t child(int64_t table, int number) const
     {
         const int64_t at = field(table, number);
@@ -214,7 +214,7 @@ struct Scan {
         }
         return arrow::Status::OK();
     }
-    // Of the buffers of a batch, compressed and not.
+    // The bytes of the buffers of a batch, compressed and not.
     arrow::Result<int64_t> needs(const Flat &flat, int64_t batch, const Body &body, bool all)
     {
         const int64_t list = flat.child(batch, kBatchBuffers), n = flat.count(list, 16);
@@ -242,8 +242,8 @@ struct Scan {
         }
         return sum;
     }
-    // Which of its `n` buffers are of columns that are asked for; all where it has other ones than
-    // the schema says.
+    // Choose those of the `n` buffers that belong to requested columns; all of them if there are
+    // others than the schema lists.
     std::vector<bool> choose(const Flat &flat, int64_t batch, int64_t n, bool all) const
     {
         Order order{static_cast<std::size_t>(n), {}, {}};
@@ -301,8 +301,8 @@ arrow::Result<IpcFile> ipc_find(const char *path)
     return ipc;
 }
 
-// Of these columns; all where there are none. OutOfMemory, with the least that is needed, where two
-// batches do not fit.
+// The memory that reading these columns needs (none given: all columns). OutOfMemory, with the
+// least that is needed, if two batches do not fit.
 arrow::Result<IpcNeeds> ipc_needs(const IpcFile &ipc, const arrow::Schema &schema,
                                   const std::vector<int> &fields, uint64_t memory)
 {
@@ -326,7 +326,7 @@ arrow::Result<IpcNeeds> ipc_needs(const IpcFile &ipc, const arrow::Schema &schem
 
 constexpr uint64_t kAheadMost = 4; // batches that are there where they are read beside writing
 
-// Of these columns; all where there are none.
+// Open the batches of these columns; none given: all columns.
 arrow::Result<Reader> open_batches(const IpcFile &ipc, const Pool &pool,
                                    const std::vector<int> &fields)
 {
@@ -344,8 +344,8 @@ arrow::Result<Reader> open_batches(const IpcFile &ipc, const Pool &pool,
     return arrow::RecordBatchReader::MakeFromIterator(std::move(batches), file->schema());
 }
 
-// What Arrow may take where `memory` is all that there is (0: any): more than was checked, for what
-// nobody tells before.
+// The pool that Arrow may use if `memory` is the limit (0: none): larger than what was checked,
+// for some needs are not known before.
 Pool ipc_pool(uint64_t memory)
 {
     return make_pool(memory > UINT64_MAX / 2 ? 0 : memory * 2);
@@ -371,7 +371,7 @@ appended(const arrow::BooleanArray &stays, const arrow::Array &column, arrow::Me
     return builder->Finish();
 }
 
-// Those rows that stay, of which the first is the `first` of the file.
+// Pick the rows of a batch that stay; its first row is row `first` of the file.
 arrow::Result<Batch> pick_rows(const bm_table_kept &kept, uint64_t first, const Batch &batch,
                                arrow::MemoryPool *pool)
 {

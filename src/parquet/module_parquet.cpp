@@ -68,7 +68,7 @@ arrow::Status check_groups(const parquet::FileMetaData &meta, int64_t file_bytes
 
 // --- what is read ---
 
-// Of a file: of each of its row groups.
+// The request for each row group of a file.
 struct Asked {
     std::vector<int> leaves,
         indexed;   // the latter of the former: those that are read as dictionaries
@@ -170,7 +170,7 @@ arrow::Result<Batches> read_group(const Parquet &p, const Asked &asked, int numb
     };
 }
 
-// Those of all row groups, one after another: what goes wrong has its place.
+// The batches of all row groups, one after another, so that an error has its place.
 Batches read_groups(std::shared_ptr<Parquet> p, Asked asked)
 {
     return [p = std::move(p), asked = std::move(asked), group = Batches(), number = 0,

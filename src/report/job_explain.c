@@ -174,8 +174,8 @@ static bm_status give_summary(const bm_explainer *e, bm_explain_summary *out, bm
                                   .articulation_points = e->answer.bridges.n_articulation_points};
     if (e->answer.chain.n_links > 0)
         summary.weakest = e->pairs[e->answer.chain.pairs[e->answer.chain.weakest]].similarity;
-    return bm_sized_give(&summary, BM_SIZED_TYPE(bm_explain_summary, articulation_points), out,
-                         err);
+    return bm_sized_write(&summary, BM_SIZED_TYPE(bm_explain_summary, articulation_points), out,
+                          err);
 }
 
 static bm_status run_job(bm_explainer *e, bm_explain_summary *out, bm_error *err)
@@ -206,7 +206,7 @@ bm_status bm_explain(const bm_explain_options *options, bm_explain_summary *out,
     bm_settings settings;
     bm_explain_options used = {0};
     BM_TRY(bm_settings_of_explain(options, &settings, err));
-    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_explain_options, callbacks), &used, err));
+    BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_explain_options, callbacks), &used, err));
     BM_TRY(check_options(&used, err));
     if (out != NULL)
         BM_TRY(bm_sized_check(out, BM_SIZED_TYPE(bm_explain_summary, articulation_points), err));

@@ -178,7 +178,7 @@ static bm_status run_job(const bm_report_options *options, bm_settings *settings
         result.shown += page.docs[i].found;
         result.missing += !page.docs[i].found;
     }
-    status = bm_sized_give(&result, BM_SIZED_TYPE(bm_report_result, inputs_gone), out, err);
+    status = bm_sized_write(&result, BM_SIZED_TYPE(bm_report_result, inputs_gone), out, err);
 out:
     bm_page_reset(&page);
     bm_recipe_reset(&recipe);
@@ -189,7 +189,7 @@ out:
 bm_status bm_report(const bm_report_options *options, bm_report_result *out, bm_error *err)
 {
     bm_report_options used = report_defaults;
-    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_report_options, stream), &used, err));
+    BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_report_options, stream), &used, err));
     BM_TRY(check_options(&used, err));
     if (out != NULL)
         BM_TRY(bm_sized_check(out, BM_SIZED_TYPE(bm_report_result, inputs_gone), err));

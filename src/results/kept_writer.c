@@ -172,7 +172,7 @@ static bm_status records_begin_file(void *state, size_t index, bm_error *err)
     return BM_OK;
 }
 
-/* What is first written of an input comes behind another's in the stream. */
+/* The first bytes of an input follow those of another in the stream. */
 static bm_status join_stream(records *r, bm_str *raw, bm_error *err)
 {
     if (!r->fresh || r->cfg.write == NULL || bm_out_file_bytes(r->file) == 0)

@@ -27,7 +27,7 @@ static bm_status read_more(bm_line_file *file, bm_error *err)
     block->len -= file->next;
     file->next = 0;
     BM_TRY(bm_check_cancelled(file->callbacks, err));
-    /* What is left is part of a line, short as a rule: a block is not made larger for it. */
+    /* The rest is part of a line, which is short as a rule: the block is not made larger for it. */
     if (block->cap - block->len < BLOCK_BYTES / 2)
         BM_TRY(bm_buf_reserve(block, BLOCK_BYTES, err));
     const size_t room = block->cap - block->len;

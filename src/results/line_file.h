@@ -58,8 +58,8 @@ typedef struct bm_tsv_table {
     uint64_t line;                     /* of the row read last */
     size_t n_columns;                  /* of the file; 0: not open */
     size_t columns[BM_TSV_FIELDS_MAX]; /* of each column of the file: its place in the head */
-    /* Of the row read last, unescaped, until the next: by their places in the head; data NULL: the
-     * file has no such column. */
+    /* The fields of the last row read, unescaped, valid until the next one, by their places in the
+     * head; data NULL: the file has no such column. */
     bm_str fields[BM_TSV_FIELDS_MAX];
 } bm_tsv_table; /* {0} is not open, and can be closed */
 

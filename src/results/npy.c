@@ -61,7 +61,7 @@ static void skip_space(dict *d)
         d->at++;
 }
 
-static bool take(dict *d, char c)
+static bool accept(dict *d, char c)
 {
     skip_space(d);
     if (d->at >= d->end || *d->at != c)
@@ -70,7 +70,7 @@ static bool take(dict *d, char c)
     return true;
 }
 
-static bool take_word(dict *d, const char *word)
+static bool accept_word(dict *d, const char *word)
 {
     size_t len = strlen(word);
     skip_space(d);
@@ -80,9 +80,9 @@ static bool take_word(dict *d, const char *word)
     return true;
 }
 
-static bool take_string(dict *d, char *out, size_t cap)
+static bool read_string(dict *d, char *out, size_t cap)
 {
-    char quote = take(d, '\'') ? '\'' : take(d, '"') ? '"' : '\0';
+    char quote = accept(d, '\'') ? '\'' : accept(d, '"') ? '"' : '\0';
     size_t n = 0;
     if (quote == '\0')
         return false;
@@ -92,10 +92,10 @@ static bool take_string(dict *d, char *out, size_t cap)
         out[n++] = *d->at++;
     }
     out[n] = '\0';
-    return take(d, quote);
+    return accept(d, quote);
 }
 
-static bool take_number(dict *d, uint64_t *out)
+static bool read_number(dict *d, uint64_t *out)
 {
     skip_space(d);
     const char *begin = d->at;
@@ -110,7 +110,7 @@ static bool take_number(dict *d, uint64_t *out)
 static bm_status read_type(dict *d, bm_error *err)
 {
     char type[16];
-    if (!take_string(d, type, sizeof type) ||
+    if (!read_string(d, type, sizeof type) ||
         (strcmp(type, "<u4") != 0 && strcmp(type, "<u8") != 0 && strcmp(type, "<i8") != 0 &&
          strcmp(type, "|u1") != 0))
         return bad(d, "descr (expected '<u4', '<u8', '<i8' or '|u1')", err);
@@ -122,15 +122,15 @@ static bm_status read_type(dict *d, bm_error *err)
 static bm_status read_shape(dict *d, bm_error *err)
 {
     uint32_t n = 0;
-    if (!take(d, '('))
+    if (!accept(d, '('))
         return bad(d, "shape (expected a tuple)", err);
-    while (!take(d, ')')) {
+    while (!accept(d, ')')) {
         if (n == 2)
             return bad(d, "shape (expected one or two dimensions)", err);
-        if (!take_number(d, &d->out->shape[n++]))
+        if (!read_number(d, &d->out->shape[n++]))
             return bad(d, "shape (expected whole numbers below 2^64)", err);
-        if (!take(d, ',')) {
-            if (n == 1 || !take(d, ')')) /* (5) is no tuple */
+        if (!accept(d, ',')) {
+            if (n == 1 || !accept(d, ')')) /* (5) is no tuple */
                 return bad(d, "shape (expected a tuple)", err);
             break;
         }
@@ -145,7 +145,7 @@ static bm_status read_shape(dict *d, bm_error *err)
 static bm_status read_member(dict *d, bm_error *err)
 {
     char key[24];
-    if (!take_string(d, key, sizeof key) || !take(d, ':'))
+    if (!read_string(d, key, sizeof key) || !accept(d, ':'))
         return bad(d, "expected a dictionary of descr, fortran_order and shape", err);
     if (strcmp(key, "descr") == 0 && !d->has_type)
         return read_type(d, err);
@@ -154,19 +154,19 @@ static bm_status read_member(dict *d, bm_error *err)
     if (strcmp(key, "fortran_order") != 0 || d->has_order)
         return bad(d, "a key that does not belong there", err);
     d->has_order = true;
-    if (take_word(d, "True"))
+    if (accept_word(d, "True"))
         return bad(d, "fortran_order is True (expected False: rows one after another)", err);
-    return take_word(d, "False") ? BM_OK : bad(d, "fortran_order (expected False)", err);
+    return accept_word(d, "False") ? BM_OK : bad(d, "fortran_order (expected False)", err);
 }
 
 static bm_status read_dict(dict *d, bm_error *err)
 {
-    if (!take(d, '{'))
+    if (!accept(d, '{'))
         return bad(d, "expected a dictionary", err);
-    while (!take(d, '}')) {
+    while (!accept(d, '}')) {
         BM_TRY(read_member(d, err));
-        if (!take(d, ',')) {
-            if (!take(d, '}'))
+        if (!accept(d, ',')) {
+            if (!accept(d, '}'))
                 return bad(d, "expected a comma or the end of the dictionary", err);
             break;
         }

@@ -58,7 +58,7 @@ enum {
 
 bm_table bm_table_of_pairs(bm_measure measure, bool edit);
 bm_table bm_table_of_answers(bm_measure measure);
-/* What stands in the header row: names of columns, parted by tabs. */
+/* The header row: names of columns, separated by tabs. */
 typedef struct bm_table_head {
     const char *columns; /* all of them, as they are written, without a newline */
     size_t n_old;        /* the first of them, which files of every version have; 0: all */

@@ -79,7 +79,7 @@ static bm_status check_part(const bm_sign_dir *dir, const char *name, const part
     return bm_listed_check(dir->manifest, name, &whole, err);
 }
 
-/* What an array must be. */
+/* The form that an array must have. */
 typedef struct array_form {
     const char *name, *type;
     uint64_t columns; /* 0: one dimension */
@@ -347,8 +347,8 @@ static bm_status read_rows(const bm_sign_dir *dir, const part *from, range rows,
                       from->header.data_offset + rows.first * rows.row_bytes, err);
 }
 
-/* What stands before row 0. */
-static bm_status follow_header(bm_sign_dir *dir, bm_error *err)
+/* Digest what precedes row 0. */
+static bm_status digest_header(bm_sign_dir *dir, bm_error *err)
 {
     const size_t len = (size_t)dir->words.header.data_offset;
     char *header = bm_alloc(len, 1);
@@ -367,10 +367,11 @@ out:
     return status;
 }
 
-/* Rows were read: are they, with those before them, what the manifest lists? The last tells. */
-static bm_status follow_rows(bm_sign_dir *dir, range rows, const uint32_t *words, bm_error *err)
+/* Digest rows that were read. With the last one, compare all of them with the digest in the
+ * manifest. */
+static bm_status digest_rows(bm_sign_dir *dir, range rows, const uint32_t *words, bm_error *err)
 {
-    bm_status status = rows.first == 0 ? follow_header(dir, err) : BM_OK;
+    bm_status status = rows.first == 0 ? digest_header(dir, err) : BM_OK;
     if (rows.first != dir->next) { /* in another order: nobody asks for the whole */
         bm_listed_close(dir->listed);
         dir->listed = NULL;
@@ -386,7 +387,7 @@ bm_status bm_sign_dir_rows(bm_sign_dir *dir, uint64_t first, size_t n, uint32_t 
 {
     const range rows = {first, n, (size_t)dir->perms * dir->word_bytes};
     BM_TRY(read_rows(dir, &dir->words, rows, words, err));
-    return follow_rows(dir, rows, words, err);
+    return digest_rows(dir, rows, words, err);
 }
 
 bm_status bm_sign_dir_n_shingles(const bm_sign_dir *dir, uint64_t first, size_t n, uint32_t *out,
@@ -425,8 +426,8 @@ typedef struct stretch {
 } stretch;
 
 /* `ends` is that of the stretch's first id. */
-static bm_status take_ids(const bm_sign_dir *dir, const stretch *from, bm_buf *text, size_t *ends,
-                          bm_error *err)
+static bm_status append_ids(const bm_sign_dir *dir, const stretch *from, bm_buf *text, size_t *ends,
+                            bm_error *err)
 {
     const char *at = from->lines.data, *end = from->lines.data + from->lines.len;
     for (size_t i = 0; i < from->skip + from->n; i++) {
@@ -466,7 +467,7 @@ bm_status bm_sign_dir_ids(const bm_sign_dir *dir, uint64_t first, size_t n, cons
         BM_TRY_OUT(bm_buf_reserve(&lines, len, err));
         BM_TRY_OUT(read_bytes(&dir->ids, lines.data, len, begin, err));
         const stretch from = {{lines.data, len}, first - skip, skip, take};
-        BM_TRY_OUT(take_ids(dir, &from, out->text, ends, err));
+        BM_TRY_OUT(append_ids(dir, &from, out->text, ends, err));
         first += take;
         ends += take;
         n -= take;
@@ -478,7 +479,7 @@ out:
 
 /* sign_dir_is -- told by the manifest alone. */
 
-/* What lies beside a manifest.json that cannot be read tells whose it is. */
+/* The files beside an unreadable manifest.json show whether it is ours. */
 static bool has_signatures(const char *path)
 {
     char *name = NULL;

@@ -70,7 +70,7 @@ static inline double bm_cws_value(const uint32_t *w, double ln_weight)
     return bm_portable_log(c) - r * ((t - beta) + 1.0);
 }
 
-/* Of two elements the one with the smaller a is chosen; of equal ones, that of the lower hash. */
+/* The element with the smaller a is chosen; if they are equal, the one with the lower hash. */
 static inline bool bm_cws_before(double value, uint64_t hash, double best, uint64_t best_hash)
 {
     return value < best || (value == best && hash < best_hash);

@@ -55,8 +55,8 @@ static void affine32_sign(const bm_scheme_params *params, const uint64_t *hashes
     for (uint32_t i = 0; i < params->perms; i++)
         words[i] = BM_NO_SHINGLE32;
     for (size_t s = 0; s < n; s++)
-        bm_minima_take(affine32_permutation, params, params->perms, bm_fmix32((uint32_t)hashes[s]),
-                       words);
+        bm_minima_update(affine32_permutation, params, params->perms,
+                         bm_fmix32((uint32_t)hashes[s]), words);
 }
 
 static const uint32_t affine32_test_perms[] = {1, 16, 100, 128, 256, 0};

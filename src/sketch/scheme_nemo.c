@@ -38,8 +38,8 @@ static void nemo_sign(const bm_scheme_params *params, const uint64_t *hashes, si
     for (uint32_t i = 0; i < params->perms; i++)
         words[i] = BM_NO_SHINGLE32;
     for (size_t s = 0; s < n; s++)
-        bm_minima_take(nemo_permutation, params, params->perms, bm_not_zero32((uint32_t)hashes[s]),
-                       words);
+        bm_minima_update(nemo_permutation, params, params->perms,
+                         bm_not_zero32((uint32_t)hashes[s]), words);
 }
 
 static const uint32_t test_perms[] = {260, 0};

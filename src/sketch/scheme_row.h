@@ -87,8 +87,8 @@ extern const bm_scheme_ops bm_scheme_affine64, bm_scheme_datatrove;
 typedef uint32_t bm_permutation(const void *permutations, uint32_t i, uint32_t x);
 
 /* Take one more element of a set into its k minima, which begin as BM_NO_SHINGLE32. */
-static inline void bm_minima_take(bm_permutation *permutation, const void *permutations, uint32_t k,
-                                  uint32_t x, uint32_t *minima)
+static inline void bm_minima_update(bm_permutation *permutation, const void *permutations,
+                                    uint32_t k, uint32_t x, uint32_t *minima)
 {
     for (uint32_t i = 0; i < k; i++) {
         uint32_t place = permutation(permutations, i, x);

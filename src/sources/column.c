@@ -60,7 +60,7 @@ const char *bm_column_type_name(const struct ArrowSchema *schema)
                  {"L", "uint64"}, {"u", "utf8"},    {"U", "large_utf8"},   {"vu", "utf8_view"},
                  {"z", "binary"}, {"+s", "struct"}, {"Z", "large_binary"}, {"vz", "binary_view"},
                  {"+l", "list"},  {"+m", "map"},    {"+L", "large_list"}};
-    /* Of these the letters go on: widths, units, time zones. */
+    /* The letters of these types go on with widths, units, time zones. */
     static const struct {
         const char *begin, *name;
     } families[] = {{"w:", "fixed_size_binary"},
@@ -411,7 +411,7 @@ bm_str bm_column_decimal(const bm_column *column, size_t row, char digits[BM_COL
     return (bm_str){.data = digits, .len = (size_t)len};
 }
 
-/* What a walk over the values of a row needs at every level. */
+/* A walk over the values of a row needs this at every level. */
 typedef struct walk {
     const bm_column *column;
     bm_column_fn fn;
@@ -534,7 +534,7 @@ static double half_to_double(uint16_t half)
 }
 
 /* NaN, of either sign, has no order. */
-static void take_float(const char *cell, uint8_t width, bm_value *out)
+static void read_float(const char *cell, uint8_t width, bm_value *out)
 {
     uint16_t half;
     float single;
@@ -604,7 +604,7 @@ static void spell_integer(const char *cell, size_t width, bool *negative, char *
     out[n] = '\0';
 }
 
-static bm_status take_decimal(const char *cell, const bm_value_form *form, bm_buf *texts,
+static bm_status read_decimal(const char *cell, const bm_value_form *form, bm_buf *texts,
                               bm_value *out, bm_error *err)
 {
     char whole[96];
@@ -652,7 +652,7 @@ static bm_status add_calendar(bm_buf *out, int64_t value, const bm_value_form *f
                : BM_OK;
 }
 
-static bm_status take_time(const char *cell, const bm_value_form *form, bm_buf *texts,
+static bm_status read_time(const char *cell, const bm_value_form *form, bm_buf *texts,
                            bm_value *out, bm_error *err)
 {
     int32_t narrow;
@@ -686,7 +686,7 @@ static bm_status join(void *ctx, bm_str text, bm_error *err)
     return bm_buf_add(out, "\n", 1, err);
 }
 
-static bm_status take_lists(const bm_column *column, size_t row, bm_buf *texts, bm_value *out,
+static bm_status join_lists(const bm_column *column, size_t row, bm_buf *texts, bm_value *out,
                             bm_error *err)
 {
     BM_TRY(bm_column_each(column, row, join, texts, err));
@@ -706,7 +706,7 @@ bm_status bm_column_value(const bm_column *column, size_t row, bm_buf *texts, bm
     if (form->kind <= BM_FORM_OTHER)
         return BM_OK;
     if (column->many)
-        return form->kind == BM_FORM_TEXT ? take_lists(column, row, texts, out, err) : BM_OK;
+        return form->kind == BM_FORM_TEXT ? join_lists(column, row, texts, out, err) : BM_OK;
     if (bm_column_is_null(column, row)) {
         out->kind = BM_VALUE_MISSING;
         return BM_OK;
@@ -727,9 +727,9 @@ bm_status bm_column_value(const bm_column *column, size_t row, bm_buf *texts, bm
     const char *cell =
         (const char *)column->cells.values + (column->cells.first + row) * form->width;
     if (form->kind == BM_FORM_DECIMAL)
-        return take_decimal(cell, form, texts, out, err);
+        return read_decimal(cell, form, texts, out, err);
     if (form->kind == BM_FORM_TIME)
-        return take_time(cell, form, texts, out, err);
-    take_float(cell, form->width, out);
+        return read_time(cell, form, texts, out, err);
+    read_float(cell, form->width, out);
     return BM_OK;
 }

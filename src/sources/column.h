@@ -65,7 +65,7 @@ typedef struct bm_column_path {
     uint32_t n;                     /* 0: the array itself is the column */
 } bm_column_path;
 
-/* What a column stands in: a struct with nulls, or a list. */
+/* A level above a column: a struct with nulls, or a list. */
 typedef struct bm_column_level {
     bool list;
     uint32_t fixed; /* values of each list; 0: there are offsets */
@@ -104,7 +104,8 @@ typedef struct bm_column {
 #define BM_COLUMN_DIGITS 24u /* room for any integer */
 
 bm_column_type bm_column_type_of(const struct ArrowSchema *schema);
-/* What a type is called, as in "int64"; of some the letters of the C data interface. Borrows it. */
+/* The name of a type, such as "int64"; for some, the letters of the C data interface. Borrows
+ * it. */
 const char *bm_column_type_name(const struct ArrowSchema *schema);
 /* Its cells are texts or bytes. */
 bool bm_column_is_text(bm_column_type type);

@@ -221,7 +221,7 @@ typedef struct counted {
     bool called;
 } counted;
 
-static bm_status pass_on(void *ctx, const bm_record *record, bm_error *err)
+static bm_status count_call(void *ctx, const bm_record *record, bm_error *err)
 {
     counted *c = ctx;
     c->called = true;
@@ -241,8 +241,8 @@ static bm_status fill_batch(bm_line_input *in, const found_line *line, bm_error 
     return BM_OK;
 }
 
-/* What stands behind a long line goes to a block of its own. */
-static bm_status give_back(bm_line_input *in, bm_error *err)
+/* Move what follows a long line to a smaller block. */
+static bm_status shrink_block(bm_line_input *in, bm_error *err)
 {
     const size_t rest = in->end - in->begin;
     if (in->cap <= LONG_BYTES || in->cap / 2 < rest)
@@ -277,9 +277,9 @@ bm_status bm_line_input_next(bm_line_input *in, bm_record_fn fn, void *ctx, bm_l
     in->begin += line.len;
     in->line++;
     if (status == BM_OK)
-        status = give_back(in, err);
+        status = shrink_block(in, err);
     if (status == BM_OK)
-        status = bm_parser_run(in->parser, &in->batch, pass_on, &c, err);
+        status = bm_parser_run(in->parser, &in->batch, count_call, &c, err);
     *got = c.called ? BM_LINE_RECORD : BM_LINE_BLANK;
     return status;
 }

@@ -136,7 +136,7 @@ static bm_status add_rows(bm_row_digest *rows, const bm_table_chunk *c, bm_error
     if (c->has_id)
         BM_TRY(bm_grow_array(&rows->ids, &rows->cap_ids, before + c->n_rows, err));
     for (size_t row = 0; row < c->n_rows; row++) {
-        const bm_text_wish wish = {rows->rules.n_text, row, &rows->joined};
+        const bm_text_request wish = {rows->rules.n_text, row, &rows->joined};
         bm_str text;
         BM_TRY(bm_chunk_text(c, &wish, &text, err));
         rows->texts[first + row] = hash_of(text);
@@ -192,8 +192,8 @@ static void release_not(struct ArrowArray *array)
 }
 
 /* The array stays that of who gave it. */
-static bm_status look_at(bm_row_digest *rows, const struct ArrowArray *array, const char *name,
-                         bm_error *err)
+static bm_status digest_array(bm_row_digest *rows, const struct ArrowArray *array, const char *name,
+                              bm_error *err)
 {
     bm_table_chunk *chunk = NULL;
     BM_TRY(begin(rows, name, err));
@@ -220,7 +220,7 @@ bm_status bm_row_digest_read(bm_row_digest *rows, const char *name, bm_error *er
         }
         rows->ended = array.release == NULL;
         if (!rows->ended)
-            status = look_at(rows, &array, name, err);
+            status = digest_array(rows, &array, name, err);
         if (array.release != NULL)
             array.release(&array);
     }
@@ -229,7 +229,7 @@ bm_status bm_row_digest_read(bm_row_digest *rows, const char *name, bm_error *er
 
 /* --- the stream that passes --- */
 
-static int pass_array(struct ArrowArrayStream *stream, struct ArrowArray *out)
+static int next_array(struct ArrowArrayStream *stream, struct ArrowArray *out)
 {
     bm_row_digest *rows = stream->private_data;
     const int code = rows->inner.get_next(&rows->inner, out);
@@ -238,11 +238,11 @@ static int pass_array(struct ArrowArrayStream *stream, struct ArrowArray *out)
     else if (out->release == NULL)
         rows->ended = true;
     else if (!rows->failed)
-        rows->failed = look_at(rows, out, "", NULL) != BM_OK;
+        rows->failed = digest_array(rows, out, "", NULL) != BM_OK;
     return code;
 }
 
-static void pass_release(struct ArrowArrayStream *stream)
+static void outer_release(struct ArrowArrayStream *stream)
 {
     drop(stream->private_data);
     stream->release = NULL;
@@ -252,9 +252,9 @@ void bm_row_digest_pass(bm_row_digest *rows, struct ArrowArrayStream *out)
 {
     rows->users++;
     *out = (struct ArrowArrayStream){.get_schema = inner_schema,
-                                     .get_next = pass_array,
+                                     .get_next = next_array,
                                      .get_last_error = inner_error,
-                                     .release = pass_release,
+                                     .release = outer_release,
                                      .private_data = rows};
 }
 
@@ -571,7 +571,7 @@ static size_t text_bytes(const columns *source, const bm_table_chunk *c, size_t 
 }
 
 /* The next n rows have so many bytes of text, the last of them most: may they be held? */
-static bm_status ask_gate(const columns *source, size_t n, uint64_t bytes, bm_error *err)
+static bm_status check_gate(const columns *source, size_t n, uint64_t bytes, bm_error *err)
 {
     const bm_long_gate *gate = source->limits.gate;
     const size_t last = source->row + n - 1;
@@ -634,7 +634,7 @@ static bm_status columns_next(bm_batch_source *base, bm_source_batch **out, bm_e
     while (batch->n < most && (batch->n == 0 || bytes < source->limits.bytes))
         bytes += text_bytes(source, c, source->row + batch->n++);
     if (bytes > source->limits.bytes)
-        status = ask_gate(source, batch->n, bytes, err);
+        status = check_gate(source, batch->n, bytes, err);
     if (status != BM_OK) {
         bm_free(batch);
         return status;
@@ -734,11 +734,11 @@ static uint64_t entry_of(const columns_parser *parser, const bm_table_chunk *c, 
     return entry > UINT32_MAX ? 0 : (uint64_t)c->number << 32 | entry;
 }
 
-static bm_status take_text(columns_parser *parser, const bm_table_chunk *c, size_t row,
+static bm_status make_text(columns_parser *parser, const bm_table_chunk *c, size_t row,
                            bm_record *record, bm_error *err)
 {
     bm_record_maker *maker = &parser->maker;
-    const bm_text_wish wish = {parser->source->rules.n_text, row, &parser->joined};
+    const bm_text_request wish = {parser->source->rules.n_text, row, &parser->joined};
     BM_TRY(bm_chunk_text(c, &wish, &record->text, err));
     record->text_bytes = record->text.len;
     record->entry = entry_of(parser, c, row);
@@ -755,7 +755,7 @@ static bm_status parse_row(columns_parser *parser, const bm_table_chunk *c, size
                            bm_record *record, bm_error *err)
 {
     const bm_record_rules *rules = &parser->source->rules;
-    bm_status status = take_text(parser, c, row, record, err);
+    bm_status status = make_text(parser, c, row, record, err);
     if (status != BM_OK || record->bad)
         return status;
     if (!c->has_id || (bm_column_is_null(&c->columns[0], row) && !rules->id_given))
@@ -776,7 +776,7 @@ static bm_status parse_row(columns_parser *parser, const bm_table_chunk *c, size
     return status;
 }
 
-static bm_status give_lost(const columns_batch *batch, bm_record_fn fn, void *ctx, bm_error *err)
+static bm_status report_lost(const columns_batch *batch, bm_record_fn fn, void *ctx, bm_error *err)
 {
     const bm_record record = {
         .file = batch->file, .line = batch->first_line, .bad = true, .reason = batch->lost};
@@ -789,7 +789,7 @@ static bm_status columns_parse(bm_batch_parser *base, const bm_source_batch *bas
     columns_parser *parser = (columns_parser *)base;
     const columns_batch *batch = (const columns_batch *)base_batch;
     if (batch->lost != NULL)
-        return give_lost(batch, fn, ctx, err);
+        return report_lost(batch, fn, ctx, err);
     parser->maker.file_name = bm_batch_source_file(&parser->source->base, batch->file);
     for (size_t i = 0; i < batch->n; i++) {
         bm_record record = {.file = batch->file, .line = batch->first_line + i};
@@ -809,7 +809,7 @@ static bm_status columns_split(bm_batch_parser *base, const bm_source_batch *bas
     columns_parser *parser = (columns_parser *)base;
     const columns_batch *batch = (const columns_batch *)base_batch;
     if (batch->lost != NULL)
-        return give_lost(batch, fn, ctx, err);
+        return report_lost(batch, fn, ctx, err);
     parser->joined.len = 0;
     for (size_t i = 0; i < batch->n; i++) {
         const uint64_t row = batch->first_line + i - 1;

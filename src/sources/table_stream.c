@@ -61,7 +61,7 @@ static bm_status join_text(void *ctx, bm_str text, bm_error *err)
     return status == BM_OK ? bm_buf_add(j->out, text.data, text.len, err) : status;
 }
 
-bm_status bm_chunk_text(const bm_table_chunk *chunk, const bm_text_wish *wish, bm_str *out,
+bm_status bm_chunk_text(const bm_table_chunk *chunk, const bm_text_request *wish, bm_str *out,
                         bm_error *err)
 {
     const size_t row = wish->row;
@@ -248,8 +248,8 @@ static bm_status find_all(bm_table_stream *stream, const struct ArrowSchema *sch
 }
 
 /* No table, but one column: the text, whatever its name. */
-static bm_status take_whole(bm_table_stream *stream, const struct ArrowSchema *schema,
-                            bm_error *err)
+static bm_status use_only_column(bm_table_stream *stream, const struct ArrowSchema *schema,
+                                 bm_error *err)
 {
     const bm_column_found found = {
         .ref = {.path = {.found = true}, .type = bm_column_type_of(schema)}, .schema = schema};
@@ -278,7 +278,7 @@ bm_status bm_table_stream_begin(bm_table_stream *stream, bm_error *err)
         return stream_failed(stream, code, err);
     bm_status status = BM_OK;
     status = strcmp(schema.format, "+s") == 0 ? find_all(stream, &schema, err)
-                                              : take_whole(stream, &schema, err);
+                                              : use_only_column(stream, &schema, err);
     if (schema.release != NULL)
         schema.release(&schema);
     return status;

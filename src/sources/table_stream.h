@@ -66,13 +66,13 @@ size_t bm_chunk_text_bytes(const bm_table_chunk *chunk, size_t n, size_t row);
 uint64_t bm_chunk_text_words(const bm_table_chunk *chunk, size_t n, size_t row);
 
 /* The texts that are wanted. */
-typedef struct bm_text_wish {
+typedef struct bm_text_request {
     size_t n, row;
     bm_buf *joined; /* where they are put, if there are several */
-} bm_text_wish;
+} bm_text_request;
 
 /* *out lies in the chunk where one cell is all, else in `joined`. */
-bm_status bm_chunk_text(const bm_table_chunk *chunk, const bm_text_wish *wish, bm_str *out,
+bm_status bm_chunk_text(const bm_table_chunk *chunk, const bm_text_request *wish, bm_str *out,
                         bm_error *err);
 
 #endif

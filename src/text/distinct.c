@@ -134,8 +134,7 @@ static bm_status reserve_far(bm_distinct *set, size_t n_slots, bm_error *err)
 }
 
 /* Room for `need` values in all. */
-static bm_status make_room(bm_distinct *set, size_t need, const bm_distinct_list *list,
-                           bm_error *err)
+static bm_status reserve(bm_distinct *set, size_t need, const bm_distinct_list *list, bm_error *err)
 {
     const bool near = need <= SMALL;
     const size_t wanted = near ? need * NEAR_SLOTS : need * 2;
@@ -249,7 +248,7 @@ static size_t insert(const bm_distinct *set, const uint64_t *run, size_t n, bm_d
 bm_status bm_distinct_add(bm_distinct *set, const uint64_t *run, size_t n, bm_distinct_list *list,
                           bm_error *err)
 {
-    BM_TRY(make_room(set, list->n + n, list, err));
+    BM_TRY(reserve(set, list->n + n, list, err));
     size_t done = insert(set, run, n, list);
     while (done < n) {
         set->factor = bm_hash_draw_seed();

@@ -128,7 +128,7 @@ void bm_shingler_close(bm_shingler *shingler)
     bm_free(shingler);
 }
 
-static void give_back(bm_shingler *shingler)
+static void trim_scratch(bm_shingler *shingler)
 {
     if (shingler->joined.cap > SCRATCH_MAX)
         bm_joined_reset(&shingler->joined);
@@ -236,7 +236,7 @@ static bm_status join_text(bm_shingler *shingler, bm_str text, bm_error *err)
 /* --- joined text to hashes --- */
 
 /* Take in the first n hashes of shingler->run; `whole`: the document has no others. */
-static bm_status take(bm_shingler *shingler, document *doc, size_t n, bool whole, bm_error *err)
+static bm_status add_run(bm_shingler *shingler, document *doc, size_t n, bool whole, bm_error *err)
 {
     if (n == 0) /* there may be no array of hashes yet */
         return BM_OK;
@@ -296,7 +296,7 @@ static bm_status hash_bytes(bm_shingler *shingler, document *doc, size_t *n_unit
         const bm_slices windows = {
             .joined = shingler->joined.data + at, .k = k, .hashes = shingler->run};
         bm_token_hash_windows(&shingler->hash, &windows, m);
-        BM_TRY(take(shingler, doc, m, n <= WINDOW, err));
+        BM_TRY(add_run(shingler, doc, m, n <= WINDOW, err));
     }
     return BM_OK;
 }
@@ -362,7 +362,7 @@ static bm_status hash_units(bm_shingler *shingler, document *doc, size_t *n_unit
             continue;
         const size_t m = n - k;
         const size_t n_hashes = hash_starts(shingler, m, gap);
-        BM_TRY(take(shingler, doc, n_hashes, at == 0 && end == len, err));
+        BM_TRY(add_run(shingler, doc, n_hashes, at == 0 && end == len, err));
         memmove(starts, starts + m, k * sizeof *starts);
         *n_units += m;
         n = k;
@@ -393,7 +393,7 @@ static bm_status add_document(bm_shingler *shingler, bm_shingle_batch *batch, bm
     if (is_short && shingler->options.short_rule == BM_SHORT_WHOLE) {
         shingler->run[0] =
             bm_token_hash_one(&shingler->hash, shingler->joined.data, shingler->joined.len);
-        BM_TRY(take(shingler, &doc, 1, true, err));
+        BM_TRY(add_run(shingler, &doc, 1, true, err));
     }
     if (shingler->options.bag && doc.n_run > 0)
         BM_TRY(add_repeats(shingler, &doc, err));
@@ -413,13 +413,13 @@ bm_status bm_shingler_add(bm_shingler *shingler, bm_str text, bm_shingle_batch *
     BM_TRY_OUT(join_text(shingler, text, err));
     status = add_document(shingler, batch, err);
 out:
-    give_back(shingler);
+    trim_scratch(shingler);
     return status;
 }
 
 bm_status bm_shingler_join(bm_shingler *shingler, bm_str text, const bm_joined **out, bm_error *err)
 {
-    give_back(shingler); /* of the document before */
+    trim_scratch(shingler); /* of the document before */
     *out = &shingler->joined;
     return join_text(shingler, text, err);
 }
@@ -427,7 +427,7 @@ bm_status bm_shingler_join(bm_shingler *shingler, bm_str text, const bm_joined *
 bm_status bm_shingler_add_last_joined(bm_shingler *shingler, bm_shingle_batch *batch, bm_error *err)
 {
     bm_status status = add_document(shingler, batch, err);
-    give_back(shingler);
+    trim_scratch(shingler);
     return status;
 }
 
@@ -449,7 +449,7 @@ bm_status bm_shingler_add_joined(bm_shingler *shingler, bm_str joined, bm_shingl
     shingler->joined.len = joined.len;
     shingler->joined.ascii = high < 0x80;
     bm_status status = add_document(shingler, batch, err);
-    give_back(shingler);
+    trim_scratch(shingler);
     return status;
 }
 

@@ -95,7 +95,7 @@ bm_status bm_stop_table_init(const char *words, bm_stop_table *out, bm_error *er
     return BM_OK;
 }
 
-bool bm_stop_table_look(const bm_stop_table *table, const char *word, size_t len, uint64_t key)
+bool bm_stop_table_search(const bm_stop_table *table, const char *word, size_t len, uint64_t key)
 {
     size_t bucket = bm_stop_bucket(table, key);
     for (;; bucket = (bucket + 1) & table->mask) {

@@ -29,7 +29,7 @@ typedef struct bm_stop_table {
     bool overflows; /* some words did not fit into their buckets, and are in one that follows */
 } bm_stop_table;
 
-/* `words` as bm_stop_words_settle makes them: borrowed. The caller's, bm_stop_table_reset, also on
+/* `words` as bm_stop_words_load makes them: borrowed. The caller's, bm_stop_table_reset, also on
  * failure. */
 bm_status bm_stop_table_init(const char *words, bm_stop_table *out, bm_error *err);
 void bm_stop_table_reset(bm_stop_table *table);
@@ -59,7 +59,7 @@ static inline size_t bm_stop_bucket(const bm_stop_table *table, uint64_t key)
 
 /* Whether a word that was not found in its own bucket, or was found there and is a long one, is in
  * the list. Out of line, for it is rare. */
-bool bm_stop_table_look(const bm_stop_table *table, const char *word, size_t len, uint64_t key);
+bool bm_stop_table_search(const bm_stop_table *table, const char *word, size_t len, uint64_t key);
 
 /* As bm_stop_key of the word, which may be empty: no list has such a word. */
 static inline bool bm_stop_table_has(const bm_stop_table *table, const char *word, size_t len)
@@ -68,7 +68,7 @@ static inline bool bm_stop_table_has(const bm_stop_table *table, const char *wor
     const uint64_t *bucket = table->keys + BM_STOP_BUCKET * bm_stop_bucket(table, key);
     const bool found = ((bucket[0] == key) | (bucket[1] == key)) & (len > 0);
     if (__builtin_expect((found & (len > 7)) | table->overflows, 0))
-        return bm_stop_table_look(table, word, len, key);
+        return bm_stop_table_search(table, word, len, key);
     return found;
 }
 

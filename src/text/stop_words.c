@@ -137,7 +137,7 @@ out:
     return status;
 }
 
-bm_status bm_stop_words_settle(bm_text_options *options, char **owned, bm_error *err)
+bm_status bm_stop_words_load(bm_text_options *options, char **owned, bm_error *err)
 {
     const char *path = bm_stop_words_path(options);
     bm_buf file = {0};

@@ -18,7 +18,7 @@ const char *bm_stop_words_path(const bm_text_options *options);
 /* From what options ask for (types.h) to the list, which they hold from then on, or none where the
  * shingles have no stop words. *owned: where it is a file's, its memory, the caller's to
  * bm_free; else NULL. The options are valid. BM_ERR_INPUT names the line of the file; BM_ERR_IO. */
-bm_status bm_stop_words_settle(bm_text_options *options, char **owned, bm_error *err);
+bm_status bm_stop_words_load(bm_text_options *options, char **owned, bm_error *err);
 /* The list of settled options becomes *owned, whose memory is freed, unless it is English, or
  * *owned already. */
 bm_status bm_stop_words_keep(bm_text_options *settled, char **owned, bm_error *err);

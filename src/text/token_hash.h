@@ -6,7 +6,7 @@
  *     murmur3   low half: MurmurHash3_x86_32, seed 0; high half: that of XXH3_64bits
  *
  * Under the scheme nemo murmur3 has a seed, under lance xxh64, and words are joined by the byte
- * 0x1F (bm_scheme_note_hashing).
+ * 0x1F (bm_scheme_set_hashing).
  *
  * Schemes of 32 bits take the low half, which is so what others call the token hash: SHA-1[0:4],
  * MurmurHash3. Sets keep all 64 bits, so that exact similarities are as exact under each: 32 bits

@@ -419,8 +419,8 @@ static uint64_t drawn_hashes(const bm_census_job *job, const bm_pair_census *cen
     return n;
 }
 
-/* What is needed beside the corpus fits into `memory`, perhaps when the sets have gone to a file.
- */
+/* Check that what is needed beside the corpus fits into `memory`, perhaps after moving the sets to
+ * a file. */
 static bm_status check_memory(const bm_census_job *job, const bm_pair_census *census, bm_error *err)
 {
     const uint64_t n = census->n, hashes = drawn_hashes(job, census);

@@ -100,12 +100,12 @@ static bm_status read_corpus(bm_job_context *context, bm_corpus *corpus, bm_erro
     bm_corpus_init(corpus, &cfg);
     bm_job_context_plan(context, BM_START_DOCUMENTS);
     bm_job_context_stage(context, BM_STAGE_READ, "bytes");
-    const bm_ingest_wish wish = {.sink = bm_corpus_sink,
-                                 .sink_ctx = corpus,
-                                 .put = {bm_corpus_put, bm_corpus_moves, corpus},
-                                 .room = bm_corpus_room,
-                                 .room_ctx = corpus};
-    BM_TRY(bm_job_context_ingest(context, &wish, err));
+    const bm_ingest_wish request = {.sink = bm_corpus_sink,
+                                    .sink_ctx = corpus,
+                                    .put = {bm_corpus_put, bm_corpus_moves, corpus},
+                                    .room = bm_corpus_room,
+                                    .room_ctx = corpus};
+    BM_TRY(bm_job_context_ingest(context, &request, err));
     bm_doc_table_end_adding(&context->docs);
     return bm_corpus_end_adding(corpus, err);
 }
@@ -209,9 +209,9 @@ void bm_tune_options_init_sized(bm_tune_options *options, size_t struct_size)
 
 /* --- options --- */
 
-static bm_plan_wish wish_of(const bm_tune_options *o)
+static bm_plan_goal goal_of(const bm_tune_options *o)
 {
-    return (bm_plan_wish){.threshold = o->bands.threshold,
+    return (bm_plan_goal){.threshold = o->bands.threshold,
                           .recall = o->bands.recall,
                           .ceiling_similarity = o->ceiling_similarity,
                           .ceiling_probability = o->ceiling_probability,
@@ -236,8 +236,8 @@ static bm_status check_options(bm_tune_options *o, bm_error *err)
         return bm_fail_field(err, "bands",
                              "%u bands of %u rows need %u permutations (there are %u)",
                              o->bands.bands, o->bands.rows, by_hand, o->perms);
-    const bm_plan_wish wish = wish_of(o);
-    BM_TRY(bm_plan_wish_check(&wish, err));
+    const bm_plan_goal goal = goal_of(o);
+    BM_TRY(bm_plan_goal_check(&goal, err));
     if (o->svg != NULL)
         BM_TRY(bm_out_file_check(o->svg, bm_out_existing_of(o->force), NULL, 0, err));
     if (!has_documents(o))
@@ -270,8 +270,8 @@ static bm_tune_plan describe(const bm_tune_options *o, bm_band_shape shape)
                           .slope = bm_band_slope(b, r, steepest)};
 }
 
-static bm_status take_plans(const bm_tune_options *o, const bm_band_shape *shapes, size_t n,
-                            bm_tune_result *result, bm_error *err)
+static bm_status store_plans(const bm_tune_options *o, const bm_band_shape *shapes, size_t n,
+                             bm_tune_result *result, bm_error *err)
 {
     BM_TRY(bm_new(&result->plans, n, err));
     for (size_t i = 0; i < n; i++)
@@ -295,14 +295,14 @@ static size_t most_rows(const bm_tune_result *result)
 
 static bm_status make_plans(const bm_tune_options *o, bm_tune_result *result, bm_error *err)
 {
-    const bm_plan_wish wish = wish_of(o);
+    const bm_plan_goal goal = goal_of(o);
     const bm_band_shape by_hand = {o->bands.bands, o->bands.rows};
     bm_plan_list list = {0};
     if (by_hand.bands != 0)
-        return take_plans(o, &by_hand, 1, result, err);
-    bm_status status = bm_plan_list_make(&wish, &list, err);
+        return store_plans(o, &by_hand, 1, result, err);
+    bm_status status = bm_plan_list_make(&goal, &list, err);
     if (status == BM_OK)
-        status = take_plans(o, list.shapes, list.n, result, err);
+        status = store_plans(o, list.shapes, list.n, result, err);
     bm_plan_list_reset(&list);
     if (status == BM_OK && !(o->ceiling_similarity > 0))
         result->chosen = most_rows(result); /* else the first */
@@ -344,7 +344,7 @@ static bm_status make_result(const bm_tune_options *o, bm_tune_result *result, b
 bm_status bm_tune(const bm_tune_options *options, bm_tune_result **out, bm_error *err)
 {
     bm_tune_options used = tune_defaults;
-    BM_TRY(bm_sized_take(options, BM_SIZED_TYPE(bm_tune_options, callbacks), &used, err));
+    BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_tune_options, callbacks), &used, err));
     BM_TRY(check_options(&used, err));
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the result given");

@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 
-/* Of one text. */
+/* the sample of one text */
 typedef struct bm_tune_documents {
     bm_tune_sample sample; /* points into what follows */
     uint64_t sample_pairs[BM_TUNE_BINS];
@@ -14,7 +14,7 @@ typedef struct bm_tune_documents {
     bm_tune_forecast *forecasts; /* of each plan */
 } bm_tune_documents;
 
-/* Of the chosen plan, the similarity at which P is each of these is said. */
+/* The similarity at which P is each of these is reported for the chosen plan. */
 #define BM_TUNE_STEPS 5u
 extern const double bm_tune_steps[BM_TUNE_STEPS];
 
@@ -37,7 +37,7 @@ bm_status bm_tune_svg(bm_buf *out, const bm_tune_result *result, bm_error *err);
 
 /* tune_documents -- the part of bm_tune that reads documents. */
 
-/* What can be said of the options before anything is read. BM_ERR_USAGE names the field. */
+/* Check the options before anything is read. BM_ERR_USAGE names the field. */
 bm_status bm_tune_documents_check(const bm_tune_options *options, bm_error *err);
 /* Read the documents once for each text; fill in `samples`, for the plans that the result has. */
 bm_status bm_tune_documents_read(const bm_tune_options *options, bm_tune_result *result,

@@ -16,7 +16,7 @@
 
 /* tune_json -- the result as one JSON object (docs/formats.md). */
 
-static void write_wish(bm_json *json, const bm_tune_result *r)
+static void write_goal(bm_json *json, const bm_tune_result *r)
 {
     bm_json_key_uint(json, "perms", r->perms);
     bm_json_key_double(json, "threshold", r->bands.threshold);
@@ -162,7 +162,7 @@ bm_status bm_tune_write_json(bm_tune_result *result, bm_error *err)
     bm_json_begin_object(&json);
     bm_json_key_uint(&json, "schema", 1);
     bm_json_key_text(&json, "kind", "tune");
-    write_wish(&json, result);
+    write_goal(&json, result);
     write_plans(&json, result);
     write_chosen(&json, result);
     if (result->n_samples > 0)

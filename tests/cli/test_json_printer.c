@@ -78,7 +78,7 @@ static char *error_line(bool json, const char *file, uint64_t line, const char *
     bm_error err = {.status = BM_ERR_INPUT, .line = line};
     snprintf(err.file, sizeof err.file, "%s", file);
     snprintf(err.message, sizeof err.message, "%s", message);
-    cli_say_error(&console, &err, 3);
+    cli_report_error(&console, &err, 3);
     fclose(console.err);
     return borrowed(text);
 }

@@ -271,7 +271,7 @@ static void check_options(const bm_device_info *infos, size_t n, const bm_text_o
             snprintf(what, sizeof what, "%s, %s, kind %d, K %u", infos[i].name, families[s],
                      options->shingle, options->shingle_k);
             bm_backend *backend = open_device(&infos[i], options, families[s], 0, false);
-            cr_assert(backend->takes_text);
+            cr_assert(backend->accepts_text);
             for (int wanted = 1; wanted < 4; ++wanted) {
                 bm_sign_task task = task_of(&r, wanted & 1, wanted & 2);
                 cr_assert_eq(backend->ops->submit(backend, &task, &err), BM_OK, "%s: %s", what,

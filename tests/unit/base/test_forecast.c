@@ -31,7 +31,7 @@ static void pass(run *r, const char *stage, double seconds, int looks, bool tell
     for (int i = 1; i <= looks; i++) {
         const bm_forecast_view before = r->view;
         r->now = began + seconds * i / looks;
-        r->view = bm_forecast_look(&r->f, tells ? (double)i / looks : -1, r->now);
+        r->view = bm_forecast_update(&r->f, tells ? (double)i / looks : -1, r->now);
         cr_assert(r->view.done >= before.done && r->view.done <= 1, "%s: %g after %g", stage,
                   r->view.done, before.done);
         cr_assert_float_eq(r->view.elapsed_s, r->now - 100, 1e-9);
@@ -63,7 +63,7 @@ Test(forecast, says_which_step_of_how_many)
 {
     run r;
     begin(&r);
-    bm_forecast_view view = bm_forecast_look(&r.f, -1, 100);
+    bm_forecast_view view = bm_forecast_update(&r.f, -1, 100);
     cr_expect(view.number == 0 && view.n == 4 && view.left_s < 0 && view.done <= 0);
     static const struct {
         const char *stage;
@@ -72,7 +72,7 @@ Test(forecast, says_which_step_of_how_many)
                 {"compare", 2}, {"write", 4}, {"read", 4}};
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         bm_forecast_stage(&r.f, rows[i].stage, 100 + (double)i);
-        cr_expect_eq(bm_forecast_look(&r.f, 0.1, 100 + (double)i).number, rows[i].number, "%s",
+        cr_expect_eq(bm_forecast_update(&r.f, 0.1, 100 + (double)i).number, rows[i].number, "%s",
                      rows[i].stage);
     }
 }
@@ -103,7 +103,7 @@ Test(forecast, what_a_step_shows_counts_for_more_the_more_of_it_is_done)
     const double behind = 20; /* of the steps after it, by the weights */
     double error = 1e9;
     for (int i = 1; i <= 10; i++) {
-        const bm_forecast_view view = bm_forecast_look(&r.f, i / 10.0, 110 + 20 * i);
+        const bm_forecast_view view = bm_forecast_update(&r.f, i / 10.0, 110 + 20 * i);
         const double of_step = 200.0 - 20 * i, off = fabs(view.left_s - of_step) / 200;
         cr_expect_leq(off, error + behind / 10, "%d", i);
         error = off;
@@ -114,7 +114,7 @@ Test(forecast, without_a_plan_or_a_pace_nothing_is_claimed)
 {
     bm_forecast none = {0};
     bm_forecast_stage(&none, "read", 5);
-    const bm_forecast_view view = bm_forecast_look(&none, 0.5, 6);
+    const bm_forecast_view view = bm_forecast_update(&none, 0.5, 6);
     cr_expect(view.n == 0 && view.number == 0 && view.left_s < 0 && view.done <= 0);
     run r;
     begin(&r);

@@ -44,7 +44,7 @@ static void *block(size_t size, int byte)
 static bm_status take(const void *caller, second *out, bm_error *err)
 {
     *out = defaults;
-    return bm_sized_take(caller, TYPE, out, err);
+    return bm_sized_read(caller, TYPE, out, err);
 }
 
 Test(sized_struct, init_of_an_older_program_fills_its_struct_and_not_a_byte_more)
@@ -154,7 +154,7 @@ static const second answer = {.threads = 21, .seed = 22, .seconds = 23, .name = 
 
 static bm_status give(void *caller, bm_error *err)
 {
-    return bm_sized_give(&answer, TYPE, caller, err);
+    return bm_sized_write(&answer, TYPE, caller, err);
 }
 
 Test(sized_struct, a_type_has_its_name_its_size_and_the_end_of_its_first_version)

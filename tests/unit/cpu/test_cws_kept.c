@@ -48,7 +48,7 @@ Test(cws_kept, elements_are_found_again_until_a_store_is_full)
     bm_cws_store_reserve(store, BM_CWS_BLOCK);
     for (uint32_t i = 0; i < store->n_max; i++)
         cr_assert_eq(bm_cws_store_find(store, hash_of(i), i), BM_CWS_NONE);
-    bm_cws_kept_give_back(kept, store);
+    bm_cws_kept_return(kept, store);
     bm_cws_kept_close(kept);
     bm_scheme_params_reset(&params);
 }
@@ -76,7 +76,7 @@ Test(cws_kept, elements_that_meet_in_one_place_take_no_more_than_a_factor)
     }
     cr_expect_leq(steps, 24 * n + (size_t)BM_CWS_BLOCK * BM_CWS_BLOCK, "%zu steps for %zu elements",
                   steps, n);
-    bm_cws_kept_give_back(kept, store);
+    bm_cws_kept_return(kept, store);
     bm_cws_kept_close(kept);
     bm_scheme_params_reset(&params);
 }
@@ -93,10 +93,10 @@ Test(cws_kept, a_store_is_lent_to_one_at_a_time_and_kept)
             cr_assert_neq(stores[i], stores[k]);
     }
     for (size_t i = 0; i < BM_CWS_STORES + 2; i++)
-        bm_cws_kept_give_back(kept, stores[i]);
+        bm_cws_kept_return(kept, stores[i]);
     cr_assert_eq(bm_cws_kept_borrow(kept, &again, NULL), BM_OK);
     cr_expect_eq(again, stores[0]);
-    bm_cws_kept_give_back(kept, again);
+    bm_cws_kept_return(kept, again);
     bm_cws_kept_close(kept);
     bm_scheme_params_reset(&params);
 }

@@ -43,7 +43,7 @@ static bm_cws_block *make_block(const bm_cws_loops *loops, uint32_t n)
     block->n = n;
     for (uint32_t i = 0; i < n; i++)
         bm_cws_mix(hashes[i], block->mixed[i]);
-    loops->weigh(weights, block);
+    loops->log_weights(weights, block);
     loops->set_limits(weights, 1, 3, block);
     return block;
 }

@@ -296,7 +296,7 @@ static store make_store(const corpus *c, double threshold)
         memset(record, 0, BM_PREFIX_RANGE * 8);
         for (size_t i = 0; i < BM_PREFIX_RANGE && range * BM_PREFIX_RANGE + i < s.n; i++) {
             uint32_t doc = s.order[range * BM_PREFIX_RANGE + i];
-            bm_rare_prefix_room room = {record + BM_PREFIX_RANGE + s.n_keys[range], scratch};
+            bm_rare_prefix_buffers room = {record + BM_PREFIX_RANGE + s.n_keys[range], scratch};
             bm_rare_prefix_size size = bm_rare_prefix(
                 &counts, c->docs[doc], c->sizes[doc],
                 bm_prefix_to_probe((bm_join_rule){measure, threshold}, c->sizes[doc]), room);

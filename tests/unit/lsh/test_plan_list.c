@@ -9,14 +9,14 @@
 
 #include "lsh/band_plan.h"
 
-static bool fits(const bm_plan_wish *w, uint32_t b, uint32_t r)
+static bool fits(const bm_plan_goal *w, uint32_t b, uint32_t r)
 {
     return bm_band_probability(b, r, w->threshold) >= w->recall &&
            (w->ceiling_similarity == 0 ||
             bm_band_probability(b, r, w->ceiling_similarity) <= w->ceiling_probability);
 }
 
-static size_t count(const bm_plan_wish *w)
+static size_t count(const bm_plan_goal *w)
 {
     size_t n = 0;
     for (uint32_t r = 1; r <= w->perms; r++)
@@ -26,7 +26,7 @@ static size_t count(const bm_plan_wish *w)
 }
 
 /* n plans, each of which fits, in order and so each once: these are all. */
-static void expect_all(const bm_plan_wish *w, const bm_plan_list *list)
+static void expect_all(const bm_plan_goal *w, const bm_plan_list *list)
 {
     cr_assert_eq(list->n, count(w), "%zu plans at %g %g %g:%g of %u", list->n, w->threshold,
                  w->recall, w->ceiling_similarity, w->ceiling_probability, w->perms);
@@ -44,7 +44,7 @@ Test(plan_list, holds_every_plan_that_fits_cheapest_first)
     static const double ceilings[][2] = {{0, 0}, {.05, .006}, {.3, .1}, {.7, .01}};
     static const uint32_t perms[] = {1, 12, 128, 500};
     for (int i = 0; i < 5 * 3 * 4 * 4; i++) {
-        const bm_plan_wish w = {.threshold = thresholds[i % 5],
+        const bm_plan_goal w = {.threshold = thresholds[i % 5],
                                 .recall = recalls[i / 5 % 3],
                                 .ceiling_similarity = ceilings[i / 15 % 4][0],
                                 .ceiling_probability = ceilings[i / 15 % 4][1],
@@ -60,7 +60,7 @@ Test(plan_list, holds_every_plan_that_fits_cheapest_first)
 
 Test(plan_list, the_case_of_128_permutations_has_42_bands_of_3_rows)
 {
-    const bm_plan_wish w = {.5, .99, .05, .006, 128};
+    const bm_plan_goal w = {.5, .99, .05, .006, 128};
     bm_plan_list list = {0};
     bool found = false;
     cr_assert_eq(bm_plan_list_make(&w, &list, NULL), BM_OK);
@@ -77,7 +77,7 @@ Test(plan_list, the_least_permutations_are_the_first_number_that_has_a_plan)
     static const double wishes[][4] = {{.5, .99, .05, .006}, {.5, .99, .05, .001}, {.8, .95, 0, 0},
                                        {.8, .95, .5, .1},    {.9, .9, .85, .6},    {1, .5, .9, .2}};
     for (int i = 0; i < 6; i++) {
-        bm_plan_wish w = {wishes[i][0], wishes[i][1], wishes[i][2], wishes[i][3], 1};
+        bm_plan_goal w = {wishes[i][0], wishes[i][1], wishes[i][2], wishes[i][3], 1};
         const uint64_t least = bm_plan_least_perms(&w);
         while (w.perms < BM_PERMS_MAX && count(&w) == 0)
             w.perms++;
@@ -87,31 +87,31 @@ Test(plan_list, the_least_permutations_are_the_first_number_that_has_a_plan)
 
 Test(plan_list, a_wish_that_nothing_fits_names_the_least_permutations)
 {
-    bm_plan_wish w = {.5, .99, .05, .001, 64};
+    bm_plan_goal w = {.5, .99, .05, .001, 64};
     bm_plan_list list = {0};
     bm_error err = {0};
     cr_assert_eq(bm_plan_list_make(&w, &list, &err), BM_NOT_FOUND);
     cr_expect_not_null(strstr(err.message, "least number that has one is 288"), "%s", err.message);
     cr_expect_eq(list.n, 0);
-    w = (bm_plan_wish){.5, .99, .3, .001, 1024};
+    w = (bm_plan_goal){.5, .99, .3, .001, 1024};
     cr_assert_eq(bm_plan_list_make(&w, &list, &err), BM_NOT_FOUND);
     cr_expect_not_null(strstr(err.message, "a signature has at most 1024"), "%s", err.message);
-    w = (bm_plan_wish){.5, .99, .05, .001, 64};
+    w = (bm_plan_goal){.5, .99, .05, .001, 64};
     w.perms = 288;
     cr_assert_eq(bm_plan_list_make(&w, &list, NULL), BM_OK);
     bm_plan_list_reset(&list);
     w.perms = 287;
     cr_assert_eq(bm_plan_list_make(&w, &list, NULL), BM_NOT_FOUND);
     /* at the threshold itself P cannot be both */
-    w = (bm_plan_wish){.5, .99, .5, .5, 128};
+    w = (bm_plan_goal){.5, .99, .5, .5, 128};
     cr_assert_eq(bm_plan_list_make(&w, &list, &err), BM_NOT_FOUND);
     cr_expect_not_null(strstr(err.message, "no number of permutations has"), "%s", err.message);
     /* there is one, of 6 * 10^9: more than is looked at */
-    w = (bm_plan_wish){.3, .99, .2, .01, 2};
+    w = (bm_plan_goal){.3, .99, .2, .01, 2};
     cr_assert_eq(bm_plan_list_make(&w, &list, &err), BM_NOT_FOUND);
     cr_expect_not_null(strstr(err.message, "permutations below 2^32 has"), "%s", err.message);
     /* nearly so: there is one, and no signature has it */
-    w = (bm_plan_wish){.5, .99, .49, .5, 128};
+    w = (bm_plan_goal){.5, .99, .49, .5, 128};
     cr_assert_eq(bm_plan_list_make(&w, &list, &err), BM_NOT_FOUND);
     cr_expect_not_null(strstr(err.message, "more than a signature may have") != NULL
                            ? err.message
@@ -122,7 +122,7 @@ Test(plan_list, a_wish_that_nothing_fits_names_the_least_permutations)
 Test(plan_list, what_is_out_of_range_is_refused_by_its_field)
 {
     static const struct {
-        bm_plan_wish wish;
+        bm_plan_goal wish;
         const char *field;
     } wrong[] = {{{0, .9, 0, 0, 9}, "threshold"},
                  {{1.1, .9, 0, 0, 9}, "threshold"},
@@ -139,7 +139,7 @@ Test(plan_list, what_is_out_of_range_is_refused_by_its_field)
         bm_plan_list list = {0};
         bm_error err = {0};
         cr_expect_eq(bm_plan_list_make(&wrong[i].wish, &list, &err), BM_ERR_USAGE, "%zu", i);
-        cr_expect_eq(bm_plan_wish_check(&wrong[i].wish, NULL), BM_ERR_USAGE);
+        cr_expect_eq(bm_plan_goal_check(&wrong[i].wish, NULL), BM_ERR_USAGE);
         cr_expect_str_eq(err.field, wrong[i].field);
     }
 }

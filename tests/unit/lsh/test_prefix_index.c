@@ -63,8 +63,9 @@ static void want(void)
     for (size_t doc = 0; doc < N; doc++) {
         uint64_t scratch[LONGEST];
         size_t length = bm_prefix_to_index(c.sized.rule, c.sizes[doc]);
-        bm_rare_prefix_size size = bm_rare_prefix(&c.counts, c.docs[doc], c.sizes[doc], length,
-                                                  (bm_rare_prefix_room){wanted[doc].keys, scratch});
+        bm_rare_prefix_size size =
+            bm_rare_prefix(&c.counts, c.docs[doc], c.sizes[doc], length,
+                           (bm_rare_prefix_buffers){wanted[doc].keys, scratch});
         wanted[doc].n = size.n_keys;
         wanted[doc].n_alone = size.n_alone;
     }

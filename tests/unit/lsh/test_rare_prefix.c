@@ -97,7 +97,7 @@ static size_t prefix(const corpus *c, size_t doc, size_t length, uint64_t *keys,
 {
     uint64_t scratch[LONGEST];
     bm_rare_prefix_size size = bm_rare_prefix(&c->counts, c->docs[doc], c->sizes[doc], length,
-                                              (bm_rare_prefix_room){keys, scratch});
+                                              (bm_rare_prefix_buffers){keys, scratch});
     *n_alone = size.n_alone;
     return size.n_keys;
 }

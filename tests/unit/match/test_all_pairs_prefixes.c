@@ -35,7 +35,7 @@ static size_t expect_prefixes(const drawn *s, const bm_corpus *corpus, const bm_
         bm_rare_prefix_size size = bm_rare_prefix(
             &counts, s->docs[doc], s->sizes[doc],
             bm_prefix_to_probe((bm_join_rule){BM_MEASURE_JACCARD, threshold}, s->sizes[doc]),
-            (bm_rare_prefix_room){keys, other});
+            (bm_rare_prefix_buffers){keys, other});
         size_t n = size.n_keys;
         cr_assert_eq(record[at % BM_PREFIX_RANGE], bm_prefix_head(size.n_alone, n));
         cr_assert_eq(memcmp(record + used, keys, n * 8), 0);

@@ -38,7 +38,7 @@ Test(scheme_facts, each_scheme_goes_with_the_hashes_of_its_authors_alone)
 
 Test(scheme_facts, what_is_no_scheme_takes_no_hash)
 {
-    cr_expect_not(bm_scheme_takes_hash((bm_scheme)4000, BM_TOKEN_XXH3));
+    cr_expect_not(bm_scheme_accepts_hash((bm_scheme)4000, BM_TOKEN_XXH3));
     cr_expect_eq(bm_scheme_hash((bm_scheme)4000), BM_TOKEN_XXH3);
     cr_expect_eq(bm_scheme_seed((bm_scheme)4000), 1);
     cr_expect_eq(bm_scheme_word_bytes((bm_scheme)4000), 4);

@@ -30,7 +30,7 @@ Test(minima, signatures_of_a_matrix_through_three_permutations_are_those_of_the_
         memset(minima, 0xFF, sizeof minima);
         for (uint32_t row = 0; row < ROWS; row++)
             if (matrix[row][column] == '1')
-                bm_minima_take(of_table, places, PERMS, row, minima);
+                bm_minima_update(of_table, places, PERMS, row, minima);
         cr_expect_arr_eq(minima, expected[column], sizeof minima, "column %u", column + 1);
     }
 }
@@ -54,7 +54,7 @@ Test(minima, a_stream_of_two_sets_has_the_books_minima_after_each_row)
     for (uint32_t x = 1; x <= 5; x++) {
         for (uint32_t set = 0; set < 2; set++)
             if (rows[x - 1][set] == '1')
-                bm_minima_take(of_line, lines, 2, x, minima[set]);
+                bm_minima_update(of_line, lines, 2, x, minima[set]);
         for (uint32_t word = 0; word < 4; word++)
             cr_expect_eq(minima[word / 2][word % 2], (uint32_t)expected[x - 1][word], "row %u", x);
     }
@@ -63,6 +63,6 @@ Test(minima, a_stream_of_two_sets_has_the_books_minima_after_each_row)
 Test(minima, a_set_without_elements_keeps_all_one_bits)
 {
     uint32_t minima = BM_NO_SHINGLE32;
-    bm_minima_take(of_line, (const uint32_t[1][2]){{1, 0}}, 0, 1, &minima);
+    bm_minima_update(of_line, (const uint32_t[1][2]){{1, 0}}, 0, 1, &minima);
     cr_expect_eq(minima, BM_NO_SHINGLE32);
 }

@@ -229,16 +229,16 @@ Test(stop_words, settling_names_english_or_reads_a_file)
 {
     char *owned, path[] = "/tmp/bm_stop_words_XXXXXX";
     bm_text_options options = stop(2, "en");
-    cr_assert_eq(bm_stop_words_settle(&options, &owned, NULL), BM_OK);
+    cr_assert_eq(bm_stop_words_load(&options, &owned, NULL), BM_OK);
     cr_expect(options.stopwords == bm_stop_words_en && owned == NULL);
     options = (bm_text_options){.shingle_k = 5, .stopwords = "nowhere"};
-    cr_assert_eq(bm_stop_words_settle(&options, &owned, NULL), BM_OK);
+    cr_assert_eq(bm_stop_words_load(&options, &owned, NULL), BM_OK);
     cr_expect(options.stopwords == NULL && owned == NULL, "words have none");
     const int fd = mkstemp(path);
     cr_assert_geq(fd, 0);
     cr_assert_eq(write(fd, "Zwei\nein\n", 9), 9);
     options = stop(2, path);
-    cr_assert_eq(bm_stop_words_settle(&options, &owned, NULL), BM_OK);
+    cr_assert_eq(bm_stop_words_load(&options, &owned, NULL), BM_OK);
     cr_expect_str_eq(options.stopwords, "ein zwei");
     cr_expect_eq(options.stopwords, owned);
     char name[BM_STOP_WORDS_NAME], english[BM_STOP_WORDS_NAME];
@@ -250,7 +250,7 @@ Test(stop_words, settling_names_english_or_reads_a_file)
     close(fd);
     unlink(path);
     options = stop(2, path);
-    cr_expect_eq(bm_stop_words_settle(&options, &owned, NULL), BM_ERR_IO);
+    cr_expect_eq(bm_stop_words_load(&options, &owned, NULL), BM_ERR_IO);
     cr_expect_null(owned);
 }
 

@@ -119,7 +119,7 @@ Test(token_hash, murmur3_has_the_seed_that_a_scheme_notes)
                      rows[i].hash, "%s", rows[i].text);
     }
     bm_text_options nemo = {.hash = BM_TOKEN_MURMUR3};
-    bm_scheme_note_hashing(&(bm_sketch_options){.scheme = BM_SCHEME_NEMO, .seed = 42}, &nemo);
+    bm_scheme_set_hashing(&(bm_sketch_options){.scheme = BM_SCHEME_NEMO, .seed = 42}, &nemo);
     cr_expect_eq(nemo.of_scheme, 1608637543, "the golden first multiplier");
 }
 
@@ -134,13 +134,13 @@ Test(token_hash, words_of_lance_are_joined_by_0x1f_and_hashed_from_its_seed)
                 {"brown fox", 0x68E7F4B1BE7B4C1F}};
     bm_token_hasher hasher;
     bm_text_options text = {.hash = BM_TOKEN_XXH64, .shingle_k = 2};
-    bm_scheme_note_hashing(&(bm_sketch_options){.scheme = BM_SCHEME_LANCE, .seed = 42}, &text);
+    bm_scheme_set_hashing(&(bm_sketch_options){.scheme = BM_SCHEME_LANCE, .seed = 42}, &text);
     cr_assert_eq(bm_token_hasher_open(&text, &bm_shingle_ops_scalar, &hasher, NULL), BM_OK);
     for (size_t i = 0; i < 3; i++)
         cr_expect_eq(bm_token_hash_one(&hasher, rows[i].text, strlen(rows[i].text)), rows[i].hash);
     text.shingle = BM_SHINGLE_CHAR; /* a space is then one of its characters */
     cr_assert_eq(bm_token_hasher_open(&text, &bm_shingle_ops_scalar, &hasher, NULL), BM_OK);
     cr_expect_neq(bm_token_hash_one(&hasher, "the quick", 9), rows[0].hash);
-    bm_scheme_note_hashing(&(bm_sketch_options){.scheme = BM_SCHEME_AFFINE32, .seed = 42}, &text);
+    bm_scheme_set_hashing(&(bm_sketch_options){.scheme = BM_SCHEME_AFFINE32, .seed = 42}, &text);
     cr_expect_eq(text.of_scheme, 0);
 }
