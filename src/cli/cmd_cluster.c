@@ -3,7 +3,7 @@
  * Tests: tests/cli/cases/cluster.sh */
 #include <inttypes.h>
 
-#include "cli/command.h"
+#include "cli/cmd_job.h"
 #include "cli/job_callbacks.h"
 
 static void report_summary(cli_context *context, const bm_cluster_summary *s, bool table)
@@ -43,10 +43,9 @@ bm_status cli_run_cluster(cli_context *context, bm_error *err)
     options.write_ctx = &context->console;
     options.callbacks = cli_callbacks(context);
     bm_status status = bm_cluster_pairs(&options, &summary, err);
-    cli_meter_end(&context->meter);
-    if (status == BM_OK || (status == BM_ERR_PIPE && context->console.out_errno != 0))
-        status = cli_finish(&context->console, err);
-    if (status == BM_OK)
-        report_summary(context, &summary, options.n_thresholds > 1);
-    return status;
+    status = cli_end_rows(context, status, err);
+    if (status != BM_OK)
+        return status;
+    report_summary(context, &summary, options.n_thresholds > 1);
+    return BM_OK;
 }

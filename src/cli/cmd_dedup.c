@@ -124,9 +124,8 @@ bm_status cli_run_dedup(cli_context *context, bm_error *err)
         return args_fail(
             err, "--cluster with --verify contained: a document goes to the one that holds it");
     fill_options(context, &options);
-    bm_status status = bm_job_dedup(&options, &summary, err);
-    status = cli_end_job(context, status, err);
-    if (status == BM_OK) {
+    const bm_status status = cli_end_job(context, bm_job_dedup(&options, &summary, err), err);
+    if (summary != NULL) {
         cli_report_documents(context, summary);
         cli_report_plan(context, summary);
         if (contained)

@@ -180,9 +180,5 @@ bm_status cli_run_devices(cli_context *context, bm_error *err)
         cli_report_note(console, "%s", note);
     }
     bm_device_list_close(devices);
-    bm_error late;
-    bm_status out = cli_finish(console, &late);
-    if (status == BM_OK && out != BM_OK)
-        *err = late;
-    return status != BM_OK ? status : out;
+    return cli_finish_after(console, status, err);
 }

@@ -1,7 +1,7 @@
 /* cmd_explain.c -- bandmill explain: why documents are in one group.
  *
  * Tests: tests/cli/cases/explain.sh */
-#include "cli/command.h"
+#include "cli/cmd_job.h"
 #include "cli/job_callbacks.h"
 
 /* The answer goes to stdout; the options decide only its form. */
@@ -28,9 +28,5 @@ bm_status cli_run_explain(cli_context *context, bm_error *err)
         options.id_a = operands->items[1];
         options.id_b = operands->items[2];
     }
-    bm_status status = bm_explain(&options, NULL, err);
-    cli_meter_end(&context->meter);
-    if (status == BM_OK || (status == BM_ERR_PIPE && context->console.out_errno != 0))
-        status = cli_finish(&context->console, err);
-    return status;
+    return cli_end_rows(context, bm_explain(&options, NULL, err), err);
 }

@@ -17,9 +17,8 @@ bm_status cli_run_export(cli_context *context, bm_error *err)
     options.resources = settings->resources;
     options.output = cli_job_output(context);
     options.callbacks = cli_callbacks(context);
-    bm_status status = bm_job_export(&options, &summary, err);
-    status = cli_end_job(context, status, err);
-    if (status == BM_OK) {
+    const bm_status status = cli_end_job(context, bm_job_export(&options, &summary, err), err);
+    if (summary != NULL) {
         cli_report_documents(context, summary);
         cli_report_plan(context, summary);
         cli_report_end(context, "exported", summary);

@@ -28,9 +28,8 @@ bm_status cli_run_filter(cli_context *context, bm_error *err)
     options.callbacks = cli_callbacks(context);
     options.sources = settings->files.sources;
     options.annotate = settings->results.annotate;
-    bm_status status = bm_job_filter(&options, &summary, err);
-    status = cli_end_job(context, status, err);
-    if (status == BM_OK) {
+    const bm_status status = cli_end_job(context, bm_job_filter(&options, &summary, err), err);
+    if (summary != NULL) {
         char n[3][48];
         const bm_counts *counts = bm_summary_counts(summary);
         cli_report_note(&context->console, "%s kept, %s removed, %s skipped%s",

@@ -24,9 +24,8 @@ bm_status cli_run_import(cli_context *context, bm_error *err)
     options.output = cli_job_output(context);
     options.callbacks = cli_callbacks(context);
     options.set_fields = cli_set_fields(settings);
-    bm_status status = bm_job_import(&options, &summary, err);
-    status = cli_end_job(context, status, err);
-    if (status == BM_OK) {
+    const bm_status status = cli_end_job(context, bm_job_import(&options, &summary, err), err);
+    if (summary != NULL) {
         cli_report_documents(context, summary);
         cli_report_end(context, "imported", summary);
     }

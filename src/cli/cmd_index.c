@@ -195,7 +195,6 @@ bm_status cli_run_index_check(cli_context *context, bm_error *err)
     const cli_settings *settings = &context->settings;
     wrong_list list = {.context = context};
     bm_index_check_options options;
-    bm_error late = {0};
     bm_index_check_options_init(&options);
     options.path = settings->operands.items[0];
     options.resources = settings->resources;
@@ -208,10 +207,9 @@ bm_status cli_run_index_check(cli_context *context, bm_error *err)
     cli_meter_end(&context->meter);
     if (settings->messages.json)
         cli_print(&context->console, "],\"sound\":%s}\n", status == BM_OK ? "true" : "false");
-    const bm_status out = cli_finish(&context->console, &late);
-    if (status == BM_OK && out != BM_OK)
-        *err = late;
-    if (status == BM_OK && out == BM_OK)
-        cli_report_note(&context->console, "%s is sound", options.path);
-    return status != BM_OK ? status : out;
+    status = cli_finish_after(&context->console, status, err);
+    if (status != BM_OK)
+        return status;
+    cli_report_note(&context->console, "%s is sound", options.path);
+    return BM_OK;
 }

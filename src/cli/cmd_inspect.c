@@ -28,9 +28,5 @@ bm_status cli_run_inspect(cli_context *context, bm_error *err)
         }
         bm_string_free(json);
     }
-    bm_error late;
-    bm_status out = cli_finish(&context->console, &late);
-    if (status == BM_OK && out != BM_OK)
-        *err = late;
-    return status != BM_OK ? status : out;
+    return cli_finish_after(&context->console, status, err);
 }

@@ -157,8 +157,16 @@ bm_output_options cli_job_output(cli_context *context)
 
 bm_status cli_end_job(cli_context *context, bm_status status, bm_error *err)
 {
+    if (status != BM_OK)
+        return cli_end_rows(context, status, err);
     cli_meter_end(&context->meter);
-    if (status == BM_ERR_PIPE && context->console.out_errno != 0)
-        return cli_finish(&context->console, err); /* it may be a full disk */
+    return BM_OK;
+}
+
+bm_status cli_end_rows(cli_context *context, bm_status status, bm_error *err)
+{
+    cli_meter_end(&context->meter);
+    if (status == BM_OK || (status == BM_ERR_PIPE && context->console.out_errno != 0))
+        return cli_finish(&context->console, err); /* after a pipe it may be a full disk */
     return status;
 }

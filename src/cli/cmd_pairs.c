@@ -37,9 +37,8 @@ bm_status cli_run_pairs(cli_context *context, bm_error *err)
     bm_summary *summary = NULL;
     bm_pairs_options options;
     fill_options(context, &options);
-    bm_status status = bm_job_pairs(&options, &summary, err);
-    status = cli_end_job(context, status, err);
-    if (status == BM_OK) {
+    const bm_status status = cli_end_job(context, bm_job_pairs(&options, &summary, err), err);
+    if (summary != NULL) {
         cli_report_documents(context, summary);
         cli_report_plan(context, summary);
         cli_report_pairs(context, summary);

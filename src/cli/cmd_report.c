@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/command.h"
+#include "cli/cmd_job.h"
 #include "cli/job_callbacks.h"
 #include "cli/options.h"
 
@@ -58,13 +58,11 @@ bm_status cli_run_report(cli_context *context, bm_error *err)
     options.callbacks = cli_callbacks(context);
     options.sources = settings->files.sources;
     bm_status status = bm_report(&options, &result, err);
-    cli_meter_end(&context->meter);
-    const bool wrote = status == BM_OK;
-    if (status == BM_OK || (status == BM_ERR_PIPE && context->console.out_errno != 0))
-        status = cli_finish(&context->console, err);
-    if (wrote && status == BM_OK)
-        report_result(context, &result);
-    if (wrote && status == BM_OK && settings->page.open)
+    status = cli_end_rows(context, status, err);
+    if (status != BM_OK)
+        return status;
+    report_result(context, &result);
+    if (settings->page.open)
         open_page(context, settings->output.path);
-    return status;
+    return BM_OK;
 }

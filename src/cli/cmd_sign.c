@@ -24,9 +24,8 @@ bm_status cli_run_sign(cli_context *context, bm_error *err)
     options.shard = settings->results.shard.index;
     options.n_shards = settings->results.shard.of;
     options.callbacks = cli_callbacks(context);
-    bm_status status = bm_job_sign(&options, &summary, err);
-    status = cli_end_job(context, status, err);
-    if (status == BM_OK) {
+    const bm_status status = cli_end_job(context, bm_job_sign(&options, &summary, err), err);
+    if (summary != NULL) {
         cli_report_documents(context, summary);
         cli_report_plan(context, summary);
         cli_report_end(context, "signed", summary);

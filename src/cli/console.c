@@ -390,3 +390,10 @@ bm_status cli_finish(cli_console *console, bm_error *err)
              strerror(console->out_errno));
     return err->status;
 }
+
+bm_status cli_finish_after(cli_console *console, bm_status status, bm_error *err)
+{
+    bm_error late;
+    const bm_status finished = cli_finish(console, status == BM_OK ? err : &late);
+    return status != BM_OK ? status : finished;
+}

@@ -62,6 +62,9 @@ void cli_write_json(cli_console *console, const char *json, size_t len);
 /* Everything is out. BM_OK, BM_ERR_PIPE or BM_ERR_IO with the reason; BM_ERR_CANCELLED where a
  * signal came while stdout could take no more. */
 bm_status cli_finish(cli_console *console, bm_error *err);
+/* The same after work that ended with `status`, and filled `err` where it failed: the first failure
+ * counts. */
+bm_status cli_finish_after(cli_console *console, bm_status status, bm_error *err);
 
 /* The text with hidden characters as \xHH; as \uHHHH, bytes that are not UTF-8 as U+FFFD. */
 void cli_put_plain(FILE *to, const char *text, size_t len);

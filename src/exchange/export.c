@@ -1171,16 +1171,15 @@ static bm_status write_stream(bm_exporter *e, const bm_export_layout *layout, si
     const uint64_t row = (uint64_t)e->context->settings->sketch.perms * e->word_bytes;
     bm_export_stream stream;
     struct ArrowArrayStream rows;
-    bm_status status = bm_export_stream_open(e, layout, &stream, &rows, err);
-    if (status == BM_OK) {
-        const bm_table_made made = {.parquet = layout->parquet,
-                                    .stream = &rows,
-                                    .group_rows = GROUP_BYTES / row,
-                                    .write = write_layout,
-                                    .write_ctx = to};
-        status = bm_table_write(layout->file, &made, err);
-        status = outcome(status, to, &stream, err);
-    }
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_export_stream_open(e, layout, &stream, &rows, err));
+    const bm_table_made made = {.parquet = layout->parquet,
+                                .stream = &rows,
+                                .group_rows = GROUP_BYTES / row,
+                                .write = write_layout,
+                                .write_ctx = to};
+    status = outcome(bm_table_write(layout->file, &made, err), to, &stream, err);
+out:
     bm_export_stream_close(&stream);
     return status;
 }

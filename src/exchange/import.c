@@ -309,24 +309,22 @@ static bm_status open_rows(const char *path, rows **out, bm_error *err)
 }
 
 /* The head is filled: make room for blocks, or give all back. */
-static bm_status opened(rows *r, bm_status status, bm_import_source **out, bm_error *err)
+static bm_status finish_opening(rows *r, bm_status status, bm_import_source **out, bm_error *err)
 {
     const bm_import_head *head = &r->base.head;
-    if (status == BM_OK && r->n_rows > BM_DOCS_MAX)
-        status = bm_fail_at(err, BM_ERR_INPUT, r->base.path, 0,
-                            "%" PRIu64 " rows (at most %" PRIu32 ")", r->n_rows, BM_DOCS_MAX);
-    if (status == BM_OK) {
-        r->words_bytes = (size_t)head->perms * head->word_bytes;
-        r->raw = bm_alloc_aligned(BM_IMPORT_BLOCK_ROWS, r->head_bytes + r->words_bytes + 1);
-        r->words =
-            r->head_bytes == 0 ? r->raw : bm_alloc_aligned(BM_IMPORT_BLOCK_ROWS, r->words_bytes);
-        if (r->raw == NULL || r->words == NULL)
-            status = bm_fail_nomem(err, BM_IMPORT_BLOCK_ROWS * r->words_bytes);
-    }
-    if (status != BM_OK)
-        close_rows(&r->base);
-    else
-        *out = &r->base;
+    BM_TRY_OUT(status);
+    if (r->n_rows > BM_DOCS_MAX)
+        BM_TRY_OUT(bm_fail_at(err, BM_ERR_INPUT, r->base.path, 0,
+                              "%" PRIu64 " rows (at most %" PRIu32 ")", r->n_rows, BM_DOCS_MAX));
+    r->words_bytes = (size_t)head->perms * head->word_bytes;
+    r->raw = bm_alloc_aligned(BM_IMPORT_BLOCK_ROWS, r->head_bytes + r->words_bytes + 1);
+    r->words = r->head_bytes == 0 ? r->raw : bm_alloc_aligned(BM_IMPORT_BLOCK_ROWS, r->words_bytes);
+    if (r->raw == NULL || r->words == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, BM_IMPORT_BLOCK_ROWS * r->words_bytes));
+    *out = &r->base;
+    return BM_OK;
+out:
+    close_rows(&r->base);
     return status;
 }
 
@@ -359,7 +357,7 @@ bm_status bm_import_npy_open(const char *path, bm_import_source **out, bm_error 
 {
     rows *r = NULL;
     BM_TRY(open_rows(path, &r, err));
-    return opened(r, read_npy(r, err), out, err);
+    return finish_opening(r, read_npy(r, err), out, err);
 }
 
 /* The first record says what all are; an empty file has none, and its head stays as it is. */
@@ -403,7 +401,7 @@ bm_status bm_import_lean_open(const char *path, bm_import_source **out, bm_error
 {
     rows *r = NULL;
     BM_TRY(open_rows(path, &r, err));
-    return opened(r, read_lean(r, err), out, err);
+    return finish_opening(r, read_lean(r, err), out, err);
 }
 
 /* import_table -- signatures in a column of lists of a table: Arrow, Parquet, and NeMo Curator's.

@@ -212,14 +212,17 @@ static bm_status read_next(importer *im, size_t i, const input *first, bm_error 
 
 static bm_status read_all(importer *im, const input *first, bm_error *err)
 {
-    bm_status status = bm_import_ids_open(im->options->ids, &im->ids, err);
+    bm_status status = BM_OK;
     bm_job_context_stage(&im->job->context, BM_STAGE_LOAD, "documents");
-    for (size_t i = 0; status == BM_OK && i < im->options->n_paths; i++) {
+    BM_TRY_OUT(bm_import_ids_open(im->options->ids, &im->ids, err));
+    for (size_t i = 0; i < im->options->n_paths; i++) {
         status = read_next(im, i, first, err);
         close_source(&im->inputs[i]);
+        if (status != BM_OK)
+            goto out;
     }
-    if (status == BM_OK)
-        status = bm_import_ids_end(&im->ids, err);
+    status = bm_import_ids_end(&im->ids, err);
+out:
     bm_import_ids_close(&im->ids);
     return status;
 }

@@ -167,12 +167,12 @@ bool bm_json_scan_uint(bm_str value, uint64_t *out)
 static void copy_key(bm_str key, bm_json *out)
 {
     bm_buf name = {0};
-    bm_status status = bm_json_scan_string(key, &name, NULL);
-    if (status == BM_OK)
-        status = bm_buf_end(&name, NULL);
-    if (status == BM_OK)
-        bm_json_key(out, name.data);
-    else
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_json_scan_string(key, &name, NULL));
+    BM_TRY_OUT(bm_buf_end(&name, NULL));
+    bm_json_key(out, name.data);
+out:
+    if (status != BM_OK)
         out->status = status;
     bm_buf_reset(&name);
 }
@@ -210,10 +210,12 @@ bm_status bm_json_doc_check(const bm_json_doc *doc, bm_error *err)
 {
     bm_json_exact *exact = NULL;
     const char *broken = NULL;
+    bm_status status = BM_OK;
     BM_TRY(bm_json_exact_open(NULL, 0, &exact, err));
-    bm_status status = bm_json_exact_run(exact, doc->text, NULL, &broken, err);
-    if (status == BM_OK && broken != NULL)
+    BM_TRY_OUT(bm_json_exact_run(exact, doc->text, NULL, &broken, err));
+    if (broken != NULL)
         status = bm_fail_at(err, BM_ERR_FORMAT, doc->path, 0, "%s", broken);
+out:
     bm_json_exact_close(exact);
     return status;
 }

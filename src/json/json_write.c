@@ -275,16 +275,17 @@ bm_status bm_tsv_escape(bm_buf *out, bm_str text, bm_error *err)
 {
     size_t begun = out->len;
     bm_status status = BM_OK;
-    for (size_t at = 0; at < text.len && status == BM_OK;) {
+    for (size_t at = 0; at < text.len;) {
         size_t valid = bm_utf8_valid_prefix(text.data + at, text.len - at);
-        status = escape_valid(out, text.data + at, valid, err);
+        BM_TRY_OUT(escape_valid(out, text.data + at, valid, err));
         at += valid;
-        if (status == BM_OK && at < text.len) {
+        if (at < text.len) {
             unsigned char c = (unsigned char)text.data[at++];
             char escape[4] = {'\\', 'x', tsv_escape_digits[c >> 4], tsv_escape_digits[c & 15]};
-            status = bm_buf_add(out, escape, sizeof escape, err);
+            BM_TRY_OUT(bm_buf_add(out, escape, sizeof escape, err));
         }
     }
+out:
     if (status != BM_OK)
         out->len = begun; /* as before */
     return status;

@@ -614,19 +614,17 @@ static bm_status begin(prefixes_making *m, bm_error *err)
     const bm_corpus *corpus = m->job->corpus;
     bm_set_list sets = {.sizes = corpus->sizes, .skip = corpus->skip, .n_docs = corpus->n};
     BM_TRY(bm_new(&out->order, corpus->n, err));
-    bm_status status = bm_order_by_size(&sets, out->order, &out->n, err);
+    BM_TRY(bm_order_by_size(&sets, out->order, &out->n, err));
     size_t n_ranges = (out->n + BM_PREFIX_RANGE - 1) / BM_PREFIX_RANGE;
-    out->places = bm_alloc(n_ranges, sizeof *out->places);
-    out->n_keys = bm_alloc(n_ranges, sizeof *out->n_keys);
-    if (status == BM_OK && (out->places == NULL || out->n_keys == NULL))
-        return bm_fail_nomem(err, n_ranges * (sizeof *out->places + sizeof *out->n_keys));
+    BM_TRY(bm_new(&out->places, n_ranges, err));
+    BM_TRY(bm_new(&out->n_keys, n_ranges, err));
     for (size_t i = 0; i < out->n; i++)
         m->n_shingles += corpus->sizes[out->order[i]];
     m->longest = out->n == 0 ? 0 : corpus->sizes[out->order[out->n - 1]];
     m->window.order = out->order;
     m->window.n = out->n;
     out->store = (bm_prefix_store){.read = read_record, .ctx = out, .n_keys = out->n_keys};
-    return status;
+    return BM_OK;
 }
 
 bm_status bm_set_prefixes_make(const bm_set_prefixes_job *job, bm_set_prefixes *out, bm_error *err)

@@ -343,14 +343,13 @@ bm_status bm_npy_writer_keep_sum(bm_npy_writer *writer, const bm_hash128 *wanted
     writer->summed = BM_NPY_HEADER_BYTES;
     if (n_rows_of(writer) == 0)
         return BM_OK;
-    bm_status status = bm_npy_writer_flush(writer, &is, err);
-    if (status == BM_OK && wanted != NULL && (is.lo != wanted->lo || is.hi != wanted->hi))
-        status =
-            bm_fail_at(err, BM_ERR_FORMAT, bm_out_file_shown(writer->file), 0,
-                       "its first %" PRIu64 " rows are not those that an interrupted job wrote "
-                       "(start again with `force`)",
-                       n_rows_of(writer));
-    return status;
+    BM_TRY(bm_npy_writer_flush(writer, &is, err));
+    if (wanted != NULL && (is.lo != wanted->lo || is.hi != wanted->hi))
+        return bm_fail_at(err, BM_ERR_FORMAT, bm_out_file_shown(writer->file), 0,
+                          "its first %" PRIu64 " rows are not those that an interrupted job wrote "
+                          "(start again with `force`)",
+                          n_rows_of(writer));
+    return BM_OK;
 }
 
 void bm_npy_writer_compare_late(bm_npy_writer *writer, const bm_hash128 *wanted)

@@ -58,23 +58,24 @@ bm_status bm_pair_file_open(const char *path, bm_status bad, const bm_callbacks 
         return status;
     bool more = false;
     out->plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
-    status = out->plain != (locale_t)0
-                 ? next_row(out, &more, err)
-                 : bm_fail_errno(err, errno, path, "no C locale to read numbers with");
+    if (out->plain == (locale_t)0)
+        BM_TRY_OUT(bm_fail_errno(err, errno, path, "no C locale to read numbers with"));
+    BM_TRY_OUT(next_row(out, &more, err));
     bm_str line = {out->lines.text, out->lines.len};
     if (more && line.len >= 3 && memcmp(line.data, "\xEF\xBB\xBF", 3) == 0)
         line = (bm_str){line.data + 3, line.len - 3};
     const bm_table table = more ? bm_table_of_header(line) : BM_N_TABLES;
     out->has_edit = table == BM_TABLE_PAIRS_EDIT;
-    if (status == BM_OK && (table == BM_TABLE_CONTAINED || table == BM_TABLE_CONTAINED_EDIT))
+    if (table == BM_TABLE_CONTAINED || table == BM_TABLE_CONTAINED_EDIT)
         status =
             bm_fail_at(err, bad, path, 1,
                        "its pairs are of containment, which joins no groups (expected id_a, id_b, "
                        "jaccard)");
-    else if (status == BM_OK && table != BM_TABLE_PAIRS && !out->has_edit)
+    else if (table != BM_TABLE_PAIRS && !out->has_edit)
         status = bm_fail_at(err, bad, path, 1,
                             "the header row is another (expected id_a, id_b, jaccard, separated by "
                             "tabs)");
+out:
     if (status != BM_OK)
         bm_pair_file_close(out);
     return status;

@@ -143,34 +143,33 @@ static bm_status index_ids(bm_sign_dir *dir, char *block, bm_listed *listed, bm_
     uint64_t at = 0, rows = 0;
     char last = '\n';
     size_t n = 0;
-    bm_status status = add_place(dir, 0, err);
-    while (status == BM_OK) {
+    BM_TRY(add_place(dir, 0, err));
+    for (;;) {
         const int code = bm_pread_all(dir->ids.fd, block, BLOCK_BYTES, at, &n);
         if (code != 0)
             return bm_fail_errno(err, code, dir->ids.path, "cannot read");
         if (n == 0)
             break;
         const char *from = block, *end = block + n;
-        status = bm_listed_add(listed, block, n, err);
-        while (status == BM_OK && (from = memchr(from, '\n', (size_t)(end - from))) != NULL) {
+        BM_TRY(bm_listed_add(listed, block, n, err));
+        while ((from = memchr(from, '\n', (size_t)(end - from))) != NULL) {
             from++;
             if (++rows % PLACE_ROWS == 0)
-                status = add_place(dir, at + (uint64_t)(from - block), err);
+                BM_TRY(add_place(dir, at + (uint64_t)(from - block), err));
         }
         last = end[-1];
         at += n;
     }
-    if (status == BM_OK && last != '\n')
-        status =
-            bm_fail_at(err, BM_ERR_FORMAT, dir->ids.path, rows + 1, "the last line has no newline");
-    if (status == BM_OK && rows != dir->n_docs)
-        status =
-            bm_fail_at(err, BM_ERR_FORMAT, dir->ids.path, 0,
-                       "%" PRIu64 " lines (expected %" PRIu64 ", the manifest's counts.documents)",
-                       rows, dir->n_docs);
-    if (status == BM_OK)
-        status = bm_listed_end(listed, err);
-    return status == BM_OK ? add_place(dir, at, err) : status;
+    if (last != '\n')
+        return bm_fail_at(err, BM_ERR_FORMAT, dir->ids.path, rows + 1,
+                          "the last line has no newline");
+    if (rows != dir->n_docs)
+        return bm_fail_at(err, BM_ERR_FORMAT, dir->ids.path, 0,
+                          "%" PRIu64 " lines (expected %" PRIu64
+                          ", the manifest's counts.documents)",
+                          rows, dir->n_docs);
+    BM_TRY(bm_listed_end(listed, err));
+    return add_place(dir, at, err);
 }
 
 static bm_status open_ids(bm_sign_dir *dir, bm_error *err)
@@ -371,15 +370,15 @@ out:
  * manifest. */
 static bm_status digest_rows(bm_sign_dir *dir, range rows, const uint32_t *words, bm_error *err)
 {
-    bm_status status = rows.first == 0 ? digest_header(dir, err) : BM_OK;
+    if (rows.first == 0)
+        BM_TRY(digest_header(dir, err));
     if (rows.first != dir->next) { /* in another order: nobody asks for the whole */
         bm_listed_close(dir->listed);
         dir->listed = NULL;
     }
-    if (status == BM_OK)
-        status = bm_listed_add(dir->listed, words, rows.n * rows.row_bytes, err);
+    BM_TRY(bm_listed_add(dir->listed, words, rows.n * rows.row_bytes, err));
     dir->next = rows.first + rows.n;
-    return status == BM_OK && dir->next == dir->n_docs ? bm_listed_end(dir->listed, err) : status;
+    return dir->next == dir->n_docs ? bm_listed_end(dir->listed, err) : BM_OK;
 }
 
 bm_status bm_sign_dir_rows(bm_sign_dir *dir, uint64_t first, size_t n, uint32_t *words,

@@ -200,16 +200,12 @@ static bm_status find_line(bm_line_input *in, found_line *out, bm_error *err)
             have - in->rules->longest > 8) /* a mark and CR LF may be about it */
             return cut_line(in, false, out, err);
         bool may = true;
-        bm_status status = in->gate != NULL && have >= LONG_BYTES
-                               ? in->gate->hold(in->gate->ctx, have + read_size(in), &may, err)
-                               : BM_OK;
-        if (status == BM_OK && !may)
+        if (in->gate != NULL && have >= LONG_BYTES)
+            BM_TRY(in->gate->hold(in->gate->ctx, have + read_size(in), &may, err));
+        if (!may)
             return cut_line(in, true, out, err);
         seen = have;
-        if (status == BM_OK)
-            status = read_more(in, err);
-        if (status != BM_OK)
-            return status;
+        BM_TRY(read_more(in, err));
     }
 }
 

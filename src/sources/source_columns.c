@@ -87,18 +87,17 @@ bm_status bm_row_digest_open(const bm_input_options *input, struct ArrowArrayStr
     BM_TRY(bm_new_zero(&rows, 1, err));
     rows->users = 1;
     rows->each = each;
-    bm_status status = bm_record_rules_init(input, BM_FORMAT_AUTO, &rows->rules, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_record_rules_init(input, BM_FORMAT_AUTO, &rows->rules, err));
     rows->rules.id_given = false;
-    if (status == BM_OK)
-        status = bm_stream_hash_open(bm_isa_best(), &rows->hash, err);
-    if (status != BM_OK) {
-        drop(rows);
-        return status;
-    }
+    BM_TRY_OUT(bm_stream_hash_open(bm_isa_best(), &rows->hash, err));
     rows->inner = *stream;
     stream->release = NULL; /* moved */
     *out = rows;
     return BM_OK;
+out:
+    drop(rows);
+    return status;
 }
 
 bm_row_facts bm_row_digest_facts(const bm_row_digest *rows)
@@ -603,16 +602,16 @@ static bm_status lost_batch(columns *source, bm_source_batch **out, bm_error *er
     batch->n = 1;
     batch->file = (uint32_t)source->file;
     batch->first_line = 1;
-    bm_status status =
-        bm_string_format(&batch->lost, err, "the file cannot be read: %s", source->lost.message);
     source->lost.status = BM_OK;
-    if (status == BM_OK)
-        status = end_stream(source, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(
+        bm_string_format(&batch->lost, err, "the file cannot be read: %s", source->lost.message));
+    BM_TRY_OUT(end_stream(source, err));
     batch->base.bytes_read = source->bytes_read;
-    if (status == BM_OK)
-        *out = &batch->base;
-    else
-        columns_free_batch(&batch->base);
+    *out = &batch->base;
+    return BM_OK;
+out:
+    columns_free_batch(&batch->base);
     return status;
 }
 
@@ -620,12 +619,12 @@ static bm_status columns_next(bm_batch_source *base, bm_source_batch **out, bm_e
 {
     columns *source = (columns *)base;
     *out = NULL;
-    bm_status status = find_rows(source, err);
-    if (status == BM_OK && source->lost.status != BM_OK)
+    BM_TRY(find_rows(source, err));
+    if (source->lost.status != BM_OK)
         return lost_batch(source, out, err);
     bm_table_chunk *c = source->chunk;
-    if (status != BM_OK || c == NULL)
-        return status;
+    if (c == NULL)
+        return BM_OK;
     columns_batch *batch = NULL;
     BM_TRY(bm_new_zero(&batch, 1, err));
     size_t bytes = 0, most = c->n_rows - source->row;
@@ -633,11 +632,12 @@ static bm_status columns_next(bm_batch_source *base, bm_source_batch **out, bm_e
         most = source->limits.docs;
     while (batch->n < most && (batch->n == 0 || bytes < source->limits.bytes))
         bytes += text_bytes(source, c, source->row + batch->n++);
-    if (bytes > source->limits.bytes)
-        status = check_gate(source, batch->n, bytes, err);
-    if (status != BM_OK) {
-        bm_free(batch);
-        return status;
+    if (bytes > source->limits.bytes) {
+        const bm_status status = check_gate(source, batch->n, bytes, err);
+        if (status != BM_OK) {
+            bm_free(batch);
+            return status;
+        }
     }
     bm_table_chunk_use(c);
     batch->chunk = c;

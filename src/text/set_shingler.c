@@ -21,12 +21,9 @@ static bm_status add_bag(bm_set_shingler *shingler, const uint64_t *hashes, size
                          bm_distinct_list *list, bm_error *err)
 {
     bm_distinct_list out = *list;
-    bm_status status = bm_grow_array(&shingler->counts, &shingler->cap_counts, n, err);
+    BM_TRY(bm_grow_array(&shingler->counts, &shingler->cap_counts, n, err));
     out.counts = shingler->counts;
-    if (status == BM_OK)
-        status = add_set(shingler, hashes, n, &out, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(add_set(shingler, hashes, n, &out, err));
     list->n = out.n;
     return bm_repeats_add(&shingler->distinct, shingler->counts, list, err);
 }

@@ -248,22 +248,17 @@ static bm_status add_run(bm_shingler *shingler, document *doc, size_t n, bool wh
         bm_content_parts_add(shingler->content, shingler->ops->add_content, shingler->run, n);
         doc->streamed = true;
     }
-    bm_status status = check_hashes(shingler, doc, doc->n_distinct + n, err);
+    BM_TRY(check_hashes(shingler, doc, doc->n_distinct + n, err));
     doc->n_run += n;
-    if (status == BM_OK)
-        status = bm_shingle_batch_reserve(doc->batch, 0, doc->n_distinct + n, err);
-    if (status != BM_OK)
-        return status;
+    BM_TRY(bm_shingle_batch_reserve(doc->batch, 0, doc->n_distinct + n, err));
     if (shingler->options.bag)
-        status = bm_grow_array(&shingler->counts, &shingler->cap_counts, doc->n_distinct + n, err);
-    if (status != BM_OK)
-        return status;
+        BM_TRY(bm_grow_array(&shingler->counts, &shingler->cap_counts, doc->n_distinct + n, err));
     const size_t first = bm_shingle_batch_hashes(doc->batch);
     bm_distinct_list list = {doc->batch->hashes + first, doc->n_distinct,
                              shingler->options.bag ? shingler->counts
                              : doc->batch->counted ? doc->batch->counts + first
                                                    : NULL};
-    status = bm_distinct_add(&shingler->distinct, shingler->run, n, &list, err);
+    const bm_status status = bm_distinct_add(&shingler->distinct, shingler->run, n, &list, err);
     doc->n_distinct = list.n;
     return status;
 }

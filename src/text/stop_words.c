@@ -148,16 +148,17 @@ bm_status bm_stop_words_load(bm_text_options *options, char **owned, bm_error *e
     options->stopwords = bm_stop_words_en;
     if (path == NULL)
         return BM_OK;
-    bm_status status = bm_read_file(path, BM_STOP_WORDS_MAX, &file, err);
-    if (status == BM_OK)
-        status = bm_stop_words_parse((bm_str){file.data, file.len}, options, path, owned, err);
-    bm_buf_reset(&file);
-    if (status == BM_OK && strcmp(*owned, bm_stop_words_en) == 0) {
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_read_file(path, BM_STOP_WORDS_MAX, &file, err));
+    BM_TRY_OUT(bm_stop_words_parse((bm_str){file.data, file.len}, options, path, owned, err));
+    if (strcmp(*owned, bm_stop_words_en) == 0) {
         bm_free(*owned);
         *owned = NULL;
-    } else if (status == BM_OK) {
+    } else {
         options->stopwords = *owned;
     }
+out:
+    bm_buf_reset(&file);
     return status;
 }
 

@@ -172,11 +172,10 @@ static bm_status read_text(const bm_tune_options *o, const bm_text_options *text
     bm_shingle_words(text, to->sample.shingle, sizeof to->sample.shingle);
     to->forecasts = bm_alloc_zero(result->n_plans, sizeof *to->forecasts);
     if (to->forecasts == NULL)
-        status = bm_fail_nomem(err, result->n_plans * sizeof *to->forecasts);
-    if (status == BM_OK)
-        status = read_corpus(&context, &corpus, err);
-    if (status == BM_OK)
-        status = forecast(&context, &corpus, result, to, err);
+        BM_TRY_OUT(bm_fail_nomem(err, result->n_plans * sizeof *to->forecasts));
+    BM_TRY_OUT(read_corpus(&context, &corpus, err));
+    status = forecast(&context, &corpus, result, to, err);
+out:
     bm_job_context_stage(&context, NULL, NULL);
     bm_corpus_reset(&corpus);
     bm_job_context_close(&context);
@@ -300,12 +299,13 @@ static bm_status make_plans(const bm_tune_options *o, bm_tune_result *result, bm
     bm_plan_list list = {0};
     if (by_hand.bands != 0)
         return store_plans(o, &by_hand, 1, result, err);
-    bm_status status = bm_plan_list_make(&goal, &list, err);
-    if (status == BM_OK)
-        status = store_plans(o, list.shapes, list.n, result, err);
-    bm_plan_list_reset(&list);
-    if (status == BM_OK && !(o->ceiling_similarity > 0))
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_plan_list_make(&goal, &list, err));
+    BM_TRY_OUT(store_plans(o, list.shapes, list.n, result, err));
+    if (!(o->ceiling_similarity > 0))
         result->chosen = most_rows(result); /* else the first */
+out:
+    bm_plan_list_reset(&list);
     return status;
 }
 
