@@ -471,7 +471,7 @@ static shingle_case resident_case(const bench *b, const bm_device_info *info, co
 }
 
 /* Is another row wanted, beyond those that the answer needs, and is there time for it? */
-static bool goes_on(bench *b)
+static bool wants_row(bench *b)
 {
     const double seconds = b->options.seconds * ROWS_SHARE;
     if (!b->options.answer_only && (seconds <= 0 || bm_clock_seconds() - b->begin < seconds))
@@ -509,7 +509,7 @@ static bm_status long_rows(bench *b, const bm_device_info *info, bm_error *err)
     char first_what[sizeof b->rows->what] = "";
     const bm_scheme_ops *scheme;
     for (size_t i = 0; (scheme = bm_scheme_at(i)) != NULL; i++) {
-        if (scheme->weighted || !goes_on(b))
+        if (scheme->weighted || !wants_row(b))
             continue;
         BM_TRY(long_row(b, info, scheme, &rate, err));
         bm_bench_row *row = &b->rows[b->n_rows - 1];
@@ -558,10 +558,10 @@ static bm_status device_rows(bench *b, const bm_device_info *info, bm_bench_rate
     if (!native)
         BM_TRY_OUT(link_rows(b, info, err));
     note_rates(b, info, rates);
-    if (!native && goes_on(b))
+    if (!native && wants_row(b))
         BM_TRY_OUT(shingle_row(b, &device, &from_host, err));
     for (size_t i = 0; i < TEXT_CASES; i++) {
-        if ((native || !text_cases[i].native_only) && goes_on(b))
+        if ((native || !text_cases[i].native_only) && wants_row(b))
             BM_TRY_OUT(text_row(b, &device, &text_cases[i], err));
     }
 out:

@@ -58,7 +58,7 @@ typedef struct reading {
     bm_bench_text *text;
 } reading;
 
-static bm_status take_record(void *ctx, const bm_record *record, bm_error *err)
+static bm_status add_record(void *ctx, const bm_record *record, bm_error *err)
 {
     const reading *r = ctx;
     bm_bench_text *text = r->text;
@@ -83,7 +83,7 @@ static bm_status read_all(reading *r, bm_error *err)
         BM_TRY_OUT(bm_batch_source_next(r->source, &next, err));
         if (next.got == BM_BATCH_END)
             break;
-        status = bm_batch_parser_run(parser, next.batch, take_record, r, err);
+        status = bm_batch_parser_run(parser, next.batch, add_record, r, err);
         bm_batch_source_free_batch(r->source, next.batch);
     }
 out:

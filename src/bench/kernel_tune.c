@@ -65,7 +65,7 @@ bm_status bm_kernel_tune_write(const bm_kernel_tune_report *report, char **csv, 
 /* kernel_tune_report -- the rows that were found, as CSV for a file and as JSON with all that was
  * tried. */
 
-static bm_status take_text(bm_buf *buf, char **out, bm_error *err)
+static bm_status detach_text(bm_buf *buf, char **out, bm_error *err)
 {
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_buf_end(buf, err));
@@ -93,7 +93,7 @@ static bm_status write_csv(const bm_kernel_tune_report *report, char **csv, bm_e
             r->info.driver, report->options->sketch.perms, r->now.kernel, r->now.host,
             r->now.kernel / r->before.kernel, r->now.host / r->before.host, text));
     }
-    return take_text(&out, csv, err);
+    return detach_text(&out, csv, err);
 out:
     bm_buf_reset(&out);
     return status;
@@ -170,7 +170,7 @@ static bm_status write_json(const bm_kernel_tune_report *report, char **text, bm
     bm_json_end_object(&json);
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_json_finish(&json, err));
-    return take_text(&json.buf, text, err);
+    return detach_text(&json.buf, text, err);
 out:
     bm_buf_reset(&json.buf);
     return status;
@@ -408,7 +408,7 @@ static bm_status search(tuner *t, bm_error *err)
     return BM_OK;
 }
 
-static void say_result(tuner *t)
+static void log_result(tuner *t)
 {
     const bm_kernel_tune_result *r = t->result;
     if (r->better)
@@ -435,7 +435,7 @@ static bm_status tune_device(tuner *t, bm_error *err)
     BM_TRY_OUT(bm_kernel_tune_corpus_open(t->options, n, &t->corpus, err));
     t->result->n_hashes = bm_shingle_batch_hashes(&t->corpus.batch);
     BM_TRY_OUT(search(t, err));
-    say_result(t);
+    log_result(t);
 out:
     bm_backend_close(t->present);
     bm_kernel_tune_corpus_reset(&t->corpus);

@@ -117,7 +117,7 @@ bm_status bm_settings_of_export(const bm_export_options *options, bm_settings *o
                                    .output = &o.output,
                                    .callbacks = &o.callbacks};
     BM_TRY(check_export(&o, err));
-    return bm_settings_settle(out, &parts, err);
+    return bm_settings_resolve(out, &parts, err);
 }
 
 /* --- bands --- */

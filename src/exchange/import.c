@@ -888,7 +888,7 @@ bm_status bm_settings_of_import(const bm_import_options *options, bm_settings *o
                                    .output = &o.output,
                                    .callbacks = &o.callbacks};
     BM_TRY(check_import(&o, err));
-    return bm_settings_settle(out, &parts, err);
+    return bm_settings_resolve(out, &parts, err);
 }
 
 /* --- what the file says --- */

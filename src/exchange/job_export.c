@@ -58,7 +58,7 @@ static bm_status run_job(const bm_settings *settings, bm_sign_dir *dir, const bm
                      .form = bm_export_form_of(settings->results.exchange.to),
                      .word_bytes = bm_scheme_word_bytes(settings->sketch.scheme)};
     job.context.inputs.recorded = recipe;
-    bm_job_context_take(&job.context, bm_manifest_bytes(bm_sign_dir_manifest(dir)));
+    bm_job_context_reserve(&job.context, bm_manifest_bytes(bm_sign_dir_manifest(dir)));
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_report_read_counts(bm_sign_dir_manifest(dir), &job.context.counts, err));
     BM_TRY_OUT(bm_job_begin(&job, 0, err));
@@ -79,7 +79,7 @@ static bm_status resolve(bm_sign_dir *dir, bm_recipe *recipe, bm_settings *setti
 {
     const bm_export_form *form = bm_export_form_of(settings->results.exchange.to);
     const bm_manifest *manifest = bm_sign_dir_manifest(dir);
-    BM_TRY(bm_recipe_settle(recipe, settings, err));
+    BM_TRY(bm_recipe_apply(recipe, settings, err));
     BM_TRY(bm_export_form_check(form, settings, err));
     return bm_export_resolve_plan(form, manifest, settings, err);
 }

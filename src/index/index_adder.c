@@ -2,7 +2,7 @@
  *
  * With `unique` the index answers for a whole batch at once (or as much of it as fits into
  * memory), as it was
- * before the batch; what the batch itself changes is told by index_adder.h and index_adder.h.
+ * before the batch; what the batch itself changes is found by index_adder.h.
  *
  * Tests: tests/cli/cases/index_add.sh, tests/cli/cases/index_ids.sh,
  *        tests/cli/cases/index_resume.sh, tests/cli/cases/index_unique.sh,
@@ -90,7 +90,7 @@ static bm_status note_hits(bm_index_ids *ids, const id_key *keys, const bm_store
     return BM_OK;
 }
 
-static bm_status look_up(bm_index_ids *ids, uint32_t table, bm_error *err)
+static bm_status find_all(bm_index_ids *ids, uint32_t table, bm_error *err)
 {
     const size_t n = ids->batch->n;
     bm_store_hits hits = {0};
@@ -152,7 +152,7 @@ bm_status bm_index_ids_begin(bm_index_ids *ids, const bm_store_view *view, uint3
         return BM_OK;
     for (size_t i = 0; i < batch->n; i++)
         ids->known[i] = BM_ID_NONE;
-    BM_TRY(look_up(ids, table, err));
+    BM_TRY(find_all(ids, table, err));
     return sort_known(ids, err);
 }
 
@@ -176,7 +176,7 @@ out:
     return BM_OK;
 }
 
-bm_status bm_index_ids_look_up(bm_index_ids *ids, size_t i, bm_error *err)
+bm_status bm_index_ids_find(bm_index_ids *ids, size_t i, bm_error *err)
 {
     uint32_t number;
     BM_TRY(bm_grow_array(&ids->known, &ids->cap_known, i + 1, err));
@@ -217,7 +217,7 @@ static uint32_t holder_of(const bm_index_ids *ids, bm_str id)
     return number == BM_ID_NONE ? BM_ID_NONE : ids->holder[number];
 }
 
-bool bm_index_ids_taken(const bm_index_ids *ids, size_t i, bool *in_batch, uint32_t *who)
+bool bm_index_ids_owner(const bm_index_ids *ids, size_t i, bool *in_batch, uint32_t *who)
 {
     const uint32_t holder = holder_of(ids, ids->batch->docs[i].id), known = ids->known[i];
     *in_batch = holder != BM_ID_NONE;
@@ -230,7 +230,7 @@ bool bm_index_ids_taken(const bm_index_ids *ids, size_t i, bool *in_batch, uint3
     return true;
 }
 
-bm_status bm_index_ids_hold(bm_index_ids *ids, size_t i, bm_error *err)
+bm_status bm_index_ids_add(bm_index_ids *ids, size_t i, bm_error *err)
 {
     uint32_t number;
     BM_TRY(bm_id_set_add(&ids->set, ids->batch->docs[i].id, &number, err));
@@ -244,7 +244,7 @@ bm_status bm_index_ids_drop(bm_index_ids *ids, size_t i, uint32_t *dropped, bm_e
     bool in_batch;
     uint32_t who;
     *dropped = BM_ID_NONE;
-    if (!bm_index_ids_taken(ids, i, &in_batch, &who))
+    if (!bm_index_ids_owner(ids, i, &in_batch, &who))
         return BM_OK;
     if (in_batch) {
         ids->holder[bm_id_set_find(&ids->set, ids->batch->docs[i].id)] = BM_ID_NONE;
@@ -343,7 +343,7 @@ void bm_index_near_add(bm_index_near *near, size_t i)
     }
 }
 
-void bm_index_near_take_out(bm_index_near *near, size_t i)
+void bm_index_near_remove(bm_index_near *near, size_t i)
 {
     near->there[i] = false;
 }
@@ -505,9 +505,9 @@ static bm_status hash_before(bm_index_add_note *note, const bm_job_context *job,
         struct stat info = {0};
         if (source->unreadable == NULL && stat(source->path, &info) != 0)
             return bm_fail_errno(err, errno, source->name, "cannot look at");
-        const uint64_t told[] = {(uint64_t)info.st_size, (uint64_t)info.st_mtim.tv_sec,
-                                 (uint64_t)info.st_mtim.tv_nsec};
-        note->before = XXH3_64bits_withSeed(told, sizeof told, note->before);
+        const uint64_t facts[] = {(uint64_t)info.st_size, (uint64_t)info.st_mtim.tv_sec,
+                                  (uint64_t)info.st_mtim.tv_nsec};
+        note->before = XXH3_64bits_withSeed(facts, sizeof facts, note->before);
     }
     return BM_OK;
 }
@@ -549,8 +549,9 @@ static bm_status part(const char *text, bm_index_add_note *note, uint64_t fields
     return BM_OK;
 }
 
-static bm_status go_on(bm_index_add_note *note, const bm_job_context *job,
-                       const uint64_t fields[N_FIELDS], bm_index_add_place *place, bm_error *err)
+static bm_status resume_from(bm_index_add_note *note, const bm_job_context *job,
+                             const uint64_t fields[N_FIELDS], bm_index_add_place *place,
+                             bm_error *err)
 {
     const char *path = job->settings->output.path;
     const size_t n = bm_input_set_count(job->inputs.set);
@@ -594,7 +595,7 @@ bm_status bm_index_add_note_open(const bm_job_context *job, const bm_store_view 
     BM_TRY_OUT(bm_buf_end(&text, err));
     BM_TRY_OUT(part(text.data, note, fields, &found, err));
     if (found && job->settings->results.resume)
-        BM_TRY_OUT(go_on(note, job, fields, place, err));
+        BM_TRY_OUT(resume_from(note, job, fields, place, err));
 out:
     bm_buf_reset(&text);
     return status;
@@ -662,7 +663,7 @@ void bm_index_adder_reset(bm_index_adder *adder)
 /* --- ids --- */
 
 /* Where a document stands, as messages say it; "" where that is not known. */
-static void say_place(const bm_index_adder *a, const bm_store_doc *doc, char *out, size_t cap)
+static void format_place(const bm_index_adder *a, const bm_store_doc *doc, char *out, size_t cap)
 {
     bm_buf name = {0};
     const bm_str names = {a->input_names.data, a->input_names.len};
@@ -688,7 +689,7 @@ static bm_status repeated(const bm_index_adder *a, const bm_store_doc *doc, bool
     BM_TRY_OUT(bm_index_input_name((bm_str){a->input_names.data, a->input_names.len}, doc->input,
                                    &name, err));
     const int len = (int)(doc->id.len > SHOWN_ID ? SHOWN_ID : doc->id.len);
-    say_place(a, &other, place, sizeof place);
+    format_place(a, &other, place, sizeof place);
     status = bm_fail_at(err, BM_ERR_INPUT, name.len > 0 ? name.data : NULL, doc->line,
                         "the id '%.*s' is in the index already%s (ids must differ; "
                         "`duplicate_ids` skip, replace or number says what becomes of it)",
@@ -712,14 +713,14 @@ out:
 }
 
 /* Document i is to be added; its id may be somebody else's. */
-static bm_status take_id(bm_index_adder *a, size_t i, bm_error *err)
+static bm_status claim_id(bm_index_adder *a, size_t i, bm_error *err)
 {
     const bm_duplicate_ids rule = a->job->settings->input.duplicate_ids;
     bm_store_doc *doc = &a->ids.batch->docs[i];
     bool in_batch;
     uint32_t who, dropped;
     bm_status status = BM_OK;
-    if (bm_index_ids_taken(&a->ids, i, &in_batch, &who)) {
+    if (bm_index_ids_owner(&a->ids, i, &in_batch, &who)) {
         if (rule == BM_DUPLICATE_IDS_NUMBER) {
             status = bm_index_ids_number(&a->ids, doc->id, &doc->id, err);
             a->counts.numbered++;
@@ -730,11 +731,11 @@ static bm_status take_id(bm_index_adder *a, size_t i, bm_error *err)
                 a->stays[dropped] = false;
                 a->counts.added--;
                 if (a->job->settings->index.unique)
-                    bm_index_near_take_out(&a->near, dropped);
+                    bm_index_near_remove(&a->near, dropped);
             }
         }
     }
-    return status == BM_OK ? bm_index_ids_hold(&a->ids, i, err) : status;
+    return status == BM_OK ? bm_index_ids_add(&a->ids, i, err) : status;
 }
 
 /* --- unique --- */
@@ -768,7 +769,7 @@ static void best_of_batch(bm_index_adder *a, size_t i, best_match *best)
     bool in_batch;
     uint32_t who;
     const bool replaces = a->job->settings->input.duplicate_ids == BM_DUPLICATE_IDS_REPLACE &&
-                          bm_index_ids_taken(&a->ids, i, &in_batch, &who) && in_batch;
+                          bm_index_ids_owner(&a->ids, i, &in_batch, &who) && in_batch;
     if (bm_index_near_best(&a->near, i, replaces ? who : SIZE_MAX, &other, &similarity) &&
         similarity > best->similarity)
         *best = (best_match){similarity, true, (uint32_t)other};
@@ -790,14 +791,14 @@ static bm_status write_row(bm_index_adder *a, size_t i, const best_match *best, 
 /* --- a batch --- */
 
 /* Document i; with `unique` the k-th that the index was asked about. */
-static bm_status take_doc(bm_index_adder *a, size_t i, size_t k, bm_error *err)
+static bm_status decide_doc(bm_index_adder *a, size_t i, size_t k, bm_error *err)
 {
     const bm_settings *s = a->job->settings;
     const bm_store_doc *doc = &a->ids.batch->docs[i];
     best_match best = {.similarity = -1};
     bool in_batch;
     uint32_t who;
-    const bool taken = bm_index_ids_taken(&a->ids, i, &in_batch, &who);
+    const bool taken = bm_index_ids_owner(&a->ids, i, &in_batch, &who);
     a->stays[i] = false;
     if (doc->id.len == 0)
         return nameless(a, doc, err);
@@ -815,7 +816,7 @@ static bm_status take_doc(bm_index_adder *a, size_t i, size_t k, bm_error *err)
         a->counts.matched++;
         return write_row(a, i, &best, err);
     }
-    BM_TRY(take_id(a, i, err));
+    BM_TRY(claim_id(a, i, err));
     a->stays[i] = true;
     a->counts.added++;
     if (s->index.unique)
@@ -859,7 +860,7 @@ out:
     return status;
 }
 
-static bm_status take_docs(bm_index_adder *a, const bm_gathered *batch, bm_error *err)
+static bm_status decide_docs(bm_index_adder *a, const bm_gathered *batch, bm_error *err)
 {
     const bool unique = a->job->settings->index.unique;
     if (unique) {
@@ -872,7 +873,7 @@ static bm_status take_docs(bm_index_adder *a, const bm_gathered *batch, bm_error
             BM_TRY(search(a, batch, begin, err));
             end = begin + a->found.n;
         }
-        BM_TRY(take_doc(a, i, i - begin, err));
+        BM_TRY(decide_doc(a, i, i - begin, err));
     }
     return BM_OK;
 }
@@ -922,7 +923,7 @@ bool bm_index_adder_is_due(const bm_index_adder *a)
            (a->commits.input >= COMMIT_INPUT || bm_clock_seconds() >= a->commits.due);
 }
 
-bm_status bm_index_adder_take(void *ctx, bm_gathered *batch, bm_error *err)
+bm_status bm_index_adder_add(void *ctx, bm_gathered *batch, bm_error *err)
 {
     bm_index_adder *a = ctx;
     const bm_store_facts *facts = bm_store_facts_of(a->store);
@@ -931,7 +932,7 @@ bm_status bm_index_adder_take(void *ctx, bm_gathered *batch, bm_error *err)
     BM_TRY_OUT(bm_grow_array(&a->stays, &a->cap_stays, batch->n, err));
     BM_TRY_OUT(bm_store_view_open(a->store, &a->view, err));
     BM_TRY_OUT(bm_index_ids_begin(&a->ids, a->view, facts->bands, batch, err));
-    BM_TRY_OUT(take_docs(a, batch, err));
+    BM_TRY_OUT(decide_docs(a, batch, err));
     /* else its ids were what was to be looked at */
     if (!batch->broken)
         BM_TRY_OUT(bm_index_adder_end_batch(a, batch, err));
@@ -956,13 +957,13 @@ bm_status bm_index_adder_begin_batch(bm_index_adder *a, const bm_gathered *batch
     return bm_index_near_begin(&a->near, batch, most, &a->shape, err);
 }
 
-bm_status bm_index_adder_take_one(bm_index_adder *a, const bm_gathered *batch, bm_error *err)
+bm_status bm_index_adder_add_one(bm_index_adder *a, const bm_gathered *batch, bm_error *err)
 {
     const size_t i = batch->n - 1;
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_index_ids_look_up(&a->ids, i, err));
+    BM_TRY_OUT(bm_index_ids_find(&a->ids, i, err));
     BM_TRY_OUT(search(a, batch, i, err));
-    status = take_doc(a, i, 0, err);
+    status = decide_doc(a, i, 0, err);
 out:
     a->commits.input += batch->input_bytes;
     return status;

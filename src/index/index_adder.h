@@ -41,14 +41,14 @@ typedef struct bm_index_ids {
 bm_status bm_index_ids_begin(bm_index_ids *ids, const bm_store_view *view, uint32_t table,
                              const bm_gathered *batch, bm_error *err);
 /* The same for one more document, i, of a batch that grows. */
-bm_status bm_index_ids_look_up(bm_index_ids *ids, size_t i, bm_error *err);
+bm_status bm_index_ids_find(bm_index_ids *ids, size_t i, bm_error *err);
 void bm_index_ids_reset(bm_index_ids *ids);
 
 /* Who has the id of document i: one before it in the batch (*in_batch), or one of the index. False:
  * nobody. */
-bool bm_index_ids_taken(const bm_index_ids *ids, size_t i, bool *in_batch, uint32_t *who);
+bool bm_index_ids_owner(const bm_index_ids *ids, size_t i, bool *in_batch, uint32_t *who);
 /* Document i stays, under the id docs[i].id, which nobody has. */
-bm_status bm_index_ids_hold(bm_index_ids *ids, size_t i, bm_error *err);
+bm_status bm_index_ids_add(bm_index_ids *ids, size_t i, bm_error *err);
 /* Whoever has the id of document i goes: *dropped is the one of the batch, BM_ID_NONE: one of the
  * index. */
 bm_status bm_index_ids_drop(bm_index_ids *ids, size_t i, uint32_t *dropped, bm_error *err);
@@ -83,7 +83,7 @@ bm_status bm_index_near_begin(bm_index_near *near, const bm_gathered *batch, siz
                               const bm_gather_shape *shape, bm_error *err);
 void bm_index_near_reset(bm_index_near *near);
 void bm_index_near_add(bm_index_near *near, size_t i);
-void bm_index_near_take_out(bm_index_near *near, size_t i);
+void bm_index_near_remove(bm_index_near *near, size_t i);
 /* The document in it that is most like document i and reaches the threshold, of equal ones the
  * first, but for document `but`; *similarity. False: there is none. */
 bool bm_index_near_best(bm_index_near *near, size_t i, size_t but, size_t *best,
@@ -162,13 +162,13 @@ typedef struct bm_index_adder {
 } bm_index_adder; /* {0} with its first members filled; reset */
 
 /* The documents of a settled batch: a bm_feed_fn (index_feed.h), `ctx` is the adder. */
-bm_status bm_index_adder_take(void *ctx, bm_gathered *batch, bm_error *err);
+bm_status bm_index_adder_add(void *ctx, bm_gathered *batch, bm_error *err);
 /* The same for a batch that grows, up to `most` documents: take_one decides about the last one,
  * which the callee may leave in (adder->stays[] of it); the documents that stay go into the index
  * at the end. */
 bm_status bm_index_adder_begin_batch(bm_index_adder *adder, const bm_gathered *batch, size_t most,
                                      bm_error *err);
-bm_status bm_index_adder_take_one(bm_index_adder *adder, const bm_gathered *batch, bm_error *err);
+bm_status bm_index_adder_add_one(bm_index_adder *adder, const bm_gathered *batch, bm_error *err);
 bm_status bm_index_adder_end_batch(bm_index_adder *adder, bm_gathered *batch, bm_error *err);
 /* Is it time for a commit? */
 bool bm_index_adder_is_due(const bm_index_adder *adder);

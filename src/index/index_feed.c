@@ -23,20 +23,20 @@
 
 bm_status bm_gathered_reserve(bm_gathered *g, const bm_gather_shape *shape, size_t n, bm_error *err)
 {
-    BM_TRY(bm_grow_array(&g->docs, &g->room.docs, n, err));
+    BM_TRY(bm_grow_array(&g->docs, &g->caps.docs, n, err));
     if (shape->sets)
-        BM_TRY(bm_grow_array(&g->sets, &g->room.sets, n, err));
+        BM_TRY(bm_grow_array(&g->sets, &g->caps.sets, n, err));
     if (!shape->sets)
-        BM_TRY(bm_grow_array(&g->words, &g->room.words, n * shape->words, err));
-    return bm_grow_array(&g->keys, &g->room.keys, n * shape->bands, err);
+        BM_TRY(bm_grow_array(&g->words, &g->caps.words, n * shape->words, err));
+    return bm_grow_array(&g->keys, &g->caps.keys, n * shape->bands, err);
 }
 
-static bm_status make_room(bm_gathered *to, const bm_gather_shape *shape,
-                           const bm_ingest_batch *batch, bm_error *err)
+static bm_status reserve_for(bm_gathered *to, const bm_gather_shape *shape,
+                             const bm_ingest_batch *batch, bm_error *err)
 {
     BM_TRY(bm_gathered_reserve(to, shape, to->n + batch->n_docs, err));
     if (shape->sets)
-        BM_TRY(bm_grow_array(&to->hashes, &to->room.hashes,
+        BM_TRY(bm_grow_array(&to->hashes, &to->caps.hashes,
                              to->n_hashes + bm_shingle_batch_hashes(&batch->shingles), err));
     return BM_OK;
 }
@@ -68,7 +68,7 @@ bm_status bm_gathered_add(bm_gathered *to, const bm_gather_shape *shape,
                           const bm_ingest_batch *batch, bm_error *err)
 {
     const size_t n = batch->n_docs;
-    BM_TRY(n == 0 ? BM_OK : make_room(to, shape, batch, err));
+    BM_TRY(n == 0 ? BM_OK : reserve_for(to, shape, batch, err));
     BM_TRY(bm_buf_add(&to->ids, batch->ids.data, batch->ids.len, err));
     for (size_t i = 0; i < n; i++)
         add_doc(to, shape, batch, i);
@@ -102,7 +102,7 @@ static bm_status sort_sets(void *ctx, uint32_t thread, size_t begin, size_t end,
     return BM_OK;
 }
 
-bm_status bm_gathered_settle(bm_gathered *g, const bm_gather_shape *shape, bm_pool *pool,
+bm_status bm_gathered_finish(bm_gathered *g, const bm_gather_shape *shape, bm_pool *pool,
                              bm_error *err)
 {
     size_t id = 0, hash = 0;
@@ -142,10 +142,10 @@ void bm_gathered_drop(bm_gathered *g, const bm_gather_shape *shape, const bool *
 
 uint64_t bm_gathered_bytes(const bm_gathered *g)
 {
-    const bm_gather_room *room = &g->room;
-    return g->ids.cap + room->docs * sizeof *g->docs + room->sets * sizeof *g->sets +
-           room->hashes * sizeof *g->hashes + room->words * sizeof *g->words +
-           room->keys * sizeof *g->keys;
+    const bm_gather_caps *caps = &g->caps;
+    return g->ids.cap + caps->docs * sizeof *g->docs + caps->sets * sizeof *g->sets +
+           caps->hashes * sizeof *g->hashes + caps->words * sizeof *g->words +
+           caps->keys * sizeof *g->keys;
 }
 
 bool bm_gathered_is_full(const bm_gathered *g, const bm_gather_shape *shape, uint64_t most)
@@ -193,7 +193,7 @@ static bool is_full(const bm_index_feed *feed, const bm_gathered *g)
                         g->input_bytes >= feed->full_input || g->n >= BM_DOCS_MAX / 2);
 }
 
-static bm_gathered *take_filling(exchange *x)
+static bm_gathered *detach_filling(exchange *x)
 {
     bm_gathered *g = x->filling;
     x->filling = x->spare;
@@ -215,7 +215,7 @@ static void hand_over(exchange *x)
         pthread_cond_wait(&x->moved, &x->lock);
     if (x->stopped)
         return;
-    x->ready = take_filling(x);
+    x->ready = detach_filling(x);
     pthread_cond_broadcast(&x->moved);
 }
 
@@ -246,7 +246,7 @@ out:
 
 /* A long document is read: what was gathered before goes first, and it will stand twice in memory.
  */
-static bm_status feed_make_room(void *ctx, uint64_t wanted, uint64_t *free, bm_error *err)
+static bm_status wait_for_memory(void *ctx, uint64_t wanted, uint64_t *free, bm_error *err)
 {
     (void)wanted, (void)err;
     exchange *x = ctx;
@@ -263,14 +263,14 @@ static void *read_all(void *arg)
 {
     exchange *x = arg;
     bm_error error = {0};
-    const bm_ingest_wish wish = {.words = !x->feed->shape.sets,
-                                 .keys = true,
-                                 .no_table = true,
-                                 .sink = on_batch,
-                                 .sink_ctx = x,
-                                 .room = feed_make_room,
-                                 .room_ctx = x};
-    const bm_status status = bm_job_context_ingest(x->feed->job, &wish, &error);
+    const bm_ingest_request request = {.words = !x->feed->shape.sets,
+                                       .keys = true,
+                                       .no_table = true,
+                                       .sink = on_batch,
+                                       .sink_ctx = x,
+                                       .room = wait_for_memory,
+                                       .room_ctx = x};
+    const bm_status status = bm_job_context_ingest(x->feed->job, &request, &error);
     pthread_mutex_lock(&x->lock);
     x->ended = true;
     x->status = status;
@@ -315,7 +315,7 @@ static bm_gathered *next(exchange *x)
         g = x->ready;
         x->ready = NULL;
     } else if (x->filling != NULL && x->filling->n > 0) {
-        g = take_filling(x);
+        g = detach_filling(x);
     }
     x->taking = g != NULL;
     pthread_cond_broadcast(&x->moved);
@@ -324,7 +324,7 @@ static bm_gathered *next(exchange *x)
 }
 
 /* It was added: it is free for what follows. */
-static void give_back(exchange *x, bm_gathered *g, bm_status status)
+static void recycle(exchange *x, bm_gathered *g, bm_status status)
 {
     bm_gathered_clear(g);
     if (bm_gathered_bytes(g) > 2 * x->feed->full_bytes) /* a long document made it large */
@@ -340,7 +340,7 @@ static void give_back(exchange *x, bm_gathered *g, bm_status status)
     pthread_mutex_unlock(&x->lock);
 }
 
-static bm_status take_all(exchange *x, bm_error *err)
+static bm_status drain(exchange *x, bm_error *err)
 {
     const bm_index_feed *feed = x->feed;
     bm_status status = BM_OK;
@@ -348,10 +348,10 @@ static bm_status take_all(exchange *x, bm_error *err)
     while (status == BM_OK && (g = next(x)) != NULL) {
         status = bm_meter_check(&feed->job->meter, err);
         if (status == BM_OK)
-            status = bm_gathered_settle(g, &feed->shape, feed->job->pool, err);
+            status = bm_gathered_finish(g, &feed->shape, feed->job->pool, err);
         if (status == BM_OK)
-            status = feed->take(feed->take_ctx, g, err);
-        give_back(x, g, status);
+            status = feed->sink(feed->sink_ctx, g, err);
+        recycle(x, g, status);
     }
     if (status != BM_OK)
         bm_meter_stop(&feed->job->meter); /* who waits for input is to give up */
@@ -367,7 +367,7 @@ bm_status bm_index_feed_run(bm_index_feed *feed, bm_error *err)
     pthread_cond_init(&x.moved, NULL);
     const int code = bm_thread_start(&thread, read_all, &x);
     bm_status status =
-        code == 0 ? take_all(&x, err) : bm_fail_errno(err, code, NULL, "cannot start a thread");
+        code == 0 ? drain(&x, err) : bm_fail_errno(err, code, NULL, "cannot start a thread");
     if (code == 0)
         pthread_join(thread, NULL);
     if (status == BM_OK && x.status != BM_OK) {

@@ -28,9 +28,9 @@ typedef struct bm_gather_shape {
 } bm_gather_shape;
 
 /* Room of the arrays below. */
-typedef struct bm_gather_room {
+typedef struct bm_gather_caps {
     size_t docs, sets, hashes, words, keys;
-} bm_gather_room;
+} bm_gather_caps;
 
 typedef struct bm_gathered {
     size_t n;
@@ -41,7 +41,7 @@ typedef struct bm_gathered {
     uint32_t *words;
     uint64_t *keys;
     size_t n_hashes;
-    bm_gather_room room;
+    bm_gather_caps caps;
     uint64_t input_bytes;   /* of texts, or of hashes */
     uint64_t records;       /* of the inputs, up to the end of the last document */
     bm_content_place place; /* behind it */
@@ -56,7 +56,7 @@ bm_status bm_gathered_add(bm_gathered *to, const bm_gather_shape *shape,
                           const bm_ingest_batch *batch, bm_error *err);
 /* Nothing more is added: sort the sets, on all threads, unless they are to stay unsorted, and let
  * documents and `sets` point to what is theirs. */
-bm_status bm_gathered_settle(bm_gathered *g, const bm_gather_shape *shape, bm_pool *pool,
+bm_status bm_gathered_finish(bm_gathered *g, const bm_gather_shape *shape, bm_pool *pool,
                              bm_error *err);
 /* Leave out the documents for which stays[i] is false: those behind them move up. */
 void bm_gathered_drop(bm_gathered *g, const bm_gather_shape *shape, const bool *stays);
@@ -79,11 +79,11 @@ typedef struct bm_index_feed {
     /* When what there is is handed over (bm_clock_seconds): read while nothing is being added.
      * NULL: when it is full. */
     const double *due;
-    bm_feed_fn take;
-    void *take_ctx;
+    bm_feed_fn sink;
+    void *sink_ctx;
 } bm_index_feed;
 
-/* Read all inputs. What reading fails with, unless `take` fails on what was read before it. */
+/* Read all inputs. What reading fails with, unless `sink` fails on what was read before it. */
 bm_status bm_index_feed_run(bm_index_feed *feed, bm_error *err);
 
 #endif

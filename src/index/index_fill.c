@@ -43,15 +43,15 @@ static bm_status list_manifests(bm_sign_dir *const *dirs, size_t n, bm_index_sou
     return BM_OK;
 }
 
-bm_status bm_index_sources_settle(bm_sign_dir *const *dirs, size_t n, bm_settings *settings,
-                                  bm_index_sources *out, bm_error *err)
+bm_status bm_index_sources_resolve(bm_sign_dir *const *dirs, size_t n, bm_settings *settings,
+                                   bm_index_sources *out, bm_error *err)
 {
     bm_settings are = *settings;
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_job_context_check_outputs(settings, settings->input.paths,
                                             settings->input.n_paths, err));
     BM_TRY_OUT(list_manifests(dirs, n, out, err));
-    BM_TRY_OUT(bm_recipe_settle(&out->recipe, &are, err));
+    BM_TRY_OUT(bm_recipe_apply(&out->recipe, &are, err));
     BM_TRY_OUT(bm_recorded_options_check(settings, &are, bm_sign_dir_path(dirs[0]), err));
     BM_TRY_OUT(bm_recipe_find(&out->recipe, &are, err));
     status = bm_recipe_check_files(&out->recipe, &are.callbacks, err);
@@ -119,8 +119,8 @@ static const char *differs(const bm_settings *a, const bm_settings *b)
     return bm_text_differs(&a->text, &b->text);
 }
 
-static bm_status settle(const bm_index_signed *dirs, const char *path, bm_settings *s,
-                        bm_error *err)
+static bm_status resolve_signed(const bm_index_signed *dirs, const char *path, bm_settings *s,
+                                bm_error *err)
 {
     const char *dir = bm_sign_dir_path(dirs->dirs[0]);
     bm_settings are = *s;
@@ -157,9 +157,9 @@ bm_status bm_index_signed_open(bm_settings *settings, const char *path, bm_index
         return bm_fail_field(err, "resume", "`resume` continues documents, not signatures");
     status = open_dirs(settings, out, err);
     if (status == BM_OK)
-        status = settle(out, path, settings, err);
+        status = resolve_signed(out, path, settings, err);
     if (status == BM_OK && settings->index.store == BM_INDEX_SETS)
-        status = bm_index_sources_settle(out->dirs, out->n_open, settings, &out->sources, err);
+        status = bm_index_sources_resolve(out->dirs, out->n_open, settings, &out->sources, err);
     if (status == BM_OK && settings->index.store == BM_INDEX_SETS)
         out->n = 0; /* it is a job over documents now */
     if (status != BM_OK)
@@ -262,7 +262,7 @@ static bm_status add_block(const block *b, bm_index_adder *adder, bm_gathered *g
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_meter_check(&adder->job->meter, err));
     BM_TRY_OUT(load(b, adder, g, err));
-    BM_TRY_OUT(bm_gathered_settle(g, &adder->shape, adder->job->pool, err));
+    BM_TRY_OUT(bm_gathered_finish(g, &adder->shape, adder->job->pool, err));
     for (size_t i = 0; i < n; i++) {
         counts->empty += g->docs[i].n_shingles == 0;
         counts->shingles += g->docs[i].n_shingles;
@@ -270,7 +270,7 @@ static bm_status add_block(const block *b, bm_index_adder *adder, bm_gathered *g
 out:
     counts->documents += n;
     counts->records += n;
-    return status == BM_OK ? bm_index_adder_take(adder, g, err) : status;
+    return status == BM_OK ? bm_index_adder_add(adder, g, err) : status;
 }
 
 static bm_status count_short(const bm_sign_dir *dir, bm_counts *counts, bm_error *err)
@@ -442,7 +442,7 @@ static bm_status add(void *ctx, const bm_record *record, bm_error *err)
     BM_TRY(begin_batch(f, err));
     BM_TRY(append(f, record, err));
     const size_t last = f->batch.n - 1;
-    bm_status status = bm_index_adder_take_one(f->adder, &f->batch, err);
+    bm_status status = bm_index_adder_add_one(f->adder, &f->batch, err);
     if (status == BM_OK && !f->adder->stays[last])
         drop_last(f);
     else
@@ -493,7 +493,7 @@ out:
 #define FULL_INPUT ((uint64_t)64 << 20)
 
 /* What the adder is told of the index as it is. */
-static bm_status look_at_index(const bm_index_fill *fill, bm_index_adder *a, bm_error *err)
+static bm_status read_index(const bm_index_fill *fill, bm_index_adder *a, bm_error *err)
 {
     bm_store_view *view = NULL;
     bm_job_context *job = &fill->job->context;
@@ -536,8 +536,8 @@ static bm_status read_all(const bm_index_fill *fill, bm_index_adder *a, bm_error
                           .full_bytes = shares.gather,
                           .full_input = FULL_INPUT,
                           .due = fill->commits ? &a->commits.due : NULL,
-                          .take = bm_index_adder_take,
-                          .take_ctx = a};
+                          .sink = bm_index_adder_add,
+                          .sink_ctx = a};
     if (fill->dirs != NULL && fill->dirs->n > 0)
         return bm_index_signed_run(fill->dirs, a, shares.gather, err);
     return job->settings->index.follow ? bm_index_follow_run(a, err)
@@ -569,10 +569,10 @@ bm_status bm_index_fill_run(const bm_index_fill *fill, bm_error *err)
                                   .word_bytes = bm_scheme_word_bytes(s->sketch.scheme)},
                         .search_memory = shares.search};
     bm_job_context_plan(job, BM_START_DOCUMENTS);
-    bm_job_context_take(job,
-                        shares.store + 2 * shares.gather + (s->index.unique ? shares.search : 0));
+    bm_job_context_reserve(job, shares.store + 2 * shares.gather +
+                                    (s->index.unique ? shares.search : 0));
     bm_status status = BM_OK;
-    BM_TRY_OUT(look_at_index(fill, &a, err));
+    BM_TRY_OUT(read_index(fill, &a, err));
     BM_TRY_OUT(begin_rows(&a, s, err));
     status = read_and_add(fill, &a, err);
 out:

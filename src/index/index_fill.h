@@ -19,8 +19,8 @@ typedef struct bm_index_sources {
  * and where their inputs are now, and borrow from *out: the job is one over documents.
  * BM_ERR_USAGE: another way to read was asked for, or an output is an input. BM_ERR_FORMAT: an
  * input is missing, or its bytes differ. */
-bm_status bm_index_sources_settle(bm_sign_dir *const *dirs, size_t n, bm_settings *settings,
-                                  bm_index_sources *out, bm_error *err);
+bm_status bm_index_sources_resolve(bm_sign_dir *const *dirs, size_t n, bm_settings *settings,
+                                   bm_index_sources *out, bm_error *err);
 void bm_index_sources_reset(bm_index_sources *sources);
 
 /* index_signed -- directories that `sign` wrote as the documents of an index: their rows, where

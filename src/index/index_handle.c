@@ -226,7 +226,7 @@ static bm_status open_index(bm_index *index, const bm_index_options *options, bm
     s->threads = options->resources.threads != 0 ? options->resources.threads : bm_cpu_count();
     BM_TRY(open_store(index, options->resources.memory, &from, err));
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_index_settings_take(bm_store_facts_of(from->store), index->path, s, err));
+    BM_TRY_OUT(bm_index_settings_load(bm_store_facts_of(from->store), index->path, s, err));
     status = show(index, from, err);
 out:
     if (from->users == 0) {

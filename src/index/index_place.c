@@ -164,7 +164,7 @@ static const char *hash_name(const bm_settings *fixed)
                                       : bm_option_word(BM_OPTION_HASH, fixed->text.hash);
 }
 
-bm_status bm_index_settings_take(const bm_store_facts *facts, const char *path,
+bm_status bm_index_settings_load(const bm_store_facts *facts, const char *path,
                                  bm_settings *settings, bm_error *err)
 {
     bm_manifest *manifest = NULL;
@@ -262,7 +262,7 @@ bm_status bm_index_work_open(const bm_settings *settings, bool replaces, bool lo
     if (replaces && lock)
         BM_TRY_OUT(lock_old(settings->output.path, &out->old, err));
     status =
-        bm_out_dir_room_for(out->dir, files, sizeof files / sizeof files[0] - 1, &out->folder, err);
+        bm_out_dir_reserve(out->dir, files, sizeof files / sizeof files[0] - 1, &out->folder, err);
 out:
     if (status != BM_OK)
         bm_index_work_close(out);

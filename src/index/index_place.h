@@ -24,7 +24,7 @@ bm_store_facts bm_index_facts(const bm_settings *settings, const bm_buf *text);
 /* What the index at `path` has fixed into settings that are checked: text, sketch, hash, bands,
  * plan, perms_used and store. BM_ERR_FORMAT: not what this version knows (or Unicode tables of
  * another version). BM_ERR_USAGE: the settings asked for something else, and the field is named. */
-bm_status bm_index_settings_take(const bm_store_facts *facts, const char *path,
+bm_status bm_index_settings_load(const bm_store_facts *facts, const char *path,
                                  bm_settings *settings, bm_error *err);
 /* Words of a signature that are computed: as many as its bands need where only sets are kept. 0:
  * all. */

@@ -93,7 +93,7 @@ out:
 /* index_add -- more documents into an index. */
 
 /* The index stays as at its last commit: say how to go on from there. */
-static void say_committed(bm_job *job, bm_status status, bm_error *err)
+static void append_resume_hint(bm_job *job, bm_status status, bm_error *err)
 {
     const bm_index_counts *counts = &job->context.counts.results.index;
     if (counts->commits == 0 || status == BM_OK || err == NULL)
@@ -117,7 +117,7 @@ static bm_status add_all(bm_job *job, bm_store *store, const bm_index_signed *di
         status = bm_index_fill_run(
             &(bm_index_fill){.job = job, .store = store, .dirs = dirs, .commits = true}, err);
     if (status != BM_OK)
-        say_committed(job, status, err);
+        append_resume_hint(job, status, err);
     if (status == BM_OK)
         status = bm_index_count(store, &job->context, err);
     return status == BM_OK ? bm_job_finish(job, &(bm_job_ending){0}, err) : status;
@@ -133,7 +133,7 @@ static bm_status add_run_job(bm_settings *settings, bm_summary **out, bm_error *
     const bm_store_cfg cfg = bm_index_store_cfg(&job.context, BM_STORE_WRITE);
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_store_open(path, &cfg, &store, err));
-    BM_TRY_OUT(bm_index_settings_take(bm_store_facts_of(store), path, settings, err));
+    BM_TRY_OUT(bm_index_settings_load(bm_store_facts_of(store), path, settings, err));
     BM_TRY_OUT(bm_index_signed_open(settings, path, &dirs, err));
     status = add_all(&job, store, &dirs, err);
 out:
@@ -215,7 +215,7 @@ static bm_status read_more(const removal *r, id_lines *lines, bool *end, bm_erro
     return BM_OK;
 }
 
-static bm_status take_line(removal *r, id_lines *lines, char *id, size_t len, bm_error *err)
+static bm_status remove_line(removal *r, id_lines *lines, char *id, size_t len, bm_error *err)
 {
     const size_t bom = lines->line++ == 0 ? bm_bom_bytes(id, len) : 0;
     id += bom;
@@ -232,7 +232,7 @@ static bm_status take_line(removal *r, id_lines *lines, char *id, size_t len, bm
 }
 
 /* The whole lines of what was read; at the end the last one too. */
-static bm_status take_lines(removal *r, id_lines *lines, bool end, bm_error *err)
+static bm_status remove_lines(removal *r, id_lines *lines, bool end, bm_error *err)
 {
     bm_status status = BM_OK;
     char *at = lines->text.data, *stop = lines->text.data + lines->text.len;
@@ -240,7 +240,7 @@ static bm_status take_lines(removal *r, id_lines *lines, bool end, bm_error *err
         char *newline = memchr(at, '\n', (size_t)(stop - at));
         if (newline == NULL && !end)
             break;
-        status = take_line(r, lines, at, (size_t)((newline != NULL ? newline : stop) - at), err);
+        status = remove_line(r, lines, at, (size_t)((newline != NULL ? newline : stop) - at), err);
         at = newline != NULL ? newline + 1 : stop;
     }
     const size_t left = (size_t)(stop - at);
@@ -259,7 +259,7 @@ static bm_status remove_listed(removal *r, const char *path, bm_error *err)
     BM_TRY_OUT(is_stdin ? BM_OK : bm_open_given(path, BM_ERR_INPUT, &lines.fd, err));
     while (!end) {
         BM_TRY_OUT(read_more(r, &lines, &end, err));
-        BM_TRY_OUT(take_lines(r, &lines, end, err));
+        BM_TRY_OUT(remove_lines(r, &lines, end, err));
     }
 out:
     if (!is_stdin && lines.fd >= 0)
@@ -335,7 +335,7 @@ static bm_status remove_run_job(bm_settings *settings, const bm_index_remove_opt
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_store_open(settings->output.path, &cfg, &store, err));
     BM_TRY_OUT(
-        bm_index_settings_take(bm_store_facts_of(store), settings->output.path, settings, err));
+        bm_index_settings_load(bm_store_facts_of(store), settings->output.path, settings, err));
     BM_TRY_OUT(bm_job_begin(&job, 0, err));
     BM_TRY_OUT(remove_all(&job, o, store, err));
     BM_TRY_OUT(bm_index_count(store, &job.context, err));
@@ -397,7 +397,7 @@ static bm_status compact_run_job(bm_settings *settings, bm_summary **out, bm_err
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_store_open(settings->output.path, &cfg, &old, err));
     BM_TRY_OUT(
-        bm_index_settings_take(bm_store_facts_of(old), settings->output.path, settings, err));
+        bm_index_settings_load(bm_store_facts_of(old), settings->output.path, settings, err));
     BM_TRY_OUT(bm_job_begin(&job, 0, err));
     BM_TRY_OUT(bm_index_work_open(settings, true, false, &work, err));
     BM_TRY_OUT(copy(&job.context, old, &work, err));
@@ -433,8 +433,8 @@ void bm_index_check_options_init_sized(bm_index_check_options *options, size_t s
     bm_sized_init(options, struct_size, &defaults, sizeof defaults);
 }
 
-static bm_status take(const bm_index_check_options *options, bm_index_check_options *o,
-                      bm_error *err)
+static bm_status accept_options(const bm_index_check_options *options, bm_index_check_options *o,
+                                bm_error *err)
 {
     *o = defaults;
     BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_index_check_options, callbacks), o, err));
@@ -445,7 +445,7 @@ static bm_status take(const bm_index_check_options *options, bm_index_check_opti
     return BM_OK;
 }
 
-static void say(void *ctx, const char *what)
+static void report_wrong(void *ctx, const char *what)
 {
     const bm_index_check_options *o = ctx;
     if (o->wrong != NULL)
@@ -464,12 +464,12 @@ static bm_status check_settings(const bm_index_check_options *o, const char *pat
     bm_error why = {0};
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_store_open(path, &cfg, &store, &why));
-    status = bm_index_settings_take(bm_store_facts_of(store), path, &settings, &why);
+    status = bm_index_settings_load(bm_store_facts_of(store), path, &settings, &why);
 out:
     bm_store_close(store);
     bm_settings_reset(&settings);
     if (status == BM_ERR_FORMAT)
-        say((void *)(uintptr_t)o, why.message);
+        report_wrong((void *)(uintptr_t)o, why.message);
     if (status != BM_OK && err != NULL)
         *err = why;
     return status;
@@ -481,11 +481,11 @@ bm_status bm_job_index_check(const bm_index_check_options *options, bm_error *er
     bm_pool *pool = NULL;
     char path[PATH_MAX];
     bm_status status = BM_OK;
-    BM_TRY_OUT(take(options, &o, err));
+    BM_TRY_OUT(accept_options(options, &o, err));
     BM_TRY_OUT(bm_index_find(o.path, path, sizeof path, err));
     BM_TRY_OUT(
         bm_pool_open(o.resources.threads != 0 ? o.resources.threads : bm_cpu_count(), &pool, err));
-    const bm_store_check_cfg cfg = {.pool = pool, .say = say, .ctx = &o};
+    const bm_store_check_cfg cfg = {.pool = pool, .report = report_wrong, .ctx = &o};
     BM_TRY_OUT(bm_store_check(path, &cfg, err));
     status = check_settings(&o, path, err);
 out:

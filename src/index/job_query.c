@@ -97,7 +97,7 @@ bm_status bm_query_source_open(const char *path, bm_settings *settings, bm_query
     if ((out->path = bm_strdup(real)) == NULL)
         BM_TRY_OUT(bm_fail_nomem(err, sizeof real));
     BM_TRY_OUT(bm_store_open(out->path, &reads, &out->store, err));
-    BM_TRY_OUT(bm_index_settings_take(bm_store_facts_of(out->store), path, settings, err));
+    BM_TRY_OUT(bm_index_settings_load(bm_store_facts_of(out->store), path, settings, err));
     status = bm_store_view_open(out->store, &out->view, err);
 out:
     if (status != BM_OK)
@@ -197,7 +197,7 @@ typedef struct asker {
 } asker;
 
 /* Ids differ, or get numbers: a batch of the feed has them as they were read. */
-static bm_status settle_ids(asker *a, const bm_gathered *batch, bm_error *err)
+static bm_status assign_ids(asker *a, const bm_gathered *batch, bm_error *err)
 {
     bm_job_context *job = a->query->job;
     bm_doc_table *docs = &job->docs;
@@ -285,10 +285,10 @@ static bm_status search_from(asker *a, const bm_gathered *batch, size_t first, b
     return status;
 }
 
-static bm_status take_batch(void *ctx, bm_gathered *batch, bm_error *err)
+static bm_status answer_batch(void *ctx, bm_gathered *batch, bm_error *err)
 {
     asker *a = ctx;
-    BM_TRY(settle_ids(a, batch, err));
+    BM_TRY(assign_ids(a, batch, err));
     for (size_t first = 0; first < batch->n; first += a->found.n)
         BM_TRY(search_from(a, batch, first, err));
     return BM_OK;
@@ -306,8 +306,8 @@ bm_status bm_query_documents_run(const bm_query_documents *query, bm_error *err)
                                     .unsorted = true},
                           .full_bytes = query->gather,
                           .full_input = FULL_INPUT,
-                          .take = take_batch,
-                          .take_ctx = &a};
+                          .sink = answer_batch,
+                          .sink_ctx = &a};
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_answer_rows_begin(query->rows, err));
     status = bm_index_feed_run(&feed, err);
@@ -337,7 +337,7 @@ typedef struct state {
     bm_signed_lines lines;
 } state;
 
-static bm_status look_up(void *ctx, const bm_record *record, bm_error *err)
+static bm_status answer_line(void *ctx, const bm_record *record, bm_error *err)
 {
     const state *s = ctx;
     bm_follow *f = s->follow;
@@ -364,7 +364,7 @@ static bm_status answer_lines(state *s, bm_error *err)
     bm_rows *rows = s->follow->rows->rows;
     bm_line_got got = BM_LINE_RECORD;
     for (;;) {
-        BM_TRY(bm_signed_lines_next(&s->lines, look_up, s, &got, err));
+        BM_TRY(bm_signed_lines_next(&s->lines, answer_line, s, &got, err));
         if (got == BM_LINE_END)
             break;
         BM_TRY(bm_buf_add(&rows->buf, "\n", 1, err));
@@ -377,7 +377,7 @@ bm_status bm_query_follow(bm_follow *follow, bm_error *err)
 {
     state s = {.follow = follow};
     follow->search.pool = NULL;
-    bm_job_context_take(follow->job, follow->search.memory);
+    bm_job_context_reserve(follow->job, follow->search.memory);
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_signed_lines_open(follow->job, follow->search.facts->kind == BM_STORE_SIGNATURES,
                                     &follow->job->callbacks, &s.lines, err));
@@ -507,7 +507,7 @@ static bm_status check_verify(const query_query *q, bm_error *err)
 }
 
 /* Another threshold than that of the plan changes the recall, which is told. */
-static void settle_threshold(query_query *q)
+static void choose_threshold(query_query *q)
 {
     bm_settings *s = q->settings;
     const double own = s->bands.threshold, asked = s->index.query.answers.threshold;
@@ -541,7 +541,7 @@ static bm_status open_source(query_query *q, bm_error *err)
                                 .skip_same_id = asked->answers.skip_same_id,
                                 .first = BM_SEARCH_FIRST,
                                 .memory = bm_index_share(s->memory).search};
-    settle_threshold(q);
+    choose_threshold(q);
     BM_TRY(check_verify(q, err));
     s->pairs.verify =
         q->search.facts->kind == BM_STORE_SETS ? BM_VERIFY_EXACT : BM_VERIFY_SIGNATURE;
@@ -566,7 +566,7 @@ static bm_status open_rows(query_query *q, bm_error *err)
 }
 
 /* A driver takes longer to start than the native CPU for so little. */
-static void settle_device(query_query *q)
+static void choose_device(query_query *q)
 {
     bm_settings *s = q->settings;
     if (s->device.device == NULL && bm_input_set_total_bytes(q->job.context.inputs.set) < FEW_BYTES)
@@ -578,9 +578,9 @@ static bm_status answer_documents(query_query *q, bm_error *err)
     const bm_index_shares shares = bm_index_share(q->settings->memory);
     const bm_query_documents documents = {
         .job = &q->job.context, .search = &q->search, .rows = &q->answers, .gather = shares.gather};
-    settle_device(q);
+    choose_device(q);
     BM_TRY(bm_job_begin(&q->job, BM_STEP_DEVICES | BM_STEP_KEYS, err));
-    bm_job_context_take(&q->job.context, 2 * shares.gather + shares.search);
+    bm_job_context_reserve(&q->job.context, 2 * shares.gather + shares.search);
     bm_job_context_stage(&q->job.context, BM_STAGE_QUERY, "bytes");
     return bm_query_documents_run(&documents, err);
 }
@@ -600,7 +600,7 @@ static bm_status query_answer_lines(query_query *q, bm_error *err)
 
 /* --- the job --- */
 
-static void say_faults(query_query *q)
+static void log_faults(query_query *q)
 {
     struct rusage now = {0};
     const double n =
@@ -629,7 +629,7 @@ static bm_status run_steps(query_query *q, bm_error *err)
     BM_TRY(open_rows(q, err));
     getrusage(RUSAGE_SELF, &q->before);
     bm_status status = asked->follow ? query_answer_lines(q, err) : answer_documents(q, err);
-    say_faults(q);
+    log_faults(q);
     if (q->search.measure == BM_MEASURE_CONTAINMENT)
         q->settings->plan = (bm_band_plan){0}; /* of no use to it */
     counts->edges = counts->results.pairs = q->answers.n_rows;

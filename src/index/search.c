@@ -147,7 +147,7 @@ static bm_status filter_documents(scanning *s, bm_error *err)
                : bm_pool_for(cfg->pool, (bm_pool_split){n_filters, 1}, ask_filters, s, err);
 }
 
-static bool may_hold(const scanning *s, uint32_t number)
+static bool may_contain(const scanning *s, uint32_t number)
 {
     return s->maybe == NULL || (s->maybe[number / 8] >> number % 8 & 1) != 0;
 }
@@ -155,8 +155,8 @@ static bool may_hold(const scanning *s, uint32_t number)
 /* --- documents --- */
 
 /* The queries that the document found last contains. */
-static bm_status take_found(scanning *s, const bm_overlaps *overlaps, uint32_t number,
-                            const bm_store_doc *doc, bm_found_list *found, bm_error *err)
+static bm_status add_overlaps(scanning *s, const bm_overlaps *overlaps, uint32_t number,
+                              const bm_store_doc *doc, bm_found_list *found, bm_error *err)
 {
     for (size_t i = 0; i < overlaps->n_found; i++) {
         const uint32_t query = overlaps->found[i], at = s->docs[query];
@@ -190,7 +190,7 @@ static bm_status scan_part(scanning *s, uint32_t begin, uint32_t end, bm_found_l
         bm_store_doc doc;
         if (s->maybe != NULL && number % 8 == 0 && s->maybe[number / 8] == 0 && end - number > 8)
             number += 7;
-        if (!may_hold(s, number))
+        if (!may_contain(s, number))
             continue;
         if (!s->scan->alone && atomic_load(&s->n_found) > s->scan->most)
             break;
@@ -205,7 +205,7 @@ static bm_status scan_part(scanning *s, uint32_t begin, uint32_t end, bm_found_l
         BM_TRY_OUT(bm_grow_array(&set, &cap, doc.n_shingles, err));
         BM_TRY_OUT(bm_store_doc_set(&doc, set, err));
         bm_overlaps_find(&overlaps, &s->index, set, doc.n_shingles);
-        BM_TRY_OUT(take_found(s, &overlaps, number, &doc, found, err));
+        BM_TRY_OUT(add_overlaps(s, &overlaps, number, &doc, found, err));
     }
 out:
     bm_overlaps_close(&overlaps);
@@ -534,7 +534,7 @@ static const bm_found_list *found_at(const search *s, size_t i)
     return i < s->n_parts ? &s->parts[i].found : &s->crowds.found[i - s->n_parts];
 }
 
-static bm_status give_answers(const search *s, size_t n, bm_search_result *result, bm_error *err)
+static bm_status collect_answers(const search *s, size_t n, bm_search_result *result, bm_error *err)
 {
     const size_t n_lists = found_lists(s);
     size_t all = 0;
@@ -622,7 +622,7 @@ out:
     return status;
 }
 
-static bm_status weigh(search *s, size_t n, bm_error *err)
+static bm_status count_copies(search *s, size_t n, bm_error *err)
 {
     if (s->batch->same == NULL)
         return BM_OK;
@@ -654,7 +654,7 @@ static void reset_answers(search *s)
 static bm_status answer_hits(search *s, size_t most, bm_search_result *result, bm_error *err)
 {
     bm_status status = BM_OK;
-    BM_TRY_OUT(weigh(s, s->n_asked, err));
+    BM_TRY_OUT(count_copies(s, s->n_asked, err));
     s->crowds = (bm_crowd_search){.cfg = s->cfg,
                                   .batch = s->batch,
                                   .n = s->n_asked,
@@ -670,7 +670,7 @@ static bm_status answer_hits(search *s, size_t most, bm_search_result *result, b
     BM_TRY_OUT(s->n_parts == 1
                    ? do_part(s, &s->parts[0], err)
                    : bm_pool_for(s->cfg->pool, (bm_pool_split){s->n_parts, 1}, do_parts, s, err));
-    status = give_answers(s, s->n_asked, result, err);
+    status = collect_answers(s, s->n_asked, result, err);
 out:
     reset_answers(s);
     return status;
@@ -680,7 +680,7 @@ static bm_status answer_by_scan(search *s, const bm_key_batch *asked, bm_search_
                                 bm_error *err)
 {
     bm_status status = BM_OK;
-    BM_TRY_OUT(weigh(s, s->n_asked, err));
+    BM_TRY_OUT(count_copies(s, s->n_asked, err));
     s->scan = (bm_scan){.cfg = s->cfg,
                         .batch = s->batch,
                         .n = s->n_asked,
@@ -690,7 +690,7 @@ static bm_status answer_by_scan(search *s, const bm_key_batch *asked, bm_search_
     BM_TRY_OUT(bm_search_scan(&s->scan, err));
     s->many = s->scan.many;
     if (!s->many) {
-        status = give_answers(s, s->n_asked, result, err);
+        status = collect_answers(s, s->n_asked, result, err);
         result->read_all += s->scan.read_all ? s->n_asked : 0;
     }
 out:

@@ -265,7 +265,7 @@ static bool has_number(const crowds *c, uint32_t crowd, uint32_t number)
 }
 
 /* Hits that a crowd answers for, out of the lists. Those of one number stand together. */
-static bm_status take_extras(crowds *c, bm_error *err)
+static bm_status extract_extras(crowds *c, bm_error *err)
 {
     bm_search_hits *hits = c->search->hits;
     for (size_t i = 0; i < hits->n_lists; i++) {
@@ -302,7 +302,7 @@ static bm_status gather(crowds *c, bm_error *err)
     BM_TRY_OUT(sort_keys(c, &joined, err));
     BM_TRY_OUT(list_docs(c, err));
     BM_TRY_OUT(list_numbers(c, err));
-    status = take_extras(c, err);
+    status = extract_extras(c, err);
 out:
     bm_union_find_reset(&joined);
     return status;
@@ -533,7 +533,7 @@ static size_t list_asked(asker *a, uint32_t doc)
 }
 
 /* A document is no answer to one of its own id. true: it was a candidate. */
-static bm_status leave_out_same(asker *a, uint32_t doc, bool *was, bm_error *err)
+static bm_status skip_own_id(asker *a, uint32_t doc, bool *was, bm_error *err)
 {
     const bm_crowd_search *s = a->b->crowds->search;
     const bm_search_block *block = &a->b->block;
@@ -794,7 +794,7 @@ static bm_status ask(asker *a, uint32_t doc, uint32_t self, bm_error *err)
     bool same = false;
     const size_t before = a->found->n;
     a->found->candidates += (uint64_t)weight * n;
-    bm_status status = n > 0 ? leave_out_same(a, doc, &same, err) : BM_OK;
+    bm_status status = n > 0 ? skip_own_id(a, doc, &same, err) : BM_OK;
     a->found->verified += (uint64_t)weight * (n - same);
     if (status != BM_OK || n == same)
         return status;

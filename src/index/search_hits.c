@@ -201,7 +201,7 @@ static bool fits(look_up *l, size_t more)
     return !atomic_load(&l->many);
 }
 
-static bm_status make_room(const look_up *l, bm_hit_list *out, size_t more, bm_error *err)
+static bm_status reserve_hits(const look_up *l, bm_hit_list *out, size_t more, bm_error *err)
 {
     bm_status status = BM_OK;
     if (l->batch->alone && out->n + more > l->batch->most)
@@ -234,7 +234,7 @@ static bm_status keep_crowded(const found_key *k, bool listed, bm_hit_list *out,
 }
 
 /* A key in order: only its first documents count, and it is kept as it is where it is crowded. */
-static bm_status take_key(look_up *l, found_key *k, bm_hit_list *out, bm_error *err)
+static bm_status add_key(look_up *l, found_key *k, bm_hit_list *out, bm_error *err)
 {
     const bm_key_batch *batch = l->batch;
     const size_t first = batch->first == 0 ? SIZE_MAX : batch->first;
@@ -258,7 +258,7 @@ static bm_status take_key(look_up *l, found_key *k, bm_hit_list *out, bm_error *
         return BM_OK;
     if (crowded)
         return keep_crowded(k, listed, out, err);
-    BM_TRY(make_room(l, out, more, err));
+    BM_TRY(reserve_hits(l, out, more, err));
     for (size_t i = 0; i < k->n_numbers; i++)
         for (size_t d = 0; d < k->n_docs; d++)
             out->list[out->n++] = (uint64_t)k->numbers[i] << 32 | k->docs[d].doc;
@@ -273,8 +273,8 @@ static int by_number(const void *x, const void *y)
 
 /* The keys of a call in order: of each its numbers, which lie in as many places as there are runs,
  * side by side. */
-static bm_status take_large(look_up *l, band_scratch *s, size_t first_key, size_t n_keys,
-                            bm_hit_list *out, bm_error *err)
+static bm_status add_large_keys(look_up *l, band_scratch *s, size_t first_key, size_t n_keys,
+                                bm_hit_list *out, bm_error *err)
 {
     bm_status status = BM_OK;
     BM_TRY(bm_grow_array(&s->ends, &s->cap_ends, n_keys + 1, err));
@@ -303,26 +303,26 @@ static bm_status take_large(look_up *l, band_scratch *s, size_t first_key, size_
                 qsort(k.numbers, k.n_numbers, sizeof *k.numbers, by_number);
                 break;
             }
-        status = take_key(l, &k, out, err);
+        status = add_key(l, &k, out, err);
     }
     return status;
 }
 
 /* Each document that has the key found what the key found. */
-static bm_status take_found(look_up *l, band_scratch *s, size_t first_key, size_t n_keys,
-                            bm_hit_list *out, bm_error *err)
+static bm_status add_found_keys(look_up *l, band_scratch *s, size_t first_key, size_t n_keys,
+                                bm_hit_list *out, bm_error *err)
 {
     size_t more = 0;
     if (s->found.most_of_a_key * l->n_runs >= CROWDED ||
         (l->batch->first > 0 && l->batch->first < CROWDED))
-        return take_large(l, s, first_key, n_keys, out, err);
+        return add_large_keys(l, s, first_key, n_keys, out, err);
     for (size_t i = 0; i < s->found.n; i++) {
         const size_t key = first_key + s->found.list[i].asked;
         more += s->begin[key + 1] - s->begin[key];
     }
     if (!fits(l, more))
         return BM_OK;
-    BM_TRY(make_room(l, out, more, err));
+    BM_TRY(reserve_hits(l, out, more, err));
     for (size_t i = 0; i < s->found.n; i++) {
         const bm_store_hit hit = s->found.list[i];
         const size_t key = first_key + hit.asked;
@@ -342,7 +342,7 @@ static bm_status look_up_band(look_up *l, uint32_t band, band_scratch *s, bm_hit
         const bm_store_ask ask = {band, s->keys + k, n, l->batch->first};
         s->found.n = s->found.n_rest = s->found.most_of_a_key = 0;
         BM_TRY(bm_store_view_find(l->batch->view, &ask, &s->found, err));
-        BM_TRY(take_found(l, s, k, n, out, err));
+        BM_TRY(add_found_keys(l, s, k, n, out, err));
     }
     return BM_OK;
 }
@@ -606,7 +606,7 @@ static void place_crowded(bounding *b)
 }
 
 /* What the document finds in the range. true: it is at its bound. */
-static bool meet(bounding *b, uint32_t doc)
+static bool visit_doc(bounding *b, uint32_t doc)
 {
     const size_t wanted = b->batch->first - b->met[doc];
     const uint64_t *extra;
@@ -670,7 +670,7 @@ static bm_status bound(const bm_key_batch *batch, bm_search_hits *hits, bm_error
         rank_numbers(&b);
         place_crowded(&b);
         for (size_t i = 0; i < b.n_docs; i++)
-            if (!meet(&b, b.docs[i]))
+            if (!visit_doc(&b, b.docs[i]))
                 b.docs[n++] = b.docs[i];
         b.n_docs = n;
     }
@@ -701,7 +701,7 @@ static bm_status finish_list(const look_up *l, bm_hit_list *list, bm_error *err)
             list->crowded[kept++] = key;
             continue;
         }
-        status = make_room(l, list, (size_t)key.n_docs * key.n_numbers, err);
+        status = reserve_hits(l, list, (size_t)key.n_docs * key.n_numbers, err);
         for (size_t i = 0; status == BM_OK && i < key.n_numbers; i++)
             for (size_t d = 0; d < key.n_docs; d++)
                 if (last == NULL || key.numbers[i] <= last[key.docs[d]])

@@ -20,8 +20,8 @@ bm_status bm_signed_lines_open(bm_job_context *job, bool words, const bm_callbac
                                         .rows = s->plan.rows,
                                         .words = words,
                                         .cpu = s->device.cpu}};
-    bm_record_room_init(job, BM_RECORDS_SHINGLED, &out->room);
-    BM_TRY(bm_line_input_open(&s->input, callbacks, &out->room.gate, &out->in, err));
+    bm_record_budget_init(job, BM_RECORDS_SHINGLED, &out->budget);
+    BM_TRY(bm_line_input_open(&s->input, callbacks, &out->budget.gate, &out->in, err));
     BM_TRY(bm_doc_backend_open(&out->recipe, &out->backend, err));
     return bm_doc_signer_init(&out->signer, &out->recipe, out->backend, err);
 }
@@ -50,12 +50,12 @@ static bm_status refuse(bm_job_context *job, const bm_record *record, bm_error *
 
 static bm_status hash(bm_signed_lines *lines, const bm_record *record, bm_error *err)
 {
-    bm_doc_signer_limit(&lines->signer, bm_record_room_left(&lines->room, record->raw.len));
+    bm_doc_signer_limit(&lines->signer, bm_record_budget_left(&lines->budget, record->raw.len));
     bm_status status = bm_doc_signer_add(&lines->signer, record->text, err);
     const uint64_t needed = bm_doc_signer_needed(&lines->signer);
     const bm_long_record refused = {.file = "-", .line = record->line, .bytes = record->raw.len};
     return status == BM_ERR_NOMEM && needed > 0
-               ? bm_record_room_refuse(&lines->room, &refused, needed, err)
+               ? bm_record_budget_refuse(&lines->budget, &refused, needed, err)
                : status;
 }
 

@@ -14,7 +14,7 @@ typedef struct bm_signed_lines {
     bm_job_context *job;  /* borrowed; its counts are kept */
     bm_doc_signer signer; /* has the document of the line at hand */
     bm_doc_recipe recipe;
-    bm_record_room room;
+    bm_record_budget budget;
     bm_backend *backend;
     bm_line_input *in;
     bm_record_fn fn; /* of the call that is under way */

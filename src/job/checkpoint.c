@@ -169,7 +169,7 @@ static bm_status begin_anew(bm_checkpoint *checkpoint, bm_error *err)
     if (status == BM_OK)
         status = bm_out_dir_clear(checkpoint->dir, NULL, 0, err);
     if (status == BM_OK)
-        status = bm_checkpoint_sets_remove_left(checkpoint, err);
+        status = bm_checkpoint_sets_remove_stale(checkpoint, err);
     checkpoint->saved = (bm_checkpoint_saved){0};
     checkpoint->loading = status != BM_OK;
     bm_out_dir_preserve(checkpoint->dir, status != BM_OK);
@@ -216,7 +216,7 @@ static bm_status read_journal(bm_checkpoint *checkpoint, bm_error *err)
     for (size_t i = n; i < bm_journal_count(checkpoint->journal); i++) {
         const char *line = bm_journal_line(checkpoint->journal, i);
         if (!bm_checkpoint_line_read(line, &checkpoint->saved))
-            BM_TRY_OUT(bm_checkpoint_sets_take(checkpoint, line, err));
+            BM_TRY_OUT(bm_checkpoint_sets_accept(checkpoint, line, err));
     }
 out:
     if (status == BM_ERR_FORMAT && err != NULL && err->file[0] == '\0')
@@ -251,7 +251,7 @@ static bm_status discard(bm_checkpoint *checkpoint, bm_error *err)
     return begin_anew(checkpoint, err);
 }
 
-static bm_status take_up(bm_checkpoint *checkpoint, bool found, bool saves, bm_error *err)
+static bm_status resume_or_begin(bm_checkpoint *checkpoint, bool found, bool saves, bm_error *err)
 {
     bm_meter *meter = &checkpoint->job->meter;
     const char *where = bm_out_dir_work(checkpoint->dir);
@@ -259,7 +259,7 @@ static bm_status take_up(bm_checkpoint *checkpoint, bool found, bool saves, bm_e
         if (checkpoint->job->settings->results.resume)
             bm_meter_log(meter, BM_LOG_INFO, "%s: nothing to resume there: starting", where);
         BM_TRY(bm_out_dir_expect(checkpoint->dir, names, sizeof names / sizeof names[0], err));
-        return bm_checkpoint_sets_remove_left(checkpoint, err);
+        return bm_checkpoint_sets_remove_stale(checkpoint, err);
     }
     if (!checkpoint->job->settings->results.resume || !saves)
         return discard(checkpoint, err);
@@ -298,7 +298,7 @@ bm_status bm_checkpoint_open(bm_job_context *job, bool saves, bm_checkpoint *out
     out->loading = found;
     BM_TRY_OUT(status);
     BM_TRY_OUT(bm_checkpoint_sets_find(out, err));
-    status = take_up(out, found, saves, err);
+    status = resume_or_begin(out, found, saves, err);
 out:
     if (status != BM_OK)
         bm_checkpoint_close(out, status, err);
@@ -365,7 +365,7 @@ bm_status bm_checkpoint_load(bm_checkpoint *checkpoint, bm_corpus *corpus, bm_er
                           "with `force`)",
                           job->docs.n, checkpoint->saved.docs);
     BM_TRY(clear_outputs(checkpoint, err));
-    job->story.n_resumed = job->docs.n;
+    job->stats.n_resumed = job->docs.n;
     checkpoint->read_all = checkpoint->saved.complete;
     checkpoint->last = bm_clock_seconds();
     bm_meter_log(&job->meter, BM_LOG_INFO, "resuming behind %zu documents%s", job->docs.n,
@@ -389,12 +389,13 @@ static void save(void *ctx)
     bm_checkpoint_save_now(ctx);
 }
 
-bm_status bm_checkpoint_ingest(bm_checkpoint *checkpoint, const bm_ingest_wish *wish, bm_error *err)
+bm_status bm_checkpoint_ingest(bm_checkpoint *checkpoint, const bm_ingest_request *request,
+                               bm_error *err)
 {
     if (checkpoint->read_all)
         return BM_OK;
     checkpoint->job->skip_records = checkpoint->job->counts.records;
-    bm_ingest_wish saving = *wish;
+    bm_ingest_request saving = *request;
     saving.pause = (bm_ingest_pause){is_due, save, checkpoint};
     checkpoint->reading = true;
     BM_TRY(bm_job_context_ingest(checkpoint->job, &saving, err));
@@ -444,7 +445,7 @@ bm_status bm_checkpoint_commit(bm_checkpoint *checkpoint, bm_error *err)
     return BM_OK;
 }
 
-static bool may_go_on(bm_status status)
+static bool can_resume(bm_status status)
 {
     return status == BM_ERR_CANCELLED || status == BM_ERR_INPUT || status == BM_ERR_IO ||
            status == BM_ERR_NOMEM || status == BM_ERR_DEVICE;
@@ -472,7 +473,7 @@ static void add_repair(bm_error *err, uint64_t n_docs, const char *where)
 
 /* Say what is saved of a job that has ended before its time: in the error where it was interrupted
  * or an input was broken, else before it. */
-static void say_saved(const bm_checkpoint *checkpoint, bm_status status, bm_error *err)
+static void report_saved(const bm_checkpoint *checkpoint, bm_status status, bm_error *err)
 {
     char kept[SHOWN_BYTES + 200];
     const bm_checkpoint_saved *s = &checkpoint->saved;
@@ -498,17 +499,18 @@ void bm_checkpoint_close(bm_checkpoint *checkpoint, bm_status status, bm_error *
 {
     if (checkpoint->dir != NULL && status != BM_OK && !checkpoint->loading) {
         bm_checkpoint_save_ended(checkpoint, status);
-        bool stays = may_go_on(status) && checkpoint->saved.docs_records > 0;
+        bool stays = can_resume(status) && checkpoint->saved.docs_records > 0;
         bm_out_dir_preserve(checkpoint->dir, stays);
-        if (may_go_on(status))
-            say_saved(checkpoint, status, err);
+        if (can_resume(status))
+            report_saved(checkpoint, status, err);
         if (!stays && checkpoint->corpus != NULL && bm_corpus_sets_have_name(checkpoint->corpus) &&
-            bm_out_dir_held(checkpoint->dir, NULL) == BM_OK) /* else it may be another job's now */
+            bm_out_dir_check_claim(checkpoint->dir, NULL) ==
+                BM_OK) /* else it may be another job's now */
             bm_checkpoint_sets_remove(checkpoint);
     } else if (checkpoint->dir != NULL && (status == BM_ERR_CANCELLED || checkpoint->reading)) {
         bm_checkpoint_note_broken(checkpoint, status); /* what was sealed is all that there is */
-        if (may_go_on(status))
-            say_saved(checkpoint, status, err);
+        if (can_resume(status))
+            report_saved(checkpoint, status, err);
     }
     if (checkpoint->loading && status == BM_ERR_FORMAT && err != NULL &&
         strstr(err->message, "`force`") == NULL)

@@ -32,7 +32,7 @@ bm_job_start bm_checkpoint_start(const bm_checkpoint *checkpoint);
  * saved: BM_OK. */
 bm_status bm_checkpoint_load(bm_checkpoint *checkpoint, bm_corpus *corpus, bm_error *err);
 /* bm_job_context_ingest over what was not read yet, saving now and then. */
-bm_status bm_checkpoint_ingest(bm_checkpoint *checkpoint, const bm_ingest_wish *wish,
+bm_status bm_checkpoint_ingest(bm_checkpoint *checkpoint, const bm_ingest_request *request,
                                bm_error *err);
 /* bm_match_run, or what it found before; saved where that is worth it. */
 bm_status bm_checkpoint_match(bm_checkpoint *checkpoint, bm_match *match, bm_error *err);

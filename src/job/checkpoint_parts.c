@@ -243,7 +243,7 @@ typedef struct setting_lines {
     bm_error *err;
 } setting_lines;
 
-static bm_status give_setting(setting_lines *s, bm_json *json, const bm_setting *setting)
+static bm_status emit_setting(setting_lines *s, bm_json *json, const bm_setting *setting)
 {
     BM_TRY(bm_json_finish(json, s->err));
     s->line.len = 0;
@@ -261,7 +261,7 @@ static void on_setting(void *ctx, const bm_setting *setting)
     if (s->status != BM_OK)
         return;
     bm_report_setting_value(&json, setting);
-    s->status = give_setting(s, &json, setting);
+    s->status = emit_setting(s, &json, setting);
     bm_buf_reset(&json.buf);
 }
 
@@ -328,7 +328,7 @@ static bool same_name(const char *x, const char *y)
     return strncmp(x, y, len + 1) == 0;
 }
 
-static bm_status say_input(const char *was, const char *is, bm_error *err)
+static bm_status fail_input(const char *was, const char *is, bm_error *err)
 {
     const char *name = is + strlen("input\t");
     int len = (int)strcspn(name, "\t");
@@ -343,7 +343,7 @@ static bm_status say_input(const char *was, const char *is, bm_error *err)
                    len, name, was + strlen("input\t") + len);
 }
 
-static bm_status say_difference(const char *was, const char *is, bm_error *err)
+static bm_status fail_difference(const char *was, const char *is, bm_error *err)
 {
     if (is_kind(is, "setting") && is_kind(was, "setting"))
         return bm_fail(err, BM_ERR_FORMAT,
@@ -380,7 +380,7 @@ static bm_status compare_input(comparing *c, size_t index, const char *was, cons
     const bm_checkpoint_saved *saved = c->saved;
     const bool may = saved->broken && saved->place.known && index >= saved->place.file;
     if (!may || !is_kind(was, "input") || !same_name(was, is))
-        return say_input(was, is, err);
+        return fail_input(was, is, err);
     BM_TRY(bm_buf_add_format(&c->repaired, err, REPAIRED "%zu\t%s", index, is));
     return bm_buf_add(&c->repaired, "", 1, err);
 }
@@ -398,7 +398,7 @@ static bm_status compare_line(void *ctx, const char *line, bm_error *err)
     if (strcmp(was, line) == 0)
         return BM_OK;
     return input ? compare_input(c, c->n_inputs - 1, was, line, err)
-                 : say_difference(was, line, err);
+                 : fail_difference(was, line, err);
 }
 
 /* Inputs that are others from now on. */
@@ -525,7 +525,7 @@ static bm_status is_own(const bm_checkpoint *checkpoint, const char *path, bool 
     return status;
 }
 
-bm_status bm_checkpoint_sets_take(bm_checkpoint *checkpoint, const char *line, bm_error *err)
+bm_status bm_checkpoint_sets_accept(bm_checkpoint *checkpoint, const char *line, bm_error *err)
 {
     char *path = NULL;
     bool own = false;
@@ -576,7 +576,7 @@ void bm_checkpoint_sets_remove_named(const bm_checkpoint *checkpoint, const bm_j
     }
 }
 
-bm_status bm_checkpoint_sets_remove_left(const bm_checkpoint *checkpoint, bm_error *err)
+bm_status bm_checkpoint_sets_remove_stale(const bm_checkpoint *checkpoint, bm_error *err)
 {
     const char *path = checkpoint->sets_path;
     if (checkpoint->sets_beside || access(path, F_OK) != 0)
@@ -1348,7 +1348,7 @@ bool bm_checkpoint_is_due(const bm_checkpoint *checkpoint)
 
 static bm_status save(bm_checkpoint *checkpoint, bm_error *err)
 {
-    BM_TRY(bm_out_dir_held(checkpoint->dir, err));
+    BM_TRY(bm_out_dir_check_claim(checkpoint->dir, err));
     if (!docs_saved(checkpoint))
         BM_TRY(save_documents(checkpoint, err));
     if (checkpoint->match != NULL && !checkpoint->saved.matched)

@@ -219,13 +219,13 @@ bm_status bm_checkpoint_sets_list(bm_checkpoint *checkpoint, bm_error *err);
 bm_status bm_checkpoint_sets_add_line(bm_checkpoint *checkpoint, bm_error *err);
 /* A line of an earlier job's journal: where it names a file of sets, that is checkpoint->sets_path
  * now. BM_ERR_FORMAT: it names something that is not this work directory's. */
-bm_status bm_checkpoint_sets_take(bm_checkpoint *checkpoint, const char *line, bm_error *err);
+bm_status bm_checkpoint_sets_accept(bm_checkpoint *checkpoint, const char *line, bm_error *err);
 /* Remove the file of sets. */
 void bm_checkpoint_sets_remove(const bm_checkpoint *checkpoint);
 /* Remove the files in --temp-dir that lines of the journal name, of this work directory. */
 void bm_checkpoint_sets_remove_named(const bm_checkpoint *checkpoint, const bm_journal *journal);
 /* Remove what an earlier job for this output left at checkpoint->sets_path in --temp-dir.
  * BM_ERR_USAGE where it is no file of ours. */
-bm_status bm_checkpoint_sets_remove_left(const bm_checkpoint *checkpoint, bm_error *err);
+bm_status bm_checkpoint_sets_remove_stale(const bm_checkpoint *checkpoint, bm_error *err);
 
 #endif

@@ -142,35 +142,36 @@ static uint64_t free_bytes(const bm_job_context *job)
 }
 
 /* Of a record that was read to its end. */
-static uint64_t needed_bytes(const bm_record_room *room, uint64_t record_bytes)
+static uint64_t needed_bytes(const bm_record_budget *budget, uint64_t record_bytes)
 {
-    return record_bytes + record_bytes / 8 + room->copies * record_bytes;
+    return record_bytes + record_bytes / 8 + budget->copies * record_bytes;
 }
 
 /* `bytes` are those of the record so far, and what may be read behind it: a sixteenth. */
-static bm_status hold(void *ctx, uint64_t bytes, bool *may, bm_error *err)
+static bm_status admit_record(void *ctx, uint64_t bytes, bool *may, bm_error *err)
 {
-    const bm_record_room *room = ctx;
+    const bm_record_budget *budget = ctx;
     (void)err;
-    *may = room->job->budget.total == 0 ||
-           bytes + room->copies * (bytes - bytes / 17) <= free_bytes(room->job);
+    *may = budget->job->budget.total == 0 ||
+           bytes + budget->copies * (bytes - bytes / 17) <= free_bytes(budget->job);
     return BM_OK;
 }
 
-uint64_t bm_record_room_left(const bm_record_room *room, uint64_t record_bytes)
+uint64_t bm_record_budget_left(const bm_record_budget *budget, uint64_t record_bytes)
 {
-    const uint64_t all = free_bytes(room->job), held = needed_bytes(room, record_bytes);
-    if (room->job->budget.total == 0)
+    const uint64_t all = free_bytes(budget->job), held = needed_bytes(budget, record_bytes);
+    if (budget->job->budget.total == 0)
         return 0;
     return all > held ? all - held : 1;
 }
 
-bm_status bm_record_room_refuse(const bm_record_room *room, const bm_long_record *record,
-                                uint64_t shingling, bm_error *err)
+bm_status bm_record_budget_refuse(const bm_record_budget *budget, const bm_long_record *record,
+                                  uint64_t shingling, bm_error *err)
 {
-    const uint64_t total = room->job->budget.total, taken = room->job->taken;
-    uint64_t least = total - free_bytes(room->job) + needed_bytes(room, record->bytes) + shingling;
-    if (room->shingles && taken < total) /* the shares of an index are parts of the memory */
+    const uint64_t total = budget->job->budget.total, taken = budget->job->taken;
+    uint64_t least =
+        total - free_bytes(budget->job) + needed_bytes(budget, record->bytes) + shingling;
+    if (budget->shingles && taken < total) /* the shares of an index are parts of the memory */
         least = (uint64_t)((double)(least - taken) * ((double)total / (double)(total - taken)));
     return bm_fail_at(err, BM_ERR_NOMEM, record->file, record->line,
                       "a record of %llu bytes does not fit into `memory` of %lluM (at least %lluM)",
@@ -180,19 +181,19 @@ bm_status bm_record_room_refuse(const bm_record_room *room, const bm_long_record
 
 static bm_status refuse(void *ctx, const bm_long_record *record, bm_error *err)
 {
-    const bm_record_room *room = ctx;
-    const bm_text_options *text = &room->job->settings->text;
+    const bm_record_budget *budget = ctx;
+    const bm_text_options *text = &budget->job->settings->text;
     const uint64_t units = bm_shingle_is_of_words(text->shingle) ? record->words : record->bytes;
-    return bm_record_room_refuse(
-        room, record, room->shingles ? bm_shingler_bytes(text, record->bytes, units) : 0, err);
+    return bm_record_budget_refuse(
+        budget, record, budget->shingles ? bm_shingler_bytes(text, record->bytes, units) : 0, err);
 }
 
-void bm_record_room_init(const bm_job_context *job, bm_record_use use, bm_record_room *out)
+void bm_record_budget_init(const bm_job_context *job, bm_record_use use, bm_record_budget *out)
 {
     const bool elements =
         job->inputs.set != NULL && bm_input_set_format(job->inputs.set) == BM_FORMAT_JSON;
-    *out = (bm_record_room){
-        .job = job, .shingles = use == BM_RECORDS_SHINGLED, .gate = {out, hold, refuse}};
+    *out = (bm_record_budget){
+        .job = job, .shingles = use == BM_RECORDS_SHINGLED, .gate = {out, admit_record, refuse}};
     if (use != BM_RECORDS_SPLIT ||
         elements) /* elements of an array are parsed even where they are split */
         out->copies = job->settings->input.n_text_fields > 1 ? 2 : 1;
@@ -220,11 +221,11 @@ static bm_status read_batches(bm_job_context *job, bm_batch_parser *parser, bm_r
 bm_status bm_records_read(bm_job_context *job, bm_record_fn fn, void *ctx, const bool *enough,
                           bm_error *err)
 {
-    bm_record_room room;
+    bm_record_budget budget;
     bm_batch_parser *parser = NULL;
-    bm_record_room_init(job, BM_RECORDS_PARSED, &room);
+    bm_record_budget_init(job, BM_RECORDS_PARSED, &budget);
     const bm_batch_limits limits = {
-        .bytes = BATCH_BYTES, .hashes = BATCH_HASHES, .gate = &room.gate};
+        .bytes = BATCH_BYTES, .hashes = BATCH_HASHES, .gate = &budget.gate};
     bm_job_context_stage(job, BM_STAGE_READ, "bytes");
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_batch_source_begin(job->inputs.source, &limits, 0, err));
@@ -236,7 +237,7 @@ out:
     return status;
 }
 
-bm_status bm_table_room(const bm_settings *settings, uint64_t *out, bm_error *err)
+bm_status bm_table_budget(const bm_settings *settings, uint64_t *out, bm_error *err)
 {
     bm_budget budget;
     BM_TRY(bm_budget_make(settings->memory, settings->threads, 0, &budget, err));
@@ -244,8 +245,8 @@ bm_status bm_table_room(const bm_settings *settings, uint64_t *out, bm_error *er
     return BM_OK;
 }
 
-bm_status bm_table_room_refuse(const bm_settings *settings, const char *what, uint64_t bytes,
-                               bm_error *err)
+bm_status bm_table_budget_refuse(const bm_settings *settings, const char *what, uint64_t bytes,
+                                 bm_error *err)
 {
     bm_budget budget;
     BM_TRY(bm_budget_make(settings->memory, settings->threads, 0, &budget, err));
@@ -280,7 +281,7 @@ typedef struct search {
 } search;
 
 /* `path` is taken. */
-static void look_at(search *s, char *path)
+static void try_path(search *s, char *path)
 {
     struct stat st;
     const bool there = stat(path, &st) == 0 && S_ISREG(st.st_mode);
@@ -298,12 +299,12 @@ static void look_at(search *s, char *path)
 }
 
 /* dir/name, or `name` alone where dir is NULL. */
-static bm_status look_in(search *s, const char *dir, const char *name, bm_error *err)
+static bm_status try_in(search *s, const char *dir, const char *name, bm_error *err)
 {
     char *path = NULL;
     BM_TRY(dir == NULL ? bm_string_format(&path, err, "%s", name)
                        : bm_string_format(&path, err, "%s/%s", dir, name));
-    look_at(s, path);
+    try_path(s, path);
     return BM_OK;
 }
 
@@ -325,20 +326,20 @@ static bool leads_up(const char *name)
     return false;
 }
 
-static bm_status look_below(search *s, const char *dir, bm_error *err)
+static bm_status try_below(search *s, const char *dir, bm_error *err)
 {
     const char *name = s->input->file;
     if (name[0] == '/')
         name = without_first(name);
     for (; name != NULL; name = without_first(name)) {
         if (!leads_up(name))
-            BM_TRY(look_in(s, dir, name, err));
+            BM_TRY(try_in(s, dir, name, err));
     }
     return BM_OK;
 }
 
 /* The directory that holds this one; where its path is a link, that which the link stands in. */
-static bm_status look_around(search *s, bm_error *err)
+static bm_status try_parent(search *s, bm_error *err)
 {
     char *parent = bm_strdup(s->beside);
     if (parent == NULL)
@@ -353,31 +354,31 @@ static bm_status look_around(search *s, bm_error *err)
         char *above = NULL;
         status = bm_string_format(&above, err, "%s/..", parent);
         if (status == BM_OK)
-            status = look_in(s, above, s->input->file, err);
+            status = try_in(s, above, s->input->file, err);
         bm_free(above);
     } else {
         if (slash != NULL)
             slash[slash == parent ? 1 : 0] = '\0';
-        status = look_in(s, slash != NULL ? parent : NULL, s->input->file, err);
+        status = try_in(s, slash != NULL ? parent : NULL, s->input->file, err);
     }
     bm_free(parent);
     return status;
 }
 
-static bm_status look_everywhere(search *s, bm_error *err)
+static bm_status try_all(search *s, bm_error *err)
 {
     const char *name = s->input->file;
-    BM_TRY(look_in(s, NULL, name, err));
+    BM_TRY(try_in(s, NULL, name, err));
     if (s->input->found != NULL)
-        BM_TRY(look_in(s, NULL, s->input->found, err));
+        BM_TRY(try_in(s, NULL, s->input->found, err));
     if (name[0] != '/') {
-        BM_TRY(look_in(s, s->beside, name, err));
-        BM_TRY(look_around(s, err));
+        BM_TRY(try_in(s, s->beside, name, err));
+        BM_TRY(try_parent(s, err));
     }
     if (s->places->sources != NULL)
-        BM_TRY(look_below(s, s->places->sources, err));
+        BM_TRY(try_below(s, s->places->sources, err));
     if (s->input->here != NULL)
-        BM_TRY(look_in(s, s->beside, s->input->here, err));
+        BM_TRY(try_in(s, s->beside, s->input->here, err));
     return BM_OK;
 }
 
@@ -455,8 +456,7 @@ bm_status bm_input_find(const bm_manifest_input *input, const bm_input_places *p
     s.beside = slash == NULL ? bm_strdup(".")
                              : bm_strndup(places->manifest, (size_t)(slash - places->manifest));
     bm_status status = BM_OK;
-    BM_TRY_OUT(s.beside != NULL ? look_everywhere(&s, err)
-                                : bm_fail_nomem(err, strlen(places->manifest)));
+    BM_TRY_OUT(s.beside != NULL ? try_all(&s, err) : bm_fail_nomem(err, strlen(places->manifest)));
     BM_TRY_OUT(s.n > 0 ? choose(&s, &at, err) : not_found(&s, err));
     *path = s.found[at].path;
     s.found[at].path = NULL;
@@ -512,7 +512,7 @@ void bm_job_context_close(bm_job_context *job)
 /* --- memory --- */
 
 /* job->budget was just made: what is taken is no part of it any more. */
-static void hold_back(bm_job_context *job)
+static void reserve_taken(bm_job_context *job)
 {
     job->budget.ahead = job->ahead;
     if (job->budget.total == 0)
@@ -522,11 +522,11 @@ static void hold_back(bm_job_context *job)
     job->docs.memory = bm_budget_rows(&job->budget);
 }
 
-void bm_job_context_take(bm_job_context *job, uint64_t bytes)
+void bm_job_context_reserve(bm_job_context *job, uint64_t bytes)
 {
     const uint64_t before = job->taken;
     job->taken = bytes;
-    hold_back(job);
+    reserve_taken(job);
     job->taken += before;
 }
 
@@ -557,7 +557,7 @@ bm_status bm_job_context_windows(bm_job_context *job, bm_input_set *set, bm_erro
                           "into `memory` of %lluM (at least %lluM)",
                           (unsigned long long)source->window, (unsigned long long)(total >> 20),
                           (unsigned long long)(bm_budget_least(&job->budget, needed) >> 20) + 1);
-    bm_job_context_take(job, taken);
+    bm_job_context_reserve(job, taken);
     bm_input_set_limit_windows(set, bytes);
     return BM_OK;
 }
@@ -721,7 +721,7 @@ static bm_status check_stream(const bm_job_context *job, bm_error *err)
                          bm_input_set_count(job->inputs.set));
 }
 
-static bm_status take_names(bm_job_context *job, bm_error *err)
+static bm_status list_names(bm_job_context *job, bm_error *err)
 {
     size_t n = bm_input_set_count(job->inputs.set);
     bm_file_names *names = &job->inputs.names;
@@ -758,7 +758,7 @@ bm_status bm_job_context_inputs(bm_job_context *job, bm_error *err)
         bm_input_set_rename(job->inputs.set, s->input.names, NULL);
     else if (s->input.names != NULL)
         return bm_fail_field(err, "names", "names for other files than there are (one for each)");
-    BM_TRY(take_names(job, err));
+    BM_TRY(list_names(job, err));
     job->counts.hidden_files = bm_input_set_hidden(job->inputs.set);
     return BM_OK;
 }
@@ -816,7 +816,7 @@ bm_status bm_job_context_devices(bm_job_context *job, bool keys, bm_error *err)
     if (bm_settings_weigh(s))
         job->taken += (uint64_t)cfg.kept_bytes * s->threads;
     if (status == BM_OK)
-        hold_back(job);
+        reserve_taken(job);
     return status;
 }
 
@@ -839,7 +839,8 @@ static bm_status weigh(void *ctx, bm_shingle_batch *shingles, bm_error *err)
     return bm_weigh_batch(ctx, shingles, err);
 }
 
-bm_status bm_job_context_ingest(bm_job_context *job, const bm_ingest_wish *wish, bm_error *err)
+bm_status bm_job_context_ingest(bm_job_context *job, const bm_ingest_request *request,
+                                bm_error *err)
 {
     const bm_settings *s = job->settings;
     bm_ingest_cfg cfg = {.input = &s->input,
@@ -852,21 +853,21 @@ bm_status bm_job_context_ingest(bm_job_context *job, const bm_ingest_wish *wish,
                          .skip_records = job->skip_records,
                          .places = job->wants_places ? &job->places : NULL,
                          .device_set = job->devices.open ? &job->devices.set : NULL,
-                         .want_words = wish->words,
-                         .want_keys = wish->keys,
+                         .want_words = request->words,
+                         .want_keys = request->keys,
                          .meter = &job->meter,
-                         .docs = wish->no_table ? NULL : &job->docs,
+                         .docs = request->no_table ? NULL : &job->docs,
                          .counts = &job->counts,
-                         .sink = wish->sink,
-                         .sink_ctx = wish->sink_ctx,
-                         .put = wish->put,
-                         .pause = wish->pause,
-                         .room = {wish->room, wish->room_ctx},
+                         .sink = request->sink,
+                         .sink_ctx = request->sink_ctx,
+                         .put = request->put,
+                         .pause = request->pause,
+                         .room = {request->room, request->room_ctx},
                          .weigh = {job->frequencies != NULL ? weigh : NULL, job->frequencies},
-                         .times = &job->story.ingest_times};
+                         .times = &job->stats.ingest_times};
     bm_status status = bm_ingest_run(&cfg, err);
     bm_meter_log(&job->meter, BM_LOG_DEBUG, "the flow was bound by: %s",
-                 bm_ingest_bottleneck(&job->story.ingest_times));
+                 bm_ingest_bottleneck(&job->stats.ingest_times));
     return status;
 }
 
@@ -907,7 +908,7 @@ static bm_status count_documents(bm_job_context *job, bm_df_count *count, bm_err
 }
 
 /* Say what was counted; is it what a manifest says? */
-static bm_status settle(const bm_job_context *job, const bm_df_facts *facts, bm_error *err)
+static bm_status check_counted(const bm_job_context *job, const bm_df_facts *facts, bm_error *err)
 {
     bm_weighed *weighed = job->settings->recorded.weighed;
     bm_weighed counted = {.n_docs = facts->n_docs};
@@ -940,12 +941,12 @@ out:
     if (status != BM_OK)
         return status;
     const bm_df_facts *facts = bm_df_table_facts(job->frequencies);
-    bm_job_context_take(job, bm_df_table_bytes(job->frequencies));
+    bm_job_context_reserve(job, bm_df_table_bytes(job->frequencies));
     bm_meter_log(&job->meter, BM_LOG_DEBUG,
                  "weights: %llu documents, %llu shingles, of which %llu stand in several; %llu MiB "
                  "of temporary files",
                  (unsigned long long)facts->n_docs, (unsigned long long)facts->n_shingles,
                  (unsigned long long)facts->n_listed,
                  (unsigned long long)((facts->file_bytes + ((1 << 20) - 1)) >> 20));
-    return settle(job, facts, err);
+    return check_counted(job, facts, err);
 }

@@ -54,7 +54,7 @@ typedef struct bm_job_devices {
 } bm_job_devices;
 
 /* What the report tells of how the work was done. */
-typedef struct bm_job_story {
+typedef struct bm_job_stats {
     bm_ingest_times ingest_times; /* of the last ingest; workers 0: none */
     double verify_seconds;        /* of comparing candidates */
     const bm_corpus *corpus;      /* of the pairing, while there is one: what went to files */
@@ -62,7 +62,7 @@ typedef struct bm_job_story {
     uint64_t n_resumed;           /* documents taken from the checkpoint of an interrupted job */
     /* of the pairs written, BM_HISTOGRAM_BINS; NULL: not counted */
     const uint64_t *similarities;
-} bm_job_story;
+} bm_job_stats;
 
 /* What there was to compare with beside the documents themselves. */
 typedef struct bm_job_against {
@@ -88,7 +88,7 @@ typedef struct bm_job_context {
     bm_ingest_places places;
     bool wants_places;
     bm_stage_clock clock;
-    bm_job_story story;
+    bm_job_stats stats;
     bm_keep_keys keep; /* where fields rank documents */
     bm_job_against against;
     struct bm_df_table *frequencies; /* job_context.h; NULL: there are no weights */
@@ -107,7 +107,7 @@ bm_status bm_job_context_check_outputs(const bm_settings *settings, const char *
 bm_status bm_job_context_inputs(bm_job_context *job, bm_error *err);
 /* Something takes so many bytes for as long as the job goes on, which documents cannot have then.
  */
-void bm_job_context_take(bm_job_context *job, uint64_t bytes);
+void bm_job_context_reserve(bm_job_context *job, uint64_t bytes);
 /* Room for what decoders of these inputs hold at once, and for what they may unpack ahead, from now
  * on. BM_ERR_NOMEM: more than there is. */
 bm_status bm_job_context_windows(bm_job_context *job, bm_input_set *set, bm_error *err);
@@ -121,7 +121,7 @@ bm_status bm_job_context_devices(bm_job_context *job, bool keys, bm_error *err);
 void bm_job_context_stage(bm_job_context *job, const char *name, const char *unit);
 
 /* What ingesting brings to the sink. */
-typedef struct bm_ingest_wish {
+typedef struct bm_ingest_request {
     bool words, keys;
     bool no_table; /* documents go to the sink alone, not to the job's table */
     bm_ingest_sink sink;
@@ -131,10 +131,11 @@ typedef struct bm_ingest_wish {
     /* As bm_ingest_asked; its ctx is room_ctx. */
     bm_status (*room)(void *ctx, uint64_t wanted, uint64_t *free, bm_error *err);
     void *room_ctx;
-} bm_ingest_wish;
+} bm_ingest_request;
 
 /* Documents through the devices into the job's document table and the sink, in input order. */
-bm_status bm_job_context_ingest(bm_job_context *job, const bm_ingest_wish *wish, bm_error *err);
+bm_status bm_job_context_ingest(bm_job_context *job, const bm_ingest_request *request,
+                                bm_error *err);
 
 /* job_stages -- the stages of a job: their names, and what share of the job each may take. */
 
@@ -163,7 +164,7 @@ typedef enum bm_job_start {
 /* Say to the meter what stages there will be, once inputs and settings are known. */
 void bm_job_context_plan(bm_job_context *job, bm_job_start start);
 
-/* record_room -- memory of who has one record at a time, and of tables that were read from a
+/* record_budget -- memory of who has one record at a time, and of tables that were read from a
  * directory: the
  * passes that read inputs again (`dedup`'s second one, those of `filter`), and lines that are
  * followed.
@@ -173,12 +174,12 @@ void bm_job_context_plan(bm_job_context *job, bm_job_start start);
  * has many in flight, has a gate of
  * its own. */
 
-typedef struct bm_record_room {
+typedef struct bm_record_budget {
     const bm_job_context *job; /* borrowed */
     uint64_t copies;           /* of a record's text at most */
     bool shingles;             /* it is shingled while it is held */
     bm_long_gate gate;         /* for the limits of the source */
-} bm_record_room;
+} bm_record_budget;
 
 typedef enum bm_record_use {
     BM_RECORDS_SPLIT,
@@ -187,12 +188,12 @@ typedef enum bm_record_use {
 } bm_record_use;
 
 /* `out` stays where it is: its gate points to it. */
-void bm_record_room_init(const bm_job_context *job, bm_record_use use, bm_record_room *out);
+void bm_record_budget_init(const bm_job_context *job, bm_record_use use, bm_record_budget *out);
 /* Bytes that the shingler may use for a record of so many, which is held; 0: any number. */
-uint64_t bm_record_room_left(const bm_record_room *room, uint64_t record_bytes);
+uint64_t bm_record_budget_left(const bm_record_budget *budget, uint64_t record_bytes);
 /* BM_ERR_NOMEM: shingling the record takes `shingling` bytes, more than is left. */
-bm_status bm_record_room_refuse(const bm_record_room *room, const bm_long_record *record,
-                                uint64_t shingling, bm_error *err);
+bm_status bm_record_budget_refuse(const bm_record_budget *budget, const bm_long_record *record,
+                                  uint64_t shingling, bm_error *err);
 
 /* Read the inputs, which are open, on this thread: each record parsed, its text not cut. One batch,
  * or one record, is in memory. Ends once *enough, which is asked before each batch (NULL: never).
@@ -202,10 +203,10 @@ bm_status bm_records_read(bm_job_context *job, bm_record_fn fn, void *ctx, const
 
 /* Bytes that such tables may take; 0: there is no limit. Names the least `memory` to work with,
  * where there is less. */
-bm_status bm_table_room(const bm_settings *settings, uint64_t *out, bm_error *err);
+bm_status bm_table_budget(const bm_settings *settings, uint64_t *out, bm_error *err);
 /* They would take `bytes`: BM_ERR_NOMEM, naming `what` they are and a `memory` that is enough. */
-bm_status bm_table_room_refuse(const bm_settings *settings, const char *what, uint64_t bytes,
-                               bm_error *err);
+bm_status bm_table_budget_refuse(const bm_settings *settings, const char *what, uint64_t bytes,
+                                 bm_error *err);
 
 /* input_finder -- where a file is now that a manifest names. */
 

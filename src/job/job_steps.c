@@ -34,7 +34,7 @@ static bm_status ask_caller(const bm_job *job, bm_error *err)
 }
 
 /* The outputs get their names, all of them or none. */
-static bm_status give_names(bm_job *job, const bm_job_ending *ending, bm_error *err)
+static bm_status rename_outputs(bm_job *job, const bm_job_ending *ending, bm_error *err)
 {
     BM_TRY(ask_caller(job, err));
     BM_TRY(bm_out_group_place(&job->files, err));
@@ -50,7 +50,7 @@ static bm_status finish_done(bm_job *job, bm_error *err)
     bm_status status = BM_OK;
     BM_TRY_OUT(
         bm_report_write_copy(&job->context, job->summary, job->existing_report, &job->files, err));
-    status = give_names(job, &(bm_job_ending){0}, err);
+    status = rename_outputs(job, &(bm_job_ending){0}, err);
 out:
     bm_out_group_end(&job->files, status == BM_OK);
     return status;
@@ -59,7 +59,7 @@ out:
 /* What may happen to a file that stands where the copy of the report is to go. With `resume` it may
  * be that of this very job, which was killed among its last renames, or is done: then it is
  * replaced. */
-static bm_status look_at_report(bm_job *job, bm_error *err)
+static bm_status check_report_place(bm_job *job, bm_error *err)
 {
     const bm_settings *s = job->context.settings;
     bool there = false, same = false;
@@ -67,7 +67,7 @@ static bm_status look_at_report(bm_job *job, bm_error *err)
     bm_status status = BM_OK;
     job->existing_report = bm_out_existing_of(s->output.force);
     if (s->results.resume && !s->output.force && s->output.report != NULL)
-        status = bm_place_look(s->output.report, &there, err);
+        status = bm_place_exists(s->output.report, &there, err);
     if (status != BM_OK || !there)
         return status;
     if (bm_manifest_open(s->output.report, s->memory, &report, NULL) == BM_OK)
@@ -87,7 +87,7 @@ bm_status bm_job_begin(bm_job *job, unsigned steps, bm_error *err)
         BM_TRY(bm_kept_check_names(&job->context, err));
         BM_TRY(bm_job_weights_count(&job->context, err));
     }
-    BM_TRY(look_at_report(job, err));
+    BM_TRY(check_report_place(job, err));
     if ((steps & BM_STEP_DIRECTORY) != 0)
         BM_TRY(bm_checkpoint_open(&job->context, (steps & BM_STEP_CHECKPOINTS) != 0,
                                   &job->checkpoint, err));
@@ -105,7 +105,7 @@ bm_status bm_job_finish(bm_job *job, const bm_job_ending *ending, bm_error *err)
     bm_status status = BM_OK;
     if (ending->dir != NULL) {
         bm_job_context_stage(context, BM_STAGE_SEAL, "files");
-        bm_out_dir_give(ending->dir, &context->meter, context->pool);
+        bm_out_dir_use(ending->dir, &context->meter, context->pool);
         status = bm_out_dir_finish(ending->dir, err);
     }
     if (status == BM_OK)
@@ -115,9 +115,9 @@ bm_status bm_job_finish(bm_job *job, const bm_job_ending *ending, bm_error *err)
     if (status == BM_OK)
         status =
             bm_report_write_copy(context, job->summary, job->existing_report, &job->files, err);
-    context->story.similarities = NULL;
+    context->stats.similarities = NULL;
     if (status == BM_OK)
-        status = give_names(job, ending, err);
+        status = rename_outputs(job, ending, err);
     const bool stands = ending->dir != NULL && bm_out_dir_is_committed(ending->dir);
     bm_out_group_end(&job->files, status == BM_OK || stands);
     return status;

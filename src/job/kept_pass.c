@@ -43,7 +43,7 @@ typedef struct copy {
     bm_job_context *job;
     bm_kept_writer *const *writers; /* NULL: nothing is written there */
     const bm_kept_rule *rule;
-    bm_record_room room;
+    bm_record_budget budget;
     bm_long_gate gate;
     pthread_mutex_t reading; /* of the source and what follows */
     uint64_t n_read;         /* batches, and the end */
@@ -88,7 +88,7 @@ static bm_status changed(const bm_job_context *job, uint32_t file, uint64_t line
 /* --- in turn, and behind it --- */
 
 /* Wait until it is the batch's turn. False: the pass has failed. */
-static bool take_turn(lane *l)
+static bool wait_for_turn(lane *l)
 {
     copy *c = l->c;
     if (l->in_turn)
@@ -165,7 +165,7 @@ static bm_status switch_file(copy *c, uint32_t file, bm_error *err)
 }
 
 /* Runs from `first` … end-1 are of one file: give those of a side their place, or write them. */
-static bm_status give_side(lane *l, size_t end, size_t side, bm_error *err)
+static bm_status place_side(lane *l, size_t end, size_t side, bm_error *err)
 {
     bm_kept_writer *writer = l->c->writers[side];
     uint64_t bytes = 0;
@@ -194,7 +194,7 @@ static bm_status join(const lane *l, bm_error *err)
 }
 
 /* All runs so far, in turn. Those of the last file may have places, and are still to be written. */
-static bm_status give_runs(lane *l, bm_error *err)
+static bm_status place_runs(lane *l, bm_error *err)
 {
     const size_t n = l->n_runs;
     for (size_t end = 0; end < n;) {
@@ -206,7 +206,7 @@ static bm_status give_runs(lane *l, bm_error *err)
         if (file != l->c->file)
             BM_TRY(switch_file(l->c, file, err));
         for (size_t side = 0; side < BM_N_COPIES; side++)
-            BM_TRY(give_side(l, end, side, err));
+            BM_TRY(place_side(l, end, side, err));
     }
     l->n_runs = n;
     return BM_OK;
@@ -215,14 +215,14 @@ static bm_status give_runs(lane *l, bm_error *err)
 /* --- a batch --- */
 
 /* For three runs more: those of a record. */
-static bm_status make_room(lane *l, bm_error *err)
+static bm_status reserve_runs(lane *l, bm_error *err)
 {
     if (l->n_runs + 3 <= RUNS_MAX)
         return BM_OK;
-    if (!take_turn(l))
+    if (!wait_for_turn(l))
         return BM_ERR_CANCELLED; /* of no account: another batch has failed */
     BM_TRY(join(l, err));
-    BM_TRY(give_runs(l, err));
+    BM_TRY(place_runs(l, err));
     BM_TRY(write_placed(l, err));
     l->n_runs = l->insertions.len = 0;
     return BM_OK;
@@ -252,7 +252,7 @@ static bm_status copy_record(lane *l, size_t side, const bm_record *record, bm_e
                    .header = record->is_header};
     if (l->c->writers[side] == NULL)
         return BM_OK;
-    BM_TRY(make_room(l, err));
+    BM_TRY(reserve_runs(l, err));
     if (rule->insert != NULL) {
         bm_insertion insertion = {0};
         BM_TRY(rule->insert(rule->ctx, record, &insertion, err));
@@ -335,7 +335,7 @@ static bm_status do_turn(lane *l, bm_status split, bm_error *err)
     bm_kept_at *at = l->c->rule->at;
     BM_TRY(join(l, err));
     BM_TRY(split);
-    BM_TRY(give_runs(l, err));
+    BM_TRY(place_runs(l, err));
     if (l->begun && at != NULL)
         *at = l->at;
     return BM_OK;
@@ -343,7 +343,7 @@ static bm_status do_turn(lane *l, bm_status split, bm_error *err)
 
 static bm_status split(lane *l, const bm_source_batch *batch, bm_error *err)
 {
-    if (!l->c->rule->by_place && !take_turn(l))
+    if (!l->c->rule->by_place && !wait_for_turn(l))
         return BM_ERR_CANCELLED; /* of no account: another batch has failed */
     return bm_batch_parser_split(l->parser, batch, on_record, l, err);
 }
@@ -355,7 +355,7 @@ static void copy_batch(lane *l, const bm_batch_next *next, bm_status read, bm_er
     l->n_runs = l->insertions.len = 0;
     l->begun = false;
     bm_status status = read == BM_OK ? split(l, next->batch, error) : read;
-    if (take_turn(l)) {
+    if (wait_for_turn(l)) {
         status = do_turn(l, status, error);
         if (status != BM_OK)
             fail(c, status, error);
@@ -379,7 +379,7 @@ static bm_status read_next(const copy *c, bm_batch_next *out, bm_error *err)
 }
 
 /* Read a batch and copy it. False: there are no more. */
-static bool go_on(lane *l)
+static bool copy_next(lane *l)
 {
     copy *c = l->c;
     bm_batch_next next = {0};
@@ -422,7 +422,7 @@ static bm_status run_lane(void *ctx, uint32_t thread, bm_error *err)
     BM_TRY_OUT(bm_batch_parser_open(c->job->inputs.source, &l.parser, &error));
     BM_TRY_OUT(bm_new(&l.runs, RUNS_MAX, &error));
     BM_TRY_OUT(bm_new(&l.buffer, BUFFER_BYTES, &error));
-    while (go_on(&l))
+    while (copy_next(&l))
         ;
 out:
     if (status != BM_OK)
@@ -435,7 +435,7 @@ out:
 }
 
 /* A bm_long_gate: once all batches before are written, and none is read behind this one. */
-static bm_status hold(void *ctx, uint64_t bytes, bool *may, bm_error *err)
+static bm_status wait_for_batches(void *ctx, uint64_t bytes, bool *may, bm_error *err)
 {
     copy *c = ctx;
     pthread_mutex_lock(&c->lock);
@@ -443,13 +443,13 @@ static bm_status hold(void *ctx, uint64_t bytes, bool *may, bm_error *err)
         pthread_cond_wait(&c->moved, &c->lock);
     pthread_mutex_unlock(&c->lock);
     c->alone = true;
-    return c->room.gate.hold(c->room.gate.ctx, bytes, may, err);
+    return c->budget.gate.hold(c->budget.gate.ctx, bytes, may, err);
 }
 
 static bm_status refuse(void *ctx, const bm_long_record *record, bm_error *err)
 {
     const copy *c = ctx;
-    return c->room.gate.refuse(c->room.gate.ctx, record, err);
+    return c->budget.gate.refuse(c->budget.gate.ctx, record, err);
 }
 
 bm_status bm_kept_copy(bm_job_context *job, bm_kept_writer *const writers[BM_N_COPIES],
@@ -458,8 +458,8 @@ bm_status bm_kept_copy(bm_job_context *job, bm_kept_writer *const writers[BM_N_C
     copy c = {.job = job, .writers = writers, .rule = rule, .file = NO_FILE};
     const uint64_t fit = bm_budget_batches(&job->budget) / LANE_BYTES;
     c.n_lanes = job->budget.total == 0 ? UINT32_MAX : fit > 1 ? (uint32_t)fit : 1;
-    bm_record_room_init(job, BM_RECORDS_SPLIT, &c.room);
-    c.gate = (bm_long_gate){&c, hold, refuse};
+    bm_record_budget_init(job, BM_RECORDS_SPLIT, &c.budget);
+    c.gate = (bm_long_gate){&c, wait_for_batches, refuse};
     pthread_mutex_init(&c.reading, NULL);
     pthread_mutex_init(&c.lock, NULL);
     pthread_cond_init(&c.moved, NULL);

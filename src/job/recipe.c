@@ -289,7 +289,7 @@ static bm_status check_whole(const bm_recipe *recipe, size_t index, bm_error *er
                       input->file, input->parts[0].from, end_of(input), input->bytes);
 }
 
-bm_status bm_recipe_settle(bm_recipe *recipe, bm_settings *settings, bm_error *err)
+bm_status bm_recipe_apply(bm_recipe *recipe, bm_settings *settings, bm_error *err)
 {
     const bm_provenance *p;
     const bm_manifest *first = recipe->manifests[0];
@@ -492,7 +492,7 @@ static void open_quiet(bm_meter *meter, const bm_job_context *job)
 }
 
 static bm_status ingest(bm_batch_source *source, const bm_settings *read, bm_job_context *job,
-                        const bm_ingest_wish *wish, bm_error *err)
+                        const bm_ingest_request *request, bm_error *err)
 {
     bm_counts counts = {0};
     bm_meter meter;
@@ -506,17 +506,17 @@ static bm_status ingest(bm_batch_source *source, const bm_settings *read, bm_job
                                .source = source,
                                .meter = &meter,
                                .counts = &counts,
-                               .sink = wish->sink,
-                               .sink_ctx = wish->sink_ctx,
-                               .put = wish->put,
-                               .room = {wish->room, wish->room_ctx}};
+                               .sink = request->sink,
+                               .sink_ctx = request->sink_ctx,
+                               .put = request->put,
+                               .room = {request->room, request->room_ctx}};
     const bm_status status = bm_ingest_run(&cfg, err);
     bm_meter_reset(&meter);
     return status;
 }
 
 bm_status bm_recipe_ingest(const bm_recipe *recipe, const bm_settings *read, bm_job_context *job,
-                           const bm_ingest_wish *wish, bm_error *err)
+                           const bm_ingest_request *request, bm_error *err)
 {
     bm_input_options input = read->input;
     bm_input_set *set = NULL;
@@ -528,7 +528,7 @@ bm_status bm_recipe_ingest(const bm_recipe *recipe, const bm_settings *read, bm_
     BM_TRY_OUT(bm_job_context_windows(job, set, err));
     bm_input_set_rename(set, recipe->names, read->recorded.offsets_name);
     BM_TRY_OUT(bm_batch_source_open(set, &source, err));
-    status = ingest(source, read, job, wish, err);
+    status = ingest(source, read, job, request, err);
 out:
     status = status == BM_OK ? bm_recipe_check_inputs(recipe, set, err)
                              : bm_recipe_blame(recipe, set, &job->callbacks, status, err);

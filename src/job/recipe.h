@@ -27,7 +27,7 @@ typedef struct bm_recipe {
 /* Put input, text and sketch options of the manifests into the settings, which borrow from the
  * recipe until its reset, and the names of the inputs. They must have been read in one way: else
  * BM_ERR_FORMAT naming the field. */
-bm_status bm_recipe_settle(bm_recipe *recipe, bm_settings *settings, bm_error *err);
+bm_status bm_recipe_apply(bm_recipe *recipe, bm_settings *settings, bm_error *err);
 /* Of one manifest, how documents are cut and signed alone: text and sketch options, and the name of
  * the hash, which is the manifest's own. BM_ERR_FORMAT names what this version does not know. */
 bm_status bm_recipe_signed(const bm_manifest *manifest, bm_settings *settings, bm_error *err);
@@ -56,10 +56,10 @@ bm_status bm_recipe_blame(const bm_recipe *recipe, bm_input_set *inputs,
 
 /* Read the inputs of the recipe, at recipe->paths, as `read` says (input, text,
  * recorded.offsets_name) with the threads and the memory of the job. Only shingle hashes come to
- * the sink, in the order of the inputs; wish->words and wish->keys are not asked for. Records that
+ * the sink, in the order of the inputs; request->words and request->keys are not asked for. Records that
  * were skipped are skipped, and not told again. Afterwards their bytes are compared: BM_ERR_FORMAT
  * names the first input that is not what it was. */
 bm_status bm_recipe_ingest(const bm_recipe *recipe, const bm_settings *read, bm_job_context *job,
-                           const bm_ingest_wish *wish, bm_error *err);
+                           const bm_ingest_request *request, bm_error *err);
 
 #endif

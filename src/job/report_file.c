@@ -467,21 +467,21 @@ static uint64_t copied(const bm_job_context *job)
 
 static void report_corpus(bm_json *json, const bm_job_context *job)
 {
-    bm_corpus_spilled files = bm_corpus_spilled_bytes(job->story.corpus);
+    bm_corpus_spilled files = bm_corpus_spilled_bytes(job->stats.corpus);
     bm_json_key_text(json, "sets_from", files.set_bytes > 0 ? "file" : "memory");
     bm_json_key_uint(json, "set_bytes", files.set_bytes);
     bm_json_key_uint(json, "set_bytes_read_back", files.bytes_back);
     bm_json_key_uint(json, "key_bytes", files.key_bytes);
-    bm_json_key_uint(json, "edge_bytes", job->story.edge_bytes);
+    bm_json_key_uint(json, "edge_bytes", job->stats.edge_bytes);
 }
 
 void bm_report_spill(bm_json *json, const bm_job_context *job)
 {
-    if (job->story.corpus == NULL && copied(job) == 0)
+    if (job->stats.corpus == NULL && copied(job) == 0)
         return;
     bm_json_key(json, "temporary_files");
     bm_json_begin_object(json);
-    if (job->story.corpus != NULL)
+    if (job->stats.corpus != NULL)
         report_corpus(json, job);
     bm_json_key_uint(json, "input_bytes", copied(job));
     bm_json_end_object(json);
@@ -492,16 +492,16 @@ static unsigned long long mib(uint64_t bytes)
     return (unsigned long long)((bytes + (1u << 20) - 1) >> 20);
 }
 
-void bm_say_spill(bm_job_context *job)
+void bm_log_spill(bm_job_context *job)
 {
-    bm_corpus_spilled files = bm_corpus_spilled_bytes(job->story.corpus);
-    if (files.set_bytes + files.key_bytes + job->story.edge_bytes == 0)
+    bm_corpus_spilled files = bm_corpus_spilled_bytes(job->stats.corpus);
+    if (files.set_bytes + files.key_bytes + job->stats.edge_bytes == 0)
         return;
     bm_meter_log(&job->meter, BM_LOG_DEBUG,
                  "temporary files under %s: %llu MiB of sets, %llu MiB of band keys, %llu MiB of "
                  "edges; verification read %llu MiB of sets back, in order of their places",
                  job->settings->temp_dir, mib(files.set_bytes), mib(files.key_bytes),
-                 mib(job->story.edge_bytes), mib(files.bytes_back));
+                 mib(job->stats.edge_bytes), mib(files.bytes_back));
 }
 
 struct bm_summary {
@@ -744,15 +744,15 @@ static void begin_run(bm_json *json, const bm_job_context *job, const bm_out_dir
     bm_json_key_uint(json, "threads", job->settings->threads);
     bm_json_key_uint(json, "memory_limit_bytes", job->settings->memory);
     bm_json_key_uint(json, "peak_resident_bytes", (uint64_t)usage.ru_maxrss * 1024);
-    if (job->story.n_resumed > 0)
-        bm_json_key_uint(json, "resumed_documents", job->story.n_resumed);
-    bm_report_ingest(json, &job->story.ingest_times);
+    if (job->stats.n_resumed > 0)
+        bm_json_key_uint(json, "resumed_documents", job->stats.n_resumed);
+    bm_report_ingest(json, &job->stats.ingest_times);
     if (job->devices.open)
         bm_report_text_offload(json, &job->devices.set.path);
     bm_report_inputs_found(json, job, dir);
     bm_report_spill(json, job);
     if (job->counts.verified > 0)
-        bm_json_key_double(json, "verify_seconds", job->story.verify_seconds);
+        bm_json_key_double(json, "verify_seconds", job->stats.verify_seconds);
     bm_json_key(json, "stages");
     bm_json_begin_array(json);
     for (size_t i = 0; i < job->clock.n_stages; i++) {
@@ -869,8 +869,8 @@ bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, bm_ou
     write_not_ranked(&json, &job->keep);
     if (grouping != NULL)
         status = bm_report_groups(&json, grouping, &job->docs, err);
-    if (job->story.similarities != NULL)
-        bm_report_similarities(&json, job->story.similarities);
+    if (job->stats.similarities != NULL)
+        bm_report_similarities(&json, job->stats.similarities);
     write_inputs(&json, job, grouping);
     if (status == BM_OK)
         status = write_outputs(&json, dir, err);

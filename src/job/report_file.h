@@ -70,7 +70,7 @@ void bm_report_inputs_found(bm_json *json, const bm_job_context *job, const bm_o
 /* "temporary_files": {…}; nothing where there was no pairing, and no input was copied. */
 void bm_report_spill(bm_json *json, const bm_job_context *job);
 /* The same in a line of the log, where there were files. */
-void bm_say_spill(bm_job_context *job);
+void bm_log_spill(bm_job_context *job);
 
 #define BM_REPORT_SCHEMA 1u
 

@@ -61,7 +61,7 @@ bm_status bm_rows_end_in(bm_rows *rows, bm_out_group *group, bm_status status, b
     if (rows->file == NULL)
         return status;
     if (status == BM_OK)
-        return bm_out_group_take(group, rows->file, err);
+        return bm_out_group_add(group, rows->file, err);
     bm_out_file_abort(rows->file);
     return status;
 }
@@ -361,7 +361,7 @@ static bm_status index_copies(partners *p, bm_error *err)
 }
 
 /* Does document a stand before b in the row of the two? */
-static bool stands_first(const partners *p, uint32_t a, uint32_t b)
+static bool comes_first(const partners *p, uint32_t a, uint32_t b)
 {
     const bm_corpus *corpus = p->rows->match->settings.corpus;
     const uint32_t size_a = corpus->sizes[corpus->rep[a]], size_b = corpus->sizes[corpus->rep[b]];
@@ -371,7 +371,7 @@ static bool stands_first(const partners *p, uint32_t a, uint32_t b)
 static bm_status add_partner(partners *p, uint32_t doc, uint32_t other, double similarity,
                              bm_error *err)
 {
-    if (other == doc || !stands_first(p, doc, other))
+    if (other == doc || !comes_first(p, doc, other))
         return BM_OK;
     BM_TRY(bm_grow(&p->row, &p->cap_row, p->n_row + 1, sizeof *p->row, err));
     p->row[p->n_row++] = (partner){other, similarity};
@@ -444,7 +444,7 @@ static bm_status sort_edge(const partners *p, const bm_pair *edge, bm_error *err
     const uint64_t bits = bm_edge_bits(edge->similarity);
     for (int turned = 0; turned < 2; turned++) {
         const uint32_t from = turned ? edge->b : edge->a, to = turned ? edge->a : edge->b;
-        if (p->rows->chain && !stands_first(p, from, to))
+        if (p->rows->chain && !comes_first(p, from, to))
             continue;
         const uint64_t end = p->rows->chain ? p->copy_begin[from] + 1 : p->copy_begin[from + 1];
         for (uint64_t i = p->copy_begin[from]; i < end; i++)
@@ -649,13 +649,13 @@ typedef struct comparing {
 } comparing;
 
 /* Of one thread: a text as it was read, and its code points. */
-typedef struct held_text {
+typedef struct loaded_text {
     char *bytes;
     uint32_t *points;
     size_t cap_bytes, cap_points;
     uint32_t doc;
     bool any;
-} held_text;
+} loaded_text;
 
 /* Valid UTF-8, as records have it. */
 static size_t decode(const char *text, size_t len, uint32_t *out)
@@ -674,7 +674,7 @@ static size_t decode(const char *text, size_t len, uint32_t *out)
     return n;
 }
 
-static bm_status hold(const bm_pair_texts *t, uint32_t doc, held_text *out, bm_error *err)
+static bm_status load_text(const bm_pair_texts *t, uint32_t doc, loaded_text *out, bm_error *err)
 {
     if (out->any && out->doc == doc)
         return BM_OK;
@@ -693,7 +693,7 @@ static bm_status compare_range(void *ctx, uint32_t thread, size_t begin, size_t 
     (void)thread;
     const comparing *c = ctx;
     const bm_pair_texts *t = c->texts;
-    held_text a = {0}, b = {0};
+    loaded_text a = {0}, b = {0};
     bm_status status = BM_OK;
     for (size_t i = begin; i < end; i++) {
         bm_edit_pair *pair = &c->pairs[i];
@@ -701,8 +701,8 @@ static bm_status compare_range(void *ctx, uint32_t thread, size_t begin, size_t 
         pair->distance = BM_EDIT_UNKNOWN;
         if (n_a == UINT32_MAX || n_b == UINT32_MAX || n_a * n_b > BM_EDIT_CELLS_MAX)
             continue;
-        BM_TRY_OUT(hold(t, pair->a, &a, err));
-        BM_TRY_OUT(hold(t, pair->b, &b, err));
+        BM_TRY_OUT(load_text(t, pair->a, &a, err));
+        BM_TRY_OUT(load_text(t, pair->b, &b, err));
         BM_TRY_OUT(bm_edit_distance((bm_points){a.points, (size_t)n_a},
                                     (bm_points){b.points, (size_t)n_b}, &pair->distance, err));
     }

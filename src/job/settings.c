@@ -154,7 +154,7 @@ static bool asks(const comparison *c, const bm_field_row *field)
                               the rest */
         return text_of(field, s) != NULL && text_of(field, c->are) != NULL &&
                (strcmp(text_of(field, s), bm_stop_words_en) != 0 || bit_is_set(s, field));
-    case BM_ROW_HEADER: /* a header by the fields is a wish for nothing */
+    case BM_ROW_HEADER: /* a header by the fields asks for nothing */
     case BM_ROW_TEXT_FIELDS:
     case BM_ROW_ID_FIELD:
         return bm_field_is_set(field, &parts, true);
@@ -272,22 +272,22 @@ typedef struct listing {
     void *ctx;
 } listing;
 
-static void say_text(const listing *l, const char *name, const char *text)
+static void emit_text(const listing *l, const char *name, const char *text)
 {
     l->fn(l->ctx, &(bm_setting){l->section, name, BM_SETTING_TEXT, .text = text});
 }
 
-static void say_word(const listing *l, const char *name, bm_option option, unsigned value)
+static void emit_word(const listing *l, const char *name, bm_option option, unsigned value)
 {
-    say_text(l, name, bm_option_word(option, value));
+    emit_text(l, name, bm_option_word(option, value));
 }
 
-static void say_uint(const listing *l, const char *name, uint64_t number)
+static void emit_uint(const listing *l, const char *name, uint64_t number)
 {
     l->fn(l->ctx, &(bm_setting){l->section, name, BM_SETTING_UINT, .number = number});
 }
 
-static void say_double(const listing *l, const char *name, double real)
+static void emit_double(const listing *l, const char *name, double real)
 {
     l->fn(l->ctx, &(bm_setting){l->section, name, BM_SETTING_DOUBLE, .real = real});
 }
@@ -299,7 +299,8 @@ static const char *key_of(const bm_field_row *field)
 }
 
 /* A field, by its key. `given`: of band keys that were made elsewhere it is not known. */
-static void say_field(const listing *l, const bm_field_row *field, const bm_settings *s, bool given)
+static void emit_field(const listing *l, const bm_field_row *field, const bm_settings *s,
+                       bool given)
 {
     static const char *const default_fields[] = {"text"};
     const bm_option_parts parts = bm_settings_parts(s);
@@ -307,44 +308,44 @@ static void say_field(const listing *l, const bm_field_row *field, const bm_sett
     char words[64];
     switch (field->type) {
     case BM_FIELD_TYPE_WORD:
-        say_text(l, key,
-                 given ? BM_HASH_GIVEN
-                 : field == &bm_field_rows[BM_ROW_HASH]
-                     ? s->hash_name
-                     : bm_option_word(field->option, (unsigned)bm_field_number(field, &parts)));
+        emit_text(l, key,
+                  given ? BM_HASH_GIVEN
+                  : field == &bm_field_rows[BM_ROW_HASH]
+                      ? s->hash_name
+                      : bm_option_word(field->option, (unsigned)bm_field_number(field, &parts)));
         break;
     case BM_FIELD_TYPE_STEPS:
         bm_normalize_words(s->text.normalize, words, sizeof words);
-        say_text(l, key, given ? BM_HASH_GIVEN : words);
+        emit_text(l, key, given ? BM_HASH_GIVEN : words);
         break;
     case BM_FIELD_TYPE_SHINGLE:
         bm_shingle_words(&s->text, words, sizeof words);
-        say_text(l, key, given ? BM_HASH_GIVEN : words);
+        emit_text(l, key, given ? BM_HASH_GIVEN : words);
         break;
     case BM_FIELD_TYPE_STOPWORDS: {
         const char *list = given ? NULL : *(const char *const *)bm_field_at(field, &parts);
         char digest_key[32];
         if (list != NULL)
             bm_stop_words_digest(list, words);
-        say_text(l, key, list);
+        emit_text(l, key, list);
         snprintf(digest_key, sizeof digest_key, "%s_xxh3", key);
-        say_text(l, digest_key, list != NULL ? words : NULL);
+        emit_text(l, digest_key, list != NULL ? words : NULL);
         break;
     }
     case BM_FIELD_TYPE_TEXT:
-        say_text(l, key, *(const char *const *)bm_field_at(field, &parts));
+        emit_text(l, key, *(const char *const *)bm_field_at(field, &parts));
         break;
     case BM_FIELD_TYPE_KEEP: {
         const char *rules = *(const char *const *)bm_field_at(field, &parts);
-        say_text(l, key, rules != NULL ? rules : bm_option_word(BM_OPTION_KEEP, BM_KEEP_FIRST));
+        emit_text(l, key, rules != NULL ? rules : bm_option_word(BM_OPTION_KEEP, BM_KEEP_FIRST));
         break;
     }
     case BM_FIELD_TYPE_AGAINST:
-        say_text(l, key, s->pairs.against);
-        say_text(l, "against_state", s->pairs.against_state);
+        emit_text(l, key, s->pairs.against);
+        emit_text(l, "against_state", s->pairs.against_state);
         break;
     case BM_FIELD_TYPE_REAL:
-        say_double(l, key, *(const double *)bm_field_at(field, &parts));
+        emit_double(l, key, *(const double *)bm_field_at(field, &parts));
         break;
     case BM_FIELD_TYPE_TEXTS: {
         const bool some = s->input.n_text_fields > 0;
@@ -356,10 +357,10 @@ static void say_field(const listing *l, const bm_field_row *field, const bm_sett
     case BM_FIELD_TYPE_CHARACTER:
         words[0] = (char)bm_field_number(field, &parts);
         words[1] = '\0';
-        say_text(l, key, words[0] != '\0' ? words : NULL);
+        emit_text(l, key, words[0] != '\0' ? words : NULL);
         break;
     default:
-        say_uint(l, key, given ? 0 : bm_field_number(field, &parts));
+        emit_uint(l, key, given ? 0 : bm_field_number(field, &parts));
         break;
     }
 }
@@ -370,20 +371,20 @@ static void list_provenance(const listing *l, const bm_settings *s, bm_format fo
     const bool given = format == BM_FORMAT_KEYS;
     for (size_t i = 0; i < BM_N_ROWS; i++) /* weights stand there only where there are some */
         if ((bm_field_rows[i].uses & BM_FIELD_SIGNED) && i != BM_ROW_WEIGHTS)
-            say_field(l, &bm_field_rows[i], s, given);
-    say_text(l, "unicode", bm_unicode_version());
-    say_text(l, "utf8proc_unicode", utf8proc_unicode_version());
+            emit_field(l, &bm_field_rows[i], s, given);
+    emit_text(l, "unicode", bm_unicode_version());
+    emit_text(l, "utf8proc_unicode", utf8proc_unicode_version());
     if (!given && s->text.weights != BM_WEIGHTS_NONE && s->recorded.weighed != NULL) {
-        say_field(l, &bm_field_rows[BM_ROW_WEIGHTS], s, given);
-        say_uint(l, "weights_documents", s->recorded.weighed->n_docs);
-        say_text(l, "weights_digest", s->recorded.weighed->digest);
+        emit_field(l, &bm_field_rows[BM_ROW_WEIGHTS], s, given);
+        emit_uint(l, "weights_documents", s->recorded.weighed->n_docs);
+        emit_text(l, "weights_digest", s->recorded.weighed->digest);
     }
-    say_uint(l, "format", BM_MANIFEST_FORMAT);
+    emit_uint(l, "format", BM_MANIFEST_FORMAT);
     for (size_t i = 0; i < BM_N_ROWS; i++) {
         if (i == BM_ROW_FORMAT)
-            say_word(l, bm_field_rows[i].key, BM_OPTION_FORMAT, format);
+            emit_word(l, bm_field_rows[i].key, BM_OPTION_FORMAT, format);
         else if (bm_field_rows[i].uses & BM_FIELD_READ)
-            say_field(l, &bm_field_rows[i], s, false);
+            emit_field(l, &bm_field_rows[i], s, false);
     }
 }
 
@@ -398,9 +399,9 @@ static void list_fields(const listing *l, const bm_settings *s, uint32_t bits)
             ((field->uses & BM_FIELD_WHERE_SET) && !bm_field_is_set(field, &parts, false)))
             continue;
         if (i == BM_ROW_THRESHOLD && s->index.threshold > 0)
-            say_double(l, key_of(field), s->index.threshold);
+            emit_double(l, key_of(field), s->index.threshold);
         else
-            say_field(l, field, s, false);
+            emit_field(l, field, s, false);
     }
 }
 
@@ -412,18 +413,18 @@ static void list_plan(const listing *l, const bm_band_plan *plan, bm_scheme sche
         l->fn(l->ctx, &(bm_setting){l->section, "plan", BM_SETTING_NULL, .text = NULL});
         return;
     }
-    say_uint(l, "bands", plan->bands);
-    say_uint(l, "rows", plan->rows);
-    say_uint(l, "unused_perms", plan->perms - plan->bands * plan->rows);
-    say_double(l, "predicted_recall", plan->predicted_recall);
-    say_text(l, "predicted_recall_is",
-             scheme == BM_SCHEME_OPH ? "an estimate for short documents" : "exact");
+    emit_uint(l, "bands", plan->bands);
+    emit_uint(l, "rows", plan->rows);
+    emit_uint(l, "unused_perms", plan->perms - plan->bands * plan->rows);
+    emit_double(l, "predicted_recall", plan->predicted_recall);
+    emit_text(l, "predicted_recall_is",
+              scheme == BM_SCHEME_OPH ? "an estimate for short documents" : "exact");
 }
 
 void bm_settings_list(const bm_settings *settings, bm_format format, bm_setting_fn fn, void *ctx)
 {
     listing l = {.section = BM_SECTION_OUTPUT, .fn = fn, .ctx = ctx};
-    say_text(&l, "command", bm_job_row_of(settings)->name); /* another job differs by it first */
+    emit_text(&l, "command", bm_job_row_of(settings)->name); /* another job differs by it first */
     l.section = BM_SECTION_PROVENANCE;
     list_provenance(&l, settings, format);
     l.section = BM_SECTION_PARAMETERS;
@@ -494,7 +495,7 @@ bm_status bm_settings_of_index_build(const bm_index_build_options *options, bm_s
     BM_TRY(check_path(o.output.path, err));
     BM_TRY(bm_option_check(BM_OPTION_STORE, o.store, err));
     BM_TRY(bm_option_set_fields_check(o.set_fields, err));
-    return bm_settings_settle(out, &parts, err);
+    return bm_settings_resolve(out, &parts, err);
 }
 
 /* What `unique` and `follow` need from the rest. */
@@ -548,11 +549,11 @@ bm_status bm_settings_of_index_add(const bm_index_add_options *options, bm_setti
     BM_TRY(check_path(o.path, err));
     BM_TRY(bm_option_set_fields_check(o.set_fields, err));
     BM_TRY(check_add(&o, err));
-    return bm_settings_settle(out, &parts, err);
+    return bm_settings_resolve(out, &parts, err);
 }
 
 /* Of a job without documents: `out` has its parts. */
-static bm_status settle_plain(bm_settings *out, const char *path, bm_error *err)
+static bm_status resolve_plain(bm_settings *out, const char *path, bm_error *err)
 {
     out->input = (bm_input_options)BM_INPUT_DEFAULTS;
     out->text = (bm_text_options)BM_TEXT_DEFAULTS;
@@ -562,7 +563,7 @@ static bm_status settle_plain(bm_settings *out, const char *path, bm_error *err)
     const bm_option_parts parts = {
         .resources = &out->resources, .output = &out->output, .callbacks = &out->callbacks};
     BM_TRY(check_path(path, err));
-    return bm_settings_settle(out, &parts, err);
+    return bm_settings_resolve(out, &parts, err);
 }
 
 bm_status bm_settings_of_index_remove(const bm_index_remove_options *options, bm_settings *out,
@@ -575,7 +576,7 @@ bm_status bm_settings_of_index_remove(const bm_index_remove_options *options, bm
                          .output = o.output,
                          .callbacks = o.callbacks};
     bm_status status = BM_OK;
-    BM_TRY_OUT(settle_plain(out, o.path, err));
+    BM_TRY_OUT(resolve_plain(out, o.path, err));
     BM_TRY_OUT(bm_option_list_check("ids", o.ids, o.n_ids, err));
     if (o.n_ids == 0 && o.ids_from == NULL)
         BM_TRY_OUT(bm_fail_field(err, "ids", "no ids given"));
@@ -593,7 +594,7 @@ bm_status bm_settings_of_index_compact(const bm_index_compact_options *options, 
                          .resources = o.resources,
                          .output = o.output,
                          .callbacks = o.callbacks};
-    return settle_plain(out, o.path, err);
+    return resolve_plain(out, o.path, err);
 }
 
 /* settings_query -- options of a query to settings. */
@@ -693,7 +694,7 @@ bm_status bm_settings_of_query(const bm_query_options *options, bm_settings *out
     }
     const bm_option_parts parts = bm_settings_parts(out);
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_settings_settle(out, &parts, err));
+    BM_TRY_OUT(bm_settings_resolve(out, &parts, err));
     status = check_query(&o, err);
 out:
     if (status != BM_OK)
@@ -805,7 +806,7 @@ static void find_temp_dir(const bm_settings *settings, char *out, size_t cap)
 
 /* --- settling --- */
 
-static bm_status settle_stop_words(bm_settings *s, bm_error *err)
+static bm_status resolve_stop_words(bm_settings *s, bm_error *err)
 {
     s->stop.path = bm_stop_words_path(&s->text);
     return bm_stop_words_load(&s->text, &s->stop.words, err);
@@ -835,7 +836,7 @@ bm_status bm_settings_check_scheme(const bm_settings *s, bm_error *err)
 }
 
 /* Weighted documents have a scheme of their own, which is taken where none was asked for. */
-static bm_status settle_scheme(bm_settings *s, bm_error *err)
+static bm_status resolve_scheme(bm_settings *s, bm_error *err)
 {
     const bool weighs = s->text.weights != BM_WEIGHTS_NONE;
     if (weighs && s->pairs.against != NULL)
@@ -863,12 +864,12 @@ static bm_status check_format(const bm_settings *s, bm_error *err)
                : bm_fail_field(err, "format", "`format` keys is for pairs alone");
 }
 
-bm_status bm_settings_settle(bm_settings *s, const bm_option_parts *parts, bm_error *err)
+bm_status bm_settings_resolve(bm_settings *s, const bm_option_parts *parts, bm_error *err)
 {
     bm_isa isa;
     bm_budget budget;
     BM_TRY(bm_option_parts_check(parts, err));
-    BM_TRY(settle_scheme(s, err));
+    BM_TRY(resolve_scheme(s, err));
     BM_TRY(check_format(s, err));
     BM_TRY(bm_isa_choose(s->device.cpu, &isa, err));
     if (!bm_job_does(s, BM_JOB_FILLS_INDEX) && s->input.duplicate_ids > BM_DUPLICATE_IDS_NUMBER)
@@ -885,7 +886,7 @@ bm_status bm_settings_settle(bm_settings *s, const bm_option_parts *parts, bm_er
     find_temp_dir(s, s->temp_dir, sizeof s->temp_dir);
     /* is it enough? */
     BM_TRY(bm_budget_make(s->memory, s->threads, 0, &budget, err));
-    return settle_stop_words(s, err);
+    return resolve_stop_words(s, err);
 }
 
 bm_option_parts bm_settings_parts(const bm_settings *s)
@@ -939,7 +940,7 @@ static bm_status check_stream(const bm_settings *s, bm_error *err)
 }
 
 /* The caller's options as settings, not settled. */
-static bm_status take_sign(const bm_sign_options *options, bm_settings *out, bm_error *err)
+static bm_status accept_sign(const bm_sign_options *options, bm_settings *out, bm_error *err)
 {
     bm_sign_options o = sign_defaults;
     BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_sign_options, callbacks), &o, err));
@@ -982,16 +983,16 @@ static bm_status check_shard(const bm_settings *s, bm_error *err)
 
 bm_status bm_settings_of_sign(const bm_sign_options *options, bm_settings *out, bm_error *err)
 {
-    BM_TRY(take_sign(options, out, err));
+    BM_TRY(accept_sign(options, out, err));
     const bm_option_parts parts = bm_settings_parts(out);
     BM_TRY(check_has_output(out, err));
     BM_TRY(check_shard(out, err));
-    return bm_settings_settle(out, &parts, err);
+    return bm_settings_resolve(out, &parts, err);
 }
 
 bm_status bm_settings_of_table(const bm_sign_options *options, bm_settings *out, bm_error *err)
 {
-    BM_TRY(take_sign(options, out, err));
+    BM_TRY(accept_sign(options, out, err));
     const bm_option_parts parts = bm_settings_parts(out);
     if (out->output.path != NULL || out->output.report != NULL || out->results.resume)
         return bm_fail_field(err, "output", "an `output` of what stays in memory (save it)");
@@ -1002,7 +1003,7 @@ bm_status bm_settings_of_table(const bm_sign_options *options, bm_settings *out,
                                                                       : NULL;
     if (wants_job != NULL)
         return bm_fail(err, BM_ERR_UNSUPPORTED, "%s takes a job that writes files", wants_job);
-    return bm_settings_settle(out, &parts, err);
+    return bm_settings_resolve(out, &parts, err);
 }
 
 bm_status bm_settings_plan_signatures(bm_settings *s, bm_error *err)
@@ -1121,7 +1122,7 @@ bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out
         BM_TRY_OUT(bm_fail_field(
             err, "keep",
             "`keep` none with `verify` contained, where a document goes to one that stays"));
-    status = bm_settings_settle(out, &parts, err);
+    status = bm_settings_resolve(out, &parts, err);
 out:
     if (status != BM_OK)
         bm_settings_reset(out);
@@ -1179,7 +1180,7 @@ bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out
                                  "`threshold` 0 lists every pair, which takes `candidates` all"));
     BM_TRY_OUT(check_pairs(out, err));
     BM_TRY_OUT(refuse_contained(o.verify, err));
-    BM_TRY_OUT(bm_settings_settle(out, &parts, err));
+    BM_TRY_OUT(bm_settings_resolve(out, &parts, err));
     if (o.output.path == NULL && o.write == NULL)
         BM_TRY_OUT(
             bm_fail_field(err, "write", "no place for the pairs given (`output` or `write`)"));
@@ -1225,7 +1226,7 @@ bm_status bm_settings_of_filter(const bm_filter_options *options, bm_settings *o
     BM_TRY(bm_option_check(BM_OPTION_KEPT, o.kept, err));
     if (o.kept == BM_KEPT_NO)
         return bm_fail_field(err, "kept", "`kept` no leaves nothing to do (same, none, gz or zst)");
-    return bm_settings_settle(out, &parts, err);
+    return bm_settings_resolve(out, &parts, err);
 }
 
 bm_status bm_settings_of_explain(const bm_explain_options *options, bm_settings *out, bm_error *err)
@@ -1246,7 +1247,7 @@ bm_status bm_settings_of_explain(const bm_explain_options *options, bm_settings 
                                    .resources = &o.resources,
                                    .output = &o.output,
                                    .callbacks = &o.callbacks};
-    return bm_settings_settle(out, &parts, err);
+    return bm_settings_resolve(out, &parts, err);
 }
 
 bm_status bm_settings_plan(bm_settings *settings, bm_error *err)

@@ -3,7 +3,7 @@
  *
  * bm_settings_of_NAME takes the options of a public call. Where the inputs are directories of
  * ours,
- * how their documents were read and signed stands in their manifests: bm_recipe_settle (recipe.h)
+ * how their documents were read and signed stands in their manifests: bm_recipe_apply (recipe.h)
  * puts that into the settings. bm_settings_plan settles the bands. After that the settings are
  * only
  * read. Not public. */
@@ -150,7 +150,7 @@ bm_status bm_settings_of_query(const bm_query_options *options, bm_settings *out
 /* The parts that settings of jobs over documents have. */
 bm_option_parts bm_settings_parts(const bm_settings *settings);
 /* What every job needs: check the parts that the caller gave, settle threads, memory and places. */
-bm_status bm_settings_settle(bm_settings *settings, const bm_option_parts *parts, bm_error *err);
+bm_status bm_settings_resolve(bm_settings *settings, const bm_option_parts *parts, bm_error *err);
 
 /* Own the stop words, so that whoever lent them may go. */
 bm_status bm_settings_keep_stop_words(bm_settings *settings, bm_error *err);

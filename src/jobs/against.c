@@ -56,7 +56,7 @@ static bm_status open_index(bm_against *against, bm_settings *settings, bm_error
     const char *path = settings->pairs.against;
     BM_TRY(bm_store_open(path, &(bm_store_cfg){.mode = BM_STORE_READ}, &against->store, err));
     BM_TRY(bm_store_view_open(against->store, &against->view, err));
-    BM_TRY(bm_index_settings_take(bm_store_facts_of(against->store), path, &against->known, err));
+    BM_TRY(bm_index_settings_load(bm_store_facts_of(against->store), path, &against->known, err));
     const bm_store_counts counts = bm_store_view_counts(against->view);
     snprintf(settings->pairs.against_state, sizeof settings->pairs.against_state,
              "%" PRIu64 " documents of %" PRIu64 " shingles and %" PRIu64
@@ -72,7 +72,7 @@ static bm_status open_signatures(bm_against *against, bm_settings *settings, bm_
     BM_TRY(bm_sign_dir_open(path, settings->memory, &against->dir, err));
     against->manifest = bm_sign_dir_manifest(against->dir);
     against->recipe = (bm_recipe){.manifests = &against->manifest, .n = 1};
-    bm_status status = bm_recipe_settle(&against->recipe, known, err);
+    bm_status status = bm_recipe_apply(&against->recipe, known, err);
     known->input.patterns = (bm_name_patterns){0}; /* of the job's own inputs */
     known->sketch.perms = bm_sign_dir_perms(against->dir);
     known->plan.bands = settings->bands.bands;
@@ -100,7 +100,7 @@ static bm_status refuse_verify(const bm_settings *settings, const char *what, co
                          settings->pairs.against, what, verify);
 }
 
-static bm_status settle_index(const bm_against *against, bm_settings *settings, bm_error *err)
+static bm_status resolve_index(const bm_against *against, bm_settings *settings, bm_error *err)
 {
     const bool words = bm_store_facts_of(against->store)->kind == BM_STORE_SIGNATURES;
     const bm_verify verify = words ? BM_VERIFY_SIGNATURE : BM_VERIFY_EXACT;
@@ -130,7 +130,7 @@ static bm_status find_inputs(bm_against *against, const bm_settings *settings, b
                : status;
 }
 
-static bm_status settle_signatures(bm_against *against, bm_settings *settings, bm_error *err)
+static bm_status resolve_signatures(bm_against *against, bm_settings *settings, bm_error *err)
 {
     const bm_verify asked = settings->pairs.verify;
     bm_error why = {0};
@@ -139,10 +139,10 @@ static bm_status settle_signatures(bm_against *against, bm_settings *settings, b
                              "exact or signature", err);
     if (asked == BM_VERIFY_SIGNATURE)
         return BM_OK;
-    against->may_give_way = asked == BM_VERIFY_AUTO;
+    against->may_fall_back = asked == BM_VERIFY_AUTO;
     bm_status status = find_inputs(against, settings, &why);
     against->changed = status == BM_ERR_FORMAT;
-    if (status == BM_OK || bm_against_give_way(against, settings, status, &why))
+    if (status == BM_OK || bm_against_fall_back(against, settings, status, &why))
         return BM_OK;
     if (err != NULL) {
         *err = why;
@@ -151,18 +151,18 @@ static bm_status settle_signatures(bm_against *against, bm_settings *settings, b
     return status;
 }
 
-bool bm_against_give_way(bm_against *against, bm_settings *settings, bm_status status,
-                         const bm_error *why)
+bool bm_against_fall_back(bm_against *against, bm_settings *settings, bm_status status,
+                          const bm_error *why)
 {
-    if (!against->may_give_way || !against->changed || status != BM_ERR_FORMAT)
+    if (!against->may_fall_back || !against->changed || status != BM_ERR_FORMAT)
         return false;
-    against->may_give_way = false;
+    against->may_fall_back = false;
     against->why = *why;
     settings->pairs.verify = BM_VERIFY_SIGNATURE;
     return true;
 }
 
-void bm_against_say(const bm_against *against, bm_meter *meter)
+void bm_against_log(const bm_against *against, bm_meter *meter)
 {
     char why[2100];
     if (against->why.status == BM_OK)
@@ -195,7 +195,7 @@ bm_status bm_against_open(bm_settings *settings, bm_against **out, bm_error *err
     status = is ? open_index(against, settings, err) : open_signatures(against, settings, err);
     if (status == BM_OK)
         status =
-            is ? settle_index(against, settings, err) : settle_signatures(against, settings, err);
+            is ? resolve_index(against, settings, err) : resolve_signatures(against, settings, err);
     if (status == BM_OK) {
         settings->bands = against->known.bands;
         if (is && settings->pairs.against_threshold > 0)
@@ -207,7 +207,7 @@ bm_status bm_against_open(bm_settings *settings, bm_against **out, bm_error *err
     return status;
 }
 
-void bm_against_settle(const bm_against *against, bm_settings *settings)
+void bm_against_resolve(const bm_against *against, bm_settings *settings)
 {
     settings->text = against->known.text;
     settings->sketch = against->known.sketch;
@@ -349,7 +349,7 @@ static bm_status move_to(reading *r, size_t file, bm_error *err)
     return BM_OK;
 }
 
-static bm_status take(reading *r, const bm_shingle_batch *shingles, size_t i, bm_error *err)
+static bm_status add_set(reading *r, const bm_shingle_batch *shingles, size_t i, bm_error *err)
 {
     const uint64_t begin = shingles->offsets[i], n = shingles->offsets[i + 1] - begin;
     uint32_t signed_n;
@@ -370,7 +370,7 @@ static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_
         if (r->row == r->inputs.end[r->file])
             BM_TRY(other_documents(r, err));
         if (bm_row_is_marked(r->rows, r->row))
-            BM_TRY(take(r, &batch->shingles, i, err));
+            BM_TRY(add_set(r, &batch->shingles, i, err));
         r->row++;
     }
     return BM_OK;
@@ -381,10 +381,10 @@ static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_
 static bm_status read_inputs(reading *r, bm_job_context *context, bm_corpus *corpus, bm_error *err)
 {
     const chosen *c = &r->inputs;
-    const bm_ingest_wish wish = {
+    const bm_ingest_request request = {
         .sink = on_batch, .sink_ctx = r, .room = bm_corpus_room, .room_ctx = corpus};
     r->row = c->begin[0];
-    BM_TRY(bm_recipe_ingest(&c->part, &r->against->known, context, &wish, err));
+    BM_TRY(bm_recipe_ingest(&c->part, &r->against->known, context, &request, err));
     BM_TRY(move_to(r, c->part.n_inputs - 1, err));
     if (r->row != c->end[r->file])
         BM_TRY(other_documents(r, err));
@@ -794,7 +794,7 @@ typedef struct finding {
 
 /* What holds a document, of all known ones that share a band and a shingle with it: that which has
  * most of it. */
-static bm_status take_holder(finding *f, size_t i, uint32_t doc, bm_error *err)
+static bm_status add_holder(finding *f, size_t i, uint32_t doc, bm_error *err)
 {
     const bm_search_result *result = &f->result;
     const uint32_t n = f->corpus->sizes[doc], least = bm_share_least(f->share, n);
@@ -817,12 +817,12 @@ static bm_status take_holder(finding *f, size_t i, uint32_t doc, bm_error *err)
                : bm_known_add(f->known, (bm_known_link){best.number, doc}, best.similarity, err);
 }
 
-static bm_status take_answers(finding *f, size_t first, bm_error *err)
+static bm_status add_answers(finding *f, size_t first, bm_error *err)
 {
     const bm_search_result *result = &f->result;
     for (size_t i = 0; i < result->n; i++) {
         if (f->all_held != NULL)
-            BM_TRY(take_holder(f, i, f->range.docs[first + i], err));
+            BM_TRY(add_holder(f, i, f->range.docs[first + i], err));
         for (uint64_t k = result->begin[i]; f->all_held == NULL && k < result->begin[i + 1]; k++) {
             const bm_known_link link = {result->list[k].number, f->range.docs[first + i]};
             BM_TRY(bm_known_add(f->known, link, result->list[k].similarity, err));
@@ -843,7 +843,7 @@ static bm_status search_range(finding *f, const bm_search_cfg *cfg, bm_error *er
             .sets = r->sets + at,
             .words = facts->kind == BM_STORE_SIGNATURES ? r->words + at * facts->words : NULL};
         BM_TRY(bm_search_run(cfg, &batch, &f->result, err));
-        BM_TRY(take_answers(f, at, err));
+        BM_TRY(add_answers(f, at, err));
         BM_TRY(bm_meter_check(&f->context->meter, err));
     }
     return BM_OK;
@@ -877,7 +877,7 @@ out:
 
 /* What is known takes no part in stars: neither are its pairs wanted. Of what a known one holds in
  * part another document may hold more. */
-static void leave_out(const finding *f)
+static void exclude_known(const finding *f)
 {
     const bm_settings *s = f->context->settings;
     if ((f->all_held == NULL && s->pairs.cluster != BM_CLUSTER_STAR) || s->results.write_pairs)
@@ -912,7 +912,7 @@ bm_status bm_against_find(bm_against *against, bm_job_context *context, bm_corpu
     }
     BM_TRY_OUT(search_all(&f, err));
     BM_TRY_OUT(fetch_ids(&f, err));
-    leave_out(&f);
+    exclude_known(&f);
 out:
     context->against.candidates = f.result.candidates;
     context->against.verified = f.result.verified;

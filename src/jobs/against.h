@@ -50,10 +50,10 @@ struct bm_against {
         known; /* text, sketch and plan of the known ones; of signatures how they were read, too */
     /* Of signatures: */
     const bm_manifest *manifest;
-    bm_recipe recipe;  /* with the places of the inputs, where sets are made of them again */
-    bool may_give_way; /* exact verification, which nobody asked for */
-    bool changed;      /* an input that was read again is not the one that was signed */
-    bm_error why;      /* exact verification gave way */
+    bm_recipe recipe;   /* with the places of the inputs, where sets are made of them again */
+    bool may_fall_back; /* exact verification, which nobody asked for */
+    bool changed;       /* an input that was read again is not the one that was signed */
+    bm_error why;       /* exact verification gave way */
 };
 
 /* against_open -- the known documents of a job, and what they settle. */
@@ -68,17 +68,17 @@ typedef struct bm_against bm_against;
 bm_status bm_against_open(bm_settings *settings, bm_against **out, bm_error *err);
 void bm_against_close(bm_against *against); /* NULL is fine */
 /* Text and sketch of documents that were not signed before. */
-void bm_against_settle(const bm_against *against, bm_settings *settings);
+void bm_against_resolve(const bm_against *against, bm_settings *settings);
 /* Were documents that were signed before, and settled text and sketch, cut and signed as the known
  * ones? BM_ERR_FORMAT. */
 bm_status bm_against_check(const bm_against *against, const bm_settings *settings, bm_error *err);
 /* The job ended with `status`, as *why says: was it because an input of the known ones is not what
  * it was, and is verification by signature now, since nobody has asked for it? Then the job may be
  * run again. */
-bool bm_against_give_way(bm_against *against, bm_settings *settings, bm_status status,
-                         const bm_error *why);
+bool bm_against_fall_back(bm_against *against, bm_settings *settings, bm_status status,
+                          const bm_error *why);
 /* Say what was settled, where nobody asked for it. */
-void bm_against_say(const bm_against *against, bm_meter *meter);
+void bm_against_log(const bm_against *against, bm_meter *meter);
 
 /* against_sets -- sets of known documents, made again of the inputs that were signed.
  *

@@ -13,7 +13,7 @@
 /* What is read so far; where there is no room for all of it, it is only counted any more. */
 typedef struct loading {
     bm_group_labels *out;
-    uint64_t room; /* bytes that there are; 0: no limit */
+    uint64_t budget; /* bytes that there are; 0: no limit */
     uint64_t n, id_bytes, longest_row;
     bool too_many;
 } loading;
@@ -26,7 +26,7 @@ static void count_member(loading *now, const bm_group_file *file, bm_str id)
     if (file->lines.len > now->longest_row)
         now->longest_row = file->lines.len;
     out->bytes = bm_id_set_bytes(now->n, now->id_bytes) + now->n * sizeof *out->labels;
-    if (now->room != 0 && out->bytes + now->longest_row > now->room && !now->too_many) {
+    if (now->budget != 0 && out->bytes + now->longest_row > now->budget && !now->too_many) {
         now->too_many = true;
         bm_id_set_reset(&out->ids);
     }
@@ -91,13 +91,13 @@ static bm_status add_removed(void *ctx, const bm_tsv_table *row, bm_error *err)
 bm_status bm_group_labels_load(const bm_manifest *manifest, bm_group_labels *out, bm_error *err)
 {
     loading now = {.out = out};
-    BM_TRY(bm_table_room(out->settings, &now.room, err));
+    BM_TRY(bm_table_budget(out->settings, &now.budget, err));
     const bm_result_dir dir = {manifest, &out->settings->callbacks,
-                               now.room > 0 ? now.room : UINT64_MAX};
+                               now.budget > 0 ? now.budget : UINT64_MAX};
     BM_TRY(bm_result_groups(&dir, add_group, &now, err));
     if (now.too_many)
-        return bm_table_room_refuse(out->settings, "the members of groups",
-                                    out->bytes + now.longest_row, err);
+        return bm_table_budget_refuse(out->settings, "the members of groups",
+                                      out->bytes + now.longest_row, err);
     BM_TRY(bm_result_rows(&dir, BM_TABLE_REMOVED, add_removed, out, err));
     return bm_manifest_compare_count(manifest, "groups", out->n_groups, BM_FILE_GROUPS, err);
 }
@@ -109,7 +109,7 @@ void bm_group_labels_reset(bm_group_labels *labels)
     memset(labels, 0, sizeof *labels);
 }
 
-bm_group_label bm_group_labels_take(bm_group_labels *labels, bm_str id)
+bm_group_label bm_group_labels_find(bm_group_labels *labels, bm_str id)
 {
     const uint32_t number = labels->ids.n > 0 ? bm_id_set_find(&labels->ids, id) : BM_ID_NONE;
     if (number == BM_ID_NONE)

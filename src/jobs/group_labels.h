@@ -32,7 +32,7 @@ typedef struct bm_group_labels {
 bm_status bm_group_labels_load(const bm_manifest *manifest, bm_group_labels *out, bm_error *err);
 void bm_group_labels_reset(bm_group_labels *labels); /* frees */
 /* The label of a document; one of no group is kept. Each document is asked for once. */
-bm_group_label bm_group_labels_take(bm_group_labels *labels, bm_str id);
+bm_group_label bm_group_labels_find(bm_group_labels *labels, bm_str id);
 /* Was every member asked for? */
 bool bm_group_labels_done(const bm_group_labels *labels);
 

@@ -265,7 +265,7 @@ static uint64_t output_bytes(const char *name)
 }
 
 /* Is there room for what will be said of a manifest? */
-static bm_status check_room(const target *t, const bm_manifest *manifest, bm_error *err)
+static bm_status check_budget(const target *t, const bm_manifest *manifest, bm_error *err)
 {
     uint64_t bytes = bm_manifest_bytes(manifest);
     bm_str value;
@@ -363,7 +363,7 @@ static bm_status show_folder(const target *t, bm_error *err)
     const bm_manifest *manifest = NULL;
     bm_status status = BM_OK;
     BM_TRY_OUT(open_folder(t, &own, &signatures, &manifest, err));
-    BM_TRY_OUT(check_room(t, manifest, err));
+    BM_TRY_OUT(check_budget(t, manifest, err));
     BM_TRY_OUT(bm_manifest_check(manifest, path, err));
     show_manifest(manifest, json);
     bm_json_key(json, "files");
@@ -424,7 +424,7 @@ static bm_status show_file(const target *t, bm_error *err)
                           "of bandmill)");
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_manifest_open(t->path, t->memory, &manifest, err));
-    BM_TRY_OUT(check_room(t, manifest, err));
+    BM_TRY_OUT(check_budget(t, manifest, err));
     show_manifest(manifest, t->json);
 out:
     bm_manifest_close(manifest);

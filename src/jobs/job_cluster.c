@@ -403,7 +403,7 @@ out:
 }
 
 /* Each level in turn, the highest threshold first. */
-static bm_status settle(cluster *c, bm_rows *rows, bm_error *err)
+static bm_status finish_levels(cluster *c, bm_rows *rows, bm_error *err)
 {
     uint64_t n_pairs = 0;
     bm_meter_stage(&c->meter, "group", "thresholds");
@@ -477,7 +477,7 @@ static bm_status run(cluster *c, bm_error *err)
     BM_TRY_OUT(order_documents(c, err));
     BM_TRY_OUT(bm_keep_rank_of_rule(o->keep, NULL, c->ids.n, &c->rank, err));
     BM_TRY_OUT(bm_rows_open(&rows, &o->output, err));
-    BM_TRY_OUT(settle(c, &rows, err));
+    BM_TRY_OUT(finish_levels(c, &rows, err));
     if (c->levels.n > 1)
         BM_TRY_OUT(o->json ? write_json(c, &rows, err) : write_table(c, &rows, err));
     status = bm_rows_flush(&rows, true, err);

@@ -75,7 +75,7 @@ static bm_status write_files(const bm_pairing *pairing, const bm_grouping *group
     BM_TRY(bm_rows_removed(dir, docs, &removed, names, err));
     BM_TRY(bm_rows_groups(dir, docs, grouping, err));
     if (s->results.write_pairs) {
-        context->story.similarities = histogram;
+        context->stats.similarities = histogram;
         BM_TRY(write_pairs_file(pairing, histogram, dir, err));
     }
     if (s->input.on_error == BM_ON_ERROR_SKIP)
@@ -83,7 +83,7 @@ static bm_status write_files(const bm_pairing *pairing, const bm_grouping *group
     return bm_kept_pass(context, grouping->reason, pairing->has_text, dir, err);
 }
 
-static void say_dominant(bm_job_context *context)
+static void warn_dominant(bm_job_context *context)
 {
     const bm_counts *counts = &context->counts;
     if (bm_group_is_dominant(counts->largest_group, counts->documents))
@@ -109,7 +109,7 @@ static bm_status group_and_write(const bm_pairing *pairing, bm_error *err)
     if (pairing->against != NULL)
         status = bm_against_compare(pairing->against, &pairing->match, &grouping, err);
     fill_counts(&job->context.counts, &grouping);
-    say_dominant(&job->context);
+    warn_dominant(&job->context);
     if (status == BM_OK)
         status = write_files(pairing, &grouping, histogram, err);
     if (status == BM_OK)
@@ -147,7 +147,7 @@ static bm_status write_text(bm_job *job, const char *path, bm_buf *text, bm_erro
     return bm_rows_end_in(&rows, &job->files, status, err);
 }
 
-static void say_how(const bm_settings *s, char *out, size_t cap)
+static void describe_candidates(const bm_settings *s, char *out, size_t cap)
 {
     static const char *const measures[] = {"", "verified exactly", "similarity by signature",
                                            "not verified"};
@@ -166,7 +166,7 @@ static bm_status write_histogram(bm_job *job, const uint64_t *histogram, bm_erro
     const bm_settings *s = context->settings;
     bm_buf text = {0};
     char how[128];
-    say_how(s, how, sizeof how);
+    describe_candidates(s, how, sizeof how);
     bm_histogram_picture picture = {.bins = histogram,
                                     .threshold = s->bands.threshold,
                                     .n_documents = context->docs.n,

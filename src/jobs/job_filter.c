@@ -79,11 +79,11 @@ typedef struct bm_drops {
 bm_status bm_drops_load(const bm_manifest *manifest, bm_drops *out, bm_error *err);
 void bm_drops_reset(bm_drops *drops); /* frees */
 /* By id: reading has met one of them, in the input `name`. BM_ERR_INPUT: more than there were. */
-bm_status bm_drops_meet(bm_drops *drops, bm_drop drop, const char *name, bm_error *err);
+bm_status bm_drops_add(bm_drops *drops, bm_drop drop, const char *name, bm_error *err);
 /* Is this record left out? Asked for records in input order. */
-bool bm_drops_take(bm_drops *drops, bm_drop here);
+bool bm_drops_match(bm_drops *drops, bm_drop here);
 /* How many were left out so far. */
-uint64_t bm_drops_taken(const bm_drops *drops);
+uint64_t bm_drops_matched(const bm_drops *drops);
 /* No lines are known, and `id` is an X#N: would it matter to a removed document whether the input
  * has it so, or `sign` had numbered it? */
 bool bm_drops_doubt(const bm_drops *drops, bm_str id);
@@ -98,7 +98,7 @@ typedef struct loading {
     bm_source_walk rows;
     bool removed;             /* removed.tsv; else skipped.tsv */
     uint64_t n;               /* rows of it so far */
-    uint64_t room;            /* bytes that there are; 0: no limit */
+    uint64_t budget;          /* bytes that there are; 0: no limit */
     uint64_t n_ids, id_bytes; /* so far */
 } loading;
 
@@ -129,7 +129,7 @@ static bm_status load_id(bm_drops *out, loading *now, bm_str id, bm_error *err)
     now->n_ids++;
     now->id_bytes += id.len;
     out->bytes = bytes_of_rows(out) + bm_id_set_bytes(now->n_ids, now->id_bytes);
-    if (now->room != 0 && out->bytes > now->room) {
+    if (now->budget != 0 && out->bytes > now->budget) {
         bm_id_set_reset(&out->ids);
         bm_id_set_reset(&out->bases);
         return BM_OK;
@@ -183,14 +183,14 @@ static bm_status load_rows(loading *now, bool removed, bm_error *err)
     return bm_result_fail(&dir, bm_table_file(table), 0, message, err);
 }
 
-static bm_status check_room(bm_drops *out, const loading *now, bm_error *err)
+static bm_status check_budget(bm_drops *out, const loading *now, bm_error *err)
 {
     if (out->bytes < bytes_of_rows(out))
         out->bytes = bytes_of_rows(out);
-    return now->room == 0 || out->bytes <= now->room
+    return now->budget == 0 || out->bytes <= now->budget
                ? BM_OK
-               : bm_table_room_refuse(out->settings, "the removed and skipped records", out->bytes,
-                                      err);
+               : bm_table_budget_refuse(out->settings, "the removed and skipped records",
+                                        out->bytes, err);
 }
 
 bm_status bm_drops_load(const bm_manifest *manifest, bm_drops *out, bm_error *err)
@@ -199,13 +199,13 @@ bm_status bm_drops_load(const bm_manifest *manifest, bm_drops *out, bm_error *er
     bm_source_walk *rows = &now.rows;
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_source_walk_open(manifest, rows, err));
-    BM_TRY_OUT(bm_table_room(out->settings, &now.room, err));
+    BM_TRY_OUT(bm_table_budget(out->settings, &now.budget, err));
     /* both sums first: they say what the rows will take */
     BM_TRY_OUT(bm_source_walk_begin(rows, BM_SOURCES_SKIPPED, &out->n_skipped, err));
     BM_TRY_OUT(bm_source_walk_begin(rows, BM_SOURCES_REMOVED, &out->n_removed, err));
-    BM_TRY_OUT(check_room(out, &now, err));
+    BM_TRY_OUT(check_budget(out, &now, err));
     BM_TRY_OUT(load_rows(&now, true, err));
-    BM_TRY_OUT(check_room(out, &now, err));
+    BM_TRY_OUT(check_budget(out, &now, err));
     if (out->n_skipped > 0) {
         BM_TRY_OUT(bm_source_walk_begin(rows, BM_SOURCES_SKIPPED, &out->n_skipped, err));
         BM_TRY_OUT(load_rows(&now, false, err));
@@ -229,7 +229,7 @@ void bm_drops_reset(bm_drops *drops)
 
 /* --- the lists --- */
 
-bm_status bm_drops_meet(bm_drops *drops, bm_drop drop, const char *name, bm_error *err)
+bm_status bm_drops_add(bm_drops *drops, bm_drop drop, const char *name, bm_error *err)
 {
     if (drops->removed.n >= drops->n_removed + drops->n_skipped)
         return bm_fail_at(err, BM_ERR_INPUT, name, 0,
@@ -238,7 +238,7 @@ bm_status bm_drops_meet(bm_drops *drops, bm_drop drop, const char *name, bm_erro
     return add_drop(&drops->removed, drop, err);
 }
 
-static bool take(bm_drop_list *list, bm_drop here)
+static bool match_next(bm_drop_list *list, bm_drop here)
 {
     if (list->next >= list->n || by_place(list->rows[list->next], here) != 0)
         return false;
@@ -246,12 +246,12 @@ static bool take(bm_drop_list *list, bm_drop here)
     return true;
 }
 
-bool bm_drops_take(bm_drops *drops, bm_drop here)
+bool bm_drops_match(bm_drops *drops, bm_drop here)
 {
-    return take(&drops->removed, here) || take(&drops->skipped, here);
+    return match_next(&drops->removed, here) || match_next(&drops->skipped, here);
 }
 
-uint64_t bm_drops_taken(const bm_drops *drops)
+uint64_t bm_drops_matched(const bm_drops *drops)
 {
     return drops->removed.next + drops->skipped.next;
 }
@@ -523,7 +523,7 @@ static bm_status read_id(void *ctx, const bm_record *record, bm_error *err)
     const bm_doc_id id = {record->id, XXH3_64bits(record->id.data, record->id.len)};
     if (record->bad)
         return context->settings->input.on_error == BM_ON_ERROR_SKIP
-                   ? bm_drops_meet(drops, here, name, err)
+                   ? bm_drops_add(drops, here, name, err)
                    : bm_fail_at(err, BM_ERR_INPUT, name, record->line, "%s", record->reason);
     if (docs->number_duplicates && bm_drops_doubt(drops, record->id))
         return bm_fail_at(err, BM_ERR_INPUT, name, record->line,
@@ -532,7 +532,7 @@ static bm_status read_id(void *ctx, const bm_record *record, bm_error *err)
                           (int)(record->id.len > 200 ? 200 : record->id.len), record->id.data);
     BM_TRY(bm_doc_table_add(docs, &row, id, name, err));
     if (bm_drops_has_id(drops, bm_doc_table_id(docs, docs->n - 1)))
-        BM_TRY(bm_drops_meet(drops, here, name, err));
+        BM_TRY(bm_drops_add(drops, here, name, err));
     return BM_OK;
 }
 
@@ -552,7 +552,7 @@ static bm_status keep_record(void *ctx, const bm_record *record, bm_kept_at *at,
     filter *f = ctx;
     const uint64_t number = f->job->context.counts.records;
     const bool keep =
-        !bm_drops_take(&f->drops, (bm_drop){record->file, f->drops.by_id ? number : record->line});
+        !bm_drops_match(&f->drops, (bm_drop){record->file, f->drops.by_id ? number : record->line});
     *side = keep ? BM_COPY_KEPT : BM_COPY_NEITHER;
     count_record(f, keep);
     return BM_OK;
@@ -574,7 +574,7 @@ static bm_status insert_group(void *ctx, const bm_record *record, bm_insertion *
         docs->rows[doc].line != record->line)
         return bm_fail_at(err, BM_ERR_INPUT, name, record->line,
                           "the file changed while it was read (the same records twice)");
-    const bm_group_label label = bm_group_labels_take(&f->labels, bm_doc_table_id(docs, doc));
+    const bm_group_label label = bm_group_labels_find(&f->labels, bm_doc_table_id(docs, doc));
     context->counts.kept -= !label.kept; /* keep_record has counted it */
     what.label = &label;
     return bm_annotation_find(&f->annotation, &what, out, err);
@@ -606,7 +606,7 @@ static bm_status check_drops(const filter *f, bm_error *err)
         return bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(f->manifest), 0,
                           "%zu of the %zu members of its groups are in the inputs", f->labels.n_met,
                           f->labels.ids.n);
-    const uint64_t taken = bm_drops_taken(&f->drops);
+    const uint64_t taken = bm_drops_matched(&f->drops);
     return taken == all
                ? BM_OK
                : bm_fail_at(err, BM_ERR_FORMAT, bm_manifest_path(f->manifest), 0,
@@ -666,20 +666,20 @@ static bm_status write_all(filter *f, bm_out_dir *dir, bm_error *err)
 
 /* Several elements of an array may begin in one line; of files and arrays of hashes only ids are
  * kept. */
-static bool ids_tell(bm_format format)
+static bool only_ids_tell(bm_format format)
 {
     return format == BM_FORMAT_JSON || format == BM_FORMAT_FILES || format == BM_FORMAT_HASHES;
 }
 
 /* How dedup read its inputs; and the inputs given now, where there are some. */
-static bm_status settle(filter *f, const bm_filter_options *options, bm_settings *settings,
-                        bm_error *err)
+static bm_status resolve(filter *f, const bm_filter_options *options, bm_settings *settings,
+                         bm_error *err)
 {
     BM_TRY(bm_manifest_open_dir(f->path, settings->memory, &f->manifest, err));
     BM_TRY(bm_result_check_kind(f->manifest, f->path, err));
     f->recipe = (bm_recipe){.manifests = (const bm_manifest *const *)&f->manifest, .n = 1};
-    BM_TRY(bm_recipe_settle(&f->recipe, settings, err));
-    f->drops.by_id = ids_tell(settings->input.format) || settings->results.annotate;
+    BM_TRY(bm_recipe_apply(&f->recipe, settings, err));
+    f->drops.by_id = only_ids_tell(settings->input.format) || settings->results.annotate;
     if (settings->results.annotate)
         BM_TRY(bm_annotation_open(&settings->input, &f->annotation, err));
     f->drops.settings = f->labels.settings = settings;
@@ -704,8 +704,8 @@ static bm_status run_job(filter *f, const bm_settings *settings, bm_summary **ou
     bm_job job;
     BM_TRY(bm_job_open(settings, &job, err));
     f->job = &job;
-    bm_job_context_take(&job.context,
-                        bm_manifest_bytes(f->manifest) + f->drops.bytes + f->labels.bytes);
+    bm_job_context_reserve(&job.context,
+                           bm_manifest_bytes(f->manifest) + f->drops.bytes + f->labels.bytes);
     const size_t n_inputs = bm_manifest_n_inputs(f->manifest);
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_job_begin(&job, BM_STEP_INPUTS, err));
@@ -749,7 +749,7 @@ bm_status bm_job_filter(const bm_filter_options *options, bm_summary **out, bm_e
     filter f = {.path = options->path};
     bm_status status = BM_OK;
     BM_TRY_OUT(check_outputs(options, &settings, err));
-    BM_TRY_OUT(settle(&f, options, &settings, err));
+    BM_TRY_OUT(resolve(&f, options, &settings, err));
     status = run_job(&f, &settings, out, err);
 out:
     bm_recipe_reset(&f.recipe);

@@ -119,7 +119,7 @@ static bm_status write_arrays(bm_job *job, bm_error *err)
                                 s->sketch.perms};
     const bm_npy_array content = {BM_FILE_CONTENT, "<u8", 2};
     const bm_npy_array band_keys = {BM_FILE_BAND_KEYS, "<u8", s->plan.bands};
-    const bm_ingest_wish wish = {
+    const bm_ingest_request request = {
         .words = true, .keys = keys, .put = {.fn = put_batch, .ctx = &out}};
     bm_job_context_plan(&job->context, bm_checkpoint_start(checkpoint));
     bm_status status = bm_checkpoint_load(checkpoint, NULL, err);
@@ -133,7 +133,7 @@ static bm_status write_arrays(bm_job *job, bm_error *err)
     checkpoint->flush = flush;
     checkpoint->flush_ctx = &out;
     if (status == BM_OK)
-        status = bm_checkpoint_ingest(checkpoint, &wish, err);
+        status = bm_checkpoint_ingest(checkpoint, &request, err);
     if (status != BM_OK && !checkpoint->loading)
         bm_checkpoint_save_ended(checkpoint, status); /* while the arrays are open */
     checkpoint->flush = NULL;

@@ -21,22 +21,22 @@
 /* --- settings --- */
 
 /* Are there band keys, and nothing else? */
-static bool takes_keys(const bm_settings *s)
+static bool is_of_keys(const bm_settings *s)
 {
     return s->input.format == BM_FORMAT_KEYS;
 }
 
 /* Under exact verification only the words that make the keys are computed, where the scheme can. */
-static void settle_words(bm_settings *s)
+static void choose_words(bm_settings *s)
 {
     s->perms_used = s->pairs.verify == BM_VERIFY_SIGNATURE
                         ? s->sketch.perms
                         : bm_scheme_words(&s->sketch, s->plan.bands * s->plan.rows);
 }
 
-static bm_status settle_documents(bm_settings *s, bm_error *err)
+static bm_status resolve_documents(bm_settings *s, bm_error *err)
 {
-    if (takes_keys(s))
+    if (is_of_keys(s))
         return BM_OK;
     bm_status status = bm_settings_check_scheme(s, err);
     if (status == BM_OK && s->pairs.candidates == BM_CANDIDATES_LSH)
@@ -45,7 +45,7 @@ static bm_status settle_documents(bm_settings *s, bm_error *err)
         s->sketch.perms = BM_PERMS_DEFAULT;
     if (s->pairs.verify == BM_VERIFY_AUTO)
         s->pairs.verify = BM_VERIFY_EXACT;
-    settle_words(s);
+    choose_words(s);
     return status;
 }
 
@@ -55,7 +55,7 @@ typedef struct sources {
     bm_against *against;             /* NULL: nothing is known */
 } sources;
 
-static bm_status settle(bm_settings *settings, sources *out, bm_error *err)
+static bm_status resolve(bm_settings *settings, sources *out, bm_error *err)
 {
     bool is_signatures = false;
     bm_against *against = NULL;
@@ -72,9 +72,9 @@ out:
     if (status != BM_OK)
         return status;
     if (!is_signatures && against != NULL)
-        bm_against_settle(against, settings);
+        bm_against_resolve(against, settings);
     status = is_signatures ? bm_signature_inputs_open(settings, &out->signatures, err)
-                           : settle_documents(settings, err);
+                           : resolve_documents(settings, err);
     return status == BM_OK && against != NULL ? bm_against_check(against, settings, err) : status;
 }
 
@@ -93,36 +93,36 @@ static bm_status on_ranked(void *ctx, const bm_ingest_batch *batch, size_t first
     return s->sink != NULL ? s->sink(s->ctx, batch, first_row, err) : BM_OK;
 }
 
-/* Where fields rank documents: keys are gathered on the way to the sink of `wish`. */
+/* Where fields rank documents: keys are gathered on the way to the sink of `request`. */
 static bm_status gather_keys(bm_job_context *context, bool saves, ranking_sink *out,
-                             bm_ingest_wish *wish, bm_error *err)
+                             bm_ingest_request *request, bm_error *err)
 {
     const bm_settings *s = context->settings;
     if (s->keep.n_by_field == 0)
         return BM_OK;
     BM_TRY(bm_keep_keys_open(&s->keep, s->temp_dir, s->memory, &context->keep, err));
     context->keep.saves = saves;
-    *out = (ranking_sink){&context->keep, wish->sink, wish->sink_ctx};
-    wish->sink = on_ranked;
-    wish->sink_ctx = out;
+    *out = (ranking_sink){&context->keep, request->sink, request->sink_ctx};
+    request->sink = on_ranked;
+    request->sink_ctx = out;
     return BM_OK;
 }
 
 /* --- documents --- */
 
 /* Read all documents; a sample of them goes to the corpus. */
-static bm_status read_sample(bm_job_context *context, bm_corpus *corpus, bm_ingest_wish *wish,
+static bm_status read_sample(bm_job_context *context, bm_corpus *corpus, bm_ingest_request *request,
                              bm_error *err)
 {
     const bm_settings *s = context->settings;
     bm_sample sample;
     bm_sample_init(&sample, (size_t)s->pairs.sample, s->sketch.seed, corpus);
-    wish->sink = bm_sample_add;
-    wish->sink_ctx = &sample;
-    wish->put = (bm_ingest_put){0};
-    wish->room = NULL;
+    request->sink = bm_sample_add;
+    request->sink_ctx = &sample;
+    request->put = (bm_ingest_put){0};
+    request->room = NULL;
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_job_context_ingest(context, wish, err));
+    BM_TRY_OUT(bm_job_context_ingest(context, request, err));
     status = bm_sample_finish(&sample, &context->docs, err);
 out:
     context->counts.sampled = context->docs.n;
@@ -134,7 +134,7 @@ out:
 static uint32_t bands_of(const bm_job_context *context)
 {
     const bm_settings *s = context->settings;
-    if (takes_keys(s))
+    if (is_of_keys(s))
         return context->inputs.source->n_keys;
     return s->pairs.candidates == BM_CANDIDATES_LSH ? s->plan.bands : 0;
 }
@@ -153,12 +153,12 @@ static bm_corpus_cfg corpus_cfg(const bm_pairing *pairing)
     return (bm_corpus_cfg){
         .hashes = bm_verify_reads_sets(s->pairs.verify),
         .weighted = s->text.weights != BM_WEIGHTS_NONE,
-        .find_identical = (pairing->signatures == NULL && !takes_keys(s)) ||
+        .find_identical = (pairing->signatures == NULL && !is_of_keys(s)) ||
                           bm_verify_reads_sets(s->pairs.verify) ||
                           (pairing->signatures != NULL &&
                            bm_signature_inputs_know_identical(pairing->signatures)),
         .bands = bands_of(context),
-        .given_keys = takes_keys(s),
+        .given_keys = is_of_keys(s),
         .words = bm_scheme_rows(s->sketch.scheme,
                                 s->pairs.verify == BM_VERIFY_SIGNATURE ? s->sketch.perms : 0),
         .memory = s->memory,
@@ -167,7 +167,7 @@ static bm_corpus_cfg corpus_cfg(const bm_pairing *pairing)
         .budget = context->budget,
         .edges = !pairing->only_groups || s->pairs.max_group_size > 0,
         .beside = rank_doc(s) + (pairing->against != NULL ? BM_KNOWN_DOC
-                                 : takes_keys(s)          ? LABEL_DOC
+                                 : is_of_keys(s)          ? LABEL_DOC
                                                           : 0),
         .input_bytes =
             pairing->signatures == NULL ? bm_input_set_total_bytes(context->inputs.set) : 0};
@@ -178,7 +178,7 @@ static bm_status read_documents(bm_pairing *pairing, bm_error *err)
     bm_job *job = pairing->job;
     bm_job_context *context = &job->context;
     const bm_settings *s = context->settings;
-    const bool signs = s->pairs.candidates == BM_CANDIDATES_LSH && !takes_keys(s);
+    const bool signs = s->pairs.candidates == BM_CANDIDATES_LSH && !is_of_keys(s);
     bm_corpus *corpus = &pairing->corpus;
     unsigned steps = BM_STEP_INPUTS;
     if (bm_job_does(s, BM_JOB_GROUPS) && s->output.path != NULL)
@@ -190,15 +190,15 @@ static bm_status read_documents(bm_pairing *pairing, bm_error *err)
         return status;
     const bm_corpus_cfg cfg = corpus_cfg(pairing);
     bm_corpus_init(corpus, &cfg);
-    bm_ingest_wish wish = {.words = cfg.words.uints > 0,
-                           .keys = signs,
-                           .sink = bm_corpus_sink,
-                           .sink_ctx = corpus,
-                           .put = {bm_corpus_put, bm_corpus_moves, corpus},
-                           .room = bm_corpus_room,
-                           .room_ctx = corpus};
+    bm_ingest_request request = {.words = cfg.words.uints > 0,
+                                 .keys = signs,
+                                 .sink = bm_corpus_sink,
+                                 .sink_ctx = corpus,
+                                 .put = {bm_corpus_put, bm_corpus_moves, corpus},
+                                 .room = bm_corpus_room,
+                                 .room_ctx = corpus};
     ranking_sink ranking;
-    BM_TRY(gather_keys(context, job->checkpoint.dir != NULL, &ranking, &wish, err));
+    BM_TRY(gather_keys(context, job->checkpoint.dir != NULL, &ranking, &request, err));
     bm_job_context_plan(context, bm_checkpoint_start(&job->checkpoint));
     if (job->checkpoint.dir != NULL) /* what an interrupted job has left comes first */
         status = bm_checkpoint_load(&job->checkpoint, corpus, err);
@@ -206,10 +206,10 @@ static bm_status read_documents(bm_pairing *pairing, bm_error *err)
     if (status != BM_OK)
         return status;
     if (s->pairs.sample > 0)
-        return read_sample(context, corpus, &wish, err);
+        return read_sample(context, corpus, &request, err);
     if (job->checkpoint.dir != NULL)
-        return bm_checkpoint_ingest(&job->checkpoint, &wish, err);
-    return bm_job_context_ingest(context, &wish, err);
+        return bm_checkpoint_ingest(&job->checkpoint, &request, err);
+    return bm_job_context_ingest(context, &request, err);
 }
 
 /* --- signatures --- */
@@ -219,15 +219,15 @@ static bm_status read_texts(bm_pairing *pairing, bm_error *err)
     bm_job_context *context = &pairing->job->context;
     bm_corpus *corpus = &pairing->corpus;
     const bm_ingest_put put = {bm_corpus_put_hashes, bm_corpus_hashes_move, corpus};
-    bm_ingest_wish wish = {.sink = corpus->cfg.hashes ? bm_corpus_fill_hashes : NULL,
-                           .sink_ctx = corpus,
-                           .put = corpus->cfg.hashes ? put : (bm_ingest_put){0},
-                           .room = bm_corpus_room,
-                           .room_ctx = corpus};
+    bm_ingest_request request = {.sink = corpus->cfg.hashes ? bm_corpus_fill_hashes : NULL,
+                                 .sink_ctx = corpus,
+                                 .put = corpus->cfg.hashes ? put : (bm_ingest_put){0},
+                                 .room = bm_corpus_room,
+                                 .room_ctx = corpus};
     ranking_sink ranking;
-    BM_TRY(gather_keys(context, false, &ranking, &wish, err));
+    BM_TRY(gather_keys(context, false, &ranking, &request, err));
     bm_job_context_stage(context, BM_STAGE_READ, "bytes");
-    bm_status status = bm_job_context_ingest(context, &wish, err);
+    bm_status status = bm_job_context_ingest(context, &request, err);
     if (status == BM_OK)
         status = bm_signature_inputs_check(pairing->signatures, context, corpus->n, err);
     else
@@ -243,7 +243,7 @@ static bm_status read_signatures(bm_pairing *pairing, bm_error *err)
     unsigned steps = texts ? BM_STEP_INPUTS : 0;
     if (bm_job_does(s, BM_JOB_GROUPS) && s->output.path != NULL)
         steps |= BM_STEP_DIRECTORY;
-    bm_signature_inputs_say(pairing->signatures, s, &context->meter);
+    bm_signature_inputs_log(pairing->signatures, s, &context->meter);
     bm_status status = bm_job_begin(pairing->job, steps, err);
     if (status != BM_OK && texts && s->text.weights != BM_WEIGHTS_NONE) /* they were counted */
         status = bm_signature_inputs_blame(pairing->signatures, context, status, err);
@@ -317,7 +317,7 @@ out:
 }
 
 /* What could not be compared. */
-static void say_not_ranked(bm_job_context *context)
+static void log_not_ranked(bm_job_context *context)
 {
     for (size_t i = 0; i < context->settings->keep.n_by_field; i++) {
         const bm_keep_counts *c = &context->keep.counts[i];
@@ -354,7 +354,7 @@ static bm_status rank_documents(bm_pairing *pairing, bm_error *err)
     if (pairing->rank.n != context->docs.n)
         return bm_fail(err, BM_ERR_INTERNAL, "%zu documents were ranked, of %zu", pairing->rank.n,
                        context->docs.n);
-    say_not_ranked(context);
+    log_not_ranked(context);
     return BM_OK;
 }
 
@@ -386,10 +386,10 @@ static bm_status find_edges(bm_pairing *pairing, bm_error *err)
                            ? bm_checkpoint_match(&job->checkpoint, &pairing->match, err)
                            : bm_match_run(&pairing->match, err);
     const bm_match_result *found = &pairing->match.result;
-    context->story.verify_seconds = found->counts.verify_seconds;
-    context->story.corpus = &pairing->corpus;
+    context->stats.verify_seconds = found->counts.verify_seconds;
+    context->stats.corpus = &pairing->corpus;
     if (found->edges != NULL)
-        context->story.edge_bytes = bm_sorted_runs_spilled(found->edges);
+        context->stats.edge_bytes = bm_sorted_runs_spilled(found->edges);
     context->counts.identical = pairing->corpus.n_identical;
     context->counts.candidates = found->counts.candidates;
     context->counts.verified = found->counts.verified;
@@ -422,7 +422,7 @@ static bm_status pair(bm_pairing *pairing, bm_error *err)
         BM_TRY(bm_against_find(pairing->against, &pairing->job->context, &pairing->corpus,
                                &pairing->known, err));
     BM_TRY(find_edges(pairing, err));
-    bm_say_spill(&pairing->job->context);
+    bm_log_spill(&pairing->job->context);
     return BM_OK;
 }
 
@@ -440,11 +440,11 @@ static bm_status run(const bm_settings *settings, const sources *from, bm_pairin
                           .only_stars = no_pairs && !components};
     BM_TRY(bm_job_open(settings, &job, err));
     if (from->against != NULL)
-        bm_against_say(from->against, &job.context.meter);
+        bm_against_log(from->against, &job.context.meter);
     if (from->signatures != NULL)
-        bm_job_context_take(&job.context, bm_signature_inputs_bytes(from->signatures));
+        bm_job_context_reserve(&job.context, bm_signature_inputs_bytes(from->signatures));
     if (settings->keep.n_by_field > 0)
-        bm_job_context_take(&job.context, bm_keep_keys_memory(settings->memory));
+        bm_job_context_reserve(&job.context, bm_keep_keys_memory(settings->memory));
     bm_status status = BM_OK;
     BM_TRY_OUT(pair(&pairing, err));
     if (job.summary == NULL)
@@ -459,15 +459,15 @@ out:
 }
 
 /* Exact verification was not to be had: is it to be tried by signature? */
-static bool give_way(const sources *from, bm_settings *settings, bm_status status,
-                     const bm_error *why)
+static bool fall_back(const sources *from, bm_settings *settings, bm_status status,
+                      const bm_error *why)
 {
-    if ((from->against == NULL || !bm_against_give_way(from->against, settings, status, why)) &&
+    if ((from->against == NULL || !bm_against_fall_back(from->against, settings, status, why)) &&
         (from->signatures == NULL ||
-         !bm_signature_inputs_give_way(from->signatures, settings, status, why)))
+         !bm_signature_inputs_fall_back(from->signatures, settings, status, why)))
         return false;
     if (from->signatures == NULL)
-        settle_words(settings);
+        choose_words(settings);
     return true;
 }
 
@@ -478,10 +478,10 @@ bm_status bm_pairing_job(bm_settings *settings, bm_pairing_end_fn *end, bm_summa
     bm_error why = {0};
     bm_weighed weighed = {0};
     settings->recorded.weighed = &weighed;
-    bm_status status = settle(settings, &from, err);
+    bm_status status = resolve(settings, &from, err);
     if (status == BM_OK) {
         status = run(settings, &from, end, out, &why);
-        if (give_way(&from, settings, status, &why))
+        if (fall_back(&from, settings, status, &why))
             status = run(settings, &from, end, out, &why);
         if (status != BM_OK && err != NULL)
             *err = why;

@@ -438,14 +438,14 @@ static bm_status open_dirs(const bm_settings *settings, bm_signature_inputs *out
 
 /* Exact verification reads the inputs again. Where nobody asked for it, it gives way. Fields that
  * `keep` looks at, and records that are removed, stand in the inputs alone. */
-static bm_status settle_verify(bm_signature_inputs *inputs, bm_settings *s, bm_error *err)
+static bm_status choose_verify(bm_signature_inputs *inputs, bm_settings *s, bm_error *err)
 {
     const bool asked = s->pairs.verify != BM_VERIFY_AUTO;
     const bool needs_records = s->keep.n_by_field > 0 || bm_settings_write_removed(s);
     bm_error why = {0};
     if (asked && !bm_verify_reads_sets(s->pairs.verify) && !needs_records)
         return BM_OK;
-    inputs->may_give_way =
+    inputs->may_fall_back =
         !asked && !needs_records && !s->pairs.edit && s->pairs.candidates == BM_CANDIDATES_LSH;
     if (!asked)
         s->pairs.verify = BM_VERIFY_EXACT;
@@ -455,27 +455,27 @@ static bm_status settle_verify(bm_signature_inputs *inputs, bm_settings *s, bm_e
 out:
     if (status == BM_ERR_IO) /* of files that our own name */
         status = why.status = BM_ERR_FORMAT;
-    if (bm_signature_inputs_give_way(inputs, s, status, &why))
+    if (bm_signature_inputs_fall_back(inputs, s, status, &why))
         return BM_OK;
     if (err != NULL)
         *err = why;
     return status;
 }
 
-bool bm_signature_inputs_give_way(bm_signature_inputs *inputs, bm_settings *settings,
-                                  bm_status status, const bm_error *why)
+bool bm_signature_inputs_fall_back(bm_signature_inputs *inputs, bm_settings *settings,
+                                   bm_status status, const bm_error *why)
 {
-    if (!inputs->may_give_way || status != BM_ERR_FORMAT)
+    if (!inputs->may_fall_back || status != BM_ERR_FORMAT)
         return false;
-    inputs->may_give_way = false;
+    inputs->may_fall_back = false;
     inputs->why = *why;
     settings->pairs.verify = BM_VERIFY_SIGNATURE;
     return true;
 }
 
 /* Plan and verification, from what the signatures are and what is still there. */
-static bm_status settle(bm_signature_inputs *inputs, uint32_t asked_perms, bm_settings *s,
-                        bm_error *err)
+static bm_status resolve(bm_signature_inputs *inputs, uint32_t asked_perms, bm_settings *s,
+                         bm_error *err)
 {
     const uint32_t perms = bm_sign_dir_perms(inputs->dirs[0]);
     if (asked_perms != 0 && asked_perms != perms)
@@ -490,7 +490,7 @@ static bm_status settle(bm_signature_inputs *inputs, uint32_t asked_perms, bm_se
                              "%u bands of %u rows need more words than the signatures have (%u)",
                              s->plan.bands, s->plan.rows, perms);
     s->sketch.perms = s->plan.perms = perms;
-    return settle_verify(inputs, s, err);
+    return choose_verify(inputs, s, err);
 }
 
 bm_status bm_signature_inputs_check_keep(const bm_signature_inputs *inputs, const bm_settings *s,
@@ -516,13 +516,13 @@ bm_status bm_signature_inputs_open(bm_settings *settings, bm_signature_inputs **
     if (status == BM_OK)
         status = open_dirs(&asked, inputs, err);
     if (status == BM_OK)
-        status = bm_recipe_settle(&inputs->recipe, settings, err);
+        status = bm_recipe_apply(&inputs->recipe, settings, err);
     if (status == BM_OK)
         status = bm_recorded_options_check(&asked, settings, asked.input.paths[0], err);
     if (asked.input.duplicate_ids == BM_DUPLICATE_IDS_NUMBER)
         settings->input.duplicate_ids = BM_DUPLICATE_IDS_NUMBER; /* over all directories */
     if (status == BM_OK)
-        status = settle(inputs, asked.sketch.perms, settings, err);
+        status = resolve(inputs, asked.sketch.perms, settings, err);
     if (status == BM_OK)
         status = bm_signature_inputs_check_keep(inputs, settings, err);
     if (status == BM_OK)
@@ -532,7 +532,7 @@ bm_status bm_signature_inputs_open(bm_settings *settings, bm_signature_inputs **
     return status;
 }
 
-void bm_signature_inputs_say(const bm_signature_inputs *inputs, const bm_settings *settings,
+void bm_signature_inputs_log(const bm_signature_inputs *inputs, const bm_settings *settings,
                              bm_meter *meter)
 {
     char why[2100];
@@ -621,7 +621,7 @@ out:
     bm_free(b.keys);
     bm_free(b.content);
     if (status != BM_OK) /* it is the signatures themselves: comparing by them would not help */
-        inputs->may_give_way = false;
+        inputs->may_fall_back = false;
     return status;
 }
 

@@ -25,8 +25,8 @@ bm_status bm_signature_inputs_open(bm_settings *settings, bm_signature_inputs **
 void bm_signature_inputs_close(bm_signature_inputs *inputs); /* NULL is fine */
 /* Exact verification cannot be had, as *why says: is it by signature now, which nobody has to have
  * asked for? False: no. */
-bool bm_signature_inputs_give_way(bm_signature_inputs *inputs, bm_settings *settings,
-                                  bm_status status, const bm_error *why);
+bool bm_signature_inputs_fall_back(bm_signature_inputs *inputs, bm_settings *settings,
+                                   bm_status status, const bm_error *why);
 /* Are their inputs read again, for sets, for fields or for the records that are removed? */
 static inline bool bm_signature_inputs_reads_texts(const bm_settings *settings)
 {
@@ -34,7 +34,7 @@ static inline bool bm_signature_inputs_reads_texts(const bm_settings *settings)
            bm_settings_write_removed(settings);
 }
 /* Say what was settled, where nobody asked for it. */
-void bm_signature_inputs_say(const bm_signature_inputs *inputs, const bm_settings *settings,
+void bm_signature_inputs_log(const bm_signature_inputs *inputs, const bm_settings *settings,
                              bm_meter *meter);
 /* Do all of them have content hashes? */
 bool bm_signature_inputs_know_identical(const bm_signature_inputs *inputs);
@@ -64,11 +64,11 @@ struct bm_signature_inputs {
     const bm_manifest **manifests;
     size_t n;
     bm_recipe recipe;
-    bool may_give_way; /* exact verification, which nobody asked for */
-    bm_error why;      /* why it did */
-    bool no_content;   /* one of them is of an older form, without content hashes: */
-    size_t older;      /* this one */
-    uint64_t bytes;    /* that the manifests take */
+    bool may_fall_back; /* exact verification, which nobody asked for */
+    bm_error why;       /* why it did */
+    bool no_content;    /* one of them is of an older form, without content hashes: */
+    size_t older;       /* this one */
+    uint64_t bytes;     /* that the manifests take */
 };
 
 /* Where no texts are read, the longest document is known from n_bytes.npy only: BM_ERR_FORMAT, one

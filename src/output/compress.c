@@ -195,7 +195,7 @@ static bm_packed xz_run(void *state, bm_compress_step *step)
     s->avail_out = step->cap - step->len;
     lzma_ret code = x->lib.lzma_code(s, step->end ? LZMA_FINISH : LZMA_RUN);
     step->len = step->cap - s->avail_out;
-    bm_pack_took(step, given - s->avail_in);
+    bm_pack_consume(step, given - s->avail_in);
     if (code != LZMA_OK && code != LZMA_STREAM_END && code != LZMA_BUF_ERROR)
         return (bm_packed){"liblzma refused it", code == LZMA_MEM_ERROR};
     step->done = step->end ? code == LZMA_STREAM_END : step->in.len == 0;
@@ -260,7 +260,7 @@ static bm_packed bz2_run(void *state, bm_compress_step *step)
     s->avail_out = room;
     int code = b->lib.BZ2_bzCompress(s, last ? BZ_FINISH : BZ_RUN);
     step->len += room - s->avail_out;
-    bm_pack_took(step, given - s->avail_in);
+    bm_pack_consume(step, given - s->avail_in);
     if (code != BZ_RUN_OK && code != BZ_FINISH_OK && code != BZ_STREAM_END)
         return (bm_packed){"libbz2 refused it", code == BZ_MEM_ERROR};
     step->done = last ? code == BZ_STREAM_END : step->in.len == 0;
@@ -342,7 +342,7 @@ static bm_status lz4_open(void **state, bm_error *err)
     return bm_fail_nomem(err, l->packed_cap);
 }
 
-static void hand_on(lz4 *l, bm_compress_step *step)
+static void copy_packed(lz4 *l, bm_compress_step *step)
 {
     size_t left = l->packed_len - l->packed_pos, room = step->cap - step->len;
     size_t n = left < room ? left : room;
@@ -357,7 +357,7 @@ static void gather(lz4 *l, bm_compress_step *step)
     if (n > 0)
         memcpy(l->block + l->n_block, step->in.data, n);
     l->n_block += n;
-    bm_pack_took(step, n);
+    bm_pack_consume(step, n);
 }
 
 /* Fill `packed`, which is empty, with what comes next: the header, a block, the end. */
@@ -381,7 +381,7 @@ static bm_packed lz4_run(void *state, bm_compress_step *step)
     lz4 *l = state;
     step->done = false;
     for (;;) {
-        hand_on(l, step);
+        copy_packed(l, step);
         if (l->packed_pos < l->packed_len)
             return (bm_packed){NULL, false}; /* no room */
         gather(l, step);
@@ -531,7 +531,7 @@ static void *run_thread(void *arg)
 }
 
 /* The block that is being filled is full, or the last. */
-static void give_block(bm_pack_blocks *b)
+static void submit_block(bm_pack_blocks *b)
 {
     if (b->n_filled == 1) /* the second: it is worth threads */
         while (b->n_threads < b->most_threads &&
@@ -557,7 +557,7 @@ static void wait_for(bm_pack_blocks *b, const pack_blocks_block *one)
 }
 
 /* Hand on the oldest block. *whole: all of it was. */
-static bm_packed pack_blocks_hand_on(bm_pack_blocks *b, bm_compress_step *step, bool *whole)
+static bm_packed copy_oldest(bm_pack_blocks *b, bm_compress_step *step, bool *whole)
 {
     pack_blocks_block *oldest = &b->ring[b->n_written % b->n_ring];
     wait_for(b, oldest);
@@ -585,7 +585,7 @@ static bool fill_block(bm_pack_blocks *b, bm_compress_step *step)
     if (n > 0)
         memcpy(one->in + one->n_in, step->in.data, n);
     one->n_in += n;
-    bm_pack_took(step, n);
+    bm_pack_consume(step, n);
     return true;
 }
 
@@ -596,7 +596,7 @@ bm_packed bm_pack_blocks_run(bm_pack_blocks *b, bm_compress_step *step)
         const bool full = b->n_filled - b->n_written == b->n_ring;
         if (full || (b->ended && b->n_written < b->n_filled)) {
             bool whole;
-            const bm_packed packed = pack_blocks_hand_on(b, step, &whole);
+            const bm_packed packed = copy_oldest(b, step, &whole);
             if (packed.why != NULL || packed.no_memory || !whole)
                 return packed;
             if (!b->ended)
@@ -613,7 +613,7 @@ bm_packed bm_pack_blocks_run(bm_pack_blocks *b, bm_compress_step *step)
         /* An empty stream is one empty block. */
         if (n_in == BM_PACK_BLOCK_BYTES || (step->part && step->in.len == 0 && n_in > 0) ||
             (b->ended && (n_in > 0 || b->n_filled == 0)))
-            give_block(b);
+            submit_block(b);
         else if (!b->ended) {
             step->done = true;
             return (bm_packed){NULL, false};

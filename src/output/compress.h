@@ -66,7 +66,7 @@ typedef struct bm_pack_ops {
 extern const bm_pack_ops bm_pack_gz, bm_pack_zst, bm_pack_xz, bm_pack_bz2, bm_pack_lz4;
 
 /* n bytes of step->in were taken. */
-static inline void bm_pack_took(bm_compress_step *step, size_t n)
+static inline void bm_pack_consume(bm_compress_step *step, size_t n)
 {
     if (n == 0)
         return;

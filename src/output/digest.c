@@ -360,7 +360,7 @@ struct bm_digest_follow {
     bm_digest_followed file;
     pthread_mutex_t lock;
     pthread_cond_t more;
-    uint64_t told;         /* the writer's: what threads were last woken for */
+    uint64_t woken_at;     /* the writer's: what threads were last woken for */
     uint32_t n_threads;    /* the writer's, */
     uint32_t threads_most; /* like this */
     pthread_t threads[THREADS_MAX];
@@ -389,7 +389,7 @@ static uint64_t wait_for(bm_digest_follow *follow, uint64_t at, uint64_t least, 
 }
 
 /* Take the first piece that nobody has, once bytes of it are there: false at the end. */
-static bool take_piece(bm_digest_follow *follow, size_t *out)
+static bool claim_piece(bm_digest_follow *follow, size_t *out)
 {
     const uint64_t size = follow->file.piece_bytes;
     pthread_mutex_lock(&follow->lock);
@@ -431,7 +431,7 @@ static void *loop(void *arg)
     size_t index;
     bm_status status =
         bm_digest_open(BM_DIGEST_BOTH, 0, &digest, &error); /* .6 ms the first time */
-    while (status == BM_OK && take_piece(follow, &index)) {
+    while (status == BM_OK && claim_piece(follow, &index)) {
         bm_digest_piece piece = {0};
         status = follow_hash_piece(follow, index, digest, &piece, &error);
         pthread_mutex_lock(&follow->lock);
@@ -472,7 +472,7 @@ bm_status bm_digest_follow_open(const bm_digest_followed *file, bm_digest_follow
     const uint32_t cpus = bm_cpu_count();
     follow->file = *file;
     follow->next =
-        file->unsettled == 0 ? 0 : bm_digest_count_pieces(file->unsettled, file->piece_bytes);
+        file->rewritable == 0 ? 0 : bm_digest_count_pieces(file->rewritable, file->piece_bytes);
     follow->threads_most = cpus < THREADS_MAX ? cpus : THREADS_MAX;
     pthread_mutex_init(&follow->lock, NULL);
     pthread_cond_init(&follow->more, NULL);
@@ -487,10 +487,10 @@ bm_status bm_digest_follow_open(const bm_digest_followed *file, bm_digest_follow
 
 void bm_digest_follow_reach(bm_digest_follow *follow, uint64_t n)
 {
-    if (n - follow->told < WAKE_BYTES) /* only the writer changes `told` */
+    if (n - follow->woken_at < WAKE_BYTES) /* only the writer changes `woken_at` */
         return;
     pthread_mutex_lock(&follow->lock);
-    follow->reached = follow->told = n;
+    follow->reached = follow->woken_at = n;
     const bool behind = n >= (follow->next + 1) * follow->file.piece_bytes;
     pthread_cond_broadcast(&follow->more);
     pthread_mutex_unlock(&follow->lock);

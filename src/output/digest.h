@@ -122,7 +122,7 @@ typedef struct bm_digest_follow bm_digest_follow;
 typedef struct bm_digest_followed {
     int fd; /* open for reading; borrowed until end or close */
     uint64_t piece_bytes;
-    uint64_t unsettled; /* bytes at the front that may be rewritten: their pieces are left out */
+    uint64_t rewritable; /* bytes at the front that may be rewritten: their pieces are left out */
 } bm_digest_followed;
 
 /* BM_ERR_NOMEM; BM_ERR_IO where no thread can be started. */

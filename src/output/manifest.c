@@ -125,16 +125,16 @@ static bool begins_as_ours(const char *path)
     return got > 0 && memmem(head, (size_t)got, "\"bandmill\"", 10) != NULL;
 }
 
-bm_status bm_manifest_check_size(const char *path, bm_manifest_room room, bm_error *err)
+bm_status bm_manifest_check_size(const char *path, bm_manifest_budget budget, bm_error *err)
 {
     struct stat info;
-    if (room.memory == 0 || stat(path, &info) != 0 || !S_ISREG(info.st_mode))
+    if (budget.memory == 0 || stat(path, &info) != 0 || !S_ISREG(info.st_mode))
         return BM_OK; /* opening it says what is wrong */
     const uint64_t bytes = (uint64_t)info.st_size;
-    if (bytes <= room.memory / room.share / USUAL_FOLD)
+    if (bytes <= budget.memory / budget.share / USUAL_FOLD)
         return BM_OK;
     return begins_as_ours(path)
-               ? bm_manifest_too_large(path, bytes, room.share, false, err)
+               ? bm_manifest_too_large(path, bytes, budget.share, false, err)
                : bm_fail_at(err, BM_ERR_FORMAT, path, 0, "is no report of bandmill");
 }
 
@@ -175,9 +175,9 @@ bm_status bm_manifest_field_own(bm_manifest_fields *fields, bm_str value, bool e
 {
     bm_buf text = {0};
     fields->string_bytes += value.len + STRING_BYTES;
-    if (fields->room.memory != 0 &&
-        fields->text_bytes + fields->string_bytes > fields->room.memory / fields->room.share)
-        return bm_manifest_too_large(fields->path, fields->text_bytes, fields->room.share, true,
+    if (fields->budget.memory != 0 &&
+        fields->text_bytes + fields->string_bytes > fields->budget.memory / fields->budget.share)
+        return bm_manifest_too_large(fields->path, fields->text_bytes, fields->budget.share, true,
                                      err);
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_grow_array(&fields->strings, &fields->cap_strings, fields->n_strings + 1, err));
@@ -629,8 +629,8 @@ static bm_status read_members(bm_manifest *manifest, bm_error *err)
 }
 
 /* `text` is taken. */
-static bm_status open_text(const char *path, bm_manifest_room room, bm_buf *text, bm_manifest **out,
-                           bm_error *err)
+static bm_status open_text(const char *path, bm_manifest_budget budget, bm_buf *text,
+                           bm_manifest **out, bm_error *err)
 {
     bm_manifest *manifest = bm_alloc_zero(1, sizeof *manifest);
     if (manifest == NULL) {
@@ -638,7 +638,7 @@ static bm_status open_text(const char *path, bm_manifest_room room, bm_buf *text
         return bm_fail_nomem(err, sizeof *manifest);
     }
     manifest->text = *text;
-    manifest->fields.room = room;
+    manifest->fields.budget = budget;
     manifest->fields.text_bytes = text->len;
     manifest->fields.path = bm_strdup(path);
     bm_status status = BM_OK;
@@ -658,15 +658,15 @@ out:
     return status;
 }
 
-static bm_status open_within(const char *path, bm_manifest_room room, bm_manifest **out,
+static bm_status open_within(const char *path, bm_manifest_budget budget, bm_manifest **out,
                              bm_error *err)
 {
-    BM_TRY(bm_manifest_check_size(path, room, err));
+    BM_TRY(bm_manifest_check_size(path, budget, err));
     bm_buf text = {0};
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_manifest_read(path, &text, err));
     BM_TRY_OUT(bm_json_doc_check(&(bm_json_doc){path, {text.data, text.len}}, err));
-    return open_text(path, room, &text, out, err);
+    return open_text(path, budget, &text, out, err);
 out:
     bm_buf_reset(&text);
     return status;
@@ -676,21 +676,21 @@ bm_status bm_manifest_of_text(const char *path, bm_str text, bm_manifest **out, 
 {
     bm_buf copy = {0};
     BM_TRY(bm_buf_add(&copy, text.data, text.len, err));
-    return open_text(path, (bm_manifest_room){0, 1}, &copy, out, err);
+    return open_text(path, (bm_manifest_budget){0, 1}, &copy, out, err);
 }
 
 bm_status bm_manifest_open(const char *path, uint64_t memory, bm_manifest **out, bm_error *err)
 {
-    return open_within(path, (bm_manifest_room){memory, 1}, out, err);
+    return open_within(path, (bm_manifest_budget){memory, 1}, out, err);
 }
 
 bm_status bm_manifest_open_dir(const char *folder, uint64_t memory, bm_manifest **out,
                                bm_error *err)
 {
-    return bm_manifest_open_share(folder, (bm_manifest_room){memory, 1}, out, err);
+    return bm_manifest_open_share(folder, (bm_manifest_budget){memory, 1}, out, err);
 }
 
-bm_status bm_manifest_open_share(const char *folder, bm_manifest_room room, bm_manifest **out,
+bm_status bm_manifest_open_share(const char *folder, bm_manifest_budget budget, bm_manifest **out,
                                  bm_error *err)
 {
     static const char *const names[] = {BM_FILE_MANIFEST, BM_FILE_REPORT};
@@ -702,7 +702,7 @@ bm_status bm_manifest_open_share(const char *folder, bm_manifest_room room, bm_m
         if (status == BM_OK) {
             there = stat(path, &info) == 0;
             if (there)
-                status = open_within(path, room, out, err);
+                status = open_within(path, budget, out, err);
             else if (errno != ENOENT && errno != ENOTDIR)
                 status = bm_fail_errno(err, errno, path, "cannot be looked at");
         }
@@ -981,7 +981,7 @@ static bm_status open_output(void *ctx, size_t index, int *fd, bool *owned, bm_e
 }
 
 /* Where an output is, and how long. */
-static bm_status look_at(checking *c, const char *folder, size_t index, bm_error *err)
+static bm_status stat_output(checking *c, const char *folder, size_t index, bm_error *err)
 {
     const char *name = bm_manifest_output_at(c->manifest, index)->name;
     bm_digest_file *file = &c->files[index];
@@ -1045,7 +1045,7 @@ bm_status bm_manifest_check(const bm_manifest *manifest, const char *folder, bm_
     BM_TRY_OUT(bm_new_zero(&c.paths, c.n + 1, err));
     BM_TRY_OUT(bm_new_zero(&c.files, c.n + 1, err));
     for (size_t i = 0; i < c.n; i++)
-        BM_TRY_OUT(look_at(&c, folder, i, err));
+        BM_TRY_OUT(stat_output(&c, folder, i, err));
     BM_TRY_OUT(digest_outputs(&c, err));
     for (size_t i = 0; i < c.n; i++)
         BM_TRY_OUT(check_output(&c, i, err));

@@ -23,15 +23,15 @@
 /* manifest_text -- the text of a manifest, and how large it may be. For manifest*.c. */
 
 /* The memory that a manifest may take. Messages name the least of the whole. */
-typedef struct bm_manifest_room {
+typedef struct bm_manifest_budget {
     uint64_t memory; /* 0: no limit */
     unsigned share;  /* this part of it, 1: all */
-} bm_manifest_room;
+} bm_manifest_budget;
 
 /* Before all of it is read: will it fit? Else BM_ERR_NOMEM, or
  * BM_ERR_FORMAT where it does not begin as ours do: a folder of documents may hold a large file of
  * that name. */
-bm_status bm_manifest_check_size(const char *path, bm_manifest_room room, bm_error *err);
+bm_status bm_manifest_check_size(const char *path, bm_manifest_budget budget, bm_error *err);
 /* A file of `bytes` does not fit; `by_strings`: for the many names in it. Never BM_OK. */
 bm_status bm_manifest_too_large(const char *path, uint64_t bytes, unsigned share, bool by_strings,
                                 bm_error *err);
@@ -44,18 +44,18 @@ typedef struct bm_manifest_fields {
     char *path; /* of the manifest, for messages */
     char **strings;
     size_t n_strings, cap_strings;
-    const char **text_fields; /* the list of that name, of strings above */
-    bm_manifest_room room;    /* that all may take */
-    uint64_t text_bytes;      /* of the manifest's text */
-    uint64_t string_bytes;    /* of the strings, and of what names them */
-} bm_manifest_fields;         /* reset frees all of it */
+    const char **text_fields;  /* the list of that name, of strings above */
+    bm_manifest_budget budget; /* that all may take */
+    uint64_t text_bytes;       /* of the manifest's text */
+    uint64_t string_bytes;     /* of the strings, and of what names them */
+} bm_manifest_fields;          /* reset frees all of it */
 
 void bm_manifest_fields_reset(bm_manifest_fields *fields);
 /* BM_ERR_FORMAT: a field is not what it should be. */
 bm_status bm_manifest_field_bad(const bm_manifest_fields *fields, const char *field,
                                 const char *expected, bm_error *err);
 /* *out: what a JSON string says, as a C string that the fields own; with `escaped` it is unescaped
- * as in TSV, too. BM_ERR_FORMAT does not name the field. BM_ERR_NOMEM: past its room. */
+ * as in TSV, too. BM_ERR_FORMAT does not name the field. BM_ERR_NOMEM: past its budget. */
 bm_status bm_manifest_field_own(bm_manifest_fields *fields, bm_str value, bool escaped,
                                 const char **out, bm_error *err);
 /* Members of an object, which must be there. */
@@ -147,7 +147,7 @@ bm_status bm_manifest_open(const char *path, uint64_t memory, bm_manifest **out,
 bm_status bm_manifest_open_dir(const char *folder, uint64_t memory, bm_manifest **out,
                                bm_error *err);
 /* The same, of a part of the memory. */
-bm_status bm_manifest_open_share(const char *folder, bm_manifest_room room, bm_manifest **out,
+bm_status bm_manifest_open_share(const char *folder, bm_manifest_budget budget, bm_manifest **out,
                                  bm_error *err);
 /* One whose text stands in another file of ours, and was written by it: it is taken for JSON.
  * `path`: of that file, for messages. */

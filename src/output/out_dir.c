@@ -47,7 +47,7 @@ struct bm_out_dir {
 /* --- open --- */
 
 /* Make the folders above the target, and claim the work directory. */
-static bm_status claim_work(bm_out_dir *dir, bm_out_leavings leavings, bm_error *err)
+static bm_status claim_work(bm_out_dir *dir, bm_out_leftovers leftovers, bm_error *err)
 {
     bm_error why;
     bm_status status;
@@ -56,7 +56,7 @@ static bm_status claim_work(bm_out_dir *dir, bm_out_leavings leavings, bm_error 
         memset(&why, 0, sizeof why);
         status = bm_out_parents_make(&dir->parents, dir->target, &why);
         if (status == BM_OK)
-            status = bm_out_claim_open(dir->work, leavings, &dir->claim, &why);
+            status = bm_out_claim_open(dir->work, leftovers, &dir->claim, &why);
     } while (status == BM_ERR_IO && why.code == ENOENT && ++tried < PARENT_TRIES);
     if (status != BM_OK && err != NULL)
         *err = why;
@@ -73,7 +73,7 @@ static bm_status name_work(const char *target, char **out, char **work, bm_error
     return bm_string_format(work, err, "%s.partial", *out);
 }
 
-static bm_status open_dir(const char *target, bm_out_existing existing, bm_out_leavings leavings,
+static bm_status open_dir(const char *target, bm_out_existing existing, bm_out_leftovers leftovers,
                           bm_out_dir **out, bm_error *err)
 {
     BM_TRY(bm_out_target_dir(target, existing, err));
@@ -84,8 +84,8 @@ static bm_status open_dir(const char *target, bm_out_existing existing, bm_out_l
     bm_status status = BM_OK;
     BM_TRY_OUT(name_work(target, &dir->target, &dir->work, err));
     BM_TRY_OUT(bm_place_parent(dir->target, &dir->parent, err));
-    BM_TRY_OUT(claim_work(dir, leavings, err));
-    dir->preserves = dir->claim.taken_over;
+    BM_TRY_OUT(claim_work(dir, leftovers, err));
+    dir->preserves = dir->claim.resumes;
     /* another job may have ended since */
     status = bm_out_target_dir(target, existing, err);
 out:
@@ -100,16 +100,16 @@ out:
 bm_status bm_out_dir_open(const char *target, bm_out_existing existing, bm_out_dir **out,
                           bm_error *err)
 {
-    const bm_out_leavings leavings =
+    const bm_out_leftovers leftovers =
         existing.is == BM_OUT_IS_REPLACED ? BM_OUT_CLEAR_SAVED : BM_OUT_CLEAR;
-    return open_dir(target, existing, leavings, out, err);
+    return open_dir(target, existing, leftovers, out, err);
 }
 
 bm_status bm_out_dir_open_again(const char *target, bm_out_existing existing, bm_out_dir **out,
                                 bool *found, bm_error *err)
 {
     BM_TRY(open_dir(target, existing, BM_OUT_TAKE_OVER, out, err));
-    *found = (*out)->claim.taken_over;
+    *found = (*out)->claim.resumes;
     return BM_OK;
 }
 
@@ -125,7 +125,7 @@ void bm_out_dir_preserve(bm_out_dir *dir, bool preserve)
     dir->preserves = preserve;
 }
 
-bm_status bm_out_dir_held(const bm_out_dir *dir, bm_error *err)
+bm_status bm_out_dir_check_claim(const bm_out_dir *dir, bm_error *err)
 {
     return bm_out_claim_check(&dir->claim, dir->work, err);
 }
@@ -181,10 +181,10 @@ bm_status bm_out_dir_clear(bm_out_dir *dir, const char *const *stay, size_t n_st
 /* --- files --- */
 
 /* A file that was closed; `ctx` is the directory. */
-static bm_status take_file(void *ctx, bm_out_file *file, bm_error *err)
+static bm_status accept_file(void *ctx, bm_out_file *file, bm_error *err)
 {
     bm_out_dir *dir = ctx;
-    return bm_out_entries_take(&dir->entries, file, err);
+    return bm_out_entries_add(&dir->entries, file, err);
 }
 
 /* List the output `name`; `make`: and make the folders above it. *out: where it is. */
@@ -227,7 +227,7 @@ static bm_status add_file(bm_out_dir *dir, const char *name, const uint64_t *byt
         bm_free(copy);
         return status;
     }
-    file->owner = (bm_out_owner){dir, take_file, &dir->preserves};
+    file->owner = (bm_out_owner){dir, accept_file, &dir->preserves};
     file->name = copy;
     *out = file;
     return BM_OK;
@@ -237,7 +237,7 @@ bm_status bm_out_dir_file(bm_out_dir *dir, const char *name, bm_out_file **out, 
 {
     bm_status status = add_file(dir, name, NULL, out, err);
     if (status == BM_ERR_IO) /* because it was taken away? */
-        (void)bm_out_dir_held(dir, err);
+        (void)bm_out_dir_check_claim(dir, err);
     return status;
 }
 
@@ -264,8 +264,8 @@ out:
     return status;
 }
 
-bm_status bm_out_dir_room_for(bm_out_dir *dir, const char *const *names, size_t n, char **out,
-                              bm_error *err)
+bm_status bm_out_dir_reserve(bm_out_dir *dir, const char *const *names, size_t n, char **out,
+                             bm_error *err)
 {
     bm_status status = bm_out_dir_expect(dir, names, n, err);
     for (size_t i = 0; status == BM_OK && i < n; i++) {
@@ -284,7 +284,7 @@ static bm_out_entries_at entries_at(const bm_out_dir *dir)
     return (bm_out_entries_at){dir->claim.folder, dir->work};
 }
 
-void bm_out_dir_give(bm_out_dir *dir, bm_meter *meter, bm_pool *pool)
+void bm_out_dir_use(bm_out_dir *dir, bm_meter *meter, bm_pool *pool)
 {
     dir->entries.meter = meter;
     dir->entries.pool = pool;
@@ -330,7 +330,7 @@ bm_status bm_out_dir_digests_pieces(bm_out_dir *dir, const char **json, bm_error
 
 bm_status bm_out_dir_ready(bm_out_dir *dir, bm_error *err)
 {
-    BM_TRY(bm_out_dir_held(dir, err));
+    BM_TRY(bm_out_dir_check_claim(dir, err));
     BM_TRY(bm_out_entries_sync(&dir->entries, entries_at(dir), err));
     /* as it was at open? */
     return bm_out_target_dir(dir->target, dir->existing, err);
@@ -344,9 +344,9 @@ bm_status bm_out_dir_commit(bm_out_dir *dir, bm_error *err)
     BM_TRY(bm_out_work_sync(dir->claim.folder, &dir->claim.marker.ours, dir->work, err));
     if (dir->entries.n == 0 && mkdirat(dir->claim.folder, BM_OUT_NEW, 0777) != 0 && errno != EEXIST)
         return bm_fail_errno(err, errno, dir->work, "cannot make a directory in it");
-    BM_TRY(bm_out_dir_held(dir, err));
+    BM_TRY(bm_out_dir_check_claim(dir, err));
     if (dir->existing.is == BM_OUT_IS_REPLACED)
-        BM_TRY(bm_place_look(dir->target, &replaces, err));
+        BM_TRY(bm_place_exists(dir->target, &replaces, err));
     BM_TRY(replaces ? bm_out_replace(&dir->claim, dir->work, dir->target, dir->existing, err)
                     : bm_place_dir(dir->claim.folder, BM_OUT_NEW, dir->target, err));
     dir->committed = true;
@@ -392,7 +392,7 @@ void bm_out_dir_close(bm_out_dir *dir)
 #define HELD_FILES  64u
 #define BLOCK_BYTES ((size_t)256 << 10)
 
-bm_status bm_out_entries_take(bm_out_entries *list, bm_out_file *file, bm_error *err)
+bm_status bm_out_entries_add(bm_out_entries *list, bm_out_file *file, bm_error *err)
 {
     BM_TRY(bm_grow_array(&list->rows, &list->cap, list->n + 1, err));
     bm_out_entry *added = &list->rows[list->n];
@@ -553,7 +553,7 @@ static bm_status digest_entries(bm_out_entries *list, bm_out_entries_at at, bm_e
     for (size_t i = 0; i < list->n; i++)
         BM_TRY_OUT(bm_digests_join(list->rows[i].pieces, list->rows[i].n_pieces, BM_DIGEST_BOTH,
                                    &list->rows[i].of, err));
-    list->n_told = list->n;
+    list->n_reported = list->n;
 out:
     for (size_t i = 0; d.files != NULL && i < list->n; i++)
         bm_free((char *)d.files[i].shown);
@@ -588,7 +588,7 @@ static bm_status sync_entries(bm_out_entries *list, bm_out_entries_at at, bm_err
             continue;
         BM_TRY(sync_entry(&list->rows[i], at, err));
         if (list->meter != NULL && !list->finished)
-            bm_meter_progress(list->meter, ++list->n_told, 2 * list->n, 0);
+            bm_meter_progress(list->meter, ++list->n_reported, 2 * list->n, 0);
     }
     return BM_OK;
 }

@@ -46,14 +46,14 @@ bm_status bm_out_dir_file(bm_out_dir *dir, const char *name, bm_out_file **out, 
 bm_status bm_out_dir_expect(bm_out_dir *dir, const char *const *names, size_t n, bm_error *err);
 /* For `names`, which a library of somebody else's makes in *out, a folder (the caller's to free):
  * they are listed, but neither digested nor synced here. */
-bm_status bm_out_dir_room_for(bm_out_dir *dir, const char *const *names, size_t n, char **out,
-                              bm_error *err);
+bm_status bm_out_dir_reserve(bm_out_dir *dir, const char *const *names, size_t n, char **out,
+                             bm_error *err);
 /* Digest and sync all files that were closed. Once: a file that is closed later (the report, which
  * lists the digests) is synced by commit, and not digested. */
 bm_status bm_out_dir_finish(bm_out_dir *dir, bm_error *err);
 /* What finish works with: the meter is told how many files are done, of twice as many, for each is
  * digested, then synced; the pool's threads share the digests. Borrowed; NULL: neither. */
-void bm_out_dir_give(bm_out_dir *dir, bm_meter *meter, bm_pool *pool);
+void bm_out_dir_use(bm_out_dir *dir, bm_meter *meter, bm_pool *pool);
 /* After finish: {"name": "SHA-256", …} sorted by name. The directory's own, until close. */
 bm_status bm_out_dir_digests(bm_out_dir *dir, const char **json, bm_error *err);
 /* The same with XXH3 128. */
@@ -63,7 +63,7 @@ bm_status bm_out_dir_digests_xxh3(bm_out_dir *dir, const char **json, bm_error *
 bm_status bm_out_dir_digests_pieces(bm_out_dir *dir, const char **json, bm_error *err);
 /* BM_OK: the work directory is still the one that this job holds. BM_ERR_IO: it was removed, moved,
  * or made anew by somebody else. */
-bm_status bm_out_dir_held(const bm_out_dir *dir, bm_error *err);
+bm_status bm_out_dir_check_claim(const bm_out_dir *dir, bm_error *err);
 /* The first steps of commit, for a caller who has something to do before the rest: all files are on
  * the disk, and the target may still be written. */
 bm_status bm_out_dir_ready(bm_out_dir *dir, bm_error *err);
@@ -133,7 +133,7 @@ typedef struct bm_out_entries {
     bool finished;
     bm_pool *pool;   /* whose threads digest; NULL: the caller's alone */
     bm_meter *meter; /* told how many are done, of twice as many; NULL: nobody watches */
-    size_t n_told;
+    size_t n_reported;
 } bm_out_entries; /* reset closes and frees */
 
 /* The work directory in which the folder of outputs lies. */
@@ -143,7 +143,7 @@ typedef struct bm_out_entries_at {
 } bm_out_entries_at;
 
 /* A file is complete: its descriptor and its name are taken, unless that fails. */
-bm_status bm_out_entries_take(bm_out_entries *list, bm_out_file *file, bm_error *err);
+bm_status bm_out_entries_add(bm_out_entries *list, bm_out_file *file, bm_error *err);
 /* Digest and sync all of them. Once. BM_ERR_FORMAT: a part of one is not what was sealed. */
 bm_status bm_out_entries_finish(bm_out_entries *list, bm_out_entries_at at, bm_error *err);
 /* Sync those that are not yet, and let go of their descriptors. */

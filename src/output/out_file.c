@@ -71,12 +71,12 @@ static void start_writeback(bm_out_file *file, uint64_t least)
 static void follow(bm_out_file *file)
 {
     const uint64_t left_out =
-        file->unsettled == 0
+        file->rewritable == 0
             ? 0
-            : bm_digest_count_pieces(file->unsettled, BM_FILE_PIECE_BYTES) * BM_FILE_PIECE_BYTES;
+            : bm_digest_count_pieces(file->rewritable, BM_FILE_PIECE_BYTES) * BM_FILE_PIECE_BYTES;
     if (!file->follows || file->written < left_out + FOLLOW_BYTES)
         return;
-    const bm_digest_followed followed = {file->fd, BM_FILE_PIECE_BYTES, file->unsettled};
+    const bm_digest_followed followed = {file->fd, BM_FILE_PIECE_BYTES, file->rewritable};
     if (file->follow == NULL && bm_digest_follow_open(&followed, &file->follow, NULL) != BM_OK)
         file->follows = false;
     else
@@ -435,7 +435,7 @@ bm_status bm_out_file_rewrite(bm_out_file *file, uint64_t offset, const void *da
         return bm_fail_at(err, BM_ERR_INTERNAL, shown(file), 0,
                           "bytes that were not written cannot be written again");
     const bm_status status = drain(file, err);
-    if (end > file->unsettled)
+    if (end > file->rewritable)
         stop_following(file);
     BM_TRY(status);
     const int code = bm_pwrite_all(file->fd, data, len, offset);
@@ -478,9 +478,9 @@ bm_status bm_out_file_place(bm_out_file *file, bm_error *err)
     return bm_out_single_place(file, err);
 }
 
-void bm_out_file_settle(bm_out_file *file)
+void bm_out_file_commit(bm_out_file *file)
 {
-    bm_out_single_settle(file);
+    bm_out_single_commit(file);
     free_file(file);
 }
 
@@ -501,7 +501,7 @@ out:
     if (status != BM_OK)
         bm_out_file_abort(file);
     else if (is_single)
-        bm_out_file_settle(file);
+        bm_out_file_commit(file);
     else
         free_file(file);
     return status;
@@ -511,17 +511,17 @@ void bm_out_file_abort(bm_out_file *file)
 {
     if (file == NULL)
         return;
-    bm_out_single_take_back(file);
+    bm_out_single_roll_back(file);
     if (file->path != NULL && (file->owner.preserves == NULL || !*file->owner.preserves))
         unlinkat(file->folder, file->path + file->skip, 0);
     bm_out_parents_remove(&file->single.parents);
     free_file(file);
 }
 
-void bm_out_file_digest_early(bm_out_file *file, uint64_t unsettled)
+void bm_out_file_digest_early(bm_out_file *file, uint64_t rewritable)
 {
     file->follows = file->owner.on_close != NULL;
-    file->unsettled = unsettled;
+    file->rewritable = rewritable;
 }
 
 void bm_out_file_compare(bm_out_file *file, const bm_sealed_part *sealed)
@@ -562,7 +562,7 @@ static bm_status move(struct bm_out_file *file, bm_error *err)
     bool replaces = false;
     bm_status status = BM_OK;
     if (single->existing.is == BM_OUT_IS_REPLACED)
-        BM_TRY_OUT(bm_place_look(file->target, &replaces, err));
+        BM_TRY_OUT(bm_place_exists(file->target, &replaces, err));
     status = replaces ? bm_place_exchange(AT_FDCWD, file->path, file->target, err)
                       : bm_place_file(file->path, file->target, err);
 out:
@@ -586,7 +586,7 @@ out:
     return status;
 }
 
-void bm_out_single_settle(struct bm_out_file *file)
+void bm_out_single_commit(struct bm_out_file *file)
 {
     if (file->single.replaced)
         (void)unlink(file->path); /* what fails here leaves the old one beside the new one */
@@ -602,7 +602,7 @@ static bool has_name(const struct bm_out_file *file)
            info.st_ino == file->single.node;
 }
 
-void bm_out_single_take_back(struct bm_out_file *file)
+void bm_out_single_roll_back(struct bm_out_file *file)
 {
     bm_out_single *single = &file->single;
     if (!single->placed)
@@ -623,7 +623,7 @@ void bm_out_single_take_back(struct bm_out_file *file)
  * one
  * made are empty when it comes to them. */
 
-bm_status bm_out_group_take(bm_out_group *group, bm_out_file *file, bm_error *err)
+bm_status bm_out_group_add(bm_out_group *group, bm_out_file *file, bm_error *err)
 {
     if (group->n == BM_OUT_GROUP_MAX) {
         bm_out_file_abort(file);
@@ -650,7 +650,7 @@ void bm_out_group_end(bm_out_group *group, bool stays)
     while (group->n > 0) {
         bm_out_file *file = group->files[--group->n];
         if (stays)
-            bm_out_file_settle(file);
+            bm_out_file_commit(file);
         else
             bm_out_file_abort(file);
     }

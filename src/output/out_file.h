@@ -39,10 +39,10 @@ bm_status bm_out_file_end_part(bm_out_file *file, bm_error *err);
 bm_status bm_out_file_write_at(bm_out_file *file, uint64_t at, const void *data, size_t len,
                                bm_error *err);
 /* For a file of a directory that will be large and is never rewritten, but for its first
- * `unsettled` bytes: hash its pieces on other threads while it is written, so that
+ * `rewritable` bytes: hash its pieces on other threads while it is written, so that
  * bm_out_dir_finish need not; those of the first bytes are left to it. Before the first write;
  * nothing else changes. */
-void bm_out_file_digest_early(bm_out_file *file, uint64_t unsettled);
+void bm_out_file_digest_early(bm_out_file *file, uint64_t rewritable);
 /* For a file of a directory: when that is finished, and reads the file for its digests, the part is
  * compared, BM_ERR_FORMAT. That part must not be rewritten. */
 void bm_out_file_compare(bm_out_file *file, const bm_sealed_part *sealed);
@@ -71,7 +71,7 @@ bm_status bm_out_file_ready(bm_out_file *file, bm_error *err);
  * the name back, and what had it before has it again. */
 bm_status bm_out_file_place(bm_out_file *file, bm_error *err);
 /* The name stays. The handle is gone. */
-void bm_out_file_settle(bm_out_file *file);
+void bm_out_file_commit(bm_out_file *file);
 
 /* Removes what was begun, but for a file of a directory that bm_out_dir_preserve speaks of: of that
  * file what was flushed stays. NULL is fine. */
@@ -131,7 +131,7 @@ struct bm_out_file {
     bm_status failed;          /* the first failure, which every later call returns */
     int failed_code;           /* its errno; 0: none */
     bool follows;              /* is digested while it is written, once it is large */
-    uint64_t unsettled;        /* bytes at its front that may be rewritten none the less */
+    uint64_t rewritable;       /* bytes at its front that may be rewritten none the less */
     bm_digest_follow *follow;  /* NULL: not yet, or not any more */
     bm_digest_piece *pieces;   /* filled at close, where it was followed to the end; else NULL */
     bm_sealed_part sealed;     /* to be compared when its directory is finished */
@@ -160,9 +160,9 @@ bm_status bm_out_single_sync(struct bm_out_file *file, bm_error *err);
  * until settle. On failure take_back is to follow. */
 bm_status bm_out_single_place(struct bm_out_file *file, bm_error *err);
 /* What had the name before goes. */
-void bm_out_single_settle(struct bm_out_file *file);
+void bm_out_single_commit(struct bm_out_file *file);
 /* Everything is as before place; nothing where that was not called. */
-void bm_out_single_take_back(struct bm_out_file *file);
+void bm_out_single_roll_back(struct bm_out_file *file);
 
 /* out_group -- single files of one job, which get their names together or not at all.
  *
@@ -180,7 +180,7 @@ typedef struct bm_out_group {
 } bm_out_group;
 
 /* The file is complete. It is taken, whatever the status. */
-bm_status bm_out_group_take(bm_out_group *group, bm_out_file *file, bm_error *err);
+bm_status bm_out_group_add(bm_out_group *group, bm_out_file *file, bm_error *err);
 /* On failure none has its name, and the group is empty. */
 bm_status bm_out_group_place(bm_out_group *group, bm_error *err);
 /* After place: the names stay. Otherwise, or without place: what was written is removed, and what

@@ -142,7 +142,8 @@ static bm_status read_text(const bm_out_marker *marker, const char *path, bm_buf
 }
 
 /* A line ended by NUL. *ours: it is one that we write. */
-static bm_status take_line(bm_out_marker *marker, char *line, size_t len, bool *ours, bm_error *err)
+static bm_status parse_line(bm_out_marker *marker, char *line, size_t len, bool *ours,
+                            bm_error *err)
 {
     const size_t plain = strlen(line) == len ? bm_tsv_unescape(line, len) : SIZE_MAX;
     *ours = plain != SIZE_MAX;
@@ -153,7 +154,7 @@ static bm_status take_line(bm_out_marker *marker, char *line, size_t len, bool *
 }
 
 /* *ours: it is a marker that a job of ours wrote, maybe torn. */
-static bm_status take_lines(bm_out_marker *marker, bm_buf *text, bool *ours, bm_error *err)
+static bm_status parse_lines(bm_out_marker *marker, bm_buf *text, bool *ours, bm_error *err)
 {
     const size_t head = sizeof HEADER - 1;
     bm_status status = add_itself(marker, err);
@@ -166,7 +167,7 @@ static bm_status take_lines(bm_out_marker *marker, bm_buf *text, bool *ours, bm_
         if (end == NULL)
             break; /* torn */
         *end = '\0';
-        status = take_line(marker, text->data + at, (size_t)(end - text->data) - at, ours, err);
+        status = parse_line(marker, text->data + at, (size_t)(end - text->data) - at, ours, err);
         at = (size_t)(end - text->data) + 1;
     }
     marker->bytes = at;
@@ -178,7 +179,7 @@ static bm_status read_list(bm_out_marker *marker, const char *path, bool *ours, 
     bm_buf text = {0};
     bm_status status = BM_OK;
     BM_TRY_OUT(read_text(marker, path, &text, err));
-    status = take_lines(marker, &text, ours, err);
+    status = parse_lines(marker, &text, ours, err);
 out:
     marker->torn = marker->bytes < text.len;
     bm_buf_reset(&text);
@@ -241,7 +242,7 @@ out:
  * the
  * lock another job may be quicker, and then the directory is its. So an empty directory is
  * nobody's
- * leavings: it is taken as it is. A lock counts only while the path still leads to what was
+ * leftovers: it is taken as it is. A lock counts only while the path still leads to what was
  * locked;
  * else its job has just ended, and everything begins again. Nothing is ever removed by its path
  * but
@@ -349,7 +350,7 @@ static bm_status lock_marker(const char *work, bm_out_claim *claim, bool *again,
     return BM_OK;
 }
 
-static void let_go(bm_out_claim *claim)
+static void release(bm_out_claim *claim)
 {
     bm_out_marker_close(&claim->marker);
     if (claim->folder >= 0)
@@ -380,22 +381,22 @@ static bm_status sync_folder(const bm_out_claim *claim, const char *work, bm_err
 }
 
 /* All in the directory is ours: clear it, or leave it. */
-static bm_status settle(const char *work, bm_out_leavings leavings, bm_out_claim *claim,
-                        bm_error *err)
+static bm_status resolve_leftovers(const char *work, bm_out_leftovers leftovers,
+                                   bm_out_claim *claim, bm_error *err)
 {
     bool journal;
     char other[BM_OUT_NAME_BYTES] = "";
     BM_TRY(has_journal(claim, work, &journal, err));
     /* What is gone on with is written to. */
-    const bool take_over = journal && leavings == BM_OUT_TAKE_OVER;
-    const bm_ours_at at = {claim->folder, work, take_over};
+    const bool resumes = journal && leftovers == BM_OUT_TAKE_OVER;
+    const bm_ours_at at = {claim->folder, work, resumes};
     BM_TRY(bm_ours_find_other(&claim->marker.ours, at, other, err));
     if (other[0] != '\0')
         return in_the_way(work, "holds ", other, err);
-    claim->taken_over = take_over;
-    if (take_over)
+    claim->resumes = resumes;
+    if (resumes)
         return BM_OK;
-    if (journal && leavings == BM_OUT_CLEAR)
+    if (journal && leftovers == BM_OUT_CLEAR)
         return bm_fail_at(err, BM_ERR_USAGE, work, 0,
                           "the work of an interrupted job is saved there (`resume` with its own "
                           "command continues it, `force` discards it)");
@@ -407,19 +408,19 @@ static bm_status settle(const char *work, bm_out_leavings leavings, bm_out_claim
 
 /* --- claims --- */
 
-bm_status bm_out_claim_open(const char *work, bm_out_leavings leavings, bm_out_claim *out,
+bm_status bm_out_claim_open(const char *work, bm_out_leftovers leftovers, bm_out_claim *out,
                             bm_error *err)
 {
     bm_status status = BM_OK;
     bool again = true, made = false;
     *out = nothing;
     for (unsigned i = 0; again && i < TRIES; i++) {
-        let_go(out);
+        release(out);
         BM_TRY_OUT(lock_folder(work, out, &made, &again, err));
         if (!again)
             BM_TRY_OUT(lock_marker(work, out, &again, err));
     }
-    BM_TRY_OUT(again ? locked(work, err) : settle(work, leavings, out, err));
+    BM_TRY_OUT(again ? locked(work, err) : resolve_leftovers(work, leftovers, out, err));
     /* Lines of a job that was killed before they were synced; an empty marker is ours as it is. */
     if (bm_out_marker_is_used(&out->marker))
         BM_TRY_OUT(bm_out_marker_sync(&out->marker, work, err));
@@ -430,7 +431,7 @@ out:
         (void)unlinkat(out->folder, BM_OUT_MARKER, 0);
     if (made && status != BM_ERR_LOCKED)
         (void)rmdir(work); /* where another job was quicker it is not empty, or is made again */
-    let_go(out);
+    release(out);
     return status;
 }
 
@@ -464,7 +465,7 @@ void bm_out_claim_close(bm_out_claim *claim, const char *work, bool leave)
     bool bare = false;
     if (claim->folder >= 0 && !leave && !clear_away(claim, work, &bare))
         (void)clear_away(claim, work, &bare); /* nobody else will, before the next job here */
-    let_go(claim);
+    release(claim);
 }
 
 void bm_out_claim_sweep(const char *work)
@@ -569,7 +570,7 @@ bm_status bm_out_work_empty(bm_ours_at at, const bm_ours *ours, bm_error *err)
 }
 
 /* An output that does not stay. */
-static bool goes(const void *ctx, const char *name)
+static bool is_to_go(const void *ctx, const char *name)
 {
     const bm_out_stay *stay = ctx;
     if (strncmp(name, OUTPUTS, strlen(OUTPUTS)) != 0)
@@ -586,5 +587,5 @@ static bool goes(const void *ctx, const char *name)
 bm_status bm_out_work_clear(bm_ours_at at, const bm_ours *ours, const bm_out_stay *stay,
                             bm_error *err)
 {
-    return bm_ours_remove(ours, at, goes, stay, err);
+    return bm_ours_remove(ours, at, is_to_go, stay, err);
 }

@@ -60,23 +60,23 @@ void bm_out_marker_close(bm_out_marker *marker); /* the file stays, unlocked */
 /* out_dir_lock -- a work directory is claimed: made or taken over, and held until it is let go. */
 
 /* What to do with the work that an earlier job left. */
-typedef enum bm_out_leavings {
+typedef enum bm_out_leftovers {
     BM_OUT_CLEAR,       /* cleared; where it has a journal, BM_ERR_USAGE */
     BM_OUT_CLEAR_SAVED, /* cleared, with the journal */
     BM_OUT_TAKE_OVER    /* where it has a journal, kept as it is; else cleared */
-} bm_out_leavings;
+} bm_out_leftovers;
 
 /* The directory that this job holds. */
 typedef struct bm_out_claim {
     int folder;           /* of the work directory, locked; -1: nothing is held */
     bm_out_marker marker; /* in it, locked */
-    bool taken_over;      /* an earlier job's work lies in it, as that left it */
+    bool resumes;         /* an earlier job's work lies in it, as that left it */
 } bm_out_claim;
 
 /* Claim the directory `work`, whose parent is there (else BM_ERR_IO with the code ENOENT).
  * BM_ERR_LOCKED: another job holds it. BM_ERR_USAGE, naming it, where anything in it is not ours
  * (out_target.h): nothing is changed then. On failure `out` holds nothing. */
-bm_status bm_out_claim_open(const char *work, bm_out_leavings leavings, bm_out_claim *out,
+bm_status bm_out_claim_open(const char *work, bm_out_leftovers leftovers, bm_out_claim *out,
                             bm_error *err);
 /* BM_OK: `work` still names what this job holds. BM_ERR_IO: it was removed, moved or made anew. */
 bm_status bm_out_claim_check(const bm_out_claim *claim, const char *work, bm_error *err);

@@ -54,7 +54,7 @@ bm_status bm_place_sync_folder(const char *path, bm_error *err)
     return status;
 }
 
-bm_status bm_place_look(const char *path, bool *there, bm_error *err)
+bm_status bm_place_exists(const char *path, bool *there, bm_error *err)
 {
     struct stat info;
     *there = lstat(path, &info) == 0;
@@ -510,7 +510,7 @@ static bm_status list_manifest(const char *path, uint64_t memory, bm_ours *out, 
     bm_manifest *manifest = NULL;
     bm_error inner = {0};
     bm_status status =
-        bm_manifest_open_share(path, (bm_manifest_room){memory, REPORT_SHARE}, &manifest, &inner);
+        bm_manifest_open_share(path, (bm_manifest_budget){memory, REPORT_SHARE}, &manifest, &inner);
     if (status == BM_ERR_NOMEM || status == BM_ERR_IO) { /* who knows whose it is */
         if (err != NULL)
             *err = inner;

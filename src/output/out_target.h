@@ -42,7 +42,7 @@ static inline bool bm_out_is_state(const char *name)
 bm_status bm_place_parent(const char *path, char **out, bm_error *err);
 bm_status bm_place_sync_folder(const char *path, bm_error *err);
 /* Does anything stand at `path`, a link too? BM_ERR_IO: that cannot be told. */
-bm_status bm_place_look(const char *path, bool *there, bm_error *err);
+bm_status bm_place_exists(const char *path, bool *there, bm_error *err);
 /* Rename a file without replacing anything: BM_ERR_USAGE where `to` is there. */
 bm_status bm_place_file(const char *from, const char *to, bm_error *err);
 /* The same of the directory `name` in the open folder; an empty directory at `to` is replaced. */

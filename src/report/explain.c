@@ -51,7 +51,7 @@ typedef struct collector {
 
 /* One document more, with so many hashes. Growing by half at a time, so the memory asked for is at
  * most half as much again as what is counted. */
-static bm_status make_room(const collector *k, size_t n_hashes, bm_error *err)
+static bm_status reserve(const collector *k, size_t n_hashes, bm_error *err)
 {
     bm_explain_sets *s = k->out;
     size_t cap = s->cap, have = s->n == 0 ? 0 : (size_t)s->offsets[s->n];
@@ -78,8 +78,8 @@ static bm_status make_room(const collector *k, size_t n_hashes, bm_error *err)
     return BM_OK;
 }
 
-static bm_status keep_wanted(void *ctx, const bm_ingest_batch *batch, size_t first_row,
-                             bm_error *err)
+static bm_status add_wanted(void *ctx, const bm_ingest_batch *batch, size_t first_row,
+                            bm_error *err)
 {
     collector *k = ctx;
     bm_explain_sets *s = k->out;
@@ -89,7 +89,7 @@ static bm_status keep_wanted(void *ctx, const bm_ingest_batch *batch, size_t fir
         if (number == BM_ID_NONE)
             continue;
         uint64_t begin = shingles->offsets[i], n = shingles->offsets[i + 1] - begin;
-        BM_TRY(make_room(k, (size_t)n, err));
+        BM_TRY(reserve(k, (size_t)n, err));
         if (s->n == 0)
             s->offsets[0] = 0;
         if (n > 0)
@@ -136,10 +136,10 @@ static bm_status keep_text(void *ctx, const bm_record *record, bm_error *err)
 
 static bm_status read_wanted(bm_job_context *context, collector *k, bm_error *err)
 {
-    const bm_ingest_wish wish = {.sink = keep_wanted, .sink_ctx = k};
+    const bm_ingest_request request = {.sink = add_wanted, .sink_ctx = k};
     if (k->texts == NULL) {
         BM_TRY(bm_job_weights_count(context, err));
-        return bm_job_context_ingest(context, &wish, err);
+        return bm_job_context_ingest(context, &request, err);
     }
     if (!context->inputs.source->ops->has_text)
         return bm_fail(err, BM_ERR_INPUT, "the inputs have no texts");
@@ -181,7 +181,7 @@ static bm_status read_recorded(const bm_settings *settings, const bm_manifest *m
     bm_weighed weighed = {0};
     reading.recorded.weighed = &weighed;
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_recipe_settle(&recipe, &reading, err));
+    BM_TRY_OUT(bm_recipe_apply(&recipe, &reading, err));
     if (rows != NULL && reading.input.format == BM_FORMAT_ARROW && reading.input.n_paths == 1) {
         reading.input.stream = rows;
         reading.input.stream_name = reading.input.paths[0];
@@ -643,7 +643,7 @@ typedef struct search {
 } search;
 
 /* A bm_group_member_fn. */
-static bm_status look(void *ctx, const bm_group_file *file, bm_str id, bm_error *err)
+static bm_status match_member(void *ctx, const bm_group_file *file, bm_str id, bm_error *err)
 {
     const search *s = ctx;
     (void)err;
@@ -662,10 +662,10 @@ static bool all_found(const search *s)
 }
 
 /* A bm_result_group_fn. */
-static bm_status look_in(void *ctx, bm_group_file *row, bool *stop, bm_error *err)
+static bm_status match_group(void *ctx, bm_group_file *row, bool *stop, bm_error *err)
 {
     bm_str kept;
-    BM_TRY(bm_group_file_members(row, look, ctx, &kept, err));
+    BM_TRY(bm_group_file_members(row, match_member, ctx, &kept, err));
     *stop = all_found(ctx);
     return BM_OK;
 }
@@ -675,7 +675,7 @@ bm_status bm_explain_find(const bm_explainer *e, const bm_str *ids, size_t n, ui
 {
     search s = {.ids = ids, .groups = groups, .n = n};
     memset(groups, 0, n * sizeof *groups);
-    return bm_result_groups(&e->dir, look_in, &s, err);
+    return bm_result_groups(&e->dir, match_group, &s, err);
 }
 
 typedef struct load {

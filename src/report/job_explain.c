@@ -40,7 +40,8 @@ static bm_status check_options(const bm_explain_options *o, bm_error *err)
 /* --- two documents in no group together --- */
 
 /* Which of the two are in no group, and are they documents at all? Only the inputs can tell. */
-static bm_status look_for(bm_explainer *e, const bm_str *ids, const uint64_t *groups, bm_error *err)
+static bm_status find_missing(bm_explainer *e, const bm_str *ids, const uint64_t *groups,
+                              bm_error *err)
 {
     bm_id_set wanted = {0};
     uint32_t number;
@@ -87,7 +88,7 @@ static bm_status no_chain(bm_explainer *e, const bm_str *ids, const uint64_t *gr
 {
     char a[48], b[48];
     if (groups[0] == 0 || groups[1] == 0)
-        BM_TRY(look_for(e, ids, groups, err));
+        BM_TRY(find_missing(e, ids, groups, err));
     place_text(groups[0], a);
     place_text(groups[1], b);
     return bm_fail(err, BM_NOT_FOUND, "no chain: '%.300s' is in %s, '%.300s' in %s%s",
@@ -160,7 +161,7 @@ out:
     return bm_rows_end(&rows, status, err);
 }
 
-static bm_status give_summary(const bm_explainer *e, bm_explain_summary *out, bm_error *err)
+static bm_status fill_summary(const bm_explainer *e, bm_explain_summary *out, bm_error *err)
 {
     bm_explain_summary summary = {.group = e->group,
                                   .documents = e->ids.n,
@@ -185,7 +186,7 @@ static bm_status run_job(bm_explainer *e, bm_explain_summary *out, bm_error *err
     BM_TRY_OUT(bm_explain_open(e, err));
     BM_TRY_OUT(explain_group(e, err));
     BM_TRY_OUT(write_answer(e, err));
-    status = give_summary(e, out, err);
+    status = fill_summary(e, out, err);
 out:
     bm_chain_reset(&e->answer.chain);
     bm_cut_reset(&e->answer.cut);

@@ -134,7 +134,7 @@ static bm_status read_texts(bm_page *p, bm_error *err)
 static bm_status fill(bm_page *p, bm_recipe *recipe, bm_settings *settings, bm_error *err)
 {
     BM_TRY(bm_page_read_facts(p, err));
-    BM_TRY(bm_recipe_settle(recipe, settings, err));
+    BM_TRY(bm_recipe_apply(recipe, settings, err));
     p->weighted = settings->text.weights != BM_WEIGHTS_NONE;
     p->has_texts = bm_format_has_text(settings->input.format);
     BM_TRY(bm_page_read_tables(p, err));

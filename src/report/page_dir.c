@@ -266,8 +266,8 @@ bm_status bm_page_read_facts(bm_page *p, bm_error *err)
 
 typedef struct reading {
     bm_page *page;
-    uint64_t room;  /* bytes for ids; 0: no limit */
-    bm_id_set hubs; /* kept documents that have chained ones */
+    uint64_t budget; /* bytes for ids; 0: no limit */
+    bm_id_set hubs;  /* kept documents that have chained ones */
     bm_page_least chained, near, sample;
     uint64_t draws;     /* state of the generator that draws the sample */
     uint64_t best_size; /* of the largest group with chained documents */
@@ -333,8 +333,9 @@ static bm_status first_walk(void *ctx, const bm_tsv_table *table, bm_error *err)
     uint32_t number;
     BM_TRY(bm_id_set_add(&r->hubs, row->kept, &number, err));
     const uint64_t bytes = bm_id_set_bytes(r->hubs.n, r->hubs.text.len);
-    if (r->room != 0 && bytes > r->room)
-        BM_TRY(bm_table_room_refuse(p->settings, "the kept documents of chained ones", bytes, err));
+    if (r->budget != 0 && bytes > r->budget)
+        BM_TRY(
+            bm_table_budget_refuse(p->settings, "the kept documents of chained ones", bytes, err));
     return isnan(row->jaccard) ? BM_OK : offer(&r->chained, row, row->jaccard, err);
 }
 
@@ -372,7 +373,7 @@ static bm_status last_walk(void *ctx, const bm_tsv_table *table, bm_error *err)
 /* --- groups.jsonl --- */
 
 /* Is it the largest with chained documents, or one of the largest? */
-static bm_status take_group(void *ctx, bm_group_file *file, bool *stop, bm_error *err)
+static bm_status add_group(void *ctx, bm_group_file *file, bool *stop, bm_error *err)
 {
     reading *r = ctx;
     bm_page *p = r->page;
@@ -411,15 +412,15 @@ static bm_status add_key(reading *r, bm_str id, bm_error *err)
         r->group_of[number] = r->at_group;
     const uint64_t bytes =
         bm_id_set_bytes(r->keys.n, r->keys.text.len) + r->cap_group_of * sizeof *r->group_of;
-    if (r->room != 0 && bytes > r->room)
-        BM_TRY(bm_table_room_refuse(r->page->settings, "the members of the largest groups", bytes,
-                                    err));
+    if (r->budget != 0 && bytes > r->budget)
+        BM_TRY(bm_table_budget_refuse(r->page->settings, "the members of the largest groups", bytes,
+                                      err));
     return BM_OK;
 }
 
 /* Of a collection with known documents. Is the member one of the most chained, and the kept one of
  * its group known? Then so is it there. */
-static bm_status take_member(void *ctx, const bm_group_file *file, bm_str id, bm_error *err)
+static bm_status add_member(void *ctx, const bm_group_file *file, bm_str id, bm_error *err)
 {
     reading *r = ctx;
     for (size_t i = 0; file->known && i < r->chained.n; i++) {
@@ -431,7 +432,7 @@ static bm_status take_member(void *ctx, const bm_group_file *file, bm_str id, bm
 }
 
 /* The ids of the largest groups, once these are known. */
-static bm_status take_ids(void *ctx, bm_group_file *file, bool *stop, bm_error *err)
+static bm_status add_ids(void *ctx, bm_group_file *file, bool *stop, bm_error *err)
 {
     reading *r = ctx;
     bm_page *p = r->page;
@@ -442,7 +443,7 @@ static bm_status take_ids(void *ctx, bm_group_file *file, bool *stop, bm_error *
             break;
     const bool is_shown = r->at_group < p->n_groups;
     if (goes_by_members(p) && (is_shown || (file->known && r->chained.n > 0)))
-        BM_TRY(bm_group_file_members(file, take_member, r, &kept, err));
+        BM_TRY(bm_group_file_members(file, add_member, r, &kept, err));
     else if (is_shown)
         BM_TRY(bm_group_file_kept(file, &kept, err));
     if (!is_shown)
@@ -491,7 +492,7 @@ static bool goes_by_length(const bm_page *p)
 static void what_if_begin(bm_page *p)
 {
     bm_page_what_if *w = &p->what_if;
-    w->room = p->settings->memory / (goes_by_length(p) ? 4 : 2); /* texts are read beside them */
+    w->budget = p->settings->memory / (goes_by_length(p) ? 4 : 2); /* texts are read beside them */
     w->why_not = w->why_no_stars = why_not(p);
     if (p->cluster == BM_CLUSTER_STAR)
         w->why_no_stars = "the groups are stars already: nothing is chained";
@@ -505,7 +506,7 @@ static void what_if_begin(bm_page *p)
 }
 
 /* Too much: nothing more is taken, and that is said. */
-static void give_up(bm_page_what_if *w)
+static void drop_what_if(bm_page_what_if *w)
 {
     w->why_not = w->why_no_stars = "the pairs do not fit into the memory of this report";
     w->n_thresholds = 0;
@@ -534,8 +535,8 @@ static bm_status what_if_pair(bm_page *p, bm_str a, bm_str b, double jaccard, bm
     BM_TRY(bm_grow_array(&w->pairs, &w->cap_pairs, w->n_pairs + 1, err));
     w->pairs[w->n_pairs++] = (bm_pair){x, y, jaccard};
     BM_TRY(bm_listed_docs_row(&w->docs, &w->pairs[w->n_pairs - 1], err));
-    if (bytes_of(w) > w->room)
-        give_up(w);
+    if (bytes_of(w) > w->budget)
+        drop_what_if(w);
     return BM_OK;
 }
 
@@ -634,7 +635,7 @@ bm_status bm_page_what_if_stars(bm_page *p, bm_error *err)
 
 /* --- all tables --- */
 
-static bm_status take_pair(void *ctx, const bm_pair_file *row, bm_error *err)
+static bm_status add_pair(void *ctx, const bm_pair_file *row, bm_error *err)
 {
     reading *r = ctx;
     const double jaccard = row->similarity;
@@ -650,16 +651,16 @@ static bm_status take_pair(void *ctx, const bm_pair_file *row, bm_error *err)
 static bm_status walk_tables(reading *r, bm_error *err)
 {
     bm_page *p = r->page;
-    BM_TRY(bm_table_room(p->settings, &r->room, err));
+    BM_TRY(bm_table_budget(p->settings, &r->budget, err));
     BM_TRY(bm_result_rows(&p->dir, BM_TABLE_REMOVED, first_walk, r, err));
-    BM_TRY(bm_result_groups(&p->dir, take_group, r, err));
+    BM_TRY(bm_result_groups(&p->dir, add_group, r, err));
     if (p->n_groups > 0 || (p->against && r->chained.n > 0))
-        BM_TRY(bm_result_groups(&p->dir, take_ids, r, err));
+        BM_TRY(bm_result_groups(&p->dir, add_ids, r, err));
     if (p->n_groups > 0)
         BM_TRY(bm_result_rows(&p->dir, BM_TABLE_REMOVED, last_walk, r, err));
     what_if_begin(p);
     if (p->has_pairs)
-        BM_TRY(bm_result_pairs(&p->dir, take_pair, r, err));
+        BM_TRY(bm_result_pairs(&p->dir, add_pair, r, err));
     BM_TRY(bm_page_least_show(&r->chained, p, &p->chained, err));
     BM_TRY(bm_page_least_show(&r->near, p, &p->near, err));
     BM_TRY(bm_page_least_show(&r->sample, p, &p->sample, err));
@@ -685,7 +686,7 @@ bm_status bm_page_read_tables(bm_page *p, bm_error *err)
 
 /* --- labels of the sample --- */
 
-static bm_status take_label(bm_page *p, const bm_line_file *lines, bm_error *err)
+static bm_status add_label(bm_page *p, const bm_line_file *lines, bm_error *err)
 {
     const char *tab = memchr(lines->text, '\t', lines->len);
     const size_t id_len = tab != NULL ? (size_t)(tab - lines->text) : lines->len;
@@ -731,7 +732,7 @@ bm_status bm_page_read_labels(bm_page *p, bm_error *err)
             break;
         if (lines.len > 0 && lines.text[lines.len - 1] == '\r')
             lines.len--;
-        BM_TRY_OUT(take_label(p, &lines, err));
+        BM_TRY_OUT(add_label(p, &lines, err));
     }
 out:
     bm_line_file_reset(&lines);

@@ -33,7 +33,7 @@
 /* --- members --- */
 
 /* A bm_result_group_fn. */
-static bm_status take_members(void *ctx, bm_group_file *file, bool *stop, bm_error *err)
+static bm_status add_members(void *ctx, bm_group_file *file, bool *stop, bm_error *err)
 {
     bm_page *p = ctx;
     bm_page_graph *graph = &p->graph;
@@ -56,7 +56,7 @@ static uint64_t most_pairs(const bm_page *p)
     return p->settings->memory / BYTES_A_PAIR / 2;
 }
 
-static bm_status take_link(bm_page *p, bm_pair pair, bm_error *err)
+static bm_status read_link(bm_page *p, bm_pair pair, bm_error *err)
 {
     bm_page_graph *graph = &p->graph;
     if (graph->n_pairs >= most_pairs(p))
@@ -68,12 +68,12 @@ static bm_status take_link(bm_page *p, bm_pair pair, bm_error *err)
     return BM_OK;
 }
 
-static bm_status take_pair(void *ctx, const bm_pair_file *row, bm_error *err)
+static bm_status add_pair(void *ctx, const bm_pair_file *row, bm_error *err)
 {
     bm_page *p = ctx;
     const uint32_t a = bm_id_set_find(&p->graph.ids, row->id_a);
     const uint32_t b = a == BM_ID_NONE ? BM_ID_NONE : bm_id_set_find(&p->graph.ids, row->id_b);
-    return b == BM_ID_NONE ? BM_OK : take_link(p, (bm_pair){a, b, row->similarity}, err);
+    return b == BM_ID_NONE ? BM_OK : read_link(p, (bm_pair){a, b, row->similarity}, err);
 }
 
 bm_status bm_page_graph_load(bm_page *p, bm_error *err)
@@ -84,11 +84,11 @@ bm_status bm_page_graph_load(bm_page *p, bm_error *err)
         graph->why_not = "no document is chained";
         return BM_OK;
     }
-    BM_TRY(bm_result_groups(&p->dir, take_members, p, err));
+    BM_TRY(bm_result_groups(&p->dir, add_members, p, err));
     if (graph->why_not != NULL)
         return BM_OK;
     if (p->has_pairs)
-        return bm_result_pairs(&p->dir, take_pair, p, err);
+        return bm_result_pairs(&p->dir, add_pair, p, err);
     if (p->weighted || !p->has_texts)
         graph->why_not = "the directory has no pairs.tsv, which dedup writes on request";
     else if (graph->ids.n > SETS_MAX)
@@ -103,7 +103,7 @@ bm_status bm_page_graph_load(bm_page *p, bm_error *err)
 /* A bm_set_link_fn. */
 static bm_status add_link(void *ctx, bm_pair link, bm_error *err)
 {
-    return take_link(ctx, link, err);
+    return read_link(ctx, link, err);
 }
 
 /* The sets of the members, and links among them. */

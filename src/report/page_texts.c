@@ -228,10 +228,10 @@ typedef struct reader {
     const uint32_t *numbers; /* of each input that is read, in the manifest */
     bm_shingler *shingler;
     bm_shingle_batch one; /* shingles of one document */
-    uint64_t room, hash_bytes;
+    uint64_t budget, hash_bytes;
 } reader;
 
-static bm_status take_text(const bm_page *p, bm_str text, bm_page_doc *doc, bm_error *err)
+static bm_status set_text(const bm_page *p, bm_str text, bm_page_doc *doc, bm_error *err)
 {
     const size_t times = (size_t)p->options->text_bytes * TEXT_HELD_TIMES,
                  most = times > TEXT_HELD_LEAST ? times : TEXT_HELD_LEAST;
@@ -245,7 +245,7 @@ static bm_status take_text(const bm_page *p, bm_str text, bm_page_doc *doc, bm_e
 }
 
 /* Distinct and ascending. A document whose shingles do not fit has none counted. */
-static bm_status take_shingles(reader *r, bm_str text, bm_page_doc *doc, bm_error *err)
+static bm_status set_shingles(reader *r, bm_str text, bm_page_doc *doc, bm_error *err)
 {
     bm_shingle_batch_clear(&r->one);
     bm_status status = bm_shingler_add(r->shingler, text, &r->one, err);
@@ -254,7 +254,7 @@ static bm_status take_shingles(reader *r, bm_str text, bm_page_doc *doc, bm_erro
     if (status != BM_OK)
         return status;
     const size_t n = bm_shingle_batch_hashes(&r->one);
-    if (r->room != 0 && r->hash_bytes + 2 * n * sizeof *doc->hashes > r->room)
+    if (r->budget != 0 && r->hash_bytes + 2 * n * sizeof *doc->hashes > r->budget)
         return BM_OK;
     uint64_t *scratch = bm_alloc(n, sizeof *scratch);
     doc->hashes = bm_alloc(n, sizeof *doc->hashes);
@@ -274,8 +274,8 @@ static bm_status take_shingles(reader *r, bm_str text, bm_page_doc *doc, bm_erro
 }
 
 /* One that is shown, or a member of the graph, whose text is not. */
-static bm_status take_wanted(reader *r, const bm_record *record, bool is_shown, bm_page_doc *doc,
-                             bm_error *err)
+static bm_status set_wanted(reader *r, const bm_record *record, bool is_shown, bm_page_doc *doc,
+                            bm_error *err)
 {
     if (doc->found)
         return BM_OK;
@@ -284,8 +284,8 @@ static bm_status take_wanted(reader *r, const bm_record *record, bool is_shown, 
     doc->text_bytes = record->text.len;
     bm_status status = BM_OK;
     if (is_shown)
-        BM_TRY_OUT(take_text(r->page, record->text, doc, err));
-    status = take_shingles(r, record->text, doc, err);
+        BM_TRY_OUT(set_text(r->page, record->text, doc, err));
+    status = set_shingles(r, record->text, doc, err);
 out:
     doc->found = status == BM_OK;
     r->left--;
@@ -297,7 +297,7 @@ static uint32_t find(const bm_id_set *ids, const void *places, bm_str id)
     return places != NULL && ids->n > 0 ? bm_id_set_find(ids, id) : BM_ID_NONE;
 }
 
-static bm_status take_document(reader *r, bm_str id, const bm_record *record, bm_error *err)
+static bm_status set_document(reader *r, bm_str id, const bm_record *record, bm_error *err)
 {
     bm_page *p = r->page;
     const bm_page_what_if *what_if = &p->what_if;
@@ -309,9 +309,9 @@ static bm_status take_document(reader *r, bm_str id, const bm_record *record, bm
         r->left--;
     }
     if (shown != BM_ID_NONE)
-        BM_TRY(take_wanted(r, record, true, &p->docs[shown], err));
+        BM_TRY(set_wanted(r, record, true, &p->docs[shown], err));
     if (member != BM_ID_NONE)
-        BM_TRY(take_wanted(r, record, false, &p->graph.members[member], err));
+        BM_TRY(set_wanted(r, record, false, &p->graph.members[member], err));
     r->enough = r->left == 0;
     return BM_OK;
 }
@@ -324,10 +324,10 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
     if (record->bad)
         return BM_OK;
     if (!docs->number_duplicates)
-        return take_document(r, record->id, record, err);
+        return set_document(r, record->id, record, err);
     const bm_doc_id id = {record->id, XXH3_64bits(record->id.data, record->id.len)};
     BM_TRY(bm_doc_table_add(docs, &row, id, r->context->inputs.names.names[record->file], err));
-    return take_document(r, bm_doc_table_id(docs, docs->n - 1), record, err);
+    return set_document(r, bm_doc_table_id(docs, docs->n - 1), record, err);
 }
 
 static bm_status read_source(reader *r, const bm_settings *settings, bm_error *err)
@@ -382,7 +382,7 @@ bm_status bm_page_read_texts(bm_page *p, bm_error *err)
     const size_t n = bm_manifest_n_inputs(p->manifest);
     const char **places = bm_alloc(2 * n, sizeof *places);
     uint32_t *numbers = bm_alloc(n, sizeof *numbers);
-    reader r = {.page = p, .room = p->settings->memory / SHARE};
+    reader r = {.page = p, .budget = p->settings->memory / SHARE};
     bm_status status = BM_OK;
     r.left = p->ids.n + (p->graph.members != NULL ? p->graph.ids.n : 0) +
              (p->what_if.lengths != NULL ? p->what_if.ids.n : 0);

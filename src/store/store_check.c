@@ -34,9 +34,9 @@ struct checker {
     check_fn *fn;          /* what is called for each on several threads */
 };
 
-static void say(checker *c, const char *format, ...) BM_PRINTF(2, 3);
+static void report(checker *c, const char *format, ...) BM_PRINTF(2, 3);
 
-static void say(checker *c, const char *format, ...)
+static void report(checker *c, const char *format, ...)
 {
     char text[512];
     va_list args;
@@ -44,18 +44,18 @@ static void say(checker *c, const char *format, ...)
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     pthread_mutex_lock(&c->mutex);
-    if (c->said++ < SAY_MOST && c->cfg->say != NULL)
-        c->cfg->say(c->cfg->ctx, text);
+    if (c->said++ < SAY_MOST && c->cfg->report != NULL)
+        c->cfg->report(c->cfg->ctx, text);
     pthread_mutex_unlock(&c->mutex);
 }
 
 /* BM_OK where the failure was one of the index, which is said. */
-static bm_status say_failure(checker *c, bm_status status, const bm_error *why, bm_error *err)
+static bm_status report_failure(checker *c, bm_status status, const bm_error *why, bm_error *err)
 {
     if (status == BM_OK)
         return BM_OK;
     if (status == BM_ERR_FORMAT)
-        say(c, "%s", why->message);
+        report(c, "%s", why->message);
     else if (err != NULL)
         *err = *why;
     return status == BM_ERR_FORMAT ? BM_OK : status;
@@ -76,7 +76,7 @@ static bm_status check_set(checker *c, const bm_store_doc *doc, bm_error *err)
     BM_TRY(bm_new(&set, doc->n_shingles, err));
     const bm_status status = bm_store_doc_set(doc, set, &why);
     bm_free(set);
-    return say_failure(c, status, &why, err);
+    return report_failure(c, status, &why, err);
 }
 
 static bm_status check_doc(checker *c, uint32_t number, const bm_store_doc *doc, bm_error *err)
@@ -87,16 +87,16 @@ static bm_status check_doc(checker *c, uint32_t number, const bm_store_doc *doc,
     if (doc->n_shingles > 0)
         __atomic_fetch_or(&c->full[number / 8], (uint8_t)(1u << number % 8), __ATOMIC_RELAXED);
     if (facts->kind == BM_STORE_SIGNATURES && doc->body.len != facts->words * (size_t)4)
-        say(c, "document %" PRIu32 " has another number of words", number);
+        report(c, "document %" PRIu32 " has another number of words", number);
     bm_status status = facts->kind == BM_STORE_SETS ? check_set(c, doc, err) : BM_OK;
     if (status != BM_OK || bm_store_view_removed(c->view, number))
         return status;
     status = bm_store_view_id(c->view, doc->id, &found, &why);
     if (status == BM_NOT_FOUND || (status == BM_OK && found != number)) {
-        say(c, "document %" PRIu32 " is not found under its id", number);
+        report(c, "document %" PRIu32 " is not found under its id", number);
         return BM_OK;
     }
-    return say_failure(c, status, &why, err);
+    return report_failure(c, status, &why, err);
 }
 
 static bm_status check_documents(checker *c, size_t i, bm_error *err)
@@ -106,7 +106,7 @@ static bm_status check_documents(checker *c, size_t i, bm_error *err)
     bm_error why = {0};
     bm_status status = bm_snapshot_documents(&c->view->snapshot, i, &piece, &why);
     if (status != BM_OK)
-        return say_failure(c, status, &why, err);
+        return report_failure(c, status, &why, err);
     for (uint64_t n = piece.head.first; status == BM_OK && n <= piece.head.last; n++) {
         bm_store_doc doc;
         (void)bm_document_piece_again(&piece, (uint32_t)n, &doc); /* it is valid */
@@ -131,7 +131,7 @@ static bm_status check_filter(checker *c, size_t i, bm_error *err)
     bool right;
     BM_TRY(bm_store_filter_check(&c->view->snapshot, i, &right, err));
     if (!right)
-        say(c, "filter %zu of documents is damaged", i);
+        report(c, "filter %zu of documents is damaged", i);
     return BM_OK;
 }
 
@@ -146,7 +146,7 @@ static void check_removed(checker *c)
             last = i;
         }
     if (n != counts->removed || (n > 0 && last >= counts->next_number))
-        say(c, "what was removed is damaged");
+        report(c, "what was removed is damaged");
 }
 
 /* --- tables --- */
@@ -184,7 +184,7 @@ static bm_status check_table(checker *c, size_t table, bm_error *err)
             status = bm_fail(&why, BM_ERR_FORMAT, "table %" PRIu32 ": document %" PRIu64 " %s",
                              m.table, n, has_bit(m.seen, n) ? "has no shingles" : "is missing");
     bm_free(m.seen);
-    return say_failure(c, status, &why, err);
+    return report_failure(c, status, &why, err);
 }
 
 /* --- all --- */
@@ -214,7 +214,7 @@ static bm_status check_all(checker *c, bm_error *err)
     BM_TRY(in_parallel(c, c->view->snapshot.postings, check_documents, err));
     if (c->said == 0 && (c->found.empty != want->empty || c->found.shingles != want->shingles ||
                          c->found.text_bytes != want->text_bytes))
-        say(c, "the sums of its documents are others than its state says");
+        report(c, "the sums of its documents are others than its state says");
     c->documents_right = c->said == 0;
     BM_TRY(in_parallel(c, bm_store_view_filters(c->view), check_filter, err));
     return in_parallel(c, (size_t)state->facts.bands + 1, check_table, err);
@@ -233,7 +233,7 @@ bm_status bm_store_check(const char *dir, const bm_store_check_cfg *cfg, bm_erro
         bm_new_zero(&c.full, (size_t)(bm_store_view_counts(c.view).next_number / 8 + 1), &why));
     status = check_all(&c, &why);
 out:
-    status = say_failure(&c, status, &why, err);
+    status = report_failure(&c, status, &why, err);
     bm_free(c.full);
     bm_store_view_close(c.view);
     bm_store_close(c.store);

@@ -70,7 +70,7 @@ static bm_status open_env(bm_store *store, unsigned flags, bm_error *err)
     if (fstat(place->data, &info) != 0)
         return bm_fail_errno(err, errno, place->path, "cannot read its " BM_STORE_DATA);
     if (flags == 0)
-        BM_TRY(bm_store_place_lock_room(place, err));
+        BM_TRY(bm_store_place_reserve_lock(place, err));
     const bm_store_env_cfg cfg = {bm_store_place_name(place), place->path, flags,
                                   (uint64_t)info.st_size};
     BM_TRY(bm_store_env_open(&cfg, &store->env, err));
@@ -91,7 +91,7 @@ static bm_status open_files(bm_store *store, const char *dir, bm_error *err)
     BM_TRY(bm_store_place_open(dir, writes, &store->place, err));
     BM_TRY(bm_store_place_data(&store->place, err));
     if (writes)
-        BM_TRY(bm_store_place_hold(&store->place, true, err));
+        BM_TRY(bm_store_place_lock_data(&store->place, true, err));
     BM_TRY(bm_store_place_lock(&store->place, &has_slots, err));
     if (writes) {
         BM_TRY(open_env(store, 0, err));
@@ -99,21 +99,21 @@ static bm_status open_files(bm_store *store, const char *dir, bm_error *err)
         return BM_OK;
     }
     /* LMDB's write of a slot could end the process if lock.mdb lacks some of its blocks. */
-    if (has_slots && bm_store_place_lock_room(&store->place, NULL) == BM_OK)
+    if (has_slots && bm_store_place_reserve_lock(&store->place, NULL) == BM_OK)
         return open_env(store, MDB_RDONLY, err);
-    BM_TRY(bm_store_place_hold(&store->place, false, err));
+    BM_TRY(bm_store_place_lock_data(&store->place, false, err));
     return open_env(store, MDB_RDONLY | MDB_NOLOCK, err);
 }
 
 /* The commit that an interrupted writer had made is recorded, so that the next one is not two
  * ahead, and what it has left is deleted. */
-static bm_status clear_up(bm_store *store, const bm_piece_refs *leavings, bm_error *err)
+static bm_status clear_up(bm_store *store, const bm_piece_refs *leftovers, bm_error *err)
 {
     BM_TRY(bm_writer_record(store, err));
-    if (leavings->n == 0)
+    if (leftovers->n == 0)
         return BM_OK;
-    for (size_t i = 0; i < leavings->n; i++)
-        BM_TRY(bm_store_env_del(&store->env, &leavings->list[i].key, err));
+    for (size_t i = 0; i < leftovers->n; i++)
+        BM_TRY(bm_store_env_del(&store->env, &leftovers->list[i].key, err));
     return bm_store_commit(store, err);
 }
 
@@ -165,7 +165,7 @@ static bm_status create(bm_store *store, const bm_store_facts *facts, bm_error *
         return bm_fail_at(err, BM_ERR_USAGE, place->path, 0, "there is an index already");
     BM_TRY(bm_store_env_open(&env, &store->env, err));
     BM_TRY(bm_store_place_data(&store->place, err));
-    BM_TRY(bm_store_place_hold(place, true, err));
+    BM_TRY(bm_store_place_lock_data(place, true, err));
     BM_TRY(keep_facts(store, facts, err));
     BM_TRY(bm_writer_open(store, &(bm_state){.next_run = 1}, err));
     return bm_writer_bands_open(store, err);

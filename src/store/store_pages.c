@@ -113,7 +113,7 @@ void bm_store_env_close(bm_store_env *env)
 
 /* The map has room for a transaction of `bytes` values, its branches and leaves and its lists of
  * free pages. None is being written. */
-static int make_room(bm_store_env *env, uint64_t bytes)
+static int grow_map(bm_store_env *env, uint64_t bytes)
 {
     MDB_envinfo info;
     MDB_stat stat;
@@ -132,7 +132,7 @@ static int make_room(bm_store_env *env, uint64_t bytes)
 
 static bm_status begin(bm_store_env *env, uint64_t bytes, bm_error *err)
 {
-    int rc = make_room(env, bytes > TXN_BYTES ? bytes : TXN_BYTES);
+    int rc = grow_map(env, bytes > TXN_BYTES ? bytes : TXN_BYTES);
     if (rc == 0)
         rc = env->lib.mdb_txn_begin(env->env, NULL, 0, &env->txn);
     if (rc == 0)
@@ -413,7 +413,7 @@ bool bm_store_record_sum(bm_store_record *record, const uint8_t *bytes, size_t s
     return true;
 }
 
-bool bm_store_record_holds(const bm_store_record *record, const uint8_t *bytes, size_t size)
+bool bm_store_record_matches(const bm_store_record *record, const uint8_t *bytes, size_t size)
 {
     bm_store_record now = *record; /* borrows the spans */
     const unsigned own = record->txn % 2;
@@ -472,7 +472,7 @@ static bm_status own(reading *r, uint64_t first, uint64_t n)
     return BM_OK;
 }
 
-static bm_status take_piece(reading *r, const MDB_val *key, const MDB_val *value)
+static bm_status visit_piece(reading *r, const MDB_val *key, const MDB_val *value)
 {
     bm_piece_refs *to = r->pieces;
     BM_TRY(bm_grow_array(&to->list, &to->cap, to->n + 1, r->err));
@@ -488,7 +488,7 @@ static bm_status take_piece(reading *r, const MDB_val *key, const MDB_val *value
 }
 
 /* The pages that a transaction has freed: how many, and their numbers. */
-static bm_status take_free(reading *r, const MDB_val *key, const MDB_val *value)
+static bm_status visit_free(reading *r, const MDB_val *key, const MDB_val *value)
 {
     const char *at = value->mv_data;
     size_t n = 0, page, txn = 0;
@@ -609,8 +609,8 @@ static bm_status read_all(reading *r)
     if (keys.ms_psize == 0 || MAP_ALIGNED % keys.ms_psize != 0)
         return bm_fail(r->err, BM_ERR_FORMAT,
                        "an index of a machine with larger pages (or a damaged one)");
-    BM_TRY(walk(r, table, take_piece));
-    BM_TRY(walk(r, FREE_TABLE, take_free));
+    BM_TRY(walk(r, table, visit_piece));
+    BM_TRY(walk(r, FREE_TABLE, visit_free));
     BM_TRY(place_pieces(r, keys.ms_overflow_pages));
     return list_spans(r, keys.ms_branch_pages + keys.ms_leaf_pages + unused.ms_branch_pages +
                              unused.ms_leaf_pages + unused.ms_overflow_pages);
@@ -888,7 +888,7 @@ static bm_status in_use(const bm_store_place *place, bm_error *err)
         "a place in its " BM_STORE_LOCK);
 }
 
-static bm_status hold_dir(const bm_store_place *place, bm_error *err)
+static bm_status lock_dir(const bm_store_place *place, bm_error *err)
 {
     const int rc = lock(place->dir, LOCK_EX);
     if (rc == EWOULDBLOCK)
@@ -911,7 +911,7 @@ bm_status bm_store_place_open(const char *path, bool alone, bm_store_place *out,
     if (out->dir < 0)
         return bm_fail_errno(err, errno, path, "cannot open the index");
     if (alone)
-        BM_TRY(hold_dir(out, err));
+        BM_TRY(lock_dir(out, err));
     const int rc = fstat(out->dir, &ours);
     if (alone && !is_same(rc, &ours, stat(path, &theirs), &theirs)) {
         bm_fail_at(err, BM_ERR_LOCKED, path, 0, "the index is being replaced");
@@ -944,7 +944,7 @@ bm_status bm_store_place_data(bm_store_place *place, bm_error *err)
     return BM_OK;
 }
 
-bm_status bm_store_place_hold(const bm_store_place *place, bool alone, bm_error *err)
+bm_status bm_store_place_lock_data(const bm_store_place *place, bool alone, bm_error *err)
 {
     struct stat info;
     if (fstat(place->data, &info) != 0)
@@ -1005,7 +1005,7 @@ bool bm_store_place_is_replaced(const bm_store_place *place)
     return here == 0 && there == 0 && !is_same(here, &ours, there, &theirs);
 }
 
-bm_status bm_store_place_lock_room(const bm_store_place *place, bm_error *err)
+bm_status bm_store_place_reserve_lock(const bm_store_place *place, bm_error *err)
 {
     struct stat info;
     bool made = false;

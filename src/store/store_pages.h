@@ -130,7 +130,7 @@ bm_status bm_store_place_open(const char *path, bool alone, bm_store_place *out,
 bm_status bm_store_place_data(bm_store_place *place, bm_error *err);
 /* Hold the data file, shared or alone. BM_ERR_LOCKED. Alone, BM_ERR_FORMAT: it has more than one
  * name, so that it would change in another directory too. */
-bm_status bm_store_place_hold(const bm_store_place *place, bool alone, bm_error *err);
+bm_status bm_store_place_lock_data(const bm_store_place *place, bool alone, bm_error *err);
 /* May LMDB see lock.mdb, which it opens by its name, and writes to? BM_OK: it is a regular file of
  * one name, or is not there. BM_ERR_FORMAT. *has_slots: a reader may take a slot in it: it is
  * there, and this user's own, as the directory is, in which nobody else can exchange it for a link;
@@ -145,7 +145,7 @@ bool bm_store_place_is_replaced(const bm_store_place *place);
 /* The blocks of lock.mdb are there: LMDB writes it through a map, which on a full disk would end
  * the process. BM_ERR_IO with ENOSPC or EDQUOT: there is no room for them, and no file is left that
  * was not there; what else is wrong LMDB says. */
-bm_status bm_store_place_lock_room(const bm_store_place *place, bm_error *err);
+bm_status bm_store_place_reserve_lock(const bm_store_place *place, bm_error *err);
 void bm_store_place_close(bm_store_place *place); /* {.dir = -1, .data = -1} is fine */
 
 /* store_record -- the record of the last commit: `last_commit`, a file of ours beside LMDB's two.
@@ -200,7 +200,7 @@ void bm_store_record_reset(bm_store_record *record); /* frees */
 bool bm_store_record_sum(bm_store_record *record, const uint8_t *bytes, size_t size);
 /* Are these pages as they were recorded? Of the two first ones that of the transaction: LMDB writes
  * them in turn, and the other one may be half of a commit that did not come to its end. */
-bool bm_store_record_holds(const bm_store_record *record, const uint8_t *bytes, size_t size);
+bool bm_store_record_matches(const bm_store_record *record, const uint8_t *bytes, size_t size);
 
 /* A piece as it lies in the map; nothing in it was looked at. */
 typedef struct bm_piece_ref {

@@ -46,7 +46,7 @@ static bm_status open_piece(const bm_snapshot *s, source *from, bm_error *err)
 {
     const bm_piece_ref *ref = &from->refs[from->at];
     const bm_posting last = from->head;
-    BM_TRY(bm_store_go_on(s->store, err));
+    BM_TRY(bm_store_check_cancelled(s->store, err));
     if (bm_posting_piece_open(ref->bytes, ref->size, NULL, &from->piece) &&
         from->piece.head.first == ref->key.first && bm_posting_piece_valid(&from->piece)) {
         from->head = bm_posting_piece_at(&from->piece, from->next = 0);
@@ -122,7 +122,7 @@ static bm_status put_piece(bm_run_writer *w, bm_error *err)
                               .first = w->list[0].key,
                               .number = w->list[0].number};
     void *piece = NULL;
-    BM_TRY(bm_store_go_on(w->store, err));
+    BM_TRY(bm_store_check_cancelled(w->store, err));
     BM_TRY(bm_store_env_put(&w->store->env, &key, bm_posting_piece_size(w->n), &piece, err));
     bm_posting_piece_write(w->list, w->n, piece);
     w->n = 0;

@@ -29,7 +29,7 @@ bm_status bm_snapshot_damaged(const bm_snapshot *snapshot, bm_error *err, const 
     return damaged(snapshot->store, err, what);
 }
 
-bm_status bm_store_go_on(const bm_store *store, bm_error *err)
+bm_status bm_store_check_cancelled(const bm_store *store, bm_error *err)
 {
     if (store->cfg.cancelled == NULL || !store->cfg.cancelled(store->cfg.cancelled_ctx))
         return BM_OK;
@@ -85,7 +85,7 @@ bm_status bm_snapshot_admit(bm_store *store, bool slot, bm_error *err)
         status = bm_store_record_read(&store->place, &record, err);
         if (status == BM_OK)
             status = map_file(store, &bytes, &size, err);
-        if (status == BM_OK && !bm_store_record_holds(&record, bytes, size))
+        if (status == BM_OK && !bm_store_record_matches(&record, bytes, size))
             status = bm_pages_read_in_child(&store->place, slot, err);
         bm_store_record_reset(&record);
         if (status != BM_ERR_FORMAT)
@@ -94,7 +94,7 @@ bm_status bm_snapshot_admit(bm_store *store, bool slot, bm_error *err)
     return status;
 }
 
-static void let_go(bm_snapshot *s)
+static void release(bm_snapshot *s)
 {
     if (s->txn != NULL)
         s->store->env.lib.mdb_txn_abort(s->txn);
@@ -110,14 +110,14 @@ static bm_status trust(bm_snapshot *s, const bm_store_record *record, bm_error *
     if (txn > record->txn)
         return bm_pages_read_in_child(&s->store->place, false, err);
     s->recorded = true;
-    return bm_store_record_holds(record, s->map, s->file_bytes)
+    return bm_store_record_matches(record, s->map, s->file_bytes)
                ? BM_OK
                : damaged(s->store, err, "its pages are others than its last commit has written");
 }
 
 /* The transaction begins first: the record that is read then is of its commit or the one before.
  * Where it is of a later one, a writer has gone on meanwhile, and another try sees that. */
-static bm_status hold_once(bm_snapshot *s, bool own, bm_store_record *record, bm_error *err)
+static bm_status acquire_once(bm_snapshot *s, bool own, bm_store_record *record, bm_error *err)
 {
     BM_TRY(bm_store_env_read(&s->store->env, &s->txn, err));
     if (!own)
@@ -135,16 +135,16 @@ static bm_status hold_once(bm_snapshot *s, bool own, bm_store_record *record, bm
 }
 
 /* `own`: what this process has written, which nothing is compared with. */
-static bm_status hold(bm_snapshot *s, bool own, bm_store_record *record, bm_error *err)
+static bm_status acquire(bm_snapshot *s, bool own, bm_store_record *record, bm_error *err)
 {
     bm_status status = BM_OK;
     pthread_mutex_lock(&s->store->mutex);
     for (int i = 0; i < TRIES; i++) {
         s->recorded = false;
-        status = hold_once(s, own, record, err);
+        status = acquire_once(s, own, record, err);
         if (status != BM_ERR_FORMAT || own)
             break;
-        let_go(s);
+        release(s);
         sched_yield(); /* first pages that another process writes at this moment */
     }
     pthread_mutex_unlock(&s->store->mutex);
@@ -232,7 +232,7 @@ bm_status bm_snapshot_open(bm_store *store, const bm_state *state, bm_snapshot *
     bm_snapshot s = {.store = store};
     bm_store_record record = {0};
     bm_status status = BM_OK;
-    BM_TRY_OUT(hold(&s, state != NULL, &record, err));
+    BM_TRY_OUT(acquire(&s, state != NULL, &record, err));
     if (state != NULL)
         s.state = *state;
     else
@@ -256,7 +256,7 @@ void bm_snapshot_close(bm_snapshot *s)
     if (s->store == NULL)
         return;
     pthread_mutex_lock(&s->store->mutex);
-    let_go(s);
+    release(s);
     pthread_mutex_unlock(&s->store->mutex);
     bm_store_record_reset(&s->pages);
     bm_free(s->pieces.list);
@@ -283,7 +283,7 @@ bm_status bm_snapshot_documents(const bm_snapshot *s, size_t i, bm_document_piec
     const bm_piece_ref *ref = &s->pieces.list[i];
     const bool is_last = i + 1 == s->postings;
     const uint64_t end = is_last ? s->state.counts.next_number : ref[1].key.number;
-    BM_TRY(bm_store_go_on(s->store, err));
+    BM_TRY(bm_store_check_cancelled(s->store, err));
     if (!bm_document_piece_open(ref->bytes, ref->size, out) || !bm_document_piece_valid(out) ||
         out->head.first != ref->key.number || out->head.last + 1 < end ||
         (!is_last && out->head.last + 1 > end))

@@ -35,7 +35,7 @@ struct bm_store {
 };
 
 /* BM_ERR_CANCELLED, where somebody wants it. */
-bm_status bm_store_go_on(const bm_store *store, bm_error *err);
+bm_status bm_store_check_cancelled(const bm_store *store, bm_error *err);
 void bm_store_unmap(bm_store *store);
 
 typedef struct bm_snapshot {
@@ -47,7 +47,7 @@ typedef struct bm_snapshot {
     bool recorded;         /* it is that of the last commit */
     bm_state state;
     bm_piece_refs pieces;                     /* that the state names, in the order of their keys */
-    bm_piece_refs others;                     /* leavings */
+    bm_piece_refs others;                     /* leftovers */
     size_t postings, filters, behind_filters; /* of `pieces`: documents are the first */
 } bm_snapshot;
 

@@ -160,7 +160,7 @@ static bm_status remove_one(bm_store *store, const bm_store_view *view, uint32_t
 }
 
 /* The writer's bits are those of the view, for all numbers that there are now. */
-static bm_status take_bits(bm_writer *w, const bm_store_view *view, bm_error *err)
+static bm_status load_bits(bm_writer *w, const bm_store_view *view, bm_error *err)
 {
     const size_t size = (size_t)(w->state.counts.next_number / 8 + 1);
     uint8_t *bits = NULL;
@@ -181,7 +181,7 @@ bm_status bm_store_remove(bm_store *store, const uint32_t *numbers, size_t n, bm
     if (n == 0)
         return BM_OK;
     BM_TRY_OUT(bm_store_view_open(store, &view, err));
-    BM_TRY_OUT(take_bits(store->writer, view, err));
+    BM_TRY_OUT(load_bits(store->writer, view, err));
     for (size_t i = 0; i < n; i++)
         BM_TRY_OUT(remove_one(store, view, numbers[i], err));
 out:

@@ -117,7 +117,7 @@ bm_status bm_writer_drop(bm_store *store, const bm_piece_key *key, bm_error *err
 /* --- documents --- */
 
 /* Take the documents of the last piece up again, where there is room in it. */
-static bm_status take_up(bm_writer *w, const bm_snapshot *s, bm_error *err)
+static bm_status reopen_tail(bm_writer *w, const bm_snapshot *s, bm_error *err)
 {
     const bm_piece_ref *ref = &s->pieces.list[s->postings - 1];
     bm_document_piece piece;
@@ -145,7 +145,7 @@ static bm_status begin_tail(bm_store *store, bm_error *err)
     if (w->state.counts.next_number > 0) {
         BM_TRY(bm_store_env_flush(&store->env, err));
         BM_TRY(bm_snapshot_open(store, &w->state, &s, err));
-        BM_TRY_OUT(take_up(w, &s, err));
+        BM_TRY_OUT(reopen_tail(w, &s, err));
         status = bm_store_filters_begin(&w->filters, &s, err);
     }
 out:

@@ -47,7 +47,7 @@ static bm_status settings_of(const bm_tune_options *o, const bm_text_options *te
         .output = {.force = o->force},
         .callbacks = o->callbacks};
     const bm_option_parts parts = bm_settings_parts(out);
-    const bm_status status = bm_settings_settle(out, &parts, err);
+    const bm_status status = bm_settings_resolve(out, &parts, err);
     if (status != BM_OK)
         bm_settings_reset(out);
     return status;
@@ -100,11 +100,11 @@ static bm_status read_corpus(bm_job_context *context, bm_corpus *corpus, bm_erro
     bm_corpus_init(corpus, &cfg);
     bm_job_context_plan(context, BM_START_DOCUMENTS);
     bm_job_context_stage(context, BM_STAGE_READ, "bytes");
-    const bm_ingest_wish request = {.sink = bm_corpus_sink,
-                                    .sink_ctx = corpus,
-                                    .put = {bm_corpus_put, bm_corpus_moves, corpus},
-                                    .room = bm_corpus_room,
-                                    .room_ctx = corpus};
+    const bm_ingest_request request = {.sink = bm_corpus_sink,
+                                       .sink_ctx = corpus,
+                                       .put = {bm_corpus_put, bm_corpus_moves, corpus},
+                                       .room = bm_corpus_room,
+                                       .room_ctx = corpus};
     BM_TRY(bm_job_context_ingest(context, &request, err));
     bm_doc_table_end_adding(&context->docs);
     return bm_corpus_end_adding(corpus, err);

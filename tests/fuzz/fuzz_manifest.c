@@ -47,7 +47,7 @@ static void check_recipe(const bm_manifest *manifest, const char *path)
     for (size_t n = 1; n <= 2; n++) { /* as one directory, and as two */
         bm_recipe recipe = {.manifests = manifests, .n = n};
         bm_settings settings = {0};
-        status = bm_recipe_settle(&recipe, &settings, &err);
+        status = bm_recipe_apply(&recipe, &settings, &err);
         if (status == BM_OK)
             check_settled(&settings);
         else

@@ -91,8 +91,8 @@ static bm_index_feed make_feed(world *w, taker *t)
                            .shape = {.sets = true, .bands = w->settings.plan.bands},
                            .full_bytes = (uint64_t)1 << 20,
                            .full_input = (uint64_t)1 << 20,
-                           .take = take,
-                           .take_ctx = t};
+                           .sink = take,
+                           .sink_ctx = t};
 }
 
 Test(index_feed, all_documents_come_in_order_however_little_is_full)

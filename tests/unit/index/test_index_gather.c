@@ -131,7 +131,7 @@ static void expect_all(bm_gather_shape shape)
     for (int round = 0; round < 2; round++) { /* in the same memory */
         bm_gathered_clear(&g);
         gather(&g, &shape);
-        cr_assert_eq(bm_gathered_settle(&g, &shape, pool, NULL), BM_OK);
+        cr_assert_eq(bm_gathered_finish(&g, &shape, pool, NULL), BM_OK);
         cr_assert_eq(g.n, ALL);
         cr_assert_not(g.broken);
         cr_assert_eq(g.input_bytes, 10 * (uint64_t)ALL * (ALL - 1) / 2);
@@ -174,7 +174,7 @@ Test(index_gather, documents_of_a_batch_that_failed_have_only_what_was_read)
     cr_assert_eq(bm_gathered_add(&g, &shape, &m->batch, NULL), BM_OK);
     bm_pool *pool = NULL;
     cr_assert_eq(bm_pool_open(1, &pool, NULL), BM_OK);
-    cr_assert_eq(bm_gathered_settle(&g, &shape, pool, NULL), BM_OK);
+    cr_assert_eq(bm_gathered_finish(&g, &shape, pool, NULL), BM_OK);
     bm_pool_close(pool);
     cr_assert(g.broken);
     cr_assert_eq(g.n, N);

@@ -52,7 +52,7 @@ static void expect_taken(const bm_index_ids *ids, size_t i, bool in_batch, uint3
 {
     bool is_in_batch;
     uint32_t number;
-    cr_assert(bm_index_ids_taken(ids, i, &is_in_batch, &number), "document %zu", i);
+    cr_assert(bm_index_ids_owner(ids, i, &is_in_batch, &number), "document %zu", i);
     cr_assert_eq(is_in_batch, in_batch, "document %zu", i);
     cr_assert_eq(number, who, "document %zu: %u", i, (unsigned)number);
 }
@@ -61,7 +61,7 @@ static bool is_free(const bm_index_ids *ids, size_t i)
 {
     bool in_batch;
     uint32_t number;
-    return !bm_index_ids_taken(ids, i, &in_batch, &number);
+    return !bm_index_ids_owner(ids, i, &in_batch, &number);
 }
 
 Test(index_ids, an_id_is_taken_by_the_index_or_by_one_before_in_the_batch)
@@ -74,7 +74,7 @@ Test(index_ids, an_id_is_taken_by_the_index_or_by_one_before_in_the_batch)
     for (int round = 0; round < 2; round++) { /* nothing stays from one batch to the next */
         cr_assert_eq(bm_index_ids_begin(&ids, w.view, BANDS, &batch, NULL), BM_OK);
         cr_assert(is_free(&ids, 0));
-        cr_assert_eq(bm_index_ids_hold(&ids, 0, NULL), BM_OK);
+        cr_assert_eq(bm_index_ids_add(&ids, 0, NULL), BM_OK);
         expect_taken(&ids, 1, false, 2);
         cr_assert(is_free(&ids, 2));
         expect_taken(&ids, 3, true, 0);
@@ -100,7 +100,7 @@ Test(index_ids, who_is_dropped_has_its_id_no_more)
     cr_assert_eq(ids.gone[0], 2);
     cr_assert(is_free(&ids, 0));
     for (size_t i = 0; i < 2; i++) { /* then one of the batch after the other */
-        cr_assert_eq(bm_index_ids_hold(&ids, i, NULL), BM_OK);
+        cr_assert_eq(bm_index_ids_add(&ids, i, NULL), BM_OK);
         expect_taken(&ids, i + 1, true, (uint32_t)i);
         cr_assert_eq(bm_index_ids_drop(&ids, i + 1, &dropped, NULL), BM_OK);
         cr_assert_eq(dropped, i);
@@ -127,7 +127,7 @@ Test(index_ids, the_next_number_is_free_in_index_and_batch)
         cr_assert_eq(bm_index_ids_number(&ids, docs[i].id, &docs[i].id, NULL), BM_OK);
         cr_assert_eq(docs[i].id.len, strlen(wanted[i]));
         cr_assert_arr_eq(docs[i].id.data, wanted[i], strlen(wanted[i]));
-        cr_assert_eq(bm_index_ids_hold(&ids, i, NULL), BM_OK);
+        cr_assert_eq(bm_index_ids_add(&ids, i, NULL), BM_OK);
     }
     bm_index_ids_reset(&ids);
     end_world(&w);
@@ -146,7 +146,7 @@ Test(index_ids, a_batch_that_grows_looks_up_one_by_one)
     for (size_t i = 0; i < 5; i++) {
         docs[i].id = str(names[i]);
         batch.n = i + 1;
-        cr_assert_eq(bm_index_ids_look_up(&ids, i, NULL), BM_OK);
+        cr_assert_eq(bm_index_ids_find(&ids, i, NULL), BM_OK);
         cr_assert_eq(ids.known[i], numbers[i], "document %zu", i);
         if (numbers[i] == BM_ID_NONE || i == 4)
             cr_assert(is_free(&ids, i), "document %zu", i);

@@ -105,7 +105,7 @@ static void expect_as_model(const bm_gather_shape *shape, double threshold)
         }
         const uint32_t out = draw(N);
         if (in[out] && draw(5) == 0) {
-            bm_index_near_take_out(&near, out);
+            bm_index_near_remove(&near, out);
             in[out] = false;
         }
     }

@@ -45,7 +45,7 @@ static void follow_million(scratch *s, size_t step, const bm_digest_followed *ho
     bm_digest_followed file = *how;
     memset(bytes, 'a', sizeof bytes);
     snprintf(name, sizeof name, "file-%zu-%llu-%llu", step, (unsigned long long)how->piece_bytes,
-             (unsigned long long)how->unsettled);
+             (unsigned long long)how->rewritable);
     file.fd = open_new(s, name);
     cr_assert_eq(bm_digest_follow_open(&file, &follow, NULL), BM_OK);
     for (size_t at = 0; at < sizeof bytes;) {
@@ -55,7 +55,7 @@ static void follow_million(scratch *s, size_t step, const bm_digest_followed *ho
         bm_digest_follow_reach(follow, at);
     }
     cr_assert_eq(bm_digest_follow_end(follow, sizeof bytes, name, &pieces, NULL), BM_OK);
-    for (uint64_t i = 0; i * how->piece_bytes < how->unsettled; i++)
+    for (uint64_t i = 0; i * how->piece_bytes < how->rewritable; i++)
         cr_expect_not(pieces[i].known, "a piece that may be rewritten");
     hash_rest(file.fd, how->piece_bytes, sizeof bytes, pieces);
     cr_assert_eq(bm_digests_join(pieces, bm_digest_count_pieces(sizeof bytes, how->piece_bytes),
@@ -80,7 +80,7 @@ Test(digest_follow, equals_the_known_digest_for_any_steps)
         follow_million(&s, steps[k], &(bm_digest_followed){.piece_bytes = 300000}, &is);
         cr_assert_str_eq(is.sha256, MILLION_A_BY_PIECES);
         follow_million(&s, steps[k],
-                       &(bm_digest_followed){.piece_bytes = 300000, .unsettled = 300001}, &is);
+                       &(bm_digest_followed){.piece_bytes = 300000, .rewritable = 300001}, &is);
         cr_assert_str_eq(is.sha256, MILLION_A_BY_PIECES);
     }
     scratch_close(&s);
@@ -122,7 +122,7 @@ Test(digest_follow, closing_early_waits_for_nothing)
     scratch_close(&s);
 }
 
-static void write_large(bm_out_dir *dir, const char *name, bool early, uint64_t unsettled,
+static void write_large(bm_out_dir *dir, const char *name, bool early, uint64_t rewritable,
                         bool rewrite)
 {
     static char block[300000];
@@ -130,7 +130,7 @@ static void write_large(bm_out_dir *dir, const char *name, bool early, uint64_t 
     uint32_t state = 12345;
     cr_assert_eq(bm_out_dir_file(dir, name, &file, NULL), BM_OK);
     if (early)
-        bm_out_file_digest_early(file, unsettled);
+        bm_out_file_digest_early(file, rewritable);
     for (int round = 0; round < 40; round++) {
         for (size_t i = 0; i < sizeof block; i++) {
             state = state * 1664525u + 1013904223u;

@@ -251,7 +251,7 @@ Test(out_dir, a_work_directory_that_was_taken_away_ends_the_job_and_what_came_af
                          BM_OK);
             add_file(second, "ids.txt", "second");
         }
-        cr_expect_eq(bm_out_dir_held(first, &err), BM_ERR_IO);
+        cr_expect_eq(bm_out_dir_check_claim(first, &err), BM_ERR_IO);
         if (bm_out_dir_file(first, "removed.tsv", &file, NULL) == BM_OK)
             cr_expect_eq(bm_out_file_close(file, NULL), BM_OK);
         cr_expect_eq(bm_out_dir_commit(first, &err), BM_ERR_IO);

@@ -14,7 +14,7 @@ static bm_status add(bm_out_group *group, const char *target, bm_out_existing ex
     if (status != BM_OK)
         return status;
     cr_assert_eq(bm_out_file_write(file, text, strlen(text), NULL), BM_OK);
-    return bm_out_group_take(group, file, NULL);
+    return bm_out_group_add(group, file, NULL);
 }
 
 Test(out_group, files_get_their_names_together)

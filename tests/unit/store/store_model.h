@@ -295,7 +295,7 @@ static inline void model_say(void *ctx, const char *what)
 
 static inline void model_expect_sound(const char *dir)
 {
-    const bm_store_check_cfg cfg = {.say = model_say};
+    const bm_store_check_cfg cfg = {.report = model_say};
     bm_error err = {0};
     cr_assert_eq(bm_store_check(dir, &cfg, &err), BM_OK, "%s", err.message);
 }

@@ -20,7 +20,7 @@ static void count(void *ctx, const char *what)
 static bool check_finds(const char *dir)
 {
     unsigned n = 0;
-    const bm_store_check_cfg cfg = {.say = count, .ctx = &n};
+    const bm_store_check_cfg cfg = {.report = count, .ctx = &n};
     const bm_status status = bm_store_check(dir, &cfg, NULL);
     cr_assert(status == (n > 0 ? BM_ERR_FORMAT : BM_OK), "%d with %u words", (int)status, n);
     return n > 0;

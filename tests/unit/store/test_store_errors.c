@@ -233,7 +233,7 @@ Test(store_errors, signatures_come_back)
     bm_store_close(store);
     bm_pool *pool = NULL;
     cr_assert_eq(bm_pool_open(3, &pool, NULL), BM_OK);
-    const bm_store_check_cfg check = {.pool = pool, .say = model_say};
+    const bm_store_check_cfg check = {.pool = pool, .report = model_say};
     cr_assert_eq(bm_store_check(scratch_at(&s, "index"), &check, &err), BM_OK, "%s", err.message);
     bm_pool_close(pool);
     free(docs);

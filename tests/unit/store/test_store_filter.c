@@ -123,7 +123,7 @@ static void count(void *ctx, const char *what)
 static bm_status check(const char *dir)
 {
     said = 0;
-    return bm_store_check(dir, &(bm_store_check_cfg){.say = count}, NULL);
+    return bm_store_check(dir, &(bm_store_check_cfg){.report = count}, NULL);
 }
 
 static void assert_view(bm_store *store, uint32_t n, size_t at_least, uint32_t gone)

@@ -268,7 +268,7 @@ Test(store_processes, a_copy_of_an_index_that_is_written_is_checked)
         write_for_ever(scratch_at(&s, "index"), both, 77);
     for (int i = 0; i < 12; i++) {
         unsigned n = 0;
-        const bm_store_check_cfg cfg = {.say = count, .ctx = &n};
+        const bm_store_check_cfg cfg = {.report = count, .ctx = &n};
         copy_file(scratch_at(&s, "index/last_commit"), scratch_at(&s, "copy/last_commit"));
         copy_file(scratch_at(&s, "index/data.mdb"), scratch_at(&s, "copy/data.mdb"));
         const bm_status status = bm_store_check(scratch_at(&s, "copy"), &cfg, NULL);

@@ -81,9 +81,9 @@ Test(store_record, holds_its_own_pages_and_the_first_one_of_its_transaction)
     for (size_t page = 0; page < 10; page++) {
         const bool own = page == 1 || (page >= 2 && page < 5) || page == 7;
         file[page * PAGE + 17] ^= 4;
-        cr_expect_eq(bm_store_record_holds(&record, file, sizeof file), !own, "page %zu", page);
+        cr_expect_eq(bm_store_record_matches(&record, file, sizeof file), !own, "page %zu", page);
         file[page * PAGE + 17] ^= 4;
     }
-    cr_expect(bm_store_record_holds(&record, file, 8 * PAGE));
-    cr_expect_not(bm_store_record_holds(&record, file, 8 * PAGE - 1));
+    cr_expect(bm_store_record_matches(&record, file, 8 * PAGE));
+    cr_expect_not(bm_store_record_matches(&record, file, 8 * PAGE - 1));
 }
