@@ -139,8 +139,8 @@ out:
     return status;
 }
 
-/* What was waited for, beside the thread's own work since `begin` (wall clock, the thread's clock),
- * as a rate in MB/s; 0: next to nothing, as where files lie in memory. */
+/* The rate in MB/s at which input came, by the time waited beside the thread's own work since
+ * `begin` (wall clock, the thread's clock); 0: next to nothing, as where files lie in memory. */
 static double wait_rate(double bytes, const double begin[2])
 {
     const double seconds = bm_clock_seconds() - begin[0];
@@ -148,8 +148,8 @@ static double wait_rate(double bytes, const double begin[2])
     return waited > seconds * .1 ? bytes * 1e-6 / waited : 0;
 }
 
-/* Of a regular file, out of the page cache where the system lets go of it; 0: cannot be read, or at
- * once. */
+/* The rate of reading a regular file, out of the page cache where the system lets go of it; 0: it
+ * cannot be read, or takes no time. */
 static double read_rate(const char *path)
 {
     char *piece = bm_alloc(READ_PIECE, 1);

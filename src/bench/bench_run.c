@@ -524,7 +524,7 @@ static bm_status long_rows(bench *b, const bm_device_info *info, bm_error *err)
     return BM_OK;
 }
 
-/* What the answer needs of the device. */
+/* Note the device's rates that the answer needs. */
 static void note_rates(bench *b, const bm_device_info *info, bm_bench_rates *rates)
 {
     for (size_t i = 0; i < b->n_rows; i++) {

@@ -58,7 +58,7 @@ static inline bm_str bm_bench_text_get(const bm_bench_text *text, size_t i)
  * over the time until the last thread ended. The figures are median, least and greatest of the
  * runs. */
 
-/* What one call of `work` did, added up over calls and threads. */
+/* The work of one call of `work`, added up over calls and threads. */
 typedef struct bm_bench_done {
     double shingles, bytes;
     double seconds; /* 0: the wall clock counts; else seconds of the device's own clock */
@@ -164,8 +164,8 @@ extern const bm_bench_work bm_bench_work_limit; /* ctx: a bm_bench_limit */
  *
  * A limit that is measured is measured in turns with the row that it is the limit of. */
 
-/* Of a native device, `threads` threads; of OpenCL's the processors that it is made of. 0: none is
- * measured. */
+/* The threads of a native device are `threads`, those of an OpenCL device its processors. 0: none
+ * is measured. */
 uint32_t bm_bench_limit_threads(const bm_device_info *info, uint32_t threads);
 
 /* The loop of the instruction set in use on a native device, of the best one else. Close it with

@@ -309,7 +309,7 @@ static bm_status note_tried(tuner *t, const bm_kernel_params *row,
     return BM_OK;
 }
 
-/* What ends the tuning, and is not the row's fault. */
+/* Does the failure end the tuning, and is not the row's fault? */
 static bool is_final(bm_status status, const bm_error *why)
 {
     return status == BM_ERR_CANCELLED || status == BM_ERR_INTERNAL ||

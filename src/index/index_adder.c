@@ -878,7 +878,7 @@ static bm_status decide_docs(bm_index_adder *a, const bm_gathered *batch, bm_err
     return BM_OK;
 }
 
-/* What stays goes into the index, what is replaced out of it. */
+/* Remove what is replaced from the index, and add what stays. */
 static bm_status write_batch(bm_index_adder *a, bm_gathered *batch, bm_error *err)
 {
     uint32_t first;

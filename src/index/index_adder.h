@@ -21,7 +21,7 @@
 /* index_ids -- ids of a batch against those of the index, and against each other, in input order.
  */
 
-/* Of one batch after another. {0} is empty. */
+/* The ids of one batch after another. {0} is empty. */
 typedef struct bm_index_ids {
     const bm_store_view *view;
     const bm_gathered *batch;
@@ -115,7 +115,7 @@ typedef struct bm_index_add_place {
     bm_content_place place; /* behind the last of them; not known: the end of all inputs */
 } bm_index_add_place;
 
-/* What an add is, and what is noted of others. */
+/* The note of this add, and the notes that others left. */
 typedef struct bm_index_add_note {
     uint64_t names, settings; /* hashes of the names of its inputs, of what decides its results */
     uint64_t before;          /* of the first n_before inputs: names, sizes, times of change */
@@ -124,9 +124,9 @@ typedef struct bm_index_add_note {
     bool noted;      /* its inputs can be read again, so it could go on */
 } bm_index_add_note; /* {0}; reset */
 
-/* What this job is, and, with `resume`, where it came to before: records 0 is the beginning.
- * BM_ERR_FORMAT: inputs before that place are not what they were, or the options are others.
- * BM_ERR_USAGE: inputs that cannot be read again. */
+/* Note this job and find, with `resume`, the place that it reached before: records 0 is the
+ * beginning. BM_ERR_FORMAT: inputs before that place are not what they were, or the options are
+ * others. BM_ERR_USAGE: inputs that cannot be read again. */
 bm_status bm_index_add_note_open(const bm_job_context *job, const bm_store_view *view,
                                  bm_index_add_note *note, bm_index_add_place *place, bm_error *err);
 void bm_index_add_note_reset(bm_index_add_note *note);

@@ -297,7 +297,7 @@ static bool wait_until(exchange *x, double deadline)
     return true;
 }
 
-/* What is to be added next; NULL: all was. */
+/* The next batch to be added; NULL: all were. */
 static bm_gathered *next(exchange *x)
 {
     bm_gathered *g = NULL;

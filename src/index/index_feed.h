@@ -18,7 +18,7 @@
  *
  * One thread at a time. */
 
-/* What of each document is gathered. */
+/* The parts of each document that are gathered. */
 typedef struct bm_gather_shape {
     bool sets;             /* shingle hashes; else words */
     uint32_t bands, words; /* as the facts of the index: keys, and uints of words */

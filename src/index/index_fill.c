@@ -178,7 +178,7 @@ void bm_index_signed_close(bm_index_signed *dirs)
 
 /* --- documents --- */
 
-/* What of a row stands in arrays of its own. */
+/* The columns of a row that stand in arrays of their own. */
 typedef struct columns {
     size_t *ends;
     uint32_t *n_shingles;
@@ -348,7 +348,7 @@ static void clear_batch(follow *f)
     f->begun = false;
 }
 
-/* What waits goes into the index. */
+/* Write the waiting batch to the index. */
 static bm_status write_batch(follow *f, bm_error *err)
 {
     bm_status status = BM_OK;
@@ -492,7 +492,7 @@ out:
 
 #define FULL_INPUT ((uint64_t)64 << 20)
 
-/* What the adder is told of the index as it is. */
+/* Give the adder the state of the index. */
 static bm_status read_index(const bm_index_fill *fill, bm_index_adder *a, bm_error *err)
 {
     bm_store_view *view = NULL;

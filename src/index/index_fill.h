@@ -15,10 +15,9 @@ typedef struct bm_index_sources {
     bm_recipe recipe;
 } bm_index_sources; /* {0}; reset */
 
-/* What is cut and signed is settled. The settings get how documents of the directories were read,
- * and where their inputs are now, and borrow from *out: the job is one over documents.
- * BM_ERR_USAGE: another way to read was asked for, or an output is an input. BM_ERR_FORMAT: an
- * input is missing, or its bytes differ. */
+/* Resolve how documents were read, cut and signed: the settings get this and where the inputs are
+ * now, and borrow from *out; the job is one over documents. BM_ERR_USAGE: another way to read was
+ * asked for, or an output is an input. BM_ERR_FORMAT: an input is missing, or its bytes differ. */
 bm_status bm_index_sources_resolve(bm_sign_dir *const *dirs, size_t n, bm_settings *settings,
                                    bm_index_sources *out, bm_error *err);
 void bm_index_sources_reset(bm_index_sources *sources);
@@ -56,7 +55,7 @@ typedef struct bm_index_fill {
 /* Inputs and devices are open, where they are documents that are not followed. Reads all, adds,
  * commits; what was done is added to the job's counts, also after a failure. */
 bm_status bm_index_fill_run(const bm_index_fill *fill, bm_error *err);
-/* What the index holds now, for the report. */
+/* Count the documents of the index, for the report. */
 bm_status bm_index_count(bm_store *store, bm_job_context *job, bm_error *err);
 
 /* index_follow -- unique documents that come a line at a time, each answered before the next is

@@ -21,9 +21,9 @@
 bm_status bm_index_settings_write(const bm_job_context *job, bm_buf *out, bm_error *err);
 /* Facts of a new index; facts->settings borrows `text`. */
 bm_store_facts bm_index_facts(const bm_settings *settings, const bm_buf *text);
-/* What the index at `path` has fixed into settings that are checked: text, sketch, hash, bands,
- * plan, perms_used and store. BM_ERR_FORMAT: not what this version knows (or Unicode tables of
- * another version). BM_ERR_USAGE: the settings asked for something else, and the field is named. */
+/* Load what the index at `path` fixes into checked settings: text, sketch, hash, bands, plan,
+ * perms_used and store. BM_ERR_FORMAT: this version does not know it (or its Unicode tables are of
+ * another version). BM_ERR_USAGE names the field in which the settings asked for something else. */
 bm_status bm_index_settings_load(const bm_store_facts *facts, const char *path,
                                  bm_settings *settings, bm_error *err);
 /* Words of a signature that are computed: as many as its bands need where only sets are kept. 0:
@@ -41,7 +41,7 @@ typedef struct bm_index_shares {
 } bm_index_shares;
 bm_index_shares bm_index_share(uint64_t memory);
 
-/* What the store is opened with; it asks the job's meter whether to stop. */
+/* The configuration with which the store is opened; it asks the job's meter whether to stop. */
 bm_store_cfg bm_index_store_cfg(bm_job_context *job, bm_store_mode mode);
 
 /* `path`, or where it leads to if it is a link: `cap` bytes of `out`. BM_ERR_IO: nothing is there.

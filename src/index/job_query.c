@@ -237,8 +237,8 @@ static bool is_identical(const void *owner, uint32_t number, const void *key)
            doc->n_shingles == other->n_shingles;
 }
 
-/* Of n documents the first that is identical to each. *any: there is one that is not itself the
- * first. */
+/* Find, for each of n documents, the first that is identical to it. *any: some document is not
+ * itself the first. */
 static bm_status find_same(asker *a, const bm_store_doc *docs, size_t n, bool *any, bm_error *err)
 {
     *any = false;

@@ -310,7 +310,7 @@ out:
 
 /* --- a block --- */
 
-/* Of a range of queries, through all blocks of a crowd. */
+/* A range of queries that goes through all blocks of a crowd. */
 typedef struct joined_range {
     bm_union_find joined; /* that found the same, by their places in the range */
     bm_answer *best;      /* of each so far; its similarity is less than 0: none */
@@ -475,7 +475,7 @@ static bm_status asker_init(asker *a, crowd_block *b, bm_error *err)
     return bm_new(&j->of_word, b->n_words, err);
 }
 
-/* Of the block only the first `n` documents are candidates. */
+/* Only the first `n` documents of the block are candidates. */
 static void drop_from(asker *a, size_t n)
 {
     const crowd_block *b = a->b;
@@ -592,7 +592,7 @@ static inline uint64_t bits_within(size_t w, size_t begin, size_t end)
     return bits;
 }
 
-/* Those of a kind, but for those that share rare shingles too, in the order of their numbers; no
+/* Add the documents of a kind that share no rare shingle, in the order of their numbers, and no
  * more than may be wanted. */
 static bm_status keep_kind(asker *a, uint32_t doc, uint32_t kind, bm_error *err)
 {
@@ -728,8 +728,7 @@ static bm_status add_place(asker *a, uint32_t doc, size_t place, bm_error *err)
         err);
 }
 
-/* What was found in word w: who finds it first, and whom the query is joined with by what others
- * found. */
+/* Join the query by what was found in word w: who finds it first, and what others found. */
 static bm_status join_word(asker *a, uint32_t doc, uint32_t self, size_t w, bm_error *err)
 {
     joining *j = &a->joining;
@@ -855,7 +854,7 @@ static uint64_t shingles_a_block(const bm_search_cfg *cfg)
     return most < BLOCK_LEAST ? BLOCK_LEAST : most;
 }
 
-/* Of words that are equal so many are enough. */
+/* So many equal words are enough. */
 static uint32_t least_words(const bm_search_cfg *cfg)
 {
     const uint32_t words = cfg->facts->words;

@@ -50,7 +50,7 @@ typedef struct key_of {
     uint32_t doc;
 } key_of;
 
-/* What one look-up of a band needs, used again by the next. */
+/* The buffers of one look-up of a band, used again by the next. */
 typedef struct band_scratch {
     key_of *order;   /* of documents by their keys */
     uint64_t *keys;  /* each once */
@@ -101,7 +101,7 @@ static int by_key(const void *x, const void *y)
     return a->doc < b->doc ? -1 : a->doc > b->doc;
 }
 
-/* Those of one bucket, which come in the order of their documents. */
+/* Sort the hits of one bucket, which come in the order of their documents. */
 static void sort_bucket(key_of *list, size_t n)
 {
     if (n > SMALL_BUCKET) {
@@ -209,7 +209,7 @@ static bm_status reserve_hits(const look_up *l, bm_hit_list *out, size_t more, b
     return status == BM_OK ? bm_grow_array(&out->list, &out->cap, out->n + more, err) : status;
 }
 
-/* What one key found, in order. */
+/* The documents that one key found, in order. */
 typedef struct found_key {
     const key_of *docs; /* n_docs that have it */
     uint32_t *numbers;
@@ -605,7 +605,7 @@ static void place_crowded(bounding *b)
     }
 }
 
-/* What the document finds in the range. true: it is at its bound. */
+/* Visit what the document finds in the range. true: it is at its bound. */
 static bool visit_doc(bounding *b, uint32_t doc)
 {
     const size_t wanted = b->batch->first - b->met[doc];
@@ -628,7 +628,7 @@ static bool visit_doc(bounding *b, uint32_t doc)
     return true;
 }
 
-/* Of each document what is above its last candidate: of its keys, and of the hits that are listed.
+/* Count for each document what lies above its last candidate, of its keys and of the listed hits.
  */
 static void count_left(bounding *b)
 {

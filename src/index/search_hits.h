@@ -20,17 +20,17 @@ typedef struct bm_search_batch {
     const uint64_t *const *sets; /* SETS: of each n_shingles hashes, ascending, distinct */
     const uint32_t *words;       /* SIGNATURES: n * facts.words */
     const bm_str *ids;           /* of each, for skip_same_id; else NULL */
-    /* What the sets lie in, where they are not in order yet: those that are compared are sorted
-     * there. NULL: they are. */
+    /* The buffer in which the sets lie where they are not in order yet: those that are compared are
+     * sorted there. NULL: they are. */
     uint64_t *unsorted;
-    /* Of each the first of the batch with the same set (or words), itself where none is before it:
-     * that one alone is asked, and answers for the others, which have no answers of their own. Not
-     * with skip_same_id. NULL: all differ. */
+    /* For each document the first of the batch with the same set (or words), itself where none is
+     * before it: that one alone is asked and answers for the others, which have no answers of their
+     * own. Not with skip_same_id. NULL: all differ. */
     const uint32_t *same;
 } bm_search_batch;
 
-/* Of the documents that share a band key with a query the first so many, by number, are its
- * candidates: all of that key or of any other together. The others are counted. */
+/* A query's candidates are the first so many documents, by number, that share a band key with it,
+ * over all of its keys. The others are counted. */
 #define BM_SEARCH_FIRST 20000u
 
 typedef struct bm_search_cfg {
@@ -42,9 +42,9 @@ typedef struct bm_search_cfg {
     double threshold;
     uint32_t top;      /* best answers of each document; 0: all */
     bool skip_same_id; /* a document is no answer to one of its own id */
-    /* Of answers only the best of each document is wanted, each document of the index that is one,
-     * and who has one in common: an answer that tells nothing more about these may be left out. Not
-     * with `top`. */
+    /* Only the best answer of each query, each document of the index that is an answer, and who has
+     * one in common are wanted: an answer that adds nothing to these may be left out. Not with
+     * `top`. */
     bool joins;
     uint32_t first; /* BM_SEARCH_FIRST, or 0: no bound */
     /* Bytes that what is found may take; 0: no bound. Where a batch finds more, the first of its
@@ -210,7 +210,7 @@ bm_status bm_search_block_make(const bm_search_cfg *cfg, const uint32_t *numbers
                                bm_search_block *out, bm_error *err);
 void bm_search_block_reset(bm_search_block *block);
 
-/* What a query shares with a block. */
+/* The counts of what a query shares with a block. */
 typedef struct bm_block_counts {
     uint32_t *shared;  /* with each kind, but for rare shingles */
     uint32_t *rare;    /* of each place: rare ones; 0 where it is not among the touched */
@@ -255,7 +255,7 @@ typedef struct bm_found {
     bm_answer answer;
 } bm_found;
 
-/* What a part of a search found, in any order. */
+/* The answers that a part of a search found, in any order. */
 typedef struct bm_found_list {
     bm_found *list;
     size_t n, cap;

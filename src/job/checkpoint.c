@@ -141,7 +141,7 @@ out:
 #define SHOWN_BYTES 512   /* of a path in a message */
 #define START_RATE  400e6 /* bytes a second, until saving was timed */
 
-/* What such jobs write and what they keep of themselves: listed at once, with one sync. */
+/* The files that such jobs write and keep for themselves, listed at once, with one sync. */
 static const char *const names[] = {
     BM_FILE_SIGNATURES, BM_FILE_BAND_KEYS,  BM_FILE_N_SHINGLES, BM_FILE_N_BYTES, BM_FILE_CONTENT,
     BM_FILE_IDS,        BM_FILE_KEPT_IDS,   BM_FILE_SOURCES,    BM_FILE_SKIPPED, BM_FILE_REMOVED,
@@ -176,7 +176,7 @@ static bm_status begin_anew(bm_checkpoint *checkpoint, bm_error *err)
     return status;
 }
 
-/* What the journal says is saved. Nothing (docs_records 0): the job was killed before its first
+/* The progress that the journal records. docs_records 0: the job was killed before its first
  * checkpoint, maybe while it wrote what it is, or at its very end. */
 static bm_checkpoint_saved saved_in(const bm_journal *journal)
 {
@@ -336,7 +336,7 @@ out:
     return status;
 }
 
-/* What the killed job wrote beside its state is written anew, but for the arrays of sign. */
+/* The killed job's outputs are written anew, but for the arrays of sign. */
 static bm_status clear_outputs(bm_checkpoint *checkpoint, bm_error *err)
 {
     static const char *const arrays[] = {BM_FILE_SIGNATURES, BM_FILE_CONTENT, BM_FILE_BAND_KEYS};

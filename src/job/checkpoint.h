@@ -26,7 +26,7 @@
  * BM_ERR_FORMAT: what lies there is of another job, and stays; BM_ERR_LOCKED, BM_ERR_IO. On failure
  * nothing is to be closed. */
 bm_status bm_checkpoint_open(bm_job_context *job, bool saves, bm_checkpoint *out, bm_error *err);
-/* What the job begins with, for bm_job_context_plan. */
+/* The start of the job, for bm_job_context_plan. */
 bm_job_start bm_checkpoint_start(const bm_checkpoint *checkpoint);
 /* Load what was saved: documents and counts into the job and `corpus` (empty; NULL: none). Nothing
  * saved: BM_OK. */

@@ -152,7 +152,7 @@ bool bm_checkpoint_line_read(const char *line, bm_checkpoint_saved *saved);
  * Integers as they lie in memory: the file is for the same program on the same machine, which the
  * journal makes sure of. Threads: one at a time, while nobody adds. */
 
-/* What is saved, and where it comes back to. */
+/* The parts of a job that are saved, and into which they are loaded again. */
 typedef struct bm_checkpoint_documents {
     bm_doc_table *docs;
     bm_counts *counts;
@@ -187,7 +187,7 @@ bm_status bm_checkpoint_matches_load(bm_match *match, const bm_spill_file *file,
 
 /* checkpoint_save -- saving the stages of a job. */
 
-/* What bm_checkpoint_documents_save and bm_checkpoint_documents_load work on. */
+/* The parts that bm_checkpoint_documents_save and bm_checkpoint_documents_load work on. */
 bm_checkpoint_documents bm_checkpoint_docs(const bm_checkpoint *checkpoint);
 /* Is it time to save? */
 bool bm_checkpoint_is_due(const bm_checkpoint *checkpoint);

@@ -82,7 +82,7 @@ double bm_figure_x(const bm_figure *f, double similarity)
     return f->left + (similarity - f->low) / (1 - f->low) * (f->right - f->left);
 }
 
-/* Of a share of the height, 0 to 1. */
+/* The y of a share of the height, 0 to 1. */
 static double y_of(const bm_figure *f, double share)
 {
     return f->bottom - share * (f->bottom - f->top);

@@ -83,7 +83,7 @@ static double weight_of_writing(const bm_job_context *job, bm_kept kept)
     return compresses ? 3 : 0.5;
 }
 
-/* Of copying records: what is kept is most of them. */
+/* Copying records costs by what is kept, which is most of them. */
 static double weight_of_copying(const bm_job_context *job, bool texts)
 {
     const bm_result_settings *results = &job->settings->results;
@@ -141,7 +141,7 @@ static uint64_t free_bytes(const bm_job_context *job)
     return job->budget.total > held ? job->budget.total - held : 0;
 }
 
-/* Of a record that was read to its end. */
+/* The bytes that a record which was read to its end needs. */
 static uint64_t needed_bytes(const bm_record_budget *budget, uint64_t record_bytes)
 {
     return record_bytes + record_bytes / 8 + budget->copies * record_bytes;
@@ -402,8 +402,8 @@ bm_status bm_input_is_same(const bm_manifest_input *input, const char *path,
     return BM_OK;
 }
 
-/* Of several files of that size: the first that has the bytes, else the first. A file that cannot
- * be read is not the one. */
+/* Choose, of several files of that size, the first that has the bytes, else the first. A file that
+ * cannot be read is not the one. */
 static bm_status choose(const search *s, size_t *at, bm_error *err)
 {
     *at = 0;
@@ -468,7 +468,7 @@ out:
     return status;
 }
 
-/* Of a decoder: that of xz and zstd at usual levels, and the largest that is read. */
+/* A decoder's window: that of xz and zstd at usual levels, and the largest that is read. */
 #define WINDOW_LEAST ((uint64_t)8 << 20)
 #define WINDOW_MOST  ((uint64_t)128 << 20)
 #define GROWS_LEAST  ((uint64_t)8 << 20) /* for documents, beside windows */
@@ -708,7 +708,7 @@ static bm_status check_removed(const bm_job_context *job, bm_error *err)
     return check_kept(job, "removed", job->settings->results.removed, err);
 }
 
-/* Of tables that are kept as one stream there is one. */
+/* Tables that are kept as one stream are one table. */
 static bm_status check_stream(const bm_job_context *job, bm_error *err)
 {
     const bool streams =

@@ -53,7 +53,7 @@ typedef struct bm_job_devices {
     bool open;
 } bm_job_devices;
 
-/* What the report tells of how the work was done. */
+/* How the work was done, for the report. */
 typedef struct bm_job_stats {
     bm_ingest_times ingest_times; /* of the last ingest; workers 0: none */
     double verify_seconds;        /* of comparing candidates */
@@ -64,7 +64,7 @@ typedef struct bm_job_stats {
     const uint64_t *similarities;
 } bm_job_stats;
 
-/* What there was to compare with beside the documents themselves. */
+/* The known documents that there were to compare with. */
 typedef struct bm_job_against {
     uint64_t documents;            /* known ones */
     uint64_t candidates, verified; /* pairs of a document and a known one */
@@ -120,7 +120,7 @@ bm_status bm_job_context_devices(bm_job_context *job, bool keys, bm_error *err);
 /* End the stage before, begin this one; NULL only ends. */
 void bm_job_context_stage(bm_job_context *job, const char *name, const char *unit);
 
-/* What ingesting brings to the sink. */
+/* The columns that ingesting brings to the sink. */
 typedef struct bm_ingest_request {
     bool words, keys;
     bool no_table; /* documents go to the sink alone, not to the job's table */
@@ -152,7 +152,7 @@ bm_status bm_job_context_ingest(bm_job_context *job, const bm_ingest_request *re
 #define BM_STAGE_SEAL    "seal"
 #define BM_STAGE_QUERY   "query"
 
-/* What a job begins with. */
+/* The state in which a job begins. */
 typedef enum bm_job_start {
     BM_START_DOCUMENTS,
     BM_START_SIGNATURES,           /* and nothing else */

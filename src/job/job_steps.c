@@ -56,8 +56,8 @@ out:
     return status;
 }
 
-/* What may happen to a file that stands where the copy of the report is to go. With `resume` it may
- * be that of this very job, which was killed among its last renames, or is done: then it is
+/* Decide what may happen to a file that stands where the copy of the report is to go. With `resume`
+ * it may be that of this very job, which was killed among its last renames, or is done: then it is
  * replaced. */
 static bm_status check_report_place(bm_job *job, bm_error *err)
 {

@@ -24,7 +24,7 @@ typedef struct bm_job {
     bm_summary *summary;      /* once it is finished; after `begin`: it was done before */
 } bm_job;
 
-/* Which of the steps a job takes. */
+/* The steps that a job takes. */
 typedef enum bm_job_step {
     BM_STEP_INPUTS = 1u << 0,
     BM_STEP_DIRECTORY = 1u << 1,

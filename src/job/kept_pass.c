@@ -61,7 +61,7 @@ typedef struct copy {
     bool headed; /* of a stream, which has one: a header was copied */
 } copy;
 
-/* What one thread has. */
+/* The state of one thread. */
 typedef struct lane {
     copy *c;
     bm_batch_parser *parser;
@@ -329,7 +329,7 @@ static void fail(copy *c, bm_status status, const bm_error *error)
     pthread_mutex_unlock(&c->lock);
 }
 
-/* What there is to do when it is the batch's turn; `split` is how splitting it ended. */
+/* Do what waits for the batch's turn; `split` is how splitting it ended. */
 static bm_status do_turn(lane *l, bm_status split, bm_error *err)
 {
     bm_kept_at *at = l->c->rule->at;

@@ -10,7 +10,7 @@
 #include "results/kept_writer.h"
 #include "job/job_context.h"
 
-/* Which of the copies a record goes to. */
+/* The copy to which a record goes. */
 typedef enum bm_copy_side { BM_COPY_KEPT, BM_COPY_REMOVED, BM_COPY_NEITHER } bm_copy_side;
 
 enum { BM_N_COPIES = BM_COPY_NEITHER };
@@ -32,7 +32,7 @@ typedef struct bm_insertion {
     bm_str text; /* borrowed until the next record */
 } bm_insertion;
 
-/* What goes into a record that is copied, or a header row. */
+/* A callback that inserts bytes into a record that is copied, or into a header row. */
 typedef bm_status (*bm_insert_fn)(void *ctx, const bm_record *record, bm_insertion *out,
                                   bm_error *err);
 

@@ -57,7 +57,7 @@ static bool read_shingle(const char *text, bm_text_options *out)
     return k <= BM_SHINGLE_K_MAX;
 }
 
-/* What the manifest says of the field becomes its value. */
+/* Set the field to what the manifest says of it. */
 static void read_field(word_reader *r, const bm_provenance *p, const bm_field_row *field,
                        bm_settings *settings)
 {
@@ -101,7 +101,7 @@ static void read_field(word_reader *r, const bm_provenance *p, const bm_field_ro
     }
 }
 
-/* What the weights came from, for jobs that know of weights. */
+/* Read where the weights came from, for jobs that know of weights. */
 static void read_weighed(word_reader *r, const bm_provenance *p, bm_settings *settings)
 {
     if (settings->text.weights == BM_WEIGHTS_NONE || settings->recorded.weighed == NULL)
@@ -114,7 +114,7 @@ static void read_weighed(word_reader *r, const bm_provenance *p, bm_settings *se
         memcpy(weighed->digest, p->weights_digest, sizeof weighed->digest);
 }
 
-/* What was read is in range for options of the same names, or it is none of ours. */
+/* A manifest of ours has values in the range of the options of the same names. */
 static void check_ranges(word_reader *r, const bm_provenance *p, const bm_settings *settings)
 {
     bm_error why = {0};
@@ -277,7 +277,7 @@ static bm_status list_names(bm_recipe *recipe, bm_error *err)
     return BM_OK;
 }
 
-/* Of a file that was read in parts all must be there: else it cannot be read again. */
+/* A file that was read in parts can be read again only if all parts are there. */
 static bm_status check_whole(const bm_recipe *recipe, size_t index, bm_error *err)
 {
     const bm_manifest_input *input = recipe->inputs[index];

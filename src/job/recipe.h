@@ -28,7 +28,7 @@ typedef struct bm_recipe {
  * recipe until its reset, and the names of the inputs. They must have been read in one way: else
  * BM_ERR_FORMAT naming the field. */
 bm_status bm_recipe_apply(bm_recipe *recipe, bm_settings *settings, bm_error *err);
-/* Of one manifest, how documents are cut and signed alone: text and sketch options, and the name of
+/* Only how one manifest's documents are cut and signed: text and sketch options, and the name of
  * the hash, which is the manifest's own. BM_ERR_FORMAT names what this version does not know. */
 bm_status bm_recipe_signed(const bm_manifest *manifest, bm_settings *settings, bm_error *err);
 /* Find the inputs (job_context.h), and put their paths into the settings. BM_ERR_IO or

@@ -698,7 +698,7 @@ static void write_asked_one(void *ctx, const bm_setting *setting)
     bm_report_setting_value(json, setting);
 }
 
-/* What was to be written: so a job that asks whether it is done knows it again. */
+/* Write what was to be written, by which a job that asks whether it is done recognises it. */
 static void write_asked(bm_json *json, const bm_job_context *job)
 {
     bm_json_key(json, BM_RUN_ASKED);
@@ -707,7 +707,7 @@ static void write_asked(bm_json *json, const bm_job_context *job)
     bm_json_end_object(json);
 }
 
-/* What was asked for, and when the job began, in UTC. */
+/* Write what was asked for, and when the job began, in UTC. */
 static void write_origin(bm_json *json, const bm_job_context *job)
 {
     char date[32] = "";
@@ -764,7 +764,7 @@ static void begin_run(bm_json *json, const bm_job_context *job, const bm_out_dir
     bm_json_end_array(json);
 }
 
-/* Of every file of the directory but the report itself. */
+/* List every file of the directory but the report itself. */
 static bm_status write_outputs(bm_json *json, bm_out_dir *dir, bm_error *err)
 {
     const char *sha256 = "{}", *xxh3 = "{}", *pieces = "{}";
@@ -818,7 +818,8 @@ bm_status bm_report_summary(const bm_job_context *job, const bm_counts *counts, 
     return BM_OK;
 }
 
-/* Of each rule of `keep` that looks at a field: documents whose values it could not compare. */
+/* For each rule of `keep` that looks at a field: the documents whose values it could not compare.
+ */
 static void write_not_ranked(bm_json *json, const bm_keep_keys *keep)
 {
     if (keep->rules == NULL)

@@ -83,7 +83,7 @@ out:;
     return status != BM_OK ? status : closed;
 }
 
-/* What the files below are made of. */
+/* The parts that the files below are made of. */
 typedef struct context {
     const bm_doc_table *docs;
     const bm_grouping *grouping;
@@ -648,7 +648,7 @@ typedef struct comparing {
     bm_edit_pair *pairs;
 } comparing;
 
-/* Of one thread: a text as it was read, and its code points. */
+/* A thread's text as it was read, and its code points. */
 typedef struct loaded_text {
     char *bytes;
     uint32_t *points;

@@ -498,7 +498,7 @@ bm_status bm_settings_of_index_build(const bm_index_build_options *options, bm_s
     return bm_settings_resolve(out, &parts, err);
 }
 
-/* What `unique` and `follow` need from the rest. */
+/* `unique` and `follow` need other options, and exclude some. */
 static bm_status check_add(const bm_index_add_options *o, bm_error *err)
 {
     if (o->follow && !o->unique)
@@ -552,7 +552,7 @@ bm_status bm_settings_of_index_add(const bm_index_add_options *options, bm_setti
     return bm_settings_resolve(out, &parts, err);
 }
 
-/* Of a job without documents: `out` has its parts. */
+/* Resolve a job without documents, whose parts are in `out`. */
 static bm_status resolve_plain(bm_settings *out, const char *path, bm_error *err)
 {
     out->input = (bm_input_options)BM_INPUT_DEFAULTS;
@@ -961,7 +961,7 @@ static bm_status accept_sign(const bm_sign_options *options, bm_settings *out, b
     return bm_option_set_fields_check(o.set_fields, err);
 }
 
-/* Of what all documents settle, a share knows nothing. */
+/* A share knows nothing of what all documents settle together. */
 static bm_status check_shard(const bm_settings *s, bm_error *err)
 {
     const bm_result_settings *r = &s->results;
@@ -1073,7 +1073,7 @@ static bm_status check_containment(const bm_dedup_options *o, bm_error *err)
     return BM_OK;
 }
 
-/* What only dedup knows. */
+/* Only dedup knows containment. */
 static bm_status refuse_contained(bm_verify verify, bm_error *err)
 {
     return verify == BM_VERIFY_CONTAINED

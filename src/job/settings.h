@@ -68,7 +68,7 @@ typedef struct bm_job_row {
 
 extern const bm_job_row bm_job_rows[BM_N_JOBS];
 
-/* What weights come from, as reports name it. */
+/* The source of weights, as reports name it. */
 typedef struct bm_weighed {
     uint64_t n_docs; /* all of the inputs */
     char digest[33]; /* of shingles and in how many documents each stands; "": not known yet */
@@ -85,7 +85,8 @@ typedef struct bm_recorded_inputs {
     bool read_twice;          /* so standard input is copied to a file on the way */
 } bm_recorded_inputs;
 
-/* Of a job that is not told: half of the smaller of the cgroup's limit and what is free. */
+/* The memory of a job for which none is given: half of the smaller of the cgroup's limit and what
+ * is free. */
 uint64_t bm_default_memory(void);
 
 /* The stop words of settings: the options of the text hold a settled list (text/stop_words.h). */
@@ -128,7 +129,7 @@ bm_status bm_settings_of_sign(const bm_sign_options *options, bm_settings *out, 
 /* The same of a table whose signatures stay in memory. BM_ERR_UNSUPPORTED: it takes a job with
  * files. */
 bm_status bm_settings_of_table(const bm_sign_options *options, bm_settings *out, bm_error *err);
-/* What of perms and plan signatures are made with. */
+/* Plan only what signatures are made with: perms, and bands where keys are wanted. */
 bm_status bm_settings_plan_signatures(bm_settings *settings, bm_error *err);
 bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out, bm_error *err);
 bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out, bm_error *err);
@@ -149,7 +150,8 @@ bm_status bm_answer_rule_check(const bm_answer_rule *rule, bm_error *err);
 bm_status bm_settings_of_query(const bm_query_options *options, bm_settings *out, bm_error *err);
 /* The parts that settings of jobs over documents have. */
 bm_option_parts bm_settings_parts(const bm_settings *settings);
-/* What every job needs: check the parts that the caller gave, settle threads, memory and places. */
+/* Complete the settings of any job: check the parts that the caller gave, and resolve threads,
+ * memory and places. */
 bm_status bm_settings_resolve(bm_settings *settings, const bm_option_parts *parts, bm_error *err);
 
 /* Own the stop words, so that whoever lent them may go. */

@@ -91,7 +91,7 @@ static bm_status open_signatures(bm_against *against, bm_settings *settings, bm_
 
 /* --- verification --- */
 
-/* What is there of known documents: `verify` is how they are compared. */
+/* The known documents have only `what`; `verify` is how they are compared. */
 static bm_status refuse_verify(const bm_settings *settings, const char *what, const char *verify,
                                bm_error *err)
 {
@@ -435,7 +435,7 @@ bm_status bm_against_sets(bm_against *against, bm_job_context *context, bm_corpu
 
 /* --- blocks of rows --- */
 
-/* Of the rows of one block those that are wanted. */
+/* The wanted rows of one block. */
 typedef struct block {
     bm_sign_dir *dir;
     const bm_band_plan *plan;
@@ -792,8 +792,8 @@ typedef struct finding {
     bm_share share;
 } finding;
 
-/* What holds a document, of all known ones that share a band and a shingle with it: that which has
- * most of it. */
+/* Link a document to the known one that has most of it, among those that share a band and a shingle
+ * with it. */
 static bm_status add_holder(finding *f, size_t i, uint32_t doc, bm_error *err)
 {
     const bm_search_result *result = &f->result;
@@ -875,8 +875,8 @@ out:
     return status == BM_NOT_FOUND ? BM_OK : status;
 }
 
-/* What is known takes no part in stars: neither are its pairs wanted. Of what a known one holds in
- * part another document may hold more. */
+/* Known documents take no part in stars, and their pairs are not wanted. What a known one holds in
+ * part, another document may hold more of. */
 static void exclude_known(const finding *f)
 {
     const bm_settings *s = f->context->settings;
@@ -917,7 +917,7 @@ out:
     context->against.candidates = f.result.candidates;
     context->against.verified = f.result.verified;
     context->against.found = known->n_links;
-    /* Of a directory whose inputs were read again only the candidates are asked: the count is that
+    /* A directory whose inputs were read again is asked for the candidates only: the count is that
      * of all. */
     if (context->against.not_compared == 0)
         context->against.not_compared = f.result.not_compared;

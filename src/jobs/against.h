@@ -48,7 +48,7 @@ struct bm_against {
     bm_store_view *view;
     bm_settings
         known; /* text, sketch and plan of the known ones; of signatures how they were read, too */
-    /* Of signatures: */
+    /* Where signatures are known: */
     const bm_manifest *manifest;
     bm_recipe recipe;   /* with the places of the inputs, where sets are made of them again */
     bool may_fall_back; /* exact verification, which nobody asked for */

@@ -10,7 +10,7 @@
 #include "model/file_names.h"
 #include "job/job_context.h"
 
-/* What is read so far; where there is no room for all of it, it is only counted any more. */
+/* The labels that were read so far; past the budget they are only counted. */
 typedef struct loading {
     bm_group_labels *out;
     uint64_t budget; /* bytes that there are; 0: no limit */

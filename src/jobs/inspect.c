@@ -176,7 +176,7 @@ static bm_status count_group(void *ctx, uint64_t number, bm_str line, bm_error *
     return BM_OK;
 }
 
-/* What line_file.c names for a longer line is enough for it. */
+/* The length that line_file.c names for a longer line is enough for it. */
 static size_t longest_group(const target *t)
 {
     const uint64_t most = t->memory / 3 * 2;
@@ -255,7 +255,8 @@ static uint64_t pretty_bytes(bm_str value)
     return bytes;
 }
 
-/* Of a file of the directory, as show_output writes it: in its name a byte may take five. */
+/* The bytes of a file of the directory, as show_output writes it: a byte of its name may take five.
+ */
 static uint64_t output_bytes(const char *name)
 {
     uint64_t bytes = 160;
@@ -415,8 +416,8 @@ static bm_status show_file(const target *t, bm_error *err)
         return show_ids(t, err);
     }
     bm_manifest *manifest = NULL;
-    /* Of another name: kept documents begin like a manifest too, but the tool is its second member.
-     */
+    /* A file of another name: kept documents begin like a manifest too, but the tool is its second
+     * member. */
     if (bm_file_kind_of(name) != BM_FILE_KIND_REPORT &&
         (n == 0 || head[0] != '{' || memmem(head, n, "\"tool\"", 6) == NULL))
         return bm_fail_at(err, BM_ERR_FORMAT, t->path, 0,

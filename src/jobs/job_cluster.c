@@ -177,7 +177,7 @@ static void close_listed(listed_pairs *pairs)
     *pairs = (listed_pairs){0};
 }
 
-/* What the job was. */
+/* Read the parameters of the job that wrote the pairs. */
 static bm_status read_parameters(listed_pairs *out, bm_error *err)
 {
     bm_result_facts f;
@@ -257,7 +257,7 @@ static bm_status read_row(void *ctx, const bm_pair_file *row, bm_error *err)
     return bm_meter_check(&c->meter, err);
 }
 
-/* What the file cannot tell is not guessed. */
+/* Nothing is guessed that the file does not say. */
 static bm_status check_listed(const cluster *c, bm_error *err)
 {
     if (c->ours.against)

@@ -137,7 +137,7 @@ static bm_status write_arrays(bm_job *job, bm_error *err)
     if (status != BM_OK && !checkpoint->loading)
         bm_checkpoint_save_ended(checkpoint, status); /* while the arrays are open */
     checkpoint->flush = NULL;
-    /* What was sealed needs the arrays, also where their last bytes cannot be written. */
+    /* The saved work needs the arrays, even where their last bytes cannot be written. */
     if (checkpoint->saved.docs_records > 0)
         bm_out_dir_preserve(checkpoint->dir, true);
     status = close_array(&out.words, status, err);

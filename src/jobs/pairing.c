@@ -49,7 +49,7 @@ static bm_status resolve_documents(bm_settings *s, bm_error *err)
     return status;
 }
 
-/* What a job is made from beside its settings. */
+/* The other sources of a job, beside its settings. */
 typedef struct sources {
     bm_signature_inputs *signatures; /* NULL: documents */
     bm_against *against;             /* NULL: nothing is known */
@@ -130,7 +130,7 @@ out:
     return status;
 }
 
-/* Of the keys that a job needs; those of a file are as many as it has. */
+/* The bands of keys that a job needs; a file of keys has as many as it has. */
 static uint32_t bands_of(const bm_job_context *context)
 {
     const bm_settings *s = context->settings;
@@ -316,7 +316,7 @@ out:
     return status;
 }
 
-/* What could not be compared. */
+/* Log how many documents could not be compared. */
 static void log_not_ranked(bm_job_context *context)
 {
     for (size_t i = 0; i < context->settings->keep.n_by_field; i++) {
@@ -342,7 +342,7 @@ static bm_status rank_by_shingles(bm_pairing *pairing, bm_error *err)
     return bm_keep_rank_make(&(bm_keep_order){columns, 2, false}, docs->n, &pairing->rank, err);
 }
 
-/* Which documents are rather kept, now that all are known. */
+/* Rank the documents by whom to keep, now that all are known. */
 static bm_status rank_documents(bm_pairing *pairing, bm_error *err)
 {
     bm_job_context *context = &pairing->job->context;

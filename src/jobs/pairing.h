@@ -21,7 +21,7 @@ typedef struct bm_pairing {
     bool has_text;     /* inputs were read: lines are known, kept documents can be copied */
 } bm_pairing;
 
-/* What a command makes of the edges: it writes, and finishes the job (bm_job_finish). */
+/* A command's end: it writes what it makes of the edges, and finishes the job (bm_job_finish). */
 typedef bm_status bm_pairing_end_fn(const bm_pairing *pairing, bm_error *err);
 
 /* The whole of such a job. `settings` are those of its options; the plan, and how pairs are

@@ -268,7 +268,7 @@ out:
 
 /* --- the job --- */
 
-/* What the manifest counts of the directory's documents: numbers that cannot be are refused. */
+/* Add the manifest's counts of the directory's documents; impossible numbers are refused. */
 static bm_status add_counts(const bm_manifest *manifest, const bm_sign_dir *dir, bm_counts *counts,
                             bm_error *err)
 {

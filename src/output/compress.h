@@ -13,7 +13,7 @@
 
 /* compress_step -- one step of compressing: from where to where, and by what. */
 
-/* What compression may use. Results do not depend on it. */
+/* The threads and memory that compression may use. Results do not depend on them. */
 typedef struct bm_pack_lanes {
     uint32_t threads; /* the caller's among them; 0 is 1 */
     uint64_t

@@ -203,7 +203,7 @@ static void write_digests(const bm_digest_piece *of, unsigned kinds, bm_digests 
     }
 }
 
-/* Of the list of one kind of digest of the pieces. */
+/* The digest of the list of one kind of digest of the pieces. */
 static bm_status digest_list(const bm_digest_piece *pieces, size_t n, unsigned kind,
                              bm_digest_piece *out, bm_error *err)
 {

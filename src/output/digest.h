@@ -51,7 +51,7 @@ size_t bm_digest_count_pieces(uint64_t bytes, uint64_t piece_bytes);
 /* The digests of a file of n pieces, n >= 1, all of which are known. */
 bm_status bm_digests_join(const bm_digest_piece *pieces, size_t n, unsigned kinds, bm_digests *out,
                           bm_error *err);
-/* Of bytes in memory, as one piece. */
+/* The digests of bytes in memory, as one piece. */
 bm_status bm_digests_bytes(const void *data, size_t len, unsigned kinds, bm_digests *out,
                            bm_error *err);
 
@@ -70,7 +70,7 @@ typedef struct bm_file_range {
 /* BM_ERR_IO where the file ends before. */
 bm_status bm_digest_add_file(bm_digest *digest, const bm_file_range *range, bm_error *err);
 bm_status bm_digest_add(bm_digest *digest, const void *data, size_t len, bm_error *err);
-/* Of all that was added; nothing may be added afterwards. */
+/* The digests of all that was added; nothing may be added afterwards. */
 bm_status bm_digest_end(bm_digest *digest, bm_digests *out, bm_error *err);
 /* After end: the pieces, *n of them, until close. */
 const bm_digest_piece *bm_digest_pieces(const bm_digest *digest, size_t *n);

@@ -280,7 +280,7 @@ static bm_status read_field(bm_manifest_fields *fields, bm_str object, const bm_
     }
 }
 
-/* What tables alone have: a header or none, and one character between cells. */
+/* Only tables have a header (or none) and a character between cells. */
 static bm_status check_table(const bm_manifest_fields *fields, const bm_provenance *p,
                              bm_error *err)
 {
@@ -880,7 +880,7 @@ bm_status bm_manifest_seal_check(const char *path, bm_str text, bm_error *err)
 
 #define THREADS_FROM ((uint64_t)8 << 20) /* bytes of outputs: fewer are hashed by the caller */
 
-/* What messages call the manifest: the last part of its path. */
+/* Messages call the manifest by the last part of its path. */
 static const char *shown(const bm_manifest *manifest)
 {
     const char *path = bm_manifest_path(manifest), *slash = strrchr(path, '/');

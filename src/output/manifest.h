@@ -66,8 +66,8 @@ bm_status bm_manifest_field_uint(const bm_manifest_fields *fields, bm_str object
 
 /* manifest_provenance -- how the documents of a job were signed and read, as its manifest says. */
 
-/* What an object "provenance" says of the fields (model/field_rows.h) that are SIGNED or READ, by
- * their rows. Strings are the manifest's own. */
+/* The fields (model/field_rows.h) of an object "provenance" that are SIGNED or READ, by their rows.
+ * Strings are the manifest's own. */
 typedef struct bm_provenance {
     const char *texts[BM_N_ROWS]; /* words, names, lists as one text; NULL: null, or missing */
     uint64_t numbers[BM_N_ROWS];
@@ -88,7 +88,7 @@ const char *bm_provenance_reads(const bm_provenance *a, const bm_provenance *b);
 
 #define BM_MANIFEST_FORMAT 1u /* the only value of provenance.format that this reader knows */
 
-/* Of a share: its number, how many there are, and XXH3 128 of what they are shares of. */
+/* A share's number, how many there are, and XXH3 128 of what they are shares of. */
 typedef struct bm_manifest_shard {
     uint64_t index, of;
     const char *whole;
@@ -176,7 +176,7 @@ size_t bm_manifest_n_inputs(const bm_manifest *manifest);
 const bm_manifest_input *bm_manifest_input_at(const bm_manifest *manifest, size_t index);
 /* NULL: it is of no share. */
 const bm_manifest_shard *bm_manifest_shard_of(const bm_manifest *manifest);
-/* Of arrays of hashes, the file of offsets; NULL: the manifest names none. */
+/* The file of offsets beside arrays of hashes; NULL: the manifest names none. */
 const bm_manifest_input *bm_manifest_offsets(const bm_manifest *manifest);
 /* The pieces by which outputs and inputs were digested; 0: as wholes, by an earlier version. */
 uint64_t bm_manifest_piece_bytes(const bm_manifest *manifest);

@@ -51,8 +51,8 @@ bm_status bm_out_dir_reserve(bm_out_dir *dir, const char *const *names, size_t n
 /* Digest and sync all files that were closed. Once: a file that is closed later (the report, which
  * lists the digests) is synced by commit, and not digested. */
 bm_status bm_out_dir_finish(bm_out_dir *dir, bm_error *err);
-/* What finish works with: the meter is told how many files are done, of twice as many, for each is
- * digested, then synced; the pool's threads share the digests. Borrowed; NULL: neither. */
+/* Lend finish a meter and threads: the meter counts each file twice, when it is digested and when
+ * it is synced; the pool's threads share the digests. Borrowed; NULL: neither. */
 void bm_out_dir_use(bm_out_dir *dir, bm_meter *meter, bm_pool *pool);
 /* After finish: {"name": "SHA-256", …} sorted by name. The directory's own, until close. */
 bm_status bm_out_dir_digests(bm_out_dir *dir, const char **json, bm_error *err);

@@ -29,7 +29,7 @@
 #define NAMES_MAX    1000u               /* temporary names that are tried */
 #define PARENT_TRIES 8u                  /* where others remove the folders that they have made */
 
-/* What messages call the file. */
+/* The name by which messages call the file. */
 static const char *shown(const bm_out_file *file)
 {
     return file->target != NULL ? file->target : file->path;

@@ -22,16 +22,16 @@ typedef struct bm_out_file bm_out_file;
 /* A single file. Folders above it that are missing are made; abort removes them again. */
 bm_status bm_out_file_open(const char *target, bm_out_existing existing, bm_out_file **out,
                            bm_error *err);
-/* What is written goes to the caller as it comes, behind the buffer (and compression): BM_ERR_PIPE
- * where he takes no more. Nothing is read back or rewritten. */
+/* A file whose bytes go to the caller as they come, behind the buffer (and compression):
+ * BM_ERR_PIPE where he takes no more. Nothing is read back or rewritten. */
 bm_status bm_out_file_stream(bm_write_fn pass, void *ctx, bm_out_file **out, bm_error *err);
 /* To be chosen before the first write (else BM_ERR_INTERNAL). */
 bm_status bm_out_file_compress(bm_out_file *file, bm_compression compression, bm_pack_lanes lanes,
                                bm_error *err);
 /* Buffered. After a failure every later call fails as well. */
 bm_status bm_out_file_write(bm_out_file *file, const void *data, size_t len, bm_error *err);
-/* What was written so far ends a member of gz, or a frame of zst; of other files, and where it does
- * already, nothing. */
+/* End a member of gz or a frame of zst here; other files, and one that ends here already, stay as
+ * they are. */
 bm_status bm_out_file_end_part(bm_out_file *file, bm_error *err);
 /* Write bytes from byte `at` on, where none were written; from any thread, any number of such calls
  * at once. In the end no byte may be missing before others. Other calls come before or after these,
@@ -53,7 +53,7 @@ bm_status bm_out_file_flush(bm_out_file *file, bm_error *err);
  * compression. */
 bm_status bm_out_file_read(const bm_out_file *file, uint64_t offset, void *out, size_t len,
                            bm_error *err);
-/* What messages call it. */
+/* The name by which messages call it. */
 const char *bm_out_file_shown(const bm_out_file *file);
 /* Overwrite bytes that were written before, such as a header that tells the length. Not with
  * compression (BM_ERR_INTERNAL). */
@@ -93,7 +93,7 @@ typedef struct bm_out_owner {
     const bool *preserves; /* the owner's: does abort leave the file where it is? */
 } bm_out_owner;
 
-/* What only a single file has: where it goes, and how far it is on its way. */
+/* The part of a single file: where it goes, and how far it is on its way. */
 typedef struct bm_out_single {
     bm_out_existing existing; /* at its target */
     bm_out_parents parents;
@@ -159,7 +159,7 @@ bm_status bm_out_single_sync(struct bm_out_file *file, bm_error *err);
 /* Give it its name, and sync the folder. What had the name before, if that may be replaced, is kept
  * until settle. On failure take_back is to follow. */
 bm_status bm_out_single_place(struct bm_out_file *file, bm_error *err);
-/* What had the name before goes. */
+/* Remove what had the name before. */
 void bm_out_single_commit(struct bm_out_file *file);
 /* Everything is as before place; nothing where that was not called. */
 void bm_out_single_roll_back(struct bm_out_file *file);

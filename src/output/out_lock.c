@@ -371,7 +371,7 @@ static bm_status has_journal(const bm_out_claim *claim, const char *work, bool *
     return BM_OK;
 }
 
-/* What has a name in the directory, and what has none any more, is so on the disk. */
+/* Sync the folder: the names that are in it, and those that went, are on the disk then. */
 static bm_status sync_folder(const bm_out_claim *claim, const char *work, bm_error *err)
 {
     /* EINVAL: this file system syncs no directories */
@@ -387,7 +387,7 @@ static bm_status resolve_leftovers(const char *work, bm_out_leftovers leftovers,
     bool journal;
     char other[BM_OUT_NAME_BYTES] = "";
     BM_TRY(has_journal(claim, work, &journal, err));
-    /* What is gone on with is written to. */
+    /* Work that is resumed is written to. */
     const bool resumes = journal && leftovers == BM_OUT_TAKE_OVER;
     const bm_ours_at at = {claim->folder, work, resumes};
     BM_TRY(bm_ours_find_other(&claim->marker.ours, at, other, err));

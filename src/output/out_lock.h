@@ -30,7 +30,7 @@ typedef struct bm_out_marker {
     bool torn;      /* there is more behind them, which goes before the next line is written */
 } bm_out_marker;
 
-/* What became of it. */
+/* The state in which the marker was found. */
 typedef enum bm_out_marker_state {
     BM_OUT_MARKER_HELD,
     BM_OUT_MARKER_MISSING, /* no such name */
@@ -59,7 +59,7 @@ void bm_out_marker_close(bm_out_marker *marker); /* the file stays, unlocked */
 
 /* out_dir_lock -- a work directory is claimed: made or taken over, and held until it is let go. */
 
-/* What to do with the work that an earlier job left. */
+/* How to treat the work that an earlier job left. */
 typedef enum bm_out_leftovers {
     BM_OUT_CLEAR,       /* cleared; where it has a journal, BM_ERR_USAGE */
     BM_OUT_CLEAR_SAVED, /* cleared, with the journal */
@@ -98,15 +98,15 @@ bm_status bm_out_work_folders(int folder, const char *name, const char *path, bm
 /* Sync the outputs' folder and all folders below it that hold what is listed. */
 bm_status bm_out_work_sync(int folder, const bm_ours *ours, const char *path, bm_error *err);
 
-/* Which outputs of an earlier job stay: files, and folders with all they hold, by their names below
+/* Outputs of an earlier job that stay: files, and folders with all they hold, by their names below
  * the folder of outputs. */
 typedef struct bm_out_stay {
     const char *const *names;
     size_t n;
 } bm_out_stay;
 
-/* Of what is listed, remove every output but those that stay; files of state stay too. On failure
- * some are removed. */
+/* Remove every listed output but those that stay; files of state stay too. On failure some are
+ * removed. */
 bm_status bm_out_work_clear(bm_ours_at at, const bm_ours *ours, const bm_out_stay *stay,
                             bm_error *err);
 /* Remove the files of state but for the marker, the journal first: without a journal there is

@@ -492,8 +492,8 @@ out:
     return status;
 }
 
-/* Of the job's memory, for the report of an output that is to be replaced: what batches had is free
- * when it is read for the last time, beside all rows (sign/budget.h). */
+/* The share of the job's memory for the report of an output that is to be replaced: the batches'
+ * memory is free when it is read for the last time, beside all rows (sign/budget.h). */
 #define REPORT_SHARE 4u
 
 /* --- what is ours --- */
@@ -839,7 +839,7 @@ static bool same_node(const struct stat *a, const struct stat *b)
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* What `a` is to `b`; NULL: nothing. */
+/* How `a` relates to `b`; NULL: not at all. */
 static const char *relation(const place *a, const place *b)
 {
     if (strcmp(a->resolved, b->resolved) == 0 ||

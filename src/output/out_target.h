@@ -23,7 +23,7 @@
  * stays, locked, until the last rename is done. */
 
 #define BM_OUT_STATE_PREFIX ".bandmill-"
-/* What an interrupted job has done; without it the job cannot be resumed. */
+/* The saved work of an interrupted job, without which it cannot be resumed. */
 #define BM_OUT_JOURNAL BM_OUT_STATE_PREFIX "journal"
 /* Says that the directory is ours, and lists what is in it; locked while its job lives. */
 #define BM_OUT_MARKER BM_OUT_STATE_PREFIX "work"
@@ -98,7 +98,7 @@ typedef struct bm_ours_at {
 /* Fill `other` with the name of something that is not ours; "": all is. */
 bm_status bm_ours_find_other(const bm_ours *ours, bm_ours_at at, char other[BM_OUT_NAME_BYTES],
                              bm_error *err);
-/* Which of the files that are ours are to go? `name` as it is listed. */
+/* Is this file, which is ours, to go? `name` is as it is listed. */
 typedef bool bm_ours_goes(const void *ctx, const char *name);
 /* Remove those that go (`goes` NULL: all) and the folders that are empty then, and nothing else. On
  * failure some are removed. */
@@ -142,8 +142,8 @@ typedef struct bm_out_kind {
     bool (*is)(const char *path);
 } bm_out_kind;
 
-/* What happens to something that stands there already. A file is replaced if it is a regular file
- * that is empty or begins as ours do (model/file_names.h); a directory only if it is ours whole
+/* How to treat something that stands there already. A file is replaced if it is a regular file that
+ * is empty or begins as ours do (model/file_names.h); a directory only if it is ours whole
  * (out_target.h). An empty directory counts as nothing, but for a mount point. */
 typedef struct bm_out_existing {
     enum {
@@ -164,7 +164,7 @@ static inline bm_out_existing bm_out_existing_of(bool force)
     return force ? BM_OUT_REPLACE : BM_OUT_REFUSE;
 }
 
-/* Of a directory, for a job that has so much memory. */
+/* The rule for a directory, for a job that has so much memory. */
 static inline bm_out_existing bm_out_existing_within(bool force, uint64_t memory)
 {
     bm_out_existing existing = bm_out_existing_of(force);

@@ -435,8 +435,8 @@ static bm_status copy_two(const bm_explain_sets *s, size_t x, size_t y, bm_docum
     return BM_OK;
 }
 
-/* Of two sets, whatever it is: exactly, or by the agreement of their signatures where that is how
- * the directory's pairs were verified. */
+/* Measure the similarity of two sets: exactly, or by the agreement of their signatures where that
+ * is how the directory's pairs were verified. */
 static bm_status measure(bm_explainer *e, size_t x, size_t y, bm_error *err)
 {
     const bm_explain_sets *s = &e->sets;

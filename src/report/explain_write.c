@@ -166,7 +166,7 @@ static void text_cut(page *p)
     }
 }
 
-/* What the two have in common at a stretch, in quotes, on a line of its own. */
+/* The longest run that the two have in common, in quotes, on a line of its own. */
 static void text_run(page *p)
 {
     static const char *const nouns[] = {" word", " character", " byte", " word"};

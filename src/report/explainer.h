@@ -61,7 +61,7 @@ typedef struct bm_shared_run {
     bm_buf text;           /* as it stands in the first of them */
 } bm_shared_run;
 
-/* What was found in the pairs of a group. */
+/* The findings in the pairs of a group. */
 typedef struct bm_explanation {
     bm_link_graph graph;
     double similarity; /* of the two documents themselves; NAN: not known */

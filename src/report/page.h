@@ -185,7 +185,7 @@ void bm_page_reset(bm_page *page);
 /* The number of a document that will be shown. */
 bm_status bm_page_show(bm_page *page, bm_str id, uint32_t *number, bm_error *err);
 bm_str bm_page_id(const bm_page *page, uint32_t number);
-/* What was read of it; of a known one nothing. */
+/* The text that was read of it; a known one has none. */
 const bm_page_doc *bm_page_doc_of(const bm_page *page, uint32_t number);
 /* Fill what report.json says. BM_ERR_FORMAT: it is no report of dedup, or holds what no dedup
  * writes. */
@@ -198,7 +198,7 @@ bm_status bm_page_what_if_stars(bm_page *page, bm_error *err);
 /* Labels of the sample. BM_ERR_INPUT names file, line and id. */
 bm_status bm_page_read_labels(bm_page *page, bm_error *err);
 
-/* Of many pairs those of least rank (similarity, or a random number), of equal ones the first, with
+/* The pairs of least rank (similarity, or a random number) of many, the first of equal ones, with
  * their ids. */
 typedef struct bm_page_least_row {
     double rank, jaccard;
@@ -221,7 +221,7 @@ typedef struct bm_page_offer {
     bool known;
 } bm_page_offer;
 bm_status bm_page_least_offer(bm_page_least *least, const bm_page_offer *offer, bm_error *err);
-/* Those that stayed are pairs to show. */
+/* Show the pairs that stayed. */
 bm_status bm_page_least_show(const bm_page_least *least, bm_page *page, bm_page_pairs *out,
                              bm_error *err);
 void bm_page_least_reset(bm_page_least *least);
@@ -230,7 +230,7 @@ void bm_page_least_reset(bm_page_least *least);
 
 #define BM_PAGE_NO_LENGTH UINT64_MAX
 
-/* Which inputs are what they were: sources[i].gone of the others says why they are not. */
+/* Check which inputs are what they were: sources[i].gone says why another is not. */
 bm_status bm_page_check_inputs(bm_page *page, bm_error *err);
 /* Read the inputs that are there until all documents are found: those shown, the members of the
  * graph and lengths, as far as these have places. What is not found stays as it was. */

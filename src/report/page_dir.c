@@ -271,8 +271,8 @@ typedef struct reading {
     bm_page_least chained, near, sample;
     uint64_t draws;     /* state of the generator that draws the sample */
     uint64_t best_size; /* of the largest group with chained documents */
-    /* Of the largest groups: the kept documents, and which group each is of. Where there are known
-     * documents, whose ids may be those of others: the members. */
+    /* The kept documents of the largest groups, with the group of each; the members, where there
+     * are known documents, whose ids may be those of others. */
     bm_id_set keys;
     size_t *group_of, cap_group_of;
     size_t at_group;
@@ -346,7 +346,7 @@ static bool goes_by_members(const bm_page *p)
     return p->against || p->keep == BM_KEEP_NONE;
 }
 
-/* Of the largest groups. */
+/* Walk the rows of the largest groups. */
 static bm_status last_walk(void *ctx, const bm_tsv_table *table, bm_error *err)
 {
     reading *r = ctx;
@@ -418,8 +418,8 @@ static bm_status add_key(reading *r, bm_str id, bm_error *err)
     return BM_OK;
 }
 
-/* Of a collection with known documents. Is the member one of the most chained, and the kept one of
- * its group known? Then so is it there. */
+/* In a collection with known documents: if the member is one of the most chained, and the kept one
+ * of its group is known, then it is there too. */
 static bm_status add_member(void *ctx, const bm_group_file *file, bm_str id, bm_error *err)
 {
     reading *r = ctx;

@@ -265,7 +265,7 @@ static void choose(drawing *d, uint32_t doc)
     }
 }
 
-/* What holds it together, and then around what is chosen, a link at a time. */
+/* Choose the links that hold it together, then those around what is chosen, one at a time. */
 static void choose_nodes(drawing *d)
 {
     const bm_page_graph *graph = d->graph;

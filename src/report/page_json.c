@@ -55,7 +55,7 @@ static void put_object(bm_json *json, const char *key, const bm_page *p, element
     bm_json_end_object(json);
 }
 
-/* Of n objects; `order`: their numbers, NULL: ascending. */
+/* A list of n objects; `order`: their numbers, NULL: ascending. */
 static void put_list(bm_json *json, const char *key, const bm_page *p, const size_t *order,
                      size_t n, element_fn fn)
 {
@@ -350,7 +350,7 @@ static uint64_t minus(uint64_t a, uint64_t b)
     return a > b ? a - b : 0;
 }
 
-/* What became of the documents, as stretches of a bar of 520 pixels. */
+/* Where the documents went, as stretches of a bar of 520 pixels. */
 static void write_shares(bm_json *json, const bm_page *p)
 {
     const bm_counts *n = &p->counts;

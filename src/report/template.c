@@ -92,8 +92,8 @@ static bool same(bm_str a, const char *b)
 
 typedef enum text_kind { RUNNING_TEXT, NAME, PLAIN_NAME } text_kind;
 
-/* What neither a terminal nor a page should get: what bm_text_next calls hidden, and what is
- * invisible, or no character at all. */
+/* Neither a terminal nor a page gets what bm_text_next calls hidden, what is invisible, and what is
+ * no character. */
 static bool is_unseen(uint32_t code)
 {
     return (code & 0xFFFE) == 0xFFFE || (code >= 0xFDD0 && code <= 0xFDEF) || /* no characters */
@@ -158,7 +158,7 @@ static void put_escaped(filler *f, bm_str text, text_kind kind)
         put_text(f, "</span>");
 }
 
-/* Of a long name the first bytes, that cut no character, and the last. */
+/* A long name is cut to its first bytes, that cut no character, and its last. */
 static void put_name(filler *f, bm_str name, text_kind kind)
 {
     if (name.len <= NAME_MAX_BYTES || kind == RUNNING_TEXT) {
@@ -282,7 +282,7 @@ static uint64_t count_of(bm_str value)
 
 /* --- what is written of a value --- */
 
-/* Of a string what it says, of a list its elements, of others the text as it stands. */
+/* A string stands without its quotes, a list as its elements, anything else as its text. */
 static void put_value(filler *f, bm_str value, text_kind kind)
 {
     bm_str element;
@@ -530,7 +530,7 @@ static void render_hole(filler *f, const tag *t)
         refuse(f, t->all);
 }
 
-/* What stands between two tags. */
+/* Render what stands between two tags. */
 static void render(filler *f, size_t from, size_t to)
 {
     size_t at = f->tags[from].end;
