@@ -13,10 +13,9 @@
  *
  * Ratios are to the arithmetic limit of the same device, in shingles, on as many processors; the
  * resident hashes and their limit are measured in turns. A GPU's limit is computed; where that
- * cannot
- * be, its rows have no ratio. Each row says its threads and compute units. Without a device list
- * every usable device is measured, and one that fails is a
- * warning; a device that was asked for must work. */
+ * cannot be, its rows have no ratio. Each row says its threads and compute units. Without a device
+ * list every usable device is measured, and one that fails is a warning; a device that was asked
+ * for must work. */
 #include <bandmill/device.h>
 #include <bandmill/version.h>
 #include <bandmill/words.h>
@@ -61,8 +60,8 @@ typedef struct bm_bench_report {
 /* One object and a newline: *json is the caller's (bm_string_free). */
 bm_status bm_bench_report_write(const bm_bench_report *report, char **json, bm_error *err);
 
-/* bench_report -- machine, devices, settings and rows, so that a figure is never seen without
- * what it was taken on. */
+/* bench_report -- machine, devices, settings and rows, so that a figure is never seen without what
+ * it was taken on. */
 
 static void write_machine(bm_json *json, const bm_bench_options *options)
 {

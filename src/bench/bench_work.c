@@ -28,8 +28,7 @@
 
 /* bench_text -- texts from files through the job's own readers, or from a generator.
  *
- * The generator draws word ranks with a probability about 1/rank (Zipf), so that frequent words
- * are
+ * The generator draws word ranks with a probability about 1/rank (Zipf), so that frequent words are
  * short and shingles repeat about as they do in prose; a document has 40 to 240 words. */
 
 enum {

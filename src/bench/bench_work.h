@@ -2,8 +2,7 @@
  *
  * A bench_device is a backend and, for each thread, what a job would hold: a shingler and slots,
  * each a batch with room for its words. While a device signs one slot the thread fills the next.
- * Several threads share one device of its own: a mutex makes their calls one at a time, and at
- * most
+ * Several threads share one device of its own: a mutex makes their calls one at a time, and at most
  * backend->depth tasks are under way. */
 #ifndef BM_BENCH_BENCH_WORK_H
 #define BM_BENCH_BENCH_WORK_H
@@ -36,8 +35,8 @@ typedef struct bm_bench_text {
 } bm_bench_text;   /* {0} is empty */
 
 /* Documents of `paths` (any format that jobs read); none: 32 MB of words whose frequencies and
- * lengths are like those of English, from a fixed seed. `callbacks`
- * (or NULL) are asked whether to stop. BM_ERR_INPUT: bad records, or no text. BM_ERR_CANCELLED. */
+ * lengths are like those of English, from a fixed seed. `callbacks` (or NULL) are asked whether to
+ * stop. BM_ERR_INPUT: bad records, or no text. BM_ERR_CANCELLED. */
 bm_status bm_bench_text_open(const char *const *paths, size_t n_paths,
                              const bm_callbacks *callbacks, bm_bench_text *out, bm_error *err);
 /* A third each of made documents in Latin letters with accents, in Greek, and in Chinese without
@@ -153,8 +152,7 @@ typedef struct bm_bench_limit {
 } bm_bench_limit;
 extern const bm_bench_work bm_bench_work_limit; /* ctx: a bm_bench_limit */
 
-/* bench_limit -- what bounds a device: the arithmetic of its own processors, and of as many of
- * them
+/* bench_limit -- what bounds a device: the arithmetic of its own processors, and of as many of them
  * as work.
  *
  *     native CPU           the signature loop without memory traffic, on the threads of the rows

@@ -1,5 +1,4 @@
-/* kernel_tune.c -- bm_kernel_tune: a better row of kernel parameters for each chosen OpenCL
- * device.
+/* kernel_tune.c -- bm_kernel_tune: a better row of kernel parameters for each chosen OpenCL device.
  *
  *     open with the present row | made documents, their right words
  *     for each row of the search:
@@ -8,8 +7,7 @@
  *     the best and the present row in turns
  *
  * Compiled programs go to a cache of its own, which is removed at the end: rows that lose leave
- * nothing behind. A row that does not build, computes wrong words, or whose trial run dies or
- * takes
+ * nothing behind. A row that does not build, computes wrong words, or whose trial run dies or takes
  * more than a minute is left out and said so. Where the search finds nothing that holds in the
  * comparison at the end, the present row is what it gives, under the name of the device.
  *

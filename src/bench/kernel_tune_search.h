@@ -3,8 +3,7 @@
  *
  * Coordinate descent: one column at a time takes each of its values while all others stay; what is
  * better by a margin stays too. Kernels have few columns and they are nearly independent, so two
- * rounds over the columns are enough; a round that changes nothing is the last. Columns that
- * belong
+ * rounds over the columns are enough; a round that changes nothing is the last. Columns that belong
  * together (a tile and what is packed into it) are set together. */
 #ifndef BM_BENCH_KERNEL_TUNE_SEARCH_H
 #define BM_BENCH_KERNEL_TUNE_SEARCH_H
@@ -40,8 +39,7 @@ size_t bm_kernel_tune_round(const bm_kernel_params *row);
  *
  * The documents are made: 70 % of the hashes in documents of 20 to 216 (118 is the mean of real
  * text in word 5-shingles), 20 % of 500 to 3,500, 10 % of 60,000, so that packed, whole and split
- * documents all count. Their right words come from the native backend; every word of every
- * document
+ * documents all count. Their right words come from the native backend; every word of every document
  * is compared before a row is timed. */
 
 typedef struct bm_kernel_tune_corpus {

@@ -1,8 +1,7 @@
 /* index_adder.c -- what becomes of each document of a batch.
  *
- * With `unique` the index answers for a whole batch at once (or as much of it as fits into
- * memory), as it was
- * before the batch; what the batch itself changes is found by index_adder.h.
+ * With `unique` the index answers for a whole batch at once (or as much of it as fits into memory),
+ * as it was before the batch; what the batch itself changes is found by index_adder.h.
  *
  * Tests: tests/cli/cases/index_add.sh, tests/cli/cases/index_ids.sh,
  *        tests/cli/cases/index_resume.sh, tests/cli/cases/index_unique.sh,
@@ -389,8 +388,7 @@ bool bm_index_near_best(bm_index_near *near, size_t i, size_t but, size_t *best,
 /* index_notes -- lines of text, written whole each time.
  *
  * Of an add: names, settings, records, file, bytes, digest (two numbers), whether the place is
- * known, before; all
- * in hexadecimal. */
+ * known, before; all in hexadecimal. */
 
 #include <xxhash.h>
 

@@ -57,12 +57,11 @@ bool bm_index_ids_is_gone(const bm_index_ids *ids, uint32_t number);
 /* *out: the first of id#2, id#3 … that nobody has, the batch's own. */
 bm_status bm_index_ids_number(bm_index_ids *ids, bm_str id, bm_str *out, bm_error *err);
 
-/* index_near -- documents of one batch against those before them in it: the part of `unique`
- * that an
- * index cannot answer, since they are not in it yet.
+/* index_near -- documents of one batch against those before them in it: the part of `unique` that
+ * an index cannot answer, since they are not in it yet.
  *
- * The same candidates and the same similarities as a search of the index (search.h) would give.
- * One thread. */
+ * The same candidates and the same similarities as a search of the index (search.h) would give. One
+ * thread. */
 
 typedef struct bm_index_near {
     const bm_gathered *batch;
@@ -89,8 +88,8 @@ void bm_index_near_remove(bm_index_near *near, size_t i);
 bool bm_index_near_best(bm_index_near *near, size_t i, size_t but, size_t *best,
                         double *similarity);
 
-/* index_notes -- what an index notes of those that filled it: the names of inputs, and how far
- * each add came.
+/* index_notes -- what an index notes of those that filled it: the names of inputs, and how far each
+ * add came.
  *
  *     inputs   a name a line (escaped as in TSV); bm_store_doc.input is the number of the line,
  * from 0 adds     a line an add, the last 64 of them: what it is, how far it came, so that it can

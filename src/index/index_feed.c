@@ -1,8 +1,7 @@
 /* index_feed.c -- two places, a mutex, and who waits for whom.
  *
- * The library of the store wants each transaction on one thread, and threads of the ingest come
- * and go: so
- * the caller's own thread adds, and a thread is started that reads.
+ * The library of the store wants each transaction on one thread, and threads of the ingest come and
+ * go: so the caller's own thread adds, and a thread is started that reads.
  *
  * Tests: tests/cli/cases/index_add.sh, tests/cli/cases/index_unique.sh,
  *        tests/unit/index/test_index_feed.c, tests/unit/index/test_index_gather.c */

@@ -13,8 +13,7 @@
 #include "store/store_write.h"
 
 /* index_gather -- documents of batches of the ingest, copied one behind another until they are
- * worth
- * a run of the index.
+ * worth a run of the index.
  *
  * One thread at a time. */
 

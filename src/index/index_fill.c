@@ -72,8 +72,7 @@ out:
 }
 
 /* index_signed -- words come from signatures.npy, keys are made of them; no text is read. Which
- * line of which input
- * a document was is not told. */
+ * line of which input a document was is not told. */
 
 static bm_status are_signed(const bm_settings *s, bool *out, bm_error *err)
 {
@@ -306,11 +305,10 @@ out:
 
 /* index_follow -- one thread that reads, signs, looks up, and answers.
  *
- * A run of the index for each document would be as many runs as documents, so those that are
- * added wait in a
- * batch, as they do elsewhere: a document is compared with the index as it was before the batch,
- * and with the batch.
- * The batch goes into the index when it is full, and before each commit. */
+ * A run of the index for each document would be as many runs as documents, so those that are added
+ * wait in a batch, as they do elsewhere: a document is compared with the index as it was before the
+ * batch, and with the batch. The batch goes into the index when it is full, and before each commit.
+ */
 
 #define BATCH_DOCS  4096u
 #define BATCH_BYTES ((uint64_t)8 << 20)

@@ -22,9 +22,9 @@ bm_status bm_index_sources_resolve(bm_sign_dir *const *dirs, size_t n, bm_settin
                                    bm_index_sources *out, bm_error *err);
 void bm_index_sources_reset(bm_index_sources *sources);
 
-/* index_signed -- directories that `sign` wrote as the documents of an index: their rows, where
- * it keeps signatures; where it
- * keeps sets, the inputs that were signed, which are read again as they were. */
+/* index_signed -- directories that `sign` wrote as the documents of an index: their rows, where it
+ * keeps signatures; where it keeps sets, the inputs that were signed, which are read again as they
+ * were. */
 
 typedef struct bm_index_signed {
     bm_sign_dir **dirs;

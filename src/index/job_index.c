@@ -367,8 +367,8 @@ bm_status bm_job_index_remove(const bm_index_remove_options *options, bm_summary
     return status;
 }
 
-/* index_compact -- the documents that are there into a new index, which takes the place of the
- * old one.
+/* index_compact -- the documents that are there into a new index, which takes the place of the old
+ * one.
  *
  * Readers that have the old one open go on with it; its file goes when the last of them ends. */
 

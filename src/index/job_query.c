@@ -6,8 +6,7 @@
  *     or, followed: a line -> rows, a line -> rows ... (query.h)
  *
  * Memory: the batches of the ingest, two batches of queries, and what a batch finds. The index
- * itself is a map of its
- * file.
+ * itself is a map of its file.
  *
  * Tests: tests/cli/cases/query.sh, tests/cli/cases/query_follow.sh,
  *        tests/reference/test_query.py, tests/unit/jobs/test_public_api_query.c */
@@ -33,8 +32,7 @@
 #include "results/result_tables.h"
 #include "results/sign_dir.h"
 
-/* answer_rows -- the id of an answer is read from the index when it is written: its page was
- * read a
+/* answer_rows -- the id of an answer is read from the index when it is written: its page was read a
  * moment ago, with its set. */
 
 #define ROWS_A_QUESTION 4096u /* whether the caller wants to stop */
@@ -166,11 +164,9 @@ bm_status bm_query_source_refresh(bm_query_source *source, bool *moved, bm_error
 
 /* query_documents -- the feed (index_feed.h) brings batches, whose documents are looked up as one.
  *
- * The more documents are asked for at once, the more of their keys lie in one piece of the
- * index, and the
- * nearer to one another are the sets that are read. While a batch is looked up, on all threads,
- * the next is
- * read and signed.
+ * The more documents are asked for at once, the more of their keys lie in one piece of the index,
+ * and the nearer to one another are the sets that are read. While a batch is looked up, on all
+ * threads, the next is read and signed.
  *
  * Of queries that are identical the first is looked up, and answers for all.
  *
@@ -328,9 +324,8 @@ out:
 
 /* query_follow -- read a line, sign it, look it up, write, flush.
  *
- * All of it on one thread (signed_lines.h). What is written goes out as one call: the rows of
- * the line, and an empty line behind them, from which the other side knows that
- * there are no more. */
+ * All of it on one thread (signed_lines.h). What is written goes out as one call: the rows of the
+ * line, and an empty line behind them, from which the other side knows that there are no more. */
 
 typedef struct state {
     bm_follow *follow;

@@ -47,8 +47,8 @@ void bm_query_source_close(bm_query_source *source);
  * leaves the view that there was, but for BM_ERR_NOMEM. */
 bm_status bm_query_source_refresh(bm_query_source *source, bool *moved, bm_error *err);
 
-/* query_documents -- documents of the inputs, looked up by the thousand, and their answers as
- * rows. */
+/* query_documents -- documents of the inputs, looked up by the thousand, and their answers as rows.
+ */
 
 typedef struct bm_query_documents {
     bm_job_context *job; /* its inputs and devices are open */

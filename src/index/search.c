@@ -5,14 +5,12 @@
  *             -> each number read once, in the order of the file, and compared with all that found
  * it answers of all parts -> by document, best first
  *
- * Parts are cut so that each has about as many hits; threads share them. What a part's answers
- * are does
- * not depend on where it was cut, and the order at the end is total, so that neither threads nor
- * batch
- * change anything.
+ * Parts are cut so that each has about as many hits; threads share them. What a part's answers are
+ * does not depend on where it was cut, and the order at the end is total, so that neither threads
+ * nor batch change anything.
  *
- * The sizes of two sets alone often tell that they cannot reach the threshold: then the set is
- * not read.
+ * The sizes of two sets alone often tell that they cannot reach the threshold: then the set is not
+ * read.
  *
  * Any number of threads may search a view, each with a result (and a pool, or none) of its own.
  *
@@ -40,15 +38,12 @@
  * query -> enough of one?
  *
  * A query is contained by documents of any size, and by its rarest shingle or by its commonest:
- * bands tell nothing about
- * that, and a prefix of the documents' shingles does not either. To read a set takes about as
- * long as to look at each of
- * its hashes once in the filter of the queries' index, which nearly all of them end at; so
- * thousands of queries cost
- * little more than one. The filters cost each query some 20 ps a shingle of the index instead of
- * 2 ns for all queries, so they are asked for
- * few, and only where they leave out most documents: long queries, and thresholds that are not
- * small.
+ * bands tell nothing about that, and a prefix of the documents' shingles does not either. To read a
+ * set takes about as long as to look at each of its hashes once in the filter of the queries'
+ * index, which nearly all of them end at; so thousands of queries cost little more than one. The
+ * filters cost each query some 20 ps a shingle of the index instead of 2 ns for all queries, so
+ * they are asked for few, and only where they leave out most documents: long queries, and
+ * thresholds that are not small.
  *
  * Threads share parts of the index, which lie one behind the other in its file. */
 

@@ -15,10 +15,10 @@
  * time, a bit a number for each key, until as many bits are set in any of its keys. What is behind
  * is dropped before it is listed, and counted.
  *
- * What is too little for several threads goes to one list. Where documents find very many
- * they are given back to the caller, who asks for fewer at once; of one document
- * the hits are sorted, and repeats dropped, as often as they fill the room, so that there are never
- * more than the index has documents, twice.
+ * What is too little for several threads goes to one list. Where documents find very many they are
+ * given back to the caller, who asks for fewer at once; of one document the hits are sorted, and
+ * repeats dropped, as often as they fill the room, so that there are never more than the index has
+ * documents, twice.
  *
  * Tests: tests/unit/index/test_search.c */
 #include "index/search_hits.h"

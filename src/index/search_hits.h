@@ -231,9 +231,9 @@ void bm_search_block_count(const bm_search_block *block, const bm_search_cfg *cf
 /* search_crowds -- what documents find in crowded buckets: many against many, without comparing
  * each with each.
  *
- * Queries that share a crowded key, directly or by others, are a crowd, with all documents of
- * the index that such a key
- * names. Of these a block at a time is read, as many as fit into memory, once for all queries:
+ * Queries that share a crowded key, directly or by others, are a crowd, with all documents of the
+ * index that such a key names. Of these a block at a time is read, as many as fit into memory, once
+ * for all queries:
  *
  *     shingles of the block    in most documents       core, listed where it is missing
  *                              in some                 listed by kinds of documents
@@ -241,12 +241,10 @@ void bm_search_block_count(const bm_search_block *block, const bm_search_cfg *cf
  *     kind                     documents of the same size that lack the same of the core and have
  * the same of the second who has a key            a bit a document, in the order of the kinds
  *
- * A query counts what it shares with each kind, from the lists of the shingles that it has and
- * of those of the core that it
- * lacks, then with the few documents that share a rare shingle with it. What is counted is
- * exact, so the similarity is
- * that of two sets which are merged. n documents that differ in one word are a few hundred
- * kinds, however large n is.
+ * A query counts what it shares with each kind, from the lists of the shingles that it has and of
+ * those of the core that it lacks, then with the few documents that share a rare shingle with it.
+ * What is counted is exact, so the similarity is that of two sets which are merged. n documents
+ * that differ in one word are a few hundred kinds, however large n is.
  *
  * Which pairs are candidates is as ever: who shares a key. */
 

@@ -225,8 +225,8 @@ out:
     return status;
 }
 
-/* The job is not to go on from what lies there: sealed documents are discarded only with `force`.
- * A journal that cannot be read is of no use to anybody. */
+/* The job is not to go on from what lies there: sealed documents are discarded only with `force`. A
+ * journal that cannot be read is of no use to anybody. */
 static bm_status discard(bm_checkpoint *checkpoint, bm_error *err)
 {
     const char *where = bm_out_dir_work(checkpoint->dir);

@@ -104,10 +104,8 @@ bm_status bm_checkpoint_done(const bm_job_context *job, bm_summary **out, bm_err
  *     repaired  which input, and its line as it is now
  *
  * Where the job ended since an input was broken behind what is sealed, the inputs from the place
- * that
- * is sealed on may be others, for whoever reads them again holds the bytes before the place
- * against
- * their digest (input/input_digest.h). From then on they must stay as they are.
+ * that is sealed on may be others, for whoever reads them again holds the bytes before the place
+ * against their digest (input/input_digest.h). From then on they must stay as they are.
  *
  * --threads, --memory, --device, --temp-dir, --progress and what only says how to speak are not
  * among them. */
@@ -205,8 +203,7 @@ void bm_checkpoint_note_broken(bm_checkpoint *checkpoint, bm_status status);
 
 /* checkpoint_sets -- where the file of sets lies: in the work directory, or in --temp-dir.
  *
- * A path in --temp-dir is believed only if all of these say so: the journal, the marker of the
- * work
+ * A path in --temp-dir is believed only if all of these say so: the journal, the marker of the work
  * directory, which lists it, its name, which is that of this work directory, and the file itself,
  * which begins as such a file does. So neither a journal that somebody else wrote nor a name that
  * somebody else chose can lead anywhere else. */

@@ -28,9 +28,8 @@
 
 /* job_stages -- the plan of a job for its meter.
  *
- * Weights are shares of the time of signing, as measured on 120 MB of JSON Lines with two cores
- * ; they only have to be near, for what a stage shows itself counts for more
- * (base/meter.h). */
+ * Weights are shares of the time of signing, as measured on 120 MB of JSON Lines with two cores;
+ * they only have to be near, for what a stage shows itself counts for more (base/meter.h). */
 
 typedef struct plan {
     bm_forecast_step steps[BM_FORECAST_STEPS];
@@ -258,8 +257,7 @@ bm_status bm_table_budget_refuse(const bm_settings *settings, const char *what, 
 /* input_finder -- one place after another.
  *
  * A file of the recorded size counts as found without a look at its bytes: whoever reads it learns
- * its digest on the way, and says so if it is another. Only where several different files have
- * that
+ * its digest on the way, and says so if it is another. Only where several different files have that
  * size are they digested here. */
 
 #define FOUND_MAX 8u /* different files of the recorded size that are looked at */
@@ -871,9 +869,8 @@ bm_status bm_job_context_ingest(bm_job_context *job, const bm_ingest_request *re
     return status;
 }
 
-/* job_weights -- an ingest without a table of documents, without devices, whose batches are
- * counted by
- * the threads that parse them.
+/* job_weights -- an ingest without a table of documents, without devices, whose batches are counted
+ * by the threads that parse them.
  *
  * Memory: of what documents may have, half while counting, a quarter for the table from then on. */
 

@@ -165,14 +165,12 @@ typedef enum bm_job_start {
 void bm_job_context_plan(bm_job_context *job, bm_job_start start);
 
 /* record_budget -- memory of who has one record at a time, and of tables that were read from a
- * directory: the
- * passes that read inputs again (`dedup`'s second one, those of `filter`), and lines that are
- * followed.
+ * directory: the passes that read inputs again (`dedup`'s second one, those of `filter`), and lines
+ * that are followed.
  *
  * What a record takes that is longer than a batch is itself, what is read behind it, copies of its
- * text where it is parsed, and joined text and hashes where it is shingled. The ingest, which
- * has many in flight, has a gate of
- * its own. */
+ * text where it is parsed, and joined text and hashes where it is shingled. The ingest, which has
+ * many in flight, has a gate of its own. */
 
 typedef struct bm_record_budget {
     const bm_job_context *job; /* borrowed */
@@ -239,8 +237,7 @@ bm_status bm_input_is_same(const bm_manifest_input *input, const char *path,
  * stands.
  *
  * It comes before the documents are read for what the job is for, by all threads, and reads the
- * inputs
- * in the same way; an input that is another one the second time ends the job
+ * inputs in the same way; an input that is another one the second time ends the job
  * (input/input_bytes.c). */
 
 /* Once the inputs are open: count, and keep the table in the job; from then on

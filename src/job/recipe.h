@@ -51,8 +51,8 @@ bm_status bm_recipe_check_files(const bm_recipe *recipe, const bm_callbacks *cal
 bm_status bm_recipe_blame(const bm_recipe *recipe, bm_input_set *inputs,
                           const bm_callbacks *callbacks, bm_status status, bm_error *err);
 
-/* recipe_ingest -- the documents of a recipe's inputs, which are not the job's own: read again
- * as they were. */
+/* recipe_ingest -- the documents of a recipe's inputs, which are not the job's own: read again as
+ * they were. */
 
 /* Read the inputs of the recipe, at recipe->paths, as `read` says (input, text,
  * recorded.offsets_name) with the threads and the memory of the job. Only shingle hashes come to

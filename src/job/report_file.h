@@ -1,6 +1,5 @@
-/* report_file.h -- manifest.json and report.json: what was asked, what was done, what came out;
- * and the
- * summary handed to the caller.
+/* report_file.h -- manifest.json and report.json: what was asked, what was done, what came out; and
+ * the summary handed to the caller.
  *
  * Everything outside "run" is the same for any device, threads, batch size and memory. */
 #ifndef BM_JOB_REPORT_FILE_H
@@ -26,8 +25,8 @@ void bm_report_counts(bm_json *json, const bm_counts *counts, bm_report_counts_o
 /* Read the counts that stand there; the others stay as they are. BM_ERR_FORMAT. */
 bm_status bm_report_read_counts(const bm_manifest *report, bm_counts *out, bm_error *err);
 
-/* report_groups -- what a report says about groups and pairs: sizes, the largest, the chained,
- * how similar. The same for any device, threads, batch size and memory. */
+/* report_groups -- what a report says about groups and pairs: sizes, the largest, the chained, how
+ * similar. The same for any device, threads, batch size and memory. */
 
 #define BM_LARGEST_GROUPS 10u
 

@@ -303,17 +303,14 @@ bm_status bm_rows_groups(bm_out_dir *dir, const bm_doc_table *docs, const bm_gro
     return write_file(dir, BM_FILE_GROUPS, fill_groups, &c, err);
 }
 
-/* rows_pairs -- pairs in input order of a, then b; a is the earlier document, or, of
- * containment, the smaller one.
+/* rows_pairs -- pairs in input order of a, then b; a is the earlier document, or, of containment,
+ * the smaller one.
  *
- * Edges join representatives. With `chain`, a copy adds one row, (representative, copy). Without
- * it
- * every document stands for itself: the partners of a document are the copies of its
- * representative
+ * Edges join representatives. With `chain`, a copy adds one row, (representative, copy). Without it
+ * every document stands for itself: the partners of a document are the copies of its representative
  * and, for each neighbour of that, the neighbour and all its copies. Neighbours come from sorted
  * runs, in the order of documents. Partners of one document are gathered, sorted and written, so
- * the
- * memory is that of one document's partners. */
+ * the memory is that of one document's partners. */
 
 #define ROWS_A_QUESTION 4096u
 #define GATHERED        1024u /* rows, whose edit distances are computed at once */
@@ -528,12 +525,11 @@ out:
     return status;
 }
 
-/* pair_texts -- the texts go to a temporary file, from which those of a pair are read when its
- * row is written.
+/* pair_texts -- the texts go to a temporary file, from which those of a pair are read when its row
+ * is written.
  *
  * Identical documents have the same shingles, not the same text, so each has a text of its own.
- * Records are matched with
- * documents by their order, and by file and line, which a sample has too.
+ * Records are matched with documents by their order, and by file and line, which a sample has too.
  *
  * Memory: 16 bytes a document, and the two texts of a pair for each thread. */
 

@@ -1,7 +1,7 @@
 /* rows.h -- the text outputs of a job, row by row, into a file or the caller's write function.
  *
- * Formats: docs/formats.md. Rows gather in a buffer of about 256 KiB. Similarities have
- * six decimals, empty where they are not known. */
+ * Formats: docs/formats.md. Rows gather in a buffer of about 256 KiB. Similarities have six
+ * decimals, empty where they are not known. */
 #ifndef BM_OUTPUT_ROWS_H
 #define BM_OUTPUT_ROWS_H
 
@@ -28,8 +28,8 @@ bm_status bm_rows_open(bm_rows *rows, const bm_output_options *output, bm_error 
 /* Send what is gathered on its way when it is much, or in any case. */
 bm_status bm_rows_flush(bm_rows *rows, bool now, bm_error *err);
 void bm_rows_reset(bm_rows *rows);
-/* Reset, and close the file, if there is one, or abort it where `status` is a failure.
- * Returns `status`, or that of closing. */
+/* Reset, and close the file, if there is one, or abort it where `status` is a failure. Returns
+ * `status`, or that of closing. */
 bm_status bm_rows_end(bm_rows *rows, bm_status status, bm_error *err);
 /* The same, but the file is complete without its name, which it gets with the group. */
 bm_status bm_rows_end_in(bm_rows *rows, bm_out_group *group, bm_status status, bm_error *err);

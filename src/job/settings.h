@@ -1,11 +1,9 @@
 /* settings.h -- what a job was asked for, checked and settled: it does not change while the job
  * runs.
  *
- * bm_settings_of_NAME takes the options of a public call. Where the inputs are directories of
- * ours,
+ * bm_settings_of_NAME takes the options of a public call. Where the inputs are directories of ours,
  * how their documents were read and signed stands in their manifests: bm_recipe_apply (recipe.h)
- * puts that into the settings. bm_settings_plan settles the bands. After that the settings are
- * only
+ * puts that into the settings. bm_settings_plan settles the bands. After that the settings are only
  * read. Not public. */
 #ifndef BM_JOB_SETTINGS_H
 #define BM_JOB_SETTINGS_H
@@ -20,11 +18,9 @@
 #include "model/keep_rules.h"
 #include "model/option_check.h"
 
-/* job_row -- the kinds of jobs, a row each: what a job reads and writes, which stages it has,
- * and what
- * its report tells. Code that jobs share asks the row and never which job it is, so a new job is
- * a row
- * and what it does itself. */
+/* job_row -- the kinds of jobs, a row each: what a job reads and writes, which stages it has, and
+ * what its report tells. Code that jobs share asks the row and never which job it is, so a new job
+ * is a row and what it does itself. */
 
 typedef enum bm_job_kind {
     BM_JOB_SIGN,
@@ -185,8 +181,7 @@ bool bm_settings_weigh(const bm_settings *settings);
  * settle it. BM_ERR_USAGE: there is none. */
 bm_status bm_settings_plan(bm_settings *settings, bm_error *err);
 
-/* settings_fields -- fields of settings beside those that are recorded, and beside inputs for
- * which
+/* settings_fields -- fields of settings beside those that are recorded, and beside inputs for which
  * they mean nothing: loops over model/field_rows.h. */
 
 /* `asked`: as the caller set them; `are`: as the signatures in `dir` were made and their documents

@@ -34,8 +34,7 @@
 #include "store/store_write.h"
 
 /* against_open -- an index as it stands, or signatures, whose inputs are looked for where exact
- * similarities may be
- * wanted. */
+ * similarities may be wanted. */
 
 void bm_against_close(bm_against *against)
 {
@@ -233,16 +232,15 @@ bm_status bm_against_check(const bm_against *against, const bm_settings *setting
                                         differs);
 }
 
-/* against_sets -- the inputs of signatures are read as they were when they were signed, through
- * the ingest.
+/* against_sets -- the inputs of signatures are read as they were when they were signed, through the
+ * ingest.
  *
  *     rows of the directory    input 0  |   input 1   | input 2 ...       sources.tsv: how many of
  * each marked                    *    *  |             |    * read                     ----------
  * ----------          documents in order are rows in order
  *
  * That a file is the one that was signed is known when its last byte was read, by its digest;
- * before that, a document
- * that has another number of shingles tells that it is not. */
+ * before that, a document that has another number of shingles tells that it is not. */
 
 /* The inputs that are read: all arrays are of `part.n_inputs`. */
 typedef struct chosen {
@@ -418,9 +416,8 @@ bm_status bm_against_sets(bm_against *against, bm_job_context *context, bm_corpu
 
 /* against_signed -- rows of signatures.npy to band keys, and these into an index.
  *
- * For estimates one index does: all documents, with their words. Exact similarities need sets,
- * and only of documents that
- * share a band with one of the job's:
+ * For estimates one index does: all documents, with their words. Exact similarities need sets, and
+ * only of documents that share a band with one of the job's:
  *
  *     keys of all known documents -> index without words -> which are found by keys of the corpus
  * -> marks marked documents' inputs, read again -> sets (against.h) -> index of these alone

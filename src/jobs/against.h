@@ -1,12 +1,10 @@
 /* against.h -- the documents of a job against those that are known already: of an index, or of a
- * directory that
- * `sign` wrote.
+ * directory that `sign` wrote.
  *
- * Of the known ones only what is a candidate is read: band keys are looked up in the index, and
- * the sets (or words) of those
- * found there are compared. A directory of signatures becomes an index in a file without a name
- * first
- * (against.h), for which sets of candidates are made of its inputs again. */
+ * Of the known ones only what is a candidate is read: band keys are looked up in the index, and the
+ * sets (or words) of those found there are compared. A directory of signatures becomes an index in
+ * a file without a name first (against.h), for which sets of candidates are made of its inputs
+ * again. */
 #ifndef BM_JOBS_AGAINST_H
 #define BM_JOBS_AGAINST_H
 
@@ -82,9 +80,8 @@ void bm_against_log(const bm_against *against, bm_meter *meter);
 
 /* against_sets -- sets of known documents, made again of the inputs that were signed.
  *
- * Only inputs that hold marked documents are opened, each is read to its end, and only the sets
- * of marked documents
- * are kept: in a temporary file, one behind another, in their order. */
+ * Only inputs that hold marked documents are opened, each is read to its end, and only the sets of
+ * marked documents are kept: in a temporary file, one behind another, in their order. */
 
 typedef struct bm_marked_sets {
     bm_row_marks rows;

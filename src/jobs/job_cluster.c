@@ -1,15 +1,12 @@
 /* job_cluster.c -- groups from any list of pairs, at one threshold or at several in one pass.
  *
- * Components are fed as the rows come, of which none stays in memory (lsh/groups.h). Stars
- * need all of
- * them (16 bytes each), sorted by similarity once, and each threshold takes a prefix.
+ * Components are fed as the rows come, of which none stays in memory (lsh/groups.h). Stars need all
+ * of them (16 bytes each), sorted by similarity once, and each threshold takes a prefix.
  *
- * Documents are numbered in the order in which the file first names them. Beside the report of
- * the `dedup` that
- * wrote the file their order is that of its input, and copies have the links of the first of them
- * (listed_order.h): then groups are made of places in that order, and are those that `dedup`
- * makes. A row without
- * a similarity counts at every threshold. One thread.
+ * Documents are numbered in the order in which the file first names them. Beside the report of the
+ * `dedup` that wrote the file their order is that of its input, and copies have the links of the
+ * first of them (listed_order.h): then groups are made of places in that order, and are those that
+ * `dedup` makes. A row without a similarity counts at every threshold. One thread.
  *
  * Tests: tests/unit/jobs/test_cluster_groups.c, tests/unit/jobs/test_job_cluster.c */
 #include <bandmill/cluster.h>

@@ -1,12 +1,10 @@
 /* job_filter.c -- the kept documents of a directory that `dedup` wrote, from its inputs: finding
  * and removing as two steps.
  *
- * The tables of the directory name the records to leave out (job_filter.c); the inputs are
- * walked
- * once and the rest is copied. Where records are known by their ids only, and for formats whose
- * ids
- * are all that is kept, the inputs are read for these first. Inputs stand for those of
- * the report by position, so they may have moved; their digests must be the same.
+ * The tables of the directory name the records to leave out (job_filter.c); the inputs are walked
+ * once and the rest is copied. Where records are known by their ids only, and for formats whose ids
+ * are all that is kept, the inputs are read for these first. Inputs stand for those of the report
+ * by position, so they may have moved; their digests must be the same.
  *
  * With `annotate` the removed ones are written too, each record with its group (annotation.h).
  *
@@ -43,8 +41,7 @@
  * those that were skipped.
  *
  * removed.tsv and skipped.tsv have them in input order, as many of each input as sources.tsv
- * counts;
- * so it is known which input a row is of, even if two have one name. A record is known
+ * counts; so it is known which input a row is of, even if two have one name. A record is known
  *
  *     by its line, which says enough where no two records begin in one;
  *     by its id (`by_id`) where they do, where there are no lines (dedup had only signatures), and

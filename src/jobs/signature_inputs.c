@@ -1,5 +1,4 @@
-/* signature_inputs.c -- opening the directories, what is settled by them, and what a job takes
- * from
+/* signature_inputs.c -- opening the directories, what is settled by them, and what a job takes from
  * their arrays.
  *
  * Tests: tests/cli/cases/dedup.sh, tests/cli/cases/numbered_signatures.sh,
@@ -23,8 +22,7 @@
 #include "results/result_dir.h"
 
 /* signature_ids -- one walk over ids.txt for the ids that matter, and numbering once more beside
- * the
- * second. */
+ * the second. */
 
 #define IDS_BLOCK 256u
 

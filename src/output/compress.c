@@ -19,9 +19,8 @@
 #include "base/system.h"
 #include "base/threads.h"
 
-/* pack_gz -- members of gz by libdeflate, level 6: zlib's sizes in .34 to .44 of its time
- * (members of
- * 4 MiB of text). The header carries no name and no time. */
+/* pack_gz -- members of gz by libdeflate, level 6: zlib's sizes in .34 to .44 of its time (members
+ * of 4 MiB of text). The header carries no name and no time. */
 
 #define LEVEL 6
 
@@ -146,8 +145,7 @@ const bm_pack_ops bm_pack_zst = {
     .name = "zst", .open = zst_open, .bound = zst_bound, .block = zst_block, .close = zst_close};
 
 /* pack_xz -- xz by liblzma, preset 1, with a CRC64. Higher presets take up to 674 MB of memory;
- * this one
- * takes 9, and a tenth of their time. */
+ * this one takes 9, and a tenth of their time. */
 
 #define PRESET 1
 
@@ -270,12 +268,10 @@ static bm_packed bz2_run(void *state, bm_compress_step *step)
 const bm_pack_ops bm_pack_bz2 = {
     .name = "bz2", .open = bz2_open, .run = bz2_run, .close = bz2_close};
 
-/* pack_lz4 -- lz4 by liblz4: frames of independent blocks of 1 MiB, with a checksum of the
- * content.
+/* pack_lz4 -- lz4 by liblz4: frames of independent blocks of 1 MiB, with a checksum of the content.
  *
  * The library needs room for all that a call may give, so whole blocks are gathered here,
- * compressed,
- * and what comes out is handed on as there is room:
+ * compressed, and what comes out is handed on as there is room:
  *
  *     in  ->  block (1 MiB)  ->  LZ4F  ->  packed  ->  out */
 

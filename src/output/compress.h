@@ -1,6 +1,5 @@
 /* compress.h -- compression of output files, a buffer at a time: gz and zst in blocks of 4 MiB,
- * whole
- * in themselves, on several threads (compress.h), the others as one stream. */
+ * whole in themselves, on several threads (compress.h), the others as one stream. */
 #ifndef BM_OUTPUT_COMPRESS_H
 #define BM_OUTPUT_COMPRESS_H
 
@@ -40,9 +39,8 @@ void bm_compressor_close(bm_compressor *compressor); /* NULL is fine */
 bm_status bm_compressor_run(bm_compressor *compressor, bm_compress_step *step, bm_error *err);
 
 /* pack -- one library that compresses, as compress.c sees it: a table of functions a library, in
- * pack_NAME.c. The same bytes in give the same bytes out, whatever the sizes of the steps (for
- * one version
- * of the library). */
+ * pack_NAME.c. The same bytes in give the same bytes out, whatever the sizes of the steps (for one
+ * version of the library). */
 
 typedef struct bm_packed {
     const char *why; /* NULL: all is well; else in the library's words */
@@ -51,8 +49,7 @@ typedef struct bm_packed {
 
 typedef struct bm_pack_ops {
     const char *name; /* "gz", for messages */
-    /* Opens the library too, which need not be there (base/system.h). BM_ERR_NOMEM,
-     * BM_ERR_IO. */
+    /* Opens the library too, which need not be there (base/system.h). BM_ERR_NOMEM, BM_ERR_IO. */
     bm_status (*open)(void **state, bm_error *err);
     bm_packed (*run)(void *state,
                      bm_compress_step *step); /* as bm_compressor_run; or NULL and ... */
@@ -74,13 +71,11 @@ static inline void bm_pack_consume(bm_compress_step *step, size_t n)
     step->in.len -= n;
 }
 
-/* pack_blocks -- compression in blocks of BM_PACK_BLOCK_BYTES, each of which is whole in itself
- * (a member of gz, a
- * frame of zst), on several threads.
+/* pack_blocks -- compression in blocks of BM_PACK_BLOCK_BYTES, each of which is whole in itself (a
+ * member of gz, a frame of zst), on several threads.
  *
- * The blocks are the same for any number of threads, and so are the bytes. Threads begin with
- * the second
- * block, so that a small file starts none. */
+ * The blocks are the same for any number of threads, and so are the bytes. Threads begin with the
+ * second block, so that a small file starts none. */
 
 #define BM_PACK_BLOCK_BYTES ((size_t)4 << 20)
 

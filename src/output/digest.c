@@ -1,7 +1,6 @@
 /* digest.c -- SHA-256 by libcrypto and XXH3, of blocks of 256 KiB by pread.
  *
- * Files are read back and not hashed on their way out: what is read back is what a reader will
- * get,
+ * Files are read back and not hashed on their way out: what is read back is what a reader will get,
  * and any thread can do it. It still lies in the system's page cache then. Both digests are of one
  * block while it is in the processor's cache.
  *
@@ -349,9 +348,8 @@ out:
  *     thread 2              ##     the second is started when piece 2 is whole and nobody has it
  *
  * A thread takes the first piece that nobody has, follows the writer through it, and takes the
- * next.
- * It sleeps until the writer is WAKE_BYTES ahead: waking it for each block would cost more than
- * hashing one. A failure is told at the end. */
+ * next. It sleeps until the writer is WAKE_BYTES ahead: waking it for each block would cost more
+ * than hashing one. A failure is told at the end. */
 
 #define WAKE_BYTES  ((uint64_t)1 << 20)
 #define THREADS_MAX 16u

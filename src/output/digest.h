@@ -1,14 +1,11 @@
-/* digest.h -- digests of files, as the reports of a job list them: SHA-256, which everybody's
- * tools
- * check, and XXH3 128, by which our own readers tell whether a file is what was written. The
- * second
+/* digest.h -- digests of files, as the reports of a job list them: SHA-256, which everybody's tools
+ * check, and XXH3 128, by which our own readers tell whether a file is what was written. The second
  * costs a twentieth of the first.
  *
  * Both are of a file by its pieces of BM_FILE_PIECE_BYTES: of a file that is no longer than one,
- * the
- * digest of its bytes; of a longer one the digest of its pieces' binary digests, one after another
- * (model/stream_hash.h). Any thread may hash any piece. Versions before 2 listed digests of whole
- * files: pieces of 0 bytes. */
+ * the digest of its bytes; of a longer one the digest of its pieces' binary digests, one after
+ * another (model/stream_hash.h). Any thread may hash any piece. Versions before 2 listed digests of
+ * whole files: pieces of 0 bytes. */
 #ifndef BM_OUTPUT_DIGEST_H
 #define BM_OUTPUT_DIGEST_H
 
@@ -109,13 +106,10 @@ bm_status bm_digest_files(const bm_digest_work *work, bm_error *err);
 
 /* digest_follow -- the pieces of a file are hashed while it is being written, on other threads.
  *
- * The writer says how many bytes are final; a thread reads them back from the page cache and
- * hashes
+ * The writer says how many bytes are final; a thread reads them back from the page cache and hashes
  * them. While it is a whole piece behind, another one takes the next piece, so that hashing is
- * never
- * slower than the writer for want of threads. For files that are written from front to back and
- * not
- * rewritten, but for their first bytes. All calls come from the one thread that writes. */
+ * never slower than the writer for want of threads. For files that are written from front to back
+ * and not rewritten, but for their first bytes. All calls come from the one thread that writes. */
 
 typedef struct bm_digest_follow bm_digest_follow;
 

@@ -1,7 +1,6 @@
 /* manifest.c -- manifest.json and report.json into plain tables.
  *
- * The parser of json_scan.h must accept the file; then json_scan.h walks through its text.
- * Whatever
+ * The parser of json_scan.h must accept the file; then json_scan.h walks through its text. Whatever
  * is not as expected is BM_ERR_FORMAT with the file and the field. All strings are on one list,
  * which close frees.
  *

@@ -3,8 +3,7 @@
  * Both are one JSON object: "tool" is "bandmill", "kind" is "signatures" or "dedup", then
  * "provenance", "plan", "counts", "inputs", "outputs" (from names, escaped as in TSV files, to
  * SHA-256), "outputs_xxh3_128", and how files are digested: "digests" 2 by pieces of
- * "outputs_piece_bytes"; without them as wholes. At the end of "run" stands the report's own
- * digest
+ * "outputs_piece_bytes"; without them as wholes. At the end of "run" stands the report's own digest
  * (manifest.h), which is compared. Threads: an open manifest may be read by several at once. */
 #ifndef BM_OUTPUT_MANIFEST_H
 #define BM_OUTPUT_MANIFEST_H
@@ -28,9 +27,8 @@ typedef struct bm_manifest_budget {
     unsigned share;  /* this part of it, 1: all */
 } bm_manifest_budget;
 
-/* Before all of it is read: will it fit? Else BM_ERR_NOMEM, or
- * BM_ERR_FORMAT where it does not begin as ours do: a folder of documents may hold a large file of
- * that name. */
+/* Before all of it is read: will it fit? Else BM_ERR_NOMEM, or BM_ERR_FORMAT where it does not
+ * begin as ours do: a folder of documents may hold a large file of that name. */
 bm_status bm_manifest_check_size(const char *path, bm_manifest_budget budget, bm_error *err);
 /* A file of `bytes` does not fit; `by_strings`: for the many names in it. Never BM_OK. */
 bm_status bm_manifest_too_large(const char *path, uint64_t bytes, unsigned share, bool by_strings,
@@ -209,8 +207,7 @@ bm_status bm_manifest_check(const bm_manifest *manifest, const char *folder, bm_
 /* listed -- is a file the one that its manifest lists? Asked while it is read, from front to back,
  * by whoever reads it anyway.
  *
- * Compared is XXH3 128; where the manifest has none (of an earlier version), SHA-256. A reader
- * that
+ * Compared is XXH3 128; where the manifest has none (of an earlier version), SHA-256. A reader that
  * stops before the end has compared nothing. */
 
 typedef struct bm_listed bm_listed;

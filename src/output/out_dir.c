@@ -4,9 +4,8 @@
  * safe.
  *
  * Commit: check that the work directory is still this job's, remove the state, sync every folder,
- * rename the folder of outputs (or exchange it with the old output: out_dir.h), sync the
- * parent, and
- * those above it that were made. Close then removes what is left, the marker last.
+ * rename the folder of outputs (or exchange it with the old output: out_dir.h), sync the parent,
+ * and those above it that were made. Close then removes what is left, the marker last.
  *
  * Tests: tests/cli/cases/ownership.sh, tests/fault/full_disk_calls.c,
  *        tests/unit/output/test_out_dir.c, tests/unit/output/test_out_dir_resume.c */
@@ -384,10 +383,8 @@ void bm_out_dir_close(bm_out_dir *dir)
  * A file that is closed is not synced at once: the system begins to write it to the disk while it
  * is being written, and most of it is there by the end. Finish takes all digests first, from the
  * system's memory, while the system writes what is left of each, and syncs then. The first
- * HELD_FILES
- * files keep their descriptors until then; the others are opened again. With more files than
- * that one
- * syncfs goes first, so that ten thousand fsyncs find nothing left to do. */
+ * HELD_FILES files keep their descriptors until then; the others are opened again. With more files
+ * than that one syncfs goes first, so that ten thousand fsyncs find nothing left to do. */
 
 #define HELD_FILES  64u
 #define BLOCK_BYTES ((size_t)256 << 10)
@@ -698,8 +695,7 @@ void bm_out_entries_reset(bm_out_entries *list)
     *list = (bm_out_entries){0};
 }
 
-/* out_replace -- exchanged in one step where the file system can; what came back is looked at
- * again
+/* out_replace -- exchanged in one step where the file system can; what came back is looked at again
  * before anything of it is removed. */
 
 typedef struct replacing {

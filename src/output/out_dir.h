@@ -2,15 +2,13 @@
  *
  * Its files are written in a work directory beside the target, TARGET.partial, and synced there;
  * then one rename puts them in place. The job holds that directory, and the marker in it, locked
- * from
- * before its first file to after its last rename: a second job for the same target gets
+ * from before its first file to after its last rename: a second job for the same target gets
  * BM_ERR_LOCKED. What a killed job left is told from what is somebody else's by the list in the
  * marker (out_target.h). Folders above the target that are missing are made. Without commit, close
  * removes what was begun, those folders too.
  *
  * A work directory can also outlive its job, to be gone on with. What the job notes about itself
- * lies in files of state beside the outputs (bm_out_dir_state_path), the chief of them the
- * journal;
+ * lies in files of state beside the outputs (bm_out_dir_state_path), the chief of them the journal;
  * bm_out_dir_preserve makes close leave all of it, and a job that is killed leaves it anyway.
  * bm_out_dir_open_again takes over a work directory that has a journal. No file of state ever
  * reaches the target.

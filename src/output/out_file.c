@@ -1,7 +1,6 @@
 /* out_file.c -- one output file: buffered, and (if it is a single file) synced and renamed.
  *
- * Bytes gather in a buffer of 256 KiB, which a compressor fills too. Every 8 MiB the kernel is
- * told
+ * Bytes gather in a buffer of 256 KiB, which a compressor fills too. Every 8 MiB the kernel is told
  * to start writing them to the disk, so that the sync at the end is short. The first failure
  * sticks: later calls return it, and close removes what was begun. A single file is written under
  * the name TARGET.partial.PID.N (O_EXCL) and gets its own by one rename (out_file.h).
@@ -620,8 +619,7 @@ void bm_out_single_roll_back(struct bm_out_file *file)
 }
 
 /* out_group -- one file after another; backwards on the way back, so that folders that the first
- * one
- * made are empty when it comes to them. */
+ * one made are empty when it comes to them. */
 
 bm_status bm_out_group_add(bm_out_group *group, bm_out_file *file, bm_error *err)
 {

@@ -80,8 +80,7 @@ void bm_out_file_abort(bm_out_file *file);
  * found. */
 uint64_t bm_out_file_bytes(const bm_out_file *file);
 
-/* out_file_inside -- the inside of a bm_out_file, for out_file.c, out_file.c and out_dir.c
- * only. */
+/* out_file_inside -- the inside of a bm_out_file, for out_file.c, out_file.c and out_dir.c only. */
 
 struct bm_out_file;
 

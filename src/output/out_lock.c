@@ -17,9 +17,9 @@
 #include "json/json_write.h"
 #include "output/out_target.h"
 
-/* out_marker -- the marker's lines are read into a list when it is opened, and appended one by
- * one. What is torn at its end is cut off by the next append, and not before: where the job is
- * refused, for what lies beside the marker, that too stays as it was.
+/* out_marker -- the marker's lines are read into a list when it is opened, and appended one by one.
+ * What is torn at its end is cut off by the next append, and not before: where the job is refused,
+ * for what lies beside the marker, that too stays as it was.
  *
  * Where a file system has no flock, jobs are not kept apart, and the rest goes on as it should. */
 
@@ -239,21 +239,15 @@ out:
  * the directory itself, and of the marker in it.
  *
  * The directory is locked before anything is looked at in it, whoever made it: between mkdir and
- * the
- * lock another job may be quicker, and then the directory is its. So an empty directory is
- * nobody's
- * leftovers: it is taken as it is. A lock counts only while the path still leads to what was
- * locked;
- * else its job has just ended, and everything begins again. Nothing is ever removed by its path
- * but
- * the directory itself, empty.
+ * the lock another job may be quicker, and then the directory is its. So an empty directory is
+ * nobody's leftovers: it is taken as it is. A lock counts only while the path still leads to what
+ * was locked; else its job has just ended, and everything begins again. Nothing is ever removed by
+ * its path but the directory itself, empty.
  *
  * What a loss of power leaves is told from what is somebody else's, too: the marker and its name
- * are synced before
- * anything is made beside it, and what an earlier job left is gone from the disk before the list
- * forgets it. At its
- * end a job removes the marker last and syncs nothing: file systems with a journal keep that
- * order.
+ * are synced before anything is made beside it, and what an earlier job left is gone from the disk
+ * before the list forgets it. At its end a job removes the marker last and syncs nothing: file
+ * systems with a journal keep that order.
  *
  * The marker is locked too, for file systems that lock files but no directories (NFS); where there
  * are no locks at all, jobs are not kept apart, and the rest goes on as it should. */

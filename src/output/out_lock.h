@@ -16,10 +16,9 @@
  *     /tmp/.bandmill-…-sets              what lies elsewhere has a slash before it
  *
  * A name is written, and on the disk, before the thing itself is made. So what a job left is
- * listed, whenever it
- * was killed or the machine lost its power; at most the last line is torn, and nothing stands
- * for it yet. The
- * marker's own name is synced by whoever holds the folder (out_lock.c).
+ * listed, whenever it was killed or the machine lost its power; at most the last line is torn, and
+ * nothing stands for it yet. The marker's own name is synced by whoever holds the folder
+ * (out_lock.c).
  *
  * Threads: one at a time. */
 
@@ -89,8 +88,8 @@ void bm_out_claim_close(bm_out_claim *claim, const char *work, bool leave);
  * that nobody holds, and that no journal speaks of. */
 void bm_out_claim_sweep(const char *work);
 
-/* out_work -- what lies in a work directory that is held (out_lock.h): folders made in it, and
- * what is removed from it. All goes through descriptors; paths are for messages. */
+/* out_work -- what lies in a work directory that is held (out_lock.h): folders made in it, and what
+ * is removed from it. All goes through descriptors; paths are for messages. */
 
 /* Make the folders of `name`, relative to the open folder, that are missing. `path`: of the folder.
  */

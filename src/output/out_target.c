@@ -1,8 +1,7 @@
 /* out_target.c -- may this target be written: is what stands there ours, and is no input touched?
  *
  * Which directories are ours: out_target.h. Paths are compared after links are resolved, and by
- * device
- * and inode where both exist (hard links, bind mounts).
+ * device and inode where both exist (hard links, bind mounts).
  *
  * Tests: tests/cli/cases/one_file_twice.sh, tests/cli/cases/output_places.sh,
  *        tests/cli/cases/ownership.sh, tests/fault/full_disk_calls.c,
@@ -28,9 +27,9 @@
 /* out_place -- renames that replace nothing, and exchanges.
  *
  * renameat2 does either rename in one step. Where the file system lacks it, a file is linked under
- * its new name and unlinked under the old one; and an exchange is three renames, the
- * first of which is undone if the second fails. So the old output is complete at all times, under
- * one of two names. */
+ * its new name and unlinked under the old one; and an exchange is three renames, the first of which
+ * is undone if the second fails. So the old output is complete at all times, under one of two
+ * names. */
 
 bm_status bm_place_parent(const char *path, char **out, bm_error *err)
 {
@@ -441,8 +440,8 @@ static void walk(char *at, const char *rest)
     at[used] = '\0';
 }
 
-/* The longest beginning of `path` (whole steps) that is there: its bytes, and in *real the
- * resolved path of it, freed with free. */
+/* The longest beginning of `path` (whole steps) that is there: its bytes, and in *real the resolved
+ * path of it, freed with free. */
 static bm_status find_there(const char *path, size_t *len, char **real, bm_error *err)
 {
     char *begin = bm_strdup(path);

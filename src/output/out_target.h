@@ -18,8 +18,7 @@
  *                     .bandmill-…        what the job needs to be resumed
  *                     output/            what one rename makes the target
  *
- * The marker and the files of state lie beside the outputs and never among them, so that the
- * marker
+ * The marker and the files of state lie beside the outputs and never among them, so that the marker
  * stays, locked, until the last rename is done. */
 
 #define BM_OUT_STATE_PREFIX ".bandmill-"
@@ -60,11 +59,9 @@ bm_status bm_place_exchange(int folder, const char *name, const char *to, bm_err
  *                                        its files
  *
  * Names alone prove nothing. A name that is listed stands for a regular file; a folder is ours
- * where
- * a listed name lies in it. All else is somebody else's: a file that nobody listed, a link or a
- * pipe
- * under a listed name, an empty folder. A directory that holds anything of somebody else's is
- * neither cleared nor replaced, and of one that is, only what is listed is removed, through its
+ * where a listed name lies in it. All else is somebody else's: a file that nobody listed, a link or
+ * a pipe under a listed name, an empty folder. A directory that holds anything of somebody else's
+ * is neither cleared nor replaced, and of one that is, only what is listed is removed, through its
  * descriptor, so that a path which has come to mean something else harms nobody.
  *
  * Threads: one at a time. */

@@ -1,9 +1,8 @@
 /* explain_write.c -- the answer of `explain`, in three forms.
  *
- * Text and graph are read by people: hidden characters of ids (base/utf8.h) are shown as \xHH,
- * so that a hostile id cannot drive a terminal or break out of a label. JSON has ids as
- * groups.jsonl has them. What is written goes out line by line; nothing here grows with the group
- * but one line.
+ * Text and graph are read by people: hidden characters of ids (base/utf8.h) are shown as \xHH, so
+ * that a hostile id cannot drive a terminal or break out of a label. JSON has ids as groups.jsonl
+ * has them. What is written goes out line by line; nothing here grows with the group but one line.
  *
  * Tests: tests/cli/cases/explain.sh, tests/reference/test_groups.py */
 #include "report/explainer.h"

@@ -8,8 +8,7 @@
  *     explain_write.c  the answer as text, JSON or a graph
  *
  * Documents are numbered by their place in the group, which is their order in the inputs.
- * Similarities have the six decimals of our files, also where they were computed again, so that
- * the
+ * Similarities have the six decimals of our files, also where they were computed again, so that the
  * answer does not depend on where the pairs came from. */
 #ifndef BM_REPORT_EXPLAINER_H
 #define BM_REPORT_EXPLAINER_H

@@ -1,7 +1,6 @@
-/* page.h -- all that a page of `report` says, as data: filled by readers of the directory and
- * its inputs, then written as
- * one JSON object, of which --json prints the public members and the page is filled from all
- * (page.h).
+/* page.h -- all that a page of `report` says, as data: filled by readers of the directory and its
+ * inputs, then written as one JSON object, of which --json prints the public members and the page
+ * is filled from all (page.h).
  *
  *     report.json, sources.tsv      page_dir.c       plan, words, sizes, inputs
  *     removed.tsv, groups.jsonl                      the largest groups; pairs to show; reasons
@@ -14,8 +13,7 @@
  *          -> page.html, template.c                  for people
  *
  * A number more on the page is a member in page_json.c and a place in page.html. Ids, names and
- * texts are bytes of
- * strangers: only template.c decides how they are shown. Threads: one. */
+ * texts are bytes of strangers: only template.c decides how they are shown. Threads: one. */
 #ifndef BM_REPORT_PAGE_H
 #define BM_REPORT_PAGE_H
 
@@ -260,9 +258,8 @@ bm_status bm_page_write_html(const bm_page *page, bm_rows *rows, uint64_t *n_byt
 /* word_diff -- the words that two texts have in common, in one order, and those that each has
  * alone.
  *
- * A word is a run of bytes that are no ASCII white space, together with the white space before
- * it; two words are
- * equal where their bytes are, whatever white space stands before them. */
+ * A word is a run of bytes that are no ASCII white space, together with the white space before it;
+ * two words are equal where their bytes are, whatever white space stands before them. */
 
 typedef struct bm_diff_word {
     size_t begin; /* of the white space before it */
@@ -296,18 +293,14 @@ void bm_diff_text_reset(bm_diff_text *text);
  *     {{#stream path}} …  for each object that the caller's `stream` makes of this name, so that
  * they are never all in memory
  *
- * A path is a name or several with dots between them. Its first name is looked up in the element
- * at hand, then in what
- * encloses that, at last in the whole object; with a dot before it (".name") in the element at
- * hand alone. "." is the
- * element itself and "@key" its name in the object that is walked. A tag of the second kind that
- * has a line for itself
- * takes the line with it.
+ * A path is a name or several with dots between them. Its first name is looked up in the element at
+ * hand, then in what encloses that, at last in the whole object; with a dot before it (".name") in
+ * the element at hand alone. "." is the element itself and "@key" its name in the object that is
+ * walked. A tag of the second kind that has a line for itself takes the line with it.
  *
- * The template is ours and its text is markup. Values are of strangers: each is escaped,
- * whatever filter writes it, and so
- * can begin no element and no attribute; `raw` alone is not, and is for style sheets, scripts
- * and pictures of our own. */
+ * The template is ours and its text is markup. Values are of strangers: each is escaped, whatever
+ * filter writes it, and so can begin no element and no attribute; `raw` alone is not, and is for
+ * style sheets, scripts and pictures of our own. */
 
 typedef struct bm_template {
     const char *text;

@@ -1,12 +1,10 @@
 /* page_texts.c -- every input is digested before any text of it is looked at: what stands on the
- * page is what dedup has
- * read, or it does not stand there. Then records are parsed and, but for a few, neither cut nor
- * kept: one thread keeps up
- * with the disk. Reading ends with the last document that is wanted.
+ * page is what dedup has read, or it does not stand there. Then records are parsed and, but for a
+ * few, neither cut nor kept: one thread keeps up with the disk. Reading ends with the last document
+ * that is wanted.
  *
  * Repeated ids that were numbered are settled by all that stands before them: then every id goes
- * into a
- * table, and what stands behind an input that is gone is not looked at.
+ * into a table, and what stands behind an input that is gone is not looked at.
  *
  * Tests: tests/cli/cases/report.sh, tests/reference/test_report.py,
  *        tests/unit/report/test_word_diff.c */
@@ -22,14 +20,11 @@
 
 /* word_diff -- Myers' difference ("An O(ND) Difference Algorithm and Its Variations", 1986).
  *
- * The edit graph has a diagonal step for each pair of equal words. From the beginning, paths of
- * d = 0, 1, 2 … other steps
- * are followed as far as they go, a place a diagonal; that of each d is kept, so that the way
- * back is known. After COST
- * steps the path that came farthest is taken, and what is left begins where it ends: the result
- * is then common, but perhaps
- * not longest, and the work stays within COST² for as many words at least, as the places do (5
- * MB). */
+ * The edit graph has a diagonal step for each pair of equal words. From the beginning, paths of d =
+ * 0, 1, 2 … other steps are followed as far as they go, a place a diagonal; that of each d is kept,
+ * so that the way back is known. After COST steps the path that came farthest is taken, and what is
+ * left begins where it ends: the result is then common, but perhaps not longest, and the work stays
+ * within COST² for as many words at least, as the places do (5 MB). */
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

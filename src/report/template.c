@@ -122,8 +122,7 @@ static size_t next_character(bm_str text, size_t at, text_kind kind, uint32_t *c
 }
 
 /* Markup is escaped; a hidden character is shown by its number ("U+202E"), a byte that belongs to
- * no character as
- * "\x9b", both marked where an element can stand. */
+ * no character as "\x9b", both marked where an element can stand. */
 static void put_escaped(filler *f, bm_str text, text_kind kind)
 {
     size_t run = 0, n; /* what begins at `run` is as it should be, and not written yet */

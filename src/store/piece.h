@@ -1,15 +1,12 @@
 /* piece.h -- what the index keeps under one key of its environment: the key, and a head, then a
  * body.
  *
- * A piece is a value of LMDB, on pages of its own: 16 bytes of the library's, then the piece. So
- * a body
- * of pages begins BM_PIECE_HEAD bytes in, where a page of the file does. Integers are little-
- * endian;
- * pieces are read where they lie, in the map of the file. Nothing in them is believed before it
- * was compared: with the size
- * of the piece, so that nothing outside of it is read, and with a sum. One piece is large, and a
- * look-up wants little of it:
- * so each document and each block of postings has a sum of its own. */
+ * A piece is a value of LMDB, on pages of its own: 16 bytes of the library's, then the piece. So a
+ * body of pages begins BM_PIECE_HEAD bytes in, where a page of the file does. Integers are little-
+ * endian; pieces are read where they lie, in the map of the file. Nothing in them is believed
+ * before it was compared: with the size of the piece, so that nothing outside of it is read, and
+ * with a sum. One piece is large, and a look-up wants little of it: so each document and each block
+ * of postings has a sum of its own. */
 #ifndef BM_STORE_PIECE_H
 #define BM_STORE_PIECE_H
 
@@ -126,10 +123,9 @@ bool bm_piece_head_of(const void *piece, size_t size, bm_piece_kind kind, bm_pie
  * has as many zeros before it as the high 64-8L bits of the hash say; so it is bit (hash >> 8*L) +
  * i. The last byte's rest is 0
  *
- * L is what makes that the fewest bytes, of two such the larger: 8 (no bits at all) to 37
- * hashes, 7 to 8,160, then 6, 5, 4.
- * 170 hashes take 1,244 bytes of 1,360. A set has one code, and any change of a byte makes
- * another set or none. */
+ * L is what makes that the fewest bytes, of two such the larger: 8 (no bits at all) to 37 hashes, 7
+ * to 8,160, then 6, 5, 4. 170 hashes take 1,244 bytes of 1,360. A set has one code, and any change
+ * of a byte makes another set or none. */
 
 /* Bytes that n hashes take. n below 2^32. */
 size_t bm_set_code_size(size_t n);
@@ -149,11 +145,10 @@ bool bm_set_code_read(const uint8_t *code, size_t size, size_t n, uint64_t *out)
  * ends documents each: sum (32 bits); content (two words of 64 bits), text_bytes, line (64), input,
  * n_shingles, bytes of the id (32); the id; the body, up to where the next one begins
  *
- * The sum of a document is the low half of the XXH3_64bits of what follows it, with the
- * document's number as the seed.
+ * The sum of a document is the low half of the XXH3_64bits of what follows it, with the document's
+ * number as the seed.
  *
- * The body is the set of its shingle hashes (piece.h), or the words of its signature. A piece
- * is
+ * The body is the set of its shingle hashes (piece.h), or the words of its signature. A piece is
  * BM_PIECE_BYTES at most, or holds one document. */
 
 #define BM_DOCUMENT_NUMBERS 48u /* bytes of a document before its id */
@@ -211,16 +206,13 @@ bool bm_document_piece_valid(const bm_document_piece *piece);
  * not used 0 block 0 … 254, a page each                                     340 keys, 340 numbers,
  * 16 bytes of 0
  *
- * The last block has the rest of the entries, its keys and right behind them its numbers, and
- * ends the piece. A piece of
- * up to BM_POSTING_SMALL entries is its head, its keys and its numbers, no more. The sum of the
- * head covers those bytes, and
- * the sums of blocks among them; a block has the low half of the XXH3_64bits of its bytes, with
- * its number as the seed.
+ * The last block has the rest of the entries, its keys and right behind them its numbers, and ends
+ * the piece. A piece of up to BM_POSTING_SMALL entries is its head, its keys and its numbers, no
+ * more. The sum of the head covers those bytes, and the sums of blocks among them; a block has the
+ * low half of the XXH3_64bits of its bytes, with its number as the seed.
  *
  * Keys are hashes: where one stands in the piece is guessed from its value, the first keys of
- * blocks put the
- * guess right, so that a look-up touches the head and one block. */
+ * blocks put the guess right, so that a look-up touches the head and one block. */
 
 #define BM_POSTING_BLOCK  340u
 #define BM_POSTING_BLOCKS 255u
@@ -269,8 +261,7 @@ void bm_posting_piece_expect(const bm_posting_piece *piece, uint64_t key);
 bool bm_posting_piece_valid(const bm_posting_piece *piece);
 
 /* filter_piece -- which of consecutive documents may have most of a set of hashes: a matrix of
- * bits, in which a column is a
- * document and a hash names a row.
+ * bits, in which a column is a document and a hash names a row.
  *
  *     head      first, last: numbers of the documents that it is about; n: columns
  *     groups    their number (32 bits); of each its columns, rows and the most shingles of one
@@ -278,12 +269,10 @@ bool bm_posting_piece_valid(const bm_posting_piece *piece);
  *     bits      of each group its rows, of as many bytes as its columns need, of a byte the lowest
  * bit first 0         7 bytes, so that the last row can be read as words
  *
- * It is the compact bit-sliced index of COBS (T. Bingmann, P. Bradley, F. Gauger, Z. Iqbal,
- * SPIRE 2019) with one hash function:
- * documents of like size share a group, whose rows are as many as give BM_FILTER_BITS bits a
- * shingle. A hash h names row
- * ((h * 0x9E3779B1) mod 2^32) * rows / 2^32. A document without shingles has no column, and
- * holds none. */
+ * It is the compact bit-sliced index of COBS (T. Bingmann, P. Bradley, F. Gauger, Z. Iqbal, SPIRE
+ * 2019) with one hash function: documents of like size share a group, whose rows are as many as
+ * give BM_FILTER_BITS bits a shingle. A hash h names row ((h * 0x9E3779B1) mod 2^32) * rows / 2^32.
+ * A document without shingles has no column, and holds none. */
 
 #define BM_FILTER_BITS      6u
 #define BM_FILTER_SHINGLES  ((size_t)1 << 18) /* a piece is full with so many */

@@ -1,8 +1,7 @@
 /* store_check.c -- is every byte of an index what it should be?
  *
- * LMDB's own pages are compared when a view opens. Then each piece by itself; then the tables:
- * in each band every document with
- * shingles stands once, in that of ids every document.
+ * LMDB's own pages are compared when a view opens. Then each piece by itself; then the tables: in
+ * each band every document with shingles stands once, in that of ids every document.
  *
  * Tests: tests/unit/store/test_store_damage.c, tests/unit/store/test_store_model.c */
 #include <inttypes.h>
@@ -245,10 +244,9 @@ out:
 
 /* store_copy -- an index without what was removed from it.
  *
- * The documents that are there get new numbers in the same order, so that the entries of a
- * table, merged from all runs, are in
- * order again with the new ones. A new number is the old less those removed before it: a count
- * for each 64 bits, and their bits. */
+ * The documents that are there get new numbers in the same order, so that the entries of a table,
+ * merged from all runs, are in order again with the new ones. A new number is the old less those
+ * removed before it: a count for each 64 bits, and their bits. */
 
 typedef struct copying {
     const bm_store_view *view;

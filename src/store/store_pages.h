@@ -1,10 +1,10 @@
 /* store_pages.h -- what LMDB's own calls tell of its file: each key with the place of its value,
- * the lists of free pages, and
- * so which pages hold LMDB's trees: those that are neither free nor a value's.
+ * the lists of free pages, and so which pages hold LMDB's trees: those that are neither free nor a
+ * value's.
  *
- * Nothing here knows what stands in a page of LMDB's. It hands out addresses in a map of its
- * own: which page of the file such
- * an address is of follows from comparing that page with those of our map. */
+ * Nothing here knows what stands in a page of LMDB's. It hands out addresses in a map of its own:
+ * which page of the file such an address is of follows from comparing that page with those of our
+ * map. */
 #ifndef BM_STORE_STORE_PAGES_H
 #define BM_STORE_STORE_PAGES_H
 
@@ -20,12 +20,9 @@
 /* store_env -- the environment of LMDB: transactions, and a map that grows before it is full.
  *
  * What is put goes into a transaction that is open until its values are 16 MiB; then it is
- * committed and the next
- * begun. None of these is waited for in the order of the disk, but each is whole: only
- * bm_store_env_commit
- * makes sure. The room that a transaction may take is added to the map before it begins, so that
- * MDB_MAP_FULL
- * cannot come in the midst of one. */
+ * committed and the next begun. None of these is waited for in the order of the disk, but each is
+ * whole: only bm_store_env_commit makes sure. The room that a transaction may take is added to the
+ * map before it begins, so that MDB_MAP_FULL cannot come in the midst of one. */
 
 /* The functions of liblmdb that the store calls; the library is opened with an index. */
 #define BM_LMDB_FUNCTIONS(X)                                                                       \
@@ -103,10 +100,8 @@ bm_status bm_store_env_read(bm_store_env *env, MDB_txn **out, bm_error *err);
 /* store_place -- the directory of an index: its files, and who holds them.
  *
  * A writer holds the directory itself with flock, so that nothing is left behind when it ends in
- * whatever way, and
- * its data file, which may have come there from another directory. A reader that has no slot in
- * lock.mdb holds
- * the data file shared, for which nothing is written. */
+ * whatever way, and its data file, which may have come there from another directory. A reader that
+ * has no slot in lock.mdb holds the data file shared, for which nothing is written. */
 
 /* LMDB's own names. */
 #define BM_STORE_DATA "data.mdb"
@@ -151,16 +146,13 @@ void bm_store_place_close(bm_store_place *place); /* {.dir = -1, .data = -1} is 
 /* store_record -- the record of the last commit: `last_commit`, a file of ours beside LMDB's two.
  *
  * It says which transaction the last commit was, which pages are LMDB's own then (its trees, its
- * lists of free pages) and
- * the sums of those pages as bytes. So nothing has to be known of what stands in them: where the
- * sums are right, the
- * pages are those that LMDB has written, and LMDB may read them. And where LMDB, misled by a
- * damaged first page, goes back to the
- * commit before, its transaction is older than the record's.
+ * lists of free pages) and the sums of those pages as bytes. So nothing has to be known of what
+ * stands in them: where the sums are right, the pages are those that LMDB has written, and LMDB may
+ * read them. And where LMDB, misled by a damaged first page, goes back to the commit before, its
+ * transaction is older than the record's.
  *
- * The file has two slots of BM_RECORD_SLOT bytes, which are written in turn, each with a sum of
- * its own: a record that was torn
- * leaves the one before. docs/formats.md has each byte. */
+ * The file has two slots of BM_RECORD_SLOT bytes, which are written in turn, each with a sum of its
+ * own: a record that was torn leaves the one before. docs/formats.md has each byte. */
 
 #define BM_RECORD_SLOT ((size_t)256 << 10)
 
@@ -235,10 +227,9 @@ bm_status bm_pages_read_in_child(const bm_store_place *place, bool slot, bm_erro
 
 /* store_state -- what a commit makes visible: the piece of state, 'S'.
  *
- * It names the runs of postings, and of the pieces of documents the last one, which may hold
- * more documents than there are: those of a
- * writer that was interrupted. What it does not name is a leaving. What was removed ('R') is put
- * in the transaction of the state, and needs no name.
+ * It names the runs of postings, and of the pieces of documents the last one, which may hold more
+ * documents than there are: those of a writer that was interrupted. What it does not name is a
+ * leaving. What was removed ('R') is put in the transaction of the state, and needs no name.
  *
  *     head; version, kind, bands, words (32 bits each); index, commit; documents, removed, empty,
  * shingles, text_bytes, next number; next run; first number of the last documents; runs (count),

@@ -177,8 +177,8 @@ static unsigned size_of(uint64_t n)
     return digits;
 }
 
-/* Choose the runs that begin with table `first` and become one; false: none, since there are few
- * of each size. */
+/* Choose the runs that begin with table `first` and become one; false: none, since there are few of
+ * each size. */
 static bool choose(const bm_state *state, uint64_t first, bm_merge_rule rule,
                    bool chosen[BM_STORE_RUNS])
 {
