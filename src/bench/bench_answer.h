@@ -9,8 +9,9 @@
  *
  *     arithmetic   shingles, at the rate of resident hashes; `dedup` has b * r permutations
  *     link         what must be sent (the lesser of hashes and texts), or comes back, over the
- * link's rate host         CPU seconds over threads, without those of the arithmetic disk the
- * documents and what the job writes, at the rates of the disk
+ *                  link's rate
+ *     host         CPU seconds over threads, without those of the arithmetic
+ *     disk         the documents and what the job writes, at the rates of the disk
  *
  * The longest binds. A job in the page cache waits for no disk: where the disk's part is longer
  * than the job took, the job is as fast as the disk. */

@@ -158,7 +158,7 @@ extern const bm_bench_work bm_bench_work_limit; /* ctx: a bm_bench_limit */
  *     native CPU           the signature loop without memory traffic, on the threads of the rows
  *     OpenCL, processors   the same loop on all processors that the device is made of
  *     OpenCL, GPU          computed: compute units * clock * 32-bit multiply-adds a clock /
- * permutations
+ *                          permutations
  *
  * A limit that is measured is measured in turns with the row that it is the limit of. */
 

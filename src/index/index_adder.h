@@ -3,9 +3,10 @@
  * Each document, in input order:
  *
  *     its id is there           error, or it is passed over, replaces the one that is there, or
- * gets the next free number (bm_duplicate_ids) unique, and it reaches    it is not added; a row
- * says its best match. With `replace` the document the threshold             of its own id is no
- * match else                      it is added
+ *                               gets the next free number (bm_duplicate_ids)
+ *     unique, and it reaches    it is not added; a row says its best match. With `replace` the
+ *     the threshold             document of its own id is no match
+ *     else                      it is added
  *
  * What batches there are changes nothing. One thread. */
 #ifndef BM_INDEX_INDEX_ADDER_H
@@ -92,8 +93,9 @@ bool bm_index_near_best(bm_index_near *near, size_t i, size_t but, size_t *best,
  * add came.
  *
  *     inputs   a name a line (escaped as in TSV); bm_store_doc.input is the number of the line,
- * from 0 adds     a line an add, the last 64 of them: what it is, how far it came, so that it can
- * go on
+ *              from 0
+ *     adds     a line an add, the last 64 of them: what it is, how far it came, so that it can
+ *              continue
  *
  * Inputs that are each one document (format files) are not listed: there the id says which it was.
  */

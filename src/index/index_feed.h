@@ -1,7 +1,7 @@
 /* index_feed.h -- documents of the inputs, gathered while those before them are being added.
  *
- *     ingest, on a thread of its own   -> [ filling ]   [ ready ] ->  the caller's thread, which
- * alone writes to the index
+ *     ingest, on a thread of its own   -> [ filling ]   [ ready ] ->   the caller's thread, which
+ *                                                                      alone writes to the index
  *
  * One is handed over when it is full; also when it is due, as long as it holds anything. */
 #ifndef BM_INDEX_INDEX_FEED_H

@@ -3,7 +3,8 @@
  *     hits of each band (search_hits.c), sorted    |  part 0  |   part 1   |  part 2 ...
  *     a part: its slices of all lists, merged, sorted, each hit once
  *             -> each number read once, in the order of the file, and compared with all that found
- * it answers of all parts -> by document, best first
+ *                it
+ *     answers of all parts -> by document, best first
  *
  * Parts are cut so that each has about as many hits; threads share them. What a part's answers are
  * does not depend on where it was cut, and the order at the end is total, so that neither threads

@@ -152,10 +152,10 @@ bm_status bm_hits_sort(uint64_t *list, size_t *n, bm_error *err);
  *                            in few                                rare: documents that have it
  *                            others                                kinds that have it
  *     kind                   documents of one size that lack the same of the core, and have the
- * same of the others place                  documents in the order of their kinds, then of their
- * numbers
+ *                            same of the others
+ *     place                  documents in the order of their kinds, then of their numbers
  *
- * Of signatures a shingle is a word at its place. */
+ * The shingles of signatures are words at their places. */
 
 /* --- one document --- */
 
@@ -239,14 +239,15 @@ void bm_search_block_count(const bm_search_block *block, const bm_search_cfg *cf
  *                              in some                 listed by kinds of documents
  *                              in very few             listed by documents
  *     kind                     documents of the same size that lack the same of the core and have
- * the same of the second who has a key            a bit a document, in the order of the kinds
+ *                              the same of the second
+ *     who has a key            a bit a document, in the order of the kinds
  *
  * A query counts what it shares with each kind, from the lists of the shingles that it has and of
  * those of the core that it lacks, then with the few documents that share a rare shingle with it.
  * What is counted is exact, so the similarity is that of two sets which are merged. n documents
  * that differ in one word are a few hundred kinds, however large n is.
  *
- * Which pairs are candidates is as ever: who shares a key. */
+ * Candidates are as ever the pairs that share a key. */
 
 typedef struct bm_found {
     uint32_t doc;

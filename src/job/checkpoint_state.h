@@ -1,9 +1,10 @@
 /* checkpoint_state.h -- what a checkpoint knows of itself, and the names of its files.
  *
  *     OUTPUT.partial/ .bandmill-journal     what the job is, then a line for each saved stage
- * (journal.h) .bandmill-documents   rows, ids, columns (checkpoint_state.h) .bandmill-sets shingle
- * sets (corpus.h); with --temp-dir there, as .bandmill-HASH-sets, HASH of the output's path
- *                     .bandmill-matches     edges or groups (checkpoint_state.h)
+ *                     .bandmill-documents   rows, ids, columns
+ *                     .bandmill-sets        shingle sets (corpus.h); with --temp-dir there, as
+ *                                           .bandmill-HASH-sets, HASH of the output's path
+ *                     .bandmill-matches     edges or groups
  *                     signatures.npy …      of sign: their first rows are saved with the documents
  */
 #ifndef BM_JOB_CHECKPOINT_STATE_H
@@ -121,10 +122,12 @@ bm_status bm_checkpoint_identity_check(const bm_job_context *job, bm_journal *jo
 /* checkpoint_line -- the lines of the journal that say how far a job has come.
  *
  *     documents  rows, skipped, complete, bytes and records of .bandmill-documents, the same of
- * sets arrays     sums of the rows of signatures.npy, content_hash.npy, band_keys.npy, which belong
- * to the documents of the next line; two numbers each place      input, bytes of its content, their
- * XXH3: behind the last of these documents broken     an input was broken behind the place matched
- * bytes and records of .bandmill-matches
+ *                sets
+ *     arrays     sums of the rows of signatures.npy, content_hash.npy, band_keys.npy, which belong
+ *                to the documents of the next line; two numbers each
+ *     place      input, bytes of its content, their XXH3: behind the last of these documents
+ *     broken     an input was broken behind the place
+ *     matched    bytes and records of .bandmill-matches
  *
  * Fields are parted by tabs; a later line stands for all it says again. */
 
@@ -145,7 +148,8 @@ bool bm_checkpoint_line_read(const char *line, bm_checkpoint_saved *saved);
  * columns of the corpus (but for sets, corpus.h).
  *
  *     record   header | rows | ids | content hashes or representatives | band keys | skipped
- * records | digests of the inputs | keys that rank   (one block of documents; spill_file.h)
+ *              records | digests of the inputs | keys that rank
+ *              (one block of documents; spill_file.h)
  *
  * Integers as they lie in memory: the file is for the same program on the same machine, which the
  * journal makes sure of. Threads: one at a time, while nobody adds. */

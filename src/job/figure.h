@@ -4,7 +4,7 @@
  * changes them.
  *
  *     counts  |        |   : 100 %        counts of pairs at the left, a curve's chance at the
- * right | ._     |   :
+ *             | ._     |   :              right
  *             |_|_|____|___: 0 %
  *              similarities  1            from `low` to 1 */
 #ifndef BM_OUTPUT_FIGURE_H

@@ -1,13 +1,13 @@
 /* job_steps.h -- the steps that jobs have in common, in one order:
  *
- *     settings      checked options (context/settings.h)
+ *     settings      checked options (settings.h)
  *     open          threads, meter
  *     inputs        files and their formats; no output may be one of them
  *     directory     the output's work directory, with what an interrupted job left there
  *     devices       those that sign
  *     ...           what the job is for
- *     finish        digests of the outputs, the report, what the caller writes, the renames into
- * place close */
+ *     finish        digests of the outputs, the report, what the caller writes, the renames
+ *     close */
 #ifndef BM_STEPS_JOB_STEPS_H
 #define BM_STEPS_JOB_STEPS_H
 

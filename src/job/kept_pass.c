@@ -4,11 +4,12 @@
  *     reading    | batch 0 | batch 1 | batch 2 |          one thread at a time
  *     split        [0     ]  [1     ]  [2     ]           any, and which records are kept
  *     in turn              0          1          2        places in the outputs, or what is
- * compressed write                 [0   ]     [1   ]             any, at these places
+ *                                                         compressed
+ *     write                    [0   ]     [1   ]             any, at these places
  *
- * What a batch brings are runs: records of one copy that lie side by side. Where a rule cannot say
- * where in the records it is, batches are split in turn too. The failure of the first batch that
- * fails is told. A batch whose record is longer than a batch is alone: the room for it is that of
+ * A batch brings runs: records of one copy that lie side by side. Where a rule cannot say where in
+ * the records it is, batches are split in turn too. The failure of the first batch that fails is
+ * reported. A batch whose record is longer than a batch is alone: the room for it is that of
  * the whole job.
  *
  * Tests: tests/unit/jobs/test_jobs.c, tests/unit/jobs/test_checkpoint.c

@@ -235,9 +235,10 @@ bm_status bm_against_check(const bm_against *against, const bm_settings *setting
 /* against_sets -- the inputs of signatures are read as they were when they were signed, through the
  * ingest.
  *
- *     rows of the directory    input 0  |   input 1   | input 2 ...       sources.tsv: how many of
- * each marked                    *    *  |             |    * read                     ----------
- * ----------          documents in order are rows in order
+ *     rows of the directory    input 0  |   input 1   | input 2 ...    sources.tsv: rows of each
+ *     marked                    *    *  |             |    *
+ *     read                     ----------             ----------       documents in order are rows
+ *                                                                      in order
  *
  * That a file is the one that was signed is known when its last byte was read, by its digest;
  * before that, a document that has another number of shingles tells that it is not. */

@@ -1,10 +1,10 @@
 /* annotation.h -- a record with its group: one field more at the end of a JSON object, three
  * columns more at the end of a row of tsv or csv. All other bytes stay.
  *
- *     {"id":"a","text":"..."}  ->
- * {"id":"a","text":"...","bandmill":{"group":1,"kept":false,"jaccard":0.843750}} id,text ->
- * id,text,bandmill_group,bandmill_kept,bandmill_jaccard a,...                    ->
- * a,...,1,false,0.843750
+ *     {"id":"a","text":"..."}  ->  {"id":"a","text":"...","bandmill":{"group":1,"kept":false,
+ *                                  "jaccard":0.843750}}
+ *     id,text                  ->  id,text,bandmill_group,bandmill_kept,bandmill_jaccard
+ *     a,...                    ->  a,...,1,false,0.843750
  *
  * In files of tables it is a column more, a struct of the three: what is put in there is a
  * bm_table_label.

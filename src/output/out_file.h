@@ -165,7 +165,7 @@ void bm_out_single_roll_back(struct bm_out_file *file);
 
 /* out_group -- single files of one job, which get their names together or not at all.
  *
- *     take, take, …   each is written and synced beside its target
+ *     add, add, …     each is written and synced beside its target
  *     place           all of them get their names; where one cannot, none has
  *     end             they stay; or, where something else failed meanwhile, all is as before
  *

@@ -5,9 +5,10 @@
  *     report.json, sources.tsv      page_dir.c       plan, words, sizes, inputs
  *     removed.tsv, groups.jsonl                      the largest groups; pairs to show; reasons
  *     pairs.tsv                                      similarities; pairs to show; stars, groups at
- * other thresholds the inputs                    page_texts.c     which of them are what they were;
- * texts and sets of documents shown a group                       page_graph.c     its links, what
- * holds it together, a drawing
+ *                                                    other thresholds
+ *     the inputs                    page_texts.c     which of them are what they were; texts and
+ *                                                    sets of documents shown
+ *     a group                       page_graph.c     its links, what holds it together, a drawing
  *
  *     page -> page_json.c                            a member a part of the page
  *          -> page.html, template.c                  for people
@@ -289,9 +290,9 @@ void bm_diff_text_reset(bm_diff_text *text);
  *     {{#has path}} …     it is there and not null
  *     {{#is path word}} … it is this word or number
  *     {{#each path}} …    for each element of an array, or member of an object; else, where there
- * is none
+ *                         is none
  *     {{#stream path}} …  for each object that the caller's `stream` makes of this name, so that
- * they are never all in memory
+ *                         they are never all in memory
  *
  * A path is a name or several with dots between them. Its first name is looked up in the element at
  * hand, then in what encloses that, at last in the whole object; with a dot before it (".name") in

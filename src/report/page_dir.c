@@ -2,10 +2,12 @@
  * only what will be shown stays in memory:
  *
  *     removed.tsv     the most chained; a sample; which kept documents have chained ones (their ids
- * stay) groups.jsonl    the largest groups; the largest that has chained documents; then the ids of
- * the largest removed.tsv     of the largest groups: why their documents went, the least like the
- * kept one pairs.tsv       similarities, the pairs just above the threshold; the pairs, for what
- * other thresholds would give
+ *                     stay)
+ *     groups.jsonl    the largest groups; the largest that has chained documents; then the ids of
+ *                     the largest
+ *     removed.tsv     of the largest groups: why their documents went, the least like the kept one
+ *     pairs.tsv       similarities, the pairs just above the threshold; the pairs, for what other
+ *                     thresholds would give
  *
  * A group at a higher threshold is a part of a group at the one that was used, so its pairs are all
  * there: components by a union-find a threshold. Stars are a walk in the order of the documents.

@@ -120,8 +120,8 @@ bool bm_piece_head_of(const void *piece, size_t size, bm_piece_kind kind, bm_pie
  *
  *     low    n times L bytes    the low 8*L bits of each hash
  *     high   bits, of a byte the lowest first: n ones and 2^(64-8L) - 1 zeros. The one of hash i
- * has as many zeros before it as the high 64-8L bits of the hash say; so it is bit (hash >> 8*L) +
- * i. The last byte's rest is 0
+ *            has as many zeros before it as the high 64-8L bits of the hash say; so it is bit
+ *            (hash >> 8*L) + i. The last byte's rest is 0
  *
  * L is what makes that the fewest bytes, of two such the larger: 8 (no bits at all) to 37 hashes, 7
  * to 8,160, then 6, 5, 4. 170 hashes take 1,244 bytes of 1,360. A set has one code, and any change
@@ -141,9 +141,10 @@ bool bm_set_code_read(const uint8_t *code, size_t size, size_t n, uint64_t *out)
 /* document_piece -- documents of consecutive numbers.
  *
  *     head
- *     offsets   n + 1 of 32 bits: where each document begins in the piece, and where the last one
- * ends documents each: sum (32 bits); content (two words of 64 bits), text_bytes, line (64), input,
- * n_shingles, bytes of the id (32); the id; the body, up to where the next one begins
+ *     offsets    n + 1 of 32 bits: where each document begins in the piece, and where the last
+ *                one ends
+ *     documents  each: sum (32 bits); content (two words of 64 bits), text_bytes, line (64), input,
+ *                n_shingles, bytes of the id (32); the id; the body, up to where the next begins
  *
  * The sum of a document is the low half of the XXH3_64bits of what follows it, with the document's
  * number as the seed.
@@ -202,9 +203,9 @@ bool bm_document_piece_valid(const bm_document_piece *piece);
 
 /* posting_piece -- (key, document number) entries, ascending by key, then number.
  *
- *     head, the first key of each block, its sum (bytes 2,072 on)    BM_PIECE_HEAD bytes, what is
- * not used 0 block 0 … 254, a page each                                     340 keys, 340 numbers,
- * 16 bytes of 0
+ *     head, the first key of each block,     BM_PIECE_HEAD bytes, what is not used 0
+ *     its sum (bytes 2,072 on)
+ *     block 0 … 254, a page each             340 keys, 340 numbers, 16 bytes of 0
  *
  * The last block has the rest of the entries, its keys and right behind them its numbers, and ends
  * the piece. A piece of up to BM_POSTING_SMALL entries is its head, its keys and its numbers, no
@@ -265,9 +266,11 @@ bool bm_posting_piece_valid(const bm_posting_piece *piece);
  *
  *     head      first, last: numbers of the documents that it is about; n: columns
  *     groups    their number (32 bits); of each its columns, rows and the most shingles of one
- * document (32 bits each) columns   of each, group by group, its document less the first (16 bits)
+ *               document (32 bits each)
+ *     columns   of each, group by group, its document less the first (16 bits)
  *     bits      of each group its rows, of as many bytes as its columns need, of a byte the lowest
- * bit first 0         7 bytes, so that the last row can be read as words
+ *               bit first
+ *     0         7 bytes, so that the last row can be read as words
  *
  * It is the compact bit-sliced index of COBS (T. Bingmann, P. Bradley, F. Gauger, Z. Iqbal, SPIRE
  * 2019) with one hash function: documents of like size share a group, whose rows are as many as

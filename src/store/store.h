@@ -2,15 +2,17 @@
  *
  * One directory with one environment of LMDB (data.mdb, lock.mdb), which gives atomic commits,
  * snapshots and any number of readers beside one writer, and the record of its last commit
- * (store_pages.h). What it keeps are pieces of about 1 MiB (bytes/piece.h), so that the tree of
+ * (store_pages.h). What it keeps are pieces of about 1 MiB (piece.h), so that the tree of
  * keys stays small: it is read whole when a view opens (store_snapshot.h).
  *
- *     table         key                        piece
- *     documents  'D' first number               documents (bytes/document_piece.h)
+ *     table      key                            piece
+ *     documents  'D' first number               documents (piece.h)
  *     postings   'P' run, table, first entry    (band key, number) entries; table `bands` is that
- * of ids, whose key is XXH3_64bits of the id (bytes/posting_piece.h) removed    'R' a bit for each
- * number state      'S'                            what is visible: facts, counts, runs, next
- * number, commit; notes of the caller's: inputs, how far an add has come
+ *                                               of ids, whose key is XXH3_64bits of the id
+ *     removed    'R'                            a bit for each number
+ *     state      'S'                            what is visible: facts, counts, runs, next number,
+ *                                               commit; notes of the caller's: inputs, how far an
+ *                                               add has come
  *
  * Entries of a batch are sorted into a run of their own; runs of like size are merged at the
  * commit, so that there are at most three of each power of four, and a look-up asks each. Pieces

@@ -232,8 +232,9 @@ bm_status bm_pages_read_in_child(const bm_store_place *place, bool slot, bm_erro
  * leaving. What was removed ('R') is put in the transaction of the state, and needs no name.
  *
  *     head; version, kind, bands, words (32 bits each); index, commit; documents, removed, empty,
- * shingles, text_bytes, next number; next run; first number of the last documents; runs (count),
- * bytes of each text (64 bits each) runs      number, first table, tables, entries     64 bits each
+ *     shingles, text_bytes, next number; next run; first number of the last documents; runs
+ *     (count), bytes of each text (64 bits each)
+ *     runs      number, first table, tables, entries     64 bits each
  *     texts     settings, inputs, adds
  *
  * Index and commit are what the record of the last commit says too (store_pages.h). */
