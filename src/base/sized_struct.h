@@ -28,6 +28,14 @@ typedef struct bm_sized_type {
  */
 void bm_sized_init(void *caller, size_t struct_size, const void *defaults, size_t whole);
 
+/* bm_NAME_options_init_sized, and NAME_defaults, with which it fills the caller's struct. */
+#define BM_OPTIONS_INIT(name, ...)                                                                 \
+    static const bm_##name##_options name##_defaults = {__VA_ARGS__};                              \
+    void bm_##name##_options_init_sized(bm_##name##_options *options, size_t struct_size)          \
+    {                                                                                              \
+        bm_sized_init(options, struct_size, &name##_defaults, sizeof name##_defaults);             \
+    }
+
 /* BM_ERR_USAGE: there is no struct, or its struct_size is less than the least (so it was not
  * initialised). */
 bm_status bm_sized_check(const void *caller, bm_sized_type type, bm_error *err);

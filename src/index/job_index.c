@@ -426,17 +426,12 @@ bm_status bm_job_index_compact(const bm_index_compact_options *options, bm_summa
 
 /* index_check -- all of the file, as the store checks it, and the settings that stand in it. */
 
-static const bm_index_check_options defaults = {.resources = BM_RESOURCE_DEFAULTS};
-
-void bm_index_check_options_init_sized(bm_index_check_options *options, size_t struct_size)
-{
-    bm_sized_init(options, struct_size, &defaults, sizeof defaults);
-}
+BM_OPTIONS_INIT(index_check, .resources = BM_RESOURCE_DEFAULTS)
 
 static bm_status accept_options(const bm_index_check_options *options, bm_index_check_options *o,
                                 bm_error *err)
 {
-    *o = defaults;
+    *o = index_check_defaults;
     BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_index_check_options, callbacks), o, err));
     const bm_option_parts parts = {.resources = &o->resources, .callbacks = &o->callbacks};
     BM_TRY(bm_option_parts_check(&parts, err));
@@ -456,10 +451,7 @@ static void report_wrong(void *ctx, const char *what)
 static bm_status check_settings(const bm_index_check_options *o, const char *path, bm_error *err)
 {
     bm_store *store = NULL;
-    bm_settings settings = {.input = BM_INPUT_DEFAULTS,
-                            .text = BM_TEXT_DEFAULTS,
-                            .sketch = BM_SKETCH_DEFAULTS,
-                            .bands = BM_BAND_DEFAULTS};
+    bm_settings settings = {BM_DOCUMENT_DEFAULTS};
     const bm_store_cfg cfg = {.mode = BM_STORE_READ};
     bm_error why = {0};
     bm_status status = BM_OK;

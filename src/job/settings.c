@@ -437,38 +437,16 @@ void bm_settings_list(const bm_settings *settings, bm_format format, bm_setting_
 
 /* settings_index -- options of the calls of index.h to settings. */
 
-static const bm_index_build_options build_defaults = {.input = BM_INPUT_DEFAULTS,
-                                                      .text = BM_TEXT_DEFAULTS,
-                                                      .sketch = BM_SKETCH_DEFAULTS,
-                                                      .bands = BM_BAND_DEFAULTS,
-                                                      .resources = BM_RESOURCE_DEFAULTS};
-static const bm_index_add_options add_defaults = {.input = BM_INPUT_DEFAULTS,
-                                                  .text = BM_TEXT_DEFAULTS,
-                                                  .sketch = BM_SKETCH_DEFAULTS,
-                                                  .bands = BM_BAND_DEFAULTS,
-                                                  .resources = BM_RESOURCE_DEFAULTS};
-static const bm_index_remove_options remove_defaults = {.resources = BM_RESOURCE_DEFAULTS};
-static const bm_index_compact_options compact_defaults = {.resources = BM_RESOURCE_DEFAULTS};
+/* The parts of the options of documents. */
+#define DOCUMENT_PARTS(o)                                                                          \
+    .input = (o).input, .text = (o).text, .sketch = (o).sketch, .bands = (o).bands,                \
+    .device = (o).device, .resources = (o).resources, .output = (o).output,                        \
+    .callbacks = (o).callbacks
 
-void bm_index_build_options_init_sized(bm_index_build_options *options, size_t struct_size)
-{
-    bm_sized_init(options, struct_size, &build_defaults, sizeof build_defaults);
-}
-
-void bm_index_add_options_init_sized(bm_index_add_options *options, size_t struct_size)
-{
-    bm_sized_init(options, struct_size, &add_defaults, sizeof add_defaults);
-}
-
-void bm_index_remove_options_init_sized(bm_index_remove_options *options, size_t struct_size)
-{
-    bm_sized_init(options, struct_size, &remove_defaults, sizeof remove_defaults);
-}
-
-void bm_index_compact_options_init_sized(bm_index_compact_options *options, size_t struct_size)
-{
-    bm_sized_init(options, struct_size, &compact_defaults, sizeof compact_defaults);
-}
+BM_OPTIONS_INIT(index_build, BM_DOCUMENT_DEFAULTS, .resources = BM_RESOURCE_DEFAULTS)
+BM_OPTIONS_INIT(index_add, BM_DOCUMENT_DEFAULTS, .resources = BM_RESOURCE_DEFAULTS)
+BM_OPTIONS_INIT(index_remove, .resources = BM_RESOURCE_DEFAULTS)
+BM_OPTIONS_INIT(index_compact, .resources = BM_RESOURCE_DEFAULTS)
 
 static bm_status check_path(const char *path, bm_error *err)
 {
@@ -478,17 +456,10 @@ static bm_status check_path(const char *path, bm_error *err)
 bm_status bm_settings_of_index_build(const bm_index_build_options *options, bm_settings *out,
                                      bm_error *err)
 {
-    bm_index_build_options o = build_defaults;
+    bm_index_build_options o = index_build_defaults;
     BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_index_build_options, set_fields), &o, err));
     *out = (bm_settings){.kind = BM_JOB_INDEX_BUILD,
-                         .input = o.input,
-                         .text = o.text,
-                         .sketch = o.sketch,
-                         .bands = o.bands,
-                         .device = o.device,
-                         .resources = o.resources,
-                         .output = o.output,
-                         .callbacks = o.callbacks,
+                         DOCUMENT_PARTS(o),
                          .recorded = {.set_fields = o.set_fields, .sources = o.sources},
                          .index = {.store = o.store}};
     const bm_option_parts parts = bm_settings_parts(out);
@@ -523,19 +494,12 @@ static bm_status check_add(const bm_index_add_options *o, bm_error *err)
 bm_status bm_settings_of_index_add(const bm_index_add_options *options, bm_settings *out,
                                    bm_error *err)
 {
-    bm_index_add_options o = add_defaults;
+    bm_index_add_options o = index_add_defaults;
     BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_index_add_options, set_fields), &o, err));
     *out = (bm_settings){
         .kind = BM_JOB_INDEX_ADD,
-        .input = o.input,
-        .text = o.text,
-        .sketch = o.sketch,
-        .bands = o.bands,
+        DOCUMENT_PARTS(o),
         .results = {.resume = o.resume, .json = o.json, .write = o.write, .write_ctx = o.write_ctx},
-        .device = o.device,
-        .resources = o.resources,
-        .output = o.output,
-        .callbacks = o.callbacks,
         .recorded = {.set_fields = o.set_fields, .sources = o.sources},
         .index = {.unique = o.unique, .follow = o.follow, .threshold = o.threshold},
     };
@@ -569,7 +533,7 @@ static bm_status resolve_plain(bm_settings *out, const char *path, bm_error *err
 bm_status bm_settings_of_index_remove(const bm_index_remove_options *options, bm_settings *out,
                                       bm_index_remove_options *taken, bm_error *err)
 {
-    bm_index_remove_options o = remove_defaults;
+    bm_index_remove_options o = index_remove_defaults;
     BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_index_remove_options, callbacks), &o, err));
     *out = (bm_settings){.kind = BM_JOB_INDEX_REMOVE,
                          .resources = o.resources,
@@ -588,7 +552,7 @@ out:
 bm_status bm_settings_of_index_compact(const bm_index_compact_options *options, bm_settings *out,
                                        bm_error *err)
 {
-    bm_index_compact_options o = compact_defaults;
+    bm_index_compact_options o = index_compact_defaults;
     BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_index_compact_options, callbacks), &o, err));
     *out = (bm_settings){.kind = BM_JOB_INDEX_COMPACT,
                          .resources = o.resources,
@@ -599,16 +563,7 @@ bm_status bm_settings_of_index_compact(const bm_index_compact_options *options, 
 
 /* settings_query -- options of a query to settings. */
 
-static const bm_query_options query_defaults = {.input = BM_INPUT_DEFAULTS,
-                                                .text = BM_TEXT_DEFAULTS,
-                                                .sketch = BM_SKETCH_DEFAULTS,
-                                                .bands = BM_BAND_DEFAULTS,
-                                                .resources = BM_RESOURCE_DEFAULTS};
-
-void bm_query_options_init_sized(bm_query_options *options, size_t struct_size)
-{
-    bm_sized_init(options, struct_size, &query_defaults, sizeof query_defaults);
-}
+BM_OPTIONS_INIT(query, BM_DOCUMENT_DEFAULTS, .resources = BM_RESOURCE_DEFAULTS)
 
 bm_status bm_answer_rule_check(const bm_answer_rule *rule, bm_error *err)
 {
@@ -669,16 +624,9 @@ bm_status bm_settings_of_query(const bm_query_options *options, bm_settings *out
     bm_query_options o = query_defaults;
     BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_query_options, set_fields), &o, err));
     *out = (bm_settings){.kind = BM_JOB_QUERY,
-                         .input = o.input,
-                         .text = o.text,
-                         .sketch = o.sketch,
-                         .bands = o.bands,
+                         DOCUMENT_PARTS(o),
                          .pairs = {.verify = o.verify, .measure = o.answers.measure},
                          .results = {.json = o.json, .write = o.write, .write_ctx = o.write_ctx},
-                         .device = o.device,
-                         .resources = o.resources,
-                         .output = o.output,
-                         .callbacks = o.callbacks,
                          .recorded = {.set_fields = o.set_fields},
                          .index = {.query = {.index = o.path,
                                              .targets = o.targets,
@@ -706,49 +654,12 @@ out:
 
 /* --- defaults --- */
 
-static const bm_sign_options sign_defaults = {.input = BM_INPUT_DEFAULTS,
-                                              .text = BM_TEXT_DEFAULTS,
-                                              .sketch = BM_SKETCH_DEFAULTS,
-                                              .bands = BM_BAND_DEFAULTS,
-                                              .resources = BM_RESOURCE_DEFAULTS};
-static const bm_dedup_options dedup_defaults = {.input = BM_INPUT_DEFAULTS,
-                                                .text = BM_TEXT_DEFAULTS,
-                                                .sketch = BM_SKETCH_DEFAULTS,
-                                                .bands = BM_BAND_DEFAULTS,
-                                                .resources = BM_RESOURCE_DEFAULTS,
-                                                .removed = BM_KEPT_NO};
-static const bm_pairs_options pairs_defaults = {.input = BM_INPUT_DEFAULTS,
-                                                .text = BM_TEXT_DEFAULTS,
-                                                .sketch = BM_SKETCH_DEFAULTS,
-                                                .bands = BM_BAND_DEFAULTS,
-                                                .resources = BM_RESOURCE_DEFAULTS};
-static const bm_filter_options filter_defaults = {.resources = BM_RESOURCE_DEFAULTS};
-static const bm_explain_options explain_defaults = {.resources = BM_RESOURCE_DEFAULTS};
-
-void bm_sign_options_init_sized(bm_sign_options *options, size_t struct_size)
-{
-    bm_sized_init(options, struct_size, &sign_defaults, sizeof sign_defaults);
-}
-
-void bm_dedup_options_init_sized(bm_dedup_options *options, size_t struct_size)
-{
-    bm_sized_init(options, struct_size, &dedup_defaults, sizeof dedup_defaults);
-}
-
-void bm_pairs_options_init_sized(bm_pairs_options *options, size_t struct_size)
-{
-    bm_sized_init(options, struct_size, &pairs_defaults, sizeof pairs_defaults);
-}
-
-void bm_filter_options_init_sized(bm_filter_options *options, size_t struct_size)
-{
-    bm_sized_init(options, struct_size, &filter_defaults, sizeof filter_defaults);
-}
-
-void bm_explain_options_init_sized(bm_explain_options *options, size_t struct_size)
-{
-    bm_sized_init(options, struct_size, &explain_defaults, sizeof explain_defaults);
-}
+BM_OPTIONS_INIT(sign, BM_DOCUMENT_DEFAULTS, .resources = BM_RESOURCE_DEFAULTS)
+BM_OPTIONS_INIT(dedup, BM_DOCUMENT_DEFAULTS, .resources = BM_RESOURCE_DEFAULTS,
+                .removed = BM_KEPT_NO)
+BM_OPTIONS_INIT(pairs, BM_DOCUMENT_DEFAULTS, .resources = BM_RESOURCE_DEFAULTS)
+BM_OPTIONS_INIT(filter, .resources = BM_RESOURCE_DEFAULTS)
+BM_OPTIONS_INIT(explain, .resources = BM_RESOURCE_DEFAULTS)
 
 /* --- memory and places --- */
 
@@ -945,18 +856,11 @@ static bm_status accept_sign(const bm_sign_options *options, bm_settings *out, b
     bm_sign_options o = sign_defaults;
     BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_sign_options, callbacks), &o, err));
     *out = (bm_settings){.kind = BM_JOB_SIGN,
-                         .input = o.input,
-                         .text = o.text,
-                         .sketch = o.sketch,
-                         .bands = o.bands,
+                         DOCUMENT_PARTS(o),
                          .results = {.band_keys = o.band_keys,
                                      .resume = o.resume,
                                      .shard = o.shard,
                                      .n_shards = o.n_shards},
-                         .device = o.device,
-                         .resources = o.resources,
-                         .output = o.output,
-                         .callbacks = o.callbacks,
                          .recorded = {.set_fields = o.set_fields}};
     return bm_option_set_fields_check(o.set_fields, err);
 }
@@ -1087,10 +991,7 @@ bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out
     bm_dedup_options o = dedup_defaults;
     BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_dedup_options, callbacks), &o, err));
     *out = (bm_settings){.kind = BM_JOB_DEDUP,
-                         .input = o.input,
-                         .text = o.text,
-                         .sketch = o.sketch,
-                         .bands = o.bands,
+                         DOCUMENT_PARTS(o),
                          .pairs = {.verify = o.verify,
                                    .cluster = o.cluster,
                                    .keep = keep_of(&o),
@@ -1105,10 +1006,6 @@ bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out
                                      .resume = o.resume,
                                      .write = o.output.path == NULL ? o.write : NULL,
                                      .write_ctx = o.write_ctx},
-                         .device = o.device,
-                         .resources = o.resources,
-                         .output = o.output,
-                         .callbacks = o.callbacks,
                          .recorded = {.set_fields = o.set_fields, .sources = o.sources}};
     const bm_option_parts parts = bm_settings_parts(out);
     BM_TRY(out->results.write != NULL ? check_stream(out, err) : check_has_output(out, err));
@@ -1149,10 +1046,7 @@ bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out
     BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_pairs_options, callbacks), &o, err));
     *out = (bm_settings){
         .kind = BM_JOB_PAIRS,
-        .input = o.input,
-        .text = o.text,
-        .sketch = o.sketch,
-        .bands = o.bands,
+        DOCUMENT_PARTS(o),
         .pairs = {.candidates = o.candidates,
                   .measure = o.measure,
                   .verify = o.verify,
@@ -1164,10 +1058,6 @@ bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out
                     .write_ctx = o.write_ctx,
                     .histogram = o.histogram,
                     .histogram_svg = o.histogram_svg},
-        .device = o.device,
-        .resources = o.resources,
-        .output = o.output,
-        .callbacks = o.callbacks,
         .recorded = {.set_fields = o.set_fields, .sources = o.sources, .read_twice = o.edit}};
     if (o.candidates == BM_CANDIDATES_LENGTH || o.measure == BM_MEASURE_CONTAINMENT)
         out->pairs.candidates = BM_CANDIDATES_ALL;
@@ -1201,10 +1091,7 @@ bm_status bm_settings_of_filter(const bm_filter_options *options, bm_settings *o
     bm_filter_options o = filter_defaults;
     BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_filter_options, callbacks), &o, err));
     *out = (bm_settings){.kind = BM_JOB_FILTER,
-                         .input = BM_INPUT_DEFAULTS,
-                         .text = BM_TEXT_DEFAULTS,
-                         .sketch = BM_SKETCH_DEFAULTS,
-                         .bands = BM_BAND_DEFAULTS,
+                         BM_DOCUMENT_DEFAULTS,
                          .results = {.kept = o.kept, .annotate = o.annotate},
                          .resources = o.resources,
                          .output = o.output,
@@ -1234,10 +1121,7 @@ bm_status bm_settings_of_explain(const bm_explain_options *options, bm_settings 
     bm_explain_options o = explain_defaults;
     BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_explain_options, callbacks), &o, err));
     *out = (bm_settings){.kind = BM_JOB_EXPLAIN,
-                         .input = BM_INPUT_DEFAULTS,
-                         .text = BM_TEXT_DEFAULTS,
-                         .sketch = BM_SKETCH_DEFAULTS,
-                         .bands = BM_BAND_DEFAULTS,
+                         BM_DOCUMENT_DEFAULTS,
                          .device = o.device,
                          .resources = o.resources,
                          .output = o.output,

@@ -482,12 +482,7 @@ out:
     return bm_rows_end(&rows, status, err);
 }
 
-static const bm_cluster_options defaults = {0};
-
-void bm_cluster_options_init_sized(bm_cluster_options *options, size_t struct_size)
-{
-    bm_sized_init(options, struct_size, &defaults, sizeof defaults);
-}
+BM_OPTIONS_INIT(cluster, 0)
 
 static bm_status check_options(const bm_cluster_options *o, bm_error *err)
 {
@@ -512,7 +507,7 @@ static bm_status check_options(const bm_cluster_options *o, bm_error *err)
 bm_status bm_cluster_pairs(const bm_cluster_options *options, bm_cluster_summary *out,
                            bm_error *err)
 {
-    bm_cluster_options used = defaults;
+    bm_cluster_options used = cluster_defaults;
     BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_cluster_options, callbacks), &used, err));
     BM_TRY(check_options(&used, err));
     if (out != NULL)

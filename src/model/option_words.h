@@ -48,6 +48,10 @@ static inline bool bm_verify_reads_sets(bm_verify verify)
     {                                                                                              \
         .threshold = 0.8, .recall = 0.95                                                           \
     }
+/* The parts that every job over documents has. */
+#define BM_DOCUMENT_DEFAULTS                                                                       \
+    .input = BM_INPUT_DEFAULTS, .text = BM_TEXT_DEFAULTS, .sketch = BM_SKETCH_DEFAULTS,            \
+    .bands = BM_BAND_DEFAULTS
 #define BM_RESOURCE_DEFAULTS                                                                       \
     {                                                                                              \
         .checkpoint_seconds = -1                                                                   \

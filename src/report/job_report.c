@@ -25,17 +25,8 @@
 
 #define SHOWN_MAX 100000u
 
-static const bm_report_options report_defaults = {.groups = 20,
-                                                  .pairs = 20,
-                                                  .text_bytes = 2000,
-                                                  .sample = 20,
-                                                  .sample_seed = 1,
-                                                  .resources = BM_RESOURCE_DEFAULTS};
-
-void bm_report_options_init_sized(bm_report_options *options, size_t struct_size)
-{
-    bm_sized_init(options, struct_size, &report_defaults, sizeof report_defaults);
-}
+BM_OPTIONS_INIT(report, .groups = 20, .pairs = 20, .text_bytes = 2000, .sample = 20,
+                .sample_seed = 1, .resources = BM_RESOURCE_DEFAULTS)
 
 static bm_status check_options(const bm_report_options *o, bm_error *err)
 {
