@@ -186,12 +186,6 @@ typedef struct exchange {
     bm_error error;
 } exchange;
 
-static bool is_full(const bm_index_feed *feed, const bm_gathered *g)
-{
-    return g->n > 0 && (bm_gathered_is_full(g, &feed->shape, feed->full_bytes) ||
-                        g->input_bytes >= feed->full_input || g->n >= BM_DOCS_MAX / 2);
-}
-
 static bm_gathered *detach_filling(exchange *x)
 {
     bm_gathered *g = x->filling;
@@ -236,7 +230,10 @@ static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_
         BM_TRY_OUT(bm_gathered_add(x->filling, &x->feed->shape, batch, err));
     x->filling->records = x->feed->job->counts.records;
     pthread_cond_broadcast(&x->moved); /* it may be due */
-    if (is_full(x->feed, x->filling))
+    const bm_index_feed *feed = x->feed;
+    const bm_gathered *g = x->filling;
+    if (g->n > 0 && (bm_gathered_is_full(g, &feed->shape, feed->full_bytes) ||
+                     g->input_bytes >= feed->full_input || g->n >= BM_DOCS_MAX / 2))
         hand_over(x);
 out:
     pthread_mutex_unlock(&x->lock);

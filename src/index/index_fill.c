@@ -33,16 +33,6 @@ void bm_index_sources_reset(bm_index_sources *sources)
     *sources = (bm_index_sources){0};
 }
 
-static bm_status list_manifests(bm_sign_dir *const *dirs, size_t n, bm_index_sources *out,
-                                bm_error *err)
-{
-    BM_TRY(bm_new(&out->manifests, n, err));
-    for (size_t i = 0; i < n; i++)
-        out->manifests[i] = bm_sign_dir_manifest(dirs[i]);
-    out->recipe = (bm_recipe){.manifests = out->manifests, .n = n};
-    return BM_OK;
-}
-
 bm_status bm_index_sources_resolve(bm_sign_dir *const *dirs, size_t n, bm_settings *settings,
                                    bm_index_sources *out, bm_error *err)
 {
@@ -50,7 +40,10 @@ bm_status bm_index_sources_resolve(bm_sign_dir *const *dirs, size_t n, bm_settin
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_job_context_check_outputs(settings, settings->input.paths,
                                             settings->input.n_paths, err));
-    BM_TRY_OUT(list_manifests(dirs, n, out, err));
+    BM_TRY_OUT(bm_new(&out->manifests, n, err));
+    for (size_t i = 0; i < n; i++)
+        out->manifests[i] = bm_sign_dir_manifest(dirs[i]);
+    out->recipe = (bm_recipe){.manifests = out->manifests, .n = n};
     BM_TRY_OUT(bm_recipe_apply(&out->recipe, &are, err));
     BM_TRY_OUT(bm_recorded_options_check(settings, &are, bm_sign_dir_path(dirs[0]), err));
     BM_TRY_OUT(bm_recipe_find(&out->recipe, &are, err));
@@ -356,15 +349,6 @@ static bm_status write_batch(follow *f, bm_error *err)
     return status;
 }
 
-static bm_status begin_batch(follow *f, bm_error *err)
-{
-    if (f->begun)
-        return BM_OK;
-    bm_status status = bm_index_adder_begin_batch(f->adder, &f->batch, BATCH_DOCS, err);
-    f->begun = status == BM_OK;
-    return status;
-}
-
 /* A copy, freed with the batch; NULL: no memory. */
 static void *own(follow *f, const void *data, size_t len)
 {
@@ -437,7 +421,9 @@ static bool on_wait(void *ctx)
 static bm_status add(void *ctx, const bm_record *record, bm_error *err)
 {
     follow *f = ctx;
-    BM_TRY(begin_batch(f, err));
+    if (!f->begun)
+        BM_TRY(bm_index_adder_begin_batch(f->adder, &f->batch, BATCH_DOCS, err));
+    f->begun = true;
     BM_TRY(append(f, record, err));
     const size_t last = f->batch.n - 1;
     bm_status status = bm_index_adder_add_one(f->adder, &f->batch, err);
@@ -516,15 +502,6 @@ out:
     return BM_OK;
 }
 
-static bm_status begin_rows(bm_index_adder *a, const bm_settings *s, bm_error *err)
-{
-    a->rows.write = s->results.write;
-    a->rows.write_ctx = s->results.write_ctx;
-    if (!s->index.unique || s->index.follow || s->results.json)
-        return BM_OK;
-    return bm_buf_add_format(&a->rows.buf, err, "%s\n", bm_table_header(BM_TABLE_ANSWERS));
-}
-
 static bm_status read_all(const bm_index_fill *fill, bm_index_adder *a, bm_error *err)
 {
     bm_job_context *job = &fill->job->context;
@@ -571,7 +548,10 @@ bm_status bm_index_fill_run(const bm_index_fill *fill, bm_error *err)
                                     (s->index.unique ? shares.search : 0));
     bm_status status = BM_OK;
     BM_TRY_OUT(read_index(fill, &a, err));
-    BM_TRY_OUT(begin_rows(&a, s, err));
+    a.rows.write = s->results.write;
+    a.rows.write_ctx = s->results.write_ctx;
+    if (s->index.unique && !s->index.follow && !s->results.json)
+        BM_TRY_OUT(bm_buf_add_format(&a.rows.buf, err, "%s\n", bm_table_header(BM_TABLE_ANSWERS)));
     status = read_and_add(fill, &a, err);
 out:
     job->counts.results.index = a.counts;

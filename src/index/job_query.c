@@ -560,20 +560,15 @@ static bm_status open_rows(query_query *q, bm_error *err)
                             &q->rows.file, err);
 }
 
-/* A driver takes longer to start than the native CPU for so little. */
-static void choose_device(query_query *q)
-{
-    bm_settings *s = q->settings;
-    if (s->device.device == NULL && bm_input_set_total_bytes(q->job.context.inputs.set) < FEW_BYTES)
-        s->device.device = "cpu";
-}
-
 static bm_status answer_documents(query_query *q, bm_error *err)
 {
     const bm_index_shares shares = bm_index_share(q->settings->memory);
     const bm_query_documents documents = {
         .job = &q->job.context, .search = &q->search, .rows = &q->answers, .gather = shares.gather};
-    choose_device(q);
+    /* A driver takes longer to start than the native CPU for so little. */
+    if (q->settings->device.device == NULL &&
+        bm_input_set_total_bytes(q->job.context.inputs.set) < FEW_BYTES)
+        q->settings->device.device = "cpu";
     BM_TRY(bm_job_begin(&q->job, BM_STEP_DEVICES | BM_STEP_KEYS, err));
     bm_job_context_reserve(&q->job.context, 2 * shares.gather + shares.search);
     bm_job_context_stage(&q->job.context, BM_STAGE_QUERY, "bytes");

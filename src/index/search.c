@@ -143,11 +143,6 @@ static bm_status filter_documents(scanning *s, bm_error *err)
                : bm_pool_for(cfg->pool, (bm_pool_split){n_filters, 1}, ask_filters, s, err);
 }
 
-static bool may_contain(const scanning *s, uint32_t number)
-{
-    return s->maybe == NULL || (s->maybe[number / 8] >> number % 8 & 1) != 0;
-}
-
 /* --- documents --- */
 
 /* The queries that the document found last contains. */
@@ -186,7 +181,7 @@ static bm_status scan_part(scanning *s, uint32_t begin, uint32_t end, bm_found_l
         bm_store_doc doc;
         if (s->maybe != NULL && number % 8 == 0 && s->maybe[number / 8] == 0 && end - number > 8)
             number += 7;
-        if (!may_contain(s, number))
+        if (s->maybe != NULL && (s->maybe[number / 8] >> number % 8 & 1) == 0)
             continue;
         if (!s->scan->alone && atomic_load(&s->n_found) > s->scan->most)
             break;
@@ -517,12 +512,6 @@ static bm_status order_answers(const search *s, bm_search_result *result, bm_err
     return status;
 }
 
-/* All that was found, list by list: of parts, then of crowds; or of a scan. */
-static size_t found_lists(const search *s)
-{
-    return s->n_parts + s->crowds.n_found + s->scan.n_found;
-}
-
 static const bm_found_list *found_at(const search *s, size_t i)
 {
     if (s->scan.n_found > 0)
@@ -532,7 +521,7 @@ static const bm_found_list *found_at(const search *s, size_t i)
 
 static bm_status collect_answers(const search *s, size_t n, bm_search_result *result, bm_error *err)
 {
-    const size_t n_lists = found_lists(s);
+    const size_t n_lists = s->n_parts + s->crowds.n_found + s->scan.n_found;
     size_t all = 0;
     for (size_t i = 0; i < n_lists; i++)
         all += found_at(s, i)->n;

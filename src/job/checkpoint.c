@@ -78,14 +78,6 @@ static bool is_whole(const char *target, const bm_manifest *report)
     return whole;
 }
 
-static bm_status work_of(const char *target, char **out, bm_error *err)
-{
-    size_t len = strlen(target);
-    while (len > 1 && target[len - 1] == '/')
-        len--;
-    return bm_string_format(out, err, "%.*s.partial", (int)len, target);
-}
-
 /* A journal goes before the rename: where one stands, `force` was to replace what is there with
  * work that is not done. */
 static bm_status has_journal(const char *work, bool *out, bm_error *err)
@@ -122,11 +114,13 @@ out:
 
 bm_status bm_checkpoint_done(const bm_job_context *job, bm_summary **out, bm_error *err)
 {
+    const char *target = job->settings->output.path;
     char *work = NULL;
     bool journal = false;
     *out = NULL;
     bm_status status = BM_OK;
-    BM_TRY_OUT(work_of(job->settings->output.path, &work, err));
+    BM_TRY_OUT(
+        bm_string_format(&work, err, "%.*s.partial", (int)bm_path_plain_len(target), target));
     BM_TRY_OUT(has_journal(work, &journal, err));
     if (!journal)
         BM_TRY_OUT(compare(job, out, err));
@@ -336,14 +330,6 @@ out:
     return status;
 }
 
-/* The killed job's outputs are written anew, but for the arrays of sign. */
-static bm_status clear_outputs(bm_checkpoint *checkpoint, bm_error *err)
-{
-    static const char *const arrays[] = {BM_FILE_SIGNATURES, BM_FILE_CONTENT, BM_FILE_BAND_KEYS};
-    const size_t n = checkpoint->corpus == NULL ? sizeof arrays / sizeof arrays[0] : 0;
-    return bm_out_dir_clear(checkpoint->dir, arrays, n, err);
-}
-
 bm_status bm_checkpoint_load(bm_checkpoint *checkpoint, bm_corpus *corpus, bm_error *err)
 {
     bm_job_context *job = checkpoint->job;
@@ -364,7 +350,10 @@ bm_status bm_checkpoint_load(bm_checkpoint *checkpoint, bm_corpus *corpus, bm_er
                           "%zu documents are saved, %" PRIu64 " in the journal (start again "
                           "with `force`)",
                           job->docs.n, checkpoint->saved.docs);
-    BM_TRY(clear_outputs(checkpoint, err));
+    /* The killed job's outputs are written anew, but for the arrays of sign. */
+    static const char *const arrays[] = {BM_FILE_SIGNATURES, BM_FILE_CONTENT, BM_FILE_BAND_KEYS};
+    BM_TRY(bm_out_dir_clear(checkpoint->dir, arrays,
+                            corpus == NULL ? sizeof arrays / sizeof arrays[0] : 0, err));
     job->stats.n_resumed = job->docs.n;
     checkpoint->read_all = checkpoint->saved.complete;
     checkpoint->last = bm_clock_seconds();

@@ -265,14 +265,6 @@ static void on_setting(void *ctx, const bm_setting *setting)
     bm_buf_reset(&json.buf);
 }
 
-static bm_status each_setting(const bm_job_context *job, line_fn *fn, void *ctx, bm_error *err)
-{
-    setting_lines lines = {.fn = fn, .ctx = ctx, .err = err};
-    bm_settings_list(job->settings, bm_job_context_format(job), on_setting, &lines);
-    bm_buf_reset(&lines.line);
-    return lines.status;
-}
-
 static bm_status each_line(const bm_job_context *job, line_fn *fn, void *ctx, bm_error *err)
 {
     const bm_version_info *version = bm_version();
@@ -289,7 +281,10 @@ static bm_status each_line(const bm_job_context *job, line_fn *fn, void *ctx, bm
 out:
     bm_buf_reset(&line);
     BM_TRY(status);
-    BM_TRY(each_setting(job, fn, ctx, err));
+    setting_lines lines = {.fn = fn, .ctx = ctx, .err = err};
+    bm_settings_list(job->settings, bm_job_context_format(job), on_setting, &lines);
+    bm_buf_reset(&lines.line);
+    BM_TRY(lines.status);
     return each_input(job, fn, ctx, err);
 }
 
@@ -401,14 +396,6 @@ static bm_status compare_line(void *ctx, const char *line, bm_error *err)
                  : fail_difference(was, line, err);
 }
 
-/* Inputs that are others from now on. */
-static bm_status note_repaired(const bm_buf *lines, bm_journal *journal, bm_error *err)
-{
-    for (size_t at = 0; at < lines->len; at += strlen(lines->data + at) + 1)
-        BM_TRY(bm_journal_add(journal, lines->data + at, err));
-    return BM_OK;
-}
-
 bm_status bm_checkpoint_identity_check(const bm_job_context *job, bm_journal *journal,
                                        const bm_checkpoint_saved *saved, size_t *n_lines,
                                        bm_error *err)
@@ -425,7 +412,8 @@ bm_status bm_checkpoint_identity_check(const bm_job_context *job, bm_journal *jo
                                "start again with `force`)",
                                more + strlen("input\t")));
     }
-    status = note_repaired(&c.repaired, journal, err);
+    for (size_t at = 0; at < c.repaired.len; at += strlen(c.repaired.data + at) + 1)
+        BM_TRY_OUT(bm_journal_add(journal, c.repaired.data + at, err));
 out:
     bm_buf_reset(&c.repaired);
     return status;
@@ -906,15 +894,6 @@ static bm_status put_skipped(const bm_doc_table *docs, size_t first, bm_buf *out
     return BM_OK;
 }
 
-/* The keys of the block's documents, which begin at `at` among those that were not saved. */
-static bm_status put_keep_keys(const bm_keep_keys *keys, const block_header *h, size_t *at,
-                               bm_buf *out, bm_error *err)
-{
-    const size_t begin = *at;
-    *at = bm_keep_keys_unsaved(keys, begin, (size_t)h->n);
-    return bm_buf_add(out, keys->unsaved.data + begin, *at - begin, err);
-}
-
 /* The inputs, and behind them the file that is read beside them. */
 static size_t count_sources(bm_input_set *inputs)
 {
@@ -955,7 +934,11 @@ static bm_status save_block(const bm_checkpoint_documents *what, const block_hea
     /* known only now */
     uint64_t bytes = out->len - begin;
     memcpy(out->data + offsetof(block_header, skipped_bytes), &bytes, sizeof bytes);
-    return what->keep != NULL ? put_keep_keys(what->keep, h, keep_at, out, err) : BM_OK;
+    if (what->keep == NULL)
+        return BM_OK;
+    begin = *keep_at; /* the keys of the block's documents, among those that were not saved */
+    *keep_at = bm_keep_keys_unsaved(what->keep, begin, (size_t)h->n);
+    return bm_buf_add(out, what->keep->unsaved.data + begin, *keep_at - begin, err);
 }
 
 /* Inputs whose digests are known, from the first on: those before that of the last document, since
@@ -1396,20 +1379,14 @@ void bm_checkpoint_note_broken(bm_checkpoint *checkpoint, bm_status status)
         s->broken = bm_journal_add(checkpoint->journal, BM_CHECKPOINT_BROKEN, NULL) == BM_OK;
 }
 
-/* Is what the job has done worth being sealed though nobody has asked for it? */
-static bool is_worth(const bm_checkpoint *checkpoint)
-{
-    const double seconds = bm_clock_seconds() - checkpoint->last;
-    return checkpoint->saved.docs_records > 0 ||
-           seconds >= (checkpoint->every >= 0 ? checkpoint->every : SAVE_LEAST);
-}
-
 void bm_checkpoint_save_ended(bm_checkpoint *checkpoint, bm_status status)
 {
     const bool mendable = status == BM_ERR_INPUT || status == BM_ERR_IO || status == BM_ERR_NOMEM;
     if (status == BM_ERR_CANCELLED ||
         (mendable && checkpoint->reading && !checkpoint->job->places.sink_failed &&
-         is_worth(checkpoint)))
+         (checkpoint->saved.docs_records > 0 || /* worth it though nobody has asked */
+          bm_clock_seconds() - checkpoint->last >=
+              (checkpoint->every >= 0 ? checkpoint->every : SAVE_LEAST))))
         bm_checkpoint_save_now(checkpoint);
     bm_checkpoint_note_broken(checkpoint, status);
 }

@@ -342,9 +342,7 @@ static bm_status try_parent(search *s, bm_error *err)
     char *parent = bm_strdup(s->beside);
     if (parent == NULL)
         return bm_fail_nomem(err, strlen(s->beside) + 1);
-    size_t len = strlen(parent);
-    while (len > 1 && parent[len - 1] == '/')
-        parent[--len] = '\0';
+    parent[bm_path_plain_len(parent)] = '\0';
     char *slash = strrchr(parent, '/');
     const char *last = slash != NULL ? slash + 1 : parent;
     bm_status status;

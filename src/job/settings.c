@@ -24,6 +24,7 @@
 #include "model/option_words.h"
 #include "model/scheme_facts.h"
 #include "output/manifest.h"
+#include "output/out_target.h"
 #include "sign/budget.h"
 #include "sketch/scheme.h"
 #include "text/normalize.h"
@@ -705,9 +706,7 @@ static void find_temp_dir(const bm_settings *settings, char *out, size_t cap)
         return;
     }
     snprintf(out, cap, "%s", settings->output.path != NULL ? settings->output.path : ".");
-    size_t len = strlen(out);
-    while (len > 1 && out[len - 1] == '/')
-        out[--len] = '\0';
+    out[bm_path_plain_len(out)] = '\0';
     char *slash = strrchr(out, '/');
     if (slash == NULL)
         snprintf(out, cap, ".");
@@ -716,12 +715,6 @@ static void find_temp_dir(const bm_settings *settings, char *out, size_t cap)
 }
 
 /* --- settling --- */
-
-static bm_status resolve_stop_words(bm_settings *s, bm_error *err)
-{
-    s->stop.path = bm_stop_words_path(&s->text);
-    return bm_stop_words_load(&s->text, &s->stop.words, err);
-}
 
 bm_status bm_settings_keep_stop_words(bm_settings *s, bm_error *err)
 {
@@ -797,7 +790,8 @@ bm_status bm_settings_resolve(bm_settings *s, const bm_option_parts *parts, bm_e
     find_temp_dir(s, s->temp_dir, sizeof s->temp_dir);
     /* is it enough? */
     BM_TRY(bm_budget_make(s->memory, s->threads, 0, &budget, err));
-    return resolve_stop_words(s, err);
+    s->stop.path = bm_stop_words_path(&s->text);
+    return bm_stop_words_load(&s->text, &s->stop.words, err);
 }
 
 bm_option_parts bm_settings_parts(const bm_settings *s)

@@ -32,14 +32,6 @@ static void fill_counts(bm_counts *counts, const bm_grouping *grouping)
     counts->largest_group = grouping->largest;
 }
 
-static void fill_losses(bm_job_context *context, const bm_lost_source *from)
-{
-    const bm_losses losses = bm_lost_count(from, &context->docs);
-    context->counts.results.removed_bytes = losses.removed_bytes;
-    context->counts.results.removed_shingles = losses.removed_shingles;
-    context->counts.results.lost_shingles = losses.lost_shingles;
-}
-
 /* Counts the similarities into `histogram`. */
 static bm_status write_pairs_file(const bm_pairing *pairing, uint64_t *histogram, bm_out_dir *dir,
                                   bm_error *err)
@@ -68,7 +60,10 @@ static bm_status write_files(const bm_pairing *pairing, const bm_grouping *group
     bm_out_dir *dir = pairing->job->checkpoint.dir;
     bm_job_context_stage(context, BM_STAGE_WRITE, "bytes");
     const bm_lost_source removed = {grouping, &pairing->corpus};
-    fill_losses(context, &removed);
+    const bm_losses losses = bm_lost_count(&removed, &context->docs);
+    context->counts.results.removed_bytes = losses.removed_bytes;
+    context->counts.results.removed_shingles = losses.removed_shingles;
+    context->counts.results.lost_shingles = losses.lost_shingles;
     if (dir == NULL) /* the kept documents alone, to the caller */
         return bm_kept_pass(context, grouping->reason, pairing->has_text, NULL, err);
     BM_TRY(bm_rows_sources(dir, docs, grouping, names, err));

@@ -65,10 +65,7 @@ static bm_status claim_work(bm_out_dir *dir, bm_out_leftovers leftovers, bm_erro
 /* *out: `target` without the slashes at its end; *work: beside it. The caller's to free. */
 static bm_status name_work(const char *target, char **out, char **work, bm_error *err)
 {
-    size_t len = strlen(target);
-    while (len > 1 && target[len - 1] == '/')
-        len--;
-    BM_TRY(bm_string_format(out, err, "%.*s", (int)len, target));
+    BM_TRY(bm_string_format(out, err, "%.*s", (int)bm_path_plain_len(target), target));
     return bm_string_format(work, err, "%s.partial", *out);
 }
 

@@ -265,14 +265,6 @@ static bm_status walk_entry(ours_walk *w, int folder, const char *entry, bm_erro
     return BM_OK;
 }
 
-/* Back to the first `len` bytes of the name. */
-static void end_name(ours_walk *w, size_t len)
-{
-    w->name.len = len;
-    if (w->name.data != NULL)
-        w->name.data[len] = '\0';
-}
-
 /* All in the open folder (`fd` is taken) whose name is w->name. */
 static bm_status walk_folder(ours_walk *w, int fd, bm_error *err)
 {
@@ -294,7 +286,9 @@ static bm_status walk_folder(ours_walk *w, int fd, bm_error *err)
             status = bm_buf_end(&w->name, err);
         if (status == BM_OK)
             status = walk_entry(w, dirfd(folder), entry->d_name, err);
-        end_name(w, len);
+        w->name.len = len;
+        if (w->name.data != NULL)
+            w->name.data[len] = '\0';
         errno = 0;
     }
     if (status == BM_OK && errno != 0)
@@ -586,8 +580,7 @@ static const char *name_of_mode(mode_t mode)
     return "is a file";
 }
 
-/* Bytes of a path without the slashes at its end. */
-static size_t plain_len(const char *path)
+size_t bm_path_plain_len(const char *path)
 {
     size_t len = strlen(path);
     while (len > 1 && path[len - 1] == '/')
@@ -624,7 +617,7 @@ static bool is_empty(const char *path)
 static bm_status check_empty(const char *target, const struct stat *info, bm_error *err)
 {
     struct stat above;
-    char *parent = NULL, *plain = bm_strndup(target, plain_len(target));
+    char *parent = NULL, *plain = bm_strndup(target, bm_path_plain_len(target));
     bm_status status = BM_OK;
     BM_TRY_OUT(plain != NULL ? bm_place_parent(plain, &parent, err)
                              : bm_fail_nomem(err, strlen(target) + 1));
@@ -660,7 +653,7 @@ static bm_status check_target(const char *target, output_kind kind, bm_out_exist
                               bm_error *err)
 {
     struct stat info;
-    const size_t len = plain_len(target);
+    const size_t len = bm_path_plain_len(target);
     if (!has_name(target, len))
         return bm_fail_at(err, BM_ERR_USAGE, target, 0,
                           "no name for an output (expected DIR/NAME)");
@@ -705,7 +698,7 @@ bm_status bm_out_target_file(const char *target, bm_out_existing existing, bm_er
 
 bm_status bm_out_target_resolve(const char *target, char **out, bm_error *err)
 {
-    char *plain = bm_strndup(target, plain_len(target)), *folder = NULL;
+    char *plain = bm_strndup(target, bm_path_plain_len(target)), *folder = NULL;
     if (plain == NULL)
         return bm_fail_nomem(err, strlen(target) + 1);
     bm_status status = BM_OK;
@@ -833,16 +826,12 @@ static bm_status find(const bm_out_named *output, place *out, bm_error *err)
                : bm_fail_errno(err, errno, output->path, "cannot look at the output");
 }
 
-static bool same_node(const struct stat *a, const struct stat *b)
-{
-    return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
-}
-
 /* How `a` relates to `b`; NULL: not at all. */
 static const char *relation(const place *a, const place *b)
 {
     if (strcmp(a->resolved, b->resolved) == 0 ||
-        (a->there && b->there && same_node(&a->info, &b->info)))
+        (a->there && b->there && a->info.st_dev == b->info.st_dev &&
+         a->info.st_ino == b->info.st_ino))
         return "is";
     if (bm_out_lies_in(a->resolved, b->resolved) ||
         (b->work != NULL && bm_out_lies_in(a->resolved, b->work)))

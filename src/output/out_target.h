@@ -37,6 +37,8 @@ static inline bool bm_out_is_state(const char *name)
 
 /* out_place -- the steps by which an output gets its name: renaming and syncing. */
 
+/* Bytes of a path without the slashes at its end. */
+size_t bm_path_plain_len(const char *path);
 /* *out: the folder that `path` lies in, the caller's to free. */
 bm_status bm_place_parent(const char *path, char **out, bm_error *err);
 bm_status bm_place_sync_folder(const char *path, bm_error *err);

@@ -371,14 +371,6 @@ static bm_status read_row(void *ctx, const bm_pair_file *row, bm_error *err)
     return bm_meter_check(&e->context.meter, err);
 }
 
-static bm_status read_pairs(bm_explainer *e, bm_error *err)
-{
-    const bm_result_dir dir = {e->manifest, &e->context.callbacks, e->settings->memory};
-    pairs_reading r = {.e = e};
-    bm_job_context_stage(&e->context, "read", "bytes");
-    return bm_result_pairs(&dir, read_row, &r, err);
-}
-
 /* --- from removed.tsv --- */
 
 /* A bm_result_row_fn: under `verify` contained a document is in its group by the one that is kept,
@@ -546,7 +538,12 @@ bm_status bm_explain_pairs(bm_explainer *e, bm_error *err)
     if (no_pairs && e->find.verify == BM_VERIFY_CONTAINED)
         return read_holders(e, err);
     e->from_inputs = no_pairs;
-    return e->from_inputs ? compute_pairs(e, err) : read_pairs(e, err);
+    if (e->from_inputs)
+        return compute_pairs(e, err);
+    const bm_result_dir dir = {e->manifest, &e->context.callbacks, e->settings->memory};
+    pairs_reading r = {.e = e};
+    bm_job_context_stage(&e->context, "read", "bytes");
+    return bm_result_pairs(&dir, read_row, &r, err);
 }
 
 /* explain_group -- from a directory that dedup wrote to the members of one group.
@@ -653,20 +650,15 @@ static bm_status match_member(void *ctx, const bm_group_file *file, bm_str id, b
     return BM_OK;
 }
 
-static bool all_found(const search *s)
-{
-    for (size_t i = 0; i < s->n; i++)
-        if (s->groups[i] == 0)
-            return false;
-    return true;
-}
-
 /* A bm_result_group_fn. */
 static bm_status match_group(void *ctx, bm_group_file *row, bool *stop, bm_error *err)
 {
+    const search *s = ctx;
     bm_str kept;
     BM_TRY(bm_group_file_members(row, match_member, ctx, &kept, err));
-    *stop = all_found(ctx);
+    *stop = true;
+    for (size_t i = 0; i < s->n; i++)
+        *stop = *stop && s->groups[i] != 0;
     return BM_OK;
 }
 

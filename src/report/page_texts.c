@@ -325,14 +325,6 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
     return set_document(r, bm_doc_table_id(docs, docs->n - 1), record, err);
 }
 
-static bm_status read_source(reader *r, const bm_settings *settings, bm_error *err)
-{
-    BM_TRY(bm_job_context_inputs(r->context, err));
-    BM_TRY(bm_shingler_open(&settings->text, settings->device.cpu, &r->shingler, err));
-    bm_shingler_limit(r->shingler, settings->memory / SHARE);
-    return bm_records_read(r->context, on_record, r, &r->enough, err);
-}
-
 /* The inputs that are there, in their order. */
 static bm_status read_present(reader *r, const char **paths, const char **names, uint32_t *numbers,
                               bm_error *err)
@@ -365,7 +357,12 @@ static bm_status read_present(reader *r, const char **paths, const char **names,
     BM_TRY(bm_job_context_open(&reading, &context, err));
     r->context = &context;
     r->numbers = numbers;
-    bm_status status = read_source(r, &reading, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_job_context_inputs(r->context, err));
+    BM_TRY_OUT(bm_shingler_open(&reading.text, reading.device.cpu, &r->shingler, err));
+    bm_shingler_limit(r->shingler, reading.memory / SHARE);
+    status = bm_records_read(r->context, on_record, r, &r->enough, err);
+out:
     bm_shingler_close(r->shingler);
     bm_shingle_batch_reset(&r->one);
     bm_job_context_close(&context);

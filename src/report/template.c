@@ -190,11 +190,6 @@ static void push(filler *f, bm_str value, bm_str key)
     }
 }
 
-static void pop(filler *f)
-{
-    f->n_members = f->scopes[f->depth--].first;
-}
-
 /* The first name of a path, from the innermost scope on to the one whose members begin at `first`.
  */
 static bool find_first(const filler *f, size_t first, bm_str name, bm_str *value)
@@ -468,7 +463,7 @@ static void render_in(filler *f, const tag *t, bm_str value, bm_str key)
 {
     push(f, value, key);
     render(f, (size_t)(t - f->tags), t->other);
-    pop(f);
+    f->n_members = f->scopes[f->depth--].first;
     flush(f, false);
 }
 

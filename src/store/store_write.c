@@ -202,14 +202,6 @@ static bm_status fill_built(void *ctx, uint32_t table, bm_run_writer *out, bm_er
     return add_sorted(((bm_store *)ctx)->writer->bands[table], out, err);
 }
 
-/* All bands as one run. */
-static bm_status end_build(bm_store *store, bm_error *err)
-{
-    BM_TRY(bm_run_write(store, 0, store->facts.bands, fill_built, store, err));
-    bm_writer_bands_close(store);
-    return BM_OK;
-}
-
 static bm_status put_removed(bm_store *store, bm_error *err)
 {
     bm_writer *w = store->writer;
@@ -265,7 +257,9 @@ static bm_status commit(bm_store *store, bm_error *err)
     bm_writer *w = store->writer;
     const bool build = w->bands != NULL, named = store->place.dir >= 0;
     if (build)
-        BM_TRY(end_build(store, err));
+        BM_TRY(bm_run_write(store, 0, store->facts.bands, fill_built, store, err));
+    if (build)
+        bm_writer_bands_close(store);
     BM_TRY(bm_store_merge(store, BM_MERGE_ALL, err));
     BM_TRY(bm_writer_put(store, err));
     if (named)
