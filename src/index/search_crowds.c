@@ -108,21 +108,6 @@ static void crowds_reset(crowds *c)
     bm_free(c->extras);
 }
 
-static bm_status list_keys(crowds *c, bm_error *err)
-{
-    const bm_search_hits *hits = c->search->hits;
-    for (size_t i = 0; i < hits->n_lists; i++)
-        c->n_keys += hits->lists[i].n_crowded;
-    c->keys = bm_alloc(c->n_keys, sizeof *c->keys);
-    if (c->keys == NULL)
-        return bm_fail_nomem(err, c->n_keys * sizeof *c->keys);
-    size_t n = 0;
-    for (size_t i = 0; i < hits->n_lists; i++)
-        for (size_t k = 0; k < hits->lists[i].n_crowded; k++)
-            c->keys[n++] = &hits->lists[i].crowded[k];
-    return BM_OK;
-}
-
 /* Keys that a document has both are of one crowd; crowd_of: a key of each document. */
 static bm_status join_keys(crowds *c, bm_union_find *joined, bm_error *err)
 {
@@ -176,9 +161,8 @@ static bm_status list_docs(crowds *c, bm_error *err)
     const size_t n = c->search->n;
     c->docs = bm_alloc(n, sizeof *c->docs);
     c->docs_begin = bm_alloc_zero(c->n + 2, sizeof *c->docs_begin);
-    c->doc_keys_begin = bm_alloc_zero(n + 2, sizeof *c->doc_keys_begin);
-    if (c->docs == NULL || c->docs_begin == NULL || c->doc_keys_begin == NULL)
-        return bm_fail_nomem(err, n * 3 * sizeof *c->docs);
+    if (c->docs == NULL || c->docs_begin == NULL)
+        return bm_fail_nomem(err, n * 2 * sizeof *c->docs);
     for (size_t i = 0; i < n; i++)
         if (c->crowd_of[i] != NONE)
             c->docs_begin[c->crowd_of[i] + 2]++;
@@ -187,18 +171,7 @@ static bm_status list_docs(crowds *c, bm_error *err)
     for (size_t i = 0; i < n; i++)
         if (c->crowd_of[i] != NONE)
             c->docs[c->docs_begin[c->crowd_of[i] + 1]++] = (uint32_t)i;
-    for (size_t k = 0; k < c->n_keys; k++)
-        for (size_t i = 0; i < c->keys[k]->n_docs; i++)
-            c->doc_keys_begin[c->keys[k]->docs[i] + 2]++;
-    for (size_t i = 2; i < n + 2; i++)
-        c->doc_keys_begin[i] += c->doc_keys_begin[i - 1];
-    c->doc_keys = bm_alloc(c->doc_keys_begin[n + 1], sizeof *c->doc_keys);
-    if (c->doc_keys == NULL)
-        return bm_fail_nomem(err, c->doc_keys_begin[n + 1] * sizeof *c->doc_keys);
-    for (size_t k = 0; k < c->n_keys; k++)
-        for (size_t i = 0; i < c->keys[k]->n_docs; i++)
-            c->doc_keys[c->doc_keys_begin[c->keys[k]->docs[i] + 1]++] = (uint32_t)k;
-    return BM_OK;
+    return bm_crowded_doc_keys(c->keys, c->n_keys, n, &c->doc_keys_begin, &c->doc_keys, err);
 }
 
 /* The numbers of a crowd's keys, each once, behind those of the crowds before it: through a bit
@@ -297,7 +270,7 @@ static bm_status gather(crowds *c, bm_error *err)
 {
     bm_union_find joined = {0};
     bm_status status = BM_OK;
-    BM_TRY_OUT(list_keys(c, err));
+    BM_TRY_OUT(bm_crowded_keys(c->search->hits, &c->keys, &c->n_keys, err));
     BM_TRY_OUT(join_keys(c, &joined, err));
     BM_TRY_OUT(sort_keys(c, &joined, err));
     BM_TRY_OUT(list_docs(c, err));

@@ -405,18 +405,34 @@ static void bounding_reset(bounding *b)
     bm_free(b->asked);
 }
 
-static bm_status list_crowded(bounding *b, bm_error *err)
+bm_status bm_crowded_keys(const bm_search_hits *hits, const bm_crowded_key ***keys, size_t *n,
+                          bm_error *err)
 {
-    const bm_search_hits *hits = b->hits;
+    size_t all = 0, at = 0;
     for (size_t i = 0; i < hits->n_lists; i++)
-        b->n_keys += hits->lists[i].n_crowded;
-    b->keys = bm_alloc(b->n_keys, sizeof *b->keys);
-    if (b->keys == NULL)
-        return bm_fail_nomem(err, b->n_keys * sizeof *b->keys);
-    size_t n = 0;
+        all += hits->lists[i].n_crowded;
+    BM_TRY(bm_new(keys, all, err));
+    *n = all;
     for (size_t i = 0; i < hits->n_lists; i++)
         for (size_t k = 0; k < hits->lists[i].n_crowded; k++)
-            b->keys[n++] = &hits->lists[i].crowded[k];
+            (*keys)[at++] = &hits->lists[i].crowded[k];
+    return BM_OK;
+}
+
+bm_status bm_crowded_doc_keys(const bm_crowded_key *const *keys, size_t n_keys, size_t n_docs,
+                              size_t **begin, uint32_t **doc_keys, bm_error *err)
+{
+    BM_TRY(bm_new_zero(begin, n_docs + 2, err));
+    size_t *at = *begin;
+    for (size_t k = 0; k < n_keys; k++)
+        for (size_t i = 0; i < keys[k]->n_docs; i++)
+            at[keys[k]->docs[i] + 2]++;
+    for (size_t i = 2; i < n_docs + 2; i++)
+        at[i] += at[i - 1];
+    BM_TRY(bm_new(doc_keys, at[n_docs + 1], err));
+    for (size_t k = 0; k < n_keys; k++)
+        for (size_t i = 0; i < keys[k]->n_docs; i++)
+            (*doc_keys)[at[keys[k]->docs[i] + 1]++] = (uint32_t)k;
     return BM_OK;
 }
 
@@ -442,27 +458,6 @@ static bm_status list_docs(bounding *b, bm_error *err)
 out:
     bm_free(sums);
     return status;
-}
-
-/* The keys of each document. */
-static bm_status list_doc_keys(bounding *b, bm_error *err)
-{
-    const size_t n = b->batch->n;
-    b->keys_begin = bm_alloc_zero(n + 2, sizeof *b->keys_begin);
-    if (b->keys_begin == NULL)
-        return bm_fail_nomem(err, n * sizeof *b->keys_begin);
-    for (size_t k = 0; k < b->n_keys; k++)
-        for (size_t i = 0; i < b->keys[k]->n_docs; i++)
-            b->keys_begin[b->keys[k]->docs[i] + 2]++;
-    for (size_t i = 2; i < n + 2; i++)
-        b->keys_begin[i] += b->keys_begin[i - 1];
-    b->doc_keys = bm_alloc(b->keys_begin[n + 1], sizeof *b->doc_keys);
-    if (b->doc_keys == NULL)
-        return bm_fail_nomem(err, b->keys_begin[n + 1] * sizeof *b->doc_keys);
-    for (size_t k = 0; k < b->n_keys; k++)
-        for (size_t i = 0; i < b->keys[k]->n_docs; i++)
-            b->doc_keys[b->keys_begin[b->keys[k]->docs[i] + 1]++] = (uint32_t)k;
-    return BM_OK;
 }
 
 /* Hits of these documents that are listed, each once; last[]: which of the documents these are. */
@@ -657,12 +652,13 @@ static bm_status bound(const bm_key_batch *batch, bm_search_hits *hits, bm_error
 {
     bounding b = {.batch = batch, .hits = hits};
     bm_status status = BM_OK;
-    BM_TRY_OUT(list_crowded(&b, err));
+    BM_TRY_OUT(bm_crowded_keys(b.hits, &b.keys, &b.n_keys, err));
     if (b.n_keys > 0 || (uint64_t)batch->bands * CROWDED > batch->first)
         BM_TRY_OUT(list_docs(&b, err));
     if (b.n_docs == 0)
         goto out;
-    BM_TRY_OUT(list_doc_keys(&b, err));
+    BM_TRY_OUT(
+        bm_crowded_doc_keys(b.keys, b.n_keys, b.batch->n, &b.keys_begin, &b.doc_keys, err));
     BM_TRY_OUT(list_extras(&b, err));
     BM_TRY_OUT(begin_ranges(&b, err));
     while (find_low(&b)) {

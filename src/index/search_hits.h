@@ -118,6 +118,13 @@ typedef struct bm_key_batch {
 bm_status bm_search_look_up(const bm_key_batch *batch, bm_search_hits *out, bool *many,
                             bm_error *err);
 void bm_search_hits_reset(bm_search_hits *hits);
+/* All crowded keys, list by list. Both arrays are the caller's to free, also after a failure. */
+bm_status bm_crowded_keys(const bm_search_hits *hits, const bm_crowded_key ***keys, size_t *n,
+                          bm_error *err);
+/* The keys of each of n_docs documents: those of document i are (*doc_keys)[(*begin)[i]] to
+ * [(*begin)[i + 1] - 1]; n_docs + 2 places. */
+bm_status bm_crowded_doc_keys(const bm_crowded_key *const *keys, size_t n_keys, size_t n_docs,
+                              size_t **begin, uint32_t **doc_keys, bm_error *err);
 /* Add the bits of n words. */
 static inline void bm_bits_add(uint64_t *restrict to, const uint64_t *restrict from, size_t n)
 {
