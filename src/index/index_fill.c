@@ -26,15 +26,18 @@
  * An add commits as it goes, so the bytes of all inputs are compared before it begins: they are
  * read twice. */
 
-void bm_index_sources_reset(bm_index_sources *sources)
+static void index_sources_reset(bm_index_sources *sources)
 {
     bm_recipe_reset(&sources->recipe);
     bm_free(sources->manifests);
     *sources = (bm_index_sources){0};
 }
 
-bm_status bm_index_sources_resolve(bm_sign_dir *const *dirs, size_t n, bm_settings *settings,
-                                   bm_index_sources *out, bm_error *err)
+/* Resolve how documents were read, cut and signed: the settings get this and where the inputs are
+ * now, and borrow from *out; the job is one over documents. BM_ERR_USAGE: another way to read was
+ * asked for, or an output is an input. BM_ERR_FORMAT: an input is missing, or its bytes differ. */
+static bm_status index_sources_resolve(bm_sign_dir *const *dirs, size_t n, bm_settings *settings,
+                                       bm_index_sources *out, bm_error *err)
 {
     bm_settings are = *settings;
     bm_status status = BM_OK;
@@ -151,7 +154,7 @@ bm_status bm_index_signed_open(bm_settings *settings, const char *path, bm_index
     if (status == BM_OK)
         status = resolve_signed(out, path, settings, err);
     if (status == BM_OK && settings->index.store == BM_INDEX_SETS)
-        status = bm_index_sources_resolve(out->dirs, out->n_open, settings, &out->sources, err);
+        status = index_sources_resolve(out->dirs, out->n_open, settings, &out->sources, err);
     if (status == BM_OK && settings->index.store == BM_INDEX_SETS)
         out->n = 0; /* it is a job over documents now */
     if (status != BM_OK)
@@ -163,7 +166,7 @@ void bm_index_signed_close(bm_index_signed *dirs)
 {
     for (size_t i = 0; i < dirs->n_open; i++)
         bm_sign_dir_close(dirs->dirs[i]);
-    bm_index_sources_reset(&dirs->sources);
+    index_sources_reset(&dirs->sources);
     bm_free(dirs->dirs);
     *dirs = (bm_index_signed){0};
 }
@@ -274,8 +277,9 @@ static bm_status count_short(const bm_sign_dir *dir, bm_counts *counts, bm_error
     return BM_OK;
 }
 
-bm_status bm_index_signed_run(const bm_index_signed *dirs, bm_index_adder *adder,
-                              uint64_t full_bytes, bm_error *err)
+/* All their documents through the adder. */
+static bm_status index_signed_run(const bm_index_signed *dirs, bm_index_adder *adder,
+                                  uint64_t full_bytes, bm_error *err)
 {
     const bm_gather_shape *shape = &adder->shape;
     const size_t row = sizeof(bm_store_doc) + shape->words * sizeof(uint32_t) +
@@ -459,7 +463,9 @@ out:
     return status == BM_OK ? write_batch(f, err) : status;
 }
 
-bm_status bm_index_follow_run(bm_index_adder *adder, bm_error *err)
+/* Lines of standard input through an adder whose job is unique, until there are no more, or
+ * something fails; commits when it is due, while nothing comes too, but not at the end. */
+static bm_status index_follow_run(bm_index_adder *adder, bm_error *err)
 {
     follow f = {.adder = adder};
     const bm_callbacks callbacks = {.ctx = &f, .cancelled = on_wait};
@@ -514,9 +520,8 @@ static bm_status read_all(const bm_index_fill *fill, bm_index_adder *a, bm_error
                           .sink = bm_index_adder_add,
                           .sink_ctx = a};
     if (fill->dirs != NULL && fill->dirs->n > 0)
-        return bm_index_signed_run(fill->dirs, a, shares.gather, err);
-    return job->settings->index.follow ? bm_index_follow_run(a, err)
-                                       : bm_index_feed_run(&feed, err);
+        return index_signed_run(fill->dirs, a, shares.gather, err);
+    return job->settings->index.follow ? index_follow_run(a, err) : bm_index_feed_run(&feed, err);
 }
 
 static bm_status read_and_add(const bm_index_fill *fill, bm_index_adder *a, bm_error *err)

@@ -13,14 +13,7 @@
 typedef struct bm_index_sources {
     const bm_manifest **manifests; /* of the directories, borrowed */
     bm_recipe recipe;
-} bm_index_sources; /* {0}; reset */
-
-/* Resolve how documents were read, cut and signed: the settings get this and where the inputs are
- * now, and borrow from *out; the job is one over documents. BM_ERR_USAGE: another way to read was
- * asked for, or an output is an input. BM_ERR_FORMAT: an input is missing, or its bytes differ. */
-bm_status bm_index_sources_resolve(bm_sign_dir *const *dirs, size_t n, bm_settings *settings,
-                                   bm_index_sources *out, bm_error *err);
-void bm_index_sources_reset(bm_index_sources *sources);
+} bm_index_sources; /* {0} */
 
 /* index_signed -- directories that `sign` wrote as the documents of an index: their rows, where it
  * keeps signatures; where it keeps sets, the inputs that were signed, which are read again as they
@@ -41,9 +34,6 @@ typedef struct bm_index_signed {
 bm_status bm_index_signed_open(bm_settings *settings, const char *path, bm_index_signed *out,
                                bm_error *err);
 void bm_index_signed_close(bm_index_signed *dirs);
-/* All their documents through the adder. */
-bm_status bm_index_signed_run(const bm_index_signed *dirs, bm_index_adder *adder,
-                              uint64_t full_bytes, bm_error *err);
 
 typedef struct bm_index_fill {
     bm_job *job;
@@ -60,9 +50,5 @@ bm_status bm_index_count(bm_store *store, bm_job_context *job, bm_error *err);
 
 /* index_follow -- unique documents that come a line at a time, each answered before the next is
  * waited for. */
-
-/* Lines of standard input through an adder whose job is unique, until there are no more, or
- * something fails; commits when it is due, while nothing comes too, but not at the end. */
-bm_status bm_index_follow_run(bm_index_adder *adder, bm_error *err);
 
 #endif

@@ -2,8 +2,8 @@
  * for the call.
  *
  *     index, or targets -> view
- *     queries -> ingest -> batches of thousands (query.h) -> search -> rows
- *     or, followed: a line -> rows, a line -> rows ... (query.h)
+ *     queries -> ingest -> batches of thousands -> search -> rows
+ *     or, followed: a line -> rows, a line -> rows ...
  *
  * Memory: the batches of the ingest, two batches of queries, and what a batch finds. The index
  * itself is a map of its file.
@@ -21,30 +21,43 @@
 #include "base/memory.h"
 #include "index/index_fill.h"
 #include "index/index_place.h"
-#include "index/query.h"
+#include "index/search.h"
 #include "index/signed_lines.h"
 #include "job/job_context.h"
 #include "job/job_steps.h"
 #include "job/rows.h"
+#include "job/settings.h"
 #include "lsh/band_plan.h"
 #include "model/scheme_facts.h"
 #include "output/out_dir.h"
 #include "results/result_tables.h"
 #include "results/sign_dir.h"
+#include "store/store_view.h"
 
 /* answer_rows -- the id of an answer is read from the index when it is written: its page was read a
  * moment ago, with its set. */
 
+typedef struct answer_rows {
+    bm_rows *rows;
+    const bm_store_view *view;
+    bm_meter *meter;
+    bm_measure measure;
+    bool json;          /* as JSON Lines */
+    uint64_t n_rows;    /* written so far */
+    uint64_t n_matched; /* queries with a row */
+} answer_rows;
+
 #define ROWS_A_QUESTION 4096u /* whether the caller wants to stop */
 
-bm_status bm_answer_rows_begin(bm_answer_rows *out, bm_error *err)
+static bm_status answer_rows_begin(answer_rows *out, bm_error *err)
 {
     return out->json ? BM_OK
                      : bm_table_begin(&out->rows->buf, bm_table_of_answers(out->measure), err);
 }
 
-bm_status bm_answer_rows_add(bm_answer_rows *out, const bm_search_result *result, size_t i,
-                             bm_str query, bm_error *err)
+/* The answers of document i of the result, asked for by the query with this id. */
+static bm_status answer_rows_add(answer_rows *out, const bm_search_result *result, size_t i,
+                                 bm_str query, bm_error *err)
 {
     bm_status status = BM_OK;
     for (uint64_t k = result->begin[i]; status == BM_OK && k < result->begin[i + 1]; k++) {
@@ -68,7 +81,8 @@ bm_status bm_answer_rows_add(bm_answer_rows *out, const bm_search_result *result
     return status;
 }
 
-void bm_answer_rows_end(const bm_answer_rows *out, const bm_search_result *result)
+/* All were asked for: log what filters could not help with. */
+static void answer_rows_end(const answer_rows *out, const bm_search_result *result)
 {
     if (result->read_all > 0 && bm_store_view_filters(out->view) > 0)
         bm_meter_log(out->meter, BM_LOG_INFO,
@@ -79,17 +93,34 @@ void bm_answer_rows_end(const bm_answer_rows *out, const bm_search_result *resul
                      (unsigned long long)bm_store_view_counts(out->view).documents);
 }
 
-/* query_source -- open, look for what is newer, close. */
+/* query_source -- what is searched: an index that others may write meanwhile, or one made for a
+ * call. */
+
+typedef struct query_source {
+    char *path; /* where it is; NULL: it has no name */
+    bm_store *store;
+    bm_store_view *view;
+    double looked; /* when it was asked last whether there is a newer commit */
+} query_source;    /* {0} is closed */
 
 #define LOOK_SECONDS 0.25
 
 static const bm_store_cfg reads = {.mode = BM_STORE_READ, .look_ups = true};
 
-bm_status bm_query_source_open(const char *path, bm_settings *settings, bm_query_source *out,
-                               bm_error *err)
+static void query_source_close(query_source *source)
+{
+    bm_store_view_close(source->view);
+    bm_store_close(source->store);
+    bm_free(source->path);
+    *source = (query_source){0};
+}
+
+/* Open the index at `path`, its last commit, and take over what it has fixed (index_place.h). */
+static bm_status query_source_open(const char *path, bm_settings *settings, query_source *out,
+                                   bm_error *err)
 {
     char real[PATH_MAX];
-    *out = (bm_query_source){.looked = bm_clock_seconds()};
+    *out = (query_source){.looked = bm_clock_seconds()};
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_index_find(path, real, sizeof real, err));
     if ((out->path = bm_strdup(real)) == NULL)
@@ -99,22 +130,14 @@ bm_status bm_query_source_open(const char *path, bm_settings *settings, bm_query
     status = bm_store_view_open(out->store, &out->view, err);
 out:
     if (status != BM_OK)
-        bm_query_source_close(out);
+        query_source_close(out);
     return status;
 }
 
-void bm_query_source_close(bm_query_source *source)
-{
-    bm_store_view_close(source->view);
-    bm_store_close(source->store);
-    bm_free(source->path);
-    *source = (bm_query_source){0};
-}
-
 /* Another file stands at the path: compact put it there, or somebody built the index anew. */
-static bm_status open_again(bm_query_source *source, bool *moved, bm_error *err)
+static bm_status open_again(query_source *source, bool *moved, bm_error *err)
 {
-    bm_query_source next = {.looked = source->looked};
+    query_source next = {.looked = source->looked};
     const bm_store_facts *now = bm_store_facts_of(source->store);
     BM_TRY(bm_store_open(source->path, &reads, &next.store, err));
     const bm_store_facts *then = bm_store_facts_of(next.store);
@@ -126,16 +149,19 @@ static bm_status open_again(bm_query_source *source, bool *moved, bm_error *err)
     if (status == BM_OK) {
         next.path = source->path;
         source->path = NULL;
-        bm_query_source_close(source);
+        query_source_close(source);
         *source = next;
         *moved = true;
     } else {
-        bm_query_source_close(&next);
+        query_source_close(&next);
     }
     return status;
 }
 
-bm_status bm_query_source_refresh(bm_query_source *source, bool *moved, bm_error *err)
+/* See the last commit from now on, and the index that took the place of this one; looks a few times
+ * a second at most, however often it is called. *moved: the view is another. What cannot be opened
+ * leaves the view that there was, but for BM_ERR_NOMEM. */
+static bm_status query_source_refresh(query_source *source, bool *moved, bm_error *err)
 {
     const double now = bm_clock_seconds();
     bm_store_view *view = NULL;
@@ -168,9 +194,8 @@ bm_status bm_query_source_refresh(bm_query_source *source, bool *moved, bm_error
  * and the nearer to one another are the sets that are read. While a batch is looked up, on all
  * threads, the next is read and signed.
  *
- * Of queries that are identical the first is looked up, and answers for all.
- *
- * Of the queries rows and ids stay in memory, as in other jobs: their ids must differ. */
+ * The first of identical queries is looked up, and answers for all. The queries' rows and ids stay in
+ * memory, as in other jobs: their ids must differ. */
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -182,8 +207,15 @@ bm_status bm_query_source_refresh(bm_query_source *source, bool *moved, bm_error
 
 #define FULL_INPUT ((uint64_t)64 << 20)
 
+typedef struct query_documents {
+    bm_job_context *job; /* its inputs and devices are open */
+    const bm_search_cfg *search;
+    answer_rows *rows;
+    uint64_t gather; /* bytes of each of two batches */
+} query_documents;
+
 typedef struct asker {
-    const bm_query_documents *query;
+    const query_documents *query;
     bm_search_result found;
     uint32_t *n_shingles; /* of the batch */
     bm_str *ids;
@@ -255,7 +287,7 @@ static bm_status find_same(asker *a, const bm_store_doc *docs, size_t n, bool *a
 /* The documents from `first` on, as many as fit into the memory of the search. */
 static bm_status search_from(asker *a, const bm_gathered *batch, size_t first, bm_error *err)
 {
-    const bm_query_documents *q = a->query;
+    const query_documents *q = a->query;
     const bm_store_facts *facts = q->search->facts;
     const bool sets = facts->kind == BM_STORE_SETS;
     bool any = false;
@@ -273,8 +305,7 @@ static bm_status search_from(asker *a, const bm_gathered *batch, size_t first, b
     if (status == BM_OK)
         status = bm_search_run(q->search, &asked, &a->found, err);
     for (size_t i = 0; status == BM_OK && i < a->found.n; i++) {
-        status =
-            bm_answer_rows_add(q->rows, &a->found, any ? a->same[i] : i, a->ids[first + i], err);
+        status = answer_rows_add(q->rows, &a->found, any ? a->same[i] : i, a->ids[first + i], err);
         if (status == BM_OK)
             status = bm_rows_flush(q->rows->rows, false, err);
     }
@@ -290,7 +321,8 @@ static bm_status answer_batch(void *ctx, bm_gathered *batch, bm_error *err)
     return BM_OK;
 }
 
-bm_status bm_query_documents_run(const bm_query_documents *query, bm_error *err)
+/* Read all, look up, write. What was done is in the job's counts, also after a failure. */
+static bm_status query_documents_run(const query_documents *query, bm_error *err)
 {
     bm_job_context *job = query->job;
     const bm_store_facts *facts = query->search->facts;
@@ -305,7 +337,7 @@ bm_status bm_query_documents_run(const bm_query_documents *query, bm_error *err)
                           .sink = answer_batch,
                           .sink_ctx = &a};
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_answer_rows_begin(query->rows, err));
+    BM_TRY_OUT(answer_rows_begin(query->rows, err));
     status = bm_index_feed_run(&feed, err);
 out:
     job->counts.candidates = a.found.candidates;
@@ -313,7 +345,7 @@ out:
     job->counts.not_compared = a.found.not_compared;
     bm_meter_log(&job->meter, BM_LOG_DEBUG, "comparing took %llu steps",
                  (unsigned long long)a.found.steps);
-    bm_answer_rows_end(query->rows, &a.found);
+    answer_rows_end(query->rows, &a.found);
     bm_search_result_reset(&a.found);
     bm_free(a.n_shingles);
     bm_free(a.ids);
@@ -327,15 +359,23 @@ out:
  * All of it on one thread (signed_lines.h). What is written goes out as one call: the rows of the
  * line, and an empty line behind them, from which the other side knows that there are no more. */
 
+typedef struct follower {
+    bm_job_context *job;
+    query_source *source;
+    bm_search_cfg search; /* view and pool are set here */
+    answer_rows *rows;
+    bm_search_result result; /* {0}; the caller's to reset */
+} follower;
+
 typedef struct state {
-    bm_follow *follow;
+    follower *follow;
     bm_signed_lines lines;
 } state;
 
 static bm_status answer_line(void *ctx, const bm_record *record, bm_error *err)
 {
     const state *s = ctx;
-    bm_follow *f = s->follow;
+    follower *f = s->follow;
     const bm_doc_signer *signer = &s->lines.signer;
     const bm_str id = record->id;
     bool moved;
@@ -345,13 +385,13 @@ static bm_status answer_line(void *ctx, const bm_record *record, bm_error *err)
                                    .sets = signer->sets,
                                    .words = signer->words,
                                    .ids = &id};
-    bm_status status = bm_query_source_refresh(f->source, &moved, err);
+    bm_status status = query_source_refresh(f->source, &moved, err);
     f->search.view = f->rows->view = f->source->view;
     if (moved)
         f->search.facts = bm_store_facts_of(f->source->store);
     if (status == BM_OK)
         status = bm_search_run(&f->search, &asked, &f->result, err);
-    return status == BM_OK ? bm_answer_rows_add(f->rows, &f->result, 0, id, err) : status;
+    return status == BM_OK ? answer_rows_add(f->rows, &f->result, 0, id, err) : status;
 }
 
 static bm_status answer_lines(state *s, bm_error *err)
@@ -368,7 +408,8 @@ static bm_status answer_lines(state *s, bm_error *err)
     return BM_OK;
 }
 
-bm_status bm_query_follow(bm_follow *follow, bm_error *err)
+/* Until standard input ends (BM_OK), or nobody takes the answers (BM_ERR_PIPE). */
+static bm_status query_follow(follower *follow, bm_error *err)
 {
     state s = {.follow = follow};
     follow->search.pool = NULL;
@@ -424,7 +465,7 @@ static bm_status create(bm_job_context *job, const bm_store_facts *facts, bm_sto
     return status;
 }
 
-static bm_status fill(bm_job *build, bm_job_context *job, bm_query_source *out, bm_error *err)
+static bm_status fill(bm_job *build, bm_job_context *job, query_source *out, bm_error *err)
 {
     bm_buf text = {0};
     bm_status status = BM_OK;
@@ -438,12 +479,14 @@ out:
     return status;
 }
 
-bm_status bm_query_targets_open(bm_job_context *job, bm_settings *settings, bm_query_source *out,
-                                bm_error *err)
+/* Settle the plan of the job's settings, `settings`, read their targets, and put them into an index
+ * without a name, as `index build` would. */
+static bm_status query_targets_open(bm_job_context *job, bm_settings *settings, query_source *out,
+                                    bm_error *err)
 {
     bm_summary *none = NULL;
     bm_job build;
-    *out = (bm_query_source){0};
+    *out = (query_source){0};
     BM_TRY(bm_settings_plan(settings, err));
     bm_settings s = settings_of_build(settings);
     settings->perms_used = s.perms_used;
@@ -457,17 +500,17 @@ bm_status bm_query_targets_open(bm_job_context *job, bm_settings *settings, bm_q
 out:
     status = bm_job_close(&build, status, &none);
     if (status != BM_OK)
-        bm_query_source_close(out);
+        query_source_close(out);
     return status;
 }
 
 typedef struct query_query {
     bm_settings *settings;
     bm_job job;
-    bm_query_source source;
+    query_source source;
     bm_search_cfg search;
     bm_rows rows;
-    bm_answer_rows answers;
+    answer_rows answers;
     struct rusage before;
 } query_query;
 
@@ -525,8 +568,8 @@ static bm_status open_source(query_query *q, bm_error *err)
 {
     bm_settings *s = q->settings;
     const bm_query_settings *asked = &s->index.query;
-    BM_TRY(asked->index != NULL ? bm_query_source_open(asked->index, s, &q->source, err)
-                                : bm_query_targets_open(&q->job.context, s, &q->source, err));
+    BM_TRY(asked->index != NULL ? query_source_open(asked->index, s, &q->source, err)
+                                : query_targets_open(&q->job.context, s, &q->source, err));
     q->search = (bm_search_cfg){.view = q->source.view,
                                 .facts = bm_store_facts_of(q->source.store),
                                 .word_bytes = bm_scheme_word_bytes(s->sketch.scheme),
@@ -549,11 +592,11 @@ static bm_status open_rows(query_query *q, bm_error *err)
 {
     const bm_settings *s = q->settings;
     q->rows = (bm_rows){.write = s->results.write, .write_ctx = s->results.write_ctx};
-    q->answers = (bm_answer_rows){.rows = &q->rows,
-                                  .view = q->source.view,
-                                  .meter = &q->job.context.meter,
-                                  .measure = s->pairs.measure,
-                                  .json = s->results.json && s->output.path == NULL};
+    q->answers = (answer_rows){.rows = &q->rows,
+                               .view = q->source.view,
+                               .meter = &q->job.context.meter,
+                               .measure = s->pairs.measure,
+                               .json = s->results.json && s->output.path == NULL};
     if (s->output.path == NULL)
         return BM_OK;
     return bm_out_file_open(s->output.path, bm_out_existing_within(s->output.force, s->memory),
@@ -563,7 +606,7 @@ static bm_status open_rows(query_query *q, bm_error *err)
 static bm_status answer_documents(query_query *q, bm_error *err)
 {
     const bm_index_shares shares = bm_index_share(q->settings->memory);
-    const bm_query_documents documents = {
+    const query_documents documents = {
         .job = &q->job.context, .search = &q->search, .rows = &q->answers, .gather = shares.gather};
     /* A driver takes longer to start than the native CPU for so little. */
     if (q->settings->device.device == NULL &&
@@ -572,18 +615,18 @@ static bm_status answer_documents(query_query *q, bm_error *err)
     BM_TRY(bm_job_begin(&q->job, BM_STEP_DEVICES | BM_STEP_KEYS, err));
     bm_job_context_reserve(&q->job.context, 2 * shares.gather + shares.search);
     bm_job_context_stage(&q->job.context, BM_STAGE_QUERY, "bytes");
-    return bm_query_documents_run(&documents, err);
+    return query_documents_run(&documents, err);
 }
 
 static bm_status query_answer_lines(query_query *q, bm_error *err)
 {
-    bm_follow follow = {
+    follower follow = {
         .job = &q->job.context, .source = &q->source, .search = q->search, .rows = &q->answers};
-    bm_status status = bm_query_follow(&follow, err);
+    bm_status status = query_follow(&follow, err);
     q->job.context.counts.candidates = follow.result.candidates;
     q->job.context.counts.verified = follow.result.verified;
     q->job.context.counts.not_compared = follow.result.not_compared;
-    bm_answer_rows_end(&q->answers, &follow.result);
+    answer_rows_end(&q->answers, &follow.result);
     bm_search_result_reset(&follow.result);
     return status;
 }
@@ -637,7 +680,7 @@ bm_status bm_job_query(const bm_query_options *options, bm_summary **out, bm_err
     bm_status status = bm_job_open(&settings, &q.job, err);
     if (status == BM_OK) {
         status = run_steps(&q, err);
-        bm_query_source_close(&q.source);
+        query_source_close(&q.source);
         status = bm_job_close(&q.job, status, out);
     }
     bm_settings_reset(&settings);

@@ -216,7 +216,9 @@ static bm_status scan_parts(void *ctx, uint32_t thread, size_t begin, size_t end
     return BM_OK;
 }
 
-bm_status bm_search_scan(bm_scan *scan, bm_error *err)
+/* Find the documents that hold a share of cfg->threshold at least of a query's shingles: exact.
+ * BM_ERR_NOMEM, BM_ERR_FORMAT (damaged). */
+static bm_status search_scan(bm_scan *scan, bm_error *err)
 {
     bm_pool *pool = scan->cfg->pool;
     scanning s = {.scan = scan,
@@ -672,7 +674,7 @@ static bm_status answer_by_scan(search *s, const bm_key_batch *asked, bm_search_
                         .weights = s->weights,
                         .most = asked->most,
                         .alone = asked->alone};
-    BM_TRY_OUT(bm_search_scan(&s->scan, err));
+    BM_TRY_OUT(search_scan(&s->scan, err));
     s->many = s->scan.many;
     if (!s->many) {
         status = collect_answers(s, s->n_asked, result, err);

@@ -33,7 +33,7 @@
 
 /* --- answers --- */
 
-bm_status bm_found_add(bm_found_list *found, bm_found one, bm_error *err)
+static bm_status found_add(bm_found_list *found, bm_found one, bm_error *err)
 {
     if (found->n == found->cap) {
         const bm_status status = bm_grow_array(&found->list, &found->cap, found->n + 1, err);
@@ -62,7 +62,7 @@ bm_status bm_found_keep(bm_found_list *found, uint32_t top, bm_found one, bm_err
 {
     bm_found *heap = found->list;
     if (top == 0 || found->n < top) {
-        bm_status status = bm_found_add(found, one, err);
+        bm_status status = found_add(found, one, err);
         heap = found->list;
         if (status != BM_OK || top == 0)
             return status;
@@ -696,9 +696,9 @@ static bm_status add_place(asker *a, uint32_t doc, size_t place, bm_error *err)
     const uint32_t kind = block->kind_of[place];
     const uint32_t shared = a->counts.shared[kind] + a->counts.rare[place];
     a->counts.steps++;
-    return bm_found_add(
-        a->found, (bm_found){doc, {block->number_at[place], similarity(a, doc, kind, shared)}},
-        err);
+    return found_add(a->found,
+                     (bm_found){doc, {block->number_at[place], similarity(a, doc, kind, shared)}},
+                     err);
 }
 
 /* Join the query by what was found in word w: who finds it first, and what others found. */
@@ -741,7 +741,7 @@ static bm_status keep_joins(asker *a, uint32_t doc, uint32_t self, bm_error *err
         return BM_OK; /* and no bit is set */
     if (best->similarity < 0 || bm_answer_before(&one, best)) {
         *best = one;
-        BM_TRY_OUT(bm_found_add(a->found, (bm_found){doc, one}, err));
+        BM_TRY_OUT(found_add(a->found, (bm_found){doc, one}, err));
     }
     for (size_t i = 0; i < a->n_matched_words; i++)
         BM_TRY_OUT(join_word(a, doc, self, a->words[i], err));

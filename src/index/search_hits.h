@@ -268,7 +268,6 @@ typedef struct bm_found_list {
     uint64_t candidates, verified, steps; /* as in bm_search_result */
 } bm_found_list;
 
-bm_status bm_found_add(bm_found_list *found, bm_found one, bm_error *err);
 /* Add one to a list of which only the best `top` are wanted, 0: all. The first of a full one is the
  * last in order. */
 bm_status bm_found_keep(bm_found_list *found, uint32_t top, bm_found one, bm_error *err);
@@ -308,9 +307,5 @@ typedef struct bm_scan {
         *found; /* a list a part of the index, in order; the caller's to free, one by one */
     size_t n_found;
 } bm_scan;
-
-/* Find the documents that hold a share of cfg->threshold at least of a query's shingles: exact.
- * BM_ERR_NOMEM, BM_ERR_FORMAT (damaged). */
-bm_status bm_search_scan(bm_scan *scan, bm_error *err);
 
 #endif

@@ -112,7 +112,11 @@ out:
     return status;
 }
 
-bm_status bm_checkpoint_done(const bm_job_context *job, bm_summary **out, bm_error *err)
+/* Does the output of this very job stand at its place: the same program, settings and inputs, every
+ * file that its report lists? Then *out is the summary of its report, the caller's; else NULL. The
+ * inputs are read for their digests, where all else is the same. What is left of the job's work is
+ * removed, if it is nobody's. BM_ERR_NOMEM, BM_ERR_CANCELLED. */
+static bm_status checkpoint_done(const bm_job_context *job, bm_summary **out, bm_error *err)
 {
     const char *target = job->settings->output.path;
     char *work = NULL;
@@ -279,7 +283,7 @@ bm_status bm_checkpoint_open(bm_job_context *job, bool saves, bm_checkpoint *out
                        "`resume` needs inputs that can be read again (regular files, not standard "
                        "input or a pipe)");
     if (settings->results.resume && saves)
-        BM_TRY(bm_checkpoint_done(job, &out->done, err));
+        BM_TRY(checkpoint_done(job, &out->done, err));
     if (out->done != NULL) {
         bm_meter_log(&job->meter, BM_LOG_INFO,
                      "%s: the output of this very job stands there: it is done",

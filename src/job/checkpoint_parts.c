@@ -295,7 +295,9 @@ static bm_status add_line(void *ctx, const char *line, bm_error *err)
     return bm_journal_add(ctx, line, err);
 }
 
-bm_status bm_checkpoint_identity_add(const bm_job_context *job, bm_journal *journal, bm_error *err)
+/* Add these lines to an empty journal. BM_ERR_IO, BM_ERR_NOMEM. */
+static bm_status checkpoint_identity_add(const bm_job_context *job, bm_journal *journal,
+                                         bm_error *err)
 {
     return each_line(job, add_line, journal, err);
 }
@@ -461,14 +463,16 @@ bm_status bm_checkpoint_sets_find(bm_checkpoint *checkpoint, bm_error *err)
     return status;
 }
 
-bm_status bm_checkpoint_sets_list(bm_checkpoint *checkpoint, bm_error *err)
+/* List that path in the marker, before the file is made; and the line of the journal that names it.
+ */
+static bm_status checkpoint_sets_list(bm_checkpoint *checkpoint, bm_error *err)
 {
     return checkpoint->sets_beside
                ? BM_OK
                : bm_out_dir_list_outside(checkpoint->dir, checkpoint->sets_path, err);
 }
 
-bm_status bm_checkpoint_sets_add_line(bm_checkpoint *checkpoint, bm_error *err)
+static bm_status checkpoint_sets_add_line(bm_checkpoint *checkpoint, bm_error *err)
 {
     bm_buf line = {0};
     const char *path = checkpoint->sets_path;
@@ -827,7 +831,9 @@ static uint64_t id_begin(const bm_doc_table *docs, size_t row)
     return row == 0 ? 0 : docs->ids.ends[row - 1];
 }
 
-uint64_t bm_checkpoint_documents_unsaved_bytes(const bm_checkpoint_documents *what, size_t first)
+/* Bytes that saving the documents from `first` on would write, about. */
+static uint64_t checkpoint_documents_unsaved_bytes(const bm_checkpoint_documents *what,
+                                                   size_t first)
 {
     const bm_doc_table *docs = what->docs;
     return (docs->n - first) * column_bytes(what) + id_begin(docs, docs->n) - id_begin(docs, first);
@@ -1217,8 +1223,8 @@ static bm_status open_files(bm_checkpoint *checkpoint, bm_error *err)
     BM_TRY_OUT(bm_out_dir_state_path(checkpoint->dir, BM_OUT_JOURNAL, &path, err));
     BM_TRY_OUT(
         bm_journal_create_in(bm_out_dir_folder(checkpoint->dir), path, &checkpoint->journal, err));
-    BM_TRY_OUT(bm_checkpoint_identity_add(checkpoint->job, checkpoint->journal, err));
-    status = bm_checkpoint_sets_add_line(checkpoint, err);
+    BM_TRY_OUT(checkpoint_identity_add(checkpoint->job, checkpoint->journal, err));
+    status = checkpoint_sets_add_line(checkpoint, err);
 out:
     bm_free(path);
     return status;
@@ -1230,7 +1236,7 @@ static bm_status write_documents(bm_checkpoint *checkpoint, bm_checkpoint_saved 
     if (checkpoint->flush != NULL)
         BM_TRY(checkpoint->flush(checkpoint->flush_ctx, &s->sums, err));
     if (checkpoint->corpus != NULL)
-        BM_TRY(bm_checkpoint_sets_list(checkpoint, err));
+        BM_TRY(checkpoint_sets_list(checkpoint, err));
     if (checkpoint->corpus != NULL)
         BM_TRY(bm_corpus_save_sets(checkpoint->corpus, checkpoint->sets_path, err));
     BM_TRY(bm_checkpoint_documents_save(&what, (size_t)checkpoint->saved.docs,
@@ -1307,7 +1313,7 @@ static uint64_t bytes_to_write(const bm_checkpoint *checkpoint)
     bm_checkpoint_documents what = bm_checkpoint_docs(checkpoint);
     uint64_t bytes = 0;
     if (!docs_saved(checkpoint)) {
-        bytes += bm_checkpoint_documents_unsaved_bytes(&what, (size_t)checkpoint->saved.docs);
+        bytes += checkpoint_documents_unsaved_bytes(&what, (size_t)checkpoint->saved.docs);
         if (checkpoint->corpus != NULL)
             bytes += bm_corpus_unsaved_bytes(checkpoint->corpus);
     }

@@ -89,12 +89,6 @@ typedef struct bm_checkpoint {
 
 /* checkpoint_done -- a job that is to be resumed and has been done already: its output stands. */
 
-/* Does the output of this very job stand at its place: the same program, settings and inputs, every
- * file that its report lists? Then *out is the summary of its report, the caller's; else NULL. The
- * inputs are read for their digests, where all else is the same. What is left of the job's work is
- * removed, if it is nobody's. BM_ERR_NOMEM, BM_ERR_CANCELLED. */
-bm_status bm_checkpoint_done(const bm_job_context *job, bm_summary **out, bm_error *err);
-
 /* checkpoint_identity -- what must be the same for an interrupted job to be resumed: the program,
  * the settings that decide results, the inputs.
  *
@@ -111,8 +105,6 @@ bm_status bm_checkpoint_done(const bm_job_context *job, bm_summary **out, bm_err
  * --threads, --memory, --device, --temp-dir, --progress and what only says how to speak are not
  * among them. */
 
-/* Add these lines to an empty journal. BM_ERR_IO, BM_ERR_NOMEM. */
-bm_status bm_checkpoint_identity_add(const bm_job_context *job, bm_journal *journal, bm_error *err);
 /* Compare with the first lines of a journal; *n_lines of them. `saved`: what it says is saved.
  * Inputs that were repaired are noted in it. BM_ERR_FORMAT names what differs; BM_ERR_IO. */
 bm_status bm_checkpoint_identity_check(const bm_job_context *job, bm_journal *journal,
@@ -164,8 +156,6 @@ typedef struct bm_checkpoint_documents {
     bool complete;        /* for saving: all inputs were read */
 } bm_checkpoint_documents;
 
-/* Bytes that saving the documents from `first` on would write, about. */
-uint64_t bm_checkpoint_documents_unsaved_bytes(const bm_checkpoint_documents *what, size_t first);
 /* Append the documents from `first_doc` and the skipped records from `first_skipped` on, with the
  * counts as they are. Flushes. */
 bm_status bm_checkpoint_documents_save(const bm_checkpoint_documents *what, size_t first_doc,
@@ -214,10 +204,6 @@ void bm_checkpoint_note_broken(bm_checkpoint *checkpoint, bm_status status);
 
 /* Fill checkpoint->sets_path for a job that begins. */
 bm_status bm_checkpoint_sets_find(bm_checkpoint *checkpoint, bm_error *err);
-/* List that path in the marker, before the file is made; and the line of the journal that names it.
- */
-bm_status bm_checkpoint_sets_list(bm_checkpoint *checkpoint, bm_error *err);
-bm_status bm_checkpoint_sets_add_line(bm_checkpoint *checkpoint, bm_error *err);
 /* A line of an earlier job's journal: where it names a file of sets, that is checkpoint->sets_path
  * now. BM_ERR_FORMAT: it names something that is not this work directory's. */
 bm_status bm_checkpoint_sets_accept(bm_checkpoint *checkpoint, const char *line, bm_error *err);

@@ -26,7 +26,7 @@
 
 /* report_counts -- loops over the rows of counts (model/counts.h). */
 
-void bm_report_counts(bm_json *json, const bm_counts *counts, bm_report_counts_of of)
+static void report_counts(bm_json *json, const bm_counts *counts, bm_report_counts_of of)
 {
     bm_json_key(json, "counts");
     bm_json_begin_object(json);
@@ -240,7 +240,7 @@ void bm_report_text_offload(bm_json *json, const bm_text_offload *path)
 /* report_inputs -- as they were read; where their texts were not read, as the manifests of the
  * signatures have them. */
 
-void bm_report_text(bm_json *json, const char *text)
+static void report_text(bm_json *json, const char *text)
 {
     bm_buf name = {0};
     if (bm_tsv_escape(&name, (bm_str){text, strlen(text)}, NULL) != BM_OK)
@@ -276,7 +276,7 @@ static void begin_input(bm_json *json, const bm_manifest_input *input)
 {
     bm_json_begin_object(json);
     bm_json_key(json, "file");
-    bm_report_text(json, input->file);
+    report_text(json, input->file);
     if (input->n_parts > 0) {
         write_parts(json, input);
         return;
@@ -347,7 +347,9 @@ static void write_shard(bm_json *json, const bm_input_shard *shard)
     bm_json_end_object(json);
 }
 
-void bm_report_inputs(bm_json *json, const bm_job_context *job, const uint64_t *removed_bytes)
+/* The member "inputs". `removed_bytes`: of the text of removed documents, of each input; NULL: not
+ * known. */
+static void report_inputs(bm_json *json, const bm_job_context *job, const uint64_t *removed_bytes)
 {
     if (job->settings->results.n_shards > 0)
         write_shard(json, bm_input_set_shard_of(job->inputs.set));
@@ -369,7 +371,7 @@ static void write_found(bm_json *json, const bm_source *source, const char *from
 {
     (void)from;
     if (strcmp(source->path, source->name) != 0)
-        bm_report_text(json, source->path);
+        report_text(json, source->path);
     else
         bm_json_text(json, NULL);
 }
@@ -411,7 +413,7 @@ static void write_from_here(bm_json *json, const bm_source *source, const char *
     status = bm_buf_end(&path, NULL);
 out:
     if (status == BM_OK)
-        bm_report_text(json, path.data);
+        report_text(json, path.data);
     else
         json->status = status;
     bm_buf_reset(&path);
@@ -434,7 +436,9 @@ static bool elsewhere(const bm_source *source)
     return source != NULL && strcmp(source->path, source->name) != 0;
 }
 
-void bm_report_inputs_found(bm_json *json, const bm_job_context *job, const bm_out_dir *dir)
+/* The part of "run" that says where the inputs were found, if that was not where their names say,
+ * and the paths to them from the directory of outputs, where there is one (NULL: none). */
+static void report_inputs_found(bm_json *json, const bm_job_context *job, const bm_out_dir *dir)
 {
     bm_input_set *set = job->inputs.set;
     if (set == NULL)
@@ -475,7 +479,8 @@ static void report_corpus(bm_json *json, const bm_job_context *job)
     bm_json_key_uint(json, "edge_bytes", job->stats.edge_bytes);
 }
 
-void bm_report_spill(bm_json *json, const bm_job_context *job)
+/* "temporary_files": {…}; nothing where there was no pairing, and no input was copied. */
+static void report_spill(bm_json *json, const bm_job_context *job)
 {
     if (job->stats.corpus == NULL && copied(job) == 0)
         return;
@@ -721,7 +726,7 @@ static void write_origin(bm_json *json, const bm_job_context *job)
     bm_json_key(json, "command");
     bm_json_begin_array(json);
     for (; *word != NULL; word++)
-        bm_report_text(json, *word);
+        report_text(json, *word);
     bm_json_end_array(json);
 }
 
@@ -749,8 +754,8 @@ static void begin_run(bm_json *json, const bm_job_context *job, const bm_out_dir
     bm_report_ingest(json, &job->stats.ingest_times);
     if (job->devices.open)
         bm_report_text_offload(json, &job->devices.set.path);
-    bm_report_inputs_found(json, job, dir);
-    bm_report_spill(json, job);
+    report_inputs_found(json, job, dir);
+    report_spill(json, job);
     if (job->counts.verified > 0)
         bm_json_key_double(json, "verify_seconds", job->stats.verify_seconds);
     bm_json_key(json, "stages");
@@ -849,7 +854,7 @@ static void write_inputs(bm_json *json, const bm_job_context *job, const bm_grou
     for (size_t i = 0; bytes != NULL && i < grouping->n; i++)
         if (grouping->reason[i] != BM_REASON_KEPT)
             bytes[job->docs.rows[i].file] += job->docs.rows[i].text_bytes;
-    bm_report_inputs(json, job, bytes);
+    report_inputs(json, job, bytes);
     bm_free(bytes);
 }
 
@@ -863,9 +868,9 @@ bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, bm_ou
     bm_report_begin(&json, job);
     write_containment_recall(&json, job);
     write_sample(&json, job);
-    bm_report_counts(&json, &job->counts,
-                     job->settings->pairs.against != NULL ? BM_COUNTS_OF_AGAINST
-                                                          : bm_job_row_of(job->settings)->counts);
+    report_counts(&json, &job->counts,
+                  job->settings->pairs.against != NULL ? BM_COUNTS_OF_AGAINST
+                                                       : bm_job_row_of(job->settings)->counts);
     write_against(&json, job);
     write_not_ranked(&json, &job->keep);
     if (grouping != NULL)

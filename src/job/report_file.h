@@ -21,7 +21,6 @@
 
 /* report_counts -- the member "counts" of a report, written and read back. */
 
-void bm_report_counts(bm_json *json, const bm_counts *counts, bm_report_counts_of of);
 /* Read the counts that stand there; the others stay as they are. BM_ERR_FORMAT. */
 bm_status bm_report_read_counts(const bm_manifest *report, bm_counts *out, bm_error *err);
 
@@ -55,19 +54,8 @@ void bm_report_text_offload(bm_json *json, const bm_text_offload *path);
 
 /* report_inputs -- the inputs in a report: names, bytes, digests; and where they are. */
 
-/* A name, or an argument, whose bytes may be any: escaped as in TSV. */
-void bm_report_text(bm_json *json, const char *text);
-/* The member "inputs". `removed_bytes`: of the text of removed documents, of each input; NULL: not
- * known. */
-void bm_report_inputs(bm_json *json, const bm_job_context *job, const uint64_t *removed_bytes);
-/* The part of "run" that says where the inputs were found, if that was not where their names say,
- * and the paths to them from the directory of outputs, where there is one (NULL: none). */
-void bm_report_inputs_found(bm_json *json, const bm_job_context *job, const bm_out_dir *dir);
-
 /* report_spill -- what of a job lay in temporary files, as a member of a report's "run". */
 
-/* "temporary_files": {…}; nothing where there was no pairing, and no input was copied. */
-void bm_report_spill(bm_json *json, const bm_job_context *job);
 /* The same in a line of the log, where there were files. */
 void bm_log_spill(bm_job_context *job);
 

@@ -390,8 +390,10 @@ static bm_status read_inputs(reading *r, bm_job_context *context, bm_corpus *cor
     return BM_OK;
 }
 
-bm_status bm_against_sets(bm_against *against, bm_job_context *context, bm_corpus *corpus,
-                          bm_marked_sets *sets, bm_error *err)
+/* The documents of the job, which wait in `corpus`, give way where memory is short. BM_ERR_FORMAT,
+ * and against->changed: an input is not the one that was signed. */
+static bm_status against_sets(bm_against *against, bm_job_context *context, bm_corpus *corpus,
+                              bm_marked_sets *sets, bm_error *err)
 {
     reading r = {.against = against, .rows = &sets->rows};
     bm_status status = choose(&r, err);
@@ -743,7 +745,7 @@ static bm_status load_exact(bm_against *against, bm_job_context *context, bm_cor
     close_store(against);
     bm_job_context_stage(context, BM_STAGE_READ, "bytes");
     if (status == BM_OK)
-        status = bm_against_sets(against, context, corpus, &sets, err);
+        status = against_sets(against, context, corpus, &sets, err);
     if (status == BM_OK)
         status = load_marked(against, context, &sets, err);
     bm_spill_close(sets.file);
@@ -751,8 +753,12 @@ static bm_status load_exact(bm_against *against, bm_job_context *context, bm_cor
     return status;
 }
 
-bm_status bm_against_load(bm_against *against, bm_job_context *context, bm_corpus *corpus,
-                          bm_error *err)
+/* Plan and verification are settled: an index of all known documents with their words; or, where
+ * similarities are exact, of those that are candidates of documents in the corpus (before
+ * bm_corpus_end_adding), with their sets, which are made of the inputs again. Known documents that
+ * are an index already stay as they are. */
+static bm_status against_load(bm_against *against, bm_job_context *context, bm_corpus *corpus,
+                              bm_error *err)
 {
     const bm_settings *s = context->settings;
     if (against->dir == NULL)
@@ -766,7 +772,8 @@ bm_status bm_against_load(bm_against *against, bm_job_context *context, bm_corpu
     return end_store(against, err);
 }
 
-uint64_t bm_against_documents(const bm_against *against)
+/* Documents that are known. */
+static uint64_t against_documents(const bm_against *against)
 {
     if (against->dir != NULL)
         return bm_sign_dir_docs(against->dir);
@@ -901,7 +908,7 @@ bm_status bm_against_find(bm_against *against, bm_job_context *context, bm_corpu
 {
     finding f = {.against = against, .context = context, .corpus = corpus, .known = known};
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_against_load(against, context, corpus, err));
+    BM_TRY_OUT(against_load(against, context, corpus, err));
     bm_job_context_stage(context, BM_STAGE_KNOWN, "documents");
     BM_TRY_OUT(bm_known_init(known, corpus->n, err));
     if (context->settings->pairs.verify == BM_VERIFY_CONTAINED) {
@@ -920,7 +927,7 @@ out:
     if (context->against.not_compared == 0)
         context->against.not_compared = f.result.not_compared;
     if (against->view != NULL)
-        context->against.documents = bm_against_documents(against);
+        context->against.documents = against_documents(against);
     bm_free(f.all_held);
     bm_corpus_range_reset(&f.range);
     bm_search_result_reset(&f.result);

@@ -89,21 +89,7 @@ typedef struct bm_marked_sets {
                             order; bm_spill_close */
 } bm_marked_sets;
 
-/* The documents of the job, which wait in `corpus`, give way where memory is short. BM_ERR_FORMAT,
- * and against->changed: an input is not the one that was signed. */
-bm_status bm_against_sets(bm_against *against, bm_job_context *context, bm_corpus *corpus,
-                          bm_marked_sets *sets, bm_error *err);
-
 /* against_signed -- signatures of known documents as an index, in a file without a name. */
-
-/* Plan and verification are settled: an index of all known documents with their words; or, where
- * similarities are exact, of those that are candidates of documents in the corpus (before
- * bm_corpus_end_adding), with their sets, which are made of the inputs again. Known documents that
- * are an index already stay as they are. */
-bm_status bm_against_load(bm_against *against, bm_job_context *context, bm_corpus *corpus,
-                          bm_error *err);
-/* Documents that are known. */
-uint64_t bm_against_documents(const bm_against *against);
 
 /* All documents of the corpus, before bm_corpus_end_adding: which are known. `known` is filled,
  * with the ids of those found. */

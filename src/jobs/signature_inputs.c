@@ -36,7 +36,8 @@ static bm_status note(bm_signature_ids *ids, bm_str id, bm_error *err)
     return bm_id_set_add(&ids->known, base, &place, err);
 }
 
-bm_status bm_signature_ids_load(const bm_sign_dir *dir, bm_signature_ids *out, bm_error *err)
+/* Reads all ids of the directory. BM_ERR_IO, BM_ERR_FORMAT, BM_ERR_NOMEM. */
+static bm_status signature_ids_load(const bm_sign_dir *dir, bm_signature_ids *out, bm_error *err)
 {
     size_t ends[IDS_BLOCK];
     bm_buf text = {0};
@@ -80,8 +81,9 @@ out:
     return status;
 }
 
-bm_status bm_signature_ids_original(bm_signature_ids *ids, bm_str id, bm_str *original,
-                                    bm_error *err)
+/* *original: of the next id, in order; a view of it. BM_ERR_NOMEM. */
+static bm_status signature_ids_original(bm_signature_ids *ids, bm_str id, bm_str *original,
+                                        bm_error *err)
 {
     bm_str base;
     uint32_t number;
@@ -102,7 +104,7 @@ bm_status bm_signature_ids_original(bm_signature_ids *ids, bm_str id, bm_str *or
     return status;
 }
 
-void bm_signature_ids_reset(bm_signature_ids *ids)
+static void signature_ids_reset(bm_signature_ids *ids)
 {
     bm_id_set_reset(&ids->known);
     bm_next_numbers_reset(&ids->next);
@@ -203,7 +205,7 @@ static bm_status add_document(sources *s, bm_doc_row *row, bm_str id, bm_error *
     known.file += s->first;
     context->counts.empty += row->n_shingles == 0;
     context->counts.shingles += row->n_shingles;
-    BM_TRY(bm_signature_ids_original(&s->ids, id, &id, err));
+    BM_TRY(signature_ids_original(&s->ids, id, &id, err));
     return bm_doc_table_add(&context->docs, &known, (bm_doc_id){id, XXH3_64bits(id.data, id.len)},
                             context->inputs.names.names[known.file], err);
 }
@@ -253,11 +255,11 @@ static bm_status load_dir(sources *s, bm_error *err)
         BM_TRY_OUT(bm_fail_nomem(err, s->n * sizeof *s->skipped));
     BM_TRY_OUT(read_sources(s, err));
     if (s->context->docs.number_duplicates && were_numbered(s->dir))
-        BM_TRY_OUT(bm_signature_ids_load(s->dir, &s->ids, err));
+        BM_TRY_OUT(signature_ids_load(s->dir, &s->ids, err));
     BM_TRY_OUT(load_documents(s, err));
     status = read_skipped(s, err);
 out:
-    bm_signature_ids_reset(&s->ids);
+    signature_ids_reset(&s->ids);
     bm_free(s->documents);
     bm_free(s->skipped);
     s->first += s->n;

@@ -89,13 +89,6 @@ typedef struct bm_signature_ids {
     bool *seen;           /* of each */
     bm_next_numbers next; /* of each X that was repeated */
     bm_buf scratch;
-} bm_signature_ids; /* {0} is of a directory without such ids */
-
-/* Reads all ids of the directory. BM_ERR_IO, BM_ERR_FORMAT, BM_ERR_NOMEM. */
-bm_status bm_signature_ids_load(const bm_sign_dir *dir, bm_signature_ids *out, bm_error *err);
-/* *original: of the next id, in order; a view of it. BM_ERR_NOMEM. */
-bm_status bm_signature_ids_original(bm_signature_ids *ids, bm_str id, bm_str *original,
-                                    bm_error *err);
-void bm_signature_ids_reset(bm_signature_ids *ids);
+} bm_signature_ids;
 
 #endif

@@ -19,6 +19,36 @@
 #include "base/system.h"
 #include "base/threads.h"
 
+/* pack -- a library that compresses is a table of functions. The same bytes in give the same bytes
+ * out, whatever the sizes of the steps (for one version of the library). */
+
+typedef struct pack_result {
+    const char *why; /* NULL: all is well; else in the library's words */
+    bool no_memory;  /* that is why */
+} pack_result;
+
+typedef struct pack_ops {
+    const char *name; /* "gz", for messages */
+    /* Opens the library too, which need not be there (base/system.h). BM_ERR_NOMEM, BM_ERR_IO. */
+    bm_status (*open)(void **state, bm_error *err);
+    pack_result (*run)(void *state,
+                       bm_compress_step *step); /* as bm_compressor_run; or NULL and ... */
+    /* ... a block at once, whole in itself: `cap` is at least `bound` of its bytes. A state is one
+     * thread's. */
+    size_t (*bound)(void *state, size_t n);
+    pack_result (*block)(void *state, bm_str in, char *out, size_t cap, size_t *len);
+    void (*close)(void *state); /* NULL is fine */
+} pack_ops;
+
+/* n bytes of step->in were taken. */
+static void pack_consume(bm_compress_step *step, size_t n)
+{
+    if (n == 0)
+        return;
+    step->in.data += n;
+    step->in.len -= n;
+}
+
 /* pack_gz -- members of gz by libdeflate, level 6: zlib's sizes in .34 to .44 of its time (members
  * of 4 MiB of text). The header carries no name and no time. */
 
@@ -66,14 +96,14 @@ static size_t gz_bound(void *state, size_t n)
     return g->lib.libdeflate_gzip_compress_bound(g->compressor, n);
 }
 
-static bm_packed gz_block(void *state, bm_str in, char *out, size_t cap, size_t *len)
+static pack_result gz_block(void *state, bm_str in, char *out, size_t cap, size_t *len)
 {
     gz *g = state;
     *len = g->lib.libdeflate_gzip_compress(g->compressor, in.data, in.len, out, cap);
-    return (bm_packed){*len == 0 ? "a block did not fit its bound" : NULL, false};
+    return (pack_result){*len == 0 ? "a block did not fit its bound" : NULL, false};
 }
 
-const bm_pack_ops bm_pack_gz = {
+static const pack_ops pack_gz = {
     .name = "gz", .open = gz_open, .bound = gz_bound, .block = gz_block, .close = gz_close};
 
 /* pack_zst -- frames of zst by libzstd, level 3, with a checksum. */
@@ -130,18 +160,18 @@ static size_t zst_bound(void *state, size_t n)
     return z->lib.ZSTD_compressBound(n);
 }
 
-static bm_packed zst_block(void *state, bm_str in, char *out, size_t cap, size_t *len)
+static pack_result zst_block(void *state, bm_str in, char *out, size_t cap, size_t *len)
 {
     zst *z = state;
     const size_t n = z->lib.ZSTD_compress2(z->context, out, cap, in.data, in.len);
     if (z->lib.ZSTD_isError(n))
-        return (bm_packed){z->lib.ZSTD_getErrorName(n),
-                           z->lib.ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation};
+        return (pack_result){z->lib.ZSTD_getErrorName(n),
+                             z->lib.ZSTD_getErrorCode(n) == ZSTD_error_memory_allocation};
     *len = n;
-    return (bm_packed){NULL, false};
+    return (pack_result){NULL, false};
 }
 
-const bm_pack_ops bm_pack_zst = {
+static const pack_ops pack_zst = {
     .name = "zst", .open = zst_open, .bound = zst_bound, .block = zst_block, .close = zst_close};
 
 /* pack_xz -- xz by liblzma, preset 1, with a CRC64. Higher presets take up to 674 MB of memory;
@@ -182,7 +212,7 @@ static void xz_close(void *state)
     bm_free(x);
 }
 
-static bm_packed xz_run(void *state, bm_compress_step *step)
+static pack_result xz_run(void *state, bm_compress_step *step)
 {
     xz *x = state;
     lzma_stream *s = &x->stream;
@@ -193,14 +223,14 @@ static bm_packed xz_run(void *state, bm_compress_step *step)
     s->avail_out = step->cap - step->len;
     lzma_ret code = x->lib.lzma_code(s, step->end ? LZMA_FINISH : LZMA_RUN);
     step->len = step->cap - s->avail_out;
-    bm_pack_consume(step, given - s->avail_in);
+    pack_consume(step, given - s->avail_in);
     if (code != LZMA_OK && code != LZMA_STREAM_END && code != LZMA_BUF_ERROR)
-        return (bm_packed){"liblzma refused it", code == LZMA_MEM_ERROR};
+        return (pack_result){"liblzma refused it", code == LZMA_MEM_ERROR};
     step->done = step->end ? code == LZMA_STREAM_END : step->in.len == 0;
-    return (bm_packed){NULL, false};
+    return (pack_result){NULL, false};
 }
 
-const bm_pack_ops bm_pack_xz = {.name = "xz", .open = xz_open, .run = xz_run, .close = xz_close};
+static const pack_ops pack_xz = {.name = "xz", .open = xz_open, .run = xz_run, .close = xz_close};
 
 /* pack_bz2 -- bz2 by libbz2, blocks of 900,000 bytes, its default. */
 
@@ -243,7 +273,7 @@ static unsigned at_most(size_t n)
     return n < UINT_MAX ? (unsigned)n : UINT_MAX;
 }
 
-static bm_packed bz2_run(void *state, bm_compress_step *step)
+static pack_result bz2_run(void *state, bm_compress_step *step)
 {
     bz2 *b = state;
     bz_stream *s = &b->stream;
@@ -251,21 +281,21 @@ static bm_packed bz2_run(void *state, bm_compress_step *step)
     const bool last = step->end && given == step->in.len;
     step->done = given == 0 && !last;
     if (step->done) /* to run on nothing is an error to it */
-        return (bm_packed){NULL, false};
+        return (pack_result){NULL, false};
     s->next_in = (char *)(uintptr_t)step->in.data; /* it only reads */
     s->avail_in = given;
     s->next_out = step->out + step->len;
     s->avail_out = room;
     int code = b->lib.BZ2_bzCompress(s, last ? BZ_FINISH : BZ_RUN);
     step->len += room - s->avail_out;
-    bm_pack_consume(step, given - s->avail_in);
+    pack_consume(step, given - s->avail_in);
     if (code != BZ_RUN_OK && code != BZ_FINISH_OK && code != BZ_STREAM_END)
-        return (bm_packed){"libbz2 refused it", code == BZ_MEM_ERROR};
+        return (pack_result){"libbz2 refused it", code == BZ_MEM_ERROR};
     step->done = last ? code == BZ_STREAM_END : step->in.len == 0;
-    return (bm_packed){NULL, false};
+    return (pack_result){NULL, false};
 }
 
-const bm_pack_ops bm_pack_bz2 = {
+static const pack_ops pack_bz2 = {
     .name = "bz2", .open = bz2_open, .run = bz2_run, .close = bz2_close};
 
 /* pack_lz4 -- lz4 by liblz4: frames of independent blocks of 1 MiB, with a checksum of the content.
@@ -353,7 +383,7 @@ static void gather(lz4 *l, bm_compress_step *step)
     if (n > 0)
         memcpy(l->block + l->n_block, step->in.data, n);
     l->n_block += n;
-    bm_pack_consume(step, n);
+    pack_consume(step, n);
 }
 
 /* Fill `packed`, which is empty, with what comes next: the header, a block, the end. */
@@ -372,33 +402,38 @@ static size_t pack_next(lz4 *l)
     return l->lib.LZ4F_compressEnd(l->context, l->packed, l->packed_cap, NULL);
 }
 
-static bm_packed lz4_run(void *state, bm_compress_step *step)
+static pack_result lz4_run(void *state, bm_compress_step *step)
 {
     lz4 *l = state;
     step->done = false;
     for (;;) {
         copy_packed(l, step);
         if (l->packed_pos < l->packed_len)
-            return (bm_packed){NULL, false}; /* no room */
+            return (pack_result){NULL, false}; /* no room */
         gather(l, step);
         const bool block_is_full = l->n_block == BLOCK_BYTES;
         step->done = l->stage == LZ4_ENDED || (!step->end && !block_is_full);
         if (step->done)
-            return (bm_packed){NULL, false};
+            return (pack_result){NULL, false};
         size_t n = pack_next(l);
         if (l->lib.LZ4F_isError(n)) {
             const char *why = l->lib.LZ4F_getErrorName(n);
-            return (bm_packed){why, strcmp(why, "ERROR_allocation_failed") == 0};
+            return (pack_result){why, strcmp(why, "ERROR_allocation_failed") == 0};
         }
         l->packed_pos = 0;
         l->packed_len = n;
     }
 }
 
-const bm_pack_ops bm_pack_lz4 = {
+static const pack_ops pack_lz4 = {
     .name = "lz4", .open = lz4_open, .run = lz4_run, .close = lz4_close};
 
-/* pack_blocks -- a ring of blocks: the caller fills them and hands on what came of them, in order;
+/* pack_blocks -- compression in blocks of PACK_BLOCK_BYTES, each of which is whole in itself (a
+ * member of gz, a frame of zst), on several threads. The blocks are the same for any number of
+ * threads, and so are the bytes. Threads begin with the second block, so that a small file starts
+ * none.
+ *
+ * The blocks lie in a ring: the caller fills them and hands on what came of them, in order;
  * threads compress them in between.
  *
  *     n_written          n_begun           n_filled
@@ -408,18 +443,19 @@ const bm_pack_ops bm_pack_lz4 = {
  * When the ring is full the caller compresses the next block itself, and waits only where all are
  * begun. So a ring of one block, without threads, is the same code. */
 
-#define BLOCKS_SHARE 8u /* of the memory, for all blocks */
+#define PACK_BLOCK_BYTES ((size_t)4 << 20)
+#define BLOCKS_SHARE     8u /* of the memory, for all blocks */
 
 typedef struct pack_blocks_block {
     char *in, *out;
     size_t n_in, n_out, cap_out;
     size_t handed_on; /* of n_out */
     bool done;        /* under the lock */
-    bm_packed packed;
+    pack_result packed;
 } pack_blocks_block;
 
-struct bm_pack_blocks {
-    const bm_pack_ops *ops;
+typedef struct pack_blocks {
+    const pack_ops *ops;
     void *state; /* the caller's */
     pack_blocks_block *ring;
     size_t n_ring;
@@ -430,34 +466,9 @@ struct bm_pack_blocks {
     pthread_cond_t work, finished;
     pthread_t *threads;
     size_t n_threads, most_threads;
-};
+} pack_blocks;
 
-bm_status bm_pack_blocks_open(const bm_pack_ops *ops, bm_pack_lanes lanes, bm_pack_blocks **out,
-                              bm_error *err)
-{
-    bm_pack_blocks *b = NULL;
-    BM_TRY(bm_new_zero(&b, 1, err));
-    pthread_mutex_init(&b->lock, NULL);
-    pthread_cond_init(&b->work, NULL);
-    pthread_cond_init(&b->finished, NULL);
-    b->ops = ops;
-    b->n_ring = lanes.threads > 1 ? (size_t)lanes.threads + 1 : 1;
-    const uint64_t fit = lanes.memory / BLOCKS_SHARE / (2 * BM_PACK_BLOCK_BYTES);
-    if (lanes.memory != 0 && b->n_ring > fit)
-        b->n_ring = fit > 2 ? (size_t)fit : 1;
-    b->most_threads = b->n_ring > 1 ? b->n_ring - 2 : 0;
-    bm_status status = BM_OK;
-    BM_TRY_OUT(bm_new_zero(&b->ring, b->n_ring, err));
-    BM_TRY_OUT(bm_new_zero(&b->threads, b->most_threads, err));
-    BM_TRY_OUT(ops->open(&b->state, err));
-    *out = b;
-    return BM_OK;
-out:
-    bm_pack_blocks_close(b);
-    return status;
-}
-
-void bm_pack_blocks_close(bm_pack_blocks *b)
+static void pack_blocks_close(pack_blocks *b)
 {
     if (b == NULL)
         return;
@@ -480,8 +491,34 @@ void bm_pack_blocks_close(bm_pack_blocks *b)
     bm_free(b);
 }
 
+/* `ops` has `block`. BM_ERR_NOMEM, BM_ERR_IO. */
+static bm_status pack_blocks_open(const pack_ops *ops, bm_pack_lanes lanes, pack_blocks **out,
+                                  bm_error *err)
+{
+    pack_blocks *b = NULL;
+    BM_TRY(bm_new_zero(&b, 1, err));
+    pthread_mutex_init(&b->lock, NULL);
+    pthread_cond_init(&b->work, NULL);
+    pthread_cond_init(&b->finished, NULL);
+    b->ops = ops;
+    b->n_ring = lanes.threads > 1 ? (size_t)lanes.threads + 1 : 1;
+    const uint64_t fit = lanes.memory / BLOCKS_SHARE / (2 * PACK_BLOCK_BYTES);
+    if (lanes.memory != 0 && b->n_ring > fit)
+        b->n_ring = fit > 2 ? (size_t)fit : 1;
+    b->most_threads = b->n_ring > 1 ? b->n_ring - 2 : 0;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_new_zero(&b->ring, b->n_ring, err));
+    BM_TRY_OUT(bm_new_zero(&b->threads, b->most_threads, err));
+    BM_TRY_OUT(ops->open(&b->state, err));
+    *out = b;
+    return BM_OK;
+out:
+    pack_blocks_close(b);
+    return status;
+}
+
 /* Compress a block; its memory grows to what its bytes may become. */
-static void compress_block(const bm_pack_ops *ops, void *state, pack_blocks_block *one)
+static void compress_block(const pack_ops *ops, void *state, pack_blocks_block *one)
 {
     const size_t most = ops->bound(state, one->n_in);
     if (most > one->cap_out) {
@@ -490,14 +527,14 @@ static void compress_block(const bm_pack_ops *ops, void *state, pack_blocks_bloc
         one->cap_out = one->out != NULL ? most : 0;
     }
     one->n_out = one->handed_on = 0;
-    one->packed = (bm_packed){NULL, one->out == NULL};
+    one->packed = (pack_result){NULL, one->out == NULL};
     if (one->out != NULL)
         one->packed =
             ops->block(state, (bm_str){one->in, one->n_in}, one->out, one->cap_out, &one->n_out);
 }
 
 /* Under the lock, which is let go meanwhile: compress the next block that nobody has begun. */
-static void compress_next(bm_pack_blocks *b, void *state)
+static void compress_next(pack_blocks *b, void *state)
 {
     pack_blocks_block *one = &b->ring[b->n_begun++ % b->n_ring];
     pthread_mutex_unlock(&b->lock);
@@ -509,7 +546,7 @@ static void compress_next(bm_pack_blocks *b, void *state)
 
 static void *run_thread(void *arg)
 {
-    bm_pack_blocks *b = arg;
+    pack_blocks *b = arg;
     void *state = NULL;
     /* Without a state of its own a thread leaves its blocks to the others. */
     if (b->ops->open(&state, NULL) == BM_OK) {
@@ -527,7 +564,7 @@ static void *run_thread(void *arg)
 }
 
 /* The block that is being filled is full, or the last. */
-static void submit_block(bm_pack_blocks *b)
+static void submit_block(pack_blocks *b)
 {
     if (b->n_filled == 1) /* the second: it is worth threads */
         while (b->n_threads < b->most_threads &&
@@ -540,7 +577,7 @@ static void submit_block(bm_pack_blocks *b)
     pthread_mutex_unlock(&b->lock);
 }
 
-static void wait_for(bm_pack_blocks *b, const pack_blocks_block *one)
+static void wait_for(pack_blocks *b, const pack_blocks_block *one)
 {
     pthread_mutex_lock(&b->lock);
     while (!one->done) {
@@ -553,7 +590,7 @@ static void wait_for(bm_pack_blocks *b, const pack_blocks_block *one)
 }
 
 /* Hand on the oldest block. *whole: all of it was. */
-static bm_packed copy_oldest(bm_pack_blocks *b, bm_compress_step *step, bool *whole)
+static pack_result copy_oldest(pack_blocks *b, bm_compress_step *step, bool *whole)
 {
     pack_blocks_block *oldest = &b->ring[b->n_written % b->n_ring];
     wait_for(b, oldest);
@@ -567,32 +604,33 @@ static bm_packed copy_oldest(bm_pack_blocks *b, bm_compress_step *step, bool *wh
     oldest->handed_on += n;
     *whole = n == left;
     b->n_written += *whole;
-    return (bm_packed){NULL, false};
+    return (pack_result){NULL, false};
 }
 
 /* Fill the block that comes next from step->in; false: no memory for one. */
-static bool fill_block(bm_pack_blocks *b, bm_compress_step *step)
+static bool fill_block(pack_blocks *b, bm_compress_step *step)
 {
     pack_blocks_block *one = &b->ring[b->n_filled % b->n_ring];
-    if (one->in == NULL && (one->in = bm_alloc(BM_PACK_BLOCK_BYTES, 1)) == NULL)
+    if (one->in == NULL && (one->in = bm_alloc(PACK_BLOCK_BYTES, 1)) == NULL)
         return false;
-    const size_t room = BM_PACK_BLOCK_BYTES - one->n_in;
+    const size_t room = PACK_BLOCK_BYTES - one->n_in;
     const size_t n = step->in.len < room ? step->in.len : room;
     if (n > 0)
         memcpy(one->in + one->n_in, step->in.data, n);
     one->n_in += n;
-    bm_pack_consume(step, n);
+    pack_consume(step, n);
     return true;
 }
 
-bm_packed bm_pack_blocks_run(bm_pack_blocks *b, bm_compress_step *step)
+/* As bm_compressor_run. */
+static pack_result pack_blocks_run(pack_blocks *b, bm_compress_step *step)
 {
     step->done = false;
     for (;;) {
         const bool full = b->n_filled - b->n_written == b->n_ring;
         if (full || (b->ended && b->n_written < b->n_filled)) {
             bool whole;
-            const bm_packed packed = copy_oldest(b, step, &whole);
+            const pack_result packed = copy_oldest(b, step, &whole);
             if (packed.why != NULL || packed.no_memory || !whole)
                 return packed;
             if (!b->ended)
@@ -601,36 +639,36 @@ bm_packed bm_pack_blocks_run(bm_pack_blocks *b, bm_compress_step *step)
         }
         step->done = b->ended;
         if (b->ended)
-            return (bm_packed){NULL, false};
+            return (pack_result){NULL, false};
         if (!fill_block(b, step))
-            return (bm_packed){NULL, true};
+            return (pack_result){NULL, true};
         const size_t n_in = b->ring[b->n_filled % b->n_ring].n_in;
         b->ended = step->end && step->in.len == 0;
         /* An empty stream is one empty block. */
-        if (n_in == BM_PACK_BLOCK_BYTES || (step->part && step->in.len == 0 && n_in > 0) ||
+        if (n_in == PACK_BLOCK_BYTES || (step->part && step->in.len == 0 && n_in > 0) ||
             (b->ended && (n_in > 0 || b->n_filled == 0)))
             submit_block(b);
         else if (!b->ended) {
             step->done = true;
-            return (bm_packed){NULL, false};
+            return (pack_result){NULL, false};
         }
     }
 }
 
 struct bm_compressor {
     const char *shown;
-    const bm_pack_ops *ops;
-    void *state;            /* of a stream, or ... */
-    bm_pack_blocks *blocks; /* ... NULL: it is none of blocks */
+    const pack_ops *ops;
+    void *state;         /* of a stream, or ... */
+    pack_blocks *blocks; /* ... NULL: it is none of blocks */
 };
 
-static const bm_pack_ops *const rows[BM_COMPRESSIONS] = {
-    [BM_COMPRESSION_GZ] = &bm_pack_gz,   [BM_COMPRESSION_ZST] = &bm_pack_zst,
-    [BM_COMPRESSION_XZ] = &bm_pack_xz,   [BM_COMPRESSION_BZ2] = &bm_pack_bz2,
-    [BM_COMPRESSION_LZ4] = &bm_pack_lz4,
+static const pack_ops *const rows[BM_COMPRESSIONS] = {
+    [BM_COMPRESSION_GZ] = &pack_gz,   [BM_COMPRESSION_ZST] = &pack_zst,
+    [BM_COMPRESSION_XZ] = &pack_xz,   [BM_COMPRESSION_BZ2] = &pack_bz2,
+    [BM_COMPRESSION_LZ4] = &pack_lz4,
 };
 
-static bm_status no_memory(const bm_pack_ops *ops, const char *shown, bm_error *err)
+static bm_status no_memory(const pack_ops *ops, const char *shown, bm_error *err)
 {
     return bm_fail_at(err, BM_ERR_NOMEM, shown, 0, "no memory for %s compression", ops->name);
 }
@@ -644,7 +682,7 @@ bm_status bm_compressor_open(bm_compression compression, bm_pack_lanes lanes, co
     compressor->ops = rows[compression];
     bm_error why = {0};
     bm_status status = compressor->ops->block != NULL
-                           ? bm_pack_blocks_open(compressor->ops, lanes, &compressor->blocks, &why)
+                           ? pack_blocks_open(compressor->ops, lanes, &compressor->blocks, &why)
                            : compressor->ops->open(&compressor->state, &why);
     if (status != BM_OK) {
         bm_compressor_close(compressor);
@@ -659,16 +697,16 @@ void bm_compressor_close(bm_compressor *compressor)
 {
     if (compressor == NULL)
         return;
-    bm_pack_blocks_close(compressor->blocks);
+    pack_blocks_close(compressor->blocks);
     compressor->ops->close(compressor->state);
     bm_free(compressor);
 }
 
 bm_status bm_compressor_run(bm_compressor *compressor, bm_compress_step *step, bm_error *err)
 {
-    const bm_packed packed = compressor->blocks != NULL
-                                 ? bm_pack_blocks_run(compressor->blocks, step)
-                                 : compressor->ops->run(compressor->state, step);
+    const pack_result packed = compressor->blocks != NULL
+                                   ? pack_blocks_run(compressor->blocks, step)
+                                   : compressor->ops->run(compressor->state, step);
     if (packed.no_memory)
         return no_memory(compressor->ops, compressor->shown, err);
     return packed.why == NULL

@@ -101,8 +101,9 @@ out:
 #define USUAL_FOLD    3u
 #define GREATEST_FOLD 32u
 
-bm_status bm_manifest_too_large(const char *path, uint64_t bytes, unsigned share, bool by_strings,
-                                bm_error *err)
+/* A file of `bytes` does not fit; `by_strings`: for the many names in it. Never BM_OK. */
+static bm_status manifest_too_large(const char *path, uint64_t bytes, unsigned share,
+                                    bool by_strings, bm_error *err)
 {
     const uint64_t needed = bytes * share * (by_strings ? GREATEST_FOLD : USUAL_FOLD);
     return bm_fail_at(err, BM_ERR_NOMEM, path, 0,
@@ -124,7 +125,9 @@ static bool begins_as_ours(const char *path)
     return got > 0 && memmem(head, (size_t)got, "\"bandmill\"", 10) != NULL;
 }
 
-bm_status bm_manifest_check_size(const char *path, bm_manifest_budget budget, bm_error *err)
+/* Before all of it is read: will it fit? Else BM_ERR_NOMEM, or BM_ERR_FORMAT where it does not
+ * begin as ours do: a folder of documents may hold a large file of that name. */
+static bm_status manifest_check_size(const char *path, bm_manifest_budget budget, bm_error *err)
 {
     struct stat info;
     if (budget.memory == 0 || stat(path, &info) != 0 || !S_ISREG(info.st_mode))
@@ -133,11 +136,12 @@ bm_status bm_manifest_check_size(const char *path, bm_manifest_budget budget, bm
     if (bytes <= budget.memory / budget.share / USUAL_FOLD)
         return BM_OK;
     return begins_as_ours(path)
-               ? bm_manifest_too_large(path, bytes, budget.share, false, err)
+               ? manifest_too_large(path, bytes, budget.share, false, err)
                : bm_fail_at(err, BM_ERR_FORMAT, path, 0, "is no report of bandmill");
 }
 
-bm_status bm_manifest_read(const char *path, bm_buf *out, bm_error *err)
+/* All of the file, which is a regular one. */
+static bm_status manifest_read(const char *path, bm_buf *out, bm_error *err)
 {
     int fd;
     bm_status status = bm_open_regular(path, BM_ERR_FORMAT, &fd, err);
@@ -162,22 +166,24 @@ bm_status bm_manifest_read(const char *path, bm_buf *out, bm_error *err)
 
 #define STRING_BYTES 96u /* of a string, and of what names it, beside its own */
 
-bm_status bm_manifest_field_bad(const bm_manifest_fields *fields, const char *field,
-                                const char *expected, bm_error *err)
+static bm_status manifest_field_bad(const bm_manifest_fields *fields, const char *field,
+                                    const char *expected, bm_error *err)
 {
     return bm_fail_at(err, BM_ERR_FORMAT, fields->path, 0, "\"%s\" is missing or wrong (%s)", field,
                       expected);
 }
 
-bm_status bm_manifest_field_own(bm_manifest_fields *fields, bm_str value, bool escaped,
-                                const char **out, bm_error *err)
+/* *out: what a JSON string says, as a C string that the fields own; with `escaped` it is unescaped
+ * as in TSV, too. BM_ERR_FORMAT does not name the field. BM_ERR_NOMEM: past its budget. */
+static bm_status manifest_field_own(bm_manifest_fields *fields, bm_str value, bool escaped,
+                                    const char **out, bm_error *err)
 {
     bm_buf text = {0};
     fields->string_bytes += value.len + STRING_BYTES;
     if (fields->budget.memory != 0 &&
         fields->text_bytes + fields->string_bytes > fields->budget.memory / fields->budget.share)
-        return bm_manifest_too_large(fields->path, fields->text_bytes, fields->budget.share, true,
-                                     err);
+        return manifest_too_large(fields->path, fields->text_bytes, fields->budget.share, true,
+                                  err);
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_grow_array(&fields->strings, &fields->cap_strings, fields->n_strings + 1, err));
     BM_TRY_OUT(bm_json_scan_string(value, &text, err));
@@ -201,14 +207,15 @@ out:
     return BM_OK;
 }
 
-bm_status bm_manifest_field_string(bm_manifest_fields *fields, bm_str object, const char *key,
-                                   const char **out, bm_error *err)
+/* Members of an object, which must be there. */
+static bm_status manifest_field_string(bm_manifest_fields *fields, bm_str object, const char *key,
+                                       const char **out, bm_error *err)
 {
     bm_str value;
     if (!bm_json_scan_find(object, key, &value) || value.len < 2 || value.data[0] != '"')
-        return bm_manifest_field_bad(fields, key, "expected a string", err);
-    bm_status status = bm_manifest_field_own(fields, value, false, out, err);
-    return status == BM_ERR_FORMAT ? bm_manifest_field_bad(fields, key, "expected a string", err)
+        return manifest_field_bad(fields, key, "expected a string", err);
+    bm_status status = manifest_field_own(fields, value, false, out, err);
+    return status == BM_ERR_FORMAT ? manifest_field_bad(fields, key, "expected a string", err)
                                    : status;
 }
 
@@ -217,11 +224,11 @@ bm_status bm_manifest_field_uint(const bm_manifest_fields *fields, bm_str object
 {
     bm_str value;
     if (!bm_json_scan_find(object, key, &value) || !bm_json_scan_uint(value, out))
-        return bm_manifest_field_bad(fields, key, "expected a whole number", err);
+        return manifest_field_bad(fields, key, "expected a whole number", err);
     return BM_OK;
 }
 
-void bm_manifest_fields_reset(bm_manifest_fields *fields)
+static void manifest_fields_reset(bm_manifest_fields *fields)
 {
     for (size_t i = 0; i < fields->n_strings; i++)
         bm_free(fields->strings[i]);
@@ -240,13 +247,13 @@ static bm_status read_text_fields(bm_manifest_fields *fields, bm_str object, bm_
     bm_str list, item;
     size_t at = 0, cap = 0, n = 0;
     if (!bm_json_scan_find(object, "text_fields", &list) || list.data[0] != '[')
-        return bm_manifest_field_bad(fields, "text_fields", "expected a list of names", err);
+        return manifest_field_bad(fields, "text_fields", "expected a list of names", err);
     while (bm_json_scan_element(list, &at, &item)) {
         BM_TRY(bm_grow_array(&fields->text_fields, &cap, n + 1, err));
         const bm_status status =
-            bm_manifest_field_own(fields, item, false, &fields->text_fields[n], err);
+            manifest_field_own(fields, item, false, &fields->text_fields[n], err);
         if (status == BM_ERR_FORMAT)
-            return bm_manifest_field_bad(fields, "text_fields", "expected a list of names", err);
+            return manifest_field_bad(fields, "text_fields", "expected a list of names", err);
         BM_TRY(status);
         n++;
     }
@@ -273,9 +280,9 @@ static bm_status read_field(bm_manifest_fields *fields, bm_str object, const bm_
     case BM_FIELD_TYPE_BOOL:
         return bm_json_scan_uint(value, &p->numbers[row]) && p->numbers[row] <= 1
                    ? BM_OK
-                   : bm_manifest_field_bad(fields, field->key, "expected 0 or 1", err);
+                   : manifest_field_bad(fields, field->key, "expected 0 or 1", err);
     default:
-        return bm_manifest_field_string(fields, object, field->key, &p->texts[row], err);
+        return manifest_field_string(fields, object, field->key, &p->texts[row], err);
     }
 }
 
@@ -285,29 +292,30 @@ static bm_status check_table(const bm_manifest_fields *fields, const bm_provenan
 {
     const char *header = p->texts[BM_ROW_HEADER];
     if (header != NULL && strcmp(header, "yes") != 0 && strcmp(header, "no") != 0)
-        return bm_manifest_field_bad(fields, "header", "expected \"yes\", \"no\" or null", err);
+        return manifest_field_bad(fields, "header", "expected \"yes\", \"no\" or null", err);
     for (size_t i = 0; i < BM_N_ROWS; i++) {
         const char *text = p->texts[i];
         if (bm_field_rows[i].type == BM_FIELD_TYPE_CHARACTER && text != NULL &&
             (strlen(text) > 1 || !bm_field_is_character(text[0])))
-            return bm_manifest_field_bad(fields, bm_field_rows[i].key,
-                                         "expected one character or null", err);
+            return manifest_field_bad(fields, bm_field_rows[i].key,
+                                      "expected one character or null", err);
     }
     return BM_OK;
 }
 
-bm_status bm_provenance_read(bm_manifest_fields *fields, bm_str object, bm_provenance *p,
-                             bm_error *err)
+/* From the object "provenance". BM_ERR_FORMAT where a field is missing or of another type. */
+static bm_status provenance_read(bm_manifest_fields *fields, bm_str object, bm_provenance *p,
+                                 bm_error *err)
 {
     p->weights_digest = "";
     for (size_t i = 0; i < BM_N_ROWS; i++)
         if (bm_field_rows[i].uses & PROVENANCE)
             BM_TRY(read_field(fields, object, &bm_field_rows[i], p, err));
-    BM_TRY(bm_manifest_field_string(fields, object, "unicode", &p->unicode, err));
-    BM_TRY(bm_manifest_field_string(fields, object, "utf8proc_unicode", &p->utf8proc_unicode, err));
+    BM_TRY(manifest_field_string(fields, object, "unicode", &p->unicode, err));
+    BM_TRY(manifest_field_string(fields, object, "utf8proc_unicode", &p->utf8proc_unicode, err));
     BM_TRY(bm_manifest_field_uint(fields, object, "format", &p->format, err));
     if (p->texts[BM_ROW_WEIGHTS] != NULL) {
-        BM_TRY(bm_manifest_field_string(fields, object, "weights_digest", &p->weights_digest, err));
+        BM_TRY(manifest_field_string(fields, object, "weights_digest", &p->weights_digest, err));
         BM_TRY(bm_manifest_field_uint(fields, object, "weights_documents", &p->weights_documents,
                                       err));
     } else {
@@ -384,7 +392,7 @@ static bm_status read_part(bm_manifest *manifest, bm_str item, bm_error *err)
     bm_manifest_part *part = &manifest->parts[manifest->n_parts++];
     BM_TRY(bm_manifest_field_uint(&manifest->fields, item, BM_INPUT_FROM, &part->from, err));
     BM_TRY(bm_manifest_field_uint(&manifest->fields, item, "bytes", &part->bytes, err));
-    return bm_manifest_field_string(&manifest->fields, item, "xxh3_128", &part->xxh3_128, err);
+    return manifest_field_string(&manifest->fields, item, "xxh3_128", &part->xxh3_128, err);
 }
 
 /* *is: a part of the file was read, or all of it in parts; the parts are where they are once all
@@ -415,17 +423,17 @@ static bm_status read_input(bm_manifest *manifest, bm_str item, bm_manifest_inpu
     bm_str file;
     bool in_parts;
     if (!bm_json_scan_find(item, "file", &file))
-        return bm_manifest_field_bad(&manifest->fields, "inputs", "expected a file in each", err);
-    bm_status status = bm_manifest_field_own(&manifest->fields, file, true, &out->file, err);
+        return manifest_field_bad(&manifest->fields, "inputs", "expected a file in each", err);
+    bm_status status = manifest_field_own(&manifest->fields, file, true, &out->file, err);
     if (status == BM_ERR_FORMAT)
-        return bm_manifest_field_bad(&manifest->fields, "inputs", "expected a file in each", err);
+        return manifest_field_bad(&manifest->fields, "inputs", "expected a file in each", err);
     BM_TRY(status);
     out->piece_bytes = manifest->piece_bytes;
     BM_TRY(read_parts(manifest, item, out, &in_parts, err));
     if (in_parts)
         return BM_OK;
     BM_TRY(bm_manifest_field_uint(&manifest->fields, item, "bytes", &out->bytes, err));
-    return bm_manifest_field_string(&manifest->fields, item, "xxh3_128", &out->xxh3_128, err);
+    return manifest_field_string(&manifest->fields, item, "xxh3_128", &out->xxh3_128, err);
 }
 
 static bm_status read_inputs(bm_manifest *manifest, bm_str list, bm_error *err)
@@ -459,11 +467,11 @@ static bm_status read_shard(bm_manifest *manifest, bm_error *err)
         return BM_OK;
     BM_TRY(bm_manifest_field_uint(fields, value, BM_SHARD_INDEX, &shard->index, err));
     BM_TRY(bm_manifest_field_uint(fields, value, BM_SHARD_OF, &shard->of, err));
-    BM_TRY(bm_manifest_field_string(fields, value, BM_SHARD_WHOLE, &shard->whole, err));
+    BM_TRY(manifest_field_string(fields, value, BM_SHARD_WHOLE, &shard->whole, err));
     return shard->index >= 1 && shard->index <= shard->of
                ? BM_OK
-               : bm_manifest_field_bad(fields, BM_MANIFEST_SHARD "." BM_SHARD_INDEX,
-                                       "expected a number from 1 to that of all shares", err);
+               : manifest_field_bad(fields, BM_MANIFEST_SHARD "." BM_SHARD_INDEX,
+                                    "expected a number from 1 to that of all shares", err);
 }
 
 /* Paths of the inputs, or null: in their order, the offsets last. `field`: the place in
@@ -479,12 +487,12 @@ static bm_status read_paths(bm_manifest *manifest, const char *name, size_t fiel
         bm_manifest_input *input =
             n < manifest->n_inputs ? &manifest->inputs[n] : &manifest->offsets;
         if (!bm_json_scan_is(item, "null"))
-            BM_TRY_OUT(bm_manifest_field_own(&manifest->fields, item, true,
-                                             (const char **)(void *)((char *)input + field), err));
+            BM_TRY_OUT(manifest_field_own(&manifest->fields, item, true,
+                                          (const char **)(void *)((char *)input + field), err));
     }
 out:
     return status == BM_ERR_FORMAT
-               ? bm_manifest_field_bad(&manifest->fields, name, "expected names", err)
+               ? manifest_field_bad(&manifest->fields, name, "expected names", err)
                : status;
 }
 
@@ -498,8 +506,8 @@ static int by_name(const void *a, const void *b)
 static bm_status own_both(bm_manifest_fields *fields, bm_str key, bm_str value, const char **name,
                           const char **hex, bm_error *err)
 {
-    BM_TRY(bm_manifest_field_own(fields, key, true, name, err));
-    return bm_manifest_field_own(fields, value, false, hex, err);
+    BM_TRY(manifest_field_own(fields, key, true, name, err));
+    return manifest_field_own(fields, value, false, hex, err);
 }
 
 static bm_status read_outputs(bm_manifest *manifest, bm_str object, bm_error *err)
@@ -513,8 +521,8 @@ static bm_status read_outputs(bm_manifest *manifest, bm_str object, bm_error *er
         const bm_status status =
             own_both(&manifest->fields, key, value, &row->name, &row->sha256, err);
         if (status == BM_ERR_FORMAT)
-            return bm_manifest_field_bad(&manifest->fields, BM_MANIFEST_OUTPUTS,
-                                         "expected names and SHA-256 digests", err);
+            return manifest_field_bad(&manifest->fields, BM_MANIFEST_OUTPUTS,
+                                      "expected names and SHA-256 digests", err);
         BM_TRY(status);
         row->xxh3_128 = NULL;
         row->pieces = (bm_str){NULL, 0};
@@ -545,8 +553,8 @@ static bm_status read_outputs_xxh3(bm_manifest *manifest, bm_str object, bm_erro
             BM_TRY(status);
         bm_manifest_output_row *row = status == BM_OK ? find_output(manifest, name) : NULL;
         if (row == NULL)
-            return bm_manifest_field_bad(&manifest->fields, BM_MANIFEST_OUTPUTS_XXH3,
-                                         "expected the outputs' XXH3 digests", err);
+            return manifest_field_bad(&manifest->fields, BM_MANIFEST_OUTPUTS_XXH3,
+                                      "expected the outputs' XXH3 digests", err);
         row->xxh3_128 = hex;
     }
     return BM_OK;
@@ -559,13 +567,13 @@ static bm_status read_outputs_pieces(bm_manifest *manifest, bm_str object, bm_er
     size_t at = 0;
     while (bm_json_scan_member(object, &at, &key, &value)) {
         const char *name = NULL;
-        const bm_status status = bm_manifest_field_own(&manifest->fields, key, true, &name, err);
+        const bm_status status = manifest_field_own(&manifest->fields, key, true, &name, err);
         if (status != BM_ERR_FORMAT)
             BM_TRY(status);
         bm_manifest_output_row *row = status == BM_OK ? find_output(manifest, name) : NULL;
         if (row == NULL || value.len == 0 || value.data[0] != '[')
-            return bm_manifest_field_bad(&manifest->fields, BM_MANIFEST_OUTPUTS_PIECES,
-                                         "expected an array for each of some outputs", err);
+            return manifest_field_bad(&manifest->fields, BM_MANIFEST_OUTPUTS_PIECES,
+                                      "expected an array for each of some outputs", err);
         row->pieces = value;
     }
     return BM_OK;
@@ -581,13 +589,13 @@ static bm_status read_digests(bm_manifest *manifest, bm_error *err)
         return BM_OK;
     BM_TRY(bm_manifest_field_uint(fields, manifest->root, BM_MANIFEST_DIGESTS, &version, err));
     if (version != BM_DIGESTS_VERSION)
-        return bm_manifest_field_bad(fields, BM_MANIFEST_DIGESTS,
-                                     "expected 2; a later version of bandmill reads it", err);
+        return manifest_field_bad(fields, BM_MANIFEST_DIGESTS,
+                                  "expected 2; a later version of bandmill reads it", err);
     BM_TRY(bm_manifest_field_uint(fields, manifest->root, BM_MANIFEST_PIECE_BYTES,
                                   &manifest->piece_bytes, err));
     return manifest->piece_bytes != 0 ? BM_OK
-                                      : bm_manifest_field_bad(fields, BM_MANIFEST_PIECE_BYTES,
-                                                              "expected a number above 0", err);
+                                      : manifest_field_bad(fields, BM_MANIFEST_PIECE_BYTES,
+                                                           "expected a number above 0", err);
 }
 
 static bm_status read_members(bm_manifest *manifest, bm_error *err)
@@ -597,19 +605,19 @@ static bm_status read_members(bm_manifest *manifest, bm_error *err)
     const char *tool = NULL;
     uint64_t schema = 0;
     bm_str value;
-    BM_TRY(bm_manifest_field_string(fields, root, "tool", &tool, err));
+    BM_TRY(manifest_field_string(fields, root, "tool", &tool, err));
     if (strcmp(tool, "bandmill") != 0)
-        return bm_manifest_field_bad(fields, "tool", "expected \"bandmill\"", err);
+        return manifest_field_bad(fields, "tool", "expected \"bandmill\"", err);
     BM_TRY(bm_manifest_field_uint(fields, root, "schema", &schema, err));
     if (schema != 1)
-        return bm_manifest_field_bad(fields, "schema",
-                                     "expected 1; a later version of bandmill reads it", err);
-    BM_TRY(bm_manifest_field_string(fields, root, "kind", &manifest->kind, err));
-    BM_TRY(bm_manifest_field_string(fields, root, "version", &manifest->version, err));
+        return manifest_field_bad(fields, "schema",
+                                  "expected 1; a later version of bandmill reads it", err);
+    BM_TRY(manifest_field_string(fields, root, "kind", &manifest->kind, err));
+    BM_TRY(manifest_field_string(fields, root, "version", &manifest->version, err));
     if (bm_json_scan_find(root, "provenance", &value)) {
-        BM_TRY(bm_provenance_read(fields, value, &manifest->provenance, err));
+        BM_TRY(provenance_read(fields, value, &manifest->provenance, err));
         if (manifest->provenance.format != BM_MANIFEST_FORMAT)
-            return bm_manifest_field_bad(fields, "provenance.format", "expected 1", err);
+            return manifest_field_bad(fields, "provenance.format", "expected 1", err);
         manifest->has_provenance = true;
     }
     BM_TRY(read_digests(manifest, err));
@@ -660,10 +668,10 @@ out:
 static bm_status open_within(const char *path, bm_manifest_budget budget, bm_manifest **out,
                              bm_error *err)
 {
-    BM_TRY(bm_manifest_check_size(path, budget, err));
+    BM_TRY(manifest_check_size(path, budget, err));
     bm_buf text = {0};
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_manifest_read(path, &text, err));
+    BM_TRY_OUT(manifest_read(path, &text, err));
     BM_TRY_OUT(bm_json_doc_check(&(bm_json_doc){path, {text.data, text.len}}, err));
     return open_text(path, budget, &text, out, err);
 out:
@@ -729,7 +737,7 @@ void bm_manifest_close(bm_manifest *manifest)
     bm_free(manifest->parts);
     bm_free(manifest->outputs);
     bm_buf_reset(&manifest->text);
-    bm_manifest_fields_reset(&manifest->fields);
+    manifest_fields_reset(&manifest->fields);
     bm_free(manifest);
 }
 
@@ -752,7 +760,7 @@ bm_status bm_manifest_provenance(const bm_manifest *manifest, const bm_provenanc
                                  bm_error *err)
 {
     if (!manifest->has_provenance)
-        return bm_manifest_field_bad(&manifest->fields, "provenance", "expected an object", err);
+        return manifest_field_bad(&manifest->fields, "provenance", "expected an object", err);
     *out = &manifest->provenance;
     return BM_OK;
 }
@@ -772,7 +780,7 @@ bm_status bm_manifest_count(const bm_manifest *manifest, const char *name, uint6
 {
     bm_str counts;
     if (!bm_json_scan_find(manifest->root, "counts", &counts))
-        return bm_manifest_field_bad(&manifest->fields, "counts", "expected an object", err);
+        return manifest_field_bad(&manifest->fields, "counts", "expected an object", err);
     return bm_manifest_field_uint(&manifest->fields, counts, name, out, err);
 }
 

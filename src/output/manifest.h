@@ -27,15 +27,6 @@ typedef struct bm_manifest_budget {
     unsigned share;  /* this part of it, 1: all */
 } bm_manifest_budget;
 
-/* Before all of it is read: will it fit? Else BM_ERR_NOMEM, or BM_ERR_FORMAT where it does not
- * begin as ours do: a folder of documents may hold a large file of that name. */
-bm_status bm_manifest_check_size(const char *path, bm_manifest_budget budget, bm_error *err);
-/* A file of `bytes` does not fit; `by_strings`: for the many names in it. Never BM_OK. */
-bm_status bm_manifest_too_large(const char *path, uint64_t bytes, unsigned share, bool by_strings,
-                                bm_error *err);
-/* All of the file, which is a regular one. */
-bm_status bm_manifest_read(const char *path, bm_buf *out, bm_error *err);
-
 /* manifest_fields -- values of a manifest's JSON, and the strings that they became. */
 
 typedef struct bm_manifest_fields {
@@ -46,19 +37,8 @@ typedef struct bm_manifest_fields {
     bm_manifest_budget budget; /* that all may take */
     uint64_t text_bytes;       /* of the manifest's text */
     uint64_t string_bytes;     /* of the strings, and of what names them */
-} bm_manifest_fields;          /* reset frees all of it */
+} bm_manifest_fields;
 
-void bm_manifest_fields_reset(bm_manifest_fields *fields);
-/* BM_ERR_FORMAT: a field is not what it should be. */
-bm_status bm_manifest_field_bad(const bm_manifest_fields *fields, const char *field,
-                                const char *expected, bm_error *err);
-/* *out: what a JSON string says, as a C string that the fields own; with `escaped` it is unescaped
- * as in TSV, too. BM_ERR_FORMAT does not name the field. BM_ERR_NOMEM: past its budget. */
-bm_status bm_manifest_field_own(bm_manifest_fields *fields, bm_str value, bool escaped,
-                                const char **out, bm_error *err);
-/* Members of an object, which must be there. */
-bm_status bm_manifest_field_string(bm_manifest_fields *fields, bm_str object, const char *key,
-                                   const char **out, bm_error *err);
 bm_status bm_manifest_field_uint(const bm_manifest_fields *fields, bm_str object, const char *key,
                                  uint64_t *out, bm_error *err);
 
@@ -76,9 +56,6 @@ typedef struct bm_provenance {
     uint64_t weights_documents, format;
 } bm_provenance;
 
-/* From the object "provenance". BM_ERR_FORMAT where a field is missing or of another type. */
-bm_status bm_provenance_read(bm_manifest_fields *fields, bm_str object, bm_provenance *p,
-                             bm_error *err);
 /* May the signatures of both be used together? False: *key names what differs. */
 bool bm_provenance_same(const bm_provenance *a, const bm_provenance *b, const char **key);
 /* The first key in which two jobs read their inputs differently; NULL: none. */

@@ -461,7 +461,9 @@ static bm_status complete(bm_out_file *file, bm_error *err)
     return BM_OK;
 }
 
-bm_status bm_out_file_ready(bm_out_file *file, bm_error *err)
+/* The first part of close: everything is written and on the disk, and only the name is missing. On
+ * failure the handle is gone. */
+static bm_status out_file_ready(bm_out_file *file, bm_error *err)
 {
     bm_status status = BM_OK;
     BM_TRY_OUT(complete(file, err));
@@ -472,12 +474,15 @@ out:
     return status;
 }
 
-bm_status bm_out_file_place(bm_out_file *file, bm_error *err)
+/* After it: the file gets its name. Settle or abort is to follow, whatever the status; abort takes
+ * the name back, and what had it before has it again. */
+static bm_status out_file_place(bm_out_file *file, bm_error *err)
 {
     return bm_out_single_place(file, err);
 }
 
-void bm_out_file_commit(bm_out_file *file)
+/* The name stays. The handle is gone. */
+static void out_file_commit(bm_out_file *file)
 {
     bm_out_single_commit(file);
     free_file(file);
@@ -500,7 +505,7 @@ out:
     if (status != BM_OK)
         bm_out_file_abort(file);
     else if (is_single)
-        bm_out_file_commit(file);
+        out_file_commit(file);
     else
         free_file(file);
     return status;
@@ -627,7 +632,7 @@ bm_status bm_out_group_add(bm_out_group *group, bm_out_file *file, bm_error *err
         bm_out_file_abort(file);
         return bm_fail(err, BM_ERR_INTERNAL, "more than %u files in a group", BM_OUT_GROUP_MAX);
     }
-    BM_TRY(bm_out_file_ready(file, err));
+    BM_TRY(out_file_ready(file, err));
     group->files[group->n++] = file;
     return BM_OK;
 }
@@ -636,7 +641,7 @@ bm_status bm_out_group_place(bm_out_group *group, bm_error *err)
 {
     bm_status status = BM_OK;
     for (size_t i = 0; i < group->n; i++)
-        BM_TRY_OUT(bm_out_file_place(group->files[i], err));
+        BM_TRY_OUT(out_file_place(group->files[i], err));
 out:
     if (status != BM_OK)
         bm_out_group_end(group, false);
@@ -648,7 +653,7 @@ void bm_out_group_end(bm_out_group *group, bool stays)
     while (group->n > 0) {
         bm_out_file *file = group->files[--group->n];
         if (stays)
-            bm_out_file_commit(file);
+            out_file_commit(file);
         else
             bm_out_file_abort(file);
     }

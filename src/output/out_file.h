@@ -64,15 +64,6 @@ bm_status bm_out_file_rewrite(bm_out_file *file, uint64_t offset, const void *da
 bm_status bm_out_file_close(bm_out_file *file, bm_error *err);
 /* --- a single file whose name is given later --- */
 
-/* The first part of close: everything is written and on the disk, and only the name is missing. On
- * failure the handle is gone. */
-bm_status bm_out_file_ready(bm_out_file *file, bm_error *err);
-/* After it: the file gets its name. Settle or abort is to follow, whatever the status; abort takes
- * the name back, and what had it before has it again. */
-bm_status bm_out_file_place(bm_out_file *file, bm_error *err);
-/* The name stays. The handle is gone. */
-void bm_out_file_commit(bm_out_file *file);
-
 /* Removes what was begun, but for a file of a directory that bm_out_dir_preserve speaks of: of that
  * file what was flushed stays. NULL is fine. */
 void bm_out_file_abort(bm_out_file *file);

@@ -35,7 +35,8 @@ void bm_out_marker_close(bm_out_marker *marker)
     *marker = (bm_out_marker){.fd = -1};
 }
 
-bool bm_out_marker_has_name(const bm_out_marker *marker, int folder)
+/* Does it still have its name in the folder? */
+static bool out_marker_has_name(const bm_out_marker *marker, int folder)
 {
     struct stat opened, there;
     return fstat(marker->fd, &opened) == 0 &&
@@ -69,7 +70,7 @@ static bm_status append(bm_out_marker *marker, const char *path, bm_str text, bm
     return BM_OK;
 }
 
-bm_status bm_out_marker_sync(const bm_out_marker *marker, const char *path, bm_error *err)
+static bm_status out_marker_sync(const bm_out_marker *marker, const char *path, bm_error *err)
 {
     return fsync(marker->fd) == 0 || errno == EINVAL ? BM_OK
                                                      : failed(path, errno, "cannot sync", err);
@@ -90,7 +91,7 @@ bm_status bm_out_marker_list(bm_out_marker *marker, const char *path, const char
     }
     if (lines.len > 0) {
         BM_TRY_OUT(append(marker, path, (bm_str){lines.data, lines.len}, err));
-        BM_TRY_OUT(bm_out_marker_sync(marker, path, err));
+        BM_TRY_OUT(out_marker_sync(marker, path, err));
         for (size_t i = 0; i < n; i++)
             BM_TRY_OUT(bm_ours_add(&marker->ours, names[i], err));
     }
@@ -108,7 +109,8 @@ static bm_status add_itself(bm_out_marker *marker, bm_error *err)
     return bm_ours_add_folder(&marker->ours, BM_OUT_NEW, err);
 }
 
-bool bm_out_marker_is_used(const bm_out_marker *marker)
+/* Does it list anything but itself and the journal? */
+static bool out_marker_is_used(const bm_out_marker *marker)
 {
     return marker->bytes > sizeof HEADER - 1;
 }
@@ -200,8 +202,7 @@ static bm_status lock(const bm_out_marker *marker, bm_ours_at at, bm_out_marker_
     else if (flock(marker->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
         *state = BM_OUT_MARKER_LOCKED;
     else
-        *state =
-            bm_out_marker_has_name(marker, at.folder) ? BM_OUT_MARKER_HELD : BM_OUT_MARKER_MOVED;
+        *state = out_marker_has_name(marker, at.folder) ? BM_OUT_MARKER_HELD : BM_OUT_MARKER_MOVED;
     return BM_OK;
 }
 
@@ -395,7 +396,7 @@ static bm_status resolve_leftovers(const char *work, bm_out_leftovers leftovers,
                           "the work of an interrupted job is saved there (`resume` with its own "
                           "command continues it, `force` discards it)");
     BM_TRY(bm_out_work_empty(at, &claim->marker.ours, err));
-    if (bm_out_marker_is_used(&claim->marker))
+    if (out_marker_is_used(&claim->marker))
         BM_TRY(sync_folder(claim, work, err));
     return bm_out_marker_begin(&claim->marker, work, err);
 }
@@ -416,8 +417,8 @@ bm_status bm_out_claim_open(const char *work, bm_out_leftovers leftovers, bm_out
     }
     BM_TRY_OUT(again ? locked(work, err) : resolve_leftovers(work, leftovers, out, err));
     /* Lines of a job that was killed before they were synced; an empty marker is ours as it is. */
-    if (bm_out_marker_is_used(&out->marker))
-        BM_TRY_OUT(bm_out_marker_sync(&out->marker, work, err));
+    if (out_marker_is_used(&out->marker))
+        BM_TRY_OUT(out_marker_sync(&out->marker, work, err));
     BM_TRY_OUT(sync_folder(out, work, err));
     return BM_OK;
 out:
@@ -431,7 +432,7 @@ out:
 
 bm_status bm_out_claim_check(const bm_out_claim *claim, const char *work, bm_error *err)
 {
-    if (leads_to(work, claim->folder) && bm_out_marker_has_name(&claim->marker, claim->folder))
+    if (leads_to(work, claim->folder) && out_marker_has_name(&claim->marker, claim->folder))
         return BM_OK;
     return bm_fail_at(err, BM_ERR_IO, work, 0,
                       "was removed, moved or made anew while the job worked there");

@@ -43,17 +43,12 @@ typedef enum bm_out_marker_state {
  * BM_ERR_IO, BM_ERR_NOMEM. */
 bm_status bm_out_marker_open(bm_ours_at at, bool make, bm_out_marker *out,
                              bm_out_marker_state *state, bm_error *err);
-/* Does it still have its name in the folder? */
-bool bm_out_marker_has_name(const bm_out_marker *marker, int folder);
 /* List names, each once, and sync them: once for all that are new. BM_ERR_IO, BM_ERR_NOMEM. `path`:
  * of the directory, for messages. */
 bm_status bm_out_marker_list(bm_out_marker *marker, const char *path, const char *const *names,
                              size_t n, bm_error *err);
-/* Does it list anything but itself and the journal? */
-bool bm_out_marker_is_used(const bm_out_marker *marker);
 /* Forget the list: the directory is empty. Not synced. */
 bm_status bm_out_marker_begin(bm_out_marker *marker, const char *path, bm_error *err);
-bm_status bm_out_marker_sync(const bm_out_marker *marker, const char *path, bm_error *err);
 void bm_out_marker_close(bm_out_marker *marker); /* the file stays, unlocked */
 
 /* out_dir_lock -- a work directory is claimed: made or taken over, and held until it is let go. */

@@ -200,7 +200,8 @@ void bm_ours_reset(bm_ours *ours)
     bm_id_set_reset(&ours->folders);
 }
 
-bm_status bm_ours_add_manifest(bm_ours *ours, const bm_manifest *manifest, bm_error *err)
+/* List the files of an output: those in its manifest, and the manifest. BM_ERR_NOMEM. */
+static bm_status ours_add_manifest(bm_ours *ours, const bm_manifest *manifest, bm_error *err)
 {
     const char *path = bm_manifest_path(manifest), *slash = strrchr(path, '/');
     BM_TRY(bm_ours_add(ours, slash != NULL ? slash + 1 : path, err));
@@ -458,7 +459,9 @@ static bm_status find_there(const char *path, size_t *len, char **real, bm_error
                          : bm_fail_errno(err, code, path, "no directory to write the output into");
 }
 
-bm_status bm_out_parents_resolve(const char *target, char **out, bm_error *err)
+/* *out: the absolute path that the folder above `target` has, or will have once it is made: without
+ * links, "." and "..". The caller's to free. BM_ERR_IO: it could not be made. */
+static bm_status out_parents_resolve(const char *target, char **out, bm_error *err)
 {
     char *parent = NULL, *real = NULL;
     size_t len = 0;
@@ -512,7 +515,7 @@ static bm_status list_manifest(const char *path, uint64_t memory, bm_ours *out, 
     if (status != BM_OK)
         return not_ours(path, "holds no " BM_FILE_MANIFEST " or " BM_FILE_REPORT " of bandmill",
                         err);
-    status = bm_ours_add_manifest(out, manifest, err);
+    status = ours_add_manifest(out, manifest, err);
     bm_manifest_close(manifest);
     return status;
 }
@@ -696,13 +699,15 @@ bm_status bm_out_target_file(const char *target, bm_out_existing existing, bm_er
 
 /* --- and the inputs --- */
 
-bm_status bm_out_target_resolve(const char *target, char **out, bm_error *err)
+/* *out: the absolute path of a target that may not exist: its folder, which may not either,
+ * resolved, its name as it is. The caller's to free. */
+static bm_status out_target_resolve(const char *target, char **out, bm_error *err)
 {
     char *plain = bm_strndup(target, bm_path_plain_len(target)), *folder = NULL;
     if (plain == NULL)
         return bm_fail_nomem(err, strlen(target) + 1);
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_out_parents_resolve(plain, &folder, err));
+    BM_TRY_OUT(out_parents_resolve(plain, &folder, err));
     const char *slash = strrchr(plain, '/');
     status = bm_string_format(out, err, "%s/%s", strcmp(folder, "/") == 0 ? "" : folder,
                               slash != NULL ? slash + 1 : plain);
@@ -712,7 +717,8 @@ out:
     return status;
 }
 
-bool bm_out_lies_in(const char *inner, const char *outer)
+/* Is `inner` equal to `outer` or below it? Both are absolute and resolved. */
+static bool out_lies_in(const char *inner, const char *outer)
 {
     size_t len = strlen(outer);
     if (len == 1) /* "/" */
@@ -748,9 +754,9 @@ static bm_status check_input(const target_output *out, const char *input, bm_err
         what = "is";
     else if (path == NULL)
         what = NULL;
-    else if (bm_out_lies_in(out->resolved, path))
+    else if (out_lies_in(out->resolved, path))
         what = "lies in";
-    else if (bm_out_lies_in(path, out->resolved))
+    else if (out_lies_in(path, out->resolved))
         what = "lies above";
     free(path);
     if (what == NULL)
@@ -765,7 +771,7 @@ static bm_status check_inputs(const char *target, output_kind kind, const char *
     struct stat info;
     char *resolved = NULL, *work = NULL;
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_out_target_resolve(target, &resolved, err));
+    BM_TRY_OUT(out_target_resolve(target, &resolved, err));
     BM_TRY_OUT(bm_string_format(&work, err, "%s.partial", resolved));
     const int code = lstat(resolved, &info) == 0 ? 0 : errno;
     if (code != 0 && code != ENOENT && code != ENOTDIR)
@@ -817,7 +823,7 @@ static void reset(place *p)
 static bm_status find(const bm_out_named *output, place *out, bm_error *err)
 {
     *out = (place){0};
-    BM_TRY(bm_out_target_resolve(output->path, &out->resolved, err));
+    BM_TRY(out_target_resolve(output->path, &out->resolved, err));
     if (output->is_dir)
         BM_TRY(bm_string_format(&out->work, err, "%s.partial", out->resolved));
     out->there = lstat(out->resolved, &out->info) == 0;
@@ -833,8 +839,8 @@ static const char *relation(const place *a, const place *b)
         (a->there && b->there && a->info.st_dev == b->info.st_dev &&
          a->info.st_ino == b->info.st_ino))
         return "is";
-    if (bm_out_lies_in(a->resolved, b->resolved) ||
-        (b->work != NULL && bm_out_lies_in(a->resolved, b->work)))
+    if (out_lies_in(a->resolved, b->resolved) ||
+        (b->work != NULL && out_lies_in(a->resolved, b->work)))
         return "lies in";
     return NULL;
 }
@@ -882,7 +888,7 @@ bm_status bm_out_apart_from_temp(const char *target, const char *temp_dir, bm_er
         return errno == ENOMEM ? bm_fail_nomem(err, PATH_MAX) : BM_OK;
     bm_status status = BM_OK;
     BM_TRY_OUT(find(&(bm_out_named){target, true}, &output, err));
-    if ((bm_out_lies_in(real, output.resolved) || bm_out_lies_in(real, output.work)))
+    if ((out_lies_in(real, output.resolved) || out_lies_in(real, output.work)))
         BM_TRY_OUT(bm_fail_at(err, BM_ERR_USAGE, temp_dir, 0,
                               "temporary files would lie in the output %s (expected another "
                               "directory)",

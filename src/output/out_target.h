@@ -84,8 +84,6 @@ bm_status bm_ours_add(bm_ours *ours, const char *name, bm_error *err);
 bm_status bm_ours_add_folder(bm_ours *ours, const char *name, bm_error *err);
 bool bm_ours_has(const bm_ours *ours, const char *name);
 void bm_ours_reset(bm_ours *ours); /* frees */
-/* List the files of an output: those in its manifest, and the manifest. BM_ERR_NOMEM. */
-bm_status bm_ours_add_manifest(bm_ours *ours, const bm_manifest *manifest, bm_error *err);
 
 /* A directory: its descriptor is borrowed, its path is for messages. */
 typedef struct bm_ours_at {
@@ -130,9 +128,6 @@ bm_status bm_out_parents_sync(const bm_out_parents *parents, bm_error *err);
 void bm_out_parents_remove(bm_out_parents *parents);
 /* Free; the folders stay. */
 void bm_out_parents_reset(bm_out_parents *parents);
-/* *out: the absolute path that the folder above `target` has, or will have once it is made: without
- * links, "." and "..". The caller's to free. BM_ERR_IO: it could not be made. */
-bm_status bm_out_parents_resolve(const char *target, char **out, bm_error *err);
 
 /* Directories of ours that have no report, which says itself what they hold. */
 typedef struct bm_out_kind {
@@ -183,12 +178,6 @@ bm_status bm_out_file_check(const char *target, bm_out_existing existing, const 
 /* The same, without inputs. */
 bm_status bm_out_target_dir(const char *target, bm_out_existing existing, bm_error *err);
 bm_status bm_out_target_file(const char *target, bm_out_existing existing, bm_error *err);
-
-/* *out: the absolute path of a target that may not exist: its folder, which may not either,
- * resolved, its name as it is. The caller's to free. */
-bm_status bm_out_target_resolve(const char *target, char **out, bm_error *err);
-/* Is `inner` equal to `outer` or below it? Both are absolute and resolved. */
-bool bm_out_lies_in(const char *inner, const char *outer);
 
 /* The files of the output directory that stands at `target`, which is ours; none of an empty one.
  * BM_ERR_USAGE says why it is not ours; BM_ERR_NOMEM: its report does not fit into a quarter of

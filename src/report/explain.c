@@ -203,9 +203,12 @@ out:
     return status;
 }
 
-bm_status bm_explain_texts_read(const bm_settings *settings, const bm_manifest *manifest,
-                                struct ArrowArrayStream *rows, const bm_id_set *wanted,
-                                bm_buf *texts, bm_text_options *text, bm_error *err)
+/* The same inputs, but the texts of the wanted documents as they were read, by their numbers in the
+ * set, into empty buffers; *text: how they were cut into shingles. BM_ERR_INPUT: these inputs have
+ * no texts. */
+static bm_status explain_texts_read(const bm_settings *settings, const bm_manifest *manifest,
+                                    struct ArrowArrayStream *rows, const bm_id_set *wanted,
+                                    bm_buf *texts, bm_text_options *text, bm_error *err)
 {
     collector k = {.wanted = wanted, .memory = settings->memory, .texts = texts};
     return read_recorded(settings, manifest, rows, &k, text, err);
@@ -291,8 +294,8 @@ static bm_status read_and_compare(bm_explainer *e, bm_error *err)
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_id_set_add(&two, bm_id_set_id(&e->ids, e->a), &number, err));
     BM_TRY_OUT(bm_id_set_add(&two, bm_id_set_id(&e->ids, e->b), &number, err));
-    BM_TRY_OUT(bm_explain_texts_read(e->settings, e->manifest, e->options->streams[1], &two, texts,
-                                     &options, err));
+    BM_TRY_OUT(explain_texts_read(e->settings, e->manifest, e->options->streams[1], &two, texts,
+                                  &options, err));
     status = compare_texts(&options, texts, &e->answer.run, err);
 out:
     bm_id_set_reset(&two);

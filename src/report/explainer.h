@@ -43,12 +43,6 @@ typedef struct bm_explain_sets {
 bm_status bm_explain_sets_read(const bm_settings *settings, const bm_manifest *manifest,
                                struct ArrowArrayStream *rows, const bm_id_set *wanted,
                                bm_explain_sets *out, bm_error *err);
-/* The same inputs, but the texts of the wanted documents as they were read, by their numbers in the
- * set, into empty buffers; *text: how they were cut into shingles. BM_ERR_INPUT: these inputs have
- * no texts. */
-bm_status bm_explain_texts_read(const bm_settings *settings, const bm_manifest *manifest,
-                                struct ArrowArrayStream *rows, const bm_id_set *wanted,
-                                bm_buf *texts, bm_text_options *text, bm_error *err);
 void bm_explain_sets_reset(bm_explain_sets *sets);
 
 /* The longest run of units that two texts have in common. */

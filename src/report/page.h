@@ -99,7 +99,7 @@ typedef struct bm_page_what_if {
     const char *why_no_stars; /* likewise */
     bm_page_choice thresholds[BM_PAGE_CHOICES], stars;
     size_t n_thresholds;
-    uint64_t room;       /* bytes for what follows */
+    uint64_t budget;     /* bytes for what follows */
     bm_id_set ids;       /* of pairs.tsv */
     bm_listed_docs docs; /* likewise */
     bm_pair *pairs;
@@ -181,8 +181,6 @@ typedef struct bm_page {
 /* --- page_dir.c --- */
 
 void bm_page_reset(bm_page *page);
-/* The number of a document that will be shown. */
-bm_status bm_page_show(bm_page *page, bm_str id, uint32_t *number, bm_error *err);
 bm_str bm_page_id(const bm_page *page, uint32_t number);
 /* The text that was read of it; a known one has none. */
 const bm_page_doc *bm_page_doc_of(const bm_page *page, uint32_t number);

@@ -73,7 +73,8 @@ void bm_page_reset(bm_page *p)
     *p = (bm_page){0};
 }
 
-bm_status bm_page_show(bm_page *p, bm_str id, uint32_t *number, bm_error *err)
+/* The number of a document that will be shown. */
+static bm_status page_show(bm_page *p, bm_str id, uint32_t *number, bm_error *err)
 {
     const size_t before = p->ids.n;
     BM_TRY(bm_grow_array(&p->docs, &p->cap_docs, before + 1, err));
@@ -86,7 +87,7 @@ bm_status bm_page_show(bm_page *p, bm_str id, uint32_t *number, bm_error *err)
 static bm_status show_kept(bm_page *p, bm_str id, bool known, uint32_t *number, bm_error *err)
 {
     if (!known)
-        return bm_page_show(p, id, number, err);
+        return page_show(p, id, number, err);
     const bm_status status = bm_id_set_add(&p->known_ids, id, number, err);
     *number |= BM_PAGE_KNOWN;
     return status;
@@ -147,7 +148,7 @@ bm_status bm_page_least_show(const bm_page_least *least, bm_page *p, bm_page_pai
         const bm_str a = {row->ids, row->len_a}, b = {row->ids + row->len_a, row->len_b};
         bm_page_pair pair = {.jaccard = row->jaccard};
         BM_TRY(show_kept(p, a, row->known, &pair.a, err));
-        BM_TRY(bm_page_show(p, b, &pair.b, err));
+        BM_TRY(page_show(p, b, &pair.b, err));
         out->rows[out->n++] = pair;
     }
     return BM_OK;
@@ -369,7 +370,7 @@ static bm_status last_walk(void *ctx, const bm_tsv_table *table, bm_error *err)
     if (!first && (isnan(row->jaccard) || (!isnan(group->least) && row->jaccard >= group->least)))
         return BM_OK;
     group->least = row->jaccard;
-    return bm_page_show(r->page, row->id, &group->least_doc, err);
+    return page_show(r->page, row->id, &group->least_doc, err);
 }
 
 /* --- groups.jsonl --- */

@@ -172,7 +172,8 @@ void bm_set_code_write(const uint64_t *hashes, size_t n, uint8_t *out)
     }
 }
 
-unsigned bm_set_code_low(size_t n)
+/* L, 4 or more: of a code of n hashes the first n * L bytes are the low ones of each. */
+static unsigned set_code_low(size_t n)
 {
     return low_bytes(n);
 }
@@ -780,7 +781,7 @@ bm_status bm_filter_writer_add(bm_filter_writer *w, const uint8_t *code, uint32_
     w->sizes[w->n] = (bm_filter_size){w->lows.len, n_shingles};
     if (w->lows.cap == 0) /* a buffer that grows leaves gaps behind */
         BM_TRY(bm_buf_reserve(&w->lows, BM_FILTER_WRITER_BYTES, err));
-    BM_TRY(bm_buf_add(&w->lows, code, n_shingles * (size_t)bm_set_code_low(n_shingles), err));
+    BM_TRY(bm_buf_add(&w->lows, code, n_shingles * (size_t)set_code_low(n_shingles), err));
     w->n++;
     w->n_shingles += n_shingles;
     return BM_OK;
@@ -865,7 +866,7 @@ static size_t row_of(uint32_t mixed, uint32_t rows)
 
 static void set_bits(const uint8_t *code, uint32_t n, uint32_t rows, uint64_t bit, uint64_t *words)
 {
-    const unsigned low = bm_set_code_low(n);
+    const unsigned low = set_code_low(n);
     for (uint32_t i = 0; i < n; i++, code += low)
         words[row_of(mix(bm_le32_get(code)), rows)] |= bit;
 }

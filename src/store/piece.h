@@ -131,8 +131,6 @@ bool bm_piece_head_of(const void *piece, size_t size, bm_piece_kind kind, bm_pie
 size_t bm_set_code_size(size_t n);
 /* `hashes`: n, ascending, distinct. `out`: bm_set_code_size(n) bytes, filled. */
 void bm_set_code_write(const uint64_t *hashes, size_t n, uint8_t *out);
-/* L, 4 or more: of a code of n hashes the first n * L bytes are the low ones of each. */
-unsigned bm_set_code_low(size_t n);
 /* The n hashes of `code`, which has `size` bytes, into `out`. false: those bytes are no set of n
  * hashes (another size, another number of ones, not ascending); `out` is then filled with anything.
  */
