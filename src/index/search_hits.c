@@ -657,8 +657,7 @@ static bm_status bound(const bm_key_batch *batch, bm_search_hits *hits, bm_error
         BM_TRY_OUT(list_docs(&b, err));
     if (b.n_docs == 0)
         goto out;
-    BM_TRY_OUT(
-        bm_crowded_doc_keys(b.keys, b.n_keys, b.batch->n, &b.keys_begin, &b.doc_keys, err));
+    BM_TRY_OUT(bm_crowded_doc_keys(b.keys, b.n_keys, b.batch->n, &b.keys_begin, &b.doc_keys, err));
     BM_TRY_OUT(list_extras(&b, err));
     BM_TRY_OUT(begin_ranges(&b, err));
     while (find_low(&b)) {
