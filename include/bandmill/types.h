@@ -188,8 +188,8 @@ typedef struct bm_sketch_options {
 
 /* --- fields set on purpose --- */
 
-/* Directories of signatures say themselves how their documents were read, cut and signed. A call
- * that may be given some refuses fields of `input`, `text` and `sketch` that ask for something else
+/* Directories of signatures record how their documents were read, cut and signed. A call that may
+ * be given some refuses fields of `input`, `text` and `sketch` that ask for something else
  * (BM_ERR_USAGE names the field). A field asks for something where it differs from its default, and
  * where its bit is set in the `set_fields` of the call: so a program tells a default that somebody
  * wants from one that nobody has touched. Where documents are read, `set_fields` means nothing. */

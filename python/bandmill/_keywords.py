@@ -73,7 +73,7 @@ LINES = {
     "short": '"whole" or "skip": what becomes of a text of fewer units than a shingle ("whole")',
     "stopwords": 'stop words of shingle="stopword:K": "en", or a file, one a line ("en")',
     "bag": "each further occurrence of a shingle is an element, too",
-    "weights": '"tfidf": a shingle weighs by how often it stands in its document, and in how few documents ("none")',
+    "weights": '"tfidf": a shingle weighs by how often it occurs in its document, and in how few documents ("none")',
     "sorted": "hashes ascend",
     "perms": "permutations, words of a signature (128)",
     "seed": "seed of the permutations, and of samples (1, or that of the scheme)",

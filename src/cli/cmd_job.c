@@ -50,7 +50,7 @@ void cli_report_documents(cli_context *context, const bm_summary *summary)
                         cli_format_count(counts->sampled, n[0], sizeof n[0]),
                         context->settings.sketch.seed);
     if (counts->results.weightless > 0)
-        cli_report_note(&context->console, "%s %s shingles stands in all documents",
+        cli_report_note(&context->console, "%s %s shingles occurs in all documents",
                         cli_format_of(counts->results.weightless, "document", n[0], sizeof n[0]),
                         cli_verb_of(counts->results.weightless, "weighs nothing: each of its",
                                     "weigh nothing: each of their"));

@@ -56,7 +56,7 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
                    "the kept documents, removed.tsv, groups.jsonl,\nsources.tsv and report.json; "
                    "with --pairs also pairs.tsv. No input is ever changed.",
                    {{"bandmill dedup articles.jsonl -o result --pairs",
-                     "what stays is result/kept.jsonl, what goes stands in result/removed.tsv"},
+                     "what stays is result/kept.jsonl, what goes is listed in result/removed.tsv"},
                     {"bandmill dedup crawl/*.jsonl.gz -o clean --threshold 0.7 --cluster star",
                      "a kept file for each input; nothing is removed through a chain of others"},
                     {"bandmill dedup signed -o later --threshold 0.9 --keep longest",
@@ -68,7 +68,7 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
          "stdout or -o FILE;\nwith --json as JSON Lines. --candidates all compares every "
          "pair, without bands, and with\n--threshold 0 lists every pair. --measure containment: "
          "the share of "
-         "the smaller document that\nthe other holds, of every pair; the contained one stands "
+         "the smaller document that\nthe other holds, of every pair; the contained one comes "
          "first.",
          {{"bandmill pairs --threshold 0.7 texts/ > pairs.tsv", "every pair of files below texts/"},
           {"bandmill pairs articles.jsonl --candidates all -o all.tsv",
@@ -203,8 +203,8 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
     [CLI_INDEX_COMPACT] =
         {"INDEX",
          "write an index anew, without what was removed",
-         "Makes a new file beside the old one and exchanges them. Readers of the old one go on "
-         "with it.",
+         "Makes a new file beside the old one and exchanges them. Readers of the old one "
+         "continue.",
          {{"bandmill index compact known", "gives back the space of what was removed"},
           {"bandmill index compact known --memory 1G -q", "within 1 GiB of memory"},
           {"bandmill index compact known --json", "the summary as a JSON object"}}},
@@ -232,7 +232,7 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
          "datatrove: files for its stages\n2 to 4; nemo, text-dedup, lance: tables for these; "
          "milvus: "
          "arrays for a field of binary vectors; npy, tsv,\narrow, parquet: an array, a table. The "
-         "output is a directory; what the form has no place for lies beside its\nfiles, and "
+         "output is a directory; what the form cannot hold is written beside its\nfiles, and "
          "report.json has the provenance.",
          {{"bandmill export signed --to npy -o arrays", "the words for NumPy; ids.txt beside them"},
           {"bandmill export signed --to leanminhash -o lean",
@@ -241,14 +241,13 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
            "files of bands for stages 2 to 4 of datatrove"}}},
     [CLI_IMPORT] = {"INPUT...",
                     "make signatures of other tools a directory as sign writes it",
-                    "Inputs are files of one form, or directories that export wrote, which say "
-                    "themselves how their signatures\n"
-                    "were made; for other files --scheme, --seed and --hash must say it. dedup, "
-                    "pairs and index read the\n"
+                    "Inputs are files of one form, or directories that export wrote, which record how "
+                    "their signatures\nwere made; other files need --scheme, --seed and --hash. "
+                    "dedup, pairs and index read the\n"
                     "directory like one that sign wrote; there are no texts, so pairs are verified "
                     "by signature.",
                     {{"bandmill import arrays --from npy -o back",
-                      "a directory of export says itself how it was made"},
+                      "a directory of export records how it was made"},
                      {"bandmill import lean/signatures.leanminhash --from leanminhash --hash sha1 "
                       "--ids lean/ids.txt -o theirs",
                       "a file of another tool, and what is known of it"},

@@ -639,7 +639,7 @@ static const arg_option rows[] = {
          .bit = BM_FIELD_BAG),
     CHOICE("weights", BIT(CLI_SIGN) | FINDS, CLI_GROUP_TEXT, text.weights, BM_OPTION_WEIGHTS,
            BM_WEIGHTS_NONE,
-           "tfidf: a shingle weighs by how often it stands in its document, and in how few "
+           "tfidf: a shingle weighs by how often it occurs in its document, and in how few "
            "documents; one pass more over the inputs (none)",
            .bit = BM_FIELD_WEIGHTS),
     /* signatures */

@@ -10,7 +10,10 @@
  * That is affine32; the scheme oph goes by oph_bins.h, with its hash and one minimum from here, and
  * cws by cws_loops.h, those with wider coefficients by wide_loops.h. The files say what limits
  * each. Each must equal the scheme's `sign` word for word. Pure functions: any number of threads.
- */
+ *
+ * A new instruction set is a file sign_<set>.c with a row, a line in sign_loops.c, a name in
+ * base/system.c, and its flags in cmake/rooms.cmake. The tests walk every set that the processor
+ * has; scripts/test-neon.sh runs the loops of a foreign one under qemu. */
 #ifndef BM_BACKEND_CPU_SIGN_LOOPS_ROW_H
 #define BM_BACKEND_CPU_SIGN_LOOPS_ROW_H
 

@@ -122,7 +122,7 @@ static void explain_too_long(const walker *w, bm_str shown, uint64_t n_behind, b
     char why[320] = "";
     while (bm_row_next(&row, &cell))
         ;
-    row.broken = "it goes on in quotes";
+    row.broken = "it continues in quotes";
     row.expected = "a quote at the end of the field";
     if (row.opened != NULL)
         bm_row_explain(&row, &place, why, sizeof why);

@@ -398,7 +398,7 @@ static bm_status find_name(const bm_header_row *header, const char *field, uint3
             if (*column != BM_NO_COLUMN)
                 BM_TRY_OUT(bm_fail_at(
                     err, BM_ERR_INPUT, header->file, 1,
-                    "column '%s' stands twice in the header (name it by its number)", field));
+                    "column '%s' occurs twice in the header (name it by its number)", field));
             *column = *n_columns;
         }
         ++*n_columns;

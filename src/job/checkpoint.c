@@ -286,7 +286,7 @@ bm_status bm_checkpoint_open(bm_job_context *job, bool saves, bm_checkpoint *out
         BM_TRY(checkpoint_done(job, &out->done, err));
     if (out->done != NULL) {
         bm_meter_log(&job->meter, BM_LOG_INFO,
-                     "%s: the output of this very job stands there: it is done",
+                     "%s: the output of this very job is there already: it is done",
                      settings->output.path);
         return BM_OK;
     }

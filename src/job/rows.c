@@ -35,7 +35,7 @@ bm_status bm_rows_flush(bm_rows *rows, bool now, bm_error *err)
     if (rows->file != NULL)
         return bm_out_file_write(rows->file, rows->buf.data, len, err);
     if (rows->write != NULL && rows->write(rows->write_ctx, rows->buf.data, len) != 0)
-        return bm_fail(err, BM_ERR_PIPE, "the output was not taken");
+        return bm_fail(err, BM_ERR_PIPE, "the output was not accepted");
     return BM_OK;
 }
 

@@ -873,7 +873,7 @@ static bm_status check_shard(const bm_settings *s, bm_error *err)
                              "another share are not known; number them where shares meet)");
     if (s->text.weights != BM_WEIGHTS_NONE)
         return bm_fail_field(err, "shard",
-                             "`shard` with `weights`, which all documents settle together");
+                             "`shard` with `weights`, which depend on all documents");
     return s->input.stream == NULL
                ? BM_OK
                : bm_fail_field(err, "shard", "`shard` of a table (`stream`), which has no size");
@@ -900,7 +900,7 @@ bm_status bm_settings_of_table(const bm_sign_options *options, bm_settings *out,
                             : out->text.weights != BM_WEIGHTS_NONE    ? "to weigh shingles"
                                                                       : NULL;
     if (wants_job != NULL)
-        return bm_fail(err, BM_ERR_UNSUPPORTED, "%s takes a job that writes files", wants_job);
+        return bm_fail(err, BM_ERR_UNSUPPORTED, "%s needs a job that writes files", wants_job);
     return bm_settings_resolve(out, &parts, err);
 }
 

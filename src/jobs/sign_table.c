@@ -473,7 +473,7 @@ static bm_status check_devices(bm_job *job, bm_error *err)
     const bm_device_pick *pick = &job->context.devices.pick;
     for (size_t i = 0; i < pick->n; i++) {
         if (pick->devices[i].kind != BM_DEVICE_NATIVE)
-            return bm_fail(err, BM_ERR_UNSUPPORTED, "%s takes a job that writes files",
+            return bm_fail(err, BM_ERR_UNSUPPORTED, "%s needs a job that writes files",
                            pick->devices[i].spec);
     }
     return BM_OK;

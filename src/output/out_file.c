@@ -92,7 +92,7 @@ static void stop_following(bm_out_file *file)
 static bm_status pass_on(bm_out_file *file, const char *data, size_t len, bm_error *err)
 {
     if (len > 0 && file->pass(file->pass_ctx, data, len) != 0)
-        return file->failed = bm_fail(err, BM_ERR_PIPE, "the output was not taken");
+        return file->failed = bm_fail(err, BM_ERR_PIPE, "the output was not accepted");
     file->written += len;
     return BM_OK;
 }

@@ -390,7 +390,7 @@ static bm_status read_held(void *ctx, const bm_tsv_table *row, bm_error *err)
         return BM_OK;
     if (!bm_table_similarity(row->fields[BM_REMOVED_JACCARD], &similarity))
         return bm_fail_at(err, BM_ERR_FORMAT, row->path, row->line,
-                          "the similarity is none of six decimals");
+                          "the similarity is not a number of six decimals");
     return add_pair(e, (bm_pair){a < b ? a : b, a < b ? b : a, similarity}, err);
 }
 

@@ -293,7 +293,7 @@ static bm_status read_removed(const bm_tsv_table *table, removed_row *row, bm_er
     double jaccard;
     if (!bm_table_similarity(table->fields[BM_REMOVED_JACCARD], &jaccard))
         return bm_fail_at(err, BM_ERR_FORMAT, table->path, table->line,
-                          "the similarity is none of six decimals");
+                          "the similarity is not a number of six decimals");
     *row = (removed_row){.id = table->fields[BM_REMOVED_ID],
                          .kept = table->fields[BM_REMOVED_KEPT],
                          .jaccard = jaccard,
@@ -500,8 +500,8 @@ static void what_if_begin(bm_page *p)
     if (p->cluster == BM_CLUSTER_STAR)
         w->why_no_stars = "the groups are stars already: nothing is chained";
     else if (w->why_not == NULL && p->keep_is_list)
-        w->why_no_stars = "stars begin with the documents that `keep` prefers, which its list of "
-                          "rules tells dedup alone";
+        w->why_no_stars = "stars begin with the documents that `keep` prefers, which only dedup "
+                          "knows";
     else if (w->why_not == NULL && goes_by_length(p) && !p->has_texts)
         w->why_no_stars = "stars begin with the longest or shortest texts, and the inputs "
                           "have none";
@@ -708,7 +708,7 @@ static bm_status add_label(bm_page *p, const bm_line_file *lines, bm_error *err)
             continue;
         if (pair->label != NULL)
             return bm_fail_at(err, BM_ERR_INPUT, lines->name, lines->number,
-                              "the id '%.*s' stands twice", (int)(n < 200 ? n : 200), lines->text);
+                              "the id '%.*s' occurs twice", (int)(n < 200 ? n : 200), lines->text);
         pair->label = right ? "right" : "wrong";
         return BM_OK;
     }

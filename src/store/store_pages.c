@@ -577,7 +577,7 @@ static bm_status list_spans(reading *r, uint64_t n_pages)
     bm_store_record *out = r->out;
     out->last_page = FIRST_PAGE + r->n_owned + n_pages - 1;
     if (r->last_owned > out->last_page || n_pages > r->of->size / out->page_bytes)
-        return pages_damaged(r, "a page is nobody's");
+        return pages_damaged(r, "a page is neither in use nor free");
     for (uint64_t page = FIRST_PAGE; page <= out->last_page; page++) {
         if (is_owned(r, page))
             continue;
@@ -810,7 +810,7 @@ bm_status bm_state_read(const void *bytes, size_t size, bm_state *out, bm_error 
     const uint8_t *at = bytes;
     bm_piece_head head;
     if (!bm_piece_head_of(bytes, size, BM_PIECE_STATE, &head) || size < STATE_FIXED)
-        return state_damaged(err, "it is none");
+        return state_damaged(err, "it is no state");
     at += BM_PIECE_HEAD_BYTES;
     if (bm_le32_get(at) != BM_STORE_VERSION)
         return bm_fail(err, BM_ERR_FORMAT,

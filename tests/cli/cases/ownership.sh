@@ -195,7 +195,7 @@ for command in sign dedup; do
     bm $command in.jsonl -o out -q; exits 0
     find out -type f -exec cksum {} + | LC_ALL=C sort > ../before
     bm $command in.jsonl -o out --resume; exits 0
-    says ../err '^bandmill: out: the output of this very job stands there: it is done'
+    says ../err '^bandmill: out: the output of this very job is there already: it is done'
     says ../err '^bandmill: 400 documents'
     touch in.jsonl # the same bytes
     bm $command in.jsonl -o ./out/ --resume --force --threads 3 --memory 1G --report said.json --json; exits 0

@@ -279,7 +279,7 @@ Test(parser, a_header_without_the_field_or_with_it_twice_is_an_error_at_line_1)
     const char *fields[] = {"body"};
     const char *heads[] = {"id\ttext\n1\t2\n", "body\tid\tid\n", "body\tx\tbody\n", "body\n"};
     const char *ids[] = {NULL, NULL, NULL, "key"};
-    const char *words[] = {"'body'", "'id' stands twice", "'body' stands twice", "'key'"};
+    const char *words[] = {"'body'", "'id' occurs twice", "'body' occurs twice", "'key'"};
     for (size_t i = 0; i < 4; i++) {
         bm_input_options o = with_fields(fields, 1, ids[i]);
         CLEANED records r = test_read_bytes(BM_FORMAT_TSV, heads[i], strlen(heads[i]), &o);
