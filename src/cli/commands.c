@@ -239,21 +239,22 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
            "records for datasketch's LeanMinHash.deserialize"},
           {"bandmill export signed-256 --to datatrove --bands 14 --rows 8 -o trove",
            "files of bands for stages 2 to 4 of datatrove"}}},
-    [CLI_IMPORT] = {"INPUT...",
-                    "make signatures of other tools a directory as sign writes it",
-                    "Inputs are files of one form, or directories that export wrote, which record how "
-                    "their signatures\nwere made; other files need --scheme, --seed and --hash. "
-                    "dedup, pairs and index read the\n"
-                    "directory like one that sign wrote; there are no texts, so pairs are verified "
-                    "by signature.",
-                    {{"bandmill import arrays --from npy -o back",
-                      "a directory of export records how it was made"},
-                     {"bandmill import lean/signatures.leanminhash --from leanminhash --hash sha1 "
-                      "--ids lean/ids.txt -o theirs",
-                      "a file of another tool, and what is known of it"},
-                     {"bandmill import arrays/signatures.npy --from npy --scheme affine32 --seed 1 "
-                      "--hash xxh3 -o rows",
-                      "ids are the numbers of the rows"}}},
+    [CLI_IMPORT] =
+        {"INPUT...",
+         "make signatures of other tools a directory as sign writes it",
+         "Inputs are files of one form, or directories that export wrote, which record how "
+         "their signatures\nwere made; other files need --scheme, --seed and --hash. "
+         "dedup, pairs and index read the\n"
+         "directory like one that sign wrote; there are no texts, so pairs are verified "
+         "by signature.",
+         {{"bandmill import arrays --from npy -o back",
+           "a directory of export records how it was made"},
+          {"bandmill import lean/signatures.leanminhash --from leanminhash --hash sha1 "
+           "--ids lean/ids.txt -o theirs",
+           "a file of another tool, and what is known of it"},
+          {"bandmill import arrays/signatures.npy --from npy --scheme affine32 --seed 1 "
+           "--hash xxh3 -o rows",
+           "ids are the numbers of the rows"}}},
     [CLI_INSPECT] = {"PATH...",
                      "show what a file or directory of bandmill holds",
                      "Shows the kind, the counts and the provenance (scheme, seed, shingles, "

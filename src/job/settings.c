@@ -872,8 +872,7 @@ static bm_status check_shard(const bm_settings *s, bm_error *err)
                              "`shard` with `duplicate_ids` number (ids that are repeated in "
                              "another share are not known; number them where shares meet)");
     if (s->text.weights != BM_WEIGHTS_NONE)
-        return bm_fail_field(err, "shard",
-                             "`shard` with `weights`, which depend on all documents");
+        return bm_fail_field(err, "shard", "`shard` with `weights`, which depend on all documents");
     return s->input.stream == NULL
                ? BM_OK
                : bm_fail_field(err, "shard", "`shard` of a table (`stream`), which has no size");
