@@ -78,9 +78,6 @@ typedef struct bm_edit_pair {
  * BM_ERR_CANCELLED. */
 bm_status bm_pair_texts_read(bm_job_context *job, const bm_match *match, bm_pair_texts *out,
                              bm_error *err);
-/* Fill in the distances of n pairs, on all threads. */
-bm_status bm_pair_texts_compare(const bm_pair_texts *texts, bm_edit_pair *pairs, size_t n,
-                                bm_error *err);
 void bm_pair_texts_close(bm_pair_texts *texts);
 
 /* --- pairs --- */

@@ -219,8 +219,8 @@ static bm_status manifest_field_string(bm_manifest_fields *fields, bm_str object
                                    : status;
 }
 
-bm_status bm_manifest_field_uint(const bm_manifest_fields *fields, bm_str object, const char *key,
-                                 uint64_t *out, bm_error *err)
+static bm_status manifest_field_uint(const bm_manifest_fields *fields, bm_str object,
+                                     const char *key, uint64_t *out, bm_error *err)
 {
     bm_str value;
     if (!bm_json_scan_find(object, key, &value) || !bm_json_scan_uint(value, out))
@@ -276,7 +276,7 @@ static bm_status read_field(bm_manifest_fields *fields, bm_str object, const bm_
         return read_text_fields(fields, object, p, err);
     case BM_FIELD_TYPE_UINT32:
     case BM_FIELD_TYPE_UINT64:
-        return bm_manifest_field_uint(fields, object, field->key, &p->numbers[row], err);
+        return manifest_field_uint(fields, object, field->key, &p->numbers[row], err);
     case BM_FIELD_TYPE_BOOL:
         return bm_json_scan_uint(value, &p->numbers[row]) && p->numbers[row] <= 1
                    ? BM_OK
@@ -313,11 +313,11 @@ static bm_status provenance_read(bm_manifest_fields *fields, bm_str object, bm_p
             BM_TRY(read_field(fields, object, &bm_field_rows[i], p, err));
     BM_TRY(manifest_field_string(fields, object, "unicode", &p->unicode, err));
     BM_TRY(manifest_field_string(fields, object, "utf8proc_unicode", &p->utf8proc_unicode, err));
-    BM_TRY(bm_manifest_field_uint(fields, object, "format", &p->format, err));
+    BM_TRY(manifest_field_uint(fields, object, "format", &p->format, err));
     if (p->texts[BM_ROW_WEIGHTS] != NULL) {
         BM_TRY(manifest_field_string(fields, object, "weights_digest", &p->weights_digest, err));
-        BM_TRY(bm_manifest_field_uint(fields, object, "weights_documents", &p->weights_documents,
-                                      err));
+        BM_TRY(
+            manifest_field_uint(fields, object, "weights_documents", &p->weights_documents, err));
     } else {
         p->texts[BM_ROW_WEIGHTS] = "none";
     }
@@ -390,8 +390,8 @@ static bm_status read_part(bm_manifest *manifest, bm_str item, bm_error *err)
 {
     BM_TRY(bm_grow_array(&manifest->parts, &manifest->cap_parts, manifest->n_parts + 1, err));
     bm_manifest_part *part = &manifest->parts[manifest->n_parts++];
-    BM_TRY(bm_manifest_field_uint(&manifest->fields, item, BM_INPUT_FROM, &part->from, err));
-    BM_TRY(bm_manifest_field_uint(&manifest->fields, item, "bytes", &part->bytes, err));
+    BM_TRY(manifest_field_uint(&manifest->fields, item, BM_INPUT_FROM, &part->from, err));
+    BM_TRY(manifest_field_uint(&manifest->fields, item, "bytes", &part->bytes, err));
     return manifest_field_string(&manifest->fields, item, "xxh3_128", &part->xxh3_128, err);
 }
 
@@ -403,11 +403,10 @@ static bm_status read_parts(bm_manifest *manifest, bm_str item, bm_manifest_inpu
     bm_str value, part;
     const size_t n = manifest->n_parts;
     if (bm_json_scan_find(item, BM_INPUT_FROM, &value)) {
-        BM_TRY(
-            bm_manifest_field_uint(&manifest->fields, item, BM_INPUT_FILE_BYTES, &out->bytes, err));
+        BM_TRY(manifest_field_uint(&manifest->fields, item, BM_INPUT_FILE_BYTES, &out->bytes, err));
         BM_TRY(read_part(manifest, item, err));
     } else if (bm_json_scan_find(item, BM_INPUT_PARTS, &value)) {
-        BM_TRY(bm_manifest_field_uint(&manifest->fields, item, "bytes", &out->bytes, err));
+        BM_TRY(manifest_field_uint(&manifest->fields, item, "bytes", &out->bytes, err));
         for (size_t at = 0; bm_json_scan_element(value, &at, &part);)
             BM_TRY(read_part(manifest, part, err));
     }
@@ -432,7 +431,7 @@ static bm_status read_input(bm_manifest *manifest, bm_str item, bm_manifest_inpu
     BM_TRY(read_parts(manifest, item, out, &in_parts, err));
     if (in_parts)
         return BM_OK;
-    BM_TRY(bm_manifest_field_uint(&manifest->fields, item, "bytes", &out->bytes, err));
+    BM_TRY(manifest_field_uint(&manifest->fields, item, "bytes", &out->bytes, err));
     return manifest_field_string(&manifest->fields, item, "xxh3_128", &out->xxh3_128, err);
 }
 
@@ -465,8 +464,8 @@ static bm_status read_shard(bm_manifest *manifest, bm_error *err)
     bm_str value;
     if (!bm_json_scan_find(manifest->root, BM_MANIFEST_SHARD, &value))
         return BM_OK;
-    BM_TRY(bm_manifest_field_uint(fields, value, BM_SHARD_INDEX, &shard->index, err));
-    BM_TRY(bm_manifest_field_uint(fields, value, BM_SHARD_OF, &shard->of, err));
+    BM_TRY(manifest_field_uint(fields, value, BM_SHARD_INDEX, &shard->index, err));
+    BM_TRY(manifest_field_uint(fields, value, BM_SHARD_OF, &shard->of, err));
     BM_TRY(manifest_field_string(fields, value, BM_SHARD_WHOLE, &shard->whole, err));
     return shard->index >= 1 && shard->index <= shard->of
                ? BM_OK
@@ -587,12 +586,12 @@ static bm_status read_digests(bm_manifest *manifest, bm_error *err)
     bm_str value;
     if (!bm_json_scan_find(manifest->root, BM_MANIFEST_DIGESTS, &value))
         return BM_OK;
-    BM_TRY(bm_manifest_field_uint(fields, manifest->root, BM_MANIFEST_DIGESTS, &version, err));
+    BM_TRY(manifest_field_uint(fields, manifest->root, BM_MANIFEST_DIGESTS, &version, err));
     if (version != BM_DIGESTS_VERSION)
         return manifest_field_bad(fields, BM_MANIFEST_DIGESTS,
                                   "expected 2; a later version of bandmill reads it", err);
-    BM_TRY(bm_manifest_field_uint(fields, manifest->root, BM_MANIFEST_PIECE_BYTES,
-                                  &manifest->piece_bytes, err));
+    BM_TRY(manifest_field_uint(fields, manifest->root, BM_MANIFEST_PIECE_BYTES,
+                               &manifest->piece_bytes, err));
     return manifest->piece_bytes != 0 ? BM_OK
                                       : manifest_field_bad(fields, BM_MANIFEST_PIECE_BYTES,
                                                            "expected a number above 0", err);
@@ -608,7 +607,7 @@ static bm_status read_members(bm_manifest *manifest, bm_error *err)
     BM_TRY(manifest_field_string(fields, root, "tool", &tool, err));
     if (strcmp(tool, "bandmill") != 0)
         return manifest_field_bad(fields, "tool", "expected \"bandmill\"", err);
-    BM_TRY(bm_manifest_field_uint(fields, root, "schema", &schema, err));
+    BM_TRY(manifest_field_uint(fields, root, "schema", &schema, err));
     if (schema != 1)
         return manifest_field_bad(fields, "schema",
                                   "expected 1; a later version of bandmill reads it", err);
@@ -781,7 +780,7 @@ bm_status bm_manifest_count(const bm_manifest *manifest, const char *name, uint6
     bm_str counts;
     if (!bm_json_scan_find(manifest->root, "counts", &counts))
         return manifest_field_bad(&manifest->fields, "counts", "expected an object", err);
-    return bm_manifest_field_uint(&manifest->fields, counts, name, out, err);
+    return manifest_field_uint(&manifest->fields, counts, name, out, err);
 }
 
 const bm_manifest_shard *bm_manifest_shard_of(const bm_manifest *manifest)

@@ -39,9 +39,6 @@ typedef struct bm_manifest_fields {
     uint64_t string_bytes;     /* of the strings, and of what names them */
 } bm_manifest_fields;
 
-bm_status bm_manifest_field_uint(const bm_manifest_fields *fields, bm_str object, const char *key,
-                                 uint64_t *out, bm_error *err);
-
 /* manifest_provenance -- how the documents of a job were signed and read, as its manifest says. */
 
 /* The fields (model/field_rows.h) of an object "provenance" that are SIGNED or READ, by their rows.

@@ -461,89 +461,12 @@ static bm_status complete(bm_out_file *file, bm_error *err)
     return BM_OK;
 }
 
-/* The first part of close: everything is written and on the disk, and only the name is missing. On
- * failure the handle is gone. */
-static bm_status out_file_ready(bm_out_file *file, bm_error *err)
-{
-    bm_status status = BM_OK;
-    BM_TRY_OUT(complete(file, err));
-    status = bm_out_single_sync(file, err);
-out:
-    if (status != BM_OK)
-        bm_out_file_abort(file);
-    return status;
-}
-
-/* After it: the file gets its name. Settle or abort is to follow, whatever the status; abort takes
- * the name back, and what had it before has it again. */
-static bm_status out_file_place(bm_out_file *file, bm_error *err)
-{
-    return bm_out_single_place(file, err);
-}
-
-/* The name stays. The handle is gone. */
-static void out_file_commit(bm_out_file *file)
-{
-    bm_out_single_commit(file);
-    free_file(file);
-}
-
-bm_status bm_out_file_close(bm_out_file *file, bm_error *err)
-{
-    if (file == NULL)
-        return BM_OK;
-    const bool is_single = file->owner.on_close == NULL;
-    bm_status status = BM_OK;
-    BM_TRY_OUT(complete(file, err));
-    if (is_single) {
-        BM_TRY_OUT(bm_out_single_sync(file, err));
-        status = bm_out_single_place(file, err);
-    } else {
-        status = file->owner.on_close(file->owner.ctx, file, err);
-    }
-out:
-    if (status != BM_OK)
-        bm_out_file_abort(file);
-    else if (is_single)
-        out_file_commit(file);
-    else
-        free_file(file);
-    return status;
-}
-
-void bm_out_file_abort(bm_out_file *file)
-{
-    if (file == NULL)
-        return;
-    bm_out_single_roll_back(file);
-    if (file->path != NULL && (file->owner.preserves == NULL || !*file->owner.preserves))
-        unlinkat(file->folder, file->path + file->skip, 0);
-    bm_out_parents_remove(&file->single.parents);
-    free_file(file);
-}
-
-void bm_out_file_digest_early(bm_out_file *file, uint64_t rewritable)
-{
-    file->follows = file->owner.on_close != NULL;
-    file->rewritable = rewritable;
-}
-
-void bm_out_file_compare(bm_out_file *file, const bm_sealed_part *sealed)
-{
-    file->sealed = *sealed;
-}
-
-uint64_t bm_out_file_bytes(const bm_out_file *file)
-{
-    return file->accepted;
-}
-
 /* out_file_place -- the rename of a single file, and the way back.
  *
  * A file that replaces another is exchanged with it: so both are there until nothing can fail any
  * more, and at every moment one of them has the name. */
 
-bm_status bm_out_single_sync(struct bm_out_file *file, bm_error *err)
+static bm_status out_single_sync(struct bm_out_file *file, bm_error *err)
 {
     struct stat info;
     if (fsync(file->fd) != 0)
@@ -575,7 +498,9 @@ out:
     return status;
 }
 
-bm_status bm_out_single_place(struct bm_out_file *file, bm_error *err)
+/* Give it its name, and sync the folder. What had the name before, if that may be replaced, is kept
+ * until commit. On failure roll_back is to follow. */
+static bm_status out_single_place(struct bm_out_file *file, bm_error *err)
 {
     char *parent = NULL;
     bm_status status = BM_OK;
@@ -590,7 +515,8 @@ out:
     return status;
 }
 
-void bm_out_single_commit(struct bm_out_file *file)
+/* Remove what had the name before. */
+static void out_single_commit(struct bm_out_file *file)
 {
     if (file->single.replaced)
         (void)unlink(file->path); /* what fails here leaves the old one beside the new one */
@@ -606,7 +532,8 @@ static bool has_name(const struct bm_out_file *file)
            info.st_ino == file->single.node;
 }
 
-void bm_out_single_roll_back(struct bm_out_file *file)
+/* Everything is as before place; nothing where that was not called. */
+static void out_single_roll_back(struct bm_out_file *file)
 {
     bm_out_single *single = &file->single;
     if (!single->placed)
@@ -621,6 +548,76 @@ void bm_out_single_roll_back(struct bm_out_file *file)
         file->path = NULL;
     }
     single->placed = single->replaced = false;
+}
+
+/* The first part of close: everything is written and on the disk, and only the name is missing. On
+ * failure the handle is gone. */
+static bm_status out_file_ready(bm_out_file *file, bm_error *err)
+{
+    bm_status status = BM_OK;
+    BM_TRY_OUT(complete(file, err));
+    status = out_single_sync(file, err);
+out:
+    if (status != BM_OK)
+        bm_out_file_abort(file);
+    return status;
+}
+
+/* The name stays. The handle is gone. */
+static void out_file_commit(bm_out_file *file)
+{
+    out_single_commit(file);
+    free_file(file);
+}
+
+bm_status bm_out_file_close(bm_out_file *file, bm_error *err)
+{
+    if (file == NULL)
+        return BM_OK;
+    const bool is_single = file->owner.on_close == NULL;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(complete(file, err));
+    if (is_single) {
+        BM_TRY_OUT(out_single_sync(file, err));
+        status = out_single_place(file, err);
+    } else {
+        status = file->owner.on_close(file->owner.ctx, file, err);
+    }
+out:
+    if (status != BM_OK)
+        bm_out_file_abort(file);
+    else if (is_single)
+        out_file_commit(file);
+    else
+        free_file(file);
+    return status;
+}
+
+void bm_out_file_abort(bm_out_file *file)
+{
+    if (file == NULL)
+        return;
+    out_single_roll_back(file);
+    if (file->path != NULL && (file->owner.preserves == NULL || !*file->owner.preserves))
+        unlinkat(file->folder, file->path + file->skip, 0);
+    bm_out_parents_remove(&file->single.parents);
+    free_file(file);
+}
+
+void bm_out_file_digest_early(bm_out_file *file, uint64_t rewritable)
+{
+    file->follows = file->owner.on_close != NULL;
+    file->rewritable = rewritable;
+}
+
+void bm_out_file_compare(bm_out_file *file, const bm_sealed_part *sealed)
+{
+    file->sealed = *sealed;
+}
+
+uint64_t bm_out_file_bytes(const bm_out_file *file)
+{
+    return file->accepted;
 }
 
 /* out_group -- one file after another; backwards on the way back, so that folders that the first
@@ -641,7 +638,7 @@ bm_status bm_out_group_place(bm_out_group *group, bm_error *err)
 {
     bm_status status = BM_OK;
     for (size_t i = 0; i < group->n; i++)
-        BM_TRY_OUT(out_file_place(group->files[i], err));
+        BM_TRY_OUT(out_single_place(group->files[i], err));
 out:
     if (status != BM_OK)
         bm_out_group_end(group, false);

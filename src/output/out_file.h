@@ -144,16 +144,6 @@ bm_status bm_out_file_reopen(bm_out_spot spot, uint64_t bytes, struct bm_out_fil
 /* out_file_place -- a single file gets its name, and loses it again where something else that
  * belongs to it fails. */
 
-/* Its bytes are complete: sync and close it, so that all that is left is the name. */
-bm_status bm_out_single_sync(struct bm_out_file *file, bm_error *err);
-/* Give it its name, and sync the folder. What had the name before, if that may be replaced, is kept
- * until settle. On failure take_back is to follow. */
-bm_status bm_out_single_place(struct bm_out_file *file, bm_error *err);
-/* Remove what had the name before. */
-void bm_out_single_commit(struct bm_out_file *file);
-/* Everything is as before place; nothing where that was not called. */
-void bm_out_single_roll_back(struct bm_out_file *file);
-
 /* out_group -- single files of one job, which get their names together or not at all.
  *
  *     add, add, …     each is written and synced beside its target

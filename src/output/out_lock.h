@@ -106,7 +106,5 @@ bm_status bm_out_work_clear(bm_ours_at at, const bm_ours *ours, const bm_out_sta
 /* Remove the files of state but for the marker, the journal first: without a journal there is
  * nothing to resume, whatever else is left. */
 bm_status bm_out_work_drop_state(bm_ours_at at, const bm_ours *ours, bm_error *err);
-/* Remove all that is listed but the marker, the journal first for the same reason. */
-bm_status bm_out_work_empty(bm_ours_at at, const bm_ours *ours, bm_error *err);
 
 #endif
