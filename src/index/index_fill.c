@@ -300,7 +300,8 @@ out:
     return status;
 }
 
-/* index_follow -- one thread that reads, signs, looks up, and answers.
+/* index_follow -- unique documents come a line at a time, and one thread reads, signs, looks up and
+ * answers each before it waits for the next.
  *
  * A run of the index for each document would be as many runs as documents, so those that are added
  * wait in a batch, as they do elsewhere: a document is compared with the index as it was before the

@@ -48,7 +48,4 @@ bm_status bm_index_fill_run(const bm_index_fill *fill, bm_error *err);
 /* Count the documents of the index, for the report. */
 bm_status bm_index_count(bm_store *store, bm_job_context *job, bm_error *err);
 
-/* index_follow -- unique documents that come a line at a time, each answered before the next is
- * waited for. */
-
 #endif

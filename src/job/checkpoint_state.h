@@ -87,8 +87,6 @@ typedef struct bm_checkpoint {
     double every;    /* seconds between two, as asked for; less than 0: where it is worth it */
 } bm_checkpoint;
 
-/* checkpoint_done -- a job that is to be resumed and has been done already: its output stands. */
-
 /* checkpoint_identity -- what must be the same for an interrupted job to be resumed: the program,
  * the settings that decide results, the inputs.
  *

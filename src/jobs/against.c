@@ -232,8 +232,30 @@ bm_status bm_against_check(const bm_against *against, const bm_settings *setting
                                         differs);
 }
 
-/* against_sets -- the inputs of signatures are read as they were when they were signed, through the
- * ingest.
+/* row_marks -- some of the rows of a directory of signatures: a bit each. */
+
+typedef struct row_marks {
+    uint64_t *bits; /* (n_rows + 63) / 64; bm_free */
+    uint64_t n_rows;
+    uint64_t n; /* that are marked */
+} row_marks;
+
+static bool row_is_marked(const row_marks *marks, uint64_t row)
+{
+    return (marks->bits[row / 64] >> row % 64 & 1) != 0;
+}
+
+static void row_mark(row_marks *marks, uint64_t row)
+{
+    const uint64_t bit = (uint64_t)1 << row % 64;
+    marks->n += (marks->bits[row / 64] & bit) == 0;
+    marks->bits[row / 64] |= bit;
+}
+
+/* against_sets -- sets of known documents, made again of the inputs that were signed, which are read
+ * through the ingest as they were then. Only inputs that hold marked documents are opened, each is
+ * read to its end, and only the sets of marked documents are kept: in a temporary file, one behind
+ * another, in their order.
  *
  *     rows of the directory    input 0  |   input 1   | input 2 ...    sources.tsv: rows of each
  *     marked                    *    *  |             |    *
@@ -242,6 +264,12 @@ bm_status bm_against_check(const bm_against *against, const bm_settings *setting
  *
  * That a file is the one that was signed is known when its last byte was read, by its digest;
  * before that, a document that has another number of shingles tells that it is not. */
+
+typedef struct marked_sets {
+    row_marks rows;
+    bm_spill_file *file; /* filled: a record for each of the rows, its n_shingles hashes in any
+                            order; bm_spill_close */
+} marked_sets;
 
 /* The inputs that are read: all arrays are of `part.n_inputs`. */
 typedef struct chosen {
@@ -252,7 +280,7 @@ typedef struct chosen {
 
 typedef struct reading {
     bm_against *against;
-    const bm_row_marks *rows;
+    const row_marks *rows;
     chosen inputs;
     size_t file;  /* of the chosen, that is being read */
     uint64_t row; /* of its next document */
@@ -261,13 +289,13 @@ typedef struct reading {
 
 /* --- which inputs --- */
 
-static bool has_marked(const bm_row_marks *rows, uint64_t begin, uint64_t end)
+static bool has_marked(const row_marks *rows, uint64_t begin, uint64_t end)
 {
     for (uint64_t row = begin; row < end; row++) {
         if (row % 64 == 0)
             while (end - row >= 64 && rows->bits[row / 64] == 0)
                 row += 64;
-        if (row < end && bm_row_is_marked(rows, row))
+        if (row < end && row_is_marked(rows, row))
             return true;
     }
     return false;
@@ -368,7 +396,7 @@ static bm_status on_batch(void *ctx, const bm_ingest_batch *batch, size_t first_
         BM_TRY(move_to(r, batch->docs[i].row.file, err));
         if (r->row == r->inputs.end[r->file])
             BM_TRY(other_documents(r, err));
-        if (bm_row_is_marked(r->rows, r->row))
+        if (row_is_marked(r->rows, r->row))
             BM_TRY(add_set(r, &batch->shingles, i, err));
         r->row++;
     }
@@ -393,7 +421,7 @@ static bm_status read_inputs(reading *r, bm_job_context *context, bm_corpus *cor
 /* The documents of the job, which wait in `corpus`, give way where memory is short. BM_ERR_FORMAT,
  * and against->changed: an input is not the one that was signed. */
 static bm_status against_sets(bm_against *against, bm_job_context *context, bm_corpus *corpus,
-                              bm_marked_sets *sets, bm_error *err)
+                              marked_sets *sets, bm_error *err)
 {
     reading r = {.against = against, .rows = &sets->rows};
     bm_status status = choose(&r, err);
@@ -481,14 +509,14 @@ static void reset_block(block *b)
 }
 
 /* Rows at … at+BLOCK_ROWS-1, or as many as there are; all of them, or those that are marked. */
-static bm_status load_block(block *b, uint64_t at, const bm_row_marks *marks, bm_error *err)
+static bm_status load_block(block *b, uint64_t at, const row_marks *marks, bm_error *err)
 {
     const uint64_t left = bm_sign_dir_docs(b->dir) - at;
     const size_t n = left < BLOCK_ROWS ? (size_t)left : BLOCK_ROWS, bands = b->plan->bands;
     b->n = b->ids.len = 0;
     bool any = marks == NULL;
     for (size_t i = 0; !any && i < n; i++)
-        any = bm_row_is_marked(marks, at + i);
+        any = row_is_marked(marks, at + i);
     if (!any)
         return BM_OK;
     BM_TRY(bm_sign_dir_rows(b->dir, at, n, b->words, err));
@@ -497,7 +525,7 @@ static bm_status load_block(block *b, uint64_t at, const bm_row_marks *marks, bm
     BM_TRY(bm_signed_rows_keys(&(bm_signed_rows){b->scheme, b->words, n}, b->plan, b->keys, err));
     for (size_t i = 0; i < n; i++) {
         const size_t begin = i == 0 ? 0 : b->ends[i - 1];
-        if (marks != NULL && !bm_row_is_marked(marks, at + i))
+        if (marks != NULL && !row_is_marked(marks, at + i))
             continue;
         b->docs[b->n] = (bm_store_doc){.id = {b->ids.data + begin, b->ends[i] - begin},
                                        .n_shingles = b->n_shingles[i]};
@@ -555,18 +583,18 @@ static void close_store(bm_against *against)
 typedef struct asking {
     uint64_t *keys;
     uint32_t *n_shingles;
-    bm_row_marks *marks;
+    row_marks *marks;
 } asking;
 
-static void mark_found(const bm_search_hits *hits, size_t n, bm_row_marks *marks, uint64_t *left)
+static void mark_found(const bm_search_hits *hits, size_t n, row_marks *marks, uint64_t *left)
 {
     for (size_t i = 0; i < hits->n_lists; i++) {
         const bm_hit_list *list = &hits->lists[i];
         for (size_t k = 0; k < list->n; k++)
-            bm_row_mark(marks, list->list[k] >> 32);
+            row_mark(marks, list->list[k] >> 32);
         for (size_t c = 0; c < list->n_crowded; c++)
             for (size_t k = 0; k < list->crowded[c].n_numbers; k++)
-                bm_row_mark(marks, list->crowded[c].numbers[k]);
+                row_mark(marks, list->crowded[c].numbers[k]);
     }
     for (size_t i = 0; hits->left != NULL && i < n; i++)
         *left += hits->left[i];
@@ -574,7 +602,7 @@ static void mark_found(const bm_search_hits *hits, size_t n, bm_row_marks *marks
 
 /* Mark what n documents find, of which fewer are asked for at once where they find very much;
  * *left: documents that were left out, summed. */
-static bm_status ask(const bm_key_batch *all, bm_row_marks *marks, uint64_t *left, bm_error *err)
+static bm_status ask(const bm_key_batch *all, row_marks *marks, uint64_t *left, bm_error *err)
 {
     bm_status status = BM_OK;
     for (size_t at = 0, n = all->n; status == BM_OK && at < all->n;) {
@@ -624,7 +652,7 @@ static bm_status ask_rows(const bm_against *against, bm_job_context *context,
 }
 
 static bm_status find_candidates(const bm_against *against, bm_job_context *context,
-                                 const bm_corpus *corpus, bm_row_marks *out, bm_error *err)
+                                 const bm_corpus *corpus, row_marks *out, bm_error *err)
 {
     const size_t n_keys = (size_t)BLOCK_ROWS * corpus->cfg.bands;
     asking a = {.keys = bm_alloc(n_keys, sizeof *a.keys),
@@ -703,8 +731,8 @@ static bm_status add_block(filling *f, block *b, bm_error *err)
     return BM_OK;
 }
 
-static bm_status load_marked(bm_against *against, bm_job_context *context,
-                             const bm_marked_sets *sets, bm_error *err)
+static bm_status load_marked(bm_against *against, bm_job_context *context, const marked_sets *sets,
+                             bm_error *err)
 {
     const bm_settings *s = context->settings;
     const bm_store_facts facts = {.kind = BM_STORE_SETS, .bands = s->plan.bands};
@@ -732,7 +760,7 @@ out:
 static bm_status load_exact(bm_against *against, bm_job_context *context, bm_corpus *corpus,
                             bm_error *err)
 {
-    bm_marked_sets sets = {.rows = {.n_rows = bm_sign_dir_docs(against->dir)}};
+    marked_sets sets = {.rows = {.n_rows = bm_sign_dir_docs(against->dir)}};
     const size_t n_bits = (size_t)(sets.rows.n_rows / 64 + 1);
     bm_status status = load_all(against, context, 0, err);
     if (status == BM_OK)

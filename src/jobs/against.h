@@ -1,10 +1,9 @@
 /* against.h -- the documents of a job against those that are known already: of an index, or of a
  * directory that `sign` wrote.
  *
- * Of the known ones only what is a candidate is read: band keys are looked up in the index, and the
- * sets (or words) of those found there are compared. A directory of signatures becomes an index in
- * a file without a name first (against.h), for which sets of candidates are made of its inputs
- * again. */
+ * Only candidates among the known ones are read: band keys are looked up in the index, and the sets
+ * (or words) of those found there are compared. A directory of signatures becomes an index in a
+ * file without a name first, for which sets of candidates are made of its inputs again. */
 #ifndef BM_JOBS_AGAINST_H
 #define BM_JOBS_AGAINST_H
 
@@ -17,28 +16,6 @@
 #include "results/sign_dir.h"
 #include "spill/spill_file.h"
 #include "store/store_view.h"
-
-/* row_marks -- some of the rows of a directory of signatures: a bit each. */
-
-typedef struct bm_row_marks {
-    uint64_t *bits; /* (n_rows + 63) / 64; bm_free */
-    uint64_t n_rows;
-    uint64_t n; /* that are marked */
-} bm_row_marks;
-
-static inline bool bm_row_is_marked(const bm_row_marks *marks, uint64_t row)
-{
-    return (marks->bits[row / 64] >> row % 64 & 1) != 0;
-}
-
-static inline void bm_row_mark(bm_row_marks *marks, uint64_t row)
-{
-    const uint64_t bit = (uint64_t)1 << row % 64;
-    marks->n += (marks->bits[row / 64] & bit) == 0;
-    marks->bits[row / 64] |= bit;
-}
-
-/* against_state -- what against.c opens, against.c loads and against.c asks. */
 
 struct bm_against {
     bm_sign_dir *dir; /* NULL: an index */
@@ -77,17 +54,6 @@ bool bm_against_fall_back(bm_against *against, bm_settings *settings, bm_status 
                           const bm_error *why);
 /* Say what was settled, where nobody asked for it. */
 void bm_against_log(const bm_against *against, bm_meter *meter);
-
-/* against_sets -- sets of known documents, made again of the inputs that were signed.
- *
- * Only inputs that hold marked documents are opened, each is read to its end, and only the sets of
- * marked documents are kept: in a temporary file, one behind another, in their order. */
-
-typedef struct bm_marked_sets {
-    bm_row_marks rows;
-    bm_spill_file *file; /* filled: a record for each of the rows, its n_shingles hashes in any
-                            order; bm_spill_close */
-} bm_marked_sets;
 
 /* against_signed -- signatures of known documents as an index, in a file without a name. */
 

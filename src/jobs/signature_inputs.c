@@ -21,12 +21,25 @@
 #include "results/listed_order.h"
 #include "results/result_dir.h"
 
-/* signature_ids -- one walk over ids.txt for the ids that matter, and numbering once more beside
- * the second. */
+/* signature_ids -- what the ids of a directory that `sign --duplicate-ids number` wrote were in its
+ * inputs: X for an X#N that it numbered.
+ *
+ * Several directories give the ids that all their inputs would have given at once, so that whoever
+ * reads these inputs again (filter, explain) meets the same. Which ids were numbered is not written
+ * down: an X#N is taken for one where X stands before it and N is the number that it would have
+ * got. An input whose own id looks like that cannot be told from it (job_filter.c refuses it). One walk
+ * over ids.txt finds the ids that matter; numbering once more goes beside the second. */
+
+typedef struct signature_ids {
+    bm_id_set known;      /* the ids X#N of the directory, and each such X */
+    bool *seen;           /* of each */
+    bm_next_numbers next; /* of each X that was repeated */
+    bm_buf scratch;
+} signature_ids;
 
 #define IDS_BLOCK 256u
 
-static bm_status note(bm_signature_ids *ids, bm_str id, bm_error *err)
+static bm_status note(signature_ids *ids, bm_str id, bm_error *err)
 {
     bm_str base;
     uint32_t number, place;
@@ -37,7 +50,7 @@ static bm_status note(bm_signature_ids *ids, bm_str id, bm_error *err)
 }
 
 /* Reads all ids of the directory. BM_ERR_IO, BM_ERR_FORMAT, BM_ERR_NOMEM. */
-static bm_status signature_ids_load(const bm_sign_dir *dir, bm_signature_ids *out, bm_error *err)
+static bm_status signature_ids_load(const bm_sign_dir *dir, signature_ids *out, bm_error *err)
 {
     size_t ends[IDS_BLOCK];
     bm_buf text = {0};
@@ -59,7 +72,7 @@ out:
 }
 
 /* *is: would a repeat of the id that is known by `place` have got this number now? */
-static bm_status is_next(bm_signature_ids *ids, uint32_t place, uint32_t number, bool *is,
+static bm_status is_next(signature_ids *ids, uint32_t place, uint32_t number, bool *is,
                          bm_error *err)
 {
     const bm_str base = bm_id_set_id(&ids->known, place);
@@ -82,7 +95,7 @@ out:
 }
 
 /* *original: of the next id, in order; a view of it. BM_ERR_NOMEM. */
-static bm_status signature_ids_original(bm_signature_ids *ids, bm_str id, bm_str *original,
+static bm_status signature_ids_original(signature_ids *ids, bm_str id, bm_str *original,
                                         bm_error *err)
 {
     bm_str base;
@@ -104,7 +117,7 @@ static bm_status signature_ids_original(bm_signature_ids *ids, bm_str id, bm_str
     return status;
 }
 
-static void signature_ids_reset(bm_signature_ids *ids)
+static void signature_ids_reset(signature_ids *ids)
 {
     bm_id_set_reset(&ids->known);
     bm_next_numbers_reset(&ids->next);
@@ -126,7 +139,7 @@ typedef struct sources {
     bm_job_context *context;
     uint32_t first, n;
     uint64_t *documents, *skipped; /* of each */
-    bm_signature_ids ids;
+    signature_ids ids;
 } sources;
 
 /* --- sources.tsv and skipped.tsv --- */

@@ -76,19 +76,4 @@ struct bm_signature_inputs {
 bm_status bm_signature_inputs_check_keep(const bm_signature_inputs *inputs, const bm_settings *s,
                                          bm_error *err);
 
-/* signature_ids -- what the ids of a directory that `sign --duplicate-ids number` wrote were in its
- * inputs: X for an X#N that it numbered.
- *
- * Several directories give the ids that all their inputs would have given at once, so that whoever
- * reads these inputs again (filter, explain) meets the same. Which ids were numbered is not written
- * down: an X#N is taken for one where X stands before it and N is the number that it would have
- * got. An input whose own id looks like that cannot be told from it (job_filter.c refuses it). */
-
-typedef struct bm_signature_ids {
-    bm_id_set known;      /* the ids X#N of the directory, and each such X */
-    bool *seen;           /* of each */
-    bm_next_numbers next; /* of each X that was repeated */
-    bm_buf scratch;
-} bm_signature_ids;
-
 #endif

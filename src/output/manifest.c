@@ -162,11 +162,22 @@ static bm_status manifest_read(const char *path, bm_buf *out, bm_error *err)
     return status;
 }
 
-/* manifest_fields -- every field is looked for by its name, and is of its type or refused. */
+/* manifest_fields -- values of a manifest's JSON, and the strings that they became: every field is
+ * looked for by its name, and is of its type or refused. */
 
 #define STRING_BYTES 96u /* of a string, and of what names it, beside its own */
 
-static bm_status manifest_field_bad(const bm_manifest_fields *fields, const char *field,
+typedef struct manifest_fields {
+    char *path; /* of the manifest, for messages */
+    char **strings;
+    size_t n_strings, cap_strings;
+    const char **text_fields;  /* the list of that name, of strings above */
+    bm_manifest_budget budget; /* that all may take */
+    uint64_t text_bytes;       /* of the manifest's text */
+    uint64_t string_bytes;     /* of the strings, and of what names them */
+} manifest_fields;
+
+static bm_status manifest_field_bad(const manifest_fields *fields, const char *field,
                                     const char *expected, bm_error *err)
 {
     return bm_fail_at(err, BM_ERR_FORMAT, fields->path, 0, "\"%s\" is missing or wrong (%s)", field,
@@ -175,7 +186,7 @@ static bm_status manifest_field_bad(const bm_manifest_fields *fields, const char
 
 /* *out: what a JSON string says, as a C string that the fields own; with `escaped` it is unescaped
  * as in TSV, too. BM_ERR_FORMAT does not name the field. BM_ERR_NOMEM: past its budget. */
-static bm_status manifest_field_own(bm_manifest_fields *fields, bm_str value, bool escaped,
+static bm_status manifest_field_own(manifest_fields *fields, bm_str value, bool escaped,
                                     const char **out, bm_error *err)
 {
     bm_buf text = {0};
@@ -208,7 +219,7 @@ out:
 }
 
 /* Members of an object, which must be there. */
-static bm_status manifest_field_string(bm_manifest_fields *fields, bm_str object, const char *key,
+static bm_status manifest_field_string(manifest_fields *fields, bm_str object, const char *key,
                                        const char **out, bm_error *err)
 {
     bm_str value;
@@ -219,8 +230,8 @@ static bm_status manifest_field_string(bm_manifest_fields *fields, bm_str object
                                    : status;
 }
 
-static bm_status manifest_field_uint(const bm_manifest_fields *fields, bm_str object,
-                                     const char *key, uint64_t *out, bm_error *err)
+static bm_status manifest_field_uint(const manifest_fields *fields, bm_str object, const char *key,
+                                     uint64_t *out, bm_error *err)
 {
     bm_str value;
     if (!bm_json_scan_find(object, key, &value) || !bm_json_scan_uint(value, out))
@@ -228,7 +239,7 @@ static bm_status manifest_field_uint(const bm_manifest_fields *fields, bm_str ob
     return BM_OK;
 }
 
-static void manifest_fields_reset(bm_manifest_fields *fields)
+static void manifest_fields_reset(manifest_fields *fields)
 {
     for (size_t i = 0; i < fields->n_strings; i++)
         bm_free(fields->strings[i]);
@@ -241,7 +252,7 @@ static void manifest_fields_reset(bm_manifest_fields *fields)
 
 #define PROVENANCE (BM_FIELD_SIGNED | BM_FIELD_READ)
 
-static bm_status read_text_fields(bm_manifest_fields *fields, bm_str object, bm_provenance *out,
+static bm_status read_text_fields(manifest_fields *fields, bm_str object, bm_provenance *out,
                                   bm_error *err)
 {
     bm_str list, item;
@@ -263,7 +274,7 @@ static bm_status read_text_fields(bm_manifest_fields *fields, bm_str object, bm_
 }
 
 /* Older manifests lack some fields that may be null. */
-static bm_status read_field(bm_manifest_fields *fields, bm_str object, const bm_field_row *field,
+static bm_status read_field(manifest_fields *fields, bm_str object, const bm_field_row *field,
                             bm_provenance *p, bm_error *err)
 {
     const size_t row = (size_t)(field - bm_field_rows);
@@ -287,8 +298,7 @@ static bm_status read_field(bm_manifest_fields *fields, bm_str object, const bm_
 }
 
 /* Only tables have a header (or none) and a character between cells. */
-static bm_status check_table(const bm_manifest_fields *fields, const bm_provenance *p,
-                             bm_error *err)
+static bm_status check_table(const manifest_fields *fields, const bm_provenance *p, bm_error *err)
 {
     const char *header = p->texts[BM_ROW_HEADER];
     if (header != NULL && strcmp(header, "yes") != 0 && strcmp(header, "no") != 0)
@@ -304,7 +314,7 @@ static bm_status check_table(const bm_manifest_fields *fields, const bm_provenan
 }
 
 /* From the object "provenance". BM_ERR_FORMAT where a field is missing or of another type. */
-static bm_status provenance_read(bm_manifest_fields *fields, bm_str object, bm_provenance *p,
+static bm_status provenance_read(manifest_fields *fields, bm_str object, bm_provenance *p,
                                  bm_error *err)
 {
     p->weights_digest = "";
@@ -369,7 +379,7 @@ const char *bm_provenance_reads(const bm_provenance *a, const bm_provenance *b)
 }
 
 struct bm_manifest {
-    bm_manifest_fields fields;
+    manifest_fields fields;
     bm_buf text;
     bm_str root;
     const char *kind, *version;
@@ -459,7 +469,7 @@ static bm_status read_inputs(bm_manifest *manifest, bm_str list, bm_error *err)
 
 static bm_status read_shard(bm_manifest *manifest, bm_error *err)
 {
-    bm_manifest_fields *fields = &manifest->fields;
+    manifest_fields *fields = &manifest->fields;
     bm_manifest_shard *shard = &manifest->shard;
     bm_str value;
     if (!bm_json_scan_find(manifest->root, BM_MANIFEST_SHARD, &value))
@@ -502,7 +512,7 @@ static int by_name(const void *a, const void *b)
 }
 
 /* A name and its digest. */
-static bm_status own_both(bm_manifest_fields *fields, bm_str key, bm_str value, const char **name,
+static bm_status own_both(manifest_fields *fields, bm_str key, bm_str value, const char **name,
                           const char **hex, bm_error *err)
 {
     BM_TRY(manifest_field_own(fields, key, true, name, err));
@@ -581,7 +591,7 @@ static bm_status read_outputs_pieces(bm_manifest *manifest, bm_str object, bm_er
 /* By which pieces are files digested? */
 static bm_status read_digests(bm_manifest *manifest, bm_error *err)
 {
-    bm_manifest_fields *fields = &manifest->fields;
+    manifest_fields *fields = &manifest->fields;
     uint64_t version = 0;
     bm_str value;
     if (!bm_json_scan_find(manifest->root, BM_MANIFEST_DIGESTS, &value))
@@ -599,7 +609,7 @@ static bm_status read_digests(bm_manifest *manifest, bm_error *err)
 
 static bm_status read_members(bm_manifest *manifest, bm_error *err)
 {
-    bm_manifest_fields *fields = &manifest->fields;
+    manifest_fields *fields = &manifest->fields;
     const bm_str root = manifest->root;
     const char *tool = NULL;
     uint64_t schema = 0;

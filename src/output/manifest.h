@@ -19,25 +19,13 @@
 #include "model/field_rows.h"
 #include "output/digest.h"
 
-/* manifest_text -- the text of a manifest, and how large it may be. For manifest*.c. */
+/* manifest_text -- the text of a manifest, and how large it may be. */
 
 /* The memory that a manifest may take. Messages name the least of the whole. */
 typedef struct bm_manifest_budget {
     uint64_t memory; /* 0: no limit */
     unsigned share;  /* this part of it, 1: all */
 } bm_manifest_budget;
-
-/* manifest_fields -- values of a manifest's JSON, and the strings that they became. */
-
-typedef struct bm_manifest_fields {
-    char *path; /* of the manifest, for messages */
-    char **strings;
-    size_t n_strings, cap_strings;
-    const char **text_fields;  /* the list of that name, of strings above */
-    bm_manifest_budget budget; /* that all may take */
-    uint64_t text_bytes;       /* of the manifest's text */
-    uint64_t string_bytes;     /* of the strings, and of what names them */
-} bm_manifest_fields;
 
 /* manifest_provenance -- how the documents of a job were signed and read, as its manifest says. */
 

@@ -62,8 +62,6 @@ bm_status bm_out_file_rewrite(bm_out_file *file, uint64_t offset, const void *da
 /* Flush and close. A single file is synced and gets its name; a file of a directory is left to the
  * directory. The handle is gone, whatever the status. NULL is fine. */
 bm_status bm_out_file_close(bm_out_file *file, bm_error *err);
-/* --- a single file whose name is given later --- */
-
 /* Removes what was begun, but for a file of a directory that bm_out_dir_preserve speaks of: of that
  * file what was flushed stays. NULL is fine. */
 void bm_out_file_abort(bm_out_file *file);
@@ -140,9 +138,6 @@ bm_status bm_out_file_create(bm_out_spot spot, struct bm_out_file **out, bm_erro
  * BM_ERR_FORMAT: it is missing, shorter or no regular file; BM_ERR_IO; BM_ERR_NOMEM. */
 bm_status bm_out_file_reopen(bm_out_spot spot, uint64_t bytes, struct bm_out_file **out,
                              bm_error *err);
-
-/* out_file_place -- a single file gets its name, and loses it again where something else that
- * belongs to it fails. */
 
 /* out_group -- single files of one job, which get their names together or not at all.
  *
