@@ -150,13 +150,13 @@ bm_status bm_index_signed_open(bm_settings *settings, const char *path, bm_index
         return status;
     if (settings->results.resume)
         return bm_fail_field(err, "resume", "`resume` continues documents, not signatures");
-    status = open_dirs(settings, out, err);
-    if (status == BM_OK)
-        status = resolve_signed(out, path, settings, err);
-    if (status == BM_OK && settings->index.store == BM_INDEX_SETS)
-        status = index_sources_resolve(out->dirs, out->n_open, settings, &out->sources, err);
-    if (status == BM_OK && settings->index.store == BM_INDEX_SETS)
-        out->n = 0; /* it is a job over documents now */
+    BM_TRY_OUT(open_dirs(settings, out, err));
+    BM_TRY_OUT(resolve_signed(out, path, settings, err));
+    if (settings->index.store == BM_INDEX_SETS) { /* it is a job over documents then */
+        BM_TRY_OUT(index_sources_resolve(out->dirs, out->n_open, settings, &out->sources, err));
+        out->n = 0;
+    }
+out:
     if (status != BM_OK)
         bm_index_signed_close(out);
     return status;

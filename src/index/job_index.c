@@ -93,10 +93,10 @@ out:
 /* index_add -- more documents into an index. */
 
 /* The index stays as at its last commit: say how to go on from there. */
-static void append_resume_hint(bm_job *job, bm_status status, bm_error *err)
+static void append_resume_hint(bm_job *job, bm_error *err)
 {
     const bm_index_counts *counts = &job->context.counts.results.index;
-    if (counts->commits == 0 || status == BM_OK || err == NULL)
+    if (counts->commits == 0 || err == NULL)
         return;
     char words[200];
     const int len = snprintf(words, sizeof words,
@@ -112,15 +112,15 @@ static bm_status add_all(bm_job *job, bm_store *store, const bm_index_signed *di
 {
     const bool documents = dirs->n == 0 && !job->context.settings->index.follow;
     const unsigned steps = BM_STEP_INPUTS | BM_STEP_DEVICES | BM_STEP_KEYS;
-    bm_status status = bm_job_begin(job, documents ? steps : 0, err);
-    if (status == BM_OK)
-        status = bm_index_fill_run(
-            &(bm_index_fill){.job = job, .store = store, .dirs = dirs, .commits = true}, err);
-    if (status != BM_OK)
-        append_resume_hint(job, status, err);
-    if (status == BM_OK)
-        status = bm_index_count(store, &job->context, err);
-    return status == BM_OK ? bm_job_finish(job, &(bm_job_ending){0}, err) : status;
+    const bm_index_fill fill = {.job = job, .store = store, .dirs = dirs, .commits = true};
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_job_begin(job, documents ? steps : 0, err));
+    BM_TRY_OUT(bm_index_fill_run(&fill, err));
+    BM_TRY(bm_index_count(store, &job->context, err));
+    return bm_job_finish(job, &(bm_job_ending){0}, err);
+out:
+    append_resume_hint(job, err);
+    return status;
 }
 
 static bm_status add_run_job(bm_settings *settings, bm_summary **out, bm_error *err)
@@ -149,10 +149,11 @@ bm_status bm_job_index_add(const bm_index_add_options *options, bm_summary **out
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the summary given");
     BM_TRY(bm_settings_of_index_add(options, &settings, err));
-    bm_status status = bm_index_find(settings.output.path, path, sizeof path, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_index_find(settings.output.path, path, sizeof path, err));
     settings.output.path = path;
-    if (status == BM_OK)
-        status = add_run_job(&settings, out, err);
+    status = add_run_job(&settings, out, err);
+out:
     bm_settings_reset(&settings);
     return status;
 }
@@ -184,11 +185,10 @@ static bm_status remove_id(removal *r, bm_str id, bm_error *err)
                                                               : "");
         return BM_OK;
     }
-    if (status == BM_OK)
-        status = bm_grow_array(&r->numbers, &r->cap, r->n + 1, err);
-    if (status == BM_OK)
-        r->numbers[r->n++] = number;
-    return status;
+    BM_TRY(status);
+    BM_TRY(bm_grow_array(&r->numbers, &r->cap, r->n + 1, err));
+    r->numbers[r->n++] = number;
+    return BM_OK;
 }
 
 /* --- a list of ids --- */
@@ -359,10 +359,11 @@ bm_status bm_job_index_remove(const bm_index_remove_options *options, bm_summary
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the summary given");
     BM_TRY(bm_settings_of_index_remove(options, &settings, &taken, err));
-    bm_status status = bm_index_find(settings.output.path, path, sizeof path, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_index_find(settings.output.path, path, sizeof path, err));
     settings.output.path = path;
-    if (status == BM_OK)
-        status = remove_run_job(&settings, &taken, out, err);
+    status = remove_run_job(&settings, &taken, out, err);
+out:
     bm_settings_reset(&settings);
     return status;
 }
@@ -416,10 +417,11 @@ bm_status bm_job_index_compact(const bm_index_compact_options *options, bm_summa
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the summary given");
     BM_TRY(bm_settings_of_index_compact(options, &settings, err));
-    bm_status status = bm_index_find(settings.output.path, path, sizeof path, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_index_find(settings.output.path, path, sizeof path, err));
     settings.output.path = path;
-    if (status == BM_OK)
-        status = compact_run_job(&settings, out, err);
+    status = compact_run_job(&settings, out, err);
+out:
     bm_settings_reset(&settings);
     return status;
 }

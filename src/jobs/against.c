@@ -762,20 +762,18 @@ static bm_status load_exact(bm_against *against, bm_job_context *context, bm_cor
 {
     marked_sets sets = {.rows = {.n_rows = bm_sign_dir_docs(against->dir)}};
     const size_t n_bits = (size_t)(sets.rows.n_rows / 64 + 1);
-    bm_status status = load_all(against, context, 0, err);
-    if (status == BM_OK)
-        status = end_store(against, err);
-    sets.rows.bits = bm_alloc_zero(n_bits, sizeof *sets.rows.bits);
-    if (status == BM_OK && sets.rows.bits == NULL)
-        status = bm_fail_nomem(err, n_bits * sizeof *sets.rows.bits);
-    if (status == BM_OK)
-        status = find_candidates(against, context, corpus, &sets.rows, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(load_all(against, context, 0, err));
+    BM_TRY_OUT(end_store(against, err));
+    BM_TRY_OUT(bm_new_zero(&sets.rows.bits, n_bits, err));
+    BM_TRY_OUT(find_candidates(against, context, corpus, &sets.rows, err));
     close_store(against);
     bm_job_context_stage(context, BM_STAGE_READ, "bytes");
-    if (status == BM_OK)
-        status = against_sets(against, context, corpus, &sets, err);
-    if (status == BM_OK)
-        status = load_marked(against, context, &sets, err);
+    BM_TRY_OUT(against_sets(against, context, corpus, &sets, err));
+    status = load_marked(against, context, &sets, err);
+out:
+    if (status != BM_OK)
+        close_store(against);
     bm_spill_close(sets.file);
     bm_free(sets.rows.bits);
     return status;

@@ -193,13 +193,13 @@ bm_status bm_job_sign(const bm_sign_options *options, bm_summary **out, bm_error
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the summary given");
     BM_TRY(bm_settings_of_sign(options, &settings, err));
-    bm_status status = bm_settings_plan_signatures(&settings, err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_settings_plan_signatures(&settings, err));
     settings.recorded.weighed = &weighed;
-    if (status == BM_OK)
-        status =
-            bm_sign_dir_refuse(settings.input.paths, settings.input.n_paths, settings.memory, err);
-    if (status == BM_OK)
-        status = run_job(&settings, out, err);
+    BM_TRY_OUT(
+        bm_sign_dir_refuse(settings.input.paths, settings.input.n_paths, settings.memory, err));
+    status = run_job(&settings, out, err);
+out:
     bm_settings_reset(&settings);
     return status;
 }

@@ -524,20 +524,16 @@ bm_status bm_signature_inputs_open(bm_settings *settings, bm_signature_inputs **
     const bm_settings asked = *settings;
     bm_signature_inputs *inputs = NULL;
     BM_TRY(bm_new_zero(&inputs, 1, err));
-    bm_status status =
-        bm_job_context_check_outputs(settings, asked.input.paths, asked.input.n_paths, err);
-    if (status == BM_OK)
-        status = open_dirs(&asked, inputs, err);
-    if (status == BM_OK)
-        status = bm_recipe_apply(&inputs->recipe, settings, err);
-    if (status == BM_OK)
-        status = bm_recorded_options_check(&asked, settings, asked.input.paths[0], err);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_job_context_check_outputs(settings, asked.input.paths, asked.input.n_paths, err));
+    BM_TRY_OUT(open_dirs(&asked, inputs, err));
+    BM_TRY_OUT(bm_recipe_apply(&inputs->recipe, settings, err));
+    BM_TRY_OUT(bm_recorded_options_check(&asked, settings, asked.input.paths[0], err));
     if (asked.input.duplicate_ids == BM_DUPLICATE_IDS_NUMBER)
         settings->input.duplicate_ids = BM_DUPLICATE_IDS_NUMBER; /* over all directories */
-    if (status == BM_OK)
-        status = resolve(inputs, asked.sketch.perms, settings, err);
-    if (status == BM_OK)
-        status = bm_signature_inputs_check_keep(inputs, settings, err);
+    BM_TRY_OUT(resolve(inputs, asked.sketch.perms, settings, err));
+    status = bm_signature_inputs_check_keep(inputs, settings, err);
+out:
     if (status == BM_OK)
         *out = inputs;
     else

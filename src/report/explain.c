@@ -285,15 +285,36 @@ out:
     return status;
 }
 
+/* Inputs that cannot be read again are only logged: `what` is not known then. */
+static bm_status forgive_inputs(bm_explainer *e, bm_status status, const bm_error *inner,
+                                const char *what, bm_error *err)
+{
+    char why[2100];
+    if (status != BM_ERR_IO && status != BM_ERR_FORMAT && status != BM_ERR_INPUT) {
+        if (status != BM_OK && err != NULL)
+            *err = *inner;
+        return status;
+    }
+    bm_error_format(inner, why, sizeof why);
+    bm_meter_log(&e->context.meter, BM_LOG_WARNING, "%s not known: %s", what, why);
+    return BM_OK;
+}
+
+/* Add the ids of the two to an empty set. */
+static bm_status add_two(const bm_explainer *e, bm_id_set *two, bm_error *err)
+{
+    uint32_t number;
+    BM_TRY(bm_id_set_add(two, bm_id_set_id(&e->ids, e->a), &number, err));
+    return bm_id_set_add(two, bm_id_set_id(&e->ids, e->b), &number, err);
+}
+
 static bm_status read_and_compare(bm_explainer *e, bm_error *err)
 {
     bm_id_set two = {0};
     bm_buf texts[2] = {{0}, {0}};
     bm_text_options options;
-    uint32_t number;
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_id_set_add(&two, bm_id_set_id(&e->ids, e->a), &number, err));
-    BM_TRY_OUT(bm_id_set_add(&two, bm_id_set_id(&e->ids, e->b), &number, err));
+    BM_TRY_OUT(add_two(e, &two, err));
     BM_TRY_OUT(explain_texts_read(e->settings, e->manifest, e->options->streams[1], &two, texts,
                                   &options, err));
     status = compare_texts(&options, texts, &e->answer.run, err);
@@ -307,19 +328,10 @@ out:
 bm_status bm_explain_run(bm_explainer *e, bm_error *err)
 {
     bm_error inner = {0};
-    char why[2100];
     if (e->a == e->b)
         return BM_OK;
     const bm_status status = read_and_compare(e, &inner);
-    if (status == BM_ERR_IO || status == BM_ERR_FORMAT || status == BM_ERR_INPUT) {
-        bm_error_format(&inner, why, sizeof why);
-        bm_meter_log(&e->context.meter, BM_LOG_WARNING,
-                     "what the two have in common is not known: %s", why);
-        return BM_OK;
-    }
-    if (status != BM_OK && err != NULL)
-        *err = inner;
-    return status;
+    return forgive_inputs(e, status, &inner, "what the two have in common is", err);
 }
 
 /* explain_pairs -- the verified pairs of one group.
@@ -466,10 +478,8 @@ out:
 static bm_status read_two(bm_explainer *e, bm_error *err)
 {
     bm_id_set two = {0};
-    uint32_t number;
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_id_set_add(&two, bm_id_set_id(&e->ids, e->a), &number, err));
-    BM_TRY_OUT(bm_id_set_add(&two, bm_id_set_id(&e->ids, e->b), &number, err));
+    BM_TRY_OUT(add_two(e, &two, err));
     BM_TRY_OUT(bm_explain_sets_read(e->settings, e->manifest, e->options->streams[0], &two,
                                     &e->sets, err));
     if (e->sets.n != 2)
@@ -484,22 +494,13 @@ out:
 bm_status bm_explain_similarity(bm_explainer *e, bm_error *err)
 {
     bm_error inner = {0};
-    char why[2100];
     size_t link = bm_link_graph_find(&e->answer.graph, e->a, e->b);
     if (link != SIZE_MAX)
         e->answer.similarity = e->pairs[link].similarity;
     if (link != SIZE_MAX || e->from_inputs)
         return BM_OK;
     bm_status status = read_two(e, &inner);
-    if (status == BM_ERR_IO || status == BM_ERR_FORMAT || status == BM_ERR_INPUT) {
-        bm_error_format(&inner, why, sizeof why);
-        bm_meter_log(&e->context.meter, BM_LOG_WARNING,
-                     "the similarity of the two themselves is not known: %s", why);
-        return BM_OK;
-    }
-    if (status != BM_OK && err != NULL)
-        *err = inner;
-    return status;
+    return forgive_inputs(e, status, &inner, "the similarity of the two themselves is", err);
 }
 
 /* --- from the inputs --- */
