@@ -116,12 +116,6 @@ out:
     return status;
 }
 
-static int by_number(const void *x, const void *y)
-{
-    const uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
-    return a < b ? -1 : a > b;
-}
-
 static bm_status sort_known(bm_index_ids *ids, bm_error *err)
 {
     for (size_t i = 0; i < ids->batch->n; i++) {
@@ -133,7 +127,7 @@ static bm_status sort_known(bm_index_ids *ids, bm_error *err)
         ids->sorted[ids->n_sorted++] = ids->known[i];
     }
     if (ids->n_sorted > 1)
-        qsort(ids->sorted, ids->n_sorted, sizeof *ids->sorted, by_number);
+        qsort(ids->sorted, ids->n_sorted, sizeof *ids->sorted, bm_number_order);
     bm_status status = bm_grow_array(&ids->is_gone, &ids->cap_is_gone, ids->n_sorted, err);
     if (status == BM_OK && ids->n_sorted > 0)
         memset(ids->is_gone, 0, ids->n_sorted * sizeof *ids->is_gone);

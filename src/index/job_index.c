@@ -270,18 +270,12 @@ out:
 
 /* --- the job --- */
 
-static int by_number(const void *x, const void *y)
-{
-    const uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
-    return a < b ? -1 : a > b;
-}
-
 /* An id that was given twice is removed once. */
 static void sort_numbers(removal *r)
 {
     size_t n = 0;
     if (r->n > 1)
-        qsort(r->numbers, r->n, sizeof *r->numbers, by_number);
+        qsort(r->numbers, r->n, sizeof *r->numbers, bm_number_order);
     for (size_t i = 0; i < r->n; i++)
         if (n == 0 || r->numbers[n - 1] != r->numbers[i])
             r->numbers[n++] = r->numbers[i];

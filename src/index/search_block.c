@@ -269,23 +269,17 @@ static bm_status find_kind(making *m, size_t doc, bm_error *err)
     return BM_OK;
 }
 
-static int by_value(const void *x, const void *y)
-{
-    const uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
-    return a < b ? -1 : a > b;
-}
-
 /* kind_size: from the size itself to its place among the sizes. */
 static void list_sizes(bm_search_block *b)
 {
     memcpy(b->sizes, b->kind_size, b->n_kinds * sizeof *b->sizes);
-    qsort(b->sizes, b->n_kinds, sizeof *b->sizes, by_value);
+    qsort(b->sizes, b->n_kinds, sizeof *b->sizes, bm_number_order);
     for (size_t i = 0; i < b->n_kinds; i++)
         if (b->n_sizes == 0 || b->sizes[b->n_sizes - 1] != b->sizes[i])
             b->sizes[b->n_sizes++] = b->sizes[i];
     for (size_t i = 0; i < b->n_kinds; i++) {
         const uint32_t *at =
-            bsearch(&b->kind_size[i], b->sizes, b->n_sizes, sizeof *b->sizes, by_value);
+            bsearch(&b->kind_size[i], b->sizes, b->n_sizes, sizeof *b->sizes, bm_number_order);
         b->kind_size[i] = (uint32_t)(at - b->sizes);
     }
 }

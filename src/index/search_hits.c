@@ -265,12 +265,6 @@ static bm_status add_key(look_up *l, found_key *k, bm_hit_list *out, bm_error *e
     return BM_OK;
 }
 
-static int by_number(const void *x, const void *y)
-{
-    const uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
-    return a < b ? -1 : a > b;
-}
-
 /* The keys of a call in order: of each its numbers, which lie in as many places as there are runs,
  * side by side. */
 static bm_status add_large_keys(look_up *l, band_scratch *s, size_t first_key, size_t n_keys,
@@ -300,7 +294,7 @@ static bm_status add_large_keys(look_up *l, band_scratch *s, size_t first_key, s
                        .left = s->left[i]};
         for (size_t j = 1; j < k.n_numbers; j++)
             if (k.numbers[j] < k.numbers[j - 1]) { /* of several runs */
-                qsort(k.numbers, k.n_numbers, sizeof *k.numbers, by_number);
+                qsort(k.numbers, k.n_numbers, sizeof *k.numbers, bm_number_order);
                 break;
             }
         status = add_key(l, &k, out, err);

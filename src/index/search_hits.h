@@ -61,6 +61,13 @@ static inline bool bm_search_skips(const bm_search_cfg *cfg, const bm_search_bat
            memcmp(batch->ids[doc].data, id.data, id.len) == 0;
 }
 
+/* For qsort: 32-bit numbers, ascending. */
+static inline int bm_number_order(const void *x, const void *y)
+{
+    const uint32_t a = *(const uint32_t *)x, b = *(const uint32_t *)y;
+    return a < b ? -1 : a > b;
+}
+
 typedef struct bm_answer {
     uint32_t number; /* of the document in the index */
     double similarity;

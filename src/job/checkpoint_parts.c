@@ -33,41 +33,29 @@ typedef struct fields {
 } fields;
 
 /* `complete` is a number in between. */
-static fields fields_of_documents(bm_checkpoint_saved *s, uint64_t *complete)
-{
-    return (fields){"documents",
-                    {&s->docs, &s->skipped, complete, &s->docs_bytes, &s->docs_records,
-                     &s->sets_bytes, &s->sets_records},
-                    7};
-}
-
-static fields fields_of_match(bm_checkpoint_saved *s)
-{
-    return (fields){"matched", {&s->match_bytes, &s->match_records}, 2};
-}
-
-static fields fields_of_place(bm_checkpoint_saved *s)
+static fields fields_of(bm_checkpoint_line line, bm_checkpoint_saved *s, bm_array_sums *sums,
+                        uint64_t *complete)
 {
     bm_content_place *place = &s->place;
-    return (fields){
-        "place", {&place->file, &place->bytes, &place->digest.lo, &place->digest.hi}, 4};
-}
-
-static fields fields_of_arrays(bm_array_sums *sums)
-{
     bm_hash128 *of = sums->of;
-    return (fields){"arrays",
-                    {&of[BM_ARRAY_SIGNATURES].lo, &of[BM_ARRAY_SIGNATURES].hi,
-                     &of[BM_ARRAY_CONTENT].lo, &of[BM_ARRAY_CONTENT].hi, &of[BM_ARRAY_BAND_KEYS].lo,
-                     &of[BM_ARRAY_BAND_KEYS].hi},
-                    6};
-}
-
-static void write_fields(const fields *f, char out[BM_CHECKPOINT_LINE_BYTES])
-{
-    int len = snprintf(out, BM_CHECKPOINT_LINE_BYTES, "%s", f->word);
-    for (size_t i = 0; i < f->n; i++)
-        len += snprintf(out + len, BM_CHECKPOINT_LINE_BYTES - (size_t)len, "\t%" PRIu64, *f->at[i]);
+    switch (line) {
+    case BM_LINE_DOCUMENTS:
+        return (fields){"documents",
+                        {&s->docs, &s->skipped, complete, &s->docs_bytes, &s->docs_records,
+                         &s->sets_bytes, &s->sets_records},
+                        7};
+    case BM_LINE_ARRAYS:
+        return (fields){"arrays",
+                        {&of[BM_ARRAY_SIGNATURES].lo, &of[BM_ARRAY_SIGNATURES].hi,
+                         &of[BM_ARRAY_CONTENT].lo, &of[BM_ARRAY_CONTENT].hi,
+                         &of[BM_ARRAY_BAND_KEYS].lo, &of[BM_ARRAY_BAND_KEYS].hi},
+                        6};
+    case BM_LINE_PLACE:
+        return (fields){
+            "place", {&place->file, &place->bytes, &place->digest.lo, &place->digest.hi}, 4};
+    default:
+        return (fields){"matched", {&s->match_bytes, &s->match_records}, 2};
+    }
 }
 
 static bool read_fields(const char *line, const fields *f)
@@ -89,58 +77,40 @@ static bool read_fields(const char *line, const fields *f)
     return *at == '\0';
 }
 
-void bm_checkpoint_line_of_documents(const bm_checkpoint_saved *saved,
-                                     char out[BM_CHECKPOINT_LINE_BYTES])
+void bm_checkpoint_line_write(bm_checkpoint_line line, const bm_checkpoint_saved *saved,
+                              char out[BM_CHECKPOINT_LINE_BYTES])
 {
     bm_checkpoint_saved s = *saved;
     uint64_t complete = s.complete;
-    fields f = fields_of_documents(&s, &complete);
-    write_fields(&f, out);
-}
-
-void bm_checkpoint_line_of_arrays(const bm_checkpoint_saved *saved,
-                                  char out[BM_CHECKPOINT_LINE_BYTES])
-{
-    bm_array_sums sums = saved->sums;
-    fields f = fields_of_arrays(&sums);
-    write_fields(&f, out);
-}
-
-void bm_checkpoint_line_of_place(const bm_checkpoint_saved *saved,
-                                 char out[BM_CHECKPOINT_LINE_BYTES])
-{
-    bm_checkpoint_saved s = *saved;
-    fields f = fields_of_place(&s);
-    write_fields(&f, out);
-}
-
-void bm_checkpoint_line_of_match(const bm_checkpoint_saved *saved,
-                                 char out[BM_CHECKPOINT_LINE_BYTES])
-{
-    bm_checkpoint_saved s = *saved;
-    fields f = fields_of_match(&s);
-    write_fields(&f, out);
+    const fields f = fields_of(line, &s, &s.sums, &complete);
+    int len = snprintf(out, BM_CHECKPOINT_LINE_BYTES, "%s", f.word);
+    for (size_t i = 0; i < f.n; i++)
+        len += snprintf(out + len, BM_CHECKPOINT_LINE_BYTES - (size_t)len, "\t%" PRIu64, *f.at[i]);
 }
 
 bool bm_checkpoint_line_read(const char *line, bm_checkpoint_saved *saved)
 {
     bm_checkpoint_saved s = *saved;
     uint64_t complete = 0;
-    fields documents = fields_of_documents(&s, &complete), match = fields_of_match(&s),
-           place = fields_of_place(&s), arrays = fields_of_arrays(&s.next_sums);
-    if (read_fields(line, &documents)) {
+    bm_checkpoint_line kind = 0;
+    for (; kind < BM_N_LINES; kind++) {
+        const fields f = fields_of(kind, &s, &s.next_sums, &complete);
+        if (read_fields(line, &f))
+            break;
+    }
+    if (kind == BM_LINE_DOCUMENTS) {
         s.complete = complete != 0;
         s.matched = s.broken = s.place.known = false;
         s.sums = s.next_sums;
         s.next_sums.known = false;
-    } else if (read_fields(line, &arrays)) {
+    } else if (kind == BM_LINE_ARRAYS) {
         s.next_sums.known = true;
-    } else if (read_fields(line, &place)) {
+    } else if (kind == BM_LINE_PLACE) {
         s.place.known = true;
+    } else if (kind == BM_LINE_MATCH) {
+        s.matched = true;
     } else if (strcmp(line, BM_CHECKPOINT_BROKEN) == 0) {
         s.broken = true;
-    } else if (read_fields(line, &match)) {
-        s.matched = true;
     } else {
         return false;
     }
@@ -1263,13 +1233,13 @@ static bm_status save_documents(bm_checkpoint *checkpoint, bm_error *err)
     s.place = checkpoint->read_all ? (bm_content_place){0} : checkpoint->job->places.last;
     s.broken = false;
     if (checkpoint->flush != NULL) { /* first: documents without their sums would not be compared */
-        bm_checkpoint_line_of_arrays(&s, line);
+        bm_checkpoint_line_write(BM_LINE_ARRAYS, &s, line);
         BM_TRY(bm_journal_add(checkpoint->journal, line, err));
     }
-    bm_checkpoint_line_of_documents(&s, line);
+    bm_checkpoint_line_write(BM_LINE_DOCUMENTS, &s, line);
     BM_TRY(bm_journal_add(checkpoint->journal, line, err));
     if (s.place.known) {
-        bm_checkpoint_line_of_place(&s, line);
+        bm_checkpoint_line_write(BM_LINE_PLACE, &s, line);
         BM_TRY(bm_journal_add(checkpoint->journal, line, err));
     }
     checkpoint->saved = s;
@@ -1288,7 +1258,7 @@ static bm_status save_match(bm_checkpoint *checkpoint, bm_error *err)
     BM_TRY_OUT(bm_checkpoint_matches_save(checkpoint->match, file, err));
     checkpoint->saved.match_bytes = bm_spill_bytes(file);
     checkpoint->saved.match_records = bm_spill_records(file);
-    bm_checkpoint_line_of_match(&checkpoint->saved, line);
+    bm_checkpoint_line_write(BM_LINE_MATCH, &checkpoint->saved, line);
     status = bm_journal_add(checkpoint->journal, line, err);
     checkpoint->saved.matched = status == BM_OK;
 out:

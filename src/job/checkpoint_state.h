@@ -123,14 +123,16 @@ bm_status bm_checkpoint_identity_check(const bm_job_context *job, bm_journal *jo
 
 #define BM_CHECKPOINT_LINE_BYTES 256u /* with its NUL */
 
-void bm_checkpoint_line_of_documents(const bm_checkpoint_saved *saved,
-                                     char out[BM_CHECKPOINT_LINE_BYTES]);
-void bm_checkpoint_line_of_arrays(const bm_checkpoint_saved *saved,
-                                  char out[BM_CHECKPOINT_LINE_BYTES]);
-void bm_checkpoint_line_of_place(const bm_checkpoint_saved *saved,
-                                 char out[BM_CHECKPOINT_LINE_BYTES]);
-void bm_checkpoint_line_of_match(const bm_checkpoint_saved *saved,
-                                 char out[BM_CHECKPOINT_LINE_BYTES]);
+typedef enum bm_checkpoint_line {
+    BM_LINE_DOCUMENTS,
+    BM_LINE_ARRAYS,
+    BM_LINE_PLACE,
+    BM_LINE_MATCH,
+    BM_N_LINES
+} bm_checkpoint_line;
+
+void bm_checkpoint_line_write(bm_checkpoint_line line, const bm_checkpoint_saved *saved,
+                              char out[BM_CHECKPOINT_LINE_BYTES]);
 /* Is it one of these? Then `saved` holds what it says, too. */
 bool bm_checkpoint_line_read(const char *line, bm_checkpoint_saved *saved);
 

@@ -181,12 +181,23 @@ void bm_report_similarities(bm_json *json, const uint64_t *histogram)
 
 /* report_ingest -- busy and waiting seconds, and the stage that bounds the ingest. */
 
+typedef struct named_number {
+    const char *name;
+    double number;
+} named_number;
+
+static void write_numbers(bm_json *json, const char *key, const named_number *rows, size_t n)
+{
+    bm_json_key(json, key);
+    bm_json_begin_object(json);
+    for (size_t i = 0; i < n; i++)
+        bm_json_key_double(json, rows[i].name, rows[i].number);
+    bm_json_end_object(json);
+}
+
 void bm_report_ingest(bm_json *json, const bm_ingest_times *times)
 {
-    const struct {
-        const char *name;
-        double seconds;
-    } rows[] = {
+    const named_number rows[] = {
         {"elapsed", times->elapsed}, {"read", times->read},        {"text", times->text},
         {"sign", times->sign},       {"device", times->device},    {"deliver", times->deliver},
         {"put", times->put},         {"worker_wait", times->wait}, {"device_idle", times->idle}};
@@ -197,30 +208,19 @@ void bm_report_ingest(bm_json *json, const bm_ingest_times *times)
     bm_json_key_text(json, "bottleneck", bm_ingest_bottleneck(times));
     bm_json_key_uint(json, "workers", times->workers);
     bm_json_key_uint(json, "devices", times->device_workers);
-    bm_json_key(json, "thread_seconds");
-    bm_json_begin_object(json);
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        bm_json_key_double(json, rows[i].name, rows[i].seconds);
-    bm_json_end_object(json);
+    write_numbers(json, "thread_seconds", rows, sizeof rows / sizeof rows[0]);
     bm_json_end_object(json);
 }
 
 static void write_trial(bm_json *json, const bm_text_offload *path)
 {
-    const struct {
-        const char *name;
-        double rate;
-    } rows[] = {{"text", path->text_rate},
-                {"text_host", path->host_text_rate},
-                {"text_device", path->device_text_rate},
-                {"hashes", path->hash_rate},
-                {"hashes_host", path->host_hash_rate},
-                {"hashes_device", path->device_hash_rate}};
-    bm_json_key(json, "trial_bytes_per_second");
-    bm_json_begin_object(json);
-    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        bm_json_key_double(json, rows[i].name, rows[i].rate);
-    bm_json_end_object(json);
+    const named_number rows[] = {{"text", path->text_rate},
+                                 {"text_host", path->host_text_rate},
+                                 {"text_device", path->device_text_rate},
+                                 {"hashes", path->hash_rate},
+                                 {"hashes_host", path->host_hash_rate},
+                                 {"hashes_device", path->device_hash_rate}};
+    write_numbers(json, "trial_bytes_per_second", rows, sizeof rows / sizeof rows[0]);
 }
 
 void bm_report_text_offload(bm_json *json, const bm_text_offload *path)

@@ -36,8 +36,8 @@ static void check_sums(const char *line, bm_checkpoint_saved *so_far)
            memcmp(so_far->sums.of, before.sums.of, sizeof before.sums.of) == 0));
     if (!documents || !so_far->sums.known)
         return;
-    bm_checkpoint_line_of_arrays(so_far, out[0]);
-    bm_checkpoint_line_of_documents(so_far, out[1]);
+    bm_checkpoint_line_write(BM_LINE_ARRAYS, so_far, out[0]);
+    bm_checkpoint_line_write(BM_LINE_DOCUMENTS, so_far, out[1]);
     CHECK(bm_checkpoint_line_read(out[0], &again) && bm_checkpoint_line_read(out[1], &again));
     CHECK(again.sums.known && memcmp(again.sums.of, so_far->sums.of, sizeof again.sums.of) == 0);
 }
@@ -50,9 +50,9 @@ static void check_line(const char *line, bm_checkpoint_saved *so_far)
     check_sums(line, so_far);
     if (!bm_checkpoint_line_read(line, &saved))
         return;
-    bm_checkpoint_line_of_documents(&saved, out[0]);
-    bm_checkpoint_line_of_place(&saved, out[1]);
-    bm_checkpoint_line_of_match(&saved, out[2]);
+    bm_checkpoint_line_write(BM_LINE_DOCUMENTS, &saved, out[0]);
+    bm_checkpoint_line_write(BM_LINE_PLACE, &saved, out[1]);
+    bm_checkpoint_line_write(BM_LINE_MATCH, &saved, out[2]);
     CHECK(bm_checkpoint_line_read(out[0], &again) && again.docs == saved.docs);
     if (saved.place.known)
         CHECK(bm_checkpoint_line_read(out[1], &again) && again.place.bytes == saved.place.bytes);

@@ -16,9 +16,9 @@ static const bm_checkpoint_saved some = {.docs = 3,
 Test(work_line, says_what_the_page_of_resume_says)
 {
     char line[BM_CHECKPOINT_LINE_BYTES];
-    bm_checkpoint_line_of_documents(&some, line);
+    bm_checkpoint_line_write(BM_LINE_DOCUMENTS, &some, line);
     cr_assert_str_eq(line, "documents\t3\t18446744073709551615\t1\t12345678901\t7\t0\t9");
-    bm_checkpoint_line_of_match(&some, line);
+    bm_checkpoint_line_write(BM_LINE_MATCH, &some, line);
     cr_assert_str_eq(line, "matched\t21\t2");
 }
 
@@ -26,8 +26,8 @@ Test(work_line, comes_back_as_it_went)
 {
     char documents[BM_CHECKPOINT_LINE_BYTES], match[BM_CHECKPOINT_LINE_BYTES];
     bm_checkpoint_saved back = {.docs = 99, .matched = true};
-    bm_checkpoint_line_of_documents(&some, documents);
-    bm_checkpoint_line_of_match(&some, match);
+    bm_checkpoint_line_write(BM_LINE_DOCUMENTS, &some, documents);
+    bm_checkpoint_line_write(BM_LINE_MATCH, &some, match);
     cr_assert(bm_checkpoint_line_read(documents, &back));
     cr_assert_eq(back.docs, some.docs);
     cr_assert_eq(back.skipped, some.skipped);
@@ -65,11 +65,11 @@ Test(work_line, other_lines_leave_everything_as_it_is)
         char before[BM_CHECKPOINT_LINE_BYTES], after[BM_CHECKPOINT_LINE_BYTES];
         bm_checkpoint_saved back = some;
         cr_assert_not(bm_checkpoint_line_read(others[i], &back), "line %zu", i);
-        bm_checkpoint_line_of_documents(&some, before);
-        bm_checkpoint_line_of_documents(&back, after);
+        bm_checkpoint_line_write(BM_LINE_DOCUMENTS, &some, before);
+        bm_checkpoint_line_write(BM_LINE_DOCUMENTS, &back, after);
         cr_assert_str_eq(before, after);
-        bm_checkpoint_line_of_match(&some, before);
-        bm_checkpoint_line_of_match(&back, after);
+        bm_checkpoint_line_write(BM_LINE_MATCH, &some, before);
+        bm_checkpoint_line_write(BM_LINE_MATCH, &back, after);
         cr_assert_str_eq(before, after);
     }
 }
@@ -81,7 +81,7 @@ Test(work_line, sums_of_arrays_belong_to_the_documents_of_the_next_line)
     const bm_checkpoint_saved with = {.sums = {.of = {{.lo = 1, .hi = 2}, {.lo = 3, .hi = 4}}}};
     char line[BM_CHECKPOINT_LINE_BYTES];
     bm_checkpoint_saved back = {0};
-    bm_checkpoint_line_of_arrays(&with, line);
+    bm_checkpoint_line_write(BM_LINE_ARRAYS, &with, line);
     cr_assert_str_eq(line, "arrays\t1\t2\t3\t4\t0\t0");
     cr_assert(bm_checkpoint_line_read(line, &back));
     cr_expect_not(back.sums.known, "of no documents yet");
