@@ -292,6 +292,7 @@ _bandmill_options() {
     'inspect') options='--json --memory --quiet -q --verbose -v --help -h' ;;
     'devices') options='--json --self-test --quiet -q --verbose -v --help -h' ;;
     'bench') options='--json --normalize --words --shingle --short --stopwords --bag --preset --hash --scheme --perms --seed --device --threads --repeats --long-doc --min-seconds --seconds --price --watts --tune --progress --quiet -q --verbose -v --help -h' ;;
+    'completions') options='--json --quiet -q --verbose -v --help -h' ;;
     'help') options='--json --quiet -q --verbose -v --help -h --version' ;;
     '') options='--help --version' ;;
     esac
@@ -300,7 +301,7 @@ _bandmill_options() {
 _bandmill_operands() {
     case $command in
     '')
-        _bandmill_words 'sign dedup pairs filter cluster explain report tune index query export import inspect devices bench help'
+        _bandmill_words 'sign dedup pairs filter cluster explain report tune index query export import inspect devices bench completions help'
         ;;
     'index')
         _bandmill_words 'build add remove info check compact'
@@ -364,8 +365,11 @@ _bandmill_operands() {
     'bench')
         _bandmill_files '.jsonl .ndjson .ldjson .json .tsv .csv .parquet .arrow .npy'
         ;;
+    'completions')
+        _bandmill_words 'install bash zsh fish'
+        ;;
     'help')
-        _bandmill_words 'sign dedup pairs filter cluster explain report tune index query export import inspect devices bench help'
+        _bandmill_words 'sign dedup pairs filter cluster explain report tune index query export import inspect devices bench completions help'
         ;;
     esac
 }

@@ -112,8 +112,10 @@ complete -c bandmill -n '__bandmill_is ""' -a devices -d 'list the devices that 
 complete -c bandmill -n '__bandmill_is "devices"' -a ""
 complete -c bandmill -n '__bandmill_is ""' -a bench -d 'measure how fast jobs are on each device, and what binds them'
 complete -c bandmill -n '__bandmill_is "bench"' -a " (__bandmill_files .jsonl .ndjson .ldjson .json .tsv .csv .parquet .arrow .npy)"
+complete -c bandmill -n '__bandmill_is ""' -a completions -d 'let a shell complete commands, options and their values'
+complete -c bandmill -n '__bandmill_is "completions"' -a "install bash zsh fish"
 complete -c bandmill -n '__bandmill_is ""' -a help -d 'list the commands, or the options of one'
-complete -c bandmill -n '__bandmill_is "help"' -a " sign dedup pairs filter cluster explain report tune index query export import inspect devices bench help"
+complete -c bandmill -n '__bandmill_is "help"' -a " sign dedup pairs filter cluster explain report tune index query export import inspect devices bench completions help"
 complete -c bandmill -n '__bandmill_is "dedup"' -l output -s o -x -a " (__fish_complete_directories (__bandmill_word))" -d 'directory to write; must not exist, or be empty; -: the kept records alone, to stdout'
 complete -c bandmill -n '__bandmill_is "sign" "filter" "export" "import"' -l output -s o -x -a " (__fish_complete_directories (__bandmill_word))" -d 'directory to write; must not exist, or be empty'
 complete -c bandmill -n '__bandmill_is "pairs" "cluster" "explain" "report" "query"' -l output -s o -x -a " (__bandmill_files )" -d 'file to write (default, and -: stdout)'
@@ -140,7 +142,7 @@ complete -c bandmill -n '__bandmill_is "tune"' -l svg -x -a " (__bandmill_files 
 complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "index build" "index add" "index remove" "index compact" "query" "export" "import"' -l report -x -a " (__bandmill_files .json)" -d 'write the summary there too'
 complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "tune" "index build" "index compact" "query"' -l temp-dir -x -a " (__fish_complete_directories (__bandmill_word))" -d 'directory of temporary files (beside the output)'
 complete -c bandmill -n '__bandmill_is "sign" "dedup" "index add"' -l resume -d 'continue what an interrupted run of the same command left'
-complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "cluster" "explain" "report" "tune" "index build" "index add" "index remove" "index info" "index check" "index compact" "query" "export" "import" "inspect" "devices" "bench" "help"' -l json -d 'summary, rows and errors as JSON'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "cluster" "explain" "report" "tune" "index build" "index add" "index remove" "index info" "index check" "index compact" "query" "export" "import" "inspect" "devices" "bench" "completions" "help"' -l json -d 'summary, rows and errors as JSON'
 complete -c bandmill -n '__bandmill_is "index build"' -l store -x -a "sets signatures" -d 'keep sets of shingles, for exact answers, or signatures, for estimates (sets)'
 complete -c bandmill -n '__bandmill_is "index add"' -l unique -d 'add no document that is near to one that is there; a row on stdout says which'
 complete -c bandmill -n '__bandmill_is "index add" "query"' -l follow -d 'answer each line of stdin, and write an empty line, before reading the next'
@@ -219,7 +221,7 @@ complete -c bandmill -n '__bandmill_is "bench"' -l price -x -a "" -d 'of this ma
 complete -c bandmill -n '__bandmill_is "bench"' -l watts -x -a "" -d 'that this machine draws: the kWh of a billion documents'
 complete -c bandmill -n '__bandmill_is "bench"' -l tune -d 'look for better kernel parameters of each OpenCL device; rows on stdout'
 complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "cluster" "explain" "report" "tune" "index build" "index add" "index remove" "index check" "index compact" "query" "export" "import" "bench"' -l progress -x -a "auto always never" -d 'the meter on stderr (auto: on a terminal)'
-complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "cluster" "explain" "report" "tune" "index build" "index add" "index remove" "index info" "index check" "index compact" "query" "export" "import" "inspect" "devices" "bench" "help"' -l quiet -s q -d 'only errors on stderr'
-complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "cluster" "explain" "report" "tune" "index build" "index add" "index remove" "index info" "index check" "index compact" "query" "export" "import" "inspect" "devices" "bench" "help"' -l verbose -s v -d 'more details on stderr'
-complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "cluster" "explain" "report" "tune" "index build" "index add" "index remove" "index info" "index check" "index compact" "query" "export" "import" "inspect" "devices" "bench" "help"' -l help -s h -d 'this text'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "cluster" "explain" "report" "tune" "index build" "index add" "index remove" "index info" "index check" "index compact" "query" "export" "import" "inspect" "devices" "bench" "completions" "help"' -l quiet -s q -d 'only errors on stderr'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "cluster" "explain" "report" "tune" "index build" "index add" "index remove" "index info" "index check" "index compact" "query" "export" "import" "inspect" "devices" "bench" "completions" "help"' -l verbose -s v -d 'more details on stderr'
+complete -c bandmill -n '__bandmill_is "sign" "dedup" "pairs" "filter" "cluster" "explain" "report" "tune" "index build" "index add" "index remove" "index info" "index check" "index compact" "query" "export" "import" "inspect" "devices" "bench" "completions" "help"' -l help -s h -d 'this text'
 complete -c bandmill -n '__bandmill_is "help"' -l version -d 'what was built'

@@ -280,6 +280,15 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
                      "and what a billion documents cost"},
                     {"bandmill bench --device gpu --json", "figures of each GPU, as JSON"},
                     {"bandmill bench articles.jsonl --perms 256", "with your own texts"}}},
+    [CLI_COMPLETIONS] =
+        {"install [bash] [zsh] [fish]",
+         "let a shell complete commands, options and their values",
+         "Writes what bash, zsh or fish offers behind the tab key to where it looks in your own "
+         "files, says where\nthat is and how to undo it. Without a shell it is the one that SHELL "
+         "names. A file that is not one\nof ours is never replaced.",
+         {{"bandmill completions install", "for the shell that you use"},
+          {"bandmill completions install zsh fish", "for others"},
+          {"bandmill completions install bash --json", "the file that was written, as JSON"}}},
     [CLI_HELP] = {"[COMMAND]",
                   "list the commands, or the options of one",
                   "Without a command: the list of commands.",

@@ -33,6 +33,7 @@
     X(INSPECT, "inspect", inspect)                                                                 \
     X(DEVICES, "devices", devices)                                                                 \
     X(BENCH, "bench", bench)                                                                       \
+    X(COMPLETIONS, "completions", completions)                                                     \
     X(HELP, "help", help)
 
 typedef enum cli_command_id {

@@ -11,7 +11,7 @@
 #include "opencl/cl_device.h"
 #include "sketch/scheme_row.h"
 
-/* kernel_files -- the sources of kernels/, embedded by cmake/embed_kernels.cmake. */
+/* kernel_files -- the sources of kernels/, embedded by cmake/embed_files.cmake. */
 
 typedef struct bm_kernel_file {
     const char *name; /* "affine32.h" */

@@ -27,6 +27,7 @@ CASES = [
     ("bandmill index build --sto", {"--store", "--stopwords"}),
     ("bandmill index build --store ", {"sets", "signatures"}),
     ("bandmill help ind", {"index"}),
+    ("bandmill completions ", {"install", "bash", "zsh", "fish"}),
     ("bandmill dedup --kept ", {"same", "none", "gz", "zst", "no"}),
     ("bandmill dedup --kept=g", {"gz"}),
     ("bandmill -q dedup --thr", {"--threshold", "--threads"}),

@@ -89,7 +89,8 @@ class Pages:
             here = os.path.join(folder, "here")
             os.makedirs(os.path.join(here, "docs"))
             shutil.copytree(os.path.join(self.root, "docs", "examples"), os.path.join(here, "docs", "examples"))
-            env = {**os.environ, "PATH": os.path.join(folder, "bin") + ":" + os.environ["PATH"], "BANDMILL_DEVICE": "cpu", "LC_ALL": "C.UTF-8"}
+            env = {**os.environ, "PATH": os.path.join(folder, "bin") + ":" + os.environ["PATH"], "BANDMILL_DEVICE": "cpu", "LC_ALL": "C.UTF-8",
+                   "HOME": folder, "XDG_DATA_HOME": "", "XDG_CONFIG_HOME": "", "SHELL": "/bin/bash"}
             setup = os.path.join(self.root, "tests", "docs", "setup", "use.sh")
             more = "jq -c '.id = \"new-\" + .id' articles.jsonl > new.jsonl; echo swifts > gone.txt"
             done = run("bash", "-euc", f". {setup}; {more}", cwd=here, env=env)

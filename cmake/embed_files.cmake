@@ -1,9 +1,9 @@
-# embed_kernels.cmake -- turn the files of kernels/ into one C file of byte arrays.
+# embed_files.cmake -- turn files into one C file of byte arrays.
 #
-#   cmake -DOUT=embedded.c -DFILES="a.h;b.cl" -P embed_kernels.cmake
+#   cmake -DOUT=embedded.c -DHEADER=folder/rows.h -DROW=bm_row -DTABLE=bm_rows [-DCOUNT=bm_n_rows] -DFILES="a.h;b.cl" -P embed_files.cmake
 #
-# Each file becomes an array ended by NUL (not counted) and a row of bm_kernel_files: name, text, length. The order is that of FILES.
-set(code "/* Made by cmake/embed_kernels.cmake from kernels/. */\n#include \"opencl/cl_program.h\"\n\n")
+# Each file becomes an array ended by NUL (not counted) and a row of TABLE: name, text, length. The order is that of FILES. COUNT: how many.
+set(code "/* Made by cmake/embed_files.cmake. */\n#include \"${HEADER}\"\n\n")
 set(rows "")
 set(n 0)
 foreach(path IN LISTS FILES)
@@ -16,6 +16,9 @@ foreach(path IN LISTS FILES)
     string(APPEND rows "    {\"${name}\", (const char *)file_${n}, ${len}},\n")
     math(EXPR n "${n} + 1")
 endforeach()
-string(APPEND code "\nconst bm_kernel_file bm_kernel_files[] = {\n${rows}};\nconst unsigned bm_n_kernel_files = ${n};\n")
+string(APPEND code "\nconst ${ROW} ${TABLE}[] = {\n${rows}};\n")
+if(COUNT)
+    string(APPEND code "const unsigned ${COUNT} = ${n};\n")
+endif()
 file(WRITE "${OUT}.new" "${code}")
 execute_process(COMMAND "${CMAKE_COMMAND}" -E copy_if_different "${OUT}.new" "${OUT}")

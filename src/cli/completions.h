@@ -1,0 +1,16 @@
+/* completions.h -- the files of packaging/completions, embedded by cmake/embed_files.cmake. */
+#ifndef BM_CLI_COMPLETIONS_H
+#define BM_CLI_COMPLETIONS_H
+
+#include <stddef.h>
+
+typedef struct cli_completion {
+    const char *name; /* "bandmill.bash" */
+    const char *text; /* ended by NUL */
+    size_t len;
+} cli_completion;
+
+/* Those of bash, zsh and fish. */
+extern const cli_completion cli_completions[];
+
+#endif
