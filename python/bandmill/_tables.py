@@ -6,6 +6,7 @@ The calls come from its threads. No exception leaves them: they answer with a st
 from __future__ import annotations
 
 import io
+import itertools
 import json
 import os
 import re
@@ -54,7 +55,7 @@ def bm_py_table_keep(kept: Any, words: Any) -> int:
 
     def body() -> None:
         _use_threads(kept.threads)
-        (_keep_parquet if kept.parquet else _keep_ipc)(kept, sink)
+        (_keep_parquet if kept.parquet else _keep_ipc)(kept, sink, words)
 
     status = _guarded(words, body)
     return int(lib.BM_ERR_PIPE) if sink.broken else status
@@ -271,9 +272,9 @@ class _Rows:
         import numpy as np
         import pyarrow as pa
 
-        self._n = int(kept.n_rows)
-        bits = pa.py_buffer(ffi.buffer(kept.rows, (self._n + 7) // 8)) if self._n > 0 else pa.py_buffer(b"")
-        self._bits = pa.BooleanArray.from_buffers(pa.bool_(), self._n, [None, bits])
+        self.n = int(kept.n_rows)
+        bits = pa.py_buffer(ffi.buffer(kept.rows, (self.n + 7) // 8)) if self.n > 0 else pa.py_buffer(b"")
+        self._bits = pa.BooleanArray.from_buffers(pa.bool_(), self.n, [None, bits])
         self._at = self._labelled = 0
         self._labels: Any = None
         self.schema = schema
@@ -295,7 +296,7 @@ class _Rows:
         mask = self._bits.slice(self._at, n)
         if len(mask) < n:
             mask = pa.concat_arrays([mask, pa.array([False] * (n - len(mask)), pa.bool_())])
-        self._at = min(self._at + n, self._n)
+        self._at = min(self._at + n, self.n)
         columns = [filtered_column(column, mask) for column in batch.columns]
         if self._labels is not None:
             columns.append(self._label(mask.true_count))
@@ -391,11 +392,29 @@ def _like(file: _Parquet, label: Any) -> tuple[dict[str, Any], dict[bytes, bytes
     return options, own
 
 
-def _keep_parquet(kept: Any, sink: _Sink) -> None:
+def _further(kept: Any, words: Any) -> Iterator[Any]:
+    """The tables whose rows follow in the same file."""
+    while kept.more != ffi.NULL:
+        kept = kept.more
+        words.table += 1
+        yield kept
+
+
+def _check_schema(first: Any, other: Any, words: Any) -> None:
+    import pyarrow as pa
+
+    words.other_schema = not first.equals(other)
+    if words.other_schema:
+        pairs = itertools.zip_longest(map(str, other), map(str, first), fillvalue="no column")
+        differs = next((f"'{a}' in place of '{b}'" for a, b in pairs if a != b), "a column is not as there")
+        raise pa.ArrowInvalid(differs.replace("pyarrow.Field<", "").replace(">'", "'"))
+
+
+def _keep_parquet(kept: Any, sink: _Sink, words: Any) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    file = _Parquet(kept)
+    file = first = _Parquet(kept)
     rows = _Rows(kept, file.schema)
     if file.meta.num_row_groups > 0:
         next(file.group(0, None, 1), None)
@@ -403,21 +422,35 @@ def _keep_parquet(kept: Any, sink: _Sink) -> None:
     with pq.ParquetWriter(pa.PythonFile(sink, mode="w"), rows.schema, **options) as writer:
         if own:
             writer.add_key_value_metadata(own)
-        for group in range(file.meta.num_row_groups):
-            rest = [rows.of(batch) for batch in file.group(group, None, _KEEP_BYTES)]
-            table = pa.Table.from_batches(rest, rows.schema)
-            if table.num_rows > 0:
-                writer.write_table(table, row_group_size=table.num_rows)
+        _keep_groups(file, rows, writer)
+        for more in _further(kept, words):
+            file = _Parquet(more)
+            _check_schema(first.schema, file.schema, words)
+            _keep_groups(file, _Rows(more, first.schema), writer)
 
 
-def _keep_ipc(kept: Any, sink: _Sink) -> None:
+def _keep_groups(file: _Parquet, rows: _Rows, writer: Any) -> None:
+    import pyarrow as pa
+
+    for group in range(file.meta.num_row_groups if rows.n > 0 else 0):
+        rest = [rows.of(batch) for batch in file.group(group, None, _KEEP_BYTES)]
+        table = pa.Table.from_batches(rest, rows.schema)
+        if table.num_rows > 0:
+            writer.write_table(table, row_group_size=table.num_rows)
+
+
+def _keep_ipc(kept: Any, sink: _Sink, words: Any) -> None:
     import pyarrow as pa
 
     schema, batches = _open_ipc(kept, [])
     rows = _Rows(kept, schema)
     options = pa.ipc.IpcWriteOptions(compression=_ipc.codec(_file(kept)), use_threads=kept.threads != 1)
     with pa.ipc.new_file(pa.PythonFile(sink, mode="w"), rows.schema, options=options) as writer:
-        for batch in batches:
-            rest = rows.of(batch)
-            if rest.num_rows > 0:
-                writer.write_batch(rest)
+        for more in itertools.chain([None], _further(kept, words)):
+            if more is not None:
+                other, batches = _open_ipc(more, [])
+                _check_schema(schema, other, words)
+                rows = _Rows(more, schema)
+            for rest in map(rows.of, batches if rows.n > 0 else ()):
+                if rest.num_rows > 0:
+                    writer.write_batch(rest)

@@ -170,7 +170,7 @@ def keep(file, n):
 def test_labels(files, wide):
     """What is kept may have a column more."""
     n = len(wide)
-    assert lib.BM_TABLE_MODULE_ABI == 5  # what bandmill/_tables.py was written for
+    assert lib.BM_TABLE_MODULE_ABI == 6  # what bandmill/_tables.py was written for
     for name in ("a.parquet", "a.arrow"):
         status, data = keep(files[name], n)
         assert status == lib.BM_OK, data
@@ -297,6 +297,29 @@ def test_the_command_is_the_program(arguments, program, tmp_path):
         for done in (ours, theirs)
     ]
     assert said[0] == said[1]
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_the_command_writes_several_tables_as_one(ending, table, tmp_path):
+    def write(name, rows):
+        if ending == "parquet":
+            pq.write_table(rows, tmp_path / name, compression="zstd")
+        else:
+            with pa.ipc.new_file(tmp_path / name, rows.schema) as file:
+                file.write_table(rows, 61)
+        return tmp_path / name
+
+    read = pq.read_table if ending == "parquet" else lambda file: pa.ipc.open_file(file).read_all()
+    half = len(table) // 2
+    a, b = write(f"a.{ending}", table.slice(0, half)), write(f"b.{ending}", table.slice(half))
+    how = ("--threshold", "0.6", "--device", "cpu", "-q")
+    assert command("dedup", a, b, "-o", tmp_path / "d", *how).returncode == 0
+    kept = pa.concat_tables([read(tmp_path / "d" / "kept" / name.name) for name in (a, b)])
+    assert read(pa.BufferReader(command("dedup", a, b, "-o", "-", *how).stdout)).equals(kept) and len(kept) < len(table)
+    other = write(f"c.{ending}", table.slice(0, 5).append_column("n", pa.array(range(5))))
+    done = command("dedup", a, other, "-o", "-", *how)
+    said = f"{other}: the schema is not that of {a}: 'n: int64' in place of 'no column'"
+    assert done.returncode == 2 and said in done.stderr.decode()
 
 
 def test_the_command_reads_and_writes_streams(jsonl, program, tmp_path):

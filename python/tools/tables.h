@@ -16,7 +16,7 @@ typedef struct {
     uint32_t millionths;
     uint32_t kept;
 } bm_table_label;
-typedef struct {
+typedef struct bm_table_kept {
     const char *path;
     _Bool parquet;
     const uint8_t *rows;
@@ -27,6 +27,7 @@ typedef struct {
     uint64_t memory;
     bm_write_fn write;
     void *write_ctx;
+    const struct bm_table_kept *more;
     ...;
 } bm_table_kept;
 typedef struct {
@@ -39,6 +40,8 @@ typedef struct {
 } bm_table_made;
 typedef struct {
     char text[...];
+    size_t table;
+    _Bool other_schema;
     ...;
 } bm_table_words;
 extern "Python" int bm_py_tables_ready(char *why, size_t cap);

@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-#define BM_TABLE_MODULE_ABI 5u
+#define BM_TABLE_MODULE_ABI 6u
 
 /* A file of tables, and what is wanted of it. */
 typedef struct bm_table_wish {
@@ -56,6 +56,9 @@ typedef struct bm_table_kept {
     uint64_t memory;   /* as above */
     bm_write_fn write; /* takes the new file, from front to back */
     void *write_ctx;
+    /* NULL, or another table of the same schema whose rows follow in the same file: its path, rows
+     * and n_rows count, and its `more`. Not with labels. */
+    const struct bm_table_kept *more;
 } bm_table_kept;
 
 /* The key of a schema's metadata under which our own tables have their provenance: a report's first
@@ -74,6 +77,8 @@ typedef struct bm_table_made {
 /* Words on what went wrong, ended by NUL. */
 typedef struct bm_table_words {
     char text[512];
+    size_t table;      /* of those that are kept in one file: which it is about */
+    bool other_schema; /* it has another one than the first */
 } bm_table_words;
 
 typedef struct bm_table_module {
@@ -85,7 +90,7 @@ typedef struct bm_table_module {
                       bm_table_words *words);
     /* Write the rows that stay, with the file's own schema, metadata and compression, a row group
      * for each of its own (or none, where none of its rows stays); IPC as an IPC file. Also
-     * BM_ERR_PIPE, where `write` said so. */
+     * BM_ERR_PIPE, where `write` said so; BM_ERR_INPUT where schemas differ. */
     bm_status (*keep)(const bm_table_kept *kept, bm_table_words *words);
     /* Write a new file. BM_ERR_IO: the stream failed; BM_ERR_PIPE: `write` did. */
     bm_status (*write)(const bm_table_made *made, bm_table_words *words);

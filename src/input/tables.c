@@ -92,26 +92,32 @@ bm_status bm_table_open(const char *name, const bm_table_wish *wish, struct Arro
                         bm_error *err)
 {
     const bm_table_module *module = find(name, wish->parquet, err);
-    bm_table_words words = {""};
+    bm_table_words words = {.text = ""};
     if (module == NULL)
         return BM_ERR_INPUT;
     return told(module->open(wish, out, &words), name, &words, wish->parquet, err);
 }
 
-bm_status bm_table_keep(const char *name, const bm_table_kept *kept, bm_error *err)
+bm_status bm_table_keep(const char *const *names, const bm_table_kept *kept, bm_error *err)
 {
-    const bm_table_module *module = find(name, kept->parquet, err);
-    bm_table_words words = {""};
+    const bm_table_module *module = find(names[0], kept->parquet, err);
+    bm_table_words words = {.text = ""};
     if (module == NULL)
         return BM_ERR_INPUT;
-    return told(module->keep(kept, &words), name, &words, kept->parquet, err);
+    const bm_status status = module->keep(kept, &words);
+    if (status != BM_OK && words.other_schema)
+        return bm_fail_at(
+            err, BM_ERR_USAGE, names[words.table], 0,
+            "the schema is not that of %s: %s (tables of one schema can be one stream)", names[0],
+            words.text);
+    return told(status, names[words.table], &words, kept->parquet, err);
 }
 
 bm_status bm_table_write(const char *name, const bm_table_made *made, bm_error *err)
 {
     const char *why = NULL;
     const bm_table_module *module = bm_table_module_find(&why);
-    bm_table_words words = {""};
+    bm_table_words words = {.text = ""};
     if (module == NULL || module->write == NULL) {
         why = module != NULL ? "what reads them here writes none" : why;
         made->stream->release(made->stream);

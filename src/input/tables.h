@@ -19,8 +19,10 @@ static inline bool bm_format_is_table(bm_format format)
  * where nobody does. */
 bm_status bm_table_open(const char *name, const bm_table_wish *wish, struct ArrowArrayStream *out,
                         bm_error *err);
-/* Write what is kept; what `write` failed with is for the caller to know (BM_ERR_PIPE). */
-bm_status bm_table_keep(const char *name, const bm_table_kept *kept, bm_error *err);
+/* Write what is kept; what `write` failed with is for the caller to know (BM_ERR_PIPE). `names`: of
+ * the first table, and of each that follows it. BM_ERR_USAGE: the schema of one is not that of the
+ * first. */
+bm_status bm_table_keep(const char *const *names, const bm_table_kept *kept, bm_error *err);
 /* Its write, of a file that messages call `name`; the stream is released, whatever the status. */
 bm_status bm_table_write(const char *name, const bm_table_made *made, bm_error *err);
 

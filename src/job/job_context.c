@@ -23,6 +23,7 @@
 #include "model/option_words.h"
 #include "output/out_dir.h"
 #include "output/out_target.h"
+#include "results/kept_writer.h"
 #include "sources/batch_sources.h"
 #include "text/shingler.h"
 
@@ -704,17 +705,12 @@ static bm_status check_removed(const bm_job_context *job, bm_error *err)
     return check_kept(job, "removed", job->settings->results.removed, err);
 }
 
-/* Tables that are kept as one stream are one table. */
+/* Tables that are kept as one stream have one schema. */
 static bm_status check_stream(const bm_job_context *job, bm_error *err)
 {
     const bool streams =
         bm_job_does(job->settings, BM_JOB_GROUPS) && job->settings->results.write != NULL;
-    if (!streams || !bm_format_is_table(bm_input_set_format(job->inputs.set)) ||
-        bm_input_set_count(job->inputs.set) < 2)
-        return BM_OK;
-    return bm_fail_field(err, "output",
-                         "`output` of %zu tables is a directory (one alone can be a stream)",
-                         bm_input_set_count(job->inputs.set));
+    return streams ? bm_kept_writer_check_stream(job->inputs.set, err) : BM_OK;
 }
 
 static bm_status list_names(bm_job_context *job, bm_error *err)

@@ -137,7 +137,7 @@ bm_status module_keep(const bm_table_kept *kept, bm_table_words *words)
     std::shared_ptr<Sink> sink;
     const bm_status status = guarded(words, [&] {
         sink = std::make_shared<Sink>(kept->write, kept->write_ctx);
-        return kept->parquet ? keep_parquet(*kept, sink) : keep_ipc(*kept, sink);
+        return kept->parquet ? keep_parquet(*kept, sink, words) : keep_ipc(*kept, sink, words);
     });
     return status != BM_OK && sink != nullptr && sink->broken() ? BM_ERR_PIPE : status;
 }

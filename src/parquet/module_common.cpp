@@ -82,6 +82,22 @@ Pool make_pool(uint64_t bytes)
             [](Bounded *pool) { pool->drop(); }};
 }
 
+arrow::Status check_schema(const arrow::Schema &first, const arrow::Schema &other,
+                           bm_table_words *words)
+{
+    words->other_schema = !first.Equals(other, false);
+    if (!words->other_schema)
+        return arrow::Status::OK();
+    int i = 0;
+    while (i < first.num_fields() && i < other.num_fields() &&
+           first.field(i)->Equals(other.field(i)))
+        i++;
+    const auto shown = [i](const arrow::Schema &schema) {
+        return i < schema.num_fields() ? schema.field(i)->ToString() : "no column";
+    };
+    return arrow::Status::Invalid("'", shown(other), "' in place of '", shown(first), "'");
+}
+
 // --- the column with the groups of rows ---
 
 constexpr const char *kLabel = "bandmill";

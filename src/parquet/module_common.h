@@ -67,6 +67,11 @@ inline bool stays_at(const bm_table_kept &kept, uint64_t row)
     return row < kept.n_rows && (kept.rows[row / 8] >> row % 8 & 1) != 0;
 }
 
+// Of tables whose rows are kept in one file, the next one. Where its schema is not that of the
+// first, `words` says so, and this is no OK.
+arrow::Status check_schema(const arrow::Schema &first, const arrow::Schema &other,
+                           bm_table_words *words);
+
 // The column with the groups of rows, of a table that has none of its name.
 arrow::Result<std::shared_ptr<arrow::Field>> label_field(const arrow::Schema &schema);
 // The columns of its struct, for `n` rows from the first of `labels` on.
@@ -84,13 +89,13 @@ struct Parquet {
     std::unique_ptr<parquet::ParquetFileReader> reader() const;
 };
 
-arrow::Result<std::shared_ptr<Parquet>> open_parquet(const char *path, uint64_t memory);
+arrow::Result<std::shared_ptr<Parquet>> open_parquet(const char *path, const Pool &pool);
 // All pages of the chunk are indices into its dictionary; `untold`: where it does not say.
 bool is_indexed(const parquet::ColumnChunkMetaData &chunk, bool untold);
 arrow::Result<Reader> parquet_stream(const bm_table_wish &wish);
-arrow::Status keep_parquet(const bm_table_kept &kept, const Output &sink);
+arrow::Status keep_parquet(const bm_table_kept &kept, const Output &sink, bm_table_words *words);
 arrow::Result<Reader> ipc_stream(const bm_table_wish &wish);
-arrow::Status keep_ipc(const bm_table_kept &kept, const Output &sink);
+arrow::Status keep_ipc(const bm_table_kept &kept, const Output &sink, bm_table_words *words);
 
 // The columns asked for, each once, in their order; all of them where one that must be there is
 // not: then whoever reads says which there are. (bandmill_parquet.cpp)

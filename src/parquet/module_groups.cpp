@@ -432,21 +432,15 @@ open_like(const Parquet &p, const std::shared_ptr<arrow::Field> &label, const Ou
     return parquet::ParquetFileWriter::Open(sink, columns, properties, metadata);
 }
 
-} // namespace
-
-arrow::Status keep_parquet(const bm_table_kept &kept, const Output &sink)
+// The row groups of one table.
+arrow::Status keep_groups(const Parquet &p, const bm_table_kept &kept,
+                          parquet::ParquetFileWriter *file)
 {
-    ARROW_ASSIGN_OR_RAISE(const auto p, open_parquet(kept.path, kept.memory));
-    std::shared_ptr<arrow::Field> field;
-    if (kept.labels != nullptr) {
-        ARROW_ASSIGN_OR_RAISE(field, label_field(*p->schema));
-    }
-    const auto reader = p->reader();
-    ARROW_ASSIGN_OR_RAISE(const auto file, open_like(*p, field, sink));
+    const auto reader = p.reader();
     uint64_t row = 0, label = 0;
-    for (int number = 0; number < p->meta->num_row_groups(); number++) {
+    for (int number = 0; number < p.meta->num_row_groups(); number++) {
         const Group group{
-            *p, kept, number, row, p->meta->RowGroup(number)->num_rows(), reader->RowGroup(number)};
+            p, kept, number, row, p.meta->RowGroup(number)->num_rows(), reader->RowGroup(number)};
         uint64_t n = 0;
         for (int64_t i = 0; i < group.rows; i++)
             n += group.stays(i);
@@ -456,12 +450,42 @@ arrow::Status keep_parquet(const bm_table_kept &kept, const Output &sink)
         if (kept.labels != nullptr && n > kept.n_labels - label)
             return arrow::Status::Invalid("fewer labels than rows");
         parquet::RowGroupWriter *out = file->AppendRowGroup();
-        for (int column = 0; column < p->meta->num_columns(); column++)
+        for (int column = 0; column < p.meta->num_columns(); column++)
             ARROW_RETURN_NOT_OK(copy_chunk(group, column, out->NextColumn()));
         if (kept.labels != nullptr)
             ARROW_RETURN_NOT_OK(write_labels(group, *out, kept.labels + label, n));
         out->Close();
         label += n;
+    }
+    return arrow::Status::OK();
+}
+
+// Levels and values are copied as they are: columns have to be stored alike, too.
+arrow::Status check_columns(const Parquet &first, const Parquet &other, bm_table_words *words)
+{
+    ARROW_RETURN_NOT_OK(check_schema(*first.schema, *other.schema, words));
+    words->other_schema = !first.meta->schema()->Equals(*other.meta->schema());
+    return words->other_schema ? arrow::Status::Invalid("a column is stored in another way")
+                               : arrow::Status::OK();
+}
+
+} // namespace
+
+arrow::Status keep_parquet(const bm_table_kept &kept, const Output &sink, bm_table_words *words)
+{
+    const Pool pool = make_pool(kept.memory);
+    ARROW_ASSIGN_OR_RAISE(const auto first, open_parquet(kept.path, pool));
+    std::shared_ptr<arrow::Field> field;
+    if (kept.labels != nullptr) {
+        ARROW_ASSIGN_OR_RAISE(field, label_field(*first->schema));
+    }
+    ARROW_ASSIGN_OR_RAISE(const auto file, open_like(*first, field, sink));
+    ARROW_RETURN_NOT_OK(keep_groups(*first, kept, file.get()));
+    for (const bm_table_kept *next = kept.more; next != nullptr; next = next->more) {
+        words->table++;
+        ARROW_ASSIGN_OR_RAISE(const auto p, open_parquet(next->path, pool));
+        ARROW_RETURN_NOT_OK(check_columns(*first, *p, words));
+        ARROW_RETURN_NOT_OK(keep_groups(*p, *next, file.get()));
     }
     file->Close();
     return arrow::Status::OK();

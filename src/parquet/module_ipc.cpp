@@ -428,7 +428,7 @@ arrow::Result<Reader> ipc_stream(const bm_table_wish &wish)
                                                       reader->schema());
 }
 
-arrow::Status keep_ipc(const bm_table_kept &kept, const Output &sink)
+arrow::Status keep_ipc(const bm_table_kept &kept, const Output &sink, bm_table_words *words)
 {
     const Pool pool = ipc_pool(kept.memory);
     auto writing = arrow::ipc::IpcWriteOptions::Defaults();
@@ -436,10 +436,11 @@ arrow::Status keep_ipc(const bm_table_kept &kept, const Output &sink)
     writing.use_threads = false;
     writing.unify_dictionaries = false;
     writing.emit_dictionary_deltas = false;
-    ARROW_ASSIGN_OR_RAISE(const IpcFile ipc, ipc_find(kept.path));
-    ARROW_ASSIGN_OR_RAISE(const auto reader, open_batches(ipc, pool, {}));
-    std::shared_ptr<arrow::Schema> schema = reader->schema();
-    ARROW_ASSIGN_OR_RAISE(const IpcNeeds needs, ipc_needs(ipc, *schema, {}, kept.memory));
+    ARROW_ASSIGN_OR_RAISE(IpcFile ipc, ipc_find(kept.path));
+    ARROW_ASSIGN_OR_RAISE(auto reader, open_batches(ipc, pool, {}));
+    const std::shared_ptr<arrow::Schema> first = reader->schema();
+    std::shared_ptr<arrow::Schema> schema = first;
+    ARROW_ASSIGN_OR_RAISE(IpcNeeds needs, ipc_needs(ipc, *schema, {}, kept.memory));
     writing.codec = needs.codec;
     std::shared_ptr<arrow::Field> label;
     if (kept.labels != nullptr) {
@@ -462,22 +463,33 @@ arrow::Status keep_ipc(const bm_table_kept &kept, const Output &sink)
         }
         return writer->WriteRecordBatch(*rows);
     };
+    const bm_table_kept *table = &kept;
     const auto read = [&](const Push &push) -> arrow::Status {
         Batch batch;
-        for (uint64_t first = 0;;) {
+        for (uint64_t row = 0;;) {
             ARROW_RETURN_NOT_OK(reader->ReadNext(&batch));
             if (batch == nullptr)
                 return arrow::Status::OK();
             ARROW_RETURN_NOT_OK(batch->ValidateFull());
-            ARROW_ASSIGN_OR_RAISE(auto rows, pick_rows(kept, first, batch, pool.get()));
-            first += static_cast<uint64_t>(batch->num_rows());
+            ARROW_ASSIGN_OR_RAISE(auto rows, pick_rows(*table, row, batch, pool.get()));
+            row += static_cast<uint64_t>(batch->num_rows());
             if (rows->num_rows() > 0)
                 ARROW_RETURN_NOT_OK(push([&write, rows] { return write(rows); }));
         }
     };
-    ARROW_RETURN_NOT_OK(
-        read_beside(kept.threads != 1 && needs.has_room(kAheadMost, kept.memory), read));
-    return writer->Close();
+    for (;;) {
+        if (table->n_rows > 0)
+            ARROW_RETURN_NOT_OK(
+                read_beside(kept.threads != 1 && needs.has_room(kAheadMost, kept.memory), read));
+        table = table->more;
+        if (table == nullptr)
+            return writer->Close();
+        words->table++;
+        ARROW_ASSIGN_OR_RAISE(ipc, ipc_find(table->path));
+        ARROW_ASSIGN_OR_RAISE(reader, open_batches(ipc, pool, {}));
+        ARROW_RETURN_NOT_OK(check_schema(*first, *reader->schema(), words));
+        ARROW_ASSIGN_OR_RAISE(needs, ipc_needs(ipc, *first, {}, kept.memory));
+    }
 }
 
 } // namespace bandmill_tables

@@ -256,10 +256,15 @@ const bm_kept_writer_ops bm_kept_records = {.names_files = true,
                                             .close = records_close};
 
 /* kept_tables -- the rows of tables that stay, as files of the same kind. What is handed in as a
- * record
- * is the number of its row, from 0 (source_columns.c), what more is said of it its label; the
- * library that reads tables writes the file
- * when all of its rows are known (input). */
+ * record is the number of its row, from 0 (source_columns.c), what more is said of it its label.
+ * The library that reads tables writes a file when all of its rows are known, and a stream when
+ * those of all tables are. */
+
+/* The rows of a table: bits of `rows`, from a byte on. */
+typedef struct tables_part {
+    size_t index, from; /* input, byte */
+    uint64_t n_rows;
+} tables_part;
 
 typedef struct tables_tables {
     bm_kept_cfg cfg;
@@ -267,8 +272,8 @@ typedef struct tables_tables {
     size_t next, begun; /* inputs below `next` have their file; `begun` is open, where `inside` */
     bool inside;
     bm_buf rows;   /* a bit a row */
+    bm_buf parts;  /* a tables_part each, the last of the table that is begun; not yet written */
     bm_buf labels; /* a bm_table_label a row that stays, where they have any */
-    uint64_t n_rows;
     bm_out_file *file; /* while it is written */
     bm_status status;  /* of what was written */
     bm_error error;
@@ -282,6 +287,7 @@ static void tables_close(void *state)
     bm_out_file_abort(t->file);
     bm_kept_files_reset(&t->files);
     bm_buf_reset(&t->rows);
+    bm_buf_reset(&t->parts);
     bm_buf_reset(&t->labels);
     bm_free(t);
 }
@@ -310,30 +316,54 @@ static int write_bytes(void *ctx, const char *data, size_t len)
     return t->status != BM_OK;
 }
 
-/* The file of input `index`, with the rows that were told. */
-static bm_status write_table(tables_tables *t, size_t index, bm_error *err)
+/* What is kept of parts, one behind the other, by `kept` for all of them. */
+static bm_status keep_parts(const bm_input_set *set, const tables_part *parts, size_t n,
+                            const char *rows, const bm_table_kept *how, bm_error *err)
 {
-    const bm_source *source = bm_input_set_source(t->cfg.set, index);
-    if (source->lost) /* there is no table without a schema */
+    const bm_input_room room = bm_input_set_room(set);
+    const char **names = NULL;
+    bm_table_kept *kept = NULL;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_new(&names, n, err));
+    BM_TRY_OUT(bm_new(&kept, n, err));
+    for (size_t i = 0; i < n; i++) {
+        const bm_source *source = bm_input_set_source(set, parts[i].index);
+        names[i] = source->name;
+        kept[i] = *how;
+        kept[i].path = bm_source_place(source);
+        kept[i].parquet = bm_input_set_format(set) == BM_FORMAT_PARQUET;
+        kept[i].rows = (const uint8_t *)rows + parts[i].from;
+        kept[i].n_rows = parts[i].n_rows;
+        kept[i].threads = room.threads;
+        kept[i].memory = room.memory;
+        kept[i].more = i + 1 < n ? &kept[i + 1] : NULL;
+    }
+    status = bm_table_keep(names, kept, err);
+out:
+    bm_free(kept);
+    bm_free(names);
+    return status;
+}
+
+/* The file of the parts, with the rows that were told. */
+static bm_status write_tables(tables_tables *t, bm_error *err)
+{
+    const tables_part *parts = (const tables_part *)t->parts.data;
+    const size_t n = t->parts.len / sizeof *parts;
+    if (n == 0) /* all are lost: there is no table without a schema */
         return BM_OK;
-    BM_TRY(bm_kept_file_open(&t->files, &t->cfg, index, &t->file, err));
+    BM_TRY(bm_kept_file_open(&t->files, &t->cfg, parts[0].index, &t->file, err));
     static const bm_table_label none;
     const bm_table_label *labels = t->labels.len > 0  ? (const bm_table_label *)t->labels.data
                                    : t->cfg.annotated ? &none
                                                       : NULL;
-    const bm_input_room room = bm_input_set_room(t->cfg.set);
-    const bm_table_kept kept = {.path = bm_source_place(source),
-                                .parquet = bm_input_set_format(t->cfg.set) == BM_FORMAT_PARQUET,
-                                .rows = (const uint8_t *)t->rows.data,
-                                .n_rows = t->n_rows,
-                                .labels = labels,
-                                .n_labels = t->labels.len / sizeof(bm_table_label),
-                                .threads = room.threads,
-                                .memory = room.memory,
-                                .write = write_bytes,
-                                .write_ctx = t};
+    const bm_table_kept how = {.labels = labels,
+                               .n_labels = t->labels.len / sizeof(bm_table_label),
+                               .write = write_bytes,
+                               .write_ctx = t};
     t->status = BM_OK;
-    bm_status status = bm_table_keep(source->name, &kept, err);
+    bm_status status = keep_parts(t->cfg.set, parts, n, t->rows.data, &how, err);
+    t->rows.len = t->parts.len = t->labels.len = 0;
     if (t->status != BM_OK) { /* not the table, but what it was written to */
         status = t->status;
         if (err != NULL)
@@ -353,10 +383,9 @@ static bm_status tables_end_file(void *state, bm_error *err)
     if (!t->inside)
         return BM_OK;
     t->inside = false;
-    bm_status status = write_table(t, t->begun, err);
-    t->rows.len = t->labels.len = 0;
-    t->n_rows = 0;
-    return status;
+    if (bm_input_set_source(t->cfg.set, t->begun)->lost)
+        t->parts.len -= sizeof(tables_part);
+    return t->cfg.write == NULL ? write_tables(t, err) : BM_OK;
 }
 
 static bm_status tables_begin_file(void *state, size_t index, bm_error *err)
@@ -367,6 +396,8 @@ static bm_status tables_begin_file(void *state, size_t index, bm_error *err)
     for (; t->next <= index; t->next++) {
         /* one of which nothing stays */
         BM_TRY(tables_end_file(t, err));
+        const tables_part part = {t->next, t->rows.len, 0};
+        BM_TRY(bm_buf_add(&t->parts, &part, sizeof part, err));
         t->begun = t->next;
         t->inside = true;
     }
@@ -377,11 +408,13 @@ static bm_status tables_begin_file(void *state, size_t index, bm_error *err)
 static bm_status set_row(tables_tables *t, uint64_t row, bm_error *err)
 {
     static const char zeros[4096];
-    while (row / 8 >= t->rows.len) {
+    tables_part *part = (tables_part *)(t->parts.data + t->parts.len) - 1;
+    const size_t at = part->from + row / 8;
+    while (at >= t->rows.len) {
         BM_TRY(bm_buf_add(&t->rows, zeros, sizeof zeros, err));
     }
-    t->rows.data[row / 8] = (char)((unsigned char)t->rows.data[row / 8] | 1u << row % 8);
-    t->n_rows = row + 1;
+    t->rows.data[at] = (char)((unsigned char)t->rows.data[at] | 1u << row % 8);
+    part->n_rows = row + 1;
     return BM_OK;
 }
 
@@ -409,7 +442,30 @@ static bm_status tables_finish(void *state, bm_error *err)
     BM_TRY(tables_end_file(t, err));
     if (t->next < t->files.n)
         BM_TRY(tables_begin_file(t, t->files.n - 1, err));
-    return tables_end_file(t, err);
+    BM_TRY(tables_end_file(t, err));
+    return t->cfg.write != NULL ? write_tables(t, err) : BM_OK;
+}
+
+static int write_nowhere(void *ctx, const char *data, size_t len)
+{
+    (void)ctx, (void)data, (void)len;
+    return 0;
+}
+
+bm_status bm_kept_writer_check_stream(const bm_input_set *set, bm_error *err)
+{
+    const bm_table_kept how = {.write = write_nowhere};
+    const size_t n = bm_format_is_table(bm_input_set_format(set)) ? bm_input_set_count(set) : 0;
+    for (size_t i = 1; i < n; i++) {
+        const tables_part parts[] = {{.index = 0}, {.index = i}};
+        bm_error first = {0};
+        if (keep_parts(set, parts, 2, "", &how, &first) != BM_ERR_USAGE)
+            continue;
+        if (err != NULL)
+            *err = first;
+        return BM_ERR_USAGE;
+    }
+    return BM_OK;
 }
 
 const bm_kept_writer_ops bm_kept_tables = {.names_files = true,

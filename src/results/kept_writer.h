@@ -80,6 +80,9 @@ typedef struct bm_kept_writer bm_kept_writer;
 
 /* Would two inputs get one name? Before any work; `dir` of cfg is not looked at. */
 bm_status bm_kept_writer_check_names(const bm_kept_cfg *cfg, bm_error *err);
+/* May all that is kept be one stream? BM_ERR_USAGE names a table whose schema is not that of the
+ * first. One that cannot be read is left to whoever reads it. Before any work. */
+bm_status bm_kept_writer_check_stream(const bm_input_set *set, bm_error *err);
 /* With BM_KEPT_NO every call does nothing. */
 bm_status bm_kept_writer_open(const bm_kept_cfg *cfg, bm_kept_writer **out, bm_error *err);
 /* Does it want ids (formats files and hashes) rather than records? */

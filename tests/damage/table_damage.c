@@ -93,7 +93,7 @@ static bool read_all(const bm_record_rules *rules)
                                 .threads = 1,
                                 .batch_bytes = (size_t)1 << 20,
                                 .memory = (uint64_t)256 << 20};
-    bm_table_words words = {""};
+    bm_table_words words = {.text = ""};
     bm_table_stream stream = {.rules = rules, .name = "changed"};
     bm_error err = {0};
     if (here.module->open(&wish, &stream.stream, &words) != BM_OK) {
@@ -127,7 +127,7 @@ static bool keep(bool labelled)
     static uint8_t rows[ROWS_MOST / 8];
     static bm_table_label labels[ROWS_MOST];
     size_t written = 0;
-    bm_table_words words = {""};
+    bm_table_words words = {.text = ""};
     memset(rows, 0xA7, sizeof rows);
     const bm_table_kept kept = {.path = here.path,
                                 .parquet = here.parquet,

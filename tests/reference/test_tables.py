@@ -505,8 +505,31 @@ def check_piped(runs, path):
         wrong.append("other rows are kept")
     if runs.program.run("dedup", path, "-o", "-", "--threshold", "0.6", "--device", "cpu").stdout != harness.read_file(piped, kept):
         wrong.append("other rows on stdout")
-    if runs.program.run("dedup", path, path, "-o", "-", expect=2).stdout:
-        wrong.append("two tables as one stream")
+    return ", ".join(wrong)
+
+
+def check_one_stream(runs, make, read, ending):
+    """Several tables on stdout: the rows that kept/ has otherwise, as one table; of one nothing stays, one cannot be read. Another schema is refused."""
+    folder, out, wrong = runs.place("parts"), runs.place(), []
+    os.mkdir(folder)
+    names = ["a", "again", "b"]
+    paths = [make(runs.base.slice(at, 75), os.path.join(folder, name + ending)) for name, at in zip(names, (0, 0, 75))]
+    how = ["--threshold", "0.6", "--device", "cpu", "--duplicate-ids", "number"]
+    runs.program.run("dedup", *paths, "-o", out, *how)
+    kept = [read(os.path.join(out, "kept", name + ending)) for name in names]
+    if kept[1].num_rows != sum(not text for text in kept[1]["text"].to_pylist()) or not kept[2].num_rows:
+        return f"kept/ has {[t.num_rows for t in kept]} rows"
+    broken = runs.put(os.path.join(folder, "broken" + ending), harness.read_file(paths[0])[:12])
+    for inputs, more in ((paths, ["--memory", "64M"]), (paths, ["--threads", 1]), ([*paths[:2], broken, paths[2]], ["--on-error", "skip"])):
+        got = runs.program.run("dedup", *inputs, "-o", "-", *how, *more).stdout
+        if not read(pa.BufferReader(got)).equals(pa.concat_tables(kept)):
+            wrong.append(f"other rows on stdout: {more}")
+    for table, words in ((runs.base.set_column(2, "n", runs.base["n"].cast(pa.string())), "'n: string' in place of 'n: int16'"),
+                         (runs.base.select(["id", "text"]), "'no column' in place of 'n: int16'")):
+        other = make(table, os.path.join(folder, "other" + ending))
+        done = runs.program.run("dedup", paths[0], other, "-o", "-", *how, expect=2)
+        if done.stdout or f"{other}: the schema is not that of {paths[0]}: {words}" not in done.stderr.decode():
+            wrong.append(f"another schema: {done.stderr}")
     return ", ".join(wrong)
 
 
@@ -709,6 +732,9 @@ def main():
             runs, arrow, lambda p: ipc.open_file(p).read_all()))
         for name, path in (("Parquet", parquet), ("IPC, a file", arrow), ("IPC, a stream", os.path.join(folder, "s.arrow"))):
             claims.attempt(f"{name}, on standard input: as the file", lambda: check_piped(runs, path))
+        for name, make, read, ending in (("Parquet", write, pq.read_table, ".parquet"),
+                                         ("IPC", write_ipc, lambda p: ipc.open_file(p).read_all(), ".arrow")):
+            claims.attempt(f"{name}: several files as one on stdout", lambda: check_one_stream(runs, make, read, ending))
         for codec in ("zstd", "lz4", None):
             for stream in (False, True):
                 claims.attempt(f"IPC, {'a stream' if stream else 'a file'}, {codec}: kept rows compressed as they were",

@@ -53,6 +53,8 @@ Test(tables, without_the_library_say_so)
     cr_expect_str_eq(err.file, "x.parquet");
     cr_expect_not_null(strstr(err.message, "bandmill-parquet"), "%s", err.message);
     cr_expect_not_null(strstr(err.message, "pip install './python[parquet]'"), "%s", err.message);
-    cr_assert_eq(bm_table_keep("x.arrow", &(bm_table_kept){.path = "x"}, &err), BM_ERR_INPUT);
+    cr_assert_eq(
+        bm_table_keep((const char *const[]){"x.arrow"}, &(bm_table_kept){.path = "x"}, &err),
+        BM_ERR_INPUT);
     cr_expect_not_null(strstr(err.message, "an Arrow"), "%s", err.message);
 }
