@@ -34,6 +34,7 @@ from bandmill._keywords import (
     OnError,
     Path,
     Paths,
+    Preset,
     Progress,
     Scheme,
     Short,
@@ -339,6 +340,7 @@ def sign(
     stopwords: Path | None = None,
     bag: bool = False,
     weights: Weights | None = None,
+    preset: Preset | None = None,
     perms: int | None = None,
     seed: int | None = None,
     scheme: Scheme | None = None,
@@ -370,6 +372,7 @@ def sign(
     Returns Signatures. Raises Error.
     """
     k = dict(locals())
+    k["band_keys"] = any(k[name] is not None for name in ("threshold", "recall", "bands"))  # a preset asks for none
     call, held = Call(progress), Call()
     source = Source(data, held, paths)
     made = _sign_in_memory(call, source, k)
@@ -382,7 +385,7 @@ def sign(
         o = new("sign")
         fill(o, call, source, k)
         o.output.path = call.text(work / "signatures")
-        o.band_keys = _wants_keys(k)
+        o.band_keys = k["band_keys"]
         fill_shard(o, k)
         _run(call, lib.bm_job_sign, o)
         (work / "signatures").rename(work / "s")
@@ -392,17 +395,13 @@ def sign(
     return _Owned(work / "s", work)
 
 
-def _wants_keys(k: dict[str, Any]) -> bool:
-    return any(k[name] is not None for name in ("threshold", "recall", "bands"))
-
-
 def _sign_in_memory(call: Call, source: Source, k: dict[str, Any]) -> Signatures | None:
     """None: it takes a job with files, and the source is as it was."""
     if source.stream is None:
         return None
     o = new("sign")
     fill(o, call, source, k)
-    o.band_keys = _wants_keys(k)
+    o.band_keys = k["band_keys"]
     fill_shard(o, k)
     out = ffi.new("bm_signed **")
     try:
@@ -655,7 +654,7 @@ def dedup(
     id: str | None = None,
     *,
     paths: Paths = None,
-    threshold: float = 0.8,
+    threshold: float | None = None,
     recall: float | None = None,
     cluster: Cluster = "components",
     keep: str = "first",
@@ -676,6 +675,7 @@ def dedup(
     stopwords: Path | None = None,
     bag: bool = False,
     weights: Weights | None = None,
+    preset: Preset | None = None,
     perms: int | None = None,
     seed: int | None = None,
     scheme: Scheme | None = None,
@@ -775,7 +775,7 @@ def pairs(
     id: str | None = None,
     *,
     paths: Paths = None,
-    threshold: float = 0.8,
+    threshold: float | None = None,
     recall: float | None = None,
     candidates: Candidates | None = None,
     measure: Measure = "jaccard",
@@ -794,6 +794,7 @@ def pairs(
     stopwords: Path | None = None,
     bag: bool = False,
     weights: Weights | None = None,
+    preset: Preset | None = None,
     perms: int | None = None,
     seed: int | None = None,
     scheme: Scheme | None = None,
@@ -941,9 +942,10 @@ def tune(
     id: str | None = None,
     *,
     paths: Paths = None,
-    threshold: float = 0.8,
+    threshold: float | None = None,
     recall: float | None = None,
     ceiling: dict[float, float] | None = None,
+    preset: Preset | None = None,
     perms: int | None = None,
     bands: int | None = None,
     rows: int | None = None,
@@ -981,16 +983,17 @@ def tune(
     call = Call(progress)
     o = new("tune")
     fill(o, call, Source(data, call, paths) if data is not None or paths is not None else None, k)
-    o.perms = number(perms, "perms", least=1) if perms is not None else 0
+    o.perms = number(k["perms"], "perms", least=1) if k["perms"] is not None else 0
     if ceiling:
         if not isinstance(ceiling, dict) or len(ceiling) != 1:
             raise Error(f"ceiling {ceiling!r} (one similarity and its probability: {{0.05: 0.006}})", field="ceiling")
         at, most = next(iter(ceiling.items()))
         o.ceiling_similarity, o.ceiling_probability = share(at, "ceiling"), share(most, "ceiling")
-    if seed is not None:
-        o.seed = number(seed, "seed")
+    if k["seed"] is not None:
+        o.seed = number(k["seed"], "seed")
     o.sample, o.svg, o.force = number(sample, "sample", 2**64 - 1), call.text(svg), force
-    kinds = [shingle] if isinstance(shingle, str) or shingle is None else list(shingle)
+    asked = k["shingle"]
+    kinds = [asked] if isinstance(asked, str) or asked is None else list(asked)
     texts = call.keep(ffi.new("bm_text_options[]", len(kinds)))
     for i, kind in enumerate(kinds):
         usual = new("sign")  # alive until it is copied

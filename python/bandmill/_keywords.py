@@ -26,6 +26,7 @@ InvalidUtf8 = Literal["replace", "error"]
 Kept = Literal["same", "none", "gz", "zst", "no"]
 Measure = Literal["jaccard", "containment"]
 OnError = Literal["fail", "skip"]
+Preset = Literal["datasketch", "datatrove", "nemo", "text-dedup", "lance", "slimpajama", "SEDD"]
 Scheme = Literal["affine32", "oph", "cws", "legacy", "text-dedup", "nemo", "lance", "affine64", "datatrove"]
 Short = Literal["whole", "skip"]
 Store = Literal["sets", "signatures"]
@@ -42,7 +43,7 @@ LINES = {
     "id": 'field or column of the id, or "none" ("id", where there is one)',
     "paths": "in place of data: a path, or a list of them, of whatever type",
     "path": "directory of the index",
-    "threshold": "least similarity of a pair",
+    "threshold": "least similarity of a pair (0.8, or that of the preset)",
     "recall": "chance that a pair at the threshold is found (0.95)",
     "cluster": '"components" or "star": how pairs become groups',
     "keep": "which document of a group stays: first, last, longest, shortest, max:FIELD, min:FIELD, order:FIELD=A|B|C, "
@@ -77,6 +78,7 @@ LINES = {
     "sorted": "hashes ascend",
     "perms": "permutations, words of a signature (128)",
     "seed": "seed of the permutations, and of samples (1, or that of the scheme)",
+    "preset": "shingles, hash, scheme, perms, bands and rows of another tool, where no keyword says otherwise (none)",
     "scheme": 'how signatures are made: "affine32", "oph", or as other tools make them ("affine32")',
     "hash": 'hash of a shingle: "xxh3", "xxh64", "sha1" or "murmur3" (that of the scheme)',
     "bands": "bands, with rows (a plan by threshold and recall)",
@@ -101,6 +103,9 @@ LINES = {
     "temp_dir": "where work lies meanwhile (in memory where that is known to suffice, or the system's place)",
     "progress": "True: percent and the time left, where tqdm is installed; or a function of (stage, done, total, unit): a "
     'word, two numbers of what unit names, as "bytes" (a total of 0: not known), and that word; what it raises ends the job',
+    "queries": "documents of any kind, as data",
+    "targets": "documents to look in, of any kind; text, id and what says how files are read hold for them too",
+    "index": "in place of targets: the directory of an index, in which the other keywords are fixed",
     "signatures": "what `sign` returned, or the directory of it",
     "to": "the tool, or the form, that they are written for",
     "what": '"signatures", or "bands": keys of bands',

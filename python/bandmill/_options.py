@@ -6,9 +6,9 @@ import operator
 import re
 from typing import Any
 
-from bandmill._call import Call
+from bandmill._call import LOG, Call
 from bandmill._data import Source
-from bandmill._errors import Error
+from bandmill._errors import Error, text_of
 from bandmill._native import ffi, lib
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
@@ -79,6 +79,36 @@ def fill_sketch(o: Any, k: dict[str, Any]) -> None:
         o.scheme = word(lib.BM_OPTION_SCHEME, scheme, "scheme")
         if k.get("seed") is None:
             o.seed = lib.bm_scheme_seed(o.scheme)
+
+
+def fill_preset(k: dict[str, Any]) -> None:
+    """Keywords of a preset where none was given, by the rules of the program (src/cli/presets.c)."""
+    name = k.get("preset")
+    if name is None:
+        return
+    presets = {text_of(p.name): p for p in (lib.cli_presets[i] for i in range(lib.CLI_N_PRESETS))}
+    if name not in presets:
+        raise Error(f"preset {name!r} ({', '.join(presets)})", field="preset")
+    p = presets[name]
+    LOG.info("preset %s: %s", name, text_of(p.note))
+    own: dict[str, Any] = {"perms": p.perms}
+    if p.shingle_k:
+        steps = [_word_of(lib.BM_OPTION_NORMALIZE, i) for i in range(32) if p.normalize >> i & 1]
+        shingle = f"{_word_of(lib.BM_OPTION_SHINGLE, p.shingle)}:{p.shingle_k}"
+        own.update(shingle=shingle, words=_word_of(lib.BM_OPTION_WORDS, p.words), normalize=steps)
+    if k.get("scheme") is None:
+        own.update(scheme=_word_of(lib.BM_OPTION_SCHEME, p.scheme), hash=_word_of(lib.BM_OPTION_HASH, p.hash))
+        own["seed"] = lib.bm_scheme_seed(p.scheme)
+    by_hand = k.get("bands") is not None or k.get("rows") is not None
+    if p.threshold and not by_hand:
+        own["threshold"] = p.threshold
+    if p.bands and k.get("recall") is None and (by_hand or p.bands * p.rows <= (k.get("perms") or p.perms)):
+        own.update(bands=p.bands, rows=p.rows)
+    k.update({field: value for field, value in own.items() if field in k and k[field] is None})
+
+
+def _word_of(option: int, value: int) -> str:
+    return text_of(lib.bm_option_word(option, value))
 
 
 def fill_hash(text: Any, sketch: Any, k: dict[str, Any]) -> None:
@@ -190,6 +220,7 @@ def fill_resources(o: Any, call: Call, k: dict[str, Any]) -> None:
 
 def fill(o: Any, call: Call, source: Source | None, k: dict[str, Any]) -> None:
     """Every part that a struct of options has."""
+    fill_preset(k)
     parts = {name for name, _ in ffi.typeof(o[0]).fields}
     if "input" in parts and source is not None:
         fill_input(o.input, call, source, k)

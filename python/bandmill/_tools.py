@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import pathlib
 import shutil
@@ -13,7 +14,28 @@ from bandmill._call import Call
 from bandmill._errors import Error
 from bandmill._index import Index
 from bandmill._jobs import Signatures, _run, _workplace
-from bandmill._keywords import Cluster, Exchange, Measure, Names, Path, Progress, Size, What, described
+from bandmill._keywords import (
+    Cluster,
+    DuplicateIds,
+    Exchange,
+    Format,
+    Hash,
+    Header,
+    InvalidUtf8,
+    Measure,
+    Names,
+    OnError,
+    Path,
+    Preset,
+    Progress,
+    Scheme,
+    Short,
+    Size,
+    Store,
+    What,
+    Words,
+    described,
+)
 from bandmill._native import ffi, lib
 from bandmill._options import fill, new, share, word
 
@@ -104,6 +126,7 @@ def export(
     return pathlib.Path(output)
 
 
+@described
 def query(
     queries: Any = None,
     text: Names = "text",
@@ -113,29 +136,60 @@ def query(
     index: Path | None = None,
     top: int = 0,
     threshold: float | None = None,
+    recall: float | None = None,
     skip_same_id: bool = False,
     measure: Measure = "jaccard",
+    store: Store = "sets",
+    shingle: str | None = None,
+    words: Words | None = None,
+    normalize: Names = None,
+    short: Short | None = None,
+    stopwords: Path | None = None,
+    bag: bool = False,
+    preset: Preset | None = None,
+    perms: int | None = None,
+    seed: int | None = None,
+    scheme: Scheme | None = None,
+    hash: Hash | None = None,
+    bands: int | None = None,
+    rows: int | None = None,
+    format: Format | None = None,
+    header: Header | None = None,
+    delimiter: str | None = None,
+    include: Names = None,
+    exclude: Names = None,
+    duplicate_ids: DuplicateIds | None = None,
+    on_error: OnError | None = None,
+    max_errors: int | None = None,
+    invalid_utf8: InvalidUtf8 | None = None,
+    max_doc_bytes: Size = None,
+    device: str | None = "auto",
+    cpu: str | None = None,
+    threads: int = 0,
+    memory: Size = None,
+    batch_docs: int = 0,
+    temp_dir: Path | None = None,
     progress: Progress = False,
-    **options: Any,
 ) -> pa.Table:
     """For each query the documents of ``targets``, or of an ``index``, that reach the threshold, the best first. Raises Error.
 
-    ``targets``: documents of any kind that `Index.build` takes, whose ``text`` and ``id`` are named as those of the queries.
-    ``options``: how they are cut, signed and planned, as in `Index.build`. The others are those of `Index.query`.
-
     Returns a table of query, target, jaccard (or containment).
     """
-    asked: dict[str, Any] = {"top": top, "skip_same_id": skip_same_id, "measure": measure, "progress": progress}
+    k = {name: value for name, value in locals().items() if name not in ("queries", "text", "id", "targets", "index")}
     if (targets is None) == (index is None):
         raise Error("query takes targets= or index=", field="targets")
+    asked = {name: k.pop(name) for name in ("top", "skip_same_id", "measure")}
     if index is not None:
-        if options:
-            raise Error(f"{next(iter(options))} is fixed in the index", field=next(iter(options)))
-        with Index.open(index) as known:
-            return known.query(queries, text, id, threshold=threshold, **asked)
-    work = _workplace(options.get("temp_dir"), None)
+        taken, usual = inspect.signature(Index.query).parameters, inspect.signature(query).parameters
+        for name in k.keys() - taken.keys() - {"threads", "cpu"}:
+            if k[name] != usual[name].default:
+                raise Error(f"{name} is fixed in the index", field=name)
+        with Index.open(index, threads=threads) as known:
+            return known.query(queries, text, id, **asked, **{name: k[name] for name in k.keys() & taken.keys()})
+    asked.update({name: k[name] for name in ("format", "header", "delimiter", "include", "exclude", "progress")})
+    work = _workplace(temp_dir, None)
     try:
-        with Index.build(work / "i", targets, text, id, threshold=threshold, progress=progress, **options) as known:
+        with Index.build(work / "i", targets, text, id, **k) as known:
             return known.query(queries, text, id, **asked)
     finally:
         shutil.rmtree(work, ignore_errors=True)

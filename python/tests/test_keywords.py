@@ -26,7 +26,6 @@ ONLY_PROGRAM = {  # and why no call has it
     ),
     **dict.fromkeys(("files_from", "null"), "paths= takes a list"),
     "report": "the result has report",
-    "preset": "several options at once; `bandmill help` lists them",
     "follow": "a call answers at once",
 }
 ONLY_PROGRAM_OF = {
@@ -52,6 +51,7 @@ ONLY_PROGRAM_OF = {
             "scheme",
             "perms",
             "seed",
+            "preset",
             "bands",
             "rows",
             *more,
@@ -108,6 +108,53 @@ def test_every_keyword_has_its_line_with_its_default(function):
         if parameter.default not in (None, inspect.Parameter.empty):
             assert found[name].endswith(f" ({parameter.default!r})"), name
     assert set(_keywords.LINES) >= set(found)
+
+
+def test_query_has_the_keywords_of_the_index_and_of_its_answers():
+    own = parameters("index build").keys() | {"targets", "index", "queries", "top", "skip_same_id", "measure"}
+    left_out = {"data", "path", "paths", "force", "sources", "offsets"}  # the index goes with the call
+    assert set(inspect.signature(bandmill.query).parameters) == own - left_out
+
+
+PRESETS = ["datasketch", "datatrove", "nemo", "text-dedup", "lance", "slimpajama", "SEDD"]
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_is_the_programs(name, table, jsonl, program, tmp_path, caplog):
+    how = {"device": "cpu", "preset": name}
+    program("sign", jsonl, "-o", tmp_path / "s", "--preset", name, "--device", "cpu")
+    theirs = bandmill.load(tmp_path / "s")
+    for data in (table, jsonl):
+        with caplog.at_level("INFO", "bandmill"):
+            ours = bandmill.sign(data, **how)
+        assert (ours.signatures == theirs.signatures).all()
+        assert any(f"preset {name}: " in line for line in caplog.messages)
+        with pytest.raises(bandmill.Error, match="no band keys"):
+            _ = ours.band_keys
+    assert (ours.manifest["provenance"], ours.manifest["plan"]) == (theirs.manifest["provenance"], theirs.manifest["plan"])
+    program("dedup", jsonl, "-o", tmp_path / "d", "--preset", name, "--device", "cpu")
+    report = json.loads((tmp_path / "d" / "report.json").read_text(encoding="utf-8"))
+    assert bandmill.dedup(table, **how).report["plan"] == report["plan"]
+    assert json.loads(program("tune", "--preset", name, "--json")) == bandmill.tune(preset=name)
+
+
+def test_keywords_beside_a_preset_win(jsonl, program, tmp_path):
+    for i, (options, keywords) in enumerate(
+        (
+            (["lance", "--seed", "5", "--perms", "64"], {"preset": "lance", "seed": 5, "perms": 64}),
+            (["nemo", "--scheme", "affine32"], {"preset": "nemo", "scheme": "affine32"}),
+            (["datatrove", "--recall", "0.9"], {"preset": "datatrove", "recall": 0.9}),
+            (["text-dedup", "--threshold", "0.8"], {"preset": "text-dedup", "threshold": 0.8}),
+            (["nemo", "--bands", "10", "--rows", "13"], {"preset": "nemo", "bands": 10, "rows": 13}),
+        )
+    ):
+        program("dedup", jsonl, "-o", tmp_path / str(i), "--device", "cpu", "--preset", *options)
+        report = json.loads((tmp_path / str(i) / "report.json").read_text(encoding="utf-8"))
+        ours = bandmill.dedup(jsonl, device="cpu", **keywords).report
+        assert (ours["plan"], ours["provenance"]) == (report["plan"], report["provenance"])
+    with pytest.raises(bandmill.Error, match=r"preset 'spark' \(datasketch, ") as e:
+        bandmill.sign(["a"], preset="spark")
+    assert e.value.field == "preset"
 
 
 def test_files_are_read_as_keywords_say(tmp_path):

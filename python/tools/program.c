@@ -3,6 +3,8 @@
 #include <locale.h>
 #include <stdlib.h>
 
+#include "cli/presets.h" /* which preset= takes */
+
 int bm_program_main(int argc, char **argv);
 
 /* Does not return: what the program's end does (buffers, handlers of drivers) is done, and Python,
