@@ -1,13 +1,11 @@
-/* group.c -- bm_group_components and bm_group_stars: from a list of pairs to groups.
+/* group.c -- bm_group_pairs: from a list of pairs to labels, the document that is kept of each group,
+ * and the members of each.
  *
- * What comes in is checked before the labels are touched; the rest is done by lsh/groups.h and
- * lsh/groups.h.
+ * The rules are those of `dedup` (docs/pairing.md), and so is the result, where the pairs are the
+ * same. The pairs are checked before anything is filled; the rest is done by lsh/groups.h. Memory:
+ * some 24 bytes a document. One thread.
  *
- * Pure functions; any thread.
- *
- * Tests: tests/unit/inmem/test_group.c, tests/unit/inmem/test_group_pairs.c */
-#include "inmem/group.h"
-
+ * Tests: tests/unit/inmem/test_group_pairs.c */
 #include <bandmill/sketch.h>
 
 #include <stdlib.h>
@@ -31,10 +29,10 @@ static bm_status check_pairs(bm_pair_list list, bm_error *err)
     return BM_OK;
 }
 
-bm_status bm_group_components(bm_pair_list list, uint32_t *labels, bm_error *err)
+/* labels[i]: the smallest document of i's component. */
+static bm_status label_components(bm_pair_list list, uint32_t *labels, bm_error *err)
 {
     bm_union_find sets;
-    BM_TRY(check_pairs(list, err));
     BM_TRY(bm_union_find_init(&sets, list.n_docs, err));
     for (size_t i = 0; i < list.n; i++)
         bm_union_find_link(&sets, list.pairs[i].a, list.pairs[i].b);
@@ -43,40 +41,6 @@ bm_status bm_group_components(bm_pair_list list, uint32_t *labels, bm_error *err
     bm_union_find_reset(&sets);
     return BM_OK;
 }
-
-static bm_status check_order(const uint32_t *order, size_t n_docs, bm_error *err)
-{
-    if (order == NULL)
-        return BM_OK;
-    uint8_t *seen = bm_alloc_zero(n_docs, sizeof *seen);
-    if (seen == NULL)
-        return bm_fail_nomem(err, n_docs);
-    bm_status status = BM_OK;
-    for (size_t i = 0; i < n_docs; i++) {
-        if (order[i] >= n_docs || seen[order[i]] != 0)
-            BM_TRY_OUT(bm_fail(err, BM_ERR_INPUT,
-                               "place %zu of the order is document %u (each of %zu once, from 0)",
-                               i, order[i], n_docs));
-        else
-            seen[order[i]] = 1;
-    }
-out:
-    bm_free(seen);
-    return status;
-}
-
-bm_status bm_group_stars(bm_pair_list list, const uint32_t *order, uint32_t *labels, bm_error *err)
-{
-    BM_TRY(check_pairs(list, err));
-    BM_TRY(check_order(order, list.n_docs, err));
-    return bm_stars(list, order, labels, err);
-}
-
-/* group_pairs -- bm_group_pairs: labels, the document that is kept of each group, and the members
- * of each.
- *
- * The rules are those of `dedup` (docs/pairing.md), and so is the result, where the pairs are the
- * same. Memory: some 24 bytes a document, and what group.c needs. One thread. */
 
 struct bm_groups {
     uint32_t *kept, *labels;
@@ -144,14 +108,15 @@ static bm_status find_kept(const bm_group_options *options, const bm_pair *pairs
         .first = options->sizes, .stride = sizeof(uint64_t), .width = sizeof(uint64_t)};
     bm_keep_rank rank;
     bm_turns turns = {0};
+    BM_TRY(check_pairs(list, err));
     BM_TRY(bm_keep_rank_of_rule(options->keep, &sizes, n, &rank, err));
     bm_status status = BM_OK;
     if (options->cluster == BM_CLUSTER_COMPONENTS) {
-        BM_TRY_OUT(bm_group_components(list, g->kept, err));
+        BM_TRY_OUT(label_components(list, g->kept, err));
         prefer(&rank, g->kept, n, g->labels);
     } else {
         BM_TRY_OUT(bm_turns_make(&rank, NULL, n, &turns, err));
-        status = bm_group_stars(list, turns.order, g->kept, err);
+        status = bm_stars(list, turns.order, g->kept, err);
     }
 out:
     bm_turns_reset(&turns);

@@ -20,7 +20,6 @@
 #include "base/error.h"
 #include "base/meter.h"
 #include "base/sized_struct.h"
-#include "inmem/group.h"
 #include "jobs/cluster_groups.h"
 #include "json/json_write.h"
 #include "lsh/groups.h"

@@ -10,8 +10,8 @@
  *
  * Pure functions; any thread.
  *
- * Tests: tests/unit/lsh/test_band_curve.c, tests/unit/lsh/test_band_plan.c,
- *        tests/unit/lsh/test_plan_list.c */
+ * Tests: tests/reference/test_tune.py, tests/unit/lsh/test_band_curve.c,
+ *        tests/unit/lsh/test_band_plan.c */
 #include "lsh/band_plan.h"
 
 #include <bandmill/sketch.h>
@@ -167,7 +167,7 @@ bm_status bm_band_plan_fixed(const bm_band_plan *wanted, bm_band_plan *out, bm_e
  * have
  * the least permutations of all.
  *
- * Pure functions; any thread. Tests: tests/unit/lsh/test_plan_list.c */
+ * Pure functions; any thread. Tests: tests/reference/test_tune.py */
 
 /* Rows after which the search for the least permutations is given up: thresholds so close to 1, or
  * to the ceiling's similarity, are nobody's. */

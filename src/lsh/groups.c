@@ -1,6 +1,6 @@
 /* groups.c -- verified pairs become groups.
  *
- * Tests: tests/unit/lsh/test_keep_rank.c, tests/unit/lsh/test_pair_groups.c,
+ * Tests: tests/reference/test_cluster.py, tests/reference/test_keep.py,
  *        tests/unit/lsh/test_stars.c, tests/unit/lsh/test_union_find.c,
  *        tests/unit/match/test_match_stars.c */
 #include "lsh/groups.h"

@@ -7,9 +7,8 @@
  *
  * Pure; read by any number of threads once built.
  *
- * Tests: tests/unit/lsh/test_bridges.c, tests/unit/lsh/test_link_graph.c,
- *        tests/unit/lsh/test_min_cut.c, tests/unit/lsh/test_neighbours.c,
- *        tests/unit/lsh/test_shortest_chain.c */
+ * Tests: tests/reference/test_groups.py, tests/unit/lsh/test_link_graph.c,
+ *        tests/unit/lsh/test_neighbours.c */
 #include "lsh/link_graph.h"
 
 #include <math.h>

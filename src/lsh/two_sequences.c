@@ -1,8 +1,7 @@
 /* two_sequences.c -- two sequences beside each other: their longest common run, their edit
  * distance.
  *
- * Tests: tests/reference/test_measure.py, tests/unit/lsh/test_common_run.c,
- *        tests/unit/lsh/test_edit_distance.c */
+ * Tests: tests/reference/test_measure.py, tests/unit/lsh/test_edit_distance.c */
 #include "lsh/two_sequences.h"
 
 #include <string.h>

@@ -1,10 +1,10 @@
 /* edges.c -- verification in parallel over one chunk at a time; edges and groups change between
  * chunks only.
  *
- * Tests: tests/reference/test_contained.py, tests/reference/test_lost.py,
+ * Tests: tests/reference/test_against.py, tests/reference/test_contained.py,
+ *        tests/reference/test_lost.py,
  *        tests/unit/job/test_corpus_spill.c, tests/unit/match/test_grouping.c,
- *        tests/unit/match/test_holders.c, tests/unit/match/test_known.c,
- *        tests/unit/match/test_lost_shingles.c, tests/unit/match/test_match_all_pairs.c,
+ *        tests/unit/match/test_known.c, tests/unit/match/test_match_all_pairs.c,
  *        tests/unit/match/test_match_stars.c, tests/unit/match/test_turn_links.c */
 #include "match/edges.h"
 

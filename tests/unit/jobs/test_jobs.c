@@ -1,5 +1,5 @@
-/* Whole jobs in one process: the same bytes for any threads and batches, cancelling, the memory
- * bound, what is left behind. */
+/* Whole jobs in one process: cancelling, the memory bound, what is left behind. That outputs are the
+ * same bytes for any threads and batches is shown by tests/identity. */
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <stdatomic.h>
@@ -67,63 +67,6 @@ static char *read_file(const place *p, const char *name, size_t *len)
     cr_assert_eq(fread(data, 1, *len, file), *len);
     fclose(file);
     return data;
-}
-
-static void same_for_all(run_fn run, const char *const *names, size_t n_names)
-{
-    static const uint32_t threads[] = {1, 2, 5};
-    static const uint32_t batches[] = {0, 1, 7, 1000};
-    place p;
-    make_place(&p);
-    const char *paths[] = {p.input};
-    char *first[8] = {0};
-    size_t first_len[8] = {0};
-    for (size_t t = 0; t < 3; t++) {
-        for (size_t b = 0; b < 4; b++) {
-            bm_dedup_options job;
-            bm_summary *summary;
-            bm_error err = {0};
-            init_job(&job, &p, paths);
-            job.resources.threads = threads[t];
-            job.resources.batch_docs = batches[b];
-            job.write_pairs = true;
-            cr_assert_eq(run(&job, &summary, &err), BM_OK, "%s", err.message);
-            cr_assert_eq(bm_summary_counts(summary)->documents, N_DOCS);
-            bm_summary_free(summary);
-            for (size_t i = 0; i < n_names; i++) {
-                size_t len;
-                char *data = read_file(&p, names[i], &len);
-                if (first[i] == NULL) {
-                    first[i] = data;
-                    first_len[i] = len;
-                    continue;
-                }
-                cr_assert_eq(len, first_len[i], "%s with %u threads, batches of %u", names[i],
-                             threads[t], batches[b]);
-                cr_assert_eq(memcmp(data, first[i], len), 0, "%s with %u threads, batches of %u",
-                             names[i], threads[t], batches[b]);
-                free(data);
-            }
-        }
-    }
-    for (size_t i = 0; i < n_names; i++)
-        free(first[i]);
-    remove_place(&p);
-}
-
-Test(jobs, sign_writes_the_same_bytes_for_any_threads_and_batches)
-{
-    static const char *const names[] = {"signatures.npy", "band_keys.npy",    "n_shingles.npy",
-                                        "n_bytes.npy",    "content_hash.npy", "ids.txt",
-                                        "sources.tsv"};
-    same_for_all(sign_with_keys, names, 7);
-}
-
-Test(jobs, dedup_writes_the_same_bytes_for_any_threads_and_batches)
-{
-    static const char *const names[] = {"groups.jsonl", "removed.tsv", "kept.jsonl", "pairs.tsv",
-                                        "sources.tsv"};
-    same_for_all(bm_job_dedup, names, 5);
 }
 
 static void remove_output(const place *p)
@@ -343,41 +286,4 @@ Test(jobs, the_report_has_the_command_that_was_handed_in_and_else_none)
         bm_summary_free(summary);
         remove_place(&p);
     }
-}
-
-Test(jobs, options_out_of_range_are_usage_errors_that_say_what_was_expected)
-{
-    static const char *const paths[] = {"/nonexistent"};
-    bm_error err = {0};
-    bm_summary *summary = NULL;
-    bm_sign_options sign;
-    bm_dedup_options job;
-    bm_sign_options_init(&sign);
-    sign.output.path = "/tmp/bm_never_made";
-    cr_assert_eq(bm_job_sign(&sign, &summary, &err), BM_ERR_USAGE, "no input");
-    sign.input.paths = paths;
-    sign.input.n_paths = 1;
-    sign.sketch.perms = 1025;
-    cr_assert_eq(bm_job_sign(&sign, &summary, &err), BM_ERR_USAGE);
-    cr_assert_not_null(strstr(err.message, "1025"));
-    sign.sketch.perms = 128;
-    sign.text.shingle_k = 0;
-    cr_assert_eq(bm_job_sign(&sign, &summary, &err), BM_ERR_USAGE);
-    bm_dedup_options_init(&job);
-    job.input = sign.input;
-    job.sketch = sign.sketch;
-    job.output = sign.output;
-    job.bands.threshold = 1.5;
-    cr_assert_eq(bm_job_dedup(&job, &summary, &err), BM_ERR_USAGE);
-    job.bands.threshold = 0.8;
-    job.bands.bands = 4;
-    cr_assert_eq(bm_job_dedup(&job, &summary, &err), BM_ERR_USAGE);
-    job.bands.bands = 0;
-    job.device.cpu = "pentium";
-    cr_assert_eq(bm_job_dedup(&job, &summary, &err), BM_ERR_USAGE);
-    job.device.cpu = NULL;
-    job.output.path = NULL;
-    cr_assert_eq(bm_job_dedup(&job, &summary, &err), BM_ERR_USAGE, "no output");
-    job.output.path = "/tmp/bm_never_made";
-    cr_assert_eq(bm_job_dedup(&job, &summary, &err), BM_ERR_IO, "no such input: %s", err.message);
 }

@@ -1,5 +1,50 @@
-/* test_link_graph.c -- adjacency against a plain list of pairs. */
-#include "graph_model.h"
+/* test_link_graph.c -- adjacency against a plain list of pairs; long chains. Chains, cuts and bridges
+ * of other graphs are compared with SciPy's in tests/reference/test_groups.py. */
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lsh/link_graph.h"
+
+enum { MODEL_DOCS = 40, MODEL_PAIRS = 400 };
+
+typedef struct graph_model {
+    uint32_t n_docs;
+    size_t n_pairs;
+    bm_pair pairs[MODEL_PAIRS];
+    uint64_t state;
+} graph_model;
+
+static uint32_t model_draw(graph_model *m, uint32_t below)
+{
+    m->state = m->state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (uint32_t)((m->state >> 33) % below);
+}
+
+/* `n_pairs` pairs of different documents; `repeats`: the same two may come again, either way round.
+ * Similarities are few, so that there are ties; one in twenty is not known. */
+static void model_make(graph_model *m, uint32_t n_docs, size_t n_pairs, bool repeats)
+{
+    bool there[MODEL_DOCS][MODEL_DOCS] = {{false}};
+    m->n_docs = n_docs;
+    m->n_pairs = 0;
+    for (size_t tries = 0; m->n_pairs < n_pairs && tries < 4 * n_pairs; tries++) {
+        uint32_t a = model_draw(m, n_docs), b = model_draw(m, n_docs);
+        if (a == b || (!repeats && (there[a][b] || there[b][a])))
+            continue;
+        there[a][b] = true;
+        double similarity = model_draw(m, 20) == 0 ? NAN : .5 + model_draw(m, 4) / 8.0;
+        m->pairs[m->n_pairs++] = (bm_pair){a, b, similarity};
+    }
+}
+
+static void model_open(const graph_model *m, bm_link_graph *out)
+{
+    bm_error err = {0};
+    cr_assert_eq(bm_link_graph_init(out, m->pairs, m->n_pairs, m->n_docs, &err), BM_OK, "%s",
+                 err.message);
+}
 
 Test(link_graph, neighbours_are_those_of_the_pairs_in_ascending_order)
 {
@@ -69,5 +114,50 @@ Test(link_graph, a_graph_without_documents_or_pairs_is_one)
     bm_link_graph_reset(&g);
     cr_assert_eq(bm_link_graph_init(&g, NULL, 0, 3, NULL), BM_OK);
     cr_assert_eq(bm_link_graph_find(&g, 0, 2), SIZE_MAX);
+    bm_link_graph_reset(&g);
+}
+
+Test(link_graph, a_chain_of_a_million_links_is_walked_without_recursion)
+{
+    enum { LONG = 1000000 };
+    bm_pair *pairs = malloc(LONG * sizeof *pairs);
+    for (uint32_t i = 0; i < LONG; i++)
+        pairs[i] = (bm_pair){i, i + 1, i == 777777 ? .8 : .9};
+    bm_link_graph g;
+    bm_chain chain;
+    bm_bridges found;
+    bm_cut cut;
+    cr_assert_eq(bm_link_graph_init(&g, pairs, LONG, LONG + 1, NULL), BM_OK);
+    cr_assert_eq(bm_shortest_chain(&g, LONG, 0, &chain, NULL), BM_OK);
+    cr_expect_eq(chain.n_links, LONG);
+    cr_expect(chain.docs[0] == LONG && chain.docs[LONG] == 0);
+    cr_expect_eq(chain.pairs[chain.weakest], 777777);
+    cr_assert_eq(bm_bridges_find(&g, &found, NULL), BM_OK);
+    cr_expect_eq(found.n_bridges, LONG);
+    cr_expect_eq(found.n_articulation_points, LONG - 1);
+    cr_expect_eq(found.bridges[10].n_a, 11);
+    cr_expect_eq(found.bridges[10].n_b, LONG - 10);
+    cr_assert_eq(bm_min_cut(&g, LONG, 0, &cut, NULL), BM_OK);
+    cr_expect_eq(cut.n, 1);
+    cr_expect_eq(cut.pairs[0], LONG - 1);
+    cr_expect_eq(cut.n_near, 1);
+    bm_chain_reset(&chain);
+    bm_bridges_reset(&found);
+    bm_cut_reset(&cut);
+    bm_link_graph_reset(&g);
+    free(pairs);
+}
+
+Test(link_graph, a_document_has_no_chain_to_itself_and_is_not_parted_from_itself)
+{
+    const bm_pair pair = {0, 1, .9};
+    bm_link_graph g;
+    bm_chain chain;
+    bm_cut cut;
+    cr_assert_eq(bm_link_graph_init(&g, &pair, 1, 3, NULL), BM_OK);
+    cr_assert_eq(bm_shortest_chain(&g, 1, 1, &chain, NULL), BM_OK);
+    cr_expect_eq(chain.n_links, 0);
+    cr_expect_eq(bm_min_cut(&g, 1, 1, &cut, NULL), BM_ERR_USAGE);
+    bm_chain_reset(&chain);
     bm_link_graph_reset(&g);
 }
