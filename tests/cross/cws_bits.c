@@ -119,13 +119,13 @@ static void check_document(size_t d)
         if (!bm_isa_available(rows[i].isa))
             continue;
         check(bm_native_cws.open(&params, 0, &choice.kept, NULL) == BM_OK &&
-                  bm_native_cws.lend(choice.kept, &choice.lent, NULL) == BM_OK,
+                  bm_native_cws.borrow(choice.kept, &choice.borrowed, NULL) == BM_OK,
               "memory", documents[d].what);
         for (int again = 0; again < 2; again++) { /* the second time all elements are known */
             bm_native_cws.sign_weighted(&choice, x, w, documents[d].n, words);
             check_words(d, words, bm_isa_name(rows[i].isa));
         }
-        bm_native_cws.take_back(choice.kept, choice.lent);
+        bm_native_cws.release(choice.kept, choice.borrowed);
         bm_native_cws.close(choice.kept);
     }
     bm_scheme_params_reset(&params);
