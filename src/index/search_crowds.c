@@ -217,18 +217,6 @@ out:
     return status;
 }
 
-/* The documents of the index that are in each crowd. */
-static bm_status list_numbers(crowds *c, bm_error *err)
-{
-    size_t n = 0, cap = 0;
-    BM_TRY(bm_new_zero(&c->numbers_begin, c->n + 1, err));
-    for (size_t i = 0; i < c->n; i++) {
-        BM_TRY(add_numbers(c, i, &n, &cap, err));
-        c->numbers_begin[i + 1] = n;
-    }
-    return BM_OK;
-}
-
 static bool has_number(const crowds *c, uint32_t crowd, uint32_t number)
 {
     const uint32_t *list = c->numbers + c->numbers_begin[crowd];
@@ -274,7 +262,13 @@ static bm_status gather(crowds *c, bm_error *err)
     BM_TRY_OUT(join_keys(c, &joined, err));
     BM_TRY_OUT(sort_keys(c, &joined, err));
     BM_TRY_OUT(list_docs(c, err));
-    BM_TRY_OUT(list_numbers(c, err));
+    /* The documents of the index that are in each crowd. */
+    size_t n = 0, cap = 0;
+    BM_TRY_OUT(bm_new_zero(&c->numbers_begin, c->n + 1, err));
+    for (size_t i = 0; i < c->n; i++) {
+        BM_TRY_OUT(add_numbers(c, i, &n, &cap, err));
+        c->numbers_begin[i + 1] = n;
+    }
     status = extract_extras(c, err);
 out:
     bm_union_find_reset(&joined);

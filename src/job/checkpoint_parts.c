@@ -265,13 +265,6 @@ static bm_status add_line(void *ctx, const char *line, bm_error *err)
     return bm_journal_add(ctx, line, err);
 }
 
-/* Add these lines to an empty journal. BM_ERR_IO, BM_ERR_NOMEM. */
-static bm_status checkpoint_identity_add(const bm_job_context *job, bm_journal *journal,
-                                         bm_error *err)
-{
-    return each_line(job, add_line, journal, err);
-}
-
 #define REPAIRED "repaired\t"
 
 typedef struct comparing {
@@ -431,15 +424,6 @@ bm_status bm_checkpoint_sets_find(bm_checkpoint *checkpoint, bm_error *err)
                                         strcmp(real, "/") == 0 ? "" : real, name);
     free(real);
     return status;
-}
-
-/* List that path in the marker, before the file is made; and the line of the journal that names it.
- */
-static bm_status checkpoint_sets_list(bm_checkpoint *checkpoint, bm_error *err)
-{
-    return checkpoint->sets_beside
-               ? BM_OK
-               : bm_out_dir_list_outside(checkpoint->dir, checkpoint->sets_path, err);
 }
 
 static bm_status checkpoint_sets_add_line(bm_checkpoint *checkpoint, bm_error *err)
@@ -882,17 +866,6 @@ static bm_source *source_at(bm_input_set *inputs, size_t i)
                                           : bm_input_set_offsets(inputs);
 }
 
-static bm_status put_sources(bm_input_set *inputs, const block_header *h, bm_buf *out,
-                             bm_error *err)
-{
-    for (size_t i = 0; i < h->n_sources; i++) {
-        const bm_source *source = source_at(inputs, i);
-        saved_source saved = {source->digest, source->bytes_read};
-        BM_TRY(bm_buf_add(out, &saved, sizeof saved, err));
-    }
-    return BM_OK;
-}
-
 static bm_status save_block(const bm_checkpoint_documents *what, const block_header *h,
                             size_t first_skipped, size_t *keep_at, bm_buf *out, bm_error *err)
 {
@@ -903,7 +876,11 @@ static bm_status save_block(const bm_checkpoint_documents *what, const block_hea
     BM_TRY(put_copies(what->corpus, h, out, err));
     BM_TRY(pad(out, err));
     BM_TRY(put_keys(what->corpus, h, out, err));
-    BM_TRY(put_sources(what->inputs, h, out, err));
+    for (size_t i = 0; i < h->n_sources; i++) {
+        const bm_source *source = source_at(what->inputs, i);
+        saved_source saved = {source->digest, source->bytes_read};
+        BM_TRY(bm_buf_add(out, &saved, sizeof saved, err));
+    }
     size_t begin = out->len;
     if (h->n_skipped > 0)
         BM_TRY(put_skipped(what->docs, first_skipped, out, err));
@@ -1193,7 +1170,7 @@ static bm_status open_files(bm_checkpoint *checkpoint, bm_error *err)
     BM_TRY_OUT(bm_out_dir_state_path(checkpoint->dir, BM_OUT_JOURNAL, &path, err));
     BM_TRY_OUT(
         bm_journal_create_in(bm_out_dir_folder(checkpoint->dir), path, &checkpoint->journal, err));
-    BM_TRY_OUT(checkpoint_identity_add(checkpoint->job, checkpoint->journal, err));
+    BM_TRY_OUT(each_line(checkpoint->job, add_line, checkpoint->journal, err));
     status = checkpoint_sets_add_line(checkpoint, err);
 out:
     bm_free(path);
@@ -1206,7 +1183,9 @@ static bm_status write_documents(bm_checkpoint *checkpoint, bm_checkpoint_saved 
     if (checkpoint->flush != NULL)
         BM_TRY(checkpoint->flush(checkpoint->flush_ctx, &s->sums, err));
     if (checkpoint->corpus != NULL)
-        BM_TRY(checkpoint_sets_list(checkpoint, err));
+        BM_TRY(checkpoint->sets_beside /* list that path in the marker, before the file is made */
+                   ? BM_OK
+                   : bm_out_dir_list_outside(checkpoint->dir, checkpoint->sets_path, err));
     if (checkpoint->corpus != NULL)
         BM_TRY(bm_corpus_save_sets(checkpoint->corpus, checkpoint->sets_path, err));
     BM_TRY(bm_checkpoint_documents_save(&what, (size_t)checkpoint->saved.docs,

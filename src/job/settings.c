@@ -970,15 +970,6 @@ static bm_status check_containment(const bm_dedup_options *o, bm_error *err)
     return BM_OK;
 }
 
-/* Only dedup knows containment. */
-static bm_status refuse_contained(bm_verify verify, bm_error *err)
-{
-    return verify == BM_VERIFY_CONTAINED
-               ? bm_fail_field(err, "verify",
-                               "`verify` contained is for dedup (exact, signature or none)")
-               : BM_OK;
-}
-
 bm_status bm_settings_of_dedup(const bm_dedup_options *options, bm_settings *out, bm_error *err)
 {
     bm_dedup_options o = dedup_defaults;
@@ -1062,7 +1053,11 @@ bm_status bm_settings_of_pairs(const bm_pairs_options *options, bm_settings *out
         BM_TRY_OUT(bm_fail_field(err, "threshold",
                                  "`threshold` 0 lists every pair, which takes `candidates` all"));
     BM_TRY_OUT(check_pairs(out, err));
-    BM_TRY_OUT(refuse_contained(o.verify, err));
+    /* Only dedup knows containment. */
+    BM_TRY_OUT(o.verify == BM_VERIFY_CONTAINED
+                   ? bm_fail_field(err, "verify",
+                                   "`verify` contained is for dedup (exact, signature or none)")
+                   : BM_OK);
     BM_TRY_OUT(bm_settings_resolve(out, &parts, err));
     if (o.output.path == NULL && o.write == NULL)
         BM_TRY_OUT(

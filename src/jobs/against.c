@@ -918,17 +918,6 @@ static void exclude_known(const finding *f)
             f->corpus->skip[i] = 1;
 }
 
-static bm_status fetch_ids(finding *f, bm_error *err)
-{
-    BM_TRY(bm_known_end(f->known, err));
-    for (size_t i = 0; i < f->known->n_links; i++) {
-        bm_store_doc doc;
-        BM_TRY(bm_store_view_doc(f->against->view, f->known->links[i].number, &doc, err));
-        BM_TRY(bm_known_add_id(f->known, i, doc.id, doc.n_shingles, err));
-    }
-    return BM_OK;
-}
-
 bm_status bm_against_find(bm_against *against, bm_job_context *context, bm_corpus *corpus,
                           bm_known *known, bm_error *err)
 {
@@ -938,11 +927,16 @@ bm_status bm_against_find(bm_against *against, bm_job_context *context, bm_corpu
     bm_job_context_stage(context, BM_STAGE_KNOWN, "documents");
     BM_TRY_OUT(bm_known_init(known, corpus->n, err));
     if (context->settings->pairs.verify == BM_VERIFY_CONTAINED) {
-        bm_share_of(context->settings->pairs.containment, &f.share);
-        BM_TRY_OUT(bm_new_zero(&f.all_held, corpus->n, err));
+        bm_share_of(context->settings->pairs.containment, f.share);
+        BM_TRY_OUT(bm_new_zero(f.all_held, corpus->n, err));
     }
     BM_TRY_OUT(search_all(&f, err));
-    BM_TRY_OUT(fetch_ids(&f, err));
+    BM_TRY_OUT(bm_known_end(f.known, err));
+    for (size_t i = 0; i < f.known->n_links; i++) {
+        bm_store_doc doc;
+        BM_TRY_OUT(bm_store_view_doc(f.against->view, f.known->links[i].number, &doc, err));
+        BM_TRY_OUT(bm_known_add_id(f.known, i, doc.id, doc.n_shingles, err));
+    }
     exclude_known(&f);
 out:
     context->against.candidates = f.result.candidates;

@@ -509,16 +509,6 @@ static void join(bm_digest_follow *follow, bool stop, uint64_t n)
         pthread_join(follow->threads[i], NULL);
 }
 
-/* Room for all pieces of the file. */
-static bm_status complete(bm_digest_follow *follow, uint64_t n, bm_error *err)
-{
-    const size_t n_pieces = bm_digest_count_pieces(n, follow->file.piece_bytes);
-    BM_TRY(bm_grow_array(&follow->pieces, &follow->cap, n_pieces, err));
-    for (; follow->n < n_pieces; follow->n++)
-        follow->pieces[follow->n] = (bm_digest_piece){0};
-    return BM_OK;
-}
-
 bm_status bm_digest_follow_end(bm_digest_follow *follow, uint64_t n, const char *shown,
                                bm_digest_piece **pieces, bm_error *err)
 {
@@ -528,7 +518,11 @@ bm_status bm_digest_follow_end(bm_digest_follow *follow, uint64_t n, const char 
         BM_TRY_OUT(bm_fail_errno(err, (int)follow->error.code, shown, "cannot read"));
     if (status != BM_OK)
         BM_TRY_OUT(bm_fail_at(err, status, shown, 0, "%s", follow->error.message));
-    BM_TRY_OUT(complete(follow, n, err));
+    /* Room for all pieces of the file. */
+    const size_t n_pieces = bm_digest_count_pieces(n, follow->file.piece_bytes);
+    BM_TRY_OUT(bm_grow_array(&follow->pieces, &follow->cap, n_pieces, err));
+    for (; follow->n < n_pieces; follow->n++)
+        follow->pieces[follow->n] = (bm_digest_piece){0};
     *pieces = follow->pieces;
     follow->pieces = NULL;
 out:

@@ -495,13 +495,6 @@ static bm_status claim_work(bm_out_dir *dir, bm_out_leftovers leftovers, bm_erro
     return status;
 }
 
-/* *out: `target` without the slashes at its end; *work: beside it. The caller's to free. */
-static bm_status name_work(const char *target, char **out, char **work, bm_error *err)
-{
-    BM_TRY(bm_string_format(out, err, "%.*s", (int)bm_path_plain_len(target), target));
-    return bm_string_format(work, err, "%s.partial", *out);
-}
-
 static bm_status open_dir(const char *target, bm_out_existing existing, bm_out_leftovers leftovers,
                           bm_out_dir **out, bm_error *err)
 {
@@ -511,7 +504,8 @@ static bm_status open_dir(const char *target, bm_out_existing existing, bm_out_l
     dir->claim = (bm_out_claim){.folder = -1, .marker = {.fd = -1}};
     dir->existing = existing;
     bm_status status = BM_OK;
-    BM_TRY_OUT(name_work(target, &dir->target, &dir->work, err));
+    BM_TRY_OUT(bm_string_format(&dir->target, err, "%.*s", (int)bm_path_plain_len(target), target));
+    BM_TRY_OUT(bm_string_format(&dir->work, err, "%s.partial", dir->target));
     BM_TRY_OUT(bm_place_parent(dir->target, &dir->parent, err));
     BM_TRY_OUT(claim_work(dir, leftovers, err));
     dir->preserves = dir->claim.resumes;

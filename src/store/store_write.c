@@ -46,17 +46,6 @@ static bm_status encode(bm_store *store, const bm_store_batch *batch, size_t i, 
     return BM_OK;
 }
 
-static bm_status add_documents(bm_store *store, const bm_store_batch *batch, bm_error *err)
-{
-    for (size_t i = 0; i < batch->n; i++) {
-        BM_TRY(encode(store, batch, i, err));
-        bm_store_doc doc = batch->docs[i];
-        doc.body = (bm_str){store->writer->body.data, store->writer->body.len};
-        BM_TRY(bm_writer_document(store, &doc, err));
-    }
-    return BM_OK;
-}
-
 /* A batch whose documents have the numbers from `first` on. */
 typedef struct added {
     bm_store *store;
@@ -125,7 +114,12 @@ bm_status bm_store_add(bm_store *store, const bm_store_batch *batch, uint32_t *f
     if (batch->n == 0)
         return BM_OK;
     bm_status status = BM_OK;
-    BM_TRY_OUT(add_documents(store, batch, err));
+    for (size_t i = 0; i < batch->n; i++) {
+        BM_TRY_OUT(encode(store, batch, i, err));
+        bm_store_doc doc = batch->docs[i];
+        doc.body = (bm_str){store->writer->body.data, store->writer->body.len};
+        BM_TRY_OUT(bm_writer_document(store, &doc, err));
+    }
     BM_TRY_OUT(add_tables(&(added){store, batch, next}, err));
     status = bm_store_merge(store, BM_MERGE_SOME, err);
 out:
