@@ -8,7 +8,7 @@
  *     the threshold             document of its own id is no match
  *     else                      it is added
  *
- * What batches there are changes nothing. One thread. */
+ * Results do not depend on how the documents are cut into batches. One thread. */
 #ifndef BM_INDEX_INDEX_ADDER_H
 #define BM_INDEX_INDEX_ADDER_H
 

@@ -10,15 +10,15 @@
  * who has it, once each and not as pairs (search_hits.h). Where few ask for it, it is listed in the
  * end.
  *
- * Of all that a document finds the first so many are its candidates. Who may find more is told by
- * the sizes of its keys; for these the numbers are gone through in ascending order, a range at a
- * time, a bit a number for each key, until as many bits are set in any of its keys. What is behind
- * is dropped before it is listed, and counted.
+ * A document's candidates are the first so many that it finds. The sizes of its keys show which one
+ * may find more; for these the numbers are visited in ascending order, a range at a time, a bit a
+ * number for each key, until as many bits are set in any of its keys. The rest is dropped before it
+ * is listed, and counted.
  *
- * What is too little for several threads goes to one list. Where documents find very many they are
- * given back to the caller, who asks for fewer at once; of one document the hits are sorted, and
- * repeats dropped, as often as they fill the room, so that there are never more than the index has
- * documents, twice.
+ * Work that is too little for several threads goes to one list. Where documents find very many they
+ * are returned to the caller, who asks for fewer at once; the hits of one document are sorted, and
+ * repeats dropped, as often as they fill the buffer, so that there are never more than twice the
+ * documents of the index.
  *
  * Tests: tests/unit/index/test_search.c */
 #include "index/search_hits.h"

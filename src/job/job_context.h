@@ -164,13 +164,12 @@ typedef enum bm_job_start {
 /* Say to the meter what stages there will be, once inputs and settings are known. */
 void bm_job_context_plan(bm_job_context *job, bm_job_start start);
 
-/* record_budget -- memory of who has one record at a time, and of tables that were read from a
- * directory: the passes that read inputs again (`dedup`'s second one, those of `filter`), and lines
- * that are followed.
+/* record_budget -- memory for passes that hold one record at a time (`dedup`'s second one, those of
+ * `filter`, and lines that are followed), and for tables that were read from a directory.
  *
- * What a record takes that is longer than a batch is itself, what is read behind it, copies of its
- * text where it is parsed, and joined text and hashes where it is shingled. The ingest, which has
- * many in flight, has a gate of its own. */
+ * A record that is longer than a batch takes its own bytes, those that are read behind it, copies
+ * of its text where it is parsed, and joined text and hashes where it is shingled. The ingest, which
+ * has many in flight, has a gate of its own. */
 
 typedef struct bm_record_budget {
     const bm_job_context *job; /* borrowed */

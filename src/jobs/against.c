@@ -927,8 +927,8 @@ bm_status bm_against_find(bm_against *against, bm_job_context *context, bm_corpu
     bm_job_context_stage(context, BM_STAGE_KNOWN, "documents");
     BM_TRY_OUT(bm_known_init(known, corpus->n, err));
     if (context->settings->pairs.verify == BM_VERIFY_CONTAINED) {
-        bm_share_of(context->settings->pairs.containment, f.share);
-        BM_TRY_OUT(bm_new_zero(f.all_held, corpus->n, err));
+        bm_share_of(context->settings->pairs.containment, &f.share);
+        BM_TRY_OUT(bm_new_zero(&f.all_held, corpus->n, err));
     }
     BM_TRY_OUT(search_all(&f, err));
     BM_TRY_OUT(bm_known_end(f.known, err));

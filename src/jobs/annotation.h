@@ -9,7 +9,7 @@
  * In files of tables it is a column more, a struct of the three: what is put in there is a
  * bm_table_label.
  *
- * What is not known, and the group of a document that is in none, is null, or an empty field. A row
+ * Unknown values, and the group of a document that is in none, are null, or an empty field. A row
  * that is shorter than the header (without a header, than its file's first row) gets empty fields
  * before the columns; a longer one is BM_ERR_INPUT, and so is a record that has the field, or a
  * header that has one of the columns. */

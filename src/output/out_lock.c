@@ -18,8 +18,8 @@
 #include "output/out_target.h"
 
 /* out_marker -- the marker's lines are read into a list when it is opened, and appended one by one.
- * What is torn at its end is cut off by the next append, and not before: where the job is refused,
- * for what lies beside the marker, that too stays as it was.
+ * A torn end is cut off by the next append, and not before: where the job is refused, for what lies
+ * beside the marker, the end too stays as it was.
  *
  * Where a file system has no flock, jobs are not kept apart, and the rest goes on as it should. */
 
@@ -360,7 +360,7 @@ bm_status bm_out_work_clear(bm_ours_at at, const bm_ours *ours, const bm_out_sta
  * was locked; else its job has just ended, and everything begins again. Nothing is ever removed by
  * its path but the directory itself, empty.
  *
- * What a loss of power leaves is told from what is somebody else's, too: the marker and its name
+ * The remains of a loss of power are told from what is somebody else's, too: the marker and its name
  * are synced before anything is made beside it, and what an earlier job left is gone from the disk
  * before the list forgets it. At its end a job removes the marker last and syncs nothing: file
  * systems with a journal keep that order.

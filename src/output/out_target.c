@@ -1,6 +1,6 @@
 /* out_target.c -- may this target be written: is what stands there ours, and is no input touched?
  *
- * Which directories are ours: out_target.h. Paths are compared after links are resolved, and by
+ * out_target.h says which directories are ours. Paths are compared after links are resolved, and by
  * device and inode where both exist (hard links, bind mounts).
  *
  * Tests: tests/cli/cases/one_file_twice.sh, tests/cli/cases/output_places.sh,
@@ -324,8 +324,8 @@ bm_status bm_ours_remove(const bm_ours *ours, bm_ours_at at, bm_ours_goes *goes,
 
 /* out_parents -- folders above an output, made one after another from the top.
  *
- * What a job has made it removes only if nobody else has put anything there, and only if the name
- * still leads to what it made. rmdir does the first in one step; the second is a look before it. */
+ * A job removes a folder that it made only if nobody else has put anything there, and only if the
+ * name still leads to it. rmdir does the first in one step; the second is checked before. */
 
 /* --- making --- */
 

@@ -19,10 +19,10 @@
 
 /* store_env -- the environment of LMDB: transactions, and a map that grows before it is full.
  *
- * What is put goes into a transaction that is open until its values are 16 MiB; then it is
- * committed and the next begun. None of these is waited for in the order of the disk, but each is
- * whole: only bm_store_env_commit makes sure. The room that a transaction may take is added to the
- * map before it begins, so that MDB_MAP_FULL cannot come in the midst of one. */
+ * Values are put into a transaction that is open until it has 16 MiB of them; then it is committed
+ * and the next begun. Each is whole, but only bm_store_env_commit waits for the disk. The map grows
+ * by what a transaction may take before it begins, so that MDB_MAP_FULL cannot come in the midst of
+ * one. */
 
 /* The functions of liblmdb that the store calls; the library is opened with an index. */
 #define BM_LMDB_FUNCTIONS(X)                                                                       \
