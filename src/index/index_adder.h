@@ -38,7 +38,7 @@ typedef struct bm_index_ids {
     size_t n_texts, cap_texts;
 } bm_index_ids;
 
-/* Look up the ids of a settled batch in the view; both are borrowed until the next one. */
+/* Look up the ids of a finished batch in the view; both are borrowed until the next one. */
 bm_status bm_index_ids_begin(bm_index_ids *ids, const bm_store_view *view, uint32_t table,
                              const bm_gathered *batch, bm_error *err);
 /* The same for one more document, i, of a batch that grows. */
@@ -77,8 +77,8 @@ typedef struct bm_index_near {
     uint64_t candidates, verified; /* summed over all batches */
 } bm_index_near;                   /* {0} is empty */
 
-/* A settled batch, none of whose documents is in yet, which may grow to `n`; borrowed until the
- * next one. Questions are fewer than 2^32. */
+/* Begin with a finished batch, none of whose documents is in yet, which may grow to `n`; borrowed
+ * until the next one. Questions are fewer than 2^32. */
 bm_status bm_index_near_begin(bm_index_near *near, const bm_gathered *batch, size_t n,
                               const bm_gather_shape *shape, bm_error *err);
 void bm_index_near_reset(bm_index_near *near);
@@ -162,7 +162,7 @@ typedef struct bm_index_adder {
     size_t cap_stays;
 } bm_index_adder; /* {0} with its first members filled; reset */
 
-/* The documents of a settled batch: a bm_feed_fn (index_feed.h), `ctx` is the adder. */
+/* Add the documents of a finished batch: a bm_feed_fn (index_feed.h), `ctx` is the adder. */
 bm_status bm_index_adder_add(void *ctx, bm_gathered *batch, bm_error *err);
 /* The same for a batch that grows, up to `most` documents: take_one decides about the last one,
  * which the callee may leave in (adder->stays[] of it); the documents that stay go into the index

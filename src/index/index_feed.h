@@ -23,7 +23,7 @@ typedef struct bm_gather_shape {
     uint32_t bands, words; /* as the facts of the index: keys, and uints of words */
     uint32_t word_bytes;   /* of the words: 4 or 8 */
     bool unsorted;         /* sets stay as they came: not all are wanted in order */
-    uint32_t first_input;  /* that of file 0 of the inputs; UINT32_MAX: none is told */
+    uint32_t first_input;  /* that of file 0 of the inputs; UINT32_MAX: no document has one */
 } bm_gather_shape;
 
 /* Room of the arrays below. */
@@ -33,10 +33,10 @@ typedef struct bm_gather_caps {
 
 typedef struct bm_gathered {
     size_t n;
-    bm_store_doc *docs;    /* ids and sets are found once they are settled */
+    bm_store_doc *docs;    /* ids and sets are filled in when the batch is finished */
     bm_buf ids;            /* one behind another */
-    uint64_t *hashes;      /* likewise; those of a document sorted once they are settled */
-    const uint64_t **sets; /* of each document, once they are settled */
+    uint64_t *hashes;      /* likewise; those of a document are sorted then */
+    const uint64_t **sets; /* of each document, once the batch is finished */
     uint32_t *words;
     uint64_t *keys;
     size_t n_hashes;
@@ -60,14 +60,14 @@ bm_status bm_gathered_finish(bm_gathered *g, const bm_gather_shape *shape, bm_po
 /* Leave out the documents for which stays[i] is false: those behind them move up. */
 void bm_gathered_drop(bm_gathered *g, const bm_gather_shape *shape, const bool *stays);
 uint64_t bm_gathered_bytes(const bm_gathered *g); /* that it holds */
-/* It holds `most` bytes, and half of them are in use: room that an earlier one left is no
- * documents. */
+/* It holds `most` bytes, and half of them are in use: memory that an earlier batch left is not
+ * counted as documents. */
 bool bm_gathered_is_full(const bm_gathered *g, const bm_gather_shape *shape, uint64_t most);
 void bm_gathered_clear(bm_gathered *g); /* in the same memory */
 void bm_gathered_reset(bm_gathered *g); /* frees */
 
-/* Called in input order on the caller's thread. The documents are settled, the callee may change
- * them. */
+/* Called in input order on the caller's thread. The batch is finished, and the callee may change
+ * it. */
 typedef bm_status (*bm_feed_fn)(void *ctx, bm_gathered *gathered, bm_error *err);
 
 typedef struct bm_index_feed {

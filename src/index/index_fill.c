@@ -67,8 +67,8 @@ out:
     return BM_OK;
 }
 
-/* index_signed -- words come from signatures.npy, keys are made of them; no text is read. Which
- * line of which input a document was is not told. */
+/* index_signed -- words come from signatures.npy, keys are made of them; no text is read. The line
+ * and the input of a document are not recorded. */
 
 static bm_status are_signed(const bm_settings *s, bool *out, bm_error *err)
 {

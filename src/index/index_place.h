@@ -17,7 +17,7 @@
 
 #define BM_INDEX_KIND "index" /* of its settings, and of what `info` says */
 
-/* The text, for a job whose plan is settled. The caller's (bm_buf_reset), also on failure. */
+/* The text, for a job whose plan is resolved. The caller's (bm_buf_reset), also on failure. */
 bm_status bm_index_settings_write(const bm_job_context *job, bm_buf *out, bm_error *err);
 /* Facts of a new index; facts->settings borrows `text`. */
 bm_store_facts bm_index_facts(const bm_settings *settings, const bm_buf *text);

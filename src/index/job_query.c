@@ -115,7 +115,7 @@ static void query_source_close(query_source *source)
     *source = (query_source){0};
 }
 
-/* Open the index at `path`, its last commit, and take over what it has fixed (index_place.h). */
+/* Open the index at `path`, its last commit, and load what it fixes (index_place.h). */
 static bm_status query_source_open(const char *path, bm_settings *settings, query_source *out,
                                    bm_error *err)
 {
@@ -158,9 +158,9 @@ static bm_status open_again(query_source *source, bool *moved, bm_error *err)
     return status;
 }
 
-/* See the last commit from now on, and the index that took the place of this one; looks a few times
- * a second at most, however often it is called. *moved: the view is another. What cannot be opened
- * leaves the view that there was, but for BM_ERR_NOMEM. */
+/* See the last commit from now on, or the index that replaced this one; checks a few times a second
+ * at most, however often it is called. *moved: the view is another. If it cannot be opened, the old
+ * view stays, but for BM_ERR_NOMEM. */
 static bm_status query_source_refresh(query_source *source, bool *moved, bm_error *err)
 {
     const double now = bm_clock_seconds();
@@ -544,7 +544,7 @@ static bm_status check_verify(const query_query *q, bm_error *err)
                          q->source.path);
 }
 
-/* Another threshold than that of the plan changes the recall, which is told. */
+/* Another threshold than that of the plan changes the recall, which is logged. */
 static void choose_threshold(query_query *q)
 {
     bm_settings *s = q->settings;

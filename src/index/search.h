@@ -30,9 +30,8 @@ typedef struct bm_search_result {
     uint64_t
         not_compared; /* beyond `first`, likewise; a pair once for each key that leaves it out */
     uint64_t
-        read_all; /* by containment: of them, for how many every document of the index was read */
-    uint64_t
-        steps; /* that the comparisons took: pairs, lists of crowded buckets, and kinds in them */
+        read_all;   /* by containment: of them, for how many every document of the index was read */
+    uint64_t steps; /* of the comparisons: pairs, lists of crowded buckets, and kinds in them */
 } bm_search_result;
 
 /* BM_ERR_NOMEM, BM_ERR_FORMAT (damaged). */

@@ -617,8 +617,8 @@ static void add_matched(asker *a, size_t w, uint64_t bits)
     a->counts.steps++;
 }
 
-/* The answers of a query, as bits; the best of them. Of a kind that is closed one answer tells as
- * much as all. false: there is none. */
+/* The answers of a query, as bits; the best of them. For a closed kind one answer is as good as
+ * all. false: there is none. */
 static bool match(asker *a, uint32_t doc, bm_answer *best)
 {
     const bm_search_block *block = &a->b->block;

@@ -81,6 +81,6 @@ bm_status bm_signed_lines_next(bm_signed_lines *lines, bm_record_fn fn, void *ct
 {
     lines->fn = fn;
     lines->ctx = ctx;
-    bm_doc_signer_clear(&lines->signer); /* the room is for the line that comes */
+    bm_doc_signer_clear(&lines->signer); /* free the memory for the next line */
     return bm_line_input_next(lines->in, on_record, lines, got, err);
 }

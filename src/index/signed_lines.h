@@ -26,8 +26,8 @@ typedef struct bm_signed_lines {
 bm_status bm_signed_lines_open(bm_job_context *job, bool words, const bm_callbacks *callbacks,
                                bm_signed_lines *out, bm_error *err);
 void bm_signed_lines_close(bm_signed_lines *lines);
-/* The next line: `fn` is called for a document that was signed; a bad record is refused, or counted
- * and told. */
+/* Read the next line: `fn` is called for a document that was signed; a bad record is refused, or
+ * counted and logged. */
 bm_status bm_signed_lines_next(bm_signed_lines *lines, bm_record_fn fn, void *ctx, bm_line_got *got,
                                bm_error *err);
 

@@ -420,8 +420,9 @@ bm_status bm_checkpoint_match(bm_checkpoint *checkpoint, bm_match *match, bm_err
 
 /* --- the end --- */
 
-/* Sets under --temp-dir go while the journal still tells where they are: a job that is killed in
- * between would leave them where nobody looks. From the line on there is nothing to go on from. */
+/* Sets under --temp-dir are removed while the journal still says where they are: a job that is
+ * killed in between would leave them where nobody looks. From that line on the job cannot be
+ * resumed. */
 bm_status bm_checkpoint_commit(bm_checkpoint *checkpoint, bm_error *err)
 {
     bool kept = checkpoint->corpus != NULL && bm_corpus_sets_have_name(checkpoint->corpus);

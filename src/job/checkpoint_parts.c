@@ -1113,7 +1113,7 @@ bm_status bm_checkpoint_documents_load(const bm_checkpoint_documents *what,
 #define SAVE_FOLD   20.0                 /* seconds of work for one of saving */
 #define SAVE_LEAST  10.0                 /* seconds */
 #define EDGE_BYTES  16u                  /* of an edge, or of a document's group */
-#define TIMED_BYTES (UINT64_C(32) << 20) /* less tells nothing of the rate */
+#define TIMED_BYTES (UINT64_C(32) << 20) /* fewer bytes say nothing of the rate */
 
 bm_checkpoint_documents bm_checkpoint_docs(const bm_checkpoint *checkpoint)
 {

@@ -216,7 +216,7 @@ void bm_figure_curve(bm_figure *f, const char *class_name, uint32_t bands, uint3
 void bm_figure_threshold(bm_figure *f, double threshold)
 {
     const double x = bm_figure_x(f, threshold);
-    const bool at_right = x > f->right - WORDS; /* no room for its words on the right */
+    const bool at_right = x > f->right - WORDS; /* its words do not fit on the right */
     bm_figure_line(f, "threshold", x, f->top - 12, x, f->bottom);
     bm_figure_put(f, "<text class=\"mark%s\" x=\"%s\" y=\"%s\">threshold %s</text>\n",
                   at_right ? " num" : "", bm_svg_px(at_right ? x - 6 : x + 6).text,

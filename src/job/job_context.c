@@ -133,8 +133,8 @@ void bm_job_context_plan(bm_job_context *job, bm_job_start start)
 #define BATCH_BYTES  (1u << 20)
 #define BATCH_HASHES (1u << 17)
 
-/* Bytes that the job may hold beside the rows of its documents; what dedup holds of a corpus makes
- * room for its longest record (corpus_sets.c). */
+/* Bytes that the job may hold beside the rows of its documents; what dedup holds of a corpus
+ * shrinks for its longest record (corpus_sets.c). */
 static uint64_t free_bytes(const bm_job_context *job)
 {
     const uint64_t held = job->budget.fixed + bm_doc_table_bytes(&job->docs);
@@ -873,7 +873,7 @@ static bm_status count_batch(void *ctx, bm_shingle_batch *shingles, bm_error *er
     return bm_df_count_add(ctx, shingles, err);
 }
 
-/* All inputs; what is skipped is told when they are read again. */
+/* Count all inputs; skipped records are reported when they are read again. */
 static bm_status count_documents(bm_job_context *job, bm_df_count *count, bm_error *err)
 {
     const bm_settings *s = job->settings;

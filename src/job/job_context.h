@@ -111,7 +111,7 @@ void bm_job_context_reserve(bm_job_context *job, uint64_t bytes);
 /* Room for what decoders of these inputs hold at once, and for what they may unpack ahead, from now
  * on. BM_ERR_NOMEM: more than there is. */
 bm_status bm_job_context_windows(bm_job_context *job, bm_input_set *set, bm_error *err);
-/* The format of the inputs: settled once they are open. */
+/* The format of the inputs, once they are open. */
 bm_format bm_job_context_format(const bm_job_context *job);
 /* Choose the devices, if that was not done. */
 bm_status bm_job_context_pick(bm_job_context *job, bm_error *err);

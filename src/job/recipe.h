@@ -1,5 +1,5 @@
-/* recipe.h -- the settings that manifests tell of, so that their inputs can be read again in the
- * same way. */
+/* recipe.h -- the settings in manifests, with which their inputs can be read again in the same way.
+ */
 #ifndef BM_JOB_RECIPE_H
 #define BM_JOB_RECIPE_H
 
@@ -13,7 +13,7 @@ typedef struct bm_recipe {
     const bm_manifest *const *manifests;
     size_t n;
     const bm_manifest_input *
-        *inputs;        /* of all of them, once settled: the manifests' own, or `joined`; */
+        *inputs;        /* of all of them, once resolved: the manifests' own, or `joined`; */
     const char **names; /* their names, */
     const bm_manifest **sources; /* and the manifest that names each (of several the first); NULL:
                                     the one that there is */

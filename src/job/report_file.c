@@ -461,8 +461,8 @@ static void report_inputs_found(bm_json *json, const bm_job_context *job, const 
     bm_free(work);
 }
 
-/* report_spill -- bytes of temporary files, copies of standard input too, and where verification
- * took its sets from. */
+/* report_spill -- bytes of temporary files, copies of standard input too, and the places from which
+ * verification read its sets. */
 
 static uint64_t copied(const bm_job_context *job)
 {

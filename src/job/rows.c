@@ -364,7 +364,7 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
     const bm_doc_row *row = &docs->rows[r->next];
     if (row->file != record->file || row->line != record->line ||
         row->text_bytes != record->text_bytes)
-        return BM_OK; /* of a sample; or the inputs have changed, which the end tells */
+        return BM_OK; /* not in the sample; or the inputs have changed, as the end shows */
     const size_t doc = r->next++;
     r->enough = r->next == docs->n;
     if (!r->wanted[doc])

@@ -714,7 +714,7 @@ static void find_temp_dir(const bm_settings *settings, char *out, size_t cap)
         slash[slash == out ? 1 : 0] = '\0';
 }
 
-/* --- settling --- */
+/* --- resolving --- */
 
 bm_status bm_settings_keep_stop_words(bm_settings *s, bm_error *err)
 {
@@ -844,7 +844,7 @@ static bm_status check_stream(const bm_settings *s, bm_error *err)
                                          field, strcmp(field, "kept") == 0 ? " no" : "");
 }
 
-/* The caller's options as settings, not settled. */
+/* The caller's options as settings, not resolved. */
 static bm_status accept_sign(const bm_sign_options *options, bm_settings *out, bm_error *err)
 {
     bm_sign_options o = sign_defaults;
@@ -859,7 +859,7 @@ static bm_status accept_sign(const bm_sign_options *options, bm_settings *out, b
     return bm_option_set_fields_check(o.set_fields, err);
 }
 
-/* A share knows nothing of what all documents settle together. */
+/* A share knows nothing of what all documents decide together. */
 static bm_status check_shard(const bm_settings *s, bm_error *err)
 {
     const bm_result_settings *r = &s->results;

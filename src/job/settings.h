@@ -19,7 +19,7 @@
 #include "model/option_check.h"
 
 /* job_row -- the kinds of jobs, a row each: what a job reads and writes, which stages it has, and
- * what its report tells. Code that jobs share asks the row and never which job it is, so a new job
+ * what its report says. Code that jobs share asks the row and never which job it is, so a new job
  * is a row and what it does itself. */
 
 typedef enum bm_job_kind {
@@ -85,7 +85,7 @@ typedef struct bm_recorded_inputs {
  * is free. */
 uint64_t bm_default_memory(void);
 
-/* The stop words of settings: the options of the text hold a settled list (text/stop_words.h). */
+/* The stop words of settings: the options of the text hold a loaded list (text/stop_words.h). */
 typedef struct bm_stop_settings {
     const char *path; /* of the file that they are of; NULL: of none */
     char *words;      /* owned, where that is neither English nor somebody else's */
@@ -97,7 +97,7 @@ typedef struct bm_settings {
     bm_job_kind kind;
     bm_input_options input;
     bm_text_options text;
-    bm_sketch_options sketch; /* perms 0 until it is settled */
+    bm_sketch_options sketch; /* perms 0 until it is resolved */
     bm_band_options bands;
     bm_pair_settings pairs;
     bm_result_settings results;
@@ -109,7 +109,7 @@ typedef struct bm_settings {
     bm_index_settings index; /* whose path is output.path, but for a query */
     bm_stop_settings stop;
     bm_keep_rules keep; /* pairs.keep, taken apart */
-    /* settled */
+    /* resolved */
     bm_band_plan plan;     /* bands 0: none */
     uint32_t perms_used;   /* words of a signature that are computed; 0: all */
     uint32_t threads;      /* never 0 */
@@ -118,9 +118,9 @@ typedef struct bm_settings {
     char temp_dir[4096];   /* --temp-dir, or where the output will be */
 } bm_settings;
 
-/* Check the options and take them over; what they point to stays borrowed. BM_ERR_USAGE names the
- * field. Everything that needs no file but that of the stop words is settled, but for the plan. On
- * BM_OK bm_settings_reset gives back what they own. */
+/* Check the options and copy them; what they point to stays borrowed. BM_ERR_USAGE names the field.
+ * Everything that needs no file but that of the stop words is resolved, but for the plan. On BM_OK
+ * bm_settings_reset frees what they own. */
 bm_status bm_settings_of_sign(const bm_sign_options *options, bm_settings *out, bm_error *err);
 /* The same of a table whose signatures stay in memory. BM_ERR_UNSUPPORTED: it takes a job with
  * files. */
@@ -177,8 +177,8 @@ bm_status bm_settings_check_scheme(const bm_settings *settings, bm_error *err);
 /* Does the job count shingles and weigh documents? `filter` only reads that another has. */
 bool bm_settings_weigh(const bm_settings *settings);
 
-/* Settle the plan from threshold, recall, bands, rows and perms; and perms where bands and rows
- * settle it. BM_ERR_USAGE: there is none. */
+/* Resolve the plan from threshold, recall, bands, rows and perms; and perms where bands and rows
+ * determine it. BM_ERR_USAGE: there is none. */
 bm_status bm_settings_plan(bm_settings *settings, bm_error *err);
 
 /* settings_fields -- fields of settings beside those that are recorded, and beside inputs for which
@@ -201,12 +201,11 @@ bm_status bm_recorded_options_check_index(const bm_settings *asked, const bm_set
 bm_status bm_settings_check_keys(const bm_settings *settings, bm_error *err);
 
 /* The key of the first field in which texts are cut and hashed differently; NULL: none. Stop words
- * are settled lists. */
+ * are loaded lists. */
 const char *bm_text_differs(const bm_text_options *a, const bm_text_options *b);
 
 /* settings_list -- the settings that decide a job's results, one after another, by their names and
- * words: what a report tells, and what an interrupted job must have in common with the one that
- * resumes it. */
+ * words: for a report, and to compare an interrupted job with the one that resumes it. */
 
 typedef enum bm_setting_kind {
     BM_SETTING_NULL,

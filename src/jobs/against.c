@@ -418,8 +418,8 @@ static bm_status read_inputs(reading *r, bm_job_context *context, bm_corpus *cor
     return BM_OK;
 }
 
-/* The documents of the job, which wait in `corpus`, give way where memory is short. BM_ERR_FORMAT,
- * and against->changed: an input is not the one that was signed. */
+/* The documents of the job, which wait in `corpus`, are spilled where memory is short.
+ * BM_ERR_FORMAT, and against->changed: an input is not the one that was signed. */
 static bm_status against_sets(bm_against *against, bm_job_context *context, bm_corpus *corpus,
                               marked_sets *sets, bm_error *err)
 {

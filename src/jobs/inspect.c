@@ -265,7 +265,7 @@ static uint64_t output_bytes(const char *name)
     return bytes;
 }
 
-/* Is there room for what will be said of a manifest? */
+/* Does the description of a manifest fit into memory? */
 static bm_status check_budget(const target *t, const bm_manifest *manifest, bm_error *err)
 {
     uint64_t bytes = bm_manifest_bytes(manifest);

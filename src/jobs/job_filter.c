@@ -119,7 +119,7 @@ static uint64_t bytes_of_rows(const bm_drops *drops)
     return (drops->n_removed + drops->n_skipped) * sizeof(bm_drop);
 }
 
-/* An id, or its bytes only, once all of them are more than there is room for. */
+/* Add an id, or only its bytes once all ids do not fit any more. */
 static bm_status load_id(bm_drops *out, loading *now, bm_str id, bm_error *err)
 {
     uint32_t number;
@@ -487,7 +487,7 @@ bm_status bm_annotation_find(bm_annotation *a, const bm_annotated *what, bm_inse
 
 typedef struct filter {
     const char *path; /* of the directory */
-    bm_job *job;      /* once the directory has settled what it reads */
+    bm_job *job;      /* known once the directory says what it reads */
     bm_manifest *manifest;
     bm_recipe recipe;
     bm_drops drops;
@@ -505,9 +505,9 @@ static bool annotates(const filter *f)
 
 /* --- the ids of the inputs' documents, as dedup had them --- */
 
-/* A bm_record_fn. Ids are settled by all that stands before them (repeated ones may be numbered),
- * so every document goes into the table; the numbers of the records that are left out, removed by
- * their ids or bad, become rows of the drops. */
+/* A bm_record_fn. An id depends on all ids before it (repeated ones may be numbered), so every
+ * document goes into the table; the numbers of the records that are left out, removed by their ids
+ * or bad, become rows of the drops. */
 static bm_status read_id(void *ctx, const bm_record *record, bm_error *err)
 {
     filter *f = ctx;

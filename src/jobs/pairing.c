@@ -398,7 +398,7 @@ static bm_status find_edges(bm_pairing *pairing, bm_error *err)
     return status;
 }
 
-/* One file by itself that no name tells to be more than one document has nothing to be compared
+/* A single file whose name does not say that it holds several documents has nothing to be compared
  * with. */
 static void hint_at_lines(const bm_pairing *pairing)
 {

@@ -449,8 +449,8 @@ static bm_status open_dirs(const bm_settings *settings, bm_signature_inputs *out
     return BM_OK;
 }
 
-/* Exact verification reads the inputs again. Where nobody asked for it, it gives way. Fields that
- * `keep` looks at, and records that are removed, stand in the inputs alone. */
+/* Exact verification reads the inputs again; where nobody asked for it, it may fall back. Fields
+ * that `keep` looks at, and records that are removed, stand in the inputs alone. */
 static bm_status choose_verify(bm_signature_inputs *inputs, bm_settings *s, bm_error *err)
 {
     const bool asked = s->pairs.verify != BM_VERIFY_AUTO;

@@ -18,9 +18,9 @@ typedef struct bm_signature_inputs bm_signature_inputs;
 
 /* Are the inputs such directories? Some are and some are not: BM_ERR_USAGE. */
 bm_status bm_signature_inputs_are(const bm_settings *settings, bool *out, bm_error *err);
-/* Open them, and settle text, sketch, plan and verification from what they are; the settings borrow
- * from *out until its close. BM_ERR_FORMAT: provenance that differs; BM_ERR_USAGE: options that do
- * not fit the signatures. */
+/* Open them, and resolve text, sketch, plan and verification from them; the settings borrow from
+ * *out until its close. BM_ERR_FORMAT: provenance that differs; BM_ERR_USAGE: options that do not
+ * fit the signatures. */
 bm_status bm_signature_inputs_open(bm_settings *settings, bm_signature_inputs **out, bm_error *err);
 void bm_signature_inputs_close(bm_signature_inputs *inputs); /* NULL is fine */
 /* Exact verification cannot be had, as *why says: is it by signature now, which nobody has to have
@@ -33,7 +33,7 @@ static inline bool bm_signature_inputs_reads_texts(const bm_settings *settings)
     return bm_verify_reads_sets(settings->pairs.verify) || settings->keep.n_by_field > 0 ||
            bm_settings_write_removed(settings);
 }
-/* Say what was settled, where nobody asked for it. */
+/* Log what was resolved where nobody asked for it. */
 void bm_signature_inputs_log(const bm_signature_inputs *inputs, const bm_settings *settings,
                              bm_meter *meter);
 /* Do all of them have content hashes? */

@@ -35,7 +35,7 @@ bm_status bm_compressor_open(bm_compression compression, bm_pack_lanes lanes, co
                              bm_compressor **out, bm_error *err);
 void bm_compressor_close(bm_compressor *compressor); /* NULL is fine */
 
-/* Go on as far as `out` has room. To be called again, with room in `out`, until step->done. */
+/* Compress until `out` is full. Call it again, with space in `out`, until step->done. */
 bm_status bm_compressor_run(bm_compressor *compressor, bm_compress_step *step, bm_error *err);
 
 #endif

@@ -438,7 +438,7 @@ static void *loop(void *arg)
     }
     if (status != BM_OK) {
         pthread_mutex_lock(&follow->lock);
-        follow->status = status; /* of several failures one is told */
+        follow->status = status; /* one of several failures is reported */
         follow->error = error;
         pthread_cond_broadcast(&follow->more);
         pthread_mutex_unlock(&follow->lock);

@@ -97,7 +97,7 @@ typedef struct bm_digest_work {
     bm_digest_open_fn *open;
     void *ctx;
     bm_pool *pool;   /* NULL: the caller alone */
-    bm_meter *meter; /* told how many files were begun, of `meter_total`; NULL: nobody watches */
+    bm_meter *meter; /* counts the files that were begun, of `meter_total`; NULL: nobody watches */
     uint64_t meter_total;
 } bm_digest_work;
 

@@ -58,7 +58,7 @@ typedef struct out_entries {
     unsigned n_held; /* with a descriptor */
     bool finished;
     bm_pool *pool;   /* whose threads digest; NULL: the caller's alone */
-    bm_meter *meter; /* told how many are done, of twice as many; NULL: nobody watches */
+    bm_meter *meter; /* counts each file twice, of twice as many; NULL: nobody watches */
     size_t n_reported;
 } out_entries; /* reset closes and frees */
 
@@ -293,7 +293,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const out_entry *)a)->name, ((const out_entry *)b)->name);
 }
 
-/* Begin the member of a file. `name` is room for it. */
+/* Begin the member of a file. `name` is a buffer for it. */
 static bm_status write_key(const out_entry *e, bm_buf *name, bm_json *out, bm_error *err)
 {
     name->len = 0;

@@ -93,7 +93,7 @@ int bm_out_dir_folder(const bm_out_dir *dir);
 /* The folder that the work directory and the target lie in, until close. */
 const char *bm_out_dir_beside(const bm_out_dir *dir);
 /* List a file that the job makes elsewhere, by its absolute path: nothing here removes it, but a
- * later job that is told of it elsewhere can ask whether it was a job's own. */
+ * later job that finds it there can ask whether it was a job's own. */
 bm_status bm_out_dir_list_outside(bm_out_dir *dir, const char *path, bm_error *err);
 bool bm_out_dir_lists_outside(const bm_out_dir *dir, const char *path);
 /* Remove all files of state but the marker, the journal first: the job cannot be resumed any more.

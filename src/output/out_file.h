@@ -55,7 +55,7 @@ bm_status bm_out_file_read(const bm_out_file *file, uint64_t offset, void *out, 
                            bm_error *err);
 /* The name by which messages call it. */
 const char *bm_out_file_shown(const bm_out_file *file);
-/* Overwrite bytes that were written before, such as a header that tells the length. Not with
+/* Overwrite bytes that were written before, such as a header that has the length. Not with
  * compression (BM_ERR_INTERNAL). */
 bm_status bm_out_file_rewrite(bm_out_file *file, uint64_t offset, const void *data, size_t len,
                               bm_error *err);
@@ -114,7 +114,7 @@ struct bm_out_file {
     pthread_mutex_t lock;  /* of all above and below, while bytes are written at their places */
     bm_out_stretch *ahead; /* written before the bytes in front of them */
     size_t n_ahead, cap_ahead;
-    uint64_t started;          /* of those: the system was told to write them to the disk */
+    uint64_t started;          /* of those: the system was asked to write them to the disk */
     bm_compressor *compressor; /* NULL: none */
     bm_status failed;          /* the first failure, which every later call returns */
     int failed_code;           /* its errno; 0: none */

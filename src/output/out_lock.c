@@ -209,7 +209,7 @@ static bm_status lock(const bm_out_marker *marker, bm_ours_at at, bm_out_marker_
 bm_status bm_out_marker_open(bm_ours_at at, bool make, bm_out_marker *out,
                              bm_out_marker_state *state, bm_error *err)
 {
-    /* O_NONBLOCK: a pipe of that name is told below, not waited for. */
+    /* O_NONBLOCK: a pipe of that name is found below, not waited for. */
     const int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | (make ? O_CREAT : 0);
     bool ours = false;
     *state = BM_OUT_MARKER_OTHER;
@@ -391,7 +391,7 @@ static bm_status not_work(const char *work, const char *other, bm_error *err)
 {
     bm_manifest *manifest = NULL;
     const bm_status status = bm_manifest_open_dir(work, TOLD_BYTES, &manifest, NULL);
-    if (status != BM_OK && status != BM_ERR_NOMEM) /* a large one is told by its beginning */
+    if (status != BM_OK && status != BM_ERR_NOMEM) /* a large one is recognised by its beginning */
         return in_the_way(work, "holds ", other, err);
     bm_manifest_close(manifest);
     return bm_fail_at(

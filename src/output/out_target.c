@@ -411,8 +411,8 @@ void bm_out_parents_reset(bm_out_parents *parents)
 
 /* --- resolving --- */
 
-/* Follow the steps of `rest` from the resolved path in `at` (room for both), none of which is there
- * yet: so ".." takes the step before it back. */
+/* Follow the steps of `rest` from the resolved path in `at` (which has space for both), none of
+ * which is there yet: so ".." drops the step before it. */
 static void walk(char *at, const char *rest)
 {
     size_t used = strcmp(at, "/") == 0 ? 0 : strlen(at);

@@ -42,7 +42,7 @@ size_t bm_path_plain_len(const char *path);
 /* *out: the folder that `path` lies in, the caller's to free. */
 bm_status bm_place_parent(const char *path, char **out, bm_error *err);
 bm_status bm_place_sync_folder(const char *path, bm_error *err);
-/* Does anything stand at `path`, a link too? BM_ERR_IO: that cannot be told. */
+/* Does anything stand at `path`, a link too? BM_ERR_IO: that cannot be checked. */
 bm_status bm_place_exists(const char *path, bool *there, bm_error *err);
 /* Rename a file without replacing anything: BM_ERR_USAGE where `to` is there. */
 bm_status bm_place_file(const char *from, const char *to, bm_error *err);
@@ -143,7 +143,7 @@ typedef struct bm_out_existing {
     enum {
         BM_OUT_IS_REFUSED,
         BM_OUT_IS_REPLACED,
-        BM_OUT_IS_LOOKED_AT /* not settled yet: a directory may stand there, and stays */
+        BM_OUT_IS_LOOKED_AT /* not decided yet: a directory may stand there, and stays */
     } is;
     uint64_t memory;         /* the job's: a quarter of it may go into the old report; 0: any */
     const bm_out_kind *kind; /* of the directory that may be replaced; NULL: one with a report */

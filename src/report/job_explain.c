@@ -39,8 +39,8 @@ static bm_status check_options(const bm_explain_options *o, bm_error *err)
 
 /* --- two documents in no group together --- */
 
-/* Find which of the two are in no group, and whether they are documents at all: only the inputs can
- * tell. */
+/* Find which of the two are in no group, and whether they are documents at all, which only the
+ * inputs show. */
 static bm_status find_missing(bm_explainer *e, const bm_str *ids, const uint64_t *groups,
                               bm_error *err)
 {

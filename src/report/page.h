@@ -67,7 +67,7 @@ typedef struct bm_page_doc {
 typedef struct bm_page_pair {
     uint32_t a, b;     /* numbers of documents shown; of removed ones a is the one kept */
     double jaccard;    /* NAN: not known */
-    const char *label; /* of the sample: "right" or "wrong"; NULL: nobody said */
+    const char *label; /* of the sample: "right" or "wrong"; NULL: not labelled */
 } bm_page_pair;
 
 typedef struct bm_page_pairs {

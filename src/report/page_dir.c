@@ -459,7 +459,7 @@ static bm_status add_ids(void *ctx, bm_group_file *file, bool *stop, bm_error *e
 
 /* --- what stars, and higher thresholds, would have done with the pairs --- */
 
-/* The next thresholds: three steps of .05, or of less where there is no room for them. */
+/* The next thresholds: three steps of .05, or of less where they do not fit. */
 static size_t next_thresholds(double threshold, bm_page_choice out[BM_PAGE_CHOICES])
 {
     static const long steps[] = {500, 200, 100}; /* ten-thousandths */
@@ -508,7 +508,7 @@ static void what_if_begin(bm_page *p)
     w->n_thresholds = w->why_not == NULL ? next_thresholds(p->threshold, w->thresholds) : 0;
 }
 
-/* Too much: nothing more is taken, and that is said. */
+/* It is too much: drop it, and say so on the page. */
 static void drop_what_if(bm_page_what_if *w)
 {
     w->why_not = w->why_no_stars = "the pairs do not fit into the memory of this report";

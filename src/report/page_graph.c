@@ -244,8 +244,8 @@ static void find_ways(drawing *d)
     }
 }
 
-/* A document and the way to it, so that the drawing is one piece; nothing where there is no room
- * for all of it. */
+/* Choose a document and the way to it, so that the drawing is one piece; nothing where not all of
+ * it fits. */
 static void choose(drawing *d, uint32_t doc)
 {
     size_t n = 0;

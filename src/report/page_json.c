@@ -698,8 +698,8 @@ static void put_piece(side *s, const char *name, const char *data, size_t len)
     bm_json_end_object(s->json);
 }
 
-/* As many of the words from … to-1 as there is room for, and the beginning of the first that does
- * not fit, which cuts no character. True: all of them. */
+/* Put as many of the words from … to-1 as fit, and the beginning of the first that does not, which
+ * cuts no character. True: all of them. */
 static bool put_words(side *s, const char *name, size_t from, size_t to)
 {
     const bm_diff_word *words = s->words->words;

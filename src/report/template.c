@@ -317,7 +317,7 @@ static void put_fixed(filler *f, bm_str value, int decimals)
             bm_buf_add_format(&f->rows->buf, f->err, "%ld.%0*ld", n / one, decimals, n % one);
 }
 
-/* To the millisecond; less is said to be less. */
+/* To the millisecond; less is shown as less. */
 static void put_seconds(filler *f, bm_str value)
 {
     const char *dot = memchr(value.data, '.', value.len);

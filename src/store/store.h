@@ -81,8 +81,8 @@ typedef struct bm_store_cfg {
     const char *temp_dir;
     bool (*cancelled)(void *ctx); /* asked at each piece; NULL: never. true: BM_ERR_CANCELLED */
     void *cancelled_ctx;
-    /* Keys and documents will be asked for here and there: the system is told to read the pages
-     * that are touched, and not 128 KiB about each. Who reads all of an index leaves it. */
+    /* Keys and documents will be looked up here and there: the system is asked to read only the
+     * pages that are touched, not 128 KiB around each. A reader of a whole index leaves it off. */
     bool look_ups;
 } bm_store_cfg;
 

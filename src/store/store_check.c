@@ -29,7 +29,7 @@ struct checker {
     unsigned said;
     bm_store_counts found; /* of documents */
     uint8_t *full;         /* a bit a number: it has shingles */
-    bool documents_right;  /* nothing was said of them */
+    bool documents_right;  /* nothing was reported of them */
     check_fn *fn;          /* what is called for each on several threads */
 };
 
@@ -48,7 +48,7 @@ static void report(checker *c, const char *format, ...)
     pthread_mutex_unlock(&c->mutex);
 }
 
-/* BM_OK where the failure was one of the index, which is said. */
+/* BM_OK where the failure was one of the index, which is reported. */
 static bm_status report_failure(checker *c, bm_status status, const bm_error *why, bm_error *err)
 {
     if (status == BM_OK)

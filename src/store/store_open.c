@@ -60,7 +60,7 @@ static bm_status keep_facts(bm_store *store, const bm_store_facts *facts, bm_err
 
 /* --- opening --- */
 
-/* BM_NOT_FOUND: another took its place at this moment. */
+/* BM_NOT_FOUND: another index replaced it at this moment. */
 static bm_status open_env(bm_store *store, unsigned flags, bm_error *err)
 {
     const bm_store_place *place = &store->place;

@@ -55,10 +55,9 @@ bm_status bm_lmdb_fail(const bm_lmdb_library *lib, int code, const char *file, c
     return status;
 }
 
-/* LMDB says EIO where the system wrote less than it was asked to, which it does on a disk that is
- * full, at a quota and at the limit of a file's size; it does not ask for the rest, which would
- * tell the cause. That is asked for here, by writing as far behind in a file without a name beside
- * it. */
+/* LMDB returns EIO where the system wrote less than it was asked to, as it does on a full disk, at
+ * a quota and at the limit of a file's size; LMDB does not write the rest, which would show the
+ * cause. So the cause is found here, by writing as much to a file without a name beside it. */
 static int cause_of(const bm_store_env *env)
 {
     static const char block[64 << 10];
@@ -111,8 +110,8 @@ void bm_store_env_close(bm_store_env *env)
     *env = (bm_store_env){0};
 }
 
-/* The map has room for a transaction of `bytes` values, its branches and leaves and its lists of
- * free pages. None is being written. */
+/* Grow the map so that it holds a transaction of `bytes` values, its branches and leaves and its
+ * lists of free pages. None is being written. */
 static int grow_map(bm_store_env *env, uint64_t bytes)
 {
     MDB_envinfo info;
@@ -1020,7 +1019,7 @@ bm_status bm_store_place_reserve_lock(const bm_store_place *place, bm_error *err
     if (fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
         const off_t size = info.st_size > LOCK_BYTES ? info.st_size : LOCK_BYTES;
         if (info.st_blocks < size / 512 && fallocate(fd, 0, 0, size) != 0 &&
-            (errno == ENOSPC || errno == EDQUOT)) /* not every file system can tell */
+            (errno == ENOSPC || errno == EDQUOT)) /* not every file system supports it */
             code = errno;
     }
     if (fd >= 0)

@@ -118,8 +118,8 @@ typedef struct bm_store_place {
     int dir, data /* read only */; /* descriptors, -1: none */
 } bm_store_place;
 
-/* Open the directory; `alone`: and hold it. BM_ERR_LOCKED; BM_ERR_IO. BM_NOT_FOUND: another took
- * its place at this moment (compact), which `err` says too. *out is to be closed in any case. */
+/* Open the directory; `alone`: and lock it. BM_ERR_LOCKED; BM_ERR_IO. BM_NOT_FOUND: another
+ * replaced it at this moment (compact), as `err` says too. *out is to be closed in any case. */
 bm_status bm_store_place_open(const char *path, bool alone, bm_store_place *out, bm_error *err);
 /* Open its data file, a regular file and no link. BM_ERR_FORMAT: there is none. */
 bm_status bm_store_place_data(bm_store_place *place, bm_error *err);
@@ -137,9 +137,9 @@ const char *bm_store_place_name(const bm_store_place *place);
 bool bm_store_place_same(const bm_store_place *place, int fd);
 /* Is another file at its path now? */
 bool bm_store_place_is_replaced(const bm_store_place *place);
-/* The blocks of lock.mdb are there: LMDB writes it through a map, which on a full disk would end
- * the process. BM_ERR_IO with ENOSPC or EDQUOT: there is no room for them, and no file is left that
- * was not there; what else is wrong LMDB says. */
+/* Allocate the blocks of lock.mdb: LMDB writes it through a map, which on a full disk would end the
+ * process. BM_ERR_IO with ENOSPC or EDQUOT: the disk is full, and no file is left that was not
+ * there; LMDB reports all else. */
 bm_status bm_store_place_reserve_lock(const bm_store_place *place, bm_error *err);
 void bm_store_place_close(bm_store_place *place); /* {.dir = -1, .data = -1} is fine */
 

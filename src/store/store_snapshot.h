@@ -83,7 +83,7 @@ bm_status bm_snapshot_documents(const bm_snapshot *snapshot, size_t i, bm_docume
 const bm_piece_ref *bm_snapshot_docs(const bm_snapshot *snapshot, uint32_t number);
 /* All of a piece is read soon: the system need not read it from the disk page by page. */
 void bm_snapshot_expect(const bm_piece_ref *piece);
-/* The memory that a piece took is free for others: it was read, and is not soon read again. */
+/* The memory of this piece may be freed: it was read, and is not soon read again. */
 void bm_snapshot_read(const bm_piece_ref *piece);
 /* BM_ERR_FORMAT: the index is damaged, and what. */
 bm_status bm_snapshot_damaged(const bm_snapshot *snapshot, bm_error *err, const char *what);

@@ -116,7 +116,7 @@ bm_status bm_writer_drop(bm_store *store, const bm_piece_key *key, bm_error *err
 
 /* --- documents --- */
 
-/* Take the documents of the last piece up again, where there is room in it. */
+/* Reopen the last piece for more documents, where it is not full. */
 static bm_status reopen_tail(bm_writer *w, const bm_snapshot *s, bm_error *err)
 {
     const bm_piece_ref *ref = &s->pieces.list[s->postings - 1];
