@@ -381,8 +381,8 @@ bool bm_index_near_best(bm_index_near *near, size_t i, size_t but, size_t *best,
 
 /* index_notes -- lines of text, written whole each time.
  *
- * The line of an add: names, settings, records, file, bytes, digest (two numbers), whether the place
- * is known, before; all in hexadecimal. */
+ * The line of an add: names, settings, records, file, bytes, digest (two numbers), whether the
+ * place is known, before; all in hexadecimal. */
 
 #include <xxhash.h>
 

@@ -194,8 +194,8 @@ static bm_status query_source_refresh(query_source *source, bool *moved, bm_erro
  * and the nearer to one another are the sets that are read. While a batch is looked up, on all
  * threads, the next is read and signed.
  *
- * The first of identical queries is looked up, and answers for all. The queries' rows and ids stay in
- * memory, as in other jobs: their ids must differ. */
+ * The first of identical queries is looked up, and answers for all. The queries' rows and ids stay
+ * in memory, as in other jobs: their ids must differ. */
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

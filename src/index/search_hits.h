@@ -258,8 +258,8 @@ void bm_search_block_count(const bm_search_block *block, const bm_search_cfg *cf
  *
  * A query counts what it shares with each kind, from the lists of the shingles that it has and of
  * those of the core that it lacks, then with the few documents that share a rare shingle with it.
- * The counts are exact, so the similarity is that of two sets which are merged. n documents
- * that differ in one word are a few hundred kinds, however large n is.
+ * The counts are exact, so the similarity is that of two sets which are merged. n documents that
+ * differ in one word are a few hundred kinds, however large n is.
  *
  * Candidates are as ever the pairs that share a key. */
 

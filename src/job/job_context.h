@@ -168,8 +168,8 @@ void bm_job_context_plan(bm_job_context *job, bm_job_start start);
  * `filter`, and lines that are followed), and for tables that were read from a directory.
  *
  * A record that is longer than a batch takes its own bytes, those that are read behind it, copies
- * of its text where it is parsed, and joined text and hashes where it is shingled. The ingest, which
- * has many in flight, has a gate of its own. */
+ * of its text where it is parsed, and joined text and hashes where it is shingled. The ingest,
+ * which has many in flight, has a gate of its own. */
 
 typedef struct bm_record_budget {
     const bm_job_context *job; /* borrowed */

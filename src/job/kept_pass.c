@@ -9,8 +9,8 @@
  *
  * A batch brings runs: records of one copy that lie side by side. Where a rule cannot say where in
  * the records it is, batches are split in turn too. The failure of the first batch that fails is
- * reported. A batch whose record is longer than a batch is alone: the room for it is that of
- * the whole job.
+ * reported. A batch whose record is longer than a batch is alone: the room for it is that of the
+ * whole job.
  *
  * Tests: tests/unit/jobs/test_jobs.c, tests/unit/jobs/test_checkpoint.c
  * Tests: tests/cli/cases/dedup.sh, tests/cli/cases/removed.sh, tests/race/race_pipeline.c */

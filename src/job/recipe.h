@@ -56,9 +56,9 @@ bm_status bm_recipe_blame(const bm_recipe *recipe, bm_input_set *inputs,
 
 /* Read the inputs of the recipe, at recipe->paths, as `read` says (input, text,
  * recorded.offsets_name) with the threads and the memory of the job. Only shingle hashes come to
- * the sink, in the order of the inputs; request->words and request->keys are not asked for. Records that
- * were skipped are skipped, and not told again. Afterwards their bytes are compared: BM_ERR_FORMAT
- * names the first input that is not what it was. */
+ * the sink, in the order of the inputs; request->words and request->keys are not asked for. Records
+ * that were skipped are skipped, and not told again. Afterwards their bytes are compared:
+ * BM_ERR_FORMAT names the first input that is not what it was. */
 bm_status bm_recipe_ingest(const bm_recipe *recipe, const bm_settings *read, bm_job_context *job,
                            const bm_ingest_request *request, bm_error *err);
 

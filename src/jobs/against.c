@@ -252,10 +252,10 @@ static void row_mark(row_marks *marks, uint64_t row)
     marks->bits[row / 64] |= bit;
 }
 
-/* against_sets -- sets of known documents, made again of the inputs that were signed, which are read
- * through the ingest as they were then. Only inputs that hold marked documents are opened, each is
- * read to its end, and only the sets of marked documents are kept: in a temporary file, one behind
- * another, in their order.
+/* against_sets -- sets of known documents, made again of the inputs that were signed, which are
+ * read through the ingest as they were then. Only inputs that hold marked documents are opened,
+ * each is read to its end, and only the sets of marked documents are kept: in a temporary file, one
+ * behind another, in their order.
  *
  *     rows of the directory    input 0  |   input 1   | input 2 ...    sources.tsv: rows of each
  *     marked                    *    *  |             |    *

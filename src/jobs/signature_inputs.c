@@ -27,8 +27,8 @@
  * Several directories give the ids that all their inputs would have given at once, so that whoever
  * reads these inputs again (filter, explain) meets the same. Which ids were numbered is not written
  * down: an X#N is taken for one where X stands before it and N is the number that it would have
- * got. An input whose own id looks like that cannot be told from it (job_filter.c refuses it). One walk
- * over ids.txt finds the ids that matter; numbering once more goes beside the second. */
+ * got. An input whose own id looks like that cannot be told from it (job_filter.c refuses it). One
+ * walk over ids.txt finds the ids that matter; numbering once more goes beside the second. */
 
 typedef struct signature_ids {
     bm_id_set known;      /* the ids X#N of the directory, and each such X */

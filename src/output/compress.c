@@ -433,8 +433,8 @@ static const pack_ops pack_lz4 = {
  * threads, and so are the bytes. Threads begin with the second block, so that a small file starts
  * none.
  *
- * The blocks lie in a ring: the caller fills them and hands on what came of them, in order;
- * threads compress them in between.
+ * The blocks lie in a ring: the caller fills them and hands on what came of them, in order; threads
+ * compress them in between.
  *
  *     n_written          n_begun           n_filled
  *     | done, being      | being           | being

@@ -360,9 +360,9 @@ bm_status bm_out_work_clear(bm_ours_at at, const bm_ours *ours, const bm_out_sta
  * was locked; else its job has just ended, and everything begins again. Nothing is ever removed by
  * its path but the directory itself, empty.
  *
- * The remains of a loss of power are told from what is somebody else's, too: the marker and its name
- * are synced before anything is made beside it, and what an earlier job left is gone from the disk
- * before the list forgets it. At its end a job removes the marker last and syncs nothing: file
+ * The remains of a loss of power are told from what is somebody else's, too: the marker and its
+ * name are synced before anything is made beside it, and what an earlier job left is gone from the
+ * disk before the list forgets it. At its end a job removes the marker last and syncs nothing: file
  * systems with a journal keep that order.
  *
  * The marker is locked too, for file systems that lock files but no directories (NFS); where there

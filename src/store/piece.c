@@ -117,9 +117,9 @@ int bm_piece_key_order(const bm_piece_key *a, const bm_piece_key *b)
 
 /* set_code -- see piece.h for the layout.
  *
- * The code is read in words of 64 bits at any address. A low part is read as a whole word and cut: the
- * bits of the high parts stand behind it, at least 8 bytes of them wherever L is less than 8, so
- * that such a word never passes the end. */
+ * The code is read in words of 64 bits at any address. A low part is read as a whole word and cut:
+ * the bits of the high parts stand behind it, at least 8 bytes of them wherever L is less than 8,
+ * so that such a word never passes the end. */
 
 #define PREFETCH 2048u /* bytes of a code that are asked for before they are read */
 
@@ -742,9 +742,9 @@ bool bm_posting_piece_valid(const bm_posting_piece *piece)
 /* filter_piece -- see piece.h.
  *
  * Missing hashes are counted, 64 documents at a time: counters lie as planes of bits and begin so
- * that they overflow with the first hash that is one too many. Where all 64 have
- * overflowed, the other rows are not read. A document that has a hash has its bit, so none is lost;
- * of one that has not, a bit is set in some share of 1 - exp(-1 / BM_FILTER_BITS) of all rows. */
+ * that they overflow with the first hash that is one too many. Where all 64 have overflowed, the
+ * other rows are not read. A document that has a hash has its bit, so none is lost; of one that has
+ * not, a bit is set in some share of 1 - exp(-1 / BM_FILTER_BITS) of all rows. */
 
 #define GROUP_MOST  512u /* columns: a row is a line of the cache */
 #define GROUP_LEAST 8u   /* a byte of columns */

@@ -1,7 +1,7 @@
 /* store_look_up.c -- views: see store_view.h.
  *
- * A key is looked up in each run that has the table: the piece by its first entry, then the place in
- * it. Documents that were removed are left out by their bits.
+ * A key is looked up in each run that has the table: the piece by its first entry, then the place
+ * in it. Documents that were removed are left out by their bits.
  *
  * Tests: tests/unit/store/test_store_model.c */
 #include "store/store_writer.h"

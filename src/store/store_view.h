@@ -80,8 +80,8 @@ bm_status bm_store_view_filter(const bm_store_view *view, size_t filter, const b
 bm_str bm_store_view_note(const bm_store_view *view, bm_store_note_kind note);
 
 /* Everything compared: pages, sums, orders, counts; that each document is found under its id, and
- * each posting names a document that is there or was removed. `report` is called with each thing that
- * is wrong, a line each; the first ones, 100 at most. BM_ERR_FORMAT where there was one. */
+ * each posting names a document that is there or was removed. `report` is called with each thing
+ * that is wrong, a line each; the first ones, 100 at most. BM_ERR_FORMAT where there was one. */
 typedef struct bm_store_check_cfg {
     bm_pool *pool; /* NULL: this thread alone */
     void (*report)(void *ctx, const char *what);

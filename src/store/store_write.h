@@ -1,7 +1,7 @@
 /* store_write.h -- adding to an index and removing from it; one writer, one thread.
  *
- * Views of this bm_store that are opened afterwards see what add and remove did, all others from the
- * commit on. A writer that ends without a commit has changed nothing. */
+ * Views of this bm_store that are opened afterwards see what add and remove did, all others from
+ * the commit on. A writer that ends without a commit has changed nothing. */
 #ifndef BM_STORE_STORE_WRITE_H
 #define BM_STORE_STORE_WRITE_H
 
