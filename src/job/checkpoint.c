@@ -18,7 +18,7 @@
 #include "corpus/corpus.h"
 #include "job/checkpoint_state.h"
 #include "job/job_context.h"
-#include "job/report_read.h"
+#include "job/report_file.h"
 #include "json/json_write.h"
 #include "model/file_names.h"
 #include "output/out_lock.h"

@@ -10,7 +10,6 @@
 #include "output/out_target.h"
 #include "job/kept_pass.h"
 #include "job/report_file.h"
-#include "job/report_read.h"
 
 bm_status bm_job_open(const bm_settings *settings, bm_job *out, bm_error *err)
 {

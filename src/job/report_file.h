@@ -52,11 +52,7 @@ void bm_report_ingest(bm_json *json, const bm_ingest_times *times);
  * there was no choice. */
 void bm_report_text_offload(bm_json *json, const bm_text_offload *path);
 
-/* report_inputs -- the inputs in a report: names, bytes, digests; and where they are. */
-
-/* report_spill -- what of a job lay in temporary files, as a member of a report's "run". */
-
-/* The same in a line of the log, where there were files. */
+/* Log the bytes of temporary files, where there were some. */
 void bm_log_spill(bm_job_context *job);
 
 #define BM_REPORT_SCHEMA 1u
@@ -69,11 +65,6 @@ bm_status bm_report_make(bm_job_context *job, const bm_grouping *grouping, bm_ou
 void bm_report_settings(bm_json *json, const bm_job_context *job);
 /* Its first members: the kind of job, the program, and the settings that decide results. */
 void bm_report_begin(bm_json *json, const bm_job_context *job);
-/* A summary of these counts; `json`, the whole report, is taken. BM_ERR_NOMEM. */
-bm_status bm_report_summary(const bm_job_context *job, const bm_counts *counts, char *json,
-                            bm_summary **out, bm_error *err);
-/* Does the setting say what is written, and stand in "run"? The command is the report's kind. */
-bool bm_report_asks(const bm_setting *setting);
 /* The value of a setting. */
 void bm_report_setting_value(bm_json *json, const bm_setting *setting);
 /* Write the summary's JSON to `name` in the directory. */
@@ -82,5 +73,17 @@ bm_status bm_report_write(const bm_summary *summary, bm_out_dir *dir, const char
 /* And where a second copy was asked for, that, as a file of the group. */
 bm_status bm_report_write_copy(const bm_job_context *job, const bm_summary *summary,
                                bm_out_existing existing, bm_out_group *group, bm_error *err);
+
+/* report_read -- a report that a job wrote, read back by a job that asks whether it has been done
+ * already. */
+
+/* Is it the report of such a job: the same program, the same settings, what is written included?
+ * The inputs are not compared. BM_ERR_NOMEM. */
+bm_status bm_report_is_of(const bm_job_context *job, const bm_manifest *report, bool *same,
+                          bm_error *err);
+/* The summary that the job had which wrote it; *out is the caller's. BM_ERR_FORMAT, BM_ERR_NOMEM.
+ */
+bm_status bm_report_read(const bm_job_context *job, const bm_manifest *report, bm_summary **out,
+                         bm_error *err);
 
 #endif
