@@ -1,11 +1,9 @@
 /* corpus.c -- adding documents: room for them, then their sizes, which are copies, their sets,
  * words and keys. A representative's set is copied once, by any thread, and never moved while
- * pointers
- * to it exist.
+ * pointers to it exist.
  *
  * Tests: tests/unit/job/test_checkpoint_documents.c, tests/unit/job/test_corpus_range.c,
- *        tests/unit/job/test_corpus_spill.c, tests/unit/match/test_grouping.c,
- *        tests/unit/match/test_match_all_pairs.c */
+ *        tests/unit/job/test_corpus_spill.c, tests/unit/match/test_match_all_pairs.c */
 #include "corpus/corpus.h"
 
 #include <math.h>

@@ -2,8 +2,7 @@
  * chunks only.
  *
  * Tests: tests/reference/test_against.py, tests/reference/test_contained.py,
- *        tests/reference/test_lost.py,
- *        tests/unit/job/test_corpus_spill.c, tests/unit/match/test_grouping.c,
+ *        tests/reference/test_lost.py, tests/unit/job/test_corpus_spill.c,
  *        tests/unit/match/test_known.c, tests/unit/match/test_match_all_pairs.c,
  *        tests/unit/match/test_match_stars.c, tests/unit/match/test_turn_links.c */
 #include "match/edges.h"

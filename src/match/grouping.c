@@ -2,7 +2,10 @@
  *
  * Components read the union-find that matching left. Stars (lsh/groups.h) walk the neighbours of
  * the representatives (edges.h), in the order of the turns (lsh/groups.h). Memory: about 30 bytes a
- * document. Sequential but for the similarities, since everything here is linear. */
+ * document. Sequential but for the similarities, since everything here is linear.
+ *
+ * Tests: tests/reference/test_groups.py, tests/reference/test_keep.py,
+ *        tests/reference/test_pairs_model.py */
 #include "match/edges.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* match.c -- the candidates of bands, or all pairs; before them room for the groups.
  *
- * Tests: tests/unit/match/test_match_all_pairs.c, tests/unit/match/test_grouping.c */
+ * Tests: tests/unit/match/test_match_all_pairs.c, tests/unit/match/test_match_stars.c */
 #include "match/match.h"
 
 #include <string.h>
