@@ -44,11 +44,19 @@ void bm_batch_source_lock(bm_batch_source *source, pthread_mutex_t *lock)
     }
 }
 
+bm_status bm_batch_source_fill(bm_batch_source *source, bm_source_batch *batch, double *in_turn,
+                               bm_error *err)
+{
+    return source->ops->fill != NULL ? source->ops->fill(source, batch, in_turn, err) : BM_OK;
+}
+
 /* Records of the batch are still to be passed over: all of it? */
 static bm_status pass_over(bm_batch_source *source, bm_source_batch *batch, bool *all,
                            bm_error *err)
 {
     uint64_t n;
+    double in_turn = 0;
+    BM_TRY(bm_batch_source_fill(source, batch, &in_turn, err));
     BM_TRY(source->ops->count(source, batch, &n, err));
     *all = source->left >= n;
     batch->passed_over = *all ? (size_t)n : (size_t)source->left;
@@ -69,11 +77,11 @@ bm_status bm_batch_source_next(bm_batch_source *source, bm_batch_next *out, bm_e
     if (batch == NULL)
         return BM_OK;
     out->got = BM_BATCH_READ;
-    out->bytes_read = batch->bytes_read;
     bool all = false;
     bm_status status = BM_OK;
     if (source->left > 0)
         BM_TRY_OUT(pass_over(source, batch, &all, err));
+    out->bytes_read = batch->bytes_read;
     if (!all) {
         out->batch = batch;
         return BM_OK;

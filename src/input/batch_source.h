@@ -47,7 +47,9 @@ typedef struct bm_batch_limits {
      * whether the inputs are the same before this place; borrowed; NULL: neither. */
     const bm_content_place *places;
     bool records_only; /* batches will be split, not parsed */
-    bool helped;       /* whoever waits to call `next` calls `help` meanwhile */
+    /* Several threads call `next` in turn: who waits for his calls `help` meanwhile, and who got a
+     * batch calls `fill` at once. */
+    bool helped;
 } bm_batch_limits;
 
 typedef struct bm_batch_source bm_batch_source;
@@ -65,6 +67,11 @@ typedef struct bm_batch_source_ops {
     bm_status (*begin)(bm_batch_source *source, const bm_batch_limits *limits, bm_error *err);
     /* *out is NULL at the end. */
     bm_status (*next)(bm_batch_source *source, bm_source_batch **out, bm_error *err);
+    /* Of a source that was begun `helped`, beside others and `next`: read what the batch has to hold;
+     * *in_turn is increased by the seconds for which no other fill could go on. NULL: it is all
+     * there. */
+    bm_status (*fill)(bm_batch_source *source, bm_source_batch *batch, double *in_turn,
+                      bm_error *err);
     /* While another thread calls `next`: a small part of what it has to do later. False: there is
      * nothing. NULL: there never is. */
     bool (*help)(bm_batch_source *source);
@@ -114,6 +121,12 @@ bm_status bm_batch_source_begin(bm_batch_source *source, const bm_batch_limits *
  * source was begun `helped`. */
 void bm_batch_source_lock(bm_batch_source *source, pthread_mutex_t *lock);
 
+/* By whoever got the batch of a source that was begun `helped`, before anything else that may wait:
+ * read it, beside others, and tell its bytes_read and place. Seconds that others had to wait for are
+ * added to *in_turn. */
+bm_status bm_batch_source_fill(bm_batch_source *source, bm_source_batch *batch, double *in_turn,
+                               bm_error *err);
+
 typedef enum bm_batch_got {
     BM_BATCH_READ,   /* there is one to parse */
     BM_BATCH_PASSED, /* one was dropped, since all of it is passed over: ask again */
@@ -123,7 +136,7 @@ typedef enum bm_batch_got {
 typedef struct bm_batch_next {
     bm_batch_got got;
     bm_source_batch *batch; /* READ: taken by the caller (bm_batch_source_free_batch); else NULL */
-    uint64_t bytes_read;    /* as of the batch that was read or dropped */
+    uint64_t bytes_read;    /* as of the batch that was dropped, or read and not to be filled */
 } bm_batch_next;
 
 /* BM_ERR_FORMAT: the inputs hold fewer records than are to be passed over. */

@@ -11,17 +11,12 @@
  * caller's buffer, and helps too before it waits: handing blocks on costs a twentieth of what is
  * done with them, and is worth that only to a thread that would do nothing.
  *
- * Blocks of a plain file are claimed one behind the other and read by their place, by helpers
- * alone; what nobody has claimed the reader claims and reads himself. He digests all of it.
- *
  * Tests: tests/unit/input/test_input_ahead.c, tests/race/race_pipeline.c */
 #include "input/input_ahead.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -45,8 +40,6 @@
     ((uint64_t)16 << 10) /* of a source: handing on a smaller one costs more than it brings */
 #define THREADS_WORTH                                                                              \
     4u /* that help: fewer are not kept waiting by a decoder as fast as Zstandard's */
-#define THREADS_PLAIN 8u                  /* that a reader of plain files keeps busy */
-#define PLAIN_LEAST   ((uint64_t)4 << 20) /* of a source that is not compressed, likewise */
 #define LONG_PART     16u       /* of what was granted: a longer record may need all memory */
 #define WAIT_NS       200000000 /* between two questions whether to stop */
 #define NS_PER_SECOND 1000000000
@@ -75,16 +68,13 @@ typedef struct place {
     bool busy; /* a thread reads it */
     unsigned n_filling;
     block *first, *last;
-    uint64_t claimed;       /* of a plain file: bytes in blocks, and that the reader has had */
     uint64_t given, stored; /* bytes that the reader has had; as stored, up to there */
     /* Of who is busy with it, or, when nobody is, of who holds the lock: */
     bm_input_bytes *bytes; /* NULL: none was needed so far */
     bool begun;
-    bool plain;      /* not compressed, and others read it by fd */
     bool members;    /* they are cut off `packed`, which is what was read behind the last */
     bool packed_end; /* nothing follows that */
-    int fd;
-    block *packed; /* NULL: none; not one of ahead->n_used */
+    block *packed;   /* NULL: none; not one of ahead->n_used */
     bm_members_cut cut;
     uint64_t cut_bytes; /* as stored, of all that was cut */
 } place;
@@ -124,19 +114,12 @@ struct bm_input_ahead {
 
 /* --- what is granted --- */
 
-static bool is_plain(const bm_source *source)
-{
-    return source->compression == BM_COMPRESSION_NONE;
-}
-
 /* Can others than the reader do something for this source? */
-static bool is_open_to(const bm_input_set *set, size_t index, uint32_t threads)
+static bool is_open_to(const bm_input_set *set, size_t index)
 {
     const bm_source *source = bm_input_set_source(set, index);
-    const bool large = is_plain(source) ? threads >= THREADS_PLAIN && source->size >= PLAIN_LEAST &&
-                                              source->cut.to == 0
-                                        : source->size >= STORED_LEAST;
-    return large && source->unreadable == NULL && bm_input_set_held(set, index) == NULL;
+    return source->compression != BM_COMPRESSION_NONE && source->size >= STORED_LEAST &&
+           source->unreadable == NULL && bm_input_set_held(set, index) == NULL;
 }
 
 static bool has_members(bm_compression kind)
@@ -183,13 +166,12 @@ static bm_ahead_plan plan_with(uint32_t threads, size_t n, uint64_t engine, uint
 uint64_t bm_input_ahead_grant(bm_input_set *set, uint32_t threads, uint64_t bytes)
 {
     uint64_t engine = 0, window = 1;
-    size_t n = 0, n_members = 0, n_plain = 0;
+    size_t n = 0, n_members = 0;
     for (size_t i = 0; i < set->n_sources; i++) {
         const bm_source *source = &set->sources[i];
-        if (!is_open_to(set, i, threads))
+        if (!is_open_to(set, i))
             continue;
         n++;
-        n_plain += is_plain(source);
         n_members += has_members(source->compression);
         engine = engine_bytes(source) > engine ? engine_bytes(source) : engine;
         window = window_of(source) > window ? window_of(source) : window;
@@ -200,9 +182,8 @@ uint64_t bm_input_ahead_grant(bm_input_set *set, uint32_t threads, uint64_t byte
         return 0;
     if (n_members > 0)
         *plan = plan_with(threads, n, engine + sizeof(block) + MEMBER_BLOCK, bytes, MEMBER_BLOCK);
-    if (plan->threads == 0 && (n > 1 || n_plain > 0))
-        *plan = plan_with(n_plain > 0 ? threads : (uint32_t)least(threads, n), n, engine, bytes,
-                          SMALL_BLOCK);
+    if (plan->threads == 0 && n > 1)
+        *plan = plan_with((uint32_t)least(threads, n), n, engine, bytes, SMALL_BLOCK);
     while (UINT64_C(1) << plan->window_log < window)
         plan->window_log++;
     return plan->bytes;
@@ -267,10 +248,8 @@ static bool has_room(const bm_input_ahead *ahead, size_t source)
 static bool is_shared(const bm_input_ahead *ahead, size_t source)
 {
     const bm_compression kind = bm_input_set_source(ahead->set, source)->compression;
-    if (!is_open_to(ahead->set, source, ahead->plan.threads))
+    if (!is_open_to(ahead->set, source))
         return false;
-    if (kind == BM_COMPRESSION_NONE)
-        return ahead->helped;
     return !ahead->helped || source == ahead->source || ahead->plan.threads >= THREADS_WORTH ||
            (kind != BM_COMPRESSION_ZST && kind != BM_COMPRESSION_LZ4);
 }
@@ -301,10 +280,8 @@ static bool is_readers(const bm_input_ahead *ahead, const place *p)
 /* Is there anything in it for one who does not read it? */
 static bool has_work(const bm_input_ahead *ahead, const place *p)
 {
-    if (p->state != PLACE_OPEN || p->busy || !has_room(ahead, p->source))
-        return false;
-    return p->plain ? p->claimed < bm_input_set_source(ahead->set, p->source)->size
-                    : !is_readers(ahead, p);
+    return p->state == PLACE_OPEN && !p->busy && has_room(ahead, p->source) &&
+           !is_readers(ahead, p);
 }
 
 /* What to go on with: the nearest source first. */
@@ -343,25 +320,10 @@ static bm_status begin_place(bm_input_ahead *ahead, place *p, const bm_callbacks
         BM_TRY(bm_input_bytes_open(ahead->set, &p->bytes, NULL));
     bm_input_bytes_set_apart(p->bytes, callbacks, ahead->plan.window_log);
     p->begun = true;
-    p->plain = false;
     if (p->packed != NULL)
         p->packed->len = 0;
     p->members = p->packed != NULL && has_members(kind) && !atomic_load(&ahead->without[kind]);
-    BM_TRY(bm_input_bytes_begin(p->bytes, p->source, NULL));
-    p->plain = kind == BM_COMPRESSION_NONE && (p->fd = bm_input_bytes_share(p->bytes)) >= 0;
-    return BM_OK;
-}
-
-/* Exactly these bytes of the file? */
-static bool read_at(int fd, char *out, size_t n, uint64_t from)
-{
-    ssize_t got = 1;
-    for (size_t done = 0; done < n && got > 0; done += got > 0 ? (size_t)got : 0) {
-        got = pread(fd, out + done, n - done, (off_t)(from + done));
-        if (got < 0 && errno == EINTR)
-            got = 0; /* the reader tries again */
-    }
-    return got > 0;
+    return bm_input_bytes_begin(p->bytes, p->source, NULL);
 }
 
 /* Fill the block as far as the source goes, and a small one is full: what is larger costs more page
@@ -450,34 +412,10 @@ static void unpack_members(bm_input_ahead *ahead, place *p, unpackers *u, block 
     give_back(ahead, in);
 }
 
-/* Claim a block of a plain file, and read it. */
-static void read_plain(bm_input_ahead *ahead, place *p)
-{
-    block *b = take_block(ahead);
-    if (b == NULL) {
-        p->claimed = UINT64_MAX; /* the reader reads on by himself */
-        return;
-    }
-    const uint64_t from = p->claimed,
-                   left = bm_input_set_source(ahead->set, p->source)->size - from;
-    b->len = (size_t)least(SMALL_BLOCK, left);
-    b->filling = true;
-    p->claimed += b->len;
-    p->n_filling++;
-    put_block(p, b);
-    pthread_mutex_unlock(&ahead->lock);
-    const bool right = read_at(p->fd, b->data, b->len, from);
-    pthread_mutex_lock(&ahead->lock);
-    p->n_filling--;
-    b->filling = false;
-    b->failed = !right;
-    tell(ahead, p);
-}
-
 static void add_packed(bm_input_ahead *ahead, place *p)
 {
-    if (kind_of(ahead, p) != BM_COMPRESSION_NONE && ahead->plan.block_bytes == MEMBER_BLOCK &&
-        p->packed == NULL && !p->begun && (p->packed = take_block(ahead)) != NULL)
+    if (ahead->plan.block_bytes == MEMBER_BLOCK && p->packed == NULL && !p->begun &&
+        (p->packed = take_block(ahead)) != NULL)
         ahead->n_used--;
 }
 
@@ -495,7 +433,7 @@ static void work_on(bm_input_ahead *ahead, place *p, unpackers *u)
         state = PLACE_OPEN;
         if (p->members)
             in = cut_members(ahead, p, rest, &state);
-        if (state == PLACE_OPEN && !p->members && !p->plain)
+        if (state == PLACE_OPEN && !p->members)
             state = fill_block(p, b);
     }
     pthread_mutex_lock(&ahead->lock);
@@ -529,10 +467,7 @@ static bool work(bm_input_ahead *ahead)
     if (p == NULL || (u == NULL && (u = bm_alloc_zero(1, sizeof *u)) == NULL))
         return false;
     ahead->unpackers = u->next;
-    if (p->plain)
-        read_plain(ahead, p);
-    else
-        work_on(ahead, p, u);
+    work_on(ahead, p, u);
     u->next = ahead->unpackers;
     ahead->unpackers = u;
     return true;
@@ -610,17 +545,8 @@ static void free_blocks(block **list)
     }
 }
 
-/* Nobody else reads it any more. */
-static void end_plain(place *p)
-{
-    if (p->plain)
-        close(p->fd);
-    p->plain = false;
-}
-
 static void close_place(place *p)
 {
-    end_plain(p);
     bm_free(p->packed);
     p->packed = NULL;
     bm_input_bytes_close(p->bytes);
@@ -705,21 +631,14 @@ static bm_status wait_block(bm_input_ahead *ahead, const place *p, bm_error *err
     return status;
 }
 
-/* Drop what the place holds, when nobody is at it any more; the lock is held. */
-static void drop_blocks(bm_input_ahead *ahead, place *p)
+/* Make the place free, and drop what it holds; the lock is held. */
+static void leave_place(bm_input_ahead *ahead, place *p)
 {
+    p->state = PLACE_FAILED; /* nobody begins with it again */
     while (p->busy || p->n_filling > 0)
         (void)await(ahead, p);
     while (p->first != NULL)
         drop_first(ahead, p);
-}
-
-/* Make the place free; the lock is held. */
-static void leave_place(bm_input_ahead *ahead, place *p)
-{
-    p->state = PLACE_FAILED; /* nobody begins with it again */
-    drop_blocks(ahead, p);
-    end_plain(p);
     p->state = PLACE_FREE;
     if (ahead->n_asleep > 0)
         pthread_cond_signal(&ahead->work);
@@ -832,15 +751,10 @@ static place_state read_own(const bm_input_ahead *ahead, place *p, char *out, si
                             size_t *got)
 {
     bm_input_bytes_set_apart(p->bytes, ahead->set->callbacks, ahead->plan.window_log);
-    size_t n = 0;
-    do {
-        if (bm_input_bytes_read(p->bytes, out + n, cap - n, got, NULL) != BM_OK) {
-            *got = 0;
-            return PLACE_FAILED;
-        }
-        n += *got;
-    } while (p->plain && *got > 0 && n < cap); /* what was claimed */
-    *got = n;
+    if (bm_input_bytes_read(p->bytes, out, cap, got, NULL) != BM_OK) {
+        *got = 0;
+        return PLACE_FAILED;
+    }
     p->given += *got;
     p->stored = bm_input_bytes_in_source(p->bytes);
     return *got > 0 ? PLACE_OPEN : PLACE_ENDED;
@@ -864,11 +778,6 @@ bm_status bm_input_ahead_read(bm_input_ahead *ahead, char *out, size_t cap, size
     }
     block *b = p->first;
     const bool own = b == NULL && is_readers(ahead, p);
-    if (own && p->plain) {
-        const uint64_t size = bm_input_set_source(ahead->set, p->source)->size;
-        if (p->claimed < size) /* else there is nothing more, or nobody else reads it */
-            p->claimed += cap = (size_t)least(cap, size - p->claimed);
-    }
     place_state state = p->state;
     pthread_mutex_unlock(&ahead->lock);
     if (status != BM_OK)
@@ -890,9 +799,7 @@ bm_status bm_input_ahead_read(bm_input_ahead *ahead, char *out, size_t cap, size
     memcpy(out, b->data + b->pos, *got);
     b->pos += *got;
     p->given += *got;
-    if (p->plain)
-        bm_input_bytes_pass(p->bytes, out, *got);
-    p->stored = p->plain ? bm_input_bytes_in_source(p->bytes) : b->stored;
+    p->stored = b->stored;
     if (b->pos < b->len)
         return BM_OK;
     pthread_mutex_lock(&ahead->lock);
@@ -911,6 +818,21 @@ bool bm_input_ahead_is_broken(const bm_input_ahead *ahead)
 bm_status bm_input_ahead_pass_over(bm_input_ahead *ahead, bm_error *err)
 {
     return bm_input_bytes_pass_over(ahead->own, err);
+}
+
+int bm_input_ahead_fd(const bm_input_ahead *ahead)
+{
+    return ahead->now == NULL ? bm_input_bytes_fd(ahead->own) : -1;
+}
+
+uint64_t bm_input_ahead_place(const bm_input_ahead *ahead)
+{
+    return bm_input_bytes_place(ahead->own);
+}
+
+void bm_input_ahead_pass(bm_input_ahead *ahead, const char *data, size_t n)
+{
+    bm_input_bytes_pass(ahead->own, data, n);
 }
 
 uint64_t bm_input_ahead_stored(const bm_input_ahead *ahead)
@@ -938,12 +860,7 @@ bm_status bm_input_ahead_yield(bm_input_ahead *ahead, uint64_t record_bytes, bm_
     pthread_mutex_unlock(&ahead->lock);
     bm_status status = BM_OK;
     place *p = ahead->now;
-    if (p != NULL && p->plain) {
-        pthread_mutex_lock(&ahead->lock);
-        drop_blocks(ahead, p);
-        p->claimed = p->given;
-        pthread_mutex_unlock(&ahead->lock);
-    } else if (p != NULL) {
+    if (p != NULL) {
         status = read_again(ahead, err);
         close_place(p);
     }

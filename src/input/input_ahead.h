@@ -14,8 +14,9 @@
  *
  * Of a file whose members can be told apart (members.h), ours and those of tools that compress in
  * blocks, several are unpacked at once; any other by one thread, so that two files are needed.
- * Where others help, they read plain files ahead too. Standard input, pipes and very small files
- * are read as they are asked for. A source with which nobody has begun is not waited for.
+ * Standard input, pipes and very small files are read as they are asked for, and so are plain files,
+ * which others may read by position (reader.h). A source with which nobody has begun is not waited
+ * for.
  *
  * Memory: no more than was granted, for blocks, windows and all else; a thread that gets none
  * sleeps. Threads: one reads; those that unpack are others that wait for it and help meanwhile, or
@@ -45,6 +46,9 @@ bm_status bm_input_ahead_read(bm_input_ahead *ahead, char *out, size_t cap, size
                               bm_error *err);
 bool bm_input_ahead_is_broken(const bm_input_ahead *ahead);
 bm_status bm_input_ahead_pass_over(bm_input_ahead *ahead, bm_error *err);
+int bm_input_ahead_fd(const bm_input_ahead *ahead);
+uint64_t bm_input_ahead_place(const bm_input_ahead *ahead);
+void bm_input_ahead_pass(bm_input_ahead *ahead, const char *data, size_t n);
 uint64_t bm_input_ahead_stored(const bm_input_ahead *ahead);
 
 /* A record of so many bytes is going to be held. Where whoever bounds the memory may need all of it

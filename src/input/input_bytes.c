@@ -396,9 +396,16 @@ bm_status bm_input_bytes_read(bm_input_bytes *bytes, char *out, size_t cap, size
     return read_decompressed(bytes, out, cap, got, err);
 }
 
-int bm_input_bytes_share(const bm_input_bytes *bytes)
+int bm_input_bytes_fd(const bm_input_bytes *bytes)
 {
-    return fcntl(bytes->fd, F_DUPFD_CLOEXEC, 0);
+    const bool is_plain = bytes->source != NULL && bytes->held == NULL &&
+                          bytes->source->compression == BM_COMPRESSION_NONE;
+    return is_plain ? bytes->fd : -1;
+}
+
+uint64_t bm_input_bytes_place(const bm_input_bytes *bytes)
+{
+    return bytes->source->cut.from + bytes->stored;
 }
 
 void bm_input_bytes_pass(bm_input_bytes *bytes, const char *data, size_t n)

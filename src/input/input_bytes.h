@@ -30,9 +30,10 @@ bm_status bm_input_bytes_read(bm_input_bytes *bytes, char *out, size_t cap, size
  * BM_ERR_UNSUPPORTED: begin had to read too much of it. */
 bm_status bm_input_bytes_read_packed(bm_input_bytes *bytes, char *out, size_t cap, size_t *got,
                                      bm_error *err);
-/* A descriptor of the regular file that was begun, for others to read by place; -1: there is none.
- * Owned by the caller. */
-int bm_input_bytes_share(const bm_input_bytes *bytes);
+/* The descriptor of the source, by which others may read it too, until it ends or is left; -1: it is
+ * no regular file, or compressed. Where in it the next byte lies. */
+int bm_input_bytes_fd(const bm_input_bytes *bytes);
+uint64_t bm_input_bytes_place(const bm_input_bytes *bytes);
 /* In place of read, which goes on behind them: these bytes, which come next in a source that is not
  * compressed, were read so. */
 void bm_input_bytes_pass(bm_input_bytes *bytes, const char *data, size_t n);

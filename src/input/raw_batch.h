@@ -27,6 +27,15 @@ typedef struct bm_raw_piece {
     size_t columns;    /* index into bm_raw_batch.columns (tsv, csv) */
 } bm_raw_piece;
 
+/* What its last piece, which is the only one with bytes, is of its file, until it was read. */
+typedef struct bm_raw_range {
+    bool is_open; /* it has yet to be read (bm_reader_fill) */
+    int fd;
+    uint64_t at;   /* where its bytes lie, behind ... */
+    size_t held;   /* ... so many that are here already */
+    uint64_t turn; /* to be settled: the ranges before it come first */
+} bm_raw_range;
+
 typedef struct bm_raw_batch {
     uint64_t sequence; /* 0, 1, 2 … in reading order */
     char *data;
@@ -37,6 +46,7 @@ typedef struct bm_raw_batch {
     uint32_t *columns;   /* of each file: the id's, then one a text field (record_rules.h) */
     size_t n_columns, cap_columns;
     bm_content_place place; /* behind its last record, where the reader tracks it */
+    bm_raw_range range;
 } bm_raw_batch;
 
 void bm_raw_batch_free(bm_raw_batch *batch); /* NULL is fine */

@@ -12,19 +12,24 @@
  * where the limit of records is near) it is found by walking from record to record.
  *
  * A record longer than a document may be is not held: its first bytes become a piece of their
- * own, the
- * rest is read and dropped (reader.c, as what cannot be read). Limits: a batch holds at
- * most such a
+ * own, the rest is read and dropped (as what cannot be read). Limits: a batch holds at most such a
  * record and a batch's worth more.
- * Threads: one.
+ *
+ * Ranges are handed out ahead of what is settled: of that the descriptor, the digest and the lines
+ * tell. So whatever a range meets (a file that was cut off, a read that fails, more records than a
+ * batch may have), the reader reads on behind the last one that was settled as if there were no
+ * ranges, and says what there is to say. It does so too where they end: at the last records of a
+ * file, and at records that are nearly as long as a batch. Threads: one reads, any number fill.
  *
  * Tests: tests/cli/cases/broken_files.sh, tests/unit/input/test_reader.c,
- *        tests/unit/sources/test_batch_sources.c */
+ *        tests/unit/input/test_reader_ranges.c, tests/unit/sources/test_batch_sources.c */
 #include "input/reader.h"
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
+#include "base/files.h"
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "input/input_ahead.h"
@@ -35,8 +40,6 @@
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
-
-#include "base/error.h"
 
 /* The columns of a file stand once in a batch, before the first of its pieces there. */
 static bm_status add_columns(struct bm_reader *reader, bm_raw_batch *batch, bm_raw_piece *piece,
@@ -60,7 +63,7 @@ bm_status bm_reader_add_piece(struct bm_reader *reader, bm_raw_batch *batch, bm_
                               bm_error *err)
 {
     piece.file = (uint32_t)reader->file;
-    piece.first_line = reader->line;
+    piece.first_line = batch->range.is_open ? 0 : reader->line;
     piece.state = reader->state;
     piece.file_begin = !reader->begun;
     BM_TRY(bm_grow(&batch->pieces, &batch->cap_pieces, batch->n_pieces + 1, sizeof *batch->pieces,
@@ -296,6 +299,8 @@ bm_status bm_reader_open(bm_input_set *set, size_t batch_bytes, uint32_t batch_r
         return bm_fail(err, BM_ERR_INTERNAL, "no reader for this format");
     bm_reader *reader = NULL;
     BM_TRY(bm_new_zero(&reader, 1, err));
+    pthread_mutex_init(&reader->ranges.lock, NULL);
+    pthread_cond_init(&reader->ranges.moved, NULL);
     reader->set = set;
     reader->format = format;
     reader->rules = &set->rules;
@@ -331,6 +336,7 @@ bm_status bm_reader_track(bm_reader *reader, const bm_content_place *check, bm_e
 void bm_reader_set_helped(bm_reader *reader)
 {
     bm_input_ahead_set_helped(reader->bytes);
+    reader->ranges.wanted = true;
 }
 
 bool bm_reader_help(bm_reader *reader)
@@ -346,6 +352,8 @@ void bm_reader_close(bm_reader *reader)
     bm_content_tracker_close(reader->watch.tracker);
     bm_buf_reset(&reader->carry);
     bm_free(reader->columns);
+    pthread_mutex_destroy(&reader->ranges.lock);
+    pthread_cond_destroy(&reader->ranges.moved);
     bm_free(reader);
 }
 
@@ -598,6 +606,155 @@ static bm_status take_piece(bm_reader *reader, bm_raw_batch *batch, bm_error *er
     }
 }
 
+/* --- ranges --- */
+
+#define RANGE_PART 4u /* of a batch: a shorter range, or longer records, are read in order */
+#define LOOK_BYTES 8192u
+
+/* Wait until all ranges are settled: then the reader stands behind the last one. */
+static void come_back(bm_reader *reader)
+{
+    bm_reader_ranges *ranges = &reader->ranges;
+    if (!ranges->ahead)
+        return;
+    pthread_mutex_lock(&ranges->lock);
+    while (ranges->settled < ranges->given)
+        pthread_cond_wait(&ranges->moved, &ranges->lock);
+    pthread_mutex_unlock(&ranges->lock);
+    reader->begun = !ranges->unbegun;
+    ranges->ahead = ranges->failed = ranges->unbegun = false;
+}
+
+/* Where the last record ends that does so in the last part of `n` bytes from a place of a file on; 0:
+ * there is none. */
+static uint64_t find_end(int fd, uint64_t from, uint64_t n)
+{
+    char look[LOOK_BYTES];
+    const uint64_t least = from + n - n / RANGE_PART;
+    for (uint64_t to = from + n; to > least;) {
+        const size_t len = to - least < sizeof look ? (size_t)(to - least) : sizeof look;
+        size_t got;
+        to -= len;
+        if (bm_pread_all(fd, look, len, to, &got) != 0 || got < len)
+            return 0;
+        const char *last = memrchr(look, '\n', len);
+        if (last != NULL)
+            return to + (uint64_t)(last - look) + 1;
+    }
+    return 0;
+}
+
+/* Can the current file go on with ranges? */
+static bool goes_on(bm_reader *reader)
+{
+    bm_reader_ranges *ranges = &reader->ranges;
+    const bool header = reader->format->table && reader->rules->header;
+    if (!ranges->wanted || reader->file_end || (header && !reader->begun))
+        return false;
+    pthread_mutex_lock(&ranges->lock);
+    const bool on = !ranges->failed && !walks(reader);
+    pthread_mutex_unlock(&ranges->lock);
+    return on;
+}
+
+/* Where the range ends that comes next, of as many bytes as a batch has room for; 0: there is none. */
+static uint64_t range_end(const bm_reader *reader, int fd, size_t held)
+{
+    const bm_source *source = bm_input_set_source(reader->set, reader->file);
+    const uint64_t at = reader->ranges.at,
+                   end = source->cut.to != 0 ? source->cut.to : source->size;
+    if (fd < 0 || at >= end || held > reader->batch_bytes / 2)
+        return 0;
+    const uint64_t room = reader->batch_bytes - held, n = end - at < room ? end - at : room;
+    return n < reader->batch_bytes / RANGE_PART ? 0 : find_end(fd, at, n);
+}
+
+/* What comes next of the current file becomes all of the batch, unread: *taken. Else the reader is
+ * where it was settled. */
+static bm_status take_range(bm_reader *reader, bm_raw_batch *batch, bool *taken, bm_error *err)
+{
+    bm_reader_ranges *ranges = &reader->ranges;
+    const int fd = bm_input_ahead_fd(reader->bytes);
+    *taken = false;
+    if (goes_on(reader)) {
+        const size_t held = ranges->ahead ? 0 : reader->carry.len;
+        if (!ranges->ahead && fd >= 0)
+            ranges->at = bm_input_ahead_place(reader->bytes);
+        const uint64_t at = ranges->at, end = range_end(reader, fd, held);
+        *taken = end != 0;
+        if (end != 0) {
+            batch->range = (bm_raw_range){true, fd, at, held, ranges->given};
+            if (held > 0)
+                memcpy(batch->data, reader->carry.data, held);
+            BM_TRY(bm_reader_add_piece(reader, batch,
+                                       (bm_raw_piece){.end = held + (size_t)(end - at)}, err));
+            if (held > 0)
+                reader->carry.len = 0;
+            ranges->at = end;
+            ranges->ahead = true;
+            ranges->given++;
+            return BM_OK;
+        }
+    }
+    come_back(reader);
+    return BM_OK;
+}
+
+/* The batch is what it seemed to be, and those before it are settled. */
+static bm_status settle_range(bm_reader *reader, bm_raw_batch *batch, uint64_t lines, bm_error *err)
+{
+    const bm_raw_range *range = &batch->range;
+    batch->pieces[batch->n_pieces - 1].first_line = reader->line;
+    reader->line += lines;
+    bm_input_ahead_pass(reader->bytes, batch->data + range->held, batch->len - range->held);
+    batch->bytes_read = bm_input_ahead_stored(reader->bytes);
+    BM_TRY(bm_reader_saw(reader, batch->data, batch->len, err));
+    if (reader->watch.tracker != NULL)
+        batch->place = bm_content_tracker_place(reader->watch.tracker);
+    return BM_OK;
+}
+
+/* It is not, or one before it was not: the reader will see to it. */
+static bm_status drop_range(bm_reader *reader, bm_raw_batch *batch, bm_error *err)
+{
+    const bool begins = batch->pieces[--batch->n_pieces].file_begin;
+    reader->ranges.unbegun = reader->ranges.unbegun || begins;
+    batch->len = 0;
+    return bm_buf_add(&reader->carry, batch->data, batch->range.held, err);
+}
+
+bm_status bm_reader_fill(bm_reader *reader, bm_raw_batch *batch, double *in_turn, bm_error *err)
+{
+    bm_reader_ranges *ranges = &reader->ranges;
+    bm_raw_range *range = &batch->range;
+    if (!range->is_open)
+        return BM_OK;
+    const size_t n = batch->len - range->held;
+    size_t got = 0;
+    bool right =
+        bm_pread_all(range->fd, batch->data + range->held, n, range->at, &got) == 0 && got == n;
+    const uint64_t lines = right ? bm_count_newlines(batch->data, batch->len) : 0;
+    right = right && (reader->batch_records == 0 || lines <= reader->batch_records);
+    pthread_mutex_lock(&ranges->lock);
+    while (ranges->settled != range->turn)
+        pthread_cond_wait(&ranges->moved, &ranges->lock);
+    right = right && !ranges->failed;
+    if (lines > 0)
+        reader->mean_bytes += ((double)batch->len / (double)lines - reader->mean_bytes) / 2;
+    pthread_mutex_unlock(&ranges->lock);
+    double mark = bm_clock_seconds();
+    const bm_status status =
+        right ? settle_range(reader, batch, lines, err) : drop_range(reader, batch, err);
+    range->is_open = false;
+    *in_turn += bm_clock_seconds() - mark;
+    pthread_mutex_lock(&ranges->lock);
+    ranges->failed = ranges->failed || !right || status != BM_OK;
+    ranges->settled++;
+    pthread_cond_broadcast(&ranges->moved);
+    pthread_mutex_unlock(&ranges->lock);
+    return status;
+}
+
 static bool is_full(const bm_reader *reader, const bm_raw_batch *batch)
 {
     return batch->len >= reader->batch_bytes || batch->n_pieces >= PIECES_MAX ||
@@ -606,23 +763,23 @@ static bool is_full(const bm_reader *reader, const bm_raw_batch *batch)
 
 static bm_status fill_batch(bm_reader *reader, bm_raw_batch *batch, bm_error *err)
 {
-    bm_status status = BM_OK;
-    while (status == BM_OK) {
+    for (;;) {
+        bool taken = false;
         if (!reader->open) {
             if (reader->file == bm_input_set_count(reader->set) || is_full(reader, batch))
-                break;
-            status = bm_reader_begin_file(reader, err);
-            reader->open = status == BM_OK;
-        } else {
-            status = take_piece(reader, batch, err);
-            if (status != BM_OK)
-                break;
-            if (!batch->pieces[batch->n_pieces - 1].file_end)
-                break; /* the batch is full */
-            status = bm_reader_end_file(reader, err);
+                return BM_OK;
+            BM_TRY(bm_reader_begin_file(reader, err));
+            reader->open = true;
         }
+        if (batch->len == 0)
+            BM_TRY(take_range(reader, batch, &taken, err));
+        if (taken)
+            return BM_OK;
+        BM_TRY(take_piece(reader, batch, err));
+        if (!batch->pieces[batch->n_pieces - 1].file_end)
+            return BM_OK; /* the batch is full */
+        BM_TRY(bm_reader_end_file(reader, err));
     }
-    return status;
 }
 
 bm_status bm_reader_next(bm_reader *reader, bm_raw_batch **out, bm_error *err)
@@ -651,8 +808,9 @@ out:
         return status;
     }
     batch->sequence = reader->batches.n++;
-    batch->bytes_read = bm_input_ahead_stored(reader->bytes);
-    if (reader->watch.tracker != NULL)
+    if (!batch->range.is_open)
+        batch->bytes_read = bm_input_ahead_stored(reader->bytes);
+    if (reader->watch.tracker != NULL && !batch->range.is_open)
         batch->place = bm_content_tracker_place(reader->watch.tracker);
     *out = batch;
     return BM_OK;
@@ -722,6 +880,12 @@ static void records_free_batch(bm_source_batch *base)
     bm_free(base);
 }
 
+static void tell(records_batch *batch)
+{
+    batch->base.bytes_read = batch->raw->bytes_read;
+    batch->base.place = batch->raw->place;
+}
+
 static bm_status records_next(bm_batch_source *base, bm_source_batch **out, bm_error *err)
 {
     records *source = (records *)base;
@@ -736,10 +900,18 @@ static bm_status records_next(bm_batch_source *base, bm_source_batch **out, bm_e
         return bm_fail_nomem(err, sizeof *batch);
     }
     batch->raw = raw;
-    batch->base.bytes_read = raw->bytes_read;
-    batch->base.place = raw->place;
+    tell(batch);
     *out = &batch->base;
     return BM_OK;
+}
+
+static bm_status records_fill(bm_batch_source *base, bm_source_batch *batch, double *in_turn,
+                              bm_error *err)
+{
+    records_batch *of = (records_batch *)batch;
+    const bm_status status = bm_reader_fill(((records *)base)->reader, of->raw, in_turn, err);
+    tell(of);
+    return status;
 }
 
 static bool records_help(bm_batch_source *base)
@@ -805,6 +977,7 @@ const bm_batch_source_ops bm_source_records = {
     .open = records_open,
     .begin = records_begin,
     .next = records_next,
+    .fill = records_fill,
     .help = records_help,
     .count = records_count,
     .end = records_end,

@@ -3,9 +3,16 @@
  * The reader (one thread) reads large blocks, takes compression off, and cuts at record
  * boundaries:
  * a raw batch holds pieces, each a run of whole records of one file. A parser (parser.h) finds the
- * records in it. */
+ * records in it.
+ *
+ * A plain file of records that end with a newline needs no reader to be cut: a look at the bytes
+ * before the end of a batch tells where the last record ends. Where several threads take batches in
+ * turn, such a *range* is handed out unread, and whoever got it reads it by position, beside
+ * others. */
 #ifndef BM_INPUT_READER_H
 #define BM_INPUT_READER_H
+
+#include <pthread.h>
 
 #include <bandmill/status.h>
 
@@ -29,11 +36,17 @@ void bm_reader_set_gate(bm_reader *reader, const bm_long_gate *gate);
 /* Tell the place behind each batch, and whether the bytes before `check` (copied), where it is
  * known, are those that they were. */
 bm_status bm_reader_track(bm_reader *reader, const bm_content_place *check, bm_error *err);
-/* bm_input_ahead_set_helped, and _help, of its inputs. */
+/* Several threads take batches in turn: who waits for his helps its inputs (bm_input_ahead_help),
+ * and who got a batch has it filled at once. */
 void bm_reader_set_helped(bm_reader *reader);
 bool bm_reader_help(bm_reader *reader);
 /* *out is taken by the caller (bm_raw_batch_free); NULL at the end. */
 bm_status bm_reader_next(bm_reader *reader, bm_raw_batch **out, bm_error *err);
+/* Beside `next` and other fills: read the range that the batch is, if it is one. In their order, one
+ * at a time, their lines are then counted on and their bytes digested, for which *in_turn grows by
+ * seconds. Where something is other than it seemed, the batch is left without it, and the reader
+ * reads it again. Not BM_OK: it cannot be parsed, but its turn is over. */
+bm_status bm_reader_fill(bm_reader *reader, bm_raw_batch *batch, double *in_turn, bm_error *err);
 void bm_reader_close(bm_reader *reader); /* NULL is fine */
 
 /* reader_state -- what a reader knows between two batches, and while it looks for a cut. For the
@@ -59,6 +72,19 @@ typedef struct bm_reader_watch {
     bm_content_tracker *tracker; /* NULL: places are not wanted */
 } bm_reader_watch;
 
+/* Ranges of the current file. While the reader is ahead of those that are settled, what tells of
+ * lines and digests (line, mean_bytes, bytes, tracker) is of whoever settles one. */
+typedef struct bm_reader_ranges {
+    bool wanted, ahead;
+    uint64_t at;    /* where in the file the next one begins, if the reader is ahead */
+    uint64_t given; /* handed out */
+    pthread_mutex_t lock;
+    pthread_cond_t moved;
+    uint64_t settled; /* of those */
+    bool failed;      /* one was not as it seemed: it and those behind it are dropped, ... */
+    bool unbegun;     /* ... of which one was the first of its file */
+} bm_reader_ranges;
+
 struct bm_reader {
     struct bm_input_set *set;
     const bm_record_format *format;
@@ -78,6 +104,7 @@ struct bm_reader {
     bm_reader_break broken;
     bm_reader_batches batches;
     bm_reader_watch watch;
+    bm_reader_ranges ranges;
 };
 
 /* The search for a cut in the current piece. */

@@ -385,18 +385,23 @@ static bool copy_next(lane *l)
     copy *c = l->c;
     bm_batch_next next = {0};
     bm_error error = {0};
+    double in_turn = 0;
     bm_batch_source_lock(c->job->inputs.source, &c->reading);
     if (c->ended) {
         pthread_mutex_unlock(&c->reading);
         return false;
     }
     c->alone = l->in_turn = false;
-    const bm_status status = read_next(c, &next, &error);
+    bm_status status = read_next(c, &next, &error);
     c->ended = status != BM_OK || next.got == BM_BATCH_END;
     l->number = c->n_read++;
     const bool alone = c->alone;
     if (!alone)
         pthread_mutex_unlock(&c->reading);
+    if (next.batch != NULL) {
+        status = bm_batch_source_fill(c->job->inputs.source, next.batch, &in_turn, &error);
+        next.bytes_read = next.batch->bytes_read;
+    }
     if (status != BM_OK || next.got != BM_BATCH_END)
         copy_batch(l, &next, status, &error);
     bm_batch_source_free_batch(c->job->inputs.source, next.batch);

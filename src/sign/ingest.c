@@ -219,13 +219,17 @@ bm_status bm_ingest_read_next(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, 
     bm_status status = bm_batch_source_next(cfg->source, &next, err);
     *got = next.got;
     batch->raw = next.batch;
-    batch->turn.bytes_read = next.bytes_read;
-    if (next.batch != NULL)
-        batch->turn.place = next.batch->place;
     if (status == BM_OK && next.got == BM_BATCH_PASSED)
         bm_meter_progress(cfg->meter, next.bytes_read, bm_batch_source_total_bytes(cfg->source),
                           cfg->counts->documents);
     return status;
+}
+
+void bm_ingest_read_fill(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, double *in_turn)
+{
+    batch->status = bm_batch_source_fill(cfg->source, batch->raw, in_turn, &batch->error);
+    batch->turn.bytes_read = batch->raw->bytes_read;
+    batch->turn.place = batch->raw->place;
 }
 
 #define MIB ((uint64_t)1 << 20)
@@ -852,6 +856,21 @@ static bm_ingest_batch *read_next(host_worker *w)
     return batch;
 }
 
+/* What is read of the batch beside others, and what it is then to be. */
+static void parse(host_worker *w, bm_ingest_batch *batch)
+{
+    double in_turn = 0;
+    bm_ingest_read_fill(w->in->cfg, batch, &in_turn);
+    bm_ingest_lap(&w->times.fill, &w->mark);
+    w->times.fill -= in_turn;
+    w->times.read += in_turn;
+    if (batch->status == BM_OK)
+        bm_ingest_batch_parse(&w->worker, batch);
+    else
+        bm_ingest_batch_drop_raw(w->in->cfg, batch);
+    bm_ingest_lap(&w->times.text, &w->mark);
+}
+
 /* Sign on this thread, or leave it to a device: false when the batch is no longer ours. */
 static bool sign(host_worker *w, bm_ingest_batch *batch)
 {
@@ -886,8 +905,7 @@ static void run_worker(ingest *in)
         bm_ingest_order_fail(&in->order, 0, status, &error);
     bm_ingest_batch *batch;
     while (status == BM_OK && (batch = read_next(&w)) != NULL) {
-        bm_ingest_batch_parse(&w.worker, batch);
-        bm_ingest_lap(&w.times.text, &w.mark);
+        parse(&w, batch);
         /* Or what devices have finished. */
         bm_ingest_order_deliver(&in->order, sign(&w, batch) ? batch : NULL);
         w.mark = bm_clock_seconds(); /* delivery has a clock of its own */

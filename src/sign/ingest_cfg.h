@@ -21,6 +21,7 @@
 typedef struct bm_ingest_times {
     double elapsed;
     double read;    /* reading and decompressing, one thread at a time */
+    double fill;    /* reading by position what others are not kept from reading: workers */
     double text;    /* parsing, normalising, shingling: workers */
     double sign;    /* on the native CPU: workers */
     double device;  /* submitting to devices and waiting for them: device workers */

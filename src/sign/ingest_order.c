@@ -16,6 +16,7 @@
 void bm_ingest_times_add(bm_ingest_times *all, const bm_ingest_times *thread)
 {
     all->read += thread->read;
+    all->fill += thread->fill;
     all->text += thread->text;
     all->sign += thread->sign;
     all->device += thread->device;
@@ -32,9 +33,12 @@ const char *bm_ingest_bottleneck(const bm_ingest_times *times)
     const struct {
         const char *name;
         double busy; /* of one thread that may do it */
-    } stages[] = {{"read", times->read},           {"text", times->text / workers},
-                  {"sign", times->sign / workers}, {"device", times->device / device_workers},
-                  {"deliver", times->deliver},     {"put", times->put / workers}};
+    } stages[] = {{"read", times->read + times->fill / workers},
+                  {"text", times->text / workers},
+                  {"sign", times->sign / workers},
+                  {"device", times->device / device_workers},
+                  {"deliver", times->deliver},
+                  {"put", times->put / workers}};
     size_t most = 0;
     for (size_t i = 1; i < sizeof stages / sizeof stages[0]; i++)
         if (stages[i].busy > stages[most].busy)

@@ -21,6 +21,9 @@ bm_status bm_ingest_read_begin(const bm_ingest_cfg *cfg, const bm_long_gate *gat
  * BM_ERR_FORMAT: the inputs end before what is to be passed over. */
 bm_status bm_ingest_read_next(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, bm_batch_got *got,
                               bm_error *err);
+/* By whoever read it, at once, while others read on: bm_batch_source_fill. A failure goes to
+ * batch->status. */
+void bm_ingest_read_fill(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, double *in_turn);
 
 /* ingest_entries -- the shingles of texts that are entries of dictionaries, each made once by a
  * worker: a file of a

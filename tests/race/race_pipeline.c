@@ -1,6 +1,6 @@
 /* race_pipeline.c -- the threads of the library at work, as a plain program for ThreadSanitizer.
  *
- * The pool and the queue under load; inputs unpacked ahead; sign, dedup and pairs with several
+ * The pool and the queue under load; inputs unpacked ahead or read by position; sign, dedup and pairs with several
  * threads, small batches, callbacks, a cancel in the middle, and every OpenCL device beside the
  * CPU; two jobs at once. What comes out must be what one thread makes. Prints "N passed, N failed";
  * exits 1 if any failed. */
@@ -17,6 +17,7 @@
 #include "base/threads.h"
 #include "input/input_ahead.h"
 #include "input/input_set.h"
+#include "input/reader.h"
 #include "output/out_file.h"
 #include "lsh/all_pairs.h"
 #include "match/match_all_pairs.h"
@@ -220,6 +221,72 @@ static void test_ahead(void)
     }
     for (unsigned i = 0; i < N; i++)
         remove(paths[i]);
+}
+
+/* --- plain files that several threads read by position --- */
+
+typedef struct range_readers {
+    bm_reader *reader;
+    pthread_mutex_t lock;
+    atomic_uint_fast64_t bytes, first_lines;
+} range_readers;
+
+static void *read_ranges(void *ctx)
+{
+    range_readers *r = ctx;
+    bm_raw_batch *batch = NULL;
+    double in_turn = 0;
+    for (;;) {
+        pthread_mutex_lock(&r->lock);
+        bm_status status = bm_reader_next(r->reader, &batch, NULL);
+        pthread_mutex_unlock(&r->lock);
+        check(status == BM_OK, "a batch is cut");
+        if (batch == NULL)
+            return NULL;
+        status = bm_reader_fill(r->reader, batch, &in_turn, NULL);
+        check(status == BM_OK, "a batch is filled");
+        for (size_t i = 0; i < batch->n_pieces; i++)
+            atomic_fetch_add(&r->first_lines, batch->pieces[i].first_line);
+        atomic_fetch_add(&r->bytes, batch->len);
+        bm_raw_batch_free(batch);
+    }
+}
+
+/* As a whole, and cut off while ranges behind its end are handed out. */
+static void test_ranges(void)
+{
+    enum { N = 5, BATCH = 5000 };
+    const char *paths[] = {input};
+    bm_sign_options sign;
+    uint64_t alone[2] = {0};
+    bm_sign_options_init(&sign);
+    sign.input.paths = paths;
+    sign.input.n_paths = 1;
+    for (unsigned round = 0; round < 4; round++) {
+        const bool is_cut = round / 2, crowd = round % 2;
+        range_readers r = {0};
+        pthread_t threads[N];
+        bm_input_set *set = NULL;
+        pthread_mutex_init(&r.lock, NULL);
+        check(bm_input_set_open(&sign.input, NULL, &set, NULL) == BM_OK &&
+                  bm_reader_open(set, BATCH, 0, &r.reader, NULL) == BM_OK &&
+                  bm_reader_track(r.reader, NULL, NULL) == BM_OK,
+              "a reader opens");
+        bm_reader_set_helped(r.reader);
+        if (is_cut)
+            set->sources[0].size += 10 * BATCH; /* as if there had been more when it was opened */
+        for (unsigned i = 0; i < (crowd ? N : 1); i++)
+            check(pthread_create(&threads[i], NULL, read_ranges, &r) == 0, "a thread starts");
+        for (unsigned i = 0; i < (crowd ? N : 1); i++)
+            pthread_join(threads[i], NULL);
+        const uint64_t got[] = {r.bytes, r.first_lines};
+        if (!crowd)
+            memcpy(alone, got, sizeof alone);
+        check(got[0] == alone[0] && got[1] == alone[1], "the same batches as alone");
+        bm_reader_close(r.reader);
+        bm_input_set_close(set);
+        pthread_mutex_destroy(&r.lock);
+    }
 }
 
 /* --- jobs --- */
@@ -536,6 +603,7 @@ int main(void)
     test_threads();
     test_packed();
     test_ahead();
+    test_ranges();
     test_jobs("cpu");
     test_two_jobs();
     test_all_pairs();

@@ -9,33 +9,8 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "read_records.h"
+#include "read_lanes.h"
 #include "tests/unit/base/sized.h"
-
-static void assert_same(const records *a, const records *b, const char *what, size_t size)
-{
-    cr_assert_eq(a->status, b->status, "%s %zu: %s", what, size, b->err.message);
-    if (a->status != BM_OK) {
-        cr_assert_str_eq(a->err.message, b->err.message);
-        cr_assert_eq(a->err.line, b->err.line);
-    }
-    cr_assert_eq(a->n, b->n, "%s %zu: %zu records for %zu", what, size, b->n, a->n);
-    for (size_t i = 0; i < a->n; i++) {
-        const record *x = &a->all[i], *y = &b->all[i];
-        cr_assert(x->file == y->file && x->line == y->line && x->is_header == y->is_header &&
-                      x->bad == y->bad && x->n_invalid == y->n_invalid &&
-                      x->text_bytes == y->text_bytes,
-                  "%s %zu: record %zu (line %zu and %zu)", what, size, i, (size_t)x->line,
-                  (size_t)y->line);
-        cr_assert_str_eq(x->reason, y->reason);
-        cr_assert_eq(x->raw.len, y->raw.len, "%s %zu: raw of record %zu", what, size, i);
-        cr_assert(x->raw.len == 0 || memcmp(x->raw.data, y->raw.data, x->raw.len) == 0);
-        cr_assert_eq(x->id.len, y->id.len);
-        cr_assert_str_eq(x->id.data, y->id.data);
-        cr_assert_eq(x->text.len, y->text.len);
-        cr_assert(x->text.len == 0 || memcmp(x->text.data, y->text.data, x->text.len) == 0);
-    }
-}
 
 typedef struct sample {
     bm_format format;
@@ -90,13 +65,16 @@ Test(reader, records_are_the_same_for_every_batch_size_and_every_limit_of_record
                 const size_t step = sized(1, 2);
                 for (size_t size = 1; size <= samples[s].len * 3 + 2; size += step) {
                     records r = test_read(&o, size, 0, split);
-                    assert_same(&one, &r, samples[s].text, size);
+                    test_assert_same(&one, &r, samples[s].text, size);
+                    test_free(&r);
+                    r = test_read_by(&o, size, size % 5, split, 1 + size % 3);
+                    test_assert_same(&one, &r, samples[s].text, size);
                     test_free(&r);
                 }
                 for (uint32_t n = 1; n <= 8; n++)
                     for (size_t size = 1; size <= 1 << 16; size = size * 4) {
                         records r = test_read(&o, size, n, split);
-                        assert_same(&one, &r, samples[s].text, size);
+                        test_assert_same(&one, &r, samples[s].text, size);
                         test_free(&r);
                     }
                 test_free(&one);

@@ -35,6 +35,7 @@ Test(report_ingest, seconds_stand_under_their_names)
 {
     const bm_ingest_times times = {.elapsed = 9,
                                    .read = 1.5,
+                                   .fill = 1.25,
                                    .text = 2.5,
                                    .sign = 8,
                                    .device = 0.25,
@@ -47,7 +48,7 @@ Test(report_ingest, seconds_stand_under_their_names)
     expect_ingest(
         &times,
         "{\"flow\":{\"bottleneck\":\"sign\",\"workers\":2,\"devices\":1,"
-        "\"thread_seconds\":{\"elapsed\":9,\"read\":1.5,\"text\":2.5,\"sign\":8,"
+        "\"thread_seconds\":{\"elapsed\":9,\"read\":1.5,\"fill\":1.25,\"text\":2.5,\"sign\":8,"
         "\"device\":0.25,\"deliver\":0.5,\"put\":0.75,\"worker_wait\":3,\"device_idle\":4}}}\n");
 }
 
