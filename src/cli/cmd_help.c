@@ -258,7 +258,7 @@ void cli_print_command_help(cli_console *console, cli_command_id id)
     }
     cli_print(console, "Usage: bandmill %s [options]%s%s\n\n%s\n", cli_options.commands[id],
               command->operands[0] != '\0' ? " " : "", command->operands, command->text);
-    cli_print(console, "\nDefaults stand in parentheses.\n");
+    cli_print(console, "\nDefaults are in parentheses.\n");
     for (int group = 0; group < CLI_N_GROUPS; group++) {
         bool titled = false;
         for (size_t i = 0; i < cli_options.n; i++) {

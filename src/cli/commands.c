@@ -83,7 +83,7 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
          "steps.",
          {{"bandmill filter result -o kept", "the inputs are those that result/report.json names"},
           {"bandmill filter result articles.jsonl -o kept-here --kept zst",
-           "or they are named; what is kept is compressed"},
+           "the same with inputs that are named; the kept documents are compressed"},
           {"bandmill filter result -o marked --annotate", "every document, each with its group"}}},
     [CLI_CLUSTER] =
         {"PAIRS.tsv",
@@ -152,7 +152,7 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
         {"INDEX INPUT...",
          "make an index of documents",
          "Writes a directory that query and index add work with. How texts are cut and signed, the "
-         "plan of bands and\nwhat is kept of each document are fixed with it. It appears whole; an "
+         "plan of bands and\nwhat is kept of each document are fixed then. It appears whole; an "
          "existing one is replaced with --force\nonly.",
          {{"bandmill index build known articles.jsonl",
            "keeps sets of shingles: answers are exact"},
@@ -267,19 +267,19 @@ const cli_command cli_commands[CLI_N_COMMANDS] = {
                      "list the devices that can sign; --self-test checks them",
                      "Lists the native CPU and every OpenCL device, with the name that --device "
                      "takes. A machine without\nOpenCL has no OpenCL devices, which is no error.",
-                     {{"bandmill devices", "the first column is what --device takes"},
+                     {{"bandmill devices", "the first column is what --device accepts"},
                       {"bandmill devices --self-test", "each computes answers that are known"},
                       {"bandmill devices --json", "everything known about them"}}},
-    [CLI_BENCH] = {"[INPUT...]",
-                   "measure how fast jobs are on each device, and what binds them",
-                   "Runs sign and dedup over documents of INPUT, or made ones, on each device, and "
-                   "says in a paragraph how fast\nthey are and what binds them. With -v also rows: "
-                   "the arithmetic alone (the limit), hashes that lie on the\ndevice, upload and "
-                   "read-back, and text to signatures.",
-                   {{"bandmill bench --price 2.50 --watts 600",
-                     "and what a billion documents cost"},
-                    {"bandmill bench --device gpu --json", "figures of each GPU, as JSON"},
-                    {"bandmill bench articles.jsonl --perms 256", "with your own texts"}}},
+    [CLI_BENCH] =
+        {"[INPUT...]",
+         "measure how fast jobs are on each device, and what binds them",
+         "Runs sign and dedup over documents of INPUT, or made-up ones, on each device, and "
+         "says in a paragraph how fast\nthey are and what binds them. With -v also rows: "
+         "the arithmetic alone (the limit), hashes that lie on the\ndevice, upload and "
+         "read-back, and text to signatures.",
+         {{"bandmill bench --price 2.50 --watts 600", "and what a billion documents cost"},
+          {"bandmill bench --device gpu --json", "figures of each GPU, as JSON"},
+          {"bandmill bench articles.jsonl --perms 256", "with your own texts"}}},
     [CLI_COMPLETIONS] =
         {"install [bash] [zsh] [fish]",
          "let a shell complete commands, options and their values",

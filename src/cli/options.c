@@ -444,7 +444,7 @@ static const arg_option rows[] = {
     WHOLE("sample", BIT(CLI_REPORT), CLI_GROUP_OUTPUT, page.sample, 0, 100000, "N",
           "N removed documents drawn at random (20)"),
     WHOLE("sample-seed", BIT(CLI_REPORT), CLI_GROUP_OUTPUT, page.sample_seed, 0, UINT32_MAX, "S",
-          "of that sample (1)"),
+          "seed of that sample (1)"),
     OFFER("sample-labels", BIT(CLI_REPORT), CLI_GROUP_OUTPUT, page.sample_labels, "FILE",
           "ids of the sample, each with right or wrong: how many are right", "*.tsv"),
     WHOLE("text-bytes", BIT(CLI_REPORT), CLI_GROUP_OUTPUT, page.text_bytes, 0, UINT32_MAX / 8, "N",
@@ -623,7 +623,7 @@ static const arg_option rows[] = {
      .words = BM_OPTION_SHINGLE,
      .offer = ARG_OFFER_KINDS,
      .help = "K words, characters or bytes, or a stop word and K words: word:K char:K byte:K "
-             "stopword:K (word:5); may be repeated, for a forecast each",
+             "stopword:K (word:5); may be repeated, for one forecast each",
      .member = "tune.shingles",
      .offset = offsetof(cli_settings, tune.shingles),
      .size = sizeof(cli_shingles),
@@ -640,7 +640,7 @@ static const arg_option rows[] = {
     CHOICE("weights", BIT(CLI_SIGN) | FINDS, CLI_GROUP_TEXT, text.weights, BM_OPTION_WEIGHTS,
            BM_WEIGHTS_NONE,
            "tfidf: a shingle weighs by how often it occurs in its document, and in how few "
-           "documents; one pass more over the inputs (none)",
+           "documents; reads the inputs once more (none)",
            .bit = BM_FIELD_WEIGHTS),
     /* signatures */
     {.name = "preset",
@@ -813,14 +813,14 @@ static const arg_option rows[] = {
     WHOLE("repeats", BIT(CLI_BENCH), CLI_GROUP_MACHINE, bench.repeats, 1, 1000, "N",
           "measure N times, use the median (5)"),
     WHOLE("long-doc", BIT(CLI_BENCH), CLI_GROUP_MACHINE, bench.long_doc, 1, 1000000, "N",
-          "shingles of a long document, in the rows of both schemes (3000)"),
+          "shingles of a long document, in the rows that compare schemes (3000)"),
     BENCH_REAL("min-seconds", min_seconds, 3600, "T", "a measurement lasts at least this (0.2)"),
     BENCH_REAL("seconds", seconds, 1e6, "T",
                "take no longer than about this: rows that do not fit are left out, a job runs less "
                "often (20)"),
     BENCH_REAL("price", price, 1e9, "P",
-               "of this machine an hour: the cost of a billion documents"),
-    BENCH_REAL("watts", watts, 1e9, "W", "that this machine draws: the kWh of a billion documents"),
+               "price of this machine an hour, for the cost of a billion documents"),
+    BENCH_REAL("watts", watts, 1e9, "W", "watts that it draws, for the kWh of a billion documents"),
     FLAG("tune", BIT(CLI_BENCH), CLI_GROUP_MACHINE, bench.tune,
          "look for better kernel parameters of each OpenCL device; rows on stdout"),
     /* general */
