@@ -39,9 +39,9 @@ const char *bm_name_in(int folder, const char *path);
  * BM_ERR_INPUT: it is no file, or has more than `most` bytes. BM_ERR_IO, as bm_open_given. */
 bm_status bm_read_file(const char *path, size_t most, bm_buf *out, bm_error *err);
 
-/* whole_io -- reading and writing all of a block at a place of a file: what a call leaves goes
- * into the
- * next, and one that a signal breaks off is done again. The file's own position stays as it is. */
+/* whole_io -- reading and writing all of a block at a place of a file: what a call leaves goes into
+ * the next, and one that a signal breaks off is done again. The file's own position stays as it
+ * is. */
 
 /* 0, or an errno; ENOSPC where nothing more is taken. */
 int bm_pwrite_all(int fd, const void *data, size_t len, uint64_t place);

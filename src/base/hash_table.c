@@ -12,7 +12,7 @@
 
 #define LEAST_BITS 6u
 
-/* The least number of slots, as a power of two, with room for n keys. */
+/* The least number of slots, as a power of two, with space for n keys. */
 static unsigned bits_for(uint64_t n)
 {
     unsigned bits = LEAST_BITS;

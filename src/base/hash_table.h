@@ -49,9 +49,9 @@ typedef uint64_t bm_hash_again_fn(const void *owner, uint32_t number, uint64_t s
 typedef bool bm_hash_equal_fn(const void *owner, uint32_t number, const void *key);
 
 void bm_hash_table_reset(bm_hash_table *table); /* frees */
-/* Empty, with room for n keys before it has to grow; the memory is used again. */
+/* Empty, with space for n keys before it has to grow; the memory is used again. */
 bm_status bm_hash_table_clear(bm_hash_table *table, size_t n, bm_error *err);
-/* Bytes of slots with room for n keys; while such a table grows it takes half as much again. */
+/* Bytes of slots with space for n keys; while such a table grows it takes half as much again. */
 uint64_t bm_hash_table_bytes(uint64_t n);
 /* Bytes of the slots that bm_hash_table_reserve makes while the table is full; those that there are
  * stay meanwhile. */
@@ -87,14 +87,14 @@ static inline bool bm_hash_table_is_full(const bm_hash_table *table)
     return table->n * 4 >= table->n_slots * 3 || table->patience < 0;
 }
 
-/* Room for one key more. A seed may be drawn: hashes are made afterwards. BM_ERR_NOMEM. */
+/* Reserve space for one more key. A seed may be drawn: hashes are made afterwards. BM_ERR_NOMEM. */
 static inline bm_status bm_hash_table_reserve(bm_hash_table *table, bm_hash_again_fn *again,
                                               const void *owner, bm_error *err)
 {
     return bm_hash_table_is_full(table) ? bm_hash_table_rebuild(table, again, owner, err) : BM_OK;
 }
 
-/* Where a hash is looked for first. */
+/* The slot where the search for a hash begins. */
 static inline size_t bm_hash_table_home(const bm_hash_table *table, uint64_t hash)
 {
     return (size_t)((hash & BM_HASH_TAG) >> table->shift);

@@ -149,15 +149,15 @@ bm_status bm_buf_add_text(bm_buf *buf, const char *text, bm_error *err)
 
 bm_status bm_buf_add_format(bm_buf *buf, bm_error *err, const char *format, ...)
 {
-    const size_t room = buf->cap - buf->len; /* mostly enough */
+    const size_t space = buf->cap - buf->len; /* mostly enough */
     va_list args;
     va_start(args, format);
-    int len = vsnprintf(room > 0 ? buf->data + buf->len : NULL, room, format, args);
+    int len = vsnprintf(space > 0 ? buf->data + buf->len : NULL, space, format, args);
     va_end(args);
     if (len < 0)
         return bm_fail(err, BM_ERR_INTERNAL, "a format could not be printed");
     BM_TRY(bm_buf_reserve(buf, (size_t)len + 1, err));
-    if ((size_t)len >= room) {
+    if ((size_t)len >= space) {
         va_start(args, format);
         vsnprintf(buf->data + buf->len, (size_t)len + 1, format, args);
         va_end(args);

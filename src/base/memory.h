@@ -34,7 +34,7 @@ char *bm_strndup(const char *text, size_t len);
 bm_status bm_new_by(void *(*alloc)(size_t n, size_t size), void *out, size_t n, size_t size,
                     bm_error *err);
 
-/* Make room for `need` elements in a growable array: `array` is the address of a pointer to the
+/* Reserve `need` elements in a growable array: `array` is the address of a pointer to the
  * elements (NULL while *cap is 0), and *cap grows by half or more. On failure nothing changes.
  *
  *     bm_status status = bm_grow_array(&list->rows, &list->cap, list->n + 1, err); */
@@ -44,7 +44,7 @@ bm_status bm_new_by(void *(*alloc)(size_t n, size_t size), void *out, size_t n, 
 /* bm_grow_array calls this: `array` is the address of a pointer to elements of `size` bytes. */
 bm_status bm_grow(void *array, size_t *cap, size_t need, size_t size, bm_error *err);
 
-/* *out: the text that a printf format makes, the caller's to bm_free; on failure *out is as
+/* *out: the text that a printf format makes, which the caller frees; on failure *out is as
  * before. */
 bm_status bm_string_format(char **out, bm_error *err, const char *format, ...) BM_PRINTF(3, 4);
 
@@ -56,7 +56,7 @@ typedef struct bm_buf {
     size_t max; /* 0: no limit; growing past it is BM_ERR_NOMEM */
 } bm_buf;
 
-/* Room for `more` bytes behind the last one. */
+/* Reserve space for `more` bytes behind the last one. */
 bm_status bm_buf_reserve(bm_buf *buf, size_t more, bm_error *err);
 /* Append. On failure the buffer is as before. */
 bm_status bm_buf_add(bm_buf *buf, const void *data, size_t len, bm_error *err);
@@ -67,16 +67,15 @@ bm_status bm_buf_end(bm_buf *buf, bm_error *err);
 void bm_buf_reset(bm_buf *buf); /* frees */
 
 /* page_block -- a block of pages of its own that grows where it is, or moves without being copied:
- * for arrays that are large and whose length nobody knows. Where it is large, the system is
- * asked for
- * huge pages. Pages that were never written to take no memory. */
+ * for arrays that are large and whose length nobody knows. Where it is large, the system is asked
+ * for huge pages. Pages that were never written to take no memory. */
 
 typedef struct bm_page_block {
     void *data; /* NULL: there is none yet */
     size_t bytes;
 } bm_page_block; /* {0} is empty */
 
-/* Room for so many bytes at least; what was written stays, the rest is zero. On failure nothing
+/* Grow to so many bytes at least; what was written stays, the rest is zero. On failure nothing
  * changes. */
 bm_status bm_page_block_grow(bm_page_block *block, size_t bytes, bm_error *err);
 /* Give back what lies behind the first `bytes`. */

@@ -39,7 +39,7 @@ void bm_forecast_stage(bm_forecast *f, const char *stage, double now_s)
     if (next == f->n) { /* a part of the step that runs */
         const char *within = f->at > 0 ? f->steps[f->at - 1].within : NULL;
         f->counts = within != NULL && strcmp(within, stage) == 0;
-        f->told_s = f->counts && f->share < 0 ? now_s : f->told_s;
+        f->reported_s = f->counts && f->share < 0 ? now_s : f->reported_s;
         return;
     }
     if (f->at > 0) { /* steps that were passed over took no time, and tell nothing of the pace */
@@ -47,7 +47,7 @@ void bm_forecast_stage(bm_forecast *f, const char *stage, double now_s)
         f->past_weight += f->steps[f->at - 1].weight;
     }
     f->at = next + 1;
-    f->step_began_s = f->told_s = now_s;
+    f->step_began_s = f->reported_s = now_s;
     f->share = -1;
     f->counts = f->steps[next].within == NULL;
 }
@@ -59,9 +59,9 @@ static double step_left(const bm_forecast *f, double now_s)
     if (!(f->past_weight > 0 && f->past_s > 0))
         return share > 0 ? (1 - share) * elapsed / share : -1;
     const double guess = f->steps[f->at - 1].weight * f->past_s / f->past_weight;
-    const double silent = share < 0 ? elapsed : f->told_s - f->step_began_s;
+    const double silent = share < 0 ? elapsed : f->reported_s - f->step_began_s;
     const double left = guess > silent ? guess - silent : 0;
-    return share < 0 ? left : (1 - share) * ((1 - share) * left + now_s - f->told_s);
+    return share < 0 ? left : (1 - share) * ((1 - share) * left + now_s - f->reported_s);
 }
 
 /* Seconds left of the job; less than 0: not known. */
@@ -116,8 +116,8 @@ void bm_meter_reset(bm_meter *meter)
     pthread_mutex_destroy(&meter->lock);
 }
 
-/* Call back, with the lock held. The rest of the job is looked at with what is known of the stage:
- * `done` of `total`. */
+/* Call back, with the lock held. The forecast is updated with the progress of the stage, `done` of
+ * `total`. */
 static void report(bm_meter *meter, bm_progress *progress, double now)
 {
     const double share =

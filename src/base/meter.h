@@ -34,12 +34,13 @@ typedef struct bm_forecast_step {
 
 typedef struct bm_forecast {
     bm_forecast_step steps[BM_FORECAST_STEPS];
-    uint32_t n, at;                       /* `at`: the step that runs, from 1; 0: none yet */
-    bool counts;                          /* progress that is told is that of the step */
-    double began_s, step_began_s, told_s; /* `told_s`: since when its progress is told */
-    double share;                         /* of the step that is done; less than 0: not known */
-    double past_s, past_weight;           /* of the steps that have ended */
-    double shown;                         /* the largest share of the job that was told */
+    uint32_t n, at; /* `at`: the step that runs, from 1; 0: none yet */
+    bool counts;    /* progress that is reported is that of the step */
+    double began_s, step_began_s,
+        reported_s;             /* `reported_s`: since when its progress is reported */
+    double share;               /* of the step that is done; less than 0: not known */
+    double past_s, past_weight; /* of the steps that have ended */
+    double shown;               /* the largest share of the job that was reported */
 } bm_forecast;
 
 typedef struct bm_forecast_view {

@@ -45,7 +45,7 @@ bm_status bm_sized_check(const void *caller, bm_sized_type type, bm_error *err);
  */
 bm_status bm_sized_read(const void *caller, bm_sized_type type, void *out, bm_error *err);
 
-/* A struct that goes out: copy as much of `in` (the whole of it) as the caller's struct has room
+/* A struct that goes out: copy as much of `in` (the whole of it) as the caller's struct has space
  * for, behind its struct_size, which stays. NULL is fine. BM_ERR_USAGE: struct_size is less than
  * the least. */
 bm_status bm_sized_write(const void *in, bm_sized_type type, void *caller, bm_error *err);

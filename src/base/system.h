@@ -26,12 +26,10 @@ uint32_t bm_cpu_count(void);
 void bm_cpu_name(char *out, size_t cap);
 
 /* shared_library -- a shared library that is opened when something wants it. One that is linked
- * costs each
- * start of the program .05 to .6 ms, whether or not a file of its kind turns up.
+ * costs each start of the program .05 to .6 ms, whether or not a file of its kind turns up.
  *
  * What a module calls of a library is a list of names, from which the table of pointers and the
- * names to look
- * up are made:
+ * names to look up are made:
  *
  *     #define FUNCTIONS(X) X(inflate) X(inflateEnd)
  *     typedef struct zlib {
@@ -52,7 +50,7 @@ void bm_cpu_name(char *out, size_t cap);
 bm_status bm_shared_library_open(const char *file, const char *const *names, void *table,
                                  bm_error *err);
 
-/* What could not be found: one of the two. */
+/* The library or the name that could not be found. */
 typedef struct bm_library_lack {
     const char *library; /* the linker's words, until it is asked again in this thread */
     const char *name;    /* of `names` */

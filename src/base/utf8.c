@@ -3,8 +3,7 @@
  * Well-formed sequences are those of Unicode 3.9, table 3-7: a lead byte fixes how many bytes
  * follow and the range of the second one (which rules out overlong forms, surrogates and what lies
  * past U+10FFFF); the others are 80..BF. ASCII is skipped 256 bytes at a time, then 32; from the
- * first other
- * byte on, one sequence at a time. No state, any thread.
+ * first other byte on, one sequence at a time. No state, any thread.
  *
  * Tests: tests/unit/base/test_plain_text.c, tests/unit/base/test_utf8.c */
 #include "base/utf8.h"

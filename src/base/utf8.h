@@ -12,8 +12,7 @@
 
 /* utf8_code -- one code point out of, or into, UTF-8 that is known to be valid.
  *
- * Decoding never reads past `end`, whatever the bytes are: a sequence that is cut off counts as
- * one
+ * Decoding never reads past `end`, whatever the bytes are: a sequence that is cut off counts as one
  * U+FFFD and takes one byte. Other broken sequences give some code point <= U+10FFFF. */
 
 #define BM_REPLACEMENT 0xFFFDu

@@ -33,7 +33,7 @@ typedef enum arg_type {
 
 enum { ARG_OPEN_LOW = 1, ARG_OPEN_HIGH = 2 }; /* the end itself is not allowed */
 
-/* Borrowed texts; `items` has room for every argument. */
+/* Borrowed texts; `items` has space for every argument. */
 typedef struct arg_list {
     const char **items;
     size_t n;
@@ -91,7 +91,7 @@ bm_status args_fail(bm_error *err, const char *format, ...) BM_PRINTF(2, 3);
 /* The name that other tools use for an option, for those who come from them. */
 typedef struct arg_foreign {
     const char *word;    /* without "--"; in any case, with '_' for '-' too */
-    const char *option;  /* the name of ours; NULL: it is none */
+    const char *option;  /* the name of ours; NULL: it is not one */
     const char *instead; /* what to write: "--shingle word:N" */
 } arg_foreign;
 

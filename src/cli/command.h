@@ -1,6 +1,5 @@
-/* command.h -- what a command is, and gets: a line of CLI_COMMAND_LIST (option_settings.h), a
- * row of commands.c and
- * a file cmd_NAME.c each. */
+/* command.h -- what a command is, and gets: a line of CLI_COMMAND_LIST (option_settings.h), a row
+ * of commands.c and a file cmd_NAME.c each. */
 #ifndef BM_CLI_COMMAND_H
 #define BM_CLI_COMMAND_H
 

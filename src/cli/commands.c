@@ -1,8 +1,7 @@
 /* commands.c -- the table of commands.
  *
- * tests/pages lays out the files that the examples speak of, and runs them one after another in
- * the order of the
- * commands: what one writes another may read.
+ * tests/pages lays out the files that the examples speak of, and runs them one after another in the
+ * order of the commands: what one writes another may read.
  *
  * Tests: tests/cli/cases/usage.sh, tests/pages/test_pages.py */
 #include <string.h>

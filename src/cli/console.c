@@ -65,11 +65,9 @@ bm_status cli_check_stdout(const cli_settings *settings, cli_command_id command,
 
 /* bus_error -- SIGBUS becomes an error line and exit code 4.
  *
- * There is no way back from such a read, so the process ends where it is: what a writer of an
- * index has not
- * committed is gone, as after any other end. Only calls that a handler may make are made; the
- * texts are
- * there before. */
+ * There is no way back from such a read, so the process ends where it is: what a writer of an index
+ * has not committed is gone, as after any other end. Only calls that a handler may make are made;
+ * the texts are there before. */
 
 #define WORDS                                                                                      \
     "a file that is open as memory cannot be read (an index on a disk that fails, or that was "    \
@@ -114,10 +112,10 @@ size_t cli_write_descriptor(int fd, const char *data, size_t len)
     size_t done = 0;
     while (done < len) {
         const ssize_t n = write(fd, data + done, len - done);
-        struct pollfd room = {.fd = fd, .events = POLLOUT};
+        struct pollfd writable = {.fd = fd, .events = POLLOUT};
         if (n > 0)
             done += (size_t)n;
-        else if (n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK) || poll(&room, 1, -1) < 0)
+        else if (n == 0 || (errno != EAGAIN && errno != EWOULDBLOCK) || poll(&writable, 1, -1) < 0)
             break;
     }
     return done;

@@ -1,4 +1,4 @@
-/* console.h -- everything the program says: messages on stderr, data on stdout.
+/* console.h -- everything the program prints: messages on stderr, data on stdout.
  *
  * stderr carries one line a message, "bandmill: ...", or with --json one JSON object a line:
  *   {"error":{"exit":3,"status":"input","file":"a.jsonl","line":7,"message":"..."}}
@@ -43,7 +43,7 @@ FILE *cli_open_stream(cli_stream *stream, FILE *standard);
 /* One line for an error that ends the run, with our options for the library's fields. `exit_code`:
  * what the process will answer. */
 void cli_report_error(cli_console *console, const bm_error *err, int exit_code);
-/* For people; not said under --quiet or --json. One line, without "bandmill: " and newline. */
+/* For people; nothing under --quiet or --json. One line, without "bandmill: " and newline. */
 void cli_report_note(cli_console *console, const char *format, ...) BM_PRINTF(2, 3);
 /* bm_callbacks.log, the same: nothing under --quiet; warnings and, for people, information; with -v
  * one level more. ctx: the cli_console. */

@@ -175,8 +175,8 @@ static bm_status answer(cli_context *context, int argc, char **argv, bm_error *e
     return status;
 }
 
-/* The usual end; but not where a device left threads in its driver, for whose end its exit handlers
- * might wait, nor where a signal came while stdout waited for its reader, who may never read. */
+/* End as usual, unless a device left threads in its driver, for whose end its exit handlers might
+ * wait, or a signal came while stdout waited for its reader, who may never read. */
 static int end_process(const cli_context *context, int code)
 {
     bool waiting = context->console.out_errno == EINTR;
@@ -214,7 +214,7 @@ int main(int argc, char **argv)
     context.console.json = has_word(argv, argc, "--json"); /* for errors in the options too */
     cli_catch_bus_error(context.console.json);
 
-    if (argc < 2) { /* the list of commands, for whoever looks what there is */
+    if (argc < 2) { /* the list of commands */
         context.console.out = context.console.err;
         cli_print_help(&context.console);
         return bm_status_exit_code(BM_ERR_USAGE);

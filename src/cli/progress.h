@@ -2,10 +2,9 @@
  *
  * On a terminal it is one line, redrawn at most ten times a second and gone at the end. The width
  * is asked for each time, and the line is never as long: parts are left out, then it is cut.
- * Elsewhere
- * (--progress always) it is a plain line a second and one at the end of each stage. `auto` shows it
- * on a terminal only, and only once a run has lasted half a second. Any other message clears it
- * first. Times come from the caller, so that it can be tested without a clock. */
+ * Elsewhere (--progress always) it is a plain line a second and one at the end of each stage.
+ * `auto` shows it on a terminal only, and only once a run has lasted half a second. Any other
+ * message clears it first. Times come from the caller, so that it can be tested without a clock. */
 #ifndef BM_CLI_PROGRESS_H
 #define BM_CLI_PROGRESS_H
 

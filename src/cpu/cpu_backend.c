@@ -132,8 +132,8 @@ typedef struct mixed {
     alignas(BM_ALIGNMENT) char block[BM_SIGN_BLOCK * sizeof(uint64_t)];
 } mixed;
 
-/* The block anew: from `begin`, in document `doc`, as many of its hashes as there is room for, and
- * the whole documents behind it that there is room for too. */
+/* Fill the block again: from `begin`, in document `doc`, as many of its hashes as fit, and the
+ * whole documents behind it that fit too. */
 static void mix(mixed *m, size_t doc, uint64_t begin)
 {
     const uint64_t *offsets = m->task->offsets;
@@ -147,7 +147,7 @@ static void mix(mixed *m, size_t doc, uint64_t begin)
     m->cpu->ops->mix(&m->cpu->choice, m->task->hashes + begin, (size_t)(m->end - begin), m->block);
 }
 
-/* The words of a document, with room for perms_padded of 8 bytes; aligned. */
+/* The words of a document, with space for perms_padded of 8 bytes; aligned. */
 static void sign_document(mixed *m, size_t doc, void *words)
 {
     const cpu_backend *cpu = m->cpu;

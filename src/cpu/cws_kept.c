@@ -1,4 +1,4 @@
-/* cws_kept.c -- room for what cws keeps; see cws_kept.h.
+/* cws_kept.c -- the memory of what cws keeps; see cws_kept.h.
  *
  * Slots are filled from the first on, so few different elements take few pages of memory.
  *

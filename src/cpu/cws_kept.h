@@ -54,9 +54,10 @@ void bm_cws_kept_close(bm_cws_kept *kept); /* NULL is fine */
 /* A store for this thread alone, filled into *out. */
 bm_status bm_cws_kept_borrow(bm_cws_kept *kept, bm_cws_store **out, bm_error *err);
 void bm_cws_kept_return(bm_cws_kept *kept, bm_cws_store *store);
-/* Room for so many elements more, at most BM_CWS_BLOCK; all others may be forgotten for it. */
+/* Reserve space for so many more elements, at most BM_CWS_BLOCK; all others may be dropped for
+ * it. */
 void bm_cws_store_reserve(bm_cws_store *store, uint32_t n);
-/* A slot for an element that has none, and has room; its words and bounds are to be filled in. */
+/* A slot for an element that has none, and has space; its words and bounds are to be filled in. */
 uint32_t bm_cws_store_add(bm_cws_store *store, uint64_t hash);
 
 /* The upper bits tell the place, the lower 16 are kept there. */

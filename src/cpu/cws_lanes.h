@@ -42,7 +42,7 @@ static inline f32_lanes shares_of(u32_lanes w);
 static inline uint64_t at_most(const uint8_t *bytes, uint8_t limit);
 /* first + more + each of eight bytes * 2^16, the lowest first, into `out`; `more` is a constant. */
 static inline void put_eight(uint64_t bytes, uint32_t first, uint32_t more, uint32_t *out);
-/* first + the number of each lane whose x is at most `most`, filled into `out`, which has room for
+/* first + the number of each lane whose x is at most `most`, filled into `out`, which has space for
  * all lanes; how many. */
 static inline size_t append_low(uint32_t first, f64_lanes x, double most, uint32_t *out);
 

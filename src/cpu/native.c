@@ -8,8 +8,7 @@
 #include "kernels/affine64.h"
 
 /* native_affine32 -- affine32 and nemo on the native CPU: mix a block, each in its way, then the
- * minima of
- * a*h + b. */
+ * minima of a*h + b. */
 
 static void affine32_mix(const bm_native_choice *choice, const uint64_t *hashes, size_t n,
                          void *block)

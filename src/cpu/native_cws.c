@@ -57,7 +57,7 @@ typedef struct chooser {
     bm_cws_batch batch;
     bm_cws_block block;
     bm_cws_scan scan; /* of its elements */
-    size_t fetched;   /* behind the last element of the block; 0: it is none of this document's */
+    size_t fetched;   /* the end of the block in the document; 0: none yet */
 } chooser;
 
 /* A branch on which value is less could not be predicted, so there is none. Equal values are very
@@ -122,7 +122,7 @@ static void fetch_block(chooser *c, const uint64_t *hashes)
     }
 }
 
-/* The elements from `begin` on, as many as a block holds; how many. */
+/* Scan the elements from `begin` on, as many as a block holds; returns how many. */
 static size_t scan_block(chooser *c, size_t begin, double level)
 {
     const size_t left = c->n - begin;
@@ -143,8 +143,8 @@ static size_t scan_block(chooser *c, size_t begin, double level)
     return block->n;
 }
 
-/* All elements whose a may be as small as level/W. Are there permutations left whose least is above
- * that? `open` afterwards: these. */
+/* Scan all elements whose a may be as small as level/W. Returns whether permutations are left whose
+ * least is above that; `open` is set to these. */
 static bool scan_document(chooser *c, double level)
 {
     bool left = false;

@@ -2,7 +2,7 @@
  * wide_<set>.c, which says LANES, GROUP (how many vectors of minima a pass holds) and how lanes are
  * multiplied and compared.
  *
- * A pass holds the minima of GROUP vectors in registers; coefficients that find no room there are
+ * A pass holds the minima of GROUP vectors in registers; coefficients that find no space there are
  * read again for each shingle, from the first-level cache.
  *
  * For sets that compare lanes only with their sign, affine turns the uppermost bit of each value:

@@ -327,8 +327,7 @@ uint32_t bm_trove_numbers_next(bm_trove_numbers *numbers, size_t i)
 /* export_arrays -- forms that are rows of words: LeanMinHash, NumPy, Milvus. And what lies beside
  * such files.
  *
- * Milvus takes a binary vector of the words' bytes, and imports a file of NumPy for each field
- * of a
+ * Milvus takes a binary vector of the words' bytes, and imports a file of NumPy for each field of a
  * collection: signature.npy, and id.npy with the number of the line in ids.txt, from 0. */
 
 /* The first failure stays. */
@@ -456,8 +455,8 @@ static bm_status copy_sizes(bm_exporter *e, bm_error *err)
                               &writer, err));
     bm_status status = BM_OK;
     for (uint64_t at = 0; at < n_docs;) {
-        const size_t room = sizeof block / sizeof block[0];
-        const size_t n = n_docs - at < room ? (size_t)(n_docs - at) : room;
+        const size_t capacity = sizeof block / sizeof block[0];
+        const size_t n = n_docs - at < capacity ? (size_t)(n_docs - at) : capacity;
         BM_TRY_OUT(bm_sign_dir_n_shingles(e->dir, at, n, block, err));
         BM_TRY_OUT(bm_npy_writer_rows(&writer, block, n, sizeof block[0], err));
         at += n;
@@ -475,8 +474,8 @@ static bm_status copy_ids(bm_exporter *e, bm_error *err)
     BM_TRY(bm_out_dir_file(e->out, BM_FILE_IDS, &file, err));
     bm_status status = BM_OK;
     for (uint64_t at = 0; at < n_docs;) {
-        const size_t room = sizeof ends / sizeof ends[0];
-        const size_t n = n_docs - at < room ? (size_t)(n_docs - at) : room;
+        const size_t capacity = sizeof ends / sizeof ends[0];
+        const size_t n = n_docs - at < capacity ? (size_t)(n_docs - at) : capacity;
         text.len = lines.len = 0;
         BM_TRY_OUT(bm_sign_dir_ids(e->dir, at, n, &(bm_sign_ids){&text, ends}, err));
         for (size_t i = 0, begin = 0; i < n; begin = ends[i++]) {
@@ -502,12 +501,11 @@ bm_status bm_export_beside(bm_exporter *e, bm_error *err)
     return BM_OK;
 }
 
-/* export_datatrove -- what datatrove's stage 1 writes: a file for each band and rank, of records
- * of the
- * r words of the band and the number of the document, sorted; without the documents that have no
- * shingles. And documents.tsv, which says which document each number is.
+/* export_datatrove -- what datatrove's stage 1 writes: a file for each band and rank, of records of
+ * the r words of the band and the number of the document, sorted; without the documents that have
+ * no shingles. And documents.tsv, which says which document each number is.
  *
- * The records of a rank are sorted in memory, of as many bands at once as it has room for; for the
+ * The records of a rank are sorted in memory, of as many bands at once as it has space for; for the
  * next ones the signatures are walked over again. */
 
 /* A record on its way to its place: its first bytes, as a number that sorts as they do. */
@@ -619,7 +617,7 @@ static bm_status add_block(void *ctx, const bm_export_block *block, bm_error *er
     return BM_OK;
 }
 
-/* How many bands at once? */
+/* Choose how many bands are sorted at once. */
 static bm_status choose_at_once(trove *t, uint32_t *at_once, bm_error *err)
 {
     const bm_budget *budget = &t->exporter->context->budget;
@@ -726,8 +724,7 @@ out:
     return status;
 }
 
-/* export_table -- a block of documents is an array; its columns are copies, which whoever takes
- * the
+/* export_table -- a block of documents is an array; its columns are copies, which whoever takes the
  * stream owns. */
 
 /* --- what a column is --- */
@@ -986,8 +983,7 @@ void bm_export_stream_close(bm_export_stream *stream)
     bm_buf_reset(&stream->provenance);
 }
 
-/* export_tsv -- a table of tab-separated decimals: id, n_shingles, then w1, w2 … of a signature,
- * or
+/* export_tsv -- a table of tab-separated decimals: id, n_shingles, then w1, w2 … of a signature, or
  * band_1, band_2 … of keys. Ids are escaped as in all our tables. */
 
 #define DIGITS_MOST 20u /* of a cell, with the tab before it 21 */
@@ -999,7 +995,7 @@ typedef struct table {
     bool keys;
 } table;
 
-/* A tab and the digits, for which there is room at `at`; returns where they end. */
+/* A tab and the digits, for which there is space at `at`; returns where they end. */
 static char *put(char *at, uint64_t value)
 {
     char digits[DIGITS_MOST];

@@ -1,5 +1,4 @@
-/* exporter.h -- signatures on their way into the form of another tool: what each form is given,
- * and
+/* exporter.h -- signatures on their way into the form of another tool: what each form is given, and
  * the table of forms.
  *
  * A form is a row in export.c and a function that writes its files into the directory of the
@@ -146,10 +145,8 @@ bm_status bm_export_stream_open(bm_exporter *exporter, const bm_export_layout *l
 void bm_export_stream_close(bm_export_stream *stream);
 
 /* trove_numbers -- the documents as datatrove counts them: a rank is an input, and its documents
- * have
- * the numbers 0, 1, 2 … in their order. Its readers pass over a document whose text is empty, so
- * that
- * has no number. */
+ * have the numbers 0, 1, 2 … in their order. Its readers pass over a document whose text is empty,
+ * so that has no number. */
 
 #define BM_TROVE_NO_NUMBER UINT32_MAX
 

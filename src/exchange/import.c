@@ -51,11 +51,11 @@ static bool parameter_is(const bm_manifest *manifest, const char *name, const ch
            memcmp(value.data + 1, word, strlen(word)) == 0;
 }
 
-static bm_status open_report(const char *folder, const bm_import_request *asked,
+static bm_status open_report(const char *folder, const bm_import_request *request,
                              bm_import_place *out, bm_error *err)
 {
-    const char *form = bm_option_word(BM_OPTION_EXCHANGE, asked->from);
-    BM_TRY(bm_manifest_open_dir(folder, asked->memory, &out->manifest, err));
+    const char *form = bm_option_word(BM_OPTION_EXCHANGE, request->from);
+    BM_TRY(bm_manifest_open_dir(folder, request->memory, &out->manifest, err));
     if (strcmp(bm_manifest_kind(out->manifest), "export") != 0 ||
         !parameter_is(out->manifest, "to", form) ||
         !parameter_is(out->manifest, "what", "signatures"))
@@ -78,7 +78,7 @@ static bm_status find_files(const char *folder, bm_exchange from, bm_import_plac
     return BM_OK;
 }
 
-bm_status bm_import_place_find(const char *path, const bm_import_request *asked,
+bm_status bm_import_place_find(const char *path, const bm_import_request *request,
                                bm_import_place *out, bm_error *err)
 {
     struct stat info;
@@ -87,8 +87,8 @@ bm_status bm_import_place_find(const char *path, const bm_import_request *asked,
         out->file = bm_strdup(path);
         return out->file != NULL ? BM_OK : bm_fail_nomem(err, strlen(path));
     }
-    BM_TRY(open_report(path, asked, out, err));
-    return find_files(path, asked->from, out, err);
+    BM_TRY(open_report(path, request, out, err));
+    return find_files(path, request->from, out, err);
 }
 
 void bm_import_place_reset(bm_import_place *place)
@@ -308,7 +308,7 @@ static bm_status open_rows(const char *path, rows **out, bm_error *err)
     return status;
 }
 
-/* The head is filled: make room for blocks, or give all back. */
+/* The head is filled: allocate blocks, or close everything. */
 static bm_status finish_opening(rows *r, bm_status status, bm_import_source **out, bm_error *err)
 {
     const bm_import_head *head = &r->base.head;
@@ -406,9 +406,8 @@ bm_status bm_import_lean_open(const char *path, bm_import_source **out, bm_error
 
 /* import_table -- signatures in a column of lists of a table: Arrow, Parquet, and NeMo Curator's.
  *
- * Lists are fixed_size_list, list or large_list of uint32 or uint64; a row that is null, of
- * another length,
- * or with a null in it is an error. Ids are a column of text or of integers. */
+ * Lists are fixed_size_list, list or large_list of uint32 or uint64; a row that is null, of another
+ * length, or with a null in it is an error. Ids are a column of text or of integers. */
 
 #define BATCH_BYTES ((size_t)4 << 20) /* of an array of the table */
 
@@ -782,22 +781,22 @@ static bm_status read_head(table_table *t, bm_error *err)
     return t->words != NULL ? BM_OK : bm_fail_nomem(err, BM_IMPORT_BLOCK_ROWS * (size_t)perms);
 }
 
-bm_status bm_import_table_open(const char *path, const bm_import_request *asked,
+bm_status bm_import_table_open(const char *path, const bm_import_request *request,
                                bm_import_source **out, bm_error *err)
 {
-    const bool nemo = asked->from == BM_EXCHANGE_NEMO;
-    const bool no_ids = asked->id_field != NULL && strcmp(asked->id_field, "none") == 0;
+    const bool nemo = request->from == BM_EXCHANGE_NEMO;
+    const bool no_ids = request->id_field != NULL && strcmp(request->id_field, "none") == 0;
     table_table *t = NULL;
     BM_TRY(bm_new_zero(&t, 1, err));
     t->base = (bm_import_source){.ops = &table_ops, .path = path};
-    t->id_given = asked->id_field != NULL && !no_ids;
-    t->names[SIGNATURE] = asked->signature_field != NULL ? asked->signature_field
-                          : nemo                         ? "_minhash_signature"
-                                                         : "signature";
-    t->names[ID] = no_ids                    ? NULL
-                   : asked->id_field != NULL ? asked->id_field
-                   : nemo                    ? "_curator_dedup_id"
-                                             : "id";
+    t->id_given = request->id_field != NULL && !no_ids;
+    t->names[SIGNATURE] = request->signature_field != NULL ? request->signature_field
+                          : nemo                           ? "_minhash_signature"
+                                                           : "signature";
+    t->names[ID] = no_ids                      ? NULL
+                   : request->id_field != NULL ? request->id_field
+                   : nemo                      ? "_curator_dedup_id"
+                                               : "id";
     t->names[SIZE] = "n_shingles";
     const char *wanted[N_COLUMNS] = {t->names[SIGNATURE], t->names[SIZE]};
     size_t n_wanted = 2;
@@ -806,13 +805,13 @@ bm_status bm_import_table_open(const char *path, const bm_import_request *asked,
         wanted[n_wanted++] = t->names[SIZE];
     }
     const bm_table_wish wish = {.path = path,
-                                .parquet = asked->from != BM_EXCHANGE_ARROW,
+                                .parquet = request->from != BM_EXCHANGE_ARROW,
                                 .columns = wanted,
                                 .n_columns = n_wanted,
                                 .n_needed = t->id_given ? 2 : 1,
-                                .threads = asked->threads,
+                                .threads = request->threads,
                                 .batch_bytes = BATCH_BYTES,
-                                .memory = asked->memory / 4};
+                                .memory = request->memory / 4};
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_table_open(path, &wish, &t->stream, err));
     status = read_head(t, err);
@@ -893,11 +892,11 @@ bm_status bm_settings_of_import(const bm_import_options *options, bm_settings *o
 
 /* --- what the file says --- */
 
-/* A record of LeanMinHash says scheme and seed. */
+/* A record of LeanMinHash holds scheme and seed. */
 static bm_status apply_head(const bm_import_source *source, bm_settings *s, bm_error *err)
 {
     const bm_import_head *head = &source->head;
-    const uint64_t asked = s->recorded.set_fields;
+    const uint64_t given = s->recorded.set_fields;
     unsigned scheme = 0;
     if (head->scheme == NULL)
         return BM_OK;
@@ -908,11 +907,11 @@ static bm_status apply_head(const bm_import_source *source, bm_settings *s, bm_e
     if (head->seed < 0 || head->seed > UINT32_MAX)
         return bm_fail_at(err, BM_ERR_INPUT, source->path, 1,
                           "its seed is %" PRId64 " (expected 0 to 2^32 - 1)", head->seed);
-    if ((asked & BM_FIELD_SCHEME) != 0 && s->sketch.scheme != (bm_scheme)scheme)
+    if ((given & BM_FIELD_SCHEME) != 0 && s->sketch.scheme != (bm_scheme)scheme)
         return bm_fail_field(err, "scheme", "`scheme` %s contradicts %s (%s)",
                              bm_option_word(BM_OPTION_SCHEME, s->sketch.scheme), source->path,
                              head->scheme);
-    if ((asked & BM_FIELD_SEED) != 0 && s->sketch.seed != head->seed)
+    if ((given & BM_FIELD_SEED) != 0 && s->sketch.seed != head->seed)
         return bm_fail_field(err, "seed", "`seed` %" PRIu32 " contradicts %s (%" PRId64 ")",
                              s->sketch.seed, source->path, head->seed);
     s->sketch.scheme = (bm_scheme)scheme;
@@ -941,9 +940,9 @@ static bm_status check_given(const bm_import_source *source, const bm_settings *
 
 static bm_status apply_manifest(const bm_import_source *source, bm_settings *s, bm_error *err)
 {
-    const bm_settings asked = *s;
+    const bm_settings given = *s;
     BM_TRY(bm_recipe_signed(source->head.manifest, s, err));
-    return bm_recorded_options_check(&asked, s, source->path, err);
+    return bm_recorded_options_check(&given, s, source->path, err);
 }
 
 bm_status bm_import_resolve(const bm_import_source *first, bm_settings *s, bm_error *err)

@@ -1,8 +1,8 @@
 /* import_source.h -- signatures that other tools have made, file by file and block by block.
  *
- * An input is a file of a form, or a directory that an export job wrote: that has a report
- * beside the
- * file, which says how the signatures were made, and the lists that the form has no place for. */
+ * An input is a file of a form, or a directory that an export job wrote: that has a report beside
+ * the file, which says how the signatures were made, and the lists that the form has no place
+ * for. */
 #ifndef BM_EXCHANGE_IMPORT_SOURCE_H
 #define BM_EXCHANGE_IMPORT_SOURCE_H
 

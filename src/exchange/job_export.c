@@ -74,7 +74,7 @@ out:
     return bm_job_close(&job, status, out);
 }
 
-/* How the documents were signed, and whether the form takes that. */
+/* Find how the documents were signed, and check that the form accepts it. */
 static bm_status resolve(bm_sign_dir *dir, bm_recipe *recipe, bm_settings *settings, bm_error *err)
 {
     const bm_export_form *form = bm_export_form_of(settings->results.exchange.to);

@@ -270,7 +270,7 @@ static bm_status write_all(importer *im, const input *first, bm_error *err)
     return bm_rows_sources(im->out, &context->docs, NULL, &context->inputs.names, err);
 }
 
-/* Room for the names and what the report tells of the inputs. */
+/* Allocate the names and the report's facts of the inputs. */
 static bm_status alloc_inputs(importer *im, bm_recipe *recipe, bm_error *err)
 {
     const size_t n = im->options->n_paths;

@@ -263,7 +263,7 @@ static bool reach(bm_json_exact *x, size_t path, bm_json_kind kind, bm_str sourc
     return !many || gather(x, path, BM_JSON_MISSING);
 }
 
-/* A value of this kind begins: tell the paths that lead to it. False: no memory. */
+/* A value of this kind begins: note it for the paths that lead to it. False: no memory. */
 static bool begin_value(bm_json_exact *x, bm_json_kind kind, bm_str source)
 {
     for (size_t i = 0; i < x->n_paths; i++) {
@@ -313,8 +313,8 @@ static bool read_string(bm_json_exact *x, bm_json_span *span)
     return true;
 }
 
-/* Give what a string says to the paths that want it: `said`, or, if `in_out`, the end of x->out
- * from `offset` on. */
+/* Deliver a string to the paths that want it: `said`, or, if `in_out`, the end of x->out from
+ * `offset` on. */
 static bool deliver_string(bm_json_exact *x, bm_str said, bool in_out, size_t offset,
                            const bm_json_repair *repair)
 {

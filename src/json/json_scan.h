@@ -26,14 +26,13 @@ bool bm_json_scan_path(bm_str object, const char *path, bm_str *value);
 bm_status bm_json_scan_string(bm_str quoted, bm_buf *out, bm_error *err);
 /* Is a value this text ("null")? */
 bool bm_json_scan_is(bm_str value, const char *text);
-/* A number without sign, fraction and exponent, below 2^64; false: it is none. */
+/* A number without sign, fraction and exponent, below 2^64; false: it is not one. */
 bool bm_json_scan_uint(bm_str value, uint64_t *out);
 /* Write a value again, in the layout of `out`. */
 void bm_json_scan_copy(bm_str value, bm_json *out);
 
-/* json_read -- reading small JSON documents of ours, manifest.json and the like, which are
- * exactly RFC 8259 (json_exact.h); of
- * equal keys the last counts. */
+/* json_read -- reading small JSON documents of ours, manifest.json and the like, which are exactly
+ * RFC 8259 (json_exact.h); of equal keys the last counts. */
 
 /* One whose text is in memory; fields are named by dotted path: "provenance.seed". */
 typedef struct bm_json_doc {

@@ -1,7 +1,7 @@
 /* json_string.c -- strings are scanned 32 bytes at a time, and unescaped run by run.
  *
- * A run between two escapes is repaired for itself: no UTF-8 sequence goes on past a backslash, so
- * the result is that of the whole string.
+ * A run between two escapes is repaired for itself: no UTF-8 sequence continues past a backslash,
+ * so the result is that of the whole string.
  *
  * Tests: tests/unit/json/test_json_read.c, tests/unit/json/test_json_exact.c
  * Tests: tests/fuzz/fuzz_json.c */
@@ -121,7 +121,7 @@ static inline size_t skip_plain(bm_str text, size_t pos, uint64_t *seen, char *c
     return pos;
 }
 
-/* The value of a hexadecimal digit and 1 more; 0: it is none. */
+/* The value of a hexadecimal digit and 1 more; 0: it is not one. */
 static const uint8_t hex_digits[256] = {
     ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
     ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
@@ -222,7 +222,7 @@ const char *bm_json_string_copy(bm_str text, size_t from, bm_json_span *span, ch
     return read_string(text, from, span, copy, repair);
 }
 
-/* Append a run that is no UTF-8. `out` has room for all that is left of the string, `left` bytes,
+/* Append a run that is no UTF-8. `out` has space for all that is left of the string, `left` bytes,
  * and has so afterwards. */
 static bm_status repair_run(bm_str run, size_t left, bm_buf *out, uint64_t *n_invalid,
                             bm_error *err)

@@ -245,10 +245,8 @@ bm_status bm_json_finish(bm_json *json, bm_error *err)
 
 /* tsv_escape -- ids and paths in tab-separated text (docs/formats.md), and back.
  *
- * Runs of bytes that need no escape are copied whole. Bytes that are not UTF-8 can only come
- * from a
- * path; each is written as \xhh, lower case, so that the file is UTF-8 and the path can be had
- * back
+ * Runs of bytes that need no escape are copied whole. Bytes that are not UTF-8 can only come from a
+ * path; each is written as \xhh, lower case, so that the file is UTF-8 and the path can be had back
  * from it. */
 
 static const char escaped[] = "\\\t\n\r", letters[] = "\\tnr";

@@ -19,9 +19,8 @@
 #include "lsh/verify.h"
 #include "model/ids.h"
 
-/* known -- links are added at the end and now and then sorted: of those of one known document
- * the first stays, and the
- * others join its document. */
+/* known -- links are added at the end and now and then sorted: of those of one known document the
+ * first stays, and the others join its document. */
 
 #define LEAST_TAIL ((size_t)1 << 16) /* links that are sorted at once, at least */
 
@@ -449,12 +448,9 @@ out:
 /* match_stars -- documents take their turns while edges are still being found.
  *
  * Pairs of a centre gather in a chunk, so that many are verified at once. Whether a document of
- * them
- * is taken is known only then: so the chunk is verified before that document's own turn, and
- * before
- * a later centre takes it by an edge that is known already. Who is taken is what it would be if
- * each
- * pair were verified at once; so edges and counts are the same for any threads. */
+ * them is taken is known only then: so the chunk is verified before that document's own turn, and
+ * before a later centre takes it by an edge that is known already. Who is taken is what it would be
+ * if each pair were verified at once; so edges and counts are the same for any threads. */
 
 #define ASK_TURNS 4096u /* between two questions whether to stop */
 
@@ -474,8 +470,8 @@ static void assign(star_walk *s, uint32_t centre, uint32_t doc)
     bm_crowded_buckets_leave(&s->crowded, doc);
 }
 
-/* The kept document and another are an edge. That of which all is held needs no pairs any more;
- * others wait for who holds more. */
+/* A kept document and another are an edge. A document that is held whole needs no more pairs;
+ * others may find a document that holds more of them. */
 static void hold_by_kept(star_walk *s, uint32_t kept, uint32_t doc, double similarity)
 {
     bm_holders_offer(s->holders, kept, doc, similarity);

@@ -15,15 +15,12 @@
 #include "model/ids.h"
 #include "spill/sorted_runs.h"
 
-/* known -- documents of an earlier collection, an index or signatures, that documents of this
- * job reach the
- * threshold with.
+/* known -- documents of an earlier collection, an index or signatures, that documents of this job
+ * reach the threshold with.
  *
- * Of each document of the job the known one that is most like it; and which documents have a
- * known one in common,
- * which joins them. Copies have what their representative has. Memory grows with the known
- * documents that were found, not
- * with the pairs. Threads: one at a time. */
+ * Of each document of the job the known one that is most like it; and which documents have a known
+ * one in common, which joins them. Copies have what their representative has. Memory grows with the
+ * known documents that were found, not with the pairs. Threads: one at a time. */
 
 #define BM_NO_KNOWN  UINT32_MAX
 #define BM_KNOWN_DOC 28u /* bytes a document: here 16, and 12 while they are grouped */
@@ -213,15 +210,13 @@ void bm_turn_links_close(bm_turn_links *links);
 
 /* grouping -- from edges to groups, and which document of each is kept.
  *
- * Components: the connected components of the edges, copies with their representative. Stars: as
- * in
+ * Components: the connected components of the edges, copies with their representative. Stars: as in
  * lsh/groups.h, documents in order of preference; so each removed document is itself joined to the
  * kept one. The label of a group is its smallest document.
  *
  * Documents of an earlier collection (edges.h) are kept before all others. Components: documents
- * that found the same known
- * one are joined, and a group that found one keeps none of its own. Stars: known documents take
- * their turns first. */
+ * that found the same known one are joined, and a group that found one keeps none of its own.
+ * Stars: known documents take their turns first. */
 
 typedef struct bm_grouping_options {
     const bm_keep_rank *rank; /* which document of a group is kept; borrowed */
@@ -248,10 +243,9 @@ bm_status bm_match_stars(bm_match *match, const bm_candidates_job *job, bm_join_
 /* lost_shingles -- what goes for good with the removed documents: their shingles that the
  * document kept instead lacks.
  *
- * No set is compared for it. The number of shared shingles follows from the Jaccard similarity
- * that grouping left of each removed
- * document and its kept one, which is the very double that was made of that number
- * (bm_jaccard_common). */
+ * No set is compared for it. The number of shared shingles follows from the Jaccard similarity that
+ * grouping left of each removed document and its kept one, which is the very double that was made
+ * of that number (bm_jaccard_common). */
 
 typedef struct bm_lost_source {
     const bm_grouping *grouping; /* every similarity is filled in */
@@ -273,11 +267,10 @@ bm_losses bm_lost_count(const bm_lost_source *from, const bm_doc_table *docs);
 /* holders -- which kept document holds each of the others (`verify` contained), and how much of
  * it.
  *
- * Documents have their turns in the order of keeping. One that nobody before it holds is kept;
- * it may hold those behind it that are
- * an edge with it. Of several the one that shares most shingles holds a document, of these the
- * first in the order. Nothing follows
- * along a chain: only kept documents hold others. Known documents (edges.h) are kept before all.
+ * Documents have their turns in the order of keeping. One that nobody before it holds is kept; it
+ * may hold those behind it that are an edge with it. Of several the one that shares most shingles
+ * holds a document, of these the first in the order. Nothing follows along a chain: only kept
+ * documents hold others. Known documents (edges.h) are kept before all.
  *
  * Copies have the holder of their representative. Threads: one at a time. */
 

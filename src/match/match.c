@@ -1,4 +1,4 @@
-/* match.c -- the candidates of bands, or all pairs; before them room for the groups.
+/* match.c -- the candidates of bands, or all pairs; before them the memory for groups.
  *
  * Tests: tests/unit/match/test_match_all_pairs.c, tests/unit/match/test_match_stars.c */
 #include "match/match.h"

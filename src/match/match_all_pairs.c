@@ -1,11 +1,9 @@
 /* match_all_pairs.c -- the sets of a corpus joined with themselves (lsh/all_pairs.h).
  *
  * Where sets are in memory, they are sorted, and pairs come with their similarity. Where they are
- * in a file, prefixes are made and written first (match_all_pairs.c); of these, the index of
- * one
+ * in a file, prefixes are made and written first (match_all_pairs.c); of these, the index of one
  * block of documents after another is built. Pairs that pass its filters are compared like
- * candidates of bands: chunk by chunk, sets read back in order of their places. Either way the
- * same
+ * candidates of bands: chunk by chunk, sets read back in order of their places. Either way the same
  * pairs are compared.
  *
  * Tests: tests/cli/cases/pairs.sh, tests/reference/test_measure.py,
@@ -309,7 +307,7 @@ static size_t measure(bm_set_window *w, size_t *end)
     return words;
 }
 
-/* Nothing of the window before is needed any more, so arrays are made anew and not copied. */
+/* Nothing of the window before is needed any more, so arrays are made again and not copied. */
 static bm_status reserve_window(bm_set_window *w, size_t words, size_t docs, bm_error *err)
 {
     if (words <= w->cap_words && docs <= w->cap_docs)
@@ -728,7 +726,7 @@ static uint64_t share_of(uint64_t left, const bm_all_pairs_job *job)
     return left < least ? left : least;
 }
 
-/* Sets move to a file where they leave little room for an index: with less than an eighth of their
+/* Sets move to a file where they leave little space for an index: with less than an eighth of their
  * size there would be so many blocks that reading the sets back costs less. */
 static bm_status move_sets(bm_corpus *corpus, const bm_all_pairs_job *job, bm_error *err)
 {

@@ -1,14 +1,14 @@
 /* weighted_pairs.c -- documents looked up in an index of the heaviest shingles of those before
  * them.
  *
- *     block    documents first … end-1, as many as the index of their heaviest shingles has room
- * for probe    each document from `first` on, by all its shingles: those of the block before it
- * with which it has one in common are candidates, once each, unless their sums rule them out
+ *     block    documents first … end-1, as many as fit into the index of their heaviest shingles
+ *     probe    each document from `first` on, by all its shingles: those of the block before it
+ *              with which it has one in common are candidates, once each, unless their sums rule
+ *              them out
  *     compare  candidates, a chunk at a time, like those of bands
  *
- * Why nothing is lost: weighted_pairs.c. The similarity is at most the smaller sum of weights
- * over the
- * greater one, so a pair whose sums are too far apart is left out, with the same allowance for
+ * Why nothing is lost: weighted_pairs.c. The similarity is at most the smaller sum of weights over
+ * the greater one, so a pair whose sums are too far apart is left out, with the same allowance for
  * rounding.
  *
  * Where not all documents fit into one block, the sets of those behind it are read once a block.
@@ -27,28 +27,19 @@
 /* weighted_index -- the heaviest shingles of each document, in buckets by their leading bits.
  *
  * What is left out loses no pair. Let x and y be documents of similarity J >= t, S the sum of the
- * weights of x, and M the sum of the smaller weights of what both have: J = M / (sum of the
- * greater
- * weights), and that sum is at least S. So M >= t S. Leave elements of x out, the lightest
- * first, as
- * long as those left out weigh less than t S together. If y had none of the others, all that
- * both have
- * would be among those left out, and M < t S: so one of the heavier elements of x, which the
- * index has,
- * is in y. That holds for any x, whatever order elements are left out in: the heaviest are kept
- * since
- * they are the fewest, and mostly the rarest. One side of a pair is enough: y is looked up with
- * all of
- * its elements.
+ * weights of x, and M the sum of the smaller weights of what both have: J = M / (sum of the greater
+ * weights), and that sum is at least S. So M >= t S. Leave elements of x out, the lightest first,
+ * as long as those left out weigh less than t S together. If y had none of the others, all that
+ * both have would be among those left out, and M < t S: so one of the heavier elements of x, which
+ * the index has, is in y. That holds for any x, whatever order elements are left out in: the
+ * heaviest are kept since they are the fewest, and mostly the rarest. One side of a pair is enough:
+ * y is looked up with all of its elements.
  *
  * Rounding: a sum of n doubles that are above 0 is off by less than n e of itself, e = 2^-53, so
- * the
- * similarity as it is computed by less than (2 n + 1) e of itself with n = 2 L, L the elements
- * of the
- * longest set; and S, and what is left of it, by 2 L e of S. All of it is less than 8 (L + 1) e
- * of t S
- * and of S; as much and more is taken off the share (bm_weighted_share), which keeps more
- * elements. */
+ * the similarity as it is computed by less than (2 n + 1) e of itself with n = 2 L, L the elements
+ * of the longest set; and S, and what is left of it, by 2 L e of S. All of it is less than
+ * 8 (L + 1) e of t S and of S; as much and more is taken off the share (bm_weighted_share), which
+ * keeps more elements. */
 
 #define PER_BUCKET 2u /* entries, about */
 

@@ -4,8 +4,7 @@
  * submit hands a task over; it and all it points to stay borrowed until wait(task) returned BM_OK,
  * or drain did. Tasks of a backend end in the order of their submission. A backend that is
  * `parallel` computes inside submit and may be called by any number of threads at once (the native
- * CPU); any other is used by one thread, with at most `depth` tasks in flight. After an error
- * other
+ * CPU); any other is used by one thread, with at most `depth` tasks in flight. After an error other
  * than BM_ERR_NOMEM the backend is only good for drain and close, and no output may be trusted.
  *
  * A backend that is `stuck` after an error (ask once drain was called) has a device that did not
@@ -67,9 +66,8 @@ static inline bm_device_settings bm_device_settings_of(const bm_device_options *
  * With `text` there are no hashes: the backend cuts and hashes the documents itself, offsets are
  * text->slots, and it counts the distinct hashes of each document. Only a backend that was opened
  * for such texts takes them (bm_backend.accepts_text). It may still answer BM_ERR_UNSUPPORTED,
- * having
- * done nothing; then the task is to be given as hashes. Documents that are left to the host come
- * back as if they were empty. Everything is borrowed until the task is done. */
+ * having done nothing; then the task is to be given as hashes. Documents that are left to the host
+ * come back as if they were empty. Everything is borrowed until the task is done. */
 
 typedef struct bm_sign_task {
     const uint64_t *offsets; /* n_docs + 1 */

@@ -16,12 +16,11 @@
  * A hash is 64 bits: XXH3_64bits(shingle bytes, seed 0), or what an input of hashes brought. Its
  * low 32 bits are the token hash x of the scheme affine32. Each hash stands once in a document, in
  * order of first occurrence; in a bag, the elements of its repeats follow (text/distinct.h). The
- * content hash of a document (model/stream_hash.h) is one of all its
- * shingle hashes as they follow each other, with repeats: it is equal for identical documents.
+ * content hash of a document (model/stream_hash.h) is one of all its shingle hashes as they follow
+ * each other, with repeats: it is equal for identical documents.
  *
  * A batch that is `counted` also has, beside each hash, how often it stands in its document.
- * Whoever
- * makes the batch sets that while it is empty; nothing is counted where nobody asks.
+ * Whoever makes the batch sets that while it is empty; nothing is counted where nobody asks.
  *
  * A batch that was weighed (corpus/weigh.h) has weights beside its hashes, which are in
  * ascending order then; elements of weight 0 are none any more.
@@ -55,14 +54,14 @@ typedef struct bm_shingle_batch {
     bool counted;
 } bm_shingle_batch; /* {0} is an empty batch */
 
-/* Room for so many more documents and hashes. */
+/* Reserve so many more documents and hashes. */
 bm_status bm_shingle_batch_reserve(bm_shingle_batch *batch, size_t more_docs, size_t more_hashes,
                                    bm_error *err);
 /* Empty, in the same memory. */
 void bm_shingle_batch_clear(bm_shingle_batch *batch);
 void bm_shingle_batch_reset(bm_shingle_batch *batch); /* frees */
 
-/* A document is complete: its n hashes stand behind those of the others. Room for it is there. */
+/* A document is complete: its n hashes follow those of the others. Space for it was reserved. */
 static inline void bm_shingle_batch_commit(bm_shingle_batch *batch, size_t n, bm_hash128 content)
 {
     batch->offsets[batch->n_docs + 1] = batch->offsets[batch->n_docs] + n;
@@ -91,8 +90,7 @@ static inline size_t bm_shingle_batch_hashes(const bm_shingle_batch *batch)
  *     slots   0                  2        …       n_docs + 1 of them, never falling
  *
  * A *slot* is a place where the device makes a hash: a byte for byte and char shingles, a word for
- * word shingles. The hash is that of the shingle that begins there; where the byte is inside a
- * code
+ * word shingles. The hash is that of the shingle that begins there; where the byte is inside a code
  * point, that of the shingle which begins with this code point, once more. So a document has
  *
  *     byte, char   as many slots as there are bytes before the first at which no shingle begins

@@ -51,13 +51,13 @@ void bm_content_parts_add(bm_content_parts *parts, bm_content_add_fn *add, const
 {
     const size_t had = (size_t)(parts->n % BM_CONTENT_PART);
     if (had > 0) {
-        const size_t room = BM_CONTENT_PART - had, take = n < room ? n : room;
-        if (take > 0)
-            memcpy(parts->pending + had, run, take * sizeof *run);
-        parts->n += take;
-        run += take;
-        n -= take;
-        if (take < room)
+        const size_t space = BM_CONTENT_PART - had, n_taken = n < space ? n : space;
+        if (n_taken > 0)
+            memcpy(parts->pending + had, run, n_taken * sizeof *run);
+        parts->n += n_taken;
+        run += n_taken;
+        n -= n_taken;
+        if (n_taken < space)
             return;
         add(parts->pending, BM_CONTENT_PART, parts->n - BM_CONTENT_PART, &parts->sums);
     }

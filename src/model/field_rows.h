@@ -95,7 +95,7 @@ typedef enum bm_field_type {
     BM_FIELD_TYPE_CHARACTER, /* '\0': that of the format */
     BM_FIELD_TYPE_STEPS,     /* bits of normalisation */
     BM_FIELD_TYPE_SHINGLE,   /* a kind and a number */
-    BM_FIELD_TYPE_STOPWORDS, /* a settled list, NULL: none */
+    BM_FIELD_TYPE_STOPWORDS, /* a canonical list, NULL: none */
     BM_FIELD_TYPE_AGAINST,   /* a text, and what is known of what lies there */
     BM_FIELD_TYPE_KEEP       /* a list of rules, NULL: first */
 } bm_field_type;

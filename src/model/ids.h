@@ -125,9 +125,8 @@ uint64_t bm_doc_table_bytes(const bm_doc_table *table);
 void bm_doc_table_end_adding(bm_doc_table *table);
 /* The id of a row, as given (unescaped). */
 bm_str bm_doc_table_id(const bm_doc_table *table, size_t row);
-/* Append a document. BM_ERR_INPUT names `file_name` and the line
- * where the id is repeated and not numbered, and the place where it was first. BM_ERR_NOMEM past
- * table->memory too. */
+/* Append a document. BM_ERR_INPUT names `file_name` and the line where the id is repeated and not
+ * numbered, and the place where it was first. BM_ERR_NOMEM past table->memory too. */
 bm_status bm_doc_table_add(bm_doc_table *table, const bm_doc_row *row, bm_doc_id id,
                            const char *file_name, bm_error *err);
 /* A document whose id has this hash will soon be added: fetch the slot. */

@@ -16,7 +16,7 @@
 typedef struct bm_pair_settings {
     bm_candidate_rule candidates;
     bm_measure measure;
-    bm_verify verify; /* AUTO until it is settled */
+    bm_verify verify; /* AUTO until it is resolved */
     bm_identical identical;
     bm_cluster cluster;
     const char *keep;         /* the list of rules; NULL: first */
@@ -27,7 +27,7 @@ typedef struct bm_pair_settings {
     bool by_shingles;         /* `keep` is BM_KEEP_BY_SHINGLES, which is no list of rules */
     double containment;       /* of CONTAINED; else 0 */
     double against_threshold; /* with an index; 0: that of the index */
-    char against_state[128];  /* what of it there is: settled once it is open */
+    char against_state[128];  /* which parts of it exist: known once it is open */
 } bm_pair_settings;
 
 /* settings of export */

@@ -34,7 +34,7 @@ static size_t part_end(const char *text, char stop)
     return at;
 }
 
-/* The same text with the escapes taken off, in `out`, which has as much room; returns its end, a
+/* The same text with the escapes taken off, in `out`, which has as much space; returns its end, a
  * NUL. */
 static char *unescape(const char *text, size_t len, char *out)
 {

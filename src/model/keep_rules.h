@@ -54,7 +54,7 @@ bm_status bm_keep_rules_parse(const char *list, bm_keep_rules *out, bm_error *er
 void bm_keep_rules_reset(bm_keep_rules *rules);
 /* Does one of them go by the length of texts, or by the source? */
 bool bm_keep_rules_have(const bm_keep_rules *rules, bm_keep_kind kind);
-/* The place of `value` among the values of the rule; n_values: it is none of them. */
+/* The place of `value` among the values of the rule; n_values: it is not one of them. */
 size_t bm_keep_rule_place(const bm_keep_rule *rule, bm_str value);
 
 #endif

@@ -1,6 +1,5 @@
-/* stream_hash.h -- XXH3 with 128 bits of a stream of bytes: the digest of an input. xxHash is
- * built once for each
- * set of vector instructions; the bits are the same. */
+/* stream_hash.h -- XXH3 with 128 bits of a stream of bytes: the digest of an input. xxHash is built
+ * once for each set of vector instructions; the bits are the same. */
 #ifndef BM_MODEL_STREAM_HASH_H
 #define BM_MODEL_STREAM_HASH_H
 

@@ -73,16 +73,13 @@ const bm_kept_writer_ops bm_kept_ids = {.wants_ids = true,
                                         .finish = id_list_finish,
                                         .close = id_list_close};
 
-/* kept_records -- kept records byte for byte, one kept file at a time, in the order of the
- * inputs. Plain files
- * of records that stand side by side are written at places that were reserved, by any number of
- * threads.
- * Names come from kept_writer.c. Elements of an array become an array again, an element after
- * another; a byte order mark stays before its bracket.
+/* kept_records -- kept records byte for byte, one kept file at a time, in the order of the inputs.
+ * Plain files of records that stand side by side are written at places that were reserved, by any
+ * number of threads. Names come from kept_writer.c. Elements of an array become an array again, an
+ * element after another; a byte order mark stays before its bracket.
  *
- * A stream is one file for all inputs: a byte order mark stands at its beginning alone, and
- * where the last record of an
- * input has no line ending, one is written before the next. */
+ * A stream is one file for all inputs: a byte order mark stands at its beginning alone, and where
+ * the last record of an input has no line ending, one is written before the next. */
 
 typedef struct records {
     bm_kept_cfg cfg;
@@ -256,8 +253,8 @@ const bm_kept_writer_ops bm_kept_records = {.names_files = true,
                                             .close = records_close};
 
 /* kept_tables -- the rows of tables that stay, as files of the same kind. What is handed in as a
- * record is the number of its row, from 0 (source_columns.c), what more is said of it its label.
- * The library that reads tables writes a file when all of its rows are known, and a stream when
+ * record is the number of its row, from 0 (source_columns.c), its label is what more is known of
+ * it. The library that reads tables writes a file when all of its rows are known, and a stream when
  * those of all tables are. */
 
 /* The rows of a table: bits of `rows`, from a byte on. */
@@ -479,8 +476,7 @@ const bm_kept_writer_ops bm_kept_tables = {.names_files = true,
 
 /* kept_names -- names of kept files: endings, compression, the deepest common directory.
  *
- * A path is made absolute and plain first ("." and ".." taken out by its text, links not
- * followed),
+ * A path is made absolute and plain first ("." and ".." taken out by its text, links not followed),
  * so what is left below the common directory can hold no "..": a kept file cannot leave the output
  * whatever its input is called. */
 

@@ -1,16 +1,14 @@
 /* kept_writer.h -- the kept documents, back in files like the ones they came from
  * (docs/formats.md).
  *
- * One input: `kept` and that file's own ending (a.jsonl.zst -> kept.jsonl.zst). Several:
- * kept/PATH,
+ * One input: `kept` and that file's own ending (a.jsonl.zst -> kept.jsonl.zst). Several: kept/PATH,
  * a file for each input under its own name, relative to the deepest common directory. A file
  * without an ending, and stdin, get that of the format: .jsonl .tsv .csv, .txt for lines; stdin
  * among several is kept/stdin.jsonl.
  *
- * Compression: `same` keeps what each input has, and its name; `none` takes .gz, .zst, .xz,
- * .bz2 and .lz4 off the name; `gz` and `zst` put their own in their place. Two inputs that would
- * get one name (a.jsonl
- * and a.jsonl.gz under `none`, or one file given twice) are BM_ERR_USAGE.
+ * Compression: `same` keeps what each input has, and its name; `none` takes .gz, .zst, .xz, .bz2
+ * and .lz4 off the name; `gz` and `zst` put their own in their place. Two inputs that would get one
+ * name (a.jsonl and a.jsonl.gz under `none`, or one file given twice) are BM_ERR_USAGE.
  *
  * Formats files and hashes have no records to copy: their ids go to kept_ids.txt, a line each.
  *

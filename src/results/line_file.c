@@ -1,9 +1,8 @@
 /* line_file.c -- lines out of a sliding block.
  *
- * What is left of the block is moved to its front before more is read behind it. A line that goes
- * on past the block is searched from where the search ended, so that a long line costs no more
- * than
- * its bytes.
+ * What is left of the block is moved to its front before more is read behind it. A line that
+ * continues past the block is searched from where the search ended, so that a long line costs no
+ * more than its bytes.
  *
  * Tests: tests/unit/results/test_line_file.c, tests/unit/results/test_tsv_table.c */
 #include "results/line_file.h"
@@ -30,10 +29,10 @@ static bm_status read_more(bm_line_file *file, bm_error *err)
     /* The rest is part of a line, which is short as a rule: the block is not made larger for it. */
     if (block->cap - block->len < BLOCK_BYTES / 2)
         BM_TRY(bm_buf_reserve(block, BLOCK_BYTES, err));
-    const size_t room = block->cap - block->len;
+    const size_t space = block->cap - block->len;
     ssize_t n;
     BM_TRY(bm_read_ready(file->callbacks, file->fd, block->data + block->len,
-                         room < BLOCK_BYTES ? room : BLOCK_BYTES, &n, err));
+                         space < BLOCK_BYTES ? space : BLOCK_BYTES, &n, err));
     if (n < 0)
         return bm_fail_errno(err, errno, file->name, "cannot be read");
     file->whole = n == 0;
@@ -43,7 +42,7 @@ static bm_status read_more(bm_line_file *file, bm_error *err)
                        : bm_listed_add(file->listed, block->data + block->len - n, (size_t)n, err);
 }
 
-/* The line goes on behind the block. Where that is for want of memory, its end is looked for, to
+/* The line continues behind the block. Where that is for want of memory, its end is looked for, to
  * say what would do: so many bytes of three quarters of it (budget.c). */
 static bm_status fail_too_long(bm_line_file *file, bm_error *err)
 {

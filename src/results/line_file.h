@@ -64,7 +64,7 @@ typedef struct bm_tsv_table {
 } bm_tsv_table; /* {0} is not open, and can be closed */
 
 /* The header must name columns of `head`, each once and all old ones: else BM_ERR_FORMAT. Borrows
- * path. A row longer than BM_TABLE_ROW_MAX is none of ours. */
+ * path. A row longer than BM_TABLE_ROW_MAX is not ours. */
 bm_status bm_tsv_table_open(const char *path, bm_table_head head, bm_tsv_table *out, bm_error *err);
 /* The table beside its manifest, which is borrowed until close: once all rows are read, it is
  * BM_ERR_FORMAT where the file is not the one that the manifest lists. */

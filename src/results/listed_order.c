@@ -1,10 +1,8 @@
 /* listed_order.c -- keys that sort the documents.
  *
- * Rows are numbered from 1. The key of a document that is the a of a row is the number of its
- * first such row. One
- * that is only a b follows the a before it in its group, or, without groups, the a of its last
- * row. All others
- * of an a stand by their place in groups.jsonl, or by their last row.
+ * Rows are numbered from 1. The key of a document that is the a of a row is the number of its first
+ * such row. One that is only a b follows the a before it in its group, or, without groups, the a of
+ * its last row. All others of an a stand by their place in groups.jsonl, or by their last row.
  *
  * Tests: tests/cli/cases/filter.sh, tests/cli/cases/staged.sh, tests/reference/test_cluster.py,
  *        tests/reference/test_report.py, tests/unit/jobs/test_jobs.c,

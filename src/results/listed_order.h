@@ -1,27 +1,20 @@
-/* listed_order.h -- of the documents of a pairs.tsv that `dedup` wrote: in what order they stood
- * in the input, and which of them are
- * identical.
+/* listed_order.h -- of the documents of a pairs.tsv that `dedup` wrote: in what order they stood in
+ * the input, and which of them are identical.
  *
  * The file itself has neither. Rows are in input order of a, then b, a before b: that orders all
- * documents that
- * are an a, but not those that are only a b among each other. Of identical documents each has a
- * row with the
- * first of them, and the first alone has their links. Where the job made components,
- * groups.jsonl has the rest
- * of the order: every document of the file is in a group, with all that it is linked to, in
- * input order.
+ * documents that are an a, but not those that are only a b among each other. Of identical documents
+ * each has a row with the first of them, and the first alone has their links. Where the job made
+ * components, groups.jsonl has the rest of the order: every document of the file is in a group,
+ * with all that it is linked to, in input order.
  *
  * Where it made stars, the linked documents of one group lie in several, so that order is lost.
- * What remains is
- * enough to keep the first: each document comes after all that stand as an a beside it.
+ * What remains is enough to keep the first: each document comes after all that stand as an a beside
+ * it.
  *
- * A document is a copy where it stands in one row alone, as b, with similarity 1. One that
- * stands so and is no
- * copy has the set of its a; its a has no other links either, since a set that equals another
- * has the same
- * signature and similarities. Then it makes no difference. (Two sets of two million shingles
- * that differ in one
- * have 1.000000 too: such a document might differ.)
+ * A document is a copy where it stands in one row alone, as b, with similarity 1. One that stands
+ * so and is no copy has the set of its a; its a has no other links either, since a set that equals
+ * another has the same signature and similarities. Then it makes no difference. (Two sets of two
+ * million shingles that differ in one have 1.000000 too: such a document might differ.)
  *
  * Memory: 32 bytes a document, and 12 for the order. */
 #ifndef BM_RESULTS_LISTED_ORDER_H
@@ -32,8 +25,7 @@
 #include "results/line_file.h"
 #include "results/result_dir.h"
 
-/* source_table -- the numbers of sources.tsv: a row an input, in the order in which the manifest
- * or
+/* source_table -- the numbers of sources.tsv: a row an input, in the order in which the manifest or
  * report beside it names them. */
 
 typedef struct bm_source_column {

@@ -1,12 +1,10 @@
 /* pair_file.c -- the fields of a row, taken apart and unescaped where they lie.
  *
  * A number of six decimals, as ours are, is read as an integer of millionths. Another one is
- * checked against the
- * grammar digits [. digits] [e [+-] digits] before it is read, so that "nan", "0x1" and " 1" are
- * bad rows; then
- * strtod_l reads it in the C locale, whatever the program's is. Rounding is exact in both, so a
- * similarity that
- * equals the threshold as written equals it as read.
+ * checked against the grammar digits [. digits] [e [+-] digits] before it is read, so that "nan",
+ * "0x1" and " 1" are bad rows; then strtod_l reads it in the C locale, whatever the program's is.
+ * Rounding is exact in both, so a similarity that equals the threshold as written equals it as
+ * read.
  *
  * Tests: tests/unit/results/test_group_file.c, tests/unit/results/test_pair_file.c */
 #include "results/pair_file.h"

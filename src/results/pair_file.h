@@ -48,9 +48,9 @@ bm_status bm_pair_file_each(bm_pair_file *file, bm_listed *listed, bm_pair_row_f
  *     {"group":1,"kept":ID,"size":N,"members":[ID,...]}
  *     {"group":2,"kept":ID,"size":N,"members":[ID,...],"known":[ID,...]}
  *
- * The kept one is a member, or one of the known.
- * One block, or the longest row, is in memory, not the file. A row is the ids of one group, so the
- * bound of it is the memory that there is for a group. */
+ * The kept one is a member, or one of the known. One block, or the longest row, is in memory, not
+ * the file. A row is the ids of one group, so the bound of it is the memory that there is for a
+ * group. */
 
 typedef struct bm_group_file {
     bm_line_file lines;

@@ -78,7 +78,7 @@ bm_status bm_table_begin_old(bm_buf *out, bm_table table, bm_error *err);
 
 #define BM_JACCARD_UNKNOWN UINT32_MAX
 /* A field of similarity, six decimals from 0.000000 to 1.000000, as millionths; unknown where it is
- * empty. False: it is none of ours. */
+ * empty. False: it is not ours. */
 bool bm_table_jaccard(bm_str field, uint32_t *millionths);
 bool bm_table_similarity(bm_str field,
                          double *out); /* the same as a number, NAN where it is unknown */

@@ -39,17 +39,16 @@ uint32_t bm_sign_dir_perms(const bm_sign_dir *dir);
 const bm_manifest *bm_sign_dir_manifest(const bm_sign_dir *dir);
 const bm_provenance *bm_sign_dir_provenance(const bm_sign_dir *dir);
 /* *n_short: documents of fewer units than a shingle has; *n_none: how many of these have no
- * shingles, by
- * `--short skip`. They are not empty, though their rows look the same. */
+ * shingles, by `--short skip`. They are not empty, though their rows look the same. */
 bm_status bm_sign_dir_short(const bm_sign_dir *dir, uint64_t *n_short, uint64_t *n_none,
                             bm_error *err);
 /* May the two be used together (bm_provenance_same)? False: *field names what differs. */
 bool bm_sign_dir_same_provenance(const bm_sign_dir *a, const bm_sign_dir *b, const char **field);
 
 /* Fills `words` with the signatures first … first+n-1: n * perms words, of 64 bits where the
- * scheme's are (bm_scheme_row_uints). Where all rows are asked for
- * in their order, from row 0 on, the last call is BM_ERR_FORMAT where signatures.npy is not the
- * file that the manifest lists; and so often as they are asked for. */
+ * scheme's are (bm_scheme_row_uints). Where all rows are asked for in their order, from row 0 on,
+ * the last call is BM_ERR_FORMAT where signatures.npy is not the file that the manifest lists; and
+ * so often as they are asked for. */
 bm_status bm_sign_dir_rows(bm_sign_dir *dir, uint64_t first, size_t n, uint32_t *words,
                            bm_error *err);
 /* Their numbers of distinct shingles. */

@@ -16,8 +16,7 @@
 /* scheme_affine32 -- the scheme affine32: the scalar reference (coefficients and minima), and
  * what devices need.
  *
- * The reference is the definition that every backend is compared with, so it is written to be
- * read,
+ * The reference is the definition that every backend is compared with, so it is written to be read,
  * not to be fast: one shingle, one permutation, one minimum. The arithmetic is that of
  * kernels/affine32.h, which OpenCL devices compile too.
  *

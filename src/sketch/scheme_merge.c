@@ -40,13 +40,14 @@ static void put(char *upload, size_t place, const void *array, size_t bytes)
 bm_status bm_coefficients_upload32(const bm_scheme_params *params, uint32_t padded, void **out,
                                    size_t *bytes, bm_error *err)
 {
-    const size_t room = padded * sizeof *params->a, each = params->perms * sizeof *params->a;
-    char *upload = bm_alloc_zero(2, room);
-    *bytes = 2 * room;
+    const size_t padded_bytes = padded * sizeof *params->a,
+                 each = params->perms * sizeof *params->a;
+    char *upload = bm_alloc_zero(2, padded_bytes);
+    *bytes = 2 * padded_bytes;
     if (upload == NULL)
         return bm_fail_nomem(err, *bytes);
     put(upload, 0, params->a, each);
-    put(upload, room, params->b, each);
+    put(upload, padded_bytes, params->b, each);
     *out = upload;
     return BM_OK;
 }
@@ -54,14 +55,15 @@ bm_status bm_coefficients_upload32(const bm_scheme_params *params, uint32_t padd
 bm_status bm_coefficients_upload64(const bm_scheme_params *params, uint32_t padded, void **out,
                                    size_t *bytes, bm_error *err)
 {
-    const size_t room = padded * sizeof *params->a64, each = params->perms * sizeof *params->a64;
-    char *upload = bm_alloc_zero(3, room);
-    *bytes = (params->c64 != NULL ? 3 : 2) * room;
+    const size_t padded_bytes = padded * sizeof *params->a64,
+                 each = params->perms * sizeof *params->a64;
+    char *upload = bm_alloc_zero(3, padded_bytes);
+    *bytes = (params->c64 != NULL ? 3 : 2) * padded_bytes;
     if (upload == NULL)
-        return bm_fail_nomem(err, 3 * room);
+        return bm_fail_nomem(err, 3 * padded_bytes);
     put(upload, 0, params->a64, each);
-    put(upload, room, params->b64, each);
-    put(upload, 2 * room, params->c64, each);
+    put(upload, padded_bytes, params->b64, each);
+    put(upload, 2 * padded_bytes, params->c64, each);
     *out = upload;
     return BM_OK;
 }

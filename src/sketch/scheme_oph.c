@@ -22,9 +22,9 @@
 
 /* oph_plan -- the attempts of every bin, without those that repeat. See oph_plan.h.
  *
- * The definition draws up to 16 K donors for a bin and then goes on to its neighbours; who is
- * asked
- * a second time cannot answer otherwise, so the order of first appearances is all that counts. */
+ * The definition draws up to 16 K donors for a bin and then continues with its neighbours; who is
+ * asked a second time cannot answer otherwise, so the order of first appearances is all that
+ * counts. */
 
 /* The order of one bin: first appearance among its attempts, then, cyclically, who never came. */
 static void order_of(const bm_scheme_params *params, uint32_t bin, uint16_t *order)

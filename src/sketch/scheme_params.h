@@ -1,5 +1,5 @@
-/* scheme_params.h -- room for what a scheme draws; for the rows of schemes, and for whoever is done
- * with it. */
+/* scheme_params.h -- the memory of what a scheme draws; for the rows of schemes, and for those who
+ * free it. */
 #ifndef BM_SKETCH_SCHEME_PARAMS_H
 #define BM_SKETCH_SCHEME_PARAMS_H
 
@@ -10,7 +10,7 @@
 
 #define BM_SCHEME_PADDING 64u /* words; whole registers for every instruction set and kernel */
 
-/* Room for n coefficients a and b each, all 0; perms, seed and row set. BM_ERR_USAGE: a number of
+/* Allocate n coefficients a and b each, all 0; perms, seed and row set. BM_ERR_USAGE: a number of
  * permutations that no signature can have. */
 bm_status bm_scheme_params_init(const bm_scheme_ops *ops, const bm_sketch_options *options,
                                 uint32_t n, bm_scheme_params *out, bm_error *err);

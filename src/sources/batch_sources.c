@@ -283,7 +283,7 @@ static size_t docs_to_try(const bm_hash_input *input, const bm_hash_limits *limi
     return n > 0 ? n : 1;
 }
 
-/* May the hashes of the next document, so many bytes, be held? */
+/* Ask whether the hashes of the next document, so many bytes, may be held. */
 static bm_status check_gate(const bm_hash_input *input, const bm_long_gate *gate, uint64_t bytes,
                             bm_error *err)
 {

@@ -34,7 +34,7 @@ typedef struct bm_column_type {
     bm_column_kind kind;
     uint8_t width;
     bm_column_kind in_kind; /* of a dictionary: of its indices, which are integers … */
-    uint8_t in_width;       /* … of so many bytes; 0: it is none */
+    uint8_t in_width;       /* … of so many bytes; 0: it is not one */
 } bm_column_type;
 
 /* One array of cells. */
@@ -94,14 +94,14 @@ typedef struct bm_value_form {
 typedef struct bm_column {
     bm_column_type type;
     bm_cells cells;      /* of a dictionary its indices */
-    bm_cells dictionary; /* kind OTHER: it is none */
+    bm_cells dictionary; /* kind OTHER: it is not one */
     bm_column_level levels[BM_COLUMN_DEPTH];
     uint32_t n_levels;
     bool many;          /* some of them are lists: rows have any number of values */
     bm_value_form form; /* of a field that `keep` looks at */
 } bm_column;
 
-#define BM_COLUMN_DIGITS 24u /* room for any integer */
+#define BM_COLUMN_DIGITS 24u /* space for any integer */
 
 bm_column_type bm_column_type_of(const struct ArrowSchema *schema);
 /* The name of a type, such as "int64"; for some, the letters of the C data interface. Borrows
@@ -119,7 +119,7 @@ bool bm_column_list_step(const struct ArrowSchema *schema, bm_column_path *path)
 bool bm_column_is_null(const bm_column *column, size_t row);
 /* A cell of text; a cell of integers in decimal, written to `digits`. Not for nulls. */
 bm_str bm_column_bytes(const bm_column *column, size_t row);
-/* The entry of its dictionary that a row points to; UINT64_MAX: it is none, or null. Not where
+/* The entry of its dictionary that a row points to; UINT64_MAX: it is not one, or null. Not where
  * `many`. */
 uint64_t bm_column_entry(const bm_column *column, size_t row);
 bm_str bm_column_decimal(const bm_column *column, size_t row, char digits[BM_COLUMN_DIGITS]);

@@ -5,9 +5,8 @@
  * A chunk is as large as whoever made the table liked, so batches are runs of its rows. It is
  * shared by them and by the source, and counted.
  *
- * Where bad records are skipped, a file that cannot be opened is one: a batch of it alone. One
- * that breaks
- * off further behind ends the run: what is kept of it could not be written.
+ * Where bad records are skipped, a file that cannot be opened is one: a batch of it alone. One that
+ * breaks off further behind ends the run: what is kept of it could not be written.
  *
  * Tests: tests/reference/test_tables.py, tests/unit/sources/test_row_digest.c,
  *        tests/unit/sources/test_source_columns.c */
@@ -34,9 +33,8 @@
  *                table stream  ->  chunk  ->  hashes of its rows
  *
  * What cannot be hashed (a column that is missing, no memory) is no error of the one who reads:
- * there is no digest then.
- * Threads: one at a time. The handle and the stream that passes are freed apart, in whatever
- * order. */
+ * there is no digest then. Threads: one at a time. The handle and the stream that passes are freed
+ * apart, in whatever order. */
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -190,7 +188,7 @@ static void release_not(struct ArrowArray *array)
     array->release = NULL;
 }
 
-/* The array stays that of who gave it. */
+/* The array still belongs to its producer. */
 static bm_status digest_array(bm_row_digest *rows, const struct ArrowArray *array, const char *name,
                               bm_error *err)
 {
@@ -569,7 +567,7 @@ static size_t text_bytes(const columns *source, const bm_table_chunk *c, size_t 
     return source->limits.records_only ? 0 : bm_chunk_text_bytes(c, source->rules.n_text, row);
 }
 
-/* The next n rows have so many bytes of text, the last of them most: may they be held? */
+/* Ask whether the text of the next n rows may be held, most of which is the last one's. */
 static bm_status check_gate(const columns *source, size_t n, uint64_t bytes, bm_error *err)
 {
     const bm_long_gate *gate = source->limits.gate;

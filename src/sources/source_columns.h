@@ -1,16 +1,13 @@
 /* source_columns.h -- rows of tables, as streams of Arrow arrays (bandmill/arrow.h): a column is
- * the
- * text, another the id.
+ * the text, another the id.
  *
  * bandmill/arrow.h says what is a document, a text and an id. the longest that a document may be
  * bounds the text.
  *
- * Where the stream comes from is not known here. A *provider* opens a file as a stream: whoever
- * can
+ * Where the stream comes from is not known here. A *provider* opens a file as a stream: whoever can
  * read Parquet or another table brings one; files of tables have theirs (input). Files are read in
- * whatever order, so that the digest of one is made, and its size counts as read, once its
- * stream has
- * ended.
+ * whatever order, so that the digest of one is made, and its size counts as read, once its stream
+ * has ended.
  *
  * Limits: the same columns in each array of a stream.
  *
@@ -27,13 +24,12 @@
 #include "input/record_rules.h"
 #include "sources/column.h"
 
-/* row_digest -- what the rows of a table are, so that they are known again: a digest of their
- * texts in order, and a hash
- * of each id.
+/* row_digest -- what the rows of a table are, so that they are known again: a digest of their texts
+ * in order, and a hash of each id.
  *
- * Texts and ids are the cells that a source of columns reads (source_columns.h), as bytes; a
- * null text is empty. How a table
- * is cut into arrays, and which of Arrow's types its columns have, changes nothing. */
+ * Texts and ids are the cells that a source of columns reads (source_columns.h), as bytes; a null
+ * text is empty. How a table is cut into arrays, and which of Arrow's types its columns have,
+ * changes nothing. */
 
 typedef struct bm_row_digest bm_row_digest;
 

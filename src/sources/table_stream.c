@@ -142,7 +142,7 @@ static size_t part_of(const char *at, size_t *n_lists)
     return end;
 }
 
-/* From a list to what its values are; NULL: it is none. */
+/* From a list to what its values are; NULL: it is not one. */
 static const struct ArrowSchema *enter_lists(const struct ArrowSchema *schema, size_t n,
                                              bm_column_path *path)
 {

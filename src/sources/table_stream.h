@@ -1,5 +1,4 @@
-/* table_stream.h -- a stream of Arrow arrays as chunks of rows, with the columns that are wanted
- * of
+/* table_stream.h -- a stream of Arrow arrays as chunks of rows, with the columns that are wanted of
  * them found by their names. */
 #ifndef BM_SOURCES_TABLE_STREAM_H
 #define BM_SOURCES_TABLE_STREAM_H

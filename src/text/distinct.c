@@ -1,5 +1,4 @@
-/* distinct.c -- open addressing with linear probing over the positions of the list's values, in
- * one
+/* distinct.c -- open addressing with linear probing over the positions of the list's values, in one
  * table for small documents and another for large ones.
  *
  *     slot = (value * factor) >> shift
@@ -8,8 +7,7 @@
  *
  * The near table is never cleared between documents, so it can afford to be sparse: its 16 KB,
  * which the first-level cache holds, are 30 slots for each value of a common document (118
- * shingles). A first probe then nearly always finds an empty slot or the value itself. That
- * matters
+ * shingles). A first probe then nearly always finds an empty slot or the value itself. That matters
  * because a wrongly guessed branch costs more than all the rest.
  *
  * Past SMALL values memory counts: the far table has two to four slots a value, so that a document
@@ -133,7 +131,7 @@ static bm_status reserve_far(bm_distinct *set, size_t n_slots, bm_error *err)
     return bm_fail_nomem(err, n_slots * sizeof *set->far);
 }
 
-/* Room for `need` values in all. */
+/* Reserve `need` values in all. */
 static bm_status reserve(bm_distinct *set, size_t need, const bm_distinct_list *list, bm_error *err)
 {
     const bool near = need <= SMALL;

@@ -65,7 +65,7 @@ static void insertion_sort(int32_t *codes, size_t n)
     }
 }
 
-/* Stable sort of n marks by class; `spare` has room for n. */
+/* Stable sort of n marks by class; `spare` has space for n. */
 static void sort_marks(int32_t *codes, size_t n, int32_t *spare)
 {
     const size_t piece = 16;
@@ -144,18 +144,18 @@ static bm_status add_decomposed(bm_codes *codes, int32_t code, utf8proc_option_t
         codes->data[codes->len++] = code;
         return BM_OK;
     }
-    size_t room = 18; /* the longest compatibility decomposition, U+FDFA */
+    size_t space = 18; /* the longest compatibility decomposition, U+FDFA */
     for (;;) {
-        BM_TRY(codes_reserve(codes, room, err));
+        BM_TRY(codes_reserve(codes, space, err));
         utf8proc_ssize_t n = utf8proc_decompose_char(code, codes->data + codes->len,
-                                                     (utf8proc_ssize_t)room, options, NULL);
+                                                     (utf8proc_ssize_t)space, options, NULL);
         if (n < 0)
             return refused(n, err);
-        if ((size_t)n <= room) {
+        if ((size_t)n <= space) {
             codes->len += (size_t)n;
             return BM_OK;
         }
-        room = (size_t)n;
+        space = (size_t)n;
     }
 }
 

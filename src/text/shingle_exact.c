@@ -1,9 +1,7 @@
-/* shingle_exact.c -- one step after the other over whole arrays: normalise to code points, cut
- * into
+/* shingle_exact.c -- one step after the other over whole arrays: normalise to code points, cut into
  * units, build the bytes of each shingle, hash them, drop repeats.
  *
- * It shares nothing with the fast path but the Unicode tables and the final hash function: there
- * is
+ * It shares nothing with the fast path but the Unicode tables and the final hash function: there is
  * no joined text, no block, no stretch and no table of hashes. Each hash is compared with all
  * before it, which is quadratic in the length of a document: for tests only.
  *
@@ -29,8 +27,8 @@
  * begins the next one. A mark belongs to the word it follows, of whatever script either is; a mark
  * that follows no word begins one, which takes in letters after it, unless the mark is itself of a
  * split script. Under `text-dedup` the letters, numbers and `_` make words, and each other
- * character is
- * a separator of its own, a mark too: what stands between two of them is an empty word. */
+ * character is a separator of its own, a mark too: what stands between two of them is an empty
+ * word. */
 
 #define STRETCH ((size_t)16 * 1024) /* bytes of text */
 

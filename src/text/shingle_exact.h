@@ -16,7 +16,7 @@
 /* How texts are joined for these options. */
 bm_join_rules bm_join_rules_of(const bm_text_options *options);
 
-/* Room for `more` bytes, and for both margins. */
+/* Reserve `more` bytes, and both margins. */
 bm_status bm_joined_reserve(bm_joined *joined, size_t more, bm_error *err);
 /* A new document, in the same memory. */
 void bm_joined_begin(bm_joined *joined);

@@ -6,9 +6,9 @@
  *                                 '----------------------hash_windows---------------'
  *
  * Joined text is what the shingles are slices of: words with one 0x20 between them, which is two
- * neighbouring 0x20 around a word that is empty. (For char
- * shingles what stands between White_Space counts as a word; for byte shingles joined text is the
- * normalised text as it is.) So each shingle is contiguous and is hashed where it lies.
+ * neighbouring 0x20 around a word that is empty. (For char shingles what stands between White_Space
+ * counts as a word; for byte shingles joined text is the normalised text as it is.) So each shingle
+ * is contiguous and is hashed where it lies.
  *
  * `join` takes the plain part of a text: ASCII and, where the rules allow it, other bytes that no
  * rule touches. Where it stops, shingle_exact.c takes over for a stretch. */
@@ -65,11 +65,11 @@ typedef struct bm_slices {
 typedef struct bm_shingle_ops {
     bm_isa isa;
     /* Append the joined form of the plain bytes that `in` begins with; returns how many of `len`
-     * were taken. `out` has room for len + 1 bytes. Where rules->composes, the last character
+     * were taken. `out` has space for len + 1 bytes. Where rules->composes, the last character
      * before one that is not plain is not taken either. */
     size_t (*join)(const bm_join_rules *rules, const char *in, size_t len, bm_joined *out);
     /* Fill `starts` with the position behind each 0x20 in joined[begin … end-1], rising; returns
-     * how many. `starts` has room for end - begin + 16. */
+     * how many. `starts` has space for end - begin + 16. */
     size_t (*word_starts)(const char *joined, size_t begin, size_t end, size_t *starts);
     /* The same with the position of the first byte of each code point. */
     size_t (*char_starts)(const char *joined, size_t begin, size_t end, size_t *starts);

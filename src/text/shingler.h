@@ -17,7 +17,7 @@ struct bm_joined;
 struct bm_shingle_ops;
 
 /* `cpu`: the name of the instruction set of the inner loops; NULL: the best. The stop words are
- * settled (stop_words.h), or NULL: English. BM_ERR_USAGE: options out of range. */
+ * loaded (stop_words.h), or NULL: English. BM_ERR_USAGE: options out of range. */
 bm_status bm_shingler_open(const bm_text_options *options, const char *cpu, bm_shingler **out,
                            bm_error *err);
 void bm_shingler_close(bm_shingler *shingler); /* NULL is fine */

@@ -1,4 +1,4 @@
-/* stop_table.c -- buckets of two keys, with a factor for which each word finds room in its own.
+/* stop_table.c -- buckets of two keys, with a factor for which each word fits into its own.
  *
  * The table has two to four buckets a word; that of the usual list is 8 KB. Some factors are tried,
  * and then tables of twice and four times the size, so that no bucket has a third word. For
@@ -36,8 +36,8 @@ static uint64_t key_of(const char *word, size_t len)
     return bm_stop_key(block + 8, len);
 }
 
-/* Put all words into the table; false: one finds no room in its own bucket, unless `any` will do.
- */
+/* Put all words into the table; false: one does not fit into its own bucket, unless `any` will
+ * do. */
 static bool fill(bm_stop_table *table, size_t len, bool any)
 {
     memset(table->keys, 0, (table->mask + 1) * BM_STOP_BUCKET * sizeof *table->keys);

@@ -168,16 +168,16 @@ const char *bm_stop_words_path(const bm_text_options *options)
     return path != NULL && strcmp(path, BM_STOP_WORDS_EN) != 0 ? path : NULL;
 }
 
-bm_status bm_stop_words_keep(bm_text_options *settled, char **owned, bm_error *err)
+bm_status bm_stop_words_keep(bm_text_options *loaded, char **owned, bm_error *err)
 {
-    const char *words = settled->stopwords;
+    const char *words = loaded->stopwords;
     if (words == NULL || words == *owned || words == bm_stop_words_en)
         return BM_OK;
     char *copy = bm_strdup(words);
     if (copy == NULL)
         return bm_fail_nomem(err, strlen(words));
     bm_free(*owned);
-    settled->stopwords = *owned = copy;
+    loaded->stopwords = *owned = copy;
     return BM_OK;
 }
 
@@ -192,9 +192,9 @@ bool bm_stop_words_recorded(const char *words, bm_text_options *out)
     return bm_stop_words_is_list(words);
 }
 
-bm_text_options bm_stop_words_shown(const bm_text_options *settled)
+bm_text_options bm_stop_words_shown(const bm_text_options *loaded)
 {
-    bm_text_options text = *settled;
+    bm_text_options text = *loaded;
     if (text.stopwords == bm_stop_words_en)
         text.stopwords = BM_STOP_WORDS_EN;
     return text;

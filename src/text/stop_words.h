@@ -1,9 +1,8 @@
 /* stop_words.h -- lists of stop words: English, or those of a file, normalised and cut as the texts
  * are.
  *
- * A settled list is one text: its words in byte order, each once, with one 0x20 between them (no
- * word has one inside). So two lists are the same where their texts are, and a manifest can hold
- * it. */
+ * A canonical list is one text: its words in byte order, each once, with one 0x20 between them (no
+ * word contains one). So two lists are the same if their texts are, and a manifest can hold it. */
 #ifndef BM_TEXT_STOP_WORDS_H
 #define BM_TEXT_STOP_WORDS_H
 
@@ -11,26 +10,26 @@
 #include <bandmill/types.h>
 
 #define BM_STOP_WORDS_EN  "en"
-#define BM_STOP_WORDS_MAX ((size_t)1 << 20) /* bytes of a file, and of a settled list */
+#define BM_STOP_WORDS_MAX ((size_t)1 << 20) /* bytes of a file, and of a canonical list */
 
-/* The file of stop words that options ask for, before they are settled; NULL: none. */
+/* The file of stop words that options name, before they are loaded; NULL: none. */
 const char *bm_stop_words_path(const bm_text_options *options);
-/* From what options ask for (types.h) to the list, which they hold from then on, or none where the
- * shingles have no stop words. *owned: where it is a file's, its memory, the caller's to
- * bm_free; else NULL. The options are valid. BM_ERR_INPUT names the line of the file; BM_ERR_IO. */
+/* Replace the name in the options (types.h) by the list, or by none if the shingles have no stop
+ * words. *owned: where it is a file's, its memory, which the caller frees; else NULL. The options
+ * are valid. BM_ERR_INPUT names the line of the file; BM_ERR_IO. */
 bm_status bm_stop_words_load(bm_text_options *options, char **owned, bm_error *err);
-/* The list of settled options becomes *owned, whose memory is freed, unless it is English, or
- * *owned already. */
-bm_status bm_stop_words_keep(bm_text_options *settled, char **owned, bm_error *err);
+/* The list of loaded options becomes *owned, whose memory is freed, unless it is English, or *owned
+ * already. */
+bm_status bm_stop_words_keep(bm_text_options *loaded, char **owned, bm_error *err);
 /* Options of which all else is known get the list that a manifest has (NULL: none), which they
  * borrow. False: it is no list, or the shingles have none. */
 bool bm_stop_words_recorded(const char *words, bm_text_options *out);
-/* Settled options with the word for the list of English stop words, as public options have them. */
-bm_text_options bm_stop_words_shown(const bm_text_options *settled);
-/* The settled list of a file's bytes, the caller's to bm_free. `name` is for messages. */
+/* Loaded options with the word for the list of English stop words, as public options have them. */
+bm_text_options bm_stop_words_shown(const bm_text_options *loaded);
+/* The canonical list of a file's bytes, which the caller frees. `name` is for messages. */
 bm_status bm_stop_words_parse(bm_str file, const bm_text_options *options, const char *name,
                               char **out, bm_error *err);
-/* Could a text be a settled list? */
+/* Could a text be a canonical list? */
 bool bm_stop_words_is_list(const char *words);
 /* The name of a list for people: "en", or its digest as 16 hexadecimal digits; `out` is filled. */
 #define BM_STOP_WORDS_NAME 17

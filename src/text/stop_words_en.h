@@ -1,15 +1,15 @@
-/* stop_words_en.h -- the list of English stop words, which is meant where options name none. */
+/* stop_words_en.h -- the list of English stop words, which is the default. */
 #ifndef BM_TEXT_STOP_WORDS_EN_H
 #define BM_TEXT_STOP_WORDS_EN_H
 
 #include <bandmill/types.h>
 
-extern const char bm_stop_words_en[]; /* settled, as stop_words.h says it */
+extern const char bm_stop_words_en[]; /* canonical (stop_words.h) */
 
-/* The list of settled options. */
-static inline const char *bm_stop_words_of(const bm_text_options *settled)
+/* The list of loaded options (bm_stop_words_load). */
+static inline const char *bm_stop_words_of(const bm_text_options *loaded)
 {
-    return settled->stopwords != NULL ? settled->stopwords : bm_stop_words_en;
+    return loaded->stopwords != NULL ? loaded->stopwords : bm_stop_words_en;
 }
 
 #endif

@@ -3,8 +3,7 @@
  *
  * The text is the shingler's joined text: nothing is normalised a second time. Words are found by
  * the shingler's own loop; code points are left to the device, which knows them by their lead
- * bytes. Char shingles of a document that is not ASCII may have 4*K bytes, so with K past 60
- * such a
+ * bytes. Char shingles of a document that is not ASCII may have 4*K bytes, so with K past 60 such a
  * document is left to the host without a closer look.
  *
  * Tests: tests/reference/test_measure.py, tests/unit/text/test_text_units.c,
@@ -128,7 +127,7 @@ static bm_status reserve_doc(bm_text_batch *batch, bm_error *err)
     return BM_OK;
 }
 
-/* The document is complete: make it the batch's last. Room for it is there. */
+/* The document is complete: make it the batch's last. Space for it was reserved. */
 static void commit(bm_text_batch *batch, bm_text_doc doc, const extent *found, bool empty)
 {
     doc.n_starts = (uint32_t)(batch->n_starts - doc.first_start);
@@ -200,11 +199,9 @@ bm_status bm_unit_text_hash(bm_shingler *shingler, const bm_text_batch *batch, s
  * bytes come from the segment units     [ a   l   m   a ]       [ é            ]
  *
  * A character begins a segment where it is no mark (of combining class 0) and the normal form of
- * the segment before it and
- * itself is that of the one followed by that of the other. That is so for all text that we know;
- * where the segments'
- * forms should not add up to that of the whole text, the cuts that are proved to be safe are
- * made instead (normalize.h). */
+ * the segment before it and itself is that of the one followed by that of the other. That is so for
+ * all text that we know; where the segments' forms should not add up to that of the whole text, the
+ * cuts that are proved to be safe are made instead (normalize.h). */
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

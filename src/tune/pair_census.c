@@ -5,12 +5,10 @@
  *     walk    each distinct document of the corpus looks its hashes up, on all threads: what it has
  * in common with every drawn one, hence the similarity
  *
- * A pair of a drawn document with any other is looked at, n D of them, at the cost of the hashes
- * of the
- * corpus and of those that are in common; sets in a file are read once more, in order. All that
- * is kept
- * are whole numbers, added up atomically, so the order in which documents are walked changes
- * nothing.
+ * A pair of a drawn document with any other is looked at, n D of them, at the cost of the hashes of
+ * the corpus and of those that are in common; sets in a file are read once more, in order. All that
+ * is kept are whole numbers, added up atomically, so the order in which documents are walked
+ * changes nothing.
  *
  * Tests: tests/reference/test_forecast.py, tests/reference/test_tune_range.py,
  *        tests/unit/jobs/test_job_tune.c, tests/unit/tune/test_pair_census.c,
@@ -35,9 +33,8 @@
 
 /* trial_runs -- permutations, keys, buckets, pairs; once for each seed, the seeds on all threads.
  *
- * A pair that shares several bands counts once: pairs are bits of a square. A large bucket is a
- * row of bits that is
- * added to those of its documents, 64 at a time, so that a crowd costs little.
+ * A pair that shares several bands counts once: pairs are bits of a square. A large bucket is a row
+ * of bits that is added to those of its documents, 64 at a time, so that a crowd costs little.
  *
  * The work is bounded: beyond WORK_MAX the documents of a run are fewer, drawn at random. */
 
@@ -47,8 +44,8 @@
 #define Z_90         1.6448536269514722 /* nine of ten of a normal distribution lie within */
 #define NO_DOC       UINT32_MAX
 
-/* What one thread has for itself. */
-typedef struct bench {
+/* The state of one thread. */
+typedef struct worker {
     _Alignas(BM_ALIGNMENT) uint32_t words[2 * BM_PERMS_MAX];
     uint32_t block[BM_SIGN_BLOCK];
     uint64_t *keys;  /* of each document */
@@ -56,14 +53,14 @@ typedef struct bench {
     uint64_t *mask;  /* of one bucket */
     uint32_t *slots; /* the first document of each key */
     uint32_t *next;  /* in its bucket */
-} bench;
+} worker;
 
 typedef struct trying {
     const bm_trial_job *job;
     bm_hash_sets docs;
     size_t n_words, n_slots;
     const bm_sign_loops *loops;
-    bench *benches;
+    worker *benches;
     bm_trials *to;
 } trying;
 
@@ -84,7 +81,7 @@ static uint64_t bench_bytes(const bm_trial_job *job, size_t n)
 {
     const size_t n_words = n / 64 + 1;
     return n * job->plan->bands * sizeof(uint64_t) + (n + 1) * n_words * sizeof(uint64_t) +
-           (slots_for(n) + n) * sizeof(uint32_t) + sizeof(bench);
+           (slots_for(n) + n) * sizeof(uint32_t) + sizeof(worker);
 }
 
 uint64_t bm_trial_bytes(const bm_trial_job *job, uint64_t n, uint32_t n_threads)
@@ -95,7 +92,7 @@ uint64_t bm_trial_bytes(const bm_trial_job *job, uint64_t n, uint32_t n_threads)
 
 /* --- one run --- */
 
-static bm_status make_keys(const trying *t, uint32_t seed, bench *b, bm_error *err)
+static bm_status make_keys(const trying *t, uint32_t seed, worker *b, bm_error *err)
 {
     const bm_band_plan *plan = t->job->plan;
     const bm_sketch_options sketch = {.perms = words_of(t->job), .seed = seed};
@@ -116,7 +113,7 @@ static bm_status make_keys(const trying *t, uint32_t seed, bench *b, bm_error *e
 
 /* Each document into the bucket of its key, before the others; `slots` has the last of each bucket.
  */
-static void fill_buckets(const trying *t, uint32_t band, bench *b)
+static void fill_buckets(const trying *t, uint32_t band, worker *b)
 {
     const uint32_t bands = t->job->plan->bands;
     memset(b->slots, 0xFF, t->n_slots * sizeof *b->slots);
@@ -130,12 +127,12 @@ static void fill_buckets(const trying *t, uint32_t band, bench *b)
     }
 }
 
-static void set_bit(const trying *t, bench *b, uint32_t row, uint32_t bit)
+static void set_bit(const trying *t, worker *b, uint32_t row, uint32_t bit)
 {
     b->bits[row * t->n_words + bit / 64] |= UINT64_C(1) << bit % 64;
 }
 
-static void join_large(const trying *t, uint32_t head, bench *b)
+static void join_large(const trying *t, uint32_t head, worker *b)
 {
     memset(b->mask, 0, t->n_words * sizeof *b->mask);
     for (uint32_t doc = head; doc != NO_DOC; doc = b->next[doc])
@@ -145,7 +142,7 @@ static void join_large(const trying *t, uint32_t head, bench *b)
             b->bits[doc * t->n_words + k] |= b->mask[k];
 }
 
-static void join_bucket(const trying *t, uint32_t head, bench *b)
+static void join_bucket(const trying *t, uint32_t head, worker *b)
 {
     size_t n = 0;
     for (uint32_t doc = head; doc != NO_DOC && n <= SMALL_BUCKET; doc = b->next[doc])
@@ -162,7 +159,7 @@ static void join_bucket(const trying *t, uint32_t head, bench *b)
 }
 
 /* Each pair has two bits; a document of a large bucket one with itself, which is none. */
-static uint64_t count_pairs(const trying *t, const bench *b)
+static uint64_t count_pairs(const trying *t, const worker *b)
 {
     uint64_t n = 0;
     for (size_t doc = 0; doc < t->docs.n; doc++) {
@@ -174,7 +171,7 @@ static uint64_t count_pairs(const trying *t, const bench *b)
     return n / 2;
 }
 
-static bm_status run_once(const trying *t, uint32_t seed, bench *b, uint64_t *count, bm_error *err)
+static bm_status run_once(const trying *t, uint32_t seed, worker *b, uint64_t *count, bm_error *err)
 {
     BM_TRY(make_keys(t, seed, b, err));
     memset(b->bits, 0, t->docs.n * t->n_words * sizeof *b->bits);
@@ -222,7 +219,7 @@ static void choose_docs(const bm_trial_job *job, const bm_hash_sets *drawn, tryi
         }
 }
 
-static bm_status open_bench(const trying *t, bench *b, bm_error *err)
+static bm_status open_bench(const trying *t, worker *b, bm_error *err)
 {
     const size_t n = t->docs.n;
     b->keys = bm_alloc(n * t->job->plan->bands, sizeof *b->keys);
@@ -236,7 +233,7 @@ static bm_status open_bench(const trying *t, bench *b, bm_error *err)
                : bm_fail_nomem(err, (size_t)bench_bytes(t->job, n));
 }
 
-static void close_bench(bench *b)
+static void close_bench(worker *b)
 {
     bm_free(b->keys);
     bm_free(b->bits);
@@ -325,7 +322,7 @@ typedef struct census_drawn {
     uint32_t row;
 } census_drawn;
 
-/* What one thread has for itself. */
+/* The state of one thread. */
 typedef struct walker {
     bm_overlaps overlaps;
     bm_set_reader reader;
@@ -674,11 +671,9 @@ bm_total bm_pair_total_rare(const double *halves, size_t n, uint64_t n_docs, dou
 
 /* plan_forecast -- sums of the census, weighted by curves.
  *
- * All pairs of a cell count with P at the mean of their similarities. A cell is a thousandth
- * wide, and P is
- * nearly straight over it: what its curvature leaves is P''/24 millionths, far below any digit
- * shown. At the
- * threshold cells end, so no pair is on its wrong side.
+ * All pairs of a cell count with P at the mean of their similarities. A cell is a thousandth wide,
+ * and P is nearly straight over it: what its curvature leaves is P''/24 millionths, far below any
+ * digit shown. At the threshold cells end, so no pair is on its wrong side.
  *
  * Plans are worked on side by side; each is summed in one order, so digits do not depend on
  * threads. */
@@ -782,13 +777,13 @@ bm_status bm_plan_forecast(const bm_pair_census *census, const bm_tune_result *p
 {
     const uint32_t n_threads = bm_pool_size(pool);
     forecasting f = {.census = census, .plans = plans, .to = to};
-    double *room = bm_alloc(n_threads * census->n, sizeof *room);
+    double *buffer = bm_alloc(n_threads * census->n, sizeof *buffer);
     bm_status status = BM_OK;
     f.halves = bm_alloc(n_threads, sizeof *f.halves);
-    if (room == NULL || f.halves == NULL)
-        BM_TRY_OUT(bm_fail_nomem(err, n_threads * census->n * sizeof *room));
+    if (buffer == NULL || f.halves == NULL)
+        BM_TRY_OUT(bm_fail_nomem(err, n_threads * census->n * sizeof *buffer));
     for (uint32_t t = 0; t < n_threads; t++)
-        f.halves[t] = room + t * census->n;
+        f.halves[t] = buffer + t * census->n;
     make_histogram(census, f.halves[0], to);
     BM_TRY_OUT(bm_pool_for(pool, (bm_pool_split){plans->n_plans, 1}, forecast_range, &f, err));
     const bm_tune_forecast *chosen = &to->forecasts[plans->chosen];
@@ -796,6 +791,6 @@ bm_status bm_plan_forecast(const bm_pair_census *census, const bm_tune_result *p
                     &to->sample.candidates_low, &to->sample.candidates_high);
 out:
     bm_free(f.halves);
-    bm_free(room);
+    bm_free(buffer);
     return status;
 }

@@ -1,18 +1,17 @@
 /* pair_census.h -- how similar the documents of a sample are to all documents of a corpus,
  * exactly.
  *
- * Of identical documents the first counts, and documents without shingles do not: these are the
- * D distinct
- * documents, which are what banding compares. n of them are drawn by their priorities
+ * Of identical documents the first counts, and documents without shingles do not: these are the D
+ * distinct documents, which are what banding compares. n of them are drawn by their priorities
  * (bm_sample_priority), and each is compared with all others. Of each its pairs are counted by
  * cells:
  *
  *     cell   0 … k           thousandths 0 … k of similarities below the threshold, which lies in k
  *     cell   k+1 … 1001      thousandths k … 999, and 1 itself, of those that reach it
  *
- * A thousandth is 1000 c / u in whole numbers, for c hashes in common of u in all. Pairs that
- * have none in
- * common are in no cell: n_docs - 1 less what the cells of a document hold is their number. */
+ * A thousandth is 1000 c / u in whole numbers, for c hashes in common of u in all. Pairs that have
+ * none in common are in no cell: n_docs - 1 less what the cells of a document hold is their
+ * number. */
 #ifndef BM_TUNE_PAIR_CENSUS_H
 #define BM_TUNE_PAIR_CENSUS_H
 
@@ -30,23 +29,18 @@
 
 /* trial_runs -- by how much runs of a plan differ, tried out.
  *
- * How many candidates a run has depends on its permutations: where one common shingle is the
- * least of one, all
- * documents that have it agree at once. Such crowds are rare and large, so that neither a
- * standard deviation nor a
- * handful of bands tells what a run may come to. So BM_TRIALS runs are made, of the documents
- * that were drawn, each
- * with a seed of its own, and their candidates are counted. Another run of the same documents is
- * one more of the same
- * kind: it lies between the third least and the third greatest with a probability of 94 in 100,
- * whatever the
- * distribution is, for all places among 100 are equally likely. Nine of ten is what is said,
- * since of 99 runs
- * that share is known to two or three in 100 only.
+ * How many candidates a run has depends on its permutations: where one common shingle is the least
+ * of one, all documents that have it agree at once. Such crowds are rare and large, so that neither
+ * a standard deviation nor a handful of bands tells what a run may come to. So BM_TRIALS runs are
+ * made, of the documents that were drawn, each with a seed of its own, and their candidates are
+ * counted. Another run of the same documents is one more of the same kind: it lies between the
+ * third least and the third greatest with a probability of 94 in 100, whatever the distribution is,
+ * for all places among 100 are equally likely. Nine of ten is what is said, since of 99 runs that
+ * share is known to two or three in 100 only.
  *
  * Of a corpus of which some documents were drawn, runs differ by the same share or less: a crowd
- * has the same share of
- * the sample as of the corpus, but of the few pairs of a sample also chance has its share. */
+ * has the same share of the sample as of the corpus, but of the few pairs of a sample also chance
+ * has its share. */
 
 #define BM_TRIALS      99u   /* runs */
 #define BM_TRIALS_TAIL 3u    /* on either side of the range: 6 in 100 */
@@ -115,20 +109,17 @@ uint32_t bm_census_hundredth(const bm_pair_census *census, uint32_t cell);
  * corpus.
  *
  * A corpus of D documents has the number T = sum of f over its pairs, for some f between 0 and 1
- * (one for
- * each pair at the threshold, P(s) for candidates). With y_i half the sum of f over the pairs of
- * document
- * i with each other document, T is the sum of y_i over all documents. n of them are drawn without
- * replacement, every set of n being equally likely, and all pairs of these are looked at. Then,
- * whatever
- * the corpus is like (Cochran, Sampling Techniques, 3rd edition, 1977, theorems 2.1, 2.2 and 2.4),
+ * (one for each pair at the threshold, P(s) for candidates). With y_i half the sum of f over the
+ * pairs of document i with each other document, T is the sum of y_i over all documents. n of them
+ * are drawn without replacement, every set of n being equally likely, and all pairs of these are
+ * looked at. Then, whatever the corpus is like (Cochran, Sampling Techniques, 3rd edition, 1977,
+ * theorems 2.1, 2.2 and 2.4),
  *
  *     t = D/n sum y_i                                    has the mean T,
  *     v = D^2 (1 - n/D) s^2 / n,  s^2 = sum (y_i - y)^2 / (n - 1),   has the mean of its square's
  * error.
  *
- * Pairs that share a document are not independent, and need not be: it is documents that are
- * drawn.
+ * Pairs that share a document are not independent, and need not be: it is documents that are drawn.
  * Pairs within a sample, by contrast, would be (n/D)^2 of all, and of rare ones there would be
  * none. */
 
@@ -147,7 +138,7 @@ bm_total bm_pair_total_rare(const double *halves, size_t n, uint64_t n_docs, dou
 /* plan_forecast -- what each plan would find in the corpus of a census. */
 
 /* Fill in `to`: the histogram, the pairs at the threshold, and a forecast for each of n plans,
- * which to->forecasts has room for. */
+ * which to->forecasts has space for. */
 bm_status bm_plan_forecast(const bm_pair_census *census, const bm_tune_result *plans,
                            bm_tune_documents *to, bm_pool *pool, bm_error *err);
 
