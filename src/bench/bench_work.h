@@ -23,7 +23,7 @@
 
 /* bench_text -- the texts that the benchmark cuts and signs: a job's own, or made ones. */
 
-/* At most so many bytes of text are taken from files: enough to leave every cache. */
+/* At most so many bytes of text are read from files: enough to leave every cache. */
 #define BM_BENCH_TEXT_MAX ((size_t)256 << 20)
 
 typedef struct bm_bench_text {

@@ -122,7 +122,7 @@ typedef struct bm_index_add_note {
     uint64_t before;          /* of the first n_before inputs: names, sizes, times of change */
     size_t n_before;
     bm_buf others;   /* lines */
-    bool noted;      /* its inputs can be read again, so it could go on */
+    bool noted;      /* its inputs can be read again, so that it can be resumed */
 } bm_index_add_note; /* {0}; reset */
 
 /* Note this job and find, with `resume`, the place that it reached before: records 0 is the

@@ -39,7 +39,7 @@ typedef struct bm_index_fill {
     bm_job *job;
     bm_store *store;
     const bm_index_signed *dirs; /* instead of documents; NULL, or n 0: none */
-    bool commits; /* as it goes, with a note how far it came; else once, at the end */
+    bool commits; /* while it reads, with a note of its progress; else once, at the end */
 } bm_index_fill;
 
 /* Inputs and devices are open, where they are documents that are not followed. Reads all, adds,

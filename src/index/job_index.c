@@ -92,7 +92,7 @@ out:
 
 /* index_add -- more documents into an index. */
 
-/* The index stays as at its last commit: say how to go on from there. */
+/* The index stays as at its last commit: say how to resume from there. */
 static void append_resume_hint(bm_job *job, bm_error *err)
 {
     const bm_index_counts *counts = &job->context.counts.results.index;

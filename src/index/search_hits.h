@@ -289,7 +289,7 @@ typedef struct bm_crowd_search {
     const bm_search_batch *batch;
     size_t n;                /* of the batch, that are asked */
     const uint32_t *weights; /* NULL: 1 each */
-    bm_search_hits *hits;    /* those that crowds answer are taken out */
+    bm_search_hits *hits;    /* those that crowds answer are removed from them */
     size_t most;             /* answers; SIZE_MAX: no bound */
     bool many;               /* there are more: what was found is not whole */
     bm_found_list *found;

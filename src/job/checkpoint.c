@@ -223,7 +223,7 @@ out:
     return status;
 }
 
-/* The job is not to go on from what lies there: sealed documents are discarded only with `force`. A
+/* The job does not resume what lies there: saved documents are discarded only with `force`. A
  * journal that cannot be read is of no use to anybody. */
 static bm_status discard(bm_checkpoint *checkpoint, bm_error *err)
 {
@@ -445,7 +445,7 @@ static bool can_resume(bm_status status)
            status == BM_ERR_NOMEM || status == BM_ERR_DEVICE;
 }
 
-/* Behind what is wrong: how to go on. */
+/* Append to the message how to resume. */
 static void add_words(bm_error *err, const char *words)
 {
     const size_t len = strlen(words);
@@ -502,7 +502,7 @@ void bm_checkpoint_close(bm_checkpoint *checkpoint, bm_status status, bm_error *
                 BM_OK) /* else it may be another job's now */
             bm_checkpoint_sets_remove(checkpoint);
     } else if (checkpoint->dir != NULL && (status == BM_ERR_CANCELLED || checkpoint->reading)) {
-        bm_checkpoint_note_broken(checkpoint, status); /* what was sealed is all that there is */
+        bm_checkpoint_note_broken(checkpoint, status); /* nothing more can be saved */
         if (can_resume(status))
             report_saved(checkpoint, status, err);
     }

@@ -33,7 +33,7 @@
 #define BM_CHECKPOINT_SETS_AT     "sets\t"
 #define BM_CHECKPOINT_SETS_BESIDE BM_CHECKPOINT_SETS_AT "."
 #define BM_CHECKPOINT_ENDING      "ending"
-#define BM_CHECKPOINT_BROKEN      "broken" /* an input, behind the place that was sealed last */
+#define BM_CHECKPOINT_BROKEN      "broken" /* an input is, behind the place that was saved last */
 
 /* The arrays of sign whose first rows are saved with the documents. */
 typedef enum bm_checkpoint_array {
@@ -46,7 +46,7 @@ typedef enum bm_checkpoint_array {
 /* XXH3 128 of these rows, all zero for an array that the job has not. */
 typedef struct bm_array_sums {
     bm_hash128 of[BM_N_CHECKPOINT_ARRAYS];
-    bool known; /* false: an earlier version has sealed them */
+    bool known; /* false: an earlier version saved them */
 } bm_array_sums;
 
 /* How far the journal says the job has come. */
@@ -188,11 +188,11 @@ bool bm_checkpoint_is_due(const bm_checkpoint *checkpoint);
 void bm_checkpoint_save_if_due(bm_checkpoint *checkpoint);
 /* The same now, whatever it costs. */
 void bm_checkpoint_save_now(bm_checkpoint *checkpoint);
-/* The job ends so: save what it has done, where it can go on from there once what was wrong is
- * mended. */
+/* The job ends with `status`: save what it has done, if it can be resumed from there once the cause
+ * is mended. */
 void bm_checkpoint_save_ended(bm_checkpoint *checkpoint, bm_status status);
-/* `status` is that of an input which is broken behind what is sealed: note that it may be repaired
- * there (checkpoint_state.h). */
+/* `status` is that of an input which is broken behind the saved place: note that it may be repaired
+ * there. */
 void bm_checkpoint_note_broken(bm_checkpoint *checkpoint, bm_status status);
 
 /* checkpoint_sets -- where the file of sets lies: in the work directory, or in --temp-dir.

@@ -508,7 +508,7 @@ void bm_job_context_close(bm_job_context *job)
 
 /* --- memory --- */
 
-/* job->budget was just made: what is taken is no part of it any more. */
+/* job->budget was just made: the reserved bytes are no part of it any more. */
 static void reserve_taken(bm_job_context *job)
 {
     job->budget.ahead = job->ahead;

@@ -105,8 +105,7 @@ bm_status bm_job_context_check_outputs(const bm_settings *settings, const char *
 /* Open the inputs, refuse an output that is one of them. Standard input is made readable again
  * where kept documents are copied. */
 bm_status bm_job_context_inputs(bm_job_context *job, bm_error *err);
-/* Something takes so many bytes for as long as the job goes on, which documents cannot have then.
- */
+/* Reserve so many bytes for something that stays as long as the job; documents cannot have them. */
 void bm_job_context_reserve(bm_job_context *job, uint64_t bytes);
 /* Room for what decoders of these inputs hold at once, and for what they may unpack ahead, from now
  * on. BM_ERR_NOMEM: more than there is. */

@@ -221,7 +221,7 @@ static bm_status reserve_runs(lane *l, bm_error *err)
     if (l->n_runs + 3 <= RUNS_MAX)
         return BM_OK;
     if (!wait_for_turn(l))
-        return BM_ERR_CANCELLED; /* of no account: another batch has failed */
+        return BM_ERR_CANCELLED; /* not reported: another batch has failed */
     BM_TRY(join(l, err));
     BM_TRY(place_runs(l, err));
     BM_TRY(write_placed(l, err));
@@ -345,7 +345,7 @@ static bm_status do_turn(lane *l, bm_status split, bm_error *err)
 static bm_status split(lane *l, const bm_source_batch *batch, bm_error *err)
 {
     if (!l->c->rule->by_place && !wait_for_turn(l))
-        return BM_ERR_CANCELLED; /* of no account: another batch has failed */
+        return BM_ERR_CANCELLED; /* not reported: another batch has failed */
     return bm_batch_parser_split(l->parser, batch, on_record, l, err);
 }
 

@@ -37,7 +37,7 @@ bm_status bm_recipe_find(bm_recipe *recipe, bm_settings *settings, bm_error *err
 /* The same for the offsets alone, of inputs that are arrays of hashes; of others nothing. */
 bm_status bm_recipe_find_offsets(bm_recipe *recipe, bm_settings *settings, bm_error *err);
 void bm_recipe_reset(bm_recipe *recipe);
-/* Does the first input of a manifest go on in the file in which the last of `before` ends? The two
+/* Does the first input of a manifest continue the file in which the last of `before` ends? The two
  * are one input of a recipe. */
 bool bm_manifest_continues(const bm_manifest *before, const bm_manifest *manifest);
 /* After reading: are they the same bytes? BM_ERR_FORMAT names the first that changed. */

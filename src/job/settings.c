@@ -739,7 +739,7 @@ bm_status bm_settings_check_scheme(const bm_settings *s, bm_error *err)
     return bm_scheme_weights_check(&s->sketch, s->text.weights != BM_WEIGHTS_NONE, err);
 }
 
-/* Weighted documents have a scheme of their own, which is taken where none was asked for. */
+/* Weighted documents have a scheme of their own, which is chosen where none was asked for. */
 static bm_status resolve_scheme(bm_settings *s, bm_error *err)
 {
     const bool weighs = s->text.weights != BM_WEIGHTS_NONE;

@@ -109,8 +109,8 @@ bm_status bm_manifest_open_dir(const char *folder, uint64_t memory, bm_manifest 
 /* The same, of a part of the memory. */
 bm_status bm_manifest_open_share(const char *folder, bm_manifest_budget budget, bm_manifest **out,
                                  bm_error *err);
-/* One whose text stands in another file of ours, and was written by it: it is taken for JSON.
- * `path`: of that file, for messages. */
+/* Open a manifest whose text stands in another file of ours, written with it: it is not checked as
+ * JSON. `path`: of that file, for messages. */
 bm_status bm_manifest_of_text(const char *path, bm_str text, bm_manifest **out, bm_error *err);
 /* Bytes that it takes. */
 uint64_t bm_manifest_bytes(const bm_manifest *manifest);

@@ -149,7 +149,7 @@ static bm_status sum_part(int fd, const char *path, const bm_sealed_part *part,
     return BM_OK;
 }
 
-/* Is the part of a file what was sealed? */
+/* Compare the part of a file with what was saved. */
 static bm_status compare_part(const digesting *d, size_t index, bm_error *err)
 {
     const out_entry *e = &d->list->rows[index];
@@ -355,7 +355,7 @@ out:
     return status;
 }
 
-/* Digest and sync all of them. Once. BM_ERR_FORMAT: a part of one is not what was sealed. */
+/* Digest and sync all of them. Once. BM_ERR_FORMAT: a part of one is not what was saved. */
 static bm_status out_entries_finish(out_entries *list, out_entries_at at, bm_error *err)
 {
     if (list->n > 1)

@@ -134,8 +134,8 @@ typedef struct bm_out_spot {
 
 /* A new file (O_EXCL). */
 bm_status bm_out_file_create(bm_out_spot spot, struct bm_out_file **out, bm_error *err);
-/* A regular file that is there, cut to its first `bytes`, behind which writing goes on.
- * BM_ERR_FORMAT: it is missing, shorter or no regular file; BM_ERR_IO; BM_ERR_NOMEM. */
+/* Reopen a regular file, cut to its first `bytes`, behind which writing continues. BM_ERR_FORMAT:
+ * it is missing, shorter or no regular file; BM_ERR_IO; BM_ERR_NOMEM. */
 bm_status bm_out_file_reopen(bm_out_spot spot, uint64_t bytes, struct bm_out_file **out,
                              bm_error *err);
 

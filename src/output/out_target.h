@@ -191,7 +191,7 @@ bm_status bm_out_target_list(const char *target, bm_out_existing existing, bm_ou
 
 typedef struct bm_out_named {
     const char *path;
-    bool is_dir; /* so its work directory is taken too */
+    bool is_dir; /* so its work directory is one of the places too */
 } bm_out_named;
 
 /* BM_ERR_USAGE: two of the outputs are one, or one lies in another. */

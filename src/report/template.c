@@ -27,8 +27,7 @@ typedef struct tag {
     size_t begin, end; /* of the tag, or of the line that it has for itself */
     char kind;         /* '#', '/', 'e' for else; 0: a hole */
     bm_str all, word, path, rest;
-    size_t other,
-        close; /* of a block: the tags where it goes on otherwise (or ends), and where it ends */
+    size_t other, close; /* of a block: the tags of its other branch (or its end), and of its end */
 } tag;
 
 typedef struct member {

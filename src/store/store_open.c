@@ -117,7 +117,7 @@ static bm_status clear_up(bm_store *store, const bm_piece_refs *leftovers, bm_er
     return bm_store_commit(store, err);
 }
 
-/* The facts, and for a writer what it goes on from. */
+/* Read the facts, and for a writer the state from which it continues. */
 static bm_status begin(bm_store *store, bm_error *err)
 {
     bm_snapshot s = {0};

@@ -34,7 +34,7 @@ struct bm_store {
     bm_writer *writer;     /* NULL: it reads */
 };
 
-/* BM_ERR_CANCELLED, where somebody wants it. */
+/* BM_ERR_CANCELLED where the caller wants to stop. */
 bm_status bm_store_check_cancelled(const bm_store *store, bm_error *err);
 void bm_store_unmap(bm_store *store);
 

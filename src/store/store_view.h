@@ -18,7 +18,7 @@ bm_store_counts bm_store_view_counts(const bm_store_view *view);
 /* Is what it shows still the last commit of its store? Cheap: the head of the file is read. */
 bool bm_store_view_is_last(const bm_store_view *view);
 /* Is another file now at the path of the index (compact, a build that replaced it)? Views of this
- * store go on with the old one; another bm_store_open sees the new. */
+ * store keep the old one; another bm_store_open sees the new. */
 bool bm_store_is_replaced(const bm_store *store);
 
 /* A document found by the key of that place in the array that was asked for. */

@@ -27,7 +27,7 @@ struct bm_writer {
     bm_error failure; /* after which it can only be closed */
 };
 
-/* A writer that goes on from a state. */
+/* A writer that continues from a state. */
 bm_status bm_writer_open(bm_store *store, const bm_state *state, bm_error *err);
 void bm_writer_close(bm_store *store);
 /* The postings of bands are sorted aside from now on; and no longer. */
