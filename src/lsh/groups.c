@@ -1,7 +1,7 @@
 /* groups.c -- verified pairs become groups.
  *
  * Tests: tests/reference/test_cluster.py, tests/reference/test_keep.py,
- *        tests/unit/lsh/test_stars.c, tests/unit/lsh/test_union_find.c,
+ *        tests/unit/inmem/test_group_pairs.c, tests/unit/lsh/test_union_find.c,
  *        tests/unit/match/test_match_stars.c */
 #include "lsh/groups.h"
 

@@ -7,8 +7,7 @@
  *
  * Pure; read by any number of threads once built.
  *
- * Tests: tests/reference/test_groups.py, tests/unit/lsh/test_link_graph.c,
- *        tests/unit/lsh/test_neighbours.c */
+ * Tests: tests/reference/test_groups.py, tests/unit/lsh/test_link_graph.c */
 #include "lsh/link_graph.h"
 
 #include <math.h>
