@@ -5,10 +5,11 @@
  *
  * The sort is a least-significant-digit radix sort of bytes, stable, that leaves out bytes in
  * which
- * all keys agree; 16 bytes a record and a pass. While merging, memory holds one block of each run.
- * When there are as many runs as blocks fit, they are merged into one run of a new file, so the
- * memory stays what was given however many records come. Equal keys: the heap prefers the earlier
- * run, so the merge is stable too.
+ * all keys agree; 16 bytes a record and a pass. What is in memory at the end is the last run, and
+ * often the only one. While merging, one block of each run in the file takes the place of the
+ * scratch. When there are as many runs as blocks fit there, they are merged into one run of a new
+ * file, so the memory stays what was given however many records come. Equal keys: the heap prefers
+ * the earlier run, so the merge is stable too.
  *
  * Tests: tests/unit/spill/test_sorted_bytes.c, tests/unit/spill/test_sorted_runs.c */
 #include "spill/sorted_runs.h"
@@ -26,8 +27,9 @@
 typedef struct runs_run {
     uint64_t place; /* of its first block */
     uint64_t n;     /* records */
-    uint64_t at;    /* while merging: which record is next */
-    bm_run_record *block;
+    /* While merging: */
+    uint64_t n_read;                 /* records that were read from the file */
+    const bm_run_record *next, *end; /* those at hand */
 } runs_run;
 
 struct bm_sorted_runs {
@@ -39,12 +41,11 @@ struct bm_sorted_runs {
     runs_run *runs;
     size_t n_runs, cap_runs;
     size_t *heap; /* runs that are not at their end, the one with the least record first */
-    size_t n_heap;
+    size_t n_heap, cap_heap;
     bm_run_record *blocks;
     size_t cap_blocks;
     uint64_t spilled;
-    size_t next; /* without files: the record to give next */
-    bool reading;
+    bool sorted; /* the records in memory are */
 };
 
 bm_status bm_sorted_runs_open(const char *dir, size_t memory, bm_sorted_runs **out, bm_error *err)
@@ -144,25 +145,26 @@ static bm_status add_block(bm_sorted_runs *runs, runs_run *r, const bm_run_recor
 
 /* --- merging --- */
 
-/* Read the block of the run's next record. */
-static bm_status load_block(bm_sorted_runs *runs, runs_run *r, bm_error *err)
+/* Read the next block of run i, if there is one. */
+static bm_status load_block(bm_sorted_runs *runs, size_t i, bm_error *err)
 {
-    uint64_t block = r->at / BLOCK_RECORDS, left = r->n - r->at;
-    size_t n = left < BLOCK_RECORDS ? (size_t)left : BLOCK_RECORDS;
-    return bm_spill_read(runs->file, r->place + block * (BLOCK_BYTES + BM_SPILL_RECORD), r->block,
-                         n * sizeof *r->block, err);
-}
-
-static const bm_run_record *in_hand(const bm_sorted_runs *runs, size_t i)
-{
-    const runs_run *r = &runs->runs[i];
-    return &r->block[r->at % BLOCK_RECORDS];
+    runs_run *r = &runs->runs[i];
+    const uint64_t block = r->n_read / BLOCK_RECORDS, left = r->n - r->n_read;
+    const size_t n = left < BLOCK_RECORDS ? (size_t)left : BLOCK_RECORDS;
+    bm_run_record *to = runs->blocks + i * BLOCK_RECORDS;
+    if (n == 0)
+        return BM_OK;
+    r->next = to;
+    r->end = to + n;
+    r->n_read += n;
+    return bm_spill_read(runs->file, r->place + block * (BLOCK_BYTES + BM_SPILL_RECORD), to,
+                         n * sizeof *to, err);
 }
 
 /* Does run x come before run y? */
 static bool before(const bm_sorted_runs *runs, size_t x, size_t y)
 {
-    uint64_t a = in_hand(runs, x)->key, b = in_hand(runs, y)->key;
+    uint64_t a = runs->runs[x].next->key, b = runs->runs[y].next->key;
     return a != b ? a < b : x < y;
 }
 
@@ -184,36 +186,38 @@ static void sink(bm_sorted_runs *runs, size_t at)
     }
 }
 
+/* The records in memory, which are sorted, are the last run. */
 static bm_status merge_begin(bm_sorted_runs *runs, bm_error *err)
 {
-    BM_TRY(bm_grow(&runs->blocks, &runs->cap_blocks, runs->n_runs * BLOCK_RECORDS,
-                   sizeof *runs->blocks, err));
-    bm_free(runs->heap);
-    runs->heap = NULL;
+    const size_t n = runs->n_runs;
+    BM_TRY(bm_grow_array(&runs->blocks, &runs->cap_blocks, n * BLOCK_RECORDS, err));
+    BM_TRY(bm_grow_array(&runs->runs, &runs->cap_runs, n + 1, err));
+    BM_TRY(bm_grow_array(&runs->heap, &runs->cap_heap, n + 1, err));
     runs->n_heap = 0;
-    BM_TRY(bm_new(&runs->heap, runs->n_runs, err));
-    for (size_t i = 0; i < runs->n_runs; i++) {
-        runs->runs[i].at = 0;
-        runs->runs[i].block = runs->blocks + i * BLOCK_RECORDS;
-        BM_TRY(load_block(runs, &runs->runs[i], err));
+    for (size_t i = 0; i < n; i++) {
+        runs->runs[i].n_read = 0;
+        BM_TRY(load_block(runs, i, err));
         runs->heap[runs->n_heap++] = i;
+    }
+    if (runs->n > 0) {
+        runs->runs[n] = (runs_run){.next = runs->records, .end = runs->records + runs->n};
+        runs->heap[runs->n_heap++] = n;
     }
     for (size_t i = runs->n_heap / 2; i > 0; i--)
         sink(runs, i - 1);
     return BM_OK;
 }
 
-static bm_status merge_next(bm_sorted_runs *runs, bm_run_record *out, bm_error *err)
+bm_status bm_sorted_runs_next(bm_sorted_runs *runs, bm_run_record *out, bm_error *err)
 {
     if (runs->n_heap == 0)
         return BM_NOT_FOUND;
     runs_run *r = &runs->runs[runs->heap[0]];
-    *out = *in_hand(runs, runs->heap[0]);
-    r->at++;
-    if (r->at == r->n) {
+    *out = *r->next++;
+    if (r->next == r->end)
+        BM_TRY(load_block(runs, runs->heap[0], err));
+    if (r->next == r->end)
         runs->heap[0] = runs->heap[--runs->n_heap];
-    } else if (r->at % BLOCK_RECORDS == 0)
-        BM_TRY(load_block(runs, r, err));
     sink(runs, 0);
     return BM_OK;
 }
@@ -229,7 +233,7 @@ static bm_status merge_all(bm_sorted_runs *runs, bm_error *err)
     if (status == BM_OK)
         status = new_run(&merged, &r, err);
     while (status == BM_OK) {
-        status = merge_next(runs, &block[n], err);
+        status = bm_sorted_runs_next(runs, &block[n], err);
         n += status == BM_OK;
         if (n == BLOCK_RECORDS || (status == BM_NOT_FOUND && n > 0)) {
             bm_status added = add_block(&merged, r, block, n, err);
@@ -255,10 +259,10 @@ static bm_status merge_all(bm_sorted_runs *runs, bm_error *err)
     return BM_OK;
 }
 
-/* How many runs can be merged at once: one block of each fits into the memory. 2 at least. */
+/* How many runs can be merged at once: one block of each fits beside the records. 2 at least. */
 static size_t fan_in(const bm_sorted_runs *runs)
 {
-    size_t blocks = 2 * runs->most / BLOCK_RECORDS;
+    size_t blocks = runs->most / BLOCK_RECORDS;
     return blocks < 4 ? 2 : blocks - 2;
 }
 
@@ -279,17 +283,12 @@ static bm_status spill(bm_sorted_runs *runs, bm_error *err)
     BM_TRY(bm_spill_flush(runs->file, err));
     runs->n_runs++;
     runs->n = 0;
-    if (runs->n_runs < fan_in(runs))
-        return BM_OK;
-    bm_free(runs->records);
-    runs->records = NULL;
-    runs->cap = 0;
-    return merge_all(runs, err);
+    return runs->n_runs < fan_in(runs) ? BM_OK : merge_all(runs, err);
 }
 
 bm_status bm_sorted_runs_add(bm_sorted_runs *runs, uint64_t key, uint64_t value, bm_error *err)
 {
-    runs->reading = false;
+    runs->sorted = false;
     if (runs->n == runs->most)
         BM_TRY(spill(runs, err));
     if (runs->n == runs->cap) {
@@ -307,29 +306,10 @@ bm_status bm_sorted_runs_add(bm_sorted_runs *runs, uint64_t key, uint64_t value,
 
 bm_status bm_sorted_runs_begin(bm_sorted_runs *runs, bm_error *err)
 {
-    runs->next = 0;
-    if (runs->n_runs == 0) { /* all in memory */
-        if (!runs->reading)
-            BM_TRY(sort_memory(runs, err));
-        runs->reading = true;
-        return BM_OK;
-    }
-    if (runs->n > 0)
-        BM_TRY(spill(runs, err));
-    bm_free(runs->records);
-    runs->records = NULL;
-    runs->n = runs->cap = 0;
+    if (!runs->sorted)
+        BM_TRY(sort_memory(runs, err));
+    runs->sorted = true;
     return merge_begin(runs, err);
-}
-
-bm_status bm_sorted_runs_next(bm_sorted_runs *runs, bm_run_record *out, bm_error *err)
-{
-    if (runs->n_runs > 0)
-        return merge_next(runs, out, err);
-    if (runs->next == runs->n)
-        return BM_NOT_FOUND;
-    *out = runs->records[runs->next++];
-    return BM_OK;
 }
 
 uint64_t bm_sorted_runs_spilled(const bm_sorted_runs *runs)
@@ -340,12 +320,13 @@ uint64_t bm_sorted_runs_spilled(const bm_sorted_runs *runs)
 /* sorted_bytes -- items sorted in memory, runs in blocks, a merge by a heap of runs.
  *
  *     bytes    [ bytes of a record | bytes of the next | … ]
- *     items    [ first 8 bytes, place, length, number | … ]          sorted by digits of the first
- * 8 bytes, then compared a run    [ block block block … ]      a block: length, number, bytes of a
- * record, then the next; about BLOCK_BYTES
+ *     items    [ first 8 bytes, place, length, number | … ]
+ *                  sorted by digits of the first 8 bytes, then compared
+ *     a run    [ block block block … ]
+ *                  a block: length, number, bytes of a record, then the next; about BLOCK_BYTES
  *
- * While merging, memory holds one block of each run. When there are FAN_IN runs, they are merged
- * into one of a new file. */
+ * What is in memory at the end is the last run. While merging, one block of each other is there
+ * too. When there are FAN_IN runs, they are merged into one of a new file. */
 
 #define BYTES_BLOCK_BYTES ((size_t)64 << 10)
 #define FAN_IN            16u /* runs that are merged at once */
@@ -368,34 +349,33 @@ typedef struct bytes_run {
     size_t first_block, n_blocks;
     size_t next_block; /* while merging */
     bm_buf data;       /* the block at hand */
-    size_t at;         /* in it: behind the record at hand */
+    size_t at;         /* in it, or in the items: behind the record at hand */
     bm_bytes_record record;
     uint64_t prefix;
 } bytes_run;
 
 struct bm_sorted_bytes {
     char *dir;
-    size_t most;
+    size_t most; /* bytes for records; what is left is for the blocks of a merge */
     bm_buf bytes;
     item *items;
     size_t n, cap;
     bm_spill_file *file;
     bytes_block *blocks;
     size_t n_blocks, cap_blocks;
-    bytes_run *runs;
+    bytes_run *runs; /* those of the file, and one place for the items */
     size_t n_runs, cap_runs;
     size_t heap[FAN_IN]; /* runs that are not at their end, the one with the least record first */
     size_t n_heap;
     bool taken; /* the record of the first of the heap was given: it goes on before the next is */
     uint64_t spilled;
-    size_t next; /* without files: the item to give next */
 };
 
 bm_status bm_sorted_bytes_open(const char *dir, size_t memory, bm_sorted_bytes **out, bm_error *err)
 {
     bm_sorted_bytes *sorter = NULL;
     BM_TRY(bm_new_zero(&sorter, 1, err));
-    sorter->most = memory > MEMORY_LEAST ? memory : MEMORY_LEAST;
+    sorter->most = (memory > MEMORY_LEAST ? memory : MEMORY_LEAST) - FAN_IN * BYTES_BLOCK_BYTES;
     if (dir != NULL && (sorter->dir = bm_strdup(dir)) == NULL) {
         bm_sorted_bytes_close(sorter);
         return bm_fail_nomem(err, strlen(dir));
@@ -546,10 +526,20 @@ static bm_status write_record(bm_sorted_bytes *sorter, bm_buf *out, const bm_byt
 
 /* --- merging --- */
 
-/* The next record of a run; *more is false at its end. */
-static bm_status next_of_run(bm_sorted_bytes *sorter, bytes_run *r, bool *more, bm_error *err)
+/* The next record of run i, the last of which are the items; *more is false at its end. */
+static bm_status next_of_run(bm_sorted_bytes *sorter, size_t i, bool *more, bm_error *err)
 {
+    bytes_run *r = &sorter->runs[i];
     uint32_t head[2];
+    if (i == sorter->n_runs) {
+        *more = r->at < sorter->n;
+        if (*more) {
+            const item *one = &sorter->items[r->at++];
+            r->record = (bm_bytes_record){bytes_of(sorter, one), one->number};
+            r->prefix = one->prefix;
+        }
+        return BM_OK;
+    }
     if (r->at == r->data.len) {
         *more = r->next_block < r->n_blocks;
         if (!*more)
@@ -599,9 +589,11 @@ static bm_status begin_merge(bm_sorted_bytes *sorter, bm_error *err)
 {
     sorter->n_heap = 0;
     sorter->taken = false;
-    for (size_t i = 0; i < sorter->n_runs; i++) {
+    BM_TRY(bm_grow_array(&sorter->runs, &sorter->cap_runs, sorter->n_runs + 1, err));
+    sorter->runs[sorter->n_runs] = (bytes_run){0};
+    for (size_t i = 0; i <= sorter->n_runs; i++) {
         bool more;
-        BM_TRY(next_of_run(sorter, &sorter->runs[i], &more, err));
+        BM_TRY(next_of_run(sorter, i, &more, err));
         if (more)
             sorter->heap[sorter->n_heap++] = i;
     }
@@ -610,11 +602,11 @@ static bm_status begin_merge(bm_sorted_bytes *sorter, bm_error *err)
     return BM_OK;
 }
 
-static bm_status next_merged(bm_sorted_bytes *sorter, bm_bytes_record *out, bm_error *err)
+bm_status bm_sorted_bytes_next(bm_sorted_bytes *sorter, bm_bytes_record *out, bm_error *err)
 {
     if (sorter->taken && sorter->n_heap > 0) {
         bool more;
-        BM_TRY(next_of_run(sorter, &sorter->runs[sorter->heap[0]], &more, err));
+        BM_TRY(next_of_run(sorter, sorter->heap[0], &more, err));
         if (!more)
             sorter->heap[0] = sorter->heap[--sorter->n_heap];
         bytes_sink(sorter, 0);
@@ -633,7 +625,7 @@ static bm_status merge_into(bm_sorted_bytes *sorter, bm_sorted_bytes *merged, bm
     bm_status status = BM_OK;
     BM_TRY(begin_run(merged, err));
     BM_TRY(begin_merge(sorter, err));
-    while ((status = next_merged(sorter, &record, err)) == BM_OK)
+    while ((status = bm_sorted_bytes_next(sorter, &record, err)) == BM_OK)
         BM_TRY(write_record(merged, out, &record, err));
     if (status != BM_NOT_FOUND)
         return status;
@@ -671,8 +663,6 @@ static bm_status bytes_spill(bm_sorted_bytes *sorter, bm_error *err)
 {
     bm_buf out = {0};
     bm_status status = BM_OK;
-    if (sorter->n_runs == FAN_IN)
-        BM_TRY(bytes_merge_all(sorter, err));
     BM_TRY(sort_items(sorter, err));
     BM_TRY_OUT(begin_run(sorter, err));
     for (size_t i = 0; i < sorter->n; i++) {
@@ -685,7 +675,7 @@ static bm_status bytes_spill(bm_sorted_bytes *sorter, bm_error *err)
 out:
     bm_buf_reset(&out);
     sorter->n = sorter->bytes.len = 0;
-    return status;
+    return status == BM_OK && sorter->n_runs == FAN_IN ? bytes_merge_all(sorter, err) : status;
 }
 
 bm_status bm_sorted_bytes_add(bm_sorted_bytes *sorter, bm_str bytes, uint32_t number, bm_error *err)
@@ -706,27 +696,8 @@ bm_status bm_sorted_bytes_add(bm_sorted_bytes *sorter, bm_str bytes, uint32_t nu
 
 bm_status bm_sorted_bytes_begin(bm_sorted_bytes *sorter, bm_error *err)
 {
-    sorter->next = 0;
-    if (sorter->n_runs == 0)
-        return sort_items(sorter, err);
-    if (sorter->n > 0)
-        BM_TRY(bytes_spill(sorter, err));
-    bm_buf_reset(&sorter->bytes);
-    bm_free(sorter->items);
-    sorter->items = NULL;
-    sorter->cap = 0;
+    BM_TRY(sort_items(sorter, err));
     return begin_merge(sorter, err);
-}
-
-bm_status bm_sorted_bytes_next(bm_sorted_bytes *sorter, bm_bytes_record *out, bm_error *err)
-{
-    if (sorter->n_runs > 0)
-        return next_merged(sorter, out, err);
-    if (sorter->next == sorter->n)
-        return BM_NOT_FOUND;
-    const item *one = &sorter->items[sorter->next++];
-    *out = (bm_bytes_record){bytes_of(sorter, one), one->number};
-    return BM_OK;
 }
 
 uint64_t bm_sorted_bytes_spilled(const bm_sorted_bytes *sorter)
