@@ -137,7 +137,7 @@ static bm_status sort_range(void *ctx, uint32_t thread, size_t begin, size_t end
     uint64_t *scratch = NULL;
     BM_TRY(bm_new(&scratch, cap, err));
     for (size_t i = begin; i < end; i++)
-        bm_hashes_sort_within(corpus->sets.hashes[job->docs[i]], corpus->sizes[job->docs[i]],
+        bm_hashes_sort_within(corpus->sets.places[job->docs[i]].set, corpus->sizes[job->docs[i]],
                               scratch, cap);
     bm_free(scratch);
     return BM_OK;
@@ -294,8 +294,7 @@ static const void *set_of(const comparison *c, uint32_t rep)
 {
     const bm_corpus_sets *sets = &c->corpus->sets;
     if (!bm_corpus_sets_in_file(c->corpus))
-        return c->verify == BM_VERIFY_SIGNATURE ? (const void *)sets->words[rep]
-                                                : (const void *)sets->hashes[rep];
+        return sets->places[rep].set;
     size_t begin = 0, end = c->n_docs;
     while (end - begin > 1) {
         size_t middle = begin + (end - begin) / 2;
@@ -595,7 +594,7 @@ static bm_status sort_in_memory(bm_corpus *corpus, bm_corpus_range *range, bm_po
 {
     BM_TRY(bm_corpus_sort_docs(corpus, range->docs, range->n, pool, err));
     for (size_t i = 0; i < range->n; i++)
-        range->sets[i] = corpus->sets.hashes[range->docs[i]];
+        range->sets[i] = corpus->sets.places[range->docs[i]].set;
     return BM_OK;
 }
 

@@ -64,20 +64,23 @@ typedef struct bm_saved_sets {
     uint64_t bytes, records;
 } bm_saved_sets;
 
+typedef union bm_set_place {
+    uint64_t *set;   /* in memory: hashes, or words; NULL: none yet */
+    uint64_t record; /* in a file */
+} bm_set_place;
+
 typedef struct bm_corpus_sets {
     bm_sets_state state;
-    uint8_t *sorted; /* of each document: its hashes are in ascending order */
+    uint8_t *sorted;      /* of each document: its hashes are in ascending order */
+    bm_set_place *places; /* of representatives' sets; of copies that of `rep` */
     /* In memory: */
-    uint64_t **hashes; /* of representatives; of copies those of `rep`; NULL: none */
-    uint32_t **words;  /* likewise, cfg.words.uints each; NULL: not held */
-    char **blocks;     /* what hashes and words point into */
+    char **blocks; /* what places point into */
     size_t n_blocks, cap_blocks;
     char *free; /* the rest of a block */
     size_t n_free;
     uint64_t bytes; /* of the sets in them */
     /* In a file: */
     bm_spill_file *file; /* of each representative: a record of its hashes, or its words */
-    uint64_t *places;    /* of these records; of copies those of `rep`; NULL while in memory */
     bm_saved_sets saved;
     bool in_folder; /* the named file lies in `folder`, which is open; else where its path leads */
     int folder;     /* borrowed */

@@ -51,8 +51,6 @@ static stretches bytes_of(const bm_corpus *corpus, size_t n, uint64_t set_bytes)
         ids = cfg->docs->ids.table.n_slots * sizeof *cfg->docs->ids.table.slots;
         columns += bm_doc_table_bytes(cfg->docs) - ids;
     }
-    if (cfg->words.uints > 0 && !sets_in_file)
-        columns += n * sizeof *corpus->sets.words;
     if (keys_in_file) {
         keys = BM_KEYS_BUFFER;
         labels = n * cfg->bands * sizeof(uint32_t);
@@ -492,11 +490,7 @@ static void free_memory(bm_corpus_sets *sets)
     for (size_t i = 0; i < sets->n_blocks; i++)
         bm_free(sets->blocks[i]);
     bm_free(sets->blocks);
-    bm_free(sets->hashes);
-    bm_free(sets->words);
     sets->blocks = NULL;
-    sets->hashes = NULL;
-    sets->words = NULL;
     sets->free = NULL;
     sets->n_blocks = sets->cap_blocks = sets->n_free = 0;
     sets->bytes = 0;
@@ -518,20 +512,14 @@ bm_status bm_corpus_sets_grow(bm_corpus *corpus, size_t cap, bm_error *err)
 {
     bm_corpus_sets *sets = &corpus->sets;
     BM_TRY(bm_corpus_column(&sets->sorted, cap, sizeof *sets->sorted, err));
-    if (bm_corpus_sets_in_file(corpus))
-        return bm_corpus_column(&sets->places, cap, sizeof *sets->places, err);
-    BM_TRY(bm_corpus_column(&sets->hashes, cap, sizeof *sets->hashes, err));
-    if (corpus->cfg.words.uints > 0)
-        BM_TRY(bm_corpus_column(&sets->words, cap, sizeof *sets->words, err));
-    return BM_OK;
+    return bm_corpus_column(&sets->places, cap, sizeof *sets->places, err);
 }
 
 void bm_corpus_sets_clear(bm_corpus *corpus, size_t first, size_t n)
 {
     bm_corpus_sets *sets = &corpus->sets;
     memset(sets->sorted + first, 0, n);
-    for (size_t row = first; sets->hashes != NULL && row < first + n; row++)
-        sets->hashes[row] = NULL;
+    memset(sets->places + first, 0, n * sizeof *sets->places);
 }
 
 /* A new block, in large pages where the system has them: sets are most of the memory of a job. */
@@ -549,7 +537,7 @@ static bm_status add_block(bm_corpus_sets *sets, size_t size, char **out, bm_err
 }
 
 /* Memory for a set, behind those before it. */
-static bm_status place_in_memory(bm_corpus_sets *sets, size_t len, void **out, bm_error *err)
+static bm_status place_in_memory(bm_corpus_sets *sets, size_t len, uint64_t **out, bm_error *err)
 {
     char *own = NULL;
     len = (len + sizeof(uint64_t) - 1) / sizeof(uint64_t) * sizeof(uint64_t);
@@ -559,7 +547,7 @@ static bm_status place_in_memory(bm_corpus_sets *sets, size_t len, void **out, b
         BM_TRY(add_block(sets, BLOCK_BYTES, &sets->free, err));
         sets->n_free = BLOCK_BYTES;
     }
-    *out = own != NULL ? own : sets->free;
+    *out = (void *)(own != NULL ? own : sets->free);
     sets->bytes += len;
     if (own == NULL) {
         sets->free += len;
@@ -568,41 +556,28 @@ static bm_status place_in_memory(bm_corpus_sets *sets, size_t len, void **out, b
     return BM_OK;
 }
 
-/* Append the record of `row`, of `len` bytes; none where that is 0. A copy has the record of its
- * representative. */
-static bm_status add_record(bm_corpus *corpus, size_t row, const void *data, size_t len,
-                            bm_error *err)
+/* What the records of rows first … end-1 are, side by side. */
+static bm_saved_sets records_of(const bm_corpus *corpus, size_t first, size_t end)
 {
-    bm_corpus_sets *sets = &corpus->sets;
-    uint32_t rep = corpus->rep[row];
-    sets->places[row] = rep == row ? 0 : sets->places[rep];
-    if (rep != row || len == 0)
-        return BM_OK;
-    return bm_spill_add(sets->file, data, len, &sets->places[row], err);
-}
-
-static void *set_in_memory(const bm_corpus_sets *sets, size_t row)
-{
-    return sets->words != NULL ? (void *)sets->words[row] : (void *)sets->hashes[row];
-}
-
-static bm_status place_in_file(bm_corpus *corpus, size_t first, size_t n, bm_error *err)
-{
-    bm_corpus_sets *sets = &corpus->sets;
-    uint64_t bytes = 0, records = 0, place;
-    for (size_t row = first; row < first + n; row++) {
+    bm_saved_sets sum = {.n_docs = end - first};
+    for (size_t row = first; row < end; row++) {
         const size_t len = bm_corpus_set_len(corpus, row);
-        bytes += len == 0 ? 0 : BM_SPILL_RECORD + len;
-        records += len != 0;
+        sum.bytes += len == 0 ? 0 : BM_SPILL_RECORD + len;
+        sum.records += len != 0;
     }
-    BM_TRY(bm_spill_reserve(sets->file, records, bytes, &place, err));
-    for (size_t row = first; row < first + n; row++) {
+    return sum;
+}
+
+/* Give the rows their places in the file, where their records lie from `place` on. */
+static void place_records(bm_corpus *corpus, size_t first, size_t end, uint64_t place)
+{
+    bm_set_place *places = corpus->sets.places;
+    for (size_t row = first; row < end; row++) {
         const size_t len = bm_corpus_set_len(corpus, row);
         const uint32_t rep = corpus->rep[row];
-        sets->places[row] = rep != row ? sets->places[rep] : len == 0 ? 0 : place;
+        places[row].record = rep != row ? places[rep].record : len == 0 ? 0 : place;
         place += len == 0 ? 0 : BM_SPILL_RECORD + len;
     }
-    return BM_OK;
 }
 
 bm_status bm_corpus_place_sets(bm_corpus *corpus, size_t first, size_t n, bm_error *err)
@@ -610,16 +585,19 @@ bm_status bm_corpus_place_sets(bm_corpus *corpus, size_t first, size_t n, bm_err
     bm_corpus_sets *sets = &corpus->sets;
     if (!has_sets(corpus))
         return BM_OK;
-    if (bm_corpus_sets_in_file(corpus))
-        return place_in_file(corpus, first, n, err);
+    if (bm_corpus_sets_in_file(corpus)) {
+        const bm_saved_sets more = records_of(corpus, first, first + n);
+        uint64_t place;
+        BM_TRY(bm_spill_reserve(sets->file, more.records, more.bytes, &place, err));
+        place_records(corpus, first, first + n, place);
+        return BM_OK;
+    }
     for (size_t row = first; row < first + n; row++) {
-        void *set = set_in_memory(sets, corpus->rep[row]);
         if (corpus->rep[row] == row)
-            BM_TRY(place_in_memory(sets, bm_corpus_set_len(corpus, row), &set, err));
-        if (sets->words != NULL)
-            sets->words[row] = set;
+            BM_TRY(
+                place_in_memory(sets, bm_corpus_set_len(corpus, row), &sets->places[row].set, err));
         else
-            sets->hashes[row] = set;
+            sets->places[row] = sets->places[corpus->rep[row]];
     }
     return BM_OK;
 }
@@ -643,7 +621,7 @@ bm_status bm_corpus_put_sets(const bm_corpus *corpus, const bm_shingle_batch *sh
                               : (const void *)(shingles->hashes + shingles->offsets[i]);
         if (in_file && weighted)
             BM_TRY_OUT(bm_grow_array(&scratch, &cap, len / sizeof *scratch, err));
-        char *to = in_file ? (char *)scratch : set_in_memory(sets, row);
+        char *to = (void *)(in_file ? scratch : sets->places[row].set);
         if (weighted) { /* weights behind the hashes */
             memcpy(to, set, len / 2);
             memcpy(to + len / 2, shingles->weights + shingles->offsets[i], len / 2);
@@ -652,7 +630,7 @@ bm_status bm_corpus_put_sets(const bm_corpus *corpus, const bm_shingle_batch *sh
             memcpy(to, set, len);
         }
         if (in_file)
-            BM_TRY_OUT(bm_spill_put_add(&put, sets->places[row], set, len, err));
+            BM_TRY_OUT(bm_spill_put_add(&put, sets->places[row].record, set, len, err));
     }
 out:
     bm_free(scratch);
@@ -676,7 +654,7 @@ size_t bm_corpus_set_len(const bm_corpus *corpus, size_t row)
     if (corpus->rep[row] != row)
         return 0;
     if (corpus->cfg.words.uints > 0)
-        return corpus->cfg.words.uints * sizeof **corpus->sets.words;
+        return corpus->cfg.words.uints * sizeof(uint32_t);
     return corpus->cfg.hashes ? corpus->sizes[row] * bm_corpus_element_bytes(corpus) : 0;
 }
 
@@ -693,16 +671,15 @@ bm_status bm_set_reader_copy(bm_set_reader *reader, size_t row, void *to, size_t
     if (len == 0) /* nor is there a record */
         return BM_OK;
     if (bm_corpus_sets_in_file(reader->corpus))
-        return bm_spill_get_read(&reader->get, sets->places[row], to, len, err);
-    memcpy(to, set_in_memory(sets, row), len);
+        return bm_spill_get_read(&reader->get, sets->places[row].record, to, len, err);
+    memcpy(to, sets->places[row].set, len);
     return BM_OK;
 }
 
 bm_status bm_set_reader_get(bm_set_reader *reader, size_t row, const void **out, bm_error *err)
 {
     const size_t len = bm_corpus_set_len(reader->corpus, row);
-    *out =
-        bm_corpus_sets_in_file(reader->corpus) ? NULL : set_in_memory(&reader->corpus->sets, row);
+    *out = bm_corpus_sets_in_file(reader->corpus) ? NULL : reader->corpus->sets.places[row].set;
     if (*out != NULL)
         return BM_OK;
     BM_TRY(bm_grow(&reader->own, &reader->cap_own, len, 1, err));
@@ -717,21 +694,15 @@ static bm_status open_file(bm_corpus *corpus, bm_spill_file **out, bm_error *err
     return bm_spill_open(corpus->cfg.temp_dir, BM_SPILL_SETS, BM_SETS_BUFFER, out, err);
 }
 
-/* Give every row its place: saved records have theirs, those of other rows are appended. A row
- * whose texts were not read yet (bm_corpus_fill_hashes) has none. */
-static bm_status copy_sets(bm_corpus *corpus, bm_error *err)
+/* Append to the file the sets in memory that it has not got. *end: the first row that has no set,
+ * for its text was not read yet (bm_corpus_fill_hashes). */
+static bm_status append_sets(bm_corpus *corpus, size_t *end, bm_error *err)
 {
-    bm_corpus_sets *sets = &corpus->sets;
-    uint64_t place = BM_SPILL_HEADER;
-    for (size_t row = 0; row < corpus->n; row++) {
-        const void *data = set_in_memory(sets, row);
-        size_t len = data == NULL ? 0 : bm_corpus_set_len(corpus, row);
-        if (row >= sets->saved.n_docs || len == 0) {
-            BM_TRY(add_record(corpus, row, data, len, err));
-        } else {
-            sets->places[row] = place;
-            place += BM_SPILL_RECORD + len;
-        }
+    const bm_corpus_sets *sets = &corpus->sets;
+    for (*end = sets->saved.n_docs; *end < corpus->n && sets->places[*end].set != NULL; ++*end) {
+        const size_t len = bm_corpus_set_len(corpus, *end);
+        if (len > 0)
+            BM_TRY(bm_spill_add(sets->file, sets->places[*end].set, len, NULL, err));
     }
     return BM_OK;
 }
@@ -740,14 +711,15 @@ bm_status bm_corpus_move_sets(bm_corpus *corpus, uint64_t bytes, uint64_t input_
                               bm_error *err)
 {
     bm_corpus_sets *sets = &corpus->sets;
+    size_t end;
     if (bm_corpus_sets_in_file(corpus))
         return BM_OK;
     BM_TRY(bm_corpus_check_disk(corpus, bytes, input_bytes_read, err));
     if (sets->file == NULL)
         BM_TRY(open_file(corpus, &sets->file, err));
+    BM_TRY(append_sets(corpus, &end, err));
     sets_enter(sets, sets->state == BM_SETS_COPIED ? BM_SETS_IN_NAMED_FILE : BM_SETS_IN_FILE);
-    BM_TRY(bm_new(&sets->places, corpus->cap, err));
-    BM_TRY(copy_sets(corpus, err));
+    place_records(corpus, 0, end, BM_SPILL_HEADER);
     free_memory(sets);
     bm_memory_trim();
     return BM_OK;
@@ -797,25 +769,27 @@ out:
     return BM_OK;
 }
 
+/* The file has the records of all rows before `end`. */
+static void count_saved(bm_corpus *corpus, size_t end)
+{
+    bm_saved_sets *saved = &corpus->sets.saved;
+    const bm_saved_sets more = records_of(corpus, saved->n_docs, end);
+    saved->n_docs += more.n_docs;
+    saved->bytes += more.bytes;
+    saved->records += more.records;
+}
+
 bm_status bm_corpus_save_sets(bm_corpus *corpus, const char *path, bm_error *err)
 {
     bm_corpus_sets *sets = &corpus->sets;
-    bm_saved_sets *saved = &sets->saved;
+    size_t end = corpus->n;
     if (!has_sets(corpus))
         return BM_OK;
-    bm_status status = name_file(corpus, path, err);
-    for (; status == BM_OK && saved->n_docs < corpus->n; saved->n_docs += status == BM_OK) {
-        size_t len = bm_corpus_set_len(corpus, saved->n_docs);
-        if (len == 0)
-            continue;
-        if (sets->state == BM_SETS_COPIED)
-            status = bm_spill_add(sets->file, set_in_memory(sets, saved->n_docs), len, NULL, err);
-        if (status == BM_OK) {
-            saved->bytes += BM_SPILL_RECORD + len;
-            saved->records++;
-        }
-    }
-    return status == BM_OK ? bm_spill_flush(sets->file, err) : status;
+    BM_TRY(name_file(corpus, path, err));
+    if (sets->state == BM_SETS_COPIED)
+        BM_TRY(append_sets(corpus, &end, err));
+    count_saved(corpus, end);
+    return bm_spill_flush(sets->file, err);
 }
 
 bm_status bm_corpus_restore_sets(bm_corpus *corpus, const char *path, uint64_t bytes,
@@ -833,15 +807,8 @@ bm_status bm_corpus_restore_sets(bm_corpus *corpus, const char *path, uint64_t b
 
 void bm_corpus_sets_place(bm_corpus *corpus, size_t first, size_t n)
 {
-    bm_corpus_sets *sets = &corpus->sets;
-    for (size_t row = first; bm_corpus_sets_in_file(corpus) && row < first + n; row++) {
-        size_t len = bm_corpus_set_len(corpus, row);
-        sets->places[row] = corpus->rep[row] != row ? sets->places[corpus->rep[row]] : 0;
-        if (len == 0)
-            continue;
-        sets->places[row] = sets->saved.bytes;
-        sets->saved.bytes += BM_SPILL_RECORD + len;
-        sets->saved.records++;
+    if (bm_corpus_sets_in_file(corpus)) {
+        place_records(corpus, first, first + n, corpus->sets.saved.bytes);
+        count_saved(corpus, first + n);
     }
-    sets->saved.n_docs = first + n;
 }

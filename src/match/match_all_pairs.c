@@ -753,7 +753,7 @@ static bm_status search(bm_match *match, const bm_all_pairs_job *job, bm_error *
 
 static bm_status match_in_memory(bm_match *match, bm_all_pairs_job *job, bm_error *err)
 {
-    job->docs = (const uint64_t *const *)match->settings.corpus->sets.hashes;
+    job->docs = (const uint64_t *const *)match->settings.corpus->sets.places;
     job->fn = bm_edges_found;
     job->memory = share_of(bm_corpus_matching_bytes(match->settings.corpus), job);
     BM_TRY(bm_corpus_sort_all(match->settings.corpus, match->settings.pool, err));
