@@ -272,6 +272,7 @@ void bm_corpus_copies_reset(bm_corpus_copies *copies)
 
 #define PAIR_GRAIN 256u
 #define DOC_GRAIN  512u
+#define PAIRS_MOST ((size_t)1 << 20) /* whose sets are read at a time, at most */
 
 typedef struct comparison {
     bm_corpus *corpus;
@@ -285,32 +286,25 @@ typedef struct comparison {
     /* Where sets are in a file: the documents of the pairs at hand. */
     uint64_t *docs; /* distinct, ascending */
     uint64_t *at;   /* byte of the arena where the set of each begins; scratch before that */
+    uint32_t *of;   /* of pair i: which of these a and b are, at 2i and 2i + 1 */
     size_t n_docs;
 } comparison;
 
 /* --- comparing --- */
 
-static const void *set_of(const comparison *c, uint32_t rep)
+/* The set of a representative; `at`: its place in c->of. */
+static const void *set_of(const comparison *c, size_t at, uint32_t rep)
 {
     const bm_corpus_sets *sets = &c->corpus->sets;
-    if (!bm_corpus_sets_in_file(c->corpus))
-        return sets->places[rep].set;
-    size_t begin = 0, end = c->n_docs;
-    while (end - begin > 1) {
-        size_t middle = begin + (end - begin) / 2;
-        if (c->docs[middle] <= rep)
-            begin = middle;
-        else
-            end = middle;
-    }
-    return sets->arena + c->at[begin];
+    return bm_corpus_sets_in_file(c->corpus) ? sets->arena + c->at[c->of[at]]
+                                             : (const void *)sets->places[rep].set;
 }
 
-static double similarity(const comparison *c, uint32_t a, uint32_t b)
+static double similarity(const comparison *c, size_t i)
 {
     const bm_corpus *corpus = c->corpus;
-    uint32_t x = corpus->rep[a], y = corpus->rep[b];
-    const void *set_x = set_of(c, x), *set_y = set_of(c, y);
+    uint32_t x = corpus->rep[c->pairs[i].a], y = corpus->rep[c->pairs[i].b];
+    const void *set_x = set_of(c, 2 * i, x), *set_y = set_of(c, 2 * i + 1, y);
     if (c->verify == BM_VERIFY_SIGNATURE)
         return bm_agreement_at_least(set_x, set_y, corpus->cfg.words, c->threshold);
     if (x == y)
@@ -330,7 +324,7 @@ static bm_status compare_range(void *ctx, uint32_t thread, size_t begin, size_t 
     (void)err;
     comparison *c = ctx;
     for (size_t i = begin; i < end; i++)
-        c->pairs[i].similarity = similarity(c, c->pairs[i].a, c->pairs[i].b);
+        c->pairs[i].similarity = similarity(c, i);
     return BM_OK;
 }
 
@@ -353,16 +347,24 @@ static size_t set_len(const comparison *c, uint64_t rep)
 /* List the documents of the first c->n pairs; how many bytes their sets have. */
 static uint64_t list_docs(comparison *c)
 {
-    size_t n = 0;
+    const size_t n = 2 * c->n;
     uint64_t bytes = 0;
-    for (size_t i = 0; i < c->n; i++) {
-        c->docs[n++] = c->corpus->rep[c->pairs[i].a];
-        c->docs[n++] = c->corpus->rep[c->pairs[i].b];
+    for (size_t i = 0; i < n; i++) {
+        const bm_pair *pair = &c->pairs[i / 2];
+        c->docs[i] = (uint64_t)c->corpus->rep[i % 2 == 0 ? pair->a : pair->b] << 32 | i;
     }
-    bm_hashes_sort(c->docs, n, c->at); /* numbers of documents here */
-    c->n_docs = bm_hashes_distinct(c->docs, n);
-    for (size_t i = 0; i < c->n_docs; i++)
-        bytes += set_len(c, c->docs[i]);
+    bm_hashes_sort(c->docs, n, c->at);
+    c->n_docs = 0;
+    for (size_t i = 0; i < n; i++) {
+        const uint64_t doc = c->docs[i] >> 32;
+        const uint32_t place = (uint32_t)c->docs[i];
+        if (c->n_docs == 0 || c->docs[c->n_docs - 1] != doc) {
+            c->docs[c->n_docs] = doc;
+            c->at[c->n_docs++] = bytes;
+            bytes += set_len(c, doc);
+        }
+        c->of[place] = (uint32_t)c->n_docs - 1;
+    }
     return bytes;
 }
 
@@ -370,7 +372,7 @@ static uint64_t list_docs(comparison *c)
 static uint64_t take(comparison *c, size_t left)
 {
     uint64_t most = c->corpus->cfg.budget.arena;
-    c->n = left;
+    c->n = left < PAIRS_MOST ? left : PAIRS_MOST;
     for (;;) {
         uint64_t bytes = list_docs(c);
         if (bytes <= most || c->n == 1)
@@ -424,11 +426,6 @@ static bm_status load(comparison *c, uint64_t bytes, bm_error *err)
             return bm_fail_nomem(err, (size_t)bytes);
         sets->cap_arena = (size_t)bytes;
     }
-    uint64_t at = 0;
-    for (size_t i = 0; i < c->n_docs; i++) {
-        c->at[i] = at;
-        at += set_len(c, c->docs[i]);
-    }
     sets->bytes_back += bytes;
     return bm_pool_for(c->pool, (bm_pool_split){c->n_docs, DOC_GRAIN}, read_sets, c, err);
 }
@@ -436,10 +433,10 @@ static bm_status load(comparison *c, uint64_t bytes, bm_error *err)
 static bm_status compare_from_file(comparison *c, size_t n, bm_error *err)
 {
     bm_status status = BM_OK;
-    c->docs = bm_alloc(2 * n, sizeof *c->docs);
-    c->at = bm_alloc(2 * n, sizeof *c->at);
-    if (c->docs == NULL || c->at == NULL)
-        BM_TRY_OUT(bm_fail_nomem(err, 2 * n * (sizeof *c->docs + sizeof *c->at)));
+    const size_t most = 2 * (n < PAIRS_MOST ? n : PAIRS_MOST);
+    BM_TRY_OUT(bm_new(&c->docs, most, err));
+    BM_TRY_OUT(bm_new(&c->at, most, err));
+    BM_TRY_OUT(bm_new(&c->of, most, err));
     for (size_t left = n; left > 0; left -= c->n) {
         uint64_t bytes = take(c, left);
         BM_TRY_OUT(load(c, bytes, err));
@@ -449,6 +446,7 @@ static bm_status compare_from_file(comparison *c, size_t n, bm_error *err)
 out:
     bm_free(c->docs);
     bm_free(c->at);
+    bm_free(c->of);
     return status;
 }
 
