@@ -93,17 +93,17 @@ typedef struct bm_corpus_sets {
 /* Where the keys are: each state follows the one before, on the way to a file. */
 typedef enum bm_keys_state {
     BM_KEYS_IN_MEMORY,     /* columns; none where there are no bands */
-    BM_KEYS_GOING_TO_FILE, /* blocks in the file, the last one at hand */
+    BM_KEYS_GOING_TO_FILE, /* blocks in the file, and columns of the documents behind them */
     BM_KEYS_IN_FILE,       /* all of them: adding has ended */
     BM_KEYS_AS_LABELS      /* read back, band by band; the file is gone */
 } bm_keys_state;
 
 typedef struct bm_corpus_keys {
     bm_keys_state state;
-    uint64_t **columns;  /* in memory: bands arrays of corpus.cap */
+    uint64_t **columns;  /* bands arrays: in memory of corpus.cap, going to a file of block_rows */
+    size_t begin;        /* the document that they begin with */
     bm_spill_file *file; /* a record a band of block_rows documents, bands side by side */
-    uint64_t *block;     /* going to a file: of block_rows documents, band after band */
-    size_t block_rows, n_in_block;
+    size_t block_rows;
     uint64_t file_bytes; /* once adding has ended */
     uint32_t **labels;   /* bands arrays of n (lsh/candidates.h) */
 } bm_corpus_keys;

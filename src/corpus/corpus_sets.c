@@ -129,7 +129,8 @@ bm_status bm_corpus_check_disk(const bm_corpus *corpus, uint64_t bytes, uint64_t
 
 /* corpus_keys -- band keys as columns, as blocks of a file, as labels.
  *
- *     file   [ block 0: band 0 | band 1 | … ][ block 1: … ]       a record a band of block_rows
+ *     file      [ block 0: band 0 | band 1 | … ][ block 1: … ]       a record a band of block_rows
+ *     columns   of the documents behind these blocks; without a file, of all
  *
  * Keys come back band by band, are bucketed, and stay as labels of 4 bytes (lsh/candidates.h),
  * so
@@ -164,7 +165,6 @@ void bm_corpus_keys_reset(bm_corpus *corpus)
     for (uint32_t b = 0; keys->labels != NULL && b < corpus->cfg.bands; b++)
         bm_free(keys->labels[b]);
     bm_free(keys->labels);
-    bm_free(keys->block);
     bm_spill_close(keys->file);
     memset(keys, 0, sizeof *keys);
 }
@@ -184,64 +184,57 @@ bm_status bm_corpus_keys_grow(bm_corpus *corpus, size_t cap, bm_error *err)
     return BM_OK;
 }
 
-static bm_status write_block(bm_corpus_keys *keys, uint32_t bands, bm_error *err)
+/* Write the full blocks among the first n rows of the columns; the rest moves to their front. */
+static bm_status write_blocks(bm_corpus_keys *keys, uint32_t bands, size_t n, bm_error *err)
 {
-    bm_status status = BM_OK;
-    for (uint32_t b = 0; b < bands; b++)
-        BM_TRY_OUT(bm_spill_add(keys->file, keys->block + b * keys->block_rows,
-                                keys->block_rows * sizeof *keys->block, NULL, err));
-out:
-    keys->n_in_block = 0;
-    return status;
-}
-
-static bm_status add_to_file(bm_corpus_keys *keys, uint32_t bands, const uint64_t *from, size_t n,
-                             bm_error *err)
-{
-    for (size_t i = 0; i < n; i++) {
+    const size_t rows = keys->block_rows, full = n / rows * rows;
+    for (size_t at = 0; at < full; at += rows)
         for (uint32_t b = 0; b < bands; b++)
-            keys->block[b * keys->block_rows + keys->n_in_block] = from[i * bands + b];
-        if (++keys->n_in_block == keys->block_rows)
-            BM_TRY(write_block(keys, bands, err));
-    }
+            BM_TRY(bm_spill_add(keys->file, keys->columns[b] + at, rows * sizeof **keys->columns,
+                                NULL, err));
+    for (uint32_t b = 0; b < bands; b++)
+        memmove(keys->columns[b], keys->columns[b] + full, (n - full) * sizeof **keys->columns);
+    keys->begin += full;
     return BM_OK;
 }
 
-bm_status bm_corpus_add_keys(bm_corpus *corpus, const uint64_t *from, size_t n, bm_error *err)
-{
-    bm_corpus_keys *keys = &corpus->keys;
-    return keys->state == BM_KEYS_IN_MEMORY ? BM_OK
-                                            : add_to_file(keys, corpus->cfg.bands, from, n, err);
-}
-
-void bm_corpus_put_keys(const bm_corpus *corpus, const uint64_t *from, size_t first, size_t n)
+static void put(const bm_corpus *corpus, const uint64_t *from, size_t first, size_t n)
 {
     const bm_corpus_keys *keys = &corpus->keys;
-    const uint32_t bands = keys->state == BM_KEYS_IN_MEMORY ? corpus->cfg.bands : 0;
+    const uint32_t bands = corpus->cfg.bands;
     for (uint32_t b = 0; b < bands; b++) {
-        uint64_t *column = keys->columns[b] + first;
+        uint64_t *column = keys->columns[b] + (first - keys->begin);
         for (size_t i = 0; i < n; i++)
             column[i] = from[i * bands + b];
     }
 }
 
-/* --- to the file --- */
-
-static bm_status copy_columns(bm_corpus *corpus, bm_error *err)
+bm_status bm_corpus_add_keys(bm_corpus *corpus, const uint64_t *from, size_t n, bm_error *err)
 {
     bm_corpus_keys *keys = &corpus->keys;
-    for (size_t doc = 0; doc < corpus->n; doc++) {
-        for (uint32_t b = 0; b < corpus->cfg.bands; b++)
-            keys->block[b * keys->block_rows + keys->n_in_block] = keys->columns[b][doc];
-        if (++keys->n_in_block == keys->block_rows)
-            BM_TRY(write_block(keys, corpus->cfg.bands, err));
+    const uint32_t bands = corpus->cfg.bands;
+    for (size_t i = 0; i < n && keys->state != BM_KEYS_IN_MEMORY;) {
+        const size_t row = corpus->n + i, left = keys->begin + keys->block_rows - row;
+        const size_t some = n - i < left ? n - i : left;
+        put(corpus, from + i * bands, row, some);
+        if (some == left)
+            BM_TRY(write_blocks(keys, bands, keys->block_rows, err));
+        i += some;
     }
     return BM_OK;
 }
 
+void bm_corpus_put_keys(const bm_corpus *corpus, const uint64_t *from, size_t first, size_t n)
+{
+    if (corpus->keys.state == BM_KEYS_IN_MEMORY)
+        put(corpus, from, first, n);
+}
+
+/* --- to the file --- */
+
 static size_t record_bytes(const bm_corpus_keys *keys)
 {
-    return BM_SPILL_RECORD + keys->block_rows * sizeof *keys->block;
+    return BM_SPILL_RECORD + keys->block_rows * sizeof **keys->columns;
 }
 
 bm_status bm_corpus_move_keys(bm_corpus *corpus, uint64_t input_bytes_read, bm_error *err)
@@ -250,17 +243,17 @@ bm_status bm_corpus_move_keys(bm_corpus *corpus, uint64_t input_bytes_read, bm_e
     uint32_t bands = corpus->cfg.bands;
     if (bands == 0 || keys->state != BM_KEYS_IN_MEMORY)
         return BM_OK;
-    BM_TRY(bm_corpus_check_disk(corpus, (uint64_t)corpus->n * bands * sizeof *keys->block,
+    BM_TRY(bm_corpus_check_disk(corpus, (uint64_t)corpus->n * bands * sizeof **keys->columns,
                                 input_bytes_read, err));
-    size_t rows = BM_KEYS_BUFFER / (bands * sizeof *keys->block);
+    size_t rows = BM_KEYS_BUFFER / (bands * sizeof **keys->columns);
     rows = rows < BLOCK_ROWS_LEAST ? BLOCK_ROWS_LEAST : rows;
     keys->block_rows = rows > BLOCK_ROWS_MOST ? BLOCK_ROWS_MOST : rows;
-    BM_TRY(bm_new_zero(&keys->block, keys->block_rows * bands, err));
     BM_TRY(
         bm_spill_open(corpus->cfg.temp_dir, BM_SPILL_KEYS, record_bytes(keys), &keys->file, err));
+    if (corpus->n > 0)
+        BM_TRY(write_blocks(keys, bands, corpus->n, err));
+    BM_TRY(bm_corpus_keys_grow(corpus, keys->block_rows, err)); /* or less */
     enter(keys, BM_KEYS_GOING_TO_FILE);
-    BM_TRY(copy_columns(corpus, err));
-    free_columns(keys, bands);
     bm_memory_trim();
     return BM_OK;
 }
@@ -270,13 +263,14 @@ bm_status bm_corpus_keys_end(bm_corpus *corpus, bm_error *err)
     bm_corpus_keys *keys = &corpus->keys;
     if (keys->state != BM_KEYS_GOING_TO_FILE)
         return BM_OK;
-    /* the last block is written whole, as the others are */
-    if (keys->n_in_block > 0)
-        BM_TRY(write_block(keys, corpus->cfg.bands, err));
+    const size_t n = corpus->n - keys->begin;
+    for (uint32_t b = 0; b < corpus->cfg.bands && n > 0; b++) /* the last block is whole too */
+        memset(keys->columns[b] + n, 0, (keys->block_rows - n) * sizeof **keys->columns);
+    if (n > 0)
+        BM_TRY(write_blocks(keys, corpus->cfg.bands, keys->block_rows, err));
     BM_TRY(bm_spill_flush(keys->file, err));
     keys->file_bytes = bm_spill_bytes(keys->file);
-    bm_free(keys->block);
-    keys->block = NULL;
+    free_columns(keys, corpus->cfg.bands);
     enter(keys, BM_KEYS_IN_FILE);
     return BM_OK;
 }
@@ -417,55 +411,34 @@ bm_status bm_corpus_keyset(bm_corpus *corpus, bm_pool *pool, bm_band_keyset *out
 
 /* --- copied --- */
 
-/* Documents first … end-1. */
-typedef struct key_range {
-    size_t first, end;
-    uint64_t *to;
-    uint64_t *scratch; /* of a record */
-} key_range;
-
-/* Copy the keys of those of the documents that are in this block of the file, or in the last block,
- * which is still in memory. */
-static bm_status copy_block(const bm_corpus *corpus, size_t block, const key_range *range,
-                            bm_error *err)
-{
-    const bm_corpus_keys *keys = &corpus->keys;
-    uint32_t bands = corpus->cfg.bands;
-    size_t begin = block * keys->block_rows, end = begin + keys->block_rows;
-    bool is_written = end <= corpus->n;
-    size_t from = range->first > begin ? range->first : begin;
-    size_t until = range->end < end ? range->end : end;
-    for (uint32_t b = 0; b < bands; b++) {
-        const uint64_t *rows = keys->block + b * keys->block_rows;
-        if (is_written) {
-            BM_TRY(read_record(corpus, block, b, range->scratch, err));
-            rows = range->scratch;
-        }
-        for (size_t row = from; row < until; row++)
-            range->to[(row - range->first) * bands + b] = rows[row - begin];
-    }
-    return BM_OK;
-}
-
 bm_status bm_corpus_copy_keys(const bm_corpus *corpus, size_t first, size_t n, uint64_t *to,
                               bm_error *err)
 {
     const bm_corpus_keys *keys = &corpus->keys;
-    uint32_t bands = corpus->cfg.bands;
-    key_range range = {.first = first, .end = first + n, .to = to};
-    if (keys->state == BM_KEYS_IN_MEMORY) {
-        for (uint32_t b = 0; b < bands; b++)
-            for (size_t i = 0; i < n; i++)
-                to[i * bands + b] = keys->columns[b][first + i];
-        return BM_OK;
-    }
-    BM_TRY(bm_new(&range.scratch, keys->block_rows, err));
+    const uint32_t bands = corpus->cfg.bands;
+    const size_t rows = keys->block_rows, end = first + n;
+    size_t row = first;
+    uint64_t *scratch = NULL;
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_spill_flush(keys->file, err));
-    for (size_t block = first / keys->block_rows; block * keys->block_rows < range.end; block++)
-        BM_TRY_OUT(copy_block(corpus, block, &range, err));
+    if (row < keys->begin) {
+        BM_TRY(bm_new(&scratch, rows, err));
+        BM_TRY_OUT(bm_spill_flush(keys->file, err));
+    }
+    while (row < keys->begin && row < end) {
+        const size_t block = row / rows, from = row % rows;
+        const size_t some = end - row < rows - from ? end - row : rows - from;
+        for (uint32_t b = 0; b < bands; b++) {
+            BM_TRY_OUT(read_record(corpus, block, b, scratch, err));
+            for (size_t i = 0; i < some; i++)
+                to[(row - first + i) * bands + b] = scratch[from + i];
+        }
+        row += some;
+    }
+    for (uint32_t b = 0; b < bands; b++)
+        for (size_t i = row; i < end; i++)
+            to[(i - first) * bands + b] = keys->columns[b][i - keys->begin];
 out:
-    bm_free(range.scratch);
+    bm_free(scratch);
     return status;
 }
 
