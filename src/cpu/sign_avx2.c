@@ -89,54 +89,7 @@ minima_group(const bm_sign_pass *pass, const uint32_t count, const bool still)
         _mm256_store_si256((__m256i *)(pass->words + i * LANES), m[i]);
 }
 
-/* The group of `count` registers. */
-static inline __attribute__((always_inline)) void minima_of(const bm_sign_pass *pass,
-                                                            uint32_t count, const bool still)
-{
-    switch (count) {
-    case 1:
-        minima_group(pass, 1, still);
-        break;
-    case 2:
-        minima_group(pass, 2, still);
-        break;
-    case 3:
-        minima_group(pass, 3, still);
-        break;
-    default:
-        minima_group(pass, GROUP_MAX, still);
-        break;
-    }
-}
-
-static inline __attribute__((always_inline)) void all_groups(const bm_scheme_params *params,
-                                                             bm_sign_pass pass, const bool still)
-{
-    uint32_t n_vectors = (params->perms + LANES - 1) / LANES;
-    uint32_t n_groups = (n_vectors + GROUP_MAX - 1) / GROUP_MAX;
-    uint32_t *words = pass.words;
-    for (uint32_t g = 0, vector = 0; g < n_groups; g++) {
-        uint32_t groups_left = n_groups - g; /* even shares: 5 registers are 3 + 2, not 4 + 1 */
-        uint32_t count = (n_vectors - vector + groups_left - 1) / groups_left;
-        pass.a = params->a + (size_t)vector * LANES;
-        pass.b = params->b + (size_t)vector * LANES;
-        pass.words = words + (size_t)vector * LANES;
-        minima_of(&pass, count, still);
-        vector += count;
-    }
-}
-
-static void avx2_minima(const bm_scheme_params *params, const uint32_t *block, size_t n, bool begun,
-                        uint32_t *words)
-{
-    const bm_sign_pass pass = {.block = block, .n = n, .words = words, .begun = begun};
-    all_groups(params, pass, false);
-}
-
-static void avx2_arithmetic(const bm_scheme_params *params, size_t n, uint32_t *words)
-{
-    all_groups(params, (bm_sign_pass){.n = n, .words = words}, true);
-}
+#include "cpu/sign_groups.h"
 
 static void avx2_oph_hash(const bm_scheme_params *params, const uint64_t *hashes, size_t n,
                           uint32_t *block)
@@ -191,8 +144,8 @@ static uint64_t avx2_oph_empty(const uint32_t *words)
 
 const bm_sign_loops bm_sign_loops_avx2 = {.isa = BM_ISA_AVX2,
                                           .premix = avx2_premix,
-                                          .minima = avx2_minima,
-                                          .arithmetic = avx2_arithmetic,
+                                          .minima = minima,
+                                          .arithmetic = arithmetic,
                                           .band_keys = bm_band_keys_plain,
                                           .oph_hash = avx2_oph_hash,
                                           .oph = {.empty = avx2_oph_empty, .best = avx2_oph_best},

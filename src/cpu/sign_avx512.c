@@ -123,72 +123,13 @@ minima_group(const bm_sign_pass *pass, const uint32_t count, const bool still)
         _mm512_store_si512(pass->words + i * LANES, m[i]);
 }
 
-/* The group of `count` registers. */
-static inline __attribute__((always_inline)) void minima_of(const bm_sign_pass *pass,
-                                                            uint32_t count, const bool still)
-{
-    switch (count) {
-    case 1:
-        minima_group(pass, 1, still);
-        break;
-    case 2:
-        minima_group(pass, 2, still);
-        break;
-    case 3:
-        minima_group(pass, 3, still);
-        break;
-    case 4:
-        minima_group(pass, 4, still);
-        break;
-    case 5:
-        minima_group(pass, 5, still);
-        break;
-    case 6:
-        minima_group(pass, 6, still);
-        break;
-    case 7:
-        minima_group(pass, 7, still);
-        break;
-    default:
-        minima_group(pass, GROUP_MAX, still);
-        break;
-    }
-}
-
-static inline __attribute__((always_inline)) void all_groups(const bm_scheme_params *params,
-                                                             bm_sign_pass pass, const bool still)
-{
-    uint32_t n_vectors = (params->perms + LANES - 1) / LANES;
-    uint32_t n_groups = (n_vectors + GROUP_MAX - 1) / GROUP_MAX;
-    uint32_t *words = pass.words;
-    for (uint32_t g = 0, vector = 0; g < n_groups; g++) {
-        uint32_t groups_left = n_groups - g; /* even shares: 9 registers are 5 + 4, not 8 + 1 */
-        uint32_t count = (n_vectors - vector + groups_left - 1) / groups_left;
-        pass.a = params->a + (size_t)vector * LANES;
-        pass.b = params->b + (size_t)vector * LANES;
-        pass.words = words + (size_t)vector * LANES;
-        minima_of(&pass, count, still);
-        vector += count;
-    }
-}
-
-static void avx512_minima(const bm_scheme_params *params, const uint32_t *block, size_t n,
-                          bool begun, uint32_t *words)
-{
-    const bm_sign_pass pass = {.block = block, .n = n, .words = words, .begun = begun};
-    all_groups(params, pass, false);
-}
-
-static void avx512_arithmetic(const bm_scheme_params *params, size_t n, uint32_t *words)
-{
-    all_groups(params, (bm_sign_pass){.n = n, .words = words}, true);
-}
+#include "cpu/sign_groups.h"
 
 const bm_sign_loops bm_sign_loops_avx512 = {
     .isa = BM_ISA_AVX512,
     .premix = avx512_premix,
-    .minima = avx512_minima,
-    .arithmetic = avx512_arithmetic,
+    .minima = minima,
+    .arithmetic = arithmetic,
     .band_keys = bm_band_keys_avx512,
     .oph_hash = avx512_oph_hash,
     .oph = {.empty = avx512_oph_empty, .best = avx512_oph_best},
