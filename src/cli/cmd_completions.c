@@ -129,7 +129,7 @@ static void say_written(cli_context *context, const shell *of, const char *path)
                         (int)(strrchr(path, '/') - path), path);
 }
 
-/* Those that are named behind "install"; none: the user's own. */
+/* Choose the shells that are named after "install"; none: the user's own. */
 static bm_status choose(const arg_list *words, bool chosen[N_SHELLS], bm_error *err)
 {
     const char *own = getenv("SHELL");

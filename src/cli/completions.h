@@ -10,7 +10,7 @@ typedef struct cli_completion {
     size_t len;
 } cli_completion;
 
-/* Those of bash, zsh and fish. */
+/* the completions of bash, zsh and fish */
 extern const cli_completion cli_completions[];
 
 #endif

@@ -67,8 +67,8 @@ inline bool stays_at(const bm_table_kept &kept, uint64_t row)
     return row < kept.n_rows && (kept.rows[row / 8] >> row % 8 & 1) != 0;
 }
 
-// Of tables whose rows are kept in one file, the next one. Where its schema is not that of the
-// first, `words` says so, and this is no OK.
+// Compare the schema of the next table whose rows are kept in one file with that of the first.
+// If they differ, `words` names the difference and the status is not OK.
 arrow::Status check_schema(const arrow::Schema &first, const arrow::Schema &other,
                            bm_table_words *words);
 

@@ -313,7 +313,7 @@ static int write_bytes(void *ctx, const char *data, size_t len)
     return t->status != BM_OK;
 }
 
-/* What is kept of parts, one behind the other, by `kept` for all of them. */
+/* Keep the rows of parts, one after the other; `how` is the same for all of them. */
 static bm_status keep_parts(const bm_input_set *set, const tables_part *parts, size_t n,
                             const char *rows, const bm_table_kept *how, bm_error *err)
 {
