@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/meter.h"
@@ -196,7 +197,9 @@ out:
 }
 
 #define PROBE_SECONDS 60.0
-#define SLOW          0.7 /* of the best in its first run: not measured further */
+#define MOST_SECONDS  300.0 /* of a device: the row under way then is the last */
+#define TURNS_SECONDS 60.0  /* of the best and the present row in turns */
+#define SLOW          0.7   /* of the best in its first run: not measured further */
 #define MIN_HASHES    ((size_t)1 << 20)
 #define MAX_HASHES    ((size_t)1 << 25)
 #define MAX_REPEATS   100u
@@ -212,6 +215,7 @@ typedef struct tuner {
     size_t n_effects, cap_effects;
     bm_kernel_tune_result *result;
     uint64_t steps, steps_done;
+    double until; /* by bm_clock_seconds */
 } tuner;
 
 /* `row` NULL: with the parameters that it has now. */
@@ -225,9 +229,12 @@ static bm_status open_with(tuner *t, const bm_kernel_params *row, bm_backend **o
         bm_kernel_params_format(row, text);
         settings.kernel_params = text;
     }
+    const bm_callbacks *calls = &t->options->callbacks;
+    const bm_callbacks stop = {.ctx = calls->ctx, .cancelled = calls->cancelled};
     const bm_backend_cfg cfg = {.sketch = t->options->sketch,
                                 .device = t->result->info.spec,
                                 .cache_dir = t->cache,
+                                .callbacks = &stop,
                                 .settings = &settings};
     return bm_cl_backend_open(&cfg, &(bm_cl_open_options){0}, out, err);
 }
@@ -256,8 +263,9 @@ static bm_status measure(tuner *t, bm_backend *backend, const bm_kernel_tune_sco
         BM_TRY(bm_kernel_tune_run(&t->corpus, backend, t->options->min_seconds, &run, err));
         kernel[n] = run.kernel;
         host[n++] = run.host;
-        if (n == 1 && best != NULL && run.kernel < best->kernel * SLOW &&
-            run.host < best->host * SLOW)
+        if ((n == 1 && best != NULL && run.kernel < best->kernel * SLOW &&
+             run.host < best->host * SLOW) ||
+            bm_clock_seconds() > t->until)
             break;
     }
     *score = (bm_kernel_tune_score){median(kernel, n), median(host, n)};
@@ -350,12 +358,13 @@ static bm_status compare(tuner *t, bm_error *err)
 {
     bm_kernel_tune_result *r = t->result;
     double rates[4][MAX_REPEATS];
+    const double until = bm_clock_seconds() + TURNS_SECONDS;
     bm_backend *best = NULL;
     uint32_t n = 0;
     bm_status status = BM_OK;
     BM_TRY_OUT(open_with(t, &r->best, &best, err));
     BM_TRY_OUT(bm_kernel_tune_check(&t->corpus, best, err));
-    while (n < t->options->repeats && n < MAX_REPEATS) {
+    while (n < t->options->repeats && n < MAX_REPEATS && (n == 0 || bm_clock_seconds() < until)) {
         bm_kernel_tune_score before, now;
         BM_TRY_OUT(bm_meter_check(t->meter, err));
         BM_TRY_OUT(
@@ -384,7 +393,7 @@ static bool is_better(const bm_kernel_tune_result *r)
 static bm_status search(tuner *t, bm_error *err)
 {
     bm_kernel_tune_result *r = t->result;
-    const bm_kernel_tune_trial trial = {t, try_row};
+    const bm_kernel_tune_trial trial = {t, try_row, t->until};
     bm_kernel_tune_score score;
     bool is_other;
     BM_TRY(bm_kernel_tune_check(&t->corpus, t->present, err));
@@ -394,6 +403,10 @@ static bm_status search(tuner *t, bm_error *err)
     r->before = r->now = score;
     t->steps = bm_kernel_tune_round(&r->present) * 2;
     BM_TRY(bm_kernel_tune_search(&trial, &r->best, &score, err));
+    if (bm_clock_seconds() > t->until)
+        bm_meter_log(t->meter, BM_LOG_WARNING,
+                     "%s: the search took its %.0f s, and other rows may be left", r->info.spec,
+                     MOST_SECONDS);
     if (memcmp(&r->best, &r->present, sizeof r->best) != 0) {
         BM_TRY(compare(t, err));
         r->better = is_better(r);
@@ -425,6 +438,7 @@ static void log_result(tuner *t)
 static bm_status tune_device(tuner *t, bm_error *err)
 {
     bm_meter_stage(t->meter, "tune", "rows");
+    t->until = bm_clock_seconds() + MOST_SECONDS;
     bm_status status = BM_OK;
     BM_TRY_OUT(open_with(t, NULL, &t->present, err));
     size_t n = t->present->batch_hashes * 4;

@@ -262,7 +262,7 @@ static bm_status try_value(search *s, const axis *a, uint32_t value, bm_error *e
     row.number[a->column] = value;
     if (a->tied)
         row.number[a->other] = value;
-    if (was_tried(s, &row))
+    if (was_tried(s, &row) || (s->trial->until > 0 && bm_clock_seconds() > s->trial->until))
         return BM_OK;
     bm_kernel_tune_score score = {0};
     BM_TRY(remember(s, &row, err));

@@ -26,6 +26,7 @@ typedef struct bm_kernel_tune_trial {
     /* `best` is the row to beat. An error ends the search; a row that cannot be used is none. */
     bm_status (*run)(void *ctx, const bm_kernel_params *row, const bm_kernel_tune_score *best,
                      bm_kernel_tune_score *score, bm_error *err);
+    double until; /* by bm_clock_seconds: no row is begun later; 0: all are tried */
 } bm_kernel_tune_trial;
 
 /* From *row with *score to the best that is found; no row is tried twice. */

@@ -11,6 +11,7 @@ typedef struct model {
     size_t n_seen;
     size_t fails_from, ends_at; /* calls; 0: never */
     uint32_t unusable_tile;
+    double until;
 } model;
 
 static double rate_of(const model *m, const bm_kernel_params *row, bool host)
@@ -48,7 +49,7 @@ static const char cpu_row[] = "*,*,*,cpu,0,8,4,64,256,4096,65536,65536,256,0,4";
 static bm_status find(model *m, const char *text, bm_kernel_params *row,
                       bm_kernel_tune_score *score)
 {
-    const bm_kernel_tune_trial trial = {m, run};
+    const bm_kernel_tune_trial trial = {m, run, m->until};
     cr_assert(bm_kernel_params_parse(text, row));
     *score = (bm_kernel_tune_score){rate_of(m, row, false), rate_of(m, row, true)};
     m->seen[m->n_seen++] = *row;
@@ -71,6 +72,16 @@ Test(tune_search, finds_what_suits_a_gpu_where_columns_do_not_depend_on_each_oth
             cr_expect_eq(row.number[c], (uint32_t)m.suits[c], "column %d is %u", c, row.number[c]);
     cr_expect_float_eq(score.host, 1000, 1e-9);
     cr_expect_leq(m.n_seen, 2 * bm_kernel_tune_round(&row) + 1);
+}
+
+Test(tune_search, begins_no_row_when_its_time_is_over)
+{
+    static model m = {.suits = {[BM_CL_EACH] = 8}, .until = 1e-9};
+    bm_kernel_params row;
+    bm_kernel_tune_score score;
+    cr_assert_eq(find(&m, gpu_row, &row, &score), BM_OK);
+    cr_expect_eq(m.n_seen, 1, "the row that it begins with");
+    cr_expect_eq(row.number[BM_CL_EACH], 4);
 }
 
 Test(tune_search, finds_what_suits_a_cpu)
