@@ -316,7 +316,7 @@ static bm_status add_worker(bm_device_set *set, opening *opened, bm_text_trial *
     add_name(set, device->name);
     return BM_OK;
 out:
-    if (set->fallback) {
+    if (set->fallback && status != BM_ERR_CANCELLED) {
         char words[1400];
         bm_error_format(&why, words, sizeof words);
         bm_meter_log(set->meter, BM_LOG_WARNING, "device %s left out: %s", device->spec, words);

@@ -251,7 +251,8 @@ static bm_status probe(cl_backend *be, const bm_backend_cfg *cfg, const bm_cl_op
     if (options->probing != NULL)
         options->probing(options->probing_ctx, true);
     bm_status status = bm_cl_probe_run(cfg, &be->kernel_params, be->device.info.name, err);
-    be->compiling = status != BM_OK && err->code == 0; /* it did not die or hang: it told why */
+    be->compiling =
+        status == BM_ERR_DEVICE && err->code == 0; /* it did not die or hang: it told why */
     if (options->probing != NULL)
         options->probing(options->probing_ctx, false);
     return status;

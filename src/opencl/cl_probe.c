@@ -60,12 +60,18 @@ bm_status bm_cl_probe_run(const bm_backend_cfg *cfg, const bm_kernel_params *row
     char device[BM_CL_PROBE_TEXT] = "";
     bm_cl_child child;
     bm_cl_ending ending;
+    bm_callbacks calls = {0};
     if (!bm_cl_child_init(&child, cfg->settings, cfg->cache_dir, device))
         return BM_OK;
+    if (cfg->callbacks != NULL) /* what it says is of no interest while it works */
+        calls = (bm_callbacks){.ctx = cfg->callbacks->ctx, .cancelled = cfg->callbacks->cancelled};
+    child.patience.callbacks = &calls;
     bm_cl_probe_device(cfg, row, device);
     bm_status status = bm_cl_child_run(&child, &ending, err);
     if (status != BM_OK || !ending.late)
         return status != BM_OK ? status : judge(&ending, name, err);
+    if (child.patience.cancelled)
+        return bm_fail(err, BM_ERR_CANCELLED, "interrupted");
     bm_fail(err, BM_ERR_DEVICE, "a trial run of %s did not end within %.0f seconds", name,
             child.patience.seconds);
     if (err != NULL)

@@ -27,7 +27,8 @@ void bm_cl_probe_device(const bm_backend_cfg *cfg, const bm_kernel_params *row,
 /* Run the probe for what `cfg` opens, with these kernel parameters, and wait, at most
  * settings->probe_seconds. BM_OK: it succeeded, or there is no program to run. BM_ERR_DEVICE, and
  * the message says how: it failed and told why (err->code is 0), it died without a word (ECHILD),
- * it hung (ETIMEDOUT), or it could not be run (errno). `name`: the device's, for the message. */
+ * it hung (ETIMEDOUT), or it could not be run (errno). BM_ERR_CANCELLED: cfg->callbacks said so.
+ * `name`: the device's, for the message. */
 bm_status bm_cl_probe_run(const bm_backend_cfg *cfg, const bm_kernel_params *row, const char *name,
                           bm_error *err);
 

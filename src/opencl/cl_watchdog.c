@@ -191,6 +191,17 @@ static void forward_log(void *ctx, bm_log_level level, const char *message)
     pthread_mutex_unlock(&w->lock);
 }
 
+/* Asked by a trial run while it is waited for. */
+static bool forward_cancelled(void *ctx)
+{
+    watchdog *w = ctx;
+    pthread_mutex_lock(&w->lock);
+    const bool cancelled = !w->stuck && w->outer != NULL && w->outer->cancelled != NULL &&
+                           w->outer->cancelled(w->outer->ctx);
+    pthread_mutex_unlock(&w->lock);
+    return cancelled;
+}
+
 /* --- the caller --- */
 
 static bm_status stuck_error(double limit, bm_error *err)
@@ -326,7 +337,7 @@ static bm_status copy_cfg(watchdog *w, const bm_backend_cfg *cfg, bm_error *err)
         o->settings = *cfg->settings;
     o->cfg.settings = &o->settings;
     w->outer = cfg->callbacks;
-    o->callbacks = (bm_callbacks){.ctx = w, .log = forward_log};
+    o->callbacks = (bm_callbacks){.ctx = w, .log = forward_log, .cancelled = forward_cancelled};
     o->cfg.callbacks = &o->callbacks;
     const char **const strings[N_STRINGS] = {&o->cfg.device,
                                              &o->cfg.cpu,

@@ -95,27 +95,29 @@ on_auto 'did not list its devices within 6 seconds'
 unset FAKE_ICD
 export BANDMILL_PROBE_SECONDS=200
 
-# A signal ends the waiting, and the process that hangs: with one (t) and without (j).
-for pair in TERM:143:t INT:130:t TERM:143:j; do
-    export FAKE_ICD=hang:devices FAKE_ICD_LOG="$PWD/log"
-    [ "${pair##*:}" = t ] || export BANDMILL_PROBE=
+# A signal ends the waiting, and the process that hangs: for the list of devices, with one (t) and without (j), and in the trial run of a
+# device, before which its list was asked for by one and by the job.
+for case in TERM:143:devices:t INT:130:devices:t TERM:143:devices:j TERM:143:context:tjt INT:130:context:tjt; do
+    asked=${case##*:} case=${case%:*}
+    where=${case##*:} case=${case%:*}
+    export FAKE_ICD=hang:$where FAKE_ICD_LOG="$PWD/log"
+    [ "$asked" != j ] || export BANDMILL_PROBE=
+    [ "$where" = devices ] || export BANDMILL_DEVICE=opencl:0.0
     rm -f log
-    command_line="$pair, while a driver hangs"
+    command_line="$case, while a driver hangs in $where"
     # env: a shell lets its background jobs ignore INT, --default-signal takes that back
     env --default-signal=INT "$PROGRAM" sign a.jsonl -o out > ../out 2> ../err &
     job=$!
-    comes test -s log
-    [ "$(cat log)" = "${pair##*:}" ] || fail "the driver was asked by '$(cat log)'"
-    child=$(cat "/proc/$job/task/$job/children" 2>/dev/null)
+    comes grep -qsx "$asked" log
+    child=$(cat "/proc/$job/task/"*/children 2>/dev/null)
     began=$(date +%s)
-    kill "-${pair%%:*}" "$job"
+    kill "-${case%%:*}" "$job"
     wait "$job"
     rc=$?
     soon $began
-    pair=${pair#*:}
-    exits "${pair%:*}"; says ../err '^bandmill: .*interrupted'; absent out
+    exits "${case#*:}"; says ../err '^bandmill: .*interrupted'; absent out
     for pid in $child; do [ ! -e "/proc/$pid" ] || fail "process $pid is still there"; done
-    unset FAKE_ICD FAKE_ICD_LOG BANDMILL_PROBE
+    unset FAKE_ICD FAKE_ICD_LOG BANDMILL_PROBE BANDMILL_DEVICE
 done
 
 # --- what is remembered ---

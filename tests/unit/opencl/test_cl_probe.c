@@ -23,6 +23,8 @@ static const char *script_of(const char *script)
     return script_path;
 }
 
+static const bm_callbacks *callbacks;
+
 /* Run a shell script as the probe. */
 static bm_status run_within(const char *script, double seconds, bm_error *err)
 {
@@ -33,6 +35,7 @@ static bm_status run_within(const char *script, double seconds, bm_error *err)
                           .rows = 8,
                           .device = "opencl:1.2",
                           .settings = &settings,
+                          .callbacks = callbacks,
                           .cache_dir = "/some/where"};
     bm_status status = bm_cl_probe_run(&cfg, NULL, "Some Device", err);
     unlink(script_path);
@@ -96,6 +99,22 @@ Test(cl_probe, that_hangs_is_ended_at_the_time_limit)
     cr_assert_not_null(strstr(err.message, "did not end within"), "%s", err.message);
     cr_assert_eq(run_within("exec 2>&-; exec sleep 600", .3, &err), BM_ERR_DEVICE,
                  "one that closed its stderr");
+}
+
+static bool at_the_third_look(void *ctx)
+{
+    return ++*(int *)ctx >= 3;
+}
+
+Test(cl_probe, that_hangs_is_ended_when_the_job_is_to_stop)
+{
+    int looks = 0;
+    const bm_callbacks calls = {.ctx = &looks, .cancelled = at_the_third_look};
+    bm_error err = {0};
+    callbacks = &calls;
+    cr_assert_eq(run("exec sleep 600", &err), BM_ERR_CANCELLED);
+    cr_assert_eq(looks, 3);
+    callbacks = NULL;
 }
 
 Test(cl_probe, that_says_a_lot_does_not_block)
