@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -32,27 +33,35 @@ int bm_thread_start(pthread_t *thread, void *(*run)(void *), void *arg)
     return rc;
 }
 
-/* queue -- a ring under one mutex and two conditions. Batches are large, so the lock is taken
+/* queue -- a short row under one mutex and two conditions. Batches are large, so the lock is taken
  * seldom and kept short. */
+
+/* An item, and the number of who may pop it. */
+typedef struct queued {
+    void *item;
+    uint32_t whose;
+} queued;
 
 struct bm_queue {
     pthread_mutex_t lock;
     pthread_cond_t not_full, not_empty;
-    size_t capacity, head, count;
+    size_t capacity, n_anybodys; /* of items for anybody: at most, and now */
+    size_t count, room;
     bool closed, aborted;
-    void *items[];
+    queued *items; /* the oldest first */
 };
 
 bm_status bm_queue_open(size_t capacity, bm_queue **out, bm_error *err)
 {
+    bm_queue *queue = NULL;
     if (capacity == 0)
         capacity = 1;
-    if (capacity > (SIZE_MAX - sizeof(bm_queue)) / sizeof(void *))
-        return bm_fail_nomem(err, SIZE_MAX);
-    size_t bytes = sizeof(bm_queue) + capacity * sizeof(void *);
-    bm_queue *queue = bm_alloc_zero(1, bytes);
-    if (queue == NULL)
-        return bm_fail_nomem(err, bytes);
+    BM_TRY(bm_new_zero(&queue, 1, err));
+    bm_status status = bm_grow_array(&queue->items, &queue->room, capacity, err);
+    if (status != BM_OK) {
+        bm_free(queue);
+        return status;
+    }
     pthread_mutex_init(&queue->lock, NULL);
     pthread_cond_init(&queue->not_full, NULL);
     pthread_cond_init(&queue->not_empty, NULL);
@@ -68,20 +77,28 @@ void bm_queue_free(bm_queue *queue)
     pthread_cond_destroy(&queue->not_full);
     pthread_cond_destroy(&queue->not_empty);
     pthread_mutex_destroy(&queue->lock);
+    bm_free(queue->items);
     bm_free(queue);
+}
+
+/* The lock is held. */
+static bool add(bm_queue *queue, void *item, uint32_t whose)
+{
+    if (queue->closed || queue->aborted ||
+        bm_grow_array(&queue->items, &queue->room, queue->count + 1, NULL) != BM_OK)
+        return false;
+    queue->items[queue->count++] = (queued){item, whose};
+    queue->n_anybodys += whose == BM_QUEUE_ANYBODY;
+    pthread_cond_broadcast(&queue->not_empty);
+    return true;
 }
 
 static bool push(bm_queue *queue, void *item, bool wait)
 {
     pthread_mutex_lock(&queue->lock);
-    while (wait && queue->count == queue->capacity && !queue->closed && !queue->aborted)
+    while (wait && queue->n_anybodys == queue->capacity && !queue->closed && !queue->aborted)
         pthread_cond_wait(&queue->not_full, &queue->lock);
-    bool ok = !queue->closed && !queue->aborted && queue->count < queue->capacity;
-    if (ok) {
-        queue->items[(queue->head + queue->count) % queue->capacity] = item;
-        queue->count++;
-        pthread_cond_signal(&queue->not_empty);
-    }
+    const bool ok = queue->n_anybodys < queue->capacity && add(queue, item, BM_QUEUE_ANYBODY);
     pthread_mutex_unlock(&queue->lock);
     return ok;
 }
@@ -96,35 +113,56 @@ bool bm_queue_try_push(bm_queue *queue, void *item)
     return push(queue, item, false);
 }
 
-static void *pop(bm_queue *queue)
+bool bm_queue_push_for(bm_queue *queue, uint32_t whose, void *item)
 {
-    void *item = queue->items[queue->head];
-    queue->head = (queue->head + 1) % queue->capacity;
-    queue->count--;
+    pthread_mutex_lock(&queue->lock);
+    const bool ok = add(queue, item, whose);
+    pthread_mutex_unlock(&queue->lock);
+    return ok;
+}
+
+static void *remove_at(bm_queue *queue, size_t at)
+{
+    const queued taken = queue->items[at];
+    queue->n_anybodys -= taken.whose == BM_QUEUE_ANYBODY;
+    memmove(queue->items + at, queue->items + at + 1, (--queue->count - at) * sizeof *queue->items);
     pthread_cond_signal(&queue->not_full);
-    return item;
+    return taken.item;
 }
 
-bool bm_queue_pop(bm_queue *queue, void **item)
+/* The first item that `who` may pop; queue->count: there is none. */
+static size_t first_for(const bm_queue *queue, uint32_t who)
+{
+    size_t at = 0;
+    while (at < queue->count && queue->items[at].whose != BM_QUEUE_ANYBODY &&
+           queue->items[at].whose != who)
+        at++;
+    return at;
+}
+
+static bool pop(bm_queue *queue, uint32_t who, void **item, bool wait)
 {
     pthread_mutex_lock(&queue->lock);
-    while (queue->count == 0 && !queue->closed && !queue->aborted)
+    size_t at = first_for(queue, who);
+    while (wait && at == queue->count && !queue->closed && !queue->aborted) {
         pthread_cond_wait(&queue->not_empty, &queue->lock);
-    bool ok = queue->count != 0 && !queue->aborted;
+        at = first_for(queue, who);
+    }
+    const bool ok = at < queue->count && !queue->aborted;
     if (ok)
-        *item = pop(queue);
+        *item = remove_at(queue, at);
     pthread_mutex_unlock(&queue->lock);
     return ok;
 }
 
-bool bm_queue_try_pop(bm_queue *queue, void **item)
+bool bm_queue_pop(bm_queue *queue, uint32_t who, void **item)
 {
-    pthread_mutex_lock(&queue->lock);
-    bool ok = queue->count != 0 && !queue->aborted;
-    if (ok)
-        *item = pop(queue);
-    pthread_mutex_unlock(&queue->lock);
-    return ok;
+    return pop(queue, who, item, true);
+}
+
+bool bm_queue_try_pop(bm_queue *queue, uint32_t who, void **item)
+{
+    return pop(queue, who, item, false);
 }
 
 bool bm_queue_drain(bm_queue *queue, void **item)
@@ -132,7 +170,7 @@ bool bm_queue_drain(bm_queue *queue, void **item)
     pthread_mutex_lock(&queue->lock);
     bool ok = queue->count != 0;
     if (ok)
-        *item = pop(queue);
+        *item = remove_at(queue, 0);
     pthread_mutex_unlock(&queue->lock);
     return ok;
 }

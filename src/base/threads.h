@@ -18,22 +18,28 @@ int bm_thread_start(pthread_t *thread, void *(*run)(void *), void *arg);
 
 /* queue -- a bounded queue of pointers between threads.
  *
- * push waits while the queue is full, pop while it is empty. After close nothing more can be
- * pushed, and what is inside can still be popped. After abort both return false at once; whoever
- * owns the items that are left inside takes them out with drain, to free them. */
+ * push waits while the queue is full, pop while nothing is in it for who pops. After close nothing
+ * more can be pushed, and what is inside can still be popped. After abort both return false at
+ * once; whoever owns the items that are left inside takes them out with drain, to free them. */
 
 typedef struct bm_queue bm_queue;
 
+#define BM_QUEUE_ANYBODY UINT32_MAX /* no number of who pops */
+
+/* `capacity`: of items for anybody. */
 bm_status bm_queue_open(size_t capacity, bm_queue **out, bm_error *err);
 void bm_queue_free(bm_queue *queue); /* not the items; NULL is fine */
 /* False: closed or aborted; the item stays the caller's. try_push does not wait, and is false where
  * the queue is full too. */
 bool bm_queue_push(bm_queue *queue, void *item);
 bool bm_queue_try_push(bm_queue *queue, void *item);
-/* False: closed and empty, or aborted. try_pop does not wait, and is false where the queue is empty
- * too. */
-bool bm_queue_pop(bm_queue *queue, void **item);
-bool bm_queue_try_pop(bm_queue *queue, void **item);
+/* For number `whose` alone, of whose items the caller bounds the number: never waits. False: closed
+ * or aborted, or no memory. */
+bool bm_queue_push_for(bm_queue *queue, uint32_t whose, void *item);
+/* The oldest item for number `who` or for anybody. False: closed and without one, or aborted.
+ * try_pop does not wait, and is false where there is none too. */
+bool bm_queue_pop(bm_queue *queue, uint32_t who, void **item);
+bool bm_queue_try_pop(bm_queue *queue, uint32_t who, void **item);
 void bm_queue_close(bm_queue *queue);
 void bm_queue_abort(bm_queue *queue);
 /* After an abort: the items that are left, one a call; false: none. */

@@ -56,7 +56,7 @@ bm_status bm_device_open(const bm_device_info *device, const bm_backend_cfg *cfg
 typedef struct bm_device_worker {
     bm_backend *backend;
     bm_device_info info;
-    bool dead;
+    atomic_bool dead;
     uint64_t n_docs;       /* that it signed */
     bm_shingler *shingler; /* where texts go to devices: to check them, or do without them */
     bm_shingle_batch checked;

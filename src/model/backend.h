@@ -9,7 +9,11 @@
  *
  * A backend that is `stuck` after an error (ask once drain was called) has a device that did not
  * answer in time and may come back at any moment: what the tasks under way point to must never be
- * freed, nor written. The tasks themselves may be. */
+ * freed, nor written. The tasks themselves may be.
+ *
+ * `stage` fills a place of the backend with the inputs of a task, which is submitted with it
+ * (bm_sign_task.staged): so the thread that uses the backend copies neither inputs nor results. Any
+ * thread may call it, and unstage, until the backend is closed. */
 #ifndef BM_MODEL_BACKEND_H
 #define BM_MODEL_BACKEND_H
 
@@ -69,6 +73,14 @@ static inline bm_device_settings bm_device_settings_of(const bm_device_options *
  * having done nothing; then the task is to be given as hashes. Documents that are left to the host
  * come back as if they were empty. Everything is borrowed until the task is done. */
 
+/* A place that a task was staged in: the taker's until it is unstaged. Once the task is done its
+ * words and keys are here; NULL: they are where the task wants them. */
+typedef struct bm_staged {
+    struct bm_backend *backend;
+    uint32_t *words;
+    uint64_t *keys;
+} bm_staged;
+
 typedef struct bm_sign_task {
     const uint64_t *offsets; /* n_docs + 1 */
     const uint64_t *hashes;
@@ -79,6 +91,7 @@ typedef struct bm_sign_task {
     uint64_t *keys;       /* filled: n_docs * bands, document after document; NULL: not wanted */
     uint32_t *n_shingles; /* filled where there is text: n_docs, distinct hashes */
     bm_hash128 *content;  /* filled where there is text: n_docs content hashes; NULL: not wanted */
+    bm_staged *staged;    /* where it was staged, in the same backend; NULL: nowhere */
 } bm_sign_task;
 
 typedef struct bm_backend_cfg {
@@ -104,6 +117,9 @@ typedef struct bm_backend_ops {
     bm_status (*wait)(bm_backend *backend, bm_sign_task *task, bm_error *err);
     bm_status (*drain)(bm_backend *backend, bm_error *err);
     void (*close)(bm_backend *backend); /* drains first; NULL is fine */
+    /* NULL: no place is free, or large enough. Both are NULL where a backend has no places. */
+    bm_staged *(*stage)(bm_backend *backend, const bm_sign_task *task);
+    void (*unstage)(bm_staged *staged);
 } bm_backend_ops;
 
 /* Every backend begins with this; its own state follows. */
@@ -118,6 +134,11 @@ struct bm_backend {
                               settings.profile */
     bm_device_info info;
 };
+
+static inline bm_staged *bm_backend_stage(bm_backend *backend, const bm_sign_task *task)
+{
+    return backend->ops->stage != NULL ? backend->ops->stage(backend, task) : NULL;
+}
 
 static inline void bm_backend_close(bm_backend *backend) /* NULL is fine */
 {

@@ -183,8 +183,28 @@ static void cl_close(bm_backend *backend)
     bm_free(be);
 }
 
-static const bm_backend_ops backend_ops = {
-    .name = "opencl", .submit = cl_submit, .wait = cl_wait, .drain = cl_drain, .close = cl_close};
+static bm_staged *cl_stage(bm_backend *backend, const bm_sign_task *task)
+{
+    cl_backend *be = (cl_backend *)backend;
+    bm_staged *staged =
+        task->text == NULL || be->shape.text.used ? bm_cl_stream_stage(&be->stream, task) : NULL;
+    if (staged != NULL)
+        staged->backend = backend;
+    return staged;
+}
+
+static void cl_unstage(bm_staged *staged)
+{
+    bm_cl_stream_unstage(&((cl_backend *)staged->backend)->stream, staged);
+}
+
+static const bm_backend_ops backend_ops = {.name = "opencl",
+                                           .submit = cl_submit,
+                                           .wait = cl_wait,
+                                           .drain = cl_drain,
+                                           .close = cl_close,
+                                           .stage = cl_stage,
+                                           .unstage = cl_unstage};
 
 static void describe(cl_backend *be)
 {

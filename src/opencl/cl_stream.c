@@ -300,20 +300,20 @@ static cl_int set_argument(const launch *l, cl_uint index, argument what)
     const bm_cl_slot *slot = l->slot;
     const cl_uint4 at = {
         .s = {layout->offsets_at, layout->chunks_at, layout->split_at, layout->words_at}};
-    const cl_uint want_keys = slot->want_keys;
-    const cl_uint n_split = (cl_uint)slot->plan.n_split;
+    const cl_uint want_keys = slot->place->want_keys;
+    const cl_uint n_split = (cl_uint)slot->place->plan.n_split;
     const cl_uint4 text = {.s = {layout->docs_at, layout->bases_at, layout->starts_at,
-                                 (cl_uint)bm_cl_plan_units(&slot->plan)}};
+                                 (cl_uint)bm_cl_plan_units(&slot->place->plan)}};
     switch (what) {
     case ARG_HASHES:
-        return slot->text ? set_mem(l, index, slot->hashes.mem, NULL)
-                          : set_mem(l, index, slot->task_hashes.mem, slot->in.device);
+        return slot->place->text ? set_mem(l, index, slot->hashes.mem, NULL)
+                                 : set_mem(l, index, slot->task_hashes.mem, slot->place->in.device);
     case ARG_IN:
-        return set_mem(l, index, slot->in.device, NULL);
+        return set_mem(l, index, slot->place->in.device, NULL);
     case ARG_WORDS:
-        return set_mem(l, index, slot->task_words.mem, slot->out.device);
+        return set_mem(l, index, slot->task_words.mem, slot->place->out.device);
     case ARG_KEYS:
-        return set_mem(l, index, slot->task_keys.mem, slot->out.device);
+        return set_mem(l, index, slot->task_keys.mem, slot->place->out.device);
     case ARG_COEF:
         return set_mem(l, index, l->stream->coef, NULL);
     case ARG_LAYOUT:
@@ -325,9 +325,9 @@ static cl_int set_argument(const launch *l, cl_uint index, argument what)
     case ARG_TABLE:
         return set_mem(l, index, slot->table.mem, NULL);
     case ARG_COUNTS:
-        return set_mem(l, index, slot->counts.device, NULL);
+        return set_mem(l, index, slot->place->counts.device, NULL);
     case ARG_CONTENT:
-        return set_mem(l, index, slot->content.device, NULL);
+        return set_mem(l, index, slot->place->content.device, NULL);
     case ARG_TEXT:
         return set(l, index, &text, sizeof text);
     case ARG_FACTOR:
@@ -356,7 +356,7 @@ static cl_int launch_one(bm_cl_stream *stream, bm_cl_slot *slot, const bm_cl_lay
             return code;
     }
     size_t global, local;
-    grid_of(id, stream->shape, &slot->plan, &global, &local);
+    grid_of(id, stream->shape, &slot->place->plan, &global, &local);
     const bm_cl_api *api = stream->api;
     const bool timed = stream->profile && id == BM_CL_SIGN;
     const bool in_turn = !kernels_may_overlap(&stream->device->info);
@@ -379,21 +379,21 @@ static cl_int launch_one(bm_cl_stream *stream, bm_cl_slot *slot, const bm_cl_lay
 
 cl_int bm_cl_launch(bm_cl_stream *stream, bm_cl_slot *slot, const bm_cl_layout *layout)
 {
-    const bool split = slot->plan.n_split > 0;
+    const bool split = slot->place->plan.n_split > 0;
     cl_int code = CL_SUCCESS;
     if (split)
         code = launch_one(stream, slot, layout, BM_CL_SPLIT_BEGIN);
-    if (code == CL_SUCCESS && slot->text)
+    if (code == CL_SUCCESS && slot->place->text)
         code = launch_one(stream, slot, layout, BM_CL_TEXT_HASH);
-    if (code == CL_SUCCESS && slot->text)
+    if (code == CL_SUCCESS && slot->place->text)
         code = launch_one(stream, slot, layout, BM_CL_TEXT_COUNT);
-    if (code == CL_SUCCESS && slot->want_content)
+    if (code == CL_SUCCESS && slot->place->want_content)
         code = launch_one(stream, slot, layout, BM_CL_TEXT_CONTENT);
     if (code == CL_SUCCESS)
         code = launch_one(stream, slot, layout, BM_CL_SIGN);
     if (code == CL_SUCCESS && split && stream->shape->scheme->device.fills)
         code = launch_one(stream, slot, layout, BM_CL_SPLIT_FILL);
-    if (code == CL_SUCCESS && split && slot->want_keys)
+    if (code == CL_SUCCESS && split && slot->place->want_keys)
         code = launch_one(stream, slot, layout, BM_CL_SPLIT_KEYS);
     return code;
 }
@@ -532,48 +532,43 @@ static size_t parts_at(const bm_cl_plan *plan)
 
 cl_int bm_cl_text_reserve(const bm_cl_stream *stream, bm_cl_slot *slot)
 {
-    const size_t slots = (size_t)bm_cl_plan_units(&slot->plan) * stream->shape->unit;
+    const size_t slots = (size_t)bm_cl_plan_units(&slot->place->plan) * stream->shape->unit;
     const size_t bytes = slots > 0 ? slots * sizeof(uint64_t) : sizeof(uint64_t);
-    cl_int code = bm_cl_scratch_reserve(&slot->queue, &slot->hashes, bytes);
-    if (code == CL_SUCCESS) /* two 32-bit entries a slot */
-        code = bm_cl_scratch_reserve(&slot->queue, &slot->table, bytes);
-    if (code == CL_SUCCESS)
-        code =
-            bm_cl_buffer_reserve(&slot->queue, &slot->counts, slot->plan.n_docs * sizeof(uint32_t));
-    if (code == CL_SUCCESS && slot->want_content)
-        code = bm_cl_buffer_reserve(&slot->queue, &slot->content,
-                                    (parts_at(&slot->plan) + slot->plan.n_chunks) * SUMS_BYTES);
-    return code;
+    const cl_int code = bm_cl_scratch_reserve(&slot->queue, &slot->hashes, bytes);
+    return code == CL_SUCCESS /* two 32-bit entries a slot */
+               ? bm_cl_scratch_reserve(&slot->queue, &slot->table, bytes)
+               : code;
 }
 
 cl_int bm_cl_text_begin_read(bm_cl_slot *slot)
 {
-    const bm_cl_plan *plan = &slot->plan;
-    cl_int code = bm_cl_buffer_begin_read(&slot->queue, &slot->counts, 0,
+    const bm_cl_plan *plan = &slot->place->plan;
+    cl_int code = bm_cl_buffer_begin_read(&slot->queue, &slot->place->counts, 0,
                                           plan->n_docs * sizeof(uint32_t), &slot->done);
-    if (code != CL_SUCCESS || !slot->want_content)
+    if (code != CL_SUCCESS || !slot->place->want_content)
         return code;
     slot->queue.api->clReleaseEvent(slot->done);
     slot->done = NULL;
     const size_t n = plan->n_split > 0 ? parts_at(plan) + plan->n_chunks : plan->n_docs;
-    return bm_cl_buffer_begin_read(&slot->queue, &slot->content, 0, n * SUMS_BYTES, &slot->done);
+    return bm_cl_buffer_begin_read(&slot->queue, &slot->place->content, 0, n * SUMS_BYTES,
+                                   &slot->done);
 }
 
 cl_int bm_cl_text_end_read(bm_cl_slot *slot)
 {
-    const cl_int code = bm_cl_buffer_end_read(&slot->queue, &slot->counts);
-    return code == CL_SUCCESS && slot->want_content
-               ? bm_cl_buffer_end_read(&slot->queue, &slot->content)
+    const cl_int code = bm_cl_buffer_end_read(&slot->queue, &slot->place->counts);
+    return code == CL_SUCCESS && slot->place->want_content
+               ? bm_cl_buffer_end_read(&slot->queue, &slot->place->content)
                : code;
 }
 
 /* Sums of documents, those in parts added up here, to hashes. */
 static void copy_content(const bm_cl_slot *slot)
 {
-    const bm_cl_plan *plan = &slot->plan;
+    const bm_cl_plan *plan = &slot->place->plan;
     const bm_text_doc *docs = slot->task->text->docs + plan->first_doc;
     bm_hash128 *out = slot->task->content + plan->first_doc;
-    const bm_content_sums *whole = slot->content.host, *parts = whole + parts_at(plan);
+    const bm_content_sums *whole = slot->place->content.host, *parts = whole + parts_at(plan);
     for (size_t i = 0; i < plan->n_docs; ++i)
         out[i] = (bm_hash128){whole[i].c, whole[i].d};
     for (size_t i = 0; i < plan->n_split; ++i)
@@ -590,9 +585,9 @@ static void copy_content(const bm_cl_slot *slot)
 
 void bm_cl_text_copy_out(const bm_cl_slot *slot)
 {
-    memcpy(slot->task->n_shingles + slot->plan.first_doc, slot->counts.host,
-           slot->plan.n_docs * sizeof(uint32_t));
-    if (slot->want_content)
+    memcpy(slot->task->n_shingles + slot->place->plan.first_doc, slot->place->counts.host,
+           slot->place->plan.n_docs * sizeof(uint32_t));
+    if (slot->place->want_content)
         copy_content(slot);
 }
 
@@ -657,19 +652,28 @@ static uint64_t draw_factor(void)
     return drawn | 1;
 }
 
+static void init_place(bm_cl_place *place, bool unified)
+{
+    place->in.unified = place->out.unified = unified;
+    place->counts.unified = place->content.unified = unified;
+    place->in.write_only = true;
+}
+
 bm_status bm_cl_stream_open(bm_cl_stream *stream, bm_error *err)
 {
+    pthread_mutex_init(&stream->lock, NULL);
     stream->zero_copy = stream->zero_copy && stream->device->unified && stream->shape->zero_copy;
     stream->limit_bytes = first_limit(&stream->device->info);
     stream->factor = draw_factor();
     bm_cl_stream_cut(stream);
     BM_TRY(bm_new(&stream->sliced, stream->shape->row_uints, err));
+    for (uint32_t i = 0; i < BM_CL_PLACES; ++i)
+        init_place(&stream->places[i], stream->device->unified);
     for (uint32_t i = 0; i < BM_CL_DEPTH; ++i) {
         bm_cl_slot *slot = &stream->slots[i];
         cl_int code = CL_SUCCESS;
-        slot->in.unified = slot->out.unified = stream->device->unified;
-        slot->counts.unified = slot->content.unified = stream->device->unified;
-        slot->in.write_only = true;
+        slot->place = &slot->own;
+        init_place(&slot->own, stream->device->unified);
         slot->queue = (bm_cl_queue){.api = stream->api,
                                     .context = stream->context,
                                     .max_alloc = stream->device->info.max_alloc_bytes,
@@ -683,24 +687,51 @@ bm_status bm_cl_stream_open(bm_cl_stream *stream, bm_error *err)
     return upload_coefficients(stream, err);
 }
 
+/* No place is given to other threads any more. */
+static void shut(bm_cl_stream *stream)
+{
+    pthread_mutex_lock(&stream->lock);
+    stream->shut = true;
+    pthread_mutex_unlock(&stream->lock);
+}
+
 /* After a failure: wait until no queue works any more, so that nothing is read from or written to a
  * caller's memory once the error is told. Later kernels do not wait for one that failed. */
 static void settle(bm_cl_stream *stream)
 {
+    shut(stream);
     for (uint32_t i = 0; i < BM_CL_DEPTH; ++i)
         if (stream->slots[i].queue.commands != NULL)
             stream->api->clFinish(stream->slots[i].queue.commands);
     bm_cl_event_release(stream->api, &stream->in_turn);
 }
 
-static void release_buffers(bm_cl_stream *stream)
+static void release_place(const bm_cl_queue *queue, bm_cl_place *place)
 {
+    bm_cl_buffer_release(queue, &place->in);
+    bm_cl_buffer_release(queue, &place->out);
+    bm_cl_buffer_release(queue, &place->counts);
+    bm_cl_buffer_release(queue, &place->content);
+}
+
+/* The places are shut: a free one stays so. */
+static bool is_free(bm_cl_stream *stream, const bm_cl_place *place)
+{
+    pthread_mutex_lock(&stream->lock);
+    const bool free = place->state == BM_CL_FREE;
+    pthread_mutex_unlock(&stream->lock);
+    return free;
+}
+
+/* `all`: those of places that others have, too. */
+static void release_buffers(bm_cl_stream *stream, bool all)
+{
+    for (uint32_t i = 0; i < BM_CL_PLACES; ++i)
+        if (all || is_free(stream, &stream->places[i]))
+            release_place(&stream->slots[0].queue, &stream->places[i]);
     for (uint32_t i = 0; i < BM_CL_DEPTH; ++i) {
         bm_cl_slot *slot = &stream->slots[i];
-        bm_cl_buffer_release(&slot->queue, &slot->in);
-        bm_cl_buffer_release(&slot->queue, &slot->out);
-        bm_cl_buffer_release(&slot->queue, &slot->counts);
-        bm_cl_buffer_release(&slot->queue, &slot->content);
+        release_place(&slot->queue, &slot->own);
         bm_cl_scratch_release(&slot->queue, &slot->hashes);
         bm_cl_scratch_release(&slot->queue, &slot->table);
     }
@@ -711,27 +742,31 @@ void bm_cl_stream_close(bm_cl_stream *stream)
     if (stream->api == NULL)
         return;
     settle(stream);
-    release_buffers(stream);
+    release_buffers(stream, true);
+    for (uint32_t i = 0; i < BM_CL_PLACES; ++i)
+        bm_cl_plan_reset(&stream->places[i].plan);
     for (uint32_t i = 0; i < BM_CL_DEPTH; ++i) {
         bm_cl_slot *slot = &stream->slots[i];
         bm_cl_event_release(stream->api, &slot->done);
         bm_cl_event_release(stream->api, &slot->kernel);
-        bm_cl_plan_reset(&slot->plan);
+        bm_cl_plan_reset(&slot->own.plan);
         if (slot->queue.commands != NULL)
             stream->api->clReleaseCommandQueue(slot->queue.commands);
     }
     if (stream->coef != NULL)
         stream->api->clReleaseMemObject(stream->coef);
     bm_free(stream->sliced);
+    pthread_mutex_destroy(&stream->lock);
     memset(stream, 0, sizeof *stream);
 }
 
 /* Into staging: texts, or hashes unless the task's own are used; offsets, chunks and the list of
  * split documents. */
-static void fill(const bm_cl_slot *slot, const bm_sign_task *task, const bm_cl_layout *layout)
+static void fill(const bm_cl_place *place, const bm_sign_task *task)
 {
-    const bm_cl_plan *plan = &slot->plan;
-    char *in = slot->in.host;
+    const bm_cl_plan *plan = &place->plan;
+    const bm_cl_layout *layout = &place->layout;
+    char *in = place->in.host;
     if (task->text != NULL)
         bm_cl_text_fill(plan, task->text, layout, in);
     else if (layout->offsets_at > 0)
@@ -748,7 +783,7 @@ static void fill(const bm_cl_slot *slot, const bm_sign_task *task, const bm_cl_l
 /* Give the device the task's own memory of this batch. */
 static cl_int begin_zero_copy(bm_cl_stream *stream, bm_cl_slot *slot, bm_sign_task *task)
 {
-    const bm_cl_plan *plan = &slot->plan;
+    const bm_cl_plan *plan = &slot->place->plan;
     const bm_cl_shape *shape = stream->shape;
     cl_int code = CL_SUCCESS;
     if (task->text == NULL) {
@@ -761,7 +796,7 @@ static cl_int begin_zero_copy(bm_cl_stream *stream, bm_cl_slot *slot, bm_sign_ta
         code = bm_cl_zero_copy_begin(&slot->queue, &slot->task_words,
                                      task->words + plan->first_doc * shape->row_uints,
                                      plan->n_docs * shape->row_uints * sizeof(uint32_t), false);
-    if (code == CL_SUCCESS && slot->want_keys)
+    if (code == CL_SUCCESS && slot->place->want_keys)
         code = bm_cl_zero_copy_begin(&slot->queue, &slot->task_keys,
                                      task->keys + plan->first_doc * shape->bands,
                                      plan->n_docs * shape->bands * sizeof(uint64_t), false);
@@ -780,7 +815,7 @@ static cl_int read_back(bm_cl_slot *slot)
 {
     const bm_cl_queue *queue = &slot->queue;
     cl_int code = CL_SUCCESS;
-    if (slot->text)
+    if (slot->place->text)
         code = bm_cl_text_begin_read(slot);
     if (code == CL_SUCCESS && slot->task_words.mem != NULL) {
         bm_cl_event_release(queue->api, &slot->done);
@@ -790,63 +825,161 @@ static cl_int read_back(bm_cl_slot *slot)
         bm_cl_event_release(queue->api, &slot->done);
         code = bm_cl_zero_copy_begin_read(queue, &slot->task_keys, &slot->done);
     }
-    if (code == CL_SUCCESS && slot->read_end > slot->read_begin) {
+    if (code == CL_SUCCESS && slot->place->read_end > slot->place->read_begin) {
         bm_cl_event_release(queue->api, &slot->done);
-        code = bm_cl_buffer_begin_read(queue, &slot->out, slot->read_begin, slot->read_end,
-                                       &slot->done);
+        code = bm_cl_buffer_begin_read(queue, &slot->place->out, slot->place->read_begin,
+                                       slot->place->read_end, &slot->done);
     }
     return code;
 }
 
-static cl_int reserve(const bm_cl_stream *stream, bm_cl_slot *slot, const bm_cl_layout *layout)
+/* Bytes that a batch needs of the buffers of its place. */
+typedef struct extents {
+    size_t in, out, counts, content;
+} extents;
+
+static extents extents_of(const bm_cl_place *place)
 {
-    cl_int code = bm_cl_buffer_reserve(&slot->queue, &slot->in, layout->in_bytes);
-    if (code == CL_SUCCESS && layout->out_bytes > 0)
-        code = bm_cl_buffer_reserve(&slot->queue, &slot->out, layout->out_bytes);
-    if (code == CL_SUCCESS && slot->text)
-        code = bm_cl_text_reserve(stream, slot);
-    return code;
+    const bm_cl_plan *plan = &place->plan;
+    return (extents){.in = place->layout.in_bytes,
+                     .out = place->layout.out_bytes,
+                     .counts = place->text ? plan->n_docs * sizeof(uint32_t) : 0,
+                     .content =
+                         place->want_content ? (parts_at(plan) + plan->n_chunks) * SUMS_BYTES : 0};
 }
 
-/* Decide what of the batch lies in the slot's buffers, and what in the task's memory. */
-static bm_cl_layout lay_out(bm_cl_stream *stream, bm_cl_slot *slot, const bm_sign_task *task)
+static bool has_room(const bm_cl_place *place)
 {
-    const bool sliced = slot->plan.sliced;
+    const extents e = extents_of(place);
+    return e.in <= place->in.bytes && e.out <= place->out.bytes &&
+           e.counts <= place->counts.bytes && e.content <= place->content.bytes;
+}
+
+static cl_int reserve(const bm_cl_queue *queue, bm_cl_place *place)
+{
+    const extents e = extents_of(place);
+    cl_int code = bm_cl_buffer_reserve(queue, &place->in, e.in);
+    if (code == CL_SUCCESS)
+        code = bm_cl_buffer_reserve(queue, &place->out, e.out);
+    if (code == CL_SUCCESS)
+        code = bm_cl_buffer_reserve(queue, &place->counts, e.counts);
+    return code == CL_SUCCESS ? bm_cl_buffer_reserve(queue, &place->content, e.content) : code;
+}
+
+/* Decide what of the batch lies in the buffers of its place, and what in the task's memory. */
+static void lay_out(const bm_cl_stream *stream, bm_cl_place *place, const bm_sign_task *task)
+{
+    const bool sliced = place->plan.sliced;
     const bool want_words = task->words != NULL || sliced;
-    slot->want_keys = task->keys != NULL && !sliced && stream->shape->bands > 0;
+    place->want_keys = task->keys != NULL && !sliced && stream->shape->bands > 0;
     const bool own_words = !stream->zero_copy || task->words == NULL || sliced;
-    const bool own_keys = slot->want_keys && !stream->zero_copy;
-    const bm_cl_layout layout = bm_cl_layout_of(
-        &slot->plan, stream->shape, task,
+    const bool own_keys = place->want_keys && !stream->zero_copy;
+    const bm_cl_layout layout = place->layout = bm_cl_layout_of(
+        &place->plan, stream->shape, task,
         (bm_cl_parts){.hashes = !stream->zero_copy, .keys = own_keys, .words = own_words});
-    slot->text = task->text != NULL;
-    slot->want_content = slot->text && task->content != NULL;
-    slot->words_at = (size_t)layout.words_at * sizeof(uint32_t);
-    slot->read_begin = own_keys ? 0 : slot->words_at;
-    slot->read_end = want_words && own_words ? layout.out_bytes : slot->words_at;
-    return layout;
+    place->text = task->text != NULL;
+    place->want_content = place->text && task->content != NULL;
+    place->words_at = (size_t)layout.words_at * sizeof(uint32_t);
+    place->read_begin = own_keys ? 0 : place->words_at;
+    place->read_end = want_words && own_words ? layout.out_bytes : place->words_at;
+}
+
+/* A free place; NULL: there is none. And how the task is cut. */
+static bm_cl_place *take_place(bm_cl_stream *stream, const bm_sign_task *task, bm_cl_cut *cut)
+{
+    bm_cl_place *place = NULL;
+    pthread_mutex_lock(&stream->lock);
+    for (uint32_t i = 0; place == NULL && !stream->shut && i < BM_CL_PLACES; ++i)
+        if (stream->places[i].state == BM_CL_FREE)
+            place = &stream->places[i];
+    if (place != NULL)
+        place->state = BM_CL_TAKEN;
+    *cut = task->text != NULL ? bm_cl_text_cut(stream) : stream->cut;
+    pthread_mutex_unlock(&stream->lock);
+    return place;
+}
+
+static void leave_place(bm_cl_stream *stream, bm_cl_place *place, bm_cl_place_state state)
+{
+    pthread_mutex_lock(&stream->lock);
+    place->state = state;
+    pthread_mutex_unlock(&stream->lock);
+}
+
+bm_staged *bm_cl_stream_stage(bm_cl_stream *stream, const bm_sign_task *task)
+{
+    bm_cl_cut cut;
+    bm_cl_cursor at = {0};
+    bm_cl_place *place =
+        stream->device->unified || task->n_docs == 0 ? NULL : take_place(stream, task, &cut);
+    if (place == NULL)
+        return NULL;
+    const bool whole = bm_cl_plan_next(&place->plan, &cut, task, &at, NULL) == BM_OK &&
+                       at.doc == task->n_docs && !place->plan.sliced;
+    if (whole)
+        lay_out(stream, place, task);
+    if (!whole || !has_room(place)) {
+        leave_place(stream, place, whole ? BM_CL_TOO_SMALL : BM_CL_FREE);
+        return NULL;
+    }
+    fill(place, task);
+    place->staged = (bm_staged){0};
+    return &place->staged;
+}
+
+void bm_cl_stream_unstage(bm_cl_stream *stream, bm_staged *staged)
+{
+    leave_place(stream, (bm_cl_place *)staged, BM_CL_FREE);
+}
+
+/* Enlarge a place for tasks like the one that it was too small for. By the thread of the device, as
+ * all calls of the driver; nobody else touches such a place. */
+static bm_status enlarge_place(bm_cl_stream *stream, const bm_cl_queue *queue, bm_error *err)
+{
+    bm_cl_place *place = NULL;
+    pthread_mutex_lock(&stream->lock);
+    for (uint32_t i = 0; place == NULL && !stream->shut && i < BM_CL_PLACES; ++i)
+        if (stream->places[i].state == BM_CL_TOO_SMALL)
+            place = &stream->places[i];
+    pthread_mutex_unlock(&stream->lock);
+    if (place == NULL)
+        return BM_OK;
+    const cl_int code = reserve(queue, place);
+    if (code != CL_SUCCESS)
+        shut(stream);
+    leave_place(stream, place, BM_CL_FREE);
+    if (code == CL_SUCCESS || bm_cl_fail(err, code, "clCreateBuffer") == BM_ERR_NOMEM)
+        return BM_OK; /* or it has to do with the places that there are */
+    return BM_ERR_DEVICE;
 }
 
 static bm_status start(bm_cl_stream *stream, bm_cl_slot *slot, bm_sign_task *task, bm_error *err)
 {
     const bm_cl_api *api = stream->api;
-    const bm_cl_layout layout = lay_out(stream, slot, task);
+    bm_cl_place *place = slot->place;
+    const bool filled = place != &slot->own;
     const char *call = "clCreateBuffer";
-    cl_int code = reserve(stream, slot, &layout);
+    if (!filled)
+        lay_out(stream, place, task);
+    const size_t in_bytes = place->layout.in_bytes;
+    cl_int code = reserve(&slot->queue, place);
+    if (code == CL_SUCCESS && place->text)
+        code = bm_cl_text_reserve(stream, slot);
     if (code == CL_SUCCESS && stream->zero_copy)
         code = begin_zero_copy(stream, slot, task);
     if (code == CL_SUCCESS) {
         call = "clEnqueueMapBuffer";
-        code = bm_cl_buffer_begin_write(&slot->queue, &slot->in, layout.in_bytes);
+        code = bm_cl_buffer_begin_write(&slot->queue, &place->in, in_bytes);
     }
     if (code == CL_SUCCESS) {
-        fill(slot, task, &layout);
+        if (!filled)
+            fill(place, task);
         call = "clEnqueueWriteBuffer";
-        code = bm_cl_buffer_end_write(&slot->queue, &slot->in, layout.in_bytes, NULL);
+        code = bm_cl_buffer_end_write(&slot->queue, &place->in, in_bytes, NULL);
     }
     if (code == CL_SUCCESS) {
         call = "clEnqueueNDRangeKernel";
-        code = bm_cl_launch(stream, slot, &layout);
+        code = bm_cl_launch(stream, slot, &place->layout);
     }
     if (code == CL_SUCCESS) {
         call = "clEnqueueReadBuffer";
@@ -871,7 +1004,7 @@ static bm_status start(bm_cl_stream *stream, bm_cl_slot *slot, bm_sign_task *tas
 /* Where words cannot be merged: the document, once more and slowly, from all its hashes. */
 static void sign_sliced(bm_cl_stream *stream, const bm_cl_slot *slot)
 {
-    const uint64_t *offsets = slot->task->offsets + slot->plan.first_doc;
+    const uint64_t *offsets = slot->task->offsets + slot->place->plan.first_doc;
     stream->shape->scheme->sign(stream->params, slot->task->hashes + offsets[0],
                                 (size_t)(offsets[1] - offsets[0]), stream->sliced);
 }
@@ -881,7 +1014,7 @@ static void merge_slice(bm_cl_stream *stream, const bm_cl_slot *slot, const uint
 {
     const bm_cl_shape *shape = stream->shape;
     const bm_scheme_device *scheme = &shape->scheme->device;
-    const bm_cl_plan *plan = &slot->plan;
+    const bm_cl_plan *plan = &slot->place->plan;
     if (plan->slice_begin == 0)
         memset(stream->sliced, 0xFF, shape->row_uints * sizeof *stream->sliced);
     if (scheme->merge != NULL)
@@ -901,21 +1034,28 @@ static void merge_slice(bm_cl_stream *stream, const bm_cl_slot *slot, const uint
             slot->task->keys + plan->first_doc * shape->bands);
 }
 
-static void copy_out(bm_cl_stream *stream, const bm_cl_slot *slot)
+/* Results to the task; who took the place finds its words and keys there. */
+static void copy_out(bm_cl_stream *stream, bm_cl_slot *slot)
 {
     const bm_cl_shape *shape = stream->shape;
-    const bm_cl_plan *plan = &slot->plan;
-    const char *host = slot->out.host;
-    if (slot->text)
+    bm_cl_place *place = slot->place;
+    const bm_cl_plan *plan = &place->plan;
+    char *host = place->out.host;
+    if (place->text)
         bm_cl_text_copy_out(slot);
-    if (slot->read_end == slot->read_begin)
+    if (place->read_end == place->read_begin)
         return; /* all of it is in the task's memory */
-    const uint32_t *words = (const uint32_t *)(const void *)(host + slot->words_at);
+    uint32_t *words = (uint32_t *)(void *)(host + place->words_at);
     if (plan->sliced) {
         merge_slice(stream, slot, words);
         return;
     }
-    if (slot->want_keys && slot->task_keys.mem == NULL)
+    if (place != &slot->own) {
+        place->staged.keys = place->want_keys ? (uint64_t *)(void *)host : NULL;
+        place->staged.words = slot->task->words != NULL ? words : NULL;
+        return;
+    }
+    if (place->want_keys && slot->task_keys.mem == NULL)
         memcpy(slot->task->keys + plan->first_doc * shape->bands, host,
                plan->n_docs * shape->bands * sizeof(uint64_t));
     if (slot->task->words != NULL && slot->task_words.mem == NULL)
@@ -938,10 +1078,10 @@ static void add_kernel_time(bm_cl_stream *stream, bm_cl_slot *slot)
 static cl_int end_reads(bm_cl_slot *slot)
 {
     cl_int code = CL_SUCCESS;
-    if (slot->text)
+    if (slot->place->text)
         code = bm_cl_text_end_read(slot);
-    if (code == CL_SUCCESS && slot->read_end > slot->read_begin)
-        code = bm_cl_buffer_end_read(&slot->queue, &slot->out);
+    if (code == CL_SUCCESS && slot->place->read_end > slot->place->read_begin)
+        code = bm_cl_buffer_end_read(&slot->queue, &slot->place->out);
     return code;
 }
 
@@ -1001,35 +1141,44 @@ static void abandon(bm_cl_stream *stream)
     stream->n_busy = 0;
 }
 
+/* Less memory than was thought: all that is under way is finished, and batches become smaller. */
+static bm_status halve_limit(bm_cl_stream *stream, bm_error *err)
+{
+    BM_TRY(bm_cl_stream_wait(stream, NULL, err));
+    shut(stream);
+    release_buffers(stream, false);
+    pthread_mutex_lock(&stream->lock);
+    stream->limit_bytes /= 2;
+    bm_cl_stream_cut(stream);
+    pthread_mutex_unlock(&stream->lock);
+    return BM_OK;
+}
+
 bm_status bm_cl_stream_submit(bm_cl_stream *stream, bm_sign_task *task, bm_error *err)
 {
     bm_cl_cursor at = {0};
+    bm_cl_place *filled = (bm_cl_place *)task->staged;
     while (at.doc < task->n_docs) {
-        bm_status status = BM_OK;
         if (stream->n_busy == BM_CL_DEPTH)
-            status = finish_oldest(stream, err);
-        if (status != BM_OK)
-            return status;
+            BM_TRY(finish_oldest(stream, err));
         bm_cl_slot *slot = &stream->slots[(stream->head + stream->n_busy) % BM_CL_DEPTH];
-        bm_cl_cursor next = at;
-        const bm_cl_cut cut = task->text != NULL ? bm_cl_text_cut(stream) : stream->cut;
-        status = bm_cl_plan_next(&slot->plan, &cut, task, &next, err);
-        if (status == BM_ERR_UNSUPPORTED) { /* what was begun must not write any more */
-            bm_status waited = bm_cl_stream_wait(stream, task, err);
-            return waited != BM_OK ? waited : status;
+        bm_cl_cursor next = {.doc = task->n_docs};
+        slot->place = filled != NULL ? filled : &slot->own;
+        BM_TRY(enlarge_place(stream, &slot->queue, err));
+        if (filled == NULL) {
+            const bm_cl_cut cut = task->text != NULL ? bm_cl_text_cut(stream) : stream->cut;
+            next = at;
+            const bm_status planned = bm_cl_plan_next(&slot->own.plan, &cut, task, &next, err);
+            if (planned == BM_ERR_UNSUPPORTED) /* what was begun must not write any more */
+                BM_TRY(bm_cl_stream_wait(stream, task, err));
+            BM_TRY(planned);
         }
-        if (status != BM_OK)
-            return status;
-        status = start(stream, slot, task, err);
+        const bm_status status = start(stream, slot, task, err);
         if (status == BM_OK) {
             at = next;
         } else if (status == BM_ERR_NOMEM && stream->limit_bytes / 2 >= BM_CL_MIN_LIMIT) {
-            status = bm_cl_stream_wait(stream, NULL, err);
-            if (status != BM_OK)
-                return status;
-            release_buffers(stream);
-            stream->limit_bytes /= 2;
-            bm_cl_stream_cut(stream);
+            BM_TRY(halve_limit(stream, err));
+            filled = NULL;
         } else {
             return status;
         }

@@ -2,6 +2,8 @@
 #ifndef BM_OPENCL_CL_STREAM_H
 #define BM_OPENCL_CL_STREAM_H
 
+#include <pthread.h>
+
 #include <bandmill/status.h>
 
 #include "model/backend.h"
@@ -74,24 +76,48 @@ const uint64_t *bm_cl_plan_hashes(const bm_cl_plan *plan, const bm_sign_task *ta
 
 #define BM_CL_DEPTH 3u /* batches under way */
 
+/* Where the parts of a batch lie in its buffers (kernels/band_keys.cl, kernels/text_hash.cl). */
+typedef struct bm_cl_layout {
+    uint32_t docs_at, bases_at, starts_at;    /* of texts: quads into `in`; the text at 0 */
+    uint32_t offsets_at, chunks_at, split_at; /* quads into `in`; hashes or text, if there, at 0 */
+    uint32_t words_at;                        /* uints into `out`; keys, if there, at 0 */
+    size_t in_bytes, out_bytes;
+} bm_cl_layout;
+
+typedef enum bm_cl_place_state { BM_CL_FREE, BM_CL_TAKEN, BM_CL_TOO_SMALL } bm_cl_place_state;
+
+/* A batch, and the buffers for it. A slot has one of its own. Where the host has twins of buffers
+ * there are others, each for a whole task: any thread takes one, fills it, and looks at the results
+ * where they arrive, so that the thread of the device copies nothing. */
+typedef struct bm_cl_place {
+    bm_staged staged; /* what its taker has of it */
+    bm_cl_place_state state;
+    bm_cl_plan plan;
+    bm_cl_layout layout;
+    bool want_keys;                        /* keys are made on the device */
+    bool text;                             /* the task is one of texts: */
+    bool want_content;                     /* and content hashes are wanted */
+    size_t words_at, read_begin, read_end; /* bytes into `out`; begin = end: nothing */
+    bm_cl_buffer in, out;
+    bm_cl_buffer counts;  /* a uint a document */
+    bm_cl_buffer content; /* sums (kernels/text_content.cl) */
+} bm_cl_place;
+
 /* A batch on its way. */
 typedef struct bm_cl_slot {
     bm_cl_queue queue;
-    bm_cl_buffer in, out;
-    bm_cl_plan plan;
-    bm_sign_task *task; /* NULL: free */
-    cl_event done;      /* of the last command */
-    bool want_keys;     /* keys are made on the device */
+    bm_cl_place own, *place; /* where the batch is: `own`, or one that came with the task */
+    bm_sign_task *task;      /* NULL: free */
+    cl_event done;           /* of the last command */
     /* Of the task, where it is used as it is. */
     bm_cl_zero_copy task_hashes, task_words, task_keys;
-    size_t words_at, read_begin, read_end; /* bytes into `out`; begin = end: nothing */
-    cl_event kernel;                       /* of bm_sign, for profiling */
-    bool text;                             /* the task is one of texts: */
-    bool want_content;                     /* and content hashes are wanted */
-    bm_cl_scratch hashes, table;           /* made and used on the device */
-    bm_cl_buffer counts;                   /* a uint a document */
-    bm_cl_buffer content;                  /* sums (kernels/text_content.cl) */
+    cl_event kernel;             /* of bm_sign, for profiling */
+    bm_cl_scratch hashes, table; /* of texts: made and used on the device */
 } bm_cl_slot;
+
+/* Places that other threads may take, of a device: those of batches under way, and as many that are
+ * filled, or wait for their turn to be written. Each becomes as large as the tasks are. */
+#define BM_CL_PLACES 8u
 
 typedef struct bm_cl_stream {
     const bm_cl_api *api;
@@ -101,8 +127,6 @@ typedef struct bm_cl_stream {
     const bm_scheme_params *params; /* of the shape's scheme, with their plan */
     cl_context context;
     cl_mem coef;
-    bm_cl_cut cut;
-    size_t limit_bytes; /* of a buffer; halved when memory runs out */
     bm_cl_slot slots[BM_CL_DEPTH];
     uint32_t head, n_busy; /* the oldest busy slot, and how many are */
     uint32_t *sliced;      /* words of a document that comes in slices */
@@ -111,6 +135,11 @@ typedef struct bm_cl_stream {
     double kernel_seconds;   /* by the device's clock, if `profile` */
     bool profile, zero_copy; /* zero_copy: the task's memory is used as it is */
     bool brief;              /* known answers without the long document */
+    pthread_mutex_t lock;    /* of the states of places and, where it changes, of what follows */
+    bm_cl_cut cut;
+    size_t limit_bytes; /* of a buffer; halved when memory runs out */
+    bool shut;          /* no place is given any more */
+    bm_cl_place places[BM_CL_PLACES];
 } bm_cl_stream;
 
 static inline void bm_cl_event_release(const bm_cl_api *api, cl_event *event)
@@ -130,14 +159,6 @@ static inline uint32_t bm_cl_part_units(const bm_cl_shape *shape, uint32_t most)
     return shape->scheme->device.alone ? UINT32_MAX : most;
 }
 
-/* Where the parts of a batch lie in its buffers (kernels/band_keys.cl, kernels/text_hash.cl). */
-typedef struct bm_cl_layout {
-    uint32_t docs_at, bases_at, starts_at;    /* of texts: quads into `in`; the text at 0 */
-    uint32_t offsets_at, chunks_at, split_at; /* quads into `in`; hashes or text, if there, at 0 */
-    uint32_t words_at;                        /* uints into `out`; keys, if there, at 0 */
-    size_t in_bytes, out_bytes;
-} bm_cl_layout;
-
 #define BM_CL_MIN_LIMIT ((size_t)64 << 10)
 
 /* `stream` begins as {0} with api, device, program, shape, params and context set (borrowed). */
@@ -150,6 +171,14 @@ bm_status bm_cl_stream_wait(bm_cl_stream *stream, const bm_sign_task *task, bm_e
 /* Submit `task` and wait for it, where nothing else is under way. After a failure all that is under
  * way has ended, without results: the task is not touched any more, and its memory may go. */
 bm_status bm_cl_stream_run(bm_cl_stream *stream, bm_sign_task *task, bm_error *err);
+
+/* A place for all of the task, filled with its inputs; NULL: none is free, or large enough, or the
+ * device shares the host's memory. Any thread, at any time; the task's inputs are not read again,
+ * and must stay for whoever signs it if the device fails. bm_cl_stream_submit then knows the place
+ * by task->staged. */
+bm_staged *bm_cl_stream_stage(bm_cl_stream *stream, const bm_sign_task *task);
+/* The place is free for others. Any thread. */
+void bm_cl_stream_unstage(bm_cl_stream *stream, bm_staged *staged);
 
 /* How documents are cut under the stream's limits. */
 void bm_cl_stream_cut(bm_cl_stream *stream);

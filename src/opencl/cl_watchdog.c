@@ -298,6 +298,16 @@ static bm_status watchdog_drain(bm_backend *backend, bm_error *err)
     return BM_OK;
 }
 
+/* By the caller's own thread: no driver is called. The place is the inner backend's. */
+static bm_staged *watchdog_stage(bm_backend *backend, const bm_sign_task *task)
+{
+    watchdog *w = (watchdog *)backend;
+    pthread_mutex_lock(&w->lock);
+    const bool stuck = w->stuck;
+    pthread_mutex_unlock(&w->lock);
+    return stuck ? NULL : bm_backend_stage(w->inner, task);
+}
+
 static void watchdog_free(watchdog *w)
 {
     while (w->tasks != NULL)
@@ -402,4 +412,5 @@ const bm_backend_ops bm_backend_opencl = {.name = "opencl",
                                           .submit = watchdog_submit,
                                           .wait = watchdog_wait,
                                           .drain = watchdog_drain,
-                                          .close = watchdog_close};
+                                          .close = watchdog_close,
+                                          .stage = watchdog_stage};

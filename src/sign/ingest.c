@@ -619,7 +619,10 @@ void bm_ingest_batch_parse(bm_ingest_worker *worker, bm_ingest_batch *batch)
 /* ingest_sign -- the native CPU and the threads of devices.
  *
  *     queue ->  in_flight [2] [1] [0]  -> its place in the order, from which a worker delivers it
- *                                 oldest: a device ends its tasks in the order they came */
+ *                                 oldest: a device ends its tasks in the order they came
+ *
+ * A worker fills a place of some device with its batch (bm_backend_stage), which then is for that
+ * device; where none is free, it is for any of them, whose thread copies it. */
 
 #define DEPTH_MAX 8u
 
@@ -637,6 +640,7 @@ typedef struct device_run {
 bm_status bm_ingest_sign_cpu(const bm_ingest_cfg *cfg, bm_ingest_batch *batch,
                              bm_shingler *shingler, bm_error *err)
 {
+    bm_ingest_batch_unstage(batch);
     if (batch->as_text) {
         BM_TRY(bm_ingest_text_hash(batch, shingler, err));
         BM_TRY(bm_ingest_batch_make_task(cfg, batch, err));
@@ -683,15 +687,14 @@ static void leave_batches_to_device(device_run *run)
     }
 }
 
-/* Close the device first, for it may still write into what it held. */
+/* End what the device does first, for it may still write into what it held. It is closed with the
+ * set: other threads may have places of it. */
 static void device_failed(device_run *run, bm_status status, const bm_error *error)
 {
     bm_backend *backend = run->device->backend;
     backend->ops->drain(backend, NULL);
     if (backend->stuck)
         leave_batches_to_device(run);
-    backend->ops->close(backend);
-    run->device->backend = NULL;
     run->error = *error;
     run->after_death =
         bm_device_set_worker_failed(run->cfg->device_set, run->device, status, &run->error);
@@ -726,8 +729,10 @@ static void finish_oldest(device_run *run)
     bm_backend *backend = run->device->backend;
     bm_ingest_batch *batch = run->in_flight[0];
     bm_status status = backend->ops->wait(backend, &batch->task, &error);
-    if (status == BM_OK)
+    if (status == BM_OK) {
+        bm_ingest_batch_read_in_place(batch);
         status = bm_device_set_check(device_set, run->device, &batch->task, &error);
+    }
     if (status != BM_OK) {
         device_failed(run, status, &error);
         return;
@@ -750,18 +755,19 @@ static uint32_t depth_of(const bm_device_worker *device)
 void bm_ingest_device_run(bm_ingest_order *order, bm_device_worker *device)
 {
     device_run run = {.order = order, .cfg = order->cfg, .device = device};
+    const uint32_t who = (uint32_t)(device - order->cfg->device_set->device_workers);
     const uint32_t depth = depth_of(device);
     void *item;
     bm_ingest_times times = {0};
     double mark = bm_clock_seconds();
     for (;;) {
         if (run.n == 0) {
-            bool more = bm_queue_pop(order->queue, &item);
+            bool more = bm_queue_pop(order->queue, who, &item);
             bm_ingest_lap(&times.idle, &mark);
             if (!more)
                 break;
             submit(&run, item);
-        } else if (run.n < depth && bm_queue_try_pop(order->queue, &item)) {
+        } else if (run.n < depth && bm_queue_try_pop(order->queue, who, &item)) {
             submit(&run, item);
         } else {
             finish_oldest(&run);
@@ -781,7 +787,7 @@ typedef struct ingest {
 
     bm_queue *queue; /* to the device workers; NULL: there are none */
     uint32_t n_workers, n_device_workers;
-    atomic_uint workers_left;
+    atomic_uint workers_left, turn; /* which device is asked for a place first */
 } ingest;
 
 /* One thread that reads, parses and signs. */
@@ -871,6 +877,32 @@ static void parse(host_worker *w, bm_ingest_batch *batch)
     bm_ingest_lap(&w->times.text, &w->mark);
 }
 
+/* The number of the device in which the batch was staged; BM_QUEUE_ANYBODY: none has a place. */
+static uint32_t stage(ingest *in, bm_ingest_batch *batch)
+{
+    const bm_device_worker *workers = in->cfg->device_set->device_workers;
+    const uint32_t n = in->n_device_workers, first = atomic_fetch_add(&in->turn, 1);
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t at = (first + i) % n;
+        if (!workers[at].dead)
+            batch->task.staged = bm_backend_stage(workers[at].backend, &batch->task);
+        if (batch->task.staged != NULL)
+            return at;
+    }
+    return BM_QUEUE_ANYBODY;
+}
+
+/* To a device; false: the batch is still ours. */
+static bool push(ingest *in, bm_ingest_batch *batch)
+{
+    const uint32_t whose = stage(in, batch);
+    if (whose != BM_QUEUE_ANYBODY && bm_queue_push_for(in->queue, whose, batch))
+        return true;
+    bm_ingest_batch_unstage(batch);
+    return in->cfg->device_set->use_cpu ? bm_queue_try_push(in->queue, batch)
+                                        : bm_queue_push(in->queue, batch);
+}
+
 /* Sign on this thread, or leave it to a device: false when the batch is no longer ours. */
 static bool sign(host_worker *w, bm_ingest_batch *batch)
 {
@@ -883,8 +915,7 @@ static bool sign(host_worker *w, bm_ingest_batch *batch)
         return true;
     if (in->queue != NULL &&
         !batch->turn.share.alone) { /* else the CPU signs: it needs no staging */
-        bool taken = device_set->use_cpu ? bm_queue_try_push(in->queue, batch)
-                                         : bm_queue_push(in->queue, batch);
+        const bool taken = push(in, batch);
         bm_ingest_lap(&w->times.wait, &w->mark);
         if (taken)
             return false;

@@ -105,6 +105,7 @@ typedef struct bm_ingest_batch {
     uint64_t *keys;      /* n_docs * bands */
     bm_ingest_room room;
     bm_sign_task task;
+    bool in_place; /* words and keys are in task.staged, which has the batch's own meanwhile */
     bool shared_with_device; /* a stuck device may read shingles and text for ever: never freed */
     bm_status status;        /* what came after the documents: a bad record, a failure */
     bm_error error;

@@ -52,8 +52,44 @@ void bm_ingest_batch_drop_raw(const bm_ingest_cfg *cfg, bm_ingest_batch *batch)
     batch->raw = NULL;
 }
 
+/* Outputs that the place has for those of the batch, or back. */
+static void exchange(bm_ingest_batch *batch)
+{
+    bm_staged *staged = batch->task.staged;
+    bm_sign_task *task = &batch->task;
+    batch->in_place = !batch->in_place;
+    if (staged->words != NULL) {
+        batch->words = staged->words;
+        staged->words = task->words;
+        task->words = batch->words;
+    }
+    if (staged->keys != NULL) {
+        batch->keys = staged->keys;
+        staged->keys = task->keys;
+        task->keys = batch->keys;
+    }
+}
+
+void bm_ingest_batch_read_in_place(bm_ingest_batch *batch)
+{
+    if (batch->task.staged != NULL)
+        exchange(batch);
+}
+
+void bm_ingest_batch_unstage(bm_ingest_batch *batch)
+{
+    bm_staged *staged = batch->task.staged;
+    if (staged == NULL)
+        return;
+    if (batch->in_place)
+        exchange(batch);
+    batch->task.staged = NULL;
+    staged->backend->ops->unstage(staged);
+}
+
 void bm_ingest_batch_clear(bm_ingest_batch *batch)
 {
+    bm_ingest_batch_unstage(batch);
     batch->ids.len = 0;
     batch->keep_keys.len = 0;
     for (size_t i = 0; i < batch->n_skipped; i++)
@@ -94,6 +130,7 @@ bm_status bm_ingest_batch_make_task(const bm_ingest_cfg *cfg, bm_ingest_batch *b
     const bm_device_set *device_set = cfg->device_set;
     const bool as_text = batch->as_text;
     bm_status status = BM_OK;
+    bm_ingest_batch_unstage(batch);
     if (cfg->want_words)
         BM_TRY_OUT(bm_grow(&batch->words, &batch->room.words, batch->n_docs * device_set->row_uints,
                            sizeof *batch->words, err));
@@ -129,6 +166,7 @@ bm_ingest_batch *bm_ingest_batch_leave_to_device(const bm_ingest_batch *batch)
     other->keys = NULL;
     other->made = (bm_ingest_made){0};
     other->room.words = other->room.keys = other->room.n_shingles = other->room.content = 0;
+    other->task.staged = NULL; /* for good: the device may write there */
     other->shared_with_device = true;
     return other;
 }

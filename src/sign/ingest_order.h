@@ -32,6 +32,11 @@ void bm_ingest_batch_free(bm_ingest_batch *batch); /* NULL is fine */
 /* Room for the outputs, and the task that asks for them. */
 bm_status bm_ingest_batch_make_task(const bm_ingest_cfg *cfg, bm_ingest_batch *batch,
                                     bm_error *err);
+/* The task is done: words and keys of a staged one are read where they are, until it is unstaged. */
+void bm_ingest_batch_read_in_place(bm_ingest_batch *batch);
+/* The place that the task was staged in, if in one, is given back; its outputs are the batch's own
+ * again. */
+void bm_ingest_batch_unstage(bm_ingest_batch *batch);
 /* The same documents in a new batch, to be signed anew with outputs of its own. For a device that
  * is stuck and may go on to read and write what the old one points to: the old one is left to it,
  * and the inputs, which both share, are never freed. NULL: no memory. */

@@ -71,7 +71,7 @@ static bm_status run_relay(void *ctx, uint32_t thread, bm_error *err)
         return BM_OK;
     }
     void *item;
-    while (bm_queue_pop(r->queue, &item))
+    while (bm_queue_pop(r->queue, 0, &item))
         atomic_fetch_add(&r->sum, (uintptr_t)item);
     return BM_OK;
 }

@@ -25,14 +25,14 @@ Test(queue, two_producers_one_consumer_lose_nothing)
     uint64_t sum = 0;
     void *item;
     for (unsigned i = 0; i < 2 * N_ITEMS; i++) {
-        cr_assert(bm_queue_pop(queue, &item));
+        cr_assert(bm_queue_pop(queue, 0, &item));
         sum += (uintptr_t)item;
     }
     for (int i = 0; i < 2; i++)
         pthread_join(threads[i], NULL);
     cr_assert_eq(sum, (uint64_t)N_ITEMS * (N_ITEMS + 1));
     bm_queue_close(queue);
-    cr_assert_not(bm_queue_pop(queue, &item));
+    cr_assert_not(bm_queue_pop(queue, 0, &item));
     bm_queue_free(queue);
 }
 
@@ -47,17 +47,45 @@ Test(queue, items_come_out_in_order_and_a_closed_queue_empties)
     bm_queue_close(queue);
     cr_assert_not(bm_queue_push(queue, (void *)9), "nor does a closed one");
     for (uintptr_t i = 1; i <= 4; i++) {
-        cr_assert(bm_queue_pop(queue, &item));
+        cr_assert(bm_queue_pop(queue, 0, &item));
         cr_assert_eq((uintptr_t)item, i);
     }
-    cr_assert_not(bm_queue_try_pop(queue, &item));
+    cr_assert_not(bm_queue_try_pop(queue, 0, &item));
+    bm_queue_free(queue);
+}
+
+Test(queue, an_item_for_one_waits_for_no_room_and_is_popped_by_that_one_alone)
+{
+    bm_queue *queue;
+    void *item;
+    cr_assert_eq(bm_queue_open(1, &queue, NULL), BM_OK);
+    cr_assert(bm_queue_try_push(queue, (void *)1));
+    for (uintptr_t i = 2; i <= 9; i++)
+        cr_assert(bm_queue_push_for(queue, i % 2, (void *)i));
+    cr_assert_not(bm_queue_try_push(queue, (void *)10), "of those for anybody there is room for 1");
+    const uintptr_t of_one[] = {1, 3, 5, 7, 9}, of_zero[] = {2, 4, 6, 8};
+    for (size_t i = 0; i < 5; i++) {
+        cr_assert(bm_queue_pop(queue, 1, &item));
+        cr_assert_eq((uintptr_t)item, of_one[i]);
+    }
+    cr_assert_not(bm_queue_try_pop(queue, 1, &item));
+    cr_assert(bm_queue_try_push(queue, (void *)10), "that one has gone");
+    bm_queue_close(queue);
+    cr_assert_not(bm_queue_push_for(queue, 0, (void *)11));
+    for (size_t i = 0; i < 4; i++) {
+        cr_assert(bm_queue_pop(queue, 0, &item));
+        cr_assert_eq((uintptr_t)item, of_zero[i]);
+    }
+    cr_assert(bm_queue_pop(queue, 1, &item));
+    cr_assert_eq((uintptr_t)item, 10);
+    cr_assert_not(bm_queue_pop(queue, 0, &item));
     bm_queue_free(queue);
 }
 
 static void *pop_one(void *arg)
 {
     void *item;
-    return bm_queue_pop(arg, &item) ? arg : NULL;
+    return bm_queue_pop(arg, 0, &item) ? arg : NULL;
 }
 
 Test(queue, an_abort_wakes_who_waits_and_leaves_what_is_inside)
@@ -74,7 +102,7 @@ Test(queue, an_abort_wakes_who_waits_and_leaves_what_is_inside)
     cr_assert_eq(bm_queue_open(2, &queue, NULL), BM_OK);
     cr_assert(bm_queue_push(queue, queue));
     bm_queue_abort(queue);
-    cr_assert_not(bm_queue_pop(queue, &item));
+    cr_assert_not(bm_queue_pop(queue, 0, &item));
     cr_assert(bm_queue_drain(queue, &item));
     cr_assert_not(bm_queue_drain(queue, &item));
     bm_queue_free(queue);
