@@ -1,9 +1,14 @@
-/* index_handle.c -- open, close, facts, and which commit a query sees.
+/* index_handle.c -- an index that a program keeps open (bm_index of index.h).
+ *
+ * Queries run on a view that they hold while they last; the handle holds the newest. Signers are
+ * lent out, each to one thread at a time. The threads of the pool serve one call at a time: who
+ * finds them taken does the work itself.
  *
  * Tests: tests/unit/index/test_index_handle.c, tests/unit/jobs/test_public_api_query.c */
-#include "index/index_handle.h"
+#include <bandmill/index.h>
 
 #include <limits.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 
@@ -12,14 +17,65 @@
 #include "base/files.h"
 #include "base/memory.h"
 #include "base/sized_struct.h"
+#include "base/threads.h"
 #include "index/index_place.h"
+#include "index/search.h"
 #include "inmem/documents.h"
+#include "job/settings.h"
+#include "model/ids.h"
 #include "model/option_check.h"
 #include "model/option_words.h"
 #include "model/scheme_facts.h"
+#include "store/store_write.h"
 #include "text/stop_words.h"
 
 #define LOOK_SECONDS 0.25
+
+/* A store, open as long as views of it are. */
+typedef struct bm_handle_store {
+    bm_store *store;
+    uint32_t users;
+} bm_handle_store;
+
+typedef struct bm_handle_view {
+    bm_handle_store *from;
+    bm_store_view *view;
+    uint32_t users; /* queries, and the handle while it is the newest */
+} bm_handle_view;
+
+/* What one thread works with. */
+typedef struct bm_handle_worker {
+    bm_doc_signer signer;
+    uint32_t *docs; /* of the documents that were added to it, their places in the chunk */
+    size_t cap_docs;
+    struct bm_handle_worker *next; /* of those that nobody has */
+} bm_handle_worker;
+
+/* Since the last commit: ids that are there now (with their numbers), or are not (BM_ID_NONE). */
+typedef struct bm_handle_changes {
+    bm_id_set ids;
+    uint32_t *numbers;
+    size_t cap_numbers;
+    bool failed;  /* nothing but close is left */
+    bool pending; /* the store has something that is not committed, */
+    pthread_t by; /* which belongs to this thread, as the library of the store wants it */
+} bm_handle_changes;
+
+struct bm_index {
+    char *path;
+    bm_settings settings; /* what the index has fixed; callbacks are the program's */
+    bool writes;
+    pthread_mutex_t lock; /* of all below but the pool, the writer's and the recipe */
+    bm_handle_view *newest;
+    double looked; /* for commits of others */
+    bm_handle_worker *idle;
+    pthread_mutex_t pool_lock; /* held by whose call it serves */
+    bm_pool *pool;             /* NULL: not started yet */
+    pthread_mutex_t write_lock;
+    bm_handle_changes changes;
+    bm_doc_recipe recipe;
+    bm_backend *backend;
+};
 
 static const bm_index_options index_defaults = {.resources = BM_RESOURCE_DEFAULTS};
 
@@ -116,7 +172,7 @@ static bm_status refresh(bm_index *index, bm_error *err)
     return status;
 }
 
-bm_status bm_handle_enter(bm_index *index, bm_handle_view **out, bm_error *err)
+static bm_status enter_view(bm_index *index, bm_handle_view **out, bm_error *err)
 {
     pthread_mutex_lock(&index->lock);
     bm_status status = BM_OK;
@@ -128,14 +184,14 @@ out:
     return status;
 }
 
-void bm_handle_leave(bm_index *index, bm_handle_view *view)
+static void leave_view(bm_index *index, bm_handle_view *view)
 {
     pthread_mutex_lock(&index->lock);
     leave(view);
     pthread_mutex_unlock(&index->lock);
 }
 
-bm_status bm_handle_show_commit(bm_index *index, bm_error *err)
+static bm_status show_commit(bm_index *index, bm_error *err)
 {
     pthread_mutex_lock(&index->lock);
     bm_status status = show(index, index->newest->from, err);
@@ -152,7 +208,7 @@ static void worker_free(bm_handle_worker *worker)
     bm_free(worker);
 }
 
-bm_handle_worker *bm_handle_worker_take(bm_index *index, bm_error *err)
+static bm_handle_worker *worker_take(bm_index *index, bm_error *err)
 {
     pthread_mutex_lock(&index->lock);
     bm_handle_worker *worker = index->idle;
@@ -171,7 +227,7 @@ bm_handle_worker *bm_handle_worker_take(bm_index *index, bm_error *err)
     return worker;
 }
 
-void bm_handle_worker_give(bm_index *index, bm_handle_worker *worker)
+static void worker_give(bm_index *index, bm_handle_worker *worker)
 {
     bm_doc_signer_clear(&worker->signer);
     pthread_mutex_lock(&index->lock);
@@ -182,8 +238,8 @@ void bm_handle_worker_give(bm_index *index, bm_handle_worker *worker)
 
 /* --- documents --- */
 
-bm_status bm_handle_check_documents(const bm_index *index, const bm_documents *documents,
-                                    bm_documents *out, bm_error *err)
+static bm_status check_documents(const bm_index *index, const bm_documents *documents,
+                                 bm_documents *out, bm_error *err)
 {
     uint64_t work;
     BM_TRY(bm_documents_take(documents, out, &work, err));
@@ -304,9 +360,9 @@ bm_status bm_index_stats(bm_index *index, bm_index_statistics *out, bm_error *er
         return bm_fail_field(err, "index", "no index given");
     BM_TRY(out == NULL ? bm_fail_field(err, "out", "no place for the facts given")
                        : bm_sized_check(out, type, err));
-    BM_TRY(bm_handle_enter(index, &view, err));
+    BM_TRY(enter_view(index, &view, err));
     const bm_store_counts counts = bm_store_view_counts(view->view);
-    bm_handle_leave(index, view);
+    leave_view(index, view);
     const bm_settings *s = &index->settings;
     const bm_index_statistics facts = {.store = s->index.store,
                                        .text = bm_stop_words_shown(&s->text),
@@ -320,6 +376,140 @@ bm_status bm_index_stats(bm_index *index, bm_index_statistics *out, bm_error *er
                                        .file_bytes = counts.file_bytes,
                                        .free_bytes = counts.free_bytes};
     return bm_sized_write(&facts, type, out, err);
+}
+
+/* handle_sign -- documents of a call, signed.
+ *
+ * What is little is done by the thread of the call, with one signer. Else the threads of the pool
+ * share the documents, each with a signer of its own: sets stay where they were made, keys and
+ * words are copied to their documents' places. */
+
+#define LITTLE (UINT64_C(256) << 10) /* work, as bm_document_work counts it */
+#define GRAIN  16u                   /* documents that a thread takes at a time */
+
+/* Documents of a chunk, signed; valid until it is left. */
+typedef struct bm_handle_signed {
+    size_t n;
+    const uint64_t **sets;
+    uint32_t *n_shingles, *words; /* words NULL: not kept */
+    uint64_t *keys;
+    bm_hash128 *content;
+    bm_pool *pool; /* held; NULL: this thread alone */
+    bm_handle_worker **workers;
+    uint32_t n_workers;
+} bm_handle_signed;
+
+typedef struct sign_job {
+    const bm_documents *docs;
+    size_t begin;
+    bm_handle_signed *out;
+    atomic_size_t next;
+} sign_job;
+
+static bm_status add(const sign_job *job, bm_handle_worker *worker, size_t i, bm_error *err)
+{
+    bm_doc_signer *signer = &worker->signer;
+    const size_t n = signer->batch.n_docs;
+    BM_TRY(bm_grow_array(&worker->docs, &worker->cap_docs, n + 1, err));
+    worker->docs[n] = (uint32_t)i;
+    return bm_doc_hasher_add(&signer->hasher, job->docs, job->begin + i, &signer->batch, err);
+}
+
+static bm_status sign_some(void *ctx, uint32_t thread, bm_error *err)
+{
+    sign_job *job = ctx;
+    bm_handle_signed *out = job->out;
+    bm_handle_worker *worker = out->workers[thread];
+    bm_doc_signer *signer = &worker->signer;
+    size_t begin;
+    while ((begin = atomic_fetch_add(&job->next, GRAIN)) < out->n) {
+        for (size_t i = begin; i < begin + GRAIN && i < out->n; i++)
+            BM_TRY(add(job, worker, i, err));
+    }
+    BM_TRY(bm_doc_signer_sign(signer, err));
+    for (size_t k = 0; k < signer->batch.n_docs; k++) {
+        const size_t i = worker->docs[k];
+        out->sets[i] = signer->sets[k];
+        out->n_shingles[i] = signer->n_shingles[k];
+        out->content[i] = signer->batch.content[k];
+        memcpy(out->keys + i * signer->bands, signer->keys + k * signer->bands,
+               signer->bands * sizeof *out->keys);
+        if (out->words != NULL)
+            memcpy(out->words + i * signer->row_uints, signer->words + k * signer->row_uints,
+                   signer->row_uints * sizeof *out->words);
+    }
+    return BM_OK;
+}
+
+static bm_status make_room(bm_index *index, bm_handle_signed *out, bm_error *err)
+{
+    const bm_doc_recipe *recipe = &index->recipe;
+    const size_t n = out->n, a_doc = sizeof *out->sets + sizeof *out->n_shingles +
+                                     sizeof *out->content + recipe->bands * sizeof *out->keys;
+    out->sets = bm_alloc(n, sizeof *out->sets);
+    out->n_shingles = bm_alloc(n, sizeof *out->n_shingles);
+    out->content = bm_alloc(n, sizeof *out->content);
+    out->keys = bm_alloc(n, recipe->bands * sizeof *out->keys);
+    if (recipe->words)
+        out->words =
+            bm_alloc(n, bm_scheme_row_uints(recipe->sketch->scheme, recipe->sketch->perms) *
+                            sizeof *out->words);
+    out->workers = bm_alloc_zero(out->n_workers, sizeof(bm_handle_worker *));
+    if (out->sets == NULL || out->n_shingles == NULL || out->content == NULL || out->keys == NULL ||
+        out->workers == NULL || (recipe->words && out->words == NULL))
+        return bm_fail_nomem(err, n * a_doc);
+    for (uint32_t i = 0; i < out->n_workers; i++)
+        if ((out->workers[i] = worker_take(index, err)) == NULL)
+            return err != NULL ? err->status : BM_ERR_NOMEM;
+    return BM_OK;
+}
+
+/* The pool, where nobody has it; it is started when it is wanted first. */
+static bm_pool *take_pool(bm_index *index)
+{
+    if (index->settings.threads < 2 || pthread_mutex_trylock(&index->pool_lock) != 0)
+        return NULL;
+    if (index->pool == NULL && bm_pool_open(index->settings.threads, &index->pool, NULL) != BM_OK)
+        pthread_mutex_unlock(&index->pool_lock);
+    return index->pool;
+}
+
+static void leave_signed(bm_index *index, bm_handle_signed *chunk)
+{
+    for (uint32_t i = 0; chunk->workers != NULL && i < chunk->n_workers; i++)
+        if (chunk->workers[i] != NULL)
+            worker_give(index, chunk->workers[i]);
+    if (chunk->pool != NULL)
+        pthread_mutex_unlock(&index->pool_lock);
+    bm_free(chunk->workers);
+    bm_free(chunk->sets);
+    bm_free(chunk->n_shingles);
+    bm_free(chunk->content);
+    bm_free(chunk->keys);
+    bm_free(chunk->words);
+    *chunk = (bm_handle_signed){0};
+}
+
+static bm_status sign(bm_index *index, const bm_documents *documents, const size_t range[2],
+                      bm_handle_signed *out, bm_error *err)
+{
+    sign_job job = {.docs = documents, .begin = range[0], .out = out};
+    uint64_t work = 0;
+    *out = (bm_handle_signed){.n = range[1] - range[0], .n_workers = 1};
+    for (size_t i = range[0]; i < range[1]; i++)
+        work += bm_document_work(documents, i);
+    if (work > LITTLE && out->n > 1)
+        out->pool = take_pool(index);
+    if (out->pool != NULL)
+        out->n_workers = bm_pool_size(out->pool);
+    bm_status status = BM_OK;
+    BM_TRY_OUT(make_room(index, out, err));
+    status =
+        out->pool != NULL ? bm_pool_run(out->pool, sign_some, &job, err) : sign_some(&job, 0, err);
+out:
+    if (status != BM_OK)
+        leave_signed(index, out);
+    return status;
 }
 
 /* handle_query -- documents of a call against the newest view; what is found belongs to the
@@ -413,7 +603,7 @@ static bm_status query_chunk(asked *a, size_t begin, size_t end, bm_error *err)
 {
     bm_handle_signed chunk;
     BM_TRY(bm_check_cancelled(&a->index->settings.callbacks, err));
-    BM_TRY(bm_handle_sign(a->index, &a->docs, (const size_t[]){begin, end}, &chunk, err));
+    BM_TRY(sign(a->index, &a->docs, (const size_t[]){begin, end}, &chunk, err));
     const bm_search_batch batch = {.n = chunk.n,
                                    .keys = chunk.keys,
                                    .n_shingles = chunk.n_shingles,
@@ -422,7 +612,7 @@ static bm_status query_chunk(asked *a, size_t begin, size_t end, bm_error *err)
                                    .ids = a->options.ids != NULL ? a->options.ids + begin : NULL};
     a->search.pool = chunk.pool;
     bm_status status = bm_search_run(&a->search, &batch, &a->found, err);
-    bm_handle_signed_leave(a->index, &chunk);
+    leave_signed(a->index, &chunk);
     return status == BM_OK ? take_answers(a->matches, a->search.view, &a->found, begin, err)
                            : status;
 }
@@ -435,7 +625,7 @@ static bm_status query(asked *a, bm_error *err)
     a->matches->n_docs = n;
     BM_TRY(bm_new(&a->matches->offsets, n + 1, err));
     a->matches->offsets[0] = 0;
-    BM_TRY(bm_handle_enter(a->index, &view, err));
+    BM_TRY(enter_view(a->index, &view, err));
     a->search = (bm_search_cfg){
         .word_bytes = bm_scheme_word_bytes(a->index->settings.sketch.scheme),
         .view = view->view,
@@ -452,7 +642,7 @@ static bm_status query(asked *a, bm_error *err)
     for (size_t i = 0; i < n; i += CHUNK)
         BM_TRY_OUT(query_chunk(a, i, n - i < CHUNK ? n : i + CHUNK, err));
 out:
-    bm_handle_leave(a->index, view);
+    leave_view(a->index, view);
     bm_search_result_reset(&a->found);
     return status;
 }
@@ -481,7 +671,7 @@ bm_status bm_index_query(bm_index *index, const bm_match_options *options,
         return bm_fail_field(err, "index", "no index given");
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the matches given");
-    BM_TRY(bm_handle_check_documents(index, documents, &a.docs, err));
+    BM_TRY(check_documents(index, documents, &a.docs, err));
     BM_TRY(query_take_options(&a, options, err));
     BM_TRY(bm_new_zero(&a.matches, 1, err));
     bm_status status = BM_OK;
@@ -493,133 +683,6 @@ out:
         *err = why;
     bm_matches_free(a.matches);
     return status;
-}
-
-/* handle_sign -- documents of a call, signed.
- *
- * What is little is done by the thread of the call, with one signer. Else the threads of the
- * pool share the
- * documents, each with a signer of its own: sets stay where they were made, keys and words are
- * copied to
- * their documents' places. */
-
-#define LITTLE (UINT64_C(256) << 10) /* work, as bm_document_work counts it */
-#define GRAIN  16u                   /* documents that a thread takes at a time */
-
-typedef struct sign_job {
-    const bm_documents *docs;
-    size_t begin;
-    bm_handle_signed *out;
-    atomic_size_t next;
-} sign_job;
-
-static bm_status add(const sign_job *job, bm_handle_worker *worker, size_t i, bm_error *err)
-{
-    const bm_documents *docs = job->docs;
-    const size_t doc = job->begin + i, n = worker->signer.batch.n_docs;
-    BM_TRY(bm_grow_array(&worker->docs, &worker->cap_docs, n + 1, err));
-    worker->docs[n] = (uint32_t)i;
-    if (docs->texts != NULL)
-        return bm_doc_signer_add(&worker->signer, docs->texts[doc], err);
-    return bm_doc_signer_add_hashes(&worker->signer, docs->hashes + docs->offsets[doc],
-                                    (size_t)(docs->offsets[doc + 1] - docs->offsets[doc]), err);
-}
-
-static bm_status sign_some(void *ctx, uint32_t thread, bm_error *err)
-{
-    sign_job *job = ctx;
-    bm_handle_signed *out = job->out;
-    bm_handle_worker *worker = out->workers[thread];
-    bm_doc_signer *signer = &worker->signer;
-    size_t begin;
-    while ((begin = atomic_fetch_add(&job->next, GRAIN)) < out->n) {
-        for (size_t i = begin; i < begin + GRAIN && i < out->n; i++)
-            BM_TRY(add(job, worker, i, err));
-    }
-    BM_TRY(bm_doc_signer_sign(signer, err));
-    for (size_t k = 0; k < signer->batch.n_docs; k++) {
-        const size_t i = worker->docs[k];
-        out->sets[i] = signer->sets[k];
-        out->n_shingles[i] = signer->n_shingles[k];
-        out->content[i] = signer->batch.content[k];
-        memcpy(out->keys + i * signer->bands, signer->keys + k * signer->bands,
-               signer->bands * sizeof *out->keys);
-        if (out->words != NULL)
-            memcpy(out->words + i * signer->row_uints, signer->words + k * signer->row_uints,
-                   signer->row_uints * sizeof *out->words);
-    }
-    return BM_OK;
-}
-
-static bm_status make_room(bm_index *index, bm_handle_signed *out, bm_error *err)
-{
-    const bm_doc_recipe *recipe = &index->recipe;
-    const size_t n = out->n, a_doc = sizeof *out->sets + sizeof *out->n_shingles +
-                                     sizeof *out->content + recipe->bands * sizeof *out->keys;
-    out->sets = bm_alloc(n, sizeof *out->sets);
-    out->n_shingles = bm_alloc(n, sizeof *out->n_shingles);
-    out->content = bm_alloc(n, sizeof *out->content);
-    out->keys = bm_alloc(n, recipe->bands * sizeof *out->keys);
-    if (recipe->words)
-        out->words =
-            bm_alloc(n, bm_scheme_row_uints(recipe->sketch->scheme, recipe->sketch->perms) *
-                            sizeof *out->words);
-    out->workers = bm_alloc_zero(out->n_workers, sizeof(bm_handle_worker *));
-    if (out->sets == NULL || out->n_shingles == NULL || out->content == NULL || out->keys == NULL ||
-        out->workers == NULL || (recipe->words && out->words == NULL))
-        return bm_fail_nomem(err, n * a_doc);
-    for (uint32_t i = 0; i < out->n_workers; i++)
-        if ((out->workers[i] = bm_handle_worker_take(index, err)) == NULL)
-            return err != NULL ? err->status : BM_ERR_NOMEM;
-    return BM_OK;
-}
-
-/* The pool, where nobody has it; it is started when it is wanted first. */
-static bm_pool *take_pool(bm_index *index)
-{
-    if (index->settings.threads < 2 || pthread_mutex_trylock(&index->pool_lock) != 0)
-        return NULL;
-    if (index->pool == NULL && bm_pool_open(index->settings.threads, &index->pool, NULL) != BM_OK)
-        pthread_mutex_unlock(&index->pool_lock);
-    return index->pool;
-}
-
-bm_status bm_handle_sign(bm_index *index, const bm_documents *documents, const size_t range[2],
-                         bm_handle_signed *out, bm_error *err)
-{
-    sign_job job = {.docs = documents, .begin = range[0], .out = out};
-    uint64_t work = 0;
-    *out = (bm_handle_signed){.n = range[1] - range[0], .n_workers = 1};
-    for (size_t i = range[0]; i < range[1]; i++)
-        work += bm_document_work(documents, i);
-    if (work > LITTLE && out->n > 1)
-        out->pool = take_pool(index);
-    if (out->pool != NULL)
-        out->n_workers = bm_pool_size(out->pool);
-    bm_status status = BM_OK;
-    BM_TRY_OUT(make_room(index, out, err));
-    status =
-        out->pool != NULL ? bm_pool_run(out->pool, sign_some, &job, err) : sign_some(&job, 0, err);
-out:
-    if (status != BM_OK)
-        bm_handle_signed_leave(index, out);
-    return status;
-}
-
-void bm_handle_signed_leave(bm_index *index, bm_handle_signed *chunk)
-{
-    for (uint32_t i = 0; chunk->workers != NULL && i < chunk->n_workers; i++)
-        if (chunk->workers[i] != NULL)
-            bm_handle_worker_give(index, chunk->workers[i]);
-    if (chunk->pool != NULL)
-        pthread_mutex_unlock(&index->pool_lock);
-    bm_free(chunk->workers);
-    bm_free(chunk->sets);
-    bm_free(chunk->n_shingles);
-    bm_free(chunk->content);
-    bm_free(chunk->keys);
-    bm_free(chunk->words);
-    *chunk = (bm_handle_signed){0};
 }
 
 /* handle_write -- add, remove, commit: one at a time.
@@ -761,9 +824,9 @@ static bm_status write_add(bm_index *index, const bm_str *ids, const bm_document
     BM_TRY(check_works(index, err));
     BM_TRY(bm_check_cancelled(&index->settings.callbacks, err));
     BM_TRY(check_new(index, ids, docs->n_docs, err));
-    BM_TRY(bm_handle_sign(index, docs, (const size_t[]){0, docs->n_docs}, &chunk, err));
+    BM_TRY(sign(index, docs, (const size_t[]){0, docs->n_docs}, &chunk, err));
     bm_status status = store_chunk(index, ids, docs, &chunk, err);
-    bm_handle_signed_leave(index, &chunk);
+    leave_signed(index, &chunk);
     return status;
 }
 
@@ -774,7 +837,7 @@ bm_status bm_index_add(bm_index *index, const bm_str *ids, const bm_documents *d
     bm_error why = {0};
     bm_status status = check_writes(index, &why);
     if (status == BM_OK)
-        status = bm_handle_check_documents(index, documents, &docs, &why);
+        status = check_documents(index, documents, &docs, &why);
     if (status == BM_OK)
         status = check_ids(ids, docs.n_docs, true, &why);
     if (status == BM_OK && docs.n_docs > 0) {
@@ -843,7 +906,7 @@ static bm_status commit(bm_index *index, bm_error *err)
     BM_TRY(check_works(index, err));
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_store_commit(index->newest->from->store, err));
-    status = bm_handle_show_commit(index, err);
+    status = show_commit(index, err);
 out:
     if (status != BM_OK) {
         changes->failed = true;

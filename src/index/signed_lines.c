@@ -50,9 +50,12 @@ static bm_status refuse(bm_job_context *job, const bm_record *record, bm_error *
 
 static bm_status hash(bm_signed_lines *lines, const bm_record *record, bm_error *err)
 {
-    bm_doc_signer_limit(&lines->signer, bm_record_budget_left(&lines->budget, record->raw.len));
-    bm_status status = bm_doc_signer_add(&lines->signer, record->text, err);
-    const uint64_t needed = bm_doc_signer_needed(&lines->signer);
+    const bm_documents docs = bm_documents_of_texts(&record->text, 1);
+    bm_doc_signer *signer = &lines->signer;
+    bm_shingler *shingler = signer->hasher.shingler;
+    bm_shingler_limit(shingler, bm_record_budget_left(&lines->budget, record->raw.len));
+    bm_status status = bm_doc_hasher_add(&signer->hasher, &docs, 0, &signer->batch, err);
+    const uint64_t needed = bm_shingler_needed(shingler);
     const bm_long_record refused = {.file = "-", .line = record->line, .bytes = record->raw.len};
     return status == BM_ERR_NOMEM && needed > 0
                ? bm_record_budget_refuse(&lines->budget, &refused, needed, err)

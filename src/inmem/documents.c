@@ -179,31 +179,49 @@ bool bm_doc_ranges_take(bm_doc_ranges *ranges, size_t *begin, size_t *end)
     return taken;
 }
 
+bool bm_doc_ranges_next(bm_doc_ranges *ranges, uint32_t thread, size_t range[2], bm_status *status,
+                        bm_error *err)
+{
+    atomic_fetch_add(&ranges->n_done, range[1] - range[0]);
+    if (thread == 0 && ranges->meter != NULL && *status == BM_OK &&
+        !atomic_load(&ranges->stopped)) {
+        const size_t n_done = atomic_load(&ranges->n_done);
+        bm_meter_progress(ranges->meter, n_done, ranges->docs->n_docs, n_done);
+        *status = bm_meter_check(ranges->meter, err);
+    }
+    if (*status != BM_OK)
+        atomic_store(&ranges->stopped, true);
+    return !atomic_load(&ranges->stopped) && bm_doc_ranges_take(ranges, &range[0], &range[1]);
+}
+
 void bm_doc_ranges_end(bm_doc_ranges *ranges)
 {
     pthread_mutex_destroy(&ranges->lock);
 }
 
-/* text_hasher -- only a text that is not valid UTF-8 is copied. */
+/* doc_hasher -- only a text that is not valid UTF-8 is copied. */
 
 #define KEEP ((size_t)4 << 20) /* bytes kept between documents */
 
-bm_status bm_text_hasher_init(bm_text_hasher *hasher, const bm_text_options *options,
-                              const char *cpu, bm_error *err)
+bm_status bm_doc_hasher_init(bm_doc_hasher *hasher, const bm_text_options *options, const char *cpu,
+                             bm_error *err)
 {
-    *hasher = (bm_text_hasher){0};
+    *hasher = (bm_doc_hasher){.sets = {.bag = options->bag}};
+    BM_TRY(bm_isa_choose(cpu, &hasher->sets.isa, err));
     return bm_shingler_open(options, cpu, &hasher->shingler, err);
 }
 
-void bm_text_hasher_reset(bm_text_hasher *hasher)
+void bm_doc_hasher_reset(bm_doc_hasher *hasher)
 {
     bm_shingler_close(hasher->shingler);
     bm_buf_reset(&hasher->repaired);
-    *hasher = (bm_text_hasher){0};
+    bm_set_shingler_reset(&hasher->sets);
+    bm_free(hasher->wide);
+    *hasher = (bm_doc_hasher){0};
 }
 
-bm_status bm_text_hasher_add(bm_text_hasher *hasher, bm_str text, bm_shingle_batch *batch,
-                             bm_error *err)
+static bm_status add_text(bm_doc_hasher *hasher, bm_str text, bm_shingle_batch *batch,
+                          bm_error *err)
 {
     bm_buf *repaired = &hasher->repaired;
     uint64_t n_replaced = 0;
@@ -220,6 +238,20 @@ out:
     if (repaired->cap > KEEP)
         bm_buf_reset(repaired);
     return status;
+}
+
+bm_status bm_doc_hasher_add(bm_doc_hasher *hasher, const bm_documents *docs, size_t doc,
+                            bm_shingle_batch *batch, bm_error *err)
+{
+    if (docs->texts != NULL)
+        return add_text(hasher, docs->texts[doc], batch, err);
+    const size_t begin = (size_t)docs->offsets[doc], n = (size_t)docs->offsets[doc + 1] - begin;
+    if (docs->hashes != NULL)
+        return bm_shingle_set_add(&hasher->sets, docs->hashes + begin, n, batch, err);
+    BM_TRY(bm_grow_array(&hasher->wide, &hasher->cap_wide, n, err));
+    for (size_t i = 0; i < n; i++)
+        hasher->wide[i] = docs->hashes32[begin + i];
+    return bm_shingle_set_add(&hasher->sets, hasher->wide, n, batch, err);
 }
 
 /* doc_signer -- add, sign, read; clear and begin anew.
@@ -249,16 +281,13 @@ bm_status bm_doc_signer_init(bm_doc_signer *signer, const bm_doc_recipe *recipe,
         .backend = backend,
         .bands = recipe->bands,
         .row_uints = bm_scheme_row_uints(recipe->sketch->scheme, recipe->sketch->perms),
-        .wants_words = recipe->words,
-        .sets_given = {.bag = recipe->text->bag}};
-    BM_TRY(bm_isa_choose(recipe->cpu, &signer->sets_given.isa, err));
-    return bm_text_hasher_init(&signer->hasher, recipe->text, recipe->cpu, err);
+        .wants_words = recipe->words};
+    return bm_doc_hasher_init(&signer->hasher, recipe->text, recipe->cpu, err);
 }
 
 void bm_doc_signer_reset(bm_doc_signer *signer)
 {
-    bm_text_hasher_reset(&signer->hasher);
-    bm_set_shingler_reset(&signer->sets_given);
+    bm_doc_hasher_reset(&signer->hasher);
     bm_shingle_batch_reset(&signer->batch);
     bm_free(signer->scratch);
     bm_free(signer->sets);
@@ -274,27 +303,6 @@ void bm_doc_signer_clear(bm_doc_signer *signer)
         bm_shingle_batch_reset(&signer->batch);
     else
         bm_shingle_batch_clear(&signer->batch);
-}
-
-void bm_doc_signer_limit(bm_doc_signer *signer, uint64_t bytes)
-{
-    bm_shingler_limit(signer->hasher.shingler, bytes);
-}
-
-uint64_t bm_doc_signer_needed(const bm_doc_signer *signer)
-{
-    return bm_shingler_needed(signer->hasher.shingler);
-}
-
-bm_status bm_doc_signer_add(bm_doc_signer *signer, bm_str text, bm_error *err)
-{
-    return bm_text_hasher_add(&signer->hasher, text, &signer->batch, err);
-}
-
-bm_status bm_doc_signer_add_hashes(bm_doc_signer *signer, const uint64_t *hashes, size_t n,
-                                   bm_error *err)
-{
-    return bm_shingle_set_add(&signer->sets_given, hashes, n, &signer->batch, err);
 }
 
 static bm_status make_room(bm_doc_signer *s, bm_error *err)

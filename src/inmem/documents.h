@@ -13,10 +13,12 @@
 #define BM_INMEM_DOCUMENTS_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include <bandmill/sketch.h>
 
 #include "base/memory.h"
+#include "base/meter.h"
 #include "model/backend.h"
 #include "text/set_shingler.h"
 #include "text/shingler.h"
@@ -54,6 +56,9 @@ typedef struct bm_doc_ranges {
     size_t next, next_long;
     bool any_long;
     pthread_mutex_t lock;
+    bm_meter *meter; /* told how far the call is, and asked whether it goes on; NULL: neither */
+    atomic_size_t n_done;
+    atomic_bool stopped; /* a thread has failed */
 } bm_doc_ranges;
 
 typedef struct bm_range_size {
@@ -65,28 +70,34 @@ void bm_doc_ranges_begin(bm_doc_ranges *ranges, const bm_documents *docs, uint64
                          const bm_range_size *size);
 /* The next range; false: there are no more. */
 bool bm_doc_ranges_take(bm_doc_ranges *ranges, size_t *begin, size_t *end);
+/* The same for one of the threads of a call. `range` is what it was given before (0, 0 at first),
+ * and *status how that went: after a failure of one thread no thread gets more. Thread 0 is the
+ * caller's, which alone asks the meter: then it is *status that says to stop. */
+bool bm_doc_ranges_next(bm_doc_ranges *ranges, uint32_t thread, size_t range[2], bm_status *status,
+                        bm_error *err);
 void bm_doc_ranges_end(bm_doc_ranges *ranges);
 
-/* text_hasher -- a thread's way from a text to shingle hashes: repair where it is not UTF-8, then
- * the shingler. One thread at a time. */
+/* doc_hasher -- a thread's way from a document of a call to shingle hashes. A text is repaired where
+ * it is not UTF-8, and cut; of hashes repeats are dropped, or made elements of a bag. One thread at
+ * a time. */
 
-typedef struct bm_text_hasher {
+typedef struct bm_doc_hasher {
     bm_shingler *shingler;
     bm_buf repaired;
-} bm_text_hasher; /* {0} is good for reset */
+    bm_set_shingler sets;
+    uint64_t *wide; /* hashes of 32 bits */
+    size_t cap_wide;
+} bm_doc_hasher; /* {0} is good for reset */
 
-bm_status bm_text_hasher_init(bm_text_hasher *hasher, const bm_text_options *options,
-                              const char *cpu, bm_error *err);
-void bm_text_hasher_reset(bm_text_hasher *hasher);
-/* Append one document to `batch`. */
-bm_status bm_text_hasher_add(bm_text_hasher *hasher, bm_str text, bm_shingle_batch *batch,
+bm_status bm_doc_hasher_init(bm_doc_hasher *hasher, const bm_text_options *options, const char *cpu,
                              bm_error *err);
+void bm_doc_hasher_reset(bm_doc_hasher *hasher);
+/* Append document number `doc` to `batch`. */
+bm_status bm_doc_hasher_add(bm_doc_hasher *hasher, const bm_documents *docs, size_t doc,
+                            bm_shingle_batch *batch, bm_error *err);
 
-/* doc_signer -- one thread's way from texts, or hashes made elsewhere, to what is compared:
- * sorted sets,
- * band keys, words. For a few documents at a time, where to wake other threads would cost more
- * than
- * the work.
+/* doc_signer -- one thread's way from documents to what is compared: sorted sets, band keys, words.
+ * For a few documents at a time, where to wake other threads would cost more than the work.
  *
  * Signed by the native CPU with a backend that any number of signers share. */
 
@@ -106,9 +117,8 @@ typedef struct bm_doc_signer {
     bm_backend *backend;       /* borrowed */
     uint32_t bands, row_uints; /* of the words of a document */
     bool wants_words;
-    bm_text_hasher hasher;
-    bm_set_shingler sets_given;
-    bm_shingle_batch batch; /* of the documents added */
+    bm_doc_hasher hasher; /* documents are added by it, to ... */
+    bm_shingle_batch batch;
     uint64_t *scratch;
     size_t cap_scratch;
     /* filled by sign, of batch.n_docs documents */
@@ -124,15 +134,6 @@ bm_status bm_doc_signer_init(bm_doc_signer *signer, const bm_doc_recipe *recipe,
 void bm_doc_signer_reset(bm_doc_signer *signer);
 /* No documents, in the same memory, or in none where it was much. */
 void bm_doc_signer_clear(bm_doc_signer *signer);
-/* From now on a text takes so many bytes at most while it is cut; 0: any number. One that needs
- * more is BM_ERR_NOMEM, and bm_doc_signer_needed says how many would do; 0: that was not the
- * reason. */
-void bm_doc_signer_limit(bm_doc_signer *signer, uint64_t bytes);
-uint64_t bm_doc_signer_needed(const bm_doc_signer *signer);
-/* Append a document: a text, or n hashes in order, repeats and all. */
-bm_status bm_doc_signer_add(bm_doc_signer *signer, bm_str text, bm_error *err);
-bm_status bm_doc_signer_add_hashes(bm_doc_signer *signer, const uint64_t *hashes, size_t n,
-                                   bm_error *err);
 /* Sign what was added since clear; content hashes are in batch.content. */
 bm_status bm_doc_signer_sign(bm_doc_signer *signer, bm_error *err);
 

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/meter.h"
 #include "base/sized_struct.h"
 #include "base/system.h"
 #include "base/threads.h"
@@ -164,6 +165,24 @@ out:
 #define RANGE_WORK (UINT64_C(512) << 10)
 #define LEAST_WORK (UINT64_C(16) << 10)
 
+struct bm_hash_sets {
+    size_t n_docs;
+    uint64_t *offsets; /* n_docs + 1 */
+    uint64_t *hashes;  /* offsets[n_docs] */
+    uint64_t *content; /* n_docs * 2, lo and hi; NULL: not wanted */
+};
+
+typedef struct hash_sets_job {
+    const bm_documents *docs; /* texts, taken as in documents.h */
+    uint64_t work;            /* of all */
+    const bm_text_options *text;
+    const char *cpu;
+    bool sorted, content;
+    uint64_t memory; /* of the result; 0: no bound */
+    bm_pool *pool;
+    bm_meter *meter; /* asked on the caller's thread */
+} hash_sets_job;
+
 typedef struct chunk {
     size_t first; /* document */
     size_t n_hashes;
@@ -171,18 +190,16 @@ typedef struct chunk {
 } chunk;
 
 typedef struct maker {
-    const bm_hash_sets_job *job;
+    const hash_sets_job *job;
     bm_hash_sets *out; /* offsets[i + 1]: size of document i, until they are summed up */
     bm_doc_ranges ranges;
-    atomic_bool stopped;
-    atomic_size_t n_done;
     pthread_mutex_t lock; /* of the chunks */
     chunk *chunks;
     size_t n_chunks, cap_chunks;
     uint64_t n_hashes;
 } maker;
 
-void bm_hash_sets_reset(bm_hash_sets *sets)
+static void sets_reset(bm_hash_sets *sets)
 {
     bm_free(sets->offsets);
     bm_free(sets->hashes);
@@ -227,12 +244,12 @@ out:
     return status;
 }
 
-static bm_status make_chunk(maker *m, bm_text_hasher *hasher, bm_shingle_batch *batch,
+static bm_status make_chunk(maker *m, bm_doc_hasher *hasher, bm_shingle_batch *batch,
                             const size_t range[2], bm_error *err)
 {
     bm_shingle_batch_clear(batch);
     for (size_t doc = range[0]; doc < range[1]; doc++) {
-        BM_TRY(bm_text_hasher_add(hasher, m->job->docs->texts[doc], batch, err));
+        BM_TRY(bm_doc_hasher_add(hasher, m->job->docs, doc, batch, err));
         m->out->offsets[doc + 1] = bm_shingle_batch_last(batch);
     }
     for (size_t i = 0; m->out->content != NULL && i < batch->n_docs; i++) {
@@ -254,25 +271,14 @@ static bm_status make_chunk(maker *m, bm_text_hasher *hasher, bm_shingle_batch *
 static bm_status make_chunks(void *ctx, uint32_t thread, bm_error *err)
 {
     maker *m = ctx;
-    bm_text_hasher hasher;
+    bm_doc_hasher hasher;
     bm_shingle_batch batch = {0};
-    size_t range[2];
-    bm_status status = bm_text_hasher_init(&hasher, m->job->text, m->job->cpu, err);
-    while (status == BM_OK && !atomic_load(&m->stopped)) {
-        if (thread == 0) {
-            size_t n_done = atomic_load(&m->n_done);
-            bm_meter_progress(m->job->meter, n_done, m->job->docs->n_docs, n_done);
-            status = bm_meter_check(m->job->meter, err);
-        }
-        if (status != BM_OK || !bm_doc_ranges_take(&m->ranges, &range[0], &range[1]))
-            break;
+    size_t range[2] = {0, 0};
+    bm_status status = bm_doc_hasher_init(&hasher, m->job->text, m->job->cpu, err);
+    while (bm_doc_ranges_next(&m->ranges, thread, range, &status, err))
         status = make_chunk(m, &hasher, &batch, range, err);
-        atomic_fetch_add(&m->n_done, range[1] - range[0]);
-    }
-    if (status != BM_OK)
-        atomic_store(&m->stopped, true);
     bm_shingle_batch_reset(&batch);
-    bm_text_hasher_reset(&hasher);
+    bm_doc_hasher_reset(&hasher);
     return status;
 }
 
@@ -301,7 +307,8 @@ static bm_status place(maker *m, bm_error *err)
     return bm_pool_for(m->job->pool, (bm_pool_split){m->n_chunks, 1}, place_chunks, m, err);
 }
 
-bm_status bm_hash_sets_make(const bm_hash_sets_job *job, bm_hash_sets *out, bm_error *err)
+/* BM_ERR_NOMEM, BM_ERR_CANCELLED, and `out` is empty. */
+static bm_status make_hash_sets(const hash_sets_job *job, bm_hash_sets *out, bm_error *err)
 {
     const size_t n = job->docs->n_docs;
     *out = (bm_hash_sets){.n_docs = n};
@@ -309,7 +316,7 @@ bm_status bm_hash_sets_make(const bm_hash_sets_job *job, bm_hash_sets *out, bm_e
     if (job->content)
         out->content = bm_alloc(n, 2 * sizeof *out->content);
     if (out->offsets == NULL || (job->content && out->content == NULL)) {
-        bm_hash_sets_reset(out);
+        sets_reset(out);
         return bm_fail_nomem(err, (n + 1) * 2 * sizeof *out->content);
     }
     out->offsets[0] = 0;
@@ -317,6 +324,7 @@ bm_status bm_hash_sets_make(const bm_hash_sets_job *job, bm_hash_sets *out, bm_e
     bm_range_size size = {bm_pool_size(job->pool), RANGE_WORK, LEAST_WORK};
     pthread_mutex_init(&m.lock, NULL);
     bm_doc_ranges_begin(&m.ranges, job->docs, job->work, &size);
+    m.ranges.meter = job->meter;
     bm_meter_stage(job->meter, "shingle", "documents");
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_pool_run(job->pool, make_chunks, &m, err));
@@ -328,7 +336,7 @@ out:
     bm_doc_ranges_end(&m.ranges);
     pthread_mutex_destroy(&m.lock);
     if (status != BM_OK)
-        bm_hash_sets_reset(out);
+        sets_reset(out);
     return status;
 }
 
@@ -346,19 +354,19 @@ static bm_status shingle(const bm_shingle_options *options, const bm_documents *
                          bm_hash_sets *out, bm_error *err)
 {
     bm_meter meter;
-    bm_hash_sets_job job = {.docs = docs,
-                            .work = work,
-                            .text = &options->text,
-                            .cpu = options->cpu,
-                            .sorted = options->sorted,
-                            .content = true,
-                            .memory = options->resources.memory,
-                            .meter = &meter};
+    hash_sets_job job = {.docs = docs,
+                         .work = work,
+                         .text = &options->text,
+                         .cpu = options->cpu,
+                         .sorted = options->sorted,
+                         .content = true,
+                         .memory = options->resources.memory,
+                         .meter = &meter};
     const uint32_t threads = options->resources.threads;
     bm_meter_init(&meter, &options->callbacks);
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_pool_open(threads != 0 ? threads : bm_cpu_count(), &job.pool, err));
-    status = bm_hash_sets_make(&job, out, err);
+    status = make_hash_sets(&job, out, err);
 out:
     bm_pool_close(job.pool);
     bm_meter_reset(&meter);
@@ -422,7 +430,7 @@ void bm_hash_sets_free(bm_hash_sets *sets)
 {
     if (sets == NULL)
         return;
-    bm_hash_sets_reset(sets);
+    sets_reset(sets);
     bm_free(sets);
 }
 
@@ -434,18 +442,46 @@ void bm_hash_sets_free(bm_hash_sets *sets)
 
 #define DOC_GRAIN 256u /* documents a range */
 
-bm_status bm_finder_reserve(bm_finder *finder, uint64_t bytes, bm_error *err)
+struct bm_pair_set {
+    bm_pair *pairs;
+    size_t n;
+    bm_find_stats stats;
+    bm_band_plan plan;
+};
+
+typedef struct finder {
+    const bm_find_options *options; /* checked, perms and verify settled */
+    bm_documents input;
+    uint64_t work; /* of all documents of it */
+    bm_pool *pool;
+    bm_meter meter;
+    bm_backend *backend;
+    bm_hash_sets sets;     /* the hashes, each document's in ascending order; repeats may follow */
+    const uint64_t **docs; /* into sets.hashes */
+    double *weights;       /* beside sets.hashes; NULL: without */
+    uint32_t *sizes;       /* distinct */
+    uint8_t *skip;         /* no hashes */
+    uint64_t **keys;       /* plan.bands arrays */
+    uint32_t *words;       /* under SIGNATURE: bm_scheme_row_uints a document */
+    uint64_t bytes;        /* of all these */
+    bm_pair *chunk;        /* being verified */
+    size_t cap_pairs;
+    bm_pair_set *out;
+} finder;
+
+/* Before so many bytes are allocated: BM_ERR_NOMEM where `memory` does not allow them. */
+static bm_status reserve(finder *f, uint64_t bytes, bm_error *err)
 {
-    const uint64_t memory = finder->options->resources.memory;
-    finder->bytes += bytes;
-    if (memory != 0 && finder->bytes > memory)
+    const uint64_t memory = f->options->resources.memory;
+    f->bytes += bytes;
+    if (memory != 0 && f->bytes > memory)
         return bm_fail(err, BM_ERR_NOMEM, "%llu bytes are needed (`memory` is %llu)",
-                       (unsigned long long)finder->bytes, (unsigned long long)memory);
+                       (unsigned long long)f->bytes, (unsigned long long)memory);
     return BM_OK;
 }
 
 /* Whether to go on, asked on the caller's thread alone. */
-static bm_status look_up(bm_finder *f, uint32_t thread, size_t n_done, bm_error *err)
+static bm_status look_up(finder *f, uint32_t thread, size_t n_done, bm_error *err)
 {
     if (thread != 0)
         return BM_OK;
@@ -456,7 +492,7 @@ static bm_status look_up(bm_finder *f, uint32_t thread, size_t n_done, bm_error 
 /* --- sets --- */
 
 /* Of hashes that the caller brought: a copy. */
-static void copy_set(bm_finder *f, size_t doc, uint64_t *scratch)
+static void copy_set(finder *f, size_t doc, uint64_t *scratch)
 {
     const uint64_t *offsets = f->sets.offsets;
     size_t n = (size_t)(offsets[doc + 1] - offsets[doc]);
@@ -485,7 +521,7 @@ static int by_hash(const void *x, const void *y)
 }
 
 /* The same with weights: a hash that repeats has its greatest; how many are left. */
-static size_t copy_weighted(bm_finder *f, size_t doc, element *scratch)
+static size_t copy_weighted(finder *f, size_t doc, element *scratch)
 {
     const uint64_t begin = f->sets.offsets[doc];
     const size_t n = (size_t)(f->sets.offsets[doc + 1] - begin);
@@ -504,7 +540,7 @@ static size_t copy_weighted(bm_finder *f, size_t doc, element *scratch)
 }
 
 /* The sorted set of hashes that the caller brought; how many are left. */
-static size_t take_set(bm_finder *f, size_t doc, void *scratch)
+static size_t take_set(finder *f, size_t doc, void *scratch)
 {
     if (f->weights != NULL)
         return copy_weighted(f, doc, scratch);
@@ -515,7 +551,7 @@ static size_t take_set(bm_finder *f, size_t doc, void *scratch)
 
 static bm_status prepare_range(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
 {
-    bm_finder *f = ctx;
+    finder *f = ctx;
     const bool copied = f->input.texts == NULL;
     const uint64_t *offsets = f->sets.offsets;
     size_t longest = 0;
@@ -537,10 +573,10 @@ static bm_status prepare_range(void *ctx, uint32_t thread, size_t begin, size_t 
 }
 
 /* Sets of the input's own offsets. */
-static bm_status copy_offsets(bm_finder *f, bm_error *err)
+static bm_status copy_offsets(finder *f, bm_error *err)
 {
     const size_t n = f->input.n_docs, n_hashes = n == 0 ? 0 : (size_t)f->input.offsets[n];
-    BM_TRY(bm_finder_reserve(f, (n_hashes + n) * sizeof(uint64_t), err));
+    BM_TRY(reserve(f, (n_hashes + n) * sizeof(uint64_t), err));
     f->sets.n_docs = n;
     f->sets.hashes = bm_alloc(n_hashes, sizeof *f->sets.hashes);
     f->sets.offsets = bm_alloc(n + 1, sizeof *f->sets.offsets);
@@ -548,7 +584,7 @@ static bm_status copy_offsets(bm_finder *f, bm_error *err)
         return bm_fail_nomem(err, (n_hashes + n) * sizeof *f->sets.hashes);
     bm_status status = BM_OK;
     if (f->input.weights != NULL) {
-        status = bm_finder_reserve(f, n_hashes * sizeof *f->weights, err);
+        status = reserve(f, n_hashes * sizeof *f->weights, err);
         f->weights = status == BM_OK ? bm_alloc(n_hashes, sizeof *f->weights) : NULL;
         if (f->weights == NULL)
             return status != BM_OK ? status : bm_fail_nomem(err, n_hashes * sizeof *f->weights);
@@ -559,33 +595,32 @@ static bm_status copy_offsets(bm_finder *f, bm_error *err)
     return BM_OK;
 }
 
-static bm_status make_sets(bm_finder *f, bm_error *err)
+static bm_status make_sets(finder *f, bm_error *err)
 {
     if (f->input.texts == NULL)
         return copy_offsets(f, err);
-    bm_hash_sets_job job = {.docs = &f->input,
-                            .work = f->work,
-                            .text = &f->options->text,
-                            .cpu = f->options->cpu,
-                            .sorted = true,
-                            .memory = f->options->resources.memory,
-                            .pool = f->pool,
-                            .meter = &f->meter};
-    BM_TRY(bm_hash_sets_make(&job, &f->sets, err));
+    hash_sets_job job = {.docs = &f->input,
+                         .work = f->work,
+                         .text = &f->options->text,
+                         .cpu = f->options->cpu,
+                         .sorted = true,
+                         .memory = f->options->resources.memory,
+                         .pool = f->pool,
+                         .meter = &f->meter};
+    BM_TRY(make_hash_sets(&job, &f->sets, err));
     const uint64_t n_hashes = f->sets.offsets[f->sets.n_docs];
-    return bm_finder_reserve(f, (n_hashes + f->sets.n_docs) * sizeof(uint64_t), err);
+    return reserve(f, (n_hashes + f->sets.n_docs) * sizeof(uint64_t), err);
 }
 
-bm_status bm_finder_prepare(bm_finder *finder, bm_error *err)
+static bm_status prepare(finder *f, bm_error *err)
 {
-    bm_finder *f = finder;
     const size_t n = f->input.n_docs,
                  row = bm_scheme_row_uints(f->options->sketch.scheme, f->options->sketch.perms) *
                        sizeof *f->words;
     const bool words = f->options->verify == BM_VERIFY_SIGNATURE;
     const size_t a_doc = sizeof *f->docs + sizeof *f->sizes + sizeof *f->skip + (words ? row : 0);
     BM_TRY(make_sets(f, err));
-    BM_TRY(bm_finder_reserve(f, (uint64_t)n * a_doc, err));
+    BM_TRY(reserve(f, (uint64_t)n * a_doc, err));
     f->docs = bm_alloc(n, sizeof *f->docs);
     f->sizes = bm_alloc(n, sizeof *f->sizes);
     f->skip = bm_alloc(n, sizeof *f->skip);
@@ -608,7 +643,7 @@ out:
 
 static bm_status sign_range(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
 {
-    bm_finder *f = ctx;
+    finder *f = ctx;
     const size_t n = end - begin;
     const uint32_t bands = f->out->plan.bands;
     BM_TRY(look_up(f, thread, begin, err));
@@ -635,9 +670,8 @@ out:
     return status;
 }
 
-bm_status bm_finder_sign(bm_finder *finder, bm_error *err)
+static bm_status sign(finder *f, bm_error *err)
 {
-    bm_finder *f = finder;
     const size_t n = f->sets.n_docs;
     const uint32_t bands = f->out->plan.bands, rows = f->out->plan.rows;
     if (bands == 0 && f->words == NULL)
@@ -650,7 +684,7 @@ bm_status bm_finder_sign(bm_finder *finder, bm_error *err)
         .device = "cpu",
         .cpu = f->options->cpu,
         .cache_dir = ""};
-    BM_TRY(bm_finder_reserve(f, (uint64_t)n * bands * sizeof **f->keys, err));
+    BM_TRY(reserve(f, (uint64_t)n * bands * sizeof **f->keys, err));
     BM_TRY(bm_new_zero(&f->keys, bands, err));
     for (uint32_t band = 0; band < bands; band++) {
         BM_TRY(bm_new(&f->keys[band], n, err));
@@ -666,13 +700,13 @@ bm_status bm_finder_sign(bm_finder *finder, bm_error *err)
 #define CHUNK        65536u /* candidates a chunk */
 #define SHARES_A_BIT 1e-300 /* a threshold that any shared hash reaches */
 
-static bm_weighted_set weighted_set(const bm_finder *f, uint32_t doc)
+static bm_weighted_set weighted_set(const finder *f, uint32_t doc)
 {
     return (bm_weighted_set){f->docs[doc], f->weights + (f->docs[doc] - f->sets.hashes),
                              f->sizes[doc]};
 }
 
-static bool comes_with_similarity(const bm_finder *f)
+static bool comes_with_similarity(const finder *f)
 {
     return f->options->verify == BM_VERIFY_EXACT && f->weights == NULL;
 }
@@ -682,7 +716,7 @@ static bm_status verify_range(void *ctx, uint32_t thread, size_t begin, size_t e
 {
     (void)thread;
     (void)err;
-    bm_finder *f = ctx;
+    finder *f = ctx;
     const bm_word_rows rows = bm_scheme_rows(f->options->sketch.scheme, f->options->sketch.perms);
     const double threshold = f->options->bands.threshold;
     for (size_t i = begin; i < end; i++) {
@@ -705,7 +739,7 @@ static bm_status verify_range(void *ctx, uint32_t thread, size_t begin, size_t e
 }
 
 /* Twice the pairs, as they are put in order by copying. */
-static bm_status check_room(const bm_finder *f, bm_error *err)
+static bm_status check_room(const finder *f, bm_error *err)
 {
     const uint64_t max_pairs = f->options->max_pairs, memory = f->options->resources.memory;
     if (max_pairs != 0 && f->out->n > max_pairs)
@@ -718,7 +752,7 @@ static bm_status check_room(const bm_finder *f, bm_error *err)
     return BM_OK;
 }
 
-static bm_status keep(bm_finder *f, const bm_pair *pairs, size_t n, bm_error *err)
+static bm_status keep(finder *f, const bm_pair *pairs, size_t n, bm_error *err)
 {
     bm_pair_set *out = f->out;
     void *kept = out->pairs;
@@ -733,7 +767,7 @@ static bm_status keep(bm_finder *f, const bm_pair *pairs, size_t n, bm_error *er
 
 static bm_status on_candidates(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
 {
-    bm_finder *f = ctx;
+    finder *f = ctx;
     f->chunk = pairs;
     f->out->stats.candidates += n;
     f->out->stats.verified += f->options->verify == BM_VERIFY_NONE ? 0 : n;
@@ -744,11 +778,11 @@ static bm_status on_candidates(void *ctx, bm_pair *pairs, size_t n, bm_error *er
 /* Exact similarities are there already, but for weighted documents, whose pairs share a hash. */
 static bm_status on_all_pairs(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
 {
-    bm_finder *f = ctx;
+    finder *f = ctx;
     return comes_with_similarity(f) ? keep(f, pairs, n, err) : on_candidates(ctx, pairs, n, err);
 }
 
-static bm_status search_all(bm_finder *f, const bm_callbacks *callbacks, bm_error *err)
+static bm_status search_all(finder *f, const bm_callbacks *callbacks, bm_error *err)
 {
     const bool exact = comes_with_similarity(f);
     const uint64_t memory = f->options->resources.memory;
@@ -770,34 +804,33 @@ static bm_status search_all(bm_finder *f, const bm_callbacks *callbacks, bm_erro
     return status;
 }
 
-bm_status bm_finder_search(bm_finder *finder, bm_error *err)
+static bm_status search(finder *f, bm_error *err)
 {
-    bm_callbacks callbacks = bm_meter_callbacks(&finder->meter);
+    bm_callbacks callbacks = bm_meter_callbacks(&f->meter);
     bm_status status;
-    if (finder->options->candidates == BM_CANDIDATES_ALL) {
-        bm_meter_stage(&finder->meter, "compare", "documents");
-        status = search_all(finder, &callbacks, err);
+    if (f->options->candidates == BM_CANDIDATES_ALL) {
+        bm_meter_stage(&f->meter, "compare", "documents");
+        status = search_all(f, &callbacks, err);
     } else {
-        bm_band_keyset keys = {.bands = finder->out->plan.bands,
-                               .n_docs = finder->sets.n_docs,
-                               .keys = (const uint64_t *const *)finder->keys,
-                               .skip = finder->skip};
-        bm_meter_stage(&finder->meter, "bucket", "bands");
+        bm_band_keyset keys = {.bands = f->out->plan.bands,
+                               .n_docs = f->sets.n_docs,
+                               .keys = (const uint64_t *const *)f->keys,
+                               .skip = f->skip};
+        bm_meter_stage(&f->meter, "bucket", "bands");
         status = bm_candidates(&(bm_candidates_job){.keys = &keys,
-                                                    .pool = finder->pool,
+                                                    .pool = f->pool,
                                                     .chunk = CHUNK,
                                                     .fn = on_candidates,
-                                                    .ctx = finder,
+                                                    .ctx = f,
                                                     .callbacks = &callbacks},
                                err);
     }
-    finder->out->stats.edges = finder->out->n;
+    f->out->stats.edges = f->out->n;
     return status;
 }
 
 /* One round of a stable counting sort, by a or by b. begins: n_docs + 1 zeroes. */
-static void order_by(const bm_finder *f, const bm_pair *from, bm_pair *to, bool by_a,
-                     size_t *begins)
+static void order_by(const finder *f, const bm_pair *from, bm_pair *to, bool by_a, size_t *begins)
 {
     for (size_t i = 0; i < f->out->n; i++)
         begins[(size_t)(by_a ? from[i].a : from[i].b) + 1]++;
@@ -808,9 +841,8 @@ static void order_by(const bm_finder *f, const bm_pair *from, bm_pair *to, bool 
 }
 
 /* By a, then b, in O(pairs + documents). */
-bm_status bm_finder_order(bm_finder *finder, bm_error *err)
+static bm_status order(finder *f, bm_error *err)
 {
-    bm_finder *f = finder;
     const size_t n_docs = f->sets.n_docs, n_pairs = f->out->n;
     if (n_pairs < 2)
         return BM_OK;
@@ -910,16 +942,16 @@ static bm_status settle_plan(const bm_find_options *options, bm_band_plan *plan,
 }
 
 /* The steps, with the time that each took. */
-static bm_status find(bm_finder *f, bm_error *err)
+static bm_status find(finder *f, bm_error *err)
 {
     bm_find_stats *stats = &f->out->stats;
     const double begin = bm_clock_seconds();
-    BM_TRY(bm_finder_prepare(f, err));
+    BM_TRY(prepare(f, err));
     const double prepared = bm_clock_seconds();
-    BM_TRY(bm_finder_sign(f, err));
+    BM_TRY(sign(f, err));
     const double has_keys = bm_clock_seconds();
-    BM_TRY(bm_finder_search(f, err));
-    BM_TRY(bm_finder_order(f, err));
+    BM_TRY(search(f, err));
+    BM_TRY(order(f, err));
     const double end = bm_clock_seconds();
     stats->prepare_seconds = prepared - begin;
     stats->sign_seconds = has_keys - prepared;
@@ -928,7 +960,7 @@ static bm_status find(bm_finder *f, bm_error *err)
     return BM_OK;
 }
 
-static void finder_reset(bm_finder *f)
+static void finder_reset(finder *f)
 {
     if (f->backend != NULL)
         f->backend->ops->close(f->backend);
@@ -940,7 +972,7 @@ static void finder_reset(bm_finder *f)
     bm_free(f->sizes);
     bm_free(f->docs);
     bm_free(f->weights);
-    bm_hash_sets_reset(&f->sets);
+    sets_reset(&f->sets);
     bm_meter_reset(&f->meter);
     bm_pool_close(f->pool);
 }
@@ -949,7 +981,7 @@ bm_status bm_find_pairs(const bm_find_options *options, const bm_documents *docu
                         bm_pair_set **out, bm_error *err)
 {
     bm_find_options used;
-    bm_finder f = {.options = &used};
+    finder f = {.options = &used};
     bm_band_plan plan;
     char *stop_words = NULL;
     BM_TRY(take_options(options, &used, err));

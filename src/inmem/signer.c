@@ -8,16 +8,23 @@
  *        tests/unit/inmem/test_signer_device.c, tests/unit/inmem/test_signer_memory.c,
  *        tests/unit/inmem/test_signer_tasks.c, tests/unit/inmem/test_signer_threads.c,
  *        tests/unit/inmem/test_sketch_usage.c */
+#include <bandmill/sketch.h>
+
+#include <pthread.h>
+#include <stdalign.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "base/error.h"
+#include "base/memory.h"
+#include "base/meter.h"
 #include "base/sized_struct.h"
 #include "base/system.h"
 #include "base/threads.h"
 #include "devices/device_set.h"
-#include "inmem/signer_state.h"
+#include "inmem/documents.h"
 #include "lsh/verify.h"
 #include "model/option_check.h"
 #include "model/option_words.h"
@@ -25,19 +32,368 @@
 #include "sketch/scheme.h"
 #include "text/stop_words.h"
 
+/* On cache lines of its own: it is written for every document. */
+typedef struct bm_signer_slot {
+    alignas(BM_ALIGNMENT) bm_shingle_batch batch;
+    bm_sign_task task;
+} bm_signer_slot;
+
+/* What one thread has for itself, on cache lines of its own. */
+typedef struct bm_signer_thread {
+    alignas(BM_ALIGNMENT) bm_doc_hasher hasher;
+    bm_signer_slot *slot; /* being filled */
+    uint64_t *scratch;    /* for counting distinct hashes */
+    size_t cap_scratch;
+} bm_signer_thread;
+
+/* Slots of a backend that is not `parallel`. A thread that has filled its slot takes the lock,
+ * hands it over and goes on with a free one; where as many are in flight as the backend likes, it
+ * waits for the oldest first, and the other threads fill theirs meanwhile. */
+typedef struct bm_signer_ring {
+    pthread_mutex_t lock;
+    bm_signer_slot **in_flight, **spare; /* room for all slots each */
+    size_t depth, oldest, n_in_flight, n_spare;
+} bm_signer_ring;
+
+/* A call on its way. */
+typedef struct bm_signer_call {
+    bm_documents docs;
+    bm_signer_out out;
+    uint64_t work; /* of all documents */
+} bm_signer_call;
+
+typedef enum bm_task_state { BM_TASK_FREE, BM_TASK_WAITING, BM_TASK_DONE } bm_task_state;
+
+typedef struct bm_signer_task {
+    bm_task_state state;
+    uint64_t turn;
+    bm_signer_call call;
+    bm_status status;
+    bm_error error;
+} bm_signer_task;
+
+/* Calls take a number and wait for their turn. */
+typedef struct bm_signer_tasks {
+    pthread_mutex_t lock; /* of all below */
+    pthread_cond_t changed;
+    uint64_t next_turn, turn; /* given out next; under way, or the next to be */
+    bool closing, started;    /* `thread` was */
+    pthread_t thread;         /* does what was submitted */
+    bm_signer_task tasks[BM_SIGNER_TASKS_MAX];
+} bm_signer_tasks;
+
+struct bm_signer {
+    bm_signer_info info;
+    bm_sketch_options sketch;
+    bm_meter meter;
+    bm_pool *pool;
+    bm_device_set devices;
+    bm_backend *backend; /* of the one that signs */
+    bm_signer_thread *threads;
+    bm_signer_slot *slots; /* one a thread, and those in flight */
+    size_t n_slots, batch_hashes, batch_docs;
+    size_t keep_hashes; /* a slot that grew beyond is given back */
+    bm_range_size text_range, hash_range;
+    bm_signer_ring ring;
+    bm_signer_tasks tasks;
+    atomic_bool closing;
+    bool failed; /* the device did */
+    bool bag;    /* documents are bags, also those given by hashes */
+};
+
+/* signer_device -- the one device of a signer.
+ *
+ * `auto` takes the first GPU and falls back to the CPU when that cannot be opened; any other word
+ * must name exactly one device. A device that fails later is an error: there is no one here to
+ * sign its batches again. */
+
+/* `device` is one of them, NULL: "cpu". */
+static bm_status open_device(const bm_signer_options *options, bm_signer *signer, bm_error *err)
+{
+    bm_device_options device = options->device;
+    if (device.device == NULL)
+        device.device = "cpu";
+    const char *words = device.device;
+    const bool automatic = words[0] == '\0' || strcasecmp(words, "auto") == 0;
+    const bm_callbacks callbacks = bm_meter_callbacks(&signer->meter);
+    bm_device_pick pick;
+    BM_TRY(bm_device_pick_open(&device, &callbacks, &pick, err));
+    if (pick.broken)
+        bm_meter_log(&signer->meter, BM_LOG_WARNING, "%s", pick.why);
+    bm_status status = BM_OK;
+    if (pick.n != 1 && !automatic)
+        status = bm_fail_field(err, "device", "'%s' names %zu devices (a signer takes one)", words,
+                               pick.n);
+    pick.n = 1;
+    const bm_device_settings settings = bm_device_settings_of(&options->device);
+    bm_device_set_cfg cfg = {.pick = &pick,
+                             .sketch = options->sketch,
+                             .bands = options->bands,
+                             .rows = options->rows,
+                             .threads = signer->info.threads,
+                             .cpu = options->device.cpu,
+                             .cache_dir = options->device.cache_dir,
+                             .settings = &settings,
+                             .meter = &signer->meter};
+    if (status == BM_OK)
+        status = bm_device_set_open(&cfg, &signer->devices, err);
+    bm_device_pick_reset(&pick);
+    if (status != BM_OK)
+        return status;
+    const bm_device_set *devices = &signer->devices;
+    signer->backend =
+        devices->n_device_workers > 0 ? devices->device_workers[0].backend : devices->cpu;
+    const bm_device_info *info = &signer->backend->info;
+    snprintf(signer->info.device, sizeof signer->info.device, "%s", info->spec);
+    snprintf(signer->info.device_name, sizeof signer->info.device_name, "%s", info->name);
+    return BM_OK;
+}
+
+static bm_status ring_init(bm_signer *signer, bm_error *err)
+{
+    bm_signer_ring *ring = &signer->ring;
+    ring->in_flight = bm_alloc(signer->n_slots, sizeof(bm_signer_slot *));
+    ring->spare = bm_alloc(signer->n_slots, sizeof(bm_signer_slot *));
+    if (ring->in_flight == NULL || ring->spare == NULL)
+        return bm_fail_nomem(err, signer->n_slots * sizeof(bm_signer_slot *));
+    ring->depth = signer->n_slots - signer->info.threads;
+    for (size_t i = signer->info.threads; i < signer->n_slots; i++)
+        ring->spare[ring->n_spare++] = &signer->slots[i];
+    return BM_OK;
+}
+
+static void ring_reset(bm_signer_ring *ring)
+{
+    bm_free(ring->in_flight);
+    bm_free(ring->spare);
+}
+
+/* Under the lock, or alone. A sample of what came back is signed again here (device_set.h). */
+static bm_status wait_for_oldest(bm_signer *signer, bm_error *err)
+{
+    bm_signer_ring *ring = &signer->ring;
+    bm_signer_slot *slot = ring->in_flight[ring->oldest];
+    ring->oldest = (ring->oldest + 1) % signer->n_slots;
+    ring->n_in_flight--;
+    ring->spare[ring->n_spare++] = slot;
+    BM_TRY(signer->backend->ops->wait(signer->backend, &slot->task, err));
+    return bm_device_set_check(&signer->devices, &signer->devices.device_workers[0], &slot->task,
+                               err);
+}
+
+static bm_status submit(bm_signer *signer, bm_signer_thread *thread, bm_error *err)
+{
+    bm_signer_ring *ring = &signer->ring;
+    if (ring->n_in_flight == ring->depth)
+        BM_TRY(wait_for_oldest(signer, err));
+    BM_TRY(signer->backend->ops->submit(signer->backend, &thread->slot->task, err));
+    ring->in_flight[(ring->oldest + ring->n_in_flight++) % signer->n_slots] = thread->slot;
+    thread->slot = ring->spare[--ring->n_spare];
+    return BM_OK;
+}
+
+/* Sign what is in the thread's slot; afterwards it has one that may be filled. */
+static bm_status hand_over(bm_signer *signer, bm_signer_thread *thread, bm_error *err)
+{
+    bm_backend *backend = signer->backend;
+    bm_status status;
+    if (backend->parallel) {
+        status = backend->ops->submit(backend, &thread->slot->task, err);
+        return status == BM_OK ? backend->ops->wait(backend, &thread->slot->task, err) : status;
+    }
+    pthread_mutex_lock(&signer->ring.lock);
+    if (signer->failed) /* the thread that saw it has the error */
+        status = bm_fail(err, BM_ERR_DEVICE, "the signer's device failed");
+    else
+        status = submit(signer, thread, err);
+    signer->failed = signer->failed || (status != BM_OK && status != BM_ERR_NOMEM);
+    pthread_mutex_unlock(&signer->ring.lock);
+    return status;
+}
+
+/* Wait for all that is in flight, after an error (`failed`) by draining the device: then the
+ * caller's arrays are nobody else's, or the signer has failed. */
+static bm_status settle(bm_signer *signer, bool failed, bm_error *err)
+{
+    bm_signer_ring *ring = &signer->ring;
+    bm_status status = BM_OK;
+    if (signer->backend->parallel)
+        return BM_OK;
+    while (!failed && ring->n_in_flight > 0)
+        BM_TRY_OUT(wait_for_oldest(signer, err));
+    if (!failed)
+        return BM_OK;
+out:;
+    bm_status drained = signer->backend->ops->drain(signer->backend, NULL);
+    signer->failed = signer->failed || drained != BM_OK || status != BM_OK;
+    while (ring->n_in_flight > 0) {
+        ring->n_in_flight--;
+        ring->spare[ring->n_spare++] = ring->in_flight[ring->oldest];
+        ring->oldest = (ring->oldest + 1) % signer->n_slots;
+    }
+    return status;
+}
+
+/* signer_work -- the documents of one call, on all threads.
+ *
+ *     range of documents -> the thread's slot: shingle hashes -> backend -> words and keys,
+ * straight into the caller's arrays
+ *
+ * A thread takes a range (documents.h) and signs it a slot at a time: whole documents up to the
+ * number of hashes that the backend asks for. 64-bit hashes made elsewhere are signed where they
+ * lie; 32-bit ones are widened into the slot. Each document's rows are written by whoever took it,
+ * so nothing has to be put in order. What is less than SMALL is signed by the caller alone: to
+ * wake a thread costs as much. */
+
+#define SMALL (UINT64_C(96) << 10) /* work, as bm_document_work counts it */
+
+typedef struct progress {
+    bm_signer *signer;
+    const bm_signer_call *call;
+    bm_doc_ranges ranges;
+} progress;
+
+/* Hashes of 32 bits as a document of the batch, repeats and all. */
+static bm_status widen(const bm_documents *docs, size_t doc, bm_shingle_batch *batch, bm_error *err)
+{
+    size_t begin = (size_t)docs->offsets[doc], n = (size_t)docs->offsets[doc + 1] - begin;
+    BM_TRY(bm_shingle_batch_reserve(batch, 1, n, err));
+    size_t at = bm_shingle_batch_hashes(batch);
+    for (size_t i = 0; i < n; i++)
+        batch->hashes[at + i] = docs->hashes32[begin + i];
+    batch->offsets[++batch->n_docs] = at + n;
+    return BM_OK;
+}
+
+/* How many distinct hashes a document has; its own order stays. */
+static bm_status count_distinct(bm_signer_thread *thread, const uint64_t *hashes, size_t n,
+                                uint32_t *out, bm_error *err)
+{
+    *out = 0;
+    if (n == 0)
+        return BM_OK;
+    BM_TRY(bm_grow_array(&thread->scratch, &thread->cap_scratch, 2 * n, err));
+    memcpy(thread->scratch, hashes, n * sizeof *hashes);
+    bm_hashes_sort(thread->scratch, n, thread->scratch + n);
+    *out = (uint32_t)bm_hashes_distinct(thread->scratch, n);
+    return BM_OK;
+}
+
+static bm_status count_shingles(bm_signer_thread *thread, bool distinct, uint32_t *n_shingles,
+                                bm_error *err)
+{
+    const bm_sign_task *task = &thread->slot->task;
+    for (size_t i = 0; i < task->n_docs; i++) {
+        const size_t n = (size_t)(task->offsets[i + 1] - task->offsets[i]);
+        n_shingles[i] = (uint32_t)n;
+        if (!distinct)
+            BM_TRY(count_distinct(thread, task->hashes + task->offsets[i], n, &n_shingles[i], err));
+    }
+    return BM_OK;
+}
+
+/* Fill the slot with documents from `first` on, as many as make a batch. */
+static bm_status fill(const bm_signer *signer, bm_signer_thread *thread, const bm_documents *docs,
+                      size_t range[2], bm_error *err)
+{
+    bm_signer_slot *slot = thread->slot;
+    const size_t first = range[0];
+    const bool direct = docs->hashes != NULL && !signer->bag;
+    size_t doc = first, n_hashes = 0;
+    if (slot->batch.cap_hashes > signer->keep_hashes)
+        bm_shingle_batch_reset(&slot->batch);
+    bm_shingle_batch_clear(&slot->batch);
+    for (; doc < range[1] && doc - first < signer->batch_docs && n_hashes < signer->batch_hashes;
+         doc++) {
+        if (docs->hashes32 != NULL && !signer->bag)
+            BM_TRY(widen(docs, doc, &slot->batch, err));
+        else if (!direct)
+            BM_TRY(bm_doc_hasher_add(&thread->hasher, docs, doc, &slot->batch, err));
+        n_hashes = direct ? (size_t)(docs->offsets[doc + 1] - docs->offsets[first])
+                          : bm_shingle_batch_hashes(&slot->batch);
+    }
+    static const uint64_t none; /* where no document of the slot has a hash */
+    const uint64_t *own = slot->batch.hashes != NULL ? slot->batch.hashes : &none;
+    slot->task = (bm_sign_task){.offsets = direct ? docs->offsets + first : slot->batch.offsets,
+                                .hashes = direct ? docs->hashes : own,
+                                .weights = docs->weights,
+                                .n_docs = doc - first};
+    range[0] = doc;
+    return BM_OK;
+}
+
+static bm_status sign_range(progress *p, bm_signer_thread *thread, const size_t range[2],
+                            bm_error *err)
+{
+    bm_signer *signer = p->signer;
+    const bm_signer_out *out = &p->call->out;
+    size_t left[] = {range[0], range[1]};
+    if (atomic_load(&signer->closing))
+        return bm_fail(err, BM_ERR_CANCELLED, "the signer is being closed");
+    while (left[0] < left[1]) {
+        const size_t first = left[0];
+        BM_TRY(fill(signer, thread, &p->call->docs, left, err));
+        if (out->n_shingles != NULL)
+            BM_TRY(count_shingles(thread, p->call->docs.texts != NULL || signer->bag,
+                                  out->n_shingles + first, err));
+        if (out->words == NULL && out->keys == NULL)
+            continue;
+        bm_sign_task *task = &thread->slot->task;
+        task->words = out->words == NULL
+                          ? NULL
+                          : out->words + first * bm_scheme_row_uints(signer->sketch.scheme,
+                                                                     signer->info.perms);
+        task->keys = out->keys == NULL ? NULL : out->keys + first * signer->info.bands;
+        BM_TRY(hand_over(signer, thread, err));
+    }
+    return BM_OK;
+}
+
+static bm_status run_thread(void *ctx, uint32_t number, bm_error *err)
+{
+    progress *p = ctx;
+    size_t range[2] = {0, 0};
+    bm_status status = BM_OK;
+    while (bm_doc_ranges_next(&p->ranges, number, range, &status, err))
+        status = sign_range(p, &p->signer->threads[number], range, err);
+    return status;
+}
+
+/* Sign the documents of a call: one call at a time. */
+static bm_status sign_call(bm_signer *signer, const bm_signer_call *call, bm_error *err)
+{
+    progress p = {.signer = signer, .call = call};
+    const bool alone = call->work <= SMALL || signer->info.threads == 1;
+    bm_range_size size = call->docs.texts != NULL ? signer->text_range : signer->hash_range;
+    if (signer->failed)
+        return bm_fail(err, BM_ERR_DEVICE,
+                       "the signer's device failed before (only close is left)");
+    size.takers = alone ? 1 : size.takers;
+    bm_meter_stage(&signer->meter, "sign", "documents");
+    atomic_store(&signer->meter.stopped, false); /* of an earlier call */
+    bm_doc_ranges_begin(&p.ranges, &call->docs, call->work, &size);
+    p.ranges.meter = &signer->meter;
+    bm_status status =
+        alone ? run_thread(&p, 0, err) : bm_pool_run(signer->pool, run_thread, &p, err);
+    bm_doc_ranges_end(&p.ranges);
+    bm_status settled = settle(signer, status != BM_OK, status == BM_OK ? err : NULL);
+    return status == BM_OK ? settled : status;
+}
+
 /* signer_tasks -- calls of a signer, one after another in the order in which they came.
  *
  * Every call takes a number. One that its maker waits for (bm_signer_sign) is done on the maker's
  * thread when its turn comes; what was submitted is done by a thread of the signer's, which is
  * started by the first of these. Tasks lie in the signer: submitting allocates nothing. */
 
-void bm_signer_tasks_init(bm_signer_tasks *tasks)
+static void tasks_init(bm_signer_tasks *tasks)
 {
     pthread_mutex_init(&tasks->lock, NULL);
     pthread_cond_init(&tasks->changed, NULL);
 }
 
-bm_status bm_signer_do(bm_signer *signer, const bm_signer_call *call, bm_error *err)
+/* Do a call when its turn has come. */
+static bm_status do_call(bm_signer *signer, const bm_signer_call *call, bm_error *err)
 {
     bm_signer_tasks *tasks = &signer->tasks;
     pthread_mutex_lock(&tasks->lock);
@@ -45,7 +401,7 @@ bm_status bm_signer_do(bm_signer *signer, const bm_signer_call *call, bm_error *
     while (tasks->turn != turn)
         pthread_cond_wait(&tasks->changed, &tasks->lock);
     pthread_mutex_unlock(&tasks->lock);
-    bm_status status = bm_signer_work(signer, call, err);
+    bm_status status = sign_call(signer, call, err);
     pthread_mutex_lock(&tasks->lock);
     tasks->turn++;
     pthread_cond_broadcast(&tasks->changed);
@@ -76,7 +432,7 @@ static void *do_tasks(void *arg)
             continue;
         }
         pthread_mutex_unlock(&tasks->lock);
-        bm_status status = bm_signer_work(signer, &task->call, &task->error);
+        bm_status status = sign_call(signer, &task->call, &task->error);
         pthread_mutex_lock(&tasks->lock);
         task->status = status;
         task->state = BM_TASK_DONE;
@@ -98,8 +454,9 @@ static bm_status start(bm_signer *signer, bm_error *err)
     return rc == 0 ? BM_OK : bm_fail_errno(err, rc, NULL, "cannot start a thread");
 }
 
-bm_status bm_signer_enqueue(bm_signer *signer, const bm_signer_call *call, uint64_t *task,
-                            bm_error *err)
+/* Have it done by the signer's thread; *task is its number. */
+static bm_status enqueue(bm_signer *signer, const bm_signer_call *call, uint64_t *task,
+                         bm_error *err)
 {
     bm_signer_tasks *tasks = &signer->tasks;
     bm_signer_task *place = NULL;
@@ -147,7 +504,7 @@ bm_status bm_signer_wait(bm_signer *signer, uint64_t task, bm_error *err)
     return status;
 }
 
-void bm_signer_tasks_reset(bm_signer *signer)
+static void tasks_reset(bm_signer *signer)
 {
     bm_signer_tasks *tasks = &signer->tasks;
     pthread_mutex_lock(&tasks->lock);
@@ -158,332 +515,6 @@ void bm_signer_tasks_reset(bm_signer *signer)
         pthread_join(tasks->thread, NULL);
     pthread_cond_destroy(&tasks->changed);
     pthread_mutex_destroy(&tasks->lock);
-}
-
-/* signer_work -- the documents of one call, on all threads.
- *
- *     range of documents -> the thread's slot: shingle hashes -> backend -> words and keys,
- * straight into the caller's arrays
- *
- * A thread takes a range (documents.h) and signs it a slot at a time: whole documents up to the
- * number of hashes that the backend asks for. 64-bit hashes made elsewhere are signed where they
- * lie; 32-bit ones are widened into the slot. Each document's rows are written by whoever took it,
- * so nothing has to be put in order. What is less than SMALL is signed by the caller alone: to
- * wake
- * a thread costs as much. */
-
-#define SMALL (UINT64_C(96) << 10) /* work, as bm_document_work counts it */
-
-typedef struct progress {
-    bm_signer *signer;
-    const bm_signer_call *call;
-    bm_doc_ranges ranges;
-    atomic_bool stopped; /* some thread has an error */
-    atomic_size_t n_done;
-} progress;
-
-/* Hashes of 32 bits as a document of the batch, repeats and all. */
-static bm_status widen(const bm_documents *docs, size_t doc, bm_shingle_batch *batch, bm_error *err)
-{
-    size_t begin = (size_t)docs->offsets[doc], n = (size_t)docs->offsets[doc + 1] - begin;
-    BM_TRY(bm_shingle_batch_reserve(batch, 1, n, err));
-    size_t at = bm_shingle_batch_hashes(batch);
-    for (size_t i = 0; i < n; i++)
-        batch->hashes[at + i] = docs->hashes32[begin + i];
-    batch->offsets[++batch->n_docs] = at + n;
-    return BM_OK;
-}
-
-static bm_status reserve_scratch(bm_signer_thread *thread, size_t n, bm_error *err)
-{
-    if (n <= thread->cap_scratch)
-        return BM_OK;
-    uint64_t *scratch = bm_alloc(n, 2 * sizeof *scratch);
-    if (scratch == NULL)
-        return bm_fail_nomem(err, n * 2 * sizeof *scratch);
-    bm_free(thread->scratch);
-    thread->scratch = scratch;
-    thread->cap_scratch = n;
-    return BM_OK;
-}
-
-/* Hashes as a bag of the batch: its elements. */
-static bm_status add_bag(bm_signer_thread *thread, const bm_documents *docs, size_t doc,
-                         bm_error *err)
-{
-    const size_t begin = (size_t)docs->offsets[doc], n = (size_t)docs->offsets[doc + 1] - begin;
-    bm_shingle_batch *batch = &thread->slot->batch;
-    if (docs->hashes != NULL)
-        return bm_shingle_set_add(&thread->sets, docs->hashes + begin, n, batch, err);
-    BM_TRY(reserve_scratch(thread, n, err));
-    for (size_t i = 0; i < n; i++)
-        thread->scratch[i] = docs->hashes32[begin + i];
-    return bm_shingle_set_add(&thread->sets, thread->scratch, n, batch, err);
-}
-
-/* How many distinct hashes a document has; its own order stays. */
-static bm_status count_distinct(bm_signer_thread *thread, const uint64_t *hashes, size_t n,
-                                uint32_t *out, bm_error *err)
-{
-    *out = 0;
-    if (n == 0)
-        return BM_OK;
-    BM_TRY(reserve_scratch(thread, n, err));
-    memcpy(thread->scratch, hashes, n * sizeof *hashes);
-    bm_hashes_sort(thread->scratch, n, thread->scratch + n);
-    *out = (uint32_t)bm_hashes_distinct(thread->scratch, n);
-    return BM_OK;
-}
-
-static bm_status count_shingles(bm_signer_thread *thread, bool distinct, uint32_t *n_shingles,
-                                bm_error *err)
-{
-    const bm_sign_task *task = &thread->slot->task;
-    bm_status status = BM_OK;
-    for (size_t i = 0; status == BM_OK && i < task->n_docs; i++) {
-        size_t n = (size_t)(task->offsets[i + 1] - task->offsets[i]);
-        if (distinct) /* already */
-            n_shingles[i] = (uint32_t)n;
-        else
-            status =
-                count_distinct(thread, task->hashes + task->offsets[i], n, &n_shingles[i], err);
-    }
-    return status;
-}
-
-/* Fill the slot with documents from `first` on, as many as make a batch. */
-static bm_status fill(const bm_signer *signer, bm_signer_thread *thread, const bm_documents *docs,
-                      size_t range[2], bm_error *err)
-{
-    bm_signer_slot *slot = thread->slot;
-    const size_t first = range[0];
-    const bool direct = docs->hashes != NULL && !signer->bag;
-    size_t doc = first, n_hashes = 0;
-    if (slot->batch.cap_hashes > signer->keep_hashes)
-        bm_shingle_batch_reset(&slot->batch);
-    bm_shingle_batch_clear(&slot->batch);
-    for (; doc < range[1] && doc - first < signer->batch_docs && n_hashes < signer->batch_hashes;
-         doc++) {
-        if (docs->texts != NULL) {
-            BM_TRY(bm_text_hasher_add(&thread->hasher, docs->texts[doc], &slot->batch, err));
-        } else if (signer->bag) {
-            BM_TRY(add_bag(thread, docs, doc, err));
-        } else if (docs->hashes32 != NULL)
-            BM_TRY(widen(docs, doc, &slot->batch, err));
-        n_hashes = direct ? (size_t)(docs->offsets[doc + 1] - docs->offsets[first])
-                          : bm_shingle_batch_hashes(&slot->batch);
-    }
-    static const uint64_t none; /* where no document of the slot has a hash */
-    const uint64_t *own = slot->batch.hashes != NULL ? slot->batch.hashes : &none;
-    slot->task = (bm_sign_task){.offsets = direct ? docs->offsets + first : slot->batch.offsets,
-                                .hashes = direct ? docs->hashes : own,
-                                .weights = docs->weights,
-                                .n_docs = doc - first};
-    range[0] = doc;
-    return BM_OK;
-}
-
-static bm_status sign_range(progress *p, bm_signer_thread *thread, size_t begin, size_t end,
-                            bm_error *err)
-{
-    bm_signer *signer = p->signer;
-    const bm_signer_out *out = &p->call->out;
-    size_t range[] = {begin, end};
-    bm_status status = BM_OK;
-    while (status == BM_OK && range[0] < end) {
-        const size_t first = range[0];
-        status = fill(signer, thread, &p->call->docs, range, err);
-        if (status == BM_OK && out->n_shingles != NULL)
-            status = count_shingles(thread, p->call->docs.texts != NULL || signer->bag,
-                                    out->n_shingles + first, err);
-        if (status != BM_OK || (out->words == NULL && out->keys == NULL))
-            continue;
-        bm_sign_task *task = &thread->slot->task;
-        task->words = out->words == NULL
-                          ? NULL
-                          : out->words + first * bm_scheme_row_uints(signer->sketch.scheme,
-                                                                     signer->info.perms);
-        task->keys = out->keys == NULL ? NULL : out->keys + first * signer->info.bands;
-        status = bm_signer_hand_over(signer, thread, err);
-    }
-    return status;
-}
-
-/* The caller's thread, number 0, asks for all whether to stop. */
-static bm_status look_up(progress *p, bm_error *err)
-{
-    const size_t n_done = atomic_load(&p->n_done);
-    bm_meter_progress(&p->signer->meter, n_done, p->call->docs.n_docs, n_done);
-    if (atomic_load(&p->signer->closing))
-        return bm_fail(err, BM_ERR_CANCELLED, "the signer is being closed");
-    return bm_meter_check(&p->signer->meter, err);
-}
-
-static bm_status run_thread(void *ctx, uint32_t number, bm_error *err)
-{
-    progress *p = ctx;
-    size_t begin, end;
-    bm_status status = BM_OK;
-    while (status == BM_OK && !atomic_load(&p->stopped)) {
-        if (number == 0)
-            status = look_up(p, err);
-        if (status != BM_OK || !bm_doc_ranges_take(&p->ranges, &begin, &end))
-            break;
-        status = sign_range(p, &p->signer->threads[number], begin, end, err);
-        atomic_fetch_add(&p->n_done, end - begin);
-    }
-    if (status != BM_OK)
-        atomic_store(&p->stopped, true);
-    return status;
-}
-
-bm_status bm_signer_work(bm_signer *signer, const bm_signer_call *call, bm_error *err)
-{
-    progress p = {.signer = signer, .call = call};
-    const bool alone = call->work <= SMALL || signer->info.threads == 1;
-    bm_range_size size = call->docs.texts != NULL ? signer->text_range : signer->hash_range;
-    if (signer->failed)
-        return bm_fail(err, BM_ERR_DEVICE,
-                       "the signer's device failed before (only close is left)");
-    size.takers = alone ? 1 : size.takers;
-    bm_meter_stage(&signer->meter, "sign", "documents");
-    atomic_store(&signer->meter.stopped, false); /* of an earlier call */
-    bm_doc_ranges_begin(&p.ranges, &call->docs, call->work, &size);
-    bm_status status =
-        alone ? run_thread(&p, 0, err) : bm_pool_run(signer->pool, run_thread, &p, err);
-    bm_doc_ranges_end(&p.ranges);
-    bm_status settled = bm_signer_settle(signer, status != BM_OK, status == BM_OK ? err : NULL);
-    return status == BM_OK ? settled : status;
-}
-
-/* signer_device -- the one device of a signer.
- *
- * `auto` takes the first GPU and falls back to the CPU when that cannot be opened; any other word
- * must name exactly one device. A device that fails later is an error: there is no one here to
- * sign
- * its batches again. */
-
-bm_status bm_signer_device_open(const bm_signer_options *options, bm_signer *signer, bm_error *err)
-{
-    bm_device_options device = options->device;
-    if (device.device == NULL)
-        device.device = "cpu";
-    const char *words = device.device;
-    const bool automatic = words[0] == '\0' || strcasecmp(words, "auto") == 0;
-    const bm_callbacks callbacks = bm_meter_callbacks(&signer->meter);
-    bm_device_pick pick;
-    BM_TRY(bm_device_pick_open(&device, &callbacks, &pick, err));
-    if (pick.broken)
-        bm_meter_log(&signer->meter, BM_LOG_WARNING, "%s", pick.why);
-    bm_status status = BM_OK;
-    if (pick.n != 1 && !automatic)
-        status = bm_fail_field(err, "device", "'%s' names %zu devices (a signer takes one)", words,
-                               pick.n);
-    pick.n = 1;
-    const bm_device_settings settings = bm_device_settings_of(&options->device);
-    bm_device_set_cfg cfg = {.pick = &pick,
-                             .sketch = options->sketch,
-                             .bands = options->bands,
-                             .rows = options->rows,
-                             .threads = signer->info.threads,
-                             .cpu = options->device.cpu,
-                             .cache_dir = options->device.cache_dir,
-                             .settings = &settings,
-                             .meter = &signer->meter};
-    if (status == BM_OK)
-        status = bm_device_set_open(&cfg, &signer->devices, err);
-    bm_device_pick_reset(&pick);
-    if (status != BM_OK)
-        return status;
-    const bm_device_set *devices = &signer->devices;
-    signer->backend =
-        devices->n_device_workers > 0 ? devices->device_workers[0].backend : devices->cpu;
-    const bm_device_info *info = &signer->backend->info;
-    snprintf(signer->info.device, sizeof signer->info.device, "%s", info->spec);
-    snprintf(signer->info.device_name, sizeof signer->info.device_name, "%s", info->name);
-    return BM_OK;
-}
-
-bm_status bm_signer_ring_init(bm_signer *signer, bm_error *err)
-{
-    bm_signer_ring *ring = &signer->ring;
-    ring->in_flight = bm_alloc(signer->n_slots, sizeof(bm_signer_slot *));
-    ring->spare = bm_alloc(signer->n_slots, sizeof(bm_signer_slot *));
-    if (ring->in_flight == NULL || ring->spare == NULL)
-        return bm_fail_nomem(err, signer->n_slots * sizeof(bm_signer_slot *));
-    ring->depth = signer->n_slots - signer->info.threads;
-    for (size_t i = signer->info.threads; i < signer->n_slots; i++)
-        ring->spare[ring->n_spare++] = &signer->slots[i];
-    return BM_OK;
-}
-
-void bm_signer_ring_reset(bm_signer_ring *ring)
-{
-    bm_free(ring->in_flight);
-    bm_free(ring->spare);
-}
-
-/* Under the lock, or alone. A sample of what came back is signed again here (device_set.h). */
-static bm_status wait_for_oldest(bm_signer *signer, bm_error *err)
-{
-    bm_signer_ring *ring = &signer->ring;
-    bm_signer_slot *slot = ring->in_flight[ring->oldest];
-    ring->oldest = (ring->oldest + 1) % signer->n_slots;
-    ring->n_in_flight--;
-    ring->spare[ring->n_spare++] = slot;
-    BM_TRY(signer->backend->ops->wait(signer->backend, &slot->task, err));
-    return bm_device_set_check(&signer->devices, &signer->devices.device_workers[0], &slot->task,
-                               err);
-}
-
-static bm_status submit(bm_signer *signer, bm_signer_thread *thread, bm_error *err)
-{
-    bm_signer_ring *ring = &signer->ring;
-    if (ring->n_in_flight == ring->depth)
-        BM_TRY(wait_for_oldest(signer, err));
-    BM_TRY(signer->backend->ops->submit(signer->backend, &thread->slot->task, err));
-    ring->in_flight[(ring->oldest + ring->n_in_flight++) % signer->n_slots] = thread->slot;
-    thread->slot = ring->spare[--ring->n_spare];
-    return BM_OK;
-}
-
-bm_status bm_signer_hand_over(bm_signer *signer, bm_signer_thread *thread, bm_error *err)
-{
-    bm_backend *backend = signer->backend;
-    bm_status status;
-    if (backend->parallel) {
-        status = backend->ops->submit(backend, &thread->slot->task, err);
-        return status == BM_OK ? backend->ops->wait(backend, &thread->slot->task, err) : status;
-    }
-    pthread_mutex_lock(&signer->ring.lock);
-    if (signer->failed) /* the thread that saw it has the error */
-        status = bm_fail(err, BM_ERR_DEVICE, "the signer's device failed");
-    else
-        status = submit(signer, thread, err);
-    signer->failed = signer->failed || (status != BM_OK && status != BM_ERR_NOMEM);
-    pthread_mutex_unlock(&signer->ring.lock);
-    return status;
-}
-
-bm_status bm_signer_settle(bm_signer *signer, bool failed, bm_error *err)
-{
-    bm_signer_ring *ring = &signer->ring;
-    bm_status status = BM_OK;
-    if (signer->backend->parallel)
-        return BM_OK;
-    while (!failed && ring->n_in_flight > 0)
-        BM_TRY_OUT(wait_for_oldest(signer, err));
-    if (!failed)
-        return BM_OK;
-out:;
-    bm_status drained = signer->backend->ops->drain(signer->backend, NULL);
-    signer->failed = signer->failed || drained != BM_OK || status != BM_OK;
-    while (ring->n_in_flight > 0) {
-        ring->n_in_flight--;
-        ring->spare[ring->n_spare++] = ring->in_flight[ring->oldest];
-        ring->oldest = (ring->oldest + 1) % signer->n_slots;
-    }
-    return status;
 }
 
 #define BATCH_DOCS   65536u /* documents a batch, so that a million empty ones are not one batch */
@@ -565,8 +596,8 @@ typedef struct opening {
 static bm_status open_hasher(void *ctx, uint32_t thread, bm_error *err)
 {
     const opening *open = ctx;
-    return bm_text_hasher_init(&open->signer->threads[thread].hasher, &open->options->text,
-                               open->options->device.cpu, err);
+    return bm_doc_hasher_init(&open->signer->threads[thread].hasher, &open->options->text,
+                              open->options->device.cpu, err);
 }
 
 static bm_status open_threads(bm_signer *signer, const bm_signer_options *options, bm_error *err)
@@ -580,11 +611,9 @@ static bm_status open_threads(bm_signer *signer, const bm_signer_options *option
         return bm_fail_nomem(err, signer->n_slots * sizeof *signer->threads);
     memset(signer->threads, 0, n * sizeof *signer->threads);
     memset(signer->slots, 0, signer->n_slots * sizeof *signer->slots);
-    for (uint32_t i = 0; i < n; i++) {
+    for (uint32_t i = 0; i < n; i++)
         signer->threads[i].slot = &signer->slots[i];
-        signer->threads[i].sets.bag = true;
-    }
-    BM_TRY(bm_signer_ring_init(signer, err));
+    BM_TRY(ring_init(signer, err));
     BM_TRY(bm_pool_open(n, &signer->pool, err));
     opening open = {signer, options};
     return bm_pool_run(signer->pool, open_hasher, &open, err);
@@ -605,9 +634,9 @@ static bm_status open_signer(const bm_signer_options *used, bm_signer **out, bm_
     signer->bag = used->text.bag;
     bm_meter_init(&signer->meter, &used->callbacks);
     pthread_mutex_init(&signer->ring.lock, NULL);
-    bm_signer_tasks_init(&signer->tasks);
+    tasks_init(&signer->tasks);
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_signer_device_open(used, signer, err));
+    BM_TRY_OUT(open_device(used, signer, err));
     status = open_threads(signer, used, err);
 out:
     if (status == BM_OK) {
@@ -641,7 +670,7 @@ void bm_signer_close(bm_signer *signer)
         return;
     bool stuck = false;
     atomic_store(&signer->closing, true);
-    bm_signer_tasks_reset(signer);
+    tasks_reset(signer);
     if (signer->backend != NULL) {
         signer->backend->ops->drain(signer->backend, NULL); /* slots are free after it, */
         stuck = signer->backend->stuck;                     /* or never */
@@ -651,13 +680,12 @@ void bm_signer_close(bm_signer *signer)
     for (size_t i = 0; !stuck && signer->slots != NULL && i < signer->n_slots; i++)
         bm_shingle_batch_reset(&signer->slots[i].batch);
     for (uint32_t i = 0; signer->threads != NULL && i < signer->info.threads; i++) {
-        bm_text_hasher_reset(&signer->threads[i].hasher);
-        bm_set_shingler_reset(&signer->threads[i].sets);
+        bm_doc_hasher_reset(&signer->threads[i].hasher);
         bm_free(signer->threads[i].scratch);
     }
     bm_free(signer->threads);
     bm_free(signer->slots);
-    bm_signer_ring_reset(&signer->ring);
+    ring_reset(&signer->ring);
     pthread_mutex_destroy(&signer->ring.lock);
     bm_meter_reset(&signer->meter);
     bm_free(signer);
@@ -705,7 +733,7 @@ bm_status bm_signer_sign(bm_signer *signer, const bm_documents *documents, const
 {
     bm_signer_call call;
     BM_TRY(take_call(signer, documents, out, &call, err));
-    return bm_signer_do(signer, &call, err);
+    return do_call(signer, &call, err);
 }
 
 bm_status bm_signer_sign_texts(bm_signer *signer, const bm_str *texts, size_t n_docs,
@@ -724,5 +752,5 @@ bm_status bm_signer_submit(bm_signer *signer, const bm_documents *documents,
     BM_TRY(take_call(signer, documents, out, &call, err));
     if (task == NULL)
         return bm_fail_field(err, "task", "no place for the task's number given");
-    return bm_signer_enqueue(signer, &call, task, err);
+    return enqueue(signer, &call, task, err);
 }

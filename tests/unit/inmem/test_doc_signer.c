@@ -80,8 +80,10 @@ Test(doc_signer, texts_as_the_public_calls_sign_them)
         for (int again = 0; again < 2; again++) { /* in the same memory */
             bm_doc_signer_clear(&signer);
             cr_assert_eq(bm_doc_signer_sign(&signer, NULL), BM_OK); /* nothing */
+            const bm_documents docs = bm_documents_of_texts(texts, N);
             for (size_t i = 0; i < N; i++)
-                cr_assert_eq(bm_doc_signer_add(&signer, texts[i], NULL), BM_OK);
+                cr_assert_eq(bm_doc_hasher_add(&signer.hasher, &docs, i, &signer.batch, NULL),
+                             BM_OK);
             cr_assert_eq(bm_doc_signer_sign(&signer, NULL), BM_OK);
             expect_as_public(&signer);
         }
@@ -93,13 +95,14 @@ Test(doc_signer, texts_as_the_public_calls_sign_them)
 Test(doc_signer, hashes_made_elsewhere_lose_their_repeats)
 {
     const bm_doc_recipe recipe = recipe_of(false);
-    static const uint64_t given[] = {9, 3, 9, 1, 3}, wanted[] = {1, 3, 9};
+    static const uint64_t given[] = {9, 3, 9, 1, 3}, offsets[] = {0, 5, 5}, wanted[] = {1, 3, 9};
+    const bm_documents docs = bm_documents_of_hashes(offsets, given, 2);
     bm_backend *backend = NULL;
     bm_doc_signer signer = {0};
     cr_assert_eq(bm_doc_backend_open(&recipe, &backend, NULL), BM_OK);
     cr_assert_eq(bm_doc_signer_init(&signer, &recipe, backend, NULL), BM_OK);
-    cr_assert_eq(bm_doc_signer_add_hashes(&signer, given, 5, NULL), BM_OK);
-    cr_assert_eq(bm_doc_signer_add_hashes(&signer, NULL, 0, NULL), BM_OK);
+    for (size_t i = 0; i < 2; i++)
+        cr_assert_eq(bm_doc_hasher_add(&signer.hasher, &docs, i, &signer.batch, NULL), BM_OK);
     cr_assert_eq(bm_doc_signer_sign(&signer, NULL), BM_OK);
     cr_expect_eq(signer.n_shingles[0], 3);
     cr_expect_eq(signer.n_shingles[1], 0);
