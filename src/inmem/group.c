@@ -1,5 +1,5 @@
-/* group.c -- bm_group_pairs: from a list of pairs to labels, the document that is kept of each group,
- * and the members of each.
+/* group.c -- bm_group_pairs: from a list of pairs to labels, the document that is kept of each
+ * group, and the members of each.
  *
  * The rules are those of `dedup` (docs/pairing.md), and so is the result, where the pairs are the
  * same. The pairs are checked before anything is filled; the rest is done by lsh/groups.h. Memory:

@@ -1,5 +1,5 @@
-/* read_lanes.h -- for the tests of reading: every record of an input, as several threads read it that
- * take batches in turn. */
+/* read_lanes.h -- for the tests of reading: every record of an input, as several threads read it
+ * that take batches in turn. */
 #ifndef TEST_INPUT_READ_LANES_H
 #define TEST_INPUT_READ_LANES_H
 

@@ -1,5 +1,5 @@
-/* bm_cluster_pairs: bad rows, and options that pairs cannot meet. The groups themselves are compared
- * with those of dedup and of SciPy in tests/reference/test_cluster.py and test_groups.py. */
+/* bm_cluster_pairs: bad rows, and options that pairs cannot meet. The groups themselves are
+ * compared with those of dedup and of SciPy by tests/reference (test_cluster.py, test_groups.py). */
 #include <criterion/criterion.h>
 
 #include <inttypes.h>

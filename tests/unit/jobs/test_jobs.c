@@ -1,5 +1,5 @@
-/* Whole jobs in one process: cancelling, the memory bound, what is left behind. That outputs are the
- * same bytes for any threads and batches is shown by tests/identity. */
+/* Whole jobs in one process: cancelling, the memory bound, what is left behind. That outputs are
+ * the same bytes for any threads and batches is shown by tests/identity. */
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <stdatomic.h>

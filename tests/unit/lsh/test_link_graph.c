@@ -1,5 +1,5 @@
-/* test_link_graph.c -- adjacency against a plain list of pairs; long chains. Chains, cuts and bridges
- * of other graphs are compared with SciPy's in tests/reference/test_groups.py. */
+/* test_link_graph.c -- adjacency against a plain list of pairs; long chains. Chains, cuts and
+ * bridges of other graphs are compared with SciPy's in tests/reference/test_groups.py. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* test_lost_shingles.c -- what is known of removed bytes. What is lost is counted with sets in Python
- * by tests/reference/test_lost.py. */
+/* test_lost_shingles.c -- what is known of removed bytes. What is lost is counted with sets in
+ * Python by tests/reference/test_lost.py. */
 #include <criterion/criterion.h>
 
 #include "match/edges.h"
