@@ -1,5 +1,6 @@
 /* bm_cluster_pairs: bad rows, and options that pairs cannot meet. The groups themselves are
- * compared with those of dedup and of SciPy by tests/reference (test_cluster.py, test_groups.py). */
+ * compared with those of dedup and of SciPy by test_cluster.py and test_groups.py of
+ * tests/reference. */
 #include <criterion/criterion.h>
 
 #include <inttypes.h>
