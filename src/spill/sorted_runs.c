@@ -151,9 +151,9 @@ static bm_status load_block(bm_sorted_runs *runs, size_t i, bm_error *err)
     runs_run *r = &runs->runs[i];
     const uint64_t block = r->n_read / BLOCK_RECORDS, left = r->n - r->n_read;
     const size_t n = left < BLOCK_RECORDS ? (size_t)left : BLOCK_RECORDS;
-    bm_run_record *to = runs->blocks + i * BLOCK_RECORDS;
-    if (n == 0)
+    if (n == 0) /* nor is there a block */
         return BM_OK;
+    bm_run_record *to = runs->blocks + i * BLOCK_RECORDS;
     r->next = to;
     r->end = to + n;
     r->n_read += n;
