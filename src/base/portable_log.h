@@ -1,8 +1,8 @@
 /* portable_log.h -- the natural logarithm, the same bits on every machine.
  *
- * Of additions, subtractions, multiplications and divisions in double alone, in one order, which
- * IEEE 754 rounds in one way only: no table, no library's `log`, no fused multiply-add. Whoever
- * writes it for vectors does the same operations in the same order, and so has the same bits.
+ * It uses additions, subtractions, multiplications and divisions in double alone, in one order,
+ * which IEEE 754 rounds in one way only: no table, no library's `log`, no fused multiply-add. A
+ * version for vectors does the same operations in the same order, and so has the same bits.
  * A compiler must not contract a*b + c into one rounding (-ffp-contract=off, CMakeLists.txt; gcc
  * knows no pragma for it), nor reckon as if doubles were real numbers (-ffast-math is refused
  * below). Subnormal numbers are taken apart by integers, so that a process which has them flushed

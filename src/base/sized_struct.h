@@ -24,8 +24,7 @@ typedef struct bm_sized_type {
 
 /* For bm_NAME_options_init_sized: fill the caller's struct of `struct_size` bytes with `defaults`
  * (`whole` bytes, whose first field counts for nothing) as far as it goes, and set its struct_size.
- * What is there beyond `whole`, of a program newer than this library, becomes zero. NULL is fine.
- */
+ * Fields beyond `whole`, of a program newer than this library, become zero. NULL is fine. */
 void bm_sized_init(void *caller, size_t struct_size, const void *defaults, size_t whole);
 
 /* bm_NAME_options_init_sized, and NAME_defaults, with which it fills the caller's struct. */

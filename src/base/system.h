@@ -28,8 +28,8 @@ void bm_cpu_name(char *out, size_t cap);
 /* shared_library -- a shared library that is opened when something wants it. One that is linked
  * costs each start of the program .05 to .6 ms, whether or not a file of its kind turns up.
  *
- * What a module calls of a library is a list of names, from which the table of pointers and the
- * names to look up are made:
+ * A module lists the functions that it calls, and the table of pointers and the names to look up
+ * are made from that list:
  *
  *     #define FUNCTIONS(X) X(inflate) X(inflateEnd)
  *     typedef struct zlib {

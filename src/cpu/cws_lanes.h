@@ -15,7 +15,7 @@
  * of d. So the roundings to 24 bits, less than twenty, together make it larger by less than 2^-19
  * of itself, and the limits of native_cws.c are larger by more.
  *
- * Of such a bound, and of a limit, a byte is left: the exponent and the first four bits behind the
+ * Such a bound, and a limit, is cut to a byte: the exponent and the first four bits behind the
  * point, counted from 2^-15, and 0 or 255 beyond. It never falls where the number grows, so what is
  * within its limit has a byte that is within the limit's. A byte of 255, which a limit that is
  * infinite or no number has, lets everything pass. */

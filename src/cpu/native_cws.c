@@ -23,7 +23,7 @@
  * kept, so that an element that comes again costs a comparison for 64 permutations. r, c and beta
  * are not kept: 24 bytes for each permutation would fill the caches, and few of them are wanted.
  *
- * What is not kept lies on the stack, 64 KiB. Tests: tests/unit/cpu/test_native_cws.c */
+ * Scratch that is not kept lies on the stack, 64 KiB. Tests: tests/unit/cpu/test_native_cws.c */
 #include "cpu/cws_kept.h"
 #include "cpu/native_row.h"
 

@@ -43,7 +43,7 @@ typedef struct bm_handle_view {
     uint32_t users; /* queries, and the handle while it is the newest */
 } bm_handle_view;
 
-/* What one thread works with. */
+/* The scratch of one thread. */
 typedef struct bm_handle_worker {
     bm_doc_signer signer;
     uint32_t *docs; /* of the documents that were added to it, their places in the chunk */
@@ -152,7 +152,7 @@ static bm_status open_again(bm_index *index, bm_error *err)
     return status;
 }
 
-/* What cannot be opened leaves the view that there is: who asks will ask again. */
+/* The old view stays in use where the newest cannot be opened: the next call tries again. */
 static bm_status refresh(bm_index *index, bm_error *err)
 {
     const double now = bm_clock_seconds();
@@ -380,7 +380,7 @@ bm_status bm_index_stats(bm_index *index, bm_index_statistics *out, bm_error *er
 
 /* handle_sign -- documents of a call, signed.
  *
- * What is little is done by the thread of the call, with one signer. Else the threads of the pool
+ * A small call is done by its own thread, with one signer. Else the threads of the pool
  * share the documents, each with a signer of its own: sets stay where they were made, keys and
  * words are copied to their documents' places. */
 
@@ -687,9 +687,8 @@ out:
 
 /* handle_write -- add, remove, commit: one at a time.
  *
- * Which ids there are is known from the last commit, which the newest view shows, and from what
- * was
- * changed since, which is remembered until the next. */
+ * The ids in the index are those of the last commit, which the newest view shows, with the changes
+ * since, which are remembered until the next commit. */
 
 #define SHOWN    200
 #define NO_INPUT UINT32_MAX /* of no input that has a name */

@@ -143,7 +143,7 @@ void bm_row_signer_close(bm_row_signer *signer)
 
 /* --- words --- */
 
-/* What was cut goes to its rows. */
+/* Sign the shingles that were cut, into their rows. */
 static bm_status sign_cut(bm_row_signer *signer, bm_error *err)
 {
     static const uint64_t none; /* where no document has a hash */
@@ -392,7 +392,7 @@ static bm_status take_docs(signing_round *r, const bm_row_batch *batch, bm_error
     return BM_OK;
 }
 
-/* What a batch has brought, batch by batch in their order. */
+/* Add the documents and counts of a batch; batches come in order. */
 static bm_status take_batch(signing_round *r, const bm_row_batch *batch, bm_error *err)
 {
     bm_counts *counts = &r->job->context.counts;
@@ -567,7 +567,7 @@ const char *bm_signed_json(const bm_signed *made)
 
 /* --- ids --- */
 
-/* Of a table without ids they are its name and the rows, from 1. */
+/* Where the table has no ids, a document is named by the table and its row, from 1. */
 static bm_status make_docs(bm_signed *made, bm_error *err)
 {
     const char *name = made->settings.input.stream_name;

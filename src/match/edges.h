@@ -18,8 +18,8 @@
 /* known -- documents of an earlier collection, an index or signatures, that documents of this job
  * reach the threshold with.
  *
- * Of each document of the job the known one that is most like it; and which documents have a known
- * one in common, which joins them. Copies have what their representative has. Memory grows with the
+ * It stores, for each document of the job, the known one that is most like it, and joins documents
+ * that have a known one in common. Copies have what their representative has. Memory grows with the
  * known documents that were found, not with the pairs. Threads: one at a time. */
 
 #define BM_NO_KNOWN  UINT32_MAX

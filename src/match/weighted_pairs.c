@@ -26,14 +26,14 @@
 
 /* weighted_index -- the heaviest shingles of each document, in buckets by their leading bits.
  *
- * What is left out loses no pair. Let x and y be documents of similarity J >= t, S the sum of the
- * weights of x, and M the sum of the smaller weights of what both have: J = M / (sum of the greater
- * weights), and that sum is at least S. So M >= t S. Leave elements of x out, the lightest first,
- * as long as those left out weigh less than t S together. If y had none of the others, all that
- * both have would be among those left out, and M < t S: so one of the heavier elements of x, which
- * the index has, is in y. That holds for any x, whatever order elements are left out in: the
- * heaviest are kept since they are the fewest, and mostly the rarest. One side of a pair is enough:
- * y is looked up with all of its elements.
+ * Leaving the lighter ones out loses no pair. Let x and y be documents of similarity J >= t, S the
+ * sum of the weights of x, and M the sum of the smaller weights of what both have:
+ * J = M / (sum of the greater weights), and that sum is at least S. So M >= t S. Leave elements of
+ * x out, the lightest first, as long as those left out weigh less than t S together. If y had none
+ * of the others, all that both have would be among those left out, and M < t S: so one of the
+ * heavier elements of x, which the index has, is in y. That holds for any x, whatever order
+ * elements are left out in: the heaviest are kept since they are the fewest, and mostly the rarest.
+ * One side of a pair is enough: y is looked up with all of its elements.
  *
  * Rounding: a sum of n doubles that are above 0 is off by less than n e of itself, e = 2^-53, so
  * the similarity as it is computed by less than (2 n + 1) e of itself with n = 2 L, L the elements

@@ -1,6 +1,6 @@
 /* line_file.c -- lines out of a sliding block.
  *
- * What is left of the block is moved to its front before more is read behind it. A line that
+ * The rest of the block is moved to its front before more is read behind it. A line that
  * continues past the block is searched from where the search ended, so that a long line costs no
  * more than its bytes.
  *

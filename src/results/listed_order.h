@@ -8,7 +8,7 @@
  * with all that it is linked to, in input order.
  *
  * Where it made stars, the linked documents of one group lie in several, so that order is lost.
- * What remains is enough to keep the first: each document comes after all that stand as an a beside
+ * The rows still suffice to keep the first: each document comes after all that stand as an a beside
  * it.
  *
  * A document is a copy where it stands in one row alone, as b, with similarity 1. One that stands

@@ -15,7 +15,7 @@
  *
  * The factor is known, so somebody can make hashes that all meet in one slot. When insertions take
  * many more steps than chance allows, the table is filled again with a factor drawn at random.
- * Which factor is used has no effect on the result.
+ * The factor has no effect on the result.
  *
  * Tests: tests/unit/text/test_bag.c, tests/unit/text/test_distinct.c */
 #include "text/distinct.h"
@@ -259,7 +259,7 @@ bm_status bm_distinct_add(bm_distinct *set, const uint64_t *run, size_t n, bm_di
 /* repeats -- a run of elements at a time goes through the set of the document, so that one which
  * meets another hash by chance, or on purpose, does not stand twice in the list.
  *
- * Which occurrence gets which number does not matter, so they are made from the counts once the
+ * It does not matter which occurrence gets which number, so they are made from the counts once the
  * document is complete: the loop over its shingles only counts. */
 
 #define RUN ((size_t)256)

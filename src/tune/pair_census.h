@@ -1,9 +1,9 @@
 /* pair_census.h -- how similar the documents of a sample are to all documents of a corpus,
  * exactly.
  *
- * Of identical documents the first counts, and documents without shingles do not: these are the D
+ * The first of identical documents counts, and documents without shingles do not: these are the D
  * distinct documents, which are what banding compares. n of them are drawn by their priorities
- * (bm_sample_priority), and each is compared with all others. Of each its pairs are counted by
+ * (bm_sample_priority), and each is compared with all others. The pairs of each are counted by
  * cells:
  *
  *     cell   0 … k           thousandths 0 … k of similarities below the threshold, which lies in k
@@ -38,9 +38,8 @@
  * for all places among 100 are equally likely. Nine of ten is what is said, since of 99 runs that
  * share is known to two or three in 100 only.
  *
- * Of a corpus of which some documents were drawn, runs differ by the same share or less: a crowd
- * has the same share of the sample as of the corpus, but of the few pairs of a sample also chance
- * has its share. */
+ * Runs of the whole corpus differ by the same share as runs of its sample, or less: a crowd has the
+ * same share of both, but the few pairs of a sample also differ by chance. */
 
 #define BM_TRIALS      99u   /* runs */
 #define BM_TRIALS_TAIL 3u    /* on either side of the range: 6 in 100 */
