@@ -190,9 +190,9 @@ static bm_status make_batch(const bm_sample *sample, size_t first, size_t end,
     if (cfg->weighted)
         BM_TRY(
             bm_grow_array(&batch->shingles.weights, &batch->shingles.cap_weights, n_hashes, err));
-    BM_TRY(bm_grow(&batch->keys, &batch->room.keys, n * cfg->bands, sizeof *batch->keys, err));
-    return bm_grow(&batch->words, &batch->room.words, n * cfg->words.uints, sizeof *batch->words,
-                   err);
+    BM_TRY(bm_grow(&batch->keys, &batch->capacity.keys, n * cfg->bands, sizeof *batch->keys, err));
+    return bm_grow(&batch->words, &batch->capacity.words, n * cfg->words.uints,
+                   sizeof *batch->words, err);
 }
 
 static void fill_batch(bm_sample *sample, size_t first, size_t end, bm_ingest_batch *batch)

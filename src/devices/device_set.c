@@ -328,18 +328,19 @@ out:
     return status;
 }
 
-static bm_offload asked_of(const bm_device_set_cfg *cfg)
+static bm_offload requested_offload(const bm_device_set_cfg *cfg)
 {
     return cfg->settings != NULL ? cfg->settings->text_offload : BM_OFFLOAD_AUTO;
 }
 
-/* What the choice between texts and hashes comes to before anything is opened. */
-static bm_offload wish_of(const bm_device_set_cfg *cfg)
+/* Choose between texts and hashes as far as that can be done before a device is opened. */
+static bm_offload resolve_offload(const bm_device_set_cfg *cfg)
 {
-    const bm_offload wish = asked_of(cfg);
+    const bm_offload requested = requested_offload(cfg);
     if (cfg->text != NULL && cfg->text->hash != BM_TOKEN_XXH3)
         return BM_OFFLOAD_OFF; /* kernels hash texts by XXH3 alone */
-    return wish == BM_OFFLOAD_AUTO ? bm_text_offload_rule(cfg->pick->devices, cfg->pick->n) : wish;
+    return requested == BM_OFFLOAD_AUTO ? bm_text_offload_rule(cfg->pick->devices, cfg->pick->n)
+                                        : requested;
 }
 
 /* Are there texts that a device could cut? */
@@ -363,7 +364,7 @@ static bm_status open_trial(const bm_device_set *set, const bm_device_set_cfg *c
     bool any = false;
     for (size_t i = 0; i < cfg->pick->n; i++)
         any |= cfg->pick->devices[i].kind != BM_DEVICE_NATIVE && has_kernels(set);
-    if (!any || !has_able_text(cfg) || wish_of(cfg) != BM_OFFLOAD_TRIAL)
+    if (!any || !has_able_text(cfg) || resolve_offload(cfg) != BM_OFFLOAD_TRIAL)
         return BM_OK;
     return bm_text_trial_open(&trial, out, err);
 }
@@ -374,7 +375,8 @@ static bm_status choose_offload(bm_device_set *set, const bm_device_set_cfg *cfg
 {
     bm_text_offload *offload = &set->path;
     offload->own_processors = set->n_device_workers > 0 && has_able_text(cfg) &&
-                              asked_of(cfg) == BM_OFFLOAD_AUTO && wish_of(cfg) == BM_OFFLOAD_OFF;
+                              requested_offload(cfg) == BM_OFFLOAD_AUTO &&
+                              resolve_offload(cfg) == BM_OFFLOAD_OFF;
     if (offload->own_processors)
         bm_meter_log(set->meter, BM_LOG_DEBUG,
                      "hashes go to the device: it is made of the host's own processors");
@@ -383,7 +385,7 @@ static bm_status choose_offload(bm_device_set *set, const bm_device_set_cfg *cfg
         offload->able = offload->able && set->device_workers[i].backend->accepts_text;
     if (!offload->able)
         return BM_OK;
-    offload->taken = asked_of(cfg) == BM_OFFLOAD_ON;
+    offload->taken = requested_offload(cfg) == BM_OFFLOAD_ON;
     if (trial != NULL)
         bm_text_trial_judge(trial, cfg->threads > 0 ? cfg->threads : 1, offload);
     if (offload->measured)
@@ -454,7 +456,7 @@ bm_status bm_device_set_open(const bm_device_set_cfg *cfg, bm_device_set *out, b
         .perms_used = out->perms_used,
         .bands = cfg->bands,
         .rows = cfg->rows,
-        .text = wish_of(cfg) == BM_OFFLOAD_OFF || !has_able_text(cfg) ? NULL : cfg->text,
+        .text = resolve_offload(cfg) == BM_OFFLOAD_OFF || !has_able_text(cfg) ? NULL : cfg->text,
         .device = "cpu",
         .settings = cfg->settings,
         .cpu = cfg->cpu,
@@ -512,7 +514,7 @@ typedef struct doc_hashes {
     bm_hash128 content; /* of a text */
 } doc_hashes;
 
-/* Those of document d, made again where the device had its text. */
+/* The hashes of document d are made again where the device had its text. */
 static bm_status hashes_of(bm_device_worker *worker, const bm_sign_task *task, size_t d,
                            doc_hashes *out, bm_error *err)
 {

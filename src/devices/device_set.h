@@ -36,8 +36,9 @@ typedef struct bm_device_pick {
     char why[700]; /* one line for people on what `auto` chose; empty: nothing to say */
 } bm_device_pick;
 
-/* What options->device means (NULL or "": auto). Nothing matches: BM_ERR_DEVICE, naming the word.
- * `callbacks` (may be NULL): drivers may be waited for, see cl_listing.h. */
+/* Find the devices that options->device names (NULL or "": auto). BM_ERR_DEVICE: none matches a
+ * word, which the message names. `callbacks` (may be NULL): drivers may be waited for, see
+ * cl_listing.h. */
 bm_status bm_device_pick_open(const bm_device_options *options, const bm_callbacks *callbacks,
                               bm_device_pick *out, bm_error *err);
 /* All devices, the native CPU first. `why`: why there is no OpenCL device, or "". */
@@ -92,7 +93,7 @@ typedef struct bm_device_set_cfg {
 
 bm_status bm_device_set_open(const bm_device_set_cfg *cfg, bm_device_set *out, bm_error *err);
 void bm_device_set_close(bm_device_set *set);
-/* What a batch should hold about. */
+/* The number of hashes that a batch should hold, about. */
 size_t bm_device_set_batch_hashes(const bm_device_set *set);
 bm_status bm_device_set_sign_cpu(bm_device_set *set, bm_sign_task *task, bm_error *err);
 /* Compare a sample of a finished task with the reference: BM_ERR_DEVICE on the first difference. */

@@ -125,7 +125,7 @@ void bm_text_trial_close(bm_text_trial *trial)
     bm_free(trial);
 }
 
-/* Of all threads of the process: the driver's own, too. */
+/* CPU time of all threads of the process, the driver's own included. */
 static double cpu_seconds(void)
 {
     struct timespec t;
@@ -182,7 +182,7 @@ double bm_text_way_rate(double host_rate, double device_rate, bool same_processo
     return host_rate < device_rate ? host_rate : device_rate;
 }
 
-/* Of all threads; a clock that saw no time is no reason to divide by it. */
+/* Bytes a second of all threads. `seconds` may be 0 where the clock is coarse. */
 static double host_rate(const bm_text_trial *trial, double seconds, uint32_t threads)
 {
     return (double)(trial->n_docs * DOC_BYTES) * threads / (seconds > 0 ? seconds : 1e-9);

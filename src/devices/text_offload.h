@@ -31,8 +31,8 @@ typedef struct bm_text_offload {
     double device_text_rate, device_hash_rate; /* all devices */
 } bm_text_offload;
 
-/* What BM_OFFLOAD_AUTO comes to on these devices: BM_OFFLOAD_OFF or BM_OFFLOAD_TRIAL. The native
- * CPU, which takes no texts, has no say. */
+/* Resolve BM_OFFLOAD_AUTO for these devices: BM_OFFLOAD_OFF or BM_OFFLOAD_TRIAL. The native CPU
+ * accepts no texts and does not count. */
 bm_offload bm_text_offload_rule(const bm_device_info *devices, size_t n);
 
 /* A fixed text in both forms, and what devices took for each so far. */

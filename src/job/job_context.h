@@ -127,7 +127,7 @@ typedef struct bm_ingest_request {
     void *sink_ctx;
     bm_ingest_put put;
     bm_ingest_pause pause;
-    /* As bm_ingest_asked; its ctx is room_ctx. */
+    /* As bm_ingest_reclaim; its ctx is room_ctx. */
     bm_status (*room)(void *ctx, uint64_t wanted, uint64_t *free, bm_error *err);
     void *room_ctx;
 } bm_ingest_request;

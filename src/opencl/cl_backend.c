@@ -50,7 +50,8 @@ static bm_cl_target target_of(const cl_backend *be)
     return (bm_cl_target){&be->api, be->context, &be->device, &be->shape};
 }
 
-static void say(const cl_backend *be, bm_log_level level, const char *what, const bm_error *why)
+static void log_message(const cl_backend *be, bm_log_level level, const char *what,
+                        const bm_error *why)
 {
     char text[1200];
     const bm_callbacks *calls = be->callbacks;
@@ -63,7 +64,7 @@ static void say(const cl_backend *be, bm_log_level level, const char *what, cons
 
 static void warn(const cl_backend *be, const char *what, const bm_error *why)
 {
-    say(be, BM_LOG_WARNING, what, why);
+    log_message(be, BM_LOG_WARNING, what, why);
 }
 
 /* The program from the cache; BM_NOT_FOUND when it is to be built. */
@@ -248,7 +249,7 @@ static bm_status choose_kernels(cl_backend *be, const bm_backend_cfg *cfg, bm_er
     return BM_OK;
 }
 
-/* What the scheme draws. */
+/* Draw the scheme's parameters, and set what depends on them. */
 static bm_status draw(cl_backend *be, const bm_backend_cfg *cfg, bm_error *err)
 {
     BM_TRY(bm_scheme_draw(&cfg->sketch, &be->params, err));
@@ -272,7 +273,7 @@ static bm_status probe(cl_backend *be, const bm_backend_cfg *cfg, const bm_cl_op
         options->probing(options->probing_ctx, true);
     bm_status status = bm_cl_probe_run(cfg, &be->kernel_params, be->device.info.name, err);
     be->compiling =
-        status == BM_ERR_DEVICE && err->code == 0; /* it did not die or hang: it told why */
+        status == BM_ERR_DEVICE && err->code == 0; /* it did not die or hang: it said why */
     if (options->probing != NULL)
         options->probing(options->probing_ctx, false);
     return status;
@@ -345,10 +346,10 @@ static bm_status open_other(const bm_backend_cfg *cfg, const bm_cl_open_options 
         return err->status;
     bm_status status = BM_OK;
     BM_TRY_OUT(open_once(&other, options, be, &why));
-    say(*be, BM_LOG_DEBUG,
-        gpu ? "it gets the kernels for CPUs, since its compiler fails those for GPUs"
-            : "it gets the kernels for GPUs, since its compiler fails those for CPUs",
-        err);
+    log_message(*be, BM_LOG_DEBUG,
+                gpu ? "it gets the kernels for CPUs, since its compiler fails those for GPUs"
+                    : "it gets the kernels for GPUs, since its compiler fails those for CPUs",
+                err);
     return BM_OK;
 out:
     if (strcmp(err->message, why.message) != 0) {

@@ -15,8 +15,8 @@ bm_status bm_cl_backend_open(const bm_backend_cfg *cfg, const bm_cl_open_options
 bool bm_cl_backend_was_cached(const bm_backend *backend);
 /* The row of kernel parameters that it was opened with. */
 const bm_kernel_params *bm_cl_backend_kernel_params(const bm_backend *backend);
-/* What a row comes to on this backend's device: two rows of which this is the same text are built,
- * cut and fed alike. Errors as when a device is opened with it. */
+/* Describe the effect of a row on this backend's device: rows with the same description are built,
+ * cut and fed alike. Errors as when a device is opened with the row. */
 bm_status bm_cl_backend_effect(const bm_backend *backend, const bm_kernel_params *row, char *out,
                                size_t cap, bm_error *err);
 /* Words and keys that the self-test compared at open. */

@@ -41,7 +41,7 @@ static cl_map_flags flags_of_twin(const bm_cl_queue *queue, const bm_cl_buffer *
     return buffer->write_only ? queue->writing : CL_MAP_READ | CL_MAP_WRITE;
 }
 
-/* What a buffer of `bytes` is made with, so that it need not grow each time; 0: it cannot be. */
+/* The size to create a buffer of `bytes` with, so that it seldom grows; 0: it is too large. */
 static size_t size_of(const bm_cl_queue *queue, size_t bytes)
 {
     if (bytes > queue->max_alloc)

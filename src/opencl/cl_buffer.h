@@ -4,8 +4,8 @@
  * Elsewhere a pinned twin (CL_MEM_ALLOC_HOST_PTR, mapped for good) stands between, so that copies
  * run at the link's speed beside the kernels.
  *
- * What is mapped for writing alone says so (CL_MAP_WRITE_INVALIDATE_REGION): a driver that must
- * bring the old contents for a map first would copy the whole buffer for nothing each time. */
+ * A buffer that is only written is mapped by CL_MAP_WRITE_INVALIDATE_REGION: otherwise a driver
+ * that must fetch the old contents for a map would copy the whole buffer for nothing each time. */
 #ifndef BM_BACKEND_OPENCL_CL_BUFFER_H
 #define BM_BACKEND_OPENCL_CL_BUFFER_H
 

@@ -32,20 +32,20 @@ extern char **environ; /* the child has ours */
 void bm_cl_patience_begin(bm_cl_patience *patience)
 {
     patience->begin = bm_clock_seconds();
-    patience->told = patience->cancelled = false;
+    patience->logged = patience->cancelled = false;
 }
 
 double bm_cl_patience_left(bm_cl_patience *patience)
 {
     const bm_callbacks *calls = patience->callbacks;
     const double gone = bm_clock_seconds() - patience->begin, left = patience->seconds - gone;
-    if (calls != NULL && calls->log != NULL && !patience->told && gone > LONG_SECONDS) {
+    if (calls != NULL && calls->log != NULL && !patience->logged && gone > LONG_SECONDS) {
         char drivers[300], text[400];
         bm_cl_drivers_names(drivers, sizeof drivers);
         snprintf(text, sizeof text, "waiting for OpenCL to list its devices, at most %.0f s (%s)",
                  patience->seconds, drivers[0] != '\0' ? drivers : "no driver file is known");
         calls->log(calls->ctx, BM_LOG_INFO, text);
-        patience->told = true;
+        patience->logged = true;
     }
     if (calls != NULL && calls->cancelled != NULL && calls->cancelled(calls->ctx))
         patience->cancelled = true;
@@ -119,7 +119,7 @@ static bm_status spawn(const bm_cl_child *child, pid_t *pid, int *from_child, bm
     return BM_OK;
 }
 
-/* What the child wrote so far; each line is cut short to its beginning. */
+/* The lines that the child wrote so far, each cut to its beginning. */
 typedef struct child_words {
     char line[BM_CL_WORDS]; /* the one under way */
     size_t len;
@@ -237,8 +237,8 @@ bm_status bm_cl_child_run(bm_cl_child *child, bm_cl_ending *ending, bm_error *er
     close(r.fd);
     end_line(&r.words);
     ending->status = r.status;
-    ending->told = r.words.ours[0] != '\0';
+    ending->reported = r.words.ours[0] != '\0';
     memcpy(ending->driver, r.words.driver, sizeof ending->driver);
-    memcpy(ending->words, ending->told ? r.words.ours : r.words.last, sizeof ending->words);
+    memcpy(ending->words, ending->reported ? r.words.ours : r.words.last, sizeof ending->words);
     return BM_OK;
 }

@@ -29,10 +29,10 @@
 /* How long a driver is waited for. */
 typedef struct bm_cl_patience {
     double seconds;                /* from its beginning */
-    const bm_callbacks *callbacks; /* `cancelled` ends it, and `log` is told once where it takes
+    const bm_callbacks *callbacks; /* `cancelled` ends it, and `log` is called once where it takes
                                       long; NULL: nobody asks */
     double begin;
-    bool told, cancelled;
+    bool logged, cancelled;
 } bm_cl_patience;
 
 typedef struct bm_cl_child {
@@ -46,7 +46,7 @@ typedef struct bm_cl_ending {
     bool late;               /* it was ended by us */
     int status;              /* as waitpid gives it; not if late */
     char driver[300];        /* the library that was at work when it ended; "": not known */
-    bool told;               /* `words` are the program's own, behind its mark */
+    bool reported;           /* `words` are the program's own, behind its mark */
     char words[BM_CL_WORDS]; /* else the last of the driver's that are not blank; may be "" */
 } bm_cl_ending;
 
@@ -54,8 +54,8 @@ void bm_cl_patience_begin(bm_cl_patience *patience);
 /* Seconds that are left, at most BM_CL_LOOK_SECONDS; 0: no more. */
 double bm_cl_patience_left(bm_cl_patience *patience);
 
-/* What `settings` (may be NULL) and the running program say of the program, the cache and the time
- * limit. False: there is no program to run. */
+/* Set the program, the cache and the time limit from `settings` (may be NULL) and the running
+ * program. False: there is no program to run. */
 bool bm_cl_child_init(bm_cl_child *child, const bm_device_settings *settings, const char *cache_dir,
                       const char *what);
 /* Run it and wait for its end. An error (BM_ERR_DEVICE, the code is errno): it could not be run. */

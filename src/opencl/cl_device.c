@@ -66,7 +66,7 @@ static void judge(const bm_cl_api *api, cl_device_id id, bm_device_info *info)
         info->usable = true;
 }
 
-/* What is known of a device; its platform, its id and its spec are set. */
+/* Query the properties of a device whose platform, id and spec are set. */
 static void describe(const bm_cl_api *api, bm_cl_device *out)
 {
     cl_platform_id platform = out->platform;

@@ -35,7 +35,7 @@
 
 extern char **environ;
 
-/* What loaders, drivers and the dynamic linker read. */
+/* Variables that loaders, drivers and the dynamic linker read. */
 static const char *const prefixes[] = {
     "LD_",       "OCL_",  "OPENCL_", "POCL_",        "CUDA_", "NVIDIA_", "ROC",
     "HIP_",      "HSA_",  "AMD_",    "GPU_",         "ZE_",   "ZES_",    "INTEL_",
@@ -69,7 +69,7 @@ static bm_cl_key hash_of_stat(bm_cl_key key, const struct stat *st)
     return bm_cl_key_add(key, words, sizeof words);
 }
 
-/* Of a file that may be there or not. */
+/* The hash of a file, which need not exist. */
 static bm_cl_key hash_of_file(const char *path)
 {
     struct stat st;
@@ -155,7 +155,7 @@ static void add_variables(bm_cl_key *sum)
             }
 }
 
-/* Which start of which machine this is. */
+/* The boot id identifies the machine and its start. */
 static void add_start(bm_cl_key *sum)
 {
     char id[64];

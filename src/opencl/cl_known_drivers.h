@@ -1,15 +1,15 @@
 /* cl_known_drivers.h -- drivers that have listed their devices without harm, and are unchanged
  * since; and drivers that hung when they were asked, not long ago.
  *
- * What is remembered of a listing is that it went well, not what it gave. It holds for the same
- * environment (variables that loaders and drivers read, what stands in the folders of vendors, the
- * start of the machine) and as long as every file that was loaded for it is the same one: path,
- * device, inode, size and times. It lies in the cache of programs (cl_cache.h), in one of a few
- * places, so that old ones make room. A process whose address space is limited neither remembers
- * nor is told: what it can load depends on what else it holds.
+ * A record says that a listing went well, not what it returned. It holds for the same environment
+ * (variables that loaders and drivers read, what stands in the folders of vendors, the start of the
+ * machine) and as long as every file that was loaded for it is the same one: path, device, inode,
+ * size and times. It lies in the cache of programs (cl_cache.h), in one of a few places, so that
+ * new ones replace old ones. A process whose address space is limited neither writes nor reads
+ * records: what it can load depends on what else it holds.
  *
- * Of a listing that hung, what was said of it and how long it was waited for is remembered for ten
- * minutes, as long as the environment is the same: nobody knows which files it had loaded. */
+ * The record of a listing that hung has its message and the time that was spent waiting. It holds
+ * for ten minutes in the same environment, since nobody knows which files were loaded. */
 #ifndef BM_BACKEND_DRIVERS_CL_KNOWN_DRIVERS_H
 #define BM_BACKEND_DRIVERS_CL_KNOWN_DRIVERS_H
 

@@ -212,7 +212,8 @@ static bm_status list_here(bm_cl_patience *patience, bm_cl_listing *out, bm_erro
 /* --- in a child --- */
 
 /* `driver`: the library that is to blame; "": not known, so that all are named. */
-static void say_broken(bm_cl_listing *out, const char *what, const char *driver, const char *words)
+static void report_broken(bm_cl_listing *out, const char *what, const char *driver,
+                          const char *words)
 {
     char drivers[300];
     if (driver[0] != '\0')
@@ -224,7 +225,7 @@ static void say_broken(bm_cl_listing *out, const char *what, const char *driver,
              drivers, drivers[0] != '\0' ? ")" : "", words[0] != '\0' ? ": " : "", words);
 }
 
-/* What the end of a child means that has not answered. */
+/* Explain the end of a child that has not answered. */
 static void judge(const bm_cl_ending *ending, double seconds, bm_cl_listing *out)
 {
     char what[120];
@@ -235,14 +236,14 @@ static void judge(const bm_cl_ending *ending, double seconds, bm_cl_listing *out
         const char *name = sigabbrev_np(number);
         snprintf(what, sizeof what, "OpenCL died while it listed its devices, of signal %d (%s)",
                  number, name != NULL ? name : "?");
-    } else if (!ending->told) {
+    } else if (!ending->reported) {
         snprintf(what, sizeof what,
                  "OpenCL ended the process that listed its devices, with exit code %d",
                  WEXITSTATUS(ending->status));
     } else {
         snprintf(what, sizeof what, "OpenCL cannot list its devices");
     }
-    say_broken(out, what, ending->driver, ending->words);
+    report_broken(out, what, ending->driver, ending->words);
 }
 
 static bm_status list_in_child(bm_cl_child *child, bm_cl_listing *out, bm_error *err)
@@ -254,7 +255,7 @@ static bm_status list_in_child(bm_cl_child *child, bm_cl_listing *out, bm_error 
         return bm_fail_errno(err, errno, "", "cannot make a file in memory");
     bm_status status = bm_cl_child_run(child, &ending, &why);
     if (status != BM_OK) {
-        say_broken(out, "OpenCL devices cannot be listed", "", why.message);
+        report_broken(out, "OpenCL devices cannot be listed", "", why.message);
         status = BM_OK;
     } else {
         status = bm_cl_list_answer_read(child->answer, out, err);
@@ -293,7 +294,7 @@ bm_status bm_cl_list_in_child(const char *cache_dir, bm_error *err)
 /* --- which way --- */
 
 /* It was waited for at least as long as it would be now. */
-static void say_hung(const bm_cl_hang *hang, bm_cl_listing *out)
+static void report_hung(const bm_cl_hang *hang, bm_cl_listing *out)
 {
     *out = (bm_cl_listing){.broken = true};
     snprintf(out->note, sizeof out->note,
@@ -324,7 +325,7 @@ static bm_status list_by(bm_cl_child *child, bool in_child, const bm_device_sett
         return child->patience.cancelled ? bm_fail(err, BM_ERR_CANCELLED, "interrupted") : BM_OK;
     }
     if (status == BM_ERR_DEVICE) {
-        say_broken(out, "OpenCL cannot list its devices", "", why.message);
+        report_broken(out, "OpenCL cannot list its devices", "", why.message);
         return BM_OK;
     }
     if (status != BM_OK && err != NULL)
@@ -344,7 +345,7 @@ bm_status bm_cl_list_safely(const bm_device_settings *settings, const char *cach
         child.patience.seconds = LIST_SECONDS;
     const bool hung = bm_cl_drivers_hung(cache_dir, &hang);
     if (hung && hang.seconds >= child.patience.seconds) {
-        say_hung(&hang, out);
+        report_hung(&hang, out);
         return BM_OK;
     }
     BM_TRY(list_by(&child, able && !bm_cl_drivers_known(cache_dir), settings, out, err));

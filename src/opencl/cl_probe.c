@@ -1,4 +1,4 @@
-/* cl_probe.c -- what the trial run is told, and what its end means.
+/* cl_probe.c -- the text that the trial run gets, and what its end means.
  *
  * Tests: tests/unit/opencl/test_cl_probe.c, tests/parity/test_probe_opencl.c */
 #include "opencl/cl_probe.h"
@@ -29,7 +29,7 @@ static bm_status judge(const bm_cl_ending *ending, const char *name, bm_error *e
         return BM_OK;
     }
     if (err != NULL)
-        err->code = ending->told ? 0 : ECHILD;
+        err->code = ending->reported ? 0 : ECHILD;
     return BM_ERR_DEVICE;
 }
 

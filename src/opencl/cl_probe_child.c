@@ -22,7 +22,7 @@
 
 #define JOB_BYTES ((uint64_t)64 << 20) /* that a small job maps */
 
-/* What DEVICE says. */
+/* The parsed text of DEVICE. */
 typedef struct request {
     char spec[32], scheme[16];
     bm_backend_cfg cfg;
@@ -94,18 +94,18 @@ static uint64_t mapped_bytes(const char *statm)
     return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-static void leave_room(bool to_list)
+static void reserve_memory(bool to_list)
 {
     char parent[40];
     struct rlimit limit;
-    uint64_t room = JOB_BYTES;
+    uint64_t bytes = JOB_BYTES;
     if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY)
         return;
     snprintf(parent, sizeof parent, "/proc/%ld/statm", (long)getppid());
     const uint64_t theirs = mapped_bytes(parent), ours = mapped_bytes("/proc/self/statm");
     if (to_list && theirs > ours)
-        room += theirs - ours;
-    limit.rlim_cur = limit.rlim_cur > room ? limit.rlim_cur - (rlim_t)room : 0;
+        bytes += theirs - ours;
+    limit.rlim_cur = limit.rlim_cur > bytes ? limit.rlim_cur - (rlim_t)bytes : 0;
     setrlimit(RLIMIT_AS, &limit);
 }
 
@@ -114,7 +114,7 @@ bm_status bm_backend_opencl_try(const char *device, const char *cache_dir, bm_er
     bm_error why = {0};
     char words[sizeof why.message];
     const bool to_list = strcmp(device, BM_PROBE_LIST) == 0;
-    leave_room(to_list);
+    reserve_memory(to_list);
     bm_status status = BM_OK;
     BM_TRY_OUT(to_list ? bm_cl_list_in_child(cache_dir, &why) : try_it(device, cache_dir, &why));
     return BM_OK;

@@ -83,7 +83,7 @@ void bm_kernel_params_format(const bm_kernel_params *row, char out[BM_KERNEL_PAR
         n += (size_t)snprintf(out + n, BM_KERNEL_PARAMS_TEXT - n, ",%u", row->number[i]);
 }
 
-/* What of a name can stand in a field and is still a part of the name: up to a comma. */
+/* Copy the beginning of a name, up to a comma, which cannot stand in a field. */
 static void name_part(char *field, size_t cap, const char *name)
 {
     const size_t len = strcspn(name, ",\r\n");
@@ -227,7 +227,7 @@ bm_status bm_kernel_params_choose(const bm_kernel_params_search *what, bm_kernel
 
 /* cl_kernel_tune -- from a row of parameters to the shape of the kernels on one device.
  *
- * What depends on the number of permutations is worked out here, so that a row serves all of them:
+ * A row serves any number of permutations, since what depends on them is computed here:
  *   cpu: passes = ceil(vectors / acc), then the fewest accumulators that need no more passes;
  *   gpu: the row's `each`, or another one if that leaves fewer lanes without work; a team is
  *        ceil(perms / each) work-items, filled up so that no document begins within a warp that

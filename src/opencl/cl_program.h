@@ -63,7 +63,7 @@ void bm_kernel_params_format(const bm_kernel_params *row, char out[BM_KERNEL_PAR
 /* Make the row one for this device alone: its name, its platform and type. */
 void bm_kernel_params_name(bm_kernel_params *row, const bm_device_info *info);
 
-/* What a row is looked up for. */
+/* The device and the family to look up a row for. */
 typedef struct bm_kernel_params_search {
     const bm_device_info *info;
     const char *vendor; /* the device's; `info` has the platform's name */
@@ -97,7 +97,7 @@ typedef struct bm_cl_chunk_units {
     uint32_t part;  /* into parts of this */
 } bm_cl_chunk_units;
 
-/* What the kernels of text_*.cl are built for. */
+/* The shingles that the kernels of text_*.cl are built for. */
 typedef struct bm_cl_text_shape {
     bool used;
     uint32_t kind, k; /* bm_text_options.shingle, .shingle_k */
@@ -122,8 +122,8 @@ typedef struct bm_cl_shape {
     uint32_t batch_kilo_hashes; /* 1024s of hashes a compute unit is given in a batch */
 } bm_cl_shape;
 
-/* What a row comes to on the device: made to fit `plan` (permutations, bands, rows) and the
- * device's limits. BM_ERR_DEVICE: its work-groups are too small. */
+/* Compute the shape from a row, so that it fits `plan` (permutations, bands, rows) and the device's
+ * limits. BM_ERR_DEVICE: its work-groups are too small. */
 bm_status bm_cl_kernel_shape(const bm_cl_device *device, const bm_kernel_params *row,
                              const uint32_t plan[3], bm_cl_shape *out, bm_error *err);
 
@@ -144,7 +144,7 @@ typedef struct bm_cl_program {
     cl_kernel kernels[BM_CL_N_KERNELS];
 } bm_cl_program;
 
-/* What a program is made for; all borrowed. */
+/* The device and the shape that a program is made for; all borrowed. */
 typedef struct bm_cl_target {
     const bm_cl_api *api;
     cl_context context;

@@ -429,7 +429,7 @@ static bool has_ranks(const bm_cl_plan *plan, const bm_text_batch *text)
     return any;
 }
 
-/* What of the batch's texts the plan takes. */
+/* The range of the batch's texts that the plan covers. */
 typedef struct extent {
     uint64_t bytes_begin, starts_begin;
     size_t n_bytes, n_starts;
@@ -696,8 +696,8 @@ static void shut(bm_cl_stream *stream)
 }
 
 /* After a failure: wait until no queue works any more, so that nothing is read from or written to a
- * caller's memory once the error is told. Later kernels do not wait for one that failed. */
-static void settle(bm_cl_stream *stream)
+ * caller's memory once the error is reported. Later kernels do not wait for one that failed. */
+static void finish_all(bm_cl_stream *stream)
 {
     shut(stream);
     for (uint32_t i = 0; i < BM_CL_DEPTH; ++i)
@@ -741,7 +741,7 @@ void bm_cl_stream_close(bm_cl_stream *stream)
 {
     if (stream->api == NULL)
         return;
-    settle(stream);
+    finish_all(stream);
     release_buffers(stream, true);
     for (uint32_t i = 0; i < BM_CL_PLACES; ++i)
         bm_cl_plan_reset(&stream->places[i].plan);
@@ -848,7 +848,7 @@ static extents extents_of(const bm_cl_place *place)
                          place->want_content ? (parts_at(plan) + plan->n_chunks) * SUMS_BYTES : 0};
 }
 
-static bool has_room(const bm_cl_place *place)
+static bool is_large_enough(const bm_cl_place *place)
 {
     const extents e = extents_of(place);
     return e.in <= place->in.bytes && e.out <= place->out.bytes &&
@@ -885,7 +885,7 @@ static void lay_out(const bm_cl_stream *stream, bm_cl_place *place, const bm_sig
 }
 
 /* A free place; NULL: there is none. And how the task is cut. */
-static bm_cl_place *take_place(bm_cl_stream *stream, const bm_sign_task *task, bm_cl_cut *cut)
+static bm_cl_place *acquire_place(bm_cl_stream *stream, const bm_sign_task *task, bm_cl_cut *cut)
 {
     bm_cl_place *place = NULL;
     pthread_mutex_lock(&stream->lock);
@@ -899,7 +899,7 @@ static bm_cl_place *take_place(bm_cl_stream *stream, const bm_sign_task *task, b
     return place;
 }
 
-static void leave_place(bm_cl_stream *stream, bm_cl_place *place, bm_cl_place_state state)
+static void set_place_state(bm_cl_stream *stream, bm_cl_place *place, bm_cl_place_state state)
 {
     pthread_mutex_lock(&stream->lock);
     place->state = state;
@@ -911,15 +911,15 @@ bm_staged *bm_cl_stream_stage(bm_cl_stream *stream, const bm_sign_task *task)
     bm_cl_cut cut;
     bm_cl_cursor at = {0};
     bm_cl_place *place =
-        stream->device->unified || task->n_docs == 0 ? NULL : take_place(stream, task, &cut);
+        stream->device->unified || task->n_docs == 0 ? NULL : acquire_place(stream, task, &cut);
     if (place == NULL)
         return NULL;
     const bool whole = bm_cl_plan_next(&place->plan, &cut, task, &at, NULL) == BM_OK &&
                        at.doc == task->n_docs && !place->plan.sliced;
     if (whole)
         lay_out(stream, place, task);
-    if (!whole || !has_room(place)) {
-        leave_place(stream, place, whole ? BM_CL_TOO_SMALL : BM_CL_FREE);
+    if (!whole || !is_large_enough(place)) {
+        set_place_state(stream, place, whole ? BM_CL_TOO_SMALL : BM_CL_FREE);
         return NULL;
     }
     fill(place, task);
@@ -929,7 +929,7 @@ bm_staged *bm_cl_stream_stage(bm_cl_stream *stream, const bm_sign_task *task)
 
 void bm_cl_stream_unstage(bm_cl_stream *stream, bm_staged *staged)
 {
-    leave_place(stream, (bm_cl_place *)staged, BM_CL_FREE);
+    set_place_state(stream, (bm_cl_place *)staged, BM_CL_FREE);
 }
 
 /* Enlarge a place for tasks like the one that it was too small for. By the thread of the device, as
@@ -947,7 +947,7 @@ static bm_status enlarge_place(bm_cl_stream *stream, const bm_cl_queue *queue, b
     const cl_int code = reserve(queue, place);
     if (code != CL_SUCCESS)
         shut(stream);
-    leave_place(stream, place, BM_CL_FREE);
+    set_place_state(stream, place, BM_CL_FREE);
     if (code == CL_SUCCESS || bm_cl_fail(err, code, "clCreateBuffer") == BM_ERR_NOMEM)
         return BM_OK; /* or it has to do with the places that there are */
     return BM_ERR_DEVICE;
@@ -990,7 +990,7 @@ static bm_status start(bm_cl_stream *stream, bm_cl_slot *slot, bm_sign_task *tas
         code = api->clFlush(slot->queue.commands);
     }
     if (code != CL_SUCCESS) {
-        settle(stream);
+        finish_all(stream);
         end_zero_copy(slot);
         bm_cl_event_release(api, &slot->done);
         bm_cl_event_release(api, &slot->kernel);
@@ -1096,7 +1096,7 @@ static bm_status finish_oldest(bm_cl_stream *stream, bm_error *err)
         code = end_reads(slot);
     }
     if (code != CL_SUCCESS)
-        settle(stream);
+        finish_all(stream);
     end_zero_copy(slot);
     bm_cl_event_release(stream->api, &slot->done);
     bm_cl_event_release(stream->api, &slot->kernel);
@@ -1127,7 +1127,7 @@ bm_status bm_cl_stream_wait(bm_cl_stream *stream, const bm_sign_task *task, bm_e
 /* End all that is under way, without results: it would be copied to tasks whose memory goes. */
 static void abandon(bm_cl_stream *stream)
 {
-    settle(stream);
+    finish_all(stream);
     for (uint32_t i = 0; i < BM_CL_DEPTH; ++i) {
         bm_cl_slot *slot = &stream->slots[i];
         if (slot->task == NULL)

@@ -109,7 +109,7 @@ typedef struct bm_cl_slot {
     bm_cl_place own, *place; /* where the batch is: `own`, or one that came with the task */
     bm_sign_task *task;      /* NULL: free */
     cl_event done;           /* of the last command */
-    /* Of the task, where it is used as it is. */
+    /* The task's own arrays, where the device uses them in place. */
     bm_cl_zero_copy task_hashes, task_words, task_keys;
     cl_event kernel;             /* of bm_sign, for profiling */
     bm_cl_scratch hashes, table; /* of texts: made and used on the device */
@@ -185,12 +185,12 @@ void bm_cl_stream_cut(bm_cl_stream *stream);
 
 /* cl_launch -- the one place where kernels get their arguments and are started. */
 
-/* What of a batch lies in its buffers, beside offsets, chunks and texts. */
+/* The parts of a batch that lie in its buffers, beside offsets, chunks and texts. */
 typedef struct bm_cl_parts {
     bool hashes, keys, words;
 } bm_cl_parts;
 
-/* The layout of a plan of `task`, with room for its texts, if it has any, and for `parts`. */
+/* The layout of a plan of `task`: it includes its texts, if it has any, and `parts`. */
 bm_cl_layout bm_cl_layout_of(const bm_cl_plan *plan, const bm_cl_shape *shape,
                              const bm_sign_task *task, bm_cl_parts parts);
 

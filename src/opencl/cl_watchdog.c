@@ -48,7 +48,7 @@ typedef struct under_way {
     struct under_way *next;
 } under_way;
 
-/* What the backend is opened with: copies, which the thread may use for good. */
+/* Copies of the settings to open the backend with, which the thread may use for good. */
 typedef struct opening {
     bm_backend_cfg cfg;
     bm_text_options text;

@@ -1,8 +1,8 @@
 /* budget.c -- shares of --memory.
  *
  * A batch takes about BATCH_FOLD times its text: the text, its hashes (8 bytes for about 6), rows,
- * keys, and the room by which arrays grow ahead. All batches get a quarter of the whole, so that
- * they have their usual size from 128M on; the arena gets an eighth. */
+ * keys, and the capacity by which arrays grow ahead. All batches get a quarter of the whole, so
+ * that they have their usual size from 128M on; the arena gets an eighth. */
 #include "sign/budget.h"
 
 #include "base/error.h"

@@ -59,8 +59,8 @@ bm_status bm_ingest_entries_add(bm_ingest_entries *entries, uint64_t entry, bm_s
     return BM_OK;
 }
 
-/* Room for a document of so many shingles. */
-static bool make_room(bm_ingest_entries *entries, size_t n)
+/* Reserve memory for a document of so many shingles. False: it cannot be stored. */
+static bool reserve_doc(bm_ingest_entries *entries, size_t n)
 {
     const size_t doc_bytes = sizeof(bm_hash128) + sizeof(uint64_t),
                  hash_bytes = sizeof(uint64_t) + (entries->made.counted ? sizeof(uint32_t) : 0);
@@ -84,7 +84,7 @@ void bm_ingest_entries_keep(bm_ingest_entries *entries, uint64_t entry,
     if (entry == 0)
         return;
     made->counted = batch->counted;
-    if (!make_room(entries, bm_shingle_batch_last(batch)) ||
+    if (!reserve_doc(entries, bm_shingle_batch_last(batch)) ||
         copy_doc(batch, batch->n_docs - 1, made, NULL) != BM_OK)
         return;
     *slot_of(entries, entry) = (bm_ingest_entry){.number = entry,
@@ -174,8 +174,8 @@ static size_t batch_bytes(const bm_ingest_cfg *cfg, uint64_t window)
     return bytes > most ? most : bytes;
 }
 
-/* What one document takes in a batch beside its text and hashes. A bad record takes its reason,
- * which may be as much. */
+/* Bytes that one document needs in a batch beside its text and hashes. The reason of a bad record
+ * may need as many. */
 static uint64_t doc_bytes(const bm_ingest_cfg *cfg)
 {
     uint64_t bytes = sizeof(bm_ingest_doc) + sizeof(uint64_t) + sizeof(bm_hash128);
@@ -239,9 +239,9 @@ void bm_ingest_read_fill(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, doubl
  * unless some are empty. */
 #define WORD_FOLD 16u
 #define BYTE_FOLD 28u
-/* Of hashes as they are read: themselves, those that are distinct, and the table. */
+/* Hashes that were read need memory for themselves, the distinct ones and the table. */
 #define HASH_FOLD 4u
-/* Of a bag more: 4 bytes for how often each shingle occurs. */
+/* A bag needs 4 bytes more for how often each shingle occurs. */
 #define BAG_WORD_FOLD 2u
 #define BAG_BYTE_FOLD 4u
 #define BAG_HASH_FOLD 1u
@@ -256,8 +256,8 @@ static uint64_t fold_of(const bm_ingest_cfg *cfg)
                : BYTE_FOLD + (bag ? BAG_BYTE_FOLD : 0);
 }
 
-/* Of a record that is `held_bytes` long with what is read behind it. What normalising adds to a
- * text is rare: it is counted when it happens. */
+/* Bytes for a record, which is `held_bytes` long with what is read behind it, and for its text.
+ * Normalising seldom makes a text longer: that is counted when it happens. */
 static uint64_t held_and_text(const bm_ingest_cfg *cfg, uint64_t record_bytes, uint64_t held_bytes)
 {
     const uint64_t copies = cfg->input->n_text_fields > 1 ? 2 : 1;
@@ -295,8 +295,8 @@ static bm_status free_bytes(const bm_ingest_cfg *cfg, uint64_t wanted, uint64_t 
     const uint64_t device = device_part(cfg, budget->total);
     uint64_t all = 0;
     bm_status status = BM_OK;
-    if (cfg->room.fn != NULL) {
-        status = cfg->room.fn(cfg->room.ctx, wanted + device, &all, err);
+    if (cfg->reclaim.fn != NULL) {
+        status = cfg->reclaim.fn(cfg->reclaim.ctx, wanted + device, &all, err);
     } else {
         const uint64_t held =
             budget->fixed + (cfg->docs != NULL ? bm_doc_table_bytes(cfg->docs) : 0);
@@ -306,7 +306,7 @@ static bm_status free_bytes(const bm_ingest_cfg *cfg, uint64_t wanted, uint64_t 
     return status;
 }
 
-static bm_status be_alone(bm_ingest_long *now, bm_error *err)
+static bm_status wait_until_alone(bm_ingest_long *now, bm_error *err)
 {
     if (!bm_ingest_order_alone(now->order, now->number, &now->share))
         return bm_fail(err, BM_ERR_CANCELLED, "the ingest has ended");
@@ -314,7 +314,7 @@ static bm_status be_alone(bm_ingest_long *now, bm_error *err)
     return BM_OK;
 }
 
-static bm_status hold(void *ctx, uint64_t bytes, bool *may, bm_error *err)
+static bm_status reserve_memory(void *ctx, uint64_t bytes, bool *may, bm_error *err)
 {
     bm_ingest_long *now = ctx;
     const bm_ingest_cfg *cfg = now->cfg;
@@ -329,7 +329,7 @@ static bm_status hold(void *ctx, uint64_t bytes, bool *may, bm_error *err)
         return status;
     }
     if (!now->share.alone)
-        status = be_alone(now, err);
+        status = wait_until_alone(now, err);
     if (status == BM_OK && now->share.free < cost) /* or there may be more */
         status = free_bytes(cfg, cost, &now->share.free, err);
     *may = least_so_far(cfg, bytes) <= now->share.free;
@@ -367,7 +367,7 @@ uint64_t bm_ingest_long_limit(const bm_ingest_share *share, uint64_t held_bytes)
 
 void bm_ingest_long_init(const bm_ingest_cfg *cfg, bm_ingest_order *order, bm_ingest_long *out)
 {
-    *out = (bm_ingest_long){.cfg = cfg, .order = order, .gate = {out, hold, refuse}};
+    *out = (bm_ingest_long){.cfg = cfg, .order = order, .gate = {out, reserve_memory, refuse}};
 }
 
 void bm_ingest_long_begin(bm_ingest_long *now, uint64_t n)
@@ -416,7 +416,8 @@ static bm_status add_doc(bm_ingest_batch *batch, const bm_doc_row *row, const bm
                          bm_error *err)
 {
     const bm_str id = record->id, keep_key = record->keep_key;
-    BM_TRY(bm_grow(&batch->docs, &batch->room.docs, batch->n_docs + 1, sizeof *batch->docs, err));
+    BM_TRY(
+        bm_grow(&batch->docs, &batch->capacity.docs, batch->n_docs + 1, sizeof *batch->docs, err));
     size_t begin = batch->ids.len;
     BM_TRY(bm_buf_add(&batch->ids, id.data, id.len, err));
     bm_ingest_doc *doc = &batch->docs[batch->n_docs++];
@@ -436,7 +437,7 @@ static bm_status skip_record(bm_ingest_worker *worker, const bm_record *record, 
     if (cfg->input->on_error == BM_ON_ERROR_FAIL)
         return bm_fail_at(err, BM_ERR_INPUT, bm_batch_source_file(cfg->source, record->file),
                           record->line, "%s", record->reason);
-    BM_TRY(bm_grow(&batch->skipped, &batch->room.skipped, batch->n_skipped + 1,
+    BM_TRY(bm_grow(&batch->skipped, &batch->capacity.skipped, batch->n_skipped + 1,
                    sizeof *batch->skipped, err));
     char *reason = bm_strdup(record->reason);
     if (reason == NULL)
@@ -450,8 +451,8 @@ static bm_status skip_record(bm_ingest_worker *worker, const bm_record *record, 
 
 /* A document does not fit, if that is why the shingler has failed; `held` bytes of its record are
  * still held. */
-static bm_status say_too_long(bm_ingest_worker *worker, const bm_ingest_doc *doc, uint64_t held,
-                              bm_error *err)
+static bm_status report_too_long(bm_ingest_worker *worker, const bm_ingest_doc *doc, uint64_t held,
+                                 bm_error *err)
 {
     const uint64_t needed = bm_shingler_needed(worker->shingler);
     const bm_long_record record = {.file = bm_batch_source_file(worker->cfg->source, doc->row.file),
@@ -473,7 +474,7 @@ static bm_status hash_joined(bm_ingest_worker *worker, uint64_t held, bm_error *
     bm_shingler_limit(worker->shingler, bm_ingest_long_limit(&batch->turn.share, held));
     bm_status status = bm_shingler_add_last_joined(worker->shingler, &batch->shingles, err);
     if (status == BM_ERR_NOMEM)
-        status = say_too_long(worker, doc, held, err);
+        status = report_too_long(worker, doc, held, err);
     if (status == BM_OK) {
         doc->row.n_shingles = bm_shingle_batch_last(&batch->shingles);
         bm_ingest_entries_keep(&worker->entries, worker->joined_entry, &batch->shingles);
@@ -492,7 +493,7 @@ static bm_status join_alone(bm_ingest_worker *worker, const bm_record *record, b
     bm_shingler_limit(worker->shingler, bm_ingest_long_limit(&batch->turn.share, held));
     bm_status status = bm_shingler_join(worker->shingler, record->text, &joined, err);
     if (status == BM_ERR_NOMEM)
-        return say_too_long(worker, &batch->docs[batch->n_docs - 1], held, err);
+        return report_too_long(worker, &batch->docs[batch->n_docs - 1], held, err);
     worker->joined = batch->n_docs;
     worker->joined_entry = record->entry;
     return status;
@@ -520,7 +521,7 @@ static bm_status add_keys(bm_ingest_batch *batch, const uint64_t *keys, size_t n
 {
     bm_shingle_batch *shingles = &batch->shingles;
     const size_t at = batch->n_docs * n;
-    BM_TRY(bm_grow(&batch->keys, &batch->room.keys, at + n, sizeof *keys, err));
+    BM_TRY(bm_grow(&batch->keys, &batch->capacity.keys, at + n, sizeof *keys, err));
     BM_TRY(bm_shingle_batch_reserve(shingles, 1, 0, err));
     memcpy(batch->keys + at, keys, n * sizeof *keys);
     size_t n_none = 0;
@@ -576,7 +577,7 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
 }
 
 /* Elements may be fewer afterwards. */
-static void weigh(const bm_ingest_cfg *cfg, bm_ingest_batch *batch)
+static void apply_weights(const bm_ingest_cfg *cfg, bm_ingest_batch *batch)
 {
     const bm_shingle_batch *shingles = &batch->shingles;
     bm_error error = {0};
@@ -613,7 +614,7 @@ void bm_ingest_batch_parse(bm_ingest_worker *worker, bm_ingest_batch *batch)
     if (batch->turn.share.alone)
         end_alone(worker);
     if (cfg->weigh.fn != NULL && batch->status == BM_OK)
-        weigh(cfg, batch);
+        apply_weights(cfg, batch);
 }
 
 /* ingest_sign -- the native CPU and the threads of devices.
@@ -650,8 +651,8 @@ bm_status bm_ingest_sign_cpu(const bm_ingest_cfg *cfg, bm_ingest_batch *batch,
     return BM_OK;
 }
 
-/* The device is dead: sign what it held on the CPU, or fail each batch with its error. */
-static void do_without_device(device_run *run)
+/* The device is dead: sign its batches on the CPU, or fail each of them with its error. */
+static void fall_back(device_run *run)
 {
     for (uint32_t i = 0; i < run->n; i++) {
         bm_ingest_batch *batch = run->in_flight[i];
@@ -667,13 +668,12 @@ static void do_without_device(device_run *run)
         bm_ingest_order_place(run->order, run->in_flight[i]);
 }
 
-/* A device that is stuck has what it holds for good: go on with other batches of the same
- * documents. */
-static void leave_batches_to_device(device_run *run)
+/* A stuck device holds its batches for good: go on with other batches of the same documents. */
+static void replace_batches(device_run *run)
 {
     bm_error error = {0};
     for (uint32_t i = 0; i < run->n; i++) {
-        bm_ingest_batch *other = bm_ingest_batch_leave_to_device(run->in_flight[i]);
+        bm_ingest_batch *other = bm_ingest_batch_replace(run->in_flight[i]);
         bm_status status = BM_ERR_NOMEM;
         if (other != NULL)
             status = bm_ingest_batch_make_task(run->cfg, other, &error);
@@ -694,11 +694,11 @@ static void device_failed(device_run *run, bm_status status, const bm_error *err
     bm_backend *backend = run->device->backend;
     backend->ops->drain(backend, NULL);
     if (backend->stuck)
-        leave_batches_to_device(run);
+        replace_batches(run);
     run->error = *error;
     run->after_death =
         bm_device_set_worker_failed(run->cfg->device_set, run->device, status, &run->error);
-    do_without_device(run);
+    fall_back(run);
 }
 
 static void submit(device_run *run, bm_ingest_batch *batch)
@@ -706,7 +706,7 @@ static void submit(device_run *run, bm_ingest_batch *batch)
     bm_error error = {0};
     run->in_flight[run->n++] = batch;
     if (run->device->dead) {
-        do_without_device(run);
+        fall_back(run);
         return;
     }
     bm_backend *backend = run->device->backend;
@@ -811,7 +811,7 @@ static bm_status read_batch(ingest *in, bm_ingest_batch **out, bm_error *err)
         if (status == BM_OK)
             status = bm_ingest_read_next(in->cfg, batch, &got, err);
         if (got == BM_BATCH_PASSED) /* dropped: what it held is free again */
-            bm_ingest_order_leave(&in->order, &in->now.share);
+            bm_ingest_order_release(&in->order, &in->now.share);
         batch->turn.share = in->now.share;
     }
     in->read_end = status != BM_OK || got != BM_BATCH_READ;
@@ -862,7 +862,7 @@ static bm_ingest_batch *read_next(host_worker *w)
     return batch;
 }
 
-/* What is read of the batch beside others, and what it is then to be. */
+/* Read the rest of the batch while others read theirs, and parse it. */
 static void parse(host_worker *w, bm_ingest_batch *batch)
 {
     double in_turn = 0;

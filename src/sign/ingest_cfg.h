@@ -27,7 +27,7 @@ typedef struct bm_ingest_times {
     double device;  /* submitting to devices and waiting for them: device workers */
     double deliver; /* the ordered end, one thread at a time */
     double put;     /* what was delivered, to its place: any thread */
-    double wait; /* workers: for input, for a place in the ring, for room in the devices' queue */
+    double wait; /* workers: for input, for a place in the ring, for a place in a device's queue */
     double idle; /* device workers: for work */
     uint32_t workers, device_workers;
 } bm_ingest_times;
@@ -53,25 +53,25 @@ typedef struct bm_ingest_doc {
     size_t keep_key_len;     /* in bm_ingest_batch.keep_keys, one behind the other */
 } bm_ingest_doc;
 
-/* How many elements the arrays of a batch have room for. */
-typedef struct bm_ingest_room {
+/* The capacity of the arrays of a batch, in elements. */
+typedef struct bm_ingest_capacity {
     size_t docs, skipped, n_shingles, content, words, keys;
-} bm_ingest_room;
+} bm_ingest_capacity;
 
-/* What a device makes of texts beside words and keys, n_docs each. */
+/* Arrays that a device fills for texts beside words and keys, n_docs each. */
 typedef struct bm_ingest_made {
     uint32_t *n_shingles;
     bm_hash128 *content;
 } bm_ingest_made;
 
-/* What a batch with a document that is longer than a batch may use (ingest_stages.h). */
+/* The memory that a batch with a document longer than a batch may use (ingest_stages.h). */
 typedef struct bm_ingest_share {
     uint64_t cost; /* of the share of batches; 0: a batch like others */
     bool alone;    /* nothing else is in flight, and it may use ... */
     uint64_t free; /* ... so many bytes */
 } bm_ingest_share;
 
-/* Which batch it is, in reading order. */
+/* A batch's place in reading order. */
 typedef struct bm_ingest_turn {
     uint64_t sequence;   /* 0, 1, 2 ... */
     uint64_t bytes_read; /* of the inputs, as stored, up to its end */
@@ -103,7 +103,7 @@ typedef struct bm_ingest_batch {
     bm_ingest_made made; /* as_text */
     uint32_t *words;     /* n_docs rows (bm_device_set.row_uints); NULL where not wanted */
     uint64_t *keys;      /* n_docs * bands */
-    bm_ingest_room room;
+    bm_ingest_capacity capacity;
     bm_sign_task task;
     bool in_place; /* words and keys are in task.staged, which has the batch's own meanwhile */
     bool shared_with_device; /* a stuck device may read shingles and text for ever: never freed */
@@ -142,11 +142,12 @@ typedef struct bm_ingest_pause {
 } bm_ingest_pause;
 
 /* Asked about a long document while nothing is in flight: how many bytes are free? Where that is
- * less than `wanted`, what can go to a file goes there. NULL: all but the rows of documents. */
-typedef struct bm_ingest_asked {
+ * less than `wanted`, memory is reclaimed by moving data to files. NULL: all but the rows of
+ * documents. */
+typedef struct bm_ingest_reclaim {
     bm_status (*fn)(void *ctx, uint64_t wanted, uint64_t *free, bm_error *err);
     void *ctx;
-} bm_ingest_asked;
+} bm_ingest_reclaim;
 
 /* Called for each batch as soon as its documents are shingles, with their counts, by the thread
  * that made them: any number of them at once, in any order. It may change hashes and offsets. NULL:
@@ -172,16 +173,16 @@ typedef struct bm_ingest_cfg {
     bool want_words, want_keys;
     bm_meter *meter;
     /* NULL: rows and ids are the sink's own, which looks whether ids differ, and of bad records
-     * that are skipped no list is kept: the first few are told. The sink gets a batch that fails
-     * too (its status says so): its documents before the failure are not signed, but may be what is
-     * wrong first. */
+     * that are skipped no list is kept: the first few are reported. The sink gets a batch that
+     * fails too (its status says so): its documents before the failure are not signed, but may be
+     * what is wrong first. */
     bm_doc_table *docs;
     bm_counts *counts;
     bm_ingest_sink sink; /* NULL: none */
     void *sink_ctx;
     bm_ingest_put put;
     bm_ingest_pause pause;
-    bm_ingest_asked room;
+    bm_ingest_reclaim reclaim;
     bm_ingest_weigh weigh;
     bm_ingest_times *times; /* filled; NULL: not wanted */
 } bm_ingest_cfg;

@@ -132,16 +132,16 @@ bm_status bm_ingest_batch_make_task(const bm_ingest_cfg *cfg, bm_ingest_batch *b
     bm_status status = BM_OK;
     bm_ingest_batch_unstage(batch);
     if (cfg->want_words)
-        BM_TRY_OUT(bm_grow(&batch->words, &batch->room.words, batch->n_docs * device_set->row_uints,
-                           sizeof *batch->words, err));
+        BM_TRY_OUT(bm_grow(&batch->words, &batch->capacity.words,
+                           batch->n_docs * device_set->row_uints, sizeof *batch->words, err));
     if (cfg->want_keys)
-        BM_TRY_OUT(bm_grow(&batch->keys, &batch->room.keys, batch->n_docs * device_set->bands,
+        BM_TRY_OUT(bm_grow(&batch->keys, &batch->capacity.keys, batch->n_docs * device_set->bands,
                            sizeof *batch->keys, err));
     if (as_text)
-        BM_TRY_OUT(bm_grow(&batch->made.n_shingles, &batch->room.n_shingles, batch->n_docs,
+        BM_TRY_OUT(bm_grow(&batch->made.n_shingles, &batch->capacity.n_shingles, batch->n_docs,
                            sizeof *batch->made.n_shingles, err));
     if (as_text)
-        BM_TRY_OUT(bm_grow(&batch->made.content, &batch->room.content, batch->n_docs,
+        BM_TRY_OUT(bm_grow(&batch->made.content, &batch->capacity.content, batch->n_docs,
                            sizeof *batch->made.content, err));
 out:
     batch->task = (bm_sign_task){.offsets = as_text ? batch->text.slots : batch->shingles.offsets,
@@ -156,7 +156,7 @@ out:
     return status;
 }
 
-bm_ingest_batch *bm_ingest_batch_leave_to_device(const bm_ingest_batch *batch)
+bm_ingest_batch *bm_ingest_batch_replace(const bm_ingest_batch *batch)
 {
     bm_ingest_batch *other = bm_alloc(1, sizeof *other);
     if (other == NULL)
@@ -165,7 +165,8 @@ bm_ingest_batch *bm_ingest_batch_leave_to_device(const bm_ingest_batch *batch)
     other->words = NULL;
     other->keys = NULL;
     other->made = (bm_ingest_made){0};
-    other->room.words = other->room.keys = other->room.n_shingles = other->room.content = 0;
+    other->capacity.words = other->capacity.keys = other->capacity.n_shingles =
+        other->capacity.content = 0;
     other->task.staged = NULL; /* for good: the device may write there */
     other->shared_with_device = true;
     return other;
@@ -195,7 +196,7 @@ static bm_status deliver_docs(const bm_ingest_cfg *cfg, const bm_ingest_batch *b
     return BM_OK;
 }
 
-/* It is the nth that is told. */
+/* It is the nth that is reported. */
 static void warn_of_skipped(const bm_ingest_cfg *cfg, const bm_skipped *skipped, uint64_t nth)
 {
     bm_meter_log(cfg->meter, BM_LOG_WARNING, "%s:%" PRIu64 ": skipped: %s%s",
@@ -203,8 +204,8 @@ static void warn_of_skipped(const bm_ingest_cfg *cfg, const bm_skipped *skipped,
                  nth == WARNINGS_MAX ? "; no more of these are reported" : "");
 }
 
-/* One skipped record may be most of a file where a quote is never closed: so the first few are told
- * at once. */
+/* One skipped record may be most of a file where a quote is never closed: so the first few are
+ * reported at once. */
 static void warn_of_swallowed(const bm_ingest_cfg *cfg, const bm_skipped *skipped)
 {
     if (skipped->n_behind > 0 && cfg->docs->n_swallowing <= WARNINGS_MAX)
@@ -339,7 +340,7 @@ bm_ingest_batch *bm_ingest_order_new_batch(bm_ingest_order *order)
 }
 
 /* The lock is held. */
-static void leave(bm_ingest_order *order, bm_ingest_share *share)
+static void release_share(bm_ingest_order *order, bm_ingest_share *share)
 {
     order->shares.taken -= share->cost;
     if (share->alone)
@@ -352,7 +353,7 @@ static void put_back(bm_ingest_order *order, bm_ingest_batch *batch)
 {
     const bm_ingest_share *share = &batch->turn.share;
     const bool stays = !share->alone && share->cost <= order->shares.batch;
-    leave(order, &batch->turn.share);
+    release_share(order, &batch->turn.share);
     bm_ingest_batch_clear(batch);
     if (order->n_free < order->window && stays)
         order->free[order->n_free++] = batch;
@@ -380,10 +381,10 @@ static bool may_read(const bm_ingest_order *order, uint64_t n)
            (shares->alone == 0 || n < shares->alone);
 }
 
-void bm_ingest_order_leave(bm_ingest_order *order, bm_ingest_share *share)
+void bm_ingest_order_release(bm_ingest_order *order, bm_ingest_share *share)
 {
     pthread_mutex_lock(&order->lock);
-    leave(order, share);
+    release_share(order, share);
     pthread_mutex_unlock(&order->lock);
 }
 
@@ -439,7 +440,7 @@ static bool may_deliver(bm_ingest_order *order)
            batch->turn.sequence == order->next;
 }
 
-/* What is due between two batches. Nobody else delivers. The lock is held, but not meanwhile. */
+/* Call cfg.pause where it is due. Nobody else delivers. The lock is held, but not meanwhile. */
 static void pause_if_due(bm_ingest_order *order)
 {
     const bm_ingest_pause *pause = &order->cfg->pause;
@@ -453,9 +454,9 @@ static void pause_if_due(bm_ingest_order *order)
     pthread_mutex_lock(&order->lock);
 }
 
-/* All that was delivered is put before a batch whose places move, or one that failed. Nobody else
- * delivers. False: what was put has failed, and is told. */
-static bool settle(bm_ingest_order *order, const bm_ingest_batch *batch)
+/* Put all that was delivered before a batch whose places move, or one that failed. Nobody else
+ * delivers. False: that failed, and the failure was reported. */
+static bool put_before(bm_ingest_order *order, const bm_ingest_batch *batch)
 {
     const bm_ingest_put *put = &order->cfg->put;
     if (batch->status == BM_OK && (put->moves == NULL || !put->moves(put->ctx, batch)))
@@ -470,10 +471,11 @@ static bool settle(bm_ingest_order *order, const bm_ingest_batch *batch)
 /* Nobody else delivers. */
 static bm_status deliver(bm_ingest_order *order, bm_ingest_batch *batch, bm_error *err)
 {
-    if (batch->status != BM_OK && !settle(order, batch))
+    if (batch->status != BM_OK && !put_before(order, batch))
         return BM_ERR_CANCELLED;
     BM_TRY(bm_ingest_batch_deliver(order->cfg, batch, err));
-    return settle(order, batch) ? bm_ingest_batch_sink(order->cfg, batch, err) : BM_ERR_CANCELLED;
+    return put_before(order, batch) ? bm_ingest_batch_sink(order->cfg, batch, err)
+                                    : BM_ERR_CANCELLED;
 }
 
 /* The batch whose turn it is. The lock is held, but not while it is delivered. */

@@ -24,12 +24,12 @@
 
 /* ingest_batch -- a batch's memory, and the order to sign it. */
 
-/* What was read and not parsed is given back. */
+/* Release the raw batch, if there is one. */
 void bm_ingest_batch_drop_raw(const bm_ingest_cfg *cfg, bm_ingest_batch *batch);
 /* Empty it, but keep its memory; free it all. Its raw batch has been dropped. */
 void bm_ingest_batch_clear(bm_ingest_batch *batch);
 void bm_ingest_batch_free(bm_ingest_batch *batch); /* NULL is fine */
-/* Room for the outputs, and the task that asks for them. */
+/* Reserve memory for the outputs, and fill in the task that asks for them. */
 bm_status bm_ingest_batch_make_task(const bm_ingest_cfg *cfg, bm_ingest_batch *batch,
                                     bm_error *err);
 /* The task is done: words and keys of a staged one are read where they are, until it is unstaged. */
@@ -38,17 +38,17 @@ void bm_ingest_batch_read_in_place(bm_ingest_batch *batch);
  * again. */
 void bm_ingest_batch_unstage(bm_ingest_batch *batch);
 /* The same documents in a new batch, to be signed anew with outputs of its own. For a device that
- * is stuck and may go on to read and write what the old one points to: the old one is left to it,
- * and the inputs, which both share, are never freed. NULL: no memory. */
-bm_ingest_batch *bm_ingest_batch_leave_to_device(const bm_ingest_batch *batch);
+ * is stuck and may go on to read and write what the old one points to: it gets the old one for
+ * good, and the inputs, which both share, are never freed. NULL: no memory. */
+bm_ingest_batch *bm_ingest_batch_replace(const bm_ingest_batch *batch);
 
 /* ingest_deliver -- the ordered end of the ingest, for one batch. */
 
 /* Its rows and ids to the document table, its bad records to the list of skipped ones, its counts.
  * Ends with the batch's own status where that is no BM_OK. One batch at a time, in input order. */
 bm_status bm_ingest_batch_deliver(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, bm_error *err);
-/* What was delivered goes to the sink. Whether places move (bm_ingest_put) is asked between the
- * two: it depends on the document table. */
+/* Pass the delivered batch to the sink. Whether places move (bm_ingest_put) is asked between the
+ * two calls, since it depends on the document table. */
 bm_status bm_ingest_batch_sink(const bm_ingest_cfg *cfg, const bm_ingest_batch *batch,
                                bm_error *err);
 
@@ -95,8 +95,8 @@ bool bm_ingest_order_share(bm_ingest_order *order, uint64_t n, bm_ingest_share *
 /* Wait until all before batch number n, which is being read, is delivered; nothing behind it is
  * read before it is delivered too. Batches without an owner are freed. */
 bool bm_ingest_order_alone(bm_ingest_order *order, uint64_t n, bm_ingest_share *share);
-/* The batch that is being read was dropped: its share is free again, and {0}. */
-void bm_ingest_order_leave(bm_ingest_order *order, bm_ingest_share *share);
+/* Release the share of the batch that was being read and was dropped; it becomes {0}. */
+void bm_ingest_order_release(bm_ingest_order *order, bm_ingest_share *share);
 /* Put a finished batch down in its place, and leave the rest to others: for threads of devices. */
 void bm_ingest_order_place(bm_ingest_order *order, bm_ingest_batch *batch);
 /* The same (NULL: there is none), then deliver and put what can be. */

@@ -52,7 +52,7 @@ typedef struct bm_ingest_entries {
 bm_status bm_ingest_entries_add(bm_ingest_entries *entries, uint64_t entry, bm_shingle_batch *batch,
                                 bool *was_made, bm_error *err);
 /* The last document of `batch` is that of `entry` (0: of none), which was asked for and not there.
- * Where there is no room for it, it is not kept. */
+ * Where memory does not suffice for it, it is not kept. */
 void bm_ingest_entries_keep(bm_ingest_entries *entries, uint64_t entry,
                             const bm_shingle_batch *batch);
 void bm_ingest_entries_reset(bm_ingest_entries *entries); /* frees */
@@ -78,8 +78,8 @@ void bm_ingest_batch_parse(bm_ingest_worker *worker, bm_ingest_batch *batch);
 
 /* ingest_long -- documents that are longer than a batch, and the memory that they get.
  *
- * What a document needs in the worst case is foreseen from its bytes: the record, its text, joined
- * text, a hash of each shingle and the table that finds the distinct ones.
+ * The memory that a document needs in the worst case is computed from its bytes: the record, its
+ * text, joined text, a hash of each shingle and the table that finds the distinct ones.
  *
  *     fits into the share of batches    it waits until so much of the share is free, and then goes
  *                                       its way beside others
@@ -92,7 +92,7 @@ void bm_ingest_batch_parse(bm_ingest_worker *worker, bm_ingest_batch *batch);
  * The reader is the only one who waits for memory, and those before it only give theirs back: so
  * there is always one who can go on. */
 
-/* What the batch that is being read was granted; one thread at a time. */
+/* The memory granted to the batch that is being read; one thread at a time. */
 typedef struct bm_ingest_long {
     const bm_ingest_cfg *cfg;
     bm_ingest_order *order;
