@@ -88,7 +88,7 @@ bm_status bm_corpus_room(void *ctx, uint64_t wanted, uint64_t *free, bm_error *e
     return status;
 }
 
-/* What the bytes needed depend on beside documents and sets. */
+/* The bytes needed depend on these beside documents and sets. */
 static void see_batch(bm_corpus *corpus, const bm_corpus_more *more)
 {
     corpus->batch_bytes = more->batch_bytes;
@@ -717,7 +717,7 @@ static void set_sizes(bm_corpus *corpus, const bm_ingest_batch *batch, size_t fi
     bm_corpus_sets_clear(corpus, first, docs_of(batch));
 }
 
-/* What the batch adds, at most. */
+/* The most that the batch can add. */
 static bm_corpus_more more_of(const bm_corpus *corpus, const bm_ingest_batch *batch)
 {
     const uint64_t all = bm_shingle_batch_hashes(&batch->shingles), n_docs = docs_of(batch);

@@ -157,8 +157,7 @@ static inline bm_status bm_corpus_column(void *column, size_t cap, size_t size, 
  *     IN_FILE          -> IN_NAMED_FILE
  *     IN_NAMED_FILE    counts what is new
  *
- * Which of them changes no result. Threads: one at a time, but for bm_corpus_put_sets
- * and readers. */
+ * The state changes no result. Threads: one at a time, but for bm_corpus_put_sets and readers. */
 
 /* Columns for `cap` documents. */
 bm_status bm_corpus_sets_grow(bm_corpus *corpus, size_t cap, bm_error *err);

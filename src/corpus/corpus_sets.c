@@ -34,7 +34,8 @@ static uint64_t greater(uint64_t x, uint64_t y)
     return x > y ? x : y;
 }
 
-/* Of the job's three long stretches, with n documents and `set_bytes` of sets in memory. */
+/* Bytes that the job's three long stretches need, with n documents and `set_bytes` of sets in
+ * memory. */
 typedef struct stretches {
     uint64_t reading, matching, grouping;
 } stretches;
@@ -326,7 +327,7 @@ static bm_status keys_of(const bm_corpus *corpus, uint32_t band, const label_roo
     return bm_pool_for(room->pool, (bm_pool_split){n_blocks, 4}, read_blocks, &c, err);
 }
 
-/* Which documents are in no bucket of the band: `none`, filled. */
+/* Mark in `none`, filled, the documents that are in no bucket of the band. */
 static void find_none(const bm_corpus *corpus, const uint64_t *band_keys, uint8_t *none)
 {
     for (size_t doc = 0; doc < corpus->n; doc++)
@@ -529,7 +530,7 @@ static bm_status place_in_memory(bm_corpus_sets *sets, size_t len, uint64_t **ou
     return BM_OK;
 }
 
-/* What the records of rows first … end-1 are, side by side. */
+/* Count the records of rows first … end-1, which lie side by side. */
 static bm_saved_sets records_of(const bm_corpus *corpus, size_t first, size_t end)
 {
     bm_saved_sets sum = {.n_docs = end - first};

@@ -588,8 +588,8 @@ uint64_t bm_df_count_steps(const bm_df_count *count)
 
 /* --- the end --- */
 
-/* What is still in the tables, to the runs. Where nothing went there before, keys that were counted
- * once go to the table's sums at once. */
+/* Append to the runs what is still in the tables. If nothing went there before, keys that were
+ * counted once go straight to the table's sums. */
 static bm_status empty_parts(bm_df_count *count, bm_df_table *table, bm_error *err)
 {
     bm_status status = BM_OK;

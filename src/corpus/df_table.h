@@ -36,7 +36,7 @@ typedef struct bm_df_facts {
 
 typedef struct bm_df_table bm_df_table;
 
-/* What stands for a shingle hash here: the same 64 bits, well mixed, whatever hashes were given. */
+/* The key of a shingle hash here: its 64 bits, well mixed, whatever hashes were given. */
 uint64_t bm_df_key(uint64_t hash);
 
 bm_status bm_df_table_open(const bm_df_cfg *cfg, bm_df_table **out, bm_error *err);
@@ -49,8 +49,7 @@ bm_status bm_df_table_end(bm_df_table *table, uint64_t n_docs, uint64_t run_byte
 const bm_df_facts *bm_df_table_facts(const bm_df_table *table);
 /* Bytes that it holds in memory. */
 uint64_t bm_df_table_bytes(const bm_df_table *table);
-/* Of n hashes the numbers of documents in which they stand. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT.
- */
+/* Find in how many documents each of n hashes stands. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT. */
 bm_status bm_df_table_look_up(const bm_df_table *table, const uint64_t *hashes, size_t n,
                               uint32_t *df, bm_error *err);
 

@@ -11,7 +11,7 @@
 #include "sign/ingest.h"
 #include "spill/sorted_runs.h"
 
-/* What a rule that looks at a field could not compare: documents. */
+/* Documents that a rule on a field could not compare. */
 typedef struct bm_keep_counts {
     const bm_keep_rule *rule;
     uint64_t missing;  /* no value */

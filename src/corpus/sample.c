@@ -71,7 +71,7 @@ static void sift_down(bm_sampled *heap, size_t n)
 
 /* --- adding --- */
 
-/* Of its set: hashes, and weights behind them where there are some. */
+/* Words of a document's set: its hashes, with weights behind them where there are some. */
 static size_t set_words64(const bm_sample *sample, size_t n_hashes)
 {
     return n_hashes * bm_corpus_element_bytes(sample->corpus) / sizeof(uint64_t);

@@ -10,8 +10,8 @@
 #include "model/batches.h"
 #include "corpus/df_table.h"
 
-/* Of each document of a counted batch: its elements in ascending order, with weights. The documents
- * are among those that were counted. Any thread. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT. */
+/* Replace each document of the batch by its elements in ascending order, with weights. The
+ * documents were all counted. Any thread. BM_ERR_NOMEM, BM_ERR_IO, BM_ERR_FORMAT. */
 bm_status bm_weigh_batch(const bm_df_table *table, bm_shingle_batch *batch, bm_error *err);
 
 #endif

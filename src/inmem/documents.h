@@ -77,9 +77,9 @@ bool bm_doc_ranges_next(bm_doc_ranges *ranges, uint32_t thread, size_t range[2],
                         bm_error *err);
 void bm_doc_ranges_end(bm_doc_ranges *ranges);
 
-/* doc_hasher -- a thread's way from a document of a call to shingle hashes. A text is repaired where
- * it is not UTF-8, and cut; of hashes repeats are dropped, or made elements of a bag. One thread at
- * a time. */
+/* doc_hasher -- a thread's way from a document of a call to shingle hashes. A text is cut, and
+ * repaired where it is not UTF-8; repeated hashes are dropped, or made elements of a bag. One thread
+ * at a time. */
 
 typedef struct bm_doc_hasher {
     bm_shingler *shingler;

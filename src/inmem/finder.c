@@ -491,7 +491,7 @@ static bm_status look_up(finder *f, uint32_t thread, size_t n_done, bm_error *er
 
 /* --- sets --- */
 
-/* Of hashes that the caller brought: a copy. */
+/* Copy hashes that the caller brought. */
 static void copy_set(finder *f, size_t doc, uint64_t *scratch)
 {
     const uint64_t *offsets = f->sets.offsets;
@@ -511,7 +511,7 @@ typedef struct element {
     double weight;
 } element;
 
-/* Of equal hashes the greatest weight first. */
+/* Equal hashes are ordered by weight, the greatest first. */
 static int by_hash(const void *x, const void *y)
 {
     const element *a = x, *b = y;

@@ -1,7 +1,7 @@
 /* signer.c -- bm_signer: signatures and band keys of documents in memory, on all cores and at most
  * one device.
  *
- * What is allocated lives as long as the signer and grows to the largest call: a call of documents
+ * Memory lives as long as the signer and grows to the largest call: a call of documents
  * like those before it allocates nothing. After an error from a device only close is left.
  *
  * Tests: tests/race/race_inmem.c, tests/unit/inmem/test_signer.c,
@@ -38,7 +38,7 @@ typedef struct bm_signer_slot {
     bm_sign_task task;
 } bm_signer_slot;
 
-/* What one thread has for itself, on cache lines of its own. */
+/* The state of one thread, on cache lines of its own. */
 typedef struct bm_signer_thread {
     alignas(BM_ALIGNMENT) bm_doc_hasher hasher;
     bm_signer_slot *slot; /* being filled */
@@ -563,7 +563,7 @@ static bm_status take_options(const bm_signer_options *options, bm_signer_option
     return BM_OK;
 }
 
-/* What a batch and a range may hold. */
+/* Choose how much a batch and a range may hold. */
 static void settle_sizes(bm_signer *signer, const bm_signer_options *options)
 {
     const bool device = !signer->backend->parallel;

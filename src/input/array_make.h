@@ -10,7 +10,7 @@
 #define BM_ARRAY_BUFFERS  3u
 #define BM_ARRAY_CHILDREN 4u
 
-/* What is made of a column, or of a table. */
+/* The schema to make of a column, or of a table. */
 typedef struct bm_schema_parts {
     const char *format, *name; /* copied */
     size_t n_children;         /* at most BM_ARRAY_CHILDREN */

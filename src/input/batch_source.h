@@ -28,8 +28,7 @@
 #include "input/raw_batch.h"
 #include "input/record.h"
 
-/* What a source has read and a parser is to turn into documents. Its row's own batch begins with
- * this. */
+/* A source reads it and a parser turns it into documents. Its row's own batch begins with this. */
 typedef struct bm_source_batch {
     uint64_t bytes_read;    /* of the inputs, as stored, up to here; 0: not known */
     size_t passed_over;     /* records at its beginning that the parser does not give */
@@ -67,9 +66,9 @@ typedef struct bm_batch_source_ops {
     bm_status (*begin)(bm_batch_source *source, const bm_batch_limits *limits, bm_error *err);
     /* *out is NULL at the end. */
     bm_status (*next)(bm_batch_source *source, bm_source_batch **out, bm_error *err);
-    /* Of a source that was begun `helped`, beside others and `next`: read what the batch has to hold;
-     * *in_turn is increased by the seconds for which no other fill could go on. NULL: it is all
-     * there. */
+    /* Read what the batch has to hold, beside other fills and `next`, if the source was begun
+     * `helped`; *in_turn is increased by the seconds for which no other fill could go on. NULL: it
+     * is all there. */
     bm_status (*fill)(bm_batch_source *source, bm_source_batch *batch, double *in_turn,
                       bm_error *err);
     /* While another thread calls `next`: a small part of what it has to do later. False: there is
@@ -90,7 +89,7 @@ typedef struct bm_batch_source_ops {
     void (*close_parser)(bm_batch_parser *parser);
 } bm_batch_source_ops;
 
-/* What every source begins with; the rest belongs to its row. */
+/* Every source begins with this; the rest belongs to its row. */
 struct bm_batch_source {
     const bm_batch_source_ops *ops;
     bm_input_set *inputs;   /* borrowed; NULL: a stream in memory */
@@ -102,7 +101,7 @@ struct bm_batch_source {
     uint64_t skip, left;    /* records to pass over: asked for, still to come */
 };
 
-/* What every parser begins with. */
+/* Every parser begins with this. */
 struct bm_batch_parser {
     const bm_batch_source_ops *ops;
 };
@@ -121,9 +120,9 @@ bm_status bm_batch_source_begin(bm_batch_source *source, const bm_batch_limits *
  * source was begun `helped`. */
 void bm_batch_source_lock(bm_batch_source *source, pthread_mutex_t *lock);
 
-/* By whoever got the batch of a source that was begun `helped`, before anything else that may wait:
- * read it, beside others, and tell its bytes_read and place. Seconds that others had to wait for are
- * added to *in_turn. */
+/* Read the batch, beside others, and set its bytes_read and place. Whoever got it from a source that
+ * was begun `helped` calls this before anything else that may wait. Seconds that others had to wait
+ * for are added to *in_turn. */
 bm_status bm_batch_source_fill(bm_batch_source *source, bm_source_batch *batch, double *in_turn,
                                bm_error *err);
 

@@ -27,16 +27,16 @@ static inline bool bm_name_ends(const char *name, size_t len, const char *ending
     return true;
 }
 
-/* What these first bytes of a file begin. Zstandard and LZ4 share their skippable frames, with
- * which a file of either may begin: then it is what follows them, where that is among these bytes,
- * else what the name promised. */
+/* The kind of a file by its first bytes. A file of Zstandard or LZ4 may begin with skippable
+ * frames, which the two share: then the bytes behind them decide, if `head` has them, else the
+ * name's promise. */
 bm_compression bm_compression_of_bytes(const char *head, size_t len, bm_compression promised);
-/* What the ending of a name promises, in either case. *len, the length of the name, is shortened by
- * that ending. */
+/* The kind that a name's ending promises, in either case. *len, the length of the name, is
+ * shortened by that ending. */
 bm_compression bm_compression_of_name(const char *name, size_t *len);
 /* For people: "gzip", "Zstandard"; NULL for NONE. */
 const char *bm_compression_name(bm_compression kind);
-/* Of names: ".gz"; "" for NONE. */
+/* Names end in it: ".gz"; "" for NONE. */
 const char *bm_compression_ending(bm_compression kind);
 
 /* refused_formats -- formats and encodings that are not read, by a file's first bytes. */

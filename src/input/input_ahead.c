@@ -69,7 +69,7 @@ typedef struct place {
     unsigned n_filling;
     block *first, *last;
     uint64_t given, stored; /* bytes that the reader has had; as stored, up to there */
-    /* Of who is busy with it, or, when nobody is, of who holds the lock: */
+    /* The thread that is busy with the place owns these; if none is, the lock's holder does. */
     bm_input_bytes *bytes; /* NULL: none was needed so far */
     bool begun;
     bool members;    /* they are cut off `packed`, which is what was read behind the last */
@@ -79,7 +79,7 @@ typedef struct place {
     uint64_t cut_bytes; /* as stored, of all that was cut */
 } place;
 
-/* What a thread unpacks members with; NULL: not opened so far. */
+/* A thread's decoders of members; NULL: not opened so far. */
 typedef struct unpackers {
     struct unpackers *next;
     bm_members *of[BM_COMPRESSIONS];
@@ -284,7 +284,7 @@ static bool has_work(const bm_input_ahead *ahead, const place *p)
            !is_readers(ahead, p);
 }
 
-/* What to go on with: the nearest source first. */
+/* Find the place to resume: the nearest source comes first. */
 static place *find_work(bm_input_ahead *ahead)
 {
     place *found = NULL;

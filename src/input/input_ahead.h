@@ -12,11 +12,10 @@
  * So a source that is never reached changes nothing. The digest of a source is told to the set by
  * the reader, when he comes to its end.
  *
- * Of a file whose members can be told apart (members.h), ours and those of tools that compress in
- * blocks, several are unpacked at once; any other by one thread, so that two files are needed.
- * Standard input, pipes and very small files are read as they are asked for, and so are plain files,
- * which others may read by position (reader.h). A source with which nobody has begun is not waited
- * for.
+ * A file whose members can be told apart (members.h), as in ours and those of tools that compress
+ * in blocks, has several unpacked at once; one thread unpacks any other, so two files are needed.
+ * Standard input, pipes and very small files are read on request, and so are plain files, which
+ * others may read by position (reader.h). A source that nobody has begun is not waited for.
  *
  * Memory: no more than was granted, for blocks, windows and all else; a thread that gets none
  * sleeps. Threads: one reads; those that unpack are others that wait for it and help meanwhile, or

@@ -12,8 +12,8 @@
 
 /* content_place -- a place in the inputs, known by the bytes before it.
  *
- * What an interrupted job has sealed are the records up to some place. Where a file was repaired
- * behind it, the job may go on; so the place is remembered with a digest of all bytes of its file
+ * An interrupted job has saved the records up to some place. It may resume even if a file was
+ * repaired behind the place, so the place is remembered with a digest of all bytes of its file
  * before it, as they are once compression is off, and found again by it. */
 
 typedef struct bm_content_place {
@@ -44,7 +44,7 @@ bm_status bm_content_tracker_end(const bm_content_tracker *tracker, const char *
 /* Behind what was added last. */
 bm_content_place bm_content_tracker_place(const bm_content_tracker *tracker);
 
-/* What is digested, and how. */
+/* The bytes to digest, and how. */
 typedef struct bm_digest_of {
     const char *path;
     uint64_t from, bytes; /* of the file: as many as there are of these; UINT64_MAX: to its end */
@@ -54,7 +54,7 @@ typedef struct bm_digest_of {
 /* All of a file, as it is digested today. */
 #define BM_DIGEST_OF_FILE(path) ((bm_digest_of){path, 0, UINT64_MAX, BM_FILE_PIECE_BYTES})
 
-/* Of the bytes of a file. `callbacks` may be NULL; BM_ERR_IO names the path, BM_ERR_NOMEM,
+/* Digest bytes of a file. `callbacks` may be NULL; BM_ERR_IO names the path, BM_ERR_NOMEM,
  * BM_ERR_CANCELLED. */
 bm_status bm_input_digest_file(const bm_digest_of *of, const bm_callbacks *callbacks,
                                bm_hash128 *out, bm_error *err);

@@ -295,7 +295,7 @@ static bm_status add_copy(struct bm_input_set *set, const char *path, bm_error *
     return copy != NULL ? add_source(set, copy, err) : bm_fail_nomem(err, strlen(path));
 }
 
-/* What cannot be read is left to input_set.c, which notes it as a bad record. */
+/* A file that cannot be read becomes a bad record later. */
 static bool is_skipped(const struct bm_input_set *set, int errnum)
 {
     return set->options.on_error == BM_ON_ERROR_SKIP && bm_errno_is_of_file(errnum);
@@ -438,7 +438,7 @@ static bool is_result(const char *dir)
     return n > 0 && bm_file_head_is_ours(head, (size_t)n);
 }
 
-/* What dedup wrote has tables beside the kept documents, and these alone can be meant. */
+/* A result of dedup has tables beside the kept documents, which alone can be meant. */
 static bm_status refuse_result(const char *dir, bm_error *err)
 {
     char kept[NAME_MAX + 1] = "";
@@ -869,7 +869,7 @@ static bm_status fill_set(bm_input_set *set, bm_error *err)
                           "no files there (%llu names that begin with . or _ were left out)",
                           (unsigned long long)set->n_hidden);
     }
-    /* What holds no records, arrays of hashes, is looked at by its own reader. */
+    /* Arrays of hashes, which hold no records, are probed by their own reader. */
     if (set->options.format == BM_FORMAT_AUTO || bm_format_is_table(set->options.format) ||
         bm_record_format_of(set->options.format) != NULL)
         BM_TRY(bm_input_set_probe(set, err));

@@ -30,8 +30,8 @@ bm_status bm_input_set_rank(bm_input_set *set, const bm_keep_rules *rules, bm_er
 bool bm_input_set_is_stream(const bm_input_set *set);       /* a table in memory: it has no files */
 bm_format bm_input_set_format(const bm_input_set *set);     /* never AUTO */
 uint64_t bm_input_set_total_bytes(const bm_input_set *set); /* 0: not known (standard input) */
-/* What decoders will hold at once, as far as the first bytes tell; *largest: the source that has
- * the largest window. False: none has one to speak of. */
+/* Bytes that decoders will hold at once, as far as the first bytes tell; *largest: the source with
+ * the largest window. False: no window is worth counting. */
 bool bm_input_set_windows(const bm_input_set *set, uint64_t *bytes, size_t *largest);
 /* A window that first bytes do not tell has so many bytes at most, rounded down to a power of 2; a
  * larger one is BM_ERR_NOMEM. */

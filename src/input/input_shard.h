@@ -11,8 +11,8 @@
  * its middle lies. So names, sizes and N alone decide which bytes are looked at, and the shares one
  * after another hold each record once, in input order.
  *
- * What stands in a file before its share is read, but not parsed: its lines and records are
- * counted, and CSV has quotes. */
+ * The part of a file before its share is read, but not parsed: its lines and records are counted,
+ * and CSV has quotes. */
 #ifndef BM_IO_INPUT_INPUT_SHARD_H
 #define BM_IO_INPUT_INPUT_SHARD_H
 
@@ -26,7 +26,7 @@ struct bm_input_set;
  * pipe, or arrays of hashes. BM_ERR_IO: a file cannot be read up to the end of its share;
  * BM_ERR_INPUT: its header is longer than a document may be; BM_ERR_NOMEM, BM_ERR_CANCELLED. */
 bm_status bm_input_set_shard(struct bm_input_set *set, uint32_t index, uint32_t of, bm_error *err);
-/* What was left, of `of` shares. */
+/* The share that the set was cut to; `of` 0: none. */
 const bm_input_shard *bm_input_set_shard_of(const struct bm_input_set *set);
 
 #endif

@@ -9,7 +9,7 @@
 #include "input/compression_kinds.h"
 #include "model/batches.h" /* bm_hash128 */
 
-/* Of the first line, behind a byte order mark; an array's bracket may stand behind white space. */
+/* How the first line begins, behind a byte order mark; white space may precede the bracket. */
 typedef enum bm_beginning {
     BM_BEGINS_OTHERWISE, /* or it was not looked at */
     BM_BEGINS_NOT,       /* there is nothing but white space */
@@ -45,8 +45,8 @@ typedef struct bm_source {
     uint64_t bytes_read; /* as stored, likewise */
     bm_hash128
         header; /* XXH3 128 of its row of names; zeros until that was read, or where it has none */
-    /* Of a table that can be read only once: where its copy is opened (input_bytes.h); NULL: none
-     * was made. Owned by the set. */
+    /* The path of the copy of a table that can be read only once (input_bytes.h); NULL: none was
+     * made. Owned by the set. */
     char *copy;
 } bm_source;
 
@@ -60,13 +60,13 @@ typedef struct bm_input_shard {
         whole; /* filled: XXH3 128 of the names and sizes of all inputs, which all shares have */
 } bm_input_shard;
 
-/* What to open: a table, once bm_input_copy was asked. */
+/* The path to open; of a table, once bm_input_copy was called. */
 static inline const char *bm_source_place(const bm_source *source)
 {
     return source->copy != NULL ? source->copy : source->path;
 }
 
-/* What may be used to decode files of tables. */
+/* Files of tables are decoded with these. */
 typedef struct bm_input_room {
     uint32_t threads; /* 0: all */
     uint64_t memory;  /* in bytes; 0: any */

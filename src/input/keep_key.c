@@ -119,7 +119,7 @@ static void read_double(double number, decimal *out)
     }
 }
 
-/* Which of two that are not negative is greater? Less than 0: y. */
+/* Compare two that are not negative; less than 0: y is greater. */
 static int compare_decimals(const decimal *x, const decimal *y)
 {
     if (x->n == 0 || y->n == 0)
@@ -131,7 +131,7 @@ static int compare_decimals(const decimal *x, const decimal *y)
     return order != 0 ? order : (x->n > n) - (y->n > n);
 }
 
-/* What JSON allows and a double cannot hold: beyond its range, or nearer to 0 than it can come. */
+/* The number is valid JSON, but beyond a double's range, or nearer to 0 than a double can come. */
 static double out_of_range(bm_str text)
 {
     decimal d;
@@ -274,7 +274,7 @@ static bm_status add_value(bm_buf *out, const bm_value *value, bool greatest, bm
     return BM_OK;
 }
 
-/* Of a double its shortest digits. */
+/* A double is listed by its shortest digits. */
 static size_t place_of_real(const bm_keep_rule *rule, double real)
 {
     bm_json json = {0};

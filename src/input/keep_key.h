@@ -29,7 +29,7 @@ typedef enum bm_value_kind {
     BM_VALUE_REAL    /* `real`, which is a number */
 } bm_value_kind;
 
-/* What a field of a record holds. */
+/* The value of a record's field. */
 typedef struct bm_value {
     bm_value_kind kind;
     bm_str text;   /* STRING; and of NUMBER and EXACT what `order` compares */
@@ -50,7 +50,7 @@ typedef struct bm_keep_facts {
 bm_status bm_keep_key_add(const bm_keep_rules *rules, const bm_keep_facts *facts, bm_buf *out,
                           bm_error *err);
 
-/* What a parser needs to make keys of its records. */
+/* A parser makes the keys of its records with this. */
 typedef struct bm_keyer {
     const bm_keep_rules *rules; /* borrowed; NULL: no keys are wanted */
     bm_value *values;           /* of the rules' fields, for the parser to fill */

@@ -1,8 +1,8 @@
 /* members.c -- see the header.
  *
- * What a stream decoder would refuse is not cut: headers of gzip with other flags than that of
- * BGZF, since libdeflate does not compare their checksum, and frames that need a dictionary, or a
- * window that is larger than what may be cut.
+ * Members that a stream decoder would refuse are not cut: headers of gzip with other flags than
+ * that of BGZF, since libdeflate does not compare their checksum, and frames that need a
+ * dictionary, or a window that is larger than what may be cut.
  *
  * Tests: tests/unit/input/test_members.c */
 #include "input/members.h"

@@ -35,8 +35,7 @@ bm_members_found bm_members_cut_off(bm_compression kind, bm_str in, bool end, si
 
 typedef struct bm_members bm_members;
 
-/* What unpacks members of the kind, GZ or ZST. BM_ERR_NOMEM; BM_ERR_IO: its library is not there.
- */
+/* Open a decoder of members, GZ or ZST. BM_ERR_NOMEM; BM_ERR_IO: its library is not there. */
 bm_status bm_members_open(bm_compression kind, bm_members **out, bm_error *err);
 void bm_members_close(bm_members *members); /* NULL is fine */
 /* True: `in` is whole members, right by their checksums, and they are the n bytes that stand at out

@@ -111,8 +111,8 @@ typedef struct walker {
     void *ctx;
 } walker;
 
-/* Of a row in quotes that is too long: the field that swallowed the lines behind its own, as far as
- * the bytes tell that are shown of every such record. */
+/* Name the field of a quoted row that is too long which swallowed the lines behind its own, as far
+ * as the bytes shown of every such record tell. */
 static void explain_too_long(const walker *w, bm_str shown, uint64_t n_behind, bm_record *record)
 {
     bm_parser *parser = w->parser;
@@ -197,7 +197,7 @@ static bm_status take_mark(const walker *w, bm_error *err)
     return w->fn(w->ctx, &record, err);
 }
 
-/* What is left of a file that cannot be read is a bad record, in full parsing or not. */
+/* The rest of a file that cannot be read is a bad record, in full parsing or not. */
 static bm_status take_rest(const walker *w, bm_error *err)
 {
     const bm_record record = {.file = w->piece->file,

@@ -27,7 +27,8 @@ typedef struct bm_raw_piece {
     size_t columns;    /* index into bm_raw_batch.columns (tsv, csv) */
 } bm_raw_piece;
 
-/* What its last piece, which is the only one with bytes, is of its file, until it was read. */
+/* The part of the file that the last piece, the only one with bytes, stands for until it is read.
+ */
 typedef struct bm_raw_range {
     bool is_open; /* it has yet to be read (bm_reader_fill) */
     int fd;

@@ -207,7 +207,7 @@ bm_status bm_reader_break_off(struct bm_reader *reader, uint64_t line, const cha
 
 /* --- records that are too long --- */
 
-/* What is known of a record that was read over. */
+/* The extent of a record that was skipped. */
 typedef struct skipped_record {
     uint64_t lines, bytes, words;
     bool wants_words; /* they take a while to count */
@@ -625,8 +625,8 @@ static void come_back(bm_reader *reader)
     ranges->ahead = ranges->failed = ranges->unbegun = false;
 }
 
-/* Where the last record ends that does so in the last part of `n` bytes from a place of a file on; 0:
- * there is none. */
+/* Find the end of the last record that ends in the last part of `n` bytes from a place of a file on;
+ * 0: there is none. */
 static uint64_t find_end(int fd, uint64_t from, uint64_t n)
 {
     char look[LOOK_BYTES];
@@ -657,7 +657,7 @@ static bool goes_on(bm_reader *reader)
     return on;
 }
 
-/* Where the range ends that comes next, of as many bytes as a batch has room for; 0: there is none. */
+/* Find the end of the next range, of as many bytes as fit into a batch; 0: there is none. */
 static uint64_t range_end(const bm_reader *reader, int fd, size_t held)
 {
     const bm_source *source = bm_input_set_source(reader->set, reader->file);
@@ -669,8 +669,8 @@ static uint64_t range_end(const bm_reader *reader, int fd, size_t held)
     return n < reader->batch_bytes / RANGE_PART ? 0 : find_end(fd, at, n);
 }
 
-/* What comes next of the current file becomes all of the batch, unread: *taken. Else the reader is
- * where it was settled. */
+/* The next range of the current file becomes all of the batch, unread: *taken. Else the reader
+ * stands behind the last range that was accepted. */
 static bm_status take_range(bm_reader *reader, bm_raw_batch *batch, bool *taken, bm_error *err)
 {
     bm_reader_ranges *ranges = &reader->ranges;

@@ -42,8 +42,8 @@ void bm_reader_set_helped(bm_reader *reader);
 bool bm_reader_help(bm_reader *reader);
 /* *out is taken by the caller (bm_raw_batch_free); NULL at the end. */
 bm_status bm_reader_next(bm_reader *reader, bm_raw_batch **out, bm_error *err);
-/* Beside `next` and other fills: read the range that the batch is, if it is one. In their order, one
- * at a time, their lines are then counted on and their bytes digested, for which *in_turn grows by
+/* Read the range that the batch is, if it is one, beside `next` and other fills. In their order,
+ * one at a time, their lines are then counted on and their bytes digested, for which *in_turn grows by
  * seconds. Where something is other than it seemed, the batch is left without it, and the reader
  * reads it again. Not BM_OK: it cannot be parsed, but its turn is over. */
 bm_status bm_reader_fill(bm_reader *reader, bm_raw_batch *batch, double *in_turn, bm_error *err);
@@ -54,7 +54,7 @@ void bm_reader_close(bm_reader *reader); /* NULL is fine */
 
 struct bm_input_set;
 
-/* What was handed out. */
+/* The batches that were handed out. */
 typedef struct bm_reader_batches {
     uint64_t n;
     bm_status failed; /* not BM_OK: there are no more, the reader can only be closed */

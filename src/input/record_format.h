@@ -17,7 +17,7 @@
 
 struct bm_parser;
 
-/* Of wet only: what is known of the record that has begun. */
+/* The record that has begun; only wet uses it. */
 typedef struct bm_wet_scan {
     char line[48]; /* the beginning of a line of its header */
     size_t line_len;

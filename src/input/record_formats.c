@@ -272,8 +272,8 @@ static bm_status take_id(row_job *job, bm_error *err)
     return bm_record_make_valid(&parser->maker, job->record, &field, err);
 }
 
-/* What the fields of `keep` hold, whose cells follow those of the text: a cell that is wholly a
- * number of JSON is one. */
+/* Set the values of the fields of `keep`, whose cells follow those of the text: a cell that is
+ * wholly a JSON number is one. */
 static void take_values(struct bm_parser *parser)
 {
     const bm_str *cells = parser->cells + parser->rules->n_text;
@@ -413,7 +413,7 @@ static bm_status parse_jsonl_take_id(struct bm_parser *parser, bm_str content, b
     return BM_OK;
 }
 
-/* What the fields of `keep` hold, which follow those of the text and the id. */
+/* Set the values of the fields of `keep`, which follow those of the text and the id. */
 static void parse_jsonl_take_values(struct bm_parser *parser)
 {
     const bm_record_rules *rules = parser->rules;
@@ -556,7 +556,7 @@ size_t bm_wet_end(bm_scan *scan, const char *data, size_t from, size_t to)
     return BM_SCAN_MORE;
 }
 
-/* What the header of a record says; data NULL: nothing of it. */
+/* The header of a record; a field that it lacks has data NULL. */
 typedef struct wet_record {
     bm_str type, id, uri, text;
     const char *broken; /* why it is none, for people; NULL: nothing is wrong with it */

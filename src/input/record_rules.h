@@ -6,10 +6,9 @@
  *
  * For tsv and csv a field is a header's name or a number from 1. `--header` is `no` exactly when
  * all fields given are numbers. With a header, a name that stands in it goes before the number.
- * What a row needs is then a list of columns from 0: the id's first (BM_NO_COLUMN: it has none),
+ * The columns needed are then a list of numbers from 0: the id's first (BM_NO_COLUMN: none),
  * then one for each text field, then one for each field that `keep` looks at, which may be
- * missing.
- * Those of `keep` do not count for the rule of the header. */
+ * missing. Fields of `keep` do not count for the rule of the header. */
 #ifndef BM_INPUT_RECORD_RULES_H
 #define BM_INPUT_RECORD_RULES_H
 

@@ -41,7 +41,7 @@ typedef struct bm_table_label {
     uint32_t kept;       /* 0 or 1 */
 } bm_table_label;
 
-/* Which of its rows stay. */
+/* The rows of a table that stay. */
 typedef struct bm_table_kept {
     const char *path;
     bool parquet;

@@ -2,11 +2,9 @@
  * functions a
  * library, in unpack_NAME.c.
  *
- * What a file holds is a run of *members* (of gzip, streams of xz and bzip2, frames of Zstandard
- * and
- * LZ4), each whole in itself. Where damage is found all bytes that came before it have been given,
- * whatever the sizes of the steps: a file that breaks off is then the same for any batch. A
- * library
+ * A file is a run of *members* (of gzip, streams of xz and bzip2, frames of Zstandard and LZ4),
+ * each whole in itself. Where damage is found all bytes that came before it have been given,
+ * whatever the sizes of the steps: a file that breaks off is then the same for any batch. A library
  * that loses, with the error, what it had made in the same call is given no more than one block
  * of its
  * own at a time (unpack.c, unpack.c). And all but zlib, which goes symbol by symbol, are
@@ -53,7 +51,7 @@ typedef struct bm_unpack_ops {
     /* Zeros behind a member: so many, and multiples of them, are padding; 0: none are. */
     unsigned padding;
     bool padding_ends; /* nothing follows padding */
-    /* What it gives before damage depends on how much it has at a time: it reads and writes whole
+    /* Its output before damage depends on how much it has at a time: it reads and writes whole
      * pieces, the last of a file but for the end. */
     bool pieces;
     /* Opens the library too, which need not be there (base/system.h). BM_ERR_NOMEM,

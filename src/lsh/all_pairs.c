@@ -38,8 +38,7 @@
 
 /* prefix_search -- read the lists of a document's keys and drop what cannot reach the threshold.
  *
- * Of the smaller documents y that x meets, and with T for the threshold, those are dropped for
- * which
+ * Document x meets smaller documents y. With T for the threshold, a y is dropped for its
  *
  *     size     |y| < the least c with c/|x| >= T: similarity is at most |y|/|x|. In a list these
  *              come first, and are skipped by bisection (Bayardo, Ma and Srikant, "Scaling up all
@@ -50,7 +49,7 @@
  *              smaller than that by 1e-12 of it, which is more: rounding loses nothing, and the
  *              few that are just below are compared.
  *
- * Of containment no size is too small, and m must be T |y| at least, since x is the greater one.
+ * For containment no size is too small, and m must be T |y| at least, since x is the greater one.
  *
  * Proofs that nobody else is missed are in prefix_index.c. One finder a thread. */
 

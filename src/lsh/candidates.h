@@ -215,7 +215,7 @@ bm_status bm_crowded_buckets_row(bm_crowded_buckets *crowded, bm_candidate_walk 
  *     a few representatives against all -> sub-buckets by the keys of later bands -> further
  *     representatives against all, until the budget is spent
  *
- * What was not looked at then is counted. */
+ * Pairs that were not looked at by then are counted. */
 
 typedef struct bm_bucket_join {
     bm_candidate_walk *walk; /* that the bucket at hand belongs to; borrowed */

@@ -1,7 +1,7 @@
 /* intersect_scalar.c -- counting common elements of two sorted arrays without a branch on their
  * order, and galloping.
  *
- * Which of two hashes is smaller is a coin toss, so a merge that branches on it pays a
+ * A comparison of two hashes is a coin toss, so a merge that branches on it pays a
  * misprediction at every other step. Here each step advances by the results of two comparisons. A
  * step takes at most one element from each array, so that min(left in x, left in y) steps need no
  * bounds check; between such runs it is asked whether the rest can still reach `least`.

@@ -45,16 +45,14 @@
  * shingles are; the same in y. And a key that stands in both prefixes is met first at the least of
  * them, which is at or before k.
  *
- * What c is at least, for a pair that reaches the threshold, in double and not only on paper:
- * similarity is c / u rounded with u = |x or y|, and rounding is monotone. u >= |x|, hence
- * similarity <= c / |x| rounded, and where that is below the threshold, so is the similarity: c >=
- * least_share(|x|). For |x| >= |y|, u >= 2|y| - c, hence similarity <= c / (2|y| - c) rounded: c
- * >=
- * bm_jaccard_least_common(|y|, |y|).
+ * The threshold bounds the c of a pair from below, in double and not only on paper: similarity is
+ * c / u rounded with u = |x or y|, and rounding is monotone. u >= |x|, hence similarity <= c / |x|
+ * rounded, and where that is below the threshold, so is the similarity: c >= least_share(|x|). For
+ * |x| >= |y|, u >= 2|y| - c, hence similarity <= c / (2|y| - c) rounded:
+ * c >= bm_jaccard_least_common(|y|, |y|).
  *
- * Containment is c / |y| for |x| >= |y|: c >= least_share(|y|), whatever |x| is. So y has n - c
- * + 1 places in the
- * index as above, and all of x looks for them; no size is too small.
+ * Containment is c / |y| for |x| >= |y|: c >= least_share(|y|), whatever |x| is. So y has n - c + 1
+ * places in the index as above, and all of x looks for them; no size is too small.
  *
  * A shingle with a count of 1 is in this document alone. It takes its place and needs no key; in
  * real text these are most, and often the whole prefix: then nothing is sorted. */

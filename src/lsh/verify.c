@@ -82,8 +82,8 @@ double bm_weighted_sum(bm_weighted_set set)
 
 /* containment -- an estimate in double, moved until the whole numbers agree.
  *
- * Of two sets it is the smaller that is held, if either is: it needs fewer hashes in common than
- * the larger one.
+ * If either of two sets is contained, the smaller is: it needs fewer hashes in common than the
+ * larger one.
  *
  * Pure functions; any thread. */
 

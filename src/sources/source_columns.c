@@ -32,8 +32,8 @@
  *                  |  while it passes
  *                table stream  ->  chunk  ->  hashes of its rows
  *
- * What cannot be hashed (a column that is missing, no memory) is no error of the one who reads:
- * there is no digest then. Threads: one at a time. The handle and the stream that passes are freed
+ * A failure to hash (a column is missing, or there is no memory) is no error of the reader: there
+ * is no digest then. Threads: one at a time. The handle and the stream that passes are freed
  * apart, in whatever order. */
 
 #define XXH_INLINE_ALL

@@ -325,8 +325,8 @@ uint64_t bm_sorted_runs_spilled(const bm_sorted_runs *runs)
  *     a run    [ block block block … ]
  *                  a block: length, number, bytes of a record, then the next; about BLOCK_BYTES
  *
- * What is in memory at the end is the last run. While merging, one block of each other is there
- * too. When there are FAN_IN runs, they are merged into one of a new file. */
+ * The records in memory at the end are the last run. While merging, one block of each other is
+ * there too. When there are FAN_IN runs, they are merged into one of a new file. */
 
 #define BYTES_BLOCK_BYTES ((size_t)64 << 10)
 #define FAN_IN            16u /* runs that are merged at once */

@@ -39,9 +39,8 @@ uint64_t bm_sorted_runs_spilled(const bm_sorted_runs *runs); /* bytes written to
  * then of the number, with a
  * bounded amount of memory. What sorted_runs.h is for keys of 64 bits, for keys of any length.
  *
- * Of two keys of which one begins with the other the shorter comes first. What comes does not
- * depend on the memory given. One
- * record always fits, however long it is.
+ * If one key begins with another, the shorter comes first. The output does not depend on the
+ * memory given. One record always fits, however long it is.
  *
  * Threads: one at a time. */
 

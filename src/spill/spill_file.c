@@ -74,7 +74,7 @@ void bm_spill_free(bm_spill_file *file)
 
 /* --- messages --- */
 
-/* What messages call it. */
+/* The name of the file in messages. */
 static const char *shown(const bm_spill_file *file)
 {
     return file->path != NULL ? file->path : file->dir;

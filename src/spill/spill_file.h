@@ -129,7 +129,7 @@ bm_status bm_spill_put_add(bm_spill_put *put, uint64_t place, const void *data, 
 /* Write what is left, unless `status`, which it returns, is that of a failure. Frees. */
 bm_status bm_spill_put_end(bm_spill_put *put, bm_status status, bm_error *err);
 
-/* What was added can be read; what was reserved, once it has been put. */
+/* Records that were added can be read after it, and reserved ones that were put. */
 bm_status bm_spill_flush(bm_spill_file *file, bm_error *err);
 /* The record at `place`, whose payload has `len` bytes. */
 bm_status bm_spill_read(const bm_spill_file *file, uint64_t place, void *data, size_t len,

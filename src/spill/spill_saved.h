@@ -38,7 +38,7 @@ bm_status bm_spill_reopen_in(int folder, const bm_spill_saved *saved, size_t buf
 bool bm_spill_is_saved(const char *path, bm_spill_kind kind);
 
 /* A record of `len` bytes at `place`. `data`, borrowed until it returns, is aligned to 8 bytes.
- * What is not BM_OK ends the walk, which returns it. */
+ * Any status but BM_OK ends the walk, which returns it. */
 typedef bm_status bm_spill_visit(void *ctx, uint64_t place, const void *data, size_t len,
                                  bm_error *err);
 /* All records from the first to the last, each checked before `visit` (NULL: none) sees it. Reads
