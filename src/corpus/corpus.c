@@ -15,7 +15,7 @@
 #include "model/option_words.h"
 #include "sketch/scheme.h"
 
-/* corpus_room -- what goes to files, and when.
+/* corpus_memory -- what goes to files, and when.
  *
  * Where the job at its fullest (corpus_sets.c) would pass --memory, sets go first, being by far
  * the largest (8 bytes a shingle), then band keys (8 bytes a band). A document without both costs
@@ -75,7 +75,7 @@ static bm_status spill(bm_corpus *corpus, size_t n, uint64_t set_bytes, uint64_t
     return bm_corpus_too_large(corpus, n, bm_corpus_bytes_needed(corpus, n, set_bytes), err);
 }
 
-bm_status bm_corpus_room(void *ctx, uint64_t wanted, uint64_t *free, bm_error *err)
+bm_status bm_corpus_reclaim(void *ctx, uint64_t wanted, uint64_t *free, bm_error *err)
 {
     bm_corpus *corpus = ctx;
     const bm_corpus_cfg *cfg = &corpus->cfg;
@@ -103,7 +103,7 @@ bool bm_corpus_moves_for(bm_corpus *corpus, const bm_corpus_more *more)
            !fits(corpus, n, corpus->sets.bytes + more->set_bytes);
 }
 
-bm_status bm_corpus_make_room(bm_corpus *corpus, const bm_corpus_more *more, bm_error *err)
+bm_status bm_corpus_reserve(bm_corpus *corpus, const bm_corpus_more *more, bm_error *err)
 {
     size_t n = corpus->n + more->docs;
     if (n > BM_DOCS_MAX)
@@ -369,7 +369,7 @@ static uint64_t list_docs(comparison *c)
 }
 
 /* Take as many of the next `left` pairs as fit, one at least; how many bytes their sets have. */
-static uint64_t take(comparison *c, size_t left)
+static uint64_t choose_pairs(comparison *c, size_t left)
 {
     uint64_t most = c->corpus->cfg.budget.arena;
     c->n = left < PAIRS_MOST ? left : PAIRS_MOST;
@@ -438,7 +438,7 @@ static bm_status compare_from_file(comparison *c, size_t n, bm_error *err)
     BM_TRY_OUT(bm_new(&c->at, most, err));
     BM_TRY_OUT(bm_new(&c->of, most, err));
     for (size_t left = n; left > 0; left -= c->n) {
-        uint64_t bytes = take(c, left);
+        uint64_t bytes = choose_pairs(c, left);
         BM_TRY_OUT(load(c, bytes, err));
         BM_TRY_OUT(compare(c, err));
         c->pairs += c->n;
@@ -524,7 +524,7 @@ static size_t count_rows(const bm_corpus *corpus, const bm_corpus_range *range, 
 }
 
 /* Keys of all rows, of which those stay that can be compared. */
-static bm_status take_rows(const bm_corpus *corpus, bm_corpus_range *range, size_t n_rows,
+static bm_status read_rows(const bm_corpus *corpus, bm_corpus_range *range, size_t n_rows,
                            bm_error *err)
 {
     const uint32_t bands = corpus->cfg.bands;
@@ -617,7 +617,7 @@ bm_status bm_corpus_range_next(bm_corpus *corpus, uint64_t most, bm_pool *pool,
         return BM_NOT_FOUND;
     const size_t n_rows = count_rows(corpus, range, most, &hashes);
     BM_TRY(range_grow(corpus, range, n_rows, err));
-    BM_TRY(take_rows(corpus, range, n_rows, err));
+    BM_TRY(read_rows(corpus, range, n_rows, err));
     if (!in_file && !words)
         return sort_in_memory(corpus, range, pool, err);
     if (in_file)
@@ -655,7 +655,7 @@ static bm_status restore_copies(bm_corpus *corpus, const bm_corpus_rows *rows, b
 bm_status bm_corpus_restore_rows(bm_corpus *corpus, const bm_corpus_rows *rows, bm_error *err)
 {
     size_t first = corpus->n;
-    BM_TRY(bm_corpus_make_room(corpus, &(bm_corpus_more){.docs = rows->n}, err));
+    BM_TRY(bm_corpus_reserve(corpus, &(bm_corpus_more){.docs = rows->n}, err));
     for (size_t i = 0; i < rows->n; i++)
         corpus->sizes[first + i] = rows->docs[i].n_shingles;
     bm_corpus_sets_clear(corpus, first, rows->n);
@@ -740,7 +740,7 @@ static bm_status add_rows(bm_corpus *corpus, const bm_ingest_batch *batch, size_
                           bm_error *err)
 {
     const bm_corpus_more more = more_of(corpus, batch);
-    BM_TRY(bm_corpus_make_room(corpus, &more, err));
+    BM_TRY(bm_corpus_reserve(corpus, &more, err));
     set_sizes(corpus, batch, first_row);
     return bm_corpus_find_copies(corpus, first_row, more.docs, err);
 }
@@ -785,7 +785,7 @@ bm_status bm_corpus_add_words(bm_corpus *corpus, const bm_signed_docs *docs, bm_
     size_t first = corpus->n, n = docs->n;
     uint64_t words = (uint64_t)n * corpus->cfg.words.uints;
     bm_corpus_more more = {.docs = n, .set_bytes = words * sizeof *docs->words};
-    BM_TRY(bm_corpus_make_room(corpus, &more, err));
+    BM_TRY(bm_corpus_reserve(corpus, &more, err));
     corpus->copies.given = corpus->cfg.find_identical && docs->content != NULL;
     for (size_t i = 0; i < n; i++) {
         corpus->rep[first + i] = (uint32_t)(first + i);
@@ -833,7 +833,7 @@ bm_status bm_corpus_fill_hashes(void *ctx, const bm_ingest_batch *batch, size_t 
                            (unsigned long long)(first_row + i));
     bm_corpus_more more = more_of(corpus, batch);
     more.docs = 0; /* they are there */
-    BM_TRY(bm_corpus_make_room(corpus, &more, err));
+    BM_TRY(bm_corpus_reserve(corpus, &more, err));
     if (!corpus->copies.given) {
         set_sizes(corpus, batch, first_row);
         BM_TRY(bm_corpus_find_copies(corpus, first_row, shingles->n_docs, err));

@@ -260,7 +260,7 @@ bm_status bm_corpus_copy_keys(const bm_corpus *corpus, size_t first, size_t n, u
 bm_status bm_corpus_find_copies(bm_corpus *corpus, size_t first, size_t n, bm_error *err);
 void bm_corpus_copies_reset(bm_corpus_copies *copies);
 
-/* corpus_room -- room for more documents: columns grow, sets and keys move to files. */
+/* corpus_memory -- memory for more documents: columns grow, sets and keys move to files. */
 
 typedef struct bm_corpus_more {
     size_t docs;
@@ -272,13 +272,13 @@ typedef struct bm_corpus_more {
 
 /* Would that move columns, or sets and keys to files? */
 bool bm_corpus_moves_for(bm_corpus *corpus, const bm_corpus_more *more);
-/* Before documents are added: move to files what would not fit, then make room in every column.
+/* Before documents are added: move to files what would not fit, then grow every column.
  * BM_ERR_NOMEM where that is not enough; BM_ERR_IO. */
-bm_status bm_corpus_make_room(bm_corpus *corpus, const bm_corpus_more *more, bm_error *err);
+bm_status bm_corpus_reserve(bm_corpus *corpus, const bm_corpus_more *more, bm_error *err);
 
 /* The `room` of an ingest (ingest_cfg.h); ctx is the corpus: sets go to a file where the bytes that
  * are wanted are not free. */
-bm_status bm_corpus_room(void *ctx, uint64_t wanted, uint64_t *free, bm_error *err);
+bm_status bm_corpus_reclaim(void *ctx, uint64_t wanted, uint64_t *free, bm_error *err);
 
 /* corpus_budget -- does the job fit into --memory, and its files onto the disk? */
 

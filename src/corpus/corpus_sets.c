@@ -125,7 +125,7 @@ bm_status bm_corpus_check_disk(const bm_corpus *corpus, uint64_t bytes, uint64_t
     double whole = (double)bytes;
     if (corpus->cfg.input_bytes > input_bytes_read && input_bytes_read > 0)
         whole *= (double)corpus->cfg.input_bytes / (double)input_bytes_read;
-    return bm_spill_room(corpus->cfg.temp_dir, (uint64_t)whole, err);
+    return bm_spill_check_space(corpus->cfg.temp_dir, (uint64_t)whole, err);
 }
 
 /* corpus_keys -- band keys as columns, as blocks of a file, as labels.
@@ -304,27 +304,27 @@ static bm_status read_blocks(void *ctx, uint32_t thread, size_t begin, size_t en
     return BM_OK;
 }
 
-/* The room that labels are made in: for keys that are read back, and, where keys were made
- * elsewhere, for who has none of a band. */
-typedef struct label_room {
+/* Labels are made in these: `keys` holds keys that are read back, and `none`, if keys were made
+ * elsewhere, marks the documents that have none of a band. */
+typedef struct label_buffers {
     uint64_t *keys;
     uint8_t *none;
     bm_pool *pool;
-} label_room;
+} label_buffers;
 
 /* The keys of a band: the column, or read back. */
-static bm_status keys_of(const bm_corpus *corpus, uint32_t band, const label_room *room,
+static bm_status keys_of(const bm_corpus *corpus, uint32_t band, const label_buffers *buffers,
                          const uint64_t **out, bm_error *err)
 {
     const bm_corpus_keys *keys = &corpus->keys;
-    *out = room->keys;
+    *out = buffers->keys;
     if (keys->state == BM_KEYS_IN_MEMORY) {
         *out = keys->columns[band];
         return BM_OK;
     }
-    column c = {corpus, band, room->keys};
+    column c = {corpus, band, buffers->keys};
     size_t n_blocks = (corpus->n + keys->block_rows - 1) / keys->block_rows;
-    return bm_pool_for(room->pool, (bm_pool_split){n_blocks, 4}, read_blocks, &c, err);
+    return bm_pool_for(buffers->pool, (bm_pool_split){n_blocks, 4}, read_blocks, &c, err);
 }
 
 /* Mark in `none`, filled, the documents that are in no bucket of the band. */
@@ -334,16 +334,16 @@ static void find_none(const bm_corpus *corpus, const uint64_t *band_keys, uint8_
         none[doc] = corpus->skip[doc] != 0 || band_keys[doc] == BM_NO_BAND_KEY;
 }
 
-/* Fill the labels of a band from its keys; a column is given back. */
-static bm_status make_label(bm_corpus *corpus, uint32_t band, const label_room *room,
+/* Fill the labels of a band from its keys; a column is released. */
+static bm_status make_label(bm_corpus *corpus, uint32_t band, const label_buffers *buffers,
                             bm_band_buckets *buckets, bm_error *err)
 {
     bm_corpus_keys *keys = &corpus->keys;
     const uint64_t *band_keys;
     bm_status status = BM_OK;
-    BM_TRY_OUT(keys_of(corpus, band, room, &band_keys, err));
-    if (room->none != NULL)
-        find_none(corpus, band_keys, room->none);
+    BM_TRY_OUT(keys_of(corpus, band, buffers, &band_keys, err));
+    if (buffers->none != NULL)
+        find_none(corpus, band_keys, buffers->none);
     BM_TRY_OUT(bm_band_buckets_fill(buckets, band_keys, err));
     keys->labels[band] = bm_alloc(corpus->n, sizeof **keys->labels);
     if (keys->labels[band] == NULL)
@@ -357,14 +357,15 @@ out:
     return status;
 }
 
-static bm_status make_labels(bm_corpus *corpus, const label_room *room, bm_error *err)
+static bm_status make_labels(bm_corpus *corpus, const label_buffers *buffers, bm_error *err)
 {
     bm_band_buckets buckets;
-    BM_TRY(bm_band_buckets_init(&buckets, corpus->n, room->none != NULL ? room->none : corpus->skip,
-                                room->pool, err));
+    BM_TRY(bm_band_buckets_init(&buckets, corpus->n,
+                                buffers->none != NULL ? buffers->none : corpus->skip, buffers->pool,
+                                err));
     bm_status status = BM_OK;
     for (uint32_t b = 0; b < corpus->cfg.bands; b++)
-        BM_TRY_OUT(make_label(corpus, b, room, &buckets, err));
+        BM_TRY_OUT(make_label(corpus, b, buffers, &buckets, err));
 out:
     bm_band_buckets_reset(&buckets);
     return status;
@@ -377,15 +378,16 @@ static bm_status load_labels(bm_corpus *corpus, bm_pool *pool, bm_error *err)
     size_t rows = in_file ? corpus->n + keys->block_rows : 0; /* the last block is padded */
     bm_status status = BM_OK;
     keys->labels = bm_alloc_zero(corpus->cfg.bands, sizeof *keys->labels);
-    label_room room = {.keys = in_file ? bm_alloc(rows, sizeof *room.keys) : NULL,
-                       .none = given ? bm_alloc(corpus->n, 1) : NULL,
-                       .pool = pool};
-    if (keys->labels == NULL || (in_file && room.keys == NULL) || (given && room.none == NULL))
-        status = bm_fail_nomem(err, rows * sizeof *room.keys + corpus->n);
+    label_buffers buffers = {.keys = in_file ? bm_alloc(rows, sizeof *buffers.keys) : NULL,
+                             .none = given ? bm_alloc(corpus->n, 1) : NULL,
+                             .pool = pool};
+    if (keys->labels == NULL || (in_file && buffers.keys == NULL) ||
+        (given && buffers.none == NULL))
+        status = bm_fail_nomem(err, rows * sizeof *buffers.keys + corpus->n);
     else
-        status = make_labels(corpus, &room, err);
-    bm_free(room.keys);
-    bm_free(room.none);
+        status = make_labels(corpus, &buffers, err);
+    bm_free(buffers.keys);
+    bm_free(buffers.none);
     if (status != BM_OK)
         return status;
     free_columns(keys, corpus->cfg.bands);

@@ -507,7 +507,7 @@ static bm_status spill(bm_df_count *count, part *p, bm_error *err)
 }
 
 /* One more key comes: there must be a free slot behind it. */
-static bm_status make_room(bm_df_count *count, part *p, bm_error *err)
+static bm_status reserve_slot(bm_df_count *count, part *p, bm_error *err)
 {
     if (p->n_slots == 0)
         return resize(p, SLOTS_LEAST, err);
@@ -527,7 +527,7 @@ static bm_status add_keys(bm_df_count *count, part *p, const uint64_t *keys, siz
     bm_status status = BM_OK;
     pthread_mutex_lock(&p->lock);
     for (size_t i = 0; i < n; i++) {
-        BM_TRY_OUT(make_room(count, p, err));
+        BM_TRY_OUT(reserve_slot(count, p, err));
         if (i + COUNT_AHEAD < n) {
             const size_t later = first_slot(p, keys[i + COUNT_AHEAD]);
             __builtin_prefetch(&p->keys[later], 1);

@@ -242,7 +242,7 @@ static bm_status check_documents(const bm_index *index, const bm_documents *docu
                                  bm_documents *out, bm_error *err)
 {
     uint64_t work;
-    BM_TRY(bm_documents_take(documents, out, &work, err));
+    BM_TRY(bm_documents_accept(documents, out, &work, err));
     BM_TRY(bm_documents_no_weights(out, err));
     if (out->n_docs == 0)
         return BM_OK;

@@ -77,8 +77,8 @@ static bm_status check_texts(const bm_documents *docs, uint64_t *work, bm_error 
     return BM_OK;
 }
 
-bm_status bm_documents_take(const bm_documents *documents, bm_documents *out, uint64_t *work,
-                            bm_error *err)
+bm_status bm_documents_accept(const bm_documents *documents, bm_documents *out, uint64_t *work,
+                              bm_error *err)
 {
     *out = (bm_documents){0};
     *work = 0;
@@ -134,7 +134,7 @@ void bm_doc_ranges_begin(bm_doc_ranges *ranges, const bm_documents *docs, uint64
 }
 
 /* The next long document, in order. */
-static bool take_long(bm_doc_ranges *ranges, size_t *begin, size_t *end)
+static bool next_long_range(bm_doc_ranges *ranges, size_t *begin, size_t *end)
 {
     for (; ranges->next_long < ranges->docs->n_docs; ranges->next_long++) {
         const uint64_t work = bm_document_work(ranges->docs, ranges->next_long);
@@ -149,7 +149,7 @@ static bool take_long(bm_doc_ranges *ranges, size_t *begin, size_t *end)
 }
 
 /* The next of the others; a long document ends a range. */
-static bool take_others(bm_doc_ranges *ranges, size_t *begin, size_t *end)
+static bool next_short_range(bm_doc_ranges *ranges, size_t *begin, size_t *end)
 {
     const bm_documents *docs = ranges->docs;
     uint64_t share = ranges->left / ranges->takers / SHARES_LEFT, sum = 0;
@@ -170,11 +170,11 @@ static bool take_others(bm_doc_ranges *ranges, size_t *begin, size_t *end)
     return *end > *begin;
 }
 
-bool bm_doc_ranges_take(bm_doc_ranges *ranges, size_t *begin, size_t *end)
+bool bm_doc_ranges_pop(bm_doc_ranges *ranges, size_t *begin, size_t *end)
 {
     pthread_mutex_lock(&ranges->lock);
-    bool taken =
-        (ranges->any_long && take_long(ranges, begin, end)) || take_others(ranges, begin, end);
+    bool taken = (ranges->any_long && next_long_range(ranges, begin, end)) ||
+                 next_short_range(ranges, begin, end);
     pthread_mutex_unlock(&ranges->lock);
     return taken;
 }
@@ -191,7 +191,7 @@ bool bm_doc_ranges_next(bm_doc_ranges *ranges, uint32_t thread, size_t range[2],
     }
     if (*status != BM_OK)
         atomic_store(&ranges->stopped, true);
-    return !atomic_load(&ranges->stopped) && bm_doc_ranges_take(ranges, &range[0], &range[1]);
+    return !atomic_load(&ranges->stopped) && bm_doc_ranges_pop(ranges, &range[0], &range[1]);
 }
 
 void bm_doc_ranges_end(bm_doc_ranges *ranges)
@@ -305,7 +305,7 @@ void bm_doc_signer_clear(bm_doc_signer *signer)
         bm_shingle_batch_clear(&signer->batch);
 }
 
-static bm_status make_room(bm_doc_signer *s, bm_error *err)
+static bm_status reserve(bm_doc_signer *s, bm_error *err)
 {
     const size_t n = s->batch.n_docs;
     BM_TRY(bm_grow_array(&s->sets, &s->cap_sets, n, err));
@@ -336,7 +336,7 @@ static bm_status sort_sets(bm_doc_signer *s, bm_error *err)
 
 bm_status bm_doc_signer_sign(bm_doc_signer *signer, bm_error *err)
 {
-    BM_TRY(make_room(signer, err));
+    BM_TRY(reserve(signer, err));
     if (signer->batch.n_docs == 0)
         return BM_OK;
     bm_sign_task task = {.offsets = signer->batch.offsets,

@@ -27,11 +27,12 @@
 #define BM_HASH_WORK     4u
 #define BM_WEIGHTED_WORK 64u /* of a hash with a weight */
 
-/* Take the caller's struct. BM_ERR_USAGE: none, or not one kind of documents, or a pointer that is
- * NULL. BM_ERR_INPUT: offsets that fall, a document of more hashes than a uint32_t counts, or a
- * weight that is not finite and more than 0; the row is named. *work: of all documents. */
-bm_status bm_documents_take(const bm_documents *documents, bm_documents *out, uint64_t *work,
-                            bm_error *err);
+/* Check the caller's struct and copy it. BM_ERR_USAGE: none, or not one kind of documents, or a
+ * pointer that is NULL. BM_ERR_INPUT: offsets that fall, a document of more hashes than a uint32_t
+ * counts, or a weight that is not finite and more than 0; the row is named. *work: of all
+ * documents. */
+bm_status bm_documents_accept(const bm_documents *documents, bm_documents *out, uint64_t *work,
+                              bm_error *err);
 
 /* BM_ERR_USAGE: they have weights, which the call does not read. */
 bm_status bm_documents_no_weights(const bm_documents *docs, bm_error *err);
@@ -69,7 +70,7 @@ typedef struct bm_range_size {
 void bm_doc_ranges_begin(bm_doc_ranges *ranges, const bm_documents *docs, uint64_t work,
                          const bm_range_size *size);
 /* The next range; false: there are no more. */
-bool bm_doc_ranges_take(bm_doc_ranges *ranges, size_t *begin, size_t *end);
+bool bm_doc_ranges_pop(bm_doc_ranges *ranges, size_t *begin, size_t *end);
 /* The same for one of the threads of a call. `range` is what it was given before (0, 0 at first),
  * and *status how that went: after a failure of one thread no thread gets more. Thread 0 is the
  * caller's, which alone asks the meter: then it is *status that says to stop. */

@@ -388,7 +388,7 @@ bm_status bm_shingle_texts(const bm_shingle_options *options, const bm_str *text
         return bm_fail_field(err, "texts", "`texts` is NULL and has %zu entries", n_docs);
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the sets given");
-    BM_TRY(bm_documents_take(&given, &docs, &work, err));
+    BM_TRY(bm_documents_accept(&given, &docs, &work, err));
     bm_hash_sets *sets = bm_alloc_zero(1, sizeof *sets);
     char *stop_words = NULL;
     if (sets == NULL)
@@ -450,7 +450,7 @@ struct bm_pair_set {
 };
 
 typedef struct finder {
-    const bm_find_options *options; /* checked, perms and verify settled */
+    const bm_find_options *options; /* checked, perms and verify chosen */
     bm_documents input;
     uint64_t work; /* of all documents of it */
     bm_pool *pool;
@@ -540,7 +540,7 @@ static size_t copy_weighted(finder *f, size_t doc, element *scratch)
 }
 
 /* The sorted set of hashes that the caller brought; how many are left. */
-static size_t take_set(finder *f, size_t doc, void *scratch)
+static size_t make_set(finder *f, size_t doc, void *scratch)
 {
     if (f->weights != NULL)
         return copy_weighted(f, doc, scratch);
@@ -565,7 +565,7 @@ static bm_status prepare_range(void *ctx, uint32_t thread, size_t begin, size_t 
     for (size_t i = begin; i < end; i++) {
         size_t n = (size_t)(offsets[i + 1] - offsets[i]);
         f->docs[i] = f->sets.hashes + offsets[i];
-        f->sizes[i] = (uint32_t)(copied ? take_set(f, i, scratch) : n);
+        f->sizes[i] = (uint32_t)(copied ? make_set(f, i, scratch) : n);
         f->skip[i] = n == 0;
     }
     bm_free(scratch);
@@ -739,7 +739,7 @@ static bm_status verify_range(void *ctx, uint32_t thread, size_t begin, size_t e
 }
 
 /* Twice the pairs, as they are put in order by copying. */
-static bm_status check_room(const finder *f, bm_error *err)
+static bm_status check_limits(const finder *f, bm_error *err)
 {
     const uint64_t max_pairs = f->options->max_pairs, memory = f->options->resources.memory;
     if (max_pairs != 0 && f->out->n > max_pairs)
@@ -762,7 +762,7 @@ static bm_status keep(finder *f, const bm_pair *pairs, size_t n, bm_error *err)
         out->pairs[out->n] = pairs[i];
         out->n += !(pairs[i].similarity < 0);
     }
-    return status == BM_OK ? check_room(f, err) : status;
+    return status == BM_OK ? check_limits(f, err) : status;
 }
 
 static bm_status on_candidates(void *ctx, bm_pair *pairs, size_t n, bm_error *err)
@@ -886,7 +886,7 @@ void bm_find_options_init_sized(bm_find_options *options, size_t struct_size)
     bm_sized_init(options, struct_size, &find_defaults, sizeof find_defaults);
 }
 
-static bm_status take_options(const bm_find_options *options, bm_find_options *used, bm_error *err)
+static bm_status read_options(const bm_find_options *options, bm_find_options *used, bm_error *err)
 {
     *used = find_defaults;
     bm_status status = BM_OK;
@@ -924,7 +924,7 @@ static bm_status check_weights(const bm_find_options *options, const bm_document
 }
 
 /* Bands and rows of the options; none given: chosen for the threshold. */
-static bm_status settle_plan(const bm_find_options *options, bm_band_plan *plan, bm_error *err)
+static bm_status choose_plan(const bm_find_options *options, bm_band_plan *plan, bm_error *err)
 {
     const bm_band_options *bands = &options->bands;
     *plan = (bm_band_plan){0};
@@ -984,14 +984,14 @@ bm_status bm_find_pairs(const bm_find_options *options, const bm_documents *docu
     finder f = {.options = &used};
     bm_band_plan plan;
     char *stop_words = NULL;
-    BM_TRY(take_options(options, &used, err));
-    BM_TRY(bm_documents_take(documents, &f.input, &f.work, err));
+    BM_TRY(read_options(options, &used, err));
+    BM_TRY(bm_documents_accept(documents, &f.input, &f.work, err));
     BM_TRY(check_weights(&used, &f.input, err));
     if (f.input.hashes32 != NULL && f.input.n_docs != 0)
         return bm_fail_field(err, "hashes32", "`hashes32` cannot be compared (64-bit `hashes`)");
     if (out == NULL)
         return bm_fail_field(err, "out", "no place for the pairs given");
-    BM_TRY(settle_plan(&used, &plan, err));
+    BM_TRY(choose_plan(&used, &plan, err));
     BM_TRY(bm_stop_words_load(&used.text, &stop_words, err));
     bm_scheme_set_hashing(&used.sketch, &used.text);
     f.out = bm_alloc_zero(1, sizeof *f.out);
@@ -1108,8 +1108,8 @@ static bm_status compare(void *ctx, uint32_t thread, size_t begin, size_t end, b
     return BM_OK;
 }
 
-static bm_status compare_pairs_take_options(const bm_compare_options *options,
-                                            bm_compare_options *used, bm_error *err)
+static bm_status read_compare_options(const bm_compare_options *options, bm_compare_options *used,
+                                      bm_error *err)
 {
     *used = compare_defaults;
     BM_TRY(bm_sized_read(options, BM_SIZED_TYPE(bm_compare_options, resources), used, err));
@@ -1119,10 +1119,10 @@ static bm_status compare_pairs_take_options(const bm_compare_options *options,
     return BM_OK;
 }
 
-static bm_status take_documents(const bm_documents *documents, bm_documents *docs, bm_error *err)
+static bm_status accept_documents(const bm_documents *documents, bm_documents *docs, bm_error *err)
 {
     uint64_t work;
-    BM_TRY(bm_documents_take(documents, docs, &work, err));
+    BM_TRY(bm_documents_accept(documents, docs, &work, err));
     BM_TRY(bm_documents_no_weights(docs, err));
     if ((docs->texts != NULL || docs->hashes32 != NULL))
         return bm_fail_field(err, docs->texts != NULL ? "texts" : "hashes32",
@@ -1136,8 +1136,8 @@ bm_status bm_compare_pairs(const bm_compare_options *options, const bm_documents
     bm_compare_options used;
     bm_documents docs;
     bm_pool *pool = NULL;
-    BM_TRY(compare_pairs_take_options(options, &used, err));
-    BM_TRY(take_documents(documents, &docs, err));
+    BM_TRY(read_compare_options(options, &used, err));
+    BM_TRY(accept_documents(documents, &docs, err));
     if (pairs == NULL && n_pairs != 0)
         return bm_fail_field(err, "pairs", "`pairs` is NULL and has %zu entries", n_pairs);
     const uint32_t threads = used.resources.threads;

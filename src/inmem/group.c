@@ -147,7 +147,7 @@ out:
     return status;
 }
 
-static bm_status take_options(const bm_group_options *options, bm_group_options *used,
+static bm_status read_options(const bm_group_options *options, bm_group_options *used,
                               bm_error *err)
 {
     *used = group_defaults;
@@ -170,7 +170,7 @@ bm_status bm_group_pairs(const bm_group_options *options, const bm_pair *pairs, 
                          bm_groups **out, bm_error *err)
 {
     bm_group_options used;
-    BM_TRY(take_options(options, &used, err));
+    BM_TRY(read_options(options, &used, err));
     if (pairs == NULL && n_pairs != 0)
         return bm_fail_field(err, "pairs", "`pairs` is NULL and has %zu entries", n_pairs);
     if (out == NULL)

@@ -213,7 +213,7 @@ static bm_status hand_over(bm_signer *signer, bm_signer_thread *thread, bm_error
 
 /* Wait for all that is in flight, after an error (`failed`) by draining the device: then the
  * caller's arrays are nobody else's, or the signer has failed. */
-static bm_status settle(bm_signer *signer, bool failed, bm_error *err)
+static bm_status wait_for_all(bm_signer *signer, bool failed, bm_error *err)
 {
     bm_signer_ring *ring = &signer->ring;
     bm_status status = BM_OK;
@@ -376,8 +376,8 @@ static bm_status sign_call(bm_signer *signer, const bm_signer_call *call, bm_err
     bm_status status =
         alone ? run_thread(&p, 0, err) : bm_pool_run(signer->pool, run_thread, &p, err);
     bm_doc_ranges_end(&p.ranges);
-    bm_status settled = settle(signer, status != BM_OK, status == BM_OK ? err : NULL);
-    return status == BM_OK ? settled : status;
+    bm_status waited = wait_for_all(signer, status != BM_OK, status == BM_OK ? err : NULL);
+    return status == BM_OK ? waited : status;
 }
 
 /* signer_tasks -- calls of a signer, one after another in the order in which they came.
@@ -535,8 +535,8 @@ void bm_signer_options_init_sized(bm_signer_options *options, size_t struct_size
     bm_sized_init(options, struct_size, &signer_defaults, sizeof signer_defaults);
 }
 
-/* The caller's options, checked; perms is settled. */
-static bm_status take_options(const bm_signer_options *options, bm_signer_options *used,
+/* Check and copy the caller's options; perms is then known. */
+static bm_status read_options(const bm_signer_options *options, bm_signer_options *used,
                               bm_error *err)
 {
     *used = signer_defaults;
@@ -564,7 +564,7 @@ static bm_status take_options(const bm_signer_options *options, bm_signer_option
 }
 
 /* Choose how much a batch and a range may hold. */
-static void settle_sizes(bm_signer *signer, const bm_signer_options *options)
+static void choose_sizes(bm_signer *signer, const bm_signer_options *options)
 {
     const bool device = !signer->backend->parallel;
     const uint64_t memory = options->resources.memory;
@@ -619,7 +619,7 @@ static bm_status open_threads(bm_signer *signer, const bm_signer_options *option
     return bm_pool_run(signer->pool, open_hasher, &open, err);
 }
 
-/* The options are checked and settled. */
+/* The options are those of read_options. */
 static bm_status open_signer(const bm_signer_options *used, bm_signer **out, bm_error *err)
 {
     bm_signer *signer = NULL;
@@ -640,7 +640,7 @@ static bm_status open_signer(const bm_signer_options *used, bm_signer **out, bm_
     status = open_threads(signer, used, err);
 out:
     if (status == BM_OK) {
-        settle_sizes(signer, used);
+        choose_sizes(signer, used);
         *out = signer;
     } else {
         bm_signer_close(signer);
@@ -653,7 +653,7 @@ bm_status bm_signer_open(const bm_signer_options *options, bm_signer **out, bm_e
     bm_signer_options used;
     char *stop_words = NULL;
     bm_status status = BM_OK;
-    BM_TRY_OUT(take_options(options, &used, err));
+    BM_TRY_OUT(read_options(options, &used, err));
     if (out == NULL)
         BM_TRY_OUT(bm_fail_field(err, "out", "no place for the signer given"));
     BM_TRY_OUT(bm_stop_words_load(&used.text, &stop_words, err));
@@ -712,14 +712,14 @@ static bm_status check_weights(const bm_signer *signer, bm_documents *docs, bm_e
     return BM_OK;
 }
 
-static bm_status take_call(const bm_signer *signer, const bm_documents *documents,
-                           const bm_signer_out *out, bm_signer_call *call, bm_error *err)
+static bm_status accept_call(const bm_signer *signer, const bm_documents *documents,
+                             const bm_signer_out *out, bm_signer_call *call, bm_error *err)
 {
     *call = (bm_signer_call){.work = 0};
     if (signer == NULL)
         return bm_fail_field(err, "signer", "no signer given");
     BM_TRY(bm_sized_read(out, BM_SIZED_TYPE(bm_signer_out, n_shingles), &call->out, err));
-    BM_TRY(bm_documents_take(documents, &call->docs, &call->work, err));
+    BM_TRY(bm_documents_accept(documents, &call->docs, &call->work, err));
     BM_TRY(check_weights(signer, &call->docs, err));
     if (call->out.keys != NULL && signer->info.bands == 0)
         return bm_fail_field(err, "keys",
@@ -732,7 +732,7 @@ bm_status bm_signer_sign(bm_signer *signer, const bm_documents *documents, const
                          bm_error *err)
 {
     bm_signer_call call;
-    BM_TRY(take_call(signer, documents, out, &call, err));
+    BM_TRY(accept_call(signer, documents, out, &call, err));
     return do_call(signer, &call, err);
 }
 
@@ -749,7 +749,7 @@ bm_status bm_signer_submit(bm_signer *signer, const bm_documents *documents,
                            const bm_signer_out *out, uint64_t *task, bm_error *err)
 {
     bm_signer_call call;
-    BM_TRY(take_call(signer, documents, out, &call, err));
+    BM_TRY(accept_call(signer, documents, out, &call, err));
     if (task == NULL)
         return bm_fail_field(err, "task", "no place for the task's number given");
     return enqueue(signer, &call, task, err);

@@ -167,7 +167,7 @@ static bool send_piece(pieces *p, bm_decompress_step *step)
 }
 
 /* Fill the piece of input; false: it needs more than there is, and more will come. */
-static bool take_piece(pieces *p, bm_decompress_step *step)
+static bool fill_piece(pieces *p, bm_decompress_step *step)
 {
     if (p->used == p->in_len)
         p->used = p->in_len = 0;
@@ -184,7 +184,7 @@ static bm_status run_pieces(bm_decompress *d, bm_decompress_step *step, bm_error
     pieces *p = d->pieces;
     bm_status status = d->failed;
     bool more = true;
-    while (send_piece(p, step) && status == BM_OK && more && take_piece(p, step)) {
+    while (send_piece(p, step) && status == BM_OK && more && fill_piece(p, step)) {
         bm_decompress_step inner = {
             .in = {p->in, p->in_len}, .used = p->used, .out = p->out, .out_cap = PIECE_BYTES};
         status = run_members(d, &inner, err);

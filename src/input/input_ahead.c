@@ -191,7 +191,7 @@ uint64_t bm_input_ahead_grant(bm_input_set *set, uint32_t threads, uint64_t byte
 
 /* --- blocks; the lock is held --- */
 
-static block *take_block(bm_input_ahead *ahead)
+static block *acquire_block(bm_input_ahead *ahead)
 {
     block *b = ahead->blocks;
     if (b != NULL)
@@ -205,7 +205,7 @@ static block *take_block(bm_input_ahead *ahead)
     return b;
 }
 
-static void give_back(bm_input_ahead *ahead, block *b)
+static void release_block(bm_input_ahead *ahead, block *b)
 {
     b->next = ahead->blocks;
     ahead->blocks = b;
@@ -226,7 +226,7 @@ static void drop_first(bm_input_ahead *ahead, place *p)
     p->first = b->next;
     if (p->first == NULL)
         p->last = NULL;
-    give_back(ahead, b);
+    release_block(ahead, b);
 }
 
 /* --- those who unpack --- */
@@ -237,7 +237,7 @@ static bool is_stopped(void *ctx)
 }
 
 /* May blocks of this source be filled? Others than the reader's leave him some. */
-static bool has_room(const bm_input_ahead *ahead, size_t source)
+static bool has_free_blocks(const bm_input_ahead *ahead, size_t source)
 {
     const size_t kept = source == ahead->source ? 0 : OWN_BLOCKS,
                  wanted = ahead->plan.block_bytes == MEMBER_BLOCK ? 2 : 1; /* packed and not */
@@ -263,7 +263,8 @@ static place *open_place(bm_input_ahead *ahead)
     for (size_t i = 0; i < ahead->plan.places; i++)
         if (ahead->places[i].state == PLACE_FREE)
             free = &ahead->places[i];
-    if (free == NULL || ahead->next >= ahead->set->n_sources || !has_room(ahead, ahead->next))
+    if (free == NULL || ahead->next >= ahead->set->n_sources ||
+        !has_free_blocks(ahead, ahead->next))
         return NULL;
     *free = (place){
         .bytes = free->bytes, .packed = free->packed, .source = ahead->next++, .state = PLACE_OPEN};
@@ -280,7 +281,7 @@ static bool is_readers(const bm_input_ahead *ahead, const place *p)
 /* Is there anything in it for one who does not read it? */
 static bool has_work(const bm_input_ahead *ahead, const place *p)
 {
-    return p->state == PLACE_OPEN && !p->busy && has_room(ahead, p->source) &&
+    return p->state == PLACE_OPEN && !p->busy && has_free_blocks(ahead, p->source) &&
            !is_readers(ahead, p);
 }
 
@@ -391,7 +392,7 @@ static block *cut_members(const bm_input_ahead *ahead, place *p, block *rest, pl
 /* --- with the lock --- */
 
 /* The reader may go on, if he waits for this place. */
-static void tell(bm_input_ahead *ahead, const place *p)
+static void wake_reader(bm_input_ahead *ahead, const place *p)
 {
     if (ahead->awaited == p)
         pthread_cond_signal(&ahead->moved);
@@ -409,13 +410,13 @@ static void unpack_members(bm_input_ahead *ahead, place *p, unpackers *u, block 
     p->n_filling--;
     b->filling = false;
     b->failed = !right;
-    give_back(ahead, in);
+    release_block(ahead, in);
 }
 
 static void add_packed(bm_input_ahead *ahead, place *p)
 {
     if (ahead->plan.block_bytes == MEMBER_BLOCK && p->packed == NULL && !p->begun &&
-        (p->packed = take_block(ahead)) != NULL)
+        (p->packed = acquire_block(ahead)) != NULL)
         ahead->n_used--;
 }
 
@@ -423,7 +424,8 @@ static void add_packed(bm_input_ahead *ahead, place *p)
 static void work_on(bm_input_ahead *ahead, place *p, unpackers *u)
 {
     const bool pairs = ahead->plan.block_bytes == MEMBER_BLOCK;
-    block *b = take_block(ahead), *rest = pairs && b != NULL ? take_block(ahead) : NULL, *in = NULL;
+    block *b = acquire_block(ahead), *rest = pairs && b != NULL ? acquire_block(ahead) : NULL,
+          *in = NULL;
     place_state state = PLACE_FAILED;
     p->busy = true;
     add_packed(ahead, p);
@@ -441,7 +443,7 @@ static void work_on(bm_input_ahead *ahead, place *p, unpackers *u)
     if (p->state == PLACE_OPEN) /* else the reader wants none of it */
         p->state = state;
     if (rest != NULL && in == NULL)
-        give_back(ahead, rest);
+        release_block(ahead, rest);
     if (in != NULL) { /* all that was cut before is there, or will be */
         b->len = p->cut.plain;
         b->stored = p->cut_bytes;
@@ -452,11 +454,11 @@ static void work_on(bm_input_ahead *ahead, place *p, unpackers *u)
             pthread_cond_signal(&ahead->work);
         unpack_members(ahead, p, u, in, b);
     } else if (b != NULL && (b->len == 0 || p->state == PLACE_FAILED)) {
-        give_back(ahead, b); /* in which reading failed: the reader meets it again */
+        release_block(ahead, b); /* in which reading failed: the reader meets it again */
     } else if (b != NULL) {
         put_block(p, b);
     }
-    tell(ahead, p);
+    wake_reader(ahead, p);
 }
 
 /* One step, if there is any to do. */
@@ -632,7 +634,7 @@ static bm_status wait_block(bm_input_ahead *ahead, const place *p, bm_error *err
 }
 
 /* Make the place free, and drop what it holds; the lock is held. */
-static void leave_place(bm_input_ahead *ahead, place *p)
+static void release_place(bm_input_ahead *ahead, place *p)
 {
     p->state = PLACE_FAILED; /* nobody begins with it again */
     while (p->busy || p->n_filling > 0)
@@ -662,7 +664,7 @@ static place *enter(bm_input_ahead *ahead, size_t source)
         if (p->state != PLACE_FREE && p->source == source)
             found = p;
         else if (p->state != PLACE_FREE && p->source < source)
-            leave_place(ahead, p);
+            release_place(ahead, p);
     }
     ahead->source = source;
     ahead->paused = false;
@@ -681,7 +683,7 @@ static bm_status read_again(bm_input_ahead *ahead, bm_error *err)
     char dropped[4096];
     uint64_t left = ahead->now->given;
     pthread_mutex_lock(&ahead->lock);
-    leave_place(ahead, ahead->now);
+    release_place(ahead, ahead->now);
     pthread_mutex_unlock(&ahead->lock);
     ahead->now = NULL;
     BM_TRY(bm_input_bytes_begin(ahead->own, ahead->source, err));
@@ -740,7 +742,7 @@ static void end_place(bm_input_ahead *ahead)
     bm_input_bytes_accept(ahead->now->bytes);
     ahead->done += bm_input_bytes_in_source(ahead->now->bytes);
     pthread_mutex_lock(&ahead->lock);
-    leave_place(ahead, ahead->now);
+    release_place(ahead, ahead->now);
     pthread_mutex_unlock(&ahead->lock);
     ahead->now = NULL;
     ahead->ended = true;
@@ -853,7 +855,7 @@ bm_status bm_input_ahead_yield(bm_input_ahead *ahead, uint64_t record_bytes, bm_
             continue;
         if (p->state != PLACE_FREE) {
             ahead->next = (size_t)least(ahead->next, p->source);
-            leave_place(ahead, p);
+            release_place(ahead, p);
         }
         close_place(p);
     }

@@ -88,7 +88,7 @@ void bm_input_bytes_set_apart(bm_input_bytes *bytes, const bm_callbacks *callbac
         bytes->window_log = window_log;
 }
 
-static void leave(bm_input_bytes *bytes)
+static void close_file(bm_input_bytes *bytes)
 {
     if (bytes->fd >= 0 && bytes->close_fd)
         close(bytes->fd);
@@ -99,7 +99,7 @@ void bm_input_bytes_close(bm_input_bytes *bytes)
 {
     if (bytes == NULL)
         return;
-    leave(bytes);
+    close_file(bytes);
     for (size_t i = 0; i < BM_COMPRESSIONS; i++)
         bm_decompress_close(bytes->decompress[i]);
     bm_free(bytes->block);
@@ -210,7 +210,7 @@ static bm_status finish(bm_input_bytes *bytes, bm_error *err)
     const bm_source *source = bytes->source;
     const bm_hash128 digest = bytes->digest = bm_piece_hash_end(bytes->hash);
     bool first = source->digest.lo == 0 && source->digest.hi == 0;
-    leave(bytes);
+    close_file(bytes);
     if (bytes->held != NULL && bytes->spooling)
         bytes->held->spooled = true;
     bytes->spooling = false;
@@ -336,7 +336,7 @@ out:
 
 bm_status bm_input_bytes_begin(bm_input_bytes *bytes, size_t source, bm_error *err)
 {
-    leave(bytes);
+    close_file(bytes);
     bytes->done += bytes->stored;
     bytes->stored = 0;
     bytes->source = bm_input_set_source(bytes->set, source);
@@ -356,7 +356,7 @@ bm_status bm_input_bytes_begin(bm_input_bytes *bytes, size_t source, bm_error *e
         BM_TRY_OUT(begin_decompressed(bytes, err));
 out:
     if (status != BM_OK && bytes->broken == NOT_BROKEN)
-        leave(bytes);
+        close_file(bytes);
     return status;
 }
 
@@ -374,7 +374,7 @@ bm_status bm_input_bytes_pass_over(bm_input_bytes *bytes, bm_error *err)
     while (got > 0 && bytes->broken != UNREADABLE)
         BM_TRY_OUT(read_stored(bytes, bytes->block, STORED_BLOCK, &got, err));
 out:
-    leave(bytes);
+    close_file(bytes);
     return bytes->broken == UNREADABLE ? BM_OK : status;
 }
 
@@ -451,7 +451,7 @@ out:
 
 static bm_status find_spool_dir(bm_input_set *set, bm_error *err)
 {
-    const char *dir = set->room.temp_dir != NULL ? set->room.temp_dir : "/tmp";
+    const char *dir = set->resources.temp_dir != NULL ? set->resources.temp_dir : "/tmp";
     if (set->spool_dir == NULL && (set->spool_dir = bm_strdup(dir)) == NULL)
         return bm_fail_nomem(err, strlen(dir));
     return BM_OK;

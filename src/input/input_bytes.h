@@ -54,7 +54,7 @@ uint64_t bm_input_bytes_in_source(const bm_input_bytes *bytes);
 
 /* Copy source `index`, unless it is a regular file or was copied: bm_source_place leads to the copy
  * then, and its digest and size are known. BM_ERR_IO names the directory that cannot hold it
- * (bm_input_room.temp_dir); BM_ERR_CANCELLED, BM_ERR_NOMEM. By whoever reads the set. */
+ * (bm_input_resources.temp_dir); BM_ERR_CANCELLED, BM_ERR_NOMEM. By whoever reads the set. */
 bm_status bm_input_copy(bm_input_set *set, size_t index, bm_error *err);
 
 #endif

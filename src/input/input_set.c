@@ -82,14 +82,14 @@ uint64_t bm_input_set_total_bytes(const bm_input_set *set)
     return set->unknown_size ? 0 : set->total_bytes;
 }
 
-void bm_input_set_give(bm_input_set *set, const bm_input_room *room)
+void bm_input_set_assign(bm_input_set *set, const bm_input_resources *resources)
 {
-    set->room = *room;
+    set->resources = *resources;
 }
 
-bm_input_room bm_input_set_room(const bm_input_set *set)
+bm_input_resources bm_input_set_resources(const bm_input_set *set)
 {
-    return set->room;
+    return set->resources;
 }
 
 uint64_t bm_input_set_copied(const bm_input_set *set)
@@ -378,8 +378,8 @@ static bm_status entry_type(int dir_fd, const char *dir, const struct dirent *en
     return BM_OK;
 }
 
-static bm_status take_entry(walk *w, DIR *stream, const char *dir, const struct dirent *entry,
-                            bm_error *err)
+static bm_status add_entry(walk *w, DIR *stream, const char *dir, const struct dirent *entry,
+                           bm_error *err)
 {
     if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
         return BM_OK;
@@ -419,7 +419,7 @@ static bm_status read_dir(walk *w, const char *dir, bm_error *err)
                 status = bm_fail_errno(err, errno, dir, "cannot read the directory");
             break;
         }
-        status = take_entry(w, stream, dir, entry, err);
+        status = add_entry(w, stream, dir, entry, err);
     }
     closedir(stream);
     return status;
@@ -483,7 +483,7 @@ static bm_status add_dir(struct bm_input_set *set, const char *path, bm_error *e
     return status;
 }
 
-static bm_status take_stdin(struct bm_input_set *set, bm_error *err)
+static bm_status reserve_stdin(struct bm_input_set *set, bm_error *err)
 {
     if (set->stdin_taken)
         return bm_fail(err, BM_ERR_USAGE, "standard input is named twice (- once)");
@@ -495,7 +495,7 @@ static bm_status add_path(struct bm_input_set *set, const char *path, bm_error *
 {
     bool is_stdin = strcmp(path, "-") == 0;
     if (is_stdin) {
-        BM_TRY(take_stdin(set, err));
+        BM_TRY(reserve_stdin(set, err));
     } else {
         struct stat st;
         const bool there = stat(path, &st) == 0;
@@ -567,7 +567,7 @@ static bm_status add_list(struct bm_input_set *set, bm_error *err)
     const char *name = set->options.files_from;
     const bool is_stdin = strcmp(name, "-") == 0;
     list_file file = {set, STDIN_FILENO};
-    BM_TRY(is_stdin ? take_stdin(set, err) : bm_open_given(name, BM_ERR_INPUT, &file.fd, err));
+    BM_TRY(is_stdin ? reserve_stdin(set, err) : bm_open_given(name, BM_ERR_INPUT, &file.fd, err));
     FILE *list = fopencookie(&file, "r", (cookie_io_functions_t){.read = read_some});
     bm_status status = list != NULL
                            ? read_list(set, list, err)
@@ -702,7 +702,7 @@ static void widen(int fd)
 }
 
 /* The descriptor is taken, whatever the status. */
-static bm_status hold(struct bm_input_set *set, size_t index, int fd, bm_error *err)
+static bm_status add_held(struct bm_input_set *set, size_t index, int fd, bm_error *err)
 {
     bm_status status = bm_grow(&set->held, &set->cap_held, set->n_held + 1, sizeof *set->held, err);
     if (status != BM_OK) {
@@ -723,7 +723,7 @@ static bm_status probe_one(struct bm_input_set *set, size_t index, bm_error *err
 {
     bm_source *source = &set->sources[index];
     if (strcmp(source->path, "-") == 0)
-        return hold(set, index, STDIN_FILENO, err);
+        return add_held(set, index, STDIN_FILENO, err);
     struct stat st;
     int fd;
     BM_TRY(bm_open_given(source->path, BM_ERR_INPUT, &fd, err));
@@ -734,7 +734,7 @@ static bm_status probe_one(struct bm_input_set *set, size_t index, bm_error *err
         return status;
     }
     if (!S_ISREG(st.st_mode))
-        return hold(set, index, fd, err);
+        return add_held(set, index, fd, err);
     source->size = (uint64_t)st.st_size;
     set->total_bytes += source->size;
     bm_head head;
@@ -827,7 +827,7 @@ static bm_status check_whole_file(const bm_source *source, bm_error *err)
                       "jsonl: a document a line; `format` files: all of it is one document)");
 }
 
-static bm_status settle_format(bm_input_set *set, bm_error *err)
+static bm_status resolve_format(bm_input_set *set, bm_error *err)
 {
     set->format = set->options.format;
     if (set->format != BM_FORMAT_AUTO)
@@ -873,7 +873,7 @@ static bm_status fill_set(bm_input_set *set, bm_error *err)
     if (set->options.format == BM_FORMAT_AUTO || bm_format_is_table(set->options.format) ||
         bm_record_format_of(set->options.format) != NULL)
         BM_TRY(bm_input_set_probe(set, err));
-    BM_TRY(settle_format(set, err));
+    BM_TRY(resolve_format(set, err));
     return bm_record_rules_init(&set->options, set->format, &set->rules, err);
 }
 

@@ -36,8 +36,8 @@ bool bm_input_set_windows(const bm_input_set *set, uint64_t *bytes, size_t *larg
 /* A window that first bytes do not tell has so many bytes at most, rounded down to a power of 2; a
  * larger one is BM_ERR_NOMEM. */
 void bm_input_set_limit_windows(bm_input_set *set, uint64_t bytes);
-void bm_input_set_give(bm_input_set *set, const bm_input_room *room);
-bm_input_room bm_input_set_room(const bm_input_set *set); /* zeros unless some was given */
+void bm_input_set_assign(bm_input_set *set, const bm_input_resources *resources);
+bm_input_resources bm_input_set_resources(const bm_input_set *set); /* zeros by default */
 /* Are all of them regular files, which another process can read again? Not standard input, no
  * pipe. */
 bool bm_input_set_stays(const bm_input_set *set);
@@ -98,7 +98,7 @@ struct bm_input_set {
     bool stdin_taken;    /* standard input was named */
     char *spool_dir;
     bm_input_shard shard;
-    bm_input_room room;
+    bm_input_resources resources;
     bm_ahead_plan ahead;
     unsigned window_log;           /* of the largest window of a decoder; 0: any that is read */
     const bm_callbacks *callbacks; /* NULL: nobody asks to stop */

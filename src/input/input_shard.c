@@ -175,8 +175,8 @@ static bool can_be_cut(const struct bm_input_set *set, const bm_source *source)
 
 /* The file whose first byte is byte `begin` of all of them: does the share have it, or a part of
  * it? */
-static bm_status take_part(const struct bm_input_set *set, bm_source *source, uint64_t begin,
-                           bool *has, bm_error *err)
+static bm_status cut_part(const struct bm_input_set *set, bm_source *source, uint64_t begin,
+                          bool *has, bm_error *err)
 {
     const bm_input_shard *shard = &set->shard;
     const uint64_t from = range_begin(set->total_bytes, shard->index - 1, shard->of),
@@ -232,7 +232,7 @@ bm_status bm_input_set_shard(struct bm_input_set *set, uint32_t index, uint32_t 
         bm_source *source = &set->sources[i];
         const uint64_t size = source->size;
         bool has = false;
-        status = take_part(set, source, begin, &has, err);
+        status = cut_part(set, source, begin, &has, err);
         begin += size;
         if (!has) {
             bm_source_reset(source);

@@ -67,11 +67,11 @@ static inline const char *bm_source_place(const bm_source *source)
 }
 
 /* Files of tables are decoded with these. */
-typedef struct bm_input_room {
+typedef struct bm_input_resources {
     uint32_t threads; /* 0: all */
     uint64_t memory;  /* in bytes; 0: any */
     /* Where tables that can be read only once are copied to; borrowed; NULL: /tmp. */
     const char *temp_dir;
-} bm_input_room;
+} bm_input_resources;
 
 #endif

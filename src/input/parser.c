@@ -153,7 +153,7 @@ static void too_long(const walker *w, bm_record *record, bm_str content, size_t 
 
 /* Hand one record over. Its bytes are record->raw, with the byte order mark (`bom` bytes) before it
  * and its line ending behind it. */
-static bm_status take(const walker *w, bm_record *record, size_t bom, bm_error *err)
+static bm_status emit_record(const walker *w, bm_record *record, size_t bom, bm_error *err)
 {
     bm_parser *parser = w->parser;
     bm_str content = {.data = record->raw.data + bom, .len = record->raw.len - bom};
@@ -188,7 +188,7 @@ static bm_status take(const walker *w, bm_record *record, size_t bom, bm_error *
 
 /* The byte order mark of an array stands before its bracket and belongs to no element: it is handed
  * over like a header row. */
-static bm_status take_mark(const walker *w, bm_error *err)
+static bm_status emit_mark(const walker *w, bm_error *err)
 {
     bm_record record = {.file = w->piece->file,
                         .line = w->piece->first_line,
@@ -198,7 +198,7 @@ static bm_status take_mark(const walker *w, bm_error *err)
 }
 
 /* The rest of a file that cannot be read is a bad record, in full parsing or not. */
-static bm_status take_rest(const walker *w, bm_error *err)
+static bm_status emit_rest(const walker *w, bm_error *err)
 {
     const bm_record record = {.file = w->piece->file,
                               .line = w->piece->first_line,
@@ -211,7 +211,7 @@ static bm_status take_rest(const walker *w, bm_error *err)
 static bm_status walk_piece(const walker *w, bm_error *err)
 {
     if (w->piece->broken != NULL)
-        return take_rest(w, err);
+        return emit_rest(w, err);
     const bm_record_format *format = w->parser->format;
     const char *data = w->batch->data;
     size_t pos = w->piece->begin, end = w->piece->end;
@@ -221,7 +221,7 @@ static bm_status walk_piece(const walker *w, bm_error *err)
     bool whole = format->whole_file; /* a file without bytes is a record too */
     bm_scan scan = {.state = w->piece->state, .syntax = w->parser->rules->syntax};
     if (format->elements && bom > 0 && !w->full)
-        status = take_mark(w, err);
+        status = emit_mark(w, err);
     if (bom == end - pos && !whole)
         return status; /* a file without records */
     while (status == BM_OK && (pos < end || whole)) {
@@ -238,7 +238,7 @@ static bm_status walk_piece(const walker *w, bm_error *err)
         bm_record record = {
             .file = w->piece->file, .line = line, .raw = {.data = data + pos, .len = next - pos}};
         line += format->newline_ends || whole ? 1 : lines_of(record.raw);
-        status = take(w, &record, bom, err);
+        status = emit_record(w, &record, bom, err);
         pos = next;
         bom = 0;
         whole = false;
@@ -264,7 +264,7 @@ static bm_status walk_batch(walker *w, bm_error *err)
 }
 
 /* No thread keeps the scratch that a long record needed. */
-static void give_back(bm_parser *parser)
+static void trim_scratch(bm_parser *parser)
 {
     bm_buf *const buffers[] = {&parser->text, &parser->joined, &parser->repaired,
                                &parser->keyer.key};
@@ -281,7 +281,7 @@ bm_status bm_parser_run(bm_parser *parser, const bm_raw_batch *batch, bm_record_
     walker w = {
         .parser = parser, .batch = batch, .full = true, .parse = true, .fn = fn, .ctx = ctx};
     bm_status status = walk_batch(&w, err);
-    give_back(parser);
+    trim_scratch(parser);
     return status;
 }
 

@@ -34,7 +34,7 @@ typedef struct bm_raw_range {
     int fd;
     uint64_t at;   /* where its bytes lie, behind ... */
     size_t held;   /* ... so many that are here already */
-    uint64_t turn; /* to be settled: the ranges before it come first */
+    uint64_t turn; /* to be accepted: the ranges before it come first */
 } bm_raw_range;
 
 typedef struct bm_raw_batch {

@@ -15,9 +15,9 @@
  * own, the rest is read and dropped (as what cannot be read). Limits: a batch holds at most such a
  * record and a batch's worth more.
  *
- * Ranges are handed out ahead of what is settled: of that the descriptor, the digest and the lines
+ * Ranges are handed out ahead of what is accepted: of that the descriptor, the digest and the lines
  * tell. So whatever a range meets (a file that was cut off, a read that fails, more records than a
- * batch may have), the reader reads on behind the last one that was settled as if there were no
+ * batch may have), the reader reads on behind the last one that was accepted as if there were no
  * ranges, and says what there is to say. It does so too where they end: at the last records of a
  * file, and at records that are nearly as long as a batch. Threads: one reads, any number fill.
  *
@@ -131,20 +131,20 @@ bm_status bm_reader_end_file(struct bm_reader *reader, bm_error *err)
 
 /* reader->broken.error says why the current file is broken: skip the rest of it. Its bytes are
  * still read, as far as that goes, for their digest. */
-static bm_status give_up(struct bm_reader *reader, bm_error *err)
+static bm_status skip_rest(struct bm_reader *reader, bm_error *err)
 {
     reader->broken.rest = reader->file_end = true;
     return bm_input_ahead_pass_over(reader->bytes, err);
 }
 
-/* A call of input_bytes ended so, with its error in reader->broken.error. */
-static bm_status settle(struct bm_reader *reader, bm_status status, bm_error *err)
+/* Check the status of a call of input_bytes, whose error is in reader->broken.error. */
+static bm_status check_read(struct bm_reader *reader, bm_status status, bm_error *err)
 {
     if (status == BM_OK)
         return BM_OK;
     if (reader->set->options.on_error == BM_ON_ERROR_SKIP &&
         bm_input_ahead_is_broken(reader->bytes))
-        return give_up(reader, err);
+        return skip_rest(reader, err);
     if (err != NULL)
         *err = reader->broken.error;
     reader->broken.error.status = BM_OK;
@@ -162,8 +162,8 @@ bm_status bm_reader_begin_file(struct bm_reader *reader, bm_error *err)
         BM_TRY(bm_reader_columns(reader, (bm_str){cut->header, cut->header_len}, err));
     if (reader->watch.tracker != NULL)
         bm_content_tracker_begin(reader->watch.tracker, reader->file);
-    return settle(reader, bm_input_ahead_begin(reader->bytes, reader->file, &reader->broken.error),
-                  err);
+    return check_read(
+        reader, bm_input_ahead_begin(reader->bytes, reader->file, &reader->broken.error), err);
 }
 
 bm_status bm_reader_read(struct bm_reader *reader, char *out, size_t cap, size_t *got,
@@ -172,8 +172,8 @@ bm_status bm_reader_read(struct bm_reader *reader, char *out, size_t cap, size_t
     *got = 0;
     if (reader->broken.rest)
         return BM_OK;
-    return settle(reader, bm_input_ahead_read(reader->bytes, out, cap, got, &reader->broken.error),
-                  err);
+    return check_read(
+        reader, bm_input_ahead_read(reader->bytes, out, cap, got, &reader->broken.error), err);
 }
 
 bm_status bm_reader_add_rest(struct bm_reader *reader, bm_raw_batch *batch, uint64_t line,
@@ -200,7 +200,7 @@ bm_status bm_reader_break_off(struct bm_reader *reader, uint64_t line, const cha
     const char *name = bm_input_set_source(reader->set, reader->file)->name;
     (void)bm_fail_at(&reader->broken.error, BM_ERR_INPUT, name, line, "broken JSON: %s", why);
     if (reader->set->options.on_error == BM_ON_ERROR_SKIP)
-        return give_up(reader, err);
+        return skip_rest(reader, err);
     reader->file_end = false;
     return BM_OK;
 }
@@ -255,8 +255,8 @@ static bm_status skip_record(struct bm_reader *reader, bm_cutter *c, size_t show
     return BM_OK;
 }
 
-bm_status bm_reader_take_too_long(struct bm_reader *reader, bm_cutter *c, bool to_refuse,
-                                  bm_error *err)
+bm_status bm_reader_add_too_long(struct bm_reader *reader, bm_cutter *c, bool to_refuse,
+                                 bm_error *err)
 {
     const char *name = bm_input_set_source(reader->set, reader->file)->name;
     bm_raw_piece piece = {.begin = c->begin, .cut = true};
@@ -483,7 +483,7 @@ static bm_status read_more(bm_reader *reader, bm_cutter *c, size_t n, bm_error *
     return BM_OK;
 }
 
-static bm_status take_records(bm_reader *reader, bm_cutter *c, bm_error *err)
+static bm_status append_records(bm_reader *reader, bm_cutter *c, bm_error *err)
 {
     bm_raw_batch *batch = c->batch;
     bool header = reader->format->table && reader->rules->header;
@@ -524,7 +524,7 @@ static bool is_broken(const bm_reader *reader, const bm_cutter *c)
             bm_elements_unclosed(&c->scan) != NULL);
 }
 
-static bm_status take_before_break(bm_reader *reader, const bm_cutter *c, bm_error *err)
+static bm_status append_before_break(bm_reader *reader, const bm_cutter *c, bm_error *err)
 {
     const char *data = c->batch->data;
     const char *why = c->scan.broken;
@@ -563,7 +563,7 @@ static bm_status ask_gate(const bm_reader *reader, const bm_cutter *c, size_t n,
 }
 
 /* Make one piece of the current file: read until the batch is full or the file ends. */
-static bm_status take_piece(bm_reader *reader, bm_raw_batch *batch, bm_error *err)
+static bm_status read_piece(bm_reader *reader, bm_raw_batch *batch, bm_error *err)
 {
     bm_cutter c = {.batch = batch, .begin = batch->len, .end = batch->len + reader->carry.len};
     BM_TRY(bm_raw_batch_reserve(batch, c.end, err));
@@ -589,19 +589,19 @@ static bm_status take_piece(bm_reader *reader, bm_raw_batch *batch, bm_error *er
         if (!walk && reader->batch_records != 0 && (c.full || reader->file_end))
             cut_by_count(reader, &c);
         if (is_broken(reader, &c))
-            return take_before_break(reader, &c, err);
+            return append_before_break(reader, &c, err);
         if (c.full || reader->file_end)
-            return take_records(reader, &c, err);
+            return append_records(reader, &c, err);
         size_t bom = !reader->begun && c.cut == c.begin ? 3 : 0;
         if (c.cut == c.begin && c.end >= reader->batch_bytes &&
             reader->rules->longest < SIZE_MAX / 2 &&
             c.end - c.begin > reader->rules->longest + 2 + bom)
-            return bm_reader_take_too_long(reader, &c, false, err);
+            return bm_reader_add_too_long(reader, &c, false, err);
         const size_t n = read_size(reader, &c);
         bool may;
         BM_TRY(ask_gate(reader, &c, n, &may, err));
         if (!may)
-            return bm_reader_take_too_long(reader, &c, true, err);
+            return bm_reader_add_too_long(reader, &c, true, err);
         BM_TRY(read_more(reader, &c, n, err));
     }
 }
@@ -611,14 +611,14 @@ static bm_status take_piece(bm_reader *reader, bm_raw_batch *batch, bm_error *er
 #define RANGE_PART 4u /* of a batch: a shorter range, or longer records, are read in order */
 #define LOOK_BYTES 8192u
 
-/* Wait until all ranges are settled: then the reader stands behind the last one. */
-static void come_back(bm_reader *reader)
+/* Wait until all ranges are finished: then the reader stands behind the last one accepted. */
+static void wait_for_ranges(bm_reader *reader)
 {
     bm_reader_ranges *ranges = &reader->ranges;
     if (!ranges->ahead)
         return;
     pthread_mutex_lock(&ranges->lock);
-    while (ranges->settled < ranges->given)
+    while (ranges->finished < ranges->given)
         pthread_cond_wait(&ranges->moved, &ranges->lock);
     pthread_mutex_unlock(&ranges->lock);
     reader->begun = !ranges->unbegun;
@@ -645,7 +645,7 @@ static uint64_t find_end(int fd, uint64_t from, uint64_t n)
 }
 
 /* Can the current file go on with ranges? */
-static bool goes_on(bm_reader *reader)
+static bool allows_ranges(bm_reader *reader)
 {
     bm_reader_ranges *ranges = &reader->ranges;
     const bool header = reader->format->table && reader->rules->header;
@@ -671,12 +671,12 @@ static uint64_t range_end(const bm_reader *reader, int fd, size_t held)
 
 /* The next range of the current file becomes all of the batch, unread: *taken. Else the reader
  * stands behind the last range that was accepted. */
-static bm_status take_range(bm_reader *reader, bm_raw_batch *batch, bool *taken, bm_error *err)
+static bm_status append_range(bm_reader *reader, bm_raw_batch *batch, bool *taken, bm_error *err)
 {
     bm_reader_ranges *ranges = &reader->ranges;
     const int fd = bm_input_ahead_fd(reader->bytes);
     *taken = false;
-    if (goes_on(reader)) {
+    if (allows_ranges(reader)) {
         const size_t held = ranges->ahead ? 0 : reader->carry.len;
         if (!ranges->ahead && fd >= 0)
             ranges->at = bm_input_ahead_place(reader->bytes);
@@ -696,12 +696,12 @@ static bm_status take_range(bm_reader *reader, bm_raw_batch *batch, bool *taken,
             return BM_OK;
         }
     }
-    come_back(reader);
+    wait_for_ranges(reader);
     return BM_OK;
 }
 
-/* The batch is what it seemed to be, and those before it are settled. */
-static bm_status settle_range(bm_reader *reader, bm_raw_batch *batch, uint64_t lines, bm_error *err)
+/* The batch is what it seemed to be, and those before it are finished. */
+static bm_status accept_range(bm_reader *reader, bm_raw_batch *batch, uint64_t lines, bm_error *err)
 {
     const bm_raw_range *range = &batch->range;
     batch->pieces[batch->n_pieces - 1].first_line = reader->line;
@@ -736,7 +736,7 @@ bm_status bm_reader_fill(bm_reader *reader, bm_raw_batch *batch, double *in_turn
     const uint64_t lines = right ? bm_count_newlines(batch->data, batch->len) : 0;
     right = right && (reader->batch_records == 0 || lines <= reader->batch_records);
     pthread_mutex_lock(&ranges->lock);
-    while (ranges->settled != range->turn)
+    while (ranges->finished != range->turn)
         pthread_cond_wait(&ranges->moved, &ranges->lock);
     right = right && !ranges->failed;
     if (lines > 0)
@@ -744,12 +744,12 @@ bm_status bm_reader_fill(bm_reader *reader, bm_raw_batch *batch, double *in_turn
     pthread_mutex_unlock(&ranges->lock);
     double mark = bm_clock_seconds();
     const bm_status status =
-        right ? settle_range(reader, batch, lines, err) : drop_range(reader, batch, err);
+        right ? accept_range(reader, batch, lines, err) : drop_range(reader, batch, err);
     range->is_open = false;
     *in_turn += bm_clock_seconds() - mark;
     pthread_mutex_lock(&ranges->lock);
     ranges->failed = ranges->failed || !right || status != BM_OK;
-    ranges->settled++;
+    ranges->finished++;
     pthread_cond_broadcast(&ranges->moved);
     pthread_mutex_unlock(&ranges->lock);
     return status;
@@ -772,10 +772,10 @@ static bm_status fill_batch(bm_reader *reader, bm_raw_batch *batch, bm_error *er
             reader->open = true;
         }
         if (batch->len == 0)
-            BM_TRY(take_range(reader, batch, &taken, err));
+            BM_TRY(append_range(reader, batch, &taken, err));
         if (taken)
             return BM_OK;
-        BM_TRY(take_piece(reader, batch, err));
+        BM_TRY(read_piece(reader, batch, err));
         if (!batch->pieces[batch->n_pieces - 1].file_end)
             return BM_OK; /* the batch is full */
         BM_TRY(bm_reader_end_file(reader, err));
@@ -880,7 +880,7 @@ static void records_free_batch(bm_source_batch *base)
     bm_free(base);
 }
 
-static void tell(records_batch *batch)
+static void copy_progress(records_batch *batch)
 {
     batch->base.bytes_read = batch->raw->bytes_read;
     batch->base.place = batch->raw->place;
@@ -900,7 +900,7 @@ static bm_status records_next(bm_batch_source *base, bm_source_batch **out, bm_e
         return bm_fail_nomem(err, sizeof *batch);
     }
     batch->raw = raw;
-    tell(batch);
+    copy_progress(batch);
     *out = &batch->base;
     return BM_OK;
 }
@@ -910,7 +910,7 @@ static bm_status records_fill(bm_batch_source *base, bm_source_batch *batch, dou
 {
     records_batch *of = (records_batch *)batch;
     const bm_status status = bm_reader_fill(((records *)base)->reader, of->raw, in_turn, err);
-    tell(of);
+    copy_progress(of);
     return status;
 }
 

@@ -72,17 +72,17 @@ typedef struct bm_reader_watch {
     bm_content_tracker *tracker; /* NULL: places are not wanted */
 } bm_reader_watch;
 
-/* Ranges of the current file. While the reader is ahead of those that are settled, what tells of
- * lines and digests (line, mean_bytes, bytes, tracker) is of whoever settles one. */
+/* Ranges of the current file. While the reader is ahead of those that are finished, the state of
+ * lines and digests (line, mean_bytes, bytes, tracker) belongs to the thread that accepts one. */
 typedef struct bm_reader_ranges {
     bool wanted, ahead;
     uint64_t at;    /* where in the file the next one begins, if the reader is ahead */
     uint64_t given; /* handed out */
     pthread_mutex_t lock;
     pthread_cond_t moved;
-    uint64_t settled; /* of those */
-    bool failed;      /* one was not as it seemed: it and those behind it are dropped, ... */
-    bool unbegun;     /* ... of which one was the first of its file */
+    uint64_t finished; /* of those: accepted or dropped */
+    bool failed;       /* one was not as it seemed: it and those behind it are dropped, ... */
+    bool unbegun;      /* ... of which one was the first of its file */
 } bm_reader_ranges;
 
 struct bm_reader {
@@ -168,8 +168,8 @@ bm_status bm_reader_break_off(struct bm_reader *reader, uint64_t line, const cha
 /* The record that has begun is longer than a document may be: its first bytes become a piece of
  * their own. Or else (`to_refuse`) the gate will not have it held, and how long it is has yet to be
  * seen. */
-bm_status bm_reader_take_too_long(struct bm_reader *reader, bm_cutter *c, bool to_refuse,
-                                  bm_error *err);
+bm_status bm_reader_add_too_long(struct bm_reader *reader, bm_cutter *c, bool to_refuse,
+                                 bm_error *err);
 
 /* source_records -- records of text files: the reader cuts them, parsers parse them. */
 

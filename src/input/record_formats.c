@@ -125,8 +125,8 @@ bm_status bm_record_make_valid(bm_record_maker *maker, bm_record *record,
 
 #define BINARY_BYTES 8192u /* of a file, in which a NUL tells that it is no text */
 
-static bm_status take_text(struct bm_parser *parser, bm_str content, bm_record *record,
-                           bm_error *err)
+static bm_status set_text(struct bm_parser *parser, bm_str content, bm_record *record,
+                          bm_error *err)
 {
     record->text = content;
     record->text_bytes = content.len;
@@ -136,7 +136,7 @@ static bm_status take_text(struct bm_parser *parser, bm_str content, bm_record *
 
 bm_status bm_parse_line(struct bm_parser *parser, bm_str content, bm_record *record, bm_error *err)
 {
-    bm_status status = take_text(parser, content, record, err);
+    bm_status status = set_text(parser, content, record, err);
     return status != BM_OK || record->bad ? status
                                           : bm_record_place_id(&parser->maker, record, err);
 }
@@ -150,7 +150,7 @@ bm_status bm_parse_file(struct bm_parser *parser, bm_str content, bm_record *rec
                       BINARY_BYTES);
         return BM_OK;
     }
-    bm_status status = take_text(parser, content, record, err);
+    bm_status status = set_text(parser, content, record, err);
     return status != BM_OK || record->bad ? status : bm_record_file_id(&parser->maker, record, err);
 }
 
@@ -242,7 +242,7 @@ out:
     return status;
 }
 
-static bm_status parse_table_take_text(row_job *job, bm_error *err)
+static bm_status set_table_text(row_job *job, bm_error *err)
 {
     struct bm_parser *parser = job->parser;
     for (size_t i = 0; i < parser->rules->n_text; i++)
@@ -257,7 +257,7 @@ static bm_status parse_table_take_text(row_job *job, bm_error *err)
     return bm_record_make_valid(&parser->maker, job->record, &field, err);
 }
 
-static bm_status take_id(row_job *job, bm_error *err)
+static bm_status set_table_id(row_job *job, bm_error *err)
 {
     struct bm_parser *parser = job->parser;
     if (job->id.data == NULL && parser->rules->id_given) {
@@ -274,7 +274,7 @@ static bm_status take_id(row_job *job, bm_error *err)
 
 /* Set the values of the fields of `keep`, whose cells follow those of the text: a cell that is
  * wholly a JSON number is one. */
-static void take_values(struct bm_parser *parser)
+static void set_table_values(struct bm_parser *parser)
 {
     const bm_str *cells = parser->cells + parser->rules->n_text;
     for (size_t i = 0; i < bm_rules_n_keep(parser->rules); i++)
@@ -290,12 +290,12 @@ bm_status bm_parse_table(struct bm_parser *parser, bm_str content, bm_record *re
     row_job job = {.parser = parser, .record = record};
     BM_TRY(find_cells(&job, content, err));
     if (!record->bad)
-        BM_TRY(parse_table_take_text(&job, err));
+        BM_TRY(set_table_text(&job, err));
     if (!record->bad)
-        BM_TRY(take_id(&job, err));
+        BM_TRY(set_table_id(&job, err));
     if (record->bad || parser->keyer.rules == NULL)
         return BM_OK;
-    take_values(parser);
+    set_table_values(parser);
     return bm_keyer_make(&parser->keyer, parser->maker.file_name, record, err);
 }
 
@@ -353,8 +353,8 @@ static bool check_text(struct bm_parser *parser, bm_str content, size_t i, bm_re
     return false;
 }
 
-static bm_status parse_jsonl_take_text(struct bm_parser *parser, bm_str content, bm_record *record,
-                                       bm_error *err)
+static bm_status set_jsonl_text(struct bm_parser *parser, bm_str content, bm_record *record,
+                                bm_error *err)
 {
     size_t n = parser->rules->n_text;
     for (size_t i = 0; i < n; i++) {
@@ -379,8 +379,8 @@ out:
     return status;
 }
 
-static bm_status parse_jsonl_take_id(struct bm_parser *parser, bm_str content, bm_record *record,
-                                     bm_error *err)
+static bm_status set_jsonl_id(struct bm_parser *parser, bm_str content, bm_record *record,
+                              bm_error *err)
 {
     const bm_record_rules *rules = parser->rules;
     if (rules->id == NULL)
@@ -414,7 +414,7 @@ static bm_status parse_jsonl_take_id(struct bm_parser *parser, bm_str content, b
 }
 
 /* Set the values of the fields of `keep`, which follow those of the text and the id. */
-static void parse_jsonl_take_values(struct bm_parser *parser)
+static void set_jsonl_values(struct bm_parser *parser)
 {
     const bm_record_rules *rules = parser->rules;
     const bm_json_field *found = &parser->json_fields[rules->n_text + (rules->id != NULL)];
@@ -439,12 +439,12 @@ bm_status bm_parse_jsonl(struct bm_parser *parser, bm_str content, bm_record *re
         bm_record_bad(&parser->maker, record, "%s", broken);
         return BM_OK;
     }
-    BM_TRY(parse_jsonl_take_text(parser, content, record, err));
+    BM_TRY(set_jsonl_text(parser, content, record, err));
     if (!record->bad)
-        BM_TRY(parse_jsonl_take_id(parser, content, record, err));
+        BM_TRY(set_jsonl_id(parser, content, record, err));
     if (record->bad || parser->keyer.rules == NULL)
         return BM_OK;
-    parse_jsonl_take_values(parser);
+    set_jsonl_values(parser);
     return bm_keyer_make(&parser->keyer, parser->maker.file_name, record, err);
 }
 
@@ -509,7 +509,7 @@ static size_t end_record(bm_scan *scan, size_t at)
 
 /* A line of the header is complete. False: it is the last of a record that has nothing behind its
  * header. */
-static bool take_line(bm_scan *scan)
+static bool end_header_line(bm_scan *scan)
 {
     bm_wet_scan *w = &scan->wet;
     const bm_str line = bm_without_line_end((bm_str){w->line, w->line_len});
@@ -549,7 +549,7 @@ size_t bm_wet_end(bm_scan *scan, const char *data, size_t from, size_t to)
             memcpy(w->line + w->line_len, data + at, n < room ? n : room);
             w->line_len += n < room ? n : room;
             at += n;
-            if (newline != NULL && !take_line(scan))
+            if (newline != NULL && !end_header_line(scan))
                 return end_record(scan, at);
         }
     }

@@ -80,8 +80,8 @@ static const bm_table_module *find(const char *name, bool parquet, bm_error *err
 }
 
 /* `status` with the words of the library. */
-static bm_status told(bm_status status, const char *name, const bm_table_words *words, bool parquet,
-                      bm_error *err)
+static bm_status report(bm_status status, const char *name, const bm_table_words *words,
+                        bool parquet, bm_error *err)
 {
     return status == BM_OK ? BM_OK
                            : bm_fail_at(err, status, name, 0, "cannot be read as %s: %s",
@@ -95,7 +95,7 @@ bm_status bm_table_open(const char *name, const bm_table_wish *wish, struct Arro
     bm_table_words words = {.text = ""};
     if (module == NULL)
         return BM_ERR_INPUT;
-    return told(module->open(wish, out, &words), name, &words, wish->parquet, err);
+    return report(module->open(wish, out, &words), name, &words, wish->parquet, err);
 }
 
 bm_status bm_table_keep(const char *const *names, const bm_table_kept *kept, bm_error *err)
@@ -110,7 +110,7 @@ bm_status bm_table_keep(const char *const *names, const bm_table_kept *kept, bm_
             err, BM_ERR_USAGE, names[words.table], 0,
             "the schema is not that of %s: %s (tables of one schema can be one stream)", names[0],
             words.text);
-    return told(status, names[words.table], &words, kept->parquet, err);
+    return report(status, names[words.table], &words, kept->parquet, err);
 }
 
 bm_status bm_table_write(const char *name, const bm_table_made *made, bm_error *err)

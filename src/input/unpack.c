@@ -53,7 +53,7 @@ static uint64_t zst_window(const unsigned char *head, size_t len)
 }
 
 /* A number of seven bits a byte at *at, which moves behind it; false: it is cut short. */
-static bool take_number(const unsigned char *head, size_t end, size_t *at, uint64_t *out)
+static bool read_number(const unsigned char *head, size_t end, size_t *at, uint64_t *out)
 {
     *out = 0;
     for (unsigned shift = 0; *at < end && shift < 63; shift += 7) {
@@ -75,10 +75,10 @@ static uint64_t xz_window(const unsigned char *head, size_t len)
     end = end < len ? end : len;
     const unsigned flags = head[STREAM_HEADER + 1];
     for (unsigned bit = 0x40; bit <= 0x80; bit <<= 1) /* both sizes */
-        if ((flags & bit) != 0 && !take_number(head, end, &at, &size))
+        if ((flags & bit) != 0 && !read_number(head, end, &at, &size))
             return 0;
     for (unsigned i = 0; i <= (flags & 3); i++) {
-        if (!take_number(head, end, &at, &id) || !take_number(head, end, &at, &size) ||
+        if (!read_number(head, end, &at, &id) || !read_number(head, end, &at, &size) ||
             size > end - at)
             return 0;
         if (id == LZMA2_ID && size == 1 && head[at] <= LZMA2_MOST)
@@ -461,7 +461,7 @@ static void bz2_free(void *opaque, void *block)
     bm_free(block);
 }
 
-static void leave(bz2 *b)
+static void end_stream(bz2 *b)
 {
     if (b->open)
         b->lib.BZ2_bzDecompressEnd(&b->stream);
@@ -472,14 +472,14 @@ static void bz2_close(void *state)
 {
     if (state == NULL)
         return;
-    leave(state);
+    end_stream(state);
     bm_free(state);
 }
 
 static bool bz2_reset(void *state)
 {
     bz2 *b = state;
-    leave(b);
+    end_stream(b);
     b->stream = (bz_stream){.bzalloc = bz2_alloc, .bzfree = bz2_free};
     b->open = b->lib.BZ2_bzDecompressInit(&b->stream, 0, 0) == BZ_OK;
     return b->open;

@@ -5,12 +5,9 @@
  * A file is a run of *members* (of gzip, streams of xz and bzip2, frames of Zstandard and LZ4),
  * each whole in itself. Where damage is found all bytes that came before it have been given,
  * whatever the sizes of the steps: a file that breaks off is then the same for any batch. A library
- * that loses, with the error, what it had made in the same call is given no more than one block
- * of its
- * own at a time (unpack.c, unpack.c). And all but zlib, which goes symbol by symbol, are
- * given
- * pieces of one size (`pieces`), since what they make of a damaged block depends on what they
- * have. */
+ * that loses, with the error, what it had made in the same call is given no more than one block of
+ * its own at a time (unpack.c). And all but zlib, which goes symbol by symbol, are given pieces of
+ * one size (`pieces`), since what they make of a damaged block depends on what they have. */
 #ifndef BM_INPUT_UNPACK_H
 #define BM_INPUT_UNPACK_H
 

@@ -536,9 +536,9 @@ bm_status bm_job_context_windows(bm_job_context *job, bm_input_set *set, bm_erro
     const uint32_t threads = job->settings->threads;
     uint64_t known;
     size_t largest;
-    bm_input_set_give(
-        set,
-        &(bm_input_room){.threads = threads, .memory = total, .temp_dir = job->settings->temp_dir});
+    bm_input_set_assign(set, &(bm_input_resources){.threads = threads,
+                                                   .memory = total,
+                                                   .temp_dir = job->settings->temp_dir});
     job->ahead = bm_input_ahead_grant(set, threads, bm_budget_ahead(&job->budget, threads));
     job->budget.ahead = job->ahead = job->ahead > ahead ? job->ahead : ahead;
     if (total == 0 || !bm_input_set_windows(set, &known, &largest))

@@ -195,7 +195,7 @@ static bm_status read_documents(bm_pairing *pairing, bm_error *err)
                                  .sink = bm_corpus_sink,
                                  .sink_ctx = corpus,
                                  .put = {bm_corpus_put, bm_corpus_moves, corpus},
-                                 .room = bm_corpus_room,
+                                 .room = bm_corpus_reclaim,
                                  .room_ctx = corpus};
     ranking_sink ranking;
     BM_TRY(gather_keys(context, job->checkpoint.dir != NULL, &ranking, &request, err));
@@ -222,7 +222,7 @@ static bm_status read_texts(bm_pairing *pairing, bm_error *err)
     bm_ingest_request request = {.sink = corpus->cfg.hashes ? bm_corpus_fill_hashes : NULL,
                                  .sink_ctx = corpus,
                                  .put = corpus->cfg.hashes ? put : (bm_ingest_put){0},
-                                 .room = bm_corpus_room,
+                                 .room = bm_corpus_reclaim,
                                  .room_ctx = corpus};
     ranking_sink ranking;
     BM_TRY(gather_keys(context, false, &ranking, &request, err));

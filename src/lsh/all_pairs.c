@@ -181,9 +181,9 @@ static bm_status prefix_of(bm_prefix_finder *f, size_t x, prefix *out, bm_error 
     if (docs->store != NULL)
         return stored_prefix(f, x, out, err);
     size_t n_x = bm_sized_size(docs, x);
-    bm_rare_prefix_buffers room = {.keys = f->keys, .scratch = f->keys + f->longest};
+    bm_rare_prefix_buffers buffers = {.keys = f->keys, .scratch = f->keys + f->longest};
     bm_rare_prefix_size size = bm_rare_prefix(docs->counts, bm_sized_set(docs, x), n_x,
-                                              bm_prefix_to_probe(docs->rule, n_x), room);
+                                              bm_prefix_to_probe(docs->rule, n_x), buffers);
     *out = (prefix){f->keys, size.n_keys, size.n_alone};
     return BM_OK;
 }
@@ -254,8 +254,8 @@ typedef struct search {
 
 /* --- comparing --- */
 
-/* Is there room in the lane's buffer? */
-static bool has_room(const search *s, const lane *l)
+/* Is there space in the lane's buffer? */
+static bool has_space(const search *s, const lane *l)
 {
     return l->n < s->full;
 }
@@ -274,7 +274,7 @@ static double similarity_of(const search *s, uint32_t x, uint32_t y)
 static bm_status compare(const search *s, const bm_prefix_finder *f, lane *l, bm_error *err)
 {
     uint32_t doc_x = s->docs.order[l->next];
-    for (; l->compared < f->n_found && has_room(s, l); l->compared++) {
+    for (; l->compared < f->n_found && has_space(s, l); l->compared++) {
         uint32_t doc_y = s->docs.order[f->found[l->compared]];
         double similarity = similarity_of(s, doc_x, doc_y);
         l->n_compared++;
@@ -294,7 +294,7 @@ static bm_status search_lanes(void *ctx, uint32_t thread, size_t begin, size_t e
     bm_prefix_finder *f = &s->finders[thread];
     for (size_t i = begin; i < end; i++) {
         lane *l = &s->lanes[i];
-        while (l->next < l->end && has_room(s, l)) {
+        while (l->next < l->end && has_space(s, l)) {
             BM_TRY(bm_prefix_find(f, l->next, err));
             BM_TRY(compare(s, f, l, err));
             if (l->compared == f->n_found) {

@@ -295,8 +295,8 @@ void bm_crowded_buckets_reset(bm_crowded_buckets *crowded)
 }
 
 /* Room for n more members. */
-static bm_status make_room(bm_crowded_buckets *c, const bm_candidates_job *job, size_t n,
-                           bm_error *err)
+static bm_status reserve_members(bm_crowded_buckets *c, const bm_candidates_job *job, size_t n,
+                                 bm_error *err)
 {
     const size_t need = c->n_members + n;
     if (need >= UINT32_MAX)
@@ -313,7 +313,7 @@ static bm_status make_room(bm_crowded_buckets *c, const bm_candidates_job *job, 
 
 bm_status bm_crowded_buckets_keep(bm_crowded_buckets *c, const bm_candidate_walk *w, bm_error *err)
 {
-    BM_TRY(make_room(c, &w->job, w->n_members, err));
+    BM_TRY(reserve_members(c, &w->job, w->n_members, err));
     c->buckets[c->n_buckets] = (bm_crowded_bucket){.begin = c->n_members,
                                                    .end = c->n_members + w->n_members,
                                                    .left = bm_bucket_join_budget(w->n_members),
@@ -346,7 +346,7 @@ bm_status bm_crowded_buckets_begin_rows(bm_crowded_buckets *c, uint32_t bands,
     return c->band_states != NULL && c->waiting != NULL ? BM_OK : bm_fail_nomem(err, c->n_docs);
 }
 
-void bm_crowded_buckets_leave(bm_crowded_buckets *c, uint32_t doc)
+void bm_crowded_buckets_remove(bm_crowded_buckets *c, uint32_t doc)
 {
     for (uint32_t at = c->heads[doc]; at != 0; at = c->links[at - 1].next)
         c->buckets[c->links[at - 1].bucket].n_live--;
@@ -556,7 +556,7 @@ static int64_t across(const join *j)
 }
 
 /* Emit the live document at `x` with those at from … to-1, but for pairs of an earlier band. */
-static bm_status look(join *j, size_t x, size_t from, size_t to, bm_error *err)
+static bm_status emit_across(join *j, size_t x, size_t from, size_t to, bm_error *err)
 {
     walk *w = j->walk;
     for (size_t i = from; i < to; i++) {
@@ -573,8 +573,8 @@ static bm_status look(join *j, size_t x, size_t from, size_t to, bm_error *err)
 static bm_status row(join *j, size_t x, size_t g, bm_error *err)
 {
     j->taken[x] = 1;
-    BM_TRY(look(j, x, 0, j->begin[g], err));
-    return look(j, x, j->begin[g + 1], j->n_live, err);
+    BM_TRY(emit_across(j, x, 0, j->begin[g], err));
+    return emit_across(j, x, j->begin[g + 1], j->n_live, err);
 }
 
 /* Move the taken documents from `live` to `spent`. */
@@ -616,7 +616,7 @@ out:
 }
 
 /* Emit every pair across groups, since they fit into what is left. */
-static bm_status look_at_all(join *j, bm_error *err)
+static bm_status emit_all(join *j, bm_error *err)
 {
     walk *w = j->walk;
     int64_t pairs = (int64_t)w->n_members / 2;
@@ -731,7 +731,7 @@ bm_status bm_bucket_join_run(join *j, walk *w, bm_error *err)
         BM_TRY(sub_bands(j, err));
     BM_TRY(representatives(j, UINT64_MAX, err));
     if (across(j) <= j->left)
-        return look_at_all(j, err);
+        return emit_all(j, err);
     j->stats.n_cut++;
     j->stats.n_not_compared += (uint64_t)across(j);
     return BM_OK;

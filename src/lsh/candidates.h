@@ -101,10 +101,8 @@ typedef struct bm_join_stats {
                                 that was compared for another band may be among them */
 } bm_join_stats;
 
-/* candidate_walk -- the walk over buckets that candidates.c, candidates.c and candidates.c
- * share: the band and the bucket at hand, and the chunk of pairs that is being filled. For
- * these, and
- * for who walks stars. */
+/* candidate_walk -- the walk over buckets, which candidates.c and walkers of stars share: the band
+ * and the bucket at hand, and the chunk of pairs that is being filled. */
 
 typedef struct bm_candidate_walk {
     bm_candidates_job job; /* a copy; job.groups NULL: every pair is wanted */
@@ -198,8 +196,8 @@ bool bm_crowded_buckets_have(const bm_crowded_buckets *crowded, uint32_t band, u
 /* All buckets are kept; before the first row. */
 bm_status bm_crowded_buckets_begin_rows(bm_crowded_buckets *crowded, uint32_t bands,
                                         const uint32_t *centres, bm_error *err);
-/* The document is taken, or a centre: it leaves its buckets. Once each. */
-void bm_crowded_buckets_leave(bm_crowded_buckets *crowded, uint32_t doc);
+/* Remove a document that is taken, or a centre, from its buckets. Once each. */
+void bm_crowded_buckets_remove(bm_crowded_buckets *crowded, uint32_t doc);
 /* Emit a centre, which has left, with every live document of its buckets that are not closed. */
 bm_status bm_crowded_buckets_row(bm_crowded_buckets *crowded, bm_candidate_walk *walk,
                                  uint32_t centre, bm_error *err);

@@ -229,7 +229,7 @@ void bm_stars_walk(const bm_neighbours *neighbours, const uint32_t *order, size_
             continue;
         size_t end = neighbours->begins[doc + (size_t)1];
         for (size_t k = neighbours->begins[doc]; k < end; k++)
-            bm_star_take(centres, doc, neighbours->docs[k]);
+            bm_star_assign(centres, doc, neighbours->docs[k]);
     }
 }
 

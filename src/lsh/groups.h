@@ -105,7 +105,7 @@ static inline bool bm_star_begin(uint32_t *centres, uint32_t doc)
     return true;
 }
 
-static inline void bm_star_take(uint32_t *centres, uint32_t centre, uint32_t neighbour)
+static inline void bm_star_assign(uint32_t *centres, uint32_t centre, uint32_t neighbour)
 {
     if (centres[neighbour] == BM_NOT_TAKEN)
         centres[neighbour] = centre;

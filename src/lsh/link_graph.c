@@ -178,7 +178,7 @@ static void lower(visit *v, uint32_t doc, uint32_t to)
 }
 
 /* All below `child` was met: what that means for `doc`, from which `child` was met. */
-static bm_status leave(visit *v, uint32_t child, uint32_t doc, bm_error *err)
+static bm_status finish_child(visit *v, uint32_t child, uint32_t doc, bm_error *err)
 {
     bm_bridges *out = v->out;
     lower(v, doc, v->low[child]);
@@ -216,7 +216,7 @@ static bm_status walk_component(visit *v, uint32_t first, bm_error *err)
         }
         if (depth == 0)
             break;
-        BM_TRY(leave(v, doc, v->stack[--depth], err));
+        BM_TRY(finish_child(v, doc, v->stack[--depth], err));
     }
     v->parts[first] -= v->parts[first] > 0; /* there is no rest above it */
     for (size_t i = first_bridge; i < v->out->n_bridges; i++) {
@@ -227,7 +227,7 @@ static bm_status walk_component(visit *v, uint32_t first, bm_error *err)
     return BM_OK;
 }
 
-static bm_status take_articulation_points(const visit *v, bm_error *err)
+static bm_status collect_articulation_points(const visit *v, bm_error *err)
 {
     bm_bridges *out = v->out;
     for (size_t doc = 0; doc < v->graph->n_docs; doc++) {
@@ -258,7 +258,7 @@ static bm_status walk_all(visit *v, bm_error *err)
     }
     if (v->out->n_bridges > 1)
         qsort(v->out->bridges, v->out->n_bridges, sizeof *v->out->bridges, by_pair);
-    return take_articulation_points(v, err);
+    return collect_articulation_points(v, err);
 }
 
 bm_status bm_bridges_find(const bm_link_graph *graph, bm_bridges *out, bm_error *err)
@@ -390,7 +390,7 @@ static void block(const flow *f, uint32_t from, uint32_t to)
 }
 
 /* The pairs between documents that can still be reached and those that cannot. */
-static bm_status take_cut(const flow *f, size_t n_near, bm_cut *out, bm_error *err)
+static bm_status collect_cut(const flow *f, size_t n_near, bm_cut *out, bm_error *err)
 {
     const bm_link_graph *g = f->graph;
     bm_cut cut = {.n_near = n_near};
@@ -422,7 +422,7 @@ bm_status bm_min_cut(const bm_link_graph *graph, uint32_t from, uint32_t to, bm_
         size_t n_near;
         while (set_levels(&f, from, to, &n_near))
             block(&f, from, to);
-        status = take_cut(&f, n_near, out, err);
+        status = collect_cut(&f, n_near, out, err);
     }
     bm_free(f.of);
     bm_free(f.level);

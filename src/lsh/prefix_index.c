@@ -95,7 +95,7 @@ size_t bm_rare_prefix_cut(uint64_t *keys, size_t n_keys, size_t n, size_t length
 }
 
 bm_rare_prefix_size bm_rare_prefix(const bm_shingle_counts *counts, const uint64_t *set, size_t n,
-                                   size_t length, bm_rare_prefix_buffers room)
+                                   size_t length, bm_rare_prefix_buffers buffers)
 {
     size_t n_keys = 0;
     for (size_t at = 0; at < n; at += BLOCK) {
@@ -107,13 +107,13 @@ bm_rare_prefix_size bm_rare_prefix(const bm_shingle_counts *counts, const uint64
         }
         for (size_t i = 0; i < many; i++) {
             uint32_t count = bm_shingle_counts_get(counts, mixed[i]);
-            room.keys[n_keys] = bm_rare_key(mixed[i], count);
+            buffers.keys[n_keys] = bm_rare_key(mixed[i], count);
             n_keys += count > 1;
         }
     }
-    return (bm_rare_prefix_size){.n_keys =
-                                     bm_rare_prefix_cut(room.keys, n_keys, n, length, room.scratch),
-                                 .n_alone = n - n_keys};
+    return (bm_rare_prefix_size){
+        .n_keys = bm_rare_prefix_cut(buffers.keys, n_keys, n, length, buffers.scratch),
+        .n_alone = n - n_keys};
 }
 
 #define BYTES_PER_KEY   8u
@@ -185,8 +185,8 @@ out:
     return status;
 }
 
-/* The prefixes of a range, which are made of its sets. */
-static bm_status take_range(build *b, size_t at, bm_error *err)
+/* Make the prefixes of a range from its sets. */
+static bm_status make_range(build *b, size_t at, bm_error *err)
 {
     bm_prefix_index *index = b->index;
     const bm_sized_sets *docs = b->docs;
@@ -218,12 +218,12 @@ static bm_status take_range(build *b, size_t at, bm_error *err)
     return fitting != NULL ? BM_OK : bm_fail_nomem(err, used * sizeof *fitting);
 }
 
-static bm_status take_ranges(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+static bm_status make_ranges(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
 {
     (void)thread;
     build *b = ctx;
     for (size_t range = begin; range < end; range++)
-        BM_TRY(take_range(b, b->group + range * BM_PREFIX_RANGE, err));
+        BM_TRY(make_range(b, b->group + range * BM_PREFIX_RANGE, err));
     return BM_OK;
 }
 
@@ -276,22 +276,22 @@ uint64_t bm_prefix_range_bytes(const bm_sized_sets *docs, size_t at)
            (to_index < n_keys ? to_index : n_keys) * BYTES_PER_ENTRY;
 }
 
-/* Where a group that begins at `at` ends if it may need `room` bytes. */
-static size_t group_end(const bm_sized_sets *docs, size_t at, uint64_t room, uint64_t beside)
+/* Where a group that begins at `at` ends if it may need `memory` bytes. */
+static size_t group_end(const bm_sized_sets *docs, size_t at, uint64_t memory, uint64_t beside)
 {
     uint64_t bytes = 0;
     size_t end = at;
     while (end < docs->n) {
         size_t next = range_end(end, docs->n);
         bytes += beside * (next - end) + bm_prefix_range_bytes(docs, end);
-        if (bytes > room)
+        if (bytes > memory)
             break;
         end = next;
     }
     return end;
 }
 
-static bm_status make_room(bm_prefix_index *index, size_t n_docs, bm_error *err)
+static bm_status reserve(bm_prefix_index *index, size_t n_docs, bm_error *err)
 {
     size_t need = (n_docs + BM_PREFIX_RANGE - 1) / BM_PREFIX_RANGE, had = index->cap_ranges;
     if (need <= had)
@@ -310,7 +310,7 @@ static bm_status make_room(bm_prefix_index *index, size_t n_docs, bm_error *err)
     return BM_OK;
 }
 
-static bm_status take_prefixes(build *b, bm_error *err)
+static bm_status make_prefixes(build *b, bm_error *err)
 {
     bm_prefix_index *index = b->index;
     uint64_t memory = b->block->memory, beside = b->block->beside;
@@ -324,9 +324,9 @@ static bm_status take_prefixes(build *b, bm_error *err)
             break;
         if (b->end == b->group) /* at least one range */
             b->end = range_end(b->group, b->docs->n);
-        BM_TRY_OUT(make_room(index, b->end - index->begin, err));
+        BM_TRY_OUT(reserve(index, b->end - index->begin, err));
         size_t n_ranges = (b->end - b->group + BM_PREFIX_RANGE - 1) / BM_PREFIX_RANGE;
-        BM_TRY_OUT(run(b, n_ranges, take_ranges, err));
+        BM_TRY_OUT(run(b, n_ranges, make_ranges, err));
         index->bytes += bytes_used(b) + (b->end - b->group) * beside;
     }
 out:
@@ -516,7 +516,7 @@ bm_status bm_prefix_index_build(bm_prefix_index *index, const bm_prefix_block *b
     *index = (bm_prefix_index){.begin = block->begin, .end = block->begin};
     build b = {.index = index, .block = block, .docs = block->docs, .end = block->begin};
     bm_status status = BM_OK;
-    BM_TRY_OUT(take_prefixes(&b, err));
+    BM_TRY_OUT(make_prefixes(&b, err));
     status = invert(&b, err);
 out:
     bm_free(b.counts);

@@ -39,14 +39,14 @@ typedef struct bm_rare_prefix_buffers {
 } bm_rare_prefix_buffers;
 
 typedef struct bm_rare_prefix_size {
-    size_t n_keys;  /* ascending, in room.keys[0 …] */
+    size_t n_keys;  /* ascending, in buffers.keys[0 …] */
     size_t n_alone; /* shingles that no other document has: rarer than those, and without a key */
 } bm_rare_prefix_size;
 
 /* The keys of the `length` rarest shingles of a document of n shingles, but for those that it has
  * alone, which come first and have no key. `set` need not be in any order. */
 bm_rare_prefix_size bm_rare_prefix(const bm_shingle_counts *counts, const uint64_t *set, size_t n,
-                                   size_t length, bm_rare_prefix_buffers room);
+                                   size_t length, bm_rare_prefix_buffers buffers);
 
 /* The same in two steps, for counts from elsewhere. First the key of each shingle that stands in
  * `count` documents, 2 at least. */

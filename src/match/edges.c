@@ -466,8 +466,8 @@ static void assign(star_walk *s, uint32_t centre, uint32_t doc)
 {
     if (s->turns.centres[doc] != BM_NOT_TAKEN)
         return;
-    bm_star_take(s->turns.centres, centre, doc);
-    bm_crowded_buckets_leave(&s->crowded, doc);
+    bm_star_assign(s->turns.centres, centre, doc);
+    bm_crowded_buckets_remove(&s->crowded, doc);
 }
 
 /* A kept document and another are an edge. A document that is held whole needs no more pairs;
@@ -527,7 +527,7 @@ static bm_status match_stars_walk_turns(star_walk *s, bm_turn_links *links, bm_e
             assign(s, s->holders->docs[doc], doc);
         if (!bm_star_begin(s->turns.centres, doc))
             continue;
-        bm_crowded_buckets_leave(&s->crowded, doc);
+        bm_crowded_buckets_remove(&s->crowded, doc);
         if (s->holders == NULL) {
             BM_TRY(be_centre(s, doc, near, n, err));
             continue;

@@ -71,7 +71,7 @@ static bm_status form_stars(const bm_match *match, const bm_turns *turns, bm_err
         if (!bm_star_begin(turns->centres, doc))
             continue;
         for (size_t k = 0; k < n; k++)
-            bm_star_take(turns->centres, doc, near[k]);
+            bm_star_assign(turns->centres, doc, near[k]);
     }
 out:
     bm_turn_links_close(&links);

@@ -599,7 +599,7 @@ static bm_status count_all(prefixes_making *m, unsigned table_bits, bm_error *er
         BM_TRY(bm_shingle_counts_open(&m->table, table_bits, err));
         return each_window(m, count_window, err);
     }
-    BM_TRY(bm_spill_room(dir, m->n_shingles * (sizeof(uint64_t) + sizeof(uint16_t)), err));
+    BM_TRY(bm_spill_check_space(dir, m->n_shingles * (sizeof(uint64_t) + sizeof(uint16_t)), err));
     BM_TRY(bm_part_counts_open(dir, table_bits, part_bits, &m->parts, err));
     BM_TRY(each_window(m, count_window, err));
     return bm_part_counts_end(m->parts, m->job->pool, m->job->meter, err);

@@ -317,7 +317,7 @@ static int write_bytes(void *ctx, const char *data, size_t len)
 static bm_status keep_parts(const bm_input_set *set, const tables_part *parts, size_t n,
                             const char *rows, const bm_table_kept *how, bm_error *err)
 {
-    const bm_input_room room = bm_input_set_room(set);
+    const bm_input_resources resources = bm_input_set_resources(set);
     const char **names = NULL;
     bm_table_kept *kept = NULL;
     bm_status status = BM_OK;
@@ -331,8 +331,8 @@ static bm_status keep_parts(const bm_input_set *set, const tables_part *parts, s
         kept[i].parquet = bm_input_set_format(set) == BM_FORMAT_PARQUET;
         kept[i].rows = (const uint8_t *)rows + parts[i].from;
         kept[i].n_rows = parts[i].n_rows;
-        kept[i].threads = room.threads;
-        kept[i].memory = room.memory;
+        kept[i].threads = resources.threads;
+        kept[i].memory = resources.memory;
         kept[i].more = i + 1 < n ? &kept[i + 1] : NULL;
     }
     status = bm_table_keep(names, kept, err);
@@ -818,8 +818,8 @@ out:
 bm_status bm_kept_file_open(const bm_kept_files *files, const bm_kept_cfg *cfg, size_t index,
                             bm_out_file **out, bm_error *err)
 {
-    const bm_input_room room = bm_input_set_room(cfg->set);
-    const bm_pack_lanes lanes = {room.threads, room.memory / (cfg->halves ? 2 : 1)};
+    const bm_input_resources resources = bm_input_set_resources(cfg->set);
+    const bm_pack_lanes lanes = {resources.threads, resources.memory / (cfg->halves ? 2 : 1)};
     const bool tables = bm_format_is_table(bm_input_set_format(cfg->set));
     if (cfg->write != NULL) {
         BM_TRY(bm_out_file_stream(cfg->write, cfg->write_ctx, out, err));

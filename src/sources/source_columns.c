@@ -268,9 +268,9 @@ static bm_status open_table(void *ctx, const bm_table_asked *asked, struct Arrow
     bm_table_wish wish = {.path = bm_source_place(asked->file),
                           .parquet = asked->format == BM_FORMAT_PARQUET,
                           .columns = names,
-                          .threads = asked->room.threads,
+                          .threads = asked->resources.threads,
                           .batch_bytes = asked->batch_bytes,
-                          .memory = asked->room.memory};
+                          .memory = asked->resources.memory};
     for (size_t i = 0; rules != NULL && i < rules->n_text; i++)
         names[wish.n_columns++] = rules->text[i];
     wish.n_needed = wish.n_columns;
@@ -301,7 +301,7 @@ bm_status bm_table_file_open(const bm_table_file *file, struct ArrowArrayStream 
     const bm_table_asked asked = {.file = source,
                                   .rules = file->rules,
                                   .batch_bytes = file->batch_bytes,
-                                  .room = bm_input_set_room(file->inputs),
+                                  .resources = bm_input_set_resources(file->inputs),
                                   .format = bm_input_set_format(file->inputs)};
     bm_error why = {0};
     bm_status status = BM_OK;

@@ -63,7 +63,7 @@ typedef struct bm_table_asked {
     bm_format format;
     const bm_record_rules *rules; /* that will be read; NULL: rows alone */
     size_t batch_bytes;           /* of batches that will be made of it */
-    bm_input_room room;
+    bm_input_resources resources;
 } bm_table_asked;
 
 typedef struct bm_column_provider {

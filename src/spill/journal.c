@@ -76,7 +76,7 @@ static uint64_t check_of(const bm_journal *journal, const char *text, size_t len
     return XXH3_64bits_withSeed(text, len, journal->check);
 }
 
-static bm_status take(bm_journal *journal, const char *text, size_t len, bm_error *err)
+static bm_status append_line(bm_journal *journal, const char *text, size_t len, bm_error *err)
 {
     BM_TRY(bm_grow(&journal->begins, &journal->cap, journal->n + 1, sizeof *journal->begins, err));
     BM_TRY(bm_buf_reserve(&journal->lines, len + 1, err));
@@ -97,7 +97,7 @@ bm_status bm_journal_add(bm_journal *journal, const char *text, bm_error *err)
     const int code = bm_pwrite_all(journal->fd, line.data, line.len, journal->bytes);
     if (code != 0)
         BM_TRY_OUT(bm_fail_errno(err, code, journal->path, "cannot write the journal"));
-    BM_TRY_OUT(take(journal, text, len, err));
+    BM_TRY_OUT(append_line(journal, text, len, err));
     journal->bytes += line.len;
 out:
     bm_buf_reset(&line);
@@ -132,7 +132,7 @@ static bool is_line(const bm_journal *journal, const char *text, size_t len, siz
     return memcmp(text + *text_len, check, CHECK_DIGITS + 1) == 0;
 }
 
-static bm_status take_lines(bm_journal *journal, const bm_buf *file, bm_error *err)
+static bm_status append_lines(bm_journal *journal, const bm_buf *file, bm_error *err)
 {
     size_t at = 0;
     while (at < file->len) {
@@ -145,7 +145,7 @@ static bm_status take_lines(bm_journal *journal, const bm_buf *file, bm_error *e
             return bm_fail_at(err, BM_ERR_FORMAT, journal->path, journal->n + 1,
                               "the journal is damaged: a line's checksum differs (what was "
                               "written)");
-        BM_TRY(take(journal, begin, text_len, err));
+        BM_TRY(append_line(journal, begin, text_len, err));
         at = (size_t)(end - file->data) + 1;
     }
     journal->bytes = at;
@@ -168,7 +168,7 @@ bm_status bm_journal_open_in(int folder, const char *path, bm_journal **out, bm_
     } else if (info.st_size > BYTES_MAX)
         BM_TRY_OUT(bm_fail_at(err, BM_ERR_FORMAT, path, 0, "is too long for a journal"));
     BM_TRY_OUT(read_file(journal, &file, err));
-    status = take_lines(journal, &file, err);
+    status = append_lines(journal, &file, err);
 out:
     bm_buf_reset(&file);
     if (status != BM_OK) {

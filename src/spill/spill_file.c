@@ -375,7 +375,7 @@ int bm_spill_fd(const bm_spill_file *file)
     return file->fd;
 }
 
-bm_status bm_spill_room(const char *dir, uint64_t bytes, bm_error *err)
+bm_status bm_spill_check_space(const char *dir, uint64_t bytes, bm_error *err)
 {
     struct statvfs info;
     if (statvfs(dir, &info) != 0)

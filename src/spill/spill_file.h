@@ -152,6 +152,6 @@ uint64_t bm_spill_records(const bm_spill_file *file);
 int bm_spill_fd(const bm_spill_file *file); /* for tests that damage it */
 
 /* BM_ERR_IO where `dir` cannot hold `bytes` more; BM_OK also where that cannot be known. */
-bm_status bm_spill_room(const char *dir, uint64_t bytes, bm_error *err);
+bm_status bm_spill_check_space(const char *dir, uint64_t bytes, bm_error *err);
 
 #endif

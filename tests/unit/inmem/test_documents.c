@@ -19,7 +19,7 @@ static bm_status take(const bm_documents *given, bm_error *err)
 {
     bm_documents docs;
     uint64_t work;
-    return bm_documents_take(given, &docs, &work, err);
+    return bm_documents_accept(given, &docs, &work, err);
 }
 
 Test(documents, what_is_not_one_kind_or_is_null_is_refused_by_name)
@@ -90,7 +90,7 @@ static void expect_ranges(bm_str *texts, size_t n, const bm_range_size *size)
     bm_doc_ranges ranges;
     bm_doc_ranges_begin(&ranges, &docs, work, size);
     size_t begin, end;
-    while (bm_doc_ranges_take(&ranges, &begin, &end)) {
+    while (bm_doc_ranges_pop(&ranges, &begin, &end)) {
         uint64_t sum = 0, last = 0;
         cr_assert_lt(begin, end);
         cr_assert_leq(end, n);

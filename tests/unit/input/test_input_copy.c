@@ -54,7 +54,7 @@ Test(input_copy, all_of_it_can_be_opened_again_and_its_digest_is_known)
         bm_input_set *set = open_stdin(spool ? dir : NULL);
         bm_error err = {0};
         bm_hash128 digest;
-        bm_input_set_give(set, &(bm_input_room){.temp_dir = dir});
+        bm_input_set_assign(set, &(bm_input_resources){.temp_dir = dir});
         for (int time = 0; time < 2; time++)
             cr_assert_eq(bm_input_copy(set, 0, &err), BM_OK, "%s", err.message);
         const bm_source *source = bm_input_set_source(set, 0);
@@ -80,7 +80,7 @@ Test(input_copy, a_directory_that_cannot_hold_it_is_named)
     pid_t child = test_feed_stdin(data, N_BYTES, 4093);
     bm_input_set *set = open_stdin(NULL);
     bm_error err = {0};
-    bm_input_set_give(set, &(bm_input_room){.temp_dir = "/nonexistent/dir"});
+    bm_input_set_assign(set, &(bm_input_resources){.temp_dir = "/nonexistent/dir"});
     cr_assert_eq(bm_input_copy(set, 0, &err), BM_ERR_IO);
     cr_assert_str_eq(err.file, "/nonexistent/dir");
     bm_input_set_close(set);

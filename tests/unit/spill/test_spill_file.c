@@ -233,8 +233,8 @@ Test(spill_file, a_file_cut_short_is_found)
 Test(spill_file, room_that_cannot_be_there_is_refused)
 {
     bm_error err = {0};
-    cr_assert_eq(bm_spill_room("/tmp", 1, NULL), BM_OK);
-    cr_assert_eq(bm_spill_room("/tmp", UINT64_MAX / 2, &err), BM_ERR_IO);
+    cr_assert_eq(bm_spill_check_space("/tmp", 1, NULL), BM_OK);
+    cr_assert_eq(bm_spill_check_space("/tmp", UINT64_MAX / 2, &err), BM_ERR_IO);
     cr_assert_not_null(strstr(err.message, "`temp_dir`"));
-    cr_assert_eq(bm_spill_room("/nonexistent", 1, NULL), BM_ERR_IO);
+    cr_assert_eq(bm_spill_check_space("/nonexistent", 1, NULL), BM_ERR_IO);
 }
