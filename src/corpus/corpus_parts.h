@@ -276,8 +276,8 @@ bool bm_corpus_moves_for(bm_corpus *corpus, const bm_corpus_more *more);
  * BM_ERR_NOMEM where that is not enough; BM_ERR_IO. */
 bm_status bm_corpus_reserve(bm_corpus *corpus, const bm_corpus_more *more, bm_error *err);
 
-/* The `room` of an ingest (ingest_cfg.h); ctx is the corpus: sets go to a file where the bytes that
- * are wanted are not free. */
+/* The `reclaim` of an ingest (ingest_cfg.h); ctx is the corpus: sets go to a file where the bytes
+ * that are wanted are not free. */
 bm_status bm_corpus_reclaim(void *ctx, uint64_t wanted, uint64_t *free, bm_error *err);
 
 /* corpus_budget -- does the job fit into --memory, and its files onto the disk? */

@@ -264,8 +264,8 @@ static void *read_all(void *arg)
                                        .no_table = true,
                                        .sink = on_batch,
                                        .sink_ctx = x,
-                                       .room = wait_for_memory,
-                                       .room_ctx = x};
+                                       .reclaim = wait_for_memory,
+                                       .reclaim_ctx = x};
     const bm_status status = bm_job_context_ingest(x->feed->job, &request, &error);
     pthread_mutex_lock(&x->lock);
     x->ended = true;

@@ -854,7 +854,7 @@ bm_status bm_job_context_ingest(bm_job_context *job, const bm_ingest_request *re
                          .sink_ctx = request->sink_ctx,
                          .put = request->put,
                          .pause = request->pause,
-                         .reclaim = {request->room, request->room_ctx},
+                         .reclaim = {request->reclaim, request->reclaim_ctx},
                          .weigh = {job->frequencies != NULL ? weigh : NULL, job->frequencies},
                          .times = &job->stats.ingest_times};
     bm_status status = bm_ingest_run(&cfg, err);

@@ -127,9 +127,9 @@ typedef struct bm_ingest_request {
     void *sink_ctx;
     bm_ingest_put put;
     bm_ingest_pause pause;
-    /* As bm_ingest_reclaim; its ctx is room_ctx. */
-    bm_status (*room)(void *ctx, uint64_t wanted, uint64_t *free, bm_error *err);
-    void *room_ctx;
+    /* As bm_ingest_reclaim; its ctx is reclaim_ctx. */
+    bm_status (*reclaim)(void *ctx, uint64_t wanted, uint64_t *free, bm_error *err);
+    void *reclaim_ctx;
 } bm_ingest_request;
 
 /* Documents through the devices into the job's document table and the sink, in input order. */

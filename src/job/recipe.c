@@ -508,7 +508,7 @@ static bm_status ingest(bm_batch_source *source, const bm_settings *read, bm_job
                                .sink = request->sink,
                                .sink_ctx = request->sink_ctx,
                                .put = request->put,
-                               .reclaim = {request->room, request->room_ctx}};
+                               .reclaim = {request->reclaim, request->reclaim_ctx}};
     const bm_status status = bm_ingest_run(&cfg, err);
     bm_meter_reset(&meter);
     return status;

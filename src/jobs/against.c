@@ -409,7 +409,7 @@ static bm_status read_inputs(reading *r, bm_job_context *context, bm_corpus *cor
 {
     const chosen *c = &r->inputs;
     const bm_ingest_request request = {
-        .sink = on_batch, .sink_ctx = r, .room = bm_corpus_reclaim, .room_ctx = corpus};
+        .sink = on_batch, .sink_ctx = r, .reclaim = bm_corpus_reclaim, .reclaim_ctx = corpus};
     r->row = c->begin[0];
     BM_TRY(bm_recipe_ingest(&c->part, &r->against->known, context, &request, err));
     BM_TRY(move_to(r, c->part.n_inputs - 1, err));

@@ -120,7 +120,7 @@ static bm_status read_sample(bm_job_context *context, bm_corpus *corpus, bm_inge
     request->sink = bm_sample_add;
     request->sink_ctx = &sample;
     request->put = (bm_ingest_put){0};
-    request->room = NULL;
+    request->reclaim = NULL;
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_job_context_ingest(context, request, err));
     status = bm_sample_finish(&sample, &context->docs, err);
@@ -195,8 +195,8 @@ static bm_status read_documents(bm_pairing *pairing, bm_error *err)
                                  .sink = bm_corpus_sink,
                                  .sink_ctx = corpus,
                                  .put = {bm_corpus_put, bm_corpus_moves, corpus},
-                                 .room = bm_corpus_reclaim,
-                                 .room_ctx = corpus};
+                                 .reclaim = bm_corpus_reclaim,
+                                 .reclaim_ctx = corpus};
     ranking_sink ranking;
     BM_TRY(gather_keys(context, job->checkpoint.dir != NULL, &ranking, &request, err));
     bm_job_context_plan(context, bm_checkpoint_start(&job->checkpoint));
@@ -222,8 +222,8 @@ static bm_status read_texts(bm_pairing *pairing, bm_error *err)
     bm_ingest_request request = {.sink = corpus->cfg.hashes ? bm_corpus_fill_hashes : NULL,
                                  .sink_ctx = corpus,
                                  .put = corpus->cfg.hashes ? put : (bm_ingest_put){0},
-                                 .room = bm_corpus_reclaim,
-                                 .room_ctx = corpus};
+                                 .reclaim = bm_corpus_reclaim,
+                                 .reclaim_ctx = corpus};
     ranking_sink ranking;
     BM_TRY(gather_keys(context, false, &ranking, &request, err));
     bm_job_context_stage(context, BM_STAGE_READ, "bytes");

@@ -103,8 +103,8 @@ static bm_status read_corpus(bm_job_context *context, bm_corpus *corpus, bm_erro
     const bm_ingest_request request = {.sink = bm_corpus_sink,
                                        .sink_ctx = corpus,
                                        .put = {bm_corpus_put, bm_corpus_moves, corpus},
-                                       .room = bm_corpus_reclaim,
-                                       .room_ctx = corpus};
+                                       .reclaim = bm_corpus_reclaim,
+                                       .reclaim_ctx = corpus};
     BM_TRY(bm_job_context_ingest(context, &request, err));
     bm_doc_table_end_adding(&context->docs);
     return bm_corpus_end_adding(corpus, err);
