@@ -37,6 +37,7 @@
 #include "input/parser.h"
 #include "input/record_format.h"
 #include "input/record_rules.h"
+#include "model/field_rows.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -79,7 +80,7 @@ bm_status bm_reader_add_piece(struct bm_reader *reader, bm_raw_batch *batch, bm_
 bm_status bm_reader_header_too_long(const struct bm_reader *reader, bm_error *err)
 {
     return bm_fail_at(err, BM_ERR_INPUT, bm_input_set_source(reader->set, reader->file)->name, 1,
-                      "the header is longer than `max_doc_bytes`");
+                      "the header is longer than `%s`", bm_field_rows[BM_ROW_MAX_DOC_BYTES].name);
 }
 
 bm_status bm_reader_header(struct bm_reader *reader, const bm_cutter *c, bm_error *err)
