@@ -38,7 +38,7 @@ const bm_native_ops bm_native_nemo = {
     .scheme = &bm_scheme_nemo, .block_bytes = sizeof(uint32_t), .mix = nemo_mix, .fold = fold};
 
 /* native_oph -- oph on the native CPU: one hash a shingle, the least of each bin, and donors for
- * the bins that stay empty (oph_bins.h). */
+ * the bins that stay empty (oph_bins.c). */
 
 static void oph_mix(const bm_native_choice *choice, const uint64_t *hashes, size_t n, void *block)
 {
@@ -65,7 +65,7 @@ const bm_native_ops bm_native_oph = {.scheme = &bm_scheme_oph,
                                      .fold = oph_fold,
                                      .finish = oph_finish};
 
-/* native_wide -- the schemes with coefficients of 64 bits on the native CPU (wide_loops.h). */
+/* native_wide -- the schemes with coefficients of 64 bits on the native CPU (bm_wide_loops). */
 
 static void copy(const bm_native_choice *choice, const uint64_t *hashes, size_t n, void *block)
 {

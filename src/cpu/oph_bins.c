@@ -9,12 +9,11 @@
  * its list at once; who got none asks again. That takes K / (filled bins) steps a bin; so where few
  * are filled it is turned round: each filled bin offers itself to all, a vector minimum over its
  * row of offers, K / 32 operations with AVX-512. The ways meet near K / 2 filled bins. */
-#include "cpu/oph_bins.h"
-
 #include <stdalign.h>
 #include <string.h>
 
 #include "base/memory.h"
+#include "cpu/sign_loops_row.h"
 #include "kernels/affine32.h"
 #include "kernels/oph.h"
 

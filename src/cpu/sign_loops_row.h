@@ -7,9 +7,9 @@
  *
  *     hashes (64 bit) --premix--> block (32 bit, L1) --minima, a group a pass--> words
  *
- * That is affine32; the scheme oph goes by oph_bins.h, with its hash and one minimum from here, and
- * cws by cws_loops.h, those with wider coefficients by wide_loops.h. The files say what limits
- * each. Each must equal the scheme's `sign` word for word. Pure functions: any number of threads.
+ * That is affine32; the scheme oph goes by bins (oph_bins.c), with its hash and one minimum from
+ * here, and cws by cws_loops.h. The files say what limits each. Each must equal the scheme's `sign`
+ * word for word. Pure functions: any number of threads.
  *
  * A new instruction set is a file sign_<set>.c with a row, a line in sign_loops.c, a name in
  * base/system.c, and its flags in cmake/rooms.cmake. The tests walk every set that the processor
@@ -19,12 +19,62 @@
 
 #include "cpu/cws_loops.h"
 #include "cpu/key_loops.h"
-#include "cpu/oph_bins.h"
-#include "cpu/wide_loops.h"
 #include "base/system.h"
+#include "sketch/oph_plan.h"
 #include "sketch/scheme_row.h"
 
 #define BM_SIGN_BLOCK 1024u /* hashes; 4 KiB once premixed */
+
+/* oph_bins -- what the scheme oph needs beside its hash: filling bins, and donors for empty ones.
+ *
+ *     hashes (64 bit) --oph_hash--> block (32 bit, L1) --fill--> words, some empty
+ *                                                      --densify--> words
+ *
+ * The hash and the two loops of an instruction set are in its sign_<set>.c; the rest is plain C,
+ * for no set has a scatter with a minimum. */
+
+typedef struct bm_oph_loops {
+    /* Bit i: words[i] is that of an empty bin, for i < 64; aligned to 64 bytes. */
+    uint64_t (*empty)(const uint32_t *words);
+    /* best[bin] = least offer to `bin` of n > 0 donors, for all plan->row bins; aligned to
+     * 64 bytes. */
+    void (*best)(const bm_oph_plan *plan, const uint16_t *donors, uint32_t n, uint16_t *best);
+} bm_oph_loops;
+typedef void (*bm_oph_best_fn)(const bm_oph_plan *, const uint16_t *, uint32_t, uint16_t *);
+
+/* words[bin of h] = min(itself, h) for each of n hashes of oph; `bins` words. */
+void bm_oph_fill(uint32_t bins, const uint32_t *block, size_t n, uint32_t *words);
+/* Fill the empty bins; no effect where all are empty. `words` holds plan->row of them, aligned to
+ * 64 bytes. */
+void bm_oph_densify(const bm_oph_plan *plan, const bm_oph_loops *loops, uint32_t *words);
+
+/* wide_loops -- the inner loops of the schemes with coefficients of 64 bits (kernels/affine64.h):
+ * a row for each instruction set, in its own file wide_<set>.c.
+ *
+ *     hashes (64 bit) --mix--> block (64 bit, L1) --minima, a group a pass--> least values
+ *
+ * The values are those of a scheme before the last step: of legacy only the low 32 bits of each
+ * count. */
+
+/* least[i] = the least value over the block of permutation i, and least[i] itself if the document
+ * was begun with an earlier block. For i < perms; `least` holds perms_padded, is aligned to 64
+ * bytes, and may be overwritten with anything past perms. n <= BM_SIGN_BLOCK. */
+typedef void bm_wide_minima_fn(const bm_scheme_params *params, const uint64_t *block, size_t n,
+                               bool begun, uint64_t *least);
+
+typedef struct bm_wide_loops {
+    void (*fmix64)(const uint64_t *hashes, size_t n, uint64_t *block);
+    bm_wide_minima_fn *affine; /* a*h + b mod 2^64 */
+    bm_wide_minima_fn *prime;  /* the same mod 2^61 - 1 */
+    bm_wide_minima_fn
+        *low; /* of that the low 32 bits, of h < 2^32; the upper halves mean nothing */
+} bm_wide_loops;
+
+extern const bm_wide_loops bm_wide_loops_scalar;
+#if defined(__x86_64__)
+extern const bm_wide_loops bm_wide_loops_avx2;
+extern const bm_wide_loops bm_wide_loops_avx512;
+#endif
 
 typedef struct bm_sign_loops {
     bm_isa isa;

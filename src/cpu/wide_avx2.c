@@ -1,6 +1,6 @@
-/* wide_avx2.c -- the loops of wide_loops.h with AVX2: 4 permutations a register. A product of 64
- * bits is put together from three of 32 bits, from two where one factor has no more; lanes are
- * compared with their sign.
+/* wide_avx2.c -- bm_wide_loops with AVX2: 4 permutations a register. A product of 64 bits is
+ * put together from three of 32 bits, from two where one factor has no more; lanes are compared
+ * with their sign.
  *
  * Tests: tests/unit/cpu/test_wide_loops.c */
 #include <immintrin.h>

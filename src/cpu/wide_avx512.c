@@ -1,6 +1,6 @@
-/* wide_avx512.c -- the loops of wide_loops.h with AVX-512: 8 permutations a register. DQ multiplies
- * lanes of 64 bits, and minima of any kind are one instruction: a shingle costs a register 3
- * operations under affine64, 8 with the prime.
+/* wide_avx512.c -- bm_wide_loops with AVX-512: 8 permutations a register. DQ multiplies lanes of
+ * 64 bits, and minima of any kind are one instruction: a shingle costs a register 3 operations
+ * under affine64, 8 with the prime.
  *
  * Tests: tests/unit/cpu/test_wide_loops.c */
 #include <immintrin.h>

@@ -1,4 +1,4 @@
-/* wide_lanes.h -- the loops of wide_loops.h for vectors of LANES words of 64 bits; for
+/* wide_lanes.h -- bm_wide_loops (sign_loops_row.h) for vectors of LANES words of 64 bits; for
  * wide_<set>.c, which says LANES, GROUP (how many vectors of minima a pass holds) and how lanes are
  * multiplied and compared.
  *
@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-#include "cpu/wide_loops.h"
+#include "cpu/sign_loops_row.h"
 #include "kernels/affine32.h"
 #include "kernels/affine64.h"
 

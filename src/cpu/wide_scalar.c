@@ -1,5 +1,5 @@
-/* wide_scalar.c -- the loops of wide_loops.h for any processor: two permutations at a time, of
- * which the compiler makes what there is.
+/* wide_scalar.c -- bm_wide_loops for any processor: two permutations at a time, of which the
+ * compiler makes what there is.
  *
  * Tests: tests/unit/cpu/test_wide_loops.c */
 #define LANES 2

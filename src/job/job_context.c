@@ -14,7 +14,6 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "corpus/df_table.h"
-#include "corpus/weigh.h"
 #include "input/input_ahead.h"
 #include "input/input_digest.h"
 #include "input/input_set.h"

@@ -22,7 +22,7 @@
  * A batch that is `counted` also has, beside each hash, how often it stands in its document.
  * Whoever makes the batch sets that while it is empty; nothing is counted where nobody asks.
  *
- * A batch that was weighed (corpus/weigh.h) has weights beside its hashes, which are in
+ * A batch that was weighed (corpus/df_table.h) has weights beside its hashes, which are in
  * ascending order then; elements of weight 0 are none any more.
  *
  * A batch belongs to one thread at a time. */

@@ -4,9 +4,20 @@
 #ifndef BM_OPENCL_CL_BACKEND_H
 #define BM_OPENCL_CL_BACKEND_H
 
+#include <stdbool.h>
+
 #include "model/backend.h"
-#include "opencl/cl_open_options.h"
 #include "opencl/cl_program.h"
+
+/* How a device is opened, with more say than bm_backend_cfg gives. {0}: all as usual. */
+typedef struct bm_cl_open_options {
+    bool no_probe;     /* this is the trial run */
+    bool no_zero_copy; /* stage everything, also where memory is shared */
+    bool brief;        /* no long document among the known answers: the device is an interpreter */
+    /* Told when a trial run begins and when it is over; there may be two. NULL: nobody. */
+    void (*probing)(void *ctx, bool begins);
+    void *probing_ctx;
+} bm_cl_open_options;
 
 /* bm_backend_opencl.open is this with all options at 0, on a thread of its own (cl_watchdog.c). */
 bm_status bm_cl_backend_open(const bm_backend_cfg *cfg, const bm_cl_open_options *options,

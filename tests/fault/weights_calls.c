@@ -7,7 +7,6 @@
 #include "tests/unit/match/weighted_world.h"
 
 #include "corpus/df_table.h"
-#include "corpus/weigh.h"
 
 static struct {
     bool armed, memory;

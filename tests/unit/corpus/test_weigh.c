@@ -1,5 +1,4 @@
 /* test_weigh.c -- weights of small documents, worked out here. */
-#include "corpus/weigh.h"
 
 #include <criterion/criterion.h>
 #include <math.h>
