@@ -177,17 +177,17 @@ def page(result, source):
     gb_billion = BILLION / jobs["dedup"]["documents"] * jobs["dedup"]["gb"]
     gb_tokens = TOKENS * TOKEN_BYTES / 1e9
     crowd = jobs["sign"]["1"]["seconds"] / jobs["sign"]["1"]["cpu_seconds"]
-    out = [f"Computed from [{source}](../{source}): {jobs['dedup']['documents']:,} documents of {jobs['dedup']['gb'] * 1e9 / jobs['dedup']['documents']:.0f} bytes",
-           f"on {machine['cores']} cores of an {machine['processor']}, commit {result['commit']}, by `{' '.join(result['command'])}`."]
+    about = (f"Computed from [{source}](../{source}): {jobs['dedup']['documents']:,} documents of {jobs['dedup']['gb'] * 1e9 / jobs['dedup']['documents']:.0f} bytes "
+             f"on {machine['cores']} cores of an {machine['processor']}, commit {result['commit']}, by `{' '.join(result['command'])}`.")
     if crowd > 1.1:
-        out.append(f"Others had the processors: a job of one thread took {crowd:.1f} times its CPU seconds, so that only CPU seconds and shares say something, and the share of later stages is a bound from above.")
-    out += ["", "| | serial share | CPU s/GB | host beside a device | 16 cores | 64 | 128 |", "|---|---|---|---|---|---|---|"]
+        about += f" Others had the processors: a job of one thread took {crowd:.1f} times its CPU seconds, so that only CPU seconds and shares say something, and the share of later stages is a bound from above."
+    out = [measure.wrapped(about), "", "| | serial share | CPU s/GB | host beside a device | 16 cores | 64 | 128 |", "|---|---|---|---|---|---|---|"]
     for job in JOBS:
         it = jobs[job]
         ratios = " | ".join(f"{seconds_of(it, 1) / seconds_of(it, n):.1f} ({WANTED[job][n]} wanted)" for n in WANTED[job])
         out.append(f"| `{job}` | {serial_share(it['1'], it['2']):.3f} | {it['1']['cpu_seconds'] / it['gb']:.2f} | "
                    f"{it['double_cpu_seconds'] / it['gb']:.2f} | {ratios} |")
-    out += ["", "The last three columns say how many times one core, computed. What the model says of the cores here, and what was measured:", "",
+    out += ["", measure.wrapped("The last three columns say how many times one core, computed. What the model says of the cores here, and what was measured:"), "",
             "| | model | measured | model / measured | CPU s, model | CPU s, measured |", "|---|---|---|---|---|---|"]
     for job in JOBS:
         for threads in (1, 2):

@@ -12,6 +12,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import textwrap
 import time
 
 ROOT = os.path.normpath(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
@@ -80,6 +81,11 @@ def machine():
     return {"processor": model, "cores": len(os.sched_getaffinity(0)), "system": platform.platform(),
             "instruction_sets": [name for name in ("avx2", "avx512f", "asimd") if f" {name}" in flags],
             "load_before": round(os.getloadavg()[0], 2)}
+
+
+def wrapped(paragraph):
+    """A paragraph of a page, its lines as long as those that people write there."""
+    return textwrap.fill(paragraph, 100, break_long_words=False, break_on_hyphens=False)
 
 
 def short(argument):

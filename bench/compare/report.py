@@ -1,5 +1,7 @@
 """report.py -- the result of a comparison as Markdown tables, and their place in a document."""
 
+from measure import wrapped
+
 BEGIN, END = "<!-- figures: begin (written by bench/compare.py) -->", "<!-- figures: end -->"
 TITLES = {"signatures": "Texts in memory to signatures", "pairs": "File to pairs or groups, whole process"}
 
@@ -51,17 +53,17 @@ def tables(result):
     versions = ", ".join(f"{name} {version}" for name, version in result["versions"].items() if version)
     missing = "; ".join(f"{name} ({why})" for name, why in result["missing"].items()) or "none"
     return "\n".join([
-        f"{result['date']}, commit {result['commit']}; {machine['processor']}, {machine['cores']} cores, "
-        f"{', '.join(machine['instruction_sets'])}; load average at the start "
-        f"{result['load_average_at_start'][0]:.2f}.{quiet} {documents['documents']:,} documents, "
-        f"{documents['text_bytes'] / 1e6:.0f} MB of text. Python {result['python']}; {versions}. Missing: {missing}.", "",
-        f"`{' '.join(result['command'])}`", "",
+        wrapped(f"{result['date']}, commit {result['commit']}; {machine['processor']}, {machine['cores']} cores, "
+                f"{', '.join(machine['instruction_sets'])}; load average at the start "
+                f"{result['load_average_at_start'][0]:.2f}.{quiet} {documents['documents']:,} documents, "
+                f"{documents['text_bytes'] / 1e6:.0f} MB of text. Python {result['python']}; {versions}. Missing: {missing}."), "",
+        wrapped(f"`{' '.join(result['command'])}`"), "",
         *table(result, "signatures"), "", *table(result, "pairs"), "",
-        "¹ one run, as it is slow or the time for repeats was used up; else the median of the runs. A dash: not to be "
-        "had.",
+        wrapped("¹ one run, as it is slow or the time for repeats was used up; else the median of the runs. A dash: not to be "
+                "had."),
         "",
-        f"The truth: {check['pairs']:,} pairs, by `bandmill pairs --candidates all` in {check['seconds']:.1f} s; "
-        f"{check['checked_pairs']:,} pairs checked with sets in Python, {check['wrong']} wrong."])
+        wrapped(f"The truth: {check['pairs']:,} pairs, by `bandmill pairs --candidates all` in {check['seconds']:.1f} s; "
+                f"{check['checked_pairs']:,} pairs checked with sets in Python, {check['wrong']} wrong.")])
 
 
 def replace(path, result):
