@@ -46,11 +46,12 @@ static bool out_marker_has_name(const bm_out_marker *marker, int folder)
 
 /* --- writing --- */
 
-static bm_status failed(const char *path, int code, const char *what, bm_error *err)
+static bm_status failed(const char *path, const char *name, int code, const char *what,
+                        bm_error *err)
 {
     char *whole = NULL;
     bm_status status = BM_OK;
-    BM_TRY_OUT(bm_string_format(&whole, err, "%s/%s", path, BM_OUT_MARKER));
+    BM_TRY_OUT(bm_string_format(&whole, err, "%s/%s", path, name));
     status = bm_fail_errno(err, code, whole, what);
 out:
     bm_free(whole);
@@ -61,19 +62,20 @@ out:
 static bm_status append(bm_out_marker *marker, const char *path, bm_str text, bm_error *err)
 {
     if (marker->torn && ftruncate(marker->fd, (off_t)marker->bytes) != 0)
-        return failed(path, errno, "cannot cut", err);
+        return failed(path, BM_OUT_MARKER, errno, "cannot cut", err);
     const int code = bm_pwrite_all(marker->fd, text.data, text.len, marker->bytes);
     marker->torn = code != 0;
     if (code != 0)
-        return failed(path, code, "cannot write", err);
+        return failed(path, BM_OUT_MARKER, code, "cannot write", err);
     marker->bytes += text.len;
     return BM_OK;
 }
 
 static bm_status out_marker_sync(const bm_out_marker *marker, const char *path, bm_error *err)
 {
-    return fsync(marker->fd) == 0 || errno == EINVAL ? BM_OK
-                                                     : failed(path, errno, "cannot sync", err);
+    return fsync(marker->fd) == 0 || errno == EINVAL
+               ? BM_OK
+               : failed(path, BM_OUT_MARKER, errno, "cannot sync", err);
 }
 
 bm_status bm_out_marker_list(bm_out_marker *marker, const char *path, const char *const *names,
@@ -136,7 +138,7 @@ static bm_status read_text(const bm_out_marker *marker, const char *path, bm_buf
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            return failed(path, errno, "cannot read", err);
+            return failed(path, BM_OUT_MARKER, errno, "cannot read", err);
         if (n == 0)
             return BM_OK;
         out->len += (size_t)n;
@@ -196,7 +198,7 @@ static bm_status lock(const bm_out_marker *marker, bm_ours_at at, bm_out_marker_
 {
     struct stat info;
     if (fstat(marker->fd, &info) != 0)
-        return failed(at.path, errno, "cannot look at", err);
+        return failed(at.path, BM_OUT_MARKER, errno, "cannot look at", err);
     if (!S_ISREG(info.st_mode))
         *state = BM_OUT_MARKER_OTHER;
     else if (flock(marker->fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
@@ -215,7 +217,7 @@ bm_status bm_out_marker_open(bm_ours_at at, bool make, bm_out_marker *out,
     *state = BM_OUT_MARKER_OTHER;
     *out = (bm_out_marker){.fd = openat(at.folder, BM_OUT_MARKER, flags, 0666)};
     if (out->fd < 0 && errno != ENOENT && errno != ELOOP && errno != EISDIR && errno != ENXIO)
-        return failed(at.path, errno, "cannot open", err);
+        return failed(at.path, BM_OUT_MARKER, errno, "cannot open", err);
     if (out->fd < 0) {
         *state = errno == ENOENT ? BM_OUT_MARKER_MISSING : BM_OUT_MARKER_OTHER;
         return BM_OK;
@@ -240,18 +242,6 @@ out:
 
 #define OUTPUTS BM_OUT_NEW "/"
 
-static bm_status work_failed(const char *path, const char *name, const char *what, bm_error *err)
-{
-    const int code = errno;
-    char *whole = NULL;
-    bm_status status = BM_OK;
-    BM_TRY_OUT(bm_string_format(&whole, err, "%s/%s", path, name));
-    status = bm_fail_errno(err, code, whole, what);
-out:
-    bm_free(whole);
-    return status;
-}
-
 /* --- folders --- */
 
 bm_status bm_out_work_folders(int folder, const char *name, const char *path, bm_error *err)
@@ -263,7 +253,7 @@ bm_status bm_out_work_folders(int folder, const char *name, const char *path, bm
     for (char *c = strchr(copy, '/'); status == BM_OK && c != NULL; c = strchr(c + 1, '/')) {
         *c = '\0';
         if (mkdirat(folder, copy, 0777) != 0 && errno != EEXIST)
-            status = work_failed(path, copy, "cannot make the directory", err);
+            status = failed(path, copy, errno, "cannot make the directory", err);
         *c = '/';
     }
     bm_free(copy);
@@ -274,10 +264,11 @@ static bm_status work_sync_folder(int folder, const char *name, const char *path
 {
     const int fd = openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
-        return errno == ENOENT ? BM_OK : work_failed(path, name, "cannot open the directory", err);
+        return errno == ENOENT ? BM_OK
+                               : failed(path, name, errno, "cannot open the directory", err);
     bm_status status = BM_OK;
     if (fsync(fd) != 0 && errno != EINVAL) /* EINVAL: this file system syncs no directories */
-        status = work_failed(path, name, "cannot sync the directory", err);
+        status = failed(path, name, errno, "cannot sync the directory", err);
     close(fd);
     return status;
 }
@@ -314,7 +305,7 @@ static bm_status remove_journal(bm_ours_at at, bm_error *err)
 {
     return unlinkat(at.folder, BM_OUT_JOURNAL, 0) == 0 || errno == ENOENT
                ? BM_OK
-               : work_failed(at.path, BM_OUT_JOURNAL, "cannot remove", err);
+               : failed(at.path, BM_OUT_JOURNAL, errno, "cannot remove", err);
 }
 
 bm_status bm_out_work_drop_state(bm_ours_at at, const bm_ours *ours, bm_error *err)
