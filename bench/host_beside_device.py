@@ -26,7 +26,7 @@ JOBS = {"sign word:5": ["sign", "--shingle", "word:5"], "sign char:5": ["sign", 
         "none word:5": ["dedup", "--shingle", "word:5", "--kept", "no", "--verify", "none"],
         "none char:5": ["dedup", "--shingle", "char:5", "--kept", "no", "--verify", "none"]}
 # Of the host beside the double to native signing; and of eight devices to one.
-BOUNDS = {"sign word:5": 2.5, "sign char:5": 0.6, "dedup word:5": 2.5, "dedup char:5": 1.6, "none word:5": 2.5, "none char:5": 0.7}
+BOUNDS = {"sign word:5": 2, "sign char:5": 0.6, "dedup word:5": 2, "dedup char:5": 1.6, "none word:5": 2, "none char:5": 0.6}
 OPENING = 2.5
 
 
