@@ -17,9 +17,11 @@
  *
  * Ranges are handed out ahead of what is accepted: of that the descriptor, the digest and the lines
  * tell. So whatever a range meets (a file that was cut off, a read that fails, more records than a
- * batch may have), the reader reads on behind the last one that was accepted as if there were no
- * ranges, and says what there is to say. It does so too where they end: at the last records of a
- * file, and at records that are nearly as long as a batch. Threads: one reads, any number fill.
+ * batch may have, no end of a record where one seemed to be), the reader reads on behind the last
+ * one that was accepted as if there were no ranges, and says what there is to say. It does so too
+ * where they end: at the last records of a file, and at records that are nearly as long as a batch.
+ * The more often ranges fail in a file, the more batches are read in order before the next one.
+ * Threads: one reads, any number fill.
  *
  * Tests: tests/cli/cases/broken_files.sh, tests/unit/input/test_reader.c,
  *        tests/unit/input/test_reader_ranges.c, tests/unit/sources/test_batch_sources.c */
@@ -159,6 +161,8 @@ bm_status bm_reader_begin_file(struct bm_reader *reader, bm_error *err)
     reader->begun = cut->from > 0;
     reader->line = 1 + cut->lines;
     reader->state = 0;
+    reader->ranges.n_failed = reader->ranges.pause = 0;
+    reader->ranges.opening.len = 0;
     if (cut->header != NULL)
         BM_TRY(bm_reader_columns(reader, (bm_str){cut->header, cut->header_len}, err));
     if (reader->watch.tracker != NULL)
@@ -285,12 +289,13 @@ bm_status bm_reader_add_too_long(struct bm_reader *reader, bm_cutter *c, bool to
     return status;
 }
 
-#define PIECES_MAX 65536u /* in a batch, each of another file */
-#define READ_AHEAD 4096u  /* bytes more than records of the mean length have */
-#define GROWTH_MAX ((size_t)64 << 20)
-#define AHEAD_PART 16u /* of a long record: no more than this part is read behind it */
-#define CARRY_MAX  ((size_t)1 << 20) /* of its memory that stays */
-#define FIRST_MEAN 512.0             /* bytes of a record, before any was seen */
+#define PIECES_MAX  65536u /* in a batch, each of another file */
+#define OPENING_MAX 64u    /* bytes of an element that tell it from others */
+#define READ_AHEAD  4096u  /* bytes more than records of the mean length have */
+#define GROWTH_MAX  ((size_t)64 << 20)
+#define AHEAD_PART  16u /* of a long record: no more than this part is read behind it */
+#define CARRY_MAX   ((size_t)1 << 20) /* of its memory that stays */
+#define FIRST_MEAN  512.0             /* bytes of a record, before any was seen */
 
 bm_status bm_reader_open(bm_input_set *set, size_t batch_bytes, uint32_t batch_records,
                          bm_reader **out, bm_error *err)
@@ -352,6 +357,8 @@ void bm_reader_close(bm_reader *reader)
     bm_input_ahead_close(reader->bytes);
     bm_content_tracker_close(reader->watch.tracker);
     bm_buf_reset(&reader->carry);
+    bm_buf_reset(&reader->ranges.look);
+    bm_buf_reset(&reader->ranges.opening);
     bm_free(reader->columns);
     pthread_mutex_destroy(&reader->ranges.lock);
     pthread_cond_destroy(&reader->ranges.moved);
@@ -437,13 +444,17 @@ static void cut_by_count(bm_reader *reader, bm_cutter *c)
     reader->n_records += c->lines;
 }
 
-/* Is it worth while to look for the end of each record? For the limit of records, only where they
- * may well reach it. */
+/* May records well reach their limit before the batch is full? */
+static bool may_reach_limit(const bm_reader *reader)
+{
+    return reader->batch_records != 0 &&
+           reader->mean_bytes * (double)reader->batch_records < 2 * (double)reader->batch_bytes;
+}
+
+/* Is it worth while to look for the end of each record? */
 static bool walks(const bm_reader *reader)
 {
-    return !reader->format->newline_ends ||
-           (reader->batch_records != 0 &&
-            reader->mean_bytes * (double)reader->batch_records < 2 * (double)reader->batch_bytes);
+    return !reader->format->newline_ends || may_reach_limit(reader);
 }
 
 /* How many bytes to read next. */
@@ -496,6 +507,11 @@ static bm_status append_records(bm_reader *reader, bm_cutter *c, bm_error *err)
     }
     if (header && !reader->begun)
         BM_TRY(bm_reader_header(reader, c, err));
+    if (reader->format->elements && !reader->begun) {
+        const bm_str opening = bm_element_opening(batch->data + c->begin, c->cut - c->begin);
+        if (opening.len > 0 && opening.len <= OPENING_MAX)
+            BM_TRY(bm_buf_add(&reader->ranges.opening, opening.data, opening.len, err));
+    }
     if (c->cut < c->end)
         BM_TRY(bm_buf_add(&reader->carry, batch->data + c->cut, c->end - c->cut, err));
     bm_raw_piece piece = {.begin = c->begin, .end = c->cut};
@@ -611,6 +627,7 @@ static bm_status read_piece(bm_reader *reader, bm_raw_batch *batch, bm_error *er
 
 #define RANGE_PART 4u /* of a batch: a shorter range, or longer records, are read in order */
 #define LOOK_BYTES 8192u
+#define PAUSES_MAX 6u /* that double */
 
 /* Wait until all ranges are finished: then the reader stands behind the last one accepted. */
 static void wait_for_ranges(bm_reader *reader)
@@ -623,51 +640,63 @@ static void wait_for_ranges(bm_reader *reader)
         pthread_cond_wait(&ranges->moved, &ranges->lock);
     pthread_mutex_unlock(&ranges->lock);
     reader->begun = !ranges->unbegun;
+    if (ranges->failed) {
+        reader->state = ranges->state;
+        ranges->pause = (1u << ranges->n_failed) - 1;
+        ranges->n_failed += ranges->n_failed < PAUSES_MAX;
+    }
     ranges->ahead = ranges->failed = ranges->unbegun = false;
 }
 
-/* Find the end of the last record that ends in the last part of `n` bytes from a place of a file on;
- * 0: there is none. */
-static uint64_t find_end(int fd, uint64_t from, uint64_t n)
+/* Find where a record seems to end in the last part of `n` bytes from a place of the file on, ever
+ * further back; *end is 0: nowhere. */
+static bm_status find_end(bm_reader *reader, int fd, uint64_t from, uint64_t n, uint64_t *end,
+                          bm_error *err)
 {
-    char look[LOOK_BYTES];
-    const uint64_t least = from + n - n / RANGE_PART;
-    for (uint64_t to = from + n; to > least;) {
-        const size_t len = to - least < sizeof look ? (size_t)(to - least) : sizeof look;
-        size_t got;
-        to -= len;
-        if (bm_pread_all(fd, look, len, to, &got) != 0 || got < len)
-            return 0;
-        const char *last = memrchr(look, '\n', len);
-        if (last != NULL)
-            return to + (uint64_t)(last - look) + 1;
+    bm_reader_ranges *ranges = &reader->ranges;
+    const size_t most = (size_t)(n / RANGE_PART);
+    bm_end_hint hint = {.syntax = reader->rules->syntax,
+                        .opening = {ranges->opening.data, ranges->opening.len}};
+    *end = 0;
+    for (size_t len = 0, cut = 0, got; len < most && cut == 0;) {
+        len = len == 0 ? LOOK_BYTES : 2 * len;
+        len = len < most ? len : most;
+        hint.sure = ranges->n_failed > 0 && len < most;
+        BM_TRY(bm_buf_reserve(&ranges->look, len, err));
+        if (bm_pread_all(fd, ranges->look.data, len, from + n - len, &got) != 0 || got < len)
+            return BM_OK;
+        cut = reader->format->likely_end(&hint, ranges->look.data, len);
+        *end = cut > 0 ? from + n - len + cut : 0;
     }
-    return 0;
+    return BM_OK;
 }
 
 /* Can the current file go on with ranges? */
 static bool allows_ranges(bm_reader *reader)
 {
     bm_reader_ranges *ranges = &reader->ranges;
-    const bool header = reader->format->table && reader->rules->header;
-    if (!ranges->wanted || reader->file_end || (header && !reader->begun))
+    const bm_record_format *format = reader->format;
+    const bool in_order = (format->table && reader->rules->header) || !format->newline_ends;
+    if (!ranges->wanted || format->likely_end == NULL || reader->file_end ||
+        (in_order && !reader->begun))
         return false;
     pthread_mutex_lock(&ranges->lock);
-    const bool on = !ranges->failed && !walks(reader);
+    const bool on = !ranges->failed && !may_reach_limit(reader);
     pthread_mutex_unlock(&ranges->lock);
     return on;
 }
 
-/* Find the end of the next range, of as many bytes as fit into a batch; 0: there is none. */
-static uint64_t range_end(const bm_reader *reader, int fd, size_t held)
+/* Find the end of the next range, of as many bytes as fit into a batch; *out is 0: there is none. */
+static bm_status range_end(bm_reader *reader, int fd, size_t held, uint64_t *out, bm_error *err)
 {
     const bm_source *source = bm_input_set_source(reader->set, reader->file);
     const uint64_t at = reader->ranges.at,
                    end = source->cut.to != 0 ? source->cut.to : source->size;
+    *out = 0;
     if (fd < 0 || at >= end || held > reader->batch_bytes / 2)
-        return 0;
+        return BM_OK;
     const uint64_t room = reader->batch_bytes - held, n = end - at < room ? end - at : room;
-    return n < reader->batch_bytes / RANGE_PART ? 0 : find_end(fd, at, n);
+    return n < reader->batch_bytes / RANGE_PART ? BM_OK : find_end(reader, fd, at, n, out, err);
 }
 
 /* The next range of the current file becomes all of the batch, unread: *taken. Else the reader
@@ -677,11 +706,15 @@ static bm_status append_range(bm_reader *reader, bm_raw_batch *batch, bool *take
     bm_reader_ranges *ranges = &reader->ranges;
     const int fd = bm_input_ahead_fd(reader->bytes);
     *taken = false;
-    if (allows_ranges(reader)) {
+    if (ranges->pause > 0) {
+        ranges->pause--;
+    } else if (allows_ranges(reader)) {
         const size_t held = ranges->ahead ? 0 : reader->carry.len;
         if (!ranges->ahead && fd >= 0)
             ranges->at = bm_input_ahead_place(reader->bytes);
-        const uint64_t at = ranges->at, end = range_end(reader, fd, held);
+        const uint64_t at = ranges->at;
+        uint64_t end;
+        BM_TRY(range_end(reader, fd, held, &end, err));
         *taken = end != 0;
         if (end != 0) {
             batch->range = (bm_raw_range){true, fd, at, held, ranges->given};
@@ -691,6 +724,7 @@ static bm_status append_range(bm_reader *reader, bm_raw_batch *batch, bool *take
                                        (bm_raw_piece){.end = held + (size_t)(end - at)}, err));
             if (held > 0)
                 reader->carry.len = 0;
+            reader->state = reader->format->state_behind;
             ranges->at = end;
             ranges->ahead = true;
             ranges->given++;
@@ -718,10 +752,29 @@ static bm_status accept_range(bm_reader *reader, bm_raw_batch *batch, uint64_t l
 /* It is not, or one before it was not: the reader will see to it. */
 static bm_status drop_range(bm_reader *reader, bm_raw_batch *batch, bm_error *err)
 {
-    const bool begins = batch->pieces[--batch->n_pieces].file_begin;
-    reader->ranges.unbegun = reader->ranges.unbegun || begins;
+    const bm_raw_piece *piece = &batch->pieces[--batch->n_pieces];
+    if (!reader->ranges.failed)
+        reader->ranges.state = piece->state;
+    reader->ranges.unbegun = reader->ranges.unbegun || piece->file_begin;
     batch->len = 0;
     return bm_buf_add(&reader->carry, batch->data, batch->range.held, err);
+}
+
+/* Is the batch whole records? Counts these; `lines` are its newlines. */
+static bool is_whole(const bm_reader *reader, const bm_raw_batch *batch, uint64_t lines,
+                     uint64_t *n)
+{
+    const bm_record_format *format = reader->format;
+    bm_scan scan = {.state = batch->pieces[batch->n_pieces - 1].state,
+                    .syntax = reader->rules->syntax};
+    *n = lines;
+    if (format->newline_ends)
+        return true;
+    size_t at = 0, next;
+    for (*n = 0; at < batch->len; at = next, ++*n)
+        if ((next = format->record_end(&scan, batch->data, at, batch->len)) == BM_SCAN_MORE)
+            return false;
+    return true;
 }
 
 bm_status bm_reader_fill(bm_reader *reader, bm_raw_batch *batch, double *in_turn, bm_error *err)
@@ -735,13 +788,15 @@ bm_status bm_reader_fill(bm_reader *reader, bm_raw_batch *batch, double *in_turn
     bool right =
         bm_pread_all(range->fd, batch->data + range->held, n, range->at, &got) == 0 && got == n;
     const uint64_t lines = right ? bm_count_newlines(batch->data, batch->len) : 0;
-    right = right && (reader->batch_records == 0 || lines <= reader->batch_records);
+    uint64_t n_records = 0;
+    right = right && is_whole(reader, batch, lines, &n_records) &&
+            (reader->batch_records == 0 || n_records <= reader->batch_records);
     pthread_mutex_lock(&ranges->lock);
     while (ranges->finished != range->turn)
         pthread_cond_wait(&ranges->moved, &ranges->lock);
     right = right && !ranges->failed;
-    if (lines > 0)
-        reader->mean_bytes += ((double)batch->len / (double)lines - reader->mean_bytes) / 2;
+    if (n_records > 0)
+        reader->mean_bytes += ((double)batch->len / (double)n_records - reader->mean_bytes) / 2;
     pthread_mutex_unlock(&ranges->lock);
     double mark = bm_clock_seconds();
     const bm_status status =

@@ -5,10 +5,10 @@
  * a raw batch holds pieces, each a run of whole records of one file. A parser (parser.h) finds the
  * records in it.
  *
- * A plain file of records that end with a newline needs no reader to be cut: a look at the bytes
- * before the end of a batch tells where the last record ends. Where several threads take batches in
- * turn, such a *range* is handed out unread, and whoever got it reads it by position, beside
- * others. */
+ * A plain file needs no reader to be cut: the bytes before the end of a batch tell where the last
+ * record seems to end. Where several threads take batches in turn, such a *range* is handed out
+ * unread, and whoever got it reads it by position, beside others, and sees whether a record does end
+ * there. */
 #ifndef BM_INPUT_READER_H
 #define BM_INPUT_READER_H
 
@@ -83,6 +83,11 @@ typedef struct bm_reader_ranges {
     uint64_t finished; /* of those: accepted or dropped */
     bool failed;       /* one was not as it seemed: it and those behind it are dropped, ... */
     bool unbegun;      /* ... of which one was the first of its file */
+    unsigned state;    /* ... and where the first one began, the scan had this state */
+    /* The reader's own: how often that happened in this file; batches to read in order before the
+     * next range; bytes of the file that he looks at, and how its elements begin. */
+    uint32_t n_failed, pause;
+    bm_buf look, opening;
 } bm_reader_ranges;
 
 struct bm_reader {

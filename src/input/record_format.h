@@ -45,6 +45,17 @@ typedef struct bm_scan {
  */
 typedef size_t (*bm_record_end_fn)(bm_scan *scan, const char *data, size_t from, size_t to);
 
+/* What helps to find the end of a record among bytes from the middle of a file. */
+typedef struct bm_end_hint {
+    bm_row_syntax syntax; /* of csv */
+    bm_str opening;       /* how the elements of an array begin; empty: not known */
+    bool sure;            /* no end rather than one of which little tells that it is one */
+} bm_end_hint;
+
+/* Where the last record seems to end of which data[0 … len-1] hold the end; 0: nothing tells. Whoever
+ * scans from the end of a record on sees whether it does. */
+typedef size_t (*bm_likely_end_fn)(const bm_end_hint *hint, const char *data, size_t len);
+
 /* `content` is the record without its line ending and BOM. Sets id, text, text_bytes, n_invalid of
  * `record`, or bad and reason. Fails only for want of memory. */
 typedef bm_status (*bm_parse_fn)(struct bm_parser *parser, bm_str content, bm_record *record,
@@ -67,17 +78,25 @@ typedef struct bm_record_format {
     bool skip_blank;        /* a line of nothing but JSON white space is no record */
     bool json;              /* a record is a JSON object */
     bool elements;          /* of one array: what stands between them is no part of a record */
+    unsigned state_behind;  /* of the scan, behind a record */
     bm_record_end_fn record_end;
+    bm_likely_end_fn likely_end; /* NULL: only a scan finds ends */
     bm_parse_fn parse;
     bm_record_role (*role)(bm_str raw); /* NULL: each record is a document */
 } bm_record_format;
 
 size_t bm_line_end(bm_scan *scan, const char *data, size_t from, size_t to);
+size_t bm_line_likely_end(const bm_end_hint *hint, const char *data, size_t len);
 size_t bm_csv_end(bm_scan *scan, const char *data, size_t from, size_t to);
+size_t bm_csv_likely_end(const bm_end_hint *hint, const char *data, size_t len);
 size_t bm_file_end(bm_scan *scan, const char *data, size_t from, size_t to);
 /* scan->begin says where the element begins that ends. What breaks the array itself, or leaves open
  * where an element ends, is BM_SCAN_MORE with scan->broken. */
 size_t bm_element_end(bm_scan *scan, const char *data, size_t from, size_t to);
+/* How the first element of the array begins, if it is an object: its brace and its first name;
+ * empty: none is found. */
+bm_str bm_element_opening(const char *data, size_t len);
+size_t bm_element_likely_end(const bm_end_hint *hint, const char *data, size_t len);
 /* All bytes of the file were seen: NULL, or why they are no array. */
 const char *bm_elements_unclosed(const bm_scan *scan);
 bm_status bm_parse_jsonl(struct bm_parser *parser, bm_str content, bm_record *record,
@@ -89,6 +108,7 @@ bm_status bm_parse_table(struct bm_parser *parser, bm_str content, bm_record *re
 #define BM_WET_ID     "WARC-Record-ID"
 #define BM_WET_URI    "WARC-Target-URI"
 size_t bm_wet_end(bm_scan *scan, const char *data, size_t from, size_t to);
+size_t bm_wet_likely_end(const bm_end_hint *hint, const char *data, size_t len);
 bm_record_role bm_wet_role(bm_str raw);
 bm_status bm_parse_wet(struct bm_parser *parser, bm_str content, bm_record *record, bm_error *err);
 bm_status bm_parse_line(struct bm_parser *parser, bm_str content, bm_record *record, bm_error *err);

@@ -556,6 +556,26 @@ size_t bm_wet_end(bm_scan *scan, const char *data, size_t from, size_t to)
     return BM_SCAN_MORE;
 }
 
+/* Where the last of these words begins in data[0 … to-1], with its bytes before `len`; SIZE_MAX:
+ * nowhere. */
+static size_t find_last(const char *data, size_t to, size_t len, bm_str words)
+{
+    const char *at;
+    while ((at = memrchr(data, words.data[0], to)) != NULL) {
+        to = (size_t)(at - data);
+        if (words.len <= len - to && memcmp(at, words.data, words.len) == 0)
+            return to;
+    }
+    return SIZE_MAX;
+}
+
+size_t bm_wet_likely_end(const bm_end_hint *hint, const char *data, size_t len)
+{
+    (void)hint;
+    const size_t at = find_last(data, len, len, (bm_str){"\n" WARC, 1 + strlen(WARC)});
+    return at == SIZE_MAX ? 0 : at + 1;
+}
+
 /* The header of a record; a field that it lacks has data NULL. */
 typedef struct wet_record {
     bm_str type, id, uri, text;
@@ -657,6 +677,13 @@ size_t bm_line_end(bm_scan *scan, const char *data, size_t from, size_t to)
     return newline == NULL ? BM_SCAN_MORE : (size_t)(newline - data) + 1;
 }
 
+size_t bm_line_likely_end(const bm_end_hint *hint, const char *data, size_t len)
+{
+    (void)hint;
+    const char *last = memrchr(data, '\n', len);
+    return last == NULL ? 0 : (size_t)(last - data) + 1;
+}
+
 size_t bm_file_end(bm_scan *scan, const char *data, size_t from, size_t to)
 {
     (void)scan;
@@ -726,6 +753,52 @@ size_t bm_csv_end(bm_scan *scan, const char *data, size_t from, size_t to)
     }
     scan->state = state;
     return BM_SCAN_MORE;
+}
+
+/* Read data[from … len-1] as if it began within quotes, or outside of them. False: a quote opens in
+ * the middle of a field, or closes there, so it does not. *end is behind the last row that ends; 0:
+ * none does. */
+static bool csv_fits(bm_row_syntax syntax, const char *data, size_t from, size_t len, bool quoted,
+                     size_t *end)
+{
+    *end = 0;
+    for (size_t at = from; at < len; at++) {
+        const size_t quote = find(data, at, len, '"');
+        if (!quoted) {
+            const char *newline = memrchr(data + at, '\n', quote - at);
+            if (newline != NULL)
+                *end = (size_t)(newline - data) + 1;
+            if (quote < len && !bm_row_splits_at(syntax, data[quote - 1]) &&
+                data[quote - 1] != '\n')
+                return false;
+        } else if (quote + 1 < len) {
+            const char next = data[quote + 1];
+            if (next == '"') {
+                at = quote + 1;
+                continue;
+            }
+            if (!bm_row_splits_at(syntax, next) && next != '\n' && next != '\r')
+                return false;
+        }
+        quoted = !quoted;
+        at = quote;
+    }
+    return true;
+}
+
+/* Bytes from the middle of a file lie within quotes or not, and are read both ways: the wrong one
+ * soon meets a quote where none can be. Quotes that they begin with are passed over, for one before
+ * them may belong to them. */
+size_t bm_csv_likely_end(const bm_end_hint *hint, const char *data, size_t len)
+{
+    size_t from = 0, end = 0, end_quoted = 0;
+    while (from < len && (from == 0 || data[from] == '"'))
+        from++;
+    const bool fits = csv_fits(hint->syntax, data, from, len, false, &end),
+               fits_quoted = csv_fits(hint->syntax, data, from, len, true, &end_quoted);
+    if (fits && fits_quoted && hint->sure)
+        return 0;
+    return fits ? end : fits_quoted ? end_quoted : 0;
 }
 
 /* split_json -- where an element of one top-level array ends: strict between elements, by brackets
@@ -900,6 +973,44 @@ size_t bm_element_end(bm_scan *scan, const char *data, size_t from, size_t to)
     return BM_SCAN_MORE;
 }
 
+static size_t skip_space(const char *data, size_t at, size_t len)
+{
+    while (at < len && is_space(data[at]))
+        at++;
+    return at;
+}
+
+/* Where the white space before a place begins. */
+static size_t space_before(const char *data, size_t at)
+{
+    while (at > 0 && is_space(data[at - 1]))
+        at--;
+    return at;
+}
+
+bm_str bm_element_opening(const char *data, size_t len)
+{
+    const size_t brace = find(data, 0, len, '{'), quote = skip_space(data, brace + 1, len),
+                 end = find(data, quote + 1, len, '"');
+    return end < len && data[quote] == '"' ? (bm_str){data + brace, end + 1 - brace} : (bm_str){0};
+}
+
+/* Behind the brace before a comma before the last opening. Lists within elements may look like that
+ * too. */
+size_t bm_element_likely_end(const bm_end_hint *hint, const char *data, size_t len)
+{
+    for (size_t at = len; hint->opening.len > 0;) {
+        at = find_last(data, at, len, hint->opening);
+        if (at == SIZE_MAX)
+            return 0;
+        const size_t comma = space_before(data, at);
+        const size_t end = comma > 0 ? space_before(data, comma - 1) : 0;
+        if (end > 0 && data[comma - 1] == ',' && data[end - 1] == '}')
+            return end;
+    }
+    return 0;
+}
+
 const char *bm_elements_unclosed(const bm_scan *scan)
 {
     switch (scan->state) {
@@ -924,13 +1035,16 @@ static const bm_record_format formats[] = {
      .skip_blank = true,
      .json = true,
      .record_end = bm_line_end,
+     .likely_end = bm_line_likely_end,
      .parse = bm_parse_jsonl},
     {.format = BM_FORMAT_JSON,
      .name = "json",
      .endings = {".json"},
      .json = true,
      .elements = true,
+     .state_behind = split_json_AFTER,
      .record_end = bm_element_end,
+     .likely_end = bm_element_likely_end,
      .parse = bm_parse_jsonl},
     {.format = BM_FORMAT_TSV,
      .name = "tsv",
@@ -938,6 +1052,7 @@ static const bm_record_format formats[] = {
      .newline_ends = true,
      .table = true,
      .record_end = bm_line_end,
+     .likely_end = bm_line_likely_end,
      .parse = bm_parse_table},
     {.format = BM_FORMAT_CSV,
      .name = "csv",
@@ -945,16 +1060,19 @@ static const bm_record_format formats[] = {
      .table = true,
      .quoted = true,
      .record_end = bm_csv_end,
+     .likely_end = bm_csv_likely_end,
      .parse = bm_parse_table},
     {.format = BM_FORMAT_LINES,
      .name = "lines",
      .newline_ends = true,
      .record_end = bm_line_end,
+     .likely_end = bm_line_likely_end,
      .parse = bm_parse_line},
     {.format = BM_FORMAT_WET,
      .name = "wet",
      .endings = {".warc.wet"},
      .record_end = bm_wet_end,
+     .likely_end = bm_wet_likely_end,
      .parse = bm_parse_wet,
      .role = bm_wet_role},
     {.format = BM_FORMAT_FILES,

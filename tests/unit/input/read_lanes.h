@@ -17,6 +17,7 @@ typedef struct test_lanes {
     bm_status status; /* of `next` */
     bm_error err;
     bool end;
+    size_t n_ranges; /* batches that nobody had read */
 } test_lanes;
 
 /* NULL at the end; *out is where its records go. */
@@ -36,6 +37,7 @@ static inline bm_raw_batch *test_next(test_lanes *l)
             cr_assert(l->batches);
         }
         l->batches[l->n++] = (records){0};
+        l->n_ranges += batch->range.is_open;
     }
     pthread_mutex_unlock(&l->lock);
     return batch;
@@ -82,7 +84,7 @@ static inline bm_status test_open_lanes(bm_input_set *set, size_t batch_bytes,
 /* What they read, in the order of the batches up to the first that failed. */
 static inline records test_end_lanes(test_lanes *l)
 {
-    records out = {.n_batches = l->n};
+    records out = {.n_batches = l->n, .n_ranges = l->n_ranges};
     for (size_t i = 0; i < l->n; i++) {
         records *batch = &l->batches[i];
         for (size_t k = 0; k < batch->n && out.status == BM_OK; k++) {

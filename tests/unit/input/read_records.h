@@ -25,7 +25,7 @@ typedef struct record {
 
 typedef struct records {
     record *all;
-    size_t n, cap, n_batches, longest_batch;
+    size_t n, cap, n_batches, longest_batch, n_ranges;
     bm_status status; /* of whatever failed first */
     bm_error err;
 } records;

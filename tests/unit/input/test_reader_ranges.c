@@ -211,6 +211,82 @@ Test(reader_ranges, more_lines_than_a_batch_may_have_are_read_in_order)
     test_dir_remove(dir);
 }
 
+/* A file of records whose bounds are not newlines alone. */
+typedef struct bounded {
+    bm_format format;
+    const char *name, *begin, *between, *end;
+    /* A record: its number, and words that may hold all that separates records. */
+    const char *record, *word, *odd;
+} bounded;
+
+static char *make_bounded(const bounded *b, uint32_t n_records, uint32_t longest, uint32_t n_odd,
+                          uint32_t seed, size_t *len)
+{
+    char *text = malloc(1024 + (size_t)n_records * 700), word[512];
+    size_t at = (size_t)sprintf(text, "%s", b->begin);
+    for (uint32_t i = 0; i < n_records; i++) {
+        const char *of = n_odd > 0 && random_below(&seed, n_odd) == 0 ? b->odd : b->word;
+        size_t n = 0;
+        word[0] = '\0';
+        for (uint32_t left = random_below(&seed, longest) + 1; left > 0 && n < 400; left--)
+            n += (size_t)sprintf(word + n, "%s%c", of, 'a' + (int)random_below(&seed, 26));
+        at += (size_t)sprintf(text + at, "%s", i > 0 ? b->between : "");
+        at += b->format == BM_FORMAT_WET ? (size_t)sprintf(text + at, b->record, i, n, word)
+                                         : (size_t)sprintf(text + at, b->record, i, word);
+    }
+    *len = at + (size_t)sprintf(text + at, "%s", b->end);
+    return text;
+}
+
+static const bounded kinds[] = {
+    {BM_FORMAT_CSV, "a.csv", "id,text\n", "", "", "%u,\"%s\"\n", "x, y\n", "\"\"\n,\"\""},
+    {BM_FORMAT_CSV, "b.csv", "id,text\n", "", "", "%u,%s\r\n", "plain ", "a \"b\" c"},
+    {BM_FORMAT_CSV, "c.csv", "id,text\n", "", "", "%u,\"\n,%s,\n\"\n", "1,2\n3,4\n", "\n"},
+    {BM_FORMAT_JSON, "a.json", "[", ",\n ", "]\n", "{\"id\":%u, \"text\":\"%s\"}",
+     "} , {\\\"id\\\": ", "\\\\"},
+    {BM_FORMAT_JSON, "b.json", " [\n", " , ", "\n]",
+     "{ \"id\": %u, \"text\": [\"%s\", {\"a\":[]}] }", "]", "\\\","},
+    {BM_FORMAT_JSON, "c.json", "[", ",", "]",
+     "{\"id\":%u,\"of\":[{\"id\":1},{\"id\":2}],\"text\":\"%s\"}", "x ", "y "},
+    {BM_FORMAT_WET, "a.warc.wet", "", "", "",
+     "WARC/1.0\r\nWARC-Type: conversion\r\nWARC-Record-ID: <%u>\r\nContent-Length: "
+     "%zu\r\n\r\n%s\r\n\r\n",
+     "text\n", "\nWARC/1.0\r\n"},
+};
+
+/* Against one thread that reads in order. */
+Test(reader_ranges, records_with_bounds_of_their_own_are_read_by_position_too)
+{
+    char *dir = test_dir();
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+        size_t n_ranges = 0;
+        for (uint32_t seed = 0; seed < sized(24, 120); seed++) {
+            uint32_t x = seed;
+            size_t len;
+            char *text = make_bounded(&kinds[k], 1 + random_below(&x, 800), 1 + seed % 20,
+                                      seed % 3 == 0 ? 0 : 1 + random_below(&x, 200), x, &len);
+            if (seed % 7 == 3) /* it breaks somewhere */
+                text[random_below(&x, (uint32_t)len)] = seed % 2 == 0 ? '"' : '}';
+            char *path = test_file(dir, kinds[k].name, text, len);
+            const char *paths[] = {path, path};
+            bm_input_options o = test_options(paths, 1 + seed % 2, kinds[k].format);
+            o.on_error = seed % 5 == 0 ? BM_ON_ERROR_SKIP : o.on_error;
+            const size_t batch = 200 + random_below(&x, 12000);
+            const uint32_t limit = seed % 4 == 1 ? 1 + random_below(&x, 100) : 0;
+            records one = test_read(&o, batch, limit, seed % 2 == 0);
+            records r = test_read_by(&o, batch, limit, seed % 2 == 0, 1 + seed % TEST_LANES_MAX);
+            test_assert_same(&one, &r, kinds[k].name, seed);
+            n_ranges += r.n_ranges;
+            test_free(&one);
+            test_free(&r);
+            free(path);
+            free(text);
+        }
+        cr_assert_gt(n_ranges, sized(24, 120), "%s", kinds[k].name);
+    }
+    test_dir_remove(dir);
+}
+
 /* Read with two threads, or one, up to the end: places behind batches, which are those that an
  * interrupted job would seal. */
 Test(reader_ranges, places_are_those_of_the_bytes_before_them)
