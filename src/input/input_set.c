@@ -737,10 +737,13 @@ static bm_status probe_one(struct bm_input_set *set, size_t index, bm_error *err
         return add_held(set, index, fd, err);
     source->size = (uint64_t)st.st_size;
     set->total_bytes += source->size;
-    bm_head head;
-    status = read_head(set, fd, source->name, &head, err);
+    bm_head head; /* what names no size, as below /proc, may have bytes */
+    const size_t n = source->size > 0 && source->size < sizeof head.bytes ? (size_t)source->size
+                                                                          : sizeof head.bytes;
+    const int code = bm_pread_all(fd, head.bytes, n, 0, &head.len);
     close(fd);
-    return status != BM_OK ? status : probe_judge(set, source, &head, err);
+    return code != 0 ? bm_fail_errno(err, code, source->name, "cannot read")
+                     : probe_judge(set, source, &head, err);
 }
 
 /* Where bad records are skipped, a source that cannot be read is one: note why, and go on. */

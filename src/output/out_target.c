@@ -743,12 +743,10 @@ static bool is_there(const target_output *out, const char *input)
     return info.st_dev == out->there->st_dev && info.st_ino == out->there->st_ino;
 }
 
-static bm_status check_input(const target_output *out, const char *input, bm_error *err)
+/* `path`: the resolved one; NULL: standard input. */
+static bm_status check_input(const target_output *out, const char *input, const char *path,
+                             bm_error *err)
 {
-    const bool is_stdin = strcmp(input, "-") == 0;
-    char *path = is_stdin ? NULL : realpath(input, NULL);
-    if (path == NULL && !is_stdin)
-        return errno == ENOMEM ? bm_fail_nomem(err, PATH_MAX) : BM_OK; /* the reader says why */
     const char *what = NULL;
     if (is_there(out, input) || (path != NULL && strcmp(out->resolved, path) == 0))
         what = "is";
@@ -758,7 +756,6 @@ static bm_status check_input(const target_output *out, const char *input, bm_err
         what = "lies in";
     else if (out_lies_in(path, out->resolved))
         what = "lies above";
-    free(path);
     if (what == NULL)
         return BM_OK;
     return bm_fail_at(err, BM_ERR_USAGE, out->shown, 0,
@@ -769,7 +766,7 @@ static bm_status check_inputs(const char *target, output_kind kind, const char *
                               size_t n_inputs, bm_error *err)
 {
     struct stat info;
-    char *resolved = NULL, *work = NULL;
+    char *resolved = NULL, *work = NULL, *path = NULL;
     bm_status status = BM_OK;
     BM_TRY_OUT(out_target_resolve(target, &resolved, err));
     BM_TRY_OUT(bm_string_format(&work, err, "%s.partial", resolved));
@@ -780,11 +777,20 @@ static bm_status check_inputs(const char *target, output_kind kind, const char *
     const target_output new_output = {target, resolved, there ? &info : NULL};
     const target_output work_dir = {target, work, NULL}; /* what lies there would be cleared */
     for (size_t i = 0; i < n_inputs; i++) {
-        BM_TRY_OUT(check_input(&new_output, inputs[i], err));
+        const bool is_stdin = strcmp(inputs[i], "-") == 0;
+        path = is_stdin ? NULL : realpath(inputs[i], NULL);
+        if (path == NULL && !is_stdin && errno != ENOMEM)
+            continue; /* the reader says why */
+        if (path == NULL && !is_stdin)
+            BM_TRY_OUT(bm_fail_nomem(err, PATH_MAX));
+        BM_TRY_OUT(check_input(&new_output, inputs[i], path, err));
         if (kind == A_DIR)
-            BM_TRY_OUT(check_input(&work_dir, inputs[i], err));
+            BM_TRY_OUT(check_input(&work_dir, inputs[i], path, err));
+        free(path);
+        path = NULL;
     }
 out:
+    free(path);
     bm_free(work);
     bm_free(resolved);
     return status;
