@@ -837,6 +837,12 @@ void bm_input_ahead_pass(bm_input_ahead *ahead, const char *data, size_t n)
     bm_input_bytes_pass(ahead->own, data, n);
 }
 
+bm_status bm_input_ahead_pass_source(bm_input_ahead *ahead, size_t source, bm_hash128 digest,
+                                     uint64_t n, bm_error *err)
+{
+    return bm_input_bytes_pass_source(ahead->own, source, digest, n, err);
+}
+
 uint64_t bm_input_ahead_stored(const bm_input_ahead *ahead)
 {
     return bm_input_bytes_stored(ahead->own) + ahead->done +

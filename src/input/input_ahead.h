@@ -48,6 +48,8 @@ bm_status bm_input_ahead_pass_over(bm_input_ahead *ahead, bm_error *err);
 int bm_input_ahead_fd(const bm_input_ahead *ahead);
 uint64_t bm_input_ahead_place(const bm_input_ahead *ahead);
 void bm_input_ahead_pass(bm_input_ahead *ahead, const char *data, size_t n);
+bm_status bm_input_ahead_pass_source(bm_input_ahead *ahead, size_t source, bm_hash128 digest,
+                                     uint64_t n, bm_error *err);
 uint64_t bm_input_ahead_stored(const bm_input_ahead *ahead);
 
 /* A record of so many bytes is going to be held. Where whoever bounds the memory may need all of it

@@ -204,21 +204,38 @@ void bm_input_bytes_accept(const bm_input_bytes *bytes)
     bytes->source->bytes_read = bytes->stored;
 }
 
+/* A source has been read to its end: if it was read before, is it the same? */
+static bm_status check_same(const bm_source *source, bm_hash128 digest, uint64_t n, bm_error *err)
+{
+    const bool first = source->digest.lo == 0 && source->digest.hi == 0;
+    if ((!first && (digest.lo != source->digest.lo || digest.hi != source->digest.hi ||
+                    n != source->bytes_read)) ||
+        (source->cut.to != 0 && n != source->cut.to - source->cut.from))
+        return bm_fail_at(err, BM_ERR_INPUT, source->name, 0,
+                          "the file changed while the job read it");
+    return BM_OK;
+}
+
+bm_status bm_input_bytes_pass_source(bm_input_bytes *bytes, size_t source, bm_hash128 digest,
+                                     uint64_t n, bm_error *err)
+{
+    bm_source *of = bm_input_set_source(bytes->set, source);
+    BM_TRY(check_same(of, digest, n, err));
+    of->digest = digest;
+    of->bytes_read = n;
+    bytes->done += n;
+    return BM_OK;
+}
+
 /* The source has been read to its end: note its digest, or, if it was read before, compare it. */
 static bm_status finish(bm_input_bytes *bytes, bm_error *err)
 {
-    const bm_source *source = bytes->source;
-    const bm_hash128 digest = bytes->digest = bm_piece_hash_end(bytes->hash);
-    bool first = source->digest.lo == 0 && source->digest.hi == 0;
+    bytes->digest = bm_piece_hash_end(bytes->hash);
     close_file(bytes);
     if (bytes->held != NULL && bytes->spooling)
         bytes->held->spooled = true;
     bytes->spooling = false;
-    if ((!first && (digest.lo != source->digest.lo || digest.hi != source->digest.hi ||
-                    bytes->stored != source->bytes_read)) ||
-        (source->cut.to != 0 && bytes->stored != source->cut.to - source->cut.from))
-        return bm_fail_at(err, BM_ERR_INPUT, source->name, 0,
-                          "the file changed while the job read it");
+    BM_TRY(check_same(bytes->source, bytes->digest, bytes->stored, err));
     if (!bytes->apart)
         bm_input_bytes_accept(bytes);
     return BM_OK;

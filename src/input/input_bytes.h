@@ -37,6 +37,9 @@ uint64_t bm_input_bytes_place(const bm_input_bytes *bytes);
 /* In place of read, which goes on behind them: these bytes, which come next in a source that is not
  * compressed, were read so. */
 void bm_input_bytes_pass(bm_input_bytes *bytes, const char *data, size_t n);
+/* Another, plain source of n bytes was read to its end, beside this one; its digest comes too. */
+bm_status bm_input_bytes_pass_source(bm_input_bytes *bytes, size_t source, bm_hash128 digest,
+                                     uint64_t n, bm_error *err);
 /* Was the last failure of begin or read that of the file itself: it cannot be opened or read, its
  * compression is damaged, it holds a format that is not read? Then what came before has been given,
  * and the next source may be begun. */

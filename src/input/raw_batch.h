@@ -24,14 +24,15 @@ typedef struct bm_raw_piece {
     bool
         cut; /* one record, longer than a document may be, of which only the first bytes are here */
     uint64_t n_behind; /* of such a record: its lines behind the first */
+    bm_hash128 digest; /* of a file that is read whole by whoever fills the batch */
     size_t columns;    /* index into bm_raw_batch.columns (tsv, csv) */
 } bm_raw_piece;
 
-/* The part of the file that the last piece, the only one with bytes, stands for until it is read.
- */
+/* The part of the file that the last piece, the only one with bytes, stands for until it is read;
+ * or, without a descriptor, the whole files that the pieces stand for. */
 typedef struct bm_raw_range {
-    bool is_open; /* it has yet to be read (bm_reader_fill) */
-    int fd;
+    bool is_open;  /* it has yet to be read (bm_reader_fill) */
+    int fd;        /* -1: none */
     uint64_t at;   /* where its bytes lie, behind ... */
     size_t held;   /* ... so many that are here already */
     uint64_t turn; /* to be accepted: the ranges before it come first */

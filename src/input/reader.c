@@ -28,6 +28,7 @@
 #include "input/reader.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -641,6 +642,7 @@ static void wait_for_ranges(bm_reader *reader)
     pthread_mutex_unlock(&ranges->lock);
     reader->begun = !ranges->unbegun;
     if (ranges->failed) {
+        reader->file = ranges->file;
         reader->state = ranges->state;
         ranges->pause = (1u << ranges->n_failed) - 1;
         ranges->n_failed += ranges->n_failed < PAUSES_MAX;
@@ -671,19 +673,34 @@ static bm_status find_end(bm_reader *reader, int fd, uint64_t from, uint64_t n, 
     return BM_OK;
 }
 
-/* Can the current file go on with ranges? */
+/* Does nothing speak against ranges where their bounds are known? */
 static bool allows_ranges(bm_reader *reader)
 {
     bm_reader_ranges *ranges = &reader->ranges;
+    if (ranges->pause > 0)
+        ranges->pause--;
+    else if (ranges->wanted) {
+        pthread_mutex_lock(&ranges->lock);
+        const bool on = !ranges->failed && (reader->format->whole_file || !may_reach_limit(reader));
+        pthread_mutex_unlock(&ranges->lock);
+        return on;
+    }
+    return false;
+}
+
+/* Are records known from a file's first byte on, and by newlines, or is it one? */
+static bool is_simple(const bm_reader *reader)
+{
     const bm_record_format *format = reader->format;
-    const bool in_order = (format->table && reader->rules->header) || !format->newline_ends;
-    if (!ranges->wanted || format->likely_end == NULL || reader->file_end ||
-        (in_order && !reader->begun))
-        return false;
-    pthread_mutex_lock(&ranges->lock);
-    const bool on = !ranges->failed && !may_reach_limit(reader);
-    pthread_mutex_unlock(&ranges->lock);
-    return on;
+    return format->whole_file ||
+           (format->newline_ends && !(format->table && reader->rules->header));
+}
+
+/* Can the current file go on with ranges? */
+static bool has_bounds(const bm_reader *reader)
+{
+    return reader->format->likely_end != NULL && !reader->file_end &&
+           (is_simple(reader) || reader->begun);
 }
 
 /* Find the end of the next range, of as many bytes as fit into a batch; *out is 0: there is none. */
@@ -706,9 +723,7 @@ static bm_status append_range(bm_reader *reader, bm_raw_batch *batch, bool *take
     bm_reader_ranges *ranges = &reader->ranges;
     const int fd = bm_input_ahead_fd(reader->bytes);
     *taken = false;
-    if (ranges->pause > 0) {
-        ranges->pause--;
-    } else if (allows_ranges(reader)) {
+    if (has_bounds(reader) && allows_ranges(reader)) {
         const size_t held = ranges->ahead ? 0 : reader->carry.len;
         if (!ranges->ahead && fd >= 0)
             ranges->at = bm_input_ahead_place(reader->bytes);
@@ -735,15 +750,115 @@ static bm_status append_range(bm_reader *reader, bm_raw_batch *batch, bool *take
     return BM_OK;
 }
 
+/* Does the file become a piece of the batch, unread? */
+static bool fits_whole(const bm_reader *reader, const bm_raw_batch *batch, size_t file)
+{
+    const bm_source *source = bm_input_set_source(reader->set, file);
+    return source->compression == BM_COMPRESSION_NONE && source->unreadable == NULL &&
+           source->cut.from == 0 && source->cut.to == 0 &&
+           bm_input_set_held(reader->set, file) == NULL && source->size <= BM_FILE_PIECE_BYTES &&
+           source->size <= reader->batch_bytes - batch->len;
+}
+
+/* As many whole files as fit become all of the batch, unread: *taken. Not if these are few, and
+ * others, which are read in order, could share the batch. */
+static bm_status append_files(bm_reader *reader, bm_raw_batch *batch, bool *taken, bm_error *err)
+{
+    bm_reader_ranges *ranges = &reader->ranges;
+    const size_t first = reader->file, n_files = bm_input_set_count(reader->set),
+                 most = reader->batch_records != 0 && reader->batch_records < PIECES_MAX
+                            ? reader->batch_records
+                            : PIECES_MAX;
+    *taken = false;
+    if (!is_simple(reader) || !allows_ranges(reader))
+        return BM_OK;
+    batch->range = (bm_raw_range){.is_open = true, .fd = -1, .turn = ranges->given};
+    reader->state = 0;
+    while (reader->file < n_files && batch->n_pieces < most &&
+           fits_whole(reader, batch, reader->file)) {
+        const uint64_t size = bm_input_set_source(reader->set, reader->file)->size;
+        reader->begun = false;
+        BM_TRY(bm_reader_add_piece(
+            reader, batch,
+            (bm_raw_piece){.begin = batch->len, .end = batch->len + (size_t)size, .file_end = true},
+            err));
+        reader->file++;
+    }
+    *taken = batch->n_pieces > 0 && (reader->file == n_files || batch->n_pieces == most ||
+                                     batch->len >= reader->batch_bytes / RANGE_PART);
+    if (!*taken) {
+        batch->range.is_open = false;
+        batch->n_pieces = batch->len = 0;
+        reader->file = first;
+        return BM_OK;
+    }
+    ranges->ahead = true;
+    ranges->given++;
+    return bm_raw_batch_reserve(batch, batch->len + 1, err);
+}
+
+/* Read the files of the batch. False: one is not what it seemed. */
+static bool read_files(const bm_reader *reader, bm_raw_batch *batch)
+{
+    bool right = true;
+    for (size_t i = 0; i < batch->n_pieces && right; i++) {
+        bm_raw_piece *piece = &batch->pieces[i];
+        const bm_source *source = bm_input_set_source(reader->set, piece->file);
+        const size_t size = piece->end - piece->begin;
+        size_t got = 0;
+        int fd;
+        if (bm_open_regular(source->path, BM_ERR_INPUT, &fd, NULL) != BM_OK)
+            return false;
+        char *data = batch->data + piece->begin; /* the byte behind is of a piece to be read */
+        right = bm_pread_all(fd, data, size + 1, 0, &got) == 0 && got == size;
+        close(fd);
+        const XXH128_hash_t sum = XXH3_128bits(data, size);
+        piece->digest = (bm_hash128){.lo = sum.low64, .hi = sum.high64};
+        piece->first_line = 1;
+    }
+    return right;
+}
+
+/* Read the part of the file that the batch is. */
+static bool read_range(const bm_raw_batch *batch)
+{
+    const bm_raw_range *range = &batch->range;
+    const size_t n = batch->len - range->held;
+    size_t got = 0;
+    return bm_pread_all(range->fd, batch->data + range->held, n, range->at, &got) == 0 && got == n;
+}
+
+/* The batch is whole files, which are what they seemed to be, and those before it are finished. */
+static bm_status accept_files(bm_reader *reader, bm_raw_batch *batch, bm_error *err)
+{
+    for (size_t i = 0; i < batch->n_pieces; i++) {
+        const bm_raw_piece *piece = &batch->pieces[i];
+        const char *name = bm_input_set_source(reader->set, piece->file)->name;
+        const size_t size = piece->end - piece->begin;
+        BM_TRY(bm_input_ahead_pass_source(reader->bytes, piece->file, piece->digest, size, err));
+        if (reader->watch.tracker == NULL)
+            continue;
+        bm_content_tracker_begin(reader->watch.tracker, piece->file);
+        BM_TRY(bm_content_tracker_add(reader->watch.tracker, batch->data + piece->begin, size, name,
+                                      err));
+        BM_TRY(bm_content_tracker_end(reader->watch.tracker, name, err));
+    }
+    return BM_OK;
+}
+
 /* The batch is what it seemed to be, and those before it are finished. */
 static bm_status accept_range(bm_reader *reader, bm_raw_batch *batch, uint64_t lines, bm_error *err)
 {
     const bm_raw_range *range = &batch->range;
-    batch->pieces[batch->n_pieces - 1].first_line = reader->line;
-    reader->line += lines;
-    bm_input_ahead_pass(reader->bytes, batch->data + range->held, batch->len - range->held);
+    if (range->fd < 0) {
+        BM_TRY(accept_files(reader, batch, err));
+    } else {
+        batch->pieces[batch->n_pieces - 1].first_line = reader->line;
+        reader->line += lines;
+        bm_input_ahead_pass(reader->bytes, batch->data + range->held, batch->len - range->held);
+        BM_TRY(bm_reader_saw(reader, batch->data, batch->len, err));
+    }
     batch->bytes_read = bm_input_ahead_stored(reader->bytes);
-    BM_TRY(bm_reader_saw(reader, batch->data, batch->len, err));
     if (reader->watch.tracker != NULL)
         batch->place = bm_content_tracker_place(reader->watch.tracker);
     return BM_OK;
@@ -752,10 +867,13 @@ static bm_status accept_range(bm_reader *reader, bm_raw_batch *batch, uint64_t l
 /* It is not, or one before it was not: the reader will see to it. */
 static bm_status drop_range(bm_reader *reader, bm_raw_batch *batch, bm_error *err)
 {
-    const bm_raw_piece *piece = &batch->pieces[--batch->n_pieces];
-    if (!reader->ranges.failed)
+    const bm_raw_piece *piece = &batch->pieces[batch->range.fd < 0 ? 0 : --batch->n_pieces];
+    if (!reader->ranges.failed) {
+        reader->ranges.file = piece->file;
         reader->ranges.state = piece->state;
+    }
     reader->ranges.unbegun = reader->ranges.unbegun || piece->file_begin;
+    batch->n_pieces = batch->range.fd < 0 ? 0 : batch->n_pieces;
     batch->len = 0;
     return bm_buf_add(&reader->carry, batch->data, batch->range.held, err);
 }
@@ -767,8 +885,8 @@ static bool is_whole(const bm_reader *reader, const bm_raw_batch *batch, uint64_
     const bm_record_format *format = reader->format;
     bm_scan scan = {.state = batch->pieces[batch->n_pieces - 1].state,
                     .syntax = reader->rules->syntax};
-    *n = lines;
-    if (format->newline_ends)
+    *n = format->whole_file ? batch->n_pieces : lines + (batch->range.fd < 0 ? batch->n_pieces : 0);
+    if (format->newline_ends || format->whole_file)
         return true;
     size_t at = 0, next;
     for (*n = 0; at < batch->len; at = next, ++*n)
@@ -783,10 +901,7 @@ bm_status bm_reader_fill(bm_reader *reader, bm_raw_batch *batch, double *in_turn
     bm_raw_range *range = &batch->range;
     if (!range->is_open)
         return BM_OK;
-    const size_t n = batch->len - range->held;
-    size_t got = 0;
-    bool right =
-        bm_pread_all(range->fd, batch->data + range->held, n, range->at, &got) == 0 && got == n;
+    bool right = range->fd < 0 ? read_files(reader, batch) : read_range(batch);
     const uint64_t lines = right ? bm_count_newlines(batch->data, batch->len) : 0;
     uint64_t n_records = 0;
     right = right && is_whole(reader, batch, lines, &n_records) &&
@@ -822,6 +937,11 @@ static bm_status fill_batch(bm_reader *reader, bm_raw_batch *batch, bm_error *er
     for (;;) {
         bool taken = false;
         if (!reader->open) {
+            if (batch->n_pieces == 0)
+                BM_TRY(append_files(reader, batch, &taken, err));
+            if (taken)
+                return BM_OK;
+            wait_for_ranges(reader);
             if (reader->file == bm_input_set_count(reader->set) || is_full(reader, batch))
                 return BM_OK;
             BM_TRY(bm_reader_begin_file(reader, err));
@@ -848,6 +968,8 @@ bm_status bm_reader_next(bm_reader *reader, bm_raw_batch **out, bm_error *err)
             *err = reader->broken.error;
         return reader->batches.failed = reader->broken.error.status;
     }
+    if (!reader->open && reader->file == bm_input_set_count(reader->set))
+        wait_for_ranges(reader);
     if (!reader->open && reader->file == bm_input_set_count(reader->set))
         return BM_OK;
     bm_raw_batch *batch = NULL;

@@ -8,7 +8,7 @@
  * A plain file needs no reader to be cut: the bytes before the end of a batch tell where the last
  * record seems to end. Where several threads take batches in turn, such a *range* is handed out
  * unread, and whoever got it reads it by position, beside others, and sees whether a record does end
- * there. */
+ * there. Small files are handed out so, too, as many as fit into a batch. */
 #ifndef BM_INPUT_READER_H
 #define BM_INPUT_READER_H
 
@@ -83,7 +83,8 @@ typedef struct bm_reader_ranges {
     uint64_t finished; /* of those: accepted or dropped */
     bool failed;       /* one was not as it seemed: it and those behind it are dropped, ... */
     bool unbegun;      /* ... of which one was the first of its file */
-    unsigned state;    /* ... and where the first one began, the scan had this state */
+    unsigned state;    /* ... and where the first one began, the scan had this state, ... */
+    size_t file;       /* ... in this file */
     /* The reader's own: how often that happened in this file; batches to read in order before the
      * next range; bytes of the file that he looks at, and how its elements begin. */
     uint32_t n_failed, pause;

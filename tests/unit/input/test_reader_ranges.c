@@ -148,6 +148,57 @@ Test(reader_ranges, files_of_all_sizes_follow_each_other)
     test_dir_remove(dir);
 }
 
+/* Files that are batches of their own or together, of which one changed since it was looked at:
+ * against one thread that reads in order. */
+Test(reader_ranges, whole_files_are_read_as_they_are)
+{
+    enum { N = 60 };
+    char *dir = test_dir(), *paths[N], *text = make_text(4000, 60, 2);
+    for (uint32_t seed = 0; seed < sized(60, 300); seed++) {
+        uint32_t x = seed;
+        const uint32_t longest = 1 + random_below(&x, 3000), batch = 1 + random_below(&x, 9000),
+                       limit = seed % 4 == 0 ? 1 + random_below(&x, 40) : 0;
+        for (uint32_t i = 0; i < N; i++) {
+            char name[20];
+            snprintf(name, sizeof name, "%u", i);
+            paths[i] = test_file(dir, name, text + i, random_below(&x, longest));
+        }
+        bm_input_options o = test_options((const char *const *)paths, N,
+                                          seed % 3 == 0 ? BM_FORMAT_LINES : BM_FORMAT_FILES);
+        bm_input_set *set;
+        cr_assert_eq(bm_input_set_open(&o, NULL, &set, NULL), BM_OK);
+        const uint32_t changed = random_below(&x, N);
+        if (seed % 2 == 1)
+            free(test_file(dir, strrchr(paths[changed], '/') + 1, text, random_below(&x, longest)));
+        records one = test_read(&o, batch, limit, false),
+                r = test_read_set_by(set, batch, limit, false, 1 + seed % TEST_LANES_MAX);
+        test_assert_same(&one, &r, "files", seed);
+        cr_assert(limit != 0 || longest > batch / 4 || r.n_ranges > 0, "%u", seed);
+        bm_input_set *again;
+        cr_assert_eq(bm_input_set_open(&o, NULL, &again, NULL), BM_OK);
+        test_free(&one);
+        test_read_set(again, batch, 0, false, &one);
+        for (size_t i = 0; i < N; i++) {
+            const bm_source *a = bm_input_set_source(set, i), *b = bm_input_set_source(again, i);
+            cr_assert(a->digest.lo == b->digest.lo && a->digest.hi == b->digest.hi);
+            cr_assert_eq(a->bytes_read, b->bytes_read);
+            free(paths[i]);
+        }
+        bm_input_set_close(again);
+        test_free(&one);
+        test_free(&r);
+        /* Read again, it must be the same. */
+        free(test_file(dir, "0", "0123", 4));
+        r = test_read_set_by(set, batch, limit, false, 3);
+        cr_assert_eq(r.status, BM_ERR_INPUT);
+        cr_assert(strstr(r.err.message, "the file changed") != NULL, "%s", r.err.message);
+        bm_input_set_close(set);
+        test_free(&r);
+    }
+    free(text);
+    test_dir_remove(dir);
+}
+
 /* A file of 20,000 bytes is changed when so many batches of 1,000 were handed out, none of which
  * was read. */
 static void change_behind(size_t n_given, size_t new_len, const char *was, const char *is)
