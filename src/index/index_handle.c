@@ -385,7 +385,8 @@ bm_status bm_index_stats(bm_index *index, bm_index_statistics *out, bm_error *er
  * words are copied to their documents' places. */
 
 #define LITTLE (UINT64_C(256) << 10) /* work, as bm_document_work counts it */
-#define GRAIN  16u                   /* documents that a thread takes at a time */
+#define RANGE  (UINT64_C(64) << 10)  /* that a thread takes at a time, */
+#define LAST   (UINT64_C(4) << 10)   /* and at the end */
 
 /* Documents of a chunk, signed; valid until it is left. */
 typedef struct bm_handle_signed {
@@ -400,10 +401,9 @@ typedef struct bm_handle_signed {
 } bm_handle_signed;
 
 typedef struct sign_job {
-    const bm_documents *docs;
-    size_t begin;
+    bm_documents docs; /* those of the chunk */
     bm_handle_signed *out;
-    atomic_size_t next;
+    bm_doc_ranges ranges;
 } sign_job;
 
 static bm_status add(const sign_job *job, bm_handle_worker *worker, size_t i, bm_error *err)
@@ -412,7 +412,7 @@ static bm_status add(const sign_job *job, bm_handle_worker *worker, size_t i, bm
     const size_t n = signer->batch.n_docs;
     BM_TRY(bm_grow_array(&worker->docs, &worker->cap_docs, n + 1, err));
     worker->docs[n] = (uint32_t)i;
-    return bm_doc_hasher_add(&signer->hasher, job->docs, job->begin + i, &signer->batch, err);
+    return bm_doc_hasher_add(&signer->hasher, &job->docs, i, &signer->batch, err);
 }
 
 static bm_status sign_some(void *ctx, uint32_t thread, bm_error *err)
@@ -421,11 +421,12 @@ static bm_status sign_some(void *ctx, uint32_t thread, bm_error *err)
     bm_handle_signed *out = job->out;
     bm_handle_worker *worker = out->workers[thread];
     bm_doc_signer *signer = &worker->signer;
-    size_t begin;
-    while ((begin = atomic_fetch_add(&job->next, GRAIN)) < out->n) {
-        for (size_t i = begin; i < begin + GRAIN && i < out->n; i++)
-            BM_TRY(add(job, worker, i, err));
-    }
+    size_t range[2] = {0, 0};
+    bm_status status = BM_OK;
+    while (bm_doc_ranges_next(&job->ranges, thread, range, &status, err))
+        for (size_t i = range[0]; i < range[1] && status == BM_OK; i++)
+            status = add(job, worker, i, err);
+    BM_TRY(status);
     BM_TRY(bm_doc_signer_sign(signer, err));
     for (size_t k = 0; k < signer->batch.n_docs; k++) {
         const size_t i = worker->docs[k];
@@ -493,7 +494,7 @@ static void leave_signed(bm_index *index, bm_handle_signed *chunk)
 static bm_status sign(bm_index *index, const bm_documents *documents, const size_t range[2],
                       bm_handle_signed *out, bm_error *err)
 {
-    sign_job job = {.docs = documents, .begin = range[0], .out = out};
+    sign_job job = {.docs = *documents, .out = out};
     uint64_t work = 0;
     *out = (bm_handle_signed){.n = range[1] - range[0], .n_workers = 1};
     for (size_t i = range[0]; i < range[1]; i++)
@@ -502,11 +503,19 @@ static bm_status sign(bm_index *index, const bm_documents *documents, const size
         out->pool = take_pool(index);
     if (out->pool != NULL)
         out->n_workers = bm_pool_size(out->pool);
+    job.docs.n_docs = out->n;
+    if (job.docs.texts != NULL)
+        job.docs.texts += range[0];
+    else
+        job.docs.offsets += range[0];
+    const bm_range_size size = {out->n_workers, RANGE, LAST};
+    bm_doc_ranges_begin(&job.ranges, &job.docs, work, &size);
     bm_status status = BM_OK;
     BM_TRY_OUT(make_room(index, out, err));
     status =
         out->pool != NULL ? bm_pool_run(out->pool, sign_some, &job, err) : sign_some(&job, 0, err);
 out:
+    bm_doc_ranges_end(&job.ranges);
     if (status != BM_OK)
         leave_signed(index, out);
     return status;
