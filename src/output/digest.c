@@ -364,9 +364,12 @@ struct bm_digest_follow {
     pthread_t threads[THREADS_MAX];
     /* from here on under the lock */
     uint64_t reached; /* bytes that will not change */
-    bool end;         /* no more will come */
+    bool complete;    /* they are all of the file */
+    bool end;         /* no more pieces are begun */
     bool stop;        /* and no result is wanted */
-    size_t next;      /* the first piece that nobody has */
+    size_t next;      /* the first piece that nobody has, ... */
+    size_t first,
+        n_first; /* ... but for n_first at the front, which come last: as many are begun */
     bm_digest_piece *pieces;
     size_t n, cap; /* of them; those before `n` have been taken or left out */
     bm_status status;
@@ -378,9 +381,9 @@ struct bm_digest_follow {
 static uint64_t wait_for(bm_digest_follow *follow, uint64_t at, uint64_t least, bool *last)
 {
     pthread_mutex_lock(&follow->lock);
-    while (!follow->end && follow->status == BM_OK && follow->reached < least)
+    while (!follow->complete && !follow->end && follow->status == BM_OK && follow->reached < least)
         pthread_cond_wait(&follow->more, &follow->lock);
-    *last = follow->end || follow->status != BM_OK;
+    *last = follow->complete || follow->end || follow->status != BM_OK;
     const uint64_t reached = follow->stop || follow->status != BM_OK ? at : follow->reached;
     pthread_mutex_unlock(&follow->lock);
     return reached;
@@ -391,11 +394,14 @@ static bool claim_piece(bm_digest_follow *follow, size_t *out)
 {
     const uint64_t size = follow->file.piece_bytes;
     pthread_mutex_lock(&follow->lock);
-    while (!follow->end && follow->status == BM_OK && follow->reached <= follow->next * size)
+    while (!follow->complete && !follow->end && follow->status == BM_OK &&
+           follow->reached <= follow->next * size)
         pthread_cond_wait(&follow->more, &follow->lock);
-    bool taken = !follow->end && follow->status == BM_OK;
+    const bool behind = follow->reached > follow->next * size;
+    bool taken =
+        !follow->end && follow->status == BM_OK && (behind || follow->first < follow->n_first);
     if (taken) {
-        *out = follow->next++;
+        *out = behind ? follow->next++ : follow->first++;
         follow->status = bm_grow_array(&follow->pieces, &follow->cap, *out + 1, &follow->error);
         taken = follow->status == BM_OK;
         for (; taken && follow->n <= *out; follow->n++)
@@ -469,7 +475,7 @@ bm_status bm_digest_follow_open(const bm_digest_followed *file, bm_digest_follow
     BM_TRY(bm_new_zero(&follow, 1, err));
     const uint32_t cpus = bm_cpu_count();
     follow->file = *file;
-    follow->next =
+    follow->n_first = follow->next =
         file->rewritable == 0 ? 0 : bm_digest_count_pieces(file->rewritable, file->piece_bytes);
     follow->threads_most = cpus < THREADS_MAX ? cpus : THREADS_MAX;
     pthread_mutex_init(&follow->lock, NULL);
@@ -496,11 +502,19 @@ void bm_digest_follow_reach(bm_digest_follow *follow, uint64_t n)
         (void)start_thread(follow); /* else what is left is hashed at the end */
 }
 
-/* All `n` bytes are there, or with `stop` nobody wants the result: wait for the threads to end. */
-static void join(bm_digest_follow *follow, bool stop, uint64_t n)
+void bm_digest_follow_complete(bm_digest_follow *follow, uint64_t n)
 {
     pthread_mutex_lock(&follow->lock);
     follow->reached = n;
+    follow->complete = true;
+    pthread_cond_broadcast(&follow->more);
+    pthread_mutex_unlock(&follow->lock);
+}
+
+/* Wait for the threads to end; with `stop` nobody wants the result. */
+static void join(bm_digest_follow *follow, bool stop)
+{
+    pthread_mutex_lock(&follow->lock);
     follow->end = true;
     follow->stop = stop;
     pthread_cond_broadcast(&follow->more);
@@ -509,17 +523,17 @@ static void join(bm_digest_follow *follow, bool stop, uint64_t n)
         pthread_join(follow->threads[i], NULL);
 }
 
-bm_status bm_digest_follow_end(bm_digest_follow *follow, uint64_t n, const char *shown,
+bm_status bm_digest_follow_end(bm_digest_follow *follow, const char *shown,
                                bm_digest_piece **pieces, bm_error *err)
 {
-    join(follow, false, n);
+    join(follow, false);
     bm_status status = follow->status;
     if (status == BM_ERR_IO)
         BM_TRY_OUT(bm_fail_errno(err, (int)follow->error.code, shown, "cannot read"));
     if (status != BM_OK)
         BM_TRY_OUT(bm_fail_at(err, status, shown, 0, "%s", follow->error.message));
     /* Room for all pieces of the file. */
-    const size_t n_pieces = bm_digest_count_pieces(n, follow->file.piece_bytes);
+    const size_t n_pieces = bm_digest_count_pieces(follow->reached, follow->file.piece_bytes);
     BM_TRY_OUT(bm_grow_array(&follow->pieces, &follow->cap, n_pieces, err));
     for (; follow->n < n_pieces; follow->n++)
         follow->pieces[follow->n] = (bm_digest_piece){0};
@@ -534,6 +548,6 @@ void bm_digest_follow_close(bm_digest_follow *follow)
 {
     if (follow == NULL)
         return;
-    join(follow, true, 0);
+    join(follow, true);
     destroy(follow);
 }

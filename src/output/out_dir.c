@@ -45,7 +45,8 @@ typedef struct out_entry {
     char *name; /* below the folder of outputs */
     int fd;     /* -1: closed, and opened again for the digest and the sync */
     uint64_t bytes;
-    bm_digest_piece *pieces; /* NULL: none is known yet */
+    bm_digest_follow *follow; /* NULL: nobody hashes it so far; it needs `fd` */
+    bm_digest_piece *pieces;  /* NULL: none is known yet */
     size_t n_pieces;
     bm_digests of;
     bm_sealed_part sealed;
@@ -76,8 +77,14 @@ static bm_status out_entries_add(out_entries *list, bm_out_file *file, bm_error 
     *added = (out_entry){.fd = -1};
     if (list->n_held < HELD_FILES) {
         added->fd = file->fd;
+        added->follow = file->follow;
+        file->follow = NULL;
         list->n_held++;
     } else {
+        bm_digest_follow *ended = file->follow;
+        file->follow = NULL;
+        if (ended != NULL)
+            BM_TRY(bm_digest_follow_end(ended, file->path, &added->pieces, err));
         int fd = file->fd;
         file->fd = -1;
         if (close(fd) != 0 && errno != EINTR)
@@ -86,10 +93,8 @@ static bm_status out_entries_add(out_entries *list, bm_out_file *file, bm_error 
     added->name = file->name;
     added->sealed = file->sealed;
     added->bytes = file->written;
-    added->pieces = file->pieces;
     file->fd = -1;
     file->name = NULL;
-    file->pieces = NULL;
     list->n++;
     return BM_OK;
 }
@@ -199,9 +204,15 @@ static bm_status describe(out_entry *e, out_entries_at at, bm_digest_file *out, 
 {
     char *path = NULL;
     e->n_pieces = bm_digest_count_pieces(e->bytes, BM_FILE_PIECE_BYTES);
+    BM_TRY(path_of(e, at, &path, err));
+    out->shown = path; /* the caller's to free */
+    if (e->follow != NULL) {
+        bm_digest_follow *ended = e->follow;
+        e->follow = NULL;
+        BM_TRY(bm_digest_follow_end(ended, path, &e->pieces, err));
+    }
     if (e->pieces == NULL)
         BM_TRY(bm_new_zero(&e->pieces, e->n_pieces, err));
-    BM_TRY(path_of(e, at, &path, err));
     *out = (bm_digest_file){path, e->bytes, e->pieces};
     return BM_OK;
 }
@@ -371,6 +382,7 @@ out:
 static void out_entries_reset(out_entries *list)
 {
     for (size_t i = 0; i < list->n; i++) {
+        bm_digest_follow_close(list->rows[i].follow);
         if (list->rows[i].fd >= 0)
             close(list->rows[i].fd);
         bm_free(list->rows[i].name);

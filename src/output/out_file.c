@@ -65,14 +65,10 @@ static void start_writeback(bm_out_file *file, uint64_t least)
 #endif
 }
 
-/* Let the digest follow: the bytes written so far will not change. Where there is no thread or no
- * memory for that, the file is hashed at the end. */
-static void follow(bm_out_file *file)
+/* Let the digest follow: the bytes written so far, from `left_out` on, will not change. Where there
+ * is no thread or no memory for that, the file is hashed at the end. */
+static void follow_from(bm_out_file *file, uint64_t left_out)
 {
-    const uint64_t left_out =
-        file->rewritable == 0
-            ? 0
-            : bm_digest_count_pieces(file->rewritable, BM_FILE_PIECE_BYTES) * BM_FILE_PIECE_BYTES;
     if (!file->follows || file->written < left_out + FOLLOW_BYTES)
         return;
     const bm_digest_followed followed = {file->fd, BM_FILE_PIECE_BYTES, file->rewritable};
@@ -80,6 +76,14 @@ static void follow(bm_out_file *file)
         file->follows = false;
     else
         bm_digest_follow_reach(file->follow, file->written);
+}
+
+static void follow(bm_out_file *file)
+{
+    follow_from(file, file->rewritable == 0
+                          ? 0
+                          : bm_digest_count_pieces(file->rewritable, BM_FILE_PIECE_BYTES) *
+                                BM_FILE_PIECE_BYTES);
 }
 
 static void stop_following(bm_out_file *file)
@@ -134,7 +138,6 @@ static void free_file(bm_out_file *file)
     bm_free(file->path);
     bm_free(file->target);
     bm_free(file->name);
-    bm_free(file->pieces);
     bm_free(file->ahead);
     bm_free(file->buf);
     pthread_mutex_destroy(&file->lock);
@@ -441,7 +444,7 @@ bm_status bm_out_file_rewrite(bm_out_file *file, uint64_t offset, const void *da
     return code == 0 ? BM_OK : failed_errno(file, code, "cannot write", err);
 }
 
-/* All bytes are in the file, and digests of pieces are known where it was followed. */
+/* All bytes are in the file. */
 static bm_status complete(bm_out_file *file, bm_error *err)
 {
     if (file->failed != BM_OK)
@@ -451,11 +454,9 @@ static bm_status complete(bm_out_file *file, bm_error *err)
     BM_TRY(drain(file, err));
     if (file->n_ahead > 0)
         return bm_fail_at(err, BM_ERR_INTERNAL, shown(file), 0, "bytes are missing");
-    if (file->follow != NULL) {
-        bm_digest_follow *ended = file->follow;
-        file->follow = NULL;
-        BM_TRY(bm_digest_follow_end(ended, file->written, file->path, &file->pieces, err));
-    }
+    follow_from(file, 0);
+    if (file->follow != NULL)
+        bm_digest_follow_complete(file->follow, file->written);
     if (file->pass == NULL)
         start_writeback(file, BUFFER_BYTES); /* not for small files: one sync is for all of them */
     return BM_OK;

@@ -39,9 +39,9 @@ bm_status bm_out_file_end_part(bm_out_file *file, bm_error *err);
 bm_status bm_out_file_write_at(bm_out_file *file, uint64_t at, const void *data, size_t len,
                                bm_error *err);
 /* For a file of a directory that will be large and is never rewritten, but for its first
- * `rewritable` bytes: hash its pieces on other threads while it is written, so that
- * bm_out_dir_finish need not; those of the first bytes are left to it. Before the first write;
- * nothing else changes. */
+ * `rewritable` bytes: hash its pieces on other threads while it is written, those of the first bytes
+ * once it is closed, so that bm_out_dir_finish need not. Before the first write; nothing else
+ * changes. */
 void bm_out_file_digest_early(bm_out_file *file, uint64_t rewritable);
 /* For a file of a directory: when that is finished, and reads the file for its digests, the part is
  * compared, BM_ERR_FORMAT. That part must not be rewritten. */
@@ -121,7 +121,6 @@ struct bm_out_file {
     bool follows;              /* is digested while it is written, once it is large */
     uint64_t rewritable;       /* bytes at its front that may be rewritten none the less */
     bm_digest_follow *follow;  /* NULL: not yet, or not any more */
-    bm_digest_piece *pieces;   /* filled at close, where it was followed to the end; else NULL */
     bm_sealed_part sealed;     /* to be compared when its directory is finished */
 };
 
