@@ -156,13 +156,19 @@ sets=$(basename temp/.bandmill-*-sets)
 cp "temp/$sets" "precious/$sets"
 echo mine > precious/.bandmill-mine
 cat > ../forge.py <<'END'
-"""forge.py JOURNAL PATH: the journal with PATH as that of its sets, and right checksums: XXH3 64, seeded with that of the line before."""
+"""forge.py JOURNAL PATH: the journal with PATH as that of its sets, and right checksums: XXH3 64, seeded with that of the line before.
+forge.py JOURNAL --older VERSION: as that version would have written it, which knew no pieces of files."""
 import sys
 import xxhash
 check = 0
 for line in open(sys.argv[1], "rb").read().splitlines():
     text = line.rsplit(b"\t", 1)[0]
-    if text.startswith(b"sets\t"):
+    if sys.argv[2] == "--older":
+        if text.startswith(b"digests\t"):
+            continue
+        if text.startswith(b"program\t") and sys.argv[3]:
+            text = b"program\t" + sys.argv[3].encode() + b"\t" + text.split(b"\t")[2]
+    elif text.startswith(b"sets\t"):
         text = b"sets\t" + sys.argv[2].encode()
     check = xxhash.xxh3_64_intdigest(text, seed=check)
     sys.stdout.buffer.write(text + b"\t%016x\n" % check)
@@ -170,6 +176,13 @@ END
 python=${BANDMILL_PYTHON:-python3}
 if "$python" -c 'import xxhash' 2> /dev/null; then
     cp out.partial/.bandmill-journal ../journal
+    for version in "" 0.0.9; do
+        "$python" ../forge.py ../journal --older "$version" > out.partial/.bandmill-journal || fail "no forged journal"
+        find out.partial -type f -exec cksum {} + | LC_ALL=C sort > ../before
+        bm dedup many.jsonl -o out --resume; refused 7 "out\.partial: .*(another version saved the work of the interrupted job|it had 'program.*0\.0\.9)"
+        find out.partial -type f -exec cksum {} + | LC_ALL=C sort > ../after
+        cmp -s ../before ../after || fail "the work of another version was touched"
+    done
     for path in "$PWD/precious/$sets" "$PWD/precious/.bandmill-mine" "$PWD/in.jsonl" "$PWD/temp/../precious/$sets" "/../$sets"; do
         "$python" ../forge.py ../journal "$path" > out.partial/.bandmill-journal || fail "no forged journal"
         find precious in.jsonl -type f -exec cksum {} + | LC_ALL=C sort > ../before

@@ -52,6 +52,45 @@ Test(input_digest, of_files_round_the_size_of_a_block)
     scratch_close(&s);
 }
 
+static bm_hash128 sum_of(const void *data, size_t len)
+{
+    const XXH128_hash_t sum = XXH3_128bits(data, len);
+    return (bm_hash128){.lo = sum.low64, .hi = sum.high64};
+}
+
+/* The rule of reports: up to 64 MiB the digest of the bytes, beyond that the digest of the pieces'
+ * digests, 16 bytes each, most significant first. */
+Test(input_digest, of_files_round_the_size_of_a_piece)
+{
+    const size_t piece = (size_t)64 << 20, sizes[] = {piece - 1, piece, piece + 1, 2 * piece + 1};
+    char *data = malloc(2 * piece + 1);
+    scratch s;
+    scratch_open(&s);
+    cr_assert(data);
+    for (size_t i = 0; i < 2 * piece + 1; i += 8)
+        memcpy(data + i, &(uint64_t){i * UINT64_C(0x9E3779B97F4A7C15)}, i + 8 <= 2 * piece ? 8 : 1);
+    for (size_t i = 0; i < 4; i++) {
+        char hex[BM_HASH128_HEX], expected[BM_HASH128_HEX];
+        bm_hash128 sum = sum_of(data, sizes[i]);
+        if (sizes[i] > piece) {
+            unsigned char list[3][16];
+            size_t n = 0;
+            for (size_t at = 0; at < sizes[i]; at += piece, n++) {
+                const bm_hash128 of =
+                    sum_of(data + at, sizes[i] - at < piece ? sizes[i] - at : piece);
+                for (unsigned k = 0; k < 16; k++)
+                    list[n][k] = (unsigned char)((k < 8 ? of.hi : of.lo) >> (56 - 8 * (k % 8)));
+            }
+            sum = sum_of(list, n * 16);
+        }
+        bm_hash128_hex(sum, expected);
+        cr_assert_eq(digest_text(&s, data, sizes[i], hex), BM_OK);
+        cr_expect_str_eq(hex, expected, "%zu", sizes[i]);
+    }
+    free(data);
+    scratch_close(&s);
+}
+
 static bool always(void *ctx)
 {
     (void)ctx;
