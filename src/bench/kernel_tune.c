@@ -505,6 +505,10 @@ bm_status bm_kernel_tune(const bm_kernel_tune_options *options, char **csv, char
                                                     .callbacks = &used.callbacks},
                                  err));
     BM_TRY(bm_scheme_weights_check(&used.sketch, false, err));
+    if (used.sketch.scheme == BM_SCHEME_OPH)
+        return bm_fail_field(err, "scheme",
+                             "oph is not tuned for (a row of kernel parameters serves all schemes, "
+                             "and the kernels of oph are others)");
     used.sketch.perms = used.sketch.perms != 0 ? used.sketch.perms : BM_PERMS_DEFAULT;
     used.repeats = used.repeats > 0 ? used.repeats : 5;
     used.min_seconds = used.min_seconds > 0 ? used.min_seconds : .2;

@@ -846,7 +846,7 @@ static bm_status resolve_format(bm_input_set *set, bm_error *err)
         if (other != one)
             return bm_fail(err, BM_ERR_USAGE,
                            "inputs differ in format: %.300s is %s, %.300s is %s (one `format` for "
-                           "all)",
+                           "all; of a folder, `include` reads some files only, such as '*.arrow')",
                            first->name, bm_format_name(one), source->name, bm_format_name(other));
     }
     set->format = format_of_source(first != NULL ? first : &set->sources[0]);

@@ -5,6 +5,8 @@ bm bench --tune --device no-such-device
 refused 5 'no device matches'
 bm bench --tune --repeats 101 --device opencl
 refused 2 '101 repeats'
+bm bench --tune --scheme oph
+refused 2 'oph is not tuned for \(a row of kernel parameters serves all schemes'
 echo '{"text":"a"}' > in.jsonl
 bm bench --tune in.jsonl
 refused 2 '--tune with an input'

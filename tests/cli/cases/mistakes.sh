@@ -19,7 +19,7 @@ done << 'END'
 2 | dedup in.jsonl -o in.jsonl | in\.jsonl: the output is the input in\.jsonl
 4 | dedup missing.jsonl -o no | missing\.jsonl: cannot open: No such file
 2 | dedup result -o no | result: is a result of bandmill \(its documents are in result/kept\.jsonl\)
-2 | dedup in.jsonl lines.txt -o no | inputs differ in format: in\.jsonl is jsonl, lines\.txt is files \(one --format for all\)
+2 | dedup in.jsonl lines.txt -o no | inputs differ in format: in\.jsonl is jsonl, lines\.txt is files \(one --format for all; of a folder, --include reads some files only, such as '\*\.arrow'\)
 2 | dedup in -o no | in: its first line is a JSON object, and its name tells no format \(--format jsonl
 2 | dedup in.jsonl -o no --treshold .8 | unknown option --treshold \(did you mean --threshold\?\)
 2 | dedup in.jsonl -o no --threshold 80 | --threshold: unusable value "80" \(expected a number above 0 and at most 1\)
