@@ -24,7 +24,7 @@ for (const table of document.querySelectorAll("table.sorts")) {
 }
 for (const tools of document.querySelectorAll(".tools")) {
   const pairs = tools.parentElement.querySelectorAll("details.pair");
-  for (const [words, open] of [["Open all", true], ["Fold all", false]]) {
+  for (const [words, open] of [["Open all", true], ["Close all", false]]) {
     const button = document.createElement("button");
     button.type = "button";
     button.textContent = words;

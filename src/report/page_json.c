@@ -444,7 +444,7 @@ static void draw_sizes(bm_json *json, const bm_page *p)
     }
     bm_figure_line(&f, "axis", f.left, f.bottom, f.right, f.bottom);
     bm_figure_text(&f, "mid soft", (f.left + f.right) / 2, f.bottom + 42,
-                   "documents of a group, up to");
+                   "documents in a group, up to");
     key_made(json, "sizes_plot", &out, f.status);
 }
 
