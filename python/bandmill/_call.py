@@ -113,20 +113,20 @@ class Call:
         self._alive.append(thing)
         return thing
 
-    def text(self, value: str | bytes | os.PathLike[str] | None, field: str | None = None) -> Any:
-        """A C string; NULL for None."""
+    def text(self, value: str | bytes | os.PathLike[str] | None, field: str = "option", what: str = "a str or a path") -> Any:
+        """A C string; NULL for None. ``field``: the keyword, which may be ``what``."""
         if value is None:
             return ffi.NULL
-        if field is not None and not isinstance(value, (str, bytes, os.PathLike)):
-            raise Error(f"{field} of type {type(value).__name__} (a path)", field=field)
+        if not isinstance(value, (str, bytes, os.PathLike)):
+            raise Error(f"{field} of type {type(value).__name__} ({what})", field=field)
         data = os.fsencode(value)
         if b"\0" in data:
             raise Error("a text with a NUL byte in it (the option takes none)")
         return self.keep(ffi.new("char[]", data))
 
-    def texts(self, values: list[Any]) -> Any:
+    def texts(self, values: list[Any], field: str = "option") -> Any:
         """An array of C strings."""
-        return self.keep(ffi.new("char *[]", [self.text(v) for v in values] or [ffi.NULL]))
+        return self.keep(ffi.new("char *[]", [self.text(v, field) for v in values] or [ffi.NULL]))
 
     def callbacks(self, callbacks: Any) -> None:
         """Fill bm_callbacks."""

@@ -51,10 +51,13 @@ class Source:
         elif isinstance(data, (str, os.PathLike)):
             known = paths is not None or not isinstance(data, str) or data == "-" or glob.has_magic(data) or is_address(data)
             if not known and not os.path.lexists(data):
-                raise Error(f"{data}: no such file (a str is a path; texts come in a list)", "io", str(data), field="data")
+                name = str(data)
+                hint = "; ~ is not expanded here" if name.startswith("~") else ""
+                said = name if len(name) <= 200 else f"{name[:200]} …"
+                raise Error(f"{said}: no such file (a str is a path; texts come in a list{hint})", "io", name, field="data")
             self._of_paths([data])
         elif hasattr(data, "__arrow_c_stream__"):
-            self._of_stream(data.__arrow_c_stream__())
+            self._of_stream(stream_of(data))
         elif hasattr(data, "__arrow_c_array__"):
             self._of_array(*data.__arrow_c_array__())
         elif are_paths(data):
@@ -115,7 +118,7 @@ class Source:
         """Texts where they lie: as views, each with a buffer of its own."""
         self.is_texts = True
         items = tuple(data)
-        warn_of_paths(items, 5)
+        warn_of_paths(items, 6)
         n = len(items)
         views = np.empty(2 * n, dtype=np.uint64)
         buffers = np.zeros(n + 3, dtype=np.uint64)
@@ -168,6 +171,17 @@ def in_hand(data: Any) -> Any:
     return list(data) if isinstance(data, Sequence) and not isinstance(data, plain) else data
 
 
+def stream_of(data: Any) -> Any:
+    """The Arrow stream of a table; a data frame may have columns that Arrow has no type for."""
+    try:
+        return data.__arrow_c_stream__()
+    except (TypeError, ValueError) as e:  # as pyarrow raises them
+        why = " ".join(str(part) for part in (e.args[0] if e.args and isinstance(e.args[0], tuple) else e.args))
+        raise Error(
+            f"{NAME}: no Arrow table: {why} (one type a column: astype(str), or drop it)", "input", NAME, field="data"
+        ) from e
+
+
 def are_paths(data: Any) -> bool:
     """A list of paths, which are no texts."""
     return isinstance(data, (list, tuple)) and len(data) > 0 and all(isinstance(p, os.PathLike) for p in data)
@@ -206,9 +220,10 @@ def no_data(data: Any) -> Error:
     """What ``data`` may be, and this is not."""
     hints = {
         "collect": "collect() gives a table",
+        "num_rows": "one of its splits is a table",
         "readline": "its path is read",
         "keys": "pyarrow.table() makes a table of it",
-        "__iter__": "list() gives a list",
+        "__iter__": "list() makes a list of it",
     }
     told = next((hint for name, hint in hints.items() if hasattr(data, name)), "")
     hint = ": a list has a text" if isinstance(data, (bytes, bytearray, memoryview)) else f": {told}" if told else ""

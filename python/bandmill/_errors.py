@@ -44,13 +44,19 @@ def text_of(pointer: object) -> str:
     return bytes(ffi.string(pointer)).decode("utf-8", "backslashreplace")
 
 
+_NAMES = {"`text_field`": "`text`", "`id_field`": "`id`"}  # fields that are keywords by another name
+
+
 def error_of(err: object) -> Error:
     """The exception that a filled bm_error stands for."""
     words = ffi.new("char[4096]")
     lib.bm_error_format(err, words, 4096)
     e = err[0]  # type: ignore[index]
+    message = text_of(words)
+    for field, keyword in _NAMES.items():
+        message = message.replace(field, keyword)
     return Error(
-        text_of(words),
+        message,
         STATUS[e.status],
         text_of(e.file) or None,
         int(e.line) or None,

@@ -191,7 +191,7 @@ class Index:
         o = new("index_build")
         fill(o, call, Source(data, call, paths), k)
         o.store = word(lib.BM_OPTION_STORE, store, "store")
-        o.output.path, o.output.force, o.sources = call.text(path), force, call.text(sources)
+        o.output.path, o.output.force, o.sources = call.text(path), force, call.text(sources, "sources")
         _run(call, lib.bm_job_index_build, o)
         return cls.open(path, threads=threads)
 
@@ -395,7 +395,7 @@ class Index:
         o = new("index_add")
         fill(o, call, Source(data, call, paths), k)
         o.path = call.text(self.path)
-        o.resume, o.sources = resume, call.text(sources)
+        o.resume, o.sources = resume, call.text(sources, "sources")
         o.unique, o.threshold, o.json = unique, share(threshold or 0, "threshold"), unique
         if unique:
             o.write, o.write_ctx = lib.bm_py_write, call.ctx

@@ -46,7 +46,7 @@ from bandmill._keywords import (
 )
 from bandmill._native import ffi, lib
 from bandmill._options import fill, fill_shard, fill_text, new, number, share, size, word
-from bandmill._page import Explanation, Page, head_of, page_of
+from bandmill._page import Explanation, Page, head_of, page_of, write_page
 from bandmill._rows import Seen, Watch, digest_of, read_table
 
 if TYPE_CHECKING:
@@ -483,7 +483,10 @@ class Dedup:
     def kept(self) -> Array:
         """bool (N): which rows of the data stay. Bad records that were skipped do not."""
         if self._rows is False:
-            raise Error("kept is for data with rows: of files, output= has the kept documents", field="kept")
+            raise Error(
+                "kept and take() are for rows of a table or list (output=DIR, or filter(DIR), writes what is kept of files)",
+                field="kept",
+            )
         if self._kept is None:
             kept = np.ones(int(self.report["counts"]["records"]), dtype=bool)
             kept[self._removed_rows()] = False
@@ -509,7 +512,7 @@ class Dedup:
             raise Error("a stream gives its rows once (take them of a table, as read_all() makes it)", field="data")
         n = _rows_of(data)
         if n is not None and n != len(kept):
-            raise Error(f"{n} rows of which {len(kept)} were looked at (the same data)", field="data")
+            raise Error(f"{n} rows, where dedup read {len(kept)} (take is for the same data)", field="data")
         data = _in_memory(data)
         if self._seen is not None:
             kept = self._seen.kept_of(data, kept)
@@ -556,9 +559,9 @@ class Dedup:
             raise Error("filter is for files (take(data) has the kept rows of a table)", field="output")
         call = Call()
         o = new("filter")
-        o.path, o.sources, o.annotate = call.text(self.path), call.text(sources), annotate
+        o.path, o.sources, o.annotate = call.text(self.path), call.text(sources, "sources"), annotate
         o.kept = word(lib.BM_OPTION_KEPT, kept, "kept")
-        o.output.path, o.output.force = call.text(output), force
+        o.output.path, o.output.force = call.text(output, "output"), force
         call.callbacks(o.callbacks)
         _run(call, lib.bm_job_filter, o)
         return pathlib.Path(output)
@@ -581,7 +584,8 @@ class Dedup:
         ``texts``: documents side by side, also those of a table in memory, which the result keeps for that. ``groups``,
         ``pairs``: how many of the largest groups, of pairs just above the threshold, of the most chained. ``text_bytes``: of
         each text. ``sample``: so many removed documents, drawn by ``sample_seed``; ``sample_labels``: a file that says which of
-        them are right. ``sources``: where files lie now. Raises Error: the table is another than it was.
+        them are right. ``sources``: where files lie now. Raises Error: the table is another than it was; ``path`` is
+        a file of another kind.
         """
         drawn = {"sample": sample, "sample_seed": sample_seed}
         more = {**drawn, "groups": groups, "pairs": pairs if texts else 0, "text_bytes": text_bytes if texts else 0}
@@ -589,7 +593,7 @@ class Dedup:
             self._seen.kept_of(self._data, self.kept)
         page = page_of(self.path, self._data if texts else None, more, sources, sample_labels)
         if path is not None:
-            pathlib.Path(path).write_text(page, encoding="utf-8")
+            write_page(pathlib.Path(path), page)
         return page
 
     def explain(
@@ -708,19 +712,21 @@ def dedup(
     k = dict(locals())
     call = Call(progress)
     source = Source(data, call, paths)
+    call.text(output, "output")
     work = pathlib.Path(output) if output is not None else _workplace(temp_dir, None)
     out = work if output is not None else work / "d"
     try:
         o = new("dedup")
         fill(o, call, source, k)
-        o.output.path = call.text(out)
+        o.output.path = call.text(out, "output")
         o.cluster = word(lib.BM_OPTION_CLUSTER, cluster, "cluster")
         o.max_group_size = max_group_size or 0
         verify, share = _contained(verify)
-        o.keep_rules = call.text(None if verify == "contained" and keep == "first" else keep)
+        rules = None if verify == "contained" and keep == "first" else keep
+        o.keep_rules = call.text(rules, "keep", "rules, separated by commas")
         o.verify, o.containment = _verify(verify, data), share
         o.kept, o.removed = word(lib.BM_OPTION_KEPT, kept, "kept"), word(lib.BM_OPTION_REMOVED, removed, "removed")
-        o.output.force, o.resume, o.sources = force, resume, call.text(sources)
+        o.output.force, o.resume, o.sources = force, resume, call.text(sources, "sources")
         if output is None:
             for name, usual in (("kept", "same"), ("removed", "no"), ("force", False), ("resume", False)):
                 if k[name] != usual:
@@ -728,7 +734,7 @@ def dedup(
             o.kept = lib.BM_KEPT_NO
         o.write_pairs = pairs
         known: Any = against
-        o.against = call.text(getattr(known, "path", known), "against")
+        o.against = call.text(getattr(known, "path", known), "against", "an index or signatures, or the path of such")
         watch = Watch(o.input, call) if source.stream is not None else None
         seen = None if watch is not None else _seen_of(data, source, text, id)
         with getattr(known, "_writing", contextlib.nullcontext)():  # of an open index, which a job opens itself
@@ -838,8 +844,8 @@ def pairs(
         o.identical = word(lib.BM_OPTION_IDENTICAL, identical, "identical")
         o.edit = edit
         o.sample = number(sample, "sample", 2**64 - 1)
-        o.output.path, o.output.force, o.sources = call.text(work / "pairs.tsv"), force, call.text(sources)
-        o.histogram, o.histogram_svg = call.text(histogram), call.text(histogram_svg)
+        o.output.path, o.output.force, o.sources = call.text(work / "pairs.tsv"), force, call.text(sources, "sources")
+        o.histogram, o.histogram_svg = call.text(histogram, "histogram"), call.text(histogram_svg, "histogram_svg")
         _run(call, lib.bm_job_pairs, o)
         return _files.read_tsv(work / "pairs.tsv", {"id_a": "string", "id_b": "string", measure: "float64", "edit": "int64"})
     finally:
@@ -873,7 +879,7 @@ def hash_shingles(
     texts, n = _texts_of(data, text, call)
     o = new("shingle")
     fill_text(o.text, call, k)
-    o.sorted, o.cpu = sorted, call.text(cpu)
+    o.sorted, o.cpu = sorted, call.text(cpu, "cpu")
     o.resources.threads, o.resources.memory = number(threads, "threads"), size(memory)
     call.callbacks(o.callbacks)
     out = ffi.new("bm_hash_sets **")
@@ -893,7 +899,7 @@ def _texts_of(data: Any, text: str, call: Call) -> tuple[Any, int]:
     """Documents in memory as an array of bm_str, without a copy of what is Arrow already."""
     data = in_hand(data)
     if isinstance(data, (list, tuple, np.ndarray)):
-        warn_of_paths(data, 4)
+        warn_of_paths(data, 5)
         items = [t.encode("utf-8", "surrogatepass") if isinstance(t, str) else bytes_of(i, t) for i, t in enumerate(data)]
         offsets = np.zeros(len(items) + 1, dtype=np.int64)
         np.cumsum(np.fromiter(map(len, items), dtype=np.int64, count=len(items)), out=offsets[1:])
@@ -991,7 +997,7 @@ def tune(
         o.ceiling_similarity, o.ceiling_probability = share(at, "ceiling"), share(most, "ceiling")
     if k["seed"] is not None:
         o.seed = number(k["seed"], "seed")
-    o.sample, o.svg, o.force = number(sample, "sample", 2**64 - 1), call.text(svg), force
+    o.sample, o.svg, o.force = number(sample, "sample", 2**64 - 1), call.text(svg, "svg"), force
     asked = k["shingle"]
     kinds = [asked] if isinstance(asked, str) or asked is None else list(asked)
     texts = call.keep(ffi.new("bm_text_options[]", len(kinds)))

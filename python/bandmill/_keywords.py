@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
+import functools
 import inspect
 import os
 from collections.abc import Sequence
-from typing import Any, Callable, Literal, TypeVar, Union
+from typing import Any, Callable, Literal, TypeVar, Union, cast
 
 Names = Union[str, Sequence[str], None]
 Path = Union[str, "os.PathLike[str]"]
@@ -125,17 +127,52 @@ _OWN = {  # where a keyword means something else
     ("sign", "rows"): "rows of a band, with bands (none)",
 }
 
+# What keywords are called elsewhere, or in the program.
+_ELSEWHERE = {
+    "text": ("text_field", "text_fields", "text_column", "text_key", "column", "field"),
+    "id": ("id_field", "id_column", "ids", "index_column"),
+    "perms": ("num_perm", "n_perm", "num_hashes", "num_permutations", "permutations"),
+    "threads": ("n_jobs", "num_proc", "num_workers", "workers", "processes"),
+    "shingle": ("ngram", "ngrams", "ngram_size", "n_gram", "shingle_size"),
+    "threshold": ("similarity", "jaccard", "jaccard_threshold", "similarity_threshold", "min_similarity"),
+    "output": ("out", "out_dir", "output_dir", "output_path", "save_path"),
+    "force": ("overwrite",),
+    "progress": ("verbose", "show_progress", "tqdm"),
+    "paths": ("path", "files", "input", "inputs", "data_files"),
+    "device": ("gpu", "cuda"),
+    "normalize": ("lower", "lowercase"),
+    "seed": ("random_state", "random_seed"),
+    "batch_docs": ("batch_size",),
+}
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+def _no_keyword(function: Callable[..., Any], name: str, known: list[str]) -> TypeError:
+    """``name`` is none of ``function``'s; which one was meant?"""
+    meant = [keyword for keyword, others in _ELSEWHERE.items() if name in others and keyword in known]
+    meant = meant or difflib.get_close_matches(name, known, 1)
+    hint = f" (here it is {meant[0]}=)" if meant else ""
+    return TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}{hint}")
+
+
 def described(function: F) -> F:
-    """``function``, whose docstring has a line for each of its keywords."""
+    """``function``, whose docstring has a line for each of its keywords, and which says what an unknown one is called here."""
     lines = ["", "", "Keywords:"]
-    for name, parameter in inspect.signature(function).parameters.items():
+    known = inspect.signature(function).parameters
+    for name, parameter in known.items():
         if name in ("self", "cls"):
             continue
         default = parameter.default
         usual = "" if default in (None, inspect.Parameter.empty) else f" ({default!r})"
         lines.append(f"    {name}: {_OWN.get((function.__name__, name), LINES[name])}{usual}")
     function.__doc__ = (inspect.getdoc(function) or "") + "\n".join(lines) + "\n"
-    return function
+
+    @functools.wraps(function)
+    def checked(*args: Any, **keywords: Any) -> Any:
+        for name in keywords:
+            if name not in known:
+                raise _no_keyword(function, name, list(known))
+        return function(*args, **keywords)
+
+    return cast(F, checked)

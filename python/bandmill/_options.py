@@ -38,7 +38,7 @@ def size(value: int | str | None, field: str = "memory") -> int:
     elif not isinstance(value, bool) and hasattr(value, "__index__"):
         bytes_ = operator.index(value)
     if bytes_ is None or not 0 <= bytes_ < 1 << 64:
-        raise Error(f"{field} {value!r} (a size: 512M, 4G)", field=field)
+        raise Error(f'{field} {value!r} (a size, "512M" or "4G", or a whole number of bytes)', field=field)
     return bytes_
 
 
@@ -60,7 +60,7 @@ def fill_text(o: Any, call: Call, k: dict[str, Any]) -> None:
         o.shingle = word(lib.BM_OPTION_SHINGLE, found[1], "shingle")
         o.shingle_k = min(int(found[2]), 0xFFFFFFFF)
     if k.get("stopwords") is not None:
-        o.stopwords = call.text(k["stopwords"])
+        o.stopwords = call.text(k["stopwords"], "stopwords")
     o.bag = bool(k.get("bag"))
     if k.get("weights") is not None:
         o.weights = word(lib.BM_OPTION_WEIGHTS, k["weights"], "weights")
@@ -124,7 +124,7 @@ def number(value: Any, field: str, most: int = 0xFFFFFFFF, least: int = 0) -> in
     except (TypeError, ValueError):
         found = None
     if found is None or isinstance(value, bool) or not least <= found <= most:
-        raise Error(f"{field} {value!r} ({least} to {most})", field=field)
+        raise Error(f"{field} {value!r} (a whole number from {least} to {most})", field=field)
     return found
 
 
@@ -150,15 +150,17 @@ def fill_input(o: Any, call: Call, source: Source, k: dict[str, Any]) -> None:
     """bm_input_options: what is read, and how."""
     source.fill(o, call, k.get("temp_dir"))
     text, given = k.get("text"), k.get("id")
+    if source.is_texts and not isinstance(text, (str, list, tuple, type(None))):
+        raise Error(f"text {text!r} (the name of a field or column; options are keywords, such as threshold=0.8)", field="text")
     if text is not None and not source.is_texts:
-        fields = [text] if isinstance(text, str) else list(text)
+        fields = [text] if isinstance(text, str) else list(text) if hasattr(text, "__iter__") else [text]
         if not fields:
             raise Error("no text field (one, or several)", field="text_fields")
         if fields != ["text"]:  # which it is where nobody says: signatures may be of another one
-            o.text_fields = call.texts(fields)
+            o.text_fields = call.texts(fields, "text")
             o.n_text_fields = len(fields)
     if given is not None:
-        o.id_field = call.text(given)
+        o.id_field = call.text(given, "id", "the name of a field or column")
     _fill_files(o, call, source, k)
     if k.get("format") is not None:
         o.format = word(lib.BM_OPTION_FORMAT, k["format"], "format")
@@ -189,9 +191,9 @@ def _fill_files(o: Any, call: Call, source: Source, k: dict[str, Any]) -> None:
     for name in ("include", "exclude"):
         if name in given:
             patterns = [given[name]] if isinstance(given[name], str) else list(given[name])
-            setattr(o.patterns, name, call.texts(patterns))
+            setattr(o.patterns, name, call.texts(patterns, name))
             setattr(o.patterns, f"n_{name}", len(patterns))
-    o.offsets_path = call.text(given.get("offsets"))
+    o.offsets_path = call.text(given.get("offsets"), "offsets")
 
 
 def fill_shard(o: Any, k: dict[str, Any]) -> None:
@@ -206,15 +208,15 @@ def fill_shard(o: Any, k: dict[str, Any]) -> None:
 
 def fill_device(o: Any, call: Call, k: dict[str, Any]) -> None:
     """bm_device_options."""
-    o.device = call.text(k.get("device"))
-    o.cpu = call.text(k.get("cpu"))
+    o.device = call.text(k.get("device"), "device", "a str: cpu, gpu, or part of a name")
+    o.cpu = call.text(k.get("cpu"), "cpu")
 
 
 def fill_resources(o: Any, call: Call, k: dict[str, Any]) -> None:
     """bm_resource_options."""
     o.threads = number(k.get("threads") or 0, "threads")
     o.memory = size(k.get("memory"))
-    o.temp_dir = call.text(k.get("temp_dir"))
+    o.temp_dir = call.text(k.get("temp_dir"), "temp_dir")
     o.batch_docs = number(k.get("batch_docs") or 0, "batch_docs")
 
 

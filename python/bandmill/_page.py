@@ -9,6 +9,7 @@ from typing import Any
 
 from bandmill._call import Call
 from bandmill._data import Source
+from bandmill._errors import Error
 from bandmill._keywords import Path
 from bandmill._native import ffi, lib
 from bandmill._options import new, number
@@ -25,8 +26,8 @@ def page_of(found: pathlib.Path, data: Any, more: dict[str, Any], sources: Path 
     """The report of a directory of dedup. ``data``: the table that it was made of, for its texts; None: files, or no texts."""
     call = Call()
     o = new("report")
-    o.path, o.sources, o.write, o.write_ctx = call.text(found), call.text(sources), lib.bm_py_write, call.ctx
-    o.sample_labels = call.text(labels)
+    o.path, o.sources, o.write, o.write_ctx = call.text(found), call.text(sources, "sources"), lib.bm_py_write, call.ctx
+    o.sample_labels = call.text(labels, "sample_labels")
     for name, value in more.items():
         setattr(o, name, number(value, name))
     if data is not None:
@@ -34,6 +35,16 @@ def page_of(found: pathlib.Path, data: Any, more: dict[str, Any], sources: Path 
     call.callbacks(o.callbacks)
     call.run(lib.bm_report, o, ffi.NULL)
     return Page(b"".join(call.rows).decode())
+
+
+def write_page(path: pathlib.Path, page: str) -> None:
+    """To a file, which may be an earlier page and nothing else."""
+    mark = b'<meta name="generator" content="bandmill report">'
+    if path.is_file() and path.stat().st_size > 0:
+        with path.open("rb") as file:
+            if mark not in file.read(1000):
+                raise Error(f"{path}: exists, and is no report that could be replaced", file=str(path), field="path")
+    path.write_text(page, encoding="utf-8")
 
 
 def head_of(report: dict[str, Any], removed: list[dict[str, Any]]) -> str:
@@ -74,11 +85,17 @@ class Explanation:
         found, ids, group, sources = self._how
         call = Call()
         o = new("explain")
-        o.path, o.sources, o.form, o.write, o.write_ctx = call.text(found), call.text(sources), form, lib.bm_py_write, call.ctx
+        o.path, o.sources, o.form, o.write, o.write_ctx = (
+            call.text(found),
+            call.text(sources, "sources"),
+            form,
+            lib.bm_py_write,
+            call.ctx,
+        )
         if self._table is not None:
             o.streams = [Source(self._table, call).stream for _ in range(2)]
         if ids is not None:
-            o.id_a, o.id_b = call.text(ids[0]), call.text(ids[1])
+            o.id_a, o.id_b = call.text(ids[0], "a", "an id, which is a str"), call.text(ids[1], "b", "an id, which is a str")
         if group is not None:
             o.group = number(group, "group", 2**64 - 1, least=1)
         call.callbacks(o.callbacks)

@@ -134,14 +134,14 @@ class Seen:
         """Of ``kept``, which is of the rows that were looked at, what is of those of ``data``. Error: they are others."""
         known = self.rows if self.file is None else self._rows_of_file()
         if known is None:
-            raise Error("the rows that were looked at are not known", "nomem", field="data")
+            raise Error("the rows that dedup read are not known", "nomem", field="data")
         found = _read(data, self.text, self.id)[0]
         if found.n != len(kept):
-            raise Error(f"{found.n} rows of which {len(kept)} were looked at ({_OTHERS})", field="data")
+            raise Error(f"{found.n} rows, where dedup read {len(kept)} ({_OTHERS})", field="data")
         if known.ids is not None and found.ids is not None:
             return _by_id(known.ids, found.ids, kept)
         if (found.digest if self.made is None else self._words_of(data)) != known.digest:
-            raise Error(f"other texts than those that were looked at, or in another order ({_OTHERS})", field="data")
+            raise Error(f"other texts than dedup read, or in another order ({_OTHERS})", field="data")
         return kept
 
     def _rows_of_file(self) -> Rows:
@@ -149,7 +149,7 @@ class Seen:
         path, size, time = self.file
         info = os.stat(path)
         if (info.st_size, info.st_mtime_ns) != (size, time):
-            raise Error(f"{path}: another file than the one that was looked at", "input", path, field="data")
+            raise Error(f"{path}: the file has changed since dedup read it", "input", path, field="data")
         return _read(read_table(path), self.text, self.id)[0]
 
     def _words_of(self, data: Any) -> tuple[int, int]:
@@ -173,7 +173,7 @@ def _by_id(known: Array, found: Array, kept: Array) -> Array:
     places = order[np.minimum(np.searchsorted(known, found, sorter=order), len(known) - 1)]
     others = np.flatnonzero(known[places] != found)
     if len(others) > 0:
-        raise Error(f"row {int(others[0])} has an id that none has which was looked at ({_OTHERS})", field="data")
+        raise Error(f"row {int(others[0])} has an id that dedup did not read ({_OTHERS})", field="data")
     if len(np.unique(places)) != len(known):
         raise Error(f"rows in another order, and several have one id, or none ({_OTHERS})", field="data")
     mask: Array = kept[places]

@@ -119,9 +119,10 @@ def export(
     call = Call(progress)
     o = new("export")
     fill(o, call, None, k)
-    o.path = call.text(signatures.path if isinstance(signatures, Signatures) else signatures)
+    place = signatures.path if isinstance(signatures, Signatures) else signatures
+    o.path = call.text(place, "signatures", "what sign returned, or its path")
     o.to, o.what = word(lib.BM_OPTION_EXCHANGE, to, "to"), word(lib.BM_OPTION_EXPORT_WHAT, what, "what")
-    o.output.path, o.output.force = call.text(output), force
+    o.output.path, o.output.force = call.text(output, "output"), force
     _run(call, lib.bm_job_export, o)
     return pathlib.Path(output)
 

@@ -24,12 +24,12 @@ NO_DATA = "(a list or array of str or bytes, a table that gives out an Arrow str
 # What people write at first, and what they are told: the call, status and field of the error, its words (… : more of them).
 MISTAKES = [
     # documents
-    ("dedup(body)", "input", None, "table: no column 'text' (it has: id, body)"),
+    ("dedup(body)", "input", None, "table: no column 'text' (`text` names another; it has: id, body)"),
     ("dedup(table, text=['title', 'text'])", "input", None, "table: no column 'title' (it has: id, text)"),
     ("dedup(table, id='key')", "input", None, "table: no column 'key' (it has: id, text)"),
     ("dedup(texts, id='id')", "input", None, "table: no column 'id' (it has: text)"),
-    ("dedup(t for t in texts)", "usage", "data", f"data of type generator: list() gives a list {NO_DATA}"),
-    ("dedup(set(texts))", "usage", "data", f"data of type set: list() gives a list {NO_DATA}"),
+    ("dedup(t for t in texts)", "usage", "data", f"data of type generator: list() makes a list of it {NO_DATA}"),
+    ("dedup(set(texts))", "usage", "data", f"data of type set: list() makes a list of it {NO_DATA}"),
     ("dedup({'text': texts})", "usage", "data", f"data of type dict: pyarrow.table() makes a table of it {NO_DATA}"),
     ("dedup(open('good.jsonl'))", "usage", "data", f"data of type TextIOWrapper: its path is read {NO_DATA}"),
     ("dedup(b'one two')", "usage", "data", f"data of type bytes: a list has a text {NO_DATA}"),
@@ -41,7 +41,7 @@ MISTAKES = [
         "item 0 is of type dict (a text is str, bytes or None; pyarrow.Table.from_pylist() makes a table of records)",
     ),
     ("sign([1, 2])", "input", "data", "item 0 is of type int (a text is str, bytes or None)"),
-    ("sign(pa.table({'text': [1.5]}))", "input", None, "table: column 'text' has the type double (text: utf8 or binary, …"),
+    ("sign(pa.table({'text': [1.5]}))", "input", None, "table: column 'text' has the type double (a text is utf8 or binary, …"),
     ("sign(pa.array([1, 2]))", "input", None, "…"),
     (
         "sign(pa.table({'id': ['a', 'a'], 'text': texts[:2]}), id='id')",
@@ -58,7 +58,7 @@ MISTAKES = [
         "dedup('bad.jsonl')",
         "input",
         None,
-        "bad.jsonl:2: no field 'text' (a string or null; the record has 'id', 'content')",
+        "bad.jsonl:2: no field 'text' (a string or null; `text` names another; the record has 'id', 'content')",
     ),
     (
         "sign('good.jsonl', format='json')",
@@ -85,24 +85,34 @@ MISTAKES = [
     ("dedup(texts, keep='best')", "usage", "keep", "`keep` 'best': there is no such rule (expected first last longest …"),
     ("dedup(texts, cluster='all')", "usage", "cluster", "cluster 'all' (components, star)"),
     ("dedup(texts, verify=True)", "usage", "verify", "verify 'True' (auto, exact, signature, none, contained)"),
-    ("dedup(table, against=table)", "usage", "against", "against of type Table (a path)"),
+    ("dedup(table, against=table)", "usage", "against", "against of type Table (an index or signatures, or the path of such)"),
     ("dedup(texts, bands=20)", "usage", "bands", "`bands` without `rows` or `rows` without `bands` (both or neither)"),
     ("pairs(texts, threshold=0)", "usage", "threshold", "`threshold` 0 lists every pair, which takes `candidates` all"),
-    ("sign(texts, perms=0)", "usage", "perms", "perms 0 (1 to 4294967295)"),
+    ("sign(texts, perms=0)", "usage", "perms", "perms 0 (a whole number from 1 to 4294967295)"),
     ("sign(texts, perms=70000)", "usage", "perms", "…"),
-    ("sign(texts, threads=-1)", "usage", "threads", "threads -1 (0 to 4294967295)"),
-    ("sign(texts, memory='4 gigs')", "usage", "memory", "memory '4 gigs' (a size: 512M, 4G)"),
+    ("sign(texts, threads=-1)", "usage", "threads", "threads -1 (a whole number from 0 to 4294967295)"),
+    (
+        "sign(texts, memory='4 gigs')",
+        "usage",
+        "memory",
+        'memory \'4 gigs\' (a size, "512M" or "4G", or a whole number of bytes)',
+    ),
     ("sign(texts, memory='1M', device='cpu')", "nomem", None, "`memory` of 1024 KiB is too small to work (at least …"),
     ("sign(texts, device='opencl:99.0')", "device", None, "no device matches 'opencl:99.0' (…"),
     ("sign(texts, scheme='minhash')", "usage", "scheme", "scheme 'minhash' (affine32, oph, cws, …"),
     ("dedup(texts, progress='yes')", "usage", "progress", "progress 'yes' (True, False, or a function of stage, …"),
     ("tune(ceiling=0.05)", "usage", "ceiling", "ceiling 0.05 (one similarity and its probability: {0.05: 0.006})"),
     # results
-    ("r.take(table.slice(1))", "usage", "data", "2 rows of which 3 were looked at (the same data)"),
+    ("r.take(table.slice(1))", "usage", "data", "2 rows, where dedup read 3 (take is for the same data)"),
     ("r.pairs", "usage", "pairs", "no pairs were asked for (pairs=True)"),
     ("r.explain('a')", "usage", "group", "explain takes two ids, or group="),
     ("r.filter('out')", "usage", "output", "filter is for files (take(data) has the kept rows of a table)"),
-    ("dedup('good.jsonl').kept", "usage", "kept", "kept is for data with rows: of files, output= has the kept documents"),
+    (
+        "dedup('good.jsonl').kept",
+        "usage",
+        "kept",
+        "kept and take() are for rows of a table or list (output=DIR, or filter(DIR), writes …",
+    ),
     (
         "sign(texts).band_keys",
         "usage",
@@ -111,6 +121,53 @@ MISTAKES = [
     ),
     ("cluster(texts)", "usage", "path", "pairs is no path and no table of id_a, id_b, jaccard"),
     ("query(texts, table)", "usage", "targets", "query takes targets= or index="),
+    (
+        "r.take(other)",
+        "usage",
+        "data",
+        "row 2 has an id that dedup did not read (the same data; rows with ids are found in any order)",
+    ),
+    ("r.to_html('good.jsonl')", "usage", "path", "good.jsonl: exists, and is no report that could be replaced"),
+    ("r.explain('a', 3)", "usage", "b", "b of type int (an id, which is a str)"),
+    # what names a thing in another way
+    ("dedup(texts, 0.8)", "usage", "text", "text 0.8 (the name of a field or column; options are keywords, …"),
+    ("dedup(table, text=3)", "usage", "text", "text of type int (a str or a path)"),
+    ("dedup(table, id=0)", "usage", "id", "id of type int (the name of a field or column)"),
+    ("dedup(texts, device=0)", "usage", "device", "device of type int (a str: cpu, gpu, or part of a name)"),
+    ("dedup(texts, keep=['longest', 'first'])", "usage", "keep", "keep of type list (rules, separated by commas)"),
+    ("dedup('good.jsonl', output=5)", "usage", "output", "output of type int (a str or a path)"),
+    ("export(r, to='npy', output='out')", "usage", "signatures", "signatures of type Dedup (what sign returned, or its path)"),
+    ("sign(texts, perms=128.0)", "usage", "perms", "perms 128.0 (a whole number from 1 to 4294967295)"),
+    ("sign(texts, memory=4e9)", "usage", "memory", "memory 4000000000.0 (a size, …"),
+    (
+        "dedup(pathlib.Path('~/x.jsonl'))",
+        "io",
+        None,
+        "~/x.jsonl: ~ is not expanded here: cannot open: No such file or directory",
+    ),
+    (
+        "dedup('~/x.jsonl')",
+        "io",
+        "data",
+        "~/x.jsonl: no such file (a str is a path; texts come in a list; ~ is not expanded here)",
+    ),
+    ("dedup(pa.table({}))", "input", None, "table: no column 'text' (`text` names another; it has: no columns)"),
+    ("dedup(pd.DataFrame({'text': ['a', 2]}))", "input", "data", "table: no Arrow table: Expected bytes, got a 'int' object …"),
+    ("dedup(pd.DataFrame({'text': [1, 2]}))", "input", None, "table: column 'text' has the type int64 (a text is utf8 …"),
+    (
+        "dedup(pd.DataFrame({'text': [float('nan')]}))",
+        "input",
+        None,
+        "table: column 'text' has the type double (a text is utf8 …",
+    ),
+    (
+        "dedup('array.jsonl')",
+        "input",
+        None,
+        "array.jsonl:1: not a JSON object (`format` json reads a file that is one array of objects)",
+    ),
+    ("dedup('utf16.jsonl')", "input", None, "utf16.jsonl: this is text in UTF-16, which is not read (iconv -f UTF-16 …"),
+    ("closed.query(texts)", "usage", None, "the index is closed"),
 ]
 
 
@@ -119,11 +176,18 @@ def names(tmp_path_factory):
     place = tmp_path_factory.mktemp("mistakes")
     (place / "good.jsonl").write_text("".join(json.dumps({"id": i, "text": t}) + "\n" for i, t in enumerate(TEXTS)))
     (place / "bad.jsonl").write_text('{"id":"a","text":"one"}\n{"id":"b","content":"x"}\n')
+    (place / "array.jsonl").write_text('[{"id":"a","text":"one"}]')
+    (place / "utf16.jsonl").write_text('{"id":"a","text":"one"}\n', encoding="utf-16")
     table = pa.table({"id": ["a", "b", "c"], "text": TEXTS})
+    closed = bandmill.Index.build(place / "closed", table, device="cpu")
+    closed.close()
+    other = pa.table({"id": ["a", "b", "x"], "text": TEXTS})
     r = bandmill.dedup(table, device="cpu")
     known = {name: getattr(bandmill, name) for name in bandmill.__all__}
     return place, {**known, "pa": pa, "pathlib": pathlib, "texts": TEXTS, "table": table, "r": r} | {
-        "body": table.rename_columns(["id", "body"])
+        "body": table.rename_columns(["id", "body"]),
+        "closed": closed,
+        "other": other,
     }
 
 
@@ -131,12 +195,24 @@ def names(tmp_path_factory):
 @pytest.mark.parametrize("mistake", MISTAKES, ids=lambda m: m[0])
 def test_mistakes(mistake, names, monkeypatch):
     call, status, field, words = mistake
+    known = names[1] | ({"pd": pytest.importorskip("pandas")} if "pd." in call else {})
     monkeypatch.chdir(names[0])
     with pytest.raises(bandmill.Error) as e:
-        eval(call, dict(names[1]))
+        eval(call, known)
     said = str(e.value)
     assert (e.value.status, e.value.field) == (status, field), said
     assert said == words or (words.endswith("…") and said and said.startswith(words[:-1])), said
+
+
+@pytest.mark.parametrize(
+    ("name", "here"),
+    [("num_perm", "perms"), ("text_field", "text"), ("n_jobs", "threads"), ("treshold", "threshold"), ("qqq", "")],
+)
+def test_a_keyword_of_elsewhere(name, here):
+    with pytest.raises(TypeError) as e:
+        bandmill.dedup(TEXTS, **{name: 1})
+    hint = f" (here it is {here}=)" if here else ""
+    assert str(e.value) == f"dedup() got an unexpected keyword argument {name!r}{hint}"
 
 
 def test_known_documents_are_an_index_or_signatures(table, tmp_path):

@@ -186,7 +186,7 @@ def test_skipped_records_are_not_kept():
 def test_dedup_writes_where_it_is_told(jsonl, tmp_path):
     r = bandmill.dedup(jsonl, output=tmp_path / "out", device="cpu")
     assert (tmp_path / "out" / "kept.jsonl").exists()
-    with pytest.raises(bandmill.Error, match="data with rows"):
+    with pytest.raises(bandmill.Error, match="rows of a table or list"):
         _ = r.kept
     with pytest.raises(bandmill.Error, match="exists already") as e:
         bandmill.dedup(jsonl, output=tmp_path / "out", device="cpu")

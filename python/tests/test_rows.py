@@ -128,7 +128,7 @@ def test_what_is_sorted_loses_no_row():
 def test_ids_that_are_others_or_of_several():
     r = dedup(TABLE, id="id")
     others = TABLE.set_column(0, "id", pa.array([*IDS[:-1], "other"]))
-    with pytest.raises(bandmill.Error, match="row 79 has an id that none has"):
+    with pytest.raises(bandmill.Error, match="row 79 has an id that dedup did not read"):
         r.take(others)
     with pytest.raises(bandmill.Error, match="row 0 has an id"):
         r.take(others.take(list(reversed(range(N)))))
@@ -179,7 +179,7 @@ def test_a_parquet_file_by_its_path(tmp_path):
     assert dedup(TABLE, id="id").take(path).num_rows == 60
     pq.write_table(TABLE.slice(1), path)
     for other in (path, TABLE):
-        with pytest.raises(bandmill.Error, match="looked at"):
+        with pytest.raises(bandmill.Error, match=r"dedup (did not )?read"):
             r.take(other)
 
 
@@ -195,7 +195,7 @@ def test_rows_of_signatures(saved, tmp_path):
     for found in (r, dedup(bare)):
         with pytest.raises(bandmill.Error, match="the same data"):
             found.take([TEXTS[i] for i in SHUFFLED])
-    with pytest.raises(bandmill.Error, match="has an id that none has"):
+    with pytest.raises(bandmill.Error, match="has an id that dedup did not read"):
         r.take(TABLE.set_column(0, "id", pa.array([*IDS[:-1], "other"])))
 
 

@@ -62,7 +62,7 @@ bool cli_parse_shard(const char *text, void *field, char *why, size_t cap);
 /* foreign_options -- what datasketch, datatrove, NeMo Curator, text-dedup and GNU tools call our
  * options: a word of theirs is answered with ours. */
 
-enum { CLI_N_FOREIGN_OPTIONS = 103 };
+enum { CLI_N_FOREIGN_OPTIONS = 106 };
 
 extern const arg_foreign cli_foreign_options[CLI_N_FOREIGN_OPTIONS];
 

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/command_sets.h"
@@ -112,6 +113,19 @@ static bool is_text(const char *operand)
            access(operand, F_OK) != 0;
 }
 
+static bool is_number(const char *operand)
+{
+    char *end;
+    strtod(operand, &end);
+    return *operand != '\0' && *end == '\0' && access(operand, F_OK) != 0;
+}
+
+static bool is_directory(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
 /* An index, where no targets are named; then queries. */
 static bm_status check_query(cli_settings *s, bm_error *err)
 {
@@ -144,6 +158,13 @@ static bm_status check_operands(cli_settings *s, cli_command_id command, bm_erro
         return args_fail(err, "%s takes no input (got \"%.200s\")", name, s->operands.items[0]);
     if (command == CLI_CLUSTER && s->operands.n != 1)
         return args_fail(err, "%zu inputs (expected one pairs.tsv, or - for stdin)", s->operands.n);
+    if (command == CLI_CLUSTER && is_directory(s->operands.items[0]))
+        return args_fail(err,
+                         "%.200s is a directory (expected its pairs.tsv, which --pairs writes)",
+                         s->operands.items[0]);
+    if (command == CLI_TUNE && s->operands.n > 0 && is_number(s->operands.items[0]))
+        return args_fail(err, "no file \"%.200s\" (a threshold is --threshold %.200s)",
+                         s->operands.items[0], s->operands.items[0]);
     if (command == CLI_EXPLAIN && s->operands.n != (s->explain.group != 0 ? 1 : 3))
         return args_fail(err,
                          "%zu operands (expected the directory that dedup wrote and two ids, or "

@@ -227,7 +227,8 @@ bm_status bm_index_find(const char *path, char *out, size_t cap, bm_error *err)
     if (stat(path, &info) != 0)
         return bm_fail_errno(err, errno, path, "cannot open the index");
     if (!bm_store_is(path))
-        return bm_fail_at(err, BM_ERR_FORMAT, path, 0, "is not an index");
+        return bm_fail_at(err, BM_ERR_FORMAT, path, 0,
+                          "is not an index (a directory that index build made)");
     if (lstat(path, &info) != 0 || !S_ISLNK(info.st_mode)) {
         snprintf(out, cap, "%s", path);
         return BM_OK;

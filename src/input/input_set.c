@@ -500,7 +500,9 @@ static bm_status add_path(struct bm_input_set *set, const char *path, bm_error *
         struct stat st;
         const bool there = stat(path, &st) == 0;
         if (!there && !is_skipped(set, errno))
-            return bm_fail_errno(err, errno, path, "cannot open");
+            return bm_fail_errno(err, errno, path,
+                                 path[0] == '~' ? "~ is not expanded here: cannot open"
+                                                : "cannot open");
         if (there && S_ISDIR(st.st_mode))
             return add_dir(set, path, err);
     }

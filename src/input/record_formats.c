@@ -328,8 +328,8 @@ static void missing(struct bm_parser *parser, bm_str content, const char *name,
 {
     bm_name_list names = {0};
     bm_name_list_json(&names, content, name);
-    bm_record_bad(&parser->maker, record, "no field '%.64s' (%s; the record has %s)", name,
-                  expected, bm_name_list_words(&names));
+    bm_record_bad(&parser->maker, record, "no field '%.64s' (%s; %sthe record has %s)", name,
+                  expected, bm_text_hint(name), bm_name_list_words(&names));
 }
 
 /* A text field must be there, and be a string or null; its invalid bytes are counted. */

@@ -66,6 +66,11 @@ void bm_name_list_add(bm_name_list *list, bm_str prefix, bm_str name)
     list->text[list->len++] = '\'';
 }
 
+const char *bm_text_hint(const char *field)
+{
+    return strcmp(field, "text") == 0 ? "`text_field` names another; " : "";
+}
+
 const char *bm_name_list_words(bm_name_list *list)
 {
     char *end = list->text + list->len;
@@ -449,9 +454,11 @@ static bm_status need_column(const bm_header_row *header, const char *field, uin
     bm_name_list names = {0};
     BM_TRY(list_names(header, &names, err));
     return bm_fail_at(err, BM_ERR_INPUT, header->file, 1,
-                      "no field '%s' in the header (one of its %u columns, by name or number: "
-                      "%s)",
-                      field, n_columns, bm_name_list_words(&names));
+                      "no field '%s' in the header (%sits %u column%s, by name or number: "
+                      "%s%s)",
+                      field, bm_text_hint(field), n_columns, n_columns == 1 ? "" : "s",
+                      bm_name_list_words(&names),
+                      n_columns == 1 ? "; `delimiter` names what separates columns" : "");
 }
 
 bm_status bm_columns_from_header(const bm_record_rules *rules, const bm_header_row *header,

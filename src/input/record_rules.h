@@ -36,6 +36,9 @@ void bm_name_list_add(bm_name_list *list, bm_str prefix, bm_str name);
 /* The list in words; "no fields" where it is empty. Nothing may be added any more. */
 const char *bm_name_list_words(bm_name_list *list);
 
+/* For messages about a field that is missing: whose default name is asked for is told the option. */
+const char *bm_text_hint(const char *field);
+
 /* The names of the object, in the text of a JSON object, that the path leads to before a part of it
  * is missing. `path` is dotted, as fields are given. */
 void bm_name_list_json(bm_name_list *list, bm_str object, const char *path);

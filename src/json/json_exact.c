@@ -455,8 +455,8 @@ static bool read_key(bm_json_exact *x, char byte)
     bm_json_span span;
     if (byte != '"')
         return broken(x, x->pos,
-                      x->state == KEY ? "a key in quotes was expected"
-                                      : "a key in quotes or } was expected");
+                      x->state == KEY ? "a key in double quotes was expected"
+                                      : "a key in double quotes or } was expected");
     x->state = COLON;
     return read_string(x, &span) && match_key(x, &span);
 }
@@ -518,7 +518,9 @@ static bool read_text(bm_json_exact *x)
     if (x->state != DONE)
         return broken(x, x->pos, "it ends too early");
     if (data[first] != '{') {
-        snprintf(x->reason, sizeof x->reason, "not a JSON object (one was expected)");
+        snprintf(x->reason, sizeof x->reason, "not a JSON object (%s)",
+                 data[first] == '[' ? "`format` json reads a file that is one array of objects"
+                                    : "one was expected");
         return false;
     }
     return true;

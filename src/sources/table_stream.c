@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "input/raw_batch.h"
+#include "input/record_rules.h"
 #include "sources/column.h"
 
 static bm_status count_bytes(void *ctx, bm_str text, bm_error *err)
@@ -109,8 +110,8 @@ static bm_status no_column(const bm_table_stream *stream, const struct ArrowSche
                          name != NULL ? name : "");
         len += (size_t)n;
     }
-    return bm_fail_at(err, BM_ERR_INPUT, stream->name, 0, "no column '%.64s' (it has: %s)", field,
-                      names);
+    return bm_fail_at(err, BM_ERR_INPUT, stream->name, 0, "no column '%.64s' (%sit has: %s)", field,
+                      bm_text_hint(field), schema->n_children > 0 ? names : "no columns");
 }
 
 /* The child whose name is the `len` bytes at `name`; n_children where there is none, and one more
@@ -199,8 +200,8 @@ static bm_status find_text(bm_table_stream *stream, const struct ArrowSchema *sc
         BM_TRY_OUT(no_column(stream, schema, field, err));
     if (!bm_column_is_text(found.ref.type))
         BM_TRY_OUT(bm_fail_at(err, BM_ERR_INPUT, stream->name, 0,
-                              "column '%.64s' has the type %.32s (text: utf8 or binary, large, as "
-                              "views, or a dictionary of such; [] leads to the values of a list)",
+                              "column '%.64s' has the type %.32s (a text is utf8 or binary, also "
+                              "large, views or dictionaries; [] leads to the values of a list)",
                               field, bm_column_type_name(found.schema)));
 out:
     stream->refs[1 + i] = found.ref;

@@ -1,8 +1,17 @@
-# Thirty mistakes that are made in a shell, each with its exit code and the message that mends it: CODE | ARGUMENTS | MESSAGE.
+# Mistakes that are made in a shell, each with its exit code and the message that mends it: CODE | ARGUMENTS | MESSAGE.
 # shellcheck shell=sh disable=SC2034,SC2086,SC2154
 printf '{"id":"a","text":"one two three four five six"}\n{"id":"b","text":"seven eight nine ten eleven"}\n' > in.jsonl
 printf 'one line\nanother line\n' > lines.txt
 cp in.jsonl 'in'
+printf '{"id":"a","content":"one two"}\n' > content.jsonl
+printf '[{"id":"a","text":"one"}]' > array.jsonl
+printf "{'id':'a','text':'one'}\n" > quotes.jsonl
+printf '{"id":"a","text":5}\n' > number.jsonl
+printf '{"id":"a","text":"one"}\n{"id":"a","text":"two"}\n' > twice.jsonl
+printf 'id;text\n1;hello\n' > semicolons.csv
+gzip -c in.jsonl | head -c 40 > cut.jsonl.gz
+iconv -t UTF-16 in.jsonl > utf16.jsonl
+mkdir mixed; cp in.jsonl lines.txt mixed/
 bm dedup in.jsonl -q -o result; exits 0
 bm sign in.jsonl -q -o signed; exits 0
 bm index build index in.jsonl -q; exits 0
@@ -38,7 +47,23 @@ done << 'END'
 2 | explain result a | 2 operands \(expected the directory that dedup wrote and two ids, or the directory and --group G\)
 7 | report signed | signed/manifest\.json: it holds .signatures. \(a directory that dedup wrote\)
 7 | filter in.jsonl -o no | in\.jsonl: no manifest\.json and no report\.json in it
-7 | query in.jsonl in.jsonl | in\.jsonl: is not an index
+7 | query in.jsonl in.jsonl | in\.jsonl: is not an index \(a directory that index build made\)
+2 | index in.jsonl -o no | unknown command "index in\.jsonl" \(expected index build, add, remove, info, check or compact\)
+3 | dedup content.jsonl -o no | content\.jsonl:1: no field 'text' \(a string or null; --text-field names another; the record has 'id', 'content'\)
+3 | dedup semicolons.csv -o no | semicolons\.csv:1: no field 'text' in the header \(--text-field names another; its 1 column, by name or number: 'id;text'; --delimiter names what separates columns\)
+3 | dedup array.jsonl -o no | array\.jsonl:1: not a JSON object \(--format json reads a file that is one array of objects\)
+3 | dedup quotes.jsonl -o no | quotes\.jsonl:1: broken JSON at byte 2 \(a key in double quotes or } was expected\)
+3 | dedup number.jsonl -o no | number\.jsonl:1: field 'text' is a number \(a string or null\)
+3 | dedup twice.jsonl -o no | twice\.jsonl:2: the id 'a' was seen before, at twice\.jsonl:1 \(ids must differ; --duplicate-ids number makes them so\)
+3 | dedup cut.jsonl.gz -o no | cut\.jsonl\.gz: the gzip data is cut short
+3 | dedup utf16.jsonl -o no | utf16\.jsonl: this is text in UTF-16, which is not read \(iconv -f UTF-16
+2 | dedup mixed -o no | inputs differ in format: mixed/in\.jsonl is jsonl, mixed/lines\.txt is files \(one --format for all; of a folder, --include
+4 | dedup ~elsewhere/in.jsonl -o no | ~elsewhere/in\.jsonl: ~ is not expanded here: cannot open
+2 | dedup in.jsonl -o no --perms 64 --bands 20 --rows 5 | --bands 20 --rows 5 use 100 permutations \(expected at most 64\)
+2 | dedup in.jsonl -o no --lowercase | unknown option --lowercase \(here it is --normalize lower\)
+2 | dedup in.jsonl -o no -t .8 | unknown option -t \(here it is --threshold T\)
+2 | tune 0.8 | no file "0\.8" \(a threshold is --threshold 0\.8\)
+2 | cluster result | result is a directory \(expected its pairs\.tsv, which --pairs writes\)
 END
 bm query index 'one text of some words'; refused 2 'no file "one text of some words" \(a text goes to stdin: echo TEXT \| bandmill query INDEX - --format lines\)'
 echo 'one two three four five six' | "$PROGRAM" query index - --format lines > ../out 2> ../err || fail 'the hint does not help'

@@ -105,7 +105,7 @@ Test(parser, every_broken_line_of_jsonl_is_a_bad_record_and_the_others_are_not)
                              "byte 13 (nothing more",      "byte 1 (a value",
                              "byte 14 (nothing more",      "byte 17 (a number",
                              "byte 11 (a control",         "not a JSON object",
-                             "byte 13 (a key in quotes w", "not a JSON object"};
+                             "byte 13 (a key in double q", "not a JSON object"};
     for (size_t i = 0; i < 10; i++)
         assert_bad(r.all[i], reasons[i]);
     assert_text(r.all[10], "fine");
