@@ -241,12 +241,32 @@ static void print_examples(cli_console *console, cli_command_id id)
                   cli_commands[id].examples[i].does);
 }
 
+enum { HELP_INDENT = 30, HELP_WIDTH = 100 };
+
+/* The rest of a line that begins at HELP_INDENT, and further lines from there on. */
+static void print_wrapped(cli_console *console, const char *text)
+{
+    const size_t width = HELP_WIDTH - HELP_INDENT;
+    while (strlen(text) > width) {
+        size_t len = width;
+        while (len > 0 && text[len] != ' ')
+            len--;
+        if (len == 0) /* one long word */
+            break;
+        cli_print(console, "%.*s\n%*s", (int)len, text, HELP_INDENT, "");
+        text += len + 1;
+    }
+    cli_print(console, "%s\n", text);
+}
+
 /* Each preset lists what it cannot match; it reports that when it is used, too. */
 static void print_presets(cli_console *console)
 {
     cli_print(console, "\nPresets:\n");
-    for (size_t i = 0; i < CLI_N_PRESETS; i++)
-        cli_print(console, "  %-28s%s\n", cli_presets[i].name, cli_presets[i].note);
+    for (size_t i = 0; i < CLI_N_PRESETS; i++) {
+        cli_print(console, "  %-28s", cli_presets[i].name);
+        print_wrapped(console, cli_presets[i].note);
+    }
 }
 
 void cli_print_command_help(cli_console *console, cli_command_id id)
@@ -270,10 +290,11 @@ void cli_print_command_help(cli_console *console, cli_command_id id)
             titled = true;
             char head[256];
             option_head(option, head, sizeof head);
-            if (strlen(head) > 29)
-                cli_print(console, "%s\n%-30s%s\n", head, "", option->help);
+            if (strlen(head) >= HELP_INDENT)
+                cli_print(console, "%s\n%*s", head, HELP_INDENT, "");
             else
-                cli_print(console, "%-30s%s\n", head, option->help);
+                cli_print(console, "%-*s", HELP_INDENT, head);
+            print_wrapped(console, option->help);
         }
     }
     if (id == CLI_SIGN || id == CLI_DEDUP)
