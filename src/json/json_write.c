@@ -269,8 +269,21 @@ static bm_status escape_valid(bm_buf *out, const char *text, size_t len, bm_erro
     return bm_buf_add(out, text + begin, len - begin, err);
 }
 
+/* Is all of it ASCII that stands for itself, as ids nearly always are? */
+static bool is_plain(bm_str text)
+{
+    bool plain = true;
+    for (size_t i = 0; i < text.len; i++) {
+        const unsigned char c = (unsigned char)text.data[i];
+        plain &= (c >= ' ') & (c < 0x80) & (c != '\\');
+    }
+    return plain;
+}
+
 bm_status bm_tsv_escape(bm_buf *out, bm_str text, bm_error *err)
 {
+    if (is_plain(text))
+        return bm_buf_add(out, text.data, text.len, err);
     size_t begun = out->len;
     bm_status status = BM_OK;
     for (size_t at = 0; at < text.len;) {
