@@ -661,7 +661,7 @@ static bm_status find_end(bm_reader *reader, int fd, uint64_t from, uint64_t n, 
                         .opening = {ranges->opening.data, ranges->opening.len}};
     *end = 0;
     for (size_t len = 0, cut = 0, got; len < most && cut == 0;) {
-        len = len == 0 ? LOOK_BYTES : 2 * len;
+        len = len == 0 ? LOOK_BYTES : 8 * len;
         len = len < most ? len : most;
         hint.sure = ranges->n_failed > 0 && len < most;
         BM_TRY(bm_buf_reserve(&ranges->look, len, err));
@@ -699,8 +699,10 @@ static bool is_simple(const bm_reader *reader)
 /* Can the current file go on with ranges? */
 static bool has_bounds(const bm_reader *reader)
 {
-    return reader->format->likely_end != NULL && !reader->file_end &&
-           (is_simple(reader) || reader->begun);
+    const bm_record_format *format = reader->format;
+    return format->likely_end != NULL && !reader->file_end &&
+           (is_simple(reader) || reader->begun) &&
+           (!format->elements || reader->ranges.opening.len > 0);
 }
 
 /* Find the end of the next range, of as many bytes as fit into a batch; *out is 0: there is none. */
