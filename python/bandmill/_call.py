@@ -60,6 +60,7 @@ class Bar:
             from tqdm.auto import tqdm
         except ImportError:
             tqdm = None
+            LOG.warning("progress=True needs tqdm to show a bar (pip install tqdm), or a function to call")
         self._make, self._stage = tqdm, ""
         self._bar: Any = None
 

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -307,6 +308,13 @@ def test_weighted_pairs_equal_the_program(table, jsonl, program):
     assert bandmill.dedup(table, id="id", weights="tfidf", device="cpu").groups.equals(
         bandmill.dedup(jsonl, weights="tfidf", device="cpu").groups
     )
+
+
+def test_progress_without_tqdm_names_it(table, caplog, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+    assert bandmill.dedup(table, device="cpu", progress=True).report["counts"]["documents"] == len(table)
+    assert [r for r in caplog.records if "needs tqdm" in r.getMessage()]
 
 
 def test_progress_shows_percent_and_time_left(table, tmp_path, capsys):
