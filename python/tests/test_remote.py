@@ -99,7 +99,7 @@ def test_a_file_of_a_server_is_read(server, local, jsonl, tmp_path):
         removed = set(local.removed["id"].to_pylist())
         assert text.splitlines() == [r for r in jsonl.read_bytes().splitlines() if json.loads(r)["id"] not in removed]
     assert any("token=secret" in path for path in Handler.asked)
-    with pytest.raises(bandmill.Error, match="data with rows"):
+    with pytest.raises(bandmill.Error, match="rows of a table or list"):
         _ = found.kept
 
 
