@@ -28,7 +28,7 @@
 #include <bandmill/types.h>
 
 #define BM_HASH_TAG      UINT64_C(0xFFFFFFFF00000000) /* of a hash, and of a slot */
-#define BM_HASH_PATIENCE 4096                         /* steps that a table has for nothing */
+#define BM_HASH_PATIENCE 1024                         /* steps that a table has for nothing */
 #define BM_HASH_STEPS    16   /* steps that each insertion adds to them; chance takes 8 at most */
 #define BM_HASH_LONGEST  1024 /* steps of one insertion; chance takes 600 in the largest table */
 

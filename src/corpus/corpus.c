@@ -723,15 +723,11 @@ static bm_corpus_more more_of(const bm_corpus *corpus, const bm_ingest_batch *ba
     const uint64_t all = bm_shingle_batch_hashes(&batch->shingles), n_docs = docs_of(batch);
     uint64_t hashes = corpus->cfg.hashes ? all : 0;
     uint64_t words = n_docs * corpus->cfg.words.uints;
-    uint64_t longest = 0;
-    for (size_t i = 0; i < batch->n_docs; i++)
-        if (batch->docs != NULL && batch->docs[i].row.text_bytes > longest)
-            longest = batch->docs[i].row.text_bytes;
     return (bm_corpus_more){.docs = n_docs,
                             .set_bytes =
                                 hashes * bm_corpus_element_bytes(corpus) + words * sizeof(uint32_t),
                             .batch_bytes = all * bm_corpus_element_bytes(corpus),
-                            .longest = longest,
+                            .longest = batch->turn.longest,
                             .input_bytes_read = batch->turn.bytes_read};
 }
 

@@ -49,7 +49,7 @@ static stretches bytes_of(const bm_corpus *corpus, size_t n, uint64_t set_bytes)
     uint64_t columns = n * (sizeof *corpus->rep + 2 + sizeof *corpus->sizes + sizeof(uint64_t));
     uint64_t keys = n * cfg->bands * sizeof(uint64_t), labels = keys, ids = 0, arena = 0;
     if (cfg->docs != NULL) {
-        ids = cfg->docs->ids.table.n_slots * sizeof *cfg->docs->ids.table.slots;
+        ids = bm_doc_table_shard_bytes(cfg->docs);
         columns += bm_doc_table_bytes(cfg->docs) - ids;
     }
     if (keys_in_file) {

@@ -198,11 +198,11 @@ static void write_numbers(bm_json *json, const char *key, const named_number *ro
 
 void bm_report_ingest(bm_json *json, const bm_ingest_times *times)
 {
-    const named_number rows[] = {{"elapsed", times->elapsed},  {"read", times->read},
-                                 {"fill", times->fill},        {"text", times->text},
-                                 {"sign", times->sign},        {"device", times->device},
-                                 {"deliver", times->deliver},  {"put", times->put},
-                                 {"worker_wait", times->wait}, {"device_idle", times->idle}};
+    const named_number rows[] = {
+        {"elapsed", times->elapsed},  {"read", times->read},       {"fill", times->fill},
+        {"text", times->text},        {"sign", times->sign},       {"device", times->device},
+        {"deliver", times->deliver},  {"enter", times->enter},     {"put", times->put},
+        {"worker_wait", times->wait}, {"device_idle", times->idle}};
     if (times->workers == 0)
         return;
     bm_json_key(json, "flow");

@@ -46,25 +46,26 @@ static bool has_id(const void *owner, uint32_t number, const void *key)
     return other.len == id.len && (id.len == 0 || memcmp(other.data, id.data, id.len) == 0);
 }
 
-static uint64_t hash_of(const bm_id_set *set, bm_doc_id id)
+static uint64_t hash_of(const bm_hash_table *table, bm_doc_id id)
 {
-    return set->table.seed == 0 ? id.hash
-                                : XXH3_64bits_withSeed(id.text.data, id.text.len, set->table.seed);
+    return table->seed == 0 ? id.hash
+                            : XXH3_64bits_withSeed(id.text.data, id.text.len, table->seed);
 }
 
-/* The slot of an id, or the free one where it belongs. */
-static size_t find(const bm_id_set *set, bm_doc_id id)
+/* The slot of an id of the set in its table, or in a shard of it; or the free one where it belongs. */
+static size_t find(const bm_id_set *set, const bm_hash_table *table, bm_doc_id id)
 {
-    return bm_hash_table_find(&set->table, hash_of(set, id), has_id, set, &id.text);
+    return bm_hash_table_find(table, hash_of(table, id), has_id, set, &id.text);
 }
 
 /* `slot` is the free one where the id belongs. */
-static bm_status append_id(bm_id_set *set, bm_doc_id id, size_t slot, bm_error *err)
+static bm_status append_id(bm_id_set *set, bm_hash_table *table, bm_doc_id id, size_t slot,
+                           bm_error *err)
 {
     BM_TRY(bm_grow_array(&set->ends, &set->cap, set->n + 1, err));
     BM_TRY(bm_buf_add(&set->text, id.text.data, id.text.len, err));
     set->ends[set->n] = set->text.len;
-    bm_hash_table_put(&set->table, slot, hash_of(set, id), (uint32_t)set->n++);
+    bm_hash_table_put(table, slot, hash_of(table, id), (uint32_t)set->n++);
     return BM_OK;
 }
 
@@ -77,12 +78,12 @@ bm_status bm_id_set_add(bm_id_set *set, bm_str text, uint32_t *number, bm_error 
 {
     const bm_doc_id id = {text, XXH3_64bits(text.data, text.len)};
     BM_TRY(bm_hash_table_reserve(&set->table, hash_again, set, err));
-    const size_t slot = find(set, id);
+    const size_t slot = find(set, &set->table, id);
     if (bm_hash_table_is_free(&set->table, slot)) {
         if (set->n >= BM_DOCS_MAX)
             return bm_fail(err, BM_ERR_INPUT, "more than %u documents in one run",
                            (unsigned)BM_DOCS_MAX);
-        BM_TRY(append_id(set, id, slot, err));
+        BM_TRY(append_id(set, &set->table, id, slot, err));
     }
     *number = bm_hash_table_number(&set->table, slot);
     return BM_OK;
@@ -92,14 +93,23 @@ uint32_t bm_id_set_find(const bm_id_set *set, bm_str id)
 {
     if (set->n == 0)
         return BM_ID_NONE;
-    const size_t slot = find(set, (bm_doc_id){id, XXH3_64bits(id.data, id.len)});
+    const size_t slot = find(set, &set->table, (bm_doc_id){id, XXH3_64bits(id.data, id.len)});
     return bm_hash_table_is_free(&set->table, slot) ? BM_ID_NONE
                                                     : bm_hash_table_number(&set->table, slot);
 }
 
-/* doc_table -- the rows, and the set of their ids, which numbers them alike. */
+/* doc_table -- the rows, their ids, and the shards in which these are looked up.
+ *
+ * What counts against the memory is the size of one table with all ids, which the shards come to
+ * where hashes are as good as chance: it does not depend on which threads have come how far. */
 
 #define CHECK_ROWS 1024u /* between two checks of the memory */
+
+static void reset_shards(bm_doc_table *table)
+{
+    for (size_t i = 0; i < BM_DOC_SHARDS; i++)
+        bm_hash_table_reset(&table->shards[i]);
+}
 
 void bm_doc_table_reset(bm_doc_table *table)
 {
@@ -108,21 +118,46 @@ void bm_doc_table_reset(bm_doc_table *table)
     bm_free(table->skipped);
     bm_free(table->rows);
     bm_id_set_reset(&table->ids);
+    reset_shards(table);
     bm_next_numbers_reset(&table->next);
     memset(table, 0, sizeof *table);
 }
 
+static uint64_t shard_bytes(size_t n)
+{
+    return n > 0 ? bm_hash_table_bytes(n) : 0;
+}
+
+uint64_t bm_doc_table_shard_bytes(const bm_doc_table *table)
+{
+    return table->ended ? 0 : shard_bytes(table->n);
+}
+
+static uint64_t bytes_of(const bm_doc_table *table, const bm_doc_sums *all)
+{
+    return all->docs * (sizeof *table->rows + sizeof *table->ids.ends) + all->id_bytes +
+           all->skipped * sizeof *table->skipped + all->reason_bytes +
+           bm_next_numbers_bytes(&table->next);
+}
+
+static bm_doc_sums sums_of(const bm_doc_table *table)
+{
+    return (bm_doc_sums){.docs = table->n,
+                         .id_bytes = table->ids.text.len,
+                         .skipped = table->n_skipped,
+                         .reason_bytes = table->reason_bytes};
+}
+
 uint64_t bm_doc_table_bytes(const bm_doc_table *table)
 {
-    return table->n * (sizeof *table->rows + sizeof *table->ids.ends) + table->ids.text.len +
-           table->ids.table.n_slots * sizeof *table->ids.table.slots +
-           table->n_skipped * sizeof *table->skipped + table->reason_bytes +
-           bm_next_numbers_bytes(&table->next);
+    const bm_doc_sums all = sums_of(table);
+    return bytes_of(table, &all) + bm_doc_table_shard_bytes(table);
 }
 
 void bm_doc_table_end_adding(bm_doc_table *table)
 {
-    bm_hash_table_reset(&table->ids.table);
+    reset_shards(table);
+    table->ended = true;
     bm_next_numbers_reset(&table->next);
 }
 
@@ -143,21 +178,36 @@ static bm_status too_large(const bm_doc_table *table, uint64_t needed, bm_error 
                    (unsigned long long)(least / (1 << 20)) + 1);
 }
 
-static bm_status check_bytes(const bm_doc_table *table, bm_error *err)
+/* Before `more` documents, none or one. */
+static bm_status check_bytes(const bm_doc_table *table, size_t more, bm_error *err)
 {
-    const uint64_t bytes = bm_doc_table_bytes(table);
+    const bm_doc_sums all = sums_of(table);
+    const uint64_t bytes = bytes_of(table, &all) + shard_bytes(table->n + more);
     return table->memory != 0 && bytes > table->memory ? too_large(table, bytes, err) : BM_OK;
 }
 
-static bm_status reserve(bm_doc_table *table, bm_error *err)
+/* Bytes that the table of ids needs beside the old one while it grows from n ids to `more`. */
+static uint64_t growing_bytes(size_t n, size_t more)
 {
-    if (table->memory != 0 && bm_hash_table_is_full(&table->ids.table)) {
-        const uint64_t needed =
-            bm_doc_table_bytes(table) + bm_hash_table_rebuilt_bytes(&table->ids.table);
+    return shard_bytes(more) > shard_bytes(n) ? shard_bytes(n) : 0;
+}
+
+static bm_status reserve(bm_doc_table *table, bm_hash_table *shard, bm_error *err)
+{
+    const size_t n = table->n;
+    if (table->memory != 0 && shard_bytes(n + 1) > shard_bytes(n)) {
+        const uint64_t needed = bm_doc_table_bytes(table) + shard_bytes(n + 1);
         if (needed > table->memory)
             return too_large(table, needed, err);
     }
-    return bm_hash_table_reserve(&table->ids.table, hash_again, &table->ids, err);
+    return bm_hash_table_reserve(shard, hash_again, &table->ids, err);
+}
+
+/* The shard of an id, with slots. */
+static bm_status find_shard(bm_doc_table *table, uint64_t hash, bm_hash_table **out, bm_error *err)
+{
+    *out = &table->shards[bm_doc_shard(hash)];
+    return reserve(table, *out, err);
 }
 
 /* *out: the next free id#N of the id of row `first`, whose text lies in `text`. */
@@ -173,26 +223,27 @@ static bm_status next_free(bm_doc_table *table, uint32_t first, bm_buf *text, bm
         BM_TRY(bm_buf_add_format(text, err, "#%" PRIu32, *number));
         *out = (bm_doc_id){{text->data, text->len}, XXH3_64bits(text->data, text->len)};
         table->n_tried++;
-        if (bm_hash_table_is_free(&table->ids.table, find(&table->ids, *out)))
+        bm_hash_table *shard;
+        BM_TRY(find_shard(table, out->hash, &shard, err));
+        if (bm_hash_table_is_free(shard, find(&table->ids, shard, *out)))
             return BM_OK;
     }
 }
 
-/* `slot` is the free one where the id belongs. */
+/* `slot` is the free one of its shard where the id belongs. */
 static bm_status append(bm_doc_table *table, const bm_doc_row *row, bm_doc_id id, size_t slot,
                         bm_error *err)
 {
     if (table->n % CHECK_ROWS == 0)
-        BM_TRY(check_bytes(table, err));
+        BM_TRY(check_bytes(table, 1, err));
     BM_TRY(bm_grow_array(&table->rows, &table->cap, table->n + 1, err));
-    BM_TRY(append_id(&table->ids, id, slot, err));
+    BM_TRY(append_id(&table->ids, &table->shards[bm_doc_shard(id.hash)], id, slot, err));
     table->rows[table->n++] = *row;
     return BM_OK;
 }
 
-/* The row's id is that of the row `first`. */
-static bm_status repeated(const bm_doc_table *table, const bm_doc_row *row, uint64_t first,
-                          const char *file_name, bm_error *err)
+bm_status bm_doc_table_repeated(const bm_doc_table *table, const bm_doc_row *row, uint32_t first,
+                                const char *file_name, bm_error *err)
 {
     const bm_doc_row *other = &table->rows[first];
     const bm_str id = bm_doc_table_id(table, first);
@@ -216,18 +267,20 @@ bm_status bm_doc_table_add(bm_doc_table *table, const bm_doc_row *row, bm_doc_id
     if (table->n >= BM_DOCS_MAX)
         return bm_fail_at(err, BM_ERR_INPUT, file_name, row->line,
                           "more than %u documents in one run", (unsigned)BM_DOCS_MAX);
-    BM_TRY(reserve(table, err));
-    const size_t slot = find(&table->ids, id);
-    if (bm_hash_table_is_free(&table->ids.table, slot))
+    bm_hash_table *shard;
+    BM_TRY(find_shard(table, id.hash, &shard, err));
+    const size_t slot = find(&table->ids, shard, id);
+    if (bm_hash_table_is_free(shard, slot))
         return append(table, row, id, slot, err);
-    const uint32_t first = bm_hash_table_number(&table->ids.table, slot);
+    const uint32_t first = bm_hash_table_number(shard, slot);
     if (!table->number_duplicates)
-        return repeated(table, row, first, file_name, err);
+        return bm_doc_table_repeated(table, row, first, file_name, err);
     bm_buf text = {0};
     bm_doc_id numbered;
     bm_status status = BM_OK;
     BM_TRY_OUT(next_free(table, first, &text, &numbered, err));
-    status = append(table, row, numbered, find(&table->ids, numbered), err);
+    shard = &table->shards[bm_doc_shard(numbered.hash)];
+    status = append(table, row, numbered, find(&table->ids, shard, numbered), err);
 out:
     bm_buf_reset(&text);
     return status;
@@ -235,11 +288,79 @@ out:
 
 void bm_doc_table_expect(const bm_doc_table *table, uint64_t id_hash)
 {
-    bm_hash_table_fetch(&table->ids.table, id_hash);
+    bm_hash_table_fetch(&table->shards[bm_doc_shard(id_hash)], id_hash);
+}
+
+void bm_doc_table_begin(bm_doc_table *table)
+{
+    table->reserved = sums_of(table);
+}
+
+/* What there will be, with what is ahead and the batch behind that. */
+static bm_doc_sums with_batch(const bm_doc_table *table, const bm_doc_sums *batch)
+{
+    return (bm_doc_sums){.docs = table->reserved.docs + batch->docs,
+                         .skipped = table->reserved.skipped + batch->skipped,
+                         .id_bytes = table->reserved.id_bytes + batch->id_bytes,
+                         .reason_bytes = table->reserved.reason_bytes + batch->reason_bytes};
+}
+
+bool bm_doc_table_may_reserve(const bm_doc_table *table, const bm_doc_sums *batch)
+{
+    const bm_doc_sums all = with_batch(table, batch);
+    if (table->number_duplicates || all.docs > BM_DOCS_MAX)
+        return false;
+    return table->memory == 0 || bytes_of(table, &all) + shard_bytes(all.docs) +
+                                         growing_bytes(all.docs - batch->docs, all.docs) <=
+                                     table->memory;
+}
+
+bool bm_doc_table_has_space(const bm_doc_table *table, const bm_doc_sums *batch)
+{
+    const bm_doc_sums all = with_batch(table, batch);
+    return all.docs <= table->cap && all.docs <= table->ids.cap &&
+           all.id_bytes <= table->ids.text.cap;
+}
+
+bm_status bm_doc_table_grow(bm_doc_table *table, const bm_doc_sums *batch, bm_error *err)
+{
+    BM_TRY(bm_grow_array(&table->rows, &table->cap, table->n + batch->docs, err));
+    BM_TRY(bm_grow_array(&table->ids.ends, &table->ids.cap, table->n + batch->docs, err));
+    return bm_buf_reserve(&table->ids.text, batch->id_bytes, err);
+}
+
+size_t bm_doc_table_reserve(bm_doc_table *table, const bm_doc_sums *batch, uint64_t *text)
+{
+    const size_t first = table->reserved.docs;
+    *text = table->reserved.id_bytes;
+    table->reserved = with_batch(table, batch);
+    return first;
+}
+
+bm_status bm_doc_table_enter(bm_doc_table *table, uint32_t row, uint64_t id_hash, uint32_t *first,
+                             bm_error *err)
+{
+    bm_hash_table *shard = &table->shards[bm_doc_shard(id_hash)];
+    BM_TRY(bm_hash_table_reserve(shard, hash_again, &table->ids, err));
+    const bm_doc_id id = {bm_doc_table_id(table, row), id_hash};
+    const size_t slot = find(&table->ids, shard, id);
+    *first = row;
+    if (bm_hash_table_is_free(shard, slot))
+        bm_hash_table_put(shard, slot, hash_of(shard, id), row);
+    else
+        *first = bm_hash_table_number(shard, slot);
+    return BM_OK;
+}
+
+void bm_doc_table_accept(bm_doc_table *table, const bm_doc_sums *batch)
+{
+    table->n += batch->docs;
+    table->ids.n = table->n;
+    table->ids.text.len += batch->id_bytes;
 }
 
 /* This includes what an allocation costs. */
-static uint64_t reason_bytes(const bm_skipped *skipped)
+uint64_t bm_doc_table_reason_bytes(const bm_skipped *skipped)
 {
     return strlen(skipped->reason) + 1 + 2 * sizeof(void *);
 }
@@ -247,10 +368,10 @@ static uint64_t reason_bytes(const bm_skipped *skipped)
 bm_status bm_doc_table_skip(bm_doc_table *table, const bm_skipped *skipped, bm_error *err)
 {
     if (table->n_skipped % CHECK_ROWS == 0)
-        BM_TRY(check_bytes(table, err));
+        BM_TRY(check_bytes(table, 0, err));
     BM_TRY(bm_grow_array(&table->skipped, &table->cap_skipped, table->n_skipped + 1, err));
     table->skipped[table->n_skipped++] = *skipped;
-    table->reason_bytes += reason_bytes(skipped);
+    table->reason_bytes += bm_doc_table_reason_bytes(skipped);
     table->n_swallowing += skipped->n_behind > 0;
     return BM_OK;
 }
@@ -258,7 +379,7 @@ bm_status bm_doc_table_skip(bm_doc_table *table, const bm_skipped *skipped, bm_e
 void bm_doc_table_cut(bm_doc_table *table, size_t n_rows, size_t n_skipped)
 {
     while (table->n_skipped > n_skipped) {
-        table->reason_bytes -= reason_bytes(&table->skipped[--table->n_skipped]);
+        table->reason_bytes -= bm_doc_table_reason_bytes(&table->skipped[--table->n_skipped]);
         bm_free(table->skipped[table->n_skipped].reason);
     }
     table->ids.text.len = n_rows == 0 ? 0 : (size_t)table->ids.ends[n_rows - 1];

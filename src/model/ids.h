@@ -78,8 +78,29 @@ typedef struct bm_doc_id {
 /* doc_table -- what a job remembers of each document, in input order: its id, where it stands,
  * how long it is.
  *
- * One thread appends, in input order; afterwards any number may read. Each id is looked up among
- * those before it, since ids must differ. */
+ * Each id is looked up among those before it, since ids must differ. The table of ids is divided
+ * into shards by the last bits of their hashes. Afterwards any number of threads may read. Documents
+ * are appended in input order, in one of two ways:
+ *
+ *     bm_doc_table_add      one document, by one thread
+ *
+ *     bm_doc_table_reserve  rows and bytes of text for a batch: batches in order, one at a time
+ *     bm_doc_table_fill     a reserved row and its id: any thread
+ *     bm_doc_table_enter    the id of a row that was filled, into its shard: for each shard the rows
+ *                           in order, one at a time; different shards at once. Whoever has the id
+ *                           of an earlier row learns of it
+ *     bm_doc_table_accept   the batch is part of the table: batches in order, one at a time
+ *
+ * Rows that are reserved and not accepted are *ahead*; while there are some, nothing is added in
+ * the first way, and the arrays do not move. Who reserves and who accepts may do so at once. */
+
+#define BM_DOC_SHARDS 32u
+
+/* The shard of an id. The table of a shard uses the other half of the hash. */
+static inline uint32_t bm_doc_shard(uint64_t id_hash)
+{
+    return (uint32_t)id_hash % BM_DOC_SHARDS;
+}
 
 typedef struct bm_doc_row {
     uint64_t line;
@@ -102,10 +123,19 @@ typedef struct bm_skipped {
     uint64_t n_behind; /* lines behind that one which went with it (record.h) */
 } bm_skipped;
 
+/* Documents and bad records of batches. */
+typedef struct bm_doc_sums {
+    size_t docs, skipped;
+    uint64_t id_bytes, reason_bytes; /* in memory */
+} bm_doc_sums;
+
 typedef struct bm_doc_table {
     bm_doc_row *rows;
     size_t n, cap;
-    bm_id_set ids; /* the number of an id is its row */
+    bm_id_set ids; /* the number of an id is its row; its own table is empty, for there are ... */
+    bm_hash_table shards[BM_DOC_SHARDS];
+    bool ended;           /* no shards any more */
+    bm_doc_sums reserved; /* all, with what is ahead */
     bm_skipped *skipped;
     size_t n_skipped, cap_skipped;
     size_t n_swallowing;    /* those, skipped by this run, that took lines behind them along */
@@ -119,9 +149,10 @@ typedef struct bm_doc_table {
 } bm_doc_table;                 /* {0} is empty */
 
 void bm_doc_table_reset(bm_doc_table *table); /* frees */
-/* The bytes that it holds. */
+/* The bytes that it holds; those of the shards, which depend on the number of ids alone. */
 uint64_t bm_doc_table_bytes(const bm_doc_table *table);
-/* No more documents are added: frees the set of ids. */
+uint64_t bm_doc_table_shard_bytes(const bm_doc_table *table);
+/* No more documents are added: frees the shards. */
 void bm_doc_table_end_adding(bm_doc_table *table);
 /* The id of a row, as given (unescaped). */
 bm_str bm_doc_table_id(const bm_doc_table *table, size_t row);
@@ -131,10 +162,36 @@ bm_status bm_doc_table_add(bm_doc_table *table, const bm_doc_row *row, bm_doc_id
                            const char *file_name, bm_error *err);
 /* A document whose id has this hash will soon be added: fetch the slot. */
 void bm_doc_table_expect(const bm_doc_table *table, uint64_t id_hash);
+/* Nothing is ahead: begin to reserve behind what is there. */
+void bm_doc_table_begin(bm_doc_table *table);
+/* May a batch be reserved? False: its documents are added one by one, once nothing is ahead, for
+ * then repeated ids are numbered, or the limit of memory or of documents is near. */
+bool bm_doc_table_may_reserve(const bm_doc_table *table, const bm_doc_sums *batch);
+/* Is there space for a batch? False: bm_doc_table_grow makes some, once nothing is ahead. */
+bool bm_doc_table_has_space(const bm_doc_table *table, const bm_doc_sums *batch);
+bm_status bm_doc_table_grow(bm_doc_table *table, const bm_doc_sums *batch, bm_error *err);
+/* The first row of the batch, for which there is space. *text: where the text of its ids begins. */
+size_t bm_doc_table_reserve(bm_doc_table *table, const bm_doc_sums *batch, uint64_t *text);
+/* The row, whose id ends at `end` of the text, where its bytes have been copied. */
+static inline void bm_doc_table_fill(const bm_doc_table *table, size_t at, const bm_doc_row *row,
+                                     uint64_t end)
+{
+    table->rows[at] = *row;
+    table->ids.ends[at] = end;
+}
+/* *first: the first row that has the id of `row`, whose hash this is. BM_ERR_NOMEM. */
+bm_status bm_doc_table_enter(bm_doc_table *table, uint32_t row, uint64_t id_hash, uint32_t *first,
+                             bm_error *err);
+void bm_doc_table_accept(bm_doc_table *table, const bm_doc_sums *batch);
+/* BM_ERR_INPUT, as of bm_doc_table_add: the id of `row` is that of the row `first`. */
+bm_status bm_doc_table_repeated(const bm_doc_table *table, const bm_doc_row *row, uint32_t first,
+                                const char *file_name, bm_error *err);
+/* Bytes that the list of bad records needs for a reason. */
+uint64_t bm_doc_table_reason_bytes(const bm_skipped *skipped);
 /* Append a document that was left out; on BM_OK skipped->reason is taken. */
 bm_status bm_doc_table_skip(bm_doc_table *table, const bm_skipped *skipped, bm_error *err);
 /* Remove the rows from `n_rows` on and the skipped ones from `n_skipped` on. Nothing may be added
- * afterwards, for the hash table of ids still holds theirs. */
+ * afterwards, for the shards still hold their ids. */
 void bm_doc_table_cut(bm_doc_table *table, size_t n_rows, size_t n_skipped);
 
 /* pair_order -- the order of pairs, and a pair as two words that sort in that order.

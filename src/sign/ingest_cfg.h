@@ -3,6 +3,7 @@
 #ifndef BM_SIGN_INGEST_CFG_H
 #define BM_SIGN_INGEST_CFG_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include <bandmill/job.h>
@@ -26,6 +27,7 @@ typedef struct bm_ingest_times {
     double sign;    /* on the native CPU: workers */
     double device;  /* submitting to devices and waiting for them: device workers */
     double deliver; /* the ordered end, one thread at a time */
+    double enter;   /* rows and ids to the document table: any thread */
     double put;     /* what was delivered, to its place: any thread */
     double wait; /* workers: for input, for a place in the ring, for a place in a device's queue */
     double idle; /* device workers: for work */
@@ -43,7 +45,7 @@ static inline void bm_ingest_lap(double *sum, double *mark)
 /* Add the stages of one thread to those of all. */
 void bm_ingest_times_add(bm_ingest_times *all, const bm_ingest_times *thread);
 /* The stage that was busy for the greatest share of the time it could have been: "read", "text",
- * "sign", "device" or "deliver". */
+ * "sign", "device", "deliver", "enter" or "put". */
 const char *bm_ingest_bottleneck(const bm_ingest_times *times);
 
 typedef struct bm_ingest_doc {
@@ -55,7 +57,7 @@ typedef struct bm_ingest_doc {
 
 /* The capacity of the arrays of a batch, in elements. */
 typedef struct bm_ingest_capacity {
-    size_t docs, skipped, n_shingles, content, words, keys;
+    size_t docs, skipped, n_shingles, content, words, keys, by_shard;
 } bm_ingest_capacity;
 
 /* Arrays that a device fills for texts beside words and keys, n_docs each. */
@@ -75,7 +77,11 @@ typedef struct bm_ingest_share {
 typedef struct bm_ingest_turn {
     uint64_t sequence;   /* 0, 1, 2 ... */
     uint64_t bytes_read; /* of the inputs, as stored, up to its end */
-    size_t first_row;    /* of the table, once the sink has it */
+    size_t first_row;    /* of the table, once it is reserved, or the sink has it */
+    uint64_t first_text; /* where its ids begin in the table's text, once they are reserved */
+    bm_doc_sums sums;    /* what it adds to the table */
+    uint64_t n_shingles; /* in all */
+    uint64_t longest;    /* bytes of its longest text */
     bm_ingest_share share;
     bm_content_place place; /* behind its last record, where ingest_cfg.places asks for it */
 } bm_ingest_turn;
@@ -87,8 +93,18 @@ typedef struct bm_ingest_places {
     bool sink_failed;       /* filled: not the inputs */
 } bm_ingest_places;
 
+/* How far the documents of a batch, by the shards of their ids, have come into the table. */
+typedef struct bm_ingest_entry_state {
+    uint32_t *docs; /* of shard 0, then of shard 1 … */
+    uint32_t begin[BM_DOC_SHARDS + 1];
+    atomic_uint left;            /* shards that do not have theirs yet */
+    atomic_uint_least64_t again; /* the first document that has the id of an earlier row, and that
+                                    row (bm_pair_key); UINT64_MAX: none has */
+} bm_ingest_entry_state;
+
 typedef struct bm_ingest_batch {
     bm_ingest_turn turn;
+    bm_ingest_entry_state entry;
     bm_source_batch *raw; /* until it is parsed */
     bm_ingest_doc *docs;
     size_t n_docs;

@@ -21,6 +21,7 @@ void bm_ingest_times_add(bm_ingest_times *all, const bm_ingest_times *thread)
     all->sign += thread->sign;
     all->device += thread->device;
     all->deliver += thread->deliver;
+    all->enter += thread->enter;
     all->put += thread->put;
     all->wait += thread->wait;
     all->idle += thread->idle;
@@ -38,6 +39,7 @@ const char *bm_ingest_bottleneck(const bm_ingest_times *times)
                   {"sign", times->sign / workers},
                   {"device", times->device / device_workers},
                   {"deliver", times->deliver},
+                  {"enter", times->enter / workers},
                   {"put", times->put / workers}};
     size_t most = 0;
     for (size_t i = 1; i < sizeof stages / sizeof stages[0]; i++)
@@ -118,6 +120,7 @@ void bm_ingest_batch_free(bm_ingest_batch *batch)
     bm_text_batch_reset(&batch->text);
     bm_free(batch->made.n_shingles);
     bm_free(batch->made.content);
+    bm_free(batch->entry.docs);
     bm_free(batch->docs);
     bm_free(batch->skipped);
     bm_free(batch->words);
@@ -175,25 +178,126 @@ bm_ingest_batch *bm_ingest_batch_replace(const bm_ingest_batch *batch)
 #define WARNINGS_MAX 5u  /* of one kind */
 #define IDS_AHEAD    16u /* documents between fetching from the table of ids and looking */
 
-static uint64_t sum_shingles(const bm_ingest_batch *batch)
+/* --- rows and ids, shard by shard --- */
+
+static bm_str id_of(const bm_ingest_batch *batch, const bm_ingest_doc *doc)
 {
-    uint64_t n = 0;
-    for (size_t i = 0; i < batch->n_docs; i++)
-        n += batch->docs[i].row.n_shingles;
-    return n;
+    return (bm_str){doc->id_len > 0 ? batch->ids.data + doc->id_begin : "", doc->id_len};
 }
 
-static bm_status deliver_docs(const bm_ingest_cfg *cfg, const bm_ingest_batch *batch, bm_error *err)
+static bm_doc_sums sums_of(const bm_ingest_batch *batch)
+{
+    bm_doc_sums sums = {
+        .docs = batch->n_docs, .skipped = batch->n_skipped, .id_bytes = batch->ids.len};
+    for (size_t i = 0; i < batch->n_skipped; i++)
+        sums.reason_bytes += bm_doc_table_reason_bytes(&batch->skipped[i]);
+    return sums;
+}
+
+/* A finished batch is about to be put down. Where memory does not suffice to sort its documents,
+ * it fails with none. */
+static void prepare(bm_ingest_batch *batch)
+{
+    const bm_status status = bm_grow(&batch->entry.docs, &batch->capacity.by_shard, batch->n_docs,
+                                     sizeof *batch->entry.docs, &batch->error);
+    if (status != BM_OK) {
+        batch->status = status;
+        batch->n_docs = batch->ids.len = 0;
+    }
+    batch->turn.sums = sums_of(batch);
+    batch->turn.n_shingles = batch->turn.longest = 0;
+    for (size_t i = 0; i < batch->n_docs; i++) {
+        const bm_doc_row *row = &batch->docs[i].row;
+        batch->turn.n_shingles += row->n_shingles;
+        if (row->text_bytes > batch->turn.longest)
+            batch->turn.longest = row->text_bytes;
+    }
+}
+
+/* Sort the documents by shard: entry.docs and entry.begin. */
+static void sort_by_shard(bm_ingest_batch *batch)
+{
+    bm_ingest_entry_state *entry = &batch->entry;
+    uint32_t at[BM_DOC_SHARDS] = {0}, sum = 0;
+    for (size_t i = 0; i < batch->n_docs; i++)
+        at[bm_doc_shard(batch->docs[i].id_hash)]++;
+    for (uint32_t s = 0; s < BM_DOC_SHARDS; s++) {
+        const uint32_t n = at[s];
+        entry->begin[s] = at[s] = sum;
+        sum += n;
+    }
+    entry->begin[BM_DOC_SHARDS] = sum;
+    for (size_t i = 0; i < batch->n_docs; i++)
+        entry->docs[at[bm_doc_shard(batch->docs[i].id_hash)]++] = (uint32_t)i;
+}
+
+/* Rows and text to the places that are reserved for them. */
+static void fill_rows(const bm_doc_table *docs, const bm_ingest_batch *batch)
+{
+    const uint64_t text = batch->turn.first_text;
+    if (batch->ids.len > 0)
+        memcpy(docs->ids.text.data + text, batch->ids.data, batch->ids.len);
+    for (size_t i = 0; i < batch->n_docs; i++) {
+        const bm_ingest_doc *doc = &batch->docs[i];
+        bm_doc_table_fill(docs, batch->turn.first_row + i, &doc->row,
+                          text + doc->id_begin + doc->id_len);
+    }
+}
+
+/* The id of the document is that of an earlier row. */
+static void note_again(bm_ingest_entry_state *entry, uint32_t doc, uint32_t row)
+{
+    const uint64_t again = bm_pair_key(doc, row);
+    uint64_t least = atomic_load(&entry->again);
+    while (again < least && !atomic_compare_exchange_weak(&entry->again, &least, again))
+        ;
+}
+
+/* The ids of one shard. It is busy. */
+static bm_status enter_ids(bm_doc_table *table, bm_ingest_batch *batch, uint32_t shard,
+                           bm_error *err)
+{
+    bm_ingest_entry_state *entry = &batch->entry;
+    const uint32_t begin = entry->begin[shard], end = entry->begin[shard + 1];
+    const uint32_t first_row = (uint32_t)batch->turn.first_row;
+    for (uint32_t i = begin, ahead = begin; i < end; i++) {
+        for (; ahead < end && ahead < i + IDS_AHEAD; ahead++)
+            bm_doc_table_expect(table, batch->docs[entry->docs[ahead]].id_hash);
+        const uint32_t doc = entry->docs[i];
+        uint32_t first;
+        BM_TRY(bm_doc_table_enter(table, first_row + doc, batch->docs[doc].id_hash, &first, err));
+        if (first != first_row + doc)
+            note_again(entry, doc, first);
+    }
+    return BM_OK;
+}
+
+/* --- the ordered end, for one batch --- */
+
+/* Document by document. */
+static bm_status add_docs(const bm_ingest_cfg *cfg, const bm_ingest_batch *batch, bm_error *err)
 {
     for (size_t i = 0; cfg->docs != NULL && i < batch->n_docs; i++) {
         const bm_ingest_doc *doc = &batch->docs[i];
         if (i + IDS_AHEAD < batch->n_docs)
             bm_doc_table_expect(cfg->docs, batch->docs[i + IDS_AHEAD].id_hash);
-        bm_str id = {doc->id_len > 0 ? batch->ids.data + doc->id_begin : "", doc->id_len};
-        BM_TRY(bm_doc_table_add(cfg->docs, &doc->row, (bm_doc_id){id, doc->id_hash},
+        BM_TRY(bm_doc_table_add(cfg->docs, &doc->row, (bm_doc_id){id_of(batch, doc), doc->id_hash},
                                 bm_batch_source_file(cfg->source, doc->row.file), err));
     }
     return BM_OK;
+}
+
+/* They have their rows already. */
+static bm_status accept_docs(const bm_ingest_cfg *cfg, const bm_ingest_batch *batch, bm_error *err)
+{
+    const uint64_t again = atomic_load(&batch->entry.again);
+    if (again == UINT64_MAX) {
+        bm_doc_table_accept(cfg->docs, &batch->turn.sums);
+        return BM_OK;
+    }
+    const bm_doc_row *row = &batch->docs[again >> 32].row;
+    return bm_doc_table_repeated(cfg->docs, row, (uint32_t)again,
+                                 bm_batch_source_file(cfg->source, row->file), err);
 }
 
 /* It is the nth that is reported. */
@@ -234,12 +338,15 @@ static bm_status deliver_skipped(const bm_ingest_cfg *cfg, bm_ingest_batch *batc
     return BM_OK;
 }
 
-bm_status bm_ingest_batch_deliver(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, bm_error *err)
+/* Its documents to the table, if it has not got them; its bad records to the list of skipped ones,
+ * its counts. Ends with the batch's own status where that is no BM_OK. */
+static bm_status deliver_batch(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, bool has_rows,
+                               bm_error *err)
 {
     const size_t first_row = cfg->docs != NULL ? cfg->docs->n : 0;
     const size_t first_skipped = cfg->docs != NULL ? cfg->docs->n_skipped : 0;
     const bm_counts before = *cfg->counts;
-    bm_status status = deliver_docs(cfg, batch, err);
+    bm_status status = has_rows ? accept_docs(cfg, batch, err) : add_docs(cfg, batch, err);
     if (status == BM_OK)
         status = deliver_skipped(cfg, batch, err);
     if (status == BM_OK && batch->status != BM_OK && cfg->docs == NULL && cfg->sink != NULL)
@@ -264,12 +371,13 @@ bm_status bm_ingest_batch_deliver(const bm_ingest_cfg *cfg, bm_ingest_batch *bat
                                         .n_short = batch->shingles.n_short + batch->text.n_short,
                                         .n_weightless = batch->shingles.n_weightless,
                                         .n_invalid = batch->n_invalid,
-                                        .n_shingles = sum_shingles(batch)});
+                                        .n_shingles = batch->turn.n_shingles});
     return BM_OK;
 }
 
-bm_status bm_ingest_batch_sink(const bm_ingest_cfg *cfg, const bm_ingest_batch *batch,
-                               bm_error *err)
+/* Pass the delivered batch to the sink. Whether places move (bm_ingest_put) is asked between the
+ * two calls, since it depends on the document table. */
+static bm_status sink_batch(const bm_ingest_cfg *cfg, const bm_ingest_batch *batch, bm_error *err)
 {
     bm_status status = BM_OK;
     if (cfg->sink != NULL)
@@ -298,6 +406,11 @@ bm_status bm_ingest_order_open(const bm_ingest_cfg *cfg, uint64_t window, bm_ing
     out->free = bm_alloc_zero(window, sizeof *out->free);
     if (out->ring == NULL || out->free == NULL)
         return bm_fail_nomem(err, window * sizeof *out->ring);
+    BM_TRY(bm_new_zero(&out->ready, window, err));
+    out->shards = bm_alloc_aligned(BM_DOC_SHARDS, sizeof *out->shards);
+    if (out->shards == NULL)
+        return bm_fail_nomem(err, BM_DOC_SHARDS * sizeof *out->shards);
+    memset(out->shards, 0, BM_DOC_SHARDS * sizeof *out->shards);
     return BM_OK;
 }
 
@@ -309,6 +422,8 @@ void bm_ingest_order_close(bm_ingest_order *order)
         bm_ingest_batch_free(order->free[i]);
     bm_free(order->ring);
     bm_free(order->free);
+    bm_free(order->shards);
+    bm_free(order->ready);
     pthread_cond_destroy(&order->moved);
     pthread_mutex_destroy(&order->lock);
 }
@@ -432,12 +547,113 @@ static void put_all(bm_ingest_order *order)
     }
 }
 
-/* Is the batch whose turn it is there? Its place may have one that was delivered before. */
+/* Is batch number n, which is not delivered, there? Its place may have one that was delivered
+ * before. The lock is held. */
+static bm_ingest_batch *batch_at(bm_ingest_order *order, uint64_t n)
+{
+    bm_ingest_batch *batch = *place_of(order, n);
+    return batch != NULL && batch->turn.sequence == n ? batch : NULL;
+}
+
+/* The next batch gets its rows, if it is there and can have them; where it cannot, it waits until
+ * all before is delivered, and gets none. The lock is held, so that the arrays of the table move
+ * while nobody uses them. */
+static bool reserve(bm_ingest_order *order)
+{
+    bm_doc_table *docs = order->cfg->docs;
+    bm_ingest_batch *batch = batch_at(order, order->reserve);
+    const bool alone = order->next == order->reserve && !order->delivering;
+    if (batch == NULL || order->stop || order->in_turn)
+        return false;
+    if (docs != NULL && alone)
+        bm_doc_table_begin(docs);
+    const bm_doc_sums *sums = &batch->turn.sums;
+    bool may = docs != NULL && bm_doc_table_may_reserve(docs, sums),
+         has_space = may && bm_doc_table_has_space(docs, sums);
+    if (!has_space && !alone)
+        return false;
+    if (may && !has_space)
+        may = bm_doc_table_grow(docs, sums, NULL) == BM_OK;
+    order->reserve++;
+    if (may) {
+        batch->turn.first_row = bm_doc_table_reserve(docs, sums, &batch->turn.first_text);
+        atomic_store(&batch->entry.left, BM_DOC_SHARDS);
+        atomic_store(&batch->entry.again, UINT64_MAX);
+        return true;
+    }
+    order->in_turn = true;
+    order->enter++;
+    atomic_store(&batch->entry.left, 0);
+    for (uint32_t s = 0; s < BM_DOC_SHARDS; s++)
+        atomic_store(&order->shards[s].next, order->reserve);
+    return true;
+}
+
+/* Is the batch ready that the shard gets next? */
+static bool has_next(const bm_ingest_order *order, const bm_ingest_shard *shard)
+{
+    const uint64_t n = atomic_load(&shard->next);
+    return atomic_load(&order->ready[n % order->window]) == n + 1;
+}
+
+/* Bring the shard its next batch, which is ready. It is busy. A failure becomes that of the batch. */
+static void enter_shard(bm_ingest_order *order, uint32_t s)
+{
+    bm_ingest_batch *batch = *place_of(order, atomic_load(&order->shards[s].next));
+    bm_error error = {0};
+    const bm_status status = enter_ids(order->cfg->docs, batch, s, &error);
+    if (status != BM_OK) {
+        pthread_mutex_lock(&order->lock);
+        batch->status = status;
+        batch->error = error;
+        pthread_mutex_unlock(&order->lock);
+    }
+    atomic_fetch_add(&order->shards[s].next, 1);
+    atomic_fetch_sub(&batch->entry.left, 1);
+}
+
+/* Go round the shards, from another one for each batch. */
+static void enter_shards(bm_ingest_order *order, uint64_t from)
+{
+    for (uint32_t i = 0; i < BM_DOC_SHARDS; i++) {
+        const uint32_t s = (uint32_t)((from * 7 + i) % BM_DOC_SHARDS);
+        bm_ingest_shard *shard = &order->shards[s];
+        while (has_next(order, shard) && !atomic_exchange(&shard->busy, true)) {
+            while (has_next(order, shard))
+                enter_shard(order, s);
+            atomic_store(&shard->busy, false);
+        }
+    }
+}
+
+/* Is the batch whose turn it is there, and in the table? */
 static bool may_deliver(bm_ingest_order *order)
 {
-    const bm_ingest_batch *batch = *place_of(order, order->next);
-    return !order->delivering && !order->stop && batch != NULL &&
-           batch->turn.sequence == order->next;
+    return !order->delivering && !order->stop && order->next < order->enter &&
+           atomic_load(&batch_at(order, order->next)->entry.left) == 0;
+}
+
+/* The first batch that has rows and was not entered. The lock is held, but not while it is. */
+static void enter_one(bm_ingest_order *order)
+{
+    const uint64_t n = order->enter++;
+    bm_ingest_batch *batch = *place_of(order, n);
+    pthread_mutex_unlock(&order->lock);
+    double mark = bm_clock_seconds(), spent = 0;
+    sort_by_shard(batch);
+    fill_rows(order->cfg->docs, batch);
+    atomic_store(&order->ready[n % order->window], n + 1);
+    enter_shards(order, n);
+    bm_ingest_lap(&spent, &mark);
+    pthread_mutex_lock(&order->lock);
+    order->times.enter += spent;
+    if (may_deliver(order)) /* this thread may have other things to do */
+        pthread_cond_broadcast(&order->moved);
+}
+
+static bool may_enter(const bm_ingest_order *order)
+{
+    return !order->stop && order->enter < order->reserve;
 }
 
 /* Call cfg.pause where it is due. Nobody else delivers. The lock is held, but not meanwhile. */
@@ -469,30 +685,32 @@ static bool put_before(bm_ingest_order *order, const bm_ingest_batch *batch)
 }
 
 /* Nobody else delivers. */
-static bm_status deliver(bm_ingest_order *order, bm_ingest_batch *batch, bm_error *err)
+static bm_status deliver(bm_ingest_order *order, bm_ingest_batch *batch, bool has_rows,
+                         bm_error *err)
 {
     if (batch->status != BM_OK && !put_before(order, batch))
         return BM_ERR_CANCELLED;
-    BM_TRY(bm_ingest_batch_deliver(order->cfg, batch, err));
-    return put_before(order, batch) ? bm_ingest_batch_sink(order->cfg, batch, err)
-                                    : BM_ERR_CANCELLED;
+    BM_TRY(deliver_batch(order->cfg, batch, has_rows, err));
+    return put_before(order, batch) ? sink_batch(order->cfg, batch, err) : BM_ERR_CANCELLED;
 }
 
 /* The batch whose turn it is. The lock is held, but not while it is delivered. */
 static void deliver_one(bm_ingest_order *order)
 {
     bm_ingest_batch **place = place_of(order, order->next), *batch = *place;
+    const bool has_rows = !order->in_turn;
     order->delivering = true;
     pthread_mutex_unlock(&order->lock);
     bm_error error = {0};
     double mark = bm_clock_seconds(), spent = 0;
-    const bm_status status = deliver(order, batch, &error);
+    const bm_status status = deliver(order, batch, has_rows, &error);
     if (status != BM_OK)
         bm_ingest_order_fail(order, batch->turn.sequence, status, &error);
     bm_ingest_lap(&spent, &mark);
     pthread_mutex_lock(&order->lock);
     order->times.deliver += spent;
     order->next++;
+    order->in_turn = false;
     if (status == BM_OK) {
         pause_if_due(order);
     } else { /* it is not put, and nothing behind it is delivered */
@@ -504,11 +722,15 @@ static void deliver_one(bm_ingest_order *order)
         &order->moved); /* who delivered may have other things to do than the next */
 }
 
-/* Deliver or put a batch, if one can be. The lock is held, but not meanwhile. */
+/* Bring a batch one step on, if one can be. The lock is held, but not meanwhile. */
 static bool help(bm_ingest_order *order)
 {
     if (may_deliver(order))
         deliver_one(order);
+    else if (reserve(order))
+        return true;
+    else if (may_enter(order))
+        enter_one(order);
     else if (may_put(order))
         put_one(order);
     else
@@ -563,6 +785,7 @@ bool bm_ingest_order_alone(bm_ingest_order *order, uint64_t n, bm_ingest_share *
 
 void bm_ingest_order_place(bm_ingest_order *order, bm_ingest_batch *batch)
 {
+    prepare(batch);
     pthread_mutex_lock(&order->lock);
     *place_of(order, batch->turn.sequence) = batch;
     pthread_cond_broadcast(&order->moved);
@@ -571,7 +794,12 @@ void bm_ingest_order_place(bm_ingest_order *order, bm_ingest_batch *batch)
 
 void bm_ingest_order_deliver(bm_ingest_order *order, bm_ingest_batch *batch)
 {
+    double mark = bm_clock_seconds(), spent = 0;
+    if (batch != NULL)
+        prepare(batch);
+    bm_ingest_lap(&spent, &mark);
     pthread_mutex_lock(&order->lock);
+    order->times.enter += spent;
     if (batch != NULL)
         *place_of(order, batch->turn.sequence) = batch;
     while (help(order))

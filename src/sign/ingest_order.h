@@ -1,14 +1,23 @@
 /* ingest_order.h -- batches come back in reading order, whoever finished them.
  *
  *     ring      [ 7 ][   ][   ][ 6 ]      `window` places; batch n has place n % window
- *                          ^ next: 5 is still being made, 6 and 7 wait for it
+ *                          ^ 5 is still being made, 6 and 7 wait for it
  *
- * Whoever brings the batch whose turn it is delivers it and all that follow it in the ring; others
- * only put theirs down, and so do the threads of devices, whose batches are delivered by whoever
- * waits or
- * brings another one. What was delivered stays in its place until a thread puts it
- * (bm_ingest_cfg.put), any number of them at once; a thread leaves when there is nothing more to
- * deliver or to put. A batch that fails carries its failure to its turn, so the first failure in
+ *     reserve   rows for it in the document table      in order, one at a time
+ *     enter     its rows and ids, shard by shard       any thread; each shard in order
+ *     deliver   what is wrong with it; counts; sink    in order, one at a time
+ *     put       to the places that the sink gave       any thread, in any order
+ *
+ * What is done one at a time takes the same time for a batch of any size. A shard of the table
+ * (model/ids.h) is free or busy: whoever has made a batch ready goes round the shards, and brings
+ * each free one all batches that are ready, up to the first that is not; whoever leaves a shard
+ * looks once more, for a batch may have become ready while the shard was busy. So nobody waits for a
+ * shard, and the first of two equal ids in input order is the first in the table. Where repeated ids
+ * are numbered, memory is nearly used up or there is no document table, `reserve` waits until all
+ * before is delivered, and `deliver` adds document by document.
+ *
+ * Whoever brings a batch does what can be done, his own batch or others; threads of devices only
+ * put theirs down. A thread leaves when there is nothing more to do. A batch that fails carries its failure to its turn, so the first failure in
  * input order is the one that is reported. A failure that belongs to no batch stops the ingest at
  * once.
  *
@@ -19,6 +28,7 @@
 
 #include <pthread.h>
 
+#include "base/memory.h"
 #include "base/threads.h"
 #include "sign/ingest_cfg.h"
 
@@ -42,16 +52,6 @@ void bm_ingest_batch_unstage(bm_ingest_batch *batch);
  * good, and the inputs, which both share, are never freed. NULL: no memory. */
 bm_ingest_batch *bm_ingest_batch_replace(const bm_ingest_batch *batch);
 
-/* ingest_deliver -- the ordered end of the ingest, for one batch. */
-
-/* Its rows and ids to the document table, its bad records to the list of skipped ones, its counts.
- * Ends with the batch's own status where that is no BM_OK. One batch at a time, in input order. */
-bm_status bm_ingest_batch_deliver(const bm_ingest_cfg *cfg, bm_ingest_batch *batch, bm_error *err);
-/* Pass the delivered batch to the sink. Whether places move (bm_ingest_put) is asked between the
- * two calls, since it depends on the document table. */
-bm_status bm_ingest_batch_sink(const bm_ingest_cfg *cfg, const bm_ingest_batch *batch,
-                               bm_error *err);
-
 /* The share of batches, and who holds how much of it. */
 typedef struct bm_ingest_shares {
     uint64_t all;   /* bytes; 0: no limit */
@@ -60,17 +60,26 @@ typedef struct bm_ingest_shares {
     uint64_t alone; /* 1 + the number of the batch that is alone; 0: none is */
 } bm_ingest_shares;
 
+/* A shard of the document table: on a line of the cache of its own. */
+typedef struct bm_ingest_shard {
+    _Alignas(BM_ALIGNMENT) atomic_uint_least64_t next; /* the batch that it gets next */
+    atomic_bool busy;
+} bm_ingest_shard;
+
 typedef struct bm_ingest_order {
     const bm_ingest_cfg *cfg;
     bm_queue *queue; /* to the device workers: aborted by a failure; borrowed; NULL: none */
     uint64_t window;
     pthread_mutex_t lock; /* of all below */
-    pthread_cond_t moved; /* `done` moved, `stop` was set, or a device put a batch down */
+    pthread_cond_t moved; /* one of these moved, `stop` was set, or a device put a batch down */
     bm_ingest_batch **ring;
-    uint64_t next; /* to deliver */
-    uint64_t put;  /* the first that was delivered, and that no thread has put */
-    uint64_t done; /* so many are in no place any more */
+    uint64_t reserve; /* the first that has no rows yet */
+    uint64_t enter;   /* the first with rows that no thread has begun to enter */
+    uint64_t next;    /* to deliver */
+    uint64_t put;     /* the first that was delivered, and that no thread has put */
+    uint64_t done;    /* so many are in no place any more */
     bool delivering, stop, put_failed;
+    bool in_turn; /* what is between `next` and `reserve` is one batch, without rows */
     bm_ingest_shares shares;
     bm_ingest_batch **free;
     size_t n_free;
@@ -78,6 +87,9 @@ typedef struct bm_ingest_order {
     bm_error error;
     uint64_t failed;       /* the number of its batch; 0 too where it belongs to none */
     bm_ingest_times times; /* of the threads that have ended */
+    /* Without the lock: */
+    bm_ingest_shard *shards;
+    atomic_uint_least64_t *ready; /* at n % window: 1 + n once batch n can go to the shards */
 } bm_ingest_order;
 
 /* `out` is good for close whatever the status. */

@@ -1,7 +1,7 @@
 /* race_pipeline.c -- the threads of the library at work, as a plain program for ThreadSanitizer.
  *
  * The pool and the queue under load; inputs unpacked ahead or read by position; sign, dedup and pairs with several
- * threads, small batches, callbacks, a cancel in the middle, and every OpenCL device beside the
+ * threads, small batches, repeated ids, callbacks, a cancel in the middle, and every OpenCL device beside the
  * CPU; two jobs at once. What comes out must be what one thread makes. Prints "N passed, N failed";
  * exits 1 if any failed. */
 #include <pthread.h>
@@ -596,6 +596,40 @@ static void test_pairs(void)
     }
 }
 
+/* Batches of one to five documents meet in the shards of ids; then the last id, or two, are those
+ * of earlier lines. */
+static void test_ids(void)
+{
+    enum { N = 6000 };
+    char path[128], out[128];
+    path_in_root(path, "ids.jsonl");
+    path_in_root(out, "ids");
+    for (unsigned round = 0; round < 10; round++) {
+        FILE *file = fopen(path, "w");
+        const unsigned again = round % 2 == 0 ? 0 : N - 40 * round;
+        for (unsigned i = 1; i <= N; i++)
+            fprintf(file, "{\"id\":\"%u\",\"text\":\"a b\"}\n",
+                    again != 0 && i >= again ? i - again + 1 : i * 7);
+        fclose(file);
+        const char *paths[] = {path};
+        bm_summary *summary = NULL;
+        bm_error err = {0};
+        bm_sign_options options;
+        bm_sign_options_init(&options);
+        options.input.paths = paths;
+        options.input.n_paths = 1;
+        options.output.path = out;
+        options.output.force = true;
+        options.device.device = "cpu";
+        options.resources.threads = 8;
+        options.resources.batch_docs = 1 + round / 2;
+        const bm_status status = bm_job_sign(&options, &summary, &err);
+        check(status == (again == 0 ? BM_OK : BM_ERR_INPUT), "ids are signed");
+        check(again == 0 || err.line == again + 6, "the first repeated id is named");
+        bm_summary_free(summary);
+    }
+}
+
 static void *second_job(void *arg)
 {
     char out[128];
@@ -630,6 +664,7 @@ int main(void)
     test_ahead();
     test_kinds_of_ranges();
     test_jobs("cpu");
+    test_ids();
     test_two_jobs();
     test_all_pairs();
     test_all_pairs_in_file();

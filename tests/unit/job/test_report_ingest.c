@@ -40,6 +40,7 @@ Test(report_ingest, seconds_stand_under_their_names)
                                    .sign = 8,
                                    .device = 0.25,
                                    .deliver = 0.5,
+                                   .enter = 0.125,
                                    .put = 0.75,
                                    .wait = 3,
                                    .idle = 4,
@@ -49,7 +50,8 @@ Test(report_ingest, seconds_stand_under_their_names)
         &times,
         "{\"flow\":{\"bottleneck\":\"sign\",\"workers\":2,\"devices\":1,"
         "\"thread_seconds\":{\"elapsed\":9,\"read\":1.5,\"fill\":1.25,\"text\":2.5,\"sign\":8,"
-        "\"device\":0.25,\"deliver\":0.5,\"put\":0.75,\"worker_wait\":3,\"device_idle\":4}}}\n");
+        "\"device\":0.25,\"deliver\":0.5,\"enter\":0.125,\"put\":0.75,\"worker_wait\":3,\"device_"
+        "idle\":4}}}\n");
 }
 
 Test(report_ingest, without_an_ingest_there_is_nothing_to_tell)

@@ -1,7 +1,8 @@
 /* test_ingest_order.c -- each batch is put once, behind the sink; of failures the first in input
  * order counts, whichever comes first; between two batches nothing is in flight, nor while places
  * move, which is asked once the document table has the batch. The thread of a device delivers and
- * puts nothing. */
+ * puts nothing. Of equal ids the first in input order has the row, whatever the batches, the shards
+ * and the threads. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -13,6 +14,7 @@
 #include "input/input_set.h"
 #include "sources/batch_sources.h"
 #include "sign/ingest.h"
+#include "tests/unit/base/colliding.h"
 #include "tests/unit/base/scratch.h"
 
 #define N_DOCS 200u
@@ -234,5 +236,226 @@ Test(ingest_order, the_first_failure_in_input_order_is_reported)
             for (size_t i = 0; i < 19; i++) /* what was delivered before can be saved */
                 cr_expect_eq(atomic_load(&r.n_put[i]), 1);
         }
+    }
+}
+
+/* --- ids --- */
+
+#define N_MEETING 400u
+
+typedef struct id_run {
+    size_t n;
+    const char *(*id)(const struct id_run *, size_t line); /* from 1 */
+    size_t twice, like; /* the line that has the id of the line `like`; 0: none has */
+    size_t broken;      /* line; 0: none */
+    unsigned seed;
+    bool number, skip;
+    uint32_t batch_docs;
+} id_run;
+
+static const char *plain_id(const id_run *r, size_t line)
+{
+    static char id[32];
+    (void)r;
+    snprintf(id, sizeof id, "doc-%zu", line);
+    return id;
+}
+
+/* All of one shard. */
+static const char *shard_id(const id_run *r, size_t line)
+{
+    static char id[32];
+    static unsigned next;
+    static size_t last;
+    (void)r;
+    next = line <= last ? 0 : next;
+    last = line;
+    do
+        snprintf(id, sizeof id, "s%u", next++);
+    while (bm_doc_shard(XXH3_64bits(id, strlen(id))) != 5);
+    return id;
+}
+
+/* Their hashes agree in the half that leads to a place in a table. */
+static const char *one_place_id(const id_run *r, size_t line)
+{
+    static char ids[N_MEETING][16];
+    static size_t n;
+    static colliding_ids source = {.bits = 32, .leading = true};
+    (void)r;
+    while (n < line)
+        colliding_next_id(&source, ids[n++]);
+    return ids[line - 1];
+}
+
+/* One of so many that some come again. */
+static const char *drawn_id(const id_run *r, size_t line)
+{
+    static char id[32];
+    snprintf(id, sizeof id, "%u",
+             (unsigned)(line * 2654435761u * (r->seed | 1) >> 8) % (2000 * 2000));
+    return id;
+}
+
+static bm_status ingest_ids(const id_run *r, uint32_t n_threads, bm_doc_table *docs, bm_error *err)
+{
+    scratch s;
+    scratch_open(&s);
+    char *text = malloc(r->n * 64), *at = text;
+    for (size_t i = 1; i <= r->n; i++)
+        at += i == r->broken ? sprintf(at, "{\"text\":\n")
+                             : sprintf(at, "{\"id\":\"%s\",\"text\":\"x\"}\n",
+                                       r->id(r, i == r->twice ? r->like : i));
+    scratch_put(&s, "in.jsonl", text, (size_t)(at - text));
+    free(text);
+    const char *path = scratch_at(&s, "in.jsonl");
+    const bm_input_options input = {.paths = &path,
+                                    .n_paths = 1,
+                                    .format = BM_FORMAT_JSONL,
+                                    .on_error = r->skip ? BM_ON_ERROR_SKIP : BM_ON_ERROR_FAIL,
+                                    .max_errors = UINT64_MAX,
+                                    .max_doc_bytes = 1000};
+    const bm_text_options shingles = {.shingle_k = 2};
+    bm_input_set *inputs = NULL;
+    bm_batch_source *source = NULL;
+    bm_callbacks callbacks = {0};
+    bm_meter meter;
+    bm_counts counts = {0};
+    bm_meter_init(&meter, &callbacks);
+    cr_assert_eq(bm_input_set_open(&input, NULL, &inputs, err), BM_OK, "%s", err->message);
+    cr_assert_eq(bm_batch_source_open(inputs, &source, err), BM_OK, "%s", err->message);
+    const bm_file_names files = {.names = &path, .n = 1};
+    *docs = (bm_doc_table){.files = &files, .number_duplicates = r->number};
+    const bm_ingest_cfg cfg = {.input = &input,
+                               .text = &shingles,
+                               .threads = n_threads,
+                               .batch_docs = r->batch_docs,
+                               .source = source,
+                               .meter = &meter,
+                               .docs = docs,
+                               .counts = &counts};
+    const bm_status status = bm_ingest_run(&cfg, err);
+    cr_expect(status != BM_OK || counts.documents == docs->n);
+    docs->files = NULL;
+    bm_batch_source_close(source);
+    bm_input_set_close(inputs);
+    bm_meter_reset(&meter);
+    scratch_close(&s);
+    return status;
+}
+
+static const uint32_t batch_sizes[] = {1, 7, 64};
+
+/* The table has the ids of the run, in order, up to `n` of them. */
+static void check_ids(const id_run *r, const bm_doc_table *docs)
+{
+    for (size_t i = 0, line = 1; i < docs->n; i++, line++) {
+        line += line == r->broken;
+        const char *wanted = r->id(r, line);
+        const bm_str got = bm_doc_table_id(docs, i);
+        cr_assert_eq(docs->rows[i].line, line);
+        cr_assert(got.len == strlen(wanted) && memcmp(got.data, wanted, got.len) == 0,
+                  "row %zu is %.*s, not %s", i, (int)got.len, got.data, wanted);
+    }
+}
+
+Test(ingest_order, ids_that_differ_are_in_the_table_in_input_order)
+{
+    static const struct {
+        const char *(*id)(const id_run *, size_t);
+        size_t n;
+    } kinds[] = {{plain_id, 3000}, {shard_id, 300}, {one_place_id, N_MEETING}};
+    for (size_t c = 0; c < 3 * 3 * 3; c++) {
+        const id_run r = {.n = kinds[c / 9].n,
+                          .id = kinds[c / 9].id,
+                          .batch_docs = batch_sizes[c / 3 % 3],
+                          .broken = c % 2 == 0 ? 77 : 0,
+                          .skip = true};
+        bm_doc_table docs;
+        bm_error err = {0};
+        cr_assert_eq(ingest_ids(&r, threads[c % 3], &docs, &err), BM_OK, "%s", err.message);
+        cr_expect_eq(docs.n, r.n - (r.broken != 0));
+        cr_expect_eq(docs.n_skipped, r.broken != 0);
+        cr_expect_eq(docs.reserved.docs, docs.n);
+        check_ids(&r, &docs);
+        bm_doc_table_reset(&docs);
+    }
+}
+
+/* In one batch, in batches side by side and far apart; and a broken line before, and behind. */
+Test(ingest_order, a_repeated_id_is_an_error_unless_one_stands_before)
+{
+    static const struct {
+        size_t twice, like, broken;
+    } cases[] = {{45, 44, 0},    {50, 43, 0},  {300, 12, 0},  {300, 12, 301},
+                 {300, 12, 290}, {45, 44, 46}, {45, 44, 300}, {46, 44, 45}};
+    static const char *(*const kinds[])(const id_run *, size_t) = {plain_id, one_place_id};
+    for (size_t c = 0; c < 8 * 2 * 9; c++) {
+        id_run r = {.n = 400,
+                    .id = kinds[c % 2],
+                    .batch_docs = batch_sizes[c / 16 % 3],
+                    .twice = cases[c / 2 % 8].twice,
+                    .like = cases[c / 2 % 8].like,
+                    .broken = cases[c / 2 % 8].broken};
+        bm_doc_table docs;
+        bm_error err = {0};
+        char first[64];
+        snprintf(first, sizeof first, "in.jsonl:%zu (", r.like);
+        cr_assert_eq(ingest_ids(&r, threads[c / 48], &docs, &err), BM_ERR_INPUT);
+        const bool broken = r.broken != 0 && r.broken < r.twice;
+        cr_expect_eq(err.line, broken ? r.broken : r.twice, "case %zu: line %zu: %s", c,
+                     (size_t)err.line, err.message);
+        cr_expect_eq(strstr(err.message, first) != NULL, !broken, "%s", err.message);
+        cr_expect_lt(docs.n, err.line, "nothing of what fails is in the table");
+        r.broken = 0;
+        check_ids(&r, &docs);
+        bm_doc_table_reset(&docs);
+    }
+}
+
+/* The model: the first line whose id stands in one before. */
+static size_t first_repeated(const id_run *r)
+{
+    char(*ids)[16] = calloc(r->n, sizeof *ids);
+    size_t found = 0;
+    for (size_t i = 0; i < r->n && found == 0; i++) {
+        snprintf(ids[i], sizeof ids[i], "%s", r->id(r, i + 1));
+        for (size_t k = 0; k < i && found == 0; k++)
+            found = strcmp(ids[k], ids[i]) == 0 ? i + 1 : 0;
+    }
+    free(ids);
+    return found;
+}
+
+Test(ingest_order, of_many_repeated_ids_the_first_in_input_order_is_reported)
+{
+    for (unsigned seed = 0; seed < 60; seed++) {
+        const id_run r = {.n = 2000, .id = drawn_id, .seed = seed, .batch_docs = 1 + seed % 9};
+        const size_t wanted = first_repeated(&r);
+        bm_doc_table docs;
+        bm_error err = {0};
+        const bm_status status = ingest_ids(&r, 8, &docs, &err);
+        cr_expect_eq(status, wanted == 0 ? BM_OK : BM_ERR_INPUT);
+        cr_expect_eq(err.line, wanted, "line %zu, not %zu", (size_t)err.line, wanted);
+        bm_doc_table_reset(&docs);
+    }
+}
+
+Test(ingest_order, repeated_ids_get_the_same_numbers_from_any_threads)
+{
+    for (size_t c = 0; c < 9; c++) {
+        const id_run r = {.n = 300,
+                          .id = plain_id,
+                          .batch_docs = batch_sizes[c / 3],
+                          .twice = 200,
+                          .like = 3,
+                          .number = true};
+        bm_doc_table docs;
+        bm_error err = {0};
+        cr_assert_eq(ingest_ids(&r, threads[c % 3], &docs, &err), BM_OK, "%s", err.message);
+        cr_assert_eq(docs.n, r.n);
+        const bm_str got = bm_doc_table_id(&docs, 199);
+        cr_expect(got.len == 7 && memcmp(got.data, "doc-3#2", 7) == 0);
+        bm_doc_table_reset(&docs);
     }
 }

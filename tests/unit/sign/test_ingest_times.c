@@ -18,6 +18,9 @@ Test(ingest_times, stages_are_compared_by_the_time_of_one_thread)
     cr_assert_str_eq(bm_ingest_bottleneck(&t), "deliver");
     t.put = 28;
     cr_assert_str_eq(bm_ingest_bottleneck(&t), "put", "four put");
+    t.enter = 32;
+    cr_assert_str_eq(bm_ingest_bottleneck(&t), "enter", "four enter");
+    t.enter = 0;
     t.fill = 24;
     cr_assert_str_eq(bm_ingest_bottleneck(&t), "read", "four read by position");
     t = (bm_ingest_times){.text = 1};
@@ -35,10 +38,12 @@ Test(ingest_times, threads_add_up)
                                  .deliver = 5,
                                  .wait = 6,
                                  .put = 7,
-                                 .idle = 8};
+                                 .idle = 8,
+                                 .enter = 10};
     bm_ingest_times_add(&all, &one);
     bm_ingest_times_add(&all, &one);
     cr_assert(all.read == 3 && all.fill == 18 && all.text == 4 && all.sign == 6 && all.device == 8);
     cr_assert(all.deliver == 10 && all.wait == 12 && all.put == 14 && all.idle == 16);
+    cr_assert(all.enter == 20);
     cr_assert(all.elapsed == 7 && all.workers == 3, "those are of the whole");
 }
