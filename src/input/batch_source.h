@@ -46,6 +46,9 @@ typedef struct bm_batch_limits {
      * whether the inputs are the same before this place; borrowed; NULL: neither. */
     const bm_content_place *places;
     bool records_only; /* batches will be split, not parsed */
+    /* Of tables, where `helped`: bytes of rows that are read beside others in one go, of which
+     * several batches are made, at most; 0: none. */
+    size_t range_bytes;
     /* Several threads call `next` in turn: who waits for his calls `help` meanwhile, and who got a
      * batch calls `fill` at once. */
     bool helped;

@@ -15,7 +15,29 @@
 extern "C" {
 #endif
 
-#define BM_TABLE_MODULE_ABI 6u
+#define BM_TABLE_MODULE_ABI 7u
+
+/* Rows of a table that can be read beside others. */
+typedef struct bm_table_range {
+    uint64_t row, n_rows; /* of the table, the first 0; n_rows 0: there is none any more */
+    uint64_t bytes;       /* of its texts, about */
+    void *own;            /* NULL: these rows can be read in order only, by the stream */
+} bm_table_range;
+
+/* Ranges of the table that a stream is of: together they are all of its rows. */
+typedef struct bm_table_cut {
+    void *own; /* NULL: the table is not cut */
+    /* The range that begins at row 0, or where an earlier one ended. One thread at a time. */
+    bm_table_range (*next)(void *own, uint64_t row);
+    /* Read its rows as one array, of the schema of the stream. BM_ERR_INPUT, BM_ERR_IO,
+     * BM_ERR_NOMEM, as the stream would; but the stream says what is wrong. Any thread. */
+    bm_status (*read)(void *own, const bm_table_range *range, struct ArrowArray *out);
+    void (*drop)(bm_table_range *range); /* its `own` */
+    /* The stream goes on with this row, and ends where a range ends at `end`, or the table does
+     * (UINT64_MAX). By who reads the stream. */
+    void (*seek)(void *own, uint64_t row, uint64_t end);
+    void (*release)(void *own); /* once no range is left */
+} bm_table_cut;                 /* {0} is none */
 
 /* A file of tables, and what is wanted of it. */
 typedef struct bm_table_wish {
@@ -29,6 +51,9 @@ typedef struct bm_table_wish {
     uint32_t threads;   /* that may decode; 0: all. (Arrow C++ does it in the one that asks) */
     size_t batch_bytes; /* arrays of about so many; 0: as the library likes */
     uint64_t memory;    /* what is decoded takes no more at any time; 0: any */
+    /* Bytes of a range at most, and NULL, or what is filled where the table is cut into some. */
+    size_t range_bytes;
+    bm_table_cut *cut;
 } bm_table_wish;
 
 #define BM_TABLE_JACCARD_UNKNOWN UINT32_MAX

@@ -6,6 +6,7 @@
 
 #include <arrow/api.h>
 #include <arrow/io/api.h>
+#include <parquet/arrow/reader.h>
 #include <parquet/exception.h>
 #include <parquet/file_reader.h>
 #include <parquet/metadata.h>
@@ -77,7 +78,7 @@ arrow::Result<std::shared_ptr<arrow::Field>> label_field(const arrow::Schema &sc
 // The columns of its struct, for `n` rows from the first of `labels` on.
 arrow::Result<arrow::ArrayVector> label_columns(const bm_table_label *labels, uint64_t n);
 
-// --- module_parquet.cpp, module_groups.cpp, module_ipc.cpp ---
+// --- module_parquet.cpp, module_ranges.cpp, module_groups.cpp, module_ipc.cpp ---
 
 // It does not change once it is open: any number of threads may read of it.
 struct Parquet {
@@ -92,7 +93,25 @@ struct Parquet {
 arrow::Result<std::shared_ptr<Parquet>> open_parquet(const char *path, const Pool &pool);
 // All pages of the chunk are indices into its dictionary; `untold`: where it does not say.
 bool is_indexed(const parquet::ColumnChunkMetaData &chunk, bool untold);
+
+// The request for each row group of a file.
+struct Asked {
+    std::vector<int> children; // of the schema, in their order
+    std::vector<int> leaves;   // below them
+    std::vector<int> indexed;  // of the leaves: those that are read as dictionaries
+    int64_t bytes;             // of an array, about; 0: any
+};
+
+arrow::Result<std::shared_ptr<parquet::arrow::FileReader>>
+arrow_reader(const Parquet &p, const Asked &asked, std::unique_ptr<parquet::ParquetFileReader> raw);
+// The rows of a file in order, from any row on: no more than one thread at a time.
+struct InOrder;
+void seek(InOrder &in_order, uint64_t row, uint64_t end);
+
 arrow::Result<Reader> parquet_stream(const bm_table_wish &wish);
+// Fills *out: ranges of what is read `in_order`.
+void cut_parquet(std::shared_ptr<Parquet> p, Asked asked, std::shared_ptr<arrow::Schema> schema,
+                 std::shared_ptr<InOrder> in_order, std::size_t most, bm_table_cut *out);
 arrow::Status keep_parquet(const bm_table_kept &kept, const Output &sink, bm_table_words *words);
 arrow::Result<Reader> ipc_stream(const bm_table_wish &wish);
 arrow::Status keep_ipc(const bm_table_kept &kept, const Output &sink, bm_table_words *words);

@@ -8,7 +8,6 @@
 #include "module_common.h"
 
 #include <arrow/util/iterator.h>
-#include <parquet/arrow/reader.h>
 #include <parquet/size_statistics.h>
 
 #include <algorithm>
@@ -68,25 +67,7 @@ arrow::Status check_groups(const parquet::FileMetaData &meta, int64_t file_bytes
 
 // --- what is read ---
 
-// The request for each row group of a file.
-struct Asked {
-    std::vector<int> leaves,
-        indexed;   // the latter of the former: those that are read as dictionaries
-    int64_t bytes; // of an array, about; 0: any
-};
-
 using Batches = std::function<arrow::Result<Batch>()>;
-using FileReader = std::shared_ptr<parquet::arrow::FileReader>;
-
-arrow::Result<FileReader> arrow_reader(const Parquet &p, const Asked &asked)
-{
-    parquet::ArrowReaderProperties properties;
-    properties.set_use_threads(false);
-    properties.set_pre_buffer(false);
-    for (const int leaf : asked.indexed)
-        properties.set_read_dictionary(leaf, true);
-    return parquet::arrow::FileReader::Make(p.pool.get(), p.reader(), properties);
-}
 
 bool is_text(const arrow::DataType &type)
 {
@@ -124,7 +105,7 @@ bool has_indices(const Parquet &p, int child, int leaf)
 Asked asked_of(const Parquet &p, const std::vector<int> &children, std::size_t bytes)
 {
     const auto *schema = p.meta->schema();
-    Asked asked{{}, {}, static_cast<int64_t>(bytes)};
+    Asked asked{children, {}, {}, static_cast<int64_t>(bytes)};
     for (int leaf = 0; leaf < schema->num_columns(); leaf++) {
         const int root = schema->group_node()->FieldIndex(*schema->GetColumnRoot(leaf));
         if (std::find(children.begin(), children.end(), root) == children.end())
@@ -154,7 +135,7 @@ int64_t row_bytes(const parquet::RowGroupMetaData &group, const Asked &asked)
 arrow::Result<Batches> read_group(const Parquet &p, const Asked &asked, int number)
 {
     const auto meta = p.meta->RowGroup(number);
-    ARROW_ASSIGN_OR_RAISE(FileReader reader, arrow_reader(p, asked));
+    ARROW_ASSIGN_OR_RAISE(const auto reader, arrow_reader(p, asked, p.reader()));
     reader->set_batch_size(
         asked.bytes > 0 ? std::clamp(asked.bytes / row_bytes(*meta, asked), kFewestRows, kBatchRows)
                         : kBatchRows);
@@ -170,34 +151,77 @@ arrow::Result<Batches> read_group(const Parquet &p, const Asked &asked, int numb
     };
 }
 
-// The batches of all row groups, one after another, so that an error has its place.
-Batches read_groups(std::shared_ptr<Parquet> p, Asked asked)
+} // namespace
+
+arrow::Result<std::shared_ptr<parquet::arrow::FileReader>>
+arrow_reader(const Parquet &p, const Asked &asked, std::unique_ptr<parquet::ParquetFileReader> raw)
 {
-    return [p = std::move(p), asked = std::move(asked), group = Batches(), number = 0,
-            row = int64_t{0}]() mutable -> arrow::Result<Batch> {
-        Batch batch;
-        const arrow::Status status = caught([&] {
-            while (number < p->meta->num_row_groups()) {
-                if (!group) {
-                    ARROW_ASSIGN_OR_RAISE(group, read_group(*p, asked, number));
-                }
-                ARROW_ASSIGN_OR_RAISE(batch, group());
-                if (batch != nullptr)
-                    break;
-                group = nullptr;
-                number++;
-            }
-            return arrow::Status::OK();
-        });
-        if (!status.ok())
-            return status.WithMessage("row group ", number, ", behind row ", row, ": ",
-                                      status.message());
-        row += batch != nullptr ? batch->num_rows() : 0;
-        return batch;
-    };
+    parquet::ArrowReaderProperties properties;
+    properties.set_use_threads(false);
+    properties.set_pre_buffer(false);
+    for (const int leaf : asked.indexed)
+        properties.set_read_dictionary(leaf, true);
+    return parquet::arrow::FileReader::Make(p.pool.get(), std::move(raw), properties);
 }
 
-} // namespace
+// The batches of row groups, one after another, so that an error has its place.
+struct InOrder {
+    std::shared_ptr<Parquet> p;
+    Asked asked;
+    Batches group = {}; // those of row group `number`; none: it is not begun
+    int number = 0;
+    uint64_t row = 0;          // the next
+    uint64_t from = 0;         // rows before this one are passed over
+    uint64_t end = UINT64_MAX; // rows from the row group on that begins there are not read
+
+    arrow::Result<Batch> next()
+    {
+        Batch batch;
+        do {
+            const arrow::Status status = caught([&] { return read(&batch); });
+            if (!status.ok())
+                return status.WithMessage("row group ", number, ", behind row ", row, ": ",
+                                          status.message());
+            row += batch != nullptr ? static_cast<uint64_t>(batch->num_rows()) : 0;
+        } while (batch != nullptr && row <= from && batch->num_rows() > 0);
+        const uint64_t n = batch != nullptr ? static_cast<uint64_t>(batch->num_rows()) : 0;
+        return row - n < from && n > 0 ? batch->Slice(static_cast<int64_t>(n - (row - from)))
+                                       : batch;
+    }
+
+  private:
+    arrow::Status read(Batch *batch)
+    {
+        for (*batch = nullptr; number < p->meta->num_row_groups() && (group || row < end);
+             number++) {
+            if (!group) {
+                ARROW_ASSIGN_OR_RAISE(group, read_group(*p, asked, number));
+            }
+            ARROW_ASSIGN_OR_RAISE(*batch, group());
+            if (*batch != nullptr)
+                break;
+            group = nullptr;
+        }
+        return arrow::Status::OK();
+    }
+};
+
+void seek(InOrder &in_order, uint64_t row, uint64_t end)
+{
+    uint64_t first = 0, rows = 0;
+    int number = 0;
+    for (; number < in_order.p->meta->num_row_groups(); number++) {
+        rows = static_cast<uint64_t>(in_order.p->meta->RowGroup(number)->num_rows());
+        if (row < first + rows)
+            break;
+        first += rows;
+    }
+    in_order.group = nullptr;
+    in_order.number = number;
+    in_order.row = first;
+    in_order.from = row;
+    in_order.end = end;
+}
 
 bool is_indexed(const parquet::ColumnChunkMetaData &chunk, bool untold)
 {
@@ -228,7 +252,7 @@ arrow::Result<std::shared_ptr<Parquet>> open_parquet(const char *path, const Poo
     ARROW_ASSIGN_OR_RAISE(p->file, arrow::io::ReadableFile::Open(path, p->pool.get()));
     ARROW_ASSIGN_OR_RAISE(const int64_t file_bytes, p->file->GetSize());
     p->meta = p->reader()->metadata();
-    ARROW_ASSIGN_OR_RAISE(const auto reader, arrow_reader(*p, {}));
+    ARROW_ASSIGN_OR_RAISE(const auto reader, arrow_reader(*p, {}, p->reader()));
     ARROW_RETURN_NOT_OK(check_groups(*p->meta, file_bytes));
     ARROW_RETURN_NOT_OK(reader->GetSchema(&p->schema));
     return p;
@@ -241,16 +265,19 @@ arrow::Result<Reader> parquet_stream(const bm_table_wish &wish)
         return std::make_shared<arrow::TableBatchReader>(arrow::Table::Make(
             arrow::schema({}), arrow::ChunkedArrayVector{}, p->meta->num_rows()));
     const std::vector<int> children = children_of(*p->schema, wish);
-    Asked asked = asked_of(*p, children, wish.batch_bytes);
-    ARROW_ASSIGN_OR_RAISE(const auto reader, arrow_reader(*p, asked));
+    const Asked asked = asked_of(*p, children, wish.batch_bytes);
+    ARROW_ASSIGN_OR_RAISE(const auto reader, arrow_reader(*p, asked, p->reader()));
     std::shared_ptr<arrow::Schema> whole;
     ARROW_RETURN_NOT_OK(reader->GetSchema(&whole));
     arrow::FieldVector fields;
     for (const int child : children)
         fields.push_back(whole->field(child));
+    const auto schema = arrow::schema(std::move(fields), whole->metadata());
+    const auto in_order = std::make_shared<InOrder>(InOrder{p, asked});
+    if (wish.cut != nullptr && wish.range_bytes > 0)
+        cut_parquet(p, asked, schema, in_order, wish.range_bytes, wish.cut);
     return arrow::RecordBatchReader::MakeFromIterator(
-        arrow::MakeFunctionIterator(read_groups(p, std::move(asked))),
-        arrow::schema(std::move(fields), whole->metadata()));
+        arrow::MakeFunctionIterator([in_order] { return in_order->next(); }), schema);
 }
 
 } // namespace bandmill_tables

@@ -161,6 +161,7 @@ bm_status bm_ingest_text_finish(bm_device_set *device_set, bm_ingest_batch *batc
 #define BYTES_PER_HASH        6u /* of English text; only sizes batches */
 #define BATCH_BYTES_MIN       (64u << 10)
 #define BATCH_BYTES_MAX       (2u << 20) /* a larger one costs its page faults each time */
+#define RANGE_BYTES_MAX       (8u << 20)
 #define REASON_BYTES          256u
 
 static size_t batch_bytes(const bm_ingest_cfg *cfg, uint64_t window)
@@ -172,6 +173,13 @@ static size_t batch_bytes(const bm_ingest_cfg *cfg, uint64_t window)
         bytes = hashes == 0 ? 8 * BATCH_BYTES_MIN : BATCH_BYTES_MIN;
     most = most < BATCH_BYTES_MAX ? most : BATCH_BYTES_MAX;
     return bytes > most ? most : bytes;
+}
+
+/* Of what is read beside others in one go, of which several batches are made. */
+static size_t range_bytes(const bm_ingest_cfg *cfg, uint64_t window)
+{
+    const size_t most = cfg->budget != NULL ? bm_budget_batch_bytes(cfg->budget, window) : SIZE_MAX;
+    return most < RANGE_BYTES_MAX ? most : RANGE_BYTES_MAX;
 }
 
 /* Bytes that one document needs in a batch beside its text and hashes. The reason of a bad record
@@ -208,6 +216,7 @@ bm_status bm_ingest_read_begin(const bm_ingest_cfg *cfg, const bm_long_gate *gat
                                     .docs = batch_docs(cfg, window, bytes),
                                     .gate = gate,
                                     .helped = true,
+                                    .range_bytes = range_bytes(cfg, window),
                                     .places = cfg->places != NULL ? &cfg->places->check : NULL};
     return bm_batch_source_begin(cfg->source, &limits, cfg->skip_records, err);
 }

@@ -5,6 +5,10 @@
  * A chunk is as large as whoever made the table liked, so batches are runs of its rows. It is
  * shared by them and by the source, and counted.
  *
+ * Where several threads ask for batches, those of a file that can be cut are handed out unread, as
+ * parts of ranges (table_ranges.h). What is read in order waits until all of them are finished, and
+ * goes on where one was given back.
+ *
  * Where bad records are skipped, a file that cannot be opened is one: a batch of it alone. One that
  * breaks off further behind ends the run: what is kept of it could not be written.
  *
@@ -24,6 +28,7 @@
 #include "input/record_format.h"
 #include "input/tables.h"
 #include "sources/column.h"
+#include "sources/table_ranges.h"
 #include "sources/table_stream.h"
 
 /* row_digest -- a table stream whose arrays are borrowed from the stream that somebody else reads.
@@ -270,7 +275,9 @@ static bm_status open_table(void *ctx, const bm_table_asked *asked, struct Arrow
                           .columns = names,
                           .threads = asked->resources.threads,
                           .batch_bytes = asked->batch_bytes,
-                          .memory = asked->resources.memory};
+                          .memory = asked->resources.memory,
+                          .range_bytes = asked->range_bytes,
+                          .cut = asked->cut};
     for (size_t i = 0; rules != NULL && i < rules->n_text; i++)
         names[wish.n_columns++] = rules->text[i];
     wish.n_needed = wish.n_columns;
@@ -301,6 +308,8 @@ bm_status bm_table_file_open(const bm_table_file *file, struct ArrowArrayStream 
     const bm_table_asked asked = {.file = source,
                                   .rules = file->rules,
                                   .batch_bytes = file->batch_bytes,
+                                  .range_bytes = file->range_bytes,
+                                  .cut = file->cut,
                                   .resources = bm_input_set_resources(file->inputs),
                                   .format = bm_input_set_format(file->inputs)};
     bm_error why = {0};
@@ -319,6 +328,8 @@ out:
     return source->lost ? BM_OK : status;
 }
 
+#define LONG_FOLD 6u /* a part of so many of what may be read in one go is no long record */
+
 typedef struct columns {
     bm_batch_source base;
     const bm_column_provider *provider; /* NULL: one stream, in memory */
@@ -328,10 +339,14 @@ typedef struct columns {
     bm_table_chunk **held;             /* of a stream in memory that is begun twice: all of it */
     size_t n_held, cap_held, next_held;
     bool all_held;
-    bm_table_stream stream;
-    bool inside; /* the stream is open */
-    size_t file; /* of the stream, or the next to open */
+    bm_shared_table *table; /* NULL: none is open, or it is held */
+    bool inside;            /* it is open, or held */
+    size_t file;            /* of it, or the next to open */
     bool begun;
+    bm_range_turns turns;
+    bm_row_range *range;   /* NULL, or whose parts are handed out: */
+    uint32_t part;         /* the next */
+    uint64_t in_order;     /* rows before this one of the file are read in order */
     bm_table_chunk *chunk; /* NULL: ask the stream */
     uint32_t n_chunks;
     size_t row;    /* the next of the chunk */
@@ -343,7 +358,8 @@ typedef struct columns {
 typedef struct columns_batch {
     bm_source_batch base;
     char *lost; /* why a file cannot be read, of which this is the one bad record; else NULL */
-    bm_table_chunk *chunk; /* NULL where lost */
+    bm_range_part part;    /* of a batch that is to be filled */
+    bm_table_chunk *chunk; /* NULL where lost, to be filled, or dropped */
     size_t first, n;
     uint32_t file;
     uint64_t first_line;
@@ -363,9 +379,12 @@ typedef struct columns_parser {
 static void columns_end(bm_batch_source *base)
 {
     columns *source = (columns *)base;
+    bm_row_range_release(source->range);
+    source->range = NULL;
     bm_table_chunk_release(source->chunk);
     source->chunk = NULL;
-    bm_table_stream_close(&source->stream);
+    bm_shared_table_release(source->table);
+    source->table = NULL;
     source->inside = false;
 }
 
@@ -373,6 +392,7 @@ static void columns_close(bm_batch_source *base)
 {
     columns *source = (columns *)base;
     columns_end(base);
+    bm_range_turns_reset(&source->turns);
     for (size_t i = 0; i < source->n_held; i++)
         bm_table_chunk_release(source->held[i]);
     bm_free(source->held);
@@ -386,6 +406,7 @@ static bm_status make_source(const bm_input_options *options, columns **out, bm_
     columns *source = NULL;
     BM_TRY(bm_new_zero(&source, 1, err));
     source->base.ops = &bm_source_columns;
+    bm_range_turns_init(&source->turns);
     bm_status status = bm_record_rules_init(options, BM_FORMAT_AUTO, &source->rules, err);
     if (status == BM_OK)
         *out = source;
@@ -452,6 +473,8 @@ static bm_status columns_begin(bm_batch_source *base, const bm_batch_limits *lim
         return bm_fail_at(err, BM_ERR_IO, base->name, 0,
                           "this input can be read only once, and was");
     columns_end(base);
+    bm_range_turns_reset(&source->turns);
+    bm_range_turns_init(&source->turns);
     source->begun = true;
     source->lost = (bm_error){0};
     source->limits = *limits;
@@ -476,25 +499,33 @@ static bm_status begin_stream(columns *source, bool *more, bm_error *err)
     source->line = 1;
     if (source->all_held)
         return BM_OK;
-    struct ArrowArrayStream stream = source->in_memory;
+    const bm_record_rules *rules = source->limits.records_only ? NULL : &source->rules;
+    const bool ranges = source->limits.helped && rules != NULL;
+    bm_shared_table *table = NULL;
+    BM_TRY(bm_new_zero(&table, 1, err));
+    atomic_init(&table->users, 1);
+    source->table = table;
+    source->in_order = 0;
+    table->stream =
+        (bm_table_stream){.rules = rules,
+                          .name = bm_batch_source_file(&source->base, (uint32_t)source->file),
+                          .stream = source->in_memory};
     source->in_memory.release = NULL; /* moved */
     if (provider != NULL) {
         const bm_table_file file = {.provider = provider,
                                     .inputs = source->base.inputs,
                                     .index = source->file,
-                                    .rules = source->limits.records_only ? NULL : &source->rules,
-                                    .batch_bytes = source->limits.bytes};
-        bm_status status = bm_table_file_open(&file, &stream, &source->lost, err);
+                                    .rules = rules,
+                                    .batch_bytes = source->limits.bytes,
+                                    .range_bytes = ranges ? source->limits.range_bytes : 0,
+                                    .cut = &table->cut};
+        bm_status status = bm_table_file_open(&file, &table->stream.stream, &source->lost, err);
         if (status != BM_OK || source->lost.status != BM_OK) {
             source->inside = false;
             return status;
         }
     }
-    source->stream =
-        (bm_table_stream){.rules = source->limits.records_only ? NULL : &source->rules,
-                          .name = bm_batch_source_file(&source->base, (uint32_t)source->file),
-                          .stream = stream};
-    return bm_table_stream_begin(&source->stream, err);
+    return bm_table_stream_begin(&table->stream, err);
 }
 
 /* All of a file was read, in whatever order: its digest is made now, of what the system still has.
@@ -510,7 +541,8 @@ static bm_status end_stream(columns *source, bm_error *err)
         }
         source->bytes_read += file->bytes_read;
     }
-    bm_table_stream_close(&source->stream);
+    bm_shared_table_release(source->table);
+    source->table = NULL;
     source->inside = false;
     source->file++;
     return status;
@@ -524,7 +556,7 @@ static bm_status next_chunk(columns *source, bm_error *err)
         source->chunk =
             source->next_held < source->n_held ? source->held[source->next_held++] : NULL;
     } else {
-        BM_TRY(bm_table_stream_next(&source->stream, &source->chunk, err));
+        BM_TRY(bm_table_stream_next(&source->table->stream, &source->chunk, err));
         if (source->chunk != NULL)
             source->chunk->number = ++source->n_chunks;
         if (source->provider != NULL || !source->base.begun_twice || source->limits.records_only)
@@ -540,19 +572,88 @@ static bm_status next_chunk(columns *source, bm_error *err)
     return BM_OK;
 }
 
-/* Rows that have not been given out are in the chunk; NULL where there are no more, or the file at
- * hand is lost. */
+/* Go on in order, from a row of a range on: with its chunk, or, where it cannot be read, with the
+ * stream, which says why. */
+static void go_back(columns *source, bm_row_range *range, size_t row)
+{
+    bm_table_cut *cut = &range->table->cut;
+    atomic_fetch_add(&range->table->users, 1);
+    columns_end(&source->base);
+    source->table = range->table;
+    source->inside = true;
+    source->file = range->file;
+    source->bytes_read = range->bytes_read;
+    source->lost = (bm_error){0};
+    source->line = range->at.row + row + 1;
+    source->row = row;
+    source->chunk = range->chunk;
+    source->in_order = range->chunk != NULL ? 0 : UINT64_MAX;
+    if (range->chunk != NULL)
+        bm_table_chunk_use(range->chunk);
+    else
+        cut->seek(cut->own, source->line - 1, UINT64_MAX);
+}
+
+/* Was a range given back? Then the source goes on with it. */
+static bool give_back(columns *source, bool wait)
+{
+    size_t row;
+    bm_row_range *range = bm_range_turns_failed(&source->turns, wait, &row);
+    if (range != NULL)
+        go_back(source, range, row);
+    bm_row_range_release(range);
+    return range != NULL;
+}
+
+/* The next range of the file, or what of it is read in order; behind it, the end of the file. */
+static bm_status next_range(columns *source, bm_error *err)
+{
+    const bm_table_cut *cut = &source->table->cut;
+    const size_t docs = source->limits.docs;
+    bm_row_range *range = NULL;
+    bm_table_range at = cut->next(cut->own, source->line - 1);
+    if (at.n_rows == 0)
+        return end_stream(source, err);
+    if (at.own == NULL) {
+        source->in_order = at.row + at.n_rows;
+        cut->seek(cut->own, at.row, source->in_order);
+        return BM_OK;
+    }
+    BM_TRY(bm_row_range_open(source->table, &at, source->limits.bytes, &range, err));
+    range->file = source->file;
+    range->bytes_read = source->bytes_read;
+    range->number = ++source->n_chunks;
+    source->range = range;
+    source->part = 0;
+    source->line += at.n_rows;
+    if (docs != 0 && at.n_rows > docs) {
+        atomic_fetch_add(&range->users, 1);
+        bm_row_range_read(range);
+        go_back(source, range, 0);
+        bm_row_range_release(range);
+    }
+    return BM_OK;
+}
+
+/* Rows that have not been given out are in the range or in the chunk; both are NULL where there are
+ * no more, or the file at hand is lost. */
 static bm_status find_rows(columns *source, bm_error *err)
 {
     bool more = true;
     while (more && source->lost.status == BM_OK) {
-        if (source->chunk != NULL && source->row < source->chunk->n_rows)
+        if ((source->range != NULL && source->part < source->range->n_parts) ||
+            (source->chunk != NULL && source->row < source->chunk->n_rows))
             return BM_OK;
+        bm_row_range_release(source->range);
+        source->range = NULL;
         bm_table_chunk_release(source->chunk);
         source->chunk = NULL;
         source->row = 0;
         if (!source->inside) {
             BM_TRY(begin_stream(source, &more, err));
+        } else if (source->table != NULL && source->table->cut.own != NULL &&
+                   source->line > source->in_order) {
+            BM_TRY(next_range(source, err));
         } else {
             BM_TRY(next_chunk(source, err));
             if (source->chunk == NULL)
@@ -560,6 +661,17 @@ static bm_status find_rows(columns *source, bm_error *err)
         }
     }
     return BM_OK;
+}
+
+/* The same behind all ranges that are finished, unless they are of a range. */
+static bm_status find_rows_in_turn(columns *source, bm_error *err)
+{
+    bm_status status;
+    (void)give_back(source, false);
+    do
+        status = find_rows(source, err);
+    while ((status != BM_OK || source->range == NULL) && give_back(source, true));
+    return status;
 }
 
 static size_t text_bytes(const columns *source, const bm_table_chunk *c, size_t row)
@@ -588,6 +700,7 @@ static void columns_free_batch(bm_source_batch *base)
 {
     columns_batch *batch = (columns_batch *)base;
     bm_table_chunk_release(batch->chunk);
+    bm_row_range_release(batch->part.range);
     bm_free(batch->lost);
     bm_free(batch);
 }
@@ -613,11 +726,45 @@ out:
     return status;
 }
 
+/* A part of the range, which whoever gets it fills. */
+static bm_status part_batch(columns *source, bm_source_batch **out, bm_error *err)
+{
+    columns_batch *batch = NULL;
+    BM_TRY(bm_new_zero(&batch, 1, err));
+    batch->part = bm_range_part_give(&source->turns, source->range, source->part++);
+    batch->file = (uint32_t)source->file;
+    batch->base.bytes_read = source->bytes_read;
+    *out = &batch->base;
+    return BM_OK;
+}
+
+static bm_status columns_fill(bm_batch_source *base, bm_source_batch *base_batch, double *in_turn,
+                              bm_error *err)
+{
+    (void)in_turn;
+    (void)err;
+    columns *source = (columns *)base;
+    columns_batch *batch = (columns_batch *)base_batch;
+    bm_row_range *range = batch->part.range;
+    if (range == NULL)
+        return BM_OK;
+    /* Long records, for which the gate is asked, are found in order. */
+    const size_t share = source->limits.range_bytes / LONG_FOLD, bytes = source->limits.bytes;
+    batch->n = bm_range_part_read(&source->turns, &batch->part, share > bytes ? share : bytes,
+                                  &batch->chunk, &batch->first);
+    batch->first_line = range->at.row + batch->first + 1;
+    bm_row_range_release(range);
+    batch->part.range = NULL;
+    return BM_OK;
+}
+
 static bm_status columns_next(bm_batch_source *base, bm_source_batch **out, bm_error *err)
 {
     columns *source = (columns *)base;
     *out = NULL;
-    BM_TRY(find_rows(source, err));
+    BM_TRY(find_rows_in_turn(source, err));
+    if (source->range != NULL)
+        return part_batch(source, out, err);
     if (source->lost.status != BM_OK)
         return lost_batch(source, out, err);
     bm_table_chunk *c = source->chunk;
@@ -667,8 +814,8 @@ bool bm_source_columns_texts(const bm_batch_source *base, const bm_source_batch 
         return false;
     const columns *source = (const columns *)base;
     const columns_batch *batch = (const columns_batch *)base_batch;
-    if (batch->lost != NULL || batch->chunk->has_id || source->rules.n_text != 1 ||
-        !source->rules.repairs)
+    if (batch->lost != NULL || batch->chunk == NULL || batch->chunk->has_id ||
+        source->rules.n_text != 1 || !source->rules.repairs)
         return false;
     *out = (bm_batch_texts){.column = &batch->chunk->columns[1],
                             .first = batch->first,
@@ -831,6 +978,7 @@ const bm_batch_source_ops bm_source_columns = {
     .open = columns_open,
     .begin = columns_begin,
     .next = columns_next,
+    .fill = columns_fill,
     .count = columns_count,
     .end = columns_end,
     .free_batch = columns_free_batch,

@@ -11,7 +11,8 @@
  *
  * Limits: the same columns in each array of a stream.
  *
- * Threads: the stream is called by the one thread that reads. An array is released by whichever
+ * Threads: the stream is called by the one thread that reads; ranges of a file that can be cut are
+ * read by whoever got a batch of them (table_ranges.h). An array is released by whichever
  * thread is the last to have used it, at the latest when the source is closed. */
 #ifndef BM_SOURCES_SOURCE_COLUMNS_H
 #define BM_SOURCES_SOURCE_COLUMNS_H
@@ -22,6 +23,7 @@
 #include "input/batch_source.h"
 #include "input/input_set.h"
 #include "input/record_rules.h"
+#include "input/table_module.h"
 #include "sources/column.h"
 
 /* row_digest -- what the rows of a table are, so that they are known again: a digest of their texts
@@ -64,6 +66,8 @@ typedef struct bm_table_asked {
     const bm_record_rules *rules; /* that will be read; NULL: rows alone */
     size_t batch_bytes;           /* of batches that will be made of it */
     bm_input_resources resources;
+    size_t range_bytes; /* these two as in bm_table_wish */
+    bm_table_cut *cut;
 } bm_table_asked;
 
 typedef struct bm_column_provider {
@@ -82,7 +86,8 @@ typedef struct bm_table_file {
     bm_input_set *inputs;
     size_t index; /* of the file in them */
     const bm_record_rules *rules;
-    size_t batch_bytes; /* these two as in bm_table_asked */
+    size_t batch_bytes, range_bytes;
+    bm_table_cut *cut; /* these four as in bm_table_asked */
 } bm_table_file;
 
 /* Fills `out`, or, where the file cannot be read and the inputs skip bad records, `lost` with the

@@ -309,27 +309,34 @@ static bm_status open_columns(const bm_table_stream *stream, bm_table_chunk *c, 
     return BM_OK;
 }
 
-bm_status bm_table_stream_next(bm_table_stream *stream, bm_table_chunk **out, bm_error *err)
+bm_status bm_table_stream_chunk(const bm_table_stream *stream, struct ArrowArray *array,
+                                bm_table_chunk **out, bm_error *err)
 {
-    size_t n = stream->rules != NULL ? bm_columns_count(stream->rules) : 0;
-    *out = NULL;
+    const size_t n = stream->rules != NULL ? bm_columns_count(stream->rules) : 0;
     bm_table_chunk *c = bm_alloc_zero(1, sizeof *c + n * sizeof c->columns[0]);
-    if (c == NULL)
+    *out = NULL;
+    if (c == NULL) {
+        array->release(array);
         return bm_fail_nomem(err, sizeof *c);
-    atomic_init(&c->users, 1);
-    bm_status status = BM_OK;
-    int code = stream->stream.get_next(&stream->stream, &c->array);
-    if (code != 0) {
-        c->array.release = NULL; /* not filled */
-        status = stream_failed(stream, code, err);
-    } else if (c->array.release != NULL) {
-        status = open_columns(stream, c, err);
-        if (status == BM_OK)
-            *out = c;
     }
-    if (*out == NULL)
+    atomic_init(&c->users, 1);
+    c->array = *array;
+    const bm_status status = open_columns(stream, c, err);
+    if (status == BM_OK)
+        *out = c;
+    else
         bm_table_chunk_release(c);
     return status;
+}
+
+bm_status bm_table_stream_next(bm_table_stream *stream, bm_table_chunk **out, bm_error *err)
+{
+    struct ArrowArray array = {0};
+    *out = NULL;
+    const int code = stream->stream.get_next(&stream->stream, &array);
+    if (code != 0)
+        return stream_failed(stream, code, err);
+    return array.release != NULL ? bm_table_stream_chunk(stream, &array, out, err) : BM_OK;
 }
 
 void bm_table_stream_close(bm_table_stream *stream)
