@@ -274,10 +274,13 @@ arrow::Result<Reader> parquet_stream(const bm_table_wish &wish)
         fields.push_back(whole->field(child));
     const auto schema = arrow::schema(std::move(fields), whole->metadata());
     const auto in_order = std::make_shared<InOrder>(InOrder{p, asked});
+    ARROW_ASSIGN_OR_RAISE(
+        auto stream,
+        arrow::RecordBatchReader::MakeFromIterator(
+            arrow::MakeFunctionIterator([in_order] { return in_order->next(); }), schema));
     if (wish.cut != nullptr && wish.range_bytes > 0)
         cut_parquet(p, asked, schema, in_order, wish.range_bytes, wish.cut);
-    return arrow::RecordBatchReader::MakeFromIterator(
-        arrow::MakeFunctionIterator([in_order] { return in_order->next(); }), schema);
+    return stream;
 }
 
 } // namespace bandmill_tables

@@ -28,7 +28,7 @@ static struct {
     const bm_table_module *module;
     char path[128]; /* of the changed file */
     bool parquet;
-    long n_read, n_refused;
+    long n_read, n_refused, n_ranges;
     char place[200]; /* what was changed */
     size_t touched;  /* so that reading is not left out */
 } here;
@@ -81,9 +81,35 @@ static void touch_rows(const bm_table_chunk *chunk, size_t n_text)
     bm_buf_reset(&joined);
 }
 
+/* Read each range of the table, or none where it is not cut. */
+static void read_ranges(const bm_table_stream *stream, bm_table_cut *cut)
+{
+    for (uint64_t row = 0; cut->own != NULL;) {
+        struct ArrowArray array = {0};
+        bm_table_chunk *chunk = NULL;
+        bm_table_range range = cut->next(cut->own, row);
+        if (range.n_rows == 0)
+            break;
+        row += range.n_rows;
+        if (range.own == NULL)
+            continue;
+        if (cut->read(cut->own, &range, &array) == BM_OK &&
+            bm_table_stream_chunk(stream, &array, &chunk, NULL) == BM_OK) {
+            check(chunk->n_rows == range.n_rows, "a range of other rows than it says");
+            touch_rows(chunk, stream->rules->n_text);
+            bm_table_chunk_release(chunk);
+            here.n_ranges++;
+        }
+        cut->drop(&range);
+    }
+    if (cut->own != NULL)
+        cut->release(cut->own);
+}
+
 /* True: all of it could be read. `rules` NULL: rows alone. */
 static bool read_all(const bm_record_rules *rules)
 {
+    bm_table_cut cut = {0};
     const char *names[] = {"text", "id"};
     const bm_table_wish wish = {.path = here.path,
                                 .parquet = here.parquet,
@@ -92,16 +118,23 @@ static bool read_all(const bm_record_rules *rules)
                                 .n_needed = rules != NULL ? 1 : 0,
                                 .threads = 1,
                                 .batch_bytes = (size_t)1 << 20,
-                                .memory = (uint64_t)256 << 20};
+                                .memory = (uint64_t)256 << 20,
+                                .range_bytes = (size_t)1 << 20,
+                                .cut = &cut};
     bm_table_words words = {.text = ""};
     bm_table_stream stream = {.rules = rules, .name = "changed"};
     bm_error err = {0};
     if (here.module->open(&wish, &stream.stream, &words) != BM_OK) {
         check(words.text[0] != '\0', "refused without a word");
+        check(cut.own == NULL, "refused, and cut");
         return false;
     }
     bm_table_chunk *chunk = NULL;
     bm_status status = bm_table_stream_begin(&stream, &err);
+    if (status == BM_OK)
+        read_ranges(&stream, &cut);
+    else if (cut.own != NULL)
+        cut.release(cut.own);
     do {
         chunk = NULL;
         if (status == BM_OK)
@@ -175,7 +208,7 @@ static size_t first_of(const char *data, size_t len)
 static void change_each(const char *file, char *data, size_t len, size_t step)
 {
     static const char masks[] = {0x55, (char)0xFF, 0x01, (char)0x80};
-    here.n_read = here.n_refused = 0;
+    here.n_read = here.n_refused = here.n_ranges = 0;
     snprintf(here.place, sizeof here.place, "%s as it is", file);
     try_file(data, len);
     check(here.n_read == 1 || strstr(file, "secret") != NULL, "is not read as it is");
@@ -193,7 +226,8 @@ static void change_each(const char *file, char *data, size_t len, size_t step)
         snprintf(here.place, sizeof here.place, "%s: cut behind %zu bytes", file, i);
         try_file(data, i);
     }
-    printf("%s: %ld read, %ld refused\n", file, here.n_read, here.n_refused);
+    printf("%s: %ld read, %ld refused, %ld ranges\n", file, here.n_read, here.n_refused,
+           here.n_ranges);
     fflush(stdout);
 }
 

@@ -14,7 +14,7 @@ pa = harness.need_modules("pyarrow")
 import pyarrow.ipc as ipc  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
 
-FILE_LINE = re.compile(r"[^:]+: \d+ read, \d+ refused")
+FILE_LINE = re.compile(r"[^:]+: \d+ read, \d+ refused, \d+ ranges")
 
 
 def encrypted(table, path, **options):

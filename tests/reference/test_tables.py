@@ -306,6 +306,61 @@ def check_paged_damage(runs, path, column, job):
     return "" if said[0] == said[1] and "paged.parquet" in said[0] and "row group 0" in said[0] else f"{said}"
 
 
+def ranged_files(runs):
+    """Files whose row groups are cut, or are not: row groups of very different sizes and without rows, texts of a few words and of
+    megabytes, pages of few rows and of many: name -> (rows, place)."""
+    rng, found = random.Random(15), {}
+    ways = {"pages of two kB": {"data_page_size": 2000, "use_dictionary": False, "write_batch_size": 7},
+            "a dictionary that is given up": {"data_page_size": 3000, "dictionary_pagesize_limit": 9000, "write_batch_size": 10},
+            "as pyarrow does": {"compression": "zstd", "data_page_version": "2.0"},
+            "what texts begin with once": {"use_dictionary": False, "data_page_size": 1 << 16,
+                                           "column_encoding": {"text": "DELTA_BYTE_ARRAY"}}}
+    for name, options in ways.items():
+        rows, path = [], os.path.join(runs.folder, f"ranged{len(found)}.parquet")
+        schema = pa.schema([("id", pa.string()), ("text", pa.large_string()), ("n", pa.int64())])
+        with pq.ParquetWriter(path, schema, **options) as writer:
+            for n in (0, 400, 1, 0, 30, 5, 2000, 0, 2, 500):
+                group = [{"id": f"{name} {len(rows) + i}", "text": " ".join(rng.choices(WORDS, k=rng.randrange(0, 90))), "n": i}
+                         for i in range(n)]
+                for i in range(300, n, 597):
+                    group[i]["text"] = " ".join(rng.choices(WORDS, k=rng.choice((9000, 300000))))
+                rows += group
+                writer.write_table(pa.Table.from_pylist(group, schema), row_group_size=max(n, 1))
+        found[name] = (rows, path)
+    return found
+
+
+def check_ranges(runs, rows, path):
+    """As JSON Lines for any number of threads, memory and size of batches, with ids, without them, and by a field that ranks."""
+    lines, wrong = runs.put("ranged.jsonl", "".join(json.dumps(r) + "\n" for r in rows).encode()), []
+    some = (("--threads", 1), ("--threads", 2), ("--threads", 2, "--memory", "96M"), ("--threads", 3, "--batch-docs", 50), ("--threads", 8))
+    for fields, ways in (((), some), (("--text-field", "text", "--text-field", "id"), some[-1:]),
+                         (("--id-field", "n", "--duplicate-ids", "number"), some[-1:])):
+        wanted = runs.sign(lines, *fields)
+        wrong += [f"{fields} {more}" for more in ways if runs.sign(path, *fields, *more) != wanted]
+    kept = []
+    for threads in (1, 8):
+        out = runs.place()
+        runs.program.run("dedup", path, "-o", out, "--device", "cpu", "--keep", "max:n", "--threads", threads)
+        kept.append([harness.read_file(out, name) for name in ("kept.parquet", "groups.jsonl", "removed.tsv")])
+    return ", ".join(wrong + ([] if kept[0] == kept[1] else ["other rows are kept"]))
+
+
+def check_ranges_damage(runs, rows, path):
+    """A page in the midst of the largest row group is damaged: the same words with any number of threads, of the row group and a row before
+    the damage."""
+    meta = pq.read_metadata(path)
+    chunk, first = meta.row_group(6).column(1), sum(meta.row_group(g).num_rows for g in range(6))
+    data = bytearray(harness.read_file(path))
+    at = (chunk.dictionary_page_offset or chunk.data_page_offset) + chunk.total_compressed_size * 3 // 4
+    broken = runs.put("ranged.parquet", data[:at] + bytes(60) + data[at + 60:])
+    said = [runs.program.run("sign", broken, "-o", runs.place(), "--device", "cpu", "--threads", threads, expect=3) for threads in (1, 2, 8)]
+    words = [done.stderr.decode().splitlines()[-1] for done in said]
+    named = re.search(r"ranged.parquet: .*row group 6, behind row (\d+): ", words[0])
+    right = len(set(words)) == 1 and named and first <= int(named[1]) < first + 2000
+    return "" if right else f"{words}"
+
+
 def check_entries(runs, **options):
     """Texts that come again and again, of which a column chunk is nothing but indices: as the same rows in JSON Lines, with words of each kind,
     in short and in long texts, for any number of threads and little memory."""
@@ -796,6 +851,9 @@ def main():
         for column, name in ((0, "zstd"), (0, "gzip, version 2"), (2, "zstd")):
             claims.attempt(f"a damaged page, {name}, column {column}",
                            lambda path=paged[name], column=column: check_paged_damage(runs, path, column, ("--text-field", "text")))
+        for name, (rows, path) in ranged_files(runs).items():
+            claims.attempt(f"row groups of all sizes, {name}: as JSON Lines, with any number of threads", lambda: check_ranges(runs, rows, path))
+            claims.attempt(f"row groups of all sizes, {name}: a damaged page", lambda: check_ranges_damage(runs, rows, path))
         other = runs.base.slice(0, 30).select(["id", "n", "more", "text"])
         data = harness.read_file(write(other, small, compression="none", row_group_size=10))
         begin = pq.read_metadata(small).row_group(0).column(3).dictionary_page_offset
