@@ -45,6 +45,11 @@ bm_found(xxhash.h libxxhash-dev BM_XXHASH_DIR)
 find_path(BM_OPENCL_DIR CL/cl.h)
 bm_found(CL/cl.h opencl-c-headers BM_OPENCL_DIR)
 
+pkg_check_modules(CURL QUIET IMPORTED_TARGET "libcurl>=7.75") # CURLOPT_AWS_SIGV4
+if(NOT CURL_FOUND)
+    message(STATUS "Inputs at addresses (https://, s3://) are left out: libcurl was not found (Debian, Ubuntu: apt-get install libcurl4-openssl-dev)")
+endif()
+
 set(BM_BUILD_TESTS ${BM_TESTS})
 if(BM_TESTS STREQUAL "AUTO")
     pkg_check_modules(CRITERION QUIET IMPORTED_TARGET criterion)

@@ -9,7 +9,7 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-build_packages=(gcc g++ make cmake pkgconf libsimdjson-dev libzstd-dev zlib1g-dev libdeflate-dev liblzma-dev libbz2-dev liblz4-dev liblmdb-dev libutf8proc-dev libssl-dev libxxhash-dev
+build_packages=(gcc g++ make cmake pkgconf libsimdjson-dev libzstd-dev zlib1g-dev libdeflate-dev liblzma-dev libbz2-dev liblz4-dev liblmdb-dev libutf8proc-dev libssl-dev libxxhash-dev libcurl4-openssl-dev
     opencl-c-headers ocl-icd-libopencl1)
 test_packages=(libcriterion-dev pocl-opencl-icd mesa-opencl-icd oclgrind clang libclang-rt-dev lld ninja-build ccache python3-venv python3-dev zstd xz-utils bzip2 lz4 qemu-user-static abigail-tools jq postgresql openjdk-17-jre-headless man-db mandoc fish zsh)
 if [[ $(uname -m) == x86_64 ]]; then

@@ -122,7 +122,36 @@ def _use_threads(n: int) -> None:
 def _file(of: Any) -> Any:
     import pyarrow as pa
 
+    if of.bytes.file != ffi.NULL:
+        return pa.PythonFile(_Elsewhere(of.bytes), mode="r")
     return pa.OSFile(bytes(ffi.string(of.path)))
+
+
+class _Elsewhere(io.RawIOBase):
+    """A file that the library reads, by position: one at an address."""
+
+    def __init__(self, of: Any) -> None:
+        self._read, self._file, self._size, self._at = of.read, of.file, int(of.size), 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._at
+
+    def seek(self, at: int, whence: int = io.SEEK_SET) -> int:
+        self._at = at + (0 if whence == io.SEEK_SET else self._at if whence == io.SEEK_CUR else self._size)
+        return self._at
+
+    def readinto(self, out: Any) -> int:
+        got, error = ffi.new("size_t *"), ffi.new("bm_error *")
+        if self._read(self._file, ffi.from_buffer(out, require_writable=True), len(out), self._at, got, error) != lib.BM_OK:
+            raise OSError(ffi.string(error.message).decode(errors="replace"))
+        self._at += got[0]
+        return int(got[0])
 
 
 def _child(schema: Any, name: str) -> int:

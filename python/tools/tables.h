@@ -1,6 +1,13 @@
 #define BM_TABLE_MODULE_ABI ...
 typedef struct {
+    void *file;
+    uint64_t size;
+    bm_status (*read)(void *file, void *out, size_t len, uint64_t at, size_t *got, bm_error *err);
+    ...;
+} bm_table_bytes;
+typedef struct {
     const char *path;
+    bm_table_bytes bytes;
     _Bool parquet;
     const char *const *columns;
     size_t n_columns;
@@ -18,6 +25,7 @@ typedef struct {
 } bm_table_label;
 typedef struct bm_table_kept {
     const char *path;
+    bm_table_bytes bytes;
     _Bool parquet;
     const uint8_t *rows;
     uint64_t n_rows;

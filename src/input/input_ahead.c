@@ -137,7 +137,7 @@ static uint64_t window_of(const bm_source *source)
 
 static uint64_t engine_bytes(const bm_source *source)
 {
-    return ENGINE_BYTES + window_of(source) +
+    return ENGINE_BYTES + window_of(source) + (source->remote != NULL ? BM_REMOTE_HELD_BYTES : 0) +
            (source->compression == BM_COMPRESSION_BZ2   ? BZ2_BYTES
             : source->compression == BM_COMPRESSION_LZ4 ? LZ4_BYTES
                                                         : 0);
@@ -822,9 +822,9 @@ bm_status bm_input_ahead_pass_over(bm_input_ahead *ahead, bm_error *err)
     return bm_input_bytes_pass_over(ahead->own, err);
 }
 
-int bm_input_ahead_fd(const bm_input_ahead *ahead)
+const bm_stored_file *bm_input_ahead_file(const bm_input_ahead *ahead)
 {
-    return ahead->now == NULL ? bm_input_bytes_fd(ahead->own) : -1;
+    return ahead->now == NULL ? bm_input_bytes_file(ahead->own) : NULL;
 }
 
 uint64_t bm_input_ahead_place(const bm_input_ahead *ahead)

@@ -45,7 +45,7 @@ bm_status bm_input_ahead_read(bm_input_ahead *ahead, char *out, size_t cap, size
                               bm_error *err);
 bool bm_input_ahead_is_broken(const bm_input_ahead *ahead);
 bm_status bm_input_ahead_pass_over(bm_input_ahead *ahead, bm_error *err);
-int bm_input_ahead_fd(const bm_input_ahead *ahead);
+const bm_stored_file *bm_input_ahead_file(const bm_input_ahead *ahead);
 uint64_t bm_input_ahead_place(const bm_input_ahead *ahead);
 void bm_input_ahead_pass(bm_input_ahead *ahead, const char *data, size_t n);
 bm_status bm_input_ahead_pass_source(bm_input_ahead *ahead, size_t source, bm_hash128 digest,

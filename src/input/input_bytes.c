@@ -39,8 +39,8 @@ struct bm_input_bytes {
     bm_input_set *set;
     bm_source *source;
     bm_held *held;       /* NULL: a regular file */
-    int fd;              /* -1: none open */
-    bool close_fd;       /* fd is ours */
+    int fd;              /* of what is held; -1: none open */
+    bm_stored_file file; /* else */
     bool spooling;       /* what is read is copied to the spool */
     bool apart;          /* the set is told nothing: bm_input_bytes_accept does that */
     unsigned window_log; /* of the largest window of a decoder; 0: any that is read */
@@ -68,6 +68,7 @@ bm_status bm_input_bytes_open(bm_input_set *set, bm_input_bytes **out, bm_error 
     memset(bytes, 0, sizeof *bytes);
     bytes->set = set;
     bytes->fd = -1;
+    bytes->file = BM_STORED_FILE_NONE;
     bytes->callbacks = set->callbacks;
     bytes->window_log = set->window_log;
     bm_status status = bm_piece_hash_open(BM_FILE_PIECE_BYTES, &bytes->hash, err);
@@ -90,8 +91,7 @@ void bm_input_bytes_set_apart(bm_input_bytes *bytes, const bm_callbacks *callbac
 
 static void close_file(bm_input_bytes *bytes)
 {
-    if (bytes->fd >= 0 && bytes->close_fd)
-        close(bytes->fd);
+    bm_stored_close(&bytes->file);
     bytes->fd = -1;
 }
 
@@ -142,7 +142,6 @@ static bm_status begin_held(bm_input_bytes *bytes, bm_error *err)
 {
     bm_held *held = bytes->held;
     bytes->fd = held->fd;
-    bytes->close_fd = false;
     bytes->head_pos = 0;
     bytes->spool_pos = 0;
     if (held->spooled)
@@ -155,31 +154,47 @@ static bm_status begin_held(bm_input_bytes *bytes, bm_error *err)
     return bytes->spooling ? open_spool(bytes->set->spool_dir, &held->spool_fd, err) : BM_OK;
 }
 
-/* A system call on the source failed: is that its own fault? */
-static bm_status fail_source(bm_input_bytes *bytes, int errnum, const char *what, bm_error *err)
+/* Opening or reading the source failed: is that its own fault? */
+static bm_status fail_source(bm_input_bytes *bytes, bm_status status, const bm_error *why,
+                             bm_error *err)
 {
-    bytes->broken = bm_errno_is_of_file(errnum) ? UNREADABLE : NOT_BROKEN;
-    return bm_fail_errno(err, errnum, bytes->source->name, what);
+    const bool is_its_own =
+        status != BM_ERR_NOMEM && status != BM_ERR_CANCELLED && bm_errno_is_of_file((int)why->code);
+    bytes->broken = is_its_own ? UNREADABLE : NOT_BROKEN;
+    if (err != NULL)
+        *err = *why;
+    return status;
 }
 
 static bm_status begin_file(bm_input_bytes *bytes, bm_error *err)
 {
+    const bm_source *source = bytes->source;
     bm_error why = {0};
-    bm_status status = bm_open_regular(bytes->source->path, BM_ERR_INPUT, &bytes->fd, &why);
-    bytes->close_fd = true;
-    if (status != BM_OK) {
-        bytes->broken =
-            status != BM_ERR_NOMEM && bm_errno_is_of_file((int)why.code) ? UNREADABLE : NOT_BROKEN;
-        if (err != NULL)
-            *err = why;
-        return status;
-    }
-    if (bytes->source->cut.from > 0 &&
-        lseek(bytes->fd, (off_t)bytes->source->cut.from, SEEK_SET) < 0)
-        return fail_source(bytes, errno, "cannot read", err);
-    if (bytes->source->size >= ADVISE_BYTES)
-        (void)posix_fadvise(bytes->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    const bm_status status = bm_stored_open(source->path, source->remote, NULL, &bytes->file, &why);
+    if (status != BM_OK)
+        return fail_source(bytes, status, &why, err);
+    if (bytes->file.fd >= 0 && source->size >= ADVISE_BYTES)
+        (void)posix_fadvise(bytes->file.fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     return BM_OK;
+}
+
+static bm_status read_file(bm_input_bytes *bytes, char *out, size_t cap, size_t *got, bm_error *err)
+{
+    bm_error why = {0};
+    bm_status status = BM_OK;
+    if (bytes->file.remote != NULL) {
+        status =
+            bm_remote_read(bytes->file.remote, out, cap, bm_input_bytes_place(bytes), got, &why);
+    } else {
+        ssize_t n;
+        do
+            n = pread(bytes->file.fd, out, cap, (off_t)bm_input_bytes_place(bytes));
+        while (n < 0 && errno == EINTR);
+        *got = n < 0 ? 0 : (size_t)n;
+        if (n < 0)
+            status = bm_fail_errno(&why, errno, bytes->source->name, "cannot read");
+    }
+    return status == BM_OK ? BM_OK : fail_source(bytes, status, &why, err);
 }
 
 static bm_status write_spool(bm_input_bytes *bytes, const char *data, size_t len, bm_error *err)
@@ -248,7 +263,7 @@ static bm_status read_stored(bm_input_bytes *bytes, char *out, size_t cap, size_
     bm_held *held = bytes->held;
     const bm_source_cut *cut = &bytes->source->cut;
     *got = 0;
-    if (bytes->fd < 0)
+    if (bytes->fd < 0 && !bm_stored_is_open(&bytes->file))
         return BM_OK;
     if (cut->to != 0 && cap > cut->to - cut->from - bytes->stored)
         cap = (size_t)(cut->to - cut->from - bytes->stored); /* 0: that is the end */
@@ -260,17 +275,20 @@ static bm_status read_stored(bm_input_bytes *bytes, char *out, size_t cap, size_
         *got = left < cap ? left : cap;
         memcpy(out, held->head.bytes + bytes->head_pos, *got);
         bytes->head_pos += *got;
+    } else if (held == NULL) {
+        BM_TRY(read_file(bytes, out, cap, got, err));
     } else {
         ssize_t n;
-        if (held != NULL && !held->spooled)
+        bm_error why = {0};
+        if (!held->spooled)
             BM_TRY(bm_read_ready(bytes->set->callbacks, bytes->fd, out, cap, &n, err));
         else
             do
-                n = held != NULL ? pread(held->spool_fd, out, cap, bytes->spool_pos)
-                                 : read(bytes->fd, out, cap);
+                n = pread(held->spool_fd, out, cap, bytes->spool_pos);
             while (n < 0 && errno == EINTR);
         if (n < 0)
-            return fail_source(bytes, errno, "cannot read", err);
+            return fail_source(
+                bytes, bm_fail_errno(&why, errno, bytes->source->name, "cannot read"), &why, err);
         *got = (size_t)n;
         bytes->spool_pos += n;
     }
@@ -413,11 +431,11 @@ bm_status bm_input_bytes_read(bm_input_bytes *bytes, char *out, size_t cap, size
     return read_decompressed(bytes, out, cap, got, err);
 }
 
-int bm_input_bytes_fd(const bm_input_bytes *bytes)
+const bm_stored_file *bm_input_bytes_file(const bm_input_bytes *bytes)
 {
-    const bool is_plain = bytes->source != NULL && bytes->held == NULL &&
+    const bool is_plain = bytes->source != NULL && bm_stored_is_open(&bytes->file) &&
                           bytes->source->compression == BM_COMPRESSION_NONE;
-    return is_plain ? bytes->fd : -1;
+    return is_plain ? &bytes->file : NULL;
 }
 
 uint64_t bm_input_bytes_place(const bm_input_bytes *bytes)
@@ -427,7 +445,6 @@ uint64_t bm_input_bytes_place(const bm_input_bytes *bytes)
 
 void bm_input_bytes_pass(bm_input_bytes *bytes, const char *data, size_t n)
 {
-    (void)lseek(bytes->fd, (off_t)n, SEEK_CUR);
     bytes->stored += n;
     bm_piece_hash_add(bytes->hash, data, n);
 }

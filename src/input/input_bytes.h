@@ -30,9 +30,9 @@ bm_status bm_input_bytes_read(bm_input_bytes *bytes, char *out, size_t cap, size
  * BM_ERR_UNSUPPORTED: begin had to read too much of it. */
 bm_status bm_input_bytes_read_packed(bm_input_bytes *bytes, char *out, size_t cap, size_t *got,
                                      bm_error *err);
-/* The descriptor of the source, by which others may read it too until it ends or is left (-1: it is
- * no regular file, or compressed), and the place of its next byte. */
-int bm_input_bytes_fd(const bm_input_bytes *bytes);
+/* The file of the source, by which others may read it too until it ends or is left (NULL: it is no
+ * file, or compressed), and the place of its next byte. */
+const bm_stored_file *bm_input_bytes_file(const bm_input_bytes *bytes);
 uint64_t bm_input_bytes_place(const bm_input_bytes *bytes);
 /* In place of read, which goes on behind them: these bytes, which come next in a source that is not
  * compressed, were read so. */

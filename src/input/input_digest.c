@@ -3,9 +3,6 @@
  * Tests: tests/unit/input/test_content_place.c, tests/unit/input/test_input_digest.c */
 #include "input/input_digest.h"
 
-#include <errno.h>
-#include <unistd.h>
-
 #include "base/error.h"
 #include "base/files.h"
 #include "base/memory.h"
@@ -102,22 +99,19 @@ typedef struct work {
     char block[BLOCK_BYTES];
 } work;
 
-static bm_status read_all(int fd, const bm_digest_of *of, const bm_callbacks *callbacks, work *w,
-                          bm_error *err)
+static bm_status read_all(const bm_stored_file *file, const bm_digest_of *of,
+                          const bm_callbacks *callbacks, work *w, bm_error *err)
 {
     for (uint64_t done = 0; done < of->bytes;) {
         BM_TRY(bm_check_cancelled(callbacks, err));
         const uint64_t left = of->bytes - done;
-        ssize_t n = pread(fd, w->block, left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES,
-                          (off_t)(of->from + done));
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return bm_fail_errno(err, errno, of->path, "cannot read");
+        size_t n;
+        BM_TRY(bm_stored_read(file, w->block, left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES,
+                              of->from + done, &n, err));
         if (n == 0)
             return BM_OK;
-        bm_piece_hash_add(w->hash, w->block, (size_t)n);
-        done += (uint64_t)n;
+        bm_piece_hash_add(w->hash, w->block, n);
+        done += n;
     }
     return BM_OK;
 }
@@ -132,12 +126,11 @@ bm_status bm_input_digest_file(const bm_digest_of *of, const bm_callbacks *callb
         bm_free(w);
         return status;
     }
-    int fd;
-    status = bm_open_regular(of->path, BM_ERR_INPUT, &fd, err);
+    bm_stored_file file;
+    status = bm_stored_open(of->path, of->remote, callbacks, &file, err);
     if (status == BM_OK)
-        status = read_all(fd, of, callbacks, w, err);
-    if (fd >= 0)
-        close(fd);
+        status = read_all(&file, of, callbacks, w, err);
+    bm_stored_close(&file);
     if (status == BM_OK)
         *out = bm_piece_hash_end(w->hash);
     bm_piece_hash_close(w->hash);

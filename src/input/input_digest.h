@@ -7,6 +7,7 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
+#include "input/stored_file.h"
 #include "model/batches.h"
 #include "model/stream_hash.h"
 
@@ -47,12 +48,13 @@ bm_content_place bm_content_tracker_place(const bm_content_tracker *tracker);
 /* The bytes to digest, and how. */
 typedef struct bm_digest_of {
     const char *path;
+    bm_remote *remote;    /* as of bm_stored_open */
     uint64_t from, bytes; /* of the file: as many as there are of these; UINT64_MAX: to its end */
     uint64_t piece_bytes; /* BM_FILE_PIECE_BYTES; 0: as versions before the pieces did */
 } bm_digest_of;
 
 /* All of a file, as it is digested today. */
-#define BM_DIGEST_OF_FILE(path) ((bm_digest_of){path, 0, UINT64_MAX, BM_FILE_PIECE_BYTES})
+#define BM_DIGEST_OF_FILE(path) ((bm_digest_of){path, NULL, 0, UINT64_MAX, BM_FILE_PIECE_BYTES})
 
 /* Digest bytes of a file. `callbacks` may be NULL; BM_ERR_IO names the path, BM_ERR_NOMEM,
  * BM_ERR_CANCELLED. */

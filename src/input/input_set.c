@@ -38,6 +38,7 @@ void bm_input_set_close(bm_input_set *set)
     }
     for (size_t i = 0; i < set->n_sources; i++)
         bm_source_reset(&set->sources[i]);
+    bm_remotes_close(set->remotes);
     bm_free(set->held);
     bm_free(set->sources);
     bm_free(set->spool_dir);
@@ -158,10 +159,11 @@ void bm_input_set_limit_windows(bm_input_set *set, uint64_t bytes)
 #define BLOCK_BYTES ((size_t)64 << 10)
 
 /* Fill `out` from the compressed file, as far as it goes. */
-static bm_status unpack(bm_decompress *d, int fd, char *block, bm_head *out)
+static bm_status unpack(bm_decompress *d, const bm_stored_file *file, char *block, bm_head *out)
 {
     bm_decompress_step step = {.in = {block, 0}};
     bm_status status = BM_OK;
+    uint64_t at = 0;
     while (status == BM_OK && out->len < sizeof out->bytes) {
         step.out = out->bytes + out->len;
         step.out_cap = sizeof out->bytes - out->len;
@@ -169,14 +171,11 @@ static bm_status unpack(bm_decompress *d, int fd, char *block, bm_head *out)
         out->len += status == BM_OK ? step.n_out : 0;
         if (status != BM_OK || step.n_out > 0)
             continue;
-        ssize_t n = step.end ? 0 : read(fd, block, BLOCK_BYTES);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0 || step.end)
+        if (step.end || bm_stored_read(file, block, BLOCK_BYTES, at, &step.in.len, NULL) != BM_OK)
             break;
-        step.in.len = (size_t)n;
+        at += step.in.len;
         step.used = 0;
-        step.end = n == 0;
+        step.end = step.in.len == 0;
     }
     return status == BM_ERR_NOMEM ? status : BM_OK;
 }
@@ -186,21 +185,21 @@ static bm_status unpack_head(const bm_source *source, bm_head *out, bm_error *er
     bm_decompress *d = NULL;
     char *block = NULL;
     out->len = 0;
-    int fd;
-    if (bm_open_regular(source->path, BM_ERR_INPUT, &fd, NULL) != BM_OK)
+    bm_stored_file file;
+    if (bm_stored_open(source->path, source->remote, NULL, &file, NULL) != BM_OK)
         return BM_OK; /* whoever reads it will say so */
     bm_status status = bm_decompress_open(source->compression, &d, err);
     if (status == BM_OK && (block = bm_alloc(BLOCK_BYTES, 1)) == NULL)
         status = bm_fail_nomem(err, BLOCK_BYTES);
     if (status == BM_OK) {
         bm_decompress_begin(d, source->name);
-        status = unpack(d, fd, block, out);
+        status = unpack(d, &file, block, out);
         if (status != BM_OK)
             status = bm_fail_nomem(err, BLOCK_BYTES);
     }
     bm_free(block);
     bm_decompress_close(d);
-    close(fd);
+    bm_stored_close(&file);
     return status;
 }
 
@@ -491,11 +490,26 @@ static bm_status reserve_stdin(struct bm_input_set *set, bm_error *err)
     return BM_OK;
 }
 
+static bm_status add_address(struct bm_input_set *set, const char *address, bm_error *err)
+{
+    char *name = NULL;
+    if (set->options.format == BM_FORMAT_HASHES || set->options.format == BM_FORMAT_KEYS)
+        return bm_fail_field(err, "format", "`format` %s of an address (copy the file first)",
+                             bm_format_name(set->options.format));
+    BM_TRY(bm_address_name(address, &name, err));
+    BM_TRY(add_source(set, name, err));
+    char **copy = &set->sources[set->n_sources - 1].address;
+    *copy = bm_strdup(address);
+    return *copy != NULL ? BM_OK : bm_fail_nomem(err, strlen(address));
+}
+
 static bm_status add_path(struct bm_input_set *set, const char *path, bm_error *err)
 {
     bool is_stdin = strcmp(path, "-") == 0;
     if (is_stdin) {
         BM_TRY(reserve_stdin(set, err));
+    } else if (bm_is_address(path)) {
+        return add_address(set, path, err);
     } else {
         struct stat st;
         const bool there = stat(path, &st) == 0;
@@ -569,6 +583,9 @@ static bm_status add_list(struct bm_input_set *set, bm_error *err)
     const char *name = set->options.files_from;
     const bool is_stdin = strcmp(name, "-") == 0;
     list_file file = {set, STDIN_FILENO};
+    if (bm_is_address(name))
+        return bm_fail_field(err, "files_from",
+                             "`files_from` of an address (a file of this machine)");
     BM_TRY(is_stdin ? reserve_stdin(set, err) : bm_open_given(name, BM_ERR_INPUT, &file.fd, err));
     FILE *list = fopencookie(&file, "r", (cookie_io_functions_t){.read = read_some});
     bm_status status = list != NULL
@@ -721,9 +738,24 @@ static bm_status add_held(struct bm_input_set *set, size_t index, int fd, bm_err
     return status != BM_OK ? status : probe_judge(set, source, &h->head, err);
 }
 
+static bm_status probe_remote(struct bm_input_set *set, bm_source *source, bm_error *err)
+{
+    bm_head head;
+    if (set->remotes == NULL)
+        BM_TRY(bm_remotes_open(set->callbacks, &set->remotes, err));
+    BM_TRY(bm_remote_open(set->remotes, source->address,
+                          set->spool_dir != NULL ? set->spool_dir : "/tmp", &source->remote, err));
+    source->size = bm_remote_size(source->remote);
+    set->total_bytes += source->size;
+    BM_TRY(bm_remote_read(source->remote, head.bytes, sizeof head.bytes, 0, &head.len, err));
+    return probe_judge(set, source, &head, err);
+}
+
 static bm_status probe_one(struct bm_input_set *set, size_t index, bm_error *err)
 {
     bm_source *source = &set->sources[index];
+    if (source->address != NULL)
+        return probe_remote(set, source, err);
     if (strcmp(source->path, "-") == 0)
         return add_held(set, index, STDIN_FILENO, err);
     struct stat st;

@@ -51,6 +51,8 @@ struct bm_held *bm_input_set_held(const bm_input_set *set, size_t source);
 /* input_set_state -- the inputs of a job as the files of this room see them: those that fill the
  * set (input_set_paths, input_set_probe, input_set_open) and those that read from it.
  *
+ * A source at an address is a file like others once it was asked for (bm_source.remote).
+ *
  * A source that can be read only once (standard input, a pipe) is *held*: its descriptor stays
  * open
  * from the first look at its bytes, and those bytes are kept for the reader. With a spool
@@ -97,6 +99,7 @@ struct bm_input_set {
     bool unknown_size;   /* there is standard input or a pipe */
     bool stdin_taken;    /* standard input was named */
     char *spool_dir;
+    bm_remotes *remotes; /* NULL: no input has an address */
     bm_input_shard shard;
     bm_input_resources resources;
     bm_ahead_plan ahead;

@@ -6,11 +6,9 @@
  * Tests: tests/unit/input/test_input_shard.c, tests/cli/cases/shard.sh */
 #include "input/input_shard.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/error.h"
 #include "base/memory.h"
@@ -30,7 +28,7 @@ typedef struct walk {
     const struct bm_input_set *set;
     bm_source *source;
     const bm_record_format *format;
-    int fd;
+    bm_stored_file file;
     bm_scan scan;
     char *block;
     size_t pos, len;   /* in the block: looked at, and read */
@@ -56,13 +54,7 @@ static bm_status read_block(walk *w, bm_error *err)
     BM_TRY(bm_check_cancelled(w->set->callbacks, err));
     w->block_at += w->len;
     w->pos = 0;
-    ssize_t n;
-    do
-        n = pread(w->fd, w->block, BLOCK_BYTES, (off_t)w->block_at);
-    while (n < 0 && errno == EINTR);
-    if (n < 0)
-        return bm_fail_errno(err, errno, w->source->name, "cannot read");
-    w->len = (size_t)n;
+    BM_TRY(bm_stored_read(&w->file, w->block, BLOCK_BYTES, w->block_at, &w->len, err));
     if (w->block_at == 0)
         w->pos = bm_bom_bytes(w->block, w->len);
     return BM_OK;
@@ -126,13 +118,13 @@ static bm_status cut(const struct bm_input_set *set, bm_source *source, uint64_t
     walk w = {.set = set,
               .source = source,
               .format = bm_record_format_of(set->format),
-              .fd = -1,
+              .file = BM_STORED_FILE_NONE,
               .scan = {.syntax = set->rules.syntax},
               .blank = true};
     bm_source_cut *out = &source->cut;
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_new(&w.block, BLOCK_BYTES, err));
-    BM_TRY_OUT(bm_open_regular(source->path, BM_ERR_INPUT, &w.fd, err));
+    BM_TRY_OUT(bm_stored_open(source->path, source->remote, NULL, &w.file, err));
     BM_TRY_OUT(walk_to(&w, from, err));
     out->from = w.record;
     out->lines = w.lines;
@@ -151,8 +143,7 @@ static bm_status cut(const struct bm_input_set *set, bm_source *source, uint64_t
         w.header = (bm_buf){0};
     }
 out:
-    if (w.fd >= 0)
-        close(w.fd);
+    bm_stored_close(&w.file);
     bm_buf_reset(&w.header);
     bm_free(w.block);
     return status;

@@ -7,6 +7,7 @@
 #include <bandmill/types.h>
 
 #include "input/compression_kinds.h"
+#include "input/stored_file.h"
 #include "model/batches.h" /* bm_hash128 */
 
 /* How the first line begins, behind a byte order mark; white space may precede the bracket. */
@@ -28,8 +29,10 @@ typedef struct bm_source_cut {
 } bm_source_cut;
 
 typedef struct bm_source {
-    const char *path; /* to open; "-" for standard input */
-    const char *name; /* as given or found: what ids and messages show */
+    const char *path;  /* to open; "-" for standard input; of an address what it is called */
+    char *address;     /* NULL: it is a path. Owned by the set, as is */
+    bm_remote *remote; /* the file there; NULL: it is not open */
+    const char *name;  /* as given or found: what ids and messages show */
     /* Not NULL: it was found to be unreadable when the inputs were opened, and bad records are
      * skipped: why. Owned by the set. */
     char *unreadable;

@@ -29,13 +29,13 @@ typedef struct bm_raw_piece {
 } bm_raw_piece;
 
 /* The part of the file that the last piece, the only one with bytes, stands for until it is read;
- * or, without a descriptor, the whole files that the pieces stand for. */
+ * or, without a file, the whole files that the pieces stand for. */
 typedef struct bm_raw_range {
-    bool is_open;  /* it has yet to be read (bm_reader_fill) */
-    int fd;        /* -1: none */
-    uint64_t at;   /* where its bytes lie, behind ... */
-    size_t held;   /* ... so many that are here already */
-    uint64_t turn; /* to be accepted: the ranges before it come first */
+    bool is_open;               /* it has yet to be read (bm_reader_fill) */
+    const bm_stored_file *file; /* NULL: none */
+    uint64_t at;                /* where its bytes lie, behind ... */
+    size_t held;                /* ... so many that are here already */
+    uint64_t turn;              /* to be accepted: the ranges before it come first */
 } bm_raw_range;
 
 typedef struct bm_raw_batch {

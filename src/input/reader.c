@@ -28,7 +28,6 @@
 #include "input/reader.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -652,8 +651,8 @@ static void wait_for_ranges(bm_reader *reader)
 
 /* Find where a record seems to end in the last part of `n` bytes from a place of the file on, ever
  * further back; *end is 0: nowhere. */
-static bm_status find_end(bm_reader *reader, int fd, uint64_t from, uint64_t n, uint64_t *end,
-                          bm_error *err)
+static bm_status find_end(bm_reader *reader, const bm_stored_file *file, uint64_t from, uint64_t n,
+                          uint64_t *end, bm_error *err)
 {
     bm_reader_ranges *ranges = &reader->ranges;
     const size_t most = (size_t)(n / RANGE_PART);
@@ -665,7 +664,8 @@ static bm_status find_end(bm_reader *reader, int fd, uint64_t from, uint64_t n, 
         len = len < most ? len : most;
         hint.sure = ranges->n_failed > 0 && len < most;
         BM_TRY(bm_buf_reserve(&ranges->look, len, err));
-        if (bm_pread_all(fd, ranges->look.data, len, from + n - len, &got) != 0 || got < len)
+        if (bm_stored_read(file, ranges->look.data, len, from + n - len, &got, NULL) != BM_OK ||
+            got < len)
             return BM_OK;
         cut = reader->format->likely_end(&hint, ranges->look.data, len);
         *end = cut > 0 ? from + n - len + cut : 0;
@@ -706,16 +706,17 @@ static bool has_bounds(const bm_reader *reader)
 }
 
 /* Find the end of the next range, of as many bytes as fit into a batch; *out is 0: there is none. */
-static bm_status range_end(bm_reader *reader, int fd, size_t held, uint64_t *out, bm_error *err)
+static bm_status range_end(bm_reader *reader, const bm_stored_file *file, size_t held,
+                           uint64_t *out, bm_error *err)
 {
     const bm_source *source = bm_input_set_source(reader->set, reader->file);
     const uint64_t at = reader->ranges.at,
                    end = source->cut.to != 0 ? source->cut.to : source->size;
     *out = 0;
-    if (fd < 0 || at >= end || held > reader->batch_bytes / 2)
+    if (file == NULL || at >= end || held > reader->batch_bytes / 2)
         return BM_OK;
     const uint64_t room = reader->batch_bytes - held, n = end - at < room ? end - at : room;
-    return n < reader->batch_bytes / RANGE_PART ? BM_OK : find_end(reader, fd, at, n, out, err);
+    return n < reader->batch_bytes / RANGE_PART ? BM_OK : find_end(reader, file, at, n, out, err);
 }
 
 /* The next range of the current file becomes all of the batch, unread: *taken. Else the reader
@@ -723,18 +724,18 @@ static bm_status range_end(bm_reader *reader, int fd, size_t held, uint64_t *out
 static bm_status append_range(bm_reader *reader, bm_raw_batch *batch, bool *taken, bm_error *err)
 {
     bm_reader_ranges *ranges = &reader->ranges;
-    const int fd = bm_input_ahead_fd(reader->bytes);
+    const bm_stored_file *file = bm_input_ahead_file(reader->bytes);
     *taken = false;
     if (has_bounds(reader) && allows_ranges(reader)) {
         const size_t held = ranges->ahead ? 0 : reader->carry.len;
-        if (!ranges->ahead && fd >= 0)
+        if (!ranges->ahead && file != NULL)
             ranges->at = bm_input_ahead_place(reader->bytes);
         const uint64_t at = ranges->at;
         uint64_t end;
-        BM_TRY(range_end(reader, fd, held, &end, err));
+        BM_TRY(range_end(reader, file, held, &end, err));
         *taken = end != 0;
         if (end != 0) {
-            batch->range = (bm_raw_range){true, fd, at, held, ranges->given};
+            batch->range = (bm_raw_range){true, file, at, held, ranges->given};
             if (held > 0)
                 memcpy(batch->data, reader->carry.data, held);
             BM_TRY(bm_reader_add_piece(reader, batch,
@@ -774,7 +775,7 @@ static bm_status append_files(bm_reader *reader, bm_raw_batch *batch, bool *take
     *taken = false;
     if (!is_simple(reader) || !allows_ranges(reader))
         return BM_OK;
-    batch->range = (bm_raw_range){.is_open = true, .fd = -1, .turn = ranges->given};
+    batch->range = (bm_raw_range){.is_open = true, .turn = ranges->given};
     reader->state = 0;
     while (reader->file < n_files && batch->n_pieces < most &&
            fits_whole(reader, batch, reader->file)) {
@@ -808,12 +809,12 @@ static bool read_files(const bm_reader *reader, bm_raw_batch *batch)
         const bm_source *source = bm_input_set_source(reader->set, piece->file);
         const size_t size = piece->end - piece->begin;
         size_t got = 0;
-        int fd;
-        if (bm_open_regular(source->path, BM_ERR_INPUT, &fd, NULL) != BM_OK)
+        bm_stored_file file;
+        if (bm_stored_open(source->path, source->remote, NULL, &file, NULL) != BM_OK)
             return false;
         char *data = batch->data + piece->begin; /* the byte behind is of a piece to be read */
-        right = bm_pread_all(fd, data, size + 1, 0, &got) == 0 && got == size;
-        close(fd);
+        right = bm_stored_read(&file, data, size + 1, 0, &got, NULL) == BM_OK && got == size;
+        bm_stored_close(&file);
         const XXH128_hash_t sum = XXH3_128bits(data, size);
         piece->digest = (bm_hash128){.lo = sum.low64, .hi = sum.high64};
         piece->first_line = 1;
@@ -827,7 +828,9 @@ static bool read_range(const bm_raw_batch *batch)
     const bm_raw_range *range = &batch->range;
     const size_t n = batch->len - range->held;
     size_t got = 0;
-    return bm_pread_all(range->fd, batch->data + range->held, n, range->at, &got) == 0 && got == n;
+    return bm_stored_read(range->file, batch->data + range->held, n, range->at, &got, NULL) ==
+               BM_OK &&
+           got == n;
 }
 
 /* The batch is whole files, which are what they seemed to be, and those before it are finished. */
@@ -852,7 +855,7 @@ static bm_status accept_files(bm_reader *reader, bm_raw_batch *batch, bm_error *
 static bm_status accept_range(bm_reader *reader, bm_raw_batch *batch, uint64_t lines, bm_error *err)
 {
     const bm_raw_range *range = &batch->range;
-    if (range->fd < 0) {
+    if (range->file == NULL) {
         BM_TRY(accept_files(reader, batch, err));
     } else {
         batch->pieces[batch->n_pieces - 1].first_line = reader->line;
@@ -869,13 +872,13 @@ static bm_status accept_range(bm_reader *reader, bm_raw_batch *batch, uint64_t l
 /* It is not, or one before it was not: the reader will see to it. */
 static bm_status drop_range(bm_reader *reader, bm_raw_batch *batch, bm_error *err)
 {
-    const bm_raw_piece *piece = &batch->pieces[batch->range.fd < 0 ? 0 : --batch->n_pieces];
+    const bm_raw_piece *piece = &batch->pieces[batch->range.file == NULL ? 0 : --batch->n_pieces];
     if (!reader->ranges.failed) {
         reader->ranges.file = piece->file;
         reader->ranges.state = piece->state;
     }
     reader->ranges.unbegun = reader->ranges.unbegun || piece->file_begin;
-    batch->n_pieces = batch->range.fd < 0 ? 0 : batch->n_pieces;
+    batch->n_pieces = batch->range.file == NULL ? 0 : batch->n_pieces;
     batch->len = 0;
     return bm_buf_add(&reader->carry, batch->data, batch->range.held, err);
 }
@@ -887,7 +890,8 @@ static bool is_whole(const bm_reader *reader, const bm_raw_batch *batch, uint64_
     const bm_record_format *format = reader->format;
     bm_scan scan = {.state = batch->pieces[batch->n_pieces - 1].state,
                     .syntax = reader->rules->syntax};
-    *n = format->whole_file ? batch->n_pieces : lines + (batch->range.fd < 0 ? batch->n_pieces : 0);
+    *n = format->whole_file ? batch->n_pieces
+                            : lines + (batch->range.file == NULL ? batch->n_pieces : 0);
     if (format->newline_ends || format->whole_file)
         return true;
     size_t at = 0, next;
@@ -903,7 +907,7 @@ bm_status bm_reader_fill(bm_reader *reader, bm_raw_batch *batch, double *in_turn
     bm_raw_range *range = &batch->range;
     if (!range->is_open)
         return BM_OK;
-    bool right = range->fd < 0 ? read_files(reader, batch) : read_range(batch);
+    bool right = range->file == NULL ? read_files(reader, batch) : read_range(batch);
     const uint64_t lines = right ? bm_count_newlines(batch->data, batch->len) : 0;
     uint64_t n_records = 0;
     right = right && is_whole(reader, batch, lines, &n_records) &&

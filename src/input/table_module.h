@@ -39,9 +39,18 @@ typedef struct bm_table_cut {
     void (*release)(void *own); /* once no range is left */
 } bm_table_cut;                 /* {0} is none */
 
+/* A file that lies elsewhere: `read` gives `len` bytes from `at` on, or as many as there are. Any
+ * thread. `file` NULL: it is the one at the path. */
+typedef struct bm_table_bytes {
+    void *file; /* borrowed, as long as the table is read */
+    uint64_t size;
+    bm_status (*read)(void *file, void *out, size_t len, uint64_t at, size_t *got, bm_error *err);
+} bm_table_bytes;
+
 /* A file of tables, and what is wanted of it. */
 typedef struct bm_table_wish {
     const char *path;
+    bm_table_bytes bytes;
     bool parquet; /* else IPC, a file or a stream */
     /* Names of columns, dots leading into structs, [] into lists; those that are not there are
      * passed over. Of none: rows alone. */
@@ -69,6 +78,7 @@ typedef struct bm_table_label {
 /* The rows of a table that stay. */
 typedef struct bm_table_kept {
     const char *path;
+    bm_table_bytes bytes;
     bool parquet;
     const uint8_t *rows; /* a bit a row, lowest first: it stays */
     uint64_t n_rows;     /* of the bits: rows behind them do not stay */
@@ -82,7 +92,7 @@ typedef struct bm_table_kept {
     bm_write_fn write; /* takes the new file, from front to back */
     void *write_ctx;
     /* NULL, or another table of the same schema whose rows follow in the same file: its path, rows
-     * and n_rows count, and its `more`. Not with labels. */
+     * and n_rows count, its bytes and its `more`. Not with labels. */
     const struct bm_table_kept *more;
 } bm_table_kept;
 

@@ -79,6 +79,20 @@ static const bm_table_module *find(const char *name, bool parquet, bm_error *err
     return module;
 }
 
+static bm_status read_remote(void *file, void *out, size_t len, uint64_t at, size_t *got,
+                             bm_error *err)
+{
+    return bm_remote_read(file, out, len, at, got, err);
+}
+
+bm_table_bytes bm_table_bytes_of(const bm_source *source)
+{
+    return source->remote == NULL ? (bm_table_bytes){0}
+                                  : (bm_table_bytes){.file = source->remote,
+                                                     .size = source->size,
+                                                     .read = read_remote};
+}
+
 /* `status` with the words of the library. */
 static bm_status report(bm_status status, const char *name, const bm_table_words *words,
                         bool parquet, bm_error *err)

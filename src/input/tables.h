@@ -5,6 +5,7 @@
 #include <bandmill/status.h>
 #include <bandmill/types.h>
 
+#include "input/input_source.h"
 #include "input/table_module.h"
 
 /* Told by its first bytes, or by the end of its name: PARQUET or ARROW; AUTO: neither. */
@@ -17,6 +18,9 @@ static inline bool bm_format_is_table(bm_format format)
 
 /* Open, by who reads tables (table_provider.h), a file that messages call `name`. BM_ERR_INPUT
  * where nobody does. */
+/* The file of a source, where it has an address. */
+bm_table_bytes bm_table_bytes_of(const bm_source *source);
+
 bm_status bm_table_open(const char *name, const bm_table_wish *wish, struct ArrowArrayStream *out,
                         bm_error *err);
 /* Write what is kept; what `write` failed with is for the caller to know (BM_ERR_PIPE). `names`: of

@@ -35,8 +35,11 @@ static bool same_input(const bm_job_context *job, const bm_source *source,
     struct stat info;
     bool same = false;
     bm_error why = {0};
+    if (source->remote != NULL)
+        info.st_size = (off_t)source->size;
     if (source->unreadable != NULL || strcmp(source->name, was->file) != 0 ||
-        stat(source->path, &info) != 0 || (uint64_t)info.st_size != was->bytes)
+        (source->remote == NULL && stat(source->path, &info) != 0) ||
+        (uint64_t)info.st_size != was->bytes)
         return false;
     *status = bm_input_is_same(was, source->path, &job->callbacks, &same, &why);
     if (*status == BM_ERR_IO)

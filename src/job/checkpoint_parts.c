@@ -137,36 +137,42 @@ typedef bm_status line_fn(void *ctx, const char *line, bm_error *err);
 
 /* --- inputs --- */
 
-static bm_status hash_ends(int fd, uint64_t size, const char *path, uint64_t *out, bm_error *err)
+static bm_status hash_ends(const bm_stored_file *file, uint64_t size, uint64_t *out, bm_error *err)
 {
     size_t len = size < END_BYTES ? (size_t)size : END_BYTES;
     char *bytes = bm_alloc(END_BYTES, 1);
     if (bytes == NULL)
         return bm_fail_nomem(err, END_BYTES);
+    bm_status status = BM_OK;
     *out = 0;
     for (int end = 0; end < 2; end++) {
-        ssize_t n = pread(fd, bytes, len, end == 0 ? 0 : (off_t)(size - len));
-        if (n < 0 || (size_t)n != len) {
-            bm_free(bytes);
-            return n < 0 ? bm_fail_errno(err, errno, path, "cannot read")
-                         : bm_fail_at(err, BM_ERR_IO, path, 0, "changed while it was read");
-        }
+        size_t n;
+        BM_TRY_OUT(bm_stored_read(file, bytes, len, end == 0 ? 0 : size - len, &n, err));
+        if (n != len)
+            BM_TRY_OUT(bm_fail_at(err, BM_ERR_IO, file->name, 0, "changed while it was read"));
         *out = XXH3_64bits_withSeed(bytes, len, *out);
     }
+out:
     bm_free(bytes);
-    return BM_OK;
+    return status;
 }
 
-static bm_status input_line(const char *path, const char *name, bm_buf *line, bm_error *err)
+/* `remote` as of bm_stored_open: a file at an address has no time. */
+static bm_status input_line(const char *path, const char *name, bm_remote *remote, bm_buf *line,
+                            bm_error *err)
 {
-    struct stat info;
+    struct stat info = {0};
     uint64_t ends = 0;
-    int fd;
-    BM_TRY(bm_open_given(path, BM_ERR_INPUT, &fd, err));
-    const bm_status status = fstat(fd, &info) != 0
+    bm_stored_file file = {.name = name, .fd = -1, .remote = remote};
+    if (remote != NULL)
+        info.st_size = (off_t)bm_remote_size(remote);
+    else
+        BM_TRY(bm_open_given(path, BM_ERR_INPUT, &file.fd, err));
+    const bm_status status = remote == NULL && fstat(file.fd, &info) != 0
                                  ? bm_fail_errno(err, errno, name, "cannot look at")
-                                 : hash_ends(fd, (uint64_t)info.st_size, name, &ends, err);
-    close(fd);
+                                 : hash_ends(&file, (uint64_t)info.st_size, &ends, err);
+    if (remote == NULL)
+        close(file.fd);
     BM_TRY(status);
     BM_TRY(bm_buf_add_text(line, "input\t", err));
     BM_TRY(bm_tsv_escape(line, (bm_str){name, strlen(name)}, err));
@@ -190,10 +196,10 @@ static bm_status each_input(const bm_job_context *job, line_fn *fn, void *ctx, b
     for (size_t i = 0; i < n + (extra != NULL); i++) {
         const bm_source *source = i < n ? bm_input_set_source(job->inputs.set, i) : NULL;
         line.len = 0;
-        BM_TRY_OUT(source == NULL ? input_line(extra, extra, &line, err)
+        BM_TRY_OUT(source == NULL ? input_line(extra, extra, NULL, &line, err)
                    : source->unreadable != NULL
                        ? unreadable_line(source->name, &line, err)
-                       : input_line(source->path, source->name, &line, err));
+                       : input_line(source->path, source->name, source->remote, &line, err));
         BM_TRY_OUT(bm_buf_end(&line, err));
         BM_TRY_OUT(fn(ctx, line.data, err));
     }

@@ -22,6 +22,7 @@
 #include "model/option_words.h"
 #include "output/out_dir.h"
 #include "output/out_target.h"
+#include "remote/remote_file.h"
 #include "results/kept_writer.h"
 #include "sources/batch_sources.h"
 #include "text/shingler.h"
@@ -386,7 +387,7 @@ bm_status bm_input_is_same(const bm_manifest_input *input, const char *path,
     const size_t n = input->n_parts > 0 ? input->n_parts : 1;
     *same = false;
     for (size_t i = 0; i < n; i++) {
-        const bm_digest_of of = {path, parts[i].from, parts[i].bytes, input->piece_bytes};
+        const bm_digest_of of = {path, NULL, parts[i].from, parts[i].bytes, input->piece_bytes};
         bm_hash128 digest;
         char hex[BM_HASH128_HEX];
         BM_TRY(bm_input_digest_file(&of, callbacks, &digest, err));
@@ -444,7 +445,8 @@ bm_status bm_input_find(const bm_manifest_input *input, const bm_input_places *p
     if (strcmp(input->file, "-") == 0)
         return bm_fail_at(err, BM_ERR_FORMAT, places->manifest, 0,
                           "its input was standard input, which cannot be read again");
-    if (strspn(input->xxh3_128, "0") == BM_HASH128_HEX - 1) { /* it could not be read then */
+    /* it could not be read then, or lies where it lay */
+    if (strspn(input->xxh3_128, "0") == BM_HASH128_HEX - 1 || bm_is_address(input->file)) {
         *path = bm_strdup(input->file);
         return *path != NULL ? BM_OK : bm_fail_nomem(err, strlen(input->file));
     }
@@ -624,6 +626,11 @@ bm_status bm_job_context_check_outputs(const bm_settings *settings, const char *
     const size_t n_lists = sizeof lists / sizeof lists[0];
     bm_out_named outputs[sizeof targets / sizeof targets[0]];
     size_t n_outputs = 0;
+    for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++)
+        if (targets[i] != NULL && bm_is_address(targets[i]))
+            return bm_fail_at(err, BM_ERR_USAGE, targets[i], 0,
+                              "is an address (outputs are files "
+                              "of this machine)");
     const char **paths = bm_alloc(n + n_lists, sizeof *paths);
     if (paths == NULL)
         return bm_fail_nomem(err, (n + n_lists) * sizeof *paths);

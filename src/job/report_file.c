@@ -24,6 +24,7 @@
 #include "json/json_scan.h"
 #include "json/json_write.h"
 #include "output/manifest.h"
+#include "remote/remote_file.h"
 
 /* report_counts -- loops over the rows of counts (model/counts.h). */
 
@@ -715,6 +716,27 @@ static void write_asked(bm_json *json, const bm_job_context *job)
     bm_json_end_object(json);
 }
 
+/* A word of the command line; of an address what it is called, also behind `--option=`. */
+static void write_word(bm_json *json, const char *word)
+{
+    const char *equals = word[0] == '-' ? strchr(word, '=') : NULL,
+               *value = equals != NULL ? equals + 1 : word;
+    char *name = NULL, *shown = NULL;
+    bm_status status = BM_OK;
+    if (!bm_is_address(value)) {
+        report_text(json, word);
+        return;
+    }
+    BM_TRY_OUT(bm_address_name(value, &name, NULL));
+    BM_TRY_OUT(bm_string_format(&shown, NULL, "%.*s%s", (int)(value - word), word, name));
+    report_text(json, shown);
+out:
+    if (status != BM_OK)
+        json->status = status;
+    bm_free(shown);
+    bm_free(name);
+}
+
 /* Write what was asked for, and when the job began, in UTC. */
 static void write_origin(bm_json *json, const bm_job_context *job)
 {
@@ -729,7 +751,7 @@ static void write_origin(bm_json *json, const bm_job_context *job)
     bm_json_key(json, "command");
     bm_json_begin_array(json);
     for (; *word != NULL; word++)
-        report_text(json, *word);
+        write_word(json, *word);
     bm_json_end_array(json);
 }
 

@@ -3,8 +3,11 @@
 
 #include "module_common.h"
 
+#include <arrow/util/io_util.h>
+
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <future>
 #include <limits>
 
@@ -23,6 +26,88 @@ bm_status fail(const arrow::Status &status, bm_table_words *words)
     if (status.IsOutOfMemory())
         return BM_ERR_NOMEM;
     return status.IsIOError() && status.detail() != nullptr ? BM_ERR_IO : BM_ERR_INPUT;
+}
+
+// --- files ---
+
+namespace
+{
+
+class Elsewhere : public arrow::io::RandomAccessFile
+{
+  public:
+    explicit Elsewhere(const bm_table_bytes &bytes) : bytes_(bytes)
+    {
+    }
+    arrow::Result<int64_t> GetSize() override
+    {
+        return static_cast<int64_t>(bytes_.size);
+    }
+    arrow::Result<int64_t> ReadAt(int64_t position, int64_t n, void *out) override
+    {
+        bm_error error = {};
+        std::size_t got = 0;
+        const bm_status status = bytes_.read(bytes_.file, out, static_cast<std::size_t>(n),
+                                             static_cast<uint64_t>(position), &got, &error);
+        if (status == BM_ERR_IO)
+            return arrow::internal::IOErrorFromErrno(EIO, error.message);
+        if (status == BM_ERR_NOMEM)
+            return arrow::Status::OutOfMemory(error.message);
+        return status == BM_OK ? arrow::Result<int64_t>(static_cast<int64_t>(got))
+                               : arrow::Status::IOError(error.message);
+    }
+    arrow::Result<std::shared_ptr<arrow::Buffer>> ReadAt(int64_t position, int64_t n) override
+    {
+        ARROW_ASSIGN_OR_RAISE(auto buffer, arrow::AllocateResizableBuffer(n));
+        ARROW_ASSIGN_OR_RAISE(const int64_t got, ReadAt(position, n, buffer->mutable_data()));
+        ARROW_RETURN_NOT_OK(buffer->Resize(got));
+        return std::shared_ptr<arrow::Buffer>(std::move(buffer));
+    }
+    arrow::Result<int64_t> Read(int64_t n, void *out) override
+    {
+        ARROW_ASSIGN_OR_RAISE(const int64_t got, ReadAt(at_, n, out));
+        at_ += got;
+        return got;
+    }
+    arrow::Result<std::shared_ptr<arrow::Buffer>> Read(int64_t n) override
+    {
+        ARROW_ASSIGN_OR_RAISE(auto buffer, ReadAt(at_, n));
+        at_ += buffer->size();
+        return buffer;
+    }
+    arrow::Status Seek(int64_t position) override
+    {
+        at_ = position;
+        return arrow::Status::OK();
+    }
+    arrow::Result<int64_t> Tell() const override
+    {
+        return at_;
+    }
+    arrow::Status Close() override
+    {
+        closed_ = true;
+        return arrow::Status::OK();
+    }
+    bool closed() const override
+    {
+        return closed_;
+    }
+
+  private:
+    const bm_table_bytes bytes_;
+    int64_t at_ = 0; // of Read, which one thread at a time calls
+    bool closed_ = false;
+};
+
+} // namespace
+
+arrow::Result<File> open_file(const char *path, const bm_table_bytes &bytes,
+                              arrow::MemoryPool *pool)
+{
+    if (bytes.file != nullptr)
+        return std::make_shared<Elsewhere>(bytes);
+    return arrow::io::ReadableFile::Open(path, pool);
 }
 
 // --- memory ---

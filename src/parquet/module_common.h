@@ -62,6 +62,11 @@ using Step = std::function<arrow::Status()>;
 using Push = std::function<arrow::Status(Step)>;
 arrow::Status read_beside(bool beside, const std::function<arrow::Status(const Push &)> &read);
 
+// The file at the path, or the one that lies elsewhere.
+using File = std::shared_ptr<arrow::io::RandomAccessFile>;
+arrow::Result<File> open_file(const char *path, const bm_table_bytes &bytes,
+                              arrow::MemoryPool *pool);
+
 // Is the row one of those that stay?
 inline bool stays_at(const bm_table_kept &kept, uint64_t row)
 {
@@ -83,14 +88,15 @@ arrow::Result<arrow::ArrayVector> label_columns(const bm_table_label *labels, ui
 // It does not change once it is open: any number of threads may read of it.
 struct Parquet {
     Pool pool; // outlives the rest
-    std::shared_ptr<arrow::io::RandomAccessFile> file;
+    File file;
     std::shared_ptr<parquet::FileMetaData> meta;
     std::shared_ptr<arrow::Schema> schema;
 
     std::unique_ptr<parquet::ParquetFileReader> reader() const;
 };
 
-arrow::Result<std::shared_ptr<Parquet>> open_parquet(const char *path, const Pool &pool);
+arrow::Result<std::shared_ptr<Parquet>> open_parquet(const char *path, const bm_table_bytes &bytes,
+                                                     const Pool &pool);
 // All pages of the chunk are indices into its dictionary; `untold`: where it does not say.
 bool is_indexed(const parquet::ColumnChunkMetaData &chunk, bool untold);
 

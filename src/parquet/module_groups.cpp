@@ -474,7 +474,7 @@ arrow::Status check_columns(const Parquet &first, const Parquet &other, bm_table
 arrow::Status keep_parquet(const bm_table_kept &kept, const Output &sink, bm_table_words *words)
 {
     const Pool pool = make_pool(kept.memory);
-    ARROW_ASSIGN_OR_RAISE(const auto first, open_parquet(kept.path, pool));
+    ARROW_ASSIGN_OR_RAISE(const auto first, open_parquet(kept.path, kept.bytes, pool));
     std::shared_ptr<arrow::Field> field;
     if (kept.labels != nullptr) {
         ARROW_ASSIGN_OR_RAISE(field, label_field(*first->schema));
@@ -483,7 +483,7 @@ arrow::Status keep_parquet(const bm_table_kept &kept, const Output &sink, bm_tab
     ARROW_RETURN_NOT_OK(keep_groups(*first, kept, file.get()));
     for (const bm_table_kept *next = kept.more; next != nullptr; next = next->more) {
         words->table++;
-        ARROW_ASSIGN_OR_RAISE(const auto p, open_parquet(next->path, pool));
+        ARROW_ASSIGN_OR_RAISE(const auto p, open_parquet(next->path, next->bytes, pool));
         ARROW_RETURN_NOT_OK(check_columns(*first, *p, words));
         ARROW_RETURN_NOT_OK(keep_groups(*p, *next, file.get()));
     }

@@ -37,7 +37,8 @@ namespace
 
 struct IpcFile {
     std::string path;
-    std::shared_ptr<arrow::io::ReadableFile> file;
+    bm_table_bytes elsewhere;
+    File file;
     bool whole;                  // a file, not a stream
     int64_t bytes;               // of it
     std::vector<int64_t> blocks; // of a file: where its dictionaries begin, and then its batches
@@ -289,10 +290,10 @@ arrow::Status find_blocks(IpcFile &ipc)
 }
 
 // All blocks lie in it, as its footer says.
-arrow::Result<IpcFile> ipc_find(const char *path)
+arrow::Result<IpcFile> ipc_find(const char *path, const bm_table_bytes &bytes)
 {
-    IpcFile ipc{path, nullptr, false, 0, {}};
-    ARROW_ASSIGN_OR_RAISE(ipc.file, arrow::io::ReadableFile::Open(path));
+    IpcFile ipc{path, bytes, nullptr, false, 0, {}};
+    ARROW_ASSIGN_OR_RAISE(ipc.file, open_file(path, bytes, arrow::default_memory_pool()));
     ARROW_ASSIGN_OR_RAISE(ipc.bytes, ipc.file->GetSize());
     ARROW_ASSIGN_OR_RAISE(const auto head, ipc.file->ReadAt(0, 6));
     ipc.whole = head->size() == 6 && std::memcmp(head->data(), "ARROW1", 6) == 0;
@@ -334,7 +335,8 @@ arrow::Result<Reader> open_batches(const IpcFile &ipc, const Pool &pool,
     options.memory_pool = pool.get();
     options.use_threads = false;
     options.included_fields = fields;
-    ARROW_ASSIGN_OR_RAISE(auto input, arrow::io::ReadableFile::Open(ipc.path, options.memory_pool));
+    ARROW_ASSIGN_OR_RAISE(auto input,
+                          open_file(ipc.path.c_str(), ipc.elsewhere, options.memory_pool));
     if (!ipc.whole)
         return arrow::ipc::RecordBatchStreamReader::Open(std::move(input), options);
     ARROW_ASSIGN_OR_RAISE(auto file, arrow::ipc::RecordBatchFileReader::Open(input, options));
@@ -403,7 +405,7 @@ arrow::Result<Batch> pick_rows(const bm_table_kept &kept, uint64_t first, const 
 arrow::Result<Reader> ipc_stream(const bm_table_wish &wish)
 {
     Pool pool = ipc_pool(wish.memory);
-    ARROW_ASSIGN_OR_RAISE(const IpcFile ipc, ipc_find(wish.path));
+    ARROW_ASSIGN_OR_RAISE(const IpcFile ipc, ipc_find(wish.path, wish.bytes));
     ARROW_ASSIGN_OR_RAISE(auto reader, open_batches(ipc, pool, {}));
     const auto fields = children_of(*reader->schema(), wish);
     ARROW_RETURN_NOT_OK(ipc_needs(ipc, *reader->schema(), fields, wish.memory).status());
@@ -436,7 +438,7 @@ arrow::Status keep_ipc(const bm_table_kept &kept, const Output &sink, bm_table_w
     writing.use_threads = false;
     writing.unify_dictionaries = false;
     writing.emit_dictionary_deltas = false;
-    ARROW_ASSIGN_OR_RAISE(IpcFile ipc, ipc_find(kept.path));
+    ARROW_ASSIGN_OR_RAISE(IpcFile ipc, ipc_find(kept.path, kept.bytes));
     ARROW_ASSIGN_OR_RAISE(auto reader, open_batches(ipc, pool, {}));
     const std::shared_ptr<arrow::Schema> first = reader->schema();
     std::shared_ptr<arrow::Schema> schema = first;
@@ -485,7 +487,7 @@ arrow::Status keep_ipc(const bm_table_kept &kept, const Output &sink, bm_table_w
         if (table == nullptr)
             return writer->Close();
         words->table++;
-        ARROW_ASSIGN_OR_RAISE(ipc, ipc_find(table->path));
+        ARROW_ASSIGN_OR_RAISE(ipc, ipc_find(table->path, table->bytes));
         ARROW_ASSIGN_OR_RAISE(reader, open_batches(ipc, pool, {}));
         ARROW_RETURN_NOT_OK(check_schema(*first, *reader->schema(), words));
         ARROW_ASSIGN_OR_RAISE(needs, ipc_needs(ipc, *first, {}, kept.memory));

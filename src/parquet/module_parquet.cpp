@@ -245,11 +245,12 @@ std::unique_ptr<parquet::ParquetFileReader> Parquet::reader() const
     return parquet::ParquetFileReader::Open(file, properties, meta);
 }
 
-arrow::Result<std::shared_ptr<Parquet>> open_parquet(const char *path, const Pool &pool)
+arrow::Result<std::shared_ptr<Parquet>> open_parquet(const char *path, const bm_table_bytes &bytes,
+                                                     const Pool &pool)
 {
     auto p = std::make_shared<Parquet>();
     p->pool = pool;
-    ARROW_ASSIGN_OR_RAISE(p->file, arrow::io::ReadableFile::Open(path, p->pool.get()));
+    ARROW_ASSIGN_OR_RAISE(p->file, open_file(path, bytes, p->pool.get()));
     ARROW_ASSIGN_OR_RAISE(const int64_t file_bytes, p->file->GetSize());
     p->meta = p->reader()->metadata();
     ARROW_ASSIGN_OR_RAISE(const auto reader, arrow_reader(*p, {}, p->reader()));
@@ -260,7 +261,7 @@ arrow::Result<std::shared_ptr<Parquet>> open_parquet(const char *path, const Poo
 
 arrow::Result<Reader> parquet_stream(const bm_table_wish &wish)
 {
-    ARROW_ASSIGN_OR_RAISE(auto p, open_parquet(wish.path, make_pool(wish.memory)));
+    ARROW_ASSIGN_OR_RAISE(auto p, open_parquet(wish.path, wish.bytes, make_pool(wish.memory)));
     if (wish.n_columns == 0) // rows alone: so many as the file says
         return std::make_shared<arrow::TableBatchReader>(arrow::Table::Make(
             arrow::schema({}), arrow::ChunkedArrayVector{}, p->meta->num_rows()));

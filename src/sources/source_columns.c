@@ -271,6 +271,7 @@ static bm_status open_table(void *ctx, const bm_table_asked *asked, struct Arrow
     if (names == NULL)
         return bm_fail_nomem(err, (n + 1) * sizeof *names);
     bm_table_wish wish = {.path = bm_source_place(asked->file),
+                          .bytes = bm_table_bytes_of(asked->file),
                           .parquet = asked->format == BM_FORMAT_PARQUET,
                           .columns = names,
                           .threads = asked->resources.threads,
@@ -536,7 +537,9 @@ static bm_status end_stream(columns *source, bm_error *err)
     if (source->provider != NULL) {
         bm_source *file = bm_input_set_source(source->base.inputs, source->file);
         if (file->copy == NULL && file->unreadable == NULL) {
-            status = bm_input_digest_file(&BM_DIGEST_OF_FILE(file->path), NULL, &file->digest, err);
+            bm_digest_of all = BM_DIGEST_OF_FILE(file->path);
+            all.remote = file->remote;
+            status = bm_input_digest_file(&all, NULL, &file->digest, err);
             file->bytes_read = file->size;
         }
         source->bytes_read += file->bytes_read;

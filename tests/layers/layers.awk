@@ -11,6 +11,8 @@ BEGIN {
     environment["src/bench/bench_answer.c"] = "TMPDIR"
     # And where OpenCL drivers are looked for by the loader, to see whether they are still the same.
     environment["src/opencl/cl_known_drivers.c"] = "LD_LIBRARY_PATH OCL_ICD_VENDORS OCL_ICD_FILENAMES OPENCL_VENDOR_PATH OPENCL_LAYER_PATH CONDA_PREFIX"
+    # And where, and by which right, other programs read files at addresses.
+    environment["src/remote/remote_curl.c"] = "AWS_ENDPOINT_URL_S3 AWS_ENDPOINT_URL AWS_REGION AWS_DEFAULT_REGION AWS_SESSION_TOKEN AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY STORAGE_EMULATOR_HOST CLOUDSDK_AUTH_ACCESS_TOKEN HF_ENDPOINT HF_TOKEN SSL_CERT_FILE"
     # Who may see the devices of OpenCL; all others see the table of functions that each device fills.
     SEES_OPENCL = "devices bench"
     # Rooms of the program, beside cli.
@@ -36,7 +38,7 @@ function check_table(   i, j, n, r, part, seen) {
         }
         n = split(libraries[r], part, " ")
         for (j = 1; j <= n; j++)
-            if (!in_list(part[j], "threads dl m c++ zlib deflate zstd lzma bz2 lz4 lmdb crypto simdjson utf8proc xxhash cl")) row_is_wrong(r, "unknown library " part[j])
+            if (!in_list(part[j], "threads dl m c++ zlib deflate zstd lzma bz2 lz4 lmdb crypto curl simdjson utf8proc xxhash cl")) row_is_wrong(r, "unknown library " part[j])
     }
 }
 
@@ -55,6 +57,7 @@ function library_of(header) {
     if (header == "libdeflate.h") return "deflate"
     if (header == "lmdb.h") return "lmdb"
     if (header ~ /^openssl\//) return "crypto"
+    if (header ~ /^curl\//) return "curl"
     if (header == "simdjson.h") return "simdjson"
     if (header == "utf8proc.h") return "utf8proc"
     if (header ~ /^xxh(ash|3)\.h$/) return "xxhash"

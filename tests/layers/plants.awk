@@ -20,7 +20,7 @@ BEGIN {
     header["threads"] = "pthread.h"; header["dl"] = "dlfcn.h"; header["m"] = "math.h"; header["c++"] = "new"; header["zlib"] = "zlib.h"
     header["zstd"] = "zstd.h"; header["crypto"] = "openssl/evp.h"; header["simdjson"] = "simdjson.h"; header["utf8proc"] = "utf8proc.h"
     header["lzma"] = "lzma.h"; header["bz2"] = "bzlib.h"; header["lz4"] = "lz4frame.h"; header["deflate"] = "libdeflate.h"; header["lmdb"] = "lmdb.h"
-    header["xxhash"] = "xxhash.h"; header["cl"] = "CL/cl.h"
+    header["curl"] = "curl/curl.h"; header["xxhash"] = "xxhash.h"; header["cl"] = "CL/cl.h"
 }
 
 function plant_clean(room,   to, i, n, part, calls) {

@@ -1,0 +1,31 @@
+/* stored_file.h -- the bytes of an input as they are stored, by position: of a regular file, or of
+ * one at an address (remote_file.h). Whoever reads need not know which. */
+#ifndef BM_INPUT_STORED_FILE_H
+#define BM_INPUT_STORED_FILE_H
+
+#include "remote/remote_file.h"
+
+typedef struct bm_stored_file {
+    const char *name;
+    int fd; /* -1: it is none, or not open */
+    bm_remote *remote;
+    bm_remotes *own; /* NULL: `remote`, where there is one, is borrowed */
+} bm_stored_file;
+
+#define BM_STORED_FILE_NONE ((bm_stored_file){.fd = -1})
+
+/* Open the file at `path`, which is borrowed until close. `remote`, likewise, where that is open
+ * already: else an address is asked, as it stands in the path. Fails like bm_open_regular
+ * (BM_ERR_INPUT for what is no regular file) or bm_remote_open. */
+bm_status bm_stored_open(const char *path, bm_remote *remote, const bm_callbacks *callbacks,
+                         bm_stored_file *out, bm_error *err);
+void bm_stored_close(bm_stored_file *file); /* of none: nothing happens */
+static inline bool bm_stored_is_open(const bm_stored_file *file)
+{
+    return file->fd >= 0 || file->remote != NULL;
+}
+/* Read `len` bytes from `at` on, or as many as there are. Any thread. */
+bm_status bm_stored_read(const bm_stored_file *file, void *out, size_t len, uint64_t at,
+                         size_t *got, bm_error *err);
+
+#endif

@@ -1,0 +1,46 @@
+/* remote_file.h -- a file at an address (https://, http://, s3://, gs://, hf://), read by position.
+ *
+ * What is asked for over the network goes through a provider (remote_provider.h). What fails for a
+ * while is tried again, a few times, with longer and longer waits between, and is logged; reading
+ * goes on where it broke off. Each answer is compared with the first one by the size and the version
+ * of the file that the server tells. A server that gives no parts of a file has it copied first. */
+#ifndef BM_REMOTE_REMOTE_FILE_H
+#define BM_REMOTE_REMOTE_FILE_H
+
+#include <stdbool.h>
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+/* Is this an address, "scheme://", and not a path? */
+bool bm_is_address(const char *path);
+/* What an address is called, wherever it is shown: without its query, and without the name and the
+ * password of a user. The caller frees it. */
+bm_status bm_address_name(const char *address, char **out, bm_error *err);
+
+#define BM_REMOTE_HELD_BYTES ((size_t)8 << 20)
+
+/* Connections of all files that one set of inputs has at addresses. */
+typedef struct bm_remotes bm_remotes;
+typedef struct bm_remote bm_remote;
+
+/* `callbacks` are borrowed until close and may be NULL. BM_ERR_IO: the library that reads addresses
+ * is missing. */
+bm_status bm_remotes_open(const bm_callbacks *callbacks, bm_remotes **out, bm_error *err);
+void bm_remotes_close(bm_remotes *remotes); /* NULL is fine */
+
+/* Ask for the file, and for its first bytes. `copy_dir`: where it is copied to, without a name, if
+ * its server gives no parts. BM_ERR_IO: it cannot be reached, or is refused; or there is no space for
+ * the copy. BM_ERR_INPUT: what was to be copied broke off. BM_ERR_CANCELLED, BM_ERR_NOMEM. */
+bm_status bm_remote_open(bm_remotes *remotes, const char *address, const char *copy_dir,
+                         bm_remote **out, bm_error *err);
+void bm_remote_close(bm_remote *remote); /* NULL is fine */
+uint64_t bm_remote_size(const bm_remote *remote);
+/* Give back what was read and is held, BM_REMOTE_HELD_BYTES at most; it is read again if need be. */
+void bm_remote_trim(bm_remote *remote);
+/* Read `len` bytes from `at` on, or as many as there are. Any thread. BM_ERR_INPUT: they broke off,
+ * or the file has changed; else as above. */
+bm_status bm_remote_read(bm_remote *remote, void *out, size_t len, uint64_t at, size_t *got,
+                         bm_error *err);
+
+#endif

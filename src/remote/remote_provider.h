@@ -1,0 +1,53 @@
+/* remote_provider.h -- what gets bytes from an address: libcurl (remote_curl.c), but whoever links
+ * the static libbandmill may have another definition of bm_remote_provider_find, and with it a
+ * provider of its own. */
+#ifndef BM_REMOTE_REMOTE_PROVIDER_H
+#define BM_REMOTE_REMOTE_PROVIDER_H
+
+#include <stdbool.h>
+
+#include <bandmill/status.h>
+#include <bandmill/types.h>
+
+#define BM_REMOTE_SIZE_UNKNOWN UINT64_MAX
+
+/* Bytes of a file: `len` from `at` on to `out`, or all of it to the descriptor `fd`. */
+typedef struct bm_remote_request {
+    const char *address;
+    uint64_t at;
+    size_t len;
+    char *out;                     /* NULL: all of it, to ... */
+    int fd;                        /* ... this */
+    const bm_callbacks *callbacks; /* whether to stop; may be NULL */
+} bm_remote_request;
+
+/* What the server said. */
+typedef struct bm_remote_told {
+    size_t got;        /* bytes that are in `out` */
+    uint64_t size;     /* of the file; or unknown */
+    bool whole;        /* it gives no parts: `out` has the first bytes of all that it sends */
+    char version[128]; /* that changes with the file; "": it tells none */
+    char words[256];   /* on what went wrong, without the address */
+} bm_remote_told;
+
+typedef enum bm_remote_answer {
+    BM_REMOTE_DONE,    /* all that was asked for, or there is */
+    BM_REMOTE_FAILED,  /* another try may do better */
+    BM_REMOTE_BROKEN,  /* likewise; the answer began, and `got` bytes of it are right */
+    BM_REMOTE_REFUSED, /* no other try does better */
+    BM_REMOTE_STOPPED, /* as the callbacks said */
+    BM_REMOTE_NO_MEMORY
+} bm_remote_answer;
+
+typedef struct bm_remote_provider {
+    bm_status (*begin)(void **connections, bm_error *err);
+    void (*end)(void *connections);
+    /* Any thread. `told` is zeros, but of unknown size, before. */
+    bm_remote_answer (*get)(void *connections, const bm_remote_request *request,
+                            bm_remote_told *told);
+} bm_remote_provider;
+
+/* NULL: there is none, and *why says so; until the next call of this thread. Any thread. */
+const bm_remote_provider *bm_remote_provider_find(const char **why);
+
+#endif

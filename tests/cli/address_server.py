@@ -1,0 +1,146 @@
+"""A server of files for the cases about addresses: address_server.py FOLDER READY LOG [CERTIFICATE]
+
+It serves FOLDER on a free port of 127.0.0.1, writes that to READY, and a line for each question to LOG: number, path,
+range. The first step of a path says how it behaves:
+
+    plain     parts, an ETag                           whole     no parts
+    flaky     503 to each first question               gone      404, and other numbers: 403, 500
+    cuts      each first answer ends in its middle     broken    each answer but for the first bytes ends in its middle
+    slow      pieces with waits between                changes   another ETag from the third question on
+    moved     redirects to `plain`                     signed    403 unless the S3 signature is right (KEY, SECRET)
+    short     parts of half of what was asked for
+"""
+
+import datetime
+import hashlib
+import hmac
+import http.server
+import os
+import pathlib
+import re
+import ssl
+import sys
+import threading
+import time
+import urllib.parse
+
+folder, ready, log = (pathlib.Path(word) for word in sys.argv[1:4])
+lock = threading.Lock()
+asked: dict[str, int] = {}
+held: dict[str, tuple[int, bytes, str]] = {}
+
+
+def read(file: pathlib.Path) -> tuple[bytes, str]:
+    """The bytes of a file, and their digest."""
+    changed = file.stat().st_mtime_ns
+    if held.get(str(file), (0,))[0] != changed:
+        data = file.read_bytes()
+        held[str(file)] = (changed, data, hashlib.md5(data).hexdigest())
+    return held[str(file)][1:]
+
+
+def signature_of(handler: http.server.BaseHTTPRequestHandler) -> str:
+    """What the Authorization of the request has to be, by AWS's rules for Signature Version 4."""
+    given = handler.headers.get("Authorization", "")
+    found = re.fullmatch(r"AWS4-HMAC-SHA256 Credential=KEY/([^,]+), *SignedHeaders=([^,]+), *Signature=([0-9a-f]+)", given)
+    if found is None:
+        return "none"
+    scope, signed, _ = found.groups()
+    day, region, service, last = scope.split("/")
+    path, _, query = handler.path.partition("?")
+    headers = "".join(f"{name}:{' '.join((handler.headers.get(name) or '').split())}\n" for name in signed.split(";"))
+    payload = handler.headers.get("x-amz-content-sha256") or hashlib.sha256(b"").hexdigest()
+    canonical = "\n".join(["GET", path, query, headers, signed, payload])
+    moment = handler.headers.get("x-amz-date", "")
+    if abs(datetime.datetime.strptime(moment, "%Y%m%dT%H%M%SZ") - datetime.datetime.utcnow()) > datetime.timedelta(hours=1):
+        return "old"
+    must = {name.lower() for name in handler.headers if name.lower().startswith("x-amz-")} | {"host"}
+    if not must <= set(signed.split(";")):
+        return f"unsigned headers: {must - set(signed.split(';'))}"
+    key = b"AWS4SECRET"
+    for word in (day, region, service, last):
+        key = hmac.new(key, word.encode(), hashlib.sha256).digest()
+    text = "\n".join(["AWS4-HMAC-SHA256", moment, scope, hashlib.sha256(canonical.encode()).hexdigest()])
+    right = hmac.new(key, text.encode(), hashlib.sha256).hexdigest()
+    return f"AWS4-HMAC-SHA256 Credential=KEY/{scope}, SignedHeaders={signed}, Signature={right}"
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *words: object) -> None:
+        pass
+
+    def refuse(self, code: int) -> None:
+        words = b"no"
+        self.send_response(code)
+        self.send_header("Content-Length", str(len(words)))
+        self.end_headers()
+        self.wfile.write(words)
+
+    def do_GET(self) -> None:
+        path = urllib.parse.urlsplit(self.path).path
+        _, way, name = path.split("/", 2)
+        wanted = self.headers.get("Range", "")
+        with lock:
+            number = asked[self.path] = asked.get(self.path, 0) + 1
+            with log.open("a") as out:
+                print(number, self.path, wanted or "-", self.headers.get("Authorization", "-"), file=out)
+        if way in ("gone", "403", "500"):
+            self.refuse(404 if way == "gone" else int(way))
+            return
+        if way == "flaky" and number % 2 == 1:
+            self.refuse(503)
+            return
+        if way == "signed" and re.sub(", +", ", ", self.headers.get("Authorization", "")) != signature_of(self):
+            print(signature_of(self), self.headers.get("Authorization"), file=sys.stderr)
+            self.refuse(403)
+            return
+        if way == "moved":
+            self.send_response(302)
+            self.send_header("Location", "/plain/" + name)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        file = folder / urllib.parse.unquote(name)
+        if not file.is_file():
+            self.refuse(404)
+            return
+        data, digest = read(file)
+        part = re.fullmatch(r"bytes=(\d+)-(\d+)", wanted)
+        first, last = (int(part[1]), min(int(part[2]), len(data) - 1)) if part and way != "whole" else (0, len(data) - 1)
+        if way == "short" and first > 0:
+            last = first + (last - first) // 2
+        if part and way != "whole" and first >= len(data):
+            self.send_response(416)
+            self.send_header("Content-Range", f"bytes */{len(data)}")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
+        body = data[first : last + 1]
+        self.send_response(206 if part and way != "whole" else 200)
+        if part and way != "whole":
+            self.send_header("Content-Range", f"bytes {first}-{last}/{len(data)}")
+        self.send_header("ETag", '"new"' if way == "changes" and number > 2 else f'"{digest}"')
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if (way == "cuts" and number % 2 == 1) or (way == "broken" and first > 0):
+            self.wfile.write(body[: len(body) // 2])
+            self.close_connection = True
+        elif way == "slow":
+            for at in range(0, len(body), 1 << 20):
+                self.wfile.write(body[at : at + (1 << 20)])
+                time.sleep(0.05)
+        else:
+            self.wfile.write(body)
+
+
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+server.daemon_threads = True
+if len(sys.argv) > 4:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(sys.argv[4])
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+ready.with_suffix(".new").write_text(str(server.server_address[1]))
+os.replace(ready.with_suffix(".new"), ready)
+server.serve_forever()
