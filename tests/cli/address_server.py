@@ -52,7 +52,8 @@ def signature_of(handler: http.server.BaseHTTPRequestHandler) -> str:
     payload = handler.headers.get("x-amz-content-sha256") or hashlib.sha256(b"").hexdigest()
     canonical = "\n".join(["GET", path, query, headers, signed, payload])
     moment = handler.headers.get("x-amz-date", "")
-    if abs(datetime.datetime.strptime(moment, "%Y%m%dT%H%M%SZ") - datetime.datetime.utcnow()) > datetime.timedelta(hours=1):
+    then = datetime.datetime.strptime(moment + "+0000", "%Y%m%dT%H%M%SZ%z")
+    if abs(then - datetime.datetime.now(datetime.timezone.utc)) > datetime.timedelta(hours=1):
         return "old"
     must = {name.lower() for name in handler.headers if name.lower().startswith("x-amz-")} | {"host"}
     if not must <= set(signed.split(";")):
@@ -124,7 +125,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("ETag", '"new"' if way == "changes" and number > 2 else f'"{digest}"')
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        if (way == "cuts" and number % 2 == 1) or (way == "broken" and first > 0):
+        if (way == "cuts" and number % 2 == 1) or (way == "broken" and last >= 4096):
             self.wfile.write(body[: len(body) // 2])
             self.close_connection = True
         elif way == "slow":

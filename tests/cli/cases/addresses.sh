@@ -76,6 +76,25 @@ checks=$((checks + 1)); [ -f two/kept/in.jsonl ] && [ -f two/kept/a/few.jsonl ] 
 says two/removed.tsv "identical	$at/plain/a/few.jsonl	1"
 checks=$((checks + 1)); if grep -rq SECRET two r-in.jsonl; then fail "a result has a secret"; fi
 
+# tables, which are read to and fro: where there is bandmill-parquet
+bm export local --to parquet -o web/exported
+if [ "$rc" = 0 ]; then
+    bm export local --to arrow -o web/ipc; exits 0
+    for file in exported/signatures.parquet ipc/signatures.arrow; do
+        ending=${file##*.}
+        bm dedup "web/$file" --text-field id --id-field id --shingle char:2 --threshold 0.8 -o "l-$ending"; exits 0
+        bm dedup "$at/plain/$file$secret" --text-field id --id-field id --shingle char:2 --threshold 0.8 -o "r-$ending"; exits 0
+        for made in "kept.$ending" groups.jsonl; do
+            checks=$((checks + 1)); cmp -s "l-$ending/$made" "r-$ending/$made" || fail "r-$ending/$made is another"
+        done
+        checks=$((checks + 1)); if grep -rq SECRET "r-$ending"; then fail "a table's result has a secret"; fi
+    done
+    bm dedup "$at/broken/exported/signatures.parquet" --text-field id --id-field id --threshold 0.8 -o no
+    exits 3; says ../err "^bandmill: $at/broken/exported/signatures.parquet: cannot be read as Parquet: "
+else
+    says ../err 'needs the writer of tables'
+fi
+
 # what cannot be read
 bm sign "$at/gone/in.jsonl$secret" -o no; refused 4 "$at/gone/in.jsonl: cannot read: the server answers 404: not found"
 bm sign "$at/403/in.jsonl$secret" -o no; refused 4 "$at/403/in.jsonl: cannot read: the server answers 403: not allowed"
