@@ -59,6 +59,19 @@ static bool fits(const bm_corpus *corpus, size_t n, uint64_t set_bytes)
     return memory == 0 || bm_corpus_bytes_needed(corpus, n, set_bytes) <= memory;
 }
 
+/* Sets go to a file, or nowhere where it is cheaper to make them again. */
+static bm_status move_sets(bm_corpus *corpus, uint64_t bytes, uint64_t read, bm_error *err)
+{
+    bool few = false;
+    if (corpus->cfg.again.source != NULL && corpus->sets.state == BM_SETS_IN_MEMORY)
+        BM_TRY(bm_corpus_few_candidates(corpus, read, &few, err));
+    if (!few)
+        return bm_corpus_move_sets(corpus, bytes, read, err);
+    BM_TRY(bm_corpus_store_long(corpus, err));
+    bm_corpus_drop_sets(corpus);
+    return BM_OK;
+}
+
 /* Move to files what would not fit beside n documents with so many bytes of sets. */
 static bm_status spill(bm_corpus *corpus, size_t n, uint64_t set_bytes, uint64_t read,
                        bm_error *err)
@@ -67,7 +80,9 @@ static bm_status spill(bm_corpus *corpus, size_t n, uint64_t set_bytes, uint64_t
     if (!cfg->spill_now && fits(corpus, n, set_bytes))
         return BM_OK;
     if (cfg->temp_dir != NULL && (cfg->hashes || cfg->words.uints > 0))
-        BM_TRY(bm_corpus_move_sets(corpus, set_bytes, read, err));
+        BM_TRY(move_sets(corpus, set_bytes, read, err));
+    if (corpus->sets.state == BM_SETS_AGAIN)
+        set_bytes = 0;
     if (cfg->temp_dir != NULL && (cfg->spill_now || !fits(corpus, n, set_bytes)))
         BM_TRY(bm_corpus_move_keys(corpus, read, err));
     if (fits(corpus, n, set_bytes))
@@ -83,7 +98,7 @@ bm_status bm_corpus_reclaim(void *ctx, uint64_t wanted, uint64_t *free, bm_error
     corpus->batch_bytes = 0;
     *free = bm_corpus_free_bytes(corpus);
     if (*free < wanted && cfg->temp_dir != NULL && corpus->sets.bytes > BM_SETS_BUFFER)
-        status = bm_corpus_move_sets(corpus, corpus->sets.bytes, cfg->input_bytes, err);
+        status = move_sets(corpus, corpus->sets.bytes, cfg->input_bytes, err);
     *free = bm_corpus_free_bytes(corpus);
     return status;
 }
@@ -100,6 +115,7 @@ bool bm_corpus_moves_for(bm_corpus *corpus, const bm_corpus_more *more)
     const size_t n = corpus->n + more->docs;
     see_batch(corpus, more);
     return n > corpus->cap || corpus->cfg.spill_now ||
+           bm_corpus_too_long_to_make(corpus, more->longest) ||
            !fits(corpus, n, corpus->sets.bytes + more->set_bytes);
 }
 
@@ -296,6 +312,8 @@ typedef struct comparison {
 static const void *set_of(const comparison *c, size_t at, uint32_t rep)
 {
     const bm_corpus_sets *sets = &c->corpus->sets;
+    if (sets->state == BM_SETS_AGAIN)
+        return bm_corpus_made_set(c->corpus, rep);
     return bm_corpus_sets_in_file(c->corpus) ? sets->arena + c->at[c->of[at]]
                                              : (const void *)sets->places[rep].set;
 }
@@ -450,6 +468,18 @@ out:
     return status;
 }
 
+/* --- sets that are made again: of as many pairs as the arena holds --- */
+
+static bm_status compare_made(comparison *c, size_t n, bm_error *err)
+{
+    for (size_t left = n; left > 0; left -= c->n) {
+        BM_TRY(bm_corpus_make_sets(c->corpus, c->pairs, left, c->pool, &c->n, err));
+        BM_TRY(compare(c, err));
+        c->pairs += c->n;
+    }
+    return BM_OK;
+}
+
 bm_status bm_corpus_compare(bm_corpus *corpus, const bm_comparison *how, bm_pair *pairs, size_t n,
                             bm_error *err)
 {
@@ -468,6 +498,8 @@ bm_status bm_corpus_compare(bm_corpus *corpus, const bm_comparison *how, bm_pair
     }
     if (bm_corpus_sets_in_file(corpus))
         return n == 0 ? BM_OK : compare_from_file(&c, n, err);
+    if (corpus->sets.state == BM_SETS_AGAIN)
+        return compare_made(&c, n, err);
     if (bm_verify_reads_sets(how->verify))
         BM_TRY(bm_corpus_sort(corpus, pairs, n, how->pool, err));
     return compare(&c, err);
@@ -663,6 +695,10 @@ bm_status bm_corpus_restore_rows(bm_corpus *corpus, const bm_corpus_rows *rows, 
     bm_corpus_sets_place(corpus, first, rows->n);
     BM_TRY(bm_corpus_add_keys(corpus, rows->keys, rows->n, err));
     bm_corpus_put_keys(corpus, rows->keys, first, rows->n);
+    if (rows->texts != NULL && corpus->sets.texts != NULL)
+        memcpy(corpus->sets.texts + first, rows->texts, rows->n * sizeof *rows->texts);
+    else if (corpus->sets.state == BM_SETS_AGAIN && rows->n > 0)
+        return bm_fail(err, BM_ERR_FORMAT, "documents are saved without sets");
     corpus->n += rows->n;
     return BM_OK;
 }
@@ -682,6 +718,8 @@ void bm_corpus_init(bm_corpus *corpus, const bm_corpus_cfg *cfg)
 {
     memset(corpus, 0, sizeof *corpus);
     corpus->cfg = *cfg;
+    if (cfg->again.source != NULL && cfg->never_kept)
+        corpus->sets.state = BM_SETS_AGAIN;
 }
 
 void bm_corpus_reset(bm_corpus *corpus)
@@ -690,6 +728,7 @@ void bm_corpus_reset(bm_corpus *corpus)
     bm_free(corpus->skip);
     bm_free(corpus->sizes);
     bm_corpus_copies_reset(&corpus->copies);
+    bm_corpus_made_close(corpus->sets.made);
     bm_corpus_sets_reset(&corpus->sets);
     bm_corpus_keys_reset(corpus);
     memset(corpus, 0, sizeof *corpus);
@@ -701,6 +740,13 @@ void bm_corpus_reset(bm_corpus *corpus)
 static size_t docs_of(const bm_ingest_batch *batch)
 {
     return batch->as_text ? batch->n_docs : batch->shingles.n_docs;
+}
+
+/* Note where the documents of a batch stand, for their sets may be made again. */
+static void note_places(bm_corpus *corpus, const bm_ingest_batch *batch, size_t first)
+{
+    for (size_t i = 0; i < batch->n_docs; i++)
+        corpus->sets.texts[first + i] = batch->docs[i].place;
 }
 
 static void set_sizes(bm_corpus *corpus, const bm_ingest_batch *batch, size_t first)
@@ -715,13 +761,15 @@ static void set_sizes(bm_corpus *corpus, const bm_ingest_batch *batch, size_t fi
             corpus->copies.content[row] = content[i];
     }
     bm_corpus_sets_clear(corpus, first, docs_of(batch));
+    if (corpus->cfg.again.source != NULL)
+        note_places(corpus, batch, first);
 }
 
 /* The most that the batch can add. */
 static bm_corpus_more more_of(const bm_corpus *corpus, const bm_ingest_batch *batch)
 {
     const uint64_t all = bm_shingle_batch_hashes(&batch->shingles), n_docs = docs_of(batch);
-    uint64_t hashes = corpus->cfg.hashes ? all : 0;
+    uint64_t hashes = corpus->cfg.hashes && corpus->sets.state != BM_SETS_AGAIN ? all : 0;
     uint64_t words = n_docs * corpus->cfg.words.uints;
     return (bm_corpus_more){.docs = n_docs,
                             .set_bytes =
@@ -732,13 +780,12 @@ static bm_corpus_more more_of(const bm_corpus *corpus, const bm_ingest_batch *ba
 }
 
 /* All but their sets. */
-static bm_status add_rows(bm_corpus *corpus, const bm_ingest_batch *batch, size_t first_row,
-                          bm_error *err)
+static bm_status add_rows(bm_corpus *corpus, const bm_ingest_batch *batch,
+                          const bm_corpus_more *more, size_t first_row, bm_error *err)
 {
-    const bm_corpus_more more = more_of(corpus, batch);
-    BM_TRY(bm_corpus_reserve(corpus, &more, err));
+    BM_TRY(bm_corpus_reserve(corpus, more, err));
     set_sizes(corpus, batch, first_row);
-    return bm_corpus_find_copies(corpus, first_row, more.docs, err);
+    return bm_corpus_find_copies(corpus, first_row, more->docs, err);
 }
 
 bm_status bm_corpus_sink(void *ctx, const bm_ingest_batch *batch, size_t first_row, bm_error *err)
@@ -747,8 +794,11 @@ bm_status bm_corpus_sink(void *ctx, const bm_ingest_batch *batch, size_t first_r
     const size_t n = docs_of(batch);
     if (n == 0)
         return BM_OK;
-    BM_TRY(add_rows(corpus, batch, first_row, err));
+    const bm_corpus_more more = more_of(corpus, batch);
+    BM_TRY(add_rows(corpus, batch, &more, first_row, err));
     BM_TRY(bm_corpus_place_sets(corpus, first_row, n, err));
+    if (!batch->as_text && bm_corpus_too_long_to_make(corpus, more.longest))
+        BM_TRY(bm_corpus_place_long(corpus, first_row, n, err));
     BM_TRY(bm_corpus_add_keys(corpus, batch->keys, n, err));
     corpus->n += n;
     return BM_OK;
@@ -759,6 +809,8 @@ bm_status bm_corpus_put(void *ctx, const bm_ingest_batch *batch, size_t first_ro
     const bm_corpus *corpus = ctx;
     const bm_shingle_batch none = {.n_docs = docs_of(batch)};
     bm_corpus_put_keys(corpus, batch->keys, first_row, none.n_docs);
+    if (!batch->as_text && corpus->sets.n_stored > 0)
+        BM_TRY(bm_corpus_put_long(corpus, &batch->shingles, first_row, err));
     return bm_corpus_put_sets(corpus, batch->as_text ? &none : &batch->shingles, batch->words,
                               first_row, err);
 }
@@ -852,7 +904,10 @@ bool bm_corpus_hashes_move(void *ctx, const bm_ingest_batch *batch)
 
 bm_status bm_corpus_end_adding(bm_corpus *corpus, bm_error *err)
 {
-    bm_corpus_copies_reset(&corpus->copies);
+    if (corpus->sets.state == BM_SETS_AGAIN) /* content hashes stay, to know the texts again */
+        bm_hash_table_reset(&corpus->copies.table);
+    else
+        bm_corpus_copies_reset(&corpus->copies);
     bm_memory_trim();
     BM_TRY(bm_corpus_sets_end(corpus, err));
     return bm_corpus_keys_end(corpus, err);

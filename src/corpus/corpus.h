@@ -140,6 +140,7 @@ typedef struct bm_corpus_rows {
     const bm_hash128 *content; /* or, where nothing will be added any more, */
     const uint32_t *rep;       /* this; the other is NULL */
     const uint64_t *keys;      /* bands of each side by side; NULL without bands */
+    const uint64_t *texts;     /* their places, where their sets are made again; else NULL */
 } bm_corpus_rows;
 
 /* After bm_corpus_restore_sets. BM_ERR_FORMAT where they do not fit what came before. */

@@ -21,6 +21,7 @@
 #include "model/batches.h"
 #include "model/ids.h"
 #include "sign/budget.h"
+#include "sign/ingest.h"
 #include "sketch/scheme.h"
 #include "spill/spill_file.h"
 
@@ -37,6 +38,8 @@ typedef struct bm_corpus_cfg {
     const bm_doc_table *docs; /* NULL: not counted */
     const char *temp_dir;     /* borrowed; NULL: everything stays in memory */
     bm_budget budget;         /* for temp_dir: how `memory` is shared */
+    bm_set_recipe again;      /* of hashes without weights; no source: sets cannot be made again */
+    bool never_kept;          /* sets are made again; else where that is better than a file */
     bool edges;               /* leave room for edges too */
     bool spill_now;           /* to files from the start, whatever fits: for tests */
     uint64_t input_bytes;     /* of all inputs, to foresee the files' size; 0: not known */
@@ -54,6 +57,7 @@ typedef struct bm_corpus_copies {
 typedef enum bm_sets_state {
     BM_SETS_IN_MEMORY,
     BM_SETS_COPIED,       /* in memory; and in a file that has a name, as far as `saved` says */
+    BM_SETS_AGAIN,        /* nowhere: they are made again of their texts */
     BM_SETS_IN_FILE,      /* in a file without a name, which ends with the process */
     BM_SETS_IN_NAMED_FILE /* in a file that outlives the process */
 } bm_sets_state;
@@ -68,6 +72,12 @@ typedef union bm_set_place {
     uint64_t *set;   /* in memory: hashes, or words; NULL: none yet */
     uint64_t record; /* in a file */
 } bm_set_place;
+
+/* AGAIN: the set of a document that is too long to be made again. */
+typedef struct bm_stored_set {
+    size_t doc;
+    uint64_t record;
+} bm_stored_set;
 
 typedef struct bm_corpus_sets {
     bm_sets_state state;
@@ -88,6 +98,11 @@ typedef struct bm_corpus_sets {
     char *arena;         /* of sets read back */
     size_t cap_arena;
     uint64_t bytes_back; /* read back */
+    /* Where they can be made again: */
+    uint64_t *texts;       /* of each document: where its record begins in its file */
+    bm_stored_set *stored; /* ascending, of records in `file` */
+    size_t n_stored, cap_stored;
+    struct bm_corpus_made *made; /* since they were wanted; NULL: none yet */
 } bm_corpus_sets;
 
 /* Where the keys are: each state follows the one before, on the way to a file. */
@@ -156,6 +171,10 @@ static inline bm_status bm_corpus_column(void *column, size_t cap, size_t size, 
  *     COPIED           copies what is new -> IN_NAMED_FILE
  *     IN_FILE          -> IN_NAMED_FILE
  *     IN_NAMED_FILE    counts what is new
+ *     AGAIN            nothing          nothing
+ *
+ * A corpus begins with AGAIN, or goes there from IN_MEMORY, where cfg.again allows that: in place of
+ * a move. A restored one is as it was saved.
  *
  * The state changes no result. Threads: one at a time, but for bm_corpus_put_sets and readers. */
 
@@ -174,6 +193,8 @@ bm_status bm_corpus_put_sets(const bm_corpus *corpus, const bm_shingle_batch *sh
  * where it is in a file already. */
 bm_status bm_corpus_move_sets(bm_corpus *corpus, uint64_t bytes, uint64_t input_bytes_read,
                               bm_error *err);
+/* Sets in memory are freed, to be made again. */
+void bm_corpus_drop_sets(bm_corpus *corpus);
 /* Adding has ended: write what is buffered. Again is fine. */
 bm_status bm_corpus_sets_end(bm_corpus *corpus, bm_error *err);
 void bm_corpus_sets_reset(bm_corpus_sets *sets);
@@ -217,6 +238,28 @@ bm_status bm_corpus_restore_sets(bm_corpus *corpus, const char *path, uint64_t b
                                  uint64_t records, bm_error *err);
 /* Rows first … first+n-1 have their records behind those that were placed before. */
 void bm_corpus_sets_place(bm_corpus *corpus, size_t first, size_t n);
+
+/* corpus_again -- sets made again of their texts; state AGAIN alone. */
+
+/* Would making the set of so long a text need more memory than there is for that? Such sets go to a
+ * file, though the state is AGAIN: `place` in the order of documents, `put` by any thread; or all
+ * those that are in memory, before it becomes AGAIN. */
+bool bm_corpus_too_long_to_make(const bm_corpus *corpus, uint64_t text_bytes);
+bm_status bm_corpus_store_long(bm_corpus *corpus, bm_error *err);
+bm_status bm_corpus_place_long(bm_corpus *corpus, size_t first, size_t n, bm_error *err);
+bm_status bm_corpus_put_long(const bm_corpus *corpus, const bm_shingle_batch *shingles,
+                             size_t first, bm_error *err);
+/* While documents are added, `read` bytes of the inputs so far: will so few of them be candidates
+ * that making their sets again costs less than a file of all sets? */
+bm_status bm_corpus_few_candidates(const bm_corpus *corpus, uint64_t read, bool *few,
+                                   bm_error *err);
+/* Have the sets of the first *n_made of n pairs at hand, of one pair at least, sorted. Those that
+ * were made before may be gone then. BM_ERR_INPUT names a record that has changed. */
+bm_status bm_corpus_make_sets(bm_corpus *corpus, const bm_pair *pairs, size_t n, bm_pool *pool,
+                              size_t *n_made, bm_error *err);
+/* That of a representative, which is at hand. */
+const uint64_t *bm_corpus_made_set(const bm_corpus *corpus, uint32_t doc);
+void bm_corpus_made_close(struct bm_corpus_made *made); /* NULL is fine */
 
 /* corpus_keys -- the band keys of a corpus: columns in memory, or blocks in a file that come back
  * as labels.

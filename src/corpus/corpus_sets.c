@@ -58,12 +58,15 @@ static stretches bytes_of(const bm_corpus *corpus, size_t n, uint64_t set_bytes)
     }
     if (sets_in_file)
         set_bytes = BM_SETS_BUFFER;
-    arena = (sets_in_file ? budget->arena : 0) + (cfg->edges ? budget->arena : 0);
+    const bool again = corpus->sets.state == BM_SETS_AGAIN;
+    arena = (sets_in_file || again ? budget->arena : 0) + (cfg->edges ? budget->arena : 0);
     uint64_t adding = ids + ids / 2; /* tables grow by making one of twice the size */
     if (cfg->find_identical)
         adding += n * sizeof *corpus->copies.content +
                   corpus->copies.table.n_slots * sizeof *corpus->copies.table.slots * 3 / 2;
     uint64_t held = columns + set_bytes + budget->fixed, beside = n * cfg->beside;
+    if (again) /* content hashes stay, and places in the arena come */
+        beside += n * (sizeof *corpus->copies.content + sizeof(uint32_t) + sizeof(uint8_t));
     return (stretches){.reading =
                            held + keys + adding + greater(budget->batches, corpus->batch_bytes),
                        .matching = held + beside + labels + n * MATCH_BYTES + arena,
@@ -456,9 +459,11 @@ static void sets_enter(bm_corpus_sets *sets, bm_sets_state state)
     sets->state = state;
 }
 
+/* Are sets kept at all? */
 static bool has_sets(const bm_corpus *corpus)
 {
-    return corpus->cfg.hashes || corpus->cfg.words.uints > 0;
+    return corpus->sets.state != BM_SETS_AGAIN &&
+           (corpus->cfg.hashes || corpus->cfg.words.uints > 0);
 }
 
 static void free_memory(bm_corpus_sets *sets)
@@ -477,6 +482,8 @@ void bm_corpus_sets_reset(bm_corpus_sets *sets)
     free_memory(sets);
     bm_free(sets->sorted);
     bm_free(sets->places);
+    bm_free(sets->texts);
+    bm_free(sets->stored);
     bm_free(sets->arena);
     bm_spill_close(sets->file);
     memset(sets, 0, sizeof *sets);
@@ -487,6 +494,10 @@ void bm_corpus_sets_reset(bm_corpus_sets *sets)
 bm_status bm_corpus_sets_grow(bm_corpus *corpus, size_t cap, bm_error *err)
 {
     bm_corpus_sets *sets = &corpus->sets;
+    if (corpus->cfg.again.source != NULL)
+        BM_TRY(bm_corpus_column(&sets->texts, cap, sizeof *sets->texts, err));
+    if (sets->state == BM_SETS_AGAIN)
+        return BM_OK;
     BM_TRY(bm_corpus_column(&sets->sorted, cap, sizeof *sets->sorted, err));
     return bm_corpus_column(&sets->places, cap, sizeof *sets->places, err);
 }
@@ -494,6 +505,8 @@ bm_status bm_corpus_sets_grow(bm_corpus *corpus, size_t cap, bm_error *err)
 void bm_corpus_sets_clear(bm_corpus *corpus, size_t first, size_t n)
 {
     bm_corpus_sets *sets = &corpus->sets;
+    if (sets->state == BM_SETS_AGAIN)
+        return;
     memset(sets->sorted + first, 0, n);
     memset(sets->places + first, 0, n * sizeof *sets->places);
 }
@@ -616,7 +629,7 @@ out:
 bm_status bm_corpus_sets_end(bm_corpus *corpus, bm_error *err)
 {
     bm_corpus_sets *sets = &corpus->sets;
-    if (!bm_corpus_sets_in_file(corpus) || sets->file_bytes != 0)
+    if (sets->file == NULL || sets->state == BM_SETS_COPIED || sets->file_bytes != 0)
         return BM_OK;
     BM_TRY(bm_spill_flush(sets->file, err));
     sets->file_bytes = bm_spill_bytes(sets->file);
@@ -688,7 +701,7 @@ bm_status bm_corpus_move_sets(bm_corpus *corpus, uint64_t bytes, uint64_t input_
 {
     bm_corpus_sets *sets = &corpus->sets;
     size_t end;
-    if (bm_corpus_sets_in_file(corpus))
+    if (bm_corpus_sets_in_file(corpus) || !has_sets(corpus))
         return BM_OK;
     BM_TRY(bm_corpus_check_disk(corpus, bytes, input_bytes_read, err));
     if (sets->file == NULL)
@@ -701,12 +714,24 @@ bm_status bm_corpus_move_sets(bm_corpus *corpus, uint64_t bytes, uint64_t input_
     return BM_OK;
 }
 
+void bm_corpus_drop_sets(bm_corpus *corpus)
+{
+    bm_corpus_sets *sets = &corpus->sets;
+    free_memory(sets);
+    bm_free(sets->sorted);
+    bm_free(sets->places);
+    sets->sorted = NULL;
+    sets->places = NULL;
+    sets_enter(sets, BM_SETS_AGAIN);
+    bm_memory_trim();
+}
+
 /* --- saved, and restored --- */
 
 uint64_t bm_corpus_unsaved_bytes(const bm_corpus *corpus)
 {
     const bm_corpus_sets *sets = &corpus->sets;
-    return bm_corpus_sets_in_file(corpus) || sets->saved.bytes > sets->bytes
+    return bm_corpus_sets_in_file(corpus) || !has_sets(corpus) || sets->saved.bytes > sets->bytes
                ? 0
                : sets->bytes - sets->saved.bytes;
 }
@@ -773,6 +798,8 @@ bm_status bm_corpus_restore_sets(bm_corpus *corpus, const char *path, uint64_t b
 {
     bm_corpus_sets *sets = &corpus->sets;
     bm_spill_saved what = {.path = path, .kind = BM_SPILL_SETS, .bytes = bytes, .records = records};
+    if (corpus->cfg.again.source != NULL && records == 0 && sets->state == BM_SETS_IN_MEMORY)
+        sets_enter(sets, BM_SETS_AGAIN);
     if (!has_sets(corpus))
         return BM_OK;
     BM_TRY(bm_spill_reopen_in(folder_of(sets), &what, BM_SETS_BUFFER, &sets->file, err));

@@ -86,6 +86,9 @@ typedef struct bm_batch_source_ops {
     bm_status (*open_parser)(const bm_batch_source *source, bm_batch_parser **out, bm_error *err);
     bm_status (*parse)(bm_batch_parser *parser, const bm_source_batch *batch, bm_record_fn fn,
                        void *ctx, bm_error *err);
+    /* Read records again, and parse them; where source.reads_again. */
+    bm_status (*parse_again)(bm_batch_parser *parser, const bm_record_place *places, size_t n,
+                             bm_record_fn fn, void *ctx, bm_error *err);
     /* NULL: its records have no bytes that could be copied. */
     bm_status (*split)(bm_batch_parser *parser, const bm_source_batch *batch, bm_record_fn fn,
                        void *ctx, bm_error *err);
@@ -100,6 +103,7 @@ struct bm_batch_source {
     const char *extra_path; /* a file that is read beside the inputs; NULL: none */
     uint32_t n_keys;        /* band keys of each record, instead of a text; 0: none */
     bool copies;            /* kept records can be copied, with `split` */
+    bool reads_again;       /* any record can be read again by its place (parser.h) */
     bool begun_twice;       /* set by who opened it: a stream in memory holds its arrays for that */
     uint64_t skip, left;    /* records to pass over: asked for, still to come */
 };

@@ -235,8 +235,10 @@ static bm_status walk_piece(const walker *w, bm_error *err)
             pos = scan.begin;
             bom = 0;
         }
-        bm_record record = {
-            .file = w->piece->file, .line = line, .raw = {.data = data + pos, .len = next - pos}};
+        bm_record record = {.file = w->piece->file,
+                            .line = line,
+                            .raw = {.data = data + pos, .len = next - pos},
+                            .place = w->piece->place + (pos - w->piece->begin)};
         line += format->newline_ends || whole ? 1 : lines_of(record.raw);
         status = emit_record(w, &record, bom, err);
         pos = next;

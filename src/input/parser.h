@@ -27,4 +27,19 @@ bm_status bm_parser_split(bm_parser *parser, const bm_raw_batch *batch, bm_recor
 bm_status bm_parser_count(bm_parser *parser, const bm_raw_batch *batch, uint64_t *n, bm_error *err);
 void bm_parser_close(bm_parser *parser); /* NULL is fine */
 
+/* read_again -- records that are read a second time, each from where it stands in its file: of plain
+ * files of records that end with a newline (jsonl, tsv, lines). One thread each. */
+
+typedef struct bm_read_again bm_read_again;
+
+/* Can every record of these inputs be read again by its place? */
+bool bm_input_set_reads_again(const bm_input_set *set);
+
+bm_status bm_read_again_open(const bm_input_set *set, bm_read_again **out, bm_error *err);
+void bm_read_again_close(bm_read_again *again); /* NULL is fine */
+/* Read the records at n places, and have `parser`, which is of the same inputs, parse them.
+ * BM_ERR_IO where a file cannot be read. What stands there now may be anything. */
+bm_status bm_read_again_run(bm_read_again *again, bm_parser *parser, const bm_record_place *places,
+                            size_t n, bm_record_fn fn, void *ctx, bm_error *err);
+
 #endif

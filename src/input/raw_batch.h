@@ -10,6 +10,8 @@
 
 #include "input/input_digest.h"
 
+#define BM_NO_PLACE UINT64_MAX
+
 typedef struct bm_raw_piece {
     uint32_t file;       /* index into the input set */
     uint64_t first_line; /* of the piece in its file, 1 is the first */
@@ -18,6 +20,7 @@ typedef struct bm_raw_piece {
      * last piece may be empty. */
     bool file_begin, file_end;
     unsigned state; /* of the scan (record_format.h) at its beginning */
+    uint64_t place; /* of its first byte in a plain file; BM_NO_PLACE: it has none */
     /* Not NULL: an empty piece, which stands for the rest of a file that cannot be read, and why.
      * Owned. */
     char *broken;

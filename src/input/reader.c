@@ -69,6 +69,8 @@ bm_status bm_reader_add_piece(struct bm_reader *reader, bm_raw_batch *batch, bm_
     piece.first_line = batch->range.is_open ? 0 : reader->line;
     piece.state = reader->state;
     piece.file_begin = !reader->begun;
+    piece.place = reader->place;
+    reader->place += piece.end - piece.begin;
     BM_TRY(bm_grow(&batch->pieces, &batch->cap_pieces, batch->n_pieces + 1, sizeof *batch->pieces,
                    err));
     if (reader->format->table)
@@ -160,6 +162,7 @@ bm_status bm_reader_begin_file(struct bm_reader *reader, bm_error *err)
     reader->file_end = reader->broken.rest = false;
     reader->begun = cut->from > 0;
     reader->line = 1 + cut->lines;
+    reader->place = cut->from;
     reader->state = 0;
     reader->ranges.n_failed = reader->ranges.pause = 0;
     reader->ranges.opening.len = 0;
@@ -284,6 +287,7 @@ bm_status bm_reader_add_too_long(struct bm_reader *reader, bm_cutter *c, bool to
         piece = (bm_raw_piece){.begin = c->begin, .end = c->begin};
     bm_status status = bm_reader_add_piece(reader, c->batch, piece, err);
     reader->line += skipped.lines;
+    reader->place += skipped.bytes - (piece.end - piece.begin);
     reader->state = c->scan.state;
     reader->n_records++;
     return status;
@@ -646,6 +650,8 @@ static void wait_for_ranges(bm_reader *reader)
         ranges->pause = (1u << ranges->n_failed) - 1;
         ranges->n_failed += ranges->n_failed < PAUSES_MAX;
     }
+    if (reader->open)
+        reader->place = bm_input_ahead_place(reader->bytes) - reader->carry.len;
     ranges->ahead = ranges->failed = ranges->unbegun = false;
 }
 
@@ -781,6 +787,7 @@ static bm_status append_files(bm_reader *reader, bm_raw_batch *batch, bool *take
            fits_whole(reader, batch, reader->file)) {
         const uint64_t size = bm_input_set_source(reader->set, reader->file)->size;
         reader->begun = false;
+        reader->place = 0;
         BM_TRY(bm_reader_add_piece(
             reader, batch,
             (bm_raw_piece){.begin = batch->len, .end = batch->len + (size_t)size, .file_end = true},
@@ -1015,7 +1022,9 @@ typedef struct records_batch {
 
 typedef struct records_parser {
     bm_batch_parser base;
+    const bm_input_set *inputs;
     bm_parser *parser;
+    bm_read_again *again; /* opened when needed */
 } records_parser;
 
 static bool records_reads(bm_format format)
@@ -1031,6 +1040,7 @@ static bm_status records_open(bm_input_set *inputs, bm_batch_source **out, bm_er
         .ops = &bm_source_records,
         .inputs = inputs,
         .copies = !bm_record_format_of(bm_input_set_format(inputs))->whole_file,
+        .reads_again = bm_input_set_reads_again(inputs),
     };
     *out = &source->base;
     return BM_OK;
@@ -1125,6 +1135,7 @@ static bm_status records_open_parser(const bm_batch_source *base, bm_batch_parse
     records_parser *parser = NULL;
     BM_TRY(bm_new_zero(&parser, 1, err));
     parser->base.ops = &bm_source_records;
+    parser->inputs = base->inputs;
     bm_status status = bm_parser_open(base->inputs, &parser->parser, err);
     if (status == BM_OK)
         *out = &parser->base;
@@ -1140,6 +1151,15 @@ static bm_status records_parse(bm_batch_parser *parser, const bm_source_batch *b
                          fn, ctx, err);
 }
 
+static bm_status records_parse_again(bm_batch_parser *base, const bm_record_place *places, size_t n,
+                                     bm_record_fn fn, void *ctx, bm_error *err)
+{
+    records_parser *parser = (records_parser *)base;
+    if (parser->again == NULL)
+        BM_TRY(bm_read_again_open(parser->inputs, &parser->again, err));
+    return bm_read_again_run(parser->again, parser->parser, places, n, fn, ctx, err);
+}
+
 static bm_status records_split(bm_batch_parser *parser, const bm_source_batch *batch,
                                bm_record_fn fn, void *ctx, bm_error *err)
 {
@@ -1150,6 +1170,7 @@ static bm_status records_split(bm_batch_parser *parser, const bm_source_batch *b
 static void records_close_parser(bm_batch_parser *base)
 {
     bm_parser_close(((records_parser *)base)->parser);
+    bm_read_again_close(((records_parser *)base)->again);
     bm_free(base);
 }
 
@@ -1169,6 +1190,7 @@ const bm_batch_source_ops bm_source_records = {
     .close = records_close,
     .open_parser = records_open_parser,
     .parse = records_parse,
+    .parse_again = records_parse_again,
     .split = records_split,
     .close_parser = records_close_parser,
 };

@@ -102,6 +102,7 @@ struct bm_reader {
     bool open, file_end; /* a file is open; all of it has been read */
     bool begun;          /* a piece of the current file has been made */
     uint64_t line;       /* on which the next piece begins */
+    uint64_t place;      /* of its first byte, in a plain file */
     unsigned state;      /* of the scan there */
     bm_buf carry;        /* the beginning of the next batch */
     uint32_t *columns;   /* of the current file (record_rules.h) */

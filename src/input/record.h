@@ -15,6 +15,8 @@ typedef struct bm_record {
     bm_str raw;             /* its bytes as read, with its line ending if it has one (of a record
                             longer than a document may be its first bytes only); data NULL where the
                             source has no such bytes */
+    uint64_t place;         /* of its first byte in the file, where it can be read again from there
+                               (bm_batch_source.reads_again); else anything */
     bool is_header;         /* a header row, or the byte order mark of an array (split only; never
                             given in full parsing) */
     bool bad;               /* only file, line, raw, reason and n_behind are set */
@@ -32,6 +34,12 @@ typedef struct bm_record {
     uint64_t entry; /* where the text is one of a dictionary: which; those of one number are the
                        same; or 0 */
 } bm_record;
+
+/* Where a record stands that is to be read again. */
+typedef struct bm_record_place {
+    uint32_t file;
+    uint64_t line, place, text_bytes; /* as the record had them */
+} bm_record_place;
 
 /* Anything but BM_OK stops the parser, which returns it. */
 typedef bm_status (*bm_record_fn)(void *ctx, const bm_record *record, bm_error *err);

@@ -746,10 +746,11 @@ bm_status bm_checkpoint_matches_load(bm_match *match, const bm_spill_file *file,
 #define BLOCK_MOST  8192u
 
 typedef enum copies_as { COPIES_NONE, COPIES_CONTENT, COPIES_REP } copies_as;
+#define WITH_TEXTS 0x80000000u /* beside copies_as: keys are followed by the places of texts */
 
 typedef struct block_header {
     uint64_t first, n, id_bytes, n_skipped, skipped_bytes, n_sources;
-    uint32_t bands, copies; /* copies_as */
+    uint32_t bands, copies; /* copies_as, WITH_TEXTS */
     bm_counts counts;       /* with the block's documents and all before it, once the last */
 } block_header;
 
@@ -778,11 +779,17 @@ static copies_as copies_of(const bm_corpus *corpus)
     return corpus->copies.content != NULL ? COPIES_CONTENT : COPIES_REP;
 }
 
+static bool has_texts(const bm_corpus *corpus)
+{
+    return corpus != NULL && corpus->sets.state == BM_SETS_AGAIN;
+}
+
 static size_t column_bytes(const bm_checkpoint_documents *what)
 {
     size_t bytes = sizeof(saved_row);
     if (what->corpus != NULL)
-        bytes += sizeof(bm_hash128) + what->corpus->cfg.bands * sizeof(uint64_t);
+        bytes += sizeof(bm_hash128) +
+                 (what->corpus->cfg.bands + has_texts(what->corpus)) * sizeof(uint64_t);
     return bytes;
 }
 
@@ -828,10 +835,11 @@ static bm_status put_copies(const bm_corpus *corpus, const block_header *h, bm_b
                             bm_error *err)
 {
     size_t n = (size_t)h->n;
-    if (h->copies == COPIES_CONTENT)
+    const uint32_t copies = h->copies & ~WITH_TEXTS;
+    if (copies == COPIES_CONTENT)
         return bm_buf_add(out, corpus->copies.content + h->first,
                           n * sizeof *corpus->copies.content, err);
-    if (h->copies == COPIES_REP)
+    if (copies == COPIES_REP)
         return bm_buf_add(out, corpus->rep + h->first, n * sizeof *corpus->rep, err);
     return BM_OK;
 }
@@ -882,6 +890,9 @@ static bm_status save_block(const bm_checkpoint_documents *what, const block_hea
     BM_TRY(put_copies(what->corpus, h, out, err));
     BM_TRY(pad(out, err));
     BM_TRY(put_keys(what->corpus, h, out, err));
+    if ((h->copies & WITH_TEXTS) != 0)
+        BM_TRY(bm_buf_add(out, what->corpus->sets.texts + h->first,
+                          (size_t)h->n * sizeof *what->corpus->sets.texts, err));
     for (size_t i = 0; i < h->n_sources; i++) {
         const bm_source *source = source_at(what->inputs, i);
         saved_source saved = {source->digest, source->bytes_read};
@@ -927,7 +938,8 @@ bm_status bm_checkpoint_documents_save(const bm_checkpoint_documents *what, size
                           .n_skipped = last ? docs->n_skipped - first_skipped : 0,
                           .n_sources = last ? sources_read(what) : 0,
                           .bands = what->corpus != NULL ? what->corpus->cfg.bands : 0,
-                          .copies = copies_of(what->corpus),
+                          .copies = (uint32_t)copies_of(what->corpus) |
+                                    (has_texts(what->corpus) ? WITH_TEXTS : 0),
                           .counts = *what->counts};
         status = save_block(what, &h, first_skipped, &keep_at, &out, err);
         if (status == BM_OK)
@@ -1021,22 +1033,26 @@ static bm_status load_columns(documents_loading *l, const block_header *h, uint6
                               bm_error *err)
 {
     bm_corpus *corpus = l->what->corpus;
-    size_t one = h->copies == COPIES_CONTENT ? sizeof(bm_hash128)
-                 : h->copies == COPIES_REP   ? sizeof(uint32_t)
-                                             : 0;
+    const uint32_t as = h->copies & ~WITH_TEXTS;
+    const bool with_texts = as != h->copies;
+    size_t one = as == COPIES_CONTENT ? sizeof(bm_hash128)
+                 : as == COPIES_REP   ? sizeof(uint32_t)
+                                      : 0;
     const void *copies = next(l, h->n * one, true);
     const void *keys = next(l, h->n * h->bands * sizeof(uint64_t), true);
-    if (copies == NULL || keys == NULL)
+    const void *texts = with_texts ? next(l, h->n * sizeof(uint64_t), true) : NULL;
+    if (copies == NULL || keys == NULL || (with_texts && texts == NULL))
         return not_saved(place, "columns", err);
     if (corpus == NULL)
         return h->copies == COPIES_NONE && h->bands == 0 ? BM_OK : not_saved(place, "columns", err);
-    if (h->copies == COPIES_NONE || h->bands != corpus->cfg.bands)
+    if (as == COPIES_NONE || h->bands != corpus->cfg.bands)
         return not_saved(place, "columns", err);
     bm_corpus_rows rows = {.n = (size_t)h->n,
                            .docs = l->rows,
-                           .content = h->copies == COPIES_CONTENT ? copies : NULL,
-                           .rep = h->copies == COPIES_REP ? copies : NULL,
-                           .keys = keys};
+                           .content = as == COPIES_CONTENT ? copies : NULL,
+                           .rep = as == COPIES_REP ? copies : NULL,
+                           .keys = keys,
+                           .texts = texts};
     return h->n == 0 ? BM_OK : bm_corpus_restore_rows(corpus, &rows, err);
 }
 

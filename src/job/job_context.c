@@ -778,6 +778,15 @@ bm_status bm_job_context_pick(bm_job_context *job, bm_error *err)
     return bm_device_pick_open(&job->settings->device, &callbacks, &devices->pick, err);
 }
 
+bool bm_job_context_makes_again(const bm_job_context *job)
+{
+    const bm_settings *s = job->settings;
+    return job->inputs.source != NULL && job->inputs.source->reads_again &&
+           bm_job_does(s, BM_JOB_MATCHES) && bm_verify_reads_sets(s->pairs.verify) &&
+           s->pairs.candidates == BM_CANDIDATES_LSH && s->pairs.against == NULL &&
+           s->pairs.sample == 0 && s->text.weights == BM_WEIGHTS_NONE;
+}
+
 bm_status bm_job_context_devices(bm_job_context *job, bool keys, bm_error *err)
 {
     const bm_settings *s = job->settings;
@@ -791,7 +800,8 @@ bm_status bm_job_context_devices(bm_job_context *job, bool keys, bm_error *err)
         bm_job_does(s, BM_JOB_SIGNS) ||
         (bm_job_does(s, BM_JOB_FILLS_INDEX) && s->index.store == BM_INDEX_SIGNATURES) ||
         (bm_job_does(s, BM_JOB_MATCHES) && !bm_verify_reads_sets(s->pairs.verify) &&
-         s->pairs.sample == 0);
+         s->pairs.sample == 0) ||
+        bm_job_context_makes_again(job);
     const bool texts = no_hashes && job->inputs.source->ops->has_text;
     const bm_device_settings settings = bm_device_settings_of(&s->device);
     bm_device_set_cfg cfg = {.pick = &devices->pick,
@@ -853,6 +863,7 @@ bm_status bm_job_context_ingest(bm_job_context *job, const bm_ingest_request *re
                          .device_set = job->devices.open ? &job->devices.set : NULL,
                          .want_words = request->words,
                          .want_keys = request->keys,
+                         .hashes_of_long = request->hashes_of_long,
                          .meter = &job->meter,
                          .docs = request->no_table ? NULL : &job->docs,
                          .counts = &job->counts,

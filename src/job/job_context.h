@@ -114,6 +114,9 @@ bm_status bm_job_context_windows(bm_job_context *job, bm_input_set *set, bm_erro
 bm_format bm_job_context_format(const bm_job_context *job);
 /* Choose the devices, if that was not done. */
 bm_status bm_job_context_pick(bm_job_context *job, bm_error *err);
+/* Does the job keep no sets, but make those of candidates again of their texts? Then no hashes are
+ * needed on the host. */
+bool bm_job_context_makes_again(const bm_job_context *job);
 /* Open the devices for band keys of the settings' plan; `keys` false: for words alone. */
 bm_status bm_job_context_devices(bm_job_context *job, bool keys, bm_error *err);
 /* End the stage before, begin this one; NULL only ends. */
@@ -122,7 +125,8 @@ void bm_job_context_stage(bm_job_context *job, const char *name, const char *uni
 /* The columns that ingesting brings to the sink. */
 typedef struct bm_ingest_request {
     bool words, keys;
-    bool no_table; /* documents go to the sink alone, not to the job's table */
+    bool hashes_of_long; /* see ingest_cfg.h */
+    bool no_table;       /* documents go to the sink alone, not to the job's table */
     bm_ingest_sink sink;
     void *sink_ctx;
     bm_ingest_put put;

@@ -475,7 +475,8 @@ static uint64_t copied(const bm_job_context *job)
 static void report_corpus(bm_json *json, const bm_job_context *job)
 {
     bm_corpus_spilled files = bm_corpus_spilled_bytes(job->stats.corpus);
-    bm_json_key_text(json, "sets_from", files.set_bytes > 0 ? "file" : "memory");
+    const bool again = job->stats.corpus->sets.state == BM_SETS_AGAIN;
+    bm_json_key_text(json, "sets_from", again ? "inputs" : files.set_bytes > 0 ? "file" : "memory");
     bm_json_key_uint(json, "set_bytes", files.set_bytes);
     bm_json_key_uint(json, "set_bytes_read_back", files.bytes_back);
     bm_json_key_uint(json, "key_bytes", files.key_bytes);

@@ -146,6 +146,16 @@ static uint32_t rank_doc(const bm_settings *s)
     return (ranks ? (uint32_t)sizeof(uint32_t) : 0) + (s->keep.n_by_field > 0 ? KEY_DOC : 0);
 }
 
+/* Are sets made again for candidates, and not kept? */
+static bm_set_recipe again_of(const bm_pairing *pairing)
+{
+    const bm_job_context *context = &pairing->job->context;
+    return pairing->signatures == NULL && bm_job_context_makes_again(context)
+               ? (bm_set_recipe){context->inputs.source, &context->settings->text,
+                                 context->settings->device.cpu}
+               : (bm_set_recipe){0};
+}
+
 static bm_corpus_cfg corpus_cfg(const bm_pairing *pairing)
 {
     const bm_job_context *context = &pairing->job->context;
@@ -165,6 +175,8 @@ static bm_corpus_cfg corpus_cfg(const bm_pairing *pairing)
         .docs = &context->docs,
         .temp_dir = s->temp_dir,
         .budget = context->budget,
+        .again = again_of(pairing),
+        .never_kept = context->devices.open && context->devices.set.path.taken,
         .edges = !pairing->only_groups || s->pairs.max_group_size > 0,
         .beside = rank_doc(s) + (pairing->against != NULL ? BM_KNOWN_DOC
                                  : is_of_keys(s)          ? LABEL_DOC
@@ -192,6 +204,7 @@ static bm_status read_documents(bm_pairing *pairing, bm_error *err)
     bm_corpus_init(corpus, &cfg);
     bm_ingest_request request = {.words = cfg.words.uints > 0,
                                  .keys = signs,
+                                 .hashes_of_long = cfg.never_kept,
                                  .sink = bm_corpus_sink,
                                  .sink_ctx = corpus,
                                  .put = {bm_corpus_put, bm_corpus_moves, corpus},
@@ -205,6 +218,8 @@ static bm_status read_documents(bm_pairing *pairing, bm_error *err)
     bm_job_context_stage(context, signs ? BM_STAGE_SIGN : BM_STAGE_READ, "bytes");
     if (status != BM_OK)
         return status;
+    if (cfg.never_kept && cfg.hashes && corpus->sets.state != BM_SETS_AGAIN)
+        context->devices.set.path.taken = false; /* an earlier run has saved sets, and needs more */
     if (s->pairs.sample > 0)
         return read_sample(context, corpus, &request, err);
     if (job->checkpoint.dir != NULL)

@@ -432,6 +432,7 @@ static bm_status add_doc(bm_ingest_batch *batch, const bm_doc_row *row, const bm
     bm_ingest_doc *doc = &batch->docs[batch->n_docs++];
     doc->row = *row;
     doc->id_hash = XXH3_64bits(id.data, id.len);
+    doc->place = record->place;
     doc->id_begin = begin;
     doc->id_len = id.len;
     doc->keep_key_len = keep_key.len;
@@ -607,7 +608,7 @@ void bm_ingest_batch_parse(bm_ingest_worker *worker, bm_ingest_batch *batch)
     worker->joined = 0;
     batch->as_text = cfg->source->ops->has_text && cfg->device_set != NULL &&
                      cfg->device_set->path.taken && !batch->turn.share.alone &&
-                     cfg->weigh.fn == NULL;
+                     !(cfg->hashes_of_long && batch->turn.share.cost > 0) && cfg->weigh.fn == NULL;
     batch->shingles.counted = cfg->weigh.fn != NULL;
     batch->status =
         bm_batch_parser_run(worker->parser, batch->raw, on_record, worker, &batch->error);

@@ -21,4 +21,28 @@
  * batch, passed over or not. Else what reading, parsing, signing and the sink end with. */
 bm_status bm_ingest_run(const bm_ingest_cfg *cfg, bm_error *err);
 
+/* set_maker -- the shingles of documents that were read before, made again of their records.
+ *
+ * Whoever compares a few of many documents need not keep the sets of all. One thread each. */
+
+typedef struct bm_set_maker bm_set_maker;
+
+/* What sets are made of; all borrowed. */
+typedef struct bm_set_recipe {
+    const bm_batch_source *source; /* reads_again; NULL: sets are not made again */
+    const bm_text_options *text;
+    const char *cpu; /* instruction set of the fast paths; NULL: the best here */
+} bm_set_recipe;
+
+bm_status bm_set_maker_open(const bm_set_recipe *recipe, bm_set_maker **out, bm_error *err);
+void bm_set_maker_close(bm_set_maker *maker); /* NULL is fine */
+/* Of n documents; *out, until the next call, has as many, in this order. BM_ERR_INPUT names the
+ * file and line of a record that is not what it was, as far as that shows here; BM_ERR_IO,
+ * BM_ERR_NOMEM. */
+bm_status bm_set_maker_make(bm_set_maker *maker, const bm_record_place *places, size_t n,
+                            const bm_shingle_batch **out, bm_error *err);
+/* BM_ERR_INPUT: the record there is another one than it was. */
+bm_status bm_set_maker_changed(const bm_set_recipe *recipe, const bm_record_place *place,
+                               bm_error *err);
+
 #endif

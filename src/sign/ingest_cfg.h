@@ -51,6 +51,7 @@ const char *bm_ingest_bottleneck(const bm_ingest_times *times);
 typedef struct bm_ingest_doc {
     bm_doc_row row;
     uint64_t id_hash;
+    uint64_t place;          /* of its record in the file (record.h) */
     size_t id_begin, id_len; /* in bm_ingest_batch.ids */
     size_t keep_key_len;     /* in bm_ingest_batch.keep_keys, one behind the other */
 } bm_ingest_doc;
@@ -187,6 +188,8 @@ typedef struct bm_ingest_cfg {
     bm_ingest_places *places;  /* NULL: not wanted, for they cost a hash of what is read */
     bm_device_set *device_set; /* NULL: nothing is signed */
     bool want_words, want_keys;
+    bool
+        hashes_of_long; /* of documents longer than a batch, whatever devices are given of others */
     bm_meter *meter;
     /* NULL: rows and ids are the sink's own, which looks whether ids differ, and of bad records
      * that are skipped no list is kept: the first few are reported. The sink gets a batch that

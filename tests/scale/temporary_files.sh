@@ -2,8 +2,9 @@
 # Each is one line and its exit code; the earlier output stays as it was; nothing is left behind.
 # shellcheck shell=sh disable=SC2034,SC2154
 "$PLANTED" 24000 > in.jsonl
+gzip -k in.jsonl # whose sets have to go to a file
 set -- --threads 2 --memory 30M --kept no
-bm dedup in.jsonl "$@" -o out -q; exits 0
+bm dedup in.jsonl.gz "$@" -o out -q; exits 0
 cp -R out before
 untouched() {
     checks=$((checks + 1))
@@ -11,7 +12,7 @@ untouched() {
     [ -z "$(find . -name '*.partial*' -o -name '.bandmill*')" ] || fail "something is left: $(ls -A)"
 }
 
-bm dedup in.jsonl "$@" --temp-dir nowhere --force -o out; refused 4 'nowhere.*temporary files: No such file'
+bm dedup in.jsonl.gz "$@" --temp-dir nowhere --force -o out; refused 4 'nowhere.*temporary files: No such file'
 untouched
 
 # full: where a small disk may be mounted, and by a limit on the size of files
@@ -21,7 +22,7 @@ mount --make-rprivate / && mount -t tmpfs -o size=4m none disk || exit 99
 exec "$@"
 END
 command_line='dedup with a full --temp-dir'
-unshare -m sh ../full.sh "$PROGRAM" dedup in.jsonl "$@" --temp-dir disk --force -o out > ../out 2> ../err
+unshare -m sh ../full.sh "$PROGRAM" dedup in.jsonl.gz "$@" --temp-dir disk --force -o out > ../out 2> ../err
 rc=$?
 if grep -q bandmill: ../err; then
     refused 4 'disk: ([0-9]+ MiB are needed.*--temp-dir|.*No space left)'
@@ -33,7 +34,7 @@ if grep -q bandmill: ../err; then
     refused 4 'disk: ([0-9]+ MiB are needed|cannot write a temporary file: No space left)'
     untouched
 fi
-(trap '' XFSZ; ulimit -f 8192; exec "$PROGRAM" dedup in.jsonl "$@" --temp-dir disk --force -o out > ../out 2> ../err)
+(trap '' XFSZ; ulimit -f 8192; exec "$PROGRAM" dedup in.jsonl.gz "$@" --temp-dir disk --force -o out > ../out 2> ../err)
 rc=$?
 refused 4 'disk: cannot write a temporary file: File too large'
 untouched

@@ -1,0 +1,469 @@
+/* corpus_again.c -- sets that nobody kept, made of their texts when they are to be compared.
+ *
+ *     documents   0   1   2   3   4   5 …      places: where the record of each begins in its file
+ *                     |       |       |
+ *     arena      [ 1         | 5   | 3        |   free   ]      made since it was emptied last
+ *
+ * Most documents are never a candidate, and most candidates are compared in one band only: so a
+ * small arena, which is emptied when it is full, costs little memory and clears few pages. Where
+ * what was thrown away is wanted again, as in large buckets, the arena grows, as far as the job's
+ * memory allows.
+ *
+ * A set is believed where its size and the content hash of its shingles are those of the first
+ * reading. Threads: sets are made by all of the pool, each with a maker of its own.
+ *
+ * Tests: tests/unit/corpus/test_corpus_again.c */
+#include "base/error.h"
+#include "base/memory.h"
+#include "corpus/corpus_parts.h"
+#include "lsh/verify.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+#define FIRST_BYTES ((uint64_t)32 << 20) /* of the arena at first */
+#define GROWTH      2u
+#define REMADE_PART 4u /* the arena grows where more than this part of it was made before */
+#define GRAIN       256u
+#define TEXT_BYTES  ((uint64_t)256 << 10) /* of documents that are made at once, about */
+#define TEXT_FOLD   28u                   /* bytes that one of text needs at most (sign/ingest.c) */
+#define HUGE_BYTES  ((size_t)2 << 20)
+
+struct bm_corpus_made {
+    uint32_t *at;     /* of each document: 1 + the word of `arena` where its set begins; 0: none */
+    uint8_t *before;  /* of each: it was made before */
+    uint64_t *arena;  /* sorted sets */
+    size_t used, cap; /* in words */
+    size_t most;      /* words that may be used */
+    size_t remade;    /* of those used: of sets that had been made before */
+    uint64_t *docs;   /* to be made */
+    size_t n_docs, cap_docs;
+    bm_set_maker **makers; /* of each thread; NULL: none yet */
+    uint32_t n_makers;
+};
+
+/* --- long documents --- */
+
+/* Bytes for makers of sets, beside the arena; 0: any number. */
+static uint64_t maker_bytes(const bm_corpus *corpus)
+{
+    return corpus->cfg.memory == 0 ? 0 : corpus->cfg.budget.arena / 2;
+}
+
+static bool is_too_long(const bm_corpus *corpus, uint64_t text_bytes)
+{
+    const uint64_t most = maker_bytes(corpus);
+    return corpus->cfg.temp_dir != NULL && most != 0 && text_bytes * TEXT_FOLD > most;
+}
+
+bool bm_corpus_too_long_to_make(const bm_corpus *corpus, uint64_t text_bytes)
+{
+    return corpus->sets.state == BM_SETS_AGAIN && is_too_long(corpus, text_bytes);
+}
+
+/* Is that document one of these, neither a copy nor empty? */
+static bool is_stored(const bm_corpus *corpus, size_t doc)
+{
+    return corpus->rep[doc] == doc && corpus->sizes[doc] > 0 &&
+           is_too_long(corpus, corpus->cfg.docs->rows[doc].text_bytes);
+}
+
+static bm_status open_stored(bm_corpus_sets *sets, const char *temp_dir, bm_error *err)
+{
+    if (sets->file == NULL)
+        BM_TRY(bm_spill_open(temp_dir, BM_SPILL_SETS, BM_SETS_BUFFER, &sets->file, err));
+    return bm_grow_array(&sets->stored, &sets->cap_stored, sets->n_stored + 1, err);
+}
+
+/* The record of a document that is stored; NULL: it was stored by another process. */
+static const bm_stored_set *find_stored(const bm_corpus *corpus, size_t doc)
+{
+    const bm_corpus_sets *sets = &corpus->sets;
+    size_t begin = 0, end = sets->n_stored;
+    while (begin < end) {
+        const size_t middle = begin + (end - begin) / 2;
+        if (sets->stored[middle].doc < doc)
+            begin = middle + 1;
+        else
+            end = middle;
+    }
+    return begin < sets->n_stored && sets->stored[begin].doc == doc ? &sets->stored[begin] : NULL;
+}
+
+bm_status bm_corpus_place_long(bm_corpus *corpus, size_t first, size_t n, bm_error *err)
+{
+    bm_corpus_sets *sets = &corpus->sets;
+    for (size_t doc = first; doc < first + n; doc++) {
+        const size_t len = corpus->sizes[doc] * sizeof(uint64_t);
+        uint64_t record;
+        if (!is_stored(corpus, doc))
+            continue;
+        BM_TRY(open_stored(sets, corpus->cfg.temp_dir, err));
+        BM_TRY(bm_spill_reserve(sets->file, 1, BM_SPILL_RECORD + len, &record, err));
+        sets->stored[sets->n_stored++] = (bm_stored_set){doc, record};
+    }
+    return BM_OK;
+}
+
+bm_status bm_corpus_store_long(bm_corpus *corpus, bm_error *err)
+{
+    bm_corpus_sets *sets = &corpus->sets;
+    for (size_t doc = 0; doc < corpus->n; doc++) {
+        uint64_t record;
+        if (!is_stored(corpus, doc))
+            continue;
+        BM_TRY(open_stored(sets, corpus->cfg.temp_dir, err));
+        BM_TRY(bm_spill_add(sets->file, sets->places[doc].set,
+                            corpus->sizes[doc] * sizeof(uint64_t), &record, err));
+        sets->stored[sets->n_stored++] = (bm_stored_set){doc, record};
+    }
+    return BM_OK;
+}
+
+bm_status bm_corpus_put_long(const bm_corpus *corpus, const bm_shingle_batch *shingles,
+                             size_t first, bm_error *err)
+{
+    bm_spill_put put = {.file = corpus->sets.file};
+    bm_status status = BM_OK;
+    for (size_t i = 0; i < shingles->n_docs; i++) {
+        const bm_stored_set *stored =
+            is_stored(corpus, first + i) ? find_stored(corpus, first + i) : NULL;
+        if (stored != NULL)
+            BM_TRY_OUT(bm_spill_put_add(
+                &put, stored->record, shingles->hashes + shingles->offsets[i],
+                (size_t)(shingles->offsets[i + 1] - shingles->offsets[i]) * sizeof(uint64_t), err));
+    }
+out:
+    return bm_spill_put_end(&put, status, err);
+}
+
+/* --- instead of a file --- */
+
+#define LOOK_DOCS  ((size_t)1 << 17)
+#define CANDIDATES 0.4 /* up to this part of the documents, it is cheaper to make sets again */
+
+/* Mark those of the first n documents that have the key of another one in this band. `slots`:
+ * n_slots of them, a power of 2, at least twice as many. */
+static void mark_candidates(const bm_corpus *corpus, uint32_t band, size_t n, uint32_t *slots,
+                            size_t n_slots, uint8_t *marks)
+{
+    const uint64_t *keys = corpus->keys.columns[band];
+    memset(slots, 0xff, n_slots * sizeof *slots);
+    for (size_t doc = 0; doc < n; doc++) {
+        size_t at = (size_t)(keys[doc] & (n_slots - 1));
+        if (corpus->skip[doc])
+            continue;
+        while (slots[at] != UINT32_MAX && keys[slots[at]] != keys[doc])
+            at = (at + 1) & (n_slots - 1);
+        if (slots[at] == UINT32_MAX)
+            slots[at] = (uint32_t)doc;
+        else
+            marks[doc] = marks[slots[at]] = 1;
+    }
+}
+
+/* Of n documents of N in random order the n / N-th part of their partners is among them. */
+bm_status bm_corpus_few_candidates(const bm_corpus *corpus, uint64_t read, bool *few, bm_error *err)
+{
+    const uint64_t all = corpus->cfg.input_bytes;
+    const size_t n = corpus->n < LOOK_DOCS ? corpus->n : LOOK_DOCS, n_slots = 2 * LOOK_DOCS;
+    const double fold = read > 0 && all > read ? (double)all / (double)read : 1;
+    uint32_t *slots = NULL;
+    uint8_t *marks = NULL;
+    size_t n_marked = 0;
+    bm_status status = BM_OK;
+    *few = false;
+    if (corpus->keys.state != BM_KEYS_IN_MEMORY || n == 0)
+        return BM_OK;
+    BM_TRY_OUT(bm_new(&slots, n_slots, err));
+    BM_TRY_OUT(bm_new_zero(&marks, n, err));
+    for (uint32_t band = 0; band < corpus->cfg.bands; band++)
+        mark_candidates(corpus, band, n, slots, n_slots, marks);
+    for (size_t doc = 0; doc < n; doc++)
+        n_marked += marks[doc];
+    *few = (double)n_marked / (double)n * fold * (double)corpus->n / (double)n <= CANDIDATES;
+out:
+    bm_free(slots);
+    bm_free(marks);
+    return status;
+}
+
+/* --- made --- */
+
+static bm_status open_made(bm_corpus *corpus, bm_error *err)
+{
+    struct bm_corpus_made *made = NULL;
+    const uint64_t arena = corpus->cfg.budget.arena / 2,
+                   first = arena != 0 && arena < FIRST_BYTES ? arena : FIRST_BYTES;
+    if (corpus->sets.made != NULL)
+        return BM_OK;
+    BM_TRY(bm_new_zero(&made, 1, err));
+    corpus->sets.made = made;
+    made->most = (size_t)first / sizeof *made->arena;
+    BM_TRY(bm_new_zero(&made->at, corpus->n, err));
+    return bm_new_zero(&made->before, corpus->n, err);
+}
+
+void bm_corpus_made_close(struct bm_corpus_made *made)
+{
+    if (made == NULL)
+        return;
+    for (uint32_t i = 0; i < made->n_makers; i++)
+        bm_set_maker_close(made->makers[i]);
+    bm_free(made->makers);
+    bm_free(made->at);
+    bm_free(made->before);
+    bm_free(made->arena);
+    bm_free(made->docs);
+    bm_free(made);
+}
+
+const uint64_t *bm_corpus_made_set(const bm_corpus *corpus, uint32_t doc)
+{
+    const struct bm_corpus_made *made = corpus->sets.made;
+    return made->arena + made->at[doc] - 1;
+}
+
+/* --- the arena --- */
+
+/* Words that the arena may have: what is set aside for sets that are read back, and half of what
+ * nobody else needs. */
+static size_t most_words(const bm_corpus *corpus)
+{
+    const uint64_t left = bm_corpus_matching_bytes(corpus);
+    const uint64_t bytes =
+        left == 0 ? UINT64_MAX : corpus->cfg.budget.arena / 2 + (left + corpus->sets.bytes) / 2;
+    return bytes / sizeof(uint64_t) < UINT32_MAX ? (size_t)(bytes / sizeof(uint64_t))
+                                                 : UINT32_MAX - 1;
+}
+
+/* Forget all sets, and choose how many are held from now on. */
+static void empty(bm_corpus *corpus)
+{
+    struct bm_corpus_made *made = corpus->sets.made;
+    const size_t most = most_words(corpus);
+    if (made->remade > made->used / REMADE_PART && made->most < most)
+        made->most = made->most < most / GROWTH ? made->most * GROWTH : most;
+    memset(made->at, 0, corpus->n * sizeof *made->at);
+    made->used = made->remade = 0;
+}
+
+static bm_status grow_arena(bm_corpus *corpus, bm_error *err)
+{
+    struct bm_corpus_made *made = corpus->sets.made;
+    const uint64_t arena = corpus->cfg.budget.arena / 2;
+    size_t cap = made->used + made->used / 2;
+    if (made->used <= made->cap)
+        return BM_OK;
+    cap = cap < made->most ? cap : made->most;
+    cap = cap < made->used ? made->used : cap;
+    const uint64_t bytes = (uint64_t)cap * sizeof *made->arena;
+    corpus->sets.bytes = arena != 0 && bytes > arena ? bytes - arena : 0;
+    if (cap > made->most) /* two long documents */
+        BM_TRY(bm_corpus_check_matching(corpus, 0, err));
+    uint64_t *words = bm_resize(made->arena, cap, sizeof *words);
+    if (words == NULL)
+        return bm_fail_nomem(err, (size_t)bytes);
+    made->arena = words;
+    made->cap = cap;
+#if defined(MADV_HUGEPAGE)
+    char *const begin = (char *)words;
+    const size_t skip = (HUGE_BYTES - (uintptr_t)begin % HUGE_BYTES) % HUGE_BYTES;
+    if (skip + HUGE_BYTES <= bytes) /* advice only */
+        (void)madvise(begin + skip, ((size_t)bytes - skip) / HUGE_BYTES * HUGE_BYTES,
+                      MADV_HUGEPAGE);
+#endif
+    return BM_OK;
+}
+
+/* --- making --- */
+
+static bm_record_place place_of(const bm_corpus *corpus, size_t doc)
+{
+    const bm_doc_row *row = &corpus->cfg.docs->rows[doc];
+    return (bm_record_place){row->file, row->line, corpus->sets.texts[doc], row->text_bytes};
+}
+
+/* Does a document need more than the memory of one of the makers that work at once? */
+static bool is_long(const bm_corpus *corpus, size_t doc)
+{
+    const struct bm_corpus_made *made = corpus->sets.made;
+    const uint64_t most = maker_bytes(corpus);
+    return most != 0 &&
+           corpus->cfg.docs->rows[doc].text_bytes * TEXT_FOLD > most / (made->n_makers + 1);
+}
+
+/* Is the set that was made that of the document? */
+static bool is_same(const bm_corpus *corpus, size_t doc, const bm_shingle_batch *made, size_t i)
+{
+    const bm_hash128 *content = corpus->copies.content;
+    return made->offsets[i + 1] - made->offsets[i] == corpus->sizes[doc] &&
+           (content == NULL ||
+            (content[doc].lo == made->content[i].lo && content[doc].hi == made->content[i].hi));
+}
+
+/* Make the sets of n documents at once. */
+static bm_status make_some(bm_corpus *corpus, bm_set_maker *maker, const uint64_t *docs, size_t n,
+                           bm_record_place *places, bm_error *err)
+{
+    struct bm_corpus_made *made = corpus->sets.made;
+    const bm_shingle_batch *sets = NULL;
+    uint64_t *scratch = NULL;
+    size_t largest = 16;
+    bm_status status = BM_OK;
+    for (size_t i = 0; i < n; i++) {
+        places[i] = place_of(corpus, docs[i]);
+        largest = corpus->sizes[docs[i]] > largest ? corpus->sizes[docs[i]] : largest;
+    }
+    largest = largest < BM_SORT_SCRATCH ? largest : BM_SORT_SCRATCH;
+    BM_TRY(bm_set_maker_make(maker, places, n, &sets, err));
+    BM_TRY(bm_new(&scratch, largest, err));
+    for (size_t i = 0; i < n; i++) {
+        const size_t doc = docs[i], size = corpus->sizes[doc];
+        uint64_t *to = made->arena + made->at[doc] - 1;
+        if (!is_same(corpus, doc, sets, i))
+            BM_TRY_OUT(bm_set_maker_changed(&corpus->cfg.again, &places[i], err));
+        memcpy(to, sets->hashes + sets->offsets[i], size * sizeof *to);
+        bm_hashes_sort_within(to, size, scratch, largest);
+    }
+out:
+    bm_free(scratch);
+    return status;
+}
+
+static bm_status make_range(void *ctx, uint32_t thread, size_t begin, size_t end, bm_error *err)
+{
+    bm_corpus *corpus = ctx;
+    struct bm_corpus_made *made = corpus->sets.made;
+    bm_record_place places[GRAIN];
+    if (made->makers[thread] == NULL)
+        BM_TRY(bm_set_maker_open(&corpus->cfg.again, &made->makers[thread], err));
+    for (size_t i = begin, n; i < end; i += n) {
+        uint64_t bytes = corpus->cfg.docs->rows[made->docs[i]].text_bytes;
+        for (n = 1; i + n < end && n < GRAIN; n++) {
+            bytes += corpus->cfg.docs->rows[made->docs[i + n]].text_bytes;
+            if (bytes > TEXT_BYTES)
+                break;
+        }
+        BM_TRY(make_some(corpus, made->makers[thread], made->docs + i, n, places, err));
+    }
+    return BM_OK;
+}
+
+/* Read the set of a long document back. */
+static bm_status read_stored(bm_corpus *corpus, const bm_stored_set *stored, bm_error *err)
+{
+    struct bm_corpus_made *made = corpus->sets.made;
+    const size_t size = corpus->sizes[stored->doc];
+    uint64_t *to = made->arena + made->at[stored->doc] - 1, *scratch = NULL;
+    const size_t cap = size < 16 ? 16 : size < BM_SORT_SCRATCH ? size : BM_SORT_SCRATCH;
+    BM_TRY(bm_spill_read(corpus->sets.file, stored->record, to, size * sizeof *to, err));
+    BM_TRY(bm_new(&scratch, cap, err));
+    bm_hashes_sort_within(to, size, scratch, cap);
+    bm_free(scratch);
+    corpus->sets.bytes_back += size * sizeof *to;
+    return BM_OK;
+}
+
+/* Make long documents one after another, by a maker that is closed behind each; unless their sets
+ * were stored. */
+static bm_status make_long(bm_corpus *corpus, size_t first, bm_error *err)
+{
+    struct bm_corpus_made *made = corpus->sets.made;
+    bm_set_maker *maker = NULL;
+    bm_status status = BM_OK;
+    for (size_t i = first; i < made->n_docs; i++) {
+        const uint64_t bytes = corpus->cfg.docs->rows[made->docs[i]].text_bytes * TEXT_FOLD,
+                       most = maker_bytes(corpus);
+        const bm_stored_set *stored = find_stored(corpus, made->docs[i]);
+        bm_record_place place;
+        if (stored != NULL) {
+            BM_TRY_OUT(read_stored(corpus, stored, err));
+            continue;
+        }
+        if (bytes > most)
+            BM_TRY_OUT(bm_corpus_check_matching(corpus, bytes - most, err));
+        BM_TRY_OUT(bm_set_maker_open(&corpus->cfg.again, &maker, err));
+        BM_TRY_OUT(make_some(corpus, maker, made->docs + i, 1, &place, err));
+        bm_set_maker_close(maker);
+        maker = NULL;
+        bm_memory_trim();
+    }
+out:
+    bm_set_maker_close(maker);
+    return status;
+}
+
+/* Order the documents to be made as they stand in the inputs, long ones last; how many are not. */
+static bm_status order_docs(bm_corpus *corpus, size_t *n_short, bm_error *err)
+{
+    struct bm_corpus_made *made = corpus->sets.made;
+    uint64_t *scratch = NULL;
+    size_t n = 0;
+    BM_TRY(bm_new(&scratch, made->n_docs + 16, err));
+    for (size_t i = 0; i < made->n_docs; i++) {
+        made->docs[i] |= (uint64_t)is_long(corpus, made->docs[i]) << 32;
+        n += made->docs[i] >> 32 == 0;
+    }
+    bm_hashes_sort(made->docs, made->n_docs, scratch);
+    for (size_t i = n; i < made->n_docs; i++)
+        made->docs[i] = (uint32_t)made->docs[i];
+    bm_free(scratch);
+    *n_short = n;
+    return BM_OK;
+}
+
+static bm_status make_listed(bm_corpus *corpus, bm_pool *pool, bm_error *err)
+{
+    struct bm_corpus_made *made = corpus->sets.made;
+    size_t n_short;
+    if (made->n_docs == 0)
+        return BM_OK;
+    if (made->makers == NULL) {
+        BM_TRY(bm_new_zero(&made->makers, bm_pool_size(pool), err));
+        made->n_makers = bm_pool_size(pool);
+    }
+    BM_TRY(grow_arena(corpus, err));
+    BM_TRY(order_docs(corpus, &n_short, err));
+    BM_TRY(n_short <= GRAIN
+               ? make_range(corpus, 0, 0, n_short, err) /* not worth waking anybody */
+               : bm_pool_for(pool, (bm_pool_split){n_short, GRAIN}, make_range, corpus, err));
+    return make_long(corpus, n_short, err);
+}
+
+/* Find a place in the arena for the set of a document, which is then to be made; unless it is there. */
+static bm_status want(bm_corpus *corpus, uint32_t doc, bm_error *err)
+{
+    struct bm_corpus_made *made = corpus->sets.made;
+    if (made->at[doc] != 0)
+        return BM_OK;
+    BM_TRY(bm_grow_array(&made->docs, &made->cap_docs, made->n_docs + 1, err));
+    made->docs[made->n_docs++] = doc;
+    made->at[doc] = (uint32_t)made->used + 1;
+    made->used += corpus->sizes[doc];
+    made->remade += made->before[doc] != 0 ? corpus->sizes[doc] : 0;
+    made->before[doc] = 1;
+    return BM_OK;
+}
+
+bm_status bm_corpus_make_sets(bm_corpus *corpus, const bm_pair *pairs, size_t n, bm_pool *pool,
+                              size_t *n_made, bm_error *err)
+{
+    BM_TRY(open_made(corpus, err));
+    struct bm_corpus_made *made = corpus->sets.made;
+    made->n_docs = 0;
+    size_t i = 0;
+    for (; i < n; i++) {
+        const uint32_t a = corpus->rep[pairs[i].a], b = corpus->rep[pairs[i].b];
+        const size_t more = (made->at[a] == 0 ? corpus->sizes[a] : 0) +
+                            (made->at[b] == 0 && a != b ? corpus->sizes[b] : 0);
+        if (made->used + more > made->most && i > 0)
+            break;
+        if (made->used + more > made->most)
+            empty(corpus);
+        BM_TRY(want(corpus, a, err));
+        BM_TRY(want(corpus, b, err));
+    }
+    *n_made = i;
+    return make_listed(corpus, pool, err);
+}
