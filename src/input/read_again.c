@@ -54,11 +54,12 @@ bm_status bm_read_again_open(const bm_input_set *set, bm_read_again **out, bm_er
     again->file = SIZE_MAX;
     again->fd = -1;
     const bm_status status = bm_new_zero(&again->batch.columns, bm_columns_count(&set->rules), err);
-    if (status == BM_OK)
-        *out = again;
-    else
+    if (status != BM_OK) {
         bm_free(again);
-    return status;
+        return status;
+    }
+    *out = again;
+    return BM_OK;
 }
 
 static void close_file(bm_read_again *again)

@@ -25,11 +25,12 @@ bm_status bm_set_maker_open(const bm_set_recipe *recipe, bm_set_maker **out, bm_
     BM_TRY_OUT(bm_batch_parser_open(recipe->source, &maker->parser, err));
     status = bm_shingler_open(recipe->text, recipe->cpu, &maker->shingler, err);
 out:
-    if (status == BM_OK)
-        *out = maker;
-    else
+    if (status != BM_OK) {
         bm_set_maker_close(maker);
-    return status;
+        return status;
+    }
+    *out = maker;
+    return BM_OK;
 }
 
 void bm_set_maker_close(bm_set_maker *maker)
