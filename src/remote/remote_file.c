@@ -161,7 +161,8 @@ static bm_status ask(const bm_remote *remote, bm_remote_request request,
         if ((answer == BM_REMOTE_DONE || answer == BM_REMOTE_BROKEN) && first != NULL &&
             differs(first, told))
             return changed(remote, err);
-        if (answer == BM_REMOTE_DONE || (answer == BM_REMOTE_BROKEN && first != NULL)) {
+        if (told->got > 0 &&
+            (answer == BM_REMOTE_DONE || (answer == BM_REMOTE_BROKEN && first != NULL))) {
             got += told->got;
             request.at += told->got;
             request.out += told->got;
