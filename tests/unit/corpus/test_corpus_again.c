@@ -26,7 +26,7 @@ static void put_words(bm_buf *out, size_t i)
     uint64_t state = i * 7919 + 1;
     size_t n = i % 50 == 7 ? 0 : i % 41 == 5 ? 350 : 5 + i % 40;
     if (i % 97 == 13)
-        n = 40000; /* longer than a batch, too */
+        n = i % 5 == 0 ? 300000 : 40000; /* the former longer than a batch, too */
     for (size_t k = 0; k < n; k++) {
         char word[32];
         state = state * UINT64_C(6364136223846793005) + 1442695040888963407u;
@@ -220,6 +220,58 @@ Test(corpus_again, sets_that_are_made_again_are_those_that_were_kept)
     }
     free(right);
     free(got);
+}
+
+/* Put texts into the first files of a world, whose documents are then read and compared. */
+static void check_files(const bm_buf *texts, size_t n, uint32_t batch_docs)
+{
+    world w;
+    bm_corpus corpus;
+    bm_pair *pairs = calloc(N_PAIRS, sizeof *pairs);
+    bm_error err = {0};
+    open_world(&w, LINES);
+    for (size_t i = 0; i < n; i++)
+        scratch_put(&w.dir, (const char[]){(char)('a' + i), '\0'}, texts[i].data, texts[i].len);
+    bm_batch_source_close(w.source);
+    bm_input_set_close(w.set);
+    cr_assert_eq(bm_input_set_open(&w.input, NULL, &w.set, NULL), BM_OK);
+    cr_assert_eq(bm_source_records.open(w.set, &w.source, NULL), BM_OK);
+    bm_corpus_cfg cfg = again(&w);
+    fill(&w, &cfg, 3, batch_docs, &corpus);
+    draw_pairs(&corpus, pairs);
+    cr_assert_eq(compare(&w, &corpus, pairs, N_PAIRS, &err), BM_OK, "%s:%llu: %s", err.file,
+                 (unsigned long long)err.line, err.message);
+    bm_corpus_reset(&corpus);
+    free(pairs);
+    close_world(&w);
+}
+
+static void add_line(bm_buf *out, size_t i, size_t times)
+{
+    char line[64];
+    snprintf(line, sizeof line, "one line %zu %zu", i % 100, i % 7);
+    for (size_t k = 0; k < times; k++)
+        bm_buf_add_text(out, line, NULL);
+    bm_buf_add_text(out, "\n", NULL);
+}
+
+Test(corpus_again, places_are_right_behind_a_range_that_was_dropped)
+{
+    bm_buf out = {0};
+    for (size_t i = 0; i < 60000; i++) /* many more lines than a batch may have, all at once */
+        add_line(&out, i, i < 1500 ? 150 : 1);
+    check_files(&out, 1, 600);
+    bm_buf_reset(&out);
+}
+
+Test(corpus_again, places_are_right_in_small_files)
+{
+    bm_buf out[N_FILES] = {{0}};
+    for (size_t i = 0; i < N_FILES * N_SMALL; i++)
+        add_line(&out[i % N_FILES], i, 1);
+    check_files(out, N_FILES, 0);
+    for (size_t i = 0; i < N_FILES; i++)
+        bm_buf_reset(&out[i]);
 }
 
 /* The number of a byte of the text of a document, in a file. */
