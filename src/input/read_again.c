@@ -38,7 +38,8 @@ struct bm_read_again {
 bool bm_input_set_reads_again(const bm_input_set *set)
 {
     const bm_record_format *format = bm_record_format_of(bm_input_set_format(set));
-    bool all = format != NULL && format->newline_ends && set->n_held == 0 && !set->unknown_size;
+    bool all = format != NULL && format->newline_ends && set->n_held == 0 && !set->unknown_size &&
+               set->remotes == NULL; /* what has an address is no local file */
     for (size_t i = 0; all && i < set->n_sources; i++)
         all = set->sources[i].compression == BM_COMPRESSION_NONE &&
               set->sources[i].unreadable == NULL;
