@@ -10,7 +10,8 @@
  * needs a handle, which keeps its connection for the next one: those that no thread uses wait in a
  * list.
  *
- * Tests: tests/cli/cases/addresses.sh, tests/cli/cases/addresses_signed.sh */
+ * Tests: tests/cli/cases/addresses.sh, tests/cli/cases/addresses_signed.sh,
+ * tests/cli/cases/addresses_tls.sh */
 #include "remote/remote_provider.h"
 
 #if defined(BM_SONAME_CURL)
@@ -350,7 +351,8 @@ static bm_remote_answer judge(const connections *c, transfer *t, CURLcode result
 static CURLcode set_up(const calls *curl, CURL *handle, const place *from, transfer *t)
 {
     const bm_remote_request *request = t->request;
-    const char *roots = given(getenv("SSL_CERT_FILE"));
+    const char *bundle = given(getenv("CURL_CA_BUNDLE")),
+               *roots = bundle != NULL ? bundle : given(getenv("SSL_CERT_FILE"));
     char range[48];
     CURLcode r = curl->curl_easy_setopt(handle, CURLOPT_URL, from->url.data);
 #define SET(option, value)                                                                         \

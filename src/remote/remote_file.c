@@ -42,6 +42,8 @@ typedef struct block {
     uint64_t used;  /* when, in loads */
     unsigned users; /* that copy from it */
     bool is_loading;
+    bm_status failed; /* BM_OK: it did not; else nobody asks the server for it once more */
+    bm_error why;
 } block;
 
 struct bm_remote {
@@ -284,7 +286,7 @@ static block *find_block(bm_remote *remote, uint64_t number)
     block *oldest = NULL;
     for (size_t i = 0; i < BLOCKS; i++) {
         block *b = &remote->blocks[i];
-        if ((b->len > 0 || b->is_loading) && b->number == number)
+        if ((b->len > 0 || b->is_loading || b->failed != BM_OK) && b->number == number)
             return b;
         if (!b->is_loading && b->users == 0 && (oldest == NULL || b->used < oldest->used))
             oldest = b;
@@ -303,17 +305,22 @@ static bm_status acquire_block(bm_remote *remote, uint64_t number, block **out, 
         b = find_block(remote, number);
     }
     b->used = ++remote->loads;
-    if (b->len == 0 || b->number != number) {
+    if (b->number != number || (b->len == 0 && b->failed == BM_OK)) {
         b->number = number;
         b->len = 0;
         b->is_loading = true;
+        b->failed = BM_OK;
         pthread_mutex_unlock(&remote->lock);
-        status = load(remote, b, err);
+        status = load(remote, b, &b->why);
         pthread_mutex_lock(&remote->lock);
         b->is_loading = false;
         b->len = status == BM_OK ? b->len : 0;
+        b->failed = status;
         pthread_cond_broadcast(&remote->moved);
     }
+    status = b->failed;
+    if (status != BM_OK && err != NULL)
+        *err = b->why;
     b->users += status == BM_OK;
     pthread_mutex_unlock(&remote->lock);
     *out = b;
@@ -333,7 +340,7 @@ void bm_remote_trim(bm_remote *remote)
     pthread_mutex_lock(&remote->lock);
     for (size_t i = 0; i < BLOCKS; i++) {
         block *b = &remote->blocks[i];
-        if (b->users > 0 || b->is_loading)
+        if (b->users > 0 || b->is_loading || b->failed != BM_OK)
             continue;
         bm_free(b->data);
         *b = (block){0};

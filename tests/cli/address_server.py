@@ -8,7 +8,7 @@ range. The first step of a path says how it behaves:
     cuts      each first answer ends in its middle     broken    each answer but for the first bytes ends in its middle
     slow      pieces with waits between                changes   another ETag from the third question on
     moved     redirects to `plain`                     signed    403 unless the S3 signature is right (KEY, SECRET)
-    short     parts of half of what was asked for
+    short     parts of half of what was asked for   failsN    503 to the first N questions for this file
 """
 
 import datetime
@@ -90,7 +90,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if way in ("gone", "403", "500"):
             self.refuse(404 if way == "gone" else int(way))
             return
-        if way == "flaky" and number % 2 == 1:
+        if (way == "flaky" and number % 2 == 1) or (way.startswith("fails") and number <= int(way[5:])):
             self.refuse(503)
             return
         if way == "signed" and re.sub(", +", ", ", self.headers.get("Authorization", "")) != signature_of(self):

@@ -12,7 +12,7 @@ BEGIN {
     # And where OpenCL drivers are looked for by the loader, to see whether they are still the same.
     environment["src/opencl/cl_known_drivers.c"] = "LD_LIBRARY_PATH OCL_ICD_VENDORS OCL_ICD_FILENAMES OPENCL_VENDOR_PATH OPENCL_LAYER_PATH CONDA_PREFIX"
     # And where, and by which right, other programs read files at addresses.
-    environment["src/remote/remote_curl.c"] = "AWS_ENDPOINT_URL_S3 AWS_ENDPOINT_URL AWS_REGION AWS_DEFAULT_REGION AWS_SESSION_TOKEN AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY STORAGE_EMULATOR_HOST CLOUDSDK_AUTH_ACCESS_TOKEN HF_ENDPOINT HF_TOKEN SSL_CERT_FILE"
+    environment["src/remote/remote_curl.c"] = "AWS_ENDPOINT_URL_S3 AWS_ENDPOINT_URL AWS_REGION AWS_DEFAULT_REGION AWS_SESSION_TOKEN AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY STORAGE_EMULATOR_HOST CLOUDSDK_AUTH_ACCESS_TOKEN HF_ENDPOINT HF_TOKEN CURL_CA_BUNDLE SSL_CERT_FILE"
     # Who may see the devices of OpenCL; all others see the table of functions that each device fills.
     SEES_OPENCL = "devices bench"
     # Rooms of the program, beside cli.

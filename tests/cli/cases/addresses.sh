@@ -22,14 +22,15 @@ at=http://127.0.0.1:$(cat ready)
 secret='?X-Signature=SECRET&name=x'
 bm sign web/in.jsonl -o local; exits 0
 
-# the same bytes, whatever the server does; what it is called stands in all that is shown
+# same WAY [DIR]: the same bytes, whatever the server does; what it is called stands in all that is shown
 same() {
+    dir=${2:-$1}
     for file in signatures.npy ids.txt n_shingles.npy n_bytes.npy content_hash.npy; do
-        checks=$((checks + 1)); cmp -s "local/$file" "$1/$file" || fail "$1/$file is another"
+        checks=$((checks + 1)); cmp -s "local/$file" "$dir/$file" || fail "$dir/$file is another"
     done
-    says "$1/sources.tsv" "^$at/$1/in"
+    says "$dir/sources.tsv" "^$at/$1/in"
     checks=$((checks + 1))
-    if grep -rq SECRET "$1" ../err ../out; then fail "$1, or what was said, has a secret"; fi
+    if grep -rq SECRET "$dir" ../err ../out; then fail "$dir, or what was said, has a secret"; fi
 }
 for way in plain whole moved slow short; do
     bm sign "$at/$way/in.jsonl$secret" -o $way; exits 0
@@ -56,6 +57,29 @@ checks=$((checks + 1))
 bm sign "$at/plain/large.jsonl" --shard 2/3 -o part --perms 16; exits 0
 bm sign web/large.jsonl --shard 2/3 -o local-part --perms 16; exits 0
 checks=$((checks + 1)); cmp -s part/signatures.npy local-part/signatures.npy || fail "the share is another"
+
+# sets of a file here may be made again of its records; those of an address are kept in a file
+awk 'BEGIN {
+    for (i = 0; i < 24000; i++) {
+        t = ""; k = s = i % 20 == 19 ? i - 1 : i
+        for (j = 0; j < 60; j++) { s = (s * 1103515245 + 12345 + k) % 2147483648; t = t " w" int(s / 65536) % 20000 }
+        printf "{\"id\":\"d%d\",\"text\":\"%s\"}\n", i, t
+    }
+}' > web/apart.jsonl
+little='--bands 25 --rows 5 --memory 24M --threads 2 --temp-dir . --kept no'
+# shellcheck disable=SC2086 # options
+bm dedup web/apart.jsonl $little -o l-apart; exits 0; says l-apart/report.json '"sets_from": "inputs"'
+# shellcheck disable=SC2086
+bm dedup "$at/plain/apart.jsonl$secret" $little -o r-apart; exits 0; says r-apart/report.json '"sets_from": "file"'
+holds r-apart/groups.jsonl < l-apart/groups.jsonl
+checks=$((checks + 1)); [ "$(wc -l < r-apart/groups.jsonl)" -eq 1200 ] || fail "$(wc -l < r-apart/groups.jsonl) groups"
+if "$PROGRAM" devices 2> /dev/null | grep -q 'Portable Computing Language'; then # to which texts go
+    export BANDMILL_CL_TEXT=on
+    bm dedup web/in.jsonl --threshold 0.8 --device opencl -v -o l-device; exits 0; says ../err 'texts go to the device'
+    bm dedup "$at/plain/in.jsonl$secret" --threshold 0.8 --device opencl -o r-device; exits 0
+    holds r-device/groups.jsonl < l-device/groups.jsonl
+    unset BANDMILL_CL_TEXT
+fi
 
 # kept documents, from one and from several, and once more by filter
 columns='--threshold 0.8 --bands 32 --rows 3'
@@ -103,6 +127,14 @@ bm sign "http://127.0.0.1:1/in.jsonl$secret" -o no; exits 4; says ../err '^bandm
 silent_words SECRET
 bm sign "$at/broken/large.jsonl" -o no; exits 3; says ../err "^bandmill: $at/broken/large.jsonl: cannot read: "
 bm sign "$at/changes/large.jsonl" -o no; refused 3 "$at/changes/large.jsonl: the file changed while the job read it"
+# four questions, and no more
+bm sign "$at/fails3/in.jsonl$secret" -o fails; exits 0; same fails3 fails
+: > log
+bm sign "$at/fails4/in.jsonl" -o no; exits 4
+says ../err "^bandmill: $at/fails4/in.jsonl: cannot read: the server answers 503: it has failed$"
+checks=$((checks + 1)); [ "$(grep -c fails4 log)" -eq 4 ] || fail "$(grep -c fails4 log) questions"
+bm sign "$at/broken/in.jsonl" -o no; exits 3
+checks=$((checks + 1)); [ "$(grep -c broken log)" -eq 5 ] || fail "$(grep -c broken log) questions, of which one is for the first bytes"
 bm sign nope://x/in.jsonl -o no; refused 4 'nope://x/in.jsonl: cannot read: no such address \(https://'
 bm sign "$at/gone/in.jsonl$secret" web/in.jsonl --on-error skip -o skipped; exits 0
 says skipped/skipped.tsv "^$at/gone/in.jsonl	.*404"
