@@ -7,10 +7,10 @@ UCD_DIR (default /usr/share/unicode, the Debian package unicode-data) must hold 
 PropList.txt, Scripts.txt and DerivedAge.txt. The result is committed, so that a build needs neither Python nor the
 database, and so that signatures do not depend on what a machine has installed.
 
-Two tries of two levels: stage 1 is indexed by code point / 128 and gives a block, stage 2 by block
-and code point % 128.
-  class   one byte, the BM_CLASS_* and BM_IS_* values of unicode_tables.h
-  lower   a row of a table of differences: simple lower-case mapping (field 13) - code point
+One trie of two levels: stage 1 is indexed by code point / 128 and gives a block, stage 2 by block
+and code point % 128 and gives a row of bm_char_rows, which code points of the same properties share:
+  lower   the simple lower-case mapping (field 13) - code point
+  info    one byte, the BM_CLASS_* and BM_IS_* values of unicode_tables.h
   ccc     one byte, the canonical combining class
 And a list, by code point: compatibility decompositions of characters that are newer than 13.0, the
 oldest version that a utf8proc may have. All are one code point to one, and none is canonical.
@@ -123,6 +123,16 @@ def array(declaration, values):
     return "\n".join(lines + [line, "};", ""])
 
 
+def tables(unicode_version, lower, info, ccc, late):
+    rows = {}
+    stage1, stage2 = trie([rows.setdefault(row, len(rows)) for row in zip(lower, info, ccc)])
+    print(f'const char bm_unicode_tables_version[] = "{unicode_version}";\n')
+    print(array("const uint8_t bm_char_stage1", stage1))
+    print(array("const uint8_t bm_char_stage2", stage2))
+    print(array("const bm_char_row bm_char_rows", [f"{{{l}, {i}, {c}}}" for l, i, c in rows]))
+    print(array("const uint32_t bm_late_compat", late), end="")
+
+
 def main():
     ucd = sys.argv[1] if len(sys.argv) > 1 else "/usr/share/unicode"
     category, ccc, lower, decomposed = unicode_data(f"{ucd}/UnicodeData.txt")
@@ -130,27 +140,16 @@ def main():
               for c in range(a, b + 1)}
     split = {c for a, b, name in ranges(f"{ucd}/Scripts.txt") if name in SPLIT_SCRIPTS
              for c in range(a, b + 1)}
-    class1, class2 = trie(classes(category, spaces, split))
-    ccc1, ccc2 = trie(ccc)
+    info = classes(category, spaces, split)
     late = late_compat(decomposed, ranges(f"{ucd}/DerivedAge.txt"))
-    deltas = [0] + sorted({to - code for code, to in lower.items()})
-    row = {delta: i for i, delta in enumerate(deltas)}
-    lower1, lower2 = trie([row[lower.get(code, code) - code] for code in range(LAST)])
     print("/* unicode_tables.c -- made by scripts/gen-unicode-tables.py from the Unicode Character\n"
           " * Database; do not edit. What the numbers mean stands in unicode_tables.h.\n"
           " *\n"
           " * Tests: tests/unit/text/test_normalize.c */\n"
           "/* clang-format off */\n"
           '#include "text/unicode_tables.h"\n')
-    print(f'const char bm_unicode_tables_version[] = "{version(f"{ucd}/PropList.txt")}";\n')
-    print(array("const uint8_t bm_class_stage1", class1))
-    print(array("const uint8_t bm_class_stage2", class2))
-    print(array("const int32_t bm_lower_deltas", deltas))
-    print(array("const uint8_t bm_lower_stage1", lower1))
-    print(array("const uint8_t bm_lower_stage2", lower2))
-    print(array("const uint8_t bm_ccc_stage1", ccc1))
-    print(array("const uint8_t bm_ccc_stage2", ccc2))
-    print(array("const uint32_t bm_late_compat", [code for row in late for code in row]), end="")
+    tables(version(f"{ucd}/PropList.txt"), [lower.get(code, code) - code for code in range(LAST)],
+           info, ccc, [code for row in late for code in row])
 
 
 main()

@@ -206,7 +206,6 @@ bm_status bm_unit_text_hash(bm_shingler *shingler, const bm_text_batch *batch, s
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "base/error.h"
 #include "base/memory.h"
 #include "base/utf8.h"
 #include "text/shingle_exact.h"
