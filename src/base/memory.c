@@ -17,8 +17,6 @@
 
 #include <bandmill/status.h>
 
-#include "base/error.h"
-
 static bool product(size_t n, size_t size, size_t *out)
 {
     if (__builtin_mul_overflow(n, size, out))

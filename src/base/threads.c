@@ -209,7 +209,6 @@ void bm_queue_abort(bm_queue *queue)
 #endif
 
 #include "base/system.h"
-#include "base/error.h"
 
 #define LOOKS 1024u /* at the number of the round, before a thread sleeps */
 

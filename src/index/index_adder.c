@@ -28,7 +28,6 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "base/error.h"
 #include "base/memory.h"
 
 static void clear(bm_index_ids *ids)
@@ -384,9 +383,6 @@ bool bm_index_near_best(bm_index_near *near, size_t i, size_t but, size_t *best,
  * The line of an add: names, settings, records, file, bytes, digest (two numbers), whether the
  * place is known, before; all in hexadecimal. */
 
-#include <xxhash.h>
-
-#include "base/error.h"
 #include "json/json_write.h"
 #include "job/settings.h"
 #include "job/report_file.h"

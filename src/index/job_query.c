@@ -200,7 +200,6 @@ static bm_status query_source_refresh(query_source *source, bool *moved, bm_erro
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "base/error.h"
 #include "base/hash_table.h"
 #include "input/batch_source.h"
 #include "index/index_feed.h"

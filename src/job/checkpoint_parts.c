@@ -125,9 +125,7 @@ bool bm_checkpoint_line_read(const char *line, bm_checkpoint_saved *saved)
 
 #include <bandmill/version.h>
 
-#include "base/error.h"
 #include "base/files.h"
-#include "json/json_write.h"
 #include "output/digest.h"
 #include "job/report_file.h"
 
@@ -392,12 +390,6 @@ out:
 
 /* checkpoint_sets -- OUTPUT.partial/.bandmill-sets, or TEMP/.bandmill-HASH-sets, HASH of the work
  * directory's resolved path. */
-
-#include <xxhash.h>
-
-#include "base/error.h"
-#include "json/json_write.h"
-#include "spill/spill_saved.h"
 
 #define NAME_BYTES 48u
 
@@ -735,11 +727,6 @@ bm_status bm_checkpoint_matches_load(bm_match *match, const bm_spill_file *file,
 
 /* checkpoint_documents -- blocks of documents, each a record that describes itself: the lengths in
  * its header are compared with the record's own before anything is believed. */
-
-#include <xxhash.h>
-
-#include "base/error.h"
-#include "spill/spill_saved.h"
 
 #define BLOCK_BYTES ((size_t)1 << 20) /* of columns, about */
 #define BLOCK_LEAST 64u               /* documents */

@@ -100,7 +100,6 @@ void bm_row_signer_run(bm_row_signer *signer, bm_row_batch *batch);
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "base/error.h"
 #include "base/utf8.h"
 #include "sources/source_columns.h"
 
@@ -562,8 +561,6 @@ const char *bm_signed_json(const bm_signed *made)
 /* signed_save -- ids, and the directory that a job would have written: of the same settings, but
  * for
  * the output, with arrays that are there already. */
-
-#include <xxhash.h>
 
 /* --- ids --- */
 

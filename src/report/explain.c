@@ -31,7 +31,6 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "base/error.h"
 #include "job/job_context.h"
 #include "job/recipe.h"
 

@@ -158,8 +158,6 @@ bm_status bm_word_diff(bm_diff_text *a, bm_diff_text *b, bm_error *err)
     return status;
 }
 
-#include <xxhash.h>
-
 #define TEXT_HELD_LEAST 8192u /* bytes of a text that are compared, even where fewer are shown */
 #define TEXT_HELD_TIMES 4u
 #define SHARE           4u /* of the memory: for shingles, and to make those of one text */

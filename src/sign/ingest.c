@@ -391,8 +391,6 @@ void bm_ingest_long_begin(bm_ingest_long *now, uint64_t n)
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "base/error.h"
-
 bm_status bm_ingest_worker_open(const bm_ingest_cfg *cfg, bm_ingest_worker *out, bm_error *err)
 {
     memset(out, 0, sizeof *out);

@@ -44,7 +44,6 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "base/error.h"
 #include "model/stream_hash.h"
 
 #define NO_ID UINT64_C(0)

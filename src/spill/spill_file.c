@@ -26,8 +26,6 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "base/error.h"
-
 #define SPILL_MAGIC   "bmspill1"
 #define SPILL_VERSION 1u
 #define KIND_SHIFT    56

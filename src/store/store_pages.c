@@ -229,7 +229,6 @@ bm_status bm_store_env_read(bm_store_env *env, MDB_txn **out, bm_error *err)
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "base/error.h"
 #include "store/store.h"
 
 #define MAGIC      UINT64_C(0x54494D4D4F434D42) /* "BMCOMMIT" */
@@ -419,10 +418,6 @@ bool bm_store_record_matches(const bm_store_record *record, const uint8_t *bytes
     return bm_store_record_sum(&now, bytes, size) && now.tree == record->tree &&
            now.first[own] == record->first[own];
 }
-
-#include <xxhash.h>
-
-#include "base/error.h"
 
 #define FREE_TABLE  0u /* as mdb_stat has it */
 #define FIRST_PAGE  2u /* behind the two that say which transaction is the last */
