@@ -1,6 +1,7 @@
 """What is refused says what and where; nothing hangs, nothing stays behind."""
 
 import gc
+import gzip
 import json
 import pathlib
 import resource
@@ -168,6 +169,12 @@ MISTAKES = [
     ),
     ("dedup('utf16.jsonl')", "input", None, "utf16.jsonl: this is text in UTF-16, which is not read (iconv -f UTF-16 …"),
     ("closed.query(texts)", "usage", None, "the index is closed"),
+    (
+        "dedup('cut.jsonl.gz')",
+        "input",
+        None,
+        "cut.jsonl.gz: the gzip data is cut short (`on_error` skip uses the records before that)",
+    ),
 ]
 
 
@@ -178,6 +185,7 @@ def names(tmp_path_factory):
     (place / "bad.jsonl").write_text('{"id":"a","text":"one"}\n{"id":"b","content":"x"}\n')
     (place / "array.jsonl").write_text('[{"id":"a","text":"one"}]')
     (place / "utf16.jsonl").write_text('{"id":"a","text":"one"}\n', encoding="utf-16")
+    (place / "cut.jsonl.gz").write_bytes(gzip.compress((place / "good.jsonl").read_bytes())[:-12])
     table = pa.table({"id": ["a", "b", "c"], "text": TEXTS})
     closed = bandmill.Index.build(place / "closed", table, device="cpu")
     closed.close()

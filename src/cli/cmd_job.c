@@ -107,9 +107,9 @@ void cli_report_pairs(cli_context *context, const bm_summary *summary)
 /* A directory that is called like a file was probably meant as one. */
 static void hint_at_directory(cli_context *context, const char *output)
 {
-    static const char *const endings[] = {".tsv",   ".csv",    ".txt", ".json",
-                                          ".jsonl", ".ndjson", ".gz",  ".parquet",
-                                          ".arrow", ".zst",    ".npy"};
+    static const char *const endings[] = {".tsv",    ".csv",   ".txt", ".json",   ".jsonl",
+                                          ".ndjson", ".gz",    ".zst", ".xz",     ".bz2",
+                                          ".lz4",    ".arrow", ".npy", ".parquet"};
     const cli_command_id command = context->console.command;
     const char *dot = output != NULL ? strrchr(output, '.') : NULL;
     if (dot == NULL || (command != CLI_DEDUP && command != CLI_FILTER && command != CLI_SIGN))

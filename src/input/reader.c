@@ -27,6 +27,7 @@
  *        tests/unit/input/test_reader_ranges.c, tests/unit/sources/test_batch_sources.c */
 #include "input/reader.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -156,6 +157,20 @@ static bm_status check_read(struct bm_reader *reader, bm_status status, bm_error
     return status;
 }
 
+/* The same within a file: damage tells what could be had of it. */
+static bm_status check_read_on(struct bm_reader *reader, bm_status status, bm_error *err)
+{
+    const bm_on_error on_error = reader->set->options.on_error;
+    bm_error *e = &reader->broken.error;
+    if (status == BM_ERR_INPUT && on_error == BM_ON_ERROR_FAIL &&
+        bm_input_ahead_is_broken(reader->bytes)) {
+        const size_t len = strlen(e->message);
+        snprintf(e->message + len, sizeof e->message - len,
+                 " (`on_error` skip uses the records before that)");
+    }
+    return check_read(reader, status, err);
+}
+
 bm_status bm_reader_begin_file(struct bm_reader *reader, bm_error *err)
 {
     const bm_source_cut *cut = &bm_input_set_source(reader->set, reader->file)->cut;
@@ -180,7 +195,7 @@ bm_status bm_reader_read(struct bm_reader *reader, char *out, size_t cap, size_t
     *got = 0;
     if (reader->broken.rest)
         return BM_OK;
-    return check_read(
+    return check_read_on(
         reader, bm_input_ahead_read(reader->bytes, out, cap, got, &reader->broken.error), err);
 }
 

@@ -22,6 +22,10 @@ for command in dedup sign; do
     [ -d "$command.tsv" ] || fail "$command.tsv is no directory"
 done
 bm filter dedup.tsv -o some.jsonl.gz; exits 0; says ../err '^bandmill: some\.jsonl\.gz is a directory, in which the kept documents lie$'
+for kind in xz bz2 lz4 zst; do
+    bm dedup in.jsonl -o "clean.jsonl.$kind"; exits 0
+    says ../err "^bandmill: clean\.jsonl\.$kind is a directory, in which the kept documents lie$"
+done
 bm dedup in.jsonl -o v1.5; exits 0; silent_about 'is a directory'
 bm pairs in.jsonl -o pairs.tsv; exits 0; silent_about 'is a directory'
 bm dedup in.jsonl -q -o quiet.tsv; exits 0; silent ../err

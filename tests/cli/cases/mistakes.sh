@@ -9,7 +9,8 @@ printf "{'id':'a','text':'one'}\n" > quotes.jsonl
 printf '{"id":"a","text":5}\n' > number.jsonl
 printf '{"id":"a","text":"one"}\n{"id":"a","text":"two"}\n' > twice.jsonl
 printf 'id;text\n1;hello\n' > semicolons.csv
-gzip -c in.jsonl | head -c 40 > cut.jsonl.gz
+gzip -c in.jsonl | head -c 80 > cut.jsonl.gz
+{ gzip -c in.jsonl | head -c -8; printf 'XXXXXXXX'; } > changed.jsonl.gz
 iconv -t UTF-16 in.jsonl > utf16.jsonl
 mkdir mixed; cp in.jsonl lines.txt mixed/
 bm dedup in.jsonl -q -o result; exits 0
@@ -55,7 +56,8 @@ done << 'END'
 3 | dedup quotes.jsonl -o no | quotes\.jsonl:1: broken JSON at byte 2 \(a key in double quotes or } was expected\)
 3 | dedup number.jsonl -o no | number\.jsonl:1: field 'text' is a number \(a string or null\)
 3 | dedup twice.jsonl -o no | twice\.jsonl:2: the id 'a' was seen before, at twice\.jsonl:1 \(ids must differ; --duplicate-ids number makes them so\)
-3 | dedup cut.jsonl.gz -o no | cut\.jsonl\.gz: the gzip data is cut short
+3 | dedup cut.jsonl.gz -o no | cut\.jsonl\.gz: the gzip data is cut short \(--on-error skip uses the records before that\)$
+3 | dedup changed.jsonl.gz -o no | changed\.jsonl\.gz: broken gzip data \([^)]*\) \(--on-error skip uses the records before that\)$
 3 | dedup utf16.jsonl -o no | utf16\.jsonl: this is text in UTF-16, which is not read \(iconv -f UTF-16
 2 | dedup mixed -o no | inputs differ in format: mixed/in\.jsonl is jsonl, mixed/lines\.txt is files \(one --format for all; of a folder, --include
 4 | dedup ~elsewhere/in.jsonl -o no | ~elsewhere/in\.jsonl: ~ is not expanded here: cannot open
@@ -69,3 +71,8 @@ bm query index 'one text of some words'; refused 2 'no file "one text of some wo
 echo 'one two three four five six' | "$PROGRAM" query index - --format lines > ../out 2> ../err || fail 'the hint does not help'
 says ../out '^-:1	a	1\.000000$'
 absent no
+
+# what is said of a file that is cut off holds
+bm dedup cut.jsonl.gz -o before --kept none --on-error skip; exits 0
+says before/kept.jsonl '^{"id":"a",'
+says before/skipped.tsv '^cut\.jsonl\.gz	2	the rest of the file cannot be read: the gzip data is cut short$'
