@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -482,7 +483,8 @@ struct bm_out_dir {
     bm_out_claim claim;
     bool preserves; /* close and abort leave what is there */
     bool committed;
-    out_entries entries; /* files that were closed */
+    pthread_mutex_t lock; /* of the claim and the entries, while files are made and closed */
+    out_entries entries;  /* files that were closed */
     bm_out_parents parents;
     bool finished;
     bm_json sha256, xxh3, pieces; /* of the files, by name */
@@ -515,6 +517,7 @@ static bm_status open_dir(const char *target, bm_out_existing existing, bm_out_l
     BM_TRY(bm_new_zero(&dir, 1, err));
     dir->claim = (bm_out_claim){.folder = -1, .marker = {.fd = -1}};
     dir->existing = existing;
+    pthread_mutex_init(&dir->lock, NULL);
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_string_format(&dir->target, err, "%.*s", (int)bm_path_plain_len(target), target));
     BM_TRY_OUT(bm_string_format(&dir->work, err, "%s.partial", dir->target));
@@ -619,7 +622,10 @@ bm_status bm_out_dir_clear(bm_out_dir *dir, const char *const *stay, size_t n_st
 static bm_status accept_file(void *ctx, bm_out_file *file, bm_error *err)
 {
     bm_out_dir *dir = ctx;
-    return out_entries_add(&dir->entries, file, err);
+    pthread_mutex_lock(&dir->lock);
+    const bm_status status = out_entries_add(&dir->entries, file, err);
+    pthread_mutex_unlock(&dir->lock);
+    return status;
 }
 
 /* List the output `name`; `make`: and make the folders above it. *out: where it is. */
@@ -650,14 +656,17 @@ static bm_status add_file(bm_out_dir *dir, const char *name, const uint64_t *byt
 {
     bm_out_spot spot;
     bm_out_file *file = NULL;
-    BM_TRY(find_spot(dir, name, bytes == NULL, &spot, err));
+    pthread_mutex_lock(&dir->lock);
+    bm_status status = find_spot(dir, name, bytes == NULL, &spot, err);
+    pthread_mutex_unlock(&dir->lock);
+    BM_TRY(status);
     char *copy = bm_strdup(name);
     if (copy == NULL) {
         bm_free(spot.path);
         return bm_fail_nomem(err, strlen(name) + 1);
     }
-    bm_status status = bytes == NULL ? bm_out_file_create(spot, &file, err)
-                                     : bm_out_file_reopen(spot, *bytes, &file, err);
+    status = bytes == NULL ? bm_out_file_create(spot, &file, err)
+                           : bm_out_file_reopen(spot, *bytes, &file, err);
     if (status != BM_OK) {
         bm_free(copy);
         return status;
@@ -811,5 +820,6 @@ void bm_out_dir_close(bm_out_dir *dir)
     bm_free(dir->target);
     bm_free(dir->work);
     bm_free(dir->parent);
+    pthread_mutex_destroy(&dir->lock);
     bm_free(dir);
 }

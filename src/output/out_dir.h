@@ -13,7 +13,7 @@
  * bm_out_dir_open_again takes over a work directory that has a journal. No file of state ever
  * reaches the target.
  *
- * Threads: one at a time. */
+ * Threads: one at a time, but for bm_out_dir_file and the end of its files. */
 #ifndef BM_OUTPUT_OUT_DIR_H
 #define BM_OUTPUT_OUT_DIR_H
 

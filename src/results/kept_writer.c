@@ -4,18 +4,24 @@
 #include "results/kept_writer.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "base/memory.h"
+#include "base/threads.h"
 #include "base/utf8.h"
 #include "input/compression_kinds.h"
 #include "input/record_format.h"
 #include "input/tables.h"
 #include "json/json_write.h"
 #include "model/file_names.h"
+
+#define TABLES_WAIT_NS 100000000 /* until it is asked again whether to stop */
 
 /* kept_id_list -- the ids of kept documents, a line each, where there are no records to copy. */
 
@@ -255,7 +261,11 @@ const bm_kept_writer_ops bm_kept_records = {.names_files = true,
 /* kept_tables -- the rows of tables that stay, as files of the same kind. What is handed in as a
  * record is the number of its row, from 0 (source_columns.c), its label is what more is known of
  * it. The library that reads tables writes a file when all of its rows are known, and a stream when
- * those of all tables are. */
+ * those of all tables are.
+ *
+ * Threads: several files are written at once, each by one thread, while the rows of the next are
+ * told. They begin in order, so that the first failure by input is known. Each has its share of the
+ * memory; a table for which that is too little is written once more, beside no other one. */
 
 /* The rows of a table: bits of `rows`, from a byte on. */
 typedef struct tables_part {
@@ -263,30 +273,92 @@ typedef struct tables_part {
     uint64_t n_rows;
 } tables_part;
 
+/* A file, and the rows that stay in it. */
+typedef struct tables_file {
+    struct tables_tables *of;
+    bm_buf rows;       /* a bit a row */
+    bm_buf parts;      /* a tables_part each, the last of the table that is begun */
+    bm_buf labels;     /* a bm_table_label a row that stays, where they have any */
+    bm_out_file *file; /* while it is written */
+    bm_status status;  /* of what was written */
+    bm_error error;
+} tables_file;
+
 typedef struct tables_tables {
     bm_kept_cfg cfg;
     bm_kept_files files;
     size_t next, begun; /* inputs below `next` have their file; `begun` is open, where `inside` */
     bool inside;
-    bm_buf rows;   /* a bit a row */
-    bm_buf parts;  /* a tables_part each, the last of the table that is begun; not yet written */
-    bm_buf labels; /* a bm_table_label a row that stays, where they have any */
-    bm_out_file *file; /* while it is written */
-    bm_status status;  /* of what was written */
+    tables_file told; /* the file whose rows are being told */
+    uint32_t n_lanes; /* that write files; 1: who tells the rows does */
+    uint32_t n_started;
+    pthread_t *lanes;
+    bm_queue *queue;      /* of a tables_file each */
+    pthread_mutex_t lock; /* of what follows */
+    pthread_cond_t ended;
+    uint32_t n_ended; /* lanes */
+    bool stop;        /* nothing more is wanted */
+    size_t failed;    /* the first input that failed, and how */
+    bm_status status;
     bm_error error;
 } tables_tables;
+
+/* Read while a table is written in its share of the memory; written while one has all of it. */
+static pthread_rwlock_t tables_memory = PTHREAD_RWLOCK_INITIALIZER;
+
+static void reset_file(tables_file *f)
+{
+    bm_out_file_abort(f->file);
+    bm_buf_reset(&f->rows);
+    bm_buf_reset(&f->parts);
+    bm_buf_reset(&f->labels);
+}
+
+static bool is_stopped(tables_tables *t)
+{
+    pthread_mutex_lock(&t->lock);
+    const bool stop = t->stop;
+    pthread_mutex_unlock(&t->lock);
+    return stop;
+}
+
+static void stop_lanes(tables_tables *t)
+{
+    void *left = NULL;
+    pthread_mutex_lock(&t->lock);
+    t->stop = true;
+    pthread_mutex_unlock(&t->lock);
+    if (t->queue == NULL)
+        return;
+    bm_queue_abort(t->queue);
+    while (t->n_started > 0)
+        (void)pthread_join(t->lanes[--t->n_started], NULL);
+    while (bm_queue_drain(t->queue, &left)) {
+        reset_file(left);
+        bm_free(left);
+    }
+}
 
 static void tables_close(void *state)
 {
     tables_tables *t = state;
     if (t == NULL)
         return;
-    bm_out_file_abort(t->file);
+    stop_lanes(t);
+    bm_queue_free(t->queue);
+    bm_free(t->lanes);
+    reset_file(&t->told);
     bm_kept_files_reset(&t->files);
-    bm_buf_reset(&t->rows);
-    bm_buf_reset(&t->parts);
-    bm_buf_reset(&t->labels);
+    pthread_cond_destroy(&t->ended);
+    pthread_mutex_destroy(&t->lock);
     bm_free(t);
+}
+
+static uint32_t lanes_of(const tables_tables *t)
+{
+    const uint32_t threads = bm_input_set_resources(t->cfg.set).threads / (t->cfg.halves ? 2 : 1);
+    const size_t most = t->cfg.write != NULL ? 1 : t->files.n;
+    return threads <= 1 || most <= 1 ? 1 : threads < most ? threads : (uint32_t)most;
 }
 
 static bm_status tables_open(const bm_kept_cfg *cfg, void **state, bm_error *err)
@@ -294,8 +366,12 @@ static bm_status tables_open(const bm_kept_cfg *cfg, void **state, bm_error *err
     tables_tables *t = NULL;
     BM_TRY(bm_new_zero(&t, 1, err));
     t->cfg = *cfg;
+    t->told.of = t;
+    pthread_mutex_init(&t->lock, NULL);
+    pthread_cond_init(&t->ended, NULL);
     bm_status status = BM_OK;
     BM_TRY_OUT(bm_kept_files_name(&t->files, cfg, err));
+    t->n_lanes = lanes_of(t);
     if (cfg->write == NULL)
         status = bm_out_dir_expect(cfg->dir, (const char *const *)t->files.names, t->files.n, err);
 out:
@@ -308,16 +384,16 @@ out:
 
 static int write_bytes(void *ctx, const char *data, size_t len)
 {
-    tables_tables *t = ctx;
-    t->status = bm_out_file_write(t->file, data, len, &t->error);
-    return t->status != BM_OK;
+    tables_file *f = ctx;
+    f->status = is_stopped(f->of) ? bm_fail(&f->error, BM_ERR_CANCELLED, "interrupted")
+                                  : bm_out_file_write(f->file, data, len, &f->error);
+    return f->status != BM_OK;
 }
 
 /* Keep the rows of parts, one after the other; `how` is the same for all of them. */
 static bm_status keep_parts(const bm_input_set *set, const tables_part *parts, size_t n,
                             const char *rows, const bm_table_kept *how, bm_error *err)
 {
-    const bm_input_resources resources = bm_input_set_resources(set);
     const char **names = NULL;
     bm_table_kept *kept = NULL;
     bm_status status = BM_OK;
@@ -332,8 +408,6 @@ static bm_status keep_parts(const bm_input_set *set, const tables_part *parts, s
         kept[i].parquet = bm_input_set_format(set) == BM_FORMAT_PARQUET;
         kept[i].rows = (const uint8_t *)rows + parts[i].from;
         kept[i].n_rows = parts[i].n_rows;
-        kept[i].threads = resources.threads;
-        kept[i].memory = resources.memory;
         kept[i].more = i + 1 < n ? &kept[i + 1] : NULL;
     }
     status = bm_table_keep(names, kept, err);
@@ -343,35 +417,149 @@ out:
     return status;
 }
 
-/* The file of the parts, with the rows that were told. */
-static bm_status write_tables(tables_tables *t, bm_error *err)
+/* With the share of a lane; or `again`, with all threads and memory. */
+static bm_status write_with(tables_file *f, bool again, bm_error *err)
 {
-    const tables_part *parts = (const tables_part *)t->parts.data;
-    const size_t n = t->parts.len / sizeof *parts;
-    if (n == 0) /* all are lost: there is no table without a schema */
-        return BM_OK;
-    BM_TRY(bm_kept_file_open(&t->files, &t->cfg, parts[0].index, &t->file, err));
+    const tables_tables *t = f->of;
+    const bool alone = again || t->n_lanes == 1;
+    const tables_part *parts = (const tables_part *)f->parts.data;
+    const bm_input_resources resources = bm_input_set_resources(t->cfg.set);
+    const uint64_t share = resources.memory / t->n_lanes / (t->cfg.halves ? 2 : 1);
+    /* what an aborted try wrote stays where the job can be resumed */
+    if (!again || bm_out_dir_file_again(t->cfg.dir, t->files.names[parts[0].index], 0, &f->file,
+                                        NULL) != BM_OK)
+        BM_TRY(bm_kept_file_open(&t->files, &t->cfg, parts[0].index, &f->file, err));
     static const bm_table_label none;
-    const bm_table_label *labels = t->labels.len > 0  ? (const bm_table_label *)t->labels.data
+    const bm_table_label *labels = f->labels.len > 0  ? (const bm_table_label *)f->labels.data
                                    : t->cfg.annotated ? &none
                                                       : NULL;
     const bm_table_kept how = {.labels = labels,
-                               .n_labels = t->labels.len / sizeof(bm_table_label),
+                               .n_labels = f->labels.len / sizeof(bm_table_label),
+                               .threads = alone ? resources.threads : 1,
+                               .memory = alone || share == 0 ? resources.memory : share,
                                .write = write_bytes,
-                               .write_ctx = t};
-    t->status = BM_OK;
-    bm_status status = keep_parts(t->cfg.set, parts, n, t->rows.data, &how, err);
-    t->rows.len = t->parts.len = t->labels.len = 0;
-    if (t->status != BM_OK) { /* not the table, but what it was written to */
-        status = t->status;
+                               .write_ctx = f};
+    f->status = BM_OK;
+    bm_status status =
+        keep_parts(t->cfg.set, parts, f->parts.len / sizeof *parts, f->rows.data, &how, err);
+    if (f->status != BM_OK) { /* not the table, but what it was written to */
+        status = f->status;
         if (err != NULL)
-            *err = t->error;
+            *err = f->error;
     }
-    bm_out_file *file = t->file;
-    t->file = NULL;
+    bm_out_file *file = f->file;
+    f->file = NULL;
     if (status == BM_OK)
         return bm_out_file_close(file, err);
     bm_out_file_abort(file);
+    return status;
+}
+
+/* The file of the parts, with the rows that were told. */
+static bm_status write_file(tables_file *f, bm_error *err)
+{
+    if (f->parts.len == 0) /* all are lost: there is no table without a schema */
+        return BM_OK;
+    pthread_rwlock_rdlock(&tables_memory);
+    bm_status status = write_with(f, false, err);
+    pthread_rwlock_unlock(&tables_memory);
+    if (status != BM_ERR_NOMEM || f->of->n_lanes == 1)
+        return status;
+    pthread_rwlock_wrlock(&tables_memory);
+    status = write_with(f, true, err);
+    pthread_rwlock_unlock(&tables_memory);
+    return status;
+}
+
+static void *run_tables(void *arg)
+{
+    tables_tables *t = arg;
+    void *next = NULL;
+    while (bm_queue_pop(t->queue, 0, &next)) {
+        tables_file *f = next;
+        const size_t index = f->parts.len > 0 ? ((tables_part *)f->parts.data)->index : 0;
+        bm_error error = {0};
+        const bm_status status = write_file(f, &error);
+        reset_file(f);
+        bm_free(f);
+        if (status == BM_OK)
+            continue;
+        pthread_mutex_lock(&t->lock);
+        if (t->status == BM_OK || index < t->failed) {
+            t->failed = index;
+            t->status = status;
+            t->error = error;
+        }
+        pthread_mutex_unlock(&t->lock);
+        bm_queue_abort(t->queue); /* those that were begun come before */
+    }
+    pthread_mutex_lock(&t->lock);
+    t->n_ended++;
+    pthread_cond_signal(&t->ended);
+    pthread_mutex_unlock(&t->lock);
+    return NULL;
+}
+
+/* Nothing more is told. Wait until all is written; the first input that failed says how. */
+static bm_status end_lanes(tables_tables *t, bm_error *err)
+{
+    bm_status status = BM_OK;
+    bm_queue_close(t->queue);
+    pthread_mutex_lock(&t->lock);
+    while (t->n_ended < t->n_started && status == BM_OK) {
+        struct timespec soon;
+        clock_gettime(CLOCK_REALTIME, &soon);
+        soon.tv_nsec += TABLES_WAIT_NS;
+        soon.tv_sec += soon.tv_nsec / 1000000000;
+        soon.tv_nsec %= 1000000000;
+        (void)pthread_cond_timedwait(&t->ended, &t->lock, &soon);
+        pthread_mutex_unlock(&t->lock);
+        status = bm_check_cancelled(t->cfg.set->callbacks, err);
+        pthread_mutex_lock(&t->lock);
+    }
+    pthread_mutex_unlock(&t->lock);
+    BM_TRY(status); /* close stops them */
+    if (t->status != BM_OK && err != NULL)
+        *err = t->error;
+    return t->status;
+}
+
+static bm_status start_lanes(tables_tables *t, bm_error *err)
+{
+    BM_TRY(bm_queue_open(1, &t->queue, err));
+    BM_TRY(bm_new(&t->lanes, t->n_lanes, err));
+    for (; t->n_started < t->n_lanes; t->n_started++) {
+        const int code = bm_thread_start(&t->lanes[t->n_started], run_tables, t);
+        if (code != 0 && t->n_started == 0)
+            return bm_fail(err, BM_ERR_IO, "cannot start a thread: %s", strerror(code));
+        if (code != 0)
+            break;
+    }
+    return BM_OK;
+}
+
+/* Write the file that was told, or give it to a lane. */
+static bm_status end_told(tables_tables *t, bm_error *err)
+{
+    bm_status status = BM_OK;
+    tables_file *f = NULL;
+    if (t->n_lanes == 1)
+        BM_TRY_OUT(write_file(&t->told, err));
+    else {
+        if (t->queue == NULL)
+            BM_TRY(start_lanes(t, err));
+        BM_TRY(bm_new_zero(&f, 1, err));
+        *f = t->told;
+        t->told = (tables_file){.of = t};
+        if (bm_queue_push(t->queue, f))
+            return BM_OK;
+        reset_file(f);
+        bm_free(f);
+        return end_lanes(t, err);
+    }
+out:
+    reset_file(&t->told);
+    t->told = (tables_file){.of = t};
     return status;
 }
 
@@ -382,8 +570,8 @@ static bm_status tables_end_file(void *state, bm_error *err)
         return BM_OK;
     t->inside = false;
     if (bm_input_set_source(t->cfg.set, t->begun)->lost)
-        t->parts.len -= sizeof(tables_part);
-    return t->cfg.write == NULL ? write_tables(t, err) : BM_OK;
+        t->told.parts.len -= sizeof(tables_part);
+    return t->cfg.write == NULL ? end_told(t, err) : BM_OK;
 }
 
 static bm_status tables_begin_file(void *state, size_t index, bm_error *err)
@@ -394,8 +582,8 @@ static bm_status tables_begin_file(void *state, size_t index, bm_error *err)
     for (; t->next <= index; t->next++) {
         /* one of which nothing stays */
         BM_TRY(tables_end_file(t, err));
-        const tables_part part = {t->next, t->rows.len, 0};
-        BM_TRY(bm_buf_add(&t->parts, &part, sizeof part, err));
+        const tables_part part = {t->next, t->told.rows.len, 0};
+        BM_TRY(bm_buf_add(&t->told.parts, &part, sizeof part, err));
         t->begun = t->next;
         t->inside = true;
     }
@@ -403,15 +591,15 @@ static bm_status tables_begin_file(void *state, size_t index, bm_error *err)
 }
 
 /* The bit of a row, and those before it that are new and 0. */
-static bm_status set_row(tables_tables *t, uint64_t row, bm_error *err)
+static bm_status set_row(tables_file *f, uint64_t row, bm_error *err)
 {
     static const char zeros[4096];
-    tables_part *part = (tables_part *)(t->parts.data + t->parts.len) - 1;
+    tables_part *part = (tables_part *)(f->parts.data + f->parts.len) - 1;
     const size_t at = part->from + row / 8;
-    while (at >= t->rows.len) {
-        BM_TRY(bm_buf_add(&t->rows, zeros, sizeof zeros, err));
+    while (at >= f->rows.len) {
+        BM_TRY(bm_buf_add(&f->rows, zeros, sizeof zeros, err));
     }
-    t->rows.data[at] = (char)((unsigned char)t->rows.data[at] | 1u << row % 8);
+    f->rows.data[at] = (char)((unsigned char)f->rows.data[at] | 1u << row % 8);
     part->n_rows = row + 1;
     return BM_OK;
 }
@@ -422,7 +610,7 @@ static bm_status tables_write(void *state, bm_str raw, bm_error *err)
     for (size_t at = 0; at < raw.len; at += sizeof(uint64_t)) {
         uint64_t row;
         memcpy(&row, raw.data + at, sizeof row);
-        BM_TRY(set_row(t, row, err));
+        BM_TRY(set_row(&t->told, row, err));
     }
     return BM_OK;
 }
@@ -431,7 +619,7 @@ static bm_status tables_write(void *state, bm_str raw, bm_error *err)
 static bm_status tables_more(void *state, bm_str bytes, bm_error *err)
 {
     tables_tables *t = state;
-    return bm_buf_add(&t->labels, bytes.data, bytes.len, err);
+    return bm_buf_add(&t->told.labels, bytes.data, bytes.len, err);
 }
 
 static bm_status tables_finish(void *state, bm_error *err)
@@ -441,7 +629,9 @@ static bm_status tables_finish(void *state, bm_error *err)
     if (t->next < t->files.n)
         BM_TRY(tables_begin_file(t, t->files.n - 1, err));
     BM_TRY(tables_end_file(t, err));
-    return t->cfg.write != NULL ? write_tables(t, err) : BM_OK;
+    if (t->cfg.write != NULL)
+        return end_told(t, err);
+    return t->queue != NULL ? end_lanes(t, err) : BM_OK;
 }
 
 static int write_nowhere(void *ctx, const char *data, size_t len)

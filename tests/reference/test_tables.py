@@ -600,6 +600,35 @@ def check_several(runs):
     return "" if b["id"].to_pylist() == [f"again {i}" for i in stays] and a.num_rows >= 18 else f"{a.num_rows}, {b['id'].to_pylist()}"
 
 
+def check_lanes(runs):
+    """Five files that are kept by one thread and by several: the same bytes, also where one table needs more than a thread's share of the memory. The first that cannot be copied is named."""
+    folder, wrong, outs = runs.place("lanes"), [], []
+    os.mkdir(folder)
+    for i in range(5):
+        table = runs.base.slice(i * 20, 20).append_column("blob", pa.array(["x" * (1 << 20 if i == 2 else 9)] * 20))
+        write(table, os.path.join(folder, f"{i}.parquet"), compression="zstd", use_dictionary=False, data_page_size=1 << 30,
+              row_group_size=10 if i % 2 else 20, write_batch_size=1 << 20)
+    job = ("dedup", folder, "--threshold", "0.6", "--device", "cpu")
+    for threads in (1, 2, 4):
+        outs.append(runs.place())
+        runs.program.run(*job, "-o", outs[-1], "--removed", "same", "--threads", threads, "--memory", "80M")
+        for name in (f"{side}/{i}.parquet" for side in ("kept", "removed") for i in range(5)):
+            if harness.read_file(outs[0], name) != harness.read_file(outs[-1], name):
+                wrong.append(f"{threads} threads: other bytes in {name}")
+    for i in (2, 4):  # the pages of a column that only the copy reads
+        path = os.path.join(folder, f"{i}.parquet")
+        chunk, data = pq.ParquetFile(path).metadata.row_group(0).column(2), bytearray(harness.read_file(path))
+        end = chunk.data_page_offset + chunk.total_compressed_size
+        data[end - 12:end] = b"\xff" * 12
+        runs.put(path, data)
+    for threads in (1, 4):
+        out = runs.place()
+        done = runs.program.run(*job, "-o", out, "--threads", threads, expect=3)
+        if b"2.parquet" not in done.stderr or b"row group 0, column 'n'" not in done.stderr or os.path.exists(out):
+            wrong.append(f"{threads} threads: {done.stderr.decode()}")
+    return "\n".join(wrong)
+
+
 def check_skipped(runs, whole, ending):
     """Files that cannot be opened are a bad record each: the other one is kept as it is alone, by filter and from signatures too."""
     folder, alone, out, again, signed, late = (runs.place() for _ in range(6))
@@ -812,6 +841,7 @@ def main():
         claims.attempt("Parquet of no row and of one", lambda: check_sizes(runs, write, ".parquet"))
         claims.attempt("IPC of no row and of one", lambda: check_sizes(runs, write_ipc, ".arrow"))
         claims.attempt("two files: kept/ has both", lambda: check_several(runs))
+        claims.attempt("five files: kept/ is the same for any number of threads", lambda: check_lanes(runs))
         claims.attempt("Parquet that cannot be opened: skipped", lambda: check_skipped(runs, parquet, ".parquet"))
         claims.attempt("IPC that cannot be opened: skipped", lambda: check_skipped(runs, arrow, ".arrow"))
         data = harness.read_file(parquet)
