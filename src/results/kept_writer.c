@@ -471,6 +471,18 @@ static bm_status write_file(tables_file *f, bm_error *err)
     return status;
 }
 
+static void fail_table(tables_tables *t, size_t index, bm_status status, const bm_error *error)
+{
+    pthread_mutex_lock(&t->lock);
+    if (t->status == BM_OK || index < t->failed) {
+        t->failed = index;
+        t->status = status;
+        t->error = *error;
+    }
+    pthread_mutex_unlock(&t->lock);
+    bm_queue_abort(t->queue); /* those before it were begun */
+}
+
 static void *run_tables(void *arg)
 {
     tables_tables *t = arg;
@@ -482,16 +494,8 @@ static void *run_tables(void *arg)
         const bm_status status = write_file(f, &error);
         reset_file(f);
         bm_free(f);
-        if (status == BM_OK)
-            continue;
-        pthread_mutex_lock(&t->lock);
-        if (t->status == BM_OK || index < t->failed) {
-            t->failed = index;
-            t->status = status;
-            t->error = error;
-        }
-        pthread_mutex_unlock(&t->lock);
-        bm_queue_abort(t->queue); /* those that were begun come before */
+        if (status != BM_OK)
+            fail_table(t, index, status, &error);
     }
     pthread_mutex_lock(&t->lock);
     t->n_ended++;
