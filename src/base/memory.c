@@ -3,11 +3,14 @@
  * Tests: tests/unit/base/test_memory.c, tests/unit/base/test_page_block.c */
 #include "base/memory.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/error.h"
 
@@ -183,7 +186,8 @@ void bm_string_free(char *string)
     bm_free(string);
 }
 
-/* page_block -- anonymous maps, moved by mremap. */
+/* page_block -- maps, anonymous or of a file without a name, moved by mremap. The space of a file is
+ * reserved when it grows, for a write to a map cannot say that the disk is full. */
 
 #define PAGE  ((size_t)4 << 10) /* or a multiple: maps are rounded by the system */
 #define HUGE  ((size_t)2 << 20)
@@ -203,12 +207,19 @@ bm_status bm_page_block_grow(bm_page_block *block, size_t bytes, bm_error *err)
     if (wanted > SIZE_MAX / 2)
         return bm_fail_nomem(err, wanted);
     wanted = round_up(wanted, wanted >= LARGE ? HUGE : PAGE);
-    void *data = block->data == NULL ? mmap(NULL, wanted, PROT_READ | PROT_WRITE,
-                                            MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-                                     : mremap(block->data, block->bytes, wanted, MREMAP_MAYMOVE);
+    const int kind = block->file != 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS;
+    int code = block->file == 0 ? 0 : EINTR;
+    while (code == EINTR)
+        code =
+            posix_fallocate(block->file - 1, (off_t)block->bytes, (off_t)(wanted - block->bytes));
+    if (code != 0)
+        return bm_fail_errno(err, code, NULL, "cannot make a temporary file larger");
+    void *data = block->data == NULL
+                     ? mmap(NULL, wanted, PROT_READ | PROT_WRITE, kind, block->file - 1, 0)
+                     : mremap(block->data, block->bytes, wanted, MREMAP_MAYMOVE);
     if (data == MAP_FAILED)
         return bm_fail_nomem(err, wanted);
-    if (wanted >= LARGE)
+    if (wanted >= LARGE && block->file == 0)
         madvise(data, wanted, MADV_HUGEPAGE); /* where there are none it is slower, no more */
     block->data = data;
     block->bytes = wanted;
@@ -228,9 +239,47 @@ void bm_page_block_trim(bm_page_block *block, size_t bytes)
         block->bytes = kept;
 }
 
+int bm_open_nameless(const char *dir)
+{
+    int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
+        return fd;
+    char path[4096];
+    int len = snprintf(path, sizeof path, "%s/.bandmill-XXXXXX", dir);
+    if (len < 0 || (size_t)len >= sizeof path) {
+        errno = ENAMETOOLONG;
+        return -1;
+    }
+    fd = mkostemp(path, O_CLOEXEC);
+    if (fd >= 0 && unlink(path) != 0) {
+        int code = errno;
+        close(fd);
+        errno = code;
+        return -1;
+    }
+    return fd;
+}
+
+bm_status bm_page_block_in_file(bm_page_block *block, const char *dir, bm_error *err)
+{
+    const int fd = bm_open_nameless(dir);
+    if (fd < 0)
+        return bm_fail_errno(err, errno, dir, "cannot make a temporary file here");
+    block->file = fd + 1;
+    return BM_OK;
+}
+
+void bm_page_block_leave(const bm_page_block *block)
+{
+    if (block->file != 0 && block->data != NULL)
+        madvise(block->data, block->bytes, MADV_DONTNEED); /* of a file: nothing is lost */
+}
+
 void bm_page_block_reset(bm_page_block *block)
 {
     if (block->data != NULL)
         munmap(block->data, block->bytes);
+    if (block->file != 0)
+        close(block->file - 1);
     *block = (bm_page_block){0};
 }

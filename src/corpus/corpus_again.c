@@ -65,7 +65,7 @@ bool bm_corpus_too_long_to_make(const bm_corpus *corpus, uint64_t text_bytes)
 static bool is_stored(const bm_corpus *corpus, size_t doc)
 {
     return corpus->rep[doc] == doc && corpus->sizes[doc] > 0 &&
-           is_too_long(corpus, corpus->cfg.docs->rows[doc].text_bytes);
+           is_too_long(corpus, bm_doc_table_row(corpus->cfg.docs, doc)->text_bytes);
 }
 
 static bm_status open_stored(bm_corpus_sets *sets, const char *temp_dir, bm_error *err)
@@ -280,7 +280,7 @@ static bm_status grow_arena(bm_corpus *corpus, bm_error *err)
 
 static bm_record_place place_of(const bm_corpus *corpus, size_t doc)
 {
-    const bm_doc_row *row = &corpus->cfg.docs->rows[doc];
+    const bm_doc_row *row = bm_doc_table_row(corpus->cfg.docs, doc);
     return (bm_record_place){row->file, row->line, corpus->sets.texts[doc], row->text_bytes};
 }
 
@@ -289,8 +289,8 @@ static bool is_long(const bm_corpus *corpus, size_t doc)
 {
     const struct bm_corpus_made *made = corpus->sets.made;
     const uint64_t most = maker_bytes(corpus);
-    return most != 0 &&
-           corpus->cfg.docs->rows[doc].text_bytes * TEXT_FOLD > most / (made->n_makers + 1);
+    return most != 0 && bm_doc_table_row(corpus->cfg.docs, doc)->text_bytes * TEXT_FOLD >
+                            most / (made->n_makers + 1);
 }
 
 /* Is the set that was made that of the document? */
@@ -339,9 +339,9 @@ static bm_status make_range(void *ctx, uint32_t thread, size_t begin, size_t end
     if (made->makers[thread] == NULL)
         BM_TRY(bm_set_maker_open(&corpus->cfg.again, &made->makers[thread], err));
     for (size_t i = begin, n; i < end; i += n) {
-        uint64_t bytes = corpus->cfg.docs->rows[made->docs[i]].text_bytes;
+        uint64_t bytes = bm_doc_table_row(corpus->cfg.docs, made->docs[i])->text_bytes;
         for (n = 1; i + n < end && n < GRAIN; n++) {
-            bytes += corpus->cfg.docs->rows[made->docs[i + n]].text_bytes;
+            bytes += bm_doc_table_row(corpus->cfg.docs, made->docs[i + n])->text_bytes;
             if (bytes > TEXT_BYTES)
                 break;
         }
@@ -373,7 +373,8 @@ static bm_status make_long(bm_corpus *corpus, size_t first, bm_error *err)
     bm_set_maker *maker = NULL;
     bm_status status = BM_OK;
     for (size_t i = first; i < made->n_docs; i++) {
-        const uint64_t bytes = corpus->cfg.docs->rows[made->docs[i]].text_bytes * TEXT_FOLD,
+        const uint64_t bytes = bm_doc_table_row(corpus->cfg.docs, made->docs[i])->text_bytes *
+                               TEXT_FOLD,
                        most = maker_bytes(corpus);
         const bm_stored_set *stored = find_stored(corpus, made->docs[i]);
         bm_record_place place;

@@ -159,7 +159,7 @@ static bm_status select_rows(const bm_sample *sample, bm_doc_table *docs, bm_err
     for (size_t i = 0; i < sample->n; i++) {
         size_t row = (size_t)sample->docs[i].row;
         bm_str id = bm_doc_table_id(docs, row);
-        BM_TRY_OUT(bm_doc_table_add(&selected, &docs->rows[row],
+        BM_TRY_OUT(bm_doc_table_add(&selected, bm_doc_table_row(docs, row),
                                     (bm_doc_id){id, XXH3_64bits(id.data, id.len)}, "", err));
     }
 out:

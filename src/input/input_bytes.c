@@ -117,25 +117,13 @@ uint64_t bm_input_bytes_in_source(const bm_input_bytes *bytes)
     return bytes->stored;
 }
 
-/* Open a new file in `dir` that has no name any more. */
+/* Open a new file in `dir` that has no name. */
 static bm_status open_spool(const char *dir, int *fd, bm_error *err)
 {
-    *fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (*fd >= 0)
-        return BM_OK;
-    size_t cap = strlen(dir) + sizeof "/bandmill-stdin-XXXXXX";
-    char *path = bm_alloc(cap, 1);
-    if (path == NULL)
-        return bm_fail_nomem(err, cap);
-    snprintf(path, cap, "%s/bandmill-stdin-XXXXXX", dir);
-    *fd = mkostemp(path, O_CLOEXEC);
-    bm_status status = BM_OK;
-    if (*fd < 0)
-        status = bm_fail_errno(err, errno, dir, "cannot make a copy of the standard input here");
-    else
-        unlink(path);
-    bm_free(path);
-    return status;
+    *fd = bm_open_nameless(dir);
+    return *fd >= 0
+               ? BM_OK
+               : bm_fail_errno(err, errno, dir, "cannot make a copy of the standard input here");
 }
 
 static bm_status begin_held(bm_input_bytes *bytes, bm_error *err)

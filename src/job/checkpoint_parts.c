@@ -799,7 +799,7 @@ static bm_status put_rows(const bm_doc_table *docs, const block_header *h, bm_bu
     bm_status status = BM_OK;
     uint64_t begin = id_begin(docs, (size_t)h->first);
     for (size_t i = 0; i < h->n; i++) {
-        const bm_doc_row *row = &docs->rows[h->first + i];
+        const bm_doc_row *row = bm_doc_table_row(docs, (size_t)h->first + i);
         uint64_t from = id_begin(docs, (size_t)h->first + i);
         saved_row saved = {row->line, row->text_bytes, row->file, row->n_shingles,
                            id_begin(docs, (size_t)h->first + i + 1) - from};
@@ -905,7 +905,7 @@ static uint64_t sources_read(const bm_checkpoint_documents *what)
     const bm_doc_table *docs = what->docs;
     if (what->complete)
         return count_sources(what->inputs);
-    return docs->n > 0 ? docs->rows[docs->n - 1].file : 0;
+    return docs->n > 0 ? bm_doc_table_row(docs, docs->n - 1)->file : 0;
 }
 
 bm_status bm_checkpoint_documents_save(const bm_checkpoint_documents *what, size_t first_doc,

@@ -280,7 +280,8 @@ static bm_kept_at seek(const bm_doc_table *docs, const bm_record *record)
     bm_kept_at at = {0};
     for (size_t high = docs->n; at.doc < high;) {
         const size_t middle = at.doc + (high - at.doc) / 2;
-        if (is_before(docs->rows[middle].file, docs->rows[middle].line, record))
+        if (is_before(bm_doc_table_row(docs, middle)->file, bm_doc_table_row(docs, middle)->line,
+                      record))
             at.doc = middle + 1;
         else
             high = middle;
@@ -501,8 +502,8 @@ static bm_status keep_document(void *ctx, const bm_record *record, bm_kept_at *a
     const uint32_t file = record->file;
     const uint64_t line = record->line;
     const bm_doc_table *docs = &w->job->docs;
-    if (!record->bad && at->doc < docs->n && docs->rows[at->doc].file == file &&
-        docs->rows[at->doc].line == line) {
+    if (!record->bad && at->doc < docs->n && bm_doc_table_row(docs, at->doc)->file == file &&
+        bm_doc_table_row(docs, at->doc)->line == line) {
         *side = w->dropped[at->doc++] == 0 ? BM_COPY_KEPT : BM_COPY_REMOVED;
         return BM_OK;
     }
@@ -523,7 +524,9 @@ static bm_status check_unchanged(const walk *w, const bm_hash128 *before, bm_err
                    sizeof before[i]) != 0)
             return changed(job, (uint32_t)i, 0, err);
     if (w->end.doc != job->docs.n || w->end.skipped != job->docs.n_skipped)
-        return changed(job, w->end.doc < job->docs.n ? job->docs.rows[w->end.doc].file : 0, 0, err);
+        return changed(
+            job, w->end.doc < job->docs.n ? bm_doc_table_row(&job->docs, w->end.doc)->file : 0, 0,
+            err);
     return BM_OK;
 }
 

@@ -880,7 +880,8 @@ static void write_inputs(bm_json *json, const bm_job_context *job, const bm_grou
         json->status = BM_ERR_NOMEM;
     for (size_t i = 0; bytes != NULL && i < grouping->n; i++)
         if (grouping->reason[i] != BM_REASON_KEPT)
-            bytes[job->docs.rows[i].file] += job->docs.rows[i].text_bytes;
+            bytes[bm_doc_table_row(&job->docs, i)->file] +=
+                bm_doc_table_row(&job->docs, i)->text_bytes;
     report_inputs(json, job, bytes);
     bm_free(bytes);
 }

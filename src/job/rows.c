@@ -161,7 +161,7 @@ static void count_sources(const context *c, bm_source_line *lines, size_t n_sour
 {
     uint64_t row = 0;
     for (size_t i = 0; i < c->docs->n; i++) {
-        bm_source_line *line = &lines[c->docs->rows[i].file];
+        bm_source_line *line = &lines[bm_doc_table_row(c->docs, i)->file];
         line->documents++;
         line->removed += c->grouping != NULL && c->grouping->reason[i] != BM_REASON_KEPT;
     }
@@ -241,7 +241,7 @@ static bm_status fill_removed(bm_rows *rows, const void *ctx, bm_error *err)
     for (size_t i = 0; i < c->docs->n; i++) {
         if (g->reason[i] == BM_REASON_KEPT)
             continue;
-        const bm_doc_row *row = &c->docs->rows[i];
+        const bm_doc_row *row = bm_doc_table_row(c->docs, i);
         const bm_removed_line line = {.id = bm_doc_table_id(c->docs, i),
                                       .kept = kept_id(c, i),
                                       .jaccard = g->similarity[i],
@@ -361,7 +361,7 @@ static bm_status on_record(void *ctx, const bm_record *record, bm_error *err)
     bm_pair_texts *t = r->texts;
     if (record->bad || r->next == docs->n)
         return BM_OK;
-    const bm_doc_row *row = &docs->rows[r->next];
+    const bm_doc_row *row = bm_doc_table_row(docs, r->next);
     if (row->file != record->file || row->line != record->line ||
         row->text_bytes != record->text_bytes)
         return BM_OK; /* not in the sample; or the inputs have changed, as the end shows */
@@ -394,10 +394,11 @@ bm_status bm_pair_texts_read(bm_job_context *job, const bm_match *match, bm_pair
     r.enough = out->n == 0;
     BM_TRY_OUT(bm_records_read(job, on_record, &r, &r.enough, err));
     if (!r.enough)
-        BM_TRY_OUT(bm_fail_at(err, BM_ERR_INPUT,
-                              bm_batch_source_file(job->inputs.source, job->docs.rows[r.next].file),
-                              job->docs.rows[r.next].line,
-                              "the file changed while it was read (the same records twice)"));
+        BM_TRY_OUT(bm_fail_at(
+            err, BM_ERR_INPUT,
+            bm_batch_source_file(job->inputs.source, bm_doc_table_row(&job->docs, r.next)->file),
+            bm_doc_table_row(&job->docs, r.next)->line,
+            "the file changed while it was read (the same records twice)"));
     status = bm_spill_flush(out->file, err);
 out:
     bm_free(wanted);

@@ -567,8 +567,8 @@ static bm_status insert_group(void *ctx, const bm_record *record, bm_insertion *
     if (record->is_header)
         return bm_annotation_find(&f->annotation, &what, out, err);
     const size_t doc = f->next_doc++;
-    if (doc >= docs->n || docs->rows[doc].file != record->file ||
-        docs->rows[doc].line != record->line)
+    if (doc >= docs->n || bm_doc_table_row(docs, doc)->file != record->file ||
+        bm_doc_table_row(docs, doc)->line != record->line)
         return bm_fail_at(err, BM_ERR_INPUT, name, record->line,
                           "the file changed while it was read (the same records twice)");
     const bm_group_label label = bm_group_labels_find(&f->labels, bm_doc_table_id(docs, doc));

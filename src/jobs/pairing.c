@@ -202,6 +202,8 @@ static bm_status read_documents(bm_pairing *pairing, bm_error *err)
         return status;
     const bm_corpus_cfg cfg = corpus_cfg(pairing);
     bm_corpus_init(corpus, &cfg);
+    if (rank_doc(s) == 0) /* ranks look at all lengths at once */
+        context->docs.temp_dir = s->temp_dir;
     bm_ingest_request request = {.words = cfg.words.uints > 0,
                                  .keys = signs,
                                  .hashes_of_long = cfg.never_kept,
@@ -292,7 +294,7 @@ static bm_status place_sources(const bm_job_context *context, const bm_keep_rule
         places[i] =
             (uint32_t)bm_keep_rule_place(rule, (bm_str){names->names[i], strlen(names->names[i])});
     for (size_t i = 0; i < docs->n; i++)
-        (*out)[i] = places[docs->rows[i].file];
+        (*out)[i] = places[bm_doc_table_row(docs, i)->file];
 out:
     bm_free(places);
     return status;

@@ -603,7 +603,8 @@ bm_losses bm_lost_count(const bm_lost_source *from, const bm_doc_table *docs)
     for (size_t i = 0; i < from->grouping->n; i++) {
         if (from->grouping->reason[i] == BM_REASON_KEPT)
             continue;
-        const uint64_t bytes = docs->rows[i].text_bytes, lost = bm_lost_shingles(from, i);
+        const uint64_t bytes = bm_doc_table_row(docs, i)->text_bytes,
+                       lost = bm_lost_shingles(from, i);
         sum.removed_shingles += from->corpus->sizes[i];
         /* A document that is removed has shingles, and so has text: no bytes are none that are
          * known. */

@@ -101,7 +101,11 @@ uint32_t bm_id_set_find(const bm_id_set *set, bm_str id)
 /* doc_table -- the rows, their ids, and the shards in which these are looked up.
  *
  * What counts against the memory is the size of one table with all ids, which the shards come to
- * where hashes are as good as chance: it does not depend on which threads have come how far. */
+ * where hashes are as good as chance: it does not depend on which threads have come how far.
+ *
+ * Where rows and ids would take more than a part of the memory, their arrays move to maps of files
+ * when they grow, which is when nothing is ahead. Pages of them that nobody looks at any more leave
+ * memory now and then: while rows are added, and while they are read. */
 
 #define CHECK_ROWS 1024u /* between two checks of the memory */
 
@@ -111,12 +115,34 @@ static void reset_shards(bm_doc_table *table)
         bm_hash_table_reset(&table->shards[i]);
 }
 
+static bool is_in_file(const bm_doc_table *table)
+{
+    return table->in_file.text.file != 0; /* the last that moves */
+}
+
+void bm_doc_table_leave(const bm_doc_table *table)
+{
+    if (!is_in_file(table))
+        return;
+    bm_page_block_leave(&table->in_file.rows);
+    bm_page_block_leave(&table->in_file.ends);
+    bm_page_block_leave(&table->in_file.text);
+}
+
 void bm_doc_table_reset(bm_doc_table *table)
 {
     for (size_t i = 0; i < table->n_skipped; i++)
         bm_free(table->skipped[i].reason);
     bm_free(table->skipped);
-    bm_free(table->rows);
+    if (table->in_file.rows.file == 0)
+        bm_free(table->rows);
+    if (table->in_file.ends.file != 0)
+        table->ids.ends = NULL;
+    if (table->in_file.text.file != 0)
+        table->ids.text = (bm_buf){0};
+    bm_page_block_reset(&table->in_file.rows);
+    bm_page_block_reset(&table->in_file.ends);
+    bm_page_block_reset(&table->in_file.text);
     bm_id_set_reset(&table->ids);
     reset_shards(table);
     bm_next_numbers_reset(&table->next);
@@ -133,9 +159,21 @@ uint64_t bm_doc_table_shard_bytes(const bm_doc_table *table)
     return table->ended ? 0 : shard_bytes(table->n);
 }
 
+/* What rows and ids take of the memory once they are in files. */
+static uint64_t file_part(const bm_doc_table *table)
+{
+    return table->memory / BM_DOC_FILE_PART;
+}
+
+static uint64_t column_bytes(const bm_doc_table *table, const bm_doc_sums *all)
+{
+    return all->docs * (sizeof *table->rows + sizeof *table->ids.ends) + all->id_bytes;
+}
+
 static uint64_t bytes_of(const bm_doc_table *table, const bm_doc_sums *all)
 {
-    return all->docs * (sizeof *table->rows + sizeof *table->ids.ends) + all->id_bytes +
+    const uint64_t columns = column_bytes(table, all), part = file_part(table);
+    return (is_in_file(table) && columns > part ? part : columns) +
            all->skipped * sizeof *table->skipped + all->reason_bytes +
            bm_next_numbers_bytes(&table->next);
 }
@@ -163,6 +201,8 @@ void bm_doc_table_end_adding(bm_doc_table *table)
 
 bm_str bm_doc_table_id(const bm_doc_table *table, size_t row)
 {
+    if (row % BM_DOC_LEAVE_ROWS == 0)
+        bm_doc_table_leave(table);
     return bm_id_set_id(&table->ids, (uint32_t)row);
 }
 
@@ -230,13 +270,87 @@ static bm_status next_free(bm_doc_table *table, uint32_t first, bm_buf *text, bm
     }
 }
 
+/* --- the arrays, and their way to files --- */
+
+/* An array of elements of `size` bytes, and its map once it is in a file. */
+typedef struct array {
+    bm_page_block *block;
+    void *data; /* the address of the pointer to the elements */
+    size_t *cap, size;
+} array;
+
+static bm_status grow_array(array a, size_t need, bm_error *err)
+{
+    if (a.block->file == 0)
+        return bm_grow(a.data, a.cap, need, a.size, err);
+    BM_TRY(bm_page_block_grow(a.block, need * a.size, err));
+    memcpy(a.data, &a.block->data, sizeof a.block->data);
+    *a.cap = a.block->bytes / a.size;
+    return BM_OK;
+}
+
+/* To a file, with space for `need` elements, more than there are. BM_OK where it is in one. */
+static bm_status move_array(array a, const char *dir, size_t need, bm_error *err)
+{
+    const size_t bytes = *a.cap * a.size;
+    bm_page_block block = {0};
+    void *from;
+    memcpy(&from, a.data, sizeof from);
+    if (a.block->file != 0)
+        return BM_OK;
+    bm_status status = BM_OK;
+    BM_TRY_OUT(bm_page_block_in_file(&block, dir, err));
+    BM_TRY_OUT(bm_page_block_grow(&block, bytes > need * a.size ? bytes : need * a.size, err));
+    if (bytes > 0)
+        memcpy(block.data, from, bytes);
+    bm_free(from);
+    *a.block = block;
+    status = grow_array(a, need, err);
+out:
+    if (status != BM_OK)
+        bm_page_block_reset(&block);
+    return status;
+}
+
+bm_status bm_doc_table_grow(bm_doc_table *table, const bm_doc_sums *batch, bm_error *err)
+{
+    bm_id_set *ids = &table->ids;
+    const bm_doc_sums all = {.docs = table->n + batch->docs,
+                             .id_bytes = ids->text.len + batch->id_bytes};
+    const array rows = {&table->in_file.rows, &table->rows, &table->cap, sizeof *table->rows},
+                ends = {&table->in_file.ends, &ids->ends, &ids->cap, sizeof *ids->ends},
+                text = {&table->in_file.text, &ids->text.data, &ids->text.cap, 1};
+    if (table->temp_dir != NULL && table->memory != 0 &&
+        column_bytes(table, &all) > file_part(table)) {
+        BM_TRY(move_array(rows, table->temp_dir, all.docs, err));
+        BM_TRY(move_array(ends, table->temp_dir, all.docs, err));
+        BM_TRY(move_array(text, table->temp_dir, all.id_bytes, err));
+    }
+    BM_TRY(grow_array(rows, all.docs, err));
+    BM_TRY(grow_array(ends, all.docs, err));
+    return grow_array(text, all.id_bytes, err);
+}
+
+/* Of the rows that were added, those that nobody will soon read leave memory. */
+static void leave_added(bm_doc_table *table)
+{
+    const size_t n = table->n - table->in_file.n_left;
+    if (is_in_file(table) && n * sizeof *table->rows > file_part(table) / 4) {
+        bm_doc_table_leave(table);
+        table->in_file.n_left = table->n;
+    }
+}
+
 /* `slot` is the free one of its shard where the id belongs. */
 static bm_status append(bm_doc_table *table, const bm_doc_row *row, bm_doc_id id, size_t slot,
                         bm_error *err)
 {
     if (table->n % CHECK_ROWS == 0)
         BM_TRY(check_bytes(table, 1, err));
-    BM_TRY(bm_grow_array(&table->rows, &table->cap, table->n + 1, err));
+    if (table->n % CHECK_ROWS == 0)
+        leave_added(table);
+    const bm_doc_sums one = {.docs = 1, .id_bytes = id.text.len};
+    BM_TRY(bm_doc_table_grow(table, &one, err));
     BM_TRY(append_id(&table->ids, &table->shards[bm_doc_shard(id.hash)], id, slot, err));
     table->rows[table->n++] = *row;
     return BM_OK;
@@ -322,13 +436,6 @@ bool bm_doc_table_has_space(const bm_doc_table *table, const bm_doc_sums *batch)
            all.id_bytes <= table->ids.text.cap;
 }
 
-bm_status bm_doc_table_grow(bm_doc_table *table, const bm_doc_sums *batch, bm_error *err)
-{
-    BM_TRY(bm_grow_array(&table->rows, &table->cap, table->n + batch->docs, err));
-    BM_TRY(bm_grow_array(&table->ids.ends, &table->ids.cap, table->n + batch->docs, err));
-    return bm_buf_reserve(&table->ids.text, batch->id_bytes, err);
-}
-
 size_t bm_doc_table_reserve(bm_doc_table *table, const bm_doc_sums *batch, uint64_t *text)
 {
     const size_t first = table->reserved.docs;
@@ -357,6 +464,7 @@ void bm_doc_table_accept(bm_doc_table *table, const bm_doc_sums *batch)
     table->n += batch->docs;
     table->ids.n = table->n;
     table->ids.text.len += batch->id_bytes;
+    leave_added(table);
 }
 
 /* This includes what an allocation costs. */

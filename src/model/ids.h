@@ -91,10 +91,16 @@ typedef struct bm_doc_id {
  *                           of an earlier row learns of it
  *     bm_doc_table_accept   the batch is part of the table: batches in order, one at a time
  *
+ * Where they come to take a part of the memory that matters, rows and ids move to files that are
+ * mapped (base/memory.h): nothing that reads them changes, and BM_DOC_FILE_PART of the memory is
+ * what they take of it, as long as rows are read by the functions below.
+ *
  * Rows that are reserved and not accepted are *ahead*; while there are some, nothing is added in
  * the first way, and the arrays do not move. Who reserves and who accepts may do so at once. */
 
-#define BM_DOC_SHARDS 32u
+#define BM_DOC_SHARDS     32u
+#define BM_DOC_FILE_PART  16u  /* of the memory, which rows and ids may take in any case */
+#define BM_DOC_LEAVE_ROWS 512u /* of so many rows that are looked at, one leaves the maps */
 
 /* The shard of an id. The table of a shard uses the other half of the hash. */
 static inline uint32_t bm_doc_shard(uint64_t id_hash)
@@ -130,8 +136,13 @@ typedef struct bm_doc_sums {
 } bm_doc_sums;
 
 typedef struct bm_doc_table {
-    bm_doc_row *rows;
+    bm_doc_row *rows; /* to be read by bm_doc_table_row */
     size_t n, cap;
+    const char *temp_dir; /* borrowed; NULL: rows and ids stay in memory */
+    struct {
+        bm_page_block rows, ends, text; /* of rows and ids, once they are in files */
+        size_t n_left; /* the first rows, that take no memory if nobody reads them */
+    } in_file;
     bm_id_set ids; /* the number of an id is its row; its own table is empty, for there are ... */
     bm_hash_table shards[BM_DOC_SHARDS];
     bool ended;           /* no shards any more */
@@ -154,7 +165,15 @@ uint64_t bm_doc_table_bytes(const bm_doc_table *table);
 uint64_t bm_doc_table_shard_bytes(const bm_doc_table *table);
 /* No more documents are added: frees the shards. */
 void bm_doc_table_end_adding(bm_doc_table *table);
-/* The id of a row, as given (unescaped). */
+/* Rows and ids that lie in files take no memory until they are looked at. Any thread. */
+void bm_doc_table_leave(const bm_doc_table *table);
+/* A row; its id, as given (unescaped). Any thread. */
+static inline const bm_doc_row *bm_doc_table_row(const bm_doc_table *table, size_t row)
+{
+    if (row % BM_DOC_LEAVE_ROWS == 0)
+        bm_doc_table_leave(table);
+    return &table->rows[row];
+}
 bm_str bm_doc_table_id(const bm_doc_table *table, size_t row);
 /* Append a document. BM_ERR_INPUT names `file_name` and the line where the id is repeated and not
  * numbered, and the place where it was first. BM_ERR_NOMEM past table->memory too. */

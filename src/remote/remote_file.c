@@ -192,7 +192,7 @@ static bm_status copy_all(bm_remote *remote, const char *dir, bm_error *err)
 {
     const bm_remotes *remotes = remote->remotes;
     struct bm_remote_told told;
-    remote->copy = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    remote->copy = bm_open_nameless(dir);
     if (remote->copy < 0)
         return bm_fail_errno(err, errno, dir,
                              "cannot make a copy here of a file whose server gives no parts");

@@ -176,34 +176,13 @@ bm_status bm_spill_compare(const bm_spill_file *file, const bm_spill_head *head,
 
 /* --- opening --- */
 
-static int open_nameless(const char *dir)
-{
-    int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL))
-        return fd;
-    char path[4096];
-    int len = snprintf(path, sizeof path, "%s/.bandmill-spill.XXXXXX", dir);
-    if (len < 0 || (size_t)len >= sizeof path) {
-        errno = ENAMETOOLONG;
-        return -1;
-    }
-    fd = mkostemp(path, O_CLOEXEC);
-    if (fd >= 0 && unlink(path) != 0) {
-        int code = errno;
-        close(fd);
-        errno = code;
-        return -1;
-    }
-    return fd;
-}
-
 bm_status bm_spill_open(const char *dir, bm_spill_kind kind, size_t buffer, bm_spill_file **out,
                         bm_error *err)
 {
     bm_spill_file *file = NULL;
     BM_TRY(bm_spill_make(dir, kind, buffer, &file, err));
     bm_status status = BM_OK;
-    if ((file->fd = open_nameless(dir)) < 0) {
+    if ((file->fd = bm_open_nameless(dir)) < 0) {
         status = bm_spill_io_error(file, errno, "cannot make", err);
         bm_spill_free(file);
         return status;

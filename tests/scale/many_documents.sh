@@ -1,0 +1,25 @@
+# Many short documents within little memory: rows and ids lie in files, and every file is that of a job that has memory.
+# shellcheck shell=sh disable=SC2154
+seq 300000 | awk '{
+    s = int(($1 + 1) / 3) # the text of three documents, of which the first two have a word of their own
+    printf "{\"id\":\"document %d\",\"text\":\"", $1
+    for (i = 0; i < 9; i++) printf "w%d ", (s * 7919 + i * 104729) % 99991
+    print ($1 % 3 ? $1 : "") "\"}"
+}' > in.jsonl
+for memory in 8G 48M; do # 64M were needed for rows and ids in memory
+    bm dedup in.jsonl --memory $memory --threads 2 --temp-dir . -o out.$memory -q --kept no; exits 0
+done
+for file in groups.jsonl removed.tsv sources.tsv; do
+    holds out.48M/$file < out.8G/$file
+done
+# numbered ids
+sed 's/"document [0-9]*\([0-9][0-9][0-9][0-9]\)"/"\1"/' in.jsonl > again.jsonl
+for memory in 8G 64M; do
+    bm dedup again.jsonl --duplicate-ids number --memory $memory --threads 2 --temp-dir . -o again.$memory -q --kept no; exits 0
+done
+for file in groups.jsonl removed.tsv; do
+    holds again.64M/$file < again.8G/$file
+done
+# a repeated id is named with the place of the first
+{ cat in.jsonl; sed -n 17p in.jsonl; } > twice.jsonl
+bm dedup twice.jsonl --memory 48M --threads 2 --temp-dir . -o twice -q; refused 3 '.*twice.jsonl:300001: .*the id .document 17. was seen before, at .*twice.jsonl:17 .*'
